@@ -1,0 +1,195 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is measured. Every case does the same arithmetic with gradstep and, if it is installed, with PyTorch.
+
+Both work on memory of their own with the same initial values, see the same gradients, and make the same number of
+steps; afterwards the parameters are compared. PyTorch fuses multiplications and additions and gradstep does not, so
+each step rounds differently, by up to an ulp of the largest value (1.2e-7 of it), and the difference walks randomly:
+allowed are 1e-6 of the largest value, times the square root of the number of steps.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from timing import Case, Yardstick
+
+import gradstep
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+LARGE = 16 * 1024 * 1024
+SMALL = [(64, 64)] * 400
+MICRO_BATCHES = 8
+
+
+def context() -> gradstep.Context:
+    return gradstep.Context(num_threads=1)
+
+
+def random_arrays(shapes: Sequence[tuple[int, ...]], seed: int) -> list[np.ndarray]:
+    generator = np.random.default_rng(seed)
+    return [generator.standard_normal(shape, dtype=np.float32) for shape in shapes]
+
+
+def as_torch(arrays: Sequence[np.ndarray]) -> list:
+    return [torch.from_numpy(array) for array in arrays]
+
+
+def compare(mine: Sequence[np.ndarray], theirs: Sequence, relative_tolerance: float) -> None:
+    for a, b in zip(mine, (tensor.detach().numpy() for tensor in theirs), strict=True):
+        difference, largest = float(np.max(np.abs(a - b))), float(np.max(np.abs(b)))
+        if not difference <= relative_tolerance * largest:
+            raise AssertionError(f"gradstep and PyTorch differ by {difference} in values of {largest}")
+
+
+def compare_after_steps(mine: Sequence[np.ndarray], theirs: Sequence, steps: int) -> None:
+    compare(mine, theirs, 1e-6 * steps**0.5)
+
+
+def add_yardstick() -> Yardstick:
+    """a += b on 16M f32, the most that one core gets out of this memory while it computes."""
+    a, b = random_arrays([(LARGE,)] * 2, 7)
+    return Yardstick(lambda: np.add(a, b, out=a), 12 * LARGE)
+
+
+def memory_cases() -> Iterator[Case]:
+    """The machine's own limits; gradstep has no part in them."""
+    source, target = random_arrays([(LARGE,)] * 2, 0)
+    calls = {"numpy": lambda: np.copyto(target, source)}
+    if torch:
+        torch_source, torch_target = as_torch([source, target])
+        calls["torch"] = lambda: torch_target.copy_(torch_source)
+    yield Case("machine: copy, 16M f32", calls, lambda: None, 8 * LARGE)
+    a, b = random_arrays([(LARGE,)] * 2, 0)
+    calls = {"numpy": lambda: np.add(a, b, out=a)}
+    if torch:
+        torch_a, torch_b = as_torch([a, b])
+        calls["torch"] = lambda: torch_a.add_(torch_b)
+    yield Case("machine: a += b, 16M f32", calls, lambda: None, 12 * LARGE)
+
+
+def accumulate_cases() -> Iterator[Case]:
+    gradient = random_arrays([(LARGE,)], 1)[0]
+    yield accumulate_case("accumulate 16M f32", gradient, 12 * LARGE)
+    if torch:
+        yield accumulate_case("accumulate 16M bf16 into f32", torch.from_numpy(gradient).bfloat16(), 10 * LARGE)
+
+
+def accumulate_case(name: str, gradient, bytes_moved: int) -> Case:
+    parameter = np.zeros(LARGE, dtype=np.float32)
+    accumulator = gradstep.Accumulator([parameter], steps=None, mode="sum", context=context())
+    calls = {"gradstep": lambda: accumulator.add([gradient])}
+    theirs = None
+    if torch:
+        theirs = torch.zeros(LARGE)
+        addend = gradient if isinstance(gradient, torch.Tensor) else torch.from_numpy(gradient)
+        calls["torch"] = lambda: theirs.add_(addend)
+
+    def check() -> None:
+        if theirs is not None:
+            accumulator.flush()
+            compare(accumulator.gradients(), [theirs], 0)  # the same f32 additions in the same order
+
+    return Case(name, calls, check, bytes_moved)
+
+
+def step_case(name: str, shapes, make_mine, make_theirs, bytes_per_element: int, rounds: int, calls: int = 1) -> Case:
+    mine, gradients = random_arrays(shapes, 2), random_arrays(shapes, 3)
+    optimizer = make_mine(mine)
+    contenders = {"gradstep": lambda: optimizer.step(mine, gradients)}
+    theirs = []
+    if torch:
+        theirs = [torch.nn.Parameter(tensor) for tensor in as_torch(random_arrays(shapes, 2))]
+        for parameter, gradient in zip(theirs, as_torch(gradients), strict=True):
+            parameter.grad = gradient
+        contenders["torch fused"] = make_theirs(theirs).step
+    elements = sum(array.size for array in mine)
+
+    def check() -> None:
+        if theirs:
+            compare_after_steps(mine, theirs, optimizer.step_count)
+
+    return Case(name, contenders, check, bytes_per_element * elements, rounds, calls)
+
+
+def optimizer_cases() -> Iterator[Case]:
+    def sgd(arrays):
+        return gradstep.SGD(arrays, learning_rate=1e-3, momentum=0.9, first_step="copy", context=context())
+
+    def torch_sgd(parameters):
+        return torch.optim.SGD(parameters, lr=1e-3, momentum=0.9, fused=True)
+
+    def adam(arrays):
+        return gradstep.Adam(arrays, learning_rate=1e-3, context=context())
+
+    def torch_adam(parameters):
+        return torch.optim.Adam(parameters, lr=1e-3, fused=True)
+
+    yield step_case("SGD momentum, 16M f32", [(LARGE,)], sgd, torch_sgd, 20, 15)
+    yield step_case("SGD momentum, 400 of 64x64", SMALL, sgd, torch_sgd, 20, 31, 3)
+    yield step_case("Adam, 16M f32", [(LARGE,)], adam, torch_adam, 28, 15)
+    yield step_case("Adam, 400 of 64x64", SMALL, adam, torch_adam, 28, 31, 3)
+    yield step_case("Adam, 1 of 16, cost of a call", [(16,)], adam, torch_adam, 0, 31, 500)
+    yield step_case("SGD momentum, 1 of 16, cost of a call", [(16,)], sgd, torch_sgd, 0, 31, 500)
+
+
+def window_case(name: str, shapes, rounds: int) -> Case:
+    """Eight micro-batches, global-norm clipping, AdamW, start over."""
+    mine = random_arrays(shapes, 4)
+    micro_batches = [random_arrays(shapes, 5), random_arrays(shapes, 6)]
+    shared = context()
+    accumulator = gradstep.Accumulator(mine, steps=MICRO_BATCHES, mode="sum", context=shared)
+    adamw = gradstep.Adam(mine, learning_rate=1e-3, weight_decay=0.01, decoupled_weight_decay=True, context=shared)
+
+    def window() -> None:
+        for k in range(MICRO_BATCHES):
+            accumulator.add(micro_batches[k % 2])
+        norm = np.array([accumulator.norm])  # known already: no pass over the gradients for it
+        adamw.step(mine, accumulator.gradients(), max_norm=1.0, grad_norm=norm)
+
+    contenders = {"gradstep": window}
+    theirs = []
+    if torch:
+        theirs = [torch.nn.Parameter(tensor) for tensor in as_torch(random_arrays(shapes, 4))]
+        addends = [as_torch(arrays) for arrays in micro_batches]
+        for parameter in theirs:
+            parameter.grad = torch.zeros_like(parameter)
+        optimizer = torch.optim.AdamW(theirs, lr=1e-3, weight_decay=0.01, fused=True)
+
+        def torch_window() -> None:
+            for parameter in theirs:
+                parameter.grad.zero_()
+            for k in range(MICRO_BATCHES):
+                for parameter, addend in zip(theirs, addends[k % 2], strict=True):
+                    parameter.grad.add_(addend)
+            torch.nn.utils.clip_grad_norm_(theirs, 1.0)
+            optimizer.step()
+
+        contenders["torch fused"] = torch_window
+
+    def check() -> None:
+        if theirs:
+            compare_after_steps(mine, theirs, adamw.step_count)
+
+    elements = sum(array.size for array in mine)
+    # one assignment, seven additions, one step
+    return Case(name, contenders, check, (8 + 7 * 12 + 28) * elements, rounds)
+
+
+def window_cases() -> Iterator[Case]:
+    yield window_case("window of 8, clip, AdamW, 16M f32", [(LARGE,)], 9)
+    yield window_case("window of 8, clip, AdamW, 400 of 64x64", SMALL, 21)
+
+
+def all_cases() -> Iterator[Case]:
+    """Made one after another, so that only one case's arrays are in memory."""
+    yield from memory_cases()
+    yardstick = add_yardstick()
+    for family in (accumulate_cases, optimizer_cases, window_cases):
+        for case in family():
+            if case.bytes_moved:
+                case.yardstick = yardstick
+            yield case

@@ -1,0 +1,92 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""gradstep turns gradients into parameter updates on arrays that you own.
+
+    host gradients -> Accumulator -> Reducer -> SGD, Adam -> host parameters
+                      micro-batches  over a
+                                     Communicator
+                      '------ the Updater drives all three ------'
+
+Each class is useful alone. Arrays are anything with the buffer protocol or ``__dlpack__`` (NumPy, PyTorch, JAX, ...);
+they are used where they lie, without a copy. What is written must be writable. Calls release the interpreter lock.
+"""
+
+from gradstep import schedule
+from gradstep._info import (
+    backend_available,
+    backend_status,
+    build_info,
+    load_backend,
+    unique_id,
+    version,
+)
+from gradstep.accumulator import Accumulator
+from gradstep.communicator import Communicator, CommunicatorStatistics, HostCollectives, Store
+from gradstep.context import Context, default_context
+from gradstep.errors import (
+    Aborted,
+    BackendUnavailable,
+    CallbackError,
+    Corrupt,
+    DeviceError,
+    Error,
+    InputOutputError,
+    InternalError,
+    InvalidArgument,
+    InvalidState,
+    Mismatch,
+    NumericError,
+    OutOfMemory,
+    PeerLost,
+    Timeout,
+    Unsupported,
+)
+from gradstep.optimizer import SGD, Adam, Memory, Metric, Optimizer, StepResult
+from gradstep.reducer import BucketStatistics, Reducer, ReducerStatistics
+from gradstep.updater import Updater, UpdaterStatistics
+
+__version__ = version()
+
+__all__ = [
+    "SGD",
+    "Aborted",
+    "Accumulator",
+    "Adam",
+    "BackendUnavailable",
+    "BucketStatistics",
+    "CallbackError",
+    "Communicator",
+    "CommunicatorStatistics",
+    "Context",
+    "Corrupt",
+    "DeviceError",
+    "Error",
+    "HostCollectives",
+    "InputOutputError",
+    "InternalError",
+    "InvalidArgument",
+    "InvalidState",
+    "Memory",
+    "Metric",
+    "Mismatch",
+    "NumericError",
+    "Optimizer",
+    "OutOfMemory",
+    "PeerLost",
+    "Reducer",
+    "ReducerStatistics",
+    "StepResult",
+    "Store",
+    "Timeout",
+    "Unsupported",
+    "Updater",
+    "UpdaterStatistics",
+    "backend_available",
+    "backend_status",
+    "build_info",
+    "default_context",
+    "load_backend",
+    "schedule",
+    "unique_id",
+    "version",
+]

@@ -1,0 +1,68 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""Python keywords as fields of the C library's options structs."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+from gradstep import _native
+from gradstep.errors import InvalidArgument
+from gradstep.schedule import Schedule, as_schedule
+
+_NO_OPTIONS = {"struct_size", "thisown"}
+
+Record = TypeVar("Record", bound=NamedTuple)
+
+
+def option_names(struct: type) -> tuple[str, ...]:
+    """The fields of an options struct that a caller may set."""
+    fields = (name for name, member in vars(struct).items() if isinstance(member, property))
+    return tuple(name for name in fields if name not in _NO_OPTIONS and not name.startswith("reserved"))
+
+
+def enum_value(prefix: str, name: str, argument: str) -> int:
+    """The value of the C enumerator whose name is `prefix` and the upper-case of `name`."""
+    value = getattr(_native, prefix + str(name).upper(), None)
+    if isinstance(value, int) and value >= 0:
+        return value
+    known = [
+        key.removeprefix(prefix).lower()
+        for key, other in sorted(vars(_native).items(), key=lambda item: str(item[1]))
+        if key.startswith(prefix) and isinstance(other, int) and other >= 0
+    ]
+    raise InvalidArgument(f"{argument}: {name!r} is unknown; known: {', '.join(known)}")
+
+
+def set_options(
+    struct: Any, owner: str, options: Mapping[str, Any], enums: Mapping[str, str] | None = None
+) -> dict[str, Schedule]:
+    """Writes keywords into an options struct. Schedules leave their first value there and are returned by name.
+
+    `enums` gives, for fields that are enums, the prefix of their C enumerators.
+    """
+    schedules = {}
+    known = option_names(type(struct))
+    for name, value in options.items():
+        if name not in known:
+            raise TypeError(f"{owner}: unknown option {name!r}; known: {', '.join(known)}")
+        if enums is not None and name in enums:
+            value = enum_value(enums[name], value, name)
+        elif isinstance(getattr(struct, name), float) and (isinstance(value, Schedule) or callable(value)):
+            schedules[name] = as_schedule(value)
+            value = schedules[name].value(0)
+        try:
+            setattr(struct, name, value)
+        except (TypeError, OverflowError) as error:
+            raise TypeError(f"{owner}: {name} cannot be {value!r}") from error
+    return schedules
+
+
+def read_record(struct: Any, record: type[Record]) -> Record:
+    """The fields of a result struct that `record` names."""
+    return record(*(getattr(struct, name) for name in record._fields))
+
+
+def read_records(function: Callable[..., tuple[list[Any], int]], pointer: Any) -> list[Any]:
+    """Calls a C function that writes an array of records: once for their number, once for them."""
+    _, count = function(pointer, 0)
+    return function(pointer, count)[0]

@@ -1,0 +1,142 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""Sums of gradients over the micro-batches of a window."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from numpy.typing import NDArray
+
+from gradstep import _native
+from gradstep._arrays import Array, Gradients, scalar, schema, view
+from gradstep._handle import Handle
+from gradstep._options import enum_value
+from gradstep.context import Context, context_pointer
+from gradstep.errors import InvalidArgument
+from gradstep.schedule import Schedule
+
+_TYPE_BITS = {"float32": 32, "float64": 64}
+
+
+class Accumulator:
+    """One sum per parameter over K micro-batches.
+
+    steps: K, a Schedule of K over the number of finished windows, or None for windows that only flush() ends.
+    min_weight: ends a window when its weight reaches this, instead of steps.
+    mode: "mean_each" (every gradient divided by K as it is added), "sum", "mean", "running_mean", "weighted".
+    dtype: "float32" or "float64" for all sums; None = float32, and float64 for float64 parameters.
+    nonfinite: "none", "poison" (the norm says so) or "skip" (the micro-batch is not added).
+    keep_sums: sums() stays valid when a window is ready, until gradients() is called.
+    """
+
+    def __init__(
+        self,
+        parameters: Iterable[Array],
+        *,
+        steps: int | Schedule | None = None,
+        min_weight: float | None = None,
+        mode: str = "mean_each",
+        dtype: str | None = None,
+        nonfinite: str = "none",
+        keep_sums: bool = False,
+        names: Iterable[str] | None = None,
+        may_be_unused: Iterable[bool] | bool = False,
+        context: Context | None = None,
+    ) -> None:
+        options = _native.accumulator_options()
+        options.mode = enum_value("ACCUMULATE_", mode, "mode")
+        options.nonfinite = enum_value("NONFINITE_", nonfinite, "nonfinite")
+        options.keep_sums = int(keep_sums)
+        if min_weight is not None:
+            if steps is not None:
+                raise TypeError("Accumulator: give steps or min_weight, not both")
+            options.trigger = _native.TRIGGER_MIN_WEIGHT
+            options.min_weight = min_weight
+        elif steps is None:
+            options.trigger = _native.TRIGGER_MANUAL
+        elif isinstance(steps, Schedule):
+            options.trigger = _native.TRIGGER_SCHEDULE
+            options.set_schedule(steps._native)
+        else:
+            options.steps = steps
+        if dtype is not None:
+            options.dtype = _float_type(dtype)
+        described = schema(parameters, names, None, may_be_unused)
+        self._handle = Handle(
+            _native.accumulator_create(context_pointer(context), options, described), _native.accumulator_destroy
+        )
+        self._pointer = self._handle.pointer
+        self._size = len(described[0])
+        self._rows: list[tuple[int, Array, Array]] = []
+
+    def add(self, grads: Gradients | None, weight: float = 1.0) -> bool:
+        """Adds a micro-batch, with the rows of add_sparse() since the last one. True when this ended the window.
+
+        None in the place of a gradient: that parameter has none. None for all of them: rows alone.
+        """
+        if self._rows:
+            ready = _native.accumulator_add_ex(self._pointer, grads, self._rows, weight, None)
+            self._rows.clear()
+            return ready
+        if grads is None:
+            grads = [None] * self._size
+        return _native.accumulator_add(self._pointer, grads, weight, None)
+
+    def add_sparse(self, i: int, indices: Array, values: Array) -> None:
+        """Adds values[j] to row indices[j] of parameter i; repeated indices add up.
+
+        The rows belong to the micro-batch of the next add(), which reads and checks them. If it refuses the
+        micro-batch they stay; discard_sparse() drops them.
+        """
+        self._rows.append((i, indices, values))
+
+    def discard_sparse(self) -> None:
+        """Drops the rows that no add() has taken yet."""
+        self._rows.clear()
+
+    def flush(self) -> bool:
+        """Ends a partial window, divided by what was added. True if there is a result."""
+        return _native.accumulator_flush(self._pointer, None)
+
+    def reset(self) -> None:
+        """Drops the window, and rows that no add() has taken yet."""
+        self._rows.clear()
+        _native.accumulator_reset(self._pointer, None)
+
+    def gradients(self) -> list[NDArray[Any] | None]:
+        """Writable views of the results, valid until the next add() or reset(); None where no gradient came."""
+        return [view(found, self._handle) for found in _native.accumulator_gradients(self._pointer, self._size)]
+
+    def sums(self) -> list[NDArray[Any] | None]:
+        """Views of the sums before the division by `weight`."""
+        return [view(found, self._handle) for found in _native.accumulator_sums(self._pointer, self._size)]
+
+    @property
+    def weight(self) -> float:
+        """The window's divisor: the sum of weights in mode "weighted", else the number of micro-batches."""
+        return _native.accumulator_weight(self._pointer)
+
+    @property
+    def norm(self) -> float:
+        """The Euclidean norm over all results of a ready window."""
+        return scalar(_native.accumulator_norm(self._pointer))
+
+    @property
+    def count(self) -> int:
+        """Micro-batches in the window."""
+        return _native.accumulator_count(self._pointer)
+
+    @property
+    def skipped(self) -> int:
+        """Micro-batches skipped as non-finite since creation."""
+        return _native.accumulator_skipped(self._pointer)
+
+
+def _float_type(name: str) -> Any:
+    if str(name) not in _TYPE_BITS:
+        raise InvalidArgument(f"dtype: {name!r} is unknown; known: {', '.join(_TYPE_BITS)}")
+    dtype = _native.dtype()
+    dtype.code = _native.TYPE_FLOAT
+    dtype.bits = _TYPE_BITS[str(name)]
+    dtype.lanes = 1
+    return dtype

@@ -1,0 +1,242 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""Connections to the other ranks of a job."""
+
+import os
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+from numpy.typing import NDArray
+
+from gradstep import _native
+from gradstep._arrays import Array, empty_like
+from gradstep._handle import Handle
+from gradstep._options import enum_value, read_record
+from gradstep.context import Context, context_pointer
+from gradstep.errors import Error, InvalidState
+
+
+class Store(Protocol):
+    """A key-value store for rendezvous, shared by all ranks."""
+
+    def set(self, key: str, value: bytes, /) -> object:
+        """Stores `value`."""
+
+    def get(self, key: str, timeout: float, /) -> bytes:
+        """Waits up to `timeout` seconds for the key. Raises TimeoutError if it does not come."""
+
+
+class HostCollectives(Protocol):
+    """A host's own collectives, for Communicator.host.
+
+    Only these three are required. gradstep uses the following methods too where the object has them, and builds them
+    from all_gather where not; buffers are memoryviews that are valid until the method returns:
+
+    - ``all_reduce(data, op, timeout)``: in place; data of format f, d, i or q; op "sum", "max" or "min"
+    - ``reduce_scatter(data, out, op, timeout)``: data holds world_size blocks of out's length
+    - ``broadcast(data, root, timeout)``: in place, bytes
+    - ``send(data, to, timeout)`` and ``recv(data, source, timeout)``: both or none
+    - ``barrier(timeout)``
+    - ``abort()``: makes calls in progress return; may come from any thread
+
+    and the attributes ``any_thread`` (True: methods may be called on gradstep's own threads, so that exchanges overlap
+    with the caller) and ``rank_ordered`` (True: sums are in the order of ranks). Methods keep their timeout, in
+    seconds, and raise TimeoutError, ConnectionError or anything else; that exception comes out of the gradstep call.
+    """
+
+    @property
+    def rank(self) -> int: ...
+
+    @property
+    def world_size(self) -> int: ...
+
+    def all_gather(self, data: memoryview, timeout: float, /) -> Sequence[bytes | bytearray | memoryview]:
+        """The data of all ranks, in their order; all have the same length."""
+
+
+class CommunicatorStatistics(NamedTuple):
+    """What a communicator has done since creation; bytes are those that this rank sent."""
+
+    all_reduces: int
+    all_gathers: int
+    reduce_scatters: int
+    broadcasts: int
+    sends: int
+    receives: int
+    barriers: int
+    bytes_sent: int
+    nanoseconds: int
+
+
+class Communicator:
+    """One rank's end of a group. Calls are collective unless said otherwise: every rank makes them, in one order.
+
+    No call outlives its timeout by more than a second. The first error breaks a communicator for good.
+    """
+
+    def __init__(self, pointer: Any) -> None:
+        self._handle = Handle(pointer, _native.comm_destroy)
+
+    @classmethod
+    def self(cls, *, context: Context | None = None) -> "Communicator":
+        """The caller alone."""
+        options = _options(0, 1, 30.0, "rank")
+        return cls(_native.create_communicator(context_pointer(context), options, "self", None, None, None, None))
+
+    @classmethod
+    def local(
+        cls, world_size: int, timeout: float = 30.0, *, reduction_order: str = "rank", context: Context | None = None
+    ) -> list["Communicator"]:
+        """Connected ends, one for each thread that plays a rank. Not collective."""
+        options = _options(0, 1, timeout, reduction_order)
+        ends = _native.create_local_communicators(context_pointer(context), options, world_size)
+        return [cls(end) for end in ends]
+
+    @classmethod
+    def gloo(
+        cls,
+        rank: int,
+        world_size: int,
+        store: "str | os.PathLike[str] | bytes | Store",
+        timeout: float = 30.0,
+        interface: str | None = None,
+        *,
+        generation: int = 0,
+        reduction_order: str = "rank",
+        context: Context | None = None,
+    ) -> "Communicator":
+        """Processes connected over TCP.
+
+        store: a directory that all ranks share, the bytes of unique_id("gloo"), or a Store.
+        timeout: seconds, of every call.
+        interface: network interface or address; None = the one of the host's name, else loopback.
+        generation: a new number for each communicator made through the same store.
+        """
+        options = _options(rank, world_size, timeout, reduction_order)
+        options.generation = generation
+        is_path = isinstance(store, (str, os.PathLike))
+        is_id = isinstance(store, (bytes, bytearray, memoryview))
+        pointer = _native.create_communicator(
+            context_pointer(context),
+            options,
+            "gloo",
+            store if is_id else None,
+            store if not is_path and not is_id else None,
+            os.fspath(store) if is_path else None,  # type: ignore[arg-type]
+            interface,
+        )
+        return cls(pointer)
+
+    @classmethod
+    def host(
+        cls,
+        collectives: HostCollectives,
+        timeout: float = 30.0,
+        *,
+        reduction_order: str = "rank",
+        context: Context | None = None,
+    ) -> "Communicator":
+        """The host's own collectives."""
+        options = _options(0, 1, timeout, reduction_order)
+        return cls(_native.create_host_communicator(context_pointer(context), collectives, options))
+
+    @property
+    def _pointer(self) -> Any:
+        pointer = self._handle.pointer
+        if pointer is None:
+            raise InvalidState("comm: the communicator is closed")
+        return pointer
+
+    @property
+    def rank(self) -> int:
+        """This end's index, in [0, world_size)."""
+        return _native.comm_rank(self._pointer)
+
+    @property
+    def world_size(self) -> int:
+        """The number of ranks."""
+        return _native.comm_world_size(self._pointer)
+
+    @property
+    def local_rank(self) -> int:
+        """The index among the ranks on the same host."""
+        return _native.comm_local_rank(self._pointer)
+
+    def all_reduce(self, x: Array, op: str = "sum") -> None:
+        """x = the reduction ("sum", "max" or "min") over ranks, in place. The same bits on all ranks."""
+        _native.comm_all_reduce(self._pointer, x, enum_value("REDUCE_", op, "op"), None)
+
+    def all_gather(self, x: Array) -> NDArray[Any]:
+        """The arrays of all ranks, stacked along a new first axis. All have one shape."""
+        pointer = self._pointer
+        output = empty_like(x, (_native.comm_world_size(pointer),))
+        _native.comm_all_gather(pointer, x, output, None)
+        return output
+
+    def broadcast(self, x: Array, root: int) -> None:
+        """x = root's x, in place."""
+        _native.comm_broadcast(self._pointer, x, root, None)
+
+    def send(self, x: Array, to: int) -> None:
+        """Sends x to rank `to`, which receives it. Not collective."""
+        _native.send_to(self._pointer, x, to, None)
+
+    def recv(self, x: Array, source: int) -> None:
+        """x = what rank `source` sends, in place. Not collective."""
+        _native.comm_recv(self._pointer, x, source, None)
+
+    def barrier(self) -> None:
+        """Returns when all ranks have entered."""
+        _native.comm_barrier(self._pointer)
+
+    def vote(self, yes: bool) -> bool:
+        """Whether every rank said yes."""
+        return _native.comm_vote(self._pointer, int(yes))
+
+    def split(self, color: int, key: int = 0) -> "Communicator | None":
+        """A communicator of the ranks of the same color >= 0, ordered by (key, rank); None for a negative color."""
+        pointer = _native.comm_split(self._pointer, color, key)
+        return None if pointer is None else type(self)(pointer)
+
+    def dup(self) -> "Communicator":
+        """A communicator of the same ranks with a channel of its own."""
+        return type(self)(_native.comm_dup(self._pointer))
+
+    def abort(self) -> None:
+        """Ends a waiting call with Aborted and breaks the communicator. Any thread; not collective."""
+        _native.comm_abort(self._pointer)
+
+    @property
+    def error(self) -> Error | None:
+        """The error that broke the communicator, or None."""
+        status, size, _ = _native.comm_status(self._pointer, 0)
+        if status == _native.OK:
+            return None
+        _, _, text = _native.comm_status(self._pointer, size)
+        classes = {cls.status: cls for cls in Error.__subclasses__()}
+        return classes.get(status, Error)(text)
+
+    def stats(self) -> CommunicatorStatistics:
+        """Calls, bytes and time since creation. Not collective."""
+        statistics = _native.comm_statistics()
+        _native.comm_stats(self._pointer, statistics)
+        return read_record(statistics, CommunicatorStatistics)
+
+    def close(self) -> None:
+        """Lets go of the peers. Never blocks. Not collective."""
+        self._handle.close()
+
+    def __enter__(self) -> "Communicator":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def _options(rank: int, world_size: int, timeout: float, reduction_order: str) -> Any:
+    options = _native.comm_options()
+    options.rank = rank
+    options.world_size = world_size
+    options.timeout_ms = max(1, round(timeout * 1000)) if timeout > 0 else 0
+    options.reduction_order = enum_value("REDUCTION_", reduction_order, "reduction_order")
+    return options

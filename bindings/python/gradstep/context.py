@@ -1,0 +1,67 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""Contexts: the threads, the log and the interrupt that objects share."""
+
+import os
+from collections.abc import Callable
+
+from gradstep import _native
+from gradstep._handle import Handle
+from gradstep._options import enum_value
+
+_LOG_LEVELS = ("off", "error", "warning", "info", "debug")
+
+
+class Context:
+    """A thread pool and a log sink. Objects made on a context keep what they need of it.
+
+    num_threads: 0 = min(8, cores), 1 = the caller alone. Results do not depend on it.
+    background_threads: threads of the low-priority lane, started at first use.
+    log: called with (level, text); what it raises is reported, not raised.
+    log_level: "off", "error", "warning", "info" or "debug"; "warning" if there is a log.
+    interrupt: called while a call waits for peers; true ends the call with Aborted. Ctrl-C ends a wait in any case.
+    """
+
+    def __init__(
+        self,
+        num_threads: int = 0,
+        *,
+        background_threads: int = 1,
+        log: Callable[[str, str], object] | None = None,
+        log_level: str | None = None,
+        interrupt: Callable[[], bool] | None = None,
+    ) -> None:
+        sink = None if log is None else lambda level, text: log(_LOG_LEVELS[level], text)
+        options = _native.ContextArguments(sink, interrupt)
+        options.num_threads = num_threads
+        options.background_threads = background_threads
+        level = log_level if log_level is not None else "off" if log is None else "warning"
+        options.log_level = enum_value("LOG_", level, "log_level")
+        self._handle = Handle(_native.context_create(options), _native.context_destroy)
+
+    @property
+    def _pointer(self) -> object:
+        return self._handle.pointer
+
+
+_default: Context | None = None
+
+
+def default_context() -> Context:
+    """The context of objects that were given none. Made at first use; a forked child makes its own."""
+    global _default
+    if _default is None:
+        _default = Context()
+    return _default
+
+
+def context_pointer(context: Context | None) -> object:
+    return (context if context is not None else default_context())._pointer
+
+
+def _forget_default() -> None:
+    global _default
+    _default = None
+
+
+os.register_at_fork(after_in_child=_forget_default)

@@ -1,0 +1,256 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""Update rules on the host's own parameters."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar, NamedTuple, TypedDict, Unpack
+
+from numpy.typing import NDArray
+
+from gradstep import _native
+from gradstep._arrays import Array, Arrays, Gradients, dtype_of, empty_like, schema, view
+from gradstep._handle import Handle
+from gradstep._info import _sized
+from gradstep._options import read_record, read_records, set_options
+from gradstep.context import Context, context_pointer
+from gradstep.schedule import Number, Schedule, as_schedule
+
+
+class StepResult(NamedTuple):
+    """What a step did."""
+
+    applied: bool
+    """False if the step was skipped."""
+    grad_norm: float
+    """Before grad_scale; NaN when the step had no need to know it."""
+    clip_coefficient: float
+    """What max_norm multiplied the gradients by."""
+
+
+class Metric(NamedTuple):
+    """A number about a parameter, or about the optimizer where `parameter` is -1."""
+
+    name: str
+    parameter: int
+    block: int
+    axis: int
+    value: float
+
+
+class Memory(NamedTuple):
+    """Bytes that an optimizer holds."""
+
+    state_bytes: int
+    other_bytes: int
+
+
+class Rule(NamedTuple):
+    """What distinguishes one rule from another in the C API."""
+
+    options: type
+    create: Callable[..., Any]
+    enums: Mapping[str, str] = {}
+    """For options that are enums: the prefix of their C enumerators."""
+
+
+_APPLIED = StepResult(True, math.nan, 1.0)
+
+
+class Optimizer:
+    """What all rules share. A rule is a subclass with its `_rule` and the types of its options."""
+
+    _rule: ClassVar[Rule]
+
+    def __init__(
+        self,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        context: Context | None = None,
+        **options: Any,
+    ) -> None:
+        struct = self._rule.options()
+        schedules = set_options(struct, type(self).__name__, options, self._rule.enums)
+        described = schema(parameters, names, groups)
+        self._handle = Handle(self._rule.create(context_pointer(context), struct, described), _native.optimizer_destroy)
+        self._pointer = self._handle.pointer
+        for name, value in schedules.items():
+            _native.optimizer_set_schedule(self._pointer, -1, name, value._native)
+
+    def step(
+        self,
+        parameters: Arrays,
+        grads: Gradients,
+        grad_scale: float = 1.0,
+        max_norm: float | None = None,
+        grad_norm: Array | None = None,
+        *,
+        clip_value: float | None = None,
+        found_inf: Array | None = None,
+        skip_nonfinite: bool = False,
+    ) -> StepResult:
+        """Steps the parameters in place.
+
+        grad_scale multiplies every gradient; max_norm clips the norm over all of them; clip_value clips each element.
+        grad_norm: float64 array of one element, the norm before grad_scale if it is known already.
+        found_inf: float32 array of one element: non-zero skips the step, and non-finite gradients set it.
+        skip_nonfinite: a non-finite gradient anywhere skips the whole step.
+        """
+        if grad_scale == 1.0 and not (max_norm or clip_value or skip_nonfinite) and found_inf is None:
+            _native.optimizer_step(self._pointer, parameters, grads, None)
+            return _APPLIED
+        options = (grad_scale, max_norm or 0.0, clip_value or 0.0, skip_nonfinite, grad_norm, found_inf)
+        return StepResult(*_native.optimizer_step_ex(self._pointer, parameters, grads, None, options, None))
+
+    def update(
+        self,
+        parameters: Arrays,
+        grads: Gradients,
+        grad_scale: float = 1.0,
+        max_norm: float | None = None,
+        grad_norm: Array | None = None,
+        *,
+        clip_value: float | None = None,
+        found_inf: Array | None = None,
+        skip_nonfinite: bool = False,
+        out: Arrays | None = None,
+    ) -> list[NDArray[Any]]:
+        """What step() would add to the parameters, which stay as they are. `out` takes the result if given."""
+        updates = [empty_like(parameter) for parameter in parameters] if out is None else list(out)
+        options = (grad_scale, max_norm or 0.0, clip_value or 0.0, skip_nonfinite, grad_norm, found_inf)
+        _native.optimizer_step_ex(self._pointer, parameters, grads, updates, options, None)
+        return updates  # type: ignore[return-value]
+
+    @property
+    def step_count(self) -> int:
+        """Steps applied so far: the t of schedules and bias corrections."""
+        return _native.optimizer_step_count(self._pointer)
+
+    @step_count.setter
+    def step_count(self, count: int) -> None:
+        _native.optimizer_set_step_count(self._pointer, count)
+
+    def get_value(self, name: str, group: int = 0) -> float:
+        """The hyper-parameter that the next step would use."""
+        return _native.optimizer_get_value(self._pointer, group, name)
+
+    def set_value(self, name: str, value: Number, group: int = -1) -> None:
+        """Sets a hyper-parameter of one group, or of all with -1, to a constant or a schedule."""
+        if isinstance(value, Schedule) or callable(value):
+            _native.optimizer_set_schedule(self._pointer, group, name, as_schedule(value)._native)
+        else:
+            _native.optimizer_set_value(self._pointer, group, name, value)
+
+    @property
+    def group_count(self) -> int:
+        """One more than the largest group of the parameters."""
+        return _native.optimizer_group_count(self._pointer)
+
+    def add_parameters(
+        self,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+    ) -> None:
+        """Appends parameters, whose state starts at zero."""
+        _native.optimizer_add_parameters(self._pointer, schema(parameters, names, groups))
+
+    @property
+    def state_names(self) -> list[str]:
+        """Names of the rule's state tensors."""
+        names = _sized(_native.optimizer_state_names, self._pointer)
+        return names.split(",") if names else []
+
+    def state(self, i: int, name: str) -> NDArray[Any]:
+        """A view of state `name` of parameter i."""
+        found = view(_native.optimizer_state(self._pointer, i, name), self._handle)
+        assert found is not None
+        return found
+
+    def get_state(self, i: int, name: str, dtype: str = "float32") -> NDArray[Any]:
+        """A copy of state `name` of parameter i, in any float dtype, whatever form it is kept in."""
+        copy = empty_like(self.state(i, name)).astype(dtype_of(dtype))
+        _native.optimizer_get_state(self._pointer, i, name, copy, None)
+        return copy
+
+    def set_state(self, i: int, name: str, value: Array) -> None:
+        """Replaces state `name` of parameter i."""
+        _native.set_optimizer_state(self._pointer, i, name, value, None)
+
+    def copy_state(self, source: "Optimizer") -> None:
+        """Takes over the state and the step count of an optimizer of the same rule and parameters."""
+        _native.optimizer_copy_state(self._pointer, source._pointer)
+
+    def metrics(self) -> list[Metric]:
+        """Numbers about the optimizer: "step_count", "skipped_steps" and what the rule adds."""
+        return [read_record(record, Metric) for record in read_records(_native.optimizer_metrics, self._pointer)]
+
+    def memory(self) -> Memory:
+        """What the optimizer holds now."""
+        memory = _native.memory()
+        _native.optimizer_memory(self._pointer, memory)
+        return read_record(memory, Memory)
+
+
+class SGDOptions(TypedDict, total=False):
+    learning_rate: Number
+    momentum: Number
+    dampening: Number
+    weight_decay: Number
+    nesterov: bool
+    first_step: str
+    maximize: bool
+
+
+class SGD(Optimizer):
+    """Stochastic gradient descent, with momentum, dampening, Nesterov's form and weight decay.
+
+    first_step: "dampen" (the momentum buffer starts at 0) or "copy" (at the first gradient, as in PyTorch).
+    """
+
+    _rule = Rule(_native.sgd_options, _native.optimizer_create_sgd, {"first_step": "SGD_FIRST_STEP_"})
+
+    def __init__(
+        self,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        context: Context | None = None,
+        **options: Unpack[SGDOptions],
+    ) -> None:
+        super().__init__(parameters, names=names, groups=groups, context=context, **options)
+
+
+class AdamOptions(TypedDict, total=False):
+    learning_rate: Number
+    beta1: Number
+    beta2: Number
+    epsilon: Number
+    weight_decay: Number
+    decoupled_weight_decay: bool
+    bias_correction: str
+    maximize: bool
+
+
+class Adam(Optimizer):
+    """Adam, and with decoupled_weight_decay AdamW.
+
+    bias_correction: "standard" or "tf" (epsilon joins before the correction, as in TensorFlow and Lingvo).
+    """
+
+    _rule = Rule(_native.adam_options, _native.optimizer_create_adam, {"bias_correction": "BIAS_CORRECTION_"})
+
+    def __init__(
+        self,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        context: Context | None = None,
+        **options: Unpack[AdamOptions],
+    ) -> None:
+        super().__init__(parameters, names=names, groups=groups, context=context, **options)

@@ -1,0 +1,129 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""Gradients of all ranks become one."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gradstep import _native
+from gradstep._arrays import Array, Arrays, Gradients, dtype_of, scalar, schema, view
+from gradstep._handle import Handle
+from gradstep._options import read_record, read_records, set_options
+from gradstep.communicator import Communicator, CommunicatorStatistics
+from gradstep.context import Context, context_pointer
+
+
+class BucketStatistics(NamedTuple):
+    """One fused bucket; numbers are since creation, bytes are those that this rank sent."""
+
+    mode: int
+    elements: int
+    parameters: int
+    exchanges: int
+    bytes_dense: int
+    bytes_sent: int
+    pack_nanoseconds: int
+    exchange_nanoseconds: int
+
+
+class ReducerStatistics(NamedTuple):
+    """The buckets, in the order in which they leave, and the reducer's own channel."""
+
+    buckets: list[BucketStatistics]
+    communicator: CommunicatorStatistics
+
+
+class Reducer:
+    """Sums or averages gradients over the ranks of a communicator, in fused buckets. All ranks get the same bits.
+
+    Creation, reduce() and wait() are collective; push() may be. The communicator may be shared or closed afterwards.
+
+    mode: "dense".
+    average: "mean", "sum" or "weighted" (by the weights that ranks give).
+    fuse_threshold: elements; larger parameters travel alone, smaller ones together.
+    may_be_unused: parameters that some rank may have no gradient for; all, or each on its own.
+    """
+
+    def __init__(
+        self,
+        comm: Communicator,
+        parameters: Iterable[Array],
+        *,
+        mode: str = "dense",
+        average: str = "mean",
+        names: Iterable[str] | None = None,
+        may_be_unused: Iterable[bool] | bool = False,
+        context: Context | None = None,
+        **options: Any,
+    ) -> None:
+        struct = _native.reducer_options()
+        enums = {"mode": "REDUCER_", "average": "AVERAGE_"}
+        set_options(struct, "Reducer", {"mode": mode, "average": average, **options}, enums)
+        described = schema(parameters, names, None, may_be_unused)
+        self._handle = Handle(
+            _native.reducer_create(context_pointer(context), comm._pointer, struct, described), _native.reducer_destroy
+        )
+        self._pointer = self._handle.pointer
+        self._size = len(described[0])
+        self._descriptions = [_native.describe_array(array) for array in described[0]]
+        self._borrowed: list[Array] = []
+
+    def reduce(self, grads: Gradients, weight: float = 1.0, *, in_place: bool = True) -> None:
+        """Reduces one gradient per parameter; None contributes zeros.
+
+        The outcome is written to the same arrays, unless in_place is false; gradients() shows it without a copy.
+        """
+        results = self._targets(grads) if in_place else None
+        _native.reducer_reduce(self._pointer, grads, results, weight, None)
+
+    def _targets(self, grads: Gradients) -> Arrays:
+        """The gradients themselves; where there is none, an array that takes what nobody reads."""
+        if all(grad is not None for grad in grads):
+            return grads  # type: ignore[return-value]
+        return [
+            np.empty(shape, dtype_of(dtype)) if grad is None else grad
+            for grad, (shape, dtype) in zip(grads, self._descriptions, strict=True)
+        ]
+
+    def begin(self, weight: float = 1.0) -> None:
+        """Opens a window of pushes with a weight other than 1."""
+        _native.reducer_begin(self._pointer, weight, None)
+
+    def push(self, i: int, grad: Array) -> None:
+        """Hands in the gradient of parameter i as soon as it is ready, in any order; it is borrowed until wait()."""
+        self._borrowed.append(grad)
+        _native.reducer_push(self._pointer, i, grad, None)
+
+    def wait(self, results: Arrays | None = None) -> None:
+        """Ends a window of pushes. The outcome is written to `results` if given; see also gradients()."""
+        try:
+            _native.reducer_wait(self._pointer, results, None)
+        finally:
+            self._borrowed.clear()
+
+    def cancel(self) -> None:
+        """Drops a window of pushes; peers that wait for it get an error."""
+        _native.reducer_cancel(self._pointer)
+        self._borrowed.clear()
+
+    def gradients(self) -> list[NDArray[Any] | None]:
+        """Views of the reduced gradients, valid until the next window; None where no rank had one."""
+        return [view(found, self._handle) for found in _native.reducer_gradients(self._pointer, self._size)]
+
+    @property
+    def norm(self) -> float:
+        """The Euclidean norm over all reduced gradients."""
+        return scalar(_native.reducer_norm(self._pointer))
+
+    def stats(self) -> ReducerStatistics:
+        """What the reducer has done since creation."""
+        statistics = _native.comm_statistics()
+        _native.reducer_comm_stats(self._pointer, statistics)
+        buckets = read_records(_native.reducer_stats, self._pointer)
+        return ReducerStatistics(
+            [read_record(bucket, BucketStatistics) for bucket in buckets],
+            read_record(statistics, CommunicatorStatistics),
+        )

@@ -1,0 +1,212 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Collectives of a Python object. Buffers are lent to Python as memoryviews, which are released when the method
+// returns: what Python keeps of them raises instead of dangling. Timeouts are seconds there and milliseconds here.
+#include "host_communicator.h"
+
+#include <cstring>
+
+#include "errors.h"
+
+namespace gradstep_python {
+
+namespace {
+
+/// A memoryview for the length of one callback.
+class LentView {
+ public:
+  LentView(void* data, std::int64_t bytes, const char* format) : view_(make(data, bytes, PyBUF_WRITE, format)) {}
+  LentView(const void* data, std::int64_t bytes) : view_(make(const_cast<void*>(data), bytes, PyBUF_READ, nullptr)) {}
+  LentView(const LentView&) = delete;
+  LentView& operator=(const LentView&) = delete;
+  ~LentView() {
+    if (!view_) return;
+    const ObjectRef released(PyObject_CallMethod(view_.get(), "release", nullptr));
+    if (!released) PyErr_Clear();  // an array that still uses the view forbids it
+  }
+
+  PyObject* get() const { return view_.get(); }
+
+ private:
+  static ObjectRef make(void* data, std::int64_t bytes, int flags, const char* format) {
+    static char nothing = 0;  // a memoryview of no bytes needs an address all the same
+    ObjectRef bytes_view(PyMemoryView_FromMemory(data != nullptr ? static_cast<char*>(data) : &nothing,
+                                                 static_cast<Py_ssize_t>(bytes), flags));
+    if (!bytes_view || format == nullptr) return bytes_view;
+    return ObjectRef(PyObject_CallMethod(bytes_view.get(), "cast", "s", format));
+  }
+
+  ObjectRef view_;
+};
+
+const char* format_of(gradstep_dtype dtype) {
+  if (dtype.code == GRADSTEP_TYPE_FLOAT) return dtype.bits == 64 ? "d" : "f";
+  return dtype.bits == 64 ? "q" : "i";
+}
+
+std::int64_t bytes_of(std::int64_t count, gradstep_dtype dtype) { return count * (dtype.bits / 8); }
+
+const char* name_of_op(std::int32_t op) {
+  return op == GRADSTEP_REDUCE_MAX ? "max" : op == GRADSTEP_REDUCE_MIN ? "min" : "sum";
+}
+
+double seconds(std::int64_t milliseconds) { return static_cast<double>(milliseconds) / 1000.0; }
+
+gradstep_status finish(const ObjectRef& result) { return result ? GRADSTEP_OK : keep_peer_exception(); }
+
+template <class... Arguments>
+ObjectRef call(void* object, const char* method, const char* format, Arguments... arguments) {
+  return ObjectRef(PyObject_CallMethod(static_cast<PyObject*>(object), method, format, arguments...));
+}
+
+/// Copies an object with the buffer protocol to `receive`; an error if it has not exactly `bytes` bytes.
+bool copy_bytes(PyObject* object, void* receive, std::int64_t bytes, const char* what) {
+  Py_buffer view{};
+  if (PyObject_GetBuffer(object, &view, PyBUF_SIMPLE) != 0) return false;
+  const bool fits = view.len == bytes;
+  if (fits && bytes > 0) std::memcpy(receive, view.buf, static_cast<std::size_t>(bytes));
+  if (!fits) {
+    PyErr_Format(PyExc_ValueError, "%s: %zd bytes, expected %lld", what, view.len, static_cast<long long>(bytes));
+  }
+  PyBuffer_Release(&view);
+  return fits;
+}
+
+struct HostCollectives {
+  PyObject* object;
+  std::int32_t world_size;
+};
+
+void* object_of(void* user) { return static_cast<HostCollectives*>(user)->object; }
+
+gradstep_status all_gather(void* user, const void* send, void* receive, std::int64_t bytes, void*,
+                           std::int64_t timeout_ms) {
+  const GilLock lock;
+  const LentView data(send, bytes);
+  if (!data.get()) return finish({});
+  ObjectRef result = call(object_of(user), "all_gather", "Od", data.get(), seconds(timeout_ms));
+  if (!result) return finish(result);
+  const std::int32_t world_size = static_cast<HostCollectives*>(user)->world_size;
+  const ObjectRef items(PySequence_Fast(result.get(), "all_gather: expected a sequence of buffers"));
+  if (!items) return finish(items);
+  if (PySequence_Size(items.get()) != world_size) {
+    PyErr_Format(PyExc_ValueError, "all_gather: %zd buffers, expected %d", PySequence_Size(items.get()), world_size);
+    return finish({});
+  }
+  for (std::int32_t rank = 0; rank < world_size; ++rank) {
+    const ObjectRef item(PySequence_GetItem(items.get(), rank));
+    if (!item || !copy_bytes(item.get(), static_cast<char*>(receive) + rank * bytes, bytes, "all_gather")) {
+      return finish({});
+    }
+  }
+  return GRADSTEP_OK;
+}
+
+gradstep_status all_reduce(void* user, void* data, std::int64_t count, gradstep_dtype dtype, std::int32_t op, void*,
+                           std::int64_t timeout_ms) {
+  const GilLock lock;
+  const LentView view(data, bytes_of(count, dtype), format_of(dtype));
+  if (!view.get()) return finish({});
+  return finish(call(object_of(user), "all_reduce", "Osd", view.get(), name_of_op(op), seconds(timeout_ms)));
+}
+
+gradstep_status reduce_scatter(void* user, const void* send, void* receive, std::int64_t count, gradstep_dtype dtype,
+                               std::int32_t op, void*, std::int64_t timeout_ms) {
+  const GilLock lock;
+  const std::int64_t bytes = bytes_of(count, dtype);
+  const LentView input(const_cast<void*>(send), bytes * static_cast<HostCollectives*>(user)->world_size,
+                       format_of(dtype));
+  const LentView output(receive, bytes, format_of(dtype));
+  if (!input.get() || !output.get()) return finish({});
+  return finish(
+      call(object_of(user), "reduce_scatter", "OOsd", input.get(), output.get(), name_of_op(op), seconds(timeout_ms)));
+}
+
+gradstep_status broadcast(void* user, void* data, std::int64_t bytes, std::int32_t root, void*,
+                          std::int64_t timeout_ms) {
+  const GilLock lock;
+  const LentView view(data, bytes, nullptr);
+  if (!view.get()) return finish({});
+  return finish(call(object_of(user), "broadcast", "Oid", view.get(), static_cast<int>(root), seconds(timeout_ms)));
+}
+
+gradstep_status send(void* user, const void* data, std::int64_t bytes, std::int32_t to, void*,
+                     std::int64_t timeout_ms) {
+  const GilLock lock;
+  const LentView view(data, bytes);
+  if (!view.get()) return finish({});
+  return finish(call(object_of(user), "send", "Oid", view.get(), static_cast<int>(to), seconds(timeout_ms)));
+}
+
+gradstep_status recv(void* user, void* data, std::int64_t bytes, std::int32_t from, void*, std::int64_t timeout_ms) {
+  const GilLock lock;
+  const LentView view(data, bytes, nullptr);
+  if (!view.get()) return finish({});
+  return finish(call(object_of(user), "recv", "Oid", view.get(), static_cast<int>(from), seconds(timeout_ms)));
+}
+
+gradstep_status barrier(void* user, void*, std::int64_t timeout_ms) {
+  const GilLock lock;
+  return finish(call(object_of(user), "barrier", "d", seconds(timeout_ms)));
+}
+
+void abort_calls(void* user) {
+  const GilLock lock;
+  if (!call(object_of(user), "abort", nullptr)) PyErr_WriteUnraisable(static_cast<PyObject*>(object_of(user)));
+}
+
+void release_collectives(void* user) {
+  auto* collectives = static_cast<HostCollectives*>(user);
+  if (Py_IsInitialized()) {
+    const GilLock lock;
+    Py_DECREF(collectives->object);
+  }
+  delete collectives;
+}
+
+bool read_int(PyObject* object, const char* name, std::int32_t* out) {
+  const ObjectRef attribute(PyObject_GetAttrString(object, name));
+  if (!attribute) return false;
+  *out = static_cast<std::int32_t>(PyLong_AsLong(attribute.get()));
+  return PyErr_Occurred() == nullptr;
+}
+
+std::int32_t read_flag(PyObject* object, const char* name) {
+  const ObjectRef attribute = optional_attribute(object, name);
+  return attribute && PyObject_IsTrue(attribute.get()) == 1 ? 1 : 0;
+}
+
+/// `function` if the object has a method of that name, else NULL.
+template <class Function>
+Function* if_offered(PyObject* object, const char* name, Function* function) {
+  return PyObject_HasAttrString(object, name) != 0 ? function : nullptr;
+}
+
+}  // namespace
+
+gradstep_status create_host_communicator(gradstep_context* context, PyObject* collectives,
+                                         const gradstep_comm_options* options, gradstep_comm** out) {
+  gradstep_comm_vtable table{};
+  table.struct_size = sizeof table;
+  if (!read_int(collectives, "rank", &table.rank) || !read_int(collectives, "world_size", &table.world_size)) {
+    return keep_exception();
+  }
+  table.any_thread = read_flag(collectives, "any_thread");
+  table.rank_ordered = read_flag(collectives, "rank_ordered");
+  table.all_gather = if_offered(collectives, "all_gather", all_gather);
+  table.all_reduce = if_offered(collectives, "all_reduce", all_reduce);
+  table.reduce_scatter = if_offered(collectives, "reduce_scatter", reduce_scatter);
+  table.broadcast = if_offered(collectives, "broadcast", broadcast);
+  table.send = if_offered(collectives, "send", send);
+  table.recv = if_offered(collectives, "recv", recv);
+  table.barrier = if_offered(collectives, "barrier", barrier);
+  table.abort = if_offered(collectives, "abort", abort_calls);
+  table.release = release_collectives;
+  Py_INCREF(collectives);
+  auto* user = new HostCollectives{collectives, table.world_size};
+  const GilRelease released;
+  return gradstep_comm_create_host_ex(context, &table, user, options, out);
+}
+
+}  // namespace gradstep_python

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// RAII for references to Python objects and for holding the interpreter lock.
+#pragma once
+
+#ifndef PY_SSIZE_T_CLEAN
+#define PY_SSIZE_T_CLEAN
+#endif
+#include <Python.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gradstep_python {
+
+/// An owned reference, or nothing. Used only while the interpreter lock is held.
+class ObjectRef {
+ public:
+  ObjectRef() = default;
+  /// Takes over a new reference.
+  explicit ObjectRef(PyObject* object) : object_(object) {}
+  ObjectRef(ObjectRef&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  ObjectRef& operator=(ObjectRef&& other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ObjectRef(const ObjectRef&) = delete;
+  ObjectRef& operator=(const ObjectRef&) = delete;
+  ~ObjectRef() { Py_XDECREF(object_); }
+
+  static ObjectRef borrow(PyObject* object) {
+    Py_XINCREF(object);
+    return ObjectRef(object);
+  }
+
+  PyObject* get() const { return object_; }
+  PyObject* release() { return std::exchange(object_, nullptr); }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  PyObject* object_ = nullptr;
+};
+
+/// Holds the interpreter lock on whatever thread it is constructed.
+class GilLock {
+ public:
+  GilLock() : state_(PyGILState_Ensure()) {}
+  GilLock(const GilLock&) = delete;
+  GilLock& operator=(const GilLock&) = delete;
+  ~GilLock() { PyGILState_Release(state_); }
+
+ private:
+  PyGILState_STATE state_;
+};
+
+/// Gives the interpreter lock away for as long as it lives.
+class GilRelease {
+ public:
+  GilRelease() : state_(PyEval_SaveThread()) {}
+  GilRelease(const GilRelease&) = delete;
+  GilRelease& operator=(const GilRelease&) = delete;
+  ~GilRelease() { PyEval_RestoreThread(state_); }
+
+ private:
+  PyThreadState* state_;
+};
+
+/// str(object) as UTF-8; "?" if that fails. Leaves no Python error behind.
+std::string text_of(PyObject* object);
+
+/// The name of the object's type, for messages.
+std::string type_name_of(PyObject* object);
+
+/// object.name, or an empty reference without a Python error if there is no such attribute.
+ObjectRef optional_attribute(PyObject* object, const char* name);
+
+/// Appends the numbers of a sequence, each read by `convert` (PyLong_AsLongLong, PyFloat_AsDouble), or nothing for
+/// None. False with a Python error.
+template <class Number, class Convert>
+bool read_numbers(PyObject* sequence, const Convert& convert, std::vector<Number>* out) {
+  if (sequence == Py_None) return true;
+  const ObjectRef iterator(PyObject_GetIter(sequence));
+  if (!iterator) return false;
+  while (const auto item = ObjectRef(PyIter_Next(iterator.get()))) {
+    out->push_back(convert(item.get()));
+    if (PyErr_Occurred() != nullptr) return false;
+  }
+  return PyErr_Occurred() == nullptr;
+}
+
+}  // namespace gradstep_python

@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Communicators that meet through bytes, a directory or a Python object (gradstep.Store).
+#pragma once
+
+#include "gradstep/comm.h"
+#include "python_object.h"
+
+namespace gradstep_python {
+
+/// What a communicator is made of besides the plain numbers of its options. Strings may be NULL; id and store None.
+struct Rendezvous {
+  const char* engine;
+  PyObject* id;
+  PyObject* store;
+  const char* store_path;
+  const char* interface;
+};
+
+gradstep_status create_communicator(gradstep_context* context, const gradstep_comm_options* options,
+                                    const Rendezvous& rendezvous, gradstep_comm** out);
+
+}  // namespace gradstep_python

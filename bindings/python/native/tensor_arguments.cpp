@@ -1,0 +1,203 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tensor_arguments.h"
+
+#include <cstring>
+
+#include "errors.h"
+
+namespace gradstep_python {
+
+namespace {
+
+// What an empty list is given as: gradstep reads NULL as a list that was left out.
+gradstep_tensor no_tensors[1] = {};
+
+bool is_array(PyObject* object) {
+  return PyObject_CheckBuffer(object) || PyObject_HasAttrString(object, "__dlpack__") != 0;
+}
+
+Py_ssize_t fast_size(PyObject* items) { return PyList_Check(items) ? PyList_Size(items) : PyTuple_Size(items); }
+
+PyObject* fast_item(PyObject* items, Py_ssize_t i) {
+  return PyList_Check(items) ? PyList_GetItem(items, i) : PyTuple_GetItem(items, i);
+}
+
+bool raise_read_only(const std::string& label, const std::string& type) {
+  return raise_error(GRADSTEP_ERR_INVALID_ARGUMENT, label + ": " + type + " is read-only, expected a writable array");
+}
+
+/// The items of a sequence as a list or tuple; an error that names the argument if there are not `expected` of them.
+ObjectRef items_of(PyObject* sequence, const char* name, std::size_t expected) {
+  ObjectRef items(PySequence_Fast(sequence, ""));
+  if (!items) {
+    PyErr_Clear();
+    raise_error(GRADSTEP_ERR_INVALID_ARGUMENT,
+                std::string(name) + ": expected a sequence, found " + type_name_of(sequence));
+    return {};
+  }
+  if (static_cast<std::size_t>(fast_size(items.get())) != expected) {
+    raise_error(GRADSTEP_ERR_INVALID_ARGUMENT, std::string(name) + ": " + std::to_string(fast_size(items.get())) +
+                                                   " entries, expected " + std::to_string(expected));
+    return {};
+  }
+  return items;
+}
+
+}  // namespace
+
+bool TensorList::convert(PyObject* sequence, const char* name, Access access) {
+  name_ = name;
+  access_ = access;
+  if (PyList_Check(sequence) || PyTuple_Check(sequence)) return convert_items(sequence);
+  const ObjectRef items(is_array(sequence) ? nullptr : PySequence_Fast(sequence, ""));
+  if (items) return convert_items(items.get());
+  PyErr_Clear();
+  return raise_error(GRADSTEP_ERR_INVALID_ARGUMENT,
+                     std::string(name) + ": expected a sequence of arrays, found " + type_name_of(sequence));
+}
+
+bool TensorList::convert_items(PyObject* items) {
+  const auto n = static_cast<std::size_t>(fast_size(items));
+  tensors_.resize(n);
+  arrays_ = std::make_unique<BorrowedArray[]>(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    // Conversions call Python code, which may change the list.
+    const ObjectRef item = ObjectRef::borrow(fast_item(items, static_cast<Py_ssize_t>(i)));
+    if (!item) return false;
+    if (item.get() == Py_None) continue;
+    if (!arrays_[i].borrow(item.get(), {name_, i}, &tensors_[i])) return false;
+    if (arrays_[i].read_only() && access_ != Access::read && first_read_only_ == Label::kSingle) {
+      first_read_only_ = i;
+      read_only_type_ = type_name_of(item.get());
+    }
+  }
+  return true;
+}
+
+bool TensorList::check_writable() const {
+  if (first_read_only_ == Label::kSingle) return true;
+  return raise_read_only(Label{name_, first_read_only_}.text(), read_only_type_);
+}
+
+bool TensorArguments::add(PyObject* sequence, const char* name, Access access, gradstep_tensor** out) {
+  *out = nullptr;
+  if (sequence == Py_None) return true;
+  TensorList& list = lists_[used_++];
+  if (!list.convert(sequence, name, access)) return false;
+  *out = list.size() > 0 ? list.tensors() : no_tensors;
+  return true;
+}
+
+bool TensorArguments::finish(std::size_t* n) const {
+  *n = used_ > 0 ? lists_[0].size() : 0;
+  bool has_updates = false;
+  for (std::size_t i = 0; i < used_; ++i) has_updates |= std::strcmp(lists_[i].name(), "updates") == 0;
+  for (std::size_t i = 0; i < used_; ++i) {
+    const TensorList& list = lists_[i];
+    if (list.size() != *n) {
+      return raise_error(GRADSTEP_ERR_INVALID_ARGUMENT, std::string(list.name()) + ": " + std::to_string(list.size()) +
+                                                            " arrays, " + lists_[0].name() + " has " +
+                                                            std::to_string(*n));
+    }
+    const bool written = list.access() == Access::write || (list.access() != Access::read && !has_updates);
+    if (written && !list.check_writable()) return false;
+  }
+  return true;
+}
+
+bool TensorArgument::convert(PyObject* object, const char* name, Access access) {
+  if (!array_.borrow(object, {name}, &tensor_)) return false;
+  return access == Access::read || !array_.read_only() || raise_read_only(name, type_name_of(object));
+}
+
+bool SchemaArguments::convert(PyObject* schema) {
+  if (!PyTuple_Check(schema) || PyTuple_Size(schema) != 4) {
+    PyErr_SetString(PyExc_TypeError, "a schema is a tuple (arrays, names, groups, may_be_unused)");
+    return false;
+  }
+  if (!arrays_.convert(PyTuple_GetItem(schema, 0), "parameters", Access::read)) return false;
+  parameters_.resize(arrays_.size());
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    const gradstep_tensor& tensor = arrays_.tensors()[i];
+    if (tensor.data == nullptr && tensor.ndim == 0) {
+      return raise_error(GRADSTEP_ERR_INVALID_ARGUMENT,
+                         Label{"parameters", i}.text() + ": expected an array, found None");
+    }
+    gradstep_parameter& parameter = parameters_[i];
+    parameter.struct_size = sizeof parameter;
+    parameter.shape = tensor.shape;
+    parameter.ndim = tensor.ndim;
+    parameter.dtype = tensor.dtype;
+    parameter.device = tensor.device;
+  }
+  return set_names(PyTuple_GetItem(schema, 1)) && set_groups(PyTuple_GetItem(schema, 2)) &&
+         set_flags(PyTuple_GetItem(schema, 3));
+}
+
+bool SchemaArguments::set_names(PyObject* names) {
+  if (names == Py_None) return true;
+  const ObjectRef items = items_of(names, "names", size());
+  if (!items) return false;
+  names_.reserve(size());
+  for (std::size_t i = 0; i < size(); ++i) {
+    PyObject* item = fast_item(items.get(), static_cast<Py_ssize_t>(i));
+    if (!PyUnicode_Check(item)) {
+      return raise_error(GRADSTEP_ERR_INVALID_ARGUMENT,
+                         Label{"names", i}.text() + ": expected a str, found " + type_name_of(item));
+    }
+    names_.push_back(text_of(item));
+    parameters_[i].name = names_.back().c_str();
+  }
+  return true;
+}
+
+bool SchemaArguments::set_groups(PyObject* groups) {
+  if (groups == Py_None) return true;
+  const ObjectRef items = items_of(groups, "groups", size());
+  if (!items) return false;
+  for (std::size_t i = 0; i < size(); ++i) {
+    const long group = PyLong_AsLong(fast_item(items.get(), static_cast<Py_ssize_t>(i)));
+    if (group == -1 && PyErr_Occurred() != nullptr) {
+      return raise_error_from_current(GRADSTEP_ERR_INVALID_ARGUMENT, Label{"groups", i}.text());
+    }
+    parameters_[i].group = static_cast<std::int32_t>(group);
+  }
+  return true;
+}
+
+bool SchemaArguments::set_flags(PyObject* may_be_unused) {
+  if (may_be_unused == Py_None) return true;
+  const ObjectRef items = items_of(may_be_unused, "may_be_unused", size());
+  if (!items) return false;
+  for (std::size_t i = 0; i < size(); ++i) {
+    const int flag = PyObject_IsTrue(fast_item(items.get(), static_cast<Py_ssize_t>(i)));
+    if (flag < 0) return false;
+    if (flag == 1) parameters_[i].flags = GRADSTEP_PARAMETER_MAY_BE_UNUSED;
+  }
+  return true;
+}
+
+bool RowsArguments::convert(PyObject* rows) {
+  const ObjectRef items(PySequence_Fast(rows, "rows: expected a sequence of (parameter, indices, values)"));
+  if (!items) return false;
+  const auto n = static_cast<std::size_t>(fast_size(items.get()));
+  rows_.resize(n);
+  tensors_ = std::make_unique<TensorArgument[]>(2 * n);
+  for (std::size_t i = 0; i < n; ++i) {
+    PyObject* row = fast_item(items.get(), static_cast<Py_ssize_t>(i));
+    if (!PyTuple_Check(row) || PyTuple_Size(row) != 3) {
+      PyErr_SetString(PyExc_TypeError, "rows: expected tuples (parameter, indices, values)");
+      return false;
+    }
+    const long long parameter = PyLong_AsLongLong(PyTuple_GetItem(row, 0));
+    if (parameter == -1 && PyErr_Occurred() != nullptr) return false;
+    TensorArgument* pair = &tensors_[2 * i];
+    if (!pair[0].convert(PyTuple_GetItem(row, 1), "indices", Access::read)) return false;
+    if (!pair[1].convert(PyTuple_GetItem(row, 2), "values", Access::read)) return false;
+    rows_[i] = {sizeof(gradstep_rows), 0, parameter, pair[0].tensor(), pair[1].tensor()};
+  }
+  return true;
+}
+
+}  // namespace gradstep_python

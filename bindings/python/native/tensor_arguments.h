@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Python arrays as gradstep_tensor arguments of one call, without a copy.
+//
+// An array is read by the first of these that works:
+//   buffer protocol        NumPy and everything like it: the fast path
+//   __array_struct__       NumPy arrays of dtypes that buffers cannot name (bfloat16 of ml_dtypes)
+//   C exchange table       DLPack 1.2's __dlpack_c_exchange_api__ (PyTorch): no Python call per array
+//   __dlpack__()           everyone else; tensors that require a gradient are detached first
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "array_protocols.h"
+#include "gradstep/accumulator.h"
+#include "gradstep/tensor.h"
+#include "python_object.h"
+
+namespace gradstep_python {
+
+enum class Access {
+  read,
+  write,
+  /// Written, unless the same call is given a list named "updates".
+  write_without_updates,
+};
+
+/// "grads[3]", made into text only when a message needs it.
+struct Label {
+  static constexpr std::size_t kSingle = SIZE_MAX;
+  const char* name;
+  std::size_t index = kSingle;
+  std::string text() const;
+};
+
+/// One array, borrowed for as long as this lives.
+class BorrowedArray {
+ public:
+  BorrowedArray() = default;
+  BorrowedArray(const BorrowedArray&) = delete;
+  BorrowedArray& operator=(const BorrowedArray&) = delete;
+  ~BorrowedArray();
+
+  /// Fills *tensor. False with a Python error if the object is no array that gradstep can name.
+  bool borrow(PyObject* object, Label label, gradstep_tensor* tensor);
+  bool read_only() const { return read_only_; }
+
+ private:
+  /// How a protocol fared: the last two end the search.
+  enum class Outcome { not_offered, done, failed };
+
+  Outcome from_buffer(PyObject* object, Label label, gradstep_tensor* tensor);
+  Outcome from_array_struct(PyObject* object, Label label, gradstep_tensor* tensor);
+  Outcome from_exchange_table(PyObject* object, Label label, gradstep_tensor* tensor);
+  Outcome from_dlpack(PyObject* object, Label label, gradstep_tensor* tensor);
+  bool set_strides(const std::intptr_t* byte_strides, std::int64_t item_size, Label label, gradstep_tensor* tensor);
+
+  Py_buffer view_{};  // not moved once filled: exporters may point into it
+  ManagedTensorVersioned* managed_ = nullptr;
+  ObjectRef keep_alive_;
+  std::unique_ptr<std::int64_t[]> strides_;
+  bool read_only_ = false;
+};
+
+/// A sequence of arrays; None stands for "none this time" and becomes a zeroed tensor.
+class TensorList {
+ public:
+  bool convert(PyObject* sequence, const char* name, Access access);
+  gradstep_tensor* tensors() { return tensors_.data(); }
+  std::size_t size() const { return tensors_.size(); }
+  const char* name() const { return name_; }
+  Access access() const { return access_; }
+  /// False with a Python error if one of the arrays may not be written.
+  bool check_writable() const;
+
+ private:
+  bool convert_items(PyObject* items);
+
+  const char* name_ = "";
+  Access access_ = Access::read;
+  std::size_t first_read_only_ = Label::kSingle;
+  std::string read_only_type_;
+  std::vector<gradstep_tensor> tensors_;
+  std::unique_ptr<BorrowedArray[]> arrays_;
+};
+
+/// All tensor lists of one call, which share its argument n.
+class TensorArguments {
+ public:
+  /// *out = the array, NULL for None. Empty lists are given as a non-NULL address.
+  bool add(PyObject* sequence, const char* name, Access access, gradstep_tensor** out);
+  /// Checks that all lists have one length and *n = that; and that what will be written may be.
+  bool finish(std::size_t* n) const;
+
+ private:
+  std::array<TensorList, 3> lists_;
+  std::size_t used_ = 0;
+};
+
+/// A single array argument.
+class TensorArgument {
+ public:
+  bool convert(PyObject* object, const char* name, Access access);
+  gradstep_tensor* tensor() { return &tensor_; }
+
+ private:
+  BorrowedArray array_;
+  gradstep_tensor tensor_{};
+};
+
+/// The `parameters, n` of a create call, from a tuple (arrays, names, groups, may_be_unused); the last three are
+/// sequences of the arrays' length, or None.
+class SchemaArguments {
+ public:
+  bool convert(PyObject* schema);
+  gradstep_parameter* parameters() { return parameters_.data(); }
+  std::size_t size() const { return parameters_.size(); }
+
+ private:
+  bool set_names(PyObject* names);
+  bool set_groups(PyObject* groups);
+  bool set_flags(PyObject* may_be_unused);
+
+  TensorList arrays_;
+  std::vector<std::string> names_;
+  std::vector<gradstep_parameter> parameters_;
+};
+
+/// The `rows, n_rows` of an add: a sequence of (parameter index, indices, values).
+class RowsArguments {
+ public:
+  bool convert(PyObject* rows);
+  gradstep_rows* data() { return rows_.data(); }
+  std::size_t size() const { return rows_.size(); }
+
+ private:
+  std::vector<gradstep_rows> rows_;
+  std::unique_ptr<TensorArgument[]> tensors_;
+};
+
+}  // namespace gradstep_python

@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The C API for every language that SWIG serves. A language file (python.i) maps buffers, handles and callbacks and may
+// rename; exceptions.i turns statuses into the language's exceptions. Includes are listed one by one, in order of
+// dependence, because SWIG does not follow those inside the headers.
+#if defined(SWIGPYTHON)
+%module(package="gradstep") core
+#else
+%module core
+#endif
+
+%{
+#include "gradstep/gradstep.h"
+%}
+
+// The visibility attribute of GRADSTEP_API.
+#define __attribute__(x)
+
+%include <stdint.i>
+
+// The module's name stands for the prefix. Before the rules that ignore, which go first among later ones.
+%rename("%(regex:/^(?:gradstep_|GRADSTEP_)(.*)$/\\1/)s") "";
+
+// Structs of callbacks and of borrowed buffers, and the functions that fill them: languages give their own objects.
+%ignore gradstep_allocator;
+%ignore gradstep_comm_vtable;
+%ignore gradstep_parameter;
+%ignore gradstep_rows;
+%ignore gradstep_step_options;
+%ignore gradstep_step_result;
+%ignore gradstep_store;
+%ignore gradstep_tensor;
+%rename("$ignore", regextarget=1) "^gradstep_(tensor|parameter)_list_";
+%rename("$ignore", regextarget=1) "_options_init$";
+%ignore gradstep_schedule_init;
+%ignore gradstep_set_last_error;
+
+// Pointer members: their targets would have to outlive the struct. Language files set them where they build the call.
+%ignore gradstep_accumulator_options::schedule;
+%ignore gradstep_comm_options::engine;
+%ignore gradstep_comm_options::id;
+%ignore gradstep_comm_options::id_len;
+%ignore gradstep_comm_options::interface;
+%ignore gradstep_comm_options::store;
+%ignore gradstep_comm_options::store_path;
+%ignore gradstep_context_options::allocator;
+%ignore gradstep_context_options::interrupt;
+%ignore gradstep_context_options::interrupt_release;
+%ignore gradstep_context_options::interrupt_user;
+%ignore gradstep_context_options::log;
+%ignore gradstep_context_options::log_release;
+%ignore gradstep_context_options::log_user;
+%ignore gradstep_context_options::parallel_for;
+%ignore gradstep_context_options::parallel_for_release;
+%ignore gradstep_context_options::parallel_for_user;
+%ignore gradstep_schedule::boundaries;
+%ignore gradstep_schedule::fn;
+%ignore gradstep_schedule::release;
+%ignore gradstep_schedule::user;
+%ignore gradstep_schedule::values;
+
+%include "exceptions.i"
+#if defined(SWIGPYTHON)
+%include "python.i"
+#endif
+
+// A new options struct holds the defaults.
+%define %options(NAME)
+%extend NAME {
+  NAME() {
+    NAME* options = new NAME();
+    NAME##_init(options, sizeof(NAME));
+    return options;
+  }
+}
+%enddef
+%options(gradstep_accumulator_options)
+%options(gradstep_adam_options)
+%options(gradstep_comm_options)
+%options(gradstep_reducer_options)
+%options(gradstep_sgd_options)
+%options(gradstep_updater_options)
+
+%extend gradstep_accumulator_options {
+  // Borrowed: keep the schedule until the accumulator is created.
+  void set_schedule(const gradstep_schedule* borrowed) { $self->schedule = borrowed; }
+}
+
+// A new result struct says its size.
+%define %result(NAME)
+%extend NAME {
+  NAME() {
+    NAME* result = new NAME();
+    result->struct_size = sizeof(NAME);
+    return result;
+  }
+}
+%enddef
+%result(gradstep_bucket_statistics)
+%result(gradstep_comm_statistics)
+%result(gradstep_memory)
+%result(gradstep_metric)
+%result(gradstep_updater_statistics)
+
+%include "gradstep/base.h"
+%include "gradstep/tensor.h"
+%include "gradstep/context.h"
+%include "gradstep/backend.h"
+%include "gradstep/schedule.h"
+%include "gradstep/optimizer.h"
+%include "gradstep/accumulator.h"
+%include "gradstep/comm.h"
+%include "gradstep/reducer.h"
+%include "gradstep/updater.h"
+
+%exception;
+#if defined(SWIGPYTHON)
+%include "python_adapters.i"
+#endif

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What Python needs beside the header: structs with Python objects behind their pointers, communicators made of Python
+// objects, and two functions whose array is only read, so that it need not be writable.
+%exception gradstep_python::ScheduleArguments::ScheduleArguments {
+  $action
+  if (!result->valid()) {
+    delete result;
+    SWIG_fail;
+  }
+}
+
+namespace gradstep_python {
+class ScheduleArguments : public gradstep_schedule {
+ public:
+  ScheduleArguments(PyObject* boundaries, PyObject* values, PyObject* fn);
+};
+class ContextArguments : public gradstep_context_options {
+ public:
+  ContextArguments(PyObject* log, PyObject* interrupt);
+};
+void set_exception_classes(PyObject* by_status);
+PyObject* describe_array(PyObject* array);
+}  // namespace gradstep_python
+
+%inline %{
+static gradstep_status create_communicator(gradstep_context* context, const gradstep_comm_options* options,
+                                           const char* engine, PyObject* id, PyObject* store, const char* store_path,
+                                           const char* interface, gradstep_comm** out) {
+  return gradstep_python::create_communicator(context, options, {engine, id, store, store_path, interface}, out);
+}
+
+static gradstep_status create_host_communicator(gradstep_context* context, PyObject* collectives,
+                                                const gradstep_comm_options* options, gradstep_comm** out) {
+  return gradstep_python::create_host_communicator(context, collectives, options, out);
+}
+
+static gradstep_status create_local_communicators(gradstep_context* context, const gradstep_comm_options* options,
+                                                  int32_t world_size, gradstep_comm** out) {
+  const gradstep_python::GilRelease released;
+  return gradstep_comm_create_local_ex(context, world_size, options, out);
+}
+
+static gradstep_status send_to(gradstep_comm* comm, const gradstep_tensor* source, int32_t to, void* stream) {
+  const gradstep_python::GilRelease released;
+  return gradstep_comm_send(comm, source, to, stream);
+}
+
+static gradstep_status set_optimizer_state(gradstep_optimizer* optimizer, size_t index, const char* name,
+                                           const gradstep_tensor* source, void* stream) {
+  const gradstep_python::GilRelease released;
+  return gradstep_optimizer_set_state(optimizer, index, name, source, stream);
+}
+%}

@@ -1,0 +1,29 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# cmake --install: headers, libgradstep.so.0, plugins, find_package(gradstep) and gradstep.pc.
+
+include(CMakePackageConfigHelpers)
+
+install(TARGETS gradstep EXPORT gradstepTargets
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+if(TARGET gradstep_gloo)
+  install(TARGETS gradstep_gloo LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
+install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/include/c_api/gradstep DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        FILES_MATCHING PATTERN "*.h")
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/gradstep)
+install(EXPORT gradstepTargets NAMESPACE gradstep:: DESTINATION ${package_dir})
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/gradstepConfig.cmake.in
+                              ${CMAKE_CURRENT_BINARY_DIR}/gradstepConfig.cmake INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/gradstepConfigVersion.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/gradstepConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/gradstepConfigVersion.cmake
+        DESTINATION ${package_dir})
+
+# Relative to the file itself, so that an installed prefix may be moved.
+file(RELATIVE_PATH GRADSTEP_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+configure_file(${CMAKE_CURRENT_LIST_DIR}/gradstep.pc.in ${CMAKE_CURRENT_BINARY_DIR}/gradstep.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/gradstep.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,167 @@
+/* SPDX-FileCopyrightText: 2026 The gradstep authors
+ * SPDX-License-Identifier: Apache-2.0 */
+/*
+ * accumulator.h: one sum per parameter over the micro-batches of a window.
+ *
+ * A window is OPEN until its trigger fires or the host flushes it, then READY: the result stands in the accumulator's
+ * own buffers until the next add, which opens a new window by assigning (there is no zeroing pass).
+ *
+ *   mode          after each add           result              known as
+ *   sum           a += g                   a                   PyTorch's .grad, no_sync
+ *   mean_each     a += g / K               a  (x K/m if only m < K were added)   Lingvo, the JAX recipe
+ *   mean          a += g                   a / m
+ *   running_mean  a += (g - a) / (k + 1)   a                   optax.MultiSteps
+ *   weighted      a += w * g, W += w       a / W               token weights
+ *
+ * m counts the micro-batches that were really added; each add is one. A parameter without a gradient in a micro-batch
+ * counts as zero there. A weighted window of total weight 0 has the result 0.
+ */
+#ifndef GRADSTEP_ACCUMULATOR_H
+#define GRADSTEP_ACCUMULATOR_H
+
+#include "gradstep/context.h"
+#include "gradstep/schedule.h"
+#include "gradstep/tensor.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+typedef struct gradstep_accumulator gradstep_accumulator;
+
+enum gradstep_accumulation_mode {
+  GRADSTEP_ACCUMULATE_INVALID = -1,
+  GRADSTEP_ACCUMULATE_MEAN_EACH = 0,
+  GRADSTEP_ACCUMULATE_SUM = 1,
+  GRADSTEP_ACCUMULATE_MEAN = 2,
+  GRADSTEP_ACCUMULATE_RUNNING_MEAN = 3,
+  GRADSTEP_ACCUMULATE_WEIGHTED = 4
+};
+
+enum gradstep_accumulation_trigger {
+  GRADSTEP_TRIGGER_INVALID = -1,
+  GRADSTEP_TRIGGER_STEPS = 0,      /* K = steps micro-batches */
+  GRADSTEP_TRIGGER_SCHEDULE = 1,   /* K = the schedule's value at the number of finished windows, rounded to nearest */
+  GRADSTEP_TRIGGER_MIN_WEIGHT = 2, /* the sum of the adds' weights reaches min_weight; not with mean_each */
+  GRADSTEP_TRIGGER_MANUAL = 3      /* only gradstep_accumulator_flush ends a window; not with mean_each */
+};
+
+enum gradstep_nonfinite_policy {
+  GRADSTEP_NONFINITE_INVALID = -1,
+  GRADSTEP_NONFINITE_NONE = 0,   /* infinities and NaNs are summed like any number */
+  GRADSTEP_NONFINITE_POISON = 1, /* as NONE, and gradstep_accumulator_norm of the window says NaN or infinity */
+  GRADSTEP_NONFINITE_SKIP = 2    /* a micro-batch with a non-finite element is not added; costs one read of it */
+};
+
+typedef struct gradstep_accumulator_options {
+  uint32_t struct_size;
+  int32_t mode;                      /* enum gradstep_accumulation_mode, default MEAN_EACH */
+  int32_t trigger;                   /* enum gradstep_accumulation_trigger, default STEPS */
+  int32_t nonfinite;                 /* enum gradstep_nonfinite_policy, default NONE */
+  int64_t steps;                     /* K >= 1 for STEPS; default 1 */
+  double min_weight;                 /* > 0 for MIN_WEIGHT */
+  const gradstep_schedule* schedule; /* for SCHEDULE; values >= 0.5; copied */
+  gradstep_dtype dtype;              /* {0,0,0} = f32, and f64 for f64 gradients; else f32 or f64 for all */
+  int32_t keep_sums;                 /* 1: gradstep_accumulator_sums stays valid in READY, see there */
+} gradstep_accumulator_options;
+
+/* Sparse rows of one parameter (TensorFlow's IndexedSlices): row indices[j] of the parameter's first axis += values[j].
+ * `indices` is int32 or int64 of shape (r), `values` has the shape (r, parameter.shape[1:]). Repeated indices add up.
+ */
+typedef struct gradstep_rows {
+  uint32_t struct_size;
+  int32_t reserved;
+  int64_t parameter; /* index in the schema */
+  const gradstep_tensor* indices;
+  const gradstep_tensor* values;
+} gradstep_rows;
+
+/* Returns: INVALID_ARGUMENT. */
+GRADSTEP_API gradstep_status gradstep_accumulator_options_init(gradstep_accumulator_options* o,
+                                                               size_t struct_size) GRADSTEP_NOEXCEPT;
+
+/*
+ * Creates an accumulator for n parameters. Memory: one buffer of the accumulator's dtype per parameter.
+ * Returns: INVALID_ARGUMENT (NULLs, steps < 1, a bad enum, duplicate names, an unknown dtype, mean_each without a K,
+ * f32 sums of f64 parameters),
+ * UNSUPPORTED, BACKEND_UNAVAILABLE, OUT_OF_MEMORY.
+ */
+GRADSTEP_API gradstep_status gradstep_accumulator_create(gradstep_context* context,
+                                                         const gradstep_accumulator_options* options,
+                                                         const gradstep_parameter* parameters, size_t n,
+                                                         gradstep_accumulator** out) GRADSTEP_NOEXCEPT;
+GRADSTEP_API void gradstep_accumulator_destroy(gradstep_accumulator* accumulator) GRADSTEP_NOEXCEPT;
+
+/*
+ * Adds one micro-batch: grads[i] has the shape and device of parameter i and any float dtype (f64 only into f64).
+ * grads[i].data NULL (with elements) = no gradient for parameter i this time. `weight` is finite and >= 0; it counts in
+ * mode WEIGHTED and for MIN_WEIGHT. *ready_out (may be NULL) = 1 when this add ended the window. The gradients' squared
+ * norm and finiteness are gathered in the last add itself.
+ * Returns: INVALID_ARGUMENT (shape, dtype, device, n, weight; nothing is added), INVALID_STATE.
+ * Source: PyTorch no_sync, Lingvo GradientAggregationOptimizer, optax.MultiSteps.
+ */
+GRADSTEP_API gradstep_status gradstep_accumulator_add(gradstep_accumulator* accumulator, const gradstep_tensor* grads,
+                                                      size_t n, double weight, void* stream,
+                                                      int32_t* ready_out) GRADSTEP_NOEXCEPT;
+
+/*
+ * The same with sparse rows, which belong to this micro-batch. grads may be NULL with n = 0: rows alone.
+ * Returns: also INVALID_ARGUMENT for an index outside the parameter (names the row).
+ */
+GRADSTEP_API gradstep_status gradstep_accumulator_add_ex(gradstep_accumulator* accumulator,
+                                                         const gradstep_tensor* grads, size_t n,
+                                                         const gradstep_rows* rows, size_t n_rows, double weight,
+                                                         void* stream, int32_t* ready_out) GRADSTEP_NOEXCEPT;
+
+/*
+ * Ends a partial window: the result is divided by what was really added (mean_each: multiplied by K/m). *ready_out
+ * (may be NULL) = 1 if there is a result; an empty window is OK and not ready; a READY window stays as it is.
+ */
+GRADSTEP_API gradstep_status gradstep_accumulator_flush(gradstep_accumulator* accumulator, void* stream,
+                                                        int32_t* ready_out) GRADSTEP_NOEXCEPT;
+
+/* Drops the window: OPEN and empty. Counters of finished windows stay. */
+GRADSTEP_API gradstep_status gradstep_accumulator_reset(gradstep_accumulator* accumulator,
+                                                        void* stream) GRADSTEP_NOEXCEPT;
+
+/*
+ * tensors_out[i] = a view of the result of parameter i, contiguous, writable by the host, valid from READY to the next
+ * add or reset; the address stays the same until destroy. data is NULL where no micro-batch of the window had a
+ * gradient. Returns: INVALID_STATE while OPEN.
+ */
+GRADSTEP_API gradstep_status gradstep_accumulator_gradients(gradstep_accumulator* accumulator,
+                                                            gradstep_tensor* tensors_out, size_t n) GRADSTEP_NOEXCEPT;
+
+/*
+ * tensors_out[i] = a view of the undivided sum: sum g, or sum w * g in mode WEIGHTED. Always valid while OPEN; in READY
+ * valid with the option keep_sums until gradstep_accumulator_gradients is called, which then makes the division pass.
+ * Returns: INVALID_STATE, UNSUPPORTED (mean_each and running_mean keep no such sum).
+ */
+GRADSTEP_API gradstep_status gradstep_accumulator_sums(gradstep_accumulator* accumulator, gradstep_tensor* tensors_out,
+                                                       size_t n) GRADSTEP_NOEXCEPT;
+
+/* *weight = the window's divisor: sum of weights in mode WEIGHTED, else the number of micro-batches added. */
+GRADSTEP_API gradstep_status gradstep_accumulator_weight(gradstep_accumulator* accumulator,
+                                                         double* weight) GRADSTEP_NOEXCEPT;
+
+/*
+ * tensor_out = a view of f64[1] on the gradients' device: the Euclidean norm over the results of all parameters;
+ * infinite or NaN if any element is. Valid in READY.
+ * Returns: INVALID_STATE while OPEN.
+ */
+GRADSTEP_API gradstep_status gradstep_accumulator_norm(gradstep_accumulator* accumulator,
+                                                       gradstep_tensor* tensor_out) GRADSTEP_NOEXCEPT;
+
+/* *count = micro-batches in the window (skipped ones not counted). */
+GRADSTEP_API gradstep_status gradstep_accumulator_count(gradstep_accumulator* accumulator,
+                                                        int64_t* count) GRADSTEP_NOEXCEPT;
+
+/* *skipped = micro-batches skipped by GRADSTEP_NONFINITE_SKIP since creation. */
+GRADSTEP_API gradstep_status gradstep_accumulator_skipped(gradstep_accumulator* accumulator,
+                                                          int64_t* skipped) GRADSTEP_NOEXCEPT;
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif /* GRADSTEP_ACCUMULATOR_H */

@@ -1,0 +1,102 @@
+/* SPDX-FileCopyrightText: 2026 The gradstep authors
+ * SPDX-License-Identifier: Apache-2.0 */
+/*
+ * base.h: status codes, versions, and the rules that every other header relies on.
+ *
+ * Errors. Every function that can fail returns a gradstep_status: GRADSTEP_OK (0) or a negative code. The text of the
+ * last failing call of the calling thread is gradstep_last_error(); read it before the thread's next gradstep call.
+ * Unless a comment says otherwise a failing call has changed nothing. The library never prints, exits, aborts or
+ * throws.
+ *
+ * Growing structs. Option, result and record structs start with `uint32_t struct_size`. Fill options with their
+ * `*_options_init(&options, sizeof options)` before setting fields; set struct_size = sizeof(x) in structs that the
+ * library writes. A struct of an older, smaller header is completed with zeros; a larger one is accepted while the
+ * fields unknown to this library are zero (else UNSUPPORTED); one below version 1 or above 4096 bytes is
+ * INVALID_ARGUMENT. In arrays of such structs, element 0's struct_size is the stride and all elements agree.
+ *
+ * Enums are int32. Their default is 0 and -1 is never valid.
+ *
+ * Threads. No handle is bound to a thread. Different handles may be used at the same time; one handle by one thread at
+ * a time: a second thread gets INVALID_STATE. gradstep_comm_abort, gradstep_comm_status and the functions of this
+ * header may be called from any thread at any time. After fork() the parent's handles answer INVALID_STATE in the
+ * child; their destroy functions release memory there without joining threads.
+ *
+ * Streams. The last `void* stream` of a call is the device stream its work is queued on. On CPU it must be NULL.
+ *
+ * ABI version 0: names and layouts may still change until 1.0.
+ */
+#ifndef GRADSTEP_BASE_H
+#define GRADSTEP_BASE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(_WIN32)
+#if defined(GRADSTEP_BUILDING)
+#define GRADSTEP_API __declspec(dllexport)
+#else
+#define GRADSTEP_API __declspec(dllimport)
+#endif
+#else
+#define GRADSTEP_API __attribute__((visibility("default")))
+#endif
+
+#if defined(__cplusplus)
+#define GRADSTEP_NOEXCEPT noexcept
+extern "C" {
+#else
+#define GRADSTEP_NOEXCEPT
+#endif
+
+/* The ABI that this header describes: major << 16 | minor. */
+#define GRADSTEP_ABI_VERSION 0x00000001
+
+typedef int32_t gradstep_status;
+
+enum gradstep_status_code {
+  GRADSTEP_OK = 0,
+  GRADSTEP_ERR_INVALID_ARGUMENT = -1,    /* an argument breaks a stated rule; the text names it */
+  GRADSTEP_ERR_INVALID_STATE = -2,       /* the call is out of turn, on a handle in use, or in a forked child */
+  GRADSTEP_ERR_UNSUPPORTED = -3,         /* a legal request that this build, engine or device cannot serve */
+  GRADSTEP_ERR_OUT_OF_MEMORY = -4,       /* the context's allocator returned NULL */
+  GRADSTEP_ERR_BACKEND_UNAVAILABLE = -5, /* a plugin is missing or does not fit; the text has the loader's own words */
+  GRADSTEP_ERR_DEVICE = -6,              /* a device call failed */
+  GRADSTEP_ERR_NUMERIC = -7,             /* a number is outside what the algorithm can use */
+  GRADSTEP_ERR_TIMEOUT = -8,             /* a deadline passed while waiting for peers */
+  GRADSTEP_ERR_PEER_LOST = -9,           /* a peer closed its connection or died */
+  GRADSTEP_ERR_ABORTED = -10,            /* gradstep_comm_abort or the context's interrupt ended the call */
+  GRADSTEP_ERR_MISMATCH = -11,           /* ranks, or a file and a handle, disagree */
+  GRADSTEP_ERR_IO = -12,                 /* reading or writing outside memory failed */
+  GRADSTEP_ERR_CORRUPT = -13,            /* stored bytes are not what was written */
+  GRADSTEP_ERR_CALLBACK = -14,           /* a host callback failed; the text is the one it set */
+  GRADSTEP_ERR_INTERNAL = -99            /* a defect of gradstep: please report it */
+};
+
+/* The ABI of the loaded library, in the form of GRADSTEP_ABI_VERSION. Any thread. */
+GRADSTEP_API uint32_t gradstep_abi_version(void) GRADSTEP_NOEXCEPT;
+
+/* "major.minor.patch" of the loaded library. Static storage. Any thread. */
+GRADSTEP_API const char* gradstep_version_string(void) GRADSTEP_NOEXCEPT;
+
+/*
+ * Writes a JSON object about this build as NUL-terminated UTF-8: "version", "abi_version", "compiler",
+ * "instruction_sets" (compiled in), "instruction_set" (the one in use), "backends" and "engines".
+ * `len` (may be NULL) receives the bytes needed with the NUL; buf NULL with cap 0 only asks for that.
+ * Returns: INVALID_ARGUMENT if cap is too small (nothing is written). Any thread.
+ */
+GRADSTEP_API gradstep_status gradstep_build_info(char* buf, size_t cap, size_t* len) GRADSTEP_NOEXCEPT;
+
+/* "GRADSTEP_ERR_TIMEOUT" for -8, and so on; "GRADSTEP_ERR_UNKNOWN" for other numbers. Static storage. Any thread. */
+GRADSTEP_API const char* gradstep_status_name(gradstep_status status) GRADSTEP_NOEXCEPT;
+
+/* The text of this thread's last failing call, "" before the first. Never NULL; valid until its next failing call. */
+GRADSTEP_API const char* gradstep_last_error(void) GRADSTEP_NOEXCEPT;
+
+/* Sets this thread's text: for host callbacks, just before they return a failure. NULL clears it. */
+GRADSTEP_API void gradstep_set_last_error(const char* text) GRADSTEP_NOEXCEPT;
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif /* GRADSTEP_BASE_H */

@@ -1,0 +1,259 @@
+/* SPDX-FileCopyrightText: 2026 The gradstep authors
+ * SPDX-License-Identifier: Apache-2.0 */
+/*
+ * comm.h: communicators, i.e. connections to the other ranks of a job.
+ *
+ *   engine   ranks are                     made by
+ *   self     this caller alone             gradstep_comm_create
+ *   local    threads of this process       gradstep_comm_create_local
+ *   host     whatever the host connects    gradstep_comm_create_host (a table of callbacks)
+ *   gloo     processes, over TCP           gradstep_comm_create (plugin libgradstep_gloo.so)
+ *
+ * Collective means: every rank of the communicator makes the call, in the same order, with the same arguments where the
+ * comment says so. Collective calls are
+ *
+ *   comm_create (gloo), create_host, split, dup, all_reduce, all_gather, all_gather_v, reduce_scatter, broadcast,
+ *   barrier, vote; gradstep_reducer_create, _reduce, _wait (and _push, which may start an exchange);
+ *   gradstep_updater_push and _flush (in the call that ends a window), _recover.
+ *
+ * Deadlines. Each call fixes one deadline at entry, options.timeout_ms later, and returns by then plus 1 s at the
+ * latest with TIMEOUT. Failure: the first error breaks a communicator for good; later calls return it at once, and
+ * destroying it never blocks. Sums: with GRADSTEP_REDUCTION_RANK every element of a sum is ((x0 + x1) + x2) + ... in
+ * the order of ranks, so that results do not depend on the engine; all ranks always end with the same bits.
+ */
+#ifndef GRADSTEP_COMM_H
+#define GRADSTEP_COMM_H
+
+#include "gradstep/context.h"
+#include "gradstep/tensor.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+typedef struct gradstep_comm gradstep_comm;
+
+enum gradstep_reduce_op {
+  GRADSTEP_REDUCE_INVALID = -1,
+  GRADSTEP_REDUCE_SUM = 0,
+  GRADSTEP_REDUCE_MAX = 1,
+  GRADSTEP_REDUCE_MIN = 2
+};
+
+enum gradstep_reduction_order {
+  GRADSTEP_REDUCTION_INVALID = -1,
+  GRADSTEP_REDUCTION_RANK = 0,  /* the same bits on every engine */
+  GRADSTEP_REDUCTION_ENGINE = 1 /* the engine's own all-reduce; ranks agree with each other, nothing more */
+};
+
+/* A key-value store for rendezvous: the host's own. `get` waits up to timeout_ms for the key (else TIMEOUT); *len is
+ * the capacity of `data` on entry and the value's length on return (INVALID_ARGUMENT if it does not fit). A second
+ * `set` of a key replaces the value; that happens only where an earlier job has used the same generation. Both are
+ * called during comm_create, on its thread; `release` (may be NULL) once, before it returns. */
+typedef struct gradstep_store {
+  uint32_t struct_size;
+  uint32_t reserved;
+  void* user;
+  gradstep_status (*set)(void* user, const char* key, const void* data, size_t len);
+  gradstep_status (*get)(void* user, const char* key, void* data, size_t* len, int64_t timeout_ms);
+  void (*release)(void* user);
+} gradstep_store;
+
+typedef struct gradstep_comm_options {
+  uint32_t struct_size;
+  int32_t rank;
+  int32_t world_size;
+  int32_t reduction_order; /* enum gradstep_reduction_order, default RANK */
+  const char* engine;      /* "self", "gloo" */
+  int64_t timeout_ms;      /* of every call; > 0, default 30000 */
+
+  /* Rendezvous of gloo, one of: the bytes of gradstep_comm_unique_id, made by one rank and carried to all; a store of
+   * the host; the path of a directory that all ranks share. */
+  const void* id;
+  size_t id_len;
+  const gradstep_store* store;
+  const char* store_path;
+
+  const char* interface; /* network interface or address for gloo; NULL = the one of the host's name, else loopback */
+  int64_t generation;    /* a new number for each communicator made through the same store */
+  int32_t device;        /* device id for device engines */
+  int32_t reserved;
+} gradstep_comm_options;
+
+/*
+ * A host's collectives. Required: rank, world_size, all_gather. Every other function may be NULL and is then built from
+ * the given ones. A call returns when the buffers are done, keeps timeout_ms, and returns a status (PEER_LOST, TIMEOUT,
+ * ... or CALLBACK; see gradstep_set_last_error). `any_thread` = 1 allows calls from gradstep's own threads, which makes
+ * them interruptible and lets gradstep_comm_abort reach `abort`; one call runs at a time per `user`. Buffers are host
+ * memory unless device_types has the bit 1 << device_type.
+ */
+typedef struct gradstep_comm_vtable {
+  uint32_t struct_size;
+  int32_t rank;
+  int32_t world_size;
+  int32_t any_thread;
+  uint32_t device_types; /* bit set; 0 = host memory only */
+  int32_t rank_ordered;  /* 1: all_reduce and reduce_scatter sum in the order of ranks, and may serve REDUCTION_RANK */
+
+  /* receive[r * bytes ..] = rank r's send[0 .. bytes); bytes is equal on all ranks. */
+  gradstep_status (*all_gather)(void* user, const void* send, void* receive, int64_t bytes, void* stream,
+                                int64_t timeout_ms);
+  /* (optional) data = the reduction over ranks, in place; f32, f64, int32 and int64 only. */
+  gradstep_status (*all_reduce)(void* user, void* data, int64_t count, gradstep_dtype dtype, int32_t op, void* stream,
+                                int64_t timeout_ms);
+  /* (optional) send holds world_size blocks of `count`; receive = the reduction of block `rank`. */
+  gradstep_status (*reduce_scatter)(void* user, const void* send, void* receive, int64_t count, gradstep_dtype dtype,
+                                    int32_t op, void* stream, int64_t timeout_ms);
+  /* (optional) data of `root` on all ranks. */
+  gradstep_status (*broadcast)(void* user, void* data, int64_t bytes, int32_t root, void* stream, int64_t timeout_ms);
+  /* (optional, both or none) matched in order per pair of ranks; either may wait for the other side. */
+  gradstep_status (*send)(void* user, const void* data, int64_t bytes, int32_t to, void* stream, int64_t timeout_ms);
+  gradstep_status (*recv)(void* user, void* data, int64_t bytes, int32_t from, void* stream, int64_t timeout_ms);
+  /* (optional) both at once, without waiting for each other. */
+  gradstep_status (*send_recv)(void* user, const void* send, int64_t send_bytes, int32_t to, void* receive,
+                               int64_t receive_bytes, int32_t from, void* stream, int64_t timeout_ms);
+  /* (optional) returns when all ranks have entered. */
+  gradstep_status (*barrier)(void* user, void* stream, int64_t timeout_ms);
+  /* (optional) collective: a second, independent channel between the same ranks; fills *out (struct_size set by the
+   * caller) and *out_user, which is released by out->release. Without it a dup shares the channel. */
+  gradstep_status (*dup)(void* user, int64_t timeout_ms, struct gradstep_comm_vtable* out, void** out_user);
+  /* (optional) makes calls in progress return, and tells the peers if it can. Called at most once, from any thread, on
+   * gradstep_comm_abort and when a first error has broken the communicator; only with any_thread. */
+  void (*abort)(void* user);
+  /* (optional) called exactly once, when the last communicator on `user` is gone, or when creation fails. */
+  void (*release)(void* user);
+  /* (optional) collective: sends send[r] to, and receives receive[r] from, every other rank r, all at once. The arrays
+   * have world_size entries; the own ones are not looked at, and what has 0 bytes is not sent. Saves the round trips of
+   * doing the same by send_recv. */
+  gradstep_status (*exchange)(void* user, const void* const* send, const int64_t* send_bytes, void* const* receive,
+                              const int64_t* receive_bytes, void* stream, int64_t timeout_ms);
+} gradstep_comm_vtable;
+
+/* Completed calls since creation; a dup or split counts for itself, a vote counts as an all-gather. Bytes are what this
+ * rank sent. */
+typedef struct gradstep_comm_statistics {
+  uint32_t struct_size;
+  int32_t reserved;
+  int64_t all_reduces;
+  int64_t all_gathers;
+  int64_t reduce_scatters;
+  int64_t broadcasts;
+  int64_t sends;
+  int64_t receives;
+  int64_t barriers;
+  int64_t bytes_sent;
+  int64_t nanoseconds; /* spent inside calls */
+} gradstep_comm_statistics;
+
+/* Returns: INVALID_ARGUMENT. */
+GRADSTEP_API gradstep_status gradstep_comm_options_init(gradstep_comm_options* o, size_t struct_size) GRADSTEP_NOEXCEPT;
+
+/*
+ * Connects (collective; all ranks pass the same world_size, generation and reduction_order).
+ * Returns: INVALID_ARGUMENT (rank outside the world, no or two rendezvous, unknown engine), BACKEND_UNAVAILABLE (no
+ * plugin), TIMEOUT (a peer did not come), MISMATCH (ranks disagree on world_size or reduction_order), IO.
+ */
+GRADSTEP_API gradstep_status gradstep_comm_create(gradstep_context* context, const gradstep_comm_options* options,
+                                                  gradstep_comm** out) GRADSTEP_NOEXCEPT;
+
+/* Writes world_size connected communicators into out[0 .. world_size): one for each thread that plays a rank. Not
+ * collective. Returns: INVALID_ARGUMENT (world_size < 1 or > 1024). */
+GRADSTEP_API gradstep_status gradstep_comm_create_local(gradstep_context* context, int32_t world_size,
+                                                        gradstep_comm** out) GRADSTEP_NOEXCEPT;
+/* The same with options, of which timeout_ms and reduction_order are read; NULL = defaults. */
+GRADSTEP_API gradstep_status gradstep_comm_create_local_ex(gradstep_context* context, int32_t world_size,
+                                                           const gradstep_comm_options* options,
+                                                           gradstep_comm** out) GRADSTEP_NOEXCEPT;
+
+/*
+ * Wraps a host's collectives. The vtable is copied. `release` is called also when this fails, unless vtable itself is
+ * NULL or its struct_size is bad. Collective: the host names of the ranks are gathered once.
+ * Returns: INVALID_ARGUMENT (no all_gather, send without recv, rank outside the world), UNSUPPORTED, CALLBACK.
+ */
+GRADSTEP_API gradstep_status gradstep_comm_create_host(gradstep_context* context, const gradstep_comm_vtable* vtable,
+                                                       void* user, gradstep_comm** out) GRADSTEP_NOEXCEPT;
+/* The same with options, of which timeout_ms and reduction_order are read; NULL = defaults. */
+GRADSTEP_API gradstep_status gradstep_comm_create_host_ex(gradstep_context* context, const gradstep_comm_vtable* vtable,
+                                                          void* user, const gradstep_comm_options* options,
+                                                          gradstep_comm** out) GRADSTEP_NOEXCEPT;
+/* Never blocks, whatever state the communicator is in. */
+GRADSTEP_API void gradstep_comm_destroy(gradstep_comm* comm) GRADSTEP_NOEXCEPT;
+
+/*
+ * Makes a rendezvous id for `engine` ("gloo"): this process then serves a small TCP key-value store until every rank
+ * has connected and left, or 10 minutes have passed unused. The id holds the address, the port and a 128-bit token;
+ * carry its bytes to all ranks by any means. *len (may be NULL) = bytes needed; buf NULL with cap 0 only asks for that
+ * and starts nothing.
+ * Returns: INVALID_ARGUMENT (unknown engine, cap too small), IO.
+ */
+GRADSTEP_API gradstep_status gradstep_comm_unique_id(const char* engine, void* buf, size_t cap,
+                                                     size_t* len) GRADSTEP_NOEXCEPT;
+/* The same, serving on the network interface or address `interface` (NULL as in the options). */
+GRADSTEP_API gradstep_status gradstep_comm_unique_id_ex(const char* engine, const char* interface, void* buf,
+                                                        size_t cap, size_t* len) GRADSTEP_NOEXCEPT;
+
+GRADSTEP_API gradstep_status gradstep_comm_rank(gradstep_comm* comm, int32_t* rank) GRADSTEP_NOEXCEPT;
+GRADSTEP_API gradstep_status gradstep_comm_world_size(gradstep_comm* comm, int32_t* world_size) GRADSTEP_NOEXCEPT;
+/* Index of this rank among those with the same host name, in the order of ranks. Found at creation. */
+GRADSTEP_API gradstep_status gradstep_comm_local_rank(gradstep_comm* comm, int32_t* local_rank) GRADSTEP_NOEXCEPT;
+
+/*
+ * Collectives on contiguous tensors. A tensor's dtype and element count are equal on all ranks unless said otherwise.
+ * All return INVALID_ARGUMENT for what they cannot take (nothing sent), INVALID_STATE (handle in use, forked child),
+ * and TIMEOUT, PEER_LOST, ABORTED, MISMATCH or CALLBACK, which break the communicator; buffers then hold garbage.
+ */
+
+/* tensor = the reduction over ranks, in place. f32, f64, f16, bf16, int32, int64; f16 and bf16 sum in f32 and round
+ * once. Integer sums wrap. Direct reduce-scatter and all-gather: 2 (P - 1) / P of the bytes, as a ring. */
+GRADSTEP_API gradstep_status gradstep_comm_all_reduce(gradstep_comm* comm, const gradstep_tensor* tensor, int32_t op,
+                                                      void* stream) GRADSTEP_NOEXCEPT;
+/* output = the inputs of all ranks, one after another: world_size times input's elements, any dtype. In place: input
+ * may be this rank's block of output. */
+GRADSTEP_API gradstep_status gradstep_comm_all_gather(gradstep_comm* comm, const gradstep_tensor* input,
+                                                      const gradstep_tensor* output, void* stream) GRADSTEP_NOEXCEPT;
+/* The same where rank r gives counts[r] elements; counts has world_size entries and is equal on all ranks; output has
+ * their sum. Counts may be 0. */
+GRADSTEP_API gradstep_status gradstep_comm_all_gather_v(gradstep_comm* comm, const gradstep_tensor* input,
+                                                        const gradstep_tensor* output, const int64_t* counts,
+                                                        void* stream) GRADSTEP_NOEXCEPT;
+/* output (input's elements / world_size) = the reduction over ranks of this rank's block of input, and may be that
+ * block. */
+GRADSTEP_API gradstep_status gradstep_comm_reduce_scatter(gradstep_comm* comm, const gradstep_tensor* input,
+                                                          const gradstep_tensor* output, int32_t op,
+                                                          void* stream) GRADSTEP_NOEXCEPT;
+/* tensor = root's. */
+GRADSTEP_API gradstep_status gradstep_comm_broadcast(gradstep_comm* comm, const gradstep_tensor* tensor, int32_t root,
+                                                     void* stream) GRADSTEP_NOEXCEPT;
+/* Point to point, matched in order per pair of ranks. UNSUPPORTED where a host gave no send and recv. */
+GRADSTEP_API gradstep_status gradstep_comm_send(gradstep_comm* comm, const gradstep_tensor* tensor, int32_t to,
+                                                void* stream) GRADSTEP_NOEXCEPT;
+GRADSTEP_API gradstep_status gradstep_comm_recv(gradstep_comm* comm, const gradstep_tensor* tensor, int32_t from,
+                                                void* stream) GRADSTEP_NOEXCEPT;
+/* Returns when all ranks have entered. */
+GRADSTEP_API gradstep_status gradstep_comm_barrier(gradstep_comm* comm) GRADSTEP_NOEXCEPT;
+/* *all_yes = 1 if every rank passed a non-zero `yes`. */
+GRADSTEP_API gradstep_status gradstep_comm_vote(gradstep_comm* comm, int32_t yes, int32_t* all_yes) GRADSTEP_NOEXCEPT;
+
+/* Ranks with the same color (>= 0) form a new communicator, ordered by (key, rank); *out = NULL for color < 0.
+ * Collective. UNSUPPORTED where a host gave no send and recv. */
+GRADSTEP_API gradstep_status gradstep_comm_split(gradstep_comm* comm, int32_t color, int32_t key,
+                                                 gradstep_comm** out) GRADSTEP_NOEXCEPT;
+/* A communicator of the same ranks with a channel of its own. Collective. */
+GRADSTEP_API gradstep_status gradstep_comm_dup(gradstep_comm* comm, gradstep_comm** out) GRADSTEP_NOEXCEPT;
+
+/* Ends a waiting call and breaks the communicator with ABORTED; peers see PEER_LOST, ABORTED or TIMEOUT. Any thread,
+ * not from a signal handler. */
+GRADSTEP_API gradstep_status gradstep_comm_abort(gradstep_comm* comm) GRADSTEP_NOEXCEPT;
+/* *status = OK, or the error that broke the communicator, whose text goes to buf (text rules as gradstep_build_info;
+ * buf may be NULL). Any thread. */
+GRADSTEP_API gradstep_status gradstep_comm_status(gradstep_comm* comm, gradstep_status* status, char* buf, size_t cap,
+                                                  size_t* len) GRADSTEP_NOEXCEPT;
+/* stats->struct_size is set by the caller. */
+GRADSTEP_API gradstep_status gradstep_comm_stats(gradstep_comm* comm,
+                                                 gradstep_comm_statistics* stats) GRADSTEP_NOEXCEPT;
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif /* GRADSTEP_COMM_H */

@@ -1,0 +1,244 @@
+/* SPDX-FileCopyrightText: 2026 The gradstep authors
+ * SPDX-License-Identifier: Apache-2.0 */
+/*
+ * optimizer.h: update rules on the host's own parameters.
+ *
+ * t counts applied steps and is 0 in the first. Every double field of an options struct is a hyper-parameter: the
+ * value it has at creation is a constant for all groups; gradstep_optimizer_set_value and _set_schedule change it by
+ * its field name, per group. A weight_decay or momentum that is the constant 0 (or an exponential decay from 0) is
+ * absent: it costs nothing and keeps no buffer. Arithmetic is f32 for f32, f16 and bf16 parameters and f64 for f64
+ * ones.
+ *
+ * In a step the gradient that a rule sees is clip(g * grad_scale * c, +-clip_value), negated under maximize, where c =
+ * min(1, max_norm / (|grad_scale| * norm + 1e-6)) if max_norm > 0 (PyTorch's clip_grad_norm_), else 1.
+ */
+#ifndef GRADSTEP_OPTIMIZER_H
+#define GRADSTEP_OPTIMIZER_H
+
+#include "gradstep/context.h"
+#include "gradstep/schedule.h"
+#include "gradstep/tensor.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+typedef struct gradstep_optimizer gradstep_optimizer;
+
+enum gradstep_sgd_first_step {
+  GRADSTEP_SGD_FIRST_STEP_INVALID = -1,
+  GRADSTEP_SGD_FIRST_STEP_DAMPEN = 0, /* SINGA: the buffer starts at 0 and the first gradient is dampened too */
+  GRADSTEP_SGD_FIRST_STEP_COPY = 1    /* PyTorch: the first gradient is copied into the buffer */
+};
+
+enum gradstep_bias_correction {
+  GRADSTEP_BIAS_CORRECTION_INVALID = -1,
+  GRADSTEP_BIAS_CORRECTION_STANDARD = 0,
+  GRADSTEP_BIAS_CORRECTION_TF = 1 /* TensorFlow and Lingvo: epsilon joins sqrt(v) before the correction */
+};
+
+/*
+ * SGD. g += weight_decay * p; with momentum: b = momentum * b + (1 - dampening) * g, d = g + momentum * b if nesterov
+ * else b; p -= learning_rate * d. State "momentum_buffer". Source: SINGA opt.py.
+ */
+typedef struct gradstep_sgd_options {
+  uint32_t struct_size;
+  int32_t nesterov;     /* needs momentum > 0 and dampening = 0 */
+  double learning_rate; /* must be set */
+  double momentum;      /* >= 0, default 0 */
+  double dampening;     /* default 0; ignored without momentum */
+  double weight_decay;  /* >= 0, default 0 */
+  int32_t first_step;   /* enum gradstep_sgd_first_step */
+  int32_t maximize;
+} gradstep_sgd_options;
+
+/*
+ * Adam (Kingma and Ba 2015, algorithm 1). m = beta1 m + (1 - beta1) g; v = beta2 v + (1 - beta2) g^2;
+ * p -= learning_rate * (m / (1 - beta1^(t+1))) / (sqrt(v / (1 - beta2^(t+1))) + epsilon), or in the TF form
+ * p -= learning_rate * sqrt(1 - beta2^(t+1)) / (1 - beta1^(t+1)) * m / (sqrt(v) + epsilon). weight_decay adds to g, or
+ * with decoupled_weight_decay (AdamW, Loshchilov and Hutter 2019) p -= learning_rate * weight_decay * p first.
+ * Scheduled betas enter the corrections with their current value, as in SINGA. State "exp_avg", "exp_avg_sq".
+ */
+typedef struct gradstep_adam_options {
+  uint32_t struct_size;
+  int32_t bias_correction; /* enum gradstep_bias_correction */
+  double learning_rate;    /* must be set */
+  double beta1;            /* in [0, 1), default 0.9 */
+  double beta2;            /* in [0, 1), default 0.999 */
+  double epsilon;          /* >= 0, default 1e-8 */
+  double weight_decay;     /* >= 0, default 0 */
+  int32_t decoupled_weight_decay;
+  int32_t maximize;
+} gradstep_adam_options;
+
+/* What a step did. Written also when the step was skipped. */
+typedef struct gradstep_step_result {
+  uint32_t struct_size;
+  int32_t applied;         /* 0 = skipped */
+  double grad_norm;        /* before grad_scale; NaN when the step had no need to know it */
+  double clip_coefficient; /* c above; 1 when nothing was clipped */
+} gradstep_step_result;
+
+typedef struct gradstep_step_options {
+  uint32_t struct_size;
+  int32_t skip_nonfinite;           /* 1: a non-finite gradient anywhere skips the whole step */
+  double grad_scale;                /* finite; default 1 */
+  double max_norm;                  /* >= 0; 0 = off */
+  double clip_value;                /* >= 0; 0 = off */
+  const gradstep_tensor* grad_norm; /* f64[1]: the gradients' norm before grad_scale; NULL = computed when needed */
+  gradstep_tensor* found_inf;       /* f32[1]: non-zero skips the step; non-finite gradients set it to 1; may be NULL */
+  gradstep_step_result* result;     /* may be NULL */
+} gradstep_step_options;
+
+/* One number about a parameter: a NUL-terminated name and where it belongs; -1 where an index does not apply. */
+typedef struct gradstep_metric {
+  uint32_t struct_size;
+  int32_t reserved;
+  char name[40];
+  int64_t parameter;
+  int64_t block;
+  int64_t axis;
+  double value;
+} gradstep_metric;
+
+/* Bytes that an optimizer holds: state tensors, and everything else (schema, work lists, scratch). */
+typedef struct gradstep_memory {
+  uint32_t struct_size;
+  int32_t reserved;
+  int64_t state_bytes;
+  int64_t other_bytes;
+} gradstep_memory;
+
+/* Defaults; learning_rate becomes NaN, which create refuses. Returns: INVALID_ARGUMENT. */
+GRADSTEP_API gradstep_status gradstep_sgd_options_init(gradstep_sgd_options* o, size_t struct_size) GRADSTEP_NOEXCEPT;
+GRADSTEP_API gradstep_status gradstep_adam_options_init(gradstep_adam_options* o, size_t struct_size) GRADSTEP_NOEXCEPT;
+GRADSTEP_API gradstep_status gradstep_step_options_init(gradstep_step_options* o, size_t struct_size) GRADSTEP_NOEXCEPT;
+
+/*
+ * Creates an optimizer for n parameters (n may be 0). State starts at zero and is allocated here.
+ * Returns: INVALID_ARGUMENT (a NULL, a field outside its range or not finite, learning_rate not set, a bad schema),
+ * UNSUPPORTED, BACKEND_UNAVAILABLE, OUT_OF_MEMORY.
+ */
+GRADSTEP_API gradstep_status gradstep_optimizer_create_sgd(gradstep_context* context,
+                                                           const gradstep_sgd_options* options,
+                                                           const gradstep_parameter* parameters, size_t n,
+                                                           gradstep_optimizer** out) GRADSTEP_NOEXCEPT;
+GRADSTEP_API gradstep_status gradstep_optimizer_create_adam(gradstep_context* context,
+                                                            const gradstep_adam_options* options,
+                                                            const gradstep_parameter* parameters, size_t n,
+                                                            gradstep_optimizer** out) GRADSTEP_NOEXCEPT;
+GRADSTEP_API void gradstep_optimizer_destroy(gradstep_optimizer* optimizer) GRADSTEP_NOEXCEPT;
+
+/*
+ * Steps params[i] in place by grads[i]. params have the dtype, shape and device of the schema; grads the shape and
+ * device, and any float dtype (f64 only for f64 parameters). grads[i].data NULL: parameter i is left alone.
+ * Returns: INVALID_ARGUMENT (names the tensor; nothing is changed), INVALID_STATE, CALLBACK (a schedule or
+ * parallel_for).
+ */
+GRADSTEP_API gradstep_status gradstep_optimizer_step(gradstep_optimizer* optimizer, const gradstep_tensor* params,
+                                                     const gradstep_tensor* grads, size_t n,
+                                                     void* stream) GRADSTEP_NOEXCEPT;
+
+/*
+ * Writes the deltas into updates[i] (the dtype and shape of parameter i) and leaves params as they are; params[i] +
+ * updates[i] in the arithmetic dtype is what a step would have stored. updates may be exactly grads. Where
+ * grads[i].data is NULL the update is zero.
+ */
+GRADSTEP_API gradstep_status gradstep_optimizer_update(gradstep_optimizer* optimizer, const gradstep_tensor* params,
+                                                       const gradstep_tensor* grads, const gradstep_tensor* updates,
+                                                       size_t n, void* stream) GRADSTEP_NOEXCEPT;
+
+/*
+ * Both with options (NULL = defaults); updates NULL steps in place. A skipped step changes nothing but the skip
+ * counter (metric "skipped_steps") and what the options ask to be written; skipped `updates` are zero.
+ * Returns: also INVALID_ARGUMENT for an option outside its range.
+ */
+GRADSTEP_API gradstep_status gradstep_optimizer_step_ex(gradstep_optimizer* optimizer, const gradstep_tensor* params,
+                                                        const gradstep_tensor* grads, const gradstep_tensor* updates,
+                                                        size_t n, const gradstep_step_options* options,
+                                                        void* stream) GRADSTEP_NOEXCEPT;
+
+/*
+ * Sets hyper-parameter `name` of one group, or of all groups with -1, to a constant or a schedule over t. Buffers that
+ * become necessary (momentum) start at zero.
+ * Returns: INVALID_ARGUMENT (unknown name: the text lists the known ones; group out of range; value out of range).
+ */
+GRADSTEP_API gradstep_status gradstep_optimizer_set_value(gradstep_optimizer* optimizer, int32_t group,
+                                                          const char* name, double value) GRADSTEP_NOEXCEPT;
+GRADSTEP_API gradstep_status gradstep_optimizer_set_schedule(gradstep_optimizer* optimizer, int32_t group,
+                                                             const char* name,
+                                                             const gradstep_schedule* schedule) GRADSTEP_NOEXCEPT;
+
+/* *value = what the next step would use. group -1 is group 0. */
+GRADSTEP_API gradstep_status gradstep_optimizer_get_value(gradstep_optimizer* optimizer, int32_t group,
+                                                          const char* name, double* value) GRADSTEP_NOEXCEPT;
+
+/* Number of groups: one more than the largest group of the schema. */
+GRADSTEP_API gradstep_status gradstep_optimizer_group_count(gradstep_optimizer* optimizer,
+                                                            int32_t* count) GRADSTEP_NOEXCEPT;
+
+/* Appends parameters; their state starts at zero. New groups take group 0's hyper-parameters. Views of the state of
+ * earlier parameters stay valid. Returns: as create; on failure the optimizer is as before. */
+GRADSTEP_API gradstep_status gradstep_optimizer_add_parameters(gradstep_optimizer* optimizer,
+                                                               const gradstep_parameter* parameters,
+                                                               size_t n) GRADSTEP_NOEXCEPT;
+
+GRADSTEP_API gradstep_status gradstep_optimizer_step_count(gradstep_optimizer* optimizer,
+                                                           int64_t* count) GRADSTEP_NOEXCEPT;
+/* count >= 0. */
+GRADSTEP_API gradstep_status gradstep_optimizer_set_step_count(gradstep_optimizer* optimizer,
+                                                               int64_t count) GRADSTEP_NOEXCEPT;
+
+/* Writes the state names of the rule, separated by commas ("exp_avg,exp_avg_sq"). Text rules as gradstep_build_info. */
+GRADSTEP_API gradstep_status gradstep_optimizer_state_names(gradstep_optimizer* optimizer, char* buf, size_t cap,
+                                                            size_t* len) GRADSTEP_NOEXCEPT;
+
+/*
+ * tensor_out = a view of state `name` of parameter `index`, shaped as the parameter, valid until destroy.
+ * Returns: INVALID_ARGUMENT (index, unknown name), INVALID_STATE (the buffer does not exist, e.g. no momentum),
+ * UNSUPPORTED (stored in another form: use get_state).
+ */
+GRADSTEP_API gradstep_status gradstep_optimizer_state(gradstep_optimizer* optimizer, size_t index, const char* name,
+                                                      gradstep_tensor* tensor_out) GRADSTEP_NOEXCEPT;
+
+/* Copies state into or out of a host tensor of the parameter's shape and any float dtype. Returns: as state. */
+GRADSTEP_API gradstep_status gradstep_optimizer_get_state(gradstep_optimizer* optimizer, size_t index, const char* name,
+                                                          const gradstep_tensor* tensor,
+                                                          void* stream) GRADSTEP_NOEXCEPT;
+GRADSTEP_API gradstep_status gradstep_optimizer_set_state(gradstep_optimizer* optimizer, size_t index, const char* name,
+                                                          const gradstep_tensor* tensor,
+                                                          void* stream) GRADSTEP_NOEXCEPT;
+
+/* destination's state, step count and skip counter become source's. Returns: MISMATCH naming what differs (rule, names,
+ * shapes, dtypes, buffers). */
+GRADSTEP_API gradstep_status gradstep_optimizer_copy_state(gradstep_optimizer* destination,
+                                                           gradstep_optimizer* source) GRADSTEP_NOEXCEPT;
+
+/*
+ * Writes up to `capacity` records of record_size bytes each; *count = how many there are. records NULL only counts.
+ * All rules: "step_count", "skipped_steps".
+ */
+GRADSTEP_API gradstep_status gradstep_optimizer_metrics(gradstep_optimizer* optimizer, gradstep_metric* records,
+                                                        size_t record_size, size_t capacity,
+                                                        size_t* count) GRADSTEP_NOEXCEPT;
+
+/* What the handle holds now. memory->struct_size is set by the caller. */
+GRADSTEP_API gradstep_status gradstep_optimizer_memory(gradstep_optimizer* optimizer,
+                                                       gradstep_memory* memory) GRADSTEP_NOEXCEPT;
+
+/* Bytes of state that a create with these arguments would allocate. Returns: as create. */
+GRADSTEP_API gradstep_status gradstep_sgd_state_bytes(const gradstep_sgd_options* options,
+                                                      const gradstep_parameter* parameters, size_t n,
+                                                      int64_t* bytes) GRADSTEP_NOEXCEPT;
+GRADSTEP_API gradstep_status gradstep_adam_state_bytes(const gradstep_adam_options* options,
+                                                       const gradstep_parameter* parameters, size_t n,
+                                                       int64_t* bytes) GRADSTEP_NOEXCEPT;
+
+/* Reports a failure of work that an earlier call queued; on CPU there is none. */
+GRADSTEP_API gradstep_status gradstep_optimizer_poll(gradstep_optimizer* optimizer) GRADSTEP_NOEXCEPT;
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif /* GRADSTEP_OPTIMIZER_H */

@@ -1,0 +1,131 @@
+/* SPDX-FileCopyrightText: 2026 The gradstep authors
+ * SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tensor.h: how a host shows its buffers to gradstep, and how it describes its parameters.
+ *
+ * gradstep_tensor has the memory layout of DLPack's DLTensor and the same device and dtype codes, and is frozen: a
+ * DLTensor* may be passed as it is. The library reads the struct during the call only. The buffer behind it is borrowed
+ * until the work queued by the call has completed on its stream.
+ */
+#ifndef GRADSTEP_TENSOR_H
+#define GRADSTEP_TENSOR_H
+
+#include "gradstep/base.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/* DLPack device types that gradstep knows. */
+enum gradstep_device_type { GRADSTEP_DEVICE_INVALID = -1, GRADSTEP_DEVICE_CPU = 1, GRADSTEP_DEVICE_CUDA = 2 };
+
+/* DLPack type codes. f32 is {FLOAT, 32, 1}, f64 {FLOAT, 64, 1}, f16 {FLOAT, 16, 1}, bf16 {BFLOAT, 16, 1}. */
+enum gradstep_type_code {
+  GRADSTEP_TYPE_INVALID = -1,
+  GRADSTEP_TYPE_INT = 0,
+  GRADSTEP_TYPE_UINT = 1,
+  GRADSTEP_TYPE_FLOAT = 2,
+  GRADSTEP_TYPE_BFLOAT = 4
+};
+
+typedef struct gradstep_device {
+  int32_t device_type; /* enum gradstep_device_type */
+  int32_t device_id;   /* 0 on CPU */
+} gradstep_device;
+
+typedef struct gradstep_dtype {
+  uint8_t code; /* enum gradstep_type_code */
+  uint8_t bits;
+  uint16_t lanes; /* 1 */
+} gradstep_dtype;
+
+/*
+ * A view of an n-dimensional array. `strides` counts elements; NULL means compact row-major. The first element is at
+ * data + byte_offset, aligned to its element size. Non-contiguous views work on CPU. A tensor with a zero in `shape`
+ * has no elements and is legal, whatever its data.
+ */
+typedef struct gradstep_tensor {
+  void* data;
+  gradstep_device device;
+  int32_t ndim;
+  gradstep_dtype dtype;
+  int64_t* shape;
+  int64_t* strides;
+  uint64_t byte_offset;
+} gradstep_tensor;
+
+/* Flags of gradstep_parameter. */
+enum gradstep_parameter_flags {
+  GRADSTEP_PARAMETER_MAY_BE_UNUSED = 1 /* some rank may have no gradient for it in some window */
+};
+
+/*
+ * One parameter of the host's model, given once when a handle is created. `name` is UTF-8, unique among the parameters
+ * of the handle; NULL stands for "param.<index>". `group` (>= 0) selects the hyper-parameters of an optimizer.
+ * Everything is copied.
+ */
+typedef struct gradstep_parameter {
+  uint32_t struct_size;
+  uint32_t flags; /* enum gradstep_parameter_flags */
+  const char* name;
+  const int64_t* shape;
+  int32_t ndim;
+  int32_t group;
+  gradstep_dtype dtype;
+  gradstep_device device;
+  int32_t reserved;
+} gradstep_parameter;
+
+/*
+ * Builders of tensor and parameter arrays for languages that cannot lay out C structs. Addresses are integers. A list
+ * owns its structs, shapes and strides (copied on push), never the buffers. The array of `*_data` is valid until the
+ * next push, clear or destroy.
+ */
+typedef struct gradstep_tensor_list gradstep_tensor_list;
+typedef struct gradstep_parameter_list gradstep_parameter_list;
+
+/* Returns: INVALID_ARGUMENT if out is NULL; OUT_OF_MEMORY. */
+GRADSTEP_API gradstep_status gradstep_tensor_list_create(gradstep_tensor_list** out) GRADSTEP_NOEXCEPT;
+GRADSTEP_API void gradstep_tensor_list_destroy(gradstep_tensor_list* list) GRADSTEP_NOEXCEPT;
+
+/*
+ * Appends one tensor. `shape` and `strides` have ndim entries (strides NULL: compact row-major); `address` 0 is a
+ * tensor whose data is NULL. Returns: INVALID_ARGUMENT for a NULL list, a negative ndim or dimension, or a NULL shape
+ * with ndim > 0.
+ */
+GRADSTEP_API gradstep_status gradstep_tensor_list_push(gradstep_tensor_list* list, uint64_t address, int32_t type_code,
+                                                       int32_t bits, int32_t device_type, int32_t device_id,
+                                                       int32_t ndim, const int64_t* shape,
+                                                       const int64_t* strides) GRADSTEP_NOEXCEPT;
+
+/*
+ * Points entry `index` at another buffer of `bytes` bytes of the same shape and dtype.
+ * Returns: INVALID_ARGUMENT if index is out of range or bytes is less than the entry's extent (address 0 excepted).
+ */
+GRADSTEP_API gradstep_status gradstep_tensor_list_set_data(gradstep_tensor_list* list, size_t index, uint64_t address,
+                                                           uint64_t bytes) GRADSTEP_NOEXCEPT;
+GRADSTEP_API gradstep_status gradstep_tensor_list_clear(gradstep_tensor_list* list) GRADSTEP_NOEXCEPT;
+/* The array, or NULL for a NULL or empty list. */
+GRADSTEP_API gradstep_tensor* gradstep_tensor_list_data(gradstep_tensor_list* list) GRADSTEP_NOEXCEPT;
+GRADSTEP_API size_t gradstep_tensor_list_size(const gradstep_tensor_list* list) GRADSTEP_NOEXCEPT;
+
+/* Returns: INVALID_ARGUMENT if out is NULL; OUT_OF_MEMORY. */
+GRADSTEP_API gradstep_status gradstep_parameter_list_create(gradstep_parameter_list** out) GRADSTEP_NOEXCEPT;
+GRADSTEP_API void gradstep_parameter_list_destroy(gradstep_parameter_list* list) GRADSTEP_NOEXCEPT;
+
+/* Appends one parameter; the arguments are the fields of gradstep_parameter. Returns: INVALID_ARGUMENT as tensor push.
+ */
+GRADSTEP_API gradstep_status gradstep_parameter_list_push(gradstep_parameter_list* list, const char* name,
+                                                          int32_t type_code, int32_t bits, int32_t device_type,
+                                                          int32_t device_id, int32_t ndim, const int64_t* shape,
+                                                          int32_t group, uint32_t flags) GRADSTEP_NOEXCEPT;
+GRADSTEP_API gradstep_status gradstep_parameter_list_clear(gradstep_parameter_list* list) GRADSTEP_NOEXCEPT;
+GRADSTEP_API const gradstep_parameter* gradstep_parameter_list_data(const gradstep_parameter_list* list)
+    GRADSTEP_NOEXCEPT;
+GRADSTEP_API size_t gradstep_parameter_list_size(const gradstep_parameter_list* list) GRADSTEP_NOEXCEPT;
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif /* GRADSTEP_TENSOR_H */

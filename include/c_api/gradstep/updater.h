@@ -1,0 +1,108 @@
+/* SPDX-FileCopyrightText: 2026 The gradstep authors
+ * SPDX-License-Identifier: Apache-2.0 */
+/*
+ * updater.h: accumulator, reducer and optimizer in one push.
+ *
+ * A push adds a micro-batch. When it ends the window, the accumulated gradients are reduced over the ranks and the
+ * optimizer steps the host's parameters. The first K - 1 pushes of a window touch no network; the K-th sends exactly
+ * one all-reduce per bucket and at most one control all-reduce. Source: Lingvo GradientAggregationOptimizer, SINGA
+ * DistOpt.
+ *
+ * With a reducer over more than one rank every rank counts pushes, so that windows end together: a micro-batch skipped
+ * as non-finite counts for the trigger and not for the divisor.
+ */
+#ifndef GRADSTEP_UPDATER_H
+#define GRADSTEP_UPDATER_H
+
+#include "gradstep/accumulator.h"
+#include "gradstep/optimizer.h"
+#include "gradstep/reducer.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+typedef struct gradstep_updater gradstep_updater;
+
+enum gradstep_updater_sync {
+  GRADSTEP_SYNC_INVALID = -1,
+  GRADSTEP_SYNC_GRADIENTS = 0 /* reduce gradients, then step: replicas stay equal bit for bit */
+};
+
+typedef struct gradstep_updater_options {
+  uint32_t struct_size;
+  int32_t sync;           /* enum gradstep_updater_sync */
+  int32_t skip_nonfinite; /* 1: a window whose reduced gradients are not finite makes no step, on all ranks alike */
+  int32_t reserved;
+  double max_norm;   /* >= 0, of the reduced gradients; 0 = off */
+  double clip_value; /* >= 0; 0 = off */
+  double grad_scale; /* finite; default 1 */
+} gradstep_updater_options;
+
+/* Counted since creation. */
+typedef struct gradstep_updater_statistics {
+  uint32_t struct_size;
+  int32_t reserved;
+  int64_t pushes;
+  int64_t windows;
+  int64_t steps;
+  int64_t skipped_steps;
+  int64_t accumulate_nanoseconds;
+  int64_t reduce_nanoseconds;
+  int64_t step_nanoseconds;
+} gradstep_updater_statistics;
+
+/* Returns: INVALID_ARGUMENT. */
+GRADSTEP_API gradstep_status gradstep_updater_options_init(gradstep_updater_options* o,
+                                                           size_t struct_size) GRADSTEP_NOEXCEPT;
+
+/*
+ * Chains the handles and keeps references to them: they may be destroyed, and used directly between pushes. accumulator
+ * NULL: every push is a window. reducer NULL: no network. options NULL = defaults.
+ * Returns: INVALID_ARGUMENT (a NULL optimizer, options out of range), MISMATCH (the handles' schemas differ: the text
+ * names the parameter), UNSUPPORTED (a reducer over several ranks with trigger MIN_WEIGHT or MANUAL).
+ */
+GRADSTEP_API gradstep_status gradstep_updater_create(gradstep_context* context, gradstep_optimizer* optimizer,
+                                                     gradstep_accumulator* accumulator, gradstep_reducer* reducer,
+                                                     const gradstep_updater_options* options,
+                                                     gradstep_updater** out) GRADSTEP_NOEXCEPT;
+GRADSTEP_API void gradstep_updater_destroy(gradstep_updater* updater) GRADSTEP_NOEXCEPT;
+
+/*
+ * Adds grads (weighted) and, at the end of the window, reduces and steps params. *applied_out (may be NULL) = 1 if the
+ * parameters were stepped. Collective when it ends a window.
+ * Returns: INVALID_ARGUMENT (nothing happened), INVALID_STATE (the last window's exchange failed: flush to retry it,
+ * reset the accumulator to drop it, or recover), or an error of the exchange: then the micro-batch is in, the window
+ * stays READY and params, state and counters are as before the call. Without an accumulator the push itself is to be
+ * repeated.
+ */
+GRADSTEP_API gradstep_status gradstep_updater_push(gradstep_updater* updater, const gradstep_tensor* params,
+                                                   const gradstep_tensor* grads, size_t n, double weight, void* stream,
+                                                   int32_t* applied_out) GRADSTEP_NOEXCEPT;
+/*
+ * Ends a partial window, or retries a READY one whose exchange failed. Collective with a reducer: all ranks flush after
+ * the same number of pushes. An empty window on all ranks is OK and applies nothing.
+ */
+GRADSTEP_API gradstep_status gradstep_updater_flush(gradstep_updater* updater, const gradstep_tensor* params, size_t n,
+                                                    void* stream, int32_t* applied_out) GRADSTEP_NOEXCEPT;
+
+/*
+ * After a failure: continues over `comm`, a new communicator of the survivors (any world size). Collective. Step counts
+ * are gathered; parameters and optimizer state become those of the lowest rank that is furthest. The ranks keep their
+ * windows if all stand at the same push of the same window (then flush retries a READY one), else all drop them: a step
+ * that one rank took over has its window in it already. comm NULL only drops the reducer.
+ * Returns: the errors of collective calls; the updater then still needs a recover.
+ */
+GRADSTEP_API gradstep_status gradstep_updater_recover(gradstep_updater* updater, gradstep_comm* comm,
+                                                      const gradstep_tensor* params, size_t n,
+                                                      void* stream) GRADSTEP_NOEXCEPT;
+
+/* stats->struct_size is set by the caller. */
+GRADSTEP_API gradstep_status gradstep_updater_stats(gradstep_updater* updater,
+                                                    gradstep_updater_statistics* stats) GRADSTEP_NOEXCEPT;
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif /* GRADSTEP_UPDATER_H */

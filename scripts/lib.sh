@@ -1,0 +1,91 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# What the scripts share. Source it from a bash script in this folder:  source "$(dirname "$0")/lib.sh"
+#
+# Everything here can be run again at any time and does only what is missing: Debian packages are installed if absent,
+# the virtual environment .venv is made once, the Python package is built anew only when its sources have changed.
+
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+venv=$root/.venv
+
+# Debian packages by what they are for.
+build_packages=(g++ cmake ninja-build libfmt-dev nlohmann-json3-dev libgloo-dev ccache)
+test_packages=(libgtest-dev libcmocka-dev libdlpack-dev pkg-config binutils)
+lint_packages=(clang-format-19 clang-tidy-19 git)
+python_packages=(python3 python3-venv python3-dev swig)
+
+say() { printf '\n== %s\n' "$*"; }
+
+die() {
+  printf '%s\n' "$*" >&2
+  exit 1
+}
+
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+# apt_install PACKAGE...: installs those that are missing.
+apt_install() {
+  local missing=() package
+  for package in "$@"; do
+    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  say "installing ${missing[*]}"
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q </dev/null
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}" </dev/null
+}
+
+# The compiler cache makes the second build quick; builds work without it. Asked for late: it may just have been installed.
+use_ccache() {
+  command -v ccache >/dev/null || return 0
+  export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
+  export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
+}
+
+# configure_preset PRESET [CMAKE ARGUMENT...]: into build/PRESET, unless the arguments say otherwise.
+configure_preset() {
+  use_ccache
+  (cd "$root" && cmake --preset "$@" >/dev/null)
+}
+
+build_preset() {
+  configure_preset "$1"
+  (cd "$root" && cmake --build --preset "$1")
+}
+
+# ensure_venv REQUIREMENT...: makes .venv, and installs the requirements that were not installed by an earlier call.
+ensure_venv() {
+  local requirement key
+  [ -x "$venv/bin/python" ] || "${PYTHON:-python3}" -m venv "$venv"
+  for requirement in "$@"; do
+    key=$venv/.gradstep-has-$(printf '%s' "$requirement" | sha256sum | cut -c1-16)
+    [ -e "$key" ] && continue
+    "$venv/bin/pip" install --quiet --disable-pip-version-check "$requirement"
+    touch "$key"
+  done
+}
+
+# A hash of everything that the Python package is built from.
+python_sources_hash() {
+  (cd "$root" && find CMakeLists.txt pyproject.toml cmake include src bindings -type f ! -name '*.pyc' -print0 | sort -z |
+    xargs -0 sha256sum | sha256sum | cut -c1-64)
+}
+
+# install_python_package: `pip install .` into .venv, unless what is installed is built from these very sources.
+install_python_package() {
+  local stamp=$venv/.gradstep-sources hash
+  ensure_venv
+  hash=$(python_sources_hash)
+  if [ -e "$stamp" ] && [ "$(cat "$stamp")" = "$hash" ] && "$venv/bin/python" -c 'import gradstep' 2>/dev/null; then
+    return 0
+  fi
+  say "building the Python package"
+  use_ccache
+  "$venv/bin/pip" install --quiet --disable-pip-version-check --config-settings=build-dir="$root/build/python" "$root"
+  printf '%s' "$hash" >"$stamp"
+}

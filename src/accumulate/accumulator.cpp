@@ -1,0 +1,381 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "accumulate/accumulator.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/options.h"
+
+namespace gradstep {
+
+namespace {
+
+constexpr std::int32_t kMode[] = {GRADSTEP_ACCUMULATE_MEAN_EACH, GRADSTEP_ACCUMULATE_WEIGHTED};
+constexpr std::int32_t kTrigger[] = {GRADSTEP_TRIGGER_STEPS, GRADSTEP_TRIGGER_MANUAL};
+constexpr std::int32_t kNonfinite[] = {GRADSTEP_NONFINITE_NONE, GRADSTEP_NONFINITE_SKIP};
+
+void check_enum(const char* field, std::int32_t value, const std::int32_t (&range)[2]) {
+  if (value < range[0] || value > range[1]) {
+    fail_argument("options.{}: is {}, expected {} to {}", field, value, range[0], range[1]);
+  }
+}
+
+DType sum_dtype(const gradstep_accumulator_options& options, const Parameter& parameter) {
+  if (options.dtype.bits == 0) return arithmetic_dtype(parameter.dtype);
+  const auto dtype = from_dlpack(options.dtype);
+  if (dtype != DType::f32 && dtype != DType::f64) {
+    fail_argument("options.dtype: is {}, expected f32, f64 or zeros", dtype_text(options.dtype));
+  }
+  if (dtype == DType::f32 && parameter.dtype == DType::f64) {
+    fail_argument("options.dtype: is f32, and parameter '{}' is f64", parameter.name);
+  }
+  return *dtype;
+}
+
+}  // namespace
+
+gradstep_accumulator_options default_accumulator_options() {
+  gradstep_accumulator_options options{};
+  options.steps = 1;
+  return options;
+}
+
+Accumulator::Accumulator(std::shared_ptr<Context> context, const gradstep_accumulator_options& options,
+                         std::optional<Schedule> steps, Schema schema)
+    : context_(std::move(context)), options_(options), schema_(std::move(schema)) {
+  check_enum("mode", options.mode, kMode);
+  check_enum("trigger", options.trigger, kTrigger);
+  check_enum("nonfinite", options.nonfinite, kNonfinite);
+  if (options.trigger == GRADSTEP_TRIGGER_STEPS && options.steps < 1) {
+    fail_argument("options.steps: is {}, expected at least 1", options.steps);
+  }
+  if (options.trigger == GRADSTEP_TRIGGER_MIN_WEIGHT &&
+      !(options.min_weight > 0 && std::isfinite(options.min_weight))) {
+    fail_argument("options.min_weight: is {}, expected a finite number above 0", options.min_weight);
+  }
+  if (options.mode == GRADSTEP_ACCUMULATE_MEAN_EACH && !ends_by_count()) {
+    fail_argument("options.mode: is mean_each, whose K is not known with trigger {}", options.trigger);
+  }
+  if (options.trigger == GRADSTEP_TRIGGER_SCHEDULE) {
+    if (!steps) fail_argument("options.schedule: is NULL, and trigger is schedule");
+    steps_schedule_ = std::move(steps);
+  }
+  for (const Parameter& parameter : schema_) {
+    Array sum;
+    sum.dtype = sum_dtype(options_, parameter);
+    sum.size = parameter.size;
+    buffers_.push_back(context_->allocate(static_cast<std::size_t>(sum.bytes()), /*zeroed=*/false));
+    sum.data = buffers_.back().data();
+    sums_.push_back(sum);
+    work_.append(parameter.size);
+  }
+  grads_.resize(schema_.size());
+  actions_.resize(schema_.size());
+  touched_.assign(schema_.size(), 0);
+  squares_.resize(work_.chunks().size());
+}
+
+void Accumulator::check(const gradstep_tensor* grads, std::size_t n) {
+  schema_.check_count("grads", grads, n);
+  for (std::size_t i = 0; i < n; ++i) {
+    grads_[i] = schema_.gradient_array("grads", i, grads[i]);
+    if (grads_[i].dtype == DType::f64 && sums_[i].dtype != DType::f64) {
+      fail_argument("grads[{}]: is f64, the accumulator of parameter '{}' is f32", i, schema_[i].name);
+    }
+  }
+}
+
+void Accumulator::check_rows(const gradstep_rows* rows, std::size_t n_rows) {
+  rows_.clear();
+  if (n_rows > 0 && rows == nullptr) fail_argument("rows: is NULL with n_rows = {}", n_rows);
+  const std::size_t stride = n_rows > 0 ? rows[0].struct_size : 0;
+  for (std::size_t j = 0; j < n_rows; ++j) {
+    const char* bytes = reinterpret_cast<const char*>(rows) + j * stride;
+    const auto raw = read_struct("rows", reinterpret_cast<const gradstep_rows*>(bytes));
+    if (raw.struct_size != stride) {
+      fail_argument("rows[{}]: struct_size is {}, element 0 has {}", j, raw.struct_size, stride);
+    }
+    if (raw.parameter < 0 || raw.parameter >= static_cast<std::int64_t>(schema_.size())) {
+      fail_argument("rows[{}].parameter: is {}, the schema has {} parameters", j, raw.parameter, schema_.size());
+    }
+    const auto i = static_cast<std::size_t>(raw.parameter);
+    const Parameter& parameter = schema_[i];
+    if (parameter.shape.empty())
+      fail_argument("rows[{}]: parameter '{}' is a scalar, it has no rows", j, parameter.name);
+    if (raw.indices == nullptr || raw.values == nullptr) fail_argument("rows[{}]: indices or values is NULL", j);
+    Rows checked{i, to_array("rows.indices", j, *raw.indices), to_array("rows.values", j, *raw.values), 1};
+    if (is_float(checked.indices.dtype) || raw.indices->ndim != 1 || !checked.indices.present()) {
+      fail_argument("rows[{}].indices: is {} {}, expected int32 or int64 of one dimension", j,
+                    name_of(checked.indices.dtype), shape_text(*raw.indices));
+    }
+    std::vector<std::int64_t> expected = parameter.shape;
+    expected[0] = checked.indices.size;
+    for (std::size_t axis = 1; axis < expected.size(); ++axis) checked.row_size *= expected[axis];
+    if (shape_text(*raw.values) != shape_text(expected) || !checked.values.present()) {
+      fail_argument("rows[{}].values: shape {}, expected {} for parameter '{}'", j, shape_text(*raw.values),
+                    shape_text(expected), parameter.name);
+    }
+    if (!is_float(checked.values.dtype) || (checked.values.dtype == DType::f64 && sums_[i].dtype != DType::f64)) {
+      fail_argument("rows[{}].values: dtype {}, the accumulator of parameter '{}' is {}", j,
+                    name_of(checked.values.dtype), parameter.name, name_of(sums_[i].dtype));
+    }
+    check_indices(j, checked);
+    rows_.push_back(checked);
+  }
+}
+
+void Accumulator::check_indices(std::size_t position, const Rows& rows) const {
+  const Parameter& parameter = schema_[rows.parameter];
+  const std::int64_t step = rows.indices.contiguous() ? 1 : rows.indices.strides[0];
+  for (std::int64_t k = 0; k < rows.indices.size; ++k) {
+    const std::int64_t row = rows.indices.dtype == DType::i32
+                                 ? static_cast<const std::int32_t*>(rows.indices.data)[k * step]
+                                 : static_cast<const std::int64_t*>(rows.indices.data)[k * step];
+    if (row < 0 || row >= parameter.shape[0]) {
+      fail_argument("rows[{}].indices[{}]: is {}, parameter '{}' has {} rows", position, k, row, parameter.name,
+                    parameter.shape[0]);
+    }
+  }
+}
+
+bool Accumulator::is_finite(std::size_t n) {
+  Backend& backend = context_->backend();
+  if (n > 0) {
+    backend.square_chunks(work_, grads_, squares_);
+    if (!std::isfinite(fold_partials(squares_))) return false;
+  }
+  for (const Rows& rows : rows_) {
+    WorkList work;
+    work.append(rows.values.size);
+    std::vector<double> squares(work.chunks().size());
+    backend.square_chunks(work, {&rows.values, 1}, squares);
+    if (!std::isfinite(fold_partials(squares))) return false;
+  }
+  return true;
+}
+
+std::int64_t Accumulator::window_length() {
+  if (options_.trigger == GRADSTEP_TRIGGER_STEPS) return options_.steps;
+  if (!steps_schedule_) return 0;
+  const double value = std::nearbyint(steps_schedule_->value(windows_));
+  if (!(value >= 1 && value <= 1e15)) {
+    fail(GRADSTEP_ERR_NUMERIC, "the schedule of window lengths gives {} for window {}, expected at least 1", value,
+         windows_);
+  }
+  return static_cast<std::int64_t>(value);
+}
+
+AccumulateFormula Accumulator::formula() const {
+  switch (options_.mode) {
+    case GRADSTEP_ACCUMULATE_MEAN_EACH:
+      return AccumulateFormula::divided;
+    case GRADSTEP_ACCUMULATE_RUNNING_MEAN:
+      return AccumulateFormula::running;
+    case GRADSTEP_ACCUMULATE_WEIGHTED:
+      return AccumulateFormula::weighted;
+    default:
+      return AccumulateFormula::plain;
+  }
+}
+
+bool Accumulator::add(const gradstep_tensor* grads, std::size_t n, const gradstep_rows* rows, std::size_t n_rows,
+                      double weight) {
+  if (!(weight >= 0) || !std::isfinite(weight)) {
+    fail_argument("weight: is {}, expected a finite number of at least 0", weight);
+  }
+  if (grads != nullptr || n != 0) check(grads, n);
+  check_rows(rows, n_rows);
+  const bool opens = ready_ || pushes_ == 0;
+  const std::int64_t length = opens ? window_length() : length_;
+  const bool skip = options_.nonfinite == GRADSTEP_NONFINITE_SKIP && !is_finite(n);
+
+  // Nothing below throws but a device or a host's parallel_for.
+  if (opens) reset();
+  length_ = length;
+  if (skip) {
+    ++skipped_;
+    if (counts_pushes_ && ++pushes_ == length_) end_window();
+    return ready_;
+  }
+  const std::int64_t count = count_ + 1;
+  const double total_weight = total_weight_ + weight;
+  const bool last = ends_by_count()
+                        ? (counts_pushes_ ? pushes_ + 1 : count) >= length_
+                        : options_.trigger == GRADSTEP_TRIGGER_MIN_WEIGHT && total_weight >= options_.min_weight;
+  double factor = 1;
+  if (options_.mode == GRADSTEP_ACCUMULATE_MEAN_EACH) factor = static_cast<double>(length_);
+  if (options_.mode == GRADSTEP_ACCUMULATE_RUNNING_MEAN) factor = static_cast<double>(count);
+  if (options_.mode == GRADSTEP_ACCUMULATE_WEIGHTED) factor = weight;
+  count_ = count;
+  total_weight_ = total_weight;
+  ++pushes_;
+
+  const bool running = options_.mode == GRADSTEP_ACCUMULATE_RUNNING_MEAN;
+  const bool divides = options_.mode == GRADSTEP_ACCUMULATE_MEAN_EACH || running;
+  // Rows go in before the dense pass, which finishes and measures the window; only the running mean's rows must follow
+  // its decay of the old sum.
+  if (!running) add_rows(divides ? 1 / factor : factor);
+  add_dense(last, factor, n);
+  if (running && !rows_.empty()) {
+    add_rows(1 / factor);
+    measured_ = false;
+  }
+  if (last) end_window();
+  return ready_;
+}
+
+void Accumulator::add_dense(bool last, double factor, std::size_t n) {
+  for (std::size_t i = 0; i < schema_.size(); ++i) {
+    if (n > 0 && grads_[i].data != nullptr) {
+      actions_[i] = touched_[i] != 0 ? AccumulateAction::add : AccumulateAction::assign;
+      touched_[i] = 1;
+    } else {
+      actions_[i] = touched_[i] != 0 ? AccumulateAction::absent : AccumulateAction::none;
+    }
+  }
+  AccumulateJob job;
+  job.work = &work_;
+  job.sums = sums_;
+  job.gradients = grads_;
+  job.actions = actions_;
+  job.formula = formula();
+  job.factor = factor;
+  if (last) {
+    if (options_.keep_sums == 0) job.finish = finish_of_window(job.finish_value);
+    job.squares = squares_;
+    measured_ = true;
+  } else {
+    measured_ = false;
+  }
+  context_->backend().accumulate(job);
+}
+
+void Accumulator::add_rows(double factor) {
+  for (const Rows& rows : rows_) {
+    const std::size_t i = rows.parameter;
+    if (touched_[i] == 0) {
+      const CopyItem zeros{sums_[i], Array{nullptr, sums_[i].size, sums_[i].dtype, 0, nullptr, nullptr}};
+      WorkList work;
+      work.append(sums_[i].size);
+      context_->backend().copy(work, {&zeros, 1}, 1, 1);
+      touched_[i] = 1;
+    }
+    context_->backend().add_rows(sums_[i], rows.indices, rows.values, rows.row_size, factor);
+  }
+}
+
+double Accumulator::divisor() const {
+  return options_.mode == GRADSTEP_ACCUMULATE_WEIGHTED ? total_weight_ : static_cast<double>(count_);
+}
+
+Finish Accumulator::finish_of_window(double& value) const {
+  value = 1;
+  switch (options_.mode) {
+    case GRADSTEP_ACCUMULATE_MEAN_EACH:
+      if (count_ == length_ || count_ == 0) return Finish::nothing;
+      value = static_cast<double>(length_) / static_cast<double>(count_);
+      return Finish::multiply;
+    case GRADSTEP_ACCUMULATE_MEAN:
+    case GRADSTEP_ACCUMULATE_WEIGHTED:
+      value = divisor();
+      return value == 0 || value == 1 ? Finish::nothing : Finish::divide;
+    default:
+      return Finish::nothing;
+  }
+}
+
+void Accumulator::finish(Finish finish, double value) {
+  for (std::size_t i = 0; i < schema_.size(); ++i) {
+    actions_[i] = touched_[i] != 0 ? AccumulateAction::absent : AccumulateAction::none;
+  }
+  AccumulateJob job;
+  job.work = &work_;
+  job.sums = sums_;
+  job.gradients = grads_;
+  job.actions = actions_;
+  job.finish = finish;
+  job.finish_value = value;
+  job.squares = squares_;
+  context_->backend().accumulate(job);
+  measured_ = true;
+}
+
+void Accumulator::end_window() {
+  if (!measured_) {
+    // The last add did not finish the sums itself: a flush, a skipped last micro-batch, rows of a running mean.
+    double value = 1;
+    const Finish how = options_.keep_sums != 0 ? Finish::nothing : finish_of_window(value);
+    finish(how, value);
+  }
+  norm_ = std::sqrt(fold_partials(squares_));
+  if (options_.keep_sums != 0) {
+    // The squares are of the undivided sums.
+    double value = 1;
+    const Finish finish = finish_of_window(value);
+    undivided_ = finish != Finish::nothing;
+    if (finish == Finish::divide) norm_ /= value;
+    if (finish == Finish::multiply) norm_ *= value;
+  }
+  ready_ = true;
+  ++windows_;
+}
+
+bool Accumulator::flush() {
+  if (ready_) return true;
+  if (pushes_ == 0 || (count_ == 0 && !counts_pushes_)) {
+    reset();
+    return false;
+  }
+  end_window();
+  return true;
+}
+
+void Accumulator::reset() {
+  std::fill(touched_.begin(), touched_.end(), std::uint8_t{0});
+  ready_ = undivided_ = measured_ = false;
+  length_ = pushes_ = count_ = 0;
+  total_weight_ = 0;
+  norm_ = 0;
+}
+
+gradstep_tensor Accumulator::view(std::size_t i) const {
+  return schema_.view(i, touched_[i] != 0 ? sums_[i].data : nullptr, sums_[i].dtype);
+}
+
+void Accumulator::gradients(std::span<gradstep_tensor> views) {
+  if (!ready_) {
+    fail(GRADSTEP_ERR_INVALID_STATE, "the window is open: {} micro-batches added, and its trigger has not fired",
+         count_);
+  }
+  if (undivided_) {
+    double value = 1;
+    const Finish how = finish_of_window(value);
+    finish(how, value);
+    undivided_ = false;
+  }
+  for (std::size_t i = 0; i < views.size(); ++i) views[i] = view(i);
+}
+
+void Accumulator::sums(std::span<gradstep_tensor> views) {
+  if (options_.mode == GRADSTEP_ACCUMULATE_MEAN_EACH || options_.mode == GRADSTEP_ACCUMULATE_RUNNING_MEAN) {
+    fail(GRADSTEP_ERR_UNSUPPORTED, "the modes mean_each and running_mean keep no undivided sums");
+  }
+  double value = 1;
+  if (ready_ && !undivided_ && finish_of_window(value) != Finish::nothing) {
+    fail(GRADSTEP_ERR_INVALID_STATE, "the sums of this window are divided already; see the option keep_sums");
+  }
+  for (std::size_t i = 0; i < views.size(); ++i) views[i] = view(i);
+}
+
+double Accumulator::weight() const { return divisor(); }
+
+const double* Accumulator::norm() const {
+  if (!ready_) fail(GRADSTEP_ERR_INVALID_STATE, "the window is open: its norm is not known yet");
+  return &norm_;
+}
+
+void Accumulator::count_pushes() { counts_pushes_ = true; }
+
+}  // namespace gradstep

@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// One sum per parameter over the micro-batches of a window (docs/numerics.md, "Accumulation").
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "backend/context.h"
+#include "backend/schedule.h"
+#include "core/busy_flag.h"
+#include "core/schema.h"
+#include "gradstep/accumulator.h"
+
+namespace gradstep {
+
+gradstep_accumulator_options default_accumulator_options();
+
+class Accumulator {
+ public:
+  /// `steps` is options.schedule, already taken over; needed for trigger SCHEDULE and dropped for others.
+  Accumulator(std::shared_ptr<Context> context, const gradstep_accumulator_options& options,
+              std::optional<Schedule> steps, Schema schema);
+  Accumulator(const Accumulator&) = delete;
+  Accumulator& operator=(const Accumulator&) = delete;
+
+  /// One micro-batch; true if it ended the window. grads may be NULL with n = 0. On an exception nothing was added.
+  bool add(const gradstep_tensor* grads, std::size_t n, const gradstep_rows* rows, std::size_t n_rows, double weight);
+  /// Checks the dense gradients of an add and changes nothing.
+  void check(const gradstep_tensor* grads, std::size_t n);
+  /// Ends a partial window; true if there is a result.
+  bool flush();
+  void reset();
+
+  bool ready() const { return ready_; }
+  /// Views of the results; data NULL where there is none. Throws INVALID_STATE while open.
+  void gradients(std::span<gradstep_tensor> views);
+  void sums(std::span<gradstep_tensor> views);
+  /// What the sums are divided by.
+  double weight() const;
+  /// The norm over all results; its address is stable. Throws INVALID_STATE while open.
+  const double* norm() const;
+  std::int64_t count() const { return count_; }
+  std::int64_t skipped() const { return skipped_; }
+  /// Micro-batches given to this window, skipped ones included.
+  std::int64_t pushes() const { return pushes_; }
+
+  /// Ranks that share a window end it after the same number of pushes: skipped micro-batches count for the trigger.
+  void count_pushes();
+  bool ends_by_count() const {
+    return options_.trigger == GRADSTEP_TRIGGER_STEPS || options_.trigger == GRADSTEP_TRIGGER_SCHEDULE;
+  }
+  std::int32_t nonfinite_policy() const { return options_.nonfinite; }
+
+  const Schema& schema() const { return schema_; }
+  BusyFlag& busy() { return busy_; }
+
+ private:
+  struct Rows {
+    std::size_t parameter;
+    Array indices;
+    Array values;
+    std::int64_t row_size;
+  };
+
+  void check_rows(const gradstep_rows* rows, std::size_t n_rows);
+  void check_indices(std::size_t position, const Rows& rows) const;
+  bool is_finite(std::size_t n);
+  std::int64_t window_length();
+  AccumulateFormula formula() const;
+  void add_dense(bool last, double factor, std::size_t n);
+  void add_rows(double factor);
+  void finish(Finish finish, double value);
+  Finish finish_of_window(double& value) const;
+  double divisor() const;
+  void end_window();
+  gradstep_tensor view(std::size_t i) const;
+
+  std::shared_ptr<Context> context_;
+  gradstep_accumulator_options options_;
+  std::optional<Schedule> steps_schedule_;
+  Schema schema_;
+  WorkList work_;
+  std::vector<Buffer> buffers_;
+  std::vector<Array> sums_;
+  std::vector<Array> grads_;
+  std::vector<Rows> rows_;
+  std::vector<AccumulateAction> actions_;
+  std::vector<std::uint8_t> touched_;  // the parameter has a sum in this window
+  std::vector<double> squares_;
+  BusyFlag busy_;
+
+  bool counts_pushes_ = false;
+  bool ready_ = false;
+  bool undivided_ = false;   // ready, with sums kept
+  bool measured_ = false;    // squares_ are those of the finished sums
+  std::int64_t length_ = 0;  // K of this window, 0 while it is empty
+  std::int64_t pushes_ = 0;  // of this window
+  std::int64_t count_ = 0;   // really added in this window
+  double total_weight_ = 0;  // of this window
+  double norm_ = 0;
+  std::int64_t windows_ = 0;  // finished since creation
+  std::int64_t skipped_ = 0;  // since creation
+};
+
+}  // namespace gradstep

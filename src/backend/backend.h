@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The device interface. Operations are at the size of the job: whole lists of tensors in one call, never one tensor at
+// a time. Work lists are built once and reused while shapes stay. Floor 4 knows devices only through this.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "backend/work_list.h"
+#include "core/array.h"
+#include "kernels/rules.h"
+
+namespace gradstep {
+
+/// What an add does to one parameter of an accumulator.
+enum class AccumulateAction : std::uint8_t {
+  none,    ///< leave it
+  assign,  ///< the first gradient of the window
+  add,     ///< a further one
+  absent,  ///< no gradient this time, but there is a sum (matters to the running mean and to finishing)
+};
+
+enum class AccumulateFormula : std::uint8_t {
+  plain,     ///< a + g
+  divided,   ///< a + g / factor
+  weighted,  ///< a + factor * g
+  running,   ///< a + (g - a) / factor
+};
+
+/// What is done to the sum after the formula, in the same pass.
+enum class Finish : std::uint8_t { nothing, divide, multiply };
+
+struct AccumulateJob {
+  const WorkList* work = nullptr;
+  std::span<const Array> sums;       ///< contiguous, f32 or f64
+  std::span<const Array> gradients;  ///< any float dtype and strides; ignored for `none` and `absent`
+  std::span<const AccumulateAction> actions;
+  AccumulateFormula formula = AccumulateFormula::plain;
+  double factor = 1;
+  Finish finish = Finish::nothing;
+  double finish_value = 1;
+  /// One per chunk of `work`: the sum of squares of the results. Empty = not wanted.
+  std::span<double> squares;
+};
+
+/// One parameter in an update.
+struct UpdateItem {
+  Array param;
+  Array gradient;  ///< data NULL with elements = the parameter is left alone
+  Array update;    ///< present = the delta goes here and param is only read
+  void* states[kernels::kMaxStates] = {};
+  kernels::RuleId rule = kernels::RuleId{};
+  const void* constants = nullptr;  ///< the rule's Constants
+};
+
+struct UpdateJob {
+  const WorkList* work = nullptr;
+  std::span<const UpdateItem> items;
+  double grad_multiplier = 1;  ///< multiplies every gradient
+  double clip_value = 0;       ///< clamps what comes out to ±clip_value; 0 = off
+};
+
+/// destination = source * multiplier / divisor, rounded to destination's dtype. Sizes are equal; any strides.
+struct CopyItem {
+  Array destination;
+  Array source;  ///< data NULL with elements = zeros
+};
+
+/// destination[i] = (((s0 + s1) + s2) + ...) [/ divisor], the sources in the order of the ranks.
+struct RankSum {
+  void* destination = nullptr;           ///< may be one of the sources
+  std::span<const void* const> sources;  ///< same dtype and count
+  std::int64_t count = 0;
+  DType dtype = DType::f32;  ///< f16 and bf16 sum in f32 and round once; integers wrap
+  std::int32_t op = 0;       ///< gradstep_reduce_op
+  double divisor = 1;        ///< SUM of floats only
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  virtual const char* name() const = 0;
+  virtual const char* instruction_set() const = 0;
+
+  virtual void accumulate(const AccumulateJob& job) = 0;
+
+  /// sum[index[j]] += factor * values[j] for rows of `row_size` elements, j ascending. sum is contiguous f32 or f64.
+  virtual void add_rows(const Array& sum, const Array& indices, const Array& values, std::int64_t row_size,
+                        double factor) = 0;
+
+  /// squares[c] = sum of squares over chunk c of the work list; items without data count as zeros.
+  virtual void square_chunks(const WorkList& work, std::span<const Array> arrays, std::span<double> squares) = 0;
+
+  virtual void update(const UpdateJob& job) = 0;
+
+  virtual void copy(const WorkList& work, std::span<const CopyItem> items, double multiplier, double divisor) = 0;
+
+  virtual void sum_ranks(const RankSum& job) = 0;
+};
+
+/// Folds the partials of a fixed number of chunks in one fixed tree. Squared norms of any part of the library are this.
+double fold_partials(std::span<const double> partials);
+
+}  // namespace gradstep

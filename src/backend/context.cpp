@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/context.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "core/error.h"
+#include "core/fp_environment.h"
+
+namespace gradstep {
+
+namespace {
+
+constexpr std::int32_t kMaxThreads = 1024;
+
+int thread_count(const gradstep_context_options& options) {
+  if (options.num_threads < 0 || options.num_threads > kMaxThreads) {
+    fail_argument("options.num_threads: is {}, expected 0 to {}", options.num_threads, kMaxThreads);
+  }
+  if (options.parallel_for != nullptr) return 1;
+  if (options.num_threads > 0) return options.num_threads;
+  return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 8U));
+}
+
+}  // namespace
+
+gradstep_context_options default_context_options() {
+  gradstep_context_options options{};
+  options.struct_size = sizeof options;
+  options.background_threads = 1;
+  return options;
+}
+
+Context::Context(const gradstep_context_options& options)
+    : options_(options),
+      log_owner_(options.log_release, options.log_user),
+      parallel_for_owner_(options.parallel_for_release, options.parallel_for_user),
+      interrupt_owner_(options.interrupt_release, options.interrupt_user),
+      allocator_(std::make_shared<Allocator>(options.allocator)),
+      pool_(thread_count(options)) {
+  options_.allocator = nullptr;  // the caller's struct is not ours to keep
+  if (options.background_threads < 0 || options.background_threads > kMaxThreads) {
+    fail_argument("options.background_threads: is {}, expected 0 to {}", options.background_threads, kMaxThreads);
+  }
+  if (options.log_level < GRADSTEP_LOG_OFF || options.log_level > GRADSTEP_LOG_DEBUG) {
+    fail_argument("options.log_level: is {}, expected {} to {}", options.log_level, static_cast<int>(GRADSTEP_LOG_OFF),
+                  static_cast<int>(GRADSTEP_LOG_DEBUG));
+  }
+}
+
+void Context::parallel_for(std::int64_t n, FunctionRef<void(std::int64_t)> body) {
+  if (options_.parallel_for == nullptr || n <= 1) {
+    pool_.run(n, body);
+    return;
+  }
+  struct Call {
+    FunctionRef<void(std::int64_t)> body;
+    std::mutex mutex;
+    std::exception_ptr error;
+  } call{body, {}, {}};
+  const gradstep_status status = options_.parallel_for(
+      options_.parallel_for_user, n,
+      [](void* user, std::int64_t i) {
+        auto& target = *static_cast<Call*>(user);
+        const FpEnvironment environment;
+        try {
+          target.body(i);
+        } catch (...) {
+          const std::lock_guard lock(target.mutex);
+          if (!target.error) target.error = std::current_exception();
+        }
+      },
+      &call);
+  if (call.error) std::rethrow_exception(call.error);
+  if (status != GRADSTEP_OK) {
+    fail(GRADSTEP_ERR_CALLBACK, "the host's parallel_for returned {}: {}", status_name(status), last_error());
+  }
+}
+
+void Context::log(gradstep_log_level level, const std::string& text) {
+  deliver_log();
+  if (options_.log != nullptr && level <= options_.log_level) options_.log(options_.log_user, level, text.c_str());
+}
+
+void Context::log_later(gradstep_log_level level, std::string text) {
+  if (options_.log == nullptr || level > options_.log_level) return;
+  const std::lock_guard lock(log_mutex_);
+  later_.emplace_back(level, std::move(text));
+}
+
+void Context::deliver_log() {
+  if (options_.log == nullptr) return;
+  std::vector<std::pair<gradstep_log_level, std::string>> records;
+  {
+    const std::lock_guard lock(log_mutex_);
+    records.swap(later_);
+  }
+  for (const auto& [level, text] : records) options_.log(options_.log_user, level, text.c_str());
+}
+
+}  // namespace gradstep

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What handles share: pool, allocator, log, interrupt and the device backend.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "backend/backend.h"
+#include "core/memory.h"
+#include "core/thread_pool.h"
+#include "gradstep/context.h"
+
+namespace gradstep {
+
+/// Runs `release(user)` once, when the last owner is gone.
+class CallbackOwner {
+ public:
+  CallbackOwner() = default;
+  CallbackOwner(void (*release)(void*), void* user) : release_(release), user_(user) {}
+  CallbackOwner(CallbackOwner&& other) noexcept
+      : release_(std::exchange(other.release_, nullptr)), user_(other.user_) {}
+  CallbackOwner& operator=(CallbackOwner&& other) noexcept {
+    std::swap(release_, other.release_);
+    std::swap(user_, other.user_);
+    return *this;
+  }
+  ~CallbackOwner() {
+    if (release_ != nullptr) release_(user_);
+  }
+
+ private:
+  void (*release_)(void*) = nullptr;
+  void* user_ = nullptr;
+};
+
+class Context {
+ public:
+  /// `options` is a whole struct of this version; its callbacks are owned from here on, also when this throws.
+  explicit Context(const gradstep_context_options& options);
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  /// The backend is made after the context because it uses the context's pool.
+  void set_backend(std::unique_ptr<Backend> backend) { backend_ = std::move(backend); }
+  Backend& backend() const { return *backend_; }
+
+  const std::shared_ptr<Allocator>& allocator() const { return allocator_; }
+  Buffer allocate(std::size_t bytes, bool zeroed) const { return Buffer(allocator_, bytes, zeroed); }
+
+  /// On the pool or the host's parallel_for, whichever the options chose.
+  void parallel_for(std::int64_t n, FunctionRef<void(std::int64_t)> body);
+
+  /// By threads that are inside gradstep.
+  void log(gradstep_log_level level, const std::string& text);
+  /// By gradstep's own threads: delivered with the next log() or deliver_log().
+  void log_later(gradstep_log_level level, std::string text);
+  void deliver_log();
+
+  bool can_be_interrupted() const { return options_.interrupt != nullptr; }
+  /// Asks the host. Only on a thread that is inside gradstep.
+  bool interrupted() const { return options_.interrupt != nullptr && options_.interrupt(options_.interrupt_user) != 0; }
+
+ private:
+  gradstep_context_options options_;
+  CallbackOwner log_owner_;
+  CallbackOwner parallel_for_owner_;
+  CallbackOwner interrupt_owner_;
+  std::shared_ptr<Allocator> allocator_;
+  ThreadPool pool_;
+  std::unique_ptr<Backend> backend_;
+  std::mutex log_mutex_;
+  std::vector<std::pair<gradstep_log_level, std::string>> later_;
+};
+
+gradstep_context_options default_context_options();
+
+}  // namespace gradstep

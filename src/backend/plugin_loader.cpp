@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/plugin_loader.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <mutex>
+
+#include "core/error.h"
+#include "gradstep_build_id.h"
+
+namespace gradstep {
+
+namespace {
+
+const gradstep_plugin_host_api kHostApi = {sizeof(gradstep_plugin_host_api), 0,
+                                           [](const char* text) { set_last_error(text); }};
+
+std::string own_directory() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&kHostApi), &info) == 0 || info.dli_fname == nullptr) return ".";
+  std::error_code ignored;
+  const auto path = std::filesystem::canonical(info.dli_fname, ignored);
+  return ignored ? std::string(".") : path.parent_path().string();
+}
+
+struct Registry {
+  std::mutex mutex;
+  std::map<void*, gradstep_plugin_api> plugins;  // by dlopen handle: the same file opens as the same handle
+};
+
+// Deliberately leaked: plugins stay open until the process ends, after static destructors too.
+Registry& registry() {
+  static auto* instance = new Registry;
+  return *instance;
+}
+
+}  // namespace
+
+const char* build_id() { return GRADSTEP_BUILD_ID; }
+
+const gradstep_plugin_api& load_plugin(const std::string& path) {
+  Registry& loaded = registry();
+  const std::lock_guard lock(loaded.mutex);
+  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) fail(GRADSTEP_ERR_BACKEND_UNAVAILABLE, "plugin '{}' cannot be opened: {}", path, dlerror());
+  if (const auto found = loaded.plugins.find(handle); found != loaded.plugins.end()) return found->second;
+  const auto entry = reinterpret_cast<gradstep_plugin_entry_function>(dlsym(handle, GRADSTEP_PLUGIN_ENTRY));
+  if (entry == nullptr) {
+    dlclose(handle);
+    fail(GRADSTEP_ERR_BACKEND_UNAVAILABLE, "'{}' is not a gradstep plugin: it has no {}", path, GRADSTEP_PLUGIN_ENTRY);
+  }
+  gradstep_plugin_api api{};
+  api.struct_size = sizeof api;
+  const char* plugin_build_id = "unknown";
+  const gradstep_status status = entry(build_id(), &kHostApi, &api, &plugin_build_id);
+  if (status != GRADSTEP_OK) {
+    fail(GRADSTEP_ERR_BACKEND_UNAVAILABLE, "plugin '{}' is of build {}, this libgradstep is of build {}", path,
+         plugin_build_id, build_id());
+  }
+  return loaded.plugins.emplace(handle, api).first->second;
+}
+
+const gradstep_plugin_api& find_plugin(const std::string& name) {
+  const std::string file = "libgradstep_" + name + ".so";
+  if (const char* directory = std::getenv("GRADSTEP_PLUGIN_DIR"); directory != nullptr && *directory != '\0') {
+    return load_plugin((std::filesystem::path(directory) / file).string());
+  }
+  return load_plugin((std::filesystem::path(own_directory()) / file).string());
+}
+
+}  // namespace gradstep

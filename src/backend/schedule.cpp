@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/schedule.h"
+
+#include <cmath>
+
+#include "core/error.h"
+#include "core/options.h"
+
+namespace gradstep {
+
+namespace {
+
+void check_finite(const char* argument, const char* field, double value) {
+  if (!std::isfinite(value)) fail_argument("{}.{}: is {}, expected a finite number", argument, field, value);
+}
+
+void check_piecewise(const char* argument, const gradstep_schedule& s) {
+  if (s.n_points < 1) fail_argument("{}.n_points: is {}, expected at least 1", argument, s.n_points);
+  if (s.values == nullptr) fail_argument("{}.values: is NULL", argument);
+  if (s.n_points > 1 && s.boundaries == nullptr) fail_argument("{}.boundaries: is NULL", argument);
+  for (std::int32_t i = 0; i < s.n_points; ++i) {
+    if (!std::isfinite(s.values[i])) {
+      fail_argument("{}.values[{}]: is {}, expected a finite number", argument, i, s.values[i]);
+    }
+  }
+  for (std::int32_t i = 0; i + 1 < s.n_points; ++i) {
+    if (s.boundaries[i] < 0 || (i > 0 && s.boundaries[i] <= s.boundaries[i - 1])) {
+      fail_argument("{}.boundaries[{}]: is {}, expected at least 0 and more than the one before", argument, i,
+                    s.boundaries[i]);
+    }
+  }
+}
+
+}  // namespace
+
+Schedule::Schedule(const char* argument, const gradstep_schedule* source, bool take_callback) {
+  const auto s = read_struct(argument, source);
+  if (take_callback) {
+    callback_ = std::make_shared<Callback>();
+    callback_->user = s.user;
+    callback_->release = s.release;
+  } else if (s.kind == GRADSTEP_SCHEDULE_CALLBACK) {
+    callback_ = std::make_shared<Callback>();
+    callback_->user = s.user;
+  }
+  if (s.kind < GRADSTEP_SCHEDULE_CONSTANT || s.kind > GRADSTEP_SCHEDULE_CALLBACK) {
+    fail_argument("{}.kind: is {}, expected {} to {}", argument, s.kind, static_cast<int>(GRADSTEP_SCHEDULE_CONSTANT),
+                  static_cast<int>(GRADSTEP_SCHEDULE_CALLBACK));
+  }
+  if (s.warmup_steps < 0) fail_argument("{}.warmup_steps: is {}, expected at least 0", argument, s.warmup_steps);
+  if (s.kind == GRADSTEP_SCHEDULE_CALLBACK) {
+    if (s.fn == nullptr) fail_argument("{}.fn: is NULL, and kind is callback", argument);
+    callback_->fn = s.fn;
+  } else if (s.kind == GRADSTEP_SCHEDULE_PIECEWISE) {
+    check_piecewise(argument, s);
+    values_.assign(s.values, s.values + s.n_points);
+    if (s.n_points > 1) boundaries_.assign(s.boundaries, s.boundaries + s.n_points - 1);
+  } else {
+    check_finite(argument, "init_value", s.init_value);
+    check_finite(argument, "end_value", s.end_value);
+  }
+  const bool decays = s.kind >= GRADSTEP_SCHEDULE_EXPONENTIAL_DECAY && s.kind <= GRADSTEP_SCHEDULE_COSINE;
+  if (decays && s.decay_steps < 1) fail_argument("{}.decay_steps: is {}, expected at least 1", argument, s.decay_steps);
+  if (!(s.decay_rate >= 0) || !std::isfinite(s.decay_rate)) {
+    fail_argument("{}.decay_rate: is {}, expected a finite number of at least 0", argument, s.decay_rate);
+  }
+  if (s.kind == GRADSTEP_SCHEDULE_POLYNOMIAL && !(s.power > 0 && std::isfinite(s.power))) {
+    fail_argument("{}.power: is {}, expected a finite number above 0", argument, s.power);
+  }
+  form_.kind = static_cast<kernels::ScheduleKind>(s.kind);
+  form_.init_value = s.init_value;
+  form_.end_value = s.end_value;
+  form_.decay_steps = s.decay_steps;
+  form_.decay_rate = s.decay_rate;
+  form_.power = s.power;
+  form_.staircase = s.staircase != 0;
+  form_.warmup_steps = s.warmup_steps;
+}
+
+double Schedule::value(std::int64_t step) const {
+  if (is_constant()) return form_.init_value;
+  const std::int64_t warmup = form_.warmup_steps;
+  const std::int64_t t = step < warmup ? 0 : step - warmup;
+  double value = 0;
+  if (form_.kind == kernels::ScheduleKind::callback) {
+    const gradstep_status status = callback_->fn(callback_->user, t, &value);
+    if (status != GRADSTEP_OK) {
+      fail(GRADSTEP_ERR_CALLBACK, "a schedule's callback returned {} at step {}: {}", status_name(status), t,
+           last_error());
+    }
+  } else if (form_.kind == kernels::ScheduleKind::piecewise) {
+    std::size_t i = 0;
+    while (i < boundaries_.size() && t > boundaries_[i]) ++i;
+    value = values_[i];
+  } else {
+    value = kernels::schedule_value(form_, t);
+  }
+  return step < warmup ? value * static_cast<double>(step + 1) / static_cast<double>(warmup + 1) : value;
+}
+
+}  // namespace gradstep

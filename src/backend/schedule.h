@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// A gradstep_schedule that is checked, deep-copied and owned.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "gradstep/schedule.h"
+#include "kernels/schedule.h"
+
+namespace gradstep {
+
+class Schedule {
+ public:
+  /// The constant 0.
+  Schedule() = default;
+  explicit Schedule(double constant) { form_.init_value = constant; }
+
+  /// Checks and copies; owns user from here on if `take_callback`. `argument` is for the text of errors.
+  Schedule(const char* argument, const gradstep_schedule* source, bool take_callback = true);
+
+  /// Throws CALLBACK when the host's function fails.
+  double value(std::int64_t step) const;
+
+  bool is_constant() const { return form_.kind == kernels::ScheduleKind::constant && form_.warmup_steps == 0; }
+
+  /// SINGA's notion of a hyper-parameter that is switched off: the constant 0, or an exponential decay from 0.
+  bool is_absent() const {
+    return form_.init_value == 0 &&
+           (form_.kind == kernels::ScheduleKind::constant || form_.kind == kernels::ScheduleKind::exponential_decay);
+  }
+
+ private:
+  struct Callback {
+    gradstep_status (*fn)(void*, std::int64_t, double*) = nullptr;
+    void* user = nullptr;
+    void (*release)(void*) = nullptr;
+    ~Callback() {
+      if (release != nullptr) release(user);
+    }
+  };
+
+  kernels::ScheduleForm form_;
+  std::vector<std::int64_t> boundaries_;
+  std::vector<double> values_;
+  std::shared_ptr<Callback> callback_;
+};
+
+}  // namespace gradstep

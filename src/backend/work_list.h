@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a list of tensors is cut into pieces of work. Cuts depend on sizes only, so that results do not depend on
+// threads.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace gradstep {
+
+/// Elements per chunk. Reductions fold one f64 partial per chunk in one fixed tree (docs/numerics.md).
+inline constexpr std::int64_t kChunk = 16 * 1024;
+
+struct Chunk {
+  std::int32_t item;
+  std::int32_t length;
+  std::int64_t offset;
+};
+
+class WorkList {
+ public:
+  WorkList() = default;
+  explicit WorkList(std::span<const std::int64_t> sizes) {
+    for (const std::int64_t size : sizes) append(size);
+  }
+
+  void append(std::int64_t size) {
+    for (std::int64_t offset = 0; offset < size; offset += kChunk) {
+      const std::int64_t left = size - offset;
+      chunks_.push_back({items_, static_cast<std::int32_t>(left < kChunk ? left : kChunk), offset});
+    }
+    ++items_;
+  }
+
+  std::span<const Chunk> chunks() const { return chunks_; }
+  std::int32_t items() const { return items_; }
+
+ private:
+  std::vector<Chunk> chunks_;
+  std::int32_t items_ = 0;
+};
+
+}  // namespace gradstep

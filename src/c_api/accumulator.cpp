@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "gradstep/accumulator.h"
+
+#include "c_api/accumulator_handle.h"
+#include "c_api/context_handle.h"
+#include "c_api/guard.h"
+#include "core/options.h"
+
+using namespace gradstep;
+
+namespace {
+
+template <class Body>
+gradstep_status with(gradstep_accumulator* accumulator, Body&& body) noexcept {
+  return guarded_math([&] {
+    check_handle(accumulator);
+    Accumulator& impl = *accumulator->impl;
+    const Exclusive exclusive(impl.busy(), "accumulator");
+    body(impl);
+  });
+}
+
+void write_ready(int32_t* ready_out, bool ready) {
+  if (ready_out != nullptr) *ready_out = ready ? 1 : 0;
+}
+
+}  // namespace
+
+gradstep_status gradstep_accumulator_options_init(gradstep_accumulator_options* o, size_t struct_size) noexcept {
+  return guarded([&] { init_struct("o", o, struct_size, default_accumulator_options()); });
+}
+
+gradstep_status gradstep_accumulator_create(gradstep_context* context, const gradstep_accumulator_options* options,
+                                            const gradstep_parameter* parameters, size_t n,
+                                            gradstep_accumulator** out) noexcept {
+  return guarded_math([&] {
+    const auto read = options != nullptr ? read_struct("options", options) : default_accumulator_options();
+    std::optional<Schedule> steps;  // taken first: from here on its callback is released whatever happens
+    if (read.schedule != nullptr) steps.emplace("options.schedule", read.schedule);
+    check_out("out", out);
+    auto handle = std::make_unique<gradstep_accumulator>();
+    handle->impl = std::make_shared<Accumulator>(context_of(context), read, std::move(steps), Schema(parameters, n));
+    *out = handle.release();
+  });
+}
+
+void gradstep_accumulator_destroy(gradstep_accumulator* accumulator) noexcept {
+  if (accumulator != nullptr && accumulator->header.magic == gradstep_accumulator::kMagic) delete accumulator;
+}
+
+gradstep_status gradstep_accumulator_add(gradstep_accumulator* accumulator, const gradstep_tensor* grads, size_t n,
+                                         double weight, void* stream, int32_t* ready_out) noexcept {
+  return with(accumulator, [&](Accumulator& impl) {
+    check_stream(stream);
+    impl.schema().check_count("grads", grads, n);
+    write_ready(ready_out, impl.add(grads, n, nullptr, 0, weight));
+  });
+}
+
+gradstep_status gradstep_accumulator_add_ex(gradstep_accumulator* accumulator, const gradstep_tensor* grads, size_t n,
+                                            const gradstep_rows* rows, size_t n_rows, double weight, void* stream,
+                                            int32_t* ready_out) noexcept {
+  return with(accumulator, [&](Accumulator& impl) {
+    check_stream(stream);
+    write_ready(ready_out, impl.add(grads, n, rows, n_rows, weight));
+  });
+}
+
+gradstep_status gradstep_accumulator_flush(gradstep_accumulator* accumulator, void* stream,
+                                           int32_t* ready_out) noexcept {
+  return with(accumulator, [&](Accumulator& impl) {
+    check_stream(stream);
+    write_ready(ready_out, impl.flush());
+  });
+}
+
+gradstep_status gradstep_accumulator_reset(gradstep_accumulator* accumulator, void* stream) noexcept {
+  return with(accumulator, [&](Accumulator& impl) {
+    check_stream(stream);
+    impl.reset();
+  });
+}
+
+gradstep_status gradstep_accumulator_gradients(gradstep_accumulator* accumulator, gradstep_tensor* tensors_out,
+                                               size_t n) noexcept {
+  return with(accumulator, [&](Accumulator& impl) {
+    impl.schema().check_count("tensors_out", tensors_out, n);
+    impl.gradients({tensors_out, n});
+  });
+}
+
+gradstep_status gradstep_accumulator_sums(gradstep_accumulator* accumulator, gradstep_tensor* tensors_out,
+                                          size_t n) noexcept {
+  return with(accumulator, [&](Accumulator& impl) {
+    impl.schema().check_count("tensors_out", tensors_out, n);
+    impl.sums({tensors_out, n});
+  });
+}
+
+gradstep_status gradstep_accumulator_weight(gradstep_accumulator* accumulator, double* weight) noexcept {
+  return with(accumulator, [&](Accumulator& impl) { check_out("weight", weight) = impl.weight(); });
+}
+
+gradstep_status gradstep_accumulator_norm(gradstep_accumulator* accumulator, gradstep_tensor* tensor_out) noexcept {
+  return with(accumulator, [&](Accumulator& impl) {
+    check_out("tensor_out", tensor_out);
+    *tensor_out = scalar_view(impl.norm());
+  });
+}
+
+gradstep_status gradstep_accumulator_count(gradstep_accumulator* accumulator, int64_t* count) noexcept {
+  return with(accumulator, [&](Accumulator& impl) { check_out("count", count) = impl.count(); });
+}
+
+gradstep_status gradstep_accumulator_skipped(gradstep_accumulator* accumulator, int64_t* skipped) noexcept {
+  return with(accumulator, [&](Accumulator& impl) { check_out("skipped", skipped) = impl.skipped(); });
+}

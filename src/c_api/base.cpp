@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "gradstep/base.h"
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "c_api/guard.h"
+#include "cpu/cpu_backend.h"
+#include "gradstep_build_id.h"
+
+namespace gradstep {
+
+void write_text(const std::string& text, char* buf, size_t cap, size_t* len) {
+  const size_t needed = text.size() + 1;
+  if (buf == nullptr && cap == 0) {
+    if (len != nullptr) *len = needed;
+    return;
+  }
+  if (buf == nullptr) fail_argument("buf: is NULL with cap = {}", cap);
+  if (cap < needed) fail_argument("cap: is {}, expected at least {}", cap, needed);
+  std::memcpy(buf, text.c_str(), needed);
+  if (len != nullptr) *len = needed;
+}
+
+namespace {
+
+std::string build_info_text() {
+  nlohmann::ordered_json info;
+  info["version"] = GRADSTEP_VERSION_STRING;
+  info["abi_version"] = GRADSTEP_ABI_VERSION;
+  info["build_id"] = GRADSTEP_BUILD_ID;
+  info["compiler"] = __VERSION__;
+  info["instruction_sets"] = cpu::compiled_instruction_sets();
+  info["instruction_set"] = cpu::chosen_instruction_set();
+  info["backends"] = {"cpu"};
+  info["engines"] = {"self", "local", "host", "gloo"};
+  return info.dump();
+}
+
+}  // namespace
+}  // namespace gradstep
+
+using namespace gradstep;
+
+uint32_t gradstep_abi_version(void) noexcept { return GRADSTEP_ABI_VERSION; }
+
+const char* gradstep_version_string(void) noexcept { return GRADSTEP_VERSION_STRING; }
+
+gradstep_status gradstep_build_info(char* buf, size_t cap, size_t* len) noexcept {
+  return guarded([&] { write_text(build_info_text(), buf, cap, len); });
+}
+
+const char* gradstep_status_name(gradstep_status status) noexcept { return status_name(status); }
+
+const char* gradstep_last_error(void) noexcept { return last_error(); }
+
+void gradstep_set_last_error(const char* text) noexcept { set_last_error(text); }

@@ -1,0 +1,324 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "gradstep/comm.h"
+
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "c_api/comm_handle.h"
+#include "c_api/comm_tensors.h"
+#include "c_api/context_handle.h"
+#include "c_api/guard.h"
+#include "comm/communicators.h"
+#include "comm/tcp_store_server.h"
+#include "core/options.h"
+#include "core/tensor.h"
+
+using namespace gradstep;
+
+namespace {
+
+gradstep_comm_options default_options() {
+  gradstep_comm_options options{};
+  options.struct_size = sizeof options;
+  options.world_size = 1;
+  options.timeout_ms = kDefaultCommTimeoutMs;
+  return options;
+}
+
+CommSettings settings_of(const gradstep_comm_options* options) {
+  return options != nullptr ? comm_settings(read_struct("options", options)) : CommSettings{};
+}
+
+gradstep_comm* make_handle(std::shared_ptr<Communicator> impl) {
+  auto handle = std::make_unique<gradstep_comm>();
+  handle->impl = std::move(impl);
+  return handle.release();
+}
+
+/// The release callback of a store or vtable, until somebody else owns it.
+class Release {
+ public:
+  Release(void (*release)(void*), void* user) : release_(release), user_(user) {}
+  ~Release() {
+    if (release_ != nullptr) release_(user_);
+  }
+  Release(const Release&) = delete;
+  Release& operator=(const Release&) = delete;
+  void hand_over() { release_ = nullptr; }
+
+ private:
+  void (*release_)(void*);
+  void* user_;
+};
+
+Release release_of(const gradstep_store* store) {
+  if (store == nullptr) return {nullptr, nullptr};
+  check_struct_size("options.store", store->struct_size, sizeof *store);
+  return {store->release, store->user};
+}
+
+/// A call that uses the communicator alone.
+template <class Body>
+gradstep_status with(gradstep_comm* comm, Body&& body) noexcept {
+  return guarded_math([&] {
+    const InUse<gradstep_comm> use(comm);
+    Communicator& impl = *comm->impl;
+    body(impl);
+  });
+}
+
+void check_op(std::int32_t op) {
+  if (op < GRADSTEP_REDUCE_SUM || op > GRADSTEP_REDUCE_MIN) {
+    fail_argument("op: is {}, expected {} (SUM), {} (MAX) or {} (MIN)", op, static_cast<int>(GRADSTEP_REDUCE_SUM),
+                  static_cast<int>(GRADSTEP_REDUCE_MAX), static_cast<int>(GRADSTEP_REDUCE_MIN));
+  }
+}
+
+void check_rank(const char* argument, std::int32_t rank, const Communicator& comm) {
+  if (rank < 0 || rank >= comm.world_size()) {
+    fail_argument("{}: is {}, expected 0 to {}", argument, rank, comm.world_size() - 1);
+  }
+}
+
+void check_peer(const char* argument, std::int32_t peer, const Communicator& comm) {
+  check_rank(argument, peer, comm);
+  if (peer == comm.rank()) fail_argument("{}: is {}, this rank itself", argument, peer);
+}
+
+}  // namespace
+
+gradstep_status gradstep_comm_options_init(gradstep_comm_options* o, size_t struct_size) noexcept {
+  return guarded([&] { init_struct("o", o, struct_size, default_options()); });
+}
+
+gradstep_status gradstep_comm_create(gradstep_context* context, const gradstep_comm_options* options,
+                                     gradstep_comm** out) noexcept {
+  return guarded_math([&] {
+    const auto read = read_struct("options", options);
+    const Release store = release_of(read.store);
+    const auto& shared_context = context_of(context);
+    check_out("out", out);
+    const CommSettings settings = comm_settings(read);
+    if (read.engine == nullptr) fail_argument("options.engine: is NULL, expected \"self\" or \"gloo\"");
+    const std::string_view engine = read.engine;
+    if (engine == "self") {
+      if (read.rank != 0 || read.world_size != 1) {
+        fail_argument("options: rank {} of world_size {}, but the self engine is rank 0 of 1", read.rank,
+                      read.world_size);
+      }
+      *out = make_handle(make_self_communicator(shared_context, settings));
+    } else if (engine == "gloo") {
+      *out = make_handle(make_gloo_communicator(shared_context, read));
+    } else if (engine == "local" || engine == "host") {
+      fail_argument("options.engine: '{0}' is made by gradstep_comm_create_{0}", engine);
+    } else {
+      fail_argument("options.engine: '{}' is unknown, expected self or gloo", engine);
+    }
+  });
+}
+
+gradstep_status gradstep_comm_create_local(gradstep_context* context, int32_t world_size,
+                                           gradstep_comm** out) noexcept {
+  return gradstep_comm_create_local_ex(context, world_size, nullptr, out);
+}
+
+gradstep_status gradstep_comm_create_local_ex(gradstep_context* context, int32_t world_size,
+                                              const gradstep_comm_options* options, gradstep_comm** out) noexcept {
+  return guarded([&] {
+    check_out("out", out);
+    const auto impls = make_local_communicators(context_of(context), world_size, settings_of(options));
+    std::vector<std::unique_ptr<gradstep_comm>> handles;
+    for (const auto& impl : impls) handles.emplace_back(make_handle(impl));
+    for (std::size_t r = 0; r < handles.size(); ++r) out[r] = handles[r].release();
+  });
+}
+
+gradstep_status gradstep_comm_create_host(gradstep_context* context, const gradstep_comm_vtable* vtable, void* user,
+                                          gradstep_comm** out) noexcept {
+  return gradstep_comm_create_host_ex(context, vtable, user, nullptr, out);
+}
+
+gradstep_status gradstep_comm_create_host_ex(gradstep_context* context, const gradstep_comm_vtable* vtable, void* user,
+                                             const gradstep_comm_options* options, gradstep_comm** out) noexcept {
+  return guarded_math([&] {
+    check_out("vtable", vtable);
+    check_struct_size("vtable", vtable->struct_size, sizeof *vtable);
+    Release release(vtable->release, user);
+    const auto read = read_struct("vtable", vtable);
+    const auto& shared_context = context_of(context);
+    check_out("out", out);
+    const CommSettings settings = settings_of(options);
+    auto handle = std::make_unique<gradstep_comm>();
+    release.hand_over();
+    handle->impl = make_host_communicator(shared_context, read, user, settings);
+    *out = handle.release();
+  });
+}
+
+void gradstep_comm_destroy(gradstep_comm* comm) noexcept {
+  if (comm != nullptr && comm->header.magic == gradstep_comm::kMagic) delete comm;
+}
+
+gradstep_status gradstep_comm_unique_id(const char* engine, void* buf, size_t cap, size_t* len) noexcept {
+  return gradstep_comm_unique_id_ex(engine, nullptr, buf, cap, len);
+}
+
+gradstep_status gradstep_comm_unique_id_ex(const char* engine, const char* interface, void* buf, size_t cap,
+                                           size_t* len) noexcept {
+  return guarded([&] {
+    check_out("engine", engine);
+    if (std::string_view(engine) != "gloo") fail_argument("engine: '{}' has no unique id, expected gloo", engine);
+    if (buf == nullptr && cap != 0) fail_argument("buf: is NULL with cap = {}", cap);
+    if (buf != nullptr) {
+      if (cap < tcp_store::kIdLength) fail_argument("cap: is {}, expected at least {}", cap, tcp_store::kIdLength);
+      const auto bytes = tcp_store::encode(start_tcp_store(interface));
+      std::memcpy(buf, bytes.data(), bytes.size());
+    }
+    if (len != nullptr) *len = tcp_store::kIdLength;
+  });
+}
+
+gradstep_status gradstep_comm_rank(gradstep_comm* comm, int32_t* rank) noexcept {
+  return with(comm, [&](Communicator& impl) { check_out("rank", rank) = impl.rank(); });
+}
+
+gradstep_status gradstep_comm_world_size(gradstep_comm* comm, int32_t* world_size) noexcept {
+  return with(comm, [&](Communicator& impl) { check_out("world_size", world_size) = impl.world_size(); });
+}
+
+gradstep_status gradstep_comm_local_rank(gradstep_comm* comm, int32_t* local_rank) noexcept {
+  return with(comm, [&](Communicator& impl) { check_out("local_rank", local_rank) = impl.local_rank(); });
+}
+
+gradstep_status gradstep_comm_all_reduce(gradstep_comm* comm, const gradstep_tensor* tensor, int32_t op,
+                                         void* stream) noexcept {
+  return with(comm, [&](Communicator& impl) {
+    check_stream(stream);
+    check_op(op);
+    impl.all_reduce(to_contiguous_array("tensor", tensor), op, 1, impl.deadline());
+  });
+}
+
+gradstep_status gradstep_comm_all_gather(gradstep_comm* comm, const gradstep_tensor* input,
+                                         const gradstep_tensor* output, void* stream) noexcept {
+  return with(comm, [&](Communicator& impl) {
+    check_stream(stream);
+    const Bytes in = to_bytes("input", input);
+    const Bytes out = to_bytes("output", output);
+    check_same_dtype(in, out);
+    check_elements(out, in.elements, impl.world_size());
+    check_overlap(in, out, in.bytes() * impl.rank());
+    impl.all_gather(in.data, out.data, in.bytes(), impl.deadline());
+  });
+}
+
+gradstep_status gradstep_comm_all_gather_v(gradstep_comm* comm, const gradstep_tensor* input,
+                                           const gradstep_tensor* output, const int64_t* counts,
+                                           void* stream) noexcept {
+  return with(comm, [&](Communicator& impl) {
+    check_stream(stream);
+    const Bytes in = to_bytes("input", input);
+    const Bytes out = to_bytes("output", output);
+    check_same_dtype(in, out);
+    const auto blocks = blocks_of(counts, impl.world_size(), in, impl.rank());
+    check_elements(out, blocks.total_elements);
+    check_overlap(in, out, blocks.own_offset);
+    impl.all_gather_v(in.data, out.data, blocks.bytes, impl.deadline());
+  });
+}
+
+gradstep_status gradstep_comm_reduce_scatter(gradstep_comm* comm, const gradstep_tensor* input,
+                                             const gradstep_tensor* output, int32_t op, void* stream) noexcept {
+  return with(comm, [&](Communicator& impl) {
+    check_stream(stream);
+    check_op(op);
+    const Array in = to_contiguous_array("input", input);
+    const Array out = to_contiguous_array("output", output);
+    const Bytes in_bytes = to_bytes("input", input);
+    const Bytes out_bytes = to_bytes("output", output);
+    check_same_dtype(in_bytes, out_bytes);
+    check_elements(in_bytes, out.size, impl.world_size());
+    check_overlap(out_bytes, in_bytes, out.bytes() * impl.rank());
+    impl.reduce_scatter(in, out, op, impl.deadline());
+  });
+}
+
+gradstep_status gradstep_comm_broadcast(gradstep_comm* comm, const gradstep_tensor* tensor, int32_t root,
+                                        void* stream) noexcept {
+  return with(comm, [&](Communicator& impl) {
+    check_stream(stream);
+    check_rank("root", root, impl);
+    const Bytes bytes = to_bytes("tensor", tensor);
+    impl.broadcast(bytes.data, bytes.bytes(), root, impl.deadline());
+  });
+}
+
+gradstep_status gradstep_comm_send(gradstep_comm* comm, const gradstep_tensor* tensor, int32_t to,
+                                   void* stream) noexcept {
+  return with(comm, [&](Communicator& impl) {
+    check_stream(stream);
+    check_peer("to", to, impl);
+    const Bytes bytes = to_bytes("tensor", tensor);
+    impl.send(bytes.data, bytes.bytes(), to, impl.deadline());
+  });
+}
+
+gradstep_status gradstep_comm_recv(gradstep_comm* comm, const gradstep_tensor* tensor, int32_t from,
+                                   void* stream) noexcept {
+  return with(comm, [&](Communicator& impl) {
+    check_stream(stream);
+    check_peer("from", from, impl);
+    const Bytes bytes = to_bytes("tensor", tensor);
+    impl.recv(bytes.data, bytes.bytes(), from, impl.deadline());
+  });
+}
+
+gradstep_status gradstep_comm_barrier(gradstep_comm* comm) noexcept {
+  return with(comm, [](Communicator& impl) { impl.barrier(impl.deadline()); });
+}
+
+gradstep_status gradstep_comm_vote(gradstep_comm* comm, int32_t yes, int32_t* all_yes) noexcept {
+  return with(comm, [&](Communicator& impl) {
+    check_out("all_yes", all_yes);
+    *all_yes = impl.vote(yes != 0, impl.deadline()) ? 1 : 0;
+  });
+}
+
+gradstep_status gradstep_comm_split(gradstep_comm* comm, int32_t color, int32_t key, gradstep_comm** out) noexcept {
+  return with(comm, [&](Communicator& impl) {
+    check_out("out", out);
+    auto part = impl.split(color, key, impl.deadline());
+    *out = part != nullptr ? make_handle(std::move(part)) : nullptr;
+  });
+}
+
+gradstep_status gradstep_comm_dup(gradstep_comm* comm, gradstep_comm** out) noexcept {
+  return with(comm, [&](Communicator& impl) {
+    check_out("out", out);
+    *out = make_handle(impl.dup(impl.deadline()));
+  });
+}
+
+gradstep_status gradstep_comm_abort(gradstep_comm* comm) noexcept {
+  return guarded([&] {
+    check_handle(comm);
+    comm->impl->abort();
+  });
+}
+
+gradstep_status gradstep_comm_status(gradstep_comm* comm, gradstep_status* status, char* buf, size_t cap,
+                                     size_t* len) noexcept {
+  return guarded([&] {
+    check_handle(comm);
+    check_out("status", status);
+    const Communicator::Status current = comm->impl->status();
+    write_text(current.text, buf, cap, len);
+    *status = current.code;
+  });
+}
+
+gradstep_status gradstep_comm_stats(gradstep_comm* comm, gradstep_comm_statistics* stats) noexcept {
+  return with(comm, [&](Communicator& impl) { write_struct("stats", stats, impl.stats()); });
+}

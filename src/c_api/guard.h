@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The border between C and C++: every exported function runs its body in guarded().
+#pragma once
+
+#include "core/busy_flag.h"
+#include "core/error.h"
+#include "core/fp_environment.h"
+#include "core/handle.h"
+#include "gradstep/tensor.h"
+
+namespace gradstep {
+
+template <class Body>
+gradstep_status guarded(Body&& body) noexcept {
+  try {
+    body();
+    return GRADSTEP_OK;
+  } catch (...) {
+    return translate_exception();
+  }
+}
+
+/// guarded(), for bodies that compute: in the default floating-point environment.
+template <class Body>
+gradstep_status guarded_math(Body&& body) noexcept {
+  const FpEnvironment environment;
+  return guarded(body);
+}
+
+template <class T>
+T& check_out(const char* argument, T* out) {
+  if (out == nullptr) fail_argument("{}: is NULL", argument);
+  return *out;
+}
+
+/// On CPU the stream argument is NULL.
+inline void check_stream(void* stream) {
+  if (stream != nullptr) fail_argument("stream: is {}, expected NULL on CPU", stream);
+}
+
+/// A view of one f64 on the CPU.
+inline gradstep_tensor scalar_view(const double* value) {
+  static int64_t one[] = {1};
+  gradstep_tensor tensor{};
+  tensor.data = const_cast<double*>(value);  // views are the host's to read
+  tensor.device = {GRADSTEP_DEVICE_CPU, 0};
+  tensor.ndim = 1;
+  tensor.dtype = {GRADSTEP_TYPE_FLOAT, 64, 1};
+  tensor.shape = one;
+  return tensor;
+}
+
+/// Rule 9 of the API: (buf, cap, len) text results.
+void write_text(const std::string& text, char* buf, size_t cap, size_t* len);
+
+}  // namespace gradstep

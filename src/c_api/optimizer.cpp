@@ -1,0 +1,261 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "gradstep/optimizer.h"
+
+#include <cstring>
+
+#include "c_api/context_handle.h"
+#include "c_api/guard.h"
+#include "c_api/optimizer_handle.h"
+#include "core/options.h"
+#include "core/text.h"
+#include "optim/adam.h"
+#include "optim/first_order_optimizer.h"
+#include "optim/sgd.h"
+
+using namespace gradstep;
+
+namespace {
+
+void create(gradstep_context* context, std::unique_ptr<UpdateRule> rule, const gradstep_parameter* parameters, size_t n,
+            gradstep_optimizer** out) {
+  auto handle = std::make_unique<gradstep_optimizer>();
+  handle->impl = std::make_shared<FirstOrderOptimizer>(context_of(context), std::move(rule), Schema(parameters, n));
+  *out = handle.release();
+}
+
+/// The body of a function on one optimizer: checks, exclusive use, the default floating-point environment.
+template <class Body>
+gradstep_status with(gradstep_optimizer* optimizer, Body&& body) noexcept {
+  return guarded_math([&] {
+    check_handle(optimizer);
+    Optimizer& impl = *optimizer->impl;
+    const Exclusive exclusive(impl.busy(), "optimizer");
+    body(impl);
+  });
+}
+
+void step(gradstep_optimizer* optimizer, const gradstep_tensor* params, const gradstep_tensor* grads,
+          const gradstep_tensor* updates, size_t n, const StepGuards& guards, gradstep_step_result* result,
+          void* stream) {
+  check_handle(optimizer);
+  Optimizer& impl = *optimizer->impl;
+  const Exclusive exclusive(impl.busy(), "optimizer");
+  check_stream(stream);
+  impl.bind(params, grads, updates, n);
+  const StepOutcome outcome = impl.step(guards);
+  if (result != nullptr) {
+    gradstep_step_result written{};
+    written.applied = outcome.applied ? 1 : 0;
+    written.grad_norm = outcome.grad_norm;
+    written.clip_coefficient = outcome.clip_coefficient;
+    write_struct("options.result", result, written);
+  }
+}
+
+/// A number about the whole optimizer.
+gradstep_metric metric(const char* name, int64_t value) {
+  gradstep_metric record{};
+  std::strncpy(record.name, name, sizeof record.name - 1);
+  record.parameter = record.block = record.axis = -1;
+  record.value = static_cast<double>(value);
+  return record;
+}
+
+gradstep_tensor view_of(const Optimizer& impl, size_t index, const Array& array) {
+  return impl.schema().view(index, array.data, array.dtype);
+}
+
+/// Copies between a state buffer and a host tensor of the parameter's shape.
+void copy_state(Optimizer& impl, size_t index, const char* name, const gradstep_tensor* tensor, bool to_host) {
+  const Array state = impl.state(index, name);
+  check_out("tensor", tensor);
+  Array host = to_array("tensor", tensor);
+  const Parameter& parameter = impl.schema()[index];
+  if (shape_text(*tensor) != shape_text(parameter.shape) || !is_float(host.dtype)) {
+    fail_argument("tensor: is {} {}, state '{}' of parameter '{}' has shape {}", name_of(host.dtype),
+                  shape_text(*tensor), name, parameter.name, shape_text(parameter.shape));
+  }
+  WorkList work;
+  work.append(state.size);
+  const CopyItem item = to_host ? CopyItem{host, state} : CopyItem{state, host};
+  impl.context()->backend().copy(work, {&item, 1}, 1, 1);
+}
+
+}  // namespace
+
+gradstep_status gradstep_sgd_options_init(gradstep_sgd_options* o, size_t struct_size) noexcept {
+  return guarded([&] { init_struct("o", o, struct_size, default_sgd_options()); });
+}
+
+gradstep_status gradstep_adam_options_init(gradstep_adam_options* o, size_t struct_size) noexcept {
+  return guarded([&] { init_struct("o", o, struct_size, default_adam_options()); });
+}
+
+gradstep_status gradstep_step_options_init(gradstep_step_options* o, size_t struct_size) noexcept {
+  return guarded([&] { init_struct("o", o, struct_size, default_step_options()); });
+}
+
+gradstep_status gradstep_optimizer_create_sgd(gradstep_context* context, const gradstep_sgd_options* options,
+                                              const gradstep_parameter* parameters, size_t n,
+                                              gradstep_optimizer** out) noexcept {
+  return guarded_math([&] {
+    check_out("out", out);
+    create(context, make_sgd(read_struct("options", options)), parameters, n, out);
+  });
+}
+
+gradstep_status gradstep_optimizer_create_adam(gradstep_context* context, const gradstep_adam_options* options,
+                                               const gradstep_parameter* parameters, size_t n,
+                                               gradstep_optimizer** out) noexcept {
+  return guarded_math([&] {
+    check_out("out", out);
+    create(context, make_adam(read_struct("options", options)), parameters, n, out);
+  });
+}
+
+void gradstep_optimizer_destroy(gradstep_optimizer* optimizer) noexcept {
+  if (optimizer != nullptr && optimizer->header.magic == gradstep_optimizer::kMagic) delete optimizer;
+}
+
+gradstep_status gradstep_optimizer_step(gradstep_optimizer* optimizer, const gradstep_tensor* params,
+                                        const gradstep_tensor* grads, size_t n, void* stream) noexcept {
+  return guarded_math([&] { step(optimizer, params, grads, nullptr, n, {}, nullptr, stream); });
+}
+
+gradstep_status gradstep_optimizer_update(gradstep_optimizer* optimizer, const gradstep_tensor* params,
+                                          const gradstep_tensor* grads, const gradstep_tensor* updates, size_t n,
+                                          void* stream) noexcept {
+  return guarded_math([&] {
+    if (n > 0) check_out("updates", updates);
+    step(optimizer, params, grads, updates, n, {}, nullptr, stream);
+  });
+}
+
+gradstep_status gradstep_optimizer_step_ex(gradstep_optimizer* optimizer, const gradstep_tensor* params,
+                                           const gradstep_tensor* grads, const gradstep_tensor* updates, size_t n,
+                                           const gradstep_step_options* options, void* stream) noexcept {
+  return guarded_math([&] {
+    const auto read = options != nullptr ? read_struct("options", options) : default_step_options();
+    if (read.result != nullptr) {
+      check_struct_size("options.result", read.result->struct_size, sizeof(gradstep_step_result));
+    }
+    step(optimizer, params, grads, updates, n, read_step_options(read), read.result, stream);
+  });
+}
+
+gradstep_status gradstep_optimizer_set_value(gradstep_optimizer* optimizer, int32_t group, const char* name,
+                                             double value) noexcept {
+  return with(optimizer, [&](Optimizer& impl) { impl.set_schedule(group, name, Schedule(value)); });
+}
+
+gradstep_status gradstep_optimizer_set_schedule(gradstep_optimizer* optimizer, int32_t group, const char* name,
+                                                const gradstep_schedule* schedule) noexcept {
+  return guarded_math([&] {
+    const Schedule owned("schedule", schedule);  // first: from here on its callback is released whatever happens
+    check_handle(optimizer);
+    const Exclusive exclusive(optimizer->impl->busy(), "optimizer");
+    optimizer->impl->set_schedule(group, name, owned);
+  });
+}
+
+gradstep_status gradstep_optimizer_get_value(gradstep_optimizer* optimizer, int32_t group, const char* name,
+                                             double* value) noexcept {
+  return with(optimizer, [&](Optimizer& impl) { check_out("value", value) = impl.get_value(group, name); });
+}
+
+gradstep_status gradstep_optimizer_group_count(gradstep_optimizer* optimizer, int32_t* count) noexcept {
+  return with(optimizer, [&](Optimizer& impl) { check_out("count", count) = impl.group_count(); });
+}
+
+gradstep_status gradstep_optimizer_add_parameters(gradstep_optimizer* optimizer, const gradstep_parameter* parameters,
+                                                  size_t n) noexcept {
+  return with(optimizer, [&](Optimizer& impl) { impl.add_parameters(parameters, n); });
+}
+
+gradstep_status gradstep_optimizer_step_count(gradstep_optimizer* optimizer, int64_t* count) noexcept {
+  return with(optimizer, [&](Optimizer& impl) { check_out("count", count) = impl.step_count(); });
+}
+
+gradstep_status gradstep_optimizer_set_step_count(gradstep_optimizer* optimizer, int64_t count) noexcept {
+  return with(optimizer, [&](Optimizer& impl) { impl.set_step_count(count); });
+}
+
+gradstep_status gradstep_optimizer_state_names(gradstep_optimizer* optimizer, char* buf, size_t cap,
+                                               size_t* len) noexcept {
+  return with(optimizer, [&](Optimizer& impl) { write_text(join(impl.state_names(), ","), buf, cap, len); });
+}
+
+gradstep_status gradstep_optimizer_state(gradstep_optimizer* optimizer, size_t index, const char* name,
+                                         gradstep_tensor* tensor_out) noexcept {
+  return with(optimizer, [&](Optimizer& impl) {
+    check_out("tensor_out", tensor_out);
+    *tensor_out = view_of(impl, index, impl.state(index, name));
+  });
+}
+
+gradstep_status gradstep_optimizer_get_state(gradstep_optimizer* optimizer, size_t index, const char* name,
+                                             const gradstep_tensor* tensor, void* stream) noexcept {
+  return with(optimizer, [&](Optimizer& impl) {
+    check_stream(stream);
+    copy_state(impl, index, name, tensor, /*to_host=*/true);
+  });
+}
+
+gradstep_status gradstep_optimizer_set_state(gradstep_optimizer* optimizer, size_t index, const char* name,
+                                             const gradstep_tensor* tensor, void* stream) noexcept {
+  return with(optimizer, [&](Optimizer& impl) {
+    check_stream(stream);
+    copy_state(impl, index, name, tensor, /*to_host=*/false);
+    impl.state_written(index);
+  });
+}
+
+gradstep_status gradstep_optimizer_copy_state(gradstep_optimizer* destination, gradstep_optimizer* source) noexcept {
+  return with(destination, [&](Optimizer& impl) {
+    check_handle(source);
+    if (source->impl.get() == &impl) return;
+    const Exclusive exclusive(source->impl->busy(), "source");
+    impl.copy_state(*source->impl);
+  });
+}
+
+gradstep_status gradstep_optimizer_metrics(gradstep_optimizer* optimizer, gradstep_metric* records, size_t record_size,
+                                           size_t capacity, size_t* count) noexcept {
+  return with(optimizer, [&](Optimizer& impl) {
+    check_out("count", count);
+    const gradstep_metric all[] = {metric("step_count", impl.step_count()),
+                                   metric("skipped_steps", impl.skipped_steps())};
+    write_records<gradstep_metric>(records, record_size, capacity, all);
+    *count = std::size(all);
+  });
+}
+
+gradstep_status gradstep_optimizer_memory(gradstep_optimizer* optimizer, gradstep_memory* memory) noexcept {
+  return with(optimizer, [&](Optimizer& impl) {
+    gradstep_memory written{};
+    for (const Array& array : impl.state_arrays()) written.state_bytes += array.bytes();
+    written.other_bytes = impl.other_bytes();
+    write_struct("memory", memory, written);
+  });
+}
+
+gradstep_status gradstep_sgd_state_bytes(const gradstep_sgd_options* options, const gradstep_parameter* parameters,
+                                         size_t n, int64_t* bytes) noexcept {
+  return guarded_math([&] {
+    check_out("bytes", bytes);
+    *bytes = FirstOrderOptimizer::state_bytes(*make_sgd(read_struct("options", options)), Schema(parameters, n));
+  });
+}
+
+gradstep_status gradstep_adam_state_bytes(const gradstep_adam_options* options, const gradstep_parameter* parameters,
+                                          size_t n, int64_t* bytes) noexcept {
+  return guarded_math([&] {
+    check_out("bytes", bytes);
+    *bytes = FirstOrderOptimizer::state_bytes(*make_adam(read_struct("options", options)), Schema(parameters, n));
+  });
+}
+
+gradstep_status gradstep_optimizer_poll(gradstep_optimizer* optimizer) noexcept {
+  return with(optimizer, [](Optimizer&) {});
+}

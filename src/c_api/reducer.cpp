@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "gradstep/reducer.h"
+
+#include "c_api/comm_handle.h"
+#include "c_api/context_handle.h"
+#include "c_api/guard.h"
+#include "c_api/reducer_handle.h"
+#include "core/options.h"
+
+using namespace gradstep;
+
+namespace {
+
+template <class Body>
+gradstep_status with(gradstep_reducer* reducer, Body&& body) noexcept {
+  return guarded_math([&] {
+    check_handle(reducer);
+    Reducer& impl = *reducer->impl;
+    const Exclusive exclusive(impl.busy(), "reducer");
+    body(impl);
+  });
+}
+
+}  // namespace
+
+gradstep_status gradstep_reducer_options_init(gradstep_reducer_options* o, size_t struct_size) noexcept {
+  return guarded([&] { init_struct("o", o, struct_size, default_reducer_options()); });
+}
+
+gradstep_status gradstep_reducer_create(gradstep_context* context, gradstep_comm* comm,
+                                        const gradstep_reducer_options* options, const gradstep_parameter* parameters,
+                                        size_t n, gradstep_reducer** out) noexcept {
+  return guarded_math([&] {
+    check_out("out", out);
+    const auto read = options != nullptr ? read_struct("options", options) : default_reducer_options();
+    const InUse use(comm);
+    auto handle = std::make_unique<gradstep_reducer>();
+    handle->impl = std::make_shared<Reducer>(context_of(context), *use->impl, read, Schema(parameters, n));
+    *out = handle.release();
+  });
+}
+
+void gradstep_reducer_destroy(gradstep_reducer* reducer) noexcept {
+  if (reducer != nullptr && reducer->header.magic == gradstep_reducer::kMagic) delete reducer;
+}
+
+gradstep_status gradstep_reducer_reduce(gradstep_reducer* reducer, const gradstep_tensor* grads,
+                                        const gradstep_tensor* results, size_t n, double weight,
+                                        void* stream) noexcept {
+  return with(reducer, [&](Reducer& impl) {
+    check_stream(stream);
+    impl.reduce(grads, results, n, weight);
+  });
+}
+
+gradstep_status gradstep_reducer_begin(gradstep_reducer* reducer, double weight, void* stream) noexcept {
+  return with(reducer, [&](Reducer& impl) {
+    check_stream(stream);
+    impl.begin(weight);
+  });
+}
+
+gradstep_status gradstep_reducer_push(gradstep_reducer* reducer, size_t index, const gradstep_tensor* grad,
+                                      void* stream) noexcept {
+  return with(reducer, [&](Reducer& impl) {
+    check_stream(stream);
+    impl.push(index, grad);
+  });
+}
+
+gradstep_status gradstep_reducer_wait(gradstep_reducer* reducer, const gradstep_tensor* results, size_t n,
+                                      void* stream) noexcept {
+  return with(reducer, [&](Reducer& impl) {
+    check_stream(stream);
+    impl.wait(results, n);
+  });
+}
+
+gradstep_status gradstep_reducer_cancel(gradstep_reducer* reducer) noexcept {
+  return with(reducer, [](Reducer& impl) { impl.cancel(); });
+}
+
+gradstep_status gradstep_reducer_gradients(gradstep_reducer* reducer, gradstep_tensor* tensors_out, size_t n) noexcept {
+  return with(reducer, [&](Reducer& impl) {
+    impl.schema().check_count("tensors_out", tensors_out, n);
+    impl.gradients({tensors_out, n});
+  });
+}
+
+gradstep_status gradstep_reducer_norm(gradstep_reducer* reducer, gradstep_tensor* tensor_out) noexcept {
+  return with(reducer, [&](Reducer& impl) {
+    check_out("tensor_out", tensor_out);
+    *tensor_out = scalar_view(impl.norm());
+  });
+}
+
+gradstep_status gradstep_reducer_stats(gradstep_reducer* reducer, gradstep_bucket_statistics* records,
+                                       size_t record_size, size_t capacity, size_t* count) noexcept {
+  return with(reducer, [&](Reducer& impl) {
+    check_out("count", count);
+    const auto all = impl.bucket_stats();
+    write_records<gradstep_bucket_statistics>(records, record_size, capacity, all);
+    *count = all.size();
+  });
+}
+
+gradstep_status gradstep_reducer_comm_stats(gradstep_reducer* reducer, gradstep_comm_statistics* stats) noexcept {
+  return with(reducer, [&](Reducer& impl) { write_struct("stats", stats, impl.comm().stats()); });
+}

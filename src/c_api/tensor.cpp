@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "gradstep/tensor.h"
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "c_api/guard.h"
+#include "core/tensor.h"
+
+using namespace gradstep;
+
+struct gradstep_tensor_list {
+  std::vector<gradstep_tensor> tensors;
+  std::deque<std::vector<int64_t>> dimensions;  // a deque: what tensors point to does not move
+};
+
+struct gradstep_parameter_list {
+  std::vector<gradstep_parameter> parameters;
+  std::deque<std::vector<int64_t>> dimensions;
+  std::deque<std::string> names;
+};
+
+namespace {
+
+gradstep_dtype dlpack_dtype(int32_t type_code, int32_t bits) {
+  const gradstep_dtype dtype{static_cast<uint8_t>(type_code), static_cast<uint8_t>(bits), 1};
+  if (type_code != dtype.code || bits != dtype.bits || !from_dlpack(dtype)) {
+    fail_argument("type_code, bits: {} and {} are not a dtype that gradstep knows", type_code, bits);
+  }
+  return dtype;
+}
+
+void check_shape(int32_t ndim, const int64_t* shape) {
+  if (ndim < 0) fail_argument("ndim: is {}, expected at least 0", ndim);
+  if (ndim > 0 && shape == nullptr) fail_argument("shape: is NULL with ndim = {}", ndim);
+  element_count("shape", 0, {shape, static_cast<size_t>(ndim)});
+}
+
+}  // namespace
+
+gradstep_status gradstep_tensor_list_create(gradstep_tensor_list** out) noexcept {
+  return guarded([&] { check_out("out", out) = std::make_unique<gradstep_tensor_list>().release(); });
+}
+
+void gradstep_tensor_list_destroy(gradstep_tensor_list* list) noexcept { delete list; }
+
+gradstep_status gradstep_tensor_list_push(gradstep_tensor_list* list, uint64_t address, int32_t type_code, int32_t bits,
+                                          int32_t device_type, int32_t device_id, int32_t ndim, const int64_t* shape,
+                                          const int64_t* strides) noexcept {
+  return guarded([&] {
+    check_out("list", list);
+    check_shape(ndim, shape);
+    gradstep_tensor tensor{};
+    tensor.data = reinterpret_cast<void*>(static_cast<uintptr_t>(address));
+    tensor.device = {device_type, device_id};
+    tensor.ndim = ndim;
+    tensor.dtype = dlpack_dtype(type_code, bits);
+    std::vector<int64_t> numbers(shape, shape + ndim);
+    if (strides != nullptr) numbers.insert(numbers.end(), strides, strides + ndim);
+    list->tensors.reserve(list->tensors.size() + 1);
+    list->dimensions.push_back(std::move(numbers));
+    tensor.shape = list->dimensions.back().data();
+    if (strides != nullptr) tensor.strides = tensor.shape + ndim;
+    list->tensors.push_back(tensor);
+  });
+}
+
+gradstep_status gradstep_tensor_list_set_data(gradstep_tensor_list* list, size_t index, uint64_t address,
+                                              uint64_t bytes) noexcept {
+  return guarded([&] {
+    check_out("list", list);
+    if (index >= list->tensors.size()) {
+      fail_argument("index: is {}, the list has {} tensors", index, list->tensors.size());
+    }
+    gradstep_tensor& tensor = list->tensors[index];
+    gradstep_tensor probe = tensor;
+    // The extent of a strided view, measured from its lowest element, does not depend on the address.
+    probe.data = reinterpret_cast<void*>(uintptr_t{1} << 40);
+    probe.byte_offset = 0;
+    probe.device = {GRADSTEP_DEVICE_CPU, 0};
+    const ByteRange range = byte_range(to_array("list", index, probe));
+    if (address != 0 && bytes < range.end - range.begin) {
+      fail_argument("bytes: is {}, tensor {} spans {}", bytes, index, range.end - range.begin);
+    }
+    tensor.data = reinterpret_cast<void*>(static_cast<uintptr_t>(address));
+    tensor.byte_offset = 0;
+  });
+}
+
+gradstep_status gradstep_tensor_list_clear(gradstep_tensor_list* list) noexcept {
+  return guarded([&] {
+    check_out("list", list);
+    list->tensors.clear();
+    list->dimensions.clear();
+  });
+}
+
+gradstep_tensor* gradstep_tensor_list_data(gradstep_tensor_list* list) noexcept {
+  return list == nullptr || list->tensors.empty() ? nullptr : list->tensors.data();
+}
+
+size_t gradstep_tensor_list_size(const gradstep_tensor_list* list) noexcept {
+  return list == nullptr ? 0 : list->tensors.size();
+}
+
+gradstep_status gradstep_parameter_list_create(gradstep_parameter_list** out) noexcept {
+  return guarded([&] { check_out("out", out) = std::make_unique<gradstep_parameter_list>().release(); });
+}
+
+void gradstep_parameter_list_destroy(gradstep_parameter_list* list) noexcept { delete list; }
+
+gradstep_status gradstep_parameter_list_push(gradstep_parameter_list* list, const char* name, int32_t type_code,
+                                             int32_t bits, int32_t device_type, int32_t device_id, int32_t ndim,
+                                             const int64_t* shape, int32_t group, uint32_t flags) noexcept {
+  return guarded([&] {
+    check_out("list", list);
+    check_shape(ndim, shape);
+    gradstep_parameter parameter{};
+    parameter.struct_size = sizeof parameter;
+    parameter.flags = flags;
+    parameter.ndim = ndim;
+    parameter.group = group;
+    parameter.dtype = dlpack_dtype(type_code, bits);
+    parameter.device = {device_type, device_id};
+    list->parameters.reserve(list->parameters.size() + 1);
+    list->dimensions.emplace_back(shape, shape + ndim);
+    if (name != nullptr) {
+      list->names.emplace_back(name);
+      parameter.name = list->names.back().c_str();
+    }
+    parameter.shape = list->dimensions.back().data();
+    list->parameters.push_back(parameter);
+  });
+}
+
+gradstep_status gradstep_parameter_list_clear(gradstep_parameter_list* list) noexcept {
+  return guarded([&] {
+    check_out("list", list);
+    list->parameters.clear();
+    list->dimensions.clear();
+    list->names.clear();
+  });
+}
+
+const gradstep_parameter* gradstep_parameter_list_data(const gradstep_parameter_list* list) noexcept {
+  return list == nullptr || list->parameters.empty() ? nullptr : list->parameters.data();
+}
+
+size_t gradstep_parameter_list_size(const gradstep_parameter_list* list) noexcept {
+  return list == nullptr ? 0 : list->parameters.size();
+}

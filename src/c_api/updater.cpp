@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "gradstep/updater.h"
+
+#include "c_api/accumulator_handle.h"
+#include "c_api/comm_handle.h"
+#include "c_api/context_handle.h"
+#include "c_api/guard.h"
+#include "c_api/optimizer_handle.h"
+#include "c_api/reducer_handle.h"
+#include "core/options.h"
+#include "updater/updater.h"
+
+using namespace gradstep;
+
+struct gradstep_updater {
+  static constexpr std::uint64_t kMagic = 0x4753555044415445;  // "GSUPDATE"
+  static constexpr const char* kName = "updater";
+
+  HandleHeader header{kMagic};
+  std::shared_ptr<Updater> impl;
+};
+
+namespace {
+
+template <class Body>
+gradstep_status with(gradstep_updater* updater, Body&& body) noexcept {
+  return guarded_math([&] {
+    check_handle(updater);
+    Updater& impl = *updater->impl;
+    const Exclusive exclusive(impl.busy(), "updater");
+    body(impl);
+  });
+}
+
+void write_applied(int32_t* applied_out, bool applied) {
+  if (applied_out != nullptr) *applied_out = applied ? 1 : 0;
+}
+
+}  // namespace
+
+gradstep_status gradstep_updater_options_init(gradstep_updater_options* o, size_t struct_size) noexcept {
+  return guarded([&] { init_struct("o", o, struct_size, default_updater_options()); });
+}
+
+gradstep_status gradstep_updater_create(gradstep_context* context, gradstep_optimizer* optimizer,
+                                        gradstep_accumulator* accumulator, gradstep_reducer* reducer,
+                                        const gradstep_updater_options* options, gradstep_updater** out) noexcept {
+  return guarded_math([&] {
+    check_out("out", out);
+    const auto read = options != nullptr ? read_struct("options", options) : default_updater_options();
+    check_handle(optimizer);
+    if (accumulator != nullptr) check_handle(accumulator);
+    if (reducer != nullptr) check_handle(reducer);
+    auto handle = std::make_unique<gradstep_updater>();
+    handle->impl = std::make_shared<Updater>(context_of(context), optimizer->impl,
+                                             accumulator != nullptr ? accumulator->impl : nullptr,
+                                             reducer != nullptr ? reducer->impl : nullptr, read);
+    *out = handle.release();
+  });
+}
+
+void gradstep_updater_destroy(gradstep_updater* updater) noexcept {
+  if (updater != nullptr && updater->header.magic == gradstep_updater::kMagic) delete updater;
+}
+
+gradstep_status gradstep_updater_push(gradstep_updater* updater, const gradstep_tensor* params,
+                                      const gradstep_tensor* grads, size_t n, double weight, void* stream,
+                                      int32_t* applied_out) noexcept {
+  return with(updater, [&](Updater& impl) {
+    check_stream(stream);
+    write_applied(applied_out, false);
+    write_applied(applied_out, impl.push(params, grads, n, weight));
+  });
+}
+
+gradstep_status gradstep_updater_flush(gradstep_updater* updater, const gradstep_tensor* params, size_t n, void* stream,
+                                       int32_t* applied_out) noexcept {
+  return with(updater, [&](Updater& impl) {
+    check_stream(stream);
+    write_applied(applied_out, false);
+    write_applied(applied_out, impl.flush(params, n));
+  });
+}
+
+gradstep_status gradstep_updater_recover(gradstep_updater* updater, gradstep_comm* comm, const gradstep_tensor* params,
+                                         size_t n, void* stream) noexcept {
+  return with(updater, [&](Updater& impl) {
+    check_stream(stream);
+    if (comm == nullptr) {
+      impl.recover(nullptr, params, n);
+      return;
+    }
+    const InUse use(comm);
+    impl.recover(use->impl.get(), params, n);
+  });
+}
+
+gradstep_status gradstep_updater_stats(gradstep_updater* updater, gradstep_updater_statistics* stats) noexcept {
+  return with(updater, [&](Updater& impl) { write_struct("stats", stats, impl.stats()); });
+}

@@ -1,0 +1,258 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/collectives.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+
+namespace gradstep {
+
+namespace {
+
+// Collectives that must be built from equal blocks go in slices of this size, which bounds the staging memory at
+// world_size slices.
+constexpr std::int64_t kSliceBytes = std::int64_t{1} << 20;
+
+void copy_bytes(void* destination, const void* source, std::int64_t bytes) {
+  if (bytes > 0 && destination != source) std::memmove(destination, source, static_cast<std::size_t>(bytes));
+}
+
+std::byte* at(void* base, std::int64_t offset) { return static_cast<std::byte*>(base) + offset; }
+const std::byte* at(const void* base, std::int64_t offset) { return static_cast<const std::byte*>(base) + offset; }
+
+}  // namespace
+
+// The circle method: with n players (one a dummy if world_size is odd) rank n - 1 stays, the others turn. In round k
+// the partners r and s of the circle satisfy r + s = k (mod n - 1).
+std::int32_t tournament_partner(std::int32_t rank, std::int32_t round, std::int32_t world_size) {
+  const std::int32_t players = world_size + world_size % 2;
+  const std::int32_t circle = players - 1;
+  std::int32_t partner = 0;
+  if (rank == circle) {
+    // 2 s = k (mod circle), and circle is odd: halve k, or k + circle.
+    partner = round % 2 == 0 ? round / 2 : (round + circle) / 2;
+  } else {
+    partner = (round - rank + circle) % circle;
+    if (partner == rank) partner = circle;
+  }
+  return partner < world_size ? partner : -1;
+}
+
+Collectives::Collectives(std::shared_ptr<Engine> engine, const std::shared_ptr<Allocator>& allocator)
+    : engine_(std::move(engine)),
+      send_data_(static_cast<std::size_t>(engine_->world_size())),
+      send_bytes_(send_data_.size()),
+      receive_data_(send_data_.size()),
+      receive_bytes_(send_data_.size()),
+      send_staging_(allocator),
+      receive_staging_(allocator) {}
+
+void Collectives::send(const void* data, std::int64_t bytes, std::int32_t to, const Deadline& deadline) {
+  call_engine(*engine_, "send", deadline, [&](std::int64_t timeout_ms) {
+    return engine_->vtable().send(engine_->user(), data, bytes, to, nullptr, timeout_ms);
+  });
+  bytes_sent_ += bytes;
+}
+
+void Collectives::recv(void* data, std::int64_t bytes, std::int32_t from, const Deadline& deadline) {
+  call_engine(*engine_, "recv", deadline, [&](std::int64_t timeout_ms) {
+    return engine_->vtable().recv(engine_->user(), data, bytes, from, nullptr, timeout_ms);
+  });
+}
+
+void Collectives::exchange(FunctionRef<Outgoing(std::int32_t)> outgoing, FunctionRef<Incoming(std::int32_t)> incoming,
+                           const Deadline& deadline) {
+  if (engine_->vtable().exchange != nullptr) {
+    exchange_at_once(outgoing, incoming, deadline);
+  } else if (engine_->vtable().send_recv != nullptr) {
+    exchange_shifted(outgoing, incoming, deadline);
+  } else {
+    exchange_paired(outgoing, incoming, deadline);
+  }
+}
+
+void Collectives::exchange_at_once(FunctionRef<Outgoing(std::int32_t)> outgoing,
+                                   FunctionRef<Incoming(std::int32_t)> incoming, const Deadline& deadline) {
+  std::int64_t sent = 0;
+  for (std::int32_t peer = 0; peer < world_size(); ++peer) {
+    if (peer == rank()) continue;
+    const auto place = static_cast<std::size_t>(peer);
+    const Outgoing out = outgoing(peer);
+    const Incoming in = incoming(peer);
+    send_data_[place] = out.data;
+    send_bytes_[place] = out.bytes;
+    receive_data_[place] = in.data;
+    receive_bytes_[place] = in.bytes;
+    sent += out.bytes;
+  }
+  call_engine(*engine_, "exchange", deadline, [&](std::int64_t timeout_ms) {
+    return engine_->vtable().exchange(engine_->user(), send_data_.data(), send_bytes_.data(), receive_data_.data(),
+                                      receive_bytes_.data(), nullptr, timeout_ms);
+  });
+  bytes_sent_ += sent;
+}
+
+// In step k each rank sends to the rank k above it and receives from the rank k below it, at once.
+void Collectives::exchange_shifted(FunctionRef<Outgoing(std::int32_t)> outgoing,
+                                   FunctionRef<Incoming(std::int32_t)> incoming, const Deadline& deadline) {
+  const std::int32_t ranks = world_size();
+  for (std::int32_t step = 1; step < ranks; ++step) {
+    const std::int32_t to = (rank() + step) % ranks;
+    const std::int32_t from = (rank() - step + ranks) % ranks;
+    const Outgoing out = outgoing(to);
+    const Incoming in = incoming(from);
+    if (out.bytes > 0 && in.bytes > 0) {
+      call_engine(*engine_, "send_recv", deadline, [&](std::int64_t timeout_ms) {
+        return engine_->vtable().send_recv(engine_->user(), out.data, out.bytes, to, in.data, in.bytes, from, nullptr,
+                                           timeout_ms);
+      });
+      bytes_sent_ += out.bytes;
+    } else if (out.bytes > 0) {
+      send(out.data, out.bytes, to, deadline);
+    } else if (in.bytes > 0) {
+      recv(in.data, in.bytes, from, deadline);
+    }
+  }
+}
+
+// send may wait for the other side's recv, so ranks meet in pairs, the lower one speaks first, and all pairs of a round
+// are disjoint: no cycle of waiting ranks can form.
+void Collectives::exchange_paired(FunctionRef<Outgoing(std::int32_t)> outgoing,
+                                  FunctionRef<Incoming(std::int32_t)> incoming, const Deadline& deadline) {
+  for (std::int32_t round = 0; round < tournament_rounds(world_size()); ++round) {
+    const std::int32_t partner = tournament_partner(rank(), round, world_size());
+    if (partner < 0) continue;
+    const auto speak = [&] {
+      if (const Outgoing out = outgoing(partner); out.bytes > 0) send(out.data, out.bytes, partner, deadline);
+    };
+    const auto listen = [&] {
+      if (const Incoming in = incoming(partner); in.bytes > 0) recv(in.data, in.bytes, partner, deadline);
+    };
+    if (rank() < partner) {
+      speak();
+      listen();
+    } else {
+      listen();
+      speak();
+    }
+  }
+}
+
+void Collectives::engine_all_gather(const void* send, void* receive, std::int64_t bytes, const Deadline& deadline) {
+  call_engine(*engine_, "all_gather", deadline, [&](std::int64_t timeout_ms) {
+    return engine_->vtable().all_gather(engine_->user(), send, receive, bytes, nullptr, timeout_ms);
+  });
+  bytes_sent_ += bytes * (world_size() - 1);
+}
+
+void Collectives::all_gather(const void* send, void* receive, std::int64_t bytes, const Deadline& deadline) {
+  if (bytes == 0) return;
+  if (world_size() == 1 || engine_->vtable().all_gather == nullptr) {
+    copy_bytes(at(receive, rank() * bytes), send, bytes);
+    if (world_size() == 1) return;
+    exchange([&](std::int32_t) { return Outgoing{send, bytes}; },
+             [&](std::int32_t from) { return Incoming{at(receive, from * bytes), bytes}; }, deadline);
+    return;
+  }
+  const std::less<> before;  // a total order also over pointers of different arrays
+  if (!before(send, receive) && before(send, at(receive, world_size() * bytes))) {
+    // Engines are not asked to cope with a send buffer inside the receive buffer.
+    std::byte* copy = send_staging_.reserve(bytes);
+    copy_bytes(copy, send, bytes);
+    send = copy;
+  }
+  engine_all_gather(send, receive, bytes, deadline);
+}
+
+void Collectives::all_gather_v(const void* send, void* receive, std::span<const std::int64_t> bytes,
+                               const Deadline& deadline) {
+  const auto ranks = static_cast<std::size_t>(world_size());
+  const bool equal = std::all_of(bytes.begin(), bytes.end(), [&](std::int64_t b) { return b == bytes[0]; });
+  if (equal) return all_gather(send, receive, bytes[0], deadline);
+  if (!engine_->can_exchange()) return padded_all_gather_v(send, at(receive, 0), bytes, deadline);
+
+  const auto own = static_cast<std::size_t>(rank());
+  std::vector<std::int64_t> offset(ranks, 0);
+  for (std::size_t r = 1; r < ranks; ++r) offset[r] = offset[r - 1] + bytes[r - 1];
+  copy_bytes(at(receive, offset[own]), send, bytes[own]);
+  exchange([&](std::int32_t) { return Outgoing{send, bytes[own]}; },
+           [&](std::int32_t from) {
+             const auto r = static_cast<std::size_t>(from);
+             return Incoming{at(receive, offset[r]), bytes[r]};
+           },
+           deadline);
+}
+
+void Collectives::padded_all_gather_v(const void* send, std::byte* receive, std::span<const std::int64_t> bytes,
+                                      const Deadline& deadline) {
+  const std::int64_t longest = *std::max_element(bytes.begin(), bytes.end());
+  const std::int64_t own = bytes[static_cast<std::size_t>(rank())];
+  const std::int64_t slice = std::min(longest, kSliceBytes);
+  std::byte* padded = send_staging_.reserve(slice);
+  std::byte* gathered = receive_staging_.reserve(slice * world_size());
+  for (std::int64_t begin = 0; begin < longest; begin += slice) {
+    const std::int64_t length = std::min(slice, longest - begin);
+    const std::int64_t valid = std::clamp<std::int64_t>(own - begin, 0, length);
+    copy_bytes(padded, at(send, begin), valid);
+    std::memset(padded + valid, 0, static_cast<std::size_t>(length - valid));
+    engine_all_gather(padded, gathered, length, deadline);
+    std::int64_t block = 0;
+    for (std::size_t r = 0; r < bytes.size(); ++r) {
+      const std::int64_t got = std::clamp<std::int64_t>(bytes[r] - begin, 0, length);
+      copy_bytes(receive + block + begin, gathered + static_cast<std::int64_t>(r) * length, got);
+      block += bytes[r];
+    }
+  }
+}
+
+void Collectives::broadcast(void* data, std::int64_t bytes, std::int32_t root, const Deadline& deadline) {
+  if (bytes == 0 || world_size() == 1) return;
+  if (engine_->vtable().broadcast != nullptr) {
+    call_engine(*engine_, "broadcast", deadline, [&](std::int64_t timeout_ms) {
+      return engine_->vtable().broadcast(engine_->user(), data, bytes, root, nullptr, timeout_ms);
+    });
+    if (rank() == root) bytes_sent_ += bytes * (world_size() - 1);
+  } else if (engine_->point_to_point()) {
+    tree_broadcast(data, bytes, root, deadline);
+  } else {
+    gathered_broadcast(at(data, 0), bytes, root, deadline);
+  }
+}
+
+// A binomial tree: counted from the root, rank v receives from v without its lowest set bit, then serves v + m for
+// every power of two m below that bit, the largest first.
+void Collectives::tree_broadcast(void* data, std::int64_t bytes, std::int32_t root, const Deadline& deadline) {
+  const std::int32_t ranks = world_size();
+  const std::int32_t distance = (rank() - root + ranks) % ranks;
+  std::int32_t bit = 1;
+  while (bit < ranks && (distance & bit) == 0) bit <<= 1;
+  if (distance != 0) recv(data, bytes, (root + distance - bit) % ranks, deadline);
+  for (bit >>= 1; bit > 0; bit >>= 1) {
+    if (distance + bit < ranks) send(data, bytes, (root + distance + bit) % ranks, deadline);
+  }
+}
+
+void Collectives::gathered_broadcast(std::byte* data, std::int64_t bytes, std::int32_t root, const Deadline& deadline) {
+  const std::int64_t slice = std::min(bytes, kSliceBytes);
+  std::byte* gathered = receive_staging_.reserve(slice * world_size());
+  for (std::int64_t begin = 0; begin < bytes; begin += slice) {
+    const std::int64_t length = std::min(slice, bytes - begin);
+    engine_all_gather(data + begin, gathered, length, deadline);
+    if (rank() != root) copy_bytes(data + begin, gathered + root * length, length);
+  }
+}
+
+void Collectives::barrier(const Deadline& deadline) {
+  if (world_size() == 1) return;
+  if (engine_->vtable().barrier != nullptr) {
+    call_engine(*engine_, "barrier", deadline, [&](std::int64_t timeout_ms) {
+      return engine_->vtable().barrier(engine_->user(), nullptr, timeout_ms);
+    });
+    return;
+  }
+  const std::byte token{1};
+  all_gather(&token, receive_staging_.reserve(world_size()), 1, deadline);
+}
+
+}  // namespace gradstep

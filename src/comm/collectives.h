@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Collectives that move bytes, over whatever functions an engine has: its own where it gives them, else built from
+// exchange, else from send_recv, else from send and recv, else from all_gather. Nothing here adds numbers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "comm/engine.h"
+#include "comm/staging.h"
+#include "core/function_ref.h"
+
+namespace gradstep {
+
+class Collectives {
+ public:
+  Collectives(std::shared_ptr<Engine> engine, const std::shared_ptr<Allocator>& allocator);
+
+  std::int32_t rank() const { return engine_->rank(); }
+  std::int32_t world_size() const { return engine_->world_size(); }
+
+  struct Outgoing {
+    const void* data = nullptr;
+    std::int64_t bytes = 0;
+  };
+  struct Incoming {
+    void* data = nullptr;
+    std::int64_t bytes = 0;
+  };
+  /// Sends outgoing(p) to, and receives incoming(p) from, every other rank p. The two sides of a pair agree on the
+  /// bytes; what has none is not sent. Needs point to point.
+  void exchange(FunctionRef<Outgoing(std::int32_t)> outgoing, FunctionRef<Incoming(std::int32_t)> incoming,
+                const Deadline& deadline);
+
+  /// `send` may be this rank's block of `receive`.
+  void all_gather(const void* send, void* receive, std::int64_t bytes, const Deadline& deadline);
+  void all_gather_v(const void* send, void* receive, std::span<const std::int64_t> bytes, const Deadline& deadline);
+  void broadcast(void* data, std::int64_t bytes, std::int32_t root, const Deadline& deadline);
+  void send(const void* data, std::int64_t bytes, std::int32_t to, const Deadline& deadline);
+  void recv(void* data, std::int64_t bytes, std::int32_t from, const Deadline& deadline);
+  void barrier(const Deadline& deadline);
+
+  /// What this rank has sent, counted as the algorithms above send it.
+  std::int64_t bytes_sent() const { return bytes_sent_; }
+  void count_sent(std::int64_t bytes) { bytes_sent_ += bytes; }
+
+ private:
+  void exchange_at_once(FunctionRef<Outgoing(std::int32_t)> outgoing, FunctionRef<Incoming(std::int32_t)> incoming,
+                        const Deadline& deadline);
+  void exchange_shifted(FunctionRef<Outgoing(std::int32_t)> outgoing, FunctionRef<Incoming(std::int32_t)> incoming,
+                        const Deadline& deadline);
+  void exchange_paired(FunctionRef<Outgoing(std::int32_t)> outgoing, FunctionRef<Incoming(std::int32_t)> incoming,
+                       const Deadline& deadline);
+  void engine_all_gather(const void* send, void* receive, std::int64_t bytes, const Deadline& deadline);
+  void padded_all_gather_v(const void* send, std::byte* receive, std::span<const std::int64_t> bytes,
+                           const Deadline& deadline);
+  void tree_broadcast(void* data, std::int64_t bytes, std::int32_t root, const Deadline& deadline);
+  void gathered_broadcast(std::byte* data, std::int64_t bytes, std::int32_t root, const Deadline& deadline);
+
+  std::shared_ptr<Engine> engine_;
+  // Arguments of the engine's exchange, one entry per rank.
+  std::vector<const void*> send_data_;
+  std::vector<std::int64_t> send_bytes_;
+  std::vector<void*> receive_data_;
+  std::vector<std::int64_t> receive_bytes_;
+  Staging send_staging_;
+  Staging receive_staging_;
+  std::int64_t bytes_sent_ = 0;
+};
+
+/// The partner of `rank` in round `round` of a tournament in which each of `world_size` ranks meets every other once,
+/// in tournament_rounds(world_size) rounds; -1 = it sits this round out.
+std::int32_t tournament_partner(std::int32_t rank, std::int32_t round, std::int32_t world_size);
+constexpr std::int32_t tournament_rounds(std::int32_t world_size) { return world_size - 1 + world_size % 2; }
+
+}  // namespace gradstep

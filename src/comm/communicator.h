@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// One rank's connection to its peers: collectives in rank order over whatever the engine's vtable offers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "backend/context.h"
+#include "core/array.h"
+#include "core/deadline.h"
+#include "gradstep/comm.h"
+
+namespace gradstep {
+
+/// Shared by the public handle and by reducers. One call at a time; abort(), status() from any thread. Every call
+/// throws the first error for good once the communicator is broken.
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+
+  virtual std::int32_t rank() const = 0;
+  virtual std::int32_t world_size() const = 0;
+  virtual std::int32_t local_rank() const = 0;
+
+  /// True if calls may come from gradstep's own threads.
+  virtual bool any_thread() const { return false; }
+
+  /// The deadline of a public call that starts now.
+  virtual Deadline deadline() const = 0;
+
+  /// data = reduction over ranks [/ divisor], in place, contiguous. The division is done once, by the owner of each
+  /// piece. Counts as one all-reduce.
+  virtual void all_reduce(const Array& data, std::int32_t op, double divisor, const Deadline& deadline) = 0;
+  virtual void reduce_scatter(const Array& input, const Array& output, std::int32_t op, const Deadline& deadline) = 0;
+  /// receive holds world_size blocks of `bytes`.
+  virtual void all_gather(const void* send, void* receive, std::int64_t bytes, const Deadline& deadline) = 0;
+  /// Block r has bytes[r] bytes; bytes is equal on all ranks.
+  virtual void all_gather_v(const void* send, void* receive, std::span<const std::int64_t> bytes,
+                            const Deadline& deadline) = 0;
+  virtual void broadcast(void* data, std::int64_t bytes, std::int32_t root, const Deadline& deadline) = 0;
+  virtual void send(const void* data, std::int64_t bytes, std::int32_t to, const Deadline& deadline) = 0;
+  virtual void recv(void* data, std::int64_t bytes, std::int32_t from, const Deadline& deadline) = 0;
+  virtual void barrier(const Deadline& deadline) = 0;
+  virtual bool vote(bool yes, const Deadline& deadline) = 0;
+
+  virtual std::shared_ptr<Communicator> split(std::int32_t color, std::int32_t key, const Deadline& deadline) = 0;
+  virtual std::shared_ptr<Communicator> dup(const Deadline& deadline) = 0;
+
+  virtual void abort() noexcept = 0;
+  struct Status {
+    gradstep_status code = GRADSTEP_OK;
+    std::string text;
+  };
+  virtual Status status() const = 0;
+  virtual gradstep_comm_statistics stats() const = 0;
+};
+
+}  // namespace gradstep

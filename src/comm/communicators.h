@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Makes communicators: one function per engine.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "comm/communicator.h"
+
+namespace gradstep {
+
+inline constexpr std::int64_t kDefaultCommTimeoutMs = 30000;
+inline constexpr std::int32_t kMaxLocalRanks = 1024;
+
+/// What every communicator is made with.
+struct CommSettings {
+  std::int64_t timeout_ms = kDefaultCommTimeoutMs;
+  std::int32_t reduction_order = GRADSTEP_REDUCTION_RANK;
+};
+
+/// Checks the timeout and the order of an options struct.
+CommSettings comm_settings(const gradstep_comm_options& options);
+
+std::shared_ptr<Communicator> make_self_communicator(std::shared_ptr<Context> context, const CommSettings& settings);
+
+/// One per rank; each belongs to the thread that plays the rank.
+std::vector<std::shared_ptr<Communicator>> make_local_communicators(const std::shared_ptr<Context>& context,
+                                                                    std::int32_t world_size,
+                                                                    const CommSettings& settings);
+
+/// Collective. Owns `user` from the call on.
+std::shared_ptr<Communicator> make_host_communicator(std::shared_ptr<Context> context,
+                                                     const gradstep_comm_vtable& vtable, void* user,
+                                                     const CommSettings& settings);
+
+/// Collective: connects through the gloo plugin. The strings and structs that `options` points to are read during the
+/// call; options.store's release is the caller's business.
+std::shared_ptr<Communicator> make_gloo_communicator(std::shared_ptr<Context> context,
+                                                     const gradstep_comm_options& options);
+
+}  // namespace gradstep

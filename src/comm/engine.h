@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// An engine is a filled gradstep_comm_vtable and its user: ours (self, local, group, gloo) and the hosts' alike.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "core/deadline.h"
+#include "core/error.h"
+#include "core/fork_safe.h"
+#include "gradstep/comm.h"
+
+namespace gradstep {
+
+class Engine {
+ public:
+  /// Owns `user` from here on: releases it once. Throws INVALID_ARGUMENT for a vtable that cannot work.
+  Engine(std::string name, const gradstep_comm_vtable& vtable, void* user);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  const std::string& name() const { return name_; }
+  const gradstep_comm_vtable& vtable() const { return vtable_; }
+  void* user() const { return user_; }
+  std::int32_t rank() const { return vtable_.rank; }
+  std::int32_t world_size() const { return vtable_.world_size; }
+  bool any_thread() const { return vtable_.any_thread != 0; }
+  bool point_to_point() const { return vtable_.send != nullptr; }
+  bool can_exchange() const { return point_to_point() || vtable_.exchange != nullptr; }
+
+  /// Makes calls in progress return, if the engine can. Any thread; further calls of abort do nothing.
+  void abort() noexcept;
+  bool aborted() const noexcept { return aborted_.load(std::memory_order_acquire); }
+
+  /// A second channel between the same ranks (collective), or this one where the engine has no dup.
+  static std::shared_ptr<Engine> dup(const std::shared_ptr<Engine>& engine, const Deadline& deadline);
+
+  /// One collective at a time per user; communicators that share an engine wait for each other here.
+  class Use {
+   public:
+    Use(Engine& engine, const Deadline& deadline);
+    ~Use();
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+
+   private:
+    Engine& engine_;
+  };
+
+ private:
+  struct Turn {
+    std::mutex mutex;
+    std::condition_variable freed;
+    bool taken = false;
+  };
+
+  std::string name_;
+  gradstep_comm_vtable vtable_;
+  void* user_;
+  std::atomic<bool> aborted_{false};
+  ForkSafe<Turn> turn_{std::in_place};
+};
+
+/// Throws what `status`, returned by the engine's function `what`, stands for. The text is the thread's last error.
+[[noreturn]] void throw_engine_error(const Engine& engine, const char* what, gradstep_status status);
+
+/// Runs one function of the engine: call(timeout_ms) returns its status. Throws TIMEOUT if no time is left.
+template <class Call>
+void call_engine(const Engine& engine, const char* what, const Deadline& deadline, Call&& call) {
+  if (engine.aborted()) fail(GRADSTEP_ERR_ABORTED, "{}: {}: the channel was aborted", engine.name(), what);
+  const std::int64_t left = deadline.remaining_ms();
+  if (left == 0) fail(GRADSTEP_ERR_TIMEOUT, "{}: {}: the deadline passed", engine.name(), what);
+  set_last_error("");
+  const gradstep_status status = call(left);
+  if (status != GRADSTEP_OK) throw_engine_error(engine, what, status);
+}
+
+}  // namespace gradstep

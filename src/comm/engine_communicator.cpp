@@ -1,0 +1,249 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// State, errors and the calls that move bytes; reductions are in reductions.cpp.
+#include "comm/engine_communicator.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+
+#include "comm/group_engine.h"
+#include "core/error.h"
+
+namespace gradstep {
+
+namespace {
+
+// Ten years: for ever, but deadlines still fit their clock.
+constexpr std::int64_t kLongestTimeoutMs = std::int64_t{10} * 366 * 24 * 3600 * 1000;
+
+/// What ranks tell each other first.
+struct Introduction {
+  std::uint64_t host;
+  std::int32_t rank;
+  std::int32_t world_size;
+  std::int32_t reduction_order;
+  std::int32_t reserved;
+};
+
+/// FNV-1a of the host's name.
+std::uint64_t host_hash() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char* c = name.data(); *c != '\0'; ++c) {
+    hash = (hash ^ static_cast<unsigned char>(*c)) * 0x100000001b3U;
+  }
+  return hash;
+}
+
+const char* order_name(std::int32_t order) { return order == GRADSTEP_REDUCTION_RANK ? "RANK" : "ENGINE"; }
+
+void check_introduction(const Engine& engine, const CommSettings& settings, std::int32_t place,
+                        const Introduction& peer) {
+  if (peer.rank != place) {
+    fail(GRADSTEP_ERR_MISMATCH, "{}: all_gather put data of rank {} where those of rank {} belong", engine.name(),
+         peer.rank, place);
+  }
+  if (peer.world_size != engine.world_size()) {
+    fail(GRADSTEP_ERR_MISMATCH, "world_size: rank {} has {}, this rank {}", place, peer.world_size,
+         engine.world_size());
+  }
+  if (peer.reduction_order != settings.reduction_order) {
+    fail(GRADSTEP_ERR_MISMATCH, "reduction_order: rank {} has {}, this rank {}", place,
+         order_name(peer.reduction_order), order_name(settings.reduction_order));
+  }
+}
+
+}  // namespace
+
+CommSettings comm_settings(const gradstep_comm_options& options) {
+  if (options.timeout_ms <= 0) fail_argument("options.timeout_ms: is {}, expected more than 0", options.timeout_ms);
+  if (options.reduction_order != GRADSTEP_REDUCTION_RANK && options.reduction_order != GRADSTEP_REDUCTION_ENGINE) {
+    fail_argument("options.reduction_order: is {}, expected {} (RANK) or {} (ENGINE)", options.reduction_order,
+                  static_cast<int>(GRADSTEP_REDUCTION_RANK), static_cast<int>(GRADSTEP_REDUCTION_ENGINE));
+  }
+  return {std::min(options.timeout_ms, kLongestTimeoutMs), options.reduction_order};
+}
+
+EngineCommunicator::EngineCommunicator(std::shared_ptr<Context> context, std::shared_ptr<Engine> engine,
+                                       const CommSettings& settings, std::vector<std::uint64_t> hosts)
+    : context_(std::move(context)),
+      engine_(std::move(engine)),
+      settings_(settings),
+      hosts_(std::move(hosts)),
+      collectives_(engine_, context_->allocator()),
+      staging_(context_->allocator()),
+      sources_(static_cast<std::size_t>(engine_->world_size())) {
+  stats_.struct_size = sizeof stats_;
+}
+
+std::shared_ptr<EngineCommunicator> EngineCommunicator::introduce(std::shared_ptr<Context> context,
+                                                                  std::shared_ptr<Engine> engine,
+                                                                  const CommSettings& settings,
+                                                                  const Deadline& deadline) {
+  const Introduction own{host_hash(), engine->rank(), engine->world_size(), settings.reduction_order, 0};
+  const auto ranks = static_cast<std::size_t>(engine->world_size());
+  auto communicator = std::make_shared<EngineCommunicator>(std::move(context), engine, settings,
+                                                           std::vector<std::uint64_t>(ranks, own.host));
+  std::vector<Introduction> peers(ranks);
+  communicator->all_gather(&own, peers.data(), sizeof own, deadline);
+  for (std::size_t r = 0; r < ranks; ++r) {
+    check_introduction(*engine, settings, static_cast<std::int32_t>(r), peers[r]);
+    communicator->hosts_[r] = peers[r].host;
+  }
+  communicator->stats_.all_gathers = 0;
+  return communicator;
+}
+
+std::int32_t EngineCommunicator::local_rank() const {
+  const auto own = hosts_.begin() + rank();
+  return static_cast<std::int32_t>(std::count(hosts_.begin(), own, *own));
+}
+
+void EngineCommunicator::throw_if_broken() const {
+  const std::lock_guard lock(status_mutex_);
+  if (status_.code != GRADSTEP_OK) fail(status_.code, "{}", status_.text);
+}
+
+void EngineCommunicator::break_with(gradstep_status code, std::string text) noexcept {
+  {
+    const std::lock_guard lock(status_mutex_);
+    if (status_.code == GRADSTEP_OK) {
+      status_.code = code;
+      status_.text = std::move(text);
+    }
+  }
+  engine_->abort();
+}
+
+void EngineCommunicator::perform(std::int64_t gradstep_comm_statistics::* counter, const Deadline& deadline,
+                                 FunctionRef<void()> body) {
+  throw_if_broken();
+  const auto begin = Deadline::Clock::now();
+  try {
+    if (world_size() == 1) {
+      body();
+    } else {
+      const Engine::Use use(*engine_, deadline);
+      body();
+    }
+  } catch (...) {
+    const gradstep_status code = translate_exception();
+    break_with(code, last_error());
+  }
+  const auto spent = Deadline::Clock::now() - begin;
+  stats_.nanoseconds += std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count();
+  throw_if_broken();
+  if (counter != nullptr) ++(stats_.*counter);
+}
+
+void EngineCommunicator::wait_for_peers(FunctionRef<void()> work) {
+  if (world_size() == 1 || !engine_->any_thread() || !context_->can_be_interrupted()) return work();
+  progress_.run(work, [&] {
+    if (context_->interrupted()) break_with(GRADSTEP_ERR_ABORTED, "the host interrupted the call");
+  });
+}
+
+void EngineCommunicator::require_point_to_point(const char* call) const {
+  if (world_size() > 1 && !engine_->point_to_point()) {
+    fail(GRADSTEP_ERR_UNSUPPORTED, "{}: the {} engine has no send and recv", call, engine_->name());
+  }
+}
+
+void EngineCommunicator::all_gather(const void* send, void* receive, std::int64_t bytes, const Deadline& deadline) {
+  perform(&gradstep_comm_statistics::all_gathers, deadline,
+          [&] { wait_for_peers([&] { collectives_.all_gather(send, receive, bytes, deadline); }); });
+}
+
+void EngineCommunicator::all_gather_v(const void* send, void* receive, std::span<const std::int64_t> bytes,
+                                      const Deadline& deadline) {
+  perform(&gradstep_comm_statistics::all_gathers, deadline,
+          [&] { wait_for_peers([&] { collectives_.all_gather_v(send, receive, bytes, deadline); }); });
+}
+
+void EngineCommunicator::broadcast(void* data, std::int64_t bytes, std::int32_t root, const Deadline& deadline) {
+  perform(&gradstep_comm_statistics::broadcasts, deadline,
+          [&] { wait_for_peers([&] { collectives_.broadcast(data, bytes, root, deadline); }); });
+}
+
+void EngineCommunicator::send(const void* data, std::int64_t bytes, std::int32_t to, const Deadline& deadline) {
+  require_point_to_point("send");
+  perform(&gradstep_comm_statistics::sends, deadline, [&] {
+    if (bytes > 0) wait_for_peers([&] { collectives_.send(data, bytes, to, deadline); });
+  });
+}
+
+void EngineCommunicator::recv(void* data, std::int64_t bytes, std::int32_t from, const Deadline& deadline) {
+  require_point_to_point("recv");
+  perform(&gradstep_comm_statistics::receives, deadline, [&] {
+    if (bytes > 0) wait_for_peers([&] { collectives_.recv(data, bytes, from, deadline); });
+  });
+}
+
+void EngineCommunicator::barrier(const Deadline& deadline) {
+  perform(&gradstep_comm_statistics::barriers, deadline,
+          [&] { wait_for_peers([&] { collectives_.barrier(deadline); }); });
+}
+
+bool EngineCommunicator::vote(bool yes, const Deadline& deadline) {
+  const char own = yes ? 1 : 0;
+  std::vector<char> votes(static_cast<std::size_t>(world_size()));
+  all_gather(&own, votes.data(), 1, deadline);
+  return std::all_of(votes.begin(), votes.end(), [](char vote) { return vote == 1; });
+}
+
+std::shared_ptr<Communicator> EngineCommunicator::dup(const Deadline& deadline) {
+  std::shared_ptr<Engine> channel;
+  perform(nullptr, deadline, [&] { wait_for_peers([&] { channel = Engine::dup(engine_, deadline); }); });
+  return std::make_shared<EngineCommunicator>(context_, std::move(channel), settings_, hosts_);
+}
+
+std::shared_ptr<Communicator> EngineCommunicator::split(std::int32_t color, std::int32_t key,
+                                                        const Deadline& deadline) {
+  require_point_to_point("split");
+  struct Choice {
+    std::int32_t color;
+    std::int32_t key;
+  };
+  const Choice own{color, key};
+  std::vector<Choice> choices(static_cast<std::size_t>(world_size()));
+  std::shared_ptr<Engine> channel;
+  perform(nullptr, deadline, [&] {
+    wait_for_peers([&] {
+      collectives_.all_gather(&own, choices.data(), sizeof own, deadline);
+      channel = Engine::dup(engine_, deadline);
+    });
+  });
+  if (color < 0) return nullptr;
+  std::vector<std::int32_t> members;
+  for (std::int32_t r = 0; r < world_size(); ++r) {
+    if (choices[static_cast<std::size_t>(r)].color == color) members.push_back(r);
+  }
+  std::stable_sort(members.begin(), members.end(), [&](std::int32_t a, std::int32_t b) {
+    return choices[static_cast<std::size_t>(a)].key < choices[static_cast<std::size_t>(b)].key;
+  });
+  std::vector<std::uint64_t> hosts;
+  for (const std::int32_t member : members) hosts.push_back(hosts_[static_cast<std::size_t>(member)]);
+  return std::make_shared<EngineCommunicator>(context_, make_group_engine(std::move(channel), std::move(members)),
+                                              settings_, std::move(hosts));
+}
+
+void EngineCommunicator::abort() noexcept { break_with(GRADSTEP_ERR_ABORTED, "the communicator was aborted"); }
+
+Communicator::Status EngineCommunicator::status() const {
+  const std::lock_guard lock(status_mutex_);
+  return status_;
+}
+
+gradstep_comm_statistics EngineCommunicator::stats() const {
+  gradstep_comm_statistics stats = stats_;
+  stats.bytes_sent = collectives_.bytes_sent();
+  return stats;
+}
+
+}  // namespace gradstep

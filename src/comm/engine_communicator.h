@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one Communicator: reductions in rank order, deadlines, the sticky error, interrupt and statistics, over any
+// engine.
+#pragma once
+
+#include <mutex>
+#include <vector>
+
+#include "comm/collectives.h"
+#include "comm/communicator.h"
+#include "comm/communicators.h"
+#include "comm/engine.h"
+#include "comm/progress_thread.h"
+#include "comm/staging.h"
+
+namespace gradstep {
+
+class EngineCommunicator final : public Communicator {
+ public:
+  /// `hosts` has, for each rank, a number that is equal for ranks of one host.
+  EngineCommunicator(std::shared_ptr<Context> context, std::shared_ptr<Engine> engine, const CommSettings& settings,
+                     std::vector<std::uint64_t> hosts);
+
+  /// Collective: the ranks tell each other their hosts, and compare what must be equal (else MISMATCH).
+  static std::shared_ptr<EngineCommunicator> introduce(std::shared_ptr<Context> context, std::shared_ptr<Engine> engine,
+                                                       const CommSettings& settings, const Deadline& deadline);
+
+  std::int32_t rank() const override { return engine_->rank(); }
+  std::int32_t world_size() const override { return engine_->world_size(); }
+  std::int32_t local_rank() const override;
+  bool any_thread() const override { return engine_->any_thread(); }
+  Deadline deadline() const override { return Deadline::after_ms(settings_.timeout_ms); }
+
+  void all_reduce(const Array& data, std::int32_t op, double divisor, const Deadline& deadline) override;
+  void reduce_scatter(const Array& input, const Array& output, std::int32_t op, const Deadline& deadline) override;
+  void all_gather(const void* send, void* receive, std::int64_t bytes, const Deadline& deadline) override;
+  void all_gather_v(const void* send, void* receive, std::span<const std::int64_t> bytes,
+                    const Deadline& deadline) override;
+  void broadcast(void* data, std::int64_t bytes, std::int32_t root, const Deadline& deadline) override;
+  void send(const void* data, std::int64_t bytes, std::int32_t to, const Deadline& deadline) override;
+  void recv(void* data, std::int64_t bytes, std::int32_t from, const Deadline& deadline) override;
+  void barrier(const Deadline& deadline) override;
+  bool vote(bool yes, const Deadline& deadline) override;
+
+  std::shared_ptr<Communicator> split(std::int32_t color, std::int32_t key, const Deadline& deadline) override;
+  std::shared_ptr<Communicator> dup(const Deadline& deadline) override;
+
+  void abort() noexcept override;
+  Status status() const override;
+  gradstep_comm_statistics stats() const override;
+
+ private:
+  /// Runs one public call: refuses if broken, takes the engine, counts and times; any failure of `body` is sticky.
+  void perform(std::int64_t gradstep_comm_statistics::* counter, const Deadline& deadline, FunctionRef<void()> body);
+  /// Runs `work`, which waits for peers, so that the host can interrupt it where the engine allows that.
+  void wait_for_peers(FunctionRef<void()> work);
+
+  void throw_if_broken() const;
+  /// Keeps the first error, and ends the engine's calls in progress.
+  void break_with(gradstep_status code, std::string text) noexcept;
+
+  void all_reduce_gathered(const Array& data, std::int32_t op, double divisor, const Deadline& deadline);
+  void all_reduce_direct(const Array& data, std::int32_t op, double divisor, const Deadline& deadline);
+  void all_reduce_native(const Array& data, std::int32_t op, double divisor, const Deadline& deadline);
+  void reduce_scatter_direct(const Array& input, const Array& output, std::int32_t op, const Deadline& deadline);
+  void reduce_scatter_gathered(const Array& input, const Array& output, std::int32_t op, const Deadline& deadline);
+  void sum_blocks(const std::byte* blocks, std::int64_t stride, const Array& destination, std::int64_t count,
+                  std::int32_t op, double divisor);
+  bool native_order_serves() const;
+  const WorkList& work_for(std::int64_t count);
+  void require_point_to_point(const char* call) const;
+
+  std::shared_ptr<Context> context_;
+  std::shared_ptr<Engine> engine_;
+  CommSettings settings_;
+  std::vector<std::uint64_t> hosts_;
+  Collectives collectives_;
+  Staging staging_;
+  std::vector<const void*> sources_;  // of the sum in progress, one per rank
+  WorkList work_;                     // of work_size_ elements
+  std::int64_t work_size_ = 0;
+  ProgressThread progress_;
+  gradstep_comm_statistics stats_{};
+
+  mutable std::mutex status_mutex_;
+  Status status_;
+};
+
+}  // namespace gradstep

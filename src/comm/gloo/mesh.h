@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Connections of one rank to all others, on libgloo's TCP transport, with the failure rules that libgloo lacks: one
+// deadline for connecting to all, abort from any thread, a dead peer noticed in the middle of a message.
+#pragma once
+
+#include <gloo/context.h>
+#include <gloo/transport/device.h>
+#include <gloo/transport/unbound_buffer.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/deadline.h"
+
+namespace gradstep::gloo_plugin {
+
+/// Sockets bound to a numeric address of this machine, and the thread that serves them. Meshes share it.
+std::shared_ptr<::gloo::transport::Device> make_device(const std::string& address);
+
+/// One call at a time, except abort(). After any failure the mesh is closed: nobody touches the callers' buffers any
+/// more, and the peers see their connections close.
+class Mesh : public ::gloo::Context {
+ public:
+  /// Listens for every peer.
+  Mesh(int rank, int size, std::shared_ptr<::gloo::transport::Device> device, const Deadline& deadline);
+  ~Mesh() override;
+
+  /// Where `peer` shall connect to; all of one length.
+  std::vector<char> address_for(int peer);
+
+  /// Connects to every peer p at addresses[p]. `poll` runs every few milliseconds and ends the wait by throwing.
+  void connect(const std::vector<std::vector<char>>& addresses, const Deadline& deadline,
+               const std::function<void()>& poll);
+
+  void post_send(int to, const void* data, std::int64_t bytes);
+  void post_recv(int from, void* data, std::int64_t bytes);
+  /// Each ends one post to that peer.
+  void wait_send(int to, const Deadline& deadline);
+  void wait_recv(int from, const Deadline& deadline);
+
+  void all_gather(const void* send, char* receive, std::int64_t bytes, const Deadline& deadline);
+  /// As gradstep_comm_vtable::exchange.
+  void exchange(const void* const* send, const std::int64_t* send_bytes, void* const* receive,
+                const std::int64_t* receive_bytes, const Deadline& deadline);
+
+  void abort() noexcept;
+  bool aborted() const noexcept { return aborted_.load(); }
+
+ private:
+  void connect_pairs(const std::vector<std::vector<char>>& addresses, const std::atomic<bool>& stop);
+  void open_windows();
+  void close() noexcept;
+  template <class Work>
+  void guard(int peer, const Deadline* deadline, Work&& work);
+  template <class Wait>
+  void finish(int peer, const Deadline& deadline, Wait&& wait);
+  template <class Body>
+  void for_each_peer(Body&& body);
+
+  std::vector<std::unique_ptr<::gloo::transport::UnboundBuffer>> windows_;  // one per peer
+  std::vector<std::uint64_t> sends_;                                        // messages so far, per peer
+  std::vector<std::uint64_t> receives_;
+  std::atomic<bool> aborted_{false};
+};
+
+}  // namespace gradstep::gloo_plugin

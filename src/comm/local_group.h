@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ranks that are threads of one process meet here: they publish the addresses of their buffers and copy from each
+// other, once.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/deadline.h"
+#include "core/function_ref.h"
+#include "gradstep/base.h"
+
+namespace gradstep {
+
+/// Every waiting call throws TIMEOUT at its deadline, ABORTED after this rank's abort, PEER_LOST when a rank it needs
+/// aborted or left, and MISMATCH when ranks disagree about bytes.
+class LocalGroup {
+ public:
+  explicit LocalGroup(std::int32_t world_size);
+
+  std::int32_t world_size() const { return static_cast<std::int32_t>(seats_.size()); }
+
+  void all_gather(std::int32_t rank, const void* send, void* receive, std::int64_t bytes, const Deadline& deadline);
+  void broadcast(std::int32_t rank, void* data, std::int64_t bytes, std::int32_t root, const Deadline& deadline);
+  void barrier(std::int32_t rank, const Deadline& deadline);
+  /// As gradstep_comm_vtable::exchange.
+  void exchange(std::int32_t rank, const void* const* send, const std::int64_t* send_bytes, void* const* receive,
+                const std::int64_t* receive_bytes, const Deadline& deadline);
+  void send(std::int32_t rank, const void* data, std::int64_t bytes, std::int32_t to, const Deadline& deadline);
+  void recv(std::int32_t rank, void* data, std::int64_t bytes, std::int32_t from, const Deadline& deadline);
+  void send_recv(std::int32_t rank, const void* send, std::int64_t send_bytes, std::int32_t to, void* receive,
+                 std::int64_t receive_bytes, std::int32_t from, const Deadline& deadline);
+  /// A group of the same ranks, the same object for all of them.
+  std::shared_ptr<LocalGroup> dup(std::int32_t rank, const Deadline& deadline);
+
+  void abort(std::int32_t rank) noexcept;
+  void leave(std::int32_t rank) noexcept;
+
+ private:
+  enum class Kind : std::uint8_t { all_gather, broadcast, exchange, barrier, dup };
+
+  /// A message on its sender's stack, in its receiver's inbox until it is taken.
+  struct Message {
+    std::int32_t from;
+    const void* data;
+    std::int64_t bytes;
+    bool copying = false;
+    bool done = false;
+  };
+  struct Seat {
+    std::deque<Message*> inbox;
+    std::condition_variable changed;
+    bool left = false;
+    bool aborted = false;
+  };
+  class Posted;
+
+  void round(std::int32_t rank, Kind kind, std::int64_t bytes, const void* published, const Deadline& deadline,
+             FunctionRef<void()> consume);
+  void take(std::unique_lock<std::mutex>& lock, std::int32_t rank, void* data, std::int64_t bytes, std::int32_t from,
+            const Deadline& deadline);
+  void check(std::int32_t rank, std::int32_t needed) const;
+  void check_all(std::int32_t rank) const;
+  [[noreturn]] void disagree(std::string text);
+  std::string missing_ranks() const;
+  Seat& seat(std::int32_t rank) { return seats_[static_cast<std::size_t>(rank)]; }
+  const Seat& seat(std::int32_t rank) const { return seats_[static_cast<std::size_t>(rank)]; }
+  void wake_all();
+
+  std::mutex mutex_;  // guards all below
+  std::vector<Seat> seats_;
+  std::int32_t broken_by_ = -1;
+  std::string disagreement_;  // empty, or why the ranks' calls do not fit
+
+  // The round in progress. `published` holds still from the last arrival until every rank has consumed.
+  std::vector<const void*> published_;
+  std::vector<bool> arrived_ranks_;
+  Kind kind_ = Kind::barrier;
+  std::int64_t bytes_ = 0;
+  std::int32_t arrived_ = 0;
+  std::int32_t consuming_ = 0;
+  std::uint64_t ready_ = 0;     // rounds in which all have arrived
+  std::uint64_t finished_ = 0;  // rounds that all have consumed
+  std::condition_variable round_changed_;
+};
+
+}  // namespace gradstep

@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which of this machine's addresses to serve on.
+#pragma once
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <string>
+
+namespace gradstep {
+
+struct NetworkAddress {
+  sockaddr_storage storage{};
+  socklen_t length = 0;
+
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
+  int family() const { return storage.ss_family; }
+  std::uint16_t port() const;
+  void set_port(std::uint16_t port);
+  /// Numeric, without the port.
+  std::string text() const;
+};
+
+/// `interface` is the name of a network interface, or a host name or address of this machine; NULL = the address of the
+/// host's name if it is one of this machine, else 127.0.0.1. Throws INVALID_ARGUMENT.
+NetworkAddress own_address(const char* interface);
+
+}  // namespace gradstep

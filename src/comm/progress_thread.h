@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs blocking work for a thread that must stay able to poll the host's interrupt.
+#pragma once
+
+#include <pthread.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <string>
+
+#include "core/fork_safe.h"
+#include "core/function_ref.h"
+#include "gradstep/base.h"
+
+namespace gradstep {
+
+class ProgressThread {
+ public:
+  ProgressThread() = default;
+  /// Joins; nothing is running then. In a forked child there is no thread to join.
+  ~ProgressThread();
+  ProgressThread(const ProgressThread&) = delete;
+  ProgressThread& operator=(const ProgressThread&) = delete;
+
+  /// Runs `job` on the thread, which starts at the first call, and returns when it has ended; an exception of the job
+  /// is rethrown as an Error. `poll` runs on the caller at least every kInterruptPoll until then.
+  void run(FunctionRef<void()> job, FunctionRef<void()> poll);
+
+ private:
+  struct Shared {
+    std::mutex mutex;
+    std::condition_variable wake;
+    std::condition_variable done;
+    FunctionRef<void()>* job = nullptr;  // guarded by mutex, as all below; NULL when the job has ended
+    gradstep_status failure = GRADSTEP_OK;
+    std::string text;
+    bool stopping = false;
+
+    void serve();
+  };
+
+  ForkSafe<Shared> shared_{std::in_place};
+  pthread_t thread_{};
+  bool started_ = false;
+};
+
+}  // namespace gradstep

@@ -1,0 +1,202 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reductions in rank order: every element is ((x0 + x1) + x2) + ..., whatever the engine. Three ways lead to the same
+// bits: direct reduce-scatter and all-gather (each rank owns a piece, gets it from all, sums, and gives the sum to all;
+// the bytes of a ring), everything gathered and summed by everyone (one message each way: for small data, and for
+// engines that only gather), and an engine's own reduction where it sums in rank order too.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "backend/backend.h"
+#include "comm/engine_communicator.h"
+#include "core/error.h"
+
+namespace gradstep {
+
+namespace {
+
+// Gathering everything is one round where the direct way takes two, but moves world_size / 2 times the bytes. Up to
+// this many bytes sent by a rank the round is dearer.
+constexpr std::int64_t kGatherBytes = 64 * 1024;
+// What each rank contributes at a time when everything is gathered; bounds the staging memory.
+constexpr std::int64_t kSliceBytes = std::int64_t{1} << 20;
+// Pieces start at multiples of this many elements, so that the sums are aligned.
+constexpr std::int64_t kPieceGrain = 64;
+
+std::int64_t piece_size(std::int64_t count, std::int32_t ranks) {
+  const std::int64_t share = (count + ranks - 1) / ranks;
+  return (share + kPieceGrain - 1) / kPieceGrain * kPieceGrain;
+}
+
+Array slice(const Array& array, std::int64_t begin, std::int64_t count) {
+  Array part;
+  part.data = static_cast<std::byte*>(array.data) + begin * size_of(array.dtype);
+  part.size = count;
+  part.dtype = array.dtype;
+  return part;
+}
+
+bool engines_reduce(DType dtype) { return dtype != DType::f16 && dtype != DType::bf16; }
+
+}  // namespace
+
+bool EngineCommunicator::native_order_serves() const {
+  return settings_.reduction_order == GRADSTEP_REDUCTION_ENGINE || engine_->vtable().rank_ordered == 1;
+}
+
+const WorkList& EngineCommunicator::work_for(std::int64_t count) {
+  if (work_size_ != count) {
+    work_ = WorkList({&count, 1});
+    work_size_ = count;
+  }
+  return work_;
+}
+
+// destination[0 .. count) = the reduction of `count` elements at blocks, blocks + stride, ... in rank order; the bytes
+// of this rank are read from there too.
+void EngineCommunicator::sum_blocks(const std::byte* blocks, std::int64_t stride, const Array& destination,
+                                    std::int64_t count, std::int32_t op, double divisor) {
+  for (std::size_t r = 0; r < sources_.size(); ++r) sources_[r] = blocks + static_cast<std::int64_t>(r) * stride;
+  context_->backend().sum_ranks({destination.data, sources_, count, destination.dtype, op, divisor});
+}
+
+void EngineCommunicator::all_reduce(const Array& data, std::int32_t op, double divisor, const Deadline& deadline) {
+  perform(&gradstep_comm_statistics::all_reduces, deadline, [&] {
+    if (data.size == 0) return;
+    if (world_size() == 1) {
+      if (divisor != 1) sum_blocks(static_cast<std::byte*>(data.data), 0, data, data.size, op, divisor);
+    } else if (engine_->vtable().all_reduce != nullptr && native_order_serves()) {
+      all_reduce_native(data, op, divisor, deadline);
+    } else if (data.bytes() * (world_size() - 1) <= kGatherBytes || !engine_->can_exchange()) {
+      all_reduce_gathered(data, op, divisor, deadline);
+    } else {
+      all_reduce_direct(data, op, divisor, deadline);
+    }
+  });
+}
+
+void EngineCommunicator::all_reduce_gathered(const Array& data, std::int32_t op, double divisor,
+                                             const Deadline& deadline) {
+  const std::int64_t step = std::min(data.size, kSliceBytes / size_of(data.dtype));
+  std::byte* gathered = staging_.reserve(step * size_of(data.dtype) * world_size());
+  for (std::int64_t begin = 0; begin < data.size; begin += step) {
+    const Array part = slice(data, begin, std::min(step, data.size - begin));
+    wait_for_peers([&] { collectives_.all_gather(part.data, gathered, part.bytes(), deadline); });
+    sum_blocks(gathered, part.bytes(), part, part.size, op, divisor);
+  }
+}
+
+void EngineCommunicator::all_reduce_direct(const Array& data, std::int32_t op, double divisor,
+                                           const Deadline& deadline) {
+  const std::int64_t piece = piece_size(data.size, world_size());
+  const auto piece_of = [&](std::int32_t r) {
+    const std::int64_t begin = std::min(data.size, r * piece);
+    return slice(data, begin, std::min(piece, data.size - begin));
+  };
+  const Array own = piece_of(rank());
+  std::byte* received = staging_.reserve(own.bytes() * world_size());
+  const auto block_of = [&](std::int32_t r) { return received + r * own.bytes(); };
+
+  wait_for_peers([&] {
+    collectives_.exchange(
+        [&](std::int32_t to) {
+          const Array part = piece_of(to);
+          return Collectives::Outgoing{part.data, part.bytes()};
+        },
+        [&](std::int32_t from) { return Collectives::Incoming{block_of(from), own.bytes()}; }, deadline);
+  });
+  if (own.size > 0) {
+    for (std::int32_t r = 0; r < world_size(); ++r) sources_[static_cast<std::size_t>(r)] = block_of(r);
+    sources_[static_cast<std::size_t>(rank())] = own.data;
+    context_->backend().sum_ranks({own.data, sources_, own.size, own.dtype, op, divisor});
+  }
+  wait_for_peers([&] {
+    collectives_.exchange([&](std::int32_t) { return Collectives::Outgoing{own.data, own.bytes()}; },
+                          [&](std::int32_t from) {
+                            const Array part = piece_of(from);
+                            return Collectives::Incoming{part.data, part.bytes()};
+                          },
+                          deadline);
+  });
+}
+
+// Engines reduce f32, f64 and the integers; f16 and bf16 travel as f32 and are rounded once, after the division.
+void EngineCommunicator::all_reduce_native(const Array& data, std::int32_t op, double divisor,
+                                           const Deadline& deadline) {
+  Array wide = data;
+  if (!engines_reduce(data.dtype)) {
+    wide.dtype = DType::f32;
+    wide.data = staging_.reserve(wide.bytes());
+    const std::array<CopyItem, 1> widen{CopyItem{wide, data}};
+    context_->backend().copy(work_for(data.size), widen, 1, 1);
+  }
+  wait_for_peers([&] {
+    call_engine(*engine_, "all_reduce", deadline, [&](std::int64_t timeout_ms) {
+      return engine_->vtable().all_reduce(engine_->user(), wide.data, wide.size, to_dlpack(wide.dtype), op, nullptr,
+                                          timeout_ms);
+    });
+    collectives_.count_sent(2 * wide.bytes() * (world_size() - 1) / world_size());
+  });
+  if (!engines_reduce(data.dtype)) {
+    const std::array<CopyItem, 1> narrow{CopyItem{data, wide}};
+    context_->backend().copy(work_for(data.size), narrow, 1, divisor);
+  } else if (divisor != 1) {
+    const void* summed = data.data;
+    context_->backend().sum_ranks({data.data, {&summed, 1}, data.size, data.dtype, op, divisor});
+  }
+}
+
+void EngineCommunicator::reduce_scatter(const Array& input, const Array& output, std::int32_t op,
+                                        const Deadline& deadline) {
+  perform(&gradstep_comm_statistics::reduce_scatters, deadline, [&] {
+    if (output.size == 0) return;
+    const auto& vtable = engine_->vtable();
+    if (world_size() > 1 && vtable.reduce_scatter != nullptr && native_order_serves() && engines_reduce(input.dtype)) {
+      wait_for_peers([&] {
+        call_engine(*engine_, "reduce_scatter", deadline, [&](std::int64_t timeout_ms) {
+          return vtable.reduce_scatter(engine_->user(), input.data, output.data, output.size, to_dlpack(input.dtype),
+                                       op, nullptr, timeout_ms);
+        });
+        collectives_.count_sent(output.bytes() * (world_size() - 1));
+      });
+    } else if (world_size() > 1 && !engine_->can_exchange()) {
+      reduce_scatter_gathered(input, output, op, deadline);
+    } else {
+      reduce_scatter_direct(input, output, op, deadline);
+    }
+  });
+}
+
+void EngineCommunicator::reduce_scatter_direct(const Array& input, const Array& output, std::int32_t op,
+                                               const Deadline& deadline) {
+  const std::int64_t block = output.bytes();
+  std::byte* received = staging_.reserve(block * world_size());
+  const auto sent = [&](std::int32_t r) { return slice(input, r * output.size, output.size).data; };
+  wait_for_peers([&] {
+    collectives_.exchange([&](std::int32_t to) { return Collectives::Outgoing{sent(to), block}; },
+                          [&](std::int32_t from) { return Collectives::Incoming{received + from * block, block}; },
+                          deadline);
+  });
+  for (std::int32_t r = 0; r < world_size(); ++r) sources_[static_cast<std::size_t>(r)] = received + r * block;
+  sources_[static_cast<std::size_t>(rank())] = sent(rank());
+  context_->backend().sum_ranks({output.data, sources_, output.size, output.dtype, op, 1});
+}
+
+// Every rank sees all blocks and keeps its own: the price of an engine that only gathers.
+void EngineCommunicator::reduce_scatter_gathered(const Array& input, const Array& output, std::int32_t op,
+                                                 const Deadline& deadline) {
+  const std::int64_t step = std::min(output.size, kSliceBytes / size_of(input.dtype));
+  std::byte* gathered = staging_.reserve(step * size_of(input.dtype) * world_size());
+  for (std::int32_t owner = 0; owner < world_size(); ++owner) {
+    for (std::int64_t begin = 0; begin < output.size; begin += step) {
+      const std::int64_t count = std::min(step, output.size - begin);
+      const Array part = slice(input, owner * output.size + begin, count);
+      wait_for_peers([&] { collectives_.all_gather(part.data, gathered, part.bytes(), deadline); });
+      if (owner == rank()) sum_blocks(gathered, part.bytes(), slice(output, begin, count), count, op, 1);
+    }
+  }
+}
+
+}  // namespace gradstep

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Key-value stores through which ranks find each other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/deadline.h"
+#include "gradstep/comm.h"
+
+namespace gradstep {
+
+class Context;
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  /// A later set of the same key replaces the value.
+  virtual void set(const std::string& key, const void* data, std::size_t length) = 0;
+
+  /// Waits for the key; false = not until the deadline. `length` is data's capacity, then the value's length. Throws
+  /// INVALID_ARGUMENT if the value does not fit.
+  virtual bool get(const std::string& key, void* data, std::size_t& length, const Deadline& deadline) = 0;
+};
+
+/// Files in a directory that all ranks share; made if it does not exist. Throws IO.
+std::unique_ptr<Store> open_directory_store(const std::string& path);
+
+/// The host's functions. Throws INVALID_ARGUMENT.
+std::unique_ptr<Store> wrap_host_store(const gradstep_store& store);
+
+/// The server behind the bytes of gradstep_comm_unique_id. Throws INVALID_ARGUMENT, TIMEOUT or IO.
+std::unique_ptr<Store> connect_tcp_store(const void* id, std::size_t id_length, std::int32_t rank,
+                                         std::int32_t world_size, const Deadline& deadline);
+
+/// `store` as the plugin border knows it: with every key prefixed, and the context's interrupt polled in waits (the
+/// call then returns ABORTED). Borrows all three.
+class StoreLoan {
+ public:
+  StoreLoan(Store& store, std::string prefix, const Context& context);
+
+  const gradstep_store* get() const { return &loan_; }
+
+ private:
+  static gradstep_status set_key(void* user, const char* key, const void* data, std::size_t length);
+  static gradstep_status get_key(void* user, const char* key, void* data, std::size_t* length, std::int64_t timeout_ms);
+
+  Store& store_;
+  std::string prefix_;
+  const Context& context_;
+  gradstep_store loan_{};
+};
+
+}  // namespace gradstep

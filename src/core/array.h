@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// A checked view of a host's or of gradstep's own buffer: what floors above core pass around instead of
+// gradstep_tensor.
+#pragma once
+
+#include <cstdint>
+
+#include "core/dtype.h"
+
+namespace gradstep {
+
+inline constexpr int kMaxDimensions = 32;
+
+struct Array {
+  void* data = nullptr;  ///< the first element; NULL = absent
+  std::int64_t size = 0;
+  DType dtype = DType::f32;
+  // Only for views that are not compact row-major; borrowed from the host's tensor for the length of a call.
+  std::int32_t ndim = 0;
+  const std::int64_t* shape = nullptr;
+  const std::int64_t* strides = nullptr;
+
+  bool present() const { return data != nullptr || size == 0; }
+  bool contiguous() const { return strides == nullptr; }
+  std::int64_t bytes() const { return size * size_of(dtype); }
+};
+
+}  // namespace gradstep

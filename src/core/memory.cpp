@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/memory.h"
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "core/error.h"
+#include "core/options.h"
+
+namespace gradstep {
+
+namespace {
+
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+/// Large buffers ask for huge pages: walking several streams of state costs a TLB miss every 4 KiB otherwise.
+void* allocate_own(std::size_t bytes) {
+  const std::size_t alignment = bytes >= 2 * kHugePage ? kHugePage : kAlignment;
+  void* data = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+#if defined(MADV_HUGEPAGE)
+  if (data != nullptr && alignment == kHugePage) madvise(data, bytes, MADV_HUGEPAGE);  // a hint: it may fail
+#endif
+  return data;
+}
+
+}  // namespace
+
+Allocator::Allocator(const gradstep_allocator* host) {
+  if (host == nullptr) return;
+  host_ = read_struct("options.allocator", host);
+  if (host_.allocate == nullptr || host_.deallocate == nullptr) {
+    if (host_.release != nullptr) host_.release(host_.user);
+    fail_argument("options.allocator: allocate and deallocate must both be set");
+  }
+}
+
+Allocator::~Allocator() {
+  if (host_.release != nullptr) host_.release(host_.user);
+}
+
+void* Allocator::allocate(std::size_t bytes) {
+  if (bytes == 0) return nullptr;
+  void* data = host_.allocate != nullptr ? host_.allocate(host_.user, bytes, kAlignment) : allocate_own(bytes);
+  if (data == nullptr) fail(GRADSTEP_ERR_OUT_OF_MEMORY, "the allocator has no {} bytes", bytes);
+  return data;
+}
+
+void Allocator::deallocate(void* data, std::size_t bytes) noexcept {
+  if (data == nullptr) return;
+  if (host_.deallocate != nullptr) {
+    host_.deallocate(host_.user, data, bytes, kAlignment);
+  } else {
+    std::free(data);
+  }
+}
+
+Buffer::Buffer(std::shared_ptr<Allocator> allocator, std::size_t bytes, bool zeroed)
+    : allocator_(std::move(allocator)), data_(allocator_->allocate(bytes)), bytes_(bytes) {
+  if (zeroed && bytes > 0) std::memset(data_, 0, bytes);
+}
+
+Buffer::Buffer(Buffer&& other) noexcept
+    : allocator_(std::move(other.allocator_)),
+      data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)) {}
+
+Buffer& Buffer::operator=(Buffer&& other) noexcept {
+  std::swap(allocator_, other.allocator_);
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+Buffer::~Buffer() {
+  if (allocator_ != nullptr) allocator_->deallocate(data_, bytes_);
+}
+
+}  // namespace gradstep

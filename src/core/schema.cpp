@@ -1,0 +1,221 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/schema.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/error.h"
+#include "core/options.h"
+
+namespace gradstep {
+
+namespace {
+
+Parameter read_parameter(const char* bytes, std::size_t i, std::size_t position) {
+  const auto raw = read_struct("parameters", reinterpret_cast<const gradstep_parameter*>(bytes));
+  constexpr const char* kArgument = "parameters";
+  Parameter parameter;
+  parameter.name = raw.name != nullptr ? raw.name : fmt::format("param.{}", position);
+  if (parameter.name.empty()) fail_argument("{}[{}]: name is empty", kArgument, i);
+  if (raw.ndim < 0) fail_argument("{}[{}]: ndim is {}", kArgument, i, raw.ndim);
+  if (raw.ndim > 0 && raw.shape == nullptr) fail_argument("{}[{}]: shape is NULL", kArgument, i);
+  const std::span<const std::int64_t> shape(raw.shape, static_cast<std::size_t>(raw.ndim));
+  parameter.size = element_count(kArgument, i, shape);
+  parameter.shape.assign(shape.begin(), shape.end());
+  const auto dtype = from_dlpack(raw.dtype);
+  if (!dtype || !is_float(*dtype)) {
+    fail_argument("{}[{}] ('{}'): {} found, expected f32, f64, f16 or bf16", kArgument, i, parameter.name,
+                  dtype_text(raw.dtype));
+  }
+  parameter.dtype = *dtype;
+  check_device(kArgument, i, raw.device);
+  parameter.device = raw.device;
+  if (raw.group < 0 || raw.group > 1 << 20) {
+    fail_argument("{}[{}] ('{}'): group is {}, expected 0 to {}", kArgument, i, parameter.name, raw.group, 1 << 20);
+  }
+  parameter.group = raw.group;
+  constexpr std::uint32_t kKnownFlags = GRADSTEP_PARAMETER_MAY_BE_UNUSED;
+  if ((raw.flags & ~kKnownFlags) != 0) {
+    fail(GRADSTEP_ERR_UNSUPPORTED, "{}[{}] ('{}'): flags {:#x} has bits that this library does not know", kArgument, i,
+         parameter.name, raw.flags);
+  }
+  parameter.may_be_unused = (raw.flags & GRADSTEP_PARAMETER_MAY_BE_UNUSED) != 0;
+  return parameter;
+}
+
+bool same_shape(const gradstep_tensor& tensor, const Parameter& parameter) {
+  if (tensor.ndim != static_cast<std::int32_t>(parameter.shape.size())) return false;
+  if (tensor.ndim > 0 && tensor.shape == nullptr) return false;
+  return std::equal(parameter.shape.begin(), parameter.shape.end(), tensor.shape);
+}
+
+}  // namespace
+
+void Schema::append(const gradstep_parameter* parameters, std::size_t n) {
+  if (n == 0) return;
+  if (parameters == nullptr) fail_argument("parameters: is NULL with n = {}", n);
+  const std::size_t stride = parameters[0].struct_size;
+  std::vector<Parameter> added;
+  added.reserve(n);
+  auto names = by_name_;
+  for (std::size_t i = 0; i < n; ++i) {
+    const char* bytes = reinterpret_cast<const char*>(parameters) + i * stride;
+    std::uint32_t size = 0;
+    std::memcpy(&size, bytes, sizeof size);
+    if (size != stride) fail_argument("parameters[{}]: struct_size is {}, element 0 has {}", i, size, stride);
+    added.push_back(read_parameter(bytes, i, parameters_.size() + i));
+    if (!names.emplace(added.back().name, parameters_.size() + i).second) {
+      fail_argument("parameters[{}]: the name '{}' is already taken by parameter {}", i, added.back().name,
+                    names[added.back().name]);
+    }
+  }
+  parameters_.insert(parameters_.end(), std::make_move_iterator(added.begin()), std::make_move_iterator(added.end()));
+  by_name_ = std::move(names);
+}
+
+std::int32_t Schema::group_count() const {
+  std::int32_t count = 1;
+  for (const Parameter& parameter : parameters_) count = std::max(count, parameter.group + 1);
+  return count;
+}
+
+void Schema::check_count(const char* argument, const void* array, std::size_t n) const {
+  if (n != size()) fail_argument("{}: n is {}, the schema has {} parameters", argument, n, size());
+  if (n > 0 && array == nullptr) fail_argument("{}: is NULL with n = {}", argument, n);
+}
+
+Array Schema::shaped_array(const char* argument, std::size_t i, const gradstep_tensor& tensor) const {
+  const Parameter& parameter = parameters_[i];
+  if (!same_shape(tensor, parameter)) {
+    fail_argument("{}[{}]: shape {}, parameter '{}' has {}", argument, i,
+                  tensor.ndim > 0 && tensor.shape == nullptr ? "NULL" : shape_text(tensor), parameter.name,
+                  shape_text(parameter.shape));
+  }
+  if (tensor.device.device_type != parameter.device.device_type ||
+      tensor.device.device_id != parameter.device.device_id) {
+    fail_argument("{}[{}]: is on {}, parameter '{}' is on {}", argument, i, device_text(tensor.device), parameter.name,
+                  device_text(parameter.device));
+  }
+  return to_array(argument, i, tensor);
+}
+
+Array Schema::parameter_array(const char* argument, std::size_t i, const gradstep_tensor& tensor) const {
+  const Parameter& parameter = parameters_[i];
+  const Array array = shaped_array(argument, i, tensor);
+  if (array.dtype != parameter.dtype) {
+    fail_argument("{}[{}]: dtype {}, parameter '{}' has {}", argument, i, name_of(array.dtype), parameter.name,
+                  name_of(parameter.dtype));
+  }
+  if (!array.present()) fail_argument("{}[{}]: data is NULL, parameter '{}'", argument, i, parameter.name);
+  return array;
+}
+
+Array Schema::gradient_array(const char* argument, std::size_t i, const gradstep_tensor& tensor) const {
+  const Parameter& parameter = parameters_[i];
+  // A zeroed struct is the short way to say "none this time".
+  if (tensor.data == nullptr && tensor.ndim == 0 && tensor.shape == nullptr) {
+    Array absent;
+    absent.dtype = parameter.dtype;
+    absent.size = parameter.size;
+    return absent;
+  }
+  const Array array = shaped_array(argument, i, tensor);
+  if (!is_float(array.dtype) || (array.dtype == DType::f64 && parameter.dtype != DType::f64)) {
+    fail_argument("{}[{}]: dtype {}, parameter '{}' is {} and takes {}gradients in f32, f16 or bf16", argument, i,
+                  name_of(array.dtype), parameter.name, name_of(parameter.dtype),
+                  parameter.dtype == DType::f64 ? "f64 gradients, or " : "");
+  }
+  return array;
+}
+
+gradstep_tensor Schema::view(std::size_t i, void* data, DType dtype) const {
+  const Parameter& parameter = parameters_[i];
+  gradstep_tensor tensor{};
+  tensor.data = data;
+  tensor.device = parameter.device;
+  tensor.ndim = static_cast<std::int32_t>(parameter.shape.size());
+  tensor.dtype = to_dlpack(dtype);
+  // DLPack's shape is not const; hosts are told that views are theirs to read.
+  tensor.shape = const_cast<std::int64_t*>(parameter.shape.data());
+  return tensor;
+}
+
+std::string Schema::difference(const Schema& other) const {
+  if (size() != other.size()) return fmt::format("{} parameters against {}", size(), other.size());
+  for (std::size_t i = 0; i < size(); ++i) {
+    const Parameter& a = parameters_[i];
+    const Parameter& b = other.parameters_[i];
+    if (a.name != b.name) return fmt::format("parameter {} is named '{}' against '{}'", i, a.name, b.name);
+    if (a.shape != b.shape) {
+      return fmt::format("parameter '{}' has shape {} against {}", a.name, shape_text(a.shape), shape_text(b.shape));
+    }
+    if (arithmetic_dtype(a.dtype) != arithmetic_dtype(b.dtype)) {
+      return fmt::format("parameter '{}' is {} against {}", a.name, name_of(a.dtype), name_of(b.dtype));
+    }
+  }
+  return {};
+}
+
+void OverlapCheck::check(std::span<const Array> params, std::span<const Array> grads, std::span<const Array> updates) {
+  const std::size_t count = params.size() + grads.size() + updates.size();
+  bool unchanged = last_.size() == count;
+  if (!unchanged) last_.assign(count, nullptr);
+  const void** last = last_.data();
+  unchanged = same(last, params) && unchanged;
+  unchanged = same(last, grads) && unchanged;
+  unchanged = same(last, updates) && unchanged;
+  if (unchanged) return;
+  try {
+    check_all_pairs(params, grads, updates);
+  } catch (...) {
+    last_.clear();
+    throw;
+  }
+}
+
+void OverlapCheck::check_all_pairs(std::span<const Array> params, std::span<const Array> grads,
+                                   std::span<const Array> updates) {
+  struct Entry {
+    ByteRange range;
+    const char* argument;
+    std::size_t index;
+    bool written;
+  };
+  std::vector<Entry> entries;
+  const bool in_place = updates.empty();
+  const auto collect = [&](std::span<const Array> list, const char* argument, bool written) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const ByteRange range = byte_range(list[i]);
+      if (range.begin != range.end) entries.push_back({range, argument, i, written});
+    }
+  };
+  collect(params, "params", in_place);
+  collect(grads, "grads", false);
+  collect(updates, "updates", true);
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return a.range.begin < b.range.begin; });
+
+  // Sweep by address: an entry can only overlap the open ones, i.e. those that end after it begins.
+  const auto legal = [&](const Entry& a, const Entry& b) {
+    if (!a.written && !b.written) return true;
+    const bool update_and_gradient =
+        !in_place && a.index == b.index && a.argument != b.argument && a.argument[0] != 'p' && b.argument[0] != 'p';
+    return update_and_gradient && updates[a.index].data == grads[a.index].data &&
+           updates[a.index].dtype == grads[a.index].dtype &&
+           updates[a.index].contiguous() == grads[a.index].contiguous();
+  };
+  std::vector<const Entry*> open;
+  for (const Entry& entry : entries) {
+    std::erase_if(open, [&](const Entry* earlier) { return earlier->range.end <= entry.range.begin; });
+    for (const Entry* earlier : open) {
+      if (!legal(*earlier, entry)) {
+        fail_argument("{}[{}] overlaps {}[{}] in memory", earlier->argument, earlier->index, entry.argument,
+                      entry.index);
+      }
+    }
+    open.push_back(&entry);
+  }
+}
+
+}  // namespace gradstep

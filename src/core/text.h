@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace gradstep {
+
+/// "a, b, c" for the names that `name(item)` gives.
+template <class Items, class Name>
+std::string join(const Items& items, const char* separator, Name&& name) {
+  std::string text;
+  bool first = true;
+  for (const auto& item : items) {
+    if (!first) text.append(separator);
+    text.append(name(item));
+    first = false;
+  }
+  return text;
+}
+
+template <class Items>
+std::string join(const Items& items, const char* separator) {
+  return join(items, separator, [](const char* item) { return item; });
+}
+
+}  // namespace gradstep

@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cpu/cpu_backend.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "cpu/instruction_set.h"
+#include "cpu/loops.h"
+
+namespace gradstep::cpu {
+
+namespace {
+
+/// Waking the pool costs about as much as this many elements.
+constexpr std::int64_t kSerialElements = 2 * kChunk;
+
+/// Jobs that write more than this find little of it in a cache afterwards.
+constexpr std::int64_t kPastCacheBytes = std::int64_t{8} << 20;
+
+bool is_small(std::span<const Chunk> chunks) {
+  std::int64_t elements = 0;
+  for (const Chunk& chunk : chunks) {
+    elements += chunk.length;
+    if (elements > kSerialElements) return false;
+  }
+  return true;
+}
+
+/// Dividing by a power of two and multiplying by its reciprocal give the same bits; the latter is faster.
+bool has_exact_reciprocal(double divisor) {
+  int exponent = 0;
+  return std::abs(std::frexp(divisor, &exponent)) == 0.5 && std::abs(exponent) < 64;
+}
+
+AddStep add_step(const AccumulateJob& job) {
+  AddStep step;
+  step.factor = job.factor;
+  switch (job.formula) {
+    case AccumulateFormula::plain:
+      break;
+    case AccumulateFormula::weighted:
+      step.formula = AddFormula::multiplied;
+      break;
+    case AccumulateFormula::divided:
+      step.formula = AddFormula::divided;
+      if (has_exact_reciprocal(job.factor)) {
+        step.formula = AddFormula::multiplied;
+        step.factor = 1 / job.factor;
+      }
+      break;
+    case AccumulateFormula::running:
+      step.formula = AddFormula::running;
+      break;
+  }
+  if (step.formula != AddFormula::running && step.factor == 1) step.formula = AddFormula::plain;
+
+  step.finish = job.finish;
+  step.finish_value = job.finish_value;
+  if (job.finish == Finish::divide && has_exact_reciprocal(job.finish_value)) {
+    step.finish = Finish::multiply;
+    step.finish_value = 1 / job.finish_value;
+  }
+  if (step.finish_value == 1) step.finish = Finish::nothing;
+
+  std::int64_t bytes = 0;
+  for (const Array& sum : job.sums) bytes += sum.bytes();
+  step.past_cache = bytes > kPastCacheBytes;
+  return step;
+}
+
+class CpuBackend final : public Backend {
+ public:
+  CpuBackend(Context& context, const Loops& loops) : context_(context), loops_(loops) {}
+
+  const char* name() const override { return "cpu"; }
+  const char* instruction_set() const override { return loops_.instruction_set; }
+
+  void accumulate(const AccumulateJob& job) override {
+    const AddStep step = add_step(job);
+    const std::span<const Chunk> chunks = job.work->chunks();
+    for_each_chunk(chunks, [&](std::size_t i) {
+      const auto item = static_cast<std::size_t>(chunks[i].item);
+      const Array none;
+      loops_.accumulate(step, job.actions[item], job.sums[item], job.gradients.empty() ? none : job.gradients[item],
+                        chunks[i], job.squares.empty() ? nullptr : &job.squares[i]);
+    });
+  }
+
+  void add_rows(const Array& sum, const Array& indices, const Array& values, std::int64_t row_size,
+                double factor) override {
+    constexpr std::int64_t kParts = 16;
+    if (indices.size * row_size <= kSerialElements) {
+      loops_.add_rows(sum, indices, values, row_size, factor, RowPart{});
+      return;
+    }
+    context_.parallel_for(kParts, [&](std::int64_t part) {
+      loops_.add_rows(sum, indices, values, row_size, factor, RowPart{part, kParts});
+    });
+  }
+
+  void square_chunks(const WorkList& work, std::span<const Array> arrays, std::span<double> squares) override {
+    const std::span<const Chunk> chunks = work.chunks();
+    for_each_chunk(chunks, [&](std::size_t i) {
+      const Array& array = arrays[static_cast<std::size_t>(chunks[i].item)];
+      squares[i] = array.data != nullptr ? loops_.square(array, chunks[i]) : 0;
+    });
+  }
+
+  void update(const UpdateJob& job) override {
+    const std::span<const Chunk> chunks = job.work->chunks();
+    const double bound = job.clip_value > 0 ? job.clip_value : std::numeric_limits<double>::infinity();
+    for_each_chunk(chunks, [&](std::size_t i) {
+      const UpdateItem& item = job.items[static_cast<std::size_t>(chunks[i].item)];
+      if (item.gradient.data != nullptr) {
+        const bool is_double = item.param.dtype == DType::f64;
+        loops_.update[static_cast<std::size_t>(item.rule)][is_double ? 1 : 0](item, chunks[i], job.grad_multiplier,
+                                                                              bound);
+      } else if (item.update.data != nullptr) {
+        loops_.copy(CopyItem{item.update, {}}, chunks[i], 1, 1);
+      }
+    });
+  }
+
+  void copy(const WorkList& work, std::span<const CopyItem> items, double multiplier, double divisor) override {
+    if (has_exact_reciprocal(divisor) && multiplier == 1) {
+      multiplier = 1 / divisor;
+      divisor = 1;
+    }
+    const std::span<const Chunk> chunks = work.chunks();
+    for_each_chunk(chunks, [&](std::size_t i) {
+      loops_.copy(items[static_cast<std::size_t>(chunks[i].item)], chunks[i], multiplier, divisor);
+    });
+  }
+
+  void sum_ranks(const RankSum& job) override {
+    const std::int64_t pieces = (job.count + kChunk - 1) / kChunk;
+    const auto piece = [&](std::int64_t i) {
+      loops_.sum_ranks(job, i * kChunk, std::min(kChunk, job.count - i * kChunk));
+    };
+    if (job.count <= kSerialElements) {
+      for (std::int64_t i = 0; i < pieces; ++i) piece(i);
+    } else {
+      context_.parallel_for(pieces, piece);
+    }
+  }
+
+ private:
+  /// body(i) for every chunk, on the caller alone when that is faster.
+  template <class Body>
+  void for_each_chunk(std::span<const Chunk> chunks, Body body) {
+    if (is_small(chunks)) {
+      for (std::size_t i = 0; i < chunks.size(); ++i) body(i);
+    } else {
+      context_.parallel_for(static_cast<std::int64_t>(chunks.size()),
+                            [&](std::int64_t i) { body(static_cast<std::size_t>(i)); });
+    }
+  }
+
+  Context& context_;
+  const Loops& loops_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_backend(Context& context) {
+  return std::make_unique<CpuBackend>(context, choose_loops());
+}
+
+}  // namespace gradstep::cpu

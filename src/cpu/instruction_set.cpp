@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cpu/instruction_set.h"
+
+#include <cstdlib>
+#include <string_view>
+
+#include "core/error.h"
+#include "cpu/cpu_backend.h"
+
+namespace gradstep::cpu {
+
+namespace {
+
+struct InstructionSet {
+  const char* name;
+  const Loops* loops;  ///< NULL in builds for other processors
+  bool (*is_supported)();
+};
+
+#if defined(GRADSTEP_HAS_X86_LOOPS)
+bool has_avx2() { return __builtin_cpu_supports("avx2") != 0; }
+bool has_avx512() {
+  return has_avx2() && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+         __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512dq") != 0;
+}
+constexpr const Loops* kAvx2 = &kLoops_avx2;
+constexpr const Loops* kAvx512 = &kLoops_avx512;
+#else
+bool has_avx2() { return false; }
+bool has_avx512() { return false; }
+constexpr const Loops* kAvx2 = nullptr;
+constexpr const Loops* kAvx512 = nullptr;
+#endif
+
+/// From the least to the best.
+constexpr InstructionSet kInstructionSets[] = {
+    {"baseline", &kLoops_baseline, [] { return true; }},
+    {"avx2", kAvx2, has_avx2},
+    {"avx512", kAvx512, has_avx512},
+};
+
+}  // namespace
+
+const Loops& choose_loops() {
+  const char* forced = std::getenv("GRADSTEP_INSTRUCTION_SET");
+  const std::string_view cap = forced != nullptr ? forced : "";
+  const Loops* best = nullptr;
+  for (const InstructionSet& set : kInstructionSets) {
+    if (set.loops != nullptr && set.is_supported()) best = set.loops;
+    if (cap == set.name) return *best;
+  }
+  if (!cap.empty()) {
+    fail_argument("environment variable GRADSTEP_INSTRUCTION_SET: is '{}', expected baseline, avx2 or avx512", cap);
+  }
+  return *best;
+}
+
+std::vector<std::string> compiled_instruction_sets() {
+  std::vector<std::string> names;
+  for (const InstructionSet& set : kInstructionSets) {
+    if (set.loops != nullptr) names.emplace_back(set.name);
+  }
+  return names;
+}
+
+std::string chosen_instruction_set() { return choose_loops().instruction_set; }
+
+}  // namespace gradstep::cpu

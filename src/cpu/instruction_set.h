@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which compiled loops run here.
+#pragma once
+
+#include "cpu/loops.h"
+
+namespace gradstep::cpu {
+
+/// The best table that this processor can run, at most the one that GRADSTEP_INSTRUCTION_SET names. Throws
+/// INVALID_ARGUMENT for a value that names none.
+const Loops& choose_loops();
+
+}  // namespace gradstep::cpu

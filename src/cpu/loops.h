@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The border between the backend and its loops. The loops (loops/*.h) are compiled once per instruction set, each time
+// into a table of its own. Everything in those files has internal linkage or is forced inline, and they use no function
+// of the standard library: else the linker could keep the AVX-512 copy of a shared inline function for all callers.
+#pragma once
+
+#include "backend/backend.h"
+
+namespace gradstep::cpu {
+
+/// How the formula of an AccumulateJob is evaluated.
+enum class AddFormula : std::uint8_t { plain, multiplied, divided, running };
+
+struct AddStep {
+  AddFormula formula = AddFormula::plain;
+  double factor = 1;
+  Finish finish = Finish::nothing;
+  double finish_value = 1;
+  bool past_cache = false;  ///< the job does not fit in the cache: write what is only written around it
+};
+
+/// Sums that share an index list are divided into `parts`, each of which takes the rows i with i mod parts = part.
+struct RowPart {
+  std::int64_t part = 0;
+  std::int64_t parts = 1;
+};
+
+struct Loops {
+  using Update = void (*)(const UpdateItem& item, const Chunk& chunk, double grad_multiplier, double clip_bound);
+  static constexpr int kRules = kernels::RuleList::kCount;
+
+  const char* instruction_set;
+
+  /// By rule, then by arithmetic type of the parameter (f32, f64). clip_bound is infinite when off.
+  Update update[kRules][2];
+
+  /// `squares` may be NULL.
+  void (*accumulate)(const AddStep& step, AccumulateAction action, const Array& sum, const Array& gradient,
+                     const Chunk& chunk, double* squares);
+
+  double (*square)(const Array& array, const Chunk& chunk);
+
+  void (*copy)(const CopyItem& item, const Chunk& chunk, double multiplier, double divisor);
+
+  void (*sum_ranks)(const RankSum& job, std::int64_t begin, std::int64_t length);
+
+  void (*add_rows)(const Array& sum, const Array& indices, const Array& values, std::int64_t row_size, double factor,
+                   RowPart part);
+};
+
+extern const Loops kLoops_baseline;
+#if defined(GRADSTEP_HAS_X86_LOOPS)
+extern const Loops kLoops_avx2;
+extern const Loops kLoops_avx512;
+#endif
+
+}  // namespace gradstep::cpu

@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// How loops see their operands. Loops are written for contiguous data of the arithmetic type (f32 or f64). An operand
+// that is so already is used in place; any other goes through a block of scratch that stays in the first-level cache:
+// converted and, for strided views, gathered on the way in, the reverse on the way out.
+//
+// A chunk is walked along four streams at once, a block of each in turn. One core keeps more memory requests in flight
+// that way: its prefetchers follow each page's stream on their own and stop at the page's end. (Measured on in-place
+// addition and Adam from memory: a sixth faster than one stream, and half again as fast for reading alone.)
+#pragma once
+
+#include "backend/work_list.h"
+#include "core/array.h"
+#include "kernels/convert.h"
+
+#if defined(__clang__)
+#define GRADSTEP_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define GRADSTEP_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+namespace gradstep::cpu {
+namespace {
+
+using kernels::BFloat16;
+using kernels::Float16;
+
+/// Elements per block: a fraction of a page, and a multiple of the reduction's 16 lanes.
+constexpr std::int64_t kBlock = 256;
+
+constexpr std::int64_t kStreams = 4;
+constexpr std::int64_t kStreamLength = kChunk / kStreams;
+static_assert(kStreamLength % kBlock == 0);
+
+template <class T>
+struct Scratch {
+  alignas(64) T values[kBlock];
+};
+
+template <class T>
+constexpr DType kDType = DType::f32;
+template <>
+constexpr DType kDType<double> = DType::f64;
+
+GRADSTEP_FORMULA std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+
+/// body(first element, elements, stream) for every block of a chunk of `length` elements.
+template <class Body>
+GRADSTEP_FORMULA void for_each_block(std::int64_t length, Body body) {
+  const std::int64_t end = smaller(length, kStreamLength);
+  for (std::int64_t begin = 0; begin < end; begin += kBlock) {
+    std::int64_t stream = 0;
+    for (std::int64_t first = begin; first < length; first += kStreamLength) {
+      std::int64_t count = smaller(kBlock, length - first);
+      asm("" : "+r"(count));  // a compiler that knows how short blocks are unrolls every loop over them to the end
+      body(first, count, stream++);
+    }
+  }
+}
+
+/// body(pointer of the element type) for the dtype of floats.
+template <class Body>
+GRADSTEP_FORMULA void with_float_type(DType dtype, void* data, Body body) {
+  switch (dtype) {
+    case DType::f16:
+      return body(static_cast<Float16*>(data));
+    case DType::bf16:
+      return body(static_cast<BFloat16*>(data));
+    case DType::f64:
+      return body(static_cast<double*>(data));
+    default:
+      return body(static_cast<float*>(data));
+  }
+}
+
+/// Cuts the elements [begin, begin + count) of a strided view, in row-major order, into runs along its last dimension:
+/// body(offset of the first in elements, stride, elements, how many came before).
+template <class Body>
+GRADSTEP_FORMULA void for_each_run(const Array& view, std::int64_t begin, std::int64_t count, Body body) {
+  const int last = view.ndim - 1;
+  if (last < 0) return body(0, 0, count, 0);
+  std::int64_t index[kMaxDimensions];
+  for (int d = last; d >= 0; --d) {
+    index[d] = begin % view.shape[d];
+    begin /= view.shape[d];
+  }
+  for (std::int64_t done = 0; done < count;) {
+    std::int64_t offset = 0;
+    for (int d = 0; d <= last; ++d) offset += index[d] * view.strides[d];
+    const std::int64_t run = smaller(view.shape[last] - index[last], count - done);
+    body(offset, view.strides[last], run, done);
+    done += run;
+    index[last] += run;
+    for (int d = last; d > 0 && index[d] == view.shape[d]; --d) {
+      index[d] = 0;
+      ++index[d - 1];
+    }
+  }
+}
+
+/// to[i] = element begin + i of a view whose elements are of type `From` at `data`.
+template <class To, class From>
+[[gnu::noinline]] void gather(const Array& view, const From* data, std::int64_t begin, std::int64_t count, To* to) {
+  if (view.strides == nullptr) {
+    const From* from = data + begin;
+    GRADSTEP_INDEPENDENT
+    for (std::int64_t i = 0; i < count; ++i) to[i] = kernels::convert<To>(from[i]);
+    return;
+  }
+  for_each_run(view, begin, count, [=](std::int64_t offset, std::int64_t stride, std::int64_t run, std::int64_t done) {
+    const From* from = data + offset;
+    GRADSTEP_INDEPENDENT
+    for (std::int64_t i = 0; i < run; ++i) to[done + i] = kernels::convert<To>(from[i * stride]);
+  });
+}
+
+/// The reverse of gather.
+template <class From, class To>
+[[gnu::noinline]] void scatter(const Array& view, To* data, std::int64_t begin, std::int64_t count, const From* from) {
+  if (view.strides == nullptr) {
+    To* to = data + begin;
+    GRADSTEP_INDEPENDENT
+    for (std::int64_t i = 0; i < count; ++i) to[i] = kernels::convert<To>(from[i]);
+    return;
+  }
+  for_each_run(view, begin, count, [=](std::int64_t offset, std::int64_t stride, std::int64_t run, std::int64_t done) {
+    To* to = data + offset;
+    GRADSTEP_INDEPENDENT
+    for (std::int64_t i = 0; i < run; ++i) to[i * stride] = kernels::convert<To>(from[done + i]);
+  });
+}
+
+/// Where elements from `begin` on lie if they are contiguous and of the arithmetic type, else NULL.
+template <class T>
+GRADSTEP_FORMULA T* direct(const Array& array, std::int64_t begin) {
+  const bool is_direct = array.strides == nullptr && array.dtype == kDType<T>;
+  return is_direct ? static_cast<T*>(array.data) + begin : nullptr;
+}
+
+/// Returns `to`.
+template <class T>
+[[gnu::noinline]] T* load(const Array& array, std::int64_t begin, std::int64_t count, T* to) {
+  with_float_type(array.dtype, array.data, [&](const auto* data) { gather(array, data, begin, count, to); });
+  return to;
+}
+
+template <class T>
+[[gnu::noinline]] void store(const Array& array, std::int64_t begin, std::int64_t count, const T* from) {
+  with_float_type(array.dtype, array.data, [&](auto* data) { scatter(array, data, begin, count, from); });
+}
+
+/// Elements from `begin` on, in place or else in `scratch`.
+template <class T>
+GRADSTEP_FORMULA const T* read(const Array& array, std::int64_t begin, std::int64_t count, T* scratch) {
+  if (const T* in_place = direct<T>(array, begin)) return in_place;
+  return load(array, begin, count, scratch);
+}
+
+}  // namespace
+}  // namespace gradstep::cpu

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Adam (Kingma and Ba 2015) and AdamW (Loshchilov and Hutter 2019). See docs/numerics.md.
+#pragma once
+
+#include "kernels/macros.h"
+
+namespace gradstep::kernels {
+
+/// Both bias corrections are one formula: delta = -step_size * m / (sqrt(v) * root_factor + epsilon).
+struct AdamConstants {
+  double beta1 = 0;
+  double beta2 = 0;
+  double step_size = 0;    ///< standard: lr / (1 - beta1^(t+1)); tf: lr * sqrt(1 - beta2^(t+1)) / (1 - beta1^(t+1))
+  double root_factor = 1;  ///< standard: 1 / sqrt(1 - beta2^(t+1)); tf: 1
+  double epsilon = 0;
+  double weight_decay = 0;  ///< coupled: lambda; decoupled: learning_rate * lambda
+};
+
+enum class AdamDecay { none, coupled, decoupled };
+
+template <class T, AdamDecay kDecay>
+struct AdamRule {
+  using Constants = AdamConstants;
+  static constexpr int kStates = 2;
+
+  T beta1, one_minus_beta1, beta2, one_minus_beta2, step_size, root_factor, epsilon, weight_decay;
+
+  GRADSTEP_FORMULA explicit AdamRule(const AdamConstants& c)
+      : beta1(static_cast<T>(c.beta1)),
+        one_minus_beta1(static_cast<T>(1 - c.beta1)),
+        beta2(static_cast<T>(c.beta2)),
+        one_minus_beta2(static_cast<T>(1 - c.beta2)),
+        step_size(static_cast<T>(c.step_size)),
+        root_factor(static_cast<T>(c.root_factor)),
+        epsilon(static_cast<T>(c.epsilon)),
+        weight_decay(static_cast<T>(c.weight_decay)) {}
+
+  /// Returns the change of p; state[0] is exp_avg, state[1] is exp_avg_sq.
+  GRADSTEP_FORMULA T operator()(T p, T g, T* state) const {
+    if constexpr (kDecay == AdamDecay::coupled) g = g + weight_decay * p;
+    const T m = beta1 * state[0] + one_minus_beta1 * g;
+    const T v = beta2 * state[1] + one_minus_beta2 * (g * g);
+    state[0] = m;
+    state[1] = v;
+    const T delta = -(step_size * m / (square_root(v) * root_factor + epsilon));
+    if constexpr (kDecay == AdamDecay::decoupled) return delta - weight_decay * p;
+    return delta;
+  }
+};
+
+template <class T>
+using Adam = AdamRule<T, AdamDecay::none>;
+template <class T>
+using AdamCoupled = AdamRule<T, AdamDecay::coupled>;
+template <class T>
+using AdamDecoupled = AdamRule<T, AdamDecay::decoupled>;
+
+}  // namespace gradstep::kernels

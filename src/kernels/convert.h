@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Conversions between element types, rounding once, to nearest with ties to even. They are bit arithmetic without
+// branches, so that loops over them vectorise on any instruction set and give the same bits on all, subnormals,
+// infinities and NaNs included. A NaN stays a NaN.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/macros.h"
+
+namespace gradstep::kernels {
+
+/// IEEE binary16.
+struct Float16 {
+  std::uint16_t bits;
+};
+
+/// The upper half of a binary32.
+struct BFloat16 {
+  std::uint16_t bits;
+};
+
+GRADSTEP_FORMULA std::uint32_t bits_of(float x) { return __builtin_bit_cast(std::uint32_t, x); }
+GRADSTEP_FORMULA float float_of(std::uint32_t bits) { return __builtin_bit_cast(float, bits); }
+
+namespace binary32 {
+inline constexpr std::uint32_t kSign = 0x80000000U;
+inline constexpr std::uint32_t kInfinity = 0x7f800000U;
+constexpr std::uint32_t power_of_two(int exponent) { return static_cast<std::uint32_t>(exponent + 127) << 23; }
+}  // namespace binary32
+
+GRADSTEP_FORMULA float to_float(BFloat16 x) { return float_of(static_cast<std::uint32_t>(x.bits) << 16); }
+
+GRADSTEP_FORMULA float to_float(Float16 x) {
+  using namespace binary32;
+  constexpr std::uint32_t kExponent = 0x7c00U << 13;
+  constexpr std::uint32_t kRebias = static_cast<std::uint32_t>(127 - 15) << 23;
+  constexpr std::uint32_t kSmallestNormal = power_of_two(-14);
+  const std::uint32_t magnitude = (x.bits & 0x7fffU) << 13;
+  const std::uint32_t exponent = magnitude & kExponent;
+  const std::uint32_t normal = magnitude + kRebias + (exponent == kExponent ? kRebias : 0U);
+  // A subnormal's mantissa is put under the exponent of the smallest normal number, whose implicit one is then
+  // subtracted.
+  const std::uint32_t subnormal = bits_of(float_of(magnitude + kSmallestNormal) - float_of(kSmallestNormal));
+  return float_of((exponent == 0 ? subnormal : normal) | static_cast<std::uint32_t>(x.bits & 0x8000U) << 16);
+}
+
+GRADSTEP_FORMULA BFloat16 to_bfloat16(float x) {
+  using namespace binary32;
+  const std::uint32_t bits = bits_of(x);
+  const std::uint32_t rounded = (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;
+  const std::uint32_t quiet_nan = (bits >> 16) | 0x40U;
+  return {static_cast<std::uint16_t>((bits & ~kSign) > kInfinity ? quiet_nan : rounded)};
+}
+
+GRADSTEP_FORMULA Float16 to_float16(float x) {
+  using namespace binary32;
+  constexpr std::uint32_t kOverflow = power_of_two(16);
+  constexpr std::uint32_t kSmallestNormal = power_of_two(-14);
+  // Its last place is that of half's subnormals, so adding it rounds to them.
+  constexpr std::uint32_t kSubnormalRounder = power_of_two(-1);
+  constexpr std::uint32_t kRebias = static_cast<std::uint32_t>(127 - 15) << 23;
+  const std::uint32_t sign = bits_of(x) & kSign;
+  const std::uint32_t magnitude = bits_of(x) ^ sign;
+  const std::uint32_t special = magnitude > kInfinity ? 0x7e00U : 0x7c00U;
+  const std::uint32_t subnormal = bits_of(float_of(magnitude) + float_of(kSubnormalRounder)) - kSubnormalRounder;
+  const std::uint32_t normal = (magnitude - kRebias + 0xfffU + ((magnitude >> 13) & 1U)) >> 13;
+  const std::uint32_t finite = magnitude < kSmallestNormal ? subnormal : normal;
+  return {static_cast<std::uint16_t>((magnitude >= kOverflow ? special : finite) | sign >> 16)};
+}
+
+/// Rounds to odd: a later rounding to a type of at most 22 bits is then as if it were the only one.
+GRADSTEP_FORMULA float round_to_odd(double x) {
+  const float nearest = static_cast<float>(x);
+  const double back = static_cast<double>(nearest);
+  const std::uint32_t bits = bits_of(nearest);
+  const bool away = __builtin_fabs(back) > __builtin_fabs(x);
+  return float_of(back == x ? bits : (bits - (away ? 1U : 0U)) | 1U);
+}
+
+/// The value of a stored element in the type that it is computed in.
+template <class T>
+GRADSTEP_FORMULA T widen(T x) {
+  return x;
+}
+GRADSTEP_FORMULA float widen(Float16 x) { return to_float(x); }
+GRADSTEP_FORMULA float widen(BFloat16 x) { return to_float(x); }
+
+GRADSTEP_FORMULA float before_narrowing(float x) { return x; }
+GRADSTEP_FORMULA float before_narrowing(double x) { return round_to_odd(x); }
+
+/// Between any two element types, rounding once. Equal types keep every bit.
+template <class To, class From>
+GRADSTEP_FORMULA To convert(From x) {
+  if constexpr (std::is_same_v<To, From>) {
+    return x;
+  } else if constexpr (std::is_same_v<To, Float16>) {
+    return to_float16(before_narrowing(widen(x)));
+  } else if constexpr (std::is_same_v<To, BFloat16>) {
+    return to_bfloat16(before_narrowing(widen(x)));
+  } else {
+    return static_cast<To>(widen(x));
+  }
+}
+
+}  // namespace gradstep::kernels

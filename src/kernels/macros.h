@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Formulas are written once and compiled for every device and instruction set. They are forced inline: an out-of-line
+// copy compiled for AVX-512 must never be merged by the linker with the one of the baseline. For the same reason they
+// call no function of the standard library that the compiler might emit out of line.
+#pragma once
+
+#if defined(__CUDACC__)
+#define GRADSTEP_FORMULA __host__ __device__ __forceinline__
+#else
+#define GRADSTEP_FORMULA inline __attribute__((always_inline))
+#endif
+
+namespace gradstep::kernels {
+
+GRADSTEP_FORMULA float square_root(float x) { return __builtin_sqrtf(x); }
+GRADSTEP_FORMULA double square_root(double x) { return __builtin_sqrt(x); }
+
+/// x clamped to ±bound; NaN stays NaN.
+template <class T>
+GRADSTEP_FORMULA T clamp(T x, T bound) {
+  const T upper = bound < x ? bound : x;
+  return upper < -bound ? -bound : upper;
+}
+
+}  // namespace gradstep::kernels

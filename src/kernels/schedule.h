@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Closed forms of the schedules (definitions: include/c_api/gradstep/schedule.h).
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "kernels/macros.h"
+
+namespace gradstep::kernels {
+
+/// The numbers of enum gradstep_schedule_kind.
+enum class ScheduleKind : std::int32_t {
+  constant = 0,
+  exponential_decay = 1,
+  inverse_time = 2,
+  polynomial = 3,
+  cosine = 4,
+  piecewise = 5,
+  callback = 6,
+};
+
+struct ScheduleForm {
+  ScheduleKind kind = ScheduleKind::constant;
+  bool staircase = false;
+  double init_value = 0;
+  double end_value = 0;
+  std::int64_t decay_steps = 1;
+  double decay_rate = 0;
+  double power = 1;
+  std::int64_t warmup_steps = 0;
+};
+
+/// The value of a kind with a closed form at t >= 0, warm-up excluded.
+GRADSTEP_FORMULA double schedule_value(const ScheduleForm& s, std::int64_t t) {
+  const double steps = static_cast<double>(s.decay_steps);
+  const double quotient = static_cast<double>(t) / steps;
+  const double progress = quotient < 1 ? quotient : 1;
+  switch (s.kind) {
+    case ScheduleKind::exponential_decay:
+      return s.init_value * std::pow(s.decay_rate, s.staircase ? std::floor(quotient) : quotient);
+    case ScheduleKind::inverse_time:
+      return s.init_value / (1 + s.decay_rate * (s.staircase ? std::floor(quotient) : quotient));
+    case ScheduleKind::polynomial:
+      return (s.init_value - s.end_value) * std::pow(1 - progress, s.power) + s.end_value;
+    case ScheduleKind::cosine:
+      return s.end_value + (s.init_value - s.end_value) * (1 + std::cos(3.141592653589793 * progress)) / 2;
+    default:
+      return s.init_value;
+  }
+}
+
+}  // namespace gradstep::kernels

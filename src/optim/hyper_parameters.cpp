@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "optim/hyper_parameters.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace gradstep {
+
+HyperParameters::HyperParameters(std::span<const HyperParameterField> fields, std::span<const double> values,
+                                 std::int32_t groups)
+    : fields_(fields) {
+  std::vector<Schedule> group;
+  group.reserve(fields.size());
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (std::isnan(values[i]) && std::strcmp(fields[i].name, "learning_rate") == 0) {
+      fail_argument("options.learning_rate: is not set");
+    }
+    check_value(i, values[i], GRADSTEP_ERR_INVALID_ARGUMENT, fmt::format("options.{}", fields[i].name));
+    group.emplace_back(values[i]);
+  }
+  schedules_.assign(static_cast<std::size_t>(groups), group);
+  values_.resize(schedules_.size() * fields_.size());
+}
+
+void HyperParameters::grow(std::int32_t groups) {
+  if (groups <= group_count()) return;
+  schedules_.resize(static_cast<std::size_t>(groups), schedules_.front());
+  values_.resize(schedules_.size() * fields_.size());
+  settled_ = false;
+}
+
+std::size_t HyperParameters::field(const char* name) const {
+  if (name == nullptr) fail_argument("name: is NULL");
+  for (std::size_t i = 0; i < fields_.size(); ++i) {
+    if (std::strcmp(fields_[i].name, name) == 0) return i;
+  }
+  fail_argument("name: '{}' is not a hyper-parameter of this optimizer, expected one of {}", name,
+                join(fields_, ", ", [](const HyperParameterField& f) { return f.name; }));
+}
+
+void HyperParameters::check_group(std::int32_t group) const {
+  if (group < -1 || group >= group_count()) {
+    fail_argument("group: is {}, expected -1 (all) to {}", group, group_count() - 1);
+  }
+}
+
+void HyperParameters::set(std::int32_t group, std::size_t field, const Schedule& schedule) {
+  if (schedule.is_constant()) {
+    check_value(field, schedule.value(0), GRADSTEP_ERR_INVALID_ARGUMENT, fields_[field].name);
+  }
+  for (std::int32_t g = 0; g < group_count(); ++g) {
+    if (group == -1 || group == g) schedules_[static_cast<std::size_t>(g)][field] = schedule;
+  }
+  settled_ = false;
+}
+
+double HyperParameters::evaluate(std::int32_t group, std::size_t field, std::int64_t step) const {
+  const double value = schedule(group, field).value(step);
+  check_value(field, value, GRADSTEP_ERR_NUMERIC,
+              fmt::format("{} of group {} at step {}", fields_[field].name, group, step));
+  return value;
+}
+
+void HyperParameters::refresh(std::int64_t step) {
+  if (settled_) return;
+  fresh_.resize(values_.size());
+  bool constant = true;
+  for (std::size_t g = 0; g < schedules_.size(); ++g) {
+    for (std::size_t i = 0; i < fields_.size(); ++i) {
+      fresh_[g * fields_.size() + i] = evaluate(static_cast<std::int32_t>(g), i, step);
+      constant = constant && schedules_[g][i].is_constant();
+    }
+  }
+  values_.swap(fresh_);
+  settled_ = constant;
+}
+
+void HyperParameters::check_value(std::size_t field, double value, gradstep_status status,
+                                  const std::string& where) const {
+  const HyperParameterField& f = fields_[field];
+  if (std::isfinite(value) && value >= f.minimum && value < f.limit) return;
+  if (std::isfinite(f.limit)) fail(status, "{}: is {}, expected in [{}, {})", where, value, f.minimum, f.limit);
+  if (f.minimum == 0) fail(status, "{}: is {}, expected a finite number of at least 0", where, value);
+  fail(status, "{}: is {}, expected a finite number", where, value);
+}
+
+}  // namespace gradstep

@@ -1,0 +1,220 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "optim/optimizer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/error.h"
+
+namespace gradstep {
+
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+template <class T>
+T* scalar_pointer(const char* argument, const gradstep_tensor* tensor, DType dtype) {
+  if (tensor == nullptr) return nullptr;
+  const Array array = to_array(argument, tensor);
+  if (array.dtype != dtype || array.size != 1) {
+    fail_argument("{}: is {} {}, expected {} (1)", argument, name_of(array.dtype), shape_text(*tensor), name_of(dtype));
+  }
+  return static_cast<T*>(array.data);
+}
+
+void check_at_least_zero(const char* argument, double value) {
+  if (!(value >= 0) || !std::isfinite(value)) {
+    fail_argument("{}: is {}, expected a finite number of at least 0", argument, value);
+  }
+}
+
+}  // namespace
+
+gradstep_step_options default_step_options() {
+  gradstep_step_options options{};
+  options.grad_scale = 1;
+  return options;
+}
+
+StepGuards read_step_options(const gradstep_step_options& options) {
+  if (!std::isfinite(options.grad_scale)) {
+    fail_argument("options.grad_scale: is {}, expected a finite number", options.grad_scale);
+  }
+  check_at_least_zero("options.max_norm", options.max_norm);
+  check_at_least_zero("options.clip_value", options.clip_value);
+  StepGuards guards;
+  guards.grad_scale = options.grad_scale;
+  guards.max_norm = options.max_norm;
+  guards.clip_value = options.clip_value;
+  guards.grad_norm = scalar_pointer<double>("options.grad_norm", options.grad_norm, DType::f64);
+  guards.found_inf = scalar_pointer<float>("options.found_inf", options.found_inf, DType::f32);
+  guards.skip_nonfinite = options.skip_nonfinite != 0;
+  return guards;
+}
+
+Optimizer::Optimizer(std::shared_ptr<Context> context, Schema schema, std::span<const HyperParameterField> fields,
+                     std::span<const double> values)
+    : context_(std::move(context)),
+      schema_(std::move(schema)),
+      hyper_parameters_(fields, values, schema_.group_count()) {
+  for (const Parameter& parameter : schema_) work_.append(parameter.size);
+}
+
+void Optimizer::check_params(const gradstep_tensor* params, std::size_t n) {
+  schema_.check_count("params", params, n);
+  bound_ = false;
+  params_.resize(n);
+  for (std::size_t i = 0; i < n; ++i) params_[i] = schema_.parameter_array("params", i, params[i]);
+}
+
+bool Optimizer::bound_again(const gradstep_tensor* params, const gradstep_tensor* grads, const gradstep_tensor* updates,
+                            std::size_t n) const {
+  if (!bound_ || n != params_.size() || updates_.size() != (updates != nullptr ? n : 0)) return false;
+  if (n > 0 && (params == nullptr || grads == nullptr)) return false;
+  for (std::size_t i = 0; i < n; ++i) {
+    const Parameter& parameter = schema_[i];
+    if (!parameter.shows_again(params[i], params_[i]) || !parameter.shows_again(grads[i], grads_[i])) return false;
+    if (updates != nullptr && !parameter.shows_again(updates[i], updates_[i])) return false;
+  }
+  return true;
+}
+
+void Optimizer::bind(const gradstep_tensor* params, const gradstep_tensor* grads, const gradstep_tensor* updates,
+                     std::size_t n, bool own_gradients) {
+  if (bound_again(params, grads, updates, n)) return;
+  buffers_changed_ = true;
+  check_params(params, n);
+  if (n > 0 && grads == nullptr) fail_argument("grads: is NULL with n = {}", n);
+  grads_.resize(n);
+  updates_.resize(updates != nullptr ? n : 0);
+  for (std::size_t i = 0; i < n; ++i) {
+    grads_[i] = schema_.gradient_array("grads", i, grads[i]);
+    if (updates != nullptr) updates_[i] = schema_.parameter_array("updates", i, updates[i]);
+  }
+  if (!own_gradients) overlap_.check(params_, grads_, updates_);
+  bound_ = true;
+}
+
+double Optimizer::gradient_norm() {
+  squares_.resize(work_.chunks().size());
+  context_->backend().square_chunks(work_, grads_, squares_);
+  return std::sqrt(fold_partials(squares_));
+}
+
+void Optimizer::write_zero_updates() {
+  std::vector<CopyItem> items(updates_.size());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    items[i].destination = updates_[i];
+    items[i].source.size = updates_[i].size;
+  }
+  context_->backend().copy(work_, items, 1, 1);
+}
+
+StepOutcome Optimizer::step(const StepGuards& guards) {
+  refresh();
+  StepOutcome outcome;
+  outcome.grad_norm = kNan;
+  const bool wants_finite = guards.skip_nonfinite || guards.found_inf != nullptr;
+  if (guards.grad_norm != nullptr) {
+    outcome.grad_norm = *guards.grad_norm;
+  } else if (guards.max_norm > 0 || wants_finite) {
+    outcome.grad_norm = gradient_norm();
+  }
+  bool skip = false;
+  if (wants_finite && !std::isfinite(outcome.grad_norm)) {
+    skip = true;
+    if (guards.found_inf != nullptr) *guards.found_inf = 1;
+  }
+  if (guards.found_inf != nullptr && *guards.found_inf != 0) skip = true;
+  if (skip) {
+    if (!updates_.empty()) write_zero_updates();
+    ++skipped_steps_;
+    return outcome;
+  }
+  if (guards.max_norm > 0) {
+    // A NaN norm makes the coefficient NaN, as PyTorch's clamp does: the gradients' NaNs are not hidden.
+    const double coefficient = guards.max_norm / (std::abs(guards.grad_scale) * outcome.grad_norm + 1e-6);
+    outcome.clip_coefficient = coefficient > 1 ? 1 : coefficient;
+  }
+  apply(guards.grad_scale * outcome.clip_coefficient, guards.clip_value);
+  buffers_changed_ = false;
+  ++step_count_;
+  outcome.applied = true;
+  return outcome;
+}
+
+void Optimizer::set_schedule(std::int32_t group, const char* name, const Schedule& schedule) {
+  const std::size_t field = hyper_parameters_.field(name);
+  hyper_parameters_.check_group(group);
+  HyperParameters changed = hyper_parameters_;
+  changed.set(group, field, schedule);
+  for (std::int32_t g = 0; g < changed.group_count(); ++g)
+    check_schedules({&changed.schedule(g, 0), changed.field_count()});
+  prepare(schema_, changed);
+  bound_ = false;
+  hyper_parameters_ = std::move(changed);
+}
+
+double Optimizer::get_value(std::int32_t group, const char* name) const {
+  const std::size_t field = hyper_parameters_.field(name);
+  hyper_parameters_.check_group(group);
+  return hyper_parameters_.evaluate(group == -1 ? 0 : group, field, step_count_);
+}
+
+void Optimizer::add_parameters(const gradstep_parameter* parameters, std::size_t n) {
+  Schema grown = schema_;
+  grown.append(parameters, n);
+  HyperParameters changed = hyper_parameters_;
+  changed.grow(grown.group_count());
+  prepare(grown, changed);
+  bound_ = false;
+  // Appending to the live schema keeps the addresses of the shapes that views point to.
+  schema_.append(parameters, n);
+  hyper_parameters_ = std::move(changed);
+  for (std::size_t i = schema_.size() - n; i < schema_.size(); ++i) work_.append(schema_[i].size);
+}
+
+void Optimizer::set_step_count(std::int64_t count) {
+  if (count < 0) fail_argument("count: is {}, expected at least 0", count);
+  set_counters(count, skipped_steps_);
+}
+
+void Optimizer::set_counters(std::int64_t steps, std::int64_t skipped) {
+  step_count_ = steps;
+  skipped_steps_ = skipped;
+}
+
+std::int64_t Optimizer::other_bytes() const {
+  const std::size_t arrays = params_.capacity() + grads_.capacity() + updates_.capacity();
+  return static_cast<std::int64_t>(arrays * sizeof(Array) + squares_.capacity() * sizeof(double) +
+                                   work_.chunks().size() * sizeof(Chunk) + schema_.size() * sizeof(Parameter));
+}
+
+void Optimizer::copy_state(Optimizer& source) {
+  if (std::string(kind()) != source.kind()) {
+    fail(GRADSTEP_ERR_MISMATCH, "source: is {}, destination is {}", source.kind(), kind());
+  }
+  if (const std::string difference = schema_.difference(source.schema_); !difference.empty()) {
+    fail(GRADSTEP_ERR_MISMATCH, "destination and source: {}", difference);
+  }
+  const std::vector<Array> to = state_arrays();
+  const std::vector<Array> from = source.state_arrays();
+  const auto same = [](const Array& a, const Array& b) { return a.size == b.size && a.dtype == b.dtype; };
+  if (!std::equal(to.begin(), to.end(), from.begin(), from.end(), same)) {
+    fail(GRADSTEP_ERR_MISMATCH, "destination has {} state buffers, source has {} (momentum absent in one of them?)",
+         to.size(), from.size());
+  }
+  WorkList work;
+  std::vector<CopyItem> items;
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    work.append(to[i].size);
+    items.push_back({to[i], from[i]});
+  }
+  context_->backend().copy(work, items, 1, 1);
+  set_state_flags(source.state_flags());
+  set_counters(source.step_count_, source.skipped_steps_);
+}
+
+}  // namespace gradstep

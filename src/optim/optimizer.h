@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The machinery that all optimizers share: the schema and its checks, hyper-parameters, guards of a step (clipping,
+// skipping), counters. A concrete optimizer owns its state and applies its rule.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/context.h"
+#include "core/busy_flag.h"
+#include "core/schema.h"
+#include "gradstep/optimizer.h"
+#include "optim/hyper_parameters.h"
+
+namespace gradstep {
+
+/// A step's options after their checks.
+struct StepGuards {
+  double grad_scale = 1;
+  double max_norm = 0;
+  double clip_value = 0;
+  const double* grad_norm = nullptr;
+  float* found_inf = nullptr;
+  bool skip_nonfinite = false;
+};
+
+StepGuards read_step_options(const gradstep_step_options& options);
+gradstep_step_options default_step_options();
+
+struct StepOutcome {
+  bool applied = false;
+  double grad_norm = 0;  ///< NaN when nothing asked for it
+  double clip_coefficient = 1;
+};
+
+class Optimizer {
+ public:
+  Optimizer(std::shared_ptr<Context> context, Schema schema, std::span<const HyperParameterField> fields,
+            std::span<const double> values);
+  virtual ~Optimizer() = default;
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+
+  virtual const char* kind() const = 0;
+
+  /// Checks the buffers of a step and changes nothing. updates NULL = in place. The arrays stay set for step().
+  /// `own_gradients`: grads are gradstep's own buffers, which overlap nothing.
+  void bind(const gradstep_tensor* params, const gradstep_tensor* grads, const gradstep_tensor* updates, std::size_t n,
+            bool own_gradients = false);
+  /// The part of bind that needs no gradients.
+  void check_params(const gradstep_tensor* params, std::size_t n);
+  /// Evaluates the hyper-parameters of the next step: what could fail in a host's callback fails here.
+  void refresh() { hyper_parameters_.refresh(step_count_); }
+  /// Steps what was bound. On an exception before the rule is applied nothing has changed.
+  StepOutcome step(const StepGuards& guards);
+
+  void set_schedule(std::int32_t group, const char* name, const Schedule& schedule);
+  double get_value(std::int32_t group, const char* name) const;
+  std::int32_t group_count() const { return hyper_parameters_.group_count(); }
+
+  /// On failure nothing is added.
+  void add_parameters(const gradstep_parameter* parameters, std::size_t n);
+
+  const Schema& schema() const { return schema_; }
+  const std::shared_ptr<Context>& context() const { return context_; }
+  std::int64_t step_count() const { return step_count_; }
+  void set_step_count(std::int64_t count);
+  std::int64_t skipped_steps() const { return skipped_steps_; }
+
+  virtual std::span<const char* const> state_names() const = 0;
+  /// The buffer of one state, shaped as the parameter. Throws INVALID_ARGUMENT or INVALID_STATE.
+  virtual Array state(std::size_t index, const char* name) = 0;
+  /// Every buffer that exists, in a fixed order; together with the counters it is the whole state.
+  virtual std::vector<Array> state_arrays() = 0;
+  /// Small per-parameter facts that belong to the state, as one byte each.
+  virtual std::vector<std::uint8_t> state_flags() const = 0;
+  virtual void set_state_flags(std::span<const std::uint8_t> flags) = 0;
+  /// The host wrote into a state buffer.
+  virtual void state_written(std::size_t index) = 0;
+  virtual std::int64_t other_bytes() const;
+
+  void copy_state(Optimizer& source);
+  /// Both counters, after buffers and flags were replaced.
+  void set_counters(std::int64_t steps, std::int64_t skipped);
+
+  BusyFlag& busy() { return busy_; }
+
+ protected:
+  /// Applies the rule to what is bound; hyper-parameters are fresh.
+  virtual void apply(double grad_multiplier, double clip_value) = 0;
+  /// Throws if the rule cannot take this change of schedules; called before it is made.
+  virtual void check_schedules(std::span<const Schedule> schedules) const = 0;
+  /// Schedules or parameters changed: allocate buffers that have become necessary. Must either succeed or throw with
+  /// everything as before.
+  virtual void prepare(const Schema& schema, const HyperParameters& hyper_parameters) = 0;
+
+  std::span<const Array> params() const { return params_; }
+  std::span<const Array> grads() const { return grads_; }
+  std::span<const Array> updates() const { return updates_; }
+  /// False if apply() has seen the bound buffers before.
+  bool buffers_changed() const { return buffers_changed_; }
+  const WorkList& work() const { return work_; }
+  const HyperParameters& hyper_parameters() const { return hyper_parameters_; }
+
+ private:
+  bool bound_again(const gradstep_tensor* params, const gradstep_tensor* grads, const gradstep_tensor* updates,
+                   std::size_t n) const;
+  double gradient_norm();
+  void write_zero_updates();
+
+  std::shared_ptr<Context> context_;
+  Schema schema_;
+  HyperParameters hyper_parameters_;
+  WorkList work_;
+  std::vector<Array> params_;
+  std::vector<Array> grads_;
+  std::vector<Array> updates_;
+  std::vector<double> squares_;
+  OverlapCheck overlap_;
+  BusyFlag busy_;
+  bool bound_ = false;  // the three lists are those of a successful bind
+  bool buffers_changed_ = true;
+  std::int64_t step_count_ = 0;
+  std::int64_t skipped_steps_ = 0;
+};
+
+}  // namespace gradstep

@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Gradients of all ranks become one, in fused buckets that leave in a fixed order.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backend/context.h"
+#include "comm/communicator.h"
+#include "core/busy_flag.h"
+#include "core/schema.h"
+#include "gradstep/reducer.h"
+#include "reduce/plan.h"
+
+namespace gradstep {
+
+gradstep_reducer_options default_reducer_options();
+
+class Reducer {
+ public:
+  /// Collective: takes a channel of its own and compares the plans.
+  Reducer(std::shared_ptr<Context> context, Communicator& comm, const gradstep_reducer_options& options, Schema schema);
+  Reducer(const Reducer&) = delete;
+  Reducer& operator=(const Reducer&) = delete;
+
+  /// A whole window. results NULL or empty: only the views show it.
+  void reduce(const gradstep_tensor* grads, const gradstep_tensor* results, std::size_t n, double weight);
+  void begin(double weight);
+  void push(std::size_t index, const gradstep_tensor* grad);
+  void wait(const gradstep_tensor* results, std::size_t n);
+  void cancel();
+
+  /// Asks for the control exchange in every window: the updater's way to learn that no rank had anything.
+  void always_control() { always_control_ = true; }
+  /// After a window with a control exchange: did any rank have a gradient?
+  bool any_gradient() const { return any_gradient_; }
+
+  void gradients(std::span<gradstep_tensor> views) const;
+  const double* norm();
+  std::vector<gradstep_bucket_statistics> bucket_stats() const;
+  Communicator& comm() { return *comm_; }
+  const Schema& schema() const { return schema_; }
+  const gradstep_reducer_options& options() const { return options_; }
+  BusyFlag& busy() { return busy_; }
+
+ private:
+  struct Bucket {
+    BucketPlan plan;
+    Buffer buffer;
+    WorkList work;                // by position in plan.parameters
+    std::vector<CopyItem> items;  // likewise
+    std::size_t pending = 0;      // parameters not pushed in this window
+    Array all() const { return {buffer.data(), plan.elements, plan.dtype, 0, nullptr, nullptr}; }
+    gradstep_bucket_statistics stats{};
+  };
+  struct Place {
+    std::size_t bucket = 0;
+    Array array;  // inside the bucket's buffer
+    WorkList work;
+    bool pushed = false;
+    bool touched = false;  // here; after a window, on any rank
+  };
+
+  void compare_plans(const Deadline& deadline);
+  void open_window(double weight);
+  void pack(std::size_t index, const Array& grad);
+  void pack_bucket(Bucket& bucket, std::span<const Array> grads);
+  void leave_in_order(const Deadline& deadline);
+  void exchange(Bucket& bucket, const Deadline& deadline);
+  void exchange_control(const Deadline& deadline);
+  void divide(double divisor);
+  void finish_window(std::span<const Array> targets, const Deadline& deadline);
+  void write_results(std::span<const Array> targets);
+  void check_targets(const gradstep_tensor* results, std::size_t n);
+  double pack_multiplier() const { return options_.average == GRADSTEP_AVERAGE_WEIGHTED ? weight_ : 1; }
+
+  std::shared_ptr<Context> context_;
+  gradstep_reducer_options options_;
+  Schema schema_;
+  std::shared_ptr<Communicator> comm_;
+  std::vector<Bucket> buckets_;  // in the order in which they leave
+  std::vector<Place> places_;    // by parameter
+  WorkList work_;                // by parameter
+  std::vector<Array> grads_;     // of a call to reduce
+  std::vector<Array> targets_;   // of a call to reduce or wait; empty = no results wanted
+  std::vector<CopyItem> results_;
+  std::vector<double> squares_;
+  std::vector<double> control_;
+  BusyFlag busy_;
+
+  bool always_control_ = false;
+  bool needs_control_ = false;  // by the schema or the options
+  bool any_gradient_ = false;
+  bool open_ = false;
+  bool complete_ = false;  // views are valid
+  bool measured_ = false;
+  double norm_ = 0;
+  double weight_ = 1;
+  std::size_t next_bucket_ = 0;
+  std::exception_ptr error_;  // of this window's exchange
+};
+
+}  // namespace gradstep

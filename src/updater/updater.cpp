@@ -1,0 +1,193 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "updater/updater.h"
+
+#include <chrono>
+#include <cmath>
+#include <optional>
+
+#include "core/error.h"
+#include "updater/recovery.h"
+
+namespace gradstep {
+
+namespace {
+
+/// Adds the time of its scope to a counter.
+class Stopwatch {
+ public:
+  explicit Stopwatch(std::int64_t& nanoseconds) : nanoseconds_(nanoseconds) {}
+  ~Stopwatch() { nanoseconds_ += std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start_).count(); }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::int64_t& nanoseconds_;
+  Clock::time_point start_ = Clock::now();
+};
+
+void check_same_schema(const char* what, const Schema& optimizer, const Schema& other) {
+  if (const std::string difference = optimizer.difference(other); !difference.empty()) {
+    fail(GRADSTEP_ERR_MISMATCH, "optimizer and {}: {}", what, difference);
+  }
+}
+
+}  // namespace
+
+class Updater::Chain {
+ public:
+  explicit Chain(Updater& updater) : optimizer_(updater.optimizer_->busy(), "the updater's optimizer") {
+    if (updater.accumulator_) accumulator_.emplace(updater.accumulator_->busy(), "the updater's accumulator");
+    if (updater.reducer_) reducer_.emplace(updater.reducer_->busy(), "the updater's reducer");
+  }
+
+ private:
+  Exclusive optimizer_;
+  std::optional<Exclusive> accumulator_;
+  std::optional<Exclusive> reducer_;
+};
+
+gradstep_updater_options default_updater_options() {
+  gradstep_updater_options options{};
+  options.grad_scale = 1;
+  return options;
+}
+
+Updater::Updater(std::shared_ptr<Context> context, std::shared_ptr<Optimizer> optimizer,
+                 std::shared_ptr<Accumulator> accumulator, std::shared_ptr<Reducer> reducer,
+                 const gradstep_updater_options& options)
+    : context_(std::move(context)),
+      optimizer_(std::move(optimizer)),
+      accumulator_(std::move(accumulator)),
+      reducer_(std::move(reducer)),
+      options_(options) {
+  if (options.sync != GRADSTEP_SYNC_GRADIENTS)
+    fail_argument("options.sync: is {}, expected 0 (gradients)", options.sync);
+  gradstep_step_options guards = default_step_options();
+  guards.grad_scale = options.grad_scale;
+  guards.max_norm = options.max_norm;
+  guards.clip_value = options.clip_value;
+  read_step_options(guards);
+  if (accumulator_) check_same_schema("accumulator", optimizer_->schema(), accumulator_->schema());
+  if (reducer_) check_same_schema("reducer", optimizer_->schema(), reducer_->schema());
+  if (accumulator_ && reducer_ && reducer_->comm().world_size() > 1) {
+    if (!accumulator_->ends_by_count()) {
+      fail(GRADSTEP_ERR_UNSUPPORTED,
+           "accumulator: over several ranks windows must end by a count of micro-batches "
+           "(trigger steps or schedule), so that they end together");
+    }
+    accumulator_->count_pushes();
+    // Only skipped micro-batches can leave every rank with an empty window.
+    if (accumulator_->nonfinite_policy() == GRADSTEP_NONFINITE_SKIP) reducer_->always_control();
+  }
+  views_.resize(optimizer_->schema().size());
+}
+
+bool Updater::skip_nonfinite() const {
+  return options_.skip_nonfinite != 0 ||
+         (accumulator_ && accumulator_->nonfinite_policy() == GRADSTEP_NONFINITE_POISON);
+}
+
+bool Updater::push(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, double weight) {
+  const Chain chain(*this);
+  if (pending_ && accumulator_ && accumulator_->ready()) {
+    fail(GRADSTEP_ERR_INVALID_STATE,
+         "the last window was not applied: flush to retry it, reset the accumulator to drop "
+         "it, or recover");
+  }
+  pending_ = reduced_ = false;
+  optimizer_->bind(params, grads, nullptr, n);
+  bool ready = true;
+  if (accumulator_) {
+    const Stopwatch stopwatch(stats_.accumulate_nanoseconds);
+    ready = accumulator_->add(grads, n, nullptr, 0, weight);
+  } else if (!(weight >= 0) || !std::isfinite(weight)) {
+    fail_argument("weight: is {}, expected a finite number of at least 0", weight);
+  }
+  ++stats_.pushes;
+  if (!ready) return false;
+  ++stats_.windows;
+  return finish_window(params, accumulator_ ? nullptr : grads, n, weight);
+}
+
+bool Updater::flush(const gradstep_tensor* params, std::size_t n) {
+  const Chain chain(*this);
+  optimizer_->check_params(params, n);
+  if (!accumulator_) return false;
+  if (accumulator_->ready()) return pending_ && finish_window(params, nullptr, n, 1);
+  if (!accumulator_->flush()) return false;
+  ++stats_.windows;
+  return finish_window(params, nullptr, n, 1);
+}
+
+bool Updater::finish_window(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, double weight) {
+  pending_ = true;
+  // A host's schedule that fails does so here, before the ranks have exchanged anything.
+  optimizer_->refresh();
+  const double* norm = nullptr;
+  if (accumulator_ && !reducer_) {
+    accumulator_->gradients(views_);
+    norm = accumulator_->norm();
+    grads = views_.data();
+  }
+  if (reducer_) {
+    if (!reduced_) {
+      const Stopwatch stopwatch(stats_.reduce_nanoseconds);
+      if (accumulator_) {
+        accumulator_->gradients(views_);
+        grads = views_.data();
+        weight = accumulator_->weight();
+      }
+      reducer_->reduce(grads, nullptr, n, weight);
+      reduced_ = true;
+    }
+    reducer_->gradients(views_);
+    grads = views_.data();
+  }
+  const bool nobody = reducer_ && accumulator_ && accumulator_->nonfinite_policy() == GRADSTEP_NONFINITE_SKIP &&
+                      reducer_->comm().world_size() > 1 && !reducer_->any_gradient();
+  const bool applied = !nobody && step(params, grads, n, norm);
+  pending_ = reduced_ = false;
+  ++(applied ? stats_.steps : stats_.skipped_steps);
+  return applied;
+}
+
+bool Updater::step(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, const double* norm) {
+  const Stopwatch stopwatch(stats_.step_nanoseconds);
+  StepGuards guards;
+  guards.grad_scale = options_.grad_scale;
+  guards.max_norm = options_.max_norm;
+  guards.clip_value = options_.clip_value;
+  guards.skip_nonfinite = skip_nonfinite();
+  if (norm == nullptr && reducer_ && (guards.max_norm > 0 || guards.skip_nonfinite)) norm = reducer_->norm();
+  guards.grad_norm = norm;
+  optimizer_->bind(params, grads, nullptr, n, /*own_gradients=*/grads == views_.data());
+  return optimizer_->step(guards).applied;
+}
+
+void Updater::recover(Communicator* comm, const gradstep_tensor* params, std::size_t n) {
+  const Chain chain(*this);
+  optimizer_->check_params(params, n);
+  if (comm == nullptr) {
+    reducer_.reset();
+    return;
+  }
+  // The old reducer stays until the new one stands and the ranks agree on parameters and state.
+  gradstep_reducer_options reducer_options = reducer_ ? reducer_->options() : default_reducer_options();
+  auto reducer = std::make_shared<Reducer>(context_, *comm, reducer_options, optimizer_->schema());
+  if (accumulator_ && comm->world_size() > 1) {
+    accumulator_->count_pushes();
+    if (accumulator_->nonfinite_policy() == GRADSTEP_NONFINITE_SKIP) reducer->always_control();
+  }
+  const bool holds_window = accumulator_ && (pending_ || !accumulator_->ready());
+  const Adoption adoption = adopt_furthest(*comm, *optimizer_, params, n, holds_window ? accumulator_->pushes() : 0);
+  if (!adoption.windows_agree) {
+    if (accumulator_) accumulator_->reset();
+    pending_ = false;
+  }
+  reduced_ = false;
+  reducer_ = std::move(reducer);
+}
+
+}  // namespace gradstep

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Accumulator, reducer and optimizer chained: what Lingvo's GradientAggregationOptimizer and SINGA's DistOpt do in one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "accumulate/accumulator.h"
+#include "core/busy_flag.h"
+#include "gradstep/updater.h"
+#include "optim/optimizer.h"
+#include "reduce/reducer.h"
+
+namespace gradstep {
+
+gradstep_updater_options default_updater_options();
+
+class Updater {
+ public:
+  /// accumulator and reducer may be NULL.
+  Updater(std::shared_ptr<Context> context, std::shared_ptr<Optimizer> optimizer,
+          std::shared_ptr<Accumulator> accumulator, std::shared_ptr<Reducer> reducer,
+          const gradstep_updater_options& options);
+  Updater(const Updater&) = delete;
+  Updater& operator=(const Updater&) = delete;
+
+  /// Both return whether parameters were stepped.
+  bool push(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, double weight);
+  bool flush(const gradstep_tensor* params, std::size_t n);
+  void recover(Communicator* comm, const gradstep_tensor* params, std::size_t n);
+
+  const gradstep_updater_statistics& stats() const { return stats_; }
+  BusyFlag& busy() { return busy_; }
+
+ private:
+  class Chain;  // exclusive use of the three handles during a call
+
+  bool finish_window(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, double weight);
+  bool step(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, const double* norm);
+  bool skip_nonfinite() const;
+
+  std::shared_ptr<Context> context_;
+  std::shared_ptr<Optimizer> optimizer_;
+  std::shared_ptr<Accumulator> accumulator_;
+  std::shared_ptr<Reducer> reducer_;
+  gradstep_updater_options options_;
+  gradstep_updater_statistics stats_{};
+  BusyFlag busy_;
+  std::vector<gradstep_tensor> views_;
+  bool pending_ = false;  // a READY window has not been applied
+  bool reduced_ = false;  // of a pending window: its exchange is done, only the step is missing
+};
+
+}  // namespace gradstep

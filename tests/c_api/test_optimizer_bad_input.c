@@ -1,0 +1,163 @@
+/* SPDX-FileCopyrightText: 2026 The gradstep authors
+ * SPDX-License-Identifier: Apache-2.0 */
+/* Bad input to an optimizer: a text that names the argument, and nothing changed. */
+#include <math.h>
+#include <string.h>
+
+#include "optimizer_fixture.h"
+
+static void unknown_names_list_the_known_ones(void** state) {
+  fixture* f = *state;
+  gradstep_schedule schedule;
+  double value = 7;
+  int released = 0;
+  create_adam(f);
+  assert_fails(gradstep_optimizer_set_value(f->optimizer, -1, "momentum", 0.5), GRADSTEP_ERR_INVALID_ARGUMENT,
+               "momentum", "learning_rate", "beta1", "beta2", "epsilon", "weight_decay");
+  assert_fails(gradstep_optimizer_get_value(f->optimizer, -1, "lr", &value), GRADSTEP_ERR_INVALID_ARGUMENT, "lr",
+               "learning_rate");
+  assert_true(value == 7);
+  assert_fails(gradstep_optimizer_set_value(f->optimizer, 1, "beta1", 0.5), GRADSTEP_ERR_INVALID_ARGUMENT, "group",
+               "1");
+  assert_fails(gradstep_optimizer_set_value(f->optimizer, -1, "beta1", 1), GRADSTEP_ERR_INVALID_ARGUMENT, "beta1", "1");
+  assert_fails(gradstep_optimizer_set_value(f->optimizer, -1, NULL, 1), GRADSTEP_ERR_INVALID_ARGUMENT, "name", "NULL");
+  assert_ok(gradstep_schedule_init(&schedule, sizeof schedule));
+  schedule.user = &released;
+  schedule.release = count_release;
+  assert_fails(gradstep_optimizer_set_schedule(f->optimizer, -1, "lr", &schedule), GRADSTEP_ERR_INVALID_ARGUMENT, "lr");
+  assert_int_equal(released, 1);
+}
+
+static void bad_options_are_named(void** state) {
+  fixture* f = *state;
+#define REFUSED(rule, field, bad_value, ...)                                                                         \
+  do {                                                                                                               \
+    gradstep_##rule##_options o = f->rule;                                                                           \
+    o.field = (bad_value);                                                                                           \
+    assert_fails(gradstep_optimizer_create_##rule(f->context, &o, f->m.parameters, kModelParameters, &f->optimizer), \
+                 GRADSTEP_ERR_INVALID_ARGUMENT, #field, __VA_ARGS__);                                                \
+    assert_null(f->optimizer);                                                                                       \
+  } while (0)
+  REFUSED(sgd, learning_rate, NAN, "set");
+  REFUSED(sgd, learning_rate, INFINITY, "inf");
+  REFUSED(sgd, momentum, -0.5, "-0.5");
+  REFUSED(sgd, weight_decay, NAN, "nan");
+  REFUSED(sgd, nesterov, 1, "momentum");
+  REFUSED(sgd, first_step, 2, "2");
+  REFUSED(adam, learning_rate, NAN, "set");
+  REFUSED(adam, beta1, 1, "1");
+  REFUSED(adam, beta2, -0.25, "-0.25");
+  REFUSED(adam, epsilon, -1, "-1");
+  REFUSED(adam, bias_correction, -1, "-1");
+#undef REFUSED
+  f->sgd.momentum = 0.5;
+  f->sgd.dampening = 0.5;
+  f->sgd.nesterov = 1;
+  assert_fails(gradstep_optimizer_create_sgd(f->context, &f->sgd, f->m.parameters, kModelParameters, &f->optimizer),
+               GRADSTEP_ERR_INVALID_ARGUMENT, "nesterov", "dampening");
+  assert_fails(gradstep_optimizer_create_sgd(f->context, NULL, f->m.parameters, kModelParameters, &f->optimizer),
+               GRADSTEP_ERR_INVALID_ARGUMENT, "options", "NULL");
+}
+
+static void bad_step_options_change_nothing(void** state) {
+  const int64_t one[] = {1};
+  float wrong = 3;
+  const gradstep_tensor wrong_norm = tensor_f32(&wrong, 1, one);
+  fixture* f = *state;
+  create_sgd(f);
+#define REFUSED(field, bad_value, ...)                                            \
+  do {                                                                            \
+    const gradstep_step_options before = f->step;                                 \
+    f->step.field = (bad_value);                                                  \
+    assert_fails(step_ex(f), GRADSTEP_ERR_INVALID_ARGUMENT, #field, __VA_ARGS__); \
+    f->step = before;                                                             \
+  } while (0)
+  REFUSED(grad_scale, NAN, "nan");
+  REFUSED(max_norm, -1, "-1");
+  REFUSED(clip_value, -2, "-2");
+  REFUSED(grad_norm, &wrong_norm, "f64");
+#undef REFUSED
+  f->step.struct_size = 4;
+  assert_fails(step_ex(f), GRADSTEP_ERR_INVALID_ARGUMENT, "struct_size", "4");
+  assert_true(f->m.values[0] == 1);
+  assert_int_equal(steps_of(f), 0);
+}
+
+static void bad_tensors_are_named_and_change_nothing(void** state) {
+  const int64_t wrong_shape[] = {6};
+  double doubles[6] = {0};
+  fixture* f = *state;
+  model good;
+  create_sgd(f);
+  good = f->m;
+#define REFUSED(...)                                                                                         \
+  do {                                                                                                       \
+    assert_fails(gradstep_optimizer_step(f->optimizer, f->m.params, f->m.gradients, kModelParameters, NULL), \
+                 GRADSTEP_ERR_INVALID_ARGUMENT, __VA_ARGS__);                                                \
+    f->m = good;                                                                                             \
+  } while (0)
+  f->m.params[0] = tensor_f32(f->m.values, 1, wrong_shape);
+  REFUSED("params[0]", "(6)", "dense.weight", "(2,3)");
+  f->m.params[1].data = NULL;
+  REFUSED("params[1]", "NULL", "dense.bias");
+  f->m.params[1] = tensor_of(doubles, dtype_f64(), 1, good.params[1].shape);
+  REFUSED("params[1]", "f64", "dense.bias", "f32");
+  f->m.gradients[0] = tensor_of(doubles, dtype_f64(), 2, good.params[0].shape);
+  REFUSED("grads[0]", "f64", "dense.weight");
+  f->m.gradients[1].device.device_type = GRADSTEP_DEVICE_CUDA;
+  REFUSED("grads[1]", "cuda", "dense.bias", "cpu");
+  f->m.gradients[0].data = f->m.values;
+  REFUSED("params[0]", "grads[0]", "overlaps");
+  f->m.gradients[1].data = f->m.values + 2;
+  REFUSED("params[0]", "grads[1]", "overlaps");
+  f->m.params[1].data = f->m.values + 4;
+  REFUSED("params[0]", "params[1]", "overlaps");
+  f->m.gradients[1].data = (char*)f->m.grads + 2;
+  REFUSED("grads[1]", "aligned");
+#undef REFUSED
+  assert_fails(gradstep_optimizer_step(f->optimizer, f->m.params, f->m.gradients, 1, NULL),
+               GRADSTEP_ERR_INVALID_ARGUMENT, "n is 1", "2");
+  assert_fails(gradstep_optimizer_step(f->optimizer, NULL, f->m.gradients, kModelParameters, NULL),
+               GRADSTEP_ERR_INVALID_ARGUMENT, "params", "NULL");
+  assert_fails(gradstep_optimizer_step(f->optimizer, f->m.params, NULL, kModelParameters, NULL),
+               GRADSTEP_ERR_INVALID_ARGUMENT, "grads", "NULL");
+  assert_fails(gradstep_optimizer_step(f->optimizer, f->m.params, f->m.gradients, kModelParameters, f),
+               GRADSTEP_ERR_INVALID_ARGUMENT, "stream");
+  assert_fails(gradstep_optimizer_step(NULL, f->m.params, f->m.gradients, kModelParameters, NULL),
+               GRADSTEP_ERR_INVALID_ARGUMENT, "optimizer", "NULL");
+  assert_memory_equal(f->m.values, good.values, sizeof good.values);
+  assert_int_equal(steps_of(f), 0);
+  step(f);
+}
+
+static gradstep_status call_again(void* user, int64_t step_number, double* value) {
+  fixture* f = user;
+  int64_t count = 0;
+  (void)step_number;
+  *value = gradstep_optimizer_step_count(f->optimizer, &count) == GRADSTEP_ERR_INVALID_STATE ? 0.5 : 0;
+  return GRADSTEP_OK;
+}
+
+static void a_call_while_another_is_inside_is_refused(void** state) {
+  fixture* f = *state;
+  gradstep_schedule schedule;
+  assert_ok(gradstep_schedule_init(&schedule, sizeof schedule));
+  schedule.kind = GRADSTEP_SCHEDULE_CALLBACK;
+  schedule.fn = call_again;
+  schedule.user = f;
+  create_sgd(f);
+  assert_ok(gradstep_optimizer_set_schedule(f->optimizer, -1, "learning_rate", &schedule));
+  step(f); /* the schedule is asked inside the step; its call was refused if the rate became 1/2 */
+  assert_true(f->m.values[0] == 1 - 0.0625F);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(unknown_names_list_the_known_ones),         TEST(bad_options_are_named),
+      TEST(bad_step_options_change_nothing),           TEST(bad_tensors_are_named_and_change_nothing),
+      TEST(a_call_while_another_is_inside_is_refused),
+  };
+  return cmocka_run_group_tests_name("optimizer_bad_input", tests, NULL, NULL);
+}

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs the optimizers over recorded trajectories: the parameters after every step must be the recorded ones. Options
+// and schedules come from the file's metadata, whose words are those of the C API.
+#include <map>
+#include <ostream>
+#include <vector>
+
+#include "support.h"
+
+namespace gradstep_conformance {
+namespace {
+
+gradstep_schedule schedule_of(const nlohmann::json& value) {
+  static const std::map<std::string, std::int32_t> kinds = {{"constant", GRADSTEP_SCHEDULE_CONSTANT},
+                                                            {"exponential_decay", GRADSTEP_SCHEDULE_EXPONENTIAL_DECAY}};
+  gradstep_schedule schedule;
+  check(gradstep_schedule_init(&schedule, sizeof schedule));
+  schedule.kind = kinds.at(value.at("kind").get<std::string>());
+  schedule.init_value = value.at("init_value").get<double>();
+  schedule.decay_steps = value.value("decay_steps", std::int64_t{0});
+  schedule.decay_rate = value.value("decay_rate", 0.0);
+  schedule.staircase = value.value("staircase", false) ? 1 : 0;
+  return schedule;
+}
+
+/// Numbers and schedules are set by name after creation, as a host that reads a configuration would.
+void set_hyper_parameters(gradstep_optimizer* optimizer, const nlohmann::json& options) {
+  for (const auto& [name, value] : options.items()) {
+    if (value.is_object()) {
+      const gradstep_schedule schedule = schedule_of(value);
+      check(gradstep_optimizer_set_schedule(optimizer, -1, name.c_str(), &schedule));
+    } else if (value.is_number()) {
+      check(gradstep_optimizer_set_value(optimizer, -1, name.c_str(), value.get<double>()));
+    }
+  }
+}
+
+/// What creation is given: a constant, or a schedule's value at step 0.
+double at_step_0(const nlohmann::json& options, const char* name, double otherwise) {
+  if (!options.contains(name)) return otherwise;
+  const auto& value = options.at(name);
+  return value.is_object() ? value.at("init_value").get<double>() : value.get<double>();
+}
+
+OptimizerHandle make_optimizer(gradstep_context* context, const nlohmann::json& meta,
+                               const std::vector<gradstep_parameter>& parameters) {
+  const auto& options = meta.at("options");
+  gradstep_optimizer* optimizer = nullptr;
+  if (meta.at("optimizer") == "sgd") {
+    gradstep_sgd_options sgd;
+    check(gradstep_sgd_options_init(&sgd, sizeof sgd));
+    sgd.learning_rate = at_step_0(options, "learning_rate", sgd.learning_rate);
+    sgd.momentum = at_step_0(options, "momentum", sgd.momentum);
+    sgd.dampening = at_step_0(options, "dampening", sgd.dampening);
+    sgd.weight_decay = at_step_0(options, "weight_decay", sgd.weight_decay);
+    sgd.nesterov = options.value("nesterov", false) ? 1 : 0;
+    check(gradstep_optimizer_create_sgd(context, &sgd, parameters.data(), parameters.size(), &optimizer));
+  } else {
+    gradstep_adam_options adam;
+    check(gradstep_adam_options_init(&adam, sizeof adam));
+    adam.learning_rate = at_step_0(options, "learning_rate", adam.learning_rate);
+    adam.beta1 = at_step_0(options, "beta1", adam.beta1);
+    adam.beta2 = at_step_0(options, "beta2", adam.beta2);
+    adam.epsilon = at_step_0(options, "epsilon", adam.epsilon);
+    adam.weight_decay = at_step_0(options, "weight_decay", adam.weight_decay);
+    check(gradstep_optimizer_create_adam(context, &adam, parameters.data(), parameters.size(), &optimizer));
+  }
+  return OptimizerHandle(optimizer);
+}
+
+struct Case {
+  const char* file;
+  int threads;
+};
+
+/// GoogleTest's name for a case in listings.
+void PrintTo(const Case& c, std::ostream* out) { *out << c.file << " with " << c.threads << " threads"; }
+
+class OptimizerVectors : public testing::TestWithParam<Case> {};
+
+TEST_P(OptimizerVectors, ParametersFollowTheRecordedTrajectory) {
+  VectorFile file = read_vector_file(vector_path(GetParam().file));
+  const std::size_t n = file.meta.at("shapes").size();
+  std::vector<gradstep_parameter> parameters;
+  std::vector<StoredArray> values;
+  for (std::size_t i = 0; i < n; ++i) {
+    values.push_back(file[array_name("p", 0, i)]);
+    parameters.push_back(parameter_of(file[array_name("p", 0, i)]));
+  }
+  const ContextHandle context = make_context(GetParam().threads);
+  const OptimizerHandle optimizer = make_optimizer(context.get(), file.meta, parameters);
+  set_hyper_parameters(optimizer.get(), file.meta.at("options"));
+
+  const int steps = file.meta.at("steps").get<int>();
+  const double tolerance = file.meta.at("relative_tolerance").get<double>();
+  ASSERT_GT(steps, 0);
+  for (int t = 0; t < steps; ++t) {
+    std::vector<gradstep_tensor> params;
+    std::vector<gradstep_tensor> grads;
+    for (std::size_t i = 0; i < n; ++i) {
+      params.push_back(values[i].view());
+      grads.push_back(file[array_name("g", t, i)].view());
+    }
+    check(gradstep_optimizer_step(optimizer.get(), params.data(), grads.data(), n, nullptr));
+    for (std::size_t i = 0; i < n; ++i) {
+      const StoredArray& expected = file[array_name("p", t + 1, i)];
+      EXPECT_LE(relative_error(values[i].f32(), expected.f32(), expected.f32_count()), tolerance)
+          << "parameter " << i << " after step " << t;
+    }
+  }
+}
+
+std::vector<Case> all_cases() {
+  std::vector<Case> cases;
+  for (const char* file : {"singa_sgd_plain", "singa_sgd_momentum", "singa_sgd_nesterov", "singa_sgd_scheduled",
+                           "singa_adam", "singa_adam_scheduled"}) {
+    for (const int threads : {1, 2}) cases.push_back({file, threads});
+  }
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Singa, OptimizerVectors, testing::ValuesIn(all_cases()), [](const auto& test) {
+  return std::string(test.param.file) + "_threads_" + std::to_string(test.param.threads);
+});
+
+}  // namespace
+}  // namespace gradstep_conformance

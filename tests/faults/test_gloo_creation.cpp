@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ranks that look for each other: peers that do not come, disagree, or left their traces in an earlier job.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <fstream>
+
+#include "tests/faults/processes.h"
+
+namespace gradstep::test {
+namespace {
+
+constexpr std::int64_t kTimeoutMs = 500;
+constexpr std::int64_t kPromisedMs = kTimeoutMs + 1000;
+
+void create(const gradstep_comm_options& options, Report& report) {
+  const Stopwatch watch;
+  const Rank rank(options);
+  put(report, rank.status, watch);
+}
+
+void expect_timeout(const Report& report, const std::string& part) {
+  EXPECT_EQ(report.status, GRADSTEP_ERR_TIMEOUT) << report.text.data();
+  EXPECT_NE(std::string(report.text.data()).find(part), std::string::npos) << report.text.data();
+  EXPECT_LE(report.milliseconds, kPromisedMs);
+}
+
+TEST(GlooCreation, AMissingPeerIsATimeoutThatNamesIt) {
+  const TemporaryDirectory directory;
+  Processes ranks(
+      2, [&](int rank, Report& report) { create(gloo_options(rank, 3, kTimeoutMs, directory.path()), report); });
+  expect_timeout(ranks.report(0), "rank 2 of 3 did not come");
+  expect_timeout(ranks.report(1), "rank 2 of 3 did not come");
+}
+
+TEST(GlooCreation, AMissingPeerIsATimeoutWithTheUniqueIdToo) {
+  std::array<char, 64> id{};
+  size_t length = 0;
+  ASSERT_EQ(gradstep_comm_unique_id_ex("gloo", "127.0.0.1", id.data(), id.size(), &length), GRADSTEP_OK);
+  Processes ranks(1, [&](int rank, Report& report) {
+    auto options = gloo_options(rank, 2, kTimeoutMs, "");
+    options.store_path = nullptr;
+    options.id = id.data();
+    options.id_len = length;
+    create(options, report);
+  });
+  expect_timeout(ranks.report(0), "rank 1 of 2 did not come");
+}
+
+TEST(GlooCreation, AStoppedPeerIsATimeout) {
+  const TemporaryDirectory directory;
+  Processes ranks(2, [&](int rank, Report& report) {
+    if (rank == 1) {
+      announce();
+      ::raise(SIGSTOP);
+    }
+    create(gloo_options(rank, 2, kTimeoutMs, directory.path()), report);
+  });
+  ranks.await_announcement(1);
+  expect_timeout(ranks.report(0), "rank 1");
+}
+
+TEST(GlooCreation, ADifferentWorldSizeIsAMismatchOnBothSides) {
+  const TemporaryDirectory directory;
+  Processes ranks(2, [&](int rank, Report& report) {
+    create(gloo_options(rank, rank == 0 ? 2 : 3, 5000, directory.path()), report);
+  });
+  for (int rank = 0; rank < 2; ++rank) {
+    const Report report = ranks.report(rank);
+    EXPECT_EQ(report.status, GRADSTEP_ERR_MISMATCH) << report.text.data();
+    EXPECT_NE(std::string(report.text.data()).find("world_size"), std::string::npos) << report.text.data();
+  }
+}
+
+TEST(GlooCreation, ADifferentReductionOrderIsAMismatchOnBothSides) {
+  const TemporaryDirectory directory;
+  Processes ranks(2, [&](int rank, Report& report) {
+    auto options = gloo_options(rank, 2, 5000, directory.path());
+    options.reduction_order = rank == 0 ? GRADSTEP_REDUCTION_RANK : GRADSTEP_REDUCTION_ENGINE;
+    create(options, report);
+  });
+  for (int rank = 0; rank < 2; ++rank) {
+    const Report report = ranks.report(rank);
+    EXPECT_EQ(report.status, GRADSTEP_ERR_MISMATCH) << report.text.data();
+    EXPECT_NE(std::string(report.text.data()).find("reduction_order"), std::string::npos) << report.text.data();
+  }
+}
+
+TEST(GlooCreation, ADirectoryMayBeUsedAgainByTheNextJob) {
+  const TemporaryDirectory directory;
+  for (int job = 0; job < 3; ++job) {
+    Processes ranks(3, [&](int number, Report& report) {
+      // The last rank is late: the others must not take its traces of the earlier job for the rank itself.
+      if (number == 2) ::usleep(200000);
+      const Rank rank(gloo_options(number, 3, 10000, directory.path()));
+      std::vector<float> data(100, 1.0F);
+      const Stopwatch watch;
+      put(report, rank.status != GRADSTEP_OK ? rank.status : rank.sum(data), watch);
+      report.numbers[0] = static_cast<double>(data[0]);
+    });
+    for (int number = 0; number < 3; ++number) {
+      const Report report = ranks.report(number);
+      ASSERT_EQ(report.status, GRADSTEP_OK) << report.text.data();
+      ASSERT_EQ(report.numbers[0], 3);
+    }
+  }
+}
+
+TEST(GlooCreation, ForeignDataInTheStoreIsNamed) {
+  const TemporaryDirectory directory;
+  std::ofstream(directory.path() + "/gradstep.0.rank.1") << "something else";
+  Processes ranks(
+      1, [&](int rank, Report& report) { create(gloo_options(rank, 2, kTimeoutMs, directory.path()), report); });
+  const Report report = ranks.report(0);
+  EXPECT_EQ(report.status, GRADSTEP_ERR_MISMATCH) << report.text.data();
+}
+
+TEST(GlooCreation, TheHostsInterruptEndsTheSearch) {
+  const TemporaryDirectory directory;
+  Processes ranks(1, [&](int number, Report& report) {
+    static std::atomic<int> polls{0};
+    gradstep_context_options context_options{};
+    gradstep_context_options_init(&context_options, sizeof context_options);
+    context_options.interrupt = [](void*) -> int32_t { return ++polls > 2 ? 1 : 0; };
+    gradstep_context* context = nullptr;
+    gradstep_context_create(&context_options, &context);
+    const auto options = gloo_options(number, 2, 20000, directory.path());
+    gradstep_comm* comm = nullptr;
+    const Stopwatch watch;
+    put(report, gradstep_comm_create(context, &options, &comm), watch);
+    gradstep_context_destroy(context);
+  });
+  const Report report = ranks.report(0);
+  EXPECT_EQ(report.status, GRADSTEP_ERR_ABORTED) << report.text.data();
+  EXPECT_LT(report.milliseconds, 2000);
+}
+
+TEST(GlooCreation, AWorldOfOneNeedsNobody) {
+  const TemporaryDirectory directory;
+  Processes ranks(1, [&](int number, Report& report) {
+    const Rank rank(gloo_options(number, 1, kTimeoutMs, directory.path()));
+    std::vector<float> data(10, 3.0F);
+    const Stopwatch watch;
+    put(report, rank.status != GRADSTEP_OK ? rank.status : rank.sum(data), watch);
+    report.numbers[0] = static_cast<double>(data[0]);
+  });
+  const Report report = ranks.report(0);
+  EXPECT_EQ(report.status, GRADSTEP_OK) << report.text.data();
+  EXPECT_EQ(report.numbers[0], 3);
+}
+
+}  // namespace
+}  // namespace gradstep::test

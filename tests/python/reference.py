@@ -1,0 +1,75 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""The update rules once more, in NumPy and f64, written from their papers' formulas."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Doubles = NDArray[np.float64]
+
+
+@dataclass
+class SGD:
+    learning_rate: float
+    momentum: float = 0.0
+    dampening: float = 0.0
+    weight_decay: float = 0.0
+    nesterov: bool = False
+    first_step: str = "dampen"
+    maximize: bool = False
+
+    def __post_init__(self) -> None:
+        self.buffers: dict[int, Doubles] = {}
+
+    def step(self, parameters: list[Doubles], grads: list[Doubles | None]) -> None:
+        for i, (p, grad) in enumerate(zip(parameters, grads, strict=True)):
+            if grad is None:
+                continue
+            g = (-grad if self.maximize else grad) + self.weight_decay * p
+            if self.momentum:
+                first = i not in self.buffers
+                b = np.zeros_like(p) if first else self.buffers[i]
+                copied = first and self.first_step == "copy"
+                b = g.copy() if copied else self.momentum * b + (1 - self.dampening) * g
+                self.buffers[i] = b
+                g = g + self.momentum * b if self.nesterov else b
+            p -= self.learning_rate * g
+
+
+@dataclass
+class Adam:
+    learning_rate: float
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    weight_decay: float = 0.0
+    decoupled_weight_decay: bool = False
+    bias_correction: str = "standard"
+    maximize: bool = False
+
+    def __post_init__(self) -> None:
+        self.t = 0
+        self.moments: dict[int, tuple[Any, Any]] = {}
+
+    def step(self, parameters: list[Doubles], grads: list[Doubles | None]) -> None:
+        self.t += 1
+        c1, c2 = 1 - self.beta1**self.t, 1 - self.beta2**self.t
+        for i, (p, grad) in enumerate(zip(parameters, grads, strict=True)):
+            if grad is None:
+                continue
+            g = -grad if self.maximize else grad
+            if self.decoupled_weight_decay:
+                p -= self.learning_rate * self.weight_decay * p
+            else:
+                g = g + self.weight_decay * p
+            m, v = self.moments.get(i, (0.0, 0.0))
+            m = self.beta1 * m + (1 - self.beta1) * g
+            v = self.beta2 * v + (1 - self.beta2) * g * g
+            self.moments[i] = m, v
+            if self.bias_correction == "standard":
+                p -= self.learning_rate * (m / c1) / (np.sqrt(v / c2) + self.epsilon)
+            else:
+                p -= self.learning_rate * np.sqrt(c2) / c1 * m / (np.sqrt(v) + self.epsilon)

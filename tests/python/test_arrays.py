@@ -1,0 +1,225 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""What arrays may be, that they are not copied, and what is said about those that cannot be used."""
+
+import array
+import gc
+import sys
+
+import numpy as np
+import pytest
+
+import gradstep
+
+
+def sgd(parameters):
+    return gradstep.SGD(parameters, learning_rate=1.0)
+
+
+def test_step_writes_into_the_callers_memory():
+    parameter = np.zeros(4, np.float32)
+    address = parameter.ctypes.data
+    sgd([parameter]).step([parameter], [np.ones(4, np.float32)])
+    assert parameter.ctypes.data == address and (parameter == -1).all()
+
+
+def test_any_writable_buffer_is_a_target():
+    for parameter in (array.array("f", [0, 0]), array.array("d", [0, 0]), memoryview(bytearray(8)).cast("f")):
+        grad = np.ones(2, np.float64 if memoryview(parameter).format == "d" else np.float32)
+        sgd([parameter]).step([parameter], [grad])
+        assert list(parameter) == [-1.0, -1.0]
+
+
+def test_strided_views_are_used_where_they_lie(random):
+    base = np.zeros((6, 8))
+    grads = random.standard_normal((3, 4))
+    target = base[::2, 1::2]
+    sgd([target]).step([target], [grads.T.copy().T])
+    assert np.array_equal(target, -grads)
+    assert (base[1::2] == 0).all() and (base[:, ::2] == 0).all()
+    reverse = base[::-2, ::-2]
+    sgd([reverse]).step([reverse], [np.ones((3, 4))])
+    assert (base[1::2, 1::2] == -1).all()
+
+
+def test_read_only_gradients_are_fine_and_read_only_targets_are_not():
+    parameters = [np.zeros(2, np.float32), np.zeros(2, np.float32)]
+    grads = [np.ones(2, np.float32), np.frombuffer(np.ones(2, np.float32).tobytes(), np.float32)]
+    optimizer = sgd(parameters)
+    optimizer.step(parameters, grads)
+    parameters[1].flags.writeable = False
+    with pytest.raises(gradstep.InvalidArgument, match=r"params\[1\]: ndarray is read-only"):
+        optimizer.step(parameters, grads)
+    with pytest.raises(gradstep.InvalidArgument, match=r"params\[0\]: bytes is read-only"):
+        optimizer.step([bytes(8), parameters[1]], grads)
+    assert (parameters[0] == -1).all() and optimizer.step_count == 1, "nothing was changed"
+
+
+def test_bfloat16_of_ml_dtypes():
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    parameter = np.zeros((3, 4), bfloat16)
+    column = parameter[:, 1]
+    sgd([column]).step([column], [np.ones(3, bfloat16)])
+    assert (column == -1).all() and (parameter[:, 0] == 0).all()
+    assert sgd([parameter]).update([parameter], [np.ones((3, 4), bfloat16)])[0].dtype == bfloat16
+    parameter.flags.writeable = False
+    with pytest.raises(gradstep.InvalidArgument, match=r"params\[0\]: ndarray is read-only"):
+        sgd([parameter]).step([parameter], [np.ones((3, 4), bfloat16)])
+
+
+def test_arrays_without_elements_are_legal():
+    parameters = [np.zeros((0, 3)), np.zeros(2)]
+    sgd(parameters).step(parameters, [np.zeros((0, 3)), np.ones(2)])
+    assert (parameters[1] == -1).all()
+    assert sgd(parameters).update(parameters, [None, None])[0].shape == (0, 3)
+    sgd([]).step([], [])
+
+
+BAD_ARRAYS = [
+    ([np.zeros(3)], [np.zeros(2)], r"grads\[0\]: shape \(2\), parameter 'param.0' has \(3\)"),
+    ([np.zeros(3, np.float32)], [np.zeros(3)], r"grads\[0\]: dtype f64"),
+    ([np.zeros(3)], [np.zeros(3, np.int32)], r"grads\[0\]: dtype"),
+    ([np.zeros(3)], [[0.0, 0.0, 0.0]], r"grads\[0\]: expected an array .* found list"),
+    ([np.zeros(3)], [np.zeros(3, ">f8")], r"grads\[0\]: elements of format '>d'"),
+    ([np.zeros(3)], [np.zeros(3, "M8[s]")], r"grads\[0\]: dtype datetime64"),
+    ([np.zeros(3)], [np.zeros(3, object)], r"grads\[0\]: elements of format 'O'"),
+    ([np.zeros(3)], [], r"grads: 0 arrays, params has 1"),
+    ([np.zeros(3)], np.zeros(3), r"grads: expected a sequence of arrays, found ndarray"),
+    ([np.zeros(3)], None, r"grads: is NULL"),
+    ([np.zeros(3)], 5, r"grads: expected a sequence of arrays, found int"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "grads", "text"), BAD_ARRAYS)
+def test_unusable_arrays_are_named_with_what_was_expected(parameters, grads, text):
+    optimizer = sgd(parameters)
+    with pytest.raises(gradstep.InvalidArgument, match=text):
+        optimizer.step(parameters, grads)
+    assert optimizer.step_count == 0
+
+
+def test_overlapping_parameter_and_gradient_are_refused():
+    memory = np.zeros(6)
+    with pytest.raises(gradstep.InvalidArgument, match="overlaps"):
+        sgd([memory[:4]]).step([memory[:4]], [memory[2:]])
+
+
+def test_bad_schemas_are_refused_by_name():
+    arrays = [np.zeros(1), np.zeros(1)]
+    for keywords, text in (
+        ({"names": ["a"]}, "names: 1 entries, expected 2"),
+        ({"names": ["a", "a"]}, "'a' is already taken"),
+        ({"names": ["a", 3]}, r"names\[1\]: expected a str, found int"),
+        ({"groups": [0, -1]}, "group is -1"),
+        ({"groups": [0, "x"]}, r"groups\[1\]"),
+    ):
+        with pytest.raises(gradstep.InvalidArgument, match=text):
+            gradstep.SGD(arrays, learning_rate=1.0, **keywords)
+    with pytest.raises(gradstep.InvalidArgument, match=r"parameters\[1\]: expected an array, found None"):
+        sgd([arrays[0], None])
+    with pytest.raises(gradstep.InvalidArgument, match="parameters: expected a sequence of arrays, found ndarray"):
+        sgd(arrays[0])
+    with pytest.raises(gradstep.InvalidArgument, match=r"parameters\[0\].*int32"):
+        sgd([np.zeros(1, np.int32)])
+
+
+def test_arrays_are_held_only_during_the_call():
+    parameter, grad = np.zeros(8), np.ones(8)
+    optimizer = sgd([parameter])
+    optimizer.step([parameter], [grad])
+    gc.collect()
+    assert sys.getrefcount(parameter) == sys.getrefcount(grad) == 2
+    buffer = bytearray(16)
+    view = memoryview(buffer).cast("d")
+    sgd([view]).step([view], [np.ones(2)])
+    view.release()
+    buffer.extend(b"no buffer of it is exported any more")
+
+
+class Capsules:
+    """Hands on the capsules of an array, with or without a version."""
+
+    def __init__(self, array, versioned):
+        self.array, self.versioned = array, versioned
+
+    def __dlpack__(self, **keywords):
+        return self.array.__dlpack__(**(keywords if self.versioned else {}))
+
+
+class OldCapsules(Capsules):
+    """An exporter from before DLPack 1.0, which knows no max_version."""
+
+    def __dlpack__(self):
+        return self.array.__dlpack__()
+
+
+def test_dlpack_capsules():
+    memory = np.zeros((2, 3), np.float32)
+    parameter = Capsules(memory, versioned=True)
+    optimizer = sgd([parameter])
+    for grad in (
+        Capsules(np.ones((2, 3), np.float32), versioned=True),
+        Capsules(np.ones((2, 3), np.float32), versioned=False),
+        OldCapsules(np.ones((2, 3), np.float32), versioned=False),
+        Capsules(np.ones((3, 2), np.float32).T, versioned=True),
+    ):
+        optimizer.step([parameter], [grad])
+    assert (memory == -4).all()
+    with pytest.raises(gradstep.InvalidArgument, match=r"params\[0\]: Capsules is read-only"):
+        optimizer.step([Capsules(memory, versioned=False)], [np.ones((2, 3), np.float32)])
+    memory.flags.writeable = False
+    with pytest.raises(gradstep.InvalidArgument, match=r"params\[0\]: Capsules is read-only"):
+        optimizer.step([parameter], [np.ones((2, 3), np.float32)])
+    optimizer.update([parameter], [np.ones((2, 3), np.float32)])
+
+
+class Broken:
+    def __init__(self, result):
+        self.result = result
+
+    def __dlpack__(self, **keywords):
+        if isinstance(self.result, Exception):
+            raise self.result
+        return self.result
+
+
+def test_failures_of_dlpack_exporters_are_the_cause():
+    optimizer = sgd([np.zeros(2)])
+    with pytest.raises(gradstep.InvalidArgument, match=r"grads\[0\]: .*BufferError: no") as caught:
+        optimizer.step([np.zeros(2)], [Broken(BufferError("no"))])
+    assert isinstance(caught.value.__cause__, BufferError)
+    with pytest.raises(gradstep.InvalidArgument, match=r"grads\[0\]: .*no DLPack 1 capsule"):
+        optimizer.step([np.zeros(2)], [Broken(None)])
+
+
+def test_torch_tensors():
+    torch = pytest.importorskip("torch")
+    weight = torch.nn.Parameter(torch.zeros(3, 2))
+    half = torch.zeros(4, dtype=torch.bfloat16)
+    optimizer = sgd([weight, half])
+    (weight.sum() * 2).backward()
+    optimizer.step([weight, half], [weight.grad, torch.ones(4, dtype=torch.bfloat16)])
+    assert (weight == -2).all() and (half == -1).all()
+    assert weight.requires_grad
+    transposed = torch.zeros(2, 3).t()
+    sgd([transposed]).step([transposed], [torch.ones(3, 2)])
+    assert (transposed == -1).all()
+    accumulator = gradstep.Accumulator([weight], steps=2)
+    accumulator.add([weight.grad])
+    assert accumulator.add([weight.grad])
+    assert torch.equal(torch.from_numpy(accumulator.gradients()[0]), weight.grad)
+    with pytest.raises(gradstep.InvalidArgument, match=r"grads\[0\]"):
+        optimizer.step([weight, half], [torch.zeros(3, 2).to_sparse(), half])
+
+
+def test_jax_arrays_are_gradients_and_parameters_of_update_only():
+    jnp = pytest.importorskip("jax.numpy")
+    parameter = jnp.zeros(3)
+    optimizer = sgd([parameter])
+    updates = optimizer.update([parameter], [jnp.ones(3)])
+    assert isinstance(updates[0], np.ndarray) and (updates[0] == -1).all()
+    with pytest.raises(gradstep.InvalidArgument, match=r"params\[0\]: .* is read-only"):
+        optimizer.step([parameter], [jnp.ones(3)])
+    half = np.zeros(3, jnp.bfloat16)
+    sgd([half]).step([half], [jnp.ones(3, jnp.bfloat16)])
+    assert (half == -1).all()

@@ -1,0 +1,434 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""Engines self, local, host and gloo: the same results, errors that end waits, and no call past its deadline."""
+
+import hashlib
+import multiprocessing
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from conftest import run_ranks
+from host_collectives import AllGatherOnly, Everything, Exchange
+
+import gradstep
+
+# The promise: no call outlives its timeout by more than a second.
+GRACE = 1.0
+
+needs_gloo = pytest.mark.skipif(
+    not gradstep.backend_available("gloo"), reason=f"gloo: {gradstep.backend_status('gloo')}"
+)
+
+
+def exercise(comm):
+    """Every collective once. Returns a digest of the results, which must be equal on all ranks and engines."""
+    rank, size = comm.rank, comm.world_size
+    random = np.random.default_rng(rank)
+    big = random.standard_normal(70001).astype(np.float32)
+    comm.all_reduce(big)
+    double = random.standard_normal((3, 5))
+    comm.all_reduce(double, op="max")
+    integer = np.array([rank, -rank], np.int64)
+    comm.all_reduce(integer, op="min")
+    half = random.standard_normal(100).astype(np.float16)
+    comm.all_reduce(half)
+    gathered = comm.all_gather(np.full((2, 3), rank, np.int32))
+    assert gathered.shape == (size, 2, 3) and gathered[:, 0, 0].tolist() == list(range(size))
+    word = np.full(4, rank, np.float32)
+    comm.broadcast(word, size - 1)
+    assert (word == size - 1).all()
+    comm.barrier()
+    assert comm.vote(True) and comm.vote(rank != 0) is False
+    assert comm.error is None
+    return hashlib.sha256(b"".join(array.tobytes() for array in (big, double, integer, half))).hexdigest()
+
+
+def test_self_is_a_world_of_one():
+    comm = gradstep.Communicator.self()
+    assert (comm.rank, comm.world_size, comm.local_rank) == (0, 1, 0)
+    x = np.arange(3.0)
+    comm.all_reduce(x)
+    assert x.tolist() == [0.0, 1.0, 2.0] and comm.all_gather(x).shape == (1, 3)
+    assert comm.vote(True) and not comm.vote(False)
+
+
+def test_local_host_and_gloo_give_the_same_bits(tmp_path):
+    local = run_ranks(3, exercise)
+    assert len(set(local)) == 1
+    for kind in (AllGatherOnly, Everything):
+        exchange = Exchange(3)
+        hosts = [kind(exchange, rank) for rank in range(3)]
+        results = run_ranks(3, lambda comm, hosts=hosts: exercise(gradstep.Communicator.host(hosts[comm.rank])))
+        assert set(results) == set(local), kind.__name__
+        assert hosts[0].calls["all_gather"] > 0
+        if kind is Everything:
+            assert {"all_reduce", "broadcast", "barrier"} <= hosts[0].calls.keys()
+    if gradstep.backend_available("gloo"):
+        assert set(run_processes(3, gloo_exercise, str(tmp_path))) == set(local)
+
+
+def test_sums_are_in_the_order_of_ranks():
+    values = np.array([1e8, 1.0, -1e8], np.float32)
+
+    def summed(comm):
+        x = values[comm.rank : comm.rank + 1].copy()
+        comm.all_reduce(x)
+        return float(x[0])
+
+    assert run_ranks(3, summed) == [float((values[0] + values[1]) + values[2])] * 3
+
+
+def test_send_and_recv_meet_in_order():
+    def exchange(comm):
+        peer = 1 - comm.rank
+        got = np.zeros(2)
+        if comm.rank == 0:
+            first, second = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+            first.flags.writeable = False
+            comm.send(first, peer)
+            comm.send(second, peer)
+            return None
+        comm.recv(got, peer)
+        comm.recv(got, peer)
+        return got.tolist()
+
+    assert run_ranks(2, exchange)[1] == [3.0, 4.0]
+
+
+def test_split_and_dup():
+    def split(comm):
+        part = comm.split(comm.rank % 2, key=-comm.rank)
+        assert comm.split(-1) is None
+        with comm.dup() as twin:
+            assert twin.vote(True)
+        return part.rank, part.world_size
+
+    assert run_ranks(4, split) == [(1, 2), (1, 2), (0, 2), (0, 2)]
+
+
+def test_statistics_count_calls_and_bytes():
+    def count(comm):
+        comm.all_reduce(np.ones(1000, np.float32))
+        comm.barrier()
+        return comm.stats()
+
+    for stats in run_ranks(2, count):
+        assert stats.all_reduces == 1 and stats.barriers == 1
+        assert stats.bytes_sent >= 4000, "2 (P - 1) / P of 4000 bytes"
+        assert stats.nanoseconds > 0
+
+
+def test_a_missing_peer_is_a_timeout_and_breaks_the_communicator():
+    comm, _absent = gradstep.Communicator.local(2, timeout=0.3)
+    begin = time.monotonic()
+    with pytest.raises(gradstep.Timeout):
+        comm.barrier()
+    assert time.monotonic() - begin <= 0.3 + GRACE
+    assert isinstance(comm.error, gradstep.Timeout)
+    with pytest.raises(gradstep.Timeout):
+        comm.vote(True)
+
+
+def test_a_peer_that_left_is_lost():
+    comm, peer = gradstep.Communicator.local(2, timeout=20)
+    peer.close()
+    with pytest.raises(gradstep.PeerLost, match="rank 1"):
+        comm.barrier()
+
+
+def test_abort_from_another_thread_ends_a_wait():
+    comm, _absent = gradstep.Communicator.local(2, timeout=20)
+    timer = threading.Timer(0.2, comm.abort)
+    timer.start()
+    begin = time.monotonic()
+    with pytest.raises(gradstep.Aborted):
+        comm.barrier()
+    assert time.monotonic() - begin <= 5, "the wait ended long before its timeout"
+    timer.join()
+
+
+def test_other_threads_run_python_while_a_call_waits():
+    ends = gradstep.Communicator.local(2, timeout=20)
+    count = 0
+
+    def work():
+        nonlocal count
+        while count < 1000:
+            count += 1
+        ends[1].barrier()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    ends[0].barrier()
+    thread.join()
+    assert count == 1000, "the second rank came to its barrier while the first waited"
+
+
+def test_a_second_thread_on_one_handle_is_refused():
+    comm, _absent = gradstep.Communicator.local(2, timeout=20)
+
+    def wait():
+        with pytest.raises(gradstep.Aborted):
+            comm.barrier()
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    time.sleep(0.2)
+    with pytest.raises(gradstep.InvalidState):
+        comm.barrier()
+    comm.abort()
+    waiting.join()
+
+
+def test_ctrl_c_ends_a_wait():
+    comm, _absent = gradstep.Communicator.local(2, timeout=20)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        comm.barrier()
+    assert time.monotonic() - begin <= 0.3 + GRACE
+    timer.join()
+    with pytest.raises(gradstep.Aborted):
+        comm.barrier()
+
+
+def test_an_interrupt_of_the_context_ends_a_wait():
+    calls = []
+    context = gradstep.Context(interrupt=lambda: calls.append(None) or len(calls) >= 2)
+    comm, _absent = gradstep.Communicator.local(2, timeout=20, context=context)
+    with pytest.raises(gradstep.Aborted):
+        comm.barrier()
+    assert len(calls) == 2
+
+    def failing():
+        raise LookupError("interrupt")
+
+    comm, _absent = gradstep.Communicator.local(2, timeout=20, context=gradstep.Context(interrupt=failing))
+    with pytest.raises(LookupError, match="interrupt"):
+        comm.barrier()
+
+
+def test_bad_use_is_refused():
+    comm = gradstep.Communicator.self()
+    frozen = np.zeros(2)
+    frozen.flags.writeable = False
+    with pytest.raises(gradstep.InvalidArgument, match="tensor: ndarray is read-only"):
+        comm.all_reduce(frozen)
+    with pytest.raises(gradstep.InvalidArgument, match="op: 'product' is unknown; known: sum, max, min"):
+        comm.all_reduce(np.zeros(2), op="product")
+    with pytest.raises(gradstep.InvalidArgument, match="root"):
+        comm.broadcast(np.zeros(2), 1)
+    with pytest.raises(gradstep.Unsupported, match="contiguous"):
+        comm.all_reduce(np.zeros((4, 4))[:, 0])
+    with pytest.raises(gradstep.InvalidArgument, match="world_size"):
+        gradstep.Communicator.local(0)
+    with pytest.raises(gradstep.InvalidArgument, match="timeout"):
+        gradstep.Communicator.local(2, timeout=0)
+    with pytest.raises(gradstep.InvalidArgument, match="known: rank, engine"):
+        gradstep.Communicator.local(2, reduction_order="fast")
+    comm.close()
+    comm.close()
+    with pytest.raises(gradstep.InvalidState, match="closed"):
+        comm.barrier()
+
+
+class Failing(AllGatherOnly):
+    """Raises `error` in the next all_gather, if there is one."""
+
+    error: Exception | None = None
+
+    def all_gather(self, data, timeout):
+        if self.error is not None:
+            raise self.error
+        return super().all_gather(data, timeout)
+
+
+@pytest.mark.parametrize("any_thread", [False, True])
+@pytest.mark.parametrize(
+    ("error", "kept"),
+    [
+        (LookupError, gradstep.CallbackError),
+        (TimeoutError, gradstep.Timeout),
+        (ConnectionError, gradstep.PeerLost),
+        (gradstep.Aborted, gradstep.Aborted),
+    ],
+)
+def test_exceptions_of_host_collectives_come_out_as_they_were(error, kept, any_thread):
+    exchange = Exchange(2)
+
+    def fail(end):
+        host = Failing(exchange, end.rank)
+        host.any_thread = any_thread
+        comm = gradstep.Communicator.host(host)
+        host.error = error(f"the host's own, rank {host.rank}")
+        with pytest.raises(error) as caught:
+            comm.barrier()
+        assert caught.value is host.error
+        assert isinstance(comm.error, kept)
+        with pytest.raises(kept, match=str(host.error)):
+            comm.barrier()
+
+    run_ranks(2, fail)
+
+
+def test_hosts_that_break_the_protocol_are_refused():
+    class NoAllGather:
+        rank, world_size = 0, 2
+
+    class WrongCount(NoAllGather):
+        def all_gather(self, data, timeout):
+            return []
+
+    class WrongLength(NoAllGather):
+        def all_gather(self, data, timeout):
+            return [bytes(data) + b"!"] * 2
+
+    with pytest.raises(gradstep.InvalidArgument, match="all_gather"):
+        gradstep.Communicator.host(NoAllGather())
+    with pytest.raises(AttributeError, match="rank"):
+        gradstep.Communicator.host(object())
+    with pytest.raises(ValueError, match="0 buffers, expected 2"):
+        gradstep.Communicator.host(WrongCount())
+    with pytest.raises(ValueError, match=r"all_gather: \d+ bytes, expected"):
+        gradstep.Communicator.host(WrongLength())
+
+
+def test_lent_buffers_are_taken_back():
+    kept = []
+
+    class Keeping(AllGatherOnly):
+        def all_gather(self, data, timeout):
+            kept.append(data)
+            return super().all_gather(data, timeout)
+
+    exchange = Exchange(2)
+    run_ranks(2, lambda end: exercise(gradstep.Communicator.host(Keeping(exchange, end.rank))))
+    with pytest.raises(ValueError, match="released"):
+        bytes(kept[0])
+
+
+def run_processes(world_size, target, *arguments, timeout=60):
+    """Runs target(rank, world_size, *arguments) in processes of their own. Returns what they return.
+
+    What they return must fit into a pipe: it is read when they have ended.
+    """
+    context = multiprocessing.get_context("spawn")
+    results = context.SimpleQueue()
+    processes = [
+        context.Process(target=call, args=(target, results, rank, world_size, *arguments), daemon=True)
+        for rank in range(world_size)
+    ]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(timeout)
+        assert process.exitcode is not None, "a rank hangs"
+    found = {}
+    while not results.empty():
+        rank, value = results.get()
+        found[rank] = value
+    for value in found.values():
+        if isinstance(value, Exception):
+            raise value
+    return [found.get(rank) for rank in range(world_size)]
+
+
+def call(target, results, rank, world_size, *arguments):
+    try:
+        value = target(rank, world_size, *arguments)
+    except Exception as error:
+        value = RuntimeError(f"rank {rank}: {type(error).__name__}: {error}")
+    results.put((rank, value))
+
+
+def gloo_exercise(rank, world_size, store):
+    return exercise(gradstep.Communicator.gloo(rank, world_size, store, interface="lo"))
+
+
+def gloo_lives_on_after_a_kill(rank, world_size, unique_id):
+    comm = gradstep.Communicator.gloo(rank, world_size, unique_id, timeout=20, interface="lo")
+    begin = time.monotonic()
+    try:
+        comm.barrier()
+        if rank == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        while True:
+            comm.all_reduce(np.ones(1000))
+    except gradstep.Error as error:
+        return type(error).__name__, time.monotonic() - begin
+
+
+def gloo_two_generations(rank, world_size, store):
+    return [
+        exercise(gradstep.Communicator.gloo(rank, world_size, store, interface="lo", generation=generation))
+        for generation in (1, 2)
+    ][-1]
+
+
+@needs_gloo
+def test_gloo_meets_through_a_unique_id():
+    results = run_processes(2, gloo_exercise, gradstep.unique_id("gloo", "lo"))
+    assert len(set(results)) == 1
+
+
+@needs_gloo
+def test_gloo_meets_twice_in_one_directory(tmp_path):
+    assert len(set(run_processes(2, gloo_two_generations, str(tmp_path)))) == 1
+
+
+@needs_gloo
+def test_gloo_meets_through_a_store_of_the_host():
+    values, changed = {}, threading.Condition()
+
+    class DictStore:
+        def set(self, key, value):
+            with changed:
+                values[key] = value
+                changed.notify_all()
+
+        def get(self, key, timeout):
+            with changed:
+                if not changed.wait_for(lambda: key in values, timeout):
+                    raise TimeoutError(key)
+                return values[key]
+
+    results = run_ranks(2, lambda comm: gloo_exercise(comm.rank, 2, DictStore()))
+    assert results[0] == results[1] and values
+
+
+@needs_gloo
+def test_gloo_says_who_did_not_come(tmp_path):
+    begin = time.monotonic()
+    with pytest.raises(gradstep.Timeout):
+        gradstep.Communicator.gloo(0, 2, tmp_path, timeout=0.5, interface="lo")
+    assert time.monotonic() - begin <= 0.5 + GRACE
+
+    class Broken:
+        def set(self, key, value):
+            raise LookupError("store")
+
+        def get(self, key, timeout):
+            raise LookupError("store")
+
+    with pytest.raises(LookupError, match="store"):
+        gradstep.Communicator.gloo(0, 2, Broken(), timeout=0.5, interface="lo")
+
+
+@needs_gloo
+def test_gloo_survivors_of_a_killed_peer_get_an_error():
+    survivors = run_processes(3, gloo_lives_on_after_a_kill, gradstep.unique_id("gloo", "lo"))
+    assert survivors[1] is None
+    for name, seconds in (survivors[0], survivors[2]):
+        assert name in ("PeerLost", "Timeout") and seconds <= 20 + GRACE
+
+
+def test_gloo_arguments_are_checked(tmp_path):
+    with pytest.raises(gradstep.InvalidArgument, match="rank"):
+        gradstep.Communicator.gloo(2, 2, tmp_path)
+    with pytest.raises(gradstep.InvalidArgument):
+        gradstep.unique_id("carrier pigeon")

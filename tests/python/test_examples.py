@@ -1,0 +1,34 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""The examples run, and show what they say."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gradstep
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+def run(*command):
+    done = subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_jax_recipe():
+    assert "NumPy: largest difference in 50 iterations" in run(EXAMPLES / "03_jax_recipe" / "jax_recipe.py")
+
+
+@pytest.mark.skipif(not gradstep.backend_available("gloo"), reason="needs gloo")
+def test_digits_demo(tmp_path):
+    missing = [name for name in ("matplotlib", "rich", "sklearn", "tqdm") if importlib.util.find_spec(name) is None]
+    if missing:
+        pytest.skip(f"needs {', '.join(missing)}")
+    picture = tmp_path / "digits.png"
+    output = run(EXAMPLES / "digits_demo" / "demo.py", "--updates", 12, "--picture", picture)
+    assert output.count("ranks agree in every bit: ok") >= 2 and picture.stat().st_size > 10000

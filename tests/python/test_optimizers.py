@@ -1,0 +1,244 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""Update rules: against f64 references over their options, and the machinery that all rules share."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import reference
+from conftest import relative
+
+import gradstep
+
+SHAPES = [(5, 7), (33,), (), (2, 3, 4)]
+
+SGD_OPTIONS = [
+    {"momentum": momentum, "dampening": dampening, "weight_decay": decay, "first_step": first, "maximize": maximize}
+    for momentum, dampening, decay, first, maximize in itertools.product(
+        (0.0, 0.9), (0.0, 0.3), (0.0, 0.01), ("dampen", "copy"), (False, True)
+    )
+] + [{"momentum": 0.9, "nesterov": True, "weight_decay": decay} for decay in (0.0, 0.01)]
+
+ADAM_OPTIONS = [
+    {"weight_decay": decay, "decoupled_weight_decay": decoupled, "bias_correction": correction, "maximize": maximize}
+    for decay, decoupled, correction, maximize in itertools.product(
+        (0.0, 0.05), (False, True), ("standard", "tf"), (False, True)
+    )
+] + [{"beta1": 0.0, "beta2": 0.5, "epsilon": 1e-3}]
+
+RULES = [(gradstep.SGD, reference.SGD, o) for o in SGD_OPTIONS] + [
+    (gradstep.Adam, reference.Adam, o) for o in ADAM_OPTIONS
+]
+
+
+def identify(value):
+    return "-".join(f"{k}={v}" for k, v in value.items()) if isinstance(value, dict) else value.__name__
+
+
+@pytest.mark.parametrize(("rule", "expected_rule", "options"), RULES, ids=identify)
+def test_rule_follows_its_formula_in_f32_and_f64(rule, expected_rule, options, random):
+    # f64: both sides round differently in the last place, 12 times. f32: 12 steps of a handful of roundings (6e-8).
+    start = [random.standard_normal(shape) for shape in SHAPES]
+    for dtype, tolerance in ((np.float64, 1e-13), (np.float32, 2e-6)):
+        parameters = [np.array(p, dtype) for p in start]
+        expected = [np.array(p, dtype).astype(np.float64) for p in start]
+        optimizer = rule(parameters, learning_rate=0.05, **options)
+        rule_in_f64 = expected_rule(learning_rate=0.05, **options)
+        for step in range(12):
+            grads = [random.standard_normal(shape).astype(dtype) for shape in SHAPES]
+            if step == 5:
+                grads[1] = None
+            assert optimizer.step(parameters, grads).applied
+            rule_in_f64.step(expected, [None if g is None else g.astype(np.float64) for g in grads])
+        for got, want in zip(parameters, expected, strict=True):
+            assert relative(got, want) <= tolerance
+        assert optimizer.step_count == 12
+
+
+@pytest.mark.parametrize(("rule", "expected_rule", "options"), [RULES[-1], RULES[5]], ids=identify)
+def test_update_is_what_a_step_would_add(rule, expected_rule, options, random):
+    parameters = [random.standard_normal(shape) for shape in SHAPES]
+    grads = [random.standard_normal(shape) for shape in SHAPES]
+    grads[2] = None
+    before = [p.copy() for p in parameters]
+    stepping = rule(parameters, learning_rate=0.05, **options)
+    updating = rule(parameters, learning_rate=0.05, **options)
+    updates = updating.update(parameters, grads)
+    assert all((p == b).all() for p, b in zip(parameters, before, strict=True)), "update leaves parameters alone"
+    assert (updates[2] == 0).all()
+    stepping.step(parameters, grads)
+    for p, b, u in zip(parameters, before, updates, strict=True):
+        assert np.abs(p - (b + u)).max(initial=0) <= 1e-15
+
+
+def test_update_takes_read_only_parameters_and_an_out_argument(random):
+    parameters = [random.standard_normal(4).astype(np.float32)]
+    parameters[0].flags.writeable = False
+    grads = [np.ones(4, np.float32)]
+    optimizer = gradstep.SGD(parameters, learning_rate=0.5)
+    assert (optimizer.update(parameters, grads)[0] == np.float32(-0.5)).all()
+    # updates may be the gradients themselves
+    optimizer.update(parameters, grads, out=grads)
+    assert (grads[0] == np.float32(-0.5)).all()
+
+
+def test_low_precision_parameters_step_in_f32_arithmetic(random):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    for dtype, rounding in ((np.float16, 2.0**-11), (ml_dtypes.bfloat16, 2.0**-8)):
+        parameters = [random.standard_normal(64).astype(dtype)]
+        grads = [random.standard_normal(64).astype(dtype)]
+        expected = [parameters[0].astype(np.float64)]
+        gradstep.Adam(parameters, learning_rate=0.1).step(parameters, grads)
+        reference.Adam(0.1).step(expected, [grads[0].astype(np.float64)])
+        error = np.abs(parameters[0].astype(np.float64) - expected[0])
+        assert (error <= rounding * np.abs(expected[0]) + 1e-6).all(), "one rounding to the parameter's dtype"
+
+
+def test_gradients_may_be_narrower_than_parameters(random):
+    parameters = [np.ones(8, np.float32)]
+    gradstep.SGD(parameters, learning_rate=1.0).step(parameters, [np.full(8, 0.25, np.float16)])
+    assert (parameters[0] == 0.75).all()
+
+
+def test_grad_scale_max_norm_and_clip_value(random):
+    grads = [random.standard_normal(shape) for shape in SHAPES]
+    norm = math.sqrt(sum(float((g**2).sum()) for g in grads))
+
+    def stepped(**keywords):
+        parameters = [np.zeros(shape) for shape in SHAPES]
+        result = gradstep.SGD(parameters, learning_rate=1.0).step(parameters, grads, **keywords)
+        return parameters, result
+
+    parameters, result = stepped(grad_scale=0.5)
+    assert all(np.array_equal(p, -0.5 * g) for p, g in zip(parameters, grads, strict=True))
+    parameters, result = stepped(max_norm=norm / 4)
+    assert result.grad_norm == pytest.approx(norm, rel=1e-14)
+    assert result.clip_coefficient == pytest.approx(0.25, rel=1e-5)
+    assert math.sqrt(sum(float((p**2).sum()) for p in parameters)) == pytest.approx(norm / 4, rel=1e-5)
+    _, known = stepped(max_norm=norm / 4, grad_norm=np.array([norm]))
+    assert known.clip_coefficient == pytest.approx(result.clip_coefficient, rel=1e-14)
+    _, wide = stepped(max_norm=norm * 2)
+    assert wide.clip_coefficient == 1.0
+    parameters, _ = stepped(clip_value=0.1)
+    assert all(np.array_equal(p, -np.clip(g, -0.1, 0.1)) for p, g in zip(parameters, grads, strict=True))
+
+
+def test_skipped_step_changes_nothing_but_the_counter():
+    parameters = [np.ones(3, np.float32)]
+    optimizer = gradstep.Adam(parameters, learning_rate=0.1)
+    bad = [np.array([1, np.nan, 1], np.float32)]
+    result = optimizer.step(parameters, bad, skip_nonfinite=True)
+    assert not result.applied
+    assert (parameters[0] == 1).all() and optimizer.step_count == 0 and (optimizer.state(0, "exp_avg") == 0).all()
+    found_inf = np.zeros(1, np.float32)
+    assert not optimizer.step(parameters, bad, found_inf=found_inf).applied
+    assert found_inf[0] == 1
+    assert not optimizer.step(parameters, [np.ones(3, np.float32)], found_inf=found_inf).applied, "it stays set"
+    metrics = {metric.name: metric.value for metric in optimizer.metrics()}
+    assert metrics == {"step_count": 0.0, "skipped_steps": 3.0}
+
+
+def test_schedules_stand_for_numeric_options(random):
+    parameters, expected = [np.ones(4)], [np.ones(4)]
+    rates = gradstep.schedule.exponential_decay(0.1, decay_steps=2, decay_rate=0.5)
+    optimizer = gradstep.SGD(parameters, learning_rate=rates, momentum=lambda step: 0.5 + 0.1 * step)
+    rule = reference.SGD(0.0, momentum=0.5)
+    for step in range(5):
+        rule.learning_rate, rule.momentum = 0.1 * 0.5 ** (step / 2), 0.5 + 0.1 * step
+        assert optimizer.get_value("learning_rate") == pytest.approx(rule.learning_rate, rel=1e-15)
+        grad = random.standard_normal(4)
+        optimizer.step(parameters, [grad])
+        rule.step(expected, [grad])
+    assert relative(parameters[0], expected[0]) <= 1e-14
+
+
+def test_groups_have_their_own_hyper_parameters():
+    parameters = [np.zeros(2), np.zeros(2)]
+    optimizer = gradstep.SGD(parameters, groups=[0, 1], learning_rate=1.0)
+    assert optimizer.group_count == 2
+    optimizer.set_value("learning_rate", 10.0, group=1)
+    optimizer.set_value("weight_decay", gradstep.schedule.constant(0.0))
+    optimizer.step(parameters, [np.ones(2), np.ones(2)])
+    assert parameters[0][0] == -1 and parameters[1][0] == -10
+    assert (optimizer.get_value("learning_rate", 0), optimizer.get_value("learning_rate", 1)) == (1.0, 10.0)
+
+
+def test_state_is_seen_set_and_copied(random):
+    parameters = [random.standard_normal((3, 2)).astype(np.float32)]
+    first = gradstep.Adam(parameters, learning_rate=0.1)
+    first.step(parameters, [np.ones((3, 2), np.float32)])
+    assert first.state_names == ["exp_avg", "exp_avg_sq"]
+    view = first.state(0, "exp_avg")
+    assert view.shape == (3, 2) and view.dtype == np.float32
+    np.testing.assert_allclose(view, 0.1, rtol=1e-6)
+    assert first.get_state(0, "exp_avg", "float64").dtype == np.float64
+    first.set_state(0, "exp_avg", np.full((3, 2), 7.0, np.float32))
+    assert (view == 7).all(), "the view shows the state itself"
+    second = gradstep.Adam(parameters, learning_rate=0.1)
+    second.copy_state(first)
+    assert second.step_count == 1 and (second.state(0, "exp_avg") == 7).all()
+    second.step_count = 5
+    assert second.step_count == 5
+    assert first.memory().state_bytes == 2 * 6 * 4
+    with pytest.raises(gradstep.Mismatch):
+        gradstep.SGD(parameters, learning_rate=0.1, momentum=0.9).copy_state(first)
+    with pytest.raises(gradstep.InvalidState):
+        gradstep.SGD(parameters, learning_rate=0.1).state(0, "momentum_buffer")
+
+
+def test_parameters_can_be_added_later():
+    parameters = [np.zeros(2)]
+    optimizer = gradstep.SGD(parameters, learning_rate=1.0)
+    parameters.append(np.zeros(3))
+    optimizer.add_parameters([parameters[1]], names=["late"])
+    optimizer.step(parameters, [np.ones(2), np.ones(3)])
+    assert parameters[1][0] == -1
+
+
+def test_generators_of_parameters_are_accepted():
+    parameters = [np.zeros(2), np.zeros(3)]
+    optimizer = gradstep.SGD((p for p in parameters), learning_rate=1.0)
+    optimizer.step(tuple(parameters), (np.ones(p.shape) for p in parameters))
+    assert parameters[1][0] == -1
+
+
+def test_results_do_not_depend_on_the_number_of_threads(random):
+    shapes = [(300, 200), (70000,), (3,)]
+    grads = [random.standard_normal(shape).astype(np.float32) for shape in shapes]
+    results = []
+    for num_threads in (1, 2, 7):
+        parameters = [np.ones(shape, np.float32) for shape in shapes]
+        optimizer = gradstep.Adam(parameters, learning_rate=0.1, context=gradstep.Context(num_threads))
+        optimizer.step(parameters, grads, max_norm=1.0)
+        results.append([p.tobytes() for p in parameters])
+    assert results[0] == results[1] == results[2]
+
+
+BAD_OPTIONS = [
+    (gradstep.SGD, {}, "learning_rate: is not set"),
+    (gradstep.SGD, {"learning_rate": math.inf}, "learning_rate"),
+    (gradstep.SGD, {"learning_rate": 0.1, "momentum": -1.0}, "momentum"),
+    (gradstep.SGD, {"learning_rate": 0.1, "nesterov": True}, "nesterov"),
+    (gradstep.Adam, {"learning_rate": 0.1, "beta1": 1.0}, "beta1"),
+    (gradstep.Adam, {"learning_rate": 0.1, "bias_correction": "both"}, "known: standard, tf"),
+]
+
+
+@pytest.mark.parametrize(("rule", "options", "text"), BAD_OPTIONS)
+def test_bad_options_are_refused_by_name(rule, options, text):
+    with pytest.raises(gradstep.InvalidArgument, match=text):
+        rule([np.zeros(2)], **options)
+
+
+def test_unknown_keyword_lists_the_known_ones():
+    with pytest.raises(TypeError, match=r"Adam: unknown option 'lr'; known: .*learning_rate, beta1"):
+        gradstep.Adam([np.zeros(2)], lr=0.1)
+    with pytest.raises(TypeError, match="learning_rate cannot be 'fast'"):
+        gradstep.Adam([np.zeros(2)], learning_rate="fast")
+    optimizer = gradstep.Adam([np.zeros(2)], learning_rate=0.1)
+    with pytest.raises(gradstep.InvalidArgument, match="expected one of learning_rate"):
+        optimizer.set_value("rate", 1.0)
+    with pytest.raises(gradstep.InvalidArgument, match="exp_avg"):
+        optimizer.state(0, "momentum_buffer")

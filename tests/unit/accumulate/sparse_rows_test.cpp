@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "unit/accumulate/accumulator_fixture.h"
+
+namespace gradstep::test {
+namespace {
+
+class SparseRows : public ::testing::Test {
+ protected:
+  SparseRows() : schema(make_schema({{5, 2}, {3}})) {}
+
+  gradstep_rows rows() {
+    index_tensor = indices.tensor();
+    value_tensor = values.tensor();
+    gradstep_rows r{};
+    r.struct_size = sizeof r;
+    r.parameter = 0;
+    r.indices = &index_tensor;
+    r.values = &value_tensor;
+    return r;
+  }
+
+  Schema schema;
+  TestTensor<std::int64_t> indices{{3}, {4, 1, 4}};
+  TestTensor<float> values{{3, 2}, {1, 2, 3, 4, 10, 20}};
+  gradstep_tensor index_tensor{};
+  gradstep_tensor value_tensor{};
+};
+
+TEST_F(SparseRows, RepeatedIndicesAddUpInEveryMode) {
+  for (const std::int32_t mode : {GRADSTEP_ACCUMULATE_SUM, GRADSTEP_ACCUMULATE_MEAN_EACH, GRADSTEP_ACCUMULATE_MEAN,
+                                  GRADSTEP_ACCUMULATE_RUNNING_MEAN, GRADSTEP_ACCUMULATE_WEIGHTED}) {
+    auto accumulator = make_accumulator(AccumulatorOptions().with_mode(mode).with_steps(2), schema);
+    TestTensor<float> dense({5, 2}, 1.0F), other({3}, 6.0F);
+    const gradstep_rows r = rows();
+    const gradstep_tensor first[] = {dense.tensor(), other.tensor()};
+    const gradstep_tensor second[] = {dense.absent(), other.tensor()};
+    EXPECT_FALSE(accumulator->add(first, 2, &r, 1, 1));
+    EXPECT_TRUE(accumulator->add(second, 2, &r, 1, 1));
+    // Two micro-batches: ones and rows, rows alone.
+    std::vector<float> expected = {1, 1, 7, 9, 1, 1, 1, 1, 23, 45};
+    if (mode != GRADSTEP_ACCUMULATE_SUM) {
+      for (float& value : expected) value /= 2;
+    }
+    EXPECT_EQ(result<float>(*accumulator), expected) << "mode " << mode;
+    double squares = 0;
+    for (const float value : expected) squares += static_cast<double>(value) * value;
+    squares += 3 * (mode == GRADSTEP_ACCUMULATE_SUM ? 144.0 : 36.0);
+    EXPECT_NEAR(*accumulator->norm(), std::sqrt(squares), 1e-12 * std::sqrt(squares)) << "mode " << mode;
+  }
+}
+
+TEST_F(SparseRows, RowsAloneAreAMicroBatch) {
+  auto accumulator = make_accumulator(AccumulatorOptions().with_mode(GRADSTEP_ACCUMULATE_SUM).with_steps(1), schema);
+  const gradstep_rows r = rows();
+  EXPECT_TRUE(accumulator->add(nullptr, 0, &r, 1, 1));
+  EXPECT_EQ(result<float>(*accumulator), (std::vector<float>{0, 0, 3, 4, 0, 0, 0, 0, 11, 22}));
+  std::vector<gradstep_tensor> views(2);
+  accumulator->gradients(views);
+  EXPECT_EQ(views[1].data, nullptr);
+}
+
+TEST_F(SparseRows, SmallIndicesWorkAndNoRowsAreLegal) {
+  auto accumulator = make_accumulator(AccumulatorOptions().with_mode(GRADSTEP_ACCUMULATE_SUM).with_steps(1), schema);
+  TestTensor<std::int32_t> small({3}, std::vector<std::int32_t>{4, 1, 4});
+  gradstep_rows r = rows();
+  index_tensor = small.tensor();
+  EXPECT_TRUE(accumulator->add(nullptr, 0, &r, 1, 1));
+  EXPECT_EQ(result<float>(*accumulator)[8], 11);
+  TestTensor<std::int64_t> none({0});
+  TestTensor<float> no_values({0, 2});
+  index_tensor = none.tensor();
+  value_tensor = no_values.tensor();
+  EXPECT_TRUE(accumulator->add(nullptr, 0, &r, 1, 1));
+  EXPECT_EQ(result<float>(*accumulator), std::vector<float>(10, 0));
+}
+
+TEST_F(SparseRows, ANonFiniteRowSkipsItsMicroBatch) {
+  auto options = AccumulatorOptions().with_steps(1);
+  options.nonfinite = GRADSTEP_NONFINITE_SKIP;
+  auto accumulator = make_accumulator(options, schema);
+  values.values[3] = NAN;
+  const gradstep_rows r = rows();
+  EXPECT_FALSE(accumulator->add(nullptr, 0, &r, 1, 1));
+  EXPECT_EQ(accumulator->skipped(), 1);
+}
+
+TEST_F(SparseRows, BadRowsAreNamedAndNothingIsAdded) {
+  auto accumulator = make_accumulator(AccumulatorOptions().with_steps(1), schema);
+  const auto refuse = [&](const gradstep_rows& r, const char* part) {
+    expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, part, [&] { accumulator->add(nullptr, 0, &r, 1, 1); });
+    EXPECT_EQ(accumulator->count(), 0);
+  };
+  indices.values[2] = 5;
+  refuse(rows(), "rows[0].indices[2]: is 5, parameter 'p0' has 5 rows");
+  indices.values[2] = -1;
+  refuse(rows(), "rows[0].indices[2]: is -1");
+  indices.values[2] = 0;
+  gradstep_rows r = rows();
+  r.parameter = 2;
+  refuse(r, "rows[0].parameter: is 2");
+  r = rows();
+  value_tensor.shape = schema.view(0, nullptr, DType::f32).shape;
+  refuse(r, "rows[0].values: shape (5,2), expected (3,2)");
+  r = rows();
+  index_tensor = value_tensor;
+  refuse(r, "rows[0].indices");
+}
+
+}  // namespace
+}  // namespace gradstep::test

@@ -1,0 +1,233 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Calls that move bytes, on every engine: what arrives is what was sent, exactly.
+#include <numeric>
+#include <set>
+#include <tuple>
+
+#include "comm/collectives.h"
+#include "tests/unit/comm/worlds.h"
+
+namespace gradstep::test {
+namespace {
+
+class EveryEngine : public testing::TestWithParam<std::tuple<std::string, int>> {
+ protected:
+  World world() const { return make_world(std::get<0>(GetParam()), std::get<1>(GetParam())); }
+  bool point_to_point() const { return std::get<0>(GetParam()) != "host_gather"; }
+};
+
+/// Bytes that tell their rank and place.
+std::vector<std::uint8_t> pattern(std::int32_t rank, std::int64_t bytes) {
+  std::vector<std::uint8_t> values(static_cast<std::size_t>(bytes));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<std::uint8_t>(static_cast<std::size_t>(rank + 1) * 37 + i * 7 + (i >> 8));
+  }
+  return values;
+}
+
+// More than one slice (1 MiB) of the collectives that are built from all_gather, and odd.
+constexpr std::int64_t kSizes[] = {0, 1, 3, 1000, 65537, (1 << 20) + 4099};
+
+TEST_P(EveryEngine, AllGatherGivesEveryBlockInRankOrder) {
+  run(world(), [](Communicator& comm) {
+    for (const std::int64_t bytes : kSizes) {
+      const auto own = pattern(comm.rank(), bytes);
+      std::vector<std::uint8_t> all(static_cast<std::size_t>(bytes * comm.world_size()));
+      comm.all_gather(own.data(), all.data(), bytes, comm.deadline());
+      for (std::int32_t r = 0; r < comm.world_size(); ++r) {
+        const auto expected = pattern(r, bytes);
+        ASSERT_TRUE(std::equal(expected.begin(), expected.end(), all.begin() + r * bytes)) << bytes << " of " << r;
+      }
+    }
+  });
+}
+
+TEST_P(EveryEngine, AllGatherWorksInPlace) {
+  run(world(), [](Communicator& comm) {
+    constexpr std::int64_t kBytes = 3001;
+    std::vector<std::uint8_t> all(static_cast<std::size_t>(kBytes * comm.world_size()));
+    const auto own = pattern(comm.rank(), kBytes);
+    std::copy(own.begin(), own.end(), all.begin() + comm.rank() * kBytes);
+    comm.all_gather(all.data() + comm.rank() * kBytes, all.data(), kBytes, comm.deadline());
+    for (std::int32_t r = 0; r < comm.world_size(); ++r) {
+      const auto expected = pattern(r, kBytes);
+      ASSERT_TRUE(std::equal(expected.begin(), expected.end(), all.begin() + r * kBytes)) << r;
+    }
+  });
+}
+
+TEST_P(EveryEngine, AllGatherVTakesBlocksOfAnySizeAndNone) {
+  run(world(), [](Communicator& comm) {
+    for (const std::int64_t unit : kSizes) {
+      std::vector<std::int64_t> bytes;
+      for (std::int32_t r = 0; r < comm.world_size(); ++r) bytes.push_back(r == 1 ? 0 : unit / (r + 1));
+      const auto own = pattern(comm.rank(), bytes[static_cast<std::size_t>(comm.rank())]);
+      std::vector<std::uint8_t> all(
+          static_cast<std::size_t>(std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0})));
+      comm.all_gather_v(own.data(), all.data(), bytes, comm.deadline());
+      auto place = all.begin();
+      for (std::int32_t r = 0; r < comm.world_size(); ++r) {
+        const auto expected = pattern(r, bytes[static_cast<std::size_t>(r)]);
+        ASSERT_TRUE(std::equal(expected.begin(), expected.end(), place)) << unit << " of " << r;
+        place += bytes[static_cast<std::size_t>(r)];
+      }
+    }
+  });
+}
+
+TEST_P(EveryEngine, BroadcastGivesTheRootsBytesForEveryRoot) {
+  run(world(), [](Communicator& comm) {
+    for (const std::int64_t bytes : kSizes) {
+      for (std::int32_t root = 0; root < comm.world_size(); ++root) {
+        auto data = pattern(comm.rank(), bytes);
+        comm.broadcast(data.data(), bytes, root, comm.deadline());
+        ASSERT_EQ(data, pattern(root, bytes));
+      }
+    }
+  });
+}
+
+TEST_P(EveryEngine, SendAndRecvMatchInOrderPerPair) {
+  if (!point_to_point()) GTEST_SKIP() << "this engine has no point to point";
+  run(world(), [](Communicator& comm) {
+    const auto relay = [&](std::int64_t bytes) {
+      // A token goes once round: only rank 0 sends before it receives, so no engine needs to buffer.
+      if (comm.world_size() == 1) return;
+      const std::int32_t next = (comm.rank() + 1) % comm.world_size();
+      const std::int32_t previous = (comm.rank() + comm.world_size() - 1) % comm.world_size();
+      std::vector<std::uint8_t> token(static_cast<std::size_t>(bytes));
+      if (comm.rank() == 0) {
+        token = pattern(41, bytes);
+        comm.send(token.data(), bytes, next, comm.deadline());
+        comm.recv(token.data(), bytes, previous, comm.deadline());
+      } else {
+        comm.recv(token.data(), bytes, previous, comm.deadline());
+        comm.send(token.data(), bytes, next, comm.deadline());
+      }
+      ASSERT_EQ(token, pattern(41, bytes));
+    };
+    for (const std::int64_t bytes : kSizes) relay(bytes);
+  });
+}
+
+TEST_P(EveryEngine, BarrierHoldsUntilAllHaveCome) {
+  std::atomic<int> arrived{0};
+  run(world(), [&](Communicator& comm) {
+    for (int round = 1; round <= 20; ++round) {
+      ++arrived;
+      comm.barrier(comm.deadline());
+      EXPECT_GE(arrived.load(), round * comm.world_size());
+      comm.barrier(comm.deadline());
+    }
+  });
+}
+
+TEST_P(EveryEngine, VoteIsYesOnlyIfAllSayYes) {
+  run(world(), [](Communicator& comm) {
+    EXPECT_TRUE(comm.vote(true, comm.deadline()));
+    EXPECT_FALSE(comm.vote(comm.rank() != comm.world_size() - 1, comm.deadline()));
+    EXPECT_FALSE(comm.vote(false, comm.deadline()));
+  });
+}
+
+TEST_P(EveryEngine, DupIsAnIndependentCommunicatorOfTheSameRanks) {
+  run(world(), [](Communicator& comm) {
+    const auto copy = comm.dup(comm.deadline());
+    EXPECT_EQ(copy->rank(), comm.rank());
+    EXPECT_EQ(copy->world_size(), comm.world_size());
+    EXPECT_EQ(copy->local_rank(), comm.local_rank());
+    for (Communicator* each : {&comm, copy.get(), &comm}) EXPECT_TRUE(each->vote(true, each->deadline()));
+    EXPECT_EQ(copy->stats().all_gathers, 1);
+  });
+}
+
+TEST_P(EveryEngine, SplitMakesWorldsOrderedByKeyThenRank) {
+  if (!point_to_point()) {
+    run(world(), [](Communicator& comm) {
+      if (comm.world_size() == 1) return;
+      expect_error(GRADSTEP_ERR_UNSUPPORTED, "send and recv", [&] { comm.split(0, 0, comm.deadline()); });
+      EXPECT_TRUE(comm.vote(true, comm.deadline())) << "a refused split must break nothing";
+    });
+    return;
+  }
+  run(world(), [](Communicator& comm) {
+    // Odd ranks in reverse order; even ranks in order; the last rank takes part in neither.
+    const bool last = comm.rank() == comm.world_size() - 1;
+    const std::int32_t color = last ? -1 : comm.rank() % 2;
+    const auto part = comm.split(color, color == 1 ? -comm.rank() : 0, comm.deadline());
+    if (last) {
+      EXPECT_EQ(part, nullptr);
+    } else {
+      const std::int32_t others = comm.world_size() - 1;
+      const std::int32_t members = color == 0 ? (others + 1) / 2 : others / 2;
+      EXPECT_EQ(part->world_size(), members);
+      EXPECT_EQ(part->rank(), color == 0 ? comm.rank() / 2 : members - 1 - comm.rank() / 2);
+      std::int32_t sum = comm.rank();
+      Array array{&sum, 1, DType::i32};
+      part->all_reduce(array, GRADSTEP_REDUCE_SUM, 1, part->deadline());
+      std::int32_t expected = 0;
+      for (std::int32_t r = color; r < others; r += 2) expected += r;
+      EXPECT_EQ(sum, expected);
+    }
+    EXPECT_TRUE(comm.vote(true, comm.deadline()));
+  });
+}
+
+TEST_P(EveryEngine, StatisticsCountCallsAndBytes) {
+  run(world(), [](Communicator& comm) {
+    const auto before = comm.stats();
+    std::vector<float> data(10000, 1.0F);
+    Array array{data.data(), 10000, DType::f32};
+    comm.all_reduce(array, GRADSTEP_REDUCE_SUM, 1, comm.deadline());
+    comm.all_reduce(array, GRADSTEP_REDUCE_SUM, 1, comm.deadline());
+    comm.barrier(comm.deadline());
+    const auto after = comm.stats();
+    EXPECT_EQ(after.all_reduces - before.all_reduces, 2);
+    EXPECT_EQ(after.barriers - before.barriers, 1);
+    EXPECT_EQ(after.all_gathers - before.all_gathers, 0);
+    if (comm.world_size() == 1) return;
+    EXPECT_GT(after.bytes_sent - before.bytes_sent, 40000);
+    EXPECT_GT(after.nanoseconds, before.nanoseconds);
+  });
+}
+
+std::string name_of_case(const testing::TestParamInfo<std::tuple<std::string, int>>& info) {
+  return std::get<0>(info.param) + "_" + std::to_string(std::get<1>(info.param));
+}
+INSTANTIATE_TEST_SUITE_P(Collectives, EveryEngine,
+                         testing::Combine(testing::ValuesIn(engines()), testing::Values(1, 2, 3, 4, 5, 8)),
+                         name_of_case);
+
+TEST(DirectReduction, MovesTheBytesOfARing) {
+  constexpr std::int64_t kBytes = 4 * 128 * 1000;
+  run(make_world("local", 4), [](Communicator& comm) {
+    std::vector<float> data(kBytes / 4, 1.0F);
+    Array array{data.data(), kBytes / 4, DType::f32};
+    comm.all_reduce(array, GRADSTEP_REDUCE_SUM, 1, comm.deadline());
+    EXPECT_EQ(comm.stats().bytes_sent, 2 * kBytes * 3 / 4);
+  });
+}
+
+TEST(Tournament, EveryPairMeetsOnceAndPartnersAgree) {
+  for (std::int32_t ranks = 1; ranks <= 17; ++ranks) {
+    std::set<std::pair<int, int>> met;
+    for (std::int32_t round = 0; round < tournament_rounds(ranks); ++round) {
+      for (std::int32_t rank = 0; rank < ranks; ++rank) {
+        const std::int32_t partner = tournament_partner(rank, round, ranks);
+        if (partner < 0) continue;
+        ASSERT_LT(partner, ranks);
+        ASSERT_NE(partner, rank);
+        ASSERT_EQ(tournament_partner(partner, round, ranks), rank);
+        if (rank < partner) {
+          ASSERT_TRUE(met.emplace(rank, partner).second);
+        }
+      }
+    }
+    EXPECT_EQ(met.size(), static_cast<std::size_t>(ranks * (ranks - 1) / 2)) << ranks;
+  }
+}
+
+}  // namespace
+}  // namespace gradstep::test

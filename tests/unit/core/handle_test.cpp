@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/handle.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "core/busy_flag.h"
+#include "core/fp_environment.h"
+#include "unit/support.h"
+
+namespace gradstep::test {
+namespace {
+
+struct SampleHandle {
+  static constexpr std::uint64_t kMagic = 42;
+  static constexpr const char* kName = "sample";
+  HandleHeader header{kMagic};
+};
+
+TEST(Handle, NullAndForeignHandlesAreNamed) {
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "sample: is NULL",
+               [] { check_handle(static_cast<const SampleHandle*>(nullptr)); });
+  SampleHandle handle;
+  handle.header.magic = 7;
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "not a gradstep_sample", [&] { check_handle(&handle); });
+}
+
+TEST(Handle, ASecondThreadGetsInvalidState) {
+  SampleHandle handle;
+  const InUse first(&handle);
+  std::thread([&] {
+    expect_error(GRADSTEP_ERR_INVALID_STATE, "another thread", [&] { InUse<SampleHandle> second(&handle); });
+  }).join();
+}
+
+TEST(Handle, ASharedObjectIsExclusiveAndFreeAfterwards) {
+  BusyFlag flag;
+  {
+    const Exclusive first(flag, "object");
+    expect_error(GRADSTEP_ERR_INVALID_STATE, "object", [&] { Exclusive second(flag, "object"); });
+  }
+  EXPECT_NO_THROW(Exclusive(flag, "object"));
+}
+
+TEST(Handle, AForkedChildIsTold) {
+  watch_forks();
+  SampleHandle handle;
+  const pid_t child = fork();
+  if (child == 0) {
+    int code = 1;
+    try {
+      check_handle(&handle);
+    } catch (const Error& error) {
+      code = error.status() == GRADSTEP_ERR_INVALID_STATE ? 0 : 2;
+    }
+    _exit(code);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_NO_THROW(check_handle(&handle));
+}
+
+#if defined(__SSE2__)
+TEST(FpEnvironment, SetsDefaultsAndRestoresTheHosts) {
+  const unsigned before = _mm_getcsr();
+  const unsigned host = 0x1f80U | 0x8040U | 0x6000U;  // flush to zero, denormals are zero, round towards zero
+  _mm_setcsr(host);
+  {
+    const FpEnvironment environment;
+    EXPECT_EQ(_mm_getcsr() & 0xffc0U, 0x1f80U);
+  }
+  EXPECT_EQ(_mm_getcsr() & 0xffc0U, host & 0xffc0U);
+  _mm_setcsr(before);
+}
+#endif
+
+}  // namespace
+}  // namespace gradstep::test

@@ -1,0 +1,270 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The promise of docs/numerics.md: the same bits whatever the instruction set, the number of threads, the thread that
+// runs a body and the floating-point mode that the host has set.
+#include <cfenv>
+#include <thread>
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#include "core/fp_environment.h"
+#include "cpu_test_support.h"
+#include "gradstep/comm.h"
+
+namespace gradstep::test {
+namespace {
+
+/// Enough to be shared out among threads.
+constexpr std::int64_t kSize = 2 * kChunk + 77;
+
+/// Makes subnormals, infinities and NaNs part of the data.
+TestArray make_array(DType dtype, int seed) {
+  TestArray array(dtype, kSize);
+  array.fill(seed);
+  for (std::int64_t i = seed; i < kSize; i += 101) array.set(i, array.get(i) * 1e-39);
+  for (std::int64_t i = 50 + seed; i < kSize; i += 1003) array.set(i, array.get(i) * 1e-5);
+  array.set(900 + seed, std::numeric_limits<double>::infinity());
+  array.set(kChunk + seed, std::numeric_limits<double>::quiet_NaN());
+  return array;
+}
+
+void append(std::vector<std::byte>& record, const std::vector<std::byte>& bytes) {
+  record.insert(record.end(), bytes.begin(), bytes.end());
+}
+
+void append(std::vector<std::byte>& record, std::span<const double> values) {
+  const auto bytes = std::as_bytes(values);
+  record.insert(record.end(), bytes.begin(), bytes.end());
+}
+
+void record_updates(Backend& backend, DType dtype, std::vector<std::byte>& record) {
+  static const kernels::SgdConstants sgd{
+      .learning_rate = 0.1, .momentum = 0.9, .gradient_factor = 0.9, .weight_decay = 0.01};
+  static const kernels::AdamConstants adam{
+      .beta1 = 0.9, .beta2 = 0.99, .step_size = 0.02, .root_factor = 1.5, .epsilon = 1e-8, .weight_decay = 0.01};
+  for (int rule = 0; rule < kernels::RuleList::kCount; ++rule) {
+    const auto id = static_cast<kernels::RuleId>(rule);
+    TestArray param = make_array(dtype, 1);
+    const TestArray gradient = make_array(dtype, 2);
+    TestArray first(arithmetic_dtype(dtype), kSize);
+    TestArray second(arithmetic_dtype(dtype), kSize);
+    first.fill(3, 1e-3);
+    for (std::int64_t i = 0; i < kSize; ++i) second.set(i, i % 5 == 0 ? 1e-40 : 1e-4 * static_cast<double>(i % 17));
+    UpdateItem item;
+    item.param = param.array();
+    item.gradient = gradient.array();
+    item.states[0] = first.array().data;
+    item.states[1] = second.array().data;
+    item.rule = id;
+    item.constants = id < kernels::RuleId::adam ? static_cast<const void*>(&sgd) : &adam;
+    WorkList work;
+    work.append(kSize);
+    UpdateJob job;
+    job.work = &work;
+    job.items = {&item, 1};
+    job.grad_multiplier = 0.3;
+    job.clip_value = 0.2;
+    backend.update(job);
+    append(record, param.bytes());
+    append(record, first.bytes());
+    append(record, second.bytes());
+  }
+}
+
+void record_accumulation(Backend& backend, DType dtype, std::vector<std::byte>& record) {
+  TestArray sum(arithmetic_dtype(dtype), kSize);
+  sum.fill(1);
+  WorkList work;
+  work.append(kSize);
+  std::vector<double> squares(work.chunks().size());
+  const Array sum_array = sum.array();
+  for (const auto formula : {AccumulateFormula::plain, AccumulateFormula::divided, AccumulateFormula::weighted,
+                             AccumulateFormula::running}) {
+    const TestArray gradient = make_array(dtype, 2 + static_cast<int>(formula));
+    const Array gradient_array = gradient.array();
+    for (const auto action : {AccumulateAction::assign, AccumulateAction::add, AccumulateAction::absent}) {
+      AccumulateJob job;
+      job.work = &work;
+      job.sums = {&sum_array, 1};
+      job.gradients = {&gradient_array, 1};
+      job.actions = {&action, 1};
+      job.formula = formula;
+      job.factor = 3;
+      job.finish = Finish::divide;
+      job.finish_value = 7;
+      job.squares = squares;
+      backend.accumulate(job);
+      append(record, sum.bytes());
+      append(record, std::span<const double>(squares));
+      const double norm = fold_partials(squares);
+      append(record, std::span<const double>(&norm, 1));
+    }
+  }
+  backend.square_chunks(work, {&sum_array, 1}, squares);
+  append(record, std::span<const double>(squares));
+}
+
+void record_copies_and_sums(Backend& backend, DType dtype, std::vector<std::byte>& record) {
+  const TestArray source = make_array(dtype, 1);
+  WorkList work;
+  work.append(kSize);
+  for (const DType to : kFloatTypes) {
+    const TestArray destination(to, kSize);
+    const CopyItem item{destination.array(), source.array()};
+    backend.copy(work, {&item, 1}, 0.7, 3);
+    append(record, destination.bytes());
+  }
+  const std::vector<TestArray> ranks = {make_array(dtype, 1), make_array(dtype, 5), make_array(dtype, 9)};
+  std::vector<const void*> sources;
+  sources.reserve(ranks.size());
+  for (const TestArray& rank : ranks) sources.push_back(rank.array().data);
+  for (const std::int32_t op : {GRADSTEP_REDUCE_SUM, GRADSTEP_REDUCE_MAX, GRADSTEP_REDUCE_MIN}) {
+    const TestArray result(dtype, kSize);
+    RankSum job;
+    job.destination = result.array().data;
+    job.sources = sources;
+    job.count = kSize;
+    job.dtype = dtype;
+    job.op = op;
+    job.divisor = op == GRADSTEP_REDUCE_SUM ? 3 : 1;
+    backend.sum_ranks(job);
+    append(record, result.bytes());
+  }
+  TestArray sum(DType::f32, 100 * 64);
+  TestArray indices(DType::i64, kSize / 64);
+  sum.fill(1);
+  for (std::int64_t j = 0; j < indices.size(); ++j) indices.write(j, j * j % 100);
+  backend.add_rows(sum.array(), indices.array(), source.array(), 64, 0.3);
+  append(record, sum.bytes());
+}
+
+/// Every operation on every dtype; all result bits in one record.
+std::vector<std::byte> record_all(Backend& backend) {
+  std::vector<std::byte> record;
+  for (const DType dtype : kFloatTypes) {
+    record_updates(backend, dtype, record);
+    record_accumulation(backend, dtype, record);
+    record_copies_and_sums(backend, dtype, record);
+  }
+  return record;
+}
+
+const std::vector<std::byte>& baseline_record() {
+  static const std::vector<std::byte> record = record_all(make_cpu_context(1, "baseline")->backend());
+  return record;
+}
+
+// EXPECT_EQ would print megabytes.
+void expect_baseline(const std::vector<std::byte>& record, const std::string& what) {
+  ASSERT_EQ(record.size(), baseline_record().size());
+  const auto [found, expected] = std::mismatch(record.begin(), record.end(), baseline_record().begin());
+  EXPECT_TRUE(found == record.end()) << what << ": byte " << (found - record.begin()) << " of " << record.size()
+                                     << " differs";
+}
+
+TEST(CpuDeterminism, instruction_sets_and_thread_counts_give_the_same_bits) {
+  for (const std::string& instruction_set : cpu::compiled_instruction_sets()) {
+    for (const int threads : {1, 2, 7}) {
+      const auto context = make_cpu_context(threads, instruction_set.c_str());
+      expect_baseline(record_all(context->backend()), instruction_set + " on " + std::to_string(threads) + " threads");
+    }
+  }
+}
+
+/// The host's loop: bodies run backwards, each half on a thread of its own, in a mode of the host's liking.
+gradstep_status backward_parallel_for(void* user, std::int64_t n, void (*body)(void*, std::int64_t), void* body_user) {
+  *static_cast<std::int64_t*>(user) += 1;
+  const auto run = [=](std::int64_t begin, std::int64_t end) {
+    std::fesetround(FE_UPWARD);
+    for (std::int64_t i = end; i-- > begin;) body(body_user, i);
+  };
+  std::thread upper(run, n / 2, n);
+  std::thread lower(run, 0, n / 2);
+  upper.join();
+  lower.join();
+  return GRADSTEP_OK;
+}
+
+TEST(CpuDeterminism, a_hosts_parallel_for_gives_the_same_bits) {
+  std::int64_t calls = 0;
+  gradstep_context_options options = default_context_options();
+  options.parallel_for = backward_parallel_for;
+  options.parallel_for_user = &calls;
+  Context context(options);
+  context.set_backend(cpu::make_backend(context));
+  expect_baseline(record_all(context.backend()), "host's parallel_for");
+  EXPECT_GT(calls, 0);
+}
+
+/// Each operation starts from the mode that a host has set, as an exported call does.
+class HostMode final : public Backend {
+ public:
+  HostMode(Backend& inner, int mode) : inner_(inner), mode_(mode) {}
+  const char* name() const override { return inner_.name(); }
+  const char* instruction_set() const override { return inner_.instruction_set(); }
+  void accumulate(const AccumulateJob& job) override {
+    entered([&] { inner_.accumulate(job); });
+  }
+  void add_rows(const Array& sum, const Array& indices, const Array& values, std::int64_t row_size,
+                double factor) override {
+    entered([&] { inner_.add_rows(sum, indices, values, row_size, factor); });
+  }
+  void square_chunks(const WorkList& work, std::span<const Array> arrays, std::span<double> squares) override {
+    entered([&] { inner_.square_chunks(work, arrays, squares); });
+  }
+  void update(const UpdateJob& job) override {
+    entered([&] { inner_.update(job); });
+  }
+  void copy(const WorkList& work, std::span<const CopyItem> items, double multiplier, double divisor) override {
+    entered([&] { inner_.copy(work, items, multiplier, divisor); });
+  }
+  void sum_ranks(const RankSum& job) override {
+    entered([&] { inner_.sum_ranks(job); });
+  }
+
+ private:
+  template <class Body>
+  void entered(Body body) {
+    std::fesetround(mode_);
+    set_flush_to_zero(true);
+    {
+      const FpEnvironment environment;
+      body();
+    }
+    EXPECT_EQ(std::fegetround(), mode_);
+    EXPECT_TRUE(flushes_to_zero());
+    set_flush_to_zero(false);
+    std::fesetround(FE_TONEAREST);
+  }
+
+#if defined(__SSE2__)
+  static void set_flush_to_zero(bool on) {
+    _MM_SET_FLUSH_ZERO_MODE(on ? _MM_FLUSH_ZERO_ON : _MM_FLUSH_ZERO_OFF);
+    _mm_setcsr(on ? _mm_getcsr() | 0x40U : _mm_getcsr() & ~0x40U);  // denormals are zero
+  }
+  static bool flushes_to_zero() { return _MM_GET_FLUSH_ZERO_MODE() == _MM_FLUSH_ZERO_ON; }
+#else
+  static void set_flush_to_zero(bool) {}
+  static bool flushes_to_zero() { return true; }
+#endif
+
+  Backend& inner_;
+  int mode_;
+};
+
+TEST(CpuDeterminism, a_hosts_rounding_mode_changes_no_bit_and_is_restored) {
+  baseline_record();
+  for (const int mode : {FE_UPWARD, FE_TOWARDZERO}) {
+    for (const int threads : {1, 2}) {
+      const auto context = make_cpu_context(threads);
+      HostMode host(context->backend(), mode);
+      expect_baseline(record_all(host), "rounding mode " + std::to_string(mode));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gradstep::test

@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "core/error.h"
+#include "cpu_test_support.h"
+
+namespace gradstep::test {
+namespace {
+
+TEST(InstructionSet, baseline_is_always_there) {
+  const std::vector<std::string> names = cpu::compiled_instruction_sets();
+  EXPECT_EQ(names.front(), "baseline");
+  const ScopedEnvironment environment("GRADSTEP_INSTRUCTION_SET", "baseline");
+  EXPECT_EQ(cpu::chosen_instruction_set(), "baseline");
+}
+
+TEST(InstructionSet, the_variable_is_a_cap) {
+  const std::vector<std::string> order = {"baseline", "avx2", "avx512"};
+  const auto rank = [&](const std::string& name) {
+    return std::find(order.begin(), order.end(), name) - order.begin();
+  };
+  for (const std::string& cap : order) {
+    const ScopedEnvironment environment("GRADSTEP_INSTRUCTION_SET", cap.c_str());
+    EXPECT_LE(rank(cpu::chosen_instruction_set()), rank(cap));
+  }
+}
+
+TEST(InstructionSet, the_backend_says_which_it_uses) {
+  for (const std::string& cap : cpu::compiled_instruction_sets()) {
+    const auto context = make_cpu_context(1, cap.c_str());
+    const ScopedEnvironment environment("GRADSTEP_INSTRUCTION_SET", cap.c_str());
+    EXPECT_EQ(context->backend().instruction_set(), cpu::chosen_instruction_set());
+    EXPECT_STREQ(context->backend().name(), "cpu");
+  }
+}
+
+TEST(InstructionSet, an_unknown_value_is_an_argument_error_that_names_it) {
+  const ScopedEnvironment environment("GRADSTEP_INSTRUCTION_SET", "sse9");
+  try {
+    cpu::chosen_instruction_set();
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), GRADSTEP_ERR_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(error.what()).find("sse9"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("avx512"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace gradstep::test

@@ -1,0 +1,281 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+
+#include "cpu_test_support.h"
+
+namespace gradstep::test {
+namespace {
+
+using kernels::AdamConstants;
+using kernels::RuleId;
+using kernels::SgdConstants;
+
+constexpr SgdConstants kSgd{.learning_rate = 0.05, .momentum = 0.9, .gradient_factor = 0.75, .weight_decay = 0.01};
+constexpr AdamConstants kAdam{
+    .beta1 = 0.9, .beta2 = 0.99, .step_size = 0.02, .root_factor = 1.5, .epsilon = 1e-3, .weight_decay = 0.01};
+
+struct RuleCase {
+  RuleId rule;
+  const char* name;
+  int states;
+  const void* constants;
+};
+
+constexpr RuleCase kRules[] = {
+    {RuleId::sgd, "sgd", 0, &kSgd},
+    {RuleId::sgd_decay, "sgd_decay", 0, &kSgd},
+    {RuleId::sgd_momentum, "sgd_momentum", 1, &kSgd},
+    {RuleId::sgd_momentum_decay, "sgd_momentum_decay", 1, &kSgd},
+    {RuleId::sgd_nesterov, "sgd_nesterov", 1, &kSgd},
+    {RuleId::sgd_nesterov_decay, "sgd_nesterov_decay", 1, &kSgd},
+    {RuleId::adam, "adam", 2, &kAdam},
+    {RuleId::adam_coupled, "adam_coupled", 2, &kAdam},
+    {RuleId::adam_decoupled, "adam_decoupled", 2, &kAdam},
+};
+
+/// The definitions of docs/numerics.md in f64, one element, written without a look at src/kernels.
+double reference_delta(RuleId rule, double p, double g, std::array<double, 2>& state) {
+  const bool is_sgd = rule <= RuleId::sgd_nesterov_decay;
+  const bool coupled = rule == RuleId::sgd_decay || rule == RuleId::sgd_momentum_decay ||
+                       rule == RuleId::sgd_nesterov_decay || rule == RuleId::adam_coupled;
+  const double decay = is_sgd ? kSgd.weight_decay : kAdam.weight_decay;
+  const double d = coupled ? g + decay * p : g;
+  if (rule == RuleId::sgd || rule == RuleId::sgd_decay) return -kSgd.learning_rate * d;
+  if (is_sgd) {
+    state[0] = kSgd.momentum * state[0] + kSgd.gradient_factor * d;
+    const bool nesterov = rule == RuleId::sgd_nesterov || rule == RuleId::sgd_nesterov_decay;
+    return -kSgd.learning_rate * (nesterov ? d + kSgd.momentum * state[0] : state[0]);
+  }
+  state[0] = kAdam.beta1 * state[0] + (1 - kAdam.beta1) * d;
+  state[1] = kAdam.beta2 * state[1] + (1 - kAdam.beta2) * d * d;
+  const double step = kAdam.step_size * state[0] / (kAdam.root_factor * std::sqrt(state[1]) + kAdam.epsilon);
+  return -step - (rule == RuleId::adam_decoupled ? kAdam.weight_decay * p : 0);
+}
+
+/// One parameter with all that belongs to it.
+struct Problem {
+  Problem(const RuleCase& rule_case, DType dtype, std::int64_t size, Layout layout = Layout::contiguous)
+      : rule(rule_case),
+        param(dtype, size, layout),
+        gradient(dtype, size, layout),
+        update(dtype, size, layout),
+        states{TestArray(arithmetic_dtype(dtype), size), TestArray(arithmetic_dtype(dtype), size)} {
+    param.fill(1);
+    gradient.fill(2);
+    update.fill(3);
+    states[0].fill(4, 0.5);
+    for (std::int64_t i = 0; i < size; ++i) states[1].set(i, 0.25 + 0.1 * std::cos(static_cast<double>(i)));
+    work.append(size);
+  }
+
+  UpdateItem item(bool in_place) const {
+    UpdateItem item;
+    item.param = param.array();
+    item.gradient = gradient.array();
+    if (!in_place) item.update = update.array();
+    for (std::size_t s = 0; s < states.size(); ++s) item.states[s] = states[s].array().data;
+    item.rule = rule.rule;
+    item.constants = rule.constants;
+    return item;
+  }
+
+  void run(Backend& backend, bool in_place, double multiplier = 1, double clip = 0) {
+    const UpdateItem one = item(in_place);
+    UpdateJob job;
+    job.work = &work;
+    job.items = {&one, 1};
+    job.grad_multiplier = multiplier;
+    job.clip_value = clip;
+    backend.update(job);
+  }
+
+  RuleCase rule;
+  TestArray param;
+  TestArray gradient;
+  TestArray update;
+  std::vector<TestArray> states;
+  WorkList work;
+};
+
+class UpdateLoops : public testing::TestWithParam<std::string> {
+ protected:
+  UpdateLoops() : context_(make_cpu_context(1, GetParam().c_str())), backend_(context_->backend()) {}
+
+  std::unique_ptr<Context> context_;
+  Backend& backend_;
+};
+
+INSTANTIATE_TEST_SUITE_P(cpu, UpdateLoops, testing::ValuesIn(cpu::compiled_instruction_sets()),
+                         [](const auto& set) { return set.param; });
+
+// Tolerance: each rule does at most 12 roundings of quantities of magnitude about 1 in the arithmetic type, and the
+// stored result is rounded once more to its own dtype.
+void expect_reference(Backend& backend, const RuleCase& rule, DType dtype, std::int64_t size, Layout layout,
+                      bool in_place) {
+  SCOPED_TRACE(testing::Message() << rule.name << " " << name_of(dtype) << " size " << size << " layout "
+                                  << static_cast<int>(layout) << (in_place ? " in place" : " delta"));
+  const double multiplier = 0.5;
+  const double clip = 0.3;
+  const Problem before(rule, dtype, size, layout);
+  Problem after = before;
+  after.run(backend, in_place, multiplier, clip);
+  const DType arithmetic = arithmetic_dtype(dtype);
+  int failures = 0;
+  for (std::int64_t i = 0; i < size && failures < 3; ++i) {
+    const double p = before.param.get(i);
+    const double g = std::min(std::max(before.gradient.get(i) * multiplier, -clip), clip);
+    std::array<double, 2> state = {before.states[0].get(i), before.states[1].get(i)};
+    const double delta = reference_delta(rule.rule, p, g, state);
+    const double result = in_place ? after.param.get(i) : after.update.get(i);
+    const double expected = in_place ? p + delta : delta;
+    const double slack = 12 * tolerance(arithmetic, 1, 1);
+    const auto check = [&](const char* what, double found, double wanted, double bound) {
+      if (std::abs(found - wanted) <= bound) return;
+      ADD_FAILURE() << what << "[" << i << "] is " << found << ", expected " << wanted;
+      ++failures;
+    };
+    check("result", result, expected, tolerance(dtype, expected, 0) + slack);
+    for (std::size_t s = 0; s < static_cast<std::size_t>(rule.states); ++s) {
+      check("state", after.states[s].get(i), state[s], slack);
+    }
+    if (!in_place) check("param", after.param.get(i), p, 0);
+    check("gradient", after.gradient.get(i), before.gradient.get(i), 0);
+  }
+}
+
+TEST_P(UpdateLoops, every_rule_matches_its_definition_for_all_sizes) {
+  for (const RuleCase& rule : kRules) {
+    for (const std::int64_t size : odd_sizes()) {
+      for (const DType dtype : {DType::f32, DType::f64}) {
+        expect_reference(backend_, rule, dtype, size, Layout::contiguous, true);
+        expect_reference(backend_, rule, dtype, size, Layout::contiguous, false);
+      }
+    }
+  }
+}
+
+TEST_P(UpdateLoops, every_dtype_and_layout_matches) {
+  for (const RuleCase& rule : {kRules[5], kRules[8]}) {
+    for (const DType dtype : kFloatTypes) {
+      for (const Layout layout : kLayouts) {
+        for (const std::int64_t size : {1, 17, 1025, 17850}) {
+          expect_reference(backend_, rule, dtype, size, layout, true);
+          expect_reference(backend_, rule, dtype, size, layout, false);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(UpdateLoops, param_plus_delta_is_the_step_in_place) {
+  for (const RuleCase& rule : kRules) {
+    Problem in_place(rule, DType::f32, 20000);
+    Problem apart = in_place;
+    in_place.run(backend_, true, 0.25, 0.2);
+    apart.run(backend_, false, 0.25, 0.2);
+    for (std::int64_t i = 0; i < apart.param.size(); ++i) {
+      ASSERT_EQ(apart.param.read<float>(i) + apart.update.read<float>(i), in_place.param.read<float>(i)) << rule.name;
+    }
+    EXPECT_EQ(in_place.states[0].bytes(), apart.states[0].bytes());
+    EXPECT_EQ(in_place.states[1].bytes(), apart.states[1].bytes());
+  }
+}
+
+TEST_P(UpdateLoops, the_update_may_be_the_gradient_itself) {
+  for (const RuleCase& rule : kRules) {
+    for (const DType dtype : kFloatTypes) {
+      for (const Layout layout : kLayouts) {
+        Problem apart(rule, dtype, 3000, layout);
+        Problem aliased = apart;
+        apart.run(backend_, false);
+        UpdateItem item = aliased.item(true);
+        item.update = item.gradient;
+        UpdateJob job;
+        job.work = &aliased.work;
+        job.items = {&item, 1};
+        backend_.update(job);
+        for (std::int64_t i = 0; i < 3000; ++i) ASSERT_EQ(aliased.gradient.get(i), apart.update.get(i)) << rule.name;
+        EXPECT_EQ(aliased.param.bytes(), apart.param.bytes());
+      }
+    }
+  }
+}
+
+TEST_P(UpdateLoops, operands_may_differ_in_dtype) {
+  Problem reference(kRules[8], DType::f32, 5000);
+  for (std::int64_t i = 0; i < 5000; ++i) reference.gradient.set(i, decode16(DType::bf16, encode16(DType::bf16, 0.1)));
+  Problem mixed = reference;
+  TestArray narrow(DType::bf16, 5000, Layout::strided);
+  for (std::int64_t i = 0; i < 5000; ++i) narrow.set(i, 0.1);
+  UpdateItem item = mixed.item(true);
+  item.gradient = narrow.array();
+  UpdateJob job;
+  job.work = &mixed.work;
+  job.items = {&item, 1};
+  backend_.update(job);
+  reference.run(backend_, true);
+  EXPECT_EQ(mixed.param.bytes(), reference.param.bytes());
+}
+
+TEST_P(UpdateLoops, a_parameter_without_gradient_is_left_alone_and_has_a_delta_of_zero) {
+  Problem problem(kRules[6], DType::f32, 17000);
+  const Problem before(kRules[6], DType::f32, 17000);
+  UpdateItem item = problem.item(true);
+  item.gradient.data = nullptr;
+  UpdateJob job;
+  job.work = &problem.work;
+  job.items = {&item, 1};
+  backend_.update(job);
+  item.update = problem.update.array();
+  backend_.update(job);
+  EXPECT_EQ(problem.param.bytes(), before.param.bytes());
+  EXPECT_EQ(problem.states[0].bytes(), before.states[0].bytes());
+  for (std::int64_t i = 0; i < 17000; ++i) ASSERT_EQ(problem.update.read<std::uint32_t>(i), 0U);
+}
+
+TEST_P(UpdateLoops, clipping_bounds_infinities_and_keeps_nan) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (const DType dtype : {DType::f32, DType::f64, DType::bf16}) {
+    Problem problem(kRules[0], dtype, 40);
+    for (std::int64_t i = 0; i < 40; ++i) problem.param.set(i, 0);
+    problem.gradient.set(0, kInfinity);
+    problem.gradient.set(1, -kInfinity);
+    problem.gradient.set(2, std::numeric_limits<double>::quiet_NaN());
+    problem.gradient.set(39, std::numeric_limits<double>::quiet_NaN());
+    problem.run(backend_, false, 1, 2);
+    const double bound = kSgd.learning_rate * 2;
+    EXPECT_NEAR(problem.update.get(0), -bound, tolerance(dtype, bound, 2));
+    EXPECT_NEAR(problem.update.get(1), bound, tolerance(dtype, bound, 2));
+    EXPECT_TRUE(std::isnan(problem.update.get(2)));
+    EXPECT_TRUE(std::isnan(problem.update.get(39)));
+    problem.run(backend_, false, 1, 0);
+    EXPECT_EQ(problem.update.get(0), -kInfinity) << "no clipping";
+  }
+}
+
+TEST_P(UpdateLoops, one_call_serves_a_list_of_different_parameters) {
+  std::vector<Problem> together;
+  std::vector<Problem> alone;
+  const std::vector<std::int64_t> sizes = {5, 0, 40000, 1, 300, 17};
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    together.emplace_back(kRules[i], kFloatTypes[i % 4], sizes[i]);
+    alone.push_back(together.back());
+  }
+  const WorkList work(sizes);
+  std::vector<UpdateItem> items;
+  items.reserve(together.size());
+  for (Problem& problem : together) items.push_back(problem.item(true));
+  UpdateJob job;
+  job.work = &work;
+  job.items = items;
+  backend_.update(job);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    alone[i].run(backend_, true);
+    EXPECT_EQ(together[i].param.bytes(), alone[i].param.bytes()) << i;
+    EXPECT_EQ(together[i].states[0].bytes(), alone[i].states[0].bytes()) << i;
+  }
+}
+
+}  // namespace
+}  // namespace gradstep::test

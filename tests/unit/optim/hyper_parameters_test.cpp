@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "optim/hyper_parameters.h"
+
+#include "unit/optim/optimizer_fixture.h"
+
+namespace gradstep::test {
+namespace {
+
+const HyperParameterField kFields[] = {{"learning_rate", 0}, {"beta", 0, 1}};
+const double kValues[] = {0.1, 0.5};
+
+TEST(HyperParameters, AnUnknownNameListsTheKnownOnes) {
+  const HyperParameters h(kFields, kValues, 1);
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT,
+               "'lr' is not a hyper-parameter of this optimizer, expected one of "
+               "learning_rate, beta",
+               [&] { (void)h.field("lr"); });
+}
+
+TEST(HyperParameters, GroupsAreIndependentAndNewOnesFollowGroupZero) {
+  HyperParameters h(kFields, kValues, 2);
+  h.set(1, 0, Schedule(0.7));
+  h.set(0, 1, Schedule(0.25));
+  h.grow(3);
+  h.refresh(0);
+  EXPECT_EQ(h.values(0)[0], 0.1);
+  EXPECT_EQ(h.values(1)[0], 0.7);
+  EXPECT_EQ(h.values(2)[0], 0.1);
+  EXPECT_EQ(h.values(2)[1], 0.25);
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "group: is 3", [&] { h.check_group(3); });
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "group: is -2", [&] { h.check_group(-2); });
+}
+
+TEST(HyperParameters, RangesAreCheckedWhereAConstantIsSet) {
+  HyperParameters h(kFields, kValues, 1);
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "beta: is 1, expected in [0, 1)", [&] { h.set(0, 1, Schedule(1)); });
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "learning_rate", [&] { h.set(0, 0, Schedule(-1)); });
+  h.refresh(0);
+  EXPECT_EQ(h.values(0)[1], 0.5);
+}
+
+TEST(HyperParameters, GroupsOfParametersStepWithTheirOwnRate) {
+  auto o = default_sgd_options();
+  o.learning_rate = 1;
+  std::vector<std::int64_t> shape = {3};
+  std::vector<gradstep_parameter> parameters(2);
+  for (std::int32_t g = 0; g < 2; ++g) {
+    auto& p = parameters[static_cast<std::size_t>(g)];
+    p.struct_size = sizeof p;
+    p.shape = shape.data();
+    p.ndim = 1;
+    p.group = g;
+    p.dtype = to_dlpack(DType::f32);
+    p.device = {GRADSTEP_DEVICE_CPU, 0};
+  }
+  FirstOrderOptimizer optimizer(make_context(), make_sgd(o), Schema(parameters.data(), 2));
+  EXPECT_EQ(optimizer.group_count(), 2);
+  optimizer.set_schedule(1, "learning_rate", Schedule(0.25));
+  TestTensor<float> p0({3}), p1({3}), g({3}, 1.0F);
+  const gradstep_tensor params[] = {p0.tensor(), p1.tensor()};
+  const gradstep_tensor grads[] = {g.tensor(), g.tensor()};
+  optimizer.bind(params, grads, nullptr, 2);
+  optimizer.step({});
+  EXPECT_EQ(p0.values[0], -1);
+  EXPECT_EQ(p1.values[0], -0.25F);
+}
+
+}  // namespace
+}  // namespace gradstep::test

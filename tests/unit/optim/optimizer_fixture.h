@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// An optimizer over two parameters, one of them absent now and then, driven side by side with a reference in f64.
+#pragma once
+
+#include <cmath>
+#include <functional>
+
+#include "gradstep/optimizer.h"
+#include "optim/adam.h"
+#include "optim/first_order_optimizer.h"
+#include "optim/sgd.h"
+#include "unit/support.h"
+
+namespace gradstep::test {
+
+inline const std::vector<std::vector<std::int64_t>> kShapes = {{7, 5}, {1000}};
+
+inline std::unique_ptr<FirstOrderOptimizer> make_optimizer(const gradstep_sgd_options& options,
+                                                           DType dtype = DType::f32) {
+  return std::make_unique<FirstOrderOptimizer>(make_context(), make_sgd(options), make_schema(kShapes, dtype));
+}
+inline std::unique_ptr<FirstOrderOptimizer> make_optimizer(const gradstep_adam_options& options,
+                                                           DType dtype = DType::f32) {
+  return std::make_unique<FirstOrderOptimizer>(make_context(), make_adam(options), make_schema(kShapes, dtype));
+}
+
+template <class T>
+struct Model {
+  std::vector<TestTensor<T>> params;
+  std::vector<TestTensor<T>> grads;
+  std::vector<TestTensor<T>> updates;
+
+  explicit Model(std::uint32_t seed = 1) {
+    for (const auto& shape : kShapes) {
+      params.emplace_back(shape);
+      grads.emplace_back(shape);
+      updates.emplace_back(shape);
+      params.back().values = random_values<T>(params.back().values.size(), seed++);
+    }
+  }
+  void draw_gradients(std::uint32_t seed) {
+    for (auto& grad : grads) grad.values = random_values<T>(grad.values.size(), 1000 + 31 * seed++);
+  }
+  static std::vector<gradstep_tensor> tensors(std::vector<TestTensor<T>>& list) {
+    std::vector<gradstep_tensor> result;
+    for (auto& tensor : list) result.push_back(tensor.tensor());
+    return result;
+  }
+  StepOutcome step(Optimizer& optimizer, const StepGuards& guards = {}) {
+    const auto p = tensors(params);
+    const auto g = tensors(grads);
+    optimizer.bind(p.data(), g.data(), nullptr, p.size());
+    return optimizer.step(guards);
+  }
+  StepOutcome update(Optimizer& optimizer, const StepGuards& guards = {}) {
+    const auto p = tensors(params);
+    const auto g = tensors(grads);
+    const auto u = tensors(updates);
+    optimizer.bind(p.data(), g.data(), u.data(), p.size());
+    return optimizer.step(guards);
+  }
+};
+
+/// One element's rule in f64: (p, g, state, t) -> new p. `state` has room for two numbers.
+using ReferenceRule = std::function<double(double p, double g, double* state, std::int64_t t)>;
+
+/// 20 steps of random gradients beside the reference; the largest difference relative to the largest parameter.
+template <class T>
+double run_beside(Optimizer& optimizer, const ReferenceRule& rule, int steps = 20) {
+  Model<T> model;
+  std::vector<std::vector<double>> p;
+  std::vector<std::vector<double>> state;
+  for (const auto& tensor : model.params) {
+    p.emplace_back(tensor.values.begin(), tensor.values.end());
+    state.emplace_back(2 * tensor.values.size(), 0.0);
+  }
+  double worst = 0;
+  double largest = 0;
+  for (int t = 0; t < steps; ++t) {
+    model.draw_gradients(static_cast<std::uint32_t>(t));
+    model.step(optimizer);
+    for (std::size_t k = 0; k < p.size(); ++k) {
+      for (std::size_t i = 0; i < p[k].size(); ++i) {
+        p[k][i] = rule(p[k][i], static_cast<double>(model.grads[k].values[i]), &state[k][2 * i], t);
+        worst = std::max(worst, std::abs(p[k][i] - static_cast<double>(model.params[k].values[i])));
+        largest = std::max(largest, std::abs(p[k][i]));
+      }
+    }
+  }
+  return worst / largest;
+}
+
+// Rounding of 20 steps: a few ulp of f32 and f64 respectively, with room for cancellation.
+inline constexpr double kTolerance32 = 2e-6;
+inline constexpr double kTolerance64 = 1e-13;
+
+}  // namespace gradstep::test

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ranks as threads of the test: each body runs on a thread of its own with its communicator.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "comm/communicators.h"
+#include "unit/support.h"
+
+namespace gradstep::test {
+
+/// A failure on any rank comes back to the test when all have ended.
+template <class Body>
+void run_ranks(std::int32_t world_size, Body&& body, std::int64_t timeout_ms = 20000) {
+  CommSettings settings;
+  settings.timeout_ms = timeout_ms;
+  auto comms = make_local_communicators(make_context(), world_size, settings);
+  std::vector<std::exception_ptr> errors(comms.size());
+  std::vector<std::thread> threads;
+  for (std::size_t r = 0; r < comms.size(); ++r) {
+    threads.emplace_back([&, r] {
+      try {
+        body(*comms[r]);
+      } catch (...) {
+        errors[r] = std::current_exception();
+        comms[r]->abort();  // the others fail soon instead of waiting for the deadline
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
+}
+
+}  // namespace gradstep::test

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Calls out of turn, bad input, and failures in the middle of a window.
+#include <future>
+
+#include "unit/reduce/reducer_fixture.h"
+
+namespace gradstep::test {
+namespace {
+
+class Window : public ::testing::Test {
+ protected:
+  Window() : comm(make_self_communicator(make_context(), {})) {}
+
+  std::unique_ptr<Reducer> make() {
+    return std::make_unique<Reducer>(make_context(), *comm, reducer_options(), make_schema({{3}, {2}}));
+  }
+
+  std::shared_ptr<Communicator> comm;
+  TestTensor<float> a{{3}, 1.0F};
+  TestTensor<float> b{{2}, 2.0F};
+};
+
+TEST_F(Window, PushesOutOfTurnAreInvalidState) {
+  auto reducer = make();
+  const gradstep_tensor ta = a.tensor();
+  std::vector<gradstep_tensor> views(2);
+  expect_error(GRADSTEP_ERR_INVALID_STATE, "no finished window", [&] { reducer->gradients(views); });
+  reducer->begin(1);
+  expect_error(GRADSTEP_ERR_INVALID_STATE, "begin", [&] { reducer->begin(1); });
+  reducer->push(0, &ta);
+  expect_error(GRADSTEP_ERR_INVALID_STATE, "parameter 0 ('p0') was pushed already", [&] { reducer->push(0, &ta); });
+  const gradstep_tensor both[] = {a.tensor(), b.tensor()};
+  expect_error(GRADSTEP_ERR_INVALID_STATE, "pending", [&] { reducer->reduce(both, nullptr, 2, 1); });
+  reducer->wait(nullptr, 0);
+  reducer->gradients(views);
+  EXPECT_EQ(static_cast<const float*>(views[0].data)[0], 1);
+  EXPECT_EQ(static_cast<const float*>(views[1].data)[0], 0) << "not pushed counts as zeros";
+}
+
+TEST_F(Window, BadInputIsNamedAndLeavesTheWindowAsItWas) {
+  auto reducer = make();
+  const gradstep_tensor ta = a.tensor();
+  const gradstep_tensor tb = b.tensor();
+  reducer->push(0, &ta);
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "index: is 2", [&] { reducer->push(2, &ta); });
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "grad[1]: shape (3)", [&] { reducer->push(1, &ta); });
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "results: n is 1", [&] { reducer->wait(&ta, 1); });
+  reducer->push(1, &tb);
+  const gradstep_tensor both[] = {ta, tb};
+  reducer->wait(both, 2);
+  EXPECT_EQ(b.values[1], 2);
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "weight: is -1", [&] { reducer->begin(-1); });
+}
+
+TEST_F(Window, CancelBeforeAnythingLeftKeepsTheChannel) {
+  auto reducer = make();
+  const gradstep_tensor ta = a.tensor();
+  reducer->push(0, &ta);
+  reducer->cancel();
+  EXPECT_EQ(reducer->comm().status().code, GRADSTEP_OK);
+  const gradstep_tensor both[] = {a.tensor(), b.tensor()};
+  EXPECT_NO_THROW(reducer->reduce(both, nullptr, 2, 1));
+}
+
+TEST(WindowFailure, AMissingPeerEndsTheWindowAtTheDeadlineAndTouchesNothing) {
+  std::promise<void> seen;
+  std::shared_future<void> done = seen.get_future().share();
+  run_ranks(
+      2,
+      [&](Communicator& comm) {
+        Reducer reducer(make_context(), comm, reducer_options(), make_schema({{3}}));
+        TestTensor<float> g({3}, 5.0F);
+        const gradstep_tensor tensor = g.tensor();
+        reducer.reduce(&tensor, nullptr, 1, 1);
+        if (comm.rank() == 1) {
+          done.wait();  // alive, and never comes to the second window
+          return;
+        }
+        const auto start = std::chrono::steady_clock::now();
+        expect_error(GRADSTEP_ERR_TIMEOUT, "", [&] { reducer.reduce(&tensor, &tensor, 1, 1); });
+        EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(2000 + 1000));
+        EXPECT_EQ(g.values, std::vector<float>(3, 5));
+        std::vector<gradstep_tensor> views(1);
+        expect_error(GRADSTEP_ERR_INVALID_STATE, "no finished window", [&] { reducer.gradients(views); });
+        expect_error(GRADSTEP_ERR_TIMEOUT, "", [&] { reducer.reduce(&tensor, &tensor, 1, 1); });
+        seen.set_value();
+      },
+      2000);
+}
+
+}  // namespace
+}  // namespace gradstep::test

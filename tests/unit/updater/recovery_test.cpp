@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "updater/recovery.h"
+
+#include <atomic>
+
+#include "unit/updater/updater_fixture.h"
+
+namespace gradstep::test {
+namespace {
+
+/// Three ranks lose rank 2 in the exchange of their second window and go on as two.
+TEST(Recovery, SurvivorsRetryTheWindowOverANewCommunicator) {
+  Replica::Setup setup;
+  setup.steps = 2;
+  CommSettings settings;
+  settings.timeout_ms = 10000;
+  auto survivors = make_local_communicators(make_context(), 2, settings);
+  std::vector<std::vector<float>> ends(2);
+  run_ranks(3, [&](Communicator& comm) {
+    auto replica = std::make_unique<Replica>(&comm, setup);
+    const auto rank = static_cast<std::uint32_t>(comm.rank());
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      auto grads = micro_batch(10 * rank + i);
+      replica->push(grads);
+    }
+    EXPECT_EQ(replica->optimizer->step_count(), 1);
+    auto third = micro_batch(10 * rank + 2);
+    replica->push(third);
+    if (rank == 2) {
+      replica->reducer->comm().abort();
+      return;
+    }
+    const auto before = replica->params;
+    auto fourth = micro_batch(10 * rank + 3);
+    EXPECT_THROW(replica->push(fourth), Error);
+    EXPECT_EQ(replica->params[0].values, before[0].values) << "a failed exchange leaves parameters alone";
+    EXPECT_EQ(replica->optimizer->step_count(), 1);
+    EXPECT_TRUE(replica->accumulator->ready()) << "and the window intact";
+    expect_error(GRADSTEP_ERR_INVALID_STATE, "flush to retry", [&] { replica->push(fourth); });
+
+    const auto p = replica->param_tensors();
+    replica->updater->recover(survivors[rank].get(), p.data(), p.size());
+    EXPECT_TRUE(replica->flush());
+    EXPECT_EQ(replica->optimizer->step_count(), 2);
+    auto next = micro_batch(10 * rank + 4);
+    EXPECT_FALSE(replica->push(next));
+    ends[rank] = replica->params[1].values;
+  });
+  EXPECT_EQ(ends[0], ends[1]);
+}
+
+TEST(Recovery, EveryoneTakesOverTheLowestRankThatIsFurthest) {
+  Replica::Setup setup;
+  setup.steps = 1;
+  std::vector<std::vector<float>> params(3);
+  std::vector<std::vector<float>> moments(3);
+  run_ranks(3, [&](Communicator& comm) {
+    Replica replica(nullptr, setup);
+    const auto rank = static_cast<std::uint32_t>(comm.rank());
+    const std::uint32_t steps[] = {1, 3, 3};
+    for (std::uint32_t i = 0; i < steps[rank]; ++i) {
+      auto grads = micro_batch(10 * rank + i);
+      replica.push(grads);
+    }
+    const auto own = replica.params[1].values;
+    const auto p = replica.param_tensors();
+    replica.updater->recover(&comm, p.data(), p.size());
+    EXPECT_EQ(replica.optimizer->step_count(), 3);
+    EXPECT_TRUE(rank != 1 || replica.params[1].values == own) << "rank 1 is the lowest that is furthest";
+    params[rank] = replica.params[1].values;
+    const Array m = replica.optimizer->state(1, "exp_avg");
+    moments[rank].assign(static_cast<const float*>(m.data), static_cast<const float*>(m.data) + m.size);
+  });
+  for (const std::size_t r : {0U, 2U}) {
+    EXPECT_EQ(params[r], params[1]);
+    EXPECT_EQ(moments[r], moments[1]);
+  }
+}
+
+TEST(Recovery, WindowsThatDoNotStandTogetherAreDroppedOnAllRanks) {
+  Replica::Setup setup;
+  setup.steps = 4;
+  run_ranks(2, [&](Communicator& comm) {
+    Replica replica(nullptr, setup);
+    auto grads = micro_batch(0);
+    for (std::int32_t i = 0; i < 1 + comm.rank(); ++i) replica.push(grads);
+    const auto p = replica.param_tensors();
+    replica.updater->recover(&comm, p.data(), p.size());
+    EXPECT_EQ(replica.accumulator->pushes(), 0);
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(replica.push(grads), i == 3);
+  });
+}
+
+TEST(Recovery, AFailureOnTheWayChangesNothing) {
+  run_ranks(
+      2,
+      [](Communicator& comm) {
+        Replica replica(nullptr, {});
+        auto grads = micro_batch(static_cast<std::uint32_t>(comm.rank()));
+        for (int i = 0; i < 4; ++i) replica.push(grads);
+        const auto before = replica.params;
+        const auto p = replica.param_tensors();
+        if (comm.rank() == 1) {
+          comm.abort();
+          return;
+        }
+        EXPECT_THROW(replica.updater->recover(&comm, p.data(), p.size()), Error);
+        EXPECT_EQ(replica.params[0].values, before[0].values);
+        for (int i = 0; i < 4; ++i) EXPECT_EQ(replica.push(grads), i == 3) << "still usable alone";
+      },
+      2000);
+}
+
+}  // namespace
+}  // namespace gradstep::test

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// A model of two parameters on some ranks: each rank has its own micro-batches, all start from the same parameters.
+#pragma once
+
+#include <limits>
+
+#include "optim/adam.h"
+#include "optim/first_order_optimizer.h"
+#include "unit/ranks.h"
+#include "updater/updater.h"
+
+namespace gradstep::test {
+
+inline const std::vector<std::vector<std::int64_t>> kModelShapes = {{40, 5}, {300}};
+
+struct Replica {
+  std::shared_ptr<Context> context = make_context();
+  std::shared_ptr<Optimizer> optimizer;
+  std::shared_ptr<Accumulator> accumulator;
+  std::shared_ptr<Reducer> reducer;
+  std::unique_ptr<Updater> updater;
+  std::vector<TestTensor<float>> params;
+
+  struct Setup {
+    std::int64_t steps = 4;
+    std::int32_t mode = GRADSTEP_ACCUMULATE_MEAN_EACH;
+    std::int32_t nonfinite = GRADSTEP_NONFINITE_NONE;
+    std::int32_t average = GRADSTEP_AVERAGE_MEAN;
+    bool accumulates = true;
+    gradstep_updater_options options = default_updater_options();
+  };
+
+  Replica(Communicator* comm, const Setup& setup) {
+    const Schema schema = make_schema(kModelShapes);
+    auto adam = default_adam_options();
+    adam.learning_rate = 0.01;
+    optimizer = std::make_shared<FirstOrderOptimizer>(context, make_adam(adam), schema);
+    if (setup.accumulates) {
+      auto o = default_accumulator_options();
+      o.mode = setup.mode;
+      o.steps = setup.steps;
+      o.nonfinite = setup.nonfinite;
+      accumulator = std::make_shared<Accumulator>(context, o, std::nullopt, schema);
+    }
+    if (comm != nullptr) {
+      auto o = default_reducer_options();
+      o.average = setup.average;
+      reducer = std::make_shared<Reducer>(context, *comm, o, schema);
+    }
+    updater = std::make_unique<Updater>(context, optimizer, accumulator, reducer, setup.options);
+    for (const auto& shape : kModelShapes) {
+      params.emplace_back(shape);
+      params.back().values = random_values<float>(params.back().values.size(), 99);
+    }
+  }
+
+  std::vector<gradstep_tensor> param_tensors() {
+    std::vector<gradstep_tensor> list;
+    for (auto& p : params) list.push_back(p.tensor());
+    return list;
+  }
+  bool push(std::vector<TestTensor<float>>& grads, double weight = 1) {
+    const auto p = param_tensors();
+    std::vector<gradstep_tensor> g;
+    for (auto& grad : grads) g.push_back(grad.tensor());
+    return updater->push(p.data(), g.data(), p.size(), weight);
+  }
+  bool flush() {
+    const auto p = param_tensors();
+    return updater->flush(p.data(), p.size());
+  }
+};
+
+/// Micro-batch `index` of all that a job sees, whoever computes it.
+inline std::vector<TestTensor<float>> micro_batch(std::uint32_t index) {
+  std::vector<TestTensor<float>> grads;
+  for (const auto& shape : kModelShapes) {
+    grads.emplace_back(shape);
+    grads.back().values = random_values<float>(grads.back().values.size(), 5000 + index);
+  }
+  return grads;
+}
+
+}  // namespace gradstep::test
