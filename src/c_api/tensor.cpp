@@ -41,7 +41,10 @@ void check_shape(int32_t ndim, const int64_t* shape) {
 }  // namespace
 
 gradstep_status gradstep_tensor_list_create(gradstep_tensor_list** out) noexcept {
-  return guarded([&] { check_out("out", out) = std::make_unique<gradstep_tensor_list>().release(); });
+  return guarded([&] {
+    auto*& made = check_out("out", out);  // before anything is made
+    made = new gradstep_tensor_list;
+  });
 }
 
 void gradstep_tensor_list_destroy(gradstep_tensor_list* list) noexcept { delete list; }
@@ -106,7 +109,10 @@ size_t gradstep_tensor_list_size(const gradstep_tensor_list* list) noexcept {
 }
 
 gradstep_status gradstep_parameter_list_create(gradstep_parameter_list** out) noexcept {
-  return guarded([&] { check_out("out", out) = std::make_unique<gradstep_parameter_list>().release(); });
+  return guarded([&] {
+    auto*& made = check_out("out", out);  // before anything is made
+    made = new gradstep_parameter_list;
+  });
 }
 
 void gradstep_parameter_list_destroy(gradstep_parameter_list* list) noexcept { delete list; }

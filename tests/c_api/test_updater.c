@@ -304,6 +304,7 @@ static void bad_pushes_are_named_and_add_nothing(void** state) {
   job* j = *state;
   rank_state* self = &j->ranks[0];
   const model good = self->m;
+  int64_t column[2] = {3, 1};
   double doubles[6] = {0};
   int64_t count = -1;
   create_body(0, j);
@@ -315,7 +316,8 @@ static void bad_pushes_are_named_and_add_nothing(void** state) {
     self->m = good;                                                                                               \
   } while (0)
   self->m.gradients[1].ndim = 2;
-  REFUSED("grads[1]", "dense.bias");
+  self->m.gradients[1].shape = column;
+  REFUSED("grads[1]", "dense.bias", "(3,1)");
   self->m.params[0] = tensor_of(doubles, dtype_f64(), 2, good.params[0].shape);
   REFUSED("params[0]", "f64", "dense.weight");
   self->m.gradients[0].data = self->m.values;
