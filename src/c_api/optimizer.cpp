@@ -234,7 +234,7 @@ gradstep_status gradstep_optimizer_metrics(gradstep_optimizer* optimizer, gradst
 gradstep_status gradstep_optimizer_memory(gradstep_optimizer* optimizer, gradstep_memory* memory) noexcept {
   return with(optimizer, [&](Optimizer& impl) {
     gradstep_memory written{};
-    for (const Array& array : impl.state_arrays()) written.state_bytes += array.bytes();
+    for (const StoredState& stored : impl.stored_states()) written.state_bytes += stored.array.bytes();
     written.other_bytes = impl.other_bytes();
     write_struct("memory", memory, written);
   });

@@ -11,10 +11,12 @@
 
 namespace gradstep {
 
-enum class DType : std::uint8_t { f32, f64, f16, bf16, i32, i64 };
+enum class DType : std::uint8_t { f32, f64, f16, bf16, i32, i64, u8 };
 
 constexpr std::int64_t size_of(DType dtype) {
   switch (dtype) {
+    case DType::u8:
+      return 1;
     case DType::f16:
     case DType::bf16:
       return 2;
@@ -28,7 +30,7 @@ constexpr std::int64_t size_of(DType dtype) {
   return 0;
 }
 
-constexpr bool is_float(DType dtype) { return dtype != DType::i32 && dtype != DType::i64; }
+constexpr bool is_float(DType dtype) { return dtype <= DType::bf16; }
 
 /// The type in which elements of `dtype` are computed and accumulated.
 constexpr DType arithmetic_dtype(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
@@ -47,6 +49,8 @@ constexpr const char* name_of(DType dtype) {
       return "int32";
     case DType::i64:
       return "int64";
+    case DType::u8:
+      return "uint8";
   }
   return "?";
 }
@@ -54,11 +58,12 @@ constexpr const char* name_of(DType dtype) {
 /// By DType.
 inline constexpr gradstep_dtype kDlpackDTypes[] = {{GRADSTEP_TYPE_FLOAT, 32, 1}, {GRADSTEP_TYPE_FLOAT, 64, 1},
                                                    {GRADSTEP_TYPE_FLOAT, 16, 1}, {GRADSTEP_TYPE_BFLOAT, 16, 1},
-                                                   {GRADSTEP_TYPE_INT, 32, 1},   {GRADSTEP_TYPE_INT, 64, 1}};
+                                                   {GRADSTEP_TYPE_INT, 32, 1},   {GRADSTEP_TYPE_INT, 64, 1},
+                                                   {GRADSTEP_TYPE_UINT, 8, 1}};
 
 constexpr gradstep_dtype to_dlpack(DType dtype) { return kDlpackDTypes[static_cast<int>(dtype)]; }
 
-/// The DType of a DLPack triple, or nothing for those that gradstep does not know.
+/// The DType of a DLPack triple, or nothing for those that gradstep does not take from a host.
 constexpr std::optional<DType> from_dlpack(gradstep_dtype dtype) {
   if (dtype.lanes != 1) return std::nullopt;
   if (dtype.code == GRADSTEP_TYPE_FLOAT) {

@@ -139,8 +139,8 @@ Array FirstOrderOptimizer::state(std::size_t index, const char* name) {
   fail_argument("name: '{}' is not a state of {}, expected one of {}", name, kind(), join(rule_->state_names(), ", "));
 }
 
-std::vector<Array> FirstOrderOptimizer::state_arrays() {
-  std::vector<Array> arrays;
+std::vector<StoredState> FirstOrderOptimizer::stored_states() {
+  std::vector<StoredState> stored;
   for (std::size_t i = 0; i < schema().size(); ++i) {
     for (std::size_t s = 0; s < rule_->state_names().size(); ++s) {
       if (((parameters_[i].active >> s) & 1) == 0) continue;
@@ -148,10 +148,10 @@ std::vector<Array> FirstOrderOptimizer::state_arrays() {
       array.data = parameters_[i].states[s].data();
       array.size = schema()[i].size;
       array.dtype = arithmetic_dtype(schema()[i].dtype);
-      arrays.push_back(array);
+      stored.push_back({i, rule_->state_names()[s], array, 0, array.size});
     }
   }
-  return arrays;
+  return stored;
 }
 
 std::vector<std::uint8_t> FirstOrderOptimizer::state_flags() const {

@@ -23,7 +23,7 @@ class FirstOrderOptimizer final : public Optimizer {
   const char* kind() const override { return rule_->name(); }
   std::span<const char* const> state_names() const override { return rule_->state_names(); }
   Array state(std::size_t index, const char* name) override;
-  std::vector<Array> state_arrays() override;
+  std::vector<StoredState> stored_states() override;
   std::vector<std::uint8_t> state_flags() const override;
   void set_state_flags(std::span<const std::uint8_t> flags) override;
   void state_written(std::size_t index) override;

@@ -199,9 +199,11 @@ void Optimizer::copy_state(Optimizer& source) {
   if (const std::string difference = schema_.difference(source.schema_); !difference.empty()) {
     fail(GRADSTEP_ERR_MISMATCH, "destination and source: {}", difference);
   }
-  const std::vector<Array> to = state_arrays();
-  const std::vector<Array> from = source.state_arrays();
-  const auto same = [](const Array& a, const Array& b) { return a.size == b.size && a.dtype == b.dtype; };
+  const std::vector<StoredState> to = stored_states();
+  const std::vector<StoredState> from = source.stored_states();
+  const auto same = [](const StoredState& a, const StoredState& b) {
+    return a.array.size == b.array.size && a.array.dtype == b.array.dtype;
+  };
   if (!std::equal(to.begin(), to.end(), from.begin(), from.end(), same)) {
     fail(GRADSTEP_ERR_MISMATCH, "destination has {} state buffers, source has {} (momentum absent in one of them?)",
          to.size(), from.size());
@@ -209,8 +211,8 @@ void Optimizer::copy_state(Optimizer& source) {
   WorkList work;
   std::vector<CopyItem> items;
   for (std::size_t i = 0; i < to.size(); ++i) {
-    work.append(to[i].size);
-    items.push_back({to[i], from[i]});
+    work.append(to[i].array.size);
+    items.push_back({to[i].array, from[i].array});
   }
   context_->backend().copy(work, items, 1, 1);
   set_state_flags(source.state_flags());

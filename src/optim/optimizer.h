@@ -38,6 +38,15 @@ struct StepOutcome {
   double clip_coefficient = 1;
 };
 
+/// One tensor of the state in the form that it is kept in: this rank's part of it.
+struct StoredState {
+  std::size_t parameter = 0;
+  std::string name;        ///< "exp_avg"; block-wise codes keep their factors beside, as "exp_avg.scales"
+  Array array;             ///< contiguous; elements [begin, begin + size) of the whole tensor
+  std::int64_t begin = 0;  ///< 0 and all of them, unless the optimizer is sharded
+  std::int64_t total = 0;  ///< elements of the whole: those of the parameter, or one per 256 of them for factors
+};
+
 class Optimizer {
  public:
   Optimizer(std::shared_ptr<Context> context, Schema schema, std::span<const HyperParameterField> fields,
@@ -75,9 +84,10 @@ class Optimizer {
   virtual std::span<const char* const> state_names() const = 0;
   /// The buffer of one state, shaped as the parameter. Throws INVALID_ARGUMENT or INVALID_STATE.
   virtual Array state(std::size_t index, const char* name) = 0;
-  /// Every buffer that exists, in a fixed order; together with the counters it is the whole state.
-  virtual std::vector<Array> state_arrays() = 0;
-  /// Small per-parameter facts that belong to the state, as one byte each.
+  /// Every buffer that exists, in an order that is the same on all ranks; together with flags and counters it is the
+  /// whole state.
+  virtual std::vector<StoredState> stored_states() = 0;
+  /// By parameter, 1 = a gradient has gone into its state.
   virtual std::vector<std::uint8_t> state_flags() const = 0;
   virtual void set_state_flags(std::span<const std::uint8_t> flags) = 0;
   /// The host wrote into a state buffer.

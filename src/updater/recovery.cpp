@@ -46,10 +46,10 @@ Adoption adopt_furthest(Communicator& comm, Optimizer& optimizer, const gradstep
                         std::int64_t window_pushes) {
   const Deadline deadline = comm.deadline();
   Context& context = *optimizer.context();
-  const std::vector<Array> states = optimizer.state_arrays();
+  const std::vector<StoredState> states = optimizer.stored_states();
   Standing own{optimizer.step_count(), optimizer.skipped_steps(), static_cast<std::int64_t>(states.size()), 0,
                window_pushes};
-  for (const Array& state : states) own.bytes += state.bytes();
+  for (const StoredState& state : states) own.bytes += state.array.bytes();
   std::vector<Standing> all(static_cast<std::size_t>(comm.world_size()));
   comm.all_gather(&own, all.data(), sizeof own, deadline);
   for (std::size_t r = 1; r < all.size(); ++r) {
@@ -66,7 +66,7 @@ Adoption adopt_furthest(Communicator& comm, Optimizer& optimizer, const gradstep
     transfers.push_back({target, context.allocate(static_cast<std::size_t>(target.bytes()), /*zeroed=*/false)});
   };
   for (std::size_t i = 0; i < n; ++i) stage(optimizer.schema().parameter_array("params", i, params[i]));
-  for (const Array& state : states) stage(state);
+  for (const StoredState& state : states) stage(state.array);
 
   WorkList work;
   std::vector<CopyItem> out;

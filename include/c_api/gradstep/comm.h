@@ -46,6 +46,15 @@ enum gradstep_reduction_order {
   GRADSTEP_REDUCTION_ENGINE = 1 /* the engine's own all-reduce; ranks agree with each other, nothing more */
 };
 
+/* How gradients of P ranks become one. With g_r and w_r the gradient and weight of rank r: */
+enum gradstep_average {
+  GRADSTEP_AVERAGE_INVALID = -1,
+  GRADSTEP_AVERAGE_UNSET = 0,   /* what the mode says: MEAN for DENSE */
+  GRADSTEP_AVERAGE_SUM = 1,     /* sum g_r */
+  GRADSTEP_AVERAGE_MEAN = 2,    /* sum g_r / P */
+  GRADSTEP_AVERAGE_WEIGHTED = 3 /* sum w_r g_r / sum w_r; zero where all weights are zero */
+};
+
 /* A key-value store for rendezvous: the host's own. `get` waits up to timeout_ms for the key (else TIMEOUT); *len is
  * the capacity of `data` on entry and the value's length on return (INVALID_ARGUMENT if it does not fit). A second
  * `set` of a key replaces the value; that happens only where an earlier job has used the same generation. Both are

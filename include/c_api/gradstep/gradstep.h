@@ -4,7 +4,7 @@
  * gradstep.h: everything. gradstep turns gradients into parameter updates on buffers that the host owns:
  *
  *   host gradients -> accumulator -> reducer -> optimizer -> host parameters
- *                     micro-batches  over a     SGD, Adam
+ *                     micro-batches  over a     SGD ... Adam
  *                                    communicator
  *                     `-------- the updater drives all three --------'
  *
@@ -21,6 +21,7 @@
 #include "gradstep/optimizer.h"
 #include "gradstep/reducer.h"
 #include "gradstep/schedule.h"
+#include "gradstep/state.h"
 #include "gradstep/tensor.h"
 #include "gradstep/updater.h"
 

@@ -15,6 +15,7 @@
 #ifndef GRADSTEP_OPTIMIZER_H
 #define GRADSTEP_OPTIMIZER_H
 
+#include "gradstep/comm.h"
 #include "gradstep/context.h"
 #include "gradstep/schedule.h"
 #include "gradstep/tensor.h"
@@ -24,6 +25,23 @@ extern "C" {
 #endif
 
 typedef struct gradstep_optimizer gradstep_optimizer;
+
+/* How state tensors are stored. f64 parameters take NATIVE only. */
+enum gradstep_state_dtype {
+  GRADSTEP_STATE_DTYPE_INVALID = -1,
+  GRADSTEP_STATE_DTYPE_NATIVE = 0, /* f32; f64 for f64 parameters */
+  GRADSTEP_STATE_DTYPE_BF16 = 1,
+  /* One byte an element: an index into a table of 256 numbers between -1 and 1 (0 and 1 for sums of squares), spaced
+     as in Dettmers et al. 2022 ("8-bit optimizers via block-wise quantization"), and one f32 factor, the largest
+     magnitude, for each block of 256 elements. */
+  GRADSTEP_STATE_DTYPE_INT8 = 2
+};
+
+enum gradstep_epsilon_placement {
+  GRADSTEP_EPSILON_PLACEMENT_INVALID = -1,
+  GRADSTEP_EPSILON_PLACEMENT_INSIDE = 0, /* g / sqrt(a + epsilon): SINGA */
+  GRADSTEP_EPSILON_PLACEMENT_OUTSIDE = 1 /* g / (sqrt(a) + epsilon): PyTorch */
+};
 
 enum gradstep_sgd_first_step {
   GRADSTEP_SGD_FIRST_STEP_INVALID = -1,
@@ -38,6 +56,18 @@ enum gradstep_bias_correction {
 };
 
 /*
+ * Fields that all rules share:
+ *
+ * master_weights: 1 keeps an f32 copy of every f16 and bf16 parameter as state "master_weights"; the rule steps it and
+ * the parameter is its rounded value. Where the host has changed a parameter since the last step, the parameter counts
+ * and its master follows. f32 and f64 parameters need none. gradstep_optimizer_update is UNSUPPORTED with it.
+ *
+ * stochastic_rounding: 1 rounds what is stored in 16 bits (f16 and bf16 parameters without a master, BF16 state) up or
+ * down with probabilities that make the expected value exact. The random bits depend on (seed, parameter name, element,
+ * t) alone: a run can be repeated on any number of threads and ranks. `update` rounds its deltas to nearest.
+ */
+
+/*
  * SGD. g += weight_decay * p; with momentum: b = momentum * b + (1 - dampening) * g, d = g + momentum * b if nesterov
  * else b; p -= learning_rate * d. State "momentum_buffer". Source: SINGA opt.py.
  */
@@ -50,14 +80,65 @@ typedef struct gradstep_sgd_options {
   double weight_decay;  /* >= 0, default 0 */
   int32_t first_step;   /* enum gradstep_sgd_first_step */
   int32_t maximize;
+  int32_t master_weights;
+  int32_t state_dtype; /* enum gradstep_state_dtype */
+  int32_t stochastic_rounding;
+  int32_t reserved;
+  int64_t seed;
 } gradstep_sgd_options;
+
+/*
+ * RMSProp (Tieleman and Hinton 2012). g += weight_decay * p; a = rho a + (1 - rho) g^2; d = g / sqrt(a + epsilon), or by
+ * epsilon_placement g / (sqrt(a) + epsilon); centered (Graves 2013): c = rho c + (1 - rho) g, and a - c^2 stands for a
+ * under the root; with momentum b = momentum * b + d, and b stands for d; p -= learning_rate * d. State "square_avg",
+ * "grad_avg" if centered, "momentum_buffer" with momentum. Source: SINGA opt.py; centered and momentum as in PyTorch.
+ */
+typedef struct gradstep_rmsprop_options {
+  uint32_t struct_size;
+  int32_t epsilon_placement; /* enum gradstep_epsilon_placement */
+  double learning_rate;      /* must be set */
+  double rho;                /* in [0, 1), default 0.9 */
+  double epsilon;            /* >= 0, default 1e-8 */
+  double weight_decay;       /* >= 0, default 0 */
+  double momentum;           /* >= 0, default 0 */
+  int32_t centered;
+  int32_t maximize;
+  int32_t master_weights;
+  int32_t state_dtype; /* enum gradstep_state_dtype */
+  int32_t stochastic_rounding;
+  int32_t reserved;
+  int64_t seed;
+} gradstep_rmsprop_options;
+
+/*
+ * AdaGrad (Duchi et al. 2011). g += weight_decay * p; a += g^2; p -= learning_rate / (1 + t * lr_decay) * g /
+ * sqrt(a + epsilon), or by epsilon_placement g / (sqrt(a) + epsilon). State "sum", which starts at
+ * initial_accumulator. Source: SINGA opt.py; lr_decay and initial_accumulator as in PyTorch.
+ */
+typedef struct gradstep_adagrad_options {
+  uint32_t struct_size;
+  int32_t epsilon_placement; /* enum gradstep_epsilon_placement */
+  double learning_rate;      /* must be set */
+  double epsilon;            /* >= 0, default 1e-8 */
+  double weight_decay;       /* >= 0, default 0 */
+  double lr_decay;           /* >= 0, default 0 */
+  double initial_accumulator; /* >= 0, default 0; no hyper-parameter: read at creation alone */
+  int32_t maximize;
+  int32_t reserved0;
+  int32_t master_weights;
+  int32_t state_dtype; /* enum gradstep_state_dtype */
+  int32_t stochastic_rounding;
+  int32_t reserved;
+  int64_t seed;
+} gradstep_adagrad_options;
 
 /*
  * Adam (Kingma and Ba 2015, algorithm 1). m = beta1 m + (1 - beta1) g; v = beta2 v + (1 - beta2) g^2;
  * p -= learning_rate * (m / (1 - beta1^(t+1))) / (sqrt(v / (1 - beta2^(t+1))) + epsilon), or in the TF form
  * p -= learning_rate * sqrt(1 - beta2^(t+1)) / (1 - beta1^(t+1)) * m / (sqrt(v) + epsilon). weight_decay adds to g, or
  * with decoupled_weight_decay (AdamW, Loshchilov and Hutter 2019) p -= learning_rate * weight_decay * p first.
- * Scheduled betas enter the corrections with their current value, as in SINGA. State "exp_avg", "exp_avg_sq".
+ * Scheduled betas enter the corrections with their current value, as in SINGA. amsgrad (Reddi et al. 2018) puts the
+ * largest v so far under the root. State "exp_avg", "exp_avg_sq", "max_exp_avg_sq" if amsgrad.
  */
 typedef struct gradstep_adam_options {
   uint32_t struct_size;
@@ -69,6 +150,11 @@ typedef struct gradstep_adam_options {
   double weight_decay;     /* >= 0, default 0 */
   int32_t decoupled_weight_decay;
   int32_t maximize;
+  int32_t master_weights;
+  int32_t state_dtype; /* enum gradstep_state_dtype */
+  int32_t stochastic_rounding;
+  int32_t amsgrad;
+  int64_t seed;
 } gradstep_adam_options;
 
 /* What a step did. Written also when the step was skipped. */
@@ -111,6 +197,10 @@ typedef struct gradstep_memory {
 
 /* Defaults; learning_rate becomes NaN, which create refuses. Returns: INVALID_ARGUMENT. */
 GRADSTEP_API gradstep_status gradstep_sgd_options_init(gradstep_sgd_options* o, size_t struct_size) GRADSTEP_NOEXCEPT;
+GRADSTEP_API gradstep_status gradstep_rmsprop_options_init(gradstep_rmsprop_options* o,
+                                                           size_t struct_size) GRADSTEP_NOEXCEPT;
+GRADSTEP_API gradstep_status gradstep_adagrad_options_init(gradstep_adagrad_options* o,
+                                                           size_t struct_size) GRADSTEP_NOEXCEPT;
 GRADSTEP_API gradstep_status gradstep_adam_options_init(gradstep_adam_options* o, size_t struct_size) GRADSTEP_NOEXCEPT;
 GRADSTEP_API gradstep_status gradstep_step_options_init(gradstep_step_options* o, size_t struct_size) GRADSTEP_NOEXCEPT;
 
@@ -123,6 +213,14 @@ GRADSTEP_API gradstep_status gradstep_optimizer_create_sgd(gradstep_context* con
                                                            const gradstep_sgd_options* options,
                                                            const gradstep_parameter* parameters, size_t n,
                                                            gradstep_optimizer** out) GRADSTEP_NOEXCEPT;
+GRADSTEP_API gradstep_status gradstep_optimizer_create_rmsprop(gradstep_context* context,
+                                                               const gradstep_rmsprop_options* options,
+                                                               const gradstep_parameter* parameters, size_t n,
+                                                               gradstep_optimizer** out) GRADSTEP_NOEXCEPT;
+GRADSTEP_API gradstep_status gradstep_optimizer_create_adagrad(gradstep_context* context,
+                                                               const gradstep_adagrad_options* options,
+                                                               const gradstep_parameter* parameters, size_t n,
+                                                               gradstep_optimizer** out) GRADSTEP_NOEXCEPT;
 GRADSTEP_API gradstep_status gradstep_optimizer_create_adam(gradstep_context* context,
                                                             const gradstep_adam_options* options,
                                                             const gradstep_parameter* parameters, size_t n,
@@ -230,9 +328,48 @@ GRADSTEP_API gradstep_status gradstep_optimizer_memory(gradstep_optimizer* optim
 GRADSTEP_API gradstep_status gradstep_sgd_state_bytes(const gradstep_sgd_options* options,
                                                       const gradstep_parameter* parameters, size_t n,
                                                       int64_t* bytes) GRADSTEP_NOEXCEPT;
+GRADSTEP_API gradstep_status gradstep_rmsprop_state_bytes(const gradstep_rmsprop_options* options,
+                                                          const gradstep_parameter* parameters, size_t n,
+                                                          int64_t* bytes) GRADSTEP_NOEXCEPT;
+GRADSTEP_API gradstep_status gradstep_adagrad_state_bytes(const gradstep_adagrad_options* options,
+                                                          const gradstep_parameter* parameters, size_t n,
+                                                          int64_t* bytes) GRADSTEP_NOEXCEPT;
 GRADSTEP_API gradstep_status gradstep_adam_state_bytes(const gradstep_adam_options* options,
                                                        const gradstep_parameter* parameters, size_t n,
                                                        int64_t* bytes) GRADSTEP_NOEXCEPT;
+
+/* What the gradients of a sharded step are. */
+enum gradstep_sharded_gradients {
+  GRADSTEP_SHARDED_GRADIENTS_INVALID = -1,
+  GRADSTEP_SHARDED_GRADIENTS_LOCAL = 0,  /* each rank's own: the step reduce-scatters them */
+  GRADSTEP_SHARDED_GRADIENTS_REDUCED = 1 /* equal on all ranks already */
+};
+
+typedef struct gradstep_sharding_options {
+  uint32_t struct_size;
+  int32_t gradients; /* enum gradstep_sharded_gradients */
+  int32_t average;   /* enum gradstep_average of LOCAL gradients: SUM or MEAN (UNSET) */
+  int32_t reserved;
+} gradstep_sharding_options;
+
+GRADSTEP_API gradstep_status gradstep_sharding_options_init(gradstep_sharding_options* o,
+                                                            size_t struct_size) GRADSTEP_NOEXCEPT;
+
+/*
+ * Collective. Shards the state over the ranks of comm: each keeps one contiguous share of the model, in whole chunks of
+ * 16384 elements, and drops the rest. From then on a step is collective: gradients are reduce-scattered (LOCAL), each
+ * rank steps its share, and the new parameters are gathered on all. Parameters are written when everything has arrived.
+ * With reduction_order RANK the results have the bits of a dense reducer and an unsharded step, clipping included. State
+ * and parameters must be equal on all ranks before. A further call shards anew; comm NULL gathers the state and ends
+ * it. get_state, set_state and copy_state are collective meanwhile; views (gradstep_optimizer_state) are UNSUPPORTED.
+ * The optimizer takes a channel of its own (gradstep_comm_dup); options NULL = defaults.
+ * Returns: INVALID_ARGUMENT, MISMATCH (ranks whose parameters, rule or step count differ: nothing has changed), and the
+ * statuses of a collective call. After a failed step the parameters are as before it and every further call returns
+ * INVALID_STATE, until the state is loaded or copied in again after another attach_comm. Source: Lingvo ShardedAdam;
+ * Rajbhandari et al. 2020 (ZeRO, stage 1).
+ */
+GRADSTEP_API gradstep_status gradstep_optimizer_attach_comm(gradstep_optimizer* optimizer, gradstep_comm* comm,
+                                                            const gradstep_sharding_options* options) GRADSTEP_NOEXCEPT;
 
 /* Reports a failure of work that an earlier call queued; on CPU there is none. */
 GRADSTEP_API gradstep_status gradstep_optimizer_poll(gradstep_optimizer* optimizer) GRADSTEP_NOEXCEPT;

@@ -28,15 +28,6 @@ typedef struct gradstep_reducer gradstep_reducer;
 
 enum gradstep_reducer_mode { GRADSTEP_REDUCER_INVALID = -1, GRADSTEP_REDUCER_DENSE = 0 };
 
-/* With g_r and w_r the gradient and weight of rank r: */
-enum gradstep_average {
-  GRADSTEP_AVERAGE_INVALID = -1,
-  GRADSTEP_AVERAGE_UNSET = 0,   /* what the mode says: MEAN for DENSE */
-  GRADSTEP_AVERAGE_SUM = 1,     /* sum g_r */
-  GRADSTEP_AVERAGE_MEAN = 2,    /* sum g_r / P */
-  GRADSTEP_AVERAGE_WEIGHTED = 3 /* sum w_r g_r / sum w_r; zero where all weights are zero */
-};
-
 typedef struct gradstep_reducer_options {
   uint32_t struct_size;
   int32_t mode;    /* enum gradstep_reducer_mode */

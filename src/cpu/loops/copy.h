@@ -31,6 +31,8 @@ void copy_bits(const CopyItem& item, const Chunk& chunk) {
 
 void copy_same_dtype(const CopyItem& item, const Chunk& chunk) {
   switch (item.source.dtype) {
+    case DType::u8:
+      return copy_bits<std::uint8_t>(item, chunk);
     case DType::f16:
     case DType::bf16:
       return copy_bits<std::uint16_t>(item, chunk);

@@ -113,6 +113,8 @@ void reduce_dtypes(Op op, const RankSum& job, std::int64_t begin, std::int64_t l
       return reduce_blocks<std::int32_t, std::int32_t>(op, job, begin, length);
     case DType::i64:
       return reduce_blocks<std::int64_t, std::int64_t>(op, job, begin, length);
+    case DType::u8:
+      return;  // bytes are codes: nothing to add
   }
 }
 

@@ -95,7 +95,7 @@ TEST(OptimizerState, BytesBeforeCreationEqualWhatIsHeldAfter) {
       const Schema schema = make_schema(kShapes, dtype);
       auto optimizer = make_optimizer(o, dtype);
       std::int64_t held = 0;
-      for (const Array& array : optimizer->state_arrays()) held += array.bytes();
+      for (const StoredState& stored : optimizer->stored_states()) held += stored.array.bytes();
       EXPECT_EQ(held, FirstOrderOptimizer::state_bytes(*make_sgd(o), schema));
       EXPECT_EQ(held, momentum == 0 ? 0 : 1035 * (dtype == DType::f64 ? 8 : 4));
     }
