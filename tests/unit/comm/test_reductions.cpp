@@ -80,6 +80,8 @@ std::vector<std::byte> rank_data(DType dtype, std::size_t count, std::int32_t ra
       case DType::bf16:
         put(i, narrow(dtype, static_cast<float>(value)));
         break;
+      case DType::u8:
+        break;  // never reduced
     }
   }
   return bytes;
