@@ -43,7 +43,7 @@ void check_shape(int32_t ndim, const int64_t* shape) {
 gradstep_status gradstep_tensor_list_create(gradstep_tensor_list** out) noexcept {
   return guarded([&] {
     auto*& made = check_out("out", out);  // before anything is made
-    made = new gradstep_tensor_list;
+    made = std::make_unique<gradstep_tensor_list>().release();
   });
 }
 
@@ -111,7 +111,7 @@ size_t gradstep_tensor_list_size(const gradstep_tensor_list* list) noexcept {
 gradstep_status gradstep_parameter_list_create(gradstep_parameter_list** out) noexcept {
   return guarded([&] {
     auto*& made = check_out("out", out);  // before anything is made
-    made = new gradstep_parameter_list;
+    made = std::make_unique<gradstep_parameter_list>().release();
   });
 }
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The compiled part of {fmt}. Debian ships it only as a shared library, which gradstep must not need; header-only, every
-// file would compile all of it anew, which took more than two thirds of a build.
+// The compiled part of {fmt}. Debian ships it only as a shared library, which gradstep must not need; header-only,
+// every file would compile all of it anew, which took more than two thirds of a build.
 #include <fmt/format-inl.h>
 
 template std::locale fmt::detail::locale_ref::get<std::locale>() const;
