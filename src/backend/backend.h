@@ -45,14 +45,36 @@ struct AccumulateJob {
   std::span<double> squares;
 };
 
+/// How states are kept. All but native is for parameters that are computed in f32.
+enum class StateFormat : std::uint8_t {
+  native,      ///< in the arithmetic type
+  bf16,        ///< rounded after every step
+  block_code,  ///< kernels/block_code.h
+};
+
 /// One parameter in an update.
 struct UpdateItem {
   Array param;
   Array gradient;  ///< data NULL with elements = the parameter is left alone
   Array update;    ///< present = the delta goes here and param is only read
-  void* states[kernels::kMaxStates] = {};
   kernels::RuleId rule = kernels::RuleId{};
-  const void* constants = nullptr;  ///< the rule's Constants
+  StateFormat format = StateFormat::native;
+  bool stochastic = false;         ///< what is stored in 16 bits is rounded stochastically
+  std::uint8_t signed_states = 0;  ///< block_code: bit s = state s has signs
+  void* states[kernels::kMaxStates] = {};
+  float* factors[kernels::kMaxStates] = {};  ///< block_code: one per 256 elements
+  float* master = nullptr;                   ///< present = what is stepped; param is its rounded value
+  const void* constants = nullptr;           ///< the rule's Constants
+  std::uint64_t random_key = 0;
+  std::int64_t first = 0;  ///< position of param's first element in the tensor that random_key belongs to
+};
+
+/// f32 numbers as block codes.
+struct CodedNumbers {
+  std::uint8_t* codes = nullptr;
+  float* factors = nullptr;
+  std::int64_t count = 0;
+  bool is_signed = false;
 };
 
 struct UpdateJob {
@@ -60,6 +82,7 @@ struct UpdateJob {
   std::span<const UpdateItem> items;
   double grad_multiplier = 1;  ///< multiplies every gradient
   double clip_value = 0;       ///< clamps what comes out to ±clip_value; 0 = off
+  std::int64_t step = 0;       ///< t, for the random bits
 };
 
 /// destination = source * multiplier / divisor, rounded to destination's dtype. Sizes are equal; any strides.
@@ -95,6 +118,9 @@ class Backend {
   virtual void square_chunks(const WorkList& work, std::span<const Array> arrays, std::span<double> squares) = 0;
 
   virtual void update(const UpdateJob& job) = 0;
+
+  virtual void encode(const float* from, const CodedNumbers& to) = 0;
+  virtual void decode(const CodedNumbers& from, float* to) = 0;
 
   virtual void copy(const WorkList& work, std::span<const CopyItem> items, double multiplier, double divisor) = 0;
 

@@ -9,8 +9,10 @@
 #include "c_api/optimizer_handle.h"
 #include "core/options.h"
 #include "core/text.h"
+#include "optim/adagrad.h"
 #include "optim/adam.h"
 #include "optim/first_order_optimizer.h"
+#include "optim/rmsprop.h"
 #include "optim/sgd.h"
 
 using namespace gradstep;
@@ -66,26 +68,31 @@ gradstep_tensor view_of(const Optimizer& impl, size_t index, const Array& array)
   return impl.schema().view(index, array.data, array.dtype);
 }
 
-/// Copies between a state buffer and a host tensor of the parameter's shape.
-void copy_state(Optimizer& impl, size_t index, const char* name, const gradstep_tensor* tensor, bool to_host) {
-  const Array state = impl.state(index, name);
+/// The host's tensor for a state of parameter `index`, checked.
+Array state_tensor(const Optimizer& impl, size_t index, const char* name, const gradstep_tensor* tensor) {
   check_out("tensor", tensor);
-  Array host = to_array("tensor", tensor);
+  const Array host = to_array("tensor", tensor);
+  if (index >= impl.schema().size()) return host;  // the state's own check says what is wrong
   const Parameter& parameter = impl.schema()[index];
   if (shape_text(*tensor) != shape_text(parameter.shape) || !is_float(host.dtype)) {
     fail_argument("tensor: is {} {}, state '{}' of parameter '{}' has shape {}", name_of(host.dtype),
-                  shape_text(*tensor), name, parameter.name, shape_text(parameter.shape));
+                  shape_text(*tensor), name != nullptr ? name : "NULL", parameter.name, shape_text(parameter.shape));
   }
-  WorkList work;
-  work.append(state.size);
-  const CopyItem item = to_host ? CopyItem{host, state} : CopyItem{state, host};
-  impl.context()->backend().copy(work, {&item, 1}, 1, 1);
+  return host;
 }
 
 }  // namespace
 
 gradstep_status gradstep_sgd_options_init(gradstep_sgd_options* o, size_t struct_size) noexcept {
   return guarded([&] { init_struct("o", o, struct_size, default_sgd_options()); });
+}
+
+gradstep_status gradstep_rmsprop_options_init(gradstep_rmsprop_options* o, size_t struct_size) noexcept {
+  return guarded([&] { init_struct("o", o, struct_size, default_rmsprop_options()); });
+}
+
+gradstep_status gradstep_adagrad_options_init(gradstep_adagrad_options* o, size_t struct_size) noexcept {
+  return guarded([&] { init_struct("o", o, struct_size, default_adagrad_options()); });
 }
 
 gradstep_status gradstep_adam_options_init(gradstep_adam_options* o, size_t struct_size) noexcept {
@@ -102,6 +109,24 @@ gradstep_status gradstep_optimizer_create_sgd(gradstep_context* context, const g
   return guarded_math([&] {
     check_out("out", out);
     create(context, make_sgd(read_struct("options", options)), parameters, n, out);
+  });
+}
+
+gradstep_status gradstep_optimizer_create_rmsprop(gradstep_context* context, const gradstep_rmsprop_options* options,
+                                                  const gradstep_parameter* parameters, size_t n,
+                                                  gradstep_optimizer** out) noexcept {
+  return guarded_math([&] {
+    check_out("out", out);
+    create(context, make_rmsprop(read_struct("options", options)), parameters, n, out);
+  });
+}
+
+gradstep_status gradstep_optimizer_create_adagrad(gradstep_context* context, const gradstep_adagrad_options* options,
+                                                  const gradstep_parameter* parameters, size_t n,
+                                                  gradstep_optimizer** out) noexcept {
+  return guarded_math([&] {
+    check_out("out", out);
+    create(context, make_adagrad(read_struct("options", options)), parameters, n, out);
   });
 }
 
@@ -198,7 +223,7 @@ gradstep_status gradstep_optimizer_get_state(gradstep_optimizer* optimizer, size
                                              const gradstep_tensor* tensor, void* stream) noexcept {
   return with(optimizer, [&](Optimizer& impl) {
     check_stream(stream);
-    copy_state(impl, index, name, tensor, /*to_host=*/true);
+    impl.get_state(index, name, state_tensor(impl, index, name, tensor));
   });
 }
 
@@ -206,8 +231,7 @@ gradstep_status gradstep_optimizer_set_state(gradstep_optimizer* optimizer, size
                                              const gradstep_tensor* tensor, void* stream) noexcept {
   return with(optimizer, [&](Optimizer& impl) {
     check_stream(stream);
-    copy_state(impl, index, name, tensor, /*to_host=*/false);
-    impl.state_written(index);
+    impl.set_state(index, name, state_tensor(impl, index, name, tensor));
   });
 }
 
@@ -245,6 +269,22 @@ gradstep_status gradstep_sgd_state_bytes(const gradstep_sgd_options* options, co
   return guarded_math([&] {
     check_out("bytes", bytes);
     *bytes = FirstOrderOptimizer::state_bytes(*make_sgd(read_struct("options", options)), Schema(parameters, n));
+  });
+}
+
+gradstep_status gradstep_rmsprop_state_bytes(const gradstep_rmsprop_options* options,
+                                             const gradstep_parameter* parameters, size_t n, int64_t* bytes) noexcept {
+  return guarded_math([&] {
+    check_out("bytes", bytes);
+    *bytes = FirstOrderOptimizer::state_bytes(*make_rmsprop(read_struct("options", options)), Schema(parameters, n));
+  });
+}
+
+gradstep_status gradstep_adagrad_state_bytes(const gradstep_adagrad_options* options,
+                                             const gradstep_parameter* parameters, size_t n, int64_t* bytes) noexcept {
+  return guarded_math([&] {
+    check_out("bytes", bytes);
+    *bytes = FirstOrderOptimizer::state_bytes(*make_adagrad(read_struct("options", options)), Schema(parameters, n));
   });
 }
 

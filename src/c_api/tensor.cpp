@@ -3,6 +3,7 @@
 #include "gradstep/tensor.h"
 
 #include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 

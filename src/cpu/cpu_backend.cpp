@@ -110,17 +110,27 @@ class CpuBackend final : public Backend {
 
   void update(const UpdateJob& job) override {
     const std::span<const Chunk> chunks = job.work->chunks();
-    const double bound = job.clip_value > 0 ? job.clip_value : std::numeric_limits<double>::infinity();
+    UpdateScalars scalars;
+    scalars.grad_multiplier = job.grad_multiplier;
+    scalars.clip_bound = job.clip_value > 0 ? job.clip_value : std::numeric_limits<double>::infinity();
+    scalars.step = job.step;
     for_each_chunk(chunks, [&](std::size_t i) {
       const UpdateItem& item = job.items[static_cast<std::size_t>(chunks[i].item)];
       if (item.gradient.data != nullptr) {
         const bool is_double = item.param.dtype == DType::f64;
-        loops_.update[static_cast<std::size_t>(item.rule)][is_double ? 1 : 0](item, chunks[i], job.grad_multiplier,
-                                                                              bound);
+        loops_.update[static_cast<std::size_t>(item.rule)][is_double ? 1 : 0](item, chunks[i], scalars);
       } else if (item.update.data != nullptr) {
         loops_.copy(CopyItem{item.update, {}}, chunks[i], 1, 1);
       }
     });
+  }
+
+  void encode(const float* from, const CodedNumbers& to) override {
+    for_each_piece(to.count, [&](std::int64_t first, std::int64_t count) { loops_.encode(from, to, first, count); });
+  }
+
+  void decode(const CodedNumbers& from, float* to) override {
+    for_each_piece(from.count, [&](std::int64_t first, std::int64_t count) { loops_.decode(from, to, first, count); });
   }
 
   void copy(const WorkList& work, std::span<const CopyItem> items, double multiplier, double divisor) override {
@@ -135,15 +145,7 @@ class CpuBackend final : public Backend {
   }
 
   void sum_ranks(const RankSum& job) override {
-    const std::int64_t pieces = (job.count + kChunk - 1) / kChunk;
-    const auto piece = [&](std::int64_t i) {
-      loops_.sum_ranks(job, i * kChunk, std::min(kChunk, job.count - i * kChunk));
-    };
-    if (job.count <= kSerialElements) {
-      for (std::int64_t i = 0; i < pieces; ++i) piece(i);
-    } else {
-      context_.parallel_for(pieces, piece);
-    }
+    for_each_piece(job.count, [&](std::int64_t first, std::int64_t count) { loops_.sum_ranks(job, first, count); });
   }
 
  private:
@@ -155,6 +157,18 @@ class CpuBackend final : public Backend {
     } else {
       context_.parallel_for(static_cast<std::int64_t>(chunks.size()),
                             [&](std::int64_t i) { body(static_cast<std::size_t>(i)); });
+    }
+  }
+
+  /// body(first, count) for every chunk of `elements`, likewise.
+  template <class Body>
+  void for_each_piece(std::int64_t elements, Body body) {
+    const std::int64_t pieces = (elements + kChunk - 1) / kChunk;
+    const auto piece = [&](std::int64_t i) { body(i * kChunk, std::min(kChunk, elements - i * kChunk)); };
+    if (elements <= kSerialElements) {
+      for (std::int64_t i = 0; i < pieces; ++i) piece(i);
+    } else {
+      context_.parallel_for(pieces, piece);
     }
   }
 

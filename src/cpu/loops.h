@@ -27,18 +27,29 @@ struct RowPart {
   std::int64_t parts = 1;
 };
 
+/// What all items of an UpdateJob share.
+struct UpdateScalars {
+  double grad_multiplier = 1;
+  double clip_bound = 0;  ///< infinite when off
+  std::int64_t step = 0;
+};
+
 struct Loops {
-  using Update = void (*)(const UpdateItem& item, const Chunk& chunk, double grad_multiplier, double clip_bound);
+  using Update = void (*)(const UpdateItem& item, const Chunk& chunk, const UpdateScalars& scalars);
   static constexpr int kRules = kernels::RuleList::kCount;
 
   const char* instruction_set;
 
-  /// By rule, then by arithmetic type of the parameter (f32, f64). clip_bound is infinite when off.
+  /// By rule, then by arithmetic type of the parameter (f32, f64).
   Update update[kRules][2];
 
   /// `squares` may be NULL.
   void (*accumulate)(const AddStep& step, AccumulateAction action, const Array& sum, const Array& gradient,
                      const Chunk& chunk, double* squares);
+
+  /// Numbers [first, first + count), `first` at the beginning of a block.
+  void (*encode)(const float* from, const CodedNumbers& to, std::int64_t first, std::int64_t count);
+  void (*decode)(const CodedNumbers& from, float* to, std::int64_t first, std::int64_t count);
 
   double (*square)(const Array& array, const Chunk& chunk);
 

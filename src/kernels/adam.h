@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Adam (Kingma and Ba 2015) and AdamW (Loshchilov and Hutter 2019). See docs/numerics.md.
+// Adam (Kingma and Ba 2015), AdamW (Loshchilov and Hutter 2019) and AMSGrad (Reddi, Kale and Kumar 2018). See
+// docs/numerics.md.
 #pragma once
 
 #include "kernels/macros.h"
@@ -20,10 +21,10 @@ struct AdamConstants {
 
 enum class AdamDecay { none, coupled, decoupled };
 
-template <class T, AdamDecay kDecay>
+template <class T, AdamDecay kDecay, bool kAmsgrad>
 struct AdamRule {
   using Constants = AdamConstants;
-  static constexpr int kStates = 2;
+  static constexpr int kStates = kAmsgrad ? 3 : 2;
 
   T beta1, one_minus_beta1, beta2, one_minus_beta2, step_size, root_factor, epsilon, weight_decay;
 
@@ -37,13 +38,17 @@ struct AdamRule {
         epsilon(static_cast<T>(c.epsilon)),
         weight_decay(static_cast<T>(c.weight_decay)) {}
 
-  /// Returns the change of p; state[0] is exp_avg, state[1] is exp_avg_sq.
+  /// Returns the change of p; state[0] is exp_avg, state[1] exp_avg_sq, state[2] max_exp_avg_sq.
   GRADSTEP_FORMULA T operator()(T p, T g, T* state) const {
     if constexpr (kDecay == AdamDecay::coupled) g = g + weight_decay * p;
     const T m = beta1 * state[0] + one_minus_beta1 * g;
-    const T v = beta2 * state[1] + one_minus_beta2 * (g * g);
+    T v = beta2 * state[1] + one_minus_beta2 * (g * g);
     state[0] = m;
     state[1] = v;
+    if constexpr (kAmsgrad) {
+      v = state[2] > v ? state[2] : v;  // a NaN in v stays
+      state[2] = v;
+    }
     const T delta = -(step_size * m / (square_root(v) * root_factor + epsilon));
     if constexpr (kDecay == AdamDecay::decoupled) return delta - weight_decay * p;
     return delta;
@@ -51,10 +56,16 @@ struct AdamRule {
 };
 
 template <class T>
-using Adam = AdamRule<T, AdamDecay::none>;
+using Adam = AdamRule<T, AdamDecay::none, false>;
 template <class T>
-using AdamCoupled = AdamRule<T, AdamDecay::coupled>;
+using AdamCoupled = AdamRule<T, AdamDecay::coupled, false>;
 template <class T>
-using AdamDecoupled = AdamRule<T, AdamDecay::decoupled>;
+using AdamDecoupled = AdamRule<T, AdamDecay::decoupled, false>;
+template <class T>
+using Amsgrad = AdamRule<T, AdamDecay::none, true>;
+template <class T>
+using AmsgradCoupled = AdamRule<T, AdamDecay::coupled, true>;
+template <class T>
+using AmsgradDecoupled = AdamRule<T, AdamDecay::decoupled, true>;
 
 }  // namespace gradstep::kernels

@@ -7,7 +7,9 @@
 
 #include <cstdint>
 
+#include "kernels/adagrad.h"
 #include "kernels/adam.h"
+#include "kernels/rmsprop.h"
 #include "kernels/sgd.h"
 
 namespace gradstep::kernels {
@@ -19,8 +21,10 @@ struct RuleListOf {
   static constexpr int kCount = sizeof...(Rules);
 };
 
-using RuleList = RuleListOf<Sgd, SgdDecay, SgdMomentum, SgdMomentumDecay, SgdNesterov, SgdNesterovDecay, Adam,
-                            AdamCoupled, AdamDecoupled>;
+using RuleList = RuleListOf<Sgd, SgdDecay, SgdMomentum, SgdMomentumDecay, SgdNesterov, SgdNesterovDecay, RmsProp,
+                            RmsPropDecay, RmsPropMomentum, RmsPropMomentumDecay, RmsPropCentered, RmsPropCenteredDecay,
+                            RmsPropCenteredMomentum, RmsPropCenteredMomentumDecay, AdaGrad, AdaGradDecay, Adam,
+                            AdamCoupled, AdamDecoupled, Amsgrad, AmsgradCoupled, AmsgradDecoupled>;
 
 /// Positions in RuleList.
 enum class RuleId : std::int32_t {
@@ -30,9 +34,22 @@ enum class RuleId : std::int32_t {
   sgd_momentum_decay,
   sgd_nesterov,
   sgd_nesterov_decay,
+  rmsprop,
+  rmsprop_decay,
+  rmsprop_momentum,
+  rmsprop_momentum_decay,
+  rmsprop_centered,
+  rmsprop_centered_decay,
+  rmsprop_centered_momentum,
+  rmsprop_centered_momentum_decay,
+  adagrad,
+  adagrad_decay,
   adam,
   adam_coupled,
   adam_decoupled,
+  amsgrad,
+  amsgrad_coupled,
+  amsgrad_decoupled,
   count,
 };
 

@@ -19,32 +19,34 @@ enum Field : std::size_t { kLearningRate, kBeta1, kBeta2, kEpsilon, kWeightDecay
 
 constexpr std::array<HyperParameterField, kFields> kFieldTable = {
     {{"learning_rate", 0}, {"beta1", 0, 1}, {"beta2", 0, 1}, {"epsilon", 0}, {"weight_decay", 0}}};
-constexpr std::array<const char*, 2> kStateNames = {"exp_avg", "exp_avg_sq"};
+constexpr std::array<const char*, 3> kStateNames = {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"};
 
 class Adam final : public UpdateRule {
  public:
   explicit Adam(const gradstep_adam_options& o)
-      : defaults_{o.learning_rate, o.beta1, o.beta2, o.epsilon, o.weight_decay},
+      : UpdateRule(storage_of(o)),
+        defaults_{o.learning_rate, o.beta1, o.beta2, o.epsilon, o.weight_decay},
         tf_(o.bias_correction == GRADSTEP_BIAS_CORRECTION_TF),
         decoupled_(o.decoupled_weight_decay != 0),
+        amsgrad_(o.amsgrad != 0),
         maximize_(o.maximize != 0) {
-    if (o.bias_correction < GRADSTEP_BIAS_CORRECTION_STANDARD || o.bias_correction > GRADSTEP_BIAS_CORRECTION_TF) {
-      fail_argument("options.bias_correction: is {}, expected 0 (standard) or 1 (tf)", o.bias_correction);
-    }
+    check_choice("options.bias_correction", o.bias_correction, 2, "0 (standard) or 1 (tf)");
   }
 
   const char* name() const override { return "adam"; }
   std::span<const HyperParameterField> fields() const override { return kFieldTable; }
   std::span<const double> defaults() const override { return defaults_; }
-  std::span<const char* const> state_names() const override { return kStateNames; }
+  std::span<const char* const> state_names() const override { return {kStateNames.data(), amsgrad_ ? 3U : 2U}; }
   bool maximize() const override { return maximize_; }
 
-  std::uint32_t states_of(std::span<const Schedule> /*schedules*/) const override { return 0b11; }
+  std::uint32_t states_of(std::span<const Schedule> /*schedules*/) const override { return amsgrad_ ? 0b111 : 0b11; }
+  std::uint32_t signed_states() const override { return 0b001; }
   void check(std::span<const Schedule> /*schedules*/) const override {}
 
   RuleId kernel(std::span<const Schedule> s) const override {
-    if (s[kWeightDecay].is_absent()) return RuleId::adam;
-    return decoupled_ ? RuleId::adam_decoupled : RuleId::adam_coupled;
+    if (s[kWeightDecay].is_absent()) return amsgrad_ ? RuleId::amsgrad : RuleId::adam;
+    if (decoupled_) return amsgrad_ ? RuleId::amsgrad_decoupled : RuleId::adam_decoupled;
+    return amsgrad_ ? RuleId::amsgrad_coupled : RuleId::adam_coupled;
   }
 
   void write_constants(std::span<const double> v, std::int64_t step, bool /*first*/, void* constants) override {
@@ -64,6 +66,7 @@ class Adam final : public UpdateRule {
   std::array<double, kFields> defaults_;
   bool tf_;
   bool decoupled_;
+  bool amsgrad_;
   bool maximize_;
   Power beta1_power_;
   Power beta2_power_;

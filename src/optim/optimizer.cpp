@@ -85,6 +85,7 @@ void Optimizer::bind(const gradstep_tensor* params, const gradstep_tensor* grads
                      std::size_t n, bool own_gradients) {
   if (bound_again(params, grads, updates, n)) return;
   buffers_changed_ = true;
+  if (updates != nullptr) check_gives_updates();
   check_params(params, n);
   if (n > 0 && grads == nullptr) fail_argument("grads: is NULL with n = {}", n);
   grads_.resize(n);

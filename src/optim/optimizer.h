@@ -38,6 +38,12 @@ struct StepOutcome {
   double clip_coefficient = 1;
 };
 
+/// Elements [begin, begin + size) of a parameter.
+struct Slice {
+  std::int64_t begin = 0;
+  std::int64_t size = 0;
+};
+
 /// One tensor of the state in the form that it is kept in: this rank's part of it.
 struct StoredState {
   std::size_t parameter = 0;
@@ -82,16 +88,18 @@ class Optimizer {
   std::int64_t skipped_steps() const { return skipped_steps_; }
 
   virtual std::span<const char* const> state_names() const = 0;
-  /// The buffer of one state, shaped as the parameter. Throws INVALID_ARGUMENT or INVALID_STATE.
+  /// The buffer of one state, shaped as the parameter. Throws INVALID_ARGUMENT, INVALID_STATE, or UNSUPPORTED where no
+  /// such buffer exists.
   virtual Array state(std::size_t index, const char* name) = 0;
+  /// Copies a state to or from a tensor of the parameter's size and any float dtype.
+  virtual void get_state(std::size_t index, const char* name, const Array& host) = 0;
+  virtual void set_state(std::size_t index, const char* name, const Array& host) = 0;
   /// Every buffer that exists, in an order that is the same on all ranks; together with flags and counters it is the
   /// whole state.
   virtual std::vector<StoredState> stored_states() = 0;
   /// By parameter, 1 = a gradient has gone into its state.
   virtual std::vector<std::uint8_t> state_flags() const = 0;
   virtual void set_state_flags(std::span<const std::uint8_t> flags) = 0;
-  /// The host wrote into a state buffer.
-  virtual void state_written(std::size_t index) = 0;
   virtual std::int64_t other_bytes() const;
 
   void copy_state(Optimizer& source);
@@ -108,6 +116,16 @@ class Optimizer {
   /// Schedules or parameters changed: allocate buffers that have become necessary. Must either succeed or throw with
   /// everything as before.
   virtual void prepare(const Schema& schema, const HyperParameters& hyper_parameters) = 0;
+  /// Throws UNSUPPORTED if deltas cannot be given out instead of stepping in place.
+  virtual void check_gives_updates() const {}
+
+  bool is_sharded() const { return false; }
+  /// The part of parameter i whose state is this rank's.
+  Slice slice_of(const Schema& schema, std::size_t i) const { return {0, schema[i].size}; }
+  /// The whole of a state that is spread over the ranks. Collective.
+  Buffer gather(const StoredState&) const { return {}; }
+  /// A step of what is bound changes the state of parameter i.
+  bool has_gradient(std::size_t i) const { return grads_[i].data != nullptr; }
 
   std::span<const Array> params() const { return params_; }
   std::span<const Array> grads() const { return grads_; }

@@ -22,13 +22,12 @@ constexpr std::array<const char*, 1> kStateNames = {"momentum_buffer"};
 class Sgd final : public UpdateRule {
  public:
   explicit Sgd(const gradstep_sgd_options& o)
-      : defaults_{o.learning_rate, o.momentum, o.dampening, o.weight_decay},
+      : UpdateRule(storage_of(o)),
+        defaults_{o.learning_rate, o.momentum, o.dampening, o.weight_decay},
         nesterov_(o.nesterov != 0),
         copy_first_(o.first_step == GRADSTEP_SGD_FIRST_STEP_COPY),
         maximize_(o.maximize != 0) {
-    if (o.first_step < GRADSTEP_SGD_FIRST_STEP_DAMPEN || o.first_step > GRADSTEP_SGD_FIRST_STEP_COPY) {
-      fail_argument("options.first_step: is {}, expected 0 (dampen) or 1 (copy)", o.first_step);
-    }
+    check_choice("options.first_step", o.first_step, 2, "0 (dampen) or 1 (copy)");
   }
 
   const char* name() const override { return "sgd"; }
@@ -38,6 +37,7 @@ class Sgd final : public UpdateRule {
   bool maximize() const override { return maximize_; }
 
   std::uint32_t states_of(std::span<const Schedule> s) const override { return s[kMomentum].is_absent() ? 0 : 1; }
+  std::uint32_t signed_states() const override { return 1; }
 
   void check(std::span<const Schedule> s) const override {
     if (!nesterov_) return;

@@ -57,6 +57,21 @@ OptimizerHandle make_optimizer(gradstep_context* context, const nlohmann::json& 
     sgd.weight_decay = at_step_0(options, "weight_decay", sgd.weight_decay);
     sgd.nesterov = options.value("nesterov", false) ? 1 : 0;
     check(gradstep_optimizer_create_sgd(context, &sgd, parameters.data(), parameters.size(), &optimizer));
+  } else if (meta.at("optimizer") == "rmsprop") {
+    gradstep_rmsprop_options rmsprop;
+    check(gradstep_rmsprop_options_init(&rmsprop, sizeof rmsprop));
+    rmsprop.learning_rate = at_step_0(options, "learning_rate", rmsprop.learning_rate);
+    rmsprop.rho = at_step_0(options, "rho", rmsprop.rho);
+    rmsprop.epsilon = at_step_0(options, "epsilon", rmsprop.epsilon);
+    rmsprop.weight_decay = at_step_0(options, "weight_decay", rmsprop.weight_decay);
+    check(gradstep_optimizer_create_rmsprop(context, &rmsprop, parameters.data(), parameters.size(), &optimizer));
+  } else if (meta.at("optimizer") == "adagrad") {
+    gradstep_adagrad_options adagrad;
+    check(gradstep_adagrad_options_init(&adagrad, sizeof adagrad));
+    adagrad.learning_rate = at_step_0(options, "learning_rate", adagrad.learning_rate);
+    adagrad.epsilon = at_step_0(options, "epsilon", adagrad.epsilon);
+    adagrad.weight_decay = at_step_0(options, "weight_decay", adagrad.weight_decay);
+    check(gradstep_optimizer_create_adagrad(context, &adagrad, parameters.data(), parameters.size(), &optimizer));
   } else {
     gradstep_adam_options adam;
     check(gradstep_adam_options_init(&adam, sizeof adam));
@@ -115,7 +130,8 @@ TEST_P(OptimizerVectors, ParametersFollowTheRecordedTrajectory) {
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
   for (const char* file : {"singa_sgd_plain", "singa_sgd_momentum", "singa_sgd_nesterov", "singa_sgd_scheduled",
-                           "singa_adam", "singa_adam_scheduled"}) {
+                           "singa_rmsprop", "singa_rmsprop_scheduled", "singa_adagrad", "singa_adam",
+                           "singa_adam_scheduled"}) {
     for (const int threads : {1, 2}) cases.push_back({file, threads});
   }
   return cases;

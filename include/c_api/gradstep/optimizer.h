@@ -88,9 +88,9 @@ typedef struct gradstep_sgd_options {
 } gradstep_sgd_options;
 
 /*
- * RMSProp (Tieleman and Hinton 2012). g += weight_decay * p; a = rho a + (1 - rho) g^2; d = g / sqrt(a + epsilon), or by
- * epsilon_placement g / (sqrt(a) + epsilon); centered (Graves 2013): c = rho c + (1 - rho) g, and a - c^2 stands for a
- * under the root; with momentum b = momentum * b + d, and b stands for d; p -= learning_rate * d. State "square_avg",
+ * RMSProp (Tieleman and Hinton 2012). g += weight_decay * p; a = rho a + (1 - rho) g^2; d = g / sqrt(a + epsilon), or
+ * by epsilon_placement g / (sqrt(a) + epsilon); centered (Graves 2013): c = rho c + (1 - rho) g, and a - c^2 stands for
+ * a under the root; with momentum b = momentum * b + d, and b stands for d; p -= learning_rate * d. State "square_avg",
  * "grad_avg" if centered, "momentum_buffer" with momentum. Source: SINGA opt.py; centered and momentum as in PyTorch.
  */
 typedef struct gradstep_rmsprop_options {
@@ -117,11 +117,11 @@ typedef struct gradstep_rmsprop_options {
  */
 typedef struct gradstep_adagrad_options {
   uint32_t struct_size;
-  int32_t epsilon_placement; /* enum gradstep_epsilon_placement */
-  double learning_rate;      /* must be set */
-  double epsilon;            /* >= 0, default 1e-8 */
-  double weight_decay;       /* >= 0, default 0 */
-  double lr_decay;           /* >= 0, default 0 */
+  int32_t epsilon_placement;  /* enum gradstep_epsilon_placement */
+  double learning_rate;       /* must be set */
+  double epsilon;             /* >= 0, default 1e-8 */
+  double weight_decay;        /* >= 0, default 0 */
+  double lr_decay;            /* >= 0, default 0 */
   double initial_accumulator; /* >= 0, default 0; no hyper-parameter: read at creation alone */
   int32_t maximize;
   int32_t reserved0;
@@ -359,12 +359,12 @@ GRADSTEP_API gradstep_status gradstep_sharding_options_init(gradstep_sharding_op
  * Collective. Shards the state over the ranks of comm: each keeps one contiguous share of the model, in whole chunks of
  * 16384 elements, and drops the rest. From then on a step is collective: gradients are reduce-scattered (LOCAL), each
  * rank steps its share, and the new parameters are gathered on all. Parameters are written when everything has arrived.
- * With reduction_order RANK the results have the bits of a dense reducer and an unsharded step, clipping included. State
- * and parameters must be equal on all ranks before. A further call shards anew; comm NULL gathers the state and ends
- * it. get_state, set_state and copy_state are collective meanwhile; views (gradstep_optimizer_state) are UNSUPPORTED.
- * The optimizer takes a channel of its own (gradstep_comm_dup); options NULL = defaults.
- * Returns: INVALID_ARGUMENT, MISMATCH (ranks whose parameters, rule or step count differ: nothing has changed), and the
- * statuses of a collective call. After a failed step the parameters are as before it and every further call returns
+ * With reduction_order RANK the results have the bits of a dense reducer and an unsharded step, clipping included.
+ * State and parameters must be equal on all ranks before. A further call shards anew; comm NULL gathers the state and
+ * ends it. get_state, set_state and copy_state are collective meanwhile; views (gradstep_optimizer_state) are
+ * UNSUPPORTED. The optimizer takes a channel of its own (gradstep_comm_dup); options NULL = defaults. Returns:
+ * INVALID_ARGUMENT, MISMATCH (ranks whose parameters, rule or step count differ: nothing has changed), and the statuses
+ * of a collective call. After a failed step the parameters are as before it and every further call returns
  * INVALID_STATE, until the state is loaded or copied in again after another attach_comm. Source: Lingvo ShardedAdam;
  * Rajbhandari et al. 2020 (ZeRO, stage 1).
  */

@@ -4,9 +4,9 @@
  * state.h: what a handle holds, written to a stream or a file and read back.
  *
  * Files have the layout of safetensors: u64 length of a JSON header, the header, the tensors. Keys are
- * "<parameter>/<state>"; "__metadata__" has "gradstep.format" (the version, "1"), "gradstep.kind", the counters, and the
- * options for information. The last tensor, "gradstep.checksum" (U64[1]), covers every byte before it. Files depend on
- * neither the world size nor the number of threads; what each rank has of its own stands under "rank/<r>/".
+ * "<parameter>/<state>"; "__metadata__" has "gradstep.format" (the version, "1"), "gradstep.kind", the counters, and
+ * the options for information. The last tensor, "gradstep.checksum" (U64[1]), covers every byte before it. Files depend
+ * on neither the world size nor the number of threads; what each rank has of its own stands under "rank/<r>/".
  *
  * Loading restores tensors and counters, not hyper-parameters. Everything is checked before anything is changed:
  * CORRUPT (truncated, a flipped byte, not this format), MISMATCH (another kind, names, shapes, dtypes, or buffers;
@@ -45,10 +45,10 @@ typedef struct gradstep_load_options {
 GRADSTEP_API gradstep_status gradstep_load_options_init(gradstep_load_options* o, size_t struct_size) GRADSTEP_NOEXCEPT;
 
 /*
- * Save and load over a stream. Saving a handle that is spread over ranks (a sharded optimizer, a reducer with residuals)
- * is collective: rank 0 passes the stream, the others NULL; loading one is collective too, and every rank passes a
- * stream on the whole file. load_options NULL = defaults.
- * Returns: INVALID_ARGUMENT, CALLBACK or what the stream returned (the text is the stream's), and the statuses above.
+ * Save and load over a stream. Saving a handle that is spread over ranks (a sharded optimizer, a reducer with
+ * residuals) is collective: rank 0 passes the stream, the others NULL; loading one is collective too, and every rank
+ * passes a stream on the whole file. load_options NULL = defaults. Returns: INVALID_ARGUMENT, CALLBACK or what the
+ * stream returned (the text is the stream's), and the statuses above.
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_save(gradstep_optimizer* optimizer,
                                                      const gradstep_stream* stream) GRADSTEP_NOEXCEPT;
@@ -56,8 +56,7 @@ GRADSTEP_API gradstep_status gradstep_optimizer_load(gradstep_optimizer* optimiz
                                                      const gradstep_load_options* options) GRADSTEP_NOEXCEPT;
 GRADSTEP_API gradstep_status gradstep_accumulator_save(gradstep_accumulator* accumulator,
                                                        const gradstep_stream* stream) GRADSTEP_NOEXCEPT;
-GRADSTEP_API gradstep_status gradstep_accumulator_load(gradstep_accumulator* accumulator,
-                                                       const gradstep_stream* stream,
+GRADSTEP_API gradstep_status gradstep_accumulator_load(gradstep_accumulator* accumulator, const gradstep_stream* stream,
                                                        const gradstep_load_options* options) GRADSTEP_NOEXCEPT;
 GRADSTEP_API gradstep_status gradstep_reducer_save(gradstep_reducer* reducer,
                                                    const gradstep_stream* stream) GRADSTEP_NOEXCEPT;
@@ -69,8 +68,9 @@ GRADSTEP_API gradstep_status gradstep_updater_load(gradstep_updater* updater, co
                                                    const gradstep_load_options* options) GRADSTEP_NOEXCEPT;
 
 /*
- * The same with a path. A save writes "<path>.tmp.<process>" beside it, flushes it to the disk, and renames it: whatever
- * happens, `path` is the old file or the new one, whole. Where saving is collective, ranks other than 0 may pass NULL.
+ * The same with a path. A save writes "<path>.tmp.<process>" beside it, flushes it to the disk, and renames it:
+ * whatever happens, `path` is the old file or the new one, whole. Where saving is collective, ranks other than 0 may
+ * pass NULL.
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_save_file(gradstep_optimizer* optimizer,
                                                           const char* path) GRADSTEP_NOEXCEPT;

@@ -6,6 +6,7 @@
 
 #include "cpu/loops.h"
 #include "cpu/loops/block.h"
+#include "cpu/loops/stored_state.h"
 
 namespace gradstep::cpu {
 namespace {
@@ -17,56 +18,92 @@ struct GradientScale {
   GRADSTEP_FORMULA T operator()(T g) const { return kernels::clamp(g * multiplier, bound); }
 };
 
-/// out[i] = p[i] + delta, or delta alone. `out` may be `p` or `g` exactly. States are those of the chunk.
+/// out[i] = p[i] + delta, or delta alone. `out` may be `p` or `g` exactly.
 template <bool kAddToParam, class T, class Rule>
-GRADSTEP_FORMULA void run_rule(Rule rule, GradientScale<T> scale, T* out, const T* p, const T* g, T* const* states,
-                               std::int64_t first, std::int64_t count) {
-  T* block_states[kernels::kMaxStates];
-  for (int s = 0; s < Rule::kStates; ++s) block_states[s] = states[s] + first;
+GRADSTEP_FORMULA void run_rule(const Rule& rule, GradientScale<T> scale, T* out, const T* p, const T* g,
+                               T* const* block_states, std::int64_t count) {
+  T* states[kernels::kMaxStates];
+  for (int s = 0; s < Rule::kStates; ++s) states[s] = block_states[s];
   GRADSTEP_INDEPENDENT
   for (std::int64_t i = 0; i < count; ++i) {
     T state[kernels::kMaxStates];
-    for (int s = 0; s < Rule::kStates; ++s) state[s] = block_states[s][i];
+    for (int s = 0; s < Rule::kStates; ++s) state[s] = states[s][i];
     const T delta = rule(p[i], scale(g[i]), state);
-    for (int s = 0; s < Rule::kStates; ++s) block_states[s][i] = state[s];
+    for (int s = 0; s < Rule::kStates; ++s) states[s][i] = state[s];
     out[i] = kAddToParam ? p[i] + delta : delta;
   }
 }
 
+/// Everything contiguous, of the arithmetic type, and in place.
 template <class T, class Rule>
-void update_chunk(const UpdateItem& item, const Chunk& chunk, double grad_multiplier, double clip_bound) {
-  const Rule rule(*static_cast<const typename Rule::Constants*>(item.constants));
-  const GradientScale<T> scale{static_cast<T>(grad_multiplier), static_cast<T>(clip_bound)};
-  T* states[kernels::kMaxStates];
-  for (int s = 0; s < Rule::kStates; ++s) states[s] = static_cast<T*>(item.states[s]) + chunk.offset;
+void update_plain(const Rule& rule, GradientScale<T> scale, const UpdateItem& item, const Chunk& chunk, T* p,
+                  const T* g) {
+  for_each_block(chunk.length, [&](std::int64_t first, std::int64_t count, std::int64_t) {
+    T* states[kernels::kMaxStates];
+    for (int s = 0; s < Rule::kStates; ++s) states[s] = static_cast<T*>(item.states[s]) + chunk.offset + first;
+    run_rule<true>(rule, scale, p + first, p + first, g + first, states, count);
+  });
+}
 
+/// Anything else: what cannot be used in place passes through scratch.
+template <class T, class Rule>
+void update_staged(const Rule& rule, GradientScale<T> scale, const UpdateItem& item, const Chunk& chunk,
+                   std::int64_t step) {
+  constexpr bool kIsFloat = sizeof(T) == sizeof(float);
   const bool in_place = item.update.data == nullptr;
+  const bool native = !kIsFloat || item.format == StateFormat::native;
   const Array& target = in_place ? item.param : item.update;
-  T* out = direct<T>(target, chunk.offset);
-  const T* p = direct<T>(item.param, chunk.offset);
-  const T* g = direct<T>(item.gradient, chunk.offset);
-  if (in_place && out != nullptr && g != nullptr) {
-    for_each_block(chunk.length, [&](std::int64_t first, std::int64_t count, std::int64_t) {
-      run_rule<true>(rule, scale, out + first, out + first, g + first, states, first, count);
-    });
-    return;
-  }
-
   Scratch<T> out_scratch;
   Scratch<T> p_scratch;
   Scratch<T> g_scratch;
+  Scratch<T> state_scratch[Rule::kStates > 0 ? Rule::kStates : 1];
   for_each_block(chunk.length, [&](std::int64_t first, std::int64_t count, std::int64_t) {
     const std::int64_t begin = chunk.offset + first;
-    const T* p_block = p != nullptr ? p + first : load(item.param, begin, count, p_scratch.values);
-    const T* g_block = g != nullptr ? g + first : load(item.gradient, begin, count, g_scratch.values);
-    T* out_block = out != nullptr ? out + first : out_scratch.values;
-    if (in_place) {
-      run_rule<true>(rule, scale, out_block, p_block, g_block, states, first, count);
-    } else {
-      run_rule<false>(rule, scale, out_block, p_block, g_block, states, first, count);
+    T* master = nullptr;
+    if constexpr (kIsFloat) {
+      if (item.master != nullptr) {
+        follow_host(item, begin, count);
+        master = item.master + begin;
+      }
     }
-    if (out == nullptr) store(target, begin, count, out_block);
+    T* states[kernels::kMaxStates];
+    for (int s = 0; s < Rule::kStates; ++s) {
+      states[s] = native ? static_cast<T*>(item.states[s]) + begin : state_scratch[s].values;
+      if constexpr (kIsFloat) {
+        if (!native) load_state(item, s, begin, count, states[s]);
+      }
+    }
+    const T* p = master != nullptr ? master : read(item.param, begin, count, p_scratch.values);
+    const T* g = read(item.gradient, begin, count, g_scratch.values);
+    T* out_in_place = master != nullptr ? master : direct<T>(target, begin);
+    T* out = out_in_place != nullptr ? out_in_place : out_scratch.values;
+    if (in_place) {
+      run_rule<true>(rule, scale, out, p, g, states, count);
+    } else {
+      run_rule<false>(rule, scale, out, p, g, states, count);
+    }
+    if constexpr (kIsFloat) {
+      const Rounding rounding(item, step, begin);
+      if (in_place && item.stochastic && out == out_scratch.values) rounding.apply(target.dtype, out, count, 0);
+      for (int s = 0; s < Rule::kStates; ++s) {
+        if (!native) store_state(item, s, begin, count, states[s], rounding);
+      }
+    }
+    if (out_in_place == nullptr || master != nullptr) store(target, begin, count, out);
   });
+}
+
+template <class T, class Rule>
+void update_chunk(const UpdateItem& item, const Chunk& chunk, const UpdateScalars& scalars) {
+  const Rule rule(*static_cast<const typename Rule::Constants*>(item.constants));
+  const GradientScale<T> scale{static_cast<T>(scalars.grad_multiplier), static_cast<T>(scalars.clip_bound)};
+  const bool native = item.format == StateFormat::native || Rule::kStates == 0;
+  if (item.update.data == nullptr && item.master == nullptr && native) {
+    T* p = direct<T>(item.param, chunk.offset);
+    const T* g = direct<T>(item.gradient, chunk.offset);
+    if (p != nullptr && g != nullptr) return update_plain<T>(rule, scale, item, chunk, p, g);
+  }
+  update_staged<T>(rule, scale, item, chunk, scalars.step);
 }
 
 /// Fills the rows of Loops::update in the order of the list.

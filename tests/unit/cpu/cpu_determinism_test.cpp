@@ -12,6 +12,7 @@
 
 #include "core/fp_environment.h"
 #include "cpu_test_support.h"
+#include "kernels/block_code.h"
 #include "gradstep/comm.h"
 
 namespace gradstep::test {
@@ -40,37 +41,73 @@ void append(std::vector<std::byte>& record, std::span<const double> values) {
   record.insert(record.end(), bytes.begin(), bytes.end());
 }
 
-void record_updates(Backend& backend, DType dtype, std::vector<std::byte>& record) {
+const void* constants_of(kernels::RuleId rule) {
   static const kernels::SgdConstants sgd{
       .learning_rate = 0.1, .momentum = 0.9, .gradient_factor = 0.9, .weight_decay = 0.01};
+  static const kernels::RmsPropConstants rmsprop{
+      .learning_rate = 0.1, .rho = 0.9, .momentum = 0.8, .inside = 1e-8, .outside = 1e-9, .weight_decay = 0.01};
+  static const kernels::AdaGradConstants adagrad{
+      .learning_rate = 0.1, .inside = 1e-8, .outside = 1e-9, .weight_decay = 0.01};
   static const kernels::AdamConstants adam{
       .beta1 = 0.9, .beta2 = 0.99, .step_size = 0.02, .root_factor = 1.5, .epsilon = 1e-8, .weight_decay = 0.01};
+  if (rule < kernels::RuleId::rmsprop) return &sgd;
+  if (rule < kernels::RuleId::adagrad) return &rmsprop;
+  if (rule < kernels::RuleId::adam) return &adagrad;
+  return &adam;
+}
+
+enum class Storage { native, bf16, block_code, master };
+
+void record_update(Backend& backend, DType dtype, kernels::RuleId rule, Storage storage,
+                   std::vector<std::byte>& record) {
+  TestArray param = make_array(dtype, 1);
+  const TestArray gradient = make_array(dtype, 2);
+  const bool narrow = storage == Storage::bf16;
+  const bool coded = storage == Storage::block_code;
+  const DType stored = narrow ? DType::bf16 : coded ? DType::u8 : arithmetic_dtype(dtype);
+  std::vector<TestArray> states(3, TestArray(stored, kSize));
+  std::vector<TestArray> factors(3, TestArray(DType::f32, (kSize + kernels::kCodeBlock - 1) / kernels::kCodeBlock));
+  TestArray master(DType::f32, kSize);
+  UpdateItem item;
+  item.param = param.array();
+  item.gradient = gradient.array();
+  item.rule = rule;
+  item.constants = constants_of(rule);
+  item.random_key = 17;
+  item.stochastic = narrow;
+  item.signed_states = 1;
+  if (narrow) item.format = StateFormat::bf16;
+  if (coded) item.format = StateFormat::block_code;
+  if (storage == Storage::master) item.master = static_cast<float*>(master.array().data);
+  for (std::size_t s = 0; s < states.size(); ++s) {
+    item.states[s] = states[s].array().data;
+    item.factors[s] = static_cast<float*>(factors[s].array().data);
+    for (std::int64_t i = 0; i < kSize && !coded; ++i) {
+      states[s].set(i, i % 5 == 0 ? 1e-40 : 1e-4 * static_cast<double>((i + static_cast<std::int64_t>(s)) % 17));
+    }
+  }
+  WorkList work;
+  work.append(kSize);
+  UpdateJob job;
+  job.work = &work;
+  job.items = {&item, 1};
+  job.grad_multiplier = 0.3;
+  job.clip_value = 0.2;
+  for (job.step = 0; job.step < 2; ++job.step) backend.update(job);
+  append(record, param.bytes());
+  append(record, master.bytes());
+  for (const TestArray& state : states) append(record, state.bytes());
+  for (const TestArray& factor : factors) append(record, factor.bytes());
+}
+
+void record_updates(Backend& backend, DType dtype, std::vector<std::byte>& record) {
   for (int rule = 0; rule < kernels::RuleList::kCount; ++rule) {
     const auto id = static_cast<kernels::RuleId>(rule);
-    TestArray param = make_array(dtype, 1);
-    const TestArray gradient = make_array(dtype, 2);
-    TestArray first(arithmetic_dtype(dtype), kSize);
-    TestArray second(arithmetic_dtype(dtype), kSize);
-    first.fill(3, 1e-3);
-    for (std::int64_t i = 0; i < kSize; ++i) second.set(i, i % 5 == 0 ? 1e-40 : 1e-4 * static_cast<double>(i % 17));
-    UpdateItem item;
-    item.param = param.array();
-    item.gradient = gradient.array();
-    item.states[0] = first.array().data;
-    item.states[1] = second.array().data;
-    item.rule = id;
-    item.constants = id < kernels::RuleId::adam ? static_cast<const void*>(&sgd) : &adam;
-    WorkList work;
-    work.append(kSize);
-    UpdateJob job;
-    job.work = &work;
-    job.items = {&item, 1};
-    job.grad_multiplier = 0.3;
-    job.clip_value = 0.2;
-    backend.update(job);
-    append(record, param.bytes());
-    append(record, first.bytes());
-    append(record, second.bytes());
+    record_update(backend, dtype, id, Storage::native, record);
+    if (dtype == DType::f64) continue;
+    record_update(backend, dtype, id, Storage::bf16, record);
+    record_update(backend, dtype, id, Storage::block_code, record);
+    if (dtype != DType::f32) record_update(backend, dtype, id, Storage::master, record);
   }
 }
 
@@ -217,6 +254,12 @@ class HostMode final : public Backend {
   }
   void update(const UpdateJob& job) override {
     entered([&] { inner_.update(job); });
+  }
+  void encode(const float* from, const CodedNumbers& to) override {
+    entered([&] { inner_.encode(from, to); });
+  }
+  void decode(const CodedNumbers& from, float* to) override {
+    entered([&] { inner_.decode(from, to); });
   }
   void copy(const WorkList& work, std::span<const CopyItem> items, double multiplier, double divisor) override {
     entered([&] { inner_.copy(work, items, multiplier, divisor); });

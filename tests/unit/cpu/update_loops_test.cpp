@@ -7,51 +7,112 @@
 namespace gradstep::test {
 namespace {
 
+using kernels::AdaGradConstants;
 using kernels::AdamConstants;
+using kernels::RmsPropConstants;
 using kernels::RuleId;
 using kernels::SgdConstants;
 
 constexpr SgdConstants kSgd{.learning_rate = 0.05, .momentum = 0.9, .gradient_factor = 0.75, .weight_decay = 0.01};
 constexpr AdamConstants kAdam{
     .beta1 = 0.9, .beta2 = 0.99, .step_size = 0.02, .root_factor = 1.5, .epsilon = 1e-3, .weight_decay = 0.01};
+constexpr RmsPropConstants kInside{
+    .learning_rate = 0.02, .rho = 0.9, .momentum = 0.8, .inside = 1e-2, .outside = 0, .weight_decay = 0.01};
+constexpr RmsPropConstants kOutside{
+    .learning_rate = 0.02, .rho = 0.9, .momentum = 0.8, .inside = 0, .outside = 1e-2, .weight_decay = 0.01};
+constexpr AdaGradConstants kAdaGrad{.learning_rate = 0.05, .inside = 1e-2, .outside = 0, .weight_decay = 0.01};
+
+constexpr std::size_t kMostStates = 3;
+using State = std::array<double, kMostStates>;
+
+/// One element of a rule in f64: changes the state, returns the change of p. Written from docs/numerics.md, without a
+/// look at src/kernels.
+using Reference = double (*)(double p, double g, State& state);
+
+template <bool kDecay>
+double plain_sgd(double p, double g, State& /*state*/) {
+  return -kSgd.learning_rate * (g + (kDecay ? kSgd.weight_decay * p : 0));
+}
+
+template <bool kNesterov, bool kDecay>
+double momentum_sgd(double p, double g, State& state) {
+  const double d = g + (kDecay ? kSgd.weight_decay * p : 0);
+  state[0] = kSgd.momentum * state[0] + kSgd.gradient_factor * d;
+  return -kSgd.learning_rate * (kNesterov ? d + kSgd.momentum * state[0] : state[0]);
+}
+
+template <const RmsPropConstants& kConstants, bool kCentered, bool kMomentum, bool kDecay>
+double rmsprop(double p, double g, State& state) {
+  const auto& c = kConstants;
+  const double d = g + (kDecay ? c.weight_decay * p : 0);
+  state[0] = c.rho * state[0] + (1 - c.rho) * d * d;
+  double variance = state[0];
+  std::size_t next = 1;
+  if (kCentered) {
+    state[next] = c.rho * state[next] + (1 - c.rho) * d;
+    variance -= state[next] * state[next];
+    ++next;
+  }
+  const double direction = d / (std::sqrt(variance + c.inside) + c.outside);
+  if (!kMomentum) return -c.learning_rate * direction;
+  state[next] = c.momentum * state[next] + direction;
+  return -c.learning_rate * state[next];
+}
+
+template <bool kDecay>
+double adagrad(double p, double g, State& state) {
+  const double d = g + (kDecay ? kAdaGrad.weight_decay * p : 0);
+  state[0] += d * d;
+  return -kAdaGrad.learning_rate * d / std::sqrt(state[0] + kAdaGrad.inside);
+}
+
+enum class Decay { none, coupled, decoupled };
+
+template <Decay kDecay, bool kAmsgrad>
+double adam(double p, double g, State& state) {
+  const double d = g + (kDecay == Decay::coupled ? kAdam.weight_decay * p : 0);
+  state[0] = kAdam.beta1 * state[0] + (1 - kAdam.beta1) * d;
+  state[1] = kAdam.beta2 * state[1] + (1 - kAdam.beta2) * d * d;
+  double second = state[1];
+  if (kAmsgrad) second = state[2] = std::max(state[2], second);
+  const double step = kAdam.step_size * state[0] / (kAdam.root_factor * std::sqrt(second) + kAdam.epsilon);
+  return -step - (kDecay == Decay::decoupled ? kAdam.weight_decay * p : 0);
+}
 
 struct RuleCase {
   RuleId rule;
   const char* name;
   int states;
   const void* constants;
+  Reference reference;
 };
 
 constexpr RuleCase kRules[] = {
-    {RuleId::sgd, "sgd", 0, &kSgd},
-    {RuleId::sgd_decay, "sgd_decay", 0, &kSgd},
-    {RuleId::sgd_momentum, "sgd_momentum", 1, &kSgd},
-    {RuleId::sgd_momentum_decay, "sgd_momentum_decay", 1, &kSgd},
-    {RuleId::sgd_nesterov, "sgd_nesterov", 1, &kSgd},
-    {RuleId::sgd_nesterov_decay, "sgd_nesterov_decay", 1, &kSgd},
-    {RuleId::adam, "adam", 2, &kAdam},
-    {RuleId::adam_coupled, "adam_coupled", 2, &kAdam},
-    {RuleId::adam_decoupled, "adam_decoupled", 2, &kAdam},
+    {RuleId::sgd, "sgd", 0, &kSgd, plain_sgd<false>},
+    {RuleId::sgd_decay, "sgd_decay", 0, &kSgd, plain_sgd<true>},
+    {RuleId::sgd_momentum, "sgd_momentum", 1, &kSgd, momentum_sgd<false, false>},
+    {RuleId::sgd_momentum_decay, "sgd_momentum_decay", 1, &kSgd, momentum_sgd<false, true>},
+    {RuleId::sgd_nesterov, "sgd_nesterov", 1, &kSgd, momentum_sgd<true, false>},
+    {RuleId::sgd_nesterov_decay, "sgd_nesterov_decay", 1, &kSgd, momentum_sgd<true, true>},
+    {RuleId::adam, "adam", 2, &kAdam, adam<Decay::none, false>},
+    {RuleId::adam_coupled, "adam_coupled", 2, &kAdam, adam<Decay::coupled, false>},
+    {RuleId::adam_decoupled, "adam_decoupled", 2, &kAdam, adam<Decay::decoupled, false>},
+    {RuleId::amsgrad, "amsgrad", 3, &kAdam, adam<Decay::none, true>},
+    {RuleId::amsgrad_coupled, "amsgrad_coupled", 3, &kAdam, adam<Decay::coupled, true>},
+    {RuleId::amsgrad_decoupled, "amsgrad_decoupled", 3, &kAdam, adam<Decay::decoupled, true>},
+    {RuleId::rmsprop, "rmsprop", 1, &kInside, rmsprop<kInside, false, false, false>},
+    {RuleId::rmsprop_decay, "rmsprop_decay", 1, &kOutside, rmsprop<kOutside, false, false, true>},
+    {RuleId::rmsprop_momentum, "rmsprop_momentum", 2, &kOutside, rmsprop<kOutside, false, true, false>},
+    {RuleId::rmsprop_momentum_decay, "rmsprop_momentum_decay", 2, &kInside, rmsprop<kInside, false, true, true>},
+    {RuleId::rmsprop_centered, "rmsprop_centered", 2, &kInside, rmsprop<kInside, true, false, false>},
+    {RuleId::rmsprop_centered_decay, "rmsprop_centered_decay", 2, &kInside, rmsprop<kInside, true, false, true>},
+    {RuleId::rmsprop_centered_momentum, "rmsprop_centered_momentum", 3, &kInside, rmsprop<kInside, true, true, false>},
+    {RuleId::rmsprop_centered_momentum_decay, "rmsprop_centered_momentum_decay", 3, &kOutside,
+     rmsprop<kOutside, true, true, true>},
+    {RuleId::adagrad, "adagrad", 1, &kAdaGrad, adagrad<false>},
+    {RuleId::adagrad_decay, "adagrad_decay", 1, &kAdaGrad, adagrad<true>},
 };
-
-/// The definitions of docs/numerics.md in f64, one element, written without a look at src/kernels.
-double reference_delta(RuleId rule, double p, double g, std::array<double, 2>& state) {
-  const bool is_sgd = rule <= RuleId::sgd_nesterov_decay;
-  const bool coupled = rule == RuleId::sgd_decay || rule == RuleId::sgd_momentum_decay ||
-                       rule == RuleId::sgd_nesterov_decay || rule == RuleId::adam_coupled;
-  const double decay = is_sgd ? kSgd.weight_decay : kAdam.weight_decay;
-  const double d = coupled ? g + decay * p : g;
-  if (rule == RuleId::sgd || rule == RuleId::sgd_decay) return -kSgd.learning_rate * d;
-  if (is_sgd) {
-    state[0] = kSgd.momentum * state[0] + kSgd.gradient_factor * d;
-    const bool nesterov = rule == RuleId::sgd_nesterov || rule == RuleId::sgd_nesterov_decay;
-    return -kSgd.learning_rate * (nesterov ? d + kSgd.momentum * state[0] : state[0]);
-  }
-  state[0] = kAdam.beta1 * state[0] + (1 - kAdam.beta1) * d;
-  state[1] = kAdam.beta2 * state[1] + (1 - kAdam.beta2) * d * d;
-  const double step = kAdam.step_size * state[0] / (kAdam.root_factor * std::sqrt(state[1]) + kAdam.epsilon);
-  return -step - (rule == RuleId::adam_decoupled ? kAdam.weight_decay * p : 0);
-}
+static_assert(std::size(kRules) == kernels::RuleList::kCount);
 
 /// One parameter with all that belongs to it.
 struct Problem {
@@ -60,12 +121,17 @@ struct Problem {
         param(dtype, size, layout),
         gradient(dtype, size, layout),
         update(dtype, size, layout),
-        states{TestArray(arithmetic_dtype(dtype), size), TestArray(arithmetic_dtype(dtype), size)} {
+        states(kMostStates, TestArray(arithmetic_dtype(dtype), size)) {
     param.fill(1);
     gradient.fill(2);
     update.fill(3);
-    states[0].fill(4, 0.5);
-    for (std::int64_t i = 0; i < size; ++i) states[1].set(i, 0.25 + 0.1 * std::cos(static_cast<double>(i)));
+    // The first is a sum of squares in some rules, and larger than the second one's square, as averages are.
+    for (std::int64_t i = 0; i < size; ++i) {
+      const double x = static_cast<double>(i);
+      states[0].set(i, 0.4 + 0.1 * std::sin(x));
+      states[1].set(i, 0.25 + 0.1 * std::cos(x));
+      states[2].set(i, 0.3 + 0.2 * std::cos(2 * x));
+    }
     work.append(size);
   }
 
@@ -125,8 +191,8 @@ void expect_reference(Backend& backend, const RuleCase& rule, DType dtype, std::
   for (std::int64_t i = 0; i < size && failures < 3; ++i) {
     const double p = before.param.get(i);
     const double g = std::min(std::max(before.gradient.get(i) * multiplier, -clip), clip);
-    std::array<double, 2> state = {before.states[0].get(i), before.states[1].get(i)};
-    const double delta = reference_delta(rule.rule, p, g, state);
+    State state = {before.states[0].get(i), before.states[1].get(i), before.states[2].get(i)};
+    const double delta = rule.reference(p, g, state);
     const double result = in_place ? after.param.get(i) : after.update.get(i);
     const double expected = in_place ? p + delta : delta;
     const double slack = 12 * tolerance(arithmetic, 1, 1);
@@ -177,8 +243,7 @@ TEST_P(UpdateLoops, param_plus_delta_is_the_step_in_place) {
     for (std::int64_t i = 0; i < apart.param.size(); ++i) {
       ASSERT_EQ(apart.param.read<float>(i) + apart.update.read<float>(i), in_place.param.read<float>(i)) << rule.name;
     }
-    EXPECT_EQ(in_place.states[0].bytes(), apart.states[0].bytes());
-    EXPECT_EQ(in_place.states[1].bytes(), apart.states[1].bytes());
+    for (std::size_t s = 0; s < kMostStates; ++s) EXPECT_EQ(in_place.states[s].bytes(), apart.states[s].bytes());
   }
 }
 

@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// States that are not kept in the arithmetic type, by blocks: widened on the way in, narrowed on the way out; and
+// stochastic rounding.
+#pragma once
+
+#include "cpu/loops/block.h"
+#include "kernels/block_code.h"
+#include "kernels/random.h"
+
+namespace gradstep::cpu {
+namespace {
+
+static_assert(kBlock == kernels::kCodeBlock);
+
+template <bool kSigned>
+[[gnu::noinline]] void encode_block(const float* from, std::uint8_t* codes, float* factor, std::int64_t count) {
+  // The largest magnitude by its bits, so that a NaN is larger than everything and poisons its block.
+  std::uint32_t largest = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::uint32_t magnitude = kernels::bits_of(from[i]) & 0x7fffffffU;
+    largest = magnitude > largest ? magnitude : largest;
+  }
+  *factor = kernels::float_of(largest);
+  const float divisor = largest == 0 ? 1.0F : *factor;
+  GRADSTEP_INDEPENDENT
+  for (std::int64_t i = 0; i < count; ++i) codes[i] = kernels::BlockCode<kSigned>::encode(from[i] / divisor);
+}
+
+template <bool kSigned>
+[[gnu::noinline]] void decode_block(const std::uint8_t* codes, float factor, float* to, std::int64_t count) {
+  GRADSTEP_INDEPENDENT
+  for (std::int64_t i = 0; i < count; ++i) to[i] = kernels::decode<kSigned>(codes[i]) * factor;
+}
+
+void encode_numbers(const float* from, const CodedNumbers& to, std::int64_t first, std::int64_t count) {
+  for (std::int64_t begin = first; begin < first + count; begin += kBlock) {
+    const std::int64_t length = smaller(kBlock, first + count - begin);
+    const auto encode = to.is_signed ? encode_block<true> : encode_block<false>;
+    encode(from + begin, to.codes + begin, to.factors + begin / kBlock, length);
+  }
+}
+
+void decode_numbers(const CodedNumbers& from, float* to, std::int64_t first, std::int64_t count) {
+  for (std::int64_t begin = first; begin < first + count; begin += kBlock) {
+    const std::int64_t length = smaller(kBlock, first + count - begin);
+    const auto decode = from.is_signed ? decode_block<true> : decode_block<false>;
+    decode(from.codes + begin, from.factors[begin / kBlock], to + begin, length);
+  }
+}
+
+template <class Stored>
+[[gnu::noinline]] void round_block(float* values, std::int64_t count, kernels::RandomWords random) {
+  GRADSTEP_INDEPENDENT
+  for (std::int64_t i = 0; i < count; ++i) {
+    const Stored rounded = kernels::round_stochastically<Stored>(values[i], random.bits(static_cast<std::uint32_t>(i)));
+    values[i] = kernels::to_float(rounded);
+  }
+}
+
+/// The random bits of one step: a stream for the parameter itself and one for each of its states.
+struct Rounding {
+  std::uint64_t key;
+  std::int64_t first;  ///< position of the block's first element
+
+  Rounding(const UpdateItem& item, std::int64_t step, std::int64_t begin)
+      : key(kernels::mix64(item.random_key + static_cast<std::uint64_t>(step) * 0x9e3779b97f4a7c15U)),
+        first(item.first + begin) {}
+
+  /// Rounds numbers to values of a 16-bit type. `stream` 0 is the parameter's, 1 + s that of state s.
+  void apply(DType dtype, float* values, std::int64_t count, int stream) const {
+    const kernels::RandomWords random(key + static_cast<std::uint64_t>(stream), static_cast<std::uint64_t>(first));
+    if (dtype == DType::f16) {
+      round_block<Float16>(values, count, random);
+    } else if (dtype == DType::bf16) {
+      round_block<BFloat16>(values, count, random);
+    }
+  }
+};
+
+/// Elements [begin, begin + count) of state s.
+void load_state(const UpdateItem& item, int s, std::int64_t begin, std::int64_t count, float* to) {
+  if (item.format == StateFormat::bf16) {
+    const BFloat16* from = static_cast<const BFloat16*>(item.states[s]) + begin;
+    GRADSTEP_INDEPENDENT
+    for (std::int64_t i = 0; i < count; ++i) to[i] = kernels::to_float(from[i]);
+    return;
+  }
+  const auto decode = ((item.signed_states >> s) & 1) != 0 ? decode_block<true> : decode_block<false>;
+  decode(static_cast<const std::uint8_t*>(item.states[s]) + begin, item.factors[s][begin / kBlock], to, count);
+}
+
+/// `values` may be changed.
+void store_state(const UpdateItem& item, int s, std::int64_t begin, std::int64_t count, float* values,
+                 const Rounding& rounding) {
+  if (item.format == StateFormat::bf16) {
+    if (item.stochastic) rounding.apply(DType::bf16, values, count, 1 + s);
+    BFloat16* to = static_cast<BFloat16*>(item.states[s]) + begin;
+    GRADSTEP_INDEPENDENT
+    for (std::int64_t i = 0; i < count; ++i) to[i] = kernels::to_bfloat16(values[i]);
+    return;
+  }
+  const auto encode = ((item.signed_states >> s) & 1) != 0 ? encode_block<true> : encode_block<false>;
+  encode(values, static_cast<std::uint8_t*>(item.states[s]) + begin, item.factors[s] + begin / kBlock, count);
+}
+
+template <class Stored>
+[[gnu::noinline]] void follow_host(float* master, const float* param, std::int64_t count) {
+  GRADSTEP_INDEPENDENT
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float rounded = kernels::to_float(kernels::convert<Stored>(master[i]));
+    const bool same = kernels::bits_of(rounded) == kernels::bits_of(param[i]);
+    master[i] = same ? master[i] : param[i];
+  }
+}
+
+/// Where a parameter is not its master's rounded value, the host has written it: the master follows.
+void follow_host(const UpdateItem& item, std::int64_t begin, std::int64_t count) {
+  Scratch<float> scratch;
+  const float* param = load(item.param, begin, count, scratch.values);
+  if (item.param.dtype == DType::f16) {
+    follow_host<Float16>(item.master + begin, param, count);
+  } else {
+    follow_host<BFloat16>(item.master + begin, param, count);
+  }
+}
+
+}  // namespace
+}  // namespace gradstep::cpu

@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Eight-bit codes for blocks of 256 numbers that share a factor, their largest magnitude: Dettmers, Lewis, Shleifer and
+// Zettlemoyer 2022, "8-bit optimizers via block-wise quantization".
+//
+// A code stands for a number between 0 and 1 (or -1 and 1). Each power of ten from 1e-7 to 1 is a decade; the higher
+// ones are cut more finely: decade i = 0 ... 6, from 10^(i-7) to 10^(i-6), has 2^i cells of one width (2^(i+1) where no
+// code is spent on signs). A code stands for the middle of its cell. Zero, and 1 itself, have codes of their own, so
+// that a block's largest number is kept exactly (if it is positive).
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/convert.h"
+
+namespace gradstep::kernels {
+
+inline constexpr std::int64_t kCodeBlock = 256;
+
+/// `kSigned`: codes 0 ... 254 stand for -127 ... 127 cells away from zero, 255 for 1. Else code k is k cells away.
+template <bool kSigned>
+struct BlockCode {
+  static constexpr int kDecades = 7;
+  static constexpr int kZero = kSigned ? 127 : 0;
+  static constexpr int kOne = 255;
+
+  GRADSTEP_FORMULA static constexpr int cells(int decade) { return kSigned ? 1 << decade : 2 << decade; }
+  /// How many cells away from zero the decade's first one is.
+  GRADSTEP_FORMULA static constexpr int first_cell(int decade) { return kSigned ? 1 << decade : (2 << decade) - 1; }
+  GRADSTEP_FORMULA static constexpr double decade_end(int decade) {
+    double end = 1;
+    for (int i = decade; i < kDecades - 1; ++i) end /= 10;
+    return end;
+  }
+
+  /// The code of x, |x| <= 1; any code for NaN.
+  GRADSTEP_FORMULA static std::uint8_t encode(float x) {
+    const float magnitude = __builtin_fabsf(x);
+    // The decade by comparisons, which vectorise: what is in a higher one overwrites what was found for a lower.
+    float factor = decade_factor(0);
+    float offset = decade_offset(0);
+    float last = static_cast<float>(cells(0) - 1);
+    int first = first_cell(0);
+    for (int decade = 1; decade < kDecades; ++decade) {
+      const bool reached = magnitude >= static_cast<float>(decade_end(decade - 1));
+      factor = reached ? decade_factor(decade) : factor;
+      offset = reached ? decade_offset(decade) : offset;
+      last = reached ? static_cast<float>(cells(decade) - 1) : last;
+      first = reached ? first_cell(decade) : first;
+    }
+    const float cell = magnitude * factor - offset;
+    int away = first + static_cast<int>(cell < last ? cell : last);
+    away = magnitude < kSmallest ? 0 : away;
+    if constexpr (kSigned) {
+      const bool one = x > kNearOne;
+      return static_cast<std::uint8_t>(one ? kOne : x < 0 ? kZero - away : kZero + away);
+    } else {
+      return static_cast<std::uint8_t>(magnitude > kNearOne ? kOne : away);
+    }
+  }
+
+ private:
+  // Halfway between zero and the first cell's middle; halfway between the last cell's middle and 1.
+  static constexpr float kSmallest = static_cast<float>(0.5 * (0.1 + 0.45 / cells(0)) * decade_end(0));
+  static constexpr float kNearOne = static_cast<float>(1 - 0.225 / cells(kDecades - 1));
+
+  GRADSTEP_FORMULA static constexpr float decade_factor(int decade) {
+    return static_cast<float>(cells(decade) / (0.9 * decade_end(decade)));
+  }
+  GRADSTEP_FORMULA static constexpr float decade_offset(int decade) { return static_cast<float>(cells(decade) / 9.0); }
+};
+
+/// What the codes stand for.
+struct CodeValues {
+  float of[256];
+};
+
+template <bool kSigned>
+constexpr CodeValues code_values() {
+  using Code = BlockCode<kSigned>;
+  CodeValues values{};
+  values.of[Code::kZero] = 0;
+  values.of[Code::kOne] = 1;
+  for (int decade = 0; decade < Code::kDecades; ++decade) {
+    for (int cell = 0; cell < Code::cells(decade); ++cell) {
+      const double middle = 0.1 + 0.9 * (cell + 0.5) / Code::cells(decade);
+      const auto value = static_cast<float>(middle * Code::decade_end(decade));
+      values.of[Code::kZero + Code::first_cell(decade) + cell] = value;
+      if (kSigned) values.of[Code::kZero - Code::first_cell(decade) - cell] = -value;
+    }
+  }
+  return values;
+}
+
+// Not members of the template: the copies of two instruction sets share no symbol.
+constexpr CodeValues kSignedCodeValues = code_values<true>();
+constexpr CodeValues kUnsignedCodeValues = code_values<false>();
+
+template <bool kSigned>
+GRADSTEP_FORMULA float decode(std::uint8_t code) {
+  return (kSigned ? kSignedCodeValues : kUnsignedCodeValues).of[code];
+}
+
+}  // namespace gradstep::kernels

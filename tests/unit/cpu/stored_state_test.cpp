@@ -1,0 +1,291 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// States that are not kept in f32, master weights, and stochastic rounding, against definitions written here.
+#include <algorithm>
+#include <map>
+#include <random>
+
+#include "cpu_test_support.h"
+#include "kernels/block_code.h"
+#include "kernels/random.h"
+
+namespace gradstep::test {
+namespace {
+
+using kernels::RuleId;
+
+/// The 256 numbers of the dynamic code (Dettmers et al. 2022), sorted.
+std::vector<double> code_numbers(bool is_signed) {
+  std::vector<double> numbers = {0, 1};
+  for (int decade = 0; decade < 7; ++decade) {
+    const int cells = (is_signed ? 1 : 2) << decade;
+    for (int cell = 0; cell < cells; ++cell) {
+      const double lower = 0.1 + 0.9 * cell / cells;
+      const double upper = 0.1 + 0.9 * (cell + 1) / cells;
+      numbers.push_back((lower + upper) / 2 * std::pow(10.0, decade - 6));
+      if (is_signed) numbers.push_back(-numbers.back());
+    }
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+class StoredState : public testing::TestWithParam<std::string> {
+ protected:
+  StoredState() : context_(make_cpu_context(1, GetParam().c_str())), backend_(context_->backend()) {}
+
+  /// What `values` become when they are stored in codes.
+  std::vector<float> coded(const std::vector<float>& values, bool is_signed) {
+    const auto count = static_cast<std::int64_t>(values.size());
+    std::vector<std::uint8_t> codes(values.size());
+    factors_.assign((values.size() + 255) / 256, 0.0F);
+    const CodedNumbers numbers{codes.data(), factors_.data(), count, is_signed};
+    backend_.encode(values.data(), numbers);
+    std::vector<float> back(values.size());
+    backend_.decode(numbers, back.data());
+    return back;
+  }
+
+  std::unique_ptr<Context> context_;
+  Backend& backend_;
+  std::vector<float> factors_;
+};
+
+INSTANTIATE_TEST_SUITE_P(cpu, StoredState, testing::ValuesIn(cpu::compiled_instruction_sets()),
+                         [](const auto& set) { return set.param; });
+
+TEST_P(StoredState, the_numbers_of_the_code_are_kept_as_they_are) {
+  for (const bool is_signed : {false, true}) {
+    const std::vector<double> numbers = code_numbers(is_signed);
+    ASSERT_EQ(numbers.size(), 256U);
+    std::vector<float> values;
+    for (const double number : numbers) values.push_back(static_cast<float>(number));
+    const std::vector<float> back = coded(values, is_signed);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      EXPECT_NEAR(back[i], values[i], 1e-6 * std::abs(values[i])) << i << (is_signed ? " signed" : "");
+    }
+  }
+}
+
+// A cell of decade i is 0.9 * 10^(i-6) / cells wide; a number is at most half a cell from the middle that stands for
+// it, and less than the smallest middle from zero.
+TEST_P(StoredState, codes_are_half_a_cell_off_at_most) {
+  std::mt19937 generator(3);
+  std::uniform_real_distribution<double> exponent(-9, 0);
+  for (const bool is_signed : {false, true}) {
+    std::vector<float> values(70000);
+    for (float& value : values) {
+      value = static_cast<float>(std::pow(10.0, exponent(generator)));
+      if (is_signed && generator() % 2 == 0) value = -value;
+    }
+    for (std::size_t i = 0; i < values.size(); i += 256) values[i] = 3.0F;  // the factor of every block
+    const std::vector<float> back = coded(values, is_signed);
+    for (const float factor : factors_) ASSERT_EQ(factor, 3.0F);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double relative = std::abs(static_cast<double>(values[i])) / 3;
+      const int decade = std::max(0, static_cast<int>(std::ceil(std::log10(relative))) + 6);
+      const double cell = 0.9 * std::pow(10.0, decade - 6) / ((is_signed ? 1 : 2) << decade);
+      ASSERT_LE(std::abs(static_cast<double>(back[i]) - static_cast<double>(values[i])) / 3, cell * 0.5001 + 1e-7)
+          << values[i];
+    }
+  }
+}
+
+TEST_P(StoredState, blocks_have_factors_of_their_own_zero_stays_zero_and_nan_spreads) {
+  std::vector<float> values(256 * 3 + 10, 0.0F);
+  for (std::size_t i = 256; i < 512; ++i) values[i] = 1e-20F;
+  values[513] = std::numeric_limits<float>::quiet_NaN();
+  values[768] = 5.0F;
+  const std::vector<float> back = coded(values, false);
+  for (std::size_t i = 0; i < 256; ++i) ASSERT_EQ(back[i], 0.0F);
+  for (std::size_t i = 256; i < 512; ++i) ASSERT_EQ(back[i], 1e-20F);
+  EXPECT_TRUE(std::isnan(back[513]));
+  EXPECT_EQ(back[768], 5.0F);
+  EXPECT_EQ(back[770], 0.0F);
+}
+
+/// One Adam step over `size` elements in a storage; params, states and what they were.
+struct AdamStep {
+  static constexpr kernels::AdamConstants kConstants{
+      .beta1 = 0.9, .beta2 = 0.99, .step_size = 0.02, .root_factor = 1.5, .epsilon = 1e-3, .weight_decay = 0};
+
+  explicit AdamStep(std::int64_t size, DType dtype = DType::f32)
+      : param(dtype, size), gradient(DType::f32, size), work({&size, 1}) {
+    param.fill(1);
+    gradient.fill(2);
+  }
+
+  void run(Backend& backend, UpdateItem& item, std::int64_t step = 0) {
+    item.param = param.array();
+    item.gradient = gradient.array();
+    item.rule = RuleId::adam;
+    item.constants = &kConstants;
+    UpdateJob job;
+    job.work = &work;
+    job.items = {&item, 1};
+    job.step = step;
+    backend.update(job);
+  }
+
+  TestArray param;
+  TestArray gradient;
+  WorkList work;
+};
+
+// The rule computes in f32 from what was stored, and what it leaves is stored again: so a step with a coded or narrow
+// state is a step in f32 between a widening and a narrowing.
+TEST_P(StoredState, a_step_is_the_f32_step_between_widening_and_narrowing) {
+  for (const StateFormat format : {StateFormat::bf16, StateFormat::block_code}) {
+    constexpr std::int64_t kSize = 17000;
+    AdamStep stored(kSize);
+    AdamStep wide(kSize);
+    std::vector<float> m(kSize, 0.0F);
+    std::vector<float> v(kSize, 0.0F);
+    TestArray narrow_m(DType::bf16, kSize);
+    TestArray narrow_v(DType::bf16, kSize);
+    std::vector<std::uint8_t> codes_m(kSize, 127);
+    std::vector<std::uint8_t> codes_v(kSize, 0);
+    std::vector<float> factors_m(67, 0.0F);
+    std::vector<float> factors_v(67, 0.0F);
+    UpdateItem item;
+    item.format = format;
+    item.signed_states = 0b01;
+    if (format == StateFormat::bf16) {
+      item.states[0] = narrow_m.array().data;
+      item.states[1] = narrow_v.array().data;
+    } else {
+      item.states[0] = codes_m.data();
+      item.states[1] = codes_v.data();
+      item.factors[0] = factors_m.data();
+      item.factors[1] = factors_v.data();
+    }
+    for (int t = 0; t < 3; ++t) {
+      stored.run(backend_, item, t);
+      UpdateItem plain;
+      plain.states[0] = m.data();
+      plain.states[1] = v.data();
+      wide.run(backend_, plain, t);
+      ASSERT_EQ(stored.param.bytes(), wide.param.bytes()) << "step " << t;
+      if (format == StateFormat::block_code) {
+        m = coded(m, true);
+        v = coded(v, false);
+        continue;
+      }
+      for (std::size_t i = 0; i < m.size(); ++i) {
+        m[i] = static_cast<float>(decode16(DType::bf16, encode16(DType::bf16, m[i])));
+        v[i] = static_cast<float>(decode16(DType::bf16, encode16(DType::bf16, v[i])));
+      }
+    }
+  }
+}
+
+TEST_P(StoredState, a_master_makes_the_f32_trajectory_and_the_parameter_is_its_rounded_value) {
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    constexpr std::int64_t kSize = 17000;
+    AdamStep narrow(kSize, dtype);
+    AdamStep wide(kSize);
+    for (std::int64_t i = 0; i < kSize; ++i) wide.param.set(i, narrow.param.get(i));
+    std::vector<float> states(4 * kSize, 0.0F);
+    std::vector<float> master(kSize, 0.0F);  // unknown to the host's parameters: it takes them over
+    for (int t = 0; t < 5; ++t) {
+      UpdateItem item;
+      item.states[0] = &states[0];
+      item.states[1] = &states[kSize];
+      item.master = master.data();
+      narrow.run(backend_, item, t);
+      UpdateItem plain;
+      plain.states[0] = &states[2 * kSize];
+      plain.states[1] = &states[3 * kSize];
+      wide.run(backend_, plain, t);
+      for (std::int64_t i = 0; i < kSize; ++i) {
+        ASSERT_EQ(master[static_cast<std::size_t>(i)], wide.param.read<float>(i)) << i;
+        ASSERT_EQ(narrow.param.get(i), decode16(dtype, encode16(dtype, wide.param.get(i))));
+      }
+      // The host writes one element: its master follows.
+      narrow.param.set(7, 2.5);
+      wide.param.set(7, 2.5);
+    }
+  }
+}
+
+/// Numbers between two neighbours of the type, some of them subnormal.
+TEST_P(StoredState, stochastic_rounding_gives_a_neighbour_and_is_right_on_average) {
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    for (const double x : {1.0 + 1.0 / 4096, -3.0003, 1e-7, 3e-5, -100.03, 65503.0}) {
+      constexpr std::int64_t kSize = 20000;
+      AdamStep problem(kSize, dtype);
+      std::vector<float> states(2 * kSize, 0.0F);
+      // With a gradient of -x / step and plain SGD from 0 the new parameter is x.
+      static constexpr kernels::SgdConstants kOne{
+          .learning_rate = 1, .momentum = 0, .gradient_factor = 1, .weight_decay = 0};
+      for (std::int64_t i = 0; i < kSize; ++i) {
+        problem.param.set(i, 0);
+        problem.gradient.set(i, -x);
+      }
+      UpdateItem item;
+      item.param = problem.param.array();
+      item.gradient = problem.gradient.array();
+      item.rule = RuleId::sgd;
+      item.constants = &kOne;
+      item.stochastic = true;
+      item.random_key = 99;
+      UpdateJob job;
+      job.work = &problem.work;
+      job.items = {&item, 1};
+      backend_.update(job);
+      const double exact = static_cast<double>(static_cast<float>(x));
+      std::map<double, std::int64_t> found;
+      double sum = 0;
+      for (std::int64_t i = 0; i < kSize; ++i) {
+        ++found[problem.param.get(i)];
+        sum += problem.param.get(i);
+      }
+      ASSERT_LE(found.size(), 2U) << x;
+      const double low = found.begin()->first;
+      const double high = found.rbegin()->first;
+      EXPECT_LE(low, exact);
+      EXPECT_GE(high, exact);
+      // The mean of n numbers that are a or b, 5 standard deviations: (b - a) / 2 / sqrt(n) * 5.
+      EXPECT_NEAR(sum / kSize, exact, (high - low) * 0.5 / std::sqrt(static_cast<double>(kSize)) * 5 + 1e-12) << x;
+    }
+  }
+}
+
+TEST_P(StoredState, random_bits_depend_on_key_step_and_element_alone) {
+  constexpr std::int64_t kSize = 40000;
+  static constexpr kernels::SgdConstants kConstants{
+      .learning_rate = 0.1, .momentum = 0, .gradient_factor = 1, .weight_decay = 0};
+  const auto stepped = [&](std::uint64_t key, std::int64_t step, std::int64_t first) {
+    AdamStep problem(kSize, DType::bf16);
+    UpdateItem item;
+    item.rule = RuleId::sgd;
+    item.constants = &kConstants;
+    item.stochastic = true;
+    item.random_key = key;
+    // From `first` on, as a rank that owns the rest would.
+    item.param = problem.param.array();
+    item.gradient = problem.gradient.array();
+    item.first = first;
+    item.param.data = static_cast<std::uint16_t*>(item.param.data) + first;
+    item.gradient.data = static_cast<float*>(item.gradient.data) + first;
+    item.param.size = item.gradient.size = kSize - first;
+    const WorkList work({&item.param.size, 1});
+    UpdateJob job;
+    job.work = &work;
+    job.items = {&item, 1};
+    job.step = step;
+    backend_.update(job);
+    std::vector<double> values;
+    for (std::int64_t i = 16384; i < kSize; ++i) values.push_back(problem.param.get(i));
+    return values;
+  };
+  const auto reference = stepped(1, 0, 0);
+  EXPECT_EQ(stepped(1, 0, 0), reference);
+  EXPECT_EQ(stepped(1, 0, 16384), reference);
+  EXPECT_NE(stepped(2, 0, 0), reference);
+  EXPECT_NE(stepped(1, 1, 0), reference);
+}
+
+}  // namespace
+}  // namespace gradstep::test
