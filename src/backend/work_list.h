@@ -27,10 +27,13 @@ class WorkList {
     for (const std::int64_t size : sizes) append(size);
   }
 
-  void append(std::int64_t size) {
+  void append(std::int64_t size) { append_part(0, size); }
+
+  /// An item of which only elements [begin, begin + size) are worked on. `begin` is a multiple of kChunk.
+  void append_part(std::int64_t begin, std::int64_t size) {
     for (std::int64_t offset = 0; offset < size; offset += kChunk) {
       const std::int64_t left = size - offset;
-      chunks_.push_back({items_, static_cast<std::int32_t>(left < kChunk ? left : kChunk), offset});
+      chunks_.push_back({items_, static_cast<std::int32_t>(left < kChunk ? left : kChunk), begin + offset});
     }
     ++items_;
   }

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "c_api/comm_handle.h"
 #include "c_api/context_handle.h"
 #include "c_api/guard.h"
 #include "c_api/optimizer_handle.h"
@@ -293,6 +294,25 @@ gradstep_status gradstep_adam_state_bytes(const gradstep_adam_options* options, 
   return guarded_math([&] {
     check_out("bytes", bytes);
     *bytes = FirstOrderOptimizer::state_bytes(*make_adam(read_struct("options", options)), Schema(parameters, n));
+  });
+}
+
+gradstep_status gradstep_sharding_options_init(gradstep_sharding_options* o, size_t struct_size) noexcept {
+  return guarded([&] { init_struct("o", o, struct_size, gradstep_sharding_options{}); });
+}
+
+gradstep_status gradstep_optimizer_attach_comm(gradstep_optimizer* optimizer, gradstep_comm* comm,
+                                               const gradstep_sharding_options* options) noexcept {
+  return with(optimizer, [&](Optimizer& impl) {
+    const auto read = options != nullptr ? read_struct("options", options) : gradstep_sharding_options{};
+    check_choice("options.gradients", read.gradients, 2, "0 (local) or 1 (reduced)");
+    check_choice("options.average", read.average, 3, "0 (unset), 1 (sum) or 2 (mean)");
+    GradientExchange exchange;
+    exchange.gradients = read.gradients;
+    exchange.average = read.average == GRADSTEP_AVERAGE_UNSET ? GRADSTEP_AVERAGE_MEAN : read.average;
+    if (comm == nullptr) return impl.attach(nullptr, exchange);
+    const InUse use(comm);
+    impl.attach(use->impl.get(), exchange);
   });
 }
 

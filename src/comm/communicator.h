@@ -36,6 +36,10 @@ class Communicator {
   /// piece. Counts as one all-reduce.
   virtual void all_reduce(const Array& data, std::int32_t op, double divisor, const Deadline& deadline) = 0;
   virtual void reduce_scatter(const Array& input, const Array& output, std::int32_t op, const Deadline& deadline) = 0;
+  /// Piece r of `data`, one after the other, has counts[r] elements (equal on all ranks). This rank's piece becomes the
+  /// reduction [/ divisor]; the others keep what they were.
+  virtual void reduce_scatter_v(const Array& data, std::span<const std::int64_t> counts, std::int32_t op,
+                                double divisor, const Deadline& deadline) = 0;
   /// receive holds world_size blocks of `bytes`.
   virtual void all_gather(const void* send, void* receive, std::int64_t bytes, const Deadline& deadline) = 0;
   /// Block r has bytes[r] bytes; bytes is equal on all ranks.

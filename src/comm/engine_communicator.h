@@ -35,6 +35,8 @@ class EngineCommunicator final : public Communicator {
 
   void all_reduce(const Array& data, std::int32_t op, double divisor, const Deadline& deadline) override;
   void reduce_scatter(const Array& input, const Array& output, std::int32_t op, const Deadline& deadline) override;
+  void reduce_scatter_v(const Array& data, std::span<const std::int64_t> counts, std::int32_t op, double divisor,
+                        const Deadline& deadline) override;
   void all_gather(const void* send, void* receive, std::int64_t bytes, const Deadline& deadline) override;
   void all_gather_v(const void* send, void* receive, std::span<const std::int64_t> bytes,
                     const Deadline& deadline) override;
@@ -66,6 +68,9 @@ class EngineCommunicator final : public Communicator {
   void all_reduce_native(const Array& data, std::int32_t op, double divisor, const Deadline& deadline);
   void reduce_scatter_direct(const Array& input, const Array& output, std::int32_t op, const Deadline& deadline);
   void reduce_scatter_gathered(const Array& input, const Array& output, std::int32_t op, const Deadline& deadline);
+  void scatter_pieces(std::span<const Array> pieces, std::int32_t op, double divisor, const Deadline& deadline);
+  void scatter_pieces_gathered(std::span<const Array> pieces, std::int32_t op, double divisor,
+                               const Deadline& deadline);
   void sum_blocks(const std::byte* blocks, std::int64_t stride, const Array& destination, std::int64_t count,
                   std::int32_t op, double divisor);
   bool native_order_serves() const;

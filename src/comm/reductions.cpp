@@ -88,6 +88,26 @@ void EngineCommunicator::all_reduce_gathered(const Array& data, std::int32_t op,
   }
 }
 
+// Each rank gets its piece from all and sums in place.
+void EngineCommunicator::scatter_pieces(std::span<const Array> pieces, std::int32_t op, double divisor,
+                                        const Deadline& deadline) {
+  const Array& own = pieces[static_cast<std::size_t>(rank())];
+  std::byte* received = staging_.reserve(own.bytes() * world_size());
+  const auto block_of = [&](std::int32_t r) { return received + r * own.bytes(); };
+  wait_for_peers([&] {
+    collectives_.exchange(
+        [&](std::int32_t to) {
+          const Array& part = pieces[static_cast<std::size_t>(to)];
+          return Collectives::Outgoing{part.data, part.bytes()};
+        },
+        [&](std::int32_t from) { return Collectives::Incoming{block_of(from), own.bytes()}; }, deadline);
+  });
+  if (own.size == 0) return;
+  for (std::int32_t r = 0; r < world_size(); ++r) sources_[static_cast<std::size_t>(r)] = block_of(r);
+  sources_[static_cast<std::size_t>(rank())] = own.data;
+  context_->backend().sum_ranks({own.data, sources_, own.size, own.dtype, op, divisor});
+}
+
 void EngineCommunicator::all_reduce_direct(const Array& data, std::int32_t op, double divisor,
                                            const Deadline& deadline) {
   const std::int64_t piece = piece_size(data.size, world_size());
@@ -95,23 +115,10 @@ void EngineCommunicator::all_reduce_direct(const Array& data, std::int32_t op, d
     const std::int64_t begin = std::min(data.size, r * piece);
     return slice(data, begin, std::min(piece, data.size - begin));
   };
+  std::vector<Array> pieces;
+  for (std::int32_t r = 0; r < world_size(); ++r) pieces.push_back(piece_of(r));
   const Array own = piece_of(rank());
-  std::byte* received = staging_.reserve(own.bytes() * world_size());
-  const auto block_of = [&](std::int32_t r) { return received + r * own.bytes(); };
-
-  wait_for_peers([&] {
-    collectives_.exchange(
-        [&](std::int32_t to) {
-          const Array part = piece_of(to);
-          return Collectives::Outgoing{part.data, part.bytes()};
-        },
-        [&](std::int32_t from) { return Collectives::Incoming{block_of(from), own.bytes()}; }, deadline);
-  });
-  if (own.size > 0) {
-    for (std::int32_t r = 0; r < world_size(); ++r) sources_[static_cast<std::size_t>(r)] = block_of(r);
-    sources_[static_cast<std::size_t>(rank())] = own.data;
-    context_->backend().sum_ranks({own.data, sources_, own.size, own.dtype, op, divisor});
-  }
+  scatter_pieces(pieces, op, divisor, deadline);
   wait_for_peers([&] {
     collectives_.exchange([&](std::int32_t) { return Collectives::Outgoing{own.data, own.bytes()}; },
                           [&](std::int32_t from) {
@@ -167,6 +174,37 @@ void EngineCommunicator::reduce_scatter(const Array& input, const Array& output,
       reduce_scatter_direct(input, output, op, deadline);
     }
   });
+}
+
+void EngineCommunicator::reduce_scatter_v(const Array& data, std::span<const std::int64_t> counts, std::int32_t op,
+                                          double divisor, const Deadline& deadline) {
+  perform(&gradstep_comm_statistics::reduce_scatters, deadline, [&] {
+    std::vector<Array> pieces;
+    std::int64_t begin = 0;
+    for (const std::int64_t count : counts) {
+      pieces.push_back(slice(data, begin, count));
+      begin += count;
+    }
+    if (world_size() > 1 && !engine_->can_exchange()) {
+      scatter_pieces_gathered(pieces, op, divisor, deadline);
+    } else {
+      scatter_pieces(pieces, op, divisor, deadline);
+    }
+  });
+}
+
+// As reduce_scatter_gathered, with pieces of any sizes.
+void EngineCommunicator::scatter_pieces_gathered(std::span<const Array> pieces, std::int32_t op, double divisor,
+                                                 const Deadline& deadline) {
+  const std::int64_t step = kSliceBytes / size_of(pieces[0].dtype);
+  std::byte* gathered = staging_.reserve(kSliceBytes * world_size());
+  for (std::size_t owner = 0; owner < pieces.size(); ++owner) {
+    for (std::int64_t begin = 0; begin < pieces[owner].size; begin += step) {
+      const Array part = slice(pieces[owner], begin, std::min(step, pieces[owner].size - begin));
+      wait_for_peers([&] { collectives_.all_gather(part.data, gathered, part.bytes(), deadline); });
+      if (static_cast<std::int32_t>(owner) == rank()) sum_blocks(gathered, part.bytes(), part, part.size, op, divisor);
+    }
+  }
 }
 
 void EngineCommunicator::reduce_scatter_direct(const Array& input, const Array& output, std::int32_t op,

@@ -217,7 +217,7 @@ void FirstOrderOptimizer::apply(double grad_multiplier, double clip_value) {
   if (all_used_) return;
   all_used_ = true;
   for (std::size_t i = 0; i < items_.size(); ++i) {
-    if (has_gradient(i)) parameters_[i].used = true;
+    if (grads()[i].data != nullptr) parameters_[i].used = true;
     all_used_ = all_used_ && parameters_[i].used;
   }
 }
@@ -356,6 +356,40 @@ std::vector<StoredState> FirstOrderOptimizer::stored_states() {
     }
   }
   return stored;
+}
+
+void FirstOrderOptimizer::prepare_slices(const Sharding* next, bool keep) {
+  prepared_.clear();
+  prepared_.resize(parameters_.size());
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const Slice slice = next != nullptr ? next->slice(i) : Slice{0, schema()[i].size};
+    prepared_[i].active = parameters_[i].active;
+    prepared_[i].used = keep && parameters_[i].used;
+    prepared_[i].random_key = parameters_[i].random_key;
+    for (std::size_t s = 0; s < kSlots; ++s) {
+      if (!has_bit(parameters_[i].active, s)) continue;
+      StateBuffer& to = prepared_[i].states[s];
+      to = allocate(s, schema()[i], slice.size);
+      if (!keep) continue;
+      const auto take = [&](const Buffer& whole, Buffer& part, std::int64_t begin, DType dtype) {
+        if (part.bytes() > 0) std::memcpy(part.data(), whole.as<std::byte>() + begin * size_of(dtype), part.bytes());
+      };
+      const Slice present = slice_of(schema(), i);
+      const Array numbers = numbers_of(i, s);
+      take(gather({i, "", numbers, present.begin, schema()[i].size}), to.numbers, slice.begin, numbers.dtype);
+      if (format_of(s) != StateFormat::block_code) continue;
+      const Array factors = factors_of(i, s);
+      const std::int64_t total = factor_count(schema()[i].size);
+      take(gather({i, "", factors, present.begin / kernels::kCodeBlock, total}), to.factors,
+           slice.begin / kernels::kCodeBlock, factors.dtype);
+    }
+  }
+}
+
+void FirstOrderOptimizer::commit_slices() noexcept {
+  parameters_.swap(prepared_);
+  prepared_.clear();
+  all_used_ = filled_ = false;
 }
 
 std::vector<std::uint8_t> FirstOrderOptimizer::state_flags() const {

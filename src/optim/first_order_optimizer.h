@@ -68,10 +68,13 @@ class FirstOrderOptimizer final : public Optimizer {
   void check_schedules(std::span<const Schedule> schedules) const override { rule_->check(schedules); }
   void prepare(const Schema& schema, const HyperParameters& hyper_parameters) override;
   void check_gives_updates() const override;
+  void prepare_slices(const Sharding* next, bool keep) override;
+  void commit_slices() noexcept override;
 
   std::unique_ptr<UpdateRule> rule_;
   std::vector<const char*> names_;
   std::vector<PerParameter> parameters_;
+  std::vector<PerParameter> prepared_;  // between prepare_slices and commit_slices
   std::vector<PerGroup> groups_;
   std::vector<UpdateItem> items_;
   bool all_used_ = false;  // no parameter needs the constants of a first gradient any more

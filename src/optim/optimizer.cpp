@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "core/error.h"
+#include "kernels/block_code.h"
 
 namespace gradstep {
 
@@ -113,18 +115,16 @@ void Optimizer::write_zero_updates() {
   context_->backend().copy(work_, items, 1, 1);
 }
 
-StepOutcome Optimizer::step(const StepGuards& guards) {
-  refresh();
-  StepOutcome outcome;
-  outcome.grad_norm = kNan;
-  const bool wants_finite = guards.skip_nonfinite || guards.found_inf != nullptr;
-  if (guards.grad_norm != nullptr) {
-    outcome.grad_norm = *guards.grad_norm;
-  } else if (guards.max_norm > 0 || wants_finite) {
-    outcome.grad_norm = gradient_norm();
-  }
+void Optimizer::check_state_is_whole() const {
+  if (!lost_) return;
+  fail(GRADSTEP_ERR_INVALID_STATE,
+       "optimizer: an exchange of its sharded state failed: attach a communicator (or none) and load a saved state");
+}
+
+/// True if the step is not to be done. outcome.grad_norm is NaN where nobody knows it.
+bool Optimizer::skips(const StepGuards& guards, StepOutcome& outcome) {
   bool skip = false;
-  if (wants_finite && !std::isfinite(outcome.grad_norm)) {
+  if ((guards.skip_nonfinite || guards.found_inf != nullptr) && !std::isfinite(outcome.grad_norm)) {
     skip = true;
     if (guards.found_inf != nullptr) *guards.found_inf = 1;
   }
@@ -132,18 +132,95 @@ StepOutcome Optimizer::step(const StepGuards& guards) {
   if (skip) {
     if (!updates_.empty()) write_zero_updates();
     ++skipped_steps_;
-    return outcome;
   }
+  return skip;
+}
+
+void Optimizer::apply_guarded(const StepGuards& guards, StepOutcome& outcome) {
   if (guards.max_norm > 0) {
     // A NaN norm makes the coefficient NaN, as PyTorch's clamp does: the gradients' NaNs are not hidden.
     const double coefficient = guards.max_norm / (std::abs(guards.grad_scale) * outcome.grad_norm + 1e-6);
     outcome.clip_coefficient = coefficient > 1 ? 1 : coefficient;
   }
   apply(guards.grad_scale * outcome.clip_coefficient, guards.clip_value);
+}
+
+StepOutcome Optimizer::step(const StepGuards& guards) {
+  if (is_sharded()) return step_sharded(guards, sharding_->default_exchange());
+  check_state_is_whole();
+  refresh();
+  StepOutcome outcome;
+  outcome.grad_norm = kNan;
+  if (guards.grad_norm != nullptr) {
+    outcome.grad_norm = *guards.grad_norm;
+  } else if (guards.max_norm > 0 || guards.skip_nonfinite || guards.found_inf != nullptr) {
+    outcome.grad_norm = gradient_norm();
+  }
+  if (skips(guards, outcome)) return outcome;
+  apply_guarded(guards, outcome);
   buffers_changed_ = false;
   ++step_count_;
   outcome.applied = true;
   return outcome;
+}
+
+StepOutcome Optimizer::step_sharded(const StepGuards& guards, const GradientExchange& exchange) {
+  check_state_is_whole();
+  refresh();
+  Sharding& sharding = *sharding_;
+  StepOutcome outcome;
+  outcome.grad_norm = kNan;
+  try {
+    const Deadline deadline = sharding.comm().deadline();
+    Sharding::Agreement own;
+    own.found_inf = guards.found_inf != nullptr && *guards.found_inf != 0;
+    own.wants_norm =
+        guards.grad_norm == nullptr && (guards.max_norm > 0 || guards.skip_nonfinite || guards.found_inf != nullptr);
+    const Sharding::Agreement agreed = sharding.bring_gradients(grads_, exchange, own, deadline);
+    if (exchange.needs_gradient && !agreed.any_gradient) return outcome;
+    if (guards.found_inf != nullptr && agreed.found_inf) *guards.found_inf = 1;
+    if (guards.grad_norm != nullptr) outcome.grad_norm = *guards.grad_norm;
+    if (agreed.wants_norm) outcome.grad_norm = sharding.norm(deadline);
+    if (agreed.found_inf && guards.found_inf == nullptr) {
+      if (!updates_.empty()) write_zero_updates();
+      ++skipped_steps_;
+      return outcome;
+    }
+    if (skips(guards, outcome)) return outcome;
+    sharding.stage(params_);
+    buffers_changed_ = true;
+    apply_guarded(guards, outcome);
+    sharding.publish(updates_.empty() ? params_ : updates_, deadline);
+  } catch (...) {
+    lost_ = sharding.comm().status().code != GRADSTEP_OK;
+    throw;
+  }
+  ++step_count_;
+  outcome.applied = true;
+  return outcome;
+}
+
+void Optimizer::attach(Communicator* comm, const GradientExchange& exchange) {
+  std::unique_ptr<Sharding> next;
+  if (comm != nullptr) {
+    std::shared_ptr<Communicator> channel = comm->dup(comm->deadline());
+    next = std::make_unique<Sharding>(context_, std::move(channel), schema_, kind(), step_count_, exchange);
+  }
+  prepare_slices(next.get(), /*keep=*/!lost_);
+  sharding_ = std::move(next);
+  commit_slices();
+  bound_ = false;
+}
+
+Buffer Optimizer::gather(const StoredState& stored) const {
+  if (!is_sharded()) {
+    Buffer whole = context_->allocate(static_cast<std::size_t>(stored.array.bytes()), /*zeroed=*/false);
+    if (stored.array.bytes() > 0) std::memcpy(whole.data(), stored.array.data, whole.bytes());
+    return whole;
+  }
+  const bool per_element = stored.total == schema_[stored.parameter].size;
+  return sharding_->gather(stored.parameter, stored.array, per_element ? 1 : kernels::kCodeBlock,
+                           sharding_->comm().deadline());
 }
 
 void Optimizer::set_schedule(std::int32_t group, const char* name, const Schedule& schedule) {
@@ -165,6 +242,9 @@ double Optimizer::get_value(std::int32_t group, const char* name) const {
 }
 
 void Optimizer::add_parameters(const gradstep_parameter* parameters, std::size_t n) {
+  if (is_sharded()) {
+    fail(GRADSTEP_ERR_INVALID_STATE, "optimizer: is sharded: attach no communicator first, and this one again after");
+  }
   Schema grown = schema_;
   grown.append(parameters, n);
   HyperParameters changed = hyper_parameters_;
@@ -179,17 +259,19 @@ void Optimizer::add_parameters(const gradstep_parameter* parameters, std::size_t
 
 void Optimizer::set_step_count(std::int64_t count) {
   if (count < 0) fail_argument("count: is {}, expected at least 0", count);
-  set_counters(count, skipped_steps_);
+  step_count_ = count;
 }
 
 void Optimizer::set_counters(std::int64_t steps, std::int64_t skipped) {
   step_count_ = steps;
   skipped_steps_ = skipped;
+  lost_ = false;
 }
 
 std::int64_t Optimizer::other_bytes() const {
   const std::size_t arrays = params_.capacity() + grads_.capacity() + updates_.capacity();
-  return static_cast<std::int64_t>(arrays * sizeof(Array) + squares_.capacity() * sizeof(double) +
+  return (is_sharded() ? sharding_->bytes() : 0) +
+         static_cast<std::int64_t>(arrays * sizeof(Array) + squares_.capacity() * sizeof(double) +
                                    work_.chunks().size() * sizeof(Chunk) + schema_.size() * sizeof(Parameter));
 }
 

@@ -16,6 +16,7 @@
 #include "core/schema.h"
 #include "gradstep/optimizer.h"
 #include "optim/hyper_parameters.h"
+#include "optim/sharding.h"
 
 namespace gradstep {
 
@@ -36,12 +37,6 @@ struct StepOutcome {
   bool applied = false;
   double grad_norm = 0;  ///< NaN when nothing asked for it
   double clip_coefficient = 1;
-};
-
-/// Elements [begin, begin + size) of a parameter.
-struct Slice {
-  std::int64_t begin = 0;
-  std::int64_t size = 0;
 };
 
 /// One tensor of the state in the form that it is kept in: this rank's part of it.
@@ -71,8 +66,15 @@ class Optimizer {
   void check_params(const gradstep_tensor* params, std::size_t n);
   /// Evaluates the hyper-parameters of the next step: what could fail in a host's callback fails here.
   void refresh() { hyper_parameters_.refresh(step_count_); }
-  /// Steps what was bound. On an exception before the rule is applied nothing has changed.
+  /// Steps what was bound. On an exception before the rule is applied nothing has changed. Collective if sharded.
   StepOutcome step(const StepGuards& guards);
+  /// The step of a sharded optimizer, with gradients that are not what attach said.
+  StepOutcome step_sharded(const StepGuards& guards, const GradientExchange& exchange);
+
+  /// Collective. Deals the state out over the ranks of `comm`, or gathers it with NULL. On failure nothing has changed.
+  void attach(Communicator* comm, const GradientExchange& exchange);
+  bool is_sharded() const { return sharding_ != nullptr; }
+  const Sharding* sharding() const { return sharding_.get(); }
 
   void set_schedule(std::int32_t group, const char* name, const Schedule& schedule);
   double get_value(std::int32_t group, const char* name) const;
@@ -101,9 +103,11 @@ class Optimizer {
   virtual std::vector<std::uint8_t> state_flags() const = 0;
   virtual void set_state_flags(std::span<const std::uint8_t> flags) = 0;
   virtual std::int64_t other_bytes() const;
+  /// The whole of a stored state, contiguous. Collective if it is spread over the ranks.
+  Buffer gather(const StoredState& stored) const;
 
   void copy_state(Optimizer& source);
-  /// Both counters, after buffers and flags were replaced.
+  /// Both counters, after buffers and flags were replaced: the state is whole again.
   void set_counters(std::int64_t steps, std::int64_t skipped);
 
   BusyFlag& busy() { return busy_; }
@@ -119,20 +123,22 @@ class Optimizer {
   /// Throws UNSUPPORTED if deltas cannot be given out instead of stepping in place.
   virtual void check_gives_updates() const {}
 
-  bool is_sharded() const { return false; }
   /// The part of parameter i whose state is this rank's.
-  Slice slice_of(const Schema& schema, std::size_t i) const { return {0, schema[i].size}; }
-  /// The whole of a state that is spread over the ranks. Collective.
-  Buffer gather(const StoredState&) const { return {}; }
-  /// A step of what is bound changes the state of parameter i.
-  bool has_gradient(std::size_t i) const { return grads_[i].data != nullptr; }
+  Slice slice_of(const Schema& schema, std::size_t i) const {
+    return sharding_ != nullptr ? sharding_->slice(i) : Slice{0, schema[i].size};
+  }
+  /// Makes the state that this rank has under another sharding (NULL = none), aside. `keep` = with its present values,
+  /// which is collective if it is sharded now; else as at creation.
+  virtual void prepare_slices(const Sharding* next, bool keep) = 0;
+  virtual void commit_slices() noexcept = 0;
 
-  std::span<const Array> params() const { return params_; }
-  std::span<const Array> grads() const { return grads_; }
-  std::span<const Array> updates() const { return updates_; }
+  // What apply() works on: what is bound, or this rank's slices.
+  std::span<const Array> params() const { return is_sharded() ? sharding_->staged() : params_; }
+  std::span<const Array> grads() const { return is_sharded() ? sharding_->gradients() : grads_; }
+  std::span<const Array> updates() const { return is_sharded() && !updates_.empty() ? sharding_->staged() : updates_; }
   /// False if apply() has seen the bound buffers before.
   bool buffers_changed() const { return buffers_changed_; }
-  const WorkList& work() const { return work_; }
+  const WorkList& work() const { return is_sharded() ? sharding_->work() : work_; }
   const HyperParameters& hyper_parameters() const { return hyper_parameters_; }
 
  private:
@@ -140,6 +146,9 @@ class Optimizer {
                    std::size_t n) const;
   double gradient_norm();
   void write_zero_updates();
+  bool skips(const StepGuards& guards, StepOutcome& outcome);
+  void apply_guarded(const StepGuards& guards, StepOutcome& outcome);
+  void check_state_is_whole() const;
 
   std::shared_ptr<Context> context_;
   Schema schema_;
@@ -150,6 +159,8 @@ class Optimizer {
   std::vector<Array> updates_;
   std::vector<double> squares_;
   OverlapCheck overlap_;
+  std::unique_ptr<Sharding> sharding_;
+  bool lost_ = false;  // an exchange failed: the ranks' slices no longer belong together
   BusyFlag busy_;
   bool bound_ = false;  // the three lists are those of a successful bind
   bool buffers_changed_ = true;

@@ -126,6 +126,7 @@ bool Updater::finish_window(const gradstep_tensor* params, const gradstep_tensor
   // A host's schedule that fails does so here, before the ranks have exchanged anything.
   optimizer_->refresh();
   const double* norm = nullptr;
+  if (optimizer_->is_sharded()) return finish_sharded(params, grads, n, weight);
   if (accumulator_ && !reducer_) {
     accumulator_->gradients(views_);
     norm = accumulator_->norm();
@@ -153,13 +154,49 @@ bool Updater::finish_window(const gradstep_tensor* params, const gradstep_tensor
   return applied;
 }
 
-bool Updater::step(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, const double* norm) {
+// A sharded optimizer reduces gradients only as far as each rank's slice. With a reducer in the chain it does so in the
+// reducer's stead, as that one would.
+bool Updater::finish_sharded(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n,
+                             double weight) {
+  GradientExchange exchange = optimizer_->sharding()->default_exchange();
+  if (reducer_) {
+    const std::int32_t ranks = optimizer_->sharding()->comm().world_size();
+    if (reducer_->comm().world_size() != ranks) {
+      fail(GRADSTEP_ERR_INVALID_STATE, "the reducer has {} ranks, the optimizer's state is spread over {}",
+           reducer_->comm().world_size(), ranks);
+    }
+    const std::int32_t average = reducer_->options().average;
+    exchange.gradients = GRADSTEP_SHARDED_GRADIENTS_LOCAL;
+    exchange.average = average == GRADSTEP_AVERAGE_UNSET ? GRADSTEP_AVERAGE_MEAN : average;
+  }
+  if (accumulator_) {
+    accumulator_->gradients(views_);
+    grads = views_.data();
+    exchange.weight = accumulator_->weight();
+    exchange.needs_gradient = accumulator_->nonfinite_policy() == GRADSTEP_NONFINITE_SKIP;
+  } else {
+    exchange.weight = weight;
+  }
   const Stopwatch stopwatch(stats_.step_nanoseconds);
+  optimizer_->bind(params, grads, nullptr, n, /*own_gradients=*/grads == views_.data());
+  const bool applied = optimizer_->step_sharded(step_guards(), exchange).applied;
+  pending_ = reduced_ = false;
+  ++(applied ? stats_.steps : stats_.skipped_steps);
+  return applied;
+}
+
+StepGuards Updater::step_guards() const {
   StepGuards guards;
   guards.grad_scale = options_.grad_scale;
   guards.max_norm = options_.max_norm;
   guards.clip_value = options_.clip_value;
   guards.skip_nonfinite = skip_nonfinite();
+  return guards;
+}
+
+bool Updater::step(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, const double* norm) {
+  const Stopwatch stopwatch(stats_.step_nanoseconds);
+  StepGuards guards = step_guards();
   if (norm == nullptr && reducer_ && (guards.max_norm > 0 || guards.skip_nonfinite)) norm = reducer_->norm();
   guards.grad_norm = norm;
   optimizer_->bind(params, grads, nullptr, n, /*own_gradients=*/grads == views_.data());
@@ -169,6 +206,11 @@ bool Updater::step(const gradstep_tensor* params, const gradstep_tensor* grads, 
 void Updater::recover(Communicator* comm, const gradstep_tensor* params, std::size_t n) {
   const Chain chain(*this);
   optimizer_->check_params(params, n);
+  if (optimizer_->is_sharded()) {
+    fail(GRADSTEP_ERR_INVALID_STATE,
+         "recover: the optimizer's state is spread over ranks that may be gone: attach it to the "
+         "new communicator and load a saved state");
+  }
   if (comm == nullptr) {
     reducer_.reset();
     return;

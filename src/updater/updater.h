@@ -40,7 +40,9 @@ class Updater {
 
   bool finish_window(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, double weight);
   bool step(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, const double* norm);
+  bool finish_sharded(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, double weight);
   bool skip_nonfinite() const;
+  StepGuards step_guards() const;
 
   std::shared_ptr<Context> context_;
   std::shared_ptr<Optimizer> optimizer_;

@@ -144,6 +144,10 @@ TEST_P(StoredState, a_step_is_the_f32_step_between_widening_and_narrowing) {
     std::vector<float> v(kSize, 0.0F);
     TestArray narrow_m(DType::bf16, kSize);
     TestArray narrow_v(DType::bf16, kSize);
+    for (std::int64_t i = 0; i < kSize; ++i) {
+      narrow_m.set(i, 0);
+      narrow_v.set(i, 0);
+    }
     std::vector<std::uint8_t> codes_m(kSize, 127);
     std::vector<std::uint8_t> codes_v(kSize, 0);
     std::vector<float> factors_m(67, 0.0F);

@@ -22,11 +22,13 @@ ReferenceRule reference(const gradstep_adam_options& o) {
     s[1] = o.beta2 * s[1] + (1 - o.beta2) * g * g;
     const double c1 = 1 - std::pow(o.beta1, static_cast<double>(t + 1));
     const double c2 = 1 - std::pow(o.beta2, static_cast<double>(t + 1));
+    double second = s[1];
+    if (o.amsgrad != 0) second = s[2] = std::max(s[2], s[1]);
     if (decoupled) p -= o.learning_rate * o.weight_decay * p;
     if (o.bias_correction == GRADSTEP_BIAS_CORRECTION_TF) {
-      return p - o.learning_rate * std::sqrt(c2) / c1 * s[0] / (std::sqrt(s[1]) + o.epsilon);
+      return p - o.learning_rate * std::sqrt(c2) / c1 * s[0] / (std::sqrt(second) + o.epsilon);
     }
-    return p - o.learning_rate * (s[0] / c1) / (std::sqrt(s[1] / c2) + o.epsilon);
+    return p - o.learning_rate * (s[0] / c1) / (std::sqrt(second / c2) + o.epsilon);
   };
 }
 
@@ -40,6 +42,8 @@ TEST(Adam, FollowsItsFormulaInEveryCombinationOfOptions) {
           o.decoupled_weight_decay = decoupled;
           o.weight_decay = weight_decay;
           o.maximize = maximize;
+          o.amsgrad = maximize;
+          o.beta2 = 0.5;     // so that the largest second moment is not always the last
           o.epsilon = 1e-3;  // large enough that the two corrections differ visibly
           auto narrow = make_optimizer(o);
           EXPECT_LT(run_beside<float>(*narrow, reference(o)), kTolerance32);

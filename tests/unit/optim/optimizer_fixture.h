@@ -8,8 +8,10 @@
 #include <functional>
 
 #include "gradstep/optimizer.h"
+#include "optim/adagrad.h"
 #include "optim/adam.h"
 #include "optim/first_order_optimizer.h"
+#include "optim/rmsprop.h"
 #include "optim/sgd.h"
 #include "unit/support.h"
 
@@ -17,13 +19,14 @@ namespace gradstep::test {
 
 inline const std::vector<std::vector<std::int64_t>> kShapes = {{7, 5}, {1000}};
 
-inline std::unique_ptr<FirstOrderOptimizer> make_optimizer(const gradstep_sgd_options& options,
-                                                           DType dtype = DType::f32) {
-  return std::make_unique<FirstOrderOptimizer>(make_context(), make_sgd(options), make_schema(kShapes, dtype));
-}
-inline std::unique_ptr<FirstOrderOptimizer> make_optimizer(const gradstep_adam_options& options,
-                                                           DType dtype = DType::f32) {
-  return std::make_unique<FirstOrderOptimizer>(make_context(), make_adam(options), make_schema(kShapes, dtype));
+inline std::unique_ptr<UpdateRule> make_rule(const gradstep_sgd_options& options) { return make_sgd(options); }
+inline std::unique_ptr<UpdateRule> make_rule(const gradstep_rmsprop_options& options) { return make_rmsprop(options); }
+inline std::unique_ptr<UpdateRule> make_rule(const gradstep_adagrad_options& options) { return make_adagrad(options); }
+inline std::unique_ptr<UpdateRule> make_rule(const gradstep_adam_options& options) { return make_adam(options); }
+
+template <class Options>
+std::unique_ptr<FirstOrderOptimizer> make_optimizer(const Options& options, DType dtype = DType::f32) {
+  return std::make_unique<FirstOrderOptimizer>(make_context(), make_rule(options), make_schema(kShapes, dtype));
 }
 
 template <class T>
@@ -63,7 +66,7 @@ struct Model {
   }
 };
 
-/// One element's rule in f64: (p, g, state, t) -> new p. `state` has room for two numbers.
+/// One element's rule in f64: (p, g, state, t) -> new p. `state` has room for three numbers.
 using ReferenceRule = std::function<double(double p, double g, double* state, std::int64_t t)>;
 
 /// 20 steps of random gradients beside the reference; the largest difference relative to the largest parameter.
@@ -74,7 +77,7 @@ double run_beside(Optimizer& optimizer, const ReferenceRule& rule, int steps = 2
   std::vector<std::vector<double>> state;
   for (const auto& tensor : model.params) {
     p.emplace_back(tensor.values.begin(), tensor.values.end());
-    state.emplace_back(2 * tensor.values.size(), 0.0);
+    state.emplace_back(3 * tensor.values.size(), 0.0);
   }
   double worst = 0;
   double largest = 0;
@@ -83,7 +86,7 @@ double run_beside(Optimizer& optimizer, const ReferenceRule& rule, int steps = 2
     model.step(optimizer);
     for (std::size_t k = 0; k < p.size(); ++k) {
       for (std::size_t i = 0; i < p[k].size(); ++i) {
-        p[k][i] = rule(p[k][i], static_cast<double>(model.grads[k].values[i]), &state[k][2 * i], t);
+        p[k][i] = rule(p[k][i], static_cast<double>(model.grads[k].values[i]), &state[k][3 * i], t);
         worst = std::max(worst, std::abs(p[k][i] - static_cast<double>(model.params[k].values[i])));
         largest = std::max(largest, std::abs(p[k][i]));
       }

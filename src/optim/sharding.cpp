@@ -1,0 +1,286 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "optim/sharding.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "core/error.h"
+
+namespace gradstep {
+
+namespace {
+
+constexpr std::int64_t kAlignment = 64;
+
+std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+/// What must be equal on all ranks before state is dealt out.
+struct Facts {
+  static constexpr int kCount = 6;
+  std::uint64_t values[kCount];
+  static constexpr const char* kWhat[kCount] = {"the number of parameters", "the parameters' names",
+                                                "the parameters' shapes",   "the parameters' dtypes or flags",
+                                                "the rule or its options",  "the step count"};
+};
+
+std::uint64_t hash(const void* data, std::size_t bytes, std::uint64_t seed = 0xcbf29ce484222325U) {
+  const auto* p = static_cast<const unsigned char*>(data);
+  for (std::size_t i = 0; i < bytes; ++i) seed = (seed ^ p[i]) * 0x100000001b3U;
+  return seed;
+}
+
+Facts facts_of(const Schema& schema, const char* rule, std::int64_t step_count, const GradientExchange& exchange) {
+  Facts facts{};
+  facts.values[0] = schema.size();
+  std::uint64_t names = hash(nullptr, 0);
+  std::uint64_t shapes = names;
+  std::uint64_t dtypes = names;
+  for (const Parameter& parameter : schema) {
+    names = hash(parameter.name.c_str(), parameter.name.size() + 1, names);
+    const std::uint64_t ndim = parameter.shape.size();
+    shapes = hash(&ndim, sizeof ndim, shapes);
+    shapes = hash(parameter.shape.data(), parameter.shape.size() * sizeof(std::int64_t), shapes);
+    const unsigned char kind[] = {static_cast<unsigned char>(parameter.dtype),
+                                  static_cast<unsigned char>(parameter.may_be_unused ? 1 : 0)};
+    dtypes = hash(kind, sizeof kind, dtypes);
+  }
+  facts.values[1] = names;
+  facts.values[2] = shapes;
+  facts.values[3] = dtypes;
+  const std::int32_t options[] = {exchange.gradients, exchange.average};
+  facts.values[4] = hash(options, sizeof options, hash(rule, std::strlen(rule)));
+  facts.values[5] = static_cast<std::uint64_t>(step_count);
+  return facts;
+}
+
+}  // namespace
+
+Sharding::Sharding(std::shared_ptr<Context> context, std::shared_ptr<Communicator> channel, const Schema& schema,
+                   const char* rule, std::int64_t step_count, const GradientExchange& exchange)
+    : context_(std::move(context)), comm_(std::move(channel)), exchange_(exchange) {
+  compare(schema, rule, step_count);
+  deal_out(schema);
+  gradient_regions_ = regions(schema, /*arithmetic=*/true);
+  param_regions_ = regions(schema, /*arithmetic=*/false);
+  const auto end_of = [](const std::vector<Region>& all) {
+    return all.empty() ? 0 : all.back().offset + all.back().elements * size_of(all.back().dtype);
+  };
+  arena_ = context_->allocate(static_cast<std::size_t>(std::max(end_of(gradient_regions_), end_of(param_regions_))),
+                              /*zeroed=*/false);
+
+  gradient_slices_.resize(schema.size());
+  staged_slices_.resize(schema.size());
+  gradient_copies_.resize(schema.size());
+  param_copies_.resize(schema.size());
+  for (Region& region : gradient_regions_) {
+    const std::int64_t own = region.counts[static_cast<std::size_t>(comm_->rank())];
+    region.own = context_->allocate(static_cast<std::size_t>(own * size_of(region.dtype)), /*zeroed=*/false);
+    std::int64_t at = 0;
+    for (std::size_t k = 0; k < region.parameters.size(); ++k) {
+      const std::size_t i = region.parameters[k];
+      gradient_copies_[i].destination = arena_array(region, region.first[k], schema[i].size);
+      Array& mine = gradient_slices_[i];
+      mine.data = region.own.as<std::byte>() + at * size_of(region.dtype);
+      mine.size = slice(i).size;
+      mine.dtype = region.dtype;
+      at += mine.size;
+    }
+  }
+  whole_slices_ = gradient_slices_;
+  for (const Region& region : param_regions_) {
+    for (std::size_t k = 0; k < region.parameters.size(); ++k) {
+      const std::size_t i = region.parameters[k];
+      param_copies_[i].destination = arena_array(region, region.first[k], schema[i].size);
+      staged_slices_[i] = arena_array(region, region.first[k] + slice(i).begin, slice(i).size);
+    }
+  }
+  for (std::size_t i = 0; i < schema.size(); ++i) {
+    work_.append(schema[i].size);
+    own_work_.append(slice(i).size);
+    part_.append_part(slice(i).begin, slice(i).size);
+    may_be_unused_.push_back(schema[i].may_be_unused);
+  }
+}
+
+void Sharding::compare(const Schema& schema, const char* rule, std::int64_t step_count) const {
+  const Facts own = facts_of(schema, rule, step_count, exchange_);
+  std::vector<Facts> all(static_cast<std::size_t>(comm_->world_size()));
+  comm_->all_gather(&own, all.data(), sizeof own, comm_->deadline());
+  // With rank 0's on every rank, so that all ranks see the same outcome.
+  for (std::size_t r = 1; r < all.size(); ++r) {
+    for (int i = 0; i < Facts::kCount; ++i) {
+      if (all[r].values[i] != all[0].values[i]) {
+        fail(GRADSTEP_ERR_MISMATCH, "rank {} and rank 0 disagree on {}", r, Facts::kWhat[i]);
+      }
+    }
+  }
+}
+
+// A chunk goes to the rank in whose share of all elements its middle lies.
+void Sharding::deal_out(const Schema& schema) {
+  const auto ranks = static_cast<std::size_t>(comm_->world_size());
+  slices_.assign(ranks, std::vector<Slice>(schema.size()));
+  chunk_counts_.assign(ranks, 0);
+  std::int64_t total = 0;
+  for (const Parameter& parameter : schema) total += parameter.size;
+  std::int64_t before = 0;
+  for (std::size_t i = 0; i < schema.size(); ++i) {
+    for (std::int64_t offset = 0; offset < schema[i].size; offset += kChunk) {
+      const std::int64_t length = std::min(kChunk, schema[i].size - offset);
+      const double middle = static_cast<double>(before) + static_cast<double>(length) / 2;
+      const auto share = static_cast<std::size_t>(middle * static_cast<double>(ranks) / static_cast<double>(total));
+      const std::size_t rank = std::min(share, ranks - 1);
+      Slice& slice = slices_[rank][i];
+      if (slice.size == 0) slice.begin = offset;
+      slice.size += length;
+      ++chunk_counts_[rank];
+      before += length;
+    }
+  }
+}
+
+std::vector<Sharding::Region> Sharding::regions(const Schema& schema, bool arithmetic) {
+  std::vector<Region> all;
+  for (std::size_t i = 0; i < schema.size(); ++i) {
+    const DType dtype = arithmetic ? arithmetic_dtype(schema[i].dtype) : schema[i].dtype;
+    auto region = std::find_if(all.begin(), all.end(), [&](const Region& r) { return r.dtype == dtype; });
+    if (region == all.end()) {
+      region = all.insert(all.end(), Region{});
+      region->dtype = dtype;
+      region->counts.resize(slices_.size());
+    }
+    region->parameters.push_back(i);
+    region->first.push_back(region->elements);
+    region->elements += schema[i].size;
+    for (std::size_t r = 0; r < slices_.size(); ++r) region->counts[r] += slices_[r][i].size;
+  }
+  std::int64_t offset = 0;
+  for (Region& region : all) {
+    region.offset = offset;
+    offset = aligned(offset + region.elements * size_of(region.dtype));
+    region.own_first = std::accumulate(region.counts.begin(), region.counts.begin() + comm_->rank(), std::int64_t{0});
+  }
+  return all;
+}
+
+Array Sharding::arena_array(const Region& region, std::int64_t first, std::int64_t count) const {
+  Array array;
+  array.data = arena_.as<std::byte>() + region.offset + first * size_of(region.dtype);
+  array.size = count;
+  array.dtype = region.dtype;
+  return array;
+}
+
+void Sharding::keep_own(Region& region) {
+  const std::int64_t count = region.counts[static_cast<std::size_t>(comm_->rank())];
+  const Array own = arena_array(region, region.own_first, count);
+  if (count > 0) std::memcpy(region.own.data(), own.data, static_cast<std::size_t>(own.bytes()));
+}
+
+Sharding::Agreement Sharding::bring_gradients(std::span<const Array> grads, const GradientExchange& exchange,
+                                              Agreement own, const Deadline& deadline) {
+  const double ranks = comm_->world_size();
+  const bool local = exchange.gradients == GRADSTEP_SHARDED_GRADIENTS_LOCAL;
+  const bool weighted = local && exchange.average == GRADSTEP_AVERAGE_WEIGHTED;
+  // [found_inf, wants a norm, weight, has a gradient, has a gradient for parameter 0, 1, ...]
+  constexpr std::size_t kFixed = 4;
+  control_.assign(kFixed + grads.size(), 0);
+  control_[0] = own.found_inf ? 1 : 0;
+  control_[1] = own.wants_norm ? 1 : 0;
+  control_[2] = exchange.weight;
+  for (std::size_t i = 0; i < grads.size(); ++i) {
+    if (grads[i].data == nullptr || grads[i].size == 0) continue;
+    control_[3] = 1;
+    control_[kFixed + i] = 1;
+  }
+  Array control;
+  control.data = control_.data();
+  control.size = static_cast<std::int64_t>(control_.size());
+  control.dtype = DType::f64;
+  comm_->all_reduce(control, GRADSTEP_REDUCE_SUM, 1, deadline);
+  if (control_[1] != 0 && control_[1] != ranks) {
+    fail(GRADSTEP_ERR_MISMATCH, "{} of {} ranks ask for clipping by norm or for a check of finiteness, the others not",
+         control_[1], ranks);
+  }
+  Agreement agreed = own;
+  agreed.found_inf = control_[0] != 0;
+  agreed.any_gradient = control_[3] != 0;
+
+  const double weight_sum = control_[2];
+  for (std::size_t i = 0; i < grads.size(); ++i) {
+    gradient_copies_[i].source = grads[i];
+    // As after a dense reducer: a parameter that may not stay unused has a gradient, of zeros if need be.
+    const bool present = local ? !may_be_unused_[i] || control_[kFixed + i] > 0 : grads[i].data != nullptr;
+    gradient_slices_[i].data = present ? whole_slices_[i].data : nullptr;
+  }
+  context_->backend().copy(local ? work_ : part_, gradient_copies_, weighted ? exchange.weight : 1, 1);
+  double divisor = 1;
+  if (weighted) divisor = weight_sum > 0 ? weight_sum : 1;
+  if (local && exchange.average == GRADSTEP_AVERAGE_MEAN) divisor = ranks;
+  for (Region& region : gradient_regions_) {
+    if (local) {
+      comm_->reduce_scatter_v(arena_array(region, 0, region.elements), region.counts, GRADSTEP_REDUCE_SUM, divisor,
+                              deadline);
+    }
+    keep_own(region);
+    if (weighted && !(weight_sum > 0)) std::memset(region.own.data(), 0, region.own.bytes());
+  }
+  return agreed;
+}
+
+double Sharding::norm(const Deadline& deadline) {
+  const auto rank = static_cast<std::size_t>(comm_->rank());
+  const std::int64_t first =
+      std::accumulate(chunk_counts_.begin(), chunk_counts_.begin() + comm_->rank(), std::int64_t{0});
+  squares_.resize(
+      static_cast<std::size_t>(std::accumulate(chunk_counts_.begin(), chunk_counts_.end(), std::int64_t{0})));
+  const std::span<double> own{squares_.data() + first, static_cast<std::size_t>(chunk_counts_[rank])};
+  context_->backend().square_chunks(own_work_, gradient_slices_, own);
+  std::vector<std::int64_t> bytes = chunk_counts_;
+  for (std::int64_t& count : bytes) count *= static_cast<std::int64_t>(sizeof(double));
+  comm_->all_gather_v(own.data(), squares_.data(), bytes, deadline);
+  return std::sqrt(fold_partials(squares_));
+}
+
+void Sharding::stage(std::span<const Array> params) {
+  for (std::size_t i = 0; i < params.size(); ++i) param_copies_[i].source = params[i];
+  context_->backend().copy(part_, param_copies_, 1, 1);
+}
+
+void Sharding::publish(std::span<const Array> targets, const Deadline& deadline) {
+  for (const Region& region : param_regions_) {
+    std::vector<std::int64_t> bytes = region.counts;
+    for (std::int64_t& count : bytes) count *= size_of(region.dtype);
+    const Array own = arena_array(region, region.own_first, 0);
+    comm_->all_gather_v(own.data, arena_array(region, 0, 0).data, bytes, deadline);
+  }
+  std::vector<CopyItem> out(targets.size());
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    out[i].destination = targets[i];
+    out[i].source = param_copies_[i].destination;
+  }
+  context_->backend().copy(work_, out, 1, 1);
+}
+
+Buffer Sharding::gather(std::size_t parameter, const Array& own, std::int64_t per_block,
+                        const Deadline& deadline) const {
+  std::vector<std::int64_t> bytes;
+  for (const std::vector<Slice>& rank : slices_) {
+    bytes.push_back((rank[parameter].size + per_block - 1) / per_block * size_of(own.dtype));
+  }
+  const std::int64_t all = std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0});
+  Buffer whole = context_->allocate(static_cast<std::size_t>(all), /*zeroed=*/false);
+  comm_->all_gather_v(own.data, whole.data(), bytes, deadline);
+  return whole;
+}
+
+std::int64_t Sharding::bytes() const {
+  std::size_t bytes = arena_.bytes();
+  for (const Region& region : gradient_regions_) bytes += region.own.bytes();
+  return static_cast<std::int64_t>(bytes + squares_.capacity() * sizeof(double));
+}
+
+}  // namespace gradstep

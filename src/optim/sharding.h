@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// A model spread over ranks: who owns which part of every tensor, and how gradients and parameters travel in a step.
+//
+// The chunks of all parameters, in the order of the schema, are dealt out in one contiguous run per rank, by elements.
+// A slice thus begins at a multiple of kChunk, so that a norm is folded from the very partials of an unsharded step and
+// block codes stay whole.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backend/context.h"
+#include "comm/communicator.h"
+#include "core/schema.h"
+#include "gradstep/optimizer.h"
+
+namespace gradstep {
+
+/// Elements [begin, begin + size) of a parameter.
+struct Slice {
+  std::int64_t begin = 0;
+  std::int64_t size = 0;
+};
+
+/// How the gradients of a sharded step become one.
+struct GradientExchange {
+  std::int32_t gradients = GRADSTEP_SHARDED_GRADIENTS_LOCAL;
+  std::int32_t average = GRADSTEP_AVERAGE_MEAN;
+  double weight = 1;            ///< of this rank, for AVERAGE_WEIGHTED
+  bool needs_gradient = false;  ///< no step where no rank has a gradient
+};
+
+class Sharding {
+ public:
+  /// Collective: compares schemas, rules and counters over `channel`, which is this object's own.
+  Sharding(std::shared_ptr<Context> context, std::shared_ptr<Communicator> channel, const Schema& schema,
+           const char* rule, std::int64_t step_count, const GradientExchange& exchange);
+
+  const GradientExchange& default_exchange() const { return exchange_; }
+  Communicator& comm() const { return *comm_; }
+
+  /// This rank's part of parameter i.
+  Slice slice(std::size_t i) const { return slices_[static_cast<std::size_t>(comm_->rank())][i]; }
+  Slice slice(std::int32_t rank, std::size_t i) const { return slices_[static_cast<std::size_t>(rank)][i]; }
+  /// The chunks of this rank's slices, item i being the slice of parameter i.
+  const WorkList& work() const { return own_work_; }
+
+  /// What ranks must agree on before a step. Sums over the ranks where ranks may differ.
+  struct Agreement {
+    bool found_inf = false;     ///< in: here; out: on any rank
+    bool wants_norm = false;    ///< equal on all ranks, or MISMATCH on all
+    bool any_gradient = false;  ///< out: some rank has a gradient
+  };
+  /// Brings every rank its slices of the gradients. Collective; `deadline` is that of the whole step.
+  Agreement bring_gradients(std::span<const Array> grads, const GradientExchange& exchange, Agreement own,
+                            const Deadline& deadline);
+  /// By parameter: this rank's slice, contiguous in the arithmetic dtype; no data = no rank has a gradient.
+  std::span<const Array> gradients() const { return gradient_slices_; }
+  /// The norm of the whole gradient. Collective.
+  double norm(const Deadline& deadline);
+
+  /// Copies this rank's slices of the parameters into staging, where the step works on them.
+  void stage(std::span<const Array> params);
+  std::span<const Array> staged() const { return staged_slices_; }
+  /// Gathers what all ranks have staged and, when all is there, writes it to the targets. Collective.
+  void publish(std::span<const Array> targets, const Deadline& deadline);
+
+  /// The whole of a tensor of which this rank has `own`: `per_block` elements of the parameter make one of it.
+  /// Collective.
+  Buffer gather(std::size_t parameter, const Array& own, std::int64_t per_block, const Deadline& deadline) const;
+
+  std::int64_t bytes() const;
+
+ private:
+  /// Parameters of one dtype, one after the other in the arena. A rank's slices of them are contiguous there.
+  struct Region {
+    DType dtype = DType::f32;
+    std::vector<std::size_t> parameters;
+    std::vector<std::int64_t> first;   ///< by position: where the parameter begins, in elements
+    std::vector<std::int64_t> counts;  ///< elements by rank
+    std::int64_t offset = 0;           ///< of the region in the arena, in bytes
+    std::int64_t elements = 0;
+    std::int64_t own_first = 0;  ///< where this rank's elements begin
+    Buffer own;                  ///< gradients: this rank's elements, reduced
+  };
+
+  void deal_out(const Schema& schema);
+  void compare(const Schema& schema, const char* rule, std::int64_t step_count) const;
+  std::vector<Region> regions(const Schema& schema, bool arithmetic);
+  Array arena_array(const Region& region, std::int64_t first, std::int64_t count) const;
+  void keep_own(Region& region);
+
+  std::shared_ptr<Context> context_;
+  std::shared_ptr<Communicator> comm_;
+  GradientExchange exchange_;
+  std::vector<std::vector<Slice>> slices_;  // by rank, then parameter
+  std::vector<std::int64_t> chunk_counts_;  // by rank
+  std::vector<bool> may_be_unused_;
+  WorkList work_;      // of the whole tensors
+  WorkList own_work_;  // of this rank's slices
+  WorkList part_;      // of this rank's slices, at their places in the whole tensors
+  std::vector<Region> gradient_regions_;
+  std::vector<Region> param_regions_;
+  Buffer arena_;                           // gradients on their way out, then parameters on their way in
+  std::vector<CopyItem> gradient_copies_;  // to the arena; sources by step
+  std::vector<CopyItem> param_copies_;     // to the arena, and back
+  std::vector<Array> gradient_slices_;
+  std::vector<Array> whole_slices_;  // those of gradients of parameters that have one
+  std::vector<Array> staged_slices_;
+  std::vector<double> control_;
+  std::vector<double> squares_;
+};
+
+}  // namespace gradstep

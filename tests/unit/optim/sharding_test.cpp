@@ -1,0 +1,385 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// State spread over ranks: the bits of a dense reducer before an unsharded step, whatever the rule, the storage, the
+// sizes and the number of ranks.
+#include "optim/sharding.h"
+
+#include <map>
+
+#include "reduce/reducer.h"
+#include "unit/optim/optimizer_fixture.h"
+#include "unit/ranks.h"
+
+namespace gradstep::test {
+namespace {
+
+/// Less than a chunk, several chunks with a rest, exactly one, and one element.
+const std::vector<std::vector<std::int64_t>> kUneven = {{5, 7}, {3 * kChunk + 100}, {kChunk}, {1}, {2 * kChunk - 1}};
+
+gradstep_adam_options adam() {
+  auto o = default_adam_options();
+  o.learning_rate = 0.01;
+  o.weight_decay = 0.1;
+  return o;
+}
+
+/// Parameters of one dtype, equal on all ranks, and gradients that differ by rank.
+struct Ranked {
+  Schema schema;
+  DType dtype;
+  std::vector<std::vector<std::byte>> params;
+  std::vector<std::vector<float>> grads;
+  std::vector<bool> absent;
+
+  explicit Ranked(DType type, std::uint32_t flags = 0) : schema(make_schema(kUneven, type, flags)), dtype(type) {
+    const auto context = make_context();
+    for (std::size_t i = 0; i < schema.size(); ++i) {
+      auto values = random_values<float>(static_cast<std::size_t>(schema[i].size), 7 + static_cast<std::uint32_t>(i));
+      params.emplace_back(values.size() * static_cast<std::size_t>(size_of(dtype)));
+      CopyItem item;
+      item.destination = {params.back().data(), schema[i].size, dtype, 0, nullptr, nullptr};
+      item.source = {values.data(), schema[i].size, DType::f32, 0, nullptr, nullptr};
+      context->backend().copy(WorkList({&schema[i].size, 1}), {&item, 1}, 1, 1);
+      grads.emplace_back(values.size());
+    }
+    absent.assign(schema.size(), false);
+  }
+  void draw(std::int32_t rank, std::uint32_t step) {
+    for (std::size_t i = 0; i < grads.size(); ++i) {
+      const auto seed = 1000 * static_cast<std::uint32_t>(rank) + 31 * step + static_cast<std::uint32_t>(i);
+      grads[i] = random_values<float>(grads[i].size(), seed);
+    }
+  }
+  std::vector<gradstep_tensor> param_tensors() {
+    std::vector<gradstep_tensor> list;
+    for (std::size_t i = 0; i < params.size(); ++i) list.push_back(schema.view(i, params[i].data(), dtype));
+    return list;
+  }
+  std::vector<gradstep_tensor> grad_tensors() {
+    std::vector<gradstep_tensor> list;
+    for (std::size_t i = 0; i < grads.size(); ++i) {
+      list.push_back(schema.view(i, absent[i] ? nullptr : grads[i].data(), DType::f32));
+    }
+    return list;
+  }
+};
+
+using MakeRule = std::function<std::unique_ptr<UpdateRule>()>;
+
+struct Trajectory {
+  MakeRule rule = [] { return make_adam(adam()); };
+  DType dtype = DType::f32;
+  StepGuards guards;
+  std::uint32_t flags = 0;
+  std::int32_t unused = -1;  ///< this parameter has a gradient on rank 0 alone
+  std::int32_t reduced = GRADSTEP_SHARDED_GRADIENTS_LOCAL;
+  int steps = 4;
+};
+
+void lose_gradient(Ranked& model, const Trajectory& run, std::int32_t rank) {
+  if (run.unused >= 0) model.absent[static_cast<std::size_t>(run.unused)] = rank != 0;
+}
+
+/// The parameters of every rank after some steps with a dense reducer and an unsharded optimizer.
+std::vector<std::vector<std::byte>> unsharded(std::int32_t ranks, const Trajectory& run) {
+  std::vector<std::vector<std::byte>> result;
+  run_ranks(ranks, [&](Communicator& comm) {
+    const auto context = make_context();
+    Ranked model(run.dtype, run.flags);
+    FirstOrderOptimizer optimizer(context, run.rule(), model.schema);
+    Reducer reducer(context, comm, default_reducer_options(), model.schema);
+    std::vector<gradstep_tensor> views(model.schema.size());
+    lose_gradient(model, run, comm.rank());
+    for (int t = 0; t < run.steps; ++t) {
+      model.draw(comm.rank(), static_cast<std::uint32_t>(t));
+      reducer.reduce(model.grad_tensors().data(), nullptr, views.size(), 1);
+      reducer.gradients(views);
+      optimizer.bind(model.param_tensors().data(), views.data(), nullptr, views.size(), true);
+      optimizer.step(run.guards);
+    }
+    if (comm.rank() == 0) result = model.params;
+  });
+  return result;
+}
+
+std::vector<std::vector<std::byte>> sharded(std::int32_t ranks, const Trajectory& run) {
+  std::vector<std::vector<std::vector<std::byte>>> results(static_cast<std::size_t>(ranks));
+  run_ranks(ranks, [&](Communicator& comm) {
+    const auto context = make_context();
+    Ranked model(run.dtype, run.flags);
+    FirstOrderOptimizer optimizer(context, run.rule(), model.schema);
+    GradientExchange exchange;
+    exchange.gradients = run.reduced;
+    optimizer.attach(&comm, exchange);
+    lose_gradient(model, run, comm.rank());
+    for (int t = 0; t < run.steps; ++t) {
+      model.draw(comm.rank(), static_cast<std::uint32_t>(t));
+      optimizer.bind(model.param_tensors().data(), model.grad_tensors().data(), nullptr, model.schema.size());
+      EXPECT_TRUE(optimizer.step(run.guards).applied);
+    }
+    results[static_cast<std::size_t>(comm.rank())] = model.params;
+  });
+  for (const auto& result : results) EXPECT_EQ(result, results[0]) << "ranks differ";
+  return results[0];
+}
+
+void expect_equal_bits(const Trajectory& run) {
+  for (const std::int32_t ranks : {1, 2, 3, 5}) {
+    EXPECT_EQ(sharded(ranks, run), unsharded(ranks, run)) << ranks << " ranks";
+  }
+}
+
+TEST(Sharding, EqualsTheUnshardedStepBitForBit) {
+  Trajectory run;
+  expect_equal_bits(run);
+}
+
+TEST(Sharding, EqualsItForEveryRuleAndStorage) {
+  auto sgd = default_sgd_options();
+  sgd.learning_rate = 0.1;
+  sgd.momentum = 0.9;
+  auto rmsprop = default_rmsprop_options();
+  rmsprop.learning_rate = 0.01;
+  rmsprop.centered = 1;
+  auto adagrad = default_adagrad_options();
+  adagrad.learning_rate = 0.1;
+  auto coded = adam();
+  coded.state_dtype = GRADSTEP_STATE_DTYPE_INT8;
+  auto narrow = adam();
+  narrow.state_dtype = GRADSTEP_STATE_DTYPE_BF16;
+  narrow.stochastic_rounding = 1;
+  const MakeRule rules[] = {[&] { return make_sgd(sgd); }, [&] { return make_rmsprop(rmsprop); },
+                            [&] { return make_adagrad(adagrad); }, [&] { return make_adam(coded); },
+                            [&] { return make_adam(narrow); }};
+  for (const MakeRule& rule : rules) {
+    Trajectory run;
+    run.rule = rule;
+    EXPECT_EQ(sharded(3, run), unsharded(3, run)) << rule()->name();
+  }
+}
+
+TEST(Sharding, EqualsItForNarrowParametersWithMasters) {
+  auto o = adam();
+  o.master_weights = 1;
+  Trajectory run;
+  run.rule = [&] { return make_adam(o); };
+  run.dtype = DType::bf16;
+  expect_equal_bits(run);
+}
+
+TEST(Sharding, EqualsItForWideParameters) {
+  Trajectory run;
+  run.dtype = DType::f64;
+  expect_equal_bits(run);
+}
+
+TEST(Sharding, ClippingByNormAndValueHasTheSameBits) {
+  Trajectory run;
+  run.guards.max_norm = 3;
+  run.guards.clip_value = 0.01;
+  run.guards.grad_scale = 0.5;
+  expect_equal_bits(run);
+}
+
+TEST(Sharding, AGradientThatOneRankAloneHasReachesAll) {
+  Trajectory run;
+  run.flags = GRADSTEP_PARAMETER_MAY_BE_UNUSED;
+  run.unused = 1;
+  expect_equal_bits(run);
+}
+
+TEST(Sharding, ReducedGradientsAreNotReducedAgain) {
+  // On one rank there is nothing to reduce: its gradients, given to every rank, must make the same steps.
+  Trajectory run;
+  run.reduced = GRADSTEP_SHARDED_GRADIENTS_REDUCED;
+  const auto expected = unsharded(1, run);
+  run_ranks(3, [&](Communicator& comm) {
+    Ranked model(run.dtype);
+    FirstOrderOptimizer optimizer(make_context(), run.rule(), model.schema);
+    GradientExchange exchange;
+    exchange.gradients = GRADSTEP_SHARDED_GRADIENTS_REDUCED;
+    optimizer.attach(&comm, exchange);
+    for (int t = 0; t < run.steps; ++t) {
+      model.draw(/*rank=*/0, static_cast<std::uint32_t>(t));
+      optimizer.bind(model.param_tensors().data(), model.grad_tensors().data(), nullptr, model.schema.size());
+      optimizer.step({});
+    }
+    EXPECT_EQ(optimizer.sharding()->comm().stats().reduce_scatters, 0);
+    EXPECT_EQ(model.params, expected);
+  });
+}
+
+TEST(Sharding, UpdatesAreGatheredInsteadOfParameters) {
+  run_ranks(3, [](Communicator& comm) {
+    Ranked in_place(DType::f32);
+    Ranked apart(DType::f32);
+    Ranked updates(DType::f32);
+    FirstOrderOptimizer stepping(make_context(), make_adam(adam()), in_place.schema);
+    FirstOrderOptimizer giving(make_context(), make_adam(adam()), apart.schema);
+    stepping.attach(&comm, {});
+    giving.attach(&comm, {});
+    in_place.draw(comm.rank(), 0);
+    apart.draw(comm.rank(), 0);
+    const std::size_t n = apart.schema.size();
+    stepping.bind(in_place.param_tensors().data(), in_place.grad_tensors().data(), nullptr, n);
+    stepping.step({});
+    const auto before = apart.params;
+    giving.bind(apart.param_tensors().data(), apart.grad_tensors().data(), updates.param_tensors().data(), n);
+    giving.step({});
+    EXPECT_EQ(apart.params, before);
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto* p = reinterpret_cast<const float*>(apart.params[i].data());
+      const auto* u = reinterpret_cast<const float*>(updates.params[i].data());
+      const auto* stepped = reinterpret_cast<const float*>(in_place.params[i].data());
+      for (std::int64_t k = 0; k < apart.schema[i].size; ++k) ASSERT_EQ(p[k] + u[k], stepped[k]);
+    }
+  });
+}
+
+TEST(Sharding, EachRankHoldsItsShareOfTheState) {
+  constexpr std::int32_t kRanks = 4;
+  std::vector<std::int64_t> held(kRanks);
+  run_ranks(kRanks, [&](Communicator& comm) {
+    const Schema schema = make_schema({{64 * kChunk}, {10}});
+    FirstOrderOptimizer optimizer(make_context(), make_adam(adam()), schema);
+    optimizer.attach(&comm, {});
+    for (const StoredState& stored : optimizer.stored_states()) {
+      held[static_cast<std::size_t>(comm.rank())] += stored.array.bytes();
+    }
+  });
+  std::int64_t all = 0;
+  for (const std::int64_t bytes : held) {
+    EXPECT_LE(bytes, 2 * 4 * (64 * kChunk / kRanks + 10));
+    all += bytes;
+  }
+  EXPECT_EQ(all, 2 * 4 * (64 * kChunk + 10)) << "every element belongs to exactly one rank";
+}
+
+// Attached to three ranks, then to two of them, then to none: the trajectory is the one of a single process that saw
+// the same gradients.
+TEST(Sharding, StateMovesToAnotherNumberOfRanksAndBack) {
+  Trajectory run;
+  run.steps = 9;
+  run.reduced = GRADSTEP_SHARDED_GRADIENTS_REDUCED;
+  for (const std::int32_t format : {GRADSTEP_STATE_DTYPE_NATIVE, GRADSTEP_STATE_DTYPE_INT8}) {
+    auto o = adam();
+    o.state_dtype = format;
+    run.rule = [&] { return make_adam(o); };
+    const auto expected = unsharded(1, run);
+    run_ranks(3, [&](Communicator& comm) {
+      Ranked model(run.dtype);
+      FirstOrderOptimizer optimizer(make_context(), run.rule(), model.schema);
+      GradientExchange exchange;
+      exchange.gradients = GRADSTEP_SHARDED_GRADIENTS_REDUCED;
+      const auto steps = [&](std::uint32_t first) {
+        for (std::uint32_t t = first; t < first + 3; ++t) {
+          model.draw(0, t);
+          optimizer.bind(model.param_tensors().data(), model.grad_tensors().data(), nullptr, model.schema.size());
+          optimizer.step({});
+        }
+      };
+      optimizer.attach(&comm, exchange);
+      steps(0);
+      const auto halves = comm.split(comm.rank() / 2, comm.rank(), comm.deadline());
+      optimizer.attach(halves.get(), exchange);
+      steps(3);
+      // Gathers over the halves; then everybody is alone.
+      optimizer.attach(nullptr, exchange);
+      EXPECT_FALSE(optimizer.is_sharded());
+      steps(6);
+      EXPECT_EQ(model.params, expected);
+    });
+  }
+}
+
+TEST(Sharding, SingleStatesAreGatheredAndDealtOut) {
+  run_ranks(3, [](Communicator& comm) {
+    Ranked model(DType::f32);
+    FirstOrderOptimizer optimizer(make_context(), make_adam(adam()), model.schema);
+    optimizer.attach(&comm, {});
+    auto values = random_values<float>(static_cast<std::size_t>(model.schema[1].size), 5);
+    std::vector<float> back(values.size());
+    const auto array = [&](std::vector<float>& host) {
+      Array a;
+      a.data = host.data();
+      a.size = model.schema[1].size;
+      return a;
+    };
+    optimizer.set_state(1, "exp_avg", array(values));
+    optimizer.get_state(1, "exp_avg", array(back));
+    EXPECT_EQ(back, values);
+    expect_error(GRADSTEP_ERR_UNSUPPORTED, "get_state", [&] { optimizer.state(1, "exp_avg"); });
+  });
+}
+
+TEST(Sharding, ANonFiniteGradientOnOneRankSkipsTheStepOnAll) {
+  run_ranks(3, [](Communicator& comm) {
+    Ranked model(DType::f32);
+    FirstOrderOptimizer optimizer(make_context(), make_adam(adam()), model.schema);
+    optimizer.attach(&comm, {});
+    model.draw(comm.rank(), 0);
+    if (comm.rank() == 1) model.grads[4][9] = std::numeric_limits<float>::quiet_NaN();
+    const auto before = model.params;
+    StepGuards guards;
+    guards.skip_nonfinite = true;
+    optimizer.bind(model.param_tensors().data(), model.grad_tensors().data(), nullptr, model.schema.size());
+    EXPECT_FALSE(optimizer.step(guards).applied);
+    EXPECT_EQ(optimizer.skipped_steps(), 1);
+    EXPECT_EQ(optimizer.step_count(), 0);
+    EXPECT_EQ(model.params, before);
+    // And what a host found out on one rank alone.
+    float found_inf = comm.rank() == 2 ? 1.0F : 0.0F;
+    model.draw(comm.rank(), 1);
+    guards = {};
+    guards.found_inf = &found_inf;
+    EXPECT_FALSE(optimizer.step(guards).applied);
+    EXPECT_EQ(found_inf, 1.0F);
+    EXPECT_EQ(model.params, before);
+  });
+}
+
+TEST(Sharding, RanksThatDisagreeAreToldAndNothingChanges) {
+  run_ranks(2, [](Communicator& comm) {
+    auto context = make_context();
+    const Schema schema = make_schema(comm.rank() == 0 ? std::vector<std::vector<std::int64_t>>{{5}}
+                                                       : std::vector<std::vector<std::int64_t>>{{6}});
+    FirstOrderOptimizer optimizer(context, make_adam(adam()), schema);
+    expect_error(GRADSTEP_ERR_MISMATCH, "the parameters' shapes", [&] { optimizer.attach(&comm, {}); });
+    EXPECT_FALSE(optimizer.is_sharded());
+    Ranked model(DType::f32);
+    FirstOrderOptimizer other(context, make_adam(adam()), model.schema);
+    other.attach(&comm, {});
+    StepGuards guards;
+    guards.max_norm = comm.rank();  // one asks for clipping, the other does not
+    other.bind(model.param_tensors().data(), model.grad_tensors().data(), nullptr, model.schema.size());
+    expect_error(GRADSTEP_ERR_MISMATCH, "1 of 2 ranks", [&] { other.step(guards); });
+    EXPECT_TRUE(other.step({}).applied) << "nothing was lost";
+  });
+}
+
+TEST(Sharding, AfterALostPeerParametersStandAndTheStateMustBeLoaded) {
+  run_ranks(
+      2,
+      [](Communicator& comm) {
+        Ranked model(DType::f32);
+        FirstOrderOptimizer optimizer(make_context(), make_adam(adam()), model.schema);
+        FirstOrderOptimizer saved(make_context(), make_adam(adam()), model.schema);
+        optimizer.attach(&comm, {});
+        if (comm.rank() == 1) return;  // never comes to the step
+        const auto before = model.params;
+        optimizer.bind(model.param_tensors().data(), model.grad_tensors().data(), nullptr, model.schema.size());
+        expect_error(GRADSTEP_ERR_PEER_LOST, "", [&] { optimizer.step({}); });
+        EXPECT_EQ(model.params, before);
+        expect_error(GRADSTEP_ERR_INVALID_STATE, "load", [&] { optimizer.step({}); });
+        optimizer.attach(nullptr, {});
+        expect_error(GRADSTEP_ERR_INVALID_STATE, "load", [&] { optimizer.step({}); });
+        optimizer.copy_state(saved);
+        optimizer.bind(model.param_tensors().data(), model.grad_tensors().data(), nullptr, model.schema.size());
+        EXPECT_TRUE(optimizer.step({}).applied);
+      },
+      300);
+}
+
+}  // namespace
+}  // namespace gradstep::test
