@@ -23,7 +23,8 @@ void check_enum(const char* field, std::int32_t value, const std::int32_t (&rang
 }
 
 DType sum_dtype(const gradstep_accumulator_options& options, const Parameter& parameter) {
-  if (options.dtype.bits == 0) return arithmetic_dtype(parameter.dtype);
+  const gradstep_dtype& wanted = options.dtype;
+  if (wanted.code == 0 && wanted.bits == 0 && wanted.lanes == 0) return arithmetic_dtype(parameter.dtype);
   const auto dtype = from_dlpack(options.dtype);
   if (dtype != DType::f32 && dtype != DType::f64) {
     fail_argument("options.dtype: is {}, expected f32, f64 or zeros", dtype_text(options.dtype));

@@ -9,8 +9,10 @@
 typedef struct fixture {
   gradstep_context* context;
   gradstep_optimizer* optimizer;
-  gradstep_sgd_options sgd;   /* learning rate 1 */
-  gradstep_adam_options adam; /* learning rate 1/8 */
+  gradstep_sgd_options sgd;         /* learning rate 1 */
+  gradstep_rmsprop_options rmsprop; /* learning rate 1/8 */
+  gradstep_adagrad_options adagrad; /* learning rate 1/8 */
+  gradstep_adam_options adam;       /* learning rate 1/8 */
   gradstep_step_options step;
   model m;
 } fixture;
@@ -19,8 +21,10 @@ typedef struct fixture {
 int fixture_setup(void** state);
 int fixture_teardown(void** state);
 
-/* Makes the optimizer anew from f->sgd or f->adam. */
+/* Makes the optimizer anew from the options of its rule. */
 void create_sgd(fixture* f);
+void create_rmsprop(fixture* f);
+void create_adagrad(fixture* f);
 void create_adam(fixture* f);
 
 /* One step of the model, which must succeed; and one with f->step. */

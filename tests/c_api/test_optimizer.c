@@ -57,6 +57,80 @@ static void sgd_decay_nesterov_and_maximize(void** state) {
   assert_true(f->m.values[0] == 1.125F);
 }
 
+static void rmsprop_and_adagrad_divide_by_the_root_of_squares(void** state) {
+  fixture* f = *state;
+  f->rmsprop.epsilon = 0;
+  f->rmsprop.rho = 0.75;
+  create_rmsprop(f);
+  step(f); /* a = g^2 / 4: a step of 2 learning rates */
+  for (int i = 0; i < kModelElements; ++i) assert_true(f->m.values[i] == (float)i + 0.75F);
+  model_init(&f->m);
+  f->adagrad.epsilon = 0;
+  f->adagrad.lr_decay = 1;
+  f->adagrad.initial_accumulator = 3.0 / 64;
+  create_adagrad(f);
+  step(f); /* g = 1/8: a = 4/64, a step of 1/2 of the learning rate */
+  assert_true(f->m.values[0] == 0.9375F);
+}
+
+static void amsgrad_keeps_the_largest_second_moment(void** state) {
+  gradstep_tensor largest;
+  fixture* f = *state;
+  f->adam.amsgrad = 1;
+  create_adam(f);
+  step(f);
+  assert_ok(gradstep_optimizer_state(f->optimizer, 1, "max_exp_avg_sq", &largest));
+  const float first = ((const float*)largest.data)[0];
+  memset(f->m.grads, 0, sizeof f->m.grads);
+  step(f);
+  assert_true(((const float*)largest.data)[0] == first);
+}
+
+static void narrow_states_are_copied_not_viewed(void** state) {
+  const int64_t shape[] = {3};
+  float read[3] = {0, 0, 0};
+  const float written[3] = {0, 0, 8};
+  const gradstep_tensor read_tensor = tensor_f32(read, 1, shape);
+  gradstep_tensor view;
+  gradstep_tensor written_tensor = read_tensor;
+  int64_t bytes = 0;
+  fixture* f = *state;
+  float source[3];
+  memcpy(source, written, sizeof source);
+  written_tensor.data = source;
+  f->adam.state_dtype = GRADSTEP_STATE_DTYPE_INT8;
+  assert_ok(gradstep_adam_state_bytes(&f->adam, f->m.parameters, kModelParameters, &bytes));
+  assert_true(bytes == 2 * (kModelElements + 2 * (int64_t)sizeof(float)));
+  create_adam(f);
+  assert_fails(gradstep_optimizer_state(f->optimizer, 1, "exp_avg", &view), GRADSTEP_ERR_UNSUPPORTED, "exp_avg",
+               "get_state");
+  assert_ok(gradstep_optimizer_set_state(f->optimizer, 1, "exp_avg", &written_tensor, NULL));
+  assert_ok(gradstep_optimizer_get_state(f->optimizer, 1, "exp_avg", &read_tensor, NULL));
+  assert_memory_equal(read, written, sizeof read);
+}
+
+static void a_sharded_optimizer_steps_and_comes_back(void** state) {
+  fixture* f = *state;
+  gradstep_comm* comm = NULL;
+  gradstep_tensor view;
+  float values[kModelElements];
+  create_adam(f);
+  step(f);
+  step(f);
+  memcpy(values, f->m.values, sizeof values);
+  model_init(&f->m);
+  create_adam(f);
+  assert_ok(gradstep_comm_create_local(f->context, 1, &comm));
+  assert_ok(gradstep_optimizer_attach_comm(f->optimizer, comm, NULL));
+  gradstep_comm_destroy(comm);
+  step(f);
+  assert_fails(gradstep_optimizer_state(f->optimizer, 0, "exp_avg", &view), GRADSTEP_ERR_UNSUPPORTED, "get_state");
+  assert_ok(gradstep_optimizer_attach_comm(f->optimizer, NULL, NULL));
+  assert_ok(gradstep_optimizer_state(f->optimizer, 0, "exp_avg", &view));
+  step(f);
+  assert_memory_equal(f->m.values, values, sizeof values);
+}
+
 static void adam_first_step_is_the_sign_of_the_gradient(void** state) {
   /* m / (1 - beta1) = g and v / (1 - beta2) = g^2 up to rounding: 4 ulp of a step of 1/8 on values up to 9 */
   fixture* f = *state;
@@ -358,7 +432,11 @@ int main(void) {
       TEST(sgd_steps_in_place),
       TEST(sgd_first_step_dampens_or_copies),
       TEST(sgd_decay_nesterov_and_maximize),
+      TEST(rmsprop_and_adagrad_divide_by_the_root_of_squares),
       TEST(adam_first_step_is_the_sign_of_the_gradient),
+      TEST(amsgrad_keeps_the_largest_second_moment),
+      TEST(narrow_states_are_copied_not_viewed),
+      TEST(a_sharded_optimizer_steps_and_comes_back),
       TEST(adamw_decays_the_parameter_itself),
       TEST(update_writes_what_a_step_would_change),
       TEST(absent_gradient_leaves_its_parameter_alone),

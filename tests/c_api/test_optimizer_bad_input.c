@@ -44,6 +44,21 @@ static void bad_options_are_named(void** state) {
   REFUSED(sgd, weight_decay, NAN, "nan");
   REFUSED(sgd, nesterov, 1, "momentum");
   REFUSED(sgd, first_step, 2, "2");
+  REFUSED(sgd, state_dtype, 3, "3");
+  REFUSED(rmsprop, learning_rate, NAN, "set");
+  REFUSED(rmsprop, learning_rate, -1, "-1");
+  REFUSED(rmsprop, rho, 1, "1");
+  REFUSED(rmsprop, epsilon, -0.5, "-0.5");
+  REFUSED(rmsprop, momentum, -0.5, "-0.5");
+  REFUSED(rmsprop, epsilon_placement, 2, "2");
+  REFUSED(rmsprop, state_dtype, -1, "-1");
+  REFUSED(adagrad, learning_rate, NAN, "set");
+  REFUSED(adagrad, epsilon, NAN, "nan");
+  REFUSED(adagrad, weight_decay, -1, "-1");
+  REFUSED(adagrad, lr_decay, -0.5, "-0.5");
+  REFUSED(adagrad, initial_accumulator, -0.5, "-0.5");
+  REFUSED(adagrad, epsilon_placement, -1, "-1");
+  REFUSED(adam, state_dtype, 7, "7");
   REFUSED(adam, learning_rate, NAN, "set");
   REFUSED(adam, beta1, 1, "1");
   REFUSED(adam, beta2, -0.25, "-0.25");
@@ -57,6 +72,27 @@ static void bad_options_are_named(void** state) {
                GRADSTEP_ERR_INVALID_ARGUMENT, "nesterov", "dampening");
   assert_fails(gradstep_optimizer_create_sgd(f->context, NULL, f->m.parameters, kModelParameters, &f->optimizer),
                GRADSTEP_ERR_INVALID_ARGUMENT, "options", "NULL");
+}
+
+static void bad_sharding_is_refused(void** state) {
+  fixture* f = *state;
+  gradstep_sharding_options options;
+  gradstep_comm* comm = NULL;
+  assert_ok(gradstep_comm_create_local(f->context, 1, &comm));
+  create_adam(f);
+  assert_ok(gradstep_sharding_options_init(&options, sizeof options));
+  options.gradients = 2;
+  assert_fails(gradstep_optimizer_attach_comm(f->optimizer, comm, &options), GRADSTEP_ERR_INVALID_ARGUMENT,
+               "options.gradients", "2");
+  options.gradients = 0;
+  options.average = GRADSTEP_AVERAGE_WEIGHTED;
+  assert_fails(gradstep_optimizer_attach_comm(f->optimizer, comm, &options), GRADSTEP_ERR_INVALID_ARGUMENT,
+               "options.average", "3");
+  assert_ok(gradstep_optimizer_attach_comm(f->optimizer, comm, NULL));
+  assert_fails(gradstep_optimizer_add_parameters(f->optimizer, f->m.parameters, 1), GRADSTEP_ERR_INVALID_STATE,
+               "sharded");
+  assert_fails(gradstep_optimizer_attach_comm(NULL, comm, NULL), GRADSTEP_ERR_INVALID_ARGUMENT, "optimizer", "NULL");
+  gradstep_comm_destroy(comm);
 }
 
 static void bad_step_options_change_nothing(void** state) {
@@ -157,7 +193,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(unknown_names_list_the_known_ones),         TEST(bad_options_are_named),
       TEST(bad_step_options_change_nothing),           TEST(bad_tensors_are_named_and_change_nothing),
-      TEST(a_call_while_another_is_inside_is_refused),
+      TEST(a_call_while_another_is_inside_is_refused), TEST(bad_sharding_is_refused),
   };
   return cmocka_run_group_tests_name("optimizer_bad_input", tests, NULL, NULL);
 }

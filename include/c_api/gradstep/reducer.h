@@ -69,8 +69,8 @@ GRADSTEP_API void gradstep_reducer_destroy(gradstep_reducer* reducer) GRADSTEP_N
 /*
  * Reduces a whole window. Collective. grads[i] has the shape of parameter i and any float dtype (f64 only for f64);
  * data NULL contributes zeros. The outcome is written to results[i] (same shape, may be grads[i] itself; rounded to its
- * dtype) unless results is NULL; gradstep_reducer_gradients shows it without a copy. `weight` (finite, >= 0) matters
- * for WEIGHTED. Where no rank had a gradient for a MAY_BE_UNUSED parameter, results[i] is left alone.
+ * dtype) unless results or its data is NULL; gradstep_reducer_gradients shows it without a copy. `weight` (finite, >=
+ * 0) matters for WEIGHTED. Where no rank had a gradient for a MAY_BE_UNUSED parameter, results[i] is left alone.
  * Returns: INVALID_ARGUMENT, INVALID_STATE (pushes of a window are pending), and the errors of collective calls, after
  * which grads and results are untouched.
  */

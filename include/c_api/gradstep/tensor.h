@@ -42,7 +42,8 @@ typedef struct gradstep_dtype {
 /*
  * A view of an n-dimensional array. `strides` counts elements; NULL means compact row-major. The first element is at
  * data + byte_offset, aligned to its element size. Non-contiguous views work on CPU. A tensor with a zero in `shape`
- * has no elements and is legal, whatever its data.
+ * has no elements and is legal, whatever its data. Where a gradient may be absent, data NULL says so, and the other
+ * fields then matter no more: a zeroed struct will do.
  */
 typedef struct gradstep_tensor {
   void* data;

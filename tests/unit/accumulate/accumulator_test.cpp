@@ -307,6 +307,8 @@ TEST(Accumulator, BadOptionsAreNamed) {
   options = AccumulatorOptions();
   options.dtype = to_dlpack(DType::bf16);
   refuse(options, "options.dtype: is bf16", schema);
+  options.dtype = {GRADSTEP_TYPE_FLOAT, 0, 1};  // only all zeros stand for the default
+  refuse(options, "options.dtype", schema);
   options.dtype = to_dlpack(DType::f32);
   refuse(options, "parameter 'p0' is f64", make_schema({{3}}, DType::f64));
   options = AccumulatorOptions();

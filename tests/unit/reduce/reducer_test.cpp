@@ -50,6 +50,29 @@ TEST(Reducer, PushesInAnyOrderGiveTheBitsOfOneReduce) {
   });
 }
 
+TEST(Reducer, ResultsWithoutDataAreNotWanted) {
+  run_ranks(2, [](Communicator& comm) {
+    const Schema schema = make_schema(kGradientShapes);
+    Reducer all(make_context(), comm, reducer_options(), schema);
+    Reducer some(make_context(), comm, reducer_options(), schema);
+    auto a = rank_gradients(comm.rank());
+    auto b = rank_gradients(comm.rank());
+    const auto before = b[1].values;
+    const auto ta = tensors_of(a);
+    const auto tb = tensors_of(b);
+    auto wanted = tb;
+    wanted[1] = b[1].absent();
+    all.reduce(ta.data(), ta.data(), ta.size(), 1);
+    some.reduce(tb.data(), wanted.data(), tb.size(), 1);
+    EXPECT_EQ(b[1].values, before);
+    EXPECT_EQ(b[3].values, a[3].values);
+    std::vector<gradstep_tensor> views(schema.size());
+    some.gradients(views);
+    const auto* view = static_cast<const float*>(views[1].data);
+    EXPECT_EQ(std::vector<float>(view, view + a[1].values.size()), a[1].values);
+  });
+}
+
 TEST(Reducer, ResultsDoNotDependOnTheBucketPlan) {
   std::vector<std::vector<float>> results;
   for (const std::int64_t threshold : {1, 64, 100000}) {

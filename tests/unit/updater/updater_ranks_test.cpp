@@ -151,5 +151,39 @@ TEST(UpdaterRanks, APartialWindowIsFlushedTogether) {
   });
 }
 
+// The reducer leaves its work to the sharded optimizer, which sends each gradient to its owner alone.
+TEST(UpdaterRanks, AShardedOptimizerEndsWhereAnUnshardedOneEnds) {
+  for (const std::int32_t average : {GRADSTEP_AVERAGE_SUM, GRADSTEP_AVERAGE_MEAN, GRADSTEP_AVERAGE_WEIGHTED}) {
+    for (const double max_norm : {0.0, 0.5}) {
+      Replica::Setup setup;
+      setup.average = average;
+      setup.options.max_norm = max_norm;
+      run_ranks(3, [&](Communicator& comm) {
+        Replica plain(&comm, setup);
+        Replica sharded(&comm, setup);
+        sharded.optimizer->attach(&comm, {});
+        const auto all_reduces = sharded.reducer->comm().stats().all_reduces;
+        for (std::uint32_t i = 0; i < 8; ++i) {
+          auto grads = micro_batch(100 * static_cast<std::uint32_t>(comm.rank()) + i);
+          EXPECT_EQ(plain.push(grads), sharded.push(grads));
+        }
+        EXPECT_EQ(sharded.reducer->comm().stats().all_reduces, all_reduces);
+        for (std::size_t k = 0; k < plain.params.size(); ++k)
+          EXPECT_EQ(sharded.params[k].values, plain.params[k].values);
+      });
+    }
+  }
+}
+
+TEST(UpdaterRanks, AShardedOptimizerCannotBeRecoveredFromSurvivors) {
+  run_ranks(2, [](Communicator& comm) {
+    Replica replica(&comm, {});
+    replica.optimizer->attach(&comm, {});
+    auto params = replica.param_tensors();
+    expect_error(GRADSTEP_ERR_INVALID_STATE, "load a saved state",
+                 [&] { replica.updater->recover(&comm, params.data(), params.size()); });
+  });
+}
+
 }  // namespace
 }  // namespace gradstep::test
