@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,6 +15,7 @@
 #include "backend/schedule.h"
 #include "core/busy_flag.h"
 #include "core/schema.h"
+#include "core/state_file.h"
 #include "gradstep/accumulator.h"
 
 namespace gradstep {
@@ -55,6 +57,11 @@ class Accumulator {
     return options_.trigger == GRADSTEP_TRIGGER_STEPS || options_.trigger == GRADSTEP_TRIGGER_SCHEDULE;
   }
   std::int32_t nonfinite_policy() const { return options_.nonfinite; }
+
+  /// The window as it stands, as a part of a file; it shows the sums themselves.
+  SavedPart save() const;
+  /// Checks everything; what it returns takes the window over and cannot fail.
+  std::function<void()> load(LoadedPart& part);
 
   const Schema& schema() const { return schema_; }
   BusyFlag& busy() { return busy_; }

@@ -8,18 +8,10 @@
 #include "c_api/guard.h"
 #include "c_api/optimizer_handle.h"
 #include "c_api/reducer_handle.h"
+#include "c_api/updater_handle.h"
 #include "core/options.h"
-#include "updater/updater.h"
 
 using namespace gradstep;
-
-struct gradstep_updater {
-  static constexpr std::uint64_t kMagic = 0x4753555044415445;  // "GSUPDATE"
-  static constexpr const char* kName = "updater";
-
-  HandleHeader header{kMagic};
-  std::shared_ptr<Updater> impl;
-};
 
 namespace {
 

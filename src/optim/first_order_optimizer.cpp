@@ -301,7 +301,7 @@ void FirstOrderOptimizer::get_state(std::size_t index, const char* name, const A
   }
   Buffer gathered;
   if (is_sharded()) {
-    StoredState stored{index, name, own, slice_of(schema(), index).begin, schema()[index].size};
+    const StoredState stored{index, name, own, slice_of(schema(), index).begin, schema()[index].size, false};
     gathered = gather(stored);
     own.data = gathered.data();
     own.size = stored.total;
@@ -349,10 +349,10 @@ std::vector<StoredState> FirstOrderOptimizer::stored_states() {
     const Slice slice = slice_of(schema(), i);
     for (std::size_t s = 0; s < kSlots; ++s) {
       if (!has_bit(parameters_[i].active, s)) continue;
-      stored.push_back({i, name_of_slot(s), numbers_of(i, s), slice.begin, schema()[i].size});
+      stored.push_back({i, name_of_slot(s), numbers_of(i, s), slice.begin, schema()[i].size, false});
       if (format_of(s) != StateFormat::block_code) continue;
       stored.push_back({i, std::string(name_of_slot(s)) + ".scales", factors_of(i, s),
-                        slice.begin / kernels::kCodeBlock, factor_count(schema()[i].size)});
+                        slice.begin / kernels::kCodeBlock, factor_count(schema()[i].size), true});
     }
   }
   return stored;
@@ -376,11 +376,11 @@ void FirstOrderOptimizer::prepare_slices(const Sharding* next, bool keep) {
       };
       const Slice present = slice_of(schema(), i);
       const Array numbers = numbers_of(i, s);
-      take(gather({i, "", numbers, present.begin, schema()[i].size}), to.numbers, slice.begin, numbers.dtype);
+      take(gather({i, "", numbers, present.begin, schema()[i].size, false}), to.numbers, slice.begin, numbers.dtype);
       if (format_of(s) != StateFormat::block_code) continue;
       const Array factors = factors_of(i, s);
       const std::int64_t total = factor_count(schema()[i].size);
-      take(gather({i, "", factors, present.begin / kernels::kCodeBlock, total}), to.factors,
+      take(gather({i, "", factors, present.begin / kernels::kCodeBlock, total, true}), to.factors,
            slice.begin / kernels::kCodeBlock, factors.dtype);
     }
   }

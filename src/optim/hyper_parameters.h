@@ -28,6 +28,11 @@ class HyperParameters {
 
   std::int32_t group_count() const { return static_cast<std::int32_t>(schedules_.size()); }
   std::size_t field_count() const { return fields_.size(); }
+  std::vector<const char*> names() const {
+    std::vector<const char*> names;
+    for (const HyperParameterField& field : fields_) names.push_back(field.name);
+    return names;
+  }
 
   /// New groups take group 0's schedules.
   void grow(std::int32_t groups);

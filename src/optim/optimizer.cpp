@@ -218,8 +218,7 @@ Buffer Optimizer::gather(const StoredState& stored) const {
     if (stored.array.bytes() > 0) std::memcpy(whole.data(), stored.array.data, whole.bytes());
     return whole;
   }
-  const bool per_element = stored.total == schema_[stored.parameter].size;
-  return sharding_->gather(stored.parameter, stored.array, per_element ? 1 : kernels::kCodeBlock,
+  return sharding_->gather(stored.parameter, stored.array, stored.is_blocked ? kernels::kCodeBlock : 1,
                            sharding_->comm().deadline());
 }
 

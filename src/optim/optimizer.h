@@ -46,6 +46,7 @@ struct StoredState {
   Array array;             ///< contiguous; elements [begin, begin + size) of the whole tensor
   std::int64_t begin = 0;  ///< 0 and all of them, unless the optimizer is sharded
   std::int64_t total = 0;  ///< elements of the whole: those of the parameter, or one per 256 of them for factors
+  bool is_blocked = false;  ///< the latter
 };
 
 class Optimizer {
@@ -78,6 +79,7 @@ class Optimizer {
 
   void set_schedule(std::int32_t group, const char* name, const Schedule& schedule);
   double get_value(std::int32_t group, const char* name) const;
+  std::vector<const char*> hyper_parameter_names() const { return hyper_parameters_.names(); }
   std::int32_t group_count() const { return hyper_parameters_.group_count(); }
 
   /// On failure nothing is added.

@@ -293,4 +293,20 @@ std::vector<gradstep_bucket_statistics> Reducer::bucket_stats() const {
   return all;
 }
 
+SavedPart Reducer::save() const {
+  if (open_) fail(GRADSTEP_ERR_INVALID_STATE, "reducer: pushes of a window are pending; wait for it or cancel it");
+  SavedPart part;
+  part.set("mode", std::int64_t{options_.mode});
+  return part;
+}
+
+std::function<void()> Reducer::load(LoadedPart& part) {
+  if (open_) fail(GRADSTEP_ERR_INVALID_STATE, "reducer: pushes of a window are pending; wait for it or cancel it");
+  if (part.integer("mode") != options_.mode) {
+    fail(GRADSTEP_ERR_MISMATCH, "the saved reducer has mode {}, this one has {}", part.integer("mode"), options_.mode);
+  }
+  part.check_all_taken();
+  return [] {};
+}
+
 }  // namespace gradstep

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "comm/communicator.h"
 #include "core/busy_flag.h"
 #include "core/schema.h"
+#include "core/state_file.h"
 #include "gradstep/reducer.h"
 #include "reduce/plan.h"
 
@@ -43,6 +45,11 @@ class Reducer {
   void gradients(std::span<gradstep_tensor> views) const;
   const double* norm();
   std::vector<gradstep_bucket_statistics> bucket_stats() const;
+  /// What the next window depends on: nothing yet but the mode, as dense buckets keep no residuals. Throws
+  /// INVALID_STATE while a window is open.
+  SavedPart save() const;
+  std::function<void()> load(LoadedPart& part);
+
   Communicator& comm() { return *comm_; }
   const Schema& schema() const { return schema_; }
   const gradstep_reducer_options& options() const { return options_; }

@@ -4,9 +4,9 @@
 
 #include <chrono>
 #include <cmath>
-#include <optional>
 
 #include "core/error.h"
+#include "updater/chain.h"
 #include "updater/recovery.h"
 
 namespace gradstep {
@@ -34,19 +34,6 @@ void check_same_schema(const char* what, const Schema& optimizer, const Schema& 
 }
 
 }  // namespace
-
-class Updater::Chain {
- public:
-  explicit Chain(Updater& updater) : optimizer_(updater.optimizer_->busy(), "the updater's optimizer") {
-    if (updater.accumulator_) accumulator_.emplace(updater.accumulator_->busy(), "the updater's accumulator");
-    if (updater.reducer_) reducer_.emplace(updater.reducer_->busy(), "the updater's reducer");
-  }
-
- private:
-  Exclusive optimizer_;
-  std::optional<Exclusive> accumulator_;
-  std::optional<Exclusive> reducer_;
-};
 
 gradstep_updater_options default_updater_options() {
   gradstep_updater_options options{};

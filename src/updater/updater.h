@@ -5,11 +5,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "accumulate/accumulator.h"
 #include "core/busy_flag.h"
+#include "core/state_file.h"
 #include "gradstep/updater.h"
 #include "optim/optimizer.h"
 #include "reduce/reducer.h"
@@ -34,6 +38,14 @@ class Updater {
 
   const gradstep_updater_statistics& stats() const { return stats_; }
   BusyFlag& busy() { return busy_; }
+
+  /// Where saving is collective, the communicator over which it is; else NULL.
+  Communicator* peers() const;
+  /// The parts of a file, by prefix: "optimizer/", "reducer/", and for every rank its own window,
+  /// "rank/<r>/accumulator/". Collective over peers().
+  std::map<std::string, SavedPart> save();
+  /// Checks everything; what it returns takes it over and cannot fail.
+  std::function<void()> load(const StateFile& file);
 
  private:
   class Chain;  // exclusive use of the three handles during a call

@@ -1,0 +1,264 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "gradstep/state.h"
+
+#include <exception>
+#include <map>
+
+#include "c_api/accumulator_handle.h"
+#include "c_api/guard.h"
+#include "c_api/optimizer_handle.h"
+#include "c_api/reducer_handle.h"
+#include "c_api/updater_handle.h"
+#include "core/file.h"
+#include "core/options.h"
+#include "core/state_file.h"
+#include "optim/saved_optimizer.h"
+
+using namespace gradstep;
+
+namespace {
+
+/// The host's stream during one call.
+class HostStream final : public ByteSink, public ByteSource {
+ public:
+  explicit HostStream(const gradstep_stream& stream) : stream_(stream) {}
+
+  void write(const void* data, std::size_t size) override {
+    call("write", [&] { return stream_.write(stream_.user, data, size); });
+  }
+  std::size_t read(void* data, std::size_t size) override {
+    std::size_t got = 0;
+    call("read", [&] { return stream_.read(stream_.user, data, size, &got); });
+    return got;
+  }
+
+ private:
+  template <class Function>
+  static void call(const char* name, Function&& function) {
+    set_last_error("");
+    const gradstep_status status = function();
+    if (status == GRADSTEP_OK) return;
+    const std::string text = last_error();
+    fail(GRADSTEP_ERR_CALLBACK, "stream.{}: the host's function returned {}{}{}", name, status_name(status),
+         text.empty() ? "" : ": ", text);
+  }
+
+  const gradstep_stream& stream_;
+};
+
+/// Calls the stream's release once, at the end of the call.
+class Release {
+ public:
+  explicit Release(const gradstep_stream* stream) : stream_(stream) {}
+  ~Release() {
+    if (stream_ != nullptr && stream_->release != nullptr) stream_->release(stream_->user);
+  }
+  Release(const Release&) = delete;
+  Release& operator=(const Release&) = delete;
+
+ private:
+  const gradstep_stream* stream_;
+};
+
+/// Where a call reads or writes: a path or a stream; both NULL on a rank that only takes part.
+struct Place {
+  const gradstep_stream* stream = nullptr;
+  const char* path = nullptr;
+  bool is_file = false;
+
+  bool given() const { return is_file ? path != nullptr : stream != nullptr; }
+  const char* argument() const { return is_file ? "path" : "stream"; }
+
+  std::unique_ptr<ByteSink> sink() const {
+    check();
+    if (is_file) return std::make_unique<AtomicFile>(path);
+    if (stream->write == nullptr) fail_argument("stream.write: is NULL");
+    return std::make_unique<HostStream>(*stream);
+  }
+  std::unique_ptr<ByteSource> source() const {
+    check();
+    if (is_file) return std::make_unique<FileSource>(path);
+    if (stream->read == nullptr) fail_argument("stream.read: is NULL");
+    return std::make_unique<HostStream>(*stream);
+  }
+
+ private:
+  void check() const {
+    if (!given()) fail_argument("{}: is NULL", argument());
+    if (is_file && path[0] == '\0') fail_argument("path: is empty");
+    if (!is_file) check_struct_size("stream", stream->struct_size, sizeof(gradstep_stream));
+  }
+};
+
+/// Runs one rank's part of something that all ranks must succeed in. `comm` NULL = alone.
+template <class Body>
+void together(Communicator* comm, const char* what, Body&& body) {
+  if (comm == nullptr) return body();
+  std::exception_ptr failure;
+  try {
+    body();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const bool all = comm->vote(failure == nullptr, comm->deadline());
+  if (failure) std::rethrow_exception(failure);
+  if (!all) fail(GRADSTEP_ERR_ABORTED, "another rank could not {}", what);
+}
+
+template <class Parts>
+void save(const char* kind, Communicator* comm, const Place& place, Parts&& parts) {
+  const bool writes = comm == nullptr || comm->rank() == 0;
+  std::unique_ptr<ByteSink> sink;
+  together(comm, "open what is written to", [&] {
+    if (writes) sink = place.sink();
+  });
+  const std::map<std::string, SavedPart> all = parts();
+  together(comm, "write", [&] { write_state_file(sink.get(), kind, all); });
+}
+
+/// `check(file)` returns what takes the state over.
+template <class Check>
+void load(const char* kind, Communicator* comm, const Place& place, const gradstep_load_options* options,
+          Check&& check) {
+  const auto read = options != nullptr ? read_struct("options", options) : gradstep_load_options{};
+  std::unique_ptr<StateFile> file;
+  std::function<void()> take_over;
+  together(comm, "read or take what was saved", [&] {
+    file = std::make_unique<StateFile>(*place.source(), read.allow_unchecked != 0);
+    file->check_kind(kind);
+    take_over = check(*file);
+  });
+  take_over();
+}
+
+/// The body of every function here: one handle, its lock, and the place.
+template <class Handle, class Body>
+gradstep_status with(Handle* handle, const gradstep_stream* stream, Body&& body) noexcept {
+  const Release release(stream);
+  return guarded_math([&] {
+    check_handle(handle);
+    const Exclusive exclusive(handle->impl->busy(), Handle::kName);
+    body(*handle->impl);
+  });
+}
+
+Place stream_place(const gradstep_stream* stream) { return {stream, nullptr, false}; }
+Place file_place(const char* path) { return {nullptr, path, true}; }
+
+Communicator* peers_of(const Optimizer& optimizer) {
+  return optimizer.is_sharded() ? &optimizer.sharding()->comm() : nullptr;
+}
+
+gradstep_status save_optimizer_to(gradstep_optimizer* optimizer, const Place& place) noexcept {
+  return with(optimizer, place.stream, [&](Optimizer& impl) {
+    save("optimizer", peers_of(impl), place,
+         [&] { return std::map<std::string, SavedPart>{{"", save_optimizer(impl)}}; });
+  });
+}
+
+gradstep_status load_optimizer_from(gradstep_optimizer* optimizer, const Place& place,
+                                    const gradstep_load_options* options) noexcept {
+  return with(optimizer, place.stream, [&](Optimizer& impl) {
+    load("optimizer", peers_of(impl), place, options, [&](const StateFile& file) {
+      LoadedPart part(file, "");
+      return load_optimizer(part, impl);
+    });
+  });
+}
+
+/// Accumulators and reducers are each rank's own.
+template <class Handle>
+gradstep_status save_to(Handle* handle, const Place& place) noexcept {
+  return with(handle, place.stream, [&](auto& impl) {
+    save(Handle::kName, nullptr, place, [&] { return std::map<std::string, SavedPart>{{"", impl.save()}}; });
+  });
+}
+
+template <class Handle>
+gradstep_status load_from(Handle* handle, const Place& place, const gradstep_load_options* options) noexcept {
+  return with(handle, place.stream, [&](auto& impl) {
+    load(Handle::kName, nullptr, place, options, [&](const StateFile& file) {
+      LoadedPart part(file, "");
+      return impl.load(part);
+    });
+  });
+}
+
+gradstep_status save_updater_to(gradstep_updater* updater, const Place& place) noexcept {
+  return with(updater, place.stream,
+              [&](Updater& impl) { save("updater", impl.peers(), place, [&] { return impl.save(); }); });
+}
+
+gradstep_status load_updater_from(gradstep_updater* updater, const Place& place,
+                                  const gradstep_load_options* options) noexcept {
+  return with(updater, place.stream, [&](Updater& impl) {
+    load("updater", impl.peers(), place, options, [&](const StateFile& file) { return impl.load(file); });
+  });
+}
+
+}  // namespace
+
+gradstep_status gradstep_load_options_init(gradstep_load_options* o, size_t struct_size) noexcept {
+  return guarded([&] { init_struct("o", o, struct_size, gradstep_load_options{}); });
+}
+
+gradstep_status gradstep_optimizer_save(gradstep_optimizer* optimizer, const gradstep_stream* stream) noexcept {
+  return save_optimizer_to(optimizer, stream_place(stream));
+}
+gradstep_status gradstep_optimizer_load(gradstep_optimizer* optimizer, const gradstep_stream* stream,
+                                        const gradstep_load_options* options) noexcept {
+  return load_optimizer_from(optimizer, stream_place(stream), options);
+}
+gradstep_status gradstep_optimizer_save_file(gradstep_optimizer* optimizer, const char* path) noexcept {
+  return save_optimizer_to(optimizer, file_place(path));
+}
+gradstep_status gradstep_optimizer_load_file(gradstep_optimizer* optimizer, const char* path,
+                                             const gradstep_load_options* options) noexcept {
+  return load_optimizer_from(optimizer, file_place(path), options);
+}
+
+gradstep_status gradstep_accumulator_save(gradstep_accumulator* accumulator, const gradstep_stream* stream) noexcept {
+  return save_to(accumulator, stream_place(stream));
+}
+gradstep_status gradstep_accumulator_load(gradstep_accumulator* accumulator, const gradstep_stream* stream,
+                                          const gradstep_load_options* options) noexcept {
+  return load_from(accumulator, stream_place(stream), options);
+}
+gradstep_status gradstep_accumulator_save_file(gradstep_accumulator* accumulator, const char* path) noexcept {
+  return save_to(accumulator, file_place(path));
+}
+gradstep_status gradstep_accumulator_load_file(gradstep_accumulator* accumulator, const char* path,
+                                               const gradstep_load_options* options) noexcept {
+  return load_from(accumulator, file_place(path), options);
+}
+
+gradstep_status gradstep_reducer_save(gradstep_reducer* reducer, const gradstep_stream* stream) noexcept {
+  return save_to(reducer, stream_place(stream));
+}
+gradstep_status gradstep_reducer_load(gradstep_reducer* reducer, const gradstep_stream* stream,
+                                      const gradstep_load_options* options) noexcept {
+  return load_from(reducer, stream_place(stream), options);
+}
+gradstep_status gradstep_reducer_save_file(gradstep_reducer* reducer, const char* path) noexcept {
+  return save_to(reducer, file_place(path));
+}
+gradstep_status gradstep_reducer_load_file(gradstep_reducer* reducer, const char* path,
+                                           const gradstep_load_options* options) noexcept {
+  return load_from(reducer, file_place(path), options);
+}
+
+gradstep_status gradstep_updater_save(gradstep_updater* updater, const gradstep_stream* stream) noexcept {
+  return save_updater_to(updater, stream_place(stream));
+}
+gradstep_status gradstep_updater_load(gradstep_updater* updater, const gradstep_stream* stream,
+                                      const gradstep_load_options* options) noexcept {
+  return load_updater_from(updater, stream_place(stream), options);
+}
+gradstep_status gradstep_updater_save_file(gradstep_updater* updater, const char* path) noexcept {
+  return save_updater_to(updater, file_place(path));
+}
+gradstep_status gradstep_updater_load_file(gradstep_updater* updater, const char* path,
+                                           const gradstep_load_options* options) noexcept {
+  return load_updater_from(updater, file_place(path), options);
+}

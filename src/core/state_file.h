@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Saved state in the layout of safetensors: what a handle contributes, and the strict reader of what was written.
+//
+//   u64 length of the header | header, JSON padded with blanks to 8 bytes | tensors | "gradstep.checksum", U64[1]
+//
+// The checksum is XXH3 (64 bits) of every byte before it. Numbers are little-endian.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/array.h"
+#include "core/byte_stream.h"
+#include "core/memory.h"
+
+namespace gradstep {
+
+/// One tensor on its way into a file.
+struct SavedTensor {
+  std::string key;
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> shape;
+  const void* data = nullptr;
+  /// Where it is not at hand as a whole: brings it. Called on every rank, in the order of the file.
+  std::function<Buffer()> gather;
+};
+
+/// What one handle contributes. Keys are its own; a file of several handles puts a prefix before them.
+struct SavedPart {
+  std::map<std::string, std::string> metadata;
+  std::vector<SavedTensor> tensors;
+
+  void set(const std::string& key, std::int64_t value) { metadata[key] = std::to_string(value); }
+  void set(const std::string& key, double value);  // shortest digits that give it back
+  void set(const std::string& key, std::string value) { metadata[key] = std::move(value); }
+};
+
+/// Tensors of a part are read from memory that must stay until this returns. `sink` NULL: this rank only takes part in
+/// gathering. A failure of the sink is thrown after everything was gathered.
+void write_state_file(ByteSink* sink, const std::string& kind, const std::map<std::string, SavedPart>& parts);
+
+/// A whole file in memory that passed every check of its form.
+class StateFile {
+ public:
+  struct Tensor {
+    DType dtype = DType::f32;
+    std::vector<std::int64_t> shape;
+    const std::byte* data = nullptr;  ///< not aligned
+    std::int64_t bytes = 0;
+  };
+
+  /// Throws CORRUPT (its form or its checksum), UNSUPPORTED (a later format).
+  StateFile(ByteSource& source, bool allow_unchecked);
+
+  /// Throws MISMATCH unless the file holds this kind of handle.
+  void check_kind(const std::string& kind) const;
+
+  const std::map<std::string, std::string>& metadata() const { return metadata_; }
+  const std::map<std::string, Tensor>& tensors() const { return tensors_; }
+
+ private:
+  std::vector<std::byte> bytes_;
+  std::map<std::string, std::string> metadata_;
+  std::map<std::string, Tensor> tensors_;
+};
+
+/// The part of a file that belongs to one handle, and what that handle has taken from it.
+class LoadedPart {
+ public:
+  LoadedPart(const StateFile& file, std::string prefix) : file_(file), prefix_(std::move(prefix)) {}
+
+  // Throw CORRUPT for an entry that is missing or no such number.
+  const std::string& text(const std::string& key) const;
+  std::int64_t integer(const std::string& key, std::int64_t minimum = 0) const;
+  double number(const std::string& key) const;
+
+  bool has(const std::string& key) const { return file_.tensors().count(prefix_ + key) > 0; }
+  /// Throws MISMATCH unless the tensor exists with this dtype and shape.
+  const StateFile::Tensor& tensor(const std::string& key, DType dtype, const std::vector<std::int64_t>& shape);
+  /// The same, and CORRUPT if a number in it is not finite.
+  const StateFile::Tensor& finite_tensor(const std::string& key, DType dtype, const std::vector<std::int64_t>& shape);
+  /// Throws MISMATCH if the file holds a tensor that nobody asked for.
+  void check_all_taken() const;
+
+ private:
+  const StateFile& file_;
+  std::string prefix_;
+  std::set<std::string> taken_;
+};
+
+}  // namespace gradstep

@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// A whole chain in one file. Optimizer and reducer are equal on all ranks; each rank's window is its own, and travels
+// to the rank that writes.
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "optim/saved_optimizer.h"
+#include "updater/chain.h"
+
+namespace gradstep {
+
+namespace {
+
+constexpr const char* kOptimizer = "optimizer/";
+constexpr const char* kReducer = "reducer/";
+constexpr const char* kUpdater = "updater/";
+
+std::string window_prefix(std::int32_t rank) { return "rank/" + std::to_string(rank) + "/accumulator/"; }
+
+/// What describes a part, without its numbers.
+std::string describe(const SavedPart& part) {
+  nlohmann::json tensors = nlohmann::json::array();
+  for (const SavedTensor& tensor : part.tensors) {
+    tensors.push_back({{"key", tensor.key}, {"dtype", static_cast<int>(tensor.dtype)}, {"shape", tensor.shape}});
+  }
+  return nlohmann::json{{"metadata", part.metadata}, {"tensors", tensors}}.dump();
+}
+
+/// Another rank's part, whose tensors come over when they are written. `own` is this rank's part if it is that one.
+SavedPart described(const std::string& text, Context& context, Communicator& comm, std::int32_t owner,
+                    const SavedPart* own) {
+  const auto json = nlohmann::json::parse(text);
+  SavedPart part;
+  part.metadata = json.at("metadata").get<std::map<std::string, std::string>>();
+  for (const auto& entry : json.at("tensors")) {
+    SavedTensor tensor;
+    tensor.key = entry.at("key").get<std::string>();
+    tensor.dtype = static_cast<DType>(entry.at("dtype").get<int>());
+    tensor.shape = entry.at("shape").get<std::vector<std::int64_t>>();
+    std::int64_t bytes = size_of(tensor.dtype);
+    for (const std::int64_t dimension : tensor.shape) bytes *= dimension;
+    const void* data = own != nullptr ? own->tensors[part.tensors.size()].data : nullptr;
+    tensor.gather = [&context, &comm, owner, bytes, data] {
+      Buffer whole = context.allocate(static_cast<std::size_t>(bytes), /*zeroed=*/false);
+      if (data != nullptr && bytes > 0) std::memcpy(whole.data(), data, whole.bytes());
+      if (bytes > 0) comm.broadcast(whole.data(), bytes, owner, comm.deadline());
+      return whole;
+    };
+    part.tensors.push_back(std::move(tensor));
+  }
+  return part;
+}
+
+std::vector<std::string> gather_texts(Communicator& comm, const std::string& own) {
+  const auto ranks = static_cast<std::size_t>(comm.world_size());
+  const Deadline deadline = comm.deadline();
+  std::vector<std::int64_t> sizes(ranks);
+  const auto size = static_cast<std::int64_t>(own.size());
+  comm.all_gather(&size, sizes.data(), sizeof size, deadline);
+  std::int64_t all = 0;
+  for (const std::int64_t s : sizes) all += s;
+  std::string joined(static_cast<std::size_t>(all), ' ');
+  comm.all_gather_v(own.data(), joined.data(), sizes, deadline);
+  std::vector<std::string> texts;
+  std::size_t at = 0;
+  for (const std::int64_t s : sizes) {
+    texts.push_back(joined.substr(at, static_cast<std::size_t>(s)));
+    at += static_cast<std::size_t>(s);
+  }
+  return texts;
+}
+
+}  // namespace
+
+Communicator* Updater::peers() const {
+  if (reducer_ && reducer_->comm().world_size() > 1) return &reducer_->comm();
+  return optimizer_->is_sharded() ? &optimizer_->sharding()->comm() : nullptr;
+}
+
+std::map<std::string, SavedPart> Updater::save() {
+  const Chain chain(*this);
+  std::map<std::string, SavedPart> parts;
+  parts[kOptimizer] = save_optimizer(*optimizer_);
+  if (reducer_) parts[kReducer] = reducer_->save();
+  Communicator* comm = peers();
+  SavedPart& self = parts[kUpdater];
+  self.set("ranks", std::int64_t{comm != nullptr ? comm->world_size() : 1});
+  self.set("has_accumulator", std::int64_t{accumulator_ ? 1 : 0});
+  if (!accumulator_) return parts;
+  SavedPart window = accumulator_->save();
+  window.set("pending", std::int64_t{pending_ ? 1 : 0});
+  if (comm == nullptr) {
+    parts[window_prefix(0)] = std::move(window);
+    return parts;
+  }
+  const std::vector<std::string> texts = gather_texts(*comm, describe(window));
+  for (std::int32_t r = 0; r < comm->world_size(); ++r) {
+    const SavedPart* own = r == comm->rank() ? &window : nullptr;
+    parts[window_prefix(r)] = described(texts[static_cast<std::size_t>(r)], *context_, *comm, r, own);
+  }
+  return parts;
+}
+
+std::function<void()> Updater::load(const StateFile& file) {
+  const Chain chain(*this);
+  LoadedPart self(file, kUpdater);
+  if (self.integer("has_accumulator") != (accumulator_ ? 1 : 0)) {
+    fail(GRADSTEP_ERR_MISMATCH, "the saved updater has {} accumulator, this one has {}",
+         self.integer("has_accumulator") != 0 ? "an" : "no", accumulator_ ? "one" : "none");
+  }
+  LoadedPart optimizer(file, kOptimizer);
+  std::function<void()> take_optimizer = load_optimizer(optimizer, *optimizer_);
+  if (!accumulator_) return take_optimizer;
+
+  Communicator* comm = peers();
+  const std::int64_t ranks = comm != nullptr ? comm->world_size() : 1;
+  const std::int64_t saved_ranks = self.integer("ranks", 1);
+  if (saved_ranks != ranks) {
+    // The windows of other ranks could be added to these, but what they are divided by would be another number.
+    for (std::int64_t r = 0; r < saved_ranks; ++r) {
+      const LoadedPart window(file, window_prefix(static_cast<std::int32_t>(r)));
+      if (window.integer("pushes") != 0 && window.integer("ready") == 0) {
+        fail(GRADSTEP_ERR_MISMATCH,
+             "the updater was saved by {} ranks in the middle of a window and is loaded by {}: save it after a step, "
+             "or load the optimizer alone",
+             saved_ranks, ranks);
+      }
+    }
+    return [this, take_optimizer] {
+      take_optimizer();
+      accumulator_->reset();
+      pending_ = reduced_ = false;
+    };
+  }
+  LoadedPart window(file, window_prefix(comm != nullptr ? comm->rank() : 0));
+  const bool pending = window.integer("pending") != 0;
+  std::function<void()> take_window = accumulator_->load(window);
+  return [this, take_optimizer, take_window, pending] {
+    take_optimizer();
+    take_window();
+    pending_ = pending;
+    reduced_ = false;
+  };
+}
+
+}  // namespace gradstep
