@@ -1,0 +1,323 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The form of saved state: what is written, that it comes back, and that nothing damaged is ever taken.
+#include "core/state_file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "core/checksum.h"
+#include "core/file.h"
+#include "unit/memory_stream.h"
+#include "unit/support.h"
+
+namespace gradstep::test {
+namespace {
+
+const std::vector<float> kNumbers = {1.5F, -2, 3e-20F, 0, 5, 6};
+const std::vector<std::uint8_t> kBytes = {1, 2, 3};
+
+SavedPart example() {
+  SavedPart part;
+  part.set("steps", std::int64_t{42});
+  part.set("weight", 0.1);
+  part.set("name", std::string("ä \"quoted\""));
+  part.tensors.push_back({"p/numbers", DType::f32, {2, 3}, kNumbers.data(), {}});
+  part.tensors.push_back({"p/codes", DType::u8, {3}, kBytes.data(), {}});
+  part.tensors.push_back({"empty/numbers", DType::f64, {0, 4}, nullptr, {}});
+  return part;
+}
+
+std::string example_file() {
+  Memory memory;
+  write_state_file(&memory, "example", {{"a/", example()}});
+  EXPECT_TRUE(memory.committed);
+  return memory.bytes;
+}
+
+/// A file around a header of one's own, with the right length and checksum.
+std::string file_with(const std::string& header, const std::string& data) {
+  std::string bytes(8, '\0');
+  const std::uint64_t length = header.size();
+  std::memcpy(bytes.data(), &length, sizeof length);
+  bytes += header + data;
+  Checksum checksum;
+  checksum.add(bytes.data(), bytes.size());
+  const std::uint64_t sum = checksum.value();
+  bytes.append(reinterpret_cast<const char*>(&sum), sizeof sum);
+  return bytes;
+}
+
+void expect_corrupt(const std::string& bytes, const std::string& part = "") {
+  Memory memory(bytes);
+  expect_error(GRADSTEP_ERR_CORRUPT, part, [&] { StateFile(memory, false); });
+}
+
+TEST(StateFile, WhatIsWrittenComesBack) {
+  Memory memory(example_file());
+  const StateFile file(memory, false);
+  file.check_kind("example");
+  expect_error(GRADSTEP_ERR_MISMATCH, "'example', expected 'other'", [&] { file.check_kind("other"); });
+  LoadedPart part(file, "a/");
+  EXPECT_EQ(part.integer("steps"), 42);
+  EXPECT_EQ(part.number("weight"), 0.1);
+  EXPECT_EQ(part.text("name"), "ä \"quoted\"");
+  const auto& numbers = part.tensor("p/numbers", DType::f32, {2, 3});
+  ASSERT_EQ(numbers.bytes, 24);
+  EXPECT_EQ(std::memcmp(numbers.data, kNumbers.data(), 24), 0);
+  expect_error(GRADSTEP_ERR_MISMATCH, "a/p/codes", [&] { part.check_all_taken(); });
+  EXPECT_EQ(std::memcmp(part.tensor("p/codes", DType::u8, {3}).data, kBytes.data(), 3), 0);
+  part.tensor("empty/numbers", DType::f64, {0, 4});
+  part.check_all_taken();
+}
+
+TEST(StateFile, OtherShapesDtypesAndNamesAreMismatches) {
+  Memory memory(example_file());
+  const StateFile file(memory, false);
+  LoadedPart part(file, "a/");
+  expect_error(GRADSTEP_ERR_MISMATCH, "F32 (2,3) in the saved state, expected F32 (3,2)",
+               [&] { part.tensor("p/numbers", DType::f32, {3, 2}); });
+  expect_error(GRADSTEP_ERR_MISMATCH, "expected BF16", [&] { part.tensor("p/numbers", DType::bf16, {2, 3}); });
+  expect_error(GRADSTEP_ERR_MISMATCH, "has no 'a/q/numbers'", [&] { part.tensor("q/numbers", DType::f32, {2, 3}); });
+  expect_error(GRADSTEP_ERR_CORRUPT, "a/nothing", [&] { part.integer("nothing"); });
+  expect_error(GRADSTEP_ERR_CORRUPT, "a/name", [&] { part.integer("name"); });
+  expect_error(GRADSTEP_ERR_CORRUPT, "a/steps", [&] { part.integer("steps", 43); });
+}
+
+TEST(StateFile, TheLayoutIsThatOfSafetensors) {
+  const std::string bytes = example_file();
+  std::uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), sizeof length);
+  EXPECT_EQ(length % 8, 0U);
+  const auto header = nlohmann::json::parse(bytes.substr(8, length));
+  EXPECT_EQ(header.at("__metadata__").at("gradstep.format"), "1");
+  EXPECT_EQ(header.at("__metadata__").at("gradstep.kind"), "example");
+  EXPECT_EQ(header.at("__metadata__").at("a/steps"), "42");
+  EXPECT_EQ(header.at("a/p/numbers").at("dtype"), "F32");
+  EXPECT_EQ(header.at("a/p/numbers").at("data_offsets"), (std::vector<int>{0, 24}));
+  EXPECT_EQ(header.at("a/p/codes").at("data_offsets"), (std::vector<int>{24, 27}));
+  EXPECT_EQ(header.at("gradstep.checksum").at("data_offsets"), (std::vector<int>{27, 35}));
+  EXPECT_EQ(bytes.size(), 8 + length + 35);
+}
+
+TEST(StateFile, EveryTruncationIsCorrupt) {
+  const std::string bytes = example_file();
+  for (std::size_t size = 0; size < bytes.size(); ++size) expect_corrupt(bytes.substr(0, size));
+  expect_corrupt(bytes + 'x');
+}
+
+TEST(StateFile, EveryFlippedByteIsCorrupt) {
+  const std::string bytes = example_file();
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    for (const int flip : {0x01, 0x20, 0x80, 0xff}) {
+      std::string damaged = bytes;
+      damaged[i] = static_cast<char>(damaged[i] ^ flip);
+      expect_corrupt(damaged);
+    }
+  }
+}
+
+TEST(StateFile, FormsThatNoWriterMakesAreCorrupt) {
+  const std::string sum = R"("gradstep.checksum":{"dtype":"U64","shape":[1],"data_offsets":[8,16]})";
+  const std::string meta = R"("__metadata__":{"gradstep.format":"1","gradstep.kind":"k"})";
+  const std::string good = R"("t":{"dtype":"F32","shape":[2],"data_offsets":[0,8]})";
+  const std::string data(8, 'd');
+  const auto with = [&](const std::string& tensor) { return "{" + meta + "," + tensor + "," + sum + "}"; };
+  Memory fine(file_with(with(good), data));
+  EXPECT_EQ(StateFile(fine, false).tensors().size(), 1U);
+
+  expect_corrupt(file_with(with(good + "," + good), data), "twice");
+  expect_corrupt(file_with(with(R"("t":{"dtype":"F32","shape":[3],"data_offsets":[0,8]})"), data), "not its size");
+  expect_corrupt(file_with(with(R"("t":{"dtype":"F32","shape":[1],"data_offsets":[0,4]})"), data), "begins at 8");
+  expect_corrupt(file_with(with(R"("t":{"dtype":"F32","shape":[2],"data_offsets":[8,16]})"), data), "overlaps");
+  expect_corrupt(file_with(with(R"("t":{"dtype":"F33","shape":[2],"data_offsets":[0,8]})"), data), "F33");
+  expect_corrupt(file_with(with(R"("t":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]})"), data), "shape");
+  expect_corrupt(file_with(with(R"("t":{"dtype":"F32","shape":[2.0],"data_offsets":[0,8]})"), data), "shape");
+  expect_corrupt(file_with(with(R"("t":{"dtype":"F32","shape":[2],"data_offsets":[8,0]})"), data), "not its size");
+  expect_corrupt(file_with(with(R"("t":{"dtype":"F32","shape":[2],"data_offsets":[0,8],"more":1})"), data), "fields");
+  expect_corrupt(file_with(with(R"("t":{"dtype":"F32","shape":[2]})"), data), "data_offsets");
+  expect_corrupt(file_with(with(R"("t":{"dtype":"F64","shape":[4294967296,4294967296,2],"data_offsets":[0,8]})"), data),
+                 "counted");
+  expect_corrupt(file_with(with(R"("t":{"dtype":"F64","shape":[9223372036854775807],"data_offsets":[0,8]})"), data),
+                 "not its size");
+  expect_corrupt(file_with(with(R"("t":{"dtype":"F64","shape":[18446744073709551615],"data_offsets":[0,8]})"), data),
+                 "dimension");
+  expect_corrupt(file_with(with(R"("t":[1])"), data), "'t'");
+  expect_corrupt(file_with("[1]", data), "no JSON object");
+  expect_corrupt(file_with("{\"__metadata__\":3," + good + "," + sum + "}", data), "metadata");
+  expect_corrupt(file_with(R"({"__metadata__":{"gradstep.format":1},)" + good + "," + sum + "}", data), "no text");
+  expect_corrupt(file_with("{" + good + "," + sum + "}", data), "gradstep.format");
+  expect_corrupt(file_with(std::string(100, '['), data), "not JSON");
+}
+
+TEST(StateFile, ALaterFormatIsUnsupported) {
+  const std::string header =
+      R"({"__metadata__":{"gradstep.format":"2"},"gradstep.checksum":{"dtype":"U64","shape":[1],"data_offsets":[0,8]}})";
+  Memory memory(file_with(header, ""));
+  expect_error(GRADSTEP_ERR_UNSUPPORTED, "format 2", [&] { StateFile(memory, false); });
+}
+
+TEST(StateFile, WithoutAChecksumOnlyWhereThatIsAllowed) {
+  const std::string header =
+      R"({"__metadata__":{"gradstep.format":"1"},"t":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
+  std::string bytes(8, '\0');
+  const std::uint64_t length = header.size();
+  std::memcpy(bytes.data(), &length, sizeof length);
+  bytes += header + "dddd";
+  expect_corrupt(bytes, "allow_unchecked");
+  Memory memory(bytes);
+  EXPECT_EQ(StateFile(memory, true).tensors().size(), 1U);
+}
+
+TEST(StateFile, NumbersThatAreNotFiniteAreNamed) {
+  const std::vector<float> bad = {1, std::numeric_limits<float>::infinity()};
+  const std::vector<double> wide = {1, std::numeric_limits<double>::quiet_NaN()};
+  const std::vector<std::uint16_t> half = {0x3c00, 0x7c01};
+  const std::vector<std::uint16_t> brain = {0x3f80, 0xff80};
+  SavedPart part;
+  part.tensors.push_back({"f32", DType::f32, {2}, bad.data(), {}});
+  part.tensors.push_back({"f64", DType::f64, {2}, wide.data(), {}});
+  part.tensors.push_back({"f16", DType::f16, {2}, half.data(), {}});
+  part.tensors.push_back({"bf16", DType::bf16, {2}, brain.data(), {}});
+  Memory memory;
+  write_state_file(&memory, "k", {{"", part}});
+  const StateFile file(memory, false);
+  LoadedPart loaded(file, "");
+  for (const auto& [key, dtype] :
+       {std::pair{"f32", DType::f32}, {"f64", DType::f64}, {"f16", DType::f16}, {"bf16", DType::bf16}}) {
+    expect_error(GRADSTEP_ERR_CORRUPT, key, [&] { loaded.finite_tensor(key, dtype, {2}); });
+    loaded.tensor(key, dtype, {2});
+  }
+}
+
+TEST(StateFile, AFailureOfTheSinkComesAfterEverythingWasGathered) {
+  struct Failing final : ByteSink {
+    void write(const void*, std::size_t) override { fail(GRADSTEP_ERR_IO, "full"); }
+    void commit() override { ADD_FAILURE(); }
+  } sink;
+  int gathered = 0;
+  SavedPart part;
+  for (const char* key : {"a", "b"}) {
+    SavedTensor tensor{key, DType::f32, {0}, nullptr, [&] {
+                         ++gathered;
+                         return Buffer();
+                       }};
+    part.tensors.push_back(std::move(tensor));
+  }
+  expect_error(GRADSTEP_ERR_IO, "full", [&] { write_state_file(&sink, "k", {{"", part}}); });
+  EXPECT_EQ(gathered, 2);
+  write_state_file(nullptr, "k", {{"", part}});
+  EXPECT_EQ(gathered, 4);
+}
+
+class Folder {
+ public:
+  Folder() {
+    char name[] = "/tmp/gradstep_state_XXXXXX";
+    path_ = mkdtemp(name);
+  }
+  ~Folder() {
+    for (const std::string& name : names()) unlink((path_ + "/" + name).c_str());
+    rmdir(path_.c_str());
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  std::string file(const std::string& name) const { return path_ + "/" + name; }
+  std::vector<std::string> names() const {
+    std::vector<std::string> found;
+    DIR* folder = opendir(path_.c_str());
+    while (const dirent* entry = readdir(folder)) {
+      if (entry->d_name[0] != '.') found.emplace_back(entry->d_name);
+    }
+    closedir(folder);
+    return found;
+  }
+
+ private:
+  std::string path_;
+};
+
+std::string contents(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+TEST(AtomicFile, AppearsWholeOrNotAtAll) {
+  const Folder folder;
+  const std::string path = folder.file("state");
+  {
+    AtomicFile file(path);
+    file.write("first", 5);
+    EXPECT_EQ(contents(path), "");
+    file.commit();
+  }
+  EXPECT_EQ(contents(path), "first");
+  {
+    AtomicFile file(path);
+    file.write("never", 5);
+  }
+  EXPECT_EQ(contents(path), "first");
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"state"}) << "nothing stays beside it";
+}
+
+TEST(AtomicFile, FailuresNameThePathAndTheReason) {
+  expect_error(GRADSTEP_ERR_IO, "/nonexistent/state.tmp.", [] { AtomicFile("/nonexistent/state"); });
+  expect_error(GRADSTEP_ERR_IO, "No such file", [] { FileSource("/nonexistent/state"); });
+  expect_error(GRADSTEP_ERR_IO, "cannot be read: Is a directory", [] {
+    FileSource source("/tmp");
+    char byte = 0;
+    source.read(&byte, 1);
+  });
+}
+
+// A process that is killed while it saves over an old file leaves the old one or a new one, whole.
+TEST(AtomicFile, AKilledWriterLeavesAWholeFile) {
+  const Folder folder;
+  const std::string path = folder.file("state");
+  std::vector<float> numbers(50000, 1);
+  SavedPart part;
+  part.tensors.push_back({"t", DType::f32, {50000}, numbers.data(), {}});
+  const auto save = [&] {
+    AtomicFile file(path);
+    write_state_file(&file, "k", {{"", part}});
+  };
+  save();
+  std::mt19937 generator(1);
+  for (int round = 0; round < 20; ++round) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      for (float value = 0;; ++value) {
+        std::fill(numbers.begin(), numbers.end(), value);
+        save();
+      }
+    }
+    usleep(static_cast<useconds_t>(generator() % 20000));
+    kill(child, SIGKILL);
+    int status = 0;
+    waitpid(child, &status, 0);
+    FileSource source(path);
+    const StateFile file(source, false);
+    const auto& tensor = file.tensors().at("t");
+    float first = 0;
+    std::memcpy(&first, tensor.data, sizeof first);
+    for (int i = 0; i < 50000; i += 999) {
+      float value = 0;
+      std::memcpy(&value, tensor.data + i * 4, sizeof value);
+      ASSERT_EQ(value, first);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gradstep::test

@@ -1,0 +1,264 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Saving in the middle and loading elsewhere: the steps that follow are those of the uninterrupted run.
+#include "optim/saved_optimizer.h"
+
+#include <fstream>
+
+#include "core/file.h"
+#include "unit/memory_stream.h"
+#include "unit/optim/optimizer_fixture.h"
+#include "unit/ranks.h"
+
+namespace gradstep::test {
+namespace {
+
+gradstep_adam_options adam() {
+  auto o = default_adam_options();
+  o.learning_rate = 0.01;
+  return o;
+}
+
+std::string save(Optimizer& optimizer) { return saved_bytes("optimizer", {{"", save_optimizer(optimizer)}}); }
+
+void load(Optimizer& optimizer, const std::string& bytes) {
+  const StateFile file = read_bytes(bytes);
+  LoadedPart part(file, "");
+  load_optimizer(part, optimizer)();
+}
+
+template <class Options>
+void expect_resumes(const Options& options) {
+  Model<float> model;
+  auto first = make_optimizer(options);
+  for (std::uint32_t t = 0; t < 3; ++t) {
+    model.draw_gradients(t);
+    model.step(*first);
+  }
+  const std::string bytes = save(*first);
+  Model<float> resumed = model;
+  auto second = std::make_unique<FirstOrderOptimizer>(make_context(3), make_rule(options), make_schema(kShapes));
+  load(*second, bytes);
+  EXPECT_EQ(second->step_count(), 3);
+  for (std::uint32_t t = 3; t < 6; ++t) {
+    model.draw_gradients(t);
+    resumed.draw_gradients(t);
+    model.step(*first);
+    resumed.step(*second);
+  }
+  for (std::size_t k = 0; k < kShapes.size(); ++k) EXPECT_EQ(model.params[k].values, resumed.params[k].values);
+  EXPECT_EQ(save(*first), save(*second));
+}
+
+TEST(SavedOptimizer, EveryRuleAndStorageResumesWithTheSameBits) {
+  auto sgd = default_sgd_options();
+  sgd.learning_rate = 0.1;
+  sgd.momentum = 0.9;
+  sgd.dampening = 0.5;
+  sgd.first_step = GRADSTEP_SGD_FIRST_STEP_COPY;  // the first gradient is remembered to have come
+  expect_resumes(sgd);
+  auto rmsprop = default_rmsprop_options();
+  rmsprop.learning_rate = 0.01;
+  rmsprop.momentum = 0.5;
+  rmsprop.centered = 1;
+  expect_resumes(rmsprop);
+  auto adagrad = default_adagrad_options();
+  adagrad.learning_rate = 0.1;
+  adagrad.initial_accumulator = 0.1;
+  expect_resumes(adagrad);
+  for (const std::int32_t format :
+       {GRADSTEP_STATE_DTYPE_NATIVE, GRADSTEP_STATE_DTYPE_BF16, GRADSTEP_STATE_DTYPE_INT8}) {
+    auto o = adam();
+    o.amsgrad = 1;
+    o.state_dtype = format;
+    o.stochastic_rounding = 1;
+    expect_resumes(o);
+  }
+}
+
+TEST(SavedOptimizer, AParameterWithoutAGradientSoFarIsRemembered) {
+  auto sgd = default_sgd_options();
+  sgd.learning_rate = 0.1;
+  sgd.momentum = 0.9;
+  sgd.dampening = 0.5;
+  sgd.first_step = GRADSTEP_SGD_FIRST_STEP_COPY;
+  auto optimizer = make_optimizer(sgd);
+  Model<float> model;
+  model.draw_gradients(0);
+  const auto p = Model<float>::tensors(model.params);
+  auto g = Model<float>::tensors(model.grads);
+  g[1].data = nullptr;
+  optimizer->bind(p.data(), g.data(), nullptr, 2);
+  optimizer->step({});
+  auto other = make_optimizer(sgd);
+  load(*other, save(*optimizer));
+  EXPECT_EQ(other->state_flags(), (std::vector<std::uint8_t>{1, 0}));
+}
+
+TEST(SavedOptimizer, TheOrderOfParametersMayChange) {
+  auto forward = make_optimizer(adam());
+  Model<float> model;
+  model.draw_gradients(0);
+  model.step(*forward);
+  const Schema schema = make_schema(kShapes);
+  gradstep_parameter swapped[2] = {};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Parameter& parameter = schema[1 - i];
+    swapped[i].struct_size = sizeof swapped[i];
+    swapped[i].name = parameter.name.c_str();
+    swapped[i].shape = parameter.shape.data();
+    swapped[i].ndim = static_cast<std::int32_t>(parameter.shape.size());
+    swapped[i].dtype = to_dlpack(parameter.dtype);
+    swapped[i].device = parameter.device;
+  }
+  FirstOrderOptimizer backward(make_context(), make_adam(adam()), Schema(swapped, 2));
+  load(backward, save(*forward));
+  const Array a = forward->state(0, "exp_avg");
+  const Array b = backward.state(1, "exp_avg");
+  ASSERT_EQ(a.size, b.size);
+  EXPECT_EQ(std::memcmp(a.data, b.data, static_cast<std::size_t>(a.bytes())), 0);
+}
+
+TEST(SavedOptimizer, WhatDoesNotFitIsNamedAndChangesNothing) {
+  auto optimizer = make_optimizer(adam());
+  Model<float> model;
+  model.draw_gradients(0);
+  model.step(*optimizer);
+  const std::string own = save(*optimizer);
+  const auto refused = [&](gradstep_status status, const std::string& text, const std::string& bytes) {
+    expect_error(status, text, [&] { load(*optimizer, bytes); });
+    EXPECT_EQ(save(*optimizer), own);
+  };
+  auto sgd = default_sgd_options();
+  sgd.learning_rate = 1;
+  refused(GRADSTEP_ERR_MISMATCH, "that of sgd, the optimizer is adam", save(*make_optimizer(sgd)));
+  auto o = adam();
+  o.amsgrad = 1;
+  refused(GRADSTEP_ERR_MISMATCH, "p0/max_exp_avg_sq", save(*make_optimizer(o)));
+  o = adam();
+  o.state_dtype = GRADSTEP_STATE_DTYPE_BF16;
+  refused(GRADSTEP_ERR_MISMATCH, "p0/exp_avg' is BF16", save(*make_optimizer(o)));
+  FirstOrderOptimizer other_shape(make_context(), make_adam(adam()), make_schema({{7, 5}, {1001}}));
+  refused(GRADSTEP_ERR_MISMATCH, "(1001)", save(other_shape));
+  FirstOrderOptimizer fewer(make_context(), make_adam(adam()), make_schema({{7, 5}}));
+  refused(GRADSTEP_ERR_MISMATCH, "p1/exp_avg", save(fewer));
+  FirstOrderOptimizer more(make_context(), make_adam(adam()), make_schema({{7, 5}, {1000}, {3}}));
+  refused(GRADSTEP_ERR_MISMATCH, "p2/", save(more));
+  auto poisoned = make_optimizer(adam());
+  static_cast<float*>(poisoned->state(1, "exp_avg").data)[7] = std::numeric_limits<float>::quiet_NaN();
+  refused(GRADSTEP_ERR_CORRUPT, "p1/exp_avg", save(*poisoned));
+}
+
+TEST(SavedOptimizer, HyperParametersAreToldAndNotRestored) {
+  auto optimizer = make_optimizer(adam());
+  const StateFile file = read_bytes(save(*optimizer));
+  EXPECT_NE(file.metadata().at("hyper_parameters").find("\"learning_rate\":0.01"), std::string::npos);
+  auto o = adam();
+  o.learning_rate = 0.5;
+  auto other = make_optimizer(o);
+  load(*other, save(*optimizer));
+  EXPECT_EQ(other->get_value(0, "learning_rate"), 0.5);
+}
+
+/// Gradients by step, equal on every rank.
+struct Replay {
+  static const std::vector<std::vector<std::int64_t>>& shapes() {
+    static const std::vector<std::vector<std::int64_t>> all = {{3 * kChunk + 5}, {10}, {kChunk}};
+    return all;
+  }
+  Schema schema = make_schema(shapes());
+  std::vector<std::vector<float>> params;
+  std::vector<std::vector<float>> grads;
+
+  Replay() {
+    for (const Parameter& parameter : schema) {
+      params.push_back(random_values<float>(static_cast<std::size_t>(parameter.size), 3));
+      grads.emplace_back(params.back().size());
+    }
+  }
+  void step(Optimizer& optimizer, std::uint32_t t) {
+    std::vector<gradstep_tensor> p;
+    std::vector<gradstep_tensor> g;
+    for (std::size_t i = 0; i < params.size(); ++i) {
+      grads[i] = random_values<float>(grads[i].size(), 17 * t + static_cast<std::uint32_t>(i));
+      p.push_back(schema.view(i, params[i].data(), DType::f32));
+      g.push_back(schema.view(i, grads[i].data(), DType::f32));
+    }
+    optimizer.bind(p.data(), g.data(), nullptr, p.size());
+    optimizer.step({});
+  }
+};
+
+TEST(SavedOptimizer, SavedOnFourRanksItResumesOnOneAndOnThree) {
+  for (const std::int32_t format : {GRADSTEP_STATE_DTYPE_NATIVE, GRADSTEP_STATE_DTYPE_INT8}) {
+    auto o = adam();
+    o.state_dtype = format;
+    Replay expected;
+    FirstOrderOptimizer uninterrupted(make_context(), make_adam(o), expected.schema);
+    for (std::uint32_t t = 0; t < 6; ++t) expected.step(uninterrupted, t);
+
+    GradientExchange exchange;
+    exchange.gradients = GRADSTEP_SHARDED_GRADIENTS_REDUCED;
+    std::string bytes;
+    std::vector<std::vector<float>> params;
+    run_ranks(4, [&](Communicator& comm) {
+      Replay replay;
+      FirstOrderOptimizer optimizer(make_context(), make_adam(o), replay.schema);
+      optimizer.attach(&comm, exchange);
+      for (std::uint32_t t = 0; t < 3; ++t) replay.step(optimizer, t);
+      // Every rank walks through the tensors; rank 0 writes.
+      Memory memory;
+      write_state_file(comm.rank() == 0 ? &memory : nullptr, "optimizer", {{"", save_optimizer(optimizer)}});
+      if (comm.rank() == 0) {
+        bytes = memory.bytes;
+        params = replay.params;
+      }
+    });
+    for (const std::int32_t ranks : {1, 3}) {
+      run_ranks(ranks, [&](Communicator& comm) {
+        Replay replay;
+        replay.params = params;
+        FirstOrderOptimizer optimizer(make_context(), make_adam(o), replay.schema);
+        if (ranks > 1) optimizer.attach(&comm, exchange);
+        load(optimizer, bytes);
+        for (std::uint32_t t = 3; t < 6; ++t) replay.step(optimizer, t);
+        EXPECT_EQ(replay.params, expected.params) << ranks << " ranks";
+      });
+    }
+  }
+}
+
+// Files of format 1 load for ever. Made by GRADSTEP_WRITE_GOLDEN=<folder> unit_optim --gtest_filter='*Golden*'.
+TEST(SavedOptimizer, GoldenFilesOfFormat1Load) {
+  const auto golden = [](const char* name, auto options) {
+    Model<float> model;
+    auto optimizer = make_optimizer(options);
+    for (std::uint32_t t = 0; t < 2; ++t) {
+      model.draw_gradients(t);
+      model.step(*optimizer);
+    }
+    if (const char* folder = std::getenv("GRADSTEP_WRITE_GOLDEN")) {
+      AtomicFile file(std::string(folder) + "/" + name);
+      write_state_file(&file, "optimizer", {{"", save_optimizer(*optimizer)}});
+    }
+    FileSource source(std::string(GRADSTEP_GOLDEN_DIR) + "/" + name);
+    const StateFile file(source, false);
+    auto loaded = make_optimizer(options);
+    LoadedPart part(file, "");
+    load_optimizer(part, *loaded)();
+    EXPECT_EQ(loaded->step_count(), 2);
+    EXPECT_EQ(save(*loaded), save(*optimizer)) << name;
+  };
+  golden("adam_v1.safetensors", adam());
+  auto coded = adam();
+  coded.state_dtype = GRADSTEP_STATE_DTYPE_INT8;
+  golden("adam_int8_v1.safetensors", coded);
+  auto rmsprop = default_rmsprop_options();
+  rmsprop.learning_rate = 0.01;
+  rmsprop.momentum = 0.5;
+  golden("rmsprop_momentum_v1.safetensors", rmsprop);
+}
+
+}  // namespace
+}  // namespace gradstep::test

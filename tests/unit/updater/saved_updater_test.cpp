@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// A chain saved in the middle of a window, by all its ranks into one file.
+#include "unit/memory_stream.h"
+#include "unit/updater/updater_fixture.h"
+
+namespace gradstep::test {
+namespace {
+
+std::string save(Updater& updater, Communicator* comm) {
+  const auto parts = updater.save();
+  Memory memory;
+  write_state_file(comm == nullptr || comm->rank() == 0 ? &memory : nullptr, "updater", parts);
+  return memory.bytes;
+}
+
+void push(Replica& replica, std::uint32_t rank, std::uint32_t from, std::uint32_t to) {
+  for (std::uint32_t i = from; i < to; ++i) {
+    auto grads = micro_batch(100 * rank + i);
+    replica.push(grads);
+  }
+}
+
+TEST(SavedUpdater, EveryRankResumesItsOwnWindow) {
+  for (const bool sharded : {false, true}) {
+    std::string bytes;
+    std::vector<std::vector<std::vector<float>>> middle(3);
+    std::vector<std::vector<float>> ends(3);
+    run_ranks(3, [&](Communicator& comm) {
+      const auto rank = static_cast<std::uint32_t>(comm.rank());
+      Replica replica(&comm, {});
+      if (sharded) replica.optimizer->attach(&comm, {});
+      push(replica, rank, 0, 6);  // one window, and half of the next
+      const std::string saved = save(*replica.updater, &comm);
+      if (rank == 0) bytes = saved;
+      for (const auto& param : replica.params) middle[rank].push_back(param.values);
+      push(replica, rank, 6, 12);
+      ends[rank] = replica.params[1].values;
+    });
+    run_ranks(3, [&](Communicator& comm) {
+      const auto rank = static_cast<std::uint32_t>(comm.rank());
+      Replica replica(&comm, {});
+      if (sharded) replica.optimizer->attach(&comm, {});
+      const StateFile file = read_bytes(bytes);
+      replica.updater->load(file)();
+      for (std::size_t k = 0; k < replica.params.size(); ++k) replica.params[k].values = middle[rank][k];
+      push(replica, rank, 6, 12);
+      EXPECT_EQ(replica.params[1].values, ends[rank]);
+    });
+  }
+}
+
+TEST(SavedUpdater, OpenWindowsOfAnotherNumberOfRanksAreRefused) {
+  std::string open;
+  std::string between;
+  run_ranks(2, [&](Communicator& comm) {
+    const auto rank = static_cast<std::uint32_t>(comm.rank());
+    Replica replica(&comm, {});
+    push(replica, rank, 0, 4);
+    const std::string after_a_step = save(*replica.updater, &comm);
+    push(replica, rank, 4, 5);
+    const std::string in_a_window = save(*replica.updater, &comm);
+    if (rank == 0) {
+      between = after_a_step;
+      open = in_a_window;
+    }
+  });
+  Replica alone(nullptr, {});
+  const StateFile refused = read_bytes(open);
+  expect_error(GRADSTEP_ERR_MISMATCH, "saved by 2 ranks in the middle of a window",
+               [&] { alone.updater->load(refused)(); });
+  EXPECT_EQ(alone.optimizer->step_count(), 0);
+  const StateFile taken = read_bytes(between);
+  alone.updater->load(taken)();
+  EXPECT_EQ(alone.optimizer->step_count(), 1);
+}
+
+TEST(SavedUpdater, AChainWithoutAnAccumulatorIsAnotherChain) {
+  Replica with(nullptr, {});
+  Replica::Setup setup;
+  setup.accumulates = false;
+  Replica without(nullptr, setup);
+  const StateFile file = read_bytes(save(*with.updater, nullptr));
+  expect_error(GRADSTEP_ERR_MISMATCH, "accumulator", [&] { without.updater->load(file)(); });
+}
+
+}  // namespace
+}  // namespace gradstep::test
