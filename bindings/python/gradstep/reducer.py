@@ -12,6 +12,7 @@ from gradstep import _native
 from gradstep._arrays import Array, Arrays, Gradients, dtype_of, scalar, schema, view
 from gradstep._handle import Handle
 from gradstep._options import read_record, read_records, set_options
+from gradstep._saved_state import SavedState
 from gradstep.communicator import Communicator, CommunicatorStatistics
 from gradstep.context import Context, context_pointer
 
@@ -36,7 +37,7 @@ class ReducerStatistics(NamedTuple):
     communicator: CommunicatorStatistics
 
 
-class Reducer:
+class Reducer(SavedState):
     """Sums or averages gradients over the ranks of a communicator, in fused buckets. All ranks get the same bits.
 
     Creation, reduce() and wait() are collective; push() may be. The communicator may be shared or closed afterwards.
@@ -46,6 +47,9 @@ class Reducer:
     fuse_threshold: elements; larger parameters travel alone, smaller ones together.
     may_be_unused: parameters that some rank may have no gradient for; all, or each on its own.
     """
+
+    _save_file = _native.reducer_save_file
+    _load_file = _native.reducer_load_file
 
     def __init__(
         self,
