@@ -218,7 +218,7 @@ def test_grad_scale_and_closure():
         loss.backward()
         return loss
 
-    assert float(optimizer.step(closure, grad_scale=0.25)) == 5.0
+    assert optimizer.step(closure, grad_scale=0.25).item() == 5.0
     assert parameter.tolist() == [0.5, 1.0]
 
 
@@ -232,7 +232,6 @@ def test_grad_scale_and_closure():
         ("AdamW", {}),
         ("AdamW", {"master_weights": True}),
         ("AdamW", {"state_dtype": "bf16", "stochastic_rounding": True, "seed": 5}),
-        ("AdamW", {"state_dtype": "int8"}),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else value,
 )
@@ -258,6 +257,21 @@ def test_state_dict_in_the_middle_changes_no_bit(name, options, random):
     as_bits = [p.detach().view(torch.int16 if dtype is torch.bfloat16 else torch.int32) for p in twins.ours]
     for expected, p in zip(as_bits, resumed, strict=True):
         assert torch.equal(expected, p.detach().view(expected.dtype))
+
+
+def test_eight_bit_state_is_rounded_once_more_by_a_state_dict(random):
+    twins = Twins(random, [(4, 3), (300,)])
+    first = adapters.AdamW(twins.ours, state_dtype="int8")
+    twins.backward()
+    first.step()
+    saved = copy.deepcopy(first.state_dict())
+    second = adapters.AdamW(twins.ours, state_dtype="int8")
+    second.load_state_dict(saved)
+    for parameter in twins.ours:
+        for name in ("exp_avg", "exp_avg_sq"):
+            before, after = first.state[parameter][name], second.state[parameter][name]
+            # The widest cells of the code are 0.9 / 64 of a block's largest number.
+            assert float((before - after).abs().max()) <= 0.9 / 64 * float(before.abs().max())
 
 
 @pytest.mark.parametrize("name", ["SGD", "RMSprop", "Adagrad", "Adam", "AdamW"])

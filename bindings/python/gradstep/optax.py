@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """gradstep's rules as optax transformations: ``optax.apply_updates(params, updates)`` makes the step.
 
-Names and defaults of arguments are optax's. The state tensors stay in gradstep, so the optax state is two small arrays: a
-token that says which gradstep optimizer is meant, and the step that it is at. update() must be given the state that the
-last update() returned; an older one, or one of another process, raises InvalidState, as its tensors are gone.
+Names and defaults of arguments are optax's. The state tensors stay in gradstep, so the optax state is two small arrays:
+a token that says which gradstep optimizer is meant, and the step that it is at. update() must be given the state that
+the last update() returned; an older one, or one of another process, raises InvalidState, as its tensors are gone.
 
-Outside of jax.jit, update() reads JAX's arrays where they lie. Inside (and in jax.lax.scan, cond and while_loop) it is a
-callback to the host, which needs no ordering by JAX: the step that one update returns is what the next one takes. There
-an error is JAX's own, with gradstep's text. Not possible: jax.vmap and jax.grad of update(), and arrays spread over
-several processes. What the optimizers hold is freed with the transformation, or by release().
+Outside of jax.jit, update() reads JAX's arrays where they lie. Inside (and in jax.lax.scan, cond and while_loop) it is
+a callback to the host, which needs no ordering by JAX: the step that one update returns is what the next one takes.
+There an error is JAX's own, with gradstep's text. Not possible: jax.vmap and jax.grad of update(), arrays spread over
+several processes, and wrappers that update and then drop the result (optax.MultiSteps; gradstep has Accumulator).
+What an optimizer holds is freed with the transformation that made it, or by release().
 """
 
 import itertools
@@ -64,7 +65,9 @@ def optimizer_of(state: State) -> gradstep.Optimizer:
     """
     entry = _entries.get(_key(state.token))
     if entry is None or entry.optimizer is None:
-        raise InvalidState("state: its optimizer is gone; it belongs to another process, or was released")
+        raise InvalidState(
+            "state: its optimizer is gone: it belongs to another process, was released, or went with its transformation"
+        )
     return entry.optimizer
 
 
@@ -126,7 +129,9 @@ class _Transformation:
         if self._mask is None:
             return None
         mask = self._mask(params) if callable(self._mask) else self._mask
-        decayed = jax.tree_util.tree_map(lambda yes, part: jax.tree_util.tree_map(lambda _: bool(yes), part), mask, params)
+        decayed = jax.tree_util.tree_map(
+            lambda yes, part: jax.tree_util.tree_map(lambda _: bool(yes), part), mask, params
+        )
         return [0 if yes else 1 for yes in jax.tree_util.tree_leaves(decayed)]
 
     def _create(self, names: list[str], shapes: Sequence[tuple[Any, Any]], groups: list[int] | None) -> Any:

@@ -213,8 +213,8 @@ class Optimizer(SavedState):
     def shard(self, comm: Communicator | None, gradients: str = "local", average: str = "mean") -> None:
         """Spreads the state over the ranks of a communicator, each of which then steps its share. Collective.
 
-        From then on step() is collective: it reduces the gradients, steps, and gathers the new parameters, with the bits
-        of a dense reducer and an unsharded optimizer. The communicator may be shared or closed afterwards.
+        From then on step() is collective: it reduces the gradients, steps, and gathers the new parameters, with the
+        bits of a dense reducer and an unsharded optimizer. The communicator may be shared or closed afterwards.
 
         comm: None gathers the state again and ends the sharding.
         gradients: "local" (each rank's own) or "reduced" (equal on all ranks already).

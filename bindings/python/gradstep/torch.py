@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """gradstep's rules as torch.optim optimizers, for parameters on the CPU.
 
-Names, defaults and formulas of arguments are torch.optim's; parameters and gradients are used where they lie. What works
-on a torch optimizer works on these: parameter groups, learning-rate schedulers, hooks, torch.amp.GradScaler, and
-state_dict(), whose tensors have torch's names, so that either side loads the other's.
+Names, defaults and formulas are torch.optim's; parameters and gradients are used where they lie. What works on a torch
+optimizer works on these: parameter groups, learning-rate schedulers, hooks, torch.amp.GradScaler, and state_dict(),
+whose tensors have torch's names, so that either side loads the other's. foreach and fused, which choose among torch's
+implementations, are taken and ignored; capturable and differentiable are refused.
 
 How it is done: the groups whose flags (maximize, nesterov, centered, amsgrad, ...) are equal share one gradstep
 optimizer, in which each of them is a group; usually that is all of them, and a step is a single call.
@@ -39,7 +40,6 @@ class Extras(TypedDict, total=False):
     """Keywords beyond torch's, for all groups; see the rules of gradstep.
 
     num_threads: threads of a context of this optimizer's own; not together with `context`.
-    foreach, fused: taken and ignored, as they choose among torch's implementations.
     """
 
     master_weights: bool
@@ -48,10 +48,6 @@ class Extras(TypedDict, total=False):
     seed: int
     context: gradstep.Context | None
     num_threads: int | None
-    foreach: bool | None
-    fused: bool | None
-    capturable: bool
-    differentiable: bool
 
 
 class _Part:
@@ -94,7 +90,7 @@ class _Part:
             self.count += 1
             return result
         counts = [self.behind.get(i, self.count) for i in range(len(grads))]
-        result = None
+        result: StepResult | None = None
         try:
             for count in sorted({counts[i] for i, grad in enumerate(grads) if grad is not None}):
                 chosen = [grad if counts[i] == count else None for i, grad in enumerate(grads)]
@@ -150,14 +146,19 @@ class Optimizer(torch.optim.Optimizer):
     # torch.amp.GradScaler then leaves unscaling and skipping to step().
     _step_supports_amp_scaling = True
 
-    def __init__(self, params: Parameters, defaults: Group, extras: Extras) -> None:
-        options: dict[str, Any] = {"context": None, "num_threads": None, **extras}
-        for name in ("capturable", "differentiable"):
-            if options.pop(name, False):
-                raise Unsupported(f"{name}: gradstep's steps leave no graph")
-        for name in ("foreach", "fused"):
-            options.pop(name, None)
-        context, self._num_threads = options.pop("context"), options.pop("num_threads")
+    def __init__(
+        self,
+        params: Parameters,
+        defaults: Group,
+        extras: Extras,
+        *,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        if capturable or differentiable:
+            raise Unsupported(f"{'capturable' if capturable else 'differentiable'}: gradstep's steps leave no graph")
+        options: dict[str, Any] = {**extras}
+        context, self._num_threads = options.pop("context", None), options.pop("num_threads", None)
         if context is not None and self._num_threads is not None:
             raise TypeError(f"{type(self).__name__}: give context or num_threads, not both")
         self._context = context if self._num_threads is None else gradstep.Context(self._num_threads)
@@ -174,7 +175,7 @@ class Optimizer(torch.optim.Optimizer):
         """gradstep's options that an optimizer keeps for good."""
         raise NotImplementedError
 
-    def step(  # type: ignore[override]
+    def step(
         self,
         closure: Callable[[], Any] | None = None,
         *,
@@ -281,7 +282,7 @@ class Optimizer(torch.optim.Optimizer):
         self._parts = parts
 
     @property
-    def state(self) -> defaultdict[Any, Any]:  # type: ignore[override]
+    def state(self) -> defaultdict[Any, Any]:
         """State tensors and the step count by parameter, as torch has them; parameters without a step have none."""
         state: defaultdict[Any, Any] = defaultdict(dict)
         for part in self._parts.values():
@@ -340,6 +341,9 @@ class SGD(Optimizer):
         nesterov: bool = False,
         *,
         maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
         **extras: Unpack[Extras],
     ) -> None:
         defaults = {
@@ -350,7 +354,7 @@ class SGD(Optimizer):
             "nesterov": nesterov,
             "maximize": maximize,
         }
-        super().__init__(params, defaults, extras)
+        super().__init__(params, defaults, extras, differentiable=differentiable)
 
     def _values(self, group: Group) -> dict[str, Any]:
         return {
@@ -393,7 +397,7 @@ class RMSprop(Optimizer):
             "centered": centered,
             "maximize": maximize,
         }
-        super().__init__(params, defaults, {**extras, "capturable": capturable, "differentiable": differentiable})
+        super().__init__(params, defaults, extras, capturable=capturable, differentiable=differentiable)
 
     def _values(self, group: Group) -> dict[str, Any]:
         return {
@@ -425,6 +429,8 @@ class Adagrad(Optimizer):
         foreach: bool | None = None,
         *,
         maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
         **extras: Unpack[Extras],
     ) -> None:
         defaults = {
@@ -435,7 +441,7 @@ class Adagrad(Optimizer):
             "eps": eps,
             "maximize": maximize,
         }
-        super().__init__(params, defaults, extras)
+        super().__init__(params, defaults, extras, differentiable=differentiable)
 
     def _values(self, group: Group) -> dict[str, Any]:
         return {
@@ -467,7 +473,11 @@ class Adam(Optimizer):
         weight_decay: float = 0,
         amsgrad: bool = False,
         *,
+        foreach: bool | None = None,
         maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
         decoupled_weight_decay: bool = False,
         **extras: Unpack[Extras],
     ) -> None:
@@ -480,7 +490,7 @@ class Adam(Optimizer):
             "maximize": maximize,
             "decoupled_weight_decay": decoupled_weight_decay,
         }
-        super().__init__(params, defaults, extras)
+        super().__init__(params, defaults, extras, capturable=capturable, differentiable=differentiable)
 
     def _values(self, group: Group) -> dict[str, Any]:
         beta1, beta2 = group["betas"]
@@ -513,10 +523,24 @@ class AdamW(Adam):
         amsgrad: bool = False,
         *,
         maximize: bool = False,
+        foreach: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
         **extras: Unpack[Extras],
     ) -> None:
         super().__init__(
-            params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize, decoupled_weight_decay=True, **extras
+            params,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            amsgrad,
+            maximize=maximize,
+            capturable=capturable,
+            differentiable=differentiable,
+            decoupled_weight_decay=True,
+            **extras,
         )
 
     def _complete(self, group: Group) -> None:
