@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""A small network trained by torch.optim.AdamW and by gradstep's, with a schedule, clipping and a resumed checkpoint."""
+"""A small network trained by torch.optim.AdamW and by gradstep, with a schedule, clipping and a resumed checkpoint."""
 
 import io
 
@@ -38,7 +38,9 @@ def train_with_torch(batches: list[tuple[torch.Tensor, torch.Tensor]]) -> torch.
     return model
 
 
-def train_with_gradstep(batches: list[tuple[torch.Tensor, torch.Tensor]], save_at: int | None = None) -> torch.nn.Module:
+def train_with_gradstep(
+    batches: list[tuple[torch.Tensor, torch.Tensor]], save_at: int | None = None
+) -> torch.nn.Module:
     model = make_model()
     # docs:begin train
     optimizer = gradstep.torch.AdamW(model.parameters(), lr=0.01)
@@ -47,7 +49,7 @@ def train_with_gradstep(batches: list[tuple[torch.Tensor, torch.Tensor]], save_a
         optimizer.zero_grad()
         loss = torch.nn.functional.mse_loss(model(inputs), targets)
         loss.backward()
-        optimizer.step(max_norm=1.0)  # clips in the same pass
+        optimizer.step(max_norm=1.0)  # clips as it steps
         scheduler.step()
         # docs:end train
         if step == save_at:
