@@ -126,6 +126,17 @@ def test_it_stands_in_a_chain_and_behind_a_condition(random):
     assert largest_error(*results) <= TOLERANCE
 
 
+def test_wrappers_may_divide_the_tree(random):
+    params = tree(random)
+    grads = stacked_gradients(random, params)
+    labels = {"layer": "adam", "rows": ["sgd", "adam"]}
+    results = []
+    for module in (optax, adapters):
+        parts = {"adam": module.adam(0.02), "sgd": module.sgd(jnp.float32(0.1), momentum=0.9)}
+        results.append(train(optax.multi_transform(parts, labels), params, grads, "jit")[0])
+    assert largest_error(*results) <= TOLERANCE
+
+
 def test_gradstep_schedules_and_options_pass_through(random):
     params = {"w": jnp.ones(4)}
     rates = gradstep.schedule.exponential_decay(0.1, 1, 0.5)
@@ -206,3 +217,13 @@ def test_arrays_too_large_to_copy_by_hand_go_through_compiled_code():
     for _ in range(3):
         updates, state = step(params, state)
     assert all(bool((u == -0.5).all()) for u in updates)
+
+
+def test_accumulating_wrappers_meet_the_check_of_the_state(random):
+    # optax.MultiSteps updates at each micro-batch and keeps the outcome of every second one.
+    params = {"w": jnp.ones(3)}
+    wrapped = optax.MultiSteps(adapters.adam(0.1), 2)
+    state = wrapped.init(params)
+    with pytest.raises((gradstep.InvalidState, jax.errors.JaxRuntimeError), match="is of step 0"):
+        for _ in range(2):
+            _, state = jax.block_until_ready(wrapped.update(params, state, params))

@@ -119,7 +119,7 @@ class _Part:
                 value = entry.get(name)
                 try:
                     if value is not None:
-                        self.optimizer.set_state(i, name, value.detach())
+                        self.optimizer.set_state(i, name, value.detach().cpu())
                     elif name not in _OPTIONAL_STATE:
                         self.optimizer.state(i, name)
                         raise Mismatch(f"state of parameter {i}: has no {name!r}, only {', '.join(entry)}")
@@ -287,7 +287,7 @@ class Optimizer(torch.optim.Optimizer):
 
     @state.setter
     def state(self, state: Mapping[Any, Mapping[str, Any]]) -> None:
-        if state:
+        if state or self._parts:  # torch assigns an empty one first
             self._rebuild(state)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:

@@ -9,7 +9,8 @@ the last update() returned; an older one, or one of another process, raises Inva
 Outside of jax.jit, update() reads JAX's arrays where they lie. Inside (and in jax.lax.scan, cond and while_loop) it is
 a callback to the host, which needs no ordering by JAX: the step that one update returns is what the next one takes.
 There an error is JAX's own, with gradstep's text. Not possible: jax.vmap and jax.grad of update(), arrays spread over
-several processes, and wrappers that update and then drop the result (optax.MultiSteps; gradstep has Accumulator).
+several processes, wrappers that update and then drop the result (optax.MultiSteps; gradstep has Accumulator), and
+optax.inject_hyperparams, which makes a transformation for each step (a schedule, or set_value of optimizer_of(state)).
 What an optimizer holds is freed with the transformation that made it, or by release().
 """
 
@@ -97,7 +98,10 @@ class _Transformation:
         context: gradstep.Context | None = None,
     ) -> None:
         self._rule = rule
-        self._options = options
+        self._options = options = {
+            name: float(value) if isinstance(value, (jax.Array, np.generic)) else value
+            for name, value in options.items()
+        }
         self._functions = {
             name: value for name, value in options.items() if callable(value) and not isinstance(value, Schedule)
         }
