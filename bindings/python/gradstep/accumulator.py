@@ -30,8 +30,8 @@ class Accumulator(SavedState):
     keep_sums: sums() stays valid when a window is ready, until gradients() is called.
     """
 
-    _save_file = _native.accumulator_save_file
-    _load_file = _native.accumulator_load_file
+    _save_file = staticmethod(_native.accumulator_save_file)
+    _load_file = staticmethod(_native.accumulator_load_file)
 
     def __init__(
         self,

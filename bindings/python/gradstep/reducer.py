@@ -48,8 +48,8 @@ class Reducer(SavedState):
     may_be_unused: parameters that some rank may have no gradient for; all, or each on its own.
     """
 
-    _save_file = _native.reducer_save_file
-    _load_file = _native.reducer_load_file
+    _save_file = staticmethod(_native.reducer_save_file)
+    _load_file = staticmethod(_native.reducer_load_file)
 
     def __init__(
         self,

@@ -37,8 +37,8 @@ class Updater(SavedState):
     finite on some rank makes no step on any).
     """
 
-    _save_file = _native.updater_save_file
-    _load_file = _native.updater_load_file
+    _save_file = staticmethod(_native.updater_save_file)
+    _load_file = staticmethod(_native.updater_load_file)
 
     def __init__(
         self,
