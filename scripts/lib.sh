@@ -89,3 +89,11 @@ install_python_package() {
   "$venv/bin/pip" install --quiet --disable-pip-version-check --config-settings=build-dir="$root/build/python" "$root"
   printf '%s' "$hash" >"$stamp"
 }
+
+# ensure_torch: PyTorch for the CPU into .venv.
+ensure_torch() {
+  ensure_venv
+  "$venv/bin/python" -c 'import torch' 2>/dev/null && return 0
+  say "installing PyTorch into .venv"
+  "$root/benchmarks/install_peers" "$venv"
+}

@@ -30,9 +30,11 @@
 %ignore gradstep_step_options;
 %ignore gradstep_step_result;
 %ignore gradstep_store;
+%ignore gradstep_stream;
 %ignore gradstep_tensor;
 %rename("$ignore", regextarget=1) "^gradstep_(tensor|parameter)_list_";
 %rename("$ignore", regextarget=1) "_options_init$";
+%rename("$ignore", regextarget=1) "^gradstep_(accumulator|optimizer|reducer|updater)_(save|load)$";
 %ignore gradstep_schedule_init;
 %ignore gradstep_set_last_error;
 
@@ -76,10 +78,14 @@
 }
 %enddef
 %options(gradstep_accumulator_options)
+%options(gradstep_adagrad_options)
 %options(gradstep_adam_options)
 %options(gradstep_comm_options)
+%options(gradstep_load_options)
 %options(gradstep_reducer_options)
+%options(gradstep_rmsprop_options)
 %options(gradstep_sgd_options)
+%options(gradstep_sharding_options)
 %options(gradstep_updater_options)
 
 %extend gradstep_accumulator_options {
@@ -108,11 +114,12 @@
 %include "gradstep/context.h"
 %include "gradstep/backend.h"
 %include "gradstep/schedule.h"
+%include "gradstep/comm.h"
 %include "gradstep/optimizer.h"
 %include "gradstep/accumulator.h"
-%include "gradstep/comm.h"
 %include "gradstep/reducer.h"
 %include "gradstep/updater.h"
+%include "gradstep/state.h"
 
 %exception;
 #if defined(SWIGPYTHON)

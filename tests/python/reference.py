@@ -49,10 +49,11 @@ class Adam:
     decoupled_weight_decay: bool = False
     bias_correction: str = "standard"
     maximize: bool = False
+    amsgrad: bool = False
 
     def __post_init__(self) -> None:
         self.t = 0
-        self.moments: dict[int, tuple[Any, Any]] = {}
+        self.moments: dict[int, tuple[Any, Any, Any]] = {}
 
     def step(self, parameters: list[Doubles], grads: list[Doubles | None]) -> None:
         self.t += 1
@@ -65,11 +66,73 @@ class Adam:
                 p -= self.learning_rate * self.weight_decay * p
             else:
                 g = g + self.weight_decay * p
-            m, v = self.moments.get(i, (0.0, 0.0))
+            m, v, largest = self.moments.get(i, (0.0, 0.0, 0.0))
             m = self.beta1 * m + (1 - self.beta1) * g
             v = self.beta2 * v + (1 - self.beta2) * g * g
-            self.moments[i] = m, v
+            largest = np.maximum(largest, v)
+            self.moments[i] = m, v, largest
+            if self.amsgrad:
+                v = largest
             if self.bias_correction == "standard":
                 p -= self.learning_rate * (m / c1) / (np.sqrt(v / c2) + self.epsilon)
             else:
                 p -= self.learning_rate * np.sqrt(c2) / c1 * m / (np.sqrt(v) + self.epsilon)
+
+
+@dataclass
+class RMSProp:
+    learning_rate: float
+    rho: float = 0.9
+    epsilon: float = 1e-8
+    weight_decay: float = 0.0
+    momentum: float = 0.0
+    centered: bool = False
+    epsilon_placement: str = "inside"
+    maximize: bool = False
+
+    def __post_init__(self) -> None:
+        self.averages: dict[int, tuple[Any, Any, Any]] = {}
+
+    def step(self, parameters: list[Doubles], grads: list[Doubles | None]) -> None:
+        for i, (p, grad) in enumerate(zip(parameters, grads, strict=True)):
+            if grad is None:
+                continue
+            g = (-grad if self.maximize else grad) + self.weight_decay * p
+            square, mean, b = self.averages.get(i, (0.0, 0.0, 0.0))
+            square = self.rho * square + (1 - self.rho) * g * g
+            mean = self.rho * mean + (1 - self.rho) * g
+            b = self.momentum * b + divided(
+                g, square - mean * mean if self.centered else square, self.epsilon, self.epsilon_placement
+            )
+            self.averages[i] = square, mean, b
+            p -= self.learning_rate * b
+
+
+@dataclass
+class AdaGrad:
+    learning_rate: float
+    epsilon: float = 1e-8
+    weight_decay: float = 0.0
+    lr_decay: float = 0.0
+    initial_accumulator: float = 0.0
+    epsilon_placement: str = "inside"
+    maximize: bool = False
+
+    def __post_init__(self) -> None:
+        self.t = 0
+        self.sums: dict[int, Any] = {}
+
+    def step(self, parameters: list[Doubles], grads: list[Doubles | None]) -> None:
+        rate = self.learning_rate / (1 + self.t * self.lr_decay)
+        self.t += 1
+        for i, (p, grad) in enumerate(zip(parameters, grads, strict=True)):
+            if grad is None:
+                continue
+            g = (-grad if self.maximize else grad) + self.weight_decay * p
+            self.sums[i] = self.sums.get(i, self.initial_accumulator) + g * g
+            p -= rate * divided(g, self.sums[i], self.epsilon, self.epsilon_placement)
+
+
+def divided(g: Doubles, square: Doubles, epsilon: float, placement: str) -> Doubles:
+    """g over the root of a mean or sum of squares."""
+    return g / np.sqrt(square + epsilon) if placement == "inside" else g / (np.sqrt(square) + epsilon)

@@ -43,13 +43,14 @@ OPTIMIZERS = sorted(path for path in VECTORS.glob("singa_*.safetensors"))
 
 
 def test_the_vectors_are_there():
-    assert len(OPTIMIZERS) >= 6 and (VECTORS / "lingvo_accumulate.safetensors").exists()
+    assert len(OPTIMIZERS) >= 9 and (VECTORS / "lingvo_accumulate.safetensors").exists()
 
 
 @pytest.mark.parametrize("path", OPTIMIZERS, ids=lambda path: path.stem)
 def test_singa(path):
     arrays, meta = read_safetensors(path)
-    rule = {"sgd": gradstep.SGD, "adam": gradstep.Adam}[meta["optimizer"]]
+    rules = {"sgd": gradstep.SGD, "rmsprop": gradstep.RMSProp, "adagrad": gradstep.AdaGrad, "adam": gradstep.Adam}
+    rule = rules[meta["optimizer"]]
     count = len(meta["shapes"])
     parameters = [arrays[f"p0_{i}"] for i in range(count)]
     optimizer = rule(parameters, **{name: option(value) for name, value in meta["options"].items()})

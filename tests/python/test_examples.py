@@ -24,6 +24,16 @@ def test_jax_recipe():
     assert "NumPy: largest difference in 50 iterations" in run(EXAMPLES / "03_jax_recipe" / "jax_recipe.py")
 
 
+def test_torch_training():
+    pytest.importorskip("torch")
+    assert "resumed in the middle: the same bits" in run(EXAMPLES / "07_torch" / "torch_training.py")
+
+
+def test_optax_training():
+    pytest.importorskip("optax")
+    assert "resumed in the middle: the same bits" in run(EXAMPLES / "08_optax" / "optax_training.py")
+
+
 @pytest.mark.skipif(not gradstep.backend_available("gloo"), reason="needs gloo")
 def test_digits_demo(tmp_path):
     missing = [name for name in ("matplotlib", "rich", "sklearn", "tqdm") if importlib.util.find_spec(name) is None]

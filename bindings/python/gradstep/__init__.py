@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """gradstep turns gradients into parameter updates on arrays that you own.
 
-    host gradients -> Accumulator -> Reducer -> SGD, Adam -> host parameters
+    host gradients -> Accumulator -> Reducer -> Adam, ... -> host parameters
                       micro-batches  over a
                                      Communicator
                       '------ the Updater drives all three ------'
 
 Each class is useful alone. Arrays are anything with the buffer protocol or ``__dlpack__`` (NumPy, PyTorch, JAX, ...);
 they are used where they lie, without a copy. What is written must be writable. Calls release the interpreter lock.
+
+``gradstep.torch`` has the rules as torch.optim optimizers, ``gradstep.optax`` as optax transformations; each is there
+when it is imported.
 """
 
 from gradstep import schedule
@@ -41,8 +44,9 @@ from gradstep.errors import (
     Timeout,
     Unsupported,
 )
-from gradstep.optimizer import SGD, Adam, Memory, Metric, Optimizer, StepResult
+from gradstep.optimizer import Memory, Metric, Optimizer, StepResult
 from gradstep.reducer import BucketStatistics, Reducer, ReducerStatistics
+from gradstep.rules import SGD, AdaGrad, Adam, RMSProp
 from gradstep.updater import Updater, UpdaterStatistics
 
 __version__ = version()
@@ -51,6 +55,7 @@ __all__ = [
     "SGD",
     "Aborted",
     "Accumulator",
+    "AdaGrad",
     "Adam",
     "BackendUnavailable",
     "BucketStatistics",
@@ -73,6 +78,7 @@ __all__ = [
     "Optimizer",
     "OutOfMemory",
     "PeerLost",
+    "RMSProp",
     "Reducer",
     "ReducerStatistics",
     "StepResult",

@@ -11,6 +11,7 @@ from gradstep import _native
 from gradstep._arrays import Array, Gradients, scalar, schema, view
 from gradstep._handle import Handle
 from gradstep._options import enum_value
+from gradstep._saved_state import SavedState
 from gradstep.context import Context, context_pointer
 from gradstep.errors import InvalidArgument
 from gradstep.schedule import Schedule
@@ -18,7 +19,7 @@ from gradstep.schedule import Schedule
 _TYPE_BITS = {"float32": 32, "float64": 64}
 
 
-class Accumulator:
+class Accumulator(SavedState):
     """One sum per parameter over K micro-batches.
 
     steps: K, a Schedule of K over the number of finished windows, or None for windows that only flush() ends.
@@ -28,6 +29,9 @@ class Accumulator:
     nonfinite: "none", "poison" (the norm says so) or "skip" (the micro-batch is not added).
     keep_sums: sums() stays valid when a window is ready, until gradients() is called.
     """
+
+    _save_file = staticmethod(_native.accumulator_save_file)
+    _load_file = staticmethod(_native.accumulator_load_file)
 
     def __init__(
         self,

@@ -1,19 +1,23 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""Update rules on the host's own parameters."""
+"""What all optimizers share; rules.py has the rules."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar, NamedTuple, TypedDict, Unpack
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from gradstep import _native
 from gradstep._arrays import Array, Arrays, Gradients, dtype_of, empty_like, schema, view
 from gradstep._handle import Handle
 from gradstep._info import _sized
-from gradstep._options import read_record, read_records, set_options
+from gradstep._options import enum_value, read_record, read_records, set_options
+from gradstep._saved_state import SavedState
+from gradstep.communicator import Communicator
 from gradstep.context import Context, context_pointer
+from gradstep.errors import Unsupported
 from gradstep.schedule import Number, Schedule, as_schedule
 
 
@@ -50,17 +54,20 @@ class Rule(NamedTuple):
 
     options: type
     create: Callable[..., Any]
-    enums: Mapping[str, str] = {}
+    enums: dict[str, str] = {}  # noqa: RUF012
     """For options that are enums: the prefix of their C enumerators."""
 
 
+_ENUMS = {"state_dtype": "STATE_DTYPE_"}
 _APPLIED = StepResult(True, math.nan, 1.0)
 
 
-class Optimizer:
+class Optimizer(SavedState):
     """What all rules share. A rule is a subclass with its `_rule` and the types of its options."""
 
     _rule: ClassVar[Rule]
+    _save_file = staticmethod(_native.optimizer_save_file)
+    _load_file = staticmethod(_native.optimizer_load_file)
 
     def __init__(
         self,
@@ -72,10 +79,11 @@ class Optimizer:
         **options: Any,
     ) -> None:
         struct = self._rule.options()
-        schedules = set_options(struct, type(self).__name__, options, self._rule.enums)
+        schedules = set_options(struct, type(self).__name__, options, _ENUMS | self._rule.enums)
         described = schema(parameters, names, groups)
         self._handle = Handle(self._rule.create(context_pointer(context), struct, described), _native.optimizer_destroy)
         self._pointer = self._handle.pointer
+        self._descriptions = [_native.describe_array(array) for array in described[0]]
         for name, value in schedules.items():
             _native.optimizer_set_schedule(self._pointer, -1, name, value._native)
 
@@ -156,7 +164,9 @@ class Optimizer:
         groups: Iterable[int] | None = None,
     ) -> None:
         """Appends parameters, whose state starts at zero."""
-        _native.optimizer_add_parameters(self._pointer, schema(parameters, names, groups))
+        described = schema(parameters, names, groups)
+        _native.optimizer_add_parameters(self._pointer, described)
+        self._descriptions += [_native.describe_array(array) for array in described[0]]
 
     @property
     def state_names(self) -> list[str]:
@@ -165,24 +175,55 @@ class Optimizer:
         return names.split(",") if names else []
 
     def state(self, i: int, name: str) -> NDArray[Any]:
-        """A view of state `name` of parameter i."""
-        found = view(_native.optimizer_state(self._pointer, i, name), self._handle)
+        """State `name` of parameter i, shaped as the parameter: a view, through which it can be changed too.
+
+        Where it is kept in another form (8-bit or sharded state) it is a read-only copy; then, as get_state().
+        """
+        try:
+            found = view(_native.optimizer_state(self._pointer, i, name), self._handle)
+        except Unsupported:
+            found = self.get_state(i, name)
+            found.flags.writeable = False
         assert found is not None
         return found
 
-    def get_state(self, i: int, name: str, dtype: str = "float32") -> NDArray[Any]:
-        """A copy of state `name` of parameter i, in any float dtype, whatever form it is kept in."""
-        copy = empty_like(self.state(i, name)).astype(dtype_of(dtype))
+    def get_state(self, i: int, name: str, dtype: str | None = None) -> NDArray[Any]:
+        """A copy of state `name` of parameter i, in any float dtype, whatever form it is kept in.
+
+        dtype: None = the dtype of the arithmetic, float64 for float64 parameters and float32 for all others.
+        Collective while the optimizer is sharded.
+        """
+        in_range = 0 <= i < len(self._descriptions)
+        shape, parameter_dtype = self._descriptions[i] if in_range else ((), "")  # the C side refuses the index
+        copy = np.empty(shape, dtype_of(dtype or ("float64" if parameter_dtype == "float64" else "float32")))
         _native.optimizer_get_state(self._pointer, i, name, copy, None)
         return copy
 
     def set_state(self, i: int, name: str, value: Array) -> None:
-        """Replaces state `name` of parameter i."""
+        """Replaces state `name` of parameter i by an array of its shape and any float dtype.
+
+        Collective while the optimizer is sharded.
+        """
         _native.set_optimizer_state(self._pointer, i, name, value, None)
 
     def copy_state(self, source: "Optimizer") -> None:
         """Takes over the state and the step count of an optimizer of the same rule and parameters."""
         _native.optimizer_copy_state(self._pointer, source._pointer)
+
+    def shard(self, comm: Communicator | None, gradients: str = "local", average: str = "mean") -> None:
+        """Spreads the state over the ranks of a communicator, each of which then steps its share. Collective.
+
+        From then on step() is collective: it reduces the gradients, steps, and gathers the new parameters, with the
+        bits of a dense reducer and an unsharded optimizer. The communicator may be shared or closed afterwards.
+
+        comm: None gathers the state again and ends the sharding.
+        gradients: "local" (each rank's own) or "reduced" (equal on all ranks already).
+        average: "mean" or "sum" of local gradients.
+        """
+        options = _native.sharding_options()
+        options.gradients = enum_value("SHARDED_GRADIENTS_", gradients, "gradients")
+        options.average = enum_value("AVERAGE_", average, "average")
+        _native.optimizer_attach_comm(self._pointer, None if comm is None else comm._pointer, options)
 
     def metrics(self) -> list[Metric]:
         """Numbers about the optimizer: "step_count", "skipped_steps" and what the rule adds."""
@@ -193,64 +234,3 @@ class Optimizer:
         memory = _native.memory()
         _native.optimizer_memory(self._pointer, memory)
         return read_record(memory, Memory)
-
-
-class SGDOptions(TypedDict, total=False):
-    learning_rate: Number
-    momentum: Number
-    dampening: Number
-    weight_decay: Number
-    nesterov: bool
-    first_step: str
-    maximize: bool
-
-
-class SGD(Optimizer):
-    """Stochastic gradient descent, with momentum, dampening, Nesterov's form and weight decay.
-
-    first_step: "dampen" (the momentum buffer starts at 0) or "copy" (at the first gradient, as in PyTorch).
-    """
-
-    _rule = Rule(_native.sgd_options, _native.optimizer_create_sgd, {"first_step": "SGD_FIRST_STEP_"})
-
-    def __init__(
-        self,
-        parameters: Iterable[Array],
-        *,
-        names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
-        context: Context | None = None,
-        **options: Unpack[SGDOptions],
-    ) -> None:
-        super().__init__(parameters, names=names, groups=groups, context=context, **options)
-
-
-class AdamOptions(TypedDict, total=False):
-    learning_rate: Number
-    beta1: Number
-    beta2: Number
-    epsilon: Number
-    weight_decay: Number
-    decoupled_weight_decay: bool
-    bias_correction: str
-    maximize: bool
-
-
-class Adam(Optimizer):
-    """Adam, and with decoupled_weight_decay AdamW.
-
-    bias_correction: "standard" or "tf" (epsilon joins before the correction, as in TensorFlow and Lingvo).
-    """
-
-    _rule = Rule(_native.adam_options, _native.optimizer_create_adam, {"bias_correction": "BIAS_CORRECTION_"})
-
-    def __init__(
-        self,
-        parameters: Iterable[Array],
-        *,
-        names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
-        context: Context | None = None,
-        **options: Unpack[AdamOptions],
-    ) -> None:
-        super().__init__(parameters, names=names, groups=groups, context=context, **options)

@@ -5,13 +5,13 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from gradstep import _native
-from gradstep._arrays import Array, Arrays, Gradients, dtype_of, scalar, schema, view
+from gradstep._arrays import Array, Arrays, Gradients, scalar, schema, view
 from gradstep._handle import Handle
 from gradstep._options import read_record, read_records, set_options
+from gradstep._saved_state import SavedState
 from gradstep.communicator import Communicator, CommunicatorStatistics
 from gradstep.context import Context, context_pointer
 
@@ -36,7 +36,7 @@ class ReducerStatistics(NamedTuple):
     communicator: CommunicatorStatistics
 
 
-class Reducer:
+class Reducer(SavedState):
     """Sums or averages gradients over the ranks of a communicator, in fused buckets. All ranks get the same bits.
 
     Creation, reduce() and wait() are collective; push() may be. The communicator may be shared or closed afterwards.
@@ -46,6 +46,9 @@ class Reducer:
     fuse_threshold: elements; larger parameters travel alone, smaller ones together.
     may_be_unused: parameters that some rank may have no gradient for; all, or each on its own.
     """
+
+    _save_file = staticmethod(_native.reducer_save_file)
+    _load_file = staticmethod(_native.reducer_load_file)
 
     def __init__(
         self,
@@ -68,7 +71,6 @@ class Reducer:
         )
         self._pointer = self._handle.pointer
         self._size = len(described[0])
-        self._descriptions = [_native.describe_array(array) for array in described[0]]
         self._borrowed: list[Array] = []
 
     def reduce(self, grads: Gradients, weight: float = 1.0, *, in_place: bool = True) -> None:
@@ -76,17 +78,7 @@ class Reducer:
 
         The outcome is written to the same arrays, unless in_place is false; gradients() shows it without a copy.
         """
-        results = self._targets(grads) if in_place else None
-        _native.reducer_reduce(self._pointer, grads, results, weight, None)
-
-    def _targets(self, grads: Gradients) -> Arrays:
-        """The gradients themselves; where there is none, an array that takes what nobody reads."""
-        if all(grad is not None for grad in grads):
-            return grads  # type: ignore[return-value]
-        return [
-            np.empty(shape, dtype_of(dtype)) if grad is None else grad
-            for grad, (shape, dtype) in zip(grads, self._descriptions, strict=True)
-        ]
+        _native.reducer_reduce(self._pointer, grads, grads if in_place else None, weight, None)
 
     def begin(self, weight: float = 1.0) -> None:
         """Opens a window of pushes with a weight other than 1."""

@@ -8,6 +8,7 @@ from gradstep import _native
 from gradstep._arrays import Arrays, Gradients
 from gradstep._handle import Handle
 from gradstep._options import read_record, set_options
+from gradstep._saved_state import SavedState
 from gradstep.accumulator import Accumulator
 from gradstep.communicator import Communicator
 from gradstep.context import Context, context_pointer
@@ -27,7 +28,7 @@ class UpdaterStatistics(NamedTuple):
     step_nanoseconds: int
 
 
-class Updater:
+class Updater(SavedState):
     """Adds micro-batches, and at the end of each window reduces over the ranks and steps the parameters.
 
     accumulator: None = every push is a window. reducer: None = no network.
@@ -35,6 +36,9 @@ class Updater:
     Further options: max_norm (of the reduced gradients), clip_value, grad_scale, skip_nonfinite (a window that is not
     finite on some rank makes no step on any).
     """
+
+    _save_file = staticmethod(_native.updater_save_file)
+    _load_file = staticmethod(_native.updater_load_file)
 
     def __init__(
         self,

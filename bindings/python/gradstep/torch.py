@@ -1,0 +1,240 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""gradstep's rules as torch.optim optimizers, for parameters on the CPU.
+
+Names, defaults and formulas are torch.optim's; parameters and gradients are used where they lie. What works on a torch
+optimizer works on these: parameter groups, learning-rate schedulers, hooks, torch.amp.GradScaler, and state_dict(),
+whose tensors have torch's names, so that either side loads the other's. foreach and fused, which choose among torch's
+implementations, are taken and ignored; capturable and differentiable are refused.
+"""
+
+from typing import Any, Unpack
+
+from torch import Tensor
+
+import gradstep
+from gradstep._torch import Extras, Group, Optimizer, Parameters
+
+__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop"]
+
+
+class SGD(Optimizer):
+    """torch.optim.SGD."""
+
+    _rule = gradstep.SGD
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: float | Tensor = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float | Tensor = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        **extras: Unpack[Extras],
+    ) -> None:
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "dampening": dampening,
+            "weight_decay": weight_decay,
+            "nesterov": nesterov,
+            "maximize": maximize,
+        }
+        super().__init__(params, defaults, extras, differentiable=differentiable)
+
+    def _values(self, group: Group) -> dict[str, Any]:
+        return {
+            "learning_rate": group["lr"],
+            "momentum": group["momentum"],
+            "dampening": group["dampening"],
+            "weight_decay": group["weight_decay"],
+        }
+
+    def _constants(self, group: Group) -> dict[str, Any]:
+        return {"nesterov": group["nesterov"], "maximize": group["maximize"], "first_step": "copy"}
+
+
+class RMSprop(Optimizer):
+    """torch.optim.RMSprop."""
+
+    _rule = gradstep.RMSProp
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: float | Tensor = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        **extras: Unpack[Extras],
+    ) -> None:
+        defaults = {
+            "lr": lr,
+            "alpha": alpha,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "momentum": momentum,
+            "centered": centered,
+            "maximize": maximize,
+        }
+        super().__init__(params, defaults, extras, capturable=capturable, differentiable=differentiable)
+
+    def _values(self, group: Group) -> dict[str, Any]:
+        return {
+            "learning_rate": group["lr"],
+            "rho": group["alpha"],
+            "epsilon": group["eps"],
+            "weight_decay": group["weight_decay"],
+            "momentum": group["momentum"],
+        }
+
+    def _constants(self, group: Group) -> dict[str, Any]:
+        return {"centered": group["centered"], "maximize": group["maximize"], "epsilon_placement": "outside"}
+
+
+class Adagrad(Optimizer):
+    """torch.optim.Adagrad."""
+
+    _rule = gradstep.AdaGrad
+    _state_from_the_start = True
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: float | Tensor = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        **extras: Unpack[Extras],
+    ) -> None:
+        defaults = {
+            "lr": lr,
+            "lr_decay": lr_decay,
+            "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value,
+            "eps": eps,
+            "maximize": maximize,
+        }
+        super().__init__(params, defaults, extras, differentiable=differentiable)
+
+    def _values(self, group: Group) -> dict[str, Any]:
+        return {
+            "learning_rate": group["lr"],
+            "lr_decay": group["lr_decay"],
+            "weight_decay": group["weight_decay"],
+            "epsilon": group["eps"],
+        }
+
+    def _constants(self, group: Group) -> dict[str, Any]:
+        return {
+            "initial_accumulator": group["initial_accumulator_value"],
+            "maximize": group["maximize"],
+            "epsilon_placement": "outside",
+        }
+
+
+class Adam(Optimizer):
+    """torch.optim.Adam."""
+
+    _rule = gradstep.Adam
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
+        **extras: Unpack[Extras],
+    ) -> None:
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "amsgrad": amsgrad,
+            "maximize": maximize,
+            "decoupled_weight_decay": decoupled_weight_decay,
+        }
+        super().__init__(params, defaults, extras, capturable=capturable, differentiable=differentiable)
+
+    def _values(self, group: Group) -> dict[str, Any]:
+        beta1, beta2 = group["betas"]
+        return {
+            "learning_rate": group["lr"],
+            "beta1": beta1,
+            "beta2": beta2,
+            "epsilon": group["eps"],
+            "weight_decay": group["weight_decay"],
+        }
+
+    def _constants(self, group: Group) -> dict[str, Any]:
+        return {
+            "amsgrad": group["amsgrad"],
+            "maximize": group["maximize"],
+            "decoupled_weight_decay": group["decoupled_weight_decay"],
+        }
+
+
+class AdamW(Adam):
+    """torch.optim.AdamW."""
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        **extras: Unpack[Extras],
+    ) -> None:
+        super().__init__(
+            params,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            amsgrad,
+            maximize=maximize,
+            capturable=capturable,
+            differentiable=differentiable,
+            decoupled_weight_decay=True,
+            **extras,
+        )
+
+    def _complete(self, group: Group) -> None:
+        super()._complete(group)
+        group["decoupled_weight_decay"] = True

@@ -1,0 +1,229 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""gradstep.optax beside optax: eagerly, compiled, and in a scan; and what becomes of states used twice."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+from conftest import relative
+
+import gradstep
+
+jax = pytest.importorskip("jax")
+optax = pytest.importorskip("optax")
+
+import jax.numpy as jnp  # noqa: E402
+
+from gradstep import optax as adapters  # noqa: E402  (imports jax)
+
+STEPS = 20
+# 20 steps in f32; optax divides by bias corrections and roots in another order, and rounds beta**t itself.
+TOLERANCE = 1e-5
+
+
+def tree(random, dtype=jnp.float32):
+    return {
+        "layer": {"w": jnp.asarray(random.standard_normal((5, 7)), dtype), "b": jnp.asarray(0.5, dtype)},
+        "rows": [jnp.asarray(random.standard_normal(n), dtype) for n in (3, 300)],
+    }
+
+
+def stacked_gradients(random, params):
+    return jax.tree.map(lambda p: jnp.asarray(random.standard_normal((STEPS, *p.shape)), p.dtype), params)
+
+
+def train(transformation, params, grads, how):
+    """Returns the parameters and the state after a step for each gradient."""
+
+    def step(carry, grad):
+        params, state = carry
+        updates, state = transformation.update(grad, state, params)
+        return (optax.apply_updates(params, updates), state), None
+
+    if how == "scan":
+        scan = jax.jit(lambda params, grads: jax.lax.scan(step, (params, transformation.init(params)), grads)[0])
+        return scan(params, grads)
+    compiled = jax.jit if how == "jit" else lambda function: function
+    carry = params, compiled(transformation.init)(params)
+    one_step = compiled(step)
+    for i in range(STEPS):
+        carry, _ = one_step(carry, jax.tree.map(lambda g, i=i: g[i], grads))
+    return carry
+
+
+def largest_error(params, expected):
+    pairs = zip(jax.tree.leaves(params), jax.tree.leaves(expected), strict=True)
+    return max(relative(a.astype(jnp.float32), b.astype(jnp.float32)) for a, b in pairs)
+
+
+MASK = {"layer": True, "rows": [False, True]}
+COSINE = optax.cosine_decay_schedule(0.02, STEPS)
+
+CASES = [
+    ("sgd", {"learning_rate": 0.05}),
+    ("sgd", {"learning_rate": COSINE, "momentum": 0.9}),
+    ("sgd", {"learning_rate": 0.05, "momentum": 0.5, "nesterov": True}),
+    ("rmsprop", {"learning_rate": 0.02}),
+    ("rmsprop", {"learning_rate": 0.02, "decay": 0.8, "eps": 1e-3, "eps_in_sqrt": False, "momentum": 0.9}),
+    ("rmsprop", {"learning_rate": 0.02, "eps": 1e-2, "centered": True}),
+    ("adagrad", {"learning_rate": 0.02}),
+    ("adagrad", {"learning_rate": COSINE, "initial_accumulator_value": 0.5, "eps": 1e-3}),
+    ("adam", {"learning_rate": 0.02}),
+    ("adam", {"learning_rate": COSINE, "b1": 0.8, "b2": 0.99, "eps": 1e-6}),
+    ("adamw", {"learning_rate": 0.02}),
+    ("adamw", {"learning_rate": COSINE, "weight_decay": 0.1, "mask": MASK}),
+]
+
+
+@pytest.mark.parametrize("how", ["eager", "jit", "scan"])
+@pytest.mark.parametrize(
+    ("name", "options"), CASES, ids=lambda value: "-".join(value) if isinstance(value, dict) else value
+)
+def test_updates_are_those_of_optax(name, options, how, random):
+    params = tree(random)
+    grads = stacked_gradients(random, params)
+    expected, _ = train(getattr(optax, name)(**options), params, grads, "jit")
+    transformation = getattr(adapters, name)(**options)
+    got, state = train(transformation, params, grads, how)
+    assert largest_error(got, expected) <= TOLERANCE
+    assert int(state.step) == adapters.optimizer_of(state).step_count == STEPS
+
+
+@pytest.mark.parametrize("how", ["eager", "jit"])
+def test_bfloat16_is_stepped_in_f32_arithmetic(how, random):
+    params = tree(random, jnp.bfloat16)
+    grads = stacked_gradients(random, params)
+    wide = [jax.tree.map(lambda x: x.astype(jnp.float32), t) for t in (params, grads)]
+    expected, _ = train(optax.adam(0.02), *wide, "jit")
+    got, _ = train(adapters.adam(0.02), params, grads, how)
+    assert all(leaf.dtype == jnp.bfloat16 for leaf in jax.tree.leaves(got))
+    # Each step rounds the delta and the sum to 8 bits, relative to parameters of size up to 4.
+    for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(expected), strict=True):
+        error = jnp.abs(a.astype(jnp.float32) - b)
+        assert float(error.max()) <= STEPS * 2.0**-9 * max(1.0, float(jnp.abs(b).max()))
+
+
+def test_eager_and_compiled_updates_have_the_same_bits(random):
+    params = tree(random)
+    grads = stacked_gradients(random, params)
+    results = [train(adapters.adamw(0.02), params, grads, how)[0] for how in ("eager", "jit", "scan")]
+    # XLA may contract p + u in a compiled apply_updates, but there is nothing to contract a sum with.
+    for other in results[1:]:
+        assert jax.tree.all(jax.tree.map(lambda a, b: (np.asarray(a) == np.asarray(b)).all(), results[0], other))
+
+
+def test_it_stands_in_a_chain_and_behind_a_condition(random):
+    params = tree(random)
+    grads = stacked_gradients(random, params)
+    results = []
+    for adam in (optax.adam(0.02), adapters.adam(0.02)):
+        chain = optax.chain(optax.clip_by_global_norm(1.0), adam, optax.scale(0.5))
+        guarded = optax.apply_if_finite(chain, max_consecutive_errors=3)
+        bad = jax.tree.map(lambda g: g.at[4].set(jnp.nan), grads)
+        results.append(train(guarded, params, bad, "jit")[0])
+    assert largest_error(*results) <= TOLERANCE
+
+
+def test_wrappers_may_divide_the_tree(random):
+    params = tree(random)
+    grads = stacked_gradients(random, params)
+    labels = {"layer": "adam", "rows": ["sgd", "adam"]}
+    results = []
+    for module in (optax, adapters):
+        parts = {"adam": module.adam(0.02), "sgd": module.sgd(jnp.float32(0.1), momentum=0.9)}
+        results.append(train(optax.multi_transform(parts, labels), params, grads, "jit")[0])
+    assert largest_error(*results) <= TOLERANCE
+
+
+def test_gradstep_schedules_and_options_pass_through(random):
+    params = {"w": jnp.ones(4)}
+    rates = gradstep.schedule.exponential_decay(0.1, 1, 0.5)
+    transformation = adapters.sgd(rates, momentum=0.0, maximize=True, context=gradstep.Context(1))
+    state = transformation.init(params)
+    seen = []
+    for _ in range(3):
+        updates, state = transformation.update({"w": jnp.ones(4)}, state, params)
+        seen.append(float(updates["w"][0]))
+    np.testing.assert_allclose(seen, [0.1, 0.05, 0.025], rtol=1e-6)
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "jit"])
+def test_a_state_serves_one_update(compiled, random):
+    params = tree(random)
+    transformation = adapters.adam(0.1)
+    update = jax.jit(transformation.update) if compiled else transformation.update
+    first = transformation.init(params)
+    _, second = jax.block_until_ready(update(params, first, params))
+    error = jax.errors.JaxRuntimeError if compiled else gradstep.InvalidState
+    with pytest.raises(error, match="is of step 0, its optimizer is at step 1"):
+        jax.block_until_ready(update(params, first, params))
+    _, third = jax.block_until_ready(update(params, second, params))
+    assert int(third.step) == 2, "a refused update changes nothing"
+    with pytest.raises(error, match="belongs to another process"):
+        stranger = adapters.State(jnp.array([1, 2], jnp.uint32), third.step)
+        jax.block_until_ready(update(params, stranger, params))
+
+
+def test_each_init_starts_an_optimizer_of_its_own(random):
+    params = tree(random)
+    transformation = adapters.adam(0.1)
+    init = jax.jit(transformation.init)
+    first, second = init(params), init(params)
+    transformation.update(params, first, params)
+    assert adapters.optimizer_of(first).step_count == 1 and adapters.optimizer_of(second).step_count == 0
+
+
+def test_memory_goes_with_the_transformation_or_by_release(random):
+    params = {"w": jnp.ones(3)}
+    transformation = adapters.adam(0.1)
+    state, other = transformation.init(params), transformation.init(params)
+    handles = [weakref.ref(adapters.optimizer_of(s)._handle) for s in (state, other)]
+    adapters.release(state)
+    assert handles[0]() is None and handles[1]() is not None
+    with pytest.raises(gradstep.InvalidState, match="was released"):
+        transformation.update(params, state, params)
+    del transformation
+    gc.collect()
+    assert handles[1]() is None
+
+
+def test_what_cannot_be_done_is_refused(random):
+    params = {"w": jnp.ones(3)}
+    with pytest.raises(gradstep.Unsupported, match="master_weights"):
+        adapters.adam(0.1, master_weights=True)
+    with pytest.raises(gradstep.InvalidArgument, match="beta1"):
+        adapters.adam(0.1, b1=1.5)
+    with pytest.raises(TypeError, match="unknown option 'eps_root'"):
+        adapters.adam(0.1, eps_root=1e-8)
+    transformation = adapters.adam(0.1)
+    state = transformation.init(params)
+    with pytest.raises(gradstep.InvalidArgument, match="needs the parameters"):
+        transformation.update(params, state)
+    with pytest.raises(ValueError, match="w"):
+        transformation.update(params, state, {"v": jnp.ones(3)})
+    with pytest.raises(gradstep.InvalidArgument, match="shape"):
+        transformation.update({"w": jnp.ones(2)}, state, params)
+    assert adapters.optimizer_of(state).step_count == 0
+
+
+def test_arrays_too_large_to_copy_by_hand_go_through_compiled_code():
+    # Callbacks of large arrays have hung where JAX moved them on the thread that waits for the callback.
+    params = [jnp.ones((1000, 1000)) for _ in range(4)]
+    transformation = adapters.sgd(0.5)
+    step = jax.jit(lambda p, s: transformation.update(p, s, p))
+    state = transformation.init(params)
+    for _ in range(3):
+        updates, state = step(params, state)
+    assert all(bool((u == -0.5).all()) for u in updates)
+
+
+def test_accumulating_wrappers_meet_the_check_of_the_state(random):
+    # optax.MultiSteps updates at each micro-batch and keeps the outcome of every second one.
+    params = {"w": jnp.ones(3)}
+    wrapped = optax.MultiSteps(adapters.adam(0.1), 2)
+    state = wrapped.init(params)
+    with pytest.raises((gradstep.InvalidState, jax.errors.JaxRuntimeError), match="is of step 0"):
+        for _ in range(2):
+            _, state = jax.block_until_ready(wrapped.update(params, state, params))
