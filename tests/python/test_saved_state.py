@@ -112,7 +112,7 @@ def test_bad_files_change_nothing(tmp_path, random):
     other = adam(parameters)
     for at in (3, 20, len(good) // 2, len(good) - 1):
         path.write_bytes(good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :])
-        with pytest.raises((gradstep.Corrupt, gradstep.Mismatch, gradstep.Unsupported)):
+        with pytest.raises(gradstep.Corrupt):
             other.load(path)
         path.write_bytes(good[:at])
         with pytest.raises(gradstep.Corrupt):
@@ -120,7 +120,7 @@ def test_bad_files_change_nothing(tmp_path, random):
     path.write_bytes(good)
     with pytest.raises(gradstep.Mismatch):
         gradstep.SGD(parameters, names=NAMES, learning_rate=0.1, momentum=0.9).load(path)
-    with pytest.raises(gradstep.Mismatch, match="layer/weight"):
+    with pytest.raises(gradstep.Mismatch, match="other/exp_avg"):
         gradstep.Adam(parameters, names=["other", *NAMES[1:]], learning_rate=0.1).load(path)
     with pytest.raises(gradstep.InputOutputError):
         other.load(tmp_path / "nowhere")
