@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Eight-bit codes for blocks of 256 numbers that share a factor, their largest magnitude: Dettmers, Lewis, Shleifer and
-// Zettlemoyer 2022, "8-bit optimizers via block-wise quantization".
+// Eight-bit codes for blocks of 256 numbers that share a factor, the one of largest magnitude: Dettmers, Lewis,
+// Shleifer and Zettlemoyer 2022, "8-bit optimizers via block-wise quantization".
 //
 // A code stands for a number between 0 and 1 (or -1 and 1). Each power of ten from 1e-7 to 1 is a decade; the higher
 // ones are cut more finely: decade i = 0 ... 6, from 10^(i-7) to 10^(i-6), has 2^i cells of one width (2^(i+1) where no
 // code is spent on signs). A code stands for the middle of its cell. Zero, and 1 itself, have codes of their own, so
-// that a block's largest number is kept exactly (if it is positive).
+// that a block's largest number is kept exactly.
 #pragma once
 
 #include <cstdint>

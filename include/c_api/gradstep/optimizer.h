@@ -32,8 +32,8 @@ enum gradstep_state_dtype {
   GRADSTEP_STATE_DTYPE_NATIVE = 0, /* f32; f64 for f64 parameters */
   GRADSTEP_STATE_DTYPE_BF16 = 1,
   /* One byte an element: an index into a table of 256 numbers between -1 and 1 (0 and 1 for sums of squares), spaced
-     as in Dettmers et al. 2022 ("8-bit optimizers via block-wise quantization"), and one f32 factor, the largest
-     magnitude, for each block of 256 elements. */
+     as in Dettmers et al. 2022 ("8-bit optimizers via block-wise quantization"), and one f32 factor for each
+     block of 256 elements, the one of largest magnitude, which is kept exactly. */
   GRADSTEP_STATE_DTYPE_INT8 = 2
 };
 

@@ -68,6 +68,24 @@ TEST_P(StoredState, the_numbers_of_the_code_are_kept_as_they_are) {
   }
 }
 
+TEST_P(StoredState, coding_what_was_decoded_changes_nothing) {
+  for (const bool is_signed : {false, true}) {
+    std::mt19937 generator(9);
+    std::normal_distribution<float> normal;
+    std::vector<float> values(256 * 40);
+    for (float& value : values) value = is_signed ? normal(generator) : std::abs(normal(generator));
+    const std::vector<float> once = coded(values, is_signed);
+    EXPECT_EQ(coded(once, is_signed), once);
+    // The number of largest magnitude is kept, whatever its sign.
+    for (std::size_t block = 0; block < values.size(); block += 256) {
+      const auto largest = std::max_element(values.begin() + static_cast<std::ptrdiff_t>(block),
+                                            values.begin() + static_cast<std::ptrdiff_t>(block) + 256,
+                                            [](float a, float b) { return std::abs(a) < std::abs(b); });
+      EXPECT_EQ(once[static_cast<std::size_t>(largest - values.begin())], *largest);
+    }
+  }
+}
+
 // A cell of decade i is 0.9 * 10^(i-6) / cells wide; a number is at most half a cell from the middle that stands for
 // it, and less than the smallest middle from zero.
 TEST_P(StoredState, codes_are_half_a_cell_off_at_most) {
