@@ -96,23 +96,25 @@ def accumulate_case(name: str, gradient, bytes_moved: int) -> Case:
     return Case(name, calls, check, bytes_moved)
 
 
-def step_case(name: str, shapes, make_mine, make_theirs, bytes_per_element: int, rounds: int, calls: int = 1) -> Case:
+def step_case(
+    name: str, shapes, make_mine, make_theirs, bytes_per_element: float, rounds: int, calls: int = 1, peer="torch fused"
+) -> Case:
     mine, gradients = random_arrays(shapes, 2), random_arrays(shapes, 3)
     optimizer = make_mine(mine)
     contenders = {"gradstep": lambda: optimizer.step(mine, gradients)}
     theirs = []
-    if torch:
+    if torch and make_theirs:
         theirs = [torch.nn.Parameter(tensor) for tensor in as_torch(random_arrays(shapes, 2))]
         for parameter, gradient in zip(theirs, as_torch(gradients), strict=True):
             parameter.grad = gradient
-        contenders["torch fused"] = make_theirs(theirs).step
+        contenders[peer] = make_theirs(theirs).step
     elements = sum(array.size for array in mine)
 
     def check() -> None:
         if theirs:
             compare_after_steps(mine, theirs, optimizer.step_count)
 
-    return Case(name, contenders, check, bytes_per_element * elements, rounds, calls)
+    return Case(name, contenders, check, int(bytes_per_element * elements), rounds, calls)
 
 
 def optimizer_cases() -> Iterator[Case]:
@@ -122,18 +124,94 @@ def optimizer_cases() -> Iterator[Case]:
     def torch_sgd(parameters):
         return torch.optim.SGD(parameters, lr=1e-3, momentum=0.9, fused=True)
 
-    def adam(arrays):
-        return gradstep.Adam(arrays, learning_rate=1e-3, context=context())
+    def adam(arrays, **options):
+        return gradstep.Adam(arrays, learning_rate=1e-3, context=context(), **options)
 
-    def torch_adam(parameters):
-        return torch.optim.Adam(parameters, lr=1e-3, fused=True)
+    def torch_adam(parameters, **options):
+        return torch.optim.Adam(parameters, lr=1e-3, fused=True, **options)
+
+    def rmsprop(arrays):
+        return gradstep.RMSProp(
+            arrays, learning_rate=1e-3, rho=0.99, epsilon_placement="outside", context=context()
+        )
+
+    def torch_rmsprop(parameters):  # has no fused form on the CPU
+        return torch.optim.RMSprop(parameters, lr=1e-3, alpha=0.99, foreach=True)
+
+    def adagrad(arrays):
+        return gradstep.AdaGrad(arrays, learning_rate=1e-3, epsilon_placement="outside", context=context())
+
+    def torch_adagrad(parameters):
+        return torch.optim.Adagrad(parameters, lr=1e-3, eps=1e-8, fused=True)
 
     yield step_case("SGD momentum, 16M f32", [(LARGE,)], sgd, torch_sgd, 20, 15)
     yield step_case("SGD momentum, 400 of 64x64", SMALL, sgd, torch_sgd, 20, 31, 3)
+    yield step_case("RMSProp, 16M f32", [(LARGE,)], rmsprop, torch_rmsprop, 20, 9, peer="torch foreach")
+    yield step_case("AdaGrad, 16M f32", [(LARGE,)], adagrad, torch_adagrad, 20, 15)
     yield step_case("Adam, 16M f32", [(LARGE,)], adam, torch_adam, 28, 15)
     yield step_case("Adam, 400 of 64x64", SMALL, adam, torch_adam, 28, 31, 3)
+    yield step_case(
+        "AMSGrad, 16M f32",
+        [(LARGE,)],
+        lambda arrays: adam(arrays, amsgrad=True),
+        lambda parameters: torch_adam(parameters, amsgrad=True),
+        36,
+        15,
+    )
     yield step_case("Adam, 1 of 16, cost of a call", [(16,)], adam, torch_adam, 0, 31, 500)
     yield step_case("SGD momentum, 1 of 16, cost of a call", [(16,)], sgd, torch_sgd, 0, 31, 500)
+
+
+def precision_cases() -> Iterator[Case]:
+    yield narrow_state_case("Adam, bf16 state, 16M f32", 20, state_dtype="bf16")
+    yield narrow_state_case("Adam, 8-bit state, 16M f32", 16 + 4 * 4 / 256, state_dtype="int8")
+    if torch:
+        yield master_weights_case("AdamW, bf16 with masters, 16M")
+
+
+def narrow_state_case(name: str, bytes_per_element: float, **options) -> Case:
+    """The peer is PyTorch's Adam with its state in f32, which this one stands in for: no results to compare."""
+    case = step_case(
+        name,
+        [(LARGE,)],
+        lambda arrays: gradstep.Adam(arrays, learning_rate=1e-3, context=context(), **options),
+        lambda parameters: torch.optim.Adam(parameters, lr=1e-3, fused=True),
+        bytes_per_element,
+        9,
+    )
+    case.check = lambda: None
+    return case
+
+
+def master_weights_case(name: str) -> Case:
+    """Parameters and gradients in bf16, an f32 copy that is stepped. PyTorch: the usual recipe around fused AdamW."""
+    values, gradient = random_arrays([(LARGE,)] * 2, 8)
+    narrow, narrow_gradient = torch.from_numpy(values).bfloat16(), torch.from_numpy(gradient).bfloat16()
+    optimizer = gradstep.Adam(
+        [narrow],
+        learning_rate=1e-3,
+        weight_decay=0.01,
+        decoupled_weight_decay=True,
+        master_weights=True,
+        context=context(),
+    )
+    theirs = torch.from_numpy(values).bfloat16()
+    master = torch.nn.Parameter(theirs.float())
+    master.grad = torch.zeros(LARGE)
+    adamw = torch.optim.AdamW([master], lr=1e-3, weight_decay=0.01, fused=True)
+
+    def torch_step() -> None:
+        master.grad.copy_(narrow_gradient)
+        adamw.step()
+        theirs.copy_(master.detach())
+
+    def check() -> None:
+        # A last bit of bf16 where the two masters lie on either side of a boundary.
+        compare([narrow.float().numpy()], [theirs.float()], 2**-7)
+
+    contenders = {"gradstep": lambda: optimizer.step([narrow], [narrow_gradient]), "torch fused": torch_step}
+    # gradient 2; parameter 2 + 2; master and moments 8 each
+    return Case(name, contenders, check, 30 * LARGE, 9)
 
 
 def window_case(name: str, shapes, rounds: int) -> Case:
@@ -188,7 +266,7 @@ def all_cases() -> Iterator[Case]:
     """Made one after another, so that only one case's arrays are in memory."""
     yield from memory_cases()
     yardstick = add_yardstick()
-    for family in (accumulate_cases, optimizer_cases, window_cases):
+    for family in (accumulate_cases, optimizer_cases, precision_cases, window_cases):
         for case in family():
             if case.bytes_moved:
                 case.yardstick = yardstick
