@@ -16,9 +16,11 @@ namespace gradstep::test {
 
 /// A failure on any rank comes back to the test when all have ended.
 template <class Body>
-void run_ranks(std::int32_t world_size, Body&& body, std::int64_t timeout_ms = 20000) {
+void run_ranks(std::int32_t world_size, Body&& body, std::int64_t timeout_ms = 20000,
+               std::int32_t order = GRADSTEP_REDUCTION_RANK) {
   CommSettings settings;
   settings.timeout_ms = timeout_ms;
+  settings.reduction_order = order;
   auto comms = make_local_communicators(make_context(), world_size, settings);
   std::vector<std::exception_ptr> errors(comms.size());
   std::vector<std::thread> threads;

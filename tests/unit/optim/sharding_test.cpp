@@ -82,9 +82,10 @@ void lose_gradient(Ranked& model, const Trajectory& run, std::int32_t rank) {
 }
 
 /// The parameters of every rank after some steps with a dense reducer and an unsharded optimizer.
-std::vector<std::vector<std::byte>> unsharded(std::int32_t ranks, const Trajectory& run) {
+std::vector<std::vector<std::byte>> unsharded(std::int32_t ranks, const Trajectory& run,
+                                              std::int32_t order = GRADSTEP_REDUCTION_RANK) {
   std::vector<std::vector<std::byte>> result;
-  run_ranks(ranks, [&](Communicator& comm) {
+  const auto body = [&](Communicator& comm) {
     const auto context = make_context();
     Ranked model(run.dtype, run.flags);
     FirstOrderOptimizer optimizer(context, run.rule(), model.schema);
@@ -99,13 +100,15 @@ std::vector<std::vector<std::byte>> unsharded(std::int32_t ranks, const Trajecto
       optimizer.step(run.guards);
     }
     if (comm.rank() == 0) result = model.params;
-  });
+  };
+  run_ranks(ranks, body, 20000, order);
   return result;
 }
 
-std::vector<std::vector<std::byte>> sharded(std::int32_t ranks, const Trajectory& run) {
+std::vector<std::vector<std::byte>> sharded(std::int32_t ranks, const Trajectory& run,
+                                            std::int32_t order = GRADSTEP_REDUCTION_RANK) {
   std::vector<std::vector<std::vector<std::byte>>> results(static_cast<std::size_t>(ranks));
-  run_ranks(ranks, [&](Communicator& comm) {
+  const auto body = [&](Communicator& comm) {
     const auto context = make_context();
     Ranked model(run.dtype, run.flags);
     FirstOrderOptimizer optimizer(context, run.rule(), model.schema);
@@ -119,7 +122,8 @@ std::vector<std::vector<std::byte>> sharded(std::int32_t ranks, const Trajectory
       EXPECT_TRUE(optimizer.step(run.guards).applied);
     }
     results[static_cast<std::size_t>(comm.rank())] = model.params;
-  });
+  };
+  run_ranks(ranks, body, 20000, order);
   for (const auto& result : results) EXPECT_EQ(result, results[0]) << "ranks differ";
   return results[0];
 }
@@ -133,6 +137,17 @@ void expect_equal_bits(const Trajectory& run) {
 TEST(Sharding, EqualsTheUnshardedStepBitForBit) {
   Trajectory run;
   expect_equal_bits(run);
+}
+
+TEST(Sharding, UnderTheEnginesOrderItStaysNear) {
+  Trajectory run;
+  const auto near = sharded(3, run, GRADSTEP_REDUCTION_ENGINE);
+  const auto expected = unsharded(3, run, GRADSTEP_REDUCTION_ENGINE);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const auto* a = reinterpret_cast<const float*>(near[i].data());
+    const auto* b = reinterpret_cast<const float*>(expected[i].data());
+    for (std::size_t k = 0; k < expected[i].size() / sizeof(float); ++k) ASSERT_NEAR(a[k], b[k], 1e-6 * 4);
+  }
 }
 
 TEST(Sharding, EqualsItForEveryRuleAndStorage) {
