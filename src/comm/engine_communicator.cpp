@@ -13,6 +13,7 @@
 
 #include "comm/group_engine.h"
 #include "core/error.h"
+#include "core/hash.h"
 
 namespace gradstep {
 
@@ -30,15 +31,10 @@ struct Introduction {
   std::int32_t reserved;
 };
 
-/// FNV-1a of the host's name.
 std::uint64_t host_hash() {
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char* c = name.data(); *c != '\0'; ++c) {
-    hash = (hash ^ static_cast<unsigned char>(*c)) * 0x100000001b3U;
-  }
-  return hash;
+  return hash_bytes(name.data(), std::strlen(name.data()));
 }
 
 const char* order_name(std::int32_t order) { return order == GRADSTEP_REDUCTION_RANK ? "RANK" : "ENGINE"; }

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/options.h"
 
 namespace gradstep {
@@ -139,6 +140,23 @@ gradstep_tensor Schema::view(std::size_t i, void* data, DType dtype) const {
   // DLPack's shape is not const; hosts are told that views are theirs to read.
   tensor.shape = const_cast<std::int64_t*>(parameter.shape.data());
   return tensor;
+}
+
+std::array<std::uint64_t, Schema::kDigestSize> Schema::digest(bool arithmetic) const {
+  std::uint64_t names = hash_bytes(nullptr, 0);
+  std::uint64_t shapes = names;
+  std::uint64_t dtypes = names;
+  for (const Parameter& parameter : parameters_) {
+    names = hash_bytes(parameter.name.c_str(), parameter.name.size() + 1, names);
+    const std::uint64_t ndim = parameter.shape.size();
+    shapes = hash_bytes(&ndim, sizeof ndim, shapes);
+    shapes = hash_bytes(parameter.shape.data(), parameter.shape.size() * sizeof(std::int64_t), shapes);
+    const DType dtype = arithmetic ? arithmetic_dtype(parameter.dtype) : parameter.dtype;
+    const unsigned char facts[] = {static_cast<unsigned char>(dtype),
+                                   static_cast<unsigned char>(parameter.may_be_unused ? 1 : 0)};
+    dtypes = hash_bytes(facts, sizeof facts, dtypes);
+  }
+  return {parameters_.size(), names, shapes, dtypes};
 }
 
 std::string Schema::difference(const Schema& other) const {

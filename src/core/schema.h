@@ -4,6 +4,7 @@
 // The host's parameters as described once at creation, and the check of each call's buffers against them.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <span>
@@ -67,6 +68,13 @@ class Schema {
 
   /// A contiguous view of a buffer of gradstep's own that holds parameter i. Its shape points into this schema.
   gradstep_tensor view(std::size_t i, void* data, DType dtype) const;
+
+  /// Hashes of what ranks must agree on, each with the words for a text when they do not. `arithmetic`: f16 and bf16
+  /// are as good as f32.
+  static constexpr std::size_t kDigestSize = 4;
+  static constexpr std::array<const char*, kDigestSize> kDigestWords = {
+      "the number of parameters", "the parameters' names", "the parameters' shapes", "the parameters' dtypes or flags"};
+  std::array<std::uint64_t, kDigestSize> digest(bool arithmetic) const;
 
   /// Text of the first difference in names, shapes, dtypes or groups; empty if there is none.
   std::string difference(const Schema& other) const;

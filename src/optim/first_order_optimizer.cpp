@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/text.h"
 #include "kernels/random.h"
 
@@ -30,11 +31,9 @@ std::uint32_t slots_with(const UpdateRule& rule, const Parameter& parameter, std
   return rule.states_of(schedules) | master;
 }
 
-/// A stream of random bits of its own for each parameter (FNV-1a of the name).
+/// A stream of random bits of its own for each parameter.
 std::uint64_t random_key(const std::string& name, std::uint64_t seed) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  return kernels::mix64(hash ^ kernels::mix64(seed));
+  return kernels::mix64(hash_bytes(name.data(), name.size()) ^ kernels::mix64(seed));
 }
 
 void check_storage(const StateStorage& storage, const Schema& schema) {

@@ -3,11 +3,13 @@
 #include "optim/sharding.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <numeric>
 
 #include "core/error.h"
+#include "core/hash.h"
 
 namespace gradstep {
 
@@ -17,44 +19,24 @@ constexpr std::int64_t kAlignment = 64;
 
 std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-/// What must be equal on all ranks before state is dealt out.
+/// What must be equal on all ranks before state is dealt out: the schema, then these.
 struct Facts {
-  static constexpr int kCount = 6;
-  std::uint64_t values[kCount];
-  static constexpr const char* kWhat[kCount] = {"the number of parameters", "the parameters' names",
-                                                "the parameters' shapes",   "the parameters' dtypes or flags",
-                                                "the rule or its options",  "the step count"};
-};
+  static constexpr std::size_t kCount = Schema::kDigestSize + 2;
+  std::array<std::uint64_t, kCount> values{};
 
-std::uint64_t hash(const void* data, std::size_t bytes, std::uint64_t seed = 0xcbf29ce484222325U) {
-  const auto* p = static_cast<const unsigned char*>(data);
-  for (std::size_t i = 0; i < bytes; ++i) seed = (seed ^ p[i]) * 0x100000001b3U;
-  return seed;
-}
-
-Facts facts_of(const Schema& schema, const char* rule, std::int64_t step_count, const GradientExchange& exchange) {
-  Facts facts{};
-  facts.values[0] = schema.size();
-  std::uint64_t names = hash(nullptr, 0);
-  std::uint64_t shapes = names;
-  std::uint64_t dtypes = names;
-  for (const Parameter& parameter : schema) {
-    names = hash(parameter.name.c_str(), parameter.name.size() + 1, names);
-    const std::uint64_t ndim = parameter.shape.size();
-    shapes = hash(&ndim, sizeof ndim, shapes);
-    shapes = hash(parameter.shape.data(), parameter.shape.size() * sizeof(std::int64_t), shapes);
-    const unsigned char kind[] = {static_cast<unsigned char>(parameter.dtype),
-                                  static_cast<unsigned char>(parameter.may_be_unused ? 1 : 0)};
-    dtypes = hash(kind, sizeof kind, dtypes);
+  Facts() = default;
+  Facts(const Schema& schema, const char* rule, std::int64_t step_count, const GradientExchange& exchange) {
+    const auto digest = schema.digest(/*arithmetic=*/false);
+    std::copy(digest.begin(), digest.end(), values.begin());
+    const std::int32_t options[] = {exchange.gradients, exchange.average};
+    values[kCount - 2] = hash_bytes(options, sizeof options, hash_bytes(rule, std::strlen(rule)));
+    values[kCount - 1] = static_cast<std::uint64_t>(step_count);
   }
-  facts.values[1] = names;
-  facts.values[2] = shapes;
-  facts.values[3] = dtypes;
-  const std::int32_t options[] = {exchange.gradients, exchange.average};
-  facts.values[4] = hash(options, sizeof options, hash(rule, std::strlen(rule)));
-  facts.values[5] = static_cast<std::uint64_t>(step_count);
-  return facts;
-}
+  static const char* what(std::size_t i) {
+    if (i < Schema::kDigestSize) return Schema::kDigestWords[i];
+    return i == kCount - 2 ? "the rule or its options" : "the step count";
+  }
+};
 
 }  // namespace
 
@@ -106,14 +88,14 @@ Sharding::Sharding(std::shared_ptr<Context> context, std::shared_ptr<Communicato
 }
 
 void Sharding::compare(const Schema& schema, const char* rule, std::int64_t step_count) const {
-  const Facts own = facts_of(schema, rule, step_count, exchange_);
+  const Facts own(schema, rule, step_count, exchange_);
   std::vector<Facts> all(static_cast<std::size_t>(comm_->world_size()));
   comm_->all_gather(&own, all.data(), sizeof own, comm_->deadline());
   // With rank 0's on every rank, so that all ranks see the same outcome.
   for (std::size_t r = 1; r < all.size(); ++r) {
-    for (int i = 0; i < Facts::kCount; ++i) {
+    for (std::size_t i = 0; i < Facts::kCount; ++i) {
       if (all[r].values[i] != all[0].values[i]) {
-        fail(GRADSTEP_ERR_MISMATCH, "rank {} and rank 0 disagree on {}", r, Facts::kWhat[i]);
+        fail(GRADSTEP_ERR_MISMATCH, "rank {} and rank 0 disagree on {}", r, Facts::what(i));
       }
     }
   }

@@ -4,10 +4,9 @@
 
 #include <algorithm>
 
-namespace gradstep {
+#include "core/hash.h"
 
-const char* const PlanDigest::kWhat[] = {"the number of parameters", "the parameters' names", "the parameters' shapes",
-                                         "the parameters' dtypes or flags", "the reducer's options"};
+namespace gradstep {
 
 std::vector<BucketPlan> plan_buckets(const Schema& schema, std::int64_t fuse_threshold) {
   std::vector<BucketPlan> done;
@@ -33,34 +32,17 @@ std::vector<BucketPlan> plan_buckets(const Schema& schema, std::int64_t fuse_thr
   return done;
 }
 
-std::uint64_t hash_bytes(const void* data, std::size_t bytes, std::uint64_t seed) {
-  std::uint64_t hash = seed;
-  const auto* p = static_cast<const unsigned char*>(data);
-  for (std::size_t i = 0; i < bytes; ++i) hash = (hash ^ p[i]) * 0x100000001b3ULL;
-  return hash;
-}
-
 PlanDigest digest_of(const Schema& schema, std::int32_t mode, std::int32_t average, std::int64_t fuse_threshold) {
   PlanDigest digest{};
-  digest.values[0] = schema.size();
-  std::uint64_t names = hash_bytes(nullptr, 0);
-  std::uint64_t shapes = names;
-  std::uint64_t dtypes = names;
-  for (const Parameter& parameter : schema) {
-    names = hash_bytes(parameter.name.c_str(), parameter.name.size() + 1, names);
-    const std::uint64_t ndim = parameter.shape.size();
-    shapes = hash_bytes(&ndim, sizeof ndim, shapes);
-    shapes = hash_bytes(parameter.shape.data(), parameter.shape.size() * sizeof(std::int64_t), shapes);
-    const unsigned char facts[] = {static_cast<unsigned char>(arithmetic_dtype(parameter.dtype)),
-                                   static_cast<unsigned char>(parameter.may_be_unused ? 1 : 0)};
-    dtypes = hash_bytes(facts, sizeof facts, dtypes);
-  }
+  const auto own = schema.digest(/*arithmetic=*/true);
+  std::copy(own.begin(), own.end(), digest.values);
   const std::int64_t options[] = {mode, average, fuse_threshold};
-  digest.values[1] = names;
-  digest.values[2] = shapes;
-  digest.values[3] = dtypes;
-  digest.values[4] = hash_bytes(options, sizeof options);
+  digest.values[Schema::kDigestSize] = hash_bytes(options, sizeof options);
   return digest;
+}
+
+const char* PlanDigest::what(std::size_t i) {
+  return i < Schema::kDigestSize ? Schema::kDigestWords[i] : "the reducer's options";
 }
 
 }  // namespace gradstep

@@ -22,16 +22,14 @@ struct BucketPlan {
 /// The first packed bucket closes at an eighth.
 std::vector<BucketPlan> plan_buckets(const Schema& schema, std::int64_t fuse_threshold);
 
-/// Numbers that must agree across ranks, each with the words for a text when they do not.
+/// Numbers that must agree across ranks: the schema's, and the options.
 struct PlanDigest {
-  static constexpr int kCount = 5;
-  static const char* const kWhat[kCount];
+  static constexpr std::size_t kCount = Schema::kDigestSize + 1;
   std::uint64_t values[kCount];
+  /// Words for a text when number i does not.
+  static const char* what(std::size_t i);
 };
 
 PlanDigest digest_of(const Schema& schema, std::int32_t mode, std::int32_t average, std::int64_t fuse_threshold);
-
-/// FNV-1a, 64 bits.
-std::uint64_t hash_bytes(const void* data, std::size_t bytes, std::uint64_t seed = 0xcbf29ce484222325ULL);
 
 }  // namespace gradstep

@@ -80,9 +80,9 @@ void Reducer::compare_plans(const Deadline& deadline) {
   comm_->all_gather(&own, all.data(), sizeof own, deadline);
   // Compared with rank 0's on every rank, so that all ranks see the same outcome.
   for (std::size_t r = 1; r < all.size(); ++r) {
-    for (int i = 0; i < PlanDigest::kCount; ++i) {
+    for (std::size_t i = 0; i < PlanDigest::kCount; ++i) {
       if (all[r].values[i] != all[0].values[i]) {
-        fail(GRADSTEP_ERR_MISMATCH, "rank {} and rank 0 disagree on {}", r, PlanDigest::kWhat[i]);
+        fail(GRADSTEP_ERR_MISMATCH, "rank {} and rank 0 disagree on {}", r, PlanDigest::what(i));
       }
     }
   }

@@ -63,18 +63,18 @@ TEST(Plan, EveryParameterIsInExactlyOneBucketOfMatchingSize) {
 
 TEST(Plan, TheDigestNamesWhatDiffers) {
   const auto differs = [](const Schema& a, const Schema& b) {
-    std::vector<int> which;
+    std::vector<std::size_t> which;
     const PlanDigest x = digest_of(a, 0, 2, 100);
     const PlanDigest y = digest_of(b, 0, 2, 100);
-    for (int i = 0; i < PlanDigest::kCount; ++i) {
+    for (std::size_t i = 0; i < PlanDigest::kCount; ++i) {
       if (x.values[i] != y.values[i]) which.push_back(i);
     }
     return which;
   };
-  EXPECT_EQ(differs(make_schema({{2, 3}}), make_schema({{2, 3}})), std::vector<int>{});
-  EXPECT_EQ(differs(make_schema({{2, 3}}), make_schema({{3, 2}})), std::vector<int>{2});
-  EXPECT_EQ(differs(make_schema({{6}}), make_schema({{2, 3}})), std::vector<int>{2});
-  EXPECT_EQ(differs(make_schema({{2}}), make_schema({{2}}, DType::f64)), std::vector<int>{3});
+  EXPECT_EQ(differs(make_schema({{2, 3}}), make_schema({{2, 3}})), std::vector<std::size_t>{});
+  EXPECT_EQ(differs(make_schema({{2, 3}}), make_schema({{3, 2}})), std::vector<std::size_t>{2});
+  EXPECT_EQ(differs(make_schema({{6}}), make_schema({{2, 3}})), std::vector<std::size_t>{2});
+  EXPECT_EQ(differs(make_schema({{2}}), make_schema({{2}}, DType::f64)), std::vector<std::size_t>{3});
 }
 
 }  // namespace
