@@ -104,7 +104,10 @@ void record_updates(Backend& backend, DType dtype, std::vector<std::byte>& recor
   for (int rule = 0; rule < kernels::RuleList::kCount; ++rule) {
     const auto id = static_cast<kernels::RuleId>(rule);
     record_update(backend, dtype, id, Storage::native, record);
-    if (dtype == DType::f64) continue;
+    // How states are stored does not depend on the rule but for their number.
+    const bool other_storage = id == kernels::RuleId::sgd_momentum || id == kernels::RuleId::adam_decoupled ||
+                               id == kernels::RuleId::rmsprop_centered_momentum;
+    if (dtype == DType::f64 || !other_storage) continue;
     record_update(backend, dtype, id, Storage::bf16, record);
     record_update(backend, dtype, id, Storage::block_code, record);
     if (dtype != DType::f32) record_update(backend, dtype, id, Storage::master, record);
