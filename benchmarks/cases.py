@@ -131,9 +131,7 @@ def optimizer_cases() -> Iterator[Case]:
         return torch.optim.Adam(parameters, lr=1e-3, fused=True, **options)
 
     def rmsprop(arrays):
-        return gradstep.RMSProp(
-            arrays, learning_rate=1e-3, rho=0.99, epsilon_placement="outside", context=context()
-        )
+        return gradstep.RMSProp(arrays, learning_rate=1e-3, rho=0.99, epsilon_placement="outside", context=context())
 
     def torch_rmsprop(parameters):  # has no fused form on the CPU
         return torch.optim.RMSprop(parameters, lr=1e-3, alpha=0.99, foreach=True)

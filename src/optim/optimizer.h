@@ -42,10 +42,10 @@ struct StepOutcome {
 /// One tensor of the state in the form that it is kept in: this rank's part of it.
 struct StoredState {
   std::size_t parameter = 0;
-  std::string name;        ///< "exp_avg"; block-wise codes keep their factors beside, as "exp_avg.scales"
-  Array array;             ///< contiguous; elements [begin, begin + size) of the whole tensor
-  std::int64_t begin = 0;  ///< 0 and all of them, unless the optimizer is sharded
-  std::int64_t total = 0;  ///< elements of the whole: those of the parameter, or one per 256 of them for factors
+  std::string name;         ///< "exp_avg"; block-wise codes keep their factors beside, as "exp_avg.scales"
+  Array array;              ///< contiguous; elements [begin, begin + size) of the whole tensor
+  std::int64_t begin = 0;   ///< 0 and all of them, unless the optimizer is sharded
+  std::int64_t total = 0;   ///< elements of the whole: those of the parameter, or one per 256 of them for factors
   bool is_blocked = false;  ///< the latter
 };
 

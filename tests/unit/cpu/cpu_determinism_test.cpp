@@ -12,8 +12,8 @@
 
 #include "core/fp_environment.h"
 #include "cpu_test_support.h"
-#include "kernels/block_code.h"
 #include "gradstep/comm.h"
+#include "kernels/block_code.h"
 
 namespace gradstep::test {
 namespace {
