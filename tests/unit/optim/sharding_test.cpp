@@ -348,6 +348,7 @@ TEST(Sharding, ANonFiniteGradientOnOneRankSkipsTheStepOnAll) {
     model.draw(comm.rank(), 1);
     guards = {};
     guards.found_inf = &found_inf;
+    optimizer.bind(model.param_tensors().data(), model.grad_tensors().data(), nullptr, model.schema.size());
     EXPECT_FALSE(optimizer.step(guards).applied);
     EXPECT_EQ(found_inf, 1.0F);
     EXPECT_EQ(model.params, before);
