@@ -26,6 +26,7 @@ void check_option(const LoadedPart& part, const char* name, std::int64_t own) {
 
 SavedPart Accumulator::save() const {
   SavedPart part;
+  save_parameters(part, schema_);
   part.set("mode", std::int64_t{options_.mode});
   part.set("trigger", std::int64_t{options_.trigger});
   part.set("keep_sums", std::int64_t{options_.keep_sums});
@@ -51,6 +52,7 @@ SavedPart Accumulator::save() const {
 }
 
 std::function<void()> Accumulator::load(LoadedPart& part) {
+  check_parameters(part, schema_);
   check_option(part, "mode", options_.mode);
   check_option(part, "trigger", options_.trigger);
   check_option(part, "keep_sums", options_.keep_sums);

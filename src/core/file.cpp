@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -28,10 +29,14 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+std::string temporary_for(const std::string& path) {
+  static std::atomic<unsigned> count{0};  // two threads may save to one path
+  return fmt::format("{}.tmp.{}.{}", path, getpid(), count++);
+}
+
 }  // namespace
 
-AtomicFile::AtomicFile(std::string path)
-    : path_(std::move(path)), temporary_(path_ + ".tmp." + std::to_string(getpid())) {
+AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), temporary_(temporary_for(path_)) {
   descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail_io("cannot be created", temporary_);
 }

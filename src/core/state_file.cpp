@@ -24,6 +24,7 @@ constexpr const char* kFormat = "gradstep.format";
 constexpr const char* kKind = "gradstep.kind";
 constexpr const char* kChecksum = "gradstep.checksum";
 constexpr const char* kVersion = "1";
+constexpr const char* kParameters = "parameters";
 constexpr std::size_t kWord = sizeof(std::uint64_t);
 /// What readers of the layout agree to refuse beyond.
 constexpr std::uint64_t kLongestHeader = 100'000'000;
@@ -360,6 +361,34 @@ void LoadedPart::check_all_taken() const {
     if (key.compare(0, prefix_.size(), prefix_) == 0 && taken_.count(key) == 0) {
       fail(GRADSTEP_ERR_MISMATCH, "the saved state has '{}', which has no place here", key);
     }
+  }
+}
+
+void save_parameters(SavedPart& part, const Schema& schema) {
+  nlohmann::json shapes = nlohmann::json::object();
+  for (const Parameter& parameter : schema) shapes[parameter.name] = parameter.shape;
+  part.set(kParameters, shapes.dump());
+}
+
+void check_parameters(const LoadedPart& part, const Schema& schema) {
+  const auto saved = nlohmann::json::parse(part.text(kParameters), nullptr, /*allow_exceptions=*/false);
+  if (!saved.is_object()) corrupt("its metadata '{}' is no JSON object", kParameters);
+  for (const Parameter& parameter : schema) {
+    const auto found = saved.find(parameter.name);
+    if (found == saved.end()) {
+      fail(GRADSTEP_ERR_MISMATCH, "the saved state has no parameter '{}'", parameter.name);
+    }
+    if (*found != nlohmann::json(parameter.shape)) {
+      fail(GRADSTEP_ERR_MISMATCH, "parameter '{}' has shape {} in the saved state, expected {}", parameter.name,
+           found->dump(), shape_text(parameter.shape));
+    }
+  }
+  if (saved.size() == schema.size()) return;
+  std::set<std::string> own;
+  for (const Parameter& parameter : schema) own.insert(parameter.name);
+  for (const auto& [name, shape] : saved.items()) {
+    if (own.count(name) == 0)
+      fail(GRADSTEP_ERR_MISMATCH, "the saved state has a parameter '{}', which is not here", name);
   }
 }
 

@@ -18,6 +18,7 @@
 #include "core/array.h"
 #include "core/byte_stream.h"
 #include "core/memory.h"
+#include "core/schema.h"
 
 namespace gradstep {
 
@@ -93,5 +94,10 @@ class LoadedPart {
   std::string prefix_;
   std::set<std::string> taken_;
 };
+
+/// Names and shapes of the parameters that a part belongs to, whether or not it has a tensor for them. `check` throws
+/// MISMATCH with the first difference; their order does not count.
+void save_parameters(SavedPart& part, const Schema& schema);
+void check_parameters(const LoadedPart& part, const Schema& schema);
 
 }  // namespace gradstep

@@ -43,6 +43,7 @@ nlohmann::json hyper_parameters_of(const Optimizer& optimizer) {
 SavedPart save_optimizer(Optimizer& optimizer) {
   const Schema& schema = optimizer.schema();
   SavedPart part;
+  save_parameters(part, schema);
   part.set(kRule, optimizer.kind());
   part.set(kSteps, optimizer.step_count());
   part.set(kSkipped, optimizer.skipped_steps());
@@ -71,6 +72,7 @@ std::function<void()> load_optimizer(LoadedPart& part, Optimizer& optimizer) {
     fail(GRADSTEP_ERR_MISMATCH, "the saved state is that of {}, the optimizer is {}", part.text(kRule),
          optimizer.kind());
   }
+  check_parameters(part, schema);
   const std::int64_t steps = part.integer(kSteps);
   const std::int64_t skipped = part.integer(kSkipped);
   std::set<std::string> unused;

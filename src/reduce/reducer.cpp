@@ -296,12 +296,14 @@ std::vector<gradstep_bucket_statistics> Reducer::bucket_stats() const {
 SavedPart Reducer::save() const {
   if (open_) fail(GRADSTEP_ERR_INVALID_STATE, "reducer: pushes of a window are pending; wait for it or cancel it");
   SavedPart part;
+  save_parameters(part, schema_);
   part.set("mode", std::int64_t{options_.mode});
   return part;
 }
 
 std::function<void()> Reducer::load(LoadedPart& part) {
   if (open_) fail(GRADSTEP_ERR_INVALID_STATE, "reducer: pushes of a window are pending; wait for it or cancel it");
+  check_parameters(part, schema_);
   if (part.integer("mode") != options_.mode) {
     fail(GRADSTEP_ERR_MISMATCH, "the saved reducer has mode {}, this one has {}", part.integer("mode"), options_.mode);
   }

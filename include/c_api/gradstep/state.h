@@ -68,9 +68,9 @@ GRADSTEP_API gradstep_status gradstep_updater_load(gradstep_updater* updater, co
                                                    const gradstep_load_options* options) GRADSTEP_NOEXCEPT;
 
 /*
- * The same with a path. A save writes "<path>.tmp.<process>" beside it, flushes it to the disk, and renames it:
- * whatever happens, `path` is the old file or the new one, whole. Where saving is collective, ranks other than 0 may
- * pass NULL.
+ * The same with a path. A save writes "<path>.tmp.<process>.<number>" beside it, flushes it to the disk, and renames
+ * it: whatever happens, `path` is the old file or the new one, whole. Where saving is collective, ranks other than 0
+ * may pass NULL.
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_save_file(gradstep_optimizer* optimizer,
                                                           const char* path) GRADSTEP_NOEXCEPT;
