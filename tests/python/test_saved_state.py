@@ -120,7 +120,7 @@ def test_bad_files_change_nothing(tmp_path, random):
     path.write_bytes(good)
     with pytest.raises(gradstep.Mismatch):
         gradstep.SGD(parameters, names=NAMES, learning_rate=0.1, momentum=0.9).load(path)
-    with pytest.raises(gradstep.Mismatch, match="other/exp_avg"):
+    with pytest.raises(gradstep.Mismatch, match="no parameter 'other'"):
         gradstep.Adam(parameters, names=["other", *NAMES[1:]], learning_rate=0.1).load(path)
     with pytest.raises(gradstep.InputOutputError):
         other.load(tmp_path / "nowhere")
