@@ -37,24 +37,14 @@ struct BlockCode {
   /// The code of x, |x| <= 1; any code for NaN.
   GRADSTEP_FORMULA static std::uint8_t encode(float x) {
     const float magnitude = __builtin_fabsf(x);
-    // The decade by comparisons, which vectorise: what is in a higher one overwrites what was found for a lower.
-    float factor = decade_factor(0);
-    float offset = decade_offset(0);
-    float last = static_cast<float>(cells(0) - 1);
-    int first = first_cell(0);
-    for (int decade = 1; decade < kDecades; ++decade) {
-      const bool reached = magnitude >= static_cast<float>(decade_end(decade - 1));
-      factor = reached ? decade_factor(decade) : factor;
-      offset = reached ? decade_offset(decade) : offset;
-      last = reached ? static_cast<float>(cells(decade) - 1) : last;
-      first = reached ? first_cell(decade) : first;
-    }
-    const float cell = magnitude * factor - offset;
-    int away = first + static_cast<int>(cell < last ? cell : last);
+    Cells cells_of_decade{decade_factor(0), decade_offset(0), static_cast<float>(cells(0) - 1), first_cell(0)};
+    choose<1>(magnitude, cells_of_decade);
+    const float cell = magnitude * cells_of_decade.factor - cells_of_decade.offset;
+    int away = cells_of_decade.first + static_cast<int>(cell < cells_of_decade.last ? cell : cells_of_decade.last);
     away = magnitude < kSmallest ? 0 : away;
     if constexpr (kSigned) {
-      const bool one = x > kNearOne;
-      return static_cast<std::uint8_t>(one ? kOne : x < 0 ? kZero - away : kZero + away);
+      const int code = x < 0 ? kZero - away : kZero + away;
+      return static_cast<std::uint8_t>(x > kNearOne ? kOne : code);
     } else {
       return static_cast<std::uint8_t>(magnitude > kNearOne ? kOne : away);
     }
@@ -64,6 +54,31 @@ struct BlockCode {
   // Halfway between zero and the first cell's middle; halfway between the last cell's middle and 1.
   static constexpr float kSmallest = static_cast<float>(0.5 * (0.1 + 0.45 / cells(0)) * decade_end(0));
   static constexpr float kNearOne = static_cast<float>(1 - 0.225 / cells(kDecades - 1));
+
+  /// A number of the decade lies in cell first + min(number * factor - offset, last).
+  struct Cells {
+    float factor;
+    float offset;
+    float last;
+    int first;
+  };
+
+  /// Goes through the decades upwards; one that the number reaches overwrites those below. Comparisons and choices
+  /// among constants, unrolled by the template, so that loops over numbers vectorise.
+  template <int kDecade>
+  GRADSTEP_FORMULA static void choose(float magnitude, Cells& chosen) {
+    if constexpr (kDecade < kDecades) {
+      constexpr float kBegin = static_cast<float>(decade_end(kDecade - 1));
+      constexpr Cells kCells{decade_factor(kDecade), decade_offset(kDecade), static_cast<float>(cells(kDecade) - 1),
+                             first_cell(kDecade)};
+      const bool reached = magnitude >= kBegin;
+      chosen.factor = reached ? kCells.factor : chosen.factor;
+      chosen.offset = reached ? kCells.offset : chosen.offset;
+      chosen.last = reached ? kCells.last : chosen.last;
+      chosen.first = reached ? kCells.first : chosen.first;
+      choose<kDecade + 1>(magnitude, chosen);
+    }
+  }
 
   GRADSTEP_FORMULA static constexpr float decade_factor(int decade) {
     return static_cast<float>(cells(decade) / (0.9 * decade_end(decade)));

@@ -18,18 +18,18 @@ template <bool kSigned>
 [[gnu::noinline]] void encode_block(const float* from, std::uint8_t* codes, float* factor, std::int64_t count) {
   // The largest magnitude by its bits, so that a NaN is larger than everything and poisons its block. The factor has
   // the sign of the number that it is, whose code is then 1: encoding what was decoded changes nothing.
-  std::uint32_t positive = 0;
-  std::uint32_t negative = 0;
+  std::int32_t positive = 0;
+  std::int32_t negative = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::uint32_t bits = kernels::bits_of(from[i]);
-    const std::uint32_t magnitude = bits & 0x7fffffffU;
-    const std::uint32_t above = bits == magnitude ? magnitude : 0;
-    const std::uint32_t below = bits == magnitude ? 0 : magnitude;
+    const auto above = static_cast<std::int32_t>(bits);                // below zero for negative numbers
+    const auto below = static_cast<std::int32_t>(bits ^ 0x80000000U);  // below zero for positive ones
     positive = above > positive ? above : positive;
     negative = below > negative ? below : negative;
   }
-  *factor = kernels::float_of(negative > positive ? negative | 0x80000000U : positive);
-  const float divisor = (positive | negative) == 0 ? 1.0F : *factor;
+  const auto largest = static_cast<std::uint32_t>(negative > positive ? negative : positive);
+  *factor = kernels::float_of(negative > positive ? largest | 0x80000000U : largest);
+  const float divisor = largest == 0 ? 1.0F : *factor;
   GRADSTEP_INDEPENDENT
   for (std::int64_t i = 0; i < count; ++i) codes[i] = kernels::BlockCode<kSigned>::encode(from[i] / divisor);
 }
