@@ -129,9 +129,9 @@ TEST_P(OptimizerVectors, ParametersFollowTheRecordedTrajectory) {
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
-  for (const char* file : {"singa_sgd_plain", "singa_sgd_momentum", "singa_sgd_nesterov", "singa_sgd_scheduled",
-                           "singa_rmsprop", "singa_rmsprop_scheduled", "singa_adagrad", "singa_adam",
-                           "singa_adam_scheduled"}) {
+  for (const char* file :
+       {"singa_sgd_plain", "singa_sgd_momentum", "singa_sgd_nesterov", "singa_sgd_scheduled", "singa_rmsprop",
+        "singa_rmsprop_scheduled", "singa_adagrad", "singa_adam", "singa_adam_scheduled"}) {
     for (const int threads : {1, 2}) cases.push_back({file, threads});
   }
   return cases;

@@ -118,6 +118,17 @@ void expect_matrices(gradstep_optimizer* optimizer, VectorFile& file, const char
   testing::Test::RecordProperty(std::string("worst_") + state, std::to_string(worst));
 }
 
+double count_refused_roots(gradstep_optimizer* optimizer) {
+  std::size_t count = 0;
+  check(gradstep_optimizer_metrics(optimizer, nullptr, sizeof(gradstep_metric), 0, &count));
+  std::vector<gradstep_metric> metrics(count);
+  check(gradstep_optimizer_metrics(optimizer, metrics.data(), sizeof(gradstep_metric), count, &count));
+  double refused = 0;
+  for (const gradstep_metric& metric : metrics)
+    refused += std::strcmp(metric.name, "root_failures") == 0 ? metric.value : 0;
+  return refused;
+}
+
 TEST_P(ShampooVectors, UpdatesAndMatricesAreTheRecordedOnes) {
   VectorFile file = read_vector_file(vector_path(GetParam().file));
   const std::size_t n = file.meta.at("shapes").size();
@@ -172,6 +183,9 @@ TEST_P(ShampooVectors, UpdatesAndMatricesAreTheRecordedOnes) {
     EXPECT_LE(static_cast<double>(outliers), allowed.at("fraction").get<double>() * static_cast<double>(elements));
     EXPECT_LE(worst, allowed.at("relative_tolerance").get<double>());
     RecordProperty("outlier_fraction", std::to_string(static_cast<double>(outliers) / static_cast<double>(elements)));
+  }
+  if (file.meta.value("refuses_roots", false)) {
+    EXPECT_GT(count_refused_roots(optimizer.get()), 0);
   }
   if (file.meta.contains("statistics_tolerance")) {
     expect_matrices(optimizer.get(), file, "stat_", "statistics", file.meta.at("statistics_tolerance").get<double>());

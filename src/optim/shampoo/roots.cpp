@@ -146,8 +146,10 @@ RootResult RootWorkspace::newton(std::int64_t n, const RootOptions& options) {
   double error = error_of(m);
   int rises = 0;
   bool take_previous = false;
+  // The seed stops at the tolerance. One round more costs little and squares what is left of the error.
+  int polishes = options.seed_rules ? 0 : 1;
   double* previous = root_;
-  while (result.iterations < kMaxIterations && error > kTolerance && !take_previous) {
+  while (result.iterations < kMaxIterations && !take_previous && (error > kTolerance || polishes-- > 0)) {
     ++result.iterations;
     for (std::size_t i = 0; i < count; ++i) t[i] = -inverse * m[i];
     add_to_diagonal(t, n, 1 + inverse);
