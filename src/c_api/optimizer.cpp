@@ -15,6 +15,7 @@
 #include "optim/first_order_optimizer.h"
 #include "optim/rmsprop.h"
 #include "optim/sgd.h"
+#include "optim/shampoo/shampoo.h"
 
 using namespace gradstep;
 
@@ -65,8 +66,12 @@ gradstep_metric metric(const char* name, int64_t value) {
   return record;
 }
 
-gradstep_tensor view_of(const Optimizer& impl, size_t index, const Array& array) {
-  return impl.schema().view(index, array.data, array.dtype);
+gradstep_tensor view_of(const Optimizer& impl, size_t index, const char* name, const Array& array) {
+  gradstep_tensor tensor = impl.schema().view(index, array.data, array.dtype);
+  const auto shape = impl.state_shape(index, name);
+  tensor.ndim = static_cast<int32_t>(shape.size());
+  tensor.shape = const_cast<int64_t*>(shape.data());  // as in Schema::view
+  return tensor;
 }
 
 /// The host's tensor for a state of parameter `index`, checked.
@@ -75,9 +80,10 @@ Array state_tensor(const Optimizer& impl, size_t index, const char* name, const 
   const Array host = to_array("tensor", tensor);
   if (index >= impl.schema().size()) return host;  // the state's own check says what is wrong
   const Parameter& parameter = impl.schema()[index];
-  if (shape_text(*tensor) != shape_text(parameter.shape) || !is_float(host.dtype)) {
+  const auto shape = impl.state_shape(index, name);
+  if (shape_text(*tensor) != shape_text(shape) || !is_float(host.dtype)) {
     fail_argument("tensor: is {} {}, state '{}' of parameter '{}' has shape {}", name_of(host.dtype),
-                  shape_text(*tensor), name != nullptr ? name : "NULL", parameter.name, shape_text(parameter.shape));
+                  shape_text(*tensor), name != nullptr ? name : "NULL", parameter.name, shape_text(shape));
   }
   return host;
 }
@@ -98,6 +104,10 @@ gradstep_status gradstep_adagrad_options_init(gradstep_adagrad_options* o, size_
 
 gradstep_status gradstep_adam_options_init(gradstep_adam_options* o, size_t struct_size) noexcept {
   return guarded([&] { init_struct("o", o, struct_size, default_adam_options()); });
+}
+
+gradstep_status gradstep_shampoo_options_init(gradstep_shampoo_options* o, size_t struct_size) noexcept {
+  return guarded([&] { init_struct("o", o, struct_size, default_shampoo_options()); });
 }
 
 gradstep_status gradstep_step_options_init(gradstep_step_options* o, size_t struct_size) noexcept {
@@ -137,6 +147,18 @@ gradstep_status gradstep_optimizer_create_adam(gradstep_context* context, const 
   return guarded_math([&] {
     check_out("out", out);
     create(context, make_adam(read_struct("options", options)), parameters, n, out);
+  });
+}
+
+gradstep_status gradstep_optimizer_create_shampoo(gradstep_context* context, const gradstep_shampoo_options* options,
+                                                  const gradstep_parameter* parameters, size_t n,
+                                                  gradstep_optimizer** out) noexcept {
+  return guarded_math([&] {
+    check_out("out", out);
+    auto handle = std::make_unique<gradstep_optimizer>();
+    handle->impl =
+        std::make_shared<Shampoo>(context_of(context), read_struct("options", options), Schema(parameters, n));
+    *out = handle.release();
   });
 }
 
@@ -216,7 +238,7 @@ gradstep_status gradstep_optimizer_state(gradstep_optimizer* optimizer, size_t i
                                          gradstep_tensor* tensor_out) noexcept {
   return with(optimizer, [&](Optimizer& impl) {
     check_out("tensor_out", tensor_out);
-    *tensor_out = view_of(impl, index, impl.state(index, name));
+    *tensor_out = view_of(impl, index, name, impl.state(index, name));
   });
 }
 
@@ -249,10 +271,11 @@ gradstep_status gradstep_optimizer_metrics(gradstep_optimizer* optimizer, gradst
                                            size_t capacity, size_t* count) noexcept {
   return with(optimizer, [&](Optimizer& impl) {
     check_out("count", count);
-    const gradstep_metric all[] = {metric("step_count", impl.step_count()),
-                                   metric("skipped_steps", impl.skipped_steps())};
+    std::vector<gradstep_metric> all = {metric("step_count", impl.step_count()),
+                                        metric("skipped_steps", impl.skipped_steps())};
+    impl.append_metrics(all);
     write_records<gradstep_metric>(records, record_size, capacity, all);
-    *count = std::size(all);
+    *count = all.size();
   });
 }
 
@@ -294,6 +317,14 @@ gradstep_status gradstep_adam_state_bytes(const gradstep_adam_options* options, 
   return guarded_math([&] {
     check_out("bytes", bytes);
     *bytes = FirstOrderOptimizer::state_bytes(*make_adam(read_struct("options", options)), Schema(parameters, n));
+  });
+}
+
+gradstep_status gradstep_shampoo_state_bytes(const gradstep_shampoo_options* options,
+                                             const gradstep_parameter* parameters, size_t n, int64_t* bytes) noexcept {
+  return guarded_math([&] {
+    check_out("bytes", bytes);
+    *bytes = Shampoo::state_bytes(read_struct("options", options), Schema(parameters, n));
   });
 }
 

@@ -47,6 +47,7 @@ struct StoredState {
   std::int64_t begin = 0;   ///< 0 and all of them, unless the optimizer is sharded
   std::int64_t total = 0;   ///< elements of the whole: those of the parameter, or one per 256 of them for factors
   bool is_blocked = false;  ///< the latter
+  std::vector<std::int64_t> shape = {};  ///< of the whole; empty = the parameter's, or the list that factors are
 };
 
 class Optimizer {
@@ -95,7 +96,11 @@ class Optimizer {
   /// The buffer of one state, shaped as the parameter. Throws INVALID_ARGUMENT, INVALID_STATE, or UNSUPPORTED where no
   /// such buffer exists.
   virtual Array state(std::size_t index, const char* name) = 0;
-  /// Copies a state to or from a tensor of the parameter's size and any float dtype.
+  /// The shape of a state; that of the parameter where the name says nothing else. Valid as long as the optimizer.
+  virtual std::span<const std::int64_t> state_shape(std::size_t index, const char* /*name*/) const {
+    return schema_[index].shape;
+  }
+  /// Copies a state to or from a tensor of the state's size and any float dtype.
   virtual void get_state(std::size_t index, const char* name, const Array& host) = 0;
   virtual void set_state(std::size_t index, const char* name, const Array& host) = 0;
   /// Every buffer that exists, in an order that is the same on all ranks; together with flags and counters it is the
@@ -105,6 +110,8 @@ class Optimizer {
   virtual std::vector<std::uint8_t> state_flags() const = 0;
   virtual void set_state_flags(std::span<const std::uint8_t> flags) = 0;
   virtual std::int64_t other_bytes() const;
+  /// Numbers of this rule about its parameters, beside the counters.
+  virtual void append_metrics(std::vector<gradstep_metric>& /*metrics*/) const {}
   /// The whole of a stored state, contiguous. Collective if it is spread over the ranks.
   Buffer gather(const StoredState& stored) const;
 

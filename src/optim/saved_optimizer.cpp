@@ -22,8 +22,9 @@ std::string key_of(const Schema& schema, const StoredState& stored) {
   return schema[stored.parameter].name + "/" + stored.name;
 }
 
-/// States are shaped as their parameters; factors of block codes are a list.
+/// States are shaped as their parameters unless they say else; factors of block codes are a list.
 std::vector<std::int64_t> shape_of(const Schema& schema, const StoredState& stored) {
+  if (!stored.shape.empty()) return stored.shape;
   const Parameter& parameter = schema[stored.parameter];
   return stored.is_blocked ? std::vector<std::int64_t>{stored.total} : parameter.shape;
 }

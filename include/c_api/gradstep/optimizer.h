@@ -157,6 +157,120 @@ typedef struct gradstep_adam_options {
   int64_t seed;
 } gradstep_adam_options;
 
+/* Whose step length a preconditioned direction gets, and what is used before start_preconditioning_step. */
+enum gradstep_graft_type {
+  GRADSTEP_GRAFT_TYPE_INVALID = -1,
+  GRADSTEP_GRAFT_TYPE_SGD = 0,                /* u = g */
+  GRADSTEP_GRAFT_TYPE_ADAGRAD = 1,            /* v += g^2, u = g / (sqrt(v) + diagonal_epsilon) */
+  GRADSTEP_GRAFT_TYPE_RMSPROP = 2,            /* v = w1 v + w2 g^2 with the w of the statistics, u as above */
+  GRADSTEP_GRAFT_TYPE_RMSPROP_NORMALIZED = 3, /* RMSPROP of g / (|g| + 1e-16) */
+  GRADSTEP_GRAFT_TYPE_SQRT_N = 4,             /* u = sign(g) */
+  GRADSTEP_GRAFT_TYPE_ADAGRAD_NORMALIZED = 5, /* ADAGRAD of g / (|g| + 1e-16) */
+  GRADSTEP_GRAFT_TYPE_ADAM = 6,               /* Adam's direction, by graft_beta1, graft_beta2 and diagonal_epsilon */
+  GRADSTEP_GRAFT_TYPE_NONE = 7                /* the direction keeps its length; u = g */
+};
+
+enum gradstep_root_method {
+  GRADSTEP_ROOT_METHOD_INVALID = -1,
+  GRADSTEP_ROOT_METHOD_AUTO = 0,           /* chosen by size and device: EIGH on CPU */
+  GRADSTEP_ROOT_METHOD_COUPLED_NEWTON = 1, /* Google's iteration, in f64 */
+  GRADSTEP_ROOT_METHOD_EIGH = 2            /* a symmetric eigendecomposition, in f64 */
+};
+
+enum gradstep_root_precision {
+  GRADSTEP_ROOT_PRECISION_INVALID = -1,
+  GRADSTEP_ROOT_PRECISION_F64 = 0,
+  GRADSTEP_ROOT_PRECISION_F32 = 1 /* UNSUPPORTED in this version */
+};
+
+enum gradstep_root_padding {
+  GRADSTEP_ROOT_PADDING_INVALID = -1,
+  GRADSTEP_ROOT_PADDING_NONE = 0,
+  GRADSTEP_ROOT_PADDING_LARGEST = 1 /* Google: roots are those of statistics extended by 1s to the largest block */
+};
+
+enum gradstep_refresh {
+  GRADSTEP_REFRESH_INVALID = -1,
+  GRADSTEP_REFRESH_FRESH = 0, /* the roots of a step serve in it */
+  GRADSTEP_REFRESH_STALE = 1  /* they serve from the next step on, as in Google's sharded mode */
+};
+
+enum gradstep_one_sided {
+  GRADSTEP_ONE_SIDED_INVALID = -1,
+  GRADSTEP_ONE_SIDED_NONE = 0,
+  GRADSTEP_ONE_SIDED_INPUT = 1, /* UNSUPPORTED in this version, as OUTPUT */
+  GRADSTEP_ONE_SIDED_OUTPUT = 2
+};
+
+/*
+ * Distributed Shampoo (Gupta, Koren and Singer 2018; Anil et al. 2020), for f32, f16 and bf16 parameters.
+ *
+ * Small neighbouring dimensions of a parameter are merged (best_effort_shape_interpretation), long ones are cut into
+ * blocks of block_size. Each axis j of each block has a statistic S = w1 S + w2 G, G being g contracted with itself
+ * over all other axes, w1 = beta2, w2 = 1 - beta2 (1 if beta2 = 1), and a preconditioner (S + ridge I)^(-1/p) with
+ * ridge = matrix_epsilon * max(largest eigenvalue of S, 1e-6), p = 2 * merged dimensions or exponent_override. P(g) is
+ * g multiplied by the preconditioners along all axes. With u from graft_type, divided by max(1, |u| / sqrt(elements) /
+ * clip_by_scaled_gradient_norm) in the RMSPROP forms where that is > 0:
+ *
+ *   s = P(g) |u| / (|P(g)| + 1e-16); s += weight_decay p; u += weight_decay p
+ *   m = beta1 m + w s; n = beta1 n + w u        w = 1 - beta1 if moving_average_for_momentum, else 1
+ *   d = s and m from step start_preconditioning_step on, u and n before it
+ *   p -= learning_rate * (w d + beta1 (m or n) if nesterov, else m or n)
+ *
+ * SQRT_N has one momentum: n = beta1 m + w u, and the selected one is stored. decoupled_weight_decay: p -=
+ * learning_rate * weight_decay * p instead. Parameters without dimensions, with one above
+ * skip_preconditioning_dim_size_gt or in a group with precondition = 0 step by d = u alone.
+ *
+ * A root whose error (max |M - I| of the iteration, or of EIGH max |H^p D x - x| on probes) is NaN or at least
+ * inverse_failure_threshold is tried again root_retries times with 10, 100 ... times the ridge; then the previous
+ * preconditioner stays. root_retries = 0 also takes the seed's rule for when COUPLED_NEWTON stops.
+ *
+ * State "momentum" (m; preconditioned parameters, and SQRT_N), "diagonal_momentum" (n; not SQRT_N),
+ * "diagonal_statistics" (v), "diagonal_exp_avg" (ADAM), "statistics.{block}.{axis}" and
+ * "preconditioners.{block}.{axis}", the latter two shaped (extent, extent), blocks counted with the last axis fastest.
+ * quantize_momentum keeps the momenta in int8, quantize_statistics statistics and preconditioners in int16 with the
+ * diagonal apart in f32, each column with one f32 factor; get_state and set_state convert.
+ *
+ * Source: Google's distributed_shampoo.py, with its defaults but for root_padding and root_retries, which are
+ * LARGEST and 0 there.
+ */
+typedef struct gradstep_shampoo_options {
+  uint32_t struct_size;
+  int32_t graft_type;                       /* enum gradstep_graft_type */
+  double learning_rate;                     /* must be set */
+  double beta1;                             /* in [0, 1), default 0.9 */
+  double beta2;                             /* in [0, 1], default 0.999 */
+  double diagonal_epsilon;                  /* >= 0, default 1e-10 */
+  double matrix_epsilon;                    /* >= 0, default 1e-6; statistics start at this times I */
+  double weight_decay;                      /* >= 0, default 0 */
+  double inverse_failure_threshold;         /* >= 0, default 0.1 */
+  double clip_by_scaled_gradient_norm;      /* >= 0, default 0 = off */
+  double graft_beta1;                       /* ADAM: in [0, 1), default 0.9 */
+  double graft_beta2;                       /* ADAM: in [0, 1), default 0.999 */
+  double precondition;                      /* 0 or more, default 1; the constant 0 = u alone */
+  int64_t block_size;                       /* > 0, default 128 */
+  int64_t start_preconditioning_step;       /* >= 0, default 5 */
+  int64_t preconditioning_compute_steps;    /* > 0, default 1: roots where t is a multiple of it */
+  int64_t statistics_compute_steps;         /* > 0, default 1 */
+  int64_t skip_preconditioning_dim_size_gt; /* > 0, default 4096 */
+  int32_t exponent_override;                /* >= 0, default 0 = 2 * dimensions */
+  int32_t best_effort_shape_interpretation; /* default 1 */
+  int32_t nesterov;                         /* default 1 */
+  int32_t moving_average_for_momentum;
+  int32_t decoupled_weight_decay;
+  int32_t root_method;    /* enum gradstep_root_method */
+  int32_t root_precision; /* enum gradstep_root_precision */
+  int32_t root_padding;   /* enum gradstep_root_padding */
+  int32_t root_retries;   /* 0 to 12, default 6 */
+  int32_t root_lag;       /* 0, or 1 = refresh STALE; more is UNSUPPORTED in this version */
+  int32_t refresh;        /* enum gradstep_refresh */
+  int32_t quantize_momentum;
+  int32_t quantize_statistics;
+  int32_t one_sided;            /* enum gradstep_one_sided */
+  int32_t eigenvalue_corrected; /* UNSUPPORTED in this version */
+  int32_t reserved;
+} gradstep_shampoo_options;
+
 /* What a step did. Written also when the step was skipped. */
 typedef struct gradstep_step_result {
   uint32_t struct_size;
@@ -202,6 +316,8 @@ GRADSTEP_API gradstep_status gradstep_rmsprop_options_init(gradstep_rmsprop_opti
 GRADSTEP_API gradstep_status gradstep_adagrad_options_init(gradstep_adagrad_options* o,
                                                            size_t struct_size) GRADSTEP_NOEXCEPT;
 GRADSTEP_API gradstep_status gradstep_adam_options_init(gradstep_adam_options* o, size_t struct_size) GRADSTEP_NOEXCEPT;
+GRADSTEP_API gradstep_status gradstep_shampoo_options_init(gradstep_shampoo_options* o,
+                                                           size_t struct_size) GRADSTEP_NOEXCEPT;
 GRADSTEP_API gradstep_status gradstep_step_options_init(gradstep_step_options* o, size_t struct_size) GRADSTEP_NOEXCEPT;
 
 /*
@@ -225,6 +341,10 @@ GRADSTEP_API gradstep_status gradstep_optimizer_create_adam(gradstep_context* co
                                                             const gradstep_adam_options* options,
                                                             const gradstep_parameter* parameters, size_t n,
                                                             gradstep_optimizer** out) GRADSTEP_NOEXCEPT;
+GRADSTEP_API gradstep_status gradstep_optimizer_create_shampoo(gradstep_context* context,
+                                                               const gradstep_shampoo_options* options,
+                                                               const gradstep_parameter* parameters, size_t n,
+                                                               gradstep_optimizer** out) GRADSTEP_NOEXCEPT;
 GRADSTEP_API void gradstep_optimizer_destroy(gradstep_optimizer* optimizer) GRADSTEP_NOEXCEPT;
 
 /*
@@ -287,19 +407,21 @@ GRADSTEP_API gradstep_status gradstep_optimizer_step_count(gradstep_optimizer* o
 GRADSTEP_API gradstep_status gradstep_optimizer_set_step_count(gradstep_optimizer* optimizer,
                                                                int64_t count) GRADSTEP_NOEXCEPT;
 
-/* Writes the state names of the rule, separated by commas ("exp_avg,exp_avg_sq"). Text rules as gradstep_build_info. */
+/* Writes the state names of the rule, separated by commas ("exp_avg,exp_avg_sq"); where there is one for each block and
+ * axis, its pattern ("statistics.{block}.{axis}"). Text rules as gradstep_build_info. */
 GRADSTEP_API gradstep_status gradstep_optimizer_state_names(gradstep_optimizer* optimizer, char* buf, size_t cap,
                                                             size_t* len) GRADSTEP_NOEXCEPT;
 
 /*
- * tensor_out = a view of state `name` of parameter `index`, shaped as the parameter, valid until destroy.
+ * tensor_out = a view of state `name` of parameter `index`, shaped as the parameter unless the rule says else, valid
+ * until destroy.
  * Returns: INVALID_ARGUMENT (index, unknown name), INVALID_STATE (the buffer does not exist, e.g. no momentum),
  * UNSUPPORTED (stored in another form: use get_state).
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_state(gradstep_optimizer* optimizer, size_t index, const char* name,
                                                       gradstep_tensor* tensor_out) GRADSTEP_NOEXCEPT;
 
-/* Copies state into or out of a host tensor of the parameter's shape and any float dtype. Returns: as state. */
+/* Copies state into or out of a host tensor of the state's shape and any float dtype. Returns: as state. */
 GRADSTEP_API gradstep_status gradstep_optimizer_get_state(gradstep_optimizer* optimizer, size_t index, const char* name,
                                                           const gradstep_tensor* tensor,
                                                           void* stream) GRADSTEP_NOEXCEPT;
@@ -314,7 +436,9 @@ GRADSTEP_API gradstep_status gradstep_optimizer_copy_state(gradstep_optimizer* d
 
 /*
  * Writes up to `capacity` records of record_size bytes each; *count = how many there are. records NULL only counts.
- * All rules: "step_count", "skipped_steps".
+ * All rules: "step_count", "skipped_steps". Shampoo, for each statistic (parameter, block, axis):
+ * "inverse_pth_root_errors" (of the last refresh whose error was above 0), "root_max_eigenvalue", "root_iterations",
+ * "root_retries" and "root_failures" (totals), "preconditioner_age" (steps since its last successful refresh).
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_metrics(gradstep_optimizer* optimizer, gradstep_metric* records,
                                                         size_t record_size, size_t capacity,
@@ -337,6 +461,9 @@ GRADSTEP_API gradstep_status gradstep_adagrad_state_bytes(const gradstep_adagrad
 GRADSTEP_API gradstep_status gradstep_adam_state_bytes(const gradstep_adam_options* options,
                                                        const gradstep_parameter* parameters, size_t n,
                                                        int64_t* bytes) GRADSTEP_NOEXCEPT;
+GRADSTEP_API gradstep_status gradstep_shampoo_state_bytes(const gradstep_shampoo_options* options,
+                                                          const gradstep_parameter* parameters, size_t n,
+                                                          int64_t* bytes) GRADSTEP_NOEXCEPT;
 
 /* What the gradients of a sharded step are. */
 enum gradstep_sharded_gradients {
@@ -365,7 +492,8 @@ GRADSTEP_API gradstep_status gradstep_sharding_options_init(gradstep_sharding_op
  * UNSUPPORTED. The optimizer takes a channel of its own (gradstep_comm_dup); options NULL = defaults. Returns:
  * INVALID_ARGUMENT, MISMATCH (ranks whose parameters, rule or step count differ: nothing has changed), and the statuses
  * of a collective call. After a failed step the parameters are as before it and every further call returns
- * INVALID_STATE, until the state is loaded or copied in again after another attach_comm. Source: Lingvo ShardedAdam;
+ * INVALID_STATE, until the state is loaded or copied in again after another attach_comm. UNSUPPORTED: Shampoo, whose
+ * state cannot be sharded in this version. Source: Lingvo ShardedAdam;
  * Rajbhandari et al. 2020 (ZeRO, stage 1).
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_attach_comm(gradstep_optimizer* optimizer, gradstep_comm* comm,

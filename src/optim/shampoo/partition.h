@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a tensor is cut into the blocks that Shampoo preconditions: small neighbouring dimensions are merged, long ones
+// are cut.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace gradstep {
+
+/// Merges dimensions left to right as long as their product is at most `limit`. Products of 1 vanish; a shape of ones
+/// alone is {1}.
+std::vector<std::int64_t> merge_small_dimensions(std::span<const std::int64_t> shape, std::int64_t limit);
+
+/// One block: where it begins in every axis of the merged tensor, and its extents.
+struct Block {
+  std::vector<std::int64_t> begin;
+  std::vector<std::int64_t> extents;
+  std::int64_t size = 0;
+};
+
+class Partition {
+ public:
+  Partition() = default;
+  /// `shape` is merged if `merge`, and cut at multiples of block_size where it is longer.
+  Partition(std::span<const std::int64_t> shape, std::int64_t block_size, bool merge);
+
+  const std::vector<std::int64_t>& shape() const { return shape_; }
+  std::size_t rank() const { return shape_.size(); }
+  /// Lexicographic, axis 0 slowest.
+  const std::vector<Block>& blocks() const { return blocks_; }
+  bool is_whole() const { return blocks_.size() == 1; }
+
+  /// Copies a block out of the tensor, or into it; both are compact and row-major.
+  void read_block(const float* tensor, const Block& block, float* to) const;
+  void write_block(const float* from, const Block& block, float* tensor) const;
+
+ private:
+  template <class Row>
+  void for_each_row(const Block& block, Row&& row) const;
+
+  std::vector<std::int64_t> shape_;
+  std::vector<Block> blocks_;
+};
+
+}  // namespace gradstep

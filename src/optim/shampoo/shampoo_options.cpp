@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "optim/shampoo/shampoo_options.h"
+
+#include <limits>
+
+#include "core/error.h"
+#include "optim/update_rule.h"
+
+namespace gradstep {
+
+namespace {
+
+// beta2 may be 1, which turns the averages into sums.
+constexpr double kAboveOne = 1 + std::numeric_limits<double>::epsilon();
+
+constexpr std::array<HyperParameterField, kShampooFields> kFieldTable = {{{"learning_rate", 0},
+                                                                          {"beta1", 0, 1},
+                                                                          {"beta2", 0, kAboveOne},
+                                                                          {"diagonal_epsilon", 0},
+                                                                          {"matrix_epsilon", 0},
+                                                                          {"weight_decay", 0},
+                                                                          {"inverse_failure_threshold", 0},
+                                                                          {"clip_by_scaled_gradient_norm", 0},
+                                                                          {"graft_beta1", 0, 1},
+                                                                          {"graft_beta2", 0, 1},
+                                                                          {"precondition", 0}}};
+
+void check_at_least(const char* argument, std::int64_t value, std::int64_t least) {
+  if (value < least) fail_argument("{}: is {}, expected at least {}", argument, value, least);
+}
+
+void refuse(bool wanted, const char* what) {
+  if (wanted) fail(GRADSTEP_ERR_UNSUPPORTED, "{} does not exist in this version", what);
+}
+
+}  // namespace
+
+std::span<const HyperParameterField> ShampooOptions::fields() { return kFieldTable; }
+
+ShampooOptions::ShampooOptions(const gradstep_shampoo_options& o)
+    : values{o.learning_rate,
+             o.beta1,
+             o.beta2,
+             o.diagonal_epsilon,
+             o.matrix_epsilon,
+             o.weight_decay,
+             o.inverse_failure_threshold,
+             o.clip_by_scaled_gradient_norm,
+             o.graft_beta1,
+             o.graft_beta2,
+             o.precondition},
+      block_size(o.block_size),
+      start_step(o.start_preconditioning_step),
+      root_steps(o.preconditioning_compute_steps),
+      statistics_steps(o.statistics_compute_steps),
+      skip_above(o.skip_preconditioning_dim_size_gt),
+      exponent_override(o.exponent_override),
+      merge(o.best_effort_shape_interpretation != 0),
+      nesterov(o.nesterov != 0),
+      moving_average(o.moving_average_for_momentum != 0),
+      decoupled_decay(o.decoupled_weight_decay != 0),
+      retries(o.root_retries),
+      momentum_coding(o.quantize_momentum != 0 ? Coding::int8 : Coding::none),
+      matrix_coding(o.quantize_statistics != 0 ? Coding::int16 : Coding::none) {
+  check_choice("options.graft_type", o.graft_type, 8, "0 (sgd) to 7 (none)");
+  check_at_least("options.block_size", o.block_size, 1);
+  check_at_least("options.start_preconditioning_step", o.start_preconditioning_step, 0);
+  check_at_least("options.preconditioning_compute_steps", o.preconditioning_compute_steps, 1);
+  check_at_least("options.statistics_compute_steps", o.statistics_compute_steps, 1);
+  check_at_least("options.skip_preconditioning_dim_size_gt", o.skip_preconditioning_dim_size_gt, 1);
+  check_at_least("options.exponent_override", o.exponent_override, 0);
+  check_choice("options.root_method", o.root_method, 3, "0 (auto), 1 (coupled_newton) or 2 (eigh)");
+  check_choice("options.root_precision", o.root_precision, 2, "0 (f64) or 1 (f32)");
+  check_choice("options.root_padding", o.root_padding, 2, "0 (none) or 1 (largest)");
+  check_choice("options.root_retries", o.root_retries, 13, "0 to 12");
+  check_at_least("options.root_lag", o.root_lag, 0);
+  check_choice("options.refresh", o.refresh, 2, "0 (fresh) or 1 (stale)");
+  check_choice("options.one_sided", o.one_sided, 3, "0 (none), 1 (input) or 2 (output)");
+  refuse(o.root_precision != GRADSTEP_ROOT_PRECISION_F64, "options.root_precision: f32");
+  refuse(o.root_lag > 1, "options.root_lag: a lag above 1");
+  refuse(o.one_sided != GRADSTEP_ONE_SIDED_NONE, "options.one_sided: one-sided preconditioning");
+  refuse(o.eigenvalue_corrected != 0, "options.eigenvalue_corrected: the eigenvalue-corrected mode");
+  graft = static_cast<Graft>(o.graft_type);
+  method = o.root_method == GRADSTEP_ROOT_METHOD_COUPLED_NEWTON ? RootMethod::coupled_newton : RootMethod::eigh;
+  pad_to_largest = o.root_padding == GRADSTEP_ROOT_PADDING_LARGEST;
+  stale = o.refresh == GRADSTEP_REFRESH_STALE || o.root_lag == 1;
+}
+
+gradstep_shampoo_options default_shampoo_options() {
+  gradstep_shampoo_options options{};
+  options.learning_rate = std::numeric_limits<double>::quiet_NaN();
+  options.beta1 = 0.9;
+  options.beta2 = 0.999;
+  options.diagonal_epsilon = 1e-10;
+  options.matrix_epsilon = 1e-6;
+  options.inverse_failure_threshold = 0.1;
+  options.graft_beta1 = 0.9;
+  options.graft_beta2 = 0.999;
+  options.precondition = 1;
+  options.block_size = 128;
+  options.start_preconditioning_step = 5;
+  options.preconditioning_compute_steps = 1;
+  options.statistics_compute_steps = 1;
+  options.skip_preconditioning_dim_size_gt = 4096;
+  options.best_effort_shape_interpretation = 1;
+  options.nesterov = 1;
+  options.root_retries = 6;
+  return options;
+}
+
+}  // namespace gradstep

@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Shampoo's state as hosts and files see it.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "optim/shampoo/shampoo.h"
+
+namespace gradstep {
+
+namespace {
+
+constexpr std::array<const char*, 6> kStateNames = {
+    "momentum",         "diagonal_momentum",         "diagonal_statistics",
+    "diagonal_exp_avg", "statistics.{block}.{axis}", "preconditioners.{block}.{axis}"};
+
+bool is_known(const std::string& name) {
+  const auto starts_with = [&](const char* prefix) { return name.compare(0, std::strlen(prefix), prefix) == 0; };
+  return std::find(kStateNames.begin(), kStateNames.end(), name) < kStateNames.begin() + 4 ||
+         starts_with("statistics.") || starts_with("preconditioners.");
+}
+
+}  // namespace
+
+std::span<const char* const> Shampoo::state_names() const { return kStateNames; }
+
+ShampooState::Named Shampoo::find_state(std::size_t index, const char* name) const {
+  if (index >= schema().size()) fail_argument("index: is {}, the schema has {} parameters", index, schema().size());
+  if (name == nullptr) fail_argument("name: is NULL");
+  const ShampooState::Named named = parameters_[index].find(name);
+  if (named.matrix != nullptr) return named;
+  if (is_known(name)) {
+    fail(GRADSTEP_ERR_INVALID_STATE, "state '{}' of parameter '{}' does not exist", name, schema()[index].name);
+  }
+  fail_argument("name: '{}' is not a state of shampoo, expected one of {}", name, join(kStateNames, ", "));
+}
+
+std::span<const std::int64_t> Shampoo::state_shape(std::size_t index, const char* name) const {
+  if (index < schema().size() && name != nullptr) {
+    const ShampooState::Named named = parameters_[index].find(name);
+    if (named.matrix != nullptr && !named.shape.empty()) return named.shape;
+  }
+  return Optimizer::state_shape(index, name);
+}
+
+Array Shampoo::state(std::size_t index, const char* name) {
+  const StateMatrix& matrix = *find_state(index, name).matrix;
+  if (matrix.is_coded()) fail(GRADSTEP_ERR_UNSUPPORTED, "state '{}' is stored in codes: get_state copies it", name);
+  return {matrix.read(nullptr), matrix.size(), DType::f32, 0, nullptr, nullptr};
+}
+
+void Shampoo::get_state(std::size_t index, const char* name, const Array& host) {
+  const StateMatrix& matrix = *find_state(index, name).matrix;
+  std::vector<float> scratch(matrix.is_coded() ? static_cast<std::size_t>(matrix.size()) : 0);
+  const Array own{matrix.read(scratch.data()), matrix.size(), DType::f32, 0, nullptr, nullptr};
+  const WorkList work({&own.size, 1});
+  const CopyItem item{host, own};
+  context()->backend().copy(work, {&item, 1}, 1, 1);
+}
+
+void Shampoo::set_state(std::size_t index, const char* name, const Array& host) {
+  // The one place that writes through a found state; the parameters are this object's own.
+  auto& matrix = const_cast<StateMatrix&>(*find_state(index, name).matrix);
+  std::vector<float> scratch(static_cast<std::size_t>(matrix.size()));
+  const Array own{scratch.data(), matrix.size(), DType::f32, 0, nullptr, nullptr};
+  const WorkList work({&own.size, 1});
+  const CopyItem item{own, host};
+  context()->backend().copy(work, {&item, 1}, 1, 1);
+  matrix.write(scratch.data());
+  parameters_[index].used = true;
+}
+
+std::vector<StoredState> Shampoo::stored_states() {
+  std::vector<StoredState> stored;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) parameters_[i].append_stored(i, schema()[i], stored);
+  return stored;
+}
+
+std::vector<std::uint8_t> Shampoo::state_flags() const {
+  std::vector<std::uint8_t> flags;
+  flags.reserve(parameters_.size());
+  for (const ShampooState& state : parameters_) flags.push_back(state.used ? 1 : 0);
+  return flags;
+}
+
+void Shampoo::set_state_flags(std::span<const std::uint8_t> flags) {
+  for (std::size_t i = 0; i < parameters_.size(); ++i) parameters_[i].used = flags[i] != 0;
+}
+
+std::int64_t Shampoo::other_bytes() const {
+  const std::size_t buffers = gradients_.bytes() + preconditioned_.bytes() + copies_.bytes();
+  const std::size_t tasks = (blocks_.capacity() + matrices_.capacity()) * sizeof(Task);
+  return Optimizer::other_bytes() + static_cast<std::int64_t>(buffers + tasks + workspaces_.bytes());
+}
+
+void Shampoo::append_metrics(std::vector<gradstep_metric>& metrics) const {
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const ShampooState& state = parameters_[i];
+    if (!state.preconditioned) continue;
+    for (std::size_t k = 0; k < state.factors.size(); ++k) {
+      const Factor& factor = state.factors[k];
+      const auto append = [&](const char* name, double value) {
+        gradstep_metric record{};
+        std::strncpy(record.name, name, sizeof record.name - 1);
+        record.parameter = static_cast<std::int64_t>(i);
+        record.block = static_cast<std::int64_t>(k / state.partition.rank());
+        record.axis = static_cast<std::int64_t>(k % state.partition.rank());
+        record.value = value;
+        metrics.push_back(record);
+      };
+      append("inverse_pth_root_errors", factor.error);
+      append("root_max_eigenvalue", factor.max_eigenvalue);
+      append("root_iterations", factor.iterations);
+      append("root_retries", static_cast<double>(factor.retries));
+      append("root_failures", static_cast<double>(factor.failures));
+      append("preconditioner_age", static_cast<double>(step_count() - factor.refreshed));
+    }
+  }
+}
+
+}  // namespace gradstep

@@ -1,0 +1,117 @@
+/* SPDX-FileCopyrightText: 2026 The gradstep authors
+ * SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shampoo through the C API: state by block and axis, metrics, bad input. Its numbers are in tests/conformance.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "optimizer_fixture.h"
+
+static gradstep_shampoo_options options_of_test(void) {
+  gradstep_shampoo_options o;
+  assert_ok(gradstep_shampoo_options_init(&o, sizeof o));
+  assert_true(isnan(o.learning_rate));
+  o.learning_rate = 0.125;
+  o.block_size = 2;
+  return o;
+}
+
+static void create(fixture* f, const gradstep_shampoo_options* o) {
+  gradstep_optimizer_destroy(f->optimizer);
+  f->optimizer = NULL;
+  assert_ok(gradstep_optimizer_create_shampoo(f->context, o, f->m.parameters, kModelParameters, &f->optimizer));
+}
+
+static void state_bytes_are_what_the_handle_holds(void** state) {
+  fixture* f = *state;
+  const gradstep_shampoo_options o = options_of_test();
+  gradstep_memory memory;
+  int64_t bytes = 0;
+  create(f, &o);
+  assert_ok(gradstep_shampoo_state_bytes(&o, f->m.parameters, kModelParameters, &bytes));
+  memory.struct_size = sizeof memory;
+  assert_ok(gradstep_optimizer_memory(f->optimizer, &memory));
+  assert_true(memory.state_bytes == bytes);
+  assert_true(bytes > 2 * kModelElements * (int64_t)sizeof(float));
+}
+
+static void matrices_have_their_own_shape(void** state) {
+  fixture* f = *state;
+  const gradstep_shampoo_options o = options_of_test();
+  const int64_t shape[] = {2, 2};
+  float values[4] = {4, 1, 1, 4};
+  float read[4] = {0, 0, 0, 0};
+  gradstep_tensor tensor = tensor_f32(values, 2, shape);
+  gradstep_tensor view;
+  create(f, &o);
+  assert_ok(gradstep_optimizer_set_state(f->optimizer, 1, "statistics.0.0", &tensor, NULL));
+  assert_ok(gradstep_optimizer_state(f->optimizer, 1, "statistics.0.0", &view));
+  assert_int_equal(view.ndim, 2);
+  assert_true(view.shape[0] == 2 && view.shape[1] == 2);
+  assert_memory_equal(view.data, values, sizeof values);
+  tensor.data = read;
+  assert_ok(gradstep_optimizer_get_state(f->optimizer, 1, "preconditioners.0.0", &tensor, NULL));
+  assert_true(read[0] == 1 && read[1] == 0 && read[3] == 1);
+  assert_fails(gradstep_optimizer_get_state(f->optimizer, 1, "preconditioners.1.0", &tensor, NULL),
+               GRADSTEP_ERR_INVALID_ARGUMENT, "preconditioners.1.0", "(1,1)");
+  assert_fails(gradstep_optimizer_get_state(f->optimizer, 1, "preconditioners.9.0", &tensor, NULL),
+               GRADSTEP_ERR_INVALID_ARGUMENT, "preconditioners.9.0");
+}
+
+static void metrics_tell_of_every_statistic(void** state) {
+  fixture* f = *state;
+  const gradstep_shampoo_options o = options_of_test();
+  gradstep_metric metrics[64];
+  size_t count = 0;
+  size_t failures = 0;
+  create(f, &o);
+  step(f);
+  assert_ok(gradstep_optimizer_metrics(f->optimizer, metrics, sizeof metrics[0], 64, &count));
+  assert_true(count > 2 && count <= 64);
+  for (size_t i = 0; i < count; ++i) {
+    if (strcmp(metrics[i].name, "root_failures") == 0) {
+      assert_true(metrics[i].value == 0 && metrics[i].parameter >= 0 && metrics[i].block >= 0 && metrics[i].axis >= 0);
+      ++failures;
+    }
+    if (strcmp(metrics[i].name, "preconditioner_age") == 0) assert_true(metrics[i].value == 0);
+  }
+  assert_true(failures > 0);
+}
+
+static void what_is_not_there_is_refused(void** state) {
+  fixture* f = *state;
+  gradstep_shampoo_options o = options_of_test();
+  gradstep_comm* comm = NULL;
+  o.learning_rate = NAN;
+  assert_fails(gradstep_optimizer_create_shampoo(f->context, &o, f->m.parameters, kModelParameters, &f->optimizer),
+               GRADSTEP_ERR_INVALID_ARGUMENT, "learning_rate", "set");
+  o = options_of_test();
+  o.block_size = 0;
+  assert_fails(gradstep_optimizer_create_shampoo(f->context, &o, f->m.parameters, kModelParameters, &f->optimizer),
+               GRADSTEP_ERR_INVALID_ARGUMENT, "block_size", "0");
+  o.block_size = 2;
+  o.root_lag = 3;
+  assert_fails(gradstep_optimizer_create_shampoo(f->context, &o, f->m.parameters, kModelParameters, &f->optimizer),
+               GRADSTEP_ERR_UNSUPPORTED, "root_lag");
+  assert_null(f->optimizer);
+  o.root_lag = 0;
+  create(f, &o);
+  assert_ok(gradstep_comm_create_local(f->context, 1, &comm));
+  assert_fails(gradstep_optimizer_attach_comm(f->optimizer, comm, NULL), GRADSTEP_ERR_UNSUPPORTED, "shampoo");
+  gradstep_comm_destroy(comm);
+  step(f); /* as before */
+  assert_int_equal(steps_of(f), 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(state_bytes_are_what_the_handle_holds),
+      TEST(matrices_have_their_own_shape),
+      TEST(metrics_tell_of_every_statistic),
+      TEST(what_is_not_there_is_refused),
+  };
+  return cmocka_run_group_tests_name("shampoo", tests, NULL, NULL);
+}

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "optim/shampoo/partition.h"
+
+#include <gtest/gtest.h>
+
+namespace gradstep::test {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+TEST(MergeSmallDimensions, MergesLeftToRightUpToTheLimit) {
+  EXPECT_EQ(merge_small_dimensions(Shape{1, 2, 512, 1, 2048, 1, 3, 4}, 1024), (Shape{1024, 2048, 12}));
+  EXPECT_EQ(merge_small_dimensions(Shape{64, 3, 3}, 128), (Shape{64, 9}));
+  EXPECT_EQ(merge_small_dimensions(Shape{12, 20}, 8), (Shape{12, 20}));
+  EXPECT_EQ(merge_small_dimensions(Shape{1, 1, 9}, 8), (Shape{9}));
+  EXPECT_EQ(merge_small_dimensions(Shape{2, 2, 2}, 8), (Shape{8}));
+  EXPECT_EQ(merge_small_dimensions(Shape{5}, 8), (Shape{5}));
+}
+
+TEST(MergeSmallDimensions, OnesAloneBecomeOneOne) {
+  EXPECT_EQ(merge_small_dimensions(Shape{1, 1, 1}, 8), (Shape{1}));
+  EXPECT_EQ(merge_small_dimensions(Shape{1}, 1), (Shape{1}));
+  EXPECT_EQ(merge_small_dimensions(Shape{}, 8), (Shape{}));
+}
+
+TEST(Partition, BlocksAreLexicographicAndCutAtMultiplesOfTheBlockSize) {
+  const Partition partition(Shape{12, 20}, 8, /*merge=*/true);
+  ASSERT_EQ(partition.blocks().size(), 6U);
+  EXPECT_EQ(partition.blocks()[0].begin, (Shape{0, 0}));
+  EXPECT_EQ(partition.blocks()[1].begin, (Shape{0, 8}));
+  EXPECT_EQ(partition.blocks()[2].begin, (Shape{0, 16}));
+  EXPECT_EQ(partition.blocks()[3].begin, (Shape{8, 0}));
+  EXPECT_EQ(partition.blocks()[2].extents, (Shape{8, 4}));
+  EXPECT_EQ(partition.blocks()[5].extents, (Shape{4, 4}));
+}
+
+TEST(Partition, AnAxisOfExactlyTheBlockSizeIsNotCut) {
+  EXPECT_EQ(Partition(Shape{8, 16}, 8, false).blocks().size(), 2U);
+  EXPECT_TRUE(Partition(Shape{8, 8}, 8, false).is_whole());
+}
+
+TEST(Partition, BlocksCoverEveryElementOnce) {
+  for (const Shape& shape : {Shape{5}, Shape{7, 5}, Shape{3, 4, 5}, Shape{2, 7, 1, 6}}) {
+    const Partition partition(shape, 3, /*merge=*/false);
+    std::int64_t size = 1;
+    for (const std::int64_t dimension : shape) size *= dimension;
+    std::vector<float> tensor(static_cast<std::size_t>(size));
+    for (std::size_t i = 0; i < tensor.size(); ++i) tensor[i] = static_cast<float>(i + 1);
+    std::vector<float> copy(tensor.size());
+    std::int64_t covered = 0;
+    for (const Block& block : partition.blocks()) {
+      std::vector<float> values(static_cast<std::size_t>(block.size));
+      partition.read_block(tensor.data(), block, values.data());
+      partition.write_block(values.data(), block, copy.data());
+      covered += block.size;
+    }
+    EXPECT_EQ(covered, size);
+    EXPECT_EQ(copy, tensor);
+  }
+}
+
+TEST(Partition, ABlockIsReadInRowMajorOrder) {
+  const Partition partition(Shape{3, 4}, 2, /*merge=*/false);
+  std::vector<float> tensor(12);
+  for (std::size_t i = 0; i < tensor.size(); ++i) tensor[i] = static_cast<float>(i);
+  std::vector<float> block(4);
+  partition.read_block(tensor.data(), partition.blocks()[1], block.data());
+  EXPECT_EQ(block, (std::vector<float>{2, 3, 6, 7}));
+}
+
+}  // namespace
+}  // namespace gradstep::test

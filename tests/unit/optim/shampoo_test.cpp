@@ -1,0 +1,345 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "optim/shampoo/shampoo.h"
+
+#include "optim/saved_optimizer.h"
+#include "unit/memory_stream.h"
+#include "unit/optim/optimizer_fixture.h"
+
+namespace gradstep::test {
+namespace {
+
+gradstep_shampoo_options options() {
+  auto o = default_shampoo_options();
+  o.learning_rate = 0.01;
+  o.block_size = 4;
+  o.graft_type = GRADSTEP_GRAFT_TYPE_RMSPROP;
+  o.start_preconditioning_step = 1;
+  return o;
+}
+
+std::unique_ptr<Shampoo> make_shampoo(const gradstep_shampoo_options& o, int threads = 1,
+                                      const std::vector<std::vector<std::int64_t>>& shapes = kShapes,
+                                      DType dtype = DType::f32) {
+  return std::make_unique<Shampoo>(make_context(threads), o, make_schema(shapes, dtype));
+}
+
+void run(Model<float>& model, Optimizer& optimizer, std::uint32_t begin, std::uint32_t end) {
+  for (std::uint32_t t = begin; t < end; ++t) {
+    model.draw_gradients(t);
+    model.step(optimizer);
+  }
+}
+
+double metric_of(const Optimizer& optimizer, const std::string& name) {
+  std::vector<gradstep_metric> metrics;
+  optimizer.append_metrics(metrics);
+  double sum = 0;
+  for (const gradstep_metric& metric : metrics) sum += metric.name == name ? metric.value : 0;
+  return sum;
+}
+
+TEST(Shampoo, TheNumberOfThreadsChangesNoBit) {
+  Model<float> one;
+  Model<float> three;
+  run(one, *make_shampoo(options(), 1), 0, 6);
+  run(three, *make_shampoo(options(), 3), 0, 6);
+  for (std::size_t k = 0; k < kShapes.size(); ++k) EXPECT_EQ(one.params[k].values, three.params[k].values);
+}
+
+TEST(Shampoo, AModelWithoutPreconditionedParametersSteps) {
+  auto o = options();
+  o.skip_preconditioning_dim_size_gt = 2;
+  o.beta1 = 0;
+  o.graft_type = GRADSTEP_GRAFT_TYPE_SGD;
+  o.nesterov = 0;
+  auto optimizer = make_shampoo(o);
+  // Without a preconditioner, SGD grafting is SGD.
+  const ReferenceRule sgd = [&](double p, double g, double*, std::int64_t) { return p - o.learning_rate * g; };
+  EXPECT_LT(run_beside<float>(*optimizer, sgd), kTolerance32);
+  EXPECT_EQ(optimizer->stored_states().size(), kShapes.size());
+}
+
+TEST(Shampoo, AGroupWithoutPreconditioningRunsTheGraftingRule) {
+  auto o = options();
+  o.graft_type = GRADSTEP_GRAFT_TYPE_ADAM;
+  o.precondition = 0;
+  o.beta1 = 0;
+  o.nesterov = 0;
+  o.weight_decay = 0.1;
+  o.decoupled_weight_decay = 1;
+  o.diagonal_epsilon = 1e-8;
+  const ReferenceRule adamw = [&](double p, double g, double* s, std::int64_t t) {
+    s[0] = 0.9 * s[0] + 0.1 * g;
+    s[1] = 0.999 * s[1] + 0.001 * g * g;
+    const double n = static_cast<double>(t + 1);
+    const double direction = s[0] / (1 - std::pow(0.9, n)) / (std::sqrt(s[1] / (1 - std::pow(0.999, n))) + 1e-8);
+    return p - o.learning_rate * (direction + o.weight_decay * p);
+  };
+  // 1 - 0.999 and its like are rounded to f32.
+  EXPECT_LT(run_beside<float>(*make_shampoo(o), adamw), 10 * kTolerance32);
+}
+
+TEST(Shampoo, PreconditioningCanBeSwitchedOnByGroup) {
+  auto o = options();
+  o.precondition = 0;
+  auto optimizer = make_shampoo(o);
+  Model<float> model;
+  run(model, *optimizer, 0, 2);
+  expect_error(GRADSTEP_ERR_INVALID_STATE, "statistics.0.0", [&] { optimizer->state(0, "statistics.0.0"); });
+  optimizer->set_schedule(-1, "precondition", Schedule(1));
+  run(model, *optimizer, 2, 4);
+  EXPECT_EQ(optimizer->state(0, "statistics.0.0").size, 16);
+  EXPECT_EQ(metric_of(*optimizer, "root_failures"), 0);
+}
+
+TEST(Shampoo, StatesAreShapedAsTheyAre) {
+  auto optimizer = make_shampoo(options());
+  EXPECT_EQ(optimizer->state(0, "momentum").size, 35);
+  EXPECT_EQ(optimizer->state(0, "statistics.1.1").size, 1);  // 5 = 4 + 1
+  EXPECT_EQ(optimizer->state_shape(0, "preconditioners.2.0")[0], 3);
+  EXPECT_EQ(optimizer->state_shape(0, "momentum").size(), 2U);
+  EXPECT_EQ(static_cast<const float*>(optimizer->state(0, "preconditioners.0.0").data)[0], 1.0F);
+  EXPECT_EQ(static_cast<const float*>(optimizer->state(0, "statistics.0.0").data)[5], 1e-6F);
+  expect_error(GRADSTEP_ERR_INVALID_STATE, "statistics.4.0", [&] { optimizer->state(0, "statistics.4.0"); });
+  expect_error(GRADSTEP_ERR_INVALID_STATE, "statistics.00.0", [&] { optimizer->state(0, "statistics.00.0"); });
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "exp_avg", [&] { optimizer->state(0, "exp_avg"); });
+}
+
+TEST(Shampoo, StateBytesAreThoseOfTheStoredState) {
+  for (const std::int32_t coded : {0, 1}) {
+    for (const std::int32_t graft : {GRADSTEP_GRAFT_TYPE_SGD, GRADSTEP_GRAFT_TYPE_SQRT_N, GRADSTEP_GRAFT_TYPE_ADAM}) {
+      for (const double precondition : {0.0, 1.0}) {
+        auto o = options();
+        o.graft_type = graft;
+        o.precondition = precondition;
+        o.quantize_momentum = o.quantize_statistics = coded;
+        std::int64_t bytes = 0;
+        for (const StoredState& stored : make_shampoo(o)->stored_states()) bytes += stored.array.bytes();
+        EXPECT_EQ(bytes, Shampoo::state_bytes(o, make_schema(kShapes)));
+      }
+    }
+  }
+}
+
+TEST(Shampoo, ResumesFromASavedStateWithTheSameBits) {
+  for (const std::int32_t coded : {0, 1}) {
+    auto o = options();
+    o.quantize_momentum = o.quantize_statistics = coded;
+    o.preconditioning_compute_steps = 2;
+    auto first = make_shampoo(o);
+    Model<float> model;
+    run(model, *first, 0, 3);
+    const std::string bytes = saved_bytes("optimizer", {{"", save_optimizer(*first)}});
+    auto second = make_shampoo(o, 2);
+    const StateFile file = read_bytes(bytes);
+    LoadedPart part(file, "");
+    load_optimizer(part, *second)();
+    Model<float> resumed = model;
+    run(model, *first, 3, 6);
+    run(resumed, *second, 3, 6);
+    for (std::size_t k = 0; k < kShapes.size(); ++k) EXPECT_EQ(model.params[k].values, resumed.params[k].values);
+    auto third = make_shampoo(o);
+    third->copy_state(*first);
+    run(model, *first, 6, 7);
+    run(resumed, *third, 6, 7);
+    for (std::size_t k = 0; k < kShapes.size(); ++k) EXPECT_EQ(model.params[k].values, resumed.params[k].values);
+  }
+}
+
+TEST(Shampoo, StateOfOtherBlocksIsRefused) {
+  auto small = make_shampoo(options());
+  auto o = options();
+  o.block_size = 5;
+  auto large = make_shampoo(o);
+  const StateFile file = read_bytes(saved_bytes("optimizer", {{"", save_optimizer(*small)}}));
+  LoadedPart part(file, "");
+  expect_error(GRADSTEP_ERR_MISMATCH, "statistics", [&] { load_optimizer(part, *large); });
+}
+
+TEST(Shampoo, CodedStateIsReadAndWrittenByCopy) {
+  auto o = options();
+  o.quantize_momentum = o.quantize_statistics = 1;
+  auto optimizer = make_shampoo(o);
+  expect_error(GRADSTEP_ERR_UNSUPPORTED, "codes", [&] { optimizer->state(0, "momentum"); });
+  TestTensor<float> values({4, 4});
+  for (std::size_t i = 0; i < 16; ++i) values.values[i] = i % 5 == 0 ? 0.1234567F : static_cast<float>(i) * 0.01F;
+  Array host{values.values.data(), 16, DType::f32, 0, nullptr, nullptr};
+  optimizer->set_state(0, "statistics.0.0", host);
+  const std::vector<float> before = values.values;
+  values.values.assign(16, 0.0F);
+  optimizer->get_state(0, "statistics.0.0", host);
+  for (std::size_t i = 0; i < 16; ++i) {
+    if (i % 5 == 0) {
+      EXPECT_EQ(values.values[i], before[i]);  // the diagonal is exact
+    } else {
+      EXPECT_NEAR(values.values[i], before[i], 0.14 / 32767);
+    }
+  }
+}
+
+TEST(Shampoo, AnAbsentGradientLeavesParameterAndStateAlone) {
+  auto optimizer = make_shampoo(options());
+  Model<float> model;
+  run(model, *optimizer, 0, 2);
+  const auto before = model.params[0].values;
+  std::vector<float> statistic(16);
+  const Array host{statistic.data(), 16, DType::f32, 0, nullptr, nullptr};
+  optimizer->get_state(0, "statistics.0.0", host);
+  const std::vector<float> statistic_before = statistic;
+  const auto p = Model<float>::tensors(model.params);
+  auto g = Model<float>::tensors(model.grads);
+  g[0].data = nullptr;
+  optimizer->bind(p.data(), g.data(), nullptr, p.size());
+  optimizer->step({});
+  EXPECT_EQ(model.params[0].values, before);
+  optimizer->get_state(0, "statistics.0.0", host);
+  EXPECT_EQ(statistic, statistic_before);
+  EXPECT_EQ(optimizer->step_count(), 3);
+}
+
+TEST(Shampoo, StepInPlaceIsParameterPlusUpdate) {
+  Model<float> stepped;
+  Model<float> updated;
+  auto a = make_shampoo(options());
+  auto b = make_shampoo(options());
+  for (std::uint32_t t = 0; t < 4; ++t) {
+    stepped.draw_gradients(t);
+    updated.draw_gradients(t);
+    stepped.step(*a);
+    updated.update(*b);
+    for (std::size_t k = 0; k < kShapes.size(); ++k) {
+      for (std::size_t i = 0; i < updated.params[k].values.size(); ++i) {
+        updated.params[k].values[i] += updated.updates[k].values[i];
+      }
+      EXPECT_EQ(stepped.params[k].values, updated.params[k].values);
+    }
+  }
+}
+
+TEST(Shampoo, LagOfOneIsAStaleRefresh) {
+  auto o = options();
+  o.refresh = GRADSTEP_REFRESH_STALE;
+  auto lagging = options();
+  lagging.root_lag = 1;
+  Model<float> a;
+  Model<float> b;
+  run(a, *make_shampoo(o), 0, 5);
+  run(b, *make_shampoo(lagging), 0, 5);
+  EXPECT_EQ(a.params[0].values, b.params[0].values);
+  Model<float> fresh;
+  run(fresh, *make_shampoo(options()), 0, 5);
+  EXPECT_NE(a.params[0].values, fresh.params[0].values);
+}
+
+TEST(Shampoo, ANonFiniteStatisticKeepsThePreconditionerAndIsCounted) {
+  for (const std::int32_t method : {GRADSTEP_ROOT_METHOD_COUPLED_NEWTON, GRADSTEP_ROOT_METHOD_EIGH}) {
+    auto o = options();
+    o.root_method = method;
+    auto optimizer = make_shampoo(o);
+    Model<float> model;
+    run(model, *optimizer, 0, 2);
+    const Array root = optimizer->state(0, "preconditioners.0.0");
+    const std::vector<float> before(static_cast<float*>(root.data), static_cast<float*>(root.data) + root.size);
+    model.draw_gradients(2);
+    model.grads[0].values[0] = std::numeric_limits<float>::infinity();
+    model.step(*optimizer);
+    EXPECT_TRUE(std::equal(before.begin(), before.end(), static_cast<const float*>(root.data)));
+    EXPECT_EQ(metric_of(*optimizer, "root_failures"), 2);  // both axes of the first block
+    EXPECT_EQ(metric_of(*optimizer, "preconditioner_age"), 2);
+  }
+}
+
+TEST(Shampoo, AccessoryTensorTypesAreConverted) {
+  auto o = options();
+  auto optimizer = make_shampoo(o, 2, {{6, 5}}, DType::bf16);
+  TestTensor<std::uint16_t> unused({1});
+  std::vector<std::uint16_t> p(30, 0x3f80);  // 1.0
+  std::vector<std::uint16_t> g(30, 0x3f80);
+  std::int64_t shape[] = {6, 5};
+  gradstep_tensor param{};
+  param.data = p.data();
+  param.device = {GRADSTEP_DEVICE_CPU, 0};
+  param.ndim = 2;
+  param.dtype = to_dlpack(DType::bf16);
+  param.shape = shape;
+  gradstep_tensor grad = param;
+  grad.data = g.data();
+  optimizer->bind(&param, &grad, nullptr, 1);
+  EXPECT_TRUE(optimizer->step({}).applied);
+  for (const std::uint16_t value : p) EXPECT_LT(value, 0x3f80);
+  expect_error(GRADSTEP_ERR_UNSUPPORTED, "f64", [&] { make_shampoo(o, 1, {{6, 5}}, DType::f64); });
+}
+
+TEST(Shampoo, ScalarsAndEmptyParametersStep) {
+  auto optimizer = make_shampoo(options(), 2, {{}, {0, 3}, {2}});
+  std::vector<float> scalar = {1};
+  std::vector<float> vector = {1, 1};
+  std::vector<float> grads = {1, 1};
+  std::int64_t empty_shape[] = {0, 3};
+  std::int64_t vector_shape[] = {2};
+  gradstep_tensor p[3]{};
+  for (auto& tensor : p) {
+    tensor.device = {GRADSTEP_DEVICE_CPU, 0};
+    tensor.dtype = to_dlpack(DType::f32);
+  }
+  p[0].data = scalar.data();
+  p[1].ndim = 2;
+  p[1].shape = empty_shape;
+  p[2].data = vector.data();
+  p[2].ndim = 1;
+  p[2].shape = vector_shape;
+  gradstep_tensor g[3] = {p[0], p[1], p[2]};
+  float one = 1;
+  g[0].data = &one;
+  g[2].data = grads.data();
+  optimizer->bind(p, g, nullptr, 3);
+  optimizer->step({});
+  EXPECT_LT(scalar[0], 1);
+  EXPECT_LT(vector[1], 1);
+  auto o = options();
+  o.quantize_momentum = 1;
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "scalar", [&] { make_shampoo(o, 1, {{}}); });
+}
+
+TEST(Shampoo, IllegalOptionsAreRefused) {
+  const auto refuses = [](gradstep_status status, const char* part, const auto& change) {
+    auto o = options();
+    change(o);
+    expect_error(status, part, [&] { make_shampoo(o); });
+  };
+  constexpr auto kBad = GRADSTEP_ERR_INVALID_ARGUMENT;
+  constexpr auto kMissing = GRADSTEP_ERR_UNSUPPORTED;
+  refuses(kBad, "learning_rate", [](auto& o) { o.learning_rate = NAN; });
+  refuses(kBad, "beta1", [](auto& o) { o.beta1 = 1; });
+  refuses(kBad, "beta2", [](auto& o) { o.beta2 = 1.5; });
+  refuses(kBad, "matrix_epsilon", [](auto& o) { o.matrix_epsilon = -1; });
+  refuses(kBad, "diagonal_epsilon", [](auto& o) { o.diagonal_epsilon = NAN; });
+  refuses(kBad, "weight_decay", [](auto& o) { o.weight_decay = -1; });
+  refuses(kBad, "inverse_failure_threshold", [](auto& o) { o.inverse_failure_threshold = -1; });
+  refuses(kBad, "clip_by_scaled_gradient_norm", [](auto& o) { o.clip_by_scaled_gradient_norm = -1; });
+  refuses(kBad, "graft_beta1", [](auto& o) { o.graft_beta1 = 1; });
+  refuses(kBad, "graft_beta2", [](auto& o) { o.graft_beta2 = -1; });
+  refuses(kBad, "precondition", [](auto& o) { o.precondition = -1; });
+  refuses(kBad, "graft_type", [](auto& o) { o.graft_type = 8; });
+  refuses(kBad, "block_size", [](auto& o) { o.block_size = 0; });
+  refuses(kBad, "start_preconditioning_step", [](auto& o) { o.start_preconditioning_step = -1; });
+  refuses(kBad, "preconditioning_compute_steps", [](auto& o) { o.preconditioning_compute_steps = 0; });
+  refuses(kBad, "statistics_compute_steps", [](auto& o) { o.statistics_compute_steps = 0; });
+  refuses(kBad, "skip_preconditioning_dim_size_gt", [](auto& o) { o.skip_preconditioning_dim_size_gt = 0; });
+  refuses(kBad, "exponent_override", [](auto& o) { o.exponent_override = -1; });
+  refuses(kBad, "root_method", [](auto& o) { o.root_method = 3; });
+  refuses(kBad, "root_precision", [](auto& o) { o.root_precision = -1; });
+  refuses(kBad, "root_padding", [](auto& o) { o.root_padding = 2; });
+  refuses(kBad, "root_retries", [](auto& o) { o.root_retries = -1; });
+  refuses(kBad, "root_lag", [](auto& o) { o.root_lag = -1; });
+  refuses(kBad, "refresh", [](auto& o) { o.refresh = 2; });
+  refuses(kBad, "one_sided", [](auto& o) { o.one_sided = 3; });
+  refuses(kMissing, "root_precision", [](auto& o) { o.root_precision = GRADSTEP_ROOT_PRECISION_F32; });
+  refuses(kMissing, "root_lag", [](auto& o) { o.root_lag = 2; });
+  refuses(kMissing, "one_sided", [](auto& o) { o.one_sided = GRADSTEP_ONE_SIDED_INPUT; });
+  refuses(kMissing, "eigenvalue_corrected", [](auto& o) { o.eigenvalue_corrected = 1; });
+}
+
+}  // namespace
+}  // namespace gradstep::test
