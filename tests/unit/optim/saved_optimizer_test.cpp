@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "core/file.h"
+#include "optim/shampoo/shampoo.h"
 #include "unit/memory_stream.h"
 #include "unit/optim/optimizer_fixture.h"
 #include "unit/ranks.h"
@@ -74,6 +75,37 @@ TEST(SavedOptimizer, EveryRuleAndStorageResumesWithTheSameBits) {
     o.state_dtype = format;
     o.stochastic_rounding = 1;
     expect_resumes(o);
+  }
+}
+
+TEST(SavedOptimizer, ShampooResumesWithTheSameBits) {
+  for (const bool quantized : {false, true}) {
+    auto o = default_shampoo_options();
+    o.learning_rate = 0.1;
+    o.block_size = 8;
+    o.start_preconditioning_step = 1;
+    o.preconditioning_compute_steps = 2;
+    o.quantize_momentum = o.quantize_statistics = quantized ? 1 : 0;
+    const auto make = [&](int threads) {
+      return std::make_unique<Shampoo>(make_context(threads), o, make_schema(kShapes));
+    };
+    Model<float> model;
+    auto first = make(1);
+    for (std::uint32_t t = 0; t < 3; ++t) {
+      model.draw_gradients(t);
+      model.step(*first);
+    }
+    Model<float> resumed = model;
+    auto second = make(2);
+    load(*second, save(*first));
+    for (std::uint32_t t = 3; t < 7; ++t) {
+      model.draw_gradients(t);
+      resumed.draw_gradients(t);
+      model.step(*first);
+      resumed.step(*second);
+    }
+    for (std::size_t k = 0; k < kShapes.size(); ++k) EXPECT_EQ(model.params[k].values, resumed.params[k].values);
+    EXPECT_EQ(save(*first), save(*second));
   }
 }
 
