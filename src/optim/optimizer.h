@@ -47,7 +47,8 @@ struct StoredState {
   std::int64_t begin = 0;   ///< 0 and all of them, unless the optimizer is sharded
   std::int64_t total = 0;   ///< elements of the whole: those of the parameter, or one per 256 of them for factors
   bool is_blocked = false;  ///< the latter
-  std::vector<std::int64_t> shape = {};  ///< of the whole; empty = the parameter's, or the list that factors are
+  /// Of the whole; empty = the parameter's, or the list that factors are.
+  std::vector<std::int64_t> shape = {};  // NOLINT(readability-redundant-member-init): lists may leave it out
 };
 
 class Optimizer {

@@ -13,7 +13,6 @@
 #include <random>
 
 #include "kernels/random.h"
-#include "optim/shampoo/dense.h"
 
 namespace gradstep {
 
@@ -103,7 +102,7 @@ double RootWorkspace::largest_eigenvalue(std::int64_t n, const RootOptions& opti
   for (int i = 0; i < kMaxIterations; ++i) {
     const double norm = std::sqrt(dot(x_, x_, size));
     for (std::int64_t j = 0; j < size; ++j) x_[j] /= norm;
-    dense::multiply_vector(statistic_, x_, n, y_);
+    options.dense->multiply_vector(statistic_, x_, n, y_);
     for (std::int64_t j = n; j < size; ++j) y_[j] = options.pad_value * x_[j];
     const double next = dot(x_, y_, size);
     const bool moves = std::abs(next - eigenvalue) > kTolerance;
@@ -155,16 +154,16 @@ RootResult RootWorkspace::newton(std::int64_t n, const RootOptions& options) {
     add_to_diagonal(t, n, 1 + inverse);
     const double pad_t = 1 + inverse - inverse * pad;
     pad *= std::pow(pad_t, p);
-    dense::multiply(h, t, n, previous);
+    options.dense->multiply(h, t, n, previous);
     std::swap(h, previous);
     // M <- T^p M by repeated squaring of T, which has served H already.
     for (std::int32_t bits = p; bits > 0; bits /= 2) {
       if (bits % 2 == 1) {
-        dense::multiply(t, m, n, spare);
+        options.dense->multiply(t, m, n, spare);
         std::swap(m, spare);
       }
       if (bits > 1) {
-        dense::multiply(t, t, n, spare);
+        options.dense->multiply(t, t, n, spare);
         std::swap(t, spare);
       }
     }
@@ -185,7 +184,7 @@ RootResult RootWorkspace::newton(std::int64_t n, const RootOptions& options) {
 
 RootResult RootWorkspace::eigh(std::int64_t n, const RootOptions& options) {
   RootResult result;
-  const bool decomposed = dense::decompose(statistic_, n, values_, a_);
+  const bool decomposed = options.dense->decompose(statistic_, n, values_, a_);
   result.max_eigenvalue = options.padded > 0 ? largest_eigenvalue(n, options) : values_[n - 1];
   result.ridge = options.ridge_factor * options.matrix_epsilon * std::max(result.max_eigenvalue, kSmallestEigenvalue);
   if (!decomposed) {
@@ -198,27 +197,27 @@ RootResult RootWorkspace::eigh(std::int64_t n, const RootOptions& options) {
     raised = raised || values_[i] < 0;
     z_[i] = std::pow(std::max(values_[i], 0.0) + result.ridge, -1.0 / options.exponent);
   }
-  dense::recompose(a_, z_, n, b_, root_);
+  options.dense->recompose(a_, z_, n, b_, root_);
   if (raised) {
     for (std::int64_t i = 0; i < n; ++i) z_[i] = std::max(values_[i], 0.0);
-    dense::recompose(a_, z_, n, b_, statistic_);
+    options.dense->recompose(a_, z_, n, b_, statistic_);
   }
-  result.error = residual(n, options.exponent, result.ridge);
+  result.error = residual(n, options, result.ridge);
   return result;
 }
 
 /// max |H^p D x - x| on two vectors of signs; where that is doubtful, max |H^p D - I|.
-double RootWorkspace::residual(std::int64_t n, std::int32_t exponent, double ridge) {
+double RootWorkspace::residual(std::int64_t n, const RootOptions& options, double ridge) {
   double worst = 0;
   for (std::uint64_t probe = 0; probe < 2; ++probe) {
     const auto sign = [probe](std::int64_t i) {
       return (kernels::mix64(static_cast<std::uint64_t>(2 * i + 1) + probe) & 1U) != 0 ? 1.0 : -1.0;
     };
     for (std::int64_t i = 0; i < n; ++i) x_[i] = sign(i);
-    dense::multiply_vector(statistic_, x_, n, y_);
+    options.dense->multiply_vector(statistic_, x_, n, y_);
     for (std::int64_t i = 0; i < n; ++i) y_[i] += ridge * x_[i];
-    for (std::int32_t k = 0; k < exponent; ++k) {
-      dense::multiply_vector(root_, y_, n, x_);
+    for (std::int32_t k = 0; k < options.exponent; ++k) {
+      options.dense->multiply_vector(root_, y_, n, x_);
       std::swap(x_, y_);
     }
     for (std::int64_t i = 0; i < n; ++i) {
@@ -227,14 +226,14 @@ double RootWorkspace::residual(std::int64_t n, std::int32_t exponent, double rid
       if (std::isnan(worst)) return worst;
     }
   }
-  return worst > kDoubtful ? full_residual(n, exponent, ridge) : worst;
+  return worst > kDoubtful ? full_residual(n, options, ridge) : worst;
 }
 
-double RootWorkspace::full_residual(std::int64_t n, std::int32_t exponent, double ridge) {
+double RootWorkspace::full_residual(std::int64_t n, const RootOptions& options, double ridge) {
   std::copy_n(statistic_, static_cast<std::size_t>(n * n), a_);
   add_to_diagonal(a_, n, ridge);
-  for (std::int32_t k = 0; k < exponent; ++k) {
-    dense::multiply(root_, a_, n, b_);
+  for (std::int32_t k = 0; k < options.exponent; ++k) {
+    options.dense->multiply(root_, a_, n, b_);
     std::swap(a_, b_);
   }
   return distance_from_identity(a_, n);

@@ -7,11 +7,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "optim/shampoo/dense.h"
+
 namespace gradstep {
 
 enum class RootMethod : std::uint8_t { coupled_newton, eigh };
 
 struct RootOptions {
+  const Dense* dense = &kDenseBaseline;
   RootMethod method = RootMethod::eigh;
   std::int32_t exponent = 4;     ///< p >= 1
   double matrix_epsilon = 1e-6;  ///< the ridge is this times max(largest eigenvalue, 1e-6) times ridge_factor
@@ -42,8 +45,8 @@ class RootWorkspace {
   RootResult newton(std::int64_t n, const RootOptions& options);
   RootResult eigh(std::int64_t n, const RootOptions& options);
   double largest_eigenvalue(std::int64_t n, const RootOptions& options);
-  double residual(std::int64_t n, std::int32_t exponent, double ridge);
-  double full_residual(std::int64_t n, std::int32_t exponent, double ridge);
+  double residual(std::int64_t n, const RootOptions& options, double ridge);
+  double full_residual(std::int64_t n, const RootOptions& options, double ridge);
   void reserve(std::int64_t n, std::int64_t padded);
 
   std::vector<double> storage_;

@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "core/error.h"
-#include "optim/shampoo/dense.h"
 
 namespace gradstep {
 
@@ -23,7 +22,8 @@ std::int64_t product(std::span<const std::int64_t> extents) {
 
 Shampoo::Shampoo(std::shared_ptr<Context> context, const gradstep_shampoo_options& options, Schema parameters)
     : Optimizer(std::move(context), std::move(parameters), ShampooOptions::fields(), ShampooOptions(options).values),
-      options_(options) {
+      options_(options),
+      dense_(choose_dense(this->context()->backend().instruction_set())) {
   prepare(schema(), hyper_parameters());
 }
 
@@ -211,7 +211,7 @@ void Shampoo::update_statistics() {
       const std::int64_t n = factor.extent();
       float* statistic =
           factor.statistic.read(factor.statistic.is_coded() ? Workspace::resized(workspace->second, n * n) : nullptr);
-      dense::update_statistic(g, outer, n, inner, keep, add, statistic);
+      dense_.update_statistic(g, outer, n, inner, keep, add, statistic);
       factor.statistic.write(statistic);
     }
   });
@@ -224,6 +224,7 @@ void Shampoo::refresh_preconditioners() {
     ShampooState& state = parameters_[task.parameter];
     const auto values = values_of(task.parameter);
     RootOptions root;
+    root.dense = &dense_;
     root.method = options_.method;
     root.exponent = options_.exponent_override > 0 ? options_.exponent_override
                                                    : 2 * static_cast<std::int32_t>(state.partition.rank());
@@ -280,7 +281,7 @@ void Shampoo::precondition() {
       const std::int64_t n = factor.extent();
       const float* root = factor.preconditioner.read(
           factor.preconditioner.is_coded() ? Workspace::resized(workspace->third, n * n) : nullptr);
-      dense::contract_first_axis(from, n, block.size / n, root, to);
+      dense_.contract_first_axis(from, n, block.size / n, root, to);
       std::swap(from, to);
     }
     state.partition.write_block(from, block, preconditioned(task.parameter));

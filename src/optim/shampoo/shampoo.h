@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "optim/optimizer.h"
+#include "optim/shampoo/dense.h"
 #include "optim/shampoo/roots.h"
 #include "optim/shampoo/shampoo_options.h"
 #include "optim/shampoo/shampoo_state.h"
@@ -81,6 +82,7 @@ class Shampoo final : public Optimizer {
   float* preconditioned(std::size_t i) const { return preconditioned_.as<float>() + offsets_[i]; }
 
   ShampooOptions options_;
+  const Dense& dense_;
   std::vector<ShampooState> parameters_;
   // Made by plan() when parameters or their preconditioning have changed.
   bool planned_ = false;

@@ -44,7 +44,10 @@ bool read_place(const std::string& name, const char* prefix, std::size_t* block,
       *numbers[k] = *numbers[k] * 10 + static_cast<std::size_t>(name[at] - '0');
     }
     if (at == first || (at - first > 1 && name[first] == '0')) return false;
-    if (k == 0 && (at >= name.size() || name[at++] != '.')) return false;
+    if (k == 0) {
+      if (at >= name.size() || name[at] != '.') return false;
+      ++at;
+    }
   }
   return at == name.size();
 }
