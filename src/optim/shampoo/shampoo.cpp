@@ -119,8 +119,9 @@ void Shampoo::plan() {
   }
   const auto bytes = static_cast<std::size_t>(elements) * sizeof(float);
   if (gradients_.bytes() != bytes) {
-    gradients_ = context()->allocate(bytes, /*zeroed=*/true);
+    Buffer gradients = context()->allocate(bytes, /*zeroed=*/true);
     preconditioned_ = context()->allocate(bytes, /*zeroed=*/true);
+    gradients_ = std::move(gradients);
     copies_ = Buffer();
   }
   scales_.resize(parameters_.size());
