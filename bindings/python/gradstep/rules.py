@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The update rules. Options are the fields of the C library's struct of the same rule."""
 
-from collections.abc import Iterable
-from typing import Any, Self, TypedDict, Unpack
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Self, TypedDict, Unpack
 
 from gradstep import _native
 from gradstep._arrays import Array
@@ -207,6 +207,13 @@ class Shampoo(Optimizer):
             "one_sided": "ONE_SIDED_",
         },
     )
+    ADAMW_OPTIONS: ClassVar[Mapping[str, Any]] = {
+        "graft_type": "adam",
+        "decoupled_weight_decay": True,
+        "moving_average_for_momentum": True,
+        "nesterov": False,
+    }
+    """The flags that from_adamw chooses."""
 
     def __init__(
         self,
@@ -265,10 +272,7 @@ class Shampoo(Optimizer):
             "weight_decay": weight_decay,
             "graft_beta1": 0.0,
             "graft_beta2": beta2,
-            "graft_type": "adam",
-            "decoupled_weight_decay": True,
-            "moving_average_for_momentum": True,
-            "nesterov": False,
+            **cls.ADAMW_OPTIONS,
             **options,
         }
         plain = set(adamw_groups)
