@@ -338,12 +338,10 @@ gradstep_status gradstep_optimizer_attach_comm(gradstep_optimizer* optimizer, gr
     const auto read = options != nullptr ? read_struct("options", options) : gradstep_sharding_options{};
     check_choice("options.gradients", read.gradients, 2, "0 (local) or 1 (reduced)");
     check_choice("options.average", read.average, 3, "0 (unset), 1 (sum) or 2 (mean)");
-    GradientExchange exchange;
-    exchange.gradients = read.gradients;
-    exchange.average = read.average == GRADSTEP_AVERAGE_UNSET ? GRADSTEP_AVERAGE_MEAN : read.average;
-    if (comm == nullptr) return impl.attach(nullptr, exchange);
+    check_choice("options.preconditioners", read.preconditioners, 2, "0 (replicated) or 1 (owned)");
+    if (comm == nullptr) return impl.attach(nullptr, read);
     const InUse use(comm);
-    impl.attach(use->impl.get(), exchange);
+    impl.attach(use->impl.get(), read);
   });
 }
 

@@ -187,10 +187,10 @@ StepOutcome Optimizer::step_sharded(const StepGuards& guards, const GradientExch
       return outcome;
     }
     if (skips(guards, outcome)) return outcome;
-    sharding.stage(params_);
+    if (has_slices()) sharding.stage(params_);
     buffers_changed_ = true;
     apply_guarded(guards, outcome);
-    sharding.publish(updates_.empty() ? params_ : updates_, deadline);
+    if (has_slices()) sharding.publish(updates_.empty() ? params_ : updates_, deadline);
   } catch (...) {
     lost_ = sharding.comm().status().code != GRADSTEP_OK;
     throw;
@@ -200,11 +200,12 @@ StepOutcome Optimizer::step_sharded(const StepGuards& guards, const GradientExch
   return outcome;
 }
 
-void Optimizer::attach(Communicator* comm, const GradientExchange& exchange) {
+void Optimizer::attach(Communicator* comm, const gradstep_sharding_options& options) {
   std::unique_ptr<Sharding> next;
   if (comm != nullptr) {
     std::shared_ptr<Communicator> channel = comm->dup(comm->deadline());
-    next = std::make_unique<Sharding>(context_, std::move(channel), schema_, kind(), step_count_, exchange);
+    next = std::make_unique<Sharding>(context_, std::move(channel), schema_, sharding_key(), step_count_, options,
+                                      dealing());
   }
   prepare_slices(next.get(), /*keep=*/!lost_);
   sharding_ = std::move(next);
@@ -213,7 +214,15 @@ void Optimizer::attach(Communicator* comm, const GradientExchange& exchange) {
 }
 
 Buffer Optimizer::gather(const StoredState& stored) const {
-  if (!is_sharded()) {
+  if (is_sharded() && stored.owner >= 0) {
+    Communicator& comm = sharding_->comm();
+    const std::int64_t bytes = stored.total * size_of(stored.array.dtype);
+    Buffer whole = context_->allocate(static_cast<std::size_t>(bytes), /*zeroed=*/false);
+    if (stored.owner == comm.rank()) std::memcpy(whole.data(), stored.array.data, whole.bytes());
+    comm.broadcast(whole.data(), bytes, stored.owner, comm.deadline());
+    return whole;
+  }
+  if (!has_slices()) {
     Buffer whole = context_->allocate(static_cast<std::size_t>(stored.array.bytes()), /*zeroed=*/false);
     if (stored.array.bytes() > 0) std::memcpy(whole.data(), stored.array.data, whole.bytes());
     return whole;
@@ -258,6 +267,7 @@ void Optimizer::add_parameters(const gradstep_parameter* parameters, std::size_t
 
 void Optimizer::set_step_count(std::int64_t count) {
   if (count < 0) fail_argument("count: is {}, expected at least 0", count);
+  finish_pending();
   step_count_ = count;
 }
 
@@ -265,6 +275,7 @@ void Optimizer::set_counters(std::int64_t steps, std::int64_t skipped) {
   step_count_ = steps;
   skipped_steps_ = skipped;
   lost_ = false;
+  state_replaced();
 }
 
 std::int64_t Optimizer::other_bytes() const {

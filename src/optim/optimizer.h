@@ -47,6 +47,8 @@ struct StoredState {
   std::int64_t begin = 0;   ///< 0 and all of them, unless the optimizer is sharded
   std::int64_t total = 0;   ///< elements of the whole: those of the parameter, or one per 256 of them for factors
   bool is_blocked = false;  ///< the latter
+  /// >= 0: the one rank that has it, whole; the others have nothing of it.
+  std::int32_t owner = -1;
   /// Of the whole; empty = the parameter's, or the list that factors are.
   std::vector<std::int64_t> shape = {};  // NOLINT(readability-redundant-member-init): lists may leave it out
 };
@@ -75,7 +77,7 @@ class Optimizer {
   StepOutcome step_sharded(const StepGuards& guards, const GradientExchange& exchange);
 
   /// Collective. Deals the state out over the ranks of `comm`, or gathers it with NULL. On failure nothing has changed.
-  void attach(Communicator* comm, const GradientExchange& exchange);
+  void attach(Communicator* comm, const gradstep_sharding_options& options);
   bool is_sharded() const { return sharding_ != nullptr; }
   const Sharding* sharding() const { return sharding_.get(); }
 
@@ -112,7 +114,7 @@ class Optimizer {
   virtual void set_state_flags(std::span<const std::uint8_t> flags) = 0;
   virtual std::int64_t other_bytes() const;
   /// Numbers of this rule about its parameters, beside the counters.
-  virtual void append_metrics(std::vector<gradstep_metric>& /*metrics*/) const {}
+  virtual void append_metrics(std::vector<gradstep_metric>& /*metrics*/) {}
   /// The whole of a stored state, contiguous. Collective if it is spread over the ranks.
   Buffer gather(const StoredState& stored) const;
 
@@ -141,17 +143,25 @@ class Optimizer {
   /// which is collective if it is sharded now; else as at creation.
   virtual void prepare_slices(const Sharding* next, bool keep) = 0;
   virtual void commit_slices() noexcept = 0;
+  virtual Dealing dealing() const { return Dealing::chunks; }
+  /// What must be equal on all ranks that share the state.
+  virtual std::string sharding_key() const { return kind(); }
+  /// The buffers of stored_states() and the counters were replaced from outside.
+  virtual void state_replaced() {}
+  /// The step count is about to be set from outside: what waits for a later step happens now.
+  virtual void finish_pending() {}
 
   // What apply() works on: what is bound, or this rank's slices.
-  std::span<const Array> params() const { return is_sharded() ? sharding_->staged() : params_; }
+  std::span<const Array> params() const { return has_slices() ? sharding_->staged() : params_; }
   std::span<const Array> grads() const { return is_sharded() ? sharding_->gradients() : grads_; }
-  std::span<const Array> updates() const { return is_sharded() && !updates_.empty() ? sharding_->staged() : updates_; }
+  std::span<const Array> updates() const { return has_slices() && !updates_.empty() ? sharding_->staged() : updates_; }
   /// False if apply() has seen the bound buffers before.
   bool buffers_changed() const { return buffers_changed_; }
   const WorkList& work() const { return is_sharded() ? sharding_->work() : work_; }
   const HyperParameters& hyper_parameters() const { return hyper_parameters_; }
 
  private:
+  bool has_slices() const { return is_sharded() && !sharding_->is_whole(); }
   bool bound_again(const gradstep_tensor* params, const gradstep_tensor* grads, const gradstep_tensor* updates,
                    std::size_t n) const;
   double gradient_norm();

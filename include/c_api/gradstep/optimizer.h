@@ -472,11 +472,18 @@ enum gradstep_sharded_gradients {
   GRADSTEP_SHARDED_GRADIENTS_REDUCED = 1 /* equal on all ranks already */
 };
 
+/* What is dealt out to the ranks of a Shampoo. Other rules do not look at it. */
+enum gradstep_sharded_preconditioners {
+  GRADSTEP_SHARDED_PRECONDITIONERS_INVALID = -1,
+  GRADSTEP_SHARDED_PRECONDITIONERS_REPLICATED = 0, /* the roots: each is computed once, and gathered on all ranks */
+  GRADSTEP_SHARDED_PRECONDITIONERS_OWNED = 1       /* the blocks: preconditioned gradients are gathered on all ranks */
+};
+
 typedef struct gradstep_sharding_options {
   uint32_t struct_size;
-  int32_t gradients; /* enum gradstep_sharded_gradients */
-  int32_t average;   /* enum gradstep_average of LOCAL gradients: SUM or MEAN (UNSET) */
-  int32_t reserved;
+  int32_t gradients;       /* enum gradstep_sharded_gradients */
+  int32_t average;         /* enum gradstep_average of LOCAL gradients: SUM or MEAN (UNSET) */
+  int32_t preconditioners; /* enum gradstep_sharded_preconditioners */
 } gradstep_sharding_options;
 
 GRADSTEP_API gradstep_status gradstep_sharding_options_init(gradstep_sharding_options* o,

@@ -10,27 +10,48 @@
 
 namespace gradstep {
 
+/// Of n x n matrices in one precision.
+template <class T>
+struct SquareMatrices {
+  /// c = a b.
+  void (*multiply)(const T* a, const T* b, std::int64_t n, T* c);
+
+  /// y = a x.
+  void (*multiply_vector)(const T* a, const T* x, std::int64_t n, T* y);
+
+  /// Eigenvalues of a symmetric matrix, ascending, and its eigenvectors in the columns of `vectors`. False if the
+  /// iteration did not converge.
+  bool (*decompose)(const T* a, std::int64_t n, T* values, T* vectors);
+
+  /// h = V diag(f) V^T for f > 0, symmetric to the bit. `scaled` is scratch of n * n.
+  void (*recompose)(const T* vectors, const T* f, std::int64_t n, T* scaled, T* h);
+
+  /// The orthogonal factor of a = Q R.
+  void (*orthonormalize)(const T* a, std::int64_t n, T* q);
+};
+
 struct Dense {
   /// s = keep * s + add * (x contracted with itself over all axes but the middle one), x being (outer, n, inner).
   /// s (n, n) is symmetric to the bit.
   void (*update_statistic)(const float* x, std::int64_t outer, std::int64_t n, std::int64_t inner, float keep,
                            float add, float* s);
 
-  /// y (rest, n) = x^T p for x (n, rest), p (n, n): contracts axis 0 of a tensor, which becomes its last.
-  void (*contract_first_axis)(const float* x, std::int64_t n, std::int64_t rest, const float* p, float* y);
+  /// y = x with its middle axis contracted with the rows of p (n, n), or with its columns if `by_columns`; x and y are
+  /// (outer, n, inner).
+  void (*contract_axis)(const float* x, std::int64_t outer, std::int64_t n, std::int64_t inner, const float* p,
+                        bool by_columns, float* y);
 
-  /// c = a b.
-  void (*multiply)(const double* a, const double* b, std::int64_t n, double* c);
+  SquareMatrices<double> f64;
+  SquareMatrices<float> f32;
 
-  /// y = a x.
-  void (*multiply_vector)(const double* a, const double* x, std::int64_t n, double* y);
-
-  /// Eigenvalues of a symmetric matrix, ascending, and its eigenvectors in the columns of `vectors`. False if the
-  /// iteration did not converge.
-  bool (*decompose)(const double* a, std::int64_t n, double* values, double* vectors);
-
-  /// h = V diag(f) V^T for f > 0, symmetric to the bit. `scaled` is scratch of n * n.
-  void (*recompose)(const double* vectors, const double* f, std::int64_t n, double* scaled, double* h);
+  template <class T>
+  const SquareMatrices<T>& in() const {
+    if constexpr (sizeof(T) == sizeof(double)) {
+      return f64;
+    } else {
+      return f32;
+    }
+  }
 };
 
 extern const Dense kDenseBaseline;

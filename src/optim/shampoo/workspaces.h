@@ -17,14 +17,16 @@ struct Workspace {
   std::vector<float> first;
   std::vector<float> second;
   std::vector<float> third;
-  RootWorkspace roots;
+  RootSolver<double> roots;
+  RootSolver<float> narrow_roots;
 
   static float* resized(std::vector<float>& scratch, std::int64_t count) {
     if (scratch.size() < static_cast<std::size_t>(count)) scratch.resize(static_cast<std::size_t>(count));
     return scratch.data();
   }
   std::size_t bytes() const {
-    return (first.capacity() + second.capacity() + third.capacity()) * sizeof(float) + roots.bytes();
+    return (first.capacity() + second.capacity() + third.capacity()) * sizeof(float) + roots.bytes() +
+           narrow_roots.bytes();
   }
 };
 

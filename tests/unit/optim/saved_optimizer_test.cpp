@@ -238,7 +238,7 @@ TEST(SavedOptimizer, SavedOnFourRanksItResumesOnOneAndOnThree) {
     FirstOrderOptimizer uninterrupted(make_context(), make_adam(o), expected.schema);
     for (std::uint32_t t = 0; t < 6; ++t) expected.step(uninterrupted, t);
 
-    GradientExchange exchange;
+    gradstep_sharding_options exchange{};
     exchange.gradients = GRADSTEP_SHARDED_GRADIENTS_REDUCED;
     std::string bytes;
     std::vector<std::vector<float>> params;

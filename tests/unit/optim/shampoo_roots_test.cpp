@@ -49,7 +49,7 @@ Decomposition jacobi(const std::vector<float>& s, std::size_t n) {
 }
 
 /// |H - H*| / |H*| in the Frobenius norm; eigenvalues below 0 are raised to it if `raise`.
-double relative_error(const RootWorkspace& workspace, const Decomposition& d, std::size_t n, double ridge,
+double relative_error(const RootSolver<double>& workspace, const Decomposition& d, std::size_t n, double ridge,
                       std::int32_t p, bool raise) {
   long double difference = 0;
   long double norm = 0;
@@ -114,7 +114,7 @@ std::vector<double> random_spectrum(int kind, std::mt19937& generator) {
 
 TEST(InverseRoot, IsThatOfTheDampedMatrixForEverySpectrum) {
   std::mt19937 generator(7);
-  RootWorkspace workspace;
+  RootSolver<double> workspace;
   double worst_eigh = 0;
   double worst_newton = 0;
   for (int trial = 0; trial < 200; ++trial) {
@@ -140,7 +140,7 @@ TEST(InverseRoot, IsThatOfTheDampedMatrixForEverySpectrum) {
 
 TEST(InverseRoot, AZeroMatrixHasTheSmallestRidge) {
   const std::vector<float> zero(25, 0.0F);
-  RootWorkspace workspace;
+  RootSolver<double> workspace;
   for (const RootMethod method : {RootMethod::eigh, RootMethod::coupled_newton}) {
     RootOptions options;
     options.method = method;
@@ -169,8 +169,8 @@ TEST(InverseRoot, PaddingIsAsIfTheMatrixWereExtended) {
       options.method = method;
       options.padded = kPadded;
       options.pad_value = pad_value;
-      RootWorkspace padded;
-      RootWorkspace whole;
+      RootSolver<double> padded;
+      RootSolver<double> whole;
       const RootResult a = padded.inverse_root(s.data(), 5, options);
       const RootResult b = whole.inverse_root(extended.data(), kPadded, options);
       EXPECT_NEAR(a.max_eigenvalue, b.max_eigenvalue, 1e-12);
@@ -187,7 +187,7 @@ TEST(InverseRoot, PaddingIsAsIfTheMatrixWereExtended) {
 TEST(InverseRoot, ANonFiniteStatisticHasNoRoot) {
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     const std::vector<float> s = {1, 0, 0, bad};
-    RootWorkspace workspace;
+    RootSolver<double> workspace;
     for (const RootMethod method : {RootMethod::eigh, RootMethod::coupled_newton}) {
       RootOptions options;
       options.method = method;
@@ -198,7 +198,7 @@ TEST(InverseRoot, ANonFiniteStatisticHasNoRoot) {
 
 TEST(InverseRoot, EighRaisesEigenvaluesBelowTheRidge) {
   const std::vector<float> s = {1, 0, 0, -0.001F};  // what integer codes can do to a statistic
-  RootWorkspace workspace;
+  RootSolver<double> workspace;
   RootOptions options;
   options.exponent = 2;
   const RootResult result = workspace.inverse_root(s.data(), 2, options);

@@ -31,7 +31,7 @@ void run(Model<float>& model, Optimizer& optimizer, std::uint32_t begin, std::ui
   }
 }
 
-double metric_of(const Optimizer& optimizer, const std::string& name) {
+double metric_of(Optimizer& optimizer, const std::string& name) {
   std::vector<gradstep_metric> metrics;
   optimizer.append_metrics(metrics);
   double sum = 0;

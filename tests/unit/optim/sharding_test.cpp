@@ -112,7 +112,7 @@ std::vector<std::vector<std::byte>> sharded(std::int32_t ranks, const Trajectory
     const auto context = make_context();
     Ranked model(run.dtype, run.flags);
     FirstOrderOptimizer optimizer(context, run.rule(), model.schema);
-    GradientExchange exchange;
+    gradstep_sharding_options exchange{};
     exchange.gradients = run.reduced;
     optimizer.attach(&comm, exchange);
     lose_gradient(model, run, comm.rank());
@@ -212,7 +212,7 @@ TEST(Sharding, ReducedGradientsAreNotReducedAgain) {
   run_ranks(3, [&](Communicator& comm) {
     Ranked model(run.dtype);
     FirstOrderOptimizer optimizer(make_context(), run.rule(), model.schema);
-    GradientExchange exchange;
+    gradstep_sharding_options exchange{};
     exchange.gradients = GRADSTEP_SHARDED_GRADIENTS_REDUCED;
     optimizer.attach(&comm, exchange);
     for (int t = 0; t < run.steps; ++t) {
@@ -285,7 +285,7 @@ TEST(Sharding, StateMovesToAnotherNumberOfRanksAndBack) {
     run_ranks(3, [&](Communicator& comm) {
       Ranked model(run.dtype);
       FirstOrderOptimizer optimizer(make_context(), run.rule(), model.schema);
-      GradientExchange exchange;
+      gradstep_sharding_options exchange{};
       exchange.gradients = GRADSTEP_SHARDED_GRADIENTS_REDUCED;
       const auto steps = [&](std::uint32_t first) {
         for (std::uint32_t t = first; t < first + 3; ++t) {
