@@ -45,8 +45,7 @@ class Sharding {
   /// Collective: compares schemas, rules and counters over `channel`, which is this object's own. `rule` tells apart
   /// whatever must be equal on all ranks.
   Sharding(std::shared_ptr<Context> context, std::shared_ptr<Communicator> channel, const Schema& schema,
-           const std::string& rule, std::int64_t step_count, const gradstep_sharding_options& options,
-           Dealing dealing);
+           const std::string& rule, std::int64_t step_count, const gradstep_sharding_options& options, Dealing dealing);
 
   const gradstep_sharding_options& options() const { return options_; }
   const GradientExchange& default_exchange() const { return exchange_; }

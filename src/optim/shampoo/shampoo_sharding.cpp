@@ -30,11 +30,10 @@ std::string Shampoo::sharding_key() const {
   const ShampooOptions& o = options_;
   const auto number = [](auto choice) { return static_cast<int>(choice); };
   return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", kind(),
-                     context()->backend().instruction_set(), number(o.graft), o.block_size, o.start_step,
-                     o.root_steps, o.statistics_steps, o.skip_above, o.exponent_override, o.merge, o.nesterov,
-                     o.moving_average, o.decoupled_decay, number(o.method), number(o.precision), o.pad_to_largest,
-                     o.retries, o.lag, number(o.sides), o.eigenvalue_corrected, number(o.momentum_coding),
-                     number(o.matrix_coding));
+                     context()->backend().instruction_set(), number(o.graft), o.block_size, o.start_step, o.root_steps,
+                     o.statistics_steps, o.skip_above, o.exponent_override, o.merge, o.nesterov, o.moving_average,
+                     o.decoupled_decay, number(o.method), number(o.precision), o.pad_to_largest, o.retries, o.lag,
+                     number(o.sides), o.eigenvalue_corrected, number(o.momentum_coding), number(o.matrix_coding));
 }
 
 void Shampoo::prepare_slices(const Sharding* next, bool keep) {
