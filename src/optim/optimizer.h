@@ -74,7 +74,8 @@ class Optimizer {
   /// The step of a sharded optimizer, with gradients that are not what attach said.
   StepOutcome step_sharded(const StepGuards& guards, const GradientExchange& exchange);
 
-  /// Collective. Deals the state out over the ranks of `comm`, or gathers it with NULL. On failure nothing has changed.
+  /// Collective. Deals the state out over the ranks of `comm`, or gathers it with NULL. A failure on one rank is one on
+  /// all, and nothing has changed. NULL on an optimizer that is not sharded does nothing.
   void attach(Communicator* comm, const GradientExchange& exchange);
   bool is_sharded() const { return sharding_ != nullptr; }
   const Sharding* sharding() const { return sharding_.get(); }
@@ -115,6 +116,8 @@ class Optimizer {
   virtual void append_metrics(std::vector<gradstep_metric>& /*metrics*/) const {}
   /// The whole of a stored state, contiguous. Collective if it is spread over the ranks.
   Buffer gather(const StoredState& stored) const;
+  /// The same into memory for its `total` elements. Allocates nothing.
+  void gather(const StoredState& stored, void* whole) const;
 
   void copy_state(Optimizer& source);
   /// Both counters, after buffers and flags were replaced: the state is whole again.
@@ -138,9 +141,12 @@ class Optimizer {
     return sharding_ != nullptr ? sharding_->slice(i) : Slice{0, schema[i].size};
   }
   /// Makes the state that this rank has under another sharding (NULL = none), aside. `keep` = with its present values,
-  /// which is collective if it is sharded now; else as at creation.
+  /// which is collective if it is sharded now; else as at creation. A rank that fails must not leave the others in an
+  /// exchange: what can fail on one of them (memory) comes first and is agreed on.
   virtual void prepare_slices(const Sharding* next, bool keep) = 0;
   virtual void commit_slices() noexcept = 0;
+  /// Drops what was prepared.
+  virtual void discard_slices() noexcept {}
 
   // What apply() works on: what is bound, or this rank's slices.
   std::span<const Array> params() const { return is_sharded() ? sharding_->staged() : params_; }
