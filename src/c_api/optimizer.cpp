@@ -238,6 +238,7 @@ gradstep_status gradstep_optimizer_state(gradstep_optimizer* optimizer, size_t i
                                          gradstep_tensor* tensor_out) noexcept {
   return with(optimizer, [&](Optimizer& impl) {
     check_out("tensor_out", tensor_out);
+    impl.check_state_is_whole();
     *tensor_out = view_of(impl, index, name, impl.state(index, name));
   });
 }
@@ -246,6 +247,7 @@ gradstep_status gradstep_optimizer_get_state(gradstep_optimizer* optimizer, size
                                              const gradstep_tensor* tensor, void* stream) noexcept {
   return with(optimizer, [&](Optimizer& impl) {
     check_stream(stream);
+    impl.check_state_is_whole();
     impl.get_state(index, name, state_tensor(impl, index, name, tensor));
   });
 }

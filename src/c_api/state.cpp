@@ -137,6 +137,7 @@ Communicator* peers_of(const Optimizer& optimizer) {
 
 gradstep_status save_optimizer_to(gradstep_optimizer* optimizer, const Place& place) noexcept {
   return with(optimizer, place.stream, [&](Optimizer& impl) {
+    impl.check_state_is_whole();  // before its channel is asked, which is broken then
     save("optimizer", peers_of(impl), place,
          [&] { return std::map<std::string, SavedPart>{{"", save_optimizer(impl)}}; });
   });

@@ -299,6 +299,7 @@ void Optimizer::copy_state(Optimizer& source) {
   if (std::string(kind()) != source.kind()) {
     fail(GRADSTEP_ERR_MISMATCH, "source: is {}, destination is {}", source.kind(), kind());
   }
+  source.check_state_is_whole();
   if (const std::string difference = schema_.difference(source.schema_); !difference.empty()) {
     fail(GRADSTEP_ERR_MISMATCH, "destination and source: {}", difference);
   }

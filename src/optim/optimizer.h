@@ -78,6 +78,10 @@ class Optimizer {
   /// all, and nothing has changed. NULL on an optimizer that is not sharded does nothing.
   void attach(Communicator* comm, const GradientExchange& exchange);
   bool is_sharded() const { return sharding_ != nullptr; }
+  /// False from a failed exchange on until state is loaded or copied in.
+  bool state_is_whole() const { return !lost_; }
+  /// Throws INVALID_STATE.
+  void check_state_is_whole() const;
   const Sharding* sharding() const { return sharding_.get(); }
 
   void set_schedule(std::int32_t group, const char* name, const Schedule& schedule);
@@ -164,7 +168,6 @@ class Optimizer {
   void write_zero_updates();
   bool skips(const StepGuards& guards, StepOutcome& outcome);
   void apply_guarded(const StepGuards& guards, StepOutcome& outcome);
-  void check_state_is_whole() const;
 
   std::shared_ptr<Context> context_;
   Schema schema_;

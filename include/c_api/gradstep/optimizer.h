@@ -415,8 +415,8 @@ GRADSTEP_API gradstep_status gradstep_optimizer_state_names(gradstep_optimizer* 
 /*
  * tensor_out = a view of state `name` of parameter `index`, shaped as the parameter unless the rule says else, valid
  * until destroy or an attach_comm that shards the state.
- * Returns: INVALID_ARGUMENT (index, unknown name), INVALID_STATE (the buffer does not exist, e.g. no momentum),
- * UNSUPPORTED (stored in another form: use get_state).
+ * Returns: INVALID_ARGUMENT (index, unknown name), INVALID_STATE (the buffer does not exist, e.g. no momentum; or the
+ * state is lost, see attach_comm), UNSUPPORTED (stored in another form: use get_state).
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_state(gradstep_optimizer* optimizer, size_t index, const char* name,
                                                       gradstep_tensor* tensor_out) GRADSTEP_NOEXCEPT;
@@ -430,7 +430,7 @@ GRADSTEP_API gradstep_status gradstep_optimizer_set_state(gradstep_optimizer* op
                                                           void* stream) GRADSTEP_NOEXCEPT;
 
 /* destination's state, step count and skip counter become source's. Returns: MISMATCH naming what differs (rule, names,
- * shapes, dtypes, buffers). */
+ * shapes, dtypes, buffers), INVALID_STATE (source's state is lost, see attach_comm). */
 GRADSTEP_API gradstep_status gradstep_optimizer_copy_state(gradstep_optimizer* destination,
                                                            gradstep_optimizer* source) GRADSTEP_NOEXCEPT;
 
@@ -494,9 +494,9 @@ GRADSTEP_API gradstep_status gradstep_sharding_options_init(gradstep_sharding_op
  * Returns, with nothing changed on any rank: INVALID_ARGUMENT, MISMATCH (ranks whose parameters, rule or step count
  * differ), OUT_OF_MEMORY, ABORTED (another rank failed, e.g. had no memory: its own status says why), UNSUPPORTED
  * (Shampoo, whose state cannot be sharded in this version), and the statuses of a collective call.
- * After a failed step the parameters are as before it and every further call returns INVALID_STATE, until the state is
- * loaded or copied in again after another attach_comm.
- * Source: Lingvo ShardedAdam; Rajbhandari et al. 2020 (ZeRO, stage 1).
+ * After a failed step the parameters are as before it and the state is lost: steps, saves, copies and reads of it
+ * return INVALID_STATE until state is loaded or copied in, after another attach_comm. Source: Lingvo ShardedAdam;
+ * Rajbhandari et al. 2020 (ZeRO, stage 1).
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_attach_comm(gradstep_optimizer* optimizer, gradstep_comm* comm,
                                                             const gradstep_sharding_options* options) GRADSTEP_NOEXCEPT;

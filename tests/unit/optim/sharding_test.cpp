@@ -9,6 +9,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "optim/saved_optimizer.h"
 #include "reduce/reducer.h"
 #include "unit/optim/optimizer_fixture.h"
 #include "unit/ranks.h"
@@ -469,6 +470,8 @@ TEST(Sharding, AfterALostPeerParametersStandAndTheStateMustBeLoaded) {
         expect_error(GRADSTEP_ERR_INVALID_STATE, "load", [&] { optimizer.step({}); });
         optimizer.attach(nullptr, {});
         expect_error(GRADSTEP_ERR_INVALID_STATE, "load", [&] { optimizer.step({}); });
+        expect_error(GRADSTEP_ERR_INVALID_STATE, "load", [&] { saved.copy_state(optimizer); });
+        expect_error(GRADSTEP_ERR_INVALID_STATE, "load", [&] { save_optimizer(optimizer); });
         optimizer.copy_state(saved);
         optimizer.bind(model.param_tensors().data(), model.grad_tensors().data(), nullptr, model.schema.size());
         EXPECT_TRUE(optimizer.step({}).applied);
