@@ -479,6 +479,8 @@ typedef struct gradstep_sharding_options {
   int32_t reserved;
 } gradstep_sharding_options;
 
+/* Defaults: LOCAL gradients, of which the mean counts. Returns: INVALID_ARGUMENT if o is NULL or struct_size is out of
+ * range. */
 GRADSTEP_API gradstep_status gradstep_sharding_options_init(gradstep_sharding_options* o,
                                                             size_t struct_size) GRADSTEP_NOEXCEPT;
 
