@@ -79,9 +79,10 @@ class Sharding {
   /// Gathers what all ranks have staged and, when all is there, writes it to the targets. Collective.
   void publish(std::span<const Array> targets, const Deadline& deadline);
 
-  /// The whole of a tensor of which this rank has `own`: `per_block` elements of the parameter make one of it.
+  /// Writes the whole of a tensor of which this rank has `own`: `per_block` elements of the parameter make one of it.
   /// Collective.
-  Buffer gather(std::size_t parameter, const Array& own, std::int64_t per_block, const Deadline& deadline) const;
+  void gather(std::size_t parameter, const Array& own, std::int64_t per_block, void* whole,
+              const Deadline& deadline) const;
 
   std::int64_t bytes() const;
 

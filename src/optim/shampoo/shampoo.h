@@ -65,6 +65,7 @@ class Shampoo final : public Optimizer {
   void prepare(const Schema& schema, const HyperParameters& hyper_parameters) override;
   void prepare_slices(const Sharding* next, bool keep) override;
   void commit_slices() noexcept override;
+  void discard_slices() noexcept override;
   Dealing dealing() const override { return Dealing::whole; }
   std::string sharding_key() const override;
   void state_replaced() override;
@@ -79,7 +80,9 @@ class Shampoo final : public Optimizer {
   std::int32_t rank() const { return is_sharded() ? sharding()->comm().rank() : 0; }
   std::int32_t ranks() const { return is_sharded() ? sharding()->comm().world_size() : 1; }
   bool owns_blocks() const;
-  std::vector<Factor> gather_factors(std::size_t parameter, bool keep) const;
+  void make_missing_factors();
+  void assign_blocks(std::int32_t ranks);
+  void gather_factors(float* whole);
   bool is_mine(const BlockTask& task) const { return !owns_blocks() || task.owner == rank(); }
 
   void for_each_own_block(FunctionRef<void(const BlockTask&, Workspace&)> body);
