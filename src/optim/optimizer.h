@@ -76,9 +76,14 @@ class Optimizer {
   /// The step of a sharded optimizer, with gradients that are not what attach said.
   StepOutcome step_sharded(const StepGuards& guards, const GradientExchange& exchange);
 
-  /// Collective. Deals the state out over the ranks of `comm`, or gathers it with NULL. On failure nothing has changed.
+  /// Collective. Deals the state out over the ranks of `comm`, or gathers it with NULL. A failure on one rank is one on
+  /// all, and nothing has changed. NULL on an optimizer that is not sharded does nothing.
   void attach(Communicator* comm, const gradstep_sharding_options& options);
   bool is_sharded() const { return sharding_ != nullptr; }
+  /// False from a failed exchange on until state is loaded or copied in.
+  bool state_is_whole() const { return !lost_; }
+  /// Throws INVALID_STATE.
+  void check_state_is_whole() const;
   const Sharding* sharding() const { return sharding_.get(); }
 
   void set_schedule(std::int32_t group, const char* name, const Schedule& schedule);
@@ -117,6 +122,8 @@ class Optimizer {
   virtual void append_metrics(std::vector<gradstep_metric>& /*metrics*/) {}
   /// The whole of a stored state, contiguous. Collective if it is spread over the ranks.
   Buffer gather(const StoredState& stored) const;
+  /// The same into memory for its `total` elements. Allocates nothing.
+  void gather(const StoredState& stored, void* whole) const;
 
   void copy_state(Optimizer& source);
   /// Both counters, after buffers and flags were replaced: the state is whole again.
@@ -140,9 +147,12 @@ class Optimizer {
     return sharding_ != nullptr ? sharding_->slice(i) : Slice{0, schema[i].size};
   }
   /// Makes the state that this rank has under another sharding (NULL = none), aside. `keep` = with its present values,
-  /// which is collective if it is sharded now; else as at creation.
+  /// which is collective if it is sharded now; else as at creation. A rank that fails must not leave the others in an
+  /// exchange: what can fail on one of them (memory) comes first and is agreed on.
   virtual void prepare_slices(const Sharding* next, bool keep) = 0;
   virtual void commit_slices() noexcept = 0;
+  /// Drops what was prepared.
+  virtual void discard_slices() noexcept {}
   virtual Dealing dealing() const { return Dealing::chunks; }
   /// What must be equal on all ranks that share the state.
   virtual std::string sharding_key() const { return kind(); }
@@ -168,7 +178,6 @@ class Optimizer {
   void write_zero_updates();
   bool skips(const StepGuards& guards, StepOutcome& outcome);
   void apply_guarded(const StepGuards& guards, StepOutcome& outcome);
-  void check_state_is_whole() const;
 
   std::shared_ptr<Context> context_;
   Schema schema_;

@@ -285,16 +285,13 @@ void Sharding::publish(std::span<const Array> targets, const Deadline& deadline)
   context_->backend().copy(work_, out, 1, 1);
 }
 
-Buffer Sharding::gather(std::size_t parameter, const Array& own, std::int64_t per_block,
-                        const Deadline& deadline) const {
+void Sharding::gather(std::size_t parameter, const Array& own, std::int64_t per_block, void* whole,
+                      const Deadline& deadline) const {
   std::vector<std::int64_t> bytes;
   for (const std::vector<Slice>& rank : slices_) {
     bytes.push_back((rank[parameter].size + per_block - 1) / per_block * size_of(own.dtype));
   }
-  const std::int64_t all = std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0});
-  Buffer whole = context_->allocate(static_cast<std::size_t>(all), /*zeroed=*/false);
-  comm_->all_gather_v(own.data, whole.data(), bytes, deadline);
-  return whole;
+  comm_->all_gather_v(own.data, whole, bytes, deadline);
 }
 
 std::int64_t Sharding::bytes() const {

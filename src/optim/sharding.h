@@ -45,8 +45,7 @@ class Sharding {
   /// Collective: compares schemas, rules and counters over `channel`, which is this object's own. `rule` tells apart
   /// whatever must be equal on all ranks.
   Sharding(std::shared_ptr<Context> context, std::shared_ptr<Communicator> channel, const Schema& schema,
-           const std::string& rule, std::int64_t step_count, const gradstep_sharding_options& options,
-           Dealing dealing);
+           const std::string& rule, std::int64_t step_count, const gradstep_sharding_options& options, Dealing dealing);
 
   const gradstep_sharding_options& options() const { return options_; }
   const GradientExchange& default_exchange() const { return exchange_; }
@@ -80,9 +79,10 @@ class Sharding {
   /// Gathers what all ranks have staged and, when all is there, writes it to the targets. Collective.
   void publish(std::span<const Array> targets, const Deadline& deadline);
 
-  /// The whole of a tensor of which this rank has `own`: `per_block` elements of the parameter make one of it.
+  /// Writes the whole of a tensor of which this rank has `own`: `per_block` elements of the parameter make one of it.
   /// Collective.
-  Buffer gather(std::size_t parameter, const Array& own, std::int64_t per_block, const Deadline& deadline) const;
+  void gather(std::size_t parameter, const Array& own, std::int64_t per_block, void* whole,
+              const Deadline& deadline) const;
 
   std::int64_t bytes() const;
 

@@ -414,9 +414,9 @@ GRADSTEP_API gradstep_status gradstep_optimizer_state_names(gradstep_optimizer* 
 
 /*
  * tensor_out = a view of state `name` of parameter `index`, shaped as the parameter unless the rule says else, valid
- * until destroy.
- * Returns: INVALID_ARGUMENT (index, unknown name), INVALID_STATE (the buffer does not exist, e.g. no momentum),
- * UNSUPPORTED (stored in another form: use get_state).
+ * until destroy or an attach_comm that shards the state.
+ * Returns: INVALID_ARGUMENT (index, unknown name), INVALID_STATE (the buffer does not exist, e.g. no momentum; or the
+ * state is lost, see attach_comm), UNSUPPORTED (stored in another form: use get_state).
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_state(gradstep_optimizer* optimizer, size_t index, const char* name,
                                                       gradstep_tensor* tensor_out) GRADSTEP_NOEXCEPT;
@@ -430,7 +430,7 @@ GRADSTEP_API gradstep_status gradstep_optimizer_set_state(gradstep_optimizer* op
                                                           void* stream) GRADSTEP_NOEXCEPT;
 
 /* destination's state, step count and skip counter become source's. Returns: MISMATCH naming what differs (rule, names,
- * shapes, dtypes, buffers). */
+ * shapes, dtypes, buffers), INVALID_STATE (source's state is lost, see attach_comm). */
 GRADSTEP_API gradstep_status gradstep_optimizer_copy_state(gradstep_optimizer* destination,
                                                            gradstep_optimizer* source) GRADSTEP_NOEXCEPT;
 
@@ -486,6 +486,8 @@ typedef struct gradstep_sharding_options {
   int32_t preconditioners; /* enum gradstep_sharded_preconditioners */
 } gradstep_sharding_options;
 
+/* Defaults: LOCAL gradients, of which the mean counts. Returns: INVALID_ARGUMENT if o is NULL or struct_size is out of
+ * range. */
 GRADSTEP_API gradstep_status gradstep_sharding_options_init(gradstep_sharding_options* o,
                                                             size_t struct_size) GRADSTEP_NOEXCEPT;
 
@@ -495,12 +497,14 @@ GRADSTEP_API gradstep_status gradstep_sharding_options_init(gradstep_sharding_op
  * rank steps its share, and the new parameters are gathered on all. Parameters are written when everything has arrived.
  * With reduction_order RANK the results have the bits of a dense reducer and an unsharded step, clipping included.
  * State and parameters must be equal on all ranks before. A further call shards anew; comm NULL gathers the state and
- * ends it. get_state, set_state and copy_state are collective meanwhile; views (gradstep_optimizer_state) are
- * UNSUPPORTED. The optimizer takes a channel of its own (gradstep_comm_dup); options NULL = defaults. Returns:
- * INVALID_ARGUMENT, MISMATCH (ranks whose parameters, rule or step count differ: nothing has changed), and the statuses
- * of a collective call. After a failed step the parameters are as before it and every further call returns
- * INVALID_STATE, until the state is loaded or copied in again after another attach_comm. UNSUPPORTED: Shampoo, whose
- * state cannot be sharded in this version. Source: Lingvo ShardedAdam;
+ * ends it, and does nothing where none is sharded. get_state, set_state and copy_state are collective meanwhile; views
+ * (gradstep_optimizer_state) are UNSUPPORTED, and those handed out before become invalid with this call. The optimizer
+ * takes a channel of its own (gradstep_comm_dup); options NULL = defaults.
+ * Returns, with nothing changed on any rank: INVALID_ARGUMENT, MISMATCH (ranks whose parameters, rule or step count
+ * differ), OUT_OF_MEMORY, ABORTED (another rank failed, e.g. had no memory: its own status says why), UNSUPPORTED
+ * (Shampoo, whose state cannot be sharded in this version), and the statuses of a collective call.
+ * After a failed step the parameters are as before it and the state is lost: steps, saves, copies and reads of it
+ * return INVALID_STATE until state is loaded or copied in, after another attach_comm. Source: Lingvo ShardedAdam;
  * Rajbhandari et al. 2020 (ZeRO, stage 1).
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_attach_comm(gradstep_optimizer* optimizer, gradstep_comm* comm,

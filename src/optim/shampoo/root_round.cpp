@@ -27,9 +27,8 @@ RootOutcome compute_root(const float* statistic, std::int64_t n, const RootRecip
   RootOptions options = recipe.options;
   for (std::int32_t attempt = 0; attempt <= recipe.retries; ++attempt) {
     const bool narrow = options.precision == RootPrecision::f32;
-    const RootResult result = narrow
-                                  ? try_root(workspace.narrow_roots, statistic, n, recipe, options, root)
-                                  : try_root(workspace.roots, statistic, n, recipe, options, root);
+    const RootResult result = narrow ? try_root(workspace.narrow_roots, statistic, n, recipe, options, root)
+                                     : try_root(workspace.roots, statistic, n, recipe, options, root);
     outcome.error = result.error;
     outcome.max_eigenvalue = result.max_eigenvalue;
     outcome.iterations = result.iterations;

@@ -45,7 +45,7 @@ struct RootTask {
   std::int32_t owner = 0;   ///< the rank that computes it
   std::int64_t offset = 0;  ///< of its numbers
   bool wanted = true;
-  RootRecipe recipe = {};  // NOLINT(readability-redundant-member-init): lists may leave it out
+  RootRecipe recipe = {};    // NOLINT(readability-redundant-member-init): lists may leave it out
   RootOutcome outcome = {};  // NOLINT(readability-redundant-member-init)
 };
 

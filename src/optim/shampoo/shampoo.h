@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Distributed Shampoo. A step works on the whole model phase by phase: statistics, roots, preconditioned gradients (each
-// one task for a block or a matrix), then grafting and momenta in chunks.
+// Distributed Shampoo. A step works on the whole model phase by phase: statistics, roots, preconditioned gradients
+// (each one task for a block or a matrix), then grafting and momenta in chunks.
 //
 // Over several ranks every one has the whole gradient, grafting state and momenta, and steps the whole model. Dealt out
 // are the roots, which are then gathered on all ranks (REPLICATED); or the blocks with their statistics and
@@ -45,8 +45,8 @@ class Shampoo final : public Optimizer {
     std::size_t parameter;
     std::size_t block;
     double cost;
-    std::int32_t owner = 0;     // the rank that has its factors
-    std::int64_t offset = 0;    // in what the ranks exchange
+    std::int32_t owner = 0;   // the rank that has its factors
+    std::int64_t offset = 0;  // in what the ranks exchange
   };
   /// Of the tasks or numbers that are sorted by rank.
   struct Share {
@@ -65,6 +65,7 @@ class Shampoo final : public Optimizer {
   void prepare(const Schema& schema, const HyperParameters& hyper_parameters) override;
   void prepare_slices(const Sharding* next, bool keep) override;
   void commit_slices() noexcept override;
+  void discard_slices() noexcept override;
   Dealing dealing() const override { return Dealing::whole; }
   std::string sharding_key() const override;
   void state_replaced() override;
@@ -79,7 +80,9 @@ class Shampoo final : public Optimizer {
   std::int32_t rank() const { return is_sharded() ? sharding()->comm().rank() : 0; }
   std::int32_t ranks() const { return is_sharded() ? sharding()->comm().world_size() : 1; }
   bool owns_blocks() const;
-  std::vector<Factor> gather_factors(std::size_t parameter, bool keep) const;
+  void make_missing_factors();
+  void assign_blocks(std::int32_t ranks);
+  void gather_factors(float* whole);
   bool is_mine(const BlockTask& task) const { return !owns_blocks() || task.owner == rank(); }
 
   void for_each_own_block(FunctionRef<void(const BlockTask&, Workspace&)> body);
@@ -135,14 +138,14 @@ class Shampoo final : public Optimizer {
   std::vector<ShampooState> parameters_;
   // Made by plan() when parameters or their preconditioning have changed.
   bool planned_ = false;
-  std::vector<BlockTask> blocks_;  // by owner, longest first
+  std::vector<BlockTask> blocks_;   // by owner, longest first
   std::vector<RootTask> matrices_;  // by owner, longest first
   Share own_blocks_;
   Share own_matrices_;
-  std::vector<std::int64_t> matrix_counts_;   // numbers by rank
-  std::vector<std::int64_t> matrix_tasks_;    // tasks by rank
+  std::vector<std::int64_t> matrix_counts_;    // numbers by rank
+  std::vector<std::int64_t> matrix_tasks_;     // tasks by rank
   std::vector<std::int64_t> exchange_counts_;  // numbers by rank
-  std::int64_t round_size_ = 0;               // numbers
+  std::int64_t round_size_ = 0;                // numbers
   std::vector<std::int64_t> offsets_;
   std::vector<std::size_t> first_chunk_;
   std::int64_t largest_extent_ = 0;
@@ -154,13 +157,13 @@ class Shampoo final : public Optimizer {
   std::vector<double> squares_;  // by chunk: |g|^2 or |u|^2, then |P(g)|^2
   std::vector<double> norms_;
   std::vector<double> preconditioned_norms_;
-  Buffer exchange_;                        // preconditioned blocks on their way between ranks
-  std::vector<RootOutcome> outcomes_;      // of all ranks
+  Buffer exchange_;                    // preconditioned blocks on their way between ranks
+  std::vector<RootOutcome> outcomes_;  // of all ranks
   Workspaces workspaces_;
   std::vector<std::unique_ptr<RootRound>> rounds_;  // last: their jobs use the rest
 
   // Between prepare_slices and commit_slices.
-  std::vector<std::vector<Factor>> prepared_factors_;            // by parameter; empty = as they are
+  std::vector<std::vector<Factor>> prepared_factors_;  // by parameter; empty = as they are
   std::vector<std::vector<std::int32_t>> prepared_owners_;
 };
 

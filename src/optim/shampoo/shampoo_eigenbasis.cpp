@@ -109,8 +109,7 @@ void Shampoo::refine_basis(const RootRound& round, RootTask& task, Workspace& wo
   task.outcome = {};
   task.outcome.computed = true;
   if (parameters_[task.parameter].used) {
-    task.outcome.accepted =
-        solver.refine_basis(statistic, factor.preconditioner.read(nullptr), task.n, dense_, order);
+    task.outcome.accepted = solver.refine_basis(statistic, factor.preconditioner.read(nullptr), task.n, dense_, order);
   } else {
     task.outcome.accepted = solver.eigenvectors(statistic, task.n, dense_);
   }

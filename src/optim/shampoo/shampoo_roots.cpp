@@ -154,9 +154,9 @@ void Shampoo::begin_round() {
   }
   round.complete = false;
   round.step = step_count();
-  round.job = std::make_shared<BackgroundJob>(static_cast<std::int64_t>(own.size()), [this, &round, own](std::int64_t at) {
-    run_task(round, own[static_cast<std::size_t>(at)]);
-  });
+  round.job = std::make_shared<BackgroundJob>(
+      static_cast<std::int64_t>(own.size()),
+      [this, &round, own](std::int64_t at) { run_task(round, own[static_cast<std::size_t>(at)]); });
   if (options_.lag > 0) context()->background().submit(round.job);
 }
 

@@ -4,8 +4,7 @@
 // Shampoo over several ranks: who has which blocks, and how their factors move when that changes.
 #include <fmt/format.h>
 
-#include <cstring>
-
+#include "comm/together.h"
 #include "core/error.h"
 #include "optim/assignment.h"
 #include "optim/shampoo/shampoo.h"
@@ -30,27 +29,47 @@ std::string Shampoo::sharding_key() const {
   const ShampooOptions& o = options_;
   const auto number = [](auto choice) { return static_cast<int>(choice); };
   return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", kind(),
-                     context()->backend().instruction_set(), number(o.graft), o.block_size, o.start_step,
-                     o.root_steps, o.statistics_steps, o.skip_above, o.exponent_override, o.merge, o.nesterov,
-                     o.moving_average, o.decoupled_decay, number(o.method), number(o.precision), o.pad_to_largest,
-                     o.retries, o.lag, number(o.sides), o.eigenvalue_corrected, number(o.momentum_coding),
-                     number(o.matrix_coding));
+                     context()->backend().instruction_set(), number(o.graft), o.block_size, o.start_step, o.root_steps,
+                     o.statistics_steps, o.skip_above, o.exponent_override, o.merge, o.nesterov, o.moving_average,
+                     o.decoupled_decay, number(o.method), number(o.precision), o.pad_to_largest, o.retries, o.lag,
+                     number(o.sides), o.eigenvalue_corrected, number(o.momentum_coding), number(o.matrix_coding));
 }
 
 void Shampoo::prepare_slices(const Sharding* next, bool keep) {
-  if (options_.eigenvalue_corrected && deals_out_blocks(next)) {
-    fail(GRADSTEP_ERR_UNSUPPORTED, "options.preconditioners: OWNED does not go with eigenvalue_corrected");
-  }
-  plan();
-  if (keep) complete_all();
+  const bool gathers = keep && is_sharded();
+  std::vector<float> whole;
+  together(gathers ? &sharding()->comm() : nullptr, "allocate its part of the state", [&] {
+    if (options_.eigenvalue_corrected && deals_out_blocks(next)) {
+      fail(GRADSTEP_ERR_UNSUPPORTED, "options.preconditioners: OWNED does not go with eigenvalue_corrected");
+    }
+    plan();
+    make_missing_factors();
+    whole.resize(static_cast<std::size_t>(largest_extent_ * largest_extent_));
+    if (deals_out_blocks(next)) assign_blocks(next->comm().world_size());
+  });
+  if (!keep) return;
+  complete_all();
+  if (owns_blocks()) gather_factors(whole.data());
+}
+
+/// Room for the factors that other ranks have, as at creation; those of this rank stay empty.
+void Shampoo::make_missing_factors() {
   prepared_factors_.clear();
   prepared_factors_.resize(parameters_.size());
   prepared_owners_.assign(parameters_.size(), {});
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const ShampooState& state = parameters_[i];
-    if (!state.owners.empty()) prepared_factors_[i] = gather_factors(i, keep);
+    if (state.owners.empty()) continue;
+    for (const Factor& old : state.factors) {
+      const bool is_here = old.statistic.is_here();
+      prepared_factors_[i].push_back(
+          is_here ? Factor{}
+                  : make_factor(*context(), options_, old.block, old.axis, old.extent(), values_of(i)[kMatrixEpsilon]));
+    }
   }
-  if (!deals_out_blocks(next)) return;
+}
+
+void Shampoo::assign_blocks(std::int32_t ranks) {
   std::vector<double> costs;
   for (const ShampooState& state : parameters_) {
     for (std::size_t b = 0; b < state.block_count(); ++b) {
@@ -58,7 +77,7 @@ void Shampoo::prepare_slices(const Sharding* next, bool keep) {
                       state.cost_of_steps(b));
     }
   }
-  const std::vector<std::int32_t> owners = assign_longest_first(costs, next->comm().world_size());
+  const std::vector<std::int32_t> owners = assign_longest_first(costs, ranks);
   auto owner = owners.begin();
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const auto count = static_cast<std::ptrdiff_t>(parameters_[i].block_count());
@@ -67,28 +86,29 @@ void Shampoo::prepare_slices(const Sharding* next, bool keep) {
   }
 }
 
-/// Copies of the factors that other ranks have; those of this rank stay empty. Collective if `keep`; else new ones.
-std::vector<Factor> Shampoo::gather_factors(std::size_t i, bool keep) const {
-  const ShampooState& state = parameters_[i];
-  std::vector<Factor> factors(state.factors.size());
-  for (std::size_t k = 0; k < factors.size(); ++k) {
-    const Factor& old = state.factors[k];
-    if (!old.statistic.is_here()) {
-      factors[k] = make_factor(*context(), options_, old.block, old.axis, old.extent(), values_of(i)[kMatrixEpsilon]);
-    }
-    if (!keep) continue;
-    std::vector<StoredState> from;
-    std::vector<StoredState> to;
-    for (const auto matrix : {&Factor::statistic, &Factor::preconditioner}) {
-      (old.*matrix).append_stored(i, "", {}, state.owner(old.block), from);
-      if (!old.statistic.is_here()) (factors[k].*matrix).append_stored(i, "", {}, -1, to);
-    }
-    for (std::size_t part = 0; part < from.size(); ++part) {
-      const Buffer whole = gather(from[part]);
-      if (!to.empty()) std::memcpy(to[part].array.data, whole.data(), whole.bytes());
+/// Brings every rank what it is missing. `whole` is scratch of the largest matrix.
+void Shampoo::gather_factors(float* whole) {
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const ShampooState& state = parameters_[i];
+    for (std::size_t k = 0; k < prepared_factors_[i].size(); ++k) {
+      const Factor& old = state.factors[k];
+      Factor& missing = prepared_factors_[i][k];
+      for (const auto matrix : {&Factor::statistic, &Factor::preconditioner}) {
+        std::vector<StoredState> from;
+        std::vector<StoredState> to;
+        (old.*matrix).append_stored(i, "", {}, state.owner(old.block), from);
+        if ((missing.*matrix).exists()) (missing.*matrix).append_stored(i, "", {}, -1, to);
+        for (std::size_t part = 0; part < from.size(); ++part) {
+          gather(from[part], to.empty() ? whole : to[part].array.data);
+        }
+      }
     }
   }
-  return factors;
+}
+
+void Shampoo::discard_slices() noexcept {
+  prepared_factors_.clear();
+  prepared_owners_.clear();
 }
 
 void Shampoo::commit_slices() noexcept {
@@ -108,8 +128,7 @@ void Shampoo::commit_slices() noexcept {
       factor.preconditioner.release();
     }
   }
-  prepared_factors_.clear();
-  prepared_owners_.clear();
+  discard_slices();
   planned_ = false;
 }
 

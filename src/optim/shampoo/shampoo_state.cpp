@@ -103,8 +103,8 @@ Factor make_factor(const Context& context, const ShampooOptions& options, std::s
 
 namespace {
 
-void add_factors(const Context& context, const ShampooOptions& options, const Parameter& parameter,
-                 bool preconditioned, double matrix_epsilon, ShampooState& state) {
+void add_factors(const Context& context, const ShampooOptions& options, const Parameter& parameter, bool preconditioned,
+                 double matrix_epsilon, ShampooState& state) {
   state.preconditioned = preconditioned;
   if (!preconditioned) return;
   state.partition = partition_of(options, parameter);

@@ -45,9 +45,9 @@ struct ShampooState {
   bool preconditioned = false;  ///< factors that were switched off stay, for views of them
   bool used = false;            ///< a gradient has gone into the state
   Partition partition;
-  std::vector<std::size_t> axes;      ///< those of the merged tensor that are preconditioned
-  std::vector<Factor> factors;        ///< by block, then in the order of axes
-  std::vector<std::int32_t> owners;   ///< by block: the rank that has its factors; empty = every rank has all
+  std::vector<std::size_t> axes;     ///< those of the merged tensor that are preconditioned
+  std::vector<Factor> factors;       ///< by block, then in the order of axes
+  std::vector<std::int32_t> owners;  ///< by block: the rank that has its factors; empty = every rank has all
   StateMatrix momentum;
   StateMatrix diagonal_momentum;
   StateMatrix diagonal_statistics;
