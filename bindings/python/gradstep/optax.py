@@ -384,5 +384,6 @@ def shampoo_from_adamw(
     }
     masked_out = _without_decay(mask)
     if precondition_mask is not None:
-        masked_out.append(_MaskedOut(precondition_mask, {"precondition": 0.0, "beta1": 0.0, "graft_beta1": b1}))
+        momentum = {} if options.get("eigenvalue_corrected") else {"beta1": 0.0, "graft_beta1": b1}
+        masked_out.append(_MaskedOut(precondition_mask, {"precondition": 0.0, **momentum}))
     return _transformation(gradstep.Shampoo, {**fields, **options}, masked_out, context=context)

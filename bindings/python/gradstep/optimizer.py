@@ -226,7 +226,13 @@ class Optimizer(SavedState):
         """Takes over the state and the step count of an optimizer of the same rule and parameters."""
         _native.optimizer_copy_state(self._pointer, source._pointer)
 
-    def shard(self, comm: Communicator | None, gradients: str = "local", average: str = "mean") -> None:
+    def shard(
+        self,
+        comm: Communicator | None,
+        gradients: str = "local",
+        average: str = "mean",
+        preconditioners: str = "replicated",
+    ) -> None:
         """Spreads the state over the ranks of a communicator, each of which then steps its share. Collective.
 
         From then on step() is collective: it reduces the gradients, steps, and gathers the new parameters, with the
@@ -235,10 +241,13 @@ class Optimizer(SavedState):
         comm: None gathers the state again and ends the sharding.
         gradients: "local" (each rank's own) or "reduced" (equal on all ranks already).
         average: "mean" or "sum" of local gradients.
+        preconditioners: of Shampoo: "replicated" (each root is computed by one rank, all have the matrices) or "owned"
+            (each rank has the matrices of its blocks).
         """
         options = _native.sharding_options()
         options.gradients = enum_value("SHARDED_GRADIENTS_", gradients, "gradients")
         options.average = enum_value("AVERAGE_", average, "average")
+        options.preconditioners = enum_value("SHARDED_PRECONDITIONERS_", preconditioners, "preconditioners")
         _native.optimizer_attach_comm(self._pointer, None if comm is None else comm._pointer, options)
 
     def metrics(self) -> list[Metric]:

@@ -9,6 +9,7 @@ from gradstep import _native
 from gradstep._arrays import Array
 from gradstep._partition import blocks
 from gradstep.context import Context
+from gradstep.errors import InvalidState, Unsupported
 from gradstep.optimizer import Optimizer, Rule
 from gradstep.schedule import Number
 
@@ -191,7 +192,12 @@ class Shampoo(Optimizer):
     graft_type: whose length a step has: "sgd", "adagrad", "rmsprop", "rmsprop_normalized", "sqrt_n",
         "adagrad_normalized", "adam" or "none".
     root_method: "auto", "coupled_newton" or "eigh"; root_padding: "none" or "largest" (as in Google's code).
+    root_precision: "f64" or "f32".
     refresh: "fresh" (roots serve in the step that computes them) or "stale" (from the next one on).
+    root_lag: roots serve so many steps later, and are computed beside the steps in between.
+    one_sided: "none", or only the axes of the "input" (all but the last) or of the "output" (the last).
+    eigenvalue_corrected: SOAP (Vyas et al. 2024), Adam in the eigenbasis of the statistics, by beta1, beta2 and
+        diagonal_epsilon; graft_type and the momenta play no part.
     unpreconditioned: groups that step by the grafting rule alone, and keep no matrices.
     """
 
@@ -262,7 +268,9 @@ class Shampoo(Optimizer):
 
         adamw_groups: groups that stay with AdamW itself (embeddings and output layers, often; parameters without
             dimensions or with one above skip_preconditioning_dim_size_gt gain by it too): beta1 is in graft_beta1.
-        options: those of Shampoo. With precondition=0 all groups are AdamW's.
+        options: those of Shampoo. With precondition=0 all groups are AdamW's. With eigenvalue_corrected the rule is
+            Adam in other coordinates, by beta1, beta2 and epsilon themselves; adamw_groups then differ from AdamW in
+            that their first gradient makes no step.
         """
         chosen: dict[str, Any] = {
             "learning_rate": learning_rate,
@@ -279,28 +287,38 @@ class Shampoo(Optimizer):
         made = cls(parameters, names=names, groups=groups, context=context, unpreconditioned=plain, **chosen)
         if chosen.get("precondition", 1.0) == 0:
             plain = set(range(made.group_count))
-        for group in plain:
+        for group in plain if not chosen.get("eigenvalue_corrected") else ():
             made.set_value("beta1", 0.0, group)
             made.set_value("graft_beta1", beta1, group)
         return made
 
     def state_names_of(self, i: int) -> list[str]:
-        """The state tensors that parameter i can have, with a name for every block and axis."""
-        places = [
-            {"block": block, "axis": axis}
-            for block, extents in enumerate(self._blocks(i))
-            for axis in range(len(extents))
-        ]
-        names: dict[str, None] = {}
+        """The state tensors of parameter i, with a name for every block and axis that has matrices."""
+        extents = self._blocks(i)
+        names = []
         for pattern in self.state_names:
-            names.update(dict.fromkeys([pattern.format(**place) for place in places] if "{" in pattern else [pattern]))
-        return list(names)
+            if "{" not in pattern:
+                names += [pattern] if self._has_state(i, pattern) else []
+                continue
+            # An axis has matrices in all blocks or in none.
+            axes = range(len(extents[0]) if extents else 0)
+            having = [axis for axis in axes if self._has_state(i, pattern.format(block=0, axis=axis))]
+            names += [pattern.format(block=block, axis=axis) for block in range(len(extents)) for axis in having]
+        return names
+
+    def _has_state(self, i: int, name: str) -> bool:
+        try:
+            _native.optimizer_state(self._pointer, i, name)
+        except InvalidState:
+            return False
+        except Unsupported:  # there, but in another form
+            pass
+        return True
 
     def _blocks(self, i: int) -> list[tuple[int, ...]]:
-        """The extents of the blocks of parameter i, none if it cannot be preconditioned."""
+        """The extents of the blocks of parameter i, as if it were preconditioned."""
         shape, _ = self._description(i)
-        longest = self._options.skip_preconditioning_dim_size_gt
-        if not shape or 0 in shape or max(shape) > longest:
+        if not shape or 0 in shape:
             return []
         return blocks(shape, self._options.block_size, bool(self._options.best_effort_shape_interpretation))
 

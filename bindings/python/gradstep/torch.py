@@ -309,8 +309,9 @@ class Shampoo(Optimizer):
         for group in groups:
             beta1, beta2 = group.get("betas", betas)
             plain = not group.get("precondition", options.get("precondition", True))
-            group["betas"] = (0.0 if plain else beta1, beta2)
-            group["graft_betas"] = (beta1 if plain else 0.0, beta2)
+            in_graft = plain and not group.get("eigenvalue_corrected", options.get("eigenvalue_corrected"))
+            group["betas"] = (0.0 if in_graft else beta1, beta2)
+            group["graft_betas"] = (beta1 if in_graft else 0.0, beta2)
             if "eps" in group:
                 group["diagonal_epsilon"] = group.pop("eps")
         chosen = {"diagonal_epsilon": eps, **gradstep.Shampoo.ADAMW_OPTIONS, **options}
