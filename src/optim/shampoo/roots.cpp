@@ -87,8 +87,10 @@ double distance_from_identity(const T* a, std::int64_t n) {
 
 template <class T>
 void RootSolver<T>::reserve(std::int64_t n, std::int64_t padded) {
-  const auto square = static_cast<std::size_t>(n * n);
-  const auto vector = static_cast<std::size_t>(std::max(n, padded));
+  // All begin at cache lines: how Eigen rounds can depend on where in a line a matrix begins.
+  const auto lines = [](std::int64_t count) { return static_cast<std::size_t>((count + 15) / 16 * 16); };
+  const std::size_t square = lines(n * n);
+  const std::size_t vector = lines(std::max(n, padded));
   const std::size_t needed = 6 * square + 4 * vector;
   if (storage_.size() < needed) storage_.resize(needed);
   T* next = storage_.data();

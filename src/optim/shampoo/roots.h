@@ -5,9 +5,9 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "backend/lapack.h"
+#include "core/aligned_vector.h"
 #include "optim/shampoo/dense.h"
 
 namespace gradstep {
@@ -63,7 +63,7 @@ class RootSolver {
   bool load(const float* statistic, std::int64_t n);
   bool decompose(std::int64_t n, const RootOptions& options);
 
-  std::vector<T> storage_;
+  AlignedVector<T> storage_;
   LapackScratch<T> lapack_scratch_;
   T* statistic_ = nullptr;  // each n x n
   T* root_ = nullptr;

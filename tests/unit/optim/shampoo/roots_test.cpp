@@ -13,6 +13,8 @@
 #include <random>
 #include <vector>
 
+#include "optim/shampoo/workspaces.h"
+
 namespace gradstep::test {
 namespace {
 
@@ -160,6 +162,25 @@ TEST(InverseRoot, InF32ItIsGoodToItsRoundingTimesTheConditionNumber) {
       // eps / 4 * cond is 1.5e-5 at this ridge.
       EXPECT_LT(std::sqrt(difference / norm), 2e-3) << trial;
     }
+  }
+}
+
+TEST(InverseRoot, ScratchBeginsAtCacheLinesSoThatRoundingIsTheSameInEveryProcess) {
+  const auto is_aligned = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 64 == 0; };
+  RootSolver<double> wide;
+  RootSolver<float> narrow;
+  Workspace workspace;
+  for (const std::size_t n : {3U, 7U, 10U}) {
+    const std::vector<float> s(n * n, 0.0F);
+    for (const RootMethod method : {RootMethod::eigh, RootMethod::coupled_newton}) {
+      RootOptions options;
+      options.method = method;
+      wide.inverse_root(s.data(), static_cast<std::int64_t>(n), options);
+      narrow.inverse_root(s.data(), static_cast<std::int64_t>(n), options);
+      EXPECT_TRUE(is_aligned(wide.root()));
+      EXPECT_TRUE(is_aligned(narrow.root()));
+    }
+    EXPECT_TRUE(is_aligned(Workspace::resized(workspace.third, static_cast<std::int64_t>(n * n))));
   }
 }
 
