@@ -91,6 +91,22 @@ struct CopyItem {
   Array source;  ///< data NULL with elements = zeros
 };
 
+/// destination = a_factor * a + b_factor * b. Any float dtypes and strides; f64 arithmetic if any of them is f64.
+struct CombineItem {
+  Array destination;  ///< may be a or b
+  Array a;            ///< data NULL = zeros
+  Array b;            ///< likewise
+  double a_factor = 1;
+  double b_factor = 1;
+};
+
+/// Dot products of two arrays over a chunk, in f64.
+struct Dots {
+  double ab = 0;
+  double aa = 0;
+  double bb = 0;
+};
+
 /// destination[i] = (((s0 + s1) + s2) + ...) [/ divisor], the sources in the order of the ranks.
 struct RankSum {
   void* destination = nullptr;           ///< may be one of the sources
@@ -123,6 +139,11 @@ class Backend {
   virtual void decode(const CodedNumbers& from, float* to) = 0;
 
   virtual void copy(const WorkList& work, std::span<const CopyItem> items, double multiplier, double divisor) = 0;
+
+  /// dots[c] = the dot products over chunk c of the work list, of items' a and b; factors are not looked at.
+  virtual void dot_chunks(const WorkList& work, std::span<const CombineItem> items, std::span<Dots> dots) = 0;
+
+  virtual void combine(const WorkList& work, std::span<const CombineItem> items) = 0;
 
   virtual void sum_ranks(const RankSum& job) = 0;
 };

@@ -144,6 +144,20 @@ class CpuBackend final : public Backend {
     });
   }
 
+  void dot_chunks(const WorkList& work, std::span<const CombineItem> items, std::span<Dots> dots) override {
+    const std::span<const Chunk> chunks = work.chunks();
+    for_each_chunk(chunks, [&](std::size_t i) {
+      const CombineItem& item = items[static_cast<std::size_t>(chunks[i].item)];
+      dots[i] = loops_.dot(item.a, item.b, chunks[i]);
+    });
+  }
+
+  void combine(const WorkList& work, std::span<const CombineItem> items) override {
+    const std::span<const Chunk> chunks = work.chunks();
+    for_each_chunk(chunks,
+                   [&](std::size_t i) { loops_.combine(items[static_cast<std::size_t>(chunks[i].item)], chunks[i]); });
+  }
+
   void sum_ranks(const RankSum& job) override {
     for_each_piece(job.count, [&](std::int64_t first, std::int64_t count) { loops_.sum_ranks(job, first, count); });
   }

@@ -53,6 +53,10 @@ struct Loops {
 
   double (*square)(const Array& array, const Chunk& chunk);
 
+  Dots (*dot)(const Array& a, const Array& b, const Chunk& chunk);
+
+  void (*combine)(const CombineItem& item, const Chunk& chunk);
+
   void (*copy)(const CopyItem& item, const Chunk& chunk, double multiplier, double divisor);
 
   void (*sum_ranks)(const RankSum& job, std::int64_t begin, std::int64_t length);

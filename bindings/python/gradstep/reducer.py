@@ -41,8 +41,9 @@ class Reducer(SavedState):
 
     Creation, reduce() and wait() are collective; push() may be. The communicator may be shared or closed afterwards.
 
-    mode: "dense".
-    average: "mean", "sum" or "weighted" (by the weights that ranks give).
+    mode: "dense", "adasum_tree" or "adasum_nway".
+    average: "mean", "sum" or "weighted" (by the weights that ranks give); "unset" is the mode's own: "sum" for Adasum,
+    else "mean".
     fuse_threshold: elements; larger parameters travel alone, smaller ones together.
     may_be_unused: parameters that some rank may have no gradient for; all, or each on its own.
     """
@@ -56,7 +57,7 @@ class Reducer(SavedState):
         parameters: Iterable[Array],
         *,
         mode: str = "dense",
-        average: str = "mean",
+        average: str = "unset",
         names: Iterable[str] | None = None,
         may_be_unused: Iterable[bool] | bool = False,
         context: Context | None = None,

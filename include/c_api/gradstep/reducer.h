@@ -26,7 +26,23 @@ extern "C" {
 
 typedef struct gradstep_reducer gradstep_reducer;
 
-enum gradstep_reducer_mode { GRADSTEP_REDUCER_INVALID = -1, GRADSTEP_REDUCER_DENSE = 0 };
+/*
+ * How the gradients of the ranks become one. Every mode gives all ranks the same bits, and the same bits on every
+ * engine. docs/gradient_sync.md says which is for what.
+ *
+ * ADASUM_TREE, ADASUM_NWAY: gradients that agree are averaged, orthogonal ones added, for each parameter by itself. The
+ * tree merges pairs, A(a, b) = (1 - a.b / (2 |a|^2)) a + (1 - a.b / (2 |b|^2)) b with a the lower rank's: first rank
+ * r >= P' into r - P', where P' is the largest power of two in P, then rank i and i XOR d for d = 1, 2, 4, ... N-way
+ * is sum_i g_i (1 - (g_i.S - |g_i|^2) / (P |g_i|^2)) with S = sum_j g_j. Dots are f64 over whole parameters, whatever
+ * the buckets; a zero gradient's factor is 1. Never divides by P: average is UNSET or SUM. Source: Horovod (tree), Trax
+ * (both).
+ */
+enum gradstep_reducer_mode {
+  GRADSTEP_REDUCER_INVALID = -1,
+  GRADSTEP_REDUCER_DENSE = 0,
+  GRADSTEP_REDUCER_ADASUM_TREE = 5,
+  GRADSTEP_REDUCER_ADASUM_NWAY = 6
+};
 
 typedef struct gradstep_reducer_options {
   uint32_t struct_size;

@@ -181,6 +181,20 @@ void record_copies_and_sums(Backend& backend, DType dtype, std::vector<std::byte
   append(record, sum.bytes());
 }
 
+void record_combinations(Backend& backend, DType dtype, std::vector<std::byte>& record) {
+  const TestArray a = make_array(dtype, 1);
+  const TestArray b = make_array(dtype, 4);
+  const TestArray destination(dtype, kSize);
+  WorkList work;
+  work.append(kSize);
+  const CombineItem item{destination.array(), a.array(), b.array(), 0.7, -1.3};
+  backend.combine(work, {&item, 1});
+  append(record, destination.bytes());
+  std::vector<Dots> dots(work.chunks().size());
+  backend.dot_chunks(work, {&item, 1}, dots);
+  for (const Dots& d : dots) append(record, std::span<const double>({d.ab, d.aa, d.bb}));
+}
+
 /// Every operation on every dtype; all result bits in one record.
 std::vector<std::byte> record_all(Backend& backend) {
   std::vector<std::byte> record;
@@ -188,6 +202,7 @@ std::vector<std::byte> record_all(Backend& backend) {
     record_updates(backend, dtype, record);
     record_accumulation(backend, dtype, record);
     record_copies_and_sums(backend, dtype, record);
+    record_combinations(backend, dtype, record);
   }
   return record;
 }
@@ -266,6 +281,12 @@ class HostMode final : public Backend {
   }
   void copy(const WorkList& work, std::span<const CopyItem> items, double multiplier, double divisor) override {
     entered([&] { inner_.copy(work, items, multiplier, divisor); });
+  }
+  void dot_chunks(const WorkList& work, std::span<const CombineItem> items, std::span<Dots> dots) override {
+    entered([&] { inner_.dot_chunks(work, items, dots); });
+  }
+  void combine(const WorkList& work, std::span<const CombineItem> items) override {
+    entered([&] { inner_.combine(work, items); });
   }
   void sum_ranks(const RankSum& job) override {
     entered([&] { inner_.sum_ranks(job); });
