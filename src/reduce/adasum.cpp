@@ -74,11 +74,12 @@ Array AdasumExchange::part_of(const Array& whole, const Part& part) const {
   return array;
 }
 
-void AdasumExchange::exchange(double /*divisor*/, const Deadline& deadline, gradstep_bucket_statistics& /*stats*/) {
+void AdasumExchange::exchange(double /*divisor*/, const Deadline& deadline, gradstep_bucket_statistics& stats) {
   if (world_size() == 1) return;
   const Array own = packed();
   const bool whole = own.bytes() * static_cast<std::int64_t>(world_size() - 1) <= kGatherBytes;
   cut(whole ? 1 : world_size());
+  stats.algorithm = whole ? GRADSTEP_EXCHANGE_GATHER : GRADSTEP_EXCHANGE_PIECES;
   // One vector more than there are ranks: the sum of them all.
   blocks_ =
       resources_.incoming.reserve(block_size_ * size_of(plan_.dtype) * static_cast<std::int64_t>(world_size() + 1));

@@ -3,6 +3,8 @@
 #include "reduce/bucket_exchange.h"
 
 #include "reduce/adasum.h"
+#include "reduce/half.h"
+#include "reduce/sparse.h"
 
 namespace gradstep {
 
@@ -12,8 +14,9 @@ class DenseExchange final : public BucketExchange {
  public:
   using BucketExchange::BucketExchange;
 
-  void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& /*stats*/) override {
+  void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) override {
     comm().all_reduce(packed(), GRADSTEP_REDUCE_SUM, divisor, deadline);
+    stats.algorithm = GRADSTEP_EXCHANGE_ALL_REDUCE;
   }
 };
 
@@ -22,6 +25,12 @@ class DenseExchange final : public BucketExchange {
 std::unique_ptr<BucketExchange> make_bucket_exchange(ExchangeResources& resources, const BucketPlan& plan,
                                                      std::span<const std::int64_t> sizes) {
   switch (resources.options.mode) {
+    case GRADSTEP_REDUCER_HALF:
+    case GRADSTEP_REDUCER_BFLOAT16:
+      return std::make_unique<HalfExchange>(resources, plan);
+    case GRADSTEP_REDUCER_SPARSE_THRESHOLD:
+    case GRADSTEP_REDUCER_SPARSE_TOPK:
+      return std::make_unique<SparseExchange>(resources, plan, sizes);
     case GRADSTEP_REDUCER_ADASUM_TREE:
     case GRADSTEP_REDUCER_ADASUM_NWAY:
       return std::make_unique<AdasumExchange>(resources, plan, sizes);

@@ -32,10 +32,16 @@ struct ExchangeResources {
   Staging incoming;
 };
 
+/// Numbers of this rank that stay from window to window, one per element of the bucket.
+struct KeptArray {
+  const char* name;
+  Array array;
+};
+
 class BucketExchange {
  public:
-  BucketExchange(ExchangeResources& resources, const BucketPlan& plan)
-      : resources_(resources), plan_(plan), memory_(allocate()) {}
+  BucketExchange(ExchangeResources& resources, const BucketPlan& plan, bool zeroed = false)
+      : resources_(resources), plan_(plan), memory_(allocate(zeroed)) {}
   virtual ~BucketExchange() = default;
   BucketExchange(const BucketExchange&) = delete;
   BucketExchange& operator=(const BucketExchange&) = delete;
@@ -52,9 +58,10 @@ class BucketExchange {
   virtual void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) = 0;
   /// The whole window has succeeded: what it leaves behind for the next one is kept from now on.
   virtual void commit() {}
+  virtual std::vector<KeptArray> kept() { return {}; }
 
  protected:
-  Buffer allocate(bool zeroed = false) const {
+  Buffer allocate(bool zeroed) const {
     const std::int64_t bytes = plan_.elements * size_of(plan_.dtype);
     return resources_.context->allocate(static_cast<std::size_t>(bytes), zeroed);
   }

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <string_view>
 
 #include "core/error.h"
 
@@ -20,7 +21,7 @@ std::int64_t nanoseconds_since(std::chrono::steady_clock::time_point start) {
 Reducer::Reducer(std::shared_ptr<Context> context, Communicator& comm, const gradstep_reducer_options& options,
                  Schema schema)
     : resources_(std::move(context), checked_reducer_options(options)), schema_(std::move(schema)) {
-  needs_control_ = this->options().average == GRADSTEP_AVERAGE_WEIGHTED;
+  needs_control_ = this->options().average == GRADSTEP_AVERAGE_WEIGHTED || this->options().control != 0;
   for (const Parameter& parameter : schema_) {
     work_.append(parameter.size);
     needs_control_ = needs_control_ || parameter.may_be_unused;
@@ -214,14 +215,19 @@ void Reducer::finish_window(std::span<const Array> targets, const Deadline& dead
     if (!places_[i].pushed) pack_one(i, Array{nullptr, schema_[i].size, DType::f32, 0, nullptr, nullptr});
   }
   leave_in_order(deadline);
+  settle(deadline);
+  complete_ = true;
+  write_results(targets);
+}
+
+/// The buckets are exchanged: what is left to agree on, and to keep.
+void Reducer::settle(const Deadline& deadline) {
   if (needs_control_ || always_control_) {
     exchange_control(deadline);
   } else {
     for (Place& place : places_) place.touched = true;
   }
   for (Bucket& bucket : buckets_) bucket.exchange->commit();
-  complete_ = true;
-  write_results(targets);
 }
 
 void Reducer::write_results(std::span<const Array> targets) {
@@ -263,6 +269,25 @@ void Reducer::reduce(const gradstep_tensor* grads, const gradstep_tensor* result
   finish_window(targets_, deadline);
 }
 
+void Reducer::reduce_bucket(std::size_t index, const gradstep_tensor* tensors, std::size_t n, double weight) {
+  check_closed();
+  schema_.check_count("tensors", tensors, n);
+  check_targets(tensors, n);
+  Bucket& bucket = buckets_[index];
+  bucket_grads_.clear();
+  for (const std::size_t i : bucket.plan.parameters) bucket_grads_.push_back(targets_[i]);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (places_[i].bucket != index) targets_[i].data = nullptr;  // stays as it is
+  }
+  open_window(weight);
+  open_ = false;
+  const Deadline deadline = comm().deadline();
+  pack(bucket, bucket.work, bucket.plan.parameters, bucket_grads_);
+  exchange(bucket, deadline);
+  settle(deadline);
+  write_results(targets_);
+}
+
 void Reducer::cancel() {
   if (!open_) return;
   if (next_bucket_ > 0) comm().abort();
@@ -299,22 +324,18 @@ std::vector<gradstep_bucket_statistics> Reducer::bucket_stats() const {
   return all;
 }
 
-SavedPart Reducer::save() const {
+void Reducer::check_closed() const {
   if (open_) fail(GRADSTEP_ERR_INVALID_STATE, "reducer: pushes of a window are pending; wait for it or cancel it");
-  SavedPart part;
-  save_parameters(part, schema_);
-  part.set("mode", std::int64_t{options().mode});
-  return part;
 }
 
-std::function<void()> Reducer::load(LoadedPart& part) {
-  if (open_) fail(GRADSTEP_ERR_INVALID_STATE, "reducer: pushes of a window are pending; wait for it or cancel it");
-  check_parameters(part, schema_);
-  if (part.integer("mode") != options().mode) {
-    fail(GRADSTEP_ERR_MISMATCH, "the saved reducer has mode {}, this one has {}", part.integer("mode"), options().mode);
+gradstep_tensor Reducer::residual(std::size_t index) const {
+  if (index >= schema_.size()) fail_argument("index: is {}, the schema has {} parameters", index, schema_.size());
+  check_closed();
+  for (const KeptArray& kept : buckets_[places_[index].bucket].exchange->kept()) {
+    const Array part = part_of(kept.array, index);
+    if (std::string_view(kept.name) == "residual") return schema_.view(index, part.data, part.dtype);
   }
-  part.check_all_taken();
-  return [] {};
+  fail(GRADSTEP_ERR_INVALID_STATE, "reducer: this mode keeps no residuals, or options.residual is 0");
 }
 
 }  // namespace gradstep

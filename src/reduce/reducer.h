@@ -32,6 +32,10 @@ class Reducer {
 
   /// A whole window. results NULL or empty: only the views show it.
   void reduce(const gradstep_tensor* grads, const gradstep_tensor* results, std::size_t n, double weight);
+  /// A window of one bucket alone: its parameters' tensors become the outcome, those of others are left as they are,
+  /// and there are no views.
+  void reduce_bucket(std::size_t index, const gradstep_tensor* tensors, std::size_t n, double weight);
+  std::size_t bucket_count() const { return buckets_.size(); }
   void begin(double weight);
   void push(std::size_t index, const gradstep_tensor* grad);
   void wait(const gradstep_tensor* results, std::size_t n);
@@ -45,10 +49,18 @@ class Reducer {
   void gradients(std::span<gradstep_tensor> views) const;
   const double* norm();
   std::vector<gradstep_bucket_statistics> bucket_stats() const;
-  /// What the next window depends on: nothing yet but the mode, as dense buckets keep no residuals. Throws
-  /// INVALID_STATE while a window is open.
+  /// A view of one parameter's residual.
+  gradstep_tensor residual(std::size_t index) const;
+
+  /// What the next window depends on. Throws INVALID_STATE while a window is open.
   SavedPart save() const;
+  /// Checks everything; what they return takes it over and cannot fail.
   std::function<void()> load(LoadedPart& part);
+  /// The tensors alone, of none or several ranks: what this rank keeps becomes their sum.
+  std::function<void()> load_kept(std::span<LoadedPart> ranks);
+  void check_saved(const LoadedPart& part) const;
+  /// Keeps what `old`, of the same schema and options, has kept.
+  void take_over(Reducer& old);
 
   Communicator& comm() const { return *resources_.comm; }
   const Schema& schema() const { return schema_; }
@@ -75,6 +87,7 @@ class Reducer {
   Array part_of(const Array& whole, std::size_t index) const;
   Array result_of(std::size_t index) const;
   Backend& backend() const { return resources_.backend(); }
+  void check_closed() const;
   void compare_plans(const Deadline& deadline);
   void open_window(double weight);
   void pack(Bucket& bucket, const WorkList& work, std::span<const std::size_t> parameters,
@@ -84,6 +97,7 @@ class Reducer {
   void exchange(Bucket& bucket, const Deadline& deadline);
   void exchange_control(const Deadline& deadline);
   void divide(double divisor);
+  void settle(const Deadline& deadline);
   void finish_window(std::span<const Array> targets, const Deadline& deadline);
   void write_results(std::span<const Array> targets);
   void check_targets(const gradstep_tensor* results, std::size_t n);

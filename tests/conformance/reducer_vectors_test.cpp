@@ -111,5 +111,48 @@ TEST(AdasumVectors, EqualGradientsAverageAndOrthogonalOnesAdd) {
   }
 }
 
+class SparseVectors : public testing::TestWithParam<std::string> {};
+
+// Sums within the tolerance, and divided by nothing: the communicator of SINGA sums. Residuals are exact.
+TEST_P(SparseVectors, SumsAndResidualsAreThoseOfSinga) {
+  VectorFile file = read_vector_file(vector_path(GetParam()));
+  const double tolerance = file.meta.at("relative_tolerance").get<double>();
+  const int ranks = file.meta.at("ranks").get<int>();
+  const int steps = file.meta.at("steps").get<int>();
+  const bool by_count = file.meta.at("mode").get<std::string>() == "sparse_topk";
+  gradstep_reducer_options options =
+      options_of(by_count ? GRADSTEP_REDUCER_SPARSE_TOPK : GRADSTEP_REDUCER_SPARSE_THRESHOLD);
+  options.average = GRADSTEP_AVERAGE_SUM;
+  options.sparsity = file.meta.at("options").at("sparsity").get<double>();
+  options.residual = file.meta.at("options").at("residual").get<int>();
+  const auto name = [](const char* prefix, int t, int r) { return array_name(prefix, t, static_cast<std::size_t>(r)); };
+  for (const std::int32_t exchange : {GRADSTEP_SPARSE_EXCHANGE_GATHER, GRADSTEP_SPARSE_EXCHANGE_SPLIT}) {
+    options.sparse_exchange = exchange;
+    const ContextHandle context = make_context(2);
+    run_ranks(context.get(), ranks, [&](int rank, gradstep_comm* comm) {
+      const ReducerHandle reducer = make_reducer(context.get(), comm, options, {parameter_of(file["sum0"])});
+      for (int t = 0; t < steps; ++t) {
+        const gradstep_tensor gradient = file[name("g", t, rank)].view();
+        check(gradstep_reducer_reduce(reducer.get(), &gradient, nullptr, 1, 1, nullptr));
+        gradstep_tensor found{};
+        check(gradstep_reducer_gradients(reducer.get(), &found, 1));
+        const StoredArray& sum = file["sum" + std::to_string(t)];
+        EXPECT_LE(relative_error(static_cast<const float*>(found.data), sum.f32(), sum.f32_count()), tolerance)
+            << "step " << t;
+        if (options.residual == 0) continue;
+        check(gradstep_reducer_residual(reducer.get(), 0, &found));
+        const StoredArray& residual = file[name("res", t, rank)];
+        EXPECT_EQ(relative_error(static_cast<const float*>(found.data), residual.f32(), residual.f32_count()), 0)
+            << "residual of step " << t;
+      }
+    });
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Singa, SparseVectors,
+                         testing::Values("sparse_threshold", "sparse_threshold_residual", "sparse_topk",
+                                         "sparse_topk_residual"),
+                         [](const auto& test) { return test.param; });
+
 }  // namespace
 }  // namespace gradstep_conformance

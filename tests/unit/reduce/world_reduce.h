@@ -9,6 +9,7 @@
 
 #include "reduce/reducer.h"
 #include "unit/comm/worlds.h"
+#include "unit/ranks.h"
 
 namespace gradstep::test {
 
