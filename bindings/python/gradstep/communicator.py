@@ -66,6 +66,7 @@ class CommunicatorStatistics(NamedTuple):
     barriers: int
     bytes_sent: int
     nanoseconds: int
+    exchanges: int
 
 
 class Communicator:

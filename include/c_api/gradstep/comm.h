@@ -49,7 +49,7 @@ enum gradstep_reduction_order {
 /* How gradients of P ranks become one. With g_r and w_r the gradient and weight of rank r: */
 enum gradstep_average {
   GRADSTEP_AVERAGE_INVALID = -1,
-  GRADSTEP_AVERAGE_UNSET = 0,   /* what the mode says: MEAN for DENSE */
+  GRADSTEP_AVERAGE_UNSET = 0,   /* what a reducer's mode says: SUM for Adasum, else MEAN */
   GRADSTEP_AVERAGE_SUM = 1,     /* sum g_r */
   GRADSTEP_AVERAGE_MEAN = 2,    /* sum g_r / P */
   GRADSTEP_AVERAGE_WEIGHTED = 3 /* sum w_r g_r / sum w_r; zero where all weights are zero */
@@ -152,6 +152,7 @@ typedef struct gradstep_comm_statistics {
   int64_t barriers;
   int64_t bytes_sent;
   int64_t nanoseconds; /* spent inside calls */
+  int64_t exchanges;   /* of a reducer: each rank sent other bytes to every other one */
 } gradstep_comm_statistics;
 
 /* Returns: INVALID_ARGUMENT. */
