@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "backend/work_list.h"
 #include "core/array.h"
@@ -91,6 +92,22 @@ struct CopyItem {
   Array source;  ///< data NULL with elements = zeros
 };
 
+/// destination = a_factor * a + b_factor * b. Any float dtypes and strides; f64 arithmetic if any of them is f64.
+struct CombineItem {
+  Array destination;  ///< may be a or b
+  Array a;            ///< data NULL = zeros
+  Array b;            ///< likewise
+  double a_factor = 1;
+  double b_factor = 1;
+};
+
+/// Dot products of two arrays over a chunk, in f64.
+struct Dots {
+  double ab = 0;
+  double aa = 0;
+  double bb = 0;
+};
+
 /// destination[i] = (((s0 + s1) + s2) + ...) [/ divisor], the sources in the order of the ranks.
 struct RankSum {
   void* destination = nullptr;           ///< may be one of the sources
@@ -99,6 +116,32 @@ struct RankSum {
   DType dtype = DType::f32;  ///< f16 and bf16 sum in f32 and round once; integers wrap
   std::int32_t op = 0;       ///< gradstep_reduce_op
   double divisor = 1;        ///< SUM of floats only
+};
+
+/// What to select from `data`, contiguous f32 or f64, by magnitude. NaN counts as larger than infinity.
+struct SelectJob {
+  Array data;
+  std::int32_t first = 0;  ///< index of data's first element
+  bool by_count = false;   ///< the `count` largest, ties to the lowest index; else all >= threshold but zeros
+  std::int64_t count = 0;
+  double threshold = 0;
+};
+
+/// Some elements of an array; indices ascend.
+struct SparseList {
+  const std::int32_t* indices = nullptr;
+  const void* values = nullptr;
+  std::int64_t count = 0;
+};
+
+/// destination[i] = (v0 + v1 + ...) / divisor where list r has value v_r for i, in the order of the lists; other
+/// elements stay. Only indices in [begin, end) occur.
+struct SparseSum {
+  Array destination;  ///< contiguous f32 or f64, as the values
+  std::span<const SparseList> lists;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  double divisor = 1;
 };
 
 class Backend {
@@ -123,6 +166,25 @@ class Backend {
   virtual void decode(const CodedNumbers& from, float* to) = 0;
 
   virtual void copy(const WorkList& work, std::span<const CopyItem> items, double multiplier, double divisor) = 0;
+
+  /// dots[c] = the dot products over chunk c of the work list, of items' a and b; factors are not looked at.
+  virtual void dot_chunks(const WorkList& work, std::span<const CombineItem> items, std::span<Dots> dots) = 0;
+
+  virtual void combine(const WorkList& work, std::span<const CombineItem> items) = 0;
+
+  /// data = data clamped to ±bound; NaN stays. Contiguous f32 or f64.
+  virtual void clamp(const Array& data, double bound) = 0;
+  /// How many elements of a contiguous array of floats are infinite or NaN.
+  virtual std::int64_t count_nonfinite(const Array& data) = 0;
+
+  /// Appends the selected indices, ascending.
+  virtual void select(const SelectJob& job, std::vector<std::int32_t>& indices) = 0;
+  /// values[j] = data[indices[j]], which then becomes zero if `clear`. Contiguous f32 or f64.
+  virtual void take(const Array& data, std::span<const std::int32_t> indices, void* values, bool clear) = 0;
+  /// data[indices[j]] = values[j], or zero if `values` is NULL.
+  virtual void put(const Array& data, std::span<const std::int32_t> indices, const void* values) = 0;
+  /// touched = the indices that occur in any list, ascending.
+  virtual void sum_sparse(const SparseSum& job, std::vector<std::int32_t>& touched) = 0;
 
   virtual void sum_ranks(const RankSum& job) = 0;
 };

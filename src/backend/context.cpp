@@ -40,7 +40,9 @@ Context::Context(const gradstep_context_options& options)
       allocator_(std::make_shared<Allocator>(options.allocator)),
       pool_(thread_count(options)),
       background_(options.background_threads) {
-  options_.allocator = nullptr;  // the caller's struct is not ours to keep
+  options_.allocator = nullptr;  // the caller's struct and text are not ours to keep
+  options_.lapack_library = nullptr;
+  if (options.lapack_library != nullptr) lapack_ = Lapack::open(options.lapack_library);
   if (options.background_threads < 0 || options.background_threads > kMaxThreads) {
     fail_argument("options.background_threads: is {}, expected 0 to {}", options.background_threads, kMaxThreads);
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "backend/lapack.h"
 #include "core/background_lane.h"
 #include "core/memory.h"
 #include "core/thread_pool.h"
@@ -55,6 +56,9 @@ class Context {
   /// On the pool or the host's parallel_for, whichever the options chose.
   void parallel_for(std::int64_t n, FunctionRef<void(std::int64_t)> body);
 
+  /// NULL = none was named.
+  const std::shared_ptr<const Lapack>& lapack() const { return lapack_; }
+
   BackgroundLane& background() { return background_; }
 
   /// By threads that are inside gradstep.
@@ -75,6 +79,7 @@ class Context {
   std::shared_ptr<Allocator> allocator_;
   ThreadPool pool_;
   BackgroundLane background_;
+  std::shared_ptr<const Lapack> lapack_;
   std::unique_ptr<Backend> backend_;
   std::mutex log_mutex_;
   std::vector<std::pair<gradstep_log_level, std::string>> later_;

@@ -95,6 +95,14 @@ gradstep_status gradstep_reducer_norm(gradstep_reducer* reducer, gradstep_tensor
   });
 }
 
+gradstep_status gradstep_reducer_residual(gradstep_reducer* reducer, size_t index,
+                                          gradstep_tensor* tensor_out) noexcept {
+  return with(reducer, [&](Reducer& impl) {
+    check_out("tensor_out", tensor_out);
+    *tensor_out = impl.residual(index);
+  });
+}
+
 gradstep_status gradstep_reducer_stats(gradstep_reducer* reducer, gradstep_bucket_statistics* records,
                                        size_t record_size, size_t capacity, size_t* count) noexcept {
   return with(reducer, [&](Reducer& impl) {

@@ -206,6 +206,42 @@ void Collectives::padded_all_gather_v(const void* send, std::byte* receive, std:
   }
 }
 
+void Collectives::all_to_all(const void* send, void* receive, std::span<const std::int64_t> bytes,
+                             const Deadline& deadline) {
+  if (world_size() > 1 && !engine_->can_exchange()) return gathered_all_to_all(send, at(receive, 0), bytes, deadline);
+  const auto own = static_cast<std::size_t>(rank());
+  std::vector<std::int64_t> offset(bytes.size(), 0);
+  for (std::size_t q = 1; q < bytes.size(); ++q) offset[q] = offset[q - 1] + bytes[q - 1];
+  copy_bytes(at(receive, rank() * bytes[own]), at(send, offset[own]), bytes[own]);
+  if (world_size() == 1) return;
+  exchange(
+      [&](std::int32_t to) {
+        const auto q = static_cast<std::size_t>(to);
+        return Outgoing{at(send, offset[q]), bytes[q]};
+      },
+      [&](std::int32_t from) { return Incoming{at(receive, from * bytes[own]), bytes[own]}; }, deadline);
+}
+
+// Every rank sees all pieces and keeps its own: the price of an engine that only gathers.
+void Collectives::gathered_all_to_all(const void* send, std::byte* receive, std::span<const std::int64_t> bytes,
+                                      const Deadline& deadline) {
+  const std::int64_t slice = std::min(*std::max_element(bytes.begin(), bytes.end()), kSliceBytes);
+  std::byte* gathered = receive_staging_.reserve(slice * world_size());
+  const auto own = static_cast<std::size_t>(rank());
+  std::int64_t piece = 0;
+  for (std::size_t owner = 0; owner < bytes.size(); ++owner) {
+    for (std::int64_t begin = 0; begin < bytes[owner]; begin += slice) {
+      const std::int64_t length = std::min(slice, bytes[owner] - begin);
+      engine_all_gather(at(send, piece + begin), gathered, length, deadline);
+      if (owner != own) continue;
+      for (std::int32_t r = 0; r < world_size(); ++r) {
+        copy_bytes(receive + r * bytes[own] + begin, gathered + r * length, length);
+      }
+    }
+    piece += bytes[owner];
+  }
+}
+
 void Collectives::broadcast(void* data, std::int64_t bytes, std::int32_t root, const Deadline& deadline) {
   if (bytes == 0 || world_size() == 1) return;
   if (engine_->vtable().broadcast != nullptr) {

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "comm/communicator.h"
 #include "comm/engine.h"
 #include "comm/staging.h"
 #include "core/function_ref.h"
@@ -23,14 +24,8 @@ class Collectives {
   std::int32_t rank() const { return engine_->rank(); }
   std::int32_t world_size() const { return engine_->world_size(); }
 
-  struct Outgoing {
-    const void* data = nullptr;
-    std::int64_t bytes = 0;
-  };
-  struct Incoming {
-    void* data = nullptr;
-    std::int64_t bytes = 0;
-  };
+  using Outgoing = Communicator::Outgoing;
+  using Incoming = Communicator::Incoming;
   /// Sends outgoing(p) to, and receives incoming(p) from, every other rank p. The two sides of a pair agree on the
   /// bytes; what has none is not sent. Needs point to point.
   void exchange(FunctionRef<Outgoing(std::int32_t)> outgoing, FunctionRef<Incoming(std::int32_t)> incoming,
@@ -39,6 +34,8 @@ class Collectives {
   /// `send` may be this rank's block of `receive`.
   void all_gather(const void* send, void* receive, std::int64_t bytes, const Deadline& deadline);
   void all_gather_v(const void* send, void* receive, std::span<const std::int64_t> bytes, const Deadline& deadline);
+  /// Piece q of `send` has bytes[q] bytes; receive = this rank's piece of every rank, in their order.
+  void all_to_all(const void* send, void* receive, std::span<const std::int64_t> bytes, const Deadline& deadline);
   void broadcast(void* data, std::int64_t bytes, std::int32_t root, const Deadline& deadline);
   void send(const void* data, std::int64_t bytes, std::int32_t to, const Deadline& deadline);
   void recv(void* data, std::int64_t bytes, std::int32_t from, const Deadline& deadline);
@@ -57,6 +54,8 @@ class Collectives {
                        const Deadline& deadline);
   void engine_all_gather(const void* send, void* receive, std::int64_t bytes, const Deadline& deadline);
   void padded_all_gather_v(const void* send, std::byte* receive, std::span<const std::int64_t> bytes,
+                           const Deadline& deadline);
+  void gathered_all_to_all(const void* send, std::byte* receive, std::span<const std::int64_t> bytes,
                            const Deadline& deadline);
   void tree_broadcast(void* data, std::int64_t bytes, std::int32_t root, const Deadline& deadline);
   void gathered_broadcast(std::byte* data, std::int64_t bytes, std::int32_t root, const Deadline& deadline);

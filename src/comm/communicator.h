@@ -45,6 +45,24 @@ class Communicator {
   /// Block r has bytes[r] bytes; bytes is equal on all ranks.
   virtual void all_gather_v(const void* send, void* receive, std::span<const std::int64_t> bytes,
                             const Deadline& deadline) = 0;
+  /// Piece q of `send`, one after the other, has bytes[q] bytes (equal on all ranks) and goes to rank q. receive = this
+  /// rank's piece of every rank, in their order.
+  virtual void all_to_all(const void* send, void* receive, std::span<const std::int64_t> bytes,
+                          const Deadline& deadline) = 0;
+  /// False where an engine only gathers; exchange() is UNSUPPORTED there, all_to_all() gathers everything.
+  virtual bool can_exchange() const = 0;
+  struct Outgoing {
+    const void* data = nullptr;
+    std::int64_t bytes = 0;
+  };
+  struct Incoming {
+    void* data = nullptr;
+    std::int64_t bytes = 0;
+  };
+  /// Sends outgoing[q] to, and receives incoming[q] from, every other rank q. The two sides of a pair agree on the
+  /// bytes; what has none is not sent, and the own entries are not looked at.
+  virtual void exchange(std::span<const Outgoing> outgoing, std::span<const Incoming> incoming,
+                        const Deadline& deadline) = 0;
   virtual void broadcast(void* data, std::int64_t bytes, std::int32_t root, const Deadline& deadline) = 0;
   virtual void send(const void* data, std::int64_t bytes, std::int32_t to, const Deadline& deadline) = 0;
   virtual void recv(void* data, std::int64_t bytes, std::int32_t from, const Deadline& deadline) = 0;

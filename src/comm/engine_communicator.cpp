@@ -162,6 +162,24 @@ void EngineCommunicator::all_gather_v(const void* send, void* receive, std::span
           [&] { wait_for_peers([&] { collectives_.all_gather_v(send, receive, bytes, deadline); }); });
 }
 
+void EngineCommunicator::all_to_all(const void* send, void* receive, std::span<const std::int64_t> bytes,
+                                    const Deadline& deadline) {
+  perform(&gradstep_comm_statistics::exchanges, deadline,
+          [&] { wait_for_peers([&] { collectives_.all_to_all(send, receive, bytes, deadline); }); });
+}
+
+void EngineCommunicator::exchange(std::span<const Outgoing> outgoing, std::span<const Incoming> incoming,
+                                  const Deadline& deadline) {
+  if (!can_exchange()) fail(GRADSTEP_ERR_UNSUPPORTED, "exchange: the {} engine only gathers", engine_->name());
+  perform(&gradstep_comm_statistics::exchanges, deadline, [&] {
+    if (world_size() == 1) return;
+    wait_for_peers([&] {
+      collectives_.exchange([&](std::int32_t to) { return outgoing[static_cast<std::size_t>(to)]; },
+                            [&](std::int32_t from) { return incoming[static_cast<std::size_t>(from)]; }, deadline);
+    });
+  });
+}
+
 void EngineCommunicator::broadcast(void* data, std::int64_t bytes, std::int32_t root, const Deadline& deadline) {
   perform(&gradstep_comm_statistics::broadcasts, deadline,
           [&] { wait_for_peers([&] { collectives_.broadcast(data, bytes, root, deadline); }); });

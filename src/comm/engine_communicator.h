@@ -40,6 +40,11 @@ class EngineCommunicator final : public Communicator {
   void all_gather(const void* send, void* receive, std::int64_t bytes, const Deadline& deadline) override;
   void all_gather_v(const void* send, void* receive, std::span<const std::int64_t> bytes,
                     const Deadline& deadline) override;
+  void all_to_all(const void* send, void* receive, std::span<const std::int64_t> bytes,
+                  const Deadline& deadline) override;
+  bool can_exchange() const override { return engine_->can_exchange() || world_size() == 1; }
+  void exchange(std::span<const Outgoing> outgoing, std::span<const Incoming> incoming,
+                const Deadline& deadline) override;
   void broadcast(void* data, std::int64_t bytes, std::int32_t root, const Deadline& deadline) override;
   void send(const void* data, std::int64_t bytes, std::int32_t to, const Deadline& deadline) override;
   void recv(void* data, std::int64_t bytes, std::int32_t from, const Deadline& deadline) override;

@@ -3,11 +3,13 @@
 #include "cpu/cpu_backend.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 
 #include "cpu/instruction_set.h"
 #include "cpu/loops.h"
+#include "cpu/selection.h"
 
 namespace gradstep::cpu {
 
@@ -144,11 +146,68 @@ class CpuBackend final : public Backend {
     });
   }
 
+  void dot_chunks(const WorkList& work, std::span<const CombineItem> items, std::span<Dots> dots) override {
+    const std::span<const Chunk> chunks = work.chunks();
+    for_each_chunk(chunks, [&](std::size_t i) {
+      const CombineItem& item = items[static_cast<std::size_t>(chunks[i].item)];
+      dots[i] = loops_.dot(item.a, item.b, chunks[i]);
+    });
+  }
+
+  void combine(const WorkList& work, std::span<const CombineItem> items) override {
+    const std::span<const Chunk> chunks = work.chunks();
+    for_each_chunk(chunks,
+                   [&](std::size_t i) { loops_.combine(items[static_cast<std::size_t>(chunks[i].item)], chunks[i]); });
+  }
+
+  void clamp(const Array& data, double bound) override {
+    for_each_piece(data.size, [&](std::int64_t first, std::int64_t count) { loops_.clamp(data, first, count, bound); });
+  }
+
+  std::int64_t count_nonfinite(const Array& data) override {
+    std::atomic<std::int64_t> found{0};
+    for_each_piece(data.size, [&](std::int64_t first, std::int64_t count) {
+      found.fetch_add(loops_.count_nonfinite(data, first, count), std::memory_order_relaxed);
+    });
+    return found.load();
+  }
+
+  void select(const SelectJob& job, std::vector<std::int32_t>& indices) override {
+    select_elements(context_, loops_, job, indices);
+  }
+
+  void take(const Array& data, std::span<const std::int32_t> indices, void* values, bool clear) override {
+    with_numbers(data, [&]<class T>(T* numbers) {
+      T* to = static_cast<T*>(values);
+      for (std::size_t j = 0; j < indices.size(); ++j) to[j] = numbers[indices[j]];
+      if (clear) put_numbers<T>(numbers, indices, nullptr);
+    });
+  }
+
+  void put(const Array& data, std::span<const std::int32_t> indices, const void* values) override {
+    with_numbers(data, [&]<class T>(T* numbers) { put_numbers(numbers, indices, static_cast<const T*>(values)); });
+  }
+
+  void sum_sparse(const SparseSum& job, std::vector<std::int32_t>& touched) override {
+    sum_sparse_lists(context_, loops_, job, touched);
+  }
+
   void sum_ranks(const RankSum& job) override {
     for_each_piece(job.count, [&](std::int64_t first, std::int64_t count) { loops_.sum_ranks(job, first, count); });
   }
 
  private:
+  template <class Body>
+  static void with_numbers(const Array& data, Body body) {
+    if (data.dtype == DType::f64) return body(static_cast<double*>(data.data));
+    body(static_cast<float*>(data.data));
+  }
+
+  template <class T>
+  static void put_numbers(T* numbers, std::span<const std::int32_t> indices, const T* values) {
+    for (std::size_t j = 0; j < indices.size(); ++j) numbers[indices[j]] = values != nullptr ? values[j] : T{0};
+  }
+
   /// body(i) for every chunk, on the caller alone when that is faster.
   template <class Body>
   void for_each_chunk(std::span<const Chunk> chunks, Body body) {

@@ -53,7 +53,26 @@ struct Loops {
 
   double (*square)(const Array& array, const Chunk& chunk);
 
+  Dots (*dot)(const Array& a, const Array& b, const Chunk& chunk);
+
+  void (*combine)(const CombineItem& item, const Chunk& chunk);
+
   void (*copy)(const CopyItem& item, const Chunk& chunk, double multiplier, double divisor);
+
+  // Of contiguous data, elements [begin, begin + length).
+  void (*clamp)(const Array& data, std::int64_t begin, std::int64_t length, double bound);
+  std::int64_t (*count_nonfinite)(const Array& data, std::int64_t begin, std::int64_t length);
+
+  /// Magnitudes are compared as the integers that their bits are. f32 and f64.
+  std::int64_t (*count_above)(const Array& data, std::int64_t begin, std::int64_t length, std::uint64_t key);
+  /// Writes `first` + the position of each, ascending.
+  std::int64_t (*find_above)(const Array& data, std::int64_t begin, std::int64_t length, std::uint64_t key,
+                             std::int32_t first, std::int32_t* indices);
+  /// counts[key >> shift] of every element.
+  void (*histogram)(const Array& data, std::int64_t begin, std::int64_t length, int shift, std::int64_t* counts);
+
+  /// Elements [begin, end) of a SparseSum, at most kChunk; returns how many occur and writes which.
+  std::int64_t (*sum_sparse)(const SparseSum& job, std::int64_t begin, std::int64_t end, std::int32_t* touched);
 
   void (*sum_ranks)(const RankSum& job, std::int64_t begin, std::int64_t length);
 

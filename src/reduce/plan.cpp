@@ -32,12 +32,11 @@ std::vector<BucketPlan> plan_buckets(const Schema& schema, std::int64_t fuse_thr
   return done;
 }
 
-PlanDigest digest_of(const Schema& schema, std::int32_t mode, std::int32_t average, std::int64_t fuse_threshold) {
+PlanDigest digest_of(const Schema& schema, const gradstep_reducer_options& options) {
   PlanDigest digest{};
   const auto own = schema.digest(/*arithmetic=*/true);
   std::copy(own.begin(), own.end(), digest.values);
-  const std::int64_t options[] = {mode, average, fuse_threshold};
-  digest.values[Schema::kDigestSize] = hash_bytes(options, sizeof options);
+  digest.values[Schema::kDigestSize] = hash_bytes(&options, sizeof options);
   return digest;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/schema.h"
+#include "gradstep/reducer.h"
 
 namespace gradstep {
 
@@ -30,6 +31,7 @@ struct PlanDigest {
   static const char* what(std::size_t i);
 };
 
-PlanDigest digest_of(const Schema& schema, std::int32_t mode, std::int32_t average, std::int64_t fuse_threshold);
+/// `options` as checked_reducer_options gives them.
+PlanDigest digest_of(const Schema& schema, const gradstep_reducer_options& options);
 
 }  // namespace gradstep

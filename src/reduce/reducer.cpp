@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <string_view>
 
 #include "core/error.h"
 
@@ -17,67 +18,65 @@ std::int64_t nanoseconds_since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
-gradstep_reducer_options default_reducer_options() {
-  gradstep_reducer_options options{};
-  options.fuse_threshold = 2097152;
-  return options;
-}
-
 Reducer::Reducer(std::shared_ptr<Context> context, Communicator& comm, const gradstep_reducer_options& options,
                  Schema schema)
-    : context_(std::move(context)), options_(options), schema_(std::move(schema)) {
-  if (options.mode != GRADSTEP_REDUCER_DENSE) fail_argument("options.mode: is {}, expected 0 (dense)", options.mode);
-  if (options.average < GRADSTEP_AVERAGE_UNSET || options.average > GRADSTEP_AVERAGE_WEIGHTED) {
-    fail_argument("options.average: is {}, expected {} to {}", options.average,
-                  static_cast<int>(GRADSTEP_AVERAGE_UNSET), static_cast<int>(GRADSTEP_AVERAGE_WEIGHTED));
-  }
-  if (options.fuse_threshold < 1)
-    fail_argument("options.fuse_threshold: is {}, expected at least 1", options.fuse_threshold);
-  if (options_.average == GRADSTEP_AVERAGE_UNSET) options_.average = GRADSTEP_AVERAGE_MEAN;
-  needs_control_ = options_.average == GRADSTEP_AVERAGE_WEIGHTED;
+    : resources_(std::move(context), checked_reducer_options(options)), schema_(std::move(schema)) {
+  needs_control_ = this->options().average == GRADSTEP_AVERAGE_WEIGHTED || this->options().control != 0;
   for (const Parameter& parameter : schema_) {
     work_.append(parameter.size);
     needs_control_ = needs_control_ || parameter.may_be_unused;
   }
-
-  places_.resize(schema_.size());
-  for (BucketPlan& plan : plan_buckets(schema_, options_.fuse_threshold)) {
-    Bucket bucket;
-    bucket.buffer = context_->allocate(static_cast<std::size_t>(plan.elements * size_of(plan.dtype)), /*zeroed=*/false);
-    std::int64_t offset = 0;
-    for (const std::size_t i : plan.parameters) {
-      Place& place = places_[i];
-      place.bucket = buckets_.size();
-      place.array.dtype = plan.dtype;
-      place.array.size = schema_[i].size;
-      place.array.data = bucket.buffer.as<char>() + offset * size_of(plan.dtype);
-      offset += schema_[i].size;
-      place.work.append(schema_[i].size);
-      bucket.work.append(schema_[i].size);
-      bucket.items.push_back({place.array, {}});
-    }
-    bucket.stats.mode = options_.mode;
-    bucket.stats.elements = plan.elements;
-    bucket.stats.parameters = static_cast<std::int64_t>(plan.parameters.size());
-    bucket.plan = std::move(plan);
-    buckets_.push_back(std::move(bucket));
-  }
   squares_.resize(work_.chunks().size());
   control_.resize(2 + schema_.size());
+  const std::vector<BucketPlan> plans = plan_buckets(schema_, this->options().fuse_threshold);
 
   const Deadline deadline = comm.deadline();
-  comm_ = comm.dup(deadline);
+  resources_.comm = comm.dup(deadline);
   compare_plans(deadline);
-  const std::int64_t ranks = comm_->world_size();
-  for (Bucket& bucket : buckets_) {
-    bucket.stats.bytes_dense = 2 * (ranks - 1) * bucket.plan.elements * size_of(bucket.plan.dtype) / ranks;
+  places_.resize(schema_.size());
+  for (const BucketPlan& plan : plans) add_bucket(plan);
+}
+
+void Reducer::add_bucket(const BucketPlan& plan) {
+  Bucket bucket;
+  std::vector<std::int64_t> sizes;
+  std::int64_t offset = 0;
+  for (const std::size_t i : plan.parameters) {
+    Place& place = places_[i];
+    place.bucket = buckets_.size();
+    place.offset = offset;
+    offset += schema_[i].size;
+    place.work.append(schema_[i].size);
+    bucket.work.append(schema_[i].size);
+    sizes.push_back(schema_[i].size);
   }
+  bucket.plan = plan;
+  bucket.exchange = make_bucket_exchange(resources_, plan, sizes);
+  const std::int64_t ranks = this->comm().world_size();
+  bucket.stats.mode = options().mode;
+  bucket.stats.elements = plan.elements;
+  bucket.stats.parameters = static_cast<std::int64_t>(plan.parameters.size());
+  bucket.stats.bytes_dense = 2 * (ranks - 1) * plan.elements * size_of(plan.dtype) / ranks;
+  buckets_.push_back(std::move(bucket));
+}
+
+Array Reducer::part_of(const Array& whole, std::size_t index) const {
+  Array part = whole;
+  part.size = schema_[index].size;
+  if (whole.data != nullptr) {
+    part.data = static_cast<std::byte*>(whole.data) + places_[index].offset * size_of(whole.dtype);
+  }
+  return part;
+}
+
+Array Reducer::result_of(std::size_t index) const {
+  return part_of(buckets_[places_[index].bucket].exchange->result(), index);
 }
 
 void Reducer::compare_plans(const Deadline& deadline) {
-  const PlanDigest own = digest_of(schema_, options_.mode, options_.average, options_.fuse_threshold);
-  std::vector<PlanDigest> all(static_cast<std::size_t>(comm_->world_size()));
-  comm_->all_gather(&own, all.data(), sizeof own, deadline);
+  const PlanDigest own = digest_of(schema_, options());
+  std::vector<PlanDigest> all(static_cast<std::size_t>(comm().world_size()));
+  comm().all_gather(&own, all.data(), sizeof own, deadline);
   // Compared with rank 0's on every rank, so that all ranks see the same outcome.
   for (std::size_t r = 1; r < all.size(); ++r) {
     for (std::size_t i = 0; i < PlanDigest::kCount; ++i) {
@@ -106,29 +105,34 @@ void Reducer::begin(double weight) {
   open_window(weight);
 }
 
-void Reducer::pack(std::size_t index, const Array& grad) {
-  Place& place = places_[index];
-  Bucket& bucket = buckets_[place.bucket];
+/// Packs the gradients of `parameters`, which lie in one bucket.
+void Reducer::pack(Bucket& bucket, const WorkList& work, std::span<const std::size_t> parameters,
+                   std::span<const Array> grads) {
   const auto start = std::chrono::steady_clock::now();
-  const CopyItem item{place.array, grad};
-  context_->backend().copy(place.work, {&item, 1}, pack_multiplier(), 1);
+  const Array packed = bucket.exchange->packed();
+  const Array carried = bucket.exchange->carried();
+  const double multiplier = options().average == GRADSTEP_AVERAGE_WEIGHTED ? weight_ : 1;
+  if (carried.data == nullptr) {
+    copies_.clear();
+    for (std::size_t k = 0; k < parameters.size(); ++k) copies_.push_back({part_of(packed, parameters[k]), grads[k]});
+    backend().copy(work, copies_, multiplier, 1);
+  } else {
+    sums_.clear();
+    for (std::size_t k = 0; k < parameters.size(); ++k) {
+      sums_.push_back({part_of(packed, parameters[k]), grads[k], part_of(carried, parameters[k]), multiplier, 1});
+    }
+    backend().combine(work, sums_);
+  }
+  for (std::size_t k = 0; k < parameters.size(); ++k) {
+    places_[parameters[k]].pushed = true;
+    places_[parameters[k]].touched = grads[k].data != nullptr;
+  }
+  bucket.pending -= parameters.size();
   bucket.stats.pack_nanoseconds += nanoseconds_since(start);
-  place.pushed = true;
-  place.touched = grad.data != nullptr;
-  --bucket.pending;
 }
 
-void Reducer::pack_bucket(Bucket& bucket, std::span<const Array> grads) {
-  const auto start = std::chrono::steady_clock::now();
-  for (std::size_t k = 0; k < bucket.items.size(); ++k) {
-    const std::size_t i = bucket.plan.parameters[k];
-    bucket.items[k].source = grads[i];
-    places_[i].pushed = true;
-    places_[i].touched = grads[i].data != nullptr;
-  }
-  context_->backend().copy(bucket.work, bucket.items, pack_multiplier(), 1);
-  bucket.stats.pack_nanoseconds += nanoseconds_since(start);
-  bucket.pending = 0;
+void Reducer::pack_one(std::size_t index, const Array& grad) {
+  pack(buckets_[places_[index].bucket], places_[index].work, {&index, 1}, {&grad, 1});
 }
 
 void Reducer::push(std::size_t index, const gradstep_tensor* grad) {
@@ -141,8 +145,8 @@ void Reducer::push(std::size_t index, const gradstep_tensor* grad) {
   }
   if (!open_) open_window(1);
   if (error_) std::rethrow_exception(error_);
-  pack(index, array);
-  leave_in_order(comm_->deadline());
+  pack_one(index, array);
+  leave_in_order(comm().deadline());
 }
 
 void Reducer::leave_in_order(const Deadline& deadline) {
@@ -159,11 +163,11 @@ void Reducer::leave_in_order(const Deadline& deadline) {
 
 void Reducer::exchange(Bucket& bucket, const Deadline& deadline) {
   const auto start = std::chrono::steady_clock::now();
-  const std::int64_t sent_before = comm_->stats().bytes_sent;
-  const double divisor = options_.average == GRADSTEP_AVERAGE_MEAN ? comm_->world_size() : 1;
-  if (bucket.plan.elements > 0) comm_->all_reduce(bucket.all(), GRADSTEP_REDUCE_SUM, divisor, deadline);
+  const std::int64_t sent_before = comm().stats().bytes_sent;
+  const double divisor = options().average == GRADSTEP_AVERAGE_MEAN ? comm().world_size() : 1;
+  if (bucket.plan.elements > 0) bucket.exchange->exchange(divisor, deadline, bucket.stats);
   ++bucket.stats.exchanges;
-  bucket.stats.bytes_sent += comm_->stats().bytes_sent - sent_before;
+  bucket.stats.bytes_sent += comm().stats().bytes_sent - sent_before;
   bucket.stats.exchange_nanoseconds += nanoseconds_since(start);
 }
 
@@ -177,12 +181,12 @@ void Reducer::exchange_control(const Deadline& deadline) {
   control_[0] = weight_;
   control_[1] = any ? 1 : 0;
   const Array control{control_.data(), static_cast<std::int64_t>(control_.size()), DType::f64, 0, nullptr, nullptr};
-  comm_->all_reduce(control, GRADSTEP_REDUCE_SUM, 1, deadline);
+  comm().all_reduce(control, GRADSTEP_REDUCE_SUM, 1, deadline);
   any_gradient_ = control_[1] > 0;
   for (std::size_t i = 0; i < places_.size(); ++i) {
     places_[i].touched = !schema_[i].may_be_unused || control_[2 + i] > 0;
   }
-  if (options_.average == GRADSTEP_AVERAGE_WEIGHTED) divide(control_[0]);
+  if (options().average == GRADSTEP_AVERAGE_WEIGHTED) divide(control_[0]);
 }
 
 void Reducer::divide(double divisor) {
@@ -191,33 +195,39 @@ void Reducer::divide(double divisor) {
   for (const Bucket& bucket : buckets_) {
     work.append(bucket.plan.elements);
     // A total weight of zero means that every rank contributed zeros: the average is zero, not 0 / 0.
-    Array source = bucket.all();
+    Array source = bucket.exchange->result();
     if (!(divisor > 0)) source.data = nullptr;
-    items.push_back({bucket.all(), source});
+    items.push_back({bucket.exchange->result(), source});
   }
-  context_->backend().copy(work, items, 1, divisor > 0 ? divisor : 1);
+  backend().copy(work, items, 1, divisor > 0 ? divisor : 1);
 }
 
 void Reducer::wait(const gradstep_tensor* results, std::size_t n) {
   check_targets(results, n);
   if (!open_) open_window(1);  // this rank had no gradient at all; the others may
-  finish_window(targets_, comm_->deadline());
+  finish_window(targets_, comm().deadline());
 }
 
 void Reducer::finish_window(std::span<const Array> targets, const Deadline& deadline) {
   open_ = false;  // whatever comes, the window ends here
   if (error_) std::rethrow_exception(error_);
   for (std::size_t i = 0; i < places_.size(); ++i) {
-    if (!places_[i].pushed) pack(i, Array{nullptr, schema_[i].size, DType::f32, 0, nullptr, nullptr});
+    if (!places_[i].pushed) pack_one(i, Array{nullptr, schema_[i].size, DType::f32, 0, nullptr, nullptr});
   }
   leave_in_order(deadline);
+  settle(deadline);
+  complete_ = true;
+  write_results(targets);
+}
+
+/// The buckets are exchanged: what is left to agree on, and to keep.
+void Reducer::settle(const Deadline& deadline) {
   if (needs_control_ || always_control_) {
     exchange_control(deadline);
   } else {
     for (Place& place : places_) place.touched = true;
   }
-  complete_ = true;
-  write_results(targets);
+  for (Bucket& bucket : buckets_) bucket.exchange->commit();
 }
 
 void Reducer::write_results(std::span<const Array> targets) {
@@ -227,9 +237,9 @@ void Reducer::write_results(std::span<const Array> targets) {
   for (std::size_t i = 0; i < targets.size(); ++i) {
     if (!places_[i].touched || targets[i].data == nullptr) continue;
     work.append(targets[i].size);
-    results_.push_back({targets[i], places_[i].array});
+    results_.push_back({targets[i], result_of(i)});
   }
-  context_->backend().copy(work, results_, 1, 1);
+  backend().copy(work, results_, 1, 1);
 }
 
 void Reducer::check_targets(const gradstep_tensor* results, std::size_t n) {
@@ -248,25 +258,47 @@ void Reducer::reduce(const gradstep_tensor* grads, const gradstep_tensor* result
   for (std::size_t i = 0; i < n; ++i) grads_.push_back(schema_.gradient_array("grads", i, grads[i]));
   check_targets(results, n);
   open_window(weight);
-  const Deadline deadline = comm_->deadline();
+  const Deadline deadline = comm().deadline();
   open_ = false;
   for (Bucket& bucket : buckets_) {
-    pack_bucket(bucket, grads_);
+    bucket_grads_.clear();
+    for (const std::size_t i : bucket.plan.parameters) bucket_grads_.push_back(grads_[i]);
+    pack(bucket, bucket.work, bucket.plan.parameters, bucket_grads_);
     leave_in_order(deadline);
   }
   finish_window(targets_, deadline);
 }
 
+void Reducer::reduce_bucket(std::size_t index, const gradstep_tensor* tensors, std::size_t n, double weight) {
+  check_closed();
+  schema_.check_count("tensors", tensors, n);
+  check_targets(tensors, n);
+  Bucket& bucket = buckets_[index];
+  bucket_grads_.clear();
+  for (const std::size_t i : bucket.plan.parameters) bucket_grads_.push_back(targets_[i]);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (places_[i].bucket != index) targets_[i].data = nullptr;  // stays as it is
+  }
+  open_window(weight);
+  open_ = false;
+  const Deadline deadline = comm().deadline();
+  pack(bucket, bucket.work, bucket.plan.parameters, bucket_grads_);
+  exchange(bucket, deadline);
+  settle(deadline);
+  write_results(targets_);
+}
+
 void Reducer::cancel() {
   if (!open_) return;
-  if (next_bucket_ > 0) comm_->abort();
+  if (next_bucket_ > 0) comm().abort();
   open_ = false;
 }
 
 void Reducer::gradients(std::span<gradstep_tensor> views) const {
   if (!complete_) fail(GRADSTEP_ERR_INVALID_STATE, "there is no finished window");
   for (std::size_t i = 0; i < views.size(); ++i) {
-    views[i] = schema_.view(i, places_[i].touched ? places_[i].array.data : nullptr, places_[i].array.dtype);
+    const Array result = result_of(i);
+    views[i] = schema_.view(i, places_[i].touched ? result.data : nullptr, result.dtype);
   }
 }
 
@@ -274,12 +306,11 @@ const double* Reducer::norm() {
   if (!complete_) fail(GRADSTEP_ERR_INVALID_STATE, "there is no finished window");
   if (!measured_) {
     std::vector<Array> arrays;
-    for (const Place& place : places_) {
-      Array array = place.array;
-      if (!place.touched) array.data = nullptr;
-      arrays.push_back(array);
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      arrays.push_back(result_of(i));
+      if (!places_[i].touched) arrays.back().data = nullptr;
     }
-    context_->backend().square_chunks(work_, arrays, squares_);
+    backend().square_chunks(work_, arrays, squares_);
     norm_ = std::sqrt(fold_partials(squares_));
     measured_ = true;
   }
@@ -293,22 +324,18 @@ std::vector<gradstep_bucket_statistics> Reducer::bucket_stats() const {
   return all;
 }
 
-SavedPart Reducer::save() const {
+void Reducer::check_closed() const {
   if (open_) fail(GRADSTEP_ERR_INVALID_STATE, "reducer: pushes of a window are pending; wait for it or cancel it");
-  SavedPart part;
-  save_parameters(part, schema_);
-  part.set("mode", std::int64_t{options_.mode});
-  return part;
 }
 
-std::function<void()> Reducer::load(LoadedPart& part) {
-  if (open_) fail(GRADSTEP_ERR_INVALID_STATE, "reducer: pushes of a window are pending; wait for it or cancel it");
-  check_parameters(part, schema_);
-  if (part.integer("mode") != options_.mode) {
-    fail(GRADSTEP_ERR_MISMATCH, "the saved reducer has mode {}, this one has {}", part.integer("mode"), options_.mode);
+gradstep_tensor Reducer::residual(std::size_t index) const {
+  if (index >= schema_.size()) fail_argument("index: is {}, the schema has {} parameters", index, schema_.size());
+  check_closed();
+  for (const KeptArray& kept : buckets_[places_[index].bucket].exchange->kept()) {
+    const Array part = part_of(kept.array, index);
+    if (std::string_view(kept.name) == "residual") return schema_.view(index, part.data, part.dtype);
   }
-  part.check_all_taken();
-  return [] {};
+  fail(GRADSTEP_ERR_INVALID_STATE, "reducer: this mode keeps no residuals, or options.residual is 0");
 }
 
 }  // namespace gradstep

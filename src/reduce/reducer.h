@@ -17,11 +17,11 @@
 #include "core/schema.h"
 #include "core/state_file.h"
 #include "gradstep/reducer.h"
+#include "reduce/bucket_exchange.h"
 #include "reduce/plan.h"
+#include "reduce/reducer_options.h"
 
 namespace gradstep {
-
-gradstep_reducer_options default_reducer_options();
 
 class Reducer {
  public:
@@ -32,6 +32,10 @@ class Reducer {
 
   /// A whole window. results NULL or empty: only the views show it.
   void reduce(const gradstep_tensor* grads, const gradstep_tensor* results, std::size_t n, double weight);
+  /// A window of one bucket alone: its parameters' tensors become the outcome, those of others are left as they are,
+  /// and there are no views.
+  void reduce_bucket(std::size_t index, const gradstep_tensor* tensors, std::size_t n, double weight);
+  std::size_t bucket_count() const { return buckets_.size(); }
   void begin(double weight);
   void push(std::size_t index, const gradstep_tensor* grad);
   void wait(const gradstep_tensor* results, std::size_t n);
@@ -45,56 +49,69 @@ class Reducer {
   void gradients(std::span<gradstep_tensor> views) const;
   const double* norm();
   std::vector<gradstep_bucket_statistics> bucket_stats() const;
-  /// What the next window depends on: nothing yet but the mode, as dense buckets keep no residuals. Throws
-  /// INVALID_STATE while a window is open.
-  SavedPart save() const;
-  std::function<void()> load(LoadedPart& part);
+  /// A view of one parameter's residual.
+  gradstep_tensor residual(std::size_t index) const;
 
-  Communicator& comm() { return *comm_; }
+  /// What the next window depends on. Throws INVALID_STATE while a window is open.
+  SavedPart save() const;
+  /// Checks everything; what they return takes it over and cannot fail.
+  std::function<void()> load(LoadedPart& part);
+  /// The tensors alone, of none or several ranks: what this rank keeps becomes their sum.
+  std::function<void()> load_kept(std::span<LoadedPart> ranks);
+  void check_saved(const LoadedPart& part) const;
+  /// Keeps what `old`, of the same schema and options, has kept.
+  void take_over(Reducer& old);
+
+  Communicator& comm() const { return *resources_.comm; }
   const Schema& schema() const { return schema_; }
-  const gradstep_reducer_options& options() const { return options_; }
+  const gradstep_reducer_options& options() const { return resources_.options; }
   BusyFlag& busy() { return busy_; }
 
  private:
   struct Bucket {
     BucketPlan plan;
-    Buffer buffer;
-    WorkList work;                // by position in plan.parameters
-    std::vector<CopyItem> items;  // likewise
-    std::size_t pending = 0;      // parameters not pushed in this window
-    Array all() const { return {buffer.data(), plan.elements, plan.dtype, 0, nullptr, nullptr}; }
+    std::unique_ptr<BucketExchange> exchange;
+    WorkList work;            // by position in plan.parameters
+    std::size_t pending = 0;  // parameters not pushed in this window
     gradstep_bucket_statistics stats{};
   };
   struct Place {
     std::size_t bucket = 0;
-    Array array;  // inside the bucket's buffer
+    std::int64_t offset = 0;  // elements, inside the bucket
     WorkList work;
     bool pushed = false;
     bool touched = false;  // here; after a window, on any rank
   };
 
+  void add_bucket(const BucketPlan& plan);
+  Array part_of(const Array& whole, std::size_t index) const;
+  Array result_of(std::size_t index) const;
+  Backend& backend() const { return resources_.backend(); }
+  void check_closed() const;
   void compare_plans(const Deadline& deadline);
   void open_window(double weight);
-  void pack(std::size_t index, const Array& grad);
-  void pack_bucket(Bucket& bucket, std::span<const Array> grads);
+  void pack(Bucket& bucket, const WorkList& work, std::span<const std::size_t> parameters,
+            std::span<const Array> grads);
+  void pack_one(std::size_t index, const Array& grad);
   void leave_in_order(const Deadline& deadline);
   void exchange(Bucket& bucket, const Deadline& deadline);
   void exchange_control(const Deadline& deadline);
   void divide(double divisor);
+  void settle(const Deadline& deadline);
   void finish_window(std::span<const Array> targets, const Deadline& deadline);
   void write_results(std::span<const Array> targets);
   void check_targets(const gradstep_tensor* results, std::size_t n);
-  double pack_multiplier() const { return options_.average == GRADSTEP_AVERAGE_WEIGHTED ? weight_ : 1; }
 
-  std::shared_ptr<Context> context_;
-  gradstep_reducer_options options_;
+  ExchangeResources resources_;
   Schema schema_;
-  std::shared_ptr<Communicator> comm_;
   std::vector<Bucket> buckets_;  // in the order in which they leave
   std::vector<Place> places_;    // by parameter
   WorkList work_;                // by parameter
   std::vector<Array> grads_;     // of a call to reduce
   std::vector<Array> targets_;   // of a call to reduce or wait; empty = no results wanted
+  std::vector<Array> bucket_grads_;
+  std::vector<CopyItem> copies_;
+  std::vector<CombineItem> sums_;
   std::vector<CopyItem> results_;
   std::vector<double> squares_;
   std::vector<double> control_;

@@ -19,6 +19,7 @@ constexpr const char* kReducer = "reducer/";
 constexpr const char* kUpdater = "updater/";
 
 std::string window_prefix(std::int32_t rank) { return "rank/" + std::to_string(rank) + "/accumulator/"; }
+std::string kept_prefix(std::int32_t rank) { return "rank/" + std::to_string(rank) + "/reducer/"; }
 
 /// What describes a part, without its numbers.
 std::string describe(const SavedPart& part) {
@@ -84,24 +85,53 @@ std::map<std::string, SavedPart> Updater::save() {
   const Chain chain(*this);
   std::map<std::string, SavedPart> parts;
   parts[kOptimizer] = save_optimizer(*optimizer_);
-  if (reducer_) parts[kReducer] = reducer_->save();
   Communicator* comm = peers();
   SavedPart& self = parts[kUpdater];
   self.set("ranks", std::int64_t{comm != nullptr ? comm->world_size() : 1});
   self.set("has_accumulator", std::int64_t{accumulator_ ? 1 : 0});
+  if (options_.sync != GRADSTEP_SYNC_GRADIENTS) {
+    self.set("local_steps", local_steps_);
+    self.set("partition", partition_);
+  }
+  if (reducer_) {
+    // What the reducer is goes into the file once, what each rank has kept under its own name.
+    SavedPart reducer = reducer_->save();
+    SavedPart kept;
+    kept.tensors.swap(reducer.tensors);
+    parts[kReducer] = std::move(reducer);
+    if (!kept.tensors.empty()) add_of_all_ranks(parts, kept_prefix, kept);
+  }
   if (!accumulator_) return parts;
   SavedPart window = accumulator_->save();
   window.set("pending", std::int64_t{pending_ ? 1 : 0});
-  if (comm == nullptr) {
-    parts[window_prefix(0)] = std::move(window);
-    return parts;
-  }
-  const std::vector<std::string> texts = gather_texts(*comm, describe(window));
-  for (std::int32_t r = 0; r < comm->world_size(); ++r) {
-    const SavedPart* own = r == comm->rank() ? &window : nullptr;
-    parts[window_prefix(r)] = described(texts[static_cast<std::size_t>(r)], *context_, *comm, r, own);
-  }
+  add_of_all_ranks(parts, window_prefix, window);
   return parts;
+}
+
+void Updater::add_of_all_ranks(std::map<std::string, SavedPart>& parts, std::string (*prefix)(std::int32_t rank),
+                               const SavedPart& own) {
+  Communicator* comm = peers();
+  if (comm == nullptr) {
+    parts[prefix(0)] = own;
+    return;
+  }
+  const std::vector<std::string> texts = gather_texts(*comm, describe(own));
+  for (std::int32_t r = 0; r < comm->world_size(); ++r) {
+    parts[prefix(r)] =
+        described(texts[static_cast<std::size_t>(r)], *context_, *comm, r, r == comm->rank() ? &own : nullptr);
+  }
+}
+
+/// Old rank r's residuals go to the rank r mod the number of ranks there are now: none is lost, none counts twice.
+std::function<void()> Updater::load_reducer(const StateFile& file, std::int32_t saved_ranks) {
+  if (!reducer_) return [] {};
+  if (file.metadata().count(std::string(kReducer) + "mode") == 0) return reducer_->load_kept({});  // saved without one
+  const LoadedPart common(file, kReducer);
+  reducer_->check_saved(common);
+  std::vector<LoadedPart> kept;
+  const Communicator& comm = reducer_->comm();
+  for (std::int32_t r = comm.rank(); r < saved_ranks; r += comm.world_size()) kept.emplace_back(file, kept_prefix(r));
+  return reducer_->load_kept(kept);
 }
 
 std::function<void()> Updater::load(const StateFile& file) {
@@ -112,12 +142,27 @@ std::function<void()> Updater::load(const StateFile& file) {
          self.integer("has_accumulator") != 0 ? "an" : "no", accumulator_ ? "one" : "none");
   }
   LoadedPart optimizer(file, kOptimizer);
-  std::function<void()> take_optimizer = load_optimizer(optimizer, *optimizer_);
+  const std::int64_t saved_ranks = self.integer("ranks", 1);
+  const bool is_local = options_.sync != GRADSTEP_SYNC_GRADIENTS;
+  const std::int64_t local_steps = is_local ? self.integer("local_steps") : 0;
+  const std::int64_t partition = is_local ? self.integer("partition") : 0;
+  if (is_local && reducer_ && partition >= static_cast<std::int64_t>(reducer_->bucket_count())) {
+    fail(GRADSTEP_ERR_MISMATCH, "the saved updater stands at partition {} of the parameters, this one has {}",
+         partition, reducer_->bucket_count());
+  }
+  const std::function<void()> take_optimizer = [this, local_steps, partition,
+                                                first = load_optimizer(optimizer, *optimizer_),
+                                                second = load_reducer(file, static_cast<std::int32_t>(saved_ranks))] {
+    first();
+    second();
+    local_steps_ = local_steps;
+    partition_ = partition;
+    stepped_ = false;
+  };
   if (!accumulator_) return take_optimizer;
 
   Communicator* comm = peers();
   const std::int64_t ranks = comm != nullptr ? comm->world_size() : 1;
-  const std::int64_t saved_ranks = self.integer("ranks", 1);
   if (saved_ranks != ranks) {
     // The windows of other ranks could be added to these, but what they are divided by would be another number.
     for (std::int64_t r = 0; r < saved_ranks; ++r) {

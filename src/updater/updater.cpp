@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "updater/updater.h"
 
-#include <chrono>
 #include <cmath>
 
 #include "core/error.h"
@@ -12,20 +11,6 @@
 namespace gradstep {
 
 namespace {
-
-/// Adds the time of its scope to a counter.
-class Stopwatch {
- public:
-  explicit Stopwatch(std::int64_t& nanoseconds) : nanoseconds_(nanoseconds) {}
-  ~Stopwatch() { nanoseconds_ += std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start_).count(); }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-
- private:
-  using Clock = std::chrono::steady_clock;
-  std::int64_t& nanoseconds_;
-  Clock::time_point start_ = Clock::now();
-};
 
 void check_same_schema(const char* what, const Schema& optimizer, const Schema& other) {
   if (const std::string difference = optimizer.difference(other); !difference.empty()) {
@@ -38,6 +23,7 @@ void check_same_schema(const char* what, const Schema& optimizer, const Schema& 
 gradstep_updater_options default_updater_options() {
   gradstep_updater_options options{};
   options.grad_scale = 1;
+  options.sync_steps = 1;
   return options;
 }
 
@@ -49,8 +35,10 @@ Updater::Updater(std::shared_ptr<Context> context, std::shared_ptr<Optimizer> op
       accumulator_(std::move(accumulator)),
       reducer_(std::move(reducer)),
       options_(options) {
-  if (options.sync != GRADSTEP_SYNC_GRADIENTS)
-    fail_argument("options.sync: is {}, expected 0 (gradients)", options.sync);
+  if (options.sync < GRADSTEP_SYNC_GRADIENTS || options.sync > GRADSTEP_SYNC_DELTAS) {
+    fail_argument("options.sync: is {}, expected 0 to {}", options.sync, static_cast<int>(GRADSTEP_SYNC_DELTAS));
+  }
+  if (options.sync_steps < 1) fail_argument("options.sync_steps: is {}, expected at least 1", options.sync_steps);
   gradstep_step_options guards = default_step_options();
   guards.grad_scale = options.grad_scale;
   guards.max_norm = options.max_norm;
@@ -69,6 +57,7 @@ Updater::Updater(std::shared_ptr<Context> context, std::shared_ptr<Optimizer> op
     if (accumulator_->nonfinite_policy() == GRADSTEP_NONFINITE_SKIP) reducer_->always_control();
   }
   views_.resize(optimizer_->schema().size());
+  if (options.sync != GRADSTEP_SYNC_GRADIENTS && reducer_) check_local_steps(*reducer_);
 }
 
 bool Updater::skip_nonfinite() const {
@@ -83,7 +72,7 @@ bool Updater::push(const gradstep_tensor* params, const gradstep_tensor* grads, 
          "the last window was not applied: flush to retry it, reset the accumulator to drop "
          "it, or recover");
   }
-  pending_ = reduced_ = false;
+  forget_window();
   optimizer_->bind(params, grads, nullptr, n);
   bool ready = true;
   if (accumulator_) {
@@ -101,7 +90,7 @@ bool Updater::push(const gradstep_tensor* params, const gradstep_tensor* grads, 
 bool Updater::flush(const gradstep_tensor* params, std::size_t n) {
   const Chain chain(*this);
   optimizer_->check_params(params, n);
-  if (!accumulator_) return false;
+  if (!accumulator_) return pending_ && stepped_ && finish_window(params, nullptr, n, 1);
   if (accumulator_->ready()) return pending_ && finish_window(params, nullptr, n, 1);
   if (!accumulator_->flush()) return false;
   ++stats_.windows;
@@ -113,7 +102,9 @@ bool Updater::finish_window(const gradstep_tensor* params, const gradstep_tensor
   // A host's schedule that fails does so here, before the ranks have exchanged anything.
   optimizer_->refresh();
   const double* norm = nullptr;
-  if (optimizer_->is_sharded()) return finish_sharded(params, grads, n, weight);
+  if (options_.sync != GRADSTEP_SYNC_GRADIENTS && reducer_) return finish_local(params, grads, n, weight);
+  const bool is_dense = !reducer_ || reducer_->options().mode == GRADSTEP_REDUCER_DENSE;
+  if (optimizer_->is_sharded() && is_dense) return finish_sharded(params, grads, n, weight);
   if (accumulator_ && !reducer_) {
     accumulator_->gradients(views_);
     norm = accumulator_->norm();
@@ -135,8 +126,11 @@ bool Updater::finish_window(const gradstep_tensor* params, const gradstep_tensor
   }
   const bool nobody = reducer_ && accumulator_ && accumulator_->nonfinite_policy() == GRADSTEP_NONFINITE_SKIP &&
                       reducer_->comm().world_size() > 1 && !reducer_->any_gradient();
-  const bool applied = !nobody && step(params, grads, n, norm);
-  pending_ = reduced_ = false;
+  return close_window(!nobody && step(params, grads, n, norm));
+}
+
+bool Updater::close_window(bool applied) {
+  forget_window();
   ++(applied ? stats_.steps : stats_.skipped_steps);
   return applied;
 }
@@ -166,10 +160,7 @@ bool Updater::finish_sharded(const gradstep_tensor* params, const gradstep_tenso
   }
   const Stopwatch stopwatch(stats_.step_nanoseconds);
   optimizer_->bind(params, grads, nullptr, n, /*own_gradients=*/grads == views_.data());
-  const bool applied = optimizer_->step_sharded(step_guards(), exchange).applied;
-  pending_ = reduced_ = false;
-  ++(applied ? stats_.steps : stats_.skipped_steps);
-  return applied;
+  return close_window(optimizer_->step_sharded(step_guards(), exchange).applied);
 }
 
 StepGuards Updater::step_guards() const {
@@ -187,7 +178,11 @@ bool Updater::step(const gradstep_tensor* params, const gradstep_tensor* grads, 
   if (norm == nullptr && reducer_ && (guards.max_norm > 0 || guards.skip_nonfinite)) norm = reducer_->norm();
   guards.grad_norm = norm;
   optimizer_->bind(params, grads, nullptr, n, /*own_gradients=*/grads == views_.data());
-  return optimizer_->step(guards).applied;
+  if (!optimizer_->is_sharded()) return optimizer_->step(guards).applied;
+  // The reducer has done what a sharded step would do with gradients of its own.
+  GradientExchange reduced = optimizer_->sharding()->default_exchange();
+  reduced.gradients = GRADSTEP_SHARDED_GRADIENTS_REDUCED;
+  return optimizer_->step_sharded(guards, reduced).applied;
 }
 
 void Updater::recover(Communicator* comm, const gradstep_tensor* params, std::size_t n) {
@@ -209,13 +204,16 @@ void Updater::recover(Communicator* comm, const gradstep_tensor* params, std::si
     accumulator_->count_pushes();
     if (accumulator_->nonfinite_policy() == GRADSTEP_NONFINITE_SKIP) reducer->always_control();
   }
-  const bool holds_window = accumulator_ && (pending_ || !accumulator_->ready());
-  const Adoption adoption = adopt_furthest(*comm, *optimizer_, params, n, holds_window ? accumulator_->pushes() : 0);
+  const bool holds_window = accumulator_ ? pending_ || !accumulator_->ready() : stepped_;
+  const std::int64_t pushes = !holds_window ? 0 : accumulator_ ? accumulator_->pushes() : 1;
+  const Adoption adoption = adopt_furthest(*comm, *optimizer_, params, n, pushes);
   if (!adoption.windows_agree) {
     if (accumulator_) accumulator_->reset();
-    pending_ = false;
+    pending_ = stepped_ = false;
   }
   reduced_ = false;
+  if (options_.sync != GRADSTEP_SYNC_GRADIENTS) check_local_steps(*reducer);
+  if (reducer_) reducer->take_over(*reducer_);
   reducer_ = std::move(reducer);
 }
 

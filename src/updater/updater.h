@@ -52,7 +52,21 @@ class Updater {
 
   bool finish_window(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, double weight);
   bool step(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, const double* norm);
+  bool close_window(bool applied);
+  void forget_window() { pending_ = reduced_ = stepped_ = false; }
+
+  // Steps before exchanges (local_steps.cpp).
+  void check_local_steps(const Reducer& reducer) const;
+  void prepare_deltas();
+  bool finish_local(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, double weight);
+  bool step_locally(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n);
+  double norm_of(const gradstep_tensor* grads, std::size_t n) const;
+  void exchange_deltas(const gradstep_tensor* params, std::size_t n);
+  void exchange_parameters(const gradstep_tensor* params, std::size_t n);
   bool finish_sharded(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, double weight);
+  void add_of_all_ranks(std::map<std::string, SavedPart>& parts, std::string (*prefix)(std::int32_t rank),
+                        const SavedPart& own);
+  std::function<void()> load_reducer(const StateFile& file, std::int32_t saved_ranks);
   bool skip_nonfinite() const;
   StepGuards step_guards() const;
 
@@ -64,8 +78,14 @@ class Updater {
   gradstep_updater_statistics stats_{};
   BusyFlag busy_;
   std::vector<gradstep_tensor> views_;
-  bool pending_ = false;  // a READY window has not been applied
-  bool reduced_ = false;  // of a pending window: its exchange is done, only the step is missing
+  bool pending_ = false;          // a READY window has not been applied
+  bool reduced_ = false;          // of a pending window: its exchange is done, only the step is missing
+  bool stepped_ = false;          // of a pending window: its local step is done, only the exchange is missing
+  double weight_ = 1;             // of that step
+  std::int64_t local_steps_ = 0;  // since parameters were exchanged
+  std::int64_t partition_ = 0;    // of the parameters, the next one to be exchanged
+  std::vector<Buffer> delta_buffers_;
+  std::vector<gradstep_tensor> deltas_;  // by parameter, of the local step
 };
 
 }  // namespace gradstep

@@ -27,6 +27,10 @@ class BucketStatistics(NamedTuple):
     bytes_sent: int
     pack_nanoseconds: int
     exchange_nanoseconds: int
+    select_nanoseconds: int
+    selected: int
+    nonfinite: int
+    algorithm: int
 
 
 class ReducerStatistics(NamedTuple):
@@ -41,9 +45,13 @@ class Reducer(SavedState):
 
     Creation, reduce() and wait() are collective; push() may be. The communicator may be shared or closed afterwards.
 
-    mode: "dense".
-    average: "mean", "sum" or "weighted" (by the weights that ranks give).
-    fuse_threshold: elements; larger parameters travel alone, smaller ones together.
+    mode: "dense", "half", "bfloat16", "sparse_threshold", "sparse_topk", "adasum_tree" or "adasum_nway".
+    average: "mean", "sum" or "weighted" (by the weights that ranks give); "unset" is the mode's own: "sum" for Adasum,
+    else "mean".
+    fuse_threshold: elements; larger parameters travel alone, smaller ones together, up to bucket_elements.
+    clip_value, half_sum ("f32", "fp16", "fp16_predivided"): of the half modes.
+    sparsity (the threshold, or the fraction that is sent), residual, selection ("bucket", "tensor"), nan_policy ("error",
+    "zero", "send"), sparse_exchange ("auto", "gather", "split"): of the sparse modes.
     may_be_unused: parameters that some rank may have no gradient for; all, or each on its own.
     """
 
@@ -56,14 +64,21 @@ class Reducer(SavedState):
         parameters: Iterable[Array],
         *,
         mode: str = "dense",
-        average: str = "mean",
+        average: str = "unset",
         names: Iterable[str] | None = None,
         may_be_unused: Iterable[bool] | bool = False,
         context: Context | None = None,
         **options: Any,
     ) -> None:
         struct = _native.reducer_options()
-        enums = {"mode": "REDUCER_", "average": "AVERAGE_"}
+        enums = {
+            "mode": "REDUCER_",
+            "average": "AVERAGE_",
+            "half_sum": "HALF_SUM_",
+            "selection": "SELECTION_",
+            "nan_policy": "NAN_",
+            "sparse_exchange": "SPARSE_EXCHANGE_",
+        }
         set_options(struct, "Reducer", {"mode": mode, "average": average, **options}, enums)
         described = schema(parameters, names, None, may_be_unused)
         self._handle = Handle(
@@ -104,6 +119,10 @@ class Reducer(SavedState):
     def gradients(self) -> list[NDArray[Any] | None]:
         """Views of the reduced gradients, valid until the next window; None where no rank had one."""
         return [view(found, self._handle) for found in _native.reducer_gradients(self._pointer, self._size)]
+
+    def residual(self, i: int) -> NDArray[Any]:
+        """A view of what this rank has not sent yet of parameter i, valid until the next window."""
+        return view(_native.reducer_residual(self._pointer, i), self._handle)
 
     @property
     def norm(self) -> float:

@@ -221,9 +221,26 @@ enum gradstep_one_sided {
  * learning_rate * weight_decay * p instead. Parameters without dimensions, with one above
  * skip_preconditioning_dim_size_gt or in a group with precondition = 0 step by d = u alone.
  *
+ * root_lag = k: the roots of step t serve from step t + k on, whenever they were computed: threads of the context's
+ * background lane work on them meanwhile, and step t + k does what is left. refresh STALE is root_lag 1. Up to
+ * (k - 1) / preconditioning_compute_steps + 1 refreshes are under way at once.
+ *
+ * one_sided INPUT preconditions all axes but the last of the merged tensor, OUTPUT the last; p = 2 * the axes that are
+ * preconditioned, and a dimension above skip_preconditioning_dim_size_gt takes only its own axis out. A tensor of one
+ * axis has both sides in it.
+ *
+ * eigenvalue_corrected: SOAP (Vyas et al. 2024). Parameters of two dimensions and more run Adam (beta1, beta2,
+ * diagonal_epsilon, bias correction, weight decay after the step) in the eigenbasis of their statistics, which one step
+ * of orthogonal iteration renews after a step that is a multiple of preconditioning_compute_steps; all others run Adam.
+ * The first gradient of a parameter makes its basis and does not move it. Statistics start at zero. State
+ * "diagonal_exp_avg" and "diagonal_statistics" are Adam's moments in the basis, "preconditioners.{block}.{axis}" the
+ * eigenvectors in columns. Grafting, momentum, root and ridge options, start_preconditioning_step and
+ * decoupled_weight_decay do not apply; root_lag and quantisation are UNSUPPORTED with it.
+ *
  * A root whose error (max |M - I| of the iteration, or of EIGH max |H^p D x - x| on probes) is NaN or at least
- * inverse_failure_threshold is tried again root_retries times with 10, 100 ... times the ridge; then the previous
- * preconditioner stays. root_retries = 0 also takes the seed's rule for when COUPLED_NEWTON stops.
+ * inverse_failure_threshold is tried again root_retries times with 10, 100 ... times the ridge (root_precision F32: in
+ * f64 first); then the previous preconditioner stays. root_retries = 0 also takes the seed's rule for when
+ * COUPLED_NEWTON stops.
  *
  * State "momentum" (m; preconditioned parameters, and SQRT_N), "diagonal_momentum" (n; not SQRT_N),
  * "diagonal_statistics" (v), "diagonal_exp_avg" (ADAM), "statistics.{block}.{axis}" and
@@ -262,12 +279,12 @@ typedef struct gradstep_shampoo_options {
   int32_t root_precision; /* enum gradstep_root_precision */
   int32_t root_padding;   /* enum gradstep_root_padding */
   int32_t root_retries;   /* 0 to 12, default 6 */
-  int32_t root_lag;       /* 0, or 1 = refresh STALE; more is UNSUPPORTED in this version */
+  int32_t root_lag;       /* steps, 0 to 1000, default 0 */
   int32_t refresh;        /* enum gradstep_refresh */
   int32_t quantize_momentum;
   int32_t quantize_statistics;
-  int32_t one_sided;            /* enum gradstep_one_sided */
-  int32_t eigenvalue_corrected; /* UNSUPPORTED in this version */
+  int32_t one_sided; /* enum gradstep_one_sided */
+  int32_t eigenvalue_corrected;
   int32_t reserved;
 } gradstep_shampoo_options;
 
@@ -438,7 +455,8 @@ GRADSTEP_API gradstep_status gradstep_optimizer_copy_state(gradstep_optimizer* d
  * Writes up to `capacity` records of record_size bytes each; *count = how many there are. records NULL only counts.
  * All rules: "step_count", "skipped_steps". Shampoo, for each statistic (parameter, block, axis):
  * "inverse_pth_root_errors" (of the last refresh whose error was above 0), "root_max_eigenvalue", "root_iterations",
- * "root_retries" and "root_failures" (totals), "preconditioner_age" (steps since its last successful refresh).
+ * "root_retries" and "root_failures" (totals), "preconditioner_age" (steps since the one whose statistics its last
+ * successful refresh used).
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_metrics(gradstep_optimizer* optimizer, gradstep_metric* records,
                                                         size_t record_size, size_t capacity,
@@ -502,10 +520,17 @@ GRADSTEP_API gradstep_status gradstep_sharding_options_init(gradstep_sharding_op
  * takes a channel of its own (gradstep_comm_dup); options NULL = defaults.
  * Returns, with nothing changed on any rank: INVALID_ARGUMENT, MISMATCH (ranks whose parameters, rule or step count
  * differ), OUT_OF_MEMORY, ABORTED (another rank failed, e.g. had no memory: its own status says why), UNSUPPORTED
- * (Shampoo, whose state cannot be sharded in this version), and the statuses of a collective call.
+ * (OWNED with eigenvalue_corrected), and the statuses of a collective call.
  * After a failed step the parameters are as before it and the state is lost: steps, saves, copies and reads of it
  * return INVALID_STATE until state is loaded or copied in, after another attach_comm. Source: Lingvo ShardedAdam;
  * Rajbhandari et al. 2020 (ZeRO, stage 1).
+ *
+ * Shampoo deals out other things (options->preconditioners), the costliest first, each to the rank with the least to
+ * do. Gradients are all-reduced (LOCAL), and every rank steps the whole model. REPLICATED: each root is computed by one
+ * rank and gathered on all. OWNED: each block's statistics and preconditioners are on one rank, and its preconditioned
+ * gradient is gathered on all, in every step. The results have the bits of one rank with the reduced gradients; all
+ * ranks must have the same options and instruction set, or MISMATCH. Roots that are under way are installed by this
+ * call; metrics are as of the last step. Source: Google's distributed_shampoo.py, its pmap and pjit modes.
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_attach_comm(gradstep_optimizer* optimizer, gradstep_comm* comm,
                                                             const gradstep_sharding_options* options) GRADSTEP_NOEXCEPT;

@@ -26,15 +26,96 @@ extern "C" {
 
 typedef struct gradstep_reducer gradstep_reducer;
 
-enum gradstep_reducer_mode { GRADSTEP_REDUCER_INVALID = -1, GRADSTEP_REDUCER_DENSE = 0 };
+/*
+ * How the gradients of the ranks become one. Every mode gives all ranks the same bits, and the same bits on every
+ * engine. docs/gradient_sync.md says which is for what.
+ *
+ * DENSE: the sum of everything, in the arithmetic dtype.
+ *
+ * HALF, BFLOAT16: clipped to +-clip_value, cast to 16 bits, summed as half_sum says, cast back: half the bytes. Source:
+ * SINGA (half), PyTorch's compression hooks.
+ *
+ * SPARSE_THRESHOLD, SPARSE_TOPK: u = gradient + residual; every rank sends those u with |u| >= sparsity (zeros never),
+ * or the k = ceil(sparsity n) largest of n, ties to the lowest index; the result is their sum over the ranks, and zero
+ * elsewhere; the residual keeps what was not sent. Residuals are in units of the sum, this rank's own, start at zero,
+ * and change only when a whole window has succeeded. Source: SINGA.
+ *
+ * ADASUM_TREE, ADASUM_NWAY: gradients that agree are averaged, orthogonal ones added, for each parameter by itself. The
+ * tree merges pairs, A(a, b) = (1 - a.b / (2 |a|^2)) a + (1 - a.b / (2 |b|^2)) b with a the lower rank's: first rank
+ * r >= P' into r - P', where P' is the largest power of two in P, then rank i and i XOR d for d = 1, 2, 4, ... N-way
+ * is sum_i g_i (1 - (g_i.S - |g_i|^2) / (P |g_i|^2)) with S = sum_j g_j. Dots are f64 over whole parameters, whatever
+ * the buckets; a zero gradient's factor is 1. Never divides by P: average is UNSET or SUM. Source: Horovod (tree), Trax
+ * (both).
+ */
+enum gradstep_reducer_mode {
+  GRADSTEP_REDUCER_INVALID = -1,
+  GRADSTEP_REDUCER_DENSE = 0,
+  GRADSTEP_REDUCER_HALF = 1,
+  GRADSTEP_REDUCER_BFLOAT16 = 2,
+  GRADSTEP_REDUCER_SPARSE_THRESHOLD = 3,
+  GRADSTEP_REDUCER_SPARSE_TOPK = 4,
+  GRADSTEP_REDUCER_ADASUM_TREE = 5,
+  GRADSTEP_REDUCER_ADASUM_NWAY = 6
+};
+
+/* How mode HALF adds, always in the order of the ranks. */
+enum gradstep_half_sum {
+  GRADSTEP_HALF_SUM_INVALID = -1,
+  GRADSTEP_HALF_SUM_F32 = 0,            /* in f32, divided there, rounded once */
+  GRADSTEP_HALF_SUM_FP16 = 1,           /* every addition rounded to f16, divided after: overflows at 65504 (SINGA) */
+  GRADSTEP_HALF_SUM_FP16_PREDIVIDED = 2 /* the same of what was divided before the cast (PyTorch); average MEAN only */
+};
+
+/* What a sparse mode selects from. */
+enum gradstep_selection {
+  GRADSTEP_SELECTION_INVALID = -1,
+  GRADSTEP_SELECTION_BUCKET = 0, /* all elements of a bucket together (SINGA) */
+  GRADSTEP_SELECTION_TENSOR = 1  /* each parameter by itself */
+};
+
+/* What a sparse mode does when gradient + residual is NaN. */
+enum gradstep_nan_policy {
+  GRADSTEP_NAN_INVALID = -1,
+  GRADSTEP_NAN_ERROR = 0, /* the window fails with NUMERIC on all ranks, and changes nothing */
+  GRADSTEP_NAN_ZERO = 1,  /* counts as zero; gradstep_reducer_stats says how many there were */
+  GRADSTEP_NAN_SEND = 2   /* counts as the largest number there is: it goes out and is seen by all ranks */
+};
+
+/* How the selected elements reach the other ranks; the results have the same bits. */
+enum gradstep_sparse_exchange {
+  GRADSTEP_SPARSE_EXCHANGE_INVALID = -1,
+  GRADSTEP_SPARSE_EXCHANGE_AUTO = 0,   /* whichever would have sent less for the last window of this bucket */
+  GRADSTEP_SPARSE_EXCHANGE_GATHER = 1, /* every rank gets every selection: grows with the number of ranks */
+  GRADSTEP_SPARSE_EXCHANGE_SPLIT = 2   /* each rank sums its share of the indices, then all get the sums */
+};
 
 typedef struct gradstep_reducer_options {
   uint32_t struct_size;
-  int32_t mode;    /* enum gradstep_reducer_mode */
-  int32_t average; /* enum gradstep_average */
+  int32_t mode;            /* enum gradstep_reducer_mode */
+  int32_t average;         /* enum gradstep_average */
+  int32_t control;         /* 1: every window has the control all-reduce */
+  int64_t fuse_threshold;  /* elements, >= 1; default 2097152 */
+  int64_t bucket_elements; /* capacity of a packed bucket, at least 2 fuse_threshold; default 4194304; 0 = just that */
+  double clip_value;       /* HALF and BFLOAT16: >= 0; 0 = off, the default */
+  int32_t half_sum;        /* enum gradstep_half_sum */
+  int32_t residual;        /* sparse: 1, the default, keeps what was not sent; 0 drops it */
+  double sparsity;         /* the threshold (>= 0), or the fraction that is kept (0 < sparsity <= 1); default 0.05 */
+  int32_t selection;       /* enum gradstep_selection */
+  int32_t nan_policy;      /* enum gradstep_nan_policy */
+  int32_t sparse_exchange; /* enum gradstep_sparse_exchange */
   int32_t reserved;
-  int64_t fuse_threshold; /* elements, >= 1; default 2097152 */
 } gradstep_reducer_options;
+
+/* How the last exchange of a bucket went. */
+enum gradstep_exchange_algorithm {
+  GRADSTEP_EXCHANGE_INVALID = -1,
+  GRADSTEP_EXCHANGE_NONE = 0,          /* there was none yet, or there is one rank */
+  GRADSTEP_EXCHANGE_ALL_REDUCE = 1,    /* of all elements */
+  GRADSTEP_EXCHANGE_PIECES = 2,        /* each rank worked on its piece of all ranks' elements */
+  GRADSTEP_EXCHANGE_GATHER = 3,        /* each rank got all ranks' elements */
+  GRADSTEP_EXCHANGE_SPARSE_GATHER = 4, /* each rank got all ranks' selections */
+  GRADSTEP_EXCHANGE_SPARSE_SPLIT = 5   /* each rank summed its share of the selections */
+};
 
 /* One bucket of the plan; also the element of gradstep_reducer_stats. */
 typedef struct gradstep_bucket_statistics {
@@ -46,7 +127,12 @@ typedef struct gradstep_bucket_statistics {
   int64_t bytes_dense; /* what one dense exchange of it sends per rank */
   int64_t bytes_sent;  /* since creation, by this rank */
   int64_t pack_nanoseconds;
-  int64_t exchange_nanoseconds;
+  int64_t exchange_nanoseconds; /* selection included */
+  int64_t select_nanoseconds;   /* sparse modes: finding what is sent */
+  int64_t selected;             /* sparse modes: elements that this rank has sent, since creation */
+  int64_t nonfinite; /* since creation. HALF: elements of the sum that became infinite or NaN; sparse: NaNs dropped */
+  int32_t algorithm; /* enum gradstep_exchange_algorithm */
+  int32_t reserved;
 } gradstep_bucket_statistics;
 
 /* Returns: INVALID_ARGUMENT. */
@@ -55,9 +141,10 @@ GRADSTEP_API gradstep_status gradstep_reducer_options_init(gradstep_reducer_opti
 
 /*
  * Creates a reducer for the gradients of n parameters. Collective. It takes a channel of its own (gradstep_comm_dup),
- * so that comm can be shared or destroyed. Memory: one buffer of the arithmetic dtype per parameter. Returns:
- * INVALID_ARGUMENT, MISMATCH (the ranks' schemas or options differ; reported on every rank), and the errors of
- * collective calls.
+ * so that comm can be shared or destroyed. Memory: one buffer of the arithmetic dtype per parameter; sparse modes two,
+ * and one more for residuals; HALF and BFLOAT16 half of one more. Returns: INVALID_ARGUMENT, UNSUPPORTED (a bucket of
+ * more than 2^31 - 1 elements in a sparse mode), MISMATCH (the ranks' schemas or options differ; reported on every
+ * rank), and the errors of collective calls.
  */
 GRADSTEP_API gradstep_status gradstep_reducer_create(gradstep_context* context, gradstep_comm* comm,
                                                      const gradstep_reducer_options* options,
@@ -71,8 +158,8 @@ GRADSTEP_API void gradstep_reducer_destroy(gradstep_reducer* reducer) GRADSTEP_N
  * data NULL contributes zeros. The outcome is written to results[i] (same shape, may be grads[i] itself; rounded to its
  * dtype) unless results or its data is NULL; gradstep_reducer_gradients shows it without a copy. `weight` (finite, >=
  * 0) matters for WEIGHTED. Where no rank had a gradient for a MAY_BE_UNUSED parameter, results[i] is left alone.
- * Returns: INVALID_ARGUMENT, INVALID_STATE (pushes of a window are pending), and the errors of collective calls, after
- * which grads and results are untouched.
+ * Returns: INVALID_ARGUMENT, INVALID_STATE (pushes of a window are pending), NUMERIC (NaN in a sparse mode), and the
+ * errors of collective calls, after which grads, results and residuals are untouched.
  */
 GRADSTEP_API gradstep_status gradstep_reducer_reduce(gradstep_reducer* reducer, const gradstep_tensor* grads,
                                                      const gradstep_tensor* results, size_t n, double weight,
@@ -103,6 +190,12 @@ GRADSTEP_API gradstep_status gradstep_reducer_gradients(gradstep_reducer* reduce
 /* tensor_out = a view of f64[1]: the norm of the reduced gradients; computed in this call, once per window. */
 GRADSTEP_API gradstep_status gradstep_reducer_norm(gradstep_reducer* reducer,
                                                    gradstep_tensor* tensor_out) GRADSTEP_NOEXCEPT;
+
+/* tensor_out = a view of parameter `index`'s residual: this rank's, shaped as the parameter, in the bucket's dtype;
+ * valid until the next window begins. The host may write to it. Returns: INVALID_ARGUMENT, INVALID_STATE (inside a
+ * window, or the mode keeps none). */
+GRADSTEP_API gradstep_status gradstep_reducer_residual(gradstep_reducer* reducer, size_t index,
+                                                       gradstep_tensor* tensor_out) GRADSTEP_NOEXCEPT;
 
 /* Writes up to `capacity` records of record_size bytes, one per bucket in the order in which they leave; *count = how
  * many there are. records NULL only counts. */

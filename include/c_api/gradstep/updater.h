@@ -26,17 +26,26 @@ typedef struct gradstep_updater gradstep_updater;
 
 enum gradstep_updater_sync {
   GRADSTEP_SYNC_INVALID = -1,
-  GRADSTEP_SYNC_GRADIENTS = 0 /* reduce gradients, then step: replicas stay equal bit for bit */
+  GRADSTEP_SYNC_GRADIENTS = 0, /* reduce gradients, then step: replicas stay equal bit for bit */
+  /* Each rank steps with its own gradients; every sync_steps-th step one partition of the parameters is averaged, the
+   * next one in turn. Partitions are the reducer's buckets. Between two averages replicas differ, and states always do.
+   * Source: SINGA DistOpt, backward_and_partial_update. */
+  GRADSTEP_SYNC_PARAMETERS_PARTIAL = 1,
+  GRADSTEP_SYNC_PARAMETERS = 2, /* the same with all parameters at once: local SGD */
+  /* Each rank steps a copy with its own gradients; what its parameters would change by is reduced, by the reducer's
+   * mode, and added: replicas' parameters stay equal bit for bit, states differ. With Adasum this is Horovod's
+   * distributed optimizer. */
+  GRADSTEP_SYNC_DELTAS = 3
 };
 
 typedef struct gradstep_updater_options {
   uint32_t struct_size;
   int32_t sync;           /* enum gradstep_updater_sync */
   int32_t skip_nonfinite; /* 1: a window whose reduced gradients are not finite makes no step, on all ranks alike */
-  int32_t reserved;
-  double max_norm;   /* >= 0, of the reduced gradients; 0 = off */
-  double clip_value; /* >= 0; 0 = off */
-  double grad_scale; /* finite; default 1 */
+  int32_t sync_steps;     /* PARAMETERS and PARAMETERS_PARTIAL: >= 1, default 1 */
+  double max_norm;        /* >= 0, of the gradients that are stepped: the reduced ones, or the rank's own; 0 = off */
+  double clip_value;      /* >= 0; 0 = off */
+  double grad_scale;      /* finite; default 1 */
 } gradstep_updater_options;
 
 /* Counted since creation. */
@@ -60,7 +69,8 @@ GRADSTEP_API gradstep_status gradstep_updater_options_init(gradstep_updater_opti
  * Chains the handles and keeps references to them: they may be destroyed, and used directly between pushes. accumulator
  * NULL: every push is a window. reducer NULL: no network. options NULL = defaults.
  * Returns: INVALID_ARGUMENT (a NULL optimizer, options out of range), MISMATCH (the handles' schemas differ: the text
- * names the parameter), UNSUPPORTED (a reducer over several ranks with trigger MIN_WEIGHT or MANUAL).
+ * names the parameter), UNSUPPORTED (a reducer over several ranks with trigger MIN_WEIGHT or MANUAL; PARAMETERS* with a
+ * reducer whose mode is not DENSE or whose average is SUM; DELTAS or PARAMETERS* with a sharded optimizer).
  */
 GRADSTEP_API gradstep_status gradstep_updater_create(gradstep_context* context, gradstep_optimizer* optimizer,
                                                      gradstep_accumulator* accumulator, gradstep_reducer* reducer,
@@ -75,6 +85,9 @@ GRADSTEP_API void gradstep_updater_destroy(gradstep_updater* updater) GRADSTEP_N
  * reset the accumulator to drop it, or recover), or an error of the exchange: then the micro-batch is in, the window
  * stays READY and params, state and counters are as before the call. Without an accumulator the push itself is to be
  * repeated.
+ * Where the step comes before the exchange, an error of the exchange finds it done: with PARAMETERS* it stands, and the
+ * partition in flight keeps its local values; with DELTAS params are as before the call, and the optimizer's state is
+ * one step ahead. The text says so; flush finishes the exchange, with or without an accumulator.
  */
 GRADSTEP_API gradstep_status gradstep_updater_push(gradstep_updater* updater, const gradstep_tensor* params,
                                                    const gradstep_tensor* grads, size_t n, double weight, void* stream,

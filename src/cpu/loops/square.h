@@ -43,6 +43,17 @@ GRADSTEP_FORMULA Doubles load_doubles(const T* x) {
 #endif
 
 constexpr int kLanes = 16;
+constexpr int kDoubles = sizeof(Doubles) / sizeof(double);
+constexpr int kRegisters = kLanes / kDoubles;
+
+double fold_lanes(const Doubles* registers) {
+  double lanes[kLanes];
+  __builtin_memcpy(lanes, registers, sizeof lanes);
+  for (int width = kLanes / 2; width > 0; width /= 2) {
+    for (int lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
+  }
+  return lanes[0];
+}
 
 class SquareLanes {
  public:
@@ -61,19 +72,9 @@ class SquareLanes {
     for (int r = 0; r < kRegisters; ++r) lanes_[r] = lanes[r];
   }
 
-  double fold() const {
-    double lanes[kLanes];
-    __builtin_memcpy(lanes, lanes_, sizeof lanes);
-    for (int width = kLanes / 2; width > 0; width /= 2) {
-      for (int lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
-    }
-    return lanes[0];
-  }
+  double fold() const { return fold_lanes(lanes_); }
 
  private:
-  static constexpr int kDoubles = sizeof(Doubles) / sizeof(double);
-  static constexpr int kRegisters = kLanes / kDoubles;
-
   template <class T>
   GRADSTEP_FORMULA static void add_row(Doubles* lanes, const T* x) {
     for (int r = 0; r < kRegisters; ++r) {

@@ -3,7 +3,8 @@
 //
 // The dense linear algebra of Shampoo on plain pointers, one thread each. Matrices are row-major and, but for the
 // arguments called x, square. dense.inc is the one place that includes Eigen; it is compiled once for each instruction
-// set, whose results differ by rounding.
+// set, whose results differ by rounding. For the same bits everywhere matrices must begin at multiples of 64 bytes, or
+// at least at the same place in a cache line.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +32,9 @@ struct SquareMatrices {
 };
 
 struct Dense {
+  /// Makes Eigen's blocking of products, and so their rounding, that of every processor. Before the first use.
+  void (*fix_blocking)();
+
   /// s = keep * s + add * (x contracted with itself over all axes but the middle one), x being (outer, n, inner).
   /// s (n, n) is symmetric to the bit.
   void (*update_statistic)(const float* x, std::int64_t outer, std::int64_t n, std::int64_t inner, float keep,

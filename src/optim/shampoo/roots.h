@@ -5,8 +5,9 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
+#include "backend/lapack.h"
+#include "core/aligned_vector.h"
 #include "optim/shampoo/dense.h"
 
 namespace gradstep {
@@ -16,6 +17,7 @@ enum class RootPrecision : std::uint8_t { f64, f32 };
 
 struct RootOptions {
   const Dense* dense = &kDenseBaseline;
+  const Lapack* lapack = nullptr;  ///< for large matrices; NULL = none
   RootMethod method = RootMethod::eigh;
   RootPrecision precision = RootPrecision::f64;
   std::int32_t exponent = 4;     ///< p >= 1
@@ -41,7 +43,7 @@ class RootSolver {
   RootResult inverse_root(const float* statistic, std::int64_t n, const RootOptions& options);
 
   /// Eigenvectors of an n x n statistic into the columns of root(), largest eigenvalue first. False if there are none.
-  bool eigenvectors(const float* statistic, std::int64_t n, const Dense& dense);
+  bool eigenvectors(const float* statistic, std::int64_t n, const RootOptions& options);
   /// One step of orthogonal iteration from a basis (Vyas et al. 2024, algorithm 4): its columns, ordered by their
   /// Rayleigh quotients, largest first, are multiplied by the statistic and made orthonormal, into root(). order[j] =
   /// the column that came to place j. False if the statistic is not finite.
@@ -49,7 +51,7 @@ class RootSolver {
 
   /// The last result, row-major, symmetric to the bit if it is a root.
   const T* root() const { return root_; }
-  std::size_t bytes() const { return storage_.capacity() * sizeof(T); }
+  std::size_t bytes() const { return storage_.capacity() * sizeof(T) + lapack_scratch_.bytes(); }
 
  private:
   RootResult newton(std::int64_t n, const RootOptions& options);
@@ -59,8 +61,10 @@ class RootSolver {
   double full_residual(std::int64_t n, const RootOptions& options, double ridge);
   void reserve(std::int64_t n, std::int64_t padded);
   bool load(const float* statistic, std::int64_t n);
+  bool decompose(std::int64_t n, const RootOptions& options);
 
-  std::vector<T> storage_;
+  AlignedVector<T> storage_;
+  LapackScratch<T> lapack_scratch_;
   T* statistic_ = nullptr;  // each n x n
   T* root_ = nullptr;
   T* a_ = nullptr;

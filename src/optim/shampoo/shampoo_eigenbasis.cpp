@@ -111,7 +111,7 @@ void Shampoo::refine_basis(const RootRound& round, RootTask& task, Workspace& wo
   if (parameters_[task.parameter].used) {
     task.outcome.accepted = solver.refine_basis(statistic, factor.preconditioner.read(nullptr), task.n, dense_, order);
   } else {
-    task.outcome.accepted = solver.eigenvectors(statistic, task.n, dense_);
+    task.outcome.accepted = solver.eigenvectors(statistic, task.n, task.recipe.options);
   }
   if (!task.outcome.accepted) return;
   for (std::int64_t k = 0; k < task.n * task.n; ++k) basis[k] = static_cast<float>(solver.root()[k]);

@@ -90,6 +90,7 @@ RootRecipe Shampoo::recipe_of(const RootTask& task) const {
   const auto axes = static_cast<std::int32_t>(parameters_[task.parameter].axes.size());
   RootRecipe recipe;
   recipe.options.dense = &dense_;
+  recipe.options.lapack = context()->lapack().get();
   recipe.options.method = options_.method;
   recipe.options.precision = options_.precision;
   recipe.options.exponent = options_.exponent_override > 0 ? options_.exponent_override : 2 * axes;

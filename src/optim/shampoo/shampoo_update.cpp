@@ -155,7 +155,7 @@ void Shampoo::finish() {
 void Shampoo::finish_coded(std::size_t i) {
   ShampooState& state = parameters_[i];
   const Workspaces::Lent workspace(workspaces_);
-  const auto numbers = [](StateMatrix& matrix, std::vector<float>& scratch) -> float* {
+  const auto numbers = [](StateMatrix& matrix, AlignedVector<float>& scratch) -> float* {
     if (!matrix.exists()) return nullptr;
     return matrix.read(Workspace::resized(scratch, matrix.size()));
   };

@@ -181,6 +181,51 @@ void record_copies_and_sums(Backend& backend, DType dtype, std::vector<std::byte
   append(record, sum.bytes());
 }
 
+void record_combinations(Backend& backend, DType dtype, std::vector<std::byte>& record) {
+  const TestArray a = make_array(dtype, 1);
+  const TestArray b = make_array(dtype, 4);
+  const TestArray destination(dtype, kSize);
+  WorkList work;
+  work.append(kSize);
+  const CombineItem item{destination.array(), a.array(), b.array(), 0.7, -1.3};
+  backend.combine(work, {&item, 1});
+  append(record, destination.bytes());
+  std::vector<Dots> dots(work.chunks().size());
+  backend.dot_chunks(work, {&item, 1}, dots);
+  for (const Dots& d : dots) append(record, std::span<const double>({d.ab, d.aa, d.bb}));
+}
+
+void record_selections(Backend& backend, DType dtype, std::vector<std::byte>& record) {
+  if (dtype != DType::f32 && dtype != DType::f64) return;
+  const TestArray data = make_array(dtype, 1);
+  const TestArray other = make_array(dtype, 4);
+  std::vector<std::int32_t> chosen;
+  SelectJob job;
+  job.data = data.array();
+  job.threshold = 1.2;
+  backend.select(job, chosen);
+  std::vector<std::int32_t> largest;
+  job.data = other.array();
+  job.by_count = true;
+  job.count = 700;
+  backend.select(job, largest);
+  TestArray a(dtype, static_cast<std::int64_t>(chosen.size()));
+  TestArray b(dtype, static_cast<std::int64_t>(largest.size()));
+  backend.take(data.array(), chosen, a.array().data, /*clear=*/false);
+  backend.take(other.array(), largest, b.array().data, /*clear=*/true);
+  const SparseList lists[] = {{chosen.data(), a.array().data, a.size()}, {largest.data(), b.array().data, b.size()}};
+  const TestArray sum = make_array(dtype, 7);
+  std::vector<std::int32_t> touched;
+  backend.sum_sparse({sum.array(), lists, 0, kSize, 3}, touched);
+  backend.clamp(other.array(), 0.4);
+  append(record, sum.bytes());
+  append(record, other.bytes());
+  for (const auto* list : {&chosen, &largest, &touched}) {
+    const auto bytes = std::as_bytes(std::span(*list));
+    record.insert(record.end(), bytes.begin(), bytes.end());
+  }
+}
+
 /// Every operation on every dtype; all result bits in one record.
 std::vector<std::byte> record_all(Backend& backend) {
   std::vector<std::byte> record;
@@ -188,6 +233,8 @@ std::vector<std::byte> record_all(Backend& backend) {
     record_updates(backend, dtype, record);
     record_accumulation(backend, dtype, record);
     record_copies_and_sums(backend, dtype, record);
+    record_combinations(backend, dtype, record);
+    record_selections(backend, dtype, record);
   }
   return record;
 }
@@ -266,6 +313,28 @@ class HostMode final : public Backend {
   }
   void copy(const WorkList& work, std::span<const CopyItem> items, double multiplier, double divisor) override {
     entered([&] { inner_.copy(work, items, multiplier, divisor); });
+  }
+  void dot_chunks(const WorkList& work, std::span<const CombineItem> items, std::span<Dots> dots) override {
+    entered([&] { inner_.dot_chunks(work, items, dots); });
+  }
+  void combine(const WorkList& work, std::span<const CombineItem> items) override {
+    entered([&] { inner_.combine(work, items); });
+  }
+  void clamp(const Array& data, double bound) override {
+    entered([&] { inner_.clamp(data, bound); });
+  }
+  std::int64_t count_nonfinite(const Array& data) override { return inner_.count_nonfinite(data); }
+  void select(const SelectJob& job, std::vector<std::int32_t>& indices) override {
+    entered([&] { inner_.select(job, indices); });
+  }
+  void take(const Array& data, std::span<const std::int32_t> indices, void* values, bool clear) override {
+    inner_.take(data, indices, values, clear);
+  }
+  void put(const Array& data, std::span<const std::int32_t> indices, const void* values) override {
+    inner_.put(data, indices, values);
+  }
+  void sum_sparse(const SparseSum& job, std::vector<std::int32_t>& touched) override {
+    entered([&] { inner_.sum_sparse(job, touched); });
   }
   void sum_ranks(const RankSum& job) override {
     entered([&] { inner_.sum_ranks(job); });

@@ -392,7 +392,9 @@ std::shared_ptr<Context> make_short_of_memory(std::int64_t* left) {
   allocator.user = left;
   allocator.allocate = [](void* user, std::size_t bytes, std::size_t alignment) -> void* {
     auto& countdown = *static_cast<std::int64_t*>(user);
-    if (countdown >= 0 && countdown-- == 0) return nullptr;
+    const bool refused = countdown == 0;
+    if (countdown >= 0) --countdown;
+    if (refused) return nullptr;
     return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
   };
   allocator.deallocate = [](void*, void* data, std::size_t, std::size_t) { std::free(data); };

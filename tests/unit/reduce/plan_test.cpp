@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "reduce/reducer_options.h"
 #include "unit/support.h"
 
 namespace gradstep::test {
@@ -62,10 +63,11 @@ TEST(Plan, EveryParameterIsInExactlyOneBucketOfMatchingSize) {
 }
 
 TEST(Plan, TheDigestNamesWhatDiffers) {
+  static const gradstep_reducer_options options = checked_reducer_options(default_reducer_options());
   const auto differs = [](const Schema& a, const Schema& b) {
     std::vector<std::size_t> which;
-    const PlanDigest x = digest_of(a, 0, 2, 100);
-    const PlanDigest y = digest_of(b, 0, 2, 100);
+    const PlanDigest x = digest_of(a, options);
+    const PlanDigest y = digest_of(b, options);
     for (std::size_t i = 0; i < PlanDigest::kCount; ++i) {
       if (x.values[i] != y.values[i]) which.push_back(i);
     }

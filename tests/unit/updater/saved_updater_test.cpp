@@ -111,6 +111,55 @@ TEST(SavedUpdater, AWindowThatWasNotAppliedIsRefusedByAnotherNumberOfRanks) {
   EXPECT_EQ(resumed.optimizer->step_count(), 2);
 }
 
+std::vector<float> residual_of(Reducer& reducer, std::size_t i) {
+  const gradstep_tensor view = reducer.residual(i);
+  const auto* data = static_cast<const float*>(view.data);
+  return std::vector<float>(data, data + reducer.schema()[i].size);
+}
+
+TEST(SavedUpdater, ResidualsGoOnWithTheSameBitsAndNoneIsLostOnOtherNumbersOfRanks) {
+  Replica::Setup setup;
+  setup.reducer_mode = GRADSTEP_REDUCER_SPARSE_TOPK;
+  std::string bytes;
+  std::vector<std::vector<float>> middle(3);
+  std::vector<std::vector<float>> residuals(3);
+  std::vector<std::vector<float>> ends(3);
+  run_ranks(3, [&](Communicator& comm) {
+    const auto rank = static_cast<std::uint32_t>(comm.rank());
+    Replica replica(&comm, setup);
+    push(replica, rank, 0, 4);
+    const std::string saved = save(*replica.updater, &comm);
+    if (rank == 0) bytes = saved;
+    middle[rank] = replica.params[1].values;
+    residuals[rank] = residual_of(*replica.reducer, 1);
+    push(replica, rank, 4, 8);
+    ends[rank] = replica.params[1].values;
+  });
+  const StateFile file = read_bytes(bytes);
+  run_ranks(3, [&](Communicator& comm) {
+    const auto rank = static_cast<std::uint32_t>(comm.rank());
+    Replica replica(&comm, setup);
+    replica.updater->load(file)();
+    replica.params[1].values = middle[rank];
+    push(replica, rank, 4, 8);
+    EXPECT_EQ(replica.params[1].values, ends[rank]);
+  });
+  run_ranks(2, [&](Communicator& comm) {
+    Replica replica(&comm, setup);
+    replica.updater->load(file)();
+    std::vector<float> expected = comm.rank() == 0 ? residuals[0] : residuals[1];
+    for (std::size_t i = 0; i < expected.size() && comm.rank() == 0; ++i) expected[i] += residuals[2][i];
+    EXPECT_EQ(residual_of(*replica.reducer, 1), expected);
+  });
+  run_ranks(4, [&](Communicator& comm) {
+    Replica replica(&comm, setup);
+    replica.updater->load(file)();
+    const auto rank = static_cast<std::size_t>(comm.rank());
+    const std::vector<float> zeros(residuals[0].size(), 0);
+    EXPECT_EQ(residual_of(*replica.reducer, 1), rank < 3 ? residuals[rank] : zeros);
+  });
+}
+
 TEST(SavedUpdater, AChainWithoutAnAccumulatorIsAnotherChain) {
   Replica with(nullptr, {});
   Replica::Setup setup;

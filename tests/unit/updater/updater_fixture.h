@@ -28,6 +28,7 @@ struct Replica {
     std::int32_t mode = GRADSTEP_ACCUMULATE_MEAN_EACH;
     std::int32_t nonfinite = GRADSTEP_NONFINITE_NONE;
     std::int32_t average = GRADSTEP_AVERAGE_MEAN;
+    std::int32_t reducer_mode = GRADSTEP_REDUCER_DENSE;
     bool accumulates = true;
     gradstep_updater_options options = default_updater_options();
   };
@@ -47,6 +48,7 @@ struct Replica {
     if (comm != nullptr) {
       auto o = default_reducer_options();
       o.average = setup.average;
+      o.mode = setup.reducer_mode;
       reducer = std::make_shared<Reducer>(context, *comm, o, schema);
     }
     updater = std::make_unique<Updater>(context, optimizer, accumulator, reducer, setup.options);

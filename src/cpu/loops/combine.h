@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Dot products of two arrays, in the lanes and trees of square.h, and their linear combination.
+#pragma once
+
+#include "cpu/loops/copy.h"
+#include "cpu/loops/square.h"
+
+namespace gradstep::cpu {
+namespace {
+
+class DotLanes {
+ public:
+  /// Every call but the last has a multiple of 16 elements.
+  template <class T>
+  GRADSTEP_FORMULA void add(const T* x, const T* y, std::int64_t count) {
+    std::int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) add_row(x + i, y + i);
+    if (i < count) {
+      T x_row[kLanes] = {};
+      T y_row[kLanes] = {};
+      for (int lane = 0; i < count; ++i, ++lane) {
+        x_row[lane] = x[i];
+        y_row[lane] = y[i];
+      }
+      add_row(x_row, y_row);
+    }
+  }
+
+  double fold() const { return fold_lanes(lanes_); }
+
+ private:
+  template <class T>
+  GRADSTEP_FORMULA void add_row(const T* x, const T* y) {
+    for (int r = 0; r < kRegisters; ++r) lanes_[r] += load_doubles(x + r * kDoubles) * load_doubles(y + r * kDoubles);
+  }
+
+  Doubles lanes_[kRegisters] = {};
+};
+
+GRADSTEP_FORMULA double fold_streams(const DotLanes* streams) {
+  static_assert(kStreams == 4);
+  return (streams[0].fold() + streams[1].fold()) + (streams[2].fold() + streams[3].fold());
+}
+
+template <class T>
+Dots dot_typed(const Array& a, const Array& b, const Chunk& chunk) {
+  DotLanes ab[kStreams];
+  DotLanes aa[kStreams];
+  DotLanes bb[kStreams];
+  Scratch<T> a_scratch;
+  Scratch<T> b_scratch;
+  for_each_block(chunk.length, [&](std::int64_t first, std::int64_t count, std::int64_t stream) {
+    const T* x = read(a, chunk.offset + first, count, a_scratch.values);
+    const T* y = read(b, chunk.offset + first, count, b_scratch.values);
+    ab[stream].add(x, y, count);
+    aa[stream].add(x, x, count);
+    bb[stream].add(y, y, count);
+  });
+  return {fold_streams(ab), fold_streams(aa), fold_streams(bb)};
+}
+
+Dots dot_chunk(const Array& a, const Array& b, const Chunk& chunk) {
+  return a.dtype == DType::f64 ? dot_typed<double>(a, b, chunk) : dot_typed<float>(a, b, chunk);
+}
+
+template <class T>
+[[gnu::noinline]] void combine_numbers(T* to, const T* a, const T* b, std::int64_t count, T a_factor, T b_factor) {
+  GRADSTEP_INDEPENDENT
+  for (std::int64_t i = 0; i < count; ++i) to[i] = a_factor * a[i] + b_factor * b[i];
+}
+
+template <class T>
+void combine_typed(const CombineItem& item, const Chunk& chunk) {
+  Scratch<T> a_scratch;
+  Scratch<T> b_scratch;
+  Scratch<T> to_scratch;
+  for_each_block(chunk.length, [&](std::int64_t first, std::int64_t count, std::int64_t) {
+    const std::int64_t begin = chunk.offset + first;
+    const auto operand = [&](const Array& array, T* scratch) -> const T* {
+      if (array.data != nullptr) return read(array, begin, count, scratch);
+      zero_block(scratch, count);
+      return scratch;
+    };
+    const T* a = operand(item.a, a_scratch.values);
+    const T* b = operand(item.b, b_scratch.values);
+    T* in_place = direct<T>(item.destination, begin);
+    T* to = in_place != nullptr ? in_place : to_scratch.values;
+    combine_numbers(to, a, b, count, static_cast<T>(item.a_factor), static_cast<T>(item.b_factor));
+    if (in_place == nullptr) store(item.destination, begin, count, to);
+  });
+}
+
+void combine_chunk(const CombineItem& item, const Chunk& chunk) {
+  const bool in_double = item.destination.dtype == DType::f64 || item.a.dtype == DType::f64;
+  if (in_double || item.b.dtype == DType::f64) return combine_typed<double>(item, chunk);
+  combine_typed<float>(item, chunk);
+}
+
+}  // namespace
+}  // namespace gradstep::cpu

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// In f32 sums overflow only where the divided sum does, and every element is rounded twice: to the wire, and after the
+// sum. The f16 sums of SINGA and PyTorch, which round after every addition, are built from sums of two.
+#include "reduce/half.h"
+
+namespace gradstep {
+
+HalfExchange::HalfExchange(ExchangeResources& resources, const BucketPlan& plan)
+    : BucketExchange(resources, plan),
+      work_({&plan_.elements, 1}),
+      wire_memory_(resources.context->allocate(static_cast<std::size_t>(plan.elements * size_of(DType::f16)),
+                                               /*zeroed=*/false)) {
+  const DType dtype = options().mode == GRADSTEP_REDUCER_HALF ? DType::f16 : DType::bf16;
+  wire_ = {wire_memory_.data(), plan.elements, dtype, 0, nullptr, nullptr};
+}
+
+/// What is neither clipped nor divided before the cast needs no f32 in between.
+bool HalfExchange::narrows_while_packing() const {
+  return options().clip_value == 0 && options().half_sum != GRADSTEP_HALF_SUM_FP16_PREDIVIDED;
+}
+
+Array HalfExchange::packed() const { return narrows_while_packing() ? wire_ : result(); }
+
+void HalfExchange::exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) {
+  const bool predivided = options().half_sum == GRADSTEP_HALF_SUM_FP16_PREDIVIDED;
+  if (!narrows_while_packing()) {
+    if (options().clip_value > 0) backend().clamp(result(), options().clip_value);
+    const CopyItem narrow{wire_, result()};
+    backend().copy(work_, {&narrow, 1}, 1, predivided ? divisor : 1);
+  }
+  if (options().half_sum == GRADSTEP_HALF_SUM_F32) {
+    comm().all_reduce(wire_, GRADSTEP_REDUCE_SUM, divisor, deadline);
+    stats.algorithm = GRADSTEP_EXCHANGE_ALL_REDUCE;
+  } else {
+    sum_in_half(deadline);
+    stats.algorithm = GRADSTEP_EXCHANGE_PIECES;
+  }
+  stats.nonfinite += backend().count_nonfinite(wire_);
+  const CopyItem widen{result(), wire_};
+  const bool divided = predivided || options().half_sum == GRADSTEP_HALF_SUM_F32;
+  backend().copy(work_, {&widen, 1}, 1, divided ? 1 : divisor);
+}
+
+void HalfExchange::sum_in_half(const Deadline& deadline) {
+  const auto ranks = static_cast<std::int64_t>(world_size());
+  std::vector<std::int64_t> bytes;
+  for (std::int64_t q = 0; q < ranks; ++q) {
+    const std::int64_t begin = plan_.elements * q / ranks;
+    bytes.push_back((plan_.elements * (q + 1) / ranks - begin) * size_of(wire_.dtype));
+  }
+  const std::int64_t own = bytes[rank()];
+  std::byte* blocks = resources_.incoming.reserve(own * ranks);
+  comm().all_to_all(wire_.data, blocks, bytes, deadline);
+  for (std::int64_t r = 1; r < ranks; ++r) {
+    const void* const two[] = {blocks, blocks + r * own};
+    backend().sum_ranks({blocks, two, own / size_of(wire_.dtype), wire_.dtype, GRADSTEP_REDUCE_SUM, 1});
+  }
+  comm().all_gather_v(blocks, wire_.data, bytes, deadline);
+}
+
+}  // namespace gradstep

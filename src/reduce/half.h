@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Gradients travel in 16 bits.
+#pragma once
+
+#include "reduce/bucket_exchange.h"
+
+namespace gradstep {
+
+class HalfExchange final : public BucketExchange {
+ public:
+  HalfExchange(ExchangeResources& resources, const BucketPlan& plan);
+
+  Array packed() const override;
+  void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) override;
+
+ private:
+  bool narrows_while_packing() const;
+  void sum_in_half(const Deadline& deadline);
+
+  WorkList work_;
+  Buffer wire_memory_;
+  Array wire_;
+};
+
+}  // namespace gradstep

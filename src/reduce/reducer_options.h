@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gradstep/reducer.h"
+
+namespace gradstep {
+
+gradstep_reducer_options default_reducer_options();
+
+/// The options with everything that is unset replaced by what the mode says. Throws INVALID_ARGUMENT for a field out of
+/// range, or one that the mode cannot take.
+gradstep_reducer_options checked_reducer_options(const gradstep_reducer_options& options);
+
+}  // namespace gradstep

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Only what is large travels; the rest waits in a residual.
+#pragma once
+
+#include <vector>
+
+#include "reduce/bucket_exchange.h"
+
+namespace gradstep {
+
+/// How many of n elements top-k selects. In f64: f32 cannot count above 2^24.
+std::int64_t selected_count(double sparsity, std::int64_t n);
+
+class SparseExchange final : public BucketExchange {
+ public:
+  SparseExchange(ExchangeResources& resources, const BucketPlan& plan, std::span<const std::int64_t> sizes);
+
+  Array packed() const override { return array(packed_); }
+  Array carried() const override { return array(residual_); }
+  void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) override;
+  void commit() override;
+  std::vector<KeptArray> kept() override;
+
+ private:
+  void select(gradstep_bucket_statistics& stats);
+  std::vector<std::int32_t> selected_nans() const;
+  void agree(std::int64_t nans, const Deadline& deadline);
+  bool splits() const;
+  void compose();
+  void gather(double divisor, const Deadline& deadline);
+  void split(double divisor, const Deadline& deadline);
+  void clear_result();
+  std::int64_t piece_begin(std::size_t q) const;
+  /// How many elements rank r has selected in piece q.
+  std::int64_t count_of(std::size_t r, std::size_t q) const { return headers_[r * (pieces_ + 1) + 1 + q]; }
+  std::int64_t message_bytes(std::int64_t count) const;
+  SparseList read_message(const std::byte* message, std::int64_t count) const;
+  void write_message(const Array& data, std::span<const std::int32_t> indices, bool clear, std::byte* message);
+
+  std::vector<std::int64_t> sizes_;
+  Buffer packed_;    // gradient + residual of this window; without what was sent it is the next residual
+  Buffer residual_;  // empty if none is kept
+  std::vector<std::int32_t> selected_;
+  std::vector<std::int32_t> touched_;  // where result() may differ from zero
+  std::size_t pieces_ = 1;             // of the bucket, that messages are cut into
+  std::vector<std::int64_t> headers_;  // of each rank: its NaNs, and what it has selected in each piece
+  std::vector<std::int64_t> bytes_;    // of each rank's message
+  std::byte* message_ = nullptr;
+  std::int64_t last_selected_ = 0;  // by all ranks together in the last exchange
+};
+
+}  // namespace gradstep

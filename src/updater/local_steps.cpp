@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Each rank steps with its own gradients, and what travels comes after: the deltas of the step, or the parameters, all
+// of them or one partition at a time. A failed exchange finds the step done, so it is the exchange alone that is
+// retried.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include "core/error.h"
+#include "updater/chain.h"
+
+namespace gradstep {
+
+void Updater::check_local_steps(const Reducer& reducer) const {
+  if (optimizer_->is_sharded()) {
+    fail(GRADSTEP_ERR_UNSUPPORTED, "options.sync: a sharded optimizer steps with reduced gradients, expected 0");
+  }
+  if (options_.sync == GRADSTEP_SYNC_DELTAS) {
+    const auto names = optimizer_->state_names();
+    if (std::any_of(names.begin(), names.end(),
+                    [](const char* name) { return std::string_view(name) == "master_weights"; })) {
+      fail(GRADSTEP_ERR_UNSUPPORTED, "options.sync: an optimizer with master_weights gives no deltas, expected 0");
+    }
+    return;
+  }
+  const gradstep_reducer_options& options = reducer.options();
+  if (options.mode != GRADSTEP_REDUCER_DENSE) {
+    fail(GRADSTEP_ERR_UNSUPPORTED, "options.sync: parameters are averaged by a dense reducer, this one has mode {}",
+         options.mode);
+  }
+  if (options.average == GRADSTEP_AVERAGE_SUM) {
+    fail(GRADSTEP_ERR_UNSUPPORTED, "options.sync: parameters are averaged, and the reducer sums");
+  }
+}
+
+void Updater::prepare_deltas() {
+  if (!deltas_.empty()) return;
+  const Schema& schema = optimizer_->schema();
+  for (std::size_t i = 0; i < schema.size(); ++i) {
+    const std::int64_t bytes = schema[i].size * size_of(schema[i].dtype);
+    delta_buffers_.push_back(context_->allocate(static_cast<std::size_t>(bytes), /*zeroed=*/false));
+    deltas_.push_back(schema.view(i, delta_buffers_.back().data(), schema[i].dtype));
+  }
+}
+
+bool Updater::finish_local(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, double weight) {
+  const bool is_delta = options_.sync == GRADSTEP_SYNC_DELTAS;
+  if (!stepped_) {
+    if (accumulator_) {
+      accumulator_->gradients(views_);
+      grads = views_.data();
+      weight = accumulator_->weight();
+    }
+    if (!step_locally(params, grads, n)) return close_window(false);
+    weight_ = weight;
+    stepped_ = true;
+    ++local_steps_;
+  }
+  try {
+    if (is_delta) {
+      exchange_deltas(params, n);
+    } else if (local_steps_ >= options_.sync_steps) {
+      exchange_parameters(params, n);
+    }
+  } catch (const Error& error) {
+    fail(error.status(), "{} ({})", error.what(),
+         is_delta ? "the optimizer's state is one step ahead of the parameters: flush finishes the exchange"
+                  : "the local step stands: flush finishes the exchange");
+  }
+  return close_window(true);
+}
+
+/// Ranks that skip what is not finite do so together: their step counts stay equal.
+bool Updater::step_locally(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n) {
+  const gradstep_tensor* updates = nullptr;
+  if (options_.sync == GRADSTEP_SYNC_DELTAS) {
+    prepare_deltas();
+    updates = deltas_.data();
+  }
+  const Stopwatch stopwatch(stats_.step_nanoseconds);
+  optimizer_->bind(params, grads, updates, n, /*own_gradients=*/grads == views_.data());
+  StepGuards guards = step_guards();
+  if (accumulator_) guards.grad_norm = accumulator_->norm();
+  double norm = 0;
+  if (guards.skip_nonfinite) {
+    norm = guards.grad_norm != nullptr ? *guards.grad_norm : norm_of(grads, n);
+    guards.grad_norm = &norm;
+    Communicator& comm = reducer_->comm();
+    if (!comm.vote(std::isfinite(norm), comm.deadline())) norm = std::numeric_limits<double>::quiet_NaN();
+  }
+  return optimizer_->step(guards).applied;
+}
+
+double Updater::norm_of(const gradstep_tensor* grads, std::size_t n) const {
+  std::vector<Array> arrays;
+  WorkList work;
+  for (std::size_t i = 0; i < n; ++i) {
+    arrays.push_back(optimizer_->schema().gradient_array("grads", i, grads[i]));
+    work.append(arrays.back().size);
+  }
+  std::vector<double> squares(work.chunks().size());
+  context_->backend().square_chunks(work, arrays, squares);
+  return std::sqrt(fold_partials(squares));
+}
+
+void Updater::exchange_deltas(const gradstep_tensor* params, std::size_t n) {
+  const Stopwatch stopwatch(stats_.reduce_nanoseconds);
+  reducer_->reduce(deltas_.data(), nullptr, n, weight_);
+  reducer_->gradients(views_);
+  const Schema& schema = optimizer_->schema();
+  std::vector<CombineItem> items;
+  WorkList work;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (views_[i].data == nullptr) continue;
+    const Array param = schema.parameter_array("params", i, params[i]);
+    items.push_back({param, param, schema.gradient_array("deltas", i, views_[i])});
+    work.append(param.size);
+  }
+  context_->backend().combine(work, items);
+}
+
+// Gradients of one partition at a time would not do: what a rank has learnt from the others would depend on the
+// partition. Parameters carry it along.
+void Updater::exchange_parameters(const gradstep_tensor* params, std::size_t n) {
+  const Stopwatch stopwatch(stats_.reduce_nanoseconds);
+  if (options_.sync == GRADSTEP_SYNC_PARAMETERS) {
+    reducer_->reduce(params, params, n, weight_);
+  } else {
+    reducer_->reduce_bucket(static_cast<std::size_t>(partition_), params, n, weight_);
+    partition_ = (partition_ + 1) % static_cast<std::int64_t>(reducer_->bucket_count());
+  }
+  local_steps_ = 0;
+}
+
+}  // namespace gradstep

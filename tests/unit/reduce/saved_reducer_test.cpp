@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "unit/memory_stream.h"
+#include "unit/reduce/reducer_fixture.h"
+
+namespace gradstep::test {
+namespace {
+
+gradstep_reducer_options sparse(std::int64_t fuse_threshold) {
+  auto options = reducer_options(GRADSTEP_AVERAGE_MEAN, fuse_threshold);
+  options.mode = GRADSTEP_REDUCER_SPARSE_TOPK;
+  options.sparsity = 0.1;
+  options.selection = GRADSTEP_SELECTION_TENSOR;
+  return options;
+}
+
+std::vector<float> reduce(Reducer& reducer, std::int32_t seed) {
+  auto mine = rank_gradients(seed);
+  const auto grads = tensors_of(mine);
+  reducer.reduce(grads.data(), grads.data(), grads.size(), 1);
+  return mine[3].values;
+}
+
+void load(Reducer& reducer, const std::string& bytes) {
+  const StateFile file = read_bytes(bytes);
+  LoadedPart part(file, "");
+  reducer.load(part)();
+}
+
+std::string save(Reducer& reducer) { return saved_bytes("reducer", {{"", reducer.save()}}); }
+
+// Residuals go by parameter: the plan may be another one.
+TEST(SavedReducer, AnotherReducerGoesOnWithTheSameBits) {
+  run_ranks(2, [](Communicator& comm) {
+    const Schema schema = make_schema(kGradientShapes);
+    Reducer first(make_context(), comm, sparse(64), schema);
+    reduce(first, comm.rank());
+    const std::string bytes = save(first);
+    Reducer second(make_context(), comm, sparse(100000), schema);
+    load(second, bytes);
+    EXPECT_EQ(reduce(first, 7 + comm.rank()), reduce(second, 7 + comm.rank()));
+    EXPECT_EQ(save(first), save(second));
+  });
+}
+
+TEST(SavedReducer, AnotherModeOrADamagedResidualIsRefusedAndChangesNothing) {
+  run_ranks(1, [](Communicator& comm) {
+    const Schema schema = make_schema(kGradientShapes);
+    Reducer reducer(make_context(), comm, sparse(64), schema);
+    reduce(reducer, 1);
+    const std::string before = save(reducer);
+    Reducer dense(make_context(), comm, reducer_options(), schema);
+    expect_error(GRADSTEP_ERR_MISMATCH, "has mode 4, this one has 0", [&] { load(dense, before); });
+    static_cast<float*>(reducer.residual(3).data)[5] = std::numeric_limits<float>::quiet_NaN();
+    const std::string damaged = save(reducer);
+    Reducer other(make_context(), comm, sparse(64), schema);
+    reduce(other, 1);
+    expect_error(GRADSTEP_ERR_CORRUPT, "p3/residual", [&] { load(other, damaged); });
+    EXPECT_EQ(save(other), before);
+  });
+}
+
+}  // namespace
+}  // namespace gradstep::test
