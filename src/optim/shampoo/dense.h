@@ -61,10 +61,6 @@ struct Dense {
 extern const Dense kDenseBaseline;
 #if defined(GRADSTEP_HAS_X86_LOOPS)
 extern const Dense kDenseAvx2;
-extern const Dense kDenseAvx512;
 #endif
-
-/// That of a backend's instruction set ("avx2"); the baseline for a name that has none.
-const Dense& choose_dense(const char* instruction_set);
 
 }  // namespace gradstep

@@ -12,7 +12,8 @@ namespace gradstep {
 Shampoo::Shampoo(std::shared_ptr<Context> context, const gradstep_shampoo_options& options, Schema parameters)
     : Optimizer(std::move(context), std::move(parameters), ShampooOptions::fields(), ShampooOptions(options).values),
       options_(options),
-      dense_(choose_dense(this->context()->backend().instruction_set())) {
+      dense_(choose_arithmetic(this->context()->backend().instruction_set()).dense),
+      grafting_(choose_arithmetic(this->context()->backend().instruction_set()).grafting) {
   prepare(schema(), hyper_parameters());
 }
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "optim/optimizer.h"
-#include "optim/shampoo/dense.h"
+#include "optim/shampoo/arithmetic.h"
 #include "optim/shampoo/root_round.h"
 #include "optim/shampoo/shampoo_options.h"
 #include "optim/shampoo/shampoo_state.h"
@@ -135,6 +135,7 @@ class Shampoo final : public Optimizer {
 
   ShampooOptions options_;
   const Dense& dense_;
+  const GraftingLoops& grafting_;
   std::vector<ShampooState> parameters_;
   // Made by plan() when parameters or their preconditioning have changed.
   bool planned_ = false;

@@ -13,26 +13,14 @@ namespace gradstep {
 
 namespace {
 
-struct AdamConstants {
-  float beta1;
-  float beta2;
-  float add1;
-  float add2;
-  float epsilon;
-};
-
-/// d = Adam's direction before its bias correction; d may be g.
-void adam(const float* g, float* m, float* v, float* d, std::int64_t count, const AdamConstants& c) {
-  for (std::int64_t k = 0; k < count; ++k) {
-    m[k] = c.beta1 * m[k] + c.add1 * g[k];
-    v[k] = c.beta2 * v[k] + c.add2 * (g[k] * g[k]);
-    d[k] = m[k] / (std::sqrt(v[k]) + c.epsilon);
-  }
-}
-
+/// Bias corrections come with the learning rate.
 AdamConstants adam_constants(std::span<const double> values) {
-  return {static_cast<float>(values[kBeta1]), static_cast<float>(values[kBeta2]),
-          static_cast<float>(1 - values[kBeta1]), static_cast<float>(added_weight(values[kBeta2])),
+  return {static_cast<float>(values[kBeta1]),
+          static_cast<float>(values[kBeta2]),
+          static_cast<float>(1 - values[kBeta1]),
+          static_cast<float>(added_weight(values[kBeta2])),
+          1,
+          1,
           static_cast<float>(values[kDiagonalEpsilon])};
 }
 
@@ -62,9 +50,9 @@ void Shampoo::apply_in_eigenbases() {
     const auto i = static_cast<std::size_t>(chunk.item);
     const ShampooState& state = parameters_[i];
     if (state.preconditioned || !state.used || !takes_part(i)) return;
-    adam(gradient(i) + chunk.offset, state.diagonal_exp_avg.read(nullptr) + chunk.offset,
-         state.diagonal_statistics.read(nullptr) + chunk.offset, preconditioned(i) + chunk.offset, chunk.length,
-         adam_constants(values_of(i)));
+    grafting_.adam(gradient(i) + chunk.offset, state.diagonal_exp_avg.read(nullptr) + chunk.offset,
+                   state.diagonal_statistics.read(nullptr) + chunk.offset, preconditioned(i) + chunk.offset,
+                   chunk.length, adam_constants(values_of(i)));
   });
   if (statistics_due || any_new) update_statistics();
   if (bases_due || any_new) refresh_preconditioners();
@@ -83,7 +71,7 @@ void Shampoo::step_block(const BlockTask& task, Workspace& workspace) {
   state.partition.read_block(state.diagonal_exp_avg.read(nullptr), block, m);
   state.partition.read_block(state.diagonal_statistics.read(nullptr), block, v);
   rotate(state, task.block, /*back=*/false, g, other);
-  adam(g, m, v, g, block.size, adam_constants(values_of(task.parameter)));
+  grafting_.adam(g, m, v, g, block.size, adam_constants(values_of(task.parameter)));
   rotate(state, task.block, /*back=*/true, g, other);
   state.partition.write_block(g, block, preconditioned(task.parameter));
   state.partition.write_block(m, block, state.diagonal_exp_avg.read(nullptr));
