@@ -27,8 +27,10 @@ namespace {
 constexpr std::int64_t kChunkBytes = std::int64_t{1} << 16;
 constexpr std::int64_t kLengthBytes = sizeof(std::int64_t);
 
-// A few microseconds, about what falling asleep and being woken costs; none if ranks must share processors.
+// A few microseconds, about what falling asleep and being woken costs. Where ranks must share processors the next rank
+// is let run instead.
 constexpr int kSpins = 400;
+constexpr int kYields = 20;
 
 // How long a sleeper goes without looking whether the ranks that it waits for still live.
 constexpr std::chrono::milliseconds kLifePoll{20};
@@ -63,6 +65,8 @@ struct Ring {
   std::byte* data;
   std::uint64_t size;  // a power of two
 
+  std::int64_t half() const { return static_cast<std::int64_t>(size / 2); }
+
   /// Calls copy(piece, offset, bytes) for the one or two pieces of the ring behind [position, position + bytes).
   template <class Copy>
   void for_pieces(std::uint64_t position, std::int64_t bytes, Copy&& copy) const {
@@ -91,7 +95,7 @@ SharedGroup::SharedGroup(SharedSegment segment, std::int32_t rank, std::int32_t 
       rank_(rank),
       world_size_(world_size),
       processes_(std::move(processes)),
-      spins_(static_cast<std::int32_t>(std::thread::hardware_concurrency()) >= world_size ? kSpins : 0),
+      crowded_(static_cast<std::int32_t>(std::thread::hardware_concurrency()) < world_size),
       fork_generation_(fork_generation()),
       outgoing_(static_cast<std::size_t>(world_size)),
       incoming_(static_cast<std::size_t>(world_size)) {}
@@ -155,9 +159,10 @@ bool SharedGroup::push(std::int32_t to) {
   const std::int64_t bytes = std::min({room, message.left, kChunkBytes});
   ring.put(written, message.data, bytes);
   indices.written.store(written + static_cast<std::uint64_t>(bytes), std::memory_order_release);
-  wake_if_sleeping(seat(to));
   message.data += bytes;
   message.left -= bytes;
+  // A taker that is woken for little falls asleep again soon: it shall find all there is, or half a ring.
+  if (message.left == 0 || room - bytes <= ring.half()) wake_if_sleeping(seat(to));
   if (message.left == 0) message = {};
   return true;
 }
@@ -185,7 +190,7 @@ bool SharedGroup::pull(std::int32_t from) {
   const std::int64_t bytes = std::min({there, message.left, kChunkBytes});
   ring.get(taken, message.data, bytes);
   indices.taken.store(taken + static_cast<std::uint64_t>(bytes), std::memory_order_release);
-  wake_if_sleeping(seat(from));
+  if (there - bytes <= ring.half()) wake_if_sleeping(seat(from));
   message.data += bytes;
   message.left -= bytes;
   if (message.left == 0) message = {};
@@ -219,10 +224,14 @@ void SharedGroup::finish_transfers(const Deadline& deadline) {
 }
 
 SharedGroup::Progress SharedGroup::spin(FunctionRef<Progress()> step) const {
-  for (int spins = spins_;; --spins) {
+  for (int left = crowded_ ? kYields : kSpins;; --left) {
     const Progress progress = step();
-    if (progress != Progress::none || spins <= 0) return progress;
-    relax();
+    if (progress != Progress::none || left == 0) return progress;
+    if (crowded_) {
+      std::this_thread::yield();
+    } else {
+      relax();
+    }
   }
 }
 

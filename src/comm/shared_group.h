@@ -83,7 +83,7 @@ class SharedGroup {
   std::int32_t rank_;
   std::int32_t world_size_;
   std::shared_ptr<const PeerProcesses> processes_;
-  int spins_;
+  bool crowded_;  // more ranks than processors
   std::uint32_t fork_generation_;
   std::vector<Transfer> outgoing_;  // one per peer
   std::vector<Transfer> incoming_;

@@ -323,9 +323,7 @@ def live_on_after_a_kill(rank, world_size, engine, unique_id):
 
 
 def exercise_two_generations(rank, world_size, engine, store):
-    return [
-        exercise(connect(engine, rank, world_size, store, generation=generation)) for generation in (1, 2)
-    ][-1]
+    return [exercise(connect(engine, rank, world_size, store, generation=generation)) for generation in (1, 2)][-1]
 
 
 @engines_of_processes

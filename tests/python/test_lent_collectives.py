@@ -16,7 +16,6 @@ from processes import exercise, run_processes
 import gradstep
 
 
-
 @pytest.fixture(scope="module")
 def local_digest():
     return run_ranks(3, exercise)[0]
@@ -135,9 +134,7 @@ def lent_by_mpi4py():
     return exercise(gradstep.mpi4py.communicator(MPI.COMM_WORLD))
 
 
-needs_mpi = pytest.mark.skipif(
-    not gradstep.backend_available("mpi"), reason=f"mpi: {gradstep.backend_status('mpi')}"
-)
+needs_mpi = pytest.mark.skipif(not gradstep.backend_available("mpi"), reason=f"mpi: {gradstep.backend_status('mpi')}")
 
 
 @needs_mpi
