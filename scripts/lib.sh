@@ -12,7 +12,8 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 venv=$root/.venv
 
 # Debian packages by what they are for.
-build_packages=(g++ cmake ninja-build libfmt-dev libeigen3-dev nlohmann-json3-dev libgloo-dev libopenmpi-dev libxxhash-dev ccache)
+build_packages=(g++ cmake ninja-build libfmt-dev libeigen3-dev nlohmann-json3-dev libgloo-dev libopenmpi-dev
+  libxxhash-dev ccache)
 test_packages=(openmpi-bin libgtest-dev libcmocka-dev libdlpack-dev pkg-config binutils)
 fuzz_packages=(clang-19 libclang-rt-19-dev)
 lint_packages=(clang-format-19 clang-tidy-19 git)

@@ -69,6 +69,8 @@ class SharedGroup {
   void wait(FunctionRef<Progress()> step, FunctionRef<bool(std::int32_t)> needs, FunctionRef<void()> poll,
             const Deadline& deadline);
   Progress spin(FunctionRef<Progress()> step) const;
+  Progress sleep(FunctionRef<Progress()> step, FunctionRef<bool(std::int32_t)> needs, FunctionRef<void()> poll,
+                 const Deadline& deadline);
   std::int32_t lost_rank(FunctionRef<bool(std::int32_t)> needs) const;
   void look_for_dead(FunctionRef<bool(std::int32_t)> needs);
   [[noreturn]] void fail_for(std::int32_t lost) const;
@@ -76,7 +78,7 @@ class SharedGroup {
 
   [[noreturn]] void fail_late(FunctionRef<bool(std::int32_t)> needs) const;
 
-  bool is_aborted() const { return seat(rank_).state.load(std::memory_order_acquire) == Seat::aborted; }
+  bool is_aborted() const { return seat(rank_).state.load() == Seat::aborted; }
   Seat& seat(std::int32_t rank) const { return segment_.seat(rank); }
 
   SharedSegment segment_;
