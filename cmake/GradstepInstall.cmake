@@ -8,9 +8,11 @@ include(CMakePackageConfigHelpers)
 install(TARGETS gradstep EXPORT gradstepTargets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-if(TARGET gradstep_gloo)
-  install(TARGETS gradstep_gloo LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-endif()
+foreach(plugin gradstep_gloo gradstep_mpi)
+  if(TARGET ${plugin})
+    install(TARGETS ${plugin} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  endif()
+endforeach()
 install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/include/c_api/gradstep DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")
 

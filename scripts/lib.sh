@@ -12,8 +12,9 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 venv=$root/.venv
 
 # Debian packages by what they are for.
-build_packages=(g++ cmake ninja-build libfmt-dev libeigen3-dev nlohmann-json3-dev libgloo-dev libxxhash-dev ccache)
-test_packages=(libgtest-dev libcmocka-dev libdlpack-dev pkg-config binutils)
+build_packages=(g++ cmake ninja-build libfmt-dev libeigen3-dev nlohmann-json3-dev libgloo-dev libopenmpi-dev
+  libxxhash-dev ccache)
+test_packages=(openmpi-bin libgtest-dev libcmocka-dev libdlpack-dev pkg-config binutils)
 fuzz_packages=(clang-19 libclang-rt-19-dev)
 lint_packages=(clang-format-19 clang-tidy-19 git)
 python_packages=(python3 python3-venv python3-dev swig)

@@ -208,4 +208,6 @@ using gradstep_python::Access;
 %ignore gradstep_comm_create_local_ex;
 %ignore gradstep_comm_send;
 %ignore gradstep_comm_unique_id;
+%ignore gradstep_comm_wrap_mpi;
+%ignore gradstep_comm_wrap_mpi_ex;
 %ignore gradstep_optimizer_set_state;

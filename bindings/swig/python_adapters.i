@@ -36,6 +36,12 @@ static gradstep_status create_host_communicator(gradstep_context* context, PyObj
   return gradstep_python::create_host_communicator(context, collectives, options, out);
 }
 
+static gradstep_status wrap_mpi_communicator(gradstep_context* context, uint64_t comm_address,
+                                             const gradstep_comm_options* options, gradstep_comm** out) {
+  const gradstep_python::GilRelease released;
+  return gradstep_comm_wrap_mpi_ex(context, reinterpret_cast<const void*>(comm_address), options, out);
+}
+
 static gradstep_status create_local_communicators(gradstep_context* context, const gradstep_comm_options* options,
                                                   int32_t world_size, gradstep_comm** out) {
   const gradstep_python::GilRelease released;

@@ -36,11 +36,13 @@ struct gradstep_plugin_rendezvous {
 };
 
 /// An engine connects `options.rank` of `options.world_size` by means of `rendezvous` and fills *vtable and *user, to
-/// be released by vtable->release. Returns a status with the text in set_error; nothing is left behind on failure.
+/// be released by vtable->release. Returns a status with the text in set_error; nothing is left behind on failure. An
+/// engine of a system that starts its ranks itself takes no rank and no rendezvous (NULL); `native` is then a
+/// communicator of that system, or NULL for all ranks.
 struct gradstep_plugin_engine {
   const char* name;
   gradstep_status (*connect)(const gradstep_comm_options* options, const gradstep_plugin_rendezvous* rendezvous,
-                             gradstep_comm_vtable* vtable, void** user);
+                             const void* native, gradstep_comm_vtable* vtable, void** user);
 };
 
 /// What a plugin gives: at most one engine. (A device backend will be a further member.)

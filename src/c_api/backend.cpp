@@ -14,14 +14,14 @@ using namespace gradstep;
 namespace {
 
 constexpr std::array<std::string_view, 5> kBuiltIn = {"cpu", "self", "local", "shm", "host"};
-constexpr std::array<std::string_view, 1> kPlugins = {"gloo"};
+constexpr std::array<std::string_view, 2> kPlugins = {"gloo", "mpi"};
 
 /// Throws unless `name` works here.
 void check_available(const char* name) {
   check_out("name", name);
   if (std::find(kBuiltIn.begin(), kBuiltIn.end(), name) != kBuiltIn.end()) return;
   if (std::find(kPlugins.begin(), kPlugins.end(), name) == kPlugins.end()) {
-    fail_argument("name: '{}' is unknown, expected cpu, self, local, shm, host or gloo", name);
+    fail_argument("name: '{}' is unknown, expected cpu, self, local, shm, host, gloo or mpi", name);
   }
   find_plugin(name);
 }

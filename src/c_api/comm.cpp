@@ -101,7 +101,8 @@ gradstep_status gradstep_comm_create(gradstep_context* context, const gradstep_c
     const auto& shared_context = context_of(context);
     check_out("out", out);
     const CommSettings settings = comm_settings(read);
-    if (read.engine == nullptr) fail_argument("options.engine: is NULL, expected \"self\", \"shm\" or \"gloo\"");
+    if (read.engine == nullptr)
+      fail_argument("options.engine: is NULL, expected \"self\", \"shm\", \"gloo\" or \"mpi\"");
     const std::string_view engine = read.engine;
     if (engine == "self") {
       if (read.rank != 0 || read.world_size != 1) {
@@ -113,10 +114,12 @@ gradstep_status gradstep_comm_create(gradstep_context* context, const gradstep_c
       *out = make_handle(make_shm_communicator(shared_context, read));
     } else if (engine == "gloo") {
       *out = make_handle(make_gloo_communicator(shared_context, read));
+    } else if (engine == "mpi") {
+      *out = make_handle(make_mpi_communicator(shared_context, read, nullptr));
     } else if (engine == "local" || engine == "host") {
       fail_argument("options.engine: '{0}' is made by gradstep_comm_create_{0}", engine);
     } else {
-      fail_argument("options.engine: '{}' is unknown, expected self, shm or gloo", engine);
+      fail_argument("options.engine: '{}' is unknown, expected self, shm, gloo or mpi", engine);
     }
   });
 }
@@ -156,6 +159,22 @@ gradstep_status gradstep_comm_create_host_ex(gradstep_context* context, const gr
     release.hand_over();
     handle->impl = make_host_communicator(shared_context, read, user, settings);
     *out = handle.release();
+  });
+}
+
+gradstep_status gradstep_comm_wrap_mpi(gradstep_context* context, const void* comm_address,
+                                       gradstep_comm** out) noexcept {
+  return gradstep_comm_wrap_mpi_ex(context, comm_address, nullptr, out);
+}
+
+gradstep_status gradstep_comm_wrap_mpi_ex(gradstep_context* context, const void* comm_address,
+                                          const gradstep_comm_options* options, gradstep_comm** out) noexcept {
+  return guarded_math([&] {
+    const auto& shared_context = context_of(context);
+    if (comm_address == nullptr) fail_argument("comm_address: is NULL");
+    check_out("out", out);
+    const auto read = options != nullptr ? read_struct("options", options) : default_options();
+    *out = make_handle(make_mpi_communicator(shared_context, read, comm_address));
   });
 }
 

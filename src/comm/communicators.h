@@ -44,4 +44,9 @@ std::shared_ptr<Communicator> make_shm_communicator(std::shared_ptr<Context> con
 std::shared_ptr<Communicator> make_gloo_communicator(std::shared_ptr<Context> context,
                                                      const gradstep_comm_options& options);
 
+/// Collective: connects through the mpi plugin. Of `options` timeout_ms and reduction_order count. `native` points to
+/// an MPI_Comm, which is duplicated; NULL = MPI_COMM_WORLD.
+std::shared_ptr<Communicator> make_mpi_communicator(std::shared_ptr<Context> context,
+                                                    const gradstep_comm_options& options, const void* native);
+
 }  // namespace gradstep

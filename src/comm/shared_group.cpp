@@ -3,8 +3,8 @@
 //
 // A message is its length, then its bytes, in the ring of its sender and receiver; long ones go in chunks, so that the
 // copy in and the copy out overlap. A rank that finds nothing to do spins for a moment, then says that it sleeps, looks
-// once more, and waits on its bell; whoever changes a ring looks after that whether the other side sleeps. Both put a
-// full fence between their write and their look, so one of the two sees the other's.
+// once more, and waits on its bell; whoever changes a ring looks after that whether the other side sleeps. All these
+// writes and looks are sequentially consistent, so one of the two sees the other's.
 #include "comm/shared_group.h"
 
 #include <linux/futex.h>
@@ -27,8 +27,10 @@ namespace {
 constexpr std::int64_t kChunkBytes = std::int64_t{1} << 16;
 constexpr std::int64_t kLengthBytes = sizeof(std::int64_t);
 
-// A few microseconds, about what falling asleep and being woken costs; none if ranks must share processors.
+// A few microseconds, about what falling asleep and being woken costs. Where ranks must share processors the next rank
+// is let run instead.
 constexpr int kSpins = 400;
+constexpr int kYields = 20;
 
 // How long a sleeper goes without looking whether the ranks that it waits for still live.
 constexpr std::chrono::milliseconds kLifePoll{20};
@@ -49,19 +51,20 @@ void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t value, std::chro
 }
 
 void ring_bell(Seat& seat) {
-  seat.bell.fetch_add(1, std::memory_order_seq_cst);
+  seat.bell.fetch_add(1);
   ::syscall(SYS_futex, &seat.bell, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 
 /// To be called after a change that the rank of `seat` may wait for.
 void wake_if_sleeping(Seat& seat) {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (seat.sleeping.load(std::memory_order_relaxed) != 0) ring_bell(seat);
+  if (seat.sleeping.load() != 0) ring_bell(seat);
 }
 
 struct Ring {
   std::byte* data;
   std::uint64_t size;  // a power of two
+
+  std::int64_t half() const { return static_cast<std::int64_t>(size / 2); }
 
   /// Calls copy(piece, offset, bytes) for the one or two pieces of the ring behind [position, position + bytes).
   template <class Copy>
@@ -91,7 +94,7 @@ SharedGroup::SharedGroup(SharedSegment segment, std::int32_t rank, std::int32_t 
       rank_(rank),
       world_size_(world_size),
       processes_(std::move(processes)),
-      spins_(static_cast<std::int32_t>(std::thread::hardware_concurrency()) >= world_size ? kSpins : 0),
+      crowded_(static_cast<std::int32_t>(std::thread::hardware_concurrency()) < world_size),
       fork_generation_(fork_generation()),
       outgoing_(static_cast<std::size_t>(world_size)),
       incoming_(static_cast<std::size_t>(world_size)) {}
@@ -111,7 +114,7 @@ void SharedGroup::leave_as(Seat::State state) noexcept {
 void SharedGroup::abort() noexcept { leave_as(Seat::aborted); }
 
 void SharedGroup::take_seat(FunctionRef<void()> poll, const Deadline& deadline) {
-  const auto missing = [&](std::int32_t r) { return seat(r).state.load(std::memory_order_acquire) == Seat::absent; };
+  const auto missing = [&](std::int32_t r) { return seat(r).state.load() == Seat::absent; };
   seat(rank_).state.store(Seat::present);
   for (std::int32_t r = 0; r < world_size_; ++r) wake_if_sleeping(seat(r));
   std::int32_t seated = 0;
@@ -127,7 +130,7 @@ void SharedGroup::take_seat(FunctionRef<void()> poll, const Deadline& deadline) 
 void SharedGroup::start_sending(std::int32_t to, const void* data, std::int64_t bytes) {
   if (bytes == 0) return;
   // The ring would take the message; but nobody would ever take it out.
-  if (seat(to).state.load(std::memory_order_acquire) != Seat::present) fail_for(to);
+  if (seat(to).state.load() != Seat::present) fail_for(to);
   outgoing_[static_cast<std::size_t>(to)] = {const_cast<std::byte*>(static_cast<const std::byte*>(data)), bytes, bytes,
                                              false};
 }
@@ -141,8 +144,8 @@ bool SharedGroup::push(std::int32_t to) {
   Transfer& message = outgoing_[static_cast<std::size_t>(to)];
   const Ring ring{segment_.ring(rank_, to), segment_.ring_bytes()};
   RingIndices& indices = segment_.indices(rank_, to);
-  std::uint64_t written = indices.written.load(std::memory_order_relaxed);
-  auto room = static_cast<std::int64_t>(ring.size - (written - indices.taken.load(std::memory_order_acquire)));
+  std::uint64_t written = indices.written.load();
+  auto room = static_cast<std::int64_t>(ring.size - (written - indices.taken.load()));
   if (!message.announced) {
     if (room < kLengthBytes) return false;
     ring.put(written, &message.bytes, kLengthBytes);
@@ -154,10 +157,11 @@ bool SharedGroup::push(std::int32_t to) {
   }
   const std::int64_t bytes = std::min({room, message.left, kChunkBytes});
   ring.put(written, message.data, bytes);
-  indices.written.store(written + static_cast<std::uint64_t>(bytes), std::memory_order_release);
-  wake_if_sleeping(seat(to));
+  indices.written.store(written + static_cast<std::uint64_t>(bytes));
   message.data += bytes;
   message.left -= bytes;
+  // A taker that is woken for little falls asleep again soon: it shall find all there is, or half a ring.
+  if (message.left == 0 || room - bytes <= ring.half()) wake_if_sleeping(seat(to));
   if (message.left == 0) message = {};
   return true;
 }
@@ -166,8 +170,8 @@ bool SharedGroup::pull(std::int32_t from) {
   Transfer& message = incoming_[static_cast<std::size_t>(from)];
   const Ring ring{segment_.ring(from, rank_), segment_.ring_bytes()};
   RingIndices& indices = segment_.indices(from, rank_);
-  std::uint64_t taken = indices.taken.load(std::memory_order_relaxed);
-  auto there = static_cast<std::int64_t>(indices.written.load(std::memory_order_acquire) - taken);
+  std::uint64_t taken = indices.taken.load();
+  auto there = static_cast<std::int64_t>(indices.written.load() - taken);
   if (!message.announced) {
     if (there < kLengthBytes) return false;
     std::int64_t announced = 0;
@@ -184,8 +188,8 @@ bool SharedGroup::pull(std::int32_t from) {
   }
   const std::int64_t bytes = std::min({there, message.left, kChunkBytes});
   ring.get(taken, message.data, bytes);
-  indices.taken.store(taken + static_cast<std::uint64_t>(bytes), std::memory_order_release);
-  wake_if_sleeping(seat(from));
+  indices.taken.store(taken + static_cast<std::uint64_t>(bytes));
+  if (there - bytes <= ring.half()) wake_if_sleeping(seat(from));
   message.data += bytes;
   message.left -= bytes;
   if (message.left == 0) message = {};
@@ -219,47 +223,53 @@ void SharedGroup::finish_transfers(const Deadline& deadline) {
 }
 
 SharedGroup::Progress SharedGroup::spin(FunctionRef<Progress()> step) const {
-  for (int spins = spins_;; --spins) {
+  for (int left = crowded_ ? kYields : kSpins;; --left) {
     const Progress progress = step();
-    if (progress != Progress::none || spins <= 0) return progress;
-    relax();
+    if (progress != Progress::none || left == 0) return progress;
+    if (crowded_) {
+      std::this_thread::yield();
+    } else {
+      relax();
+    }
   }
 }
 
 void SharedGroup::wait(FunctionRef<Progress()> step, FunctionRef<bool(std::int32_t)> needs, FunctionRef<void()> poll,
                        const Deadline& deadline) {
-  Seat& own = seat(rank_);
   for (;;) {
     if (is_aborted()) fail(GRADSTEP_ERR_ABORTED, "this rank aborted");
     Progress progress = spin(step);
-    if (progress != Progress::done && deadline.passed()) fail_late(needs);
-    if (progress == Progress::none) {
-      const std::uint32_t heard = own.bell.load(std::memory_order_acquire);
-      own.sleeping.store(1, std::memory_order_relaxed);
-      std::atomic_thread_fence(std::memory_order_seq_cst);
-      // What a rank did before it was lost counts, so look for lost ones first and at their work after that.
-      const std::int32_t lost = lost_rank(needs);
-      progress = step();
-      if (progress == Progress::none && lost < 0 && !is_aborted()) {
-        futex_wait(own.bell, heard, std::min(kLifePoll, std::chrono::milliseconds(deadline.remaining_ms())));
-      }
-      own.sleeping.store(0, std::memory_order_relaxed);
-      if (progress == Progress::none) {
-        if (is_aborted()) fail(GRADSTEP_ERR_ABORTED, "this rank aborted");
-        if (lost >= 0) fail_for(lost);
-        if (own.bell.load(std::memory_order_acquire) == heard) {
-          look_for_dead(needs);
-          poll();
-        }
-      }
-    }
+    if (progress == Progress::none) progress = sleep(step, needs, poll, deadline);
     if (progress == Progress::done) return;
+    if (deadline.passed()) fail_late(needs);
   }
+}
+
+SharedGroup::Progress SharedGroup::sleep(FunctionRef<Progress()> step, FunctionRef<bool(std::int32_t)> needs,
+                                         FunctionRef<void()> poll, const Deadline& deadline) {
+  Seat& own = seat(rank_);
+  const std::uint32_t heard = own.bell.load();
+  own.sleeping.store(1);
+  // What a rank did before it was lost counts, so look for lost ones first and at their work after that.
+  const std::int32_t lost = lost_rank(needs);
+  const Progress progress = step();
+  if (progress == Progress::none && lost < 0 && !is_aborted()) {
+    futex_wait(own.bell, heard, std::min(kLifePoll, std::chrono::milliseconds(deadline.remaining_ms())));
+  }
+  own.sleeping.store(0);
+  if (progress != Progress::none) return progress;
+  if (is_aborted()) fail(GRADSTEP_ERR_ABORTED, "this rank aborted");
+  if (lost >= 0) fail_for(lost);
+  if (own.bell.load() == heard) {
+    look_for_dead(needs);
+    poll();
+  }
+  return Progress::none;
 }
 
 std::int32_t SharedGroup::lost_rank(FunctionRef<bool(std::int32_t)> needs) const {
   for (std::int32_t r = 0; r < world_size_; ++r) {
-    if (r != rank_ && needs(r) && seat(r).state.load(std::memory_order_acquire) > Seat::present) return r;
+    if (r != rank_ && needs(r) && seat(r).state.load() > Seat::present) return r;
   }
   return -1;
 }
@@ -267,7 +277,7 @@ std::int32_t SharedGroup::lost_rank(FunctionRef<bool(std::int32_t)> needs) const
 void SharedGroup::look_for_dead(FunctionRef<bool(std::int32_t)> needs) {
   for (std::int32_t r = 0; r < world_size_; ++r) {
     if (r == rank_ || !needs(r) || !processes_->ended(r)) continue;
-    std::uint32_t last = seat(r).state.load(std::memory_order_acquire);
+    std::uint32_t last = seat(r).state.load();
     if (last <= Seat::present) seat(r).state.compare_exchange_strong(last, Seat::dead);
   }
 }
@@ -279,7 +289,7 @@ void SharedGroup::fail_late(FunctionRef<bool(std::int32_t)> needs) const {
 }
 
 void SharedGroup::fail_for(std::int32_t lost) const {
-  switch (seat(lost).state.load(std::memory_order_acquire)) {
+  switch (seat(lost).state.load()) {
     case Seat::left:
       fail(GRADSTEP_ERR_PEER_LOST, "rank {} has left", lost);
     case Seat::aborted:

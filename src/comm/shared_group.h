@@ -69,6 +69,8 @@ class SharedGroup {
   void wait(FunctionRef<Progress()> step, FunctionRef<bool(std::int32_t)> needs, FunctionRef<void()> poll,
             const Deadline& deadline);
   Progress spin(FunctionRef<Progress()> step) const;
+  Progress sleep(FunctionRef<Progress()> step, FunctionRef<bool(std::int32_t)> needs, FunctionRef<void()> poll,
+                 const Deadline& deadline);
   std::int32_t lost_rank(FunctionRef<bool(std::int32_t)> needs) const;
   void look_for_dead(FunctionRef<bool(std::int32_t)> needs);
   [[noreturn]] void fail_for(std::int32_t lost) const;
@@ -76,14 +78,14 @@ class SharedGroup {
 
   [[noreturn]] void fail_late(FunctionRef<bool(std::int32_t)> needs) const;
 
-  bool is_aborted() const { return seat(rank_).state.load(std::memory_order_acquire) == Seat::aborted; }
+  bool is_aborted() const { return seat(rank_).state.load() == Seat::aborted; }
   Seat& seat(std::int32_t rank) const { return segment_.seat(rank); }
 
   SharedSegment segment_;
   std::int32_t rank_;
   std::int32_t world_size_;
   std::shared_ptr<const PeerProcesses> processes_;
-  int spins_;
+  bool crowded_;  // more ranks than processors
   std::uint32_t fork_generation_;
   std::vector<Transfer> outgoing_;  // one per peer
   std::vector<Transfer> incoming_;

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Engines self, local, shm, host and gloo: the same results, errors that end waits, and no call past its deadline."""
 
-import hashlib
-import multiprocessing
 import os
 import signal
 import threading
@@ -13,6 +11,7 @@ import numpy as np
 import pytest
 from conftest import run_ranks
 from host_collectives import AllGatherOnly, Everything, Exchange
+from processes import exercise, run_processes
 
 import gradstep
 
@@ -38,29 +37,6 @@ def connect(engine, rank, world_size, store, **options):
     if engine == "gloo":
         options["interface"] = "lo"
     return getattr(gradstep.Communicator, engine)(rank, world_size, store, **options)
-
-
-def exercise(comm):
-    """Every collective once. Returns a digest of the results, which must be equal on all ranks and engines."""
-    rank, size = comm.rank, comm.world_size
-    random = np.random.default_rng(rank)
-    big = random.standard_normal(70001).astype(np.float32)
-    comm.all_reduce(big)
-    double = random.standard_normal((3, 5))
-    comm.all_reduce(double, op="max")
-    integer = np.array([rank, -rank], np.int64)
-    comm.all_reduce(integer, op="min")
-    half = random.standard_normal(100).astype(np.float16)
-    comm.all_reduce(half)
-    gathered = comm.all_gather(np.full((2, 3), rank, np.int32))
-    assert gathered.shape == (size, 2, 3) and gathered[:, 0, 0].tolist() == list(range(size))
-    word = np.full(4, rank, np.float32)
-    comm.broadcast(word, size - 1)
-    assert (word == size - 1).all()
-    comm.barrier()
-    assert comm.vote(True) and comm.vote(rank != 0) is False
-    assert comm.error is None
-    return hashlib.sha256(b"".join(array.tobytes() for array in (big, double, integer, half))).hexdigest()
 
 
 def test_self_is_a_world_of_one():
@@ -329,40 +305,6 @@ def test_lent_buffers_are_taken_back():
         bytes(kept[0])
 
 
-def run_processes(world_size, target, *arguments, timeout=60):
-    """Runs target(rank, world_size, *arguments) in processes of their own. Returns what they return.
-
-    What they return must fit into a pipe: it is read when they have ended.
-    """
-    context = multiprocessing.get_context("spawn")
-    results = context.SimpleQueue()
-    processes = [
-        context.Process(target=call, args=(target, results, rank, world_size, *arguments), daemon=True)
-        for rank in range(world_size)
-    ]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join(timeout)
-        assert process.exitcode is not None, "a rank hangs"
-    found = {}
-    while not results.empty():
-        rank, value = results.get()
-        found[rank] = value
-    for value in found.values():
-        if isinstance(value, Exception):
-            raise value
-    return [found.get(rank) for rank in range(world_size)]
-
-
-def call(target, results, rank, world_size, *arguments):
-    try:
-        value = target(rank, world_size, *arguments)
-    except Exception as error:
-        value = RuntimeError(f"rank {rank}: {type(error).__name__}: {error}")
-    results.put((rank, value))
-
-
 def exercise_processes(rank, world_size, engine, store):
     return exercise(connect(engine, rank, world_size, store))
 
@@ -381,9 +323,7 @@ def live_on_after_a_kill(rank, world_size, engine, unique_id):
 
 
 def exercise_two_generations(rank, world_size, engine, store):
-    return [
-        exercise(connect(engine, rank, world_size, store, generation=generation)) for generation in (1, 2)
-    ][-1]
+    return [exercise(connect(engine, rank, world_size, store, generation=generation)) for generation in (1, 2)][-1]
 
 
 @engines_of_processes

@@ -160,6 +160,28 @@ class Communicator:
         return cls(pointer)
 
     @classmethod
+    def mpi(
+        cls,
+        comm: Any = None,
+        timeout: float = 30.0,
+        *,
+        reduction_order: str = "rank",
+        context: Context | None = None,
+    ) -> "Communicator":
+        """The ranks of an MPI job, over the MPI that gradstep was built with.
+
+        comm: an mpi4py communicator of that MPI, which is duplicated; None = all ranks of the job. A rank that dies
+        ends the job; see gradstep_comm_wrap_mpi.
+        """
+        options = _options(0, 1, timeout, reduction_order)
+        pointer = context_pointer(context)
+        if comm is None:
+            return cls(_native.create_communicator(pointer, options, "mpi", None, None, None, None))
+        from mpi4py import MPI
+
+        return cls(_native.wrap_mpi_communicator(pointer, MPI._addressof(comm), options))
+
+    @classmethod
     def host(
         cls,
         collectives: HostCollectives,

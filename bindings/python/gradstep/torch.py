@@ -6,7 +6,8 @@ Names, defaults and formulas are torch.optim's; parameters and gradients are use
 optimizer works on these: parameter groups, learning-rate schedulers, hooks, torch.amp.GradScaler, and state_dict(),
 whose tensors have torch's names, so that either side loads the other's. foreach and fused, which choose among torch's
 implementations, are taken and ignored; capturable and differentiable are refused. Shampoo, which torch does not have,
-takes the options of gradstep.Shampoo, each of them per group.
+takes the options of gradstep.Shampoo, each of them per group. communicator() connects gradstep over a process group of
+torch.distributed.
 """
 
 from typing import Any, Self, Unpack
@@ -16,10 +17,11 @@ from torch import Tensor
 
 import gradstep
 from gradstep._options import option_names
+from gradstep._process_group import communicator
 from gradstep._torch import Extras, Group, Optimizer, Parameters
 from gradstep.errors import Unsupported
 
-__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "Shampoo"]
+__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "Shampoo", "communicator"]
 
 
 class SGD(Optimizer):

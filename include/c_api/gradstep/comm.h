@@ -9,13 +9,14 @@
  *   shm      processes of one machine      gradstep_comm_create, over shared memory
  *   host     whatever the host connects    gradstep_comm_create_host (a table of callbacks)
  *   gloo     processes, over TCP           gradstep_comm_create (plugin libgradstep_gloo.so)
+ *   mpi      processes of an MPI job       gradstep_comm_create or gradstep_comm_wrap_mpi (plugin libgradstep_mpi.so)
  *
  * Collective means: every rank of the communicator makes the call, in the same order, with the same arguments where the
  * comment says so. Collective calls are
  *
- *   comm_create (shm, gloo), create_host, split, dup, all_reduce, all_gather, all_gather_v, reduce_scatter, broadcast,
- *   barrier, vote; gradstep_reducer_create, _reduce, _wait (and _push, which may start an exchange);
- *   gradstep_updater_push and _flush (in the call that ends a window), _recover.
+ *   comm_create (shm, gloo, mpi), wrap_mpi, create_host, split, dup, all_reduce, all_gather, all_gather_v,
+ * reduce_scatter, broadcast, barrier, vote; gradstep_reducer_create, _reduce, _wait (and _push, which may start an
+ * exchange); gradstep_updater_push and _flush (in the call that ends a window), _recover.
  *
  * Deadlines. Each call fixes one deadline at entry, options.timeout_ms later, and returns by then plus 1 s at the
  * latest with TIMEOUT. Failure: the first error breaks a communicator for good; later calls return it at once, and
@@ -74,11 +75,11 @@ typedef struct gradstep_comm_options {
   int32_t rank;
   int32_t world_size;
   int32_t reduction_order; /* enum gradstep_reduction_order, default RANK */
-  const char* engine;      /* "self", "shm", "gloo" */
+  const char* engine;      /* "self", "shm", "gloo", "mpi" */
   int64_t timeout_ms;      /* of every call; > 0, default 30000 */
 
-  /* Rendezvous of shm and gloo, one of: the bytes of gradstep_comm_unique_id, made by one rank and carried to all; a store of
-   * the host; the path of a directory that all ranks share. */
+  /* Rendezvous of shm and gloo, one of: the bytes of gradstep_comm_unique_id, made by one rank and carried to all; a
+   * store of the host; the path of a directory that all ranks share. */
   const void* id;
   size_t id_len;
   const gradstep_store* store;
@@ -190,15 +191,33 @@ GRADSTEP_API gradstep_status gradstep_comm_create_host(gradstep_context* context
 GRADSTEP_API gradstep_status gradstep_comm_create_host_ex(gradstep_context* context, const gradstep_comm_vtable* vtable,
                                                           void* user, const gradstep_comm_options* options,
                                                           gradstep_comm** out) GRADSTEP_NOEXCEPT;
+/*
+ * Connects the ranks of an MPI communicator (collective among them). comm_address points to an MPI_Comm of the MPI
+ * library that libgradstep_mpi.so was built with; it is duplicated, and stays the host's. gradstep_comm_create with
+ * engine "mpi" does the same with MPI_COMM_WORLD; rank and world_size are MPI's there.
+ *
+ * MPI is started (with MPI_THREAD_MULTIPLE) only if the process has not done so, and then ends with the process; what
+ * the host has started is the host's to end, after the last call on the communicator. Of the failure promise MPI keeps
+ * the timeout alone: the launcher ends a job whose rank died; peers of a rank that left or aborted wait for their
+ * timeouts; and a call that was given up leaves its buffers to MPI for good. Only where the host has asked for
+ * MPI_THREAD_MULTIPLE can calls be interrupted and aborted. GRADSTEP_REDUCTION_ENGINE sums by MPI_Iallreduce.
+ * Returns: INVALID_ARGUMENT (comm_address NULL, a rendezvous in the options), BACKEND_UNAVAILABLE (no plugin),
+ * INVALID_STATE (MPI was finalized), TIMEOUT, MISMATCH (reduction_order), PEER_LOST (what MPI reports).
+ */
+GRADSTEP_API gradstep_status gradstep_comm_wrap_mpi(gradstep_context* context, const void* comm_address,
+                                                    gradstep_comm** out) GRADSTEP_NOEXCEPT;
+/* The same with options, of which timeout_ms and reduction_order are read; NULL = defaults. */
+GRADSTEP_API gradstep_status gradstep_comm_wrap_mpi_ex(gradstep_context* context, const void* comm_address,
+                                                       const gradstep_comm_options* options,
+                                                       gradstep_comm** out) GRADSTEP_NOEXCEPT;
 /* Never blocks, whatever state the communicator is in. */
 GRADSTEP_API void gradstep_comm_destroy(gradstep_comm* comm) GRADSTEP_NOEXCEPT;
 
 /*
- * Makes a rendezvous id for `engine` ("shm", "gloo"): this process then serves a small TCP key-value store until every rank
- * has connected and left, or 10 minutes have passed unused. The id holds the address, the port and a 128-bit token;
- * carry its bytes to all ranks by any means. *len (may be NULL) = bytes needed; buf NULL with cap 0 only asks for that
- * and starts nothing.
- * Returns: INVALID_ARGUMENT (unknown engine, cap too small), IO.
+ * Makes a rendezvous id for `engine` ("shm", "gloo"): this process then serves a small TCP key-value store until every
+ * rank has connected and left, or 10 minutes have passed unused. The id holds the address, the port and a 128-bit
+ * token; carry its bytes to all ranks by any means. *len (may be NULL) = bytes needed; buf NULL with cap 0 only asks
+ * for that and starts nothing. Returns: INVALID_ARGUMENT (unknown engine, cap too small), IO.
  */
 GRADSTEP_API gradstep_status gradstep_comm_unique_id(const char* engine, void* buf, size_t cap,
                                                      size_t* len) GRADSTEP_NOEXCEPT;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
-#include "comm/gloo/engine.h"
+#include "comm/plugin/plugin.h"
 
 #include <unistd.h>
 
@@ -8,11 +8,13 @@
 #include <memory>
 #include <vector>
 
-#include "comm/gloo/failure.h"
 #include "comm/gloo/mesh.h"
 #include "comm/gloo/signals.h"
+#include "comm/plugin/failure.h"
 
 namespace gradstep::gloo_plugin {
+
+using namespace plugin;
 
 namespace {
 
@@ -158,9 +160,7 @@ void fill(gradstep_comm_vtable& vtable, const Mesh& mesh) {
   vtable.release = release;
 }
 
-}  // namespace
-
-gradstep_status connect(const gradstep_comm_options* options, const gradstep_plugin_rendezvous* rendezvous,
+gradstep_status connect(const gradstep_comm_options* options, const gradstep_plugin_rendezvous* rendezvous, const void*,
                         gradstep_comm_vtable* vtable, void** user) {
   const SigpipeBlocked blocked;
   return at_border([&] {
@@ -175,4 +175,8 @@ gradstep_status connect(const gradstep_comm_options* options, const gradstep_plu
   });
 }
 
+}  // namespace
+
 }  // namespace gradstep::gloo_plugin
+
+const gradstep_plugin_engine gradstep::plugin::engine = {"gloo", &gradstep::gloo_plugin::connect};

@@ -21,10 +21,12 @@
 #include <mutex>
 #include <thread>
 
-#include "comm/gloo/failure.h"
 #include "comm/gloo/signals.h"
+#include "comm/plugin/failure.h"
 
 namespace gradstep::gloo_plugin {
+
+using namespace plugin;
 
 namespace {
 

@@ -1,35 +1,32 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one exported function of libgradstep_gloo.so.
-#include "backend/plugin.h"
+// The one exported function of a plugin that brings a communicator engine.
+#include "comm/plugin/plugin.h"
 
 #include <cstring>
 
-#include "comm/gloo/engine.h"
-#include "comm/gloo/failure.h"
+#include "comm/plugin/failure.h"
 #include "gradstep_build_id.h"
 
-namespace gradstep::gloo_plugin {
+namespace gradstep::plugin {
 
 namespace {
 
 const gradstep_plugin_host_api* host_api = nullptr;
-constexpr gradstep_plugin_engine kEngine = {"gloo", &connect};
 
 }  // namespace
 
 void set_error(const char* text) noexcept { host_api->set_error(text); }
 
-}  // namespace gradstep::gloo_plugin
+}  // namespace gradstep::plugin
 
 extern "C" __attribute__((visibility("default"))) gradstep_status
 gradstep_plugin_entry(const char* build_id, const gradstep_plugin_host_api* host, gradstep_plugin_api* plugin,
                       const char** plugin_build_id) {
-  using namespace gradstep::gloo_plugin;
   *plugin_build_id = GRADSTEP_BUILD_ID;
   if (std::strcmp(build_id, GRADSTEP_BUILD_ID) != 0) return GRADSTEP_ERR_INVALID_ARGUMENT;
-  host_api = host;
-  plugin->engine = &kEngine;
+  gradstep::plugin::host_api = host;
+  plugin->engine = &gradstep::plugin::engine;
   return GRADSTEP_OK;
 }

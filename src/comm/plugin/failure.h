@@ -13,7 +13,7 @@
 
 #include "backend/plugin.h"
 
-namespace gradstep::gloo_plugin {
+namespace gradstep::plugin {
 
 /// An empty text leaves what a callback has set.
 class Failure : public std::exception {
@@ -62,4 +62,4 @@ gradstep_status at_border(Body&& body) noexcept {
   }
 }
 
-}  // namespace gradstep::gloo_plugin
+}  // namespace gradstep::plugin

@@ -1,0 +1,90 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""Communicators that lend mpi4py's collectives: for an MPI that gradstep has no plugin for.
+
+Communicator.mpi does the same without Python in between, where libgradstep_mpi was built with the MPI at hand.
+"""
+
+import time
+from collections.abc import Sequence
+
+from mpi4py import MPI
+
+from gradstep.communicator import Communicator
+from gradstep.context import Context
+from gradstep.errors import Aborted
+
+__all__ = ["communicator"]
+
+# MPI's waits know no time, so requests are polled: at once for a moment, then with pauses.
+_EAGER_SECONDS = 0.002
+_PAUSE_SECONDS = 0.0001
+
+_OPERATIONS = {"sum": MPI.SUM, "max": MPI.MAX, "min": MPI.MIN}
+
+
+def communicator(
+    comm: MPI.Intracomm,
+    timeout: float = 30.0,
+    *,
+    reduction_order: str = "rank",
+    context: Context | None = None,
+) -> Communicator:
+    """The ranks of `comm` (collective among them), which is duplicated and stays the caller's.
+
+    reduction_order "engine" sums by MPI's own all-reduce. MPI ends a job whose rank died; the timeout alone is kept,
+    and what was given up at a timeout MPI may still write to. Calls can be aborted where MPI runs with THREAD_MULTIPLE.
+    """
+    return Communicator.host(_Collectives(comm), timeout, reduction_order=reduction_order, context=context)
+
+
+class _Collectives:
+    """gradstep.HostCollectives. Everything is non-blocking, so that timeouts are kept."""
+
+    def __init__(self, comm: MPI.Intracomm) -> None:
+        self._comm = comm.Dup()
+        self._aborted = False
+        self._broken = False
+        self.rank = self._comm.Get_rank()
+        self.world_size = self._comm.Get_size()
+        self.any_thread = MPI.Query_thread() == MPI.THREAD_MULTIPLE
+
+    def __del__(self) -> None:
+        if not self._broken and not MPI.Is_finalized():
+            self._comm.Free()
+
+    def all_gather(self, data: memoryview, timeout: float) -> Sequence[memoryview]:
+        size = len(data)
+        gathered = memoryview(bytearray(size * self.world_size))
+        self._wait(self._comm.Iallgather([data, MPI.BYTE], [gathered, MPI.BYTE]), timeout)
+        return [gathered[rank * size : (rank + 1) * size] for rank in range(self.world_size)]
+
+    def all_reduce(self, data: memoryview, op: str, timeout: float) -> None:
+        self._wait(self._comm.Iallreduce(MPI.IN_PLACE, data, _OPERATIONS[op]), timeout)
+
+    def broadcast(self, data: memoryview, root: int, timeout: float) -> None:
+        self._wait(self._comm.Ibcast([data, MPI.BYTE], root), timeout)
+
+    def send(self, data: memoryview, to: int, timeout: float) -> None:
+        self._wait(self._comm.Isend([data, MPI.BYTE], to), timeout)
+
+    def recv(self, data: memoryview, source: int, timeout: float) -> None:
+        self._wait(self._comm.Irecv([data, MPI.BYTE], source), timeout)
+
+    def barrier(self, timeout: float) -> None:
+        self._wait(self._comm.Ibarrier(), timeout)
+
+    def abort(self) -> None:
+        self._aborted = True
+
+    def _wait(self, request: MPI.Request, timeout: float) -> None:
+        begin = time.monotonic()
+        while not request.Test():
+            waited = time.monotonic() - begin
+            if self._aborted or waited >= timeout:
+                self._broken = True
+                if self._aborted:
+                    raise Aborted("this rank aborted")
+                raise TimeoutError("the other ranks did not come until the deadline")
+            if waited > _EAGER_SECONDS:
+                time.sleep(_PAUSE_SECONDS)
