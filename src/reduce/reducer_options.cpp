@@ -98,7 +98,6 @@ void check_candidates(const gradstep_reducer_options& options) {
 gradstep_reducer_options default_reducer_options() {
   gradstep_reducer_options options{};
   options.fuse_threshold = 2097152;
-  options.bucket_elements = 4194304;
   options.residual = 1;
   options.sparsity = 0.05;
   options.rank = 2;
