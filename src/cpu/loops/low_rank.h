@@ -40,15 +40,23 @@ void project_columns_typed(const LowRank& job, std::int64_t begin, std::int64_t 
   const T* m = static_cast<const T*>(job.m.data);
   const T* p = static_cast<const T*>(job.p);
   T* q = static_cast<T*>(job.q);
+  constexpr std::int64_t kAtOnce = 4;  // factors that share one walk down the columns
   for (std::int64_t first = begin; first < end; first += kBlock) {
     const std::int64_t count = smaller(kBlock, end - first);
-    for (std::int64_t k = 0; k < job.rank; ++k) {
-      Scratch<double> sums;
-      for (std::int64_t j = 0; j < count; ++j) sums.values[j] = 0;
+    for (std::int64_t base = 0; base < job.rank; base += kAtOnce) {
+      const std::int64_t factors = smaller(kAtOnce, job.rank - base);
+      Scratch<double> sums[kAtOnce] = {};
       for (std::int64_t i = 0; i < job.rows; ++i) {
-        add_multiple(sums.values, m + i * job.cols + first, count, static_cast<double>(p[k * job.rows + i]));
+        for (std::int64_t k = 0; k < factors; ++k) {
+          add_multiple(sums[k].values, m + i * job.cols + first, count,
+                       static_cast<double>(p[(base + k) * job.rows + i]));
+        }
       }
-      for (std::int64_t j = 0; j < count; ++j) q[k * job.cols + first + j] = static_cast<T>(sums.values[j]);
+      for (std::int64_t k = 0; k < factors; ++k) {
+        for (std::int64_t j = 0; j < count; ++j) {
+          q[(base + k) * job.cols + first + j] = static_cast<T>(sums[k].values[j]);
+        }
+      }
     }
   }
 }

@@ -16,7 +16,7 @@ class LowRankLoops : public testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(cpu, LowRankLoops, testing::ValuesIn(cpu::compiled_instruction_sets()),
                          [](const auto& set) { return set.param; });
 
-constexpr std::int64_t kRank = 3;
+constexpr std::int64_t kRank = 6;  // more than one group of four
 
 struct Sizes {
   std::int64_t rows;
