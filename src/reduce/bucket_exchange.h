@@ -38,7 +38,8 @@ struct KeptTensor {
   std::size_t position = 0;  ///< of the parameter in the bucket
   const char* name = "";
   Array array;
-  std::vector<std::int64_t> shape = {};  ///< empty = the parameter's
+  /// Empty = the parameter's.
+  std::vector<std::int64_t> shape = {};  // NOLINT(readability-redundant-member-init): lists may leave it out
   bool replicated = false;               ///< the same on all ranks; else this rank's own, to be added up
 };
 

@@ -154,9 +154,8 @@ std::function<void()> Updater::load(const StateFile& file) {
     fail(GRADSTEP_ERR_MISMATCH, "the saved updater stands at partition {} of the parameters, this one has {}",
          partition, reducer_->bucket_count());
   }
-  const std::function<void()> take_optimizer = [this, local_steps, partition,
-                                                first = load_optimizer(optimizer, *optimizer_),
-                                                second = load_reducer(file, static_cast<std::int32_t>(saved_ranks))] {
+  std::function<void()> take_optimizer = [this, local_steps, partition, first = load_optimizer(optimizer, *optimizer_),
+                                          second = load_reducer(file, static_cast<std::int32_t>(saved_ranks))] {
     first();
     second();
     local_steps_ = local_steps;

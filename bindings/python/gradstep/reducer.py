@@ -55,9 +55,9 @@ class Reducer(SavedState):
     else "mean".
     fuse_threshold: elements; larger parameters travel alone, smaller ones together, up to bucket_elements.
     clip_value, half_sum ("f32", "fp16", "fp16_predivided"): of the half modes.
-    sparsity (the threshold, or the fraction that is sent), residual, selection ("bucket", "tensor"), nan_policy ("error",
-    "zero", "send"), sparse_exchange ("auto", "gather", "split"), error_feedback ("ef14", "ef21"), momentum_correction,
-    warmup_steps: of the sparse modes.
+    sparsity (the threshold, or the fraction that is sent), residual, selection ("bucket", "tensor"), nan_policy
+    ("error", "zero", "send"), sparse_exchange ("auto", "gather", "split"), error_feedback ("ef14", "ef21"),
+    momentum_correction, warmup_steps: of the sparse modes.
     rank: of "powersgd". candidates: of "auto".
     may_be_unused: parameters that some rank may have no gradient for; all, or each on its own.
     """
@@ -130,7 +130,9 @@ class Reducer(SavedState):
 
     def residual(self, i: int) -> NDArray[Any]:
         """A view of what this rank has not sent yet of parameter i, valid until the next window."""
-        return view(_native.reducer_residual(self._pointer, i), self._handle)
+        found = view(_native.reducer_residual(self._pointer, i), self._handle)
+        assert found is not None
+        return found
 
     @property
     def norm(self) -> float:
