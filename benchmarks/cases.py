@@ -96,6 +96,25 @@ def accumulate_case(name: str, gradient, bytes_moved: int) -> Case:
     return Case(name, calls, check, bytes_moved)
 
 
+def sparse_cases() -> Iterator[Case]:
+    """A whole sparse window of one rank (residual, selection, sum, residual again) beside PyTorch's selection alone."""
+    gradient = random_arrays([(LARGE,)], 4)[0]
+    reducer = gradstep.Reducer(
+        gradstep.Communicator.self(), [gradient], mode="sparse_topk", sparsity=0.01, context=context()
+    )
+    calls = {"gradstep": lambda: reducer.reduce([gradient], in_place=False)}
+    if torch:
+        magnitudes = torch.from_numpy(gradient).abs()
+        calls["torch.topk alone"] = lambda: torch.topk(magnitudes, LARGE // 100, sorted=False)
+
+    def check() -> None:
+        sent, waiting = reducer.gradients()[0], reducer.residual(0)
+        assert np.count_nonzero(sent) == -(-LARGE // 100), "not a hundredth was sent"
+        assert np.min(np.abs(sent[sent != 0])) >= np.max(np.abs(waiting)), "something larger was not sent"
+
+    yield Case("sparse window, 1 % of 16M f32", calls, check, 0, 9)
+
+
 def step_case(
     name: str, shapes, make_mine, make_theirs, bytes_per_element: float, rounds: int, calls: int = 1, peer="torch fused"
 ) -> Case:
@@ -264,7 +283,7 @@ def all_cases() -> Iterator[Case]:
     """Made one after another, so that only one case's arrays are in memory."""
     yield from memory_cases()
     yardstick = add_yardstick()
-    for family in (accumulate_cases, optimizer_cases, precision_cases, window_cases):
+    for family in (accumulate_cases, optimizer_cases, precision_cases, sparse_cases, window_cases):
         for case in family():
             if case.bytes_moved:
                 case.yardstick = yardstick

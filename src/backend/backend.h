@@ -144,6 +144,17 @@ struct SparseSum {
   double divisor = 1;
 };
 
+/// A matrix m of rows x cols and `rank` pairs of factors: p has rank x rows numbers, q rank x cols, one factor after
+/// the other. All contiguous, f32 or f64 as m.
+struct LowRank {
+  Array m;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t rank = 0;
+  void* p = nullptr;
+  void* q = nullptr;
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -181,10 +192,18 @@ class Backend {
   virtual void select(const SelectJob& job, std::vector<std::int32_t>& indices) = 0;
   /// values[j] = data[indices[j]], which then becomes zero if `clear`. Contiguous f32 or f64.
   virtual void take(const Array& data, std::span<const std::int32_t> indices, void* values, bool clear) = 0;
-  /// data[indices[j]] = values[j], or zero if `values` is NULL.
-  virtual void put(const Array& data, std::span<const std::int32_t> indices, const void* values) = 0;
+  /// data[indices[j]] = values[j], or zero if `values` is NULL; with `add`, += values[j].
+  virtual void put(const Array& data, std::span<const std::int32_t> indices, const void* values, bool add = false) = 0;
   /// touched = the indices that occur in any list, ascending.
   virtual void sum_sparse(const SparseSum& job, std::vector<std::int32_t>& touched) = 0;
+
+  // Products are summed in f64.
+  virtual void project_rows(const LowRank& job) = 0;     ///< p = m q^T, p by factor
+  virtual void project_columns(const LowRank& job) = 0;  ///< q = p m, q by factor
+  /// Makes the factors of p orthonormal, in their order; one that is in the span of those before becomes zero.
+  virtual void orthonormalize(const LowRank& job) = 0;
+  /// result = factor * p^T q, m = m - p^T q.
+  virtual void expand(const LowRank& job, const Array& result, double factor) = 0;
 
   virtual void sum_ranks(const RankSum& job) = 0;
 };

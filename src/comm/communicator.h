@@ -16,6 +16,10 @@
 
 namespace gradstep {
 
+/// Gathering everything is one round where a direct exchange of pieces takes two, but moves world_size / 2 times the
+/// bytes. Up to this many bytes sent by a rank the round is dearer.
+inline constexpr std::int64_t kGatherBytes = 64 * 1024;
+
 /// Shared by the public handle and by reducers. One call at a time; abort(), status() from any thread. Every call
 /// throws the first error for good once the communicator is broken.
 class Communicator {

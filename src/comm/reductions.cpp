@@ -17,9 +17,6 @@ namespace gradstep {
 
 namespace {
 
-// Gathering everything is one round where the direct way takes two, but moves world_size / 2 times the bytes. Up to
-// this many bytes sent by a rank the round is dearer.
-constexpr std::int64_t kGatherBytes = 64 * 1024;
 // What each rank contributes at a time when everything is gathered; bounds the staging memory.
 constexpr std::int64_t kSliceBytes = std::int64_t{1} << 20;
 // What each rank owns of the data at a time when it is summed directly: the staging memory then stays in the caches.

@@ -184,8 +184,26 @@ class CpuBackend final : public Backend {
     });
   }
 
-  void put(const Array& data, std::span<const std::int32_t> indices, const void* values) override {
-    with_numbers(data, [&]<class T>(T* numbers) { put_numbers(numbers, indices, static_cast<const T*>(values)); });
+  void put(const Array& data, std::span<const std::int32_t> indices, const void* values, bool add) override {
+    with_numbers(data, [&]<class T>(T* numbers) {
+      const T* from = static_cast<const T*>(values);
+      if (!add) return put_numbers(numbers, indices, from);
+      for (std::size_t j = 0; j < indices.size(); ++j) numbers[indices[j]] += from[j];
+    });
+  }
+
+  void project_rows(const LowRank& job) override {
+    for_each_part(job.rows, kSerialElements / 4, job.cols,
+                  [&](auto begin, auto end) { loops_.project_rows(job, begin, end); });
+  }
+  void project_columns(const LowRank& job) override {
+    for_each_part(job.cols, kSerialElements / 4, job.rows,
+                  [&](auto begin, auto end) { loops_.project_columns(job, begin, end); });
+  }
+  void orthonormalize(const LowRank& job) override { loops_.orthonormalize(job); }
+  void expand(const LowRank& job, const Array& result, double factor) override {
+    for_each_part(job.rows, kSerialElements / 4, job.cols,
+                  [&](auto begin, auto end) { loops_.expand(job, result, factor, begin, end); });
   }
 
   void sum_sparse(const SparseSum& job, std::vector<std::int32_t>& touched) override {
@@ -197,6 +215,19 @@ class CpuBackend final : public Backend {
   }
 
  private:
+  /// body(begin, end) for parts of `lines` lines of `length` elements each, of about `elements` elements.
+  template <class Body>
+  void for_each_part(std::int64_t lines, std::int64_t elements, std::int64_t length, Body body) {
+    const std::int64_t part = std::max<std::int64_t>(1, elements / std::max<std::int64_t>(length, 1));
+    const std::int64_t parts = (lines + part - 1) / part;
+    const auto run = [&](std::int64_t i) { body(i * part, std::min(lines, (i + 1) * part)); };
+    if (lines * length <= kSerialElements) {
+      for (std::int64_t i = 0; i < parts; ++i) run(i);
+    } else {
+      context_.parallel_for(parts, run);
+    }
+  }
+
   template <class Body>
   static void with_numbers(const Array& data, Body body) {
     if (data.dtype == DType::f64) return body(static_cast<double*>(data.data));

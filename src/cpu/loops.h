@@ -74,6 +74,12 @@ struct Loops {
   /// Elements [begin, end) of a SparseSum, at most kChunk; returns how many occur and writes which.
   std::int64_t (*sum_sparse)(const SparseSum& job, std::int64_t begin, std::int64_t end, std::int32_t* touched);
 
+  // Rows, columns and rows [begin, end) of what a LowRank job computes.
+  void (*project_rows)(const LowRank& job, std::int64_t begin, std::int64_t end);
+  void (*project_columns)(const LowRank& job, std::int64_t begin, std::int64_t end);
+  void (*orthonormalize)(const LowRank& job);
+  void (*expand)(const LowRank& job, const Array& result, double factor, std::int64_t begin, std::int64_t end);
+
   void (*sum_ranks)(const RankSum& job, std::int64_t begin, std::int64_t length);
 
   void (*add_rows)(const Array& sum, const Array& indices, const Array& values, std::int64_t row_size, double factor,

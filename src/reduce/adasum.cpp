@@ -16,17 +16,14 @@ namespace gradstep {
 
 namespace {
 
-/// Up to so many bytes sent by a rank a round is dearer than the bytes.
-constexpr std::int64_t kGatherBytes = 64 * 1024;
-
 /// 1 - a.b / (2 |a|^2); a zero vector is left as it is, and added.
 double pair_factor(double dot, double square) { return square == 0 ? 1 : 1 - dot / (2 * square); }
 
 }  // namespace
 
 AdasumExchange::AdasumExchange(ExchangeResources& resources, const BucketPlan& plan,
-                               std::span<const std::int64_t> sizes)
-    : BucketExchange(resources, plan) {
+                               const gradstep_reducer_options& options, std::span<const std::int64_t> sizes)
+    : BucketExchange(resources, plan, options) {
   const WorkList work(sizes);
   chunks_.assign(work.chunks().begin(), work.chunks().end());
   std::size_t chunk = 0;

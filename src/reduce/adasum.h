@@ -12,7 +12,8 @@ namespace gradstep {
 
 class AdasumExchange final : public BucketExchange {
  public:
-  AdasumExchange(ExchangeResources& resources, const BucketPlan& plan, std::span<const std::int64_t> sizes);
+  AdasumExchange(ExchangeResources& resources, const BucketPlan& plan, const gradstep_reducer_options& options,
+                 std::span<const std::int64_t> sizes);
 
   void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) override;
 

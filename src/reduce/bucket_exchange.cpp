@@ -4,6 +4,7 @@
 
 #include "reduce/adasum.h"
 #include "reduce/half.h"
+#include "reduce/power_sgd.h"
 #include "reduce/sparse.h"
 
 namespace gradstep {
@@ -23,19 +24,27 @@ class DenseExchange final : public BucketExchange {
 }  // namespace
 
 std::unique_ptr<BucketExchange> make_bucket_exchange(ExchangeResources& resources, const BucketPlan& plan,
-                                                     std::span<const std::int64_t> sizes) {
-  switch (resources.options.mode) {
+                                                     const gradstep_reducer_options& options,
+                                                     std::span<const std::vector<std::int64_t>> shapes) {
+  std::vector<std::int64_t> sizes;
+  for (const auto& shape : shapes) {
+    sizes.push_back(1);
+    for (const std::int64_t dimension : shape) sizes.back() *= dimension;
+  }
+  switch (options.mode) {
     case GRADSTEP_REDUCER_HALF:
     case GRADSTEP_REDUCER_BFLOAT16:
-      return std::make_unique<HalfExchange>(resources, plan);
+      return std::make_unique<HalfExchange>(resources, plan, options);
     case GRADSTEP_REDUCER_SPARSE_THRESHOLD:
     case GRADSTEP_REDUCER_SPARSE_TOPK:
-      return std::make_unique<SparseExchange>(resources, plan, sizes);
+      return std::make_unique<SparseExchange>(resources, plan, options, sizes);
     case GRADSTEP_REDUCER_ADASUM_TREE:
     case GRADSTEP_REDUCER_ADASUM_NWAY:
-      return std::make_unique<AdasumExchange>(resources, plan, sizes);
+      return std::make_unique<AdasumExchange>(resources, plan, options, sizes);
+    case GRADSTEP_REDUCER_POWERSGD:
+      return std::make_unique<PowerSgdExchange>(resources, plan, options, shapes);
     default:
-      return std::make_unique<DenseExchange>(resources, plan);
+      return std::make_unique<DenseExchange>(resources, plan, options);
   }
 }
 

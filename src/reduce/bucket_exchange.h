@@ -28,28 +28,36 @@ struct ExchangeResources {
   std::shared_ptr<Context> context;
   gradstep_reducer_options options;
   std::shared_ptr<Communicator> comm;
+  std::int64_t windows = 0;  ///< that have succeeded
   Staging outgoing;
   Staging incoming;
 };
 
-/// Numbers of this rank that stay from window to window, one per element of the bucket.
-struct KeptArray {
-  const char* name;
+/// Numbers of one parameter that stay from window to window.
+struct KeptTensor {
+  std::size_t position = 0;  ///< of the parameter in the bucket
+  const char* name = "";
   Array array;
+  /// Empty = the parameter's.
+  std::vector<std::int64_t> shape = {};  // NOLINT(readability-redundant-member-init): lists may leave it out
+  bool replicated = false;               ///< the same on all ranks; else this rank's own, to be added up
 };
 
 class BucketExchange {
  public:
-  BucketExchange(ExchangeResources& resources, const BucketPlan& plan, bool zeroed = false)
-      : resources_(resources), plan_(plan), memory_(allocate(zeroed)) {}
+  /// `options` are the reducer's, with the mode that this bucket has.
+  BucketExchange(ExchangeResources& resources, const BucketPlan& plan, const gradstep_reducer_options& options,
+                 bool zeroed = false)
+      : resources_(resources), plan_(plan), options_(options), memory_(allocate(zeroed)) {}
   virtual ~BucketExchange() = default;
   BucketExchange(const BucketExchange&) = delete;
   BucketExchange& operator=(const BucketExchange&) = delete;
 
   /// Where the gradients of the next window are packed: plan.elements numbers of plan.dtype.
   virtual Array packed() const { return array(memory_); }
-  /// What is added to them on the way, element by element; data NULL = nothing.
+  /// What is added to them on the way, element by element, multiplied by carried_factor(); data NULL = nothing.
   virtual Array carried() const { return {}; }
+  virtual double carried_factor() const { return 1; }
   /// Where the outcome of an exchange is seen. Stays where it is.
   virtual Array result() const { return array(memory_); }
 
@@ -58,7 +66,7 @@ class BucketExchange {
   virtual void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) = 0;
   /// The whole window has succeeded: what it leaves behind for the next one is kept from now on.
   virtual void commit() {}
-  virtual std::vector<KeptArray> kept() { return {}; }
+  virtual std::vector<KeptTensor> kept() { return {}; }
 
  protected:
   Buffer allocate(bool zeroed) const {
@@ -68,7 +76,7 @@ class BucketExchange {
   Array array(const Buffer& buffer) const { return {buffer.data(), plan_.elements, plan_.dtype, 0, nullptr, nullptr}; }
   Backend& backend() const { return resources_.backend(); }
   Communicator& comm() const { return *resources_.comm; }
-  const gradstep_reducer_options& options() const { return resources_.options; }
+  const gradstep_reducer_options& options() const { return options_; }
   std::size_t world_size() const { return static_cast<std::size_t>(comm().world_size()); }
   std::size_t rank() const { return static_cast<std::size_t>(comm().rank()); }
 
@@ -76,11 +84,13 @@ class BucketExchange {
   const BucketPlan plan_;
 
  private:
+  const gradstep_reducer_options options_;
   Buffer memory_;
 };
 
-/// By options.mode. `sizes`: elements of the bucket's parameters in the order of packing.
+/// By options.mode; `shapes` of the bucket's parameters in the order of packing.
 std::unique_ptr<BucketExchange> make_bucket_exchange(ExchangeResources& resources, const BucketPlan& plan,
-                                                     std::span<const std::int64_t> sizes);
+                                                     const gradstep_reducer_options& options,
+                                                     std::span<const std::vector<std::int64_t>> shapes);
 
 }  // namespace gradstep

@@ -7,8 +7,9 @@
 
 namespace gradstep {
 
-HalfExchange::HalfExchange(ExchangeResources& resources, const BucketPlan& plan)
-    : BucketExchange(resources, plan),
+HalfExchange::HalfExchange(ExchangeResources& resources, const BucketPlan& plan,
+                           const gradstep_reducer_options& checked)
+    : BucketExchange(resources, plan, checked),
       work_({&plan_.elements, 1}),
       wire_memory_(resources.context->allocate(static_cast<std::size_t>(plan.elements * size_of(DType::f16)),
                                                /*zeroed=*/false)) {

@@ -10,7 +10,7 @@ namespace gradstep {
 
 class HalfExchange final : public BucketExchange {
  public:
-  HalfExchange(ExchangeResources& resources, const BucketPlan& plan);
+  HalfExchange(ExchangeResources& resources, const BucketPlan& plan, const gradstep_reducer_options& options);
 
   Array packed() const override;
   void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) override;

@@ -33,13 +33,14 @@ Reducer::Reducer(std::shared_ptr<Context> context, Communicator& comm, const gra
   const Deadline deadline = comm.deadline();
   resources_.comm = comm.dup(deadline);
   compare_plans(deadline);
+  if (this->options().mode == GRADSTEP_REDUCER_AUTO) costs_.emplace(resources_, deadline);
   places_.resize(schema_.size());
   for (const BucketPlan& plan : plans) add_bucket(plan);
 }
 
 void Reducer::add_bucket(const BucketPlan& plan) {
   Bucket bucket;
-  std::vector<std::int64_t> sizes;
+  std::vector<std::vector<std::int64_t>> shapes;
   std::int64_t offset = 0;
   for (const std::size_t i : plan.parameters) {
     Place& place = places_[i];
@@ -48,12 +49,14 @@ void Reducer::add_bucket(const BucketPlan& plan) {
     offset += schema_[i].size;
     place.work.append(schema_[i].size);
     bucket.work.append(schema_[i].size);
-    sizes.push_back(schema_[i].size);
+    shapes.push_back(schema_[i].shape);
   }
   bucket.plan = plan;
-  bucket.exchange = make_bucket_exchange(resources_, plan, sizes);
+  gradstep_reducer_options chosen = options();
+  if (costs_) costs_->choose(plan, chosen, bucket.stats);
+  bucket.exchange = make_bucket_exchange(resources_, plan, chosen, shapes);
   const std::int64_t ranks = this->comm().world_size();
-  bucket.stats.mode = options().mode;
+  bucket.stats.mode = chosen.mode;
   bucket.stats.elements = plan.elements;
   bucket.stats.parameters = static_cast<std::int64_t>(plan.parameters.size());
   bucket.stats.bytes_dense = 2 * (ranks - 1) * plan.elements * size_of(plan.dtype) / ranks;
@@ -119,7 +122,8 @@ void Reducer::pack(Bucket& bucket, const WorkList& work, std::span<const std::si
   } else {
     sums_.clear();
     for (std::size_t k = 0; k < parameters.size(); ++k) {
-      sums_.push_back({part_of(packed, parameters[k]), grads[k], part_of(carried, parameters[k]), multiplier, 1});
+      sums_.push_back({part_of(packed, parameters[k]), grads[k], part_of(carried, parameters[k]), multiplier,
+                       bucket.exchange->carried_factor()});
     }
     backend().combine(work, sums_);
   }
@@ -228,6 +232,7 @@ void Reducer::settle(const Deadline& deadline) {
     for (Place& place : places_) place.touched = true;
   }
   for (Bucket& bucket : buckets_) bucket.exchange->commit();
+  ++resources_.windows;
 }
 
 void Reducer::write_results(std::span<const Array> targets) {
@@ -331,9 +336,11 @@ void Reducer::check_closed() const {
 gradstep_tensor Reducer::residual(std::size_t index) const {
   if (index >= schema_.size()) fail_argument("index: is {}, the schema has {} parameters", index, schema_.size());
   check_closed();
-  for (const KeptArray& kept : buckets_[places_[index].bucket].exchange->kept()) {
-    const Array part = part_of(kept.array, index);
-    if (std::string_view(kept.name) == "residual") return schema_.view(index, part.data, part.dtype);
+  const Bucket& bucket = buckets_[places_[index].bucket];
+  for (const KeptTensor& kept : bucket.exchange->kept()) {
+    if (bucket.plan.parameters[kept.position] == index && std::string_view(kept.name) == "residual") {
+      return schema_.view(index, kept.array.data, kept.array.dtype);
+    }
   }
   fail(GRADSTEP_ERR_INVALID_STATE, "reducer: this mode keeps no residuals, or options.residual is 0");
 }

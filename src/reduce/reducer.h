@@ -8,6 +8,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "core/state_file.h"
 #include "gradstep/reducer.h"
 #include "reduce/bucket_exchange.h"
+#include "reduce/cost_model.h"
 #include "reduce/plan.h"
 #include "reduce/reducer_options.h"
 
@@ -56,9 +58,10 @@ class Reducer {
   SavedPart save() const;
   /// Checks everything; what they return takes it over and cannot fail.
   std::function<void()> load(LoadedPart& part);
-  /// The tensors alone, of none or several ranks: what this rank keeps becomes their sum.
-  std::function<void()> load_kept(std::span<LoadedPart> ranks);
-  void check_saved(const LoadedPart& part) const;
+  /// The tensors alone: of none or several ranks, whose sum becomes what this rank keeps, and of any one rank, for what
+  /// is the same on all.
+  std::function<void()> load_kept(std::span<LoadedPart> ranks, LoadedPart& any);
+  std::function<void()> check_saved(const LoadedPart& part);
   /// Keeps what `old`, of the same schema and options, has kept.
   void take_over(Reducer& old);
 
@@ -103,6 +106,7 @@ class Reducer {
   void check_targets(const gradstep_tensor* results, std::size_t n);
 
   ExchangeResources resources_;
+  std::optional<CostModel> costs_;
   Schema schema_;
   std::vector<Bucket> buckets_;  // in the order in which they leave
   std::vector<Place> places_;    // by parameter

@@ -48,7 +48,8 @@ void check_sparse(const gradstep_reducer_options& options) {
   check_enum("selection", options.selection, GRADSTEP_SELECTION_TENSOR);
   check_enum("nan_policy", options.nan_policy, GRADSTEP_NAN_SEND);
   check_enum("sparse_exchange", options.sparse_exchange, GRADSTEP_SPARSE_EXCHANGE_SPLIT);
-  if (options.mode == GRADSTEP_REDUCER_SPARSE_TOPK && !(options.sparsity > 0 && options.sparsity <= 1)) {
+  const bool by_count = options.mode == GRADSTEP_REDUCER_SPARSE_TOPK || options.mode == GRADSTEP_REDUCER_AUTO;
+  if (by_count && !(options.sparsity > 0 && options.sparsity <= 1)) {
     fail_argument("options.sparsity: is {}, expected the fraction that is sent, above 0 and at most 1",
                   options.sparsity);
   }
@@ -57,24 +58,62 @@ void check_sparse(const gradstep_reducer_options& options) {
   }
 }
 
+/// Options that only the mode SPARSE_TOPK can take.
+void check_topk_only(const gradstep_reducer_options& options) {
+  check_enum("error_feedback", options.error_feedback, GRADSTEP_ERROR_FEEDBACK_EF21);
+  const bool is_ef21 = options.error_feedback == GRADSTEP_ERROR_FEEDBACK_EF21;
+  if (!(options.momentum_correction >= 0 && options.momentum_correction < 1)) {
+    fail_argument("options.momentum_correction: is {}, expected at least 0 and less than 1",
+                  options.momentum_correction);
+  }
+  if (options.warmup_steps < 0) fail_argument("options.warmup_steps: is {}, expected at least 0", options.warmup_steps);
+  const auto needs = [&](const char* field, std::int32_t mode, const char* name, bool with_residual) {
+    if (options.mode != mode)
+      fail_argument("options.{}: expected mode {} ({}), found {}", field, mode, name, options.mode);
+    if (with_residual && options.residual == 0) fail_argument("options.{}: needs options.residual = 1", field);
+  };
+  if (is_ef21) needs("error_feedback", GRADSTEP_REDUCER_SPARSE_TOPK, "sparse_topk", true);
+  if (options.momentum_correction > 0) needs("momentum_correction", GRADSTEP_REDUCER_SPARSE_TOPK, "sparse_topk", true);
+  if (options.warmup_steps > 0) needs("warmup_steps", GRADSTEP_REDUCER_SPARSE_TOPK, "sparse_topk", false);
+  if (is_ef21 && options.momentum_correction > 0) {
+    fail_argument("options.momentum_correction: is {}, expected 0 with error_feedback ef21",
+                  options.momentum_correction);
+  }
+  if (is_ef21 && options.average == GRADSTEP_AVERAGE_WEIGHTED) {
+    fail_argument("options.average: is weighted, expected mean or sum with error_feedback ef21");
+  }
+}
+
+void check_candidates(const gradstep_reducer_options& options) {
+  constexpr std::int32_t kAll =
+      1 << GRADSTEP_REDUCER_DENSE | 1 << GRADSTEP_REDUCER_HALF | 1 << GRADSTEP_REDUCER_SPARSE_TOPK;
+  if ((options.candidates & ~kAll) != 0) {
+    fail_argument("options.candidates: is {:#x}, expected bits of dense, half and sparse_topk ({:#x})",
+                  options.candidates, kAll);
+  }
+}
+
 }  // namespace
 
 gradstep_reducer_options default_reducer_options() {
   gradstep_reducer_options options{};
   options.fuse_threshold = 2097152;
-  options.bucket_elements = 4194304;
   options.residual = 1;
   options.sparsity = 0.05;
+  options.rank = 2;
   return options;
 }
 
 gradstep_reducer_options checked_reducer_options(const gradstep_reducer_options& options) {
-  check_enum("mode", options.mode, GRADSTEP_REDUCER_ADASUM_NWAY);
+  check_enum("mode", options.mode, GRADSTEP_REDUCER_AUTO);
   check_enum("average", options.average, GRADSTEP_AVERAGE_WEIGHTED);
   check_enum("control", options.control, 1);
   check_buckets(options);
   check_half(options);
   check_sparse(options);
+  check_topk_only(options);
+  check_candidates(options);
+  if (options.rank < 1) fail_argument("options.rank: is {}, expected at least 1", options.rank);
   gradstep_reducer_options checked = options;
   checked.struct_size = 0;  // the rest is compared over the ranks
   if (is_adasum(options.mode)) {

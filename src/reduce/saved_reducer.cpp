@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a reducer keeps from window to window, in a file: "<parameter>/residual" and its like, each rank's own.
+// What a reducer keeps from window to window, in a file: "<parameter>/residual" and its like.
+#include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "core/error.h"
 #include "reduce/reducer.h"
@@ -11,7 +13,42 @@ namespace gradstep {
 
 namespace {
 
-std::string key_of(const Parameter& parameter, const char* name) { return parameter.name + "/" + name; }
+/// One kept tensor under its key.
+struct Entry {
+  std::string key;
+  KeptTensor tensor;
+};
+
+template <class Buckets>
+std::vector<Entry> entries_of(const Buckets& buckets, const Schema& schema) {
+  std::vector<Entry> entries;
+  for (const auto& bucket : buckets) {
+    for (KeptTensor& kept : bucket.exchange->kept()) {
+      const Parameter& parameter = schema[bucket.plan.parameters[kept.position]];
+      if (kept.shape.empty()) kept.shape = parameter.shape;
+      entries.push_back({parameter.name + "/" + kept.name, std::move(kept)});
+    }
+  }
+  // A file does not show how parameters were packed.
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.key < b.key; });
+  return entries;
+}
+
+/// to += the numbers at `from`, which need not be aligned.
+void add(const Array& to, const std::byte* from) {
+  const auto add_numbers = [&]<class T>(T* numbers) {
+    for (std::int64_t k = 0; k < to.size; ++k) {
+      T number{};
+      std::memcpy(&number, from + k * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+      numbers[k] += number;
+    }
+  };
+  if (to.dtype == DType::f64) {
+    add_numbers(static_cast<double*>(to.data));
+  } else {
+    add_numbers(static_cast<float*>(to.data));
+  }
+}
 
 }  // namespace
 
@@ -20,66 +57,63 @@ SavedPart Reducer::save() const {
   SavedPart part;
   save_parameters(part, schema_);
   part.set("mode", std::int64_t{options().mode});
-  for (std::size_t i = 0; i < schema_.size(); ++i) {
-    for (const KeptArray& kept : buckets_[places_[i].bucket].exchange->kept()) {
-      SavedTensor tensor;
-      tensor.key = key_of(schema_[i], kept.name);
-      tensor.dtype = kept.array.dtype;
-      tensor.shape = schema_[i].shape;
-      tensor.data = part_of(kept.array, i).data;
-      part.tensors.push_back(std::move(tensor));
-    }
+  part.set("windows", resources_.windows);
+  for (Entry& entry : entries_of(buckets_, schema_)) {
+    SavedTensor tensor;
+    tensor.key = std::move(entry.key);
+    tensor.dtype = entry.tensor.array.dtype;
+    tensor.shape = std::move(entry.tensor.shape);
+    tensor.data = entry.tensor.array.data;
+    part.tensors.push_back(std::move(tensor));
   }
   return part;
 }
 
-void Reducer::check_saved(const LoadedPart& part) const {
+std::function<void()> Reducer::check_saved(const LoadedPart& part) {
   check_closed();
   check_parameters(part, schema_);
   if (part.integer("mode") != options().mode) {
     fail(GRADSTEP_ERR_MISMATCH, "the saved reducer has mode {}, this one has {}", part.integer("mode"), options().mode);
   }
+  const std::int64_t windows = options().mode == GRADSTEP_REDUCER_DENSE ? 0 : part.integer("windows");
+  return [this, windows] { resources_.windows = windows; };
 }
 
 std::function<void()> Reducer::load(LoadedPart& part) {
-  check_saved(part);
-  return load_kept({&part, 1});
+  return [first = check_saved(part), second = load_kept({&part, 1}, part)] {
+    first();
+    second();
+  };
 }
 
-std::function<void()> Reducer::load_kept(std::span<LoadedPart> ranks) {
-  struct Addition {
+std::function<void()> Reducer::load_kept(std::span<LoadedPart> ranks, LoadedPart& any) {
+  struct Source {
     Array to;
-    const std::byte* from;
+    std::vector<const std::byte*> from;
   };
-  std::vector<Addition> additions;
-  for (LoadedPart& rank : ranks) {
-    for (std::size_t i = 0; i < schema_.size(); ++i) {
-      for (const KeptArray& kept : buckets_[places_[i].bucket].exchange->kept()) {
-        const std::string key = key_of(schema_[i], kept.name);
-        additions.push_back({part_of(kept.array, i), rank.finite_tensor(key, kept.array.dtype, schema_[i].shape).data});
-      }
+  std::vector<Source> sources;
+  // What AUTO chose there need not be what it has chosen here: a bucket that was dense has no residual.
+  const bool may_differ = options().mode == GRADSTEP_REDUCER_AUTO;
+  for (const Entry& entry : entries_of(buckets_, schema_)) {
+    Source source{entry.tensor.array, {}};
+    const auto read = [&](LoadedPart& part) {
+      if (may_differ && !part.has(entry.key)) return;
+      source.from.push_back(part.finite_tensor(entry.key, entry.tensor.array.dtype, entry.tensor.shape).data);
+    };
+    for (LoadedPart& rank : ranks) read(rank);
+    if (entry.tensor.replicated) {
+      source.from.clear();
+      read(any);
     }
-    rank.check_all_taken();
+    sources.push_back(std::move(source));
   }
-  return [this, additions] {
-    for (Bucket& bucket : buckets_) {
-      for (const KeptArray& kept : bucket.exchange->kept()) {
-        if (kept.array.size > 0) std::memset(kept.array.data, 0, static_cast<std::size_t>(kept.array.bytes()));
-      }
-    }
-    for (const Addition& addition : additions) {
-      const auto add = [&]<class T>(T* to) {
-        for (std::int64_t k = 0; k < addition.to.size; ++k) {
-          T number{};
-          std::memcpy(&number, addition.from + k * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
-          to[k] += number;
-        }
-      };
-      if (addition.to.dtype == DType::f64) {
-        add(static_cast<double*>(addition.to.data));
-      } else {
-        add(static_cast<float*>(addition.to.data));
-      }
+  for (const LoadedPart& rank : ranks) {
+    if (!may_differ) rank.check_all_taken();
+  }
+  return [this, sources] {
+    for (const Source& source : sources) {
+      if (source.to.size > 0) std::memset(source.to.data, 0, static_cast<std::size_t>(source.to.bytes()));
+      for (const std::byte* from : source.from) add(source.to, from);
     }
     complete_ = false;
   };
@@ -87,14 +121,15 @@ std::function<void()> Reducer::load_kept(std::span<LoadedPart> ranks) {
 
 void Reducer::take_over(Reducer& old) {
   check_closed();
-  for (std::size_t i = 0; i < schema_.size(); ++i) {
-    const std::vector<KeptArray> own = buckets_[places_[i].bucket].exchange->kept();
-    const std::vector<KeptArray> other = old.buckets_[old.places_[i].bucket].exchange->kept();
-    for (std::size_t k = 0; k < own.size() && k < other.size(); ++k) {
-      const Array to = part_of(own[k].array, i);
-      if (to.size > 0) std::memcpy(to.data, old.part_of(other[k].array, i).data, static_cast<std::size_t>(to.bytes()));
-    }
+  std::map<std::string, Array> from;
+  for (const Entry& entry : entries_of(old.buckets_, old.schema_)) from[entry.key] = entry.tensor.array;
+  for (const Entry& entry : entries_of(buckets_, schema_)) {
+    const Array& to = entry.tensor.array;
+    const auto other = from.find(entry.key);
+    if (other == from.end() || to.size == 0) continue;  // AUTO may have chosen another mode for this bucket
+    std::memcpy(to.data, other->second.data, static_cast<std::size_t>(to.bytes()));
   }
+  resources_.windows = old.resources_.windows;
 }
 
 }  // namespace gradstep

@@ -22,12 +22,9 @@ namespace gradstep {
 
 namespace {
 
-/// What splitting must save to be worth two more rounds.
-constexpr std::int64_t kRoundBytes = 64 * 1024;
-
 constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + 7) / 8 * 8; }
 
-std::int64_t sum(std::span<const std::int64_t> numbers) {
+std::int64_t total_of(std::span<const std::int64_t> numbers) {
   std::int64_t total = 0;
   for (const std::int64_t number : numbers) total += number;
   return total;
@@ -40,17 +37,44 @@ std::int64_t selected_count(double sparsity, std::int64_t n) {
 }
 
 SparseExchange::SparseExchange(ExchangeResources& resources, const BucketPlan& plan,
-                               std::span<const std::int64_t> sizes)
-    : BucketExchange(resources, plan, /*zeroed=*/true), sizes_(sizes.begin(), sizes.end()), packed_(allocate(false)) {
+                               const gradstep_reducer_options& checked, std::span<const std::int64_t> sizes)
+    : BucketExchange(resources, plan, checked, /*zeroed=*/true),
+      sizes_(sizes.begin(), sizes.end()),
+      packed_(allocate(false)) {
   if (plan.elements > std::numeric_limits<std::int32_t>::max()) {
     fail(GRADSTEP_ERR_UNSUPPORTED,
          "a bucket has {} elements; sparse modes take buckets and parameters of up to 2^31 - 1", plan.elements);
   }
   if (options().residual != 0) residual_ = allocate(/*zeroed=*/true);
+  work_.append(plan_.elements);
+  if (has_momentum()) {
+    velocity_ = allocate(/*zeroed=*/true);
+    new_velocity_ = allocate(/*zeroed=*/false);
+  }
+  if (is_ef21()) {
+    total_ = allocate(/*zeroed=*/true);
+    estimated_ = allocate(/*zeroed=*/true);
+  }
+}
+
+double SparseExchange::carried_factor() const {
+  if (has_momentum()) return options().momentum_correction;
+  return is_ef21() ? -1 : 1;
+}
+
+double SparseExchange::sparsity_now() const {
+  const std::int64_t window = resources_.windows;
+  if (window >= options().warmup_steps) return options().sparsity;
+  const double part = static_cast<double>(window + 1) / static_cast<double>(options().warmup_steps + 1);
+  return std::pow(options().sparsity, part);
 }
 
 void SparseExchange::exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) {
   const auto start = std::chrono::steady_clock::now();
+  if (has_momentum()) {
+    const CombineItem accumulated{array(packed_), array(residual_), array(new_velocity_)};
+    backend().combine(work_, {&accumulated, 1});
+  }
   select(stats);
   const auto nans = static_cast<std::int64_t>(selected_nans().size());
   stats.select_nanoseconds +=
@@ -58,12 +82,20 @@ void SparseExchange::exchange(double divisor, const Deadline& deadline, gradstep
   pieces_ = splits() ? world_size() : 1;
   agree(nans, deadline);
   compose();
+  if (has_momentum()) backend().put(array(new_velocity_), selected_, nullptr);
+  const double sum_divisor = is_ef21() ? 1 : divisor;
   if (pieces_ > 1) {
-    split(divisor, deadline);
+    split(sum_divisor, deadline);
     stats.algorithm = GRADSTEP_EXCHANGE_SPARSE_SPLIT;
   } else {
-    gather(divisor, deadline);
+    gather(sum_divisor, deadline);
     stats.algorithm = GRADSTEP_EXCHANGE_SPARSE_GATHER;
+  }
+  if (is_ef21()) {
+    const CombineItem estimated{array(estimated_), array(total_), sum()};
+    backend().combine(work_, {&estimated, 1});
+    const CopyItem divided{array(estimated_), array(estimated_)};
+    if (divisor != 1) backend().copy(work_, {&divided, 1}, 1, divisor);
   }
   last_selected_ = 0;
   for (std::size_t r = 0; r < world_size(); ++r) {
@@ -74,17 +106,18 @@ void SparseExchange::exchange(double divisor, const Deadline& deadline, gradstep
 
 void SparseExchange::select(gradstep_bucket_statistics& stats) {
   const bool by_count = options().mode == GRADSTEP_REDUCER_SPARSE_TOPK;
+  const double sparsity = sparsity_now();
   for (;;) {
     selected_.clear();
     SelectJob job;
     job.by_count = by_count;
-    job.threshold = options().sparsity;
+    job.threshold = sparsity;
     job.data = array(packed_);
     const auto select_part = [&](std::int64_t begin, std::int64_t size) {
       job.first = static_cast<std::int32_t>(begin);
       job.data.data = packed_.as<std::byte>() + begin * size_of(plan_.dtype);
       job.data.size = size;
-      job.count = selected_count(options().sparsity, size);
+      job.count = selected_count(sparsity, size);
       backend().select(job, selected_);
     };
     if (options().selection == GRADSTEP_SELECTION_BUCKET) {
@@ -100,6 +133,7 @@ void SparseExchange::select(gradstep_bucket_statistics& stats) {
     const std::vector<std::int32_t> nans = selected_nans();
     if (nans.empty()) return;
     backend().put(array(packed_), nans, nullptr);
+    if (has_momentum()) backend().put(array(new_velocity_), nans, nullptr);
     stats.nonfinite += static_cast<std::int64_t>(nans.size());
   }
 }
@@ -122,6 +156,7 @@ std::vector<std::int32_t> SparseExchange::selected_nans() const {
 
 // With T selected by P ranks together and U different indices among them, a rank sends T (P - 1) / P entries when they
 // are gathered, and (T / P + U) (P - 1) / P when they are split. U and T of the last window are known to all ranks.
+// Two more rounds must be worth it.
 bool SparseExchange::splits() const {
   if (world_size() == 1 || !comm().can_exchange()) return false;
   if (options().sparse_exchange != GRADSTEP_SPARSE_EXCHANGE_AUTO) {
@@ -129,7 +164,7 @@ bool SparseExchange::splits() const {
   }
   const auto ranks = static_cast<std::int64_t>(world_size());
   const std::int64_t saved = last_selected_ - last_selected_ / ranks - static_cast<std::int64_t>(touched_.size());
-  return saved * (ranks - 1) / ranks * (4 + size_of(plan_.dtype)) > kRoundBytes;
+  return saved * (ranks - 1) / ranks * (4 + size_of(plan_.dtype)) > kGatherBytes;
 }
 
 std::int64_t SparseExchange::piece_begin(std::size_t q) const {
@@ -184,21 +219,21 @@ void SparseExchange::compose() {
   std::span<const std::int32_t> rest = selected_;
   for (std::size_t q = 0; q < pieces_; ++q) {
     const auto count = static_cast<std::size_t>(count_of(rank(), q));
-    write_message(array(packed_), rest.first(count), /*clear=*/options().residual != 0, message);
+    write_message(array(packed_), rest.first(count), /*clear=*/options().residual != 0 && !is_ef21(), message);
     message += message_bytes(static_cast<std::int64_t>(count));
     rest = rest.subspan(count);
   }
 }
 
-void SparseExchange::clear_result() {
-  backend().put(result(), touched_, nullptr);
+void SparseExchange::clear_sum() {
+  backend().put(sum(), touched_, nullptr);
   touched_.clear();
 }
 
 void SparseExchange::gather(double divisor, const Deadline& deadline) {
   const std::byte* received = message_;
   if (world_size() > 1) {
-    std::byte* all = resources_.incoming.reserve(sum(bytes_));
+    std::byte* all = resources_.incoming.reserve(total_of(bytes_));
     comm().all_gather_v(message_, all, bytes_, deadline);
     received = all;
   }
@@ -207,8 +242,8 @@ void SparseExchange::gather(double divisor, const Deadline& deadline) {
     lists.push_back(read_message(received, count_of(r, 0)));
     received += bytes_[r];
   }
-  clear_result();
-  backend().sum_sparse({result(), lists, 0, plan_.elements, divisor}, touched_);
+  clear_sum();
+  backend().sum_sparse({sum(), lists, 0, plan_.elements, divisor}, touched_);
 }
 
 void SparseExchange::split(double divisor, const Deadline& deadline) {
@@ -229,9 +264,9 @@ void SparseExchange::split(double divisor, const Deadline& deadline) {
   std::memcpy(incoming[rank()].data, outgoing[rank()].data, static_cast<std::size_t>(outgoing[rank()].bytes));
   comm().exchange(outgoing, incoming, deadline);
 
-  clear_result();
+  clear_sum();
   std::vector<std::int32_t> own;
-  backend().sum_sparse({result(), lists, piece_begin(rank()), piece_begin(rank() + 1), divisor}, own);
+  backend().sum_sparse({sum(), lists, piece_begin(rank()), piece_begin(rank() + 1), divisor}, own);
   touched_ = own;  // should the rest fail, the next window knows what to clear
 
   const auto own_count = static_cast<std::int64_t>(own.size());
@@ -239,26 +274,54 @@ void SparseExchange::split(double divisor, const Deadline& deadline) {
   comm().all_gather(&own_count, counts.data(), sizeof own_count, deadline);
   for (std::size_t r = 0; r < world_size(); ++r) bytes_[r] = message_bytes(counts[r]);
   std::byte* sums = resources_.outgoing.reserve(bytes_[rank()]);
-  write_message(result(), own, /*clear=*/false, sums);
-  std::byte* all = resources_.incoming.reserve(sum(bytes_));
+  write_message(sum(), own, /*clear=*/false, sums);
+  std::byte* all = resources_.incoming.reserve(total_of(bytes_));
   comm().all_gather_v(sums, all, bytes_, deadline);
   touched_.clear();
   for (std::size_t r = 0; r < world_size(); ++r) {
     const SparseList list = read_message(all, counts[r]);
     const std::span indices(list.indices, static_cast<std::size_t>(list.count));
-    backend().put(result(), indices, list.values);
+    backend().put(sum(), indices, list.values);
     touched_.insert(touched_.end(), indices.begin(), indices.end());
     all += bytes_[r];
   }
 }
 
 void SparseExchange::commit() {
+  if (is_ef21()) {
+    // Estimates grow by what was sent, their sum by what all have sent.
+    std::byte* values = resources_.outgoing.reserve(
+        static_cast<std::int64_t>(std::max(selected_.size(), touched_.size())) * size_of(plan_.dtype));
+    backend().take(array(packed_), selected_, values, /*clear=*/false);
+    backend().put(array(residual_), selected_, values, /*add=*/true);
+    backend().take(sum(), touched_, values, /*clear=*/false);
+    backend().put(array(total_), touched_, values, /*add=*/true);
+    return;
+  }
   if (residual_.data() != nullptr) std::swap(packed_, residual_);
+  if (has_momentum()) std::swap(velocity_, new_velocity_);
 }
 
-std::vector<KeptArray> SparseExchange::kept() {
-  if (options().residual == 0) return {};
-  return {{"residual", array(residual_)}};
+std::vector<KeptTensor> SparseExchange::kept() {
+  std::vector<KeptTensor> list;
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < sizes_.size(); ++i) {
+    const auto part = [&](const Buffer& buffer) {
+      Array array = this->array(buffer);
+      array.data = buffer.as<std::byte>() + begin * size_of(plan_.dtype);
+      array.size = sizes_[i];
+      return array;
+    };
+    if (is_ef21()) {
+      list.push_back({i, "estimate", part(residual_)});
+      list.push_back({i, "total_estimate", part(total_), {}, /*replicated=*/true});
+    } else if (options().residual != 0) {
+      list.push_back({i, "residual", part(residual_)});
+    }
+    if (has_momentum()) list.push_back({i, "velocity", part(velocity_)});
+    begin += sizes_[i];
+  }
+  return list;
 }
 
 }  // namespace gradstep

@@ -125,13 +125,17 @@ void Updater::add_of_all_ranks(std::map<std::string, SavedPart>& parts, std::str
 /// Old rank r's residuals go to the rank r mod the number of ranks there are now: none is lost, none counts twice.
 std::function<void()> Updater::load_reducer(const StateFile& file, std::int32_t saved_ranks) {
   if (!reducer_) return [] {};
-  if (file.metadata().count(std::string(kReducer) + "mode") == 0) return reducer_->load_kept({});  // saved without one
+  if (file.metadata().count(std::string(kReducer) + "mode") == 0) return [] {};  // saved without one
   const LoadedPart common(file, kReducer);
-  reducer_->check_saved(common);
+  const std::function<void()> take_common = reducer_->check_saved(common);
   std::vector<LoadedPart> kept;
   const Communicator& comm = reducer_->comm();
   for (std::int32_t r = comm.rank(); r < saved_ranks; r += comm.world_size()) kept.emplace_back(file, kept_prefix(r));
-  return reducer_->load_kept(kept);
+  LoadedPart any(file, kept_prefix(0));
+  return [take_common, take_kept = reducer_->load_kept(kept, any)] {
+    take_common();
+    take_kept();
+  };
 }
 
 std::function<void()> Updater::load(const StateFile& file) {
@@ -150,9 +154,8 @@ std::function<void()> Updater::load(const StateFile& file) {
     fail(GRADSTEP_ERR_MISMATCH, "the saved updater stands at partition {} of the parameters, this one has {}",
          partition, reducer_->bucket_count());
   }
-  const std::function<void()> take_optimizer = [this, local_steps, partition,
-                                                first = load_optimizer(optimizer, *optimizer_),
-                                                second = load_reducer(file, static_cast<std::int32_t>(saved_ranks))] {
+  std::function<void()> take_optimizer = [this, local_steps, partition, first = load_optimizer(optimizer, *optimizer_),
+                                          second = load_reducer(file, static_cast<std::int32_t>(saved_ranks))] {
     first();
     second();
     local_steps_ = local_steps;

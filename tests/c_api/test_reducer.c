@@ -292,6 +292,21 @@ static void bad_arguments_are_named(void** state) {
   REFUSED(mode, -1, "-1");
   REFUSED(average, 4, "4");
   REFUSED(fuse_threshold, 0, "0");
+  REFUSED(mode, 9, "9");
+  REFUSED(control, 2, "2");
+  REFUSED(bucket_elements, 5, "5");
+  REFUSED(clip_value, -1, "-1");
+  REFUSED(half_sum, 3, "3");
+  REFUSED(residual, 2, "2");
+  REFUSED(sparsity, NAN, "nan");
+  REFUSED(selection, -1, "-1");
+  REFUSED(nan_policy, 3, "3");
+  REFUSED(sparse_exchange, 3, "3");
+  REFUSED(error_feedback, 2, "2");
+  REFUSED(momentum_correction, 1, "1");
+  REFUSED(warmup_steps, -1, "-1");
+  REFUSED(rank, 0, "0");
+  REFUSED(candidates, 1 << GRADSTEP_REDUCER_ADASUM_TREE, "candidates");
 #undef REFUSED
   assert_fails(gradstep_reducer_create(j->context, NULL, NULL, m->parameters, kModelParameters, &reducer),
                GRADSTEP_ERR_INVALID_ARGUMENT, "comm", "NULL");
@@ -305,6 +320,94 @@ static void bad_arguments_are_named(void** state) {
                GRADSTEP_ERR_INVALID_ARGUMENT, "grads[1]", "dense.bias");
   gradstep_reducer_destroy(reducer);
   gradstep_comm_destroy(self_comm);
+}
+
+/* Multiples of one gradient: the tree averages them, in every mode that keeps exact numbers exact. */
+static void every_mode_reduces_to_the_same_bits_on_all_ranks(void** state) {
+  job* j = *state;
+  static const struct {
+    int32_t mode;
+    float factor; /* of rank 0's gradient, where it is known exactly; 0 elsewhere */
+  } modes[] = {
+      {GRADSTEP_REDUCER_DENSE, 2.5F},       {GRADSTEP_REDUCER_HALF, 2.5F},          {GRADSTEP_REDUCER_BFLOAT16, 2.5F},
+      {GRADSTEP_REDUCER_SPARSE_TOPK, 2.5F}, {GRADSTEP_REDUCER_SPARSE_THRESHOLD, 0}, {GRADSTEP_REDUCER_ADASUM_TREE, 0},
+      {GRADSTEP_REDUCER_ADASUM_NWAY, 0},    {GRADSTEP_REDUCER_POWERSGD, 0},         {GRADSTEP_REDUCER_AUTO, 0},
+  };
+  for (size_t k = 0; k < COUNT_OF(modes); ++k) {
+    teardown(state);
+    assert_int_equal(setup(state), 0);
+    for (int r = 0; r < kRanks; ++r) {
+      j->ranks[r].options.mode = modes[k].mode;
+      j->ranks[r].options.sparsity = modes[k].mode == GRADSTEP_REDUCER_SPARSE_TOPK ? 1 : 0.5;
+    }
+    run_all(j, create_body);
+    run_all(j, reduce_in_place_body);
+    if (modes[k].factor != 0) assert_grads(j, modes[k].factor);
+    for (int r = 1; r < kRanks; ++r) {
+      assert_memory_equal(j->ranks[r].m.grads, j->ranks[0].m.grads, sizeof j->ranks[0].m.grads);
+    }
+  }
+}
+
+/* Of nine elements 1/8 ... 9/8 a third is sent, the rest waits; r + 1 times that on rank r. */
+static void what_is_not_sent_waits_in_the_residual(void** state) {
+  job* j = *state;
+  gradstep_tensor residual;
+  gradstep_bucket_statistics bucket;
+  size_t count = 0;
+  for (int r = 0; r < kRanks; ++r) {
+    j->ranks[r].options.mode = GRADSTEP_REDUCER_SPARSE_TOPK;
+    j->ranks[r].options.average = GRADSTEP_AVERAGE_SUM;
+    j->ranks[r].options.sparsity = 1.0 / 3;
+  }
+  run_all(j, create_body);
+  run_all(j, reduce_in_place_body);
+  for (int r = 0; r < kRanks; ++r) {
+    rank_state* self = &j->ranks[r];
+    for (int i = 0; i < kModelElements; ++i) {
+      assert_true(self->m.grads[i] == (i < 6 ? 0 : 10 * (float)(i + 1) / 8));
+    }
+    assert_ok(gradstep_reducer_residual(self->reducer, 0, &residual));
+    assert_int_equal(residual.ndim, 2);
+    for (int i = 0; i < 6; ++i) {
+      assert_true(((const float*)residual.data)[i] == (float)(r + 1) * (float)(i + 1) / 8);
+    }
+    assert_ok(gradstep_reducer_residual(self->reducer, 1, &residual));
+    for (int i = 0; i < 3; ++i) assert_true(((const float*)residual.data)[i] == 0);
+    memset(&bucket, 0, sizeof bucket);
+    bucket.struct_size = sizeof bucket;
+    assert_ok(gradstep_reducer_stats(self->reducer, &bucket, sizeof bucket, 1, &count));
+    assert_int_equal(bucket.selected, 3);
+    assert_int_equal(bucket.algorithm, GRADSTEP_EXCHANGE_SPARSE_GATHER);
+  }
+  assert_fails(gradstep_reducer_residual(j->ranks[0].reducer, 2, &residual), GRADSTEP_ERR_INVALID_ARGUMENT, "index",
+               "2");
+}
+
+static void a_nan_fails_the_window_of_every_rank_and_changes_nothing(void** state) {
+  job* j = *state;
+  float before[kRanks][kModelElements];
+  for (int r = 0; r < kRanks; ++r) j->ranks[r].options.mode = GRADSTEP_REDUCER_SPARSE_TOPK;
+  run_all(j, create_body);
+  j->ranks[2].m.grads[4] = NAN;
+  for (int r = 0; r < kRanks; ++r) memcpy(before[r], j->ranks[r].m.grads, sizeof before[r]);
+  run_ranks(kRanks, reduce_in_place_body, j);
+  for (int r = 0; r < kRanks; ++r) {
+    assert_outcome_fails(&j->ranks[r].out, GRADSTEP_ERR_NUMERIC, "rank 2");
+    assert_memory_equal(j->ranks[r].m.grads, before[r], sizeof before[r]);
+    memset(&j->ranks[r].out, 0, sizeof j->ranks[r].out);
+  }
+  j->ranks[2].m.grads[4] = 0; /* the channel still works */
+  run_all(j, reduce_in_place_body);
+}
+
+static void adasum_takes_no_mean(void** state) {
+  job* j = *state;
+  j->ranks[0].options.mode = GRADSTEP_REDUCER_ADASUM_TREE;
+  j->ranks[0].options.average = GRADSTEP_AVERAGE_MEAN;
+  assert_fails(gradstep_reducer_create(j->context, j->comms[0], &j->ranks[0].options, j->ranks[0].m.parameters,
+                                       kModelParameters, &j->ranks[0].reducer),
+               GRADSTEP_ERR_INVALID_ARGUMENT, "average", "Adasum");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -321,6 +424,10 @@ int main(void) {
       TEST(ranks_that_disagree_on_the_schema_all_hear_of_it),
       TEST(out_of_turn_is_refused),
       TEST(a_missing_peer_is_a_timeout_and_changes_nothing),
+      TEST(every_mode_reduces_to_the_same_bits_on_all_ranks),
+      TEST(what_is_not_sent_waits_in_the_residual),
+      TEST(a_nan_fails_the_window_of_every_rank_and_changes_nothing),
+      TEST(adasum_takes_no_mean),
       TEST(bad_arguments_are_named),
   };
   return cmocka_run_group_tests_name("reducer", tests, NULL, NULL);

@@ -281,6 +281,8 @@ static void chains_that_do_not_fit_are_refused(void** state) {
                  GRADSTEP_ERR_INVALID_ARGUMENT, #field, text);                                   \
   } while (0)
   REFUSED(sync, -1, "-1");
+  REFUSED(sync, 4, "4");
+  REFUSED(sync_steps, 0, "0");
   REFUSED(max_norm, -1, "-1");
   REFUSED(clip_value, NAN, "nan");
   REFUSED(grad_scale, INFINITY, "inf");
@@ -332,6 +334,25 @@ static void bad_pushes_are_named_and_add_nothing(void** state) {
   assert_values(self, 0);
 }
 
+/* Rank r steps by (r + 1) gradients; on average that is 2.5. */
+static void deltas_and_parameters_are_averaged_after_local_steps(void** state) {
+  job* j = *state;
+  static const int32_t kSyncs[] = {GRADSTEP_SYNC_DELTAS, GRADSTEP_SYNC_PARAMETERS, GRADSTEP_SYNC_PARAMETERS_PARTIAL};
+  for (size_t k = 0; k < COUNT_OF(kSyncs); ++k) {
+    teardown(state);
+    assert_int_equal(setup(state), 0);
+    j->steps = 1;
+    for (int r = 0; r < kRanks; ++r) j->ranks[r].options.sync = kSyncs[k];
+    connect_ranks(j, 20000);
+    run_all(j, create_body);
+    run_all(j, push_body);
+    for (int r = 0; r < kRanks; ++r) {
+      assert_int_equal(j->ranks[r].applied, 1);
+      assert_values(&j->ranks[r], 2.5F); /* one bucket: the first partition is everything */
+    }
+  }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
@@ -343,6 +364,7 @@ int main(void) {
       TEST(a_non_finite_rank_makes_no_rank_step),
       TEST(max_norm_clips_the_reduced_gradient),
       TEST(survivors_of_a_lost_peer_recover_their_window),
+      TEST(deltas_and_parameters_are_averaged_after_local_steps),
       TEST(chains_that_do_not_fit_are_refused),
       TEST(bad_pushes_are_named_and_add_nothing),
   };

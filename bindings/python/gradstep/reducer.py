@@ -31,6 +31,10 @@ class BucketStatistics(NamedTuple):
     selected: int
     nonfinite: int
     algorithm: int
+    predicted_dense_nanoseconds: int
+    predicted_half_nanoseconds: int
+    predicted_sparse_gather_nanoseconds: int
+    predicted_sparse_split_nanoseconds: int
 
 
 class ReducerStatistics(NamedTuple):
@@ -45,13 +49,16 @@ class Reducer(SavedState):
 
     Creation, reduce() and wait() are collective; push() may be. The communicator may be shared or closed afterwards.
 
-    mode: "dense", "half", "bfloat16", "sparse_threshold", "sparse_topk", "adasum_tree" or "adasum_nway".
+    mode: "dense", "half", "bfloat16", "sparse_threshold", "sparse_topk", "adasum_tree", "adasum_nway", "powersgd" or
+    "auto".
     average: "mean", "sum" or "weighted" (by the weights that ranks give); "unset" is the mode's own: "sum" for Adasum,
     else "mean".
     fuse_threshold: elements; larger parameters travel alone, smaller ones together, up to bucket_elements.
     clip_value, half_sum ("f32", "fp16", "fp16_predivided"): of the half modes.
-    sparsity (the threshold, or the fraction that is sent), residual, selection ("bucket", "tensor"), nan_policy ("error",
-    "zero", "send"), sparse_exchange ("auto", "gather", "split"): of the sparse modes.
+    sparsity (the threshold, or the fraction that is sent), residual, selection ("bucket", "tensor"), nan_policy
+    ("error", "zero", "send"), sparse_exchange ("auto", "gather", "split"), error_feedback ("ef14", "ef21"),
+    momentum_correction, warmup_steps: of the sparse modes.
+    rank: of "powersgd". candidates: of "auto".
     may_be_unused: parameters that some rank may have no gradient for; all, or each on its own.
     """
 
@@ -78,6 +85,7 @@ class Reducer(SavedState):
             "selection": "SELECTION_",
             "nan_policy": "NAN_",
             "sparse_exchange": "SPARSE_EXCHANGE_",
+            "error_feedback": "ERROR_FEEDBACK_",
         }
         set_options(struct, "Reducer", {"mode": mode, "average": average, **options}, enums)
         described = schema(parameters, names, None, may_be_unused)
@@ -122,7 +130,9 @@ class Reducer(SavedState):
 
     def residual(self, i: int) -> NDArray[Any]:
         """A view of what this rank has not sent yet of parameter i, valid until the next window."""
-        return view(_native.reducer_residual(self._pointer, i), self._handle)
+        found = view(_native.reducer_residual(self._pointer, i), self._handle)
+        assert found is not None
+        return found
 
     @property
     def norm(self) -> float:

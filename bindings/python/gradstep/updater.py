@@ -32,8 +32,9 @@ class Updater(SavedState):
     """Adds micro-batches, and at the end of each window reduces over the ranks and steps the parameters.
 
     accumulator: None = every push is a window. reducer: None = no network.
-    sync: "gradients", "deltas" (each rank steps, what that changes is reduced), "parameters" or "parameters_partial" (each
-    rank steps, every sync_steps-th time all parameters or the next partition of them are averaged).
+    sync: "gradients"; "deltas" (each rank steps, and what that changes is reduced); "parameters" or
+    "parameters_partial" (each rank steps, and every sync_steps-th time all parameters, or the next partition of them,
+    are averaged).
     Further options: max_norm (of the reduced gradients), clip_value, grad_scale, skip_nonfinite (a window that is not
     finite on some rank makes no step on any).
     """

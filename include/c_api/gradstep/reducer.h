@@ -46,6 +46,15 @@ typedef struct gradstep_reducer gradstep_reducer;
  * is sum_i g_i (1 - (g_i.S - |g_i|^2) / (P |g_i|^2)) with S = sum_j g_j. Dots are f64 over whole parameters, whatever
  * the buckets; a zero gradient's factor is 1. Never divides by P: average is UNSET or SUM. Source: Horovod (tree), Trax
  * (both).
+ *
+ * POWERSGD: parameters of two and more dimensions, seen as matrices M of shape[0] rows, travel as factors: P = M Q,
+ * summed and orthogonalised, then Q = M^T P, averaged; the result is P Q^T, and the residual M - P Q^T is added next
+ * time. Q of the last window starts the next one. What `rank` columns would not make smaller travels densely. Source:
+ * Vogels, Karimireddy, Jaggi 2019.
+ *
+ * AUTO: DENSE, HALF or SPARSE_TOPK for each bucket, whichever a cost model says is the fastest here. Latency, bandwidth
+ * and the cost of conversion and selection are measured at creation; all ranks take the largest of what they found,
+ * so they choose alike. gradstep_reducer_stats says what was chosen and what was predicted.
  */
 enum gradstep_reducer_mode {
   GRADSTEP_REDUCER_INVALID = -1,
@@ -55,7 +64,9 @@ enum gradstep_reducer_mode {
   GRADSTEP_REDUCER_SPARSE_THRESHOLD = 3,
   GRADSTEP_REDUCER_SPARSE_TOPK = 4,
   GRADSTEP_REDUCER_ADASUM_TREE = 5,
-  GRADSTEP_REDUCER_ADASUM_NWAY = 6
+  GRADSTEP_REDUCER_ADASUM_NWAY = 6,
+  GRADSTEP_REDUCER_POWERSGD = 7,
+  GRADSTEP_REDUCER_AUTO = 8
 };
 
 /* How mode HALF adds, always in the order of the ranks. */
@@ -89,13 +100,23 @@ enum gradstep_sparse_exchange {
   GRADSTEP_SPARSE_EXCHANGE_SPLIT = 2   /* each rank sums its share of the indices, then all get the sums */
 };
 
+/* What a sparse mode sends, and what it keeps. */
+enum gradstep_error_feedback {
+  GRADSTEP_ERROR_FEEDBACK_INVALID = -1,
+  /* Of gradient + residual; keeps what was not sent (Seide et al. 2014, SINGA). */
+  GRADSTEP_ERROR_FEEDBACK_EF14 = 0,
+  /* Of the difference between the gradient and an estimate of it that all ranks together know; the result is the sum of
+   * all estimates, dense. SPARSE_TOPK only, average not WEIGHTED (Richtarik, Sokolov, Fatkhullin 2021). */
+  GRADSTEP_ERROR_FEEDBACK_EF21 = 1
+};
+
 typedef struct gradstep_reducer_options {
   uint32_t struct_size;
   int32_t mode;            /* enum gradstep_reducer_mode */
   int32_t average;         /* enum gradstep_average */
   int32_t control;         /* 1: every window has the control all-reduce */
   int64_t fuse_threshold;  /* elements, >= 1; default 2097152 */
-  int64_t bucket_elements; /* capacity of a packed bucket, at least 2 fuse_threshold; default 4194304; 0 = just that */
+  int64_t bucket_elements; /* capacity of a packed bucket; 0, the default, is the least: 2 fuse_threshold */
   double clip_value;       /* HALF and BFLOAT16: >= 0; 0 = off, the default */
   int32_t half_sum;        /* enum gradstep_half_sum */
   int32_t residual;        /* sparse: 1, the default, keeps what was not sent; 0 drops it */
@@ -103,7 +124,16 @@ typedef struct gradstep_reducer_options {
   int32_t selection;       /* enum gradstep_selection */
   int32_t nan_policy;      /* enum gradstep_nan_policy */
   int32_t sparse_exchange; /* enum gradstep_sparse_exchange */
-  int32_t reserved;
+  int32_t error_feedback;  /* enum gradstep_error_feedback */
+  /* SPARSE_TOPK: 0 <= momentum_correction < 1, 0 = off. v = momentum_correction v + gradient goes into the residual in
+   * the gradient's stead, and v becomes zero where something is sent; the optimizer then needs no momentum. The
+   * fraction that is sent falls from 1 to `sparsity` within warmup_steps windows: sparsity^((t+1)/(warmup_steps+1)) in
+   * window t. Source: Deep Gradient Compression (Lin et al. 2018). */
+  double momentum_correction;
+  int64_t warmup_steps; /* >= 0 */
+  int32_t rank;         /* POWERSGD: columns of the factors, >= 1, default 2 */
+  int32_t candidates;   /* AUTO: bit set of 1 << mode of DENSE, HALF and SPARSE_TOPK; 0 = all three */
+  int64_t reserved;
 } gradstep_reducer_options;
 
 /* How the last exchange of a bucket went. */
@@ -114,7 +144,8 @@ enum gradstep_exchange_algorithm {
   GRADSTEP_EXCHANGE_PIECES = 2,        /* each rank worked on its piece of all ranks' elements */
   GRADSTEP_EXCHANGE_GATHER = 3,        /* each rank got all ranks' elements */
   GRADSTEP_EXCHANGE_SPARSE_GATHER = 4, /* each rank got all ranks' selections */
-  GRADSTEP_EXCHANGE_SPARSE_SPLIT = 5   /* each rank summed its share of the selections */
+  GRADSTEP_EXCHANGE_SPARSE_SPLIT = 5,  /* each rank summed its share of the selections */
+  GRADSTEP_EXCHANGE_FACTORS = 6        /* all-reduces of low-rank factors */
 };
 
 /* One bucket of the plan; also the element of gradstep_reducer_stats. */
@@ -133,6 +164,11 @@ typedef struct gradstep_bucket_statistics {
   int64_t nonfinite; /* since creation. HALF: elements of the sum that became infinite or NaN; sparse: NaNs dropped */
   int32_t algorithm; /* enum gradstep_exchange_algorithm */
   int32_t reserved;
+  /* AUTO: what the cost model says of one window, 0 = it was no candidate. The mode with the smallest was chosen. */
+  int64_t predicted_dense_nanoseconds;
+  int64_t predicted_half_nanoseconds;
+  int64_t predicted_sparse_gather_nanoseconds;
+  int64_t predicted_sparse_split_nanoseconds;
 } gradstep_bucket_statistics;
 
 /* Returns: INVALID_ARGUMENT. */
@@ -142,7 +178,8 @@ GRADSTEP_API gradstep_status gradstep_reducer_options_init(gradstep_reducer_opti
 /*
  * Creates a reducer for the gradients of n parameters. Collective. It takes a channel of its own (gradstep_comm_dup),
  * so that comm can be shared or destroyed. Memory: one buffer of the arithmetic dtype per parameter; sparse modes two,
- * and one more for residuals; HALF and BFLOAT16 half of one more. Returns: INVALID_ARGUMENT, UNSUPPORTED (a bucket of
+ * and one more for residuals; HALF and BFLOAT16 half of one more; EF21 two and
+ * momentum correction two more; POWERSGD three and the factors. Returns: INVALID_ARGUMENT, UNSUPPORTED (a bucket of
  * more than 2^31 - 1 elements in a sparse mode), MISMATCH (the ranks' schemas or options differ; reported on every
  * rank), and the errors of collective calls.
  */

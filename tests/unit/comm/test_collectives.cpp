@@ -175,6 +175,66 @@ TEST_P(EveryEngine, SplitMakesWorldsOrderedByKeyThenRank) {
   });
 }
 
+/// What rank `from` sends to rank `to`.
+std::vector<std::uint8_t> message(std::int32_t from, std::int32_t to, std::int64_t bytes) {
+  auto values = pattern(from, bytes);
+  for (std::uint8_t& value : values) value = static_cast<std::uint8_t>(value ^ (17 * to));
+  return values;
+}
+
+TEST_P(EveryEngine, AllToAllGivesEachRankItsPieceOfAll) {
+  run(world(), [](Communicator& comm) {
+    for (const std::int64_t scale : {0, 1, 5000, 400000}) {
+      std::vector<std::int64_t> bytes;
+      std::vector<std::uint8_t> sent;
+      for (std::int32_t q = 0; q < comm.world_size(); ++q) {
+        bytes.push_back(scale * (q % 3));  // unlike pieces, and an empty one
+        const auto piece = message(comm.rank(), q, bytes.back());
+        sent.insert(sent.end(), piece.begin(), piece.end());
+      }
+      const std::int64_t own = bytes[static_cast<std::size_t>(comm.rank())];
+      std::vector<std::uint8_t> received(static_cast<std::size_t>(own * comm.world_size()));
+      comm.all_to_all(sent.data(), received.data(), bytes, comm.deadline());
+      for (std::int32_t r = 0; r < comm.world_size(); ++r) {
+        const auto expected = message(r, comm.rank(), own);
+        ASSERT_TRUE(std::equal(expected.begin(), expected.end(), received.begin() + r * own)) << own << " of " << r;
+      }
+    }
+  });
+}
+
+TEST_P(EveryEngine, ExchangeMovesOtherBytesBetweenEachPair) {
+  run(world(), [&](Communicator& comm) {
+    const auto ranks = static_cast<std::size_t>(comm.world_size());
+    const auto bytes_between = [](std::int32_t from, std::int32_t to) {
+      return std::int64_t{1000} * ((from + 2 * to) % 4);
+    };
+    std::vector<std::vector<std::uint8_t>> sent(ranks);
+    std::vector<std::vector<std::uint8_t>> received(ranks);
+    std::vector<Communicator::Outgoing> outgoing(ranks);
+    std::vector<Communicator::Incoming> incoming(ranks);
+    for (std::int32_t peer = 0; peer < comm.world_size(); ++peer) {
+      const auto q = static_cast<std::size_t>(peer);
+      sent[q] = message(comm.rank(), peer, bytes_between(comm.rank(), peer));
+      received[q].resize(static_cast<std::size_t>(bytes_between(peer, comm.rank())));
+      outgoing[q] = {sent[q].data(), static_cast<std::int64_t>(sent[q].size())};
+      incoming[q] = {received[q].data(), static_cast<std::int64_t>(received[q].size())};
+    }
+    if (!comm.can_exchange()) {
+      expect_error(GRADSTEP_ERR_UNSUPPORTED, "only gathers",
+                   [&] { comm.exchange(outgoing, incoming, comm.deadline()); });
+      EXPECT_TRUE(comm.vote(true, comm.deadline())) << "a refusal must break nothing";
+      return;
+    }
+    comm.exchange(outgoing, incoming, comm.deadline());
+    for (std::int32_t peer = 0; peer < comm.world_size(); ++peer) {
+      if (peer == comm.rank()) continue;
+      ASSERT_EQ(received[static_cast<std::size_t>(peer)], message(peer, comm.rank(), bytes_between(peer, comm.rank())));
+    }
+    EXPECT_EQ(comm.stats().exchanges, 1);
+  });
+}
+
 TEST_P(EveryEngine, StatisticsCountCallsAndBytes) {
   run(world(), [](Communicator& comm) {
     const auto before = comm.stats();

@@ -226,6 +226,24 @@ void record_selections(Backend& backend, DType dtype, std::vector<std::byte>& re
   }
 }
 
+void record_low_rank(Backend& backend, DType dtype, std::vector<std::byte>& record) {
+  if (dtype != DType::f32 && dtype != DType::f64) return;
+  constexpr std::int64_t kRows = 300;
+  constexpr std::int64_t kCols = 500;
+  TestArray m(dtype, kRows * kCols);
+  TestArray p(dtype, 3 * kRows);
+  TestArray q(dtype, 3 * kCols);
+  TestArray result(dtype, kRows * kCols);
+  m.fill(1);
+  q.fill(2);
+  const LowRank job{m.array(), kRows, kCols, 3, p.array().data, q.array().data};
+  backend.project_rows(job);
+  backend.orthonormalize(job);
+  backend.project_columns(job);
+  backend.expand(job, result.array(), 0.7);
+  for (const TestArray* array : {&m, &p, &q, &result}) append(record, array->bytes());
+}
+
 /// Every operation on every dtype; all result bits in one record.
 std::vector<std::byte> record_all(Backend& backend) {
   std::vector<std::byte> record;
@@ -235,6 +253,7 @@ std::vector<std::byte> record_all(Backend& backend) {
     record_copies_and_sums(backend, dtype, record);
     record_combinations(backend, dtype, record);
     record_selections(backend, dtype, record);
+    record_low_rank(backend, dtype, record);
   }
   return record;
 }
@@ -330,8 +349,20 @@ class HostMode final : public Backend {
   void take(const Array& data, std::span<const std::int32_t> indices, void* values, bool clear) override {
     inner_.take(data, indices, values, clear);
   }
-  void put(const Array& data, std::span<const std::int32_t> indices, const void* values) override {
-    inner_.put(data, indices, values);
+  void put(const Array& data, std::span<const std::int32_t> indices, const void* values, bool add) override {
+    inner_.put(data, indices, values, add);
+  }
+  void project_rows(const LowRank& job) override {
+    entered([&] { inner_.project_rows(job); });
+  }
+  void project_columns(const LowRank& job) override {
+    entered([&] { inner_.project_columns(job); });
+  }
+  void orthonormalize(const LowRank& job) override {
+    entered([&] { inner_.orthonormalize(job); });
+  }
+  void expand(const LowRank& job, const Array& result, double factor) override {
+    entered([&] { inner_.expand(job, result, factor); });
   }
   void sum_sparse(const SparseSum& job, std::vector<std::int32_t>& touched) override {
     entered([&] { inner_.sum_sparse(job, touched); });

@@ -39,7 +39,7 @@ TEST(SavedReducer, AnotherReducerGoesOnWithTheSameBits) {
     Reducer second(make_context(), comm, sparse(100000), schema);
     load(second, bytes);
     EXPECT_EQ(reduce(first, 7 + comm.rank()), reduce(second, 7 + comm.rank()));
-    EXPECT_EQ(save(first), save(second));
+    EXPECT_TRUE(save(first) == save(second));
   });
 }
 
@@ -56,7 +56,7 @@ TEST(SavedReducer, AnotherModeOrADamagedResidualIsRefusedAndChangesNothing) {
     Reducer other(make_context(), comm, sparse(64), schema);
     reduce(other, 1);
     expect_error(GRADSTEP_ERR_CORRUPT, "p3/residual", [&] { load(other, damaged); });
-    EXPECT_EQ(save(other), before);
+    EXPECT_TRUE(save(other) == before);
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "unit/memory_stream.h"
 #include "unit/updater/updater_fixture.h"
 
 namespace gradstep::test {
@@ -48,6 +49,34 @@ TEST(Recovery, SurvivorsRetryTheWindowOverANewCommunicator) {
     ends[rank] = replica->params[1].values;
   });
   EXPECT_EQ(ends[0], ends[1]);
+}
+
+TEST(Recovery, SurvivorsKeepTheirResiduals) {
+  Replica::Setup setup;
+  setup.accumulates = false;
+  setup.reducer_mode = GRADSTEP_REDUCER_SPARSE_TOPK;
+  run_ranks(2, [&](Communicator& comm) {
+    Replica replica(&comm, setup);
+    const auto rank = static_cast<std::uint32_t>(comm.rank());
+    auto grads = micro_batch(rank);
+    replica.push(grads);
+    const auto residual = [&] {
+      const gradstep_tensor view = replica.reducer->residual(1);
+      const auto* data = static_cast<const float*>(view.data);
+      return std::vector<float>(data, data + replica.reducer->schema()[1].size);
+    };
+    const std::vector<float> before = residual();
+    const auto p = replica.param_tensors();
+    replica.updater->recover(&comm, p.data(), p.size());
+    const StateFile file = read_bytes([&] {
+      const auto parts = replica.updater->save();
+      Memory memory;
+      write_state_file(&memory, "updater", parts);
+      return memory.bytes;
+    }());
+    const auto& kept = file.tensors().at("rank/" + std::to_string(rank) + "/reducer/p1/residual");
+    EXPECT_EQ(std::memcmp(kept.data, before.data(), sizeof(float) * before.size()), 0);
+  });
 }
 
 TEST(Recovery, EveryoneTakesOverTheLowestRankThatIsFurthest) {

@@ -54,6 +54,30 @@ TEST(UpdaterRanks, RanksTimesMicroBatchesEndWhereOneProcessWithAllOfThemEnds) {
   for (std::size_t i = 0; i < ends[0].size(); ++i) EXPECT_NEAR(ends[0][i], one.params[1].values[i], 1e-5);
 }
 
+// With a dense reducer a sharded optimizer reduces by itself; with any other mode the reducer does it.
+TEST(UpdaterRanks, AShardedOptimizerStepsWhatOtherModesReduce) {
+  for (const std::int32_t mode : {GRADSTEP_REDUCER_HALF, GRADSTEP_REDUCER_SPARSE_TOPK, GRADSTEP_REDUCER_ADASUM_TREE}) {
+    Replica::Setup setup;
+    setup.reducer_mode = mode;
+    setup.average = GRADSTEP_AVERAGE_UNSET;
+    std::vector<std::vector<float>> ends(2);
+    for (const bool sharded : {false, true}) {
+      run_ranks(2, [&](Communicator& comm) {
+        Replica replica(&comm, setup);
+        if (sharded) replica.optimizer->attach(&comm, {});
+        const auto rank = static_cast<std::uint32_t>(comm.rank());
+        for (std::uint32_t i = 0; i < 8; ++i) {
+          auto grads = micro_batch(100 * rank + i);
+          replica.push(grads);
+        }
+        EXPECT_GT(replica.reducer->bucket_stats()[0].exchanges, 0);
+        if (rank == 0) ends[sharded ? 1 : 0] = replica.params[1].values;
+      });
+    }
+    EXPECT_EQ(ends[0], ends[1]) << "mode " << mode;
+  }
+}
+
 TEST(UpdaterRanks, ARankThatSkipsNeitherHangsTheOthersNorDriftsFromThem) {
   Replica::Setup setup;
   setup.nonfinite = GRADSTEP_NONFINITE_SKIP;

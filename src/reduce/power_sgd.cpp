@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// One round of power iteration per window (Vogels, Karimireddy, Jaggi 2019, algorithm 2): P = M Q is summed over the
+// ranks and orthonormalised, Q = M^T P is averaged, and P Q^T stands for the average of M. The span of P does not
+// depend on how it is scaled, so it is divided with what travels densely in the same all-reduce.
+#include "reduce/power_sgd.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/random.h"
+
+namespace gradstep {
+
+PowerSgdExchange::PowerSgdExchange(ExchangeResources& resources, const BucketPlan& plan,
+                                   const gradstep_reducer_options& checked,
+                                   std::span<const std::vector<std::int64_t>> shapes)
+    : BucketExchange(resources, plan, checked), packed_(allocate(false)), residual_(allocate(/*zeroed=*/true)) {
+  std::int64_t begin = 0;
+  for (const std::vector<std::int64_t>& shape : shapes) {
+    Matrix matrix;
+    matrix.begin = begin;
+    matrix.rows = shape.empty() ? 1 : shape[0];
+    matrix.cols = 1;
+    for (std::size_t d = 1; d < shape.size(); ++d) matrix.cols *= shape[d];
+    matrix.p_begin = p_size_;
+    matrix.q_begin = q_size_;
+    const std::int64_t rank = std::min<std::int64_t>({options().rank, matrix.rows, matrix.cols});
+    if ((matrix.rows + matrix.cols) * rank < matrix.size()) {
+      matrix.rank = rank;
+      p_size_ += rank * matrix.rows;
+      q_size_ += rank * matrix.cols;
+    } else {
+      p_size_ += matrix.size();
+    }
+    begin += matrix.size();
+    matrices_.push_back(matrix);
+  }
+  const auto bytes = [&](std::int64_t elements) { return static_cast<std::size_t>(elements * size_of(plan_.dtype)); };
+  p_ = resources_.context->allocate(bytes(p_size_), /*zeroed=*/false);
+  q_ = resources_.context->allocate(bytes(q_size_), /*zeroed=*/false);
+  next_q_ = resources_.context->allocate(bytes(q_size_), /*zeroed=*/false);
+  for (const Matrix& matrix : matrices_) start(matrix);
+}
+
+/// Any start will do that no gradient is orthogonal to. It is the same on all ranks and in every bucket.
+void PowerSgdExchange::start(const Matrix& matrix) {
+  for (std::int64_t i = 0; i < matrix.rank * matrix.cols; ++i) {
+    const double uniform = static_cast<double>(kernels::mix64(static_cast<std::uint64_t>(i) + 1) >> 11) * 0x1p-52 - 1;
+    if (plan_.dtype == DType::f64) {
+      q_.as<double>()[matrix.q_begin + i] = uniform;
+    } else {
+      q_.as<float>()[matrix.q_begin + i] = static_cast<float>(uniform);
+    }
+  }
+}
+
+Array PowerSgdExchange::part(const Buffer& buffer, std::int64_t begin, std::int64_t size) const {
+  return {buffer.as<std::byte>() + begin * size_of(plan_.dtype), size, plan_.dtype, 0, nullptr, nullptr};
+}
+
+LowRank PowerSgdExchange::job_of(const Matrix& matrix) const {
+  return {part(packed_, matrix.begin, matrix.size()),
+          matrix.rows,
+          matrix.cols,
+          matrix.rank,
+          part(p_, matrix.p_begin, 0).data,
+          part(next_q_, matrix.q_begin, 0).data};
+}
+
+/// Between packed() and p_ on the way out; from p_ to result() on the way back, with nothing left for a residual.
+void PowerSgdExchange::copy_dense(bool out, double multiplier) {
+  std::vector<CopyItem> items;
+  WorkList work;
+  for (const Matrix& matrix : matrices_) {
+    if (matrix.rank > 0) continue;
+    const Array wire = part(p_, matrix.p_begin, matrix.size());
+    const Array own = part(packed_, matrix.begin, matrix.size());
+    if (out) {
+      items.push_back({wire, own});
+    } else {
+      Array seen = result();
+      seen.data = static_cast<std::byte*>(seen.data) + matrix.begin * size_of(plan_.dtype);
+      seen.size = matrix.size();
+      items.push_back({seen, wire});
+      items.push_back({own, {nullptr, matrix.size(), plan_.dtype, 0, nullptr, nullptr}});
+      work.append(matrix.size());
+    }
+    work.append(matrix.size());
+  }
+  backend().copy(work, items, multiplier, 1);
+}
+
+void PowerSgdExchange::exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) {
+  const auto ranks = static_cast<double>(world_size());
+  copy_dense(/*out=*/true, 1);
+  if (q_size_ > 0) std::memcpy(next_q_.data(), q_.data(), q_.bytes());
+  for (const Matrix& matrix : matrices_) {
+    if (matrix.rank > 0) backend().project_rows(job_of(matrix));
+  }
+  comm().all_reduce(part(p_, 0, p_size_), GRADSTEP_REDUCE_SUM, ranks, deadline);
+  for (const Matrix& matrix : matrices_) {
+    if (matrix.rank == 0) continue;
+    backend().orthonormalize(job_of(matrix));
+    backend().project_columns(job_of(matrix));
+  }
+  if (q_size_ > 0) comm().all_reduce(part(next_q_, 0, q_size_), GRADSTEP_REDUCE_SUM, ranks, deadline);
+  // What came back are means; a sum is so many times that.
+  const double factor = divisor == ranks ? 1 : ranks / divisor;
+  copy_dense(/*out=*/false, factor);
+  for (const Matrix& matrix : matrices_) {
+    if (matrix.rank == 0) continue;
+    Array seen = result();
+    seen.data = static_cast<std::byte*>(seen.data) + matrix.begin * size_of(plan_.dtype);
+    seen.size = matrix.size();
+    backend().expand(job_of(matrix), seen, factor);
+  }
+  stats.algorithm = GRADSTEP_EXCHANGE_FACTORS;
+}
+
+void PowerSgdExchange::commit() {
+  std::swap(packed_, residual_);
+  std::swap(q_, next_q_);
+}
+
+std::vector<KeptTensor> PowerSgdExchange::kept() {
+  std::vector<KeptTensor> list;
+  for (std::size_t i = 0; i < matrices_.size(); ++i) {
+    const Matrix& matrix = matrices_[i];
+    list.push_back({i, "residual", part(residual_, matrix.begin, matrix.size())});
+    if (matrix.rank > 0) {
+      const Array factors = part(q_, matrix.q_begin, matrix.rank * matrix.cols);
+      list.push_back({i, "factor", factors, {matrix.rank, matrix.cols}, /*replicated=*/true});
+    }
+  }
+  return list;
+}
+
+}  // namespace gradstep

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Matrices travel as a few rank-one factors.
+#pragma once
+
+#include <vector>
+
+#include "reduce/bucket_exchange.h"
+
+namespace gradstep {
+
+class PowerSgdExchange final : public BucketExchange {
+ public:
+  PowerSgdExchange(ExchangeResources& resources, const BucketPlan& plan, const gradstep_reducer_options& checked,
+                   std::span<const std::vector<std::int64_t>> shapes);
+
+  Array packed() const override { return array(packed_); }
+  Array carried() const override { return array(residual_); }
+  void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) override;
+  void commit() override;
+  std::vector<KeptTensor> kept() override;
+
+ private:
+  struct Matrix {
+    std::int64_t begin = 0;  // in the bucket
+    std::int64_t rows = 0;
+    std::int64_t cols = 0;
+    std::int64_t rank = 0;     // 0 = travels densely
+    std::int64_t p_begin = 0;  // in p_; of what travels densely: the elements themselves
+    std::int64_t q_begin = 0;  // in q_
+    std::int64_t size() const { return rows * cols; }
+  };
+
+  void start(const Matrix& matrix);
+  Array part(const Buffer& buffer, std::int64_t begin, std::int64_t size) const;
+  LowRank job_of(const Matrix& matrix) const;
+  void copy_dense(bool out, double multiplier);
+
+  std::vector<Matrix> matrices_;  // one per parameter
+  std::int64_t p_size_ = 0;
+  std::int64_t q_size_ = 0;
+  Buffer packed_;  // gradient + residual; less what was sent it is the next residual
+  Buffer residual_;
+  Buffer p_;  // factors, and in between what travels densely
+  Buffer q_;  // of the last window; where the next one starts
+  Buffer next_q_;
+};
+
+}  // namespace gradstep

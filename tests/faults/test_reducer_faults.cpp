@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Peers that die or stop while ranks reduce gradients over gloo, in every mode: the call ends in time, and gradients
+// and residuals are those from before it.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstring>
+#include <vector>
+
+#include "tests/faults/processes.h"
+
+namespace gradstep::test {
+namespace {
+
+constexpr std::int64_t kTimeoutMs = 1000;
+constexpr std::int64_t kPromisedMs = kTimeoutMs + 1000;
+constexpr std::int64_t kElements = 600000;
+
+/// A reducer of two parameters in two buckets, and this rank's gradients.
+struct Reduction {
+  Reduction(const Rank& rank, std::int32_t mode) {
+    gradstep_reducer_options options;
+    gradstep_reducer_options_init(&options, sizeof options);
+    options.mode = mode;
+    options.fuse_threshold = 1000;
+    for (std::size_t i = 0; i < 2; ++i) {
+      values[i].resize(static_cast<std::size_t>(shape[0] * shape[1]));
+      gradstep_parameter& parameter = parameters[i];
+      parameter.struct_size = sizeof parameter;
+      parameter.shape = shape;
+      parameter.ndim = 2;
+      parameter.dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
+      parameter.device = {GRADSTEP_DEVICE_CPU, 0};
+      gradients[i].data = values[i].data();
+      gradients[i].device = parameter.device;
+      gradients[i].ndim = 2;
+      gradients[i].dtype = parameter.dtype;
+      gradients[i].shape = shape;
+    }
+    status = gradstep_reducer_create(rank.context, rank.comm, &options, parameters, 2, &reducer);
+  }
+  ~Reduction() { gradstep_reducer_destroy(reducer); }
+  Reduction(const Reduction&) = delete;
+  Reduction& operator=(const Reduction&) = delete;
+
+  void fill(int call) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      for (std::size_t k = 0; k < values[i].size(); ++k) {
+        values[i][k] = static_cast<float>((k * 7919 + static_cast<std::size_t>(call)) % 1001) - 500.0F;
+      }
+    }
+  }
+  gradstep_status reduce() { return gradstep_reducer_reduce(reducer, gradients, gradients, 2, 1, nullptr); }
+  /// Both residuals; empty where the mode keeps none.
+  std::vector<float> residuals() {
+    std::vector<float> all;
+    for (std::size_t i = 0; i < 2; ++i) {
+      gradstep_tensor view{};
+      if (gradstep_reducer_residual(reducer, i, &view) != GRADSTEP_OK) return {};
+      const auto* data = static_cast<const float*>(view.data);
+      all.insert(all.end(), data, data + values[i].size());
+    }
+    return all;
+  }
+
+  std::int64_t shape[2] = {600, kElements / 600};
+  std::vector<float> values[2];
+  gradstep_parameter parameters[2] = {};
+  gradstep_tensor gradients[2] = {};
+  gradstep_reducer* reducer = nullptr;
+  gradstep_status status = GRADSTEP_OK;
+};
+
+/// Reduces until that fails; reports what the failing call left behind.
+void reduce_until_failure(const gradstep_comm_options& options, std::int32_t mode, Report& report) {
+  const Rank rank(options);
+  if (rank.status != GRADSTEP_OK) return put(report, rank.status, Stopwatch());
+  Reduction reduction(rank, mode);
+  if (reduction.status != GRADSTEP_OK) return put(report, reduction.status, Stopwatch());
+  for (int call = 0;; ++call) {
+    reduction.fill(call);
+    const std::vector<float> gradient = reduction.values[0];
+    const std::vector<float> residuals = reduction.residuals();
+    const Stopwatch watch;
+    const gradstep_status status = reduction.reduce();
+    if (status == GRADSTEP_OK) {
+      if (call == 2) announce();
+      continue;
+    }
+    put(report, status, watch);
+    report.numbers[0] = reduction.values[0] == gradient && reduction.values[1] == gradient ? 1 : 0;
+    report.numbers[1] = reduction.residuals() == residuals ? 1 : 0;
+    return;
+  }
+}
+
+class ReducerFaults : public testing::TestWithParam<std::int32_t> {};
+
+TEST_P(ReducerFaults, AKilledPeerLeavesGradientsAndResidualsAsTheyWere) {
+  const TemporaryDirectory directory;
+  Processes ranks(3, [&](int rank, Report& report) {
+    reduce_until_failure(gloo_options(rank, 3, 20000, directory.path()), GetParam(), report);
+  });
+  ranks.await_announcement(1);
+  const Stopwatch watch;
+  ranks.signal(1, SIGKILL);
+  for (const int survivor : {0, 2}) {
+    const Report report = ranks.report(survivor);
+    ASSERT_EQ(report.reported, 1) << "rank " << survivor << " died";
+    EXPECT_EQ(report.status, GRADSTEP_ERR_PEER_LOST) << report.text.data();
+    EXPECT_LT(watch.milliseconds(), 5000);
+    EXPECT_EQ(report.numbers[0], 1) << "gradients changed";
+    EXPECT_EQ(report.numbers[1], 1) << "residuals changed";
+  }
+}
+
+TEST_P(ReducerFaults, AStoppedPeerIsATimeoutThatChangesNothing) {
+  const TemporaryDirectory directory;
+  Processes ranks(2, [&](int rank, Report& report) {
+    reduce_until_failure(gloo_options(rank, 2, kTimeoutMs, directory.path()), GetParam(), report);
+  });
+  ranks.await_announcement(1);
+  ranks.signal(1, SIGSTOP);
+  const Report report = ranks.report(0);
+  ASSERT_EQ(report.reported, 1);
+  EXPECT_EQ(report.status, GRADSTEP_ERR_TIMEOUT) << report.text.data();
+  EXPECT_LE(report.milliseconds, kPromisedMs);
+  EXPECT_EQ(report.numbers[0], 1) << "gradients changed";
+  EXPECT_EQ(report.numbers[1], 1) << "residuals changed";
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, ReducerFaults,
+                         testing::Values(GRADSTEP_REDUCER_DENSE, GRADSTEP_REDUCER_HALF, GRADSTEP_REDUCER_SPARSE_TOPK,
+                                         GRADSTEP_REDUCER_SPARSE_THRESHOLD, GRADSTEP_REDUCER_ADASUM_TREE,
+                                         GRADSTEP_REDUCER_ADASUM_NWAY, GRADSTEP_REDUCER_POWERSGD),
+                         [](const auto& test) { return "mode_" + std::to_string(test.param); });
+
+}  // namespace
+}  // namespace gradstep::test

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cpu_test_support.h"
+
+namespace gradstep::test {
+namespace {
+
+class LowRankLoops : public testing::TestWithParam<std::string> {
+ protected:
+  LowRankLoops() : context_(make_cpu_context(2, GetParam().c_str())), backend_(context_->backend()) {}
+
+  std::unique_ptr<Context> context_;
+  Backend& backend_;
+};
+
+INSTANTIATE_TEST_SUITE_P(cpu, LowRankLoops, testing::ValuesIn(cpu::compiled_instruction_sets()),
+                         [](const auto& set) { return set.param; });
+
+constexpr std::int64_t kRank = 6;  // more than one group of four
+
+struct Sizes {
+  std::int64_t rows;
+  std::int64_t cols;
+};
+constexpr Sizes kSizes[] = {{1, 1}, {3, 700}, {700, 3}, {130, 515}};
+
+// Sums of products in f64, rounded once: f32 to half an ulp and what the order of f64 sums leaves.
+TEST_P(LowRankLoops, products_are_those_of_their_definitions) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const double tolerance = dtype == DType::f32 ? 1e-6 : 1e-13;
+    for (const auto& [rows, cols] : kSizes) {
+      TestArray m(dtype, rows * cols);
+      TestArray p(dtype, kRank * rows);
+      TestArray q(dtype, kRank * cols);
+      TestArray result(dtype, rows * cols);
+      m.fill(1);
+      q.fill(2);
+      const LowRank job{m.array(), rows, cols, kRank, p.array().data, q.array().data};
+      backend_.project_rows(job);
+      for (std::int64_t k = 0; k < kRank; ++k) {
+        for (std::int64_t i = 0; i < rows; ++i) {
+          double sum = 0;
+          for (std::int64_t j = 0; j < cols; ++j) sum += m.get(i * cols + j) * q.get(k * cols + j);
+          ASSERT_NEAR(p.get(k * rows + i), sum, tolerance * (1 + std::abs(sum)));
+        }
+      }
+      backend_.project_columns(job);
+      for (std::int64_t k = 0; k < kRank; ++k) {
+        for (std::int64_t j = 0; j < cols; ++j) {
+          double sum = 0;
+          for (std::int64_t i = 0; i < rows; ++i) sum += m.get(i * cols + j) * p.get(k * rows + i);
+          ASSERT_NEAR(q.get(k * cols + j), sum, tolerance * (1 + std::abs(sum)));
+        }
+      }
+      const TestArray before = m;
+      backend_.expand(job, result.array(), 2);
+      for (std::int64_t i = 0; i < rows; ++i) {
+        for (std::int64_t j = 0; j < cols; ++j) {
+          double sum = 0;
+          for (std::int64_t k = 0; k < kRank; ++k) sum += p.get(k * rows + i) * q.get(k * cols + j);
+          ASSERT_NEAR(result.get(i * cols + j), 2 * sum, tolerance * (1 + 2 * std::abs(sum)));
+          ASSERT_NEAR(m.get(i * cols + j), before.get(i * cols + j) - sum, tolerance * (1 + std::abs(sum)));
+        }
+      }
+    }
+  }
+}
+
+TEST_P(LowRankLoops, factors_become_orthonormal_and_dependent_ones_zero) {
+  constexpr std::int64_t kRows = 1000;
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    TestArray p(dtype, kRank * kRows);
+    p.fill(3);
+    for (std::int64_t i = 0; i < kRows; ++i) p.set(kRows + i, 0.5 * p.get(i));  // the second is half of the first
+    const LowRank job{{nullptr, kRows, dtype, 0, nullptr, nullptr}, kRows, 1, kRank, p.array().data, nullptr};
+    backend_.orthonormalize(job);
+    const auto dot = [&](std::int64_t a, std::int64_t b) {
+      double sum = 0;
+      for (std::int64_t i = 0; i < kRows; ++i) sum += p.get(a * kRows + i) * p.get(b * kRows + i);
+      return sum;
+    };
+    const double tolerance = dtype == DType::f32 ? 1e-6 : 1e-13;
+    EXPECT_NEAR(dot(0, 0), 1, tolerance);
+    EXPECT_EQ(dot(1, 1), 0);
+    EXPECT_NEAR(dot(2, 2), 1, tolerance);
+    EXPECT_NEAR(dot(0, 2), 0, tolerance);
+  }
+}
+
+}  // namespace
+}  // namespace gradstep::test

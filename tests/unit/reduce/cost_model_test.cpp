@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "reduce/cost_model.h"
+
+#include "unit/reduce/world_reduce.h"
+
+namespace gradstep::test {
+namespace {
+
+struct Choice {
+  gradstep_reducer_options options;
+  gradstep_bucket_statistics stats;
+};
+
+Choice choose(const CostModel::Measured& measured, std::int64_t ranks, std::int64_t elements,
+              gradstep_reducer_options options = mode_options(GRADSTEP_REDUCER_AUTO), bool can_split = true) {
+  BucketPlan plan;
+  plan.elements = elements;
+  Choice choice{options, {}};
+  CostModel(measured, ranks, can_split).choose(plan, choice.options, choice.stats);
+  return choice;
+}
+
+CostModel::Measured network(double round, double byte) {
+  return {.round = round, .byte = byte, .convert = 0.5, .select = 1, .entry = 5};
+}
+
+constexpr std::int64_t kMany = 10000000;
+
+TEST(CostModel, AFastNetworkIsLeftAlone) {
+  EXPECT_EQ(choose(network(1000, 0.01), 4, kMany).options.mode, GRADSTEP_REDUCER_DENSE);
+}
+
+TEST(CostModel, ASlowNetworkIsSpared) {
+  EXPECT_EQ(choose(network(1000, 10), 4, kMany).options.mode, GRADSTEP_REDUCER_SPARSE_TOPK);
+}
+
+TEST(CostModel, BetweenThemHalfThePrecisionServes) {
+  auto slow_selection = network(1000, 0.5);
+  slow_selection.select = 10;
+  EXPECT_EQ(choose(slow_selection, 4, kMany).options.mode, GRADSTEP_REDUCER_HALF);
+}
+
+// Gathering grows with the ranks: with more of them than 1 / sparsity it sends more than a dense sum.
+TEST(CostModel, ManyRanksSplitAndTooManyDoNotGather) {
+  auto options = mode_options(GRADSTEP_REDUCER_AUTO);
+  options.sparsity = 0.2;
+  const Choice split = choose(network(1000, 10), 64, kMany, options);
+  EXPECT_GT(split.stats.predicted_sparse_gather_nanoseconds, split.stats.predicted_dense_nanoseconds);
+  EXPECT_LT(split.stats.predicted_sparse_split_nanoseconds, split.stats.predicted_sparse_gather_nanoseconds);
+  const Choice gathers_only = choose(network(1000, 10), 64, kMany, options, /*can_split=*/false);
+  EXPECT_EQ(gathers_only.stats.predicted_sparse_split_nanoseconds, 0);
+  EXPECT_EQ(gathers_only.options.mode, GRADSTEP_REDUCER_HALF);
+}
+
+TEST(CostModel, SmallBucketsAreNotWorthASelection) {
+  auto options = mode_options(GRADSTEP_REDUCER_AUTO);
+  options.candidates = 1 << GRADSTEP_REDUCER_DENSE | 1 << GRADSTEP_REDUCER_SPARSE_TOPK;
+  EXPECT_EQ(choose(network(100000, 1), 4, 100, options).options.mode, GRADSTEP_REDUCER_DENSE);
+}
+
+TEST(CostModel, OnlyCandidatesAreChosen) {
+  auto options = mode_options(GRADSTEP_REDUCER_AUTO);
+  options.candidates = 1 << GRADSTEP_REDUCER_HALF;
+  const Choice choice = choose(network(1000, 10), 4, kMany, options);
+  EXPECT_EQ(choice.options.mode, GRADSTEP_REDUCER_HALF);
+  EXPECT_EQ(choice.stats.predicted_dense_nanoseconds, 0);
+  options.candidates = 1 << GRADSTEP_REDUCER_ADASUM_TREE;
+  run_ranks(1, [&](Communicator& comm) {
+    expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "options.candidates",
+                 [&] { Reducer(make_context(), comm, options, make_schema({{4}})); });
+  });
+}
+
+class AutoOnEngines : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Engines, AutoOnEngines, testing::ValuesIn(engines()),
+                         [](const auto& test) { return test.param; });
+
+TEST_P(AutoOnEngines, RanksChooseAlikeAndSayWhat) {
+  const World world = make_world(GetParam(), 3);
+  std::vector<std::vector<gradstep_bucket_statistics>> all(3);
+  run(world, [&](Communicator& comm) {
+    auto options = mode_options(GRADSTEP_REDUCER_AUTO);
+    options.fuse_threshold = 1000;
+    Reducer reducer(make_context(), comm, options, make_schema({{50000}, {10}, {700, 3}}));
+    TestTensor<float> a({50000}, 1.0F), b({10}, 2.0F), c({700, 3}, 3.0F);
+    const gradstep_tensor views[] = {a.tensor(), b.tensor(), c.tensor()};
+    reducer.reduce(views, views, 3, 1);
+    all[static_cast<std::size_t>(comm.rank())] = reducer.bucket_stats();
+  });
+  for (const auto& stats : all) {
+    ASSERT_EQ(stats.size(), all[0].size());
+    for (std::size_t k = 0; k < stats.size(); ++k) {
+      EXPECT_EQ(stats[k].mode, all[0][k].mode);
+      EXPECT_EQ(stats[k].predicted_dense_nanoseconds, all[0][k].predicted_dense_nanoseconds);
+      EXPECT_GT(stats[k].predicted_dense_nanoseconds, 0);
+      EXPECT_EQ(stats[k].exchanges, 1);
+    }
+  }
+}
+
+TEST(Auto, OneRankIsDense) {
+  run_ranks(1, [](Communicator& comm) {
+    Reducer reducer(make_context(), comm, mode_options(GRADSTEP_REDUCER_AUTO), make_schema({{10}}));
+    EXPECT_EQ(reducer.bucket_stats()[0].mode, GRADSTEP_REDUCER_DENSE);
+  });
+}
+
+}  // namespace
+}  // namespace gradstep::test
