@@ -1,12 +1,13 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""usage: sharded.py [RANKS...]
+"""usage: sharded.py [--elements N] [RANKS...]
 
 Adam over several processes on this machine: every rank with the whole state behind a reducer, against each rank with a
-share of it. Gloo over loopback, one thread a rank, 4M f32 parameters; the two take turns. Prints what a step takes and
-what a rank holds.
+share of it. Gloo over loopback, one thread a rank, N (4M) f32 parameters; the two take turns, and neither copies the
+gradient for itself. Prints what a step takes and what a rank holds.
 """
 
+import argparse
 import multiprocessing
 import statistics
 import sys
@@ -17,16 +18,15 @@ import numpy as np
 
 import gradstep
 
-ELEMENTS = 4 * 1024 * 1024
 ROUNDS = 15
 
 
-def rank_main(rank: int, ranks: int, store: str, results: multiprocessing.Queue) -> None:
+def rank_main(rank: int, ranks: int, elements: int, store: str, results: multiprocessing.Queue) -> None:
     context = gradstep.Context(num_threads=1)
     comm = gradstep.Communicator.gloo(rank, ranks, store, interface="127.0.0.1", context=context)
     generator = np.random.default_rng(0)
-    start = generator.standard_normal(ELEMENTS, dtype=np.float32)
-    gradient = np.random.default_rng(rank + 1).standard_normal(ELEMENTS, dtype=np.float32)
+    start = generator.standard_normal(elements, dtype=np.float32)
+    gradient = np.random.default_rng(rank + 1).standard_normal(elements, dtype=np.float32)
     whole, shared = [start.copy()], [start.copy()]
     reducer = gradstep.Reducer(comm, whole, context=context)
     replicated = gradstep.Adam(whole, learning_rate=1e-3, context=context)
@@ -34,7 +34,8 @@ def rank_main(rank: int, ranks: int, store: str, results: multiprocessing.Queue)
     sharded.shard(comm)
 
     def replicated_step() -> None:
-        reducer.reduce([gradient.copy()])
+        reducer.push(0, gradient)
+        reducer.wait()
         replicated.step(whole, reducer.gradients())
 
     def sharded_step() -> None:
@@ -54,13 +55,18 @@ def rank_main(rank: int, ranks: int, store: str, results: multiprocessing.Queue)
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(usage=(__doc__ or "").partition("\n")[0].removeprefix("usage: "))
+    parser.add_argument("--elements", type=int, default=4 * 1024 * 1024)
+    parser.add_argument("ranks", type=int, nargs="*", default=[2, 4])
+    arguments = parser.parse_args()
     multiprocessing.set_start_method("spawn")
-    print(f"Adam, {ELEMENTS >> 20}M f32, Gloo over loopback: milliseconds a step (best, median), state a rank holds")
-    for ranks in [int(argument) for argument in sys.argv[1:]] or [2, 4]:
+    print(f"Adam, {arguments.elements} f32, Gloo over loopback: milliseconds a step (best, median), state a rank holds")
+    for ranks in arguments.ranks:
         results: multiprocessing.Queue = multiprocessing.Queue()
         with tempfile.TemporaryDirectory() as store:
             workers = [
-                multiprocessing.Process(target=rank_main, args=(rank, ranks, store, results)) for rank in range(ranks)
+                multiprocessing.Process(target=rank_main, args=(rank, ranks, arguments.elements, store, results))
+                for rank in range(ranks)
             ]
             for worker in workers:
                 worker.start()

@@ -85,6 +85,7 @@
 %options(gradstep_reducer_options)
 %options(gradstep_rmsprop_options)
 %options(gradstep_sgd_options)
+%options(gradstep_shampoo_options)
 %options(gradstep_sharding_options)
 %options(gradstep_updater_options)
 

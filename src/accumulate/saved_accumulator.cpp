@@ -3,6 +3,7 @@
 //
 // A window in a file: one tensor "<parameter>/sum" for each parameter that has a gradient in it, and the counters. A
 // window that is saved between two adds and loaded elsewhere ends with the bits of one that was never interrupted.
+#include <algorithm>
 #include <cstring>
 
 #include "accumulate/accumulator.h"
@@ -21,6 +22,61 @@ void check_option(const LoadedPart& part, const char* name, std::int64_t own) {
     fail(GRADSTEP_ERR_MISMATCH, "the saved window has {} {}, the accumulator has {}", name, saved, own);
   }
 }
+
+/// A window's counters, and what holds between them however it came about. A file whose checksum is right may still
+/// have been edited by hand.
+struct Counters {
+  bool ready;
+  bool undivided;
+  std::int64_t length;
+  std::int64_t pushes;
+  std::int64_t count;
+  double total_weight;
+  double norm;
+  std::int64_t windows;
+  std::int64_t skipped;
+
+  explicit Counters(const LoadedPart& part)
+      : ready(flag(part, "ready")),
+        undivided(flag(part, "undivided")),
+        length(part.integer("length")),
+        pushes(part.integer("pushes")),
+        count(part.integer("count")),
+        total_weight(part.number("total_weight")),
+        norm(part.number("norm")),
+        windows(part.integer("windows")),
+        skipped(part.integer("skipped")) {}
+
+  void check(bool ends_by_count, bool keeps_sums, bool has_sums) const {
+    require(count <= pushes, "more micro-batches are added than were pushed");
+    require(pushes - count <= skipped, "more micro-batches are left out than were skipped");
+    require(!has_sums || count > 0, "sums of no micro-batch");
+    require(total_weight >= 0 && (count > 0 || total_weight == 0), "a weight that no micro-batches have");
+    require(!(norm < 0), "a norm below 0");
+    require(!undivided || (ready && keeps_sums), "undivided sums where none are kept");
+    require(!ready || (pushes > 0 && windows > 0), "a result of no micro-batch");
+    if (ends_by_count) {
+      require(pushes <= length || pushes == 0, "more micro-batches than its length");
+      require(ready || pushes < length || pushes == 0, "all its micro-batches and no result");
+    } else {
+      require(length == 0, "a length, which the trigger does not set");
+    }
+  }
+
+ private:
+  static bool flag(const LoadedPart& part, const char* name) {
+    const std::int64_t value = part.integer(name);
+    if (value > 1) fail(GRADSTEP_ERR_CORRUPT, "the saved window's '{}' is {}, expected 0 or 1", name, value);
+    return value == 1;
+  }
+  void require(bool holds, const char* otherwise) const {
+    if (holds) return;
+    fail(GRADSTEP_ERR_CORRUPT,
+         "the saved window has {} (ready {}, undivided {}, length {}, pushes {}, count {}, total_weight {}, norm {}, "
+         "windows {}, skipped {})",
+         otherwise, ready, undivided, length, pushes, count, total_weight, norm, windows, skipped);
+  }
+};
 
 }  // namespace
 
@@ -56,15 +112,7 @@ std::function<void()> Accumulator::load(LoadedPart& part) {
   check_option(part, "mode", options_.mode);
   check_option(part, "trigger", options_.trigger);
   check_option(part, "keep_sums", options_.keep_sums);
-  const bool ready = part.integer("ready") != 0;
-  const bool undivided = part.integer("undivided") != 0;
-  const std::int64_t length = part.integer("length");
-  const std::int64_t pushes = part.integer("pushes");
-  const std::int64_t count = part.integer("count");
-  const double total_weight = part.number("total_weight");
-  const double norm = part.number("norm");
-  const std::int64_t windows = part.integer("windows");
-  const std::int64_t skipped = part.integer("skipped");
+  const Counters saved(part);
   std::vector<std::uint8_t> touched(schema_.size(), 0);
   std::vector<const std::byte*> sums(schema_.size(), nullptr);
   for (std::size_t i = 0; i < schema_.size(); ++i) {
@@ -74,6 +122,8 @@ std::function<void()> Accumulator::load(LoadedPart& part) {
     sums[i] = part.tensor(key, sums_[i].dtype, schema_[i].shape).data;
   }
   part.check_all_taken();
+  const bool has_sums = std::find(touched.begin(), touched.end(), 1) != touched.end();
+  saved.check(ends_by_count(), options_.keep_sums != 0, has_sums);
   return [=, this] {
     for (std::size_t i = 0; i < sums.size(); ++i) {
       if (sums_[i].size > 0 && touched[i] != 0) {
@@ -81,16 +131,16 @@ std::function<void()> Accumulator::load(LoadedPart& part) {
       }
     }
     touched_ = touched;
-    ready_ = ready;
-    undivided_ = undivided;
-    length_ = length;
-    pushes_ = pushes;
-    count_ = count;
-    total_weight_ = total_weight;
-    windows_ = windows;
-    skipped_ = skipped;
+    ready_ = saved.ready;
+    undivided_ = saved.undivided;
+    length_ = saved.length;
+    pushes_ = saved.pushes;
+    count_ = saved.count;
+    total_weight_ = saved.total_weight;
+    windows_ = saved.windows;
+    skipped_ = saved.skipped;
     measured_ = false;  // the squares: an add that ends the window takes them anew
-    norm_ = norm;
+    norm_ = saved.norm;
   };
 }
 

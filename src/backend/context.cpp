@@ -38,8 +38,11 @@ Context::Context(const gradstep_context_options& options)
       parallel_for_owner_(options.parallel_for_release, options.parallel_for_user),
       interrupt_owner_(options.interrupt_release, options.interrupt_user),
       allocator_(std::make_shared<Allocator>(options.allocator)),
-      pool_(thread_count(options)) {
-  options_.allocator = nullptr;  // the caller's struct is not ours to keep
+      pool_(thread_count(options)),
+      background_(options.background_threads) {
+  options_.allocator = nullptr;  // the caller's struct and text are not ours to keep
+  options_.lapack_library = nullptr;
+  if (options.lapack_library != nullptr) lapack_ = Lapack::open(options.lapack_library);
   if (options.background_threads < 0 || options.background_threads > kMaxThreads) {
     fail_argument("options.background_threads: is {}, expected 0 to {}", options.background_threads, kMaxThreads);
   }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What handles share: pool, allocator, log, interrupt and the device backend.
+// What handles share: pool, background lane, allocator, log, interrupt and the device backend.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "backend/lapack.h"
+#include "core/background_lane.h"
 #include "core/memory.h"
 #include "core/thread_pool.h"
 #include "gradstep/context.h"
@@ -54,6 +56,11 @@ class Context {
   /// On the pool or the host's parallel_for, whichever the options chose.
   void parallel_for(std::int64_t n, FunctionRef<void(std::int64_t)> body);
 
+  /// NULL = none was named.
+  const std::shared_ptr<const Lapack>& lapack() const { return lapack_; }
+
+  BackgroundLane& background() { return background_; }
+
   /// By threads that are inside gradstep.
   void log(gradstep_log_level level, const std::string& text);
   /// By gradstep's own threads: delivered with the next log() or deliver_log().
@@ -71,6 +78,8 @@ class Context {
   CallbackOwner interrupt_owner_;
   std::shared_ptr<Allocator> allocator_;
   ThreadPool pool_;
+  BackgroundLane background_;
+  std::shared_ptr<const Lapack> lapack_;
   std::unique_ptr<Backend> backend_;
   std::mutex log_mutex_;
   std::vector<std::pair<gradstep_log_level, std::string>> later_;

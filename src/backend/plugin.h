@@ -5,6 +5,7 @@
 // exceptions across. Both sides are built from the same source; another build id is refused.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "gradstep/comm.h"
@@ -21,11 +22,24 @@ struct gradstep_plugin_host_api {
   void (*set_error)(const char* text);
 };
 
-/// An engine connects `options.rank` of `options.world_size` through `store` and fills *vtable and *user, to be
-/// released by vtable->release. Returns a status with the text in set_error; nothing is left behind on failure.
+/// How an engine's ranks tell each other their addresses. Valid during connect. A status comes with the thread's error
+/// text in place.
+struct gradstep_plugin_rendezvous {
+  std::uint32_t struct_size;
+  std::uint32_t reserved;
+  void* user;
+  /// own holds world_size addresses of `length` bytes, one for each rank; theirs receives as many: the address of each
+  /// rank for this one. The entries of the own rank mean nothing.
+  gradstep_status (*meet)(void* user, const char* own, std::size_t length, char* theirs, std::int64_t timeout_ms);
+  /// To be called every few milliseconds while connecting; a failure ends it.
+  gradstep_status (*poll)(void* user);
+};
+
+/// An engine connects `options.rank` of `options.world_size` by means of `rendezvous` and fills *vtable and *user, to
+/// be released by vtable->release. Returns a status with the text in set_error; nothing is left behind on failure.
 struct gradstep_plugin_engine {
   const char* name;
-  gradstep_status (*connect)(const gradstep_comm_options* options, const gradstep_store* store,
+  gradstep_status (*connect)(const gradstep_comm_options* options, const gradstep_plugin_rendezvous* rendezvous,
                              gradstep_comm_vtable* vtable, void** user);
 };
 

@@ -13,7 +13,7 @@ using namespace gradstep;
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kBuiltIn = {"cpu", "self", "local", "host"};
+constexpr std::array<std::string_view, 5> kBuiltIn = {"cpu", "self", "local", "shm", "host"};
 constexpr std::array<std::string_view, 1> kPlugins = {"gloo"};
 
 /// Throws unless `name` works here.
@@ -21,7 +21,7 @@ void check_available(const char* name) {
   check_out("name", name);
   if (std::find(kBuiltIn.begin(), kBuiltIn.end(), name) != kBuiltIn.end()) return;
   if (std::find(kPlugins.begin(), kPlugins.end(), name) == kPlugins.end()) {
-    fail_argument("name: '{}' is unknown, expected cpu, self, local, host or gloo", name);
+    fail_argument("name: '{}' is unknown, expected cpu, self, local, shm, host or gloo", name);
   }
   find_plugin(name);
 }

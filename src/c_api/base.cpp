@@ -34,7 +34,7 @@ std::string build_info_text() {
   info["instruction_sets"] = cpu::compiled_instruction_sets();
   info["instruction_set"] = cpu::chosen_instruction_set();
   info["backends"] = {"cpu"};
-  info["engines"] = {"self", "local", "host", "gloo"};
+  info["engines"] = {"self", "local", "shm", "host", "gloo"};
   return info.dump();
 }
 

@@ -101,7 +101,7 @@ gradstep_status gradstep_comm_create(gradstep_context* context, const gradstep_c
     const auto& shared_context = context_of(context);
     check_out("out", out);
     const CommSettings settings = comm_settings(read);
-    if (read.engine == nullptr) fail_argument("options.engine: is NULL, expected \"self\" or \"gloo\"");
+    if (read.engine == nullptr) fail_argument("options.engine: is NULL, expected \"self\", \"shm\" or \"gloo\"");
     const std::string_view engine = read.engine;
     if (engine == "self") {
       if (read.rank != 0 || read.world_size != 1) {
@@ -109,12 +109,14 @@ gradstep_status gradstep_comm_create(gradstep_context* context, const gradstep_c
                       read.world_size);
       }
       *out = make_handle(make_self_communicator(shared_context, settings));
+    } else if (engine == "shm") {
+      *out = make_handle(make_shm_communicator(shared_context, read));
     } else if (engine == "gloo") {
       *out = make_handle(make_gloo_communicator(shared_context, read));
     } else if (engine == "local" || engine == "host") {
       fail_argument("options.engine: '{0}' is made by gradstep_comm_create_{0}", engine);
     } else {
-      fail_argument("options.engine: '{}' is unknown, expected self or gloo", engine);
+      fail_argument("options.engine: '{}' is unknown, expected self, shm or gloo", engine);
     }
   });
 }
@@ -169,7 +171,8 @@ gradstep_status gradstep_comm_unique_id_ex(const char* engine, const char* inter
                                            size_t* len) noexcept {
   return guarded([&] {
     check_out("engine", engine);
-    if (std::string_view(engine) != "gloo") fail_argument("engine: '{}' has no unique id, expected gloo", engine);
+    const std::string_view name = engine;
+    if (name != "gloo" && name != "shm") fail_argument("engine: '{}' has no unique id, expected gloo or shm", engine);
     if (buf == nullptr && cap != 0) fail_argument("buf: is NULL with cap = {}", cap);
     if (buf != nullptr) {
       if (cap < tcp_store::kIdLength) fail_argument("cap: is {}, expected at least {}", cap, tcp_store::kIdLength);

@@ -21,11 +21,49 @@ using namespace gradstep;
 
 namespace {
 
-void create(gradstep_context* context, std::unique_ptr<UpdateRule> rule, const gradstep_parameter* parameters, size_t n,
-            gradstep_optimizer** out) {
-  auto handle = std::make_unique<gradstep_optimizer>();
-  handle->impl = std::make_shared<FirstOrderOptimizer>(context_of(context), std::move(rule), Schema(parameters, n));
-  *out = handle.release();
+std::unique_ptr<UpdateRule> rule_of(const gradstep_sgd_options& options) { return make_sgd(options); }
+std::unique_ptr<UpdateRule> rule_of(const gradstep_rmsprop_options& options) { return make_rmsprop(options); }
+std::unique_ptr<UpdateRule> rule_of(const gradstep_adagrad_options& options) { return make_adagrad(options); }
+std::unique_ptr<UpdateRule> rule_of(const gradstep_adam_options& options) { return make_adam(options); }
+
+template <class Options>
+std::shared_ptr<Optimizer> make(std::shared_ptr<Context> context, const Options& options, Schema schema) {
+  return std::make_shared<FirstOrderOptimizer>(std::move(context), rule_of(options), std::move(schema));
+}
+std::shared_ptr<Optimizer> make(std::shared_ptr<Context> context, const gradstep_shampoo_options& options,
+                                Schema schema) {
+  return std::make_shared<Shampoo>(std::move(context), options, std::move(schema));
+}
+
+template <class Options>
+std::int64_t bytes_of(const Options& options, const Schema& schema) {
+  return FirstOrderOptimizer::state_bytes(*rule_of(options), schema);
+}
+std::int64_t bytes_of(const gradstep_shampoo_options& options, const Schema& schema) {
+  return Shampoo::state_bytes(options, schema);
+}
+
+/// The body of every `create_*`.
+template <class Options>
+gradstep_status create(gradstep_context* context, const Options* options, const gradstep_parameter* parameters,
+                       size_t n, gradstep_optimizer** out) noexcept {
+  return guarded_math([&] {
+    check_out("out", out);
+    const Options read = read_struct("options", options);
+    auto handle = std::make_unique<gradstep_optimizer>();
+    handle->impl = make(context_of(context), read, Schema(parameters, n));
+    *out = handle.release();
+  });
+}
+
+/// The body of every `*_state_bytes`.
+template <class Options>
+gradstep_status state_bytes(const Options* options, const gradstep_parameter* parameters, size_t n,
+                            int64_t* bytes) noexcept {
+  return guarded_math([&] {
+    check_out("bytes", bytes);
+    *bytes = bytes_of(read_struct("options", options), Schema(parameters, n));
+  });
 }
 
 /// The body of a function on one optimizer: checks, exclusive use, the default floating-point environment.
@@ -117,49 +155,31 @@ gradstep_status gradstep_step_options_init(gradstep_step_options* o, size_t stru
 gradstep_status gradstep_optimizer_create_sgd(gradstep_context* context, const gradstep_sgd_options* options,
                                               const gradstep_parameter* parameters, size_t n,
                                               gradstep_optimizer** out) noexcept {
-  return guarded_math([&] {
-    check_out("out", out);
-    create(context, make_sgd(read_struct("options", options)), parameters, n, out);
-  });
+  return create(context, options, parameters, n, out);
 }
 
 gradstep_status gradstep_optimizer_create_rmsprop(gradstep_context* context, const gradstep_rmsprop_options* options,
                                                   const gradstep_parameter* parameters, size_t n,
                                                   gradstep_optimizer** out) noexcept {
-  return guarded_math([&] {
-    check_out("out", out);
-    create(context, make_rmsprop(read_struct("options", options)), parameters, n, out);
-  });
+  return create(context, options, parameters, n, out);
 }
 
 gradstep_status gradstep_optimizer_create_adagrad(gradstep_context* context, const gradstep_adagrad_options* options,
                                                   const gradstep_parameter* parameters, size_t n,
                                                   gradstep_optimizer** out) noexcept {
-  return guarded_math([&] {
-    check_out("out", out);
-    create(context, make_adagrad(read_struct("options", options)), parameters, n, out);
-  });
+  return create(context, options, parameters, n, out);
 }
 
 gradstep_status gradstep_optimizer_create_adam(gradstep_context* context, const gradstep_adam_options* options,
                                                const gradstep_parameter* parameters, size_t n,
                                                gradstep_optimizer** out) noexcept {
-  return guarded_math([&] {
-    check_out("out", out);
-    create(context, make_adam(read_struct("options", options)), parameters, n, out);
-  });
+  return create(context, options, parameters, n, out);
 }
 
 gradstep_status gradstep_optimizer_create_shampoo(gradstep_context* context, const gradstep_shampoo_options* options,
                                                   const gradstep_parameter* parameters, size_t n,
                                                   gradstep_optimizer** out) noexcept {
-  return guarded_math([&] {
-    check_out("out", out);
-    auto handle = std::make_unique<gradstep_optimizer>();
-    handle->impl =
-        std::make_shared<Shampoo>(context_of(context), read_struct("options", options), Schema(parameters, n));
-    *out = handle.release();
-  });
+  return create(context, options, parameters, n, out);
 }
 
 void gradstep_optimizer_destroy(gradstep_optimizer* optimizer) noexcept {
@@ -238,6 +258,7 @@ gradstep_status gradstep_optimizer_state(gradstep_optimizer* optimizer, size_t i
                                          gradstep_tensor* tensor_out) noexcept {
   return with(optimizer, [&](Optimizer& impl) {
     check_out("tensor_out", tensor_out);
+    impl.check_state_is_whole();
     *tensor_out = view_of(impl, index, name, impl.state(index, name));
   });
 }
@@ -246,6 +267,7 @@ gradstep_status gradstep_optimizer_get_state(gradstep_optimizer* optimizer, size
                                              const gradstep_tensor* tensor, void* stream) noexcept {
   return with(optimizer, [&](Optimizer& impl) {
     check_stream(stream);
+    impl.check_state_is_whole();
     impl.get_state(index, name, state_tensor(impl, index, name, tensor));
   });
 }
@@ -290,42 +312,27 @@ gradstep_status gradstep_optimizer_memory(gradstep_optimizer* optimizer, gradste
 
 gradstep_status gradstep_sgd_state_bytes(const gradstep_sgd_options* options, const gradstep_parameter* parameters,
                                          size_t n, int64_t* bytes) noexcept {
-  return guarded_math([&] {
-    check_out("bytes", bytes);
-    *bytes = FirstOrderOptimizer::state_bytes(*make_sgd(read_struct("options", options)), Schema(parameters, n));
-  });
+  return state_bytes(options, parameters, n, bytes);
 }
 
 gradstep_status gradstep_rmsprop_state_bytes(const gradstep_rmsprop_options* options,
                                              const gradstep_parameter* parameters, size_t n, int64_t* bytes) noexcept {
-  return guarded_math([&] {
-    check_out("bytes", bytes);
-    *bytes = FirstOrderOptimizer::state_bytes(*make_rmsprop(read_struct("options", options)), Schema(parameters, n));
-  });
+  return state_bytes(options, parameters, n, bytes);
 }
 
 gradstep_status gradstep_adagrad_state_bytes(const gradstep_adagrad_options* options,
                                              const gradstep_parameter* parameters, size_t n, int64_t* bytes) noexcept {
-  return guarded_math([&] {
-    check_out("bytes", bytes);
-    *bytes = FirstOrderOptimizer::state_bytes(*make_adagrad(read_struct("options", options)), Schema(parameters, n));
-  });
+  return state_bytes(options, parameters, n, bytes);
 }
 
 gradstep_status gradstep_adam_state_bytes(const gradstep_adam_options* options, const gradstep_parameter* parameters,
                                           size_t n, int64_t* bytes) noexcept {
-  return guarded_math([&] {
-    check_out("bytes", bytes);
-    *bytes = FirstOrderOptimizer::state_bytes(*make_adam(read_struct("options", options)), Schema(parameters, n));
-  });
+  return state_bytes(options, parameters, n, bytes);
 }
 
 gradstep_status gradstep_shampoo_state_bytes(const gradstep_shampoo_options* options,
                                              const gradstep_parameter* parameters, size_t n, int64_t* bytes) noexcept {
-  return guarded_math([&] {
-    check_out("bytes", bytes);
-    *bytes = Shampoo::state_bytes(read_struct("options", options), Schema(parameters, n));
-  });
+  return state_bytes(options, parameters, n, bytes);
 }
 
 gradstep_status gradstep_sharding_options_init(gradstep_sharding_options* o, size_t struct_size) noexcept {
@@ -338,12 +345,10 @@ gradstep_status gradstep_optimizer_attach_comm(gradstep_optimizer* optimizer, gr
     const auto read = options != nullptr ? read_struct("options", options) : gradstep_sharding_options{};
     check_choice("options.gradients", read.gradients, 2, "0 (local) or 1 (reduced)");
     check_choice("options.average", read.average, 3, "0 (unset), 1 (sum) or 2 (mean)");
-    GradientExchange exchange;
-    exchange.gradients = read.gradients;
-    exchange.average = read.average == GRADSTEP_AVERAGE_UNSET ? GRADSTEP_AVERAGE_MEAN : read.average;
-    if (comm == nullptr) return impl.attach(nullptr, exchange);
+    check_choice("options.preconditioners", read.preconditioners, 2, "0 (replicated) or 1 (owned)");
+    if (comm == nullptr) return impl.attach(nullptr, read);
     const InUse use(comm);
-    impl.attach(use->impl.get(), exchange);
+    impl.attach(use->impl.get(), read);
   });
 }
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gradstep/state.h"
 
-#include <exception>
 #include <map>
 
 #include "c_api/accumulator_handle.h"
@@ -10,6 +9,7 @@
 #include "c_api/optimizer_handle.h"
 #include "c_api/reducer_handle.h"
 #include "c_api/updater_handle.h"
+#include "comm/together.h"
 #include "core/file.h"
 #include "core/options.h"
 #include "core/state_file.h"
@@ -91,21 +91,6 @@ struct Place {
   }
 };
 
-/// Runs one rank's part of something that all ranks must succeed in. `comm` NULL = alone.
-template <class Body>
-void together(Communicator* comm, const char* what, Body&& body) {
-  if (comm == nullptr) return body();
-  std::exception_ptr failure;
-  try {
-    body();
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  const bool all = comm->vote(failure == nullptr, comm->deadline());
-  if (failure) std::rethrow_exception(failure);
-  if (!all) fail(GRADSTEP_ERR_ABORTED, "another rank could not {}", what);
-}
-
 template <class Parts>
 void save(const char* kind, Communicator* comm, const Place& place, Parts&& parts) {
   const bool writes = comm == nullptr || comm->rank() == 0;
@@ -152,6 +137,7 @@ Communicator* peers_of(const Optimizer& optimizer) {
 
 gradstep_status save_optimizer_to(gradstep_optimizer* optimizer, const Place& place) noexcept {
   return with(optimizer, place.stream, [&](Optimizer& impl) {
+    impl.check_state_is_whole();  // before its channel is asked, which is broken then
     save("optimizer", peers_of(impl), place,
          [&] { return std::map<std::string, SavedPart>{{"", save_optimizer(impl)}}; });
   });

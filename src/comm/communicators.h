@@ -35,6 +35,10 @@ std::shared_ptr<Communicator> make_host_communicator(std::shared_ptr<Context> co
                                                      const gradstep_comm_vtable& vtable, void* user,
                                                      const CommSettings& settings);
 
+/// Collective: connects processes of one host over shared memory. Reads `options` as make_gloo_communicator does.
+std::shared_ptr<Communicator> make_shm_communicator(std::shared_ptr<Context> context,
+                                                    const gradstep_comm_options& options);
+
 /// Collective: connects through the gloo plugin. The strings and structs that `options` points to are read during the
 /// call; options.store's release is the caller's business.
 std::shared_ptr<Communicator> make_gloo_communicator(std::shared_ptr<Context> context,

@@ -19,6 +19,8 @@ namespace {
 
 // What each rank contributes at a time when everything is gathered; bounds the staging memory.
 constexpr std::int64_t kSliceBytes = std::int64_t{1} << 20;
+// What each rank owns of the data at a time when it is summed directly: the staging memory then stays in the caches.
+constexpr std::int64_t kPieceBytes = std::int64_t{1} << 21;
 // Pieces start at multiples of this many elements, so that the sums are aligned.
 constexpr std::int64_t kPieceGrain = 64;
 
@@ -69,7 +71,10 @@ void EngineCommunicator::all_reduce(const Array& data, std::int32_t op, double d
     } else if (data.bytes() * (world_size() - 1) <= kGatherBytes || !engine_->can_exchange()) {
       all_reduce_gathered(data, op, divisor, deadline);
     } else {
-      all_reduce_direct(data, op, divisor, deadline);
+      const std::int64_t step = kPieceBytes / size_of(data.dtype) * world_size();
+      for (std::int64_t begin = 0; begin < data.size; begin += step) {
+        all_reduce_direct(slice(data, begin, std::min(step, data.size - begin)), op, divisor, deadline);
+      }
     }
   });
 }

@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "backend/context.h"
-#include "comm/callbacks.h"
+#include "core/error.h"
 #include "core/options.h"
 
 namespace gradstep {
@@ -47,35 +46,5 @@ class HostStore final : public Store {
 }  // namespace
 
 std::unique_ptr<Store> wrap_host_store(const gradstep_store& store) { return std::make_unique<HostStore>(store); }
-
-StoreLoan::StoreLoan(Store& store, std::string prefix, const Context& context)
-    : store_(store), prefix_(std::move(prefix)), context_(context) {
-  loan_.struct_size = sizeof loan_;
-  loan_.user = this;
-  loan_.set = &StoreLoan::set_key;
-  loan_.get = &StoreLoan::get_key;
-}
-
-gradstep_status StoreLoan::set_key(void* user, const char* key, const void* data, std::size_t length) {
-  const StoreLoan& loan = *static_cast<const StoreLoan*>(user);
-  return as_callback([&] { loan.store_.set(loan.prefix_ + key, data, length); });
-}
-
-gradstep_status StoreLoan::get_key(void* user, const char* key, void* data, std::size_t* length,
-                                   std::int64_t timeout_ms) {
-  const StoreLoan& loan = *static_cast<const StoreLoan*>(user);
-  return as_callback([&] {
-    const std::string full_key = loan.prefix_ + key;
-    const Deadline deadline = Deadline::after_ms(timeout_ms);
-    const std::size_t capacity = *length;
-    do {
-      *length = capacity;
-      const auto slice = std::min<std::int64_t>(deadline.remaining_ms(), kInterruptPoll.count());
-      if (loan.store_.get(full_key, data, *length, Deadline::after_ms(slice))) return;
-      if (loan.context_.interrupted()) fail(GRADSTEP_ERR_ABORTED, "the host interrupted the call");
-    } while (!deadline.passed());
-    fail(GRADSTEP_ERR_TIMEOUT, "the key '{}' did not appear until the deadline", full_key);
-  });
-}
 
 }  // namespace gradstep

@@ -14,8 +14,6 @@
 
 namespace gradstep {
 
-class Context;
-
 class Store {
  public:
   virtual ~Store() = default;
@@ -37,23 +35,5 @@ std::unique_ptr<Store> wrap_host_store(const gradstep_store& store);
 /// The server behind the bytes of gradstep_comm_unique_id. Throws INVALID_ARGUMENT, TIMEOUT or IO.
 std::unique_ptr<Store> connect_tcp_store(const void* id, std::size_t id_length, std::int32_t rank,
                                          std::int32_t world_size, const Deadline& deadline);
-
-/// `store` as the plugin border knows it: with every key prefixed, and the context's interrupt polled in waits (the
-/// call then returns ABORTED). Borrows all three.
-class StoreLoan {
- public:
-  StoreLoan(Store& store, std::string prefix, const Context& context);
-
-  const gradstep_store* get() const { return &loan_; }
-
- private:
-  static gradstep_status set_key(void* user, const char* key, const void* data, std::size_t length);
-  static gradstep_status get_key(void* user, const char* key, void* data, std::size_t* length, std::int64_t timeout_ms);
-
-  Store& store_;
-  std::string prefix_;
-  const Context& context_;
-  gradstep_store loan_{};
-};
 
 }  // namespace gradstep

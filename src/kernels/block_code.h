@@ -37,11 +37,9 @@ struct BlockCode {
   /// The code of x, |x| <= 1; any code for NaN.
   GRADSTEP_FORMULA static std::uint8_t encode(float x) {
     const float magnitude = __builtin_fabsf(x);
-    Cells cells_of_decade{decade_factor(0), decade_offset(0), static_cast<float>(cells(0) - 1), first_cell(0)};
-    choose<1>(magnitude, cells_of_decade);
-    const float cell = magnitude * cells_of_decade.factor - cells_of_decade.offset;
-    int away = cells_of_decade.first + static_cast<int>(cell < cells_of_decade.last ? cell : cells_of_decade.last);
-    away = magnitude < kSmallest ? 0 : away;
+    float position = kOneAway;
+    least_line<0>(magnitude, position);
+    const int away = magnitude < kSmallest ? 0 : static_cast<int>(position);
     if constexpr (kSigned) {
       const int code = x < 0 ? kZero - away : kZero + away;
       return static_cast<std::uint8_t>(x > kNearOne ? kOne : code);
@@ -51,39 +49,24 @@ struct BlockCode {
   }
 
  private:
+  static constexpr float kOneAway = static_cast<float>(kOne - kZero);
   // Halfway between zero and the first cell's middle; halfway between the last cell's middle and 1.
   static constexpr float kSmallest = static_cast<float>(0.5 * (0.1 + 0.45 / cells(0)) * decade_end(0));
   static constexpr float kNearOne = static_cast<float>(1 - 0.225 / cells(kDecades - 1));
 
-  /// A number of the decade lies in cell first + min(number * factor - offset, last).
-  struct Cells {
-    float factor;
-    float offset;
-    float last;
-    int first;
-  };
-
-  /// Goes through the decades upwards; one that the number reaches overwrites those below. Comparisons and choices
-  /// among constants, unrolled by the template, so that loops over numbers vectorise.
+  // How many cells away from zero a number lies is linear in it within a decade, continuous from decade to decade, and
+  // concave, for a higher decade has wider cells: it is the least of the decades' seven lines. Multiplications,
+  // additions and minima, unrolled by the template, so that loops over numbers vectorise.
   template <int kDecade>
-  GRADSTEP_FORMULA static void choose(float magnitude, Cells& chosen) {
+  GRADSTEP_FORMULA static void least_line(float magnitude, float& position) {
     if constexpr (kDecade < kDecades) {
-      constexpr float kBegin = static_cast<float>(decade_end(kDecade - 1));
-      constexpr Cells kCells{decade_factor(kDecade), decade_offset(kDecade), static_cast<float>(cells(kDecade) - 1),
-                             first_cell(kDecade)};
-      const bool reached = magnitude >= kBegin;
-      chosen.factor = reached ? kCells.factor : chosen.factor;
-      chosen.offset = reached ? kCells.offset : chosen.offset;
-      chosen.last = reached ? kCells.last : chosen.last;
-      chosen.first = reached ? kCells.first : chosen.first;
-      choose<kDecade + 1>(magnitude, chosen);
+      constexpr float kSlope = static_cast<float>(cells(kDecade) / (0.9 * decade_end(kDecade)));
+      constexpr float kStart = static_cast<float>(first_cell(kDecade) - cells(kDecade) / 9.0);
+      const float line = magnitude * kSlope + kStart;
+      position = line < position ? line : position;
+      least_line<kDecade + 1>(magnitude, position);
     }
   }
-
-  GRADSTEP_FORMULA static constexpr float decade_factor(int decade) {
-    return static_cast<float>(cells(decade) / (0.9 * decade_end(decade)));
-  }
-  GRADSTEP_FORMULA static constexpr float decade_offset(int decade) { return static_cast<float>(cells(decade) / 9.0); }
 };
 
 /// What the codes stand for.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "comm/together.h"
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/text.h"
@@ -357,30 +358,51 @@ std::vector<StoredState> FirstOrderOptimizer::stored_states() {
   return stored;
 }
 
-void FirstOrderOptimizer::prepare_slices(const Sharding* next, bool keep) {
+void FirstOrderOptimizer::allocate_slices(const Sharding* next, bool keep) {
   prepared_.clear();
   prepared_.resize(parameters_.size());
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const Slice slice = next != nullptr ? next->slice(i) : Slice{0, schema()[i].size};
+    const std::int64_t size = next != nullptr ? next->slice(i).size : schema()[i].size;
     prepared_[i].active = parameters_[i].active;
     prepared_[i].used = keep && parameters_[i].used;
     prepared_[i].random_key = parameters_[i].random_key;
     for (std::size_t s = 0; s < kSlots; ++s) {
+      if (has_bit(parameters_[i].active, s)) prepared_[i].states[s] = allocate(s, schema()[i], size);
+    }
+  }
+}
+
+void FirstOrderOptimizer::prepare_slices(const Sharding* next, bool keep) {
+  const bool gathers = keep && is_sharded();
+  Buffer whole;
+  together(gathers ? &sharding()->comm() : nullptr, "allocate its part of the state", [&] {
+    allocate_slices(next, keep);
+    if (!gathers) return;
+    std::int64_t largest = 0;
+    for (const StoredState& stored : stored_states()) {
+      largest = std::max(largest, stored.total * size_of(stored.array.dtype));
+    }
+    whole = context()->allocate(static_cast<std::size_t>(largest), /*zeroed=*/false);
+  });
+  if (!keep) return;
+  const auto take = [&](const StoredState& stored, const Buffer& part, std::int64_t begin) {
+    const std::byte* from = static_cast<const std::byte*>(stored.array.data);
+    if (gathers) {
+      gather(stored, whole.data());
+      from = whole.as<std::byte>();
+    }
+    if (part.bytes() > 0) std::memcpy(part.data(), from + begin * size_of(stored.array.dtype), part.bytes());
+  };
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const std::int64_t begin = next != nullptr ? next->slice(i).begin : 0;
+    const std::int64_t present = slice_of(schema(), i).begin;
+    for (std::size_t s = 0; s < kSlots; ++s) {
       if (!has_bit(parameters_[i].active, s)) continue;
-      StateBuffer& to = prepared_[i].states[s];
-      to = allocate(s, schema()[i], slice.size);
-      if (!keep) continue;
-      const auto take = [&](const Buffer& whole, Buffer& part, std::int64_t begin, DType dtype) {
-        if (part.bytes() > 0) std::memcpy(part.data(), whole.as<std::byte>() + begin * size_of(dtype), part.bytes());
-      };
-      const Slice present = slice_of(schema(), i);
-      const Array numbers = numbers_of(i, s);
-      take(gather({i, "", numbers, present.begin, schema()[i].size, false}), to.numbers, slice.begin, numbers.dtype);
+      const StateBuffer& to = prepared_[i].states[s];
+      take({i, "", numbers_of(i, s), present, schema()[i].size, false}, to.numbers, begin);
       if (format_of(s) != StateFormat::block_code) continue;
-      const Array factors = factors_of(i, s);
-      const std::int64_t total = factor_count(schema()[i].size);
-      take(gather({i, "", factors, present.begin / kernels::kCodeBlock, total, true}), to.factors,
-           slice.begin / kernels::kCodeBlock, factors.dtype);
+      take({i, "", factors_of(i, s), present / kernels::kCodeBlock, factor_count(schema()[i].size), true}, to.factors,
+           begin / kernels::kCodeBlock);
     }
   }
 }

@@ -70,6 +70,9 @@ class FirstOrderOptimizer final : public Optimizer {
   void check_gives_updates() const override;
   void prepare_slices(const Sharding* next, bool keep) override;
   void commit_slices() noexcept override;
+  void discard_slices() noexcept override { prepared_.clear(); }
+  /// Allocates prepared_ for the slices of `next`.
+  void allocate_slices(const Sharding* next, bool keep);
 
   std::unique_ptr<UpdateRule> rule_;
   std::vector<const char*> names_;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "comm/together.h"
 #include "core/error.h"
 #include "kernels/block_code.h"
 
@@ -187,10 +188,10 @@ StepOutcome Optimizer::step_sharded(const StepGuards& guards, const GradientExch
       return outcome;
     }
     if (skips(guards, outcome)) return outcome;
-    sharding.stage(params_);
+    if (has_slices()) sharding.stage(params_);
     buffers_changed_ = true;
     apply_guarded(guards, outcome);
-    sharding.publish(updates_.empty() ? params_ : updates_, deadline);
+    if (has_slices()) sharding.publish(updates_.empty() ? params_ : updates_, deadline);
   } catch (...) {
     lost_ = sharding.comm().status().code != GRADSTEP_OK;
     throw;
@@ -200,26 +201,52 @@ StepOutcome Optimizer::step_sharded(const StepGuards& guards, const GradientExch
   return outcome;
 }
 
-void Optimizer::attach(Communicator* comm, const GradientExchange& exchange) {
+// All ranks take the new sharding or none does: those that share the state now, and those that are to share it. Ranks
+// whose channel is lost can agree on nothing; they leave it one by one.
+void Optimizer::attach(Communicator* comm, const gradstep_sharding_options& options) {
+  if (comm == nullptr && !is_sharded()) return;  // views of the state stay valid
+  Communicator* present = is_sharded() && !lost_ ? &sharding_->comm() : nullptr;
+  std::shared_ptr<Communicator> channel;
+  if (comm != nullptr) channel = comm->dup(comm->deadline());
+  const auto agree = [&](const char* what, FunctionRef<void()> body) {
+    together(present, what, [&] { together(channel.get(), what, body); });
+  };
   std::unique_ptr<Sharding> next;
-  if (comm != nullptr) {
-    std::shared_ptr<Communicator> channel = comm->dup(comm->deadline());
-    next = std::make_unique<Sharding>(context_, std::move(channel), schema_, kind(), step_count_, exchange);
+  if (channel != nullptr) {
+    agree("share the state", [&] {
+      next = std::make_unique<Sharding>(context_, channel, schema_, sharding_key(), step_count_, options, dealing());
+    });
   }
-  prepare_slices(next.get(), /*keep=*/!lost_);
+  try {
+    agree("take over its part of the state", [&] { prepare_slices(next.get(), /*keep=*/!lost_); });
+  } catch (...) {
+    discard_slices();
+    throw;
+  }
   sharding_ = std::move(next);
   commit_slices();
   bound_ = false;
 }
 
 Buffer Optimizer::gather(const StoredState& stored) const {
-  if (!is_sharded()) {
-    Buffer whole = context_->allocate(static_cast<std::size_t>(stored.array.bytes()), /*zeroed=*/false);
-    if (stored.array.bytes() > 0) std::memcpy(whole.data(), stored.array.data, whole.bytes());
-    return whole;
+  const std::int64_t bytes = stored.total * size_of(stored.array.dtype);
+  Buffer whole = context_->allocate(static_cast<std::size_t>(bytes), /*zeroed=*/false);
+  gather(stored, whole.data());
+  return whole;
+}
+
+void Optimizer::gather(const StoredState& stored, void* whole) const {
+  if (is_sharded() && stored.owner >= 0) {
+    Communicator& comm = sharding_->comm();
+    const std::int64_t bytes = stored.total * size_of(stored.array.dtype);
+    if (stored.owner == comm.rank()) std::memcpy(whole, stored.array.data, static_cast<std::size_t>(bytes));
+    comm.broadcast(whole, bytes, stored.owner, comm.deadline());
+  } else if (has_slices()) {
+    sharding_->gather(stored.parameter, stored.array, stored.is_blocked ? kernels::kCodeBlock : 1, whole,
+                      sharding_->comm().deadline());
+  } else if (stored.array.bytes() > 0) {
+    std::memcpy(whole, stored.array.data, static_cast<std::size_t>(stored.array.bytes()));
   }
-  return sharding_->gather(stored.parameter, stored.array, stored.is_blocked ? kernels::kCodeBlock : 1,
-                           sharding_->comm().deadline());
 }
 
 void Optimizer::set_schedule(std::int32_t group, const char* name, const Schedule& schedule) {
@@ -258,6 +285,7 @@ void Optimizer::add_parameters(const gradstep_parameter* parameters, std::size_t
 
 void Optimizer::set_step_count(std::int64_t count) {
   if (count < 0) fail_argument("count: is {}, expected at least 0", count);
+  finish_pending();
   step_count_ = count;
 }
 
@@ -265,6 +293,7 @@ void Optimizer::set_counters(std::int64_t steps, std::int64_t skipped) {
   step_count_ = steps;
   skipped_steps_ = skipped;
   lost_ = false;
+  state_replaced();
 }
 
 std::int64_t Optimizer::other_bytes() const {
@@ -278,6 +307,7 @@ void Optimizer::copy_state(Optimizer& source) {
   if (std::string(kind()) != source.kind()) {
     fail(GRADSTEP_ERR_MISMATCH, "source: is {}, destination is {}", source.kind(), kind());
   }
+  source.check_state_is_whole();
   if (const std::string difference = schema_.difference(source.schema_); !difference.empty()) {
     fail(GRADSTEP_ERR_MISMATCH, "destination and source: {}", difference);
   }

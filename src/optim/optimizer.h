@@ -47,6 +47,8 @@ struct StoredState {
   std::int64_t begin = 0;   ///< 0 and all of them, unless the optimizer is sharded
   std::int64_t total = 0;   ///< elements of the whole: those of the parameter, or one per 256 of them for factors
   bool is_blocked = false;  ///< the latter
+  /// >= 0: the one rank that has it, whole; the others have nothing of it.
+  std::int32_t owner = -1;
   /// Of the whole; empty = the parameter's, or the list that factors are.
   std::vector<std::int64_t> shape = {};  // NOLINT(readability-redundant-member-init): lists may leave it out
 };
@@ -74,9 +76,14 @@ class Optimizer {
   /// The step of a sharded optimizer, with gradients that are not what attach said.
   StepOutcome step_sharded(const StepGuards& guards, const GradientExchange& exchange);
 
-  /// Collective. Deals the state out over the ranks of `comm`, or gathers it with NULL. On failure nothing has changed.
-  void attach(Communicator* comm, const GradientExchange& exchange);
+  /// Collective. Deals the state out over the ranks of `comm`, or gathers it with NULL. A failure on one rank is one on
+  /// all, and nothing has changed. NULL on an optimizer that is not sharded does nothing.
+  void attach(Communicator* comm, const gradstep_sharding_options& options);
   bool is_sharded() const { return sharding_ != nullptr; }
+  /// False from a failed exchange on until state is loaded or copied in.
+  bool state_is_whole() const { return !lost_; }
+  /// Throws INVALID_STATE.
+  void check_state_is_whole() const;
   const Sharding* sharding() const { return sharding_.get(); }
 
   void set_schedule(std::int32_t group, const char* name, const Schedule& schedule);
@@ -112,9 +119,11 @@ class Optimizer {
   virtual void set_state_flags(std::span<const std::uint8_t> flags) = 0;
   virtual std::int64_t other_bytes() const;
   /// Numbers of this rule about its parameters, beside the counters.
-  virtual void append_metrics(std::vector<gradstep_metric>& /*metrics*/) const {}
+  virtual void append_metrics(std::vector<gradstep_metric>& /*metrics*/) {}
   /// The whole of a stored state, contiguous. Collective if it is spread over the ranks.
   Buffer gather(const StoredState& stored) const;
+  /// The same into memory for its `total` elements. Allocates nothing.
+  void gather(const StoredState& stored, void* whole) const;
 
   void copy_state(Optimizer& source);
   /// Both counters, after buffers and flags were replaced: the state is whole again.
@@ -138,27 +147,37 @@ class Optimizer {
     return sharding_ != nullptr ? sharding_->slice(i) : Slice{0, schema[i].size};
   }
   /// Makes the state that this rank has under another sharding (NULL = none), aside. `keep` = with its present values,
-  /// which is collective if it is sharded now; else as at creation.
+  /// which is collective if it is sharded now; else as at creation. A rank that fails must not leave the others in an
+  /// exchange: what can fail on one of them (memory) comes first and is agreed on.
   virtual void prepare_slices(const Sharding* next, bool keep) = 0;
   virtual void commit_slices() noexcept = 0;
+  /// Drops what was prepared.
+  virtual void discard_slices() noexcept {}
+  virtual Dealing dealing() const { return Dealing::chunks; }
+  /// What must be equal on all ranks that share the state.
+  virtual std::string sharding_key() const { return kind(); }
+  /// The buffers of stored_states() and the counters were replaced from outside.
+  virtual void state_replaced() {}
+  /// The step count is about to be set from outside: what waits for a later step happens now.
+  virtual void finish_pending() {}
 
   // What apply() works on: what is bound, or this rank's slices.
-  std::span<const Array> params() const { return is_sharded() ? sharding_->staged() : params_; }
+  std::span<const Array> params() const { return has_slices() ? sharding_->staged() : params_; }
   std::span<const Array> grads() const { return is_sharded() ? sharding_->gradients() : grads_; }
-  std::span<const Array> updates() const { return is_sharded() && !updates_.empty() ? sharding_->staged() : updates_; }
+  std::span<const Array> updates() const { return has_slices() && !updates_.empty() ? sharding_->staged() : updates_; }
   /// False if apply() has seen the bound buffers before.
   bool buffers_changed() const { return buffers_changed_; }
   const WorkList& work() const { return is_sharded() ? sharding_->work() : work_; }
   const HyperParameters& hyper_parameters() const { return hyper_parameters_; }
 
  private:
+  bool has_slices() const { return is_sharded() && !sharding_->is_whole(); }
   bool bound_again(const gradstep_tensor* params, const gradstep_tensor* grads, const gradstep_tensor* updates,
                    std::size_t n) const;
   double gradient_norm();
   void write_zero_updates();
   bool skips(const StepGuards& guards, StepOutcome& outcome);
   void apply_guarded(const StepGuards& guards, StepOutcome& outcome);
-  void check_state_is_whole() const;
 
   std::shared_ptr<Context> context_;
   Schema schema_;

@@ -42,6 +42,7 @@ nlohmann::json hyper_parameters_of(const Optimizer& optimizer) {
 }  // namespace
 
 SavedPart save_optimizer(Optimizer& optimizer) {
+  optimizer.check_state_is_whole();
   const Schema& schema = optimizer.schema();
   SavedPart part;
   save_parameters(part, schema);

@@ -17,6 +17,13 @@ namespace {
 
 constexpr std::int64_t kAlignment = 64;
 
+GradientExchange exchange_of(const gradstep_sharding_options& options) {
+  GradientExchange exchange;
+  exchange.gradients = options.gradients;
+  exchange.average = options.average == GRADSTEP_AVERAGE_UNSET ? GRADSTEP_AVERAGE_MEAN : options.average;
+  return exchange;
+}
+
 std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 /// What must be equal on all ranks before state is dealt out: the schema, then these.
@@ -25,11 +32,12 @@ struct Facts {
   std::array<std::uint64_t, kCount> values{};
 
   Facts() = default;
-  Facts(const Schema& schema, const char* rule, std::int64_t step_count, const GradientExchange& exchange) {
+  Facts(const Schema& schema, const std::string& rule, std::int64_t step_count,
+        const gradstep_sharding_options& options) {
     const auto digest = schema.digest(/*arithmetic=*/false);
     std::copy(digest.begin(), digest.end(), values.begin());
-    const std::int32_t options[] = {exchange.gradients, exchange.average};
-    values[kCount - 2] = hash_bytes(options, sizeof options, hash_bytes(rule, std::strlen(rule)));
+    const std::int32_t words[] = {options.gradients, options.average, options.preconditioners};
+    values[kCount - 2] = hash_bytes(words, sizeof words, hash_bytes(rule.data(), rule.size()));
     values[kCount - 1] = static_cast<std::uint64_t>(step_count);
   }
   static const char* what(std::size_t i) {
@@ -41,12 +49,17 @@ struct Facts {
 }  // namespace
 
 Sharding::Sharding(std::shared_ptr<Context> context, std::shared_ptr<Communicator> channel, const Schema& schema,
-                   const char* rule, std::int64_t step_count, const GradientExchange& exchange)
-    : context_(std::move(context)), comm_(std::move(channel)), exchange_(exchange) {
+                   const std::string& rule, std::int64_t step_count, const gradstep_sharding_options& options,
+                   Dealing dealing)
+    : context_(std::move(context)),
+      comm_(std::move(channel)),
+      options_(options),
+      exchange_(exchange_of(options)),
+      dealing_(dealing) {
   compare(schema, rule, step_count);
   deal_out(schema);
   gradient_regions_ = regions(schema, /*arithmetic=*/true);
-  param_regions_ = regions(schema, /*arithmetic=*/false);
+  if (!is_whole()) param_regions_ = regions(schema, /*arithmetic=*/false);
   const auto end_of = [](const std::vector<Region>& all) {
     return all.empty() ? 0 : all.back().offset + all.back().elements * size_of(all.back().dtype);
   };
@@ -54,31 +67,24 @@ Sharding::Sharding(std::shared_ptr<Context> context, std::shared_ptr<Communicato
                               /*zeroed=*/false);
 
   gradient_slices_.resize(schema.size());
-  staged_slices_.resize(schema.size());
   gradient_copies_.resize(schema.size());
-  param_copies_.resize(schema.size());
   for (Region& region : gradient_regions_) {
-    const std::int64_t own = region.counts[static_cast<std::size_t>(comm_->rank())];
+    const std::int64_t own = is_whole() ? 0 : region.counts[static_cast<std::size_t>(comm_->rank())];
     region.own = context_->allocate(static_cast<std::size_t>(own * size_of(region.dtype)), /*zeroed=*/false);
     std::int64_t at = 0;
     for (std::size_t k = 0; k < region.parameters.size(); ++k) {
       const std::size_t i = region.parameters[k];
       gradient_copies_[i].destination = arena_array(region, region.first[k], schema[i].size);
       Array& mine = gradient_slices_[i];
+      mine = gradient_copies_[i].destination;
+      if (is_whole()) continue;
       mine.data = region.own.as<std::byte>() + at * size_of(region.dtype);
       mine.size = slice(i).size;
-      mine.dtype = region.dtype;
       at += mine.size;
     }
   }
   whole_slices_ = gradient_slices_;
-  for (const Region& region : param_regions_) {
-    for (std::size_t k = 0; k < region.parameters.size(); ++k) {
-      const std::size_t i = region.parameters[k];
-      param_copies_[i].destination = arena_array(region, region.first[k], schema[i].size);
-      staged_slices_[i] = arena_array(region, region.first[k] + slice(i).begin, slice(i).size);
-    }
-  }
+  if (!is_whole()) stage_slices(schema);
   for (std::size_t i = 0; i < schema.size(); ++i) {
     work_.append(schema[i].size);
     own_work_.append(slice(i).size);
@@ -87,8 +93,21 @@ Sharding::Sharding(std::shared_ptr<Context> context, std::shared_ptr<Communicato
   }
 }
 
-void Sharding::compare(const Schema& schema, const char* rule, std::int64_t step_count) const {
-  const Facts own(schema, rule, step_count, exchange_);
+/// Where this rank's slices of the parameters lie in the arena.
+void Sharding::stage_slices(const Schema& schema) {
+  staged_slices_.resize(schema.size());
+  param_copies_.resize(schema.size());
+  for (const Region& region : param_regions_) {
+    for (std::size_t k = 0; k < region.parameters.size(); ++k) {
+      const std::size_t i = region.parameters[k];
+      param_copies_[i].destination = arena_array(region, region.first[k], schema[i].size);
+      staged_slices_[i] = arena_array(region, region.first[k] + slice(i).begin, slice(i).size);
+    }
+  }
+}
+
+void Sharding::compare(const Schema& schema, const std::string& rule, std::int64_t step_count) const {
+  const Facts own(schema, rule, step_count, options_);
   std::vector<Facts> all(static_cast<std::size_t>(comm_->world_size()));
   comm_->all_gather(&own, all.data(), sizeof own, comm_->deadline());
   // With rank 0's on every rank, so that all ranks see the same outcome.
@@ -115,11 +134,13 @@ void Sharding::deal_out(const Schema& schema) {
       const double middle = static_cast<double>(before) + static_cast<double>(length) / 2;
       const auto share = static_cast<std::size_t>(middle * static_cast<double>(ranks) / static_cast<double>(total));
       const std::size_t rank = std::min(share, ranks - 1);
-      Slice& slice = slices_[rank][i];
-      if (slice.size == 0) slice.begin = offset;
-      slice.size += length;
-      ++chunk_counts_[rank];
       before += length;
+      for (std::size_t r = is_whole() ? 0 : rank; r < (is_whole() ? ranks : rank + 1); ++r) {
+        Slice& slice = slices_[r][i];
+        if (slice.size == 0) slice.begin = offset;
+        slice.size += length;
+        ++chunk_counts_[r];
+      }
     }
   }
 }
@@ -157,6 +178,7 @@ Array Sharding::arena_array(const Region& region, std::int64_t first, std::int64
 }
 
 void Sharding::keep_own(Region& region) {
+  if (is_whole()) return;
   const std::int64_t count = region.counts[static_cast<std::size_t>(comm_->rank())];
   const Array own = arena_array(region, region.own_first, count);
   if (count > 0) std::memcpy(region.own.data(), own.data, static_cast<std::size_t>(own.bytes()));
@@ -191,18 +213,29 @@ Sharding::Agreement Sharding::bring_gradients(std::span<const Array> grads, cons
   agreed.found_inf = control_[0] != 0;
   agreed.any_gradient = control_[3] != 0;
 
+  if (is_whole() && !local) {
+    gradient_slices_.assign(grads.begin(), grads.end());
+    return agreed;
+  }
   const double weight_sum = control_[2];
   for (std::size_t i = 0; i < grads.size(); ++i) {
     gradient_copies_[i].source = grads[i];
     // As after a dense reducer: a parameter that may not stay unused has a gradient, of zeros if need be.
     const bool present = local ? !may_be_unused_[i] || control_[kFixed + i] > 0 : grads[i].data != nullptr;
-    gradient_slices_[i].data = present ? whole_slices_[i].data : nullptr;
+    gradient_slices_[i] = whole_slices_[i];
+    if (!present) gradient_slices_[i].data = nullptr;
   }
   context_->backend().copy(local ? work_ : part_, gradient_copies_, weighted ? exchange.weight : 1, 1);
   double divisor = 1;
   if (weighted) divisor = weight_sum > 0 ? weight_sum : 1;
   if (local && exchange.average == GRADSTEP_AVERAGE_MEAN) divisor = ranks;
   for (Region& region : gradient_regions_) {
+    if (is_whole()) {
+      const Array all = arena_array(region, 0, region.elements);
+      comm_->all_reduce(all, GRADSTEP_REDUCE_SUM, divisor, deadline);
+      if (weighted && !(weight_sum > 0)) std::memset(all.data, 0, static_cast<std::size_t>(all.bytes()));
+      continue;
+    }
     if (local) {
       comm_->reduce_scatter_v(arena_array(region, 0, region.elements), region.counts, GRADSTEP_REDUCE_SUM, divisor,
                               deadline);
@@ -215,6 +248,11 @@ Sharding::Agreement Sharding::bring_gradients(std::span<const Array> grads, cons
 
 double Sharding::norm(const Deadline& deadline) {
   const auto rank = static_cast<std::size_t>(comm_->rank());
+  if (is_whole()) {
+    squares_.resize(own_work_.chunks().size());
+    context_->backend().square_chunks(own_work_, gradient_slices_, squares_);
+    return std::sqrt(fold_partials(squares_));
+  }
   const std::int64_t first =
       std::accumulate(chunk_counts_.begin(), chunk_counts_.begin() + comm_->rank(), std::int64_t{0});
   squares_.resize(
@@ -247,16 +285,13 @@ void Sharding::publish(std::span<const Array> targets, const Deadline& deadline)
   context_->backend().copy(work_, out, 1, 1);
 }
 
-Buffer Sharding::gather(std::size_t parameter, const Array& own, std::int64_t per_block,
-                        const Deadline& deadline) const {
+void Sharding::gather(std::size_t parameter, const Array& own, std::int64_t per_block, void* whole,
+                      const Deadline& deadline) const {
   std::vector<std::int64_t> bytes;
   for (const std::vector<Slice>& rank : slices_) {
     bytes.push_back((rank[parameter].size + per_block - 1) / per_block * size_of(own.dtype));
   }
-  const std::int64_t all = std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0});
-  Buffer whole = context_->allocate(static_cast<std::size_t>(all), /*zeroed=*/false);
-  comm_->all_gather_v(own.data, whole.data(), bytes, deadline);
-  return whole;
+  comm_->all_gather_v(own.data, whole, bytes, deadline);
 }
 
 std::int64_t Sharding::bytes() const {

@@ -5,12 +5,13 @@
 //
 // The chunks of all parameters, in the order of the schema, are dealt out in one contiguous run per rank, by elements.
 // A slice thus begins at a multiple of kChunk, so that a norm is folded from the very partials of an unsharded step and
-// block codes stay whole.
+// block codes stay whole. An optimizer that deals out something else than elements gets whole tensors on every rank.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "backend/context.h"
@@ -34,13 +35,21 @@ struct GradientExchange {
   bool needs_gradient = false;  ///< no step where no rank has a gradient
 };
 
+enum class Dealing : std::uint8_t {
+  chunks,  ///< every rank has slices of its own
+  whole,   ///< every rank has everything: gradients are all-reduced, parameters stay where they are
+};
+
 class Sharding {
  public:
-  /// Collective: compares schemas, rules and counters over `channel`, which is this object's own.
+  /// Collective: compares schemas, rules and counters over `channel`, which is this object's own. `rule` tells apart
+  /// whatever must be equal on all ranks.
   Sharding(std::shared_ptr<Context> context, std::shared_ptr<Communicator> channel, const Schema& schema,
-           const char* rule, std::int64_t step_count, const GradientExchange& exchange);
+           const std::string& rule, std::int64_t step_count, const gradstep_sharding_options& options, Dealing dealing);
 
+  const gradstep_sharding_options& options() const { return options_; }
   const GradientExchange& default_exchange() const { return exchange_; }
+  bool is_whole() const { return dealing_ == Dealing::whole; }
   Communicator& comm() const { return *comm_; }
 
   /// This rank's part of parameter i.
@@ -58,7 +67,8 @@ class Sharding {
   /// Brings every rank its slices of the gradients. Collective; `deadline` is that of the whole step.
   Agreement bring_gradients(std::span<const Array> grads, const GradientExchange& exchange, Agreement own,
                             const Deadline& deadline);
-  /// By parameter: this rank's slice, contiguous in the arithmetic dtype; no data = no rank has a gradient.
+  /// By parameter: this rank's slice, contiguous in the arithmetic dtype (whole and REDUCED: the host's own); no data =
+  /// no rank has a gradient.
   std::span<const Array> gradients() const { return gradient_slices_; }
   /// The norm of the whole gradient. Collective.
   double norm(const Deadline& deadline);
@@ -69,9 +79,10 @@ class Sharding {
   /// Gathers what all ranks have staged and, when all is there, writes it to the targets. Collective.
   void publish(std::span<const Array> targets, const Deadline& deadline);
 
-  /// The whole of a tensor of which this rank has `own`: `per_block` elements of the parameter make one of it.
+  /// Writes the whole of a tensor of which this rank has `own`: `per_block` elements of the parameter make one of it.
   /// Collective.
-  Buffer gather(std::size_t parameter, const Array& own, std::int64_t per_block, const Deadline& deadline) const;
+  void gather(std::size_t parameter, const Array& own, std::int64_t per_block, void* whole,
+              const Deadline& deadline) const;
 
   std::int64_t bytes() const;
 
@@ -85,18 +96,21 @@ class Sharding {
     std::int64_t offset = 0;           ///< of the region in the arena, in bytes
     std::int64_t elements = 0;
     std::int64_t own_first = 0;  ///< where this rank's elements begin
-    Buffer own;                  ///< gradients: this rank's elements, reduced
+    Buffer own;                  ///< gradients: this rank's elements, reduced; none if it has all
   };
 
   void deal_out(const Schema& schema);
-  void compare(const Schema& schema, const char* rule, std::int64_t step_count) const;
+  void compare(const Schema& schema, const std::string& rule, std::int64_t step_count) const;
+  void stage_slices(const Schema& schema);
   std::vector<Region> regions(const Schema& schema, bool arithmetic);
   Array arena_array(const Region& region, std::int64_t first, std::int64_t count) const;
   void keep_own(Region& region);
 
   std::shared_ptr<Context> context_;
   std::shared_ptr<Communicator> comm_;
+  gradstep_sharding_options options_;
   GradientExchange exchange_;
+  Dealing dealing_;
   std::vector<std::vector<Slice>> slices_;  // by rank, then parameter
   std::vector<std::int64_t> chunk_counts_;  // by rank
   std::vector<bool> may_be_unused_;

@@ -12,7 +12,7 @@ namespace gradstep {
 namespace {
 
 struct Standing {
-  std::int64_t steps;
+  std::int64_t steps;  // -1 = without a whole state to give
   std::int64_t skipped;
   std::int64_t buffers;  // state buffers that exist
   std::int64_t bytes;    // of all of them
@@ -47,8 +47,8 @@ Adoption adopt_furthest(Communicator& comm, Optimizer& optimizer, const gradstep
   const Deadline deadline = comm.deadline();
   Context& context = *optimizer.context();
   const std::vector<StoredState> states = optimizer.stored_states();
-  Standing own{optimizer.step_count(), optimizer.skipped_steps(), static_cast<std::int64_t>(states.size()), 0,
-               window_pushes};
+  Standing own{optimizer.state_is_whole() ? optimizer.step_count() : -1, optimizer.skipped_steps(),
+               static_cast<std::int64_t>(states.size()), 0, window_pushes};
   for (const StoredState& state : states) own.bytes += state.array.bytes();
   std::vector<Standing> all(static_cast<std::size_t>(comm.world_size()));
   comm.all_gather(&own, all.data(), sizeof own, deadline);
@@ -59,6 +59,10 @@ Adoption adopt_furthest(Communicator& comm, Optimizer& optimizer, const gradstep
     }
   }
   const std::size_t root = furthest(all);
+  if (all[root].steps < 0) {
+    fail(GRADSTEP_ERR_INVALID_STATE,
+         "recover: no rank has a whole state since the exchange that failed: load one first");
+  }
   const bool sends = static_cast<std::int32_t>(root) == comm.rank();
 
   std::vector<Transfer> transfers;

@@ -170,11 +170,13 @@ std::function<void()> Updater::load(const StateFile& file) {
     // The windows of other ranks could be added to these, but what they are divided by would be another number.
     for (std::int64_t r = 0; r < saved_ranks; ++r) {
       const LoadedPart window(file, window_prefix(static_cast<std::int32_t>(r)));
-      if (window.integer("pushes") != 0 && window.integer("ready") == 0) {
+      const bool open = window.integer("pushes") != 0 && window.integer("ready") == 0;
+      const bool waits = window.integer("pending") != 0 && window.integer("ready") != 0;
+      if (open || waits) {
         fail(GRADSTEP_ERR_MISMATCH,
-             "the updater was saved by {} ranks in the middle of a window and is loaded by {}: save it after a step, "
-             "or load the optimizer alone",
-             saved_ranks, ranks);
+             "the updater was saved by {} ranks {} and is loaded by {}: save it after a step, or load the optimizer "
+             "alone",
+             saved_ranks, open ? "in the middle of a window" : "with a window that was not applied", ranks);
       }
     }
     return [this, take_optimizer] {

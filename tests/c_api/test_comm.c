@@ -130,6 +130,41 @@ static void local_ranks_are_threads(void** state) {
   gradstep_context_destroy(context);
 }
 
+/* Ranks that meet through the id; elsewhere they are processes, here threads play them. */
+typedef struct shm_job {
+  gradstep_context* context;
+  char id[64];
+  size_t id_len;
+  job inner;
+} shm_job;
+
+static void create_shm_body(int32_t rank, void* user) {
+  shm_job* s = user;
+  gradstep_comm_options options;
+  record(&s->inner.outcomes[rank], gradstep_comm_options_init(&options, sizeof options));
+  options.engine = "shm";
+  options.rank = rank;
+  options.world_size = kRanks;
+  options.id = s->id;
+  options.id_len = s->id_len;
+  record(&s->inner.outcomes[rank], gradstep_comm_create(s->context, &options, &s->inner.comms[rank]));
+}
+
+static void shm_ranks_share_memory(void** state) {
+  static shm_job s;
+  (void)state;
+  s.context = new_context(1);
+  assert_ok(gradstep_comm_unique_id_ex("shm", "127.0.0.1", s.id, sizeof s.id, &s.id_len));
+  run_ranks(kRanks, create_shm_body, &s);
+  assert_outcomes_ok(&s.inner);
+  run_collectives(&s.inner);
+  job_init(&s.inner);
+  run_ranks(kRanks, shift_body, &s.inner);
+  assert_outcomes_ok(&s.inner);
+  close_comms(&s.inner);
+  gradstep_context_destroy(s.context);
+}
+
 /* A host engine that has an all_gather and nothing else. */
 typedef struct host_rank {
   gradstep_comm* lent;
@@ -347,6 +382,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(self_is_a_world_of_one),
       cmocka_unit_test(local_ranks_are_threads),
+      cmocka_unit_test(shm_ranks_share_memory),
       cmocka_unit_test(a_host_with_all_gather_alone_serves_every_collective),
       cmocka_unit_test(failing_create_host_releases_once),
       cmocka_unit_test(bad_arguments_are_named_and_break_nothing),

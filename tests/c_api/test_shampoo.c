@@ -79,10 +79,9 @@ static void metrics_tell_of_every_statistic(void** state) {
   assert_true(failures > 0);
 }
 
-static void what_is_not_there_is_refused(void** state) {
+static void what_does_not_fit_is_refused(void** state) {
   fixture* f = *state;
   gradstep_shampoo_options o = options_of_test();
-  gradstep_comm* comm = NULL;
   o.learning_rate = NAN;
   assert_fails(gradstep_optimizer_create_shampoo(f->context, &o, f->m.parameters, kModelParameters, &f->optimizer),
                GRADSTEP_ERR_INVALID_ARGUMENT, "learning_rate", "set");
@@ -91,17 +90,55 @@ static void what_is_not_there_is_refused(void** state) {
   assert_fails(gradstep_optimizer_create_shampoo(f->context, &o, f->m.parameters, kModelParameters, &f->optimizer),
                GRADSTEP_ERR_INVALID_ARGUMENT, "block_size", "0");
   o.block_size = 2;
-  o.root_lag = 3;
+  o.root_lag = 1001;
   assert_fails(gradstep_optimizer_create_shampoo(f->context, &o, f->m.parameters, kModelParameters, &f->optimizer),
-               GRADSTEP_ERR_UNSUPPORTED, "root_lag");
+               GRADSTEP_ERR_INVALID_ARGUMENT, "root_lag", "1001");
+  o.root_lag = 2;
+  o.eigenvalue_corrected = 1;
+  assert_fails(gradstep_optimizer_create_shampoo(f->context, &o, f->m.parameters, kModelParameters, &f->optimizer),
+               GRADSTEP_ERR_UNSUPPORTED, "root_lag", "eigenvalue_corrected");
   assert_null(f->optimizer);
-  o.root_lag = 0;
+}
+
+static void every_mode_steps(void** state) {
+  fixture* f = *state;
+  for (int32_t mode = 0; mode < 5; ++mode) {
+    gradstep_shampoo_options o = options_of_test();
+    o.start_preconditioning_step = 0;
+    o.root_lag = mode == 0 ? 2 : 0;
+    o.one_sided = mode == 1 ? GRADSTEP_ONE_SIDED_INPUT : mode == 2 ? GRADSTEP_ONE_SIDED_OUTPUT : 0;
+    o.eigenvalue_corrected = mode == 3;
+    o.root_precision = mode == 4 ? GRADSTEP_ROOT_PRECISION_F32 : GRADSTEP_ROOT_PRECISION_F64;
+    create(f, &o);
+    for (int64_t t = 1; t <= 4; ++t) {
+      step(f);
+      assert_int_equal(steps_of(f), t);
+    }
+  }
+}
+
+static void blocks_are_dealt_out(void** state) {
+  fixture* f = *state;
+  gradstep_comm* comm = NULL;
+  gradstep_sharding_options sharding;
+  gradstep_tensor view;
+  const gradstep_shampoo_options o = options_of_test();
   create(f, &o);
   assert_ok(gradstep_comm_create_local(f->context, 1, &comm));
-  assert_fails(gradstep_optimizer_attach_comm(f->optimizer, comm, NULL), GRADSTEP_ERR_UNSUPPORTED, "shampoo");
+  assert_ok(gradstep_sharding_options_init(&sharding, sizeof sharding));
+  assert_int_equal(sharding.preconditioners, GRADSTEP_SHARDED_PRECONDITIONERS_REPLICATED);
+  sharding.preconditioners = 2;
+  assert_fails(gradstep_optimizer_attach_comm(f->optimizer, comm, &sharding), GRADSTEP_ERR_INVALID_ARGUMENT,
+               "options.preconditioners", "2");
+  sharding.preconditioners = GRADSTEP_SHARDED_PRECONDITIONERS_OWNED;
+  assert_ok(gradstep_optimizer_attach_comm(f->optimizer, comm, &sharding));
   gradstep_comm_destroy(comm);
-  step(f); /* as before */
+  step(f);
   assert_int_equal(steps_of(f), 1);
+  assert_fails(gradstep_optimizer_state(f->optimizer, 1, "statistics.0.0", &view), GRADSTEP_ERR_UNSUPPORTED,
+               "get_state");
+  assert_ok(gradstep_optimizer_attach_comm(f->optimizer, NULL, NULL));
+  assert_ok(gradstep_optimizer_state(f->optimizer, 1, "statistics.0.0", &view));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
@@ -111,7 +148,9 @@ int main(void) {
       TEST(state_bytes_are_what_the_handle_holds),
       TEST(matrices_have_their_own_shape),
       TEST(metrics_tell_of_every_statistic),
-      TEST(what_is_not_there_is_refused),
+      TEST(every_mode_steps),
+      TEST(blocks_are_dealt_out),
+      TEST(what_does_not_fit_is_refused),
   };
   return cmocka_run_group_tests_name("shampoo", tests, NULL, NULL);
 }

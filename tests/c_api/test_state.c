@@ -252,6 +252,63 @@ static void a_stream_that_fails_is_quoted(void** state) {
   assert_int_equal(options.allow_unchecked, 0);
 }
 
+typedef struct lost_job {
+  fixture* f;
+  gradstep_comm* comms[2];
+  gradstep_optimizer* optimizers[2];
+  outcome out[2];
+} lost_job;
+
+static void shard_body(int32_t rank, void* user) {
+  lost_job* job = user;
+  record(&job->out[rank], gradstep_optimizer_attach_comm(job->optimizers[rank], job->comms[rank], NULL));
+}
+
+static void a_lost_state_is_neither_saved_nor_read(void** state) {
+  fixture* f = *state;
+  lost_job job;
+  float values[kModelElements];
+  gradstep_tensor tensor = tensor_f32(values, 2, f->m.params[0].shape);
+  gradstep_tensor view;
+  gradstep_stream stream;
+  int r;
+  memset(&job, 0, sizeof job);
+  create_adam(f);
+  step(f);
+  save_to(f, &kept);
+  new_local_comms(f->context, 2, 200, job.comms);
+  for (r = 0; r < 2; ++r) {
+    assert_ok(
+        gradstep_optimizer_create_adam(f->context, &f->adam, f->m.parameters, kModelParameters, &job.optimizers[r]));
+  }
+  run_ranks(2, shard_body, &job);
+  for (r = 0; r < 2; ++r) assert_outcome_ok(&job.out[r]);
+  /* Rank 1 never comes. */
+  assert_fails(gradstep_optimizer_step(job.optimizers[0], f->m.params, f->m.gradients, kModelParameters, NULL),
+               GRADSTEP_ERR_TIMEOUT, "");
+  for (r = 0; r < 2; ++r) { /* still sharded; then with the rest of the state gone */
+    if (r == 1) assert_ok(gradstep_optimizer_attach_comm(job.optimizers[0], NULL, NULL));
+    damaged.size = 0;
+    stream = stream_over(&damaged);
+    assert_fails(gradstep_optimizer_save(job.optimizers[0], &stream), GRADSTEP_ERR_INVALID_STATE, "load");
+    assert_int_equal(damaged.size, 0);
+    assert_fails(gradstep_optimizer_get_state(job.optimizers[0], 0, "exp_avg", &tensor, NULL),
+                 GRADSTEP_ERR_INVALID_STATE, "load");
+    assert_fails(gradstep_optimizer_state(job.optimizers[0], 0, "exp_avg", &view), GRADSTEP_ERR_INVALID_STATE, "load");
+    assert_fails(gradstep_optimizer_copy_state(f->optimizer, job.optimizers[0]), GRADSTEP_ERR_INVALID_STATE, "load");
+  }
+  assert_int_equal(steps_of(f), 1);
+  stream = stream_over(&kept);
+  assert_ok(gradstep_optimizer_load(job.optimizers[0], &stream, NULL));
+  assert_ok(gradstep_optimizer_get_state(job.optimizers[0], 0, "exp_avg", &tensor, NULL));
+  assert_ok(gradstep_optimizer_state(f->optimizer, 0, "exp_avg", &view));
+  assert_memory_equal(values, view.data, 6 * sizeof(float));
+  for (r = 0; r < 2; ++r) {
+    gradstep_optimizer_destroy(job.optimizers[r]);
+    gradstep_comm_destroy(job.comms[r]);
+  }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void) {
@@ -259,7 +316,7 @@ int main(void) {
       TEST(a_run_resumes_from_a_stream),     TEST(a_file_is_replaced_as_a_whole),
       TEST(nothing_damaged_is_taken),        TEST(other_handles_and_models_are_refused),
       TEST(a_window_is_saved_in_its_middle), TEST(chains_are_saved_with_all_their_parts),
-      TEST(a_stream_that_fails_is_quoted),
+      TEST(a_stream_that_fails_is_quoted),   TEST(a_lost_state_is_neither_saved_nor_read),
   };
   return cmocka_run_group_tests_name("state", tests, NULL, NULL);
 }

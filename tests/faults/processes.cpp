@@ -92,11 +92,20 @@ TemporaryDirectory::~TemporaryDirectory() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-gradstep_comm_options gloo_options(int rank, int world_size, std::int64_t timeout_ms, const std::string& directory) {
+std::vector<std::string> process_engines() {
+  std::vector<std::string> names = {"shm"};
+#if defined(GRADSTEP_TEST_PLUGIN_DIR)
+  names.emplace_back("gloo");
   ::setenv("GRADSTEP_PLUGIN_DIR", GRADSTEP_TEST_PLUGIN_DIR, 1);
+#endif
+  return names;
+}
+
+gradstep_comm_options rank_options(const std::string& engine, int rank, int world_size, std::int64_t timeout_ms,
+                                   const std::string& directory) {
   gradstep_comm_options options{};
   gradstep_comm_options_init(&options, sizeof options);
-  options.engine = "gloo";
+  options.engine = engine.c_str();
   options.rank = rank;
   options.world_size = world_size;
   options.timeout_ms = timeout_ms;

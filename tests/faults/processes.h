@@ -74,8 +74,12 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-/// The options of one rank of gloo on loopback, meeting in a directory.
-gradstep_comm_options gloo_options(int rank, int world_size, std::int64_t timeout_ms, const std::string& directory);
+/// The engines that connect processes: "shm", and "gloo" where its plugin was built.
+std::vector<std::string> process_engines();
+
+/// The options of one rank, gloo on loopback, meeting in a directory. Borrows both strings.
+gradstep_comm_options rank_options(const std::string& engine, int rank, int world_size, std::int64_t timeout_ms,
+                                   const std::string& directory);
 
 /// In a rank: a context and a communicator, destroyed at the end; a failed creation is in `status`.
 struct Rank {

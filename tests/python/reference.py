@@ -136,3 +136,56 @@ class AdaGrad:
 def divided(g: Doubles, square: Doubles, epsilon: float, placement: str) -> Doubles:
     """g over the root of a mean or sum of squares."""
     return g / np.sqrt(square + epsilon) if placement == "inside" else g / (np.sqrt(square) + epsilon)
+
+
+@dataclass
+class Shampoo:
+    """Of matrices, with RMSProp grafting, without Nesterov's term: Anil et al. 2020, Gupta et al. 2018."""
+
+    learning_rate: float
+    block_size: int
+    beta1: float = 0.9
+    beta2: float = 0.999
+    diagonal_epsilon: float = 1e-10
+    matrix_epsilon: float = 1e-6
+    weight_decay: float = 0.0
+    start_preconditioning_step: int = 5
+
+    def __post_init__(self) -> None:
+        self.t = 0
+        self.second_moments: dict[int, Doubles] = {}
+        self.momenta: dict[tuple[int, str], Doubles] = {}
+        self.statistics: dict[tuple[int, int, int], tuple[Doubles, Doubles]] = {}
+
+    def step(self, parameters: list[Doubles], grads: list[Doubles]) -> None:
+        for i, (p, g) in enumerate(zip(parameters, grads, strict=True)):
+            v = self.beta2 * self.second_moments.get(i, 0.0) + (1 - self.beta2) * g * g
+            self.second_moments[i] = v
+            grafted = g / (np.sqrt(v) + self.diagonal_epsilon)
+            direction = np.zeros_like(p)
+            for row in range(0, p.shape[0], self.block_size):
+                for column in range(0, p.shape[1], self.block_size):
+                    block = np.s_[row : row + self.block_size, column : column + self.block_size]
+                    direction[block] = self._precondition(i, row, column, g[block])
+            shampoo = direction * np.linalg.norm(grafted) / np.linalg.norm(direction)
+            after = {}
+            for name, update in (("shampoo", shampoo), ("grafted", grafted)):
+                after[name] = self.beta1 * self.momenta.get((i, name), 0.0) + update + self.weight_decay * p
+                self.momenta[i, name] = after[name]
+            p -= self.learning_rate * after["shampoo" if self.t >= self.start_preconditioning_step else "grafted"]
+        self.t += 1
+
+    def _precondition(self, i: int, row: int, column: int, g: Doubles) -> Doubles:
+        start = tuple(self.matrix_epsilon * np.eye(extent) for extent in g.shape)
+        left, right = self.statistics.get((i, row, column), start)
+        left = self.beta2 * left + (1 - self.beta2) * g @ g.T
+        right = self.beta2 * right + (1 - self.beta2) * g.T @ g
+        self.statistics[i, row, column] = left, right
+        return inverse_root(left, 4, self.matrix_epsilon) @ g @ inverse_root(right, 4, self.matrix_epsilon)
+
+
+def inverse_root(statistic: Doubles, p: int, epsilon: float) -> Doubles:
+    """(S + ridge I)^(-1/p), the ridge in proportion to the largest eigenvalue."""
+    values, vectors = np.linalg.eigh(statistic)
+    ridge = epsilon * max(values[-1], 1e-6)
+    return (vectors * np.maximum(values + ridge, ridge) ** (-1 / p)) @ vectors.T

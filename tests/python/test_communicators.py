@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""Engines self, local, host and gloo: the same results, errors that end waits, and no call past its deadline."""
+"""Engines self, local, shm, host and gloo: the same results, errors that end waits, and no call past its deadline."""
 
 import hashlib
 import multiprocessing
@@ -19,9 +19,25 @@ import gradstep
 # The promise: no call outlives its timeout by more than a second.
 GRACE = 1.0
 
-needs_gloo = pytest.mark.skipif(
-    not gradstep.backend_available("gloo"), reason=f"gloo: {gradstep.backend_status('gloo')}"
+engines_of_processes = pytest.mark.parametrize(
+    "engine",
+    [
+        "shm",
+        pytest.param(
+            "gloo",
+            marks=pytest.mark.skipif(
+                not gradstep.backend_available("gloo"), reason=f"gloo: {gradstep.backend_status('gloo')}"
+            ),
+        ),
+    ],
 )
+
+
+def connect(engine, rank, world_size, store, **options):
+    """Over loopback, where there is a network."""
+    if engine == "gloo":
+        options["interface"] = "lo"
+    return getattr(gradstep.Communicator, engine)(rank, world_size, store, **options)
 
 
 def exercise(comm):
@@ -56,7 +72,7 @@ def test_self_is_a_world_of_one():
     assert comm.vote(True) and not comm.vote(False)
 
 
-def test_local_host_and_gloo_give_the_same_bits(tmp_path):
+def test_all_engines_give_the_same_bits(tmp_path):
     local = run_ranks(3, exercise)
     assert len(set(local)) == 1
     for kind in (AllGatherOnly, Everything):
@@ -67,8 +83,9 @@ def test_local_host_and_gloo_give_the_same_bits(tmp_path):
         assert hosts[0].calls["all_gather"] > 0
         if kind is Everything:
             assert {"all_reduce", "broadcast", "barrier"} <= hosts[0].calls.keys()
-    if gradstep.backend_available("gloo"):
-        assert set(run_processes(3, gloo_exercise, str(tmp_path))) == set(local)
+    for engine in ("shm", "gloo"):
+        if gradstep.backend_available(engine):
+            assert set(run_processes(3, exercise_processes, engine, str(tmp_path / engine))) == set(local), engine
 
 
 def test_sums_are_in_the_order_of_ranks():
@@ -346,12 +363,12 @@ def call(target, results, rank, world_size, *arguments):
     results.put((rank, value))
 
 
-def gloo_exercise(rank, world_size, store):
-    return exercise(gradstep.Communicator.gloo(rank, world_size, store, interface="lo"))
+def exercise_processes(rank, world_size, engine, store):
+    return exercise(connect(engine, rank, world_size, store))
 
 
-def gloo_lives_on_after_a_kill(rank, world_size, unique_id):
-    comm = gradstep.Communicator.gloo(rank, world_size, unique_id, timeout=20, interface="lo")
+def live_on_after_a_kill(rank, world_size, engine, unique_id):
+    comm = connect(engine, rank, world_size, unique_id, timeout=20)
     begin = time.monotonic()
     try:
         comm.barrier()
@@ -363,26 +380,25 @@ def gloo_lives_on_after_a_kill(rank, world_size, unique_id):
         return type(error).__name__, time.monotonic() - begin
 
 
-def gloo_two_generations(rank, world_size, store):
+def exercise_two_generations(rank, world_size, engine, store):
     return [
-        exercise(gradstep.Communicator.gloo(rank, world_size, store, interface="lo", generation=generation))
-        for generation in (1, 2)
+        exercise(connect(engine, rank, world_size, store, generation=generation)) for generation in (1, 2)
     ][-1]
 
 
-@needs_gloo
-def test_gloo_meets_through_a_unique_id():
-    results = run_processes(2, gloo_exercise, gradstep.unique_id("gloo", "lo"))
+@engines_of_processes
+def test_processes_meet_through_a_unique_id(engine):
+    results = run_processes(2, exercise_processes, engine, gradstep.unique_id(engine, "lo"))
     assert len(set(results)) == 1
 
 
-@needs_gloo
-def test_gloo_meets_twice_in_one_directory(tmp_path):
-    assert len(set(run_processes(2, gloo_two_generations, str(tmp_path)))) == 1
+@engines_of_processes
+def test_processes_meet_twice_in_one_directory(engine, tmp_path):
+    assert len(set(run_processes(2, exercise_two_generations, engine, str(tmp_path)))) == 1
 
 
-@needs_gloo
-def test_gloo_meets_through_a_store_of_the_host():
+@engines_of_processes
+def test_processes_meet_through_a_store_of_the_host(engine):
     values, changed = {}, threading.Condition()
 
     class DictStore:
@@ -397,15 +413,15 @@ def test_gloo_meets_through_a_store_of_the_host():
                     raise TimeoutError(key)
                 return values[key]
 
-    results = run_ranks(2, lambda comm: gloo_exercise(comm.rank, 2, DictStore()))
+    results = run_ranks(2, lambda comm: exercise_processes(comm.rank, 2, engine, DictStore()))
     assert results[0] == results[1] and values
 
 
-@needs_gloo
-def test_gloo_says_who_did_not_come(tmp_path):
+@engines_of_processes
+def test_a_rank_that_does_not_come_is_a_timeout(engine, tmp_path):
     begin = time.monotonic()
     with pytest.raises(gradstep.Timeout):
-        gradstep.Communicator.gloo(0, 2, tmp_path, timeout=0.5, interface="lo")
+        connect(engine, 0, 2, tmp_path, timeout=0.5)
     assert time.monotonic() - begin <= 0.5 + GRACE
 
     class Broken:
@@ -416,19 +432,20 @@ def test_gloo_says_who_did_not_come(tmp_path):
             raise LookupError("store")
 
     with pytest.raises(LookupError, match="store"):
-        gradstep.Communicator.gloo(0, 2, Broken(), timeout=0.5, interface="lo")
+        connect(engine, 0, 2, Broken(), timeout=0.5)
 
 
-@needs_gloo
-def test_gloo_survivors_of_a_killed_peer_get_an_error():
-    survivors = run_processes(3, gloo_lives_on_after_a_kill, gradstep.unique_id("gloo", "lo"))
+@engines_of_processes
+def test_survivors_of_a_killed_peer_get_an_error(engine):
+    survivors = run_processes(3, live_on_after_a_kill, engine, gradstep.unique_id(engine, "lo"))
     assert survivors[1] is None
     for name, seconds in (survivors[0], survivors[2]):
         assert name in ("PeerLost", "Timeout") and seconds <= 20 + GRACE
 
 
-def test_gloo_arguments_are_checked(tmp_path):
+@pytest.mark.parametrize("engine", ["shm", "gloo"])
+def test_arguments_are_checked(engine, tmp_path):
     with pytest.raises(gradstep.InvalidArgument, match="rank"):
-        gradstep.Communicator.gloo(2, 2, tmp_path)
+        connect(engine, 2, 2, tmp_path)
     with pytest.raises(gradstep.InvalidArgument):
         gradstep.unique_id("carrier pigeon")

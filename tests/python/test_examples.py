@@ -34,6 +34,12 @@ def test_optax_training():
     assert "resumed in the middle: the same bits" in run(EXAMPLES / "08_optax" / "optax_training.py")
 
 
+def test_transformer():
+    pytest.importorskip("torch")
+    output = run(EXAMPLES / "09_transformer" / "transformer.py", "--quick")
+    assert output.count("resumed in the middle: the same bits") == 2 and "ranks agree in every bit" in output
+
+
 @pytest.mark.skipif(not gradstep.backend_available("gloo"), reason="needs gloo")
 def test_digits_demo(tmp_path):
     missing = [name for name in ("matplotlib", "rich", "sklearn", "tqdm") if importlib.util.find_spec(name) is None]

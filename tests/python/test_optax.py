@@ -227,3 +227,50 @@ def test_accumulating_wrappers_meet_the_check_of_the_state(random):
     with pytest.raises((gradstep.InvalidState, jax.errors.JaxRuntimeError), match="is of step 0"):
         for _ in range(2):
             _, state = jax.block_until_ready(wrapped.update(params, state, params))
+
+
+@pytest.mark.parametrize("how", ["eager", "jit", "scan"])
+def test_shampoo_updates_are_those_of_the_rule(how, random):
+    params = tree(random)
+    grads = stacked_gradients(random, params)
+    options = {"graft_type": "rmsprop", "block_size": 4}
+    transformation = adapters.shampoo(
+        COSINE, 0.8, 0.95, 0.1, MASK, precondition_mask={"layer": False, "rows": True}, **options
+    )
+    got, state = train(transformation, params, grads, how)
+
+    arrays = [np.array(leaf) for leaf in jax.tree.leaves(params)]  # layer.b, layer.w, rows.0, rows.1
+    rule = gradstep.Shampoo(
+        arrays,
+        groups=[1, 1, 2, 0],
+        unpreconditioned=[1],
+        learning_rate=0.1,
+        beta1=0.8,
+        beta2=0.95,
+        weight_decay=0.1,
+        **options,
+    )
+    rule.set_value("weight_decay", 0.0, 2)
+    for step in range(STEPS):
+        rule.set_value("learning_rate", float(COSINE(step)))
+        updates = rule.update(arrays, [np.asarray(leaf[step]) for leaf in jax.tree.leaves(grads)])
+        arrays = [p + u for p, u in zip(arrays, updates, strict=True)]
+    for a, b in zip(jax.tree.leaves(got), arrays, strict=True):
+        assert relative(a, b) <= 1e-6  # compiled schedules round the rate once more
+    names = adapters.optimizer_of(state).state_names_of(2)
+    assert adapters.optimizer_of(state).state(2, names[-1]).shape == (3, 3)
+
+
+@pytest.mark.parametrize("b1", [0.9, optax.linear_schedule(0.5, 0.9, STEPS)], ids=["constant", "schedule"])
+@pytest.mark.parametrize("how", ["eager", "scan"])
+def test_shampoo_from_adamw_leaves_what_is_masked_to_adamw(how, b1, random):
+    params = tree(random)
+    grads = stacked_gradients(random, params)
+    options = {"b1": b1, "weight_decay": 0.1, "mask": MASK}
+    shampoo = adapters.shampoo_from_adamw(
+        COSINE, **options, precondition_mask=lambda tree: jax.tree.map(lambda p: p.ndim > 1, tree), block_size=4
+    )
+    got, _ = train(shampoo, params, grads, how)
+    expected, _ = train(adapters.adamw(COSINE, **options), params, grads, how)
+    close = [relative(a, b) <= TOLERANCE for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(expected), strict=True)]
+    assert close == [True, False, True, True], "the matrix alone is preconditioned"

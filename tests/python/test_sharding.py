@@ -20,6 +20,7 @@ RULES = [
     (gradstep.Adam, {"state_dtype": "int8"}),
     (gradstep.Adam, {"state_dtype": "bf16", "stochastic_rounding": True, "seed": 3}),
 ]
+SHAMPOO = {"graft_type": "adam", "block_size": 64, "start_preconditioning_step": 1}
 
 
 def start():
@@ -61,6 +62,34 @@ def test_a_sharded_step_has_the_bits_of_an_unsharded_one(rule, options, world_si
 
     expected = run_ranks(world_size, unsharded)
     assert all(result == expected[0] for result in expected + run_ranks(world_size, sharded))
+
+
+@pytest.mark.parametrize("world_size", [2, 3])
+@pytest.mark.parametrize("preconditioners", ["replicated", "owned"])
+def test_ranks_that_share_shampoos_work_have_the_bits_of_one_that_does_it_all(preconditioners, world_size):
+    def whole(comm):
+        parameters = start()
+        optimizer = gradstep.Shampoo(parameters, learning_rate=0.05, **SHAMPOO)
+        reducer = gradstep.Reducer(comm, parameters)
+        for step in range(STEPS):
+            grads = gradients(comm.rank, step)
+            reducer.reduce(grads)
+            optimizer.step(parameters, grads)
+        return bits(parameters), bits([optimizer.state(0, name) for name in ("statistics.19.1", "preconditioners.3.0")])
+
+    def shared(comm):
+        parameters = start()
+        optimizer = gradstep.Shampoo(parameters, learning_rate=0.05, **SHAMPOO)
+        memory = optimizer.memory().state_bytes
+        optimizer.shard(comm, preconditioners=preconditioners)
+        for step in range(STEPS):
+            optimizer.step(parameters, gradients(comm.rank, step))
+        assert (optimizer.memory().state_bytes < 0.9 * memory) == (preconditioners == "owned")
+        assert not optimizer.state(0, "statistics.19.1").flags.writeable, "a copy"
+        return bits(parameters), bits([optimizer.state(0, name) for name in ("statistics.19.1", "preconditioners.3.0")])
+
+    expected = run_ranks(world_size, whole)
+    assert all(result == expected[0] for result in expected + run_ranks(world_size, shared))
 
 
 def test_gradients_may_be_reduced_already_or_summed():

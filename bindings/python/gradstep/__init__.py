@@ -46,7 +46,7 @@ from gradstep.errors import (
 )
 from gradstep.optimizer import Memory, Metric, Optimizer, StepResult
 from gradstep.reducer import BucketStatistics, Reducer, ReducerStatistics
-from gradstep.rules import SGD, AdaGrad, Adam, RMSProp
+from gradstep.rules import SGD, AdaGrad, Adam, RMSProp, Shampoo
 from gradstep.updater import Updater, UpdaterStatistics
 
 __version__ = version()
@@ -81,6 +81,7 @@ __all__ = [
     "RMSProp",
     "Reducer",
     "ReducerStatistics",
+    "Shampoo",
     "StepResult",
     "Store",
     "Timeout",

@@ -27,7 +27,7 @@ def build_info() -> dict[str, Any]:
 
 
 def backend_available(name: str) -> bool:
-    """Whether a backend or engine ("cpu", "gloo", ...) works here."""
+    """Whether a backend or engine ("cpu", "shm", "gloo", ...) works here."""
     return bool(_native.backend_available(name))
 
 
@@ -42,7 +42,7 @@ def load_backend(path: str) -> None:
 
 
 def unique_id(engine: str, interface: str | None = None) -> bytes:
-    """A rendezvous id for `engine` ("gloo"), to be carried to all ranks.
+    """A rendezvous id for `engine` ("shm", "gloo"), to be carried to all ranks.
 
     This process then serves a small key-value store on `interface` until all ranks have met.
     """

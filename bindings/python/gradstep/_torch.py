@@ -26,21 +26,23 @@ Parameters: TypeAlias = Iterable[Any]
 Group: TypeAlias = dict[str, Any]
 
 # State that a saved entry need not have: it is made when it is first used.
-_OPTIONAL_STATE = {"master_weights", "momentum_buffer"}
+_OPTIONAL_STATE = {"master_weights", "momentum_buffer", "momentum"}
 
 
-class Extras(TypedDict, total=False):
-    """Keywords beyond torch's, for all groups; see the rules of gradstep.
+class Threads(TypedDict, total=False):
+    """num_threads: threads of a context of this optimizer's own; not together with `context`."""
 
-    num_threads: threads of a context of this optimizer's own; not together with `context`.
-    """
+    context: gradstep.Context | None
+    num_threads: int | None
+
+
+class Extras(Threads, total=False):
+    """Keywords beyond torch's, for all groups; see the rules of gradstep."""
 
     master_weights: bool
     state_dtype: str
     stochastic_rounding: bool
     seed: int
-    context: gradstep.Context | None
-    num_threads: int | None
 
 
 class _Part:
@@ -102,7 +104,7 @@ class _Part:
         if count == 0 and not from_the_start:
             return {}
         entry = {"step": torch.tensor(float(count), dtype=torch.float32)}
-        for name in self.optimizer.state_names:
+        for name in self.optimizer.state_names_of(i):
             try:
                 entry[name] = _tensor(self.optimizer.state(i, name))
             except InvalidState:  # no such buffer in this group or of this dtype
@@ -115,12 +117,12 @@ class _Part:
         for i, entry in enumerate(saved):
             # torch's SGD does not count.
             counts.append(int(entry.get("step", bool(entry))))
-            for name in self.optimizer.state_names if entry else ():
+            for name in self.optimizer.state_names_of(i) if entry else ():
                 value = entry.get(name)
                 try:
                     if value is not None:
                         self.optimizer.set_state(i, name, value.detach().cpu())
-                    elif name not in _OPTIONAL_STATE:
+                    elif name not in _OPTIONAL_STATE and "." not in name:  # nor need it have Shampoo's matrices
                         self.optimizer.state(i, name)
                         raise Mismatch(f"state of parameter {i}: has no {name!r}, only {', '.join(entry)}")
                 except InvalidState:
@@ -143,7 +145,7 @@ class Optimizer(torch.optim.Optimizer):
         self,
         params: Parameters,
         defaults: Group,
-        extras: Extras,
+        extras: Extras | Threads,
         *,
         capturable: bool = False,
         differentiable: bool = False,
@@ -240,7 +242,7 @@ class Optimizer(torch.optim.Optimizer):
             _check(name, parameter)
         constants = self._constants(group)
         values = {name: float(value) for name, value in self._values(group).items()}
-        key = tuple(constants.values())
+        key = tuple(constants.items())
         options = {**values, **constants, **self._options}
         part = parts.get(key)
         if part is None:
@@ -260,7 +262,7 @@ class Optimizer(torch.optim.Optimizer):
         """Hands over what has changed in param_groups since the last step."""
         for key, part in self._parts.items():
             for local, group in enumerate(part.groups):
-                if tuple(self._constants(group).values()) != key:
+                if tuple(self._constants(group).items()) != key:
                     self._rebuild(self.state)
                     return
                 part.push(local, {name: float(value) for name, value in self._values(group).items()})

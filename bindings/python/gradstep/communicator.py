@@ -94,6 +94,27 @@ class Communicator:
         return [cls(end) for end in ends]
 
     @classmethod
+    def shm(
+        cls,
+        rank: int,
+        world_size: int,
+        store: "str | os.PathLike[str] | bytes | Store",
+        timeout: float = 30.0,
+        *,
+        generation: int = 0,
+        reduction_order: str = "rank",
+        context: Context | None = None,
+    ) -> "Communicator":
+        """Processes of one machine connected over shared memory.
+
+        store: a directory that all ranks share, the bytes of unique_id("shm"), or a Store.
+        timeout: seconds, of every call.
+        generation: a new number for each communicator made through the same store.
+        """
+        options = _options(rank, world_size, timeout, reduction_order, generation)
+        return cls._meet("shm", options, store, None, context)
+
+    @classmethod
     def gloo(
         cls,
         rank: int,
@@ -113,14 +134,24 @@ class Communicator:
         interface: network interface or address; None = the one of the host's name, else loopback.
         generation: a new number for each communicator made through the same store.
         """
-        options = _options(rank, world_size, timeout, reduction_order)
-        options.generation = generation
+        options = _options(rank, world_size, timeout, reduction_order, generation)
+        return cls._meet("gloo", options, store, interface, context)
+
+    @classmethod
+    def _meet(
+        cls,
+        engine: str,
+        options: Any,
+        store: "str | os.PathLike[str] | bytes | Store",
+        interface: str | None,
+        context: Context | None,
+    ) -> "Communicator":
         is_path = isinstance(store, (str, os.PathLike))
         is_id = isinstance(store, (bytes, bytearray, memoryview))
         pointer = _native.create_communicator(
             context_pointer(context),
             options,
-            "gloo",
+            engine,
             store if is_id else None,
             store if not is_path and not is_id else None,
             os.fspath(store) if is_path else None,  # type: ignore[arg-type]
@@ -234,10 +265,11 @@ class Communicator:
         self.close()
 
 
-def _options(rank: int, world_size: int, timeout: float, reduction_order: str) -> Any:
+def _options(rank: int, world_size: int, timeout: float, reduction_order: str, generation: int = 0) -> Any:
     options = _native.comm_options()
     options.rank = rank
     options.world_size = world_size
+    options.generation = generation
     options.timeout_ms = max(1, round(timeout * 1000)) if timeout > 0 else 0
     options.reduction_order = enum_value("REDUCTION_", reduction_order, "reduction_order")
     return options

@@ -19,6 +19,8 @@ class Context:
     background_threads: threads of the low-priority lane, started at first use.
     log: called with (level, text); what it raises is reported, not raised.
     log_level: "off", "error", "warning", "info" or "debug"; "warning" if there is a log.
+    lapack_library: path of a shared library with LAPACK's dsyevd and ssyevd, which Shampoo then uses for statistics of
+        256 and more. It must be safe to call from several threads at once.
     interrupt: called while a call waits for peers; true ends the call with Aborted. Ctrl-C ends a wait in any case.
     """
 
@@ -30,9 +32,10 @@ class Context:
         log: Callable[[str, str], object] | None = None,
         log_level: str | None = None,
         interrupt: Callable[[], bool] | None = None,
+        lapack_library: str | os.PathLike[str] | None = None,
     ) -> None:
         sink = None if log is None else lambda level, text: log(_LOG_LEVELS[level], text)
-        options = _native.ContextArguments(sink, interrupt)
+        options = _native.ContextArguments(sink, interrupt, None if lapack_library is None else os.fspath(lapack_library))
         options.num_threads = num_threads
         options.background_threads = background_threads
         level = log_level if log_level is not None else "off" if log is None else "warning"

@@ -30,7 +30,18 @@ import gradstep
 from gradstep.errors import InvalidArgument, InvalidState
 from gradstep.schedule import Schedule
 
-__all__ = ["State", "adagrad", "adam", "adamw", "optimizer_of", "release", "rmsprop", "sgd"]
+__all__ = [
+    "State",
+    "adagrad",
+    "adam",
+    "adamw",
+    "optimizer_of",
+    "release",
+    "rmsprop",
+    "sgd",
+    "shampoo",
+    "shampoo_from_adamw",
+]
 
 Tree: TypeAlias = Any
 """A pytree of float arrays."""
@@ -83,37 +94,52 @@ def _key(token: Any) -> tuple[int, ...]:
     return tuple(np.asarray(token).tolist())
 
 
+Mask: TypeAlias = Tree | Callable[[Tree], Tree]
+"""A tree of bools, whose leaves may stand for subtrees; or a function that makes one of the parameters."""
+
+
+class _MaskedOut(NamedTuple):
+    """Options with other values for the parameters that a mask leaves out."""
+
+    mask: Mask
+    options: dict[str, Any]
+
+
 class _Transformation:
     """init and update of one transformation.
 
     `options` go to the gradstep rule, but functions of the step among them are evaluated by JAX, where the update is
     traced, and handed over with the gradients: a callback must not call JAX.
+
+    A parameter's group in gradstep says which masks leave it out: bit k stands for masked_out[k].
     """
 
     def __init__(
         self,
         rule: type[gradstep.Optimizer],
         options: dict[str, Any],
-        mask: Tree | Callable[[Tree], Tree] | None = None,
+        masked_out: Sequence[_MaskedOut] = (),
         context: gradstep.Context | None = None,
     ) -> None:
         self._rule = rule
-        self._options = options = {
-            name: float(value) if isinstance(value, (jax.Array, np.generic)) else value
-            for name, value in options.items()
-        }
+        self._options = options = _plain(options)
+        self._masked_out = [_MaskedOut(mask, _plain(instead)) for mask, instead in masked_out]
+        # By name and number of the mask, -1 for the rule's own options.
         self._functions = {
-            name: value for name, value in options.items() if callable(value) and not isinstance(value, Schedule)
+            (name, number): value
+            for number, given in enumerate([options, *(instead for _, instead in self._masked_out)], -1)
+            for name, value in given.items()
+            if callable(value) and not isinstance(value, Schedule)
         }
         if options.get("master_weights"):
             raise gradstep.Unsupported("master_weights: JAX's arrays are not changed in place; keep float32 parameters")
-        self._mask = mask
         self._context = context
         self._entries: list[_Entry] = []  # what keeps them alive
         rule([], context=context, **self._first_options())  # refuses bad options here, not in a callback
 
     def _first_options(self) -> dict[str, Any]:
-        return {**self._options, **{name: float(function(0)) for name, function in self._functions.items()}}
+        functions = {name: function for (name, number), function in self._functions.items() if number < 0}
+        return {**self._options, **{name: float(function(0)) for name, function in functions.items()}}
 
     def init(self, params: Tree) -> State:
         leaves = jax.tree_util.tree_leaves_with_path(params)
@@ -129,20 +155,38 @@ class _Transformation:
         return State(token, jnp.zeros((), jnp.int32))
 
     def _groups(self, params: Tree) -> list[int] | None:
-        """Group 1 has no weight decay."""
-        if self._mask is None:
+        if not self._masked_out:
             return None
-        mask = self._mask(params) if callable(self._mask) else self._mask
-        decayed = jax.tree_util.tree_map(
-            lambda yes, part: jax.tree_util.tree_map(lambda _: bool(yes), part), mask, params
-        )
-        return [0 if yes else 1 for yes in jax.tree_util.tree_leaves(decayed)]
+        groups = [0] * len(jax.tree_util.tree_leaves(params))
+        for number, (mask, _) in enumerate(self._masked_out):
+            tree = mask(params) if callable(mask) else mask
+            chosen = jax.tree_util.tree_map(
+                lambda yes, part: jax.tree_util.tree_map(lambda _: bool(yes), part), tree, params
+            )
+            left_out = [0 if yes else 1 << number for yes in jax.tree_util.tree_leaves(chosen)]
+            groups = [group | bit for group, bit in zip(groups, left_out, strict=True)]
+        return groups
+
+    def _groups_of(self, optimizer: gradstep.Optimizer, name: str, number: int) -> list[int]:
+        """The groups whose value of an option comes from mask `number`, or from the rule's options with -1."""
+        if not self._masked_out:
+            return [-1]
+        having = [k for k, (_, instead) in enumerate(self._masked_out) if name in instead]
+        groups = range(optimizer.group_count)
+        return [group for group in groups if next((k for k in having if group >> k & 1), -1) == number]
 
     def _create(self, names: list[str], shapes: Sequence[tuple[Any, Any]], groups: list[int] | None) -> Any:
         described = [np.broadcast_to(np.zeros((), dtype), shape) for shape, dtype in shapes]
-        optimizer = self._rule(described, names=names, groups=groups, context=self._context, **self._first_options())
-        if optimizer.group_count > 1:
-            optimizer.set_value("weight_decay", 0.0, group=1)
+        options = self._first_options()
+        for number, (_, instead) in enumerate(self._masked_out):
+            if "precondition" in instead:
+                options["unpreconditioned"] = [group for group in set(groups or ()) if group >> number & 1]
+        optimizer = self._rule(described, names=names, groups=groups, context=self._context, **options)
+        for number, (_, instead) in enumerate(self._masked_out):
+            for name, value in instead.items():
+                for group in self._groups_of(optimizer, name, number):
+                    first = float(value(0)) if (name, number) in self._functions else value
+                    optimizer.set_value(name, first, group)
         token = (_process, next(_numbers) % 2**32)
         _entries[token] = entry = _Entry(optimizer)
         self._entries.append(entry)
@@ -169,8 +213,9 @@ class _Transformation:
                 f"state: is of step {int(step)}, its optimizer is at step {optimizer.step_count}; "
                 "each state serves one update, and the next takes the state that this one returns"
             )
-        for name, value in zip(self._functions, values, strict=True):
-            optimizer.set_value(name, float(value), group=0 if name == "weight_decay" else -1)
+        for (name, number), value in zip(self._functions, values, strict=True):
+            for group in self._groups_of(optimizer, name, number):
+                optimizer.set_value(name, float(value), group)
         targets = [np.asarray(param) for param in params]
         return optimizer.update(targets, [np.asarray(grad, order="C") for grad in grads])
 
@@ -178,6 +223,17 @@ class _Transformation:
 def _name(path: Any) -> str:
     """The path of a leaf as a parameter's name: ["layer"]["w"] is layer.w."""
     return jax.tree_util.keystr(path, simple=True, separator=".") or "param"
+
+
+def _plain(options: dict[str, Any]) -> dict[str, Any]:
+    """Scalars of JAX and NumPy as floats."""
+    return {
+        name: float(value) if isinstance(value, (jax.Array, np.generic)) else value for name, value in options.items()
+    }
+
+
+def _without_decay(mask: Mask | None) -> list[_MaskedOut]:
+    return [] if mask is None else [_MaskedOut(mask, {"weight_decay": 0.0})]
 
 
 def _transformation(*arguments: Any, **keywords: Any) -> Any:
@@ -257,7 +313,7 @@ def adamw(
     b2: ScalarOrSchedule = 0.999,
     eps: ScalarOrSchedule = 1e-8,
     weight_decay: ScalarOrSchedule = 1e-4,
-    mask: Tree | Callable[[Tree], Tree] | None = None,
+    mask: Mask | None = None,
     *,
     context: gradstep.Context | None = None,
     **options: Any,
@@ -274,4 +330,60 @@ def adamw(
         "weight_decay": weight_decay,
         "decoupled_weight_decay": True,
     }
-    return _transformation(gradstep.Adam, {**fields, **options}, mask, context=context)
+    return _transformation(gradstep.Adam, {**fields, **options}, _without_decay(mask), context=context)
+
+
+def shampoo(
+    learning_rate: ScalarOrSchedule,
+    b1: ScalarOrSchedule = 0.9,
+    b2: ScalarOrSchedule = 0.999,
+    weight_decay: ScalarOrSchedule = 0.0,
+    mask: Mask | None = None,
+    *,
+    precondition_mask: Mask | None = None,
+    context: gradstep.Context | None = None,
+    **options: Any,
+) -> Any:
+    """gradstep.Shampoo, whose further options it takes.
+
+    mask: a tree of bools, or a function that makes one of the parameters: which of them decay.
+    precondition_mask: likewise, which are preconditioned; the others step by the grafting rule and keep no matrices.
+    """
+    fields = {"learning_rate": learning_rate, "beta1": b1, "beta2": b2, "weight_decay": weight_decay}
+    masked_out = _without_decay(mask)
+    if precondition_mask is not None:
+        masked_out.append(_MaskedOut(precondition_mask, {"precondition": 0.0}))
+    return _transformation(gradstep.Shampoo, {**fields, **options}, masked_out, context=context)
+
+
+def shampoo_from_adamw(
+    learning_rate: ScalarOrSchedule,
+    b1: ScalarOrSchedule = 0.9,
+    b2: ScalarOrSchedule = 0.999,
+    eps: ScalarOrSchedule = 1e-8,
+    weight_decay: ScalarOrSchedule = 1e-4,
+    mask: Mask | None = None,
+    *,
+    precondition_mask: Mask | None = None,
+    context: gradstep.Context | None = None,
+    **options: Any,
+) -> Any:
+    """Shampoo in the place of a tuned adamw(), with steps of its length; gradstep.Shampoo.from_adamw says how.
+
+    precondition_mask: which parameters are preconditioned; the others stay with AdamW itself.
+    """
+    fields = {
+        "learning_rate": learning_rate,
+        "beta1": b1,
+        "beta2": b2,
+        "graft_beta1": 0.0,
+        "graft_beta2": b2,
+        "diagonal_epsilon": eps,
+        "weight_decay": weight_decay,
+        **gradstep.Shampoo.ADAMW_OPTIONS,
+    }
+    masked_out = _without_decay(mask)
+    if precondition_mask is not None:
+        momentum = {} if options.get("eigenvalue_corrected") else {"beta1": 0.0, "graft_beta1": b1}
+        masked_out.append(_MaskedOut(precondition_mask, {"precondition": 0.0, **momentum}))
+    return _transformation(gradstep.Shampoo, {**fields, **options}, masked_out, context=context)

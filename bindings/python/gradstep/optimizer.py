@@ -17,7 +17,7 @@ from gradstep._options import enum_value, read_record, read_records, set_options
 from gradstep._saved_state import SavedState
 from gradstep.communicator import Communicator
 from gradstep.context import Context, context_pointer
-from gradstep.errors import Unsupported
+from gradstep.errors import InvalidArgument, Unsupported
 from gradstep.schedule import Number, Schedule, as_schedule
 
 
@@ -78,7 +78,7 @@ class Optimizer(SavedState):
         context: Context | None = None,
         **options: Any,
     ) -> None:
-        struct = self._rule.options()
+        self._options = struct = self._rule.options()
         schedules = set_options(struct, type(self).__name__, options, _ENUMS | self._rule.enums)
         described = schema(parameters, names, groups)
         self._handle = Handle(self._rule.create(context_pointer(context), struct, described), _native.optimizer_destroy)
@@ -170,14 +170,30 @@ class Optimizer(SavedState):
 
     @property
     def state_names(self) -> list[str]:
-        """Names of the rule's state tensors."""
+        """Names of the rule's state tensors; a pattern where there are several of a kind."""
         names = _sized(_native.optimizer_state_names, self._pointer)
         return names.split(",") if names else []
 
-    def state(self, i: int, name: str) -> NDArray[Any]:
-        """State `name` of parameter i, shaped as the parameter: a view, through which it can be changed too.
+    def state_names_of(self, i: int) -> list[str]:
+        """The state tensors that parameter i can have: state_names with the patterns written out."""
+        self._description(i)
+        return self.state_names
 
-        Where it is kept in another form (8-bit or sharded state) it is a read-only copy; then, as get_state().
+    def _description(self, i: int) -> tuple[tuple[int, ...], str]:
+        """Shape and dtype of parameter i."""
+        if not 0 <= i < len(self._descriptions):
+            raise InvalidArgument(f"index: is {i}, the schema has {len(self._descriptions)} parameters")
+        return self._descriptions[i]
+
+    def _state_shape(self, i: int, _name: str) -> tuple[int, ...]:
+        return self._description(i)[0]
+
+    def state(self, i: int, name: str) -> NDArray[Any]:
+        """State `name` of parameter i, shaped as the parameter unless the rule says else.
+
+        A view, through which it can be changed too.
+
+        Where it is kept in another form (in codes or sharded) it is a read-only copy; then, as get_state().
         """
         try:
             found = view(_native.optimizer_state(self._pointer, i, name), self._handle)
@@ -193,14 +209,14 @@ class Optimizer(SavedState):
         dtype: None = the dtype of the arithmetic, float64 for float64 parameters and float32 for all others.
         Collective while the optimizer is sharded.
         """
-        in_range = 0 <= i < len(self._descriptions)
-        shape, parameter_dtype = self._descriptions[i] if in_range else ((), "")  # the C side refuses the index
-        copy = np.empty(shape, dtype_of(dtype or ("float64" if parameter_dtype == "float64" else "float32")))
+        parameter_dtype = self._description(i)[1]
+        found = dtype_of(dtype or ("float64" if parameter_dtype == "float64" else "float32"))
+        copy = np.empty(self._state_shape(i, name), found)
         _native.optimizer_get_state(self._pointer, i, name, copy, None)
         return copy
 
     def set_state(self, i: int, name: str, value: Array) -> None:
-        """Replaces state `name` of parameter i by an array of its shape and any float dtype.
+        """Replaces state `name` of parameter i by an array of the state's shape and any float dtype.
 
         Collective while the optimizer is sharded.
         """
@@ -210,7 +226,13 @@ class Optimizer(SavedState):
         """Takes over the state and the step count of an optimizer of the same rule and parameters."""
         _native.optimizer_copy_state(self._pointer, source._pointer)
 
-    def shard(self, comm: Communicator | None, gradients: str = "local", average: str = "mean") -> None:
+    def shard(
+        self,
+        comm: Communicator | None,
+        gradients: str = "local",
+        average: str = "mean",
+        preconditioners: str = "replicated",
+    ) -> None:
         """Spreads the state over the ranks of a communicator, each of which then steps its share. Collective.
 
         From then on step() is collective: it reduces the gradients, steps, and gathers the new parameters, with the
@@ -219,10 +241,13 @@ class Optimizer(SavedState):
         comm: None gathers the state again and ends the sharding.
         gradients: "local" (each rank's own) or "reduced" (equal on all ranks already).
         average: "mean" or "sum" of local gradients.
+        preconditioners: of Shampoo: "replicated" (each root is computed by one rank, all have the matrices) or "owned"
+            (each rank has the matrices of its blocks).
         """
         options = _native.sharding_options()
         options.gradients = enum_value("SHARDED_GRADIENTS_", gradients, "gradients")
         options.average = enum_value("AVERAGE_", average, "average")
+        options.preconditioners = enum_value("SHARDED_PRECONDITIONERS_", preconditioners, "preconditioners")
         _native.optimizer_attach_comm(self._pointer, None if comm is None else comm._pointer, options)
 
     def metrics(self) -> list[Metric]:

@@ -67,8 +67,13 @@ ScheduleArguments::ScheduleArguments(PyObject* schedule_boundaries, PyObject* sc
   valid_ = true;
 }
 
-ContextArguments::ContextArguments(PyObject* log_callable, PyObject* interrupt_callable) : gradstep_context_options{} {
+ContextArguments::ContextArguments(PyObject* log_callable, PyObject* interrupt_callable, const char* lapack_path)
+    : gradstep_context_options{} {
   gradstep_context_options_init(this, sizeof(gradstep_context_options));
+  if (lapack_path != nullptr) {
+    lapack_path_ = lapack_path;
+    lapack_library = lapack_path_.c_str();
+  }
   interrupt = call_interrupt;
   if (interrupt_callable != Py_None) {
     interrupt_ = ObjectRef::borrow(interrupt_callable);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "gradstep/context.h"
@@ -32,11 +33,12 @@ class ScheduleArguments : public gradstep_schedule {
 /// main thread (Ctrl-C) always end a wait.
 class ContextArguments : public gradstep_context_options {
  public:
-  ContextArguments(PyObject* log, PyObject* interrupt);
+  ContextArguments(PyObject* log, PyObject* interrupt, const char* lapack_path);
 
  private:
   ObjectRef log_;
   ObjectRef interrupt_;
+  std::string lapack_path_;
 };
 
 /// Takes the references that the call about to be made will release.

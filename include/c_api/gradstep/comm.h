@@ -6,13 +6,14 @@
  *   engine   ranks are                     made by
  *   self     this caller alone             gradstep_comm_create
  *   local    threads of this process       gradstep_comm_create_local
+ *   shm      processes of one machine      gradstep_comm_create, over shared memory
  *   host     whatever the host connects    gradstep_comm_create_host (a table of callbacks)
  *   gloo     processes, over TCP           gradstep_comm_create (plugin libgradstep_gloo.so)
  *
  * Collective means: every rank of the communicator makes the call, in the same order, with the same arguments where the
  * comment says so. Collective calls are
  *
- *   comm_create (gloo), create_host, split, dup, all_reduce, all_gather, all_gather_v, reduce_scatter, broadcast,
+ *   comm_create (shm, gloo), create_host, split, dup, all_reduce, all_gather, all_gather_v, reduce_scatter, broadcast,
  *   barrier, vote; gradstep_reducer_create, _reduce, _wait (and _push, which may start an exchange);
  *   gradstep_updater_push and _flush (in the call that ends a window), _recover.
  *
@@ -73,10 +74,10 @@ typedef struct gradstep_comm_options {
   int32_t rank;
   int32_t world_size;
   int32_t reduction_order; /* enum gradstep_reduction_order, default RANK */
-  const char* engine;      /* "self", "gloo" */
+  const char* engine;      /* "self", "shm", "gloo" */
   int64_t timeout_ms;      /* of every call; > 0, default 30000 */
 
-  /* Rendezvous of gloo, one of: the bytes of gradstep_comm_unique_id, made by one rank and carried to all; a store of
+  /* Rendezvous of shm and gloo, one of: the bytes of gradstep_comm_unique_id, made by one rank and carried to all; a store of
    * the host; the path of a directory that all ranks share. */
   const void* id;
   size_t id_len;
@@ -159,9 +160,12 @@ typedef struct gradstep_comm_statistics {
 GRADSTEP_API gradstep_status gradstep_comm_options_init(gradstep_comm_options* o, size_t struct_size) GRADSTEP_NOEXCEPT;
 
 /*
- * Connects (collective; all ranks pass the same world_size, generation and reduction_order).
+ * Connects (collective; all ranks pass the same engine, world_size, generation and reduction_order). shm takes at most
+ * 256 ranks, which must see each other's processes (one machine, one namespace of process numbers, one user) through
+ * /proc; it uses at most 1 MiB of memory per rank, or 16 KiB per pair of ranks if that is more, and none of /dev/shm.
  * Returns: INVALID_ARGUMENT (rank outside the world, no or two rendezvous, unknown engine), BACKEND_UNAVAILABLE (no
- * plugin), TIMEOUT (a peer did not come), MISMATCH (ranks disagree on world_size or reduction_order), IO.
+ * plugin), TIMEOUT (a peer did not come), PEER_LOST (it died meanwhile), MISMATCH (ranks disagree on engine, world_size
+ * or reduction_order), UNSUPPORTED (shm between machines), OUT_OF_MEMORY, IO.
  */
 GRADSTEP_API gradstep_status gradstep_comm_create(gradstep_context* context, const gradstep_comm_options* options,
                                                   gradstep_comm** out) GRADSTEP_NOEXCEPT;
@@ -190,7 +194,7 @@ GRADSTEP_API gradstep_status gradstep_comm_create_host_ex(gradstep_context* cont
 GRADSTEP_API void gradstep_comm_destroy(gradstep_comm* comm) GRADSTEP_NOEXCEPT;
 
 /*
- * Makes a rendezvous id for `engine` ("gloo"): this process then serves a small TCP key-value store until every rank
+ * Makes a rendezvous id for `engine` ("shm", "gloo"): this process then serves a small TCP key-value store until every rank
  * has connected and left, or 10 minutes have passed unused. The id holds the address, the port and a 128-bit token;
  * carry its bytes to all ranks by any means. *len (may be NULL) = bytes needed; buf NULL with cap 0 only asks for that
  * and starts nothing.

@@ -67,6 +67,13 @@ typedef struct gradstep_context_options {
   void (*interrupt_release)(void* user);
 
   const gradstep_allocator* allocator; /* NULL = the C library's; the struct is copied */
+
+  /*
+   * Path of a shared library with LAPACK's dsyevd and ssyevd (also as scipy_dsyevd_ and the like, with integers of 32
+   * or 64 bits), which Shampoo then uses for the eigenvectors of statistics of 256 and more; NULL = its own for all.
+   * It must be safe to call from several threads at once. It stays open until the process ends.
+   */
+  const char* lapack_library;
 } gradstep_context_options;
 
 /* Returns: INVALID_ARGUMENT if o is NULL or struct_size is out of range. */
@@ -76,7 +83,8 @@ GRADSTEP_API gradstep_status gradstep_context_options_init(gradstep_context_opti
 /*
  * Creates a context; options NULL = defaults. Threads start at first use.
  * Returns: INVALID_ARGUMENT (out NULL, num_threads or background_threads negative or above 1024, an unknown log level,
- * an allocator without both functions), UNSUPPORTED (a newer options struct), OUT_OF_MEMORY.
+ * an allocator without both functions), BACKEND_UNAVAILABLE (lapack_library: no such library, or no eigensolver in it),
+ * UNSUPPORTED (a newer options struct), OUT_OF_MEMORY.
  */
 GRADSTEP_API gradstep_status gradstep_context_create(const gradstep_context_options* options,
                                                      gradstep_context** out) GRADSTEP_NOEXCEPT;

@@ -221,9 +221,26 @@ enum gradstep_one_sided {
  * learning_rate * weight_decay * p instead. Parameters without dimensions, with one above
  * skip_preconditioning_dim_size_gt or in a group with precondition = 0 step by d = u alone.
  *
+ * root_lag = k: the roots of step t serve from step t + k on, whenever they were computed: threads of the context's
+ * background lane work on them meanwhile, and step t + k does what is left. refresh STALE is root_lag 1. Up to
+ * (k - 1) / preconditioning_compute_steps + 1 refreshes are under way at once.
+ *
+ * one_sided INPUT preconditions all axes but the last of the merged tensor, OUTPUT the last; p = 2 * the axes that are
+ * preconditioned, and a dimension above skip_preconditioning_dim_size_gt takes only its own axis out. A tensor of one
+ * axis has both sides in it.
+ *
+ * eigenvalue_corrected: SOAP (Vyas et al. 2024). Parameters of two dimensions and more run Adam (beta1, beta2,
+ * diagonal_epsilon, bias correction, weight decay after the step) in the eigenbasis of their statistics, which one step
+ * of orthogonal iteration renews after a step that is a multiple of preconditioning_compute_steps; all others run Adam.
+ * The first gradient of a parameter makes its basis and does not move it. Statistics start at zero. State
+ * "diagonal_exp_avg" and "diagonal_statistics" are Adam's moments in the basis, "preconditioners.{block}.{axis}" the
+ * eigenvectors in columns. Grafting, momentum, root and ridge options, start_preconditioning_step and
+ * decoupled_weight_decay do not apply; root_lag and quantisation are UNSUPPORTED with it.
+ *
  * A root whose error (max |M - I| of the iteration, or of EIGH max |H^p D x - x| on probes) is NaN or at least
- * inverse_failure_threshold is tried again root_retries times with 10, 100 ... times the ridge; then the previous
- * preconditioner stays. root_retries = 0 also takes the seed's rule for when COUPLED_NEWTON stops.
+ * inverse_failure_threshold is tried again root_retries times with 10, 100 ... times the ridge (root_precision F32: in
+ * f64 first); then the previous preconditioner stays. root_retries = 0 also takes the seed's rule for when
+ * COUPLED_NEWTON stops.
  *
  * State "momentum" (m; preconditioned parameters, and SQRT_N), "diagonal_momentum" (n; not SQRT_N),
  * "diagonal_statistics" (v), "diagonal_exp_avg" (ADAM), "statistics.{block}.{axis}" and
@@ -262,12 +279,12 @@ typedef struct gradstep_shampoo_options {
   int32_t root_precision; /* enum gradstep_root_precision */
   int32_t root_padding;   /* enum gradstep_root_padding */
   int32_t root_retries;   /* 0 to 12, default 6 */
-  int32_t root_lag;       /* 0, or 1 = refresh STALE; more is UNSUPPORTED in this version */
+  int32_t root_lag;       /* steps, 0 to 1000, default 0 */
   int32_t refresh;        /* enum gradstep_refresh */
   int32_t quantize_momentum;
   int32_t quantize_statistics;
-  int32_t one_sided;            /* enum gradstep_one_sided */
-  int32_t eigenvalue_corrected; /* UNSUPPORTED in this version */
+  int32_t one_sided; /* enum gradstep_one_sided */
+  int32_t eigenvalue_corrected;
   int32_t reserved;
 } gradstep_shampoo_options;
 
@@ -414,9 +431,9 @@ GRADSTEP_API gradstep_status gradstep_optimizer_state_names(gradstep_optimizer* 
 
 /*
  * tensor_out = a view of state `name` of parameter `index`, shaped as the parameter unless the rule says else, valid
- * until destroy.
- * Returns: INVALID_ARGUMENT (index, unknown name), INVALID_STATE (the buffer does not exist, e.g. no momentum),
- * UNSUPPORTED (stored in another form: use get_state).
+ * until destroy or an attach_comm that shards the state.
+ * Returns: INVALID_ARGUMENT (index, unknown name), INVALID_STATE (the buffer does not exist, e.g. no momentum; or the
+ * state is lost, see attach_comm), UNSUPPORTED (stored in another form: use get_state).
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_state(gradstep_optimizer* optimizer, size_t index, const char* name,
                                                       gradstep_tensor* tensor_out) GRADSTEP_NOEXCEPT;
@@ -430,7 +447,7 @@ GRADSTEP_API gradstep_status gradstep_optimizer_set_state(gradstep_optimizer* op
                                                           void* stream) GRADSTEP_NOEXCEPT;
 
 /* destination's state, step count and skip counter become source's. Returns: MISMATCH naming what differs (rule, names,
- * shapes, dtypes, buffers). */
+ * shapes, dtypes, buffers), INVALID_STATE (source's state is lost, see attach_comm). */
 GRADSTEP_API gradstep_status gradstep_optimizer_copy_state(gradstep_optimizer* destination,
                                                            gradstep_optimizer* source) GRADSTEP_NOEXCEPT;
 
@@ -438,7 +455,8 @@ GRADSTEP_API gradstep_status gradstep_optimizer_copy_state(gradstep_optimizer* d
  * Writes up to `capacity` records of record_size bytes each; *count = how many there are. records NULL only counts.
  * All rules: "step_count", "skipped_steps". Shampoo, for each statistic (parameter, block, axis):
  * "inverse_pth_root_errors" (of the last refresh whose error was above 0), "root_max_eigenvalue", "root_iterations",
- * "root_retries" and "root_failures" (totals), "preconditioner_age" (steps since its last successful refresh).
+ * "root_retries" and "root_failures" (totals), "preconditioner_age" (steps since the one whose statistics its last
+ * successful refresh used).
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_metrics(gradstep_optimizer* optimizer, gradstep_metric* records,
                                                         size_t record_size, size_t capacity,
@@ -472,13 +490,22 @@ enum gradstep_sharded_gradients {
   GRADSTEP_SHARDED_GRADIENTS_REDUCED = 1 /* equal on all ranks already */
 };
 
+/* What is dealt out to the ranks of a Shampoo. Other rules do not look at it. */
+enum gradstep_sharded_preconditioners {
+  GRADSTEP_SHARDED_PRECONDITIONERS_INVALID = -1,
+  GRADSTEP_SHARDED_PRECONDITIONERS_REPLICATED = 0, /* the roots: each is computed once, and gathered on all ranks */
+  GRADSTEP_SHARDED_PRECONDITIONERS_OWNED = 1       /* the blocks: preconditioned gradients are gathered on all ranks */
+};
+
 typedef struct gradstep_sharding_options {
   uint32_t struct_size;
-  int32_t gradients; /* enum gradstep_sharded_gradients */
-  int32_t average;   /* enum gradstep_average of LOCAL gradients: SUM or MEAN (UNSET) */
-  int32_t reserved;
+  int32_t gradients;       /* enum gradstep_sharded_gradients */
+  int32_t average;         /* enum gradstep_average of LOCAL gradients: SUM or MEAN (UNSET) */
+  int32_t preconditioners; /* enum gradstep_sharded_preconditioners */
 } gradstep_sharding_options;
 
+/* Defaults: LOCAL gradients, of which the mean counts. Returns: INVALID_ARGUMENT if o is NULL or struct_size is out of
+ * range. */
 GRADSTEP_API gradstep_status gradstep_sharding_options_init(gradstep_sharding_options* o,
                                                             size_t struct_size) GRADSTEP_NOEXCEPT;
 
@@ -488,13 +515,22 @@ GRADSTEP_API gradstep_status gradstep_sharding_options_init(gradstep_sharding_op
  * rank steps its share, and the new parameters are gathered on all. Parameters are written when everything has arrived.
  * With reduction_order RANK the results have the bits of a dense reducer and an unsharded step, clipping included.
  * State and parameters must be equal on all ranks before. A further call shards anew; comm NULL gathers the state and
- * ends it. get_state, set_state and copy_state are collective meanwhile; views (gradstep_optimizer_state) are
- * UNSUPPORTED. The optimizer takes a channel of its own (gradstep_comm_dup); options NULL = defaults. Returns:
- * INVALID_ARGUMENT, MISMATCH (ranks whose parameters, rule or step count differ: nothing has changed), and the statuses
- * of a collective call. After a failed step the parameters are as before it and every further call returns
- * INVALID_STATE, until the state is loaded or copied in again after another attach_comm. UNSUPPORTED: Shampoo, whose
- * state cannot be sharded in this version. Source: Lingvo ShardedAdam;
+ * ends it, and does nothing where none is sharded. get_state, set_state and copy_state are collective meanwhile; views
+ * (gradstep_optimizer_state) are UNSUPPORTED, and those handed out before become invalid with this call. The optimizer
+ * takes a channel of its own (gradstep_comm_dup); options NULL = defaults.
+ * Returns, with nothing changed on any rank: INVALID_ARGUMENT, MISMATCH (ranks whose parameters, rule or step count
+ * differ), OUT_OF_MEMORY, ABORTED (another rank failed, e.g. had no memory: its own status says why), UNSUPPORTED
+ * (OWNED with eigenvalue_corrected), and the statuses of a collective call.
+ * After a failed step the parameters are as before it and the state is lost: steps, saves, copies and reads of it
+ * return INVALID_STATE until state is loaded or copied in, after another attach_comm. Source: Lingvo ShardedAdam;
  * Rajbhandari et al. 2020 (ZeRO, stage 1).
+ *
+ * Shampoo deals out other things (options->preconditioners), the costliest first, each to the rank with the least to
+ * do. Gradients are all-reduced (LOCAL), and every rank steps the whole model. REPLICATED: each root is computed by one
+ * rank and gathered on all. OWNED: each block's statistics and preconditioners are on one rank, and its preconditioned
+ * gradient is gathered on all, in every step. The results have the bits of one rank with the reduced gradients; all
+ * ranks must have the same options and instruction set, or MISMATCH. Roots that are under way are installed by this
+ * call; metrics are as of the last step. Source: Google's distributed_shampoo.py, its pmap and pjit modes.
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_attach_comm(gradstep_optimizer* optimizer, gradstep_comm* comm,
                                                             const gradstep_sharding_options* options) GRADSTEP_NOEXCEPT;

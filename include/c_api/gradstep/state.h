@@ -9,7 +9,8 @@
  * on neither the world size nor the number of threads; what each rank has of its own stands under "rank/<r>/".
  *
  * Loading restores tensors and counters, not hyper-parameters. Everything is checked before anything is changed:
- * CORRUPT (truncated, a flipped byte, not this format), MISMATCH (another kind, names, shapes, dtypes, or buffers;
+ * CORRUPT (truncated, a flipped byte, not this format, counters that contradict each other), MISMATCH (another kind,
+ * names, shapes, dtypes, or buffers; an updater's window that is open or was not applied, on another number of ranks;
  * names the first difference), UNSUPPORTED (a later format version), IO.
  */
 #ifndef GRADSTEP_STATE_H
@@ -42,13 +43,17 @@ typedef struct gradstep_load_options {
   int32_t allow_unchecked; /* 1: a file without "gradstep.checksum" is taken (made or edited by another program) */
 } gradstep_load_options;
 
+/* Defaults: allow_unchecked 0. Returns: INVALID_ARGUMENT if o is NULL or struct_size is out of range. */
 GRADSTEP_API gradstep_status gradstep_load_options_init(gradstep_load_options* o, size_t struct_size) GRADSTEP_NOEXCEPT;
 
 /*
- * Save and load over a stream. Saving a handle that is spread over ranks (a sharded optimizer, a reducer with
- * residuals) is collective: rank 0 passes the stream, the others NULL; loading one is collective too, and every rank
- * passes a stream on the whole file. load_options NULL = defaults. Returns: INVALID_ARGUMENT, CALLBACK or what the
- * stream returned (the text is the stream's), and the statuses above.
+ * Save and load over a stream. A sharded optimizer, and an updater over several ranks (its reducer's, or those of its
+ * sharded optimizer), are saved collectively: rank 0 passes the stream, the others NULL. They are loaded collectively
+ * too, and every rank passes a stream on the whole file. load_options NULL = defaults.
+ * Returns: INVALID_ARGUMENT; INVALID_STATE (an optimizer whose state is lost, see attach_comm); CALLBACK (a function of
+ * the stream failed: the text has its status and words; or a schedule); and the statuses above. Collectively, also the
+ * statuses of a collective call, and ABORTED ("another rank could not ..."): the call failed on that rank, which
+ * returns why, and nothing was loaded on any.
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_save(gradstep_optimizer* optimizer,
                                                      const gradstep_stream* stream) GRADSTEP_NOEXCEPT;

@@ -4,12 +4,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
 #include "comm/gloo/failure.h"
 #include "comm/gloo/mesh.h"
-#include "comm/gloo/rendezvous.h"
 #include "comm/gloo/signals.h"
 
 namespace gradstep::gloo_plugin {
@@ -79,7 +79,26 @@ std::vector<std::vector<char>> addresses_of(Mesh& mesh) {
   return addresses;
 }
 
-/// Every peer's address for this rank, in return for this rank's addresses for them.
+/// Every peer's address for this rank, in return for this rank's addresses for them, before there are connections.
+std::vector<std::vector<char>> meet(const gradstep_plugin_rendezvous& rendezvous, std::vector<std::vector<char>> own,
+                                    const Deadline& deadline) {
+  std::size_t length = 0;
+  for (const auto& address : own) length = std::max(length, address.size());
+  std::vector<char> given;
+  for (auto& address : own) {
+    address.resize(length);  // the one for this rank itself is empty
+    given.insert(given.end(), address.begin(), address.end());
+  }
+  std::vector<char> got(given.size());
+  check_callback(rendezvous.meet(rendezvous.user, given.data(), length, got.data(), deadline.remaining_ms()));
+  std::vector<std::vector<char>> theirs;
+  for (auto begin = got.begin(); theirs.size() < own.size(); begin += static_cast<std::ptrdiff_t>(length)) {
+    theirs.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(length));
+  }
+  return theirs;
+}
+
+/// The same over the connections of `mesh`.
 std::vector<std::vector<char>> exchange_addresses(Mesh& mesh, const std::vector<std::vector<char>>& own,
                                                   const Deadline& deadline) {
   std::vector<std::vector<char>> theirs = own;
@@ -141,17 +160,16 @@ void fill(gradstep_comm_vtable& vtable, const Mesh& mesh) {
 
 }  // namespace
 
-gradstep_status connect(const gradstep_comm_options* options, const gradstep_store* store, gradstep_comm_vtable* vtable,
-                        void** user) {
+gradstep_status connect(const gradstep_comm_options* options, const gradstep_plugin_rendezvous* rendezvous,
+                        gradstep_comm_vtable* vtable, void** user) {
   const SigpipeBlocked blocked;
   return at_border([&] {
     const Deadline deadline = Deadline::after_ms(options->timeout_ms);
     auto engine = std::make_unique<GlooEngine>();
     engine->mesh =
         std::make_unique<Mesh>(options->rank, options->world_size, make_device(options->interface), deadline);
-    Rendezvous rendezvous(*store, {options->rank, options->world_size, options->reduction_order});
-    const auto addresses = rendezvous.meet(addresses_of(*engine->mesh), deadline);
-    engine->mesh->connect(addresses, deadline, [&] { rendezvous.poll(); });
+    const auto addresses = meet(*rendezvous, addresses_of(*engine->mesh), deadline);
+    engine->mesh->connect(addresses, deadline, [&] { check_callback(rendezvous->poll(rendezvous->user)); });
     fill(*vtable, *engine->mesh);
     *user = engine.release();
   });

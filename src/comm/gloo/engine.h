@@ -9,7 +9,7 @@
 namespace gradstep::gloo_plugin {
 
 /// gradstep_plugin_engine::connect.
-gradstep_status connect(const gradstep_comm_options* options, const gradstep_store* store, gradstep_comm_vtable* vtable,
-                        void** user);
+gradstep_status connect(const gradstep_comm_options* options, const gradstep_plugin_rendezvous* rendezvous,
+                        gradstep_comm_vtable* vtable, void** user);
 
 }  // namespace gradstep::gloo_plugin

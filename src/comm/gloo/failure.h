@@ -33,6 +33,11 @@ template <class... Args>
   throw Failure(status, fmt::format(format, std::forward<Args>(args)...));
 }
 
+/// Throws what a function of the library has returned; its text is in place.
+inline void check_callback(gradstep_status status) {
+  if (status != GRADSTEP_OK) throw Failure(status, "");
+}
+
 /// The calling thread's error text in the library.
 void set_error(const char* text) noexcept;
 

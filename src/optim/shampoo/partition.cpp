@@ -7,26 +7,44 @@
 
 namespace gradstep {
 
-std::vector<std::int64_t> merge_small_dimensions(std::span<const std::int64_t> shape, std::int64_t limit) {
-  std::vector<std::int64_t> merged;
-  std::int64_t product = 1;
+std::vector<MergedAxis> merge_small_dimensions(std::span<const std::int64_t> shape, std::int64_t limit) {
+  std::vector<MergedAxis> merged;
+  MergedAxis product;
   for (const std::int64_t dimension : shape) {
     // A product above the limit (a single long dimension) takes nothing more, not even a 1.
-    if (product <= limit && dimension <= limit / product) {
-      product *= dimension;
+    if (product.extent <= limit && dimension <= limit / product.extent) {
+      product.extent *= dimension;
+      product.longest = std::max(product.longest, dimension);
       continue;
     }
-    if (product > 1) merged.push_back(product);
-    product = dimension;
+    if (product.extent > 1) merged.push_back(product);
+    product = {dimension, dimension};
   }
-  if (product > 1) merged.push_back(product);
-  if (merged.empty() && !shape.empty()) merged.push_back(1);
+  if (product.extent > 1) merged.push_back(product);
+  if (merged.empty() && !shape.empty()) merged.emplace_back();
   return merged;
 }
 
-Partition::Partition(std::span<const std::int64_t> shape, std::int64_t block_size, bool merge)
-    : shape_(merge ? merge_small_dimensions(shape, block_size)
-                   : std::vector<std::int64_t>(shape.begin(), shape.end())) {
+AxisView view_axis(const Block& block, std::size_t axis) {
+  AxisView view;
+  view.n = block.extents[axis];
+  for (std::size_t k = 0; k < block.extents.size(); ++k) {
+    if (k < axis) view.outer *= block.extents[k];
+    if (k > axis) view.inner *= block.extents[k];
+  }
+  return view;
+}
+
+Partition::Partition(std::span<const std::int64_t> shape, std::int64_t block_size, bool merge) {
+  if (merge) {
+    for (const MergedAxis& axis : merge_small_dimensions(shape, block_size)) {
+      shape_.push_back(axis.extent);
+      longest_.push_back(axis.longest);
+    }
+  } else {
+    shape_.assign(shape.begin(), shape.end());
+    longest_ = shape_;
+  }
   std::vector<std::int64_t> begin(rank(), 0);
   for (;;) {
     Block block;

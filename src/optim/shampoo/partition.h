@@ -11,9 +11,14 @@
 
 namespace gradstep {
 
+struct MergedAxis {
+  std::int64_t extent = 1;
+  std::int64_t longest = 1;  ///< of the dimensions that were merged into it
+};
+
 /// Merges dimensions left to right as long as their product is at most `limit`. Products of 1 vanish; a shape of ones
 /// alone is {1}.
-std::vector<std::int64_t> merge_small_dimensions(std::span<const std::int64_t> shape, std::int64_t limit);
+std::vector<MergedAxis> merge_small_dimensions(std::span<const std::int64_t> shape, std::int64_t limit);
 
 /// One block: where it begins in every axis of the merged tensor, and its extents.
 struct Block {
@@ -22,6 +27,14 @@ struct Block {
   std::int64_t size = 0;
 };
 
+/// A block as (outer, n, inner) around one of its axes.
+struct AxisView {
+  std::int64_t outer = 1;
+  std::int64_t n = 1;
+  std::int64_t inner = 1;
+};
+AxisView view_axis(const Block& block, std::size_t axis);
+
 class Partition {
  public:
   Partition() = default;
@@ -29,6 +42,8 @@ class Partition {
   Partition(std::span<const std::int64_t> shape, std::int64_t block_size, bool merge);
 
   const std::vector<std::int64_t>& shape() const { return shape_; }
+  /// The longest dimension of the parameter that is part of an axis.
+  std::int64_t longest_dimension(std::size_t axis) const { return longest_[axis]; }
   std::size_t rank() const { return shape_.size(); }
   /// Lexicographic, axis 0 slowest.
   const std::vector<Block>& blocks() const { return blocks_; }
@@ -43,6 +58,7 @@ class Partition {
   void for_each_row(const Block& block, Row&& row) const;
 
   std::vector<std::int64_t> shape_;
+  std::vector<std::int64_t> longest_;
   std::vector<Block> blocks_;
 };
 

@@ -3,27 +3,17 @@
 #include "optim/shampoo/shampoo.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "core/error.h"
 
 namespace gradstep {
 
-namespace {
-
-std::int64_t product(std::span<const std::int64_t> extents) {
-  std::int64_t result = 1;
-  for (const std::int64_t extent : extents) result *= extent;
-  return result;
-}
-
-}  // namespace
-
 Shampoo::Shampoo(std::shared_ptr<Context> context, const gradstep_shampoo_options& options, Schema parameters)
     : Optimizer(std::move(context), std::move(parameters), ShampooOptions::fields(), ShampooOptions(options).values),
       options_(options),
-      dense_(choose_dense(this->context()->backend().instruction_set())) {
+      dense_(choose_arithmetic(this->context()->backend().instruction_set()).dense),
+      grafting_(choose_arithmetic(this->context()->backend().instruction_set()).grafting) {
   prepare(schema(), hyper_parameters());
 }
 
@@ -54,6 +44,9 @@ void Shampoo::prepare(const Schema& schema, const HyperParameters& hyper_paramet
     check_parameter(options_, schema[i]);
     const bool wanted = wants_preconditioner(schema[i], hyper_parameters);
     if (i < parameters_.size() && (!wanted || !parameters_[i].factors.empty())) continue;
+    if (i < parameters_.size() && owns_blocks()) {
+      fail(GRADSTEP_ERR_INVALID_STATE, "precondition: blocks are dealt out to ranks: attach no communicator first");
+    }
     const double epsilon = hyper_parameters.evaluate(schema[i].group, kMatrixEpsilon, step_count());
     fresh.push_back({i, make_shampoo_state(*context(), options_, schema[i], wanted, epsilon)});
   }
@@ -68,6 +61,7 @@ void Shampoo::prepare(const Schema& schema, const HyperParameters& hyper_paramet
     // Switched on later: the momentum of the grafting rule goes on, the other one begins.
     ShampooState& state = parameters_[f.parameter];
     state.partition = std::move(f.state.partition);
+    state.axes = std::move(f.state.axes);
     state.factors = std::move(f.state.factors);
     if (!state.momentum.exists()) state.momentum = std::move(f.state.momentum);
   }
@@ -76,41 +70,19 @@ void Shampoo::prepare(const Schema& schema, const HyperParameters& hyper_paramet
   }
 }
 
-void Shampoo::prepare_slices(const Sharding* next, bool /*keep*/) {
-  if (next != nullptr) {
-    fail(GRADSTEP_ERR_UNSUPPORTED, "comm: the state of shampoo cannot be sharded in this version");
-  }
-}
-
-/// Task lists and scratch, for a schema or preconditioning that is new.
+/// Task lists and scratch, for a schema, preconditioning or ranks that are new.
 void Shampoo::plan() {
   if (planned_) return;
-  blocks_.clear();
-  matrices_.clear();
   offsets_.clear();
   first_chunk_.clear();
-  largest_extent_ = 0;
   std::int64_t elements = 0;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     offsets_.push_back(elements);
     elements += (schema()[i].size + 15) / 16 * 16;
-    const ShampooState& state = parameters_[i];
-    if (!state.preconditioned) continue;
-    for (std::size_t b = 0; b < state.partition.blocks().size(); ++b) {
-      const Block& block = state.partition.blocks()[b];
-      double cost = 0;
-      for (std::size_t axis = 0; axis < block.extents.size(); ++axis) {
-        const auto extent = static_cast<double>(block.extents[axis]);
-        cost += static_cast<double>(block.size) * extent;
-        matrices_.push_back({i, b, axis, extent * extent * extent});
-        largest_extent_ = std::max(largest_extent_, block.extents[axis]);
-      }
-      blocks_.push_back({i, b, 0, cost});
-    }
   }
-  for (std::vector<Task>* tasks : {&blocks_, &matrices_}) {
-    std::stable_sort(tasks->begin(), tasks->end(), [](const Task& a, const Task& b) { return a.cost > b.cost; });
-  }
+  plan_blocks();
+  plan_matrices();
+  plan_rounds();
   const auto chunks = work().chunks();
   first_chunk_.assign(parameters_.size() + 1, chunks.size());
   for (std::size_t c = chunks.size(); c-- > 0;) first_chunk_[static_cast<std::size_t>(chunks[c].item)] = c;
@@ -132,18 +104,50 @@ void Shampoo::plan() {
   planned_ = true;
 }
 
+/// Blocks by owner; without owners they are all of this rank.
+void Shampoo::plan_blocks() {
+  blocks_.clear();
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const ShampooState& state = parameters_[i];
+    if (!state.preconditioned) continue;
+    for (std::size_t b = 0; b < state.partition.blocks().size(); ++b) {
+      blocks_.push_back({i, b, state.cost_of_steps(b), std::max(state.owner(b), 0)});
+    }
+  }
+  std::stable_sort(blocks_.begin(), blocks_.end(), [](const BlockTask& a, const BlockTask& b) {
+    return a.owner != b.owner ? a.owner < b.owner : a.cost > b.cost;
+  });
+  exchange_counts_.assign(static_cast<std::size_t>(ranks()), 0);
+  own_blocks_ = {};
+  std::int64_t offset = 0;
+  for (std::size_t at = 0; at < blocks_.size(); ++at) {
+    BlockTask& task = blocks_[at];
+    const std::int64_t size = parameters_[task.parameter].partition.blocks()[task.block].size;
+    task.offset = offset;
+    offset += size;
+    exchange_counts_[static_cast<std::size_t>(task.owner)] += size;
+    if (!is_mine(task)) continue;
+    if (own_blocks_.count++ == 0) own_blocks_.begin = at;
+  }
+  const auto bytes = owns_blocks() ? static_cast<std::size_t>(offset) * sizeof(float) : 0;
+  if (exchange_.bytes() != bytes) exchange_ = context()->allocate(bytes, /*zeroed=*/true);
+}
+
 void Shampoo::apply(double grad_multiplier, double clip_value) {
   plan();
+  settle();
   load_parameters();
   load_gradients(grad_multiplier, clip_value);
-  const bool roots_due = step_count() % options_.root_steps == 0;
-  if (step_count() % options_.statistics_steps == 0) update_statistics();
-  if (roots_due && !options_.stale) refresh_preconditioners();
-  precondition();
-  graft();
-  finish();
+  if (options_.eigenvalue_corrected) {
+    apply_in_eigenbases();
+  } else {
+    if (step_count() % options_.statistics_steps == 0) update_statistics();
+    if (step_count() % options_.root_steps == 0) refresh_preconditioners();
+    precondition();
+    graft();
+    finish();
+  }
   publish();
-  if (roots_due && options_.stale) refresh_preconditioners();
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (takes_part(i)) parameters_[i].used = true;
   }
@@ -190,102 +194,76 @@ void Shampoo::load_parameters() {
 }
 
 void Shampoo::update_statistics() {
-  context()->parallel_for(static_cast<std::int64_t>(blocks_.size()), [&](std::int64_t at) {
-    const Task& task = blocks_[static_cast<std::size_t>(at)];
-    if (!takes_part(task.parameter)) return;
+  const bool is_due = step_count() % options_.statistics_steps == 0;
+  for_each_own_block([&](const BlockTask& task, Workspace& workspace) {
     ShampooState& state = parameters_[task.parameter];
+    if (!is_due && state.used) return;
     const Block& block = state.partition.blocks()[task.block];
     const double beta2 = values_of(task.parameter)[kBeta2];
     const auto keep = static_cast<float>(beta2);
     const auto add = static_cast<float>(added_weight(beta2));
-    const Workspaces::Lent workspace(workspaces_);
     const float* g = gradient(task.parameter);
     if (!state.partition.is_whole()) {
-      float* copy = Workspace::resized(workspace->first, block.size);
+      float* copy = Workspace::resized(workspace.first, block.size);
       state.partition.read_block(g, block, copy);
       g = copy;
     }
-    for (std::size_t axis = 0; axis < block.extents.size(); ++axis) {
-      const std::int64_t outer = product(std::span(block.extents).first(axis));
-      const std::int64_t inner = product(std::span(block.extents).subspan(axis + 1));
-      Factor& factor = state.factor(task.block, axis);
-      const std::int64_t n = factor.extent();
-      float* statistic =
-          factor.statistic.read(factor.statistic.is_coded() ? Workspace::resized(workspace->second, n * n) : nullptr);
-      dense_.update_statistic(g, outer, n, inner, keep, add, statistic);
+    for (Factor& factor : state.factors_of(task.block)) {
+      const AxisView axis = view_axis(block, factor.axis);
+      float* statistic = factor.statistic.read(
+          factor.statistic.is_coded() ? Workspace::resized(workspace.second, axis.n * axis.n) : nullptr);
+      dense_.update_statistic(g, axis.outer, axis.n, axis.inner, keep, add, statistic);
       factor.statistic.write(statistic);
     }
   });
 }
 
-void Shampoo::refresh_preconditioners() {
-  context()->parallel_for(static_cast<std::int64_t>(matrices_.size()), [&](std::int64_t at) {
-    const Task& task = matrices_[static_cast<std::size_t>(at)];
+void Shampoo::precondition() {
+  for_each_own_block([&](const BlockTask& task, Workspace& workspace) {
+    const ShampooState& state = parameters_[task.parameter];
+    const Block& block = state.partition.blocks()[task.block];
+    float* from = Workspace::resized(workspace.first, block.size);
+    float* to = Workspace::resized(workspace.second, block.size);
+    state.partition.read_block(gradient(task.parameter), block, from);
+    for (const Factor& factor : state.factors_of(task.block)) {
+      const AxisView axis = view_axis(block, factor.axis);
+      const float* root = factor.preconditioner.read(
+          factor.preconditioner.is_coded() ? Workspace::resized(workspace.third, axis.n * axis.n) : nullptr);
+      dense_.contract_axis(from, axis.outer, axis.n, axis.inner, root, /*by_columns=*/false, to);
+      std::swap(from, to);
+    }
+    if (owns_blocks()) {
+      std::memcpy(exchange_.as<float>() + task.offset, from, static_cast<std::size_t>(block.size) * sizeof(float));
+    } else {
+      state.partition.write_block(from, block, preconditioned(task.parameter));
+    }
+  });
+  if (owns_blocks()) gather_preconditioned();
+}
+
+/// Every rank gets the blocks that the others have preconditioned.
+void Shampoo::gather_preconditioned() {
+  Communicator& comm = sharding()->comm();
+  std::vector<std::int64_t> bytes = exchange_counts_;
+  for (std::int64_t& count : bytes) count *= static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t own = own_blocks_.count > 0 ? blocks_[own_blocks_.begin].offset : 0;
+  comm.all_gather_v(exchange_.as<float>() + own, exchange_.data(), bytes, comm.deadline());
+  context()->parallel_for(static_cast<std::int64_t>(blocks_.size()), [&](std::int64_t at) {
+    const BlockTask& task = blocks_[static_cast<std::size_t>(at)];
     if (!takes_part(task.parameter)) return;
-    ShampooState& state = parameters_[task.parameter];
-    const auto values = values_of(task.parameter);
-    RootOptions root;
-    root.dense = &dense_;
-    root.method = options_.method;
-    root.exponent = options_.exponent_override > 0 ? options_.exponent_override
-                                                   : 2 * static_cast<std::int32_t>(state.partition.rank());
-    root.matrix_epsilon = values[kMatrixEpsilon];
-    root.padded = options_.pad_to_largest ? largest_extent_ : 0;
-    root.pad_value = options_.matrix_coding == Coding::none ? 1 : 0;
-    root.seed_rules = options_.retries == 0;
-    const Workspaces::Lent workspace(workspaces_);
-    refresh(state.factor(task.block, task.axis), root, values[kFailureThreshold], *workspace);
+    const Partition& partition = parameters_[task.parameter].partition;
+    partition.write_block(exchange_.as<float>() + task.offset, partition.blocks()[task.block],
+                          preconditioned(task.parameter));
   });
 }
 
-void Shampoo::refresh(Factor& factor, const RootOptions& options, double threshold, Workspace& workspace) const {
-  const std::int64_t n = factor.extent();
-  const float* statistic =
-      factor.statistic.read(factor.statistic.is_coded() ? Workspace::resized(workspace.first, n * n) : nullptr);
-  RootOptions trial = options;
-  RootResult result;
-  bool accepted = false;
-  for (std::int32_t i = 0; i <= options_.retries && !accepted; ++i) {
-    result = workspace.roots.inverse_root(statistic, n, trial);
-    accepted = result.error < threshold;
-    if (std::isnan(result.max_eigenvalue)) break;  // no ridge helps
-    if (i > 0) ++factor.retries;
-    trial.ridge_factor *= 10;
-  }
-  factor.max_eigenvalue = result.max_eigenvalue;
-  factor.iterations = result.iterations;
-  if (result.error > 0 && result.error != threshold) factor.error = result.error;
-  if (!accepted) {
-    ++factor.failures;
-    return;
-  }
-  float* root = Workspace::resized(workspace.second, n * n);
-  const double* wide = workspace.roots.root();
-  for (std::int64_t k = 0; k < n * n; ++k) root[k] = static_cast<float>(wide[k]);
-  factor.preconditioner.write(root);
-  factor.refreshed = step_count() + 1;
-}
-
-void Shampoo::precondition() {
-  context()->parallel_for(static_cast<std::int64_t>(blocks_.size()), [&](std::int64_t at) {
-    const Task& task = blocks_[static_cast<std::size_t>(at)];
+/// Tasks of this rank's blocks whose parameters take part in the step, with a workspace each.
+void Shampoo::for_each_own_block(FunctionRef<void(const BlockTask&, Workspace&)> body) {
+  context()->parallel_for(static_cast<std::int64_t>(own_blocks_.count), [&](std::int64_t at) {
+    const BlockTask& task = blocks_[own_blocks_.begin + static_cast<std::size_t>(at)];
     if (!takes_part(task.parameter)) return;
-    const ShampooState& state = parameters_[task.parameter];
-    const Block& block = state.partition.blocks()[task.block];
     const Workspaces::Lent workspace(workspaces_);
-    float* from = Workspace::resized(workspace->first, block.size);
-    float* to = Workspace::resized(workspace->second, block.size);
-    state.partition.read_block(gradient(task.parameter), block, from);
-    // Each contraction takes axis 0 and puts it last: after one for every axis the order is the old one.
-    for (std::size_t axis = 0; axis < block.extents.size(); ++axis) {
-      const Factor& factor = state.factor(task.block, axis);
-      const std::int64_t n = factor.extent();
-      const float* root = factor.preconditioner.read(
-          factor.preconditioner.is_coded() ? Workspace::resized(workspace->third, n * n) : nullptr);
-      dense_.contract_first_axis(from, n, block.size / n, root, to);
-      std::swap(from, to);
-    }
-    state.partition.write_block(from, block, preconditioned(task.parameter));
+    body(task, *workspace);
   });
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optim/shampoo/shampoo_options.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "core/error.h"
@@ -12,6 +13,7 @@ namespace gradstep {
 namespace {
 
 // beta2 may be 1, which turns the averages into sums.
+constexpr std::int32_t kLargestLag = 1000;
 constexpr double kAboveOne = 1 + std::numeric_limits<double>::epsilon();
 
 constexpr std::array<HyperParameterField, kShampooFields> kFieldTable = {{{"learning_rate", 0},
@@ -30,8 +32,8 @@ void check_at_least(const char* argument, std::int64_t value, std::int64_t least
   if (value < least) fail_argument("{}: is {}, expected at least {}", argument, value, least);
 }
 
-void refuse(bool wanted, const char* what) {
-  if (wanted) fail(GRADSTEP_ERR_UNSUPPORTED, "{} does not exist in this version", what);
+void refuse(bool wanted, const char* option) {
+  if (wanted) fail(GRADSTEP_ERR_UNSUPPORTED, "options.{}: does not go with options.eigenvalue_corrected", option);
 }
 
 }  // namespace
@@ -74,17 +76,20 @@ ShampooOptions::ShampooOptions(const gradstep_shampoo_options& o)
   check_choice("options.root_precision", o.root_precision, 2, "0 (f64) or 1 (f32)");
   check_choice("options.root_padding", o.root_padding, 2, "0 (none) or 1 (largest)");
   check_choice("options.root_retries", o.root_retries, 13, "0 to 12");
-  check_at_least("options.root_lag", o.root_lag, 0);
   check_choice("options.refresh", o.refresh, 2, "0 (fresh) or 1 (stale)");
   check_choice("options.one_sided", o.one_sided, 3, "0 (none), 1 (input) or 2 (output)");
-  refuse(o.root_precision != GRADSTEP_ROOT_PRECISION_F64, "options.root_precision: f32");
-  refuse(o.root_lag > 1, "options.root_lag: a lag above 1");
-  refuse(o.one_sided != GRADSTEP_ONE_SIDED_NONE, "options.one_sided: one-sided preconditioning");
-  refuse(o.eigenvalue_corrected != 0, "options.eigenvalue_corrected: the eigenvalue-corrected mode");
+  check_choice("options.root_lag", o.root_lag, kLargestLag + 1, "0 to 1000");
   graft = static_cast<Graft>(o.graft_type);
   method = o.root_method == GRADSTEP_ROOT_METHOD_COUPLED_NEWTON ? RootMethod::coupled_newton : RootMethod::eigh;
   pad_to_largest = o.root_padding == GRADSTEP_ROOT_PADDING_LARGEST;
-  stale = o.refresh == GRADSTEP_REFRESH_STALE || o.root_lag == 1;
+  precision = o.root_precision == GRADSTEP_ROOT_PRECISION_F32 ? RootPrecision::f32 : RootPrecision::f64;
+  lag = std::max(o.root_lag, o.refresh == GRADSTEP_REFRESH_STALE ? 1 : 0);
+  sides = static_cast<Sides>(o.one_sided);
+  eigenvalue_corrected = o.eigenvalue_corrected != 0;
+  if (!eigenvalue_corrected) return;
+  refuse(o.root_lag != 0, "root_lag");
+  refuse(momentum_coding != Coding::none, "quantize_momentum");
+  refuse(matrix_coding != Coding::none, "quantize_statistics");
 }
 
 gradstep_shampoo_options default_shampoo_options() {

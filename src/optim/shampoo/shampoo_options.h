@@ -33,6 +33,13 @@ constexpr bool is_rmsprop(Graft graft) { return graft == Graft::rmsprop || graft
 constexpr bool is_adagrad(Graft graft) { return graft == Graft::adagrad || graft == Graft::adagrad_normalized; }
 constexpr bool has_statistics(Graft graft) { return is_rmsprop(graft) || is_adagrad(graft) || graft == Graft::adam; }
 
+/// The sides of a tensor that are preconditioned; a tensor of one axis has only one side.
+enum class Sides : std::uint8_t {
+  all,
+  input,   ///< all axes but the last
+  output,  ///< the last axis
+};
+
 /// The weight of what is added to an average; sums (beta = 1) take all of it.
 constexpr double added_weight(double beta) { return beta == 1 ? 1 : 1 - beta; }
 
@@ -71,11 +78,19 @@ struct ShampooOptions {
   bool moving_average = false;
   bool decoupled_decay = false;
   RootMethod method = RootMethod::eigh;
+  RootPrecision precision = RootPrecision::f64;
   bool pad_to_largest = false;
   std::int32_t retries = 0;
-  bool stale = false;
+  std::int64_t lag = 0;  ///< roots of step c serve from step c + lag on
+  Sides sides = Sides::all;
+  bool eigenvalue_corrected = false;
   Coding momentum_coding = Coding::none;
   Coding matrix_coding = Coding::none;
+
+  /// True if an axis with a long dimension is left alone instead of its whole tensor.
+  bool skips_axes() const { return sides != Sides::all || eigenvalue_corrected; }
+  /// Refreshes that can be under way at once.
+  std::int64_t rounds() const { return (lag + root_steps - 1) / root_steps; }
 };
 
 gradstep_shampoo_options default_shampoo_options();

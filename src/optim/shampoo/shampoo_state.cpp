@@ -3,6 +3,7 @@
 #include "optim/shampoo/shampoo_state.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "core/error.h"
@@ -52,12 +53,31 @@ bool read_place(const std::string& name, const char* prefix, std::size_t* block,
   return at == name.size();
 }
 
+Partition partition_of(const ShampooOptions& options, const Parameter& parameter) {
+  return Partition(parameter.shape, options.block_size, options.merge);
+}
+
+std::vector<std::size_t> preconditioned_axes(const ShampooOptions& options, const Partition& partition) {
+  const std::size_t rank = partition.rank();
+  const bool one_sided = options.sides != Sides::all && rank > 1;
+  const std::size_t begin = one_sided && options.sides == Sides::output ? rank - 1 : 0;
+  const std::size_t end = one_sided && options.sides == Sides::input ? rank - 1 : rank;
+  std::vector<std::size_t> axes;
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    const bool is_long = partition.longest_dimension(axis) > options.skip_above;
+    if (is_long && !options.skips_axes()) return {};
+    if (!is_long && axis >= begin && axis < end) axes.push_back(axis);
+  }
+  return axes;
+}
+
 }  // namespace
 
 bool can_precondition(const ShampooOptions& options, const Parameter& parameter) {
-  return !parameter.shape.empty() && parameter.size > 0 &&
-         std::all_of(parameter.shape.begin(), parameter.shape.end(),
-                     [&](std::int64_t dimension) { return dimension <= options.skip_above; });
+  // Vyas et al. run Adam on vectors: their one basis would be most of the cost of a model for little.
+  const std::size_t fewest_dimensions = options.eigenvalue_corrected ? 2 : 1;
+  if (parameter.shape.size() < fewest_dimensions || parameter.size == 0) return false;
+  return !preconditioned_axes(options, partition_of(options, parameter)).empty();
 }
 
 void check_parameter(const ShampooOptions& options, const Parameter& parameter) {
@@ -70,10 +90,45 @@ void check_parameter(const ShampooOptions& options, const Parameter& parameter) 
   }
 }
 
+Factor make_factor(const Context& context, const ShampooOptions& options, std::size_t block, std::size_t axis,
+                   std::int64_t extent, double matrix_epsilon) {
+  Factor factor;
+  factor.block = block;
+  factor.axis = axis;
+  factor.shape = {extent, extent};
+  factor.statistic = scaled_identity(context, extent, matrix_epsilon, options.matrix_coding);
+  factor.preconditioner = scaled_identity(context, extent, 1, options.matrix_coding);
+  return factor;
+}
+
+namespace {
+
+void add_factors(const Context& context, const ShampooOptions& options, const Parameter& parameter, bool preconditioned,
+                 double matrix_epsilon, ShampooState& state) {
+  state.preconditioned = preconditioned;
+  if (!preconditioned) return;
+  state.partition = partition_of(options, parameter);
+  state.axes = preconditioned_axes(options, state.partition);
+  for (std::size_t b = 0; b < state.partition.blocks().size(); ++b) {
+    for (const std::size_t axis : state.axes) {
+      const std::int64_t extent = state.partition.blocks()[b].extents[axis];
+      state.factors.push_back(make_factor(context, options, b, axis, extent, matrix_epsilon));
+    }
+  }
+}
+
+}  // namespace
+
 ShampooState make_shampoo_state(const Context& context, const ShampooOptions& options, const Parameter& parameter,
                                 bool preconditioned, double matrix_epsilon) {
   ShampooState state;
   const Extents whole = extents_of(parameter);
+  if (options.eigenvalue_corrected) {
+    state.diagonal_statistics = StateMatrix(context, whole.rows, whole.columns, Coding::none);
+    state.diagonal_exp_avg = StateMatrix(context, whole.rows, whole.columns, Coding::none);
+    add_factors(context, options, parameter, preconditioned, 0, state);
+    return state;
+  }
   const bool shared_momentum = options.graft == Graft::sqrt_n;
   if (preconditioned || shared_momentum) {
     state.momentum = StateMatrix(context, whole.rows, whole.columns, options.momentum_coding);
@@ -87,18 +142,7 @@ ShampooState make_shampoo_state(const Context& context, const ShampooOptions& op
   if (options.graft == Graft::adam) {
     state.diagonal_exp_avg = StateMatrix(context, whole.rows, whole.columns, Coding::none);
   }
-  state.preconditioned = preconditioned;
-  if (!preconditioned) return state;
-  state.partition = Partition(parameter.shape, options.block_size, options.merge);
-  for (const Block& block : state.partition.blocks()) {
-    for (const std::int64_t extent : block.extents) {
-      Factor factor;
-      factor.shape = {extent, extent};
-      factor.statistic = scaled_identity(context, extent, matrix_epsilon, options.matrix_coding);
-      factor.preconditioner = scaled_identity(context, extent, 1, options.matrix_coding);
-      state.factors.push_back(std::move(factor));
-    }
-  }
+  add_factors(context, options, parameter, preconditioned, matrix_epsilon, state);
   return state;
 }
 
@@ -106,21 +150,51 @@ std::int64_t shampoo_state_bytes(const ShampooOptions& options, const Parameter&
   const Extents whole = extents_of(parameter);
   const auto tensor = [&](Coding coding) { return StateMatrix::bytes_of(whole.rows, whole.columns, coding); };
   const bool two_momenta = preconditioned && options.graft != Graft::sqrt_n;
-  std::int64_t bytes = (two_momenta ? 2 : 1) * tensor(options.momentum_coding);
-  if (has_statistics(options.graft)) bytes += tensor(Coding::none);
-  if (options.graft == Graft::adam) bytes += tensor(Coding::none);
+  std::int64_t bytes = 2 * tensor(Coding::none);  // of Adam
+  if (!options.eigenvalue_corrected) {
+    bytes = (two_momenta ? 2 : 1) * tensor(options.momentum_coding);
+    if (has_statistics(options.graft)) bytes += tensor(Coding::none);
+    if (options.graft == Graft::adam) bytes += tensor(Coding::none);
+  }
   if (!preconditioned) return bytes;
-  const Partition partition(parameter.shape, options.block_size, options.merge);
+  const std::int64_t pending = keeps_pending_roots(options) ? options.rounds() : 0;
+  const Partition partition = partition_of(options, parameter);
   for (const Block& block : partition.blocks()) {
-    for (const std::int64_t extent : block.extents) {
+    for (const std::size_t axis : preconditioned_axes(options, partition)) {
+      const std::int64_t extent = block.extents[axis];
       bytes += 2 * StateMatrix::bytes_of(extent, extent, options.matrix_coding);
+      bytes += pending * StateMatrix::bytes_of(extent, extent, Coding::none);
     }
   }
   return bytes;
 }
 
+void Factor::record(const RootOutcome& outcome, double threshold, std::int64_t step) {
+  max_eigenvalue = outcome.max_eigenvalue;
+  iterations = outcome.iterations;
+  retries += outcome.retries;
+  if (outcome.error > 0 && outcome.error != threshold) error = outcome.error;
+  if (outcome.accepted) {
+    refreshed = step + 1;
+  } else {
+    ++failures;
+  }
+}
+
+double ShampooState::cost_of_steps(std::size_t block) const {
+  double extents = 0;
+  for (const Factor& factor : factors_of(block)) extents += static_cast<double>(factor.extent());
+  return static_cast<double>(partition.blocks()[block].size) * extents;
+}
+
+double ShampooState::cost_of_roots(std::size_t block) const {
+  double cost = 0;
+  for (const Factor& factor : factors_of(block)) cost += std::pow(static_cast<double>(factor.extent()), 3);
+  return cost;
+}
+
 ShampooState::Named ShampooState::find(const std::string& name) const {
-  const auto whole = [](const StateMatrix& matrix) { return Named{matrix.exists() ? &matrix : nullptr, {}}; };
+  const auto whole = [](const StateMatrix& matrix) { return Named{matrix.exists() ? &matrix : nullptr, {}, -1}; };
   if (name == "momentum") return whole(momentum);
   if (name == "diagonal_momentum") return whole(diagonal_momentum);
   if (name == "diagonal_statistics") return whole(diagonal_statistics);
@@ -129,28 +203,26 @@ ShampooState::Named ShampooState::find(const std::string& name) const {
   std::size_t axis = 0;
   const bool is_statistic = read_place(name, "statistics.", &block, &axis);
   if (!is_statistic && !read_place(name, "preconditioners.", &block, &axis)) return {};
-  if (!preconditioned || block >= partition.blocks().size() || axis >= partition.rank()) return {};
-  const Factor& found = factor(block, axis);
-  return {is_statistic ? &found.statistic : &found.preconditioner, found.shape};
+  const auto position = std::find(axes.begin(), axes.end(), axis);
+  if (!preconditioned || block >= partition.blocks().size() || position == axes.end()) return {};
+  const Factor& found = factors_of(block)[static_cast<std::size_t>(position - axes.begin())];
+  return {is_statistic ? &found.statistic : &found.preconditioner, found.shape, owner(block)};
 }
 
 void ShampooState::append_stored(std::size_t index, const Parameter& parameter,
                                  std::vector<StoredState>& stored) const {
   const auto append = [&](const char* name, const StateMatrix& matrix) {
-    if (matrix.exists()) matrix.append_stored(index, name, parameter.shape, stored);
+    if (matrix.exists()) matrix.append_stored(index, name, parameter.shape, -1, stored);
   };
   append("momentum", momentum);
   append("diagonal_momentum", diagonal_momentum);
   append("diagonal_statistics", diagonal_statistics);
   append("diagonal_exp_avg", diagonal_exp_avg);
   if (!preconditioned) return;
-  for (std::size_t block = 0; block < partition.blocks().size(); ++block) {
-    for (std::size_t axis = 0; axis < partition.rank(); ++axis) {
-      const Factor& f = factor(block, axis);
-      const std::string place = std::to_string(block) + "." + std::to_string(axis);
-      f.statistic.append_stored(index, "statistics." + place, {f.extent(), f.extent()}, stored);
-      f.preconditioner.append_stored(index, "preconditioners." + place, {f.extent(), f.extent()}, stored);
-    }
+  for (const Factor& f : factors) {
+    f.statistic.append_stored(index, "statistics." + f.place(), {f.extent(), f.extent()}, owner(f.block), stored);
+    f.preconditioner.append_stored(index, "preconditioners." + f.place(), {f.extent(), f.extent()}, owner(f.block),
+                                   stored);
   }
 }
 

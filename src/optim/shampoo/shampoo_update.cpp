@@ -15,23 +15,6 @@ namespace {
 
 constexpr double kNormEpsilon = 1e-16;
 
-double sum_of_squares(const float* x, std::int64_t count) {
-  double sum = 0;
-  for (std::int64_t k = 0; k < count; ++k) sum += static_cast<double>(x[k]) * static_cast<double>(x[k]);
-  return sum;
-}
-
-/// v = keep v + add g^2, g becomes g / (sqrt(v) + epsilon).
-void divide_by_root(float* g, float* v, std::int64_t count, float scale, float keep, float add, float epsilon) {
-  for (std::int64_t k = 0; k < count; ++k) {
-    const float scaled = g[k] * scale;
-    v[k] = keep * v[k] + add * (scaled * scaled);
-    g[k] = scaled / (std::sqrt(v[k]) + epsilon);
-  }
-}
-
-float sign(float x) { return x > 0 ? 1.0F : x < 0 ? -1.0F : x; }
-
 double corrected(double beta, std::int64_t step) { return 1 / (1 - Power()(beta, step + 1)); }
 
 }  // namespace
@@ -55,7 +38,7 @@ void Shampoo::graft() {
     context()->parallel_for(count, [&](std::int64_t c) {
       const auto at = static_cast<std::size_t>(c);
       const float* g = gradient(static_cast<std::size_t>(chunks[at].item)) + chunks[at].offset;
-      squares[at] = sum_of_squares(g, chunks[at].length);
+      squares[at] = grafting_.sum_of_squares(g, chunks[at].length);
     });
     fold(squares, norms_);
     for (std::size_t i = 0; i < scales_.size(); ++i) {
@@ -70,7 +53,7 @@ void Shampoo::graft() {
     if (!takes_part(i)) return;
     graft_chunk(chunk, values_of(i), scales_[i].gradient, &squares[at]);
     if (parameters_[i].preconditioned) {
-      preconditioned_squares[at] = sum_of_squares(preconditioned(i) + chunk.offset, chunk.length);
+      preconditioned_squares[at] = grafting_.sum_of_squares(preconditioned(i) + chunk.offset, chunk.length);
     }
   });
   fold(squares, norms_);
@@ -102,33 +85,30 @@ void Shampoo::graft_chunk(const Chunk& chunk, std::span<const double> values, fl
       break;
     case Graft::adagrad:
     case Graft::adagrad_normalized:
-      divide_by_root(g, v, count, scale, 1, 1, epsilon);
+      grafting_.divide_by_root(g, v, count, scale, 1, 1, epsilon);
       break;
     case Graft::rmsprop:
     case Graft::rmsprop_normalized:
-      divide_by_root(g, v, count, scale, static_cast<float>(values[kBeta2]),
-                     static_cast<float>(added_weight(values[kBeta2])), epsilon);
+      grafting_.divide_by_root(g, v, count, scale, static_cast<float>(values[kBeta2]),
+                               static_cast<float>(added_weight(values[kBeta2])), epsilon);
       break;
     case Graft::sqrt_n:
-      for (std::int64_t k = 0; k < count; ++k) g[k] = sign(g[k]);
+      grafting_.take_signs(g, count);
       break;
     case Graft::adam: {
       float* m = state.diagonal_exp_avg.read(nullptr) + chunk.offset;
-      const auto beta1 = static_cast<float>(values[kGraftBeta1]);
-      const auto beta2 = static_cast<float>(values[kGraftBeta2]);
-      const auto add1 = static_cast<float>(1 - values[kGraftBeta1]);
-      const auto add2 = static_cast<float>(1 - values[kGraftBeta2]);
-      const auto correct1 = static_cast<float>(corrected(values[kGraftBeta1], step_count()));
-      const auto correct2 = static_cast<float>(corrected(values[kGraftBeta2], step_count()));
-      for (std::int64_t k = 0; k < count; ++k) {
-        m[k] = beta1 * m[k] + add1 * g[k];
-        v[k] = beta2 * v[k] + add2 * (g[k] * g[k]);
-        g[k] = m[k] * correct1 / (std::sqrt(v[k] * correct2) + epsilon);
-      }
+      const AdamConstants constants{static_cast<float>(values[kGraftBeta1]),
+                                    static_cast<float>(values[kGraftBeta2]),
+                                    static_cast<float>(1 - values[kGraftBeta1]),
+                                    static_cast<float>(1 - values[kGraftBeta2]),
+                                    static_cast<float>(corrected(values[kGraftBeta1], step_count())),
+                                    static_cast<float>(corrected(values[kGraftBeta2], step_count())),
+                                    epsilon};
+      grafting_.adam(g, m, v, g, count, constants);
       break;
     }
   }
-  *squares = sum_of_squares(g, count);
+  *squares = grafting_.sum_of_squares(g, count);
 }
 
 /// The delta takes the place of u.
@@ -155,7 +135,7 @@ void Shampoo::finish() {
 void Shampoo::finish_coded(std::size_t i) {
   ShampooState& state = parameters_[i];
   const Workspaces::Lent workspace(workspaces_);
-  const auto numbers = [](StateMatrix& matrix, std::vector<float>& scratch) -> float* {
+  const auto numbers = [](StateMatrix& matrix, AlignedVector<float>& scratch) -> float* {
     if (!matrix.exists()) return nullptr;
     return matrix.read(Workspace::resized(scratch, matrix.size()));
   };
@@ -172,43 +152,20 @@ void Shampoo::finish_range(std::size_t i, std::int64_t begin, std::int64_t count
   const ShampooState& state = parameters_[i];
   const auto values = values_of(i);
   const Scales& scales = scales_[i];
-  const auto beta1 = static_cast<float>(values[kBeta1]);
-  const float added = options_.moving_average ? static_cast<float>(1 - values[kBeta1]) : 1.0F;
   const auto rate = static_cast<float>(values[kLearningRate]);
   const auto decay = static_cast<float>(values[kWeightDecay]);
-  const float coupled = options_.decoupled_decay ? 0.0F : decay;
-  const float decoupled = options_.decoupled_decay ? rate * decay : 0.0F;
-  const bool preconditions = state.preconditioned;
-  const bool selects = preconditions && step_count() >= options_.start_step;
-  const bool nesterov = options_.nesterov;
-  float* u = gradient(i) + begin;
-  const float* direction = preconditions ? preconditioned(i) + begin : nullptr;
-  const float* p = values_[i] + begin;
-  for (std::int64_t k = 0; k < count; ++k) {
-    const float grafted = u[k] / scales.graft_divisor + coupled * p[k];
-    float selected = grafted;
-    float selected_momentum = 0;
-    if (preconditions) {
-      const float shampoo = direction[k] * scales.preconditioned + coupled * p[k];
-      const float old = momentum[k];
-      const float m = beta1 * old + added * shampoo;
-      float n = 0;
-      if (diagonal_momentum != nullptr) {
-        n = diagonal_momentum[k] = beta1 * diagonal_momentum[k] + added * grafted;
-        momentum[k] = m;
-      } else {
-        n = beta1 * old + added * grafted;
-        momentum[k] = selects ? m : n;
-      }
-      selected = selects ? shampoo : grafted;
-      selected_momentum = selects ? m : n;
-    } else {
-      float& only = diagonal_momentum != nullptr ? diagonal_momentum[k] : momentum[k];
-      selected_momentum = only = beta1 * only + added * grafted;
-    }
-    const float step = nesterov ? added * selected + beta1 * selected_momentum : selected_momentum;
-    u[k] = -rate * step - decoupled * p[k];
-  }
+  FinishConstants constants{};
+  constants.beta1 = static_cast<float>(values[kBeta1]);
+  constants.added = options_.moving_average ? static_cast<float>(1 - values[kBeta1]) : 1.0F;
+  constants.preconditioned = scales.preconditioned;
+  constants.graft_divisor = scales.graft_divisor;
+  constants.coupled_decay = options_.decoupled_decay ? 0.0F : decay;
+  constants.decoupled_decay = options_.decoupled_decay ? rate * decay : 0.0F;
+  constants.rate = rate;
+  constants.selects_preconditioned = step_count() >= options_.start_step;
+  constants.nesterov = options_.nesterov;
+  grafting_.finish(gradient(i) + begin, state.preconditioned ? preconditioned(i) + begin : nullptr, values_[i] + begin,
+                   momentum, diagonal_momentum, count, constants);
 }
 
 /// Deltas to the host's updates, or onto its parameters.
@@ -218,7 +175,8 @@ void Shampoo::publish() {
   WorkList moved;
   for (std::size_t i = 0; i < items.size(); ++i) {
     const std::int64_t size = schema()[i].size;
-    const bool skips = size == 0 || (in_place && !takes_part(i));
+    const bool is_host_memory = in_place && values_[i] == params()[i].data;
+    const bool skips = size == 0 || is_host_memory || (in_place && !takes_part(i));
     moved.append(skips ? 0 : size);
     if (skips) continue;
     items[i].destination = in_place ? params()[i] : updates()[i];
@@ -231,9 +189,11 @@ void Shampoo::publish() {
       const Chunk& chunk = chunks[static_cast<std::size_t>(c)];
       const auto i = static_cast<std::size_t>(chunk.item);
       if (!takes_part(i)) return;
-      float* delta = gradient(i) + chunk.offset;
+      const float* delta = gradient(i) + chunk.offset;
       const float* p = values_[i] + chunk.offset;
-      for (std::int32_t k = 0; k < chunk.length; ++k) delta[k] = p[k] + delta[k];
+      const bool is_host_memory = values_[i] == params()[i].data;
+      float* moved_to = (is_host_memory ? static_cast<float*>(params()[i].data) : gradient(i)) + chunk.offset;
+      for (std::int32_t k = 0; k < chunk.length; ++k) moved_to[k] = p[k] + delta[k];
     });
   }
   context()->backend().copy(moved, items, 1, 1);

@@ -48,21 +48,34 @@ std::span<const std::int64_t> Shampoo::state_shape(std::size_t index, const char
 }
 
 Array Shampoo::state(std::size_t index, const char* name) {
+  if (is_sharded()) fail(GRADSTEP_ERR_UNSUPPORTED, "state '{}' is shared by ranks: get_state copies it", name);
+  settle();
   const StateMatrix& matrix = *find_state(index, name).matrix;
   if (matrix.is_coded()) fail(GRADSTEP_ERR_UNSUPPORTED, "state '{}' is stored in codes: get_state copies it", name);
   return {matrix.read(nullptr), matrix.size(), DType::f32, 0, nullptr, nullptr};
 }
 
 void Shampoo::get_state(std::size_t index, const char* name, const Array& host) {
-  const StateMatrix& matrix = *find_state(index, name).matrix;
-  std::vector<float> scratch(matrix.is_coded() ? static_cast<std::size_t>(matrix.size()) : 0);
-  const Array own{matrix.read(scratch.data()), matrix.size(), DType::f32, 0, nullptr, nullptr};
+  settle();
+  const ShampooState::Named named = find_state(index, name);
+  const StateMatrix& matrix = *named.matrix;
+  const bool travels = is_sharded() && named.owner >= 0;
+  std::vector<float> scratch(matrix.is_coded() || travels ? static_cast<std::size_t>(matrix.size()) : 0);
+  Array own{scratch.data(), matrix.size(), DType::f32, 0, nullptr, nullptr};
+  if (matrix.is_here()) own.data = matrix.read(scratch.data());
+  if (travels) {
+    if (matrix.is_here()) std::copy_n(static_cast<const float*>(own.data), matrix.size(), scratch.data());
+    own.data = scratch.data();
+    Communicator& comm = sharding()->comm();
+    comm.broadcast(scratch.data(), own.bytes(), named.owner, comm.deadline());
+  }
   const WorkList work({&own.size, 1});
   const CopyItem item{host, own};
   context()->backend().copy(work, {&item, 1}, 1, 1);
 }
 
 void Shampoo::set_state(std::size_t index, const char* name, const Array& host) {
+  settle();
   // The one place that writes through a found state; the parameters are this object's own.
   auto& matrix = const_cast<StateMatrix&>(*find_state(index, name).matrix);
   std::vector<float> scratch(static_cast<std::size_t>(matrix.size()));
@@ -70,14 +83,47 @@ void Shampoo::set_state(std::size_t index, const char* name, const Array& host) 
   const WorkList work({&own.size, 1});
   const CopyItem item{own, host};
   context()->backend().copy(work, {&item, 1}, 1, 1);
-  matrix.write(scratch.data());
+  if (matrix.is_here()) matrix.write(scratch.data());
   parameters_[index].used = true;
 }
 
 std::vector<StoredState> Shampoo::stored_states() {
+  plan();
+  settle();
+  complete_all();
   std::vector<StoredState> stored;
   for (std::size_t i = 0; i < parameters_.size(); ++i) parameters_[i].append_stored(i, schema()[i], stored);
+  if (!keeps_pending_roots(options_)) return stored;
+  for (std::size_t slot = 0; slot < rounds_.size(); ++slot) {
+    RootRound& round = *rounds_[slot];
+    clear_missing(round);
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      const ShampooState& state = parameters_[i];
+      if (!state.preconditioned) continue;
+      for (const Factor& factor : state.factors) {
+        const std::int64_t n = factor.extent();
+        Array array;
+        array.dtype = DType::f32;
+        if (factor.offset >= 0) {
+          array.data = round.numbers.as<float>() + factor.offset;
+          array.size = n * n;
+        }
+        const std::string name = "pending_roots." + std::to_string(slot) + "." + factor.place();
+        stored.push_back({i, name, array, 0, n * n, false, state.owner(factor.block), {n, n}});
+      }
+    }
+  }
   return stored;
+}
+
+/// A matrix of zeros says that there is no new root.
+void Shampoo::clear_missing(RootRound& round) {
+  if (round.is_free() && round.numbers.bytes() > 0) std::memset(round.numbers.data(), 0, round.numbers.bytes());
+  if (round.is_free()) return;
+  for (const RootTask& task : round.tasks) {
+    if (task.outcome.accepted || task.offset < 0) continue;
+    std::fill_n(round.numbers.as<float>() + task.offset, task.n * task.n, 0.0F);
+  }
 }
 
 std::vector<std::uint8_t> Shampoo::state_flags() const {
@@ -92,23 +138,29 @@ void Shampoo::set_state_flags(std::span<const std::uint8_t> flags) {
 }
 
 std::int64_t Shampoo::other_bytes() const {
-  const std::size_t buffers = gradients_.bytes() + preconditioned_.bytes() + copies_.bytes();
-  const std::size_t tasks = (blocks_.capacity() + matrices_.capacity()) * sizeof(Task);
+  std::size_t buffers = gradients_.bytes() + preconditioned_.bytes() + copies_.bytes() + exchange_.bytes();
+  std::size_t tasks = blocks_.capacity() * sizeof(BlockTask) + matrices_.capacity() * sizeof(RootTask);
+  for (const auto& round : rounds_) {
+    tasks += round->tasks.capacity() * sizeof(RootTask);
+    if (!keeps_pending_roots(options_)) buffers += round->numbers.bytes();
+  }
   return Optimizer::other_bytes() + static_cast<std::int64_t>(buffers + tasks + workspaces_.bytes());
 }
 
-void Shampoo::append_metrics(std::vector<gradstep_metric>& metrics) const {
+void Shampoo::append_metrics(std::vector<gradstep_metric>& metrics) {
+  // Over several ranks that would be collective: there, metrics are as of the last step.
+  if (!is_sharded()) settle();
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const ShampooState& state = parameters_[i];
     if (!state.preconditioned) continue;
-    for (std::size_t k = 0; k < state.factors.size(); ++k) {
-      const Factor& factor = state.factors[k];
+    for (const Factor& factor : state.factors) {
+      if (!factor.statistic.is_here()) continue;
       const auto append = [&](const char* name, double value) {
         gradstep_metric record{};
         std::strncpy(record.name, name, sizeof record.name - 1);
         record.parameter = static_cast<std::int64_t>(i);
-        record.block = static_cast<std::int64_t>(k / state.partition.rank());
-        record.axis = static_cast<std::int64_t>(k % state.partition.rank());
+        record.block = static_cast<std::int64_t>(factor.block);
+        record.axis = static_cast<std::int64_t>(factor.axis);
         record.value = value;
         metrics.push_back(record);
       };

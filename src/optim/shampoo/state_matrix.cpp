@@ -114,22 +114,32 @@ void StateMatrix::write(const float* numbers) {
   }
 }
 
+void StateMatrix::release() {
+  numbers_ = Buffer();
+  buckets_ = Buffer();
+  diagonal_ = Buffer();
+  here_ = false;
+}
+
 void StateMatrix::append_stored(std::size_t parameter, const std::string& name, std::vector<std::int64_t> shape,
-                                std::vector<StoredState>& stored) const {
+                                std::int32_t owner, std::vector<StoredState>& stored) const {
+  const auto here = [&](std::int64_t count) { return here_ ? count : 0; };
   const auto append = [&](const std::string& what, const Array& array, std::vector<std::int64_t> dimensions) {
-    stored.push_back({parameter, what, array, 0, array.size, false, std::move(dimensions)});
+    std::int64_t total = 1;
+    for (const std::int64_t dimension : dimensions) total *= dimension;
+    stored.push_back({parameter, what, array, 0, total, false, owner, std::move(dimensions)});
   };
   if (shape.empty()) shape = {rows_, columns_};
   if (coding_ == Coding::none) {
-    append(name, array_of(numbers_.data(), size(), DType::f32), std::move(shape));
+    append(name, array_of(numbers_.data(), here(size()), DType::f32), std::move(shape));
     return;
   }
   const std::int64_t bytes = code_size(coding_);
   if (bytes > 1) shape.push_back(bytes);
-  append(name, array_of(numbers_.data(), size() * bytes, DType::u8), std::move(shape));
-  append(name + ".buckets", array_of(buckets_.data(), columns_, DType::f32), {columns_});
+  append(name, array_of(numbers_.data(), here(size() * bytes), DType::u8), std::move(shape));
+  append(name + ".buckets", array_of(buckets_.data(), here(columns_), DType::f32), {columns_});
   if (coding_ == Coding::int16) {
-    append(name + ".diagonal", array_of(diagonal_.data(), columns_, DType::f32), {columns_});
+    append(name + ".diagonal", array_of(diagonal_.data(), here(columns_), DType::f32), {columns_});
   }
 }
 

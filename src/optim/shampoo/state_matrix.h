@@ -28,6 +28,10 @@ class StateMatrix {
   static std::int64_t bytes_of(std::int64_t rows, std::int64_t columns, Coding coding);
 
   bool exists() const { return exists_; }
+  /// False: another rank has it.
+  bool is_here() const { return here_; }
+  /// Frees the numbers; shape and coding stay known.
+  void release();
   bool is_coded() const { return coding_ != Coding::none; }
   std::int64_t size() const { return rows_ * columns_; }
 
@@ -36,12 +40,13 @@ class StateMatrix {
   /// Stores numbers; those that read() returned uncoded are stored already.
   void write(const float* numbers);
 
-  /// Adds its buffers under `name`, shaped (rows, columns) if `shape` is empty.
+  /// Adds its buffers under `name`, shaped (rows, columns) if `shape` is empty; owner -1 = every rank has it.
   void append_stored(std::size_t parameter, const std::string& name, std::vector<std::int64_t> shape,
-                     std::vector<StoredState>& stored) const;
+                     std::int32_t owner, std::vector<StoredState>& stored) const;
 
  private:
   bool exists_ = false;
+  bool here_ = true;
   std::int64_t rows_ = 0;
   std::int64_t columns_ = 0;
   Coding coding_ = Coding::none;

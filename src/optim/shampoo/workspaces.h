@@ -9,22 +9,25 @@
 #include <mutex>
 #include <vector>
 
+#include "core/aligned_vector.h"
 #include "optim/shampoo/roots.h"
 
 namespace gradstep {
 
 struct Workspace {
-  std::vector<float> first;
-  std::vector<float> second;
-  std::vector<float> third;
-  RootWorkspace roots;
+  AlignedVector<float> first;
+  AlignedVector<float> second;
+  AlignedVector<float> third;
+  RootSolver<double> roots;
+  RootSolver<float> narrow_roots;
 
-  static float* resized(std::vector<float>& scratch, std::int64_t count) {
+  static float* resized(AlignedVector<float>& scratch, std::int64_t count) {
     if (scratch.size() < static_cast<std::size_t>(count)) scratch.resize(static_cast<std::size_t>(count));
     return scratch.data();
   }
   std::size_t bytes() const {
-    return (first.capacity() + second.capacity() + third.capacity()) * sizeof(float) + roots.bytes();
+    return (first.capacity() + second.capacity() + third.capacity()) * sizeof(float) + roots.bytes() +
+           narrow_roots.bytes();
   }
 };
 

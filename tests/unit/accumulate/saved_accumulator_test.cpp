@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A window saved between two micro-batches ends elsewhere with the bits of one that was never interrupted.
+#include <limits>
+#include <map>
+
 #include "accumulate/accumulator.h"
 #include "unit/memory_stream.h"
 #include "unit/support.h"
@@ -85,6 +88,90 @@ TEST(SavedAccumulator, OtherOptionsAreRefusedAndChangeNothing) {
   other.add(grads, 2, nullptr, 0, 1);
   expect_error(GRADSTEP_ERR_MISMATCH, "'p1' has shape [20001]", [&] { load(*means, save(other)); });
   EXPECT_EQ(save(*means), before);
+}
+
+TEST(SavedAccumulator, CountersThatContradictEachOtherAreCorrupt) {
+  auto open = make(GRADSTEP_ACCUMULATE_MEAN);  // 2 micro-batches of 4
+  for (std::uint32_t i = 0; i < 2; ++i) add(*open, i);
+  auto ready = make(GRADSTEP_ACCUMULATE_MEAN);
+  for (std::uint32_t i = 0; i < 4; ++i) add(*ready, i);
+  auto empty = make(GRADSTEP_ACCUMULATE_MEAN);
+  auto manual_options = default_accumulator_options();
+  manual_options.trigger = GRADSTEP_TRIGGER_MANUAL;
+  manual_options.mode = GRADSTEP_ACCUMULATE_MEAN;
+  Accumulator manual(make_context(), manual_options, std::nullopt, make_schema(kTwo));
+  add(manual, 1);
+
+  struct Edit {
+    Accumulator* from;
+    const char* text;
+    std::map<std::string, std::string> entries;
+  };
+  const Edit edits[] = {
+      {open.get(), "added than were pushed", {{"count", "3"}}},
+      {open.get(), "left out than were skipped", {{"count", "1"}}},
+      {open.get(), "sums of no micro-batch", {{"count", "0"}, {"skipped", "2"}}},
+      {open.get(), "a weight", {{"total_weight", "-1"}}},
+      {open.get(), "a weight", {{"total_weight", "nan"}}},
+      {empty.get(), "a weight", {{"total_weight", "0.5"}}},
+      {ready.get(), "a norm below 0", {{"norm", "-1"}}},
+      {open.get(), "undivided sums", {{"undivided", "1"}}},
+      {ready.get(), "undivided sums", {{"undivided", "1"}}},  // keep_sums is off
+      {empty.get(), "a result of no micro-batch", {{"ready", "1"}}},
+      {ready.get(), "a result of no micro-batch", {{"windows", "0"}}},
+      {open.get(), "more micro-batches than its length", {{"length", "1"}}},
+      {ready.get(), "more micro-batches than its length", {{"length", "3"}}},
+      {open.get(), "all its micro-batches and no result", {{"length", "2"}}},
+      {ready.get(), "all its micro-batches and no result", {{"ready", "0"}}},
+      {&manual, "a length", {{"length", "4"}}},
+      {open.get(), "expected 0 or 1", {{"ready", "2"}}},
+      {open.get(), "'pushes' is '-2'", {{"pushes", "-2"}}},
+  };
+  for (const Edit& edit : edits) {
+    const std::string before = save(*edit.from);
+    SavedPart part = edit.from->save();
+    for (const auto& [key, value] : edit.entries) part.metadata.at(key) = value;
+    expect_error(GRADSTEP_ERR_CORRUPT, edit.text, [&] { load(*edit.from, saved_bytes("accumulator", {{"", part}})); });
+    EXPECT_EQ(save(*edit.from), before);
+    load(*edit.from, before);  // and unedited it is taken
+  }
+}
+
+TEST(SavedAccumulator, EveryWindowThatCanBeSavedIsTaken) {
+  for (const std::int32_t trigger :
+       {GRADSTEP_TRIGGER_STEPS, GRADSTEP_TRIGGER_SCHEDULE, GRADSTEP_TRIGGER_MIN_WEIGHT, GRADSTEP_TRIGGER_MANUAL}) {
+    for (const bool counts_pushes : {false, true}) {
+      for (const int keep_sums : {0, 1}) {
+        auto options = default_accumulator_options();
+        options.mode = GRADSTEP_ACCUMULATE_WEIGHTED;
+        options.trigger = trigger;
+        options.steps = 3;
+        options.min_weight = 2;
+        options.nonfinite = GRADSTEP_NONFINITE_SKIP;
+        options.keep_sums = keep_sums;
+        Accumulator accumulator(make_context(), options, Schedule(3), make_schema(kTwo));
+        if (counts_pushes) accumulator.count_pushes();
+        const auto reload = [&] { EXPECT_NO_THROW(load(accumulator, save(accumulator))); };
+        TestTensor<float> a({4, 3}, std::numeric_limits<float>::quiet_NaN());
+        TestTensor<float> b({20000});
+        const gradstep_tensor skipped[] = {a.tensor(), b.tensor()};
+        for (std::uint32_t i = 0; i < 14; ++i) {
+          if (i % 3 == 0 || i == 7 || i == 8) {
+            accumulator.add(skipped, 2, nullptr, 0, 1);
+          } else {
+            add(accumulator, i % 2);
+          }
+          reload();
+          if (i % 5 == 4) {
+            if (accumulator.flush() && i % 2 == 0) result(accumulator, 0);
+            reload();
+          }
+        }
+        accumulator.reset();
+        reload();
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -194,8 +194,10 @@ TEST_P(EveryEngineFails, AForkedChildCanDropACommunicator) {
 INSTANTIATE_TEST_SUITE_P(Failures, EveryEngineFails, testing::ValuesIn(engines()),
                          [](const auto& test_case) { return test_case.param; });
 
-TEST(Disagreement, RanksThatGatherDifferentSizesAreTold) {
-  const World ranks = make_world("local", 2);
+class Disagreement : public testing::TestWithParam<std::string> {};
+
+TEST_P(Disagreement, RanksThatGatherDifferentSizesAreTold) {
+  const World ranks = make_world(GetParam(), 2);
   const auto outcomes = run_outcomes(ranks, [](Communicator& comm) {
     std::vector<char> own(10);
     std::vector<char> all(20);
@@ -204,14 +206,17 @@ TEST(Disagreement, RanksThatGatherDifferentSizesAreTold) {
   for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.status, GRADSTEP_ERR_MISMATCH) << outcome.text;
 }
 
-TEST(Disagreement, RanksThatSumDifferentSizesAreTold) {
-  const World ranks = make_world("local", 2);
+TEST_P(Disagreement, RanksThatSumDifferentSizesAreTold) {
+  const World ranks = make_world(GetParam(), 2);
   const auto outcomes = run_outcomes(ranks, [](Communicator& comm) {
     auto data = ones(100000 + 1000 * static_cast<std::size_t>(comm.rank()));
     sum(comm, data);
   });
   for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.status, GRADSTEP_ERR_MISMATCH) << outcome.text;
 }
+
+INSTANTIATE_TEST_SUITE_P(Failures, Disagreement, testing::Values("local", "shm"),
+                         [](const auto& test_case) { return test_case.param; });
 
 }  // namespace
 }  // namespace gradstep::test

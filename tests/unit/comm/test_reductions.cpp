@@ -174,6 +174,17 @@ TEST_P(EveryEngineReduces, AllReduceSumsInRankOrderBitForBit) {
   });
 }
 
+// The direct algorithm goes in slices of 2 MiB a rank: two whole ones and a rest.
+TEST_P(EveryEngineReduces, LargeDataIsSummedInSlices) {
+  if (std::get<1>(GetParam()) > 3) return;  // slow, and only the slices differ
+  run(world(), [](Communicator& comm) {
+    const std::size_t count = ((std::size_t{1} << 20) + 10007) * static_cast<std::size_t>(comm.world_size());
+    auto data = rank_data(DType::f32, count, comm.rank());
+    comm.all_reduce(array_of(data, DType::f32), GRADSTEP_REDUCE_SUM, 3, comm.deadline());
+    ASSERT_TRUE(data == expected(DType::f32, count, comm.world_size(), GRADSTEP_REDUCE_SUM, 3));
+  });
+}
+
 TEST_P(EveryEngineReduces, AllReduceFindsMaximaAndMinima) {
   run(world(), [](Communicator& comm) {
     for (const DType dtype : kDtypes) {

@@ -8,6 +8,7 @@
 
 #include "comm/file_descriptor.h"
 #include "comm/network_address.h"
+#include "comm/rendezvous.h"
 #include "comm/socket.h"
 #include "comm/store.h"
 #include "comm/tcp_store_server.h"
@@ -162,7 +163,7 @@ TEST(OwnAddress, TakesInterfacesNamesAndAddresses) {
   expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "203.0.113.7", [] { own_address("203.0.113.7"); });
 }
 
-TEST(StoreLoan, PrefixesKeysAndPollsTheInterrupt) {
+TEST(Rendezvous, PrefixesKeysAndPollsTheInterrupt) {
   const TemporaryDirectory directory;
   const auto store = open_directory_store(directory.path());
   static std::atomic<int> polls;
@@ -170,14 +171,30 @@ TEST(StoreLoan, PrefixesKeysAndPollsTheInterrupt) {
   auto options = default_context_options();
   options.interrupt = [](void*) -> std::int32_t { return ++polls >= 3 ? 1 : 0; };
   const Context context(options);
-  const StoreLoan loan(*store, "gen/5/", context);
-  ASSERT_EQ(loan.get()->set(loan.get()->user, "key", "v", 1), GRADSTEP_OK);
-  EXPECT_EQ(get(*store, "gen/5/key"), "v");
-  char value = 0;
-  std::size_t length = 1;
+  gradstep_comm_options place{};
+  place.world_size = 2;
+  place.generation = 5;
+  Rendezvous rendezvous(*store, context, "shm", place);
   const auto begin = std::chrono::steady_clock::now();
-  EXPECT_EQ(loan.get()->get(loan.get()->user, "absent", &value, &length, 20000), GRADSTEP_ERR_ABORTED);
+  expect_error(GRADSTEP_ERR_ABORTED, "interrupted", [&] { rendezvous.meet({}, 0, Deadline::after_ms(20000)); });
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+  EXPECT_NE(get(*store, "gradstep/5/rank/0"), "(none)");
+}
+
+TEST(Rendezvous, RanksOfDifferentEnginesAreTold) {
+  const TemporaryDirectory directory;
+  const auto context = make_context();
+  const auto outcomes = run_outcomes(2, [&](std::int32_t rank) {
+    const auto store = open_directory_store(directory.path());
+    gradstep_comm_options place{};
+    place.rank = rank;
+    place.world_size = 2;
+    Rendezvous(*store, *context, rank == 0 ? "shm" : "gloo", place).meet({}, 0, Deadline::after_ms(5000));
+  });
+  for (const Outcome& outcome : outcomes) {
+    EXPECT_EQ(outcome.status, GRADSTEP_ERR_MISMATCH) << outcome.text;
+    EXPECT_NE(outcome.text.find("engine"), std::string::npos) << outcome.text;
+  }
 }
 
 }  // namespace

@@ -95,7 +95,9 @@ World make_host_world(const std::string& kind, std::int32_t world_size, const Co
   return world;
 }
 
-World make_gloo_world(std::int32_t world_size, const CommSettings& settings, const std::shared_ptr<Context>& context) {
+/// An engine whose ranks meet in a directory.
+World make_met_world(const std::string& engine, std::int32_t world_size, const CommSettings& settings,
+                     const std::shared_ptr<Context>& context) {
   const TemporaryDirectory directory;
   World world(static_cast<std::size_t>(world_size));
   const auto outcomes = run_outcomes(world_size, [&](std::int32_t rank) {
@@ -107,7 +109,8 @@ World make_gloo_world(std::int32_t world_size, const CommSettings& settings, con
     options.reduction_order = settings.reduction_order;
     options.store_path = directory.path().c_str();
     options.interface = "127.0.0.1";
-    world[static_cast<std::size_t>(rank)] = make_gloo_communicator(context, options);
+    world[static_cast<std::size_t>(rank)] =
+        engine == "shm" ? make_shm_communicator(context, options) : make_gloo_communicator(context, options);
   });
   for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.status, GRADSTEP_OK) << outcome.text;
   return world;
@@ -150,13 +153,13 @@ gradstep_comm_vtable host_vtable(const std::string& kind, const Communicator& in
 World make_world(const std::string& engine, std::int32_t world_size, const CommSettings& settings,
                  const std::shared_ptr<Context>& context) {
   if (engine == "local") return make_local_communicators(context, world_size, settings);
-  if (engine == "gloo") return make_gloo_world(world_size, settings, context);
+  if (engine == "shm" || engine == "gloo") return make_met_world(engine, world_size, settings, context);
   if (engine == "group") return make_group_world(world_size, settings, context);
   return make_host_world(engine, world_size, settings, context);
 }
 
 std::vector<std::string> engines() {
-  std::vector<std::string> names = {"local", "host_gather", "host_pairs", "host_all", "group"};
+  std::vector<std::string> names = {"local", "shm", "host_gather", "host_pairs", "host_all", "group"};
 #if defined(GRADSTEP_TEST_PLUGIN_DIR)
   names.emplace_back("gloo");
   ::setenv("GRADSTEP_PLUGIN_DIR", GRADSTEP_TEST_PLUGIN_DIR, 1);

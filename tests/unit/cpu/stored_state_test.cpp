@@ -110,6 +110,28 @@ TEST_P(StoredState, codes_are_half_a_cell_off_at_most) {
   }
 }
 
+// What docs/numerics.md says of the highest decade and of those below, in parts of the block's factor. 1e-6: rounding
+// of the numbers themselves.
+TEST_P(StoredState, errors_reach_half_a_cell_and_no_more) {
+  for (const bool is_signed : {false, true}) {
+    double bound = is_signed ? 0.00704 : 0.00352;
+    for (double end = 1; end > 1e-6; end /= 10, bound /= 5) {
+      std::vector<float> values;
+      for (int i = 0; i < 20000; ++i) values.push_back(static_cast<float>(end * (0.1 + 0.9 * i / 20000)));
+      for (std::size_t i = 0; i < values.size(); i += 256) values[i] = 1;  // the factor of every block
+      const std::vector<float> back = coded(values, is_signed);
+      double worst = 0;
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const double error = std::abs(static_cast<double>(back[i]) - static_cast<double>(values[i]));
+        worst = std::max(worst, error);
+        ASSERT_LE(error, 10 * bound / end * static_cast<double>(values[i]) + 1e-6) << "in parts of the number itself";
+      }
+      EXPECT_LE(worst, bound + 1e-6 * end);
+      EXPECT_GE(worst, 0.98 * bound);
+    }
+  }
+}
+
 TEST_P(StoredState, blocks_have_factors_of_their_own_zero_stays_zero_and_nan_spreads) {
   std::vector<float> values(256 * 3 + 10, 0.0F);
   for (std::size_t i = 256; i < 512; ++i) values[i] = 1e-20F;

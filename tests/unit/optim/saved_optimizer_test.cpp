@@ -29,27 +29,34 @@ void load(Optimizer& optimizer, const std::string& bytes) {
   load_optimizer(part, optimizer)();
 }
 
-template <class Options>
-void expect_resumes(const Options& options) {
+/// Three steps, a save, and four more: by the optimizer itself, and by a new one on another number of threads that was
+/// loaded with what was saved. `make(threads)` gives an optimizer of kShapes.
+template <class Make>
+void expect_resumes(const Make& make) {
+  const auto run = [](Model<float>& model, Optimizer& optimizer, std::uint32_t begin, std::uint32_t end) {
+    for (std::uint32_t t = begin; t < end; ++t) {
+      model.draw_gradients(t);
+      model.step(optimizer);
+    }
+  };
   Model<float> model;
-  auto first = make_optimizer(options);
-  for (std::uint32_t t = 0; t < 3; ++t) {
-    model.draw_gradients(t);
-    model.step(*first);
-  }
-  const std::string bytes = save(*first);
+  auto first = make(1);
+  run(model, *first, 0, 3);
   Model<float> resumed = model;
-  auto second = std::make_unique<FirstOrderOptimizer>(make_context(3), make_rule(options), make_schema(kShapes));
-  load(*second, bytes);
+  auto second = make(3);
+  load(*second, save(*first));
   EXPECT_EQ(second->step_count(), 3);
-  for (std::uint32_t t = 3; t < 6; ++t) {
-    model.draw_gradients(t);
-    resumed.draw_gradients(t);
-    model.step(*first);
-    resumed.step(*second);
-  }
+  run(model, *first, 3, 7);
+  run(resumed, *second, 3, 7);
   for (std::size_t k = 0; k < kShapes.size(); ++k) EXPECT_EQ(model.params[k].values, resumed.params[k].values);
   EXPECT_EQ(save(*first), save(*second));
+}
+
+template <class Options>
+void expect_rule_resumes(const Options& options) {
+  expect_resumes([&](int threads) {
+    return std::make_unique<FirstOrderOptimizer>(make_context(threads), make_rule(options), make_schema(kShapes));
+  });
 }
 
 TEST(SavedOptimizer, EveryRuleAndStorageResumesWithTheSameBits) {
@@ -58,23 +65,23 @@ TEST(SavedOptimizer, EveryRuleAndStorageResumesWithTheSameBits) {
   sgd.momentum = 0.9;
   sgd.dampening = 0.5;
   sgd.first_step = GRADSTEP_SGD_FIRST_STEP_COPY;  // the first gradient is remembered to have come
-  expect_resumes(sgd);
+  expect_rule_resumes(sgd);
   auto rmsprop = default_rmsprop_options();
   rmsprop.learning_rate = 0.01;
   rmsprop.momentum = 0.5;
   rmsprop.centered = 1;
-  expect_resumes(rmsprop);
+  expect_rule_resumes(rmsprop);
   auto adagrad = default_adagrad_options();
   adagrad.learning_rate = 0.1;
   adagrad.initial_accumulator = 0.1;
-  expect_resumes(adagrad);
+  expect_rule_resumes(adagrad);
   for (const std::int32_t format :
        {GRADSTEP_STATE_DTYPE_NATIVE, GRADSTEP_STATE_DTYPE_BF16, GRADSTEP_STATE_DTYPE_INT8}) {
     auto o = adam();
     o.amsgrad = 1;
     o.state_dtype = format;
     o.stochastic_rounding = 1;
-    expect_resumes(o);
+    expect_rule_resumes(o);
   }
 }
 
@@ -86,26 +93,8 @@ TEST(SavedOptimizer, ShampooResumesWithTheSameBits) {
     o.start_preconditioning_step = 1;
     o.preconditioning_compute_steps = 2;
     o.quantize_momentum = o.quantize_statistics = quantized ? 1 : 0;
-    const auto make = [&](int threads) {
-      return std::make_unique<Shampoo>(make_context(threads), o, make_schema(kShapes));
-    };
-    Model<float> model;
-    auto first = make(1);
-    for (std::uint32_t t = 0; t < 3; ++t) {
-      model.draw_gradients(t);
-      model.step(*first);
-    }
-    Model<float> resumed = model;
-    auto second = make(2);
-    load(*second, save(*first));
-    for (std::uint32_t t = 3; t < 7; ++t) {
-      model.draw_gradients(t);
-      resumed.draw_gradients(t);
-      model.step(*first);
-      resumed.step(*second);
-    }
-    for (std::size_t k = 0; k < kShapes.size(); ++k) EXPECT_EQ(model.params[k].values, resumed.params[k].values);
-    EXPECT_EQ(save(*first), save(*second));
+    expect_resumes(
+        [&](int threads) { return std::make_unique<Shampoo>(make_context(threads), o, make_schema(kShapes)); });
   }
 }
 
@@ -238,7 +227,7 @@ TEST(SavedOptimizer, SavedOnFourRanksItResumesOnOneAndOnThree) {
     FirstOrderOptimizer uninterrupted(make_context(), make_adam(o), expected.schema);
     for (std::uint32_t t = 0; t < 6; ++t) expected.step(uninterrupted, t);
 
-    GradientExchange exchange;
+    gradstep_sharding_options exchange{};
     exchange.gradients = GRADSTEP_SHARDED_GRADIENTS_REDUCED;
     std::string bytes;
     std::vector<std::vector<float>> params;

@@ -5,8 +5,11 @@
 // sizes and the number of ranks.
 #include "optim/sharding.h"
 
+#include <cstdlib>
 #include <map>
+#include <stdexcept>
 
+#include "optim/saved_optimizer.h"
 #include "reduce/reducer.h"
 #include "unit/optim/optimizer_fixture.h"
 #include "unit/ranks.h"
@@ -112,7 +115,7 @@ std::vector<std::vector<std::byte>> sharded(std::int32_t ranks, const Trajectory
     const auto context = make_context();
     Ranked model(run.dtype, run.flags);
     FirstOrderOptimizer optimizer(context, run.rule(), model.schema);
-    GradientExchange exchange;
+    gradstep_sharding_options exchange{};
     exchange.gradients = run.reduced;
     optimizer.attach(&comm, exchange);
     lose_gradient(model, run, comm.rank());
@@ -212,7 +215,7 @@ TEST(Sharding, ReducedGradientsAreNotReducedAgain) {
   run_ranks(3, [&](Communicator& comm) {
     Ranked model(run.dtype);
     FirstOrderOptimizer optimizer(make_context(), run.rule(), model.schema);
-    GradientExchange exchange;
+    gradstep_sharding_options exchange{};
     exchange.gradients = GRADSTEP_SHARDED_GRADIENTS_REDUCED;
     optimizer.attach(&comm, exchange);
     for (int t = 0; t < run.steps; ++t) {
@@ -285,7 +288,7 @@ TEST(Sharding, StateMovesToAnotherNumberOfRanksAndBack) {
     run_ranks(3, [&](Communicator& comm) {
       Ranked model(run.dtype);
       FirstOrderOptimizer optimizer(make_context(), run.rule(), model.schema);
-      GradientExchange exchange;
+      gradstep_sharding_options exchange{};
       exchange.gradients = GRADSTEP_SHARDED_GRADIENTS_REDUCED;
       const auto steps = [&](std::uint32_t first) {
         for (std::uint32_t t = first; t < first + 3; ++t) {
@@ -374,6 +377,85 @@ TEST(Sharding, RanksThatDisagreeAreToldAndNothingChanges) {
   });
 }
 
+TEST(Sharding, WithoutAnyShardingDetachingLeavesViewsAlone) {
+  Ranked model(DType::f32);
+  FirstOrderOptimizer optimizer(make_context(), make_adam(adam()), model.schema);
+  const void* view = optimizer.state(1, "exp_avg").data;
+  optimizer.attach(nullptr, {});
+  EXPECT_EQ(optimizer.state(1, "exp_avg").data, view);
+}
+
+/// A context whose allocator refuses one allocation: the one after `*left` others; -1 = none.
+std::shared_ptr<Context> make_short_of_memory(std::int64_t* left) {
+  gradstep_allocator allocator{};
+  allocator.struct_size = sizeof allocator;
+  allocator.user = left;
+  allocator.allocate = [](void* user, std::size_t bytes, std::size_t alignment) -> void* {
+    auto& countdown = *static_cast<std::int64_t*>(user);
+    const bool refused = countdown == 0;
+    if (countdown >= 0) --countdown;
+    if (refused) return nullptr;
+    return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  };
+  allocator.deallocate = [](void*, void* data, std::size_t, std::size_t) { std::free(data); };
+  auto options = default_context_options();
+  options.num_threads = 1;
+  options.allocator = &allocator;
+  auto context = std::make_shared<Context>(options);
+  context->set_backend(cpu::make_backend(*context));
+  return context;
+}
+
+TEST(Sharding, ARankWithoutMemoryLeavesAllRanksAsTheyWere) {
+  auto o = adam();
+  o.state_dtype = GRADSTEP_STATE_DTYPE_INT8;
+  Trajectory run;
+  run.rule = [&] { return make_adam(o); };
+  run.steps = 9;
+  const auto expected = unsharded(1, run);
+  run_ranks(3, [&](Communicator& comm) {
+    std::int64_t left = -1;
+    Ranked model(run.dtype);
+    FirstOrderOptimizer optimizer(make_short_of_memory(&left), run.rule(), model.schema);
+    gradstep_sharding_options exchange{};
+    exchange.gradients = GRADSTEP_SHARDED_GRADIENTS_REDUCED;
+    std::uint32_t t = 0;
+    const auto step = [&] {
+      model.draw(0, t++);
+      optimizer.bind(model.param_tensors().data(), model.grad_tensors().data(), nullptr, model.schema.size());
+      optimizer.step({});
+    };
+    // Rank 1 has no memory for the first allocation, then for the second, and so on until all of them succeed.
+    const auto attach = [&](Communicator* next) {
+      const bool was_sharded = optimizer.is_sharded();
+      for (std::int64_t refused = 0;; ++refused) {
+        left = comm.rank() == 1 ? refused : -1;
+        gradstep_status status = GRADSTEP_OK;
+        try {
+          optimizer.attach(next, exchange);
+        } catch (const Error& error) {
+          status = error.status();
+        }
+        left = -1;
+        if (status == GRADSTEP_OK) return refused;
+        const gradstep_status own = comm.rank() == 1 ? GRADSTEP_ERR_OUT_OF_MEMORY : GRADSTEP_ERR_ABORTED;
+        if (status != own) throw std::runtime_error(std::string("attach: ") + status_name(status));
+        EXPECT_EQ(optimizer.is_sharded(), was_sharded);
+      }
+    };
+    for (int i = 0; i < 2; ++i) step();
+    EXPECT_GT(attach(&comm), 5);
+    for (int i = 0; i < 2; ++i) step();
+    const auto halves = comm.split(comm.rank() / 2, comm.rank(), comm.deadline());
+    EXPECT_GT(attach(halves.get()), 5);
+    for (int i = 0; i < 2; ++i) step();
+    const std::int64_t refused = attach(nullptr);
+    EXPECT_TRUE(refused > 5 || comm.rank() == 2) << "rank 2 was a half of its own, without rank 1";
+    for (int i = 0; i < 3; ++i) step();
+    EXPECT_EQ(model.params, expected);
+  });
+}
+
 TEST(Sharding, AfterALostPeerParametersStandAndTheStateMustBeLoaded) {
   run_ranks(
       2,
@@ -390,6 +472,8 @@ TEST(Sharding, AfterALostPeerParametersStandAndTheStateMustBeLoaded) {
         expect_error(GRADSTEP_ERR_INVALID_STATE, "load", [&] { optimizer.step({}); });
         optimizer.attach(nullptr, {});
         expect_error(GRADSTEP_ERR_INVALID_STATE, "load", [&] { optimizer.step({}); });
+        expect_error(GRADSTEP_ERR_INVALID_STATE, "load", [&] { saved.copy_state(optimizer); });
+        expect_error(GRADSTEP_ERR_INVALID_STATE, "load", [&] { save_optimizer(optimizer); });
         optimizer.copy_state(saved);
         optimizer.bind(model.param_tensors().data(), model.grad_tensors().data(), nullptr, model.schema.size());
         EXPECT_TRUE(optimizer.step({}).applied);

@@ -216,6 +216,33 @@ TEST(StateStorage, StochasticRoundingLetsSmallStepsMoveNarrowParameters) {
   EXPECT_NEAR(moved(true), 100 * 0x1p-12, 5 * 0x1p-8 * std::sqrt(100.0) / 2 / std::sqrt(1000.0));
 }
 
+// Half the distance of bf16 numbers is 0.2 to 0.4 % of them: a second moment that should fall by 0.1 % a step stays.
+TEST(StateStorage, NarrowSecondMomentsFallOnlyWithStochasticRounding) {
+  constexpr int kSteps = 700;
+  const auto mean_after_zero_gradients = [](bool stochastic) {
+    auto o = adam(GRADSTEP_STATE_DTYPE_BF16);
+    o.beta2 = 0.999;
+    o.stochastic_rounding = stochastic ? 1 : 0;
+    auto optimizer = make_optimizer(o);
+    std::vector<double> v(1000, 1.0);
+    Array host;
+    host.data = v.data();
+    host.size = 1000;
+    host.dtype = DType::f64;
+    optimizer->set_state(1, "exp_avg_sq", host);
+    Model<float> model;
+    for (int t = 0; t < kSteps; ++t) model.step(*optimizer);
+    optimizer->get_state(1, "exp_avg_sq", host);
+    double sum = 0;
+    for (const double value : v) sum += value;
+    return sum / 1000;
+  };
+  EXPECT_EQ(mean_after_zero_gradients(false), 1);
+  // The mean of 1000 sums of independent roundings, none of them by more than 2^-8; 5 standard deviations.
+  const double expected = std::pow(0.999, kSteps);
+  EXPECT_NEAR(mean_after_zero_gradients(true), expected, 5 * 0x1p-8 / 2 * std::sqrt(kSteps / 1000.0));
+}
+
 TEST(StateStorage, IllegalOptionsAreRefused) {
   expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "options.state_dtype: is 3", [] { make_optimizer(adam(3)); });
   expect_error(GRADSTEP_ERR_UNSUPPORTED, "p0", [] { make_optimizer(adam(GRADSTEP_STATE_DTYPE_INT8), DType::f64); });

@@ -121,6 +121,35 @@ TEST(Recovery, WindowsThatDoNotStandTogetherAreDroppedOnAllRanks) {
   });
 }
 
+TEST(Recovery, AStateThatWasLostIsNotPassedOn) {
+  auto survivors = make_local_communicators(make_context(), 2, CommSettings{});
+  std::vector<std::vector<float>> moments(2);
+  run_ranks(2, [&](Communicator& comm) {
+    const auto rank = static_cast<std::uint32_t>(comm.rank());
+    Replica replica(nullptr, {});
+    Replica kept(nullptr, {});
+    auto grads = micro_batch(0);
+    for (int i = 0; i < 4; ++i) kept.push(grads);
+    for (int i = 0; i < 8; ++i) replica.push(grads);
+    replica.optimizer->attach(&comm, {});
+    for (int i = 0; i < 3; ++i) replica.push(grads);
+    if (rank == 1) replica.optimizer->sharding()->comm().abort();
+    EXPECT_THROW(replica.push(grads), Error);
+    replica.optimizer->attach(nullptr, {});
+    const auto p = replica.param_tensors();
+    expect_error(GRADSTEP_ERR_INVALID_STATE, "whole state",
+                 [&] { replica.updater->recover(survivors[rank].get(), p.data(), p.size()); });
+    // Rank 1 has an older one to give, which counts though rank 0's counter is further.
+    if (rank == 1) replica.optimizer->copy_state(*kept.optimizer);
+    replica.updater->recover(survivors[rank].get(), p.data(), p.size());
+    EXPECT_EQ(replica.optimizer->step_count(), 1);
+    const Array m = replica.optimizer->state(1, "exp_avg");
+    moments[rank].assign(static_cast<const float*>(m.data), static_cast<const float*>(m.data) + m.size);
+  });
+  EXPECT_EQ(moments[0], moments[1]);
+  EXPECT_NE(moments[0], std::vector<float>(moments[0].size()));
+}
+
 TEST(Recovery, AFailureOnTheWayChangesNothing) {
   run_ranks(
       2,

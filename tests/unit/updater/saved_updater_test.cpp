@@ -76,6 +76,41 @@ TEST(SavedUpdater, OpenWindowsOfAnotherNumberOfRanksAreRefused) {
   EXPECT_EQ(alone.optimizer->step_count(), 1);
 }
 
+/// A learning rate that the host cannot tell for the second step.
+Schedule failing_schedule() {
+  gradstep_schedule schedule{};
+  schedule.struct_size = sizeof schedule;
+  schedule.kind = GRADSTEP_SCHEDULE_CALLBACK;
+  schedule.power = 1;
+  schedule.fn = [](void*, std::int64_t step, double* value) -> gradstep_status {
+    *value = 0.01;
+    return step == 1 ? GRADSTEP_ERR_IO : GRADSTEP_OK;
+  };
+  return {"schedule", &schedule};
+}
+
+TEST(SavedUpdater, AWindowThatWasNotAppliedIsRefusedByAnotherNumberOfRanks) {
+  Replica waits(nullptr, {});
+  waits.optimizer->set_schedule(-1, "learning_rate", failing_schedule());
+  push(waits, 0, 0, 7);
+  auto grads = micro_batch(7);
+  EXPECT_THROW(waits.push(grads), Error);
+  waits.optimizer->set_schedule(-1, "learning_rate", Schedule(0.01));
+  const std::string bytes = save(*waits.updater, nullptr);
+  run_ranks(2, [&](Communicator& comm) {
+    Replica replica(&comm, {});
+    const StateFile file = read_bytes(bytes);
+    expect_error(GRADSTEP_ERR_MISMATCH, "with a window that was not applied", [&] { replica.updater->load(file)(); });
+    EXPECT_EQ(replica.optimizer->step_count(), 0);
+  });
+  // One rank alone goes on where it stopped.
+  Replica resumed(nullptr, {});
+  const StateFile file = read_bytes(bytes);
+  resumed.updater->load(file)();
+  EXPECT_TRUE(resumed.flush());
+  EXPECT_EQ(resumed.optimizer->step_count(), 2);
+}
+
 std::vector<float> residual_of(Reducer& reducer, std::size_t i) {
   const gradstep_tensor view = reducer.residual(i);
   const auto* data = static_cast<const float*>(view.data);

@@ -17,6 +17,8 @@ namespace {
 constexpr std::int64_t kTimeoutMs = 500;
 constexpr std::int64_t kPromisedMs = kTimeoutMs + 1000;
 
+class Creation : public testing::TestWithParam<std::string> {};
+
 void create(const gradstep_comm_options& options, Report& report) {
   const Stopwatch watch;
   const Rank rank(options);
@@ -29,20 +31,21 @@ void expect_timeout(const Report& report, const std::string& part) {
   EXPECT_LE(report.milliseconds, kPromisedMs);
 }
 
-TEST(GlooCreation, AMissingPeerIsATimeoutThatNamesIt) {
+TEST_P(Creation, AMissingPeerIsATimeoutThatNamesIt) {
   const TemporaryDirectory directory;
-  Processes ranks(
-      2, [&](int rank, Report& report) { create(gloo_options(rank, 3, kTimeoutMs, directory.path()), report); });
+  Processes ranks(2, [&](int rank, Report& report) {
+    create(rank_options(GetParam(), rank, 3, kTimeoutMs, directory.path()), report);
+  });
   expect_timeout(ranks.report(0), "rank 2 of 3 did not come");
   expect_timeout(ranks.report(1), "rank 2 of 3 did not come");
 }
 
-TEST(GlooCreation, AMissingPeerIsATimeoutWithTheUniqueIdToo) {
+TEST_P(Creation, AMissingPeerIsATimeoutWithTheUniqueIdToo) {
   std::array<char, 64> id{};
   size_t length = 0;
-  ASSERT_EQ(gradstep_comm_unique_id_ex("gloo", "127.0.0.1", id.data(), id.size(), &length), GRADSTEP_OK);
+  ASSERT_EQ(gradstep_comm_unique_id_ex(GetParam().c_str(), "127.0.0.1", id.data(), id.size(), &length), GRADSTEP_OK);
   Processes ranks(1, [&](int rank, Report& report) {
-    auto options = gloo_options(rank, 2, kTimeoutMs, "");
+    auto options = rank_options(GetParam(), rank, 2, kTimeoutMs, "");
     options.store_path = nullptr;
     options.id = id.data();
     options.id_len = length;
@@ -51,23 +54,23 @@ TEST(GlooCreation, AMissingPeerIsATimeoutWithTheUniqueIdToo) {
   expect_timeout(ranks.report(0), "rank 1 of 2 did not come");
 }
 
-TEST(GlooCreation, AStoppedPeerIsATimeout) {
+TEST_P(Creation, AStoppedPeerIsATimeout) {
   const TemporaryDirectory directory;
   Processes ranks(2, [&](int rank, Report& report) {
     if (rank == 1) {
       announce();
       ::raise(SIGSTOP);
     }
-    create(gloo_options(rank, 2, kTimeoutMs, directory.path()), report);
+    create(rank_options(GetParam(), rank, 2, kTimeoutMs, directory.path()), report);
   });
   ranks.await_announcement(1);
   expect_timeout(ranks.report(0), "rank 1");
 }
 
-TEST(GlooCreation, ADifferentWorldSizeIsAMismatchOnBothSides) {
+TEST_P(Creation, ADifferentWorldSizeIsAMismatchOnBothSides) {
   const TemporaryDirectory directory;
   Processes ranks(2, [&](int rank, Report& report) {
-    create(gloo_options(rank, rank == 0 ? 2 : 3, 5000, directory.path()), report);
+    create(rank_options(GetParam(), rank, rank == 0 ? 2 : 3, 5000, directory.path()), report);
   });
   for (int rank = 0; rank < 2; ++rank) {
     const Report report = ranks.report(rank);
@@ -76,10 +79,10 @@ TEST(GlooCreation, ADifferentWorldSizeIsAMismatchOnBothSides) {
   }
 }
 
-TEST(GlooCreation, ADifferentReductionOrderIsAMismatchOnBothSides) {
+TEST_P(Creation, ADifferentReductionOrderIsAMismatchOnBothSides) {
   const TemporaryDirectory directory;
   Processes ranks(2, [&](int rank, Report& report) {
-    auto options = gloo_options(rank, 2, 5000, directory.path());
+    auto options = rank_options(GetParam(), rank, 2, 5000, directory.path());
     options.reduction_order = rank == 0 ? GRADSTEP_REDUCTION_RANK : GRADSTEP_REDUCTION_ENGINE;
     create(options, report);
   });
@@ -90,13 +93,13 @@ TEST(GlooCreation, ADifferentReductionOrderIsAMismatchOnBothSides) {
   }
 }
 
-TEST(GlooCreation, ADirectoryMayBeUsedAgainByTheNextJob) {
+TEST_P(Creation, ADirectoryMayBeUsedAgainByTheNextJob) {
   const TemporaryDirectory directory;
   for (int job = 0; job < 3; ++job) {
     Processes ranks(3, [&](int number, Report& report) {
       // The last rank is late: the others must not take its traces of the earlier job for the rank itself.
       if (number == 2) ::usleep(200000);
-      const Rank rank(gloo_options(number, 3, 10000, directory.path()));
+      const Rank rank(rank_options(GetParam(), number, 3, 10000, directory.path()));
       std::vector<float> data(100, 1.0F);
       const Stopwatch watch;
       put(report, rank.status != GRADSTEP_OK ? rank.status : rank.sum(data), watch);
@@ -110,16 +113,17 @@ TEST(GlooCreation, ADirectoryMayBeUsedAgainByTheNextJob) {
   }
 }
 
-TEST(GlooCreation, ForeignDataInTheStoreIsNamed) {
+TEST_P(Creation, ForeignDataInTheStoreIsNamed) {
   const TemporaryDirectory directory;
   std::ofstream(directory.path() + "/gradstep.0.rank.1") << "something else";
-  Processes ranks(
-      1, [&](int rank, Report& report) { create(gloo_options(rank, 2, kTimeoutMs, directory.path()), report); });
+  Processes ranks(1, [&](int rank, Report& report) {
+    create(rank_options(GetParam(), rank, 2, kTimeoutMs, directory.path()), report);
+  });
   const Report report = ranks.report(0);
   EXPECT_EQ(report.status, GRADSTEP_ERR_MISMATCH) << report.text.data();
 }
 
-TEST(GlooCreation, TheHostsInterruptEndsTheSearch) {
+TEST_P(Creation, TheHostsInterruptEndsTheSearch) {
   const TemporaryDirectory directory;
   Processes ranks(1, [&](int number, Report& report) {
     static std::atomic<int> polls{0};
@@ -128,7 +132,7 @@ TEST(GlooCreation, TheHostsInterruptEndsTheSearch) {
     context_options.interrupt = [](void*) -> int32_t { return ++polls > 2 ? 1 : 0; };
     gradstep_context* context = nullptr;
     gradstep_context_create(&context_options, &context);
-    const auto options = gloo_options(number, 2, 20000, directory.path());
+    const auto options = rank_options(GetParam(), number, 2, 20000, directory.path());
     gradstep_comm* comm = nullptr;
     const Stopwatch watch;
     put(report, gradstep_comm_create(context, &options, &comm), watch);
@@ -139,10 +143,10 @@ TEST(GlooCreation, TheHostsInterruptEndsTheSearch) {
   EXPECT_LT(report.milliseconds, 2000);
 }
 
-TEST(GlooCreation, AWorldOfOneNeedsNobody) {
+TEST_P(Creation, AWorldOfOneNeedsNobody) {
   const TemporaryDirectory directory;
   Processes ranks(1, [&](int number, Report& report) {
-    const Rank rank(gloo_options(number, 1, kTimeoutMs, directory.path()));
+    const Rank rank(rank_options(GetParam(), number, 1, kTimeoutMs, directory.path()));
     std::vector<float> data(10, 3.0F);
     const Stopwatch watch;
     put(report, rank.status != GRADSTEP_OK ? rank.status : rank.sum(data), watch);
@@ -152,6 +156,9 @@ TEST(GlooCreation, AWorldOfOneNeedsNobody) {
   EXPECT_EQ(report.status, GRADSTEP_OK) << report.text.data();
   EXPECT_EQ(report.numbers[0], 3);
 }
+
+INSTANTIATE_TEST_SUITE_P(Engines, Creation, testing::ValuesIn(process_engines()),
+                         [](const auto& test_case) { return test_case.param; });
 
 }  // namespace
 }  // namespace gradstep::test

@@ -1,16 +1,18 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Peers that die, stop, leave or abort while ranks sum over gloo. SIGPIPE keeps its deadly default in every rank: the
+// Peers that die, stop, leave or abort while ranks sum. SIGPIPE keeps its deadly default in every rank: the
 // library must not let it through.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <memory>
 #include <thread>
+#include <tuple>
 
 #include "tests/faults/processes.h"
 
@@ -50,13 +52,14 @@ void expect_sticky(const Report& report) {
   EXPECT_LT(report.numbers[3], 1000) << "destroy blocked";
 }
 
-class InTheMiddleOfAnAllReduce : public testing::TestWithParam<std::size_t> {};
+class InTheMiddleOfAnAllReduce : public testing::TestWithParam<std::tuple<std::string, std::size_t>> {};
 
 TEST_P(InTheMiddleOfAnAllReduce, AKilledPeerIsLostForEverySurvivor) {
   const TemporaryDirectory directory;
   Processes ranks(3, [&](int rank, Report& report) {
-    // The timeout is far away: survivors must learn of the death from the network.
-    sum_until_failure(gloo_options(rank, 3, 20000, directory.path()), GetParam(), report);
+    // The timeout is far away: survivors must learn of the death itself.
+    sum_until_failure(rank_options(std::get<0>(GetParam()), rank, 3, 20000, directory.path()), std::get<1>(GetParam()),
+                      report);
   });
   ranks.await_announcement(1);
   const Stopwatch watch;
@@ -73,7 +76,8 @@ TEST_P(InTheMiddleOfAnAllReduce, AKilledPeerIsLostForEverySurvivor) {
 TEST_P(InTheMiddleOfAnAllReduce, AStoppedPeerIsATimeout) {
   const TemporaryDirectory directory;
   Processes ranks(2, [&](int rank, Report& report) {
-    sum_until_failure(gloo_options(rank, 2, kTimeoutMs, directory.path()), GetParam(), report);
+    sum_until_failure(rank_options(std::get<0>(GetParam()), rank, 2, kTimeoutMs, directory.path()),
+                      std::get<1>(GetParam()), report);
   });
   ranks.await_announcement(1);
   ranks.signal(1, SIGSTOP);
@@ -87,7 +91,8 @@ TEST_P(InTheMiddleOfAnAllReduce, AStoppedPeerIsATimeout) {
 TEST_P(InTheMiddleOfAnAllReduce, AStoppedPeerEndsTheCallOfEveryOther) {
   const TemporaryDirectory directory;
   Processes ranks(4, [&](int rank, Report& report) {
-    sum_until_failure(gloo_options(rank, 4, kTimeoutMs, directory.path()), GetParam(), report);
+    sum_until_failure(rank_options(std::get<0>(GetParam()), rank, 4, kTimeoutMs, directory.path()),
+                      std::get<1>(GetParam()), report);
   });
   ranks.await_announcement(2);
   ranks.signal(2, SIGSTOP);
@@ -102,13 +107,19 @@ TEST_P(InTheMiddleOfAnAllReduce, AStoppedPeerEndsTheCallOfEveryOther) {
 }
 
 // A message that fits a socket's buffer, one of the gathering path, and one that takes long.
-INSTANTIATE_TEST_SUITE_P(Sizes, InTheMiddleOfAnAllReduce, testing::Values(100, 20000, 8000000),
-                         [](const auto& test_case) { return std::to_string(test_case.param) + "_elements"; });
+INSTANTIATE_TEST_SUITE_P(Sizes, InTheMiddleOfAnAllReduce,
+                         testing::Combine(testing::ValuesIn(process_engines()), testing::Values(100, 20000, 8000000)),
+                         [](const auto& test_case) {
+                           return std::get<0>(test_case.param) + "_" + std::to_string(std::get<1>(test_case.param)) +
+                                  "_elements";
+                         });
 
-TEST(GlooFaults, AbortFromAnotherThreadEndsAWaitingCall) {
+class Faults : public testing::TestWithParam<std::string> {};
+
+TEST_P(Faults, AbortFromAnotherThreadEndsAWaitingCall) {
   const TemporaryDirectory directory;
   Processes ranks(2, [&](int number, Report& report) {
-    const Rank rank(gloo_options(number, 2, 20000, directory.path()));
+    const Rank rank(rank_options(GetParam(), number, 2, 20000, directory.path()));
     if (rank.status != GRADSTEP_OK) return put(report, rank.status, Stopwatch());
     const Stopwatch watch;
     if (number == 1) {  // sees its peer close
@@ -131,18 +142,18 @@ TEST(GlooFaults, AbortFromAnotherThreadEndsAWaitingCall) {
   EXPECT_LT(peer.milliseconds, 2000);
 }
 
-TEST(GlooFaults, SurvivorsMeetAgainInANewGeneration) {
+TEST_P(Faults, SurvivorsMeetAgainInANewGeneration) {
   const TemporaryDirectory directory;
   Processes ranks(3, [&](int number, Report& report) {
     {
-      const Rank rank(gloo_options(number, 3, 20000, directory.path()));
+      const Rank rank(rank_options(GetParam(), number, 3, 20000, directory.path()));
       if (rank.status != GRADSTEP_OK) return put(report, rank.status, Stopwatch());
       std::vector<float> data(1000, 1.0F);
       for (int call = 0; rank.sum(data) == GRADSTEP_OK; ++call) {
         if (call == 3) announce();
       }
     }
-    auto options = gloo_options(number == 2 ? 1 : 0, 2, 20000, directory.path());
+    auto options = rank_options(GetParam(), number == 2 ? 1 : 0, 2, 20000, directory.path());
     options.generation = 1;
     const Rank rank(options);
     const Stopwatch watch;
@@ -160,11 +171,11 @@ TEST(GlooFaults, SurvivorsMeetAgainInANewGeneration) {
   }
 }
 
-TEST(GlooFaults, ARankThatLeavesAfterTheLastCallDisturbsNobody) {
+TEST_P(Faults, ARankThatLeavesAfterTheLastCallDisturbsNobody) {
   const TemporaryDirectory directory;
   Processes ranks(4, [&](int number, Report& report) {
     for (int round = 0; round < 8; ++round) {
-      auto options = gloo_options(number, 4, 10000, directory.path());
+      auto options = rank_options(GetParam(), number, 4, 10000, directory.path());
       options.generation = round;
       const Rank rank(options);
       std::vector<float> data(30000, 1.0F);
@@ -181,10 +192,10 @@ TEST(GlooFaults, ARankThatLeavesAfterTheLastCallDisturbsNobody) {
   }
 }
 
-TEST(GlooFaults, AForkedChildIsToldAndTheParentGoesOn) {
+TEST_P(Faults, AForkedChildIsToldAndTheParentGoesOn) {
   const TemporaryDirectory directory;
   Processes ranks(2, [&](int number, Report& report) {
-    const Rank rank(gloo_options(number, 2, 10000, directory.path()));
+    const Rank rank(rank_options(GetParam(), number, 2, 10000, directory.path()));
     std::vector<float> data(20000, 1.0F);
     const Stopwatch watch;
     if (rank.status != GRADSTEP_OK || rank.sum(data) != GRADSTEP_OK) return put(report, GRADSTEP_ERR_INTERNAL, watch);
@@ -211,31 +222,50 @@ TEST(GlooFaults, AForkedChildIsToldAndTheParentGoesOn) {
   }
 }
 
-TEST(GlooFaults, CommunicatorsLeaveNoThreadsOrDescriptorsBehind) {
+/// What a process holds of the system that a communicator may have left behind.
+struct Holdings {
+  Holdings() : descriptors(entries("/proc/self/fd")), threads(entries("/proc/self/task")) {
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+      if (line.find("memfd:gradstep") != std::string::npos) ++shared_mappings;
+    }
+  }
+  static double entries(const char* path) {
+    const std::filesystem::directory_iterator all(path);
+    return static_cast<double>(std::distance(begin(all), end(all)));
+  }
+
+  double descriptors = 0;
+  double threads = 0;
+  double shared_mappings = 0;
+};
+
+TEST_P(Faults, CommunicatorsLeaveNothingBehind) {
+  const int rounds = GetParam() == "shm" ? 100 : 12;
   const TemporaryDirectory directory;
   Processes ranks(2, [&](int number, Report& report) {
-    const auto count = [](const char* path) {
-      const std::filesystem::directory_iterator entries(path);
-      return static_cast<double>(std::distance(begin(entries), end(entries)));
-    };
-    for (int round = 0; round < 12; ++round) {
-      auto options = gloo_options(number, 2, 5000, directory.path());
+    for (int round = 0; round < rounds; ++round) {
+      auto options = rank_options(GetParam(), number, 2, 20000, directory.path());
       options.generation = round;
-      const Rank rank(options);
-      std::vector<float> data(1000);
-      const Stopwatch watch;
-      put(report, rank.status != GRADSTEP_OK ? rank.status : rank.sum(data), watch);
-      gradstep_comm* copy = nullptr;
-      if (report.status == GRADSTEP_OK) put(report, gradstep_comm_dup(rank.comm, &copy), watch);
-      if (report.status != GRADSTEP_OK) return;
-      if (round % 3 == 2) gradstep_comm_abort(rank.comm);
-      gradstep_comm_destroy(copy);
-      if (round == 2) {
-        report.numbers[0] = count("/proc/self/fd");
-        report.numbers[1] = count("/proc/self/task");
+      {
+        const Rank rank(options);
+        std::vector<float> data(1000);
+        const Stopwatch watch;
+        put(report, rank.status != GRADSTEP_OK ? rank.status : rank.sum(data), watch);
+        gradstep_comm* copy = nullptr;
+        if (report.status == GRADSTEP_OK) put(report, gradstep_comm_dup(rank.comm, &copy), watch);
+        if (report.status != GRADSTEP_OK) return;
+        if (round % 3 == 2) gradstep_comm_abort(rank.comm);
+        gradstep_comm_destroy(copy);
       }
-      report.numbers[2] = count("/proc/self/fd");
-      report.numbers[3] = count("/proc/self/task");
+      const Holdings now;
+      if (round == 2) {
+        report.numbers[0] = now.descriptors;
+        report.numbers[1] = now.threads;
+      }
+      report.numbers[2] = now.descriptors;
+      report.numbers[3] = now.threads;
+      report.numbers[4] = now.shared_mappings;
     }
   });
   for (int number = 0; number < 2; ++number) {
@@ -243,7 +273,56 @@ TEST(GlooFaults, CommunicatorsLeaveNoThreadsOrDescriptorsBehind) {
     ASSERT_EQ(report.status, GRADSTEP_OK) << report.text.data();
     EXPECT_EQ(report.numbers[2], report.numbers[0]) << "descriptors";
     EXPECT_EQ(report.numbers[3], report.numbers[1]) << "threads";
+    EXPECT_EQ(report.numbers[4], 0) << "mappings";
   }
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, Faults, testing::ValuesIn(process_engines()),
+                         [](const auto& test_case) { return test_case.param; });
+
+TEST(ShmFaults, AKilledPeerLeavesNothingBehind) {
+  const TemporaryDirectory directory;
+  Processes ranks(2, [&](int number, Report& report) {
+    const Holdings before;
+    sum_until_failure(rank_options("shm", number, 2, 20000, directory.path()), 100000, report);
+    const Holdings after;
+    report.numbers[4] = after.descriptors - before.descriptors;
+    report.numbers[5] = after.threads - before.threads;
+    report.numbers[6] = after.shared_mappings;
+  });
+  ranks.await_announcement(0);
+  ranks.signal(0, SIGKILL);
+  const Report report = ranks.report(1);
+  ASSERT_EQ(report.status, GRADSTEP_ERR_PEER_LOST) << report.text.data();
+  EXPECT_EQ(report.numbers[4], 0) << "descriptors";
+  EXPECT_EQ(report.numbers[5], 0) << "threads";
+  EXPECT_EQ(report.numbers[6], 0) << "mappings";
+}
+
+// Whatever a process shares with its children outlives it: descriptors, locks, mappings.
+TEST(ShmFaults, AKilledPeerIsLostThoughAChildOfItLives) {
+  const TemporaryDirectory directory;
+  Processes ranks(2, [&](int number, Report& report) {
+    const Rank rank(rank_options("shm", number, 2, 20000, directory.path()));
+    if (rank.status != GRADSTEP_OK) return put(report, rank.status, Stopwatch());
+    if (number == 1) {
+      if (::fork() == 0) {
+        ::alarm(6);
+        for (;;) ::pause();
+      }
+      announce();
+    }
+    std::vector<float> data(1000);
+    while (rank.sum(data) == GRADSTEP_OK) {
+    }
+    gradstep_comm_status(rank.comm, &report.status, report.text.data(), report.text.size(), nullptr);
+  });
+  ranks.await_announcement(1);
+  const Stopwatch watch;
+  ranks.signal(1, SIGKILL);
+  const Report report = ranks.report(0);
+  EXPECT_EQ(report.status, GRADSTEP_ERR_PEER_LOST) << report.text.data();
+  EXPECT_LT(watch.milliseconds(), 4000) << "it was noticed when the child ended";
 }
 
 }  // namespace

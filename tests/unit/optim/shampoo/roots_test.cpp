@@ -13,6 +13,8 @@
 #include <random>
 #include <vector>
 
+#include "optim/shampoo/workspaces.h"
+
 namespace gradstep::test {
 namespace {
 
@@ -49,7 +51,7 @@ Decomposition jacobi(const std::vector<float>& s, std::size_t n) {
 }
 
 /// |H - H*| / |H*| in the Frobenius norm; eigenvalues below 0 are raised to it if `raise`.
-double relative_error(const RootWorkspace& workspace, const Decomposition& d, std::size_t n, double ridge,
+double relative_error(const RootSolver<double>& workspace, const Decomposition& d, std::size_t n, double ridge,
                       std::int32_t p, bool raise) {
   long double difference = 0;
   long double norm = 0;
@@ -114,7 +116,7 @@ std::vector<double> random_spectrum(int kind, std::mt19937& generator) {
 
 TEST(InverseRoot, IsThatOfTheDampedMatrixForEverySpectrum) {
   std::mt19937 generator(7);
-  RootWorkspace workspace;
+  RootSolver<double> workspace;
   double worst_eigh = 0;
   double worst_newton = 0;
   for (int trial = 0; trial < 200; ++trial) {
@@ -138,9 +140,67 @@ TEST(InverseRoot, IsThatOfTheDampedMatrixForEverySpectrum) {
   EXPECT_LT(worst_newton, 1e-8);
 }
 
+TEST(InverseRoot, InF32ItIsGoodToItsRoundingTimesTheConditionNumber) {
+  std::mt19937 generator(11);
+  RootSolver<double> wide;
+  RootSolver<float> narrow;
+  for (int trial = 0; trial < 50; ++trial) {
+    const std::vector<float> s = matrix_of(random_spectrum(0, generator), generator);
+    const auto n = static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(s.size()))));
+    for (const RootMethod method : {RootMethod::eigh, RootMethod::coupled_newton}) {
+      RootOptions options;
+      options.method = method;
+      options.matrix_epsilon = 1e-3;
+      wide.inverse_root(s.data(), n, options);
+      narrow.inverse_root(s.data(), n, options);
+      double difference = 0;
+      double norm = 0;
+      for (std::int64_t k = 0; k < n * n; ++k) {
+        difference += std::pow(static_cast<double>(narrow.root()[k]) - wide.root()[k], 2);
+        norm += std::pow(wide.root()[k], 2);
+      }
+      // eps / 4 * cond is 1.5e-5 at this ridge.
+      EXPECT_LT(std::sqrt(difference / norm), 2e-3) << trial;
+    }
+  }
+}
+
+TEST(InverseRoot, ScratchBeginsAtCacheLinesSoThatRoundingIsTheSameInEveryProcess) {
+  const auto is_aligned = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 64 == 0; };
+  RootSolver<double> wide;
+  RootSolver<float> narrow;
+  Workspace workspace;
+  for (const std::size_t n : {3U, 7U, 10U}) {
+    const std::vector<float> s(n * n, 0.0F);
+    for (const RootMethod method : {RootMethod::eigh, RootMethod::coupled_newton}) {
+      RootOptions options;
+      options.method = method;
+      wide.inverse_root(s.data(), static_cast<std::int64_t>(n), options);
+      narrow.inverse_root(s.data(), static_cast<std::int64_t>(n), options);
+      EXPECT_TRUE(is_aligned(wide.root()));
+      EXPECT_TRUE(is_aligned(narrow.root()));
+    }
+    EXPECT_TRUE(is_aligned(Workspace::resized(workspace.third, static_cast<std::int64_t>(n * n))));
+  }
+}
+
+TEST(InverseRoot, AreSymmetricToTheBit) {
+  std::mt19937 generator(5);
+  const std::vector<float> s = matrix_of({4, 1, 0.5, 0.01, 0.002}, generator);
+  RootSolver<double> solver;
+  for (const RootMethod method : {RootMethod::eigh, RootMethod::coupled_newton}) {
+    RootOptions options;
+    options.method = method;
+    solver.inverse_root(s.data(), 5, options);
+    for (std::size_t i = 0; i < 5; ++i) {
+      for (std::size_t j = 0; j < i; ++j) EXPECT_EQ(solver.root()[i * 5 + j], solver.root()[j * 5 + i]);
+    }
+  }
+}
+
 TEST(InverseRoot, AZeroMatrixHasTheSmallestRidge) {
   const std::vector<float> zero(25, 0.0F);
-  RootWorkspace workspace;
+  RootSolver<double> workspace;
   for (const RootMethod method : {RootMethod::eigh, RootMethod::coupled_newton}) {
     RootOptions options;
     options.method = method;
@@ -169,8 +229,8 @@ TEST(InverseRoot, PaddingIsAsIfTheMatrixWereExtended) {
       options.method = method;
       options.padded = kPadded;
       options.pad_value = pad_value;
-      RootWorkspace padded;
-      RootWorkspace whole;
+      RootSolver<double> padded;
+      RootSolver<double> whole;
       const RootResult a = padded.inverse_root(s.data(), 5, options);
       const RootResult b = whole.inverse_root(extended.data(), kPadded, options);
       EXPECT_NEAR(a.max_eigenvalue, b.max_eigenvalue, 1e-12);
@@ -187,7 +247,7 @@ TEST(InverseRoot, PaddingIsAsIfTheMatrixWereExtended) {
 TEST(InverseRoot, ANonFiniteStatisticHasNoRoot) {
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     const std::vector<float> s = {1, 0, 0, bad};
-    RootWorkspace workspace;
+    RootSolver<double> workspace;
     for (const RootMethod method : {RootMethod::eigh, RootMethod::coupled_newton}) {
       RootOptions options;
       options.method = method;
@@ -198,12 +258,57 @@ TEST(InverseRoot, ANonFiniteStatisticHasNoRoot) {
 
 TEST(InverseRoot, EighRaisesEigenvaluesBelowTheRidge) {
   const std::vector<float> s = {1, 0, 0, -0.001F};  // what integer codes can do to a statistic
-  RootWorkspace workspace;
+  RootSolver<double> workspace;
   RootOptions options;
   options.exponent = 2;
   const RootResult result = workspace.inverse_root(s.data(), 2, options);
   EXPECT_LT(result.error, 1e-6);
   EXPECT_NEAR(workspace.root()[3], 1000, 1e-6);
+}
+
+TEST(Basis, IsOfEigenvectorsLargestFirstAndRefinementConvergesToIt) {
+  std::mt19937 generator(9);
+  const std::vector<double> spectrum = {0.25, 8, 1, 64, 0.01};
+  const std::vector<float> s = matrix_of(spectrum, generator);
+  RootSolver<double> solver;
+  const auto off_diagonal = [&](const std::vector<float>& q, std::vector<double>& quotients) {
+    double worst = 0;
+    quotients.assign(5, 0);
+    for (std::size_t a = 0; a < 5; ++a) {
+      for (std::size_t b = 0; b < 5; ++b) {
+        double sum = 0;
+        for (std::size_t i = 0; i < 5; ++i) {
+          for (std::size_t j = 0; j < 5; ++j) sum += static_cast<double>(q[i * 5 + a]) * s[i * 5 + j] * q[j * 5 + b];
+        }
+        if (a == b) quotients[a] = sum;
+        if (a != b) worst = std::max(worst, std::abs(sum));
+      }
+    }
+    return worst;
+  };
+  const auto result = [&] { return std::vector<float>(solver.root(), solver.root() + 25); };
+  std::vector<double> quotients;
+  ASSERT_TRUE(solver.eigenvectors(s.data(), 5, {}));
+  EXPECT_LT(off_diagonal(result(), quotients), 1e-4);
+  EXPECT_NEAR(quotients[0], 64, 1e-3);
+  EXPECT_NEAR(quotients[4], 0.01, 1e-4);
+
+  // From the identity, whose columns have other Rayleigh quotients, the off-diagonal shrinks by ratios of eigenvalues.
+  std::vector<float> q(25, 0.0F);
+  for (std::size_t i = 0; i < 5; ++i) q[i * 5 + i] = 1;
+  std::vector<float> order(5);
+  for (int k = 0; k < 30; ++k) {
+    std::vector<double> before;
+    off_diagonal(q, before);
+    ASSERT_TRUE(solver.refine_basis(s.data(), q.data(), 5, kDenseBaseline, order.data()));
+    for (std::size_t j = 1; j < 5; ++j) {
+      EXPECT_GE(before[static_cast<std::size_t>(order[j - 1])], before[static_cast<std::size_t>(order[j])]);
+    }
+    q = result();
+  }
+  EXPECT_LT(off_diagonal(q, quotients), 1e-4);
+  EXPECT_NEAR(quotients[0], 64, 1e-3);
+  EXPECT_NEAR(quotients[4], 0.01, 1e-4);
 }
 
 }  // namespace

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tells whether the processes of the ranks on this host still live.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "comm/file_descriptor.h"
+
+namespace gradstep {
+
+/// Equal for processes that can see each other: of one running system and one namespace of process numbers.
+std::uint64_t process_space();
+
+class PeerProcesses {
+ public:
+  /// processes[r] is rank r's. A number that is used again later does not deceive. Throws PEER_LOST if one has ended,
+  /// UNSUPPORTED if the system cannot watch processes.
+  PeerProcesses(std::span<const std::int32_t> processes, std::int32_t own_rank);
+
+  /// Whether rank's process has ended. Never of the own one.
+  bool ended(std::int32_t rank) const;
+
+ private:
+  std::vector<FileDescriptor> watched_;  // pidfds; readable when the process has ended
+};
+
+}  // namespace gradstep
