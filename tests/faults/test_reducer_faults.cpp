@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Peers that die or stop while ranks reduce gradients over gloo, in every mode: the call ends in time, and gradients
+// Peers that die or stop while ranks reduce gradients, in every mode: the call ends in time, and gradients
 // and residuals are those from before it.
 #include <gtest/gtest.h>
 
 #include <csignal>
-#include <cstring>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "tests/faults/processes.h"
@@ -96,12 +97,16 @@ void reduce_until_failure(const gradstep_comm_options& options, std::int32_t mod
   }
 }
 
-class ReducerFaults : public testing::TestWithParam<std::int32_t> {};
+class ReducerFaults : public testing::TestWithParam<std::tuple<std::string, std::int32_t>> {
+ protected:
+  static const std::string& engine() { return std::get<0>(GetParam()); }
+  static std::int32_t mode() { return std::get<1>(GetParam()); }
+};
 
 TEST_P(ReducerFaults, AKilledPeerLeavesGradientsAndResidualsAsTheyWere) {
   const TemporaryDirectory directory;
   Processes ranks(3, [&](int rank, Report& report) {
-    reduce_until_failure(gloo_options(rank, 3, 20000, directory.path()), GetParam(), report);
+    reduce_until_failure(rank_options(engine(), rank, 3, 20000, directory.path()), mode(), report);
   });
   ranks.await_announcement(1);
   const Stopwatch watch;
@@ -119,7 +124,7 @@ TEST_P(ReducerFaults, AKilledPeerLeavesGradientsAndResidualsAsTheyWere) {
 TEST_P(ReducerFaults, AStoppedPeerIsATimeoutThatChangesNothing) {
   const TemporaryDirectory directory;
   Processes ranks(2, [&](int rank, Report& report) {
-    reduce_until_failure(gloo_options(rank, 2, kTimeoutMs, directory.path()), GetParam(), report);
+    reduce_until_failure(rank_options(engine(), rank, 2, kTimeoutMs, directory.path()), mode(), report);
   });
   ranks.await_announcement(1);
   ranks.signal(1, SIGSTOP);
@@ -131,11 +136,13 @@ TEST_P(ReducerFaults, AStoppedPeerIsATimeoutThatChangesNothing) {
   EXPECT_EQ(report.numbers[1], 1) << "residuals changed";
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, ReducerFaults,
-                         testing::Values(GRADSTEP_REDUCER_DENSE, GRADSTEP_REDUCER_HALF, GRADSTEP_REDUCER_SPARSE_TOPK,
-                                         GRADSTEP_REDUCER_SPARSE_THRESHOLD, GRADSTEP_REDUCER_ADASUM_TREE,
-                                         GRADSTEP_REDUCER_ADASUM_NWAY, GRADSTEP_REDUCER_POWERSGD),
-                         [](const auto& test) { return "mode_" + std::to_string(test.param); });
+INSTANTIATE_TEST_SUITE_P(
+    Modes, ReducerFaults,
+    testing::Combine(testing::ValuesIn(process_engines()),
+                     testing::Values(GRADSTEP_REDUCER_DENSE, GRADSTEP_REDUCER_HALF, GRADSTEP_REDUCER_SPARSE_TOPK,
+                                     GRADSTEP_REDUCER_SPARSE_THRESHOLD, GRADSTEP_REDUCER_ADASUM_TREE,
+                                     GRADSTEP_REDUCER_ADASUM_NWAY, GRADSTEP_REDUCER_POWERSGD)),
+    [](const auto& test) { return std::get<0>(test.param) + "_mode_" + std::to_string(std::get<1>(test.param)); });
 
 }  // namespace
 }  // namespace gradstep::test
