@@ -9,10 +9,12 @@
 #include <poll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 
 #include "core/error.h"
@@ -32,7 +34,8 @@ std::uint64_t process_space() {
   return hash_bytes(&numbers, sizeof numbers, hash_bytes(boot.data(), static_cast<std::size_t>(length)));
 }
 
-PeerProcesses::PeerProcesses(std::span<const std::int32_t> processes, std::int32_t own_rank) {
+PeerProcesses::PeerProcesses(std::span<const std::int32_t> processes, std::int32_t own_rank)
+    : processes_(processes.begin(), processes.end()) {
   for (std::size_t rank = 0; rank < processes.size(); ++rank) {
     watched_.emplace_back();
     if (static_cast<std::int32_t>(rank) == own_rank) continue;
@@ -48,6 +51,21 @@ bool PeerProcesses::ended(std::int32_t rank) const {
   const FileDescriptor& watched = watched_[static_cast<std::size_t>(rank)];
   pollfd entry{watched.get(), POLLIN, 0};  // poll takes no notice of -1
   return ::poll(&entry, 1, 0) > 0;
+}
+
+bool PeerProcesses::read(std::int32_t rank, std::uint64_t address, void* destination, std::int64_t bytes) const {
+  const pid_t process = processes_[static_cast<std::size_t>(rank)];
+  auto* local = static_cast<std::byte*>(destination);
+  while (bytes > 0) {
+    const iovec into{local, static_cast<std::size_t>(bytes)};
+    const iovec from{reinterpret_cast<void*>(address), static_cast<std::size_t>(bytes)};
+    const ssize_t got = ::process_vm_readv(process, &into, 1, &from, 1, 0);
+    if (got <= 0) return false;
+    local += got;
+    address += static_cast<std::uint64_t>(got);
+    bytes -= got;
+  }
+  return true;
 }
 
 }  // namespace gradstep

@@ -25,7 +25,11 @@ class PeerProcesses {
   /// Whether rank's process has ended. Never of the own one.
   bool ended(std::int32_t rank) const;
 
+  /// Copies from the memory of rank's process; false if the system does not let, or the process has ended.
+  bool read(std::int32_t rank, std::uint64_t address, void* destination, std::int64_t bytes) const;
+
  private:
+  std::vector<std::int32_t> processes_;
   std::vector<FileDescriptor> watched_;  // pidfds; readable when the process has ended
 };
 

@@ -69,10 +69,10 @@ std::vector<ShmAddress> meet(Rendezvous& rendezvous, const ShmAddress& own, std:
 std::unique_ptr<SharedGroup> connect(Rendezvous& rendezvous, std::int32_t rank, std::int32_t world_size,
                                      const Deadline& deadline) {
   ShmAddress own{process_space(), ::getpid(), {}};
-  std::optional<SharedSegment> segment;
+  std::optional<SharedSegment> offered;
   if (rank == 0) {
-    segment.emplace(SharedSegment::create(world_size));
-    own.segment = segment->address();
+    offered.emplace(SharedSegment::create(world_size));
+    own.segment = offered->address();
   }
   const auto addresses = meet(rendezvous, own, world_size, deadline);
   std::vector<std::int32_t> processes;
@@ -84,8 +84,9 @@ std::unique_ptr<SharedGroup> connect(Rendezvous& rendezvous, std::int32_t rank, 
     processes.push_back(static_cast<std::int32_t>(addresses[r].process));
   }
   auto watched = std::make_shared<const PeerProcesses>(processes, rank);
-  if (rank != 0) segment.emplace(SharedSegment::open(addresses[0].segment, world_size));
-  auto made = std::make_unique<SharedGroup>(std::move(*segment), rank, world_size, std::move(watched));
+  SharedSegment segment =
+      offered.has_value() ? std::move(*offered) : SharedSegment::open(addresses[0].segment, world_size);
+  auto made = std::make_unique<SharedGroup>(std::move(segment), rank, world_size, std::move(watched));
   made->take_seat([&] { rendezvous.poll(); }, deadline);
   return made;
 }

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A message is its length, then its bytes, in the ring of its sender and receiver; long ones go in chunks, so that the
-// copy in and the copy out overlap. A rank that finds nothing to do spins for a moment, then says that it sleeps, looks
-// once more, and waits on its bell; whoever changes a ring looks after that whether the other side sleeps. All these
-// writes and looks are sequentially consistent, so one of the two sees the other's.
+// A message is announced, and follows, in the ring of its sender and receiver; it goes in chunks, so that the copy in
+// and the copy out overlap. A long one is only announced where the system lets the receiver read the sender's memory:
+// the receiver fetches it, with one copy instead of two. A rank that finds nothing to do spins for a moment, then says
+// that it sleeps, looks once more, and waits on its bell; whoever changes a ring looks after that whether the other
+// side sleeps. All these writes and looks are sequentially consistent, so one of the two sees the other's.
 #include "comm/shared_group.h"
 
 #include <linux/futex.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <thread>
@@ -25,12 +27,22 @@ namespace {
 
 // A ring serves both sides best when neither has to wait for the other's whole copy.
 constexpr std::int64_t kChunkBytes = std::int64_t{1} << 16;
-constexpr std::int64_t kLengthBytes = sizeof(std::int64_t);
 
-// A few microseconds, about what falling asleep and being woken costs. Where ranks must share processors the next rank
-// is let run instead.
+// From here on one copy, with the calls into the system that it takes, is cheaper than two through the ring.
+constexpr std::int64_t kFetchedBytes = std::int64_t{1} << 17;
+// What is fetched at once; other messages go on in between.
+constexpr std::int64_t kFetchedChunkBytes = std::int64_t{1} << 20;
+
+/// What goes before a message.
+struct Announcement {
+  std::int64_t bytes;
+  std::uint64_t address;  // where it lies in the sender's memory; 0 = it follows in the ring
+};
+
+// A few microseconds, about what falling asleep and being woken costs; none where ranks must share processors. Then
+// others are let run a few times, which costs less than to sleep and be woken while they have something to do.
 constexpr int kSpins = 400;
-constexpr int kYields = 20;
+constexpr int kYields = 50;
 
 // How long a sleeper goes without looking whether the ranks that it waits for still live.
 constexpr std::chrono::milliseconds kLifePoll{20};
@@ -97,7 +109,8 @@ SharedGroup::SharedGroup(SharedSegment segment, std::int32_t rank, std::int32_t 
       crowded_(static_cast<std::int32_t>(std::thread::hardware_concurrency()) < world_size),
       fork_generation_(fork_generation()),
       outgoing_(static_cast<std::size_t>(world_size)),
-      incoming_(static_cast<std::size_t>(world_size)) {}
+      incoming_(static_cast<std::size_t>(world_size)),
+      offered_(static_cast<std::size_t>(world_size)) {}
 
 SharedGroup::~SharedGroup() {
   // A forked child does not sit on its parent's seat.
@@ -115,6 +128,7 @@ void SharedGroup::abort() noexcept { leave_as(Seat::aborted); }
 
 void SharedGroup::take_seat(FunctionRef<void()> poll, const Deadline& deadline) {
   const auto missing = [&](std::int32_t r) { return seat(r).state.load() == Seat::absent; };
+  seat(rank_).landmark.store(reinterpret_cast<std::uint64_t>(&rank_));
   seat(rank_).state.store(Seat::present);
   for (std::int32_t r = 0; r < world_size_; ++r) wake_if_sleeping(seat(r));
   std::int32_t seated = 0;
@@ -125,36 +139,49 @@ void SharedGroup::take_seat(FunctionRef<void()> poll, const Deadline& deadline) 
       },
       missing, poll, deadline);
   segment_.close();
+  offer_to_fetch();
+}
+
+// Tries it on the number that every rank keeps. Containers may forbid it; messages then go through the rings.
+void SharedGroup::offer_to_fetch() {
+  for (std::int32_t r = 0; r < world_size_; ++r) {
+    std::int32_t found = -1;
+    if (r == rank_ || !processes_->read(r, seat(r).landmark.load(), &found, sizeof found) || found != r) continue;
+    segment_.indices(r, rank_).fetches.store(1);
+  }
 }
 
 void SharedGroup::start_sending(std::int32_t to, const void* data, std::int64_t bytes) {
   if (bytes == 0) return;
   // The ring would take the message; but nobody would ever take it out.
   if (seat(to).state.load() != Seat::present) fail_for(to);
-  outgoing_[static_cast<std::size_t>(to)] = {const_cast<std::byte*>(static_cast<const std::byte*>(data)), bytes, bytes,
-                                             false};
+  Transfer message;
+  message.data = const_cast<std::byte*>(static_cast<const std::byte*>(data));
+  message.left = message.bytes = bytes;
+  outgoing_[static_cast<std::size_t>(to)] = message;
 }
 
 void SharedGroup::start_receiving(std::int32_t from, void* data, std::int64_t bytes) {
   if (bytes == 0) return;
-  incoming_[static_cast<std::size_t>(from)] = {static_cast<std::byte*>(data), bytes, bytes, false};
+  Transfer message;
+  message.data = static_cast<std::byte*>(data);
+  message.left = message.bytes = bytes;
+  incoming_[static_cast<std::size_t>(from)] = message;
 }
 
 bool SharedGroup::push(std::int32_t to) {
   Transfer& message = outgoing_[static_cast<std::size_t>(to)];
-  const Ring ring{segment_.ring(rank_, to), segment_.ring_bytes()};
   RingIndices& indices = segment_.indices(rank_, to);
-  std::uint64_t written = indices.written.load();
-  auto room = static_cast<std::int64_t>(ring.size - (written - indices.taken.load()));
-  if (!message.announced) {
-    if (room < kLengthBytes) return false;
-    ring.put(written, &message.bytes, kLengthBytes);
-    written += kLengthBytes;
-    room -= kLengthBytes;
-    message.announced = true;
-  } else if (room == 0) {
-    return false;
+  if (!message.announced) return announce(message, to);
+  if (message.ticket != 0) {
+    if (indices.fetched.load() < message.ticket) return false;
+    message = {};
+    return true;
   }
+  const Ring ring{segment_.ring(rank_, to), segment_.ring_bytes()};
+  const std::uint64_t written = indices.written.load();
+  const auto room = static_cast<std::int64_t>(ring.size - (written - indices.taken.load()));
+  if (room == 0) return false;
   const std::int64_t bytes = std::min({room, message.left, kChunkBytes});
   ring.put(written, message.data, bytes);
   indices.written.store(written + static_cast<std::uint64_t>(bytes));
@@ -166,26 +193,35 @@ bool SharedGroup::push(std::int32_t to) {
   return true;
 }
 
+bool SharedGroup::announce(Transfer& message, std::int32_t to) {
+  const Ring ring{segment_.ring(rank_, to), segment_.ring_bytes()};
+  RingIndices& indices = segment_.indices(rank_, to);
+  const std::uint64_t written = indices.written.load();
+  if (ring.size - (written - indices.taken.load()) < sizeof(Announcement)) return false;
+  Announcement announcement{message.bytes, 0};
+  if (message.bytes >= kFetchedBytes && indices.fetches.load() != 0) {
+    announcement.address = reinterpret_cast<std::uint64_t>(message.data);
+    message.ticket = ++offered_[static_cast<std::size_t>(to)];
+  }
+  ring.put(written, &announcement, sizeof announcement);
+  indices.written.store(written + sizeof announcement);
+  message.announced = true;
+  if (message.ticket != 0) wake_if_sleeping(seat(to));
+  return true;
+}
+
 bool SharedGroup::pull(std::int32_t from) {
   Transfer& message = incoming_[static_cast<std::size_t>(from)];
+  if (!message.announced) return hear_of(message, from);
+  if (message.source != 0) {
+    fetch(message, from);
+    return true;
+  }
   const Ring ring{segment_.ring(from, rank_), segment_.ring_bytes()};
   RingIndices& indices = segment_.indices(from, rank_);
-  std::uint64_t taken = indices.taken.load();
-  auto there = static_cast<std::int64_t>(indices.written.load() - taken);
-  if (!message.announced) {
-    if (there < kLengthBytes) return false;
-    std::int64_t announced = 0;
-    ring.get(taken, &announced, kLengthBytes);
-    if (announced != message.bytes) {
-      leave_as(Seat::disagreed);
-      fail(GRADSTEP_ERR_MISMATCH, "rank {} sends {} bytes, rank {} expects {}", from, announced, rank_, message.bytes);
-    }
-    taken += kLengthBytes;
-    there -= kLengthBytes;
-    message.announced = true;
-  } else if (there == 0) {
-    return false;
-  }
+  const std::uint64_t taken = indices.taken.load();
+  const auto there = static_cast<std::int64_t>(indices.written.load() - taken);
+  if (there == 0) return false;
   const std::int64_t bytes = std::min({there, message.left, kChunkBytes});
   ring.get(taken, message.data, bytes);
   indices.taken.store(taken + static_cast<std::uint64_t>(bytes));
@@ -194,6 +230,43 @@ bool SharedGroup::pull(std::int32_t from) {
   message.left -= bytes;
   if (message.left == 0) message = {};
   return true;
+}
+
+bool SharedGroup::hear_of(Transfer& message, std::int32_t from) {
+  const Ring ring{segment_.ring(from, rank_), segment_.ring_bytes()};
+  RingIndices& indices = segment_.indices(from, rank_);
+  const std::uint64_t taken = indices.taken.load();
+  if (indices.written.load() - taken < sizeof(Announcement)) return false;
+  Announcement announcement{};
+  ring.get(taken, &announcement, sizeof announcement);
+  indices.taken.store(taken + sizeof announcement);
+  if (announcement.bytes != message.bytes) {
+    leave_as(Seat::disagreed);
+    fail(GRADSTEP_ERR_MISMATCH, "rank {} sends {} bytes, rank {} expects {}", from, announcement.bytes, rank_,
+         message.bytes);
+  }
+  message.source = announcement.address;
+  message.announced = true;
+  return true;
+}
+
+// A sender that gives up leaves its seat before its buffer is anybody else's. So what was read is the message if the
+// sender still sits there after the last byte.
+void SharedGroup::fetch(Transfer& message, std::int32_t from) {
+  const std::int64_t bytes = std::min(message.left, kFetchedChunkBytes);
+  const bool read = processes_->read(from, message.source, message.data, bytes);
+  if (seat(from).state.load() != Seat::present) fail_for(from);
+  if (!read) {
+    if (processes_->ended(from)) fail(GRADSTEP_ERR_PEER_LOST, "the process of rank {} has ended", from);
+    fail(GRADSTEP_ERR_IO, "the memory of rank {} cannot be read any more: {}", from, std::strerror(errno));
+  }
+  message.source += static_cast<std::uint64_t>(bytes);
+  message.data += bytes;
+  message.left -= bytes;
+  if (message.left > 0) return;
+  message = {};
+  segment_.indices(from, rank_).fetched.fetch_add(1);
+  wake_if_sleeping(seat(from));
 }
 
 // Everyone begins with the next rank, so that no two senders crowd one receiver.
@@ -214,22 +287,27 @@ SharedGroup::Progress SharedGroup::move_all() {
 }
 
 void SharedGroup::finish_transfers(const Deadline& deadline) {
-  wait([&] { return move_all(); },
-       [&](std::int32_t r) {
-         const auto place = static_cast<std::size_t>(r);
-         return outgoing_[place].under_way() || incoming_[place].under_way();
-       },
-       [] {}, deadline);
+  const auto under_way = [&](std::int32_t r) {
+    const auto place = static_cast<std::size_t>(r);
+    return outgoing_[place].under_way() || incoming_[place].under_way();
+  };
+  try {
+    wait([&] { return move_all(); }, under_way, [] {}, deadline);
+  } catch (...) {
+    leave_as(Seat::aborted);  // what peers read of this rank's buffers from now on counts no more
+    throw;
+  }
 }
 
 SharedGroup::Progress SharedGroup::spin(FunctionRef<Progress()> step) const {
-  for (int left = crowded_ ? kYields : kSpins;; --left) {
+  const int spins = crowded_ ? 0 : kSpins;
+  for (int turn = 0;; ++turn) {
     const Progress progress = step();
-    if (progress != Progress::none || left == 0) return progress;
-    if (crowded_) {
-      std::this_thread::yield();
-    } else {
+    if (progress != Progress::none || turn == spins + kYields) return progress;
+    if (turn < spins) {
       relax();
+    } else {
+      std::this_thread::yield();
     }
   }
 }

@@ -18,7 +18,8 @@ namespace gradstep {
 
 /// One rank's end. Every call throws TIMEOUT at its deadline, ABORTED after this rank's abort, PEER_LOST when a rank it
 /// needs has died, aborted or left, and MISMATCH when ranks disagree about bytes; the group is of no use then. One call
-/// at a time, except abort(). Nobody but the caller touches its buffers.
+/// at a time, except abort(). Nobody but the caller writes to its buffers, nor does anybody use what was read from them
+/// after the call.
 class SharedGroup {
  public:
   SharedGroup(SharedSegment segment, std::int32_t rank, std::int32_t world_size,
@@ -54,16 +55,22 @@ class SharedGroup {
     std::byte* data = nullptr;  // what is left of it
     std::int64_t left = 0;
     std::int64_t bytes = 0;
-    bool announced = false;  // its length has gone before it
+    bool announced = false;    // its length has gone before it
+    std::uint64_t source = 0;  // incoming: where the rest lies in the sender's memory; 0 = in the ring
+    std::uint64_t ticket = 0;  // outgoing: how many the receiver has fetched when it has this one; 0 = through the ring
     bool under_way() const { return bytes > 0; }
   };
 
+  void offer_to_fetch();
   void start_sending(std::int32_t to, const void* data, std::int64_t bytes);
   void start_receiving(std::int32_t from, void* data, std::int64_t bytes);
   void finish_transfers(const Deadline& deadline);
   Progress move_all();
   bool push(std::int32_t to);
+  bool announce(Transfer& message, std::int32_t to);
   bool pull(std::int32_t from);
+  bool hear_of(Transfer& message, std::int32_t from);
+  void fetch(Transfer& message, std::int32_t from);
 
   /// Takes steps until one says done. `needs(r)`: whether the wait is for rank r.
   void wait(FunctionRef<Progress()> step, FunctionRef<bool(std::int32_t)> needs, FunctionRef<void()> poll,
@@ -89,6 +96,7 @@ class SharedGroup {
   std::uint32_t fork_generation_;
   std::vector<Transfer> outgoing_;  // one per peer
   std::vector<Transfer> incoming_;
+  std::vector<std::uint64_t> offered_;  // messages that each peer was to fetch
 };
 
 }  // namespace gradstep

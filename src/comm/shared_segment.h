@@ -21,6 +21,7 @@ struct alignas(64) Seat {
   std::atomic<std::uint32_t> state;
   std::atomic<std::uint32_t> bell;      // a futex: grows when something happens that the sleeping rank may wait for
   std::atomic<std::uint32_t> sleeping;  // 1: changes that this rank may wait for ring its bell
+  std::atomic<std::uint64_t> landmark;  // where in the memory of its process the rank keeps its number
 };
 
 /// The indices of a ring: bytes written and taken since the beginning. One writer and one taker, each on a cache line
@@ -28,6 +29,8 @@ struct alignas(64) Seat {
 struct RingIndices {
   alignas(64) std::atomic<std::uint64_t> written;
   alignas(64) std::atomic<std::uint64_t> taken;
+  std::atomic<std::uint64_t> fetched;  // messages that the taker has read where they lay, without the ring
+  std::atomic<std::uint32_t> fetches;  // 1: the taker can read the writer's memory
 };
 
 /// Where another process of this host finds a segment, as long as its maker keeps it open.

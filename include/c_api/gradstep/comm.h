@@ -164,9 +164,10 @@ GRADSTEP_API gradstep_status gradstep_comm_options_init(gradstep_comm_options* o
  * Connects (collective; all ranks pass the same engine, world_size, generation and reduction_order). shm takes at most
  * 256 ranks, which must see each other's processes (one machine, one namespace of process numbers, one user) through
  * /proc; it uses at most 1 MiB of memory per rank, or 16 KiB per pair of ranks if that is more, and none of /dev/shm.
- * Returns: INVALID_ARGUMENT (rank outside the world, no or two rendezvous, unknown engine), BACKEND_UNAVAILABLE (no
- * plugin), TIMEOUT (a peer did not come), PEER_LOST (it died meanwhile), MISMATCH (ranks disagree on engine, world_size
- * or reduction_order), UNSUPPORTED (shm between machines), OUT_OF_MEMORY, IO.
+ * Where the system lets ranks read each other's memory (process_vm_readv), messages from 128 KiB on are not copied
+ * there. Returns: INVALID_ARGUMENT (rank outside the world, no or two rendezvous, unknown engine), BACKEND_UNAVAILABLE
+ * (no plugin), TIMEOUT (a peer did not come), PEER_LOST (it died meanwhile), MISMATCH (ranks disagree on engine,
+ * world_size or reduction_order), UNSUPPORTED (shm between machines), OUT_OF_MEMORY, IO.
  */
 GRADSTEP_API gradstep_status gradstep_comm_create(gradstep_context* context, const gradstep_comm_options* options,
                                                   gradstep_comm** out) GRADSTEP_NOEXCEPT;

@@ -192,7 +192,7 @@ gradstep_status connect(const gradstep_comm_options* options, const gradstep_plu
   return at_border([&] {
     const std::atomic<bool> aborted{false};
     start_library();
-    const MPI_Comm original = native != nullptr ? *static_cast<const MPI_Comm*>(native) : MPI_COMM_WORLD;
+    MPI_Comm original = native != nullptr ? *static_cast<const MPI_Comm*>(native) : MPI_COMM_WORLD;
     auto engine = std::make_unique<MpiEngine>(original, aborted, Deadline::after_ms(options->timeout_ms));
     fill(*vtable, *engine);
     *user = engine.release();

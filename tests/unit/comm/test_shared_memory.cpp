@@ -65,9 +65,75 @@ TEST(PeerProcesses, SeeTheEndOfAProcessBeforeItsParentHasWaitedForIt) {
   siginfo_t info{};
   ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
   EXPECT_TRUE(watched.ended(1));
+  char copy = 0;
+  EXPECT_FALSE(watched.read(1, reinterpret_cast<std::uint64_t>(&copy), &copy, 1));
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
   EXPECT_TRUE(watched.ended(1));
   expect_error(GRADSTEP_ERR_PEER_LOST, "has ended", [&] { PeerProcesses(processes, 0); });
+}
+
+/// Two ranks, and a third view of what they share.
+struct Pair {
+  SharedSegment first = SharedSegment::create(2);
+  SharedSegment second = SharedSegment::open(first.address(), 2);
+  SharedSegment view = SharedSegment::open(first.address(), 2);
+  std::array<std::int32_t, 2> processes = {::getpid(), ::getpid()};
+  std::array<std::unique_ptr<SharedGroup>, 2> groups;
+
+  Pair() {
+    const auto watched = std::make_shared<const PeerProcesses>(processes, 0);
+    groups[0] = std::make_unique<SharedGroup>(std::move(first), 0, 2, watched);
+    groups[1] = std::make_unique<SharedGroup>(std::move(second), 1, 2, watched);
+    each([](SharedGroup& group) { group.take_seat([] {}, Deadline::after_ms(20000)); });
+  }
+  template <class Body>
+  void each(Body&& body) {
+    const auto outcomes = run_outcomes(2, [&](std::int32_t rank) { body(*groups[static_cast<std::size_t>(rank)]); });
+    for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.status, GRADSTEP_OK) << outcome.text;
+  }
+  void swap_long_messages() {
+    each([](SharedGroup& group) {
+      std::vector<std::int32_t> sent(1000003);
+      for (std::size_t i = 0; i < sent.size(); ++i) sent[i] = static_cast<std::int32_t>(i) * (group.rank() + 1);
+      std::vector<std::int32_t> received(sent.size());
+      const auto bytes = static_cast<std::int64_t>(4 * sent.size());
+      group.send_recv(sent.data(), bytes, 1 - group.rank(), received.data(), bytes, 1 - group.rank(),
+                      Deadline::after_ms(20000));
+      for (std::size_t i = 0; i < received.size(); ++i) {
+        ASSERT_EQ(received[i], static_cast<std::int32_t>(i) * (2 - group.rank()));
+      }
+    });
+  }
+};
+
+TEST(SharedGroup, LongMessagesAreFetchedWhereTheSystemLets) {
+  Pair pair;
+  if (pair.view.indices(0, 1).fetches == 0) GTEST_SKIP() << "this system forbids process_vm_readv";
+  pair.swap_long_messages();
+  EXPECT_EQ(pair.view.indices(0, 1).fetched, 1U);
+  EXPECT_LT(pair.view.indices(0, 1).written, 100U);
+}
+
+TEST(SharedGroup, LongMessagesGoThroughTheRingsWhereItDoesNot) {
+  Pair pair;
+  pair.view.indices(0, 1).fetches = 0;
+  pair.view.indices(1, 0).fetches = 0;
+  pair.swap_long_messages();
+  EXPECT_EQ(pair.view.indices(0, 1).fetched, 0U);
+  EXPECT_GT(pair.view.indices(0, 1).written, 4000000U);
+}
+
+// It is in the midst of a long message when its sender gives up, whose buffer may be anything from then on.
+TEST(SharedGroup, WhatASenderHasGivenUpIsNotReceived) {
+  Pair pair;
+  const std::vector<char> sent(std::size_t{1} << 20);
+  std::vector<char> received(sent.size());
+  const auto bytes = static_cast<std::int64_t>(sent.size());
+  expect_error(GRADSTEP_ERR_TIMEOUT, "rank 1",
+               [&] { pair.groups[0]->send(sent.data(), bytes, 1, Deadline::after_ms(20)); });
+  if (pair.view.indices(0, 1).fetches == 0) GTEST_SKIP() << "this system forbids process_vm_readv";
+  expect_error(GRADSTEP_ERR_PEER_LOST, "rank 0 aborted",
+               [&] { pair.groups[1]->recv(received.data(), bytes, 0, Deadline::after_ms(20000)); });
 }
 
 TEST(SharedGroup, ASenderNeedsNoReceiverWhileTheRingHasRoom) {
