@@ -67,6 +67,9 @@ class BucketExchange {
   /// The whole window has succeeded: what it leaves behind for the next one is kept from now on.
   virtual void commit() {}
   virtual std::vector<KeptTensor> kept() { return {}; }
+  /// Collective. The ranks are others than before, and may stand a window apart: they agree on what is to be the same
+  /// on all of them.
+  virtual void rejoin(const Deadline& /*deadline*/) {}
 
  protected:
   Buffer allocate(bool zeroed) const {

@@ -137,4 +137,8 @@ std::vector<KeptTensor> PowerSgdExchange::kept() {
   return list;
 }
 
+void PowerSgdExchange::rejoin(const Deadline& deadline) {
+  comm().broadcast(q_.data(), q_size_ * size_of(plan_.dtype), /*root=*/0, deadline);
+}
+
 }  // namespace gradstep

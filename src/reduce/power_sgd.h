@@ -20,6 +20,7 @@ class PowerSgdExchange final : public BucketExchange {
   void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) override;
   void commit() override;
   std::vector<KeptTensor> kept() override;
+  void rejoin(const Deadline& deadline) override;
 
  private:
   struct Matrix {

@@ -62,8 +62,10 @@ class Reducer {
   /// is the same on all.
   std::function<void()> load_kept(std::span<LoadedPart> ranks, LoadedPart& any);
   std::function<void()> check_saved(const LoadedPart& part);
-  /// Keeps what `old`, of the same schema and options, has kept.
+  /// Keeps what `old`, of the same schema and options but perhaps of other ranks, has kept. rejoin() belongs after it.
   void take_over(Reducer& old);
+  /// Collective. What is to be the same on all ranks becomes so, whatever each of them has taken over.
+  void rejoin();
 
   Communicator& comm() const { return *resources_.comm; }
   const Schema& schema() const { return schema_; }

@@ -132,4 +132,12 @@ void Reducer::take_over(Reducer& old) {
   resources_.windows = old.resources_.windows;
 }
 
+void Reducer::rejoin() {
+  const Deadline deadline = comm().deadline();
+  comm().broadcast(&resources_.windows, sizeof resources_.windows, /*root=*/0, deadline);
+  for (Bucket& bucket : buckets_) {
+    if (bucket.plan.elements > 0) bucket.exchange->rejoin(deadline);
+  }
+}
+
 }  // namespace gradstep

@@ -324,4 +324,12 @@ std::vector<KeptTensor> SparseExchange::kept() {
   return list;
 }
 
+// The estimate of a rank that is gone must not stay in the sum of all.
+void SparseExchange::rejoin(const Deadline& deadline) {
+  if (!is_ef21()) return;
+  const CopyItem own{array(total_), array(residual_)};
+  backend().copy(work_, {&own, 1}, 1, 1);
+  comm().all_reduce(array(total_), GRADSTEP_REDUCE_SUM, 1, deadline);
+}
+
 }  // namespace gradstep

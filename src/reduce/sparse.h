@@ -25,6 +25,7 @@ class SparseExchange final : public BucketExchange {
   void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) override;
   void commit() override;
   std::vector<KeptTensor> kept() override;
+  void rejoin(const Deadline& deadline) override;
 
  private:
   bool has_momentum() const { return options().momentum_correction > 0; }

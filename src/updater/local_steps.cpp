@@ -73,6 +73,13 @@ bool Updater::finish_local(const gradstep_tensor* params, const gradstep_tensor*
   return close_window(true);
 }
 
+void Updater::agree_on_partition(Communicator& comm) {
+  std::int64_t standing[] = {partition_, local_steps_};
+  comm.broadcast(standing, sizeof standing, 0, comm.deadline());
+  partition_ = standing[0];
+  local_steps_ = standing[1];
+}
+
 /// Ranks that skip what is not finite do so together: their step counts stay equal.
 bool Updater::step_locally(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n) {
   const gradstep_tensor* updates = nullptr;

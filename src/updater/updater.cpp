@@ -200,6 +200,7 @@ void Updater::recover(Communicator* comm, const gradstep_tensor* params, std::si
   // The old reducer stays until the new one stands and the ranks agree on parameters and state.
   gradstep_reducer_options reducer_options = reducer_ ? reducer_->options() : default_reducer_options();
   auto reducer = std::make_shared<Reducer>(context_, *comm, reducer_options, optimizer_->schema());
+  if (options_.sync != GRADSTEP_SYNC_GRADIENTS) check_local_steps(*reducer);
   if (accumulator_ && comm->world_size() > 1) {
     accumulator_->count_pushes();
     if (accumulator_->nonfinite_policy() == GRADSTEP_NONFINITE_SKIP) reducer->always_control();
@@ -207,13 +208,14 @@ void Updater::recover(Communicator* comm, const gradstep_tensor* params, std::si
   const bool holds_window = accumulator_ ? pending_ || !accumulator_->ready() : stepped_;
   const std::int64_t pushes = !holds_window ? 0 : accumulator_ ? accumulator_->pushes() : 1;
   const Adoption adoption = adopt_furthest(*comm, *optimizer_, params, n, pushes);
+  agree_on_partition(*comm);
   if (!adoption.windows_agree) {
     if (accumulator_) accumulator_->reset();
     pending_ = stepped_ = false;
   }
   reduced_ = false;
-  if (options_.sync != GRADSTEP_SYNC_GRADIENTS) check_local_steps(*reducer);
   if (reducer_) reducer->take_over(*reducer_);
+  reducer->rejoin();
   reducer_ = std::move(reducer);
 }
 

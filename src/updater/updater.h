@@ -59,6 +59,8 @@ class Updater {
   void check_local_steps(const Reducer& reducer) const;
   void prepare_deltas();
   bool finish_local(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, double weight);
+  /// Ranks that are a step apart would average different partitions: all go on with rank 0's.
+  void agree_on_partition(Communicator& comm);
   bool step_locally(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n);
   double norm_of(const gradstep_tensor* grads, std::size_t n) const;
   void exchange_deltas(const gradstep_tensor* params, std::size_t n);

@@ -43,6 +43,34 @@ TEST(SavedReducer, AnotherReducerGoesOnWithTheSameBits) {
   });
 }
 
+// One rank is gone, and the other two stand a window apart: what is the same on all ranks must be so again.
+TEST(TakenOverReducer, RanksThatStoodApartHoldTheSameBitsAgain) {
+  for (const bool ef21 : {false, true}) {
+    auto options = sparse(100000);
+    if (ef21) {
+      options.error_feedback = GRADSTEP_ERROR_FEEDBACK_EF21;
+    } else {
+      options.mode = GRADSTEP_REDUCER_POWERSGD;
+    }
+    std::vector<std::vector<float>> results(2);
+    run_ranks(2, [&](Communicator& comm) {
+      const Schema schema = make_schema(kGradientShapes);
+      const auto alone = make_local_communicators(make_context(), 1, {});
+      Reducer old(make_context(), *alone[0], options, schema);
+      for (int window = 0; window <= comm.rank(); ++window) reduce(old, 3 * comm.rank() + window);
+      Reducer reducer(make_context(), comm, options, schema);
+      if (comm.rank() == 0 || !ef21) reducer.take_over(old);  // a rank that has just joined brings nothing
+      reducer.rejoin();
+      auto mine = rank_gradients(comm.rank());
+      const auto grads = tensors_of(mine);
+      reducer.reduce(grads.data(), grads.data(), grads.size(), 1);
+      auto& own = results[static_cast<std::size_t>(comm.rank())];
+      for (const auto& tensor : mine) own.insert(own.end(), tensor.values.begin(), tensor.values.end());
+    });
+    EXPECT_TRUE(results[0] == results[1]) << (ef21 ? "ef21" : "powersgd");
+  }
+}
+
 TEST(SavedReducer, AnotherModeOrADamagedResidualIsRefusedAndChangesNothing) {
   run_ranks(1, [](Communicator& comm) {
     const Schema schema = make_schema(kGradientShapes);

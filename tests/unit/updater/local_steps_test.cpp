@@ -179,6 +179,21 @@ TEST(LocalSteps, AFailedExchangeKeepsWhatTheSyncPromises) {
   }
 }
 
+// One rank has averaged a partition more than the other when they meet.
+TEST(LocalSteps, RecoveredRanksGoOnWithTheSamePartition) {
+  run_ranks(2, [](Communicator& comm) {
+    const auto alone = make_local_communicators(make_context(), 1, {});
+    Chain chain(*alone[0], sync_options(GRADSTEP_SYNC_PARAMETERS_PARTIAL), default_reducer_options());
+    for (int step = 0; step <= comm.rank(); ++step) chain.push(1);
+    const auto views = chain.views();
+    chain.updater->recover(&comm, views.data(), 3);
+    const float start = chain.firsts()[0];
+    const float g = comm.rank() == 0 ? 1 : 3;
+    chain.push(g);
+    EXPECT_EQ(chain.firsts(), (Firsts{start - g, start - 2, start - g})) << "rank 0's next one: the second";
+  });
+}
+
 TEST(LocalSteps, WhatCannotBeAveragedIsRefused) {
   run_ranks(1, [](Communicator& comm) {
     auto half = default_reducer_options();
