@@ -257,8 +257,8 @@ void SharedGroup::fetch(Transfer& message, std::int32_t from) {
   const bool read = processes_->read(from, message.source, message.data, bytes);
   if (seat(from).state.load() != Seat::present) fail_for(from);
   if (!read) {
-    if (processes_->ended(from)) fail(GRADSTEP_ERR_PEER_LOST, "the process of rank {} has ended", from);
-    fail(GRADSTEP_ERR_IO, "the memory of rank {} cannot be read any more: {}", from, std::strerror(errno));
+    // A process that is being killed loses its memory a moment before its end can be seen.
+    fail(GRADSTEP_ERR_PEER_LOST, "the memory of rank {} is gone: {}", from, std::strerror(errno));
   }
   message.source += static_cast<std::uint64_t>(bytes);
   message.data += bytes;

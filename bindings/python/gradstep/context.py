@@ -35,7 +35,8 @@ class Context:
         lapack_library: str | os.PathLike[str] | None = None,
     ) -> None:
         sink = None if log is None else lambda level, text: log(_LOG_LEVELS[level], text)
-        options = _native.ContextArguments(sink, interrupt, None if lapack_library is None else os.fspath(lapack_library))
+        lapack_path = None if lapack_library is None else os.fspath(lapack_library)
+        options = _native.ContextArguments(sink, interrupt, lapack_path)
         options.num_threads = num_threads
         options.background_threads = background_threads
         level = log_level if log_level is not None else "off" if log is None else "warning"
