@@ -24,6 +24,26 @@ inline std::unique_ptr<UpdateRule> make_rule(const gradstep_rmsprop_options& opt
 inline std::unique_ptr<UpdateRule> make_rule(const gradstep_adagrad_options& options) { return make_adagrad(options); }
 inline std::unique_ptr<UpdateRule> make_rule(const gradstep_adam_options& options) { return make_adam(options); }
 
+/// A context that counts what it allocates. Without background threads nobody but the caller and the pool works, so
+/// that scratch does not depend on who came first.
+inline std::shared_ptr<Context> make_counting_context(int* allocations, int threads) {
+  gradstep_allocator allocator{};
+  allocator.struct_size = sizeof allocator;
+  allocator.user = allocations;
+  allocator.allocate = [](void* user, std::size_t bytes, std::size_t alignment) {
+    ++*static_cast<int*>(user);
+    return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  };
+  allocator.deallocate = [](void*, void* data, std::size_t, std::size_t) { std::free(data); };
+  auto options = default_context_options();
+  options.num_threads = threads;
+  options.background_threads = 0;
+  options.allocator = &allocator;
+  auto context = std::make_shared<Context>(options);
+  context->set_backend(cpu::make_backend(*context));
+  return context;
+}
+
 template <class Options>
 std::unique_ptr<FirstOrderOptimizer> make_optimizer(const Options& options, DType dtype = DType::f32) {
   return std::make_unique<FirstOrderOptimizer>(make_context(), make_rule(options), make_schema(kShapes, dtype));

@@ -113,31 +113,16 @@ TEST(OptimizerState, ParametersOfNoElementsAreLegal) {
 }
 
 TEST(OptimizerState, TheHotPathCallsTheAllocatorNoMore) {
-  struct Count {
-    int allocations = 0;
-  } count;
-  gradstep_allocator allocator{};
-  allocator.struct_size = sizeof allocator;
-  allocator.user = &count;
-  allocator.allocate = [](void* user, std::size_t bytes, std::size_t alignment) {
-    ++static_cast<Count*>(user)->allocations;
-    return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-  };
-  allocator.deallocate = [](void*, void* data, std::size_t, std::size_t) { std::free(data); };
-  auto context_options = default_context_options();
-  context_options.num_threads = 2;
-  context_options.allocator = &allocator;
-  auto context = std::make_shared<Context>(context_options);
-  context->set_backend(cpu::make_backend(*context));
-  FirstOrderOptimizer optimizer(context, make_adam(adam()), make_schema(kShapes));
+  int allocations = 0;
+  FirstOrderOptimizer optimizer(make_counting_context(&allocations, 2), make_adam(adam()), make_schema(kShapes));
   Model<float> model;
   model.draw_gradients(0);
   StepGuards guards;
   guards.max_norm = 1;
   model.step(optimizer, guards);
-  const int after_first = count.allocations;
+  const int after_first = allocations;
   for (int t = 0; t < 10; ++t) model.step(optimizer, guards);
-  EXPECT_EQ(count.allocations, after_first);
+  EXPECT_EQ(allocations, after_first);
 }
 
 }  // namespace

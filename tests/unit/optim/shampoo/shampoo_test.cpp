@@ -90,6 +90,26 @@ TEST(Shampoo, StateBytesAreThoseOfTheStoredState) {
   }
 }
 
+TEST(Shampoo, AfterThreeStepsNothingIsAllocatedAndNothingGrows) {
+  gradstep_shampoo_options modes[5];
+  std::fill(std::begin(modes), std::end(modes), shampoo_options());
+  modes[1].root_lag = 2;
+  modes[2].quantize_momentum = modes[2].quantize_statistics = 1;
+  modes[3].eigenvalue_corrected = 1;
+  modes[4].root_method = GRADSTEP_ROOT_METHOD_COUPLED_NEWTON;
+  for (const gradstep_shampoo_options& o : modes) {
+    int allocations = 0;
+    Shampoo optimizer(make_counting_context(&allocations, 1), o, make_schema(kShapes));
+    Model<float> model;
+    run(model, optimizer, 0, 3);
+    const int allocations_before = allocations;
+    const std::int64_t bytes_before = optimizer.other_bytes();
+    run(model, optimizer, 3, 100);
+    EXPECT_EQ(allocations, allocations_before);
+    EXPECT_EQ(optimizer.other_bytes(), bytes_before);
+  }
+}
+
 TEST(Shampoo, ResumesFromASavedStateWithTheSameBits) {
   for (const std::int32_t coded : {0, 1}) {
     auto o = shampoo_options();
