@@ -73,6 +73,7 @@ void Shampoo::prepare(const Schema& schema, const HyperParameters& hyper_paramet
 /// Task lists and scratch, for a schema, preconditioning or ranks that are new.
 void Shampoo::plan() {
   if (planned_) return;
+  complete_all();  // by the plan that they were begun with
   offsets_.clear();
   first_chunk_.clear();
   std::int64_t elements = 0;

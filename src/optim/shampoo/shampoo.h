@@ -104,7 +104,6 @@ class Shampoo final : public Optimizer {
   void complete(RootRound& round);
   void gather_round(RootRound& round);
   void install(RootRound& round);
-  void install_matrix(const RootRound& round, const RootTask& task);
   void install_bases(const RootRound& round);
   void settle();
   void complete_all();

@@ -25,10 +25,10 @@ void Shampoo::plan_matrices() {
   largest_extent_ = 0;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     ShampooState& state = parameters_[i];
+    for (Factor& factor : state.factors) factor.offset = -1;
     if (!state.preconditioned) continue;
     for (std::size_t k = 0; k < state.factors.size(); ++k) {
       Factor& factor = state.factors[k];
-      factor.offset = -1;
       const std::int64_t n = factor.extent();
       largest_extent_ = std::max(largest_extent_, n);
       if (factor.statistic.is_here()) matrices_.push_back({i, k, n, std::pow(static_cast<double>(n), 3)});
@@ -61,7 +61,7 @@ void Shampoo::plan_matrices() {
   }
 }
 
-/// Gives every round room for the planned matrices. Those under way move.
+/// Gives every round room for the planned matrices. Those under way, which are complete, move.
 void Shampoo::plan_rounds() {
   const bool exchanges = ranks() > 1 && !owns_blocks();
   const bool at_once = options_.lag == 0 && !exchanges && !options_.eigenvalue_corrected;
@@ -73,12 +73,13 @@ void Shampoo::plan_rounds() {
     for (std::size_t r = 0; r < count; ++r) rounds_.push_back(std::make_unique<RootRound>());
   }
   for (const auto& round : rounds_) {
-    if (!round->is_free()) complete(*round);
+    if (round->is_free()) round->tasks.clear();
     Buffer numbers = context()->allocate(static_cast<std::size_t>(round_size_) * sizeof(float), /*zeroed=*/true);
     for (RootTask& task : round->tasks) {
-      const std::int64_t offset = factor_of(task).offset;
+      // The root of a parameter that was switched off is dropped, for good.
+      const std::int64_t offset = task.offset >= 0 ? factor_of(task).offset : -1;
       const float* from = round->numbers.as<float>() + task.offset;
-      if (offset >= 0 && !round->is_free()) std::copy_n(from, task.n * task.n, numbers.as<float>() + offset);
+      if (offset >= 0) std::copy_n(from, task.n * task.n, numbers.as<float>() + offset);
       task.offset = offset;
     }
     round->numbers = std::move(numbers);

@@ -150,6 +150,21 @@ TEST(ShampooLag, ParametersThatAreAddedDoNotDisturbTheOthersRoots) {
   expect_equal_params(a, b);
 }
 
+TEST(ShampooLag, PreconditioningMayBeSwitchedOffAndOnMeanwhile) {
+  Model<float> models[2];
+  for (const int threads : {0, 2}) {
+    Model<float>& model = models[threads / 2];
+    auto optimizer = with_background_threads(lagging(3), threads);
+    run(model, *optimizer, 0, 3);
+    optimizer->set_schedule(-1, "precondition", Schedule(0));
+    run(model, *optimizer, 3, 5);
+    optimizer->set_schedule(-1, "precondition", Schedule(1));
+    run(model, *optimizer, 5, 9);
+    EXPECT_EQ(metric_of(*optimizer, "root_failures"), 0);
+  }
+  expect_equal_params(models[0], models[1]);
+}
+
 TEST(ShampooLag, CanBeDestroyedWhileRootsAreUnderWay) {
   for (int k = 0; k < 20; ++k) {
     Model<float> model;
