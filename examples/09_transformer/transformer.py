@@ -68,12 +68,12 @@ def adamw(model: Transformer, **extras) -> torch.optim.Optimizer:
     return gradstep.torch.AdamW(groups(model), lr=RATE, betas=(0.9, 0.95), weight_decay=WEIGHT_DECAY, **extras)
 
 
-def shampoo(model: Transformer) -> torch.optim.Optimizer:
-    return gradstep.torch.Shampoo.from_adamw(adamw(model), **SHAMPOO)
+def shampoo(model: Transformer, **extras) -> torch.optim.Optimizer:
+    return gradstep.torch.Shampoo.from_adamw(adamw(model), **SHAMPOO, **extras)
 
 
-def soap(model: Transformer) -> torch.optim.Optimizer:
-    return gradstep.torch.Shampoo.from_adamw(adamw(model), **SHAMPOO, eigenvalue_corrected=True)
+def soap(model: Transformer, **extras) -> torch.optim.Optimizer:
+    return shampoo(model, eigenvalue_corrected=True, **extras)
     # docs:end recipes
 
 
@@ -107,7 +107,8 @@ def compare(text: Text, plan: Plan) -> list[Curve]:
         ("Shampoo", torch.float32, shampoo),
         ("SOAP", torch.float32, soap),
         ("AdamW, bf16", torch.bfloat16, lambda model: adamw(model, master_weights=True)),
-        ("Shampoo, bf16", torch.bfloat16, shampoo),
+        ("Shampoo, bf16", torch.bfloat16, lambda model: shampoo(model, master_weights=True)),
+        ("SOAP, bf16", torch.bfloat16, lambda model: soap(model, master_weights=True)),
     ]
     running = []
     for name, dtype, make in runs:

@@ -180,6 +180,7 @@ class ShampooOptions(TypedDict, total=False):
     quantize_statistics: bool
     one_sided: str
     eigenvalue_corrected: bool
+    master_weights: bool
 
 
 class Shampoo(Optimizer):

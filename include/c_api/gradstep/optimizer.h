@@ -246,7 +246,8 @@ enum gradstep_one_sided {
  * "diagonal_statistics" (v), "diagonal_exp_avg" (ADAM), "statistics.{block}.{axis}" and
  * "preconditioners.{block}.{axis}", the latter two shaped (extent, extent), blocks counted with the last axis fastest.
  * quantize_momentum keeps the momenta in int8, quantize_statistics statistics and preconditioners in int16 with the
- * diagonal apart in f32, each column with one f32 factor; get_state and set_state convert.
+ * diagonal apart in f32, each column with one f32 factor; get_state and set_state convert. master_weights keeps f32
+ * copies of f16 and bf16 parameters, state "master_weights", as in the other rules.
  *
  * Source: Google's distributed_shampoo.py, with its defaults but for root_padding and root_retries, which are
  * LARGEST and 0 there.
@@ -285,7 +286,7 @@ typedef struct gradstep_shampoo_options {
   int32_t quantize_statistics;
   int32_t one_sided; /* enum gradstep_one_sided */
   int32_t eigenvalue_corrected;
-  int32_t reserved;
+  int32_t master_weights;
 } gradstep_shampoo_options;
 
 /* What a step did. Written also when the step was skipped. */

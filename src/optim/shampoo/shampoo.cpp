@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "kernels/convert.h"
 
 namespace gradstep {
 
@@ -32,6 +33,15 @@ std::int64_t Shampoo::state_bytes(const gradstep_shampoo_options& options, const
 bool Shampoo::wants_preconditioner(const Parameter& parameter, const HyperParameters& hyper_parameters) const {
   return can_precondition(options_, parameter) &&
          !hyper_parameters.schedule(parameter.group, kPrecondition).is_absent();
+}
+
+void Shampoo::check_gives_updates() const {
+  for (const Parameter& parameter : schema()) {
+    if (wants_master(options_, parameter)) {
+      fail(GRADSTEP_ERR_UNSUPPORTED,
+           "updates: parameter '{}' has master weights, which only a step in place can follow", parameter.name);
+    }
+  }
 }
 
 void Shampoo::prepare(const Schema& schema, const HyperParameters& hyper_parameters) {
@@ -192,6 +202,30 @@ void Shampoo::load_parameters() {
     items[i] = {{copy, schema()[i].size, DType::f32, 0, nullptr, nullptr}, params()[i]};
   }
   context()->backend().copy(copied, items, 1, 1);
+  follow_parameters();
+}
+
+/// Masters take the place of the narrow parameters that they round to; where the host has written since, they follow.
+void Shampoo::follow_parameters() {
+  if (!options_.master_weights) return;
+  const auto chunks = work().chunks();
+  context()->parallel_for(static_cast<std::int64_t>(chunks.size()), [&](std::int64_t c) {
+    const Chunk& chunk = chunks[static_cast<std::size_t>(c)];
+    const auto i = static_cast<std::size_t>(chunk.item);
+    const StateMatrix& master = parameters_[i].master;
+    if (!master.exists()) return;
+    const bool is_half = schema()[i].dtype == DType::f16;
+    const float* present = values_[i] + chunk.offset;
+    float* own = master.read(nullptr) + chunk.offset;
+    for (std::int32_t k = 0; k < chunk.length; ++k) {
+      const float rounded =
+          is_half ? kernels::widen(kernels::to_float16(own[k])) : kernels::widen(kernels::to_bfloat16(own[k]));
+      if (kernels::bits_of(rounded) != kernels::bits_of(present[k])) own[k] = present[k];
+    }
+  });
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (parameters_[i].master.exists()) values_[i] = parameters_[i].master.read(nullptr);
+  }
 }
 
 void Shampoo::update_statistics() {

@@ -66,6 +66,7 @@ class Shampoo final : public Optimizer {
   void prepare_slices(const Sharding* next, bool keep) override;
   void commit_slices() noexcept override;
   void discard_slices() noexcept override;
+  void check_gives_updates() const override;
   Dealing dealing() const override { return Dealing::whole; }
   std::string sharding_key() const override;
   void state_replaced() override;
@@ -92,6 +93,7 @@ class Shampoo final : public Optimizer {
   void plan_rounds();
   void load_gradients(double grad_multiplier, double clip_value);
   void load_parameters();
+  void follow_parameters();
   void update_statistics();
 
   // Roots.

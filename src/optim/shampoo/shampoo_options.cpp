@@ -86,6 +86,7 @@ ShampooOptions::ShampooOptions(const gradstep_shampoo_options& o)
   lag = std::max(o.root_lag, o.refresh == GRADSTEP_REFRESH_STALE ? 1 : 0);
   sides = static_cast<Sides>(o.one_sided);
   eigenvalue_corrected = o.eigenvalue_corrected != 0;
+  master_weights = o.master_weights != 0;
   if (!eigenvalue_corrected) return;
   refuse(o.root_lag != 0, "root_lag");
   refuse(momentum_coding != Coding::none, "quantize_momentum");

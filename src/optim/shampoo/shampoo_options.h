@@ -84,6 +84,7 @@ struct ShampooOptions {
   std::int64_t lag = 0;  ///< roots of step c serve from step c + lag on
   Sides sides = Sides::all;
   bool eigenvalue_corrected = false;
+  bool master_weights = false;
   Coding momentum_coding = Coding::none;
   Coding matrix_coding = Coding::none;
 

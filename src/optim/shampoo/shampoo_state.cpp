@@ -80,6 +80,10 @@ bool can_precondition(const ShampooOptions& options, const Parameter& parameter)
   return !preconditioned_axes(options, partition_of(options, parameter)).empty();
 }
 
+bool wants_master(const ShampooOptions& options, const Parameter& parameter) {
+  return options.master_weights && (parameter.dtype == DType::f16 || parameter.dtype == DType::bf16);
+}
+
 void check_parameter(const ShampooOptions& options, const Parameter& parameter) {
   if (parameter.dtype == DType::f64) {
     fail(GRADSTEP_ERR_UNSUPPORTED, "parameter '{}': is f64, shampoo steps f32, f16 and bf16", parameter.name);
@@ -123,6 +127,7 @@ ShampooState make_shampoo_state(const Context& context, const ShampooOptions& op
                                 bool preconditioned, double matrix_epsilon) {
   ShampooState state;
   const Extents whole = extents_of(parameter);
+  if (wants_master(options, parameter)) state.master = StateMatrix(context, whole.rows, whole.columns, Coding::none);
   if (options.eigenvalue_corrected) {
     state.diagonal_statistics = StateMatrix(context, whole.rows, whole.columns, Coding::none);
     state.diagonal_exp_avg = StateMatrix(context, whole.rows, whole.columns, Coding::none);
@@ -156,6 +161,7 @@ std::int64_t shampoo_state_bytes(const ShampooOptions& options, const Parameter&
     if (has_statistics(options.graft)) bytes += tensor(Coding::none);
     if (options.graft == Graft::adam) bytes += tensor(Coding::none);
   }
+  if (wants_master(options, parameter)) bytes += tensor(Coding::none);
   if (!preconditioned) return bytes;
   const std::int64_t pending = keeps_pending_roots(options) ? options.rounds() : 0;
   const Partition partition = partition_of(options, parameter);
@@ -199,6 +205,7 @@ ShampooState::Named ShampooState::find(const std::string& name) const {
   if (name == "diagonal_momentum") return whole(diagonal_momentum);
   if (name == "diagonal_statistics") return whole(diagonal_statistics);
   if (name == "diagonal_exp_avg") return whole(diagonal_exp_avg);
+  if (name == "master_weights") return whole(master);
   std::size_t block = 0;
   std::size_t axis = 0;
   const bool is_statistic = read_place(name, "statistics.", &block, &axis);
@@ -218,6 +225,7 @@ void ShampooState::append_stored(std::size_t index, const Parameter& parameter,
   append("diagonal_momentum", diagonal_momentum);
   append("diagonal_statistics", diagonal_statistics);
   append("diagonal_exp_avg", diagonal_exp_avg);
+  append("master_weights", master);
   if (!preconditioned) return;
   for (const Factor& f : factors) {
     f.statistic.append_stored(index, "statistics." + f.place(), {f.extent(), f.extent()}, owner(f.block), stored);

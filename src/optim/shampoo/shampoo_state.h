@@ -52,6 +52,7 @@ struct ShampooState {
   StateMatrix diagonal_momentum;
   StateMatrix diagonal_statistics;
   StateMatrix diagonal_exp_avg;
+  StateMatrix master;  ///< f32 copy of a narrow parameter, if the options ask for it
 
   std::span<Factor> factors_of(std::size_t block) {
     return std::span(factors).subspan(block * axes.size(), axes.size());
@@ -81,6 +82,9 @@ bool can_precondition(const ShampooOptions& options, const Parameter& parameter)
 
 /// Throws UNSUPPORTED or INVALID_ARGUMENT for a parameter that these options cannot serve.
 void check_parameter(const ShampooOptions& options, const Parameter& parameter);
+
+/// True if an f32 copy of the parameter is kept.
+bool wants_master(const ShampooOptions& options, const Parameter& parameter);
 
 /// A new factor; `matrix_epsilon` is what its statistic starts with.
 Factor make_factor(const Context& context, const ShampooOptions& options, std::size_t block, std::size_t axis,

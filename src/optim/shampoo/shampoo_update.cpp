@@ -173,6 +173,12 @@ void Shampoo::publish() {
   std::vector<CopyItem> items(parameters_.size());
   const bool in_place = updates().empty();
   WorkList moved;
+  // Where the sum of a parameter and its delta goes before it is rounded: the host's own f32, a master, or scratch.
+  const auto moved_to = [&](std::size_t i) -> float* {
+    if (in_place && values_[i] == params()[i].data) return static_cast<float*>(params()[i].data);
+    if (parameters_[i].master.exists()) return parameters_[i].master.read(nullptr);
+    return gradient(i);
+  };
   for (std::size_t i = 0; i < items.size(); ++i) {
     const std::int64_t size = schema()[i].size;
     const bool is_host_memory = in_place && values_[i] == params()[i].data;
@@ -181,7 +187,7 @@ void Shampoo::publish() {
     if (skips) continue;
     items[i].destination = in_place ? params()[i] : updates()[i];
     items[i].source.size = size;
-    if (takes_part(i)) items[i].source = {gradient(i), size, DType::f32, 0, nullptr, nullptr};
+    if (takes_part(i)) items[i].source = {moved_to(i), size, DType::f32, 0, nullptr, nullptr};
   }
   if (in_place) {
     const auto chunks = work().chunks();
@@ -191,9 +197,8 @@ void Shampoo::publish() {
       if (!takes_part(i)) return;
       const float* delta = gradient(i) + chunk.offset;
       const float* p = values_[i] + chunk.offset;
-      const bool is_host_memory = values_[i] == params()[i].data;
-      float* moved_to = (is_host_memory ? static_cast<float*>(params()[i].data) : gradient(i)) + chunk.offset;
-      for (std::int32_t k = 0; k < chunk.length; ++k) moved_to[k] = p[k] + delta[k];
+      float* sum = moved_to(i) + chunk.offset;
+      for (std::int32_t k = 0; k < chunk.length; ++k) sum[k] = p[k] + delta[k];
     });
   }
   context()->backend().copy(moved, items, 1, 1);

@@ -14,13 +14,13 @@ namespace gradstep {
 
 namespace {
 
-constexpr std::array<const char*, 6> kStateNames = {
-    "momentum",         "diagonal_momentum",         "diagonal_statistics",
-    "diagonal_exp_avg", "statistics.{block}.{axis}", "preconditioners.{block}.{axis}"};
+constexpr std::array<const char*, 7> kStateNames = {
+    "momentum",       "diagonal_momentum",         "diagonal_statistics",           "diagonal_exp_avg",
+    "master_weights", "statistics.{block}.{axis}", "preconditioners.{block}.{axis}"};
 
 bool is_known(const std::string& name) {
   const auto starts_with = [&](const char* prefix) { return name.compare(0, std::strlen(prefix), prefix) == 0; };
-  return std::find(kStateNames.begin(), kStateNames.end(), name) < kStateNames.begin() + 4 ||
+  return std::find(kStateNames.begin(), kStateNames.end(), name) < kStateNames.begin() + 5 ||
          starts_with("statistics.") || starts_with("preconditioners.");
 }
 

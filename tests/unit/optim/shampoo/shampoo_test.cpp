@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optim/shampoo/shampoo.h"
 
+#include "kernels/convert.h"
 #include "unit/optim/shampoo/shampoo_fixture.h"
 
 namespace gradstep::test {
@@ -242,6 +243,81 @@ TEST(Shampoo, AccessoryTensorTypesAreConverted) {
   EXPECT_TRUE(optimizer->step({}).applied);
   for (const std::uint16_t value : p) EXPECT_LT(value, 0x3f80);
   expect_error(GRADSTEP_ERR_UNSUPPORTED, "f64", [&] { make_shampoo(o, 1, {{6, 5}}, DType::f64); });
+}
+
+/// A (6, 5) bf16 parameter beside its f32 twin, fed the same gradients.
+struct NarrowBesideWide {
+  std::vector<float> wide = random_values<float>(30, 5);
+  std::vector<std::uint16_t> narrow = std::vector<std::uint16_t>(30);
+  std::int64_t shape[2] = {6, 5};
+
+  NarrowBesideWide() {
+    for (std::size_t k = 0; k < 30; ++k) {
+      narrow[k] = kernels::to_bfloat16(wide[k]).bits;
+      wide[k] = kernels::widen(kernels::BFloat16{narrow[k]});
+    }
+  }
+  gradstep_tensor tensor(void* data, DType dtype) {
+    gradstep_tensor t{};
+    t.data = data;
+    t.device = {GRADSTEP_DEVICE_CPU, 0};
+    t.ndim = 2;
+    t.dtype = to_dlpack(dtype);
+    t.shape = shape;
+    return t;
+  }
+  void step(Optimizer& optimizer, DType dtype, std::uint32_t seed) {
+    auto g = random_values<float>(30, 100 + seed);
+    const gradstep_tensor p = dtype == DType::f32 ? tensor(wide.data(), dtype) : tensor(narrow.data(), dtype);
+    const gradstep_tensor grad = tensor(g.data(), DType::f32);
+    optimizer.bind(&p, &grad, nullptr, 1);
+    optimizer.step({});
+  }
+};
+
+TEST(Shampoo, MasterWeightsStepAsF32ParametersDo) {
+  for (const std::int32_t corrected : {0, 1}) {
+    auto o = shampoo_options();
+    o.learning_rate = 1e-4;  // less than bf16 resolves
+    o.eigenvalue_corrected = corrected;
+    auto wide = make_shampoo(o, 1, {{6, 5}});
+    o.master_weights = 1;
+    auto narrow = make_shampoo(o, 1, {{6, 5}}, DType::bf16);
+    NarrowBesideWide pair;
+    for (std::uint32_t t = 0; t < 6; ++t) {
+      pair.step(*wide, DType::f32, t);
+      pair.step(*narrow, DType::bf16, t);
+      EXPECT_EQ(copy_of_state(*narrow, 0, "master_weights"), pair.wide);
+      for (std::size_t k = 0; k < 30; ++k) EXPECT_EQ(pair.narrow[k], kernels::to_bfloat16(pair.wide[k]).bits);
+    }
+    // What the host writes, the master takes over.
+    pair.narrow[7] = kernels::to_bfloat16(3).bits;
+    pair.wide[7] = 3;
+    pair.step(*wide, DType::f32, 7);
+    pair.step(*narrow, DType::bf16, 7);
+    EXPECT_EQ(copy_of_state(*narrow, 0, "master_weights"), pair.wide);
+    auto resumed = make_shampoo(o, 2, {{6, 5}}, DType::bf16);
+    resume(*narrow, *resumed);
+    pair.step(*wide, DType::f32, 8);
+    pair.step(*resumed, DType::bf16, 8);
+    EXPECT_EQ(copy_of_state(*resumed, 0, "master_weights"), pair.wide);
+    std::int64_t bytes = 0;
+    for (const StoredState& stored : narrow->stored_states()) bytes += stored.array.bytes();
+    EXPECT_EQ(bytes, Shampoo::state_bytes(o, make_schema({{6, 5}}, DType::bf16)));
+  }
+}
+
+TEST(Shampoo, MasterWeightsGiveNoUpdates) {
+  auto o = shampoo_options();
+  o.master_weights = 1;
+  auto optimizer = make_shampoo(o, 1, {{6, 5}}, DType::bf16);
+  NarrowBesideWide pair;
+  std::vector<float> g(30, 1.0F);
+  std::vector<std::uint16_t> update(30);
+  const gradstep_tensor p = pair.tensor(pair.narrow.data(), DType::bf16);
+  const gradstep_tensor grad = pair.tensor(g.data(), DType::f32);
+  const gradstep_tensor updates = pair.tensor(update.data(), DType::bf16);
+  expect_error(GRADSTEP_ERR_UNSUPPORTED, "master weights", [&] { optimizer->bind(&p, &grad, &updates, 1); });
 }
 
 TEST(Shampoo, ScalarsAndEmptyParametersStep) {
