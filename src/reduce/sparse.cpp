@@ -204,7 +204,7 @@ void SparseExchange::write_message(const Array& data, std::span<const std::int32
                                    std::byte* message) {
   const auto count = static_cast<std::int64_t>(indices.size());
   std::memset(message, 0, static_cast<std::size_t>(message_bytes(count)));
-  std::memcpy(message, indices.data(), indices.size_bytes());
+  if (!indices.empty()) std::memcpy(message, indices.data(), indices.size_bytes());
   backend().take(data, indices, message + aligned(count * 4), clear);
 }
 

@@ -44,6 +44,7 @@ Tensors<T> reduce_world(const World& world, const gradstep_reducer_options& opti
   for (const Tensors<T>& result : results) {
     for (std::size_t i = 0; i < result.size(); ++i) {
       const std::size_t bytes = result[i].values.size() * sizeof(T);
+      if (bytes == 0) continue;
       EXPECT_EQ(std::memcmp(result[i].values.data(), results[0][i].values.data(), bytes), 0)
           << "parameter " << i << ": the ranks differ";
     }
