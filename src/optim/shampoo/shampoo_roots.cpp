@@ -78,8 +78,9 @@ void Shampoo::plan_rounds() {
     for (RootTask& task : round->tasks) {
       // The root of a parameter that was switched off is dropped, for good.
       const std::int64_t offset = task.offset >= 0 ? factor_of(task).offset : -1;
-      const float* from = round->numbers.as<float>() + task.offset;
-      if (offset >= 0) std::copy_n(from, task.n * task.n, numbers.as<float>() + offset);
+      if (offset >= 0) {
+        std::copy_n(round->numbers.as<float>() + task.offset, task.n * task.n, numbers.as<float>() + offset);
+      }
       task.offset = offset;
     }
     round->numbers = std::move(numbers);
