@@ -12,6 +12,14 @@
 #define GRADSTEP_FORMULA inline __attribute__((always_inline))
 #endif
 
+/// Before a loop over places of which each is read and written by one iteration alone: pointers may be equal, but not
+/// otherwise overlap.
+#if defined(__clang__)
+#define GRADSTEP_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define GRADSTEP_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
 namespace gradstep::kernels {
 
 GRADSTEP_FORMULA float square_root(float x) { return __builtin_sqrtf(x); }

@@ -14,12 +14,6 @@
 #include "core/array.h"
 #include "kernels/convert.h"
 
-#if defined(__clang__)
-#define GRADSTEP_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define GRADSTEP_INDEPENDENT _Pragma("GCC ivdep")
-#endif
-
 namespace gradstep::cpu {
 namespace {
 

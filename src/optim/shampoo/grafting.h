@@ -30,23 +30,36 @@ struct FinishConstants {
   float rate;
   bool selects_preconditioned;
   bool nesterov;
+  bool adds;  ///< out = p + the change, rounded twice; else the change
 };
 
+struct FinishArrays {
+  const float* u;
+  const float* direction;
+  const float* p;
+  float* momentum;
+  float* diagonal;
+  float* out;  ///< may be u or p
+};
+
+/// Arrays that are given twice to one call must be the same from the beginning on.
 struct GraftingLoops {
   double (*sum_of_squares)(const float* x, std::int64_t count);
 
-  /// v = keep v + add (scale g)^2; g = scale g / (sqrt(v) + epsilon).
-  void (*divide_by_root)(float* g, float* v, std::int64_t count, float scale, float keep, float add, float epsilon);
+  /// v = keep v + add (scale g)^2; u = scale g / (sqrt(v) + epsilon).
+  void (*divide_by_root)(const float* g, float* v, float* u, std::int64_t count, float scale, float keep, float add,
+                         float epsilon);
 
-  void (*take_signs)(float* g, std::int64_t count);
+  /// u = -1, 0 or 1; NaN stays.
+  void (*take_signs)(const float* g, float* u, std::int64_t count);
 
   /// m and v take in g; d, which may be g, becomes (correct1 m) / (sqrt(correct2 v) + epsilon).
   void (*adam)(const float* g, float* m, float* v, float* d, std::int64_t count, const AdamConstants& constants);
 
-  /// u, the grafting direction, becomes the change of p. Without `direction` the parameter is not preconditioned and
-  /// has one momentum, `diagonal`; with it and `diagonal` NULL the two directions share `momentum` (SQRT_N).
-  void (*finish)(float* u, const float* direction, const float* p, float* momentum, float* diagonal, std::int64_t count,
-                 const FinishConstants& constants);
+  /// From u, the grafting direction, and P(g) to the change of p. Without `direction` the parameter is not
+  /// preconditioned and has one momentum, `diagonal`; with it and `diagonal` NULL the two directions share `momentum`
+  /// (SQRT_N).
+  void (*finish)(const FinishArrays& arrays, std::int64_t count, const FinishConstants& constants);
 };
 
 extern const GraftingLoops kGraftingBaseline;

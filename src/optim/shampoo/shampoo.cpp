@@ -110,7 +110,7 @@ void Shampoo::plan() {
   scales_.resize(parameters_.size());
   norms_.resize(parameters_.size());
   preconditioned_norms_.resize(parameters_.size());
-  values_.resize(parameters_.size());
+  places_.resize(parameters_.size());
   squares_.resize(2 * chunks.size());
   planned_ = true;
 }
@@ -149,12 +149,23 @@ void Shampoo::apply(double grad_multiplier, double clip_value) {
   settle();
   load_parameters();
   load_gradients(grad_multiplier, clip_value);
+  place_outcomes();
   if (options_.eigenvalue_corrected) {
     apply_in_eigenbases();
   } else {
-    if (step_count() % options_.statistics_steps == 0) update_statistics();
-    if (step_count() % options_.root_steps == 0) refresh_preconditioners();
-    precondition();
+    const bool statistics_due = step_count() % options_.statistics_steps == 0;
+    const bool roots_due = step_count() % options_.root_steps == 0;
+    if (roots_due) {
+      if (statistics_due) update_statistics();
+      refresh_preconditioners();
+    }
+    // Without roots in between, what a block's gradient is read for is done at once.
+    for_each_own_block([&](const BlockTask& task, Workspace& workspace) {
+      float* g = load_block(task, workspace);
+      if (statistics_due && !roots_due) update_statistics(task, g, workspace);
+      precondition_block(task, g, workspace);
+    });
+    if (owns_blocks()) gather_preconditioned();
     graft();
     finish();
   }
@@ -166,22 +177,30 @@ void Shampoo::apply(double grad_multiplier, double clip_value) {
 
 void Shampoo::load_gradients(double grad_multiplier, double clip_value) {
   std::vector<CopyItem> items(parameters_.size());
+  WorkList copied;
   for (std::size_t i = 0; i < items.size(); ++i) {
-    items[i].destination = {gradient(i), schema()[i].size, DType::f32, 0, nullptr, nullptr};
-    items[i].source = grads()[i];
-    items[i].source.size = schema()[i].size;
+    const Array& grad = grads()[i];
+    Places& places = places_[i];
+    const bool in_place =
+        grad.contiguous() && grad.dtype == DType::f32 && grad_multiplier == 1 && clip_value == 0 && takes_part(i);
+    places.gradient = in_place ? static_cast<const float*>(grad.data) : scratch(i);
+    places.direction = is_plain(options_.graft) ? places.gradient : scratch(i);
+    const std::int64_t size = in_place || !takes_part(i) ? 0 : schema()[i].size;
+    copied.append(size);
+    if (size == 0) continue;
+    items[i].destination = {scratch(i), size, DType::f32, 0, nullptr, nullptr};
+    items[i].source = grad;
   }
-  context()->backend().copy(work(), items, grad_multiplier, 1);
+  context()->backend().copy(copied, items, grad_multiplier, 1);
   if (clip_value == 0) return;
   const auto limit = static_cast<float>(clip_value);
-  context()->parallel_for(static_cast<std::int64_t>(work().chunks().size()), [&](std::int64_t c) {
-    const Chunk& chunk = work().chunks()[static_cast<std::size_t>(c)];
-    float* g = gradient(static_cast<std::size_t>(chunk.item)) + chunk.offset;
+  context()->parallel_for(static_cast<std::int64_t>(copied.chunks().size()), [&](std::int64_t c) {
+    const Chunk& chunk = copied.chunks()[static_cast<std::size_t>(c)];
+    float* g = scratch(static_cast<std::size_t>(chunk.item)) + chunk.offset;
     for (std::int32_t k = 0; k < chunk.length; ++k) g[k] = g[k] > limit ? limit : g[k] < -limit ? -limit : g[k];
   });
 }
 
-/// Present values in f32: the host's own where they can be read in place.
 void Shampoo::load_parameters() {
   std::vector<CopyItem> items(parameters_.size());
   WorkList copied;
@@ -189,20 +208,34 @@ void Shampoo::load_parameters() {
   for (std::size_t i = 0; i < items.size(); ++i) {
     const Array& param = params()[i];
     const bool in_place = param.contiguous() && param.dtype == DType::f32;
-    values_[i] = in_place ? static_cast<const float*>(param.data) : nullptr;
+    places_[i].value = in_place ? static_cast<const float*>(param.data) : nullptr;
     copied.append(in_place ? 0 : param.size);
     any = any || (!in_place && param.size > 0);
   }
   if (!any) return;
   if (copies_.bytes() == 0) copies_ = context()->allocate(gradients_.bytes(), /*zeroed=*/false);
   for (std::size_t i = 0; i < items.size(); ++i) {
-    if (values_[i] != nullptr || schema()[i].size == 0) continue;
+    if (places_[i].value != nullptr || schema()[i].size == 0) continue;
     float* copy = copies_.as<float>() + offsets_[i];
-    values_[i] = copy;
+    places_[i].value = copy;
     items[i] = {{copy, schema()[i].size, DType::f32, 0, nullptr, nullptr}, params()[i]};
   }
   context()->backend().copy(copied, items, 1, 1);
   follow_parameters();
+}
+
+/// Where a step's outcome goes, perhaps before it is rounded to what the host has.
+void Shampoo::place_outcomes() {
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const Array& wanted = updates().empty() ? params()[i] : updates()[i];
+    if (wanted.contiguous() && wanted.dtype == DType::f32) {
+      places_[i].outcome = static_cast<float*>(wanted.data);
+    } else if (updates().empty() && parameters_[i].master.exists()) {
+      places_[i].outcome = parameters_[i].master.read(nullptr);
+    } else {
+      places_[i].outcome = scratch(i);
+    }
+  }
 }
 
 /// Masters take the place of the narrow parameters that they round to; where the host has written since, they follow.
@@ -215,7 +248,7 @@ void Shampoo::follow_parameters() {
     const StateMatrix& master = parameters_[i].master;
     if (!master.exists()) return;
     const bool is_half = schema()[i].dtype == DType::f16;
-    const float* present = values_[i] + chunk.offset;
+    const float* present = places_[i].value + chunk.offset;
     float* own = master.read(nullptr) + chunk.offset;
     for (std::int32_t k = 0; k < chunk.length; ++k) {
       const float rounded =
@@ -224,56 +257,58 @@ void Shampoo::follow_parameters() {
     }
   });
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (parameters_[i].master.exists()) values_[i] = parameters_[i].master.read(nullptr);
+    if (parameters_[i].master.exists()) places_[i].value = parameters_[i].master.read(nullptr);
   }
 }
 
 void Shampoo::update_statistics() {
   const bool is_due = step_count() % options_.statistics_steps == 0;
   for_each_own_block([&](const BlockTask& task, Workspace& workspace) {
-    ShampooState& state = parameters_[task.parameter];
-    if (!is_due && state.used) return;
-    const Block& block = state.partition.blocks()[task.block];
-    const double beta2 = values_of(task.parameter)[kBeta2];
-    const auto keep = static_cast<float>(beta2);
-    const auto add = static_cast<float>(added_weight(beta2));
-    const float* g = gradient(task.parameter);
-    if (!state.partition.is_whole()) {
-      float* copy = Workspace::resized(workspace.first, block.size);
-      state.partition.read_block(g, block, copy);
-      g = copy;
-    }
-    for (Factor& factor : state.factors_of(task.block)) {
-      const AxisView axis = view_axis(block, factor.axis);
-      float* statistic = factor.statistic.read(
-          factor.statistic.is_coded() ? Workspace::resized(workspace.second, axis.n * axis.n) : nullptr);
-      dense_.update_statistic(g, axis.outer, axis.n, axis.inner, keep, add, statistic);
-      factor.statistic.write(statistic);
-    }
+    if (is_due || !parameters_[task.parameter].used) update_statistics(task, load_block(task, workspace), workspace);
   });
 }
 
-void Shampoo::precondition() {
-  for_each_own_block([&](const BlockTask& task, Workspace& workspace) {
-    const ShampooState& state = parameters_[task.parameter];
-    const Block& block = state.partition.blocks()[task.block];
-    float* from = Workspace::resized(workspace.first, block.size);
-    float* to = Workspace::resized(workspace.second, block.size);
-    state.partition.read_block(gradient(task.parameter), block, from);
-    for (const Factor& factor : state.factors_of(task.block)) {
-      const AxisView axis = view_axis(block, factor.axis);
-      const float* root = factor.preconditioner.read(
-          factor.preconditioner.is_coded() ? Workspace::resized(workspace.third, axis.n * axis.n) : nullptr);
-      dense_.contract_axis(from, axis.outer, axis.n, axis.inner, root, /*by_columns=*/false, to);
-      std::swap(from, to);
-    }
-    if (owns_blocks()) {
-      std::memcpy(exchange_.as<float>() + task.offset, from, static_cast<std::size_t>(block.size) * sizeof(float));
-    } else {
-      state.partition.write_block(from, block, preconditioned(task.parameter));
-    }
-  });
-  if (owns_blocks()) gather_preconditioned();
+void Shampoo::update_statistics(const BlockTask& task, const float* g, Workspace& workspace) {
+  ShampooState& state = parameters_[task.parameter];
+  const Block& block = state.partition.blocks()[task.block];
+  const double beta2 = values_of(task.parameter)[kBeta2];
+  const auto keep = static_cast<float>(beta2);
+  const auto add = static_cast<float>(added_weight(beta2));
+  for (Factor& factor : state.factors_of(task.block)) {
+    const AxisView axis = view_axis(block, factor.axis);
+    float* statistic = factor.statistic.read(
+        factor.statistic.is_coded() ? Workspace::resized(workspace.second, axis.n * axis.n) : nullptr);
+    dense_.update_statistic(g, axis.outer, axis.n, axis.inner, keep, add, statistic);
+    factor.statistic.write(statistic);
+  }
+}
+
+/// A copy of a block's gradient in workspace.first, where the dense algebra wants its operands.
+float* Shampoo::load_block(const BlockTask& task, Workspace& workspace) const {
+  const Partition& partition = parameters_[task.parameter].partition;
+  const Block& block = partition.blocks()[task.block];
+  float* copy = Workspace::resized(workspace.first, block.size);
+  partition.read_block(places_[task.parameter].gradient, block, copy);
+  return copy;
+}
+
+/// `from`, the gradient, is scratch for it.
+void Shampoo::precondition_block(const BlockTask& task, float* from, Workspace& workspace) {
+  const ShampooState& state = parameters_[task.parameter];
+  const Block& block = state.partition.blocks()[task.block];
+  float* to = Workspace::resized(workspace.second, block.size);
+  for (const Factor& factor : state.factors_of(task.block)) {
+    const AxisView axis = view_axis(block, factor.axis);
+    const float* root = factor.preconditioner.read(
+        factor.preconditioner.is_coded() ? Workspace::resized(workspace.third, axis.n * axis.n) : nullptr);
+    dense_.contract_axis(from, axis.outer, axis.n, axis.inner, root, /*by_columns=*/false, to);
+    std::swap(from, to);
+  }
+  if (owns_blocks()) {
+    std::memcpy(exchange_.as<float>() + task.offset, from, static_cast<std::size_t>(block.size) * sizeof(float));
+  } else {
+    state.partition.write_block(from, block, preconditioned(task.parameter));
+  }
 }
 
 /// Every rank gets the blocks that the others have preconditioned.

@@ -53,6 +53,13 @@ class Shampoo final : public Optimizer {
     std::size_t begin = 0;
     std::size_t count = 0;
   };
+  /// Where a step finds and leaves a parameter's numbers, in f32: in the host's memory where that can be.
+  struct Places {
+    const float* gradient = nullptr;
+    const float* direction = nullptr;  // the grafting direction
+    const float* value = nullptr;
+    float* outcome = nullptr;  // the new value, or the delta
+  };
   /// What a step computes once for a parameter.
   struct Scales {
     float gradient = 1;        // normalized forms: 1 / (|g| + e)
@@ -94,7 +101,9 @@ class Shampoo final : public Optimizer {
   void load_gradients(double grad_multiplier, double clip_value);
   void load_parameters();
   void follow_parameters();
+  void place_outcomes();
   void update_statistics();
+  void update_statistics(const BlockTask& task, const float* g, Workspace& workspace);
 
   // Roots.
   RootRecipe recipe_of(const RootTask& task) const;
@@ -113,7 +122,8 @@ class Shampoo final : public Optimizer {
   std::vector<RootRound*> rounds_in_order();
   Factor& factor_of(const RootTask& task) { return parameters_[task.parameter].factors[task.factor]; }
 
-  void precondition();
+  float* load_block(const BlockTask& task, Workspace& workspace) const;
+  void precondition_block(const BlockTask& task, float* from, Workspace& workspace);
   void gather_preconditioned();
   void graft();
   void graft_chunk(const Chunk& chunk, std::span<const double> values, float scale, double* squares) const;
@@ -131,7 +141,7 @@ class Shampoo final : public Optimizer {
 
   void publish();
 
-  float* gradient(std::size_t i) const { return gradients_.as<float>() + offsets_[i]; }
+  float* scratch(std::size_t i) const { return gradients_.as<float>() + offsets_[i]; }
   float* preconditioned(std::size_t i) const { return preconditioned_.as<float>() + offsets_[i]; }
 
   ShampooOptions options_;
@@ -151,10 +161,12 @@ class Shampoo final : public Optimizer {
   std::vector<std::int64_t> offsets_;
   std::vector<std::size_t> first_chunk_;
   std::int64_t largest_extent_ = 0;
-  Buffer gradients_;                  // f32; the grafting direction and then the delta take its place
-  Buffer preconditioned_;             // P(g)
-  Buffer copies_;                     // f32 copies of parameters that cannot be read in place; made when needed
-  std::vector<const float*> values_;  // by parameter: where its present values can be read
+  // f32 scratch: a gradient that cannot be read in place, then its grafting direction, then an outcome that cannot be
+  // written in place.
+  Buffer gradients_;
+  Buffer preconditioned_;       // P(g)
+  Buffer copies_;               // f32 copies of parameters that cannot be read in place; made when needed
+  std::vector<Places> places_;  // by parameter
   std::vector<Scales> scales_;
   std::vector<double> squares_;  // by chunk: |g|^2 or |u|^2, then |P(g)|^2
   std::vector<double> norms_;

@@ -50,7 +50,7 @@ void Shampoo::apply_in_eigenbases() {
     const auto i = static_cast<std::size_t>(chunk.item);
     const ShampooState& state = parameters_[i];
     if (state.preconditioned || !state.used || !takes_part(i)) return;
-    grafting_.adam(gradient(i) + chunk.offset, state.diagonal_exp_avg.read(nullptr) + chunk.offset,
+    grafting_.adam(places_[i].gradient + chunk.offset, state.diagonal_exp_avg.read(nullptr) + chunk.offset,
                    state.diagonal_statistics.read(nullptr) + chunk.offset, preconditioned(i) + chunk.offset,
                    chunk.length, adam_constants(values_of(i)));
   });
@@ -67,7 +67,7 @@ void Shampoo::step_block(const BlockTask& task, Workspace& workspace) {
   float* other = Workspace::resized(workspace.second, block.size);
   float* m = Workspace::resized(workspace.third, 2 * block.size);
   float* v = m + block.size;
-  state.partition.read_block(gradient(task.parameter), block, g);
+  state.partition.read_block(places_[task.parameter].gradient, block, g);
   state.partition.read_block(state.diagonal_exp_avg.read(nullptr), block, m);
   state.partition.read_block(state.diagonal_statistics.read(nullptr), block, v);
   rotate(state, task.block, /*back=*/false, g, other);
@@ -137,16 +137,18 @@ void Shampoo::install_bases(const RootRound& round) {
   });
 }
 
-/// The delta takes the place of the gradient. Decay comes after the step, as in the source.
+/// Decay comes after the step, as in the source.
 void Shampoo::finish_corrected() {
   const auto chunks = work().chunks();
   context()->parallel_for(static_cast<std::int64_t>(chunks.size()), [&](std::int64_t c) {
     const Chunk& chunk = chunks[static_cast<std::size_t>(c)];
     const auto i = static_cast<std::size_t>(chunk.item);
     if (!takes_part(i)) return;
-    float* delta = gradient(i) + chunk.offset;
+    const float* p = places_[i].value + chunk.offset;
+    float* out = places_[i].outcome + chunk.offset;
+    const bool adds = updates().empty();
     if (!parameters_[i].used) {
-      std::fill_n(delta, chunk.length, 0.0F);
+      for (std::int32_t k = 0; k < chunk.length; ++k) out[k] = adds ? p[k] : 0;
       return;
     }
     const auto values = values_of(i);
@@ -156,10 +158,10 @@ void Shampoo::finish_corrected() {
     const auto scale = static_cast<float>(values[kLearningRate] * std::sqrt(correction2) / correction1);
     const auto decay = static_cast<float>(values[kLearningRate] * values[kWeightDecay]);
     const float* direction = preconditioned(i) + chunk.offset;
-    const float* p = values_[i] + chunk.offset;
     for (std::int32_t k = 0; k < chunk.length; ++k) {
       const float moved = -scale * direction[k];
-      delta[k] = moved - decay * (p[k] + moved);
+      const float delta = moved - decay * (p[k] + moved);
+      out[k] = adds ? p[k] + delta : delta;
     }
   });
 }

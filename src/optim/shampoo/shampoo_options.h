@@ -29,6 +29,8 @@ enum class Graft : std::uint8_t {
 constexpr bool is_normalized(Graft graft) {
   return graft == Graft::rmsprop_normalized || graft == Graft::adagrad_normalized;
 }
+/// The direction is the gradient itself.
+constexpr bool is_plain(Graft graft) { return graft == Graft::sgd || graft == Graft::none; }
 constexpr bool is_rmsprop(Graft graft) { return graft == Graft::rmsprop || graft == Graft::rmsprop_normalized; }
 constexpr bool is_adagrad(Graft graft) { return graft == Graft::adagrad || graft == Graft::adagrad_normalized; }
 constexpr bool has_statistics(Graft graft) { return is_rmsprop(graft) || is_adagrad(graft) || graft == Graft::adam; }

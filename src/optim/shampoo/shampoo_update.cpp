@@ -27,7 +27,7 @@ void Shampoo::fold(std::span<const double> partials, std::vector<double>& norms)
   }
 }
 
-/// The grafting direction u takes the gradients' place.
+/// The grafting direction u, the norms of it and of P(g), and the scales that follow from them.
 void Shampoo::graft() {
   const auto chunks = work().chunks();
   const auto count = static_cast<std::int64_t>(chunks.size());
@@ -37,8 +37,9 @@ void Shampoo::graft() {
   if (is_normalized(options_.graft)) {
     context()->parallel_for(count, [&](std::int64_t c) {
       const auto at = static_cast<std::size_t>(c);
-      const float* g = gradient(static_cast<std::size_t>(chunks[at].item)) + chunks[at].offset;
-      squares[at] = grafting_.sum_of_squares(g, chunks[at].length);
+      const auto i = static_cast<std::size_t>(chunks[at].item);
+      squares[at] =
+          takes_part(i) ? grafting_.sum_of_squares(places_[i].gradient + chunks[at].offset, chunks[at].length) : 0;
     });
     fold(squares, norms_);
     for (std::size_t i = 0; i < scales_.size(); ++i) {
@@ -76,7 +77,8 @@ void Shampoo::graft_chunk(const Chunk& chunk, std::span<const double> values, fl
   const auto i = static_cast<std::size_t>(chunk.item);
   const ShampooState& state = parameters_[i];
   const std::int64_t count = chunk.length;
-  float* g = gradient(i) + chunk.offset;
+  const float* g = places_[i].gradient + chunk.offset;
+  float* u = scratch(i) + chunk.offset;
   float* v = has_statistics(options_.graft) ? state.diagonal_statistics.read(nullptr) + chunk.offset : nullptr;
   const auto epsilon = static_cast<float>(values[kDiagonalEpsilon]);
   switch (options_.graft) {
@@ -85,15 +87,15 @@ void Shampoo::graft_chunk(const Chunk& chunk, std::span<const double> values, fl
       break;
     case Graft::adagrad:
     case Graft::adagrad_normalized:
-      grafting_.divide_by_root(g, v, count, scale, 1, 1, epsilon);
+      grafting_.divide_by_root(g, v, u, count, scale, 1, 1, epsilon);
       break;
     case Graft::rmsprop:
     case Graft::rmsprop_normalized:
-      grafting_.divide_by_root(g, v, count, scale, static_cast<float>(values[kBeta2]),
+      grafting_.divide_by_root(g, v, u, count, scale, static_cast<float>(values[kBeta2]),
                                static_cast<float>(added_weight(values[kBeta2])), epsilon);
       break;
     case Graft::sqrt_n:
-      grafting_.take_signs(g, count);
+      grafting_.take_signs(g, u, count);
       break;
     case Graft::adam: {
       float* m = state.diagonal_exp_avg.read(nullptr) + chunk.offset;
@@ -104,14 +106,14 @@ void Shampoo::graft_chunk(const Chunk& chunk, std::span<const double> values, fl
                                     static_cast<float>(corrected(values[kGraftBeta1], step_count())),
                                     static_cast<float>(corrected(values[kGraftBeta2], step_count())),
                                     epsilon};
-      grafting_.adam(g, m, v, g, count, constants);
+      grafting_.adam(g, m, v, u, count, constants);
       break;
     }
   }
-  *squares = grafting_.sum_of_squares(g, count);
+  *squares = grafting_.sum_of_squares(places_[i].direction + chunk.offset, count);
 }
 
-/// The delta takes the place of u.
+/// The momenta, and the outcome.
 void Shampoo::finish() {
   if (options_.momentum_coding == Coding::none) {
     const auto chunks = work().chunks();
@@ -164,44 +166,30 @@ void Shampoo::finish_range(std::size_t i, std::int64_t begin, std::int64_t count
   constants.rate = rate;
   constants.selects_preconditioned = step_count() >= options_.start_step;
   constants.nesterov = options_.nesterov;
-  grafting_.finish(gradient(i) + begin, state.preconditioned ? preconditioned(i) + begin : nullptr, values_[i] + begin,
-                   momentum, diagonal_momentum, count, constants);
+  constants.adds = updates().empty();
+  const Places& places = places_[i];
+  grafting_.finish({places.direction + begin, state.preconditioned ? preconditioned(i) + begin : nullptr,
+                    places.value + begin, momentum, diagonal_momentum, places.outcome + begin},
+                   count, constants);
 }
 
-/// Deltas to the host's updates, or onto its parameters.
+/// What could not be written in place is rounded into the host's parameters or updates. Updates of parameters that
+/// took no part are zero.
 void Shampoo::publish() {
-  std::vector<CopyItem> items(parameters_.size());
   const bool in_place = updates().empty();
-  WorkList moved;
-  // Where the sum of a parameter and its delta goes before it is rounded: the host's own f32, a master, or scratch.
-  const auto moved_to = [&](std::size_t i) -> float* {
-    if (in_place && values_[i] == params()[i].data) return static_cast<float*>(params()[i].data);
-    if (parameters_[i].master.exists()) return parameters_[i].master.read(nullptr);
-    return gradient(i);
-  };
+  std::vector<CopyItem> items(parameters_.size());
+  WorkList copied;
   for (std::size_t i = 0; i < items.size(); ++i) {
-    const std::int64_t size = schema()[i].size;
-    const bool is_host_memory = in_place && values_[i] == params()[i].data;
-    const bool skips = size == 0 || is_host_memory || (in_place && !takes_part(i));
-    moved.append(skips ? 0 : size);
-    if (skips) continue;
-    items[i].destination = in_place ? params()[i] : updates()[i];
+    const Array& wanted = in_place ? params()[i] : updates()[i];
+    const bool is_done = takes_part(i) ? places_[i].outcome == wanted.data : in_place;
+    const std::int64_t size = is_done ? 0 : schema()[i].size;
+    copied.append(size);
+    if (size == 0) continue;
+    items[i].destination = wanted;
     items[i].source.size = size;
-    if (takes_part(i)) items[i].source = {moved_to(i), size, DType::f32, 0, nullptr, nullptr};
+    if (takes_part(i)) items[i].source = {places_[i].outcome, size, DType::f32, 0, nullptr, nullptr};
   }
-  if (in_place) {
-    const auto chunks = work().chunks();
-    context()->parallel_for(static_cast<std::int64_t>(chunks.size()), [&](std::int64_t c) {
-      const Chunk& chunk = chunks[static_cast<std::size_t>(c)];
-      const auto i = static_cast<std::size_t>(chunk.item);
-      if (!takes_part(i)) return;
-      const float* delta = gradient(i) + chunk.offset;
-      const float* p = values_[i] + chunk.offset;
-      float* sum = moved_to(i) + chunk.offset;
-      for (std::int32_t k = 0; k < chunk.length; ++k) sum[k] = p[k] + delta[k];
-    });
-  }
-  context()->backend().copy(moved, items, 1, 1);
+  context()->backend().copy(copied, items, 1, 1);
 }
 
 }  // namespace gradstep

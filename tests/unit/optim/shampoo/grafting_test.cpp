@@ -31,27 +31,27 @@ std::vector<float> run_all(const GraftingLoops& loops, std::int64_t count) {
   everything.push_back(static_cast<float>(loops.sum_of_squares(x.data(), count)));
   auto g = random_values<float>(size, 2);
   std::vector<float> v(size, 0.25F);
-  loops.divide_by_root(g.data(), v.data(), count, 0.5F, 0.9F, 0.1F, 1e-10F);
+  loops.divide_by_root(x.data(), v.data(), g.data(), count, 0.5F, 0.9F, 0.1F, 1e-10F);
   keep(g);
   keep(v);
   auto m = random_values<float>(size, 3);
   loops.adam(x.data(), m.data(), v.data(), g.data(), count, {0.9F, 0.99F, 0.1F, 0.01F, 1.5F, 2.5F, 1e-8F});
   keep(g);
   keep(m);
-  loops.take_signs(g.data(), count);
+  loops.take_signs(g.data(), g.data(), count);
   keep(g);
-  for (const bool nesterov : {false, true}) {
-    for (const bool selects : {false, true}) {
-      const FinishConstants constants{0.9F, 0.1F, 1.25F, 1.5F, 0.01F, 0.02F, 0.1F, selects, nesterov};
-      auto n = random_values<float>(size, 4);
-      auto u = random_values<float>(size, 5);
-      loops.finish(u.data(), x.data(), g.data(), m.data(), n.data(), count, constants);
-      loops.finish(u.data(), x.data(), g.data(), m.data(), nullptr, count, constants);
-      loops.finish(u.data(), nullptr, g.data(), nullptr, n.data(), count, constants);
-      keep(u);
-      keep(m);
-      keep(n);
-    }
+  for (const int chosen : {0, 1, 2, 3, 4, 5, 6, 7}) {
+    const FinishConstants constants{
+        0.9F, 0.1F, 1.25F, 1.5F, 0.01F, 0.02F, 0.1F, (chosen & 1) != 0, (chosen & 2) != 0, (chosen & 4) != 0};
+    auto n = random_values<float>(size, 4);
+    auto u = random_values<float>(size, 5);
+    loops.finish({u.data(), x.data(), g.data(), m.data(), n.data(), u.data()}, count, constants);
+    loops.finish({u.data(), x.data(), g.data(), m.data(), nullptr, u.data()}, count, constants);
+    loops.finish({u.data(), nullptr, g.data(), nullptr, n.data(), g.data()}, count, constants);
+    keep(u);
+    keep(g);
+    keep(m);
+    keep(n);
   }
   return everything;
 }
