@@ -221,6 +221,9 @@ def run(threads: int, seconds: float) -> dict:
     shampoos = {
         "gradstep": peers.gradstep_shampoo,
         "gradstep, f32 roots": lambda *arguments: peers.gradstep_shampoo(*arguments, root_precision="f32"),
+        "gradstep, OpenBLAS's roots": lambda *arguments: peers.gradstep_shampoo(
+            *arguments, lapack_library=peers.numpy_lapack()
+        ),
         "Google, JAX, f64 roots": peers.google_jax,
         "Meta, f32 roots": peers.meta,
         "pytorch-optimizer, f32 roots": peers.pytorch_optimizer,

@@ -8,6 +8,7 @@ install_shampoo_peers says where the others come from; one that is not installed
 
 import functools
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,17 @@ Step = Callable[[Arrays], Any]
 RATE, BETA1, BETA2, RIDGE = 1e-3, 0.9, 0.999, 1e-6
 
 
-def gradstep_shampoo(parameters: Arrays, block: int, every: int, threads: int, **options: Any) -> Step:
+def numpy_lapack() -> Path:
+    """The OpenBLAS that NumPy brings with it."""
+    found = sorted((Path(np.__file__).parent.parent / "numpy.libs").glob("libscipy_openblas*.so"))
+    if not found:
+        raise ImportError("NumPy was not installed with a BLAS of its own")
+    return found[0]
+
+
+def gradstep_shampoo(
+    parameters: Arrays, block: int, every: int, threads: int, lapack_library: Path | None = None, **options: Any
+) -> Step:
     chosen = {
         "learning_rate": RATE,
         "beta1": BETA1,
@@ -34,7 +45,8 @@ def gradstep_shampoo(parameters: Arrays, block: int, every: int, threads: int, *
         "start_preconditioning_step": 0,
         **options,
     }
-    optimizer = gradstep.Shampoo(parameters, context=gradstep.Context(threads), **chosen)
+    context = gradstep.Context(threads, lapack_library=lapack_library)
+    optimizer = gradstep.Shampoo(parameters, context=context, **chosen)
     return functools.partial(optimizer.step, parameters)
 
 
