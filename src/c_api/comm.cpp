@@ -101,8 +101,9 @@ gradstep_status gradstep_comm_create(gradstep_context* context, const gradstep_c
     const auto& shared_context = context_of(context);
     check_out("out", out);
     const CommSettings settings = comm_settings(read);
-    if (read.engine == nullptr)
-      fail_argument("options.engine: is NULL, expected \"self\", \"shm\", \"gloo\" or \"mpi\"");
+    if (read.engine == nullptr) {
+      fail_argument("options.engine: is NULL, expected \"self\", \"shm\", \"gloo\", \"auto\" or \"mpi\"");
+    }
     const std::string_view engine = read.engine;
     if (engine == "self") {
       if (read.rank != 0 || read.world_size != 1) {
@@ -110,16 +111,14 @@ gradstep_status gradstep_comm_create(gradstep_context* context, const gradstep_c
                       read.world_size);
       }
       *out = make_handle(make_self_communicator(shared_context, settings));
-    } else if (engine == "shm") {
-      *out = make_handle(make_shm_communicator(shared_context, read));
-    } else if (engine == "gloo") {
-      *out = make_handle(make_gloo_communicator(shared_context, read));
+    } else if (engine == "shm" || engine == "gloo" || engine == "auto") {
+      *out = make_handle(make_met_communicator(shared_context, read));
     } else if (engine == "mpi") {
       *out = make_handle(make_mpi_communicator(shared_context, read, nullptr));
     } else if (engine == "local" || engine == "host") {
       fail_argument("options.engine: '{0}' is made by gradstep_comm_create_{0}", engine);
     } else {
-      fail_argument("options.engine: '{}' is unknown, expected self, shm, gloo or mpi", engine);
+      fail_argument("options.engine: '{}' is unknown, expected self, shm, gloo, auto or mpi", engine);
     }
   });
 }
@@ -191,7 +190,9 @@ gradstep_status gradstep_comm_unique_id_ex(const char* engine, const char* inter
   return guarded([&] {
     check_out("engine", engine);
     const std::string_view name = engine;
-    if (name != "gloo" && name != "shm") fail_argument("engine: '{}' has no unique id, expected gloo or shm", engine);
+    if (name != "gloo" && name != "shm" && name != "auto") {
+      fail_argument("engine: '{}' has no unique id, expected gloo, shm or auto", engine);
+    }
     if (buf == nullptr && cap != 0) fail_argument("buf: is NULL with cap = {}", cap);
     if (buf != nullptr) {
       if (cap < tcp_store::kIdLength) fail_argument("cap: is {}, expected at least {}", cap, tcp_store::kIdLength);
@@ -212,6 +213,10 @@ gradstep_status gradstep_comm_world_size(gradstep_comm* comm, int32_t* world_siz
 
 gradstep_status gradstep_comm_local_rank(gradstep_comm* comm, int32_t* local_rank) noexcept {
   return with(comm, [&](Communicator& impl) { check_out("local_rank", local_rank) = impl.local_rank(); });
+}
+
+gradstep_status gradstep_comm_engine(gradstep_comm* comm, char* buf, size_t cap, size_t* len) noexcept {
+  return with(comm, [&](Communicator& impl) { write_text(impl.engine(), buf, cap, len); });
 }
 
 gradstep_status gradstep_comm_all_reduce(gradstep_comm* comm, const gradstep_tensor* tensor, int32_t op,

@@ -29,6 +29,8 @@ class Communicator {
   virtual std::int32_t rank() const = 0;
   virtual std::int32_t world_size() const = 0;
   virtual std::int32_t local_rank() const = 0;
+  /// The name of what carries the bytes.
+  virtual const std::string& engine() const = 0;
 
   /// True if calls may come from gradstep's own threads.
   virtual bool any_thread() const { return false; }

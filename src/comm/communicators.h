@@ -35,14 +35,11 @@ std::shared_ptr<Communicator> make_host_communicator(std::shared_ptr<Context> co
                                                      const gradstep_comm_vtable& vtable, void* user,
                                                      const CommSettings& settings);
 
-/// Collective: connects processes of one host over shared memory. Reads `options` as make_gloo_communicator does.
-std::shared_ptr<Communicator> make_shm_communicator(std::shared_ptr<Context> context,
+/// Collective: connects processes that meet in a store, by options.engine: "shm", over shared memory; "gloo", through
+/// the gloo plugin; "auto", by shm if all of them run on one host, else by gloo. The strings and structs that `options`
+/// points to are read during the call; options.store's release is the caller's business.
+std::shared_ptr<Communicator> make_met_communicator(std::shared_ptr<Context> context,
                                                     const gradstep_comm_options& options);
-
-/// Collective: connects through the gloo plugin. The strings and structs that `options` points to are read during the
-/// call; options.store's release is the caller's business.
-std::shared_ptr<Communicator> make_gloo_communicator(std::shared_ptr<Context> context,
-                                                     const gradstep_comm_options& options);
 
 /// Collective: connects through the mpi plugin. Of `options` timeout_ms and reduction_order count. `native` points to
 /// an MPI_Comm, which is duplicated; NULL = MPI_COMM_WORLD.

@@ -30,6 +30,7 @@ class EngineCommunicator final : public Communicator {
   std::int32_t rank() const override { return engine_->rank(); }
   std::int32_t world_size() const override { return engine_->world_size(); }
   std::int32_t local_rank() const override;
+  const std::string& engine() const override { return engine_->name(); }
   bool any_thread() const override { return engine_->any_thread(); }
   Deadline deadline() const override { return Deadline::after_ms(settings_.timeout_ms); }
 

@@ -68,7 +68,7 @@ std::unique_ptr<Store> open_store(const gradstep_comm_options& options, std::int
 }
 
 Rendezvous::Rendezvous(Store& store, const Context& context, std::string_view engine,
-                       const gradstep_comm_options& options)
+                       const gradstep_comm_options& options, std::string room)
     : store_(store),
       context_(context),
       engine_(hash_bytes(engine.data(), engine.size())),
@@ -76,6 +76,7 @@ Rendezvous::Rendezvous(Store& store, const Context& context, std::string_view en
       world_size_(options.world_size),
       reduction_order_(options.reduction_order),
       generation_(options.generation),
+      room_(std::move(room)),
       peers_(static_cast<std::size_t>(options.world_size)),
       value_(kLongestValue) {
   if (getrandom(&nonce_, sizeof nonce_, 0) != static_cast<ssize_t>(sizeof nonce_)) {
@@ -177,7 +178,7 @@ bool Rendezvous::acknowledged_by(std::int32_t peer, const Deadline& deadline) {
 }
 
 std::string Rendezvous::key(const char* kind, std::int32_t rank) const {
-  return fmt::format("gradstep/{}/{}/{}", generation_, kind, rank);
+  return fmt::format("gradstep/{}/{}{}/{}", generation_, room_, kind, rank);
 }
 
 // A store may wait for long without asking the host, so it is given short waits.

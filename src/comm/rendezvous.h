@@ -25,9 +25,11 @@ std::unique_ptr<Store> open_store(const gradstep_comm_options& options, std::int
 
 class Rendezvous {
  public:
-  /// `engine`: all ranks must come with the same. Borrows the store and the context, whose interrupt is polled in all
-  /// waits (they then throw ABORTED).
-  Rendezvous(Store& store, const Context& context, std::string_view engine, const gradstep_comm_options& options);
+  /// `engine`: all ranks must come with the same. `room`: where several rendezvous of one generation go through the
+  /// store, what tells their keys apart. Borrows the store and the context, whose interrupt is polled in all waits
+  /// (they then throw ABORTED).
+  Rendezvous(Store& store, const Context& context, std::string_view engine, const gradstep_comm_options& options,
+             std::string room = {});
 
   /// Gives `own`: one address of `length` bytes for each rank. Returns those of the others in their places: the
   /// address of each for this rank. Throws TIMEOUT if a rank does not come, MISMATCH if one disagrees.
@@ -63,6 +65,7 @@ class Rendezvous {
   std::int32_t world_size_;
   std::int32_t reduction_order_;
   std::int64_t generation_;
+  std::string room_;
   std::uint64_t nonce_ = 0;
   std::size_t address_length_ = 0;
   std::vector<Peer> peers_;

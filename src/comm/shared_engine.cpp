@@ -9,15 +9,13 @@
 #include <optional>
 
 #include "comm/callbacks.h"
-#include "comm/engine_communicator.h"
+#include "comm/met_communicator.h"
 #include "comm/rendezvous.h"
 #include "comm/shared_group.h"
 
 namespace gradstep {
 
 namespace {
-
-constexpr std::int32_t kMaxShmRanks = 256;
 
 /// What a rank tells the others at the rendezvous.
 struct ShmAddress {
@@ -93,16 +91,12 @@ std::unique_ptr<SharedGroup> connect(Rendezvous& rendezvous, std::int32_t rank, 
 
 }  // namespace
 
-std::shared_ptr<Communicator> make_shm_communicator(std::shared_ptr<Context> context,
-                                                    const gradstep_comm_options& options) {
-  const CommSettings settings = comm_settings(options);
-  const Deadline deadline = Deadline::after_ms(settings.timeout_ms);
-  const auto store = open_store(options, kMaxShmRanks, deadline);
-  Rendezvous rendezvous(*store, *context, "shm", options);
+std::shared_ptr<Engine> connect_shm(Store& store, const Context& context, const gradstep_comm_options& options,
+                                    const Deadline& deadline) {
+  Rendezvous rendezvous(store, context, "shm", options);
   auto made = connect(rendezvous, options.rank, options.world_size, deadline);
   const gradstep_comm_vtable vtable = shm_vtable(*made);
-  auto engine = std::make_shared<Engine>("shm", vtable, made.release());
-  return EngineCommunicator::introduce(std::move(context), std::move(engine), settings, deadline);
+  return std::make_shared<Engine>("shm", vtable, made.release());
 }
 
 }  // namespace gradstep

@@ -133,6 +133,7 @@ static void local_ranks_are_threads(void** state) {
 /* Ranks that meet through the id; elsewhere they are processes, here threads play them. */
 typedef struct shm_job {
   gradstep_context* context;
+  const char* engine;
   char id[64];
   size_t id_len;
   job inner;
@@ -142,7 +143,7 @@ static void create_shm_body(int32_t rank, void* user) {
   shm_job* s = user;
   gradstep_comm_options options;
   record(&s->inner.outcomes[rank], gradstep_comm_options_init(&options, sizeof options));
-  options.engine = "shm";
+  options.engine = s->engine;
   options.rank = rank;
   options.world_size = kRanks;
   options.id = s->id;
@@ -150,19 +151,33 @@ static void create_shm_body(int32_t rank, void* user) {
   record(&s->inner.outcomes[rank], gradstep_comm_create(s->context, &options, &s->inner.comms[rank]));
 }
 
-static void shm_ranks_share_memory(void** state) {
+static void ranks_share_memory(const char* engine) {
   static shm_job s;
-  (void)state;
+  char name[16];
+  job_init(&s.inner);
   s.context = new_context(1);
-  assert_ok(gradstep_comm_unique_id_ex("shm", "127.0.0.1", s.id, sizeof s.id, &s.id_len));
+  s.engine = engine;
+  assert_ok(gradstep_comm_unique_id_ex(engine, "127.0.0.1", s.id, sizeof s.id, &s.id_len));
   run_ranks(kRanks, create_shm_body, &s);
   assert_outcomes_ok(&s.inner);
+  assert_ok(gradstep_comm_engine(s.inner.comms[0], name, sizeof name, NULL));
+  assert_string_equal(name, "shm");
   run_collectives(&s.inner);
   job_init(&s.inner);
   run_ranks(kRanks, shift_body, &s.inner);
   assert_outcomes_ok(&s.inner);
   close_comms(&s.inner);
   gradstep_context_destroy(s.context);
+}
+
+static void shm_ranks_share_memory(void** state) {
+  (void)state;
+  ranks_share_memory("shm");
+}
+
+static void auto_takes_shared_memory_on_one_machine(void** state) {
+  (void)state;
+  ranks_share_memory("auto");
 }
 
 /* A host engine that has an all_gather and nothing else. */
@@ -388,6 +403,7 @@ int main(void) {
       cmocka_unit_test(self_is_a_world_of_one),
       cmocka_unit_test(local_ranks_are_threads),
       cmocka_unit_test(shm_ranks_share_memory),
+      cmocka_unit_test(auto_takes_shared_memory_on_one_machine),
       cmocka_unit_test(a_host_with_all_gather_alone_serves_every_collective),
       cmocka_unit_test(failing_create_host_releases_once),
       cmocka_unit_test(bad_arguments_are_named_and_break_nothing),

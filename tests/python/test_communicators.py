@@ -64,6 +64,16 @@ def test_all_engines_give_the_same_bits(tmp_path):
             assert set(run_processes(3, exercise_processes, engine, str(tmp_path / engine))) == set(local), engine
 
 
+def test_connect_chooses_shared_memory_on_one_machine(tmp_path):
+    def name_of(rank):
+        with gradstep.Communicator.connect(rank, 2, tmp_path) as comm, comm.dup() as twin:
+            assert comm.split(0).engine == twin.engine == comm.engine
+            return comm.engine
+
+    assert run_ranks(2, lambda comm: name_of(comm.rank)) == ["shm", "shm"]
+    assert gradstep.Communicator.self().engine == "self"
+
+
 def test_sums_are_in_the_order_of_ranks():
     values = np.array([1e8, 1.0, -1e8], np.float32)
 

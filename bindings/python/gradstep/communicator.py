@@ -138,6 +138,27 @@ class Communicator:
         return cls._meet("gloo", options, store, interface, context)
 
     @classmethod
+    def connect(
+        cls,
+        rank: int,
+        world_size: int,
+        store: "str | os.PathLike[str] | bytes | Store",
+        timeout: float = 30.0,
+        interface: str | None = None,
+        *,
+        generation: int = 0,
+        reduction_order: str = "rank",
+        context: Context | None = None,
+    ) -> "Communicator":
+        """Processes, wherever they are: as shm if all of them run on one machine, else as gloo.
+
+        store: a directory that all ranks share, the bytes of unique_id("auto"), or a Store.
+        timeout, interface, generation: as for gloo.
+        """
+        options = _options(rank, world_size, timeout, reduction_order, generation)
+        return cls._meet("auto", options, store, interface, context)
+
+    @classmethod
     def _meet(
         cls,
         engine: str,
@@ -210,6 +231,12 @@ class Communicator:
     def world_size(self) -> int:
         """The number of ranks."""
         return _native.comm_world_size(self._pointer)
+
+    @property
+    def engine(self) -> str:
+        """What connects the ranks: "self", "local", "shm", "host", "gloo" or "mpi"."""
+        size, _ = _native.comm_engine(self._pointer, 0)
+        return _native.comm_engine(self._pointer, size)[1]
 
     @property
     def local_rank(self) -> int:

@@ -9,12 +9,13 @@
  *   shm      processes of one machine      gradstep_comm_create, over shared memory
  *   host     whatever the host connects    gradstep_comm_create_host (a table of callbacks)
  *   gloo     processes, over TCP           gradstep_comm_create (plugin libgradstep_gloo.so)
+ *   auto     processes, by shm if all of them run on one machine, else by gloo
  *   mpi      processes of an MPI job       gradstep_comm_create or gradstep_comm_wrap_mpi (plugin libgradstep_mpi.so)
  *
  * Collective means: every rank of the communicator makes the call, in the same order, with the same arguments where the
  * comment says so. Collective calls are
  *
- *   comm_create (shm, gloo, mpi), wrap_mpi, create_host, split, dup, all_reduce, all_gather, all_gather_v,
+ *   comm_create (shm, gloo, auto, mpi), wrap_mpi, create_host, split, dup, all_reduce, all_gather, all_gather_v,
  * reduce_scatter, broadcast, barrier, vote; gradstep_reducer_create, _reduce, _wait (and _push, which may start an
  * exchange); gradstep_updater_push and _flush (in the call that ends a window), _recover.
  *
@@ -75,11 +76,11 @@ typedef struct gradstep_comm_options {
   int32_t rank;
   int32_t world_size;
   int32_t reduction_order; /* enum gradstep_reduction_order, default RANK */
-  const char* engine;      /* "self", "shm", "gloo", "mpi" */
+  const char* engine;      /* "self", "shm", "gloo", "auto", "mpi" */
   int64_t timeout_ms;      /* of every call; > 0, default 30000 */
 
-  /* Rendezvous of shm and gloo, one of: the bytes of gradstep_comm_unique_id, made by one rank and carried to all; a
-   * store of the host; the path of a directory that all ranks share. */
+  /* Rendezvous of shm, gloo and auto, one of: the bytes of gradstep_comm_unique_id, made by one rank and carried to
+   * all; a store of the host; the path of a directory that all ranks share. */
   const void* id;
   size_t id_len;
   const gradstep_store* store;
@@ -165,7 +166,8 @@ GRADSTEP_API gradstep_status gradstep_comm_options_init(gradstep_comm_options* o
  * 256 ranks, which must see each other's processes (one machine, one namespace of process numbers, one user) through
  * /proc; it uses at most 1 MiB of memory per rank, or 16 KiB per pair of ranks if that is more, and none of /dev/shm.
  * Where the system lets ranks read each other's memory (process_vm_readv), messages from 128 KiB on are not copied
- * there. Returns: INVALID_ARGUMENT (rank outside the world, no or two rendezvous, unknown engine), BACKEND_UNAVAILABLE
+ * there. auto takes shm where it can and gloo elsewhere, the same on all ranks; gradstep_comm_engine tells which.
+ * Returns: INVALID_ARGUMENT (rank outside the world, no or two rendezvous, unknown engine), BACKEND_UNAVAILABLE
  * (no plugin), TIMEOUT (a peer did not come), PEER_LOST (it died meanwhile), MISMATCH (ranks disagree on engine,
  * world_size or reduction_order), UNSUPPORTED (shm between machines), OUT_OF_MEMORY, IO.
  */
@@ -215,10 +217,10 @@ GRADSTEP_API gradstep_status gradstep_comm_wrap_mpi_ex(gradstep_context* context
 GRADSTEP_API void gradstep_comm_destroy(gradstep_comm* comm) GRADSTEP_NOEXCEPT;
 
 /*
- * Makes a rendezvous id for `engine` ("shm", "gloo"): this process then serves a small TCP key-value store until every
- * rank has connected and left, or 10 minutes have passed unused. The id holds the address, the port and a 128-bit
- * token; carry its bytes to all ranks by any means. *len (may be NULL) = bytes needed; buf NULL with cap 0 only asks
- * for that and starts nothing. Returns: INVALID_ARGUMENT (unknown engine, cap too small), IO.
+ * Makes a rendezvous id for `engine` ("shm", "gloo", "auto"): this process then serves a small TCP key-value store
+ * until every rank has connected and left, or 10 minutes have passed unused. The id holds the address, the port and a
+ * 128-bit token; carry its bytes to all ranks by any means. *len (may be NULL) = bytes needed; buf NULL with cap 0 only
+ * asks for that and starts nothing. Returns: INVALID_ARGUMENT (unknown engine, cap too small), IO.
  */
 GRADSTEP_API gradstep_status gradstep_comm_unique_id(const char* engine, void* buf, size_t cap,
                                                      size_t* len) GRADSTEP_NOEXCEPT;
@@ -228,6 +230,10 @@ GRADSTEP_API gradstep_status gradstep_comm_unique_id_ex(const char* engine, cons
 
 GRADSTEP_API gradstep_status gradstep_comm_rank(gradstep_comm* comm, int32_t* rank) GRADSTEP_NOEXCEPT;
 GRADSTEP_API gradstep_status gradstep_comm_world_size(gradstep_comm* comm, int32_t* world_size) GRADSTEP_NOEXCEPT;
+/* The name of the engine that connects the ranks: "self", "local", "shm", "host", "gloo" or "mpi" (text rules as
+ * gradstep_build_info). */
+GRADSTEP_API gradstep_status gradstep_comm_engine(gradstep_comm* comm, char* buf, size_t cap,
+                                                  size_t* len) GRADSTEP_NOEXCEPT;
 /* Index of this rank among those with the same host name, in the order of ranks. Found at creation. */
 GRADSTEP_API gradstep_status gradstep_comm_local_rank(gradstep_comm* comm, int32_t* local_rank) GRADSTEP_NOEXCEPT;
 

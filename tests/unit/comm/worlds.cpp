@@ -109,8 +109,8 @@ World make_met_world(const std::string& engine, std::int32_t world_size, const C
     options.reduction_order = settings.reduction_order;
     options.store_path = directory.path().c_str();
     options.interface = "127.0.0.1";
-    world[static_cast<std::size_t>(rank)] =
-        engine == "shm" ? make_shm_communicator(context, options) : make_gloo_communicator(context, options);
+    options.engine = engine.c_str();
+    world[static_cast<std::size_t>(rank)] = make_met_communicator(context, options);
   });
   for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.status, GRADSTEP_OK) << outcome.text;
   return world;
