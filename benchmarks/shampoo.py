@@ -214,6 +214,34 @@ def modes(threads: int) -> list[dict]:
     return rows
 
 
+def lag(threads: int) -> dict:
+    """What roots every ten steps add to the calling thread's steps, when the host has work of its own in between."""
+    import shampoo_peers as peers
+
+    _, gradients = model()
+    host_seconds = 0.05  # a forward and a backward pass, on another device: the processor is free
+    kinds = {"no roots": (10**6, {}), "roots in the step": (10, {}), "root_lag 10": (10, {"root_lag": 10})}
+    contenders = []
+    for name, (every, options) in kinds.items():
+        step = peers.gradstep_shampoo(model()[0], 128, every, threads, **options)
+        contenders.append(Contender(name, step))
+    for number in range(6):
+        for contender in contenders:
+            seconds = []
+            for index in range(20):
+                begin = time.perf_counter()
+                contender.step(gradients[index % GRADIENTS])
+                seconds.append(time.perf_counter() - begin)
+                time.sleep(host_seconds)
+            if number > 0:
+                contender.rounds.append(seconds)
+    without, inside, beside = (contender.best() * 1e3 for contender in contenders)
+    left = max(beside - without, 0) / (inside - without)
+    print(f"\nroots every 10 steps, 50 ms of other work a step: {without:.1f} ms a step without roots, {inside:.1f} with")
+    print(f"roots in the step, {beside:.1f} with root_lag 10: {left:.0%} of the roots' cost is left on the calling thread")
+    return {"without": without, "inside": inside, "beside": beside, "left": left}
+
+
 def run(threads: int, seconds: float) -> dict:
     import shampoo_peers as peers
 
@@ -238,7 +266,7 @@ def run(threads: int, seconds: float) -> dict:
     print(f"\nSOAP, {threads} thread(s), whole matrices, a new basis every 10 steps", flush=True)
     case = {"rule": "soap", "threads": threads, "block": 1024, "every": 10}
     rows += rows_of(measure(soaps, 1024, 10, threads, seconds), case)
-    return {"rows": rows, "products": products(threads), "modes": modes(threads)}
+    return {"rows": rows, "products": products(threads), "modes": modes(threads), "lag": lag(threads)}
 
 
 def main() -> int:

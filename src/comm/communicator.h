@@ -77,6 +77,8 @@ class Communicator {
 
   virtual std::shared_ptr<Communicator> split(std::int32_t color, std::int32_t key, const Deadline& deadline) = 0;
   virtual std::shared_ptr<Communicator> dup(const Deadline& deadline) = 0;
+  /// A dup for an object of the library, which its host cannot reach: abort() of this communicator is abort() of it too.
+  virtual std::shared_ptr<Communicator> private_channel(const Deadline& deadline) = 0;
 
   virtual void abort() noexcept = 0;
   struct Status {

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -77,7 +78,12 @@ void call_engine(const Engine& engine, const char* what, const Deadline& deadlin
   const std::int64_t left = deadline.remaining_ms();
   if (left == 0) fail(GRADSTEP_ERR_TIMEOUT, "{}: {}: the deadline passed", engine.name(), what);
   set_last_error("");
-  const gradstep_status status = call(left);
+  gradstep_status status = GRADSTEP_OK;
+  try {
+    status = call(left);
+  } catch (const std::exception& thrown) {
+    fail(GRADSTEP_ERR_CALLBACK, "{}: {} threw: {}", engine.name(), what, thrown.what());
+  }
   if (status != GRADSTEP_OK) throw_engine_error(engine, what, status);
 }
 

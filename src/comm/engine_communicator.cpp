@@ -106,14 +106,15 @@ void EngineCommunicator::throw_if_broken() const {
   if (status_.code != GRADSTEP_OK) fail(status_.code, "{}", status_.text);
 }
 
+void EngineCommunicator::keep_first_error(gradstep_status code, std::string text) noexcept {
+  const std::lock_guard lock(status_mutex_);
+  if (status_.code != GRADSTEP_OK) return;
+  status_.code = code;
+  status_.text = std::move(text);
+}
+
 void EngineCommunicator::break_with(gradstep_status code, std::string text) noexcept {
-  {
-    const std::lock_guard lock(status_mutex_);
-    if (status_.code == GRADSTEP_OK) {
-      status_.code = code;
-      status_.text = std::move(text);
-    }
-  }
+  keep_first_error(code, std::move(text));
   engine_->abort();
 }
 
@@ -211,7 +212,9 @@ bool EngineCommunicator::vote(bool yes, const Deadline& deadline) {
   return std::all_of(votes.begin(), votes.end(), [](char vote) { return vote == 1; });
 }
 
-std::shared_ptr<Communicator> EngineCommunicator::dup(const Deadline& deadline) {
+std::shared_ptr<Communicator> EngineCommunicator::dup(const Deadline& deadline) { return duplicate(deadline); }
+
+std::shared_ptr<EngineCommunicator> EngineCommunicator::duplicate(const Deadline& deadline) {
   std::shared_ptr<Engine> channel;
   perform(nullptr, deadline, [&] { wait_for_peers([&] { channel = Engine::dup(engine_, deadline); }); });
   return std::make_shared<EngineCommunicator>(context_, std::move(channel), settings_, hosts_);
@@ -247,7 +250,26 @@ std::shared_ptr<Communicator> EngineCommunicator::split(std::int32_t color, std:
                                               settings_, std::move(hosts));
 }
 
-void EngineCommunicator::abort() noexcept { break_with(GRADSTEP_ERR_ABORTED, "the communicator was aborted"); }
+std::shared_ptr<Communicator> EngineCommunicator::private_channel(const Deadline& deadline) {
+  auto channel = duplicate(deadline);
+  const std::lock_guard lock(channels_mutex_);
+  std::erase_if(channels_, [](const auto& old) { return old.expired(); });
+  channels_.push_back(channel);
+  return channel;
+}
+
+void EngineCommunicator::abort() noexcept {
+  constexpr const char* kText = "the communicator was aborted";
+  const std::lock_guard lock(channels_mutex_);
+  // All are told before any engine is, for they may share one.
+  for (const auto& channel : channels_) {
+    if (const auto alive = channel.lock()) alive->keep_first_error(GRADSTEP_ERR_ABORTED, kText);
+  }
+  break_with(GRADSTEP_ERR_ABORTED, kText);
+  for (const auto& channel : channels_) {
+    if (const auto alive = channel.lock()) alive->abort();
+  }
+}
 
 Communicator::Status EngineCommunicator::status() const {
   const std::lock_guard lock(status_mutex_);

@@ -54,6 +54,7 @@ class EngineCommunicator final : public Communicator {
 
   std::shared_ptr<Communicator> split(std::int32_t color, std::int32_t key, const Deadline& deadline) override;
   std::shared_ptr<Communicator> dup(const Deadline& deadline) override;
+  std::shared_ptr<Communicator> private_channel(const Deadline& deadline) override;
 
   void abort() noexcept override;
   Status status() const override;
@@ -66,8 +67,10 @@ class EngineCommunicator final : public Communicator {
   void wait_for_peers(FunctionRef<void()> work);
 
   void throw_if_broken() const;
-  /// Keeps the first error, and ends the engine's calls in progress.
+  void keep_first_error(gradstep_status code, std::string text) noexcept;
+  /// The same, and ends the engine's calls in progress.
   void break_with(gradstep_status code, std::string text) noexcept;
+  std::shared_ptr<EngineCommunicator> duplicate(const Deadline& deadline);
 
   void all_reduce_gathered(const Array& data, std::int32_t op, double divisor, const Deadline& deadline);
   void all_reduce_direct(const Array& data, std::int32_t op, double divisor, const Deadline& deadline);
@@ -97,6 +100,9 @@ class EngineCommunicator final : public Communicator {
 
   mutable std::mutex status_mutex_;
   Status status_;
+
+  std::mutex channels_mutex_;
+  std::vector<std::weak_ptr<EngineCommunicator>> channels_;
 };
 
 }  // namespace gradstep

@@ -207,7 +207,7 @@ void Optimizer::attach(Communicator* comm, const gradstep_sharding_options& opti
   if (comm == nullptr && !is_sharded()) return;  // views of the state stay valid
   Communicator* present = is_sharded() && !lost_ ? &sharding_->comm() : nullptr;
   std::shared_ptr<Communicator> channel;
-  if (comm != nullptr) channel = comm->dup(comm->deadline());
+  if (comm != nullptr) channel = comm->private_channel(comm->deadline());
   const auto agree = [&](const char* what, FunctionRef<void()> body) {
     together(present, what, [&] { together(channel.get(), what, body); });
   };

@@ -31,7 +31,7 @@ Reducer::Reducer(std::shared_ptr<Context> context, Communicator& comm, const gra
   const std::vector<BucketPlan> plans = plan_buckets(schema_, this->options().fuse_threshold);
 
   const Deadline deadline = comm.deadline();
-  resources_.comm = comm.dup(deadline);
+  resources_.comm = comm.private_channel(deadline);
   compare_plans(deadline);
   if (this->options().mode == GRADSTEP_REDUCER_AUTO) costs_.emplace(resources_, deadline);
   places_.resize(schema_.size());

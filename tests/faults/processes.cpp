@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 
 namespace gradstep::test {
@@ -112,6 +114,19 @@ gradstep_comm_options rank_options(const std::string& engine, int rank, int worl
   options.store_path = directory.c_str();
   options.interface = "127.0.0.1";
   return options;
+}
+
+Holdings::Holdings() {
+  const auto entries = [](const char* path) {
+    const std::filesystem::directory_iterator all(path);
+    return static_cast<double>(std::distance(begin(all), end(all)));
+  };
+  descriptors = entries("/proc/self/fd");
+  threads = entries("/proc/self/task");
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find("memfd:gradstep") != std::string::npos) ++shared_mappings;
+  }
 }
 
 Rank::Rank(const gradstep_comm_options& options) {

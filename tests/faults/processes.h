@@ -21,6 +21,7 @@ struct Report {
   gradstep_status status = GRADSTEP_OK;
   std::int64_t milliseconds = 0;
   std::array<char, 400> text{};
+  std::array<char, 100> remark{};  // of the test's own
   std::array<double, 8> numbers{};
 };
 
@@ -80,6 +81,14 @@ std::vector<std::string> process_engines();
 /// The options of one rank, gloo on loopback, meeting in a directory. Borrows both strings.
 gradstep_comm_options rank_options(const std::string& engine, int rank, int world_size, std::int64_t timeout_ms,
                                    const std::string& directory);
+
+/// What a process holds of the system that a communicator may have left behind.
+struct Holdings {
+  Holdings();
+  double descriptors = 0;
+  double threads = 0;
+  double shared_mappings = 0;
+};
 
 /// In a rank: a context and a communicator, destroyed at the end; a failed creation is in `status`.
 struct Rank {

@@ -7,9 +7,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <thread>
 #include <tuple>
@@ -221,24 +218,6 @@ TEST_P(Faults, AForkedChildIsToldAndTheParentGoesOn) {
     EXPECT_EQ(report.numbers[3], 4);
   }
 }
-
-/// What a process holds of the system that a communicator may have left behind.
-struct Holdings {
-  Holdings() : descriptors(entries("/proc/self/fd")), threads(entries("/proc/self/task")) {
-    std::ifstream maps("/proc/self/maps");
-    for (std::string line; std::getline(maps, line);) {
-      if (line.find("memfd:gradstep") != std::string::npos) ++shared_mappings;
-    }
-  }
-  static double entries(const char* path) {
-    const std::filesystem::directory_iterator all(path);
-    return static_cast<double>(std::distance(begin(all), end(all)));
-  }
-
-  double descriptors = 0;
-  double threads = 0;
-  double shared_mappings = 0;
-};
 
 TEST_P(Faults, CommunicatorsLeaveNothingBehind) {
   const int rounds = GetParam() == "shm" ? 100 : 12;

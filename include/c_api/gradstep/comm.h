@@ -95,9 +95,9 @@ typedef struct gradstep_comm_options {
 /*
  * A host's collectives. Required: rank, world_size, all_gather. Every other function may be NULL and is then built from
  * the given ones. A call returns when the buffers are done, keeps timeout_ms, and returns a status (PEER_LOST, TIMEOUT,
- * ... or CALLBACK; see gradstep_set_last_error). `any_thread` = 1 allows calls from gradstep's own threads, which makes
- * them interruptible and lets gradstep_comm_abort reach `abort`; one call runs at a time per `user`. Buffers are host
- * memory unless device_types has the bit 1 << device_type.
+ * ... or CALLBACK; see gradstep_set_last_error); a C++ exception that leaves it counts as CALLBACK. `any_thread` = 1
+ * allows calls from gradstep's own threads, which makes them interruptible and lets gradstep_comm_abort reach `abort`;
+ * one call runs at a time per `user`. Buffers are host memory unless device_types has the bit 1 << device_type.
  */
 typedef struct gradstep_comm_vtable {
   uint32_t struct_size;
@@ -281,8 +281,9 @@ GRADSTEP_API gradstep_status gradstep_comm_split(gradstep_comm* comm, int32_t co
 /* A communicator of the same ranks with a channel of its own. Collective. */
 GRADSTEP_API gradstep_status gradstep_comm_dup(gradstep_comm* comm, gradstep_comm** out) GRADSTEP_NOEXCEPT;
 
-/* Ends a waiting call and breaks the communicator with ABORTED; peers see PEER_LOST, ABORTED or TIMEOUT. Any thread,
- * not from a signal handler. */
+/* Ends a waiting call and breaks the communicator with ABORTED, and with it the private channels of the reducers and
+ * sharded optimizers that were made with it (not those of dup and split); peers see PEER_LOST, ABORTED or TIMEOUT. Any
+ * thread, not from a signal handler. */
 GRADSTEP_API gradstep_status gradstep_comm_abort(gradstep_comm* comm) GRADSTEP_NOEXCEPT;
 /* *status = OK, or the error that broke the communicator, whose text goes to buf (text rules as gradstep_build_info;
  * buf may be NULL). Any thread. */
