@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/faults/processes.h"
 
+#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,7 +26,7 @@ void make_pipe(std::array<int, 2>& ends) {
 
 }  // namespace
 
-Processes::Processes(int ranks, const std::function<void(int, Report&)>& body) {
+Processes::Processes(int ranks, const std::function<void(int, Report&)>& body, const std::function<void()>& forked) {
   for (int rank = 0; rank < ranks; ++rank) {
     std::array<int, 2> report{};
     std::array<int, 2> announced{};
@@ -48,6 +49,7 @@ Processes::Processes(int ranks, const std::function<void(int, Report&)>& body) {
     ::close(announced[1]);
     processes_.push_back({pid, report[0], announced[0]});
   }
+  forked();
 }
 
 Processes::~Processes() {
@@ -127,6 +129,25 @@ Holdings::Holdings() {
   for (std::string line; std::getline(maps, line);) {
     if (line.find("memfd:gradstep") != std::string::npos) ++shared_mappings;
   }
+}
+
+void report_holdings(Report& report, int round) {
+  const Holdings now;
+  if (round == 2) {
+    report.numbers[0] = now.descriptors;
+    report.numbers[1] = now.threads;
+  }
+  report.numbers[2] = now.descriptors;
+  report.numbers[3] = now.threads;
+  report.numbers[4] = now.shared_mappings;
+}
+
+void expect_nothing_left(const Report& report) {
+  ASSERT_EQ(report.reported, 1) << "the rank died";
+  ASSERT_EQ(report.status, GRADSTEP_OK) << report.text.data();
+  EXPECT_EQ(report.numbers[2], report.numbers[0]) << "descriptors";
+  EXPECT_EQ(report.numbers[3], report.numbers[1]) << "threads";
+  EXPECT_EQ(report.numbers[4], 0) << "mappings";
 }
 
 Rank::Rank(const gradstep_comm_options& options) {

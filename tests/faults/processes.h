@@ -28,8 +28,11 @@ struct Report {
 /// Started ranks; those left are killed with the object.
 class Processes {
  public:
-  /// body(rank, report) runs in a forked process, which ends without running destructors of the test's.
-  Processes(int ranks, const std::function<void(int rank, Report& report)>& body);
+  /// body(rank, report) runs in a forked process, which ends without running destructors of the test's. forked() runs
+  /// here, when all have been started.
+  Processes(
+      int ranks, const std::function<void(int rank, Report& report)>& body,
+      const std::function<void()>& forked = [] {});
   ~Processes();
   Processes(const Processes&) = delete;
   Processes& operator=(const Processes&) = delete;
@@ -89,6 +92,10 @@ struct Holdings {
   double threads = 0;
   double shared_mappings = 0;
 };
+
+/// In a rank, at the end of each of several rounds; and what the test expects of them, the first three apart.
+void report_holdings(Report& report, int round);
+void expect_nothing_left(const Report& report);
 
 /// In a rank: a context and a communicator, destroyed at the end; a failed creation is in `status`.
 struct Rank {

@@ -237,23 +237,10 @@ TEST_P(Faults, CommunicatorsLeaveNothingBehind) {
         if (round % 3 == 2) gradstep_comm_abort(rank.comm);
         gradstep_comm_destroy(copy);
       }
-      const Holdings now;
-      if (round == 2) {
-        report.numbers[0] = now.descriptors;
-        report.numbers[1] = now.threads;
-      }
-      report.numbers[2] = now.descriptors;
-      report.numbers[3] = now.threads;
-      report.numbers[4] = now.shared_mappings;
+      report_holdings(report, round);
     }
   });
-  for (int number = 0; number < 2; ++number) {
-    const Report report = ranks.report(number);
-    ASSERT_EQ(report.status, GRADSTEP_OK) << report.text.data();
-    EXPECT_EQ(report.numbers[2], report.numbers[0]) << "descriptors";
-    EXPECT_EQ(report.numbers[3], report.numbers[1]) << "threads";
-    EXPECT_EQ(report.numbers[4], 0) << "mappings";
-  }
+  for (int number = 0; number < 2; ++number) expect_nothing_left(ranks.report(number));
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, Faults, testing::ValuesIn(process_engines()),

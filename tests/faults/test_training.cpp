@@ -9,6 +9,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <thread>
 #include <tuple>
@@ -48,13 +49,25 @@ class TrainingFaults : public testing::TestWithParam<Case> {
   const std::string& engine() const { return std::get<0>(GetParam()); }
   const Synchronisation& synchronisation() const { return std::get<1>(GetParam()); }
 
-  /// Both meshes of a "host" world: of all ranks, and of the two that are to survive.
+  /// Where ranks meet: a directory, or for "host" sockets among all of them, and among those that are to survive
+  /// rank 1.
   struct World {
     explicit World(int ranks) : all(ranks), survivors(2) {}
-    void keep(int rank, int surviving_rank) {
-      all.keep(rank);
-      survivors.keep(surviving_rank);
+
+    Processes fork(int ranks, const std::function<void(int rank, Report& report)>& body) {
+      return Processes(
+          ranks,
+          [&](int rank, Report& report) {
+            keep(rank);
+            body(rank, report);
+          },
+          [&] { keep(-1); });
     }
+    void keep(int rank) {
+      all.keep(rank);
+      survivors.keep(rank == 0 ? 0 : rank == 2 ? 1 : -1);
+    }
+
     TemporaryDirectory directory;
     SocketMesh all;
     SocketMesh survivors;
@@ -63,6 +76,7 @@ class TrainingFaults : public testing::TestWithParam<Case> {
   /// In a rank: everything it trains with.
   struct Trainee {
     ~Trainee() {
+      if (other_thread.joinable()) other_thread.join();
       training.reset();
       gradstep_comm_destroy(comm);
       gradstep_comm_destroy(next);
@@ -72,6 +86,7 @@ class TrainingFaults : public testing::TestWithParam<Case> {
     gradstep_comm* comm = nullptr;
     gradstep_comm* next = nullptr;  // of the survivors
     std::unique_ptr<Training> training;
+    std::thread other_thread;
   };
 
   gradstep_status connect(World& world, gradstep_context* context, int rank, int ranks, std::int64_t timeout_ms,
@@ -111,6 +126,17 @@ class TrainingFaults : public testing::TestWithParam<Case> {
     }
   }
 
+  /// Two ranks that train until a push fails; before(trainee, rank, number) runs before each push.
+  Processes two_ranks(World& world, std::int64_t timeout_ms,
+                      const std::function<void(Trainee&, int, int)>& before) const {
+    return world.fork(2, [&](int rank, Report& report) {
+      Trainee trainee;
+      const gradstep_status started = start(world, trainee, rank, 2, timeout_ms);
+      if (started != GRADSTEP_OK) return put(report, started, Stopwatch());
+      train(trainee, report, [&](int number) { before(trainee, rank, number); });
+    });
+  }
+
   static void expect_promise(const Report& report) {
     ASSERT_EQ(report.reported, 1) << "the rank died";
     EXPECT_STREQ(report.remark.data(), "") << "was not as promised";
@@ -120,8 +146,7 @@ class TrainingFaults : public testing::TestWithParam<Case> {
 
 TEST_P(TrainingFaults, AKilledPeerIsLostAndTheSurvivorsGoOn) {
   World world(3);
-  Processes ranks(3, [&](int rank, Report& report) {
-    world.keep(rank, rank == 1 ? -1 : rank / 2);
+  Processes ranks = world.fork(3, [&](int rank, Report& report) {
     Trainee trainee;
     const gradstep_status started = start(world, trainee, rank, 3, kFarAwayMs);
     if (started != GRADSTEP_OK) return put(report, started, Stopwatch());
@@ -136,7 +161,6 @@ TEST_P(TrainingFaults, AKilledPeerIsLostAndTheSurvivorsGoOn) {
     trainee.training.reset();
     report.numbers[3] = static_cast<double>(destruction.milliseconds());
   });
-  world.keep(-1, -1);
   ranks.await_announcement(1);
   const Stopwatch watch;
   ranks.signal(1, SIGKILL);
@@ -156,14 +180,7 @@ TEST_P(TrainingFaults, AKilledPeerIsLostAndTheSurvivorsGoOn) {
 
 TEST_P(TrainingFaults, AStoppedPeerIsATimeout) {
   World world(2);
-  Processes ranks(2, [&](int rank, Report& report) {
-    world.keep(rank, -1);
-    Trainee trainee;
-    const gradstep_status started = start(world, trainee, rank, 2, kTimeoutMs);
-    if (started != GRADSTEP_OK) return put(report, started, Stopwatch());
-    train(trainee, report, [](int) {});
-  });
-  world.keep(-1, -1);
+  Processes ranks = two_ranks(world, kTimeoutMs, [](Trainee&, int, int) {});
   ranks.await_announcement(1);
   ranks.signal(1, SIGSTOP);
   const Report report = ranks.report(0);
@@ -174,16 +191,9 @@ TEST_P(TrainingFaults, AStoppedPeerIsATimeout) {
 
 TEST_P(TrainingFaults, ALatePeerIsATimeoutForTheOneAndALostPeerForTheOther) {
   World world(2);
-  Processes ranks(2, [&](int rank, Report& report) {
-    world.keep(rank, -1);
-    Trainee trainee;
-    const gradstep_status started = start(world, trainee, rank, 2, kTimeoutMs);
-    if (started != GRADSTEP_OK) return put(report, started, Stopwatch());
-    train(trainee, report, [&](int number) {
-      if (rank == 1 && number == 3) ::usleep(1000 * (kPromisedMs + 200));
-    });
+  Processes ranks = two_ranks(world, kTimeoutMs, [](Trainee&, int rank, int number) {
+    if (rank == 1 && number == 3) ::usleep(1000 * (kPromisedMs + 200));
   });
-  world.keep(-1, -1);
   const Report early = ranks.report(0);
   expect_promise(early);
   EXPECT_EQ(early.status, GRADSTEP_ERR_TIMEOUT) << early.text.data();
@@ -196,26 +206,16 @@ TEST_P(TrainingFaults, ALatePeerIsATimeoutForTheOneAndALostPeerForTheOther) {
 
 TEST_P(TrainingFaults, AbortFromAnotherThreadEndsAPush) {
   World world(2);
-  Processes ranks(2, [&](int rank, Report& report) {
-    world.keep(rank, -1);
-    Trainee trainee;
-    const gradstep_status started = start(world, trainee, rank, 2, kFarAwayMs);
-    if (started != GRADSTEP_OK) return put(report, started, Stopwatch());
-    std::thread aborter;
-    train(trainee, report, [&](int number) {
-      if (number != 3) return;
-      // Rank 1 stays away, so that rank 0 waits.
-      if (rank == 1) ::usleep(400000);
-      if (rank == 0) {
-        aborter = std::thread([&] {
-          ::usleep(100000);
-          gradstep_comm_abort(trainee.comm);
-        });
-      }
-    });
-    if (aborter.joinable()) aborter.join();
+  Processes ranks = two_ranks(world, kFarAwayMs, [](Trainee& trainee, int rank, int number) {
+    if (number != 3) return;
+    if (rank == 1) ::usleep(400000);  // stays away, so that rank 0 waits
+    if (rank == 0) {
+      trainee.other_thread = std::thread([&] {
+        ::usleep(100000);
+        gradstep_comm_abort(trainee.comm);
+      });
+    }
   });
-  world.keep(-1, -1);
   const Report aborted = ranks.report(0);
   expect_promise(aborted);
   EXPECT_EQ(aborted.status, GRADSTEP_ERR_ABORTED) << aborted.text.data();
@@ -228,18 +228,11 @@ TEST_P(TrainingFaults, AbortFromAnotherThreadEndsAPush) {
 
 TEST_P(TrainingFaults, TheHostsInterruptEndsAPush) {
   World world(2);
-  Processes ranks(2, [&](int rank, Report& report) {
-    world.keep(rank, -1);
-    Trainee trainee;
-    const gradstep_status started = start(world, trainee, rank, 2, kFarAwayMs);
-    if (started != GRADSTEP_OK) return put(report, started, Stopwatch());
-    train(trainee, report, [&](int number) {
-      if (number != 3) return;
-      if (rank == 1) ::usleep(300000);
-      if (rank == 0) interrupts = true;
-    });
+  Processes ranks = two_ranks(world, kFarAwayMs, [](Trainee&, int rank, int number) {
+    if (number != 3) return;
+    if (rank == 1) ::usleep(300000);
+    if (rank == 0) interrupts = true;
   });
-  world.keep(-1, -1);
   const Report interrupted = ranks.report(0);
   expect_promise(interrupted);
   EXPECT_EQ(interrupted.status, GRADSTEP_ERR_ABORTED) << interrupted.text.data();
@@ -252,13 +245,11 @@ TEST_P(TrainingFaults, TheHostsInterruptEndsAPush) {
 
 TEST_P(TrainingFaults, RanksThatDisagreeAreToldBeforeTheyTrain) {
   World world(2);
-  Processes ranks(2, [&](int rank, Report& report) {
-    world.keep(rank, -1);
+  Processes ranks = world.fork(2, [&](int rank, Report& report) {
     Trainee trainee;
     const Stopwatch watch;
     put(report, start(world, trainee, rank, 2, kFarAwayMs, 200 + rank), watch);
   });
-  world.keep(-1, -1);
   for (const int rank : {0, 1}) {
     const Report report = ranks.report(rank);
     EXPECT_EQ(report.status, GRADSTEP_ERR_MISMATCH) << report.text.data();
@@ -269,8 +260,7 @@ TEST_P(TrainingFaults, RanksThatDisagreeAreToldBeforeTheyTrain) {
 TEST_P(TrainingFaults, ManyTrainingsLeaveNothingBehind) {
   const int rounds = engine() == "gloo" ? 10 : 100;
   World world(2);
-  Processes ranks(2, [&](int rank, Report& report) {
-    world.keep(rank, -1);
+  Processes ranks = world.fork(2, [&](int rank, Report& report) {
     for (int round = 0; round < rounds; ++round) {
       {
         Trainee trainee;
@@ -286,29 +276,13 @@ TEST_P(TrainingFaults, ManyTrainingsLeaveNothingBehind) {
         // Every third ends in the middle. The sockets of "host" would not serve again.
         if (round % 3 == 2 && engine() != "host") {
           gradstep_comm_abort(trainee.comm);
-          if (trainee.training->push(2) == GRADSTEP_OK) return remark(report, "a push of an aborted communicator");
+          if (trainee.training->push(2) == GRADSTEP_OK) return put(report, GRADSTEP_ERR_INTERNAL, Stopwatch());
         }
       }
-      const Holdings now;
-      if (round == 2) {
-        report.numbers[0] = now.descriptors;
-        report.numbers[1] = now.threads;
-      }
-      report.numbers[2] = now.descriptors;
-      report.numbers[3] = now.threads;
-      report.numbers[4] = now.shared_mappings;
+      report_holdings(report, round);
     }
   });
-  world.keep(-1, -1);
-  for (const int rank : {0, 1}) {
-    const Report report = ranks.report(rank);
-    ASSERT_EQ(report.reported, 1);
-    ASSERT_EQ(report.status, GRADSTEP_OK) << report.text.data();
-    EXPECT_STREQ(report.remark.data(), "");
-    EXPECT_EQ(report.numbers[2], report.numbers[0]) << "descriptors";
-    EXPECT_EQ(report.numbers[3], report.numbers[1]) << "threads";
-    EXPECT_EQ(report.numbers[4], 0) << "mappings";
-  }
+  for (const int rank : {0, 1}) expect_nothing_left(ranks.report(rank));
 }
 
 std::vector<std::string> all_engines() {
