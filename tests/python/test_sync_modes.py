@@ -76,8 +76,8 @@ def same_bits(a, b):
 
 
 def assert_learned(histories, start_loss):
-    # Seen: 1e-6 to 0.2 of the loss at the start. It may rise first: Shampoo's early statistics are of two gradients, and
-    # PowerSGD has not yet found the directions that matter.
+    # Seen: 1e-6 to 0.2 of the loss at the start. It may rise first: Shampoo's early statistics are of two gradients,
+    # and PowerSGD has not yet found the directions that matter.
     for history in histories:
         losses = [Regression().loss(parameters) for parameters in history]
         assert losses[-1] < 0.5 * start_loss
@@ -147,13 +147,14 @@ def test_what_else_does_not_go_together_is_refused(rule):
     run_ranks(RANKS, refuse)
 
 
+# Those that select or choose by bucket depend on buckets; factors are each parameter's.
+@pytest.mark.parametrize("mode", ["dense", "half", "bfloat16", "adasum_tree", "adasum_nway", "powersgd"])
 @pytest.mark.parametrize("sync", ["gradients", "deltas"])
-def test_bits_do_not_depend_on_buckets_or_runs(sync):
-    """Of all modes but those that select or choose by bucket, and of PowerSGD, whose factors are each parameter's."""
-    for mode in ("dense", "half", "bfloat16", "adasum_tree", "adasum_nway", "powersgd"):
-        ends = [
-            run_ranks(RANKS, lambda comm, t=t: train(comm, "adam", sync, mode, {**MODES[mode], "fuse_threshold": t}, 5))
-            for t in (1, 1, 1 << 20)
-        ]
-        for end in ends[1:]:
-            assert all(same_bits(a, b) for a, b in zip(ends[0][0][-1], end[0][-1], strict=True)), mode
+def test_bits_do_not_depend_on_buckets_or_runs(sync, mode):
+    def end(threshold):
+        options = {**MODES[mode], "fuse_threshold": threshold}
+        return run_ranks(RANKS, lambda comm: train(comm, "adam", sync, mode, options, steps=5))[0][-1]
+
+    first, *others = (end(threshold) for threshold in (1, 1, 1 << 20))
+    for other in others:
+        assert all(same_bits(a, b) for a, b in zip(first, other, strict=True))
