@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 import gradstep
-from gradstep import plan
+from gradstep import _quantities, plan
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "python"))
 from emulated_link import EmulatedLink
@@ -116,7 +116,7 @@ def networks(ranks: int, store: str, bandwidth: float, latency: float) -> dict[s
 
         found["loopback"] = (over_gloo, False)
     links = EmulatedLink.world(ranks, bandwidth, latency)
-    found[f"{plan.format_bandwidth(bandwidth)}, {plan.format_time(latency)}"] = (
+    found[f"{_quantities.format_bandwidth(bandwidth)}, {_quantities.format_time(latency)}"] = (
         lambda rank: gradstep.Communicator.host(links[rank], 60.0, context=context),
         True,
     )
@@ -135,8 +135,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(usage=(__doc__ or "").partition("\n")[0].removeprefix("usage: "))
     parser.add_argument("--elements", type=int, default=4 * 1024 * 1024)
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--bandwidth", type=plan.parse_bandwidth, default=125e6)
-    parser.add_argument("--latency", type=plan.parse_time, default=5e-3)
+    parser.add_argument("--bandwidth", type=_quantities.parse_bandwidth, default=125e6)
+    parser.add_argument("--latency", type=_quantities.parse_time, default=5e-3)
     parser.add_argument("--results", type=Path)
     parser.add_argument("ranks", type=int, nargs="*", default=[2, 4])
     arguments = parser.parse_args()

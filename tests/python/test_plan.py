@@ -13,7 +13,7 @@ import pytest
 from emulated_link import run_over_link
 
 import gradstep
-from gradstep import plan
+from gradstep import _quantities, plan
 
 # Ways to reduce, by the planner's names, and the options of a Reducer that goes that way.
 WAYS = {
@@ -176,11 +176,19 @@ def test_bad_input_is_named(change, text):
 
 
 def test_quantities():
-    assert plan.parse_bandwidth("1Gbit/s") == plan.parse_bandwidth("125 MB/s") == plan.parse_bandwidth("125e6") == 125e6
-    assert plan.parse_bandwidth("10Gbps") == 1.25e9 and plan.parse_bandwidth("1GiB/s") == 2**30
-    assert plan.parse_time("5ms") == plan.parse_time("5000us") == plan.parse_time("0.005") == 5e-3
-    assert plan.parse_count("25M") == plan.parse_count("25e6") == 25_000_000 and plan.parse_count("7B") == 7 * 10**9
-    assert plan.format_time(0.00125) == "1.25 ms" and plan.format_bandwidth(125e6) == "1 Gbit/s"
+    assert (
+        _quantities.parse_bandwidth("1Gbit/s")
+        == _quantities.parse_bandwidth("125 MB/s")
+        == _quantities.parse_bandwidth("125e6")
+        == 125e6
+    )
+    assert _quantities.parse_bandwidth("10Gbps") == 1.25e9 and _quantities.parse_bandwidth("1GiB/s") == 2**30
+    assert _quantities.parse_time("5ms") == _quantities.parse_time("5000us") == _quantities.parse_time("0.005") == 5e-3
+    assert (
+        _quantities.parse_count("25M") == _quantities.parse_count("25e6") == 25_000_000
+        and _quantities.parse_count("7B") == 7 * 10**9
+    )
+    assert _quantities.format_time(0.00125) == "1.25 ms" and _quantities.format_bandwidth(125e6) == "1 Gbit/s"
 
 
 def run(*arguments):
