@@ -81,6 +81,7 @@
 %options(gradstep_adagrad_options)
 %options(gradstep_adam_options)
 %options(gradstep_comm_options)
+%options(gradstep_cost_options)
 %options(gradstep_load_options)
 %options(gradstep_reducer_options)
 %options(gradstep_rmsprop_options)
@@ -106,6 +107,7 @@
 %enddef
 %result(gradstep_bucket_statistics)
 %result(gradstep_comm_statistics)
+%result(gradstep_cost)
 %result(gradstep_memory)
 %result(gradstep_metric)
 %result(gradstep_updater_statistics)
@@ -119,6 +121,7 @@
 %include "gradstep/optimizer.h"
 %include "gradstep/accumulator.h"
 %include "gradstep/reducer.h"
+%include "gradstep/cost.h"
 %include "gradstep/updater.h"
 %include "gradstep/state.h"
 

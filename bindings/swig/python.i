@@ -198,6 +198,7 @@ using gradstep_python::Access;
 }
 %enddef
 %records(gradstep_bucket_statistics)
+%records(gradstep_cost)
 %records(gradstep_metric)
 
 // Declared again in python_adapters.i, with arguments that Python objects fit.

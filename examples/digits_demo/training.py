@@ -16,17 +16,23 @@ from typing import Any
 
 import numpy as np
 from digits import Digits, Floats, Perceptron, big_batches
-from recipes import RECIPES, Recipe
+from recipes import TABLES, Recipe
 
 import gradstep
 
 
 @dataclass(frozen=True)
 class Plan:
+    table: str = "rules"
+    """A key of recipes.TABLES: workers look their recipes up there."""
     world_size: int = 4
     micro_batches: int = 8
     micro_batch_size: int = 4
     updates: int = 220
+
+    @property
+    def recipes(self) -> list[Recipe]:
+        return TABLES[self.table]
 
     @property
     def big_batch_size(self) -> int:
@@ -77,13 +83,13 @@ def run_rank(rank: int, plan: Plan, digits: Digits, rendezvous: list[bytes], rep
 def train_rank(
     rank: int, recipe_index: int, plan: Plan, digits: Digits, rendezvous: bytes, reports: "Queue[Any]"
 ) -> Outcome:
-    recipe = RECIPES[recipe_index]
+    recipe = plan.recipes[recipe_index]
     model = Perceptron()
     comm = gradstep.Communicator.gloo(rank, plan.world_size, rendezvous, interface="lo")
     optimizer = recipe.rule(model.parameters, names=model.names, **recipe.options)
     accumulator = gradstep.Accumulator(model.parameters, names=model.names, steps=plan.micro_batches)
     reducer = gradstep.Reducer(comm, model.parameters, names=model.names, **recipe.reducer)
-    updater = gradstep.Updater(optimizer, accumulator, reducer)
+    updater = gradstep.Updater(optimizer, accumulator, reducer, sync=recipe.sync)
 
     inside = 0.0
     begin = time.perf_counter()

@@ -19,6 +19,10 @@ namespace gradstep {
 /// Gathering everything is one round where a direct exchange of pieces takes two, but moves world_size / 2 times the
 /// bytes. Up to this many bytes sent by a rank the round is dearer.
 inline constexpr std::int64_t kGatherBytes = 64 * 1024;
+/// What each rank contributes at a time when everything is gathered; bounds the staging memory.
+inline constexpr std::int64_t kGatherSliceBytes = std::int64_t{1} << 20;
+/// What each rank owns of the data at a time when it is summed directly: the staging memory then stays in the caches.
+inline constexpr std::int64_t kPieceBytes = std::int64_t{1} << 21;
 
 /// Shared by the public handle and by reducers. One call at a time; abort(), status() from any thread. Every call
 /// throws the first error for good once the communicator is broken.

@@ -17,10 +17,6 @@ namespace gradstep {
 
 namespace {
 
-// What each rank contributes at a time when everything is gathered; bounds the staging memory.
-constexpr std::int64_t kSliceBytes = std::int64_t{1} << 20;
-// What each rank owns of the data at a time when it is summed directly: the staging memory then stays in the caches.
-constexpr std::int64_t kPieceBytes = std::int64_t{1} << 21;
 // Pieces start at multiples of this many elements, so that the sums are aligned.
 constexpr std::int64_t kPieceGrain = 64;
 
@@ -81,7 +77,7 @@ void EngineCommunicator::all_reduce(const Array& data, std::int32_t op, double d
 
 void EngineCommunicator::all_reduce_gathered(const Array& data, std::int32_t op, double divisor,
                                              const Deadline& deadline) {
-  const std::int64_t step = std::min(data.size, kSliceBytes / size_of(data.dtype));
+  const std::int64_t step = std::min(data.size, kGatherSliceBytes / size_of(data.dtype));
   std::byte* gathered = staging_.reserve(step * size_of(data.dtype) * world_size());
   for (std::int64_t begin = 0; begin < data.size; begin += step) {
     const Array part = slice(data, begin, std::min(step, data.size - begin));
@@ -198,8 +194,8 @@ void EngineCommunicator::reduce_scatter_v(const Array& data, std::span<const std
 // As reduce_scatter_gathered, with pieces of any sizes.
 void EngineCommunicator::scatter_pieces_gathered(std::span<const Array> pieces, std::int32_t op, double divisor,
                                                  const Deadline& deadline) {
-  const std::int64_t step = kSliceBytes / size_of(pieces[0].dtype);
-  std::byte* gathered = staging_.reserve(kSliceBytes * world_size());
+  const std::int64_t step = kGatherSliceBytes / size_of(pieces[0].dtype);
+  std::byte* gathered = staging_.reserve(kGatherSliceBytes * world_size());
   for (std::size_t owner = 0; owner < pieces.size(); ++owner) {
     for (std::int64_t begin = 0; begin < pieces[owner].size; begin += step) {
       const Array part = slice(pieces[owner], begin, std::min(step, pieces[owner].size - begin));
@@ -227,7 +223,7 @@ void EngineCommunicator::reduce_scatter_direct(const Array& input, const Array& 
 // Every rank sees all blocks and keeps its own: the price of an engine that only gathers.
 void EngineCommunicator::reduce_scatter_gathered(const Array& input, const Array& output, std::int32_t op,
                                                  const Deadline& deadline) {
-  const std::int64_t step = std::min(output.size, kSliceBytes / size_of(input.dtype));
+  const std::int64_t step = std::min(output.size, kGatherSliceBytes / size_of(input.dtype));
   std::byte* gathered = staging_.reserve(step * size_of(input.dtype) * world_size());
   for (std::int32_t owner = 0; owner < world_size(); ++owner) {
     for (std::int64_t begin = 0; begin < output.size; begin += step) {

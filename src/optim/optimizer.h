@@ -129,6 +129,9 @@ class Optimizer {
   /// Both counters, after buffers and flags were replaced: the state is whole again.
   void set_counters(std::int64_t steps, std::int64_t skipped);
 
+  /// Throws UNSUPPORTED if deltas cannot be given out instead of stepping in place.
+  virtual void check_gives_updates() const {}
+
   BusyFlag& busy() { return busy_; }
 
  protected:
@@ -139,9 +142,6 @@ class Optimizer {
   /// Schedules or parameters changed: allocate buffers that have become necessary. Must either succeed or throw with
   /// everything as before.
   virtual void prepare(const Schema& schema, const HyperParameters& hyper_parameters) = 0;
-  /// Throws UNSUPPORTED if deltas cannot be given out instead of stepping in place.
-  virtual void check_gives_updates() const {}
-
   /// The part of parameter i whose state is this rank's.
   Slice slice_of(const Schema& schema, std::size_t i) const {
     return sharding_ != nullptr ? sharding_->slice(i) : Slice{0, schema[i].size};

@@ -1,14 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every term is linear in what is measured: rounds, bytes sent per rank, elements converted or looked at, entries
-// summed. Selections of the ranks are taken to be independent, which makes the split dearer than it may turn out.
+// Every prediction is linear in what is measured; the amounts are those of exchange_cost.h.
 #include "reduce/cost_model.h"
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <cstring>
 #include <limits>
 
 namespace gradstep {
@@ -18,6 +15,8 @@ namespace {
 constexpr int kTrials = 5;
 constexpr std::int64_t kBytes = std::int64_t{1} << 20;
 constexpr std::int64_t kElements = kBytes / 4;
+constexpr std::int64_t kSide = 512;  // of a square matrix of so many elements
+static_assert(kSide * kSide == kElements);
 
 /// The shortest of a few runs, in nanoseconds.
 template <class Body>
@@ -41,19 +40,26 @@ void fill(float* numbers, std::int64_t count) {
   }
 }
 
+ExchangeCost largest(const ExchangeCost& a, const ExchangeCost& b) {
+  return {std::max(a.round, b.round),     std::max(a.byte, b.byte),     std::max(a.pack, b.pack),
+          std::max(a.convert, b.convert), std::max(a.select, b.select), std::max(a.entry, b.entry),
+          std::max(a.add, b.add),         std::max(a.merge, b.merge),   std::max(a.multiply, b.multiply)};
+}
+
 }  // namespace
 
-CostModel::CostModel(ExchangeResources& resources, const Deadline& deadline)
-    : ranks_(resources.comm->world_size()), can_split_(resources.comm->can_exchange()) {
-  if (ranks_ == 1) return;
-  Backend& backend = resources.backend();
-  Communicator& comm = *resources.comm;
-  const Buffer wide = resources.context->allocate(static_cast<std::size_t>(kBytes), /*zeroed=*/false);
-  const Buffer narrow = resources.context->allocate(static_cast<std::size_t>(kBytes / 2), /*zeroed=*/false);
+ExchangeCost measure_processor(Context& context) {
+  Backend& backend = context.backend();
+  const Buffer wide = context.allocate(static_cast<std::size_t>(kBytes), /*zeroed=*/false);
+  const Buffer other = context.allocate(static_cast<std::size_t>(kBytes), /*zeroed=*/false);
+  const Buffer narrow = context.allocate(static_cast<std::size_t>(kBytes / 2), /*zeroed=*/false);
   const Array numbers{wide.data(), kElements, DType::f32, 0, nullptr, nullptr};
+  const Array others{other.data(), kElements, DType::f32, 0, nullptr, nullptr};
   const Array halves{narrow.data(), kElements, DType::f16, 0, nullptr, nullptr};
   fill(wide.as<float>(), kElements);
+  fill(other.as<float>(), kElements);
 
+  ExchangeCost prices;
   WorkList work;
   work.append(kElements);
   const CopyItem to_half{halves, numbers};
@@ -72,65 +78,77 @@ CostModel::CostModel(ExchangeResources& resources, const Deadline& deadline)
   const SparseList list{selected.data(), values.data(), static_cast<std::int64_t>(selected.size())};
   std::vector<std::int32_t> touched;
   const double sum = shortest([&] { backend.sum_sparse({numbers, {&list, 1}, 0, kElements, 1}, touched); });
-  measured_.select = selection / kElements;
-  measured_.entry = sum / static_cast<double>(selected.size());
-  measured_.convert = shortest([&] {
-                        backend.copy(work, {&to_half, 1}, 1, 1);
-                        backend.copy(work, {&from_half, 1}, 1, 1);
-                      }) /
-                      kElements;
+  prices.select = selection / kElements;
+  prices.entry = sum / static_cast<double>(selected.size());
+  prices.convert = shortest([&] {
+                     backend.copy(work, {&to_half, 1}, 1, 1);
+                     backend.copy(work, {&from_half, 1}, 1, 1);
+                   }) /
+                   kElements;
+
+  const CopyItem into_bucket{others, numbers};
+  prices.pack = shortest([&] { backend.copy(work, {&into_bucket, 1}, 1, 1); }) / kElements;
+
+  fill(wide.as<float>(), kElements);  // f16 has made infinities of some
+  fill(other.as<float>(), kElements);
+  const void* const two[] = {wide.data(), other.data()};
+  prices.add = shortest([&] { backend.sum_ranks({wide.data(), two, kElements, DType::f32, GRADSTEP_REDUCE_SUM, 2}); }) /
+               (2 * kElements);
+  std::vector<Dots> dots(work.chunks().size());
+  const CombineItem pair{numbers, numbers, others, 0.5, 0.5};
+  prices.merge = shortest([&] {
+                   backend.dot_chunks(work, {&pair, 1}, dots);
+                   backend.combine(work, {&pair, 1});
+                 }) /
+                 kElements;
+  std::vector<float> p(static_cast<std::size_t>(kSide));
+  std::vector<float> q(static_cast<std::size_t>(kSide), 1.0F);
+  const LowRank matrix{numbers, kSide, kSide, 1, p.data(), q.data()};
+  prices.multiply = shortest([&] {
+                      backend.project_rows(matrix);
+                      backend.orthonormalize(matrix);
+                      backend.project_columns(matrix);
+                      backend.expand(matrix, others, 1);
+                    }) /
+                    kElements;
+  return prices;
+}
+
+CostModel::CostModel(ExchangeResources& resources, const Deadline& deadline)
+    : ranks_(resources.comm->world_size()), can_exchange_(resources.comm->can_exchange()) {
+  if (ranks_ == 1) return;
+  Communicator& comm = *resources.comm;
+  prices_ = measure_processor(*resources.context);
+  prices_.add = 0;  // all-reduces are timed as a whole
 
   std::vector<std::int64_t> tokens(static_cast<std::size_t>(ranks_));
   const std::int64_t token = 0;
-  measured_.round = shortest([&] { comm.all_gather(&token, tokens.data(), sizeof token, deadline); });
-  std::memset(wide.data(), 0, wide.bytes());
+  prices_.round = shortest([&] { comm.all_gather(&token, tokens.data(), sizeof token, deadline); });
+  const Buffer zeros = resources.context->allocate(static_cast<std::size_t>(kBytes), /*zeroed=*/true);
+  const Array numbers{zeros.data(), kElements, DType::f32, 0, nullptr, nullptr};
   const std::int64_t sent_before = comm.stats().bytes_sent;
   const double reduction = shortest([&] { comm.all_reduce(numbers, GRADSTEP_REDUCE_SUM, 1, deadline); });
   const double sent = static_cast<double>(comm.stats().bytes_sent - sent_before) / kTrials;
-  measured_.byte = std::max(reduction - 2 * measured_.round, 0.0) / std::max(sent, 1.0);
+  prices_.byte = std::max(reduction - 2 * prices_.round, 0.0) / std::max(sent, 1.0);
 
-  std::vector<Measured> all(static_cast<std::size_t>(ranks_));
-  const Measured own = measured_;
+  std::vector<ExchangeCost> all(static_cast<std::size_t>(ranks_));
+  const ExchangeCost own = prices_;
   comm.all_gather(&own, all.data(), sizeof own, deadline);
-  for (const Measured& other : all) {
-    measured_.round = std::max(measured_.round, other.round);
-    measured_.byte = std::max(measured_.byte, other.byte);
-    measured_.convert = std::max(measured_.convert, other.convert);
-    measured_.select = std::max(measured_.select, other.select);
-    measured_.entry = std::max(measured_.entry, other.entry);
-  }
+  for (const ExchangeCost& other : all) prices_ = largest(prices_, other);
 }
 
 void CostModel::choose(const BucketPlan& plan, gradstep_reducer_options& options,
                        gradstep_bucket_statistics& stats) const {
   options.mode = GRADSTEP_REDUCER_DENSE;
   if (ranks_ == 1) return;
-  const auto ranks = static_cast<double>(ranks_);
-  const auto elements = static_cast<double>(plan.elements);
-  const auto bytes = static_cast<double>(size_of(plan.dtype));
-  const double others = (ranks - 1) / ranks;
-  const double selected = std::ceil(options.sparsity * elements);
-  const double entry_bytes = 4 + bytes;
-  // As many different indices as so many independent selections have on average.
-  const double different = elements * (1 - std::pow(1 - std::min(1.0, options.sparsity), ranks));
-  const Measured& m = measured_;
-
-  const auto all_reduce = [&](double data) {
-    const double gathered = data * (ranks - 1);
-    return gathered <= static_cast<double>(kGatherBytes) ? m.round + gathered * m.byte
-                                                         : 2 * m.round + 2 * others * data * m.byte;
-  };
-  const double dense = all_reduce(elements * bytes);
-  const double half = all_reduce(elements * 2) + elements * m.convert;
-  const double selection = elements * m.select;
-  const double gathered =
-      2 * m.round + selection + selected * (ranks - 1) * entry_bytes * m.byte + selected * ranks * m.entry;
-  const double split = 4 * m.round + selection + others * (selected + different) * entry_bytes * m.byte +
-                       (selected + different) * m.entry;
+  const ExchangeSize size{static_cast<double>(ranks_), static_cast<double>(plan.elements),
+                          static_cast<double>(size_of(plan.dtype)), can_exchange_};
 
   double best = std::numeric_limits<double>::infinity();
-  const auto consider = [&](std::int32_t mode, double cost, std::int64_t& prediction, std::int32_t exchange) {
+  const auto consider = [&](std::int32_t mode, const ExchangeCost& amounts, std::int64_t& prediction,
+                            std::int32_t exchange) {
     if (options.candidates != 0 && (options.candidates & (1 << mode)) == 0) return;
+    const double cost = priced(amounts, prices_);
     prediction = static_cast<std::int64_t>(std::max(cost, 1.0));
     if (cost >= best) return;
     best = cost;
@@ -138,14 +156,15 @@ void CostModel::choose(const BucketPlan& plan, gradstep_reducer_options& options
     options.sparse_exchange = exchange;
   };
   const std::int32_t wanted = options.sparse_exchange;
-  consider(GRADSTEP_REDUCER_DENSE, dense, stats.predicted_dense_nanoseconds, wanted);
-  consider(GRADSTEP_REDUCER_HALF, half, stats.predicted_half_nanoseconds, wanted);
+  consider(GRADSTEP_REDUCER_DENSE, dense_cost(size), stats.predicted_dense_nanoseconds, wanted);
+  consider(GRADSTEP_REDUCER_HALF, half_cost(size), stats.predicted_half_nanoseconds, wanted);
   if (wanted != GRADSTEP_SPARSE_EXCHANGE_SPLIT) {
-    consider(GRADSTEP_REDUCER_SPARSE_TOPK, gathered, stats.predicted_sparse_gather_nanoseconds, wanted);
+    consider(GRADSTEP_REDUCER_SPARSE_TOPK, sparse_gather_cost(size, options.sparsity),
+             stats.predicted_sparse_gather_nanoseconds, wanted);
   }
-  if (wanted != GRADSTEP_SPARSE_EXCHANGE_GATHER && can_split_) {
-    consider(GRADSTEP_REDUCER_SPARSE_TOPK, split, stats.predicted_sparse_split_nanoseconds,
-             GRADSTEP_SPARSE_EXCHANGE_SPLIT);
+  if (wanted != GRADSTEP_SPARSE_EXCHANGE_GATHER && can_exchange_) {
+    consider(GRADSTEP_REDUCER_SPARSE_TOPK, sparse_split_cost(size, options.sparsity),
+             stats.predicted_sparse_split_nanoseconds, GRADSTEP_SPARSE_EXCHANGE_SPLIT);
   }
 }
 

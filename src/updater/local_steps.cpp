@@ -4,10 +4,8 @@
 // Each rank steps with its own gradients, and what travels comes after: the deltas of the step, or the parameters, all
 // of them or one partition at a time. A failed exchange finds the step done, so it is the exchange alone that is
 // retried.
-#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string_view>
 
 #include "core/error.h"
 #include "updater/chain.h"
@@ -19,11 +17,7 @@ void Updater::check_local_steps(const Reducer& reducer) const {
     fail(GRADSTEP_ERR_UNSUPPORTED, "options.sync: a sharded optimizer steps with reduced gradients, expected 0");
   }
   if (options_.sync == GRADSTEP_SYNC_DELTAS) {
-    const auto names = optimizer_->state_names();
-    if (std::any_of(names.begin(), names.end(),
-                    [](const char* name) { return std::string_view(name) == "master_weights"; })) {
-      fail(GRADSTEP_ERR_UNSUPPORTED, "options.sync: an optimizer with master_weights gives no deltas, expected 0");
-    }
+    optimizer_->check_gives_updates();
     return;
   }
   const gradstep_reducer_options& options = reducer.options();

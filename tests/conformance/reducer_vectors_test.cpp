@@ -1,12 +1,25 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gradients of several ranks, each a thread, reduced to what the recorded systems made of them.
+// Gradients of several ranks, each a thread, reduced to what the recorded systems made of them, on every engine that
+// connects ranks of one machine.
+#include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <thread>
 #include <vector>
 
 #include "support.h"
+
+#if defined(__SANITIZE_THREAD__)
+// libgloo is not instrumented: an UnboundBuffer's destructor waits for libgloo's thread through a reference count that
+// the sanitizer cannot see.
+extern "C" __attribute__((visibility("default"))) const char*
+__tsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier): the sanitizer's name
+  return "race:gloo::transport::tcp::UnboundBuffer::~UnboundBuffer\n"
+         "race:std::default_delete<gloo::transport::UnboundBuffer>\n";
+}
+#endif
 
 namespace gradstep_conformance {
 namespace {
@@ -14,21 +27,26 @@ namespace {
 using CommHandle = std::unique_ptr<gradstep_comm, Destroyer<gradstep_comm_destroy>>;
 using ReducerHandle = std::unique_ptr<gradstep_reducer, Destroyer<gradstep_reducer_destroy>>;
 
-/// Runs body(rank, its communicator) on one thread per rank; the first failure comes back to the test.
-void run_ranks(gradstep_context* context, int ranks, const std::function<void(int, gradstep_comm*)>& body) {
-  std::vector<gradstep_comm*> made(static_cast<std::size_t>(ranks));
-  check(gradstep_comm_create_local(context, ranks, made.data()));
-  std::vector<CommHandle> comms(made.begin(), made.end());
-  std::vector<std::exception_ptr> errors(comms.size());
+/// Gloo only where its plugin was built.
+std::vector<std::string> engines() {
+  std::vector<std::string> names = {"local", "shm"};
+#if defined(GRADSTEP_TEST_PLUGIN_DIR)
+  ::setenv("GRADSTEP_PLUGIN_DIR", GRADSTEP_TEST_PLUGIN_DIR, 1);
+  names.emplace_back("gloo");
+#endif
+  return names;
+}
+
+/// Runs body(rank) on one thread per rank; the first failure comes back to the test.
+void run_threads(int ranks, const std::function<void(int)>& body) {
+  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(ranks));
   std::vector<std::thread> threads;
   for (int r = 0; r < ranks; ++r) {
     threads.emplace_back([&, r] {
-      const auto place = static_cast<std::size_t>(r);
       try {
-        body(r, made[place]);
+        body(r);
       } catch (...) {
-        errors[place] = std::current_exception();
-        gradstep_comm_abort(made[place]);
+        errors[static_cast<std::size_t>(r)] = std::current_exception();
       }
     });
   }
@@ -36,6 +54,45 @@ void run_ranks(gradstep_context* context, int ranks, const std::function<void(in
   for (const std::exception_ptr& error : errors) {
     if (error) std::rethrow_exception(error);
   }
+}
+
+/// One end for each rank. Those of shm and Gloo meet in a directory.
+std::vector<CommHandle> connect(gradstep_context* context, const std::string& engine, int ranks) {
+  std::vector<gradstep_comm*> made(static_cast<std::size_t>(ranks));
+  if (engine == "local") {
+    check(gradstep_comm_create_local(context, ranks, made.data()));
+  } else {
+    std::string store = (std::filesystem::temp_directory_path() / "gradstep-test-XXXXXX").string();
+    if (::mkdtemp(store.data()) == nullptr) throw std::runtime_error("no temporary directory");
+    run_threads(ranks, [&](int rank) {
+      gradstep_comm_options options;
+      check(gradstep_comm_options_init(&options, sizeof options));
+      options.engine = engine.c_str();
+      options.rank = rank;
+      options.world_size = ranks;
+      options.store_path = store.c_str();
+      options.interface = "127.0.0.1";
+      check(gradstep_comm_create(context, &options, &made[static_cast<std::size_t>(rank)]));
+    });
+    std::error_code ignored;
+    std::filesystem::remove_all(store, ignored);
+  }
+  return {made.begin(), made.end()};
+}
+
+/// Runs body(rank, its communicator) on one thread per rank.
+void run_ranks(gradstep_context* context, const std::string& engine, int ranks,
+               const std::function<void(int, gradstep_comm*)>& body) {
+  const std::vector<CommHandle> comms = connect(context, engine, ranks);
+  run_threads(ranks, [&](int rank) {
+    gradstep_comm* comm = comms[static_cast<std::size_t>(rank)].get();
+    try {
+      body(rank, comm);
+    } catch (...) {
+      gradstep_comm_abort(comm);
+      throw;
+    }
+  });
 }
 
 ReducerHandle make_reducer(gradstep_context* context, gradstep_comm* comm, const gradstep_reducer_options& options,
@@ -52,11 +109,11 @@ gradstep_reducer_options options_of(std::int32_t mode) {
   return options;
 }
 
-/// Every rank reduces its `gradients`, in place, and ends with `expected`.
-void expect_reduced(const std::vector<std::vector<StoredArray*>>& gradients, const std::vector<StoredArray*>& expected,
-                    std::int32_t mode, double tolerance, int threads) {
+/// Every rank reduces its `gradients` and ends with `expected`.
+void expect_reduced(const std::string& engine, const std::vector<std::vector<StoredArray*>>& gradients,
+                    const std::vector<StoredArray*>& expected, std::int32_t mode, double tolerance, int threads) {
   const ContextHandle context = make_context(threads);
-  run_ranks(context.get(), static_cast<int>(gradients.size()), [&](int rank, gradstep_comm* comm) {
+  run_ranks(context.get(), engine, static_cast<int>(gradients.size()), [&](int rank, gradstep_comm* comm) {
     const auto& own = gradients[static_cast<std::size_t>(rank)];
     std::vector<gradstep_parameter> parameters;
     std::vector<gradstep_tensor> views;
@@ -76,10 +133,11 @@ void expect_reduced(const std::vector<std::vector<StoredArray*>>& gradients, con
   });
 }
 
-class AdasumVectors : public testing::TestWithParam<int> {};
+class AdasumVectors : public testing::TestWithParam<std::tuple<std::string, int>> {};
 
 TEST_P(AdasumVectors, BothRulesAreThoseOfTrax) {
-  VectorFile file = read_vector_file(vector_path("adasum_" + std::to_string(GetParam())));
+  const auto& [engine, ranks] = GetParam();
+  VectorFile file = read_vector_file(vector_path("adasum_" + std::to_string(ranks)));
   const double tolerance = file.meta.at("relative_tolerance").get<double>();
   const std::size_t parameters = file.meta.at("shapes").size();
   std::vector<std::vector<StoredArray*>> gradients(file.meta.at("ranks").get<std::size_t>());
@@ -94,28 +152,36 @@ TEST_P(AdasumVectors, BothRulesAreThoseOfTrax) {
     if (file.arrays.count(name) > 0) tree.push_back(&file[name]);
   }
   for (const int threads : {1, 2}) {
-    expect_reduced(gradients, nway, GRADSTEP_REDUCER_ADASUM_NWAY, tolerance, threads);
-    if (!tree.empty()) expect_reduced(gradients, tree, GRADSTEP_REDUCER_ADASUM_TREE, tolerance, threads);
+    expect_reduced(engine, gradients, nway, GRADSTEP_REDUCER_ADASUM_NWAY, tolerance, threads);
+    if (!tree.empty()) expect_reduced(engine, gradients, tree, GRADSTEP_REDUCER_ADASUM_TREE, tolerance, threads);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Trax, AdasumVectors, testing::Values(2, 3, 4, 8),
-                         [](const auto& test) { return std::to_string(test.param) + "_ranks"; });
+INSTANTIATE_TEST_SUITE_P(Trax, AdasumVectors,
+                         testing::Combine(testing::ValuesIn(engines()), testing::Values(2, 3, 4, 8)),
+                         [](const auto& test) {
+                           return std::get<0>(test.param) + "_" + std::to_string(std::get<1>(test.param)) + "_ranks";
+                         });
 
-TEST(AdasumVectors, EqualGradientsAverageAndOrthogonalOnesAdd) {
+class AdasumIdentities : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Trax, AdasumIdentities, testing::ValuesIn(engines()),
+                         [](const auto& test) { return test.param; });
+
+TEST_P(AdasumIdentities, EqualGradientsAverageAndOrthogonalOnesAdd) {
   VectorFile file = read_vector_file(vector_path("adasum_identities"));
   const double tolerance = file.meta.at("relative_tolerance").get<double>();
   for (const std::int32_t mode : {GRADSTEP_REDUCER_ADASUM_TREE, GRADSTEP_REDUCER_ADASUM_NWAY}) {
-    expect_reduced({{&file["same"]}, {&file["same"]}}, {&file["same_expected"]}, mode, tolerance, 1);
-    expect_reduced({{&file["ortho_a"]}, {&file["ortho_b"]}}, {&file["ortho_expected"]}, mode, tolerance, 1);
+    expect_reduced(GetParam(), {{&file["same"]}, {&file["same"]}}, {&file["same_expected"]}, mode, tolerance, 1);
+    expect_reduced(GetParam(), {{&file["ortho_a"]}, {&file["ortho_b"]}}, {&file["ortho_expected"]}, mode, tolerance, 1);
   }
 }
 
-class SparseVectors : public testing::TestWithParam<std::string> {};
+class SparseVectors : public testing::TestWithParam<std::tuple<std::string, std::string>> {};
 
 // Sums within the tolerance, and divided by nothing: the communicator of SINGA sums. Residuals are exact.
 TEST_P(SparseVectors, SumsAndResidualsAreThoseOfSinga) {
-  VectorFile file = read_vector_file(vector_path(GetParam()));
+  const auto& [engine, vectors] = GetParam();
+  VectorFile file = read_vector_file(vector_path(vectors));
   const double tolerance = file.meta.at("relative_tolerance").get<double>();
   const int ranks = file.meta.at("ranks").get<int>();
   const int steps = file.meta.at("steps").get<int>();
@@ -129,7 +195,7 @@ TEST_P(SparseVectors, SumsAndResidualsAreThoseOfSinga) {
   for (const std::int32_t exchange : {GRADSTEP_SPARSE_EXCHANGE_GATHER, GRADSTEP_SPARSE_EXCHANGE_SPLIT}) {
     options.sparse_exchange = exchange;
     const ContextHandle context = make_context(2);
-    run_ranks(context.get(), ranks, [&](int rank, gradstep_comm* comm) {
+    run_ranks(context.get(), engine, ranks, [&](int rank, gradstep_comm* comm) {
       const ReducerHandle reducer = make_reducer(context.get(), comm, options, {parameter_of(file["sum0"])});
       for (int t = 0; t < steps; ++t) {
         const gradstep_tensor gradient = file[name("g", t, rank)].view();
@@ -150,9 +216,10 @@ TEST_P(SparseVectors, SumsAndResidualsAreThoseOfSinga) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Singa, SparseVectors,
-                         testing::Values("sparse_threshold", "sparse_threshold_residual", "sparse_topk",
-                                         "sparse_topk_residual"),
-                         [](const auto& test) { return test.param; });
+                         testing::Combine(testing::ValuesIn(engines()),
+                                          testing::Values("sparse_threshold", "sparse_threshold_residual",
+                                                          "sparse_topk", "sparse_topk_residual")),
+                         [](const auto& test) { return std::get<0>(test.param) + "_" + std::get<1>(test.param); });
 
 }  // namespace
 }  // namespace gradstep_conformance

@@ -47,4 +47,6 @@ def test_digits_demo(tmp_path):
         pytest.skip(f"needs {', '.join(missing)}")
     picture = tmp_path / "digits.png"
     output = run(EXAMPLES / "digits_demo" / "demo.py", "--updates", 12, "--picture", picture)
-    assert output.count("ranks agree in every bit: ok") >= 2 and picture.stat().st_size > 10000
+    assert output.count("ranks agree in every bit: ok") >= 8 and picture.stat().st_size > 10000
+    for recipe in ("half", "sparse 1 %, residual", "Adasum", "partial parameters"):
+        assert f"│ {recipe} " in output

@@ -10,8 +10,8 @@
 Each class is useful alone. Arrays are anything with the buffer protocol or ``__dlpack__`` (NumPy, PyTorch, JAX, ...);
 they are used where they lie, without a copy. What is written must be writable. Calls release the interpreter lock.
 
-``gradstep.torch`` has the rules as torch.optim optimizers, ``gradstep.optax`` as optax transformations; each is there
-when it is imported.
+``gradstep.torch`` has the rules as torch.optim optimizers, ``gradstep.optax`` as optax transformations;
+``gradstep.plan`` says what synchronisation will cost. Each is there when it is imported.
 """
 
 from gradstep import schedule

@@ -36,6 +36,8 @@ class HostCollectives(Protocol):
     - ``reduce_scatter(data, out, op, timeout)``: data holds world_size blocks of out's length
     - ``broadcast(data, root, timeout)``: in place, bytes
     - ``send(data, to, timeout)`` and ``recv(data, source, timeout)``: both or none
+    - ``exchange(outgoing, incoming, timeout)``: sends outgoing[r] to and fills incoming[r] from every other rank r, all
+      at once; None where there is nothing
     - ``barrier(timeout)``
     - ``abort()``: makes calls in progress return; may come from any thread
 

@@ -6,6 +6,8 @@
 #include "host_communicator.h"
 
 #include <cstring>
+#include <memory>
+#include <vector>
 
 #include "errors.h"
 
@@ -75,6 +77,7 @@ bool copy_bytes(PyObject* object, void* receive, std::int64_t bytes, const char*
 
 struct HostCollectives {
   PyObject* object;
+  std::int32_t rank;
   std::int32_t world_size;
 };
 
@@ -146,6 +149,34 @@ gradstep_status recv(void* user, void* data, std::int64_t bytes, std::int32_t fr
   return finish(call(object_of(user), "recv", "Oid", view.get(), static_cast<int>(from), seconds(timeout_ms)));
 }
 
+/// None for the caller's own place and for what has no bytes.
+bool append_view(PyObject* list, const LentView* view) {
+  return PyList_Append(list, view != nullptr ? view->get() : Py_None) == 0;
+}
+
+gradstep_status exchange(void* user, const void* const* send, const std::int64_t* send_bytes, void* const* receive,
+                         const std::int64_t* receive_bytes, void*, std::int64_t timeout_ms) {
+  const GilLock lock;
+  const auto* collectives = static_cast<HostCollectives*>(user);
+  std::vector<std::unique_ptr<LentView>> views;
+  const ObjectRef outgoing(PyList_New(0));
+  const ObjectRef incoming(PyList_New(0));
+  if (!outgoing || !incoming) return finish({});
+  for (std::int32_t peer = 0; peer < collectives->world_size; ++peer) {
+    LentView* out = nullptr;
+    LentView* in = nullptr;
+    if (peer != collectives->rank && send_bytes[peer] > 0) {
+      out = views.emplace_back(std::make_unique<LentView>(send[peer], send_bytes[peer])).get();
+    }
+    if (peer != collectives->rank && receive_bytes[peer] > 0) {
+      in = views.emplace_back(std::make_unique<LentView>(receive[peer], receive_bytes[peer], nullptr)).get();
+    }
+    if ((out != nullptr && !out->get()) || (in != nullptr && !in->get())) return finish({});
+    if (!append_view(outgoing.get(), out) || !append_view(incoming.get(), in)) return finish({});
+  }
+  return finish(call(object_of(user), "exchange", "OOd", outgoing.get(), incoming.get(), seconds(timeout_ms)));
+}
+
 gradstep_status barrier(void* user, void*, std::int64_t timeout_ms) {
   const GilLock lock;
   return finish(call(object_of(user), "barrier", "d", seconds(timeout_ms)));
@@ -180,7 +211,8 @@ std::int32_t read_flag(PyObject* object, const char* name) {
 /// `function` if the object has a method of that name, else NULL.
 template <class Function>
 Function* if_offered(PyObject* object, const char* name, Function* function) {
-  return PyObject_HasAttrString(object, name) != 0 ? function : nullptr;
+  const ObjectRef method = optional_attribute(object, name);
+  return method && PyCallable_Check(method.get()) != 0 ? function : nullptr;
 }
 
 }  // namespace
@@ -200,11 +232,12 @@ gradstep_status create_host_communicator(gradstep_context* context, PyObject* co
   table.broadcast = if_offered(collectives, "broadcast", broadcast);
   table.send = if_offered(collectives, "send", send);
   table.recv = if_offered(collectives, "recv", recv);
+  table.exchange = if_offered(collectives, "exchange", exchange);
   table.barrier = if_offered(collectives, "barrier", barrier);
   table.abort = if_offered(collectives, "abort", abort_calls);
   table.release = release_collectives;
   Py_INCREF(collectives);
-  auto* user = new HostCollectives{collectives, table.world_size};
+  auto* user = new HostCollectives{collectives, table.rank, table.world_size};
   const GilRelease released;
   return gradstep_comm_create_host_ex(context, &table, user, options, out);
 }

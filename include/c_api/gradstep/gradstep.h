@@ -18,6 +18,7 @@
 #include "gradstep/base.h"
 #include "gradstep/comm.h"
 #include "gradstep/context.h"
+#include "gradstep/cost.h"
 #include "gradstep/optimizer.h"
 #include "gradstep/reducer.h"
 #include "gradstep/schedule.h"

@@ -70,7 +70,8 @@ GRADSTEP_API gradstep_status gradstep_updater_options_init(gradstep_updater_opti
  * NULL: every push is a window. reducer NULL: no network. options NULL = defaults.
  * Returns: INVALID_ARGUMENT (a NULL optimizer, options out of range), MISMATCH (the handles' schemas differ: the text
  * names the parameter), UNSUPPORTED (a reducer over several ranks with trigger MIN_WEIGHT or MANUAL; PARAMETERS* with a
- * reducer whose mode is not DENSE or whose average is SUM; DELTAS or PARAMETERS* with a sharded optimizer).
+ * reducer whose mode is not DENSE or whose average is SUM; DELTAS or PARAMETERS* with a sharded optimizer; DELTAS with
+ * master weights).
  */
 GRADSTEP_API gradstep_status gradstep_updater_create(gradstep_context* context, gradstep_optimizer* optimizer,
                                                      gradstep_accumulator* accumulator, gradstep_reducer* reducer,

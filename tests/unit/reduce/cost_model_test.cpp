@@ -12,16 +12,16 @@ struct Choice {
   gradstep_bucket_statistics stats;
 };
 
-Choice choose(const CostModel::Measured& measured, std::int64_t ranks, std::int64_t elements,
-              gradstep_reducer_options options = mode_options(GRADSTEP_REDUCER_AUTO), bool can_split = true) {
+Choice choose(const ExchangeCost& measured, std::int64_t ranks, std::int64_t elements,
+              gradstep_reducer_options options = mode_options(GRADSTEP_REDUCER_AUTO), bool can_exchange = true) {
   BucketPlan plan;
   plan.elements = elements;
   Choice choice{options, {}};
-  CostModel(measured, ranks, can_split).choose(plan, choice.options, choice.stats);
+  CostModel(measured, ranks, can_exchange).choose(plan, choice.options, choice.stats);
   return choice;
 }
 
-CostModel::Measured network(double round, double byte) {
+ExchangeCost network(double round, double byte) {
   return {.round = round, .byte = byte, .convert = 0.5, .select = 1, .entry = 5};
 }
 
@@ -48,9 +48,11 @@ TEST(CostModel, ManyRanksSplitAndTooManyDoNotGather) {
   const Choice split = choose(network(1000, 10), 64, kMany, options);
   EXPECT_GT(split.stats.predicted_sparse_gather_nanoseconds, split.stats.predicted_dense_nanoseconds);
   EXPECT_LT(split.stats.predicted_sparse_split_nanoseconds, split.stats.predicted_sparse_gather_nanoseconds);
-  const Choice gathers_only = choose(network(1000, 10), 64, kMany, options, /*can_split=*/false);
+  // Where everything is gathered, dense sums grow as well.
+  const Choice gathers_only = choose(network(1000, 10), 64, kMany, options, /*can_exchange=*/false);
   EXPECT_EQ(gathers_only.stats.predicted_sparse_split_nanoseconds, 0);
-  EXPECT_EQ(gathers_only.options.mode, GRADSTEP_REDUCER_HALF);
+  EXPECT_GT(gathers_only.stats.predicted_dense_nanoseconds, 16 * split.stats.predicted_dense_nanoseconds);
+  EXPECT_EQ(gathers_only.options.mode, GRADSTEP_REDUCER_SPARSE_TOPK);
 }
 
 TEST(CostModel, SmallBucketsAreNotWorthASelection) {

@@ -1,0 +1,104 @@
+/* SPDX-FileCopyrightText: 2026 The gradstep authors
+ * SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cost.h: what an exchange of gradients will cost in each mode of a reducer, on a network that need not be there.
+ *
+ * The amounts (rounds, bytes, elements converted, selected, summed) are those by which reducer mode AUTO chooses; here
+ * a network in numbers and a processor in numbers put a price on them. P ranks lie on hosts of H each, which share one
+ * full-duplex link of `bandwidth` B and latency L; inside a host every rank has host_bandwidth b and host_latency l.
+ * A rank is busy for `message` o with each message that it sends (LogP's overhead).
+ *
+ *   OWN           gradstep's own collectives: a round in which every rank sends to every other one takes L + (P - 1) o,
+ *                 and a byte ((P - H) H / B + (H - 1) / b) / (P - 1) seconds. An all-reduce of n bytes is one round if
+ *                 (P - 1) n <= 64 KiB, else two for each 2 MiB of what a rank owns, and 2 n (P - 1) / P bytes.
+ *   RING          2 (P - 1) (L + o + n / (P B)), the slower of the two links in every step
+ *   TREE          recursive halving and doubling, Rabenseifner: 2 log2(P) (L + o) + 2 n (P - 1) / P / B where H is 1;
+ *                 the farthest ranks meet first, so that H ranks of a host share its link. 2 (L + o + n H / B) more
+ *                 unless P / H is a power of two.
+ *   HIERARCHICAL  reduce-scatter and all-gather inside hosts by OWN, and RING or TREE between them, whichever is less
+ *
+ * Adasum and sparse sums have exchanges of their own. Nothing overlaps, and ranks are in step. Sources: Thakur,
+ * Rabenseifner, Gropp 2005 (ring, tree); Culler et al. 1993 (LogP).
+ */
+#ifndef GRADSTEP_COST_H
+#define GRADSTEP_COST_H
+
+#include "gradstep/context.h"
+#include "gradstep/reducer.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+enum gradstep_cost_algorithm {
+  GRADSTEP_COST_INVALID = -1,
+  GRADSTEP_COST_OWN = 0,
+  /* All-reduces that an engine or a host may have; gradstep itself has none of them. */
+  GRADSTEP_COST_RING = 1,
+  GRADSTEP_COST_TREE = 2,
+  GRADSTEP_COST_HIERARCHICAL = 3,
+  /* Of SPARSE_TOPK, see enum gradstep_sparse_exchange. */
+  GRADSTEP_COST_SPARSE_GATHER = 4,
+  GRADSTEP_COST_SPARSE_SPLIT = 5
+};
+
+typedef struct gradstep_cost_options {
+  uint32_t struct_size;
+  int32_t element_bytes;   /* of the reducer's arithmetic: 4, the default, or 8 for f64 */
+  int64_t elements;        /* of all parameters, >= 1; not set by init */
+  int64_t ranks;           /* P, 1 to 100000; not set by init */
+  int64_t ranks_per_host;  /* H, divides P; default 1 */
+  int64_t bucket_elements; /* >= 1: elements travel in equal buckets of at most so many; default 2097152 */
+  double bandwidth;        /* B, bytes a second each way, > 0; not set by init */
+  double latency;          /* L, seconds, >= 0; not set by init */
+  double host_bandwidth;   /* b, default 5e9 */
+  double host_latency;     /* l, default 5e-6 */
+  double message;          /* o, seconds, default 2e-6 */
+  double sparsity;         /* SPARSE_TOPK: 0 < sparsity <= 1, default 0.01 */
+  int32_t rank;            /* POWERSGD: >= 1, default 2 */
+  int32_t no_exchange;     /* 1: the engine can only gather, as a host with nothing but all_gather */
+  int64_t rows; /* POWERSGD: the elements lie in matrices of rows x columns, each >= 1; default 1024 x 1024 */
+  int64_t columns;
+  /* Seconds of one rank's work on an element, >= 0; the defaults are those of one core of an AMD EPYC (AVX-512). */
+  double pack;     /* into a bucket */
+  double convert;  /* to 16 bits and back */
+  double select;   /* when the largest are selected */
+  double entry;    /* of a sparse list that is summed */
+  double add;      /* to a dense sum */
+  double merge;    /* into another vector, by Adasum */
+  double multiply; /* by one column, for PowerSGD */
+} gradstep_cost_options;
+
+/* One way to exchange all elements once. */
+typedef struct gradstep_cost {
+  uint32_t struct_size;
+  int32_t mode;      /* enum gradstep_reducer_mode */
+  int32_t algorithm; /* enum gradstep_cost_algorithm */
+  int32_t reserved;
+  int64_t bytes;          /* that a rank sends */
+  double seconds;         /* in all; of these: */
+  double network_seconds; /* messages and bytes */
+} gradstep_cost;
+
+/* Writes the defaults; bandwidth and latency become NaN. Returns: INVALID_ARGUMENT. */
+GRADSTEP_API gradstep_status gradstep_cost_options_init(gradstep_cost_options* o, size_t struct_size) GRADSTEP_NOEXCEPT;
+
+/* pack, convert, select, entry, add, merge and multiply = what they are here, by the threads of `context`, on data that
+ * fits into its caches; takes some milliseconds. o->struct_size is set by the caller. Returns: INVALID_ARGUMENT,
+ * OUT_OF_MEMORY. */
+GRADSTEP_API gradstep_status gradstep_cost_options_measure(gradstep_cost_options* o,
+                                                           gradstep_context* context) GRADSTEP_NOEXCEPT;
+
+/* Writes up to `capacity` records of record_size bytes: DENSE, HALF, BFLOAT16 and POWERSGD by every all-reduce
+ * (HIERARCHICAL where 1 < H < P), SPARSE_TOPK by gather and, unless no_exchange, by split, ADASUM_TREE and
+ * ADASUM_NWAY by OWN. *count = how many there are. records NULL only counts. Not collective; opens no connection.
+ * Returns: INVALID_ARGUMENT (a field that breaks its rule). */
+GRADSTEP_API gradstep_status gradstep_predict_costs(const gradstep_cost_options* options, gradstep_cost* records,
+                                                    size_t record_size, size_t capacity,
+                                                    size_t* count) GRADSTEP_NOEXCEPT;
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif /* GRADSTEP_COST_H */

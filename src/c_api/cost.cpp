@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "gradstep/cost.h"
+
+#include "c_api/context_handle.h"
+#include "c_api/guard.h"
+#include "core/options.h"
+#include "reduce/cost_model.h"
+#include "reduce/predicted_costs.h"
+
+using namespace gradstep;
+
+gradstep_status gradstep_cost_options_init(gradstep_cost_options* o, size_t struct_size) noexcept {
+  return guarded([&] { init_struct("o", o, struct_size, default_cost_options()); });
+}
+
+gradstep_status gradstep_cost_options_measure(gradstep_cost_options* o, gradstep_context* context) noexcept {
+  return guarded_math([&] {
+    auto options = read_struct("o", o);
+    const ExchangeCost nanoseconds = measure_processor(*context_of(context));
+    options.pack = nanoseconds.pack * 1e-9;
+    options.convert = nanoseconds.convert * 1e-9;
+    options.select = nanoseconds.select * 1e-9;
+    options.entry = nanoseconds.entry * 1e-9;
+    options.add = nanoseconds.add * 1e-9;
+    options.merge = nanoseconds.merge * 1e-9;
+    options.multiply = nanoseconds.multiply * 1e-9;
+    write_struct("o", o, options);
+  });
+}
+
+gradstep_status gradstep_predict_costs(const gradstep_cost_options* options, gradstep_cost* records, size_t record_size,
+                                       size_t capacity, size_t* count) noexcept {
+  return guarded_math([&] {
+    check_out("count", count);
+    const auto read = read_struct("options", options);
+    check_cost_options(read);
+    const std::vector<gradstep_cost> all = predict_costs(read);
+    write_records<gradstep_cost>(records, record_size, capacity, all);
+    *count = all.size();
+  });
+}

@@ -1,0 +1,223 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""The planner: its formulas, read independently; its verdicts, against the clock; its command line."""
+
+import json
+import math
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from emulated_link import run_over_link
+
+import gradstep
+from gradstep import _quantities, plan
+
+# Ways to reduce, by the planner's names, and the options of a Reducer that goes that way.
+WAYS = {
+    ("dense", "own"): {},
+    ("half", "own"): {},
+    ("bfloat16", "own"): {},
+    ("sparse_topk", "gather"): {"sparsity": 0.01, "sparse_exchange": "gather"},
+    ("sparse_topk", "split"): {"sparsity": 0.01, "sparse_exchange": "split"},
+    ("powersgd", "own"): {"rank": 2},
+    ("adasum_tree", "own"): {},
+    ("adasum_nway", "own"): {},
+}
+ROWS = 512
+
+
+def measured(comm, elements, bandwidth, latency, rounds):
+    """Begin and end of every window, and the planner's forecast, by way. The ways take turns."""
+    context = gradstep.Context(num_threads=1)
+    shape = (ROWS, elements // ROWS)
+    gradient = np.random.default_rng(comm.rank).standard_normal(shape, dtype=np.float32)
+    reducers = {
+        way: gradstep.Reducer(comm, [gradient], mode=way[0], context=context, **options)
+        for way, options in WAYS.items()
+    }
+    comm.barrier()  # all ranks measure at once: they share the processor later, too
+    predicted = plan.predict(
+        elements,
+        comm.world_size,
+        bandwidth,
+        latency,
+        rows=shape[0],
+        columns=shape[1],
+        bucket_elements=elements,
+        message=0,
+        measure=True,
+        context=context,
+    )
+    windows = {way: [] for way in WAYS}
+    for _ in range(rounds):
+        for way, reducer in reducers.items():
+            comm.barrier()
+            begin = time.perf_counter()
+            reducer.reduce([gradient], in_place=False)
+            windows[way].append((begin, time.perf_counter()))
+    return windows, {(one.mode, one.algorithm): one.seconds for one in predicted.modes}
+
+
+def clocked(windows_by_rank):
+    """Seconds of the fastest window: from when the last rank comes to when the last one leaves."""
+    fastest = math.inf
+    for ranks in zip(*windows_by_rank, strict=True):
+        begins, ends = zip(*ranks, strict=True)
+        fastest = min(fastest, max(ends) - max(begins))
+    return fastest
+
+
+def misjudged(ranks, elements, bandwidth, latency, rounds):
+    """How many pairs of ways differ by more than 1.5 times, and which of them the planner has the wrong way round."""
+    by_rank = run_over_link(
+        ranks, bandwidth, latency, lambda comm: measured(comm, elements, bandwidth, latency, rounds)
+    )
+    clock = {way: clocked([windows[way] for windows, _ in by_rank]) for way in WAYS}
+    forecast = {way: max(costs[way] for _, costs in by_rank) for way in WAYS}
+    clear = [(fast, slow) for fast in WAYS for slow in WAYS if clock[slow] > 1.5 * clock[fast]]
+    wrong = [
+        (*fast, clock[fast], forecast[fast], *slow, clock[slow], forecast[slow])
+        for fast, slow in clear
+        if forecast[slow] <= forecast[fast]
+    ]
+    return len(clear), wrong
+
+
+@pytest.mark.parametrize(
+    ("bandwidth", "latency", "elements", "rounds"),
+    [(125e6, 1e-3, 1 << 14, 20), (125e6, 1e-3, 1 << 18, 8), (125e6, 1e-3, 1 << 22, 3), (12.5e6, 5e-3, 1 << 18, 3)],
+)
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_the_faster_mode_is_named_where_the_clock_is_clear(ranks, bandwidth, latency, elements, rounds):
+    # Ranks are threads: whatever else runs here may hold one of them up. A verdict is wrong if it is wrong every time.
+    for _ in range(3):
+        clear, wrong = misjudged(ranks, elements, bandwidth, latency, rounds)
+        if not wrong:
+            break
+    assert not wrong
+    assert clear >= 5
+
+
+BASE = {"parameters": 1 << 20, "ranks": 16, "bandwidth": 1e9, "latency": 1e-3, "message": 0.0}
+
+
+def seconds_of(found, mode, algorithm="own"):
+    return next(one.network_seconds for one in found.modes if (one.mode, one.algorithm) == (mode, algorithm))
+
+
+def test_formulas():
+    """Thakur, Rabenseifner and Gropp's, and what the modes send by their definitions."""
+    n, p, bandwidth, latency = 4.0 * (1 << 20), 16, 1e9, 1e-3
+    found = plan.predict(**BASE)
+    dense = {one.algorithm: one.network_seconds for one in found.dense_algorithms}
+    assert dense["ring"] == pytest.approx(2 * (p - 1) * (latency + n / (p * bandwidth)), rel=1e-12)
+    assert dense["tree"] == pytest.approx(2 * math.log2(p) * latency + 2 * n * (p - 1) / p / bandwidth, rel=1e-12)
+    assert dense["own"] == pytest.approx(2 * latency + 2 * n * (p - 1) / p / bandwidth, rel=1e-12)
+    assert "hierarchical" not in dense
+    assert seconds_of(found, "half") == pytest.approx(2 * latency + n * (p - 1) / p / bandwidth, rel=1e-12)
+    selected = math.ceil(0.01 * (1 << 20))
+    gathered = 2 * latency + 8 * selected * (p - 1) / bandwidth
+    assert seconds_of(found, "sparse_topk", "gather") == pytest.approx(gathered, rel=1e-12)
+    # Two factors of 1024 x 2, one matrix: 8 KiB each, so that all is gathered from up to eight ranks.
+    powersgd = plan.predict(**{**BASE, "ranks": 8})
+    assert seconds_of(powersgd, "powersgd") == pytest.approx(2 * (latency + 8192 * 7 / bandwidth), rel=1e-12)
+    hosts = plan.predict(**BASE, ranks_per_host=4, host_bandwidth=1e10, host_latency=0.0)
+    dense = {one.algorithm: one.network_seconds for one in hosts.dense_algorithms}
+    between = min(2 * 3 * (latency + n / 4 / bandwidth), 2 * 2 * latency + 2 * n * 3 / 4 / bandwidth)
+    assert dense["hierarchical"] == pytest.approx(2 * n * 3 / 4 / 1e10 + between, rel=1e-12)
+
+
+def test_algorithms_apply_to_what_is_all_reduced():
+    ring = plan.predict(**BASE, algorithm="ring")
+    assert [one.algorithm for one in ring.modes] == ["ring", "ring", "ring", "gather", "split", "ring", "own", "own"]
+    best = plan.predict(**{**BASE, "ranks": 4096}, algorithm="best", ranks_per_host=8)
+    assert best.modes[0].seconds == min(one.seconds for one in best.dense_algorithms)
+    assert plan.predict(**{**BASE, "ranks": 100000}, ranks_per_host=8).cheapest.seconds > 0
+
+
+def test_the_cheapest_mode_and_break_evens_follow_from_the_times():
+    found = plan.predict(25_000_000, 4, 125e6, 5e-3)
+    assert found.cheapest.seconds == min(one.seconds for one in found.modes)
+    assert plan.predict(25_000_000, 4, 1e12, 1e-6).cheapest.mode == "dense"
+    for one in found.break_evens:
+        if one.mode.startswith("adasum"):
+            assert one.bandwidth is None
+            continue
+        for factor, faster in [(0.99, True), (1.01, False)]:
+            near = plan.predict(25_000_000, 4, one.bandwidth * factor, 5e-3)
+            mode = next(row for row in near.modes if (row.mode, row.algorithm) == (one.mode, one.algorithm))
+            assert (mode.seconds < near.dense.seconds) == faster, one
+    assert found.efficiency(found.dense) is None
+    timed = plan.predict(25_000_000, 4, 125e6, 5e-3, compute=1.0)
+    assert timed.efficiency(timed.dense) == pytest.approx(1 / (1 + timed.dense.seconds))
+
+
+def test_buckets_pay_for_their_rounds():
+    one = plan.predict(**BASE).dense_algorithms
+    four = plan.predict(**BASE, bucket_elements=1 << 18).dense_algorithms
+    assert four[1].seconds - one[1].seconds == pytest.approx(3 * 2 * 15 * 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"parameters": 0}, r"^parameters: is 0, expected at least 1"),
+        ({"ranks": 100001}, r"^ranks: is 100001, expected 1 to 100000"),
+        ({"ranks_per_host": 3}, r"^ranks_per_host: is 3, expected a divisor of ranks \(16\)"),
+        ({"bandwidth": 0.0}, r"^bandwidth: is 0, expected"),
+        ({"latency": math.nan}, r"^latency: is nan, expected"),
+        ({"bandwidth": "1Gbit/s"}, r"^bandwidth: cannot be '1Gbit/s'"),
+        ({"sparsity": 0.0}, r"^sparsity: is 0, expected"),
+        ({"rank": 0}, r"^rank: is 0, expected"),
+        ({"compute": -1.0}, r"^compute: is -1.0, expected"),
+        ({"dtype": "int8"}, r"^dtype: 'int8' is unknown; known: float32"),
+        ({"algorithm": "star"}, r"^algorithm: 'star' is unknown; known: own"),
+        ({"algorithm": "hierarchical"}, r"^algorithm: is 'hierarchical', expected ranks_per_host"),
+    ],
+)
+def test_bad_input_is_named(change, text):
+    with pytest.raises(gradstep.InvalidArgument, match=text):
+        plan.predict(**{**BASE, **change})
+
+
+def test_quantities():
+    assert (
+        _quantities.parse_bandwidth("1Gbit/s")
+        == _quantities.parse_bandwidth("125 MB/s")
+        == _quantities.parse_bandwidth("125e6")
+        == 125e6
+    )
+    assert _quantities.parse_bandwidth("10Gbps") == 1.25e9 and _quantities.parse_bandwidth("1GiB/s") == 2**30
+    assert _quantities.parse_time("5ms") == _quantities.parse_time("5000us") == _quantities.parse_time("0.005") == 5e-3
+    assert (
+        _quantities.parse_count("25M") == _quantities.parse_count("25e6") == 25_000_000
+        and _quantities.parse_count("7B") == 7 * 10**9
+    )
+    assert _quantities.format_time(0.00125) == "1.25 ms" and _quantities.format_bandwidth(125e6) == "1 Gbit/s"
+
+
+def run(*arguments):
+    command = [sys.executable, "-W", "error", "-m", "gradstep.plan", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+def test_command_line():
+    wanted = ["--parameters", "25M", "--ranks", "4", "--bandwidth", "1Gbit/s", "--latency", "5ms"]
+    table = run(*wanted, "--compute", "1s")
+    assert table.returncode == 0, table.stderr
+    assert "cheapest mode: " in table.stdout and "1 Gbit/s, 5 ms" in table.stdout
+    found = json.loads(run(*wanted, "--json").stdout)
+    expected = plan.predict(25_000_000, 4, 125e6, 5e-3)
+    assert found == json.loads(json.dumps(plan.as_json(expected)))
+    assert found["cheapest"]["mode"] == expected.cheapest.mode
+    for arguments, text in [
+        (["--ranks", "0"], "argument --ranks: is 0, expected 1 to 100000"),
+        (["--bandwidth", "fast"], "argument --bandwidth: expected bytes a second"),
+        (["--ranks-per-host", "3"], "argument --ranks-per-host: is 3, expected a divisor of ranks (4)"),
+        (["--parameters", "1.5"], "argument --parameters: expected a whole number, found '1.5'"),
+    ]:
+        refused = run(*wanted, *arguments)
+        assert refused.returncode == 2 and text in refused.stderr
