@@ -169,6 +169,7 @@ typedef struct gradstep_bucket_statistics {
   int64_t predicted_half_nanoseconds;
   int64_t predicted_sparse_gather_nanoseconds;
   int64_t predicted_sparse_split_nanoseconds;
+  int64_t wait_nanoseconds; /* that the host's threads waited for exchanges of it; the rest of them was hidden */
 } gradstep_bucket_statistics;
 
 /* Returns: INVALID_ARGUMENT. */
