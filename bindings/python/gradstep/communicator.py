@@ -39,8 +39,8 @@ class HostCollectives(Protocol):
     - ``barrier(timeout)``
     - ``abort()``: makes calls in progress return; may come from any thread
 
-    and the attributes ``any_thread`` (True: methods may be called on gradstep's own threads, so that exchanges overlap
-    with the caller) and ``rank_ordered`` (True: sums are in the order of ranks). Methods keep their timeout, in
+    and the attributes ``any_thread`` (True: methods may be called on gradstep's own threads, so that waiting calls can be
+    interrupted and aborted) and ``rank_ordered`` (True: sums are in the order of ranks). Methods keep their timeout, in
     seconds, and raise TimeoutError, ConnectionError or anything else; that exception comes out of the gradstep call.
     """
 
