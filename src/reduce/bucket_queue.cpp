@@ -25,6 +25,11 @@ void BucketQueue::open(std::size_t buckets) {
   failure_ = GRADSTEP_OK;
 }
 
+void BucketQueue::limit(const Deadline& deadline) {
+  const std::lock_guard lock(mutex_);
+  limit_ = deadline;
+}
+
 void BucketQueue::let_leave(std::size_t end, const Deadline& deadline) {
   check();
   {

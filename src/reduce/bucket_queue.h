@@ -34,10 +34,12 @@ class BucketQueue {
 
   /// A new window of `buckets` buckets. Nothing of the last one is running.
   void open(std::size_t buckets);
+  /// No exchange that begins in this window from now on outlives `deadline`.
+  void limit(const Deadline& deadline);
   /// The buckets before `end` are full. Lets them leave and returns at once; where the channel does not overlap, when
   /// they are exchanged, by `deadline`. Throws the window's error.
   void let_leave(std::size_t end, const Deadline& deadline);
-  /// The same, and returns when they are exchanged. What starts from now on keeps `deadline` wherever it runs.
+  /// The same, and returns when they are exchanged: all by `deadline`.
   void exchange_all(std::size_t end, const Deadline& deadline);
   /// One bucket on the host's thread. Nothing is running.
   void exchange_alone(std::size_t bucket, const Deadline& deadline);

@@ -281,11 +281,18 @@ void Reducer::reduce(const gradstep_tensor* grads, const gradstep_tensor* result
   open_window(weight);
   const Deadline deadline = comm().deadline();
   open_ = false;
-  for (Bucket& bucket : buckets_) {
-    bucket_grads_.clear();
-    for (const std::size_t i : bucket.plan.parameters) bucket_grads_.push_back(grads_[i]);
-    pack(bucket, bucket.work, bucket.plan.parameters, bucket_grads_);
-    queue_->exchange_all(full_buckets(), deadline);
+  queue_->limit(deadline);
+  try {
+    for (Bucket& bucket : buckets_) {
+      // Those before it are exchanged meanwhile; with a single bucket there is nothing to gain.
+      if (full_buckets() > 0) queue_->let_leave(full_buckets(), deadline);
+      bucket_grads_.clear();
+      for (const std::size_t i : bucket.plan.parameters) bucket_grads_.push_back(grads_[i]);
+      pack(bucket, bucket.work, bucket.plan.parameters, bucket_grads_);
+    }
+  } catch (...) {
+    queue_->halt();
+    throw;
   }
   finish_window(targets_, deadline);
 }
