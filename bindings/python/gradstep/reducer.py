@@ -111,8 +111,8 @@ class Reducer(SavedState):
     def push(self, i: int, grad: Array) -> None:
         """Hands in the gradient of parameter i as soon as it is ready, in any order; it is borrowed until wait().
 
-        A bucket that this fills is exchanged while the caller goes on. With host collectives, after split() and with
-        MPI without THREAD_MULTIPLE it is exchanged before push() returns.
+        A bucket that this fills is exchanged while the caller goes on; before push() returns with one rank, after
+        split(), with MPI without THREAD_MULTIPLE, and with host collectives without any_thread, dup and abort.
         """
         self._borrowed.append(grad)
         _native.reducer_push(self._pointer, i, grad, None)

@@ -169,7 +169,7 @@ typedef struct gradstep_bucket_statistics {
   int64_t predicted_half_nanoseconds;
   int64_t predicted_sparse_gather_nanoseconds;
   int64_t predicted_sparse_split_nanoseconds;
-  int64_t wait_nanoseconds; /* of exchange_nanoseconds: that the host's thread waited for; the rest was hidden */
+  int64_t wait_nanoseconds; /* that the host's thread waited for exchanges; what these took beyond it was hidden */
 } gradstep_bucket_statistics;
 
 /* Returns: INVALID_ARGUMENT. */
@@ -205,9 +205,9 @@ GRADSTEP_API gradstep_status gradstep_reducer_reduce(gradstep_reducer* reducer, 
 
 /*
  * The same one gradient at a time, as back-propagation produces them: begin (optional; weight 1 without it), push each
- * parameter at most once, wait. A bucket leaves when it is full and all earlier ones have left: push starts its exchange
- * on the progress thread of the reducer's channel and returns, and the host computes the next gradient meanwhile. At
- * wait, parameters not pushed count as NULL; it returns when all buckets have been exchanged.
+ * parameter at most once, wait. A bucket leaves when it is full and all earlier ones have left: push starts its
+ * exchange on the progress thread of the reducer's channel and returns, and the host computes the next gradient
+ * meanwhile. At wait, parameters not pushed count as NULL; it returns when all buckets have been exchanged.
  *
  * grad is borrowed until wait; on the CPU the exchange reads only what push has copied, so that grad may change as soon
  * as push has returned. The ranks may push in different orders; wait is collective. Exchanges run inside push and wait,
@@ -225,8 +225,8 @@ GRADSTEP_API gradstep_status gradstep_reducer_push(gradstep_reducer* reducer, si
 GRADSTEP_API gradstep_status gradstep_reducer_wait(gradstep_reducer* reducer, const gradstep_tensor* results, size_t n,
                                                    void* stream) GRADSTEP_NOEXCEPT;
 
-/* Drops an open window. If a bucket has already left, the channel is aborted: peers get an error, not a hang. Nothing of
- * the window runs afterwards. */
+/* Drops an open window. If a bucket has already left, the channel is aborted: peers get an error, not a hang. Nothing
+ * of the window runs afterwards. */
 GRADSTEP_API gradstep_status gradstep_reducer_cancel(gradstep_reducer* reducer) GRADSTEP_NOEXCEPT;
 
 /* tensors_out[i] = a view of the reduced gradient i inside its bucket, valid until the next window begins; data NULL
