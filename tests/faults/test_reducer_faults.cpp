@@ -4,9 +4,11 @@
 // Peers that die or stop while ranks reduce gradients, in every mode: the call ends in time, and gradients
 // and residuals are those from before it.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -54,6 +56,14 @@ struct Reduction {
     }
   }
   gradstep_status reduce() { return gradstep_reducer_reduce(reducer, gradients, gradients, 2, 1, nullptr); }
+  gradstep_status push() {
+    for (std::size_t i = 2; i-- > 0;) {
+      const gradstep_status pushed = gradstep_reducer_push(reducer, i, &gradients[i], nullptr);
+      if (pushed != GRADSTEP_OK) return pushed;
+    }
+    return GRADSTEP_OK;
+  }
+  gradstep_status wait() { return gradstep_reducer_wait(reducer, gradients, 2, nullptr); }
   /// Both residuals; empty where the mode keeps none.
   std::vector<float> residuals() {
     std::vector<float> all;
@@ -135,6 +145,74 @@ TEST_P(ReducerFaults, AStoppedPeerIsATimeoutThatChangesNothing) {
   EXPECT_EQ(report.numbers[0], 1) << "gradients changed";
   EXPECT_EQ(report.numbers[1], 1) << "residuals changed";
 }
+
+class OverlapFaults : public testing::TestWithParam<std::string> {};
+
+TEST_P(OverlapFaults, APeerKilledDuringAnExchangeBehindTheHostIsAnErrorOfWait) {
+  const TemporaryDirectory directory;
+  Processes ranks(2, [&](int number, Report& report) {
+    const Rank rank(rank_options(GetParam(), number, 2, 20000, directory.path()));
+    Reduction reduction(rank, GRADSTEP_REDUCER_DENSE);
+    reduction.fill(number);
+    const std::vector<float> gradient = reduction.values[0];
+    const Stopwatch watch;
+    if (reduction.status != GRADSTEP_OK || number == 1) {
+      announce();
+      for (;;) ::pause();
+    }
+    const gradstep_status pushed = reduction.push();
+    announce();
+    put(report, pushed == GRADSTEP_OK ? reduction.wait() : pushed, watch);
+    report.numbers[0] = reduction.values[0] == gradient ? 1 : 0;
+  });
+  ranks.await_announcement(0);
+  ranks.await_announcement(1);
+  ranks.signal(1, SIGKILL);
+  const Report report = ranks.report(0);
+  ASSERT_EQ(report.reported, 1);
+  EXPECT_EQ(report.status, GRADSTEP_ERR_PEER_LOST) << report.text.data();
+  EXPECT_LT(report.milliseconds, 5000);
+  EXPECT_EQ(report.numbers[0], 1) << "gradients changed";
+}
+
+TEST_P(OverlapFaults, AForkedChildDropsTheWindowAndTheParentFinishesIt) {
+  const TemporaryDirectory directory;
+  Processes ranks(2, [&](int number, Report& report) {
+    const Rank rank(rank_options(GetParam(), number, 2, 20000, directory.path()));
+    Reduction reduction(rank, GRADSTEP_REDUCER_DENSE);
+    reduction.fill(0);
+    const Stopwatch watch;
+    // Rank 1 comes late, so that rank 0's exchange is in progress when it forks.
+    if (number == 1) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    if (reduction.status != GRADSTEP_OK || reduction.push() != GRADSTEP_OK) {
+      return put(report, GRADSTEP_ERR_INTERNAL, watch);
+    }
+    Processes child(1, [&](int, Report& told) {
+      put(told, reduction.wait(), Stopwatch());
+      const Stopwatch destruction;
+      gradstep_reducer_destroy(reduction.reducer);
+      told.milliseconds = destruction.milliseconds();
+    });
+    const Report told = child.report(0);
+    report.numbers[0] = told.reported;
+    report.numbers[1] = told.status;
+    report.numbers[2] = static_cast<double>(told.milliseconds);
+    const std::vector<float> gradient = reduction.values[0];
+    put(report, reduction.wait(), watch);
+    report.numbers[3] = reduction.values[0] == gradient ? 1 : 0;
+  });
+  for (int number = 0; number < 2; ++number) {
+    const Report report = ranks.report(number);
+    EXPECT_EQ(report.status, GRADSTEP_OK) << report.text.data();
+    EXPECT_EQ(report.numbers[0], 1) << "the child died";
+    EXPECT_EQ(report.numbers[1], GRADSTEP_ERR_INVALID_STATE);
+    EXPECT_LT(report.numbers[2], 1000);
+    EXPECT_EQ(report.numbers[3], 1) << "the mean of two equal gradients";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, OverlapFaults, testing::ValuesIn(process_engines()),
+                         [](const auto& test) { return test.param; });
 
 INSTANTIATE_TEST_SUITE_P(
     Modes, ReducerFaults,
