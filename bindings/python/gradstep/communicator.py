@@ -40,8 +40,8 @@ class HostCollectives(Protocol):
     - ``dup(timeout)``: collective; other collectives of the same ranks, over a channel of their own
     - ``abort()``: makes calls in progress return; may come from any thread
 
-    and the attributes ``any_thread`` (True: methods may be called on gradstep's own threads, so that waiting calls can be
-    interrupted and aborted; with dup and abort a Reducer's exchanges then run behind the caller's work) and
+    and the attributes ``any_thread`` (True: methods may be called on gradstep's own threads, so that waiting calls can
+    be interrupted and aborted; with dup and abort a Reducer's exchanges then run behind the caller's work) and
     ``rank_ordered`` (True: sums are in the order of ranks). Methods keep their timeout, in seconds, and raise
     TimeoutError, ConnectionError or anything else; that exception comes out of the gradstep call.
     """
