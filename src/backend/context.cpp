@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/fp_environment.h"
+#include "core/own_thread.h"
 
 namespace gradstep {
 
@@ -53,7 +54,8 @@ Context::Context(const gradstep_context_options& options)
 }
 
 void Context::parallel_for(std::int64_t n, FunctionRef<void(std::int64_t)> body) {
-  if (options_.parallel_for == nullptr || n <= 1) {
+  // On a thread of gradstep's own the pool of such a context, which is the caller alone, serves instead.
+  if (options_.parallel_for == nullptr || n <= 1 || on_own_thread) {
     pool_.run(n, body);
     return;
   }

@@ -5,6 +5,7 @@
 // exchange, else from send_recv, else from send and recv, else from all_gather. Nothing here adds numbers.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -41,7 +42,7 @@ class Collectives {
   void recv(void* data, std::int64_t bytes, std::int32_t from, const Deadline& deadline);
   void barrier(const Deadline& deadline);
 
-  /// What this rank has sent, counted as the algorithms above send it.
+  /// What this rank has sent, counted as the algorithms above send it. Any thread.
   std::int64_t bytes_sent() const { return bytes_sent_; }
   void count_sent(std::int64_t bytes) { bytes_sent_ += bytes; }
 
@@ -68,7 +69,7 @@ class Collectives {
   std::vector<std::int64_t> receive_bytes_;
   Staging send_staging_;
   Staging receive_staging_;
-  std::int64_t bytes_sent_ = 0;
+  std::atomic<std::int64_t> bytes_sent_{0};
 };
 
 /// The partner of `rank` in round `round` of a tournament in which each of `world_size` ranks meets every other once,

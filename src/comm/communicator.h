@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -24,8 +25,8 @@ inline constexpr std::int64_t kGatherSliceBytes = std::int64_t{1} << 20;
 /// What each rank owns of the data at a time when it is summed directly: the staging memory then stays in the caches.
 inline constexpr std::int64_t kPieceBytes = std::int64_t{1} << 21;
 
-/// Shared by the public handle and by reducers. One call at a time; abort(), status() from any thread. Every call
-/// throws the first error for good once the communicator is broken.
+/// Shared by the public handle and by reducers. One call at a time; abort(), status() and stats() from any thread.
+/// Every call throws the first error for good once the communicator is broken.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -35,9 +36,6 @@ class Communicator {
   virtual std::int32_t local_rank() const = 0;
   /// The name of what carries the bytes.
   virtual const std::string& engine() const = 0;
-
-  /// True if calls may come from gradstep's own threads.
-  virtual bool any_thread() const { return false; }
 
   /// The deadline of a public call that starts now.
   virtual Deadline deadline() const = 0;
@@ -83,6 +81,16 @@ class Communicator {
   virtual std::shared_ptr<Communicator> dup(const Deadline& deadline) = 0;
   /// A dup for an object of the library, which its host cannot reach: abort() of this communicator is abort() of it too.
   virtual std::shared_ptr<Communicator> private_channel(const Deadline& deadline) = 0;
+
+  /// True if start() may be used: calls may come from gradstep's own threads and can be aborted, and no other
+  /// communicator uses the channel, so that the order of calls on it is this communicator's alone.
+  virtual bool overlaps() const = 0;
+  /// Runs `job`, which makes calls of this communicator, on the channel's progress thread. Until finish() has returned
+  /// nobody else may make any, but abort(), status() and stats().
+  virtual void start(std::function<void()> job) = 0;
+  /// Returns when the job has ended; its exception is rethrown as an Error. The host's interrupt is polled meanwhile,
+  /// and aborts the channel.
+  virtual void finish() = 0;
 
   virtual void abort() noexcept = 0;
   struct Status {

@@ -14,6 +14,7 @@
 #include "comm/group_engine.h"
 #include "core/error.h"
 #include "core/hash.h"
+#include "core/own_thread.h"
 
 namespace gradstep {
 
@@ -134,16 +135,28 @@ void EngineCommunicator::perform(std::int64_t gradstep_comm_statistics::* counte
     break_with(code, last_error());
   }
   const auto spent = Deadline::Clock::now() - begin;
+  const std::lock_guard lock(status_mutex_);
   stats_.nanoseconds += std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count();
-  throw_if_broken();
+  if (status_.code != GRADSTEP_OK) fail(status_.code, "{}", status_.text);
   if (counter != nullptr) ++(stats_.*counter);
 }
 
+void EngineCommunicator::poll_interrupt() {
+  if (context_->interrupted()) break_with(GRADSTEP_ERR_ABORTED, "the host interrupted the call");
+}
+
 void EngineCommunicator::wait_for_peers(FunctionRef<void()> work) {
-  if (world_size() == 1 || !engine_->any_thread() || !context_->can_be_interrupted()) return work();
-  progress_.run(work, [&] {
-    if (context_->interrupted()) break_with(GRADSTEP_ERR_ABORTED, "the host interrupted the call");
-  });
+  // On a thread of gradstep's own there is nothing to poll: the one that waits for it does that.
+  if (world_size() == 1 || !engine_->any_thread() || !context_->can_be_interrupted() || on_own_thread) return work();
+  progress_.run(work, [&] { poll_interrupt(); });
+}
+
+bool EngineCommunicator::overlaps() const {
+  return world_size() > 1 && own_channel_ && engine_->any_thread() && engine_->vtable().abort != nullptr;
+}
+
+void EngineCommunicator::finish() {
+  progress_.finish([&] { poll_interrupt(); });
 }
 
 void EngineCommunicator::require_point_to_point(const char* call) const {
@@ -217,7 +230,10 @@ std::shared_ptr<Communicator> EngineCommunicator::dup(const Deadline& deadline) 
 std::shared_ptr<EngineCommunicator> EngineCommunicator::duplicate(const Deadline& deadline) {
   std::shared_ptr<Engine> channel;
   perform(nullptr, deadline, [&] { wait_for_peers([&] { channel = Engine::dup(engine_, deadline); }); });
-  return std::make_shared<EngineCommunicator>(context_, std::move(channel), settings_, hosts_);
+  const bool own = channel != engine_;
+  auto copy = std::make_shared<EngineCommunicator>(context_, std::move(channel), settings_, hosts_);
+  copy->own_channel_ = own;
+  return copy;
 }
 
 std::shared_ptr<Communicator> EngineCommunicator::split(std::int32_t color, std::int32_t key,
@@ -277,6 +293,7 @@ Communicator::Status EngineCommunicator::status() const {
 }
 
 gradstep_comm_statistics EngineCommunicator::stats() const {
+  const std::lock_guard lock(status_mutex_);
   gradstep_comm_statistics stats = stats_;
   stats.bytes_sent = collectives_.bytes_sent();
   return stats;

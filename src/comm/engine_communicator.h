@@ -31,7 +31,6 @@ class EngineCommunicator final : public Communicator {
   std::int32_t world_size() const override { return engine_->world_size(); }
   std::int32_t local_rank() const override;
   const std::string& engine() const override { return engine_->name(); }
-  bool any_thread() const override { return engine_->any_thread(); }
   Deadline deadline() const override { return Deadline::after_ms(settings_.timeout_ms); }
 
   void all_reduce(const Array& data, std::int32_t op, double divisor, const Deadline& deadline) override;
@@ -56,6 +55,10 @@ class EngineCommunicator final : public Communicator {
   std::shared_ptr<Communicator> dup(const Deadline& deadline) override;
   std::shared_ptr<Communicator> private_channel(const Deadline& deadline) override;
 
+  bool overlaps() const override;
+  void start(std::function<void()> job) override { progress_.start(std::move(job)); }
+  void finish() override;
+
   void abort() noexcept override;
   Status status() const override;
   gradstep_comm_statistics stats() const override;
@@ -66,6 +69,7 @@ class EngineCommunicator final : public Communicator {
   /// Runs `work`, which waits for peers, so that the host can interrupt it where the engine allows that.
   void wait_for_peers(FunctionRef<void()> work);
 
+  void poll_interrupt();
   void throw_if_broken() const;
   void keep_first_error(gradstep_status code, std::string text) noexcept;
   /// The same, and ends the engine's calls in progress.
@@ -96,10 +100,11 @@ class EngineCommunicator final : public Communicator {
   WorkList work_;                     // of work_size_ elements
   std::int64_t work_size_ = 0;
   ProgressThread progress_;
-  gradstep_comm_statistics stats_{};
+  bool own_channel_ = false;  // no other communicator calls the engine
 
-  mutable std::mutex status_mutex_;
+  mutable std::mutex status_mutex_;  // guards all below
   Status status_;
+  gradstep_comm_statistics stats_{};
 
   std::mutex channels_mutex_;
   std::vector<std::weak_ptr<EngineCommunicator>> channels_;

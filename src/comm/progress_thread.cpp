@@ -4,6 +4,8 @@
 
 #include "core/deadline.h"
 #include "core/error.h"
+#include "core/fp_environment.h"
+#include "core/own_thread.h"
 #include "core/thread_pool.h"
 
 namespace gradstep {
@@ -18,7 +20,7 @@ ProgressThread::~ProgressThread() {
   pthread_join(thread_, nullptr);
 }
 
-void ProgressThread::run(FunctionRef<void()> job, FunctionRef<void()> poll) {
+void ProgressThread::start(std::function<void()> job) {
   if (!started_) {
     thread_ = start_thread(
         [](void* shared) -> void* {
@@ -30,29 +32,41 @@ void ProgressThread::run(FunctionRef<void()> job, FunctionRef<void()> poll) {
   }
   Shared& shared = *shared_;
   std::unique_lock lock(shared.mutex);
-  shared.job = &job;
+  shared.done.wait(lock, [&] { return !shared.job; });
+  shared.job = std::move(job);
   shared.failure = GRADSTEP_OK;
   shared.wake.notify_one();
-  while (
-      !shared.done.wait_until(lock, Deadline::Clock::now() + kInterruptPoll, [&] { return shared.job == nullptr; })) {
+}
+
+void ProgressThread::finish(FunctionRef<void()> poll) {
+  Shared& shared = *shared_;
+  std::unique_lock lock(shared.mutex);
+  while (!shared.done.wait_until(lock, Deadline::Clock::now() + kInterruptPoll, [&] { return !shared.job; })) {
     lock.unlock();
     poll();
     lock.lock();
   }
-  if (shared.failure != GRADSTEP_OK) throw_error(shared.failure, std::move(shared.text));
+  const gradstep_status failure = std::exchange(shared.failure, GRADSTEP_OK);
+  if (failure != GRADSTEP_OK) throw_error(failure, std::move(shared.text));
+}
+
+void ProgressThread::run(FunctionRef<void()> job, FunctionRef<void()> poll) {
+  start([job] { job(); });
+  finish(poll);
 }
 
 void ProgressThread::Shared::serve() {
+  on_own_thread = true;
+  const FpEnvironment environment;
   std::unique_lock lock(mutex);
   for (;;) {
-    wake.wait(lock, [&] { return stopping || job != nullptr; });
+    wake.wait(lock, [&] { return stopping || job; });
     if (stopping) return;
-    const FunctionRef<void()> body = *job;
     lock.unlock();
     // The exception object itself stays on this thread: only its status and text cross.
     gradstep_status status = GRADSTEP_OK;
     try {
-      body();
+      job();
     } catch (...) {
       status = translate_exception();
     }

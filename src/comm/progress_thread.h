@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs blocking work for a thread that must stay able to poll the host's interrupt.
+// Runs calls that wait for peers, for a thread that must stay able to poll the host's interrupt or that has something
+// else to do.
 #pragma once
 
 #include <pthread.h>
 
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <string>
 
@@ -16,6 +18,7 @@
 
 namespace gradstep {
 
+/// One job at a time, from one thread at a time.
 class ProgressThread {
  public:
   ProgressThread() = default;
@@ -24,8 +27,12 @@ class ProgressThread {
   ProgressThread(const ProgressThread&) = delete;
   ProgressThread& operator=(const ProgressThread&) = delete;
 
-  /// Runs `job` on the thread, which starts at the first call, and returns when it has ended; an exception of the job
-  /// is rethrown as an Error. `poll` runs on the caller at least every kInterruptPoll until then.
+  /// Hands `job` to the thread, which starts at the first call. Waits for an earlier job.
+  void start(std::function<void()> job);
+  /// Returns when the job has ended; an exception of it is rethrown as an Error. `poll` runs on the caller at least
+  /// every kInterruptPoll until then.
+  void finish(FunctionRef<void()> poll);
+  /// Both.
   void run(FunctionRef<void()> job, FunctionRef<void()> poll);
 
  private:
@@ -33,7 +40,7 @@ class ProgressThread {
     std::mutex mutex;
     std::condition_variable wake;
     std::condition_variable done;
-    FunctionRef<void()>* job = nullptr;  // guarded by mutex, as all below; NULL when the job has ended
+    std::function<void()> job;  // guarded by mutex, as all below; empty when the job has ended
     gradstep_status failure = GRADSTEP_OK;
     std::string text;
     bool stopping = false;

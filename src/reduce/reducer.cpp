@@ -36,6 +36,8 @@ Reducer::Reducer(std::shared_ptr<Context> context, Communicator& comm, const gra
   if (this->options().mode == GRADSTEP_REDUCER_AUTO) costs_.emplace(resources_, deadline);
   places_.resize(schema_.size());
   for (const BucketPlan& plan : plans) add_bucket(plan);
+  queue_ = std::make_unique<BucketQueue>(
+      resources_.comm, [this](std::size_t bucket, const Deadline& by) { exchange(buckets_[bucket], by); });
 }
 
 void Reducer::add_bucket(const BucketPlan& plan) {
@@ -97,8 +99,8 @@ void Reducer::open_window(double weight) {
   open_ = true;
   complete_ = measured_ = false;
   weight_ = weight;
-  next_bucket_ = 0;
-  error_ = nullptr;
+  full_buckets_ = 0;
+  queue_->open(buckets_.size());
   for (Bucket& bucket : buckets_) bucket.pending = bucket.plan.parameters.size();
   for (Place& place : places_) place.pushed = place.touched = false;
 }
@@ -132,6 +134,7 @@ void Reducer::pack(Bucket& bucket, const WorkList& work, std::span<const std::si
     places_[parameters[k]].touched = grads[k].data != nullptr;
   }
   bucket.pending -= parameters.size();
+  const std::lock_guard lock(stats_mutex_);
   bucket.stats.pack_nanoseconds += nanoseconds_since(start);
 }
 
@@ -148,31 +151,39 @@ void Reducer::push(std::size_t index, const gradstep_tensor* grad) {
          schema_[index].name);
   }
   if (!open_) open_window(1);
-  if (error_) std::rethrow_exception(error_);
+  queue_->check();
   pack_one(index, array);
-  leave_in_order(comm().deadline());
+  queue_->let_leave(full_buckets(), comm().deadline());
 }
 
-void Reducer::leave_in_order(const Deadline& deadline) {
-  try {
-    while (next_bucket_ < buckets_.size() && buckets_[next_bucket_].pending == 0) {
-      exchange(buckets_[next_bucket_], deadline);
-      ++next_bucket_;
-    }
-  } catch (...) {
-    error_ = std::current_exception();
-    throw;
-  }
+/// How many buckets from the first on have nothing pending.
+std::size_t Reducer::full_buckets() {
+  while (full_buckets_ < buckets_.size() && buckets_[full_buckets_].pending == 0) ++full_buckets_;
+  return full_buckets_;
 }
 
+// May run on the channel's progress thread, beside pack() for other buckets: it touches nothing of the reducer's but
+// what exchanges share, this bucket, and statistics under their lock.
 void Reducer::exchange(Bucket& bucket, const Deadline& deadline) {
   const auto start = std::chrono::steady_clock::now();
   const std::int64_t sent_before = comm().stats().bytes_sent;
   const double divisor = options().average == GRADSTEP_AVERAGE_MEAN ? comm().world_size() : 1;
-  if (bucket.plan.elements > 0) bucket.exchange->exchange(divisor, deadline, bucket.stats);
-  ++bucket.stats.exchanges;
-  bucket.stats.bytes_sent += comm().stats().bytes_sent - sent_before;
-  bucket.stats.exchange_nanoseconds += nanoseconds_since(start);
+  gradstep_bucket_statistics stats{};
+  const auto change_stats = [&](auto&& change) {
+    const std::lock_guard lock(stats_mutex_);
+    change();
+  };
+  change_stats([&] { stats = bucket.stats; });
+  try {
+    if (bucket.plan.elements > 0) bucket.exchange->exchange(divisor, deadline, stats);
+  } catch (...) {
+    change_stats([&] { bucket.stats = stats; });
+    throw;
+  }
+  ++stats.exchanges;
+  stats.bytes_sent += comm().stats().bytes_sent - sent_before;
+  stats.exchange_nanoseconds += nanoseconds_since(start);
+  change_stats([&] { bucket.stats = stats; });
 }
 
 void Reducer::exchange_control(const Deadline& deadline) {
@@ -214,11 +225,16 @@ void Reducer::wait(const gradstep_tensor* results, std::size_t n) {
 
 void Reducer::finish_window(std::span<const Array> targets, const Deadline& deadline) {
   open_ = false;  // whatever comes, the window ends here
-  if (error_) std::rethrow_exception(error_);
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    if (!places_[i].pushed) pack_one(i, Array{nullptr, schema_[i].size, DType::f32, 0, nullptr, nullptr});
+  try {
+    queue_->check();
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      if (!places_[i].pushed) pack_one(i, Array{nullptr, schema_[i].size, DType::f32, 0, nullptr, nullptr});
+    }
+    queue_->exchange_all(full_buckets(), deadline);
+  } catch (...) {
+    queue_->halt();
+    throw;
   }
-  leave_in_order(deadline);
   settle(deadline);
   complete_ = true;
   write_results(targets);
@@ -265,11 +281,18 @@ void Reducer::reduce(const gradstep_tensor* grads, const gradstep_tensor* result
   open_window(weight);
   const Deadline deadline = comm().deadline();
   open_ = false;
-  for (Bucket& bucket : buckets_) {
-    bucket_grads_.clear();
-    for (const std::size_t i : bucket.plan.parameters) bucket_grads_.push_back(grads_[i]);
-    pack(bucket, bucket.work, bucket.plan.parameters, bucket_grads_);
-    leave_in_order(deadline);
+  queue_->limit(deadline);
+  try {
+    for (Bucket& bucket : buckets_) {
+      // Those before it are exchanged meanwhile; with a single bucket there is nothing to gain.
+      if (full_buckets() > 0) queue_->let_leave(full_buckets(), deadline);
+      bucket_grads_.clear();
+      for (const std::size_t i : bucket.plan.parameters) bucket_grads_.push_back(grads_[i]);
+      pack(bucket, bucket.work, bucket.plan.parameters, bucket_grads_);
+    }
+  } catch (...) {
+    queue_->halt();
+    throw;
   }
   finish_window(targets_, deadline);
 }
@@ -288,14 +311,15 @@ void Reducer::reduce_bucket(std::size_t index, const gradstep_tensor* tensors, s
   open_ = false;
   const Deadline deadline = comm().deadline();
   pack(bucket, bucket.work, bucket.plan.parameters, bucket_grads_);
-  exchange(bucket, deadline);
+  queue_->exchange_alone(index, deadline);
   settle(deadline);
   write_results(targets_);
 }
 
 void Reducer::cancel() {
   if (!open_) return;
-  if (next_bucket_ > 0) comm().abort();
+  if (queue_->has_left()) comm().abort();
+  queue_->halt();
   open_ = false;
 }
 
@@ -325,7 +349,11 @@ const double* Reducer::norm() {
 std::vector<gradstep_bucket_statistics> Reducer::bucket_stats() const {
   std::vector<gradstep_bucket_statistics> all;
   all.reserve(buckets_.size());
-  for (const Bucket& bucket : buckets_) all.push_back(bucket.stats);
+  const std::lock_guard lock(stats_mutex_);
+  for (const Bucket& bucket : buckets_) {
+    all.push_back(bucket.stats);
+    all.back().wait_nanoseconds = queue_->waited_nanoseconds(all.size() - 1);
+  }
   return all;
 }
 

@@ -5,9 +5,9 @@
 #pragma once
 
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -19,6 +19,7 @@
 #include "core/state_file.h"
 #include "gradstep/reducer.h"
 #include "reduce/bucket_exchange.h"
+#include "reduce/bucket_queue.h"
 #include "reduce/cost_model.h"
 #include "reduce/plan.h"
 #include "reduce/reducer_options.h"
@@ -76,9 +77,9 @@ class Reducer {
   struct Bucket {
     BucketPlan plan;
     std::unique_ptr<BucketExchange> exchange;
-    WorkList work;            // by position in plan.parameters
-    std::size_t pending = 0;  // parameters not pushed in this window
-    gradstep_bucket_statistics stats{};
+    WorkList work;                       // by position in plan.parameters
+    std::size_t pending = 0;             // parameters not pushed in this window
+    gradstep_bucket_statistics stats{};  // guarded by stats_mutex_
   };
   struct Place {
     std::size_t bucket = 0;
@@ -98,7 +99,7 @@ class Reducer {
   void pack(Bucket& bucket, const WorkList& work, std::span<const std::size_t> parameters,
             std::span<const Array> grads);
   void pack_one(std::size_t index, const Array& grad);
-  void leave_in_order(const Deadline& deadline);
+  std::size_t full_buckets();
   void exchange(Bucket& bucket, const Deadline& deadline);
   void exchange_control(const Deadline& deadline);
   void divide(double divisor);
@@ -131,8 +132,10 @@ class Reducer {
   bool measured_ = false;
   double norm_ = 0;
   double weight_ = 1;
-  std::size_t next_bucket_ = 0;
-  std::exception_ptr error_;  // of this window's exchange
+  std::size_t full_buckets_ = 0;  // the first of them, in this window
+
+  mutable std::mutex stats_mutex_;      // exchanges may run on another thread
+  std::unique_ptr<BucketQueue> queue_;  // last: its exchanges use all the above
 };
 
 }  // namespace gradstep

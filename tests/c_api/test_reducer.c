@@ -248,6 +248,49 @@ static void out_of_turn_is_refused(void** state) {
   assert_grads(j, 2.5F);
 }
 
+static void push_all(rank_state* self) {
+  for (size_t i = 0; i < kModelParameters; ++i) {
+    assert_ok(gradstep_reducer_push(self->reducer, i, &self->m.gradients[i], NULL));
+  }
+  memset(self->m.grads, 0, sizeof self->m.grads); /* what was pushed has been copied */
+}
+
+static void wait_body(int32_t rank, void* user) {
+  rank_state* self = &((job*)user)->ranks[rank];
+  record(&self->out, gradstep_reducer_wait(self->reducer, self->m.gradients, kModelParameters, NULL));
+}
+
+static void push_returns_before_the_peers_have_come(void** state) {
+  job* j = *state;
+  gradstep_bucket_statistics bucket;
+  size_t count = 0;
+  run_all(j, create_body);
+  for (int r = 0; r < kRanks; ++r) push_all(&j->ranks[r]); /* one thread for all ranks */
+  run_all(j, wait_body);
+  assert_grads(j, 2.5F);
+  memset(&bucket, 0, sizeof bucket);
+  bucket.struct_size = sizeof bucket;
+  assert_ok(gradstep_reducer_stats(j->ranks[0].reducer, &bucket, sizeof bucket, 1, &count));
+  assert_int_equal(bucket.exchanges, 1);
+  assert_true(bucket.exchange_nanoseconds > 0);
+  assert_true(bucket.wait_nanoseconds >= 0);
+}
+
+static void what_is_on_its_way_can_be_dropped(void** state) {
+  job* j = *state;
+  int64_t begin = 0;
+  run_all(j, create_body);
+  push_all(&j->ranks[0]);
+  push_all(&j->ranks[1]);
+  begin = now_ms();
+  assert_ok(gradstep_reducer_cancel(j->ranks[0].reducer));
+  gradstep_reducer_destroy(j->ranks[1].reducer);
+  j->ranks[1].reducer = NULL;
+  assert_true(now_ms() - begin <= 5000); /* a quarter of the timeout */
+  wait_body(2, j);
+  assert_outcome_fails(&j->ranks[2].out, GRADSTEP_ERR_PEER_LOST, "rank");
+}
+
 static void absent_rank_body(int32_t rank, void* user) {
   if (rank != 1) reduce_in_place_body(rank, user);
 }
@@ -423,6 +466,8 @@ int main(void) {
       TEST(an_unused_parameter_is_left_alone_on_all_ranks),
       TEST(ranks_that_disagree_on_the_schema_all_hear_of_it),
       TEST(out_of_turn_is_refused),
+      TEST(push_returns_before_the_peers_have_come),
+      TEST(what_is_on_its_way_can_be_dropped),
       TEST(a_missing_peer_is_a_timeout_and_changes_nothing),
       TEST(every_mode_reduces_to_the_same_bits_on_all_ranks),
       TEST(what_is_not_sent_waits_in_the_residual),

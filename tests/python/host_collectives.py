@@ -15,6 +15,7 @@ class Exchange:
         self.world_size = world_size
         self.barrier = threading.Barrier(world_size)
         self.slots: list[bytes] = [b""] * world_size
+        self.copy = self  # of the last dup
 
 
 class AllGatherOnly:
@@ -61,6 +62,12 @@ class Everything(AllGatherOnly):
     def barrier(self, timeout: float) -> None:
         self._count("barrier")
         self._gather(b"", timeout)
+
+    def dup(self, timeout: float) -> "Everything":
+        if self.rank == 0:
+            self.exchange.copy = Exchange(self.world_size)
+        self._gather(b"", timeout)
+        return type(self)(self.exchange.copy, self.rank)
 
     def abort(self) -> None:
         self.aborted = True

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gradients over ranks: averages, buckets, order of pushes, and errors that leave gradients alone."""
 
+import threading
 import time
 
 import numpy as np
 import pytest
 from conftest import relative, run_ranks
+from host_collectives import Everything, Exchange
 
 import gradstep
 
@@ -153,3 +155,61 @@ def test_a_failed_exchange_leaves_the_gradients_alone():
         assert all(np.array_equal(a, b) for a, b in zip(grads, gradients(0), strict=True))
 
     run_ranks(2, reduce, timeout=1.0)
+
+
+class OnAnyThread(Everything):
+    """Remembers the threads of its sums, or raises `error` instead."""
+
+    any_thread = True
+    threads: set[int] = set()
+    error: Exception | None = None
+
+    def all_reduce(self, data, op, timeout):
+        if OnAnyThread.error is not None:
+            raise OnAnyThread.error
+        OnAnyThread.threads.add(threading.get_ident())
+        super().all_reduce(data, op, timeout)
+
+
+def test_a_full_bucket_is_exchanged_behind_the_caller():
+    exchange = Exchange(2)
+    pushed = threading.Event()
+
+    def reduce(end):
+        comm = gradstep.Communicator.host(OnAnyThread(exchange, end.rank))
+        reducer = gradstep.Reducer(comm, parameters(), average="sum", fuse_threshold=1)
+        grads = gradients(end.rank)
+        if end.rank == 1:
+            assert pushed.wait(20)  # the other rank's push has returned without this one's
+        for i in reversed(range(len(SHAPES))):
+            reducer.push(i, grads[i])
+            grads[i][...] = 0
+            pushed.set()
+        results = parameters()
+        reducer.wait(results)
+        for got, want in zip(results, expected(2, total=1.0), strict=True):
+            assert relative(got, want) <= 1e-6
+        assert all(bucket.exchanges == 1 for bucket in reducer.stats().buckets)
+        return threading.get_ident()
+
+    OnAnyThread.threads.clear()
+    callers = run_ranks(2, reduce)
+    assert OnAnyThread.threads - set(callers), "a thread of gradstep's own"
+
+
+def test_an_exception_behind_the_caller_comes_out_of_wait():
+    exchange = Exchange(2)
+    OnAnyThread.error = LookupError("the host's own")
+
+    def fail(end):
+        comm = gradstep.Communicator.host(OnAnyThread(exchange, end.rank))
+        reducer = gradstep.Reducer(comm, parameters(), fuse_threshold=1)
+        reducer.push(len(SHAPES) - 1, gradients(end.rank)[-1])
+        with pytest.raises(LookupError) as caught:
+            reducer.wait()
+        assert caught.value is OnAnyThread.error
+
+    try:
+        run_ranks(2, fail)
+    finally:
+        OnAnyThread.error = None

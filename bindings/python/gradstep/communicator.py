@@ -39,11 +39,13 @@ class HostCollectives(Protocol):
     - ``exchange(outgoing, incoming, timeout)``: sends outgoing[r] to and fills incoming[r] from every other rank r, all
       at once; None where there is nothing
     - ``barrier(timeout)``
+    - ``dup(timeout)``: collective; other collectives of the same ranks, over a channel of their own
     - ``abort()``: makes calls in progress return; may come from any thread
 
-    and the attributes ``any_thread`` (True: methods may be called on gradstep's own threads, so that exchanges overlap
-    with the caller) and ``rank_ordered`` (True: sums are in the order of ranks). Methods keep their timeout, in
-    seconds, and raise TimeoutError, ConnectionError or anything else; that exception comes out of the gradstep call.
+    and the attributes ``any_thread`` (True: methods may be called on gradstep's own threads, so that waiting calls can
+    be interrupted and aborted; with dup and abort a Reducer's exchanges then run behind the caller's work) and
+    ``rank_ordered`` (True: sums are in the order of ranks). Methods keep their timeout, in seconds, and raise
+    TimeoutError, ConnectionError or anything else; that exception comes out of the gradstep call.
     """
 
     @property

@@ -35,14 +35,14 @@ def communicator(
     reduction_order "engine" sums by MPI's own all-reduce. MPI ends a job whose rank died; the timeout alone is kept,
     and what was given up at a timeout MPI may still write to. Calls can be aborted where MPI runs with THREAD_MULTIPLE.
     """
-    return Communicator.host(_Collectives(comm), timeout, reduction_order=reduction_order, context=context)
+    return Communicator.host(_Collectives(comm.Dup()), timeout, reduction_order=reduction_order, context=context)
 
 
 class _Collectives:
     """gradstep.HostCollectives. Everything is non-blocking, so that timeouts are kept."""
 
     def __init__(self, comm: MPI.Intracomm) -> None:
-        self._comm = comm.Dup()
+        self._comm = comm  # owned
         self._aborted = False
         self._broken = False
         self.rank = self._comm.Get_rank()
@@ -73,6 +73,11 @@ class _Collectives:
 
     def barrier(self, timeout: float) -> None:
         self._wait(self._comm.Ibarrier(), timeout)
+
+    def dup(self, timeout: float) -> "_Collectives":
+        other, request = self._comm.Idup()
+        self._wait(request, timeout)
+        return _Collectives(other)
 
     def abort(self) -> None:
         self._aborted = True

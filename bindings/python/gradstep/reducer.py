@@ -35,6 +35,7 @@ class BucketStatistics(NamedTuple):
     predicted_half_nanoseconds: int
     predicted_sparse_gather_nanoseconds: int
     predicted_sparse_split_nanoseconds: int
+    wait_nanoseconds: int
 
 
 class ReducerStatistics(NamedTuple):
@@ -47,7 +48,7 @@ class ReducerStatistics(NamedTuple):
 class Reducer(SavedState):
     """Sums or averages gradients over the ranks of a communicator, in fused buckets. All ranks get the same bits.
 
-    Creation, reduce() and wait() are collective; push() may be. The communicator may be shared or closed afterwards.
+    Creation, reduce() and wait() are collective; push() is where exchanges cannot run behind it (see there). The communicator may be shared or closed afterwards.
 
     mode: "dense", "half", "bfloat16", "sparse_threshold", "sparse_topk", "adasum_tree", "adasum_nway", "powersgd" or
     "auto".
@@ -108,7 +109,11 @@ class Reducer(SavedState):
         _native.reducer_begin(self._pointer, weight, None)
 
     def push(self, i: int, grad: Array) -> None:
-        """Hands in the gradient of parameter i as soon as it is ready, in any order; it is borrowed until wait()."""
+        """Hands in the gradient of parameter i as soon as it is ready, in any order; it is borrowed until wait().
+
+        A bucket that this fills is exchanged while the caller goes on; before push() returns with one rank, after
+        split(), with MPI without THREAD_MULTIPLE, and with host collectives without any_thread, dup and abort.
+        """
         self._borrowed.append(grad)
         _native.reducer_push(self._pointer, i, grad, None)
 

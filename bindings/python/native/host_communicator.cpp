@@ -215,31 +215,51 @@ Function* if_offered(PyObject* object, const char* name, Function* function) {
   return method && PyCallable_Check(method.get()) != 0 ? function : nullptr;
 }
 
+/// What the object offers, with a user that owns a reference to it; NULL with a Python exception if it cannot be used.
+std::unique_ptr<HostCollectives> lend(PyObject* collectives, gradstep_comm_vtable* table);
+
+gradstep_status dup(void* user, std::int64_t timeout_ms, gradstep_comm_vtable* out, void** out_user) {
+  const GilLock lock;
+  const ObjectRef copy = call(object_of(user), "dup", "d", seconds(timeout_ms));
+  if (!copy) return finish(copy);
+  auto lent = lend(copy.get(), out);
+  if (!lent) return finish({});
+  *out_user = lent.release();
+  return GRADSTEP_OK;
+}
+
+std::unique_ptr<HostCollectives> lend(PyObject* collectives, gradstep_comm_vtable* table) {
+  if (!read_int(collectives, "rank", &table->rank) || !read_int(collectives, "world_size", &table->world_size)) {
+    return nullptr;
+  }
+  table->any_thread = read_flag(collectives, "any_thread");
+  table->rank_ordered = read_flag(collectives, "rank_ordered");
+  table->all_gather = if_offered(collectives, "all_gather", all_gather);
+  table->all_reduce = if_offered(collectives, "all_reduce", all_reduce);
+  table->reduce_scatter = if_offered(collectives, "reduce_scatter", reduce_scatter);
+  table->broadcast = if_offered(collectives, "broadcast", broadcast);
+  table->send = if_offered(collectives, "send", send);
+  table->recv = if_offered(collectives, "recv", recv);
+  table->exchange = if_offered(collectives, "exchange", exchange);
+  table->barrier = if_offered(collectives, "barrier", barrier);
+  table->dup = if_offered(collectives, "dup", dup);
+  table->abort = if_offered(collectives, "abort", abort_calls);
+  table->release = release_collectives;
+  auto lent = std::make_unique<HostCollectives>(HostCollectives{collectives, table->rank, table->world_size});
+  Py_INCREF(collectives);
+  return lent;
+}
+
 }  // namespace
 
 gradstep_status create_host_communicator(gradstep_context* context, PyObject* collectives,
                                          const gradstep_comm_options* options, gradstep_comm** out) {
   gradstep_comm_vtable table{};
   table.struct_size = sizeof table;
-  if (!read_int(collectives, "rank", &table.rank) || !read_int(collectives, "world_size", &table.world_size)) {
-    return keep_exception();
-  }
-  table.any_thread = read_flag(collectives, "any_thread");
-  table.rank_ordered = read_flag(collectives, "rank_ordered");
-  table.all_gather = if_offered(collectives, "all_gather", all_gather);
-  table.all_reduce = if_offered(collectives, "all_reduce", all_reduce);
-  table.reduce_scatter = if_offered(collectives, "reduce_scatter", reduce_scatter);
-  table.broadcast = if_offered(collectives, "broadcast", broadcast);
-  table.send = if_offered(collectives, "send", send);
-  table.recv = if_offered(collectives, "recv", recv);
-  table.exchange = if_offered(collectives, "exchange", exchange);
-  table.barrier = if_offered(collectives, "barrier", barrier);
-  table.abort = if_offered(collectives, "abort", abort_calls);
-  table.release = release_collectives;
-  Py_INCREF(collectives);
-  auto* user = new HostCollectives{collectives, table.rank, table.world_size};
+  std::unique_ptr<HostCollectives> lent = lend(collectives, &table);
+  if (!lent) return keep_exception();
   const GilRelease released;
-  return gradstep_comm_create_host_ex(context, &table, user, options, out);
+  return gradstep_comm_create_host_ex(context, &table, lent.release(), options, out);
 }
 
 }  // namespace gradstep_python

@@ -97,7 +97,8 @@ typedef struct gradstep_comm_options {
  * the given ones. A call returns when the buffers are done, keeps timeout_ms, and returns a status (PEER_LOST, TIMEOUT,
  * ... or CALLBACK; see gradstep_set_last_error); a C++ exception that leaves it counts as CALLBACK. `any_thread` = 1
  * allows calls from gradstep's own threads, which makes them interruptible and lets gradstep_comm_abort reach `abort`;
- * one call runs at a time per `user`. Buffers are host memory unless device_types has the bit 1 << device_type.
+ * with dup and abort a reducer then exchanges buckets while the host computes (reducer.h). One call runs at a time per
+ * `user`. Buffers are host memory unless device_types has the bit 1 << device_type.
  */
 typedef struct gradstep_comm_vtable {
   uint32_t struct_size;

@@ -30,7 +30,7 @@ enum gradstep_log_level {
 /*
  * Host memory for gradstep's own buffers. `allocate` returns `bytes` bytes aligned to `alignment` (a power of two), or
  * NULL; `deallocate` gets back what allocate returned with the same bytes and alignment. Both may be called by any
- * thread that is inside gradstep, and after the first step of a handle no more on its hot path.
+ * thread that is inside gradstep and by gradstep's own, and after the first step of a handle no more on its hot path.
  */
 typedef struct gradstep_allocator {
   uint32_t struct_size;
@@ -56,7 +56,8 @@ typedef struct gradstep_context_options {
   void* log_user;
   void (*log_release)(void* user);
 
-  /* Runs body(body_user, i) for every i in [0, n), in any order, on any threads, and returns when all are done. */
+  /* Runs body(body_user, i) for every i in [0, n), in any order, on any threads, and returns when all are done. Called
+   * only by threads that are inside gradstep. */
   gradstep_status (*parallel_for)(void* user, int64_t n, void (*body)(void* body_user, int64_t i), void* body_user);
   void* parallel_for_user;
   void (*parallel_for_release)(void* user);

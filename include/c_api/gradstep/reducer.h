@@ -169,6 +169,7 @@ typedef struct gradstep_bucket_statistics {
   int64_t predicted_half_nanoseconds;
   int64_t predicted_sparse_gather_nanoseconds;
   int64_t predicted_sparse_split_nanoseconds;
+  int64_t wait_nanoseconds; /* that the host's thread waited for exchanges; what these took beyond it was hidden */
 } gradstep_bucket_statistics;
 
 /* Returns: INVALID_ARGUMENT. */
@@ -187,7 +188,7 @@ GRADSTEP_API gradstep_status gradstep_reducer_create(gradstep_context* context, 
                                                      const gradstep_reducer_options* options,
                                                      const gradstep_parameter* parameters, size_t n,
                                                      gradstep_reducer** out) GRADSTEP_NOEXCEPT;
-/* Never blocks. */
+/* Never blocks: an exchange in progress is aborted. */
 GRADSTEP_API void gradstep_reducer_destroy(gradstep_reducer* reducer) GRADSTEP_NOEXCEPT;
 
 /*
@@ -204,9 +205,17 @@ GRADSTEP_API gradstep_status gradstep_reducer_reduce(gradstep_reducer* reducer, 
 
 /*
  * The same one gradient at a time, as back-propagation produces them: begin (optional; weight 1 without it), push each
- * parameter at most once, wait. A bucket leaves when it is full and all earlier ones have left; at wait, parameters not
- * pushed count as NULL. grad is borrowed until wait. The ranks may push in different orders. An argument error
- * changes nothing; an error of the exchange is kept, later pushes return it, and wait returns it and ends the window.
+ * parameter at most once, wait. A bucket leaves when it is full and all earlier ones have left: push starts its
+ * exchange on the progress thread of the reducer's channel and returns, and the host computes the next gradient
+ * meanwhile. At wait, parameters not pushed count as NULL; it returns when all buckets have been exchanged.
+ *
+ * grad is borrowed until wait; on the CPU the exchange reads only what push has copied, so that grad may change as soon
+ * as push has returned. The ranks may push in different orders; wait is collective. Exchanges run inside push and wait,
+ * and push is collective, where nothing can overlap: one rank, a communicator made by gradstep_comm_split, MPI without
+ * MPI_THREAD_MULTIPLE, and a host's collectives unless their vtable has any_thread, dup and abort.
+ *
+ * An argument error changes nothing. An error of the exchange is kept: pushes return it as soon as it is known, and
+ * wait returns it and ends the window. Each exchange has the communicator's timeout, and none outlives that of wait.
  * Returns: INVALID_STATE for begin inside a window and for a second push of a parameter.
  */
 GRADSTEP_API gradstep_status gradstep_reducer_begin(gradstep_reducer* reducer, double weight,
@@ -216,7 +225,8 @@ GRADSTEP_API gradstep_status gradstep_reducer_push(gradstep_reducer* reducer, si
 GRADSTEP_API gradstep_status gradstep_reducer_wait(gradstep_reducer* reducer, const gradstep_tensor* results, size_t n,
                                                    void* stream) GRADSTEP_NOEXCEPT;
 
-/* Drops an open window. If a bucket has already left, the channel is aborted: peers get an error, not a hang. */
+/* Drops an open window. If a bucket has already left, the channel is aborted: peers get an error, not a hang. Nothing
+ * of the window runs afterwards. */
 GRADSTEP_API gradstep_status gradstep_reducer_cancel(gradstep_reducer* reducer) GRADSTEP_NOEXCEPT;
 
 /* tensors_out[i] = a view of the reduced gradient i inside its bucket, valid until the next window begins; data NULL

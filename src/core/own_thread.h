@@ -1,0 +1,11 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace gradstep {
+
+/// True on a thread that gradstep started to make calls of a communicator. Of the host's callbacks only its collectives
+/// and its allocator may run there.
+inline thread_local bool on_own_thread = false;
+
+}  // namespace gradstep

@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The order of calls on the channel is the order of buckets on every rank, whatever thread makes them and whenever. A
+// window's calls end before the host's thread makes any of its own.
+#include "reduce/bucket_queue.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace gradstep {
+
+BucketQueue::BucketQueue(std::shared_ptr<Communicator> comm, Exchange exchange)
+    : comm_(std::move(comm)), exchange_(std::move(exchange)), overlaps_(comm_->overlaps()) {}
+
+BucketQueue::~BucketQueue() { halt(); }
+
+void BucketQueue::open(std::size_t buckets) {
+  waited_.resize(buckets);
+  const std::lock_guard lock(mutex_);
+  full_ = done_ = 0;
+  limit_.reset();
+  ended_.resize(buckets);
+  failure_ = GRADSTEP_OK;
+}
+
+void BucketQueue::limit(const Deadline& deadline) {
+  const std::lock_guard lock(mutex_);
+  limit_ = deadline;
+}
+
+void BucketQueue::let_leave(std::size_t end, const Deadline& deadline) {
+  check();
+  {
+    const std::lock_guard lock(mutex_);
+    full_ = end;
+    if (serving_ || done_ == end) return;
+  }
+  if (!start_serving()) exchange_here(end, deadline);
+}
+
+void BucketQueue::exchange_all(std::size_t end, const Deadline& deadline) {
+  bool serving = false;
+  {
+    const std::lock_guard lock(mutex_);
+    full_ = end;
+    limit_ = deadline;
+    serving = serving_;
+  }
+  if (serving) wait_for_served();
+  check();
+  exchange_here(end, deadline);
+}
+
+void BucketQueue::check() const {
+  const std::lock_guard lock(mutex_);
+  if (failure_ != GRADSTEP_OK) throw_error(failure_, failure_text_);
+}
+
+bool BucketQueue::has_left() const {
+  const std::lock_guard lock(mutex_);
+  return (failure_ == GRADSTEP_OK ? full_ : done_) > 0;
+}
+
+void BucketQueue::halt() noexcept {
+  if (fork_generation_ != fork_generation()) return;
+  bool serving = false;
+  {
+    const std::lock_guard lock(mutex_);
+    full_ = std::min(full_, done_ + 1);  // the exchange in progress is the last
+    serving = serving_;
+  }
+  if (!serving) return;
+  comm_->abort();
+  comm_->finish();
+}
+
+std::int64_t BucketQueue::waited_nanoseconds(std::size_t bucket) const {
+  if (bucket >= waited_.size()) return 0;
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(waited_[bucket]).count();
+}
+
+/// False if the channel does not overlap.
+bool BucketQueue::start_serving() {
+  if (!overlaps_) return false;
+  {
+    const std::lock_guard lock(mutex_);
+    serving_ = true;
+  }
+  try {
+    comm_->start([this] { serve(); });
+    return true;
+  } catch (const Error&) {  // the system has no thread for it
+    const std::lock_guard lock(mutex_);
+    return overlaps_ = serving_ = false;
+  }
+}
+
+/// On the progress thread: exchanges what is full until there is no more.
+void BucketQueue::serve() noexcept {
+  for (;;) {
+    std::size_t bucket = 0;
+    Deadline deadline = comm_->deadline();
+    {
+      const std::lock_guard lock(mutex_);
+      if (done_ == full_ || failure_ != GRADSTEP_OK) {
+        serving_ = false;
+        return;
+      }
+      bucket = done_;
+      if (limit_) deadline = *limit_;
+    }
+    try {
+      exchange_(bucket, deadline);
+    } catch (...) {
+      return keep_error();
+    }
+    const std::lock_guard lock(mutex_);
+    ended_[bucket] = Clock::now();
+    ++done_;
+  }
+}
+
+void BucketQueue::wait_for_served() {
+  auto begin = Clock::now();
+  std::size_t bucket = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    bucket = done_;
+  }
+  comm_->finish();
+  const std::lock_guard lock(mutex_);
+  for (; bucket < done_; ++bucket) {
+    if (ended_[bucket] <= begin) continue;
+    waited_[bucket] += ended_[bucket] - begin;
+    begin = ended_[bucket];
+  }
+}
+
+void BucketQueue::exchange_here(std::size_t end, const Deadline& deadline) {
+  while (done_ < end) {
+    try {
+      exchange_alone(done_, deadline);
+    } catch (...) {
+      keep_error();
+      throw;
+    }
+    ++done_;
+  }
+}
+
+void BucketQueue::exchange_alone(std::size_t bucket, const Deadline& deadline) {
+  const auto begin = Clock::now();
+  exchange_(bucket, deadline);
+  waited_[bucket] += Clock::now() - begin;
+}
+
+void BucketQueue::keep_error() noexcept {
+  const gradstep_status status = translate_exception();
+  const std::lock_guard lock(mutex_);
+  failure_ = status;
+  serving_ = false;
+  try {
+    failure_text_ = last_error();
+  } catch (...) {  // out of memory: the status must do
+    failure_text_.clear();
+  }
+}
+
+}  // namespace gradstep

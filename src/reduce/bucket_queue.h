@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Buckets leave in their order, one at a time: on the channel's progress thread while the host computes, or on the
+// host's thread where that is not possible.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "core/deadline.h"
+#include "core/fork_generation.h"
+#include "gradstep/base.h"
+
+namespace gradstep {
+
+class BucketQueue {
+ public:
+  /// Exchanges one bucket: on the host's thread or on the channel's own, never two at a time.
+  using Exchange = std::function<void(std::size_t bucket, const Deadline& deadline)>;
+
+  BucketQueue(std::shared_ptr<Communicator> comm, Exchange exchange);
+  /// As halt(). In a forked child nothing is running.
+  ~BucketQueue();
+  BucketQueue(const BucketQueue&) = delete;
+  BucketQueue& operator=(const BucketQueue&) = delete;
+
+  /// A new window of `buckets` buckets. Nothing of the last one is running.
+  void open(std::size_t buckets);
+  /// No exchange that begins in this window from now on outlives `deadline`.
+  void limit(const Deadline& deadline);
+  /// The buckets before `end` are full. Lets them leave and returns at once; where the channel does not overlap, when
+  /// they are exchanged, by `deadline`. Throws the window's error.
+  void let_leave(std::size_t end, const Deadline& deadline);
+  /// The same, and returns when they are exchanged: all by `deadline`.
+  void exchange_all(std::size_t end, const Deadline& deadline);
+  /// One bucket on the host's thread. Nothing is running.
+  void exchange_alone(std::size_t bucket, const Deadline& deadline);
+  /// Throws the window's error if it is known by now.
+  void check() const;
+  /// Would a peer that has done the same wait for this rank's next bucket?
+  bool has_left() const;
+  /// Drops what has not begun. Aborts the channel if an exchange is in progress. Nothing runs afterwards.
+  void halt() noexcept;
+
+  /// How long the host's thread has waited for the exchanges of a bucket since creation.
+  std::int64_t waited_nanoseconds(std::size_t bucket) const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  bool start_serving();
+  void serve() noexcept;
+  void wait_for_served();
+  void exchange_here(std::size_t end, const Deadline& deadline);
+  void keep_error() noexcept;
+
+  std::shared_ptr<Communicator> comm_;
+  Exchange exchange_;
+  const std::uint32_t fork_generation_ = fork_generation();
+  bool overlaps_;
+  std::vector<Clock::duration> waited_;  // by bucket
+
+  mutable std::mutex mutex_;              // guards all below
+  std::size_t full_ = 0;                  // buckets that may leave
+  std::size_t done_ = 0;                  // buckets that are exchanged
+  bool serving_ = false;                  // by the progress thread; otherwise there is nothing to do
+  std::optional<Deadline> limit_;         // of exchanges that the progress thread begins; else as long as any call
+  std::vector<Clock::time_point> ended_;  // by bucket
+  gradstep_status failure_ = GRADSTEP_OK;
+  std::string failure_text_;
+};
+
+}  // namespace gradstep

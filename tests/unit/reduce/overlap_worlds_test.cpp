@@ -1,0 +1,205 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Overlapped windows on every engine: the bits of windows that are not, beside everything else that uses the same
+// communicator, and nothing left behind.
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <random>
+
+#include "optim/adam.h"
+#include "optim/first_order_optimizer.h"
+#include "unit/reduce/reducer_fixture.h"
+#include "unit/reduce/world_reduce.h"
+
+namespace gradstep::test {
+namespace {
+
+const std::vector<std::vector<std::int64_t>> kShapes = {{40, 30}, {17}, {900, 40}, {}, {0, 2}, {2000}, {64, 70}};
+constexpr int kWindows = 3;
+
+std::vector<TestTensor<float>> gradients_of(std::int32_t rank, int window) {
+  std::vector<TestTensor<float>> list;
+  for (std::size_t i = 0; i < kShapes.size(); ++i) {
+    list.emplace_back(kShapes[i]);
+    const auto seed = 1000 * rank + 100 * window + static_cast<int>(i);
+    list.back().values = random_values<float>(list.back().values.size(), static_cast<std::uint32_t>(seed));
+  }
+  return list;
+}
+
+gradstep_reducer_options windows_of(std::int32_t mode) {
+  auto options = mode_options(mode);
+  options.fuse_threshold = 1500;
+  if (mode == GRADSTEP_REDUCER_SPARSE_THRESHOLD) options.sparsity = 1.5;
+  return options;
+}
+
+/// Some windows; what comes out, and the residuals, one after the other. pushed: in an order that only this rank has.
+std::vector<float> run_windows(Communicator& comm, const gradstep_reducer_options& options, bool pushed) {
+  Reducer reducer(make_context(), comm, options, make_schema(kShapes));
+  std::vector<float> all;
+  std::mt19937 random(static_cast<std::uint32_t>(comm.rank()));
+  for (int window = 0; window < kWindows; ++window) {
+    auto values = gradients_of(comm.rank(), window);
+    const auto tensors = views_of(values);
+    if (pushed) {
+      std::vector<std::size_t> order;
+      for (std::size_t i = kShapes.size(); i-- > 0;) order.push_back(i);
+      if (comm.rank() > 0) std::shuffle(order.begin(), order.end(), random);
+      for (const std::size_t i : order) reducer.push(i, &tensors[i]);
+      reducer.wait(tensors.data(), tensors.size());
+    } else {
+      reducer.reduce(tensors.data(), tensors.data(), tensors.size(), 1);
+    }
+    for (const auto& tensor : values) all.insert(all.end(), tensor.values.begin(), tensor.values.end());
+  }
+  const bool keeps = options.mode == GRADSTEP_REDUCER_SPARSE_TOPK ||
+                     options.mode == GRADSTEP_REDUCER_SPARSE_THRESHOLD || options.mode == GRADSTEP_REDUCER_POWERSGD;
+  for (std::size_t i = 0; keeps && i < kShapes.size(); ++i) {
+    const auto* numbers = static_cast<const float*>(reducer.residual(i).data);
+    all.insert(all.end(), numbers, numbers + reducer.schema()[i].size);
+  }
+  return all;
+}
+
+class OverlapModes : public testing::TestWithParam<std::int32_t> {};
+
+TEST_P(OverlapModes, TheBitsAreThoseOfWindowsReducedAtOnce) {
+  const auto options = windows_of(GetParam());
+  for (const std::int32_t ranks : {1, 2, 3}) {
+    std::vector<std::vector<float>> expected(static_cast<std::size_t>(ranks));
+    run(make_world("local", ranks), [&](Communicator& comm) {
+      expected[static_cast<std::size_t>(comm.rank())] = run_windows(comm, options, /*pushed=*/false);
+    });
+    for (const std::string& engine : engines()) {
+      run(make_world(engine, ranks), [&](Communicator& comm) {
+        const std::vector<float> got = run_windows(comm, options, /*pushed=*/true);
+        const auto& want = expected[static_cast<std::size_t>(comm.rank())];
+        ASSERT_EQ(got.size(), want.size());
+        EXPECT_EQ(std::memcmp(got.data(), want.data(), got.size() * sizeof(float)), 0)
+            << engine << ", rank " << comm.rank() << " of " << ranks;
+      });
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, OverlapModes,
+                         testing::Values(GRADSTEP_REDUCER_DENSE, GRADSTEP_REDUCER_HALF, GRADSTEP_REDUCER_BFLOAT16,
+                                         GRADSTEP_REDUCER_SPARSE_THRESHOLD, GRADSTEP_REDUCER_SPARSE_TOPK,
+                                         GRADSTEP_REDUCER_ADASUM_TREE, GRADSTEP_REDUCER_ADASUM_NWAY,
+                                         GRADSTEP_REDUCER_POWERSGD),
+                         [](const auto& test) { return "mode_" + std::to_string(test.param); });
+
+class OverlapWorlds : public testing::TestWithParam<std::string> {};
+
+// Every rank pushes in an order of its own, to both reducers in turn, with the host's collectives and a sharded step in
+// between: what overlaps has a channel of its own, so no order of the ranks' threads can make one wait for another.
+TEST_P(OverlapWorlds, TwoReducersAShardedStepAndTheHostsCollectivesShareACommunicator) {
+  const Schema schema = make_schema(kShapes);
+  auto first = windows_of(GRADSTEP_REDUCER_DENSE);
+  auto second = windows_of(GRADSTEP_REDUCER_SPARSE_TOPK);
+  run(make_world(GetParam(), 3), [&](Communicator& comm) {
+    const auto context = make_context();
+    Reducer a(context, comm, first, schema);
+    Reducer b(context, comm, second, schema);
+    Reducer whole_a(context, comm, first, schema);
+    Reducer whole_b(context, comm, second, schema);
+    auto adam = default_adam_options();
+    adam.learning_rate = 0.01;
+    FirstOrderOptimizer optimizer(context, make_adam(adam), schema);
+    optimizer.attach(&comm, gradstep_sharding_options{});
+    auto params = gradients_of(0, 99);
+    const auto param_tensors = views_of(params);
+    std::mt19937 random(static_cast<std::uint32_t>(comm.rank()));
+    for (int window = 0; window < 10; ++window) {
+      auto values = gradients_of(comm.rank(), window);
+      auto out_a = values;
+      auto out_b = values;
+      auto expected_a = values;
+      auto expected_b = values;
+      const auto tensors = views_of(values);
+      std::vector<std::pair<Reducer*, std::size_t>> pushes;
+      for (std::size_t i = 0; i < kShapes.size(); ++i) {
+        pushes.emplace_back(&a, i);
+        pushes.emplace_back(&b, i);
+      }
+      std::shuffle(pushes.begin(), pushes.end(), random);
+      const std::size_t part = pushes.size() / 3;
+      for (std::size_t k = 0; k < part; ++k) pushes[k].first->push(pushes[k].second, &tensors[pushes[k].second]);
+      double sum = 1;
+      comm.all_reduce({&sum, 1, DType::f64, 0, nullptr, nullptr}, GRADSTEP_REDUCE_SUM, 1, comm.deadline());
+      EXPECT_EQ(sum, 3);
+      for (std::size_t k = part; k < 2 * part; ++k) pushes[k].first->push(pushes[k].second, &tensors[pushes[k].second]);
+      optimizer.bind(param_tensors.data(), tensors.data(), nullptr, tensors.size());
+      EXPECT_TRUE(optimizer.step(StepGuards{}).applied);
+      for (std::size_t k = 2 * part; k < pushes.size(); ++k) {
+        pushes[k].first->push(pushes[k].second, &tensors[pushes[k].second]);
+      }
+      EXPECT_TRUE(comm.vote(true, comm.deadline()));
+      // Nothing is left to wait: each rank may do it in an order of its own.
+      Reducer& sooner = comm.rank() == 1 ? b : a;
+      Reducer& later = comm.rank() == 1 ? a : b;
+      const auto wait = [&](Reducer& reducer) {
+        const auto views = views_of(&reducer == &a ? out_a : out_b);
+        reducer.wait(views.data(), views.size());
+      };
+      wait(sooner);
+      wait(later);
+      whole_a.reduce(tensors.data(), views_of(expected_a).data(), tensors.size(), 1);
+      whole_b.reduce(tensors.data(), views_of(expected_b).data(), tensors.size(), 1);
+      for (std::size_t i = 0; i < kShapes.size(); ++i) {
+        EXPECT_EQ(out_a[i].values, expected_a[i].values);
+        EXPECT_EQ(out_b[i].values, expected_b[i].values);
+      }
+    }
+  });
+}
+
+std::ptrdiff_t entries(const char* directory) {
+  return std::distance(std::filesystem::directory_iterator(directory), std::filesystem::directory_iterator());
+}
+
+TEST_P(OverlapWorlds, WindowsThatAreDroppedLeaveNoThreadAndNoDescriptor) {
+  const World world = make_world(GetParam(), 2);
+  std::ptrdiff_t threads[2] = {};
+  std::ptrdiff_t descriptors[2] = {};
+  const auto cycle = [&](int count) {
+    run(world, [&](Communicator& comm) {
+      TestTensor<float> g({300});
+      const gradstep_tensor tensor = g.tensor();
+      for (int i = 0; i < count; ++i) {
+        Reducer reducer(make_context(), comm, windows_of(GRADSTEP_REDUCER_DENSE), make_schema({{300}, {300}}));
+        reducer.push(1, &tensor);
+        if (i % 3 == 0) reducer.cancel();
+        if (i % 3 == 1) continue;  // destroyed in the open window
+        if (i % 3 == 2) reducer.wait(nullptr, 0);
+      }
+    });
+  };
+  const auto count = [&](int which) {
+    threads[which] = entries("/proc/self/task");
+    descriptors[which] = entries("/proc/self/fd");
+  };
+  cycle(3);
+  count(0);
+  cycle(100);
+  count(1);
+  EXPECT_EQ(threads[1], threads[0]);
+  EXPECT_EQ(descriptors[1], descriptors[0]);
+}
+
+std::vector<std::string> engines_with_channels() {
+  std::vector<std::string> names = engines();
+  std::erase_if(names, [](const std::string& name) {
+    return name != "local" && name != "shm" && name != "gloo" && name != "host_all";
+  });
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, OverlapWorlds, testing::ValuesIn(engines_with_channels()),
+                         [](const auto& test) { return test.param; });
+
+}  // namespace
+}  // namespace gradstep::test
