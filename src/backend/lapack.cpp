@@ -5,6 +5,8 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include "core/error.h"
@@ -57,6 +59,69 @@ void transpose(T* a, std::int64_t n) {
   }
 }
 
+/// While one lives, the library uses no threads of its own: with one matrix a thread they would only get in each
+/// other's way. Where its setting is of the whole process, the last one to end restores it.
+class OneThread {
+ public:
+  explicit OneThread(const LapackThreads& threads) : threads_(threads) {
+    if (threads_.set == nullptr) return;
+    const std::lock_guard lock(mutex());
+    const int before = threads_.set(1);
+    if (!threads_.is_process_wide) {
+      before_ = before;
+    } else if (Setting& setting = settings()[threads_.set]; setting.users++ == 0) {
+      setting.before = before;
+    }
+  }
+  ~OneThread() {
+    if (threads_.set == nullptr) return;
+    const std::lock_guard lock(mutex());
+    if (!threads_.is_process_wide) {
+      threads_.set(before_);
+    } else if (Setting& setting = settings()[threads_.set]; --setting.users == 0) {
+      threads_.set(setting.before);
+    }
+  }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  struct Setting {
+    int users = 0;
+    int before = 0;
+  };
+
+  static std::mutex& mutex() {
+    static std::mutex mutex;
+    return mutex;
+  }
+  /// By library. Never destroyed: threads may be at work when the process ends.
+  static std::map<int (*)(int), Setting>& settings() {
+    static auto* const settings = new std::map<int (*)(int), Setting>;
+    return *settings;
+  }
+
+  const LapackThreads& threads_;
+  int before_ = 0;
+};
+
+/// OpenBLAS's functions have the prefix and suffix of its BLAS, with or without the underscore between, or neither.
+template <class Function>
+Function find_openblas(void* library, const Naming& naming, const std::string& name) {
+  const std::string prefixed = naming.prefix + name;
+  for (const std::string& symbol : {prefixed + (naming.suffix + 1), prefixed + naming.suffix, name}) {
+    if (void* found = dlsym(library, symbol.c_str())) return reinterpret_cast<Function>(found);
+  }
+  return nullptr;
+}
+
+LapackThreads threads_of(void* library, const Naming& naming) {
+  constexpr int kOpenMp = 2;  // whose setting is the calling thread's
+  const auto parallel = find_openblas<int (*)()>(library, naming, "openblas_get_parallel");
+  return {find_openblas<int (*)(int)>(library, naming, "openblas_set_num_threads_local"),
+          parallel == nullptr || parallel() != kOpenMp};
+}
+
 }  // namespace
 
 std::shared_ptr<const Lapack> Lapack::open(const std::string& path) {
@@ -70,8 +135,7 @@ std::shared_ptr<const Lapack> Lapack::open(const std::string& path) {
     lapack->ssyevd_ = reinterpret_cast<Solver>(find(library, naming, "ssyevd"));
     if (lapack->dsyevd_ == nullptr || lapack->ssyevd_ == nullptr) continue;
     lapack->has_wide_integers_ = writes_wide_integers(lapack->dsyevd_);
-    const std::string set_threads = std::string(naming.prefix) + "openblas_set_num_threads_local" + (naming.suffix + 1);
-    lapack->set_local_threads_ = reinterpret_cast<int (*)(int)>(dlsym(library, set_threads.c_str()));
+    lapack->threads_ = threads_of(library, naming);
     return lapack;
   }
   dlclose(library);
@@ -107,11 +171,9 @@ bool Lapack::decompose(const T* a, std::int64_t n, T* values, T* vectors, Lapack
   if (scratch.numbers.size() < numbers) scratch.numbers.resize(numbers);
   if (scratch.integers.size() < integers) scratch.integers.resize(integers);
   std::copy_n(a, n * n, vectors);
-  // One matrix a thread: the library's own threads would only get in each other's way.
-  const int threads = set_local_threads_ != nullptr ? set_local_threads_(1) : 0;
+  const OneThread one_thread(threads_);
   const bool converged = has_wide_integers_ ? call<T, std::int64_t>(vectors, n, values, scratch)
                                             : call<T, std::int32_t>(vectors, n, values, scratch);
-  if (set_local_threads_ != nullptr) set_local_threads_(threads);
   transpose(vectors, n);  // from columns one after the other
   return converged;
 }

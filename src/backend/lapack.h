@@ -20,6 +20,12 @@ struct LapackScratch {
   std::size_t bytes() const { return numbers.capacity() * sizeof(T) + integers.capacity() * sizeof(std::int64_t); }
 };
 
+/// How many threads of its own a library uses; not every library says.
+struct LapackThreads {
+  int (*set)(int) = nullptr;  ///< returns what it was
+  bool is_process_wide = false;
+};
+
 /// Callable from many threads at once, as far as the library is. It stays open until the process ends.
 class Lapack {
  public:
@@ -43,7 +49,7 @@ class Lapack {
   Solver dsyevd_ = nullptr;
   Solver ssyevd_ = nullptr;
   bool has_wide_integers_ = false;
-  int (*set_local_threads_)(int) = nullptr;  // OpenBLAS: of the calling thread; returns what it was
+  LapackThreads threads_;
 };
 
 extern template bool Lapack::decompose(const double*, std::int64_t, double*, double*, LapackScratch<double>&) const;

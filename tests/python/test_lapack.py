@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An external LAPACK, here the one that NumPy brings with it, for Shampoo's large statistics."""
 
+import ctypes
 import pathlib
 
 import numpy as np
@@ -30,6 +31,23 @@ def root_of(n, lapack_library, random, **options):
     failures = [metric.value for metric in optimizer.metrics() if metric.name == "root_failures"]
     assert sum(failures) == 0
     return optimizer.get_state(0, "preconditioners.0.0"), optimizer.get_state(0, "statistics.0.0")
+
+
+def threads_of(library):
+    """How many threads an OpenBLAS may use."""
+    loaded = ctypes.CDLL(str(library))
+    for name in ("scipy_openblas_get_num_threads64_", "scipy_openblas_get_num_threads", "openblas_get_num_threads"):
+        if hasattr(loaded, name):
+            return getattr(loaded, name)()
+    pytest.skip("the library does not say how many threads it uses")
+
+
+def test_the_librarys_own_threads_are_its_hosts_business_again():
+    library = numpy_lapack()
+    before = threads_of(library)
+    # Roots of two axes at once, on two threads.
+    root_of(320, library, np.random.default_rng(1))
+    assert threads_of(library) == before
 
 
 @pytest.mark.parametrize("precision", ["f64", "f32"])

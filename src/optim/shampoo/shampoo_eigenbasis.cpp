@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/macros.h"
 #include "optim/shampoo/shampoo.h"
 
 namespace gradstep {
@@ -158,6 +159,8 @@ void Shampoo::finish_corrected() {
     const auto scale = static_cast<float>(values[kLearningRate] * std::sqrt(correction2) / correction1);
     const auto decay = static_cast<float>(values[kLearningRate] * values[kWeightDecay]);
     const float* direction = preconditioned(i) + chunk.offset;
+    // out may be p.
+    GRADSTEP_INDEPENDENT
     for (std::int32_t k = 0; k < chunk.length; ++k) {
       const float moved = -scale * direction[k];
       const float delta = moved - decay * (p[k] + moved);
