@@ -22,8 +22,10 @@ namespace gradstep {
 inline constexpr std::int64_t kGatherBytes = 64 * 1024;
 /// What each rank contributes at a time when everything is gathered; bounds the staging memory.
 inline constexpr std::int64_t kGatherSliceBytes = std::int64_t{1} << 20;
-/// What each rank owns of the data at a time when it is summed directly: the staging memory then stays in the caches.
-inline constexpr std::int64_t kPieceBytes = std::int64_t{1} << 21;
+/// What each rank owns of the data at a time when it is summed directly. Each takes two rounds, which a network makes
+/// dear; where ranks copy through memory it is better to stay in the caches.
+inline constexpr std::int64_t kPieceBytes = std::int64_t{1} << 23;
+inline constexpr std::int64_t kPieceBytesInMemory = std::int64_t{1} << 21;
 
 /// Shared by the public handle and by reducers. One call at a time; abort(), status() and stats() from any thread.
 /// Every call throws the first error for good once the communicator is broken.
@@ -59,6 +61,8 @@ class Communicator {
                           const Deadline& deadline) = 0;
   /// False where an engine only gathers; exchange() is UNSUPPORTED there, all_to_all() gathers everything.
   virtual bool can_exchange() const = 0;
+  /// kPieceBytes, or kPieceBytesInMemory.
+  virtual std::int64_t piece_bytes() const = 0;
   struct Outgoing {
     const void* data = nullptr;
     std::int64_t bytes = 0;
@@ -79,7 +83,8 @@ class Communicator {
 
   virtual std::shared_ptr<Communicator> split(std::int32_t color, std::int32_t key, const Deadline& deadline) = 0;
   virtual std::shared_ptr<Communicator> dup(const Deadline& deadline) = 0;
-  /// A dup for an object of the library, which its host cannot reach: abort() of this communicator is abort() of it too.
+  /// A dup for an object of the library, which its host cannot reach: abort() of this communicator is abort() of it
+  /// too.
   virtual std::shared_ptr<Communicator> private_channel(const Deadline& deadline) = 0;
 
   /// True if start() may be used: calls may come from gradstep's own threads and can be aborted, and no other

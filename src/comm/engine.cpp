@@ -25,8 +25,8 @@ void check_vtable(const gradstep_comm_vtable& vtable) {
 
 }  // namespace
 
-Engine::Engine(std::string name, const gradstep_comm_vtable& vtable, void* user)
-    : name_(std::move(name)), vtable_(vtable), user_(user) {
+Engine::Engine(std::string name, const gradstep_comm_vtable& vtable, void* user, Medium medium)
+    : name_(std::move(name)), vtable_(vtable), user_(user), medium_(medium) {
   try {
     check_vtable(vtable_);
   } catch (...) {
@@ -51,7 +51,7 @@ std::shared_ptr<Engine> Engine::dup(const std::shared_ptr<Engine>& engine, const
   void* user = nullptr;
   call_engine(*engine, "dup", deadline,
               [&](std::int64_t timeout_ms) { return engine->vtable_.dup(engine->user_, timeout_ms, &vtable, &user); });
-  auto copy = std::make_shared<Engine>(engine->name_, vtable, user);
+  auto copy = std::make_shared<Engine>(engine->name_, vtable, user, engine->medium_);
   if (copy->rank() != engine->rank() || copy->world_size() != engine->world_size()) {
     fail(GRADSTEP_ERR_MISMATCH, "{}: dup gave rank {} of {}, expected rank {} of {}", engine->name_, copy->rank(),
          copy->world_size(), engine->rank(), engine->world_size());

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -20,8 +21,11 @@ namespace gradstep {
 
 class Engine {
  public:
+  /// How bytes get to the other ranks.
+  enum class Medium : std::uint8_t { network, memory };
+
   /// Owns `user` from here on: releases it once. Throws INVALID_ARGUMENT for a vtable that cannot work.
-  Engine(std::string name, const gradstep_comm_vtable& vtable, void* user);
+  Engine(std::string name, const gradstep_comm_vtable& vtable, void* user, Medium medium = Medium::network);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -31,6 +35,8 @@ class Engine {
   void* user() const { return user_; }
   std::int32_t rank() const { return vtable_.rank; }
   std::int32_t world_size() const { return vtable_.world_size; }
+  Medium medium() const { return medium_; }
+  bool shares_memory() const { return medium_ == Medium::memory; }
   bool any_thread() const { return vtable_.any_thread != 0; }
   bool point_to_point() const { return vtable_.send != nullptr; }
   bool can_exchange() const { return point_to_point() || vtable_.exchange != nullptr; }
@@ -64,6 +70,7 @@ class Engine {
   std::string name_;
   gradstep_comm_vtable vtable_;
   void* user_;
+  Medium medium_;
   std::atomic<bool> aborted_{false};
   ForkSafe<Turn> turn_{std::in_place};
 };

@@ -43,6 +43,7 @@ class EngineCommunicator final : public Communicator {
   void all_to_all(const void* send, void* receive, std::span<const std::int64_t> bytes,
                   const Deadline& deadline) override;
   bool can_exchange() const override { return engine_->can_exchange() || world_size() == 1; }
+  std::int64_t piece_bytes() const override { return engine_->shares_memory() ? kPieceBytesInMemory : kPieceBytes; }
   void exchange(std::span<const Outgoing> outgoing, std::span<const Incoming> incoming,
                 const Deadline& deadline) override;
   void broadcast(void* data, std::int64_t bytes, std::int32_t root, const Deadline& deadline) override;

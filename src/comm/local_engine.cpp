@@ -94,7 +94,8 @@ std::vector<std::shared_ptr<Communicator>> make_local_communicators(const std::s
   std::vector<std::shared_ptr<Communicator>> communicators;
   for (std::int32_t rank = 0; rank < world_size; ++rank) {
     auto user = std::make_unique<Member>(group, rank);
-    auto engine = std::make_shared<Engine>("local", local_vtable(rank, world_size), user.release());
+    auto engine =
+        std::make_shared<Engine>("local", local_vtable(rank, world_size), user.release(), Engine::Medium::memory);
     communicators.push_back(std::make_shared<EngineCommunicator>(context, std::move(engine), settings, hosts));
   }
   return communicators;

@@ -96,7 +96,7 @@ std::shared_ptr<Engine> connect_shm(Store& store, const Context& context, const 
   Rendezvous rendezvous(store, context, "shm", options);
   auto made = connect(rendezvous, options.rank, options.world_size, deadline);
   const gradstep_comm_vtable vtable = shm_vtable(*made);
-  return std::make_shared<Engine>("shm", vtable, made.release());
+  return std::make_shared<Engine>("shm", vtable, made.release(), Engine::Medium::memory);
 }
 
 }  // namespace gradstep

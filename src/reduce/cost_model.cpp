@@ -115,7 +115,9 @@ ExchangeCost measure_processor(Context& context) {
 }
 
 CostModel::CostModel(ExchangeResources& resources, const Deadline& deadline)
-    : ranks_(resources.comm->world_size()), can_exchange_(resources.comm->can_exchange()) {
+    : ranks_(resources.comm->world_size()),
+      can_exchange_(resources.comm->can_exchange()),
+      piece_bytes_(static_cast<double>(resources.comm->piece_bytes())) {
   if (ranks_ == 1) return;
   Communicator& comm = *resources.comm;
   prices_ = measure_processor(*resources.context);
@@ -142,7 +144,7 @@ void CostModel::choose(const BucketPlan& plan, gradstep_reducer_options& options
   options.mode = GRADSTEP_REDUCER_DENSE;
   if (ranks_ == 1) return;
   const ExchangeSize size{static_cast<double>(ranks_), static_cast<double>(plan.elements),
-                          static_cast<double>(size_of(plan.dtype)), can_exchange_};
+                          static_cast<double>(size_of(plan.dtype)), can_exchange_, piece_bytes_};
 
   double best = std::numeric_limits<double>::infinity();
   const auto consider = [&](std::int32_t mode, const ExchangeCost& amounts, std::int64_t& prediction,

@@ -17,7 +17,7 @@ class CostModel {
   /// Collective: measures, and agrees with the other ranks on the largest of each number.
   CostModel(ExchangeResources& resources, const Deadline& deadline);
   explicit CostModel(const ExchangeCost& prices, std::int64_t ranks, bool can_exchange)
-      : prices_(prices), ranks_(ranks), can_exchange_(can_exchange) {}
+      : prices_(prices), ranks_(ranks), can_exchange_(can_exchange), piece_bytes_(static_cast<double>(kPieceBytes)) {}
 
   /// Sets options.mode and options.sparse_exchange to the candidate with the smallest prediction, and the predictions.
   void choose(const BucketPlan& plan, gradstep_reducer_options& options, gradstep_bucket_statistics& stats) const;
@@ -26,6 +26,7 @@ class CostModel {
   ExchangeCost prices_;
   std::int64_t ranks_;
   bool can_exchange_;
+  double piece_bytes_;
 };
 
 }  // namespace gradstep

@@ -69,7 +69,7 @@ ExchangeCost all_reduce_cost(const ExchangeSize& size) {
     cost.byte = data * (size.ranks - 1);
     cost.add = size.elements * size.ranks;
   } else {
-    cost.round = 2 * std::ceil(data / (static_cast<double>(kPieceBytes) * size.ranks));
+    cost.round = 2 * std::ceil(data / (size.piece_bytes * size.ranks));
     cost.byte = 2 * others(size) * data;
     cost.add = size.elements;
   }

@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "comm/communicator.h"
+
 namespace gradstep {
 
 /// Amounts of everything that an exchange consists of; or, in nanoseconds, the price of one of each.
@@ -27,7 +29,8 @@ struct ExchangeSize {
   double ranks = 1;
   double elements = 0;
   double element_bytes = 4;
-  bool can_exchange = true;  ///< ranks reach each other; else every call is an all-gather
+  bool can_exchange = true;                               ///< ranks reach each other; else every call is an all-gather
+  double piece_bytes = static_cast<double>(kPieceBytes);  ///< Communicator::piece_bytes
 };
 
 ExchangeCost operator+(const ExchangeCost& a, const ExchangeCost& b);
