@@ -19,6 +19,10 @@ struct InstructionSet {
 };
 
 #if defined(GRADSTEP_HAS_X86_LOOPS)
+bool is_intel() {
+  __builtin_cpu_init();  // this runs while the library is loaded
+  return __builtin_cpu_is("intel") != 0;
+}
 bool has_avx2() { return __builtin_cpu_supports("avx2") != 0; }
 bool has_avx512() {
   return has_avx2() && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
@@ -27,6 +31,7 @@ bool has_avx512() {
 constexpr const Loops* kAvx2 = &kLoops_avx2;
 constexpr const Loops* kAvx512 = &kLoops_avx512;
 #else
+bool is_intel() { return false; }
 bool has_avx2() { return false; }
 bool has_avx512() { return false; }
 constexpr const Loops* kAvx2 = nullptr;
@@ -41,6 +46,8 @@ constexpr InstructionSet kInstructionSets[] = {
 };
 
 }  // namespace
+
+const bool kInterleavesStreams = is_intel();
 
 const Loops& choose_loops() {
   const char* forced = std::getenv("GRADSTEP_INSTRUCTION_SET");

@@ -34,6 +34,9 @@ struct UpdateScalars {
   std::int64_t step = 0;
 };
 
+/// How this processor likes memory to be walked: see loops/block.h.
+extern const bool kInterleavesStreams;
+
 struct Loops {
   using Update = void (*)(const UpdateItem& item, const Chunk& chunk, const UpdateScalars& scalars);
   static constexpr int kRules = kernels::RuleList::kCount;
