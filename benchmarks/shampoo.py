@@ -237,8 +237,11 @@ def lag(threads: int) -> dict:
                 contender.rounds.append(seconds)
     without, inside, beside = (contender.best() * 1e3 for contender in contenders)
     left = max(beside - without, 0) / (inside - without)
-    print(f"\nroots every 10 steps, 50 ms of other work a step: {without:.1f} ms a step without roots, {inside:.1f} with")
-    print(f"roots in the step, {beside:.1f} with root_lag 10: {left:.0%} of the roots' cost is left on the calling thread")
+    print("\nroots every 10 steps, 50 ms of other work between steps")
+    print(
+        f"  {without:.1f} ms a step without roots, {inside:.1f} with roots in the step, {beside:.1f} with root_lag 10:"
+    )
+    print(f"  {left:.0%} of the roots' cost is left on the calling thread")
     return {"without": without, "inside": inside, "beside": beside, "left": left}
 
 

@@ -4,6 +4,7 @@
 
 import threading
 import time
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -161,7 +162,7 @@ class OnAnyThread(Everything):
     """Remembers the threads of its sums, or raises `error` instead."""
 
     any_thread = True
-    threads: set[int] = set()
+    threads: ClassVar[set[int]] = set()
     error: Exception | None = None
 
     def all_reduce(self, data, op, timeout):

@@ -48,7 +48,8 @@ class ReducerStatistics(NamedTuple):
 class Reducer(SavedState):
     """Sums or averages gradients over the ranks of a communicator, in fused buckets. All ranks get the same bits.
 
-    Creation, reduce() and wait() are collective; push() is where exchanges cannot run behind it (see there). The communicator may be shared or closed afterwards.
+    Creation, reduce() and wait() are collective; push() is where exchanges cannot run behind it (see there). The
+    communicator may be shared or closed afterwards.
 
     mode: "dense", "half", "bfloat16", "sparse_threshold", "sparse_topk", "adasum_tree", "adasum_nway", "powersgd" or
     "auto".
