@@ -206,6 +206,30 @@ TEST(Shampoo, StepInPlaceIsParameterPlusUpdate) {
   }
 }
 
+TEST(Shampoo, UpdatesMayBeTheGradients) {
+  for (const std::int32_t graft :
+       {GRADSTEP_GRAFT_TYPE_SGD, GRADSTEP_GRAFT_TYPE_ADAGRAD, GRADSTEP_GRAFT_TYPE_RMSPROP_NORMALIZED,
+        GRADSTEP_GRAFT_TYPE_SQRT_N, GRADSTEP_GRAFT_TYPE_ADAM, GRADSTEP_GRAFT_TYPE_NONE}) {
+    gradstep_shampoo_options o = shampoo_options();
+    o.graft_type = graft;
+    Model<float> apart;
+    Model<float> same;
+    auto a = make_shampoo(o);
+    auto b = make_shampoo(o);
+    for (std::uint32_t t = 0; t < 3; ++t) {
+      apart.draw_gradients(t);
+      same.draw_gradients(t);
+      apart.update(*a);
+      const auto grads = Model<float>::tensors(same.grads);
+      b->bind(Model<float>::tensors(same.params).data(), grads.data(), grads.data(), grads.size());
+      b->step(StepGuards{});
+      for (std::size_t k = 0; k < kShapes.size(); ++k) {
+        EXPECT_EQ(same.grads[k].values, apart.updates[k].values) << "graft " << graft;
+      }
+    }
+  }
+}
+
 TEST(Shampoo, ANonFiniteStatisticKeepsThePreconditionerAndIsCounted) {
   for (const std::int32_t method : {GRADSTEP_ROOT_METHOD_COUPLED_NEWTON, GRADSTEP_ROOT_METHOD_EIGH}) {
     auto o = shampoo_options();
