@@ -98,12 +98,12 @@ class TrainingFaults : public testing::TestWithParam<Case> {
   }
 
   gradstep_status start(World& world, Trainee& trainee, int rank, int ranks, std::int64_t timeout_ms,
-                        std::int64_t columns = 200) const {
+                        const Model& model = {}) const {
     trainee.context = make_context();
     const gradstep_status connected = connect(world, trainee.context, rank, ranks, timeout_ms, 0, &trainee.comm);
     if (connected != GRADSTEP_OK) return connected;
     trainee.training = std::make_unique<Training>(trainee.context, trainee.comm, synchronisation(),
-                                                  world.directory.path() + "/state", columns);
+                                                  world.directory.path() + "/state", model);
     return trainee.training->status;
   }
 
@@ -243,22 +243,44 @@ TEST_P(TrainingFaults, TheHostsInterruptEndsAPush) {
   EXPECT_LT(peer.milliseconds, 2000);
 }
 
-TEST_P(TrainingFaults, RanksThatDisagreeAreToldBeforeTheyTrain) {
+TEST_P(TrainingFaults, APeerThatLeavesIsLost) {
   World world(2);
-  Processes ranks = world.fork(2, [&](int rank, Report& report) {
-    Trainee trainee;
-    const Stopwatch watch;
-    put(report, start(world, trainee, rank, 2, kFarAwayMs, 200 + rank), watch);
+  Processes ranks = two_ranks(world, kFarAwayMs, [&](Trainee& trainee, int rank, int number) {
+    if (rank == 0 || number != 3) return;
+    // Closes its connections and lives on.
+    trainee.training.reset();
+    gradstep_comm_destroy(trainee.comm);
+    world.keep(-1);
+    announce();
+    for (;;) ::pause();
   });
-  for (const int rank : {0, 1}) {
-    const Report report = ranks.report(rank);
-    EXPECT_EQ(report.status, GRADSTEP_ERR_MISMATCH) << report.text.data();
-    EXPECT_LT(report.milliseconds, 5000);
+  ranks.await_announcement(1);  // it trains
+  ranks.await_announcement(1);  // it has left
+  const Report report = ranks.report(0);
+  expect_promise(report);
+  EXPECT_EQ(report.status, GRADSTEP_ERR_PEER_LOST) << report.text.data();
+  EXPECT_LT(report.milliseconds, 5000);
+}
+
+TEST_P(TrainingFaults, RanksThatDisagreeAreToldBeforeTheyTrain) {
+  for (const Model& other : {Model{201, 32}, Model{200, 64}}) {
+    World world(2);
+    Processes ranks = world.fork(2, [&](int rank, Report& report) {
+      Trainee trainee;
+      const Stopwatch watch;
+      put(report, start(world, trainee, rank, 2, kFarAwayMs, rank == 0 ? Model{} : other), watch);
+    });
+    for (const int rank : {0, 1}) {
+      const Report report = ranks.report(rank);
+      EXPECT_EQ(report.status, GRADSTEP_ERR_MISMATCH) << report.text.data();
+      EXPECT_LT(report.milliseconds, 5000);
+    }
   }
 }
 
 TEST_P(TrainingFaults, ManyTrainingsLeaveNothingBehind) {
-  const int rounds = engine() == "gloo" ? 10 : 100;
+  const bool is_quick = engine() != "gloo" || std::string(synchronisation().name) == "dense";
+  const int rounds = is_quick ? 100 : 10;
   World world(2);
   Processes ranks = world.fork(2, [&](int rank, Report& report) {
     for (int round = 0; round < rounds; ++round) {
@@ -269,7 +291,7 @@ TEST_P(TrainingFaults, ManyTrainingsLeaveNothingBehind) {
             connect(world, trainee.context, rank, 2, kFarAwayMs, engine() == "host" ? 0 : round, &trainee.comm);
         if (connected != GRADSTEP_OK) return put(report, connected, Stopwatch());
         trainee.training = std::make_unique<Training>(trainee.context, trainee.comm, synchronisation(),
-                                                      world.directory.path() + "/state", 10);
+                                                      world.directory.path() + "/state", Model{10, 32});
         gradstep_status trained = trainee.training->status;
         for (int number = 0; number < 2 && trained == GRADSTEP_OK; ++number) trained = trainee.training->push(number);
         if (trained != GRADSTEP_OK) return put(report, trained, Stopwatch());

@@ -44,20 +44,20 @@ const std::vector<Synchronisation>& synchronisations() {
 }
 
 Training::Training(gradstep_context* context, gradstep_comm* comm, const Synchronisation& synchronisation,
-                   const std::string& saved_state, std::int64_t columns)
+                   const std::string& saved_state, const Model& model)
     : context_(context),
       synchronisation_(synchronisation),
       saved_state_(saved_state),
       rank_(rank_of(comm)),
-      shape_{kRows, columns} {
+      shape_{kRows, model.columns} {
   for (std::size_t i = 0; i < 2; ++i) {
-    parameters_[i].assign(static_cast<std::size_t>(kRows * columns), static_cast<float>(i));
+    parameters_[i].assign(static_cast<std::size_t>(kRows * model.columns), static_cast<float>(i));
     gradients_[i].resize(parameters_[i].size());
     gradstep_parameter& parameter = schema_[i];
     parameter.struct_size = sizeof parameter;
     parameter.shape = shape_.data();
     parameter.ndim = 2;
-    parameter.dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
+    parameter.dtype = {GRADSTEP_TYPE_FLOAT, model.bits, 1};
     parameter.device = {GRADSTEP_DEVICE_CPU, 0};
     gradstep_tensor tensor{};
     tensor.device = parameter.device;

@@ -23,12 +23,17 @@ struct Synchronisation {
 /// All that the fault tests are run with.
 const std::vector<Synchronisation>& synchronisations();
 
+/// What is trained: the same on all ranks, but where a mismatch is wanted.
+struct Model {
+  std::int64_t columns = 200;
+  std::uint8_t bits = 32;  ///< of a float; others than 32 are only good for being refused
+};
+
 class Training {
  public:
-  /// Collective. Two matrices, in a bucket each. `status` tells how the creation ended. `columns`: on all ranks the
-  /// same, but where a mismatch is wanted.
+  /// Collective. Two matrices, in a bucket each. `status` tells how the creation ended.
   Training(gradstep_context* context, gradstep_comm* comm, const Synchronisation& synchronisation,
-           const std::string& saved_state, std::int64_t columns = 200);
+           const std::string& saved_state, const Model& model = {});
   ~Training();
   Training(const Training&) = delete;
   Training& operator=(const Training&) = delete;
