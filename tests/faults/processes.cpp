@@ -150,6 +150,26 @@ void expect_nothing_left(const Report& report) {
   EXPECT_EQ(report.numbers[4], 0) << "mappings";
 }
 
+void report_forked_child(Report& report, const std::function<gradstep_status()>& call,
+                         const std::function<void()>& destroy) {
+  Processes child(1, [&](int, Report& told) {
+    put(told, call(), Stopwatch());
+    const Stopwatch destruction;
+    destroy();
+    told.milliseconds = destruction.milliseconds();
+  });
+  const Report told = child.report(0);
+  report.numbers[0] = told.reported;
+  report.numbers[1] = told.status;
+  report.numbers[2] = static_cast<double>(told.milliseconds);
+}
+
+void expect_child_was_told(const Report& report) {
+  EXPECT_EQ(report.numbers[0], 1) << "the child died";
+  EXPECT_EQ(report.numbers[1], GRADSTEP_ERR_INVALID_STATE);
+  EXPECT_LT(report.numbers[2], 1000);
+}
+
 Rank::Rank(const gradstep_comm_options& options) {
   status = gradstep_context_create(nullptr, &context);
   if (status == GRADSTEP_OK) status = gradstep_comm_create(context, &options, &comm);

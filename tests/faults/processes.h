@@ -97,6 +97,12 @@ struct Holdings {
 void report_holdings(Report& report, int round);
 void expect_nothing_left(const Report& report);
 
+/// In a rank: forks, makes the call in the child and destroys its handle there; what came of it goes into the report.
+/// And what the test expects of it: INVALID_STATE, and no waiting.
+void report_forked_child(Report& report, const std::function<gradstep_status()>& call,
+                         const std::function<void()>& destroy);
+void expect_child_was_told(const Report& report);
+
 /// In a rank: a context and a communicator, destroyed at the end; a failed creation is in `status`.
 struct Rank {
   explicit Rank(const gradstep_comm_options& options);

@@ -9,16 +9,6 @@
 
 #include "comm/callbacks.h"
 
-#if defined(__SANITIZE_THREAD__)
-// libgloo is not instrumented: an UnboundBuffer's destructor waits for libgloo's thread through a reference count that
-// the sanitizer cannot see.
-extern "C" __attribute__((visibility("default"))) const char*
-__tsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier): the sanitizer's name
-  return "race:gloo::transport::tcp::UnboundBuffer::~UnboundBuffer\n"
-         "race:std::default_delete<gloo::transport::UnboundBuffer>\n";
-}
-#endif
-
 namespace gradstep::test {
 
 namespace {

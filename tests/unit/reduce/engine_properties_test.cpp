@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What Adasum and sparse sums promise of any gradients, where ranks are threads, share memory, or talk over loopback.
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -47,26 +48,32 @@ Tensors<float> tensors_of_sizes(const std::function<float(std::size_t, std::size
   return list;
 }
 
+/// Both rules, in one bucket and in two, within the relative error that each is allowed.
+void expect_adasums(const World& world, const std::vector<Tensors<float>>& gradients, const Tensors<float>& expected,
+                    const std::array<double, 2>& allowed) {
+  for (const std::int64_t threshold : {1, 1 << 20}) {
+    for (std::size_t rule = 0; rule < std::size(kAdasum); ++rule) {
+      auto options = mode_options(kAdasum[rule]);
+      options.fuse_threshold = threshold;
+      const auto found = reduce_world(world, options, gradients);
+      for (std::size_t p = 0; p < kSizes.size(); ++p) {
+        for (std::size_t i = 0; i < expected[p].values.size(); ++i) {
+          const float wanted = expected[p].values[i];
+          ASSERT_NEAR(found[p].values[i], wanted, allowed[rule] * std::abs(wanted))
+              << "mode " << kAdasum[rule] << ", element " << i;
+        }
+      }
+    }
+  }
+}
+
 // The tree's factors are 1/2, and it is exact. 1e-6 for 1/P of a sum of P, each addition of which is rounded.
 TEST_P(OnEngines, AdasumLeavesEqualGradientsAsTheyAre) {
   const World world = make_world(engine(), ranks());
   const Values random = random_values<float>(static_cast<std::size_t>(kSizes[1]), 4);
   const auto same = tensors_of_sizes([&](std::size_t p, std::size_t i) { return random[i] + static_cast<float>(p); });
   const std::vector<Tensors<float>> gradients(static_cast<std::size_t>(ranks()), same);
-  for (const std::int64_t threshold : {1, 1 << 20}) {
-    for (const std::int32_t mode : kAdasum) {
-      auto options = mode_options(mode);
-      options.fuse_threshold = threshold;
-      const auto found = reduce_world(world, options, gradients);
-      for (std::size_t p = 0; p < kSizes.size(); ++p) {
-        for (std::size_t i = 0; i < same[p].values.size(); ++i) {
-          const float expected = same[p].values[i];
-          const double allowed = mode == GRADSTEP_REDUCER_ADASUM_TREE ? 0 : 1e-6 * std::abs(expected);
-          ASSERT_NEAR(found[p].values[i], expected, allowed) << "mode " << mode << ", element " << i;
-        }
-      }
-    }
-  }
+  expect_adasums(world, gradients, same, {0, 1e-6});
 }
 
 // Rank r has every P-th element from r on: dot products are exactly zero, and factors exactly one.
@@ -78,18 +85,7 @@ TEST_P(OnEngines, AdasumAddsOrthogonalGradients) {
     gradients.push_back(tensors_of_sizes(
         [&](std::size_t, std::size_t i) { return static_cast<std::int32_t>(i) % ranks() == r ? random[i] : 0; }));
   }
-  for (const std::int64_t threshold : {1, 1 << 20}) {
-    for (const std::int32_t mode : kAdasum) {
-      auto options = mode_options(mode);
-      options.fuse_threshold = threshold;
-      const auto found = reduce_world(world, options, gradients);
-      for (std::size_t p = 0; p < kSizes.size(); ++p) {
-        for (std::size_t i = 0; i < found[p].values.size(); ++i) {
-          ASSERT_EQ(found[p].values[i], random[i]) << "mode " << mode << ", element " << i;
-        }
-      }
-    }
-  }
+  expect_adasums(world, gradients, tensors_of_sizes([&](std::size_t, std::size_t i) { return random[i]; }), {0, 0});
 }
 
 TEST_P(OnEngines, AdasumHasTheBitsOfThreads) {
