@@ -242,7 +242,7 @@ class Optimizer(SavedState):
         gradients: "local" (each rank's own) or "reduced" (equal on all ranks already).
         average: "mean" or "sum" of local gradients.
         preconditioners: of Shampoo: "replicated" (each root is computed by one rank, all have the matrices) or "owned"
-            (each rank has the matrices of its blocks).
+            (each rank has the matrices of its blocks; raises Unsupported with eigenvalue_corrected).
         """
         options = _native.sharding_options()
         options.gradients = enum_value("SHARDED_GRADIENTS_", gradients, "gradients")

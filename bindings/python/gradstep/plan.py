@@ -80,7 +80,9 @@ class Plan:
     ranks: int
     ranks_per_host: int
     bandwidth: float
+    """Bytes a second each way."""
     latency: float
+    """Seconds."""
     dtype: str
     sparsity: float
     rank: int

@@ -17,7 +17,11 @@ from gradstep.context import Context, context_pointer
 
 
 class BucketStatistics(NamedTuple):
-    """One fused bucket; numbers are since creation, bytes are those that this rank sent."""
+    """One fused bucket; numbers are since creation, bytes are those that this rank sent.
+
+    mode and algorithm are values of the C enums gradstep_reducer_mode and gradstep_exchange_algorithm; predicted times
+    are one window's, of mode "auto", 0 = not a candidate.
+    """
 
     mode: int
     elements: int
@@ -60,7 +64,8 @@ class Reducer(SavedState):
     sparsity (the threshold, or the fraction that is sent), residual, selection ("bucket", "tensor"), nan_policy
     ("error", "zero", "send"), sparse_exchange ("auto", "gather", "split"), error_feedback ("ef14", "ef21"),
     momentum_correction, warmup_steps: of the sparse modes.
-    rank: of "powersgd". candidates: of "auto".
+    rank: of "powersgd". candidates: of "auto", a bit set of 1 dense, 2 half and 16 sparse_topk; 0 = all three.
+    Defaults: fuse_threshold 2097152, sparsity 0.05, residual 1, rank 2, and the first of each list of names.
     may_be_unused: parameters that some rank may have no gradient for; all, or each on its own.
     """
 
@@ -135,7 +140,10 @@ class Reducer(SavedState):
         return [view(found, self._handle) for found in _native.reducer_gradients(self._pointer, self._size)]
 
     def residual(self, i: int) -> NDArray[Any]:
-        """A view of what this rank has not sent yet of parameter i, valid until the next window."""
+        """A view of what this rank has not sent yet of parameter i: its shape, float32 (float64 of a float64 one).
+
+        Writable, valid until the next window. Raises InvalidState inside a window, and where the mode keeps none.
+        """
         found = view(_native.reducer_residual(self._pointer, i), self._handle)
         assert found is not None
         return found

@@ -35,8 +35,8 @@ class Updater(SavedState):
     sync: "gradients"; "deltas" (each rank steps, and what that changes is reduced); "parameters" or
     "parameters_partial" (each rank steps, and every sync_steps-th time all parameters, or the next partition of them,
     are averaged).
-    Further options: max_norm (of the reduced gradients), clip_value, grad_scale, skip_nonfinite (a window that is not
-    finite on some rank makes no step on any).
+    Further options: max_norm (of the gradients that are stepped: the reduced ones, or the rank's own), clip_value,
+    grad_scale, sync_steps (default 1), skip_nonfinite (a window that is not finite on some rank makes no step on any).
     """
 
     _save_file = staticmethod(_native.updater_save_file)

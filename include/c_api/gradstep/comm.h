@@ -16,8 +16,9 @@
  * comment says so. Collective calls are
  *
  *   comm_create (shm, gloo, auto, mpi), wrap_mpi, create_host, split, dup, all_reduce, all_gather, all_gather_v,
- * reduce_scatter, broadcast, barrier, vote; gradstep_reducer_create, _reduce, _wait (and _push, which may start an
- * exchange); gradstep_updater_push and _flush (in the call that ends a window), _recover.
+ * reduce_scatter, broadcast, barrier, vote; gradstep_reducer_create, _reduce, _wait (and _push where exchanges cannot
+ * overlap, see reducer.h); gradstep_updater_push and _flush (in the call that ends a window), _recover;
+ * gradstep_optimizer_attach_comm, and while state is sharded steps, get_state, set_state, copy_state, save and load.
  *
  * Deadlines. Each call fixes one deadline at entry, options.timeout_ms later, and returns by then plus 1 s at the
  * latest with TIMEOUT. Failure: the first error breaks a communicator for good; later calls return it at once, and

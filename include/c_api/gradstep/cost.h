@@ -10,7 +10,9 @@
  *
  *   OWN           gradstep's own collectives: a round in which every rank sends to every other one takes L + (P - 1) o,
  *                 and a byte ((P - H) H / B + (H - 1) / b) / (P - 1) seconds. An all-reduce of n bytes is one round if
- *                 (P - 1) n <= 64 KiB, else two for each 8 MiB of what a rank owns, and 2 n (P - 1) / P bytes.
+ *                 (P - 1) n <= 64 KiB, else two for each 8 MiB of what a rank owns, and 2 n (P - 1) / P bytes; with
+ *                 no_exchange one for each 1 MiB of n, and n (P - 1) bytes. (AUTO counts 2 MiB in place of 8 on engines
+ *                 whose ranks share memory.)
  *   RING          2 (P - 1) (L + o + n / (P B)), the slower of the two links in every step
  *   TREE          recursive halving and doubling, Rabenseifner: 2 log2(P) (L + o) + 2 n (P - 1) / P / B where H is 1;
  *                 the farthest ranks meet first, so that H ranks of a host share its link. 2 (L + o + n H / B) more

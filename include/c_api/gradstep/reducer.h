@@ -9,9 +9,10 @@
  * starts early. Its hash is compared across ranks at creation.
  *
  * All ranks get the same bits. A rank without a gradient for a parameter contributes zeros. With parameters flagged
- * MAY_BE_UNUSED or with average = WEIGHTED one control all-reduce of f64 [W, ranks with a gradient, touched ...] goes
- * with the buckets; else a window costs exactly one all-reduce per bucket. Source: SINGA DistOpt (plan, threshold),
- * PyTorch DDP (reverse order, small first bucket).
+ * MAY_BE_UNUSED, average = WEIGHTED, options.control = 1, or an updater whose accumulator skips non-finite
+ * micro-batches, one control all-reduce of f64 [W, ranks with a gradient, touched ...] goes with the buckets. Else a
+ * window of mode DENSE costs exactly one all-reduce per bucket, one of another mode what its exchanges need. Source:
+ * SINGA DistOpt (plan, threshold), PyTorch DDP (reverse order, small first bucket).
  */
 #ifndef GRADSTEP_REDUCER_H
 #define GRADSTEP_REDUCER_H
@@ -27,8 +28,9 @@ extern "C" {
 typedef struct gradstep_reducer gradstep_reducer;
 
 /*
- * How the gradients of the ranks become one. Every mode gives all ranks the same bits, and the same bits on every
- * engine. docs/gradient_sync.md says which is for what.
+ * How the gradients of the ranks become one. Every mode gives all ranks the same bits; and every mode but AUTO, which
+ * chooses by measurement, gives the same bits on every engine that sums in the order of ranks. docs/gradient_sync.md
+ * says which is for what.
  *
  * DENSE: the sum of everything, in the arithmetic dtype.
  *
@@ -148,7 +150,7 @@ enum gradstep_exchange_algorithm {
   GRADSTEP_EXCHANGE_FACTORS = 6        /* all-reduces of low-rank factors */
 };
 
-/* One bucket of the plan; also the element of gradstep_reducer_stats. */
+/* One bucket of the plan; also the element of gradstep_reducer_stats. Times are since creation, in nanoseconds. */
 typedef struct gradstep_bucket_statistics {
   uint32_t struct_size;
   int32_t mode; /* enum gradstep_reducer_mode, what was chosen for this bucket */
@@ -161,7 +163,7 @@ typedef struct gradstep_bucket_statistics {
   int64_t exchange_nanoseconds; /* selection included */
   int64_t select_nanoseconds;   /* sparse modes: finding what is sent */
   int64_t selected;             /* sparse modes: elements that this rank has sent, since creation */
-  int64_t nonfinite; /* since creation. HALF: elements of the sum that became infinite or NaN; sparse: NaNs dropped */
+  int64_t nonfinite; /* since creation. HALF, BFLOAT16: elements of the sum that became infinite or NaN; sparse: NaNs dropped */
   int32_t algorithm; /* enum gradstep_exchange_algorithm */
   int32_t reserved;
   /* AUTO: what the cost model says of one window, 0 = it was no candidate. The mode with the smallest was chosen. */
@@ -216,7 +218,8 @@ GRADSTEP_API gradstep_status gradstep_reducer_reduce(gradstep_reducer* reducer, 
  *
  * An argument error changes nothing. An error of the exchange is kept: pushes return it as soon as it is known, and
  * wait returns it and ends the window. Each exchange has the communicator's timeout, and none outlives that of wait.
- * Returns: INVALID_STATE for begin inside a window and for a second push of a parameter.
+ * Returns: INVALID_ARGUMENT; INVALID_STATE for begin inside a window and for a second push of a parameter; NUMERIC from
+ * push and wait (NaN in a sparse mode); the errors of collective calls.
  */
 GRADSTEP_API gradstep_status gradstep_reducer_begin(gradstep_reducer* reducer, double weight,
                                                     void* stream) GRADSTEP_NOEXCEPT;
@@ -245,12 +248,12 @@ GRADSTEP_API gradstep_status gradstep_reducer_residual(gradstep_reducer* reducer
                                                        gradstep_tensor* tensor_out) GRADSTEP_NOEXCEPT;
 
 /* Writes up to `capacity` records of record_size bytes, one per bucket in the order in which they leave; *count = how
- * many there are. records NULL only counts. */
+ * many there are. records NULL only counts. Returns: INVALID_ARGUMENT. */
 GRADSTEP_API gradstep_status gradstep_reducer_stats(gradstep_reducer* reducer, gradstep_bucket_statistics* records,
                                                     size_t record_size, size_t capacity,
                                                     size_t* count) GRADSTEP_NOEXCEPT;
 
-/* *stats = what the reducer's own channel has done. stats->struct_size is set by the caller. */
+/* *stats = what the reducer's own channel has done. stats->struct_size is set by the caller. Returns: INVALID_ARGUMENT. */
 GRADSTEP_API gradstep_status gradstep_reducer_comm_stats(gradstep_reducer* reducer,
                                                          gradstep_comm_statistics* stats) GRADSTEP_NOEXCEPT;
 

@@ -4,9 +4,9 @@
  * updater.h: accumulator, reducer and optimizer in one push.
  *
  * A push adds a micro-batch. When it ends the window, the accumulated gradients are reduced over the ranks and the
- * optimizer steps the host's parameters. The first K - 1 pushes of a window touch no network; the K-th sends exactly
- * one all-reduce per bucket and at most one control all-reduce. Source: Lingvo GradientAggregationOptimizer, SINGA
- * DistOpt.
+ * optimizer steps the host's parameters. The first K - 1 pushes of a window touch no network; the K-th makes one
+ * exchange per bucket (mode DENSE: exactly one all-reduce) and at most one control all-reduce. With options.sync other
+ * than GRADIENTS the step comes first. Source: Lingvo GradientAggregationOptimizer, SINGA DistOpt.
  *
  * With a reducer over more than one rank every rank counts pushes, so that windows end together: a micro-batch skipped
  * as non-finite counts for the trigger and not for the divisor.
@@ -85,7 +85,7 @@ GRADSTEP_API void gradstep_updater_destroy(gradstep_updater* updater) GRADSTEP_N
  * Returns: INVALID_ARGUMENT (nothing happened), INVALID_STATE (the last window's exchange failed: flush to retry it,
  * reset the accumulator to drop it, or recover), or an error of the exchange: then the micro-batch is in, the window
  * stays READY and params, state and counters are as before the call. Without an accumulator the push itself is to be
- * repeated.
+ * repeated. (NUMERIC, a NaN in a sparse mode with NAN_ERROR, comes again from a flush: reset the accumulator.)
  * Where the step comes before the exchange, an error of the exchange finds it done: with PARAMETERS* it stands, and the
  * partition in flight keeps its local values; with DELTAS params are as before the call, and the optimizer's state is
  * one step ahead. The text says so; flush finishes the exchange, with or without an accumulator.
@@ -104,7 +104,8 @@ GRADSTEP_API gradstep_status gradstep_updater_flush(gradstep_updater* updater, c
  * After a failure: continues over `comm`, a new communicator of the survivors (any world size). Collective. Step counts
  * are gathered; parameters and optimizer state become those of the lowest rank that is furthest. The ranks keep their
  * windows if all stand at the same push of the same window (then flush retries a READY one), else all drop them: a step
- * that one rank took over has its window in it already. comm NULL only drops the reducer.
+ * that one rank took over has its window in it already. Residuals of the reducer stay each rank's own. comm NULL only
+ * drops the reducer.
  * Returns: the errors of collective calls; the updater then still needs a recover.
  */
 GRADSTEP_API gradstep_status gradstep_updater_recover(gradstep_updater* updater, gradstep_comm* comm,
