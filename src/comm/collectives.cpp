@@ -12,7 +12,6 @@ namespace {
 
 // Collectives that must be built from equal blocks go in slices of this size, which bounds the staging memory at
 // world_size slices.
-constexpr std::int64_t kSliceBytes = std::int64_t{1} << 20;
 
 void copy_bytes(void* destination, const void* source, std::int64_t bytes) {
   if (bytes > 0 && destination != source) std::memmove(destination, source, static_cast<std::size_t>(bytes));
@@ -188,7 +187,7 @@ void Collectives::padded_all_gather_v(const void* send, std::byte* receive, std:
                                       const Deadline& deadline) {
   const std::int64_t longest = *std::max_element(bytes.begin(), bytes.end());
   const std::int64_t own = bytes[static_cast<std::size_t>(rank())];
-  const std::int64_t slice = std::min(longest, kSliceBytes);
+  const std::int64_t slice = std::min(longest, kGatherSliceBytes);
   std::byte* padded = send_staging_.reserve(slice);
   std::byte* gathered = receive_staging_.reserve(slice * world_size());
   for (std::int64_t begin = 0; begin < longest; begin += slice) {
@@ -225,7 +224,7 @@ void Collectives::all_to_all(const void* send, void* receive, std::span<const st
 // Every rank sees all pieces and keeps its own: the price of an engine that only gathers.
 void Collectives::gathered_all_to_all(const void* send, std::byte* receive, std::span<const std::int64_t> bytes,
                                       const Deadline& deadline) {
-  const std::int64_t slice = std::min(*std::max_element(bytes.begin(), bytes.end()), kSliceBytes);
+  const std::int64_t slice = std::min(*std::max_element(bytes.begin(), bytes.end()), kGatherSliceBytes);
   std::byte* gathered = receive_staging_.reserve(slice * world_size());
   const auto own = static_cast<std::size_t>(rank());
   std::int64_t piece = 0;
@@ -270,7 +269,7 @@ void Collectives::tree_broadcast(void* data, std::int64_t bytes, std::int32_t ro
 }
 
 void Collectives::gathered_broadcast(std::byte* data, std::int64_t bytes, std::int32_t root, const Deadline& deadline) {
-  const std::int64_t slice = std::min(bytes, kSliceBytes);
+  const std::int64_t slice = std::min(bytes, kGatherSliceBytes);
   std::byte* gathered = receive_staging_.reserve(slice * world_size());
   for (std::int64_t begin = 0; begin < bytes; begin += slice) {
     const std::int64_t length = std::min(slice, bytes - begin);

@@ -255,10 +255,12 @@ bool SharedGroup::hear_of(Transfer& message, std::int32_t from) {
 void SharedGroup::fetch(Transfer& message, std::int32_t from) {
   const std::int64_t bytes = std::min(message.left, kFetchedChunkBytes);
   const bool read = processes_->read(from, message.source, message.data, bytes);
+  const int error = errno;
   if (seat(from).state.load() != Seat::present) fail_for(from);
   if (!read) {
     // A process that is being killed loses its memory a moment before its end can be seen.
-    fail(GRADSTEP_ERR_PEER_LOST, "the memory of rank {} is gone: {}", from, std::strerror(errno));
+    const gradstep_status status = error == EPERM ? GRADSTEP_ERR_IO : GRADSTEP_ERR_PEER_LOST;
+    fail(status, "the memory of rank {} cannot be read: {}", from, std::strerror(error));
   }
   message.source += static_cast<std::uint64_t>(bytes);
   message.data += bytes;

@@ -35,8 +35,8 @@ class AdasumExchange final : public BucketExchange {
   };
 
   void cut(std::size_t pieces);
-  std::size_t own_piece() const { return bounds_.size() > 2 ? rank() : 0; }
   bool is_cut() const { return bounds_.size() > 2; }
+  std::size_t own_piece() const { return is_cut() ? rank() : 0; }
   Array block(std::size_t r) const;
   Array part_of(const Array& whole, const Part& part) const;
   void merge_tree(const Deadline& deadline);

@@ -8,6 +8,8 @@
 #include <chrono>
 #include <limits>
 
+#include "reduce/sparse.h"
+
 namespace gradstep {
 
 namespace {
@@ -160,7 +162,9 @@ void CostModel::choose(const BucketPlan& plan, gradstep_reducer_options& options
   const std::int32_t wanted = options.sparse_exchange;
   consider(GRADSTEP_REDUCER_DENSE, dense_cost(size), stats.predicted_dense_nanoseconds, wanted);
   consider(GRADSTEP_REDUCER_HALF, half_cost(size), stats.predicted_half_nanoseconds, wanted);
-  if (wanted != GRADSTEP_SPARSE_EXCHANGE_SPLIT) {
+  if (plan.elements > kMostSparseElements) return;
+  // As a sparse mode by itself: what cannot split gathers.
+  if (wanted != GRADSTEP_SPARSE_EXCHANGE_SPLIT || !can_exchange_) {
     consider(GRADSTEP_REDUCER_SPARSE_TOPK, sparse_gather_cost(size, options.sparsity),
              stats.predicted_sparse_gather_nanoseconds, wanted);
   }

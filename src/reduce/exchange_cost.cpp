@@ -42,8 +42,11 @@ ExchangeCost adasum_cost(const ExchangeSize& size, double levels, double pairs) 
   cost.round = 2 + levels;
   cost.byte = 2 * others(size) * data + others(size) * pairs * chunks * static_cast<double>(sizeof(Dots));
   cost.merge = size.elements * others(size);
-  // Pieces by all-gathers: every rank sends all of them to everyone.
-  if (!size.can_exchange) cost.byte += data * (size.ranks - 1) - others(size) * data;
+  // Pieces by all-gathers, owner by owner: every rank sends all of them to everyone.
+  if (!size.can_exchange) {
+    cost.byte += data * (size.ranks - 1) - others(size) * data;
+    cost.round += size.ranks * std::ceil(data / size.ranks / static_cast<double>(kGatherSliceBytes)) - 1;
+  }
   return cost;
 }
 

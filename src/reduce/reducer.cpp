@@ -186,7 +186,7 @@ void Reducer::exchange(Bucket& bucket, const Deadline& deadline) {
   change_stats([&] { bucket.stats = stats; });
 }
 
-void Reducer::exchange_control(const Deadline& deadline) {
+void Reducer::exchange_control(std::span<Bucket> exchanged, const Deadline& deadline) {
   // [W, ranks with a gradient, touched ...]
   bool any = false;
   for (std::size_t i = 0; i < places_.size(); ++i) {
@@ -201,13 +201,13 @@ void Reducer::exchange_control(const Deadline& deadline) {
   for (std::size_t i = 0; i < places_.size(); ++i) {
     places_[i].touched = !schema_[i].may_be_unused || control_[2 + i] > 0;
   }
-  if (options().average == GRADSTEP_AVERAGE_WEIGHTED) divide(control_[0]);
+  if (options().average == GRADSTEP_AVERAGE_WEIGHTED) divide(exchanged, control_[0]);
 }
 
-void Reducer::divide(double divisor) {
+void Reducer::divide(std::span<const Bucket> exchanged, double divisor) {
   std::vector<CopyItem> items;
   WorkList work;
-  for (const Bucket& bucket : buckets_) {
+  for (const Bucket& bucket : exchanged) {
     work.append(bucket.plan.elements);
     // A total weight of zero means that every rank contributed zeros: the average is zero, not 0 / 0.
     Array source = bucket.exchange->result();
@@ -235,19 +235,19 @@ void Reducer::finish_window(std::span<const Array> targets, const Deadline& dead
     queue_->halt();
     throw;
   }
-  settle(deadline);
+  settle(buckets_, deadline);
   complete_ = true;
   write_results(targets);
 }
 
-/// The buckets are exchanged: what is left to agree on, and to keep.
-void Reducer::settle(const Deadline& deadline) {
+/// What is left to agree on, and to keep, when buckets are exchanged.
+void Reducer::settle(std::span<Bucket> exchanged, const Deadline& deadline) {
   if (needs_control_ || always_control_) {
-    exchange_control(deadline);
+    exchange_control(exchanged, deadline);
   } else {
     for (Place& place : places_) place.touched = true;
   }
-  for (Bucket& bucket : buckets_) bucket.exchange->commit();
+  for (Bucket& bucket : exchanged) bucket.exchange->commit();
   ++resources_.windows;
 }
 
@@ -312,7 +312,7 @@ void Reducer::reduce_bucket(std::size_t index, const gradstep_tensor* tensors, s
   const Deadline deadline = comm().deadline();
   pack(bucket, bucket.work, bucket.plan.parameters, bucket_grads_);
   queue_->exchange_alone(index, deadline);
-  settle(deadline);
+  settle({&bucket, 1}, deadline);
   write_results(targets_);
 }
 

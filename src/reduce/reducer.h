@@ -101,9 +101,9 @@ class Reducer {
   void pack_one(std::size_t index, const Array& grad);
   std::size_t full_buckets();
   void exchange(Bucket& bucket, const Deadline& deadline);
-  void exchange_control(const Deadline& deadline);
-  void divide(double divisor);
-  void settle(const Deadline& deadline);
+  void exchange_control(std::span<Bucket> exchanged, const Deadline& deadline);
+  void divide(std::span<const Bucket> exchanged, double divisor);
+  void settle(std::span<Bucket> exchanged, const Deadline& deadline);
   void finish_window(std::span<const Array> targets, const Deadline& deadline);
   void write_results(std::span<const Array> targets);
   void check_targets(const gradstep_tensor* results, std::size_t n);

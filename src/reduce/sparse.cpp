@@ -41,7 +41,7 @@ SparseExchange::SparseExchange(ExchangeResources& resources, const BucketPlan& p
     : BucketExchange(resources, plan, checked, /*zeroed=*/true),
       sizes_(sizes.begin(), sizes.end()),
       packed_(allocate(false)) {
-  if (plan.elements > std::numeric_limits<std::int32_t>::max()) {
+  if (plan.elements > kMostSparseElements) {
     fail(GRADSTEP_ERR_UNSUPPORTED,
          "a bucket has {} elements; sparse modes take buckets and parameters of up to 2^31 - 1", plan.elements);
   }

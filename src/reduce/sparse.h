@@ -4,6 +4,8 @@
 // Only what is large travels; the rest waits in a residual.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "reduce/bucket_exchange.h"
@@ -12,6 +14,9 @@ namespace gradstep {
 
 /// How many of n elements top-k selects. In f64: f32 cannot count above 2^24.
 std::int64_t selected_count(double sparsity, std::int64_t n);
+
+/// Of a bucket: selections are lists of 32-bit indices.
+inline constexpr std::int64_t kMostSparseElements = std::numeric_limits<std::int32_t>::max();
 
 class SparseExchange final : public BucketExchange {
  public:

@@ -56,7 +56,7 @@ bool Updater::finish_local(const gradstep_tensor* params, const gradstep_tensor*
   try {
     if (is_delta) {
       exchange_deltas(params, n);
-    } else if (local_steps_ >= options_.sync_steps) {
+    } else if (reducer_ && local_steps_ >= options_.sync_steps) {
       exchange_parameters(params, n);
     }
   } catch (const Error& error) {
@@ -109,15 +109,18 @@ double Updater::norm_of(const gradstep_tensor* grads, std::size_t n) const {
 
 void Updater::exchange_deltas(const gradstep_tensor* params, std::size_t n) {
   const Stopwatch stopwatch(stats_.reduce_nanoseconds);
-  reducer_->reduce(deltas_.data(), nullptr, n, weight_);
-  reducer_->gradients(views_);
+  if (reducer_) {
+    reducer_->reduce(deltas_.data(), nullptr, n, weight_);
+    reducer_->gradients(views_);
+  }
+  const std::vector<gradstep_tensor>& reduced = reducer_ ? views_ : deltas_;
   const Schema& schema = optimizer_->schema();
   std::vector<CombineItem> items;
   WorkList work;
   for (std::size_t i = 0; i < n; ++i) {
-    if (views_[i].data == nullptr) continue;
+    if (reduced[i].data == nullptr) continue;
     const Array param = schema.parameter_array("params", i, params[i]);
-    items.push_back({param, param, schema.gradient_array("deltas", i, views_[i])});
+    items.push_back({param, param, schema.gradient_array("deltas", i, reduced[i])});
     work.append(param.size);
   }
   context_->backend().combine(work, items);

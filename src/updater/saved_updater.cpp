@@ -81,8 +81,20 @@ Communicator* Updater::peers() const {
   return optimizer_->is_sharded() ? &optimizer_->sharding()->comm() : nullptr;
 }
 
+/// A file has no place for what was stepped and not yet exchanged. All ranks are told alike.
+void Updater::check_exchanged() {
+  if (options_.sync == GRADSTEP_SYNC_GRADIENTS) return;
+  Communicator* comm = peers();
+  const bool all = comm == nullptr || comm->vote(!stepped_, comm->deadline());
+  if (stepped_) {
+    fail(GRADSTEP_ERR_INVALID_STATE, "the exchange of the last step has failed: flush finishes it, then save");
+  }
+  if (!all) fail(GRADSTEP_ERR_ABORTED, "another rank could not save: the exchange of its last step has failed");
+}
+
 std::map<std::string, SavedPart> Updater::save() {
   const Chain chain(*this);
+  check_exchanged();
   std::map<std::string, SavedPart> parts;
   parts[kOptimizer] = save_optimizer(*optimizer_);
   Communicator* comm = peers();

@@ -102,7 +102,8 @@ bool Updater::finish_window(const gradstep_tensor* params, const gradstep_tensor
   // A host's schedule that fails does so here, before the ranks have exchanged anything.
   optimizer_->refresh();
   const double* norm = nullptr;
-  if (options_.sync != GRADSTEP_SYNC_GRADIENTS && reducer_) return finish_local(params, grads, n, weight);
+  // Also where recover() has dropped the reducer since: a window that is stepped is not stepped again.
+  if (options_.sync != GRADSTEP_SYNC_GRADIENTS && (reducer_ || stepped_)) return finish_local(params, grads, n, weight);
   const bool is_dense = !reducer_ || reducer_->options().mode == GRADSTEP_REDUCER_DENSE;
   if (optimizer_->is_sharded() && is_dense) return finish_sharded(params, grads, n, weight);
   if (accumulator_ && !reducer_) {

@@ -41,6 +41,7 @@ class Updater {
 
   /// Where saving is collective, the communicator over which it is; else NULL.
   Communicator* peers() const;
+  void check_exchanged();
   /// The parts of a file, by prefix: "optimizer/", "reducer/", and for every rank its own window,
   /// "rank/<r>/accumulator/". Collective over peers().
   std::map<std::string, SavedPart> save();

@@ -142,6 +142,9 @@ def test_the_cheapest_mode_and_break_evens_follow_from_the_times():
     found = plan.predict(25_000_000, 4, 125e6, 5e-3)
     assert found.cheapest.seconds == min(one.seconds for one in found.modes)
     assert plan.predict(25_000_000, 4, 1e12, 1e-6).cheapest.mode == "dense"
+    assert [(one.mode, one.algorithm) for one in found.break_evens] == [
+        (one.mode, one.algorithm) for one in found.modes if one.mode != "dense"
+    ]
     for one in found.break_evens:
         if one.mode.startswith("adasum"):
             assert one.bandwidth is None

@@ -163,7 +163,8 @@ typedef struct gradstep_bucket_statistics {
   int64_t exchange_nanoseconds; /* selection included */
   int64_t select_nanoseconds;   /* sparse modes: finding what is sent */
   int64_t selected;             /* sparse modes: elements that this rank has sent, since creation */
-  int64_t nonfinite; /* since creation. HALF, BFLOAT16: elements of the sum that became infinite or NaN; sparse: NaNs dropped */
+  int64_t nonfinite; /* since creation. HALF, BFLOAT16: elements of the sum that became infinite or NaN; sparse: NaNs
+                        dropped */
   int32_t algorithm; /* enum gradstep_exchange_algorithm */
   int32_t reserved;
   /* AUTO: what the cost model says of one window, 0 = it was no candidate. The mode with the smallest was chosen. */
@@ -253,7 +254,8 @@ GRADSTEP_API gradstep_status gradstep_reducer_stats(gradstep_reducer* reducer, g
                                                     size_t record_size, size_t capacity,
                                                     size_t* count) GRADSTEP_NOEXCEPT;
 
-/* *stats = what the reducer's own channel has done. stats->struct_size is set by the caller. Returns: INVALID_ARGUMENT. */
+/* *stats = what the reducer's own channel has done. stats->struct_size is set by the caller. Returns: INVALID_ARGUMENT.
+ */
 GRADSTEP_API gradstep_status gradstep_reducer_comm_stats(gradstep_reducer* reducer,
                                                          gradstep_comm_statistics* stats) GRADSTEP_NOEXCEPT;
 

@@ -105,7 +105,7 @@ GRADSTEP_API gradstep_status gradstep_updater_flush(gradstep_updater* updater, c
  * are gathered; parameters and optimizer state become those of the lowest rank that is furthest. The ranks keep their
  * windows if all stand at the same push of the same window (then flush retries a READY one), else all drop them: a step
  * that one rank took over has its window in it already. Residuals of the reducer stay each rank's own. comm NULL only
- * drops the reducer.
+ * drops the reducer; what was stepped and not exchanged is then this rank's own, and flush ends its window.
  * Returns: the errors of collective calls; the updater then still needs a recover.
  */
 GRADSTEP_API gradstep_status gradstep_updater_recover(gradstep_updater* updater, gradstep_comm* comm,

@@ -179,6 +179,30 @@ TEST(LocalSteps, AFailedExchangeKeepsWhatTheSyncPromises) {
   }
 }
 
+TEST(LocalSteps, AFailedExchangeIsFinishedAloneAndNotSavedBefore) {
+  for (const std::int32_t sync : {GRADSTEP_SYNC_DELTAS, GRADSTEP_SYNC_PARAMETERS}) {
+    run_ranks(
+        2,
+        [&](Communicator& comm) {
+          Chain chain(comm, sync_options(sync), default_reducer_options());
+          comm.barrier(comm.deadline());
+          if (comm.rank() == 1) chain.reducer->comm().abort();
+          EXPECT_THROW(chain.push(2), Error);
+          const auto views = chain.views();
+          chain.updater->recover(nullptr, views.data(), 3);
+          expect_error(GRADSTEP_ERR_INVALID_STATE, "flush finishes it", [&] { chain.updater->save(); });
+          EXPECT_TRUE(chain.flush());
+          EXPECT_EQ(chain.firsts(), Firsts(3, 98)) << "the step stands once";
+          EXPECT_EQ(chain.optimizer->step_count(), 1);
+          EXPECT_FALSE(chain.flush());
+          EXPECT_NO_THROW(chain.updater->save());
+          EXPECT_TRUE(chain.push(2));
+          EXPECT_EQ(chain.firsts(), Firsts(3, 96));
+        },
+        2000);
+  }
+}
+
 // One rank has averaged a partition more than the other when they meet.
 TEST(LocalSteps, RecoveredRanksGoOnWithTheSamePartition) {
   run_ranks(2, [](Communicator& comm) {
