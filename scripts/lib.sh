@@ -14,10 +14,17 @@ venv=$root/.venv
 # Debian packages by what they are for.
 build_packages=(g++ cmake ninja-build libfmt-dev libeigen3-dev nlohmann-json3-dev libgloo-dev libopenmpi-dev
   libxxhash-dev ccache)
-test_packages=(openmpi-bin libgtest-dev libcmocka-dev libdlpack-dev pkg-config binutils)
-fuzz_packages=(clang-19 libclang-rt-19-dev)
+test_packages=(openmpi-bin libgtest-dev libcmocka-dev libdlpack-dev pkg-config binutils clang-19 libclang-rt-19-dev
+  qemu-user)
 lint_packages=(clang-format-19 clang-tidy-19 git)
 python_packages=(python3 python3-venv python3-dev swig)
+
+# What the Python tests need beside gradstep, PyTorch and JAX; the second line is for the demo.
+python_test_requirements=(numpy pytest mpi4py ml_dtypes safetensors
+  scikit-learn matplotlib rich tqdm)
+
+# tests/fuzz has a corpus and a program fuzz_NAME for each.
+fuzz_targets=(state_reader)
 
 say() { printf '\n== %s\n' "$*"; }
 
@@ -47,6 +54,7 @@ use_ccache() {
   command -v ccache >/dev/null || return 0
   export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
   export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
+  export CCACHE_SLOPPINESS=pch_defines,time_macros # without which what includes a precompiled header is not cached
 }
 
 # configure_preset PRESET [CMAKE ARGUMENT...]: into build/PRESET, unless the arguments say otherwise.
@@ -88,7 +96,9 @@ install_python_package() {
   fi
   say "building the Python package"
   use_ccache
-  "$venv/bin/pip" install --quiet --disable-pip-version-check --config-settings=build-dir="$root/build/python" "$root"
+  # With the release build's options, so that the compiler cache has most of it.
+  "$venv/bin/pip" install --quiet --disable-pip-version-check --config-settings=build-dir="$root/build/python" \
+    --config-settings=cmake.define.GRADSTEP_WARNINGS_AS_ERRORS=ON "$root"
   printf '%s' "$hash" >"$stamp"
 }
 

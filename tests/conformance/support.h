@@ -74,7 +74,7 @@ inline std::string array_name(const char* name, int t, std::size_t i) {
 }
 
 inline std::string vector_path(const std::string& name) {
-  return std::string(GRADSTEP_VECTOR_DIRECTORY) + "/" + name + ".safetensors";
+  return GRADSTEP_VECTOR_DIRECTORY "/" + name + ".safetensors";
 }
 
 }  // namespace gradstep_conformance
