@@ -282,4 +282,6 @@ class Optimizer(SavedState):
 
 
 def _as_array(norm: float | Array | None) -> Array | None:
-    return np.array([norm], np.float64) if isinstance(norm, Real) else norm  # type: ignore[return-value]
+    if norm is None or not isinstance(norm, Real):
+        return norm  # type: ignore[return-value]
+    return np.array([norm], np.float64)
