@@ -5,6 +5,7 @@
 A TypedDict names the keywords, for type checkers, and annotates each with a Keyword. Defaults are read from the struct.
 """
 
+import functools
 import inspect
 import math
 import textwrap
@@ -36,6 +37,7 @@ class Documented(NamedTuple):
     """inspect.Parameter.empty if it must be given."""
 
 
+@functools.cache
 def keywords_of(table: type) -> dict[str, tuple[Any, Keyword]]:
     """Type and Keyword of each entry of a TypedDict."""
     found = {}

@@ -3,6 +3,7 @@
 """Python keywords as fields of the C library's options structs."""
 
 import difflib
+import functools
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple, TypeVar
 
@@ -21,6 +22,7 @@ def option_names(struct: type) -> tuple[str, ...]:
     return tuple(name for name in fields if name not in _NO_OPTIONS and not name.startswith("reserved"))
 
 
+@functools.cache
 def known_names(prefix: str) -> dict[int, str]:
     """The lower-case names of the C enumerators that begin with `prefix`, by their values, in the order of these."""
     values = {

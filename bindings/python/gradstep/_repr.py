@@ -6,10 +6,9 @@ A debugger may ask for it at any time, from any thread. So it takes no part in a
 leaves out what the object cannot say now: while another thread is in it, in a forked child, or when creation failed.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
-
-import numpy as np
 
 from gradstep.errors import Error
 
@@ -29,7 +28,7 @@ def counted(count: int, name: str, several: str | None = None) -> str:
 
 def size_of(shapes: Iterable[tuple[int, ...]]) -> str:
     """ "2 parameters of 12 elements"."""
-    sizes = [int(np.prod(shape, dtype=object)) for shape in shapes]
+    sizes = [math.prod(shape) for shape in shapes]
     return f"{counted(len(sizes), 'parameter')} of {counted(sum(sizes), 'element')}"
 
 

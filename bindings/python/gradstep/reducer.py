@@ -118,6 +118,7 @@ class Reducer(SavedState):
     context: whose threads work; None = default_context().
     """
 
+    _enums = enums_of(ReducerOptions)
     _save_file = staticmethod(_native.reducer_save_file)
     _load_file = staticmethod(_native.reducer_load_file)
 
@@ -132,7 +133,7 @@ class Reducer(SavedState):
         **options: Unpack[ReducerOptions],
     ) -> None:
         struct = _native.reducer_options()
-        set_options(struct, "Reducer", options, enums_of(ReducerOptions))
+        set_options(struct, "Reducer", options, self._enums)
         described = schema(parameters, names, None, may_be_unused)
         self._handle = Handle(
             _native.reducer_create(context_pointer(context), comm._pointer, struct, described), _native.reducer_destroy
