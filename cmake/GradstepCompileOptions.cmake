@@ -19,7 +19,8 @@ function(gradstep_options name sanitizers)
     $<$<BOOL:${GRADSTEP_WARNINGS_AS_ERRORS}>:-Werror>)
   if(sanitizers)
     target_compile_options(${name} INTERFACE -fsanitize=${sanitizers} -fno-omit-frame-pointer -fno-sanitize-recover=all)
-    target_link_options(${name} INTERFACE -fsanitize=${GRADSTEP_SANITIZE})
+    target_link_options(${name} INTERFACE -fsanitize=${GRADSTEP_SANITIZE}
+                        $<$<LINK_LANG_AND_ID:C,Clang>:-fsanitize-link-c++-runtime>)
   endif()
 endfunction()
 

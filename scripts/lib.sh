@@ -63,8 +63,9 @@ configure_preset() {
   (cd "$root" && cmake --preset "$@" >/dev/null)
 }
 
+# build_preset PRESET: everything, tests too, whose packages must be there.
 build_preset() {
-  configure_preset "$1"
+  configure_preset "$1" -DGRADSTEP_BUILD_TESTS=ON
   (cd "$root" && cmake --build --preset "$1")
 }
 

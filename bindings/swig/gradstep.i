@@ -50,6 +50,7 @@
 %ignore gradstep_context_options::interrupt;
 %ignore gradstep_context_options::interrupt_release;
 %ignore gradstep_context_options::interrupt_user;
+%ignore gradstep_context_options::lapack_library;
 %ignore gradstep_context_options::log;
 %ignore gradstep_context_options::log_release;
 %ignore gradstep_context_options::log_user;

@@ -10,6 +10,7 @@
 #include "rendezvous.h"
 #include "step_arguments.h"
 #include "tensor_arguments.h"
+#include "text_arguments.h"
 
 using gradstep_python::Access;
 %}
@@ -55,6 +56,22 @@ using gradstep_python::Access;
   $1 = row_list.data();
   $2 = row_list.size();
 }
+
+// Names, and paths.
+%typemap(in) const char* (gradstep_python::TextArgument text) {
+  if (!text.convert($input, "$1_name")) SWIG_fail;
+  $1 = const_cast<char*>(text.get());
+}
+%typemap(freearg) const char* ""
+%define %path_argument(NAME, LABEL)
+%typemap(in) const char* NAME (gradstep_python::TextArgument text) {
+  if (!text.convert_path($input, LABEL)) SWIG_fail;
+  $1 = const_cast<char*>(text.get());
+}
+%enddef
+%path_argument(lapack_library, "lapack_library")
+%path_argument(path, "path")
+%path_argument(store_path, "store")
 
 %typemap(in) const int64_t* counts (std::vector<int64_t> numbers) {
   if (!gradstep_python::read_numbers($input, PyLong_AsLongLong, &numbers)) SWIG_fail;

@@ -18,7 +18,7 @@ class ScheduleArguments : public gradstep_schedule {
 };
 class ContextArguments : public gradstep_context_options {
  public:
-  ContextArguments(PyObject* log, PyObject* interrupt, const char* lapack_path);
+  ContextArguments(PyObject* log, PyObject* interrupt, const char* lapack_library);
 };
 void set_exception_classes(PyObject* by_status);
 PyObject* describe_array(PyObject* array);

@@ -40,9 +40,9 @@ static float squared_error_gradient(const float* line, uint32_t first_point, flo
     float x, y, residual;
     point(first_point + i, &x, &y);
     residual = line[0] * x + line[1] - y;
-    error += residual * residual / kBatch;
-    gradient[0] += 2 * residual * x / kBatch;
-    gradient[1] += 2 * residual / kBatch;
+    error += residual * residual / (float)kBatch;
+    gradient[0] += 2 * residual * x / (float)kBatch;
+    gradient[1] += 2 * residual / (float)kBatch;
   }
   return error;
 }

@@ -45,8 +45,8 @@ static void squared_error_gradient(const float* line, uint32_t first_point, floa
     float x, y, residual;
     point(first_point + i, &x, &y);
     residual = line[0] * x + line[1] - y;
-    gradient[0] += 2 * residual * x / kBatch;
-    gradient[1] += 2 * residual / kBatch;
+    gradient[0] += 2 * residual * x / (float)kBatch;
+    gradient[1] += 2 * residual / (float)kBatch;
   }
 }
 

@@ -62,9 +62,10 @@ static double squared_error_gradient(const model* m, uint32_t first_point, model
         const uint32_t at = i * kOutputs + o;
         residual += (m->weight[at] - number(0x40000000 + at)) * input[i]; /* from the weight that the data come from */
       }
-      error += (double)(residual * residual) / kBatch;
-      for (uint32_t i = 0; i < kInputs; ++i) gradient->weight[i * kOutputs + o] += 2 * residual * input[i] / kBatch;
-      gradient->bias[o] += 2 * residual / kBatch;
+      error += (double)(residual * residual) / (double)kBatch;
+      for (uint32_t i = 0; i < kInputs; ++i)
+        gradient->weight[i * kOutputs + o] += 2 * residual * input[i] / (float)kBatch;
+      gradient->bias[o] += 2 * residual / (float)kBatch;
     }
   }
   return error;

@@ -19,7 +19,7 @@ from training import Failure, Outcome, Plan, Progress, run_rank
 
 import gradstep
 
-PICTURE = Path(__file__).resolve().parents[2] / "docs" / "images" / "digits.png"
+PICTURE = Path(__file__).resolve().parents[2] / "build" / "demo" / "digits.png"
 
 
 def train(plan: Plan, digits: Digits) -> tuple[Floats, list[list[Outcome]]]:

@@ -12,7 +12,7 @@ import numpy as np
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-from digits import Digits, Floats, Perceptron
+from digits import Digits, Floats
 from numpy.typing import NDArray
 from recipes import Recipe
 from rich.console import Console
@@ -28,8 +28,9 @@ def trailing_means(values: Sequence[float] | Floats) -> NDArray[np.float64]:
     return np.convolve(values, np.full(WINDOW, 1 / WINDOW), "valid")
 
 
-def first_update(reached: NDArray[np.bool_]) -> int | None:
-    return int(reached.argmax()) + WINDOW if reached.any() else None
+def first_update(reached: NDArray[np.bool_]) -> str:
+    """Its number; "> N" if none of N updates reached it."""
+    return str(int(reached.argmax()) + WINDOW) if reached.any() else f"> {len(reached) + WINDOW - 1}"
 
 
 @dataclass(frozen=True)
@@ -37,20 +38,21 @@ class Row:
     recipe: Recipe
     losses: Floats
     outcomes: list[Outcome]
-    accuracy: float
     accuracies: list[float]
-    """On the test images after each update, of the one process with the big batch; empty if that is not comparable."""
+    """On the test images after each update."""
     distance: float
     ranks_agree: bool
 
     @property
-    def updates_to_accuracy(self) -> int | None:
-        if not self.accuracies:
-            return None
+    def accuracy(self) -> float:
+        return self.accuracies[-1]
+
+    @property
+    def updates_to_accuracy(self) -> str:
         return first_update(np.greater_equal(trailing_means(self.accuracies), ACCURACY))
 
     @property
-    def updates_to_loss(self) -> int | None:
+    def updates_to_loss(self) -> str:
         return first_update(np.less_equal(trailing_means(self.losses), LOSS))
 
     @property
@@ -62,20 +64,17 @@ class Row:
 
 def evaluate(recipe: Recipe, losses: Floats, outcomes: list[Outcome], plan: Plan, digits: Digits) -> Row:
     """Compares the ranks with each other and with one process that takes the big batch."""
-    model = Perceptron()
-    model.parameters = outcomes[0].parameters
-    alone, accuracies = train_alone(recipe, plan, digits)
+    parameters = outcomes[0].parameters
     return Row(
         recipe=recipe,
         losses=losses,
         outcomes=outcomes,
-        accuracy=model.accuracy(digits.test_images, digits.test_labels),
-        accuracies=[] if recipe.same_as_big_batch is None else accuracies,
-        distance=distance(model.parameters, alone.parameters),
+        accuracies=outcomes[0].accuracies,
+        distance=distance(parameters, train_alone(recipe, plan, digits).parameters),
         ranks_agree=all(
             a.tobytes() == b.tobytes()
             for outcome in outcomes[1:]
-            for a, b in zip(outcome.parameters, model.parameters, strict=True)
+            for a, b in zip(outcome.parameters, parameters, strict=True)
         ),
     )
 
@@ -103,8 +102,8 @@ def print_table(rows: list[Row], plan: Plan) -> None:
         table.add_row(
             row.recipe.name,
             f"{row.accuracy:.2%}",
-            str(row.updates_to_accuracy or "-"),
-            str(row.updates_to_loss or "-"),
+            row.updates_to_accuracy,
+            row.updates_to_loss,
             str(row.outcomes[0].all_reduces),
             f"{sum(outcome.bytes_sent for outcome in row.outcomes) / 1e6:.1f}",
             f"{max(outcome.seconds for outcome in row.outcomes):.2f}",
@@ -139,8 +138,7 @@ def draw(rows: list[Row], plan: Plan, path: Path) -> None:
     for row in rows:
         updates = range(WINDOW, len(row.losses) + 1)
         losses.plot(updates, trailing_means(row.losses), label=f"{row.recipe.name} ({row.accuracy:.1%})", lw=1.2)
-        if row.accuracies:
-            accuracies.plot(updates, trailing_means(row.accuracies), lw=1.2)
+        accuracies.plot(updates, trailing_means(row.accuracies), lw=1.2)
     losses.axhline(LOSS, color="grey", lw=0.8, ls="--")
     losses.set(xlabel="update", ylabel=f"training loss, mean of {WINDOW} updates", yscale="log")
     losses.legend(frameon=False, fontsize=8)

@@ -63,6 +63,8 @@ class Outcome:
     gradstep_seconds: float
     """Inside calls of gradstep; of these:"""
     exchange_seconds: float
+    accuracies: list[float]
+    """On the test images after each update, of rank 0's parameters; empty on the other ranks."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,7 @@ def train_rank(
     updater = gradstep.Updater(optimizer, accumulator, reducer, sync=recipe.sync)
 
     inside = 0.0
+    parameters_after: list[list[Floats]] = []
     begin = time.perf_counter()
     batches = big_batches(plan.big_batch_size, len(digits.train_labels), plan.updates)
     for update, batch in enumerate(batches):
@@ -105,6 +108,8 @@ def train_rank(
             updater.push(model.parameters, gradients)
             inside += time.perf_counter() - entered
         reports.put(Progress(recipe_index, rank, update, loss))
+        if rank == 0:
+            parameters_after.append([parameter.copy() for parameter in model.parameters])
     seconds = time.perf_counter() - begin
     channel = reducer.stats().communicator
     return Outcome(
@@ -116,22 +121,24 @@ def train_rank(
         seconds=seconds,
         gradstep_seconds=inside,
         exchange_seconds=updater.stats().reduce_nanoseconds / 1e9,
+        accuracies=[accuracy_of(parameters, digits) for parameters in parameters_after],
     )
 
 
-def train_alone(recipe: Recipe, plan: Plan, digits: Digits) -> tuple[Perceptron, list[float]]:
-    """The same examples in the same updates, each as one big batch in one process.
+def accuracy_of(parameters: list[Floats], digits: Digits) -> float:
+    model = Perceptron()
+    model.parameters = parameters
+    return model.accuracy(digits.test_images, digits.test_labels)
 
-    Returns the model and its test accuracy after each update.
-    """
-    accuracies = []
+
+def train_alone(recipe: Recipe, plan: Plan, digits: Digits) -> Perceptron:
+    """The same examples in the same updates, each as one big batch in one process."""
     model = Perceptron()
     optimizer = recipe.rule(model.parameters, **recipe.options)
     for batch in big_batches(plan.big_batch_size, len(digits.train_labels), plan.updates):
         _, gradients = model.loss_and_gradients(digits.train_images[batch], digits.train_labels[batch])
         optimizer.step(model.parameters, gradients)
-        accuracies.append(model.accuracy(digits.test_images, digits.test_labels))
-    return model, accuracies
+    return model
 
 
 def distance(a: list[Floats], b: list[Floats]) -> float:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests share."""
 
+import signal
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -33,6 +34,12 @@ def run_ranks(world_size: int, body: Callable[[gradstep.Communicator], Any], tim
     if failures:
         raise failures[0]
     return results
+
+
+@pytest.fixture(scope="session", autouse=True)
+def children_can_be_waited_for() -> None:
+    """Who starts the tests may have ignored SIGCHLD: then children vanish without a status."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import types
 import weakref
 
 import numpy as np
@@ -164,6 +165,31 @@ def test_objects_left_at_exit_do_no_harm():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0 and done.stderr == ""
+
+
+def test_objects_that_outlive_the_package_are_destroyed_quietly():
+    """Modules that are held to the end are emptied from the last import to the first: the package before its user."""
+    program = (
+        "import codecs, sys, numpy as np, gradstep, __main__\n"
+        "p = [np.zeros(2)]\n"
+        "context = gradstep.Context(log=lambda level, text: None)\n"
+        "optimizer = gradstep.SGD(p, learning_rate=lambda t: 0.1, context=context)\n"
+        "accumulator = gradstep.Accumulator(p, steps=gradstep.schedule.callback(lambda t: 2.0))\n"
+        "comm = gradstep.Communicator.self()\n"
+        "ends = gradstep.Communicator.local(2)\n"
+        "reducer = gradstep.Reducer(comm, p)\n"
+        "updater = gradstep.Updater(optimizer, accumulator, reducer)\n"
+        "view = gradstep.Adam(p, learning_rate=0.1).state(0, 'exp_avg')\n"
+        "kept = [__main__, *(module for name, module in sys.modules.items() if name.startswith('gradstep'))]\n"
+        "codecs.register(lambda name, kept=kept: None)\n"  # until the interpreter itself ends
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and done.stderr == ""
+
+
+def test_calls_reach_the_extension_without_a_python_function_between():
+    assert isinstance(gradstep._native.optimizer_step, types.BuiltinFunctionType)
+    assert isinstance(gradstep._native.optimizer_destroy, types.BuiltinFunctionType)
 
 
 def test_the_package_describes_its_build():

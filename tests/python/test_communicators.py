@@ -188,6 +188,17 @@ def test_a_second_thread_on_one_handle_is_refused():
     waiting.join()
 
 
+@pytest.fixture
+def interrupts():
+    """SIGINT as at a terminal: who starts the tests in the background may have it ignored or blocked."""
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    blocked = signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    yield
+    signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+    signal.signal(signal.SIGINT, handler)
+
+
+@pytest.mark.usefixtures("interrupts")
 def test_ctrl_c_ends_a_wait():
     comm, _absent = gradstep.Communicator.local(2, timeout=20)
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))

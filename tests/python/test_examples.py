@@ -3,6 +3,8 @@
 """The examples run, and show what they say."""
 
 import importlib.util
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -45,8 +47,13 @@ def test_digits_demo(tmp_path):
     missing = [name for name in ("matplotlib", "rich", "sklearn", "tqdm") if importlib.util.find_spec(name) is None]
     if missing:
         pytest.skip(f"needs {', '.join(missing)}")
-    picture = tmp_path / "digits.png"
-    output = run(EXAMPLES / "digits_demo" / "demo.py", "--updates", 12, "--picture", picture)
-    assert output.count("ranks agree in every bit: ok") >= 8 and picture.stat().st_size > 10000
+    shutil.copytree(EXAMPLES / "digits_demo", tmp_path / "examples" / "digits_demo")
+    output = run(tmp_path / "examples" / "digits_demo" / "demo.py", "--updates", 12)
+    assert output.count("ranks agree in every bit: ok") >= 8
     for recipe in ("half", "sparse 1 %, residual", "Adasum", "partial parameters"):
         assert f"│ {recipe} " in output
+    assert not re.search(r"│ +-? +│", output), "every cell of the tables was measured"
+    assert output.count(" > 12 │") >= 1, "a goal that is not reached within the run is no missing number"
+    written = {path.relative_to(tmp_path).parts[0] for path in tmp_path.rglob("*") if path.suffix != ".pyc"}
+    assert written == {"examples", "build"}, "the documentation's picture is renewed by --picture alone"
+    assert (tmp_path / "build" / "demo" / "digits.png").stat().st_size > 10000

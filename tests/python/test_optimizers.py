@@ -145,6 +145,43 @@ def test_grad_scale_max_norm_and_clip_value(random):
     assert all(np.array_equal(p, -np.clip(g, -0.1, 0.1)) for p, g in zip(parameters, grads, strict=True))
 
 
+@pytest.mark.parametrize("kind", [float, np.float64, np.float32, int, lambda norm: np.array([norm])])
+@pytest.mark.parametrize("call", ["step", "update"])
+def test_a_norm_that_is_known_may_be_a_number_or_an_array(call, kind):
+    grads = [np.full(4, 3.0), np.full(1, 8.0)]  # of norm 10
+
+    def moved(grad_norm):
+        parameters = [np.zeros(4), np.zeros(1)]
+        optimizer = gradstep.SGD(parameters, learning_rate=1.0)
+        result = getattr(optimizer, call)(parameters, grads, max_norm=1.0, grad_norm=grad_norm)
+        return [p.tobytes() for p in (parameters if call == "step" else result)]
+
+    assert moved(kind(10.0)) == moved(None)
+    assert moved(kind(20.0)) != moved(None), "it is taken at its word"
+
+
+def test_the_norms_of_accumulator_and_reducer_are_taken_as_they_are(random):
+    grads = [random.standard_normal(shape) for shape in SHAPES]
+    window = gradstep.Accumulator(grads, steps=1)
+    window.add(grads)
+    reducer = gradstep.Reducer(gradstep.Communicator.self(), grads)
+    reducer.reduce([grad.copy() for grad in grads])
+    for norm in (window.norm, reducer.norm):
+        parameters = [np.zeros(shape) for shape in SHAPES]
+        optimizer = gradstep.SGD(parameters, learning_rate=1.0)
+        result = optimizer.step(parameters, window.gradients(), max_norm=norm / 4, grad_norm=norm)
+        assert result.grad_norm == norm and result.clip_coefficient == pytest.approx(0.25, rel=1e-5)
+
+
+def test_a_norm_that_is_no_norm_is_refused():
+    parameters = [np.zeros(2)]
+    optimizer = gradstep.SGD(parameters, learning_rate=1.0)
+    for wrong in ("1.0", np.ones(2), np.ones(1, np.float32), [1.0]):
+        with pytest.raises(gradstep.InvalidArgument, match="grad_norm"):
+            optimizer.step(parameters, [np.ones(2)], max_norm=1.0, grad_norm=wrong)
+    assert (parameters[0] == 0).all() and optimizer.step_count == 0
+
+
 def test_skipped_step_changes_nothing_but_the_counter():
     parameters = [np.ones(3, np.float32)]
     optimizer = gradstep.Adam(parameters, learning_rate=0.1)

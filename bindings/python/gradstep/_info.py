@@ -3,6 +3,7 @@
 """What this build of gradstep is and can do."""
 
 import json
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -36,9 +37,9 @@ def backend_status(name: str) -> str:
     return str(_sized(_native.backend_status, name))
 
 
-def load_backend(path: str) -> None:
+def load_backend(path: "str | os.PathLike[str]") -> None:
     """Opens the plugin at `path`."""
-    _native.backend_load(path)
+    _native.backend_load(os.fspath(path))
 
 
 def unique_id(engine: str, interface: str | None = None) -> bytes:

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Python keywords as fields of the C library's options structs."""
 
-from collections.abc import Callable, Mapping
+import difflib
+import functools
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from gradstep import _native
@@ -20,17 +22,45 @@ def option_names(struct: type) -> tuple[str, ...]:
     return tuple(name for name in fields if name not in _NO_OPTIONS and not name.startswith("reserved"))
 
 
+@functools.cache
+def known_names(prefix: str) -> dict[int, str]:
+    """The lower-case names of the C enumerators that begin with `prefix`, by their values, in the order of these."""
+    values = {
+        value: name.removeprefix(prefix).lower()
+        for name, value in vars(_native).items()
+        if name.startswith(prefix) and isinstance(value, int) and value >= 0
+    }
+    return dict(sorted(values.items()))
+
+
 def enum_value(prefix: str, name: str, argument: str) -> int:
     """The value of the C enumerator whose name is `prefix` and the upper-case of `name`."""
     value = getattr(_native, prefix + str(name).upper(), None)
     if isinstance(value, int) and value >= 0:
         return value
-    known = [
-        key.removeprefix(prefix).lower()
-        for key, other in sorted(vars(_native).items(), key=lambda item: str(item[1]))
-        if key.startswith(prefix) and isinstance(other, int) and other >= 0
-    ]
-    raise InvalidArgument(f"{argument}: {name!r} is unknown; known: {', '.join(known)}")
+    raise InvalidArgument(f"{argument}: {name!r} is unknown; known: {', '.join(known_names(prefix).values())}")
+
+
+# What other libraries call them.
+_SYNONYMS = {
+    "lr": "learning_rate",
+    "betas": "beta1 and beta2",
+    "b1": "beta1",
+    "b2": "beta2",
+    "eps": "epsilon",
+    "decay": "rho",
+    "alpha": "rho",
+    "max_grad_norm": "max_norm",
+}
+
+
+def unknown_option(owner: str, name: str, known: Collection[str]) -> TypeError:
+    """The error for a keyword that there is not: with what may have been meant, and all that there are."""
+    meant = _SYNONYMS.get(name, "")
+    if not set(meant.split(" and ")) <= set(known):
+        meant = next(iter(difflib.get_close_matches(name, known, 1)), "")
+    hint = f"; did you mean {meant}?" * bool(meant)
+    return TypeError(f"{owner}: unknown option {name!r}; known: {', '.join(known)}{hint}")
 
 
 def set_options(
@@ -44,7 +74,7 @@ def set_options(
     known = option_names(type(struct))
     for name, value in options.items():
         if name not in known:
-            raise TypeError(f"{owner}: unknown option {name!r}; known: {', '.join(known)}")
+            raise unknown_option(owner, name, known)
         if enums is not None and name in enums:
             value = enum_value(enums[name], value, name)
         elif isinstance(getattr(struct, name), float) and (isinstance(value, Schedule) or callable(value)):

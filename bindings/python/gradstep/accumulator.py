@@ -11,6 +11,7 @@ from gradstep import _native
 from gradstep._arrays import Array, Gradients, scalar, schema, view
 from gradstep._handle import Handle
 from gradstep._options import enum_value
+from gradstep._repr import counted, describe
 from gradstep._saved_state import SavedState
 from gradstep.context import Context, context_pointer
 from gradstep.errors import InvalidArgument
@@ -22,12 +23,19 @@ _TYPE_BITS = {"float32": 32, "float64": 64}
 class Accumulator(SavedState):
     """One sum per parameter over K micro-batches.
 
-    steps: K, a Schedule of K over the number of finished windows, or None for windows that only flush() ends.
-    min_weight: ends a window when its weight reaches this, instead of steps.
-    mode: "mean_each" (every gradient divided by K as it is added), "sum", "mean", "running_mean", "weighted".
+    parameters: arrays whose shapes and dtypes count; they are not kept.
+    steps: K in micro-batches, >= 1; a Schedule of K over the number of finished windows; or None for windows that only
+        flush() ends.
+    min_weight: ends a window when the sum of its weights reaches this, > 0, instead of steps.
+    mode: "mean_each" (every gradient divided by K as it is added; needs steps), "sum", "mean", "running_mean",
+        "weighted" (by the weights of add()).
     dtype: "float32" or "float64" for all sums; None = float32, and float64 for float64 parameters.
-    nonfinite: "none", "poison" (the norm says so) or "skip" (the micro-batch is not added).
+    nonfinite: "none" (infinities and NaNs are added), "poison" (and the norm says so) or "skip" (a micro-batch that has
+        them is not added).
     keep_sums: sums() stays valid when a window is ready, until gradients() is called.
+    names: one str each; None = "param.0", "param.1", ...; saved state goes by them.
+    may_be_unused: parameters that may have no gradient; all, or each on its own.
+    context: whose threads work; None = default_context().
     """
 
     _save_file = staticmethod(_native.accumulator_save_file)
@@ -72,6 +80,18 @@ class Accumulator(SavedState):
         self._pointer = self._handle.pointer
         self._size = len(described[0])
         self._rows: list[tuple[int, Array, Array]] = []
+        ends_at = {"min_weight": min_weight} if min_weight is not None else {"steps": steps}
+        others = {"dtype": dtype, "nonfinite": nonfinite, "keep_sums": keep_sums}
+        usual = (None, "none", False)
+        self._given = {"mode": mode, **ends_at, **{name: v for name, v in others.items() if v not in usual}}
+
+    def __repr__(self) -> str:
+        parts = (
+            lambda: counted(self._size, "parameter"),
+            lambda: f"{counted(self.count, 'micro-batch', 'micro-batches')} in the window",
+            lambda: f"{self.skipped} skipped" if self.skipped else "",
+        )
+        return describe(self, parts, getattr(self, "_given", None))
 
     def add(self, grads: Gradients | None, weight: float = 1.0) -> bool:
         """Adds a micro-batch, with the rows of add_sparse() since the last one. True when this ended the window.

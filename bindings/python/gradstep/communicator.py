@@ -12,6 +12,7 @@ from gradstep import _native
 from gradstep._arrays import Array, empty_like
 from gradstep._handle import Handle
 from gradstep._options import enum_value, read_record
+from gradstep._repr import describe
 from gradstep.context import Context, context_pointer
 from gradstep.errors import Error, InvalidState
 
@@ -77,10 +78,31 @@ class Communicator:
     """One rank's end of a group. Calls are collective unless said otherwise: every rank makes them, in one order.
 
     No call outlives its timeout by more than a second. The first error breaks a communicator for good.
+
+    Made by self(), local(), shm(), gloo(), connect(), mpi() or host(), by split() or dup() of another one, or by
+    gradstep.torch.communicator() and gradstep.mpi4py.communicator(). These take, as far as it concerns them:
+
+    rank: this end's index, 0 <= rank < world_size. world_size: the number of ranks, >= 1.
+    store: where the ranks meet: a directory that all of them share (its path), the bytes of unique_id(), or a Store.
+    timeout: seconds, > 0, in steps of a millisecond; of every call.
+    interface: name or address of a network interface; None = the one of the host's name, else loopback.
+    generation: >= 0; a new number for each communicator that is made through the same store.
+    reduction_order: "rank" sums in the order of ranks: the same bits on every engine; "engine" as the engine likes.
+    context: whose threads work and whose interrupt ends a wait; None = default_context().
     """
 
     def __init__(self, pointer: Any) -> None:
         self._handle = Handle(pointer, _native.comm_destroy)
+        self._place = f"rank {self.rank} of {self.world_size}, engine {self.engine!r}"
+
+    def __repr__(self) -> str:
+        closed = getattr(self, "_handle", None) is None or self._handle.pointer is None
+        parts = (
+            lambda: self._place,
+            lambda: "closed" if closed else "",
+            lambda: "" if closed or self.error is None else f"broken by {self.error!r}",
+        )
+        return describe(self, parts)
 
     @classmethod
     def self(cls, *, context: Context | None = None) -> "Communicator":
@@ -92,7 +114,10 @@ class Communicator:
     def local(
         cls, world_size: int, timeout: float = 30.0, *, reduction_order: str = "rank", context: Context | None = None
     ) -> list["Communicator"]:
-        """Connected ends, one for each thread that plays a rank. Not collective."""
+        """Connected ends, one for each thread that plays a rank. Not collective.
+
+        world_size: the number of ends, >= 1. timeout: seconds, > 0, of every call.
+        """
         options = _options(0, 1, timeout, reduction_order)
         ends = _native.create_local_communicators(context_pointer(context), options, world_size)
         return [cls(end) for end in ends]
@@ -111,8 +136,9 @@ class Communicator:
     ) -> "Communicator":
         """Processes of one machine connected over shared memory.
 
+        rank, world_size: 0 <= rank < world_size.
         store: a directory that all ranks share, the bytes of unique_id("shm"), or a Store.
-        timeout: seconds, of every call.
+        timeout: seconds, > 0, of every call.
         generation: a new number for each communicator made through the same store.
         """
         options = _options(rank, world_size, timeout, reduction_order, generation)
@@ -133,8 +159,9 @@ class Communicator:
     ) -> "Communicator":
         """Processes connected over TCP.
 
+        rank, world_size: 0 <= rank < world_size.
         store: a directory that all ranks share, the bytes of unique_id("gloo"), or a Store.
-        timeout: seconds, of every call.
+        timeout: seconds, > 0, of every call.
         interface: network interface or address; None = the one of the host's name, else loopback.
         generation: a new number for each communicator made through the same store.
         """
@@ -156,8 +183,10 @@ class Communicator:
     ) -> "Communicator":
         """Processes, wherever they are: as shm if all of them run on one machine, else as gloo.
 
+        rank, world_size: 0 <= rank < world_size.
         store: a directory that all ranks share, the bytes of unique_id("auto"), or a Store.
-        timeout, interface, generation: as for gloo.
+        timeout: seconds, > 0, of every call.
+        interface, generation: as for gloo.
         """
         options = _options(rank, world_size, timeout, reduction_order, generation)
         return cls._meet("auto", options, store, interface, context)
@@ -196,7 +225,7 @@ class Communicator:
         """The ranks of an MPI job, over the MPI that gradstep was built with.
 
         comm: an mpi4py communicator of that MPI, which is duplicated; None = all ranks of the job. A rank that dies
-        ends the job; see gradstep_comm_wrap_mpi.
+        ends the job; see gradstep_comm_wrap_mpi. timeout: seconds, > 0, of every call.
         """
         options = _options(0, 1, timeout, reduction_order)
         pointer = context_pointer(context)
@@ -215,7 +244,7 @@ class Communicator:
         reduction_order: str = "rank",
         context: Context | None = None,
     ) -> "Communicator":
-        """The host's own collectives."""
+        """The host's own collectives; timeout: seconds, > 0, which every method of theirs is given."""
         options = _options(0, 1, timeout, reduction_order)
         return cls(_native.create_host_communicator(context_pointer(context), collectives, options))
 

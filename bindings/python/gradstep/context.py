@@ -8,6 +8,7 @@ from collections.abc import Callable
 from gradstep import _native
 from gradstep._handle import Handle
 from gradstep._options import enum_value
+from gradstep._repr import describe
 
 _LOG_LEVELS = ("off", "error", "warning", "info", "debug")
 
@@ -15,8 +16,8 @@ _LOG_LEVELS = ("off", "error", "warning", "info", "debug")
 class Context:
     """A thread pool and a log sink. Objects made on a context keep what they need of it.
 
-    num_threads: 0 = min(8, cores), 1 = the caller alone. Results do not depend on it.
-    background_threads: threads of the low-priority lane, started at first use.
+    num_threads: >= 0; 0 = min(8, cores), 1 = the caller alone. Results do not depend on it.
+    background_threads: >= 0, threads of the low-priority lane, started at first use.
     log: called with (level, text); what it raises is reported, not raised.
     log_level: "off", "error", "warning", "info" or "debug"; "warning" if there is a log.
     lapack_library: path of a shared library with LAPACK's dsyevd and ssyevd, which Shampoo then uses for statistics of
@@ -42,6 +43,18 @@ class Context:
         level = log_level if log_level is not None else "off" if log is None else "warning"
         options.log_level = enum_value("LOG_", level, "log_level")
         self._handle = Handle(_native.context_create(options), _native.context_destroy)
+        self._given = {
+            "num_threads": num_threads,
+            "background_threads": background_threads,
+            "log": log,
+            "log_level": level,
+            "interrupt": interrupt,
+            "lapack_library": lapack_path,
+        }
+
+    def __repr__(self) -> str:
+        given = getattr(self, "_given", {})
+        return describe(self, (), {name: value for name, value in given.items() if value is not None})
 
     @property
     def _pointer(self) -> object:

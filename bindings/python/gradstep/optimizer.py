@@ -4,6 +4,7 @@
 
 import math
 from collections.abc import Callable, Iterable
+from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from gradstep._arrays import Array, Arrays, Gradients, dtype_of, empty_like, sch
 from gradstep._handle import Handle
 from gradstep._info import _sized
 from gradstep._options import enum_value, read_record, read_records, set_options
+from gradstep._repr import counted, describe, size_of
 from gradstep._saved_state import SavedState
 from gradstep.communicator import Communicator
 from gradstep.context import Context, context_pointer
@@ -80,6 +82,7 @@ class Optimizer(SavedState):
     ) -> None:
         self._options = struct = self._rule.options()
         schedules = set_options(struct, type(self).__name__, options, _ENUMS | self._rule.enums)
+        self._given = dict(options)
         described = schema(parameters, names, groups)
         self._handle = Handle(self._rule.create(context_pointer(context), struct, described), _native.optimizer_destroy)
         self._pointer = self._handle.pointer
@@ -87,13 +90,21 @@ class Optimizer(SavedState):
         for name, value in schedules.items():
             _native.optimizer_set_schedule(self._pointer, -1, name, value._native)
 
+    def __repr__(self) -> str:
+        parts = (
+            lambda: size_of(shape for shape, _ in self._descriptions),
+            lambda: counted(self.group_count, "group") if self.group_count > 1 else "",
+            lambda: counted(self.step_count, "step"),
+        )
+        return describe(self, parts, getattr(self, "_given", None))
+
     def step(
         self,
         parameters: Arrays,
         grads: Gradients,
         grad_scale: float = 1.0,
         max_norm: float | None = None,
-        grad_norm: Array | None = None,
+        grad_norm: float | Array | None = None,
         *,
         clip_value: float | None = None,
         found_inf: Array | None = None,
@@ -102,14 +113,16 @@ class Optimizer(SavedState):
         """Steps the parameters in place.
 
         grad_scale multiplies every gradient; max_norm clips the norm over all of them; clip_value clips each element.
-        grad_norm: float64 array of one element, the norm before grad_scale if it is known already.
+        grad_norm: the norm before grad_scale if it is known already, as accumulator.norm or reducer.norm: a number, or
+            a float64 array of one element.
         found_inf: float32 array of one element: non-zero skips the step, and non-finite gradients set it.
         skip_nonfinite: a non-finite gradient anywhere skips the whole step.
         """
         if grad_scale == 1.0 and not (max_norm or clip_value or skip_nonfinite) and found_inf is None:
             _native.optimizer_step(self._pointer, parameters, grads, None)
             return _APPLIED
-        options = (grad_scale, max_norm or 0.0, clip_value or 0.0, skip_nonfinite, grad_norm, found_inf)
+        norm = _as_array(grad_norm)
+        options = (grad_scale, max_norm or 0.0, clip_value or 0.0, skip_nonfinite, norm, found_inf)
         return StepResult(*_native.optimizer_step_ex(self._pointer, parameters, grads, None, options, None))
 
     def update(
@@ -118,7 +131,7 @@ class Optimizer(SavedState):
         grads: Gradients,
         grad_scale: float = 1.0,
         max_norm: float | None = None,
-        grad_norm: Array | None = None,
+        grad_norm: float | Array | None = None,
         *,
         clip_value: float | None = None,
         found_inf: Array | None = None,
@@ -127,7 +140,8 @@ class Optimizer(SavedState):
     ) -> list[NDArray[Any]]:
         """What step() would add to the parameters, which stay as they are. `out` takes the result if given."""
         updates = [empty_like(parameter) for parameter in parameters] if out is None else list(out)
-        options = (grad_scale, max_norm or 0.0, clip_value or 0.0, skip_nonfinite, grad_norm, found_inf)
+        norm = _as_array(grad_norm)
+        options = (grad_scale, max_norm or 0.0, clip_value or 0.0, skip_nonfinite, norm, found_inf)
         _native.optimizer_step_ex(self._pointer, parameters, grads, updates, options, None)
         return updates  # type: ignore[return-value]
 
@@ -150,6 +164,12 @@ class Optimizer(SavedState):
             _native.optimizer_set_schedule(self._pointer, group, name, as_schedule(value)._native)
         else:
             _native.optimizer_set_value(self._pointer, group, name, value)
+        if group >= 0:
+            self._given[f"{name}[{group}]"] = value
+        else:
+            of_groups = f"{name}["
+            self._given = {key: old for key, old in self._given.items() if not key.startswith(of_groups)}
+            self._given[name] = value
 
     @property
     def group_count(self) -> int:
@@ -259,3 +279,9 @@ class Optimizer(SavedState):
         memory = _native.memory()
         _native.optimizer_memory(self._pointer, memory)
         return read_record(memory, Memory)
+
+
+def _as_array(norm: float | Array | None) -> Array | None:
+    if norm is None or not isinstance(norm, Real):
+        return norm  # type: ignore[return-value]
+    return np.array([norm], np.float64)

@@ -3,14 +3,16 @@
 """Gradients of all ranks become one."""
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
 
 from numpy.typing import NDArray
 
 from gradstep import _native
 from gradstep._arrays import Array, Arrays, Gradients, scalar, schema, view
 from gradstep._handle import Handle
+from gradstep._keywords import Keyword, documented, enums_of
 from gradstep._options import read_record, read_records, set_options
+from gradstep._repr import counted, describe
 from gradstep._saved_state import SavedState
 from gradstep.communicator import Communicator, CommunicatorStatistics
 from gradstep.context import Context, context_pointer
@@ -49,26 +51,74 @@ class ReducerStatistics(NamedTuple):
     communicator: CommunicatorStatistics
 
 
+class ReducerOptions(TypedDict, total=False):
+    mode: Annotated[str, Keyword("how the gradients of the ranks become one", enum="REDUCER_")]
+    average: Annotated[
+        str,
+        Keyword('"weighted" by the weights that ranks give; "unset" is "sum" for Adasum, else "mean"', enum="AVERAGE_"),
+    ]
+    fuse_threshold: Annotated[
+        int, Keyword("elements: larger parameters travel alone, smaller ones together in a bucket", ">= 1")
+    ]
+    bucket_elements: Annotated[
+        int, Keyword("elements that a bucket has room for: 0, which is the least, or >= 2 * fuse_threshold", ">= 0")
+    ]
+    control: Annotated[bool, Keyword("every window has a small all-reduce of weights and counts beside the buckets")]
+    clip_value: Annotated[
+        float, Keyword("of half and bfloat16: clips each element before it is rounded; 0 = off", ">= 0")
+    ]
+    half_sum: Annotated[str, Keyword("of half: the precision of its sums", enum="HALF_SUM_")]
+    sparsity: Annotated[
+        float,
+        Keyword(
+            "of sparse_threshold: the threshold; of sparse_topk and auto: the fraction that is sent, in (0, 1]", ">= 0"
+        ),
+    ]
+    residual: Annotated[bool, Keyword("of the sparse modes: what was not sent is added next time")]
+    selection: Annotated[
+        str, Keyword("of the sparse modes: what they select from, a bucket or each parameter", enum="SELECTION_")
+    ]
+    nan_policy: Annotated[
+        str,
+        Keyword("of the sparse modes: NaN is an error on all ranks, counts as 0, or is sent", enum="NAN_"),
+    ]
+    sparse_exchange: Annotated[
+        str, Keyword("of the sparse modes: the way of the selections; the bits are the same", enum="SPARSE_EXCHANGE_")
+    ]
+    error_feedback: Annotated[
+        str,
+        Keyword(
+            'of sparse_topk: "ef21" sends of the difference to an estimate that all ranks know (Richtarik et al. 2021)',
+            enum="ERROR_FEEDBACK_",
+        ),
+    ]
+    momentum_correction: Annotated[
+        float,
+        Keyword("of sparse_topk: the momentum, which the optimizer then does not need (Lin et al. 2018)", "in [0, 1)"),
+    ]
+    warmup_steps: Annotated[
+        int, Keyword("windows of sparse_topk in which the fraction falls from 1 to sparsity", ">= 0")
+    ]
+    rank: Annotated[int, Keyword("of powersgd: columns of its factors", ">= 1")]
+    candidates: Annotated[
+        int, Keyword("of auto: a bit set of 1 dense, 2 half and 16 sparse_topk; 0 = all three", ">= 0")
+    ]
+
+
+@documented(ReducerOptions, _native.reducer_options)
 class Reducer(SavedState):
     """Sums or averages gradients over the ranks of a communicator, in fused buckets. All ranks get the same bits.
 
     Creation, reduce() and wait() are collective; push() is where exchanges cannot run behind it (see there). The
     communicator may be shared or closed afterwards.
 
-    mode: "dense", "half", "bfloat16", "sparse_threshold", "sparse_topk", "adasum_tree", "adasum_nway", "powersgd" or
-    "auto".
-    average: "mean", "sum" or "weighted" (by the weights that ranks give); "unset" is the mode's own: "sum" for Adasum,
-    else "mean".
-    fuse_threshold: elements; larger parameters travel alone, smaller ones together, up to bucket_elements.
-    clip_value, half_sum ("f32", "fp16", "fp16_predivided"): of the half modes.
-    sparsity (the threshold, or the fraction that is sent), residual, selection ("bucket", "tensor"), nan_policy
-    ("error", "zero", "send"), sparse_exchange ("auto", "gather", "split"), error_feedback ("ef14", "ef21"),
-    momentum_correction, warmup_steps: of the sparse modes.
-    rank: of "powersgd". candidates: of "auto", a bit set of 1 dense, 2 half and 16 sparse_topk; 0 = all three.
-    Defaults: fuse_threshold 2097152, sparsity 0.05, residual 1, rank 2, and the first of each list of names.
+    parameters: arrays whose shapes and dtypes count; they are not kept.
+    names: one str each; None = "param.0", "param.1", ...; all ranks have the same.
     may_be_unused: parameters that some rank may have no gradient for; all, or each on its own.
+    context: whose threads work; None = default_context().
     """
 
+    _enums = enums_of(ReducerOptions)
     _save_file = staticmethod(_native.reducer_save_file)
     _load_file = staticmethod(_native.reducer_load_file)
 
@@ -77,24 +127,13 @@ class Reducer(SavedState):
         comm: Communicator,
         parameters: Iterable[Array],
         *,
-        mode: str = "dense",
-        average: str = "unset",
         names: Iterable[str] | None = None,
         may_be_unused: Iterable[bool] | bool = False,
         context: Context | None = None,
-        **options: Any,
+        **options: Unpack[ReducerOptions],
     ) -> None:
         struct = _native.reducer_options()
-        enums = {
-            "mode": "REDUCER_",
-            "average": "AVERAGE_",
-            "half_sum": "HALF_SUM_",
-            "selection": "SELECTION_",
-            "nan_policy": "NAN_",
-            "sparse_exchange": "SPARSE_EXCHANGE_",
-            "error_feedback": "ERROR_FEEDBACK_",
-        }
-        set_options(struct, "Reducer", {"mode": mode, "average": average, **options}, enums)
+        set_options(struct, "Reducer", options, self._enums)
         described = schema(parameters, names, None, may_be_unused)
         self._handle = Handle(
             _native.reducer_create(context_pointer(context), comm._pointer, struct, described), _native.reducer_destroy
@@ -102,6 +141,16 @@ class Reducer(SavedState):
         self._pointer = self._handle.pointer
         self._size = len(described[0])
         self._borrowed: list[Array] = []
+        self._place = comm._place
+        self._given = {"mode": "dense", **options}
+
+    def __repr__(self) -> str:
+        parts = (
+            lambda: counted(self._size, "parameter"),
+            lambda: f"in {counted(_native.reducer_stats(self._pointer, 0)[1], 'bucket')}",
+            lambda: self._place,
+        )
+        return describe(self, parts, getattr(self, "_given", None))
 
     def reduce(self, grads: Gradients, weight: float = 1.0, *, in_place: bool = True) -> None:
         """Reduces one gradient per parameter; None contributes zeros.

@@ -3,10 +3,11 @@
 """The update rules. Options are the fields of the C library's struct of the same rule."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Self, TypedDict, Unpack
+from typing import Annotated, Any, ClassVar, Self, TypeAlias, TypedDict, Unpack
 
 from gradstep import _native
 from gradstep._arrays import Array
+from gradstep._keywords import Keyword, documented, enums_of
 from gradstep._partition import blocks
 from gradstep.context import Context
 from gradstep.errors import InvalidState, Unsupported
@@ -15,37 +16,57 @@ from gradstep.schedule import Number
 
 
 class CommonOptions(TypedDict, total=False):
-    """What every rule takes besides its own options.
+    """What every rule but Shampoo takes besides its own options."""
 
-    master_weights: steps a float32 copy of every float16 and bfloat16 parameter, which is its rounded value.
-    state_dtype: "native" (the arithmetic's), "bf16", or "int8" (block-wise, one byte an element).
-    stochastic_rounding: rounds what is stored in 16 bits up or down at random, exact on average.
-    seed: of the rounding; equal seeds give equal bits.
-    """
+    learning_rate: Annotated[Number, Keyword("what the direction of a step is multiplied by", ">= 0")]
+    weight_decay: Annotated[Number, Keyword("this much of the parameter is added to its gradient", ">= 0")]
+    maximize: Annotated[bool, Keyword("steps up the gradient")]
+    master_weights: Annotated[
+        bool,
+        Keyword("steps a float32 copy of every float16 and bfloat16 parameter, which is the copy's rounded value"),
+    ]
+    state_dtype: Annotated[
+        str,
+        Keyword(
+            'how state is stored: "native" is the dtype of the arithmetic, "int8" one byte an element, coded in blocks',
+            enum="STATE_DTYPE_",
+        ),
+    ]
+    stochastic_rounding: Annotated[
+        bool, Keyword("rounds what is stored in 16 bits up or down at random, exact on average")
+    ]
+    seed: Annotated[int, Keyword("of stochastic_rounding: equal seeds give equal bits", "any of 64 bits")]
 
-    learning_rate: Number
-    weight_decay: Number
-    maximize: bool
-    master_weights: bool
-    state_dtype: str
-    stochastic_rounding: bool
-    seed: int
+
+_COMMON = frozenset(CommonOptions.__annotations__) - {"learning_rate"}
+_ARGUMENTS = """
+    parameters: arrays whose shapes and dtypes count; step() is given them anew.
+    names: one str each; None = "param.0", "param.1", ...; saved state and stochastic rounding go by them.
+    groups: one int >= 0 each; None = all in group 0; every group has its own hyper-parameters, see set_value().
+    context: whose threads work; None = default_context().
+"""
 
 
 class SGDOptions(CommonOptions, total=False):
-    momentum: Number
-    dampening: Number
-    nesterov: bool
-    first_step: str
+    momentum: Annotated[
+        Number, Keyword("the part of the last direction that goes into the next; 0 keeps no buffer", ">= 0")
+    ]
+    dampening: Annotated[Number, Keyword("1 - dampening of a gradient goes into the momentum")]
+    nesterov: Annotated[bool, Keyword("looks ahead by one momentum; needs momentum above 0 and dampening 0")]
+    first_step: Annotated[
+        str,
+        Keyword(
+            'where the momentum starts: "dampen" at 0, "copy" at the first gradient, as in PyTorch',
+            enum="SGD_FIRST_STEP_",
+        ),
+    ]
 
 
+@documented(SGDOptions, _native.sgd_options, last=_COMMON, arguments=_ARGUMENTS)
 class SGD(Optimizer):
-    """Stochastic gradient descent, with momentum, dampening, Nesterov's form and weight decay.
+    """Stochastic gradient descent, with momentum, dampening, Nesterov's form and weight decay."""
 
-    first_step: "dampen" (the momentum buffer starts at 0) or "copy" (at the first gradient, as in PyTorch).
-    """
-
-    _rule = Rule(_native.sgd_options, _native.optimizer_create_sgd, {"first_step": "SGD_FIRST_STEP_"})
+    _rule = Rule(_native.sgd_options, _native.optimizer_create_sgd, enums_of(SGDOptions))
 
     def __init__(
         self,
@@ -59,22 +80,33 @@ class SGD(Optimizer):
         super().__init__(parameters, names=names, groups=groups, context=context, **options)
 
 
+_EpsilonPlacement: TypeAlias = Annotated[
+    str,
+    Keyword(
+        'where epsilon is added to the divisor: "inside" its root, as in SINGA, or "outside", as in PyTorch',
+        enum="EPSILON_PLACEMENT_",
+    ),
+]
+
+
 class RMSPropOptions(CommonOptions, total=False):
-    rho: Number
-    epsilon: Number
-    momentum: Number
-    centered: bool
-    epsilon_placement: str
+    rho: Annotated[Number, Keyword("what a step leaves of the running mean square", "in [0, 1)")]
+    epsilon: Annotated[Number, Keyword("keeps the divisor from 0", ">= 0")]
+    momentum: Annotated[
+        Number, Keyword("the part of the last direction that goes into the next; 0 keeps no buffer", ">= 0")
+    ]
+    centered: Annotated[
+        bool,
+        Keyword("subtracts the running mean, so that the divisor is a standard deviation (Graves 2013)"),
+    ]
+    epsilon_placement: _EpsilonPlacement
 
 
+@documented(RMSPropOptions, _native.rmsprop_options, last=_COMMON, arguments=_ARGUMENTS)
 class RMSProp(Optimizer):
-    """Gradients divided by the root of their running mean square (Tieleman and Hinton 2012).
+    """Gradients divided by the root of their running mean square (Tieleman and Hinton 2012)."""
 
-    centered: the running mean is subtracted, so that the divisor is a standard deviation (Graves 2013).
-    epsilon_placement: "inside" the root (as in SINGA) or "outside" (as in PyTorch).
-    """
-
-    _rule = Rule(_native.rmsprop_options, _native.optimizer_create_rmsprop, {"epsilon_placement": "EPSILON_PLACEMENT_"})
+    _rule = Rule(_native.rmsprop_options, _native.optimizer_create_rmsprop, enums_of(RMSPropOptions))
 
     def __init__(
         self,
@@ -89,21 +121,17 @@ class RMSProp(Optimizer):
 
 
 class AdaGradOptions(CommonOptions, total=False):
-    epsilon: Number
-    lr_decay: Number
-    initial_accumulator: float
-    epsilon_placement: str
+    epsilon: Annotated[Number, Keyword("keeps the divisor from 0", ">= 0")]
+    lr_decay: Annotated[Number, Keyword("the learning rate of step t is divided by 1 + t * lr_decay", ">= 0")]
+    initial_accumulator: Annotated[float, Keyword("what the sum of squares starts at", ">= 0")]
+    epsilon_placement: _EpsilonPlacement
 
 
+@documented(AdaGradOptions, _native.adagrad_options, last=_COMMON, arguments=_ARGUMENTS)
 class AdaGrad(Optimizer):
-    """Gradients divided by the root of the sum of their squares (Duchi et al. 2011).
+    """Gradients divided by the root of the sum of their squares (Duchi et al. 2011)."""
 
-    lr_decay: the learning rate of step t is divided by 1 + t * lr_decay.
-    initial_accumulator: what the sum of squares starts at.
-    epsilon_placement: "inside" the root (as in SINGA) or "outside" (as in PyTorch).
-    """
-
-    _rule = Rule(_native.adagrad_options, _native.optimizer_create_adagrad, {"epsilon_placement": "EPSILON_PLACEMENT_"})
+    _rule = Rule(_native.adagrad_options, _native.optimizer_create_adagrad, enums_of(AdaGradOptions))
 
     def __init__(
         self,
@@ -118,22 +146,27 @@ class AdaGrad(Optimizer):
 
 
 class AdamOptions(CommonOptions, total=False):
-    beta1: Number
-    beta2: Number
-    epsilon: Number
-    decoupled_weight_decay: bool
-    bias_correction: str
-    amsgrad: bool
+    beta1: Annotated[Number, Keyword("what a step leaves of the running mean of gradients", "in [0, 1)")]
+    beta2: Annotated[Number, Keyword("what a step leaves of the running mean of their squares", "in [0, 1)")]
+    epsilon: Annotated[Number, Keyword("keeps the divisor from 0", ">= 0")]
+    decoupled_weight_decay: Annotated[
+        bool, Keyword("AdamW: learning_rate * weight_decay of the parameter is taken from it, past the moments")
+    ]
+    bias_correction: Annotated[
+        str,
+        Keyword(
+            'of the moments\' start at 0; with "tf" epsilon joins before it, as in TensorFlow and Lingvo',
+            enum="BIAS_CORRECTION_",
+        ),
+    ]
+    amsgrad: Annotated[bool, Keyword("the largest second moment so far is the divisor (Reddi et al. 2018)")]
 
 
+@documented(AdamOptions, _native.adam_options, last=_COMMON, arguments=_ARGUMENTS)
 class Adam(Optimizer):
-    """Adam (Kingma and Ba 2015), and with decoupled_weight_decay AdamW (Loshchilov and Hutter 2019).
+    """Adam (Kingma and Ba 2015), and with decoupled_weight_decay AdamW (Loshchilov and Hutter 2019)."""
 
-    bias_correction: "standard" or "tf" (epsilon joins before the correction, as in TensorFlow and Lingvo).
-    amsgrad: the largest second moment so far counts (Reddi et al. 2018).
-    """
-
-    _rule = Rule(_native.adam_options, _native.optimizer_create_adam, {"bias_correction": "BIAS_CORRECTION_"})
+    _rule = Rule(_native.adam_options, _native.optimizer_create_adam, enums_of(AdamOptions))
 
     def __init__(
         self,
@@ -148,72 +181,93 @@ class Adam(Optimizer):
 
 
 class ShampooOptions(TypedDict, total=False):
-    learning_rate: Number
-    block_size: int
-    beta1: Number
-    beta2: Number
-    diagonal_epsilon: Number
-    matrix_epsilon: Number
-    weight_decay: Number
-    decoupled_weight_decay: bool
-    start_preconditioning_step: int
-    preconditioning_compute_steps: int
-    statistics_compute_steps: int
-    best_effort_shape_interpretation: bool
-    graft_type: str
-    graft_beta1: Number
-    graft_beta2: Number
-    clip_by_scaled_gradient_norm: Number
-    nesterov: bool
-    moving_average_for_momentum: bool
-    exponent_override: int
-    skip_preconditioning_dim_size_gt: int
-    precondition: Number
-    root_method: str
-    root_precision: str
-    root_padding: str
-    root_retries: int
-    root_lag: int
-    refresh: str
-    inverse_failure_threshold: Number
-    quantize_momentum: bool
-    quantize_statistics: bool
-    one_sided: str
-    eigenvalue_corrected: bool
-    master_weights: bool
+    learning_rate: Annotated[Number, Keyword("what the direction of a step is multiplied by", ">= 0")]
+    block_size: Annotated[
+        int,
+        Keyword("elements: longer dimensions are cut at its multiples, neighbours are merged up to it", ">= 1"),
+    ]
+    beta1: Annotated[Number, Keyword("what a step leaves of the momentum", "in [0, 1)")]
+    beta2: Annotated[
+        Number, Keyword("what an update leaves of the statistics; 1 turns the mean into a sum", "in [0, 1]")
+    ]
+    diagonal_epsilon: Annotated[Number, Keyword("keeps the divisor of the grafting rule from 0", ">= 0")]
+    matrix_epsilon: Annotated[Number, Keyword("the ridge under a root, as a part of the largest eigenvalue", ">= 0")]
+    weight_decay: Annotated[Number, Keyword("this much of the parameter is added to the direction", ">= 0")]
+    decoupled_weight_decay: Annotated[
+        bool, Keyword("takes learning_rate * weight_decay of the parameter from it instead, past the momentum")
+    ]
+    start_preconditioning_step: Annotated[int, Keyword("steps by the grafting rule alone", ">= 0")]
+    preconditioning_compute_steps: Annotated[int, Keyword("steps from new roots to new roots", ">= 1")]
+    statistics_compute_steps: Annotated[int, Keyword("steps from one update of the statistics to the next", ">= 1")]
+    best_effort_shape_interpretation: Annotated[bool, Keyword("merges small neighbouring dimensions")]
+    graft_type: Annotated[str, Keyword("the rule whose length a step has", enum="GRAFT_TYPE_")]
+    graft_beta1: Annotated[Number, Keyword('of graft_type "adam"', "in [0, 1)")]
+    graft_beta2: Annotated[Number, Keyword('of graft_type "adam"', "in [0, 1)")]
+    clip_by_scaled_gradient_norm: Annotated[
+        Number, Keyword("limits the root mean square of the rmsprop graftings' direction; 0 = off", ">= 0")
+    ]
+    nesterov: Annotated[bool, Keyword("looks ahead by one momentum")]
+    moving_average_for_momentum: Annotated[bool, Keyword("1 - beta1 of a direction goes into the momentum, not all")]
+    exponent_override: Annotated[
+        int, Keyword("p of the roots S ** (-1 / p); 0 = twice the number of dimensions", ">= 0")
+    ]
+    skip_preconditioning_dim_size_gt: Annotated[
+        int, Keyword("elements: a parameter with a longer dimension steps by the grafting rule alone", ">= 1")
+    ]
+    precondition: Annotated[
+        Number, Keyword("0 steps by the grafting rule alone; as a constant it keeps no matrices either", ">= 0")
+    ]
+    root_method: Annotated[str, Keyword("how roots are computed", enum="ROOT_METHOD_")]
+    root_precision: Annotated[str, Keyword("in which roots are computed", enum="ROOT_PRECISION_")]
+    root_padding: Annotated[
+        str,
+        Keyword(
+            '"largest" computes them as if every block had the size of the largest, as Google\'s code does',
+            enum="ROOT_PADDING_",
+        ),
+    ]
+    root_retries: Annotated[int, Keyword("with ten times the ridge each, after a root that failed", "0 to 12")]
+    root_lag: Annotated[
+        int, Keyword("roots serve so many steps later, and are computed beside the steps in between", "0 to 1000")
+    ]
+    refresh: Annotated[
+        str,
+        Keyword('"fresh": roots serve in the step that computes them; "stale": from the next on', enum="REFRESH_"),
+    ]
+    inverse_failure_threshold: Annotated[Number, Keyword("a root whose error reaches it has failed", ">= 0")]
+    quantize_momentum: Annotated[bool, Keyword("keeps the momenta in int8")]
+    quantize_statistics: Annotated[bool, Keyword("keeps statistics and preconditioners in int16")]
+    one_sided: Annotated[
+        str,
+        Keyword(
+            'preconditions only the axes of the "input" (all but the last) or of the "output" (the last)',
+            enum="ONE_SIDED_",
+        ),
+    ]
+    eigenvalue_corrected: Annotated[
+        bool,
+        Keyword(
+            "SOAP (Vyas et al. 2024): Adam in the eigenbasis of the statistics, by beta1, beta2 and diagonal_epsilon; "
+            "graft_type and the momenta play no part"
+        ),
+    ]
+    master_weights: Annotated[
+        bool,
+        Keyword("steps a float32 copy of every float16 and bfloat16 parameter, which is the copy's rounded value"),
+    ]
 
 
+@documented(ShampooOptions, _native.shampoo_options, arguments=_ARGUMENTS)
 class Shampoo(Optimizer):
     """Distributed Shampoo (Gupta, Koren and Singer 2018; Anil et al. 2020), for float32, float16 and bfloat16.
 
     State beside the tensors of the parameter's shape: "statistics.{block}.{axis}", "preconditioners.{block}.{axis}".
     metrics() has error, eigenvalue, iterations, retries, failures and age of every root.
 
-    block_size: longer dimensions are cut at its multiples, neighbours are merged up to it.
-    graft_type: whose length a step has: "sgd", "adagrad", "rmsprop", "rmsprop_normalized", "sqrt_n",
-        "adagrad_normalized", "adam" or "none".
-    root_method: "auto", "coupled_newton" or "eigh"; root_padding: "none" or "largest" (as in Google's code).
-    root_precision: "f64" or "f32".
-    refresh: "fresh" (roots serve in the step that computes them) or "stale" (from the next one on).
-    root_lag: roots serve so many steps later, and are computed beside the steps in between.
-    one_sided: "none", or only the axes of the "input" (all but the last) or of the "output" (the last).
-    eigenvalue_corrected: SOAP (Vyas et al. 2024), Adam in the eigenbasis of the statistics, by beta1, beta2 and
-        diagonal_epsilon; graft_type and the momenta play no part.
     unpreconditioned: groups that step by the grafting rule alone, and keep no matrices.
     """
 
-    _rule = Rule(
-        _native.shampoo_options,
-        _native.optimizer_create_shampoo,
-        {
-            "graft_type": "GRAFT_TYPE_",
-            "root_method": "ROOT_METHOD_",
-            "root_precision": "ROOT_PRECISION_",
-            "root_padding": "ROOT_PADDING_",
-            "refresh": "REFRESH_",
-            "one_sided": "ONE_SIDED_",
-        },
-    )
+    _rule = Rule(_native.shampoo_options, _native.optimizer_create_shampoo, enums_of(ShampooOptions))
     ADAMW_OPTIONS: ClassVar[Mapping[str, Any]] = {
         "graft_type": "adam",
         "decoupled_weight_decay": True,

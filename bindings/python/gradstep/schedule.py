@@ -28,19 +28,26 @@ class Schedule:
         self._native.kind = getattr(_native, "SCHEDULE_" + kind.upper())
         for name, value in fields.items():
             setattr(self._native, name, value)
-        self._description = ", ".join(
-            [f"{name}={value!r}" for name, value in fields.items() if value]
-            + [f"{name}={list(given)!r}" for name, given in (("boundaries", boundaries), ("values", values)) if given]
-            + ([f"fn={fn!r}"] if fn is not None else [])
-        )
         self.kind = kind
+        points = {"boundaries": boundaries, "values": values}
+        self._given = {
+            **{name: list(numbers) for name, numbers in points.items() if numbers is not None},
+            **({} if fn is None else {"fn": fn}),
+            **fields,
+        }
 
     def value(self, step: int) -> float:
         """The schedule's value at `step` >= 0."""
         return float(_native.schedule_value(self._native, step))
 
     def __repr__(self) -> str:
-        return f"schedule.{self.kind}({self._description})"
+        """The call that makes it."""
+        unsaid = {"warmup_steps": 0, "staircase": 0}
+        given = [f"{name}={value!r}" for name, value in self._given.items() if unsaid.get(name) != value]
+        arguments = ", ".join(given)
+        if self.kind == "constant":
+            arguments = arguments.removeprefix("init_")
+        return f"schedule.{self.kind}({arguments})"
 
 
 Number: TypeAlias = float | Schedule | Callable[[int], float]

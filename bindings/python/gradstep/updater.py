@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Accumulator, reducer and optimizer in one push."""
 
-from typing import Any, NamedTuple
+from typing import Annotated, NamedTuple, TypedDict, Unpack
 
 from gradstep import _native
 from gradstep._arrays import Arrays, Gradients
 from gradstep._handle import Handle
+from gradstep._keywords import Keyword, documented
 from gradstep._options import read_record, set_options
+from gradstep._repr import counted, describe
 from gradstep._saved_state import SavedState
 from gradstep.accumulator import Accumulator
 from gradstep.communicator import Communicator
@@ -28,15 +30,28 @@ class UpdaterStatistics(NamedTuple):
     step_nanoseconds: int
 
 
+class UpdaterOptions(TypedDict, total=False):
+    sync_steps: Annotated[
+        int, Keyword('steps from one average to the next, of sync "parameters" and "parameters_partial"', ">= 1")
+    ]
+    max_norm: Annotated[
+        float,
+        Keyword("clips the norm over all gradients that are stepped, the reduced or the rank's own; 0 = off", ">= 0"),
+    ]
+    clip_value: Annotated[float, Keyword("clips each element of them; 0 = off", ">= 0")]
+    grad_scale: Annotated[float, Keyword("multiplies them", "finite")]
+    skip_nonfinite: Annotated[bool, Keyword("a window that is not finite on some rank makes no step on any")]
+
+
+@documented(UpdaterOptions, _native.updater_options)
 class Updater(SavedState):
     """Adds micro-batches, and at the end of each window reduces over the ranks and steps the parameters.
 
     accumulator: None = every push is a window. reducer: None = no network.
     sync: "gradients"; "deltas" (each rank steps, and what that changes is reduced); "parameters" or
-    "parameters_partial" (each rank steps, and every sync_steps-th time all parameters, or the next partition of them,
-    are averaged).
-    Further options: max_norm (of the gradients that are stepped: the reduced ones, or the rank's own), clip_value,
-    grad_scale, sync_steps (default 1), skip_nonfinite (a window that is not finite on some rank makes no step on any).
+        "parameters_partial" (each rank steps, and every sync_steps-th time all parameters, or the next partition of
+        them, are averaged).
+    context: whose threads work; None = default_context().
     """
 
     _save_file = staticmethod(_native.updater_save_file)
@@ -50,7 +65,7 @@ class Updater(SavedState):
         sync: str = "gradients",
         *,
         context: Context | None = None,
-        **options: Any,
+        **options: Unpack[UpdaterOptions],
     ) -> None:
         struct = _native.updater_options()
         set_options(struct, "Updater", {"sync": sync, **options}, {"sync": "SYNC_"})
@@ -65,6 +80,16 @@ class Updater(SavedState):
             _native.updater_destroy,
         )
         self._pointer = self._handle.pointer
+        self._drives = ", ".join(type(each).__name__ for each in (accumulator, reducer, optimizer) if each is not None)
+        self._given = {"sync": sync, **options}
+
+    def __repr__(self) -> str:
+        parts = (
+            lambda: self._drives,
+            lambda: counted(self.stats().pushes, "push", "pushes"),
+            lambda: counted(self.stats().steps, "step"),
+        )
+        return describe(self, parts, getattr(self, "_given", None))
 
     def push(self, parameters: Arrays, grads: Gradients, weight: float = 1.0) -> bool:
         """Adds a micro-batch. True when this stepped the parameters. Collective when it ends a window."""

@@ -90,7 +90,8 @@ bool raise_kept_exception(gradstep_status status, std::string_view text) {
 
 gradstep_status keep(bool interrupt) {
   ObjectRef exception = fetch_exception();
-  const std::string text = exception ? describe(exception.get()) : "a callback failed";
+  // As it comes back from C, where text ends at a NUL.
+  const std::string text = exception ? describe(exception.get()).c_str() : "a callback failed";
   if (exception) {
     drop_own_exception();
     auto& kept = kept_exceptions();

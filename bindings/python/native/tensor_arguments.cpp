@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "errors.h"
+#include "text_arguments.h"
 
 namespace gradstep_python {
 
@@ -142,11 +143,11 @@ bool SchemaArguments::set_names(PyObject* names) {
   names_.reserve(size());
   for (std::size_t i = 0; i < size(); ++i) {
     PyObject* item = fast_item(items.get(), static_cast<Py_ssize_t>(i));
+    const Label label{"names", i};
     if (!PyUnicode_Check(item)) {
-      return raise_error(GRADSTEP_ERR_INVALID_ARGUMENT,
-                         Label{"names", i}.text() + ": expected a str, found " + type_name_of(item));
+      return raise_error(GRADSTEP_ERR_INVALID_ARGUMENT, label.text() + ": expected a str, found " + type_name_of(item));
     }
-    names_.push_back(text_of(item));
+    if (!read_text(item, label.text(), &names_.emplace_back())) return false;
     parameters_[i].name = names_.back().c_str();
   }
   return true;

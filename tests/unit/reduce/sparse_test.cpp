@@ -273,9 +273,9 @@ TEST(SparseDefects, CountsAboveTwoToThe24AreExact) {
 
 // Defect: a NaN was never selected, and stayed in the residual for good.
 TEST(SparseDefects, ANanNeverStaysInTheResidual) {
-  for (const auto& [mode, sparsity] :
+  for (const auto& selection :
        {std::pair{GRADSTEP_REDUCER_SPARSE_TOPK, 0.25}, std::pair{GRADSTEP_REDUCER_SPARSE_THRESHOLD, 2.0}}) {
-    run_ranks(2, [mode = mode, sparsity = sparsity](Communicator& comm) {
+    run_ranks(2, [mode = selection.first, sparsity = selection.second](Communicator& comm) {
       const Values clean = {4, 0.5F, 0.5F, 0.5F};
       const Values broken = comm.rank() == 1 ? Values{4, kNan, 0.5F, 0.5F} : clean;
       auto options = sparse_options(mode, sparsity);
