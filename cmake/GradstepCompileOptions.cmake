@@ -21,6 +21,7 @@ function(gradstep_options name sanitizers)
     target_compile_options(${name} INTERFACE -fsanitize=${sanitizers} -fno-omit-frame-pointer -fno-sanitize-recover=all)
     target_link_options(${name} INTERFACE -fsanitize=${GRADSTEP_SANITIZE}
                         $<$<LINK_LANG_AND_ID:C,Clang>:-fsanitize-link-c++-runtime>)
+    target_link_libraries(${name} INTERFACE $<$<LINK_LANG_AND_ID:C,Clang>:stdc++>)  # that runtime's own need
   endif()
 endfunction()
 
