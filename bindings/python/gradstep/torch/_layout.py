@@ -8,7 +8,7 @@ each of them is a group; usually that is all of them, and a step is a single cal
 
 from collections.abc import Callable, Mapping, Sequence
 from operator import is_
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 from torch import Tensor
 
@@ -16,19 +16,8 @@ from gradstep.errors import InvalidArgument
 from gradstep.torch._arguments import Group, check_parameter
 from gradstep.torch._part import Part
 
-_IMMUTABLE = (bool, int, float, str, type(None))
-
-
-class Settings(NamedTuple):
-    """A group as gradstep sees it: options that an optimizer keeps for good, and hyper-parameters."""
-
-    group: int
-    constants: Mapping[str, Any]
-    values: Mapping[str, float]
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        return tuple(self.constants.items())
+Settings: TypeAlias = tuple[Mapping[str, Any], Mapping[str, float]]
+"""A group as gradstep sees it: options that an optimizer keeps for good, and hyper-parameters."""
 
 
 class _Place:
@@ -36,24 +25,9 @@ class _Place:
 
     def __init__(self, group: Group, settings: Settings, part: Part | None, local: int) -> None:
         self.listed = list(group["params"])
-        self.key = settings.key
+        self.constants, _ = settings
         self.part = part
         self.local = local
-        self._seen: list[Any] | None = None
-
-    def see(self, group: Group) -> None:
-        """Remembers the group's entries, if none of them can change and stay the same object."""
-        values = list(group.values())
-        plain = all(_is_plain(value) for name, value in group.items() if name not in ("params", "param_names"))
-        self._seen = values if plain else None
-
-    def is_unchanged(self, group: Group) -> bool:
-        """Whether every entry of the group is the object that was seen."""
-        return self._seen is not None and len(group) == len(self._seen) and all(map(is_, group.values(), self._seen))
-
-
-def _is_plain(value: Any) -> bool:
-    return isinstance(value, _IMMUTABLE) or (isinstance(value, tuple) and all(isinstance(v, _IMMUTABLE) for v in value))
 
 
 class Layout:
@@ -65,27 +39,31 @@ class Layout:
 
     def lists(self, groups: Sequence[Group]) -> bool:
         """Whether these groups have the parameters that this was made for."""
-        return len(groups) == len(self.places) and all(
-            isinstance(group, dict)
-            and isinstance(group.get("params"), (list, tuple))
-            and len(group["params"]) == len(place.listed)
-            and all(map(is_, group["params"], place.listed))
-            for group, place in zip(groups, self.places, strict=True)
-        )
+        if len(groups) != len(self.places):
+            return False
+        try:
+            for group, place in zip(groups, self.places, strict=True):
+                params = group["params"]
+                if len(params) != len(place.listed) or not all(map(is_, params, place.listed)):
+                    return False
+        except (KeyError, TypeError):  # no group, or no list
+            return False
+        return True
 
     def place_of(self) -> Mapping[Tensor, tuple[Part, int]]:
         """The part of each parameter, and its index in there."""
         return {p: (part, i) for part in self.parts.values() for i, p in enumerate(part.parameters)}
 
-    def add(self, group: Group, settings: Settings, make_part: Callable[[Settings], Part]) -> None:
+    def add(self, group: Group, settings: Settings, make_part: Callable[[int, Settings], Part]) -> None:
         """Appends a group. After an error this is as before."""
         times, names = self._listed(group)
-        fresh = make_part(settings)  # refuses bad values while nothing has changed
+        constants, values = settings
+        fresh = make_part(len(self.places), settings)  # refuses bad values while nothing has changed
         part, local = None, 0
         if times:
-            part = self.parts.setdefault(settings.key, fresh)
+            part = self.parts.setdefault(tuple(constants.items()), fresh)
             local = part.add_group(times, names)
-            part.push(local, settings.values)
+            part.push(local, values)
         self.places.append(_Place(group, settings, part, local))
 
     def _listed(self, group: Group) -> tuple[dict[Tensor, int], list[str]]:

@@ -120,7 +120,9 @@ class Optimizer(torch.optim.Optimizer):
             self.last_step = StepResult(False, math.nan, 1.0)
             return loss
         self._follow()
-        options = {"grad_scale": grad_scale, "max_norm": max_norm, "clip_value": clip_value}
+        options: dict[str, Any] = {}
+        if grad_scale != 1.0 or max_norm or clip_value:
+            options = {"grad_scale": grad_scale, "max_norm": max_norm, "clip_value": clip_value}
         work = self._work(skip)
         if len(work) == 1 and len(work[0][1]) == 1:
             try:
@@ -134,22 +136,32 @@ class Optimizer(torch.optim.Optimizer):
             if not all(part.fits() for part, _ in work) and self._settle():
                 work = self._work(skip)
             self._run(work, {**options, "grad_norm": self._norm(work) if max_norm else None})
-        self._shown.after_step(self._layout.parts.values(), readable=self._sharding is None)
+        if self._shown.handed_out:
+            self._shown.after_step(self._layout.parts.values(), readable=self._sharding is None)
         return loss
 
     def _work(self, skip: bool) -> Work:
         """The gradstep calls of this step; none if there is no gradient, or an infinity on any rank."""
+        if self._sharding is not None:
+            return self._agreed_work(self._sharding, skip)
+        work = []
+        for part in self._layout.parts.values():
+            grads = [parameter.grad for parameter in part.parameters]
+            calls = part.calls(grads, [grad is not None for grad in grads])
+            if calls:
+                work.append((part, calls))
+        return work
+
+    def _agreed_work(self, sharding: Sharding, skip: bool) -> Work:
+        """The same calls on all ranks: for parameters that have a gradient on any of them."""
         parts = list(self._layout.parts.values())
         grads = [[parameter.grad for parameter in part.parameters] for part in parts]
-        present = [[grad is not None for grad in of_part] for of_part in grads]
-        if self._sharding is not None:
-            skip, agreed = self._sharding.agree(skip, [has for of_part in present for has in of_part])
-            if skip:
-                self.last_step = StepResult(False, math.nan, 1.0)
-                return []
-            rest = iter(agreed)
-            present = [[next(rest) for _ in of_part] for of_part in present]
-        work = [(part, part.calls(g, p)) for part, g, p in zip(parts, grads, present, strict=True)]
+        skip, present = sharding.agree(skip, [grad is not None for of_part in grads for grad in of_part])
+        if skip:
+            self.last_step = StepResult(False, math.nan, 1.0)
+            return []
+        rest = iter(present)
+        work = [(part, part.calls(g, [next(rest) for _ in g])) for part, g in zip(parts, grads, strict=True)]
         return [(part, calls) for part, calls in work if calls]
 
     def _run(self, work: Work, options: Mapping[str, Any]) -> None:
@@ -239,19 +251,17 @@ class Optimizer(torch.optim.Optimizer):
         if edits or not self._layout.lists(self.param_groups):
             self._rebuild(edits)
             return
-        for index, (group, place) in enumerate(zip(self.param_groups, self._layout.places, strict=True)):
-            if place.is_unchanged(group):
+        for index, place in enumerate(self._layout.places):
+            constants, values = self._settings(index)
+            if place.part is None:
                 continue
-            settings = self._settings(index)
-            if place.part is not None and settings.key != place.key:
+            if constants != place.constants:
                 self._rebuild()
                 return
-            if place.part is not None:
-                try:
-                    place.part.push(place.local, settings.values)
-                except Error as error:
-                    raise in_torch_words(error, self._words, index) from None
-            place.see(group)
+            try:
+                place.part.push(place.local, values)
+            except Error as error:
+                raise in_torch_words(error, self._words, index) from None
 
     def _rebuild(self, edits: Mapping[Tensor, Entry] | None = None, sharding: Sharding | None = None) -> None:
         """Makes the gradstep optimizers anew, with the state that parameters have now, or that was edited."""
@@ -288,23 +298,27 @@ class Optimizer(torch.optim.Optimizer):
         group = self.param_groups[index]
         if not isinstance(group, dict):
             raise TypeError(f"param_groups[{index}]: is a {type(group).__name__}, expected a dict")
-        where = f"param_groups[{index}]: "
         try:
-            check_flags(where, group)
-            constants = self._constants(group)
-            values = self._values(group)
+            if group.get("capturable") or group.get("differentiable") or (group.get("foreach") and group.get("fused")):
+                check_flags(f"param_groups[{index}]: ", group)
+            constants, values = self._constants(group), self._values(group)
         except KeyError as error:
-            raise InvalidArgument(f"{where}has no {error}; add_param_group fills in what is missing") from None
-        values = {name: number(where + self._words.get(name, name), value) for name, value in values.items()}
-        return Settings(index, constants, values)
+            raise InvalidArgument(
+                f"param_groups[{index}]: has no {error}; add_param_group fills in what is missing"
+            ) from None
+        for name, value in values.items():
+            if type(value) is not float:
+                values[name] = number(f"param_groups[{index}]: {self._words.get(name, name)}", value)
+        return constants, values
 
-    def _make_part(self, settings: Settings) -> Part:
+    def _make_part(self, index: int, settings: Settings) -> Part:
         """A part without parameters. Refuses settings out of range."""
-        options: dict[str, Any] = {**settings.values, **settings.constants, **self._options}
+        constants, values = settings
+        options: dict[str, Any] = {**values, **constants, **self._options}
         try:
             made = self._rule([], context=self._context, **options)
         except Error as error:
-            raise in_torch_words(error, self._words, settings.group) from None
+            raise in_torch_words(error, self._words, index) from None
         return Part(made, self._counts_in_torch)
 
     @property

@@ -4,7 +4,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -22,12 +22,8 @@ _OPTIONAL_STATE = {"master_weights", "momentum_buffer", "momentum"}
 Grads = Sequence[Tensor | None]
 
 
-class Call(NamedTuple):
-    """A step of gradstep: the parameters `stepped`, which have made `earlier` steps; the others' gradients are None."""
-
-    earlier: int
-    stepped: Sequence[int]
-    grads: Grads
+Call: TypeAlias = tuple[int, Sequence[int], Grads]
+"""A step of gradstep: how many its parameters have made, which they are, and gradients (None for all others)."""
 
 
 class SavedTensor(NamedTuple):
@@ -97,9 +93,9 @@ class Part:
 
     def stepped_by(self, calls: Sequence[Call]) -> list[Tensor]:
         """The parameters that calls have stepped."""
-        if len(calls) == 1 and len(calls[0].stepped) == len(self.parameters):
+        if len(calls) == 1 and len(calls[0][1]) == len(self.parameters):
             return self.parameters
-        return [self.parameters[i] for i in sorted({i for call in calls for i in call.stepped})]
+        return [self.parameters[i] for i in sorted({i for _, stepped, _ in calls for i in stepped})]
 
     @property
     def counts(self) -> list[int]:
@@ -116,9 +112,9 @@ class Part:
         A parameter that is listed twice is stepped twice, as by torch.
         """
         if not self.behind and not self.repeats and all(present):
-            return [Call(self.count, range(len(grads)), grads)] if present else []
+            return [(self.count, range(len(grads)), grads)] if present else []
         counts = self.counts
-        made = []
+        made: list[Call] = []
         for turn in range(max(self.repeats.values(), default=1)):
             stepped = [i for i, has in enumerate(present) if has and self.repeats.get(i, 1) > turn]
             # torch's SGD looks for the momenta of all before it steps the first.
@@ -127,13 +123,14 @@ class Part:
                 chosen = [i for i in stepped if counts[i] == count]
                 in_call = set(chosen)
                 masked = [grad if i in in_call else None for i, grad in enumerate(grads)]
-                made.append(Call(count + ahead, chosen, masked))
+                made.append((count + ahead, chosen, masked))
         return made
 
     def step(self, calls: Sequence[Call], **options: Any) -> StepResult:
         """Makes the calls. Where one of them fails the counts of those before it stand."""
-        if len(calls) == 1 and len(calls[0].stepped) == len(self.parameters) and not self.behind:
-            result = self.optimizer.step(self.parameters, calls[0].grads, **options)
+        _, stepped, grads = calls[0]
+        if len(calls) == 1 and len(stepped) == len(self.parameters) and not self.behind:
+            result = self.optimizer.step(self.parameters, grads, **options)
             self.version += self.count == 0
             self.count += 1
             return result

@@ -36,17 +36,17 @@ class _Steps:
         self.write()
 
     def write(self) -> None:
-        self._array[:] = self.part.count
+        self._array.fill(self.part.count)
         for i, count in self.part.behind.items():
             self._array[i] = count
-        self._written = self._array.copy()
+        self._written = self._array.tobytes()
 
     def edited(self) -> bool:
-        return not np.array_equal(self._array, self._written)
+        return self._array.tobytes() != self._written
 
     def edits(self) -> set[int]:
         """The parameters whose step the user has written."""
-        return {int(i) for i in np.flatnonzero(self._array != self._written)}
+        return {int(i) for i in np.flatnonzero(self._array != np.frombuffer(self._written, np.float32))}
 
 
 class ShownState:
@@ -122,8 +122,6 @@ class ShownState:
 
     def after_step(self, parts: Collection[Part], readable: bool) -> None:
         """Shows what a step has made. `readable`: reading state takes no other ranks."""
-        if not self.handed_out:
-            return
         self._stale = bool(self._copies)
         for steps in self._steps.values():
             steps.write()
@@ -138,17 +136,22 @@ class ShownState:
 
     def edited(self) -> bool:
         """Whether anything in the mapping is not what it was."""
-        return self.handed_out and not (
+        if not self.handed_out:
+            return False
+        same = (
             len(self.mapping) == len(self._keys)
             and all(map(is_, self.mapping, self._keys))
             and all(map(is_, self.mapping.values(), self._entries))
             and sum(map(len, self._dicts)) == len(self._values)
             and all(map(is_, chain.from_iterable(map(dict.values, self._dicts)), self._values))
-            and not any(steps.edited() for steps in self._steps.values())
-            and not any(
-                self._written_to(parameter, name) for parameter in self._copies for name in self._copies[parameter]
-            )
         )
+        return not same or self._steps_edited() or self._copies_edited()
+
+    def _steps_edited(self) -> bool:
+        return any(map(_Steps.edited, self._steps.values()))
+
+    def _copies_edited(self) -> bool:
+        return any(self._written_to(parameter, name) for parameter, names in self._copies.items() for name in names)
 
     def _written_to(self, parameter: Tensor, name: str) -> bool:
         version = self._copies.get(parameter, {}).get(name)
