@@ -364,3 +364,76 @@ def test_what_cannot_be_stepped_is_refused_by_name():
 def test_torch_and_jax_come_only_on_demand():
     program = "import sys, gradstep; print({'torch', 'jax', 'optax', 'ml_dtypes'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "set()\n"
+
+
+SCHEDULERS = {
+    "LambdaLR": {"lr_lambda": lambda epoch: 0.95**epoch},
+    "MultiplicativeLR": {"lr_lambda": lambda _: 0.95},
+    "StepLR": {"step_size": 3},
+    "MultiStepLR": {"milestones": [3, 9]},
+    "ConstantLR": {},
+    "LinearLR": {},
+    "ExponentialLR": {"gamma": 0.9},
+    "PolynomialLR": {"total_iters": 10},
+    "CosineAnnealingLR": {"T_max": 10},
+    "CosineAnnealingWarmRestarts": {"T_0": 4},
+    "CyclicLR": {"base_lr": 0.001, "max_lr": 0.02, "step_size_up": 3},
+    "OneCycleLR": {"max_lr": 0.02, "total_steps": STEPS + 1},
+    "ReduceLROnPlateau": {"patience": 1},
+}
+
+
+@pytest.mark.parametrize("as_tensor", [False, True], ids=["", "lr_as_tensor"])
+@pytest.mark.parametrize("name", SCHEDULERS)
+def test_every_scheduler_of_torch_is_followed(name, as_tensor, random):
+    twins = Twins(random, [(4, 3), (5,)])
+    pairs = []
+    for module, p in ((adapters, twins.ours), (torch.optim, twins.theirs)):
+        lr = torch.tensor(0.02) if as_tensor else 0.02
+        optimizer = module.SGD([{"params": p[:1]}, {"params": p[1:], "weight_decay": 0.1}], lr=lr, momentum=0.9)
+        pairs.append((optimizer, getattr(torch.optim.lr_scheduler, name)(optimizer, **SCHEDULERS[name])))
+    for _ in range(STEPS):
+        twins.backward()
+        for optimizer, scheduler in pairs:
+            optimizer.step()
+            scheduler.step(*([1.0] if name == "ReduceLROnPlateau" else []))
+    assert [g["lr"] for g in pairs[0][0].param_groups] == [g["lr"] for g in pairs[1][0].param_groups]
+    assert twins.error() <= TOLERANCE[torch.float32]
+
+
+def test_a_training_step_may_be_compiled(random):
+    twins = Twins(random, [(4, 3), (5,)])
+    pairs = [(adapters.AdamW(twins.ours), twins.ours), (torch.optim.AdamW(twins.theirs), twins.theirs)]
+
+    def train(optimizer, parameters, inputs):
+        loss = sum((parameter * x).square().sum() for parameter, x in zip(parameters, inputs, strict=True))
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        return loss.detach()
+
+    steps = [torch.compile(train, backend="eager") for _ in pairs]
+    for _ in range(3):
+        inputs = [twins.tensor(parameter.shape) for parameter in twins.ours]
+        losses = [step(*pair, inputs) for step, pair in zip(steps, pairs, strict=True)]
+        assert float(losses[0]) == pytest.approx(float(losses[1]), rel=1e-5)
+    assert twins.error() <= TOLERANCE[torch.float32]
+    assert pairs[0][0].state[twins.ours[0]]["step"] == 3
+
+
+def test_a_scheduler_that_leaves_the_range_is_refused_with_the_group_and_can_go_on(random):
+    twins = Twins(random, [(4, 3)])
+    optimizer = adapters.Adam(twins.ours, betas=(0.9, 0.999))
+    scheduler = torch.optim.lr_scheduler.CyclicLR(
+        optimizer, base_lr=0.001, max_lr=0.01, step_size_up=1, base_momentum=0.5, max_momentum=22.0
+    )
+    twins.backward()
+    before = bits(twins.ours)
+    with pytest.raises(
+        gradstep.InvalidArgument, match=r"^betas\[0\]: is 22, expected in \[0, 1\) \(param_groups\[0\]\)"
+    ):
+        optimizer.step()
+    assert bits(twins.ours) == before
+    scheduler.step()
+    optimizer.step()
+    assert bits(twins.ours) != before

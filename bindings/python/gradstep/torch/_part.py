@@ -84,12 +84,15 @@ class Part:
 
     def fits(self) -> bool:
         """Whether the next step will take parameters and gradients as they are."""
-        return not self.outdated() and all(
-            parameter.is_cpu
-            and (grad is None or (grad.layout is torch.strided and grad.shape == shape and grad.dtype in FLOATS))
-            for parameter, (_, shape) in zip(self.parameters, self._described, strict=True)
-            for grad in (parameter.grad,)
-        )
+        for parameter, (dtype, shape) in zip(self.parameters, self._described, strict=True):
+            if parameter.dtype is not dtype or parameter.shape != shape or not parameter.is_cpu:
+                return False
+            grad = parameter.grad
+            if grad is None:
+                continue
+            if grad.layout is not torch.strided or grad.shape != shape or grad.dtype not in FLOATS:
+                return False
+        return True
 
     def stepped_by(self, calls: Sequence[Call]) -> list[Tensor]:
         """The parameters that calls have stepped."""
@@ -121,8 +124,10 @@ class Part:
             ahead = turn if self._counts_in_torch else 0
             for count in sorted({counts[i] for i in stepped}):
                 chosen = [i for i in stepped if counts[i] == count]
-                in_call = set(chosen)
-                masked = [grad if i in in_call else None for i, grad in enumerate(grads)]
+                masked = grads
+                if turn > 0 or len(chosen) < len(stepped):
+                    in_call = set(chosen)
+                    masked = [grad if i in in_call else None for i, grad in enumerate(grads)]
                 made.append((count + ahead, chosen, masked))
         return made
 
