@@ -156,6 +156,22 @@ def test_edits_state_dicts_and_the_end_of_sharding_change_no_bit(looked_at):
     assert all(result == whole[0] for result in whole + run_ranks(2, lambda comm: train(comm, True)))
 
 
+def test_tensors_of_a_state_dict_outlive_the_whole_state():
+    def train(comm):
+        parameters = model()
+        optimizer = adapters.Adam(parameters)
+        backward(parameters, comm, 0, True)
+        optimizer.step()
+        saved = optimizer.state_dict()["state"]
+        expected = copy.deepcopy(saved)
+        optimizer.shard(comm)
+        taken = [torch.ones(70000) for _ in range(8)]  # what was freed would be used again
+        assert len(taken) == 8
+        return all(torch.equal(saved[i][name], expected[i][name]) for i in saved for name in saved[i])
+
+    assert run_ranks(2, train) == [True, True]
+
+
 def test_each_rank_holds_its_share():
     def held(comm):
         parameters = model()

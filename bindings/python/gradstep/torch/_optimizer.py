@@ -71,6 +71,8 @@ class Optimizer(torch.optim.Optimizer):
         self._layout = Layout()
         self._shown = ShownState(self._state_from_the_start)
         self._sharding: Sharding | None = None
+        self._viewed = False
+        """Whether anybody may have views of the state."""
         self.last_step: StepResult | None = None
         super().__init__(params, self._torch_defaults(options))
 
@@ -214,8 +216,9 @@ class Optimizer(torch.optim.Optimizer):
         """
         self._follow()
         sharding = None if comm is None else Sharding(comm, gradients, average, preconditioners)
-        if self._sharding is None and self._shown.handed_out:
-            self._rebuild(sharding=sharding)  # the views that were handed out keep their memory
+        if self._sharding is None and self._viewed:
+            self._rebuild(sharding=sharding)  # views that users may have keep their memory
+            self._viewed = False
             return
         for part in self._layout.parts.values():
             if sharding is None:
@@ -328,6 +331,7 @@ class Optimizer(torch.optim.Optimizer):
         Tensors are views of gradstep's memory, or copies where state is kept in another form (8 bits, sharded). What is
         edited is taken over, or refused, by the next step. Collective while the state is sharded.
         """
+        self._viewed = True
         return self._shown.hand_out(self._layout.parts.values())
 
     @state.setter
@@ -367,6 +371,7 @@ class Optimizer(torch.optim.Optimizer):
             threads = others["_num_threads"]
             self._context = None if threads is None else gradstep.Context(threads)
             self._sharding = None
+            self._viewed = False
             self.last_step = None
         before = dict(self.__dict__)
         try:
