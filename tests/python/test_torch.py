@@ -401,6 +401,7 @@ def test_every_scheduler_of_torch_is_followed(name, as_tensor, random):
     assert twins.error() <= TOLERANCE[torch.float32]
 
 
+@pytest.mark.filterwarnings("ignore:Dynamo does not know how to trace the builtin")
 def test_a_training_step_may_be_compiled(random):
     twins = Twins(random, [(4, 3), (5,)])
     pairs = [(adapters.AdamW(twins.ours), twins.ours), (torch.optim.AdamW(twins.theirs), twins.theirs)]

@@ -71,10 +71,15 @@ class ShownState:
 
     def hand_out(self, parts: Collection[Part]) -> Any:
         """The mapping, up to date unless it waits for a step to take over what was changed in it."""
-        if not self.handed_out or not self.edited():
+        current = self.handed_out and not self._stale and not self._lags(parts)
+        if not current and not self.edited():
             self.show(parts)
             self.handed_out = True
         return self.mapping
+
+    def _lags(self, parts: Collection[Part]) -> bool:
+        """Whether there may be state that is not shown."""
+        return any(self._seen.get(part) != part.version for part in parts)
 
     def show(self, parts: Collection[Part]) -> None:
         """Brings the mapping up to date. A tensor that is shown already stays the same object."""
@@ -125,7 +130,7 @@ class ShownState:
         self._stale = bool(self._copies)
         for steps in self._steps.values():
             steps.write()
-        if readable and any(self._seen.get(part) != part.version for part in parts):
+        if readable and self._lags(parts):
             self.show(parts)
 
     def _remember(self) -> None:
@@ -172,7 +177,7 @@ class ShownState:
                 if written and self._stale:
                     raise InvalidState(
                         f"state of parameter {part.names[i]!r}: {written[0]!r} was written to after a later step, "
-                        "and is a copy, as gradstep keeps it in another form: read `state` again, or assign a tensor"
+                        "and is a copy of what gradstep keeps in another form: assign a tensor instead"
                     )
                 kept = all(entry.get(name) is tensor for name, tensor in shown.items())
                 added = any(name not in shown for name in part.state_names(i) if entry.get(name) is not None)
