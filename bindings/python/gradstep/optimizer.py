@@ -182,9 +182,14 @@ class Optimizer(SavedState):
         *,
         names: Iterable[str] | None = None,
         groups: Iterable[int] | None = None,
+        may_be_unused: Iterable[bool] | bool = False,
     ) -> None:
-        """Appends parameters, whose state starts at zero."""
-        described = schema(parameters, names, groups)
+        """Appends parameters, whose state starts at zero.
+
+        may_be_unused: parameters that a sharded step leaves alone where no rank has a gradient for them; others are
+            stepped by zeros.
+        """
+        described = schema(parameters, names, groups, may_be_unused)
         _native.optimizer_add_parameters(self._pointer, described)
         self._descriptions += [_native.describe_array(array) for array in described[0]]
 

@@ -1,0 +1,18 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""gradstep's rules as torch.optim optimizers, for parameters on the CPU.
+
+Names, defaults and formulas are torch.optim's; parameters and gradients are used where they lie. What works on a torch
+optimizer works on these: parameter groups and state that are edited between steps, learning-rate schedulers, hooks,
+torch.amp.GradScaler, and state_dict(), whose tensors have torch's names, so that either side loads the other's.
+foreach and fused, which choose among torch's implementations, change nothing; capturable and differentiable are
+refused. Shampoo, which torch does not have, takes the options of gradstep.Shampoo, each of them per group. shard()
+spreads the state over ranks; communicator() connects gradstep over a process group of torch.distributed.
+"""
+
+from gradstep._process_group import communicator
+from gradstep.torch._optimizer import Optimizer
+from gradstep.torch._rules import SGD, Adagrad, Adam, AdamW, RMSprop
+from gradstep.torch._shampoo import Shampoo
+
+__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "Shampoo", "communicator"]

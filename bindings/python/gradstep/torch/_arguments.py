@@ -1,0 +1,132 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the torch optimizers accept, and the words in which they refuse the rest: torch's."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias, TypedDict
+
+import torch
+from torch import Tensor
+
+import gradstep
+from gradstep.errors import Error, InvalidArgument, Unsupported
+
+Parameters: TypeAlias = Iterable[Any]
+"""Tensors, named tensors, or groups of them, as every torch optimizer takes them."""
+
+Group: TypeAlias = dict[str, Any]
+
+Words: TypeAlias = Mapping[str, str]
+"""torch's word for each of gradstep's."""
+
+FLOATS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
+
+
+class Threads(TypedDict, total=False):
+    """num_threads: threads of a context of this optimizer's own; not together with `context`."""
+
+    context: gradstep.Context | None
+    num_threads: int | None
+
+
+class Extras(Threads, total=False):
+    """Keywords beyond torch's, for all groups; see the rules of gradstep."""
+
+    master_weights: bool
+    state_dtype: str
+    stochastic_rounding: bool
+    seed: int
+
+
+THREADS = tuple(Threads.__annotations__)
+EXTRAS = (*THREADS, *(name for name in Extras.__annotations__ if name not in THREADS))
+
+
+def check_keywords(owner: str, given: Iterable[str], known: Sequence[str], words: Words) -> None:
+    """Raises TypeError for a keyword that is not one of `known`."""
+    for name in given:
+        if name not in known:
+            hint = f": say {words[name].split('[')[0]!r} for {name!r}" if name in words else ""
+            raise TypeError(f"{owner}: unknown option {name!r}; known: {', '.join(known)}{hint}")
+
+
+def check_group_keys(group: Group, words: Words, for_all_groups: Sequence[str]) -> None:
+    """Refuses what torch would carry along unused, though it is meant for gradstep. Other keys are the user's own."""
+    for name in group:
+        if name in words:
+            raise TypeError(f"param_group: unknown option {name!r}: say {words[name].split('[')[0]!r}")
+        if name in for_all_groups:
+            raise TypeError(f"param_group: {name!r} is for all groups: give it to the optimizer")
+
+
+def check_flags(where: str, flags: Group) -> None:
+    """Refuses the implementations of torch that gradstep cannot stand in for."""
+    if flags.get("capturable"):
+        raise Unsupported(
+            f"{where}capturable: is {flags['capturable']}, gradstep's steps are not captured in CUDA graphs"
+        )
+    if flags.get("differentiable"):
+        raise Unsupported(f"{where}differentiable: is {flags['differentiable']}, gradstep's steps leave no graph")
+    if flags.get("foreach") and flags.get("fused"):
+        raise InvalidArgument(f"{where}foreach and fused: both are True, torch takes one of them at most")
+
+
+def check_parameter(label: str, parameter: Any) -> None:
+    """Refuses what is no dense tensor of real numbers in this process's memory."""
+    if not isinstance(parameter, Tensor):
+        raise TypeError(f"{label}: is a {type(parameter).__name__}, expected a tensor")
+    if hasattr(parameter, "__tensor_flatten__"):  # a tensor made of others: DTensor, quantised and masked ones
+        raise Unsupported(f"{label}: is a {type(parameter).__name__}, expected a plain tensor{_remedy(parameter)}")
+    if isinstance(parameter, torch.nn.parameter.UninitializedTensorMixin):
+        raise InvalidArgument(f"{label}: is not initialised yet: run the lazy module once, then make the optimizer")
+    if parameter.device.type != "cpu":
+        raise Unsupported(f"{label}: is on {parameter.device}, gradstep steps on the CPU alone so far")
+    if parameter.layout is not torch.strided:
+        raise Unsupported(f"{label}: is {parameter.layout}, expected a dense tensor")
+    if parameter.is_complex():
+        raise Unsupported(f"{label}: is {parameter.dtype}, expected real numbers: give torch.view_as_real of it")
+    if parameter.dtype not in FLOATS:
+        raise Unsupported(f"{label}: is {parameter.dtype}, expected one of {', '.join(map(str, FLOATS))}")
+
+
+def _remedy(parameter: Tensor) -> str:
+    if type(parameter).__name__ != "DTensor":
+        return ""
+    return ", not one that FSDP2 or tensor parallelism has spread over ranks: replicate the model and use shard()"
+
+
+def check_gradient(label: str, parameter: Tensor, grad: Tensor) -> None:
+    """Refuses what cannot step the parameter."""
+    if grad.layout is not torch.strided:
+        raise Unsupported(f"{label}: found {grad.layout}, expected dense ones (sparse=False)")
+    if hasattr(grad, "__tensor_flatten__"):
+        raise Unsupported(f"{label}: is a {type(grad).__name__}, expected a plain tensor{_remedy(grad)}")
+    if grad.device != parameter.device or grad.dtype not in FLOATS or grad.shape != parameter.shape:
+        found = f"{grad.dtype} of shape {tuple(grad.shape)} on {grad.device}"
+        raise InvalidArgument(f"{label}: is {found}, the parameter {tuple(parameter.shape)} on {parameter.device}")
+
+
+def number(name: str, value: Any) -> float:
+    """A hyper-parameter that is a number or a tensor of one element."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, RuntimeError):
+        shown = f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else repr(value)
+        raise InvalidArgument(f"{name}: is {shown}, expected a number or a tensor of one element") from None
+
+
+def pair(name: str, value: Any) -> tuple[Any, Any]:
+    """Two hyper-parameters under one name, as betas."""
+    try:
+        first, second = value
+    except (TypeError, ValueError):
+        raise InvalidArgument(f"{name}: is {value!r}, expected two numbers") from None
+    return first, second
+
+
+def in_torch_words(error: Error, words: Words, index: int) -> Error:
+    """The same error as a user of torch reads it."""
+    found = re.compile(r"\b(?:options\.)?(" + "|".join(words) + r")\b")
+    text = found.sub(lambda match: words[match[1]], str(error)).removeprefix("options.")
+    return type(error)(f"{text} (param_groups[{index}])")

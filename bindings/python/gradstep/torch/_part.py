@@ -1,0 +1,252 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""One gradstep optimizer behind a torch one, and how many steps each of its parameters has made."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+import gradstep
+from gradstep.errors import InvalidArgument, InvalidState, Mismatch
+from gradstep.optimizer import StepResult
+from gradstep.torch._arguments import FLOATS
+
+# State that a saved entry need not have: it is made when it is first used.
+_OPTIONAL_STATE = {"master_weights", "momentum_buffer", "momentum"}
+
+Grads = Sequence[Tensor | None]
+
+
+Call: TypeAlias = tuple[int, Sequence[int], Grads]
+"""A step of gradstep: how many its parameters have made, which they are, and gradients (None for all others)."""
+
+
+class SavedTensor(NamedTuple):
+    """A state tensor: a view of gradstep's memory, or a copy where the state is kept in another form."""
+
+    tensor: Tensor
+    is_copy: bool
+
+
+class Part:
+    """One gradstep optimizer, and the parameters that it steps.
+
+    torch counts the steps of every parameter; gradstep those of an optimizer. `count` is the optimizer's, `behind` has
+    the parameters that have made another number: gradients were missing, or they joined later, or a user says so.
+    """
+
+    def __init__(self, optimizer: gradstep.Optimizer, counts_in_torch: bool) -> None:
+        self.optimizer = optimizer
+        self.parameters: list[Tensor] = []
+        self.names: list[str] = []
+        self.repeats: dict[int, int] = {}
+        """How often a parameter is listed, where that is more than once."""
+        self.pushed: list[dict[str, float]] = []
+        self.count = 0
+        self.behind: dict[int, int] = {}
+        self.version = 0
+        """Another number when parameters may have got state that they did not have."""
+        self._counts_in_torch = counts_in_torch
+        self._described: list[tuple[torch.dtype, torch.Size]] = []
+
+    def add_group(self, listed: Mapping[Tensor, int], names: list[str]) -> int:
+        """Appends a group of parameters, each with the number of times it is listed. Returns the group's index."""
+        parameters = list(listed)
+        local, first = len(self.pushed), len(self.parameters)
+        self.optimizer.add_parameters(parameters, names=names, groups=[local] * len(parameters), may_be_unused=True)
+        self.parameters += parameters
+        self.names += names
+        self.repeats.update({first + i: times for i, times in enumerate(listed.values()) if times > 1})
+        if self.count > 0:
+            self.behind.update(dict.fromkeys(range(first, len(self.parameters)), 0))
+        self._described += [(parameter.dtype, parameter.shape) for parameter in parameters]
+        self.pushed.append({})
+        self.version += 1
+        return local
+
+    def push(self, local: int, values: Mapping[str, float]) -> None:
+        """Hands over the hyper-parameters of a group that have changed."""
+        pushed = self.pushed[local]
+        for name, value in values.items():
+            if pushed.get(name) != value:
+                self.optimizer.set_value(name, value, local)
+                self.version += not pushed.get(name)  # momentum needs a buffer
+                pushed[name] = value
+
+    def outdated(self) -> bool:
+        """Whether a parameter has another dtype or shape than the one that gradstep was told."""
+        return self._described != [(parameter.dtype, parameter.shape) for parameter in self.parameters]
+
+    def fits(self) -> bool:
+        """Whether the next step will take parameters and gradients as they are."""
+        for parameter, (dtype, shape) in zip(self.parameters, self._described, strict=True):
+            if parameter.dtype is not dtype or parameter.shape != shape or not parameter.is_cpu:
+                return False
+            grad = parameter.grad
+            if grad is None:
+                continue
+            if grad.layout is not torch.strided or grad.shape != shape or grad.dtype not in FLOATS:
+                return False
+        return True
+
+    def stepped_by(self, calls: Sequence[Call]) -> list[Tensor]:
+        """The parameters that calls have stepped."""
+        if len(calls) == 1 and len(calls[0][1]) == len(self.parameters):
+            return self.parameters
+        return [self.parameters[i] for i in sorted({i for _, stepped, _ in calls for i in stepped})]
+
+    @property
+    def counts(self) -> list[int]:
+        return [self.behind.get(i, self.count) for i in range(len(self.parameters))]
+
+    def set_counts(self, counts: Sequence[int]) -> None:
+        self.count = max(counts, default=0)
+        self.behind = {i: count for i, count in enumerate(counts) if count != self.count}
+        self.optimizer.step_count = self.count
+
+    def calls(self, grads: Grads, present: Sequence[bool]) -> list[Call]:
+        """The calls of gradstep that make one step of torch: parameters with a gradient, those of equal counts at once.
+
+        A parameter that is listed twice is stepped twice, as by torch.
+        """
+        if not self.behind and not self.repeats and all(present):
+            return [(self.count, range(len(grads)), grads)] if present else []
+        counts = self.counts
+        made: list[Call] = []
+        for turn in range(max(self.repeats.values(), default=1)):
+            stepped = [i for i, has in enumerate(present) if has and self.repeats.get(i, 1) > turn]
+            # torch's SGD looks for the momenta of all before it steps the first.
+            ahead = turn if self._counts_in_torch else 0
+            for count in sorted({counts[i] for i in stepped}):
+                chosen = [i for i in stepped if counts[i] == count]
+                masked = grads
+                if turn > 0 or len(chosen) < len(stepped):
+                    in_call = set(chosen)
+                    masked = [grad if i in in_call else None for i, grad in enumerate(grads)]
+                made.append((count + ahead, chosen, masked))
+        return made
+
+    def step(self, calls: Sequence[Call], **options: Any) -> StepResult:
+        """Makes the calls. Where one of them fails the counts of those before it stand."""
+        _, stepped, grads = calls[0]
+        if len(calls) == 1 and len(stepped) == len(self.parameters) and not self.behind:
+            result = self.optimizer.step(self.parameters, grads, **options)
+            self.version += self.count == 0
+            self.count += 1
+            return result
+        counts = self.counts
+        try:
+            for count, stepped, grads in calls:
+                self.optimizer.step_count = count
+                again = [i for i in stepped if count == 0 < counts[i]]
+                with self._without_momentum(again) if again else nullcontext():
+                    result = self.optimizer.step(self.parameters, grads, **options)
+                for i in stepped:
+                    self.version += counts[i] == 0
+                    counts[i] += 1
+        finally:
+            self.set_counts(counts)
+        return result
+
+    def has_state(self, i: int, from_the_start: bool) -> bool:
+        """Whether torch's optimizer would have state of parameter i by now."""
+        return from_the_start or self.behind.get(i, self.count) > 0
+
+    @contextmanager
+    def _without_momentum(self, again: Sequence[int]) -> Iterator[None]:
+        """torch's SGD lets a parameter's first gradient be its momentum, each time that the parameter is listed."""
+        for i in again:
+            with suppress(InvalidState):  # has none
+                self.optimizer.set_state(i, "momentum_buffer", np.zeros(self._described[i][1], np.float32))
+        self.optimizer.set_value("dampening", 0)
+        try:
+            yield
+        finally:
+            for local, pushed in enumerate(self.pushed):
+                self.optimizer.set_value("dampening", pushed["dampening"], local)
+
+    def state_names(self, i: int) -> list[str]:
+        """torch's names of the state of parameter i, but for its step."""
+        return self.optimizer.state_names_of(i)
+
+    def saved(self, i: int) -> dict[str, SavedTensor]:
+        """The state of parameter i under torch's names, but for its step."""
+        found = {}
+        for name in self.state_names(i):
+            try:
+                found[name] = _tensor(self.optimizer.state(i, name))
+            except InvalidState:  # no such buffer in this group or of this dtype
+                continue
+        return found
+
+    def entry(self, i: int) -> dict[str, Any]:
+        """The state of parameter i as load() takes it."""
+        tensors = {name: saved.tensor for name, saved in self.saved(i).items()}
+        return {"step": torch.tensor(float(self.behind.get(i, self.count)), dtype=torch.float32), **tensors}
+
+    def load(self, entries: Sequence[Mapping[str, Any]]) -> None:
+        """Takes over an entry per parameter, of entry() or of torch's own optimizers; an empty one means none yet."""
+        self.set_counts([self._load(i, entry) if entry else 0 for i, entry in enumerate(entries)])
+
+    def _load(self, i: int, entry: Mapping[str, Any]) -> int:
+        label, shape = f"state of parameter {self.names[i]!r}", self._described[i][1]
+        if not any(name in entry for name in ("step", *self.state_names(i))):
+            return 0  # a user's own things alone
+        count = self._count_of(label, entry)
+        for name in self.state_names(i):
+            value = entry.get(name)
+            try:
+                if value is None:
+                    if self._needs(i, name):
+                        raise Mismatch(f"{label}: has no {name!r}, only {', '.join(map(str, entry))}")
+                    continue
+                if not isinstance(value, Tensor):
+                    raise TypeError(f"{label}: {name!r} is a {type(value).__name__}, expected a tensor")
+                if "." not in name and value.shape != shape:
+                    found = tuple(value.shape)
+                    raise Mismatch(f"{label}: {name!r} has shape {found}, the parameter has {tuple(shape)}")
+                self.optimizer.set_state(i, name, value.detach().cpu())
+            except InvalidState:
+                continue
+        return count
+
+    def _needs(self, i: int, name: str) -> bool:
+        """Whether an entry without `name` is no state of this rule. Shampoo's matrices may be missing."""
+        if name in _OPTIONAL_STATE or "." in name:
+            return False
+        self.optimizer.state(i, name)
+        return True
+
+    def _count_of(self, label: str, entry: Mapping[str, Any]) -> int:
+        if "step" not in entry:
+            if self._counts_in_torch:
+                raise Mismatch(f"{label}: has no 'step', only {', '.join(map(str, entry))}")
+            return 1
+        return step_count(label, entry["step"])
+
+
+def step_count(label: str, step: Any) -> int:
+    """The count that a state's `step` stands for."""
+    try:
+        count = float(step)
+    except (TypeError, ValueError, RuntimeError):
+        raise TypeError(f"{label}: 'step' is {step!r}, expected a number or a tensor of one element") from None
+    if not (count >= 0 and count.is_integer()):
+        raise InvalidArgument(f"{label}: 'step' is {count:g}, expected a whole number of at least 0")
+    return int(count)
+
+
+def _tensor(array: NDArray[Any]) -> SavedTensor:
+    """A tensor over the memory of an array; over a copy's where the array is read-only, being one itself."""
+    is_copy = not array.flags.writeable
+    if is_copy:
+        array = array.copy()
+    with torch.inference_mode(False):
+        if array.dtype.name == "bfloat16":
+            return SavedTensor(torch.from_numpy(array.view(np.int16)).view(torch.bfloat16), is_copy)
+        return SavedTensor(torch.from_numpy(array), is_copy)

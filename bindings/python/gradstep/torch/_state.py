@@ -1,0 +1,232 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a torch optimizer shows as its `state`, and what its user has changed in there.
+
+gradstep holds the state; torch's users hold a mapping {parameter: {name: tensor}} and edit it as they like. Entries
+here are ordinary dicts whose tensors are views of gradstep's memory, so that writing into a tensor needs no care.
+Whatever else is done (an entry deleted, a tensor replaced) makes some object another one: identities are compared
+before each step, once the mapping has been handed out. Where gradstep keeps state in another form the tensors are
+copies; their versions tell whether they were written to.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from itertools import chain
+from operator import is_
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gradstep.errors import InvalidState
+from gradstep.torch._part import Part
+
+Entry: TypeAlias = dict[str, Any]
+
+
+class _Steps:
+    """The `step` tensors of a part: views of one array, so that all are written at once."""
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+        self._array = np.zeros(len(part.parameters), np.float32)
+        with torch.inference_mode(False):
+            self.tensors = [torch.from_numpy(self._array[i : i + 1].reshape(())) for i in range(len(self._array))]
+        self.write()
+
+    def write(self) -> None:
+        self._array.fill(self.part.count)
+        for i, count in self.part.behind.items():
+            self._array[i] = count
+        self._written = self._array.tobytes()
+
+    def edited(self) -> bool:
+        return self._array.tobytes() != self._written
+
+    def edits(self) -> set[int]:
+        """The parameters whose step the user has written."""
+        return {int(i) for i in np.flatnonzero(self._array != np.frombuffer(self._written, np.float32))}
+
+
+class ShownState:
+    """The mapping, and what it looked like when it last agreed with gradstep."""
+
+    def __init__(self, from_the_start: bool) -> None:
+        self.mapping: Any = defaultdict(dict)
+        self.handed_out = False
+        self._from_the_start = from_the_start
+        self._seen: dict[Part, int] = {}
+        self._steps: dict[Part, _Steps] = {}
+        # What gradstep has put into the entries, and the versions of those that are copies.
+        self._tensors: dict[Tensor, dict[str, Tensor]] = {}
+        self._copies: dict[Tensor, dict[str, int]] = {}
+        self._stale = False
+        self._remember()
+
+    def take(self, mapping: Any, parts: Collection[Part]) -> None:
+        """Another mapping, made by the user."""
+        self.hand_out(parts)  # what is not in the new one is seen to be missing
+        self.mapping = mapping
+
+    def hand_out(self, parts: Collection[Part]) -> Any:
+        """The mapping, up to date unless it waits for a step to take over what was changed in it."""
+        current = self.handed_out and not self._stale and not self._lags(parts)
+        if not current and not self.edited():
+            self.show(parts)
+            self.handed_out = True
+        return self.mapping
+
+    def _lags(self, parts: Collection[Part]) -> bool:
+        """Whether there may be state that is not shown."""
+        return any(self._seen.get(part) != part.version for part in parts)
+
+    def show(self, parts: Collection[Part]) -> None:
+        """Brings the mapping up to date. A tensor that is shown already stays the same object."""
+        for part in parts:
+            if self._seen.get(part) != part.version:
+                self._show_part(part)
+                self._seen[part] = part.version
+            elif self._stale:
+                self._refresh_copies(part)
+        self._stale = False
+        self._remember()
+
+    def _show_part(self, part: Part) -> None:
+        steps = self._steps.get(part)
+        if steps is None or len(steps.tensors) != len(part.parameters):
+            steps = self._steps[part] = _Steps(part)
+        for i, parameter in enumerate(part.parameters):
+            entry = self.mapping.get(parameter)
+            if not entry and not part.has_state(i, self._from_the_start):
+                continue
+            shown = self._tensors.setdefault(parameter, {})
+            shown["step"] = steps.tensors[i]
+            for name, (tensor, is_copy) in part.saved(i).items():
+                if name not in shown:
+                    shown[name] = tensor
+                    if is_copy:
+                        self._copies.setdefault(parameter, {})[name] = tensor._version
+                elif is_copy:
+                    self._refresh(parameter, name, tensor)
+            if entry is None:
+                entry = self.mapping[parameter] = {}
+            entry.update(shown)
+
+    def _refresh_copies(self, part: Part) -> None:
+        for i, parameter in enumerate(part.parameters):
+            if parameter in self._copies:
+                for name, (tensor, _) in part.saved(i).items():
+                    self._refresh(parameter, name, tensor)
+
+    def _refresh(self, parameter: Tensor, name: str, source: Tensor) -> None:
+        tensor = self._tensors[parameter][name]
+        with torch.no_grad():
+            tensor.copy_(source)
+        self._copies[parameter][name] = tensor._version
+
+    def after_step(self, parts: Collection[Part], readable: bool) -> None:
+        """Shows what a step has made. `readable`: reading state takes no other ranks."""
+        self._stale = bool(self._copies)
+        for steps in self._steps.values():
+            steps.write()
+        if readable and self._lags(parts):
+            self.show(parts)
+
+    def _remember(self) -> None:
+        self._keys = list(self.mapping)
+        self._entries = list(self.mapping.values())
+        self._dicts = [entry for entry in self._entries if isinstance(entry, dict)]
+        self._values = list(chain.from_iterable(entry.values() for entry in self._dicts))
+
+    def edited(self) -> bool:
+        """Whether anything in the mapping is not what it was."""
+        if not self.handed_out:
+            return False
+        same = (
+            len(self.mapping) == len(self._keys)
+            and all(map(is_, self.mapping, self._keys))
+            and all(map(is_, self.mapping.values(), self._entries))
+            and sum(map(len, self._dicts)) == len(self._values)
+            and all(map(is_, chain.from_iterable(map(dict.values, self._dicts)), self._values))
+        )
+        return not same or self._steps_edited() or self._copies_edited()
+
+    def _steps_edited(self) -> bool:
+        return any(map(_Steps.edited, self._steps.values()))
+
+    def _copies_edited(self) -> bool:
+        return any(self._written_to(parameter, name) for parameter, names in self._copies.items() for name in names)
+
+    def _written_to(self, parameter: Tensor, name: str) -> bool:
+        version = self._copies.get(parameter, {}).get(name)
+        return version is not None and version != self._tensors[parameter][name]._version
+
+    def edits(self, parts: Collection[Part]) -> dict[Tensor, Entry]:
+        """The entries that the user has changed, as Part.load() takes them; empty where there is none any more."""
+        changed = {}
+        for part in parts:
+            counted = self._steps[part].edits() if part in self._steps else set()
+            for i, parameter in enumerate(part.parameters):
+                shown, entry = self._tensors.get(parameter, {}), self.mapping.get(parameter) or {}
+                if not isinstance(entry, dict):
+                    raise TypeError(
+                        f"state of parameter {part.names[i]!r}: is a {type(entry).__name__}, expected a dict"
+                    )
+                written = [n for n in shown if entry.get(n) is shown[n] and self._written_to(parameter, n)]
+                if written and self._stale:
+                    raise InvalidState(
+                        f"state of parameter {part.names[i]!r}: {written[0]!r} was written to after a later step, "
+                        "and is a copy of what gradstep keeps in another form: assign a tensor instead"
+                    )
+                kept = all(entry.get(name) is tensor for name, tensor in shown.items())
+                added = any(name not in shown for name in part.state_names(i) if entry.get(name) is not None)
+                if not kept or added or written or i in counted:
+                    changed[parameter] = self._as_it_stands(part, i, entry)
+        return changed
+
+    def _as_it_stands(self, part: Part, i: int, entry: Entry) -> Entry:
+        """The entry, with the present state for copies of an older one."""
+        shown = self._tensors.get(part.parameters[i], {})
+        old = [name for name in self._copies.get(part.parameters[i], ()) if entry.get(name) is shown[name]]
+        return {**entry, **{name: part.saved(i)[name].tensor for name in old if self._stale}}
+
+    def accept(self) -> None:
+        """What was changed does not concern gradstep."""
+        self._remember()
+
+    def entry(self, parameter: Tensor) -> Entry:
+        """What the mapping has for a parameter that gradstep does not know."""
+        return self.mapping.get(parameter) or {} if self.handed_out else {}
+
+    def leave(self, places: Collection[tuple[Part, int]]) -> None:
+        """Keeps the state of parameters that no group has any more, as torch does, in memory of its own."""
+        for part, i in places:
+            parameter = part.parameters[i]
+            if not self.handed_out and part.has_state(i, self._from_the_start):
+                self.mapping[parameter] = part.entry(i)
+            entry = self.mapping.get(parameter) or {}
+            entry.update({name: value.clone() for name, value in entry.items() if isinstance(value, Tensor)})
+        self.handed_out = self.handed_out or bool(self.mapping)
+
+    def adopt(self, entries: Mapping[Any, Any], parts: Collection[Part], readable: bool) -> None:
+        """Takes what users had of their own in saved entries, after gradstep has taken the rest."""
+        self.mapping.update(entries)
+        self.start_anew(parts, readable)
+        own = {key: entry for key, entry in self.mapping.items() if entry or not isinstance(entry, dict)}
+        self.mapping = defaultdict(dict, own)
+        self.handed_out = bool(own)
+        if self.handed_out and readable:
+            self.show(parts)
+        self._remember()
+
+    def start_anew(self, parts: Collection[Part], readable: bool) -> None:
+        """Follows to gradstep optimizers that have taken over what the mapping says."""
+        self._seen, self._steps, self._tensors, self._copies = {}, {}, {}, {}
+        for part in parts:
+            for i, parameter in enumerate(part.parameters):
+                for name in ("step", *part.state_names(i)) if self.mapping.get(parameter) else ():
+                    self.mapping[parameter].pop(name, None)
+        if self.handed_out and readable:
+            self.show(parts)
+        self._remember()
