@@ -17,8 +17,13 @@ void copy_bytes(void* destination, const void* source, std::int64_t bytes) {
   if (bytes > 0 && destination != source) std::memmove(destination, source, static_cast<std::size_t>(bytes));
 }
 
-std::byte* at(void* base, std::int64_t offset) { return static_cast<std::byte*>(base) + offset; }
-const std::byte* at(const void* base, std::int64_t offset) { return static_cast<const std::byte*>(base) + offset; }
+// Of nothing, whose blocks are all empty, the base may be NULL.
+std::byte* at(void* base, std::int64_t offset) {
+  return base == nullptr ? nullptr : static_cast<std::byte*>(base) + offset;
+}
+const std::byte* at(const void* base, std::int64_t offset) {
+  return base == nullptr ? nullptr : static_cast<const std::byte*>(base) + offset;
+}
 
 }  // namespace
 
