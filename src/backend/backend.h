@@ -101,6 +101,14 @@ struct CombineItem {
   double b_factor = 1;
 };
 
+/// destination = factors[0] * vectors[0] + factors[1] * vectors[1] + ..., two or more, from left to right in f64
+/// whatever the dtypes, rounded once to destination's.
+struct LinearCombination {
+  Array destination;               ///< may be one of the vectors
+  std::span<const Array> vectors;  ///< of one dtype; data NULL = zeros
+  std::span<const double> factors;
+};
+
 /// Dot products of two arrays over a chunk, in f64.
 struct Dots {
   double ab = 0;
@@ -182,6 +190,7 @@ class Backend {
   virtual void dot_chunks(const WorkList& work, std::span<const CombineItem> items, std::span<Dots> dots) = 0;
 
   virtual void combine(const WorkList& work, std::span<const CombineItem> items) = 0;
+  virtual void combine_vectors(const WorkList& work, std::span<const LinearCombination> items) = 0;
 
   /// data = data clamped to ±bound; NaN stays. Contiguous f32 or f64.
   virtual void clamp(const Array& data, double bound) = 0;

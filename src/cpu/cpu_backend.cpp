@@ -160,6 +160,13 @@ class CpuBackend final : public Backend {
                    [&](std::size_t i) { loops_.combine(items[static_cast<std::size_t>(chunks[i].item)], chunks[i]); });
   }
 
+  void combine_vectors(const WorkList& work, std::span<const LinearCombination> items) override {
+    const std::span<const Chunk> chunks = work.chunks();
+    for_each_chunk(chunks, [&](std::size_t i) {
+      loops_.combine_vectors(items[static_cast<std::size_t>(chunks[i].item)], chunks[i]);
+    });
+  }
+
   void clamp(const Array& data, double bound) override {
     for_each_piece(data.size, [&](std::int64_t first, std::int64_t count) { loops_.clamp(data, first, count, bound); });
   }

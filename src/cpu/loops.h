@@ -60,6 +60,8 @@ struct Loops {
 
   void (*combine)(const CombineItem& item, const Chunk& chunk);
 
+  void (*combine_vectors)(const LinearCombination& item, const Chunk& chunk);
+
   void (*copy)(const CopyItem& item, const Chunk& chunk, double multiplier, double divisor);
 
   // Of contiguous data, elements [begin, begin + length).

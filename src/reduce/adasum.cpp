@@ -10,14 +10,67 @@
 #include "reduce/adasum.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace gradstep {
 
 namespace {
 
-/// 1 - a.b / (2 |a|^2); a zero vector is left as it is, and added.
-double pair_factor(double dot, double square) { return square == 0 ? 1 : 1 - dot / (2 * square); }
+/// What makes of x, which is stored for 2^-own x, its part in 2^k A(a, b), the other vector being stored for 2^-other
+/// of itself: 2^k (1 - a.b / (2 |a|^2)) in terms of what is stored. A zero vector is left as it is, and added.
+double pair_factor(double dot, double square, int own, int other) {
+  const int k = std::min(own, other);
+  const double kept = std::ldexp(1.0, k - own);
+  return square == 0 ? kept : kept - std::ldexp(dot / (2 * square), k - other);
+}
+
+/// Squares of f64 vectors may leave f64's range, as those of f32 never do. Below 2^-900 they are no longer exact, since
+/// their terms may vanish; above 2^1000 their sum may overflow. Either way 2^600 brings the vector far inside again.
+constexpr int kShift = 600;
+
+int shift_for(double square, int exponent) {
+  const bool is_long = !(square <= 0x1p1000);  // infinite, and also NaN, which stays
+  if (is_long && exponent >= 0) return -kShift;
+  if (square < 0x1p-900 && exponent <= 0) return kShift;
+  return 0;
+}
+
+/// Combinations of equally many vectors each.
+class Combinations {
+ public:
+  /// `destination` is to become the sum of factors times vectors: of NaNs alone where a factor is not finite.
+  void add(const Array& destination, std::span<const Array> vectors, std::span<const double> factors) {
+    const bool finite = std::ranges::all_of(factors, [](double f) { return std::isfinite(f); });
+    destinations_.push_back(destination);
+    for (std::size_t v = 0; v < vectors.size(); ++v) {
+      vectors_.push_back(vectors[v]);
+      factors_.push_back(factors[v]);
+      if (finite) continue;
+      vectors_.back().data = nullptr;  // zeros: whatever NaNs there are, what comes out is the one quiet NaN
+      factors_.back() = std::numeric_limits<double>::quiet_NaN();
+    }
+  }
+
+  void run(Backend& backend) const {
+    if (destinations_.empty()) return;
+    const std::size_t each = vectors_.size() / destinations_.size();
+    std::vector<LinearCombination> items;
+    WorkList work;
+    for (std::size_t i = 0; i < destinations_.size(); ++i) {
+      items.push_back(
+          {destinations_[i], std::span(vectors_).subspan(i * each, each), std::span(factors_).subspan(i * each, each)});
+      work.append(destinations_[i].size);
+    }
+    backend.combine_vectors(work, items);
+  }
+
+ private:
+  std::vector<Array> destinations_;
+  std::vector<Array> vectors_;
+  std::vector<double> factors_;
+};
 
 }  // namespace
 
@@ -59,16 +112,14 @@ void AdasumExchange::cut(std::size_t pieces) {
   }
 }
 
-Array AdasumExchange::block(std::size_t r) const {
-  std::byte* data = blocks_ + static_cast<std::int64_t>(r) * block_size_ * size_of(plan_.dtype);
-  return {data, block_size_, plan_.dtype, 0, nullptr, nullptr};
+bool AdasumExchange::is_tree() const {
+  return options().mode == GRADSTEP_REDUCER_ADASUM_TREE || world_size() == 2;  // the rules for two vectors are the same
 }
 
-Array AdasumExchange::part_of(const Array& whole, const Part& part) const {
-  Array array = whole;
-  array.data = static_cast<std::byte*>(whole.data) + part.begin * size_of(plan_.dtype);
-  array.size = part.size;
-  return array;
+Array AdasumExchange::part_of(std::size_t v, const Part& part) const {
+  if (v == world_size()) return {sum_ + part.begin, part.size, DType::f64, 0, nullptr, nullptr};
+  const std::int64_t first = static_cast<std::int64_t>(v) * block_size_ + part.begin;
+  return {blocks_ + first * size_of(plan_.dtype), part.size, plan_.dtype, 0, nullptr, nullptr};
 }
 
 void AdasumExchange::exchange(double /*divisor*/, const Deadline& deadline, gradstep_bucket_statistics& stats) {
@@ -77,19 +128,25 @@ void AdasumExchange::exchange(double /*divisor*/, const Deadline& deadline, grad
   const bool whole = own.bytes() * static_cast<std::int64_t>(world_size() - 1) <= kGatherBytes;
   cut(whole ? 1 : world_size());
   stats.algorithm = whole ? GRADSTEP_EXCHANGE_GATHER : GRADSTEP_EXCHANGE_PIECES;
-  // One vector more than there are ranks: the sum of them all.
-  blocks_ =
-      resources_.incoming.reserve(block_size_ * size_of(plan_.dtype) * static_cast<std::int64_t>(world_size() + 1));
+  const std::int64_t sum_bytes = is_tree() ? 0 : block_size_ * static_cast<std::int64_t>(sizeof(double));
+  const std::int64_t block_bytes = block_size_ * size_of(plan_.dtype);
+  std::byte* memory = resources_.incoming.reserve(sum_bytes + block_bytes * static_cast<std::int64_t>(world_size()));
+  sum_ = reinterpret_cast<double*>(memory);
+  blocks_ = memory + sum_bytes;
+  exponents_.assign(world_size() * parameters(), 0);
   if (whole) {
     comm().all_gather(own.data, blocks_, own.bytes(), deadline);
   } else {
     comm().all_to_all(own.data, blocks_, piece_bytes_, deadline);
   }
-  if (options().mode == GRADSTEP_REDUCER_ADASUM_NWAY) {
-    merge_all(deadline);
-  } else {
+  if (is_tree()) {
     merge_tree(deadline);
+  } else {
+    merge_all(deadline);
   }
+  std::vector<int> back(parameters());
+  for (std::size_t t = 0; t < parameters(); ++t) back[t] = -exponent(0, t);
+  shift(0, back);
   if (whole) {
     std::memcpy(own.data, blocks_, static_cast<std::size_t>(own.bytes()));
   } else {
@@ -115,56 +172,115 @@ void AdasumExchange::merge_tree(const Deadline& deadline) {
 void AdasumExchange::merge_level(std::span<const Pair> pairs, const Deadline& deadline) {
   if (pairs.empty()) return;
   measure(pairs, deadline);
-  std::vector<Factors> factors;
+  rescale(pairs, deadline);
+  Combinations merged;
   for (std::size_t p = 0; p < pairs.size(); ++p) {
+    const auto [a, b] = pairs[p];
     for (const Part& part : parts_) {
       const Dots dots = dots_over(p, part.parameter);
-      factors.push_back({pair_factor(dots.ab, dots.aa), pair_factor(dots.ab, dots.bb)});
+      const int a_exponent = exponent(a, part.parameter);
+      const int b_exponent = exponent(b, part.parameter);
+      const Array vectors[] = {part_of(a, part), part_of(b, part)};
+      const double factors[] = {pair_factor(dots.ab, dots.aa, a_exponent, b_exponent),
+                                pair_factor(dots.ab, dots.bb, b_exponent, a_exponent)};
+      merged.add(vectors[0], vectors, factors);
     }
+    for (std::size_t t = 0; t < parameters(); ++t) exponent(a, t) = std::min(exponent(a, t), exponent(b, t));
   }
-  combine(pairs, factors);
+  merged.run(backend());
 }
 
 // Trax's rule for all at once, with s the sum of all vectors: sum_i g_i (1 - (g_i.s - |g_i|^2) / (P |g_i|^2)).
 void AdasumExchange::merge_all(const Deadline& deadline) {
-  const Array sum = block(world_size());
-  std::vector<const void*> sources;
   std::vector<Pair> pairs;
-  for (std::size_t r = 0; r < world_size(); ++r) {
-    sources.push_back(block(r).data);
-    pairs.push_back({r, world_size()});
-  }
-  backend().sum_ranks({sum.data, sources, sum.size, sum.dtype, GRADSTEP_REDUCE_SUM, 1});
+  for (std::size_t r = 0; r < world_size(); ++r) pairs.push_back({r, world_size()});
+  add_up();
   measure(pairs, deadline);
-  const auto factor = [&](std::size_t r, std::size_t parameter) {
-    const Dots dots = dots_over(r, parameter);
-    return dots.aa == 0 ? 1 : 1 - (dots.ab - dots.aa) / (static_cast<double>(world_size()) * dots.aa);
-  };
-  for (std::size_t r = 1; r < world_size(); ++r) {
-    const Pair pair{0, r};
-    std::vector<Factors> factors;
-    for (const Part& part : parts_) {
-      factors.push_back({r == 1 ? factor(0, part.parameter) : 1, factor(r, part.parameter)});
+  rescale(pairs, deadline);
+  Combinations merged;
+  std::vector<Array> vectors(world_size());
+  std::vector<double> factors(world_size());
+  for (const Part& part : parts_) {
+    const int k = smallest_exponent(part.parameter);
+    for (std::size_t r = 0; r < world_size(); ++r) {
+      const Dots dots = dots_over(r, part.parameter);
+      const double kept = std::ldexp(1.0, k - exponent(r, part.parameter));
+      const double ranks = static_cast<double>(world_size());
+      vectors[r] = part_of(r, part);
+      factors[r] = dots.aa == 0 ? kept : kept - (dots.ab - kept * dots.aa) / (ranks * dots.aa);
     }
-    combine({&pair, 1}, factors);
+    merged.add(vectors[0], vectors, factors);
+    exponent(0, part.parameter) = k;
   }
+  merged.run(backend());
 }
 
-std::vector<CombineItem> AdasumExchange::items_of(std::span<const Pair> pairs) const {
-  std::vector<CombineItem> items;
-  for (const Pair& pair : pairs) {
-    for (const Part& part : parts_) {
-      const Array a = part_of(block(pair.a), part);
-      items.push_back({a, a, part_of(block(pair.b), part)});
+void AdasumExchange::add_up() {
+  Combinations sums;
+  std::vector<Array> vectors(world_size());
+  std::vector<double> factors(world_size());
+  for (const Part& part : parts_) {
+    const int k = smallest_exponent(part.parameter);
+    for (std::size_t r = 0; r < world_size(); ++r) {
+      vectors[r] = part_of(r, part);
+      factors[r] = std::ldexp(1.0, k - exponent(r, part.parameter));
     }
+    sums.add(part_of(world_size(), part), vectors, factors);
   }
-  return items;
+  sums.run(backend());
+}
+
+int AdasumExchange::smallest_exponent(std::size_t parameter) {
+  int smallest = exponent(0, parameter);
+  for (std::size_t r = 1; r < world_size(); ++r) smallest = std::min(smallest, exponent(r, parameter));
+  return smallest;
+}
+
+// All ranks see all dot products, so they decide alike.
+void AdasumExchange::rescale(std::span<const Pair> pairs, const Deadline& deadline) {
+  if (plan_.dtype != DType::f64) return;
+  bool any = false;
+  for (std::size_t p = 0; p < pairs.size(); ++p) {
+    std::vector<int> a_shifts(parameters(), 0);
+    std::vector<int> b_shifts(parameters(), 0);
+    for (std::size_t t = 0; t < parameters(); ++t) {
+      if (parameter_chunks_[t] == parameter_chunks_[t + 1]) continue;
+      const Dots dots = dots_over(p, t);
+      a_shifts[t] = shift_for(dots.aa, exponent(pairs[p].a, t));
+      if (is_tree()) b_shifts[t] = shift_for(dots.bb, exponent(pairs[p].b, t));
+      any = any || a_shifts[t] != 0 || b_shifts[t] != 0;
+    }
+    shift(pairs[p].a, a_shifts);
+    if (is_tree()) shift(pairs[p].b, b_shifts);
+  }
+  if (!any) return;
+  if (!is_tree()) add_up();
+  measure(pairs, deadline);
+}
+
+void AdasumExchange::shift(std::size_t v, std::span<const int> shifts) {
+  std::vector<CombineItem> items;
+  WorkList work;
+  for (const Part& part : parts_) {
+    const int by = shifts[part.parameter];
+    if (by == 0) continue;
+    const Array values = part_of(v, part);
+    items.push_back({values, values, {}, std::ldexp(1.0, by), 0});
+    work.append(values.size);
+  }
+  if (!items.empty()) backend().combine(work, items);
+  for (std::size_t t = 0; t < parameters(); ++t) exponent(v, t) += shifts[t];
 }
 
 void AdasumExchange::measure(std::span<const Pair> pairs, const Deadline& deadline) {
-  const std::vector<CombineItem> items = items_of(pairs);
+  std::vector<CombineItem> items;
   WorkList work;
-  for (const CombineItem& item : items) work.append(item.a.size);
+  for (const Pair& pair : pairs) {
+    for (const Part& part : parts_) {
+      items.push_back({{}, part_of(pair.a, part), part_of(pair.b, part)});
+      work.append(part.size);
+    }
+  }
   own_dots_.resize(work.chunks().size());
   backend().dot_chunks(work, items, own_dots_);
   if (!is_cut()) {
@@ -196,17 +312,6 @@ Dots AdasumExchange::dots_over(std::size_t pair, std::size_t parameter) {
     return fold_partials(partials_);
   };
   return {fold(&Dots::ab), fold(&Dots::aa), fold(&Dots::bb)};
-}
-
-void AdasumExchange::combine(std::span<const Pair> pairs, std::span<const Factors> factors) {
-  std::vector<CombineItem> items = items_of(pairs);
-  WorkList work;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    items[i].a_factor = factors[i].a;
-    items[i].b_factor = factors[i].b;
-    work.append(items[i].a.size);
-  }
-  backend().combine(work, items);
 }
 
 }  // namespace gradstep

@@ -24,37 +24,46 @@ class AdasumExchange final : public BucketExchange {
     std::int64_t begin = 0;  // in a rank's block
     std::int64_t size = 0;
   };
-  /// Two vectors of which the first becomes a_factor * a + b_factor * b.
+  /// Two vectors: those of ranks, or, as b, the sum of all.
   struct Pair {
     std::size_t a;
     std::size_t b;
-  };
-  struct Factors {
-    double a = 1;
-    double b = 1;
   };
 
   void cut(std::size_t pieces);
   bool is_cut() const { return bounds_.size() > 2; }
   std::size_t own_piece() const { return is_cut() ? rank() : 0; }
-  Array block(std::size_t r) const;
-  Array part_of(const Array& whole, const Part& part) const;
+  std::size_t parameters() const { return parameter_chunks_.size() - 1; }
+  bool is_tree() const;
+  /// Of rank v's block, or, v being the number of ranks, of their sum.
+  Array part_of(std::size_t v, const Part& part) const;
+
   void merge_tree(const Deadline& deadline);
-  void merge_all(const Deadline& deadline);
   void merge_level(std::span<const Pair> pairs, const Deadline& deadline);
-  std::vector<CombineItem> items_of(std::span<const Pair> pairs) const;  ///< one for each pair and part
+  void merge_all(const Deadline& deadline);
+  void add_up();
+
   /// dots_ = the partial sums of every pair over every chunk of the bucket.
   void measure(std::span<const Pair> pairs, const Deadline& deadline);
   Dots dots_over(std::size_t pair, std::size_t parameter);
-  void combine(std::span<const Pair> pairs, std::span<const Factors> factors);
+
+  /// What is stored of vector v's parameter is 2^exponent times what it stands for; not 0 only in f64.
+  int& exponent(std::size_t v, std::size_t parameter) { return exponents_[v * parameters() + parameter]; }
+  int smallest_exponent(std::size_t parameter);
+  /// Multiplies by powers of two what is too long or too short for its square, measures again if there was any.
+  void rescale(std::span<const Pair> pairs, const Deadline& deadline);
+  /// Multiplies vector v's parameters by 2^shifts[parameter].
+  void shift(std::size_t v, std::span<const int> shifts);
 
   std::vector<Chunk> chunks_;                  // of the whole bucket; items are parameters
   std::vector<std::size_t> parameter_chunks_;  // parameter t has chunks [t, t + 1)
   std::vector<std::size_t> bounds_;            // piece q has chunks [q, q + 1)
   std::vector<std::int64_t> piece_bytes_;
   std::vector<Part> parts_;
+  double* sum_ = nullptr;        // this rank's piece of the sum of all ranks' vectors
   std::byte* blocks_ = nullptr;  // this rank's piece of every rank
   std::int64_t block_size_ = 0;  // elements
+  std::vector<int> exponents_;   // by vector, then parameter
   std::vector<Dots> own_dots_;   // by pair, then chunk of the own piece
   std::vector<Dots> gathered_;   // by piece, then as above
   std::vector<Dots> dots_;       // by pair, then chunk of the bucket

@@ -97,10 +97,13 @@ ExchangeCost measure_processor(Context& context) {
   prices.add = shortest([&] { backend.sum_ranks({wide.data(), two, kElements, DType::f32, GRADSTEP_REDUCE_SUM, 2}); }) /
                (2 * kElements);
   std::vector<Dots> dots(work.chunks().size());
-  const CombineItem pair{numbers, numbers, others, 0.5, 0.5};
+  const CombineItem pair{{}, numbers, others};
+  const Array vectors[] = {numbers, others};
+  const double factors[] = {0.5, 0.5};
+  const LinearCombination merged{numbers, vectors, factors};
   prices.merge = shortest([&] {
                    backend.dot_chunks(work, {&pair, 1}, dots);
-                   backend.combine(work, {&pair, 1});
+                   backend.combine_vectors(work, {&merged, 1});
                  }) /
                  kElements;
   std::vector<float> p(static_cast<std::size_t>(kSide));

@@ -130,7 +130,7 @@ ExchangeCost adasum_tree_cost(const ExchangeSize& size) {
 }
 
 ExchangeCost adasum_nway_cost(const ExchangeSize& size) {
-  if (size.ranks <= 1) return {};
+  if (size.ranks <= 2) return adasum_tree_cost(size);  // the same rule
   ExchangeCost cost = adasum_cost(size, 1, size.ranks);
   cost.add = cost.merge + cost.merge / (size.ranks - 1);  // the sum that all are compared with
   return cost;

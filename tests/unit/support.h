@@ -17,6 +17,7 @@
 #include "core/error.h"
 #include "core/schema.h"
 #include "cpu/cpu_backend.h"
+#include "kernels/convert.h"
 
 namespace gradstep::test {
 
@@ -33,6 +34,8 @@ constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, double>) return DType::f64;
   if constexpr (std::is_same_v<T, std::int32_t>) return DType::i32;
   if constexpr (std::is_same_v<T, std::int64_t>) return DType::i64;
+  if constexpr (std::is_same_v<T, kernels::Float16>) return DType::f16;
+  if constexpr (std::is_same_v<T, kernels::BFloat16>) return DType::bf16;
   return DType::f32;
 }
 

@@ -45,9 +45,11 @@ typedef struct gradstep_reducer gradstep_reducer;
  * ADASUM_TREE, ADASUM_NWAY: gradients that agree are averaged, orthogonal ones added, for each parameter by itself. The
  * tree merges pairs, A(a, b) = (1 - a.b / (2 |a|^2)) a + (1 - a.b / (2 |b|^2)) b with a the lower rank's: first rank
  * r >= P' into r - P', where P' is the largest power of two in P, then rank i and i XOR d for d = 1, 2, 4, ... N-way
- * is sum_i g_i (1 - (g_i.S - |g_i|^2) / (P |g_i|^2)) with S = sum_j g_j. Dots are f64 over whole parameters, whatever
- * the buckets; a zero gradient's factor is 1. Never divides by P: average is UNSET or SUM. Source: Horovod (tree), Trax
- * (both).
+ * is sum_i g_i (1 - (g_i.S - |g_i|^2) / (P |g_i|^2)) with S = sum_j g_j. Dots are over whole parameters, whatever the
+ * buckets. Everything is computed in f64 and rounded to the arithmetic dtype, once in each merge of the tree, once in
+ * all n-way. A zero gradient's factor is 1. Finite gradients of any length give the formula; a merge beyond the dtype's
+ * largest number is infinite there; a NaN or an infinity on any rank makes NaNs of its whole parameter on all, and of
+ * no other. Never divides by P: average is UNSET or SUM. Source: Horovod (tree), Trax (both).
  *
  * POWERSGD: parameters of two and more dimensions, seen as matrices M of shape[0] rows, travel as factors: P = M Q,
  * summed and orthogonalised, then Q = M^T P, averaged; the result is P Q^T, and the residual M - P Q^T is added next

@@ -13,13 +13,13 @@ namespace {
 class DotLanes {
  public:
   /// Every call but the last has a multiple of 16 elements.
-  template <class T>
-  GRADSTEP_FORMULA void add(const T* x, const T* y, std::int64_t count) {
+  template <class X, class Y>
+  GRADSTEP_FORMULA void add(const X* x, const Y* y, std::int64_t count) {
     std::int64_t i = 0;
     for (; i + kLanes <= count; i += kLanes) add_row(x + i, y + i);
     if (i < count) {
-      T x_row[kLanes] = {};
-      T y_row[kLanes] = {};
+      X x_row[kLanes] = {};
+      Y y_row[kLanes] = {};
       for (int lane = 0; i < count; ++i, ++lane) {
         x_row[lane] = x[i];
         y_row[lane] = y[i];
@@ -31,8 +31,8 @@ class DotLanes {
   double fold() const { return fold_lanes(lanes_); }
 
  private:
-  template <class T>
-  GRADSTEP_FORMULA void add_row(const T* x, const T* y) {
+  template <class X, class Y>
+  GRADSTEP_FORMULA void add_row(const X* x, const Y* y) {
     for (int r = 0; r < kRegisters; ++r) lanes_[r] += load_doubles(x + r * kDoubles) * load_doubles(y + r * kDoubles);
   }
 
@@ -44,16 +44,16 @@ GRADSTEP_FORMULA double fold_streams(const DotLanes* streams) {
   return (streams[0].fold() + streams[1].fold()) + (streams[2].fold() + streams[3].fold());
 }
 
-template <class T>
+template <class A, class B>
 Dots dot_typed(const Array& a, const Array& b, const Chunk& chunk) {
   DotLanes ab[kStreams];
   DotLanes aa[kStreams];
   DotLanes bb[kStreams];
-  Scratch<T> a_scratch;
-  Scratch<T> b_scratch;
+  Scratch<A> a_scratch;
+  Scratch<B> b_scratch;
   for_each_block(chunk.length, [&](std::int64_t first, std::int64_t count, std::int64_t stream) {
-    const T* x = read(a, chunk.offset + first, count, a_scratch.values);
-    const T* y = read(b, chunk.offset + first, count, b_scratch.values);
+    const A* x = read(a, chunk.offset + first, count, a_scratch.values);
+    const B* y = read(b, chunk.offset + first, count, b_scratch.values);
     ab[stream].add(x, y, count);
     aa[stream].add(x, x, count);
     bb[stream].add(y, y, count);
@@ -62,7 +62,9 @@ Dots dot_typed(const Array& a, const Array& b, const Chunk& chunk) {
 }
 
 Dots dot_chunk(const Array& a, const Array& b, const Chunk& chunk) {
-  return a.dtype == DType::f64 ? dot_typed<double>(a, b, chunk) : dot_typed<float>(a, b, chunk);
+  if (a.dtype == DType::f64) return dot_typed<double, double>(a, b, chunk);
+  if (b.dtype == DType::f64) return dot_typed<float, double>(a, b, chunk);
+  return dot_typed<float, float>(a, b, chunk);
 }
 
 template <class T>

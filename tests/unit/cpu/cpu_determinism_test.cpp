@@ -190,6 +190,13 @@ void record_combinations(Backend& backend, DType dtype, std::vector<std::byte>& 
   const CombineItem item{destination.array(), a.array(), b.array(), 0.7, -1.3};
   backend.combine(work, {&item, 1});
   append(record, destination.bytes());
+  const Array vectors[] = {a.array(), b.array(), destination.array()};
+  const double factors[] = {0.7, -1.3, 0.1};
+  for (const std::size_t count : {2U, 3U}) {
+    const LinearCombination all{destination.array(), std::span(vectors).first(count), std::span(factors).first(count)};
+    backend.combine_vectors(work, {&all, 1});
+    append(record, destination.bytes());
+  }
   std::vector<Dots> dots(work.chunks().size());
   backend.dot_chunks(work, {&item, 1}, dots);
   for (const Dots& d : dots) append(record, std::span<const double>({d.ab, d.aa, d.bb}));
@@ -338,6 +345,9 @@ class HostMode final : public Backend {
   }
   void combine(const WorkList& work, std::span<const CombineItem> items) override {
     entered([&] { inner_.combine(work, items); });
+  }
+  void combine_vectors(const WorkList& work, std::span<const LinearCombination> items) override {
+    entered([&] { inner_.combine_vectors(work, items); });
   }
   void clamp(const Array& data, double bound) override {
     entered([&] { inner_.clamp(data, bound); });
