@@ -19,10 +19,10 @@
 #include <string_view>
 #include <vector>
 
-#include "comm/file_descriptor.h"
 #include "comm/socket.h"
 #include "core/deadline.h"
 #include "core/error.h"
+#include "core/file_descriptor.h"
 #include "core/thread_pool.h"
 
 namespace gradstep {

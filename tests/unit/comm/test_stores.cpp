@@ -6,12 +6,12 @@
 #include <fstream>
 #include <thread>
 
-#include "comm/file_descriptor.h"
 #include "comm/network_address.h"
 #include "comm/rendezvous.h"
 #include "comm/socket.h"
 #include "comm/store.h"
 #include "comm/tcp_store_server.h"
+#include "core/file_descriptor.h"
 #include "tests/unit/comm/worlds.h"
 
 namespace gradstep::test {
