@@ -104,7 +104,7 @@ TEST(TcpStore, EndsWhenEveryRankHasComeAndGone) {
 }
 
 TEST(TcpStore, EndsWhenNobodyUsesIt) {
-  const auto id = start_tcp_store("127.0.0.1", std::chrono::milliseconds(100));
+  const auto id = start_tcp_store("127.0.0.1", {.patience = std::chrono::milliseconds(100)});
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   EXPECT_FALSE(is_served(id));
 }
@@ -150,7 +150,7 @@ TEST(TcpStore, AnIdSurvivesItsBytes) {
 }
 
 TEST(TcpStore, AServerThatIsGoneIsAnIoErrorThatNamesIt) {
-  auto id = start_tcp_store("127.0.0.1", std::chrono::milliseconds(1));
+  auto id = start_tcp_store("127.0.0.1", {.patience = std::chrono::milliseconds(1)});
   ASSERT_TRUE(becomes_unserved(id));
   expect_error(GRADSTEP_ERR_IO, "127.0.0.1", [&] { connect(id, 0, 1); });
 }
