@@ -34,7 +34,7 @@ std::optional<Session::Time> Session::waits_until() const {
 // The next request waits until the last one's answer has left: a client that does not read cannot pile up answers.
 void Session::go_on(Time now) {
   for (;;) {
-    if (waiting_) answer_get(now);
+    answer_get(now);
     if (broken_ || waiting_ || !unsent_.empty()) return;
     if (!(member_ ? take_request(now) : take_hello())) return;
   }
@@ -88,6 +88,7 @@ bool Session::take_request(Time now) {
 }
 
 void Session::answer_get(Time now) {
+  if (!waiting_) return;
   const auto found = contents_.values.find(waiting_->key);
   if (found == contents_.values.end() && now < waiting_->until) return;
   waiting_.reset();

@@ -8,6 +8,7 @@
 #include <gloo/transport/device.h>
 #include <gloo/transport/tcp/device.h>
 
+#include <atomic>
 #include <memory>
 
 #include "core/file_descriptor.h"
@@ -28,6 +29,7 @@ class Haste final : private ::gloo::transport::tcp::Handler {
 
   std::shared_ptr<::gloo::transport::tcp::Device> device_;  // NULL where it could not be had
   FileDescriptor timer_;
+  std::atomic<bool> handled_{false};
 };
 
 }  // namespace gradstep::gloo_plugin
