@@ -157,15 +157,15 @@ TEST(Strangers, NeitherTheyNorMembersKeepAProcessBusyThatHasNoDescriptorLeft) {
     } while (files.back().valid());
     for (const FileDescriptor& rank : ranks) {
       ASSERT_EQ(::connect(rank.get(), id.address.get(), id.address.length), 0);
+      ::fcntl(rank.get(), F_SETFL, O_NONBLOCK);
       send_all(rank, said.data(), said.size(), Deadline::after_ms(20000));
       if (&rank == &ranks[0]) recv_all(rank, reply.data(), reply.size(), Deadline::after_ms(20000));
     }
     EXPECT_EQ(reply.back(), 'v');
+    reply.fill(0);
     const auto before = processor_time();
     std::this_thread::sleep_for(500ms);
     EXPECT_LT(processor_time() - before, 150ms);
-    pollfd entry{ranks[1].get(), POLLIN, 0};
-    EXPECT_EQ(::poll(&entry, 1, 0), 0) << "there was a place for it";
     files.clear();
     recv_all(ranks[1], reply.data(), reply.size(), Deadline::after_ms(20000));
     EXPECT_EQ(reply.back(), 'v');
