@@ -2,21 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One file per key. A value is written beside and renamed, so that readers see all of it or nothing. Files are never
-// removed: a rank cannot know who still reads them, and the rendezvous tells old values from new ones.
-#include <fcntl.h>
+// removed: a rank cannot know who still reads them, and the rendezvous tells old values from new ones. Strangers may
+// write to the directory too: what is no regular file there is an error, never waited for or followed.
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <thread>
 
-#include "comm/file_descriptor.h"
 #include "comm/store.h"
 #include "core/error.h"
+#include "core/file.h"
 
 namespace gradstep {
 
@@ -26,31 +25,21 @@ namespace {
 constexpr std::chrono::milliseconds kFirstPause{1};
 constexpr std::chrono::milliseconds kLongestPause{20};
 
+constexpr const char* kArgument = "options.store_path";
+
 class DirectoryStore final : public Store {
  public:
   explicit DirectoryStore(const std::string& path) : path_(path) {
     if (::mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) fail_io("mkdir", path);
     struct stat info{};
     if (::stat(path.c_str(), &info) != 0) fail_io("stat", path);
-    if (!S_ISDIR(info.st_mode)) fail(GRADSTEP_ERR_IO, "options.store_path: '{}' is not a directory", path);
+    if (!S_ISDIR(info.st_mode)) fail(GRADSTEP_ERR_IO, "{}: '{}' is not a directory", kArgument, path);
   }
 
   void set(const std::string& key, const void* data, std::size_t length) override {
-    const std::string file = file_of(key);
-    const std::string unfinished = fmt::format("{}.{}.part", file, ::getpid());
-    {
-      const FileDescriptor out(::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-      if (!out.valid()) fail_io("open", unfinished);
-      const auto* next = static_cast<const char*>(data);
-      while (length > 0) {
-        const ssize_t written = ::write(out.get(), next, length);
-        if (written < 0 && errno != EINTR) fail_io("write", unfinished);
-        if (written <= 0) continue;
-        next += written;
-        length -= static_cast<std::size_t>(written);
-      }
-    }
-    if (::rename(unfinished.c_str(), file.c_str()) != 0) fail_io("rename", file);
+    NewFile file(kArgument, file_of(key), 0666);
+    file.write(data, length);
+    file.replace();
   }
 
   bool get(const std::string& key, void* data, std::size_t& length, const Deadline& deadline) override {
@@ -64,7 +53,7 @@ class DirectoryStore final : public Store {
 
  private:
   [[noreturn]] static void fail_io(const char* call, const std::string& file) {
-    fail(GRADSTEP_ERR_IO, "options.store_path: {} '{}': {}", call, file, std::strerror(errno));
+    fail(GRADSTEP_ERR_IO, "{}: {} '{}': {}", kArgument, call, file, std::strerror(errno));
   }
 
   std::string file_of(std::string key) const {
@@ -73,7 +62,7 @@ class DirectoryStore final : public Store {
   }
 
   static bool read(const std::string& file, void* data, std::size_t& length) {
-    const FileDescriptor in(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    const FileDescriptor in = open_regular(kArgument, file, Links::refuse);
     if (!in.valid()) {
       if (errno == ENOENT || errno == ESTALE) return false;
       fail_io("open", file);
@@ -86,7 +75,7 @@ class DirectoryStore final : public Store {
     while (got < size) {
       const ssize_t part = ::read(in.get(), static_cast<char*>(data) + got, size - got);
       if (part < 0 && errno != EINTR) fail_io("read", file);
-      if (part == 0) fail(GRADSTEP_ERR_IO, "options.store_path: '{}' is shorter than its size", file);
+      if (part == 0) fail(GRADSTEP_ERR_IO, "{}: '{}' is shorter than its size", kArgument, file);
       if (part > 0) got += static_cast<std::size_t>(part);
     }
     length = size;

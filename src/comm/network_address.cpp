@@ -12,8 +12,8 @@
 #include <memory>
 #include <optional>
 
-#include "comm/file_descriptor.h"
 #include "core/error.h"
+#include "core/file_descriptor.h"
 
 namespace gradstep {
 

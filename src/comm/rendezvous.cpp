@@ -7,8 +7,6 @@
 // be used again, and a rank that is restarted during the rendezvous may join.
 #include "comm/rendezvous.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
 #include <cstring>
 #include <thread>
@@ -16,6 +14,7 @@
 #include "comm/callbacks.h"
 #include "core/error.h"
 #include "core/hash.h"
+#include "core/random_bytes.h"
 
 namespace gradstep {
 
@@ -79,9 +78,7 @@ Rendezvous::Rendezvous(Store& store, const Context& context, std::string_view en
       room_(std::move(room)),
       peers_(static_cast<std::size_t>(options.world_size)),
       value_(kLongestValue) {
-  if (getrandom(&nonce_, sizeof nonce_, 0) != static_cast<ssize_t>(sizeof nonce_)) {
-    fail(GRADSTEP_ERR_IO, "getrandom failed");
-  }
+  fill_random(&nonce_, sizeof nonce_);
 }
 
 std::vector<char> Rendezvous::meet(std::span<const char> own, std::size_t length, const Deadline& deadline) {

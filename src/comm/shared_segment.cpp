@@ -7,7 +7,6 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/random_bytes.h"
 
 namespace gradstep {
 
@@ -77,9 +77,7 @@ SharedSegment SharedSegment::create(std::int32_t world_size) {
   }
   SharedSegment segment(std::move(memory), world_size);
   auto& key = header(segment.base_).key;
-  if (::getrandom(key.data(), sizeof key, 0) != static_cast<ssize_t>(sizeof key)) {
-    fail(GRADSTEP_ERR_IO, "getrandom failed");
-  }
+  fill_random(key.data(), sizeof key);
   return segment;
 }
 

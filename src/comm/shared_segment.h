@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "comm/file_descriptor.h"
+#include "core/file_descriptor.h"
 
 namespace gradstep {
 

@@ -6,9 +6,9 @@
 
 #include <cstddef>
 
-#include "comm/file_descriptor.h"
 #include "comm/network_address.h"
 #include "core/deadline.h"
+#include "core/file_descriptor.h"
 
 namespace gradstep {
 

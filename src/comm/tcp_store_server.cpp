@@ -1,28 +1,32 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// One thread and one poll loop. The thread is detached and owns all that it touches; values are small and few, so
-// everything stays until the server ends.
+// One thread and one poll loop. The thread is detached and owns all that it touches.
+//
+// The port may be open to anybody, so what strangers can take is bounded: their number (the newest are let in, the
+// oldest go), their time, and their bytes (Session). A member's hello follows its connection at once and is read before
+// anybody is turned out, so strangers do not keep members away. When the process has no descriptor left, the store
+// makes room with what it holds itself, and else leaves its callers in the system's queue for a while.
 #include "comm/tcp_store_server.h"
 
+#include <fcntl.h>
 #include <poll.h>
-#include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <functional>
 #include <list>
-#include <map>
-#include <optional>
-#include <set>
-#include <string>
-#include <string_view>
+#include <memory>
 #include <vector>
 
-#include "comm/file_descriptor.h"
 #include "comm/socket.h"
+#include "comm/tcp_store_session.h"
 #include "core/deadline.h"
-#include "core/error.h"
+#include "core/file_descriptor.h"
+#include "core/random_bytes.h"
 #include "core/thread_pool.h"
 
 namespace gradstep {
@@ -32,173 +36,192 @@ namespace {
 using namespace tcp_store;
 using Clock = Deadline::Clock;
 
-/// A get that waits for its key.
-struct Waiting {
-  std::string key;
-  Clock::time_point until;
-};
+/// What one turn of the loop does for one client, and for those who call, before the others have theirs.
+constexpr int kChunksPerTurn = 16;
+constexpr int kCallersPerTurn = 64;
+
+/// How long nobody is let in after the system had no room for a connection.
+constexpr std::chrono::milliseconds kBackOff{50};
 
 struct Client {
+  Client(FileDescriptor connection, Contents& contents, Clock::time_point deadline)
+      : socket(std::move(connection)), session(contents), hello_until(deadline) {}
+
+  bool is_stranger() const { return !session.is_member(); }
+
   FileDescriptor socket;
-  bool greeted = false;
-  std::string received;  // not yet understood
-  std::string unsent;
-  std::optional<Waiting> waiting;
-  bool broken = false;
+  Session session;
+  Clock::time_point hello_until;
+  bool gone = false;
 };
+
+std::size_t most_strangers() {
+  rlimit descriptors{};
+  if (::getrlimit(RLIMIT_NOFILE, &descriptors) != 0) return 4;
+  return static_cast<std::size_t>(std::clamp<rlim_t>(descriptors.rlim_cur / 16, 4, 64));
+}
+
+FileDescriptor spare_descriptor() { return FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
 
 class Server {
  public:
-  Server(FileDescriptor listener, const Token& token, std::chrono::milliseconds patience)
-      : listener_(std::move(listener)), token_(token), patience_(patience) {}
+  Server(FileDescriptor listener, const Token& token, const StoreLimits& limits)
+      : listener_(std::move(listener)), limits_(limits) {
+    contents_.token = token;
+    if (limits_.strangers == 0) limits_.strangers = most_strangers();
+  }
 
   void serve() {
-    Clock::time_point last_used = Clock::now();
-    while (!finished() && Clock::now() < last_used + patience_) {
-      if (wait(last_used + patience_)) last_used = Clock::now();
-      answer_waiting();
-      clients_.remove_if([](const Client& client) { return client.broken; });
+    last_used_ = Clock::now();
+    while (!finished() && Clock::now() < last_used_ + limits_.patience) {
+      wait();
+      tend_all();
+      clients_.remove_if([](const Client& client) { return client.gone; });
+      if (!spare_.valid()) spare_ = spare_descriptor();
     }
   }
 
  private:
-  bool finished() const { return world_size_ > 0 && ranks_.size() == world_size_ && clients_.empty(); }
-
-  /// Handles what the network brings until something must be done about time. True if it brought anything.
-  bool wait(Clock::time_point until) {
-    std::vector<pollfd> entries{{listener_.get(), POLLIN, 0}};
-    for (const Client& client : clients_) {
-      entries.push_back(
-          {client.socket.get(), static_cast<short>(client.unsent.empty() ? POLLIN : POLLIN | POLLOUT), 0});
-      if (client.waiting) until = std::min(until, client.waiting->until);
-    }
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
-    const int ready =
-        ::poll(entries.data(), entries.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, 60000)));
-    if (ready <= 0) return false;
-    auto entry = entries.begin() + 1;
-    for (Client& client : clients_) {
-      if (entry->revents != 0) read_from(client);
-      if ((entry->revents & POLLOUT) != 0) write_to(client);
-      ++entry;
-    }
-    if (entries[0].revents != 0) accept_client();
-    return true;
+  bool finished() const {
+    return contents_.all_ranks_came() &&
+           std::all_of(clients_.begin(), clients_.end(), std::mem_fn(&Client::is_stranger));
   }
 
-  void accept_client() {
-    FileDescriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!socket.valid()) return;
-    Client client;
-    client.socket = std::move(socket);
-    clients_.push_back(std::move(client));
+  /// Handles what the network brings until something must be done about time.
+  void wait() {
+    std::vector<pollfd> entries{{listener_.get(), static_cast<short>(Clock::now() < admits_from_ ? 0 : POLLIN), 0}};
+    for (const Client& client : clients_) {
+      const int reads = client.session.room() > 0 ? POLLIN : 0;
+      const int writes = client.session.unsent().empty() ? 0 : POLLOUT;
+      entries.push_back({client.socket.get(), static_cast<short>(reads | writes), 0});
+    }
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_in_time() - Clock::now()).count();
+    const int ready =
+        ::poll(entries.data(), entries.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, 60000)));
+    if (ready < 0 && errno != EINTR) ::poll(nullptr, 0, static_cast<int>(kBackOff.count()));
+    if (ready <= 0) return;
+    auto entry = entries.begin() + 1;
+    for (Client& client : clients_) serve_client(client, (entry++)->revents);
+    if (entries[0].revents != 0) admit_callers();
+  }
+
+  /// When something is to be done even if the network is silent.
+  Clock::time_point next_in_time() const {
+    const auto now = Clock::now();
+    auto next = last_used_ + limits_.patience;
+    if (now < admits_from_) next = std::min(next, admits_from_);
+    for (const Client& client : clients_) {
+      if (client.is_stranger()) next = std::min(next, client.hello_until);
+      if (const auto until = client.session.waits_until()) next = std::min(next, *until);
+    }
+    return next;
+  }
+
+  void serve_client(Client& client, short events) {
+    if ((events & POLLIN) != 0) {
+      read_from(client);
+    } else if ((events & (POLLERR | POLLHUP)) != 0) {
+      client.gone = true;
+    }
+    if ((events & POLLOUT) != 0) write_to(client);
+  }
+
+  void tend_all() {
+    const auto now = Clock::now();
+    std::uint64_t sets = 0;
+    do {  // again while a client that comes later sets what an earlier one may wait for
+      sets = contents_.sets;
+      for (Client& client : clients_) tend(client, now);
+    } while (sets != contents_.sets);
+  }
+
+  /// What time brings: keys that others have set since, gets whose time is over, strangers whose time is over.
+  void tend(Client& client, Clock::time_point now) {
+    client.session.go_on(now);
+    write_to(client);
+    if (client.session.is_broken() || (client.is_stranger() && now >= client.hello_until)) client.gone = true;
+  }
+
+  void admit_callers() {
+    for (int caller = 0; caller < kCallersPerTurn; ++caller) {
+      FileDescriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      if (socket.valid()) {
+        admit(std::move(socket));
+        continue;
+      }
+      if (errno == EAGAIN || errno == EWOULDBLOCK) return;
+      if (errno == EINTR || errno == ECONNABORTED) continue;
+      if ((errno == EMFILE || errno == ENFILE) && make_room()) continue;
+      admits_from_ = Clock::now() + kBackOff;
+      return;
+    }
+  }
+
+  void admit(FileDescriptor socket) {
+    Client& client = clients_.emplace_back(std::move(socket), contents_, Clock::now() + limits_.hello);
+    read_from(client);
+    if (client.gone || client.session.is_broken()) return clients_.pop_back();
+    const auto strangers = std::count_if(clients_.begin(), clients_.end(), std::mem_fn(&Client::is_stranger));
+    if (static_cast<std::size_t>(strangers) > limits_.strangers) turn_out_a_stranger();
+  }
+
+  /// The one that came first; false if there is none.
+  bool turn_out_a_stranger() {
+    for (auto client = clients_.begin(); client != clients_.end(); ++client) {
+      if (client->is_stranger()) read_from(*client);  // its hello may have come just now
+      if (!client->is_stranger()) continue;
+      clients_.erase(client);
+      return true;
+    }
+    return false;
+  }
+
+  /// For one more connection in a process that has no descriptor left.
+  bool make_room() {
+    if (turn_out_a_stranger()) return true;
+    if (!spare_.valid()) return false;
+    spare_ = FileDescriptor();
+    return true;
   }
 
   void read_from(Client& client) {
     std::array<char, 16384> chunk{};
-    for (;;) {
-      const ssize_t got = ::recv(client.socket.get(), chunk.data(), chunk.size(), 0);
+    for (int n = 0; n < kChunksPerTurn && !client.gone && client.session.room() > 0; ++n) {
+      const std::size_t most = std::min(chunk.size(), client.session.room());
+      const ssize_t got = ::recv(client.socket.get(), chunk.data(), most, 0);
       if (got > 0) {
-        client.received.append(chunk.data(), static_cast<std::size_t>(got));
-        continue;
+        client.session.receive({chunk.data(), static_cast<std::size_t>(got)}, Clock::now());
+        if (!client.is_stranger()) last_used_ = Clock::now();
+      } else if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
+        client.gone = true;
+      } else if (errno != EINTR) {
+        break;
       }
-      if (got < 0 && errno == EINTR) continue;
-      if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK)) client.broken = true;
-      break;
-    }
-    while (!client.broken && understand_one(client)) {
     }
     write_to(client);
   }
 
-  /// Takes one whole message off client.received; false if there is none yet.
-  bool understand_one(Client& client) {
-    if (!client.greeted) return understand_hello(client);
-    Request request{};
-    if (client.waiting || client.received.size() < sizeof request) return false;
-    std::memcpy(&request, client.received.data(), sizeof request);
-    const std::size_t key_length = ntohl(request.key_length);
-    const std::size_t value_length = ntohl(request.value_length);
-    if (key_length > kMaxKeyLength || value_length > kMaxValueLength) {
-      client.broken = true;
-      return false;
-    }
-    if (client.received.size() < sizeof request + key_length + value_length) return false;
-    std::string key = client.received.substr(sizeof request, key_length);
-    std::string value = client.received.substr(sizeof request + key_length, value_length);
-    client.received.erase(0, sizeof request + key_length + value_length);
-    switch (static_cast<Operation>(ntohl(request.operation))) {
-      case Operation::set:
-        values_[std::move(key)] = std::move(value);
-        reply(client, true, {});
-        return true;
-      case Operation::get:
-        client.waiting = {std::move(key), Clock::now() + std::chrono::milliseconds(ntohl(request.timeout_ms))};
-        return true;
-    }
-    client.broken = true;
-    return false;
-  }
-
-  bool understand_hello(Client& client) {
-    Hello hello{};
-    if (client.received.size() < sizeof hello) return false;
-    std::memcpy(&hello, client.received.data(), sizeof hello);
-    client.received.erase(0, sizeof hello);
-    if (hello.token != token_) {
-      client.broken = true;
-      return false;
-    }
-    client.greeted = true;
-    world_size_ = std::max<std::size_t>(world_size_, ntohl(hello.world_size));
-    ranks_.insert(ntohl(hello.rank));
-    return true;
-  }
-
-  void answer_waiting() {
-    const auto now = Clock::now();
-    for (Client& client : clients_) {
-      if (!client.waiting) continue;
-      const auto found = values_.find(client.waiting->key);
-      if (found == values_.end() && now < client.waiting->until) continue;
-      client.waiting.reset();
-      if (found != values_.end()) {
-        reply(client, true, found->second);
-      } else {
-        reply(client, false, {});
-      }
-      while (!client.broken && understand_one(client)) {
-      }
-      write_to(client);
-    }
-  }
-
-  static void reply(Client& client, bool found, std::string_view value) {
-    const Reply head{htonl(found ? 1U : 0U), htonl(static_cast<std::uint32_t>(value.size()))};
-    client.unsent.append(reinterpret_cast<const char*>(&head), sizeof head);
-    client.unsent.append(value);
-  }
-
   static void write_to(Client& client) {
-    while (!client.broken && !client.unsent.empty()) {
-      const ssize_t sent = ::send(client.socket.get(), client.unsent.data(), client.unsent.size(), MSG_NOSIGNAL);
+    while (!client.gone && !client.session.unsent().empty()) {
+      const auto bytes = client.session.unsent();
+      const ssize_t sent = ::send(client.socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
       if (sent > 0) {
-        client.unsent.erase(0, static_cast<std::size_t>(sent));
+        client.session.sent(static_cast<std::size_t>(sent), Clock::now());
       } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
         return;
       } else if (errno != EINTR) {
-        client.broken = true;
+        client.gone = true;
       }
     }
   }
 
   FileDescriptor listener_;
-  Token token_;
-  std::chrono::milliseconds patience_;
-  std::list<Client> clients_;
-  std::map<std::string, std::string> values_;
-  std::set<std::uint32_t> ranks_;  // that have ever connected
-  std::size_t world_size_ = 0;
+  FileDescriptor spare_ = spare_descriptor();
+  StoreLimits limits_;
+  Contents contents_;
+  std::list<Client> clients_;  // in the order in which they came
+  Clock::time_point last_used_;
+  Clock::time_point admits_from_;
 };
 
 void* serve(void* server) {
@@ -213,14 +236,12 @@ void* serve(void* server) {
 
 }  // namespace
 
-Id start_tcp_store(const char* interface, std::chrono::milliseconds patience) {
+Id start_tcp_store(const char* interface, const StoreLimits& limits) {
   Id id;
   id.address = own_address(interface);
-  if (::getrandom(id.token.data(), id.token.size(), 0) != static_cast<ssize_t>(id.token.size())) {
-    fail(GRADSTEP_ERR_IO, "getrandom: {}", std::strerror(errno));
-  }
+  fill_random(id.token.data(), id.token.size());
   FileDescriptor listener = listen_on(id.address);
-  auto server = std::make_unique<Server>(std::move(listener), id.token, patience);
+  auto server = std::make_unique<Server>(std::move(listener), id.token, limits);
   const pthread_t thread = start_thread(&serve, server.get());
   static_cast<void>(server.release());  // the thread's now
   pthread_detach(thread);

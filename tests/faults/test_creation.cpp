@@ -3,11 +3,13 @@
 //
 // Ranks that look for each other: peers that do not come, disagree, or left their traces in an earlier job.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <csignal>
 #include <fstream>
+#include <tuple>
 
 #include "tests/faults/processes.h"
 
@@ -156,6 +158,59 @@ TEST_P(Creation, AWorldOfOneNeedsNobody) {
   EXPECT_EQ(report.status, GRADSTEP_OK) << report.text.data();
   EXPECT_EQ(report.numbers[0], 3);
 }
+
+/// Lets this process open as many files as the system allows it; how many that are.
+rlim_t raise_descriptor_limit() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  return limit.rlim_cur;
+}
+
+class LargeWorld : public testing::TestWithParam<std::tuple<std::string, int>> {};
+
+TEST_P(LargeWorld, OfAbsentPeersIsATimeoutToo) {
+  const auto& [engine, world_size] = GetParam();
+  if (engine == "gloo" && raise_descriptor_limit() < static_cast<rlim_t>(world_size) + 64) {
+    GTEST_SKIP() << "needs a descriptor for each peer (ulimit -n)";
+  }
+  const TemporaryDirectory directory;
+  Processes ranks(1, [&](int rank, Report& report) {
+    create(rank_options(engine, rank, world_size, kTimeoutMs, directory.path()), report);
+  });
+  expect_timeout(ranks.report(0), "did not come");
+}
+
+std::vector<std::tuple<std::string, int>> large_worlds() {
+  std::vector<std::tuple<std::string, int>> worlds;
+  for (const std::string& engine : process_engines()) {
+    for (const int world_size : {64, 256, 1024}) {
+      if (engine != "shm" || world_size <= 256) worlds.emplace_back(engine, world_size);
+    }
+  }
+  return worlds;
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, LargeWorld, testing::ValuesIn(large_worlds()), [](const auto& test_case) {
+  return std::get<0>(test_case.param) + "_" + std::to_string(std::get<1>(test_case.param));
+});
+
+#if defined(GRADSTEP_TEST_PLUGIN_DIR)
+TEST(GlooCreation, AProcessWithoutDescriptorsForAllPeersIsToldHowMany) {
+  const TemporaryDirectory directory;
+  Processes ranks(1, [&](int rank, Report& report) {
+    const rlimit few{100, 100};
+    ::setrlimit(RLIMIT_NOFILE, &few);
+    create(rank_options("gloo", rank, 256, kTimeoutMs, directory.path()), report);
+  });
+  const Report report = ranks.report(0);
+  EXPECT_EQ(report.status, GRADSTEP_ERR_IO) << report.text.data();
+  EXPECT_NE(std::string(report.text.data()).find("the process may have 100 descriptors"), std::string::npos)
+      << report.text.data();
+  EXPECT_LE(report.milliseconds, kPromisedMs);
+}
+#endif
 
 INSTANTIATE_TEST_SUITE_P(Engines, Creation, testing::ValuesIn(process_engines()),
                          [](const auto& test_case) { return test_case.param; });

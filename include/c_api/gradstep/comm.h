@@ -81,7 +81,8 @@ typedef struct gradstep_comm_options {
   int64_t timeout_ms;      /* of every call; > 0, default 30000 */
 
   /* Rendezvous of shm, gloo and auto, one of: the bytes of gradstep_comm_unique_id, made by one rank and carried to
-   * all; a store of the host; the path of a directory that all ranks share. */
+   * all; a store of the host; the path of a directory that all ranks share (made if it is not there; what others have
+   * put in a key's place there, a link or a FIFO, is IO at once, and is never written through). */
   const void* id;
   size_t id_len;
   const gradstep_store* store;
@@ -171,7 +172,8 @@ GRADSTEP_API gradstep_status gradstep_comm_options_init(gradstep_comm_options* o
  * there. auto takes shm where it can and gloo elsewhere, the same on all ranks; gradstep_comm_engine tells which.
  * Returns: INVALID_ARGUMENT (rank outside the world, no or two rendezvous, unknown engine), BACKEND_UNAVAILABLE
  * (no plugin), TIMEOUT (a peer did not come), PEER_LOST (it died meanwhile), MISMATCH (ranks disagree on engine,
- * world_size or reduction_order), UNSUPPORTED (shm between machines), OUT_OF_MEMORY, IO.
+ * world_size or reduction_order), UNSUPPORTED (shm between machines), OUT_OF_MEMORY, IO (the store; gloo: no file
+ * descriptor left, of which it takes one for each peer).
  */
 GRADSTEP_API gradstep_status gradstep_comm_create(gradstep_context* context, const gradstep_comm_options* options,
                                                   gradstep_comm** out) GRADSTEP_NOEXCEPT;
@@ -222,7 +224,8 @@ GRADSTEP_API void gradstep_comm_destroy(gradstep_comm* comm) GRADSTEP_NOEXCEPT;
  * Makes a rendezvous id for `engine` ("shm", "gloo", "auto"): this process then serves a small TCP key-value store
  * until every rank has connected and left, or 10 minutes have passed unused. The id holds the address, the port and a
  * 128-bit token; carry its bytes to all ranks by any means. *len (may be NULL) = bytes needed; buf NULL with cap 0 only
- * asks for that and starts nothing. Returns: INVALID_ARGUMENT (unknown engine, cap too small), IO.
+ * asks for that and starts nothing. Who does not have the token can neither read nor write there, and takes little:
+ * docs/failure.md has the limits. Returns: INVALID_ARGUMENT (unknown engine, cap too small), IO.
  */
 GRADSTEP_API gradstep_status gradstep_comm_unique_id(const char* engine, void* buf, size_t cap,
                                                      size_t* len) GRADSTEP_NOEXCEPT;

@@ -74,9 +74,12 @@ GRADSTEP_API gradstep_status gradstep_updater_load(gradstep_updater* updater, co
                                                    const gradstep_load_options* options) GRADSTEP_NOEXCEPT;
 
 /*
- * The same with a path. A save writes "<path>.tmp.<process>.<number>" beside it, flushes it to the disk, and renames
- * it: whatever happens, `path` is the old file or the new one, whole. Where saving is collective, ranks other than 0
- * may pass NULL.
+ * The same with a path. A save writes "<path>.tmp.<16 random digits>" beside it, flushes it to the disk, and renames
+ * it: whatever happens, `path` is the old file or the new one, whole. A file that is replaced passes on its permissions
+ * and, where the system allows it, its owner and group; a new one has those of the process's umask. Symbolic links are
+ * followed: what they point to is replaced, and they stay. Anything but a regular file (a FIFO, a device, a directory)
+ * is IO at once, and so is, to a save, another user's link in a folder for everybody such as /tmp. Where saving is
+ * collective, ranks other than 0 may pass NULL.
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_save_file(gradstep_optimizer* optimizer,
                                                           const char* path) GRADSTEP_NOEXCEPT;

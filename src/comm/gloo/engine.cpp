@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "comm/gloo/haste.h"
 #include "comm/gloo/mesh.h"
 #include "comm/gloo/signals.h"
 #include "comm/plugin/failure.h"
@@ -19,6 +20,15 @@ using namespace plugin;
 namespace {
 
 struct GlooEngine {
+  GlooEngine() = default;
+  ~GlooEngine() {
+    if (mesh == nullptr) return;
+    const Haste haste(mesh->getDevice());
+    mesh.reset();
+  }
+  GlooEngine(const GlooEngine&) = delete;
+  GlooEngine& operator=(const GlooEngine&) = delete;
+
   std::unique_ptr<Mesh> mesh;
   pid_t process = getpid();
 };

@@ -14,6 +14,7 @@
 #include <gloo/transport/context.h>
 #include <gloo/transport/pair.h>
 #include <gloo/transport/tcp/device.h>
+#include <sys/resource.h>
 
 #include <condition_variable>
 #include <cstring>
@@ -21,6 +22,7 @@
 #include <mutex>
 #include <thread>
 
+#include "comm/gloo/haste.h"
 #include "comm/gloo/signals.h"
 #include "comm/plugin/failure.h"
 
@@ -51,6 +53,12 @@ std::chrono::milliseconds left(const Deadline& deadline) {
   return std::chrono::milliseconds(std::max<std::int64_t>(1, deadline.remaining_ms()));
 }
 
+rlim_t most_descriptors() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  return limit.rlim_cur;
+}
+
 }  // namespace
 
 std::shared_ptr<::gloo::transport::Device> make_device(const std::string& address) {
@@ -69,7 +77,14 @@ Mesh::Mesh(int own_rank, int world_size, std::shared_ptr<::gloo::transport::Devi
   transportContext_ = device_->createContext(own_rank, world_size);
   // Bounds libgloo's own wait for one connection, at five times this; connect() has the stricter watch.
   transportContext_->setTimeout(left(deadline));
-  for_each_peer([&](int peer) { transportContext_->createPair(peer)->setLocalRank(0); });
+  const Haste haste(device_);  // now, while there are descriptors
+  try {
+    for_each_peer([&](int peer) { transportContext_->createPair(peer)->setLocalRank(0); });
+  } catch (const std::exception& error) {
+    transportContext_.reset();
+    fail(GRADSTEP_ERR_IO, "a socket for each of {} peers cannot be made: {} (the process may have {} descriptors)",
+         size - 1, reason(error), most_descriptors());
+  }
 }
 
 // Windows hold references on the transport; the pairs then close gracefully: what was sent still arrives.
@@ -83,9 +98,10 @@ void Mesh::for_each_peer(Body&& body) {
 std::vector<char> Mesh::address_for(int peer) { return getPair(peer)->address().bytes(); }
 
 // libgloo connects one pair after the other and waits without regard to the others' time, so it does that on a thread
-// of its own, and closing the pairs makes it return.
+// of its own, and closing the pairs makes it return. Of each pair one side closes the socket on which it has listened.
 void Mesh::connect(const std::vector<std::vector<char>>& addresses, const Deadline& deadline,
                    const std::function<void()>& poll) {
+  const Haste haste(device_);
   std::mutex mutex;
   std::condition_variable ended;
   bool done = false;
@@ -246,6 +262,7 @@ void Mesh::exchange(const void* const* send, const std::int64_t* send_bytes, voi
 
 // Closing a pair waits until libgloo's thread has let go of it: no buffer is touched after this.
 void Mesh::close() noexcept {
+  const Haste haste(device_);
   try {
     closeConnections();
   } catch (const std::exception&) {

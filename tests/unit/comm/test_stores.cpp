@@ -6,18 +6,18 @@
 #include <fstream>
 #include <thread>
 
-#include "comm/file_descriptor.h"
 #include "comm/network_address.h"
 #include "comm/rendezvous.h"
 #include "comm/socket.h"
 #include "comm/store.h"
 #include "comm/tcp_store_server.h"
+#include "core/file_descriptor.h"
 #include "tests/unit/comm/worlds.h"
 
 namespace gradstep::test {
 namespace {
 
-std::string get(Store& store, const std::string& key, std::int64_t timeout_ms = 5000) {
+std::string get(Store& store, const std::string& key, std::int64_t timeout_ms = 20000) {
   std::string value(1000, '\0');
   std::size_t length = value.size();
   if (!store.get(key, value.data(), length, Deadline::after_ms(timeout_ms))) return "(none)";
@@ -47,7 +47,7 @@ void check_store(Store& ours, Store& theirs) {
   std::string small(3, '\0');
   std::size_t length = small.size();
   expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "bytes",
-               [&] { ours.get("late", small.data(), length, Deadline::after_ms(1000)); });
+               [&] { ours.get("late", small.data(), length, Deadline::after_ms(20000)); });
   EXPECT_EQ(get(ours, "late"), "value") << "a value that did not fit must not spoil the connection";
 }
 
@@ -67,12 +67,12 @@ TEST(DirectoryStore, AnUnusablePathIsNamed) {
 
 std::unique_ptr<Store> connect(const tcp_store::Id& id, std::int32_t rank, std::int32_t world_size) {
   const auto bytes = tcp_store::encode(id);
-  return connect_tcp_store(bytes.data(), bytes.size(), rank, world_size, Deadline::after_ms(2000));
+  return connect_tcp_store(bytes.data(), bytes.size(), rank, world_size, Deadline::after_ms(20000));
 }
 
 bool is_served(const tcp_store::Id& id) {
   try {
-    connect_to(id.address, Deadline::after_ms(500));
+    connect_to(id.address, Deadline::after_ms(5000));
     return true;
   } catch (const Error&) {
     return false;
@@ -80,7 +80,7 @@ bool is_served(const tcp_store::Id& id) {
 }
 
 bool becomes_unserved(const tcp_store::Id& id) {
-  for (int i = 0; i < 100 && is_served(id); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  for (int i = 0; i < 1000 && is_served(id); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   return !is_served(id);
 }
 
@@ -104,9 +104,8 @@ TEST(TcpStore, EndsWhenEveryRankHasComeAndGone) {
 }
 
 TEST(TcpStore, EndsWhenNobodyUsesIt) {
-  const auto id = start_tcp_store("127.0.0.1", std::chrono::milliseconds(100));
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  EXPECT_FALSE(is_served(id));
+  const auto id = start_tcp_store("127.0.0.1", {.patience = std::chrono::milliseconds(100)});
+  EXPECT_TRUE(becomes_unserved(id));
 }
 
 TEST(TcpStore, AWrongTokenIsTurnedAway) {
@@ -123,11 +122,11 @@ TEST(TcpStore, GarbageDoesNotDisturbOthers) {
   const auto id = start_tcp_store("127.0.0.1");
   const auto ours = connect(id, 0, 2);
   {
-    const FileDescriptor noise = connect_to(id.address, Deadline::after_ms(1000));
+    const FileDescriptor noise = connect_to(id.address, Deadline::after_ms(20000));
     const std::string text(5000, 'x');
-    send_all(noise, text.data(), text.size(), Deadline::after_ms(1000));
+    send_all(noise, text.data(), text.size(), Deadline::after_ms(20000));
     char reply = 0;
-    expect_error(GRADSTEP_ERR_IO, "", [&] { recv_all(noise, &reply, 1, Deadline::after_ms(1000)); });
+    expect_error(GRADSTEP_ERR_IO, "", [&] { recv_all(noise, &reply, 1, Deadline::after_ms(20000)); });
   }
   const auto theirs = connect(id, 1, 2);
   check_store(*ours, *theirs);
@@ -150,7 +149,7 @@ TEST(TcpStore, AnIdSurvivesItsBytes) {
 }
 
 TEST(TcpStore, AServerThatIsGoneIsAnIoErrorThatNamesIt) {
-  auto id = start_tcp_store("127.0.0.1", std::chrono::milliseconds(1));
+  auto id = start_tcp_store("127.0.0.1", {.patience = std::chrono::milliseconds(1)});
   ASSERT_TRUE(becomes_unserved(id));
   expect_error(GRADSTEP_ERR_IO, "127.0.0.1", [&] { connect(id, 0, 1); });
 }
@@ -175,9 +174,8 @@ TEST(Rendezvous, PrefixesKeysAndPollsTheInterrupt) {
   place.world_size = 2;
   place.generation = 5;
   Rendezvous rendezvous(*store, context, "shm", place);
-  const auto begin = std::chrono::steady_clock::now();
   expect_error(GRADSTEP_ERR_ABORTED, "interrupted", [&] { rendezvous.meet({}, 0, Deadline::after_ms(20000)); });
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+  EXPECT_EQ(polls, 3) << "the first time that the host says so";
   EXPECT_NE(get(*store, "gradstep/5/rank/0"), "(none)");
 }
 
@@ -189,7 +187,7 @@ TEST(Rendezvous, RanksOfDifferentEnginesAreTold) {
     gradstep_comm_options place{};
     place.rank = rank;
     place.world_size = 2;
-    Rendezvous(*store, *context, rank == 0 ? "shm" : "gloo", place).meet({}, 0, Deadline::after_ms(5000));
+    Rendezvous(*store, *context, rank == 0 ? "shm" : "gloo", place).meet({}, 0, Deadline::after_ms(20000));
   });
   for (const Outcome& outcome : outcomes) {
     EXPECT_EQ(outcome.status, GRADSTEP_ERR_MISMATCH) << outcome.text;
