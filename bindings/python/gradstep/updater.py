@@ -26,6 +26,7 @@ class UpdaterStatistics(NamedTuple):
     accumulate_nanoseconds: int
     reduce_nanoseconds: int
     step_nanoseconds: int
+    dropped_windows: int
 
 
 class Updater(SavedState):

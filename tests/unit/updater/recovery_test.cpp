@@ -150,6 +150,73 @@ TEST(Recovery, AStateThatWasLostIsNotPassedOn) {
   EXPECT_NE(moments[0], std::vector<float>(moments[0].size()));
 }
 
+TEST(Recovery, ARankThatTakesOverAStepDoesNotApplyItsWindowOfThatStepAgain) {
+  Replica::Setup setup;
+  setup.steps = 1;
+  std::vector<std::vector<float>> ends(2);
+  run_ranks(2, [&](Communicator& comm) {
+    const auto alone = make_local_communicators(make_context(), 1, {});
+    Replica replica(alone[0].get(), setup);
+    auto first = micro_batch(0);
+    auto second = micro_batch(1);
+    replica.push(first);
+    if (comm.rank() == 1) {
+      replica.reducer->comm().abort();
+      EXPECT_THROW(replica.push(second), Error);
+    } else {
+      replica.push(second);
+    }
+    const auto p = replica.param_tensors();
+    replica.updater->recover(&comm, p.data(), p.size());
+    EXPECT_EQ(replica.optimizer->step_count(), 2);
+    EXPECT_FALSE(replica.flush()) << "the window is in the step that rank 0 has made";
+    auto third = micro_batch(2);
+    EXPECT_TRUE(replica.push(third));
+    EXPECT_EQ(replica.optimizer->step_count(), 3);
+    ends[static_cast<std::size_t>(comm.rank())] = replica.params[1].values;
+  });
+  EXPECT_EQ(ends[0], ends[1]);
+  Replica never_failed(nullptr, setup);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    auto grads = micro_batch(i);
+    never_failed.push(grads);
+  }
+  EXPECT_EQ(ends[0], never_failed.params[1].values);
+}
+
+// The first recover leaves the updater as the only owner of its new reducer, which the second one drops.
+TEST(Recovery, CanBeRepeatedWhileTheHostKeepsItsFirstReducer) {
+  run_ranks(2, [](Communicator& comm) {
+    Replica replica(&comm, {});
+    const auto p = replica.param_tensors();
+    for (int i = 0; i < 3; ++i) replica.updater->recover(&comm, p.data(), p.size());
+    auto grads = micro_batch(static_cast<std::uint32_t>(comm.rank()));
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(replica.push(grads), i == 3);
+    replica.updater->recover(nullptr, p.data(), p.size());
+    replica.updater->recover(nullptr, p.data(), p.size());
+    EXPECT_FALSE(replica.push(grads));
+  });
+}
+
+TEST(Recovery, WithoutAnAccumulatorAFlushSaysThatTheFailedPushIsToBeRepeated) {
+  Replica::Setup setup;
+  setup.accumulates = false;
+  run_ranks(2, [&](Communicator& comm) {
+    const auto alone = make_local_communicators(make_context(), 1, {});
+    Replica replica(alone[0].get(), setup);
+    replica.reducer->comm().abort();
+    auto grads = micro_batch(static_cast<std::uint32_t>(comm.rank()));
+    EXPECT_THROW(replica.push(grads), Error);
+    expect_error(GRADSTEP_ERR_INVALID_STATE, "push them again", [&] { replica.flush(); });
+    const auto p = replica.param_tensors();
+    replica.updater->recover(&comm, p.data(), p.size());
+    expect_error(GRADSTEP_ERR_INVALID_STATE, "push them again", [&] { replica.flush(); });
+    EXPECT_TRUE(replica.push(grads));
+    EXPECT_FALSE(replica.flush()) << "nothing is left";
+    EXPECT_EQ(replica.optimizer->step_count(), 1);
+  });
+}
+
 TEST(Recovery, AFailureOnTheWayChangesNothing) {
   run_ranks(
       2,
