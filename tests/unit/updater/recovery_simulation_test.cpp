@@ -69,11 +69,12 @@ SimulatedSetup skipping(SimulatedSetup setup) {
 
 std::vector<SimulatedSetup> local_setups() {
   const SimulatedSetup dense = mode("", GRADSTEP_REDUCER_DENSE);
-  const std::vector<SimulatedSetup> all = {
+  std::vector<SimulatedSetup> all = {
       with(dense, "parameters", GRADSTEP_SYNC_PARAMETERS),
       with(dense, "parameters_every_2", GRADSTEP_SYNC_PARAMETERS, 2),
       with(dense, "partial", GRADSTEP_SYNC_PARAMETERS_PARTIAL),
   };
+  all[1].windows = 5;
   return all;
 }
 

@@ -79,6 +79,53 @@ TEST(Recovery, SurvivorsKeepTheirResiduals) {
   });
 }
 
+/// A learning rate that the host cannot tell when it is asked for the second step for the second time: after the
+/// exchange.
+struct ForgetfulHost {
+  int asked = 0;
+  Schedule schedule() {
+    gradstep_schedule schedule{};
+    schedule.struct_size = sizeof schedule;
+    schedule.kind = GRADSTEP_SCHEDULE_CALLBACK;
+    schedule.power = 1;
+    schedule.user = this;
+    schedule.fn = [](void* user, std::int64_t step, double* value) -> gradstep_status {
+      *value = 0.01;
+      return step == 1 && ++static_cast<ForgetfulHost*>(user)->asked == 2 ? GRADSTEP_ERR_IO : GRADSTEP_OK;
+    };
+    return {"schedule", &schedule};
+  }
+};
+
+TEST(Recovery, AWindowThatWasReducedAndNotSteppedLeavesItsResidualsOnce) {
+  Replica::Setup setup;
+  setup.steps = 1;
+  setup.reducer_mode = GRADSTEP_REDUCER_SPARSE_TOPK;
+  std::vector<std::vector<float>> ends(4);
+  for (const bool fails : {false, true}) {
+    run_ranks(2, [&](Communicator& comm) {
+      const auto rank = static_cast<std::uint32_t>(comm.rank());
+      Replica replica(&comm, setup);
+      ForgetfulHost host;
+      if (fails) replica.optimizer->set_schedule(-1, "learning_rate", host.schedule());
+      for (std::uint32_t i = 0; i < 4; ++i) {
+        auto grads = micro_batch(10 * rank + i);
+        if (!fails || i != 1) {
+          EXPECT_TRUE(replica.push(grads));
+          continue;
+        }
+        EXPECT_THROW(replica.push(grads), Error);
+        const auto p = replica.param_tensors();
+        replica.updater->recover(&comm, p.data(), p.size());
+        EXPECT_TRUE(replica.flush());
+      }
+      ends[2 * rank + (fails ? 1 : 0)] = replica.params[1].values;
+    });
+  }
+  EXPECT_EQ(ends[0], ends[1]);
+  EXPECT_EQ(ends[2], ends[3]);
+}
+
 TEST(Recovery, EveryoneTakesOverTheLowestRankThatIsFurthest) {
   Replica::Setup setup;
   setup.steps = 1;

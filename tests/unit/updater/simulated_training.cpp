@@ -61,6 +61,9 @@ Verdict judge(const std::map<std::int32_t, Position>& positions, const std::vect
   return verdict;
 }
 
+/// Every recovery adds up the estimates of all ranks anew, which rounds otherwise than adding what each window sends.
+bool sums_anew(const SimulatedSetup& setup) { return setup.reduction.error_feedback == GRADSTEP_ERROR_FEEDBACK_EF21; }
+
 /// One rank's host.
 class Trainee {
  public:
@@ -213,7 +216,7 @@ class Trainee {
                  SimulatedRun& run) const {
     const bool takes_over = !verdict.together && setup_.chain.sync != GRADSTEP_SYNC_GRADIENTS;
     const bool is_smaller = run.ends.size() != members.size();  // which has an entry for each rank that was there
-    if (!takes_over && !is_smaller) return;
+    if (!takes_over && !is_smaller && !sums_anew(setup_)) return;
     run.interventions.push_back({root.windows, members, takes_over ? verdict.root : -1, takes_over && root.is_stepped});
     std::erase_if(run.ends, [&](const auto& entry) {
       return std::find(members.begin(), members.end(), entry.first) == members.end();
@@ -275,7 +278,7 @@ SimulatedRun train_with_faults(const SimulatedSetup& setup, std::int32_t ranks, 
     const auto go_on = [&] {  // until the end, or until a recovery is needed
       if (recovers) trainee.recover(world, positions, run, last_generation);
       recovers = true;
-      while (trainee.next_window() < kSimulatedWindows) {
+      while (trainee.next_window() < setup.windows) {
         // Some hosts learn from whoever runs them that a peer has failed.
         if (world.is_connecting() && world.turns().coin()) return false;
         trainee.push_next();
@@ -340,12 +343,12 @@ const SimulatedEnds& train_without_faults(const SimulatedSetup& setup, std::int3
       meet();
       // All parameters are equal: their next exchange is as far away as after one.
       if (i.root_is_stepped && setup.chain.sync == GRADSTEP_SYNC_PARAMETERS) trainee.make_updater();
-      if (members == i.members) continue;
+      if (members == i.members && !sums_anew(setup)) continue;
       members = i.members;
       if (std::find(members.begin(), members.end(), rank) == members.end()) return world.leave(rank);
       trainee.go_on_over(world.connect(rank, trainee.context()));
     }
-    while (trainee.next_window() < kSimulatedWindows) trainee.push_next();
+    while (trainee.next_window() < setup.windows) trainee.push_next();
   });
   EXPECT_FALSE(world.turns().stuck());
   SimulatedEnds ends;

@@ -16,13 +16,13 @@
 
 namespace gradstep::test {
 
-inline constexpr std::int64_t kSimulatedWindows = 4;
 inline constexpr std::int64_t kSimulatedMicroBatches = 2;  // of a window, with an accumulator
 
 struct SimulatedSetup {
   std::string name;
   gradstep_updater_options chain = default_updater_options();
   gradstep_reducer_options reduction = default_reducer_options();
+  std::int64_t windows = 3;
   bool accumulates = true;
   bool has_infinity = false;  ///< rank 0's gradient of the second window
 };
@@ -31,7 +31,7 @@ struct SimulatedSetup {
 struct Intervention {
   std::int64_t window = 0;            ///< the windows before it were finished
   std::vector<std::int32_t> members;  ///< who went on
-  /// >= 0: all took over parameters and state of this rank.
+  /// >= 0: all took over parameters and state of this rank. -1: somebody is gone, or EF21's sums were made anew.
   std::int32_t root = -1;
   /// Which had made its local step of `window`. It counts as made by all.
   bool root_is_stepped = false;

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unit/updater/simulated_world.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -15,9 +17,35 @@
 
 namespace gradstep::test {
 
+namespace {
+
+/// Threads of which one runs at a time hand over sooner on one processor. Those that start in its scope inherit it.
+class OneProcessor {
+ public:
+  OneProcessor() {
+    if (sched_getaffinity(0, sizeof before_, &before_) != 0) return;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<std::size_t>(std::max(0, sched_getcpu())), &one);
+    is_set_ = sched_setaffinity(0, sizeof one, &one) == 0;
+  }
+  ~OneProcessor() {
+    if (is_set_) sched_setaffinity(0, sizeof before_, &before_);
+  }
+  OneProcessor(const OneProcessor&) = delete;
+  OneProcessor& operator=(const OneProcessor&) = delete;
+
+ private:
+  cpu_set_t before_{};
+  bool is_set_ = false;
+};
+
+}  // namespace
+
 Turns::Turns(std::int32_t ranks, std::uint32_t seed) : random_(seed), seats_(static_cast<std::size_t>(ranks)) {}
 
 void Turns::run(const std::function<void(std::int32_t rank)>& body) {
+  const OneProcessor here;
   std::vector<std::thread> threads;
   for (std::int32_t rank = 0; rank < static_cast<std::int32_t>(seats_.size()); ++rank) {
     threads.emplace_back([&, rank] {
@@ -39,6 +67,10 @@ void Turns::run(const std::function<void(std::int32_t rank)>& body) {
 }
 
 bool Turns::wait(std::int32_t rank, std::function<bool()> ready) {
+  return ready() || give_away(rank, std::move(ready));
+}
+
+bool Turns::give_away(std::int32_t rank, std::function<bool()> ready) {
   std::unique_lock lock(mutex_);
   Seat& seat = seats_[static_cast<std::size_t>(rank)];
   seat.ready = std::move(ready);
@@ -50,7 +82,7 @@ bool Turns::wait(std::int32_t rank, std::function<bool()> ready) {
 }
 
 void Turns::yield(std::int32_t rank) {
-  if (coin()) wait(rank, [] { return true; });
+  if (coin()) give_away(rank, [] { return true; });
 }
 
 void Turns::take(std::int32_t rank, std::unique_lock<std::mutex>& lock) {

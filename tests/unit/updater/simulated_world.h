@@ -24,7 +24,7 @@ class Turns {
 
   /// Runs body(rank) for every rank, and returns when all have ended.
   void run(const std::function<void(std::int32_t rank)>& body);
-  /// Gives the turn away until `ready` holds. False if no rank could ever go on.
+  /// Gives the turn away until `ready` holds, if it does not. False if no rank could ever go on.
   bool wait(std::int32_t rank, std::function<bool()> ready);
   void yield(std::int32_t rank);
   bool coin() { return (random_() & 1U) != 0; }
@@ -38,6 +38,7 @@ class Turns {
     bool ended = false;
   };
 
+  bool give_away(std::int32_t rank, std::function<bool()> ready);
   void pass();
   void take(std::int32_t rank, std::unique_lock<std::mutex>& lock);
 
