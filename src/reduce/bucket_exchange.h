@@ -61,17 +61,25 @@ class BucketExchange {
   /// Where the outcome of an exchange is seen. Stays where it is.
   virtual Array result() const { return array(memory_); }
 
+  /// A new window begins: what an exchange that failed has prepared is forgotten.
+  void begin() { has_sent_ = false; }
   /// What is packed becomes what all ranks packed, divided by `divisor`. Collective; never called for an empty bucket.
   /// A failure leaves behind nothing that a later window could see.
   virtual void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) = 0;
   /// The whole window has succeeded: what it leaves behind for the next one is kept from now on.
   virtual void commit() {}
   virtual std::vector<KeptTensor> kept() { return {}; }
+  /// In the window that has failed this rank has given what the others need: they may have finished it.
+  bool has_sent() const { return has_sent_; }
+  /// They have. This exchange has all that `failed` had kept, and is of the same plan: it keeps what `failed` would
+  /// have left behind by commit(), if need be with what rejoin() brings.
+  virtual void finish(const BucketExchange& /*failed*/) {}
   /// Collective. The ranks are others than before, and may stand a window apart: they agree on what is to be the same
-  /// on all of them.
-  virtual void rejoin(const Deadline& /*deadline*/) {}
+  /// on all of them, as far as it can that of `root`.
+  virtual void rejoin(std::int32_t /*root*/, const Deadline& /*deadline*/) {}
 
  protected:
+  void set_has_sent() { has_sent_ = true; }
   Buffer allocate(bool zeroed) const {
     const std::int64_t bytes = plan_.elements * size_of(plan_.dtype);
     return resources_.context->allocate(static_cast<std::size_t>(bytes), zeroed);
@@ -89,6 +97,7 @@ class BucketExchange {
  private:
   const gradstep_reducer_options options_;
   Buffer memory_;
+  bool has_sent_ = false;
 };
 
 /// By options.mode; `shapes` of the bucket's parameters in the order of packing.

@@ -94,29 +94,37 @@ void PowerSgdExchange::copy_dense(bool out, double multiplier) {
 
 void PowerSgdExchange::exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) {
   const auto ranks = static_cast<double>(world_size());
+  has_expanded_ = false;
   copy_dense(/*out=*/true, 1);
   if (q_size_ > 0) std::memcpy(next_q_.data(), q_.data(), q_.bytes());
   for (const Matrix& matrix : matrices_) {
     if (matrix.rank > 0) backend().project_rows(job_of(matrix));
   }
+  if (q_size_ == 0) set_has_sent();
   comm().all_reduce(part(p_, 0, p_size_), GRADSTEP_REDUCE_SUM, ranks, deadline);
   for (const Matrix& matrix : matrices_) {
     if (matrix.rank == 0) continue;
     backend().orthonormalize(job_of(matrix));
     backend().project_columns(job_of(matrix));
   }
+  set_has_sent();
   if (q_size_ > 0) comm().all_reduce(part(next_q_, 0, q_size_), GRADSTEP_REDUCE_SUM, ranks, deadline);
   // What came back are means; a sum is so many times that.
   const double factor = divisor == ranks ? 1 : ranks / divisor;
   copy_dense(/*out=*/false, factor);
   for (const Matrix& matrix : matrices_) {
-    if (matrix.rank == 0) continue;
-    Array seen = result();
-    seen.data = static_cast<std::byte*>(seen.data) + matrix.begin * size_of(plan_.dtype);
-    seen.size = matrix.size();
-    backend().expand(job_of(matrix), seen, factor);
+    if (matrix.rank > 0) expand(matrix, factor);
   }
+  has_expanded_ = true;
   stats.algorithm = GRADSTEP_EXCHANGE_FACTORS;
+}
+
+/// From the factors to result(); what they leave out stays in packed_.
+void PowerSgdExchange::expand(const Matrix& matrix, double factor) {
+  Array seen = result();
+  seen.data = static_cast<std::byte*>(seen.data) + matrix.begin * size_of(plan_.dtype);
+  seen.size = matrix.size();
+  backend().expand(job_of(matrix), seen, factor);
 }
 
 void PowerSgdExchange::commit() {
@@ -137,8 +145,27 @@ std::vector<KeptTensor> PowerSgdExchange::kept() {
   return list;
 }
 
-void PowerSgdExchange::rejoin(const Deadline& deadline) {
-  comm().broadcast(q_.data(), q_size_ * size_of(plan_.dtype), /*root=*/0, deadline);
+// P is orthonormal by then, and M is whole unless Q came as well.
+void PowerSgdExchange::finish(const BucketExchange& failed) {
+  const auto* other = dynamic_cast<const PowerSgdExchange*>(&failed);
+  if (other == nullptr) return;
+  if (packed_.bytes() > 0) std::memcpy(packed_.data(), other->packed_.data(), packed_.bytes());
+  if (p_.bytes() > 0) std::memcpy(p_.data(), other->p_.data(), p_.bytes());
+  if (!other->has_expanded_) copy_dense(/*out=*/false, 1);
+  lacks_factor_ = !other->has_expanded_ && q_size_ > 0;
+  std::swap(packed_, residual_);
+}
+
+void PowerSgdExchange::rejoin(std::int32_t root, const Deadline& deadline) {
+  comm().broadcast(q_.data(), q_size_ * size_of(plan_.dtype), root, deadline);
+  if (!lacks_factor_) return;
+  std::swap(packed_, residual_);
+  std::memcpy(next_q_.data(), q_.data(), q_.bytes());
+  for (const Matrix& matrix : matrices_) {
+    if (matrix.rank > 0) expand(matrix, 1);
+  }
+  std::swap(packed_, residual_);
+  lacks_factor_ = false;
 }
 
 }  // namespace gradstep

@@ -20,7 +20,8 @@ class PowerSgdExchange final : public BucketExchange {
   void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) override;
   void commit() override;
   std::vector<KeptTensor> kept() override;
-  void rejoin(const Deadline& deadline) override;
+  void finish(const BucketExchange& failed) override;
+  void rejoin(std::int32_t root, const Deadline& deadline) override;
 
  private:
   struct Matrix {
@@ -37,6 +38,7 @@ class PowerSgdExchange final : public BucketExchange {
   Array part(const Buffer& buffer, std::int64_t begin, std::int64_t size) const;
   LowRank job_of(const Matrix& matrix) const;
   void copy_dense(bool out, double multiplier);
+  void expand(const Matrix& matrix, double factor);
 
   std::vector<Matrix> matrices_;  // one per parameter
   std::int64_t p_size_ = 0;
@@ -46,6 +48,8 @@ class PowerSgdExchange final : public BucketExchange {
   Buffer p_;  // factors, and in between what travels densely
   Buffer q_;  // of the last window; where the next one starts
   Buffer next_q_;
+  bool has_expanded_ = false;  // packed_ is less what was sent
+  bool lacks_factor_ = false;  // finish() waits for the Q that rejoin() brings
 };
 
 }  // namespace gradstep

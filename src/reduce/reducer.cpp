@@ -101,7 +101,10 @@ void Reducer::open_window(double weight) {
   weight_ = weight;
   full_buckets_ = 0;
   queue_->open(buckets_.size());
-  for (Bucket& bucket : buckets_) bucket.pending = bucket.plan.parameters.size();
+  for (Bucket& bucket : buckets_) {
+    bucket.pending = bucket.plan.parameters.size();
+    bucket.exchange->begin();
+  }
   for (Place& place : places_) place.pushed = place.touched = false;
 }
 
@@ -221,6 +224,7 @@ void Reducer::wait(const gradstep_tensor* results, std::size_t n) {
   check_targets(results, n);
   if (!open_) open_window(1);  // this rank had no gradient at all; the others may
   finish_window(targets_, comm().deadline());
+  commit();
 }
 
 void Reducer::finish_window(std::span<const Array> targets, const Deadline& deadline) {
@@ -240,16 +244,21 @@ void Reducer::finish_window(std::span<const Array> targets, const Deadline& dead
   write_results(targets);
 }
 
-/// What is left to agree on, and to keep, when buckets are exchanged.
+/// What is left to agree on when buckets are exchanged.
 void Reducer::settle(std::span<Bucket> exchanged, const Deadline& deadline) {
   if (needs_control_ || always_control_) {
     exchange_control(exchanged, deadline);
   } else {
     for (Place& place : places_) place.touched = true;
   }
+}
+
+void Reducer::commit(std::span<Bucket> exchanged) {
   for (Bucket& bucket : exchanged) bucket.exchange->commit();
   ++resources_.windows;
 }
+
+void Reducer::commit() { commit(buckets_); }
 
 void Reducer::write_results(std::span<const Array> targets) {
   if (targets.empty()) return;
@@ -273,11 +282,21 @@ void Reducer::check_targets(const gradstep_tensor* results, std::size_t n) {
 }
 
 void Reducer::reduce(const gradstep_tensor* grads, const gradstep_tensor* results, std::size_t n, double weight) {
+  run_window(grads, results, n, weight);
+  commit();
+}
+
+void Reducer::exchange_window(const gradstep_tensor* grads, std::size_t n, double weight) {
+  run_window(grads, nullptr, n, weight);
+}
+
+void Reducer::run_window(const gradstep_tensor* grads, const gradstep_tensor* results, std::size_t n, double weight) {
   if (open_) fail(GRADSTEP_ERR_INVALID_STATE, "reduce: pushes of a window are pending; wait for it or cancel it");
   schema_.check_count("grads", grads, n);
   grads_.clear();
   for (std::size_t i = 0; i < n; ++i) grads_.push_back(schema_.gradient_array("grads", i, grads[i]));
   check_targets(results, n);
+  check_channel();
   open_window(weight);
   const Deadline deadline = comm().deadline();
   open_ = false;
@@ -314,6 +333,7 @@ void Reducer::reduce_bucket(std::size_t index, const gradstep_tensor* tensors, s
   queue_->exchange_alone(index, deadline);
   settle({&bucket, 1}, deadline);
   write_results(targets_);
+  commit({&bucket, 1});
 }
 
 void Reducer::cancel() {
@@ -359,6 +379,13 @@ std::vector<gradstep_bucket_statistics> Reducer::bucket_stats() const {
 
 void Reducer::check_closed() const {
   if (open_) fail(GRADSTEP_ERR_INVALID_STATE, "reducer: pushes of a window are pending; wait for it or cancel it");
+}
+
+/// A window that begins forgets the one before it, also one that has failed here and that peers may have finished:
+/// take_over() needs what that one would leave behind.
+void Reducer::check_channel() const {
+  const Communicator::Status status = comm().status();
+  if (status.code != GRADSTEP_OK) throw_error(status.code, status.text);
 }
 
 gradstep_tensor Reducer::residual(std::size_t index) const {

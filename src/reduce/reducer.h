@@ -35,6 +35,10 @@ class Reducer {
 
   /// A whole window. results NULL or empty: only the views show it.
   void reduce(const gradstep_tensor* grads, const gradstep_tensor* results, std::size_t n, double weight);
+  /// The same, seen by the views alone, and what the window leaves behind for the next one is kept only by commit(): a
+  /// window that is reduced again instead has left nothing.
+  void exchange_window(const gradstep_tensor* grads, std::size_t n, double weight);
+  void commit();
   /// A window of one bucket alone: its parameters' tensors become the outcome, those of others are left as they are,
   /// and there are no views.
   void reduce_bucket(std::size_t index, const gradstep_tensor* tensors, std::size_t n, double weight);
@@ -64,9 +68,11 @@ class Reducer {
   std::function<void()> load_kept(std::span<LoadedPart> ranks, LoadedPart& any);
   std::function<void()> check_saved(const LoadedPart& part);
   /// Keeps what `old`, of the same schema and options but perhaps of other ranks, has kept. rejoin() belongs after it.
-  void take_over(Reducer& old);
-  /// Collective. What is to be the same on all ranks becomes so, whatever each of them has taken over.
-  void rejoin();
+  /// `finished`: the peers have finished the window whose exchange failed in `old`; then what it leaves behind is kept.
+  void take_over(Reducer& old, bool finished = false);
+  /// Collective. What is to be the same on all ranks becomes so, as far as it can that of rank `root`, whatever each of
+  /// them has taken over.
+  void rejoin(std::int32_t root = 0);
 
   Communicator& comm() const { return *resources_.comm; }
   const Schema& schema() const { return schema_; }
@@ -94,6 +100,8 @@ class Reducer {
   Array result_of(std::size_t index) const;
   Backend& backend() const { return resources_.backend(); }
   void check_closed() const;
+  void check_channel() const;
+  bool has_sent_all() const;
   void compare_plans(const Deadline& deadline);
   void open_window(double weight);
   void pack(Bucket& bucket, const WorkList& work, std::span<const std::size_t> parameters,
@@ -104,6 +112,8 @@ class Reducer {
   void exchange_control(std::span<Bucket> exchanged, const Deadline& deadline);
   void divide(std::span<const Bucket> exchanged, double divisor);
   void settle(std::span<Bucket> exchanged, const Deadline& deadline);
+  void commit(std::span<Bucket> exchanged);
+  void run_window(const gradstep_tensor* grads, const gradstep_tensor* results, std::size_t n, double weight);
   void finish_window(std::span<const Array> targets, const Deadline& deadline);
   void write_results(std::span<const Array> targets);
   void check_targets(const gradstep_tensor* results, std::size_t n);

@@ -119,7 +119,7 @@ std::function<void()> Reducer::load_kept(std::span<LoadedPart> ranks, LoadedPart
   };
 }
 
-void Reducer::take_over(Reducer& old) {
+void Reducer::take_over(Reducer& old, bool finished) {
   check_closed();
   std::map<std::string, Array> from;
   for (const Entry& entry : entries_of(old.buckets_, old.schema_)) from[entry.key] = entry.tensor.array;
@@ -130,13 +130,23 @@ void Reducer::take_over(Reducer& old) {
     std::memcpy(to.data, other->second.data, static_cast<std::size_t>(to.bytes()));
   }
   resources_.windows = old.resources_.windows;
+  if (!finished || !old.has_sent_all()) return;
+  for (std::size_t b = 0; b < buckets_.size(); ++b) {
+    if (buckets_[b].plan.elements > 0) buckets_[b].exchange->finish(*old.buckets_[b].exchange);
+  }
 }
 
-void Reducer::rejoin() {
+/// Only then can the peers have finished the window.
+bool Reducer::has_sent_all() const {
+  return std::all_of(buckets_.begin(), buckets_.end(),
+                     [](const Bucket& bucket) { return bucket.plan.elements == 0 || bucket.exchange->has_sent(); });
+}
+
+void Reducer::rejoin(std::int32_t root) {
   const Deadline deadline = comm().deadline();
-  comm().broadcast(&resources_.windows, sizeof resources_.windows, /*root=*/0, deadline);
+  comm().broadcast(&resources_.windows, sizeof resources_.windows, root, deadline);
   for (Bucket& bucket : buckets_) {
-    if (bucket.plan.elements > 0) bucket.exchange->rejoin(deadline);
+    if (bucket.plan.elements > 0) bucket.exchange->rejoin(root, deadline);
   }
 }
 

@@ -83,6 +83,7 @@ void SparseExchange::exchange(double divisor, const Deadline& deadline, gradstep
   agree(nans, deadline);
   compose();
   if (has_momentum()) backend().put(array(new_velocity_), selected_, nullptr);
+  set_has_sent();
   const double sum_divisor = is_ef21() ? 1 : divisor;
   if (pieces_ > 1) {
     split(sum_divisor, deadline);
@@ -287,13 +288,18 @@ void SparseExchange::split(double divisor, const Deadline& deadline) {
   }
 }
 
+/// EF21's estimate grows by what was sent.
+void SparseExchange::grow_estimate() {
+  std::byte* values = resources_.outgoing.reserve(static_cast<std::int64_t>(selected_.size()) * size_of(plan_.dtype));
+  backend().take(array(packed_), selected_, values, /*clear=*/false);
+  backend().put(array(residual_), selected_, values, /*add=*/true);
+}
+
 void SparseExchange::commit() {
   if (is_ef21()) {
-    // Estimates grow by what was sent, their sum by what all have sent.
-    std::byte* values = resources_.outgoing.reserve(
-        static_cast<std::int64_t>(std::max(selected_.size(), touched_.size())) * size_of(plan_.dtype));
-    backend().take(array(packed_), selected_, values, /*clear=*/false);
-    backend().put(array(residual_), selected_, values, /*add=*/true);
+    grow_estimate();
+    // And the sum of all estimates by what all have sent.
+    std::byte* values = resources_.outgoing.reserve(static_cast<std::int64_t>(touched_.size()) * size_of(plan_.dtype));
     backend().take(sum(), touched_, values, /*clear=*/false);
     backend().put(array(total_), touched_, values, /*add=*/true);
     return;
@@ -324,8 +330,25 @@ std::vector<KeptTensor> SparseExchange::kept() {
   return list;
 }
 
+// What was sent is out of packed_ and new_velocity_ by then. EF21's sum of estimates comes with rejoin().
+void SparseExchange::finish(const BucketExchange& failed) {
+  const auto* other = dynamic_cast<const SparseExchange*>(&failed);
+  if (other == nullptr) return;
+  const auto copy = [](const Buffer& to, const Buffer& from) {
+    if (to.bytes() > 0) std::memcpy(to.data(), from.data(), to.bytes());
+  };
+  if (is_ef21()) {
+    copy(packed_, other->packed_);
+    selected_ = other->selected_;
+    grow_estimate();
+    return;
+  }
+  copy(residual_, other->packed_);
+  copy(velocity_, other->new_velocity_);
+}
+
 // The estimate of a rank that is gone must not stay in the sum of all.
-void SparseExchange::rejoin(const Deadline& deadline) {
+void SparseExchange::rejoin(std::int32_t /*root*/, const Deadline& deadline) {
   if (!is_ef21()) return;
   const CopyItem own{array(total_), array(residual_)};
   backend().copy(work_, {&own, 1}, 1, 1);

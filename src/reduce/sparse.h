@@ -30,7 +30,8 @@ class SparseExchange final : public BucketExchange {
   void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) override;
   void commit() override;
   std::vector<KeptTensor> kept() override;
-  void rejoin(const Deadline& deadline) override;
+  void finish(const BucketExchange& failed) override;
+  void rejoin(std::int32_t root, const Deadline& deadline) override;
 
  private:
   bool has_momentum() const { return options().momentum_correction > 0; }
@@ -45,6 +46,7 @@ class SparseExchange final : public BucketExchange {
   void gather(double divisor, const Deadline& deadline);
   void split(double divisor, const Deadline& deadline);
   void clear_sum();
+  void grow_estimate();
   std::int64_t piece_begin(std::size_t q) const;
   /// How many elements rank r has selected in piece q.
   std::int64_t count_of(std::size_t r, std::size_t q) const { return headers_[r * (pieces_ + 1) + 1 + q]; }

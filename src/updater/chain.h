@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "updater/updater.h"
 
@@ -24,18 +26,31 @@ class Stopwatch {
   Clock::time_point start_ = Clock::now();
 };
 
-/// Exclusive use of the handles in the chain during a call of the updater.
-class Updater::Chain {
+/// Exclusive use of one object, which lives until it is given back: the call may replace it in the updater.
+template <class Object>
+class Held {
  public:
-  explicit Chain(Updater& updater) : optimizer_(updater.optimizer_->busy(), "the updater's optimizer") {
-    if (updater.accumulator_) accumulator_.emplace(updater.accumulator_->busy(), "the updater's accumulator");
-    if (updater.reducer_) reducer_.emplace(updater.reducer_->busy(), "the updater's reducer");
+  Held(std::shared_ptr<Object> object, const char* name) : object_(std::move(object)) {
+    if (object_) exclusive_.emplace(object_->busy(), name);
   }
 
  private:
-  Exclusive optimizer_;
-  std::optional<Exclusive> accumulator_;
-  std::optional<Exclusive> reducer_;
+  std::shared_ptr<Object> object_;
+  std::optional<Exclusive> exclusive_;  // last: given back before the object may go
+};
+
+/// Exclusive use of the handles in the chain during a call of the updater.
+class Updater::Chain {
+ public:
+  explicit Chain(Updater& updater)
+      : optimizer_(updater.optimizer_, "the updater's optimizer"),
+        accumulator_(updater.accumulator_, "the updater's accumulator"),
+        reducer_(updater.reducer_, "the updater's reducer") {}
+
+ private:
+  Held<Optimizer> optimizer_;
+  Held<Accumulator> accumulator_;
+  Held<Reducer> reducer_;
 };
 
 }  // namespace gradstep

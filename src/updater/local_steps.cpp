@@ -42,7 +42,8 @@ void Updater::prepare_deltas() {
 
 bool Updater::finish_local(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, double weight) {
   const bool is_delta = options_.sync == GRADSTEP_SYNC_DELTAS;
-  if (!stepped_) {
+  const bool was_stepped = window_ == Window::stepped;
+  if (!was_stepped) {
     if (accumulator_) {
       accumulator_->gradients(views_);
       grads = views_.data();
@@ -50,10 +51,12 @@ bool Updater::finish_local(const gradstep_tensor* params, const gradstep_tensor*
     }
     if (!step_locally(params, grads, n)) return close_window(false);
     weight_ = weight;
-    stepped_ = true;
+    window_ = Window::stepped;
     ++local_steps_;
   }
   try {
+    // A peer may have failed before its step, and now asks first.
+    if (was_stepped && reducer_ && skip_nonfinite() && !all_finite(true)) return close_window(false);
     if (is_delta) {
       exchange_deltas(params, n);
     } else if (reducer_ && local_steps_ >= options_.sync_steps) {
@@ -65,13 +68,6 @@ bool Updater::finish_local(const gradstep_tensor* params, const gradstep_tensor*
                   : "the local step stands: flush finishes the exchange");
   }
   return close_window(true);
-}
-
-void Updater::agree_on_partition(Communicator& comm) {
-  std::int64_t standing[] = {partition_, local_steps_};
-  comm.broadcast(standing, sizeof standing, 0, comm.deadline());
-  partition_ = standing[0];
-  local_steps_ = standing[1];
 }
 
 /// Ranks that skip what is not finite do so together: their step counts stay equal.
@@ -89,10 +85,14 @@ bool Updater::step_locally(const gradstep_tensor* params, const gradstep_tensor*
   if (guards.skip_nonfinite) {
     norm = guards.grad_norm != nullptr ? *guards.grad_norm : norm_of(grads, n);
     guards.grad_norm = &norm;
-    Communicator& comm = reducer_->comm();
-    if (!comm.vote(std::isfinite(norm), comm.deadline())) norm = std::numeric_limits<double>::quiet_NaN();
+    if (!all_finite(std::isfinite(norm))) norm = std::numeric_limits<double>::quiet_NaN();
   }
   return optimizer_->step(guards).applied;
+}
+
+bool Updater::all_finite(bool own_is) {
+  Communicator& comm = reducer_->comm();
+  return comm.vote(own_is, comm.deadline());
 }
 
 double Updater::norm_of(const gradstep_tensor* grads, std::size_t n) const {
@@ -110,7 +110,7 @@ double Updater::norm_of(const gradstep_tensor* grads, std::size_t n) const {
 void Updater::exchange_deltas(const gradstep_tensor* params, std::size_t n) {
   const Stopwatch stopwatch(stats_.reduce_nanoseconds);
   if (reducer_) {
-    reducer_->reduce(deltas_.data(), nullptr, n, weight_);
+    reducer_->exchange_window(deltas_.data(), n, weight_);
     reducer_->gradients(views_);
   }
   const std::vector<gradstep_tensor>& reduced = reducer_ ? views_ : deltas_;
@@ -124,6 +124,7 @@ void Updater::exchange_deltas(const gradstep_tensor* params, std::size_t n) {
     work.append(param.size);
   }
   context_->backend().combine(work, items);
+  window_ = Window::reduced;
 }
 
 // Gradients of one partition at a time would not do: what a rank has learnt from the others would depend on the

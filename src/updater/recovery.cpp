@@ -3,7 +3,6 @@
 #include "updater/recovery.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "core/error.h"
 
@@ -11,92 +10,114 @@ namespace gradstep {
 
 namespace {
 
-struct Standing {
-  std::int64_t steps;  // -1 = without a whole state to give
-  std::int64_t skipped;
-  std::int64_t buffers;  // state buffers that exist
-  std::int64_t bytes;    // of all of them
-  std::int64_t window_pushes;
-};
-
-/// The lowest rank with the most steps.
-std::size_t furthest(const std::vector<Standing>& all) {
-  std::size_t root = 0;
-  for (std::size_t r = 1; r < all.size(); ++r) {
-    if (all[r].steps > all[root].steps) root = r;
-  }
-  return root;
+/// Before the local step of the window that it is in.
+bool same_start(const Standing& a, const Standing& b) {
+  return a.windows == b.windows && a.steps - a.is_stepped == b.steps - b.is_stepped &&
+         a.local_steps - a.is_stepped == b.local_steps - b.is_stepped && a.partition == b.partition;
 }
-
-bool windows_agree(const std::vector<Standing>& all, std::int64_t steps) {
-  const auto pushes = [&](const Standing& s) { return s.steps == steps ? s.window_pushes : 0; };
-  return std::all_of(all.begin(), all.end(), [&](const Standing& s) { return pushes(s) == pushes(all[0]); });
-}
-
-/// A host buffer or a state buffer, and the contiguous copy of it that travels.
-struct Transfer {
-  Array target;
-  Buffer staging;
-  Array staged() const { return {staging.data(), target.size, target.dtype, 0, nullptr, nullptr}; }
-};
 
 }  // namespace
 
-Adoption adopt_furthest(Communicator& comm, Optimizer& optimizer, const gradstep_tensor* params, std::size_t n,
-                        std::int64_t window_pushes) {
-  const Deadline deadline = comm.deadline();
-  Context& context = *optimizer.context();
+Recovery::Recovery(Communicator& comm, Optimizer& optimizer, Standing own)
+    : comm_(comm),
+      optimizer_(optimizer),
+      deadline_(comm.deadline()),
+      all_(static_cast<std::size_t>(comm.world_size())) {
   const std::vector<StoredState> states = optimizer.stored_states();
-  Standing own{optimizer.state_is_whole() ? optimizer.step_count() : -1, optimizer.skipped_steps(),
-               static_cast<std::int64_t>(states.size()), 0, window_pushes};
+  own.steps = optimizer.state_is_whole() ? optimizer.step_count() : -1;
+  own.skipped = optimizer.skipped_steps();
+  own.buffers = static_cast<std::int64_t>(states.size());
   for (const StoredState& state : states) own.bytes += state.array.bytes();
-  std::vector<Standing> all(static_cast<std::size_t>(comm.world_size()));
-  comm.all_gather(&own, all.data(), sizeof own, deadline);
-  for (std::size_t r = 1; r < all.size(); ++r) {
-    if (all[r].buffers != all[0].buffers || all[r].bytes != all[0].bytes) {
+  comm.all_gather(&own, all_.data(), sizeof own, deadline_);
+  check_forms();
+  find_root();
+  compare();
+}
+
+void Recovery::check_forms() const {
+  for (std::size_t r = 1; r < all_.size(); ++r) {
+    if (all_[r].buffers != all_[0].buffers || all_[r].bytes != all_[0].bytes) {
       fail(GRADSTEP_ERR_MISMATCH, "rank {} holds {} state buffers of {} bytes, rank 0 holds {} of {}", r,
-           all[r].buffers, all[r].bytes, all[0].buffers, all[0].bytes);
+           all_[r].buffers, all_[r].bytes, all_[0].buffers, all_[0].bytes);
     }
   }
-  const std::size_t root = furthest(all);
-  if (all[root].steps < 0) {
+}
+
+void Recovery::find_root() {
+  for (std::size_t r = 1; r < all_.size(); ++r) {
+    const Standing& furthest = all_[root_];
+    const bool is_further =
+        all_[r].steps != furthest.steps ? all_[r].steps > furthest.steps : all_[r].windows > furthest.windows;
+    if (is_further) root_ = r;
+  }
+  if (all_[root_].steps < 0) {
     fail(GRADSTEP_ERR_INVALID_STATE,
          "recover: no rank has a whole state since the exchange that failed: load one first");
   }
-  const bool sends = static_cast<std::int32_t>(root) == comm.rank();
+}
 
-  std::vector<Transfer> transfers;
-  const auto stage = [&](const Array& target) {
-    transfers.push_back({target, context.allocate(static_cast<std::size_t>(target.bytes()), /*zeroed=*/false)});
-  };
-  for (std::size_t i = 0; i < n; ++i) stage(optimizer.schema().parameter_array("params", i, params[i]));
-  for (const StoredState& state : states) stage(state.array);
+// A step cannot be taken back. Ranks that have made the local step of a window, and others that have not, can only go
+// on together if the others will make it, with the same window.
+void Recovery::compare() {
+  const Standing& first = all_[0];
+  const bool one_start = std::all_of(all_.begin(), all_.end(), [&](const Standing& s) { return same_start(s, first); });
+  const bool one_push =
+      std::all_of(all_.begin(), all_.end(), [&](const Standing& s) { return s.pushes == first.pushes; });
+  const bool any_stepped = std::any_of(all_.begin(), all_.end(), [](const Standing& s) { return s.is_stepped != 0; });
+  keeps_windows_ = one_start && one_push;
+  together_ = one_start && (one_push || !any_stepped);
+}
 
+// A number alone does not tell: the others may have gone on without this rank, and have finished a window of the same
+// number among themselves.
+bool Recovery::is_finished_by_root() const {
+  const Standing& own = own_standing();
+  const Standing& root = root_standing();
+  if (own.recoveries == root.recoveries) return root.windows > own.windows;
+  return own.recoveries + 1 == root.recoveries && root.recovered_at > own.windows;
+}
+
+void Recovery::stage(const Array& target) {
+  const auto bytes = static_cast<std::size_t>(target.bytes());
+  transfers_.push_back({target, optimizer_.context()->allocate(bytes, /*zeroed=*/false)});
+}
+
+void Recovery::copy(bool out) {
   WorkList work;
-  std::vector<CopyItem> out;
-  std::vector<CopyItem> in;
-  for (const Transfer& transfer : transfers) {
+  std::vector<CopyItem> items;
+  for (const Transfer& transfer : transfers_) {
     work.append(transfer.target.size);
-    out.push_back({transfer.staged(), transfer.target});
-    in.push_back({transfer.target, transfer.staged()});
+    if (out) {
+      items.push_back({transfer.staged(), transfer.target});
+    } else {
+      items.push_back({transfer.target, transfer.staged()});
+    }
   }
-  if (sends) context.backend().copy(work, out, 1, 1);
-  for (const Transfer& transfer : transfers) {
-    if (transfer.target.size == 0) continue;
-    comm.broadcast(transfer.staging.data(), transfer.target.bytes(), static_cast<std::int32_t>(root), deadline);
+  optimizer_.context()->backend().copy(work, items, 1, 1);
+}
+
+void Recovery::bring(const gradstep_tensor* params, std::size_t n, Replicated replicated) {
+  brings_state_ = !together_ || replicated == Replicated::parameters_and_state;
+  if (!together_ || replicated != Replicated::nothing) {
+    for (std::size_t i = 0; i < n; ++i) stage(optimizer_.schema().parameter_array("params", i, params[i]));
   }
-  std::vector<std::uint8_t> flags = optimizer.state_flags();
-  if (!flags.empty()) {
-    comm.broadcast(flags.data(), static_cast<std::int64_t>(flags.size()), static_cast<std::int32_t>(root), deadline);
+  if (brings_state_) {
+    for (const StoredState& state : optimizer_.stored_states()) stage(state.array);
+    flags_ = optimizer_.state_flags();
   }
-  // Nobody commits unless everybody can.
-  if (!comm.vote(true, deadline)) fail(GRADSTEP_ERR_ABORTED, "a rank did not agree to recover");
-  if (!sends) {
-    context.backend().copy(work, in, 1, 1);
-    optimizer.set_state_flags(flags);
-    optimizer.set_counters(all[root].steps, all[root].skipped);
+  if (is_root()) copy(/*out=*/true);
+  for (const Transfer& transfer : transfers_) {
+    if (transfer.target.size > 0) comm_.broadcast(transfer.staging.data(), transfer.target.bytes(), root(), deadline_);
   }
-  return {windows_agree(all, all[root].steps)};
+  if (!flags_.empty()) comm_.broadcast(flags_.data(), static_cast<std::int64_t>(flags_.size()), root(), deadline_);
+}
+
+void Recovery::commit() {
+  if (is_root()) return;
+  copy(/*out=*/false);
+  if (!brings_state_) return;
+  optimizer_.set_state_flags(flags_);
+  optimizer_.set_counters(root_standing().steps, root_standing().skipped);
 }
 
 }  // namespace gradstep

@@ -1,9 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// After a failure ranks may be one step apart: everyone takes over the parameters and state of the lowest rank that is
-// furthest.
+// After a failure ranks may stand apart: one has finished the exchange in which another one failed. They tell each
+// other where they stand, and whoever is behind takes over the parameters and the state of the one that is furthest.
 #pragma once
+
+#include <cstdint>
+#include <vector>
 
 #include "comm/communicator.h"
 #include "gradstep/tensor.h"
@@ -11,15 +14,74 @@
 
 namespace gradstep {
 
-struct Adoption {
-  /// Every rank stands at the same place of the same window, and may go on with it.
-  bool windows_agree = false;
+/// Where a rank stands. The optimizer's half is filled in by Recovery.
+struct Standing {
+  std::int64_t windows = 0;      // that are finished, on all ranks of the same history the same ones
+  std::int64_t pushes = 0;       // micro-batches in the window after them
+  std::int64_t is_stepped = 0;   // 1: its local step is made, its exchange is not
+  std::int64_t local_steps = 0;  // since parameters were exchanged
+  std::int64_t partition = 0;    // the next one to be exchanged
+  std::int64_t recoveries = 0;
+  std::int64_t recovered_at = 0;  // windows, at the last of them
+
+  std::int64_t steps = 0;  // -1 = without a whole state to give
+  std::int64_t skipped = 0;
+  std::int64_t buffers = 0;  // of the state
+  std::int64_t bytes = 0;    // of all of them
 };
 
-/// Collective. params were checked against the optimizer's schema; `window_pushes` counts the micro-batches of this
-/// rank's unapplied window. A rank that was behind takes over a step that has its window in it already, so its window
-/// counts as empty. Parameters and state change only when everything has arrived.
-Adoption adopt_furthest(Communicator& comm, Optimizer& optimizer, const gradstep_tensor* params, std::size_t n,
-                        std::int64_t window_pushes);
+/// What ranks that stand together have in common; the rest is each one's own.
+enum class Replicated : std::uint8_t { nothing, parameters, parameters_and_state };
+
+/// Until commit() nothing has changed, and every call but commit() is collective.
+class Recovery {
+ public:
+  /// Gathers where the ranks stand. Throws MISMATCH if their states differ in form, INVALID_STATE if none is whole.
+  Recovery(Communicator& comm, Optimizer& optimizer, Standing own);
+
+  /// The lowest of the ranks that are furthest: most steps, then most windows.
+  std::int32_t root() const { return static_cast<std::int32_t>(root_); }
+  const Standing& root_standing() const { return all_[root_]; }
+  const Standing& own_standing() const { return all_[static_cast<std::size_t>(comm_.rank())]; }
+  bool is_root() const { return root() == comm_.rank(); }
+
+  /// The same windows are behind all ranks, and none of their steps is to be undone.
+  bool together() const { return together_; }
+  /// All stand at the same push of the same window.
+  bool keeps_windows() const { return keeps_windows_; }
+  /// What this rank has in its window is in the root's parameters: the exchange that failed here succeeded there.
+  bool is_finished_by_root() const;
+
+  /// Brings the root's parameters and state, as far as ranks take them over, which stay aside. params were checked
+  /// against the optimizer's schema.
+  void bring(const gradstep_tensor* params, std::size_t n, Replicated replicated);
+  /// Parameters and state are the root's from here on.
+  void commit();
+
+ private:
+  /// A host buffer or a state buffer, and the contiguous copy of it that travels.
+  struct Transfer {
+    Array target;
+    Buffer staging;
+    Array staged() const { return {staging.data(), target.size, target.dtype, 0, nullptr, nullptr}; }
+  };
+
+  void check_forms() const;
+  void find_root();
+  void compare();
+  void stage(const Array& target);
+  void copy(bool out);
+
+  Communicator& comm_;
+  Optimizer& optimizer_;
+  const Deadline deadline_;
+  std::vector<Standing> all_;
+  std::size_t root_ = 0;
+  bool together_ = false;
+  bool keeps_windows_ = false;
+  bool brings_state_ = false;
+  std::vector<Transfer> transfers_;
+  std::vector<std::uint8_t> flags_;
+};
 
 }  // namespace gradstep

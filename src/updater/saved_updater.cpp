@@ -85,8 +85,9 @@ Communicator* Updater::peers() const {
 void Updater::check_exchanged() {
   if (options_.sync == GRADSTEP_SYNC_GRADIENTS) return;
   Communicator* comm = peers();
-  const bool all = comm == nullptr || comm->vote(!stepped_, comm->deadline());
-  if (stepped_) {
+  const bool is_stepped = window_ == Window::stepped;
+  const bool all = comm == nullptr || comm->vote(!is_stepped, comm->deadline());
+  if (is_stepped) {
     fail(GRADSTEP_ERR_INVALID_STATE, "the exchange of the last step has failed: flush finishes it, then save");
   }
   if (!all) fail(GRADSTEP_ERR_ABORTED, "another rank could not save: the exchange of its last step has failed");
@@ -100,6 +101,7 @@ std::map<std::string, SavedPart> Updater::save() {
   Communicator* comm = peers();
   SavedPart& self = parts[kUpdater];
   self.set("ranks", std::int64_t{comm != nullptr ? comm->world_size() : 1});
+  self.set("windows", windows_);
   self.set("has_accumulator", std::int64_t{accumulator_ ? 1 : 0});
   if (options_.sync != GRADSTEP_SYNC_GRADIENTS) {
     self.set("local_steps", local_steps_);
@@ -115,7 +117,7 @@ std::map<std::string, SavedPart> Updater::save() {
   }
   if (!accumulator_) return parts;
   SavedPart window = accumulator_->save();
-  window.set("pending", std::int64_t{pending_ ? 1 : 0});
+  window.set("pending", std::int64_t{window_ != Window::open ? 1 : 0});
   add_of_all_ranks(parts, window_prefix, window);
   return parts;
 }
@@ -159,6 +161,8 @@ std::function<void()> Updater::load(const StateFile& file) {
   }
   LoadedPart optimizer(file, kOptimizer);
   const std::int64_t saved_ranks = self.integer("ranks", 1);
+  const bool has_windows = file.metadata().count(std::string(kUpdater) + "windows") != 0;  // not in older files
+  const std::int64_t windows = has_windows ? self.integer("windows") : 0;
   const bool is_local = options_.sync != GRADSTEP_SYNC_GRADIENTS;
   const std::int64_t local_steps = is_local ? self.integer("local_steps") : 0;
   const std::int64_t partition = is_local ? self.integer("partition") : 0;
@@ -166,13 +170,15 @@ std::function<void()> Updater::load(const StateFile& file) {
     fail(GRADSTEP_ERR_MISMATCH, "the saved updater stands at partition {} of the parameters, this one has {}",
          partition, reducer_->bucket_count());
   }
-  std::function<void()> take_optimizer = [this, local_steps, partition, first = load_optimizer(optimizer, *optimizer_),
+  std::function<void()> take_optimizer = [this, windows, local_steps, partition,
+                                          first = load_optimizer(optimizer, *optimizer_),
                                           second = load_reducer(file, static_cast<std::int32_t>(saved_ranks))] {
     first();
     second();
     local_steps_ = local_steps;
     partition_ = partition;
-    stepped_ = false;
+    windows_ = recovered_at_ = windows;
+    window_ = Window::open;
   };
   if (!accumulator_) return take_optimizer;
 
@@ -194,7 +200,6 @@ std::function<void()> Updater::load(const StateFile& file) {
     return [this, take_optimizer] {
       take_optimizer();
       accumulator_->reset();
-      pending_ = reduced_ = false;
     };
   }
   LoadedPart window(file, window_prefix(comm != nullptr ? comm->rank() : 0));
@@ -203,8 +208,7 @@ std::function<void()> Updater::load(const StateFile& file) {
   return [this, take_optimizer, take_window, pending] {
     take_optimizer();
     take_window();
-    pending_ = pending;
-    reduced_ = false;
+    if (pending) window_ = Window::full;
   };
 }
 

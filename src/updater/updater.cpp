@@ -6,7 +6,6 @@
 
 #include "core/error.h"
 #include "updater/chain.h"
-#include "updater/recovery.h"
 
 namespace gradstep {
 
@@ -65,14 +64,21 @@ bool Updater::skip_nonfinite() const {
          (accumulator_ && accumulator_->nonfinite_policy() == GRADSTEP_NONFINITE_POISON);
 }
 
-bool Updater::push(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, double weight) {
-  const Chain chain(*this);
-  if (pending_ && accumulator_ && accumulator_->ready()) {
+void Updater::check_may_push() const {
+  if (!waits()) return;
+  if (accumulator_) {
     fail(GRADSTEP_ERR_INVALID_STATE,
          "the last window was not applied: flush to retry it, reset the accumulator to drop "
          "it, or recover");
   }
-  forget_window();
+  if (window_ != Window::full) {
+    fail(GRADSTEP_ERR_INVALID_STATE, "the last push was not finished: flush to finish it, or recover");
+  }
+}
+
+bool Updater::push(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, double weight) {
+  const Chain chain(*this);
+  check_may_push();
   optimizer_->bind(params, grads, nullptr, n);
   bool ready = true;
   if (accumulator_) {
@@ -81,6 +87,7 @@ bool Updater::push(const gradstep_tensor* params, const gradstep_tensor* grads, 
   } else if (!(weight >= 0) || !std::isfinite(weight)) {
     fail_argument("weight: is {}, expected a finite number of at least 0", weight);
   }
+  window_ = Window::open;
   ++stats_.pushes;
   if (!ready) return false;
   ++stats_.windows;
@@ -90,20 +97,29 @@ bool Updater::push(const gradstep_tensor* params, const gradstep_tensor* grads, 
 bool Updater::flush(const gradstep_tensor* params, std::size_t n) {
   const Chain chain(*this);
   optimizer_->check_params(params, n);
-  if (!accumulator_) return pending_ && stepped_ && finish_window(params, nullptr, n, 1);
-  if (accumulator_->ready()) return pending_ && finish_window(params, nullptr, n, 1);
-  if (!accumulator_->flush()) return false;
+  if (waits()) {
+    if (!accumulator_ && window_ == Window::full) {
+      fail(GRADSTEP_ERR_INVALID_STATE,
+           "the last push failed, and without an accumulator nobody has kept its gradients: push them again");
+    }
+    return finish_window(params, nullptr, n, 1);
+  }
+  if (!accumulator_ || accumulator_->ready() || !accumulator_->flush()) return false;
+  window_ = Window::open;
   ++stats_.windows;
   return finish_window(params, nullptr, n, 1);
 }
 
 bool Updater::finish_window(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, double weight) {
-  pending_ = true;
+  if (window_ == Window::open) window_ = Window::full;
   // A host's schedule that fails does so here, before the ranks have exchanged anything.
   optimizer_->refresh();
   const double* norm = nullptr;
   // Also where recover() has dropped the reducer since: a window that is stepped is not stepped again.
-  if (options_.sync != GRADSTEP_SYNC_GRADIENTS && (reducer_ || stepped_)) return finish_local(params, grads, n, weight);
+  const bool is_stepped = window_ == Window::stepped;
+  if (options_.sync != GRADSTEP_SYNC_GRADIENTS && (reducer_ || is_stepped)) {
+    return finish_local(params, grads, n, weight);
+  }
   const bool is_dense = !reducer_ || reducer_->options().mode == GRADSTEP_REDUCER_DENSE;
   if (optimizer_->is_sharded() && is_dense) return finish_sharded(params, grads, n, weight);
   if (accumulator_ && !reducer_) {
@@ -112,15 +128,15 @@ bool Updater::finish_window(const gradstep_tensor* params, const gradstep_tensor
     grads = views_.data();
   }
   if (reducer_) {
-    if (!reduced_) {
+    if (window_ != Window::reduced) {
       const Stopwatch stopwatch(stats_.reduce_nanoseconds);
       if (accumulator_) {
         accumulator_->gradients(views_);
         grads = views_.data();
         weight = accumulator_->weight();
       }
-      reducer_->reduce(grads, nullptr, n, weight);
-      reduced_ = true;
+      reducer_->exchange_window(grads, n, weight);
+      window_ = Window::reduced;
     }
     reducer_->gradients(views_);
     grads = views_.data();
@@ -130,9 +146,14 @@ bool Updater::finish_window(const gradstep_tensor* params, const gradstep_tensor
   return close_window(!nobody && step(params, grads, n, norm));
 }
 
+/// What the reducer keeps of a window for the next one is kept only now: until the step is made, the window may have to
+/// be reduced again.
 bool Updater::close_window(bool applied) {
-  forget_window();
+  const bool is_reduced = window_ == Window::reduced;
+  window_ = Window::open;
+  ++windows_;
   ++(applied ? stats_.steps : stats_.skipped_steps);
+  if (is_reduced && reducer_) reducer_->commit();
   return applied;
 }
 
@@ -186,6 +207,37 @@ bool Updater::step(const gradstep_tensor* params, const gradstep_tensor* grads, 
   return optimizer_->step_sharded(guards, reduced).applied;
 }
 
+std::shared_ptr<Reducer> Updater::next_reducer(Communicator& comm) {
+  const gradstep_reducer_options options = reducer_ ? reducer_->options() : default_reducer_options();
+  auto reducer = std::make_shared<Reducer>(context_, comm, options, optimizer_->schema());
+  if (options_.sync != GRADSTEP_SYNC_GRADIENTS) check_local_steps(*reducer);
+  if (accumulator_ && comm.world_size() > 1) {
+    accumulator_->count_pushes();
+    if (accumulator_->nonfinite_policy() == GRADSTEP_NONFINITE_SKIP) reducer->always_control();
+  }
+  return reducer;
+}
+
+Standing Updater::standing() const {
+  Standing own;
+  own.windows = windows_;
+  own.is_stepped = waits() && window_ == Window::stepped ? 1 : 0;
+  const bool holds_window = accumulator_ && (waits() || !accumulator_->ready());
+  own.pushes = holds_window ? accumulator_->pushes() : 0;
+  own.local_steps = local_steps_;
+  own.partition = partition_;
+  own.recoveries = recoveries_;
+  own.recovered_at = recovered_at_;
+  return own;
+}
+
+Replicated Updater::replicated() const {
+  if (options_.sync == GRADSTEP_SYNC_GRADIENTS) return Replicated::parameters_and_state;
+  return options_.sync == GRADSTEP_SYNC_DELTAS ? Replicated::parameters : Replicated::nothing;
+}
+
+// All that can fail comes first, and leaves everything as it was; a rank on which the last vote fails can recover anew
+// with ranks on which it did not.
 void Updater::recover(Communicator* comm, const gradstep_tensor* params, std::size_t n) {
   const Chain chain(*this);
   optimizer_->check_params(params, n);
@@ -195,29 +247,44 @@ void Updater::recover(Communicator* comm, const gradstep_tensor* params, std::si
          "new communicator and load a saved state");
   }
   if (comm == nullptr) {
+    if (window_ == Window::reduced) window_ = Window::full;  // the result goes with the reducer
     reducer_.reset();
     return;
   }
-  // The old reducer stays until the new one stands and the ranks agree on parameters and state.
-  gradstep_reducer_options reducer_options = reducer_ ? reducer_->options() : default_reducer_options();
-  auto reducer = std::make_shared<Reducer>(context_, *comm, reducer_options, optimizer_->schema());
-  if (options_.sync != GRADSTEP_SYNC_GRADIENTS) check_local_steps(*reducer);
-  if (accumulator_ && comm->world_size() > 1) {
-    accumulator_->count_pushes();
-    if (accumulator_->nonfinite_policy() == GRADSTEP_NONFINITE_SKIP) reducer->always_control();
-  }
-  const bool holds_window = accumulator_ ? pending_ || !accumulator_->ready() : stepped_;
-  const std::int64_t pushes = !holds_window ? 0 : accumulator_ ? accumulator_->pushes() : 1;
-  const Adoption adoption = adopt_furthest(*comm, *optimizer_, params, n, pushes);
-  agree_on_partition(*comm);
-  if (!adoption.windows_agree) {
-    if (accumulator_) accumulator_->reset();
-    pending_ = stepped_ = false;
-  }
-  reduced_ = false;
-  if (reducer_) reducer->take_over(*reducer_);
-  reducer->rejoin();
+  std::shared_ptr<Reducer> reducer = next_reducer(*comm);
+  Recovery recovery(*comm, *optimizer_, standing());
+  recovery.bring(params, n, replicated());
+  if (reducer_) reducer->take_over(*reducer_, waits() && recovery.is_finished_by_root());
+  reducer->rejoin(recovery.root());
+  if (!comm->vote(true, comm->deadline())) fail(GRADSTEP_ERR_ABORTED, "a rank did not agree to recover");
+  recovery.commit();
+  go_on_from(recovery);
   reducer_ = std::move(reducer);
+}
+
+void Updater::go_on_from(const Recovery& recovery) {
+  const Standing& own = recovery.own_standing();
+  const Standing& root = recovery.root_standing();
+  if (recovery.keeps_windows()) {
+    if (window_ == Window::reduced) window_ = Window::full;  // others may not have reduced it
+  } else {
+    // Where parameters are averaged, the root's local step is in them and stays.
+    const bool stays = recovery.is_root() && own.is_stepped != 0 && replicated() == Replicated::nothing;
+    const bool holds = own.pushes > 0 || own.is_stepped != 0;
+    if (holds && !stays && !recovery.is_finished_by_root()) ++stats_.dropped_windows;
+    const bool is_repeated =
+        !accumulator_ && waits() && own.is_stepped == 0 && own.windows == root.windows && own.steps == root.steps;
+    window_ = is_repeated ? Window::full : Window::open;
+    if (accumulator_) accumulator_->reset();
+  }
+  if (!recovery.together()) {
+    // All have the root's parameters: what it had not exchanged needs no exchange.
+    local_steps_ = root.is_stepped != 0 ? 0 : root.local_steps;
+    partition_ = root.partition;
+  }
+  windows_ = root.windows;
+  recoveries_ = root.recoveries + 1;
+  recovered_at_ = root.windows;
 }
 
 }  // namespace gradstep

@@ -17,6 +17,7 @@
 #include "gradstep/updater.h"
 #include "optim/optimizer.h"
 #include "reduce/reducer.h"
+#include "updater/recovery.h"
 
 namespace gradstep {
 
@@ -51,18 +52,32 @@ class Updater {
  private:
   class Chain;  // exclusive use of the three handles during a call
 
+  /// Where the window stands that the next push or flush works on.
+  enum class Window : std::uint8_t {
+    open,     // takes micro-batches
+    full,     // has ended; an attempt to apply it has failed
+    reduced,  // its exchange is done, the step is missing
+    stepped   // its local step is done, the exchange is missing
+  };
+
+  /// A window that has ended is still to be applied. The host may have reset the accumulator since.
+  bool waits() const { return window_ != Window::open && (!accumulator_ || accumulator_->ready()); }
+  void check_may_push() const;
   bool finish_window(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, double weight);
   bool step(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, const double* norm);
   bool close_window(bool applied);
-  void forget_window() { pending_ = reduced_ = stepped_ = false; }
+
+  std::shared_ptr<Reducer> next_reducer(Communicator& comm);
+  Standing standing() const;
+  Replicated replicated() const;
+  void go_on_from(const Recovery& recovery);
 
   // Steps before exchanges (local_steps.cpp).
   void check_local_steps(const Reducer& reducer) const;
   void prepare_deltas();
   bool finish_local(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, double weight);
-  /// Ranks that are a step apart would average different partitions: all go on with rank 0's.
-  void agree_on_partition(Communicator& comm);
   bool step_locally(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n);
+  bool all_finite(bool own_is);
   double norm_of(const gradstep_tensor* grads, std::size_t n) const;
   void exchange_deltas(const gradstep_tensor* params, std::size_t n);
   void exchange_parameters(const gradstep_tensor* params, std::size_t n);
@@ -81,12 +96,13 @@ class Updater {
   gradstep_updater_statistics stats_{};
   BusyFlag busy_;
   std::vector<gradstep_tensor> views_;
-  bool pending_ = false;          // a READY window has not been applied
-  bool reduced_ = false;          // of a pending window: its exchange is done, only the step is missing
-  bool stepped_ = false;          // of a pending window: its local step is done, only the exchange is missing
-  double weight_ = 1;             // of that step
-  std::int64_t local_steps_ = 0;  // since parameters were exchanged
-  std::int64_t partition_ = 0;    // of the parameters, the next one to be exchanged
+  Window window_ = Window::open;
+  std::int64_t windows_ = 0;  // that are finished: the number of the one that comes, the same on all ranks
+  std::int64_t recoveries_ = 0;
+  std::int64_t recovered_at_ = 0;  // windows_ at the last of them
+  double weight_ = 1;              // of the local step that is not exchanged
+  std::int64_t local_steps_ = 0;   // since parameters were exchanged
+  std::int64_t partition_ = 0;     // of the parameters, the next one to be exchanged
   std::vector<Buffer> delta_buffers_;
   std::vector<gradstep_tensor> deltas_;  // by parameter, of the local step
 };

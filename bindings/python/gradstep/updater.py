@@ -28,6 +28,7 @@ class UpdaterStatistics(NamedTuple):
     accumulate_nanoseconds: int
     reduce_nanoseconds: int
     step_nanoseconds: int
+    dropped_windows: int
 
 
 class UpdaterOptions(TypedDict, total=False):

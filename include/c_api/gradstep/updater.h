@@ -51,7 +51,7 @@ typedef struct gradstep_updater_options {
 /* Counted since creation. */
 typedef struct gradstep_updater_statistics {
   uint32_t struct_size;
-  int32_t reserved;
+  int32_t dropped_windows; /* windows of this rank, begun or complete, that recover has dropped unapplied */
   int64_t pushes;
   int64_t windows;
   int64_t steps;
@@ -84,11 +84,13 @@ GRADSTEP_API void gradstep_updater_destroy(gradstep_updater* updater) GRADSTEP_N
  * parameters were stepped. Collective when it ends a window.
  * Returns: INVALID_ARGUMENT (nothing happened), INVALID_STATE (the last window's exchange failed: flush to retry it,
  * reset the accumulator to drop it, or recover), or an error of the exchange: then the micro-batch is in, the window
- * stays READY and params, state and counters are as before the call. Without an accumulator the push itself is to be
- * repeated. (NUMERIC, a NaN in a sparse mode with NAN_ERROR, comes again from a flush: reset the accumulator.)
+ * stays READY and params, state and counters are as before the call. Without an accumulator nothing has kept the
+ * gradients, which are the host's: the push itself is to be repeated. (NUMERIC, a NaN in a sparse mode with NAN_ERROR,
+ * comes again from a flush: reset the accumulator.)
  * Where the step comes before the exchange, an error of the exchange finds it done: with PARAMETERS* it stands, and the
  * partition in flight keeps its local values; with DELTAS params are as before the call, and the optimizer's state is
- * one step ahead. The text says so; flush finishes the exchange, with or without an accumulator.
+ * one step ahead. The text says so; flush finishes the exchange, with or without an accumulator, and another push
+ * before that is INVALID_STATE.
  */
 GRADSTEP_API gradstep_status gradstep_updater_push(gradstep_updater* updater, const gradstep_tensor* params,
                                                    const gradstep_tensor* grads, size_t n, double weight, void* stream,
@@ -96,17 +98,32 @@ GRADSTEP_API gradstep_status gradstep_updater_push(gradstep_updater* updater, co
 /*
  * Ends a partial window, or retries a READY one whose exchange failed. Collective with a reducer: all ranks flush after
  * the same number of pushes. An empty window on all ranks is OK and applies nothing.
+ * Returns: the errors of push; and INVALID_STATE where the last push failed, nobody has finished its window since, and
+ * there is no accumulator that would have kept its gradients: push them again.
  */
 GRADSTEP_API gradstep_status gradstep_updater_flush(gradstep_updater* updater, const gradstep_tensor* params, size_t n,
                                                     void* stream, int32_t* applied_out) GRADSTEP_NOEXCEPT;
 
 /*
- * After a failure: continues over `comm`, a new communicator of the survivors (any world size). Collective. Step counts
- * are gathered; parameters and optimizer state become those of the lowest rank that is furthest. The ranks keep their
- * windows if all stand at the same push of the same window (then flush retries a READY one), else all drop them: a step
- * that one rank took over has its window in it already. Residuals of the reducer stay each rank's own. comm NULL only
- * drops the reducer; what was stepped and not exchanged is then this rank's own, and flush ends its window.
- * Returns: the errors of collective calls; the updater then still needs a recover.
+ * After a failure: continues over `comm`, a new communicator of the survivors (any world size). Collective. The ranks
+ * tell each other their step counts, and where they stand: windows are numbered by how many the updater has finished
+ * before (saved and loaded with it).
+ *
+ * All at the same push of the same window: they keep their windows, and flush retries a READY one. With GRADIENTS
+ * parameters and state, with DELTAS parameters, become those of the lowest rank that is furthest, which changes nothing
+ * unless the replicas had come apart; what is each rank's own, by the sync, stays so.
+ * Else they drop their windows; and if steps or finished windows differ, parameters and state of all ranks become those
+ * of the lowest rank that is furthest (most steps, then most windows), with any sync. The window of a rank that is
+ * behind is then either in these parameters, because its exchange has succeeded on a peer, or dropped; it is never
+ * applied again. dropped_windows of the statistics counts those that are lost.
+ *
+ * Residuals of the reducer stay each rank's own; where a peer has finished the exchange that failed here, they become
+ * what they would be had it succeeded here too. The updater's reducer is another one from here on, with the same
+ * options; a handle of the old one is the host's to destroy. comm NULL only drops the reducer; what was stepped and not
+ * exchanged is then this rank's own, and flush ends its window.
+ * Returns: INVALID_ARGUMENT, INVALID_STATE (a sharded optimizer, or no rank with a whole state), MISMATCH (reducers or
+ * states differ), UNSUPPORTED, and the errors of collective calls: nothing has changed then, and the updater still
+ * needs a recover, which may be with peers on which this one has succeeded.
  */
 GRADSTEP_API gradstep_status gradstep_updater_recover(gradstep_updater* updater, gradstep_comm* comm,
                                                       const gradstep_tensor* params, size_t n,

@@ -214,7 +214,7 @@ TEST(LocalSteps, RecoveredRanksGoOnWithTheSamePartition) {
     const float start = chain.firsts()[0];
     const float g = comm.rank() == 0 ? 1 : 3;
     chain.push(g);
-    EXPECT_EQ(chain.firsts(), (Firsts{start - g, start - 2, start - g})) << "rank 0's next one: the second";
+    EXPECT_EQ(chain.firsts(), (Firsts{start - 2, start - g, start - g})) << "rank 1's next one: the first";
   });
 }
 

@@ -79,6 +79,53 @@ TEST(Recovery, SurvivorsKeepTheirResiduals) {
   });
 }
 
+/// A learning rate that the host cannot tell when it is asked for the second step for the second time: after the
+/// exchange.
+struct ForgetfulHost {
+  int asked = 0;
+  Schedule schedule() {
+    gradstep_schedule schedule{};
+    schedule.struct_size = sizeof schedule;
+    schedule.kind = GRADSTEP_SCHEDULE_CALLBACK;
+    schedule.power = 1;
+    schedule.user = this;
+    schedule.fn = [](void* user, std::int64_t step, double* value) -> gradstep_status {
+      *value = 0.01;
+      return step == 1 && ++static_cast<ForgetfulHost*>(user)->asked == 2 ? GRADSTEP_ERR_IO : GRADSTEP_OK;
+    };
+    return {"schedule", &schedule};
+  }
+};
+
+TEST(Recovery, AWindowThatWasReducedAndNotSteppedLeavesItsResidualsOnce) {
+  Replica::Setup setup;
+  setup.steps = 1;
+  setup.reducer_mode = GRADSTEP_REDUCER_SPARSE_TOPK;
+  std::vector<std::vector<float>> ends(4);
+  for (const bool fails : {false, true}) {
+    run_ranks(2, [&](Communicator& comm) {
+      const auto rank = static_cast<std::uint32_t>(comm.rank());
+      Replica replica(&comm, setup);
+      ForgetfulHost host;
+      if (fails) replica.optimizer->set_schedule(-1, "learning_rate", host.schedule());
+      for (std::uint32_t i = 0; i < 4; ++i) {
+        auto grads = micro_batch(10 * rank + i);
+        if (!fails || i != 1) {
+          EXPECT_TRUE(replica.push(grads));
+          continue;
+        }
+        EXPECT_THROW(replica.push(grads), Error);
+        const auto p = replica.param_tensors();
+        replica.updater->recover(&comm, p.data(), p.size());
+        EXPECT_TRUE(replica.flush());
+      }
+      ends[2 * rank + (fails ? 1 : 0)] = replica.params[1].values;
+    });
+  }
+  EXPECT_EQ(ends[0], ends[1]);
+  EXPECT_EQ(ends[2], ends[3]);
+}
+
 TEST(Recovery, EveryoneTakesOverTheLowestRankThatIsFurthest) {
   Replica::Setup setup;
   setup.steps = 1;
@@ -148,6 +195,73 @@ TEST(Recovery, AStateThatWasLostIsNotPassedOn) {
   });
   EXPECT_EQ(moments[0], moments[1]);
   EXPECT_NE(moments[0], std::vector<float>(moments[0].size()));
+}
+
+TEST(Recovery, ARankThatTakesOverAStepDoesNotApplyItsWindowOfThatStepAgain) {
+  Replica::Setup setup;
+  setup.steps = 1;
+  std::vector<std::vector<float>> ends(2);
+  run_ranks(2, [&](Communicator& comm) {
+    const auto alone = make_local_communicators(make_context(), 1, {});
+    Replica replica(alone[0].get(), setup);
+    auto first = micro_batch(0);
+    auto second = micro_batch(1);
+    replica.push(first);
+    if (comm.rank() == 1) {
+      replica.reducer->comm().abort();
+      EXPECT_THROW(replica.push(second), Error);
+    } else {
+      replica.push(second);
+    }
+    const auto p = replica.param_tensors();
+    replica.updater->recover(&comm, p.data(), p.size());
+    EXPECT_EQ(replica.optimizer->step_count(), 2);
+    EXPECT_FALSE(replica.flush()) << "the window is in the step that rank 0 has made";
+    auto third = micro_batch(2);
+    EXPECT_TRUE(replica.push(third));
+    EXPECT_EQ(replica.optimizer->step_count(), 3);
+    ends[static_cast<std::size_t>(comm.rank())] = replica.params[1].values;
+  });
+  EXPECT_EQ(ends[0], ends[1]);
+  Replica never_failed(nullptr, setup);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    auto grads = micro_batch(i);
+    never_failed.push(grads);
+  }
+  EXPECT_EQ(ends[0], never_failed.params[1].values);
+}
+
+// The first recover leaves the updater as the only owner of its new reducer, which the second one drops.
+TEST(Recovery, CanBeRepeatedWhileTheHostKeepsItsFirstReducer) {
+  run_ranks(2, [](Communicator& comm) {
+    Replica replica(&comm, {});
+    const auto p = replica.param_tensors();
+    for (int i = 0; i < 3; ++i) replica.updater->recover(&comm, p.data(), p.size());
+    auto grads = micro_batch(static_cast<std::uint32_t>(comm.rank()));
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(replica.push(grads), i == 3);
+    replica.updater->recover(nullptr, p.data(), p.size());
+    replica.updater->recover(nullptr, p.data(), p.size());
+    EXPECT_FALSE(replica.push(grads));
+  });
+}
+
+TEST(Recovery, WithoutAnAccumulatorAFlushSaysThatTheFailedPushIsToBeRepeated) {
+  Replica::Setup setup;
+  setup.accumulates = false;
+  run_ranks(2, [&](Communicator& comm) {
+    const auto alone = make_local_communicators(make_context(), 1, {});
+    Replica replica(alone[0].get(), setup);
+    replica.reducer->comm().abort();
+    auto grads = micro_batch(static_cast<std::uint32_t>(comm.rank()));
+    EXPECT_THROW(replica.push(grads), Error);
+    expect_error(GRADSTEP_ERR_INVALID_STATE, "push them again", [&] { replica.flush(); });
+    const auto p = replica.param_tensors();
+    replica.updater->recover(&comm, p.data(), p.size());
+    expect_error(GRADSTEP_ERR_INVALID_STATE, "push them again", [&] { replica.flush(); });
+    EXPECT_TRUE(replica.push(grads));
+    EXPECT_FALSE(replica.flush()) << "nothing is left";
+    EXPECT_EQ(replica.optimizer->step_count(), 1);
+  });
 }
 
 TEST(Recovery, AFailureOnTheWayChangesNothing) {
