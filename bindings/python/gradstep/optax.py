@@ -154,7 +154,7 @@ def adagrad(
     context: gradstep.Context | None = None,
     **options: Any,
 ) -> Any:
-    """optax.adagrad, but for eps and initial_accumulator_value both 0. Further options are those of gradstep.AdaGrad."""
+    """optax.adagrad, but not with eps and initial_accumulator_value both 0. Further options: gradstep.AdaGrad's."""
     if _is_zero(eps) and _is_zero(initial_accumulator_value):
         raise Unsupported(
             "eps: is 0, and initial_accumulator_value too: gradstep divides 0 by 0 where a gradient has always been 0, "
