@@ -326,7 +326,9 @@ def _refuse_complex(what: str, dtype: Any) -> None:
 
 def _name(path: Any) -> str:
     """The path of a leaf as a parameter's name: ["layer"]["w"] is layer.w."""
-    return jax.tree_util.keystr(path, simple=True, separator=".") or "param"
+    # A key of a path has one of these, by the kind of container that it is into.
+    labels = [next((getattr(key, kind) for kind in ("key", "idx", "name") if hasattr(key, kind)), key) for key in path]
+    return ".".join(map(str, labels)) or "param"
 
 
 def _plain(options: dict[str, Any]) -> dict[str, Any]:
