@@ -6,6 +6,7 @@ import gc
 import subprocess
 import sys
 import weakref
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -19,7 +20,8 @@ optax = pytest.importorskip("optax")
 import jax.numpy as jnp  # noqa: E402
 from optax_training import STEPS, TOLERANCE, largest_error, stacked_gradients, train, tree  # noqa: E402
 
-from gradstep import optax as adapters  # noqa: E402  (imports jax)
+from gradstep import _optax  # noqa: E402  (imports jax)
+from gradstep import optax as adapters  # noqa: E402
 
 MASK = {"layer": True, "rows": [False, True]}
 COSINE = optax.cosine_decay_schedule(0.02, STEPS)
@@ -89,6 +91,22 @@ def test_it_stands_in_a_chain_and_behind_a_condition(random):
         bad = jax.tree.map(lambda g: g.at[4].set(jnp.nan), grads)
         results.append(train(guarded, params, bad, "jit")[0])
     assert largest_error(*results) <= TOLERANCE
+
+
+class Pair(NamedTuple):
+    left: object
+    right: object
+
+
+def test_parameters_are_named_by_their_paths():
+    params = {"layer": [Pair(jnp.ones(2), {7: jnp.ones(3)}), jnp.ones(4)]}
+    for made, names in ((params, ["layer.0.left", "layer.0.right.7", "layer.1"]), (jnp.ones(2), ["param"])):
+        transformation = adapters.adam(0.1)
+        state = transformation.init(made)
+        for name in names:
+            bad = jax.tree.map_with_path(lambda p, x, n=name: x[1:] if _optax._name(p) == n else x, made)
+            with pytest.raises(gradstep.InvalidArgument, match=f"'{name}'"):
+                transformation.update(bad, state)
 
 
 def test_wrappers_may_divide_the_tree(random):
