@@ -1,0 +1,358 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the transformations of optax.py share: the state that stands for a gradstep optimizer, init and update.
+
+Whatever touches an optimizer runs on the host when the program runs, never while JAX records one. Where JAX computes
+at once, update() steps at once; where it records (jit, scan, cond, eval_shape, ...), a call of the host is recorded.
+"""
+
+import functools
+import itertools
+import os
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax.custom_batching import custom_vmap
+from jax.experimental import io_callback
+from numpy.typing import NDArray
+
+import gradstep
+from gradstep._arrays import dtype_of
+from gradstep.errors import InvalidArgument, InvalidState, Unsupported
+from gradstep.schedule import Schedule
+
+Tree: TypeAlias = Any
+"""A pytree of float arrays."""
+
+Mask: TypeAlias = Tree | Callable[[Tree], Tree]
+"""A tree of bools, whose leaves may stand for subtrees; or a function that makes one of the parameters."""
+
+
+class State(NamedTuple):
+    """The state of a transformation: uint32[2] and int32[]."""
+
+    token: Any
+    step: Any
+
+
+class _Entry:
+    """A gradstep optimizer, to be found by its token as long as its transformation lives."""
+
+    def __init__(self, optimizer: gradstep.Optimizer) -> None:
+        self.optimizer: gradstep.Optimizer | None = optimizer
+
+
+# The first half of a token tells processes apart: a state that was saved finds nothing after a restart.
+_process = int.from_bytes(os.urandom(4), "little")
+_numbers = itertools.count()
+_entries: "weakref.WeakValueDictionary[tuple[int, ...], _Entry]" = weakref.WeakValueDictionary()
+
+
+def optimizer_of(state: Tree) -> gradstep.Optimizer:
+    """The gradstep optimizer behind a state, or behind the only one in a state of optax.chain, masked, ...
+
+    Serves to save it, load it, or look into it. After a load() go on with
+    ``state._replace(step=jnp.int32(optimizer.step_count))``.
+    """
+    entry = _entries.get(_key(state))
+    if entry is None or entry.optimizer is None:
+        raise InvalidState(
+            "state: its optimizer is gone: it belongs to another process, was released, or went with its "
+            "transformation, which must be kept"
+        )
+    return entry.optimizer
+
+
+def release(state: Tree) -> None:
+    """Frees what gradstep holds for a state. Updates with it raise InvalidState from then on."""
+    entry = _entries.get(_key(state))
+    if entry is not None:
+        entry.optimizer = None
+
+
+def _key(state: Tree) -> tuple[int, ...]:
+    if not isinstance(state, State):
+        parts = jax.tree_util.tree_leaves(state, is_leaf=lambda part: isinstance(part, State))
+        found = [part for part in parts if isinstance(part, State)]
+        if len(found) != 1:
+            raise InvalidArgument(f"state: expected one gradstep.optax.State in it, found {len(found)}")
+        state = found[0]
+    return tuple(np.asarray(state.token).tolist())
+
+
+class MaskedOut(NamedTuple):
+    """Options with other values for the parameters that a mask leaves out."""
+
+    mask: Mask
+    options: dict[str, Any]
+
+
+class Moment(NamedTuple):
+    """What an argument of optax's asks about how a moment is kept."""
+
+    argument: str
+    dtype: np.dtype[Any]
+    remedy: str
+
+
+class Transformation:
+    """init and update of one transformation.
+
+    `options` go to the gradstep rule, but functions of the step among them are evaluated by JAX, where the update is
+    traced, and handed over with the gradients: a callback must not call JAX.
+
+    A parameter's group in gradstep says which masks leave it out: bit k stands for masked_out[k].
+    """
+
+    def __init__(
+        self,
+        rule: type[gradstep.Optimizer],
+        options: dict[str, Any],
+        masked_out: Sequence[MaskedOut] = (),
+        *,
+        first_state: Mapping[str, float] | None = None,
+        moment: Moment | None = None,
+        context: gradstep.Context | None = None,
+    ) -> None:
+        self._rule = rule
+        self._options = options = _plain(options)
+        self._masked_out = [MaskedOut(mask, _plain(instead)) for mask, instead in masked_out]
+        self._first_state = first_state or {}
+        self._moment = moment
+        # By name and number of the mask, -1 for the rule's own options.
+        self._functions = {
+            (name, number): value
+            for number, given in enumerate([options, *(instead for _, instead in self._masked_out)], -1)
+            for name, value in given.items()
+            if callable(value) and not isinstance(value, Schedule)
+        }
+        if options.get("master_weights"):
+            raise Unsupported("master_weights: JAX's arrays are not changed in place; keep float32 parameters")
+        self._context = context
+        self._entries: list[_Entry] = []  # what keeps them alive
+        rule([], context=context, **self._first_options())  # refuses bad options here, not in a callback
+
+    def _first_options(self) -> dict[str, Any]:
+        functions = {name: function for (name, number), function in self._functions.items() if number < 0}
+        return {**self._options, **{name: float(function(0)) for name, function in functions.items()}}
+
+    def init(self, params: Tree) -> State:
+        leaves = jax.tree_util.tree_leaves_with_path(params)
+        names = [_name(path) for path, _ in leaves]
+        shapes = [(tuple(jnp.shape(leaf)), jnp.result_type(leaf)) for _, leaf in leaves]
+        self._check_dtypes(names, [dtype for _, dtype in shapes])
+        create = functools.partial(self._create, names, shapes, self._groups(params))
+        seen = [leaf for _, leaf in leaves if isinstance(leaf, jax.core.Tracer)]
+        if seen or _is_recorded(jax.lax.add(np.int32(0), np.int32(0))):
+            token = _on_host(create, jax.ShapeDtypeStruct((2,), jnp.uint32), seen=seen)
+        else:
+            token = jnp.asarray(create())
+        return State(token, jnp.zeros((), jnp.int32))
+
+    def _check_dtypes(self, names: Sequence[str], dtypes: Sequence[Any]) -> None:
+        """Refuses what gradstep's rules are not defined for, and moments kept otherwise than asked for."""
+        for name, dtype in zip(names, dtypes, strict=True):
+            _refuse_complex(f"params: {name}", dtype)
+            if self._moment is None:
+                continue
+            native = np.dtype(np.float64 if dtype == np.float64 else np.float32)
+            form = "int8" if self._options.get("quantize_momentum") else self._options.get("state_dtype", "native")
+            kept = {"native": native, "bf16": np.dtype(jnp.bfloat16)}.get(form)
+            if kept != self._moment.dtype:
+                raise Unsupported(
+                    f"{self._moment.argument}: is {self._moment.dtype}, gradstep keeps the state of {name} "
+                    f"({dtype}) in {kept or form}; {self._moment.remedy}"
+                )
+
+    def _groups(self, params: Tree) -> list[int] | None:
+        if not self._masked_out:
+            return None
+        groups = [0] * len(jax.tree_util.tree_leaves(params))
+        for number, (mask, _) in enumerate(self._masked_out):
+            tree = mask(params) if callable(mask) else mask
+            chosen = jax.tree_util.tree_map(
+                lambda yes, part: jax.tree_util.tree_map(lambda _: bool(yes), part), tree, params
+            )
+            left_out = [0 if yes else 1 << number for yes in jax.tree_util.tree_leaves(chosen)]
+            groups = [group | bit for group, bit in zip(groups, left_out, strict=True)]
+        return groups
+
+    def _groups_of(self, optimizer: gradstep.Optimizer, name: str, number: int) -> list[int]:
+        """The groups whose value of an option comes from mask `number`, or from the rule's options with -1."""
+        if not self._masked_out:
+            return [-1]
+        having = [k for k, (_, instead) in enumerate(self._masked_out) if name in instead]
+        groups = range(optimizer.group_count)
+        return [group for group in groups if next((k for k in having if group >> k & 1), -1) == number]
+
+    def _create(self, names: list[str], shapes: Sequence[tuple[Any, Any]], groups: list[int] | None) -> NDArray[Any]:
+        described = [np.broadcast_to(np.zeros((), dtype), shape) for shape, dtype in shapes]
+        options = self._first_options()
+        for number, (_, instead) in enumerate(self._masked_out):
+            if "precondition" in instead:
+                options["unpreconditioned"] = [group for group in set(groups or ()) if group >> number & 1]
+        optimizer = self._rule(described, names=names, groups=groups, context=self._context, **options)
+        for number, (_, instead) in enumerate(self._masked_out):
+            for name, value in instead.items():
+                for group in self._groups_of(optimizer, name, number):
+                    first = float(value(0)) if (name, number) in self._functions else value
+                    optimizer.set_value(name, first, group)
+        for name, start in self._first_state.items():
+            for i, (shape, dtype) in enumerate(shapes):
+                optimizer.set_state(i, name, np.full(shape, start, np.float64 if dtype == np.float64 else np.float32))
+        token = (_process, next(_numbers) % 2**32)
+        _entries[token] = entry = _Entry(optimizer)
+        self._entries.append(entry)
+        return np.array(token, np.uint32)
+
+    def update(self, updates: Tree, state: State, params: Tree | None = None, **_extra: Any) -> tuple[Tree, State]:
+        leaves, structure = jax.tree_util.tree_flatten(updates)
+        grads = [_array(leaf) for leaf in leaves]
+        targets = None if params is None else [_array(leaf) for leaf in structure.flatten_up_to(params)]
+        if targets is None and self._reads_parameters():
+            raise InvalidArgument("params: is None; weight_decay needs the parameters: update(grads, state, params)")
+        dtypes = self._update_dtypes(grads, targets)
+        step = _array(state.step)
+        following = step + 1
+        values = [function(step) for function in self._functions.values()]
+        arguments = (state.token, step, values, grads, targets)
+        make = functools.partial(self._update, dtypes)
+        if _is_recorded(following) or any(map(_is_recorded, jax.tree_util.tree_leaves(arguments))):
+            results = [jax.ShapeDtypeStruct(leaf.shape, dtype) for leaf, dtype in zip(grads, dtypes, strict=True)]
+            deltas = _on_host(make, results, *arguments)
+        else:
+            deltas = [jnp.asarray(delta) for delta in make(*arguments)]
+        return jax.tree_util.tree_unflatten(structure, deltas), State(state.token, following)
+
+    def _reads_parameters(self) -> bool:
+        """Whether the options of the rule make its steps depend on the parameters' values."""
+        return self._options.get("weight_decay", 0.0) != 0
+
+    def _update_dtypes(self, grads: Sequence[Any], targets: Sequence[Any] | None) -> list[Any]:
+        """Those of optax: of a gradient and its state, which has its parameter's dtype, together."""
+        for i, grad in enumerate(grads):
+            _refuse_complex(f"updates: leaf {i}", grad.dtype)
+        stateless = self._rule is gradstep.SGD and not self._options.get("momentum") and not self._reads_parameters()
+        if targets is None or stateless:
+            return [grad.dtype for grad in grads]
+        return [
+            grad.dtype if grad.dtype == target.dtype else jnp.promote_types(grad.dtype, target.dtype)
+            for grad, target in zip(grads, targets, strict=True)
+        ]
+
+    def _update(
+        self,
+        dtypes: Sequence[Any],
+        token: Any,
+        step: Any,
+        values: Sequence[Any],
+        grads: Sequence[Any],
+        params: Sequence[Any] | None,
+    ) -> list[NDArray[Any]]:
+        """The step itself, on the host."""
+        optimizer = optimizer_of(State(token, step))
+        if int(step) != optimizer.step_count:
+            raise InvalidState(
+                f"state: is of step {int(step)}, its optimizer is at step {optimizer.step_count}; "
+                "each state serves one update, and the next takes the state that this one returns. Wrappers that drop "
+                "what an update returned, such as optax.MultiSteps, cannot hold it: gradstep.Accumulator accumulates"
+            )
+        for (name, number), value in zip(self._functions, values, strict=True):
+            for group in self._groups_of(optimizer, name, number):
+                optimizer.set_value(name, float(value), group)
+        arrays = [np.asarray(grad, order="C") for grad in grads]
+        targets = _stand_ins(optimizer, arrays) if params is None else [np.asarray(param) for param in params]
+        deltas = optimizer.update(targets, arrays)
+        return [delta.astype(dtype, copy=False) for delta, dtype in zip(deltas, dtypes, strict=True)]
+
+
+def _is_recorded(value: Any) -> bool:
+    """Whether JAX stands at recording or transforming `value`.
+
+    What jit, cond, scan or eval_shape trace may be given concrete arrays alone, but the result of any operation on them
+    is recorded: that is how to tell.
+    """
+    return isinstance(value, jax.core.Tracer)
+
+
+def _on_host(function: Callable[..., Any], results: Any, *arguments: Any, seen: Sequence[Any] = ()) -> Any:
+    """Records a call of the host. `seen` is not handed over, but tells whether there is a vmap around."""
+
+    @custom_vmap  # type: ignore[untyped-decorator]
+    def call(arguments: Any, _seen: Any) -> Any:
+        return io_callback(function, results, *arguments)
+
+    @call.def_vmap  # type: ignore[untyped-decorator]
+    def refuse(_size: int, _batched: Any, _arguments: Any, _seen: Any) -> Any:
+        raise Unsupported(
+            "jax.vmap: a state stands for one optimizer, which cannot be mapped; call init and update outside of "
+            "jax.vmap on the stacked trees, which elementwise rules (all but shampoo) step just the same, or give each "
+            "member a state of its own in a Python loop"
+        )
+
+    return call(arguments, list(seen))
+
+
+def _stand_ins(optimizer: gradstep.Optimizer, grads: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+    """Arrays in the places of parameters whose values the rule does not read."""
+    if any(optimizer.get_value("weight_decay", group) for group in range(optimizer.group_count)):
+        raise InvalidArgument("params: is None; weight_decay needs the parameters: update(grads, state, params)")
+    described = optimizer._descriptions
+    if len(described) != len(grads):
+        return list(grads)  # for gradstep to refuse, which counts them
+    return [
+        grad if grad.dtype.name == dtype else np.zeros(shape, dtype_of(dtype))
+        for grad, (shape, dtype) in zip(grads, described, strict=True)
+    ]
+
+
+def _array(leaf: Any) -> Any:
+    """Leaves of NumPy and Python as JAX takes them: float64 is float32 unless x64 is on."""
+    return leaf if isinstance(leaf, jax.Array) else jnp.asarray(leaf)
+
+
+def _refuse_complex(what: str, dtype: Any) -> None:
+    if dtype.kind == "c":
+        raise Unsupported(
+            f"{what}: is {dtype}, gradstep steps real numbers; wrap the transformation: "
+            "optax.contrib.split_real_and_imaginary(gradstep.optax.adam(...))"
+        )
+
+
+def _name(path: Any) -> str:
+    """The path of a leaf as a parameter's name: ["layer"]["w"] is layer.w."""
+    # A key of a path has one of these, by the kind of container that it is into.
+    labels = [next((getattr(key, kind) for kind in ("key", "idx", "name") if hasattr(key, kind)), key) for key in path]
+    return ".".join(map(str, labels)) or "param"
+
+
+def _plain(options: dict[str, Any]) -> dict[str, Any]:
+    """Scalars of JAX and NumPy as floats."""
+    return {
+        name: float(value) if isinstance(value, (jax.Array, np.ndarray, np.generic)) else value
+        for name, value in options.items()
+    }
+
+
+def transformation(rule: type[gradstep.Optimizer], options: dict[str, Any], *arguments: Any, **keywords: Any) -> Any:
+    """A transformation in the form that optax has for those that take extra arguments, and ignore them."""
+    made = Transformation(rule, options, *arguments, **keywords)
+    return optax.GradientTransformationExtraArgs(made.init, made.update)
+
+
+def refuse_injected(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
+    """A transformation made for a single step, of numbers that JAX traces, has nowhere to keep its state.
+
+    optax.inject_hyperparams hands over what no caller does: the keywords that are left over, by their collective name.
+    """
+    if any(map(_is_recorded, [*arguments, *keywords.values()])) or isinstance(keywords.get("options"), dict):
+        raise Unsupported(
+            "optax.inject_hyperparams makes a transformation for every step, and gradstep's would take its state with "
+            "it; give a schedule as the hyper-parameter, or set it between steps: "
+            "gradstep.optax.optimizer_of(state).set_value(name, value)"
+        )
