@@ -24,7 +24,7 @@ python_test_requirements=(numpy pytest mpi4py ml_dtypes safetensors
   scikit-learn matplotlib rich tqdm)
 
 # tests/fuzz has a corpus and a program fuzz_NAME for each.
-fuzz_targets=(state_reader store)
+fuzz_targets=(calls state_reader store)
 
 say() { printf '\n== %s\n' "$*"; }
 

@@ -186,6 +186,7 @@ bool Accumulator::add(const gradstep_tensor* grads, std::size_t n, const gradste
   if (!(weight >= 0) || !std::isfinite(weight)) {
     fail_argument("weight: is {}, expected a finite number of at least 0", weight);
   }
+  check_whole();
   if (grads != nullptr || n != 0) check(grads, n);
   check_rows(rows, n_rows);
   const bool opens = ready_ || pushes_ == 0;
@@ -195,11 +196,18 @@ bool Accumulator::add(const gradstep_tensor* grads, std::size_t n, const gradste
   // Nothing below throws but a device or a host's parallel_for.
   if (opens) reset();
   length_ = length;
+  torn_ = true;
   if (skip) {
     ++skipped_;
     if (counts_pushes_ && ++pushes_ == length_) end_window();
-    return ready_;
+  } else {
+    take_in(n, weight);
   }
+  torn_ = false;
+  return ready_;
+}
+
+void Accumulator::take_in(std::size_t n, double weight) {
   const std::int64_t count = count_ + 1;
   const double total_weight = total_weight_ + weight;
   const bool last = ends_by_count()
@@ -224,7 +232,11 @@ bool Accumulator::add(const gradstep_tensor* grads, std::size_t n, const gradste
     measured_ = false;
   }
   if (last) end_window();
-  return ready_;
+}
+
+void Accumulator::check_whole() const {
+  if (!torn_) return;
+  fail(GRADSTEP_ERR_INVALID_STATE, "accumulator: a call was broken off half-way: reset drops the window");
 }
 
 void Accumulator::add_dense(bool last, double factor, std::size_t n) {
@@ -324,18 +336,21 @@ void Accumulator::end_window() {
 }
 
 bool Accumulator::flush() {
+  check_whole();
   if (ready_) return true;
   if (pushes_ == 0 || (count_ == 0 && !counts_pushes_)) {
     reset();
     return false;
   }
+  torn_ = true;
   end_window();
+  torn_ = false;
   return true;
 }
 
 void Accumulator::reset() {
   std::fill(touched_.begin(), touched_.end(), std::uint8_t{0});
-  ready_ = undivided_ = measured_ = false;
+  ready_ = undivided_ = measured_ = torn_ = false;
   length_ = pushes_ = count_ = 0;
   total_weight_ = 0;
   norm_ = 0;
@@ -346,6 +361,7 @@ gradstep_tensor Accumulator::view(std::size_t i) const {
 }
 
 void Accumulator::gradients(std::span<gradstep_tensor> views) {
+  check_whole();
   if (!ready_) {
     fail(GRADSTEP_ERR_INVALID_STATE, "the window is open: {} micro-batches added, and its trigger has not fired",
          count_);
@@ -353,13 +369,15 @@ void Accumulator::gradients(std::span<gradstep_tensor> views) {
   if (undivided_) {
     double value = 1;
     const Finish how = finish_of_window(value);
+    torn_ = true;
     finish(how, value);
-    undivided_ = false;
+    undivided_ = torn_ = false;
   }
   for (std::size_t i = 0; i < views.size(); ++i) views[i] = view(i);
 }
 
 void Accumulator::sums(std::span<gradstep_tensor> views) {
+  check_whole();
   if (options_.mode == GRADSTEP_ACCUMULATE_MEAN_EACH || options_.mode == GRADSTEP_ACCUMULATE_RUNNING_MEAN) {
     fail(GRADSTEP_ERR_UNSUPPORTED, "the modes mean_each and running_mean keep no undivided sums");
   }

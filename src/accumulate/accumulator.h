@@ -30,7 +30,8 @@ class Accumulator {
   Accumulator(const Accumulator&) = delete;
   Accumulator& operator=(const Accumulator&) = delete;
 
-  /// One micro-batch; true if it ended the window. grads may be NULL with n = 0. On an exception nothing was added.
+  /// One micro-batch; true if it ended the window. grads may be NULL with n = 0. On an exception nothing was added, but
+  /// by a loop that was broken off: then nothing is taken until reset.
   bool add(const gradstep_tensor* grads, std::size_t n, const gradstep_rows* rows, std::size_t n_rows, double weight);
   /// Checks the dense gradients of an add and changes nothing.
   void check(const gradstep_tensor* grads, std::size_t n);
@@ -48,8 +49,8 @@ class Accumulator {
   const double* norm() const;
   std::int64_t count() const { return count_; }
   std::int64_t skipped() const { return skipped_; }
-  /// Micro-batches given to this window, skipped ones included.
-  std::int64_t pushes() const { return pushes_; }
+  /// Micro-batches given to this window, skipped ones included; -1 if a call on it was broken off.
+  std::int64_t pushes() const { return torn_ ? -1 : pushes_; }
 
   /// Ranks that share a window end it after the same number of pushes: skipped micro-batches count for the trigger.
   void count_pushes();
@@ -79,6 +80,8 @@ class Accumulator {
   bool is_finite(std::size_t n);
   std::int64_t window_length();
   AccumulateFormula formula() const;
+  void check_whole() const;
+  void take_in(std::size_t n, double weight);
   void add_dense(bool last, double factor, std::size_t n);
   void add_rows(double factor);
   void finish(Finish finish, double value);
@@ -104,6 +107,7 @@ class Accumulator {
   bool counts_pushes_ = false;
   bool ready_ = false;
   bool undivided_ = false;   // ready, with sums kept
+  bool torn_ = false;        // a call was broken off: some sums have its micro-batch, others not
   bool measured_ = false;    // squares_ are those of the finished sums
   std::int64_t length_ = 0;  // K of this window, 0 while it is empty
   std::int64_t pushes_ = 0;  // of this window

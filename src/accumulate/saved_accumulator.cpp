@@ -81,6 +81,7 @@ struct Counters {
 }  // namespace
 
 SavedPart Accumulator::save() const {
+  check_whole();
   SavedPart part;
   save_parameters(part, schema_);
   part.set("mode", std::int64_t{options_.mode});
@@ -139,6 +140,7 @@ std::function<void()> Accumulator::load(LoadedPart& part) {
     total_weight_ = saved.total_weight;
     windows_ = saved.windows;
     skipped_ = saved.skipped;
+    torn_ = false;
     measured_ = false;  // the squares: an add that ends the window takes them anew
     norm_ = saved.norm;
   };

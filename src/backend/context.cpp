@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "backend/host_loop.h"
 #include "core/error.h"
-#include "core/fp_environment.h"
 #include "core/own_thread.h"
 
 namespace gradstep {
@@ -56,36 +56,45 @@ Context::Context(const gradstep_context_options& options)
 void Context::parallel_for(std::int64_t n, FunctionRef<void(std::int64_t)> body) {
   // On a thread of gradstep's own the pool of such a context, which is the caller alone, serves instead.
   if (options_.parallel_for == nullptr || n <= 1 || on_own_thread) {
+    if (n > 0) loops_begun_.fetch_add(1, std::memory_order_relaxed);
     pool_.run(n, body);
     return;
   }
-  struct Call {
-    FunctionRef<void(std::int64_t)> body;
-    std::mutex mutex;
-    std::exception_ptr error;
-  } call{body, {}, {}};
-  const gradstep_status status = options_.parallel_for(
-      options_.parallel_for_user, n,
-      [](void* user, std::int64_t i) {
-        auto& target = *static_cast<Call*>(user);
-        const FpEnvironment environment;
-        try {
-          target.body(i);
-        } catch (...) {
-          const std::lock_guard lock(target.mutex);
-          if (!target.error) target.error = std::current_exception();
-        }
-      },
-      &call);
-  if (call.error) std::rethrow_exception(call.error);
+  HostLoop loop(n, body);
+  const auto note = [&] {
+    if (loop.count() > 0) loops_begun_.fetch_add(1, std::memory_order_relaxed);
+  };
+  try {
+    run_by_host(loop, n);
+  } catch (...) {
+    note();
+    throw;
+  }
+  note();
+}
+
+void Context::run_by_host(HostLoop& loop, std::int64_t n) const {
+  const gradstep_status status = call_host(
+      "parallel_for", [&] { return options_.parallel_for(options_.parallel_for_user, n, HostLoop::run, &loop); });
+  loop.rethrow();
   if (status != GRADSTEP_OK) {
     fail(GRADSTEP_ERR_CALLBACK, "the host's parallel_for returned {}: {}", status_name(status), last_error());
   }
+  loop.check_complete();
+}
+
+bool Context::interrupted() const {
+  return options_.interrupt != nullptr &&
+         call_host("interrupt", [this] { return options_.interrupt(options_.interrupt_user); }) != 0;
+}
+
+void Context::log_by_host(gradstep_log_level level, const std::string& text) const {
+  call_host("log", [&] { options_.log(options_.log_user, level, text.c_str()); });
 }
 
 void Context::log(gradstep_log_level level, const std::string& text) {
   deliver_log();
-  if (options_.log != nullptr && level <= options_.log_level) options_.log(options_.log_user, level, text.c_str());
+  if (options_.log != nullptr && level <= options_.log_level) log_by_host(level, text);
 }
 
 void Context::log_later(gradstep_log_level level, std::string text) {
@@ -101,7 +110,7 @@ void Context::deliver_log() {
     const std::lock_guard lock(log_mutex_);
     records.swap(later_);
   }
-  for (const auto& [level, text] : records) options_.log(options_.log_user, level, text.c_str());
+  for (const auto& [level, text] : records) log_by_host(level, text);
 }
 
 }  // namespace gradstep

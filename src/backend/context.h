@@ -4,6 +4,7 @@
 // What handles share: pool, background lane, allocator, log, interrupt and the device backend.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -12,32 +13,14 @@
 #include "backend/backend.h"
 #include "backend/lapack.h"
 #include "core/background_lane.h"
+#include "core/host_callback.h"
 #include "core/memory.h"
 #include "core/thread_pool.h"
 #include "gradstep/context.h"
 
 namespace gradstep {
 
-/// Runs `release(user)` once, when the last owner is gone.
-class CallbackOwner {
- public:
-  CallbackOwner() = default;
-  CallbackOwner(void (*release)(void*), void* user) : release_(release), user_(user) {}
-  CallbackOwner(CallbackOwner&& other) noexcept
-      : release_(std::exchange(other.release_, nullptr)), user_(other.user_) {}
-  CallbackOwner& operator=(CallbackOwner&& other) noexcept {
-    std::swap(release_, other.release_);
-    std::swap(user_, other.user_);
-    return *this;
-  }
-  ~CallbackOwner() {
-    if (release_ != nullptr) release_(user_);
-  }
-
- private:
-  void (*release_)(void*) = nullptr;
-  void* user_ = nullptr;
-};
+class HostLoop;
 
 class Context {
  public:
@@ -53,8 +36,11 @@ class Context {
   const std::shared_ptr<Allocator>& allocator() const { return allocator_; }
   Buffer allocate(std::size_t bytes, bool zeroed) const { return Buffer(allocator_, bytes, zeroed); }
 
-  /// On the pool or the host's parallel_for, whichever the options chose.
+  /// body(i) once for every i in [0, n), on the pool or the host's parallel_for, whichever the options chose. Throws
+  /// CALLBACK if the host's fails or does not do that.
   void parallel_for(std::int64_t n, FunctionRef<void(std::int64_t)> body);
+  /// How many loops have run any of their bodies so far: those of a call that failed may have changed something.
+  std::int64_t loops_begun() const { return loops_begun_.load(std::memory_order_relaxed); }
 
   /// NULL = none was named.
   const std::shared_ptr<const Lapack>& lapack() const { return lapack_; }
@@ -69,9 +55,12 @@ class Context {
 
   bool can_be_interrupted() const { return options_.interrupt != nullptr; }
   /// Asks the host. Only on a thread that is inside gradstep.
-  bool interrupted() const { return options_.interrupt != nullptr && options_.interrupt(options_.interrupt_user) != 0; }
+  bool interrupted() const;
 
  private:
+  void run_by_host(HostLoop& loop, std::int64_t n) const;
+  void log_by_host(gradstep_log_level level, const std::string& text) const;
+
   gradstep_context_options options_;
   CallbackOwner log_owner_;
   CallbackOwner parallel_for_owner_;
@@ -81,6 +70,7 @@ class Context {
   BackgroundLane background_;
   std::shared_ptr<const Lapack> lapack_;
   std::unique_ptr<Backend> backend_;
+  std::atomic<std::int64_t> loops_begun_{0};
   std::mutex log_mutex_;
   std::vector<std::pair<gradstep_log_level, std::string>> later_;
 };

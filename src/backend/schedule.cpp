@@ -36,13 +36,11 @@ void check_piecewise(const char* argument, const gradstep_schedule& s) {
 
 Schedule::Schedule(const char* argument, const gradstep_schedule* source, bool take_callback) {
   const auto s = read_struct(argument, source);
-  if (take_callback) {
+  if (take_callback || s.kind == GRADSTEP_SCHEDULE_CALLBACK) {
+    CallbackOwner owner = take_callback ? CallbackOwner(s.release, s.user) : CallbackOwner();
     callback_ = std::make_shared<Callback>();
     callback_->user = s.user;
-    callback_->release = s.release;
-  } else if (s.kind == GRADSTEP_SCHEDULE_CALLBACK) {
-    callback_ = std::make_shared<Callback>();
-    callback_->user = s.user;
+    callback_->owner = std::move(owner);
   }
   if (s.kind < GRADSTEP_SCHEDULE_CONSTANT || s.kind > GRADSTEP_SCHEDULE_CALLBACK) {
     fail_argument("{}.kind: is {}, expected {} to {}", argument, s.kind, static_cast<int>(GRADSTEP_SCHEDULE_CONSTANT),
@@ -84,7 +82,9 @@ double Schedule::value(std::int64_t step) const {
   const std::int64_t t = step < warmup ? 0 : step - warmup;
   double value = 0;
   if (form_.kind == kernels::ScheduleKind::callback) {
-    const gradstep_status status = callback_->fn(callback_->user, t, &value);
+    const std::shared_ptr<Callback> callback = callback_;  // stays even if the host replaces the schedule meanwhile
+    const gradstep_status status =
+        call_host("a schedule's callback", [&] { return callback->fn(callback->user, t, &value); });
     if (status != GRADSTEP_OK) {
       fail(GRADSTEP_ERR_CALLBACK, "a schedule's callback returned {} at step {}: {}", status_name(status), t,
            last_error());
@@ -96,7 +96,8 @@ double Schedule::value(std::int64_t step) const {
   } else {
     value = kernels::schedule_value(form_, t);
   }
-  return step < warmup ? value * static_cast<double>(step + 1) / static_cast<double>(warmup + 1) : value;
+  if (step >= warmup) return value;
+  return value * (static_cast<double>(step) + 1) / (static_cast<double>(warmup) + 1);
 }
 
 }  // namespace gradstep

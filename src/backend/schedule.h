@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/host_callback.h"
 #include "gradstep/schedule.h"
 #include "kernels/schedule.h"
 
@@ -37,10 +38,7 @@ class Schedule {
   struct Callback {
     gradstep_status (*fn)(void*, std::int64_t, double*) = nullptr;
     void* user = nullptr;
-    void (*release)(void*) = nullptr;
-    ~Callback() {
-      if (release != nullptr) release(user);
-    }
+    CallbackOwner owner;  // of user, where it was taken over
   };
 
   kernels::ScheduleForm form_;

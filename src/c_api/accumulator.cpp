@@ -11,16 +11,6 @@ using namespace gradstep;
 
 namespace {
 
-template <class Body>
-gradstep_status with(gradstep_accumulator* accumulator, Body&& body) noexcept {
-  return guarded_math([&] {
-    check_handle(accumulator);
-    Accumulator& impl = *accumulator->impl;
-    const Exclusive exclusive(impl.busy(), "accumulator");
-    body(impl);
-  });
-}
-
 void write_ready(int32_t* ready_out, bool ready) {
   if (ready_out != nullptr) *ready_out = ready ? 1 : 0;
 }
@@ -45,9 +35,7 @@ gradstep_status gradstep_accumulator_create(gradstep_context* context, const gra
   });
 }
 
-void gradstep_accumulator_destroy(gradstep_accumulator* accumulator) noexcept {
-  if (accumulator != nullptr && accumulator->header.magic == gradstep_accumulator::kMagic) delete accumulator;
-}
+void gradstep_accumulator_destroy(gradstep_accumulator* accumulator) noexcept { destroy(accumulator); }
 
 gradstep_status gradstep_accumulator_add(gradstep_accumulator* accumulator, const gradstep_tensor* grads, size_t n,
                                          double weight, void* stream, int32_t* ready_out) noexcept {

@@ -13,4 +13,6 @@ struct gradstep_accumulator {
 
   gradstep::HandleHeader header{kMagic};
   std::shared_ptr<gradstep::Accumulator> impl;
+
+  gradstep::BusyFlag& busy() const { return impl->busy(); }
 };

@@ -12,6 +12,7 @@
 #include "c_api/guard.h"
 #include "comm/communicators.h"
 #include "comm/tcp_store_server.h"
+#include "core/host_callback.h"
 #include "core/options.h"
 #include "core/tensor.h"
 
@@ -37,36 +38,10 @@ gradstep_comm* make_handle(std::shared_ptr<Communicator> impl) {
   return handle.release();
 }
 
-/// The release callback of a store or vtable, until somebody else owns it.
-class Release {
- public:
-  Release(void (*release)(void*), void* user) : release_(release), user_(user) {}
-  ~Release() {
-    if (release_ != nullptr) release_(user_);
-  }
-  Release(const Release&) = delete;
-  Release& operator=(const Release&) = delete;
-  void hand_over() { release_ = nullptr; }
-
- private:
-  void (*release_)(void*);
-  void* user_;
-};
-
-Release release_of(const gradstep_store* store) {
-  if (store == nullptr) return {nullptr, nullptr};
+CallbackOwner release_of(const gradstep_store* store) {
+  if (store == nullptr) return {};
   check_struct_size("options.store", store->struct_size, sizeof *store);
   return {store->release, store->user};
-}
-
-/// A call that uses the communicator alone.
-template <class Body>
-gradstep_status with(gradstep_comm* comm, Body&& body) noexcept {
-  return guarded_math([&] {
-    const InUse<gradstep_comm> use(comm);
-    Communicator& impl = *comm->impl;
-    body(impl);
-  });
 }
 
 void check_op(std::int32_t op) {
@@ -97,8 +72,8 @@ gradstep_status gradstep_comm_create(gradstep_context* context, const gradstep_c
                                      gradstep_comm** out) noexcept {
   return guarded_math([&] {
     const auto read = read_struct("options", options);
-    const Release store = release_of(read.store);
-    const auto& shared_context = context_of(context);
+    const CallbackOwner store = release_of(read.store);
+    const auto shared_context = context_of(context);
     check_out("out", out);
     const CommSettings settings = comm_settings(read);
     if (read.engine == nullptr) {
@@ -149,9 +124,9 @@ gradstep_status gradstep_comm_create_host_ex(gradstep_context* context, const gr
   return guarded_math([&] {
     check_out("vtable", vtable);
     check_struct_size("vtable", vtable->struct_size, sizeof *vtable);
-    Release release(vtable->release, user);
+    CallbackOwner release(vtable->release, user);
     const auto read = read_struct("vtable", vtable);
-    const auto& shared_context = context_of(context);
+    const auto shared_context = context_of(context);
     check_out("out", out);
     const CommSettings settings = settings_of(options);
     auto handle = std::make_unique<gradstep_comm>();
@@ -169,7 +144,7 @@ gradstep_status gradstep_comm_wrap_mpi(gradstep_context* context, const void* co
 gradstep_status gradstep_comm_wrap_mpi_ex(gradstep_context* context, const void* comm_address,
                                           const gradstep_comm_options* options, gradstep_comm** out) noexcept {
   return guarded_math([&] {
-    const auto& shared_context = context_of(context);
+    const auto shared_context = context_of(context);
     if (comm_address == nullptr) fail_argument("comm_address: is NULL");
     check_out("out", out);
     const auto read = options != nullptr ? read_struct("options", options) : default_options();
@@ -177,9 +152,7 @@ gradstep_status gradstep_comm_wrap_mpi_ex(gradstep_context* context, const void*
   });
 }
 
-void gradstep_comm_destroy(gradstep_comm* comm) noexcept {
-  if (comm != nullptr && comm->header.magic == gradstep_comm::kMagic) delete comm;
-}
+void gradstep_comm_destroy(gradstep_comm* comm) noexcept { destroy(comm); }
 
 gradstep_status gradstep_comm_unique_id(const char* engine, void* buf, size_t cap, size_t* len) noexcept {
   return gradstep_comm_unique_id_ex(engine, nullptr, buf, cap, len);
@@ -330,17 +303,17 @@ gradstep_status gradstep_comm_dup(gradstep_comm* comm, gradstep_comm** out) noex
 
 gradstep_status gradstep_comm_abort(gradstep_comm* comm) noexcept {
   return guarded([&] {
-    check_handle(comm);
-    comm->impl->abort();
+    const Kept kept(comm);
+    kept->impl->abort();
   });
 }
 
 gradstep_status gradstep_comm_status(gradstep_comm* comm, gradstep_status* status, char* buf, size_t cap,
                                      size_t* len) noexcept {
   return guarded([&] {
-    check_handle(comm);
+    const Kept kept(comm);
     check_out("status", status);
-    const Communicator::Status current = comm->impl->status();
+    const Communicator::Status current = kept->impl->status();
     write_text(current.text, buf, cap, len);
     *status = current.code;
   });

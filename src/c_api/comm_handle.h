@@ -13,4 +13,7 @@ struct gradstep_comm {
 
   gradstep::HandleHeader header{kMagic};
   std::shared_ptr<gradstep::Communicator> impl;
+  gradstep::BusyFlag flag;  // of the handle: abort and status pass it by, and so do reducers and optimizers
+
+  gradstep::BusyFlag& busy() { return flag; }
 };

@@ -26,6 +26,4 @@ gradstep_status gradstep_context_create(const gradstep_context_options* options,
   });
 }
 
-void gradstep_context_destroy(gradstep_context* context) noexcept {
-  if (context != nullptr && context->header.magic == gradstep_context::kMagic) delete context;
-}
+void gradstep_context_destroy(gradstep_context* context) noexcept { destroy(context); }

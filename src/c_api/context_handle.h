@@ -17,10 +17,11 @@ struct gradstep_context {
 
 namespace gradstep {
 
-/// Creating handles on a context is allowed from several threads at once.
-inline const std::shared_ptr<Context>& context_of(const gradstep_context* context) {
-  check_handle(context);
-  return context->impl;
+/// Creating handles on a context is allowed from several threads at once. What is returned keeps the context alive,
+/// also when a callback destroys the handle meanwhile.
+inline std::shared_ptr<Context> context_of(gradstep_context* context) {
+  const Kept kept(context);
+  return kept->impl;
 }
 
 }  // namespace gradstep

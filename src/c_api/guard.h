@@ -4,7 +4,6 @@
 // The border between C and C++: every exported function runs its body in guarded().
 #pragma once
 
-#include "core/busy_flag.h"
 #include "core/error.h"
 #include "core/fp_environment.h"
 #include "core/handle.h"
@@ -27,6 +26,15 @@ template <class Body>
 gradstep_status guarded_math(Body&& body) noexcept {
   const FpEnvironment environment;
   return guarded(body);
+}
+
+/// The body of a function on one handle, which this thread has to itself: body(the object behind it).
+template <class Handle, class Body>
+gradstep_status with(Handle* handle, Body&& body) noexcept {
+  return guarded_math([&] {
+    const InUse use(handle);
+    body(*use->impl);
+  });
 }
 
 template <class T>

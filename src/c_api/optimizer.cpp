@@ -66,23 +66,11 @@ gradstep_status state_bytes(const Options* options, const gradstep_parameter* pa
   });
 }
 
-/// The body of a function on one optimizer: checks, exclusive use, the default floating-point environment.
-template <class Body>
-gradstep_status with(gradstep_optimizer* optimizer, Body&& body) noexcept {
-  return guarded_math([&] {
-    check_handle(optimizer);
-    Optimizer& impl = *optimizer->impl;
-    const Exclusive exclusive(impl.busy(), "optimizer");
-    body(impl);
-  });
-}
-
 void step(gradstep_optimizer* optimizer, const gradstep_tensor* params, const gradstep_tensor* grads,
           const gradstep_tensor* updates, size_t n, const StepGuards& guards, gradstep_step_result* result,
           void* stream) {
-  check_handle(optimizer);
-  Optimizer& impl = *optimizer->impl;
-  const Exclusive exclusive(impl.busy(), "optimizer");
+  const InUse use(optimizer);
+  Optimizer& impl = *use->impl;
   check_stream(stream);
   impl.bind(params, grads, updates, n);
   const StepOutcome outcome = impl.step(guards);
@@ -182,9 +170,7 @@ gradstep_status gradstep_optimizer_create_shampoo(gradstep_context* context, con
   return create(context, options, parameters, n, out);
 }
 
-void gradstep_optimizer_destroy(gradstep_optimizer* optimizer) noexcept {
-  if (optimizer != nullptr && optimizer->header.magic == gradstep_optimizer::kMagic) delete optimizer;
-}
+void gradstep_optimizer_destroy(gradstep_optimizer* optimizer) noexcept { destroy(optimizer); }
 
 gradstep_status gradstep_optimizer_step(gradstep_optimizer* optimizer, const gradstep_tensor* params,
                                         const gradstep_tensor* grads, size_t n, void* stream) noexcept {
@@ -221,9 +207,8 @@ gradstep_status gradstep_optimizer_set_schedule(gradstep_optimizer* optimizer, i
                                                 const gradstep_schedule* schedule) noexcept {
   return guarded_math([&] {
     const Schedule owned("schedule", schedule);  // first: from here on its callback is released whatever happens
-    check_handle(optimizer);
-    const Exclusive exclusive(optimizer->impl->busy(), "optimizer");
-    optimizer->impl->set_schedule(group, name, owned);
+    const InUse use(optimizer);
+    use->impl->set_schedule(group, name, owned);
   });
 }
 
@@ -282,10 +267,9 @@ gradstep_status gradstep_optimizer_set_state(gradstep_optimizer* optimizer, size
 
 gradstep_status gradstep_optimizer_copy_state(gradstep_optimizer* destination, gradstep_optimizer* source) noexcept {
   return with(destination, [&](Optimizer& impl) {
-    check_handle(source);
-    if (source->impl.get() == &impl) return;
-    const Exclusive exclusive(source->impl->busy(), "source");
-    impl.copy_state(*source->impl);
+    if (source == destination) return;
+    const InUse use(source, "source");
+    impl.copy_state(*use->impl);
   });
 }
 

@@ -13,4 +13,6 @@ struct gradstep_optimizer {
 
   gradstep::HandleHeader header{kMagic};
   std::shared_ptr<gradstep::Optimizer> impl;
+
+  gradstep::BusyFlag& busy() const { return impl->busy(); }
 };

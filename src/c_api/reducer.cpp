@@ -10,20 +10,6 @@
 
 using namespace gradstep;
 
-namespace {
-
-template <class Body>
-gradstep_status with(gradstep_reducer* reducer, Body&& body) noexcept {
-  return guarded_math([&] {
-    check_handle(reducer);
-    Reducer& impl = *reducer->impl;
-    const Exclusive exclusive(impl.busy(), "reducer");
-    body(impl);
-  });
-}
-
-}  // namespace
-
 gradstep_status gradstep_reducer_options_init(gradstep_reducer_options* o, size_t struct_size) noexcept {
   return guarded([&] { init_struct("o", o, struct_size, default_reducer_options()); });
 }
@@ -41,9 +27,7 @@ gradstep_status gradstep_reducer_create(gradstep_context* context, gradstep_comm
   });
 }
 
-void gradstep_reducer_destroy(gradstep_reducer* reducer) noexcept {
-  if (reducer != nullptr && reducer->header.magic == gradstep_reducer::kMagic) delete reducer;
-}
+void gradstep_reducer_destroy(gradstep_reducer* reducer) noexcept { destroy(reducer); }
 
 gradstep_status gradstep_reducer_reduce(gradstep_reducer* reducer, const gradstep_tensor* grads,
                                         const gradstep_tensor* results, size_t n, double weight,

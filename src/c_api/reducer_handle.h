@@ -13,4 +13,6 @@ struct gradstep_reducer {
 
   gradstep::HandleHeader header{kMagic};
   std::shared_ptr<gradstep::Reducer> impl;
+
+  gradstep::BusyFlag& busy() const { return impl->busy(); }
 };

@@ -11,9 +11,11 @@
 #include "c_api/updater_handle.h"
 #include "comm/together.h"
 #include "core/file.h"
+#include "core/host_callback.h"
 #include "core/options.h"
 #include "core/state_file.h"
 #include "optim/saved_optimizer.h"
+#include "updater/chain.h"
 
 using namespace gradstep;
 
@@ -25,11 +27,11 @@ class HostStream final : public ByteSink, public ByteSource {
   explicit HostStream(const gradstep_stream& stream) : stream_(stream) {}
 
   void write(const void* data, std::size_t size) override {
-    call("write", [&] { return stream_.write(stream_.user, data, size); });
+    call("stream.write", [&] { return stream_.write(stream_.user, data, size); });
   }
   std::size_t read(void* data, std::size_t size) override {
     std::size_t got = 0;
-    call("read", [&] { return stream_.read(stream_.user, data, size, &got); });
+    call("stream.read", [&] { return stream_.read(stream_.user, data, size, &got); });
     return got;
   }
 
@@ -37,10 +39,10 @@ class HostStream final : public ByteSink, public ByteSource {
   template <class Function>
   static void call(const char* name, Function&& function) {
     set_last_error("");
-    const gradstep_status status = function();
+    const gradstep_status status = call_host(name, function);
     if (status == GRADSTEP_OK) return;
     const std::string text = last_error();
-    fail(GRADSTEP_ERR_CALLBACK, "stream.{}: the host's function returned {}{}{}", name, status_name(status),
+    fail(GRADSTEP_ERR_CALLBACK, "{}: the host's function returned {}{}{}", name, status_name(status),
          text.empty() ? "" : ": ", text);
   }
 
@@ -48,18 +50,9 @@ class HostStream final : public ByteSink, public ByteSource {
 };
 
 /// Calls the stream's release once, at the end of the call.
-class Release {
- public:
-  explicit Release(const gradstep_stream* stream) : stream_(stream) {}
-  ~Release() {
-    if (stream_ != nullptr && stream_->release != nullptr) stream_->release(stream_->user);
-  }
-  Release(const Release&) = delete;
-  Release& operator=(const Release&) = delete;
-
- private:
-  const gradstep_stream* stream_;
-};
+CallbackOwner release_of(const gradstep_stream* stream) noexcept {
+  return stream != nullptr ? CallbackOwner(stream->release, stream->user) : CallbackOwner();
+}
 
 /// Where a call reads or writes: a path or a stream; both NULL on a rank that only takes part.
 struct Place {
@@ -117,15 +110,11 @@ void load(const char* kind, Communicator* comm, const Place& place, const gradst
   take_over();
 }
 
-/// The body of every function here: one handle, its lock, and the place.
+/// The body of every function here: one handle and the place.
 template <class Handle, class Body>
-gradstep_status with(Handle* handle, const gradstep_stream* stream, Body&& body) noexcept {
-  const Release release(stream);
-  return guarded_math([&] {
-    check_handle(handle);
-    const Exclusive exclusive(handle->impl->busy(), Handle::kName);
-    body(*handle->impl);
-  });
+gradstep_status with_place(Handle* handle, const Place& place, Body&& body) noexcept {
+  const CallbackOwner release = release_of(place.stream);
+  return with(handle, body);
 }
 
 Place stream_place(const gradstep_stream* stream) { return {stream, nullptr, false}; }
@@ -136,7 +125,7 @@ Communicator* peers_of(const Optimizer& optimizer) {
 }
 
 gradstep_status save_optimizer_to(gradstep_optimizer* optimizer, const Place& place) noexcept {
-  return with(optimizer, place.stream, [&](Optimizer& impl) {
+  return with_place(optimizer, place, [&](Optimizer& impl) {
     impl.check_state_is_whole();  // before its channel is asked, which is broken then
     save("optimizer", peers_of(impl), place,
          [&] { return std::map<std::string, SavedPart>{{"", save_optimizer(impl)}}; });
@@ -145,7 +134,7 @@ gradstep_status save_optimizer_to(gradstep_optimizer* optimizer, const Place& pl
 
 gradstep_status load_optimizer_from(gradstep_optimizer* optimizer, const Place& place,
                                     const gradstep_load_options* options) noexcept {
-  return with(optimizer, place.stream, [&](Optimizer& impl) {
+  return with_place(optimizer, place, [&](Optimizer& impl) {
     load("optimizer", peers_of(impl), place, options, [&](const StateFile& file) {
       LoadedPart part(file, "");
       return load_optimizer(part, impl);
@@ -156,14 +145,14 @@ gradstep_status load_optimizer_from(gradstep_optimizer* optimizer, const Place& 
 /// Accumulators and reducers are each rank's own.
 template <class Handle>
 gradstep_status save_to(Handle* handle, const Place& place) noexcept {
-  return with(handle, place.stream, [&](auto& impl) {
+  return with_place(handle, place, [&](auto& impl) {
     save(Handle::kName, nullptr, place, [&] { return std::map<std::string, SavedPart>{{"", impl.save()}}; });
   });
 }
 
 template <class Handle>
 gradstep_status load_from(Handle* handle, const Place& place, const gradstep_load_options* options) noexcept {
-  return with(handle, place.stream, [&](auto& impl) {
+  return with_place(handle, place, [&](auto& impl) {
     load(Handle::kName, nullptr, place, options, [&](const StateFile& file) {
       LoadedPart part(file, "");
       return impl.load(part);
@@ -172,13 +161,16 @@ gradstep_status load_from(Handle* handle, const Place& place, const gradstep_loa
 }
 
 gradstep_status save_updater_to(gradstep_updater* updater, const Place& place) noexcept {
-  return with(updater, place.stream,
-              [&](Updater& impl) { save("updater", impl.peers(), place, [&] { return impl.save(); }); });
+  return with_place(updater, place, [&](Updater& impl) {
+    const Updater::Chain chain(impl);
+    save("updater", impl.peers(), place, [&] { return impl.save(); });
+  });
 }
 
 gradstep_status load_updater_from(gradstep_updater* updater, const Place& place,
                                   const gradstep_load_options* options) noexcept {
-  return with(updater, place.stream, [&](Updater& impl) {
+  return with_place(updater, place, [&](Updater& impl) {
+    const Updater::Chain chain(impl);
     load("updater", impl.peers(), place, options, [&](const StateFile& file) { return impl.load(file); });
   });
 }

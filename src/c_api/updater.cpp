@@ -15,14 +15,10 @@ using namespace gradstep;
 
 namespace {
 
-template <class Body>
-gradstep_status with(gradstep_updater* updater, Body&& body) noexcept {
-  return guarded_math([&] {
-    check_handle(updater);
-    Updater& impl = *updater->impl;
-    const Exclusive exclusive(impl.busy(), "updater");
-    body(impl);
-  });
+/// The object behind a handle, which outlives it in an updater.
+template <class Handle>
+auto object_of(Handle* handle) {
+  return Kept(handle)->impl;
 }
 
 void write_applied(int32_t* applied_out, bool applied) {
@@ -41,20 +37,16 @@ gradstep_status gradstep_updater_create(gradstep_context* context, gradstep_opti
   return guarded_math([&] {
     check_out("out", out);
     const auto read = options != nullptr ? read_struct("options", options) : default_updater_options();
-    check_handle(optimizer);
-    if (accumulator != nullptr) check_handle(accumulator);
-    if (reducer != nullptr) check_handle(reducer);
     auto handle = std::make_unique<gradstep_updater>();
-    handle->impl = std::make_shared<Updater>(context_of(context), optimizer->impl,
-                                             accumulator != nullptr ? accumulator->impl : nullptr,
-                                             reducer != nullptr ? reducer->impl : nullptr, read);
+    const auto step = object_of(optimizer);
+    const auto accumulate = accumulator != nullptr ? object_of(accumulator) : nullptr;
+    const auto reduce = reducer != nullptr ? object_of(reducer) : nullptr;
+    handle->impl = std::make_shared<Updater>(context_of(context), step, accumulate, reduce, read);
     *out = handle.release();
   });
 }
 
-void gradstep_updater_destroy(gradstep_updater* updater) noexcept {
-  if (updater != nullptr && updater->header.magic == gradstep_updater::kMagic) delete updater;
-}
+void gradstep_updater_destroy(gradstep_updater* updater) noexcept { destroy(updater); }
 
 gradstep_status gradstep_updater_push(gradstep_updater* updater, const gradstep_tensor* params,
                                       const gradstep_tensor* grads, size_t n, double weight, void* stream,

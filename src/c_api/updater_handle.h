@@ -13,4 +13,6 @@ struct gradstep_updater {
 
   gradstep::HandleHeader header{kMagic};
   std::shared_ptr<gradstep::Updater> impl;
+
+  gradstep::BusyFlag& busy() const { return impl->busy(); }
 };

@@ -30,18 +30,20 @@ Engine::Engine(std::string name, const gradstep_comm_vtable& vtable, void* user,
   try {
     check_vtable(vtable_);
   } catch (...) {
-    if (vtable_.release != nullptr) vtable_.release(user_);
+    release();
     throw;
   }
 }
 
-Engine::~Engine() {
-  if (vtable_.release != nullptr) vtable_.release(user_);
+Engine::~Engine() { release(); }
+
+void Engine::release() noexcept {
+  if (vtable_.release != nullptr) call_host_quietly([this] { vtable_.release(user_); });
 }
 
 void Engine::abort() noexcept {
   if (turn_.in_forked_child() || aborted_.exchange(true, std::memory_order_acq_rel)) return;
-  if (any_thread() && vtable_.abort != nullptr) vtable_.abort(user_);
+  if (any_thread() && vtable_.abort != nullptr) call_host_quietly([this] { vtable_.abort(user_); });
 }
 
 std::shared_ptr<Engine> Engine::dup(const std::shared_ptr<Engine>& engine, const Deadline& deadline) {

@@ -15,6 +15,7 @@
 #include "core/deadline.h"
 #include "core/error.h"
 #include "core/fork_safe.h"
+#include "core/host_callback.h"
 #include "gradstep/comm.h"
 
 namespace gradstep {
@@ -67,6 +68,8 @@ class Engine {
     bool taken = false;
   };
 
+  void release() noexcept;
+
   std::string name_;
   gradstep_comm_vtable vtable_;
   void* user_;
@@ -90,6 +93,8 @@ void call_engine(const Engine& engine, const char* what, const Deadline& deadlin
     status = call(left);
   } catch (const std::exception& thrown) {
     fail(GRADSTEP_ERR_CALLBACK, "{}: {} threw: {}", engine.name(), what, thrown.what());
+  } catch (...) {
+    fail(GRADSTEP_ERR_CALLBACK, "{}: {} threw an exception of an unknown type", engine.name(), what);
   }
   if (status != GRADSTEP_OK) throw_engine_error(engine, what, status);
 }

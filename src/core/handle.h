@@ -7,31 +7,51 @@
 #include <atomic>
 #include <cstdint>
 
+#include "core/busy_flag.h"
 #include "core/error.h"
 #include "core/fork_generation.h"
 
 namespace gradstep {
 
-/// Base of the opaque structs. `Derived` has `static constexpr std::uint64_t kMagic` and `static constexpr const char*
-/// kName`. A destroyed or foreign handle is recognised by its magic as long as its memory is readable.
-struct HandleHeader {
-  std::uint64_t magic;
-  std::uint32_t fork_generation = gradstep::fork_generation();
-  std::atomic<bool> busy{false};
-
-  explicit HandleHeader(std::uint64_t m) : magic(m) {}
-  ~HandleHeader() { magic = 0; }
+/// Base of the opaque structs. `Derived` has `static constexpr std::uint64_t kMagic`, `static constexpr const char*
+/// kName` and `busy()`, the flag of the object behind it. A destroyed or foreign handle is recognised by its magic as
+/// long as its memory is readable.
+///
+/// A handle may be destroyed while calls are inside: by another thread, or by a host's callback in the very call. It is
+/// doomed then (no call gets in any more), and the last call to leave frees it.
+class HandleHeader {
+ public:
+  explicit HandleHeader(std::uint64_t m) : magic_(m) {}
+  ~HandleHeader() { magic_.store(0, std::memory_order_relaxed); }
   HandleHeader(const HandleHeader&) = delete;
   HandleHeader& operator=(const HandleHeader&) = delete;
 
-  bool in_forked_child() const noexcept { return fork_generation != gradstep::fork_generation(); }
+  bool is(std::uint64_t magic) const noexcept { return magic_.load(std::memory_order_relaxed) == magic; }
+  bool in_forked_child() const noexcept { return fork_generation_ != gradstep::fork_generation(); }
+
+  /// False if the handle was destroyed in the meantime; leave() follows all the same.
+  bool enter() const noexcept { return (calls_.fetch_add(1, std::memory_order_acquire) & kDoomed) == 0; }
+  /// True for the last call out of a doomed handle, which must free it.
+  bool leave() const noexcept { return calls_.fetch_sub(1, std::memory_order_acq_rel) == (kDoomed | 1); }
+  /// True if no call is inside, and the handle is to be freed at once. Threads of the parent are not in a forked child.
+  bool doom() noexcept {
+    magic_.store(0, std::memory_order_relaxed);
+    return calls_.fetch_or(kDoomed, std::memory_order_acq_rel) == 0 || in_forked_child();
+  }
+
+ private:
+  static constexpr std::uint32_t kDoomed = 1U << 31;
+
+  std::atomic<std::uint64_t> magic_;
+  std::uint32_t fork_generation_ = gradstep::fork_generation();
+  mutable std::atomic<std::uint32_t> calls_{0};  // how many are inside, and kDoomed
 };
 
 /// Throws unless `handle` is a live `Handle` of this process.
 template <class Handle>
 void check_handle(const Handle* handle) {
   if (handle == nullptr) fail_argument("{}: is NULL", Handle::kName);
-  if (handle->header.magic != Handle::kMagic) {
+  if (!handle->header.is(Handle::kMagic)) {
     fail_argument("{}: not a gradstep_{}: a destroyed handle or one of another kind", Handle::kName, Handle::kName);
   }
   if (handle->header.in_forked_child()) {
@@ -39,25 +59,51 @@ void check_handle(const Handle* handle) {
   }
 }
 
-/// A call's exclusive use of a handle. A second thread gets INVALID_STATE, never a race.
+/// A scope in which a handle is not freed. Other threads may use it, too.
 template <class Handle>
-class InUse {
+class Kept {
  public:
-  explicit InUse(Handle* handle) : handle_(handle) {
+  explicit Kept(Handle* handle) : handle_(handle) {
     check_handle(handle);
-    if (handle->header.busy.exchange(true, std::memory_order_acquire)) {
-      fail(GRADSTEP_ERR_INVALID_STATE, "{}: another thread is using this handle", Handle::kName);
-    }
+    if (handle->header.enter()) return;
+    leave();
+    fail_argument("{}: was destroyed by another thread", Handle::kName);
   }
-  ~InUse() { handle_->header.busy.store(false, std::memory_order_release); }
-  InUse(const InUse&) = delete;
-  InUse& operator=(const InUse&) = delete;
+  ~Kept() { leave(); }
+  Kept(const Kept&) = delete;
+  Kept& operator=(const Kept&) = delete;
 
   Handle& operator*() const { return *handle_; }
   Handle* operator->() const { return handle_; }
 
  private:
+  void leave() noexcept {
+    if (handle_->header.leave()) delete handle_;
+  }
+
   Handle* handle_;
 };
+
+/// A call's use of a handle: it is kept, and its object is this call's alone. A second thread gets INVALID_STATE, never
+/// a race.
+template <class Handle>
+class InUse {
+ public:
+  explicit InUse(Handle* handle, const char* name = Handle::kName)
+      : handle_(handle), exclusive_(handle->busy(), name) {}
+
+  Handle& operator*() const { return *handle_; }
+  Handle* operator->() const { return handle_.operator->(); }
+
+ private:
+  Kept<Handle> handle_;
+  Exclusive exclusive_;  // given back before the handle is left
+};
+
+/// The body of every gradstep_*_destroy.
+template <class Handle>
+void destroy(Handle* handle) noexcept {
+  if (handle != nullptr && handle->header.is(Handle::kMagic) && handle->header.doom()) delete handle;
+}
 
 }  // namespace gradstep

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "core/error.h"
@@ -32,19 +33,25 @@ void* allocate_own(std::size_t bytes) {
 Allocator::Allocator(const gradstep_allocator* host) {
   if (host == nullptr) return;
   host_ = read_struct("options.allocator", host);
+  owner_ = CallbackOwner(host_.release, host_.user);
   if (host_.allocate == nullptr || host_.deallocate == nullptr) {
-    if (host_.release != nullptr) host_.release(host_.user);
     fail_argument("options.allocator: allocate and deallocate must both be set");
   }
 }
 
-Allocator::~Allocator() {
-  if (host_.release != nullptr) host_.release(host_.user);
+void* Allocator::allocate_by_host(std::size_t bytes) const {
+  return call_host("allocator.allocate", [&]() -> void* {
+    try {
+      return host_.allocate(host_.user, bytes, kAlignment);
+    } catch (const std::bad_alloc&) {
+      return nullptr;  // another way to say it
+    }
+  });
 }
 
 void* Allocator::allocate(std::size_t bytes) {
   if (bytes == 0) return nullptr;
-  void* data = host_.allocate != nullptr ? host_.allocate(host_.user, bytes, kAlignment) : allocate_own(bytes);
+  void* data = host_.allocate != nullptr ? allocate_by_host(bytes) : allocate_own(bytes);
   if (data == nullptr) fail(GRADSTEP_ERR_OUT_OF_MEMORY, "the allocator has no {} bytes", bytes);
   return data;
 }
@@ -52,7 +59,7 @@ void* Allocator::allocate(std::size_t bytes) {
 void Allocator::deallocate(void* data, std::size_t bytes) noexcept {
   if (data == nullptr) return;
   if (host_.deallocate != nullptr) {
-    host_.deallocate(host_.user, data, bytes, kAlignment);
+    call_host_quietly([&] { host_.deallocate(host_.user, data, bytes, kAlignment); });
   } else {
     std::free(data);
   }

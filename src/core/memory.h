@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "core/host_callback.h"
 #include "gradstep/context.h"
 
 namespace gradstep {
@@ -19,7 +20,6 @@ class Allocator {
  public:
   /// The C library's, or the host's. `host` is copied; its release runs when the allocator is destroyed.
   explicit Allocator(const gradstep_allocator* host);
-  ~Allocator();
   Allocator(const Allocator&) = delete;
   Allocator& operator=(const Allocator&) = delete;
 
@@ -28,7 +28,10 @@ class Allocator {
   void deallocate(void* data, std::size_t bytes) noexcept;
 
  private:
+  void* allocate_by_host(std::size_t bytes) const;
+
   gradstep_allocator host_{};
+  CallbackOwner owner_;
 };
 
 /// Owned, aligned bytes. Zeroed on request only.

@@ -13,12 +13,18 @@ namespace gradstep {
 
 namespace {
 
+/// Files carry every name once for each of its states, and their headers have an end.
+constexpr std::size_t kLongestName = 1024;
+
 Parameter read_parameter(const char* bytes, std::size_t i, std::size_t position) {
   const auto raw = read_struct("parameters", reinterpret_cast<const gradstep_parameter*>(bytes));
   constexpr const char* kArgument = "parameters";
   Parameter parameter;
   parameter.name = raw.name != nullptr ? raw.name : fmt::format("param.{}", position);
   if (parameter.name.empty()) fail_argument("{}[{}]: name is empty", kArgument, i);
+  if (parameter.name.size() > kLongestName) {
+    fail_argument("{}[{}]: name has {} bytes, expected at most {}", kArgument, i, parameter.name.size(), kLongestName);
+  }
   if (raw.ndim < 0) fail_argument("{}[{}]: ndim is {}", kArgument, i, raw.ndim);
   if (raw.ndim > 0 && raw.shape == nullptr) fail_argument("{}[{}]: shape is NULL", kArgument, i);
   const std::span<const std::int64_t> shape(raw.shape, static_cast<std::size_t>(raw.ndim));
@@ -49,6 +55,12 @@ bool same_shape(const gradstep_tensor& tensor, const Parameter& parameter) {
   if (tensor.ndim != static_cast<std::int32_t>(parameter.shape.size())) return false;
   if (tensor.ndim > 0 && tensor.shape == nullptr) return false;
   return std::equal(parameter.shape.begin(), parameter.shape.end(), tensor.shape);
+}
+
+/// Two arrays of one shape whose elements lie in the same memory, each in the other's place.
+bool same_place(const Array& a, const Array& b) {
+  return a.data == b.data && a.dtype == b.dtype && a.ndim == b.ndim &&
+         std::equal(a.strides, a.strides + a.ndim, b.strides);
 }
 
 }  // namespace
@@ -89,8 +101,7 @@ void Schema::check_count(const char* argument, const void* array, std::size_t n)
 Array Schema::shaped_array(const char* argument, std::size_t i, const gradstep_tensor& tensor) const {
   const Parameter& parameter = parameters_[i];
   if (!same_shape(tensor, parameter)) {
-    fail_argument("{}[{}]: shape {}, parameter '{}' has {}", argument, i,
-                  tensor.ndim > 0 && tensor.shape == nullptr ? "NULL" : shape_text(tensor), parameter.name,
+    fail_argument("{}[{}]: shape {}, parameter '{}' has {}", argument, i, shape_text(tensor), parameter.name,
                   shape_text(parameter.shape));
   }
   if (tensor.device.device_type != parameter.device.device_type ||
@@ -178,8 +189,8 @@ std::string Schema::difference(const Schema& other) const {
 void OverlapCheck::check(std::span<const Array> params, std::span<const Array> grads, std::span<const Array> updates) {
   const std::size_t count = params.size() + grads.size() + updates.size();
   bool unchanged = last_.size() == count;
-  if (!unchanged) last_.assign(count, nullptr);
-  const void** last = last_.data();
+  if (!unchanged) last_.resize(count);
+  ByteRange* last = last_.data();
   unchanged = same(last, params) && unchanged;
   unchanged = same(last, grads) && unchanged;
   unchanged = same(last, updates) && unchanged;
@@ -192,6 +203,17 @@ void OverlapCheck::check(std::span<const Array> params, std::span<const Array> g
   }
 }
 
+bool OverlapCheck::same(ByteRange*& last, std::span<const Array> arrays) {
+  bool same = true;
+  for (const Array& array : arrays) {
+    const ByteRange range = byte_range(array);
+    // Other strides over the same bytes may put an update beside its gradient's place.
+    same = same && last->begin == range.begin && last->end == range.end && array.contiguous();
+    *last++ = range;
+  }
+  return same;
+}
+
 void OverlapCheck::check_all_pairs(std::span<const Array> params, std::span<const Array> grads,
                                    std::span<const Array> updates) {
   struct Entry {
@@ -201,38 +223,34 @@ void OverlapCheck::check_all_pairs(std::span<const Array> params, std::span<cons
     bool written;
   };
   std::vector<Entry> entries;
-  const bool in_place = updates.empty();
-  const auto collect = [&](std::span<const Array> list, const char* argument, bool written) {
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      const ByteRange range = byte_range(list[i]);
-      if (range.begin != range.end) entries.push_back({range, argument, i, written});
-    }
+  entries.reserve(params.size() + grads.size() + updates.size());
+  const auto collect = [&](std::span<const Array> list, std::size_t i, const char* argument, bool written) {
+    const ByteRange range = byte_range(list[i]);
+    if (range.begin != range.end) entries.push_back({range, argument, i, written});
   };
-  collect(params, "params", in_place);
-  collect(grads, "grads", false);
-  collect(updates, "updates", true);
+  const bool in_place = updates.empty();
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    collect(params, i, "params", in_place);
+    // An update in its gradient's very place stands for both.
+    if (in_place || !same_place(grads[i], updates[i])) collect(grads, i, "grads", false);
+    if (!in_place) collect(updates, i, "updates", true);
+  }
   std::sort(entries.begin(), entries.end(),
             [](const Entry& a, const Entry& b) { return a.range.begin < b.range.begin; });
 
-  // Sweep by address: an entry can only overlap the open ones, i.e. those that end after it begins.
-  const auto legal = [&](const Entry& a, const Entry& b) {
-    if (!a.written && !b.written) return true;
-    const bool update_and_gradient =
-        !in_place && a.index == b.index && a.argument != b.argument && a.argument[0] != 'p' && b.argument[0] != 'p';
-    return update_and_gradient && updates[a.index].data == grads[a.index].data &&
-           updates[a.index].dtype == grads[a.index].dtype &&
-           updates[a.index].contiguous() == grads[a.index].contiguous();
+  // Sweep by address: an entry overlaps an earlier one if it overlaps the one that ends last. Buffers that are only
+  // read may share memory, all of them if they like.
+  const Entry* last_read = nullptr;
+  const Entry* last_written = nullptr;
+  const auto check_after = [](const Entry* earlier, const Entry& entry) {
+    if (earlier == nullptr || earlier->range.end <= entry.range.begin) return;
+    fail_argument("{}[{}] overlaps {}[{}] in memory", earlier->argument, earlier->index, entry.argument, entry.index);
   };
-  std::vector<const Entry*> open;
   for (const Entry& entry : entries) {
-    std::erase_if(open, [&](const Entry* earlier) { return earlier->range.end <= entry.range.begin; });
-    for (const Entry* earlier : open) {
-      if (!legal(*earlier, entry)) {
-        fail_argument("{}[{}] overlaps {}[{}] in memory", earlier->argument, earlier->index, entry.argument,
-                      entry.index);
-      }
-    }
-    open.push_back(&entry);
+    check_after(last_written, entry);
+    if (entry.written) check_after(last_read, entry);
+    const Entry*& last = entry.written ? last_written : last_read;
+    if (last == nullptr || last->range.end < entry.range.end) last = &entry;
   }
 }
 

@@ -33,7 +33,7 @@ struct Parameter {
         static_cast<char*>(tensor.data) + tensor.byte_offset != buffer.data ||
         std::bit_cast<std::uint64_t>(tensor.device) != std::bit_cast<std::uint64_t>(device) ||
         std::bit_cast<std::uint32_t>(tensor.dtype) != std::bit_cast<std::uint32_t>(to_dlpack(buffer.dtype)) ||
-        tensor.ndim != static_cast<std::int32_t>(shape.size())) {
+        tensor.ndim != static_cast<std::int32_t>(shape.size()) || (tensor.shape == nullptr && !shape.empty())) {
       return false;
     }
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
@@ -86,7 +86,7 @@ class Schema {
   std::unordered_map<std::string, std::size_t> by_name_;
 };
 
-/// Remembers the addresses of the last call, and compares all pairs of buffers only when they changed.
+/// Remembers the memory of the last call, and compares all buffers with each other only when it has changed.
 class OverlapCheck {
  public:
   /// Throws INVALID_ARGUMENT if a written buffer overlaps any other one. `updates` may be empty; updates[i] may be
@@ -94,17 +94,11 @@ class OverlapCheck {
   void check(std::span<const Array> params, std::span<const Array> grads, std::span<const Array> updates);
 
  private:
-  static bool same(const void**& last, std::span<const Array> arrays) {
-    bool same = true;
-    for (const Array& array : arrays) {
-      same = same && *last == array.data;
-      *last++ = array.data;
-    }
-    return same;
-  }
+  /// Whether the arrays span the bytes from `last` on, which then are those that they span.
+  static bool same(ByteRange*& last, std::span<const Array> arrays);
   void check_all_pairs(std::span<const Array> params, std::span<const Array> grads, std::span<const Array> updates);
 
-  std::vector<const void*> last_;
+  std::vector<ByteRange> last_;
 };
 
 }  // namespace gradstep

@@ -11,6 +11,7 @@
 
 #include "core/checksum.h"
 #include "core/error.h"
+#include "core/state_header.h"
 #include "core/tensor.h"
 
 namespace gradstep {
@@ -19,15 +20,12 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the file's numbers are written as they lie in memory");
 
-constexpr const char* kMetadata = "__metadata__";
 constexpr const char* kFormat = "gradstep.format";
 constexpr const char* kKind = "gradstep.kind";
 constexpr const char* kChecksum = "gradstep.checksum";
 constexpr const char* kVersion = "1";
 constexpr const char* kParameters = "parameters";
 constexpr std::size_t kWord = sizeof(std::uint64_t);
-/// What readers of the layout agree to refuse beyond.
-constexpr std::uint64_t kLongestHeader = 100'000'000;
 
 struct TypeName {
   DType dtype;
@@ -41,11 +39,6 @@ const char* type_name(DType dtype) {
     if (type.dtype == dtype) return type.name;
   }
   return "?";
-}
-
-template <class... Args>
-[[noreturn]] void corrupt(fmt::format_string<Args...> format, Args&&... args) {
-  fail(GRADSTEP_ERR_CORRUPT, "the saved state is damaged: {}", fmt::format(format, std::forward<Args>(args)...));
 }
 
 std::int64_t elements_of(const std::vector<std::int64_t>& shape) {
@@ -84,7 +77,7 @@ class SummingSink {
 
 nlohmann::json header_of(const std::string& kind, const std::map<std::string, SavedPart>& parts) {
   nlohmann::json header = nlohmann::json::object();
-  auto& metadata = header[kMetadata];
+  auto& metadata = header[kMetadataKey];
   metadata[kFormat] = kVersion;
   metadata[kKind] = kind;
   std::int64_t offset = 0;
@@ -104,24 +97,6 @@ nlohmann::json header_of(const std::string& kind, const std::map<std::string, Sa
   return header;
 }
 
-/// nlohmann's parser keeps the last of two equal keys; here they are an error.
-nlohmann::json parse_header(const char* begin, const char* end) {
-  std::vector<std::set<std::string>> keys;
-  const auto watch = [&](int, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
-    if (event == nlohmann::json::parse_event_t::object_start) keys.emplace_back();
-    if (event == nlohmann::json::parse_event_t::object_end) keys.pop_back();
-    if (event == nlohmann::json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second) {
-      corrupt("its header has the key '{}' twice", parsed.get<std::string>());
-    }
-    return true;
-  };
-  try {
-    return nlohmann::json::parse(begin, end, watch);
-  } catch (const nlohmann::json::exception& error) {
-    corrupt("its header is not JSON: {}", error.what());
-  }
-}
-
 std::vector<std::byte> read_all(ByteSource& source) {
   constexpr std::size_t kStep = std::size_t{1} << 20;
   std::vector<std::byte> bytes;
@@ -135,37 +110,6 @@ std::vector<std::byte> read_all(ByteSource& source) {
   }
   bytes.resize(size);
   return bytes;
-}
-
-/// An entry of the header, before anything is known of its neighbours.
-struct Entry {
-  std::string type;
-  std::vector<std::int64_t> shape;
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-};
-
-Entry read_entry(const std::string& key, const nlohmann::json& json) {
-  Entry entry;
-  try {
-    entry.type = json.at("dtype").get<std::string>();
-    for (const auto& dimension : json.at("shape")) {
-      if (!dimension.is_number_unsigned()) corrupt("'{}' has a shape that is no list of sizes", key);
-      const auto size = dimension.get<std::uint64_t>();
-      if (size > static_cast<std::uint64_t>(INT64_MAX)) corrupt("'{}' has a dimension of {}", key, size);
-      entry.shape.push_back(static_cast<std::int64_t>(size));
-    }
-    const auto& offsets = json.at("data_offsets");
-    if (!offsets.is_array() || offsets.size() != 2 || !offsets[0].is_number_unsigned() ||
-        !offsets[1].is_number_unsigned() || json.size() != 3) {
-      corrupt("'{}' has other fields than dtype, shape and two data_offsets", key);
-    }
-    entry.begin = static_cast<std::int64_t>(std::min<std::uint64_t>(offsets[0].get<std::uint64_t>(), INT64_MAX));
-    entry.end = static_cast<std::int64_t>(std::min<std::uint64_t>(offsets[1].get<std::uint64_t>(), INT64_MAX));
-  } catch (const nlohmann::json::exception& error) {
-    corrupt("the entry '{}': {}", key, error.what());
-  }
-  return entry;
 }
 
 std::int64_t item_size(const std::string& key, const std::string& type) {
@@ -214,6 +158,10 @@ void write_state_file(ByteSink* sink, const std::string& kind, const std::map<st
     fail(GRADSTEP_ERR_UNSUPPORTED, "a name cannot be written: {}", error.what());  // not UTF-8
   }
   header.append((kWord - header.size() % kWord) % kWord, ' ');
+  if (header.size() > kLongestHeader) {
+    fail(GRADSTEP_ERR_UNSUPPORTED, "the names and shapes of what is saved take {} bytes, a file has room for {}",
+         header.size(), kLongestHeader);
+  }
   const std::uint64_t length = header.size();
   SummingSink out(sink);
   out.write(&length, sizeof length);
@@ -239,15 +187,13 @@ StateFile::StateFile(ByteSource& source, bool allow_unchecked) : bytes_(read_all
   if (length > kLongestHeader || length > bytes_.size() - kWord) {
     corrupt("its header should have {} bytes, {} are there", length, bytes_.size() - kWord);
   }
-  const char* begin = reinterpret_cast<const char*>(bytes_.data()) + kWord;
-  const nlohmann::json header = parse_header(begin, begin + length);
-  if (!header.is_object()) corrupt("its header is no JSON object");
+  StateHeader header = read_state_header({reinterpret_cast<const char*>(bytes_.data()) + kWord, length});
+  metadata_ = std::move(header.metadata);
 
-  // The checksum first: what follows may then speak of a file that is as it was written.
   const std::byte* data = bytes_.data() + kWord + length;
   const auto data_size = static_cast<std::int64_t>(bytes_.size() - kWord - length);
-  if (header.contains(kChecksum)) {
-    const Entry entry = read_entry(kChecksum, header.at(kChecksum));
+  if (const auto found = header.entries.find(kChecksum); found != header.entries.end()) {
+    const StateHeader::Entry& entry = found->second;
     if (entry.type != "U64" || entry.shape != std::vector<std::int64_t>{1} || entry.end != data_size ||
         entry.begin != data_size - static_cast<std::int64_t>(kWord) || entry.begin < 0) {
       corrupt("its checksum is not at its end");
@@ -262,37 +208,28 @@ StateFile::StateFile(ByteSource& source, bool allow_unchecked) : bytes_(read_all
     corrupt("it has no '{}'; options.allow_unchecked takes such files", kChecksum);
   }
 
-  std::map<std::int64_t, std::pair<std::int64_t, std::string>> ranges;  // begin -> end, key
-  for (const auto& [key, json] : header.items()) {
-    if (key == kMetadata) {
-      if (!json.is_object()) corrupt("its metadata is no JSON object");
-      for (const auto& [name, value] : json.items()) {
-        if (!value.is_string()) corrupt("its metadata '{}' is no text", name);
-        metadata_[name] = value.get<std::string>();
-      }
-      continue;
-    }
-    const Entry entry = read_entry(key, json);
+  std::map<std::int64_t, std::pair<std::int64_t, const std::string*>> ranges;  // begin -> end, key
+  for (auto& [key, entry] : header.entries) {
     std::int64_t bytes = 0;
     if (__builtin_mul_overflow(elements_of(entry.shape), item_size(key, entry.type), &bytes) ||
         entry.end < entry.begin || entry.end > data_size || entry.end - entry.begin != bytes) {
       corrupt("'{}' lies at {} to {} of {} bytes, which is not its size", key, entry.begin, entry.end, data_size);
     }
-    if (bytes > 0 && !ranges.try_emplace(entry.begin, entry.end, key).second) corrupt("'{}' overlaps another", key);
+    if (bytes > 0 && !ranges.try_emplace(entry.begin, entry.end, &key).second) corrupt("'{}' overlaps another", key);
     if (key == kChecksum) continue;
     Tensor tensor;
     for (const TypeName& known : kTypeNames) {
       if (entry.type == known.name) tensor.dtype = known.dtype;
     }
     if (entry.type == "U64") corrupt("'{}' has the dtype U64", key);
-    tensor.shape = entry.shape;
+    tensor.shape = std::move(entry.shape);
     tensor.data = data + entry.begin;
     tensor.bytes = bytes;
     tensors_.emplace(key, std::move(tensor));
   }
   std::int64_t end = 0;
   for (const auto& [first, range] : ranges) {
-    if (first != end) corrupt("'{}' begins at {}, the tensor before it ends at {}", range.second, first, end);
+    if (first != end) corrupt("'{}' begins at {}, the tensor before it ends at {}", *range.second, first, end);
     end = range.first;
   }
   if (end != data_size) corrupt("{} bytes follow its last tensor", data_size - end);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tensor.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "core/text.h"
 
@@ -31,6 +33,12 @@ std::int64_t element_count(const char* argument, std::size_t index, std::span<co
 
 std::string shape_text(std::span<const std::int64_t> shape) {
   return fmt::format("({})", join(shape, ",", [](std::int64_t dimension) { return std::to_string(dimension); }));
+}
+
+std::string shape_text(const gradstep_tensor& tensor) {
+  if (tensor.ndim < 0 || tensor.ndim > kMaxDimensions) return fmt::format("of {} dimensions", tensor.ndim);
+  if (tensor.ndim > 0 && tensor.shape == nullptr) return "NULL";
+  return shape_text(std::span<const std::int64_t>(tensor.shape, static_cast<std::size_t>(tensor.ndim)));
 }
 
 std::string dtype_text(gradstep_dtype dtype) {
@@ -69,6 +77,26 @@ void check_device(const char* argument, std::size_t index, gradstep_device devic
        device_text(device));
 }
 
+namespace {
+
+/// Throws unless the distances between elements can be counted in bytes.
+void check_reach(const char* argument, std::size_t index, const gradstep_tensor& tensor, std::int64_t element) {
+  std::int64_t low = 0;
+  std::int64_t high = element;
+  for (std::int32_t axis = 0; axis < tensor.ndim; ++axis) {
+    std::int64_t reach = 0;
+    std::int64_t& end = tensor.strides[axis] < 0 ? low : high;
+    if (__builtin_mul_overflow(tensor.strides[axis], element, &reach) ||
+        __builtin_mul_overflow(reach, std::max<std::int64_t>(tensor.shape[axis] - 1, 0), &reach) ||
+        __builtin_add_overflow(end, reach, &end)) {
+      fail_argument("{}[{}]: strides[{}] is {}: the tensor spans more bytes than an int64 can count", argument, index,
+                    axis, tensor.strides[axis]);
+    }
+  }
+}
+
+}  // namespace
+
 Array to_array(const char* argument, std::size_t index, const gradstep_tensor& tensor) {
   check_device(argument, index, tensor.device);
   const auto dtype = from_dlpack(tensor.dtype);
@@ -85,6 +113,7 @@ Array to_array(const char* argument, std::size_t index, const gradstep_tensor& t
     fail_argument("{}[{}]: address {} is not aligned to its {} elements", argument, index, array.data, name_of(*dtype));
   }
   if (!is_compact(tensor)) {
+    check_reach(argument, index, tensor, size_of(*dtype));
     array.ndim = tensor.ndim;
     array.shape = tensor.shape;
     array.strides = tensor.strides;

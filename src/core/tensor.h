@@ -18,9 +18,8 @@ std::int64_t element_count(const char* argument, std::size_t index, std::span<co
 
 /// "(3,4)"; "()" for a scalar.
 std::string shape_text(std::span<const std::int64_t> shape);
-inline std::string shape_text(const gradstep_tensor& tensor) {
-  return shape_text(std::span<const std::int64_t>(tensor.shape, static_cast<std::size_t>(tensor.ndim)));
-}
+/// The same for a tensor that has passed no check yet: a shape that cannot be read is described.
+std::string shape_text(const gradstep_tensor& tensor);
 
 std::string dtype_text(gradstep_dtype dtype);
 std::string device_text(gradstep_device device);

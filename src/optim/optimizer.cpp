@@ -117,9 +117,14 @@ void Optimizer::write_zero_updates() {
 }
 
 void Optimizer::check_state_is_whole() const {
-  if (!lost_) return;
-  fail(GRADSTEP_ERR_INVALID_STATE,
-       "optimizer: an exchange of its sharded state failed: attach a communicator (or none) and load a saved state");
+  if (lost_) {
+    fail(GRADSTEP_ERR_INVALID_STATE,
+         "optimizer: an exchange of its sharded state failed: attach a communicator (or none) and load a saved state");
+  }
+  if (torn_) {
+    fail(GRADSTEP_ERR_INVALID_STATE,
+         "optimizer: a step was broken off half-way: load a saved state and set the parameters to those saved with it");
+  }
 }
 
 /// True if the step is not to be done. outcome.grad_norm is NaN where nobody knows it.
@@ -143,7 +148,18 @@ void Optimizer::apply_guarded(const StepGuards& guards, StepOutcome& outcome) {
     const double coefficient = guards.max_norm / (std::abs(guards.grad_scale) * outcome.grad_norm + 1e-6);
     outcome.clip_coefficient = coefficient > 1 ? 1 : coefficient;
   }
-  apply(guards.grad_scale * outcome.clip_coefficient, guards.clip_value);
+  change_state([&] { apply(guards.grad_scale * outcome.clip_coefficient, guards.clip_value); });
+}
+
+/// What fails before its first loop has begun has changed nothing.
+void Optimizer::change_state(FunctionRef<void()> body) {
+  const std::int64_t before = context_->loops_begun();
+  try {
+    body();
+  } catch (...) {
+    torn_ = torn_ || context_->loops_begun() != before;
+    throw;
+  }
 }
 
 StepOutcome Optimizer::step(const StepGuards& guards) {
@@ -193,6 +209,7 @@ StepOutcome Optimizer::step_sharded(const StepGuards& guards, const GradientExch
     apply_guarded(guards, outcome);
     if (has_slices()) sharding.publish(updates_.empty() ? params_ : updates_, deadline);
   } catch (...) {
+    if (torn_) sharding.comm().abort();  // the other ranks cannot go on without this one's share
     lost_ = sharding.comm().status().code != GRADSTEP_OK;
     throw;
   }
@@ -292,7 +309,7 @@ void Optimizer::set_step_count(std::int64_t count) {
 void Optimizer::set_counters(std::int64_t steps, std::int64_t skipped) {
   step_count_ = steps;
   skipped_steps_ = skipped;
-  lost_ = false;
+  lost_ = torn_ = false;
   state_replaced();
 }
 
@@ -326,7 +343,7 @@ void Optimizer::copy_state(Optimizer& source) {
     work.append(to[i].array.size);
     items.push_back({to[i].array, from[i].array});
   }
-  context_->backend().copy(work, items, 1, 1);
+  change_state([&] { context_->backend().copy(work, items, 1, 1); });
   set_state_flags(source.state_flags());
   set_counters(source.step_count_, source.skipped_steps_);
 }

@@ -80,8 +80,8 @@ class Optimizer {
   /// all, and nothing has changed. NULL on an optimizer that is not sharded does nothing.
   void attach(Communicator* comm, const gradstep_sharding_options& options);
   bool is_sharded() const { return sharding_ != nullptr; }
-  /// False from a failed exchange on until state is loaded or copied in.
-  bool state_is_whole() const { return !lost_; }
+  /// False from a failed exchange or half a step on, until state is loaded or copied in.
+  bool state_is_whole() const { return !lost_ && !torn_; }
   /// Throws INVALID_STATE.
   void check_state_is_whole() const;
   const Sharding* sharding() const { return sharding_.get(); }
@@ -178,6 +178,7 @@ class Optimizer {
   void write_zero_updates();
   bool skips(const StepGuards& guards, StepOutcome& outcome);
   void apply_guarded(const StepGuards& guards, StepOutcome& outcome);
+  void change_state(FunctionRef<void()> body);
 
   std::shared_ptr<Context> context_;
   Schema schema_;
@@ -190,6 +191,7 @@ class Optimizer {
   OverlapCheck overlap_;
   std::unique_ptr<Sharding> sharding_;
   bool lost_ = false;  // an exchange failed: the ranks' slices no longer belong together
+  bool torn_ = false;  // a step was broken off: some parameters and states have made it, others have not
   BusyFlag busy_;
   bool bound_ = false;  // the three lists are those of a successful bind
   bool buffers_changed_ = true;

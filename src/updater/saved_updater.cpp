@@ -94,7 +94,6 @@ void Updater::check_exchanged() {
 }
 
 std::map<std::string, SavedPart> Updater::save() {
-  const Chain chain(*this);
   check_exchanged();
   std::map<std::string, SavedPart> parts;
   parts[kOptimizer] = save_optimizer(*optimizer_);
@@ -153,7 +152,6 @@ std::function<void()> Updater::load_reducer(const StateFile& file, std::int32_t 
 }
 
 std::function<void()> Updater::load(const StateFile& file) {
-  const Chain chain(*this);
   LoadedPart self(file, kUpdater);
   if (self.integer("has_accumulator") != (accumulator_ ? 1 : 0)) {
     fail(GRADSTEP_ERR_MISMATCH, "the saved updater has {} accumulator, this one has {}",

@@ -25,6 +25,8 @@ gradstep_updater_options default_updater_options();
 
 class Updater {
  public:
+  class Chain;  // exclusive use of the three handles during a call
+
   /// accumulator and reducer may be NULL.
   Updater(std::shared_ptr<Context> context, std::shared_ptr<Optimizer> optimizer,
           std::shared_ptr<Accumulator> accumulator, std::shared_ptr<Reducer> reducer,
@@ -44,14 +46,13 @@ class Updater {
   Communicator* peers() const;
   void check_exchanged();
   /// The parts of a file, by prefix: "optimizer/", "reducer/", and for every rank its own window,
-  /// "rank/<r>/accumulator/". Collective over peers().
+  /// "rank/<r>/accumulator/". Collective over peers(). They show the handles' own buffers: the caller has the Chain until
+  /// they are written.
   std::map<std::string, SavedPart> save();
-  /// Checks everything; what it returns takes it over and cannot fail.
+  /// Checks everything; what it returns takes it over and cannot fail. The caller has the Chain until then.
   std::function<void()> load(const StateFile& file);
 
  private:
-  class Chain;  // exclusive use of the three handles during a call
-
   /// Where the window stands that the next push or flush works on.
   enum class Window : std::uint8_t {
     open,     // takes micro-batches

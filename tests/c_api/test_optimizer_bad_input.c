@@ -166,6 +166,61 @@ static void bad_tensors_are_named_and_change_nothing(void** state) {
   step(f);
 }
 
+typedef struct update_call {
+  gradstep_tensor params[kModelParameters];
+  gradstep_tensor grads[kModelParameters];
+  gradstep_tensor updates[kModelParameters];
+} update_call;
+
+static gradstep_status update(fixture* f, const update_call* c) {
+  return gradstep_optimizer_update(f->optimizer, c->params, c->grads, c->updates, kModelParameters, NULL);
+}
+
+/* The second call with the same buffers takes a shorter way, which must believe nothing that it has not looked at. */
+static void shapes_that_cannot_be_read_are_refused_in_every_call(void** state) {
+  fixture* f = *state;
+  static const int32_t ndims[] = {-1, INT32_MIN, 33, 1000000};
+  static const char* const texts[] = {"of -1 dim", "of -2147483648 dim", "of 33 dim", "of 1000000 dim", "shape NULL"};
+  static const char* const names[] = {"params[1]", "grads[1]", "updates[1]"};
+  float deltas[kModelElements];
+  update_call good, bad;
+  int calls = 0;
+  create_sgd(f);
+  memcpy(good.params, f->m.params, sizeof good.params);
+  memcpy(good.grads, f->m.gradients, sizeof good.grads);
+  memcpy(good.updates, f->m.params, sizeof good.updates);
+  good.updates[0].data = deltas;
+  good.updates[1].data = deltas + 6;
+  for (size_t list = 0; list < COUNT_OF(names); ++list) {
+    for (size_t i = 0; i <= COUNT_OF(ndims); ++i) {
+      gradstep_tensor* tensor;
+      assert_ok(update(f, &good));
+      bad = good;
+      tensor = list == 0 ? &bad.params[1] : list == 1 ? &bad.grads[1] : &bad.updates[1];
+      if (i < COUNT_OF(ndims)) {
+        tensor->ndim = ndims[i];
+      } else {
+        tensor->shape = NULL;
+      }
+      assert_fails(update(f, &bad), GRADSTEP_ERR_INVALID_ARGUMENT, names[list], texts[i], "dense.bias", "(3)");
+      assert_int_equal(steps_of(f), ++calls);
+    }
+  }
+}
+
+static void strides_that_reach_too_far_are_refused(void** state) {
+  int64_t strides[] = {INT64_MAX / 2, 1};
+  fixture* f = *state;
+  create_sgd(f);
+  f->m.gradients[0].strides = strides;
+  assert_fails(gradstep_optimizer_step(f->optimizer, f->m.params, f->m.gradients, kModelParameters, NULL),
+               GRADSTEP_ERR_INVALID_ARGUMENT, "grads[0]", "strides[0]");
+  strides[0] = INT64_MIN;
+  assert_fails(gradstep_optimizer_step(f->optimizer, f->m.params, f->m.gradients, kModelParameters, NULL),
+               GRADSTEP_ERR_INVALID_ARGUMENT, "grads[0]", "strides[0]");
+  assert_int_equal(steps_of(f), 0);
+}
+
 static gradstep_status call_again(void* user, int64_t step_number, double* value) {
   fixture* f = user;
   int64_t count = 0;
@@ -194,6 +249,7 @@ int main(void) {
       TEST(unknown_names_list_the_known_ones),         TEST(bad_options_are_named),
       TEST(bad_step_options_change_nothing),           TEST(bad_tensors_are_named_and_change_nothing),
       TEST(a_call_while_another_is_inside_is_refused), TEST(bad_sharding_is_refused),
+      TEST(strides_that_reach_too_far_are_refused),    TEST(shapes_that_cannot_be_read_are_refused_in_every_call),
   };
   return cmocka_run_group_tests_name("optimizer_bad_input", tests, NULL, NULL);
 }

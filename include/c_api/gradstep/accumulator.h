@@ -97,8 +97,10 @@ GRADSTEP_API void gradstep_accumulator_destroy(gradstep_accumulator* accumulator
  * grads[i].data NULL (with elements) = no gradient for parameter i this time. `weight` is finite and >= 0; it counts in
  * mode WEIGHTED and for MIN_WEIGHT. *ready_out (may be NULL) = 1 when this add ended the window. The gradients' squared
  * norm and finiteness are gathered in the last add itself.
- * Returns: INVALID_ARGUMENT (shape, dtype, device, n, weight; nothing is added), INVALID_STATE.
- * Source: PyTorch no_sync, Lingvo GradientAggregationOptimizer, optax.MultiSteps.
+ * Returns: INVALID_ARGUMENT (shape, dtype, device, n, weight; nothing is added), INVALID_STATE, CALLBACK (the schedule
+ * of window lengths: nothing is added; or parallel_for). After a parallel_for that failed, the window is neither added
+ * to nor read nor saved (INVALID_STATE) until reset drops it or another is loaded. Source: PyTorch no_sync, Lingvo
+ * GradientAggregationOptimizer, optax.MultiSteps.
  */
 GRADSTEP_API gradstep_status gradstep_accumulator_add(gradstep_accumulator* accumulator, const gradstep_tensor* grads,
                                                       size_t n, double weight, void* stream,

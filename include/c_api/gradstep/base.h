@@ -21,6 +21,14 @@
  * header may be called from any thread at any time. After fork() the parent's handles answer INVALID_STATE in the
  * child; their destroy functions release memory there without joining threads.
  *
+ * Destroying. Any thread may destroy any handle at any time, also a callback the one whose call it serves. The handle
+ * is gone at once: further calls are INVALID_ARGUMENT while its memory is readable. Calls that are inside finish as if
+ * nothing had happened, and the last of them frees what they use. A call that begins later is the host's error.
+ *
+ * Callbacks should return. A C++ exception that leaves one is CALLBACK with the exception's words (OUT_OF_MEMORY for
+ * std::bad_alloc of an allocator); one out of a release, deallocate or abort is dropped. They may call gradstep: on
+ * handles that a call is using they get INVALID_STATE.
+ *
  * Streams. The last `void* stream` of a call is the device stream its work is queued on. On CPU it must be NULL.
  *
  * ABI version 0: names and layouts may still change until 1.0.
@@ -68,7 +76,7 @@ enum gradstep_status_code {
   GRADSTEP_ERR_MISMATCH = -11,           /* ranks, or a file and a handle, disagree */
   GRADSTEP_ERR_IO = -12,                 /* reading or writing outside memory failed */
   GRADSTEP_ERR_CORRUPT = -13,            /* stored bytes are not what was written */
-  GRADSTEP_ERR_CALLBACK = -14,           /* a host callback failed; the text is the one it set */
+  GRADSTEP_ERR_CALLBACK = -14,           /* a host callback failed, threw, or did not do its work */
   GRADSTEP_ERR_INTERNAL = -99            /* a defect of gradstep: please report it */
 };
 

@@ -56,8 +56,9 @@ typedef struct gradstep_context_options {
   void* log_user;
   void (*log_release)(void* user);
 
-  /* Runs body(body_user, i) for every i in [0, n), in any order, on any threads, and returns when all are done. Called
-   * only by threads that are inside gradstep. */
+  /* Runs body(body_user, i) once for every i in [0, n), in any order, on any threads, and returns when all are done.
+   * Called only by threads that are inside gradstep. What ran is counted: an index that was left out, came twice (it is
+   * run once) or is out of range makes the call fail with CALLBACK. */
   gradstep_status (*parallel_for)(void* user, int64_t n, void (*body)(void* body_user, int64_t i), void* body_user);
   void* parallel_for_user;
   void (*parallel_for_release)(void* user);

@@ -271,7 +271,7 @@ typedef struct gradstep_shampoo_options {
   int64_t preconditioning_compute_steps;    /* > 0, default 1: roots where t is a multiple of it */
   int64_t statistics_compute_steps;         /* > 0, default 1 */
   int64_t skip_preconditioning_dim_size_gt; /* > 0, default 4096 */
-  int32_t exponent_override;                /* >= 0, default 0 = 2 * dimensions */
+  int32_t exponent_override;                /* 0 to 1024, default 0 = 2 * dimensions */
   int32_t best_effort_shape_interpretation; /* default 1 */
   int32_t nesterov;                         /* default 1 */
   int32_t moving_average_for_momentum;
@@ -368,8 +368,10 @@ GRADSTEP_API void gradstep_optimizer_destroy(gradstep_optimizer* optimizer) GRAD
 /*
  * Steps params[i] in place by grads[i]. params have the dtype, shape and device of the schema; grads the shape and
  * device, and any float dtype (f64 only for f64 parameters). grads[i].data NULL: parameter i is left alone.
- * Returns: INVALID_ARGUMENT (names the tensor; nothing is changed), INVALID_STATE, CALLBACK (a schedule or
- * parallel_for).
+ * Returns: INVALID_ARGUMENT (names the tensor; nothing is changed), INVALID_STATE (in use; or the state is lost: see
+ * attach_comm and below), CALLBACK (a schedule: nothing is changed; or parallel_for).
+ * A parallel_for that fails half-way leaves some parameters and states stepped and others not. The step count stands,
+ * and the state is lost: steps, saves, copies and reads of it are INVALID_STATE until a state is loaded or copied in.
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_step(gradstep_optimizer* optimizer, const gradstep_tensor* params,
                                                      const gradstep_tensor* grads, size_t n,

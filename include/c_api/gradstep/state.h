@@ -50,7 +50,8 @@ GRADSTEP_API gradstep_status gradstep_load_options_init(gradstep_load_options* o
  * Save and load over a stream. A sharded optimizer, and an updater over several ranks (its reducer's, or those of its
  * sharded optimizer), are saved collectively: rank 0 passes the stream, the others NULL. They are loaded collectively
  * too, and every rank passes a stream on the whole file. load_options NULL = defaults.
- * Returns: INVALID_ARGUMENT; INVALID_STATE (an optimizer whose state is lost, see attach_comm; save: an updater that
+ * Returns: INVALID_ARGUMENT; UNSUPPORTED (save: a name is not UTF-8, or names and shapes take more than the 100,000,000
+ * bytes of a header); INVALID_STATE (save: an optimizer whose state is lost, see step and attach_comm; an updater that
  * has stepped and whose exchange has failed since, flush first); CALLBACK (a function of the stream failed: the text
  * has its status and words; or a schedule); and the statuses above. Collectively, also the statuses of a collective
  * call, and ABORTED ("another rank could not ..."): the call failed on that rank, which returns why, and nothing was

@@ -61,9 +61,9 @@ enum gradstep_parameter_flags {
 };
 
 /*
- * One parameter of the host's model, given once when a handle is created. `name` is UTF-8, unique among the parameters
- * of the handle; NULL stands for "param.<index>". `group` (>= 0) selects the hyper-parameters of an optimizer.
- * Everything is copied.
+ * One parameter of the host's model, given once when a handle is created. `name` is UTF-8 of 1 to 1024 bytes, unique
+ * among the parameters of the handle; NULL stands for "param.<index>". `group` (0 to 1048576) selects the
+ * hyper-parameters of an optimizer. `shape` has at most 32 dimensions. Everything is copied.
  */
 typedef struct gradstep_parameter {
   uint32_t struct_size;

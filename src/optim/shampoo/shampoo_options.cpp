@@ -14,6 +14,7 @@ namespace {
 
 // beta2 may be 1, which turns the averages into sums.
 constexpr std::int32_t kLargestLag = 1000;
+constexpr std::int32_t kLargestExponent = 1024;  // a root takes time in proportion to it
 constexpr double kAboveOne = 1 + std::numeric_limits<double>::epsilon();
 
 constexpr std::array<HyperParameterField, kShampooFields> kFieldTable = {{{"learning_rate", 0},
@@ -71,7 +72,7 @@ ShampooOptions::ShampooOptions(const gradstep_shampoo_options& o)
   check_at_least("options.preconditioning_compute_steps", o.preconditioning_compute_steps, 1);
   check_at_least("options.statistics_compute_steps", o.statistics_compute_steps, 1);
   check_at_least("options.skip_preconditioning_dim_size_gt", o.skip_preconditioning_dim_size_gt, 1);
-  check_at_least("options.exponent_override", o.exponent_override, 0);
+  check_choice("options.exponent_override", o.exponent_override, kLargestExponent + 1, "0 to 1024");
   check_choice("options.root_method", o.root_method, 3, "0 (auto), 1 (coupled_newton) or 2 (eigh)");
   check_choice("options.root_precision", o.root_precision, 2, "0 (f64) or 1 (f32)");
   check_choice("options.root_padding", o.root_padding, 2, "0 (none) or 1 (largest)");

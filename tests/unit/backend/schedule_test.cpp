@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/schedule.h"
 
+#include <limits>
 #include <cmath>
 
 #include "unit/support.h"
@@ -61,6 +62,13 @@ TEST(Schedule, WarmUpIsLinearAndThenTheKindStartsAtZero) {
   EXPECT_DOUBLE_EQ(value(s, 2), 1.5);
   EXPECT_DOUBLE_EQ(value(s, 3), 2);
   EXPECT_DOUBLE_EQ(value(s, 7), 1);
+}
+
+TEST(Schedule, AWarmUpOfAnyLengthIsAFraction) {
+  auto s = raw(GRADSTEP_SCHEDULE_CONSTANT);
+  s.warmup_steps = std::numeric_limits<std::int64_t>::max();
+  EXPECT_DOUBLE_EQ(value(s, 0), value(s, 1) / 2);
+  EXPECT_GT(value(s, 0), 0);
 }
 
 TEST(Schedule, CallbackGetsTheStepAndItsFailureIsACallbackError) {

@@ -5,7 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <thread>
+#include <vector>
 
 #include "core/busy_flag.h"
 #include "core/fp_environment.h"
@@ -18,14 +20,31 @@ struct SampleHandle {
   static constexpr std::uint64_t kMagic = 42;
   static constexpr const char* kName = "sample";
   HandleHeader header{kMagic};
+  BusyFlag flag;
+  int* freed = nullptr;
+
+  SampleHandle() = default;
+  explicit SampleHandle(int* counter) : freed(counter) {}
+  SampleHandle(const SampleHandle&) = delete;
+  SampleHandle& operator=(const SampleHandle&) = delete;
+  ~SampleHandle() {
+    if (freed != nullptr) ++*freed;
+  }
+  BusyFlag& busy() { return flag; }
+};
+
+struct OtherHandle {
+  static constexpr std::uint64_t kMagic = 7;
+  [[maybe_unused]] static constexpr const char* kName = "other";
+  HandleHeader header{kMagic};
 };
 
 TEST(Handle, NullAndForeignHandlesAreNamed) {
   expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "sample: is NULL",
                [] { check_handle(static_cast<const SampleHandle*>(nullptr)); });
-  SampleHandle handle;
-  handle.header.magic = 7;
-  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "not a gradstep_sample", [&] { check_handle(&handle); });
+  OtherHandle handle;
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "not a gradstep_sample",
+               [&] { check_handle(reinterpret_cast<const SampleHandle*>(&handle)); });
 }
 
 TEST(Handle, ASecondThreadGetsInvalidState) {
@@ -34,6 +53,61 @@ TEST(Handle, ASecondThreadGetsInvalidState) {
   std::thread([&] {
     expect_error(GRADSTEP_ERR_INVALID_STATE, "another thread", [&] { InUse<SampleHandle> second(&handle); });
   }).join();
+}
+
+TEST(Handle, WithoutACallInsideDestroyFreesAtOnce) {
+  int freed = 0;
+  destroy(new SampleHandle(&freed));
+  EXPECT_EQ(freed, 1);
+  destroy(static_cast<SampleHandle*>(nullptr));
+}
+
+TEST(Handle, WhatIsDestroyedInsideACallIsFreedByTheLastToLeave) {
+  int freed = 0;
+  auto* handle = new SampleHandle(&freed);
+  {
+    const Kept outer(handle);
+    {
+      const InUse inner(handle);
+      destroy(handle);
+      destroy(handle);
+      expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "destroyed", [&] { const Kept late(handle); });
+      expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "destroyed", [&] { check_handle(handle); });
+    }
+    EXPECT_EQ(freed, 0);
+  }
+  EXPECT_EQ(freed, 1);
+}
+
+TEST(Handle, ACallThatIsRefusedLeavesAgain) {
+  int freed = 0;
+  auto* handle = new SampleHandle(&freed);
+  {
+    const InUse use(handle);
+    expect_error(GRADSTEP_ERR_INVALID_STATE, "another thread", [&] { const InUse second(handle); });
+  }
+  destroy(handle);
+  EXPECT_EQ(freed, 1);
+}
+
+TEST(Handle, ThreadsThatUseAndDestroyOneHandleFreeItOnce) {
+  for (int round = 0; round < 200; ++round) {
+    std::atomic<int> inside{0};
+    int freed = 0;
+    auto* handle = new SampleHandle(&freed);
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; ++t) {
+      threads.emplace_back([&] {
+        const Kept kept(handle);
+        ++inside;
+        while (inside < 3) std::this_thread::yield();
+      });
+    }
+    while (inside < 3) std::this_thread::yield();
+    destroy(handle);
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(freed, 1);
+  }
 }
 
 TEST(Handle, ASharedObjectIsExclusiveAndFreeAfterwards) {

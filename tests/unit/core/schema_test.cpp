@@ -42,6 +42,13 @@ TEST(Schema, BadParametersAreNamedByIndex) {
   expect_error(GRADSTEP_ERR_UNSUPPORTED, "flags 0x80", [&] { Schema(&p, 1); });
   p = parameter("", shape);
   expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "name is empty", [&] { Schema(&p, 1); });
+  const std::string longest(1024, 'n');
+  p = parameter(longest.c_str(), shape);
+  EXPECT_NO_THROW(Schema(&p, 1));
+  const std::string longer(1025, 'n');
+  p = parameter(longer.c_str(), shape);
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "parameters[0]: name has 1025 bytes, expected at most 1024",
+               [&] { Schema(&p, 1); });
   expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "parameters: is NULL with n = 3", [&] { Schema(nullptr, 3); });
 }
 
@@ -95,6 +102,37 @@ TEST_F(Overlap, GradientsMayShareMemory) {
   const Array p[] = {array(&memory[0], 8), array(&memory[8], 8)};
   const Array g[] = {array(&memory[16], 8), array(&memory[16], 8)};
   EXPECT_NO_THROW(check.check(p, g, {}));
+}
+
+/// In time that does not grow with the square of their number: a sweep over all pairs would outlast ctest's patience.
+TEST_F(Overlap, AMillionGradientsMayShareMemory) {
+  constexpr std::size_t kMany = 1'000'000;
+  std::vector<float> values(kMany);
+  std::vector<Array> p;
+  for (float& value : values) p.push_back(array(&value, 1));
+  const std::vector<Array> g(kMany, array(memory.data(), 64));
+  EXPECT_NO_THROW(check.check(p, g, {}));
+  p[kMany / 2] = array(&memory[63], 1);
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "overlaps params[500000]", [&] { check.check(p, g, {}); });
+}
+
+TEST_F(Overlap, LongerBuffersAtTheSameAddressesAreComparedAnew) {
+  const Array p[] = {array(&memory[0], 8)};
+  const Array apart[] = {array(&memory[8], 8)};
+  EXPECT_NO_THROW(check.check(p, apart, {}));
+  const Array longer[] = {array(&memory[0], 9)};
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "params[0] overlaps grads[0]", [&] { check.check(longer, apart, {}); });
+}
+
+TEST_F(Overlap, AnUpdateThatWalksItsGradientsPlaceInAnotherOrderIsRefused) {
+  const std::int64_t shape[] = {4, 4};
+  const std::int64_t columns[] = {1, 4};
+  const std::int64_t gaps[] = {5, 1};
+  const Array p[] = {array(&memory[32], 16)};
+  const Array rows[] = {{&memory[0], 16, DType::f32, 2, shape, gaps}};
+  const Array turned[] = {{&memory[0], 16, DType::f32, 2, shape, columns}};
+  EXPECT_NO_THROW(check.check(p, rows, rows));
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "overlaps", [&] { check.check(p, rows, turned); });
 }
 
 TEST_F(Overlap, UpdatesMayBeExactlyTheGradients) {

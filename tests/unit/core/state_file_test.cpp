@@ -109,6 +109,32 @@ TEST(StateFile, TheLayoutIsThatOfSafetensors) {
   EXPECT_EQ(bytes.size(), 8 + length + 35);
 }
 
+/// Reading takes time in proportion to the number of tensors: with one more look at all earlier ones for each, ctest
+/// would lose its patience.
+TEST(StateFile, AHundredThousandTensorsAreReadInOneGo) {
+  constexpr int kMany = 100'000;
+  SavedPart part;
+  for (int i = 0; i < kMany; ++i) {
+    part.tensors.push_back({fmt::format("layer.{}/numbers", i), DType::f32, {2, 3}, kNumbers.data(), {}});
+  }
+  const StateFile file = read_bytes(saved_bytes("example", {{"a/", part}}));
+  EXPECT_EQ(file.tensors().size(), std::size_t{kMany});
+  LoadedPart loaded(file, "a/");
+  for (const SavedTensor& tensor : part.tensors) loaded.tensor(tensor.key, DType::f32, {2, 3});
+  loaded.check_all_taken();
+}
+
+TEST(StateFile, NamesThatTakeMoreThanAHeaderAreNotWritten) {
+  SavedPart part;
+  part.set("long", std::string(100'000'000, 'x'));
+  Memory memory;
+  expect_error(GRADSTEP_ERR_UNSUPPORTED, "a file has room for 100000000",
+               [&] { write_state_file(&memory, "example", {{"", part}}); });
+  EXPECT_EQ(memory.bytes, "");
+  part.set("long", std::string(99'999'000, 'x'));
+  read_bytes(saved_bytes("example", {{"", part}}));
+}
+
 TEST(StateFile, EveryTruncationIsCorrupt) {
   const std::string bytes = example_file();
   for (std::size_t size = 0; size < bytes.size(); ++size) expect_corrupt(bytes.substr(0, size));
@@ -152,11 +178,28 @@ TEST(StateFile, FormsThatNoWriterMakesAreCorrupt) {
   expect_corrupt(file_with(with(R"("t":{"dtype":"F64","shape":[18446744073709551615],"data_offsets":[0,8]})"), data),
                  "dimension");
   expect_corrupt(file_with(with(R"("t":[1])"), data), "'t'");
+  expect_corrupt(file_with(with(R"("t":3)"), data), "'t'");
+  expect_corrupt(file_with(with(R"("t":{"dtype":32,"shape":[2],"data_offsets":[0,8]})"), data), "fields");
+  expect_corrupt(file_with(with(R"("t":{"dtype":"F32","shape":2,"data_offsets":[0,8]})"), data), "fields");
+  expect_corrupt(file_with(with(R"("t":{"dtype":"F32","shape":[[2]],"data_offsets":[0,8]})"), data), "shape");
+  expect_corrupt(file_with(with(R"("t":{"dtype":"F32","shape":[2],"data_offsets":[0,8,8]})"), data), "data_offsets");
+  expect_corrupt(file_with(with(R"("t":{"dtype":"F32","shape":[2],"data_offsets":[8]})"), data), "data_offsets");
+  expect_corrupt(file_with(with(R"("t":{"dtype":"F32","dtype":"F32","shape":[2],"data_offsets":[0,8]})"), data),
+                 "twice");
+  expect_corrupt(file_with(with(R"("t":{"dtype":{},"shape":[2],"data_offsets":[0,8]})"), data), "fields");
+  expect_corrupt(file_with(with(good + R"(,"__metadata__":{})"), data), "twice");
+  std::string ones = "1";
+  for (int i = 0; i < 32; ++i) ones += ",1";
+  expect_corrupt(file_with(with(R"("t":{"dtype":"F64","shape":[)" + ones + R"(],"data_offsets":[0,8]})"), data),
+                 "more than 32 dimensions");
+  expect_corrupt(file_with(with(good) + "{}", data), "not JSON");
+  expect_corrupt(file_with("", data), "not JSON");
+  expect_corrupt(file_with("null", data), "no JSON object");
   expect_corrupt(file_with("[1]", data), "no JSON object");
   expect_corrupt(file_with("{\"__metadata__\":3," + good + "," + sum + "}", data), "metadata");
   expect_corrupt(file_with(R"({"__metadata__":{"gradstep.format":1},)" + good + "," + sum + "}", data), "no text");
   expect_corrupt(file_with("{" + good + "," + sum + "}", data), "gradstep.format");
-  expect_corrupt(file_with(std::string(100, '['), data), "not JSON");
+  expect_corrupt(file_with(std::string(100, '['), data), "no JSON object");
 }
 
 TEST(StateFile, ALaterFormatIsUnsupported) {

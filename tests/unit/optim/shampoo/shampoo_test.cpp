@@ -384,6 +384,8 @@ TEST(Shampoo, IllegalOptionsAreRefused) {
   constexpr auto kBad = GRADSTEP_ERR_INVALID_ARGUMENT;
   constexpr auto kMissing = GRADSTEP_ERR_UNSUPPORTED;
   refuses(kBad, "learning_rate", [](auto& o) { o.learning_rate = NAN; });
+  refuses(kBad, "exponent_override: is -1, expected 0 to 1024", [](auto& o) { o.exponent_override = -1; });
+  refuses(kBad, "exponent_override: is 1025, expected 0 to 1024", [](auto& o) { o.exponent_override = 1025; });
   refuses(kBad, "beta1", [](auto& o) { o.beta1 = 1; });
   refuses(kBad, "beta2", [](auto& o) { o.beta2 = 1.5; });
   refuses(kBad, "matrix_epsilon", [](auto& o) { o.matrix_epsilon = -1; });
