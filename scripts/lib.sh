@@ -20,7 +20,7 @@ lint_packages=(clang-format-19 clang-tidy-19 git)
 python_packages=(python3 python3-venv python3-dev swig)
 
 # What the Python tests need beside gradstep, PyTorch and JAX; the second line is for the demo.
-python_test_requirements=(numpy pytest mpi4py ml_dtypes safetensors
+python_test_requirements=(numpy pytest mpi4py ml_dtypes safetensors expecttest
   scikit-learn matplotlib rich tqdm)
 
 # tests/fuzz has a corpus and a program fuzz_NAME for each.

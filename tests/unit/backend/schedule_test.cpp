@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/schedule.h"
 
-#include <limits>
 #include <cmath>
+#include <limits>
 
 #include "unit/support.h"
 
