@@ -40,9 +40,11 @@ struct Announcement {
 };
 
 // A few microseconds, about what falling asleep and being woken costs; none where ranks must share processors. Then
-// others are let run a few times, which costs less than to sleep and be woken while they have something to do.
+// others are let run a few times, which costs less than to sleep and be woken while they have something to do. On a
+// busy machine each time may last as long as all that others have to do, which deadlines must not depend on.
 constexpr int kSpins = 400;
 constexpr int kYields = 50;
+constexpr std::int64_t kLongestYieldsMs = 1;
 
 // How long a sleeper goes without looking whether the ranks that it waits for still live.
 constexpr std::chrono::milliseconds kLifePoll{20};
@@ -303,14 +305,15 @@ void SharedGroup::finish_transfers(const Deadline& deadline) {
 
 SharedGroup::Progress SharedGroup::spin(FunctionRef<Progress()> step) const {
   const int spins = crowded_ ? 0 : kSpins;
+  for (int turn = 0; turn < spins; ++turn) {
+    if (const Progress progress = step(); progress != Progress::none) return progress;
+    relax();
+  }
+  const Deadline enough = Deadline::after_ms(kLongestYieldsMs);
   for (int turn = 0;; ++turn) {
     const Progress progress = step();
-    if (progress != Progress::none || turn == spins + kYields) return progress;
-    if (turn < spins) {
-      relax();
-    } else {
-      std::this_thread::yield();
-    }
+    if (progress != Progress::none || turn == kYields || enough.passed()) return progress;
+    std::this_thread::yield();
   }
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the shm engine is made of: segments that others can open, and processes that can be watched.
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -134,6 +135,39 @@ TEST(SharedGroup, WhatASenderHasGivenUpIsNotReceived) {
   if (pair.view.indices(0, 1).fetches == 0) GTEST_SKIP() << "this system forbids process_vm_readv";
   expect_error(GRADSTEP_ERR_PEER_LOST, "rank 0 aborted",
                [&] { pair.groups[1]->recv(received.data(), bytes, 0, Deadline::after_ms(20000)); });
+}
+
+void stay_on(std::size_t processor) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(processor, &set);
+  ::sched_setaffinity(0, sizeof set, &set);
+}
+
+// A rank that lets others run while it waits must look at the time in between: with so much for the others to do, doing
+// that 50 times takes seconds.
+TEST(SharedGroup, ADeadlineIsKeptOnABusyProcessor) {
+  constexpr std::int64_t kTimeoutMs = 200;
+  Pair pair;
+  const auto processor = static_cast<std::size_t>(::sched_getcpu());
+  std::atomic<bool> over{false};
+  std::vector<std::thread> others;
+  for (int i = 0; i < 48; ++i) {
+    others.emplace_back([&] {
+      stay_on(processor);
+      while (!over) {
+      }
+    });
+  }
+  const auto outcomes = run_outcomes(1, [&](std::int32_t) {
+    stay_on(processor);
+    char received = 0;
+    pair.groups[0]->recv(&received, 1, 1, Deadline::after_ms(kTimeoutMs));
+  });
+  over = true;
+  for (std::thread& other : others) other.join();
+  EXPECT_EQ(outcomes[0].status, GRADSTEP_ERR_TIMEOUT) << outcomes[0].text;
+  EXPECT_LE(outcomes[0].milliseconds, kTimeoutMs + 1000);
 }
 
 TEST(SharedGroup, ASenderNeedsNoReceiverWhileTheRingHasRoom) {
