@@ -50,7 +50,7 @@ def results(tmp_path_factory):
     done = subprocess.run(
         [*command, "-p", "optax_substitution", "-k", f"not ({' or '.join(left_out)})", *files],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(PEERS), "GRADSTEP_PEER_REPORT": str(report)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(PEERS), *sys.path]), "GRADSTEP_PEER_REPORT": str(report)},
         capture_output=True,
         text=True,
         check=False,
