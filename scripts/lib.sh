@@ -97,8 +97,8 @@ install_python_package() {
   fi
   say "building the Python package"
   use_ccache
-  # With the release build's options, so that the compiler cache has most of it.
-  "$venv/bin/pip" install --quiet --disable-pip-version-check --config-settings=build-dir="$root/build/python" \
+  # With the compiler and the options of the release build, so that the compiler cache has most of it.
+  CC=cc CXX=c++ "$venv/bin/pip" install --quiet --disable-pip-version-check --config-settings=build-dir="$root/build/python" \
     --config-settings=cmake.define.GRADSTEP_WARNINGS_AS_ERRORS=ON "$root"
   printf '%s' "$hash" >"$stamp"
 }
