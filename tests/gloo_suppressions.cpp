@@ -2,7 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What ThreadSanitizer is told in programs whose ranks may meet over Gloo.
-#if defined(__SANITIZE_THREAD__)
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define GRADSTEP_THREAD_SANITIZER
+#endif
+#elif defined(__SANITIZE_THREAD__)
+#define GRADSTEP_THREAD_SANITIZER
+#endif
+
+#if defined(GRADSTEP_THREAD_SANITIZER)
 // libgloo is not instrumented: an UnboundBuffer's destructor waits for libgloo's thread through a reference count that
 // the sanitizer cannot see.
 extern "C" __attribute__((visibility("default"))) const char*

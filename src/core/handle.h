@@ -35,8 +35,9 @@ class HandleHeader {
   bool leave() const noexcept { return calls_.fetch_sub(1, std::memory_order_acq_rel) == (kDoomed | 1); }
   /// True if no call is inside, and the handle is to be freed at once. Threads of the parent are not in a forked child.
   bool doom() noexcept {
+    const bool alone = in_forked_child();  // once doomed, the handle may be gone
     magic_.store(0, std::memory_order_relaxed);
-    return calls_.fetch_or(kDoomed, std::memory_order_acq_rel) == 0 || in_forked_child();
+    return calls_.fetch_or(kDoomed, std::memory_order_acq_rel) == 0 || alone;
   }
 
  private:
