@@ -46,8 +46,8 @@ class Updater {
   Communicator* peers() const;
   void check_exchanged();
   /// The parts of a file, by prefix: "optimizer/", "reducer/", and for every rank its own window,
-  /// "rank/<r>/accumulator/". Collective over peers(). They show the handles' own buffers: the caller has the Chain until
-  /// they are written.
+  /// "rank/<r>/accumulator/". Collective over peers(). They show the handles' own buffers: the caller has the Chain
+  /// until they are written.
   std::map<std::string, SavedPart> save();
   /// Checks everything; what it returns takes it over and cannot fail. The caller has the Chain until then.
   std::function<void()> load(const StateFile& file);
