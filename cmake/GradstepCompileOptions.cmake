@@ -33,6 +33,7 @@ string(REGEX REPLACE ",(undefined|fuzzer-no-link)" "" test_sanitizers "${GRADSTE
 gradstep_options(gradstep_test_options "${test_sanitizers}")
 if(GRADSTEP_SANITIZE)
   target_compile_options(gradstep_test_options INTERFACE -O0)
+  target_compile_definitions(gradstep_test_options INTERFACE GRADSTEP_SANITIZED)
 else()
   target_compile_options(gradstep_test_options INTERFACE $<$<CONFIG:Release>:-O1>)
 endif()
