@@ -11,7 +11,7 @@
 #include "c_api/context_handle.h"
 #include "c_api/guard.h"
 #include "comm/communicators.h"
-#include "comm/tcp_store_server.h"
+#include "comm/rendezvous/tcp_store_server.h"
 #include "core/host_callback.h"
 #include "core/options.h"
 #include "core/tensor.h"

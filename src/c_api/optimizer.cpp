@@ -10,11 +10,11 @@
 #include "c_api/optimizer_handle.h"
 #include "core/options.h"
 #include "core/text.h"
-#include "optim/adagrad.h"
-#include "optim/adam.h"
-#include "optim/first_order_optimizer.h"
-#include "optim/rmsprop.h"
-#include "optim/sgd.h"
+#include "optim/first_order/adagrad.h"
+#include "optim/first_order/adam.h"
+#include "optim/first_order/first_order_optimizer.h"
+#include "optim/first_order/rmsprop.h"
+#include "optim/first_order/sgd.h"
 #include "optim/shampoo/shampoo.h"
 
 using namespace gradstep;

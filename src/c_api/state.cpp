@@ -9,7 +9,7 @@
 #include "c_api/optimizer_handle.h"
 #include "c_api/reducer_handle.h"
 #include "c_api/updater_handle.h"
-#include "comm/together.h"
+#include "comm/all_or_none.h"
 #include "core/file.h"
 #include "core/host_callback.h"
 #include "core/options.h"
@@ -88,11 +88,11 @@ template <class Parts>
 void save(const char* kind, Communicator* comm, const Place& place, Parts&& parts) {
   const bool writes = comm == nullptr || comm->rank() == 0;
   std::unique_ptr<ByteSink> sink;
-  together(comm, "open what is written to", [&] {
+  all_or_none(comm, "open what is written to", [&] {
     if (writes) sink = place.sink();
   });
   const std::map<std::string, SavedPart> all = parts();
-  together(comm, "write", [&] { write_state_file(sink.get(), kind, all); });
+  all_or_none(comm, "write", [&] { write_state_file(sink.get(), kind, all); });
 }
 
 /// `check(file)` returns what takes the state over.
@@ -102,7 +102,7 @@ void load(const char* kind, Communicator* comm, const Place& place, const gradst
   const auto read = options != nullptr ? read_struct("options", options) : gradstep_load_options{};
   std::unique_ptr<StateFile> file;
   std::function<void()> take_over;
-  together(comm, "read or take what was saved", [&] {
+  all_or_none(comm, "read or take what was saved", [&] {
     file = std::make_unique<StateFile>(*place.source(), read.allow_unchecked != 0);
     file->check_kind(kind);
     take_over = check(*file);

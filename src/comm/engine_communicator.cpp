@@ -11,7 +11,7 @@
 #include <chrono>
 #include <cstring>
 
-#include "comm/group_engine.h"
+#include "comm/engines/split_engine.h"
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/own_thread.h"
@@ -262,7 +262,7 @@ std::shared_ptr<Communicator> EngineCommunicator::split(std::int32_t color, std:
   });
   std::vector<std::uint64_t> hosts;
   for (const std::int32_t member : members) hosts.push_back(hosts_[static_cast<std::size_t>(member)]);
-  return std::make_shared<EngineCommunicator>(context_, make_group_engine(std::move(channel), std::move(members)),
+  return std::make_shared<EngineCommunicator>(context_, make_split_engine(std::move(channel), std::move(members)),
                                               settings_, std::move(hosts));
 }
 

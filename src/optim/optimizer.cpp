@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-#include "comm/together.h"
+#include "comm/all_or_none.h"
 #include "core/error.h"
 #include "kernels/block_code.h"
 
@@ -226,7 +226,7 @@ void Optimizer::attach(Communicator* comm, const gradstep_sharding_options& opti
   std::shared_ptr<Communicator> channel;
   if (comm != nullptr) channel = comm->private_channel(comm->deadline());
   const auto agree = [&](const char* what, FunctionRef<void()> body) {
-    together(present, what, [&] { together(channel.get(), what, body); });
+    all_or_none(present, what, [&] { all_or_none(channel.get(), what, body); });
   };
   std::unique_ptr<Sharding> next;
   if (channel != nullptr) {

@@ -21,7 +21,7 @@
 #include <string>
 #include <string_view>
 
-#include "comm/tcp_store_session.h"
+#include "comm/rendezvous/tcp_store_session.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "core/error.h"
-#include "optim/update_rule.h"
+#include "optim/first_order/update_rule.h"
 
 namespace gradstep {
 

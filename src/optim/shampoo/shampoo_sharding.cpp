@@ -4,7 +4,7 @@
 // Shampoo over several ranks: who has which blocks, and how their factors move when that changes.
 #include <fmt/format.h>
 
-#include "comm/together.h"
+#include "comm/all_or_none.h"
 #include "core/error.h"
 #include "optim/assignment.h"
 #include "optim/shampoo/shampoo.h"
@@ -38,7 +38,7 @@ std::string Shampoo::sharding_key() const {
 void Shampoo::prepare_slices(const Sharding* next, bool keep) {
   const bool gathers = keep && is_sharded();
   std::vector<float> whole;
-  together(gathers ? &sharding()->comm() : nullptr, "allocate its part of the state", [&] {
+  all_or_none(gathers ? &sharding()->comm() : nullptr, "allocate its part of the state", [&] {
     if (options_.eigenvalue_corrected && deals_out_blocks(next)) {
       fail(GRADSTEP_ERR_UNSUPPORTED, "options.preconditioners: OWNED does not go with eigenvalue_corrected");
     }

@@ -8,11 +8,11 @@
 #include <functional>
 
 #include "gradstep/optimizer.h"
-#include "optim/adagrad.h"
-#include "optim/adam.h"
-#include "optim/first_order_optimizer.h"
-#include "optim/rmsprop.h"
-#include "optim/sgd.h"
+#include "optim/first_order/adagrad.h"
+#include "optim/first_order/adam.h"
+#include "optim/first_order/first_order_optimizer.h"
+#include "optim/first_order/rmsprop.h"
+#include "optim/first_order/sgd.h"
 #include "unit/support.h"
 
 namespace gradstep::test {

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <random>
 
-#include "optim/adam.h"
-#include "optim/first_order_optimizer.h"
+#include "optim/first_order/adam.h"
+#include "optim/first_order/first_order_optimizer.h"
 #include "unit/reduce/reducer_fixture.h"
 #include "unit/reduce/world_reduce.h"
 

@@ -4,8 +4,8 @@
 // Steps before exchanges: deltas, whole parameters, one partition at a time; SGD with rate 1 makes a step the gradient.
 #include <cstring>
 
-#include "optim/first_order_optimizer.h"
-#include "optim/sgd.h"
+#include "optim/first_order/first_order_optimizer.h"
+#include "optim/first_order/sgd.h"
 #include "unit/ranks.h"
 #include "updater/updater.h"
 

@@ -8,7 +8,7 @@
 #include <limits>
 #include <memory>
 
-#include "optim/adam.h"
+#include "optim/first_order/adam.h"
 
 namespace gradstep::test {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "optim/first_order_optimizer.h"
+#include "optim/first_order/first_order_optimizer.h"
 #include "unit/support.h"
 #include "unit/updater/simulated_world.h"
 #include "updater/updater.h"

@@ -6,8 +6,8 @@
 
 #include <limits>
 
-#include "optim/adam.h"
-#include "optim/first_order_optimizer.h"
+#include "optim/first_order/adam.h"
+#include "optim/first_order/first_order_optimizer.h"
 #include "unit/ranks.h"
 #include "updater/updater.h"
 

@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Connects through libgradstep_gloo.so: chooses the address, the plugin does the rest.
+#include "comm/engines/met_engines.h"
+#include "comm/engines/plugin_engine.h"
+#include "comm/rendezvous/network_address.h"
+#include "comm/rendezvous/rendezvous.h"
+
+namespace gradstep {
+
+std::shared_ptr<Engine> connect_gloo(Store& store, const Context& context, const gradstep_comm_options& options,
+                                     const Deadline& deadline) {
+  const std::string address = own_address(options.interface).text();
+  Rendezvous rendezvous(store, context, "gloo", options);
+  const gradstep_plugin_rendezvous loan = rendezvous.loan();
+
+  gradstep_comm_options connect_options = options;
+  connect_options.interface = address.c_str();
+  connect_options.timeout_ms = deadline.remaining_ms();
+  return connect_plugin("gloo", connect_options, &loan, nullptr);
+}
+
+}  // namespace gradstep

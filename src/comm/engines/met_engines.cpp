@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/engines/met_engines.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "comm/engine_communicator.h"
+#include "comm/engines/peer_processes.h"
+#include "comm/rendezvous/rendezvous.h"
+
+namespace gradstep {
+
+namespace {
+
+/// Whether every rank could open the memory of every other one: all see the same processes, as the same user.
+bool share_a_host(Store& store, const Context& context, const gradstep_comm_options& options,
+                  const Deadline& deadline) {
+  struct Place {
+    std::uint64_t process_space;
+    std::uint64_t user;
+  };
+  const Place own{process_space(), ::geteuid()};
+  const std::vector<Place> everywhere(static_cast<std::size_t>(options.world_size), own);
+  const auto* bytes = reinterpret_cast<const char*>(everywhere.data());
+  Rendezvous rendezvous(store, context, "auto", options, "auto/");
+  const std::vector<char> met = rendezvous.meet({bytes, everywhere.size() * sizeof own}, sizeof own, deadline);
+  return std::equal(met.begin(), met.end(), bytes);
+}
+
+}  // namespace
+
+std::shared_ptr<Communicator> make_met_communicator(std::shared_ptr<Context> context,
+                                                    const gradstep_comm_options& options) {
+  const std::string_view name = options.engine;
+  const CommSettings settings = comm_settings(options);
+  const Deadline deadline = Deadline::after_ms(settings.timeout_ms);
+  const auto store = open_store(options, name == "shm" ? kMaxShmRanks : kMaxGlooRanks, deadline);
+  const bool shares_memory = name == "shm" || (name == "auto" && share_a_host(*store, *context, options, deadline) &&
+                                               options.world_size <= kMaxShmRanks);
+  auto engine = (shares_memory ? connect_shm : connect_gloo)(*store, *context, options, deadline);
+  return EngineCommunicator::introduce(std::move(context), std::move(engine), settings, deadline);
+}
+
+}  // namespace gradstep

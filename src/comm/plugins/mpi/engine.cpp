@@ -1,0 +1,206 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The mpi engine: messages and MPI's own all-reduce, on a duplicate of the host's communicator. Everything is
+// non-blocking and polled, so that deadlines and aborts are kept; sums in the order of ranks are the library's.
+#include <mpi.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "comm/plugins/failure.h"
+#include "comm/plugins/mpi/library.h"
+#include "comm/plugins/mpi/request.h"
+#include "comm/plugins/plugin.h"
+#include "gradstep/tensor.h"
+
+namespace gradstep::mpi_plugin {
+
+using namespace plugin;
+
+namespace {
+
+// MPI counts in int. Messages of one pair keep their order, so a long one goes in several.
+constexpr std::int64_t kChunk = std::int64_t{1} << 30;
+constexpr int kTag = 0;
+
+class MpiEngine {
+ public:
+  /// Owns a duplicate of `original` (collective).
+  MpiEngine(MPI_Comm original, const std::atomic<bool>& aborted, const Deadline& deadline) {
+    Requests requests;
+    check(MPI_Comm_idup(original, &comm_, requests.add()), "MPI_Comm_idup");
+    requests.wait_all(aborted, deadline);
+    check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    check(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
+    check(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
+  }
+  // A communicator with unfinished calls, one of a host that has ended MPI, and the parent's in a forked child are
+  // left.
+  ~MpiEngine() {
+    if (!broken_ && !aborted_ && process_ == ::getpid() && library_runs()) MPI_Comm_free(&comm_);
+  }
+  MpiEngine(const MpiEngine&) = delete;
+  MpiEngine& operator=(const MpiEngine&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+
+  void post_send(const void* data, std::int64_t bytes, int to) {
+    for_chunks(bytes, [&](std::int64_t begin, int count) {
+      check(MPI_Isend(static_cast<const char*>(data) + begin, count, MPI_BYTE, to, kTag, comm_, requests_.add()),
+            "MPI_Isend");
+    });
+  }
+  void post_recv(void* data, std::int64_t bytes, int from) {
+    for_chunks(bytes, [&](std::int64_t begin, int count) {
+      check(MPI_Irecv(static_cast<char*>(data) + begin, count, MPI_BYTE, from, kTag, comm_, requests_.add()),
+            "MPI_Irecv");
+    });
+  }
+  void all_reduce(void* data, std::int64_t elements, MPI_Datatype type, std::int64_t element_bytes, MPI_Op op) {
+    for_chunks(elements, [&](std::int64_t begin, int count) {
+      check(MPI_Iallreduce(MPI_IN_PLACE, static_cast<char*>(data) + begin * element_bytes, count, type, op, comm_,
+                           requests_.add()),
+            "MPI_Iallreduce");
+    });
+  }
+  std::unique_ptr<MpiEngine> dup(const Deadline& deadline) {
+    return std::make_unique<MpiEngine>(comm_, aborted_, deadline);
+  }
+
+  void finish(const Deadline& deadline) { requests_.wait_all(aborted_, deadline); }
+  void abort() noexcept { aborted_ = true; }
+  void give_up() noexcept { broken_ = true; }
+
+ private:
+  template <class Body>
+  static void for_chunks(std::int64_t count, Body&& body) {
+    for (std::int64_t begin = 0; begin < count; begin += kChunk) {
+      body(begin, static_cast<int>(std::min(kChunk, count - begin)));
+    }
+  }
+
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  int rank_ = 0;
+  int size_ = 1;
+  Requests requests_;
+  std::atomic<bool> aborted_{false};
+  bool broken_ = false;
+  pid_t process_ = ::getpid();
+};
+
+MpiEngine& engine_of(void* user) { return *static_cast<MpiEngine*>(user); }
+
+/// The body of a vtable function that talks to peers.
+template <class Body>
+gradstep_status talk(void* user, std::int64_t timeout_ms, Body&& body) noexcept {
+  MpiEngine& engine = engine_of(user);
+  const gradstep_status status = at_border([&] {
+    if (!library_runs()) fail(GRADSTEP_ERR_INVALID_STATE, "MPI was finalized");
+    body(engine, Deadline::after_ms(timeout_ms));
+  });
+  if (status != GRADSTEP_OK) engine.give_up();
+  return status;
+}
+
+gradstep_status send(void* user, const void* data, std::int64_t bytes, std::int32_t to, void*,
+                     std::int64_t timeout_ms) {
+  return talk(user, timeout_ms, [&](MpiEngine& engine, const Deadline& deadline) {
+    engine.post_send(data, bytes, to);
+    engine.finish(deadline);
+  });
+}
+
+gradstep_status recv(void* user, void* data, std::int64_t bytes, std::int32_t from, void*, std::int64_t timeout_ms) {
+  return talk(user, timeout_ms, [&](MpiEngine& engine, const Deadline& deadline) {
+    engine.post_recv(data, bytes, from);
+    engine.finish(deadline);
+  });
+}
+
+gradstep_status send_recv(void* user, const void* send, std::int64_t send_bytes, std::int32_t to, void* receive,
+                          std::int64_t receive_bytes, std::int32_t from, void*, std::int64_t timeout_ms) {
+  return talk(user, timeout_ms, [&](MpiEngine& engine, const Deadline& deadline) {
+    engine.post_recv(receive, receive_bytes, from);
+    engine.post_send(send, send_bytes, to);
+    engine.finish(deadline);
+  });
+}
+
+gradstep_status exchange(void* user, const void* const* send, const std::int64_t* send_bytes, void* const* receive,
+                         const std::int64_t* receive_bytes, void*, std::int64_t timeout_ms) {
+  return talk(user, timeout_ms, [&](MpiEngine& engine, const Deadline& deadline) {
+    const int ranks = engine.size();
+    for (int step = 1; step < ranks; ++step) {
+      const int from = (engine.rank() - step + ranks) % ranks;
+      engine.post_recv(receive[from], receive_bytes[from], from);
+    }
+    for (int step = 1; step < ranks; ++step) {
+      const int to = (engine.rank() + step) % ranks;
+      engine.post_send(send[to], send_bytes[to], to);
+    }
+    engine.finish(deadline);
+  });
+}
+
+MPI_Datatype type_of(gradstep_dtype dtype) {
+  if (dtype.code == GRADSTEP_TYPE_FLOAT) return dtype.bits == 64 ? MPI_DOUBLE : MPI_FLOAT;
+  return dtype.bits == 64 ? MPI_INT64_T : MPI_INT32_T;
+}
+
+MPI_Op op_of(std::int32_t op) {
+  if (op == GRADSTEP_REDUCE_MAX) return MPI_MAX;
+  return op == GRADSTEP_REDUCE_MIN ? MPI_MIN : MPI_SUM;
+}
+
+gradstep_status all_reduce(void* user, void* data, std::int64_t count, gradstep_dtype dtype, std::int32_t op, void*,
+                           std::int64_t timeout_ms) {
+  return talk(user, timeout_ms, [&](MpiEngine& engine, const Deadline& deadline) {
+    engine.all_reduce(data, count, type_of(dtype), dtype.bits / 8, op_of(op));
+    engine.finish(deadline);
+  });
+}
+
+void fill(gradstep_comm_vtable& vtable, const MpiEngine& engine);
+
+gradstep_status dup(void* user, std::int64_t timeout_ms, gradstep_comm_vtable* out, void** out_user) {
+  return talk(user, timeout_ms, [&](MpiEngine& engine, const Deadline& deadline) {
+    auto copy = engine.dup(deadline);
+    fill(*out, *copy);
+    *out_user = copy.release();
+  });
+}
+
+void fill(gradstep_comm_vtable& vtable, const MpiEngine& engine) {
+  vtable.rank = engine.rank();
+  vtable.world_size = engine.size();
+  vtable.any_thread = any_thread_allowed() ? 1 : 0;
+  vtable.send = send;
+  vtable.recv = recv;
+  vtable.send_recv = send_recv;
+  vtable.exchange = exchange;
+  vtable.all_reduce = all_reduce;
+  vtable.dup = dup;
+  vtable.abort = [](void* user) { engine_of(user).abort(); };
+  vtable.release = [](void* user) { delete &engine_of(user); };
+}
+
+gradstep_status connect(const gradstep_comm_options* options, const gradstep_plugin_rendezvous*, const void* native,
+                        gradstep_comm_vtable* vtable, void** user) {
+  return at_border([&] {
+    const std::atomic<bool> aborted{false};
+    start_library();
+    MPI_Comm original = native != nullptr ? *static_cast<const MPI_Comm*>(native) : MPI_COMM_WORLD;
+    auto engine = std::make_unique<MpiEngine>(original, aborted, Deadline::after_ms(options->timeout_ms));
+    fill(*vtable, *engine);
+    *user = engine.release();
+  });
+}
+
+}  // namespace
+
+}  // namespace gradstep::mpi_plugin
+
+const gradstep_plugin_engine gradstep::plugin::engine = {"mpi", &gradstep::mpi_plugin::connect};

@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/rendezvous/socket.h"
+
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+
+#include "core/error.h"
+
+namespace gradstep {
+
+namespace {
+
+[[noreturn]] void fail_io(const char* call) { fail(GRADSTEP_ERR_IO, "{}: {}", call, std::strerror(errno)); }
+
+void wait_for(const FileDescriptor& socket, short events, const Deadline& deadline) {
+  for (;;) {
+    pollfd entry{socket.get(), events, 0};
+    const auto left = std::min<std::int64_t>(deadline.remaining_ms(), INT_MAX);
+    const int ready = ::poll(&entry, 1, static_cast<int>(left));
+    if (ready > 0) return;
+    if (ready == 0) fail(GRADSTEP_ERR_TIMEOUT, "the store did not answer until the deadline");
+    if (errno != EINTR) fail_io("poll");
+  }
+}
+
+bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK; }
+
+}  // namespace
+
+FileDescriptor listen_on(NetworkAddress& address) {
+  FileDescriptor listener(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!listener.valid()) fail_io("socket");
+  address.set_port(0);
+  if (::bind(listener.get(), address.get(), address.length) != 0) fail_io("bind");
+  if (::listen(listener.get(), SOMAXCONN) != 0) fail_io("listen");
+  if (::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address.storage), &address.length) != 0) {
+    fail_io("getsockname");
+  }
+  return listener;
+}
+
+FileDescriptor connect_to(const NetworkAddress& address, const Deadline& deadline) {
+  FileDescriptor socket(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket.valid()) fail_io("socket");
+  if (::connect(socket.get(), address.get(), address.length) != 0) {
+    if (errno != EINPROGRESS) fail_io("connect");
+    wait_for(socket, POLLOUT, deadline);
+    int error = 0;
+    socklen_t length = sizeof error;
+    ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length);
+    errno = error;
+    if (error != 0) fail_io("connect");
+  }
+  const int on = 1;
+  ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  return socket;
+}
+
+void send_all(const FileDescriptor& socket, const void* data, std::size_t bytes, const Deadline& deadline) {
+  const auto* next = static_cast<const std::byte*>(data);
+  while (bytes > 0) {
+    const ssize_t sent = ::send(socket.get(), next, bytes, MSG_NOSIGNAL);
+    if (sent > 0) {
+      next += sent;
+      bytes -= static_cast<std::size_t>(sent);
+    } else if (would_block()) {
+      wait_for(socket, POLLOUT, deadline);
+    } else if (errno != EINTR) {
+      fail_io("send");
+    }
+  }
+}
+
+void recv_all(const FileDescriptor& socket, void* data, std::size_t bytes, const Deadline& deadline) {
+  auto* next = static_cast<std::byte*>(data);
+  while (bytes > 0) {
+    const ssize_t got = ::recv(socket.get(), next, bytes, 0);
+    if (got > 0) {
+      next += got;
+      bytes -= static_cast<std::size_t>(got);
+    } else if (got == 0) {
+      fail(GRADSTEP_ERR_IO, "the store closed the connection");
+    } else if (would_block()) {
+      wait_for(socket, POLLIN, deadline);
+    } else if (errno != EINTR) {
+      fail_io("recv");
+    }
+  }
+}
+
+}  // namespace gradstep

@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// TCP connections whose every wait keeps a deadline.
+#pragma once
+
+#include <cstddef>
+
+#include "comm/rendezvous/network_address.h"
+#include "core/deadline.h"
+#include "core/file_descriptor.h"
+
+namespace gradstep {
+
+/// A non-blocking listener on `address`, whose port is filled in. Throws IO.
+FileDescriptor listen_on(NetworkAddress& address);
+
+/// A non-blocking connection. Throws TIMEOUT or IO.
+FileDescriptor connect_to(const NetworkAddress& address, const Deadline& deadline);
+
+/// All of the bytes. Throws TIMEOUT, or IO if the connection breaks.
+void send_all(const FileDescriptor& socket, const void* data, std::size_t bytes, const Deadline& deadline);
+void recv_all(const FileDescriptor& socket, void* data, std::size_t bytes, const Deadline& deadline);
+
+}  // namespace gradstep

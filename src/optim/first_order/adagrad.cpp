@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "optim/first_order/adagrad.h"
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace gradstep {
+
+namespace {
+
+using kernels::RuleId;
+
+enum Field : std::size_t { kLearningRate, kEpsilon, kWeightDecay, kLearningRateDecay, kFields };
+
+constexpr std::array<HyperParameterField, kFields> kFieldTable = {
+    {{"learning_rate", 0}, {"epsilon", 0}, {"weight_decay", 0}, {"lr_decay", 0}}};
+constexpr std::array<const char*, 1> kStateNames = {"sum"};
+
+class AdaGrad final : public UpdateRule {
+ public:
+  explicit AdaGrad(const gradstep_adagrad_options& o)
+      : UpdateRule(storage_of(o)),
+        defaults_{o.learning_rate, o.epsilon, o.weight_decay, o.lr_decay},
+        initial_accumulator_(o.initial_accumulator),
+        inside_(o.epsilon_placement == GRADSTEP_EPSILON_PLACEMENT_INSIDE),
+        maximize_(o.maximize != 0) {
+    check_choice("options.epsilon_placement", o.epsilon_placement, 2, "0 (inside) or 1 (outside)");
+    if (!(initial_accumulator_ >= 0) || !std::isfinite(initial_accumulator_)) {
+      fail_argument("options.initial_accumulator: is {}, expected a finite number of at least 0", initial_accumulator_);
+    }
+  }
+
+  const char* name() const override { return "adagrad"; }
+  std::span<const HyperParameterField> fields() const override { return kFieldTable; }
+  std::span<const double> defaults() const override { return defaults_; }
+  std::span<const char* const> state_names() const override { return kStateNames; }
+  bool maximize() const override { return maximize_; }
+
+  std::uint32_t states_of(std::span<const Schedule> /*schedules*/) const override { return 1; }
+  std::uint32_t signed_states() const override { return 0; }
+  double initial_value(std::size_t /*state*/) const override { return initial_accumulator_; }
+  void check(std::span<const Schedule> /*schedules*/) const override {}
+
+  RuleId kernel(std::span<const Schedule> s) const override {
+    return s[kWeightDecay].is_absent() ? RuleId::adagrad : RuleId::adagrad_decay;
+  }
+
+  void write_constants(std::span<const double> v, std::int64_t step, bool /*first*/, void* constants) override {
+    auto& c = *static_cast<kernels::AdaGradConstants*>(constants);
+    c.learning_rate = v[kLearningRate] / (1 + static_cast<double>(step) * v[kLearningRateDecay]);
+    c.inside = inside_ ? v[kEpsilon] : 0;
+    c.outside = inside_ ? 0 : v[kEpsilon];
+    c.weight_decay = v[kWeightDecay];
+  }
+
+ private:
+  std::array<double, kFields> defaults_;
+  double initial_accumulator_;
+  bool inside_;
+  bool maximize_;
+};
+
+}  // namespace
+
+std::unique_ptr<UpdateRule> make_adagrad(const gradstep_adagrad_options& options) {
+  return std::make_unique<AdaGrad>(options);
+}
+
+gradstep_adagrad_options default_adagrad_options() {
+  gradstep_adagrad_options options{};
+  options.learning_rate = std::numeric_limits<double>::quiet_NaN();
+  options.epsilon = 1e-8;
+  return options;
+}
+
+}  // namespace gradstep

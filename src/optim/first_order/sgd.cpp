@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "optim/first_order/sgd.h"
+
+#include <array>
+#include <limits>
+
+#include "core/error.h"
+
+namespace gradstep {
+
+namespace {
+
+using kernels::RuleId;
+
+enum Field : std::size_t { kLearningRate, kMomentum, kDampening, kWeightDecay, kFields };
+
+constexpr std::array<HyperParameterField, kFields> kFieldTable = {
+    {{"learning_rate", 0}, {"momentum", 0}, {"dampening"}, {"weight_decay", 0}}};
+constexpr std::array<const char*, 1> kStateNames = {"momentum_buffer"};
+
+class Sgd final : public UpdateRule {
+ public:
+  explicit Sgd(const gradstep_sgd_options& o)
+      : UpdateRule(storage_of(o)),
+        defaults_{o.learning_rate, o.momentum, o.dampening, o.weight_decay},
+        nesterov_(o.nesterov != 0),
+        copy_first_(o.first_step == GRADSTEP_SGD_FIRST_STEP_COPY),
+        maximize_(o.maximize != 0) {
+    check_choice("options.first_step", o.first_step, 2, "0 (dampen) or 1 (copy)");
+  }
+
+  const char* name() const override { return "sgd"; }
+  std::span<const HyperParameterField> fields() const override { return kFieldTable; }
+  std::span<const double> defaults() const override { return defaults_; }
+  std::span<const char* const> state_names() const override { return kStateNames; }
+  bool maximize() const override { return maximize_; }
+
+  std::uint32_t states_of(std::span<const Schedule> s) const override { return s[kMomentum].is_absent() ? 0 : 1; }
+  std::uint32_t signed_states() const override { return 1; }
+
+  void check(std::span<const Schedule> s) const override {
+    if (!nesterov_) return;
+    const double momentum = s[kMomentum].value(0);
+    const double dampening = s[kDampening].value(0);
+    if (!(momentum > 0) || dampening != 0) {
+      fail_argument("nesterov: needs momentum above 0 and dampening 0, found momentum {} and dampening {}", momentum,
+                    dampening);
+    }
+  }
+
+  RuleId kernel(std::span<const Schedule> s) const override {
+    const bool decay = !s[kWeightDecay].is_absent();
+    if (s[kMomentum].is_absent()) return decay ? RuleId::sgd_decay : RuleId::sgd;
+    if (nesterov_) return decay ? RuleId::sgd_nesterov_decay : RuleId::sgd_nesterov;
+    return decay ? RuleId::sgd_momentum_decay : RuleId::sgd_momentum;
+  }
+
+  void write_constants(std::span<const double> v, std::int64_t /*step*/, bool first, void* constants) override {
+    auto& c = *static_cast<kernels::SgdConstants*>(constants);
+    c.learning_rate = v[kLearningRate];
+    c.momentum = v[kMomentum];
+    c.gradient_factor = first && copy_first_ ? 1 : 1 - v[kDampening];
+    c.weight_decay = v[kWeightDecay];
+  }
+
+ private:
+  std::array<double, kFields> defaults_;
+  bool nesterov_;
+  bool copy_first_;
+  bool maximize_;
+};
+
+}  // namespace
+
+std::unique_ptr<UpdateRule> make_sgd(const gradstep_sgd_options& options) { return std::make_unique<Sgd>(options); }
+
+gradstep_sgd_options default_sgd_options() {
+  gradstep_sgd_options options{};
+  options.learning_rate = std::numeric_limits<double>::quiet_NaN();
+  return options;
+}
+
+}  // namespace gradstep

@@ -1,0 +1,252 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Options of storage and rounding, as an optimizer keeps them. (The arithmetic: tests/unit/cpu/stored_state_test.cpp.)
+#include "optim/first_order/state_storage.h"
+
+#include "unit/optim/optimizer_fixture.h"
+
+namespace gradstep::test {
+namespace {
+
+gradstep_adam_options adam(std::int32_t state_dtype = GRADSTEP_STATE_DTYPE_NATIVE) {
+  auto o = default_adam_options();
+  o.learning_rate = 0.01;
+  o.state_dtype = state_dtype;
+  return o;
+}
+
+/// A parameter of bf16 numbers (held by their bits) and f32 gradients for it.
+struct NarrowModel {
+  static constexpr std::int64_t kSize = 1000;
+
+  std::vector<std::uint16_t> param = std::vector<std::uint16_t>(kSize);
+  std::vector<float> grad = std::vector<float>(kSize);
+  std::int64_t shape = kSize;
+
+  NarrowModel() {
+    const auto values = random_values<float>(kSize, 5);
+    for (std::size_t i = 0; i < values.size(); ++i) param[i] = kernels::to_bfloat16(values[i]).bits;
+  }
+  gradstep_tensor tensor(void* data, DType dtype) {
+    gradstep_tensor t{};
+    t.data = data;
+    t.device = {GRADSTEP_DEVICE_CPU, 0};
+    t.ndim = 1;
+    t.dtype = to_dlpack(dtype);
+    t.shape = &shape;
+    return t;
+  }
+  void step(Optimizer& optimizer, std::uint32_t seed) {
+    grad = random_values<float>(kSize, 100 + seed);
+    const gradstep_tensor p = tensor(param.data(), DType::bf16);
+    const gradstep_tensor g = tensor(grad.data(), DType::f32);
+    optimizer.bind(&p, &g, nullptr, 1);
+    optimizer.step({});
+  }
+  std::vector<float> values() const {
+    std::vector<float> wide;
+    for (const std::uint16_t bits : param) wide.push_back(kernels::to_float(kernels::BFloat16{bits}));
+    return wide;
+  }
+};
+
+std::unique_ptr<FirstOrderOptimizer> narrow_optimizer(const gradstep_adam_options& o, int threads = 1) {
+  return std::make_unique<FirstOrderOptimizer>(make_context(threads), make_adam(o),
+                                               make_schema({{NarrowModel::kSize}}, DType::bf16));
+}
+
+std::int64_t held(FirstOrderOptimizer& optimizer) {
+  std::int64_t bytes = 0;
+  for (const StoredState& stored : optimizer.stored_states()) bytes += stored.array.bytes();
+  return bytes;
+}
+
+TEST(StateStorage, BytesHeldAreThoseForeseenAndThoseOfTheFormat) {
+  const Schema schema = make_schema({{NarrowModel::kSize}}, DType::bf16);
+  const struct {
+    std::int32_t format;
+    std::int32_t master;
+    std::int64_t bytes;
+  } cases[] = {
+      {GRADSTEP_STATE_DTYPE_NATIVE, 0, 8 * 1000},
+      {GRADSTEP_STATE_DTYPE_NATIVE, 1, 12 * 1000},
+      {GRADSTEP_STATE_DTYPE_BF16, 0, 4 * 1000},
+      {GRADSTEP_STATE_DTYPE_INT8, 0, 2 * 1000 + 2 * 4 * 4},
+      {GRADSTEP_STATE_DTYPE_INT8, 1, 6 * 1000 + 2 * 4 * 4},
+  };
+  for (const auto& c : cases) {
+    auto o = adam(c.format);
+    o.master_weights = c.master;
+    auto optimizer = narrow_optimizer(o);
+    EXPECT_EQ(held(*optimizer), c.bytes);
+    EXPECT_EQ(FirstOrderOptimizer::state_bytes(*make_adam(o), schema), c.bytes);
+  }
+}
+
+TEST(StateStorage, MasterWeightsFollowTheF32Trajectory) {
+  auto o = adam();
+  o.master_weights = 1;
+  auto with_master = narrow_optimizer(o);
+  NarrowModel narrow;
+  Model<float> unused;
+  FirstOrderOptimizer wide(make_context(), make_adam(adam()), make_schema({{NarrowModel::kSize}}));
+  TestTensor<float> param({NarrowModel::kSize}, narrow.values());
+  for (std::uint32_t t = 0; t < 20; ++t) {
+    narrow.step(*with_master, t);
+    TestTensor<float> grad({NarrowModel::kSize}, narrow.grad);
+    const gradstep_tensor p = param.tensor();
+    const gradstep_tensor g = grad.tensor();
+    wide.bind(&p, &g, nullptr, 1);
+    wide.step({});
+  }
+  const Array master = with_master->state(0, "master_weights");
+  EXPECT_EQ(std::vector<float>(static_cast<float*>(master.data), static_cast<float*>(master.data) + master.size),
+            param.values);
+  for (std::size_t i = 0; i < param.values.size(); ++i) {
+    ASSERT_EQ(narrow.param[i], kernels::to_bfloat16(param.values[i]).bits);
+  }
+}
+
+TEST(StateStorage, MasterWeightsGiveNoUpdates) {
+  auto o = adam();
+  o.master_weights = 1;
+  auto optimizer = narrow_optimizer(o);
+  NarrowModel model;
+  std::vector<std::uint16_t> update(NarrowModel::kSize);
+  const gradstep_tensor p = model.tensor(model.param.data(), DType::bf16);
+  const gradstep_tensor g = model.tensor(model.grad.data(), DType::f32);
+  const gradstep_tensor u = model.tensor(update.data(), DType::bf16);
+  expect_error(GRADSTEP_ERR_UNSUPPORTED, "p0", [&] { optimizer->bind(&p, &g, &u, 1); });
+  // f32 parameters need no master, and are not in the way.
+  auto wide = make_optimizer(o);
+  Model<float> plain;
+  plain.draw_gradients(1);
+  EXPECT_TRUE(plain.update(*wide).applied);
+  EXPECT_EQ(wide->stored_states().size(), 4U);
+  expect_error(GRADSTEP_ERR_INVALID_STATE, "master_weights", [&] { wide->state(0, "master_weights"); });
+}
+
+TEST(StateStorage, NarrowStatesStayNearTheWideTrajectory) {
+  // 20 steps of 0.01: an error of a percent in each (the coarsest code) moves a parameter by 2e-3.
+  Model<float> reference;
+  auto exact = make_optimizer(adam());
+  for (std::uint32_t t = 0; t < 20; ++t) {
+    reference.draw_gradients(t);
+    reference.step(*exact);
+  }
+  for (const std::int32_t format : {GRADSTEP_STATE_DTYPE_BF16, GRADSTEP_STATE_DTYPE_INT8}) {
+    auto optimizer = make_optimizer(adam(format));
+    Model<float> model;
+    for (std::uint32_t t = 0; t < 20; ++t) {
+      model.draw_gradients(t);
+      model.step(*optimizer);
+    }
+    double sum = 0;
+    for (std::size_t i = 0; i < 1000; ++i) {
+      sum += std::abs(static_cast<double>(model.params[1].values[i] - reference.params[1].values[i]));
+    }
+    EXPECT_LT(sum / 1000, 2e-3);
+    EXPECT_GT(sum, 0) << "the state is not narrow at all";
+  }
+}
+
+TEST(StateStorage, StatesAreReadAndWrittenInAnyStorage) {
+  for (const std::int32_t format :
+       {GRADSTEP_STATE_DTYPE_NATIVE, GRADSTEP_STATE_DTYPE_BF16, GRADSTEP_STATE_DTYPE_INT8}) {
+    auto optimizer = make_optimizer(adam(format));
+    TestTensor<double> in({1000});
+    for (std::size_t i = 0; i < 1000; ++i) in.values[i] = i % 2 == 0 ? 1.0 : -0.5;
+    TestTensor<double> out({1000});
+    const auto array = [](TestTensor<double>& tensor) {
+      Array host;
+      host.data = tensor.values.data();
+      host.size = 1000;
+      host.dtype = DType::f64;
+      return host;
+    };
+    optimizer->set_state(1, "exp_avg", array(in));
+    optimizer->get_state(1, "exp_avg", array(out));
+    // -0.5 lies 0.4 cells of 0.9 / 64 from the middle of its cell.
+    for (std::size_t i = 0; i < 1000; ++i) ASSERT_NEAR(out.values[i], in.values[i], 0.9 / 128) << i;
+    if (format == GRADSTEP_STATE_DTYPE_INT8) {
+      expect_error(GRADSTEP_ERR_UNSUPPORTED, "get_state", [&] { optimizer->state(1, "exp_avg"); });
+    } else {
+      EXPECT_EQ(optimizer->state(1, "exp_avg").dtype, format == GRADSTEP_STATE_DTYPE_BF16 ? DType::bf16 : DType::f32);
+    }
+  }
+}
+
+TEST(StateStorage, StochasticRoundingRepeatsBySeedAndDoesNotDependOnThreads) {
+  const auto run = [](std::int64_t seed, int threads) {
+    auto o = adam(GRADSTEP_STATE_DTYPE_BF16);
+    o.stochastic_rounding = 1;
+    o.seed = seed;
+    auto optimizer = narrow_optimizer(o, threads);
+    NarrowModel model;
+    for (std::uint32_t t = 0; t < 5; ++t) model.step(*optimizer, t);
+    return model.param;
+  };
+  EXPECT_EQ(run(1, 1), run(1, 7));
+  EXPECT_NE(run(1, 1), run(2, 1));
+}
+
+// Without it, steps that are smaller than half the distance of neighbours change nothing at all.
+TEST(StateStorage, StochasticRoundingLetsSmallStepsMoveNarrowParameters) {
+  const auto moved = [](bool stochastic) {
+    auto o = default_sgd_options();
+    o.learning_rate = 1;
+    o.stochastic_rounding = stochastic ? 1 : 0;
+    FirstOrderOptimizer optimizer(make_context(), make_sgd(o), make_schema({{NarrowModel::kSize}}, DType::bf16));
+    NarrowModel model;
+    std::fill(model.param.begin(), model.param.end(), kernels::to_bfloat16(1.0F).bits);
+    std::fill(model.grad.begin(), model.grad.end(), 0x1p-12F);  // an eighth of half the distance below 1
+    const gradstep_tensor p = model.tensor(model.param.data(), DType::bf16);
+    const gradstep_tensor g = model.tensor(model.grad.data(), DType::f32);
+    for (int t = 0; t < 100; ++t) {
+      optimizer.bind(&p, &g, nullptr, 1);
+      optimizer.step({});
+    }
+    double sum = 0;
+    for (const float value : model.values()) sum += 1 - static_cast<double>(value);
+    return sum / NarrowModel::kSize;
+  };
+  EXPECT_EQ(moved(false), 0);
+  // 100 steps of 2^-12; the mean of 1000 sums of independent roundings of up to 2^-8 each.
+  EXPECT_NEAR(moved(true), 100 * 0x1p-12, 5 * 0x1p-8 * std::sqrt(100.0) / 2 / std::sqrt(1000.0));
+}
+
+// Half the distance of bf16 numbers is 0.2 to 0.4 % of them: a second moment that should fall by 0.1 % a step stays.
+TEST(StateStorage, NarrowSecondMomentsFallOnlyWithStochasticRounding) {
+  constexpr int kSteps = 700;
+  const auto mean_after_zero_gradients = [](bool stochastic) {
+    auto o = adam(GRADSTEP_STATE_DTYPE_BF16);
+    o.beta2 = 0.999;
+    o.stochastic_rounding = stochastic ? 1 : 0;
+    auto optimizer = make_optimizer(o);
+    std::vector<double> v(1000, 1.0);
+    Array host;
+    host.data = v.data();
+    host.size = 1000;
+    host.dtype = DType::f64;
+    optimizer->set_state(1, "exp_avg_sq", host);
+    Model<float> model;
+    for (int t = 0; t < kSteps; ++t) model.step(*optimizer);
+    optimizer->get_state(1, "exp_avg_sq", host);
+    double sum = 0;
+    for (const double value : v) sum += value;
+    return sum / 1000;
+  };
+  EXPECT_EQ(mean_after_zero_gradients(false), 1);
+  // The mean of 1000 sums of independent roundings, none of them by more than 2^-8; 5 standard deviations.
+  const double expected = std::pow(0.999, kSteps);
+  EXPECT_NEAR(mean_after_zero_gradients(true), expected, 5 * 0x1p-8 / 2 * std::sqrt(kSteps / 1000.0));
+}
+
+TEST(StateStorage, IllegalOptionsAreRefused) {
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "options.state_dtype: is 3", [] { make_optimizer(adam(3)); });
+  expect_error(GRADSTEP_ERR_UNSUPPORTED, "p0", [] { make_optimizer(adam(GRADSTEP_STATE_DTYPE_INT8), DType::f64); });
+}
+
+}  // namespace
+}  // namespace gradstep::test
