@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "core/options.h"
+#include "core/shape.h"
 
 namespace gradstep {
 
@@ -22,7 +22,7 @@ void check_enum(const char* field, std::int32_t value, const std::int32_t (&rang
   }
 }
 
-DType sum_dtype(const gradstep_accumulator_options& options, const Parameter& parameter) {
+DType choose_sum_dtype(const gradstep_accumulator_options& options, const Parameter& parameter) {
   const gradstep_dtype& wanted = options.dtype;
   if (wanted.code == 0 && wanted.bits == 0 && wanted.lanes == 0) return arithmetic_dtype(parameter.dtype);
   const auto dtype = from_dlpack(options.dtype);
@@ -65,65 +65,23 @@ Accumulator::Accumulator(std::shared_ptr<Context> context, const gradstep_accumu
   }
   for (const Parameter& parameter : schema_) {
     Array sum;
-    sum.dtype = sum_dtype(options_, parameter);
+    sum.dtype = choose_sum_dtype(options_, parameter);
     sum.size = parameter.size;
     buffers_.push_back(context_->allocate(static_cast<std::size_t>(sum.bytes()), /*zeroed=*/false));
     sum.data = buffers_.back().data();
     sums_.push_back(sum);
     work_.append(parameter.size);
   }
-  grads_.resize(schema_.size());
   actions_.resize(schema_.size());
   touched_.assign(schema_.size(), 0);
   squares_.resize(work_.chunks().size());
 }
 
-void Accumulator::check(const gradstep_tensor* grads, std::size_t n) {
-  schema_.check_count("grads", grads, n);
-  for (std::size_t i = 0; i < n; ++i) {
-    grads_[i] = schema_.gradient_array("grads", i, grads[i]);
-    if (grads_[i].dtype == DType::f64 && sums_[i].dtype != DType::f64) {
+void Accumulator::check(std::span<const Array> grads) const {
+  for (std::size_t i = 0; i < grads.size(); ++i) {
+    if (grads[i].dtype == DType::f64 && sums_[i].dtype != DType::f64) {
       fail_argument("grads[{}]: is f64, the accumulator of parameter '{}' is f32", i, schema_[i].name);
     }
-  }
-}
-
-void Accumulator::check_rows(const gradstep_rows* rows, std::size_t n_rows) {
-  rows_.clear();
-  if (n_rows > 0 && rows == nullptr) fail_argument("rows: is NULL with n_rows = {}", n_rows);
-  const std::size_t stride = n_rows > 0 ? rows[0].struct_size : 0;
-  for (std::size_t j = 0; j < n_rows; ++j) {
-    const char* bytes = reinterpret_cast<const char*>(rows) + j * stride;
-    const auto raw = read_struct("rows", reinterpret_cast<const gradstep_rows*>(bytes));
-    if (raw.struct_size != stride) {
-      fail_argument("rows[{}]: struct_size is {}, element 0 has {}", j, raw.struct_size, stride);
-    }
-    if (raw.parameter < 0 || raw.parameter >= static_cast<std::int64_t>(schema_.size())) {
-      fail_argument("rows[{}].parameter: is {}, the schema has {} parameters", j, raw.parameter, schema_.size());
-    }
-    const auto i = static_cast<std::size_t>(raw.parameter);
-    const Parameter& parameter = schema_[i];
-    if (parameter.shape.empty())
-      fail_argument("rows[{}]: parameter '{}' is a scalar, it has no rows", j, parameter.name);
-    if (raw.indices == nullptr || raw.values == nullptr) fail_argument("rows[{}]: indices or values is NULL", j);
-    Rows checked{i, to_array("rows.indices", j, *raw.indices), to_array("rows.values", j, *raw.values), 1};
-    if (is_float(checked.indices.dtype) || raw.indices->ndim != 1 || !checked.indices.present()) {
-      fail_argument("rows[{}].indices: is {} {}, expected int32 or int64 of one dimension", j,
-                    name_of(checked.indices.dtype), shape_text(*raw.indices));
-    }
-    std::vector<std::int64_t> expected = parameter.shape;
-    expected[0] = checked.indices.size;
-    for (std::size_t axis = 1; axis < expected.size(); ++axis) checked.row_size *= expected[axis];
-    if (shape_text(*raw.values) != shape_text(expected) || !checked.values.present()) {
-      fail_argument("rows[{}].values: shape {}, expected {} for parameter '{}'", j, shape_text(*raw.values),
-                    shape_text(expected), parameter.name);
-    }
-    if (!is_float(checked.values.dtype) || (checked.values.dtype == DType::f64 && sums_[i].dtype != DType::f64)) {
-      fail_argument("rows[{}].values: dtype {}, the accumulator of parameter '{}' is {}", j,
-                    name_of(checked.values.dtype), parameter.name, name_of(sums_[i].dtype));
-    }
-    check_indices(j, checked);
-    rows_.push_back(checked);
   }
 }
 
@@ -141,17 +99,17 @@ void Accumulator::check_indices(std::size_t position, const Rows& rows) const {
   }
 }
 
-bool Accumulator::is_finite(std::size_t n) {
+bool Accumulator::is_finite(std::span<const Array> grads, std::span<const Rows> rows) {
   Backend& backend = context_->backend();
-  if (n > 0) {
-    backend.square_chunks(work_, grads_, squares_);
+  if (!grads.empty()) {
+    backend.square_chunks(work_, grads, squares_);
     if (!std::isfinite(fold_partials(squares_))) return false;
   }
-  for (const Rows& rows : rows_) {
+  for (const Rows& added : rows) {
     WorkList work;
-    work.append(rows.values.size);
+    work.append(added.values.size);
     std::vector<double> squares(work.chunks().size());
-    backend.square_chunks(work, {&rows.values, 1}, squares);
+    backend.square_chunks(work, {&added.values, 1}, squares);
     if (!std::isfinite(fold_partials(squares))) return false;
   }
   return true;
@@ -181,17 +139,16 @@ AccumulateFormula Accumulator::formula() const {
   }
 }
 
-bool Accumulator::add(const gradstep_tensor* grads, std::size_t n, const gradstep_rows* rows, std::size_t n_rows,
-                      double weight) {
+bool Accumulator::add(std::span<const Array> grads, std::span<const Rows> rows, double weight) {
   if (!(weight >= 0) || !std::isfinite(weight)) {
     fail_argument("weight: is {}, expected a finite number of at least 0", weight);
   }
   check_whole();
-  if (grads != nullptr || n != 0) check(grads, n);
-  check_rows(rows, n_rows);
+  check(grads);
+  for (std::size_t j = 0; j < rows.size(); ++j) check_indices(j, rows[j]);
   const bool opens = ready_ || pushes_ == 0;
   const std::int64_t length = opens ? window_length() : length_;
-  const bool skip = options_.nonfinite == GRADSTEP_NONFINITE_SKIP && !is_finite(n);
+  const bool skip = options_.nonfinite == GRADSTEP_NONFINITE_SKIP && !is_finite(grads, rows);
 
   // Nothing below throws but a device or a host's parallel_for.
   if (opens) reset();
@@ -201,13 +158,13 @@ bool Accumulator::add(const gradstep_tensor* grads, std::size_t n, const gradste
     ++skipped_;
     if (counts_pushes_ && ++pushes_ == length_) end_window();
   } else {
-    take_in(n, weight);
+    take_in(grads, rows, weight);
   }
   torn_ = false;
   return ready_;
 }
 
-void Accumulator::take_in(std::size_t n, double weight) {
+void Accumulator::take_in(std::span<const Array> grads, std::span<const Rows> rows, double weight) {
   const std::int64_t count = count_ + 1;
   const double total_weight = total_weight_ + weight;
   const bool last = ends_by_count()
@@ -225,10 +182,10 @@ void Accumulator::take_in(std::size_t n, double weight) {
   const bool divides = options_.mode == GRADSTEP_ACCUMULATE_MEAN_EACH || running;
   // Rows go in before the dense pass, which finishes and measures the window; only the running mean's rows must follow
   // its decay of the old sum.
-  if (!running) add_rows(divides ? 1 / factor : factor);
-  add_dense(last, factor, n);
-  if (running && !rows_.empty()) {
-    add_rows(1 / factor);
+  if (!running) add_rows(divides ? 1 / factor : factor, rows);
+  add_dense(last, factor, grads);
+  if (running && !rows.empty()) {
+    add_rows(1 / factor, rows);
     measured_ = false;
   }
   if (last) end_window();
@@ -239,9 +196,9 @@ void Accumulator::check_whole() const {
   fail(GRADSTEP_ERR_INVALID_STATE, "accumulator: a call was broken off half-way: reset drops the window");
 }
 
-void Accumulator::add_dense(bool last, double factor, std::size_t n) {
+void Accumulator::add_dense(bool last, double factor, std::span<const Array> grads) {
   for (std::size_t i = 0; i < schema_.size(); ++i) {
-    if (n > 0 && grads_[i].data != nullptr) {
+    if (!grads.empty() && grads[i].data != nullptr) {
       actions_[i] = touched_[i] != 0 ? AccumulateAction::add : AccumulateAction::assign;
       touched_[i] = 1;
     } else {
@@ -251,7 +208,7 @@ void Accumulator::add_dense(bool last, double factor, std::size_t n) {
   AccumulateJob job;
   job.work = &work_;
   job.sums = sums_;
-  job.gradients = grads_;
+  job.gradients = grads;
   job.actions = actions_;
   job.formula = formula();
   job.factor = factor;
@@ -265,9 +222,9 @@ void Accumulator::add_dense(bool last, double factor, std::size_t n) {
   context_->backend().accumulate(job);
 }
 
-void Accumulator::add_rows(double factor) {
-  for (const Rows& rows : rows_) {
-    const std::size_t i = rows.parameter;
+void Accumulator::add_rows(double factor, std::span<const Rows> rows) {
+  for (const Rows& added : rows) {
+    const std::size_t i = added.parameter;
     if (touched_[i] == 0) {
       const CopyItem zeros{sums_[i], Array{nullptr, sums_[i].size, sums_[i].dtype, 0, nullptr, nullptr}};
       WorkList work;
@@ -275,7 +232,7 @@ void Accumulator::add_rows(double factor) {
       context_->backend().copy(work, {&zeros, 1}, 1, 1);
       touched_[i] = 1;
     }
-    context_->backend().add_rows(sums_[i], rows.indices, rows.values, rows.row_size, factor);
+    context_->backend().add_rows(sums_[i], added.indices, added.values, added.row_size, factor);
   }
 }
 
@@ -306,7 +263,6 @@ void Accumulator::finish(Finish finish, double value) {
   AccumulateJob job;
   job.work = &work_;
   job.sums = sums_;
-  job.gradients = grads_;
   job.actions = actions_;
   job.finish = finish;
   job.finish_value = value;
@@ -356,11 +312,16 @@ void Accumulator::reset() {
   norm_ = 0;
 }
 
-gradstep_tensor Accumulator::view(std::size_t i) const {
-  return schema_.view(i, touched_[i] != 0 ? sums_[i].data : nullptr, sums_[i].dtype);
+BufferList Accumulator::show() {
+  for (std::size_t i = 0; i < sums_.size(); ++i) {
+    Array shown = sums_[i];
+    if (touched_[i] == 0) shown.data = nullptr;
+    shown_.set(i, shown);
+  }
+  return shown_.list();
 }
 
-void Accumulator::gradients(std::span<gradstep_tensor> views) {
+BufferList Accumulator::results() {
   check_whole();
   if (!ready_) {
     fail(GRADSTEP_ERR_INVALID_STATE, "the window is open: {} micro-batches added, and its trigger has not fired",
@@ -373,10 +334,10 @@ void Accumulator::gradients(std::span<gradstep_tensor> views) {
     finish(how, value);
     undivided_ = torn_ = false;
   }
-  for (std::size_t i = 0; i < views.size(); ++i) views[i] = view(i);
+  return show();
 }
 
-void Accumulator::sums(std::span<gradstep_tensor> views) {
+BufferList Accumulator::sums() {
   check_whole();
   if (options_.mode == GRADSTEP_ACCUMULATE_MEAN_EACH || options_.mode == GRADSTEP_ACCUMULATE_RUNNING_MEAN) {
     fail(GRADSTEP_ERR_UNSUPPORTED, "the modes mean_each and running_mean keep no undivided sums");
@@ -385,7 +346,7 @@ void Accumulator::sums(std::span<gradstep_tensor> views) {
   if (ready_ && !undivided_ && finish_of_window(value) != Finish::nothing) {
     fail(GRADSTEP_ERR_INVALID_STATE, "the sums of this window are divided already; see the option keep_sums");
   }
-  for (std::size_t i = 0; i < views.size(); ++i) views[i] = view(i);
+  return show();
 }
 
 double Accumulator::weight() const { return divisor(); }

@@ -13,6 +13,7 @@
 
 #include "backend/context.h"
 #include "backend/schedule.h"
+#include "core/buffer_list.h"
 #include "core/busy_flag.h"
 #include "core/schema.h"
 #include "core/state_file.h"
@@ -30,19 +31,25 @@ class Accumulator {
   Accumulator(const Accumulator&) = delete;
   Accumulator& operator=(const Accumulator&) = delete;
 
-  /// One micro-batch; true if it ended the window. grads may be NULL with n = 0. On an exception nothing was added, but
-  /// by a loop that was broken off: then nothing is taken until reset.
-  bool add(const gradstep_tensor* grads, std::size_t n, const gradstep_rows* rows, std::size_t n_rows, double weight);
-  /// Checks the dense gradients of an add and changes nothing.
-  void check(const gradstep_tensor* grads, std::size_t n);
+  /// Rows of one parameter: sum[indices[j]] += values[j].
+  struct Rows {
+    std::size_t parameter = 0;
+    Array indices;
+    Array values;
+    std::int64_t row_size = 1;
+  };
+
+  /// One micro-batch; true if it ended the window. `grads` were checked against the schema, or are none at all. On an
+  /// exception nothing was added, but by a loop that was broken off: then nothing is taken until reset.
+  bool add(std::span<const Array> grads, std::span<const Rows> rows, double weight);
   /// Ends a partial window; true if there is a result.
   bool flush();
   void reset();
 
   bool ready() const { return ready_; }
-  /// Views of the results; data NULL where there is none. Throws INVALID_STATE while open.
-  void gradients(std::span<gradstep_tensor> views);
-  void sums(std::span<gradstep_tensor> views);
+  /// By parameter; data NULL where there is none. Throws INVALID_STATE while open.
+  BufferList results();
+  BufferList sums();
   /// What the sums are divided by.
   double weight() const;
   /// The norm over all results; its address is stable. Throws INVALID_STATE while open.
@@ -65,30 +72,24 @@ class Accumulator {
   std::function<void()> load(LoadedPart& part);
 
   const Schema& schema() const { return schema_; }
+  DType sum_dtype(std::size_t i) const { return sums_[i].dtype; }
   BusyFlag& busy() { return busy_; }
 
  private:
-  struct Rows {
-    std::size_t parameter;
-    Array indices;
-    Array values;
-    std::int64_t row_size;
-  };
-
-  void check_rows(const gradstep_rows* rows, std::size_t n_rows);
+  void check(std::span<const Array> grads) const;
   void check_indices(std::size_t position, const Rows& rows) const;
-  bool is_finite(std::size_t n);
+  bool is_finite(std::span<const Array> grads, std::span<const Rows> rows);
   std::int64_t window_length();
   AccumulateFormula formula() const;
   void check_whole() const;
-  void take_in(std::size_t n, double weight);
-  void add_dense(bool last, double factor, std::size_t n);
-  void add_rows(double factor);
+  void take_in(std::span<const Array> grads, std::span<const Rows> rows, double weight);
+  void add_dense(bool last, double factor, std::span<const Array> grads);
+  void add_rows(double factor, std::span<const Rows> rows);
   void finish(Finish finish, double value);
   Finish finish_of_window(double& value) const;
   double divisor() const;
   void end_window();
-  gradstep_tensor view(std::size_t i) const;
+  BufferList show();
 
   std::shared_ptr<Context> context_;
   gradstep_accumulator_options options_;
@@ -97,8 +98,7 @@ class Accumulator {
   WorkList work_;
   std::vector<Buffer> buffers_;
   std::vector<Array> sums_;
-  std::vector<Array> grads_;
-  std::vector<Rows> rows_;
+  OwnBuffers shown_;
   std::vector<AccumulateAction> actions_;
   std::vector<std::uint8_t> touched_;  // the parameter has a sum in this window
   std::vector<double> squares_;

@@ -5,6 +5,7 @@
 #include "c_api/accumulator_handle.h"
 #include "c_api/context_handle.h"
 #include "c_api/guard.h"
+#include "c_api/sparse_rows.h"
 #include "core/options.h"
 
 using namespace gradstep;
@@ -41,8 +42,8 @@ gradstep_status gradstep_accumulator_add(gradstep_accumulator* accumulator, cons
                                          double weight, void* stream, int32_t* ready_out) noexcept {
   return with(accumulator, [&](Accumulator& impl) {
     check_stream(stream);
-    impl.schema().check_count("grads", grads, n);
-    write_ready(ready_out, impl.add(grads, n, nullptr, 0, weight));
+    const BufferList& bound = accumulator->grads.bind(impl.schema(), grads, n);
+    write_ready(ready_out, impl.add(bound.arrays, {}, weight));
   });
 }
 
@@ -51,7 +52,10 @@ gradstep_status gradstep_accumulator_add_ex(gradstep_accumulator* accumulator, c
                                             int32_t* ready_out) noexcept {
   return with(accumulator, [&](Accumulator& impl) {
     check_stream(stream);
-    write_ready(ready_out, impl.add(grads, n, rows, n_rows, weight));
+    const bool is_dense = grads != nullptr || n != 0;
+    const BufferList& bound =
+        is_dense ? accumulator->grads.bind(impl.schema(), grads, n) : accumulator->grads.bind_none();
+    write_ready(ready_out, impl.add(bound.arrays, read_rows(impl, rows, n_rows), weight));
   });
 }
 
@@ -74,7 +78,7 @@ gradstep_status gradstep_accumulator_gradients(gradstep_accumulator* accumulator
                                                size_t n) noexcept {
   return with(accumulator, [&](Accumulator& impl) {
     impl.schema().check_count("tensors_out", tensors_out, n);
-    impl.gradients({tensors_out, n});
+    write_views(impl.schema(), impl.results(), tensors_out);
   });
 }
 
@@ -82,7 +86,7 @@ gradstep_status gradstep_accumulator_sums(gradstep_accumulator* accumulator, gra
                                           size_t n) noexcept {
   return with(accumulator, [&](Accumulator& impl) {
     impl.schema().check_count("tensors_out", tensors_out, n);
-    impl.sums({tensors_out, n});
+    write_views(impl.schema(), impl.sums(), tensors_out);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "accumulate/accumulator.h"
+#include "c_api/tensor_binding.h"
 #include "core/handle.h"
 
 struct gradstep_accumulator {
@@ -13,6 +14,7 @@ struct gradstep_accumulator {
 
   gradstep::HandleHeader header{kMagic};
   std::shared_ptr<gradstep::Accumulator> impl;
+  gradstep::TensorBinding grads{"grads", gradstep::Role::gradient};
 
   gradstep::BusyFlag& busy() const { return impl->busy(); }
 };

@@ -10,11 +10,12 @@
 #include "c_api/comm_tensors.h"
 #include "c_api/context_handle.h"
 #include "c_api/guard.h"
+#include "c_api/host_tensor.h"
 #include "comm/communicators.h"
 #include "comm/rendezvous/tcp_store_server.h"
 #include "core/host_callback.h"
 #include "core/options.h"
-#include "core/tensor.h"
+#include "core/shape.h"
 
 using namespace gradstep;
 

@@ -4,8 +4,9 @@
 
 #include <limits>
 
+#include "c_api/host_tensor.h"
 #include "core/error.h"
-#include "core/tensor.h"
+#include "core/shape.h"
 
 namespace gradstep {
 

@@ -7,8 +7,10 @@
 #include "c_api/comm_handle.h"
 #include "c_api/context_handle.h"
 #include "c_api/guard.h"
+#include "c_api/host_tensor.h"
 #include "c_api/optimizer_handle.h"
 #include "core/options.h"
+#include "core/shape.h"
 #include "core/text.h"
 #include "optim/first_order/adagrad.h"
 #include "optim/first_order/adam.h"
@@ -66,14 +68,42 @@ gradstep_status state_bytes(const Options* options, const gradstep_parameter* pa
   });
 }
 
+gradstep_step_options default_step_options() {
+  gradstep_step_options options{};
+  options.grad_scale = 1;
+  return options;
+}
+
+/// A number in a host's tensor of one element; NULL stays NULL.
+template <class T>
+T* scalar_of(const char* argument, const gradstep_tensor* tensor, DType dtype) {
+  if (tensor == nullptr) return nullptr;
+  const Array array = to_array(argument, tensor);
+  if (array.dtype != dtype || array.size != 1) {
+    fail_argument("{}: is {} {}, expected {} (1)", argument, name_of(array.dtype), shape_text(*tensor), name_of(dtype));
+  }
+  return static_cast<T*>(array.data);
+}
+
+StepGuards guards_of(const gradstep_step_options& options) {
+  StepGuards guards;
+  guards.grad_scale = options.grad_scale;
+  guards.max_norm = options.max_norm;
+  guards.clip_value = options.clip_value;
+  guards.skip_nonfinite = options.skip_nonfinite != 0;
+  check_guards(guards);
+  guards.grad_norm = scalar_of<double>("options.grad_norm", options.grad_norm, DType::f64);
+  guards.found_inf = scalar_of<float>("options.found_inf", options.found_inf, DType::f32);
+  return guards;
+}
+
 void step(gradstep_optimizer* optimizer, const gradstep_tensor* params, const gradstep_tensor* grads,
           const gradstep_tensor* updates, size_t n, const StepGuards& guards, gradstep_step_result* result,
           void* stream) {
   const InUse use(optimizer);
   Optimizer& impl = *use->impl;
   check_stream(stream);
-  impl.bind(params, grads, updates, n);
-  const StepOutcome outcome = impl.step(guards);
+  const StepOutcome outcome = impl.step(optimizer->buffers.bind(impl.schema(), params, grads, updates, n), guards);
   if (result != nullptr) {
     gradstep_step_result written{};
     written.applied = outcome.applied ? 1 : 0;
@@ -92,11 +122,11 @@ gradstep_metric metric(const char* name, int64_t value) {
   return record;
 }
 
-gradstep_tensor view_of(const Optimizer& impl, size_t index, const char* name, const Array& array) {
-  gradstep_tensor tensor = impl.schema().view(index, array.data, array.dtype);
+gradstep_tensor state_view(const Optimizer& impl, size_t index, const char* name, const Array& array) {
+  gradstep_tensor tensor = view_of(impl.schema(), index, array.data, array.dtype);
   const auto shape = impl.state_shape(index, name);
   tensor.ndim = static_cast<int32_t>(shape.size());
-  tensor.shape = const_cast<int64_t*>(shape.data());  // as in Schema::view
+  tensor.shape = const_cast<int64_t*>(shape.data());  // as in view_of(schema, ...)
   return tensor;
 }
 
@@ -194,7 +224,7 @@ gradstep_status gradstep_optimizer_step_ex(gradstep_optimizer* optimizer, const 
     if (read.result != nullptr) {
       check_struct_size("options.result", read.result->struct_size, sizeof(gradstep_step_result));
     }
-    step(optimizer, params, grads, updates, n, read_step_options(read), read.result, stream);
+    step(optimizer, params, grads, updates, n, guards_of(read), read.result, stream);
   });
 }
 
@@ -244,7 +274,7 @@ gradstep_status gradstep_optimizer_state(gradstep_optimizer* optimizer, size_t i
   return with(optimizer, [&](Optimizer& impl) {
     check_out("tensor_out", tensor_out);
     impl.check_state_is_whole();
-    *tensor_out = view_of(impl, index, name, impl.state(index, name));
+    *tensor_out = state_view(impl, index, name, impl.state(index, name));
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "c_api/tensor_binding.h"
 #include "core/handle.h"
 #include "optim/optimizer.h"
 
@@ -13,6 +14,7 @@ struct gradstep_optimizer {
 
   gradstep::HandleHeader header{kMagic};
   std::shared_ptr<gradstep::Optimizer> impl;
+  gradstep::StepBinding buffers;
 
   gradstep::BusyFlag& busy() const { return impl->busy(); }
 };

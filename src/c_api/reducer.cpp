@@ -5,10 +5,20 @@
 #include "c_api/comm_handle.h"
 #include "c_api/context_handle.h"
 #include "c_api/guard.h"
+#include "c_api/host_tensor.h"
 #include "c_api/reducer_handle.h"
 #include "core/options.h"
 
 using namespace gradstep;
+
+namespace {
+
+/// results NULL = none are wanted.
+const BufferList& bind_results(gradstep_reducer& reducer, const gradstep_tensor* results, size_t n) {
+  return results != nullptr ? reducer.results.bind(reducer.impl->schema(), results, n) : reducer.results.bind_none();
+}
+
+}  // namespace
 
 gradstep_status gradstep_reducer_options_init(gradstep_reducer_options* o, size_t struct_size) noexcept {
   return guarded([&] { init_struct("o", o, struct_size, default_reducer_options()); });
@@ -34,7 +44,8 @@ gradstep_status gradstep_reducer_reduce(gradstep_reducer* reducer, const gradste
                                         void* stream) noexcept {
   return with(reducer, [&](Reducer& impl) {
     check_stream(stream);
-    impl.reduce(grads, results, n, weight);
+    const BufferList& bound = reducer->grads.bind(impl.schema(), grads, n);
+    impl.reduce(bound.arrays, bind_results(*reducer, results, n).arrays, weight);
   });
 }
 
@@ -49,7 +60,9 @@ gradstep_status gradstep_reducer_push(gradstep_reducer* reducer, size_t index, c
                                       void* stream) noexcept {
   return with(reducer, [&](Reducer& impl) {
     check_stream(stream);
-    impl.push(index, grad);
+    const Schema& schema = impl.schema();
+    if (index >= schema.size()) fail_argument("index: is {}, the schema has {} parameters", index, schema.size());
+    impl.push(index, gradient_array(schema, "grad", index, check_out("grad", grad)));
   });
 }
 
@@ -57,7 +70,7 @@ gradstep_status gradstep_reducer_wait(gradstep_reducer* reducer, const gradstep_
                                       void* stream) noexcept {
   return with(reducer, [&](Reducer& impl) {
     check_stream(stream);
-    impl.wait(results, n);
+    impl.wait(bind_results(*reducer, results, n).arrays);
   });
 }
 
@@ -68,7 +81,7 @@ gradstep_status gradstep_reducer_cancel(gradstep_reducer* reducer) noexcept {
 gradstep_status gradstep_reducer_gradients(gradstep_reducer* reducer, gradstep_tensor* tensors_out, size_t n) noexcept {
   return with(reducer, [&](Reducer& impl) {
     impl.schema().check_count("tensors_out", tensors_out, n);
-    impl.gradients({tensors_out, n});
+    write_views(impl.schema(), impl.gradients(), tensors_out);
   });
 }
 
@@ -83,7 +96,8 @@ gradstep_status gradstep_reducer_residual(gradstep_reducer* reducer, size_t inde
                                           gradstep_tensor* tensor_out) noexcept {
   return with(reducer, [&](Reducer& impl) {
     check_out("tensor_out", tensor_out);
-    *tensor_out = impl.residual(index);
+    const Array residual = impl.residual(index);
+    *tensor_out = view_of(impl.schema(), index, residual.data, residual.dtype);
   });
 }
 

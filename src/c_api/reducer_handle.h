@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "c_api/tensor_binding.h"
 #include "core/handle.h"
 #include "reduce/reducer.h"
 
@@ -13,6 +14,8 @@ struct gradstep_reducer {
 
   gradstep::HandleHeader header{kMagic};
   std::shared_ptr<gradstep::Reducer> impl;
+  gradstep::TensorBinding grads{"grads", gradstep::Role::gradient};
+  gradstep::TensorBinding results{"results", gradstep::Role::gradient};
 
   gradstep::BusyFlag& busy() const { return impl->busy(); }
 };

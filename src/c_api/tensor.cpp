@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "c_api/guard.h"
-#include "core/tensor.h"
+#include "c_api/host_tensor.h"
+#include "core/shape.h"
 
 using namespace gradstep;
 

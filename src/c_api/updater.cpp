@@ -54,7 +54,7 @@ gradstep_status gradstep_updater_push(gradstep_updater* updater, const gradstep_
   return with(updater, [&](Updater& impl) {
     check_stream(stream);
     write_applied(applied_out, false);
-    write_applied(applied_out, impl.push(params, grads, n, weight));
+    write_applied(applied_out, impl.push(updater->buffers.bind(impl.schema(), params, grads, nullptr, n), weight));
   });
 }
 
@@ -63,7 +63,7 @@ gradstep_status gradstep_updater_flush(gradstep_updater* updater, const gradstep
   return with(updater, [&](Updater& impl) {
     check_stream(stream);
     write_applied(applied_out, false);
-    write_applied(applied_out, impl.flush(params, n));
+    write_applied(applied_out, impl.flush(updater->params.bind(impl.schema(), params, n)));
   });
 }
 
@@ -71,12 +71,10 @@ gradstep_status gradstep_updater_recover(gradstep_updater* updater, gradstep_com
                                          size_t n, void* stream) noexcept {
   return with(updater, [&](Updater& impl) {
     check_stream(stream);
-    if (comm == nullptr) {
-      impl.recover(nullptr, params, n);
-      return;
-    }
+    const BufferList& bound = updater->params.bind(impl.schema(), params, n);
+    if (comm == nullptr) return impl.recover(nullptr, bound);
     const InUse use(comm);
-    impl.recover(use->impl.get(), params, n);
+    impl.recover(use->impl.get(), bound);
   });
 }
 

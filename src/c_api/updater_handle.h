@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "c_api/tensor_binding.h"
 #include "core/handle.h"
 #include "updater/updater.h"
 
@@ -13,6 +14,8 @@ struct gradstep_updater {
 
   gradstep::HandleHeader header{kMagic};
   std::shared_ptr<gradstep::Updater> impl;
+  gradstep::StepBinding buffers;
+  gradstep::TensorBinding params{"params", gradstep::Role::parameter};  // of calls without gradients
 
   gradstep::BusyFlag& busy() const { return impl->busy(); }
 };

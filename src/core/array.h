@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A checked view of a host's or of gradstep's own buffer: what floors above core pass around instead of
-// gradstep_tensor.
+// a host's tensors.
 #pragma once
 
 #include <cstdint>
@@ -26,5 +26,14 @@ struct Array {
   bool contiguous() const { return strides == nullptr; }
   std::int64_t bytes() const { return size * size_of(dtype); }
 };
+
+/// `size` elements, one after the other.
+inline Array compact_array(void* data, std::int64_t size, DType dtype) {
+  Array array;
+  array.data = data;
+  array.size = size;
+  array.dtype = dtype;
+  return array;
+}
 
 }  // namespace gradstep

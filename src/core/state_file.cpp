@@ -11,8 +11,8 @@
 
 #include "core/checksum.h"
 #include "core/error.h"
+#include "core/shape.h"
 #include "core/state_header.h"
-#include "core/tensor.h"
 
 namespace gradstep {
 

@@ -17,16 +17,6 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-template <class T>
-T* scalar_pointer(const char* argument, const gradstep_tensor* tensor, DType dtype) {
-  if (tensor == nullptr) return nullptr;
-  const Array array = to_array(argument, tensor);
-  if (array.dtype != dtype || array.size != 1) {
-    fail_argument("{}: is {} {}, expected {} (1)", argument, name_of(array.dtype), shape_text(*tensor), name_of(dtype));
-  }
-  return static_cast<T*>(array.data);
-}
-
 void check_at_least_zero(const char* argument, double value) {
   if (!(value >= 0) || !std::isfinite(value)) {
     fail_argument("{}: is {}, expected a finite number of at least 0", argument, value);
@@ -35,26 +25,12 @@ void check_at_least_zero(const char* argument, double value) {
 
 }  // namespace
 
-gradstep_step_options default_step_options() {
-  gradstep_step_options options{};
-  options.grad_scale = 1;
-  return options;
-}
-
-StepGuards read_step_options(const gradstep_step_options& options) {
-  if (!std::isfinite(options.grad_scale)) {
-    fail_argument("options.grad_scale: is {}, expected a finite number", options.grad_scale);
+void check_guards(const StepGuards& guards) {
+  if (!std::isfinite(guards.grad_scale)) {
+    fail_argument("options.grad_scale: is {}, expected a finite number", guards.grad_scale);
   }
-  check_at_least_zero("options.max_norm", options.max_norm);
-  check_at_least_zero("options.clip_value", options.clip_value);
-  StepGuards guards;
-  guards.grad_scale = options.grad_scale;
-  guards.max_norm = options.max_norm;
-  guards.clip_value = options.clip_value;
-  guards.grad_norm = scalar_pointer<double>("options.grad_norm", options.grad_norm, DType::f64);
-  guards.found_inf = scalar_pointer<float>("options.found_inf", options.found_inf, DType::f32);
-  guards.skip_nonfinite = options.skip_nonfinite != 0;
-  return guards;
+  check_at_least_zero("options.max_norm", guards.max_norm);
+  check_at_least_zero("options.clip_value", guards.clip_value);
 }
 
 Optimizer::Optimizer(std::shared_ptr<Context> context, Schema schema, std::span<const HyperParameterField> fields,
@@ -65,53 +41,27 @@ Optimizer::Optimizer(std::shared_ptr<Context> context, Schema schema, std::span<
   for (const Parameter& parameter : schema_) work_.append(parameter.size);
 }
 
-void Optimizer::check_params(const gradstep_tensor* params, std::size_t n) {
-  schema_.check_count("params", params, n);
-  bound_ = false;
-  params_.resize(n);
-  for (std::size_t i = 0; i < n; ++i) params_[i] = schema_.parameter_array("params", i, params[i]);
-}
-
-bool Optimizer::bound_again(const gradstep_tensor* params, const gradstep_tensor* grads, const gradstep_tensor* updates,
-                            std::size_t n) const {
-  if (!bound_ || n != params_.size() || updates_.size() != (updates != nullptr ? n : 0)) return false;
-  if (n > 0 && (params == nullptr || grads == nullptr)) return false;
-  for (std::size_t i = 0; i < n; ++i) {
-    const Parameter& parameter = schema_[i];
-    if (!parameter.shows_again(params[i], params_[i]) || !parameter.shows_again(grads[i], grads_[i])) return false;
-    if (updates != nullptr && !parameter.shows_again(updates[i], updates_[i])) return false;
-  }
-  return true;
-}
-
-void Optimizer::bind(const gradstep_tensor* params, const gradstep_tensor* grads, const gradstep_tensor* updates,
-                     std::size_t n, bool own_gradients) {
-  if (bound_again(params, grads, updates, n)) return;
+void Optimizer::take(const StepBuffers& buffers) {
+  const bool in_place = buffers.updates.empty();
+  const bool again = buffers.params.shows_again(buffers_.params) && buffers.grads.shows_again(buffers_.grads) &&
+                     (in_place ? buffers_.updates.empty() : buffers.updates.shows_again(buffers_.updates));
+  if (again && !buffers_changed_) return;
+  if (!in_place) check_gives_updates();
+  buffers_ = buffers;
   buffers_changed_ = true;
-  if (updates != nullptr) check_gives_updates();
-  check_params(params, n);
-  if (n > 0 && grads == nullptr) fail_argument("grads: is NULL with n = {}", n);
-  grads_.resize(n);
-  updates_.resize(updates != nullptr ? n : 0);
-  for (std::size_t i = 0; i < n; ++i) {
-    grads_[i] = schema_.gradient_array("grads", i, grads[i]);
-    if (updates != nullptr) updates_[i] = schema_.parameter_array("updates", i, updates[i]);
-  }
-  if (!own_gradients) overlap_.check(params_, grads_, updates_);
-  bound_ = true;
 }
 
 double Optimizer::gradient_norm() {
   squares_.resize(work_.chunks().size());
-  context_->backend().square_chunks(work_, grads_, squares_);
+  context_->backend().square_chunks(work_, buffers_.grads.arrays, squares_);
   return std::sqrt(fold_partials(squares_));
 }
 
 void Optimizer::write_zero_updates() {
-  std::vector<CopyItem> items(updates_.size());
+  std::vector<CopyItem> items(buffers_.updates.size());
   for (std::size_t i = 0; i < items.size(); ++i) {
-    items[i].destination = updates_[i];
-    items[i].source.size = updates_[i].size;
+    items[i].destination = buffers_.updates[i];
+    items[i].source.size = buffers_.updates[i].size;
   }
   context_->backend().copy(work_, items, 1, 1);
 }
@@ -136,7 +86,7 @@ bool Optimizer::skips(const StepGuards& guards, StepOutcome& outcome) {
   }
   if (guards.found_inf != nullptr && *guards.found_inf != 0) skip = true;
   if (skip) {
-    if (!updates_.empty()) write_zero_updates();
+    if (!buffers_.updates.empty()) write_zero_updates();
     ++skipped_steps_;
   }
   return skip;
@@ -162,8 +112,9 @@ void Optimizer::change_state(FunctionRef<void()> body) {
   }
 }
 
-StepOutcome Optimizer::step(const StepGuards& guards) {
-  if (is_sharded()) return step_sharded(guards, sharding_->default_exchange());
+StepOutcome Optimizer::step(const StepBuffers& buffers, const StepGuards& guards) {
+  if (is_sharded()) return step_sharded(buffers, guards, sharding_->default_exchange());
+  take(buffers);
   check_state_is_whole();
   refresh();
   StepOutcome outcome;
@@ -181,7 +132,9 @@ StepOutcome Optimizer::step(const StepGuards& guards) {
   return outcome;
 }
 
-StepOutcome Optimizer::step_sharded(const StepGuards& guards, const GradientExchange& exchange) {
+StepOutcome Optimizer::step_sharded(const StepBuffers& buffers, const StepGuards& guards,
+                                    const GradientExchange& exchange) {
+  take(buffers);
   check_state_is_whole();
   refresh();
   Sharding& sharding = *sharding_;
@@ -193,21 +146,22 @@ StepOutcome Optimizer::step_sharded(const StepGuards& guards, const GradientExch
     own.found_inf = guards.found_inf != nullptr && *guards.found_inf != 0;
     own.wants_norm =
         guards.grad_norm == nullptr && (guards.max_norm > 0 || guards.skip_nonfinite || guards.found_inf != nullptr);
-    const Sharding::Agreement agreed = sharding.bring_gradients(grads_, exchange, own, deadline);
+    const Sharding::Agreement agreed = sharding.bring_gradients(buffers_.grads.arrays, exchange, own, deadline);
     if (exchange.needs_gradient && !agreed.any_gradient) return outcome;
     if (guards.found_inf != nullptr && agreed.found_inf) *guards.found_inf = 1;
     if (guards.grad_norm != nullptr) outcome.grad_norm = *guards.grad_norm;
     if (agreed.wants_norm) outcome.grad_norm = sharding.norm(deadline);
     if (agreed.found_inf && guards.found_inf == nullptr) {
-      if (!updates_.empty()) write_zero_updates();
+      if (!buffers_.updates.empty()) write_zero_updates();
       ++skipped_steps_;
       return outcome;
     }
     if (skips(guards, outcome)) return outcome;
-    if (has_slices()) sharding.stage(params_);
+    if (has_slices()) sharding.stage(buffers_.params.arrays);
     buffers_changed_ = true;
     apply_guarded(guards, outcome);
-    if (has_slices()) sharding.publish(updates_.empty() ? params_ : updates_, deadline);
+    if (has_slices())
+      sharding.publish(buffers_.updates.empty() ? buffers_.params.arrays : buffers_.updates.arrays, deadline);
   } catch (...) {
     if (torn_) sharding.comm().abort();  // the other ranks cannot go on without this one's share
     lost_ = sharding.comm().status().code != GRADSTEP_OK;
@@ -242,7 +196,7 @@ void Optimizer::attach(Communicator* comm, const gradstep_sharding_options& opti
   }
   sharding_ = std::move(next);
   commit_slices();
-  bound_ = false;
+  buffers_ = {};
 }
 
 Buffer Optimizer::gather(const StoredState& stored) const {
@@ -274,7 +228,7 @@ void Optimizer::set_schedule(std::int32_t group, const char* name, const Schedul
   for (std::int32_t g = 0; g < changed.group_count(); ++g)
     check_schedules({&changed.schedule(g, 0), changed.field_count()});
   prepare(schema_, changed);
-  bound_ = false;
+  buffers_ = {};
   hyper_parameters_ = std::move(changed);
 }
 
@@ -293,7 +247,7 @@ void Optimizer::add_parameters(const gradstep_parameter* parameters, std::size_t
   HyperParameters changed = hyper_parameters_;
   changed.grow(grown.group_count());
   prepare(grown, changed);
-  bound_ = false;
+  buffers_ = {};
   // Appending to the live schema keeps the addresses of the shapes that views point to.
   schema_.append(parameters, n);
   hyper_parameters_ = std::move(changed);
@@ -314,10 +268,9 @@ void Optimizer::set_counters(std::int64_t steps, std::int64_t skipped) {
 }
 
 std::int64_t Optimizer::other_bytes() const {
-  const std::size_t arrays = params_.capacity() + grads_.capacity() + updates_.capacity();
   return (is_sharded() ? sharding_->bytes() : 0) +
-         static_cast<std::int64_t>(arrays * sizeof(Array) + squares_.capacity() * sizeof(double) +
-                                   work_.chunks().size() * sizeof(Chunk) + schema_.size() * sizeof(Parameter));
+         static_cast<std::int64_t>(squares_.capacity() * sizeof(double) + work_.chunks().size() * sizeof(Chunk) +
+                                   schema_.size() * sizeof(Parameter));
 }
 
 void Optimizer::copy_state(Optimizer& source) {

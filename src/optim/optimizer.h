@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backend/context.h"
+#include "core/buffer_list.h"
 #include "core/busy_flag.h"
 #include "core/schema.h"
 #include "gradstep/optimizer.h"
@@ -20,7 +21,7 @@
 
 namespace gradstep {
 
-/// A step's options after their checks.
+/// What decides whether, and by how much, a step is made.
 struct StepGuards {
   double grad_scale = 1;
   double max_norm = 0;
@@ -30,8 +31,8 @@ struct StepGuards {
   bool skip_nonfinite = false;
 };
 
-StepGuards read_step_options(const gradstep_step_options& options);
-gradstep_step_options default_step_options();
+/// Throws INVALID_ARGUMENT for a number outside its range, by the name of its field in gradstep_step_options.
+void check_guards(const StepGuards& guards);
 
 struct StepOutcome {
   bool applied = false;
@@ -63,18 +64,13 @@ class Optimizer {
 
   virtual const char* kind() const = 0;
 
-  /// Checks the buffers of a step and changes nothing. updates NULL = in place. The arrays stay set for step().
-  /// `own_gradients`: grads are gradstep's own buffers, which overlap nothing.
-  void bind(const gradstep_tensor* params, const gradstep_tensor* grads, const gradstep_tensor* updates, std::size_t n,
-            bool own_gradients = false);
-  /// The part of bind that needs no gradients.
-  void check_params(const gradstep_tensor* params, std::size_t n);
   /// Evaluates the hyper-parameters of the next step: what could fail in a host's callback fails here.
   void refresh() { hyper_parameters_.refresh(step_count_); }
-  /// Steps what was bound. On an exception before the rule is applied nothing has changed. Collective if sharded.
-  StepOutcome step(const StepGuards& guards);
+  /// Steps the buffers, which were checked against the schema. On an exception before the rule is applied nothing has
+  /// changed. Collective if sharded.
+  StepOutcome step(const StepBuffers& buffers, const StepGuards& guards);
   /// The step of a sharded optimizer, with gradients that are not what attach said.
-  StepOutcome step_sharded(const StepGuards& guards, const GradientExchange& exchange);
+  StepOutcome step_sharded(const StepBuffers& buffers, const StepGuards& guards, const GradientExchange& exchange);
 
   /// Collective. Deals the state out over the ranks of `comm`, or gathers it with NULL. A failure on one rank is one on
   /// all, and nothing has changed. NULL on an optimizer that is not sharded does nothing.
@@ -135,7 +131,7 @@ class Optimizer {
   BusyFlag& busy() { return busy_; }
 
  protected:
-  /// Applies the rule to what is bound; hyper-parameters are fresh.
+  /// Applies the rule to the buffers of the step; hyper-parameters are fresh.
   virtual void apply(double grad_multiplier, double clip_value) = 0;
   /// Throws if the rule cannot take this change of schedules; called before it is made.
   virtual void check_schedules(std::span<const Schedule> schedules) const = 0;
@@ -161,19 +157,20 @@ class Optimizer {
   /// The step count is about to be set from outside: what waits for a later step happens now.
   virtual void finish_pending() {}
 
-  // What apply() works on: what is bound, or this rank's slices.
-  std::span<const Array> params() const { return has_slices() ? sharding_->staged() : params_; }
-  std::span<const Array> grads() const { return is_sharded() ? sharding_->gradients() : grads_; }
-  std::span<const Array> updates() const { return has_slices() && !updates_.empty() ? sharding_->staged() : updates_; }
-  /// False if apply() has seen the bound buffers before.
+  // What apply() works on: the buffers of the step, or this rank's slices.
+  std::span<const Array> params() const { return has_slices() ? sharding_->staged() : buffers_.params.arrays; }
+  std::span<const Array> grads() const { return is_sharded() ? sharding_->gradients() : buffers_.grads.arrays; }
+  std::span<const Array> updates() const {
+    return has_slices() && !buffers_.updates.empty() ? sharding_->staged() : buffers_.updates.arrays;
+  }
+  /// False if apply() has seen the same buffers before.
   bool buffers_changed() const { return buffers_changed_; }
   const WorkList& work() const { return is_sharded() ? sharding_->work() : work_; }
   const HyperParameters& hyper_parameters() const { return hyper_parameters_; }
 
  private:
   bool has_slices() const { return is_sharded() && !sharding_->is_whole(); }
-  bool bound_again(const gradstep_tensor* params, const gradstep_tensor* grads, const gradstep_tensor* updates,
-                   std::size_t n) const;
+  void take(const StepBuffers& buffers);
   double gradient_norm();
   void write_zero_updates();
   bool skips(const StepGuards& guards, StepOutcome& outcome);
@@ -184,16 +181,12 @@ class Optimizer {
   Schema schema_;
   HyperParameters hyper_parameters_;
   WorkList work_;
-  std::vector<Array> params_;
-  std::vector<Array> grads_;
-  std::vector<Array> updates_;
+  StepBuffers buffers_;  // of the last step; what they show is valid during a step alone
   std::vector<double> squares_;
-  OverlapCheck overlap_;
   std::unique_ptr<Sharding> sharding_;
   bool lost_ = false;  // an exchange failed: the ranks' slices no longer belong together
   bool torn_ = false;  // a step was broken off: some parameters and states have made it, others have not
   BusyFlag busy_;
-  bool bound_ = false;  // the three lists are those of a successful bind
   bool buffers_changed_ = true;
   std::int64_t step_count_ = 0;
   std::int64_t skipped_steps_ = 0;

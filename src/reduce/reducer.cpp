@@ -145,17 +145,14 @@ void Reducer::pack_one(std::size_t index, const Array& grad) {
   pack(buckets_[places_[index].bucket], places_[index].work, {&index, 1}, {&grad, 1});
 }
 
-void Reducer::push(std::size_t index, const gradstep_tensor* grad) {
-  if (index >= schema_.size()) fail_argument("index: is {}, the schema has {} parameters", index, schema_.size());
-  if (grad == nullptr) fail_argument("grad: is NULL");
-  const Array array = schema_.gradient_array("grad", index, *grad);
+void Reducer::push(std::size_t index, const Array& grad) {
   if (open_ && places_[index].pushed) {
     fail(GRADSTEP_ERR_INVALID_STATE, "index: parameter {} ('{}') was pushed already in this window", index,
          schema_[index].name);
   }
   if (!open_) open_window(1);
   queue_->check();
-  pack_one(index, array);
+  pack_one(index, grad);
   queue_->let_leave(full_buckets(), comm().deadline());
 }
 
@@ -220,10 +217,9 @@ void Reducer::divide(std::span<const Bucket> exchanged, double divisor) {
   backend().copy(work, items, 1, divisor > 0 ? divisor : 1);
 }
 
-void Reducer::wait(const gradstep_tensor* results, std::size_t n) {
-  check_targets(results, n);
+void Reducer::wait(std::span<const Array> results) {
   if (!open_) open_window(1);  // this rank had no gradient at all; the others may
-  finish_window(targets_, comm().deadline());
+  finish_window(results, comm().deadline());
   commit();
 }
 
@@ -272,30 +268,15 @@ void Reducer::write_results(std::span<const Array> targets) {
   backend().copy(work, results_, 1, 1);
 }
 
-void Reducer::check_targets(const gradstep_tensor* results, std::size_t n) {
-  targets_.clear();
-  if (results == nullptr) return;
-  schema_.check_count("results", results, n);
-  for (std::size_t i = 0; i < n; ++i) {
-    targets_.push_back(schema_.gradient_array("results", i, results[i]));
-  }
-}
-
-void Reducer::reduce(const gradstep_tensor* grads, const gradstep_tensor* results, std::size_t n, double weight) {
-  run_window(grads, results, n, weight);
+void Reducer::reduce(std::span<const Array> grads, std::span<const Array> results, double weight) {
+  run_window(grads, results, weight);
   commit();
 }
 
-void Reducer::exchange_window(const gradstep_tensor* grads, std::size_t n, double weight) {
-  run_window(grads, nullptr, n, weight);
-}
+void Reducer::exchange_window(std::span<const Array> grads, double weight) { run_window(grads, {}, weight); }
 
-void Reducer::run_window(const gradstep_tensor* grads, const gradstep_tensor* results, std::size_t n, double weight) {
+void Reducer::run_window(std::span<const Array> grads, std::span<const Array> results, double weight) {
   if (open_) fail(GRADSTEP_ERR_INVALID_STATE, "reduce: pushes of a window are pending; wait for it or cancel it");
-  schema_.check_count("grads", grads, n);
-  grads_.clear();
-  for (std::size_t i = 0; i < n; ++i) grads_.push_back(schema_.gradient_array("grads", i, grads[i]));
-  check_targets(results, n);
   check_channel();
   open_window(weight);
   const Deadline deadline = comm().deadline();
@@ -306,25 +287,24 @@ void Reducer::run_window(const gradstep_tensor* grads, const gradstep_tensor* re
       // Those before it are exchanged meanwhile; with a single bucket there is nothing to gain.
       if (full_buckets() > 0) queue_->let_leave(full_buckets(), deadline);
       bucket_grads_.clear();
-      for (const std::size_t i : bucket.plan.parameters) bucket_grads_.push_back(grads_[i]);
+      for (const std::size_t i : bucket.plan.parameters) bucket_grads_.push_back(grads[i]);
       pack(bucket, bucket.work, bucket.plan.parameters, bucket_grads_);
     }
   } catch (...) {
     queue_->halt();
     throw;
   }
-  finish_window(targets_, deadline);
+  finish_window(results, deadline);
 }
 
-void Reducer::reduce_bucket(std::size_t index, const gradstep_tensor* tensors, std::size_t n, double weight) {
+void Reducer::reduce_bucket(std::size_t index, std::span<const Array> arrays, double weight) {
   check_closed();
-  schema_.check_count("tensors", tensors, n);
-  check_targets(tensors, n);
   Bucket& bucket = buckets_[index];
   bucket_grads_.clear();
-  for (const std::size_t i : bucket.plan.parameters) bucket_grads_.push_back(targets_[i]);
-  for (std::size_t i = 0; i < n; ++i) {
-    if (places_[i].bucket != index) targets_[i].data = nullptr;  // stays as it is
+  for (const std::size_t i : bucket.plan.parameters) bucket_grads_.push_back(arrays[i]);
+  std::vector<Array> targets(arrays.begin(), arrays.end());
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (places_[i].bucket != index) targets[i].data = nullptr;  // stays as it is
   }
   open_window(weight);
   open_ = false;
@@ -332,7 +312,7 @@ void Reducer::reduce_bucket(std::size_t index, const gradstep_tensor* tensors, s
   pack(bucket, bucket.work, bucket.plan.parameters, bucket_grads_);
   queue_->exchange_alone(index, deadline);
   settle({&bucket, 1}, deadline);
-  write_results(targets_);
+  write_results(targets);
   commit({&bucket, 1});
 }
 
@@ -343,23 +323,20 @@ void Reducer::cancel() {
   open_ = false;
 }
 
-void Reducer::gradients(std::span<gradstep_tensor> views) const {
+BufferList Reducer::gradients() {
   if (!complete_) fail(GRADSTEP_ERR_INVALID_STATE, "there is no finished window");
-  for (std::size_t i = 0; i < views.size(); ++i) {
-    const Array result = result_of(i);
-    views[i] = schema_.view(i, places_[i].touched ? result.data : nullptr, result.dtype);
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    Array shown = result_of(i);
+    if (!places_[i].touched) shown.data = nullptr;
+    shown_.set(i, shown);
   }
+  return shown_.list();
 }
 
 const double* Reducer::norm() {
   if (!complete_) fail(GRADSTEP_ERR_INVALID_STATE, "there is no finished window");
   if (!measured_) {
-    std::vector<Array> arrays;
-    for (std::size_t i = 0; i < places_.size(); ++i) {
-      arrays.push_back(result_of(i));
-      if (!places_[i].touched) arrays.back().data = nullptr;
-    }
-    backend().square_chunks(work_, arrays, squares_);
+    backend().square_chunks(work_, gradients().arrays, squares_);
     norm_ = std::sqrt(fold_partials(squares_));
     measured_ = true;
   }
@@ -388,13 +365,13 @@ void Reducer::check_channel() const {
   if (status.code != GRADSTEP_OK) throw_error(status.code, status.text);
 }
 
-gradstep_tensor Reducer::residual(std::size_t index) const {
+Array Reducer::residual(std::size_t index) const {
   if (index >= schema_.size()) fail_argument("index: is {}, the schema has {} parameters", index, schema_.size());
   check_closed();
   const Bucket& bucket = buckets_[places_[index].bucket];
   for (const KeptTensor& kept : bucket.exchange->kept()) {
     if (bucket.plan.parameters[kept.position] == index && std::string_view(kept.name) == "residual") {
-      return schema_.view(index, kept.array.data, kept.array.dtype);
+      return kept.array;
     }
   }
   fail(GRADSTEP_ERR_INVALID_STATE, "reducer: this mode keeps no residuals, or options.residual is 0");

@@ -14,6 +14,7 @@
 
 #include "backend/context.h"
 #include "comm/communicator.h"
+#include "core/buffer_list.h"
 #include "core/busy_flag.h"
 #include "core/schema.h"
 #include "core/state_file.h"
@@ -33,19 +34,21 @@ class Reducer {
   Reducer(const Reducer&) = delete;
   Reducer& operator=(const Reducer&) = delete;
 
-  /// A whole window. results NULL or empty: only the views show it.
-  void reduce(const gradstep_tensor* grads, const gradstep_tensor* results, std::size_t n, double weight);
-  /// The same, seen by the views alone, and what the window leaves behind for the next one is kept only by commit(): a
+  // Lists of arrays were checked against the schema.
+
+  /// A whole window. `results`, if not empty, get the outcome.
+  void reduce(std::span<const Array> grads, std::span<const Array> results, double weight);
+  /// The same without results, and what the window leaves behind for the next one is kept only by commit(): a
   /// window that is reduced again instead has left nothing.
-  void exchange_window(const gradstep_tensor* grads, std::size_t n, double weight);
+  void exchange_window(std::span<const Array> grads, double weight);
   void commit();
-  /// A window of one bucket alone: its parameters' tensors become the outcome, those of others are left as they are,
-  /// and there are no views.
-  void reduce_bucket(std::size_t index, const gradstep_tensor* tensors, std::size_t n, double weight);
+  /// A window of one bucket alone: its parameters' arrays become the outcome, those of others are left as they are, and
+  /// gradients() shows nothing.
+  void reduce_bucket(std::size_t index, std::span<const Array> arrays, double weight);
   std::size_t bucket_count() const { return buckets_.size(); }
   void begin(double weight);
-  void push(std::size_t index, const gradstep_tensor* grad);
-  void wait(const gradstep_tensor* results, std::size_t n);
+  void push(std::size_t index, const Array& grad);
+  void wait(std::span<const Array> results);
   void cancel();
 
   /// Asks for the control exchange in every window: the updater's way to learn that no rank had anything.
@@ -53,11 +56,12 @@ class Reducer {
   /// After a window with a control exchange: did any rank have a gradient?
   bool any_gradient() const { return any_gradient_; }
 
-  void gradients(std::span<gradstep_tensor> views) const;
+  /// The outcome of the last window, in the buckets; data NULL where no rank had a gradient.
+  BufferList gradients();
   const double* norm();
   std::vector<gradstep_bucket_statistics> bucket_stats() const;
-  /// A view of one parameter's residual.
-  gradstep_tensor residual(std::size_t index) const;
+  /// One parameter's.
+  Array residual(std::size_t index) const;
 
   /// What the next window depends on. Throws INVALID_STATE while a window is open.
   SavedPart save() const;
@@ -113,10 +117,9 @@ class Reducer {
   void divide(std::span<const Bucket> exchanged, double divisor);
   void settle(std::span<Bucket> exchanged, const Deadline& deadline);
   void commit(std::span<Bucket> exchanged);
-  void run_window(const gradstep_tensor* grads, const gradstep_tensor* results, std::size_t n, double weight);
+  void run_window(std::span<const Array> grads, std::span<const Array> results, double weight);
   void finish_window(std::span<const Array> targets, const Deadline& deadline);
   void write_results(std::span<const Array> targets);
-  void check_targets(const gradstep_tensor* results, std::size_t n);
 
   ExchangeResources resources_;
   std::optional<CostModel> costs_;
@@ -124,8 +127,7 @@ class Reducer {
   std::vector<Bucket> buckets_;  // in the order in which they leave
   std::vector<Place> places_;    // by parameter
   WorkList work_;                // by parameter
-  std::vector<Array> grads_;     // of a call to reduce
-  std::vector<Array> targets_;   // of a call to reduce or wait; empty = no results wanted
+  OwnBuffers shown_;
   std::vector<Array> bucket_grads_;
   std::vector<CopyItem> copies_;
   std::vector<CombineItem> sums_;
@@ -138,7 +140,7 @@ class Reducer {
   bool needs_control_ = false;  // by the schema or the options
   bool any_gradient_ = false;
   bool open_ = false;
-  bool complete_ = false;  // views are valid
+  bool complete_ = false;  // gradients() are valid
   bool measured_ = false;
   double norm_ = 0;
   double weight_ = 1;

@@ -31,25 +31,23 @@ void Updater::check_local_steps(const Reducer& reducer) const {
 }
 
 void Updater::prepare_deltas() {
-  if (!deltas_.empty()) return;
   const Schema& schema = optimizer_->schema();
-  for (std::size_t i = 0; i < schema.size(); ++i) {
+  for (std::size_t i = delta_buffers_.size(); i < schema.size(); ++i) {
     const std::int64_t bytes = schema[i].size * size_of(schema[i].dtype);
     delta_buffers_.push_back(context_->allocate(static_cast<std::size_t>(bytes), /*zeroed=*/false));
-    deltas_.push_back(schema.view(i, delta_buffers_.back().data(), schema[i].dtype));
+    deltas_.set(i, compact_array(delta_buffers_.back().data(), schema[i].size, schema[i].dtype));
   }
 }
 
-bool Updater::finish_local(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, double weight) {
+bool Updater::finish_local(StepBuffers buffers, double weight) {
   const bool is_delta = options_.sync == GRADSTEP_SYNC_DELTAS;
   const bool was_stepped = window_ == Window::stepped;
   if (!was_stepped) {
     if (accumulator_) {
-      accumulator_->gradients(views_);
-      grads = views_.data();
+      buffers.grads = accumulator_->results();
       weight = accumulator_->weight();
     }
-    if (!step_locally(params, grads, n)) return close_window(false);
+    if (!step_locally(buffers)) return close_window(false);
     weight_ = weight;
     window_ = Window::stepped;
     ++local_steps_;
@@ -58,9 +56,9 @@ bool Updater::finish_local(const gradstep_tensor* params, const gradstep_tensor*
     // A peer may have failed before its step, and now asks first.
     if (was_stepped && reducer_ && skip_nonfinite() && !all_finite(true)) return close_window(false);
     if (is_delta) {
-      exchange_deltas(params, n);
+      exchange_deltas(buffers.params);
     } else if (reducer_ && local_steps_ >= options_.sync_steps) {
-      exchange_parameters(params, n);
+      exchange_parameters(buffers.params);
     }
   } catch (const Error& error) {
     fail(error.status(), "{} ({})", error.what(),
@@ -71,23 +69,21 @@ bool Updater::finish_local(const gradstep_tensor* params, const gradstep_tensor*
 }
 
 /// Ranks that skip what is not finite do so together: their step counts stay equal.
-bool Updater::step_locally(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n) {
-  const gradstep_tensor* updates = nullptr;
+bool Updater::step_locally(StepBuffers buffers) {
   if (options_.sync == GRADSTEP_SYNC_DELTAS) {
     prepare_deltas();
-    updates = deltas_.data();
+    buffers.updates = deltas_.list();
   }
   const Stopwatch stopwatch(stats_.step_nanoseconds);
-  optimizer_->bind(params, grads, updates, n, /*own_gradients=*/grads == views_.data());
   StepGuards guards = step_guards();
   if (accumulator_) guards.grad_norm = accumulator_->norm();
   double norm = 0;
   if (guards.skip_nonfinite) {
-    norm = guards.grad_norm != nullptr ? *guards.grad_norm : norm_of(grads, n);
+    norm = guards.grad_norm != nullptr ? *guards.grad_norm : norm_of(buffers.grads);
     guards.grad_norm = &norm;
     if (!all_finite(std::isfinite(norm))) norm = std::numeric_limits<double>::quiet_NaN();
   }
-  return optimizer_->step(guards).applied;
+  return optimizer_->step(buffers, guards).applied;
 }
 
 bool Updater::all_finite(bool own_is) {
@@ -95,33 +91,24 @@ bool Updater::all_finite(bool own_is) {
   return comm.vote(own_is, comm.deadline());
 }
 
-double Updater::norm_of(const gradstep_tensor* grads, std::size_t n) const {
-  std::vector<Array> arrays;
+double Updater::norm_of(const BufferList& grads) const {
   WorkList work;
-  for (std::size_t i = 0; i < n; ++i) {
-    arrays.push_back(optimizer_->schema().gradient_array("grads", i, grads[i]));
-    work.append(arrays.back().size);
-  }
+  for (const Array& grad : grads) work.append(grad.size);
   std::vector<double> squares(work.chunks().size());
-  context_->backend().square_chunks(work, arrays, squares);
+  context_->backend().square_chunks(work, grads.arrays, squares);
   return std::sqrt(fold_partials(squares));
 }
 
-void Updater::exchange_deltas(const gradstep_tensor* params, std::size_t n) {
+void Updater::exchange_deltas(const BufferList& params) {
   const Stopwatch stopwatch(stats_.reduce_nanoseconds);
-  if (reducer_) {
-    reducer_->exchange_window(deltas_.data(), n, weight_);
-    reducer_->gradients(views_);
-  }
-  const std::vector<gradstep_tensor>& reduced = reducer_ ? views_ : deltas_;
-  const Schema& schema = optimizer_->schema();
+  if (reducer_) reducer_->exchange_window(deltas_.list().arrays, weight_);
+  const BufferList reduced = reducer_ ? reducer_->gradients() : deltas_.list();
   std::vector<CombineItem> items;
   WorkList work;
-  for (std::size_t i = 0; i < n; ++i) {
+  for (std::size_t i = 0; i < params.size(); ++i) {
     if (reduced[i].data == nullptr) continue;
-    const Array param = schema.parameter_array("params", i, params[i]);
-    items.push_back({param, param, schema.gradient_array("deltas", i, reduced[i])});
-    work.append(param.size);
+    items.push_back({params[i], params[i], reduced[i]});
+    work.append(params[i].size);
   }
   context_->backend().combine(work, items);
   window_ = Window::reduced;
@@ -129,12 +116,12 @@ void Updater::exchange_deltas(const gradstep_tensor* params, std::size_t n) {
 
 // Gradients of one partition at a time would not do: what a rank has learnt from the others would depend on the
 // partition. Parameters carry it along.
-void Updater::exchange_parameters(const gradstep_tensor* params, std::size_t n) {
+void Updater::exchange_parameters(const BufferList& params) {
   const Stopwatch stopwatch(stats_.reduce_nanoseconds);
   if (options_.sync == GRADSTEP_SYNC_PARAMETERS) {
-    reducer_->reduce(params, params, n, weight_);
+    reducer_->reduce(params.arrays, params.arrays, weight_);
   } else {
-    reducer_->reduce_bucket(static_cast<std::size_t>(partition_), params, n, weight_);
+    reducer_->reduce_bucket(static_cast<std::size_t>(partition_), params.arrays, weight_);
     partition_ = (partition_ + 1) % static_cast<std::int64_t>(reducer_->bucket_count());
   }
   local_steps_ = 0;

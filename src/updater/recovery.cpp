@@ -96,10 +96,10 @@ void Recovery::copy(bool out) {
   optimizer_.context()->backend().copy(work, items, 1, 1);
 }
 
-void Recovery::bring(const gradstep_tensor* params, std::size_t n, Replicated replicated) {
+void Recovery::bring(std::span<const Array> params, Replicated replicated) {
   brings_state_ = !together_ || replicated == Replicated::parameters_and_state;
   if (!together_ || replicated != Replicated::nothing) {
-    for (std::size_t i = 0; i < n; ++i) stage(optimizer_.schema().parameter_array("params", i, params[i]));
+    for (const Array& param : params) stage(param);
   }
   if (brings_state_) {
     for (const StoredState& state : optimizer_.stored_states()) stage(state.array);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "comm/communicator.h"
@@ -54,7 +55,7 @@ class Recovery {
 
   /// Brings the root's parameters and state, as far as ranks take them over, which stay aside. params were checked
   /// against the optimizer's schema.
-  void bring(const gradstep_tensor* params, std::size_t n, Replicated replicated);
+  void bring(std::span<const Array> params, Replicated replicated);
   /// Parameters and state are the root's from here on.
   void commit();
 

@@ -38,11 +38,7 @@ Updater::Updater(std::shared_ptr<Context> context, std::shared_ptr<Optimizer> op
     fail_argument("options.sync: is {}, expected 0 to {}", options.sync, static_cast<int>(GRADSTEP_SYNC_DELTAS));
   }
   if (options.sync_steps < 1) fail_argument("options.sync_steps: is {}, expected at least 1", options.sync_steps);
-  gradstep_step_options guards = default_step_options();
-  guards.grad_scale = options.grad_scale;
-  guards.max_norm = options.max_norm;
-  guards.clip_value = options.clip_value;
-  read_step_options(guards);
+  check_guards(step_guards());
   if (accumulator_) check_same_schema("accumulator", optimizer_->schema(), accumulator_->schema());
   if (reducer_) check_same_schema("reducer", optimizer_->schema(), reducer_->schema());
   if (accumulator_ && reducer_ && reducer_->comm().world_size() > 1) {
@@ -55,7 +51,6 @@ Updater::Updater(std::shared_ptr<Context> context, std::shared_ptr<Optimizer> op
     // Only skipped micro-batches can leave every rank with an empty window.
     if (accumulator_->nonfinite_policy() == GRADSTEP_NONFINITE_SKIP) reducer_->always_control();
   }
-  views_.resize(optimizer_->schema().size());
   if (options.sync != GRADSTEP_SYNC_GRADIENTS && reducer_) check_local_steps(*reducer_);
 }
 
@@ -76,14 +71,13 @@ void Updater::check_may_push() const {
   }
 }
 
-bool Updater::push(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, double weight) {
+bool Updater::push(const StepBuffers& buffers, double weight) {
   const Chain chain(*this);
   check_may_push();
-  optimizer_->bind(params, grads, nullptr, n);
   bool ready = true;
   if (accumulator_) {
     const Stopwatch stopwatch(stats_.accumulate_nanoseconds);
-    ready = accumulator_->add(grads, n, nullptr, 0, weight);
+    ready = accumulator_->add(buffers.grads.arrays, {}, weight);
   } else if (!(weight >= 0) || !std::isfinite(weight)) {
     fail_argument("weight: is {}, expected a finite number of at least 0", weight);
   }
@@ -91,26 +85,26 @@ bool Updater::push(const gradstep_tensor* params, const gradstep_tensor* grads, 
   ++stats_.pushes;
   if (!ready) return false;
   ++stats_.windows;
-  return finish_window(params, accumulator_ ? nullptr : grads, n, weight);
+  return finish_window(buffers, weight);
 }
 
-bool Updater::flush(const gradstep_tensor* params, std::size_t n) {
+bool Updater::flush(const BufferList& params) {
   const Chain chain(*this);
-  optimizer_->check_params(params, n);
   if (waits()) {
     if (!accumulator_ && window_ == Window::full) {
       fail(GRADSTEP_ERR_INVALID_STATE,
            "the last push failed, and without an accumulator nobody has kept its gradients: push them again");
     }
-    return finish_window(params, nullptr, n, 1);
+    return finish_window({params, {}, {}}, 1);
   }
   if (!accumulator_ || accumulator_->ready() || !accumulator_->flush()) return false;
   window_ = Window::open;
   ++stats_.windows;
-  return finish_window(params, nullptr, n, 1);
+  return finish_window({params, {}, {}}, 1);
 }
 
-bool Updater::finish_window(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, double weight) {
+/// The gradients of `buffers` are the window where no accumulator has gathered it.
+bool Updater::finish_window(StepBuffers buffers, double weight) {
   if (window_ == Window::open) window_ = Window::full;
   // A host's schedule that fails does so here, before the ranks have exchanged anything.
   optimizer_->refresh();
@@ -118,32 +112,29 @@ bool Updater::finish_window(const gradstep_tensor* params, const gradstep_tensor
   // Also where recover() has dropped the reducer since: a window that is stepped is not stepped again.
   const bool is_stepped = window_ == Window::stepped;
   if (options_.sync != GRADSTEP_SYNC_GRADIENTS && (reducer_ || is_stepped)) {
-    return finish_local(params, grads, n, weight);
+    return finish_local(buffers, weight);
   }
   const bool is_dense = !reducer_ || reducer_->options().mode == GRADSTEP_REDUCER_DENSE;
-  if (optimizer_->is_sharded() && is_dense) return finish_sharded(params, grads, n, weight);
+  if (optimizer_->is_sharded() && is_dense) return finish_sharded(buffers, weight);
   if (accumulator_ && !reducer_) {
-    accumulator_->gradients(views_);
+    buffers.grads = accumulator_->results();
     norm = accumulator_->norm();
-    grads = views_.data();
   }
   if (reducer_) {
     if (window_ != Window::reduced) {
       const Stopwatch stopwatch(stats_.reduce_nanoseconds);
       if (accumulator_) {
-        accumulator_->gradients(views_);
-        grads = views_.data();
+        buffers.grads = accumulator_->results();
         weight = accumulator_->weight();
       }
-      reducer_->exchange_window(grads, n, weight);
+      reducer_->exchange_window(buffers.grads.arrays, weight);
       window_ = Window::reduced;
     }
-    reducer_->gradients(views_);
-    grads = views_.data();
+    buffers.grads = reducer_->gradients();
   }
   const bool nobody = reducer_ && accumulator_ && accumulator_->nonfinite_policy() == GRADSTEP_NONFINITE_SKIP &&
                       reducer_->comm().world_size() > 1 && !reducer_->any_gradient();
-  return close_window(!nobody && step(params, grads, n, norm));
+  return close_window(!nobody && step(buffers, norm));
 }
 
 /// What the reducer keeps of a window for the next one is kept only now: until the step is made, the window may have to
@@ -159,8 +150,7 @@ bool Updater::close_window(bool applied) {
 
 // A sharded optimizer reduces gradients only as far as each rank's slice. With a reducer in the chain it does so in the
 // reducer's stead, as that one would.
-bool Updater::finish_sharded(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n,
-                             double weight) {
+bool Updater::finish_sharded(StepBuffers buffers, double weight) {
   GradientExchange exchange = optimizer_->sharding()->default_exchange();
   if (reducer_) {
     const std::int32_t ranks = optimizer_->sharding()->comm().world_size();
@@ -173,16 +163,14 @@ bool Updater::finish_sharded(const gradstep_tensor* params, const gradstep_tenso
     exchange.average = average == GRADSTEP_AVERAGE_UNSET ? GRADSTEP_AVERAGE_MEAN : average;
   }
   if (accumulator_) {
-    accumulator_->gradients(views_);
-    grads = views_.data();
+    buffers.grads = accumulator_->results();
     exchange.weight = accumulator_->weight();
     exchange.needs_gradient = accumulator_->nonfinite_policy() == GRADSTEP_NONFINITE_SKIP;
   } else {
     exchange.weight = weight;
   }
   const Stopwatch stopwatch(stats_.step_nanoseconds);
-  optimizer_->bind(params, grads, nullptr, n, /*own_gradients=*/grads == views_.data());
-  return close_window(optimizer_->step_sharded(step_guards(), exchange).applied);
+  return close_window(optimizer_->step_sharded(buffers, step_guards(), exchange).applied);
 }
 
 StepGuards Updater::step_guards() const {
@@ -194,17 +182,16 @@ StepGuards Updater::step_guards() const {
   return guards;
 }
 
-bool Updater::step(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, const double* norm) {
+bool Updater::step(const StepBuffers& buffers, const double* norm) {
   const Stopwatch stopwatch(stats_.step_nanoseconds);
   StepGuards guards = step_guards();
   if (norm == nullptr && reducer_ && (guards.max_norm > 0 || guards.skip_nonfinite)) norm = reducer_->norm();
   guards.grad_norm = norm;
-  optimizer_->bind(params, grads, nullptr, n, /*own_gradients=*/grads == views_.data());
-  if (!optimizer_->is_sharded()) return optimizer_->step(guards).applied;
+  if (!optimizer_->is_sharded()) return optimizer_->step(buffers, guards).applied;
   // The reducer has done what a sharded step would do with gradients of its own.
   GradientExchange reduced = optimizer_->sharding()->default_exchange();
   reduced.gradients = GRADSTEP_SHARDED_GRADIENTS_REDUCED;
-  return optimizer_->step_sharded(guards, reduced).applied;
+  return optimizer_->step_sharded(buffers, guards, reduced).applied;
 }
 
 std::shared_ptr<Reducer> Updater::next_reducer(Communicator& comm) {
@@ -238,9 +225,8 @@ Replicated Updater::replicated() const {
 
 // All that can fail comes first, and leaves everything as it was; a rank on which the last vote fails can recover anew
 // with ranks on which it did not.
-void Updater::recover(Communicator* comm, const gradstep_tensor* params, std::size_t n) {
+void Updater::recover(Communicator* comm, const BufferList& params) {
   const Chain chain(*this);
-  optimizer_->check_params(params, n);
   if (optimizer_->is_sharded()) {
     fail(GRADSTEP_ERR_INVALID_STATE,
          "recover: the optimizer's state is spread over ranks that may be gone: attach it to the "
@@ -253,7 +239,7 @@ void Updater::recover(Communicator* comm, const gradstep_tensor* params, std::si
   }
   std::shared_ptr<Reducer> reducer = next_reducer(*comm);
   Recovery recovery(*comm, *optimizer_, standing());
-  recovery.bring(params, n, replicated());
+  recovery.bring(params.arrays, replicated());
   if (reducer_) reducer->take_over(*reducer_, waits() && recovery.is_finished_by_root());
   reducer->rejoin(recovery.root());
   if (!comm->vote(true, comm->deadline())) fail(GRADSTEP_ERR_ABORTED, "a rank did not agree to recover");

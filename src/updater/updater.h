@@ -34,10 +34,14 @@ class Updater {
   Updater(const Updater&) = delete;
   Updater& operator=(const Updater&) = delete;
 
+  // Buffers were checked against the schema.
+
   /// Both return whether parameters were stepped.
-  bool push(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, double weight);
-  bool flush(const gradstep_tensor* params, std::size_t n);
-  void recover(Communicator* comm, const gradstep_tensor* params, std::size_t n);
+  bool push(const StepBuffers& buffers, double weight);
+  bool flush(const BufferList& params);
+  void recover(Communicator* comm, const BufferList& params);
+
+  const Schema& schema() const { return optimizer_->schema(); }
 
   const gradstep_updater_statistics& stats() const { return stats_; }
   BusyFlag& busy() { return busy_; }
@@ -64,8 +68,8 @@ class Updater {
   /// A window that has ended is still to be applied. The host may have reset the accumulator since.
   bool waits() const { return window_ != Window::open && (!accumulator_ || accumulator_->ready()); }
   void check_may_push() const;
-  bool finish_window(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, double weight);
-  bool step(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, const double* norm);
+  bool finish_window(StepBuffers buffers, double weight);
+  bool step(const StepBuffers& buffers, const double* norm);
   bool close_window(bool applied);
 
   std::shared_ptr<Reducer> next_reducer(Communicator& comm);
@@ -76,13 +80,13 @@ class Updater {
   // Steps before exchanges (local_steps.cpp).
   void check_local_steps(const Reducer& reducer) const;
   void prepare_deltas();
-  bool finish_local(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, double weight);
-  bool step_locally(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n);
+  bool finish_local(StepBuffers buffers, double weight);
+  bool step_locally(StepBuffers buffers);
   bool all_finite(bool own_is);
-  double norm_of(const gradstep_tensor* grads, std::size_t n) const;
-  void exchange_deltas(const gradstep_tensor* params, std::size_t n);
-  void exchange_parameters(const gradstep_tensor* params, std::size_t n);
-  bool finish_sharded(const gradstep_tensor* params, const gradstep_tensor* grads, std::size_t n, double weight);
+  double norm_of(const BufferList& grads) const;
+  void exchange_deltas(const BufferList& params);
+  void exchange_parameters(const BufferList& params);
+  bool finish_sharded(StepBuffers buffers, double weight);
   void add_of_all_ranks(std::map<std::string, SavedPart>& parts, std::string (*prefix)(std::int32_t rank),
                         const SavedPart& own);
   std::function<void()> load_reducer(const StateFile& file, std::int32_t saved_ranks);
@@ -96,7 +100,6 @@ class Updater {
   gradstep_updater_options options_;
   gradstep_updater_statistics stats_{};
   BusyFlag busy_;
-  std::vector<gradstep_tensor> views_;
   Window window_ = Window::open;
   std::int64_t windows_ = 0;  // that are finished: the number of the one that comes, the same on all ranks
   std::int64_t recoveries_ = 0;
@@ -105,7 +108,7 @@ class Updater {
   std::int64_t local_steps_ = 0;   // since parameters were exchanged
   std::int64_t partition_ = 0;     // of the parameters, the next one to be exchanged
   std::vector<Buffer> delta_buffers_;
-  std::vector<gradstep_tensor> deltas_;  // by parameter, of the local step
+  OwnBuffers deltas_;  // of the local step
 };
 
 }  // namespace gradstep

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "accumulate/accumulator.h"
+#include "unit/host_calls.h"
 #include "unit/support.h"
 
 namespace gradstep::test {
@@ -40,7 +41,7 @@ std::vector<T> read(const gradstep_tensor& view) {
 template <class T>
 std::vector<T> result(Accumulator& accumulator, std::size_t i = 0) {
   std::vector<gradstep_tensor> views(accumulator.schema().size());
-  accumulator.gradients(views);
+  host::read_gradients(accumulator, views);
   return read<T>(views[i]);
 }
 

@@ -21,7 +21,7 @@ class Windows : public ::testing::Test {
   }
   static bool add(Accumulator& accumulator, TestTensor<float>& g, double weight = 1) {
     const gradstep_tensor tensor = g.tensor();
-    return accumulator.add(&tensor, 1, nullptr, 0, weight);
+    return host::add(accumulator, &tensor, 1, weight);
   }
   Schema schema = make_schema({{kSize}});
 };
@@ -84,7 +84,7 @@ TEST_F(Windows, AnEmptyFlushIsNotReady) {
   auto accumulator = make_accumulator(AccumulatorOptions().with_steps(2), schema);
   EXPECT_FALSE(accumulator->flush());
   std::vector<gradstep_tensor> views(1);
-  expect_error(GRADSTEP_ERR_INVALID_STATE, "window is open", [&] { accumulator->gradients(views); });
+  expect_error(GRADSTEP_ERR_INVALID_STATE, "window is open", [&] { host::read_gradients(*accumulator, views); });
   expect_error(GRADSTEP_ERR_INVALID_STATE, "window is open", [&] { (void)accumulator->norm(); });
 }
 
@@ -172,7 +172,7 @@ TEST_F(Windows, SharedWindowsCountSkippedPushesForTheTriggerButNotForTheDivisor)
   EXPECT_NEAR(result<float>(*accumulator)[3], (static_cast<double>(g[0].values[3]) + g[1].values[3]) / 2, kTolerance);
   for (int k = 0; k < 3; ++k) EXPECT_EQ(add(*accumulator, bad), k == 2);
   std::vector<gradstep_tensor> views(1);
-  accumulator->gradients(views);
+  host::read_gradients(*accumulator, views);
   EXPECT_EQ(views[0].data, nullptr) << "a window of skipped micro-batches has no result";
   EXPECT_EQ(*accumulator->norm(), 0);
 }
@@ -207,18 +207,18 @@ TEST_F(Windows, KeptSumsAreUndividedUntilTheGradientsAreAskedFor) {
   add(*accumulator, g[0], 2);
   add(*accumulator, g[1], 6);
   std::vector<gradstep_tensor> sums(1);
-  accumulator->sums(sums);
+  host::read_sums(*accumulator, sums);
   const float sum = read<float>(sums[0])[9];
   EXPECT_EQ(sum, 2 * g[0].values[9] + 6 * g[1].values[9]);
   const double norm = *accumulator->norm();
   EXPECT_EQ(result<float>(*accumulator)[9], sum / 8);
-  expect_error(GRADSTEP_ERR_INVALID_STATE, "keep_sums", [&] { accumulator->sums(sums); });
+  expect_error(GRADSTEP_ERR_INVALID_STATE, "keep_sums", [&] { host::read_sums(*accumulator, sums); });
   options.keep_sums = 0;
   auto divided = make_accumulator(options, schema);
   add(*divided, g[0], 2);
   add(*divided, g[1], 6);
   EXPECT_NEAR(norm, *divided->norm(), 1e-6 * norm);  // division before and after the f64 sum of squares
-  expect_error(GRADSTEP_ERR_INVALID_STATE, "keep_sums", [&] { divided->sums(sums); });
+  expect_error(GRADSTEP_ERR_INVALID_STATE, "keep_sums", [&] { host::read_sums(*divided, sums); });
 }
 
 TEST(Accumulator, ParametersWithoutAGradientCountAsZeroAndUntouchedOnesHaveNoResult) {
@@ -227,10 +227,10 @@ TEST(Accumulator, ParametersWithoutAGradientCountAsZeroAndUntouchedOnesHaveNoRes
   TestTensor<float> g({3}, 4.0F);
   const gradstep_tensor first[] = {g.tensor(), g.absent(), g.absent()};
   const gradstep_tensor second[] = {g.absent(), g.tensor(), g.absent()};
-  accumulator->add(first, 3, nullptr, 0, 1);
-  EXPECT_TRUE(accumulator->add(second, 3, nullptr, 0, 1));
+  host::add(*accumulator, first, 3, 1);
+  EXPECT_TRUE(host::add(*accumulator, second, 3, 1));
   std::vector<gradstep_tensor> views(3);
-  accumulator->gradients(views);
+  host::read_gradients(*accumulator, views);
   EXPECT_EQ(read<float>(views[0]), std::vector<float>(3, 2));
   EXPECT_EQ(read<float>(views[1]), std::vector<float>(3, 2));
   EXPECT_EQ(views[2].data, nullptr);
@@ -244,10 +244,10 @@ TEST(Accumulator, ARunningMeanTakesAMissingGradientAsZero) {
   TestTensor<float> g({1}, 8.0F);
   const gradstep_tensor present = g.tensor();
   const gradstep_tensor absent = g.absent();
-  accumulator->add(&absent, 1, nullptr, 0, 1);
-  accumulator->add(&present, 1, nullptr, 0, 1);
-  accumulator->add(&absent, 1, nullptr, 0, 1);
-  accumulator->add(&present, 1, nullptr, 0, 1);
+  host::add(*accumulator, &absent, 1, 1);
+  host::add(*accumulator, &present, 1, 1);
+  host::add(*accumulator, &absent, 1, 1);
+  host::add(*accumulator, &present, 1, 1);
   EXPECT_NEAR(result<float>(*accumulator)[0], 4, 1e-6);  // 0 8 0 8, with one division by 3 that rounds
 }
 
@@ -262,16 +262,16 @@ TEST(Accumulator, HalfGradientsAreSummedInSinglePrecisionAndDoublesInDouble) {
   g.ndim = 1;
   g.dtype = to_dlpack(DType::bf16);
   g.shape = shape;
-  accumulator->add(&g, 1, nullptr, 0, 1);
+  host::add(*accumulator, &g, 1, 1);
   ones[0] = 0x3b80;
-  accumulator->add(&g, 1, nullptr, 0, 1);
+  host::add(*accumulator, &g, 1, 1);
   EXPECT_EQ(result<float>(*accumulator), (std::vector<float>{1.00390625F, 0.0078125F}));
 
   auto wide = make_accumulator(AccumulatorOptions().with_mode(GRADSTEP_ACCUMULATE_SUM).with_steps(1),
                                make_schema({{1}}, DType::f64));
   TestTensor<double> d({1}, 1 + 1e-12);
   const gradstep_tensor tensor = d.tensor();
-  wide->add(&tensor, 1, nullptr, 0, 1);
+  host::add(*wide, &tensor, 1, 1);
   EXPECT_EQ(result<double>(*wide)[0], 1 + 1e-12);
 }
 
@@ -281,11 +281,11 @@ TEST(Accumulator, BadInputIsNamedAndNothingIsAdded) {
   TestTensor<float> g({3}, 1.0F), wrong({4});
   const gradstep_tensor good = g.tensor();
   const gradstep_tensor bad = wrong.tensor();
-  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "grads[0]: shape (4)", [&] { accumulator->add(&bad, 1, nullptr, 0, 1); });
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "grads[0]: shape (4)", [&] { host::add(*accumulator, &bad, 1, 1); });
   expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "grads: n is 2, the schema has 1",
-               [&] { accumulator->add(&good, 2, nullptr, 0, 1); });
+               [&] { host::add(*accumulator, &good, 2, 1); });
   for (const double weight : {-1.0, static_cast<double>(NAN), static_cast<double>(INFINITY)}) {
-    expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "weight: is", [&] { accumulator->add(&good, 1, nullptr, 0, weight); });
+    expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "weight: is", [&] { host::add(*accumulator, &good, 1, weight); });
   }
   EXPECT_EQ(accumulator->count(), 0);
   EXPECT_EQ(accumulator->pushes(), 0);

@@ -35,8 +35,8 @@ TEST_F(SparseRows, RepeatedIndicesAddUpInEveryMode) {
     const gradstep_rows r = rows();
     const gradstep_tensor first[] = {dense.tensor(), other.tensor()};
     const gradstep_tensor second[] = {dense.absent(), other.tensor()};
-    EXPECT_FALSE(accumulator->add(first, 2, &r, 1, 1));
-    EXPECT_TRUE(accumulator->add(second, 2, &r, 1, 1));
+    EXPECT_FALSE(host::add_rows(*accumulator, first, 2, &r, 1, 1));
+    EXPECT_TRUE(host::add_rows(*accumulator, second, 2, &r, 1, 1));
     // Two micro-batches: ones and rows, rows alone.
     std::vector<float> expected = {1, 1, 7, 9, 1, 1, 1, 1, 23, 45};
     if (mode != GRADSTEP_ACCUMULATE_SUM) {
@@ -53,10 +53,10 @@ TEST_F(SparseRows, RepeatedIndicesAddUpInEveryMode) {
 TEST_F(SparseRows, RowsAloneAreAMicroBatch) {
   auto accumulator = make_accumulator(AccumulatorOptions().with_mode(GRADSTEP_ACCUMULATE_SUM).with_steps(1), schema);
   const gradstep_rows r = rows();
-  EXPECT_TRUE(accumulator->add(nullptr, 0, &r, 1, 1));
+  EXPECT_TRUE(host::add_rows(*accumulator, nullptr, 0, &r, 1, 1));
   EXPECT_EQ(result<float>(*accumulator), (std::vector<float>{0, 0, 3, 4, 0, 0, 0, 0, 11, 22}));
   std::vector<gradstep_tensor> views(2);
-  accumulator->gradients(views);
+  host::read_gradients(*accumulator, views);
   EXPECT_EQ(views[1].data, nullptr);
 }
 
@@ -65,13 +65,13 @@ TEST_F(SparseRows, SmallIndicesWorkAndNoRowsAreLegal) {
   TestTensor<std::int32_t> small({3}, std::vector<std::int32_t>{4, 1, 4});
   gradstep_rows r = rows();
   index_tensor = small.tensor();
-  EXPECT_TRUE(accumulator->add(nullptr, 0, &r, 1, 1));
+  EXPECT_TRUE(host::add_rows(*accumulator, nullptr, 0, &r, 1, 1));
   EXPECT_EQ(result<float>(*accumulator)[8], 11);
   TestTensor<std::int64_t> none({0});
   TestTensor<float> no_values({0, 2});
   index_tensor = none.tensor();
   value_tensor = no_values.tensor();
-  EXPECT_TRUE(accumulator->add(nullptr, 0, &r, 1, 1));
+  EXPECT_TRUE(host::add_rows(*accumulator, nullptr, 0, &r, 1, 1));
   EXPECT_EQ(result<float>(*accumulator), std::vector<float>(10, 0));
 }
 
@@ -81,14 +81,14 @@ TEST_F(SparseRows, ANonFiniteRowSkipsItsMicroBatch) {
   auto accumulator = make_accumulator(options, schema);
   values.values[3] = NAN;
   const gradstep_rows r = rows();
-  EXPECT_FALSE(accumulator->add(nullptr, 0, &r, 1, 1));
+  EXPECT_FALSE(host::add_rows(*accumulator, nullptr, 0, &r, 1, 1));
   EXPECT_EQ(accumulator->skipped(), 1);
 }
 
 TEST_F(SparseRows, BadRowsAreNamedAndNothingIsAdded) {
   auto accumulator = make_accumulator(AccumulatorOptions().with_steps(1), schema);
   const auto refuse = [&](const gradstep_rows& r, const char* part) {
-    expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, part, [&] { accumulator->add(nullptr, 0, &r, 1, 1); });
+    expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, part, [&] { host::add_rows(*accumulator, nullptr, 0, &r, 1, 1); });
     EXPECT_EQ(accumulator->count(), 0);
   };
   indices.values[2] = 5;
@@ -100,7 +100,7 @@ TEST_F(SparseRows, BadRowsAreNamedAndNothingIsAdded) {
   r.parameter = 2;
   refuse(r, "rows[0].parameter: is 2");
   r = rows();
-  value_tensor.shape = schema.view(0, nullptr, DType::f32).shape;
+  value_tensor.shape = view_of(schema, 0, nullptr, DType::f32).shape;
   refuse(r, "rows[0].values: shape (5,2), expected (3,2)");
   r = rows();
   index_tensor = value_tensor;

@@ -60,8 +60,7 @@ TEST(HyperParameters, GroupsOfParametersStepWithTheirOwnRate) {
   TestTensor<float> p0({3}), p1({3}), g({3}, 1.0F);
   const gradstep_tensor params[] = {p0.tensor(), p1.tensor()};
   const gradstep_tensor grads[] = {g.tensor(), g.tensor()};
-  optimizer.bind(params, grads, nullptr, 2);
-  optimizer.step({});
+  host::step(optimizer, params, grads, nullptr, 2);
   EXPECT_EQ(p0.values[0], -1);
   EXPECT_EQ(p1.values[0], -0.25F);
 }

@@ -13,6 +13,7 @@
 #include "optim/first_order/first_order_optimizer.h"
 #include "optim/first_order/rmsprop.h"
 #include "optim/first_order/sgd.h"
+#include "unit/host_calls.h"
 #include "unit/support.h"
 
 namespace gradstep::test {
@@ -74,15 +75,13 @@ struct Model {
   StepOutcome step(Optimizer& optimizer, const StepGuards& guards = {}) {
     const auto p = tensors(params);
     const auto g = tensors(grads);
-    optimizer.bind(p.data(), g.data(), nullptr, p.size());
-    return optimizer.step(guards);
+    return host::step(optimizer, p.data(), g.data(), nullptr, p.size(), guards);
   }
   StepOutcome update(Optimizer& optimizer, const StepGuards& guards = {}) {
     const auto p = tensors(params);
     const auto g = tensors(grads);
     const auto u = tensors(updates);
-    optimizer.bind(p.data(), g.data(), u.data(), p.size());
-    return optimizer.step(guards);
+    return host::step(optimizer, p.data(), g.data(), u.data(), p.size(), guards);
   }
 };
 

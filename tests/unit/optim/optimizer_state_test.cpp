@@ -51,7 +51,7 @@ TEST(OptimizerState, AddedParametersStartAtZeroAndOldStateStaysWhereItIs) {
   model.draw_gradients(0);
   model.step(*optimizer);
   const void* address = optimizer->state(0, "exp_avg").data;
-  const gradstep_tensor view = optimizer->schema().view(0, nullptr, DType::f32);
+  const gradstep_tensor view = view_of(optimizer->schema(), 0, nullptr, DType::f32);
   const std::vector<std::int64_t> shape = {3};
   gradstep_parameter added{};
   added.struct_size = sizeof added;
@@ -63,7 +63,7 @@ TEST(OptimizerState, AddedParametersStartAtZeroAndOldStateStaysWhereItIs) {
   added.device = {GRADSTEP_DEVICE_CPU, 0};
   optimizer->add_parameters(&added, 1);
   EXPECT_EQ(optimizer->state(0, "exp_avg").data, address);
-  EXPECT_EQ(optimizer->schema().view(0, nullptr, DType::f32).shape, view.shape) << "views' shapes must stay valid";
+  EXPECT_EQ(view_of(optimizer->schema(), 0, nullptr, DType::f32).shape, view.shape) << "views' shapes must stay valid";
   EXPECT_EQ(optimizer->group_count(), 2);
   EXPECT_EQ(static_cast<const float*>(optimizer->state(2, "exp_avg").data)[2], 0);
   expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "'new' is already taken", [&] { optimizer->add_parameters(&added, 1); });
@@ -74,8 +74,7 @@ TEST(OptimizerState, AddedParametersStartAtZeroAndOldStateStaysWhereItIs) {
   auto g = Model<float>::tensors(model.grads);
   p.push_back(extra.tensor());
   g.push_back(gradient.tensor());
-  optimizer->bind(p.data(), g.data(), nullptr, 3);
-  optimizer->step({});
+  host::step(*optimizer, p.data(), g.data(), nullptr, 3);
   EXPECT_NE(extra.values[0], 0);
 }
 
@@ -107,8 +106,7 @@ TEST(OptimizerState, ParametersOfNoElementsAreLegal) {
   TestTensor<float> empty({0, 4}), p({2}), g({2}, 1.0F);
   const gradstep_tensor params[] = {empty.absent(), p.tensor()};
   const gradstep_tensor grads[] = {empty.absent(), g.tensor()};
-  optimizer.bind(params, grads, nullptr, 2);
-  EXPECT_TRUE(optimizer.step({}).applied);
+  EXPECT_TRUE(host::step(optimizer, params, grads, nullptr, 2).applied);
   EXPECT_LT(p.values[0], 0);
 }
 

@@ -110,8 +110,7 @@ TEST(SavedOptimizer, AParameterWithoutAGradientSoFarIsRemembered) {
   const auto p = Model<float>::tensors(model.params);
   auto g = Model<float>::tensors(model.grads);
   g[1].data = nullptr;
-  optimizer->bind(p.data(), g.data(), nullptr, 2);
-  optimizer->step({});
+  host::step(*optimizer, p.data(), g.data(), nullptr, 2);
   auto other = make_optimizer(sgd);
   load(*other, save(*optimizer));
   EXPECT_EQ(other->state_flags(), (std::vector<std::uint8_t>{1, 0}));
@@ -211,11 +210,10 @@ struct Replay {
     std::vector<gradstep_tensor> g;
     for (std::size_t i = 0; i < params.size(); ++i) {
       grads[i] = random_values<float>(grads[i].size(), 17 * t + static_cast<std::uint32_t>(i));
-      p.push_back(schema.view(i, params[i].data(), DType::f32));
-      g.push_back(schema.view(i, grads[i].data(), DType::f32));
+      p.push_back(view_of(schema, i, params[i].data(), DType::f32));
+      g.push_back(view_of(schema, i, grads[i].data(), DType::f32));
     }
-    optimizer.bind(p.data(), g.data(), nullptr, p.size());
-    optimizer.step({});
+    host::step(optimizer, p.data(), g.data(), nullptr, p.size());
   }
 };
 

@@ -56,15 +56,18 @@ struct Ranked {
   }
   std::vector<gradstep_tensor> param_tensors() {
     std::vector<gradstep_tensor> list;
-    for (std::size_t i = 0; i < params.size(); ++i) list.push_back(schema.view(i, params[i].data(), dtype));
+    for (std::size_t i = 0; i < params.size(); ++i) list.push_back(view_of(schema, i, params[i].data(), dtype));
     return list;
   }
   std::vector<gradstep_tensor> grad_tensors() {
     std::vector<gradstep_tensor> list;
     for (std::size_t i = 0; i < grads.size(); ++i) {
-      list.push_back(schema.view(i, absent[i] ? nullptr : grads[i].data(), DType::f32));
+      list.push_back(view_of(schema, i, absent[i] ? nullptr : grads[i].data(), DType::f32));
     }
     return list;
+  }
+  StepOutcome step(Optimizer& optimizer, const StepGuards& guards = {}) {
+    return host::step(optimizer, param_tensors().data(), grad_tensors().data(), nullptr, schema.size(), guards);
   }
 };
 
@@ -97,10 +100,9 @@ std::vector<std::vector<std::byte>> unsharded(std::int32_t ranks, const Trajecto
     lose_gradient(model, run, comm.rank());
     for (int t = 0; t < run.steps; ++t) {
       model.draw(comm.rank(), static_cast<std::uint32_t>(t));
-      reducer.reduce(model.grad_tensors().data(), nullptr, views.size(), 1);
-      reducer.gradients(views);
-      optimizer.bind(model.param_tensors().data(), views.data(), nullptr, views.size(), true);
-      optimizer.step(run.guards);
+      host::reduce(reducer, model.grad_tensors().data(), nullptr, views.size(), 1);
+      host::read_gradients(reducer, views);
+      host::step(optimizer, model.param_tensors().data(), views.data(), nullptr, views.size(), run.guards);
     }
     if (comm.rank() == 0) result = model.params;
   };
@@ -121,8 +123,7 @@ std::vector<std::vector<std::byte>> sharded(std::int32_t ranks, const Trajectory
     lose_gradient(model, run, comm.rank());
     for (int t = 0; t < run.steps; ++t) {
       model.draw(comm.rank(), static_cast<std::uint32_t>(t));
-      optimizer.bind(model.param_tensors().data(), model.grad_tensors().data(), nullptr, model.schema.size());
-      EXPECT_TRUE(optimizer.step(run.guards).applied);
+      EXPECT_TRUE(model.step(optimizer, run.guards).applied);
     }
     results[static_cast<std::size_t>(comm.rank())] = model.params;
   };
@@ -220,8 +221,7 @@ TEST(Sharding, ReducedGradientsAreNotReducedAgain) {
     optimizer.attach(&comm, exchange);
     for (int t = 0; t < run.steps; ++t) {
       model.draw(/*rank=*/0, static_cast<std::uint32_t>(t));
-      optimizer.bind(model.param_tensors().data(), model.grad_tensors().data(), nullptr, model.schema.size());
-      optimizer.step({});
+      model.step(optimizer);
     }
     EXPECT_EQ(optimizer.sharding()->comm().stats().reduce_scatters, 0);
     EXPECT_EQ(model.params, expected);
@@ -240,11 +240,9 @@ TEST(Sharding, UpdatesAreGatheredInsteadOfParameters) {
     in_place.draw(comm.rank(), 0);
     apart.draw(comm.rank(), 0);
     const std::size_t n = apart.schema.size();
-    stepping.bind(in_place.param_tensors().data(), in_place.grad_tensors().data(), nullptr, n);
-    stepping.step({});
+    host::step(stepping, in_place.param_tensors().data(), in_place.grad_tensors().data(), nullptr, n);
     const auto before = apart.params;
-    giving.bind(apart.param_tensors().data(), apart.grad_tensors().data(), updates.param_tensors().data(), n);
-    giving.step({});
+    host::step(giving, apart.param_tensors().data(), apart.grad_tensors().data(), updates.param_tensors().data(), n);
     EXPECT_EQ(apart.params, before);
     for (std::size_t i = 0; i < n; ++i) {
       const auto* p = reinterpret_cast<const float*>(apart.params[i].data());
@@ -293,8 +291,7 @@ TEST(Sharding, StateMovesToAnotherNumberOfRanksAndBack) {
       const auto steps = [&](std::uint32_t first) {
         for (std::uint32_t t = first; t < first + 3; ++t) {
           model.draw(0, t);
-          optimizer.bind(model.param_tensors().data(), model.grad_tensors().data(), nullptr, model.schema.size());
-          optimizer.step({});
+          model.step(optimizer);
         }
       };
       optimizer.attach(&comm, exchange);
@@ -341,8 +338,7 @@ TEST(Sharding, ANonFiniteGradientOnOneRankSkipsTheStepOnAll) {
     const auto before = model.params;
     StepGuards guards;
     guards.skip_nonfinite = true;
-    optimizer.bind(model.param_tensors().data(), model.grad_tensors().data(), nullptr, model.schema.size());
-    EXPECT_FALSE(optimizer.step(guards).applied);
+    EXPECT_FALSE(model.step(optimizer, guards).applied);
     EXPECT_EQ(optimizer.skipped_steps(), 1);
     EXPECT_EQ(optimizer.step_count(), 0);
     EXPECT_EQ(model.params, before);
@@ -351,8 +347,7 @@ TEST(Sharding, ANonFiniteGradientOnOneRankSkipsTheStepOnAll) {
     model.draw(comm.rank(), 1);
     guards = {};
     guards.found_inf = &found_inf;
-    optimizer.bind(model.param_tensors().data(), model.grad_tensors().data(), nullptr, model.schema.size());
-    EXPECT_FALSE(optimizer.step(guards).applied);
+    EXPECT_FALSE(model.step(optimizer, guards).applied);
     EXPECT_EQ(found_inf, 1.0F);
     EXPECT_EQ(model.params, before);
   });
@@ -371,9 +366,8 @@ TEST(Sharding, RanksThatDisagreeAreToldAndNothingChanges) {
     other.attach(&comm, {});
     StepGuards guards;
     guards.max_norm = comm.rank();  // one asks for clipping, the other does not
-    other.bind(model.param_tensors().data(), model.grad_tensors().data(), nullptr, model.schema.size());
-    expect_error(GRADSTEP_ERR_MISMATCH, "1 of 2 ranks", [&] { other.step(guards); });
-    EXPECT_TRUE(other.step({}).applied) << "nothing was lost";
+    expect_error(GRADSTEP_ERR_MISMATCH, "1 of 2 ranks", [&] { model.step(other, guards); });
+    EXPECT_TRUE(model.step(other).applied) << "nothing was lost";
   });
 }
 
@@ -422,8 +416,7 @@ TEST(Sharding, ARankWithoutMemoryLeavesAllRanksAsTheyWere) {
     std::uint32_t t = 0;
     const auto step = [&] {
       model.draw(0, t++);
-      optimizer.bind(model.param_tensors().data(), model.grad_tensors().data(), nullptr, model.schema.size());
-      optimizer.step({});
+      model.step(optimizer);
     };
     // Rank 1 has no memory for the first allocation, then for the second, and so on until all of them succeed.
     const auto attach = [&](Communicator* next) {
@@ -466,17 +459,15 @@ TEST(Sharding, AfterALostPeerParametersStandAndTheStateMustBeLoaded) {
         optimizer.attach(&comm, {});
         if (comm.rank() == 1) return;  // never comes to the step
         const auto before = model.params;
-        optimizer.bind(model.param_tensors().data(), model.grad_tensors().data(), nullptr, model.schema.size());
-        expect_error(GRADSTEP_ERR_PEER_LOST, "", [&] { optimizer.step({}); });
+        expect_error(GRADSTEP_ERR_PEER_LOST, "", [&] { model.step(optimizer); });
         EXPECT_EQ(model.params, before);
-        expect_error(GRADSTEP_ERR_INVALID_STATE, "load", [&] { optimizer.step({}); });
+        expect_error(GRADSTEP_ERR_INVALID_STATE, "load", [&] { model.step(optimizer); });
         optimizer.attach(nullptr, {});
-        expect_error(GRADSTEP_ERR_INVALID_STATE, "load", [&] { optimizer.step({}); });
+        expect_error(GRADSTEP_ERR_INVALID_STATE, "load", [&] { model.step(optimizer); });
         expect_error(GRADSTEP_ERR_INVALID_STATE, "load", [&] { saved.copy_state(optimizer); });
         expect_error(GRADSTEP_ERR_INVALID_STATE, "load", [&] { save_optimizer(optimizer); });
         optimizer.copy_state(saved);
-        optimizer.bind(model.param_tensors().data(), model.grad_tensors().data(), nullptr, model.schema.size());
-        EXPECT_TRUE(optimizer.step({}).applied);
+        EXPECT_TRUE(model.step(optimizer).applied);
       },
       300);
 }

@@ -164,18 +164,15 @@ TEST(StepGuards, UpdatesAreExactlyWhatAStepWouldAdd) {
 }
 
 TEST(StepGuards, IllegalOptionsAreNamed) {
-  auto o = default_step_options();
-  o.grad_scale = NAN;
-  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "options.grad_scale", [&] { read_step_options(o); });
-  o = default_step_options();
-  o.max_norm = -1;
-  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "options.max_norm", [&] { read_step_options(o); });
-  o = default_step_options();
-  TestTensor<float> wrong({1});
-  const gradstep_tensor norm = wrong.tensor();
-  o.grad_norm = &norm;
-  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "options.grad_norm: is f32 (1), expected f64 (1)",
-               [&] { read_step_options(o); });
+  StepGuards guards;
+  guards.grad_scale = NAN;
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "options.grad_scale", [&] { check_guards(guards); });
+  guards = {};
+  guards.max_norm = -1;
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "options.max_norm", [&] { check_guards(guards); });
+  guards = {};
+  guards.clip_value = INFINITY;
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "options.clip_value", [&] { check_guards(guards); });
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ TEST_P(AutoOnEngines, RanksChooseAlikeAndSayWhat) {
     Reducer reducer(make_context(), comm, options, make_schema({{50000}, {10}, {700, 3}}));
     TestTensor<float> a({50000}, 1.0F), b({10}, 2.0F), c({700, 3}, 3.0F);
     const gradstep_tensor views[] = {a.tensor(), b.tensor(), c.tensor()};
-    reducer.reduce(views, views, 3, 1);
+    host::reduce(reducer, views, views, 3, 1);
     all[static_cast<std::size_t>(comm.rank())] = reducer.bucket_stats();
   });
   for (const auto& stats : all) {

@@ -132,7 +132,7 @@ TEST_P(OnEngines, SparseSumsLoseNothing) {
             return sum;
           }();
           const gradstep_tensor tensor = gradient.tensor();
-          reducer.reduce(&tensor, &tensor, 1, 1);
+          host::reduce(reducer, &tensor, &tensor, 1, 1);
           const auto* residual = static_cast<const float*>(reducer.residual(0).data);
           old.assign(residual, residual + kSize);
           Values& out = sent[window][rank];

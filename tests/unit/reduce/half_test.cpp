@@ -86,7 +86,7 @@ TEST(Half, ASumThatOverflowsIsReported) {
     Reducer reducer(make_context(), comm, options, make_schema({{4}}));
     TestTensor<float> g({4}, std::vector<float>{60000, 1, 60000, 2});
     const gradstep_tensor tensor = g.tensor();
-    reducer.reduce(&tensor, &tensor, 1, 1);
+    host::reduce(reducer, &tensor, &tensor, 1, 1);
     EXPECT_EQ(reducer.bucket_stats()[0].nonfinite, 2);
     EXPECT_EQ(g.values[1], 2);
     EXPECT_TRUE(std::isinf(g.values[2]));
@@ -105,7 +105,7 @@ TEST(Half, HalfOfTheBytesTravel) {
     Reducer reducer(make_context(), comm, mode_options(GRADSTEP_REDUCER_BFLOAT16), make_schema({{100000}}));
     TestTensor<float> g({100000}, 1.0F);
     const gradstep_tensor tensor = g.tensor();
-    reducer.reduce(&tensor, nullptr, 1, 1);
+    host::reduce(reducer, &tensor, nullptr, 1, 1);
     const auto stats = reducer.bucket_stats()[0];
     EXPECT_NEAR(static_cast<double>(stats.bytes_sent), static_cast<double>(stats.bytes_dense) / 2, 256);
     EXPECT_EQ(stats.algorithm, GRADSTEP_EXCHANGE_ALL_REDUCE);

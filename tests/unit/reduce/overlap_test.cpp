@@ -37,14 +37,14 @@ TEST(Overlap, APushReturnsWhileItsBucketIsExchangedOnTheChannelsOwnThread) {
     for (int window = 0; window < 2; ++window) {
       Gradients g(1.0F + static_cast<float>(comm.rank()));
       gate.close();
-      reducer.push(2, &g.tensors[2]);
+      host::push(reducer, 2, g.tensors[2]);
       gate.await_calls(1);  // in progress, and stays so
-      reducer.push(0, &g.tensors[0]);
-      reducer.push(1, &g.tensors[1]);
+      host::push(reducer, 0, g.tensors[0]);
+      host::push(reducer, 1, g.tensors[1]);
       EXPECT_EQ(reducer.bucket_stats()[0].exchanges, window);
       EXPECT_EQ(gate.calls().size(), 1U) << "one bucket at a time";
       gate.open();
-      reducer.wait(g.tensors.data(), g.tensors.size());
+      host::wait(reducer, g.tensors.data(), g.tensors.size());
       g.expect(3);
       const auto calls = gate.calls();
       EXPECT_EQ(calls.size(), kThree.size());
@@ -62,12 +62,12 @@ TEST(Overlap, WhatWaitFindsLeftToDoIsDoneThere) {
     Reducer reducer(make_context(), comm, one_by_one(), make_schema(kThree));
     Gradients g(1);
     gate.close();
-    if (comm.rank() == 0) reducer.push(2, &g.tensors[2]);
-    if (comm.rank() == 1) reducer.push(0, &g.tensors[0]);
+    if (comm.rank() == 0) host::push(reducer, 2, g.tensors[2]);
+    if (comm.rank() == 1) host::push(reducer, 0, g.tensors[0]);
     gate.open();
-    reducer.wait(nullptr, 0);
+    host::wait(reducer, nullptr, 0);
     std::vector<gradstep_tensor> views(kThree.size());
-    reducer.gradients(views);
+    host::read_gradients(reducer, views);
     EXPECT_EQ(*static_cast<const float*>(views[0].data), 1);
     EXPECT_EQ(*static_cast<const float*>(views[1].data), 0);
     EXPECT_EQ(*static_cast<const float*>(views[2].data), 1);
@@ -82,11 +82,11 @@ TEST(Overlap, TheGradientMayBeReusedOncePushHasReturned) {
     Gradients g(2);
     gate.close();
     for (const std::size_t i : {2U, 1U, 0U}) {
-      reducer.push(i, &g.tensors[i]);
+      host::push(reducer, i, g.tensors[i]);
       std::fill(g.values[i].values.begin(), g.values[i].values.end(), -7.0F);
     }
     gate.open();
-    reducer.wait(g.tensors.data(), g.tensors.size());
+    host::wait(reducer, g.tensors.data(), g.tensors.size());
     g.expect(4);
   });
 }
@@ -101,12 +101,12 @@ TEST(Overlap, WithoutAnyThreadDupOrAbortTheBucketIsExchangedInsidePush) {
           Gradients g(1);
           gate.close();
           gate.open();
-          reducer.push(2, &g.tensors[2]);
+          host::push(reducer, 2, g.tensors[2]);
           EXPECT_EQ(gate.calls().size(), 1U);
           const auto stats = reducer.bucket_stats()[0];
           EXPECT_EQ(stats.exchanges, 1);
           EXPECT_GE(stats.wait_nanoseconds, stats.exchange_nanoseconds) << "nothing was hidden";
-          reducer.wait(g.tensors.data(), g.tensors.size());
+          host::wait(reducer, g.tensors.data(), g.tensors.size());
           for (const std::thread::id id : gate.calls()) EXPECT_EQ(id, std::this_thread::get_id());
         },
         parts);
@@ -118,12 +118,12 @@ TEST(Overlap, WhatWasHiddenIsExchangeWithoutWait) {
     Reducer reducer(make_context(), comm, one_by_one(), make_schema(kThree));
     Gradients g(1);
     gate.close();
-    for (const std::size_t i : {2U, 1U, 0U}) reducer.push(i, &g.tensors[i]);
+    for (const std::size_t i : {2U, 1U, 0U}) host::push(reducer, i, g.tensors[i]);
     gate.await_calls(1);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the host computes
     gate.open();
     while (reducer.bucket_stats()[2].exchanges == 0) std::this_thread::yield();
-    reducer.wait(nullptr, 0);
+    host::wait(reducer, nullptr, 0);
     std::int64_t exchanged = 0;
     std::int64_t waited = 0;
     for (const auto& bucket : reducer.bucket_stats()) {
@@ -142,24 +142,24 @@ TEST(Overlap, AnErrorOfTheExchangeComesOutOfLaterPushesAndOfWait) {
     TestTensor<float> g({1}, 1.0F);
     const gradstep_tensor tensor = g.tensor();
     gate.close();
-    reducer.push(many.size() - 1, &tensor);
+    host::push(reducer, many.size() - 1, tensor);
     gate.await_calls(1);
-    reducer.push(0, &tensor);  // not known yet
+    host::push(reducer, 0, tensor);  // not known yet
     gate.fail_with(GRADSTEP_ERR_PEER_LOST);
     gate.open();
     std::size_t i = 1;
     try {
       for (; i + 1 < many.size(); ++i) {
-        reducer.push(i, &tensor);
+        host::push(reducer, i, tensor);
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
       ADD_FAILURE() << "no push failed";
     } catch (const Error& error) {
       EXPECT_EQ(error.status(), GRADSTEP_ERR_PEER_LOST);
     }
-    expect_error(GRADSTEP_ERR_PEER_LOST, "the gate", [&] { reducer.push(i, &tensor); });
+    expect_error(GRADSTEP_ERR_PEER_LOST, "the gate", [&] { host::push(reducer, i, tensor); });
     EXPECT_EQ(gate.calls().size(), 1U) << "nothing leaves after an error";
-    expect_error(GRADSTEP_ERR_PEER_LOST, "the gate", [&] { reducer.wait(nullptr, 0); });
+    expect_error(GRADSTEP_ERR_PEER_LOST, "the gate", [&] { host::wait(reducer, nullptr, 0); });
     reducer.begin(1);  // the window has ended
     reducer.cancel();
   });
@@ -170,11 +170,11 @@ TEST(Overlap, WaitReturnsTheErrorOfAnExchangeInProgress) {
     Reducer reducer(make_context(), comm, one_by_one(), make_schema(kThree));
     Gradients g(5);
     gate.close();
-    reducer.push(2, &g.tensors[2]);
+    host::push(reducer, 2, g.tensors[2]);
     gate.await_calls(1);
     gate.fail_with(GRADSTEP_ERR_CALLBACK);
     std::thread opener([&] { gate.open(); });
-    expect_error(GRADSTEP_ERR_CALLBACK, "the gate", [&] { reducer.wait(g.tensors.data(), g.tensors.size()); });
+    expect_error(GRADSTEP_ERR_CALLBACK, "the gate", [&] { host::wait(reducer, g.tensors.data(), g.tensors.size()); });
     opener.join();
     g.expect(5);
     EXPECT_EQ(gate.calls().size(), 1U);
@@ -186,14 +186,15 @@ TEST(Overlap, CancelEndsAnExchangeInProgress) {
     Reducer reducer(make_context(), comm, one_by_one(), make_schema(kThree));
     Gradients g(1);
     gate.close();
-    reducer.push(2, &g.tensors[2]);
-    reducer.push(1, &g.tensors[1]);
+    host::push(reducer, 2, g.tensors[2]);
+    host::push(reducer, 1, g.tensors[1]);
     gate.await_calls(1);
     reducer.cancel();  // the gate never opens
     EXPECT_EQ(gate.calls().size(), 1U);
     EXPECT_EQ(reducer.comm().status().code, GRADSTEP_ERR_ABORTED);
     EXPECT_EQ(comm.status().code, GRADSTEP_OK) << "the channel is the reducer's own";
-    expect_error(GRADSTEP_ERR_ABORTED, "", [&] { reducer.reduce(g.tensors.data(), nullptr, g.tensors.size(), 1); });
+    expect_error(GRADSTEP_ERR_ABORTED, "",
+                 [&] { host::reduce(reducer, g.tensors.data(), nullptr, g.tensors.size(), 1); });
   });
 }
 
@@ -201,11 +202,11 @@ TEST(Overlap, APeerThatCancelsIsAnErrorNotAHang) {
   run_ranks(2, [](Communicator& comm) {
     Reducer reducer(make_context(), comm, one_by_one(), make_schema(kThree));
     Gradients g(1);
-    reducer.push(2, &g.tensors[2]);
+    host::push(reducer, 2, g.tensors[2]);
     if (comm.rank() == 1) {
       reducer.cancel();
     } else {
-      expect_error(GRADSTEP_ERR_PEER_LOST, "", [&] { reducer.wait(g.tensors.data(), g.tensors.size()); });
+      expect_error(GRADSTEP_ERR_PEER_LOST, "", [&] { host::wait(reducer, g.tensors.data(), g.tensors.size()); });
       g.expect(1);
     }
   });
@@ -216,7 +217,7 @@ TEST(Overlap, DestroyInAnOpenWindowEndsTheExchange) {
     auto reducer = std::make_unique<Reducer>(make_context(), comm, one_by_one(), make_schema(kThree));
     Gradients g(1);
     gate.close();
-    for (const std::size_t i : {2U, 1U, 0U}) reducer->push(i, &g.tensors[i]);
+    for (const std::size_t i : {2U, 1U, 0U}) host::push(*reducer, i, g.tensors[i]);
     gate.await_calls(1);
     reducer.reset();  // the gate never opens
     EXPECT_EQ(gate.calls().size(), 1U);
@@ -229,12 +230,12 @@ TEST(Overlap, AbortFromAnotherThreadEndsAWait) {
     Reducer reducer(make_context(), comm, one_by_one(), make_schema(kThree));
     Gradients g(3);
     gate.close();
-    reducer.push(2, &g.tensors[2]);
+    host::push(reducer, 2, g.tensors[2]);
     std::thread other([&] {
       gate.await_calls(1);
       reducer.comm().abort();
     });
-    expect_error(GRADSTEP_ERR_ABORTED, "", [&] { reducer.wait(g.tensors.data(), g.tensors.size()); });
+    expect_error(GRADSTEP_ERR_ABORTED, "", [&] { host::wait(reducer, g.tensors.data(), g.tensors.size()); });
     other.join();
     g.expect(3);
   });
@@ -269,10 +270,10 @@ TEST(Overlap, TheInterruptIsPolledByTheThreadThatWaitsAndByNoOther) {
         Reducer reducer(context, comm, one_by_one(), make_schema(kThree));
         Gradients g(1);
         gate.close();
-        reducer.push(2, &g.tensors[2]);
+        host::push(reducer, 2, g.tensors[2]);
         gate.await_calls(1);
         host.interrupted = true;
-        expect_error(GRADSTEP_ERR_ABORTED, "interrupted", [&] { reducer.wait(nullptr, 0); });
+        expect_error(GRADSTEP_ERR_ABORTED, "interrupted", [&] { host::wait(reducer, nullptr, 0); });
       },
       {}, context);
   EXPECT_FALSE(host.polls.empty());
@@ -295,9 +296,9 @@ TEST(Overlap, AWaitKeepsItsDeadlineHoweverManyBucketsAreLeft) {
         Gradients g(1);
         gate.close();
         gate.open();
-        for (const std::size_t i : {2U, 1U, 0U}) reducer.push(i, &g.tensors[i]);
+        for (const std::size_t i : {2U, 1U, 0U}) host::push(reducer, i, g.tensors[i]);
         const auto begin = Deadline::Clock::now();
-        expect_error(GRADSTEP_ERR_TIMEOUT, "", [&] { reducer.wait(nullptr, 0); });
+        expect_error(GRADSTEP_ERR_TIMEOUT, "", [&] { host::wait(reducer, nullptr, 0); });
         EXPECT_LT(Deadline::Clock::now() - begin, std::chrono::milliseconds(kTimeoutMs + 1000));
         over = true;
       },
@@ -332,10 +333,10 @@ TEST(Overlap, AHostsParallelForIsNotCalledOnTheChannelsThread) {
     Reducer reducer(context, comm, half, make_schema({{300000}, {300000}}));
     TestTensor<float> g({300000}, 1.0F);
     const gradstep_tensor tensor = g.tensor();
-    reducer.push(1, &tensor);
+    host::push(reducer, 1, tensor);
     while (reducer.bucket_stats()[0].exchanges == 0) std::this_thread::yield();
-    reducer.push(0, &tensor);
-    reducer.wait(nullptr, 0);
+    host::push(reducer, 0, tensor);
+    host::wait(reducer, nullptr, 0);
   });
   EXPECT_FALSE(host.callers.empty());
   for (const std::thread::id id : host.callers) EXPECT_EQ(std::count(host_threads.begin(), host_threads.end(), id), 1);

@@ -48,10 +48,10 @@ std::vector<float> run_windows(Communicator& comm, const gradstep_reducer_option
       std::vector<std::size_t> order;
       for (std::size_t i = kShapes.size(); i-- > 0;) order.push_back(i);
       if (comm.rank() > 0) std::shuffle(order.begin(), order.end(), random);
-      for (const std::size_t i : order) reducer.push(i, &tensors[i]);
-      reducer.wait(tensors.data(), tensors.size());
+      for (const std::size_t i : order) host::push(reducer, i, tensors[i]);
+      host::wait(reducer, tensors.data(), tensors.size());
     } else {
-      reducer.reduce(tensors.data(), tensors.data(), tensors.size(), 1);
+      host::reduce(reducer, tensors.data(), tensors.data(), tensors.size(), 1);
     }
     for (const auto& tensor : values) all.insert(all.end(), tensor.values.begin(), tensor.values.end());
   }
@@ -127,15 +127,16 @@ TEST_P(OverlapWorlds, TwoReducersAShardedStepAndTheHostsCollectivesShareACommuni
       }
       std::shuffle(pushes.begin(), pushes.end(), random);
       const std::size_t part = pushes.size() / 3;
-      for (std::size_t k = 0; k < part; ++k) pushes[k].first->push(pushes[k].second, &tensors[pushes[k].second]);
+      for (std::size_t k = 0; k < part; ++k) host::push(*pushes[k].first, pushes[k].second, tensors[pushes[k].second]);
       double sum = 1;
       comm.all_reduce({&sum, 1, DType::f64, 0, nullptr, nullptr}, GRADSTEP_REDUCE_SUM, 1, comm.deadline());
       EXPECT_EQ(sum, 3);
-      for (std::size_t k = part; k < 2 * part; ++k) pushes[k].first->push(pushes[k].second, &tensors[pushes[k].second]);
-      optimizer.bind(param_tensors.data(), tensors.data(), nullptr, tensors.size());
-      EXPECT_TRUE(optimizer.step(StepGuards{}).applied);
+      for (std::size_t k = part; k < 2 * part; ++k)
+        host::push(*pushes[k].first, pushes[k].second, tensors[pushes[k].second]);
+      EXPECT_TRUE(
+          host::step(optimizer, param_tensors.data(), tensors.data(), nullptr, tensors.size(), StepGuards{}).applied);
       for (std::size_t k = 2 * part; k < pushes.size(); ++k) {
-        pushes[k].first->push(pushes[k].second, &tensors[pushes[k].second]);
+        host::push(*pushes[k].first, pushes[k].second, tensors[pushes[k].second]);
       }
       EXPECT_TRUE(comm.vote(true, comm.deadline()));
       // Nothing is left to wait: each rank may do it in an order of its own.
@@ -143,12 +144,12 @@ TEST_P(OverlapWorlds, TwoReducersAShardedStepAndTheHostsCollectivesShareACommuni
       Reducer& later = comm.rank() == 1 ? a : b;
       const auto wait = [&](Reducer& reducer) {
         const auto views = views_of(&reducer == &a ? out_a : out_b);
-        reducer.wait(views.data(), views.size());
+        host::wait(reducer, views.data(), views.size());
       };
       wait(sooner);
       wait(later);
-      whole_a.reduce(tensors.data(), views_of(expected_a).data(), tensors.size(), 1);
-      whole_b.reduce(tensors.data(), views_of(expected_b).data(), tensors.size(), 1);
+      host::reduce(whole_a, tensors.data(), views_of(expected_a).data(), tensors.size(), 1);
+      host::reduce(whole_b, tensors.data(), views_of(expected_b).data(), tensors.size(), 1);
       for (std::size_t i = 0; i < kShapes.size(); ++i) {
         EXPECT_EQ(out_a[i].values, expected_a[i].values);
         EXPECT_EQ(out_b[i].values, expected_b[i].values);
@@ -171,10 +172,10 @@ TEST_P(OverlapWorlds, WindowsThatAreDroppedLeaveNoThreadAndNoDescriptor) {
       const gradstep_tensor tensor = g.tensor();
       for (int i = 0; i < count; ++i) {
         Reducer reducer(make_context(), comm, windows_of(GRADSTEP_REDUCER_DENSE), make_schema({{300}, {300}}));
-        reducer.push(1, &tensor);
+        host::push(reducer, 1, tensor);
         if (i % 3 == 0) reducer.cancel();
         if (i % 3 == 1) continue;  // destroyed in the open window
-        if (i % 3 == 2) reducer.wait(nullptr, 0);
+        if (i % 3 == 2) host::wait(reducer, nullptr, 0);
       }
     });
   };

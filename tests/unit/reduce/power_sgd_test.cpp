@@ -87,7 +87,7 @@ TEST(PowerSgd, ResultsAndResidualAddUpToTheGradients) {
       TestTensor<double> g({kRows, kCols}, random_values<double>(kRows * kCols, w));
       const gradstep_tensor tensor = g.tensor();
       for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += g.values[k];
-      reducer.reduce(&tensor, &tensor, 1, 1);
+      host::reduce(reducer, &tensor, &tensor, 1, 1);
       for (std::size_t k = 0; k < sum.size(); ++k) results[k] += g.values[k];
     }
     const auto* residual = static_cast<const double*>(reducer.residual(0).data);
@@ -109,7 +109,7 @@ TEST(PowerSgd, AWarmStartFindsTheLargestSingularVectors) {
       std::memset(reducer.residual(0).data, 0, sizeof(double) * m.size());
       TestTensor<double> g({kRows, kCols}, m);
       const gradstep_tensor tensor = g.tensor();
-      reducer.reduce(&tensor, &tensor, 1, 1);
+      host::reduce(reducer, &tensor, &tensor, 1, 1);
       result = g.values;
     }
     EXPECT_NEAR(result[0], 10, 1e-6);
@@ -122,7 +122,7 @@ TEST(PowerSgd, FewerBytesTravelThanInDenseSums) {
     Reducer reducer(make_context(), comm, power_options(2), make_schema({{400, 500}}));
     TestTensor<float> g({400, 500}, 1.0F);
     const gradstep_tensor tensor = g.tensor();
-    reducer.reduce(&tensor, nullptr, 1, 1);
+    host::reduce(reducer, &tensor, nullptr, 1, 1);
     const auto stats = reducer.bucket_stats()[0];
     EXPECT_LT(stats.bytes_sent * 50, stats.bytes_dense);
     EXPECT_EQ(stats.algorithm, GRADSTEP_EXCHANGE_FACTORS);
@@ -134,7 +134,7 @@ TEST(PowerSgd, AZeroGradientIsZero) {
     Reducer reducer(make_context(), comm, power_options(2), make_schema({{kRows, kCols}}));
     TestTensor<float> g({kRows, kCols}, 0.0F);
     const gradstep_tensor tensor = g.tensor();
-    reducer.reduce(&tensor, &tensor, 1, 1);
+    host::reduce(reducer, &tensor, &tensor, 1, 1);
     EXPECT_EQ(g.values, std::vector<float>(kRows * kCols, 0));
   });
 }
@@ -148,7 +148,7 @@ TEST(PowerSgd, FactorsAndResidualsAreSavedAndGoOnWithTheSameBits) {
       TestTensor<float> a({kRows, kCols}, random_values<float>(kRows * kCols, seed));
       TestTensor<float> b({7}, random_values<float>(7, seed));
       const gradstep_tensor views[] = {a.tensor(), b.tensor()};
-      reducer.reduce(views, views, 2, 1);
+      host::reduce(reducer, views, views, 2, 1);
       return a.values;
     };
     for (std::uint32_t w = 0; w < 3; ++w) reduce(whole, w);

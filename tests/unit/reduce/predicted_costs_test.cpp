@@ -218,7 +218,7 @@ TEST_P(AmountsOnEngines, BytesAreThoseThatAReducerSends) {
         TestTensor<float> gradient({kRows, kColumns});
         gradient.values = random_values<float>(gradient.values.size(), static_cast<std::uint32_t>(comm.rank()) + 1);
         const gradstep_tensor view = gradient.tensor();
-        reducer.reduce(&view, nullptr, 1, 1);
+        host::reduce(reducer, &view, nullptr, 1, 1);
         sent[static_cast<std::size_t>(comm.rank())] = static_cast<double>(reducer.bucket_stats()[0].bytes_sent);
       });
       double mean = 0;

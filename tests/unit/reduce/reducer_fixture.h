@@ -3,6 +3,7 @@
 #pragma once
 
 #include "reduce/reducer.h"
+#include "unit/host_calls.h"
 #include "unit/ranks.h"
 
 namespace gradstep::test {

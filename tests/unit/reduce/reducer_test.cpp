@@ -21,7 +21,7 @@ TEST(Reducer, EveryAverageHasTheBitsOfItsFormulaInRankOrder) {
         Reducer reducer(make_context(), comm, reducer_options(average), make_schema(kGradientShapes));
         auto mine = rank_gradients(comm.rank());
         const auto grads = tensors_of(mine);
-        reducer.reduce(grads.data(), grads.data(), grads.size(), weights[static_cast<std::size_t>(comm.rank())]);
+        host::reduce(reducer, grads.data(), grads.data(), grads.size(), weights[static_cast<std::size_t>(comm.rank())]);
         for (const std::size_t k : {0U, 1U, 3U, 4U}) {
           for (std::size_t i = 0; i < mine[k].values.size(); i += 13) {
             ASSERT_EQ(mine[k].values[i], in_rank_order(ranks, k, i, weights, divisor)) << "parameter " << k;
@@ -41,11 +41,11 @@ TEST(Reducer, PushesInAnyOrderGiveTheBitsOfOneReduce) {
     auto b = rank_gradients(comm.rank());
     const auto ta = tensors_of(a);
     const auto tb = tensors_of(b);
-    whole.reduce(ta.data(), ta.data(), ta.size(), 1);
+    host::reduce(whole, ta.data(), ta.data(), ta.size(), 1);
     std::vector<std::size_t> order = {4, 3, 2, 1, 0};
     if (comm.rank() == 1) order = {0, 2, 4, 1, 3};  // the ranks need not agree on the order
-    for (const std::size_t i : order) pushed.push(i, &tb[i]);
-    pushed.wait(tb.data(), tb.size());
+    for (const std::size_t i : order) host::push(pushed, i, tb[i]);
+    host::wait(pushed, tb.data(), tb.size());
     for (std::size_t k = 0; k < a.size(); ++k) EXPECT_EQ(a[k].values, b[k].values);
   });
 }
@@ -62,12 +62,12 @@ TEST(Reducer, ResultsWithoutDataAreNotWanted) {
     const auto tb = tensors_of(b);
     auto wanted = tb;
     wanted[1] = b[1].absent();
-    all.reduce(ta.data(), ta.data(), ta.size(), 1);
-    some.reduce(tb.data(), wanted.data(), tb.size(), 1);
+    host::reduce(all, ta.data(), ta.data(), ta.size(), 1);
+    host::reduce(some, tb.data(), wanted.data(), tb.size(), 1);
     EXPECT_EQ(b[1].values, before);
     EXPECT_EQ(b[3].values, a[3].values);
     std::vector<gradstep_tensor> views(schema.size());
-    some.gradients(views);
+    host::read_gradients(some, views);
     const auto* view = static_cast<const float*>(views[1].data);
     EXPECT_EQ(std::vector<float>(view, view + a[1].values.size()), a[1].values);
   });
@@ -81,7 +81,7 @@ TEST(Reducer, ResultsDoNotDependOnTheBucketPlan) {
                       make_schema(kGradientShapes));
       auto mine = rank_gradients(comm.rank());
       const auto grads = tensors_of(mine);
-      reducer.reduce(grads.data(), grads.data(), grads.size(), 1);
+      host::reduce(reducer, grads.data(), grads.data(), grads.size(), 1);
       if (comm.rank() == 0) results.push_back(mine[3].values);
     });
   }
@@ -97,7 +97,7 @@ TEST(Reducer, OneAllReducePerBucketAndAControlOnlyWhereItIsNeeded) {
       auto mine = rank_gradients(comm.rank());
       const auto grads = tensors_of(mine);
       const auto before = reducer.comm().stats().all_reduces;
-      reducer.reduce(grads.data(), nullptr, grads.size(), 1);
+      host::reduce(reducer, grads.data(), nullptr, grads.size(), 1);
       const auto buckets = static_cast<std::int64_t>(reducer.bucket_stats().size());
       EXPECT_EQ(reducer.comm().stats().all_reduces - before, buckets + (control ? 1 : 0));
       EXPECT_EQ(reducer.bucket_stats()[0].exchanges, 1);
@@ -110,9 +110,9 @@ TEST(Reducer, ARankWithoutAGradientContributesZeros) {
     Reducer reducer(make_context(), comm, reducer_options(GRADSTEP_AVERAGE_SUM), make_schema({{3}}));
     TestTensor<float> g({3}, 5.0F);
     const gradstep_tensor tensor = comm.rank() == 0 ? g.tensor() : g.absent();
-    reducer.reduce(&tensor, nullptr, 1, 1);
+    host::reduce(reducer, &tensor, nullptr, 1, 1);
     std::vector<gradstep_tensor> views(1);
-    reducer.gradients(views);
+    host::read_gradients(reducer, views);
     EXPECT_EQ(static_cast<const float*>(views[0].data)[2], 5);
     EXPECT_DOUBLE_EQ(*reducer.norm(), std::sqrt(75.0));
   });
@@ -125,9 +125,9 @@ TEST(Reducer, AParameterThatNoRankUsedHasNoResult) {
     TestTensor<float> a({3}, 4.0F), b({2}, 7.0F), keep({2}, -1.0F);
     const gradstep_tensor grads[] = {comm.rank() == 1 ? a.tensor() : a.absent(), b.absent()};
     const gradstep_tensor results[] = {a.tensor(), keep.tensor()};
-    reducer.reduce(grads, results, 2, 1);
+    host::reduce(reducer, grads, results, 2, 1);
     std::vector<gradstep_tensor> views(2);
-    reducer.gradients(views);
+    host::read_gradients(reducer, views);
     EXPECT_NE(views[0].data, nullptr);
     EXPECT_EQ(views[1].data, nullptr);
     EXPECT_EQ(a.values[0], 2);
@@ -140,7 +140,7 @@ TEST(Reducer, NoWeightAnywhereIsZeroNotNan) {
     Reducer reducer(make_context(), comm, reducer_options(GRADSTEP_AVERAGE_WEIGHTED), make_schema({{3}}));
     TestTensor<float> g({3}, 5.0F);
     const gradstep_tensor tensor = g.tensor();
-    reducer.reduce(&tensor, &tensor, 1, 0);
+    host::reduce(reducer, &tensor, &tensor, 1, 0);
     EXPECT_EQ(g.values, std::vector<float>(3, 0));
   });
 }
@@ -168,9 +168,9 @@ TEST(Reducer, HalfPrecisionGradientsAreReducedInSinglePrecision) {
     g.ndim = 1;
     g.dtype = to_dlpack(DType::bf16);
     g.shape = shape;
-    reducer.reduce(&g, nullptr, 1, 1);
+    host::reduce(reducer, &g, nullptr, 1, 1);
     std::vector<gradstep_tensor> views(1);
-    reducer.gradients(views);
+    host::read_gradients(reducer, views);
     EXPECT_EQ(*static_cast<const float*>(views[0].data), 1.00390625F);
   });
 }

@@ -26,15 +26,16 @@ TEST_F(Window, PushesOutOfTurnAreInvalidState) {
   auto reducer = make();
   const gradstep_tensor ta = a.tensor();
   std::vector<gradstep_tensor> views(2);
-  expect_error(GRADSTEP_ERR_INVALID_STATE, "no finished window", [&] { reducer->gradients(views); });
+  expect_error(GRADSTEP_ERR_INVALID_STATE, "no finished window", [&] { host::read_gradients(*reducer, views); });
   reducer->begin(1);
   expect_error(GRADSTEP_ERR_INVALID_STATE, "begin", [&] { reducer->begin(1); });
-  reducer->push(0, &ta);
-  expect_error(GRADSTEP_ERR_INVALID_STATE, "parameter 0 ('p0') was pushed already", [&] { reducer->push(0, &ta); });
+  host::push(*reducer, 0, ta);
+  expect_error(GRADSTEP_ERR_INVALID_STATE, "parameter 0 ('p0') was pushed already",
+               [&] { host::push(*reducer, 0, ta); });
   const gradstep_tensor both[] = {a.tensor(), b.tensor()};
-  expect_error(GRADSTEP_ERR_INVALID_STATE, "pending", [&] { reducer->reduce(both, nullptr, 2, 1); });
-  reducer->wait(nullptr, 0);
-  reducer->gradients(views);
+  expect_error(GRADSTEP_ERR_INVALID_STATE, "pending", [&] { host::reduce(*reducer, both, nullptr, 2, 1); });
+  host::wait(*reducer, nullptr, 0);
+  host::read_gradients(*reducer, views);
   EXPECT_EQ(static_cast<const float*>(views[0].data)[0], 1);
   EXPECT_EQ(static_cast<const float*>(views[1].data)[0], 0) << "not pushed counts as zeros";
 }
@@ -43,13 +44,12 @@ TEST_F(Window, BadInputIsNamedAndLeavesTheWindowAsItWas) {
   auto reducer = make();
   const gradstep_tensor ta = a.tensor();
   const gradstep_tensor tb = b.tensor();
-  reducer->push(0, &ta);
-  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "index: is 2", [&] { reducer->push(2, &ta); });
-  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "grad[1]: shape (3)", [&] { reducer->push(1, &ta); });
-  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "results: n is 1", [&] { reducer->wait(&ta, 1); });
-  reducer->push(1, &tb);
+  host::push(*reducer, 0, ta);
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "grad[1]: shape (3)", [&] { host::push(*reducer, 1, ta); });
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "results: n is 1", [&] { host::wait(*reducer, &ta, 1); });
+  host::push(*reducer, 1, tb);
   const gradstep_tensor both[] = {ta, tb};
-  reducer->wait(both, 2);
+  host::wait(*reducer, both, 2);
   EXPECT_EQ(b.values[1], 2);
   expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "weight: is -1", [&] { reducer->begin(-1); });
 }
@@ -57,11 +57,11 @@ TEST_F(Window, BadInputIsNamedAndLeavesTheWindowAsItWas) {
 TEST_F(Window, CancelBeforeAnythingLeftKeepsTheChannel) {
   auto reducer = make();
   const gradstep_tensor ta = a.tensor();
-  reducer->push(0, &ta);
+  host::push(*reducer, 0, ta);
   reducer->cancel();
   EXPECT_EQ(reducer->comm().status().code, GRADSTEP_OK);
   const gradstep_tensor both[] = {a.tensor(), b.tensor()};
-  EXPECT_NO_THROW(reducer->reduce(both, nullptr, 2, 1));
+  EXPECT_NO_THROW(host::reduce(*reducer, both, nullptr, 2, 1));
 }
 
 TEST(WindowFailure, AMissingPeerEndsTheWindowAtTheDeadlineAndTouchesNothing) {
@@ -73,18 +73,18 @@ TEST(WindowFailure, AMissingPeerEndsTheWindowAtTheDeadlineAndTouchesNothing) {
         Reducer reducer(make_context(), comm, reducer_options(), make_schema({{3}}));
         TestTensor<float> g({3}, 5.0F);
         const gradstep_tensor tensor = g.tensor();
-        reducer.reduce(&tensor, nullptr, 1, 1);
+        host::reduce(reducer, &tensor, nullptr, 1, 1);
         if (comm.rank() == 1) {
           done.wait();  // alive, and never comes to the second window
           return;
         }
         const auto start = std::chrono::steady_clock::now();
-        expect_error(GRADSTEP_ERR_TIMEOUT, "", [&] { reducer.reduce(&tensor, &tensor, 1, 1); });
+        expect_error(GRADSTEP_ERR_TIMEOUT, "", [&] { host::reduce(reducer, &tensor, &tensor, 1, 1); });
         EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(2000 + 1000));
         EXPECT_EQ(g.values, std::vector<float>(3, 5));
         std::vector<gradstep_tensor> views(1);
-        expect_error(GRADSTEP_ERR_INVALID_STATE, "no finished window", [&] { reducer.gradients(views); });
-        expect_error(GRADSTEP_ERR_TIMEOUT, "", [&] { reducer.reduce(&tensor, &tensor, 1, 1); });
+        expect_error(GRADSTEP_ERR_INVALID_STATE, "no finished window", [&] { host::read_gradients(reducer, views); });
+        expect_error(GRADSTEP_ERR_TIMEOUT, "", [&] { host::reduce(reducer, &tensor, &tensor, 1, 1); });
         seen.set_value();
       },
       2000);

@@ -17,7 +17,7 @@ gradstep_reducer_options sparse(std::int64_t fuse_threshold) {
 std::vector<float> reduce(Reducer& reducer, std::int32_t seed) {
   auto mine = rank_gradients(seed);
   const auto grads = tensors_of(mine);
-  reducer.reduce(grads.data(), grads.data(), grads.size(), 1);
+  host::reduce(reducer, grads.data(), grads.data(), grads.size(), 1);
   return mine[3].values;
 }
 
@@ -63,7 +63,7 @@ TEST(TakenOverReducer, RanksThatStoodApartHoldTheSameBitsAgain) {
       reducer.rejoin();
       auto mine = rank_gradients(comm.rank());
       const auto grads = tensors_of(mine);
-      reducer.reduce(grads.data(), grads.data(), grads.size(), 1);
+      host::reduce(reducer, grads.data(), grads.data(), grads.size(), 1);
       auto& own = results[static_cast<std::size_t>(comm.rank())];
       for (const auto& tensor : mine) own.insert(own.end(), tensor.values.begin(), tensor.values.end());
     });

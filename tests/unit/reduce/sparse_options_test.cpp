@@ -32,7 +32,7 @@ std::vector<std::size_t> largest(const Values& u, std::size_t count) {
 Values reduce_one(Reducer& reducer, const Values& values) {
   TestTensor<float> g({static_cast<std::int64_t>(values.size())}, values);
   const gradstep_tensor tensor = g.tensor();
-  reducer.reduce(&tensor, &tensor, 1, 1);
+  host::reduce(reducer, &tensor, &tensor, 1, 1);
   return g.values;
 }
 

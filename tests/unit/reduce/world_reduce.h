@@ -9,6 +9,7 @@
 
 #include "reduce/reducer.h"
 #include "unit/comm/worlds.h"
+#include "unit/host_calls.h"
 #include "unit/ranks.h"
 
 namespace gradstep::test {
@@ -39,7 +40,7 @@ Tensors<T> reduce_world(const World& world, const gradstep_reducer_options& opti
     Tensors<T>& own = results[static_cast<std::size_t>(comm.rank())];
     Reducer reducer(make_context(), comm, options, make_schema(shapes_of(own), dtype_of<T>()));
     const auto views = views_of(own);
-    reducer.reduce(views.data(), views.data(), views.size(), 1);
+    host::reduce(reducer, views.data(), views.data(), views.size(), 1);
   });
   for (const Tensors<T>& result : results) {
     for (std::size_t i = 0; i < result.size(); ++i) {

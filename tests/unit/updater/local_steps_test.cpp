@@ -6,6 +6,7 @@
 
 #include "optim/first_order/first_order_optimizer.h"
 #include "optim/first_order/sgd.h"
+#include "unit/host_calls.h"
 #include "unit/ranks.h"
 #include "updater/updater.h"
 
@@ -42,11 +43,11 @@ struct Chain {
     std::vector<gradstep_tensor> g;
     for (auto& grad : grads) g.push_back(grad.tensor());
     const auto p = views();
-    return updater->push(p.data(), g.data(), 3, 1);
+    return host::push(*updater, p.data(), g.data(), 3, 1);
   }
   bool flush() {
     const auto p = views();
-    return updater->flush(p.data(), 3);
+    return host::flush(*updater, p.data(), 3);
   }
   std::vector<float> firsts() const { return {params[0].values[0], params[1].values[0], params[2].values[0]}; }
 };
@@ -170,7 +171,7 @@ TEST(LocalSteps, AFailedExchangeKeepsWhatTheSyncPromises) {
     run_ranks(2, [&](Communicator& comm) {
       Chain& chain = *chains[static_cast<std::size_t>(comm.rank())];
       const auto views = chain.views();
-      chain.updater->recover(&comm, views.data(), 3);
+      host::recover(*chain.updater, &comm, views.data(), 3);
       EXPECT_TRUE(chain.flush());
       EXPECT_EQ(chain.firsts(), Firsts(3, 96));
       EXPECT_EQ(chain.optimizer->step_count(), 2);
@@ -189,7 +190,7 @@ TEST(LocalSteps, AFailedExchangeIsFinishedAloneAndNotSavedBefore) {
           if (comm.rank() == 1) chain.reducer->comm().abort();
           EXPECT_THROW(chain.push(2), Error);
           const auto views = chain.views();
-          chain.updater->recover(nullptr, views.data(), 3);
+          host::recover(*chain.updater, nullptr, views.data(), 3);
           expect_error(GRADSTEP_ERR_INVALID_STATE, "flush finishes it", [&] { chain.updater->save(); });
           EXPECT_TRUE(chain.flush());
           EXPECT_EQ(chain.firsts(), Firsts(3, 98)) << "the step stands once";
@@ -210,7 +211,7 @@ TEST(LocalSteps, RecoveredRanksGoOnWithTheSamePartition) {
     Chain chain(*alone[0], sync_options(GRADSTEP_SYNC_PARAMETERS_PARTIAL), default_reducer_options());
     for (int step = 0; step <= comm.rank(); ++step) chain.push(1);
     const auto views = chain.views();
-    chain.updater->recover(&comm, views.data(), 3);
+    host::recover(*chain.updater, &comm, views.data(), 3);
     const float start = chain.firsts()[0];
     const float g = comm.rank() == 0 ? 1 : 3;
     chain.push(g);

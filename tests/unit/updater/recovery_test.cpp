@@ -41,7 +41,7 @@ TEST(Recovery, SurvivorsRetryTheWindowOverANewCommunicator) {
     expect_error(GRADSTEP_ERR_INVALID_STATE, "flush to retry", [&] { replica->push(fourth); });
 
     const auto p = replica->param_tensors();
-    replica->updater->recover(survivors[rank].get(), p.data(), p.size());
+    host::recover(*replica->updater, survivors[rank].get(), p.data(), p.size());
     EXPECT_TRUE(replica->flush());
     EXPECT_EQ(replica->optimizer->step_count(), 2);
     auto next = micro_batch(10 * rank + 4);
@@ -61,13 +61,13 @@ TEST(Recovery, SurvivorsKeepTheirResiduals) {
     auto grads = micro_batch(rank);
     replica.push(grads);
     const auto residual = [&] {
-      const gradstep_tensor view = replica.reducer->residual(1);
+      const Array view = replica.reducer->residual(1);
       const auto* data = static_cast<const float*>(view.data);
       return std::vector<float>(data, data + replica.reducer->schema()[1].size);
     };
     const std::vector<float> before = residual();
     const auto p = replica.param_tensors();
-    replica.updater->recover(&comm, p.data(), p.size());
+    host::recover(*replica.updater, &comm, p.data(), p.size());
     const StateFile file = read_bytes([&] {
       const auto parts = replica.updater->save();
       Memory memory;
@@ -116,7 +116,7 @@ TEST(Recovery, AWindowThatWasReducedAndNotSteppedLeavesItsResidualsOnce) {
         }
         EXPECT_THROW(replica.push(grads), Error);
         const auto p = replica.param_tensors();
-        replica.updater->recover(&comm, p.data(), p.size());
+        host::recover(*replica.updater, &comm, p.data(), p.size());
         EXPECT_TRUE(replica.flush());
       }
       ends[2 * rank + (fails ? 1 : 0)] = replica.params[1].values;
@@ -141,7 +141,7 @@ TEST(Recovery, EveryoneTakesOverTheLowestRankThatIsFurthest) {
     }
     const auto own = replica.params[1].values;
     const auto p = replica.param_tensors();
-    replica.updater->recover(&comm, p.data(), p.size());
+    host::recover(*replica.updater, &comm, p.data(), p.size());
     EXPECT_EQ(replica.optimizer->step_count(), 3);
     EXPECT_TRUE(rank != 1 || replica.params[1].values == own) << "rank 1 is the lowest that is furthest";
     params[rank] = replica.params[1].values;
@@ -162,7 +162,7 @@ TEST(Recovery, WindowsThatDoNotStandTogetherAreDroppedOnAllRanks) {
     auto grads = micro_batch(0);
     for (std::int32_t i = 0; i < 1 + comm.rank(); ++i) replica.push(grads);
     const auto p = replica.param_tensors();
-    replica.updater->recover(&comm, p.data(), p.size());
+    host::recover(*replica.updater, &comm, p.data(), p.size());
     EXPECT_EQ(replica.accumulator->pushes(), 0);
     for (int i = 0; i < 4; ++i) EXPECT_EQ(replica.push(grads), i == 3);
   });
@@ -185,10 +185,10 @@ TEST(Recovery, AStateThatWasLostIsNotPassedOn) {
     replica.optimizer->attach(nullptr, {});
     const auto p = replica.param_tensors();
     expect_error(GRADSTEP_ERR_INVALID_STATE, "whole state",
-                 [&] { replica.updater->recover(survivors[rank].get(), p.data(), p.size()); });
+                 [&] { host::recover(*replica.updater, survivors[rank].get(), p.data(), p.size()); });
     // Rank 1 has an older one to give, which counts though rank 0's counter is further.
     if (rank == 1) replica.optimizer->copy_state(*kept.optimizer);
-    replica.updater->recover(survivors[rank].get(), p.data(), p.size());
+    host::recover(*replica.updater, survivors[rank].get(), p.data(), p.size());
     EXPECT_EQ(replica.optimizer->step_count(), 1);
     const Array m = replica.optimizer->state(1, "exp_avg");
     moments[rank].assign(static_cast<const float*>(m.data), static_cast<const float*>(m.data) + m.size);
@@ -214,7 +214,7 @@ TEST(Recovery, ARankThatTakesOverAStepDoesNotApplyItsWindowOfThatStepAgain) {
       replica.push(second);
     }
     const auto p = replica.param_tensors();
-    replica.updater->recover(&comm, p.data(), p.size());
+    host::recover(*replica.updater, &comm, p.data(), p.size());
     EXPECT_EQ(replica.optimizer->step_count(), 2);
     EXPECT_FALSE(replica.flush()) << "the window is in the step that rank 0 has made";
     auto third = micro_batch(2);
@@ -236,11 +236,11 @@ TEST(Recovery, CanBeRepeatedWhileTheHostKeepsItsFirstReducer) {
   run_ranks(2, [](Communicator& comm) {
     Replica replica(&comm, {});
     const auto p = replica.param_tensors();
-    for (int i = 0; i < 3; ++i) replica.updater->recover(&comm, p.data(), p.size());
+    for (int i = 0; i < 3; ++i) host::recover(*replica.updater, &comm, p.data(), p.size());
     auto grads = micro_batch(static_cast<std::uint32_t>(comm.rank()));
     for (int i = 0; i < 4; ++i) EXPECT_EQ(replica.push(grads), i == 3);
-    replica.updater->recover(nullptr, p.data(), p.size());
-    replica.updater->recover(nullptr, p.data(), p.size());
+    host::recover(*replica.updater, nullptr, p.data(), p.size());
+    host::recover(*replica.updater, nullptr, p.data(), p.size());
     EXPECT_FALSE(replica.push(grads));
   });
 }
@@ -256,7 +256,7 @@ TEST(Recovery, WithoutAnAccumulatorAFlushSaysThatTheFailedPushIsToBeRepeated) {
     EXPECT_THROW(replica.push(grads), Error);
     expect_error(GRADSTEP_ERR_INVALID_STATE, "push them again", [&] { replica.flush(); });
     const auto p = replica.param_tensors();
-    replica.updater->recover(&comm, p.data(), p.size());
+    host::recover(*replica.updater, &comm, p.data(), p.size());
     expect_error(GRADSTEP_ERR_INVALID_STATE, "push them again", [&] { replica.flush(); });
     EXPECT_TRUE(replica.push(grads));
     EXPECT_FALSE(replica.flush()) << "nothing is left";
@@ -277,7 +277,7 @@ TEST(Recovery, AFailureOnTheWayChangesNothing) {
           comm.abort();
           return;
         }
-        EXPECT_THROW(replica.updater->recover(&comm, p.data(), p.size()), Error);
+        EXPECT_THROW(host::recover(*replica.updater, &comm, p.data(), p.size()), Error);
         EXPECT_EQ(replica.params[0].values, before[0].values);
         for (int i = 0; i < 4; ++i) EXPECT_EQ(replica.push(grads), i == 3) << "still usable alone";
       },

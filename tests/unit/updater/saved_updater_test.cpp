@@ -112,7 +112,7 @@ TEST(SavedUpdater, AWindowThatWasNotAppliedIsRefusedByAnotherNumberOfRanks) {
 }
 
 std::vector<float> residual_of(Reducer& reducer, std::size_t i) {
-  const gradstep_tensor view = reducer.residual(i);
+  const Array view = reducer.residual(i);
   const auto* data = static_cast<const float*>(view.data);
   return std::vector<float>(data, data + reducer.schema()[i].size);
 }

@@ -117,7 +117,7 @@ class Trainee {
     const auto params = tensors(params_);
     const auto grads = tensors(grads_);
     const double weight = setup_.reduction.average == GRADSTEP_AVERAGE_WEIGHTED ? 1 + rank_ : 1;
-    updater_->push(params.data(), grads.data(), params.size(), weight);
+    host::push(*updater_, params.data(), grads.data(), params.size(), weight);
     note();
   }
 
@@ -130,7 +130,7 @@ class Trainee {
     const Position root = positions.at(verdict.root);
     const auto dropped = updater_->stats().dropped_windows;
     const auto params = tensors(params_);
-    updater_->recover(comm.get(), params.data(), params.size());
+    host::recover(*updater_, comm.get(), params.data(), params.size());
     comm_ = comm;
     if (last_generation < world.generation()) {
       last_generation = world.generation();
@@ -158,15 +158,14 @@ class Trainee {
     if (accumulator_) {
       for (std::int64_t k = 0; k < kSimulatedMicroBatches; ++k) {
         fill(next_window(), k);
-        accumulator_->add(grads.data(), grads.size(), nullptr, 0, 1);
+        host::add(*accumulator_, grads.data(), grads.size(), 1);
       }
-      accumulator_->gradients(grads);
+      host::read_gradients(*accumulator_, grads);
     } else {
       fill(next_window(), 0);
     }
     const bool is_delta = setup_.chain.sync == GRADSTEP_SYNC_DELTAS;
-    optimizer_->bind(params.data(), grads.data(), is_delta ? deltas.data() : nullptr, grads.size());
-    optimizer_->step({});
+    host::step(*optimizer_, params.data(), grads.data(), is_delta ? deltas.data() : nullptr, grads.size());
     if (accumulator_) accumulator_->reset();
   }
   void become(Trainee& other) {
@@ -175,7 +174,7 @@ class Trainee {
   }
   void go_on_over(const std::shared_ptr<Communicator>& comm) {
     const auto params = tensors(params_);
-    updater_->recover(comm.get(), params.data(), params.size());
+    host::recover(*updater_, comm.get(), params.data(), params.size());
     comm_ = comm;
   }
 
@@ -227,7 +226,7 @@ class Trainee {
     const auto params = tensors(params_);
     bool is_repeated = false;
     try {
-      updater_->flush(params.data(), params.size());
+      host::flush(*updater_, params.data(), params.size());
       note();
     } catch (const Error& error) {
       if (accumulator_ || error.status() != GRADSTEP_ERR_INVALID_STATE) throw;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "optim/first_order/first_order_optimizer.h"
+#include "unit/host_calls.h"
 #include "unit/support.h"
 #include "unit/updater/simulated_world.h"
 #include "updater/updater.h"

@@ -8,6 +8,7 @@
 
 #include "optim/first_order/adam.h"
 #include "optim/first_order/first_order_optimizer.h"
+#include "unit/host_calls.h"
 #include "unit/ranks.h"
 #include "updater/updater.h"
 
@@ -67,11 +68,11 @@ struct Replica {
     const auto p = param_tensors();
     std::vector<gradstep_tensor> g;
     for (auto& grad : grads) g.push_back(grad.tensor());
-    return updater->push(p.data(), g.data(), p.size(), weight);
+    return host::push(*updater, p.data(), g.data(), p.size(), weight);
   }
   bool flush() {
     const auto p = param_tensors();
-    return updater->flush(p.data(), p.size());
+    return host::flush(*updater, p.data(), p.size());
   }
 };
 

@@ -205,7 +205,7 @@ TEST(UpdaterRanks, AShardedOptimizerCannotBeRecoveredFromSurvivors) {
     replica.optimizer->attach(&comm, {});
     auto params = replica.param_tensors();
     expect_error(GRADSTEP_ERR_INVALID_STATE, "load a saved state",
-                 [&] { replica.updater->recover(&comm, params.data(), params.size()); });
+                 [&] { host::recover(*replica.updater, &comm, params.data(), params.size()); });
   });
 }
 

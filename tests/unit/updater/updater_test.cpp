@@ -15,12 +15,11 @@ TEST(Updater, StepsOnceAWindowByTheAccumulatedGradients) {
     EXPECT_EQ(chained.push(grads), i % 4 == 3);
     std::vector<gradstep_tensor> g;
     for (auto& grad : grads) g.push_back(grad.tensor());
-    if (manual.accumulator->add(g.data(), g.size(), nullptr, 0, 1)) {
+    if (host::add(*manual.accumulator, g.data(), g.size(), 1)) {
       std::vector<gradstep_tensor> views(2);
-      manual.accumulator->gradients(views);
+      host::read_gradients(*manual.accumulator, views);
       const auto p = manual.param_tensors();
-      manual.optimizer->bind(p.data(), views.data(), nullptr, 2);
-      manual.optimizer->step({});
+      host::step(*manual.optimizer, p.data(), views.data(), nullptr, 2);
     }
   }
   for (std::size_t k = 0; k < 2; ++k) EXPECT_EQ(chained.params[k].values, manual.params[k].values);
@@ -49,10 +48,9 @@ TEST(Updater, ClipsByTheNormOfTheWindow) {
   const auto p = manual.param_tensors();
   std::vector<gradstep_tensor> g;
   for (auto& grad : grads) g.push_back(grad.tensor());
-  manual.optimizer->bind(p.data(), g.data(), nullptr, 2);
   StepGuards guards;
   guards.max_norm = 0.5;
-  manual.optimizer->step(guards);
+  host::step(*manual.optimizer, p.data(), g.data(), nullptr, 2, guards);
   EXPECT_EQ(clipped.params[1].values, manual.params[1].values);
 }
 

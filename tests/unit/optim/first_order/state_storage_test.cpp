@@ -41,8 +41,7 @@ struct NarrowModel {
     grad = random_values<float>(kSize, 100 + seed);
     const gradstep_tensor p = tensor(param.data(), DType::bf16);
     const gradstep_tensor g = tensor(grad.data(), DType::f32);
-    optimizer.bind(&p, &g, nullptr, 1);
-    optimizer.step({});
+    host::step(optimizer, &p, &g, nullptr, 1);
   }
   std::vector<float> values() const {
     std::vector<float> wide;
@@ -97,8 +96,7 @@ TEST(StateStorage, MasterWeightsFollowTheF32Trajectory) {
     TestTensor<float> grad({NarrowModel::kSize}, narrow.grad);
     const gradstep_tensor p = param.tensor();
     const gradstep_tensor g = grad.tensor();
-    wide.bind(&p, &g, nullptr, 1);
-    wide.step({});
+    host::step(wide, &p, &g, nullptr, 1);
   }
   const Array master = with_master->state(0, "master_weights");
   EXPECT_EQ(std::vector<float>(static_cast<float*>(master.data), static_cast<float*>(master.data) + master.size),
@@ -117,7 +115,7 @@ TEST(StateStorage, MasterWeightsGiveNoUpdates) {
   const gradstep_tensor p = model.tensor(model.param.data(), DType::bf16);
   const gradstep_tensor g = model.tensor(model.grad.data(), DType::f32);
   const gradstep_tensor u = model.tensor(update.data(), DType::bf16);
-  expect_error(GRADSTEP_ERR_UNSUPPORTED, "p0", [&] { optimizer->bind(&p, &g, &u, 1); });
+  expect_error(GRADSTEP_ERR_UNSUPPORTED, "p0", [&] { host::step(*optimizer, &p, &g, &u, 1); });
   // f32 parameters need no master, and are not in the way.
   auto wide = make_optimizer(o);
   Model<float> plain;
@@ -204,8 +202,7 @@ TEST(StateStorage, StochasticRoundingLetsSmallStepsMoveNarrowParameters) {
     const gradstep_tensor p = model.tensor(model.param.data(), DType::bf16);
     const gradstep_tensor g = model.tensor(model.grad.data(), DType::f32);
     for (int t = 0; t < 100; ++t) {
-      optimizer.bind(&p, &g, nullptr, 1);
-      optimizer.step({});
+      host::step(optimizer, &p, &g, nullptr, 1);
     }
     double sum = 0;
     for (const float value : model.values()) sum += 1 - static_cast<double>(value);

@@ -179,8 +179,7 @@ TEST(Shampoo, AnAbsentGradientLeavesParameterAndStateAlone) {
   const auto p = Model<float>::tensors(model.params);
   auto g = Model<float>::tensors(model.grads);
   g[0].data = nullptr;
-  optimizer->bind(p.data(), g.data(), nullptr, p.size());
-  optimizer->step({});
+  host::step(*optimizer, p.data(), g.data(), nullptr, p.size());
   EXPECT_EQ(model.params[0].values, before);
   optimizer->get_state(0, "statistics.0.0", host);
   EXPECT_EQ(statistic, statistic_before);
@@ -221,8 +220,7 @@ TEST(Shampoo, UpdatesMayBeTheGradients) {
       same.draw_gradients(t);
       apart.update(*a);
       const auto grads = Model<float>::tensors(same.grads);
-      b->bind(Model<float>::tensors(same.params).data(), grads.data(), grads.data(), grads.size());
-      b->step(StepGuards{});
+      host::step(*b, Model<float>::tensors(same.params).data(), grads.data(), grads.data(), grads.size(), StepGuards{});
       for (std::size_t k = 0; k < kShapes.size(); ++k) {
         EXPECT_EQ(same.grads[k].values, apart.updates[k].values) << "graft " << graft;
       }
@@ -263,8 +261,7 @@ TEST(Shampoo, AccessoryTensorTypesAreConverted) {
   param.shape = shape;
   gradstep_tensor grad = param;
   grad.data = g.data();
-  optimizer->bind(&param, &grad, nullptr, 1);
-  EXPECT_TRUE(optimizer->step({}).applied);
+  EXPECT_TRUE(host::step(*optimizer, &param, &grad, nullptr, 1).applied);
   for (const std::uint16_t value : p) EXPECT_LT(value, 0x3f80);
   expect_error(GRADSTEP_ERR_UNSUPPORTED, "f64", [&] { make_shampoo(o, 1, {{6, 5}}, DType::f64); });
 }
@@ -294,8 +291,7 @@ struct NarrowBesideWide {
     auto g = random_values<float>(30, 100 + seed);
     const gradstep_tensor p = dtype == DType::f32 ? tensor(wide.data(), dtype) : tensor(narrow.data(), dtype);
     const gradstep_tensor grad = tensor(g.data(), DType::f32);
-    optimizer.bind(&p, &grad, nullptr, 1);
-    optimizer.step({});
+    host::step(optimizer, &p, &grad, nullptr, 1);
   }
 };
 
@@ -341,7 +337,7 @@ TEST(Shampoo, MasterWeightsGiveNoUpdates) {
   const gradstep_tensor p = pair.tensor(pair.narrow.data(), DType::bf16);
   const gradstep_tensor grad = pair.tensor(g.data(), DType::f32);
   const gradstep_tensor updates = pair.tensor(update.data(), DType::bf16);
-  expect_error(GRADSTEP_ERR_UNSUPPORTED, "master weights", [&] { optimizer->bind(&p, &grad, &updates, 1); });
+  expect_error(GRADSTEP_ERR_UNSUPPORTED, "master weights", [&] { host::step(*optimizer, &p, &grad, &updates, 1); });
 }
 
 TEST(Shampoo, ScalarsAndEmptyParametersStep) {
@@ -366,8 +362,7 @@ TEST(Shampoo, ScalarsAndEmptyParametersStep) {
   float one = 1;
   g[0].data = &one;
   g[2].data = grads.data();
-  optimizer->bind(p, g, nullptr, 3);
-  optimizer->step({});
+  host::step(*optimizer, p, g, nullptr, 3);
   EXPECT_LT(scalar[0], 1);
   EXPECT_LT(vector[1], 1);
   auto o = shampoo_options();

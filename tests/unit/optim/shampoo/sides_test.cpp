@@ -30,8 +30,7 @@ std::vector<float> step_of(const gradstep_shampoo_options& o, const std::vector<
   g.values = gradient;
   const gradstep_tensor param = p.tensor();
   const gradstep_tensor grad = g.tensor();
-  optimizer->bind(&param, &grad, nullptr, 1);
-  optimizer->step({});
+  host::step(*optimizer, &param, &grad, nullptr, 1);
   for (float& value : p.values) value = -value;
   return p.values;
 }

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks of gradstep_tensor arguments.
+// Shapes, dtypes and devices: their checks, and how texts name them.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -18,26 +19,12 @@ std::int64_t element_count(const char* argument, std::size_t index, std::span<co
 
 /// "(3,4)"; "()" for a scalar.
 std::string shape_text(std::span<const std::int64_t> shape);
-/// The same for a tensor that has passed no check yet: a shape that cannot be read is described.
-std::string shape_text(const gradstep_tensor& tensor);
 
 std::string dtype_text(gradstep_dtype dtype);
 std::string device_text(gradstep_device device);
 
-/// True if the elements lie compactly in row-major order (strides of dimensions of one element do not matter).
-bool is_compact(const gradstep_tensor& tensor);
-
 /// Throws UNSUPPORTED or BACKEND_UNAVAILABLE unless tensors of this device can be used.
 void check_device(const char* argument, std::size_t index, gradstep_device device);
-
-/// Checks a tensor on its own: device, known dtype, shape, alignment. `argument` and `index` are for the text.
-Array to_array(const char* argument, std::size_t index, const gradstep_tensor& tensor);
-
-/// The same for a single tensor argument.
-Array to_array(const char* argument, const gradstep_tensor* tensor);
-
-/// As to_array, and contiguous.
-Array to_contiguous_array(const char* argument, const gradstep_tensor* tensor);
 
 /// The bytes from the lowest to the highest element.
 struct ByteRange {

@@ -1,25 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
-#include "core/tensor.h"
+#include "c_api/host_tensor.h"
 
+#include "core/shape.h"
 #include "unit/support.h"
 
 namespace gradstep::test {
 namespace {
 
-TEST(Tensor, ElementCountRefusesNegativeAndOverflowingShapes) {
-  const std::vector<std::int64_t> good = {3, 0, 5};
-  EXPECT_EQ(element_count("x", 0, good), 0);
-  const std::vector<std::int64_t> negative = {3, -1};
-  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "x[2]: shape (3,-1) has a negative",
-               [&] { element_count("x", 2, negative); });
-  const std::vector<std::int64_t> huge = {INT64_MAX / 2, 4};
-  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "more elements", [&] { element_count("x", 0, huge); });
-  const std::vector<std::int64_t> many(33, 1);
-  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "33 dimensions", [&] { element_count("x", 0, many); });
-}
-
-TEST(Tensor, CompactStridesAreRecognisedWhateverDimensionsOfOneSay) {
+TEST(HostTensor, CompactStridesAreRecognisedWhateverDimensionsOfOneSay) {
   TestTensor<float> t({2, 1, 3});
   std::vector<std::int64_t> strides = {3, 99, 1};
   gradstep_tensor tensor = t.tensor();
@@ -30,7 +19,7 @@ TEST(Tensor, CompactStridesAreRecognisedWhateverDimensionsOfOneSay) {
   EXPECT_FALSE(is_compact(tensor));
 }
 
-TEST(Tensor, ByteOffsetMovesTheData) {
+TEST(HostTensor, ByteOffsetMovesTheData) {
   TestTensor<float> t({4});
   gradstep_tensor tensor = t.tensor();
   tensor.shape[0] = 2;
@@ -38,7 +27,7 @@ TEST(Tensor, ByteOffsetMovesTheData) {
   EXPECT_EQ(to_array("x", 0, tensor).data, &t.values[2]);
 }
 
-TEST(Tensor, UnknownDtypesDevicesAndMisalignmentAreNamed) {
+TEST(HostTensor, UnknownDtypesDevicesAndMisalignmentAreNamed) {
   TestTensor<float> t({4});
   gradstep_tensor tensor = t.tensor();
   tensor.dtype.lanes = 2;
@@ -54,7 +43,7 @@ TEST(Tensor, UnknownDtypesDevicesAndMisalignmentAreNamed) {
   expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "not aligned", [&] { to_array("grads", 0, tensor); });
 }
 
-TEST(Tensor, ByteRangeCoversNegativeStrides) {
+TEST(HostTensor, ByteRangeCoversNegativeStrides) {
   TestTensor<float> t({3, 2});
   std::vector<std::int64_t> strides = {-2, 1};
   gradstep_tensor tensor = t.tensor();
@@ -63,6 +52,22 @@ TEST(Tensor, ByteRangeCoversNegativeStrides) {
   const ByteRange range = byte_range(to_array("x", 0, tensor));
   EXPECT_EQ(range.begin, reinterpret_cast<std::uintptr_t>(t.values.data()));
   EXPECT_EQ(range.end - range.begin, 24U);
+}
+
+TEST(HostTensor, IsCheckedAgainstItsParameter) {
+  const Schema schema = make_schema({{5, 4}});
+  TestTensor<float> wrong_shape({4, 5});
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "grads[0]: shape (4,5), parameter 'p0' has (5,4)",
+               [&] { gradient_array(schema, "grads", 0, wrong_shape.tensor()); });
+  TestTensor<double> wide({5, 4});
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "dtype f64", [&] { gradient_array(schema, "grads", 0, wide.tensor()); });
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "dtype f64",
+               [&] { parameter_array(schema, "params", 0, wide.tensor()); });
+  TestTensor<float> good({5, 4});
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "params[0]: data is NULL",
+               [&] { parameter_array(schema, "params", 0, good.absent()); });
+  EXPECT_EQ(gradient_array(schema, "grads", 0, good.absent()).data, nullptr) << "an absent gradient is legal";
+  EXPECT_EQ(parameter_array(schema, "params", 0, good.tensor()).size, 20);
 }
 
 }  // namespace

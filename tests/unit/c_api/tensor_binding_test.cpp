@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "c_api/tensor_binding.h"
+
+#include "unit/support.h"
+
+namespace gradstep::test {
+namespace {
+
+class Binding : public ::testing::Test {
+ protected:
+  Binding() { read(); }
+  void read() {
+    params = {p0.tensor(), p1.tensor()};
+    grads = {g0.tensor(), g1.tensor()};
+  }
+  const StepBuffers& bind(const gradstep_tensor* updates = nullptr) {
+    return binding.bind(schema, params.data(), grads.data(), updates, 2);
+  }
+
+  Schema schema = make_schema({{5, 4}, {3}});
+  TestTensor<float> p0{{5, 4}};
+  TestTensor<float> p1{{3}};
+  TestTensor<float> g0{{5, 4}};
+  TestTensor<float> g1{{3}};
+  std::vector<gradstep_tensor> params;
+  std::vector<gradstep_tensor> grads;
+  StepBinding binding;
+};
+
+TEST_F(Binding, TheSameTensorsAgainAreTheSameVersion) {
+  const StepBuffers first = bind();
+  EXPECT_EQ(first.params[0].data, p0.values.data());
+  EXPECT_EQ(first.grads[1].data, g1.values.data());
+  const StepBuffers again = bind();
+  EXPECT_TRUE(again.params.shows_again(first.params));
+  EXPECT_TRUE(again.grads.shows_again(first.grads));
+}
+
+TEST_F(Binding, AnotherGradientIsAnotherVersionOfTheGradientsAlone) {
+  const StepBuffers first = bind();
+  TestTensor<float> other({3});
+  grads[1] = other.tensor();
+  const StepBuffers second = bind();
+  EXPECT_TRUE(second.params.shows_again(first.params));
+  EXPECT_FALSE(second.grads.shows_again(first.grads));
+  EXPECT_EQ(second.grads[1].data, other.values.data());
+}
+
+TEST_F(Binding, AnotherShapeDtypeOrDeviceAtTheSameAddressIsRefused) {
+  bind();
+  params[0].shape = g0.shape.data();
+  g0.shape[0] = 4;
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "params[0]: shape (4,4), parameter 'p0' has (5,4)", [&] { bind(); });
+  g0.shape[0] = 5;
+  params[0].dtype = to_dlpack(DType::bf16);
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "params[0]: dtype bf16", [&] { bind(); });
+  read();
+  params[1].device.device_type = GRADSTEP_DEVICE_CUDA;
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "params[1]: is on cuda:0", [&] { bind(); });
+}
+
+TEST_F(Binding, AFailureIsNotRememberedAsABinding) {
+  grads[0] = p0.tensor();
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "params[0] overlaps grads[0]", [&] { bind(); });
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "params[0] overlaps grads[0]", [&] { bind(); });
+  read();
+  EXPECT_EQ(bind().grads[0].data, g0.values.data());
+}
+
+TEST_F(Binding, UpdatesComeAndGo) {
+  TestTensor<float> u0({5, 4});
+  TestTensor<float> u1({3});
+  const gradstep_tensor updates[] = {u0.tensor(), u1.tensor()};
+  EXPECT_TRUE(bind().updates.empty());
+  EXPECT_EQ(bind(updates).updates[0].data, u0.values.data());
+  EXPECT_TRUE(bind().updates.empty());
+}
+
+TEST_F(Binding, AParameterThatWasAddedIsMissed) {
+  bind();
+  schema = make_schema({{5, 4}, {3}, {2}});
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "params: n is 2, the schema has 3 parameters", [&] { bind(); });
+}
+
+}  // namespace
+}  // namespace gradstep::test
