@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// usage: bits [--cases FOLDER] [--threads N] [--filter GLOB] [--shard I/N] MODE
+//
+//   --compare FILE   every case must have the hash that FILE has for it (the default, with the repository's own file)
+//   --record FILE    writes FILE anew, with the hashes of all instruction sets
+//   --trace          prints what each call of the cases computed, for a difference to be located
+//   --list           prints names
+//
+// One hash is what all threads and instruction sets must come to; docs/shampoo.md says where the latter may differ, and
+// the file has a hash for each there.
+#include <fnmatch.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <stdexcept>
+
+#include "digest.h"
+#include "options.h"
+#include "records.h"
+#include "run.h"
+
+namespace gradstep_bits {
+namespace {
+
+struct Arguments {
+  std::string cases = GRADSTEP_BITS_DIRECTORY "/cases";
+  std::string mode = "compare";
+  std::string file = GRADSTEP_BITS_DIRECTORY "/recorded.txt";
+  std::string filter = "*";
+  int threads = 1;
+  std::size_t shard = 0;
+  std::size_t shards = 1;
+};
+
+Arguments read_arguments(const std::vector<std::string>& words) {
+  Arguments arguments;
+  for (std::size_t k = 0; k < words.size(); ++k) {
+    const std::string& word = words[k];
+    const auto value = [&]() -> const std::string& {
+      if (k + 1 == words.size()) throw std::runtime_error(word + ": needs a value");
+      return words[++k];
+    };
+    if (word == "--cases") {
+      arguments.cases = value();
+    } else if (word == "--threads") {
+      arguments.threads = std::stoi(value());
+    } else if (word == "--filter") {
+      arguments.filter = value();
+    } else if (word == "--shard") {
+      const std::string& text = value();
+      const std::size_t slash = text.find('/');
+      arguments.shard = std::stoul(text);
+      arguments.shards = slash == std::string::npos ? 0 : std::stoul(text.substr(slash + 1));
+      if (arguments.shard >= arguments.shards)
+        throw std::runtime_error("--shard: is " + text + ", expected I/N, I < N");
+    } else if (word == "--compare" || word == "--record") {
+      arguments.mode = word.substr(2);
+      arguments.file = value();
+    } else if (word == "--trace" || word == "--list") {
+      arguments.mode = word.substr(2);
+    } else {
+      throw std::runtime_error(word + ": unknown; main.cpp begins with the usage");
+    }
+  }
+  return arguments;
+}
+
+std::vector<Case> chosen(const std::vector<Case>& cases, const Arguments& arguments) {
+  std::vector<Case> some;
+  for (std::size_t k = 0; k < cases.size(); ++k) {
+    const bool matches = fnmatch(arguments.filter.c_str(), cases[k].name.c_str(), 0) == 0;
+    if (matches && k % arguments.shards == arguments.shard) some.push_back(cases[k]);
+  }
+  if (some.empty()) throw std::runtime_error("no case matches " + arguments.filter);
+  return some;
+}
+
+std::string instruction_set() {
+  std::size_t size = 0;
+  check(gradstep_build_info(nullptr, 0, &size));
+  std::string text(size, '\0');
+  check(gradstep_build_info(text.data(), size, &size));
+  return nlohmann::json::parse(text.c_str()).at("instruction_set").get<std::string>();
+}
+
+Outcome run_named(const Case& described, const Arguments& arguments, bool trace = false) {
+  try {
+    return run_case(described, arguments.threads, trace);
+  } catch (const std::exception& error) {
+    throw std::runtime_error(described.name + ": " + error.what());
+  }
+}
+
+int compare(const std::vector<Case>& cases, const Arguments& arguments) {
+  const Records records(arguments.file);
+  const std::string set = instruction_set();
+  int failures = 0;
+  const auto report = [&](const std::string& text) {
+    std::cout << "FAILED " << text << std::endl;
+    ++failures;
+  };
+  for (const std::string& name : records.names_without(cases)) report(name + ": recorded, and there is no such case");
+  const std::vector<Case> some = chosen(cases, arguments);
+  for (const Case& described : some) {
+    try {
+      const std::string found = hex(run_named(described, arguments).hash);
+      const std::string expected = records.find(described.name, set);
+      if (expected.empty()) {
+        report(described.name + ": there is no record; found " + found);
+      } else if (expected != found) {
+        report(described.name + ": expected " + expected + ", found " + found);
+      }
+    } catch (const std::exception& error) {
+      report(error.what());
+    }
+  }
+  std::cout << some.size() << " cases, " << set << ", " << arguments.threads << " threads: " << failures << " failures"
+            << std::endl;
+  return failures == 0 ? 0 : 1;
+}
+
+void record(const std::vector<Case>& cases, const Arguments& arguments) {
+  Records records;
+  for (const char* set : kInstructionSets) {
+    setenv("GRADSTEP_INSTRUCTION_SET", set, 1);  // before any thread is there
+    if (instruction_set() != set) throw std::runtime_error(std::string("this processor has no ") + set);
+    for (const Case& described : cases) records.add(described, set, hex(run_named(described, arguments).hash));
+  }
+  records.write(arguments.file);
+}
+
+int run(const std::vector<std::string>& words) {
+  const Arguments arguments = read_arguments(words);
+  const std::vector<Case> cases = read_cases(arguments.cases);
+  if (arguments.mode == "compare") return compare(cases, arguments);
+  if (arguments.mode == "record") {
+    record(cases, arguments);
+    return 0;
+  }
+  for (const Case& described : chosen(cases, arguments)) {
+    std::cout << described.name << "\n";
+    if (arguments.mode == "list") continue;
+    for (const std::string& line : run_named(described, arguments, true).trace) std::cout << "  " << line << "\n";
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace gradstep_bits
+
+int main(int argc, char** argv) {
+  try {
+    return gradstep_bits::run({argv + 1, argv + argc});
+  } catch (const std::exception& error) {
+    std::cerr << "bits: " << error.what() << std::endl;
+    return 2;
+  }
+}

@@ -1,0 +1,365 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "options.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+#include <variant>
+
+namespace gradstep_bits {
+
+namespace {
+
+using nlohmann::json;
+using Words = std::vector<const char*>;
+
+template <class Options>
+struct Field {
+  using Member = std::variant<double Options::*, std::int32_t Options::*, std::int64_t Options::*>;
+  Field(const char* its_name, Member its_member, Words its_words = Words())
+      : name(its_name), member(its_member), words(std::move(its_words)) {}
+
+  const char* name;
+  Member member;
+  Words words;  ///< of an enum, in the order of its numbers
+};
+
+#define FIELD(name, ...) Field<Options>(#name, &Options::name __VA_OPT__(, ) __VA_ARGS__)
+
+const Words kStateDtypes = {"native", "bf16", "int8"};
+const Words kEpsilonPlacements = {"inside", "outside"};
+const Words kAverages = {"unset", "sum", "mean", "weighted"};
+const Words kScheduleKinds = {"constant", "exponential_decay", "inverse_time", "polynomial",
+                              "cosine",   "piecewise",         "callback"};
+
+template <class Options>
+struct Fields;
+
+template <>
+struct Fields<gradstep_sgd_options> {
+  using Options = gradstep_sgd_options;
+  static constexpr auto init = gradstep_sgd_options_init;
+  static inline const std::vector<Field<Options>> all = {
+      FIELD(learning_rate),
+      FIELD(momentum),
+      FIELD(dampening),
+      FIELD(weight_decay),
+      FIELD(nesterov),
+      FIELD(first_step, Words{"dampen", "copy"}),
+      FIELD(maximize),
+      FIELD(master_weights),
+      FIELD(state_dtype, kStateDtypes),
+      FIELD(stochastic_rounding),
+      FIELD(seed),
+  };
+};
+
+template <>
+struct Fields<gradstep_rmsprop_options> {
+  using Options = gradstep_rmsprop_options;
+  static constexpr auto init = gradstep_rmsprop_options_init;
+  static inline const std::vector<Field<Options>> all = {
+      FIELD(learning_rate),
+      FIELD(rho),
+      FIELD(epsilon),
+      FIELD(weight_decay),
+      FIELD(momentum),
+      FIELD(epsilon_placement, kEpsilonPlacements),
+      FIELD(centered),
+      FIELD(maximize),
+      FIELD(master_weights),
+      FIELD(state_dtype, kStateDtypes),
+      FIELD(stochastic_rounding),
+      FIELD(seed),
+  };
+};
+
+template <>
+struct Fields<gradstep_adagrad_options> {
+  using Options = gradstep_adagrad_options;
+  static constexpr auto init = gradstep_adagrad_options_init;
+  static inline const std::vector<Field<Options>> all = {
+      FIELD(learning_rate),
+      FIELD(epsilon),
+      FIELD(weight_decay),
+      FIELD(lr_decay),
+      FIELD(initial_accumulator),
+      FIELD(epsilon_placement, kEpsilonPlacements),
+      FIELD(maximize),
+      FIELD(master_weights),
+      FIELD(state_dtype, kStateDtypes),
+      FIELD(stochastic_rounding),
+      FIELD(seed),
+  };
+};
+
+template <>
+struct Fields<gradstep_adam_options> {
+  using Options = gradstep_adam_options;
+  static constexpr auto init = gradstep_adam_options_init;
+  static inline const std::vector<Field<Options>> all = {
+      FIELD(learning_rate),
+      FIELD(beta1),
+      FIELD(beta2),
+      FIELD(epsilon),
+      FIELD(weight_decay),
+      FIELD(bias_correction, Words{"standard", "tf"}),
+      FIELD(decoupled_weight_decay),
+      FIELD(maximize),
+      FIELD(master_weights),
+      FIELD(state_dtype, kStateDtypes),
+      FIELD(stochastic_rounding),
+      FIELD(amsgrad),
+      FIELD(seed),
+  };
+};
+
+template <>
+struct Fields<gradstep_shampoo_options> {
+  using Options = gradstep_shampoo_options;
+  static constexpr auto init = gradstep_shampoo_options_init;
+  static inline const std::vector<Field<Options>> all = {
+      FIELD(graft_type,
+            Words{"sgd", "adagrad", "rmsprop", "rmsprop_normalized", "sqrt_n", "adagrad_normalized", "adam", "none"}),
+      FIELD(learning_rate),
+      FIELD(beta1),
+      FIELD(beta2),
+      FIELD(diagonal_epsilon),
+      FIELD(matrix_epsilon),
+      FIELD(weight_decay),
+      FIELD(inverse_failure_threshold),
+      FIELD(clip_by_scaled_gradient_norm),
+      FIELD(graft_beta1),
+      FIELD(graft_beta2),
+      FIELD(precondition),
+      FIELD(block_size),
+      FIELD(start_preconditioning_step),
+      FIELD(preconditioning_compute_steps),
+      FIELD(statistics_compute_steps),
+      FIELD(skip_preconditioning_dim_size_gt),
+      FIELD(exponent_override),
+      FIELD(best_effort_shape_interpretation),
+      FIELD(nesterov),
+      FIELD(moving_average_for_momentum),
+      FIELD(decoupled_weight_decay),
+      FIELD(root_method, Words{"auto", "coupled_newton", "eigh"}),
+      FIELD(root_precision, Words{"f64", "f32"}),
+      FIELD(root_padding, Words{"none", "largest"}),
+      FIELD(root_retries),
+      FIELD(root_lag),
+      FIELD(refresh, Words{"fresh", "stale"}),
+      FIELD(quantize_momentum),
+      FIELD(quantize_statistics),
+      FIELD(one_sided, Words{"none", "input", "output"}),
+      FIELD(eigenvalue_corrected),
+      FIELD(master_weights),
+  };
+};
+
+template <>
+struct Fields<gradstep_accumulator_options> {
+  using Options = gradstep_accumulator_options;
+  static constexpr auto init = gradstep_accumulator_options_init;
+  static inline const std::vector<Field<Options>> all = {
+      FIELD(mode, Words{"mean_each", "sum", "mean", "running_mean", "weighted"}),
+      FIELD(trigger, Words{"steps", "schedule", "min_weight", "manual"}),
+      FIELD(nonfinite, Words{"none", "poison", "skip"}),
+      FIELD(steps),
+      FIELD(min_weight),
+      FIELD(keep_sums),
+  };
+};
+
+template <>
+struct Fields<gradstep_reducer_options> {
+  using Options = gradstep_reducer_options;
+  static constexpr auto init = gradstep_reducer_options_init;
+  static inline const std::vector<Field<Options>> all = {
+      // Not auto: it measures.
+      FIELD(mode, Words{"dense", "half", "bfloat16", "sparse_threshold", "sparse_topk", "adasum_tree", "adasum_nway",
+                        "powersgd"}),
+      FIELD(average, kAverages),
+      FIELD(control),
+      FIELD(fuse_threshold),
+      FIELD(bucket_elements),
+      FIELD(clip_value),
+      FIELD(half_sum, Words{"f32", "fp16", "fp16_predivided"}),
+      FIELD(residual),
+      FIELD(sparsity),
+      FIELD(selection, Words{"bucket", "tensor"}),
+      FIELD(nan_policy, Words{"error", "zero", "send"}),
+      FIELD(sparse_exchange, Words{"auto", "gather", "split"}),
+      FIELD(error_feedback, Words{"ef14", "ef21"}),
+      FIELD(momentum_correction),
+      FIELD(warmup_steps),
+      FIELD(rank),
+  };
+};
+
+template <>
+struct Fields<gradstep_updater_options> {
+  using Options = gradstep_updater_options;
+  static constexpr auto init = gradstep_updater_options_init;
+  static inline const std::vector<Field<Options>> all = {
+      FIELD(sync, Words{"gradients", "parameters_partial", "parameters", "deltas"}),
+      FIELD(skip_nonfinite),
+      FIELD(sync_steps),
+      FIELD(max_norm),
+      FIELD(clip_value),
+      FIELD(grad_scale),
+  };
+};
+
+template <>
+struct Fields<gradstep_sharding_options> {
+  using Options = gradstep_sharding_options;
+  static constexpr auto init = gradstep_sharding_options_init;
+  static inline const std::vector<Field<Options>> all = {
+      FIELD(gradients, Words{"local", "reduced"}),
+      FIELD(average, kAverages),
+      FIELD(preconditioners, Words{"replicated", "owned"}),
+  };
+};
+
+template <>
+struct Fields<gradstep_step_options> {
+  using Options = gradstep_step_options;
+  static constexpr auto init = gradstep_step_options_init;
+  static inline const std::vector<Field<Options>> all = {
+      FIELD(skip_nonfinite),
+      FIELD(grad_scale),
+      FIELD(max_norm),
+      FIELD(clip_value),
+  };
+};
+
+template <>
+struct Fields<gradstep_schedule> {
+  using Options = gradstep_schedule;
+  static constexpr auto init = gradstep_schedule_init;
+  static inline const std::vector<Field<Options>> all = {
+      FIELD(kind, kScheduleKinds), FIELD(init_value), FIELD(end_value), FIELD(decay_steps),
+      FIELD(decay_rate),           FIELD(power),      FIELD(staircase), FIELD(warmup_steps),
+  };
+};
+
+#undef FIELD
+
+void set(double& field, const json& value, const Words& /*words*/, const std::string& where) {
+  if (value.is_object()) {
+    field = ScheduleOf(value).at_step_0();
+  } else if (value.is_number()) {
+    field = value.get<double>();
+  } else {
+    throw std::runtime_error(where + ": is " + value.dump() + ", expected a number or a schedule");
+  }
+}
+
+template <class Integer>
+void set(Integer& field, const json& value, const Words& words, const std::string& where) {
+  if (value.is_string() && !words.empty()) {
+    field = number_of(value.get<std::string>(), words, where);
+  } else if (value.is_number_integer() && words.empty()) {
+    field = value.get<Integer>();
+  } else {
+    throw std::runtime_error(where + ": is " + value.dump() + ", expected " +
+                             (words.empty() ? "an integer" : "the word of an enum"));
+  }
+}
+
+struct CallbackValues {
+  std::vector<double> values;
+};
+
+gradstep_status callback_value(void* user, std::int64_t step, double* value) {
+  const auto& values = static_cast<CallbackValues*>(user)->values;
+  *value = values[std::min(static_cast<std::size_t>(step), values.size() - 1)];
+  return GRADSTEP_OK;
+}
+
+void release_callback(void* user) { delete static_cast<CallbackValues*>(user); }
+
+}  // namespace
+
+template <class Options>
+Options options_of(const json& spec, const char* object, const std::vector<std::string>& others) {
+  Options options;
+  check(Fields<Options>::init(&options, sizeof options));
+  for (const auto& [key, value] : spec.items()) {
+    if (std::find(others.begin(), others.end(), key) != others.end()) continue;
+    const auto& fields = Fields<Options>::all;
+    const auto field = std::find_if(fields.begin(), fields.end(), [&](const auto& f) { return key == f.name; });
+    if (field == fields.end()) throw std::runtime_error(std::string(object) + " has no field '" + key + "'");
+    const std::string where = std::string(object) + "." + key;
+    std::visit([&](auto member) { set(options.*member, value, field->words, where); }, field->member);
+  }
+  return options;
+}
+
+void check(gradstep_status status) {
+  if (status == GRADSTEP_OK) return;
+  throw std::runtime_error(std::string(gradstep_status_name(status)) + ": " + gradstep_last_error());
+}
+
+void check_keys(const json& object, const char* where, const std::vector<std::string>& known) {
+  for (const auto& [key, value] : object.items()) {
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      throw std::runtime_error(std::string(where) + " has no field '" + key + "'");
+    }
+  }
+}
+
+std::int32_t number_of(const std::string& word, const Words& words, const std::string& where) {
+  const auto found = std::find(words.begin(), words.end(), word);
+  if (found != words.end()) return static_cast<std::int32_t>(found - words.begin());
+  std::string expected;
+  for (const char* known : words) expected.append(expected.empty() ? "" : ", ").append(known);
+  throw std::runtime_error(where + ": is '" + word + "', expected one of " + expected);
+}
+
+ScheduleOf::ScheduleOf(const json& spec) {
+  if (spec.is_number()) {
+    check(gradstep_schedule_init(&schedule_, sizeof schedule_));
+    schedule_.init_value = spec.get<double>();
+    return;
+  }
+  schedule_ = options_of<gradstep_schedule>(spec, "schedule", {"boundaries", "values"});
+  boundaries_ = spec.value("boundaries", boundaries_);
+  values_ = spec.value("values", values_);
+  is_callback_ = schedule_.kind == GRADSTEP_SCHEDULE_CALLBACK;
+  if (is_callback_ && values_.empty()) throw std::runtime_error("schedule.values: a callback needs them");
+}
+
+const gradstep_schedule* ScheduleOf::get() {
+  if (is_callback_) {
+    schedule_.fn = callback_value;
+    schedule_.user = new CallbackValues{values_};  // NOLINT: the library calls release once
+    schedule_.release = release_callback;
+  } else if (schedule_.kind == GRADSTEP_SCHEDULE_PIECEWISE) {
+    schedule_.n_points = static_cast<std::int32_t>(values_.size());
+    schedule_.boundaries = boundaries_.data();
+    schedule_.values = values_.data();
+  }
+  return &schedule_;
+}
+
+double ScheduleOf::at_step_0() const {
+  if (!values_.empty()) return values_.front();
+  double value = 0;
+  check(gradstep_schedule_value(&schedule_, 0, &value));
+  return value;
+}
+
+template gradstep_sgd_options options_of(const json&, const char*, const std::vector<std::string>&);
+template gradstep_rmsprop_options options_of(const json&, const char*, const std::vector<std::string>&);
+template gradstep_adagrad_options options_of(const json&, const char*, const std::vector<std::string>&);
+template gradstep_adam_options options_of(const json&, const char*, const std::vector<std::string>&);
+template gradstep_shampoo_options options_of(const json&, const char*, const std::vector<std::string>&);
+template gradstep_accumulator_options options_of(const json&, const char*, const std::vector<std::string>&);
+template gradstep_reducer_options options_of(const json&, const char*, const std::vector<std::string>&);
+template gradstep_updater_options options_of(const json&, const char*, const std::vector<std::string>&);
+template gradstep_sharding_options options_of(const json&, const char*, const std::vector<std::string>&);
+template gradstep_step_options options_of(const json&, const char*, const std::vector<std::string>&);
+
+}  // namespace gradstep_bits
