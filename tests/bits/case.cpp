@@ -38,7 +38,7 @@ Case read_case(const json& file, const std::string& prefix, const json& describe
 
 }  // namespace
 
-bool Case::may_differ_by_instruction_set() const {
+bool Case::may_differ_by_rounding() const {
   return spec.contains("optimizer") && spec.at("optimizer").at("rule") == "shampoo";
 }
 

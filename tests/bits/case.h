@@ -17,8 +17,8 @@ struct Case {
   nlohmann::json model;  ///< the tensors of spec's model
 
   int ranks() const { return spec.value("ranks", 1); }
-  /// Whether instruction sets may differ by rounding, as docs/shampoo.md says.
-  bool may_differ_by_instruction_set() const;
+  /// Whether instruction sets and compilers may differ by rounding, as docs/shampoo.md says.
+  bool may_differ_by_rounding() const;
 };
 
 /// All cases of all files of a folder, by name. Throws naming file and case.

@@ -7,14 +7,25 @@
 #include <set>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 
 namespace gradstep_bits {
+
+namespace {
+
+constexpr std::string_view kCompiler = "compiler ";
+
+}  // namespace
 
 Records::Records(const std::string& path) {
   std::ifstream stream(path);
   if (!stream) throw std::runtime_error(path + ": cannot be read");
   for (std::string line; std::getline(stream, line);) {
     if (line.empty() || line[0] == '#') continue;
+    if (line.starts_with(kCompiler)) {
+      compiler_ = line.substr(kCompiler.size());
+      continue;
+    }
     std::istringstream words(line);
     std::string hash;
     std::string name;
@@ -46,7 +57,7 @@ std::vector<std::string> Records::names_without(const std::vector<Case>& cases) 
 void Records::add(const Case& described, const std::string& instruction_set, const std::string& hash) {
   auto& hashes = hashes_[described.name];
   for (const auto& [other, recorded] : hashes) {
-    if (recorded != hash && !described.may_differ_by_instruction_set()) {
+    if (recorded != hash && !described.may_differ_by_rounding()) {
       throw std::runtime_error(described.name + ": " + instruction_set + " has " + hash + ", " + other + " has " +
                                recorded + ", and docs/numerics.md says that they agree");
     }
@@ -57,7 +68,8 @@ void Records::add(const Case& described, const std::string& instruction_set, con
 void Records::write(const std::string& path) const {
   std::ofstream stream(path);
   stream << "# What the cases compute: hash, case, and the instruction set where that changes bits. Made by\n"
-            "# bits --record; README.md says when.\n";
+            "# bits --record; README.md says when.\n"
+         << kCompiler << compiler_ << "\n";
   for (const auto& [name, hashes] : hashes_) {
     const bool agree = std::all_of(hashes.begin(), hashes.end(),
                                    [&](const auto& entry) { return entry.second == hashes.begin()->second; });

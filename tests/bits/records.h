@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The file of recorded hashes: a line "<hash> <case>" for each case, or one for each instruction set,
-// "<hash> <case> <instruction set>", where they differ.
+// The file of recorded hashes: "compiler <name>", then a line "<hash> <case>" for each case, or one for each
+// instruction set, "<hash> <case> <instruction set>", where they differ.
 #pragma once
 
 #include <array>
@@ -21,6 +21,8 @@ class Records {
   Records() = default;
   explicit Records(const std::string& path);
 
+  const std::string& compiler() const { return compiler_; }
+  void set_compiler(const std::string& compiler) { compiler_ = compiler; }
   /// "" where there is none.
   std::string find(const std::string& name, const std::string& instruction_set) const;
   /// Names that no case has.
@@ -30,6 +32,7 @@ class Records {
   void write(const std::string& path) const;
 
  private:
+  std::string compiler_;
   std::map<std::string, std::map<std::string, std::string>> hashes_;  // by case and instruction set; "" = all
 };
 
