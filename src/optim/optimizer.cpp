@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "comm/all_or_none.h"
 #include "core/error.h"
@@ -49,6 +50,10 @@ void Optimizer::take(const StepBuffers& buffers) {
   if (!in_place) check_gives_updates();
   buffers_ = buffers;
   buffers_changed_ = true;
+}
+
+void Optimizer::take_hyper_parameters() {
+  if (!std::exchange(refreshed_, false)) hyper_parameters_.refresh(step_count_);
 }
 
 double Optimizer::gradient_norm() {
@@ -116,7 +121,7 @@ StepOutcome Optimizer::step(const StepBuffers& buffers, const StepGuards& guards
   if (is_sharded()) return step_sharded(buffers, guards, sharding_->default_exchange());
   take(buffers);
   check_state_is_whole();
-  refresh();
+  take_hyper_parameters();
   StepOutcome outcome;
   outcome.grad_norm = kNan;
   if (guards.grad_norm != nullptr) {
@@ -136,7 +141,7 @@ StepOutcome Optimizer::step_sharded(const StepBuffers& buffers, const StepGuards
                                     const GradientExchange& exchange) {
   take(buffers);
   check_state_is_whole();
-  refresh();
+  take_hyper_parameters();
   Sharding& sharding = *sharding_;
   StepOutcome outcome;
   outcome.grad_norm = kNan;
@@ -229,6 +234,7 @@ void Optimizer::set_schedule(std::int32_t group, const char* name, const Schedul
     check_schedules({&changed.schedule(g, 0), changed.field_count()});
   prepare(schema_, changed);
   buffers_ = {};
+  refreshed_ = false;
   hyper_parameters_ = std::move(changed);
 }
 
@@ -248,6 +254,7 @@ void Optimizer::add_parameters(const gradstep_parameter* parameters, std::size_t
   changed.grow(grown.group_count());
   prepare(grown, changed);
   buffers_ = {};
+  refreshed_ = false;
   // Appending to the live schema keeps the addresses of the shapes that views point to.
   schema_.append(parameters, n);
   hyper_parameters_ = std::move(changed);
@@ -258,12 +265,13 @@ void Optimizer::set_step_count(std::int64_t count) {
   if (count < 0) fail_argument("count: is {}, expected at least 0", count);
   finish_pending();
   step_count_ = count;
+  refreshed_ = false;
 }
 
 void Optimizer::set_counters(std::int64_t steps, std::int64_t skipped) {
   step_count_ = steps;
   skipped_steps_ = skipped;
-  lost_ = torn_ = false;
+  lost_ = torn_ = refreshed_ = false;
   state_replaced();
 }
 

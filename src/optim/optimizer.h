@@ -64,8 +64,12 @@ class Optimizer {
 
   virtual const char* kind() const = 0;
 
-  /// Evaluates the hyper-parameters of the next step: what could fail in a host's callback fails here.
-  void refresh() { hyper_parameters_.refresh(step_count_); }
+  /// Evaluates the hyper-parameters of the next step, which then does not do it again: what could fail in a host's
+  /// callback fails here.
+  void refresh() {
+    hyper_parameters_.refresh(step_count_);
+    refreshed_ = true;
+  }
   /// Steps the buffers, which were checked against the schema. On an exception before the rule is applied nothing has
   /// changed. Collective if sharded.
   StepOutcome step(const StepBuffers& buffers, const StepGuards& guards);
@@ -171,6 +175,7 @@ class Optimizer {
  private:
   bool has_slices() const { return is_sharded() && !sharding_->is_whole(); }
   void take(const StepBuffers& buffers);
+  void take_hyper_parameters();
   double gradient_norm();
   void write_zero_updates();
   bool skips(const StepGuards& guards, StepOutcome& outcome);
@@ -188,6 +193,7 @@ class Optimizer {
   bool torn_ = false;  // a step was broken off: some parameters and states have made it, others have not
   BusyFlag busy_;
   bool buffers_changed_ = true;
+  bool refreshed_ = false;  // hyper-parameters are those of the next step
   std::int64_t step_count_ = 0;
   std::int64_t skipped_steps_ = 0;
 };

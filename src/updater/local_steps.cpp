@@ -1,23 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
-//
-// Each rank steps with its own gradients, and what travels comes after: the deltas of the step, or the parameters, all
-// of them or one partition at a time. A failed exchange finds the step done, so it is the exchange alone that is
-// retried.
-#include <cmath>
-#include <limits>
+#include "updater/local_steps.h"
 
 #include "core/error.h"
-#include "updater/chain.h"
 
 namespace gradstep {
 
-void Updater::check_local_steps(const Reducer& reducer) const {
-  if (optimizer_->is_sharded()) {
+void LocalSteps::check(const Optimizer& optimizer, const Reducer& reducer) const {
+  if (optimizer.is_sharded()) {
     fail(GRADSTEP_ERR_UNSUPPORTED, "options.sync: a sharded optimizer steps with reduced gradients, expected 0");
   }
-  if (options_.sync == GRADSTEP_SYNC_DELTAS) {
-    optimizer_->check_gives_updates();
+  if (exchanges_deltas()) {
+    optimizer.check_gives_updates();
     return;
   }
   const gradstep_reducer_options& options = reducer.options();
@@ -30,8 +24,7 @@ void Updater::check_local_steps(const Reducer& reducer) const {
   }
 }
 
-void Updater::prepare_deltas() {
-  const Schema& schema = optimizer_->schema();
+void LocalSteps::prepare_deltas(const Schema& schema) {
   for (std::size_t i = delta_buffers_.size(); i < schema.size(); ++i) {
     const std::int64_t bytes = schema[i].size * size_of(schema[i].dtype);
     delta_buffers_.push_back(context_->allocate(static_cast<std::size_t>(bytes), /*zeroed=*/false));
@@ -39,70 +32,29 @@ void Updater::prepare_deltas() {
   }
 }
 
-bool Updater::finish_local(StepBuffers buffers, double weight) {
-  const bool is_delta = options_.sync == GRADSTEP_SYNC_DELTAS;
-  const bool was_stepped = window_ == Window::stepped;
-  if (!was_stepped) {
-    if (accumulator_) {
-      buffers.grads = accumulator_->results();
-      weight = accumulator_->weight();
-    }
-    if (!step_locally(buffers)) return close_window(false);
-    weight_ = weight;
-    window_ = Window::stepped;
-    ++local_steps_;
-  }
-  try {
-    // A peer may have failed before its step, and now asks first.
-    if (was_stepped && reducer_ && skip_nonfinite() && !all_finite(true)) return close_window(false);
-    if (is_delta) {
-      exchange_deltas(buffers.params);
-    } else if (reducer_ && local_steps_ >= options_.sync_steps) {
-      exchange_parameters(buffers.params);
-    }
-  } catch (const Error& error) {
-    fail(error.status(), "{} ({})", error.what(),
-         is_delta ? "the optimizer's state is one step ahead of the parameters: flush finishes the exchange"
-                  : "the local step stands: flush finishes the exchange");
-  }
-  return close_window(true);
-}
-
-/// Ranks that skip what is not finite do so together: their step counts stay equal.
-bool Updater::step_locally(StepBuffers buffers) {
-  if (options_.sync == GRADSTEP_SYNC_DELTAS) {
-    prepare_deltas();
+bool LocalSteps::step(Optimizer& optimizer, StepBuffers buffers, const StepGuards& guards, double weight) {
+  if (exchanges_deltas()) {
+    prepare_deltas(optimizer.schema());
     buffers.updates = deltas_.list();
   }
-  const Stopwatch stopwatch(stats_.step_nanoseconds);
-  StepGuards guards = step_guards();
-  if (accumulator_) guards.grad_norm = accumulator_->norm();
-  double norm = 0;
-  if (guards.skip_nonfinite) {
-    norm = guards.grad_norm != nullptr ? *guards.grad_norm : norm_of(buffers.grads);
-    guards.grad_norm = &norm;
-    if (!all_finite(std::isfinite(norm))) norm = std::numeric_limits<double>::quiet_NaN();
+  if (!optimizer.step(buffers, guards).applied) return false;
+  weight_ = weight;
+  ++count_;
+  return true;
+}
+
+bool LocalSteps::exchange(Reducer* reducer, const BufferList& params) {
+  if (exchanges_deltas()) {
+    exchange_deltas(reducer, params);
+    return true;
   }
-  return optimizer_->step(buffers, guards).applied;
+  if (reducer != nullptr && count_ >= sync_steps_) exchange_parameters(*reducer, params);
+  return false;
 }
 
-bool Updater::all_finite(bool own_is) {
-  Communicator& comm = reducer_->comm();
-  return comm.vote(own_is, comm.deadline());
-}
-
-double Updater::norm_of(const BufferList& grads) const {
-  WorkList work;
-  for (const Array& grad : grads) work.append(grad.size);
-  std::vector<double> squares(work.chunks().size());
-  context_->backend().square_chunks(work, grads.arrays, squares);
-  return std::sqrt(fold_partials(squares));
-}
-
-void Updater::exchange_deltas(const BufferList& params) {
-  const Stopwatch stopwatch(stats_.reduce_nanoseconds);
-  if (reducer_) reducer_->exchange_window(deltas_.list().arrays, weight_);
-  const BufferList reduced = reducer_ ? reducer_->gradients() : deltas_.list();
+void LocalSteps::exchange_deltas(Reducer* reducer, const BufferList& params) {
+  if (reducer != nullptr) reducer->exchange_window(deltas_.list().arrays, weight_);
+  const BufferList reduced = reducer != nullptr ? reducer->gradients() : deltas_.list();
   std::vector<CombineItem> items;
   WorkList work;
   for (std::size_t i = 0; i < params.size(); ++i) {
@@ -111,20 +63,18 @@ void Updater::exchange_deltas(const BufferList& params) {
     work.append(params[i].size);
   }
   context_->backend().combine(work, items);
-  window_ = Window::reduced;
 }
 
 // Gradients of one partition at a time would not do: what a rank has learnt from the others would depend on the
 // partition. Parameters carry it along.
-void Updater::exchange_parameters(const BufferList& params) {
-  const Stopwatch stopwatch(stats_.reduce_nanoseconds);
-  if (options_.sync == GRADSTEP_SYNC_PARAMETERS) {
-    reducer_->reduce(params.arrays, params.arrays, weight_);
+void LocalSteps::exchange_parameters(Reducer& reducer, const BufferList& params) {
+  if (sync_ == GRADSTEP_SYNC_PARAMETERS) {
+    reducer.reduce(params.arrays, params.arrays, weight_);
   } else {
-    reducer_->reduce_bucket(static_cast<std::size_t>(partition_), params.arrays, weight_);
-    partition_ = (partition_ + 1) % static_cast<std::int64_t>(reducer_->bucket_count());
+    reducer.reduce_bucket(static_cast<std::size_t>(partition_), params.arrays, weight_);
+    partition_ = (partition_ + 1) % static_cast<std::int64_t>(reducer.bucket_count());
   }
-  local_steps_ = 0;
+  count_ = 0;
 }
 
 }  // namespace gradstep

@@ -102,9 +102,9 @@ std::map<std::string, SavedPart> Updater::save() {
   self.set("ranks", std::int64_t{comm != nullptr ? comm->world_size() : 1});
   self.set("windows", windows_);
   self.set("has_accumulator", std::int64_t{accumulator_ ? 1 : 0});
-  if (options_.sync != GRADSTEP_SYNC_GRADIENTS) {
-    self.set("local_steps", local_steps_);
-    self.set("partition", partition_);
+  if (local_) {
+    self.set("local_steps", local_->count());
+    self.set("partition", local_->partition());
   }
   if (reducer_) {
     // What the reducer is goes into the file once, what each rank has kept under its own name.
@@ -161,10 +161,9 @@ std::function<void()> Updater::load(const StateFile& file) {
   const std::int64_t saved_ranks = self.integer("ranks", 1);
   const bool has_windows = file.metadata().count(std::string(kUpdater) + "windows") != 0;  // not in older files
   const std::int64_t windows = has_windows ? self.integer("windows") : 0;
-  const bool is_local = options_.sync != GRADSTEP_SYNC_GRADIENTS;
-  const std::int64_t local_steps = is_local ? self.integer("local_steps") : 0;
-  const std::int64_t partition = is_local ? self.integer("partition") : 0;
-  if (is_local && reducer_ && partition >= static_cast<std::int64_t>(reducer_->bucket_count())) {
+  const std::int64_t local_steps = local_ ? self.integer("local_steps") : 0;
+  const std::int64_t partition = local_ ? self.integer("partition") : 0;
+  if (local_ && reducer_ && partition >= static_cast<std::int64_t>(reducer_->bucket_count())) {
     fail(GRADSTEP_ERR_MISMATCH, "the saved updater stands at partition {} of the parameters, this one has {}",
          partition, reducer_->bucket_count());
   }
@@ -173,8 +172,7 @@ std::function<void()> Updater::load(const StateFile& file) {
                                           second = load_reducer(file, static_cast<std::int32_t>(saved_ranks))] {
     first();
     second();
-    local_steps_ = local_steps;
-    partition_ = partition;
+    if (local_) local_->go_on_from(local_steps, partition);
     windows_ = recovered_at_ = windows;
     window_ = Window::open;
   };

@@ -3,6 +3,7 @@
 #include "updater/updater.h"
 
 #include <cmath>
+#include <limits>
 
 #include "core/error.h"
 #include "updater/chain.h"
@@ -51,7 +52,8 @@ Updater::Updater(std::shared_ptr<Context> context, std::shared_ptr<Optimizer> op
     // Only skipped micro-batches can leave every rank with an empty window.
     if (accumulator_->nonfinite_policy() == GRADSTEP_NONFINITE_SKIP) reducer_->always_control();
   }
-  if (options.sync != GRADSTEP_SYNC_GRADIENTS && reducer_) check_local_steps(*reducer_);
+  if (options.sync != GRADSTEP_SYNC_GRADIENTS) local_.emplace(context_, options);
+  if (local_ && reducer_) local_->check(*optimizer_, *reducer_);
 }
 
 bool Updater::skip_nonfinite() const {
@@ -111,7 +113,7 @@ bool Updater::finish_window(StepBuffers buffers, double weight) {
   const double* norm = nullptr;
   // Also where recover() has dropped the reducer since: a window that is stepped is not stepped again.
   const bool is_stepped = window_ == Window::stepped;
-  if (options_.sync != GRADSTEP_SYNC_GRADIENTS && (reducer_ || is_stepped)) {
+  if (local_ && (reducer_ || is_stepped)) {
     return finish_local(buffers, weight);
   }
   const bool is_dense = !reducer_ || reducer_->options().mode == GRADSTEP_REDUCER_DENSE;
@@ -135,6 +137,61 @@ bool Updater::finish_window(StepBuffers buffers, double weight) {
   const bool nobody = reducer_ && accumulator_ && accumulator_->nonfinite_policy() == GRADSTEP_NONFINITE_SKIP &&
                       reducer_->comm().world_size() > 1 && !reducer_->any_gradient();
   return close_window(!nobody && step(buffers, norm));
+}
+
+bool Updater::finish_local(StepBuffers buffers, double weight) {
+  const bool was_stepped = window_ == Window::stepped;
+  if (!was_stepped) {
+    if (accumulator_) {
+      buffers.grads = accumulator_->results();
+      weight = accumulator_->weight();
+    }
+    if (!step_locally(buffers, weight)) return close_window(false);
+    window_ = Window::stepped;
+  }
+  try {
+    // A peer may have failed before its step, and now asks first.
+    if (was_stepped && reducer_ && skip_nonfinite() && !all_finite(true)) return close_window(false);
+    exchange_locally(buffers.params);
+  } catch (const Error& error) {
+    fail(error.status(), "{} ({})", error.what(),
+         local_->exchanges_deltas()
+             ? "the optimizer's state is one step ahead of the parameters: flush finishes the exchange"
+             : "the local step stands: flush finishes the exchange");
+  }
+  return close_window(true);
+}
+
+/// Ranks that skip what is not finite do so together: their step counts stay equal.
+bool Updater::step_locally(const StepBuffers& buffers, double weight) {
+  const Stopwatch stopwatch(stats_.step_nanoseconds);
+  StepGuards guards = step_guards();
+  if (accumulator_) guards.grad_norm = accumulator_->norm();
+  double norm = 0;
+  if (guards.skip_nonfinite) {
+    norm = guards.grad_norm != nullptr ? *guards.grad_norm : norm_of(buffers.grads);
+    guards.grad_norm = &norm;
+    if (!all_finite(std::isfinite(norm))) norm = std::numeric_limits<double>::quiet_NaN();
+  }
+  return local_->step(*optimizer_, buffers, guards, weight);
+}
+
+void Updater::exchange_locally(const BufferList& params) {
+  const Stopwatch stopwatch(stats_.reduce_nanoseconds);
+  if (local_->exchange(reducer_.get(), params)) window_ = Window::reduced;
+}
+
+bool Updater::all_finite(bool own_is) {
+  Communicator& comm = reducer_->comm();
+  return comm.vote(own_is, comm.deadline());
+}
+
+double Updater::norm_of(const BufferList& grads) const {
+  WorkList work;
+  for (const Array& grad : grads) work.append(grad.size);
+  std::vector<double> squares(work.chunks().size());
+  context_->backend().square_chunks(work, grads.arrays, squares);
+  return std::sqrt(fold_partials(squares));
 }
 
 /// What the reducer keeps of a window for the next one is kept only now: until the step is made, the window may have to
@@ -197,7 +254,7 @@ bool Updater::step(const StepBuffers& buffers, const double* norm) {
 std::shared_ptr<Reducer> Updater::next_reducer(Communicator& comm) {
   const gradstep_reducer_options options = reducer_ ? reducer_->options() : default_reducer_options();
   auto reducer = std::make_shared<Reducer>(context_, comm, options, optimizer_->schema());
-  if (options_.sync != GRADSTEP_SYNC_GRADIENTS) check_local_steps(*reducer);
+  if (local_) local_->check(*optimizer_, *reducer);
   if (accumulator_ && comm.world_size() > 1) {
     accumulator_->count_pushes();
     if (accumulator_->nonfinite_policy() == GRADSTEP_NONFINITE_SKIP) reducer->always_control();
@@ -211,8 +268,8 @@ Standing Updater::standing() const {
   own.is_stepped = waits() && window_ == Window::stepped ? 1 : 0;
   const bool holds_window = accumulator_ && (waits() || !accumulator_->ready());
   own.pushes = holds_window ? accumulator_->pushes() : 0;
-  own.local_steps = local_steps_;
-  own.partition = partition_;
+  own.local_steps = local_ ? local_->count() : 0;
+  own.partition = local_ ? local_->partition() : 0;
   own.recoveries = recoveries_;
   own.recovered_at = recovered_at_;
   return own;
@@ -263,10 +320,9 @@ void Updater::go_on_from(const Recovery& recovery) {
     window_ = is_repeated ? Window::full : Window::open;
     if (accumulator_) accumulator_->reset();
   }
-  if (!recovery.together()) {
+  if (local_ && !recovery.together()) {
     // All have the root's parameters: what it had not exchanged needs no exchange.
-    local_steps_ = root.is_stepped != 0 ? 0 : root.local_steps;
-    partition_ = root.partition;
+    local_->go_on_from(root.is_stepped != 0 ? 0 : root.local_steps, root.partition);
   }
   windows_ = root.windows;
   recoveries_ = root.recoveries + 1;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "gradstep/updater.h"
 #include "optim/optimizer.h"
 #include "reduce/reducer.h"
+#include "updater/local_steps.h"
 #include "updater/recovery.h"
 
 namespace gradstep {
@@ -77,15 +79,12 @@ class Updater {
   Replicated replicated() const;
   void go_on_from(const Recovery& recovery);
 
-  // Steps before exchanges (local_steps.cpp).
-  void check_local_steps(const Reducer& reducer) const;
-  void prepare_deltas();
+  // A failed exchange finds the local step done, so it is the exchange alone that is retried.
   bool finish_local(StepBuffers buffers, double weight);
-  bool step_locally(StepBuffers buffers);
+  bool step_locally(const StepBuffers& buffers, double weight);
+  void exchange_locally(const BufferList& params);
   bool all_finite(bool own_is);
   double norm_of(const BufferList& grads) const;
-  void exchange_deltas(const BufferList& params);
-  void exchange_parameters(const BufferList& params);
   bool finish_sharded(StepBuffers buffers, double weight);
   void add_of_all_ranks(std::map<std::string, SavedPart>& parts, std::string (*prefix)(std::int32_t rank),
                         const SavedPart& own);
@@ -103,12 +102,8 @@ class Updater {
   Window window_ = Window::open;
   std::int64_t windows_ = 0;  // that are finished: the number of the one that comes, the same on all ranks
   std::int64_t recoveries_ = 0;
-  std::int64_t recovered_at_ = 0;  // windows_ at the last of them
-  double weight_ = 1;              // of the local step that is not exchanged
-  std::int64_t local_steps_ = 0;   // since parameters were exchanged
-  std::int64_t partition_ = 0;     // of the parameters, the next one to be exchanged
-  std::vector<Buffer> delta_buffers_;
-  OwnBuffers deltas_;  // of the local step
+  std::int64_t recovered_at_ = 0;    // windows_ at the last of them
+  std::optional<LocalSteps> local_;  // by sync: each rank steps before they exchange
 };
 
 }  // namespace gradstep

@@ -79,47 +79,56 @@ TEST(Recovery, SurvivorsKeepTheirResiduals) {
   });
 }
 
-/// A learning rate that the host cannot tell when it is asked for the second step for the second time: after the
-/// exchange.
-struct ForgetfulHost {
-  int asked = 0;
-  Schedule schedule() {
-    gradstep_schedule schedule{};
-    schedule.struct_size = sizeof schedule;
-    schedule.kind = GRADSTEP_SCHEDULE_CALLBACK;
-    schedule.power = 1;
-    schedule.user = this;
-    schedule.fn = [](void* user, std::int64_t step, double* value) -> gradstep_status {
-      *value = 0.01;
-      return step == 1 && ++static_cast<ForgetfulHost*>(user)->asked == 2 ? GRADSTEP_ERR_IO : GRADSTEP_OK;
+/// A host's parallel_for that runs nothing when it is called for the `failing`th time.
+struct FailingLoops {
+  int calls = 0;
+  int failing = -1;
+
+  std::shared_ptr<Context> make() {
+    auto options = default_context_options();
+    options.parallel_for_user = this;
+    options.parallel_for = [](void* user, std::int64_t n, void (*body)(void*, std::int64_t),
+                              void* body_user) -> gradstep_status {
+      auto* own = static_cast<FailingLoops*>(user);
+      if (++own->calls == own->failing) return GRADSTEP_ERR_IO;
+      for (std::int64_t i = 0; i < n; ++i) body(body_user, i);
+      return GRADSTEP_OK;
     };
-    return {"schedule", &schedule};
+    auto context = std::make_shared<Context>(options);
+    context->set_backend(cpu::make_backend(*context));
+    return context;
   }
 };
 
 TEST(Recovery, AWindowThatWasReducedAndNotSteppedLeavesItsResidualsOnce) {
-  Replica::Setup setup;
-  setup.steps = 1;
-  setup.reducer_mode = GRADSTEP_REDUCER_SPARSE_TOPK;
+  const std::vector<std::vector<std::int64_t>> shapes = {{40000}};  // enough for loops of the host
   std::vector<std::vector<float>> ends(4);
+  std::vector<int> last_loop(2);  // of the second window, by rank: the step
   for (const bool fails : {false, true}) {
     run_ranks(2, [&](Communicator& comm) {
       const auto rank = static_cast<std::uint32_t>(comm.rank());
+      FailingLoops loops;
+      Replica::Setup setup;
+      setup.steps = 1;
+      setup.reducer_mode = GRADSTEP_REDUCER_SPARSE_TOPK;
+      setup.shapes = shapes;
+      setup.context = loops.make();
+      if (fails) loops.failing = last_loop[rank];
       Replica replica(&comm, setup);
-      ForgetfulHost host;
-      if (fails) replica.optimizer->set_schedule(-1, "learning_rate", host.schedule());
       for (std::uint32_t i = 0; i < 4; ++i) {
-        auto grads = micro_batch(10 * rank + i);
+        auto grads = micro_batch(10 * rank + i, shapes);
         if (!fails || i != 1) {
           EXPECT_TRUE(replica.push(grads));
+          if (!fails && i == 1) last_loop[rank] = loops.calls;
           continue;
         }
         EXPECT_THROW(replica.push(grads), Error);
+        EXPECT_EQ(replica.optimizer->step_count(), 1) << "the window was reduced and not stepped";
         const auto p = replica.param_tensors();
         host::recover(*replica.updater, &comm, p.data(), p.size());
         EXPECT_TRUE(replica.flush());
       }
-      ends[2 * rank + (fails ? 1 : 0)] = replica.params[1].values;
+      ends[2 * rank + (fails ? 1 : 0)] = replica.params[0].values;
     });
   }
   EXPECT_EQ(ends[0], ends[1]);

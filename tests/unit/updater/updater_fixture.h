@@ -17,7 +17,7 @@ namespace gradstep::test {
 inline const std::vector<std::vector<std::int64_t>> kModelShapes = {{40, 5}, {300}};
 
 struct Replica {
-  std::shared_ptr<Context> context = make_context();
+  std::shared_ptr<Context> context;
   std::shared_ptr<Optimizer> optimizer;
   std::shared_ptr<Accumulator> accumulator;
   std::shared_ptr<Reducer> reducer;
@@ -31,11 +31,13 @@ struct Replica {
     std::int32_t average = GRADSTEP_AVERAGE_MEAN;
     std::int32_t reducer_mode = GRADSTEP_REDUCER_DENSE;
     bool accumulates = true;
+    std::vector<std::vector<std::int64_t>> shapes = kModelShapes;
+    std::shared_ptr<Context> context = make_context();
     gradstep_updater_options options = default_updater_options();
   };
 
-  Replica(Communicator* comm, const Setup& setup) {
-    const Schema schema = make_schema(kModelShapes);
+  Replica(Communicator* comm, const Setup& setup) : context(setup.context) {
+    const Schema schema = make_schema(setup.shapes);
     auto adam = default_adam_options();
     adam.learning_rate = 0.01;
     optimizer = std::make_shared<FirstOrderOptimizer>(context, make_adam(adam), schema);
@@ -53,7 +55,7 @@ struct Replica {
       reducer = std::make_shared<Reducer>(context, *comm, o, schema);
     }
     updater = std::make_unique<Updater>(context, optimizer, accumulator, reducer, setup.options);
-    for (const auto& shape : kModelShapes) {
+    for (const auto& shape : setup.shapes) {
       params.emplace_back(shape);
       params.back().values = random_values<float>(params.back().values.size(), 99);
     }
@@ -77,9 +79,10 @@ struct Replica {
 };
 
 /// Micro-batch `index` of all that a job sees, whoever computes it.
-inline std::vector<TestTensor<float>> micro_batch(std::uint32_t index) {
+inline std::vector<TestTensor<float>> micro_batch(std::uint32_t index,
+                                                  const std::vector<std::vector<std::int64_t>>& shapes = kModelShapes) {
   std::vector<TestTensor<float>> grads;
-  for (const auto& shape : kModelShapes) {
+  for (const auto& shape : shapes) {
     grads.emplace_back(shape);
     grads.back().values = random_values<float>(grads.back().values.size(), 5000 + index);
   }

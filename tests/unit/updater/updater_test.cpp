@@ -37,6 +37,29 @@ TEST(Updater, WithoutAnAccumulatorEveryPushIsAStep) {
   EXPECT_FALSE(replica.flush());
 }
 
+TEST(Updater, AsksAHostsScheduleOnceAStep) {
+  std::vector<std::int64_t> asked;
+  gradstep_schedule schedule{};
+  schedule.struct_size = sizeof schedule;
+  schedule.kind = GRADSTEP_SCHEDULE_CALLBACK;
+  schedule.user = &asked;
+  schedule.fn = [](void* user, std::int64_t step, double* value) {
+    static_cast<std::vector<std::int64_t>*>(user)->push_back(step);
+    *value = 0.01;
+    return static_cast<gradstep_status>(GRADSTEP_OK);
+  };
+  Replica::Setup setup;
+  setup.steps = 2;
+  Replica replica(nullptr, setup);
+  replica.optimizer->set_schedule(-1, "learning_rate", Schedule("schedule", &schedule));
+  asked.clear();
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    auto grads = micro_batch(i);
+    replica.push(grads);
+  }
+  EXPECT_EQ(asked, (std::vector<std::int64_t>{0, 1, 2}));
+}
+
 TEST(Updater, ClipsByTheNormOfTheWindow) {
   Replica::Setup setup;
   setup.steps = 1;
