@@ -35,13 +35,14 @@ void check_piecewise(const char* argument, const gradstep_schedule& s) {
 }  // namespace
 
 Schedule::Schedule(const char* argument, const gradstep_schedule* source, bool take_callback) {
-  const auto s = read_struct(argument, source);
+  const auto s = read_known_fields(argument, source);
   if (take_callback || s.kind == GRADSTEP_SCHEDULE_CALLBACK) {
     CallbackOwner owner = take_callback ? CallbackOwner(s.release, s.user) : CallbackOwner();
     callback_ = std::make_shared<Callback>();
     callback_->user = s.user;
     callback_->owner = std::move(owner);
   }
+  check_unknown_fields(argument, source);
   if (s.kind < GRADSTEP_SCHEDULE_CONSTANT || s.kind > GRADSTEP_SCHEDULE_CALLBACK) {
     fail_argument("{}.kind: is {}, expected {} to {}", argument, s.kind, static_cast<int>(GRADSTEP_SCHEDULE_CONSTANT),
                   static_cast<int>(GRADSTEP_SCHEDULE_CALLBACK));

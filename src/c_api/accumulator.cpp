@@ -26,9 +26,10 @@ gradstep_status gradstep_accumulator_create(gradstep_context* context, const gra
                                             const gradstep_parameter* parameters, size_t n,
                                             gradstep_accumulator** out) noexcept {
   return guarded_math([&] {
-    const auto read = options != nullptr ? read_struct("options", options) : default_accumulator_options();
+    const auto read = options != nullptr ? read_known_fields("options", options) : default_accumulator_options();
     std::optional<Schedule> steps;  // taken first: from here on its callback is released whatever happens
     if (read.schedule != nullptr) steps.emplace("options.schedule", read.schedule);
+    if (options != nullptr) check_unknown_fields("options", options);
     check_out("out", out);
     auto handle = std::make_unique<gradstep_accumulator>();
     handle->impl = std::make_shared<Accumulator>(context_of(context), read, std::move(steps), Schema(parameters, n));

@@ -41,8 +41,8 @@ gradstep_comm* make_handle(std::shared_ptr<Communicator> impl) {
 
 CallbackOwner release_of(const gradstep_store* store) {
   if (store == nullptr) return {};
-  check_struct_size("options.store", store->struct_size, sizeof *store);
-  return {store->release, store->user};
+  const auto read = read_known_fields("options.store", store);
+  return {read.release, read.user};
 }
 
 void check_op(std::int32_t op) {
@@ -72,8 +72,9 @@ gradstep_status gradstep_comm_options_init(gradstep_comm_options* o, size_t stru
 gradstep_status gradstep_comm_create(gradstep_context* context, const gradstep_comm_options* options,
                                      gradstep_comm** out) noexcept {
   return guarded_math([&] {
-    const auto read = read_struct("options", options);
+    const auto read = read_known_fields("options", options);
     const CallbackOwner store = release_of(read.store);
+    check_unknown_fields("options", options);
     const auto shared_context = context_of(context);
     check_out("out", out);
     const CommSettings settings = comm_settings(read);
@@ -123,10 +124,9 @@ gradstep_status gradstep_comm_create_host(gradstep_context* context, const grads
 gradstep_status gradstep_comm_create_host_ex(gradstep_context* context, const gradstep_comm_vtable* vtable, void* user,
                                              const gradstep_comm_options* options, gradstep_comm** out) noexcept {
   return guarded_math([&] {
-    check_out("vtable", vtable);
-    check_struct_size("vtable", vtable->struct_size, sizeof *vtable);
-    CallbackOwner release(vtable->release, user);
-    const auto read = read_struct("vtable", vtable);
+    const auto read = read_known_fields("vtable", vtable);
+    CallbackOwner release(read.release, user);
+    check_unknown_fields("vtable", vtable);
     const auto shared_context = context_of(context);
     check_out("out", out);
     const CommSettings settings = settings_of(options);

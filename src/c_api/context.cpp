@@ -15,8 +15,9 @@ gradstep_status gradstep_context_options_init(gradstep_context_options* o, size_
 
 gradstep_status gradstep_context_create(const gradstep_context_options* options, gradstep_context** out) noexcept {
   return guarded([&] {
-    const auto read = options != nullptr ? read_struct("options", options) : default_context_options();
+    const auto read = options != nullptr ? read_known_fields("options", options) : default_context_options();
     auto impl = std::make_shared<Context>(read);  // owns the callbacks: from here on every failure releases them
+    if (options != nullptr) check_unknown_fields("options", options);
     check_out("out", out);
     watch_forks();
     impl->set_backend(cpu::make_backend(*impl));

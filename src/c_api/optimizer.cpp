@@ -221,9 +221,7 @@ gradstep_status gradstep_optimizer_step_ex(gradstep_optimizer* optimizer, const 
                                            const gradstep_step_options* options, void* stream) noexcept {
   return guarded_math([&] {
     const auto read = options != nullptr ? read_struct("options", options) : default_step_options();
-    if (read.result != nullptr) {
-      check_struct_size("options.result", read.result->struct_size, sizeof(gradstep_step_result));
-    }
+    if (read.result != nullptr) struct_size_of("options.result", read.result);
     step(optimizer, params, grads, updates, n, guards_of(read), read.result, stream);
   });
 }

@@ -46,12 +46,13 @@ class HostStream final : public ByteSink, public ByteSource {
          text.empty() ? "" : ": ", text);
   }
 
-  const gradstep_stream& stream_;
+  gradstep_stream stream_;
 };
 
-/// Calls the stream's release once, at the end of the call.
+/// Calls the stream's release once, at the end of the call. A struct that is too small has no such field to look at.
 CallbackOwner release_of(const gradstep_stream* stream) noexcept {
-  return stream != nullptr ? CallbackOwner(stream->release, stream->user) : CallbackOwner();
+  if (stream == nullptr || stream->struct_size < Version1<gradstep_stream>::kSize) return {};
+  return {stream->release, stream->user};
 }
 
 /// Where a call reads or writes: a path or a stream; both NULL on a rank that only takes part.
@@ -66,21 +67,22 @@ struct Place {
   std::unique_ptr<ByteSink> sink() const {
     check();
     if (is_file) return std::make_unique<AtomicFile>(path);
-    if (stream->write == nullptr) fail_argument("stream.write: is NULL");
-    return std::make_unique<HostStream>(*stream);
+    const auto host = read_struct("stream", stream);
+    if (host.write == nullptr) fail_argument("stream.write: is NULL");
+    return std::make_unique<HostStream>(host);
   }
   std::unique_ptr<ByteSource> source() const {
     check();
     if (is_file) return std::make_unique<FileSource>(path);
-    if (stream->read == nullptr) fail_argument("stream.read: is NULL");
-    return std::make_unique<HostStream>(*stream);
+    const auto host = read_struct("stream", stream);
+    if (host.read == nullptr) fail_argument("stream.read: is NULL");
+    return std::make_unique<HostStream>(host);
   }
 
  private:
   void check() const {
     if (!given()) fail_argument("{}: is NULL", argument());
     if (is_file && path[0] == '\0') fail_argument("path: is empty");
-    if (!is_file) check_struct_size("stream", stream->struct_size, sizeof(gradstep_stream));
   }
 };
 

@@ -32,8 +32,9 @@ void* allocate_own(std::size_t bytes) {
 
 Allocator::Allocator(const gradstep_allocator* host) {
   if (host == nullptr) return;
-  host_ = read_struct("options.allocator", host);
+  host_ = read_known_fields("options.allocator", host);
   owner_ = CallbackOwner(host_.release, host_.user);
+  check_unknown_fields("options.allocator", host);
   if (host_.allocate == nullptr || host_.deallocate == nullptr) {
     fail_argument("options.allocator: allocate and deallocate must both be set");
   }

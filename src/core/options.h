@@ -1,82 +1,109 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reading and writing the growing structs of the C API (rule 2 of base.h).
+// Reading and writing the growing structs of the C API ("Growing structs" in base.h). A host may have been compiled
+// against an older header, with a smaller struct, or against a newer one, with a larger one. Structs that are read have
+// their size in their first field; so have those that are written, where the host has put it.
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <span>
 
 #include "core/error.h"
+#include "core/version1.h"
 
 namespace gradstep {
 
 inline constexpr std::size_t kMaxStructSize = 4096;
 
-/// Throws unless a struct of `size` bytes can be read as one whose first version had `version1` bytes.
-inline void check_struct_size(const char* argument, std::size_t size, std::size_t version1) {
-  if (size < version1 || size > kMaxStructSize) {
-    fail_argument("{}: struct_size is {}, expected {} to {}: fill it with the struct's _options_init or sizeof",
-                  argument, size, version1, kMaxStructSize);
+/// Throws unless hosts can have a T of `size` bytes: one of version 1, or of a later one, which are whole 8 bytes each.
+template <class T>
+void check_struct_size(const char* argument, std::size_t size) {
+  constexpr std::size_t kLeast = Version1<T>::kSize;
+  if (size < kLeast || size > kMaxStructSize || size % 8 != 0) {
+    fail_argument(
+        "{}: struct_size is {}, expected a multiple of 8 from {} to {}: fill it with the struct's _options_init or "
+        "sizeof",
+        argument, size, kLeast, kMaxStructSize);
   }
 }
 
-/// A copy of *source as this library's version of the struct: a smaller one is completed with zeros, a larger one must
-/// end in zeros. NULL gives the defaults that `init` writes.
+/// The struct_size that the host has put into *source, checked.
 template <class T>
-T read_struct(const char* argument, const T* source, std::size_t version1 = sizeof(T)) {
+std::size_t struct_size_of(const char* argument, const T* source) {
   if (source == nullptr) fail_argument("{}: is NULL", argument);
   std::uint32_t size = 0;
   std::memcpy(&size, source, sizeof size);
-  check_struct_size(argument, size, version1);
+  check_struct_size<T>(argument, size);
+  return size;
+}
+
+/// A copy of what *source and this library both know; fields that the host's version lacks are zero. For structs with
+/// callbacks, which have an owner from here on; check_unknown_fields follows.
+template <class T>
+T read_known_fields(const char* argument, const T* source) {
+  const std::size_t size = struct_size_of(argument, source);
+  T copy{};
+  std::memcpy(static_cast<void*>(&copy), source, std::min(size, sizeof(T)));
+  return copy;
+}
+
+/// Throws unless all that *source has beyond this library's T is zero.
+template <class T>
+void check_unknown_fields(const char* argument, const T* source) {
+  const std::size_t size = struct_size_of(argument, source);
   const auto* bytes = reinterpret_cast<const unsigned char*>(source);
-  const auto* tail = bytes + std::min<std::size_t>(size, sizeof(T));
+  const auto* tail = bytes + std::min(size, sizeof(T));
   const auto* unknown = std::find_if(tail, bytes + size, [](unsigned char byte) { return byte != 0; });
   if (unknown != bytes + size) {
     fail(GRADSTEP_ERR_UNSUPPORTED,
          "{}: struct_size is {}, this library knows {} bytes, and byte {} is not zero: the "
-         "options ask for something newer than this library",
+         "struct asks for something newer than this library",
          argument, size, sizeof(T), unknown - bytes);
   }
-  T copy{};
-  std::memcpy(&copy, source, std::min<std::size_t>(size, sizeof(T)));
+}
+
+/// A copy of *source as this library's version of the struct: a smaller one is completed with zeros, a larger one must
+/// end in zeros. NULL is an error: where it stands for defaults, the caller takes these.
+template <class T>
+T read_struct(const char* argument, const T* source) {
+  const T copy = read_known_fields(argument, source);
+  check_unknown_fields(argument, source);
   return copy;
+}
+
+/// Writes as much of `value` as `size` bytes hold, zeros behind it, and the size itself.
+template <class T>
+void fill_struct(void* destination, std::size_t size, T value) {
+  value.struct_size = static_cast<std::uint32_t>(size);
+  const std::size_t known = std::min(size, sizeof(T));
+  std::memcpy(destination, &value, known);
+  std::memset(static_cast<char*>(destination) + known, 0, size - known);
 }
 
 /// The body of every `*_init(o, struct_size)`.
 template <class T>
-void init_struct(const char* argument, T* destination, std::size_t struct_size, T defaults,
-                 std::size_t version1 = sizeof(T)) {
+void init_struct(const char* argument, T* destination, std::size_t struct_size, const T& defaults) {
   if (destination == nullptr) fail_argument("{}: is NULL", argument);
-  check_struct_size(argument, struct_size, version1);
-  std::memset(static_cast<void*>(destination), 0, struct_size);
-  defaults.struct_size = static_cast<std::uint32_t>(struct_size);
-  std::memcpy(static_cast<void*>(destination), &defaults, std::min(struct_size, sizeof(T)));
+  check_struct_size<T>(argument, struct_size);
+  fill_struct(destination, struct_size, defaults);
 }
 
-/// Fills an out-struct: the smaller of the caller's and the library's size is written, struct_size stays the caller's.
+/// Fills an out-struct of the size that the host has put into it. What a newer host has beyond this library's is zero.
 template <class T>
-void write_struct(const char* argument, T* destination, T value, std::size_t version1 = sizeof(T)) {
-  if (destination == nullptr) fail_argument("{}: is NULL", argument);
-  std::uint32_t size = 0;
-  std::memcpy(&size, destination, sizeof size);
-  check_struct_size(argument, size, version1);
-  value.struct_size = size;
-  std::memcpy(static_cast<void*>(destination), &value, std::min<std::size_t>(size, sizeof(T)));
+void write_struct(const char* argument, T* destination, const T& value) {
+  fill_struct(destination, struct_size_of(argument, destination), value);
 }
 
 /// Fills the first `capacity` elements of an array of growing structs whose stride is `record_size`; NULL writes none.
 template <class T>
-void write_records(T* records, std::size_t record_size, std::size_t capacity, std::span<const T> values,
-                   std::size_t version1 = sizeof(T)) {
+void write_records(T* records, std::size_t record_size, std::size_t capacity, std::span<const T> values) {
   if (records == nullptr) return;
-  check_struct_size("record_size", record_size, version1);
+  check_struct_size<T>("record_size", record_size);
   for (std::size_t i = 0; i < values.size() && i < capacity; ++i) {
-    T value = values[i];
-    value.struct_size = static_cast<std::uint32_t>(record_size);
-    auto* target = reinterpret_cast<char*>(records) + i * record_size;
-    std::memcpy(target, &value, std::min(record_size, sizeof(T)));
+    fill_struct(reinterpret_cast<char*>(records) + i * record_size, record_size, values[i]);
   }
 }
 

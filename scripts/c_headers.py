@@ -1,0 +1,149 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the public headers declare, read from their text.
+
+The headers keep to a small part of C, and read() refuses every declaration that it does not know, so that no struct,
+enum or function can be missed. A comment belongs to the declarations that follow it without an empty line.
+"""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+class Unreadable(Exception):
+    pass
+
+
+@dataclass
+class Field:
+    name: str
+    type: str
+
+
+@dataclass
+class Declaration:
+    header: str
+    line: int
+    name: str
+    comment: str
+    family: list[str]  # the names of all that share the comment, in their order
+
+
+@dataclass
+class Struct(Declaration):
+    fields: list[Field] | None = None  # None: opaque
+
+    @property
+    def grows(self) -> bool:
+        return bool(self.fields) and self.fields[0] == Field("struct_size", "uint32_t")
+
+
+@dataclass
+class Enum(Declaration):
+    enumerators: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Function(Declaration):
+    returns: str = ""
+    arguments: str = ""
+
+
+@dataclass
+class Alias(Declaration):
+    type: str = ""
+
+
+COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+# What only C++ sees; then the lines of the preprocessor.
+NOT_C = [
+    re.compile(r"^#if defined\(__cplusplus\)$.*?^#endif$", re.DOTALL | re.MULTILINE),
+    re.compile(r"^#(?:\\\n|.)*$", re.MULTILINE),
+]
+STRUCT = re.compile(r"typedef struct (?P<name>\w+) \{(?P<body>.*)\} (?P=name)")
+OPAQUE = re.compile(r"typedef struct (?P<name>\w+) (?P=name)")
+ENUM = re.compile(r"enum (?P<name>\w+) \{(?P<body>.*)\}")
+ALIAS = re.compile(r"typedef (?P<type>\w+) (?P<name>\w+)")
+FUNCTION = re.compile(r"GRADSTEP_API (?P<returns>.+?)(?P<name>\w+)\((?P<arguments>.*)\) GRADSTEP_NOEXCEPT")
+CALLBACK = re.compile(r"[\w ]+\*? ?\(\*(?P<name>\w+)\)\(.*\)")
+MEMBER = re.compile(r"(?P<type>[\w ]+?[ *]+)(?P<name>\w+)(?P<extent>\[\d+\])?")
+ENUMERATOR = re.compile(r"(\w+) = -?\w+( << \w+)?")
+
+
+def blank(match: re.Match) -> str:
+    return re.sub(r"[^\n]", " ", match[0])
+
+
+def prose(comment: str) -> str:
+    """The words of a comment, without its frame; lines stay lines."""
+    lines = comment.removeprefix("/*").removesuffix("*/").splitlines()
+    return "\n".join(re.sub(r"^ ?\* ?", "", line.strip()) for line in lines).strip()
+
+
+def one_line(code: str) -> str:
+    code = re.sub(r"\s+", " ", code).strip()
+    return re.sub(r" ?([(),]) ?", r"\1", code).replace(",", ", ").replace(")GRADSTEP", ") GRADSTEP")
+
+
+def read_field(text: str, where: str) -> Field:
+    if match := CALLBACK.fullmatch(text):
+        return Field(match["name"], text.replace(f"(*{match['name']})", "(*)"))
+    if match := MEMBER.fullmatch(text):
+        return Field(match["name"], match["type"].strip() + (match["extent"] or ""))
+    raise Unreadable(f"{where}: expected one field, found: {text}")
+
+
+def read_declaration(code: str, header: str, line: int, comment: str) -> Declaration:
+    where = f"{header}:{line}"
+    found = one_line(code)
+    if match := FUNCTION.fullmatch(found):
+        return Function(header, line, match["name"], comment, [match["name"]], match["returns"].strip(), match["arguments"])
+    if match := STRUCT.fullmatch(re.sub(r"\s+", " ", code).strip()):
+        members = [one_line(member) for member in match["body"].split(";")]
+        if members.pop() != "":
+            raise Unreadable(f"{where}: the last field of {match['name']} has no semicolon")
+        return Struct(header, line, match["name"], comment, [match["name"]], [read_field(member, where) for member in members])
+    if match := OPAQUE.fullmatch(found):
+        return Struct(header, line, match["name"], comment, [match["name"]])
+    if match := ENUM.fullmatch(found):
+        enumerators = [ENUMERATOR.fullmatch(text.strip()) for text in match["body"].split(",")]
+        if not all(enumerators):
+            raise Unreadable(f"{where}: an enumerator of {match['name']} has no number")
+        return Enum(header, line, match["name"], comment, [match["name"]], [each[1] for each in enumerators if each])
+    if match := ALIAS.fullmatch(found):
+        return Alias(header, line, match["name"], comment, [match["name"]], match["type"])
+    raise Unreadable(f"{where}: a declaration of a kind that scripts/c_headers.py does not know: {found}")
+
+
+def read_header(path: Path) -> list[Declaration]:
+    text = path.read_text()
+    comments = {match.end(): prose(match[0]) for match in COMMENT.finditer(text)}
+    code = COMMENT.sub(blank, text)
+    for pattern in NOT_C:
+        code = pattern.sub(blank, code)
+    declarations: list[Declaration] = []
+    begin = depth = 0
+    last_end = -1
+    for position, character in enumerate(code):
+        depth += {"{": 1, "}": -1}.get(character, 0)
+        if character != ";" or depth != 0:
+            continue
+        start = begin + len(code[begin:position]) - len(code[begin:position].lstrip())
+        line = text.count("\n", 0, start) + 1
+        comment = next((words for end, words in comments.items() if text[end:start] == "\n"), "")
+        found = read_declaration(code[start:position], path.name, line, comment)
+        if declarations and text[last_end + 1 : start] == "\n" and declarations[-1].comment:
+            found.comment = declarations[-1].comment
+            found.family = declarations[-1].family
+            found.family.append(found.name)
+        declarations.append(found)
+        begin, last_end = position + 1, position
+    if depth != 0 or code[begin:].strip():
+        raise Unreadable(f"{path.name}: ends inside a declaration: {code[begin:].strip()[:80]}")
+    return declarations
+
+
+def read(include: Path) -> list[Declaration]:
+    """All declarations of include/gradstep/*.h, in the order of files and lines."""
+    return [found for path in sorted((include / "gradstep").glob("*.h")) for found in read_header(path)]
