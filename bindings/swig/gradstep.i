@@ -120,6 +120,8 @@
 %include "gradstep/schedule.h"
 %include "gradstep/comm.h"
 %include "gradstep/optimizer.h"
+%include "gradstep/shampoo.h"
+%include "gradstep/sharding.h"
 %include "gradstep/accumulator.h"
 %include "gradstep/reducer.h"
 %include "gradstep/cost.h"

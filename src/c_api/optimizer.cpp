@@ -12,6 +12,8 @@
 #include "core/options.h"
 #include "core/shape.h"
 #include "core/text.h"
+#include "gradstep/shampoo.h"
+#include "gradstep/sharding.h"
 #include "optim/first_order/adagrad.h"
 #include "optim/first_order/adam.h"
 #include "optim/first_order/first_order_optimizer.h"

@@ -16,6 +16,7 @@
 #include "core/busy_flag.h"
 #include "core/schema.h"
 #include "gradstep/optimizer.h"
+#include "gradstep/sharding.h"
 #include "optim/hyper_parameters.h"
 #include "optim/sharding.h"
 

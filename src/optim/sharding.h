@@ -17,7 +17,7 @@
 #include "backend/context.h"
 #include "comm/communicator.h"
 #include "core/schema.h"
-#include "gradstep/optimizer.h"
+#include "gradstep/sharding.h"
 
 namespace gradstep {
 

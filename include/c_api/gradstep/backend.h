@@ -15,19 +15,20 @@ extern "C" {
 #endif
 
 /*
- * Opens the plugin at `path`. Loading the same plugin twice is OK. Any thread.
- * Returns: INVALID_ARGUMENT (path NULL), BACKEND_UNAVAILABLE (with the loader's words, or both build ids when the
- * plugin belongs to another build of gradstep).
+ * Opens the plugin at `path`, which stays open until the process ends. Loading the same plugin twice is OK. Any thread.
+ * Returns: INVALID_ARGUMENT (path NULL), BACKEND_UNAVAILABLE (with the loader's words, or both build ids where the
+ * plugin belongs to another build of gradstep, see docs/abi.md).
  */
 GRADSTEP_API gradstep_status gradstep_backend_load(const char* path) GRADSTEP_NOEXCEPT;
 
-/* 1 if the backend or engine `name` ("cpu", "self", "local", "shm", "host", "gloo", "mpi", ...) works here, else 0. Any
- * thread. */
+/* 1 if the backend or engine `name` ("cpu", "self", "local", "shm", "host", "gloo" or "mpi") works here, else 0, also
+ * for NULL and unknown names. Opens the plugin if there is one. Any thread. */
 GRADSTEP_API int32_t gradstep_backend_available(const char* name) GRADSTEP_NOEXCEPT;
 
 /*
- * Writes why `name` is or is not available: "ok" or the loader's words. Text rules as gradstep_build_info. Any thread.
- * Returns: INVALID_ARGUMENT (name NULL or unknown; buffer too small).
+ * Writes why the backend or engine `name` is or is not available: "ok" or the loader's words (text, see base.h). Opens
+ * the plugin if there is one. Any thread.
+ * Returns: INVALID_ARGUMENT (name NULL or unknown; cap too small).
  */
 GRADSTEP_API gradstep_status gradstep_backend_status(const char* name, char* buf, size_t cap,
                                                      size_t* len) GRADSTEP_NOEXCEPT;

@@ -4,34 +4,63 @@
  * base.h: status codes, versions, and the rules that every other header relies on.
  *
  * Errors. Every function that can fail returns a gradstep_status: GRADSTEP_OK (0) or a negative code. The text of the
- * last failing call of the calling thread is gradstep_last_error(); read it before the thread's next gradstep call.
- * Unless a comment says otherwise a failing call has changed nothing. The library never prints, exits, aborts or
- * throws.
+ * last failing call of the calling thread is gradstep_last_error(); read it before the thread's next gradstep call, on
+ * the same thread of the operating system (pin what moves between them, as goroutines do). Unless a comment says
+ * otherwise a failing call has changed nothing. The library never prints, exits, aborts or throws.
+ *
+ * Statuses. After `Returns:` a comment lists what its function returns beside OK, with causes. Any function may return
+ * these without a mention of the cause:
+ *
+ *   INVALID_ARGUMENT   a pointer that is needed is NULL; a handle is a destroyed one or one of another kind; a
+ *                      struct_size that no version has; a stream on the CPU; n differs from the number of parameters
+ *   INVALID_STATE      the handle is in use by another call, or was made before a fork
+ *   UNSUPPORTED        a growing struct has something set that this library does not know
+ *   OUT_OF_MEMORY      the allocator, or the C++ runtime, has none left
+ *   INTERNAL           a defect of gradstep
  *
  * Growing structs. Option, result and record structs start with `uint32_t struct_size`. Fill options with their
- * `*_options_init(&options, sizeof options)` before setting fields; set struct_size = sizeof(x) in structs that the
- * library writes. A struct of an older, smaller header is completed with zeros; a larger one is accepted while the
- * fields unknown to this library are zero (else UNSUPPORTED); one below version 1 or above 4096 bytes is
+ * `*_options_init(&options, sizeof options)` before setting fields; zero other structs and set struct_size = sizeof(x),
+ * also in those that the library writes. A struct of an older, smaller header is completed with zeros; a larger one is
+ * accepted while the fields unknown to this library are zero (else UNSUPPORTED), and such fields of a struct that the
+ * library writes become zero. A struct_size below that of version 1, above 4096 or no multiple of 8 is
  * INVALID_ARGUMENT. In arrays of such structs, element 0's struct_size is the stride and all elements agree.
+ * docs/abi.md says what a release may change.
  *
- * Enums are int32. Their default is 0 and -1 is never valid.
+ * Enums are int32 in structs and arguments. -1 is never valid, and 0 is the default unless a field's comment says
+ * otherwise. Fields marked `bool` are 0 or 1, fields marked `flags` are bit sets; all other integers are numbers.
+ *
+ * Text. (char* buf, size_t cap, size_t* len) takes NUL-terminated UTF-8: *len (len may be NULL) becomes the bytes
+ * needed with the NUL; buf NULL with cap 0 only asks for that. If cap is too small the call is INVALID_ARGUMENT and
+ * nothing is written.
  *
  * Threads. No handle is bound to a thread. Different handles may be used at the same time; one handle by one thread at
- * a time: a second thread gets INVALID_STATE. gradstep_comm_abort, gradstep_comm_status and the functions of this
- * header may be called from any thread at any time. After fork() the parent's handles answer INVALID_STATE in the
- * child; their destroy functions release memory there without joining threads.
+ * a time: a second thread gets INVALID_STATE. Any number of threads may create handles on one context at once.
+ * gradstep_comm_abort, gradstep_comm_status and the functions of this header may be called from any thread at any time.
+ * After fork() the parent's handles answer INVALID_STATE in the child; their destroy functions release memory there
+ * without joining threads. A thread that calls gradstep has at least 256 KiB of stack.
  *
- * Destroying. Any thread may destroy any handle at any time, also a callback the one whose call it serves. The handle
- * is gone at once: further calls are INVALID_ARGUMENT while its memory is readable. Calls that are inside finish as if
- * nothing had happened, and the last of them frees what they use. A call that begins later is the host's error.
+ * Waiting. Only collective calls wait for other ranks (comm.h lists them), and gradstep_comm_send and _recv for theirs;
+ * saves and loads wait for the disk or the host's stream. All else computes and returns. A runtime that has to stop its
+ * threads (a garbage collector) enters such calls as it enters any function that may block for long.
  *
- * Callbacks should return. A C++ exception that leaves one is CALLBACK with the exception's words (OUT_OF_MEMORY for
- * std::bad_alloc of an allocator); one out of a release, deallocate or abort is dropped. They may call gradstep: on
- * handles that a call is using they get INVALID_STATE.
+ * Destroying. Any thread may destroy any handle at any time, also a callback the one whose call it serves; NULL is
+ * nothing to destroy. The handle is gone at once: further calls are INVALID_ARGUMENT while its memory is readable.
+ * Calls that are inside finish as if nothing had happened, and the last of them frees what they use. A call that begins
+ * later is the host's error. Do not unload the library while a handle lives: its threads run in it.
  *
- * Streams. The last `void* stream` of a call is the device stream its work is queued on. On CPU it must be NULL.
+ * Callbacks return. A C++ exception that leaves one is CALLBACK with the exception's words (OUT_OF_MEMORY for
+ * std::bad_alloc of an allocator); one out of a release, deallocate or abort is dropped. Nothing else may leave one:
+ * no longjmp, no panic or exception of another language. They may call gradstep: on handles that a call is using they
+ * get INVALID_STATE. A `release` is called exactly once, also when the call that was given it fails, on the thread that
+ * drops the last use: the one that destroys a handle, or whose call ends last. Only a struct_size that is
+ * INVALID_ARGUMENT leaves it uncalled, for then nothing in the struct can be trusted.
  *
- * ABI version 0: names and layouts may still change until 1.0.
+ * Streams. The last `void* stream` of a call is the device stream its work is queued on. On CPU it must be NULL, and
+ * the work is done when the call returns.
+ *
+ * ABI version 0: names and layouts may still change until 1.0. A program that loads the library at run time compares
+ * gradstep_abi_version() with the GRADSTEP_ABI_VERSION that it was compiled with: until 1.0 they must be equal, from
+ * then on the major numbers, and the library's minor must not be smaller.
  */
 #ifndef GRADSTEP_BASE_H
 #define GRADSTEP_BASE_H
@@ -87,20 +116,22 @@ GRADSTEP_API uint32_t gradstep_abi_version(void) GRADSTEP_NOEXCEPT;
 GRADSTEP_API const char* gradstep_version_string(void) GRADSTEP_NOEXCEPT;
 
 /*
- * Writes a JSON object about this build as NUL-terminated UTF-8: "version", "abi_version", "compiler",
- * "instruction_sets" (compiled in), "instruction_set" (the one in use), "backends" and "engines".
- * `len` (may be NULL) receives the bytes needed with the NUL; buf NULL with cap 0 only asks for that.
- * Returns: INVALID_ARGUMENT if cap is too small (nothing is written). Any thread.
+ * Writes a JSON object about this build (text, see above): "version", "abi_version" (a number), "build_id" (what
+ * plugins must have been built with), "compiler", "instruction_sets" (compiled in), "instruction_set" (the one in use),
+ * "backends" and "engines". Engines are those that this version knows; whether the plugins among them, gloo and mpi,
+ * are there is for gradstep_backend_available to tell.
+ * Returns: INVALID_ARGUMENT (cap is too small, or buf NULL with another cap than 0). Any thread.
  */
 GRADSTEP_API gradstep_status gradstep_build_info(char* buf, size_t cap, size_t* len) GRADSTEP_NOEXCEPT;
 
 /* "GRADSTEP_ERR_TIMEOUT" for -8, and so on; "GRADSTEP_ERR_UNKNOWN" for other numbers. Static storage. Any thread. */
 GRADSTEP_API const char* gradstep_status_name(gradstep_status status) GRADSTEP_NOEXCEPT;
 
-/* The text of this thread's last failing call, "" before the first. Never NULL; valid until its next failing call. */
+/* The text of this thread's last failing call, "" before the first. Never NULL; valid until its next failing call or
+ * gradstep_set_last_error. */
 GRADSTEP_API const char* gradstep_last_error(void) GRADSTEP_NOEXCEPT;
 
-/* Sets this thread's text: for host callbacks, just before they return a failure. NULL clears it. */
+/* Sets this thread's text, which is copied: for host callbacks, just before they return a failure. NULL clears it. */
 GRADSTEP_API void gradstep_set_last_error(const char* text) GRADSTEP_NOEXCEPT;
 
 #if defined(__cplusplus)

@@ -15,15 +15,23 @@
  * Collective means: every rank of the communicator makes the call, in the same order, with the same arguments where the
  * comment says so. Collective calls are
  *
- *   comm_create (shm, gloo, auto, mpi), wrap_mpi, create_host, split, dup, all_reduce, all_gather, all_gather_v,
- * reduce_scatter, broadcast, barrier, vote; gradstep_reducer_create, _reduce, _wait (and _push where exchanges cannot
- * overlap, see reducer.h); gradstep_updater_push and _flush (in the call that ends a window), _recover;
- * gradstep_optimizer_attach_comm, and while state is sharded steps, get_state, set_state, copy_state, save and load.
+ *   gradstep_comm_       create (shm, gloo, auto, mpi), wrap_mpi, create_host, split, dup, all_reduce, all_gather,
+ *                        all_gather_v, reduce_scatter, broadcast, barrier, vote
+ *   gradstep_reducer_    create, reduce, wait; push where exchanges cannot overlap, see reducer.h
+ *   gradstep_updater_    push and flush in the call that ends a window; recover; save and load over several ranks
+ *   gradstep_optimizer_  attach_comm; while state is sharded step, step_ex, update, get_state, set_state, copy_state,
+ *                        save, load
+ *
+ * The statuses of a collective call, beside those of base.h: TIMEOUT (a peer did not come until the deadline),
+ * PEER_LOST (one closed its connection, died or left), ABORTED (gradstep_comm_abort or the context's interrupt),
+ * MISMATCH (ranks make different calls, or the same with other sizes, where the engine can see it), IO (the system
+ * refused a socket or shared memory) and CALLBACK (a host's communicator). They break the communicator.
  *
  * Deadlines. Each call fixes one deadline at entry, options.timeout_ms later, and returns by then plus 1 s at the
  * latest with TIMEOUT. Failure: the first error breaks a communicator for good; later calls return it at once, and
- * destroying it never blocks. Sums: with GRADSTEP_REDUCTION_RANK every element of a sum is ((x0 + x1) + x2) + ... in
- * the order of ranks, so that results do not depend on the engine; all ranks always end with the same bits.
+ * destroying it waits for nothing but a host's callback that is running. Sums: with GRADSTEP_REDUCTION_RANK every
+ * element of a sum is ((x0 + x1) + x2) + ... in the order of ranks, so that results do not depend on the engine; all
+ * ranks always end with the same bits.
  */
 #ifndef GRADSTEP_COMM_H
 #define GRADSTEP_COMM_H
@@ -59,10 +67,13 @@ enum gradstep_average {
   GRADSTEP_AVERAGE_WEIGHTED = 3 /* sum w_r g_r / sum w_r; zero where all weights are zero */
 };
 
-/* A key-value store for rendezvous: the host's own. `get` waits up to timeout_ms for the key (else TIMEOUT); *len is
- * the capacity of `data` on entry and the value's length on return (INVALID_ARGUMENT if it does not fit). A second
- * `set` of a key replaces the value; that happens only where an earlier job has used the same generation. Both are
- * called during comm_create, on its thread; `release` (may be NULL) once, before it returns. */
+/*
+ * A key-value store for rendezvous: the host's own. `set` copies the len bytes at data under the NUL-terminated key.
+ * `get` waits up to timeout_ms for the key (else TIMEOUT); *len is the capacity of `data` on entry and the value's
+ * length on return (INVALID_ARGUMENT if it does not fit). A second `set` of a key replaces the value; that happens only
+ * where an earlier job has used the same generation. Both are needed, and called during comm_create, on its thread;
+ * `release` (may be NULL) once, before it returns.
+ */
 typedef struct gradstep_store {
   uint32_t struct_size;
   uint32_t reserved;
@@ -74,8 +85,8 @@ typedef struct gradstep_store {
 
 typedef struct gradstep_comm_options {
   uint32_t struct_size;
-  int32_t rank;
-  int32_t world_size;
+  int32_t rank;            /* 0 to world_size - 1, default 0 */
+  int32_t world_size;      /* >= 1, default 1 */
   int32_t reduction_order; /* enum gradstep_reduction_order, default RANK */
   const char* engine;      /* "self", "shm", "gloo", "auto", "mpi" */
   int64_t timeout_ms;      /* of every call; > 0, default 30000 */
@@ -84,13 +95,13 @@ typedef struct gradstep_comm_options {
    * all; a store of the host; the path of a directory that all ranks share (made if it is not there; what others have
    * put in a key's place there, a link or a FIFO, is IO at once, and is never written through). */
   const void* id;
-  size_t id_len;
+  size_t id_len; /* bytes at id */
   const gradstep_store* store;
   const char* store_path;
 
   const char* interface; /* network interface or address for gloo; NULL = the one of the host's name, else loopback */
   int64_t generation;    /* a new number for each communicator made through the same store */
-  int32_t device;        /* device id for device engines */
+  int32_t device;        /* device id for device engines; no engine of this version looks at it */
   int32_t reserved;
 } gradstep_comm_options;
 
@@ -106,9 +117,9 @@ typedef struct gradstep_comm_vtable {
   uint32_t struct_size;
   int32_t rank;
   int32_t world_size;
-  int32_t any_thread;
-  uint32_t device_types; /* bit set; 0 = host memory only */
-  int32_t rank_ordered;  /* 1: all_reduce and reduce_scatter sum in the order of ranks, and may serve REDUCTION_RANK */
+  int32_t any_thread;    /* bool */
+  uint32_t device_types; /* flags, 1 << enum gradstep_device_type; 0 = host memory only */
+  int32_t rank_ordered;  /* bool: all_reduce and reduce_scatter sum in the order of ranks, for REDUCTION_RANK too */
 
   /* receive[r * bytes ..] = rank r's send[0 .. bytes); bytes is equal on all ranks. */
   gradstep_status (*all_gather)(void* user, const void* send, void* receive, int64_t bytes, void* stream,
@@ -161,7 +172,7 @@ typedef struct gradstep_comm_statistics {
   int64_t exchanges;   /* of a reducer: each rank sent other bytes to every other one */
 } gradstep_comm_statistics;
 
-/* Returns: INVALID_ARGUMENT. */
+/* Writes the defaults into the struct_size bytes at o. Returns: INVALID_ARGUMENT (o NULL, a bad struct_size). */
 GRADSTEP_API gradstep_status gradstep_comm_options_init(gradstep_comm_options* o, size_t struct_size) GRADSTEP_NOEXCEPT;
 
 /*
@@ -170,131 +181,202 @@ GRADSTEP_API gradstep_status gradstep_comm_options_init(gradstep_comm_options* o
  * /proc; it uses at most 1 MiB of memory per rank, or 16 KiB per pair of ranks if that is more, and none of /dev/shm.
  * Where the system lets ranks read each other's memory (process_vm_readv), messages from 128 KiB on are not copied
  * there. auto takes shm where it can and gloo elsewhere, the same on all ranks; gradstep_comm_engine tells which.
+ * *out is the caller's to destroy.
  * Returns: INVALID_ARGUMENT (rank outside the world, no or two rendezvous, unknown engine), BACKEND_UNAVAILABLE
- * (no plugin), TIMEOUT (a peer did not come), PEER_LOST (it died meanwhile), MISMATCH (ranks disagree on engine,
- * world_size or reduction_order), UNSUPPORTED (shm between machines), OUT_OF_MEMORY, IO (the store; gloo: no file
- * descriptor left, of which it takes one for each peer).
+ * (no plugin), TIMEOUT (a peer did not come), PEER_LOST (it died meanwhile), ABORTED (the context's interrupt),
+ * MISMATCH (ranks disagree on engine, world_size or reduction_order), UNSUPPORTED (shm between machines), CALLBACK (the
+ * host's store failed), OUT_OF_MEMORY, IO (the store; gloo: no file descriptor left, of which it takes one for each
+ * peer).
  */
 GRADSTEP_API gradstep_status gradstep_comm_create(gradstep_context* context, const gradstep_comm_options* options,
                                                   gradstep_comm** out) GRADSTEP_NOEXCEPT;
 
-/* Writes world_size connected communicators into out[0 .. world_size): one for each thread that plays a rank. Not
- * collective. Returns: INVALID_ARGUMENT (world_size < 1 or > 1024). */
+/*
+ * gradstep_comm_create_local and gradstep_comm_create_local_ex: write world_size connected communicators into
+ * out[0 .. world_size), the caller's to destroy: one for each thread that plays a rank. Not collective. Of options
+ * timeout_ms and reduction_order are read; NULL = defaults, as without them.
+ * Returns: INVALID_ARGUMENT (world_size < 1 or > 1024; timeout_ms or reduction_order), OUT_OF_MEMORY.
+ */
 GRADSTEP_API gradstep_status gradstep_comm_create_local(gradstep_context* context, int32_t world_size,
                                                         gradstep_comm** out) GRADSTEP_NOEXCEPT;
-/* The same with options, of which timeout_ms and reduction_order are read; NULL = defaults. */
 GRADSTEP_API gradstep_status gradstep_comm_create_local_ex(gradstep_context* context, int32_t world_size,
                                                            const gradstep_comm_options* options,
                                                            gradstep_comm** out) GRADSTEP_NOEXCEPT;
 
 /*
- * Wraps a host's collectives. The vtable is copied. `release` is called also when this fails, unless vtable itself is
- * NULL or its struct_size is bad. Collective: the host names of the ranks are gathered once.
- * Returns: INVALID_ARGUMENT (no all_gather, send without recv, rank outside the world), UNSUPPORTED, CALLBACK.
+ * gradstep_comm_create_host and gradstep_comm_create_host_ex: wrap a host's collectives. The vtable is copied.
+ * `release` is called also when this fails, unless vtable itself is NULL or its struct_size is bad. Collective: the
+ * host names of the ranks are gathered once. Of options timeout_ms and reduction_order are read; NULL = defaults, as
+ * without them. *out is the caller's to destroy. Returns: INVALID_ARGUMENT (no all_gather, send without recv, rank
+ * outside the world, a rank_ordered other than 0 and 1; timeout_ms or reduction_order), UNSUPPORTED (a vtable or
+ * options that ask for something newer than this library), MISMATCH (ranks disagree on world_size or reduction_order,
+ * or all_gather mixes their data up), OUT_OF_MEMORY, CALLBACK (all_gather failed without a status of its own), and what
+ * all_gather returns.
  */
 GRADSTEP_API gradstep_status gradstep_comm_create_host(gradstep_context* context, const gradstep_comm_vtable* vtable,
                                                        void* user, gradstep_comm** out) GRADSTEP_NOEXCEPT;
-/* The same with options, of which timeout_ms and reduction_order are read; NULL = defaults. */
 GRADSTEP_API gradstep_status gradstep_comm_create_host_ex(gradstep_context* context, const gradstep_comm_vtable* vtable,
                                                           void* user, const gradstep_comm_options* options,
                                                           gradstep_comm** out) GRADSTEP_NOEXCEPT;
+
 /*
- * Connects the ranks of an MPI communicator (collective among them). comm_address points to an MPI_Comm of the MPI
- * library that libgradstep_mpi.so was built with; it is duplicated, and stays the host's. gradstep_comm_create with
- * engine "mpi" does the same with MPI_COMM_WORLD; rank and world_size are MPI's there.
+ * gradstep_comm_wrap_mpi and gradstep_comm_wrap_mpi_ex: connect the ranks of an MPI communicator (collective among
+ * them). Of options timeout_ms and reduction_order are read; NULL = defaults, as without them. comm_address points to
+ * an MPI_Comm of the MPI library that libgradstep_mpi.so was built with; it is duplicated, and stays the host's.
+ * gradstep_comm_create with engine "mpi" does the same with MPI_COMM_WORLD; rank and world_size are MPI's there.
  *
  * MPI is started (with MPI_THREAD_MULTIPLE) only if the process has not done so, and then ends with the process; what
  * the host has started is the host's to end, after the last call on the communicator. Of the failure promise MPI keeps
  * the timeout alone: the launcher ends a job whose rank died; peers of a rank that left or aborted wait for their
  * timeouts; and a call that was given up leaves its buffers to MPI for good. Only where the host has asked for
  * MPI_THREAD_MULTIPLE can calls be interrupted and aborted. GRADSTEP_REDUCTION_ENGINE sums by MPI_Iallreduce.
- * Returns: INVALID_ARGUMENT (comm_address NULL, a rendezvous in the options), BACKEND_UNAVAILABLE (no plugin),
- * INVALID_STATE (MPI was finalized), TIMEOUT, MISMATCH (reduction_order), PEER_LOST (what MPI reports).
+ * Returns: INVALID_ARGUMENT (comm_address NULL, a rendezvous in the options, timeout_ms or reduction_order),
+ * BACKEND_UNAVAILABLE (no plugin), INVALID_STATE (MPI was finalized), TIMEOUT (a peer did not come), MISMATCH (ranks
+ * disagree on reduction_order), PEER_LOST (what MPI reports), OUT_OF_MEMORY.
  */
 GRADSTEP_API gradstep_status gradstep_comm_wrap_mpi(gradstep_context* context, const void* comm_address,
                                                     gradstep_comm** out) GRADSTEP_NOEXCEPT;
-/* The same with options, of which timeout_ms and reduction_order are read; NULL = defaults. */
 GRADSTEP_API gradstep_status gradstep_comm_wrap_mpi_ex(gradstep_context* context, const void* comm_address,
                                                        const gradstep_comm_options* options,
                                                        gradstep_comm** out) GRADSTEP_NOEXCEPT;
-/* Never blocks, whatever state the communicator is in. */
+
+/* Gives the handle up, whatever state the communicator is in; reducers and optimizers keep channels of their own. The
+ * call waits for nothing but a callback of a host's communicator that is running. NULL is nothing. */
 GRADSTEP_API void gradstep_comm_destroy(gradstep_comm* comm) GRADSTEP_NOEXCEPT;
 
 /*
- * Makes a rendezvous id for `engine` ("shm", "gloo", "auto"): this process then serves a small TCP key-value store
- * until every rank has connected and left, or 10 minutes have passed unused. The id holds the address, the port and a
- * 128-bit token; carry its bytes to all ranks by any means. *len (may be NULL) = bytes needed; buf NULL with cap 0 only
- * asks for that and starts nothing. Who does not have the token can neither read nor write there, and takes little:
- * docs/failure.md has the limits. Returns: INVALID_ARGUMENT (unknown engine, cap too small), IO.
+ * gradstep_comm_unique_id and gradstep_comm_unique_id_ex: make a rendezvous id for `engine` ("shm", "gloo", "auto"):
+ * this process then serves a small TCP key-value store until every rank has connected and left, or 10 minutes have
+ * passed unused. The id holds the address, the port and a 128-bit token; carry its bytes to all ranks by any means. The
+ * store serves on the network interface or address `interface` (NULL, as without it: see gradstep_comm_options). *len
+ * (may be NULL) = bytes needed; buf NULL with cap 0 only asks for that and starts nothing. Who does not have the token
+ * can neither read nor write there, and takes little: docs/failure.md has the limits. Returns: INVALID_ARGUMENT
+ * (unknown engine or interface, cap too small), IO (no socket), OUT_OF_MEMORY.
  */
 GRADSTEP_API gradstep_status gradstep_comm_unique_id(const char* engine, void* buf, size_t cap,
                                                      size_t* len) GRADSTEP_NOEXCEPT;
-/* The same, serving on the network interface or address `interface` (NULL as in the options). */
 GRADSTEP_API gradstep_status gradstep_comm_unique_id_ex(const char* engine, const char* interface, void* buf,
                                                         size_t cap, size_t* len) GRADSTEP_NOEXCEPT;
 
+/*
+ * gradstep_comm_rank, gradstep_comm_world_size and gradstep_comm_local_rank: this rank, from 0; the number of ranks;
+ * and the index of this rank among those with the same host name, in the order of ranks, as found at creation. Returns:
+ * INVALID_ARGUMENT (the result is NULL), INVALID_STATE (in use).
+ */
 GRADSTEP_API gradstep_status gradstep_comm_rank(gradstep_comm* comm, int32_t* rank) GRADSTEP_NOEXCEPT;
 GRADSTEP_API gradstep_status gradstep_comm_world_size(gradstep_comm* comm, int32_t* world_size) GRADSTEP_NOEXCEPT;
-/* The name of the engine that connects the ranks: "self", "local", "shm", "host", "gloo" or "mpi" (text rules as
- * gradstep_build_info). */
-GRADSTEP_API gradstep_status gradstep_comm_engine(gradstep_comm* comm, char* buf, size_t cap,
-                                                  size_t* len) GRADSTEP_NOEXCEPT;
-/* Index of this rank among those with the same host name, in the order of ranks. Found at creation. */
 GRADSTEP_API gradstep_status gradstep_comm_local_rank(gradstep_comm* comm, int32_t* local_rank) GRADSTEP_NOEXCEPT;
 
+/* The name of the engine that connects the ranks: "self", "local", "shm", "host", "gloo" or "mpi" (text, see base.h).
+ * Returns: INVALID_ARGUMENT (cap is too small), INVALID_STATE (in use). */
+GRADSTEP_API gradstep_status gradstep_comm_engine(gradstep_comm* comm, char* buf, size_t cap,
+                                                  size_t* len) GRADSTEP_NOEXCEPT;
+
 /*
- * Collectives on contiguous tensors. A tensor's dtype and element count are equal on all ranks unless said otherwise.
- * All return INVALID_ARGUMENT for what they cannot take (nothing sent), INVALID_STATE (handle in use, forked child),
- * and TIMEOUT, PEER_LOST, ABORTED, MISMATCH or CALLBACK, which break the communicator; buffers then hold garbage.
+ * Collectives on tensors in host memory that are contiguous and whole bytes an element; else UNSUPPORTED. A tensor's
+ * dtype and element count are equal on all ranks unless said otherwise. Nothing is sent on INVALID_ARGUMENT; after any
+ * other failure but INVALID_STATE and UNSUPPORTED buffers hold garbage.
  */
 
-/* tensor = the reduction over ranks, in place. f32, f64, f16, bf16, int32, int64; f16 and bf16 sum in f32 and round
- * once. Integer sums wrap. Direct reduce-scatter and all-gather: 2 (P - 1) / P of the bytes, as a ring. */
+/*
+ * tensor = the reduction over ranks by `op` (enum gradstep_reduce_op), in place. f32, f64, f16, bf16, int32, int64; f16
+ * and bf16 sum in f32 and round once. Integer sums wrap. Direct reduce-scatter and all-gather: 2 (P - 1) / P of the
+ * bytes, as a ring.
+ * Returns: INVALID_ARGUMENT (tensor, op), INVALID_STATE (in use), UNSUPPORTED (not contiguous), and the statuses of a
+ * collective call.
+ */
 GRADSTEP_API gradstep_status gradstep_comm_all_reduce(gradstep_comm* comm, const gradstep_tensor* tensor, int32_t op,
                                                       void* stream) GRADSTEP_NOEXCEPT;
-/* output = the inputs of all ranks, one after another: world_size times input's elements, any dtype. In place: input
- * may be this rank's block of output. */
+
+/*
+ * output = the inputs of all ranks, one after another: world_size times input's elements, any dtype, the same for both.
+ * In place: input may be this rank's block of output, and overlaps it nowhere else.
+ * Returns: INVALID_ARGUMENT (other dtypes or counts, overlap), INVALID_STATE (in use), UNSUPPORTED (not contiguous, or
+ * of no whole bytes), and the statuses of a collective call.
+ */
 GRADSTEP_API gradstep_status gradstep_comm_all_gather(gradstep_comm* comm, const gradstep_tensor* input,
                                                       const gradstep_tensor* output, void* stream) GRADSTEP_NOEXCEPT;
-/* The same where rank r gives counts[r] elements; counts has world_size entries and is equal on all ranks; output has
- * their sum. Counts may be 0. */
+
+/*
+ * gradstep_comm_all_gather where rank r gives counts[r] elements; counts has world_size entries, each >= 0, and is
+ * equal on all ranks; output has their sum. Returns: INVALID_ARGUMENT (as all_gather; a count that is negative or not
+ * input's), INVALID_STATE (in use), UNSUPPORTED (not contiguous, or of no whole bytes), and the statuses of a
+ * collective call.
+ */
 GRADSTEP_API gradstep_status gradstep_comm_all_gather_v(gradstep_comm* comm, const gradstep_tensor* input,
                                                         const gradstep_tensor* output, const int64_t* counts,
                                                         void* stream) GRADSTEP_NOEXCEPT;
-/* output (input's elements / world_size) = the reduction over ranks of this rank's block of input, and may be that
- * block. */
+
+/*
+ * output (input's elements / world_size) = the reduction by `op` over ranks of this rank's block of input, and may be
+ * that block. Dtypes and sums as all_reduce.
+ * Returns: INVALID_ARGUMENT (other dtypes or counts, overlap, op), INVALID_STATE (in use), UNSUPPORTED (not
+ * contiguous), and the statuses of a collective call.
+ */
 GRADSTEP_API gradstep_status gradstep_comm_reduce_scatter(gradstep_comm* comm, const gradstep_tensor* input,
                                                           const gradstep_tensor* output, int32_t op,
                                                           void* stream) GRADSTEP_NOEXCEPT;
-/* tensor = root's. */
+
+/*
+ * tensor = root's, any dtype.
+ * Returns: INVALID_ARGUMENT (tensor, root outside the world), INVALID_STATE (in use), UNSUPPORTED (not contiguous, or
+ * of no whole bytes), and the statuses of a collective call.
+ */
 GRADSTEP_API gradstep_status gradstep_comm_broadcast(gradstep_comm* comm, const gradstep_tensor* tensor, int32_t root,
                                                      void* stream) GRADSTEP_NOEXCEPT;
-/* Point to point, matched in order per pair of ranks. UNSUPPORTED where a host gave no send and recv. */
+
+/*
+ * gradstep_comm_send and gradstep_comm_recv: point to point, matched in order per pair of ranks, any dtype; both sides
+ * have the same number of bytes. Either may wait for the other.
+ * Returns: INVALID_ARGUMENT (tensor; the peer outside the world, or this rank itself), INVALID_STATE (in use),
+ * UNSUPPORTED (a host gave no send and recv; not contiguous, or of no whole bytes), and the statuses of a collective
+ * call.
+ */
 GRADSTEP_API gradstep_status gradstep_comm_send(gradstep_comm* comm, const gradstep_tensor* tensor, int32_t to,
                                                 void* stream) GRADSTEP_NOEXCEPT;
 GRADSTEP_API gradstep_status gradstep_comm_recv(gradstep_comm* comm, const gradstep_tensor* tensor, int32_t from,
                                                 void* stream) GRADSTEP_NOEXCEPT;
-/* Returns when all ranks have entered. */
+
+/* Waits until all ranks have entered. Returns: INVALID_ARGUMENT, INVALID_STATE (in use), and the statuses of a
+ * collective call. */
 GRADSTEP_API gradstep_status gradstep_comm_barrier(gradstep_comm* comm) GRADSTEP_NOEXCEPT;
-/* *all_yes = 1 if every rank passed a non-zero `yes`. */
+
+/* *all_yes = 1 if every rank passed a non-zero `yes`, else 0; the same on all ranks.
+ * Returns: INVALID_ARGUMENT (all_yes NULL), INVALID_STATE (in use), and the statuses of a collective call. */
 GRADSTEP_API gradstep_status gradstep_comm_vote(gradstep_comm* comm, int32_t yes, int32_t* all_yes) GRADSTEP_NOEXCEPT;
 
-/* Ranks with the same color (>= 0) form a new communicator, ordered by (key, rank); *out = NULL for color < 0.
- * Collective. UNSUPPORTED where a host gave no send and recv. */
+/*
+ * Ranks with the same color (>= 0) form a new communicator, ordered by (key, rank); *out = NULL for color < 0, else the
+ * caller's to destroy. Collective.
+ * Returns: INVALID_ARGUMENT (out NULL), INVALID_STATE (in use), UNSUPPORTED (a host gave no send and recv),
+ * OUT_OF_MEMORY, and the statuses of a collective call.
+ */
 GRADSTEP_API gradstep_status gradstep_comm_split(gradstep_comm* comm, int32_t color, int32_t key,
                                                  gradstep_comm** out) GRADSTEP_NOEXCEPT;
-/* A communicator of the same ranks with a channel of its own. Collective. */
+
+/* *out = a communicator of the same ranks with a channel of its own, the caller's to destroy. Collective.
+ * Returns: INVALID_ARGUMENT (out NULL), INVALID_STATE (in use), OUT_OF_MEMORY, and the statuses of a collective call.
+ */
 GRADSTEP_API gradstep_status gradstep_comm_dup(gradstep_comm* comm, gradstep_comm** out) GRADSTEP_NOEXCEPT;
 
-/* Ends a waiting call and breaks the communicator with ABORTED, and with it the private channels of the reducers and
+/*
+ * Ends a waiting call and breaks the communicator with ABORTED, and with it the private channels of the reducers and
  * sharded optimizers that were made with it (not those of dup and split); peers see PEER_LOST, ABORTED or TIMEOUT. Any
- * thread, not from a signal handler. */
+ * thread, also while another one is in a call; not from a signal handler.
+ * Returns: INVALID_ARGUMENT.
+ */
 GRADSTEP_API gradstep_status gradstep_comm_abort(gradstep_comm* comm) GRADSTEP_NOEXCEPT;
-/* *status = OK, or the error that broke the communicator, whose text goes to buf (text rules as gradstep_build_info;
- * buf may be NULL). Any thread. */
+
+/*
+ * *status = OK, or the error that broke the communicator, whose text goes to buf (text, see base.h). Any thread, also
+ * while another one is in a call.
+ * Returns: INVALID_ARGUMENT (status NULL, cap is too small).
+ */
 GRADSTEP_API gradstep_status gradstep_comm_status(gradstep_comm* comm, gradstep_status* status, char* buf, size_t cap,
                                                   size_t* len) GRADSTEP_NOEXCEPT;
-/* stats->struct_size is set by the caller. */
+
+/* *stats = the counts since creation; stats->struct_size is set by the caller.
+ * Returns: INVALID_ARGUMENT (stats NULL, a bad struct_size), INVALID_STATE (in use). */
 GRADSTEP_API gradstep_status gradstep_comm_stats(gradstep_comm* comm,
                                                  gradstep_comm_statistics* stats) GRADSTEP_NOEXCEPT;
 

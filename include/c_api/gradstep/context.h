@@ -29,8 +29,9 @@ enum gradstep_log_level {
 
 /*
  * Host memory for gradstep's own buffers. `allocate` returns `bytes` bytes aligned to `alignment` (a power of two), or
- * NULL; `deallocate` gets back what allocate returned with the same bytes and alignment. Both may be called by any
- * thread that is inside gradstep and by gradstep's own, and after the first step of a handle no more on its hot path.
+ * NULL; `deallocate` gets back what allocate returned with the same bytes and alignment. Both are needed. They may be
+ * called by any thread that is inside gradstep and by gradstep's own, and after the first step of a handle no more on
+ * its hot path.
  */
 typedef struct gradstep_allocator {
   uint32_t struct_size;
@@ -78,20 +79,21 @@ typedef struct gradstep_context_options {
   const char* lapack_library;
 } gradstep_context_options;
 
-/* Returns: INVALID_ARGUMENT if o is NULL or struct_size is out of range. */
+/* Writes the defaults into the struct_size bytes at o. Returns: INVALID_ARGUMENT (o NULL, a bad struct_size). */
 GRADSTEP_API gradstep_status gradstep_context_options_init(gradstep_context_options* o,
                                                            size_t struct_size) GRADSTEP_NOEXCEPT;
 
 /*
- * Creates a context; options NULL = defaults. Threads start at first use.
+ * Creates a context; options NULL = defaults. Threads start at first use. *out is the caller's to destroy.
  * Returns: INVALID_ARGUMENT (out NULL, num_threads or background_threads negative or above 1024, an unknown log level,
  * an allocator without both functions), BACKEND_UNAVAILABLE (lapack_library: no such library, or no eigensolver in it),
- * UNSUPPORTED (a newer options struct), OUT_OF_MEMORY.
+ * UNSUPPORTED (an options struct or allocator that asks for something newer than this library), OUT_OF_MEMORY.
  */
 GRADSTEP_API gradstep_status gradstep_context_create(const gradstep_context_options* options,
                                                      gradstep_context** out) GRADSTEP_NOEXCEPT;
 
-/* Drops the caller's reference. Handles made on the context keep what they need: the order of destruction is free. */
+/* Drops the caller's reference. Handles made on the context keep what they need: the order of destruction is free.
+ * NULL is nothing. */
 GRADSTEP_API void gradstep_context_destroy(gradstep_context* context) GRADSTEP_NOEXCEPT;
 
 #if defined(__cplusplus)

@@ -58,7 +58,7 @@ typedef struct gradstep_cost_options {
   double message;          /* o, seconds, default 2e-6 */
   double sparsity;         /* SPARSE_TOPK: 0 < sparsity <= 1, default 0.01 */
   int32_t rank;            /* POWERSGD: >= 1, default 2 */
-  int32_t no_exchange;     /* 1: the engine can only gather, as a host with nothing but all_gather */
+  int32_t no_exchange;     /* bool: the engine can only gather, as a host with nothing but all_gather */
   int64_t rows; /* POWERSGD: the elements lie in matrices of rows x columns, each >= 1; default 1024 x 1024 */
   int64_t columns;
   /* Seconds of one rank's work on an element, >= 0; the defaults are those of one core of an AMD EPYC (AVX-512). */
@@ -82,19 +82,25 @@ typedef struct gradstep_cost {
   double network_seconds; /* messages and bytes */
 } gradstep_cost;
 
-/* Writes the defaults; bandwidth and latency become NaN. Returns: INVALID_ARGUMENT. */
+/* Writes the defaults into the struct_size bytes at o; bandwidth and latency become NaN, elements and ranks 0.
+ * Returns: INVALID_ARGUMENT (o NULL, a bad struct_size). */
 GRADSTEP_API gradstep_status gradstep_cost_options_init(gradstep_cost_options* o, size_t struct_size) GRADSTEP_NOEXCEPT;
 
-/* pack, convert, select, entry, add, merge and multiply = what they are here, by the threads of `context`, on data that
- * fits into its caches; takes some milliseconds. o->struct_size is set by the caller. Returns: INVALID_ARGUMENT,
- * OUT_OF_MEMORY. */
+/*
+ * pack, convert, select, entry, add, merge and multiply of *o = what they are here, in seconds, by the threads of
+ * `context`, on data that fits into its caches; takes some milliseconds. o was filled by gradstep_cost_options_init;
+ * its other fields stay as they are. Returns: INVALID_ARGUMENT (a NULL, a bad struct_size), OUT_OF_MEMORY, CALLBACK
+ * (parallel_for).
+ */
 GRADSTEP_API gradstep_status gradstep_cost_options_measure(gradstep_cost_options* o,
                                                            gradstep_context* context) GRADSTEP_NOEXCEPT;
 
-/* Writes up to `capacity` records of record_size bytes: DENSE, HALF, BFLOAT16 and POWERSGD by every all-reduce
+/*
+ * Writes up to `capacity` records of record_size bytes: DENSE, HALF, BFLOAT16 and POWERSGD by every all-reduce
  * (HIERARCHICAL where 1 < H < P), SPARSE_TOPK by gather and, unless no_exchange, by split, ADASUM_TREE and
  * ADASUM_NWAY by OWN. *count = how many there are. records NULL only counts. Not collective; opens no connection.
- * Returns: INVALID_ARGUMENT (a field that breaks its rule). */
+ * Returns: INVALID_ARGUMENT (a NULL, a field that breaks its rule, a record_size that no version has), OUT_OF_MEMORY.
+ */
 GRADSTEP_API gradstep_status gradstep_predict_costs(const gradstep_cost_options* options, gradstep_cost* records,
                                                     size_t record_size, size_t capacity,
                                                     size_t* count) GRADSTEP_NOEXCEPT;

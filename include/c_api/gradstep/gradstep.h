@@ -22,6 +22,8 @@
 #include "gradstep/optimizer.h"
 #include "gradstep/reducer.h"
 #include "gradstep/schedule.h"
+#include "gradstep/shampoo.h"
+#include "gradstep/sharding.h"
 #include "gradstep/state.h"
 #include "gradstep/tensor.h"
 #include "gradstep/updater.h"

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 The gradstep authors
  * SPDX-License-Identifier: Apache-2.0 */
 /*
- * optimizer.h: update rules on the host's own parameters.
+ * optimizer.h: update rules on the host's own parameters, and what all optimizers do. Shampoo's options are in
+ * shampoo.h, state that is dealt out to ranks in sharding.h.
  *
  * t counts applied steps and is 0 in the first. Every double field of an options struct is a hyper-parameter: the
  * value it has at creation is a constant for all groups; gradstep_optimizer_set_value and _set_schedule change it by
@@ -15,7 +16,6 @@
 #ifndef GRADSTEP_OPTIMIZER_H
 #define GRADSTEP_OPTIMIZER_H
 
-#include "gradstep/comm.h"
 #include "gradstep/context.h"
 #include "gradstep/schedule.h"
 #include "gradstep/tensor.h"
@@ -56,7 +56,11 @@ enum gradstep_bias_correction {
 };
 
 /*
- * Fields that all rules share:
+ * Fields that several rules share:
+ *
+ * maximize: 1 negates the gradients.
+ *
+ * state_dtype: how the state tensors are stored. BF16 and INT8 are UNSUPPORTED for f64 parameters.
  *
  * master_weights: 1 keeps an f32 copy of every f16 and bf16 parameter as state "master_weights"; the rule steps it and
  * the parameter is its rounded value. Where the host has changed a parameter since the last step, the parameter counts
@@ -73,18 +77,18 @@ enum gradstep_bias_correction {
  */
 typedef struct gradstep_sgd_options {
   uint32_t struct_size;
-  int32_t nesterov;     /* needs momentum > 0 and dampening = 0 */
-  double learning_rate; /* must be set */
-  double momentum;      /* >= 0, default 0 */
-  double dampening;     /* default 0; ignored without momentum */
-  double weight_decay;  /* >= 0, default 0 */
-  int32_t first_step;   /* enum gradstep_sgd_first_step */
-  int32_t maximize;
-  int32_t master_weights;
-  int32_t state_dtype; /* enum gradstep_state_dtype */
-  int32_t stochastic_rounding;
+  int32_t nesterov;            /* bool; needs momentum > 0 and dampening = 0 */
+  double learning_rate;        /* must be set */
+  double momentum;             /* >= 0, default 0 */
+  double dampening;            /* default 0; ignored without momentum */
+  double weight_decay;         /* >= 0, default 0 */
+  int32_t first_step;          /* enum gradstep_sgd_first_step */
+  int32_t maximize;            /* bool */
+  int32_t master_weights;      /* bool */
+  int32_t state_dtype;         /* enum gradstep_state_dtype */
+  int32_t stochastic_rounding; /* bool */
   int32_t reserved;
-  int64_t seed;
+  int64_t seed; /* of stochastic_rounding */
 } gradstep_sgd_options;
 
 /*
@@ -95,19 +99,19 @@ typedef struct gradstep_sgd_options {
  */
 typedef struct gradstep_rmsprop_options {
   uint32_t struct_size;
-  int32_t epsilon_placement; /* enum gradstep_epsilon_placement */
-  double learning_rate;      /* must be set */
-  double rho;                /* in [0, 1), default 0.9 */
-  double epsilon;            /* >= 0, default 1e-8 */
-  double weight_decay;       /* >= 0, default 0 */
-  double momentum;           /* >= 0, default 0 */
-  int32_t centered;
-  int32_t maximize;
-  int32_t master_weights;
-  int32_t state_dtype; /* enum gradstep_state_dtype */
-  int32_t stochastic_rounding;
+  int32_t epsilon_placement;   /* enum gradstep_epsilon_placement */
+  double learning_rate;        /* must be set */
+  double rho;                  /* in [0, 1), default 0.9 */
+  double epsilon;              /* >= 0, default 1e-8 */
+  double weight_decay;         /* >= 0, default 0 */
+  double momentum;             /* >= 0, default 0 */
+  int32_t centered;            /* bool */
+  int32_t maximize;            /* bool */
+  int32_t master_weights;      /* bool */
+  int32_t state_dtype;         /* enum gradstep_state_dtype */
+  int32_t stochastic_rounding; /* bool */
   int32_t reserved;
-  int64_t seed;
+  int64_t seed; /* of stochastic_rounding */
 } gradstep_rmsprop_options;
 
 /*
@@ -123,13 +127,13 @@ typedef struct gradstep_adagrad_options {
   double weight_decay;        /* >= 0, default 0 */
   double lr_decay;            /* >= 0, default 0 */
   double initial_accumulator; /* >= 0, default 0; no hyper-parameter: read at creation alone */
-  int32_t maximize;
+  int32_t maximize;           /* bool */
   int32_t reserved0;
-  int32_t master_weights;
-  int32_t state_dtype; /* enum gradstep_state_dtype */
-  int32_t stochastic_rounding;
+  int32_t master_weights;      /* bool */
+  int32_t state_dtype;         /* enum gradstep_state_dtype */
+  int32_t stochastic_rounding; /* bool */
   int32_t reserved;
-  int64_t seed;
+  int64_t seed; /* of stochastic_rounding */
 } gradstep_adagrad_options;
 
 /*
@@ -142,152 +146,20 @@ typedef struct gradstep_adagrad_options {
  */
 typedef struct gradstep_adam_options {
   uint32_t struct_size;
-  int32_t bias_correction; /* enum gradstep_bias_correction */
-  double learning_rate;    /* must be set */
-  double beta1;            /* in [0, 1), default 0.9 */
-  double beta2;            /* in [0, 1), default 0.999 */
-  double epsilon;          /* >= 0, default 1e-8 */
-  double weight_decay;     /* >= 0, default 0 */
-  int32_t decoupled_weight_decay;
-  int32_t maximize;
-  int32_t master_weights;
-  int32_t state_dtype; /* enum gradstep_state_dtype */
-  int32_t stochastic_rounding;
-  int32_t amsgrad;
-  int64_t seed;
+  int32_t bias_correction;        /* enum gradstep_bias_correction */
+  double learning_rate;           /* must be set */
+  double beta1;                   /* in [0, 1), default 0.9 */
+  double beta2;                   /* in [0, 1), default 0.999 */
+  double epsilon;                 /* >= 0, default 1e-8 */
+  double weight_decay;            /* >= 0, default 0 */
+  int32_t decoupled_weight_decay; /* bool */
+  int32_t maximize;               /* bool */
+  int32_t master_weights;         /* bool */
+  int32_t state_dtype;            /* enum gradstep_state_dtype */
+  int32_t stochastic_rounding;    /* bool */
+  int32_t amsgrad;                /* bool */
+  int64_t seed;                   /* of stochastic_rounding */
 } gradstep_adam_options;
-
-/* Whose step length a preconditioned direction gets, and what is used before start_preconditioning_step. */
-enum gradstep_graft_type {
-  GRADSTEP_GRAFT_TYPE_INVALID = -1,
-  GRADSTEP_GRAFT_TYPE_SGD = 0,                /* u = g */
-  GRADSTEP_GRAFT_TYPE_ADAGRAD = 1,            /* v += g^2, u = g / (sqrt(v) + diagonal_epsilon) */
-  GRADSTEP_GRAFT_TYPE_RMSPROP = 2,            /* v = w1 v + w2 g^2 with the w of the statistics, u as above */
-  GRADSTEP_GRAFT_TYPE_RMSPROP_NORMALIZED = 3, /* RMSPROP of g / (|g| + 1e-16) */
-  GRADSTEP_GRAFT_TYPE_SQRT_N = 4,             /* u = sign(g) */
-  GRADSTEP_GRAFT_TYPE_ADAGRAD_NORMALIZED = 5, /* ADAGRAD of g / (|g| + 1e-16) */
-  GRADSTEP_GRAFT_TYPE_ADAM = 6,               /* Adam's direction, by graft_beta1, graft_beta2 and diagonal_epsilon */
-  GRADSTEP_GRAFT_TYPE_NONE = 7                /* the direction keeps its length; u = g */
-};
-
-enum gradstep_root_method {
-  GRADSTEP_ROOT_METHOD_INVALID = -1,
-  GRADSTEP_ROOT_METHOD_AUTO = 0,           /* chosen by size and device: EIGH on CPU */
-  GRADSTEP_ROOT_METHOD_COUPLED_NEWTON = 1, /* Google's iteration, in f64 */
-  GRADSTEP_ROOT_METHOD_EIGH = 2            /* a symmetric eigendecomposition, in f64 */
-};
-
-enum gradstep_root_precision {
-  GRADSTEP_ROOT_PRECISION_INVALID = -1,
-  GRADSTEP_ROOT_PRECISION_F64 = 0,
-  GRADSTEP_ROOT_PRECISION_F32 = 1 /* UNSUPPORTED in this version */
-};
-
-enum gradstep_root_padding {
-  GRADSTEP_ROOT_PADDING_INVALID = -1,
-  GRADSTEP_ROOT_PADDING_NONE = 0,
-  GRADSTEP_ROOT_PADDING_LARGEST = 1 /* Google: roots are those of statistics extended by 1s to the largest block */
-};
-
-enum gradstep_refresh {
-  GRADSTEP_REFRESH_INVALID = -1,
-  GRADSTEP_REFRESH_FRESH = 0, /* the roots of a step serve in it */
-  GRADSTEP_REFRESH_STALE = 1  /* they serve from the next step on, as in Google's sharded mode */
-};
-
-enum gradstep_one_sided {
-  GRADSTEP_ONE_SIDED_INVALID = -1,
-  GRADSTEP_ONE_SIDED_NONE = 0,
-  GRADSTEP_ONE_SIDED_INPUT = 1, /* UNSUPPORTED in this version, as OUTPUT */
-  GRADSTEP_ONE_SIDED_OUTPUT = 2
-};
-
-/*
- * Distributed Shampoo (Gupta, Koren and Singer 2018; Anil et al. 2020), for f32, f16 and bf16 parameters.
- *
- * Small neighbouring dimensions of a parameter are merged (best_effort_shape_interpretation), long ones are cut into
- * blocks of block_size. Each axis j of each block has a statistic S = w1 S + w2 G, G being g contracted with itself
- * over all other axes, w1 = beta2, w2 = 1 - beta2 (1 if beta2 = 1), and a preconditioner (S + ridge I)^(-1/p) with
- * ridge = matrix_epsilon * max(largest eigenvalue of S, 1e-6), p = 2 * merged dimensions or exponent_override. P(g) is
- * g multiplied by the preconditioners along all axes. With u from graft_type, divided by max(1, |u| / sqrt(elements) /
- * clip_by_scaled_gradient_norm) in the RMSPROP forms where that is > 0:
- *
- *   s = P(g) |u| / (|P(g)| + 1e-16); s += weight_decay p; u += weight_decay p
- *   m = beta1 m + w s; n = beta1 n + w u        w = 1 - beta1 if moving_average_for_momentum, else 1
- *   d = s and m from step start_preconditioning_step on, u and n before it
- *   p -= learning_rate * (w d + beta1 (m or n) if nesterov, else m or n)
- *
- * SQRT_N has one momentum: n = beta1 m + w u, and the selected one is stored. decoupled_weight_decay: p -=
- * learning_rate * weight_decay * p instead. Parameters without dimensions, with one above
- * skip_preconditioning_dim_size_gt or in a group with precondition = 0 step by d = u alone.
- *
- * root_lag = k: the roots of step t serve from step t + k on, whenever they were computed: threads of the context's
- * background lane work on them meanwhile, and step t + k does what is left. refresh STALE is root_lag 1. Up to
- * (k - 1) / preconditioning_compute_steps + 1 refreshes are under way at once.
- *
- * one_sided INPUT preconditions all axes but the last of the merged tensor, OUTPUT the last; p = 2 * the axes that are
- * preconditioned, and a dimension above skip_preconditioning_dim_size_gt takes only its own axis out. A tensor of one
- * axis has both sides in it.
- *
- * eigenvalue_corrected: SOAP (Vyas et al. 2024). Parameters of two dimensions and more run Adam (beta1, beta2,
- * diagonal_epsilon, bias correction, weight decay after the step) in the eigenbasis of their statistics, which one step
- * of orthogonal iteration renews after a step that is a multiple of preconditioning_compute_steps; all others run Adam.
- * The first gradient of a parameter makes its basis and does not move it. Statistics start at zero. State
- * "diagonal_exp_avg" and "diagonal_statistics" are Adam's moments in the basis, "preconditioners.{block}.{axis}" the
- * eigenvectors in columns. Grafting, momentum, root and ridge options, start_preconditioning_step and
- * decoupled_weight_decay do not apply; root_lag and quantisation are UNSUPPORTED with it.
- *
- * A root whose error (max |M - I| of the iteration, or of EIGH max |H^p D x - x| on probes) is NaN or at least
- * inverse_failure_threshold is tried again root_retries times with 10, 100 ... times the ridge (root_precision F32: in
- * f64 first); then the previous preconditioner stays. root_retries = 0 also takes the seed's rule for when
- * COUPLED_NEWTON stops.
- *
- * State "momentum" (m; preconditioned parameters, and SQRT_N), "diagonal_momentum" (n; not SQRT_N),
- * "diagonal_statistics" (v), "diagonal_exp_avg" (ADAM), "statistics.{block}.{axis}" and
- * "preconditioners.{block}.{axis}", the latter two shaped (extent, extent), blocks counted with the last axis fastest.
- * quantize_momentum keeps the momenta in int8, quantize_statistics statistics and preconditioners in int16 with the
- * diagonal apart in f32, each column with one f32 factor; get_state and set_state convert. master_weights keeps f32
- * copies of f16 and bf16 parameters, state "master_weights", as in the other rules.
- *
- * Source: Google's distributed_shampoo.py, with its defaults but for root_padding and root_retries, which are
- * LARGEST and 0 there.
- */
-typedef struct gradstep_shampoo_options {
-  uint32_t struct_size;
-  int32_t graft_type;                       /* enum gradstep_graft_type */
-  double learning_rate;                     /* must be set */
-  double beta1;                             /* in [0, 1), default 0.9 */
-  double beta2;                             /* in [0, 1], default 0.999 */
-  double diagonal_epsilon;                  /* >= 0, default 1e-10 */
-  double matrix_epsilon;                    /* >= 0, default 1e-6; statistics start at this times I */
-  double weight_decay;                      /* >= 0, default 0 */
-  double inverse_failure_threshold;         /* >= 0, default 0.1 */
-  double clip_by_scaled_gradient_norm;      /* >= 0, default 0 = off */
-  double graft_beta1;                       /* ADAM: in [0, 1), default 0.9 */
-  double graft_beta2;                       /* ADAM: in [0, 1), default 0.999 */
-  double precondition;                      /* 0 or more, default 1; the constant 0 = u alone */
-  int64_t block_size;                       /* > 0, default 128 */
-  int64_t start_preconditioning_step;       /* >= 0, default 5 */
-  int64_t preconditioning_compute_steps;    /* > 0, default 1: roots where t is a multiple of it */
-  int64_t statistics_compute_steps;         /* > 0, default 1 */
-  int64_t skip_preconditioning_dim_size_gt; /* > 0, default 4096 */
-  int32_t exponent_override;                /* 0 to 1024, default 0 = 2 * dimensions */
-  int32_t best_effort_shape_interpretation; /* default 1 */
-  int32_t nesterov;                         /* default 1 */
-  int32_t moving_average_for_momentum;
-  int32_t decoupled_weight_decay;
-  int32_t root_method;    /* enum gradstep_root_method */
-  int32_t root_precision; /* enum gradstep_root_precision */
-  int32_t root_padding;   /* enum gradstep_root_padding */
-  int32_t root_retries;   /* 0 to 12, default 6 */
-  int32_t root_lag;       /* steps, 0 to 1000, default 0 */
-  int32_t refresh;        /* enum gradstep_refresh */
-  int32_t quantize_momentum;
-  int32_t quantize_statistics;
-  int32_t one_sided; /* enum gradstep_one_sided */
-  int32_t eigenvalue_corrected;
-  int32_t master_weights;
-} gradstep_shampoo_options;
 
 /* What a step did. Written also when the step was skipped. */
 typedef struct gradstep_step_result {
@@ -299,7 +171,7 @@ typedef struct gradstep_step_result {
 
 typedef struct gradstep_step_options {
   uint32_t struct_size;
-  int32_t skip_nonfinite;           /* 1: a non-finite gradient anywhere skips the whole step */
+  int32_t skip_nonfinite;           /* bool: a non-finite gradient anywhere skips the whole step */
   double grad_scale;                /* finite; default 1 */
   double max_norm;                  /* >= 0; 0 = off */
   double clip_value;                /* >= 0; 0 = off */
@@ -327,21 +199,25 @@ typedef struct gradstep_memory {
   int64_t other_bytes;
 } gradstep_memory;
 
-/* Defaults; learning_rate becomes NaN, which create refuses. Returns: INVALID_ARGUMENT. */
+/*
+ * gradstep_sgd_options_init, gradstep_rmsprop_options_init, gradstep_adagrad_options_init, gradstep_adam_options_init
+ * and gradstep_step_options_init: write the defaults into the struct_size bytes at o. A learning_rate becomes NaN,
+ * which create refuses. Returns: INVALID_ARGUMENT (o NULL, a bad struct_size).
+ */
 GRADSTEP_API gradstep_status gradstep_sgd_options_init(gradstep_sgd_options* o, size_t struct_size) GRADSTEP_NOEXCEPT;
 GRADSTEP_API gradstep_status gradstep_rmsprop_options_init(gradstep_rmsprop_options* o,
                                                            size_t struct_size) GRADSTEP_NOEXCEPT;
 GRADSTEP_API gradstep_status gradstep_adagrad_options_init(gradstep_adagrad_options* o,
                                                            size_t struct_size) GRADSTEP_NOEXCEPT;
 GRADSTEP_API gradstep_status gradstep_adam_options_init(gradstep_adam_options* o, size_t struct_size) GRADSTEP_NOEXCEPT;
-GRADSTEP_API gradstep_status gradstep_shampoo_options_init(gradstep_shampoo_options* o,
-                                                           size_t struct_size) GRADSTEP_NOEXCEPT;
 GRADSTEP_API gradstep_status gradstep_step_options_init(gradstep_step_options* o, size_t struct_size) GRADSTEP_NOEXCEPT;
 
 /*
- * Creates an optimizer for n parameters (n may be 0). State starts at zero and is allocated here.
+ * gradstep_optimizer_create_*: create an optimizer for n parameters (n may be 0). State starts at zero and is allocated
+ * here. *out is the caller's to destroy.
  * Returns: INVALID_ARGUMENT (a NULL, a field outside its range or not finite, learning_rate not set, a bad schema),
- * UNSUPPORTED, BACKEND_UNAVAILABLE, OUT_OF_MEMORY.
+ * UNSUPPORTED (a state_dtype other than NATIVE for f64 parameters; the schema, see gradstep_parameter),
+ * BACKEND_UNAVAILABLE (the schema), OUT_OF_MEMORY.
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_create_sgd(gradstep_context* context,
                                                            const gradstep_sgd_options* options,
@@ -359,17 +235,19 @@ GRADSTEP_API gradstep_status gradstep_optimizer_create_adam(gradstep_context* co
                                                             const gradstep_adam_options* options,
                                                             const gradstep_parameter* parameters, size_t n,
                                                             gradstep_optimizer** out) GRADSTEP_NOEXCEPT;
-GRADSTEP_API gradstep_status gradstep_optimizer_create_shampoo(gradstep_context* context,
-                                                               const gradstep_shampoo_options* options,
-                                                               const gradstep_parameter* parameters, size_t n,
-                                                               gradstep_optimizer** out) GRADSTEP_NOEXCEPT;
+
+/* Gives the handle up; views of its state end with the last use (an updater may keep it). NULL is nothing. */
 GRADSTEP_API void gradstep_optimizer_destroy(gradstep_optimizer* optimizer) GRADSTEP_NOEXCEPT;
 
 /*
  * Steps params[i] in place by grads[i]. params have the dtype, shape and device of the schema; grads the shape and
- * device, and any float dtype (f64 only for f64 parameters). grads[i].data NULL: parameter i is left alone.
+ * device, and any float dtype (f64 only for f64 parameters). grads[i].data NULL: parameter i is left alone. No two
+ * tensors overlap, of which one is written. Collective while the state is sharded.
  * Returns: INVALID_ARGUMENT (names the tensor; nothing is changed), INVALID_STATE (in use; or the state is lost: see
- * attach_comm and below), CALLBACK (a schedule: nothing is changed; or parallel_for).
+ * gradstep_optimizer_attach_comm and below), NUMERIC (a schedule's value is out of its field's range; nothing is
+ * changed), CALLBACK (a schedule: nothing is changed; or parallel_for), OUT_OF_MEMORY, and, sharded, the statuses of a
+ * collective call.
+ *
  * A parallel_for that fails half-way leaves some parameters and states stepped and others not. The step count stands,
  * and the state is lost: steps, saves, copies and reads of it are INVALID_STATE until a state is loaded or copied in.
  */
@@ -378,18 +256,24 @@ GRADSTEP_API gradstep_status gradstep_optimizer_step(gradstep_optimizer* optimiz
                                                      void* stream) GRADSTEP_NOEXCEPT;
 
 /*
- * Writes the deltas into updates[i] (the dtype and shape of parameter i) and leaves params as they are; params[i] +
- * updates[i] in the arithmetic dtype is what a step would have stored. updates may be exactly grads. Where
- * grads[i].data is NULL the update is zero.
+ * Writes the deltas into updates[i] (the dtype, shape and device of parameter i) and leaves params as they are;
+ * params[i] + updates[i] in the arithmetic dtype is what a step would have stored. updates may be exactly grads. Where
+ * grads[i].data is NULL the update is zero. State and step count change as in a step.
+ * Returns: INVALID_ARGUMENT, INVALID_STATE, NUMERIC, CALLBACK, OUT_OF_MEMORY (as step), UNSUPPORTED (parameters with
+ * master weights), and, sharded, the statuses of a collective call.
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_update(gradstep_optimizer* optimizer, const gradstep_tensor* params,
                                                        const gradstep_tensor* grads, const gradstep_tensor* updates,
                                                        size_t n, void* stream) GRADSTEP_NOEXCEPT;
 
 /*
- * Both with options (NULL = defaults); updates NULL steps in place. A skipped step changes nothing but the skip
- * counter (metric "skipped_steps") and what the options ask to be written; skipped `updates` are zero.
- * Returns: also INVALID_ARGUMENT for an option outside its range.
+ * gradstep_optimizer_step, or with updates gradstep_optimizer_update, with options (NULL = defaults). A skipped step
+ * changes nothing but the skip counter (metric "skipped_steps") and what the options ask to be written; skipped
+ * `updates` are zero.
+ * Returns: INVALID_ARGUMENT (as step; an option outside its range; grad_norm or found_inf of another dtype or with
+ * other than one element), UNSUPPORTED (as update), INVALID_STATE, NUMERIC, CALLBACK, OUT_OF_MEMORY (as step), and,
+ * sharded, MISMATCH (some ranks ask for the norm or a check of finiteness, others not) and the statuses of a collective
+ * call.
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_step_ex(gradstep_optimizer* optimizer, const gradstep_tensor* params,
                                                         const gradstep_tensor* grads, const gradstep_tensor* updates,
@@ -397,9 +281,11 @@ GRADSTEP_API gradstep_status gradstep_optimizer_step_ex(gradstep_optimizer* opti
                                                         void* stream) GRADSTEP_NOEXCEPT;
 
 /*
- * Sets hyper-parameter `name` of one group, or of all groups with -1, to a constant or a schedule over t. Buffers that
- * become necessary (momentum) start at zero.
- * Returns: INVALID_ARGUMENT (unknown name: the text lists the known ones; group out of range; value out of range).
+ * gradstep_optimizer_set_value and gradstep_optimizer_set_schedule: set hyper-parameter `name` of one group, or of all
+ * groups with -1, to a constant or a schedule over t. Buffers that become necessary (momentum) start at zero. The
+ * schedule is copied, see gradstep_schedule.
+ * Returns: INVALID_ARGUMENT (unknown name: the text lists the known ones; group out of range; constant out of range; a
+ * bad schedule), INVALID_STATE (in use; precondition of a Shampoo whose blocks are dealt out), OUT_OF_MEMORY.
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_set_value(gradstep_optimizer* optimizer, int32_t group,
                                                           const char* name, double value) GRADSTEP_NOEXCEPT;
@@ -407,41 +293,62 @@ GRADSTEP_API gradstep_status gradstep_optimizer_set_schedule(gradstep_optimizer*
                                                              const char* name,
                                                              const gradstep_schedule* schedule) GRADSTEP_NOEXCEPT;
 
-/* *value = what the next step would use. group -1 is group 0. */
+/*
+ * *value = what the next step would use. group -1 is group 0.
+ * Returns: INVALID_ARGUMENT (a NULL, unknown name, group out of range), INVALID_STATE (in use), NUMERIC (a schedule's
+ * value is out of range), CALLBACK (a schedule failed).
+ */
 GRADSTEP_API gradstep_status gradstep_optimizer_get_value(gradstep_optimizer* optimizer, int32_t group,
                                                           const char* name, double* value) GRADSTEP_NOEXCEPT;
 
-/* Number of groups: one more than the largest group of the schema. */
+/* *count = number of groups: one more than the largest group of the schema.
+ * Returns: INVALID_ARGUMENT (count NULL), INVALID_STATE (in use). */
 GRADSTEP_API gradstep_status gradstep_optimizer_group_count(gradstep_optimizer* optimizer,
                                                             int32_t* count) GRADSTEP_NOEXCEPT;
 
-/* Appends parameters; their state starts at zero. New groups take group 0's hyper-parameters. Views of the state of
- * earlier parameters stay valid. Returns: as create; on failure the optimizer is as before. */
+/*
+ * Appends parameters; their state starts at zero. New groups take group 0's hyper-parameters. Views of the state of
+ * earlier parameters stay valid, and so do their shapes.
+ * Returns: INVALID_ARGUMENT (as create; a name that is taken), INVALID_STATE (in use; the state is sharded),
+ * UNSUPPORTED, BACKEND_UNAVAILABLE, OUT_OF_MEMORY (as create); on failure the optimizer is as before.
+ */
 GRADSTEP_API gradstep_status gradstep_optimizer_add_parameters(gradstep_optimizer* optimizer,
                                                                const gradstep_parameter* parameters,
                                                                size_t n) GRADSTEP_NOEXCEPT;
 
+/* *count = t, the number of applied steps. Returns: INVALID_ARGUMENT (count NULL), INVALID_STATE (in use). */
 GRADSTEP_API gradstep_status gradstep_optimizer_step_count(gradstep_optimizer* optimizer,
                                                            int64_t* count) GRADSTEP_NOEXCEPT;
-/* count >= 0. */
+
+/* t = count >= 0. Returns: INVALID_ARGUMENT (a negative count), INVALID_STATE (in use), CALLBACK (parallel_for, for
+ * roots of a Shampoo that are under way). */
 GRADSTEP_API gradstep_status gradstep_optimizer_set_step_count(gradstep_optimizer* optimizer,
                                                                int64_t count) GRADSTEP_NOEXCEPT;
 
-/* Writes the state names of the rule, separated by commas ("exp_avg,exp_avg_sq"); where there is one for each block and
- * axis, its pattern ("statistics.{block}.{axis}"). Text rules as gradstep_build_info. */
+/*
+ * Writes the state names of the rule, separated by commas ("exp_avg,exp_avg_sq"); where there is one for each block and
+ * axis, its pattern ("statistics.{block}.{axis}") (text, see base.h).
+ * Returns: INVALID_ARGUMENT (cap is too small), INVALID_STATE (in use).
+ */
 GRADSTEP_API gradstep_status gradstep_optimizer_state_names(gradstep_optimizer* optimizer, char* buf, size_t cap,
                                                             size_t* len) GRADSTEP_NOEXCEPT;
 
 /*
  * tensor_out = a view of state `name` of parameter `index`, shaped as the parameter unless the rule says else, valid
- * until destroy or an attach_comm that shards the state.
- * Returns: INVALID_ARGUMENT (index, unknown name), INVALID_STATE (the buffer does not exist, e.g. no momentum; or the
- * state is lost, see attach_comm), UNSUPPORTED (stored in another form: use get_state).
+ * until destroy or an attach_comm that shards the state. The host may write to it between steps.
+ * Returns: INVALID_ARGUMENT (index, unknown name), INVALID_STATE (in use; the buffer does not exist, e.g. no momentum;
+ * or the state is lost, see gradstep_optimizer_step), UNSUPPORTED (stored in another form, or sharded: use get_state).
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_state(gradstep_optimizer* optimizer, size_t index, const char* name,
                                                       gradstep_tensor* tensor_out) GRADSTEP_NOEXCEPT;
 
-/* Copies state into or out of a host tensor of the state's shape and any float dtype. Returns: as state. */
+/*
+ * gradstep_optimizer_get_state and gradstep_optimizer_set_state: copy state `name` of parameter `index` into or out of
+ * a host tensor of the state's shape and any float dtype. Collective while the state is sharded. Returns:
+ * INVALID_ARGUMENT (index, unknown name, another shape or no float dtype), INVALID_STATE (in use; the buffer does not
+ * exist, e.g. no momentum; get_state: the state is lost, see gradstep_optimizer_step), CALLBACK (parallel_for),
+ * OUT_OF_MEMORY, and, sharded, the statuses of a collective call.
+ */
 GRADSTEP_API gradstep_status gradstep_optimizer_get_state(gradstep_optimizer* optimizer, size_t index, const char* name,
                                                           const gradstep_tensor* tensor,
                                                           void* stream) GRADSTEP_NOEXCEPT;
@@ -449,8 +356,12 @@ GRADSTEP_API gradstep_status gradstep_optimizer_set_state(gradstep_optimizer* op
                                                           const gradstep_tensor* tensor,
                                                           void* stream) GRADSTEP_NOEXCEPT;
 
-/* destination's state, step count and skip counter become source's. Returns: MISMATCH naming what differs (rule, names,
- * shapes, dtypes, buffers), INVALID_STATE (source's state is lost, see attach_comm). */
+/*
+ * destination's state, step count and skip counter become source's; both may be the same. Collective while the state is
+ * sharded.
+ * Returns: INVALID_ARGUMENT, INVALID_STATE (one is in use; source's state is lost, see gradstep_optimizer_step),
+ * MISMATCH (rule, names, shapes, dtypes or buffers: the text names what differs), CALLBACK (parallel_for).
+ */
 GRADSTEP_API gradstep_status gradstep_optimizer_copy_state(gradstep_optimizer* destination,
                                                            gradstep_optimizer* source) GRADSTEP_NOEXCEPT;
 
@@ -460,16 +371,22 @@ GRADSTEP_API gradstep_status gradstep_optimizer_copy_state(gradstep_optimizer* d
  * "inverse_pth_root_errors" (of the last refresh whose error was above 0), "root_max_eigenvalue", "root_iterations",
  * "root_retries" and "root_failures" (totals), "preconditioner_age" (steps since the one whose statistics its last
  * successful refresh used).
+ * Returns: INVALID_ARGUMENT (count NULL, a record_size that no version has), INVALID_STATE (in use), CALLBACK
+ * (parallel_for, for roots of a Shampoo that are under way).
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_metrics(gradstep_optimizer* optimizer, gradstep_metric* records,
                                                         size_t record_size, size_t capacity,
                                                         size_t* count) GRADSTEP_NOEXCEPT;
 
-/* What the handle holds now. memory->struct_size is set by the caller. */
+/* *memory = what the handle holds now, on this rank. memory->struct_size is set by the caller.
+ * Returns: INVALID_ARGUMENT (memory NULL, a bad struct_size), INVALID_STATE (in use). */
 GRADSTEP_API gradstep_status gradstep_optimizer_memory(gradstep_optimizer* optimizer,
                                                        gradstep_memory* memory) GRADSTEP_NOEXCEPT;
 
-/* Bytes of state that a create with these arguments would allocate. Returns: as create. */
+/*
+ * gradstep_*_state_bytes: *bytes = the bytes of state that a create with these arguments would allocate. Nothing is.
+ * Returns: INVALID_ARGUMENT, UNSUPPORTED, BACKEND_UNAVAILABLE, OUT_OF_MEMORY (as create).
+ */
 GRADSTEP_API gradstep_status gradstep_sgd_state_bytes(const gradstep_sgd_options* options,
                                                       const gradstep_parameter* parameters, size_t n,
                                                       int64_t* bytes) GRADSTEP_NOEXCEPT;
@@ -482,63 +399,9 @@ GRADSTEP_API gradstep_status gradstep_adagrad_state_bytes(const gradstep_adagrad
 GRADSTEP_API gradstep_status gradstep_adam_state_bytes(const gradstep_adam_options* options,
                                                        const gradstep_parameter* parameters, size_t n,
                                                        int64_t* bytes) GRADSTEP_NOEXCEPT;
-GRADSTEP_API gradstep_status gradstep_shampoo_state_bytes(const gradstep_shampoo_options* options,
-                                                          const gradstep_parameter* parameters, size_t n,
-                                                          int64_t* bytes) GRADSTEP_NOEXCEPT;
 
-/* What the gradients of a sharded step are. */
-enum gradstep_sharded_gradients {
-  GRADSTEP_SHARDED_GRADIENTS_INVALID = -1,
-  GRADSTEP_SHARDED_GRADIENTS_LOCAL = 0,  /* each rank's own: the step reduce-scatters them */
-  GRADSTEP_SHARDED_GRADIENTS_REDUCED = 1 /* equal on all ranks already */
-};
-
-/* What is dealt out to the ranks of a Shampoo. Other rules do not look at it. */
-enum gradstep_sharded_preconditioners {
-  GRADSTEP_SHARDED_PRECONDITIONERS_INVALID = -1,
-  GRADSTEP_SHARDED_PRECONDITIONERS_REPLICATED = 0, /* the roots: each is computed once, and gathered on all ranks */
-  GRADSTEP_SHARDED_PRECONDITIONERS_OWNED = 1       /* the blocks: preconditioned gradients are gathered on all ranks */
-};
-
-typedef struct gradstep_sharding_options {
-  uint32_t struct_size;
-  int32_t gradients;       /* enum gradstep_sharded_gradients */
-  int32_t average;         /* enum gradstep_average of LOCAL gradients: SUM or MEAN (UNSET) */
-  int32_t preconditioners; /* enum gradstep_sharded_preconditioners */
-} gradstep_sharding_options;
-
-/* Defaults: LOCAL gradients, of which the mean counts. Returns: INVALID_ARGUMENT if o is NULL or struct_size is out of
- * range. */
-GRADSTEP_API gradstep_status gradstep_sharding_options_init(gradstep_sharding_options* o,
-                                                            size_t struct_size) GRADSTEP_NOEXCEPT;
-
-/*
- * Collective. Shards the state over the ranks of comm: each keeps one contiguous share of the model, in whole chunks of
- * 16384 elements, and drops the rest. From then on a step is collective: gradients are reduce-scattered (LOCAL), each
- * rank steps its share, and the new parameters are gathered on all. Parameters are written when everything has arrived.
- * With reduction_order RANK the results have the bits of a dense reducer and an unsharded step, clipping included.
- * State and parameters must be equal on all ranks before. A further call shards anew; comm NULL gathers the state and
- * ends it, and does nothing where none is sharded. get_state, set_state and copy_state are collective meanwhile; views
- * (gradstep_optimizer_state) are UNSUPPORTED, and those handed out before become invalid with this call. The optimizer
- * takes a channel of its own (gradstep_comm_dup); options NULL = defaults.
- * Returns, with nothing changed on any rank: INVALID_ARGUMENT, MISMATCH (ranks whose parameters, rule or step count
- * differ), OUT_OF_MEMORY, ABORTED (another rank failed, e.g. had no memory: its own status says why), UNSUPPORTED
- * (OWNED with eigenvalue_corrected), and the statuses of a collective call.
- * After a failed step the parameters are as before it and the state is lost: steps, saves, copies and reads of it
- * return INVALID_STATE until state is loaded or copied in, after another attach_comm. Source: Lingvo ShardedAdam;
- * Rajbhandari et al. 2020 (ZeRO, stage 1).
- *
- * Shampoo deals out other things (options->preconditioners), the costliest first, each to the rank with the least to
- * do. Gradients are all-reduced (LOCAL), and every rank steps the whole model. REPLICATED: each root is computed by one
- * rank and gathered on all. OWNED: each block's statistics and preconditioners are on one rank, and its preconditioned
- * gradient is gathered on all, in every step. The results have the bits of one rank with the reduced gradients; all
- * ranks must have the same options and instruction set, or MISMATCH. Roots that are under way are installed by this
- * call; metrics are as of the last step. Source: Google's distributed_shampoo.py, its pmap and pjit modes.
- */
-GRADSTEP_API gradstep_status gradstep_optimizer_attach_comm(gradstep_optimizer* optimizer, gradstep_comm* comm,
-                                                            const gradstep_sharding_options* options) GRADSTEP_NOEXCEPT;
-
-/* Reports a failure of work that an earlier call queued; on CPU there is none. */
+/* Reports a failure of work that an earlier call queued; on CPU there is none.
+ * Returns: INVALID_ARGUMENT, INVALID_STATE (in use). */
 GRADSTEP_API gradstep_status gradstep_optimizer_poll(gradstep_optimizer* optimizer) GRADSTEP_NOEXCEPT;
 
 #if defined(__cplusplus)

@@ -118,12 +118,12 @@ typedef struct gradstep_reducer_options {
   uint32_t struct_size;
   int32_t mode;            /* enum gradstep_reducer_mode */
   int32_t average;         /* enum gradstep_average */
-  int32_t control;         /* 1: every window has the control all-reduce */
+  int32_t control;         /* bool: every window has the control all-reduce */
   int64_t fuse_threshold;  /* elements, >= 1; default 2097152 */
   int64_t bucket_elements; /* capacity of a packed bucket; 0, the default, is the least: 2 fuse_threshold */
   double clip_value;       /* HALF and BFLOAT16: >= 0; 0 = off, the default */
   int32_t half_sum;        /* enum gradstep_half_sum */
-  int32_t residual;        /* sparse: 1, the default, keeps what was not sent; 0 drops it */
+  int32_t residual;        /* bool, default 1; sparse: 1 keeps what was not sent, 0 drops it */
   double sparsity;         /* the threshold (>= 0), or the fraction that is kept (0 < sparsity <= 1); default 0.05 */
   int32_t selection;       /* enum gradstep_selection */
   int32_t nan_policy;      /* enum gradstep_nan_policy */
@@ -136,7 +136,7 @@ typedef struct gradstep_reducer_options {
   double momentum_correction;
   int64_t warmup_steps; /* >= 0 */
   int32_t rank;         /* POWERSGD: columns of the factors, >= 1, default 2 */
-  int32_t candidates;   /* AUTO: bit set of 1 << mode of DENSE, HALF and SPARSE_TOPK; 0 = all three */
+  int32_t candidates;   /* flags; AUTO: 1 << mode for DENSE, HALF and SPARSE_TOPK; 0 = all three */
   int64_t reserved;
 } gradstep_reducer_options;
 
@@ -177,52 +177,60 @@ typedef struct gradstep_bucket_statistics {
   int64_t wait_nanoseconds; /* that the host's thread waited for exchanges; what these took beyond it was hidden */
 } gradstep_bucket_statistics;
 
-/* Returns: INVALID_ARGUMENT. */
+/* Writes the defaults into the struct_size bytes at o. Returns: INVALID_ARGUMENT (o NULL, a bad struct_size). */
 GRADSTEP_API gradstep_status gradstep_reducer_options_init(gradstep_reducer_options* o,
                                                            size_t struct_size) GRADSTEP_NOEXCEPT;
 
 /*
- * Creates a reducer for the gradients of n parameters. Collective. It takes a channel of its own (gradstep_comm_dup),
- * so that comm can be shared or destroyed. Memory: one buffer of the arithmetic dtype per parameter; sparse modes two,
- * and one more for residuals; HALF and BFLOAT16 half of one more; EF21 two and
- * momentum correction two more; POWERSGD three and the factors. Returns: INVALID_ARGUMENT, UNSUPPORTED (a bucket of
- * more than 2^31 - 1 elements in a sparse mode), MISMATCH (the ranks' schemas or options differ; reported on every
- * rank), and the errors of collective calls.
+ * Creates a reducer for the gradients of n parameters (n may be 0); options NULL = defaults. Collective. It takes a
+ * channel of its own (gradstep_comm_dup), so that comm can be shared or destroyed. Memory: one buffer of the arithmetic
+ * dtype per parameter; sparse modes two, and one more for residuals; HALF and BFLOAT16 half of one more; EF21 two and
+ * momentum correction two more; POWERSGD three and the factors. *out is the caller's to destroy.
+ * Returns: INVALID_ARGUMENT (an option outside its range or not for its mode, a bad schema), INVALID_STATE (comm is in
+ * use), UNSUPPORTED (a bucket of more than 2^31 - 1 elements in a sparse mode; the schema, see gradstep_parameter),
+ * BACKEND_UNAVAILABLE (the schema), MISMATCH (the ranks' schemas or options differ; reported on every rank),
+ * OUT_OF_MEMORY, and the statuses of a collective call.
  */
 GRADSTEP_API gradstep_status gradstep_reducer_create(gradstep_context* context, gradstep_comm* comm,
                                                      const gradstep_reducer_options* options,
                                                      const gradstep_parameter* parameters, size_t n,
                                                      gradstep_reducer** out) GRADSTEP_NOEXCEPT;
-/* Never blocks: an exchange in progress is aborted. */
+
+/* Gives the handle up. An exchange in progress is aborted; the call waits for nothing but a callback of a host's
+ * communicator that is running. NULL is nothing. */
 GRADSTEP_API void gradstep_reducer_destroy(gradstep_reducer* reducer) GRADSTEP_NOEXCEPT;
 
 /*
  * Reduces a whole window. Collective. grads[i] has the shape of parameter i and any float dtype (f64 only for f64);
- * data NULL contributes zeros. The outcome is written to results[i] (same shape, may be grads[i] itself; rounded to its
- * dtype) unless results or its data is NULL; gradstep_reducer_gradients shows it without a copy. `weight` (finite, >=
- * 0) matters for WEIGHTED. Where no rank had a gradient for a MAY_BE_UNUSED parameter, results[i] is left alone.
- * Returns: INVALID_ARGUMENT, INVALID_STATE (pushes of a window are pending), NUMERIC (NaN in a sparse mode), and the
- * errors of collective calls, after which grads, results and residuals are untouched.
+ * data NULL contributes zeros. The outcome is written to results[i] (same shape and float dtypes, may be grads[i]
+ * itself; rounded to its dtype) unless results or its data is NULL; gradstep_reducer_gradients shows it without a copy.
+ * `weight` (finite, >= 0) matters for WEIGHTED. Where no rank had a gradient for a MAY_BE_UNUSED parameter, results[i]
+ * is left alone. Returns: INVALID_ARGUMENT (shape, dtype, device, n, weight), INVALID_STATE (pushes of a window are
+ * pending), NUMERIC (NaN in a sparse mode with NAN_ERROR), and the statuses of a collective call, after which grads,
+ * results and residuals are untouched.
  */
 GRADSTEP_API gradstep_status gradstep_reducer_reduce(gradstep_reducer* reducer, const gradstep_tensor* grads,
                                                      const gradstep_tensor* results, size_t n, double weight,
                                                      void* stream) GRADSTEP_NOEXCEPT;
 
 /*
- * The same one gradient at a time, as back-propagation produces them: begin (optional; weight 1 without it), push each
- * parameter at most once, wait. A bucket leaves when it is full and all earlier ones have left: push starts its
- * exchange on the progress thread of the reducer's channel and returns, and the host computes the next gradient
- * meanwhile. At wait, parameters not pushed count as NULL; it returns when all buckets have been exchanged.
+ * gradstep_reducer_begin, gradstep_reducer_push and gradstep_reducer_wait do what gradstep_reducer_reduce does, one
+ * gradient at a time, as back-propagation produces them: begin (optional; weight 1 without it), push each parameter at
+ * most once, wait. A bucket leaves when it is full and all earlier ones have left: push starts its exchange on the
+ * progress thread of the reducer's channel and returns, and the host computes the next gradient meanwhile. At wait,
+ * parameters not pushed count as NULL; it returns when all buckets have been exchanged, and writes results as reduce
+ * does (results NULL with n = 0: none are written).
  *
- * grad is borrowed until wait; on the CPU the exchange reads only what push has copied, so that grad may change as soon
- * as push has returned. The ranks may push in different orders; wait is collective. Exchanges run inside push and wait,
- * and push is collective, where nothing can overlap: one rank, a communicator made by gradstep_comm_split, MPI without
- * MPI_THREAD_MULTIPLE, and a host's collectives unless their vtable has any_thread, dup and abort.
+ * On a device grad is borrowed until wait. On the CPU the exchange reads only what push has copied: grad may change as
+ * soon as push has returned. The ranks may push in different orders; wait is collective. Exchanges run inside push and
+ * wait, and push is collective, where nothing can overlap: one rank, a communicator made by gradstep_comm_split, MPI
+ * without MPI_THREAD_MULTIPLE, and a host's collectives unless their vtable has any_thread, dup and abort.
  *
  * An argument error changes nothing. An error of the exchange is kept: pushes return it as soon as it is known, and
  * wait returns it and ends the window. Each exchange has the communicator's timeout, and none outlives that of wait.
- * Returns: INVALID_ARGUMENT; INVALID_STATE for begin inside a window and for a second push of a parameter; NUMERIC from
- * push and wait (NaN in a sparse mode); the errors of collective calls.
+ * Returns: INVALID_ARGUMENT (weight, index, shape, dtype, device, n), INVALID_STATE (begin inside a window; a second
+ * push of a parameter), NUMERIC (push and wait: NaN in a sparse mode with NAN_ERROR), and the statuses of a collective
+ * call.
  */
 GRADSTEP_API gradstep_status gradstep_reducer_begin(gradstep_reducer* reducer, double weight,
                                                     void* stream) GRADSTEP_NOEXCEPT;
@@ -231,33 +239,49 @@ GRADSTEP_API gradstep_status gradstep_reducer_push(gradstep_reducer* reducer, si
 GRADSTEP_API gradstep_status gradstep_reducer_wait(gradstep_reducer* reducer, const gradstep_tensor* results, size_t n,
                                                    void* stream) GRADSTEP_NOEXCEPT;
 
-/* Drops an open window. If a bucket has already left, the channel is aborted: peers get an error, not a hang. Nothing
- * of the window runs afterwards. */
+/*
+ * Drops an open window; without one it does nothing. If a bucket has already left, the channel is aborted: peers get an
+ * error, not a hang. Nothing of the window runs afterwards.
+ * Returns: INVALID_ARGUMENT, INVALID_STATE (in use).
+ */
 GRADSTEP_API gradstep_status gradstep_reducer_cancel(gradstep_reducer* reducer) GRADSTEP_NOEXCEPT;
 
-/* tensors_out[i] = a view of the reduced gradient i inside its bucket, valid until the next window begins; data NULL
- * where no rank had one. Returns: INVALID_STATE before the first window and inside one. */
+/*
+ * tensors_out[i] = a view of the reduced gradient i inside its bucket, in the arithmetic dtype, valid until the next
+ * window begins; data NULL where no rank had one.
+ * Returns: INVALID_ARGUMENT (n is not the number of parameters), INVALID_STATE (before the first window, inside one, or
+ * the last one failed).
+ */
 GRADSTEP_API gradstep_status gradstep_reducer_gradients(gradstep_reducer* reducer, gradstep_tensor* tensors_out,
                                                         size_t n) GRADSTEP_NOEXCEPT;
 
-/* tensor_out = a view of f64[1]: the norm of the reduced gradients; computed in this call, once per window. */
+/*
+ * tensor_out = a view of f64[1]: the Euclidean norm of the reduced gradients of all parameters; computed in this call,
+ * once per window, and valid until the next window begins. Not collective.
+ * Returns: INVALID_ARGUMENT (tensor_out NULL), INVALID_STATE (as gradstep_reducer_gradients), CALLBACK (parallel_for).
+ */
 GRADSTEP_API gradstep_status gradstep_reducer_norm(gradstep_reducer* reducer,
                                                    gradstep_tensor* tensor_out) GRADSTEP_NOEXCEPT;
 
-/* tensor_out = a view of parameter `index`'s residual: this rank's, shaped as the parameter, in the bucket's dtype;
- * valid until the next window begins. The host may write to it. Returns: INVALID_ARGUMENT, INVALID_STATE (inside a
- * window, or the mode keeps none). */
+/*
+ * tensor_out = a view of parameter `index`'s residual: this rank's, shaped as the parameter, in the bucket's dtype;
+ * valid until the next window begins. The host may write to it.
+ * Returns: INVALID_ARGUMENT (index out of range), INVALID_STATE (inside a window, or the mode keeps none).
+ */
 GRADSTEP_API gradstep_status gradstep_reducer_residual(gradstep_reducer* reducer, size_t index,
                                                        gradstep_tensor* tensor_out) GRADSTEP_NOEXCEPT;
 
-/* Writes up to `capacity` records of record_size bytes, one per bucket in the order in which they leave; *count = how
- * many there are. records NULL only counts. Returns: INVALID_ARGUMENT. */
+/*
+ * Writes up to `capacity` records of record_size bytes, one per bucket in the order in which they leave; *count = how
+ * many there are. records NULL only counts.
+ * Returns: INVALID_ARGUMENT (count NULL, a record_size that no version has), INVALID_STATE (in use).
+ */
 GRADSTEP_API gradstep_status gradstep_reducer_stats(gradstep_reducer* reducer, gradstep_bucket_statistics* records,
                                                     size_t record_size, size_t capacity,
                                                     size_t* count) GRADSTEP_NOEXCEPT;
 
-/* *stats = what the reducer's own channel has done. stats->struct_size is set by the caller. Returns: INVALID_ARGUMENT.
- */
+/* *stats = what the reducer's own channel has done. stats->struct_size is set by the caller.
+ * Returns: INVALID_ARGUMENT (stats NULL, a bad struct_size), INVALID_STATE (in use). */
 GRADSTEP_API gradstep_status gradstep_reducer_comm_stats(gradstep_reducer* reducer,
                                                          gradstep_comm_statistics* stats) GRADSTEP_NOEXCEPT;
 

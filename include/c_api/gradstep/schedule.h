@@ -36,32 +36,39 @@ enum gradstep_schedule_kind {
   GRADSTEP_SCHEDULE_CALLBACK = 6
 };
 
-/* Deep-copied where it is given. `release` (may be NULL) is called exactly once, also when the call that takes the
- * schedule fails. gradstep_schedule_value alone neither keeps nor releases it. */
+/*
+ * Deep-copied where it is given. `release` (may be NULL) is called exactly once, also when the call that takes the
+ * schedule fails. gradstep_schedule_value alone neither keeps nor releases it. All numbers are finite. `fn` is called
+ * with the t of the formulas above (that is, from the end of the warmup on it counts from 0 again), on the thread whose
+ * call needs the value; *value is 0 before. A status other than OK makes that call CALLBACK, with the status's name and
+ * the text of gradstep_set_last_error.
+ */
 typedef struct gradstep_schedule {
   uint32_t struct_size;
   int32_t kind; /* enum gradstep_schedule_kind */
   double init_value;
   double end_value;
-  int64_t decay_steps; /* > 0 for exponential_decay, inverse_time, polynomial and cosine */
-  double decay_rate;   /* >= 0 */
-  double power;        /* > 0; polynomial; default 1 */
-  int32_t staircase;
-  int32_t n_points;
+  int64_t decay_steps;       /* > 0 for exponential_decay, inverse_time, polynomial and cosine */
+  double decay_rate;         /* >= 0 */
+  double power;              /* > 0; polynomial; default 1 */
+  int32_t staircase;         /* bool; exponential_decay and inverse_time */
+  int32_t n_points;          /* piecewise: >= 1 */
   int64_t warmup_steps;      /* >= 0 */
-  const int64_t* boundaries; /* strictly increasing, >= 0 */
-  const double* values;
-  gradstep_status (*fn)(void* user, int64_t step, double* value);
+  const int64_t* boundaries; /* piecewise: n_points - 1, strictly increasing, >= 0 */
+  const double* values;      /* piecewise: n_points */
+  gradstep_status (*fn)(void* user, int64_t step, double* value); /* callback */
   void* user;
   void (*release)(void* user);
 } gradstep_schedule;
 
-/* Writes the defaults: constant, power 1. Returns: INVALID_ARGUMENT. */
+/* Writes the defaults into the struct_size bytes at s: the constant 0, power 1. Returns: INVALID_ARGUMENT (s NULL, a
+ * bad struct_size). */
 GRADSTEP_API gradstep_status gradstep_schedule_init(gradstep_schedule* s, size_t struct_size) GRADSTEP_NOEXCEPT;
 
 /*
- * *value = the schedule's value at `step` >= 0.
- * Returns: INVALID_ARGUMENT (NULL, negative step, a field that breaks its rule, a non-finite field), CALLBACK.
+ * *value = the schedule's value at t = `step` >= 0. The schedule is only read.
+ * Returns: INVALID_ARGUMENT (a NULL, a negative step, a field that breaks its rule or is not finite), CALLBACK (fn
+ * failed or threw).
  */
 GRADSTEP_API gradstep_status gradstep_schedule_value(const gradstep_schedule* s, int64_t step,
                                                      double* value) GRADSTEP_NOEXCEPT;

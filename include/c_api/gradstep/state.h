@@ -8,10 +8,7 @@
  * the options for information. The last tensor, "gradstep.checksum" (U64[1]), covers every byte before it. Files depend
  * on neither the world size nor the number of threads; what each rank has of its own stands under "rank/<r>/".
  *
- * Loading restores tensors and counters, not hyper-parameters. Everything is checked before anything is changed:
- * CORRUPT (truncated, a flipped byte, not this format, counters that contradict each other), MISMATCH (another kind,
- * names, shapes, dtypes, or buffers; an updater's window that is open or was not applied, on another number of ranks;
- * names the first difference), UNSUPPORTED (a later format version), IO.
+ * Loading restores tensors and counters, not hyper-parameters. Everything is checked before anything is changed.
  */
 #ifndef GRADSTEP_STATE_H
 #define GRADSTEP_STATE_H
@@ -26,7 +23,8 @@ extern "C" {
 #endif
 
 /* The host's bytes. A save only writes, a load only reads; the other may be NULL. The struct is read during the call
- * alone; release, if any, is called once at its end, whatever it returns. */
+ * alone; release (may be NULL) is called once at its end, whatever it returns but for a bad struct_size. A status other
+ * than OK makes the call CALLBACK, with the status's name and the text of gradstep_set_last_error. */
 typedef struct gradstep_stream {
   uint32_t struct_size;
   int32_t reserved;
@@ -40,60 +38,80 @@ typedef struct gradstep_stream {
 
 typedef struct gradstep_load_options {
   uint32_t struct_size;
-  int32_t allow_unchecked; /* 1: a file without "gradstep.checksum" is taken (made or edited by another program) */
+  int32_t allow_unchecked; /* bool: a file without "gradstep.checksum" is taken (made or edited by another program) */
 } gradstep_load_options;
 
-/* Defaults: allow_unchecked 0. Returns: INVALID_ARGUMENT if o is NULL or struct_size is out of range. */
+/* Writes the defaults (allow_unchecked 0) into the struct_size bytes at o. Returns: INVALID_ARGUMENT (o NULL, a bad
+ * struct_size). */
 GRADSTEP_API gradstep_status gradstep_load_options_init(gradstep_load_options* o, size_t struct_size) GRADSTEP_NOEXCEPT;
 
 /*
- * Save and load over a stream. A sharded optimizer, and an updater over several ranks (its reducer's, or those of its
- * sharded optimizer), are saved collectively: rank 0 passes the stream, the others NULL. They are loaded collectively
- * too, and every rank passes a stream on the whole file. load_options NULL = defaults.
- * Returns: INVALID_ARGUMENT; UNSUPPORTED (save: a name is not UTF-8, or names and shapes take more than the 100,000,000
- * bytes of a header); INVALID_STATE (save: an optimizer whose state is lost, see step and attach_comm; an updater that
- * has stepped and whose exchange has failed since, flush first); CALLBACK (a function of the stream failed: the text
- * has its status and words; or a schedule); and the statuses above. Collectively, also the statuses of a collective
- * call, and ABORTED ("another rank could not ..."): the call failed on that rank, which returns why, and nothing was
- * loaded on any.
+ * gradstep_*_save: writes what the handle holds to the stream. An accumulator and a reducer are each rank's own. A
+ * sharded optimizer, and an updater over several ranks (its reducer's, or those of its sharded optimizer), are saved
+ * collectively: rank 0 passes the stream, the others NULL.
+ * Returns: INVALID_ARGUMENT (stream or its write NULL), UNSUPPORTED (a name is not UTF-8, or names and shapes take more
+ * than the 100,000,000 bytes of a header), INVALID_STATE (in use; an optimizer whose state is lost, see
+ * gradstep_optimizer_step and gradstep_optimizer_attach_comm; an accumulator with a broken-off call, see
+ * gradstep_accumulator_add; a reducer inside a window; an updater that has stepped and whose exchange has failed since:
+ * flush first), CALLBACK (write failed), OUT_OF_MEMORY, and collectively ABORTED ("another rank could not ...": the
+ * call failed on that rank, which returns why) and the statuses of a collective call.
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_save(gradstep_optimizer* optimizer,
                                                      const gradstep_stream* stream) GRADSTEP_NOEXCEPT;
-GRADSTEP_API gradstep_status gradstep_optimizer_load(gradstep_optimizer* optimizer, const gradstep_stream* stream,
-                                                     const gradstep_load_options* options) GRADSTEP_NOEXCEPT;
 GRADSTEP_API gradstep_status gradstep_accumulator_save(gradstep_accumulator* accumulator,
                                                        const gradstep_stream* stream) GRADSTEP_NOEXCEPT;
-GRADSTEP_API gradstep_status gradstep_accumulator_load(gradstep_accumulator* accumulator, const gradstep_stream* stream,
-                                                       const gradstep_load_options* options) GRADSTEP_NOEXCEPT;
 GRADSTEP_API gradstep_status gradstep_reducer_save(gradstep_reducer* reducer,
                                                    const gradstep_stream* stream) GRADSTEP_NOEXCEPT;
-GRADSTEP_API gradstep_status gradstep_reducer_load(gradstep_reducer* reducer, const gradstep_stream* stream,
-                                                   const gradstep_load_options* options) GRADSTEP_NOEXCEPT;
 GRADSTEP_API gradstep_status gradstep_updater_save(gradstep_updater* updater,
                                                    const gradstep_stream* stream) GRADSTEP_NOEXCEPT;
+
+/*
+ * gradstep_*_load: reads the stream to its end and takes over what was saved; options NULL = defaults. What is saved
+ * collectively is loaded collectively, and every rank passes a stream on the whole file.
+ * Returns: INVALID_ARGUMENT (stream or its read NULL), CORRUPT (truncated, a flipped byte, not this format, counters
+ * that contradict each other), MISMATCH (another kind, names, shapes, dtypes, or buffers; an updater's window that is
+ * open or was not applied, on another number of ranks; the text names the first difference), UNSUPPORTED (a later
+ * format version), INVALID_STATE (in use; a reducer inside a window), CALLBACK (read failed), OUT_OF_MEMORY, and
+ * collectively ABORTED ("another rank could not ...": the call failed on that rank, which returns why, and nothing was
+ * loaded on any) and the statuses of a collective call.
+ */
+GRADSTEP_API gradstep_status gradstep_optimizer_load(gradstep_optimizer* optimizer, const gradstep_stream* stream,
+                                                     const gradstep_load_options* options) GRADSTEP_NOEXCEPT;
+GRADSTEP_API gradstep_status gradstep_accumulator_load(gradstep_accumulator* accumulator, const gradstep_stream* stream,
+                                                       const gradstep_load_options* options) GRADSTEP_NOEXCEPT;
+GRADSTEP_API gradstep_status gradstep_reducer_load(gradstep_reducer* reducer, const gradstep_stream* stream,
+                                                   const gradstep_load_options* options) GRADSTEP_NOEXCEPT;
 GRADSTEP_API gradstep_status gradstep_updater_load(gradstep_updater* updater, const gradstep_stream* stream,
                                                    const gradstep_load_options* options) GRADSTEP_NOEXCEPT;
 
 /*
- * The same with a path. A save writes "<path>.tmp.<16 random digits>" beside it, flushes it to the disk, and renames
- * it: whatever happens, `path` is the old file or the new one, whole. A file that is replaced passes on its permissions
- * and, where the system allows it, its owner and group; a new one has those of the process's umask. Symbolic links are
- * followed: what they point to is replaced, and they stay. Anything but a regular file (a FIFO, a device, a directory)
- * is IO at once, and so is, to a save, another user's link in a folder for everybody such as /tmp. Where saving is
+ * gradstep_*_save_file: the same to the file `path` (UTF-8). It writes "<path>.tmp.<16 random digits>" beside it,
+ * flushes it to the disk, and renames it: whatever happens, `path` is the old file or the new one, whole. A file that
+ * is replaced passes on its permissions and, where the system allows it, its owner and group; a new one has those of
+ * the process's umask. Symbolic links are followed: what they point to is replaced, and they stay. Where saving is
  * collective, ranks other than 0 may pass NULL.
+ * Returns: IO (the system's words; at once for anything but a regular file, such as a FIFO, a device or a directory,
+ * and for another user's link in a folder for everybody such as /tmp), INVALID_ARGUMENT (path NULL or empty), and the
+ * other statuses of gradstep_*_save but CALLBACK.
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_save_file(gradstep_optimizer* optimizer,
                                                           const char* path) GRADSTEP_NOEXCEPT;
-GRADSTEP_API gradstep_status gradstep_optimizer_load_file(gradstep_optimizer* optimizer, const char* path,
-                                                          const gradstep_load_options* options) GRADSTEP_NOEXCEPT;
 GRADSTEP_API gradstep_status gradstep_accumulator_save_file(gradstep_accumulator* accumulator,
                                                             const char* path) GRADSTEP_NOEXCEPT;
+GRADSTEP_API gradstep_status gradstep_reducer_save_file(gradstep_reducer* reducer, const char* path) GRADSTEP_NOEXCEPT;
+GRADSTEP_API gradstep_status gradstep_updater_save_file(gradstep_updater* updater, const char* path) GRADSTEP_NOEXCEPT;
+
+/*
+ * gradstep_*_load_file: gradstep_*_load from the file `path` (UTF-8), whose symbolic links are followed.
+ * Returns: IO (the system's words; at once for anything but a regular file), INVALID_ARGUMENT (path NULL or empty), and
+ * the other statuses of gradstep_*_load but CALLBACK.
+ */
+GRADSTEP_API gradstep_status gradstep_optimizer_load_file(gradstep_optimizer* optimizer, const char* path,
+                                                          const gradstep_load_options* options) GRADSTEP_NOEXCEPT;
 GRADSTEP_API gradstep_status gradstep_accumulator_load_file(gradstep_accumulator* accumulator, const char* path,
                                                             const gradstep_load_options* options) GRADSTEP_NOEXCEPT;
-GRADSTEP_API gradstep_status gradstep_reducer_save_file(gradstep_reducer* reducer, const char* path) GRADSTEP_NOEXCEPT;
 GRADSTEP_API gradstep_status gradstep_reducer_load_file(gradstep_reducer* reducer, const char* path,
                                                         const gradstep_load_options* options) GRADSTEP_NOEXCEPT;
-GRADSTEP_API gradstep_status gradstep_updater_save_file(gradstep_updater* updater, const char* path) GRADSTEP_NOEXCEPT;
 GRADSTEP_API gradstep_status gradstep_updater_load_file(gradstep_updater* updater, const char* path,
                                                         const gradstep_load_options* options) GRADSTEP_NOEXCEPT;
 

@@ -5,7 +5,12 @@
  *
  * gradstep_tensor has the memory layout of DLPack's DLTensor and the same device and dtype codes, and is frozen: a
  * DLTensor* may be passed as it is. The library reads the struct during the call only. The buffer behind it is borrowed
- * until the work queued by the call has completed on its stream.
+ * until the work queued by the call has completed on its stream, which on the CPU is when the call returns; only
+ * gradstep_reducer_push says otherwise.
+ *
+ * Views. Functions with a `tensor_out` fill the host's struct with a view of gradstep's own memory: compact row-major
+ * (strides NULL, byte_offset 0), on the device of the parameter. Its shape points into the handle and stays valid as
+ * long as the handle, also across gradstep_optimizer_add_parameters; how long the data does, each function says.
  */
 #ifndef GRADSTEP_TENSOR_H
 #define GRADSTEP_TENSOR_H
@@ -63,11 +68,14 @@ enum gradstep_parameter_flags {
 /*
  * One parameter of the host's model, given once when a handle is created. `name` is UTF-8 of 1 to 1024 bytes, unique
  * among the parameters of the handle; NULL stands for "param.<index>". `group` (0 to 1048576) selects the
- * hyper-parameters of an optimizer. `shape` has at most 32 dimensions. Everything is copied.
+ * hyper-parameters of an optimizer. `shape` has at most 32 dimensions; dtype is f32, f64, f16 or bf16. Everything is
+ * copied. A list of parameters is a handle's schema; a call that takes one returns INVALID_ARGUMENT for a parameter
+ * that breaks these rules (the text names it), BACKEND_UNAVAILABLE where it is on a CUDA device, and UNSUPPORTED where
+ * it is on another device or has flags that this library does not know.
  */
 typedef struct gradstep_parameter {
   uint32_t struct_size;
-  uint32_t flags; /* enum gradstep_parameter_flags */
+  uint32_t flags; /* flags of enum gradstep_parameter_flags */
   const char* name;
   const int64_t* shape;
   int32_t ndim;
@@ -79,20 +87,23 @@ typedef struct gradstep_parameter {
 
 /*
  * Builders of tensor and parameter arrays for languages that cannot lay out C structs. Addresses are integers. A list
- * owns its structs, shapes and strides (copied on push), never the buffers. The array of `*_data` is valid until the
- * next push, clear or destroy.
+ * owns its structs, shapes, strides and names (copied on push), never the buffers. The array of `*_data` is valid until
+ * the next push, clear or destroy. Lists are plain memory: one thread at a time, and destroyed ones are not recognised.
  */
 typedef struct gradstep_tensor_list gradstep_tensor_list;
 typedef struct gradstep_parameter_list gradstep_parameter_list;
 
-/* Returns: INVALID_ARGUMENT if out is NULL; OUT_OF_MEMORY. */
+/* *out = an empty list, the caller's to destroy. Returns: INVALID_ARGUMENT (out NULL), OUT_OF_MEMORY. */
 GRADSTEP_API gradstep_status gradstep_tensor_list_create(gradstep_tensor_list** out) GRADSTEP_NOEXCEPT;
+
+/* Frees the list and the array of gradstep_tensor_list_data. NULL is nothing. */
 GRADSTEP_API void gradstep_tensor_list_destroy(gradstep_tensor_list* list) GRADSTEP_NOEXCEPT;
 
 /*
  * Appends one tensor. `shape` and `strides` have ndim entries (strides NULL: compact row-major); `address` 0 is a
- * tensor whose data is NULL. Returns: INVALID_ARGUMENT for a NULL list, a negative ndim or dimension, or a NULL shape
- * with ndim > 0.
+ * tensor whose data is NULL. The device is not looked at before the tensor is used.
+ * Returns: INVALID_ARGUMENT (list NULL, ndim negative or above 32, a negative dimension, a NULL shape with ndim > 0,
+ * type_code and bits of no dtype that gradstep knows: f32, f64, f16, bf16, int32, int64), OUT_OF_MEMORY.
  */
 GRADSTEP_API gradstep_status gradstep_tensor_list_push(gradstep_tensor_list* list, uint64_t address, int32_t type_code,
                                                        int32_t bits, int32_t device_type, int32_t device_id,
@@ -100,29 +111,46 @@ GRADSTEP_API gradstep_status gradstep_tensor_list_push(gradstep_tensor_list* lis
                                                        const int64_t* strides) GRADSTEP_NOEXCEPT;
 
 /*
- * Points entry `index` at another buffer of `bytes` bytes of the same shape and dtype.
- * Returns: INVALID_ARGUMENT if index is out of range or bytes is less than the entry's extent (address 0 excepted).
+ * Points entry `index` at another buffer of `bytes` bytes of the same shape, strides and dtype.
+ * Returns: INVALID_ARGUMENT (index out of range, or bytes less than the entry spans; address 0 excepted).
  */
 GRADSTEP_API gradstep_status gradstep_tensor_list_set_data(gradstep_tensor_list* list, size_t index, uint64_t address,
                                                            uint64_t bytes) GRADSTEP_NOEXCEPT;
+
+/* Takes all tensors out of the list. Returns: INVALID_ARGUMENT (list NULL). */
 GRADSTEP_API gradstep_status gradstep_tensor_list_clear(gradstep_tensor_list* list) GRADSTEP_NOEXCEPT;
-/* The array, or NULL for a NULL or empty list. */
+
+/* The array, of gradstep_tensor_list_size elements; NULL for a NULL or empty list. The list keeps it. */
 GRADSTEP_API gradstep_tensor* gradstep_tensor_list_data(gradstep_tensor_list* list) GRADSTEP_NOEXCEPT;
+
+/* How many tensors the list has; 0 for NULL. */
 GRADSTEP_API size_t gradstep_tensor_list_size(const gradstep_tensor_list* list) GRADSTEP_NOEXCEPT;
 
-/* Returns: INVALID_ARGUMENT if out is NULL; OUT_OF_MEMORY. */
+/* *out = an empty list, the caller's to destroy. Returns: INVALID_ARGUMENT (out NULL), OUT_OF_MEMORY. */
 GRADSTEP_API gradstep_status gradstep_parameter_list_create(gradstep_parameter_list** out) GRADSTEP_NOEXCEPT;
+
+/* Frees the list and the array of gradstep_parameter_list_data. NULL is nothing. */
 GRADSTEP_API void gradstep_parameter_list_destroy(gradstep_parameter_list* list) GRADSTEP_NOEXCEPT;
 
-/* Appends one parameter; the arguments are the fields of gradstep_parameter. Returns: INVALID_ARGUMENT as tensor push.
+/*
+ * Appends one parameter; the arguments are the fields of gradstep_parameter. Name, device, group and flags are not
+ * looked at before a handle is created with the list.
+ * Returns: INVALID_ARGUMENT (list NULL, ndim negative or above 32, a negative dimension, a NULL shape with ndim > 0,
+ * type_code and bits of no dtype that gradstep knows), OUT_OF_MEMORY.
  */
 GRADSTEP_API gradstep_status gradstep_parameter_list_push(gradstep_parameter_list* list, const char* name,
                                                           int32_t type_code, int32_t bits, int32_t device_type,
                                                           int32_t device_id, int32_t ndim, const int64_t* shape,
                                                           int32_t group, uint32_t flags) GRADSTEP_NOEXCEPT;
+
+/* Takes all parameters out of the list. Returns: INVALID_ARGUMENT (list NULL). */
 GRADSTEP_API gradstep_status gradstep_parameter_list_clear(gradstep_parameter_list* list) GRADSTEP_NOEXCEPT;
+
+/* The array, of gradstep_parameter_list_size elements; NULL for a NULL or empty list. The list keeps it. */
 GRADSTEP_API const gradstep_parameter* gradstep_parameter_list_data(const gradstep_parameter_list* list)
     GRADSTEP_NOEXCEPT;
+
+/* How many parameters the list has; 0 for NULL. */
 GRADSTEP_API size_t gradstep_parameter_list_size(const gradstep_parameter_list* list) GRADSTEP_NOEXCEPT;
 
 #if defined(__cplusplus)

@@ -41,14 +41,14 @@ enum gradstep_updater_sync {
 typedef struct gradstep_updater_options {
   uint32_t struct_size;
   int32_t sync;           /* enum gradstep_updater_sync */
-  int32_t skip_nonfinite; /* 1: a window whose reduced gradients are not finite makes no step, on all ranks alike */
+  int32_t skip_nonfinite; /* bool: a window whose reduced gradients are not finite makes no step, on all ranks alike */
   int32_t sync_steps;     /* PARAMETERS and PARAMETERS_PARTIAL: >= 1, default 1 */
   double max_norm;        /* >= 0, of the gradients that are stepped: the reduced ones, or the rank's own; 0 = off */
   double clip_value;      /* >= 0; 0 = off */
   double grad_scale;      /* finite; default 1 */
 } gradstep_updater_options;
 
-/* Counted since creation. */
+/* Counted since creation; times are of the host's clock. */
 typedef struct gradstep_updater_statistics {
   uint32_t struct_size;
   int32_t dropped_windows; /* windows of this rank, begun or complete, that recover has dropped unapplied */
@@ -61,13 +61,14 @@ typedef struct gradstep_updater_statistics {
   int64_t step_nanoseconds;
 } gradstep_updater_statistics;
 
-/* Returns: INVALID_ARGUMENT. */
+/* Writes the defaults into the struct_size bytes at o. Returns: INVALID_ARGUMENT (o NULL, a bad struct_size). */
 GRADSTEP_API gradstep_status gradstep_updater_options_init(gradstep_updater_options* o,
                                                            size_t struct_size) GRADSTEP_NOEXCEPT;
 
 /*
  * Chains the handles and keeps references to them: they may be destroyed, and used directly between pushes. accumulator
  * NULL: every push is a window. reducer NULL: no network. options NULL = defaults.
+ * *out is the caller's to destroy. Not collective.
  * Returns: INVALID_ARGUMENT (a NULL optimizer, options out of range), MISMATCH (the handles' schemas differ: the text
  * names the parameter), UNSUPPORTED (a reducer over several ranks with trigger MIN_WEIGHT or MANUAL; PARAMETERS* with a
  * reducer whose mode is not DENSE or whose average is SUM; DELTAS or PARAMETERS* with a sharded optimizer; DELTAS with
@@ -77,29 +78,36 @@ GRADSTEP_API gradstep_status gradstep_updater_create(gradstep_context* context, 
                                                      gradstep_accumulator* accumulator, gradstep_reducer* reducer,
                                                      const gradstep_updater_options* options,
                                                      gradstep_updater** out) GRADSTEP_NOEXCEPT;
+
+/* Gives the handle up, and its references to the optimizer, accumulator and reducer. NULL is nothing. */
 GRADSTEP_API void gradstep_updater_destroy(gradstep_updater* updater) GRADSTEP_NOEXCEPT;
 
 /*
- * Adds grads (weighted) and, at the end of the window, reduces and steps params. *applied_out (may be NULL) = 1 if the
- * parameters were stepped. Collective when it ends a window.
- * Returns: INVALID_ARGUMENT (nothing happened), INVALID_STATE (the last window's exchange failed: flush to retry it,
- * reset the accumulator to drop it, or recover), or an error of the exchange: then the micro-batch is in, the window
- * stays READY and params, state and counters are as before the call. Without an accumulator nothing has kept the
- * gradients, which are the host's: the push itself is to be repeated. (NUMERIC, a NaN in a sparse mode with NAN_ERROR,
- * comes again from a flush: reset the accumulator.)
- * Where the step comes before the exchange, an error of the exchange finds it done: with PARAMETERS* it stands, and the
- * partition in flight keeps its local values; with DELTAS params are as before the call, and the optimizer's state is
- * one step ahead. The text says so; flush finishes the exchange, with or without an accumulator, and another push
- * before that is INVALID_STATE.
+ * Adds grads (weighted) and, at the end of the window, reduces and steps params. params and grads are what
+ * gradstep_optimizer_step takes, weight what gradstep_accumulator_add and gradstep_reducer_reduce take. *applied_out
+ * (may be NULL) = 1 if the parameters were stepped, else 0. Collective when it ends a window.
+ * Returns: INVALID_ARGUMENT (nothing happened), INVALID_STATE (one of the handles is in use; or the last window's
+ * exchange failed: flush to retry it, reset the accumulator to drop it, or recover; or the optimizer's state is lost),
+ * CALLBACK (a schedule or parallel_for, see gradstep_accumulator_add and gradstep_optimizer_step), NUMERIC (a
+ * schedule's value, or a NaN in a sparse mode with NAN_ERROR), and the statuses of a collective call.
+ *
+ * After an error of the exchange the micro-batch is in, the window stays READY and params, state and counters are as
+ * before the call. Without an accumulator nothing has kept the gradients, which are the host's: the push itself is to
+ * be repeated. (A NaN in a sparse mode comes again from a flush: reset the accumulator.) Where the step comes before
+ * the exchange, an error of the exchange finds it done: with PARAMETERS* it stands, and the partition in flight keeps
+ * its local values; with DELTAS params are as before the call, and the optimizer's state is one step ahead. The text
+ * says so; flush finishes the exchange, with or without an accumulator, and another push before that is INVALID_STATE.
  */
 GRADSTEP_API gradstep_status gradstep_updater_push(gradstep_updater* updater, const gradstep_tensor* params,
                                                    const gradstep_tensor* grads, size_t n, double weight, void* stream,
                                                    int32_t* applied_out) GRADSTEP_NOEXCEPT;
+
 /*
  * Ends a partial window, or retries a READY one whose exchange failed. Collective with a reducer: all ranks flush after
- * the same number of pushes. An empty window on all ranks is OK and applies nothing.
- * Returns: the errors of push; and INVALID_STATE where the last push failed, nobody has finished its window since, and
- * there is no accumulator that would have kept its gradients: push them again.
+ * the same number of pushes. An empty window on all ranks is OK and applies nothing. *applied_out as in push.
+ * Returns: INVALID_ARGUMENT, INVALID_STATE (as push; or the last push failed, nobody has finished its window since, and
+ * there is no accumulator that would have kept its gradients: push them again), CALLBACK, NUMERIC (as push), and the
+ * statuses of a collective call.
  */
 GRADSTEP_API gradstep_status gradstep_updater_flush(gradstep_updater* updater, const gradstep_tensor* params, size_t n,
                                                     void* stream, int32_t* applied_out) GRADSTEP_NOEXCEPT;
@@ -121,15 +129,17 @@ GRADSTEP_API gradstep_status gradstep_updater_flush(gradstep_updater* updater, c
  * what they would be had it succeeded here too. The updater's reducer is another one from here on, with the same
  * options; a handle of the old one is the host's to destroy. comm NULL only drops the reducer; what was stepped and not
  * exchanged is then this rank's own, and flush ends its window.
- * Returns: INVALID_ARGUMENT, INVALID_STATE (a sharded optimizer, or no rank with a whole state), MISMATCH (reducers or
- * states differ), UNSUPPORTED, and the errors of collective calls: nothing has changed then, and the updater still
- * needs a recover, which may be with peers on which this one has succeeded.
+ * Returns: INVALID_ARGUMENT (params), INVALID_STATE (a sharded optimizer, or no rank with a whole state), MISMATCH
+ * (reducers or states differ), ABORTED (another rank could not), OUT_OF_MEMORY, and the statuses of a collective call:
+ * nothing has changed then, and the updater still needs a recover, which may be with peers on which this one has
+ * succeeded.
  */
 GRADSTEP_API gradstep_status gradstep_updater_recover(gradstep_updater* updater, gradstep_comm* comm,
                                                       const gradstep_tensor* params, size_t n,
                                                       void* stream) GRADSTEP_NOEXCEPT;
 
-/* stats->struct_size is set by the caller. */
+/* *stats = the counts; stats->struct_size is set by the caller.
+ * Returns: INVALID_ARGUMENT (stats NULL, a bad struct_size), INVALID_STATE (in use). */
 GRADSTEP_API gradstep_status gradstep_updater_stats(gradstep_updater* updater,
                                                     gradstep_updater_statistics* stats) GRADSTEP_NOEXCEPT;
 

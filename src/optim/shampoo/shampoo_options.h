@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-#include "gradstep/optimizer.h"
+#include "gradstep/shampoo.h"
 #include "optim/hyper_parameters.h"
 #include "optim/shampoo/roots.h"
 #include "optim/shampoo/state_matrix.h"

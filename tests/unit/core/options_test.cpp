@@ -43,7 +43,7 @@ class Host {
   }
   unsigned char& operator[](std::size_t i) { return memory_[i]; }
   bool is_zero(std::size_t begin, std::size_t end) const { return all(begin, end, 0); }
-  bool is_untouched_behind() const { return all(size_, memory_.size(), kBehind); }
+  bool is_untouched_behind() const { return all(std::max(size_, sizeof(std::uint32_t)), memory_.size(), kBehind); }
 
  private:
   bool all(std::size_t begin, std::size_t end, unsigned char value) const {

@@ -1,0 +1,74 @@
+/* SPDX-FileCopyrightText: 2026 The gradstep authors
+ * SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sharding.h: an optimizer's state, dealt out to the ranks of a communicator.
+ */
+#ifndef GRADSTEP_SHARDING_H
+#define GRADSTEP_SHARDING_H
+
+#include "gradstep/comm.h"
+#include "gradstep/optimizer.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/* What the gradients of a sharded step are. */
+enum gradstep_sharded_gradients {
+  GRADSTEP_SHARDED_GRADIENTS_INVALID = -1,
+  GRADSTEP_SHARDED_GRADIENTS_LOCAL = 0,  /* each rank's own: the step reduce-scatters them */
+  GRADSTEP_SHARDED_GRADIENTS_REDUCED = 1 /* equal on all ranks already */
+};
+
+/* What is dealt out to the ranks of a Shampoo. Other rules do not look at it. */
+enum gradstep_sharded_preconditioners {
+  GRADSTEP_SHARDED_PRECONDITIONERS_INVALID = -1,
+  GRADSTEP_SHARDED_PRECONDITIONERS_REPLICATED = 0, /* the roots: each is computed once, and gathered on all ranks */
+  GRADSTEP_SHARDED_PRECONDITIONERS_OWNED = 1       /* the blocks: preconditioned gradients are gathered on all ranks */
+};
+
+typedef struct gradstep_sharding_options {
+  uint32_t struct_size;
+  int32_t gradients;       /* enum gradstep_sharded_gradients */
+  int32_t average;         /* enum gradstep_average of LOCAL gradients: SUM or MEAN (UNSET) */
+  int32_t preconditioners; /* enum gradstep_sharded_preconditioners */
+} gradstep_sharding_options;
+
+/* Writes the defaults (LOCAL gradients, of which the mean counts; REPLICATED) into the struct_size bytes at o.
+ * Returns: INVALID_ARGUMENT (o NULL, a bad struct_size). */
+GRADSTEP_API gradstep_status gradstep_sharding_options_init(gradstep_sharding_options* o,
+                                                            size_t struct_size) GRADSTEP_NOEXCEPT;
+
+/*
+ * Collective. Shards the state over the ranks of comm: each keeps one contiguous share of the model, in whole chunks of
+ * 16384 elements, and drops the rest. From then on a step is collective: gradients are reduce-scattered (LOCAL), each
+ * rank steps its share, and the new parameters are gathered on all. Parameters are written when everything has arrived.
+ * With reduction_order RANK the results have the bits of a dense reducer and an unsharded step, clipping included.
+ * State and parameters must be equal on all ranks before. A further call shards anew; comm NULL gathers the state and
+ * ends it, and does nothing where none is sharded. get_state, set_state and copy_state are collective meanwhile; views
+ * (gradstep_optimizer_state) are UNSUPPORTED, and those handed out before become invalid with this call. The optimizer
+ * takes a channel of its own (gradstep_comm_dup); options NULL = defaults.
+ * Returns: with nothing changed on any rank, INVALID_ARGUMENT (an option outside its enum), INVALID_STATE (one of the
+ * handles is in use), MISMATCH (ranks whose parameters, rule or step count differ), OUT_OF_MEMORY, ABORTED (another
+ * rank failed, e.g. had no memory: its own status says why), UNSUPPORTED (OWNED with eigenvalue_corrected), and the
+ * statuses of a collective call.
+ *
+ * After a failed step the parameters are as before it and the state is lost: steps, saves, copies and reads of it
+ * return INVALID_STATE until state is loaded or copied in, after another attach_comm. Source: Lingvo ShardedAdam;
+ * Rajbhandari et al. 2020 (ZeRO, stage 1).
+ *
+ * Shampoo deals out other things (options->preconditioners), the costliest first, each to the rank with the least to
+ * do. Gradients are all-reduced (LOCAL), and every rank steps the whole model. REPLICATED: each root is computed by one
+ * rank and gathered on all. OWNED: each block's statistics and preconditioners are on one rank, and its preconditioned
+ * gradient is gathered on all, in every step. The results have the bits of one rank with the reduced gradients; all
+ * ranks must have the same options and instruction set, or MISMATCH. Roots that are under way are installed by this
+ * call; metrics are as of the last step. Source: Google's distributed_shampoo.py, its pmap and pjit modes.
+ */
+GRADSTEP_API gradstep_status gradstep_optimizer_attach_comm(gradstep_optimizer* optimizer, gradstep_comm* comm,
+                                                            const gradstep_sharding_options* options) GRADSTEP_NOEXCEPT;
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif /* GRADSTEP_SHARDING_H */
