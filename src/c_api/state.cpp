@@ -49,9 +49,9 @@ class HostStream final : public ByteSink, public ByteSource {
   gradstep_stream stream_;
 };
 
-/// Calls the stream's release once, at the end of the call. A struct that is too small has no such field to look at.
+/// Calls the stream's release once, at the end of the call.
 CallbackOwner release_of(const gradstep_stream* stream) noexcept {
-  if (stream == nullptr || stream->struct_size < Version1<gradstep_stream>::kSize) return {};
+  if (stream == nullptr || !is_struct_size<gradstep_stream>(stream->struct_size)) return {};
   return {stream->release, stream->user};
 }
 

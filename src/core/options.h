@@ -18,15 +18,19 @@ namespace gradstep {
 
 inline constexpr std::size_t kMaxStructSize = 4096;
 
-/// Throws unless hosts can have a T of `size` bytes: one of version 1, or of a later one, which are whole 8 bytes each.
+/// Whether hosts can have a T of `size` bytes: one of version 1, or of a later one, which are whole 8 bytes each.
+template <class T>
+constexpr bool is_struct_size(std::size_t size) {
+  return size >= Version1<T>::kSize && size <= kMaxStructSize && size % 8 == 0;
+}
+
 template <class T>
 void check_struct_size(const char* argument, std::size_t size) {
-  constexpr std::size_t kLeast = Version1<T>::kSize;
-  if (size < kLeast || size > kMaxStructSize || size % 8 != 0) {
+  if (!is_struct_size<T>(size)) {
     fail_argument(
         "{}: struct_size is {}, expected a multiple of 8 from {} to {}: fill it with the struct's _options_init or "
         "sizeof",
-        argument, size, kLeast, kMaxStructSize);
+        argument, size, Version1<T>::kSize, kMaxStructSize);
   }
 }
 

@@ -30,6 +30,15 @@ std::int64_t total_of(std::span<const std::int64_t> numbers) {
   return total;
 }
 
+/// What is too large fails before its memory is asked for.
+const BucketPlan& checked_size(const BucketPlan& plan) {
+  if (plan.elements > kMostSparseElements) {
+    fail(GRADSTEP_ERR_UNSUPPORTED,
+         "a bucket has {} elements; sparse modes take buckets and parameters of up to 2^31 - 1", plan.elements);
+  }
+  return plan;
+}
+
 }  // namespace
 
 std::int64_t selected_count(double sparsity, std::int64_t n) {
@@ -38,13 +47,9 @@ std::int64_t selected_count(double sparsity, std::int64_t n) {
 
 SparseExchange::SparseExchange(ExchangeResources& resources, const BucketPlan& plan,
                                const gradstep_reducer_options& checked, std::span<const std::int64_t> sizes)
-    : BucketExchange(resources, plan, checked, /*zeroed=*/true),
+    : BucketExchange(resources, checked_size(plan), checked, /*zeroed=*/true),
       sizes_(sizes.begin(), sizes.end()),
       packed_(allocate(false)) {
-  if (plan.elements > kMostSparseElements) {
-    fail(GRADSTEP_ERR_UNSUPPORTED,
-         "a bucket has {} elements; sparse modes take buckets and parameters of up to 2^31 - 1", plan.elements);
-  }
   if (options().residual != 0) residual_ = allocate(/*zeroed=*/true);
   work_.append(plan_.elements);
   if (has_momentum()) {

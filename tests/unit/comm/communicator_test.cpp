@@ -58,6 +58,52 @@ class CommHandles : public testing::Test {
   gradstep_comm_options options_{};
 };
 
+/// A host's store, in this process.
+struct MapStore {
+  std::mutex mutex;
+  std::map<std::string, std::string> values;
+  void (*alter)(std::string& value) = [](std::string&) {};  // of what is read
+};
+
+gradstep_store store_over(MapStore& shared) {
+  gradstep_store store{};
+  store.struct_size = sizeof store;
+  store.user = &shared;
+  store.set = [](void* user, const char* key, const void* data, size_t length) -> gradstep_status {
+    auto& map = *static_cast<MapStore*>(user);
+    const std::lock_guard lock(map.mutex);
+    map.values[key].assign(static_cast<const char*>(data), length);
+    return GRADSTEP_OK;
+  };
+  store.get = [](void* user, const char* key, void* data, size_t* length, int64_t timeout_ms) -> gradstep_status {
+    auto& map = *static_cast<MapStore*>(user);
+    const Deadline deadline = Deadline::after_ms(timeout_ms);
+    do {
+      {
+        const std::lock_guard lock(map.mutex);
+        if (const auto found = map.values.find(key); found != map.values.end()) {
+          std::string value = found->second;
+          map.alter(value);
+          *length = value.copy(static_cast<char*>(data), *length);
+          return GRADSTEP_OK;
+        }
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    } while (!deadline.passed());
+    return GRADSTEP_ERR_TIMEOUT;
+  };
+  return store;
+}
+
+/// Where a rank has told its addresses, one for each peer, they begin with the number of its host's process space.
+void move_to_another_host(std::string& value) {
+  constexpr std::size_t kHead = 40;
+  if (value.size() < kHead || value.compare(0, 8, "GSGRTE02") != 0) return;
+  std::uint64_t length = 0;
+  value.copy(reinterpret_cast<char*>(&length), sizeof length, kHead - sizeof length);
+  for (std::size_t at = kHead; at < value.size(); at += length) value[at] ^= 1;
+}
+
 TEST_F(CommHandles, OptionsHaveTheStatedDefaults) {
   gradstep_comm_options options{};
   check(gradstep_comm_options_init(&options, sizeof options), GRADSTEP_OK);
@@ -296,38 +342,32 @@ TEST_F(CommHandles, UniqueIdServesOnlyWhenAskedFor) {
   check(gradstep_comm_unique_id_ex("gloo", "lo", id.data(), 40, nullptr), GRADSTEP_OK);
 }
 
+TEST_F(CommHandles, SharedMemoryBetweenHostsIsUnsupported) {
+  MapStore shared;
+  shared.alter = move_to_another_host;
+  const gradstep_store store = store_over(shared);
+  std::array<std::thread, 2> threads;
+  for (std::size_t r = 0; r < threads.size(); ++r) {
+    threads[r] = std::thread([&, r] {
+      gradstep_comm_options options = options_;
+      options.engine = "shm";
+      options.timeout_ms = 10000;
+      options.rank = static_cast<int32_t>(r);
+      options.world_size = 2;
+      options.store = &store;
+      gradstep_comm* comm = nullptr;
+      check(gradstep_comm_create(context_, &options, &comm), GRADSTEP_ERR_UNSUPPORTED, "runs on another host");
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
 TEST_F(CommHandles, GlooMeetsThroughTheUniqueIdAndThroughAHostsStore) {
 #if !defined(GRADSTEP_TEST_PLUGIN_DIR)
   GTEST_SKIP() << "the gloo plugin was not built";
 #endif
-  struct MapStore {
-    std::mutex mutex;
-    std::map<std::string, std::string> values;
-  } shared;
-  gradstep_store store{};
-  store.struct_size = sizeof store;
-  store.user = &shared;
-  store.set = [](void* user, const char* key, const void* data, size_t length) -> gradstep_status {
-    auto& map = *static_cast<MapStore*>(user);
-    const std::lock_guard lock(map.mutex);
-    map.values[key].assign(static_cast<const char*>(data), length);
-    return GRADSTEP_OK;
-  };
-  store.get = [](void* user, const char* key, void* data, size_t* length, int64_t timeout_ms) -> gradstep_status {
-    auto& map = *static_cast<MapStore*>(user);
-    const Deadline deadline = Deadline::after_ms(timeout_ms);
-    do {
-      {
-        const std::lock_guard lock(map.mutex);
-        if (const auto found = map.values.find(key); found != map.values.end()) {
-          *length = found->second.copy(static_cast<char*>(data), *length);
-          return GRADSTEP_OK;
-        }
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    } while (!deadline.passed());
-    return GRADSTEP_ERR_TIMEOUT;
-  };
+  MapStore shared;
+  const gradstep_store store = store_over(shared);
   std::array<char, 40> id{};
   check(gradstep_comm_unique_id_ex("gloo", "lo", id.data(), id.size(), nullptr), GRADSTEP_OK);
   for (const bool by_id : {true, false}) {
