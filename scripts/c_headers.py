@@ -98,12 +98,16 @@ def read_declaration(code: str, header: str, line: int, comment: str) -> Declara
     where = f"{header}:{line}"
     found = one_line(code)
     if match := FUNCTION.fullmatch(found):
-        return Function(header, line, match["name"], comment, [match["name"]], match["returns"].strip(), match["arguments"])
+        return Function(
+            header, line, match["name"], comment, [match["name"]], match["returns"].strip(), match["arguments"]
+        )
     if match := STRUCT.fullmatch(re.sub(r"\s+", " ", code).strip()):
         members = [one_line(member) for member in match["body"].split(";")]
         if members.pop() != "":
             raise Unreadable(f"{where}: the last field of {match['name']} has no semicolon")
-        return Struct(header, line, match["name"], comment, [match["name"]], [read_field(member, where) for member in members])
+        return Struct(
+            header, line, match["name"], comment, [match["name"]], [read_field(member, where) for member in members]
+        )
     if match := OPAQUE.fullmatch(found):
         return Struct(header, line, match["name"], comment, [match["name"]])
     if match := ENUM.fullmatch(found):
