@@ -11,6 +11,7 @@
 
 #include "core/checksum.h"
 #include "core/error.h"
+#include "core/json_text.h"
 #include "core/shape.h"
 #include "core/state_header.h"
 
@@ -151,12 +152,7 @@ bool all_finite(const StateFile::Tensor& tensor) {
 void SavedPart::set(const std::string& key, double value) { metadata[key] = fmt::format("{}", value); }
 
 void write_state_file(ByteSink* sink, const std::string& kind, const std::map<std::string, SavedPart>& parts) {
-  std::string header;
-  try {
-    header = header_of(kind, parts).dump();
-  } catch (const nlohmann::json::type_error& error) {
-    fail(GRADSTEP_ERR_UNSUPPORTED, "a name cannot be written: {}", error.what());  // not UTF-8
-  }
+  std::string header = json_text(header_of(kind, parts));
   header.append((kWord - header.size() % kWord) % kWord, ' ');
   if (header.size() > kLongestHeader) {
     fail(GRADSTEP_ERR_UNSUPPORTED, "the names and shapes of what is saved take {} bytes, a file has room for {}",
@@ -304,7 +300,7 @@ void LoadedPart::check_all_taken() const {
 void save_parameters(SavedPart& part, const Schema& schema) {
   nlohmann::json shapes = nlohmann::json::object();
   for (const Parameter& parameter : schema) shapes[parameter.name] = parameter.shape;
-  part.set(kParameters, shapes.dump());
+  part.set(kParameters, json_text(shapes));
 }
 
 void check_parameters(const LoadedPart& part, const Schema& schema) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "core/json_text.h"
 
 namespace gradstep {
 
@@ -55,7 +56,7 @@ SavedPart save_optimizer(Optimizer& optimizer) {
   for (std::size_t i = 0; i < used.size(); ++i) {
     if (used[i] == 0) unused.push_back(schema[i].name);
   }
-  part.set(kUnused, unused.dump());
+  part.set(kUnused, json_text(unused));
   for (const StoredState& stored : optimizer.stored_states()) {
     SavedTensor tensor;
     tensor.key = key_of(schema, stored);

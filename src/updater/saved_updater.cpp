@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/json_text.h"
 #include "optim/saved_optimizer.h"
 #include "updater/chain.h"
 
@@ -27,7 +28,7 @@ std::string describe(const SavedPart& part) {
   for (const SavedTensor& tensor : part.tensors) {
     tensors.push_back({{"key", tensor.key}, {"dtype", static_cast<int>(tensor.dtype)}, {"shape", tensor.shape}});
   }
-  return nlohmann::json{{"metadata", part.metadata}, {"tensors", tensors}}.dump();
+  return json_text(nlohmann::json{{"metadata", part.metadata}, {"tensors", tensors}});
 }
 
 /// Another rank's part, whose tensors come over when they are written. `own` is this rank's part if it is that one.

@@ -4,6 +4,7 @@
  * Shampoo through the C API: state by block and axis, metrics, bad input. Its numbers are in tests/conformance.
  */
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "optimizer_fixture.h"
@@ -141,6 +142,64 @@ static void blocks_are_dealt_out(void** state) {
   assert_ok(gradstep_optimizer_state(f->optimizer, 1, "statistics.0.0", &view));
 }
 
+/* The stack that base.h asks for; sanitizers' frames are many times as large. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { kStack = 16 << 20 };
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+enum { kStack = 16 << 20 };
+#else
+enum { kStack = 256 << 10 };
+#endif
+#else
+enum { kStack = 256 << 10 };
+#endif
+
+enum { kSide = 300 };
+static float wide[kSide * kSide], wide_grad[kSide * kSide];
+
+/* Whole blocks of 300: the largest dense algebra that a step has, on the calling thread alone. Returns the last status.
+ */
+static void* steps_with_large_blocks(void* user) {
+  gradstep_context* context = *(gradstep_context**)user;
+  static const int64_t shape[] = {kSide, kSide};
+  static gradstep_status status;
+  const gradstep_parameter parameter = parameter_f32("wide", 2, shape);
+  const gradstep_tensor p = tensor_f32(wide, 2, shape), g = tensor_f32(wide_grad, 2, shape);
+  for (int32_t mode = 0; mode < 4; ++mode) {
+    gradstep_shampoo_options o;
+    gradstep_optimizer* optimizer = NULL;
+    status = gradstep_shampoo_options_init(&o, sizeof o);
+    o.learning_rate = 0.125;
+    o.block_size = 512;
+    o.start_preconditioning_step = 0;
+    o.root_method = mode == 0 ? GRADSTEP_ROOT_METHOD_COUPLED_NEWTON : GRADSTEP_ROOT_METHOD_EIGH;
+    o.root_precision = mode == 2 ? GRADSTEP_ROOT_PRECISION_F32 : GRADSTEP_ROOT_PRECISION_F64;
+    o.eigenvalue_corrected = mode == 3;
+    if (status == GRADSTEP_OK) status = gradstep_optimizer_create_shampoo(context, &o, &parameter, 1, &optimizer);
+    for (int t = 0; t < 2 && status == GRADSTEP_OK; ++t) status = gradstep_optimizer_step(optimizer, &p, &g, 1, NULL);
+    gradstep_optimizer_destroy(optimizer);
+    if (status != GRADSTEP_OK) break;
+  }
+  return &status;
+}
+
+static void steps_fit_into_256_KiB_of_stack(void** state) {
+  gradstep_context* context = new_context(1);
+  pthread_attr_t attributes;
+  pthread_t thread;
+  void* status = NULL;
+  (void)state;
+  for (int i = 0; i < kSide * kSide; ++i) wide_grad[i] = (float)(i % 977) / 977 - 0.5F;
+  assert_int_equal(pthread_attr_init(&attributes), 0);
+  assert_int_equal(pthread_attr_setstacksize(&attributes, kStack), 0);
+  assert_int_equal(pthread_create(&thread, &attributes, steps_with_large_blocks, &context), 0);
+  assert_int_equal(pthread_join(thread, &status), 0);
+  assert_int_equal(*(gradstep_status*)status, GRADSTEP_OK);
+  pthread_attr_destroy(&attributes);
+  gradstep_context_destroy(context);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void) {
@@ -151,6 +210,7 @@ int main(void) {
       TEST(every_mode_steps),
       TEST(blocks_are_dealt_out),
       TEST(what_does_not_fit_is_refused),
+      TEST(steps_fit_into_256_KiB_of_stack),
   };
   return cmocka_run_group_tests_name("shampoo", tests, NULL, NULL);
 }

@@ -211,14 +211,28 @@ static gradstep_status refuse_to_write(void* user, const void* data, size_t size
 static void names_that_are_no_utf8_are_not_saved(void** state) {
   const gradstep_sgd_options options = sgd_options();
   const gradstep_parameter parameter = parameter_f32("\xff", 1, kShape);
+  gradstep_comm* comm = alone(*state);
   gradstep_optimizer* optimizer = NULL;
+  gradstep_accumulator* accumulator = NULL;
+  gradstep_reducer* reducer = NULL;
+  gradstep_updater* updater = NULL;
   gradstep_stream stream;
   memset(&stream, 0, sizeof stream);
   stream.struct_size = sizeof stream;
   stream.write = refuse_to_write;
   assert_ok(gradstep_optimizer_create_sgd(*state, &options, &parameter, 1, &optimizer));
-  assert_fails(gradstep_optimizer_save(optimizer, &stream), GRADSTEP_ERR_UNSUPPORTED, "name");
+  assert_ok(gradstep_accumulator_create(*state, NULL, &parameter, 1, &accumulator));
+  assert_ok(gradstep_reducer_create(*state, comm, NULL, &parameter, 1, &reducer));
+  assert_ok(gradstep_updater_create(*state, optimizer, accumulator, reducer, NULL, &updater));
+  assert_fails(gradstep_optimizer_save(optimizer, &stream), GRADSTEP_ERR_UNSUPPORTED, "UTF-8");
+  assert_fails(gradstep_accumulator_save(accumulator, &stream), GRADSTEP_ERR_UNSUPPORTED, "UTF-8");
+  assert_fails(gradstep_reducer_save(reducer, &stream), GRADSTEP_ERR_UNSUPPORTED, "UTF-8");
+  assert_fails(gradstep_updater_save(updater, &stream), GRADSTEP_ERR_UNSUPPORTED, "UTF-8");
+  gradstep_updater_destroy(updater);
+  gradstep_reducer_destroy(reducer);
+  gradstep_accumulator_destroy(accumulator);
   gradstep_optimizer_destroy(optimizer);
+  gradstep_comm_destroy(comm);
 }
 
 static void chains_whose_steps_come_first(void** state) {

@@ -16,6 +16,7 @@
  *   INVALID_STATE      the handle is in use by another call, or was made before a fork
  *   UNSUPPORTED        a growing struct has something set that this library does not know
  *   OUT_OF_MEMORY      the allocator, or the C++ runtime, has none left
+ *   CALLBACK           a callback of the context or of the call failed, threw or did not do its work
  *   INTERNAL           a defect of gradstep
  *
  * Growing structs. Option, result and record structs start with `uint32_t struct_size`. Fill options with their
