@@ -207,11 +207,11 @@ GRADSTEP_API gradstep_status gradstep_comm_create_local_ex(gradstep_context* con
  * gradstep_comm_create_host and gradstep_comm_create_host_ex: wrap a host's collectives. The vtable is copied.
  * `release` is called also when this fails, unless vtable itself is NULL or its struct_size is bad. Collective: the
  * host names of the ranks are gathered once. Of options timeout_ms and reduction_order are read; NULL = defaults, as
- * without them. *out is the caller's to destroy. Returns: INVALID_ARGUMENT (no all_gather, send without recv, rank
- * outside the world, a rank_ordered other than 0 and 1; timeout_ms or reduction_order), UNSUPPORTED (a vtable or
- * options that ask for something newer than this library), MISMATCH (ranks disagree on world_size or reduction_order,
- * or all_gather mixes their data up), OUT_OF_MEMORY, CALLBACK (all_gather failed without a status of its own), and what
- * all_gather returns.
+ * without them. *out is the caller's to destroy.
+ * Returns: INVALID_ARGUMENT (no all_gather, send without recv, rank outside the world, a rank_ordered other than 0 and
+ * 1; timeout_ms or reduction_order), UNSUPPORTED (a vtable or options that ask for something newer than this library),
+ * MISMATCH (ranks disagree on world_size or reduction_order, or all_gather mixes their data up), OUT_OF_MEMORY,
+ * CALLBACK (all_gather failed without a status of its own), and what all_gather returns.
  */
 GRADSTEP_API gradstep_status gradstep_comm_create_host(gradstep_context* context, const gradstep_comm_vtable* vtable,
                                                        void* user, gradstep_comm** out) GRADSTEP_NOEXCEPT;
@@ -247,11 +247,11 @@ GRADSTEP_API void gradstep_comm_destroy(gradstep_comm* comm) GRADSTEP_NOEXCEPT;
 /*
  * gradstep_comm_unique_id and gradstep_comm_unique_id_ex: make a rendezvous id for `engine` ("shm", "gloo", "auto"):
  * this process then serves a small TCP key-value store until every rank has connected and left, or 10 minutes have
- * passed unused. The id holds the address, the port and a 128-bit token; carry its bytes to all ranks by any means. The
- * store serves on the network interface or address `interface` (NULL, as without it: see gradstep_comm_options). *len
- * (may be NULL) = bytes needed; buf NULL with cap 0 only asks for that and starts nothing. Who does not have the token
- * can neither read nor write there, and takes little: docs/failure.md has the limits. Returns: INVALID_ARGUMENT
- * (unknown engine or interface, cap too small), IO (no socket), OUT_OF_MEMORY.
+ * passed unused. The id holds the address, the port and a 128-bit token; carry its bytes to all ranks by any means.
+ * The store serves on the network interface or address `interface` (NULL, as without it: see gradstep_comm_options).
+ * *len (may be NULL) = bytes needed; buf NULL with cap 0 only asks for that and starts nothing. Who does not have the
+ * token can neither read nor write there, and takes little: docs/failure.md has the limits.
+ * Returns: INVALID_ARGUMENT (unknown engine or interface, cap too small), IO (no socket), OUT_OF_MEMORY.
  */
 GRADSTEP_API gradstep_status gradstep_comm_unique_id(const char* engine, void* buf, size_t cap,
                                                      size_t* len) GRADSTEP_NOEXCEPT;
@@ -260,8 +260,8 @@ GRADSTEP_API gradstep_status gradstep_comm_unique_id_ex(const char* engine, cons
 
 /*
  * gradstep_comm_rank, gradstep_comm_world_size and gradstep_comm_local_rank: this rank, from 0; the number of ranks;
- * and the index of this rank among those with the same host name, in the order of ranks, as found at creation. Returns:
- * INVALID_ARGUMENT (the result is NULL), INVALID_STATE (in use).
+ * and the index of this rank among those with the same host name, in the order of ranks, as found at creation.
+ * Returns: INVALID_ARGUMENT (the result is NULL), INVALID_STATE (in use).
  */
 GRADSTEP_API gradstep_status gradstep_comm_rank(gradstep_comm* comm, int32_t* rank) GRADSTEP_NOEXCEPT;
 GRADSTEP_API gradstep_status gradstep_comm_world_size(gradstep_comm* comm, int32_t* world_size) GRADSTEP_NOEXCEPT;
@@ -299,9 +299,9 @@ GRADSTEP_API gradstep_status gradstep_comm_all_gather(gradstep_comm* comm, const
 
 /*
  * gradstep_comm_all_gather where rank r gives counts[r] elements; counts has world_size entries, each >= 0, and is
- * equal on all ranks; output has their sum. Returns: INVALID_ARGUMENT (as all_gather; a count that is negative or not
- * input's), INVALID_STATE (in use), UNSUPPORTED (not contiguous, or of no whole bytes), and the statuses of a
- * collective call.
+ * equal on all ranks; output has their sum.
+ * Returns: INVALID_ARGUMENT (as all_gather; a count that is negative or not input's), INVALID_STATE (in use),
+ * UNSUPPORTED (not contiguous, or of no whole bytes), and the statuses of a collective call.
  */
 GRADSTEP_API gradstep_status gradstep_comm_all_gather_v(gradstep_comm* comm, const gradstep_tensor* input,
                                                         const gradstep_tensor* output, const int64_t* counts,

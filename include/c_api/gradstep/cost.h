@@ -89,8 +89,8 @@ GRADSTEP_API gradstep_status gradstep_cost_options_init(gradstep_cost_options* o
 /*
  * pack, convert, select, entry, add, merge and multiply of *o = what they are here, in seconds, by the threads of
  * `context`, on data that fits into its caches; takes some milliseconds. o was filled by gradstep_cost_options_init;
- * its other fields stay as they are. Returns: INVALID_ARGUMENT (a NULL, a bad struct_size), OUT_OF_MEMORY, CALLBACK
- * (parallel_for).
+ * its other fields stay as they are.
+ * Returns: INVALID_ARGUMENT (a NULL, a bad struct_size), OUT_OF_MEMORY, CALLBACK (parallel_for).
  */
 GRADSTEP_API gradstep_status gradstep_cost_options_measure(gradstep_cost_options* o,
                                                            gradstep_context* context) GRADSTEP_NOEXCEPT;

@@ -202,7 +202,8 @@ typedef struct gradstep_memory {
 /*
  * gradstep_sgd_options_init, gradstep_rmsprop_options_init, gradstep_adagrad_options_init, gradstep_adam_options_init
  * and gradstep_step_options_init: write the defaults into the struct_size bytes at o. A learning_rate becomes NaN,
- * which create refuses. Returns: INVALID_ARGUMENT (o NULL, a bad struct_size).
+ * which create refuses.
+ * Returns: INVALID_ARGUMENT (o NULL, a bad struct_size).
  */
 GRADSTEP_API gradstep_status gradstep_sgd_options_init(gradstep_sgd_options* o, size_t struct_size) GRADSTEP_NOEXCEPT;
 GRADSTEP_API gradstep_status gradstep_rmsprop_options_init(gradstep_rmsprop_options* o,
@@ -344,10 +345,10 @@ GRADSTEP_API gradstep_status gradstep_optimizer_state(gradstep_optimizer* optimi
 
 /*
  * gradstep_optimizer_get_state and gradstep_optimizer_set_state: copy state `name` of parameter `index` into or out of
- * a host tensor of the state's shape and any float dtype. Collective while the state is sharded. Returns:
- * INVALID_ARGUMENT (index, unknown name, another shape or no float dtype), INVALID_STATE (in use; the buffer does not
- * exist, e.g. no momentum; get_state: the state is lost, see gradstep_optimizer_step), CALLBACK (parallel_for),
- * OUT_OF_MEMORY, and, sharded, the statuses of a collective call.
+ * a host tensor of the state's shape and any float dtype. Collective while the state is sharded.
+ * Returns: INVALID_ARGUMENT (index, unknown name, another shape or no float dtype), INVALID_STATE (in use; the buffer
+ * does not exist, e.g. no momentum; get_state: the state is lost, see gradstep_optimizer_step), CALLBACK
+ * (parallel_for), OUT_OF_MEMORY, and, sharded, the statuses of a collective call.
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_get_state(gradstep_optimizer* optimizer, size_t index, const char* name,
                                                           const gradstep_tensor* tensor,

@@ -203,11 +203,12 @@ GRADSTEP_API void gradstep_reducer_destroy(gradstep_reducer* reducer) GRADSTEP_N
 /*
  * Reduces a whole window. Collective. grads[i] has the shape of parameter i and any float dtype (f64 only for f64);
  * data NULL contributes zeros. The outcome is written to results[i] (same shape and float dtypes, may be grads[i]
- * itself; rounded to its dtype) unless results or its data is NULL; gradstep_reducer_gradients shows it without a copy.
- * `weight` (finite, >= 0) matters for WEIGHTED. Where no rank had a gradient for a MAY_BE_UNUSED parameter, results[i]
- * is left alone. Returns: INVALID_ARGUMENT (shape, dtype, device, n, weight), INVALID_STATE (pushes of a window are
- * pending), NUMERIC (NaN in a sparse mode with NAN_ERROR), and the statuses of a collective call, after which grads,
- * results and residuals are untouched.
+ * itself; rounded to its dtype) unless results or its data is NULL; gradstep_reducer_gradients shows it without a
+ * copy. `weight` (finite, >= 0) matters for WEIGHTED. Where no rank had a gradient for a MAY_BE_UNUSED parameter,
+ * results[i] is left alone.
+ * Returns: INVALID_ARGUMENT (shape, dtype, device, n, weight), INVALID_STATE (pushes of a window are pending), NUMERIC
+ * (NaN in a sparse mode with NAN_ERROR), and the statuses of a collective call, after which grads, results and
+ * residuals are untouched.
  */
 GRADSTEP_API gradstep_status gradstep_reducer_reduce(gradstep_reducer* reducer, const gradstep_tensor* grads,
                                                      const gradstep_tensor* results, size_t n, double weight,
@@ -219,7 +220,7 @@ GRADSTEP_API gradstep_status gradstep_reducer_reduce(gradstep_reducer* reducer, 
  * most once, wait. A bucket leaves when it is full and all earlier ones have left: push starts its exchange on the
  * progress thread of the reducer's channel and returns, and the host computes the next gradient meanwhile. At wait,
  * parameters not pushed count as NULL; it returns when all buckets have been exchanged, and writes results as reduce
- * does (results NULL with n = 0: none are written).
+ * does (results NULL: none are written).
  *
  * On a device grad is borrowed until wait. On the CPU the exchange reads only what push has copied: grad may change as
  * soon as push has returned. The ranks may push in different orders; wait is collective. Exchanges run inside push and
