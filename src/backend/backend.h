@@ -6,9 +6,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "backend/preconditioning.h"
 #include "backend/work_list.h"
 #include "core/array.h"
 #include "kernels/rules.h"
@@ -215,6 +217,9 @@ class Backend {
   virtual void expand(const LowRank& job, const Array& result, double factor) = 0;
 
   virtual void sum_ranks(const RankSum& job) = 0;
+
+  /// For one optimizer. It stays valid as long as the backend.
+  virtual std::unique_ptr<Preconditioning> make_preconditioning() = 0;
 };
 
 /// Folds the partials of a fixed number of chunks in one fixed tree. Squared norms of any part of the library are this.

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "cpu/instruction_set.h"
+#include "cpu/linear_algebra/preconditioning.h"
 #include "cpu/loops.h"
 #include "cpu/selection.h"
 
@@ -219,6 +220,10 @@ class CpuBackend final : public Backend {
 
   void sum_ranks(const RankSum& job) override {
     for_each_piece(job.count, [&](std::int64_t first, std::int64_t count) { loops_.sum_ranks(job, first, count); });
+  }
+
+  std::unique_ptr<Preconditioning> make_preconditioning() override {
+    return cpu::make_preconditioning(context_, choose_arithmetic(loops_));
   }
 
  private:

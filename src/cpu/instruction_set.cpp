@@ -3,6 +3,7 @@
 #include "cpu/instruction_set.h"
 
 #include <cstdlib>
+#include <mutex>
 #include <string_view>
 
 #include "core/error.h"
@@ -61,6 +62,23 @@ const Loops& choose_loops() {
     fail_argument("environment variable GRADSTEP_INSTRUCTION_SET: is '{}', expected baseline, avx2 or avx512", cap);
   }
   return *best;
+}
+
+// A table's own code runs only on a processor that has its instructions, fix_blocking() included.
+const Arithmetic& choose_arithmetic([[maybe_unused]] const Loops& loops) {
+#if defined(GRADSTEP_HAS_X86_LOOPS)
+  static constexpr Arithmetic kWide{"avx2", kDenseAvx2, kGraftingAvx2};
+  // AVX2 loops do without FMA, these do not.
+  if (&loops != &kLoops_baseline && __builtin_cpu_supports("fma") != 0) {
+    static std::once_flag wide_fixed;
+    std::call_once(wide_fixed, kDenseAvx2.fix_blocking);
+    return kWide;
+  }
+#endif
+  static constexpr Arithmetic kNarrow{"baseline", kDenseBaseline, kGraftingBaseline};
+  static std::once_flag fixed;
+  std::call_once(fixed, kDenseBaseline.fix_blocking);
+  return kNarrow;
 }
 
 std::vector<std::string> compiled_instruction_sets() {

@@ -4,6 +4,7 @@
 // Which compiled loops run here.
 #pragma once
 
+#include "cpu/linear_algebra/arithmetic.h"
 #include "cpu/loops.h"
 
 namespace gradstep::cpu {
@@ -11,5 +12,9 @@ namespace gradstep::cpu {
 /// The best table that this processor can run, at most the one that GRADSTEP_INSTRUCTION_SET names. Throws
 /// INVALID_ARGUMENT for a value that names none.
 const Loops& choose_loops();
+
+/// Shampoo's loops for the same choice. AVX-512 takes those of AVX2, whose products are as fast on the processors that
+/// were measured, and whose numbers both then share.
+const Arithmetic& choose_arithmetic(const Loops& loops);
 
 }  // namespace gradstep::cpu

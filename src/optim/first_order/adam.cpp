@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "core/error.h"
-#include "optim/power.h"
+#include "kernels/power.h"
 
 namespace gradstep {
 
@@ -68,8 +68,8 @@ class Adam final : public UpdateRule {
   bool decoupled_;
   bool amsgrad_;
   bool maximize_;
-  Power beta1_power_;
-  Power beta2_power_;
+  kernels::Power beta1_power_;
+  kernels::Power beta2_power_;
 };
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include "optim/shampoo/partition.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace gradstep {
 
@@ -65,34 +64,10 @@ Partition::Partition(std::span<const std::int64_t> shape, std::int64_t block_siz
   }
 }
 
-/// Calls row(offset in the tensor, offset in the block, elements) for each run of neighbouring elements.
-template <class Row>
-void Partition::for_each_row(const Block& block, Row&& row) const {
-  const std::size_t last = rank() - 1;
-  const std::int64_t length = block.extents[last];
-  std::vector<std::int64_t> index(rank(), 0);
-  for (std::int64_t offset = 0; offset < block.size; offset += length) {
-    std::int64_t position = 0;
-    for (std::size_t axis = 0; axis < rank(); ++axis)
-      position = position * shape_[axis] + block.begin[axis] + index[axis];
-    row(position, offset, length);
-    for (std::size_t axis = last; axis-- > 0;) {
-      if (++index[axis] < block.extents[axis]) break;
-      index[axis] = 0;
-    }
-  }
-}
-
-void Partition::read_block(const float* tensor, const Block& block, float* to) const {
-  for_each_row(block, [&](std::int64_t position, std::int64_t offset, std::int64_t length) {
-    std::memcpy(to + offset, tensor + position, static_cast<std::size_t>(length) * sizeof(float));
-  });
-}
-
-void Partition::write_block(const float* from, const Block& block, float* tensor) const {
-  for_each_row(block, [&](std::int64_t position, std::int64_t offset, std::int64_t length) {
-    std::memcpy(tensor + position, from + offset, static_cast<std::size_t>(length) * sizeof(float));
-  });
+std::vector<std::int64_t> Partition::strides() const {
+  std::vector<std::int64_t> strides(rank(), 1);
+  for (std::size_t axis = rank(); axis-- > 1;) strides[axis - 1] = strides[axis] * shape_[axis];
+  return strides;
 }
 
 }  // namespace gradstep

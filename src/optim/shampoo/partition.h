@@ -48,15 +48,10 @@ class Partition {
   /// Lexicographic, axis 0 slowest.
   const std::vector<Block>& blocks() const { return blocks_; }
   bool is_whole() const { return blocks_.size() == 1; }
-
-  /// Copies a block out of the tensor, or into it; both are compact and row-major.
-  void read_block(const float* tensor, const Block& block, float* to) const;
-  void write_block(const float* from, const Block& block, float* tensor) const;
+  /// Of the merged tensor, which is compact and row-major.
+  std::vector<std::int64_t> strides() const;
 
  private:
-  template <class Row>
-  void for_each_row(const Block& block, Row&& row) const;
-
   std::vector<std::int64_t> shape_;
   std::vector<std::int64_t> longest_;
   std::vector<Block> blocks_;

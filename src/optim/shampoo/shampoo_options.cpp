@@ -54,15 +54,11 @@ ShampooOptions::ShampooOptions(const gradstep_shampoo_options& o)
              o.graft_beta2,
              o.precondition},
       block_size(o.block_size),
-      start_step(o.start_preconditioning_step),
       root_steps(o.preconditioning_compute_steps),
       statistics_steps(o.statistics_compute_steps),
       skip_above(o.skip_preconditioning_dim_size_gt),
       exponent_override(o.exponent_override),
       merge(o.best_effort_shape_interpretation != 0),
-      nesterov(o.nesterov != 0),
-      moving_average(o.moving_average_for_momentum != 0),
-      decoupled_decay(o.decoupled_weight_decay != 0),
       retries(o.root_retries),
       momentum_coding(o.quantize_momentum != 0 ? Coding::int8 : Coding::none),
       matrix_coding(o.quantize_statistics != 0 ? Coding::int16 : Coding::none) {
@@ -80,18 +76,28 @@ ShampooOptions::ShampooOptions(const gradstep_shampoo_options& o)
   check_choice("options.refresh", o.refresh, 2, "0 (fresh) or 1 (stale)");
   check_choice("options.one_sided", o.one_sided, 3, "0 (none), 1 (input) or 2 (output)");
   check_choice("options.root_lag", o.root_lag, kLargestLag + 1, "0 to 1000");
-  graft = static_cast<Graft>(o.graft_type);
+  form.graft = static_cast<Graft>(o.graft_type);
+  form.nesterov = o.nesterov != 0;
+  form.moving_average = o.moving_average_for_momentum != 0;
+  form.decoupled_decay = o.decoupled_weight_decay != 0;
+  form.eigenvalue_corrected = o.eigenvalue_corrected != 0;
+  form.start_step = o.start_preconditioning_step;
   method = o.root_method == GRADSTEP_ROOT_METHOD_COUPLED_NEWTON ? RootMethod::coupled_newton : RootMethod::eigh;
   pad_to_largest = o.root_padding == GRADSTEP_ROOT_PADDING_LARGEST;
   precision = o.root_precision == GRADSTEP_ROOT_PRECISION_F32 ? RootPrecision::f32 : RootPrecision::f64;
   lag = std::max(o.root_lag, o.refresh == GRADSTEP_REFRESH_STALE ? 1 : 0);
   sides = static_cast<Sides>(o.one_sided);
-  eigenvalue_corrected = o.eigenvalue_corrected != 0;
   master_weights = o.master_weights != 0;
-  if (!eigenvalue_corrected) return;
+  if (!eigenvalue_corrected()) return;
   refuse(o.root_lag != 0, "root_lag");
   refuse(momentum_coding != Coding::none, "quantize_momentum");
   refuse(matrix_coding != Coding::none, "quantize_statistics");
+}
+
+kernels::ShampooValues shampoo_values(std::span<const double> v) {
+  return {
+      v[kLearningRate],     v[kBeta1],          v[kBeta2],      v[kDiagonalEpsilon], v[kMatrixEpsilon], v[kWeightDecay],
+      v[kFailureThreshold], v[kClipScaledNorm], v[kGraftBeta1], v[kGraftBeta2],      v[kPrecondition]};
 }
 
 gradstep_shampoo_options default_shampoo_options() {

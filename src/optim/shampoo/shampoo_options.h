@@ -8,32 +8,14 @@
 #include <cstdint>
 #include <span>
 
+#include "backend/preconditioning.h"
 #include "gradstep/shampoo.h"
 #include "optim/hyper_parameters.h"
-#include "optim/shampoo/roots.h"
-#include "optim/shampoo/state_matrix.h"
 
 namespace gradstep {
 
-enum class Graft : std::uint8_t {
-  sgd,
-  adagrad,
-  rmsprop,
-  rmsprop_normalized,
-  sqrt_n,
-  adagrad_normalized,
-  adam,
-  none,
-};
-
-constexpr bool is_normalized(Graft graft) {
-  return graft == Graft::rmsprop_normalized || graft == Graft::adagrad_normalized;
-}
-/// The direction is the gradient itself.
-constexpr bool is_plain(Graft graft) { return graft == Graft::sgd || graft == Graft::none; }
-constexpr bool is_rmsprop(Graft graft) { return graft == Graft::rmsprop || graft == Graft::rmsprop_normalized; }
-constexpr bool is_adagrad(Graft graft) { return graft == Graft::adagrad || graft == Graft::adagrad_normalized; }
-constexpr bool has_statistics(Graft graft) { return is_rmsprop(graft) || is_adagrad(graft) || graft == Graft::adam; }
+using kernels::Coding;
+using kernels::Graft;
 
 /// The sides of a tensor that are preconditioned; a tensor of one axis has only one side.
 enum class Sides : std::uint8_t {
@@ -41,9 +23,6 @@ enum class Sides : std::uint8_t {
   input,   ///< all axes but the last
   output,  ///< the last axis
 };
-
-/// The weight of what is added to an average; sums (beta = 1) take all of it.
-constexpr double added_weight(double beta) { return beta == 1 ? 1 : 1 - beta; }
 
 /// The hyper-parameters, in the order of the struct.
 enum ShampooField : std::size_t {
@@ -68,33 +47,33 @@ struct ShampooOptions {
   static std::span<const HyperParameterField> fields();
 
   std::array<double, kShampooFields> values;
-  Graft graft = Graft::sgd;
+  kernels::ShampooForm form;
   std::int64_t block_size = 0;
-  std::int64_t start_step = 0;
   std::int64_t root_steps = 1;
   std::int64_t statistics_steps = 1;
   std::int64_t skip_above = 0;
   std::int32_t exponent_override = 0;
   bool merge = true;
-  bool nesterov = true;
-  bool moving_average = false;
-  bool decoupled_decay = false;
   RootMethod method = RootMethod::eigh;
   RootPrecision precision = RootPrecision::f64;
   bool pad_to_largest = false;
   std::int32_t retries = 0;
   std::int64_t lag = 0;  ///< roots of step c serve from step c + lag on
   Sides sides = Sides::all;
-  bool eigenvalue_corrected = false;
   bool master_weights = false;
   Coding momentum_coding = Coding::none;
   Coding matrix_coding = Coding::none;
 
+  bool eigenvalue_corrected() const { return form.eigenvalue_corrected; }
+  Graft graft() const { return form.graft; }
   /// True if an axis with a long dimension is left alone instead of its whole tensor.
-  bool skips_axes() const { return sides != Sides::all || eigenvalue_corrected; }
+  bool skips_axes() const { return sides != Sides::all || eigenvalue_corrected(); }
   /// Refreshes that can be under way at once.
   std::int64_t rounds() const { return (lag + root_steps - 1) / root_steps; }
 };
+
+/// Those of a group at some step, in the order of ShampooField.
+kernels::ShampooValues shampoo_values(std::span<const double> values);
 
 gradstep_shampoo_options default_shampoo_options();
 

@@ -23,15 +23,6 @@ Extents extents_of(const Parameter& parameter) {
   return {rows, rows > 0 ? parameter.size / rows : 0};
 }
 
-StateMatrix scaled_identity(const Context& context, std::int64_t n, double value, Coding coding) {
-  StateMatrix matrix(context, n, n, coding);
-  std::vector<float> scratch(matrix.is_coded() ? static_cast<std::size_t>(n * n) : 0);
-  float* numbers = matrix.read(scratch.data());
-  for (std::int64_t i = 0; i < n; ++i) numbers[i * n + i] = static_cast<float>(value);
-  matrix.write(numbers);
-  return matrix;
-}
-
 /// Reads "3.1" after a prefix of `name`.
 bool read_place(const std::string& name, const char* prefix, std::size_t* block, std::size_t* axis) {
   const std::size_t length = std::strlen(prefix);
@@ -75,7 +66,7 @@ std::vector<std::size_t> preconditioned_axes(const ShampooOptions& options, cons
 
 bool can_precondition(const ShampooOptions& options, const Parameter& parameter) {
   // Vyas et al. run Adam on vectors: their one basis would be most of the cost of a model for little.
-  const std::size_t fewest_dimensions = options.eigenvalue_corrected ? 2 : 1;
+  const std::size_t fewest_dimensions = options.eigenvalue_corrected() ? 2 : 1;
   if (parameter.shape.size() < fewest_dimensions || parameter.size == 0) return false;
   return !preconditioned_axes(options, partition_of(options, parameter)).empty();
 }
@@ -94,72 +85,61 @@ void check_parameter(const ShampooOptions& options, const Parameter& parameter) 
   }
 }
 
-Factor make_factor(const Context& context, const ShampooOptions& options, std::size_t block, std::size_t axis,
-                   std::int64_t extent, double matrix_epsilon) {
+Factor make_factor(const ShampooOptions& options, std::size_t block, std::size_t axis, std::int64_t extent) {
   Factor factor;
   factor.block = block;
   factor.axis = axis;
   factor.shape = {extent, extent};
-  factor.statistic = scaled_identity(context, extent, matrix_epsilon, options.matrix_coding);
-  factor.preconditioner = scaled_identity(context, extent, 1, options.matrix_coding);
+  factor.statistic = StateMatrix(extent, extent, options.matrix_coding);
+  factor.preconditioner = StateMatrix(extent, extent, options.matrix_coding);
   return factor;
 }
 
-namespace {
-
-void add_factors(const Context& context, const ShampooOptions& options, const Parameter& parameter, bool preconditioned,
-                 double matrix_epsilon, ShampooState& state) {
+ShampooState make_shampoo_state(const ShampooOptions& options, const Parameter& parameter, bool preconditioned) {
+  ShampooState state;
+  state.group = parameter.group;
   state.preconditioned = preconditioned;
-  if (!preconditioned) return;
+  const Extents whole = extents_of(parameter);
+  const auto tensor = [&](Coding coding) { return StateMatrix(whole.rows, whole.columns, coding); };
+  const bool corrected = options.eigenvalue_corrected();
+  const bool shared_momentum = options.graft() == Graft::sqrt_n;
+  if (wants_master(options, parameter)) state.master = tensor(Coding::none);
+  if (!corrected && (preconditioned || shared_momentum)) state.momentum = tensor(options.momentum_coding);
+  if (!corrected && !shared_momentum) state.diagonal_momentum = tensor(options.momentum_coding);
+  if (corrected || has_statistics(options.graft())) state.diagonal_statistics = tensor(Coding::none);
+  if (corrected || options.graft() == Graft::adam) state.diagonal_exp_avg = tensor(Coding::none);
+  if (!preconditioned) return state;
   state.partition = partition_of(options, parameter);
   state.axes = preconditioned_axes(options, state.partition);
   for (std::size_t b = 0; b < state.partition.blocks().size(); ++b) {
     for (const std::size_t axis : state.axes) {
-      const std::int64_t extent = state.partition.blocks()[b].extents[axis];
-      state.factors.push_back(make_factor(context, options, b, axis, extent, matrix_epsilon));
+      state.factors.push_back(make_factor(options, b, axis, state.partition.blocks()[b].extents[axis]));
     }
   }
+  return state;
 }
 
-}  // namespace
-
-ShampooState make_shampoo_state(const Context& context, const ShampooOptions& options, const Parameter& parameter,
-                                bool preconditioned, double matrix_epsilon) {
-  ShampooState state;
-  const Extents whole = extents_of(parameter);
-  if (wants_master(options, parameter)) state.master = StateMatrix(context, whole.rows, whole.columns, Coding::none);
-  if (options.eigenvalue_corrected) {
-    state.diagonal_statistics = StateMatrix(context, whole.rows, whole.columns, Coding::none);
-    state.diagonal_exp_avg = StateMatrix(context, whole.rows, whole.columns, Coding::none);
-    add_factors(context, options, parameter, preconditioned, 0, state);
-    return state;
+void allocate_factors(const Context& context, Preconditioning& preconditioning, std::span<const NewFactor> factors) {
+  for (const auto matrix : {&Factor::statistic, &Factor::preconditioner}) {
+    std::vector<StateMatrix*> matrices;
+    for (const NewFactor& f : factors) matrices.push_back(&(f.factor->*matrix));
+    allocate_matrices(context, matrices);
   }
-  const bool shared_momentum = options.graft == Graft::sqrt_n;
-  if (preconditioned || shared_momentum) {
-    state.momentum = StateMatrix(context, whole.rows, whole.columns, options.momentum_coding);
+  for (const NewFactor& f : factors) {
+    preconditioning.write_identity(f.factor->statistic.view(), static_cast<float>(f.matrix_epsilon));
+    preconditioning.write_identity(f.factor->preconditioner.view(), 1);
   }
-  if (!shared_momentum) {
-    state.diagonal_momentum = StateMatrix(context, whole.rows, whole.columns, options.momentum_coding);
-  }
-  if (has_statistics(options.graft)) {
-    state.diagonal_statistics = StateMatrix(context, whole.rows, whole.columns, Coding::none);
-  }
-  if (options.graft == Graft::adam) {
-    state.diagonal_exp_avg = StateMatrix(context, whole.rows, whole.columns, Coding::none);
-  }
-  add_factors(context, options, parameter, preconditioned, matrix_epsilon, state);
-  return state;
 }
 
 std::int64_t shampoo_state_bytes(const ShampooOptions& options, const Parameter& parameter, bool preconditioned) {
   const Extents whole = extents_of(parameter);
   const auto tensor = [&](Coding coding) { return StateMatrix::bytes_of(whole.rows, whole.columns, coding); };
-  const bool two_momenta = preconditioned && options.graft != Graft::sqrt_n;
+  const bool two_momenta = preconditioned && options.graft() != Graft::sqrt_n;
   std::int64_t bytes = 2 * tensor(Coding::none);  // of Adam
-  if (!options.eigenvalue_corrected) {
+  if (!options.eigenvalue_corrected()) {
     bytes = (two_momenta ? 2 : 1) * tensor(options.momentum_coding);
-    if (has_statistics(options.graft)) bytes += tensor(Coding::none);
-    if (options.graft == Graft::adam) bytes += tensor(Coding::none);
+    if (has_statistics(options.graft())) bytes += tensor(Coding::none);
+    if (options.graft() == Graft::adam) bytes += tensor(Coding::none);
   }
   if (wants_master(options, parameter)) bytes += tensor(Coding::none);
   if (!preconditioned) return bytes;
@@ -175,12 +155,12 @@ std::int64_t shampoo_state_bytes(const ShampooOptions& options, const Parameter&
   return bytes;
 }
 
-void Factor::record(const RootOutcome& outcome, double threshold, std::int64_t step) {
-  max_eigenvalue = outcome.max_eigenvalue;
-  iterations = outcome.iterations;
-  retries += outcome.retries;
-  if (outcome.error > 0 && outcome.error != threshold) error = outcome.error;
-  if (outcome.accepted) {
+void Factor::record(const RootRecord& root, double threshold, std::int64_t step) {
+  max_eigenvalue = root.max_eigenvalue;
+  iterations = root.iterations;
+  retries += root.retries;
+  if (root.error > 0 && root.error != threshold) error = root.error;
+  if (root.accepted) {
     refreshed = step + 1;
   } else {
     ++failures;

@@ -12,7 +12,6 @@
 
 #include "core/schema.h"
 #include "optim/shampoo/partition.h"
-#include "optim/shampoo/root_round.h"
 #include "optim/shampoo/shampoo_options.h"
 #include "optim/shampoo/state_matrix.h"
 
@@ -26,7 +25,7 @@ struct Factor {
   StateMatrix statistic;
   StateMatrix preconditioner;  ///< eigenvalue-corrected: the eigenvectors in its columns
   std::int64_t offset = -1;    ///< of its matrix in a round's numbers; -1 = another rank's
-  std::size_t task = 0;        ///< of a round, likewise
+  std::size_t task = 0;        ///< of a round
   // Metrics.
   double error = 0;
   double max_eigenvalue = 0;
@@ -36,12 +35,13 @@ struct Factor {
   std::int64_t refreshed = 0;  ///< the t after which the present preconditioner came
 
   /// Keeps what a root computed from the statistic of `step` says in the metrics.
-  void record(const RootOutcome& outcome, double threshold, std::int64_t step);
+  void record(const RootRecord& root, double threshold, std::int64_t step);
   std::int64_t extent() const { return shape[0]; }
   std::string place() const { return std::to_string(block) + "." + std::to_string(axis); }
 };
 
 struct ShampooState {
+  std::int32_t group = 0;
   bool preconditioned = false;  ///< factors that were switched off stay, for views of them
   bool used = false;            ///< a gradient has gone into the state
   Partition partition;
@@ -86,13 +86,18 @@ void check_parameter(const ShampooOptions& options, const Parameter& parameter);
 /// True if an f32 copy of the parameter is kept.
 bool wants_master(const ShampooOptions& options, const Parameter& parameter);
 
-/// A new factor; `matrix_epsilon` is what its statistic starts with.
-Factor make_factor(const Context& context, const ShampooOptions& options, std::size_t block, std::size_t axis,
-                   std::int64_t extent, double matrix_epsilon);
+/// A new factor, without memory.
+Factor make_factor(const ShampooOptions& options, std::size_t block, std::size_t axis, std::int64_t extent);
 
-/// A new state; `matrix_epsilon` is what statistics start with.
-ShampooState make_shampoo_state(const Context& context, const ShampooOptions& options, const Parameter& parameter,
-                                bool preconditioned, double matrix_epsilon);
+/// A new state, likewise.
+ShampooState make_shampoo_state(const ShampooOptions& options, const Parameter& parameter, bool preconditioned);
+
+/// Gives memory to what has none: statistics of matrix_epsilon times I, preconditioners of I.
+struct NewFactor {
+  Factor* factor;
+  double matrix_epsilon;
+};
+void allocate_factors(const Context& context, Preconditioning& preconditioning, std::span<const NewFactor> factors);
 
 /// True if roots that are under way are part of the state: with a lag of 1 they are all due when a step is over.
 constexpr bool keeps_pending_roots(const ShampooOptions& options) { return options.lag > 1; }

@@ -49,23 +49,25 @@ std::span<const std::int64_t> Shampoo::state_shape(std::size_t index, const char
 
 Array Shampoo::state(std::size_t index, const char* name) {
   if (is_sharded()) fail(GRADSTEP_ERR_UNSUPPORTED, "state '{}' is shared by ranks: get_state copies it", name);
-  settle();
+  roots_.settle(step_count());
   const StateMatrix& matrix = *find_state(index, name).matrix;
   if (matrix.is_coded()) fail(GRADSTEP_ERR_UNSUPPORTED, "state '{}' is stored in codes: get_state copies it", name);
-  return {matrix.read(nullptr), matrix.size(), DType::f32, 0, nullptr, nullptr};
+  return {matrix.view().numbers, matrix.size(), DType::f32, 0, nullptr, nullptr};
 }
 
 void Shampoo::get_state(std::size_t index, const char* name, const Array& host) {
-  settle();
+  roots_.settle(step_count());
   const ShampooState::Named named = find_state(index, name);
   const StateMatrix& matrix = *named.matrix;
   const bool travels = is_sharded() && named.owner >= 0;
-  std::vector<float> scratch(matrix.is_coded() || travels ? static_cast<std::size_t>(matrix.size()) : 0);
-  Array own{scratch.data(), matrix.size(), DType::f32, 0, nullptr, nullptr};
-  if (matrix.is_here()) own.data = matrix.read(scratch.data());
-  if (travels) {
-    if (matrix.is_here()) std::copy_n(static_cast<const float*>(own.data), matrix.size(), scratch.data());
+  Array own{matrix.view().numbers, matrix.size(), DType::f32, 0, nullptr, nullptr};
+  Buffer scratch;
+  if (matrix.is_coded() || travels) {
+    scratch = context()->allocate(static_cast<std::size_t>(own.bytes()), /*zeroed=*/false);
     own.data = scratch.data();
+    if (matrix.is_here()) preconditioning_->decode(matrix.view(), scratch.as<float>());
+  }
+  if (travels) {
     Communicator& comm = sharding()->comm();
     comm.broadcast(scratch.data(), own.bytes(), named.owner, comm.deadline());
   }
@@ -75,55 +77,26 @@ void Shampoo::get_state(std::size_t index, const char* name, const Array& host) 
 }
 
 void Shampoo::set_state(std::size_t index, const char* name, const Array& host) {
-  settle();
-  // The one place that writes through a found state; the parameters are this object's own.
-  auto& matrix = const_cast<StateMatrix&>(*find_state(index, name).matrix);
-  std::vector<float> scratch(static_cast<std::size_t>(matrix.size()));
-  const Array own{scratch.data(), matrix.size(), DType::f32, 0, nullptr, nullptr};
+  roots_.settle(step_count());
+  const StateMatrix& matrix = *find_state(index, name).matrix;
+  Array own{nullptr, matrix.size(), DType::f32, 0, nullptr, nullptr};
+  const Buffer scratch = context()->allocate(static_cast<std::size_t>(own.bytes()), /*zeroed=*/false);
+  own.data = scratch.data();
   const WorkList work({&own.size, 1});
   const CopyItem item{own, host};
   context()->backend().copy(work, {&item, 1}, 1, 1);
-  if (matrix.is_here()) matrix.write(scratch.data());
+  if (matrix.is_here()) preconditioning_->encode(scratch.as<float>(), matrix.view());
   parameters_[index].used = true;
 }
 
 std::vector<StoredState> Shampoo::stored_states() {
   plan();
-  settle();
-  complete_all();
+  roots_.settle(step_count());
+  roots_.complete_all();
   std::vector<StoredState> stored;
   for (std::size_t i = 0; i < parameters_.size(); ++i) parameters_[i].append_stored(i, schema()[i], stored);
-  if (!keeps_pending_roots(options_)) return stored;
-  for (std::size_t slot = 0; slot < rounds_.size(); ++slot) {
-    RootRound& round = *rounds_[slot];
-    clear_missing(round);
-    for (std::size_t i = 0; i < parameters_.size(); ++i) {
-      const ShampooState& state = parameters_[i];
-      if (!state.preconditioned) continue;
-      for (const Factor& factor : state.factors) {
-        const std::int64_t n = factor.extent();
-        Array array;
-        array.dtype = DType::f32;
-        if (factor.offset >= 0) {
-          array.data = round.numbers.as<float>() + factor.offset;
-          array.size = n * n;
-        }
-        const std::string name = "pending_roots." + std::to_string(slot) + "." + factor.place();
-        stored.push_back({i, name, array, 0, n * n, false, state.owner(factor.block), {n, n}});
-      }
-    }
-  }
+  roots_.append_pending(stored);
   return stored;
-}
-
-/// A matrix of zeros says that there is no new root.
-void Shampoo::clear_missing(RootRound& round) {
-  if (round.is_free() && round.numbers.bytes() > 0) std::memset(round.numbers.data(), 0, round.numbers.bytes());
-  if (round.is_free()) return;
-  for (const RootTask& task : round.tasks) {
-    if (task.outcome.accepted || task.offset < 0) continue;
-    std::fill_n(round.numbers.as<float>() + task.offset, task.n * task.n, 0.0F);
-  }
 }
 
 std::vector<std::uint8_t> Shampoo::state_flags() const {
@@ -138,18 +111,13 @@ void Shampoo::set_state_flags(std::span<const std::uint8_t> flags) {
 }
 
 std::int64_t Shampoo::other_bytes() const {
-  std::size_t buffers = gradients_.bytes() + preconditioned_.bytes() + copies_.bytes() + exchange_.bytes();
-  std::size_t tasks = blocks_.capacity() * sizeof(BlockTask) + matrices_.capacity() * sizeof(RootTask);
-  for (const auto& round : rounds_) {
-    tasks += round->tasks.capacity() * sizeof(RootTask);
-    if (!keeps_pending_roots(options_)) buffers += round->numbers.bytes();
-  }
-  return Optimizer::other_bytes() + static_cast<std::int64_t>(buffers + tasks + workspaces_.bytes());
+  return Optimizer::other_bytes() + preconditioning_->bytes() +
+         static_cast<std::int64_t>(staging_.bytes() + blocks_.bytes() + roots_.bytes());
 }
 
 void Shampoo::append_metrics(std::vector<gradstep_metric>& metrics) {
   // Over several ranks that would be collective: there, metrics are as of the last step.
-  if (!is_sharded()) settle();
+  if (!is_sharded()) roots_.settle(step_count());
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const ShampooState& state = parameters_[i];
     if (!state.preconditioned) continue;

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,46 +15,41 @@
 
 namespace gradstep {
 
-enum class Coding : std::uint8_t {
-  none,   ///< f32
-  int8,   ///< codes -127 .. 127
-  int16,  ///< codes -32767 .. 32767; the diagonal is kept apart in f32
-};
+using kernels::Coding;
 
 class StateMatrix {
  public:
   StateMatrix() = default;
-  /// All zeros.
-  StateMatrix(const Context& context, std::int64_t rows, std::int64_t columns, Coding coding);
+  /// Without memory, which allocate_matrices gives it.
+  StateMatrix(std::int64_t rows, std::int64_t columns, Coding coding);
 
   static std::int64_t bytes_of(std::int64_t rows, std::int64_t columns, Coding coding);
 
   bool exists() const { return exists_; }
-  /// False: another rank has it.
-  bool is_here() const { return here_; }
-  /// Frees the numbers; shape and coding stay known.
+  /// False: it has no memory yet, or another rank has it.
+  bool is_here() const { return memory_ != nullptr; }
+  /// Lets its memory go; shape and coding stay known.
   void release();
-  bool is_coded() const { return coding_ != Coding::none; }
-  std::int64_t size() const { return rows_ * columns_; }
+  bool is_coded() const { return view_.is_coded(); }
+  std::int64_t size() const { return view_.size(); }
 
-  /// The numbers themselves if they are not coded, else decoded into `scratch` (size() floats).
-  float* read(float* scratch) const;
-  /// Stores numbers; those that read() returned uncoded are stored already.
-  void write(const float* numbers);
+  /// Where it lies; no numbers if it is not here.
+  const StoredMatrix& view() const { return view_; }
 
   /// Adds its buffers under `name`, shaped (rows, columns) if `shape` is empty; owner -1 = every rank has it.
   void append_stored(std::size_t parameter, const std::string& name, std::vector<std::int64_t> shape,
                      std::int32_t owner, std::vector<StoredState>& stored) const;
 
  private:
+  friend void allocate_matrices(const Context& context, std::span<StateMatrix* const> matrices);
+
   bool exists_ = false;
-  bool here_ = true;
-  std::int64_t rows_ = 0;
-  std::int64_t columns_ = 0;
-  Coding coding_ = Coding::none;
-  Buffer numbers_;   // f32 or codes
-  Buffer buckets_;   // f32 by column: the value of code 1
-  Buffer diagonal_;  // f32, int16 only
+  StoredMatrix view_;
+  std::shared_ptr<const Buffer> memory_;
 };
+
+/// Gives matrices memory of zeros. Those of one shape and coding lie side by side, in the order of the list and each at
+/// a multiple of 64 bytes, so that a device can take them in one batch.
+void allocate_matrices(const Context& context, std::span<StateMatrix* const> matrices);
 
 }  // namespace gradstep

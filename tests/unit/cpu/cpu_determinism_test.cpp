@@ -380,6 +380,7 @@ class HostMode final : public Backend {
   void sum_ranks(const RankSum& job) override {
     entered([&] { inner_.sum_ranks(job); });
   }
+  std::unique_ptr<Preconditioning> make_preconditioning() override { return inner_.make_preconditioning(); }
 
  private:
   template <class Body>

@@ -55,33 +55,9 @@ TEST(Partition, AnAxisOfExactlyTheBlockSizeIsNotCut) {
   EXPECT_TRUE(Partition(Shape{8, 8}, 8, false).is_whole());
 }
 
-TEST(Partition, BlocksCoverEveryElementOnce) {
-  for (const Shape& shape : {Shape{5}, Shape{7, 5}, Shape{3, 4, 5}, Shape{2, 7, 1, 6}}) {
-    const Partition partition(shape, 3, /*merge=*/false);
-    std::int64_t size = 1;
-    for (const std::int64_t dimension : shape) size *= dimension;
-    std::vector<float> tensor(static_cast<std::size_t>(size));
-    for (std::size_t i = 0; i < tensor.size(); ++i) tensor[i] = static_cast<float>(i + 1);
-    std::vector<float> copy(tensor.size());
-    std::int64_t covered = 0;
-    for (const Block& block : partition.blocks()) {
-      std::vector<float> values(static_cast<std::size_t>(block.size));
-      partition.read_block(tensor.data(), block, values.data());
-      partition.write_block(values.data(), block, copy.data());
-      covered += block.size;
-    }
-    EXPECT_EQ(covered, size);
-    EXPECT_EQ(copy, tensor);
-  }
-}
-
-TEST(Partition, ABlockIsReadInRowMajorOrder) {
-  const Partition partition(Shape{3, 4}, 2, /*merge=*/false);
-  std::vector<float> tensor(12);
-  for (std::size_t i = 0; i < tensor.size(); ++i) tensor[i] = static_cast<float>(i);
-  std::vector<float> block(4);
-  partition.read_block(tensor.data(), partition.blocks()[1], block.data());
-  EXPECT_EQ(block, (std::vector<float>{2, 3, 6, 7}));
+TEST(Partition, StridesAreThoseOfTheMergedTensor) {
+  EXPECT_EQ(Partition(Shape{3, 4, 5}, 8, /*merge=*/false).strides(), (Shape{20, 5, 1}));
+  EXPECT_EQ(Partition(Shape{2, 4, 5}, 8, /*merge=*/true).strides(), (Shape{5, 1}));
 }
 
 }  // namespace

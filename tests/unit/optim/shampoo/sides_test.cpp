@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which axes are preconditioned, and with which exponent: one step beside the same in plain loops.
+#include "cpu/linear_algebra/roots.h"
 #include "unit/optim/shampoo/shampoo_fixture.h"
 
 namespace gradstep::test {
@@ -49,8 +50,8 @@ std::vector<float> precondition_axis(const std::vector<float>& g, const std::vec
       s[a * n + b] = static_cast<float>(sum);
     }
   }
-  RootSolver<double> solver;
-  RootOptions options;
+  cpu::RootSolver<double> solver;
+  cpu::RootOptions options;
   options.exponent = p;
   solver.inverse_root(s.data(), static_cast<std::int64_t>(n), options);
   std::vector<float> result(values.size());

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cpu/linear_algebra/dense.h"
+#include "cpu/linear_algebra/grafting_loops.h"
+
+namespace gradstep::cpu {
+
+/// The inner loops of Shampoo for one instruction set; instruction_set.h chooses.
+struct Arithmetic {
+  const char* name;
+  const Dense& dense;
+  const GraftingLoops& grafting;
+};
+
+}  // namespace gradstep::cpu

@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cpu/linear_algebra/compute_root.h"
+
+#include <cmath>
+
+namespace gradstep::cpu {
+
+namespace {
+
+RootOptions options_of(const RootRecipe& recipe, const RootTools& tools) {
+  RootOptions options;
+  options.dense = tools.dense;
+  options.lapack = tools.lapack;
+  options.method = recipe.method;
+  options.precision = recipe.precision;
+  options.exponent = recipe.exponent;
+  options.matrix_epsilon = recipe.matrix_epsilon;
+  options.padded = recipe.padded;
+  options.pad_value = recipe.pad_value;
+  options.seed_rules = recipe.seed_rules;
+  return options;
+}
+
+template <class T>
+RootResult try_root(RootSolver<T>& solver, const float* statistic, std::int64_t n, double threshold,
+                    const RootOptions& options, float* root) {
+  const RootResult result = solver.inverse_root(statistic, n, options);
+  if (result.error < threshold) {
+    for (std::int64_t k = 0; k < n * n; ++k) root[k] = static_cast<float>(solver.root()[k]);
+  }
+  return result;
+}
+
+}  // namespace
+
+RootRecord compute_root(const float* statistic, std::int64_t n, const RootRecipe& recipe, const RootTools& tools,
+                        Workspace& workspace, float* root) {
+  RootRecord record;
+  record.computed = true;
+  RootOptions options = options_of(recipe, tools);
+  for (std::int32_t attempt = 0; attempt <= recipe.retries; ++attempt) {
+    const bool narrow = options.precision == RootPrecision::f32;
+    const RootResult result = narrow ? try_root(workspace.narrow_roots, statistic, n, recipe.threshold, options, root)
+                                     : try_root(workspace.roots, statistic, n, recipe.threshold, options, root);
+    record.error = result.error;
+    record.max_eigenvalue = result.max_eigenvalue;
+    record.iterations = result.iterations;
+    record.retries = attempt;
+    record.accepted = result.error < recipe.threshold;
+    if (record.accepted || std::isnan(result.max_eigenvalue)) break;  // no ridge helps against NaN
+    // A root that f32 cannot give is worth f64 before it is worth a larger ridge.
+    if (narrow) {
+      options.precision = RootPrecision::f64;
+    } else {
+      options.ridge_factor *= 10;
+    }
+  }
+  return record;
+}
+
+RootRecord compute_basis(const RootJob& job, const RootTools& tools, Workspace& workspace) {
+  const std::int64_t n = job.n;
+  const float* statistic = job.statistic.floats();
+  RootSolver<double>& solver = workspace.roots;
+  RootRecord record;
+  record.computed = true;
+  record.accepted = job.action == RootAction::refine ? solver.refine_basis(statistic, job.preconditioner.floats(), n,
+                                                                           *tools.dense, job.result + n * n)
+                                                     : solver.eigenvectors(statistic, n, options_of(job.recipe, tools));
+  if (!record.accepted) return record;
+  for (std::int64_t k = 0; k < n * n; ++k) job.result[k] = static_cast<float>(solver.root()[k]);
+  return record;
+}
+
+}  // namespace gradstep::cpu

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// From the gradient and P(g) to the step: grafting, whose norms are over whole tensors, and the two momenta.
+#pragma once
+
+#include <vector>
+
+#include "cpu/linear_algebra/phases.h"
+
+namespace gradstep::cpu {
+
+class Grafting {
+ public:
+  explicit Grafting(Phases& phases) : phases_(phases) {}
+
+  /// For a new plan of the phases.
+  void plan();
+  void graft(const PreconditioningStep& step);
+  void finish(const PreconditioningStep& step);
+
+ private:
+  void normalize(const PreconditioningStep& step);
+  void write_direction(const PreconditioningStep& step, std::size_t tensor, const Chunk& chunk);
+  void fold(std::span<const double> squares, std::vector<double>& norms) const;
+  void finish_coded(const PreconditioningStep& step, std::size_t tensor);
+  void finish_range(const PreconditioningStep& step, std::size_t tensor, std::int64_t begin, std::int64_t count,
+                    float* momentum, float* diagonal_momentum) const;
+
+  Phases& phases_;
+  bool coded_ = false;                    // momenta are
+  std::vector<std::size_t> first_chunk_;  // by tensor, and one more
+  std::vector<double> squares_;           // by chunk: |g|^2 or |u|^2
+  std::vector<double> preconditioned_squares_;
+  std::vector<double> norms_;  // by tensor
+  std::vector<double> preconditioned_norms_;
+  std::vector<kernels::GraftScales> scales_;
+};
+
+}  // namespace gradstep::cpu

@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cpu/linear_algebra/preconditioning.h"
+
+#include <cstring>
+
+#include "cpu/linear_algebra/block_copies.h"
+#include "cpu/linear_algebra/eigenbases.h"
+#include "cpu/linear_algebra/grafting.h"
+#include "cpu/linear_algebra/root_run.h"
+#include "cpu/linear_algebra/stored_matrix.h"
+#include "kernels/convert.h"
+
+namespace gradstep::cpu {
+
+namespace {
+
+/// A copy of a block's gradient in workspace.first.
+float* load_block(const PreconditioningStep& step, const BlockPlan& block, Workspace& workspace) {
+  float* copy = Workspace::resized(workspace.first, block.size);
+  read_block(step.tensors[block.tensor].gradient, block, copy);
+  return copy;
+}
+
+class CpuPreconditioning final : public Preconditioning {
+ public:
+  CpuPreconditioning(Context& context, const Arithmetic& arithmetic)
+      : phases_{context, arithmetic}, grafting_(phases_), bases_(phases_) {}
+
+  const char* arithmetic() const override { return phases_.arithmetic.name; }
+  std::int64_t bytes() const override { return static_cast<std::int64_t>(phases_.workspaces.bytes()); }
+
+  void plan(PreconditioningPlan plan) override {
+    phases_.plan = std::move(plan);
+    grafting_.plan();
+  }
+
+  void write_identity(const StoredMatrix& to, float value) override { cpu::write_identity(to, value); }
+  void encode(const float* from, const StoredMatrix& to) override { write_matrix(from, to); }
+  void decode(const StoredMatrix& from, float* to) override {
+    const float* numbers = read_matrix(from, to);
+    if (numbers != to && from.size() > 0) {
+      std::memcpy(to, numbers, static_cast<std::size_t>(from.size()) * sizeof(float));
+    }
+  }
+
+  void follow_masters(const PreconditioningStep& step) override;
+
+  void update_statistics(const PreconditioningStep& step, bool only_new) override {
+    phases_.for_each_own_block(step, [&](const BlockPlan& block, Workspace& workspace) {
+      if (only_new && step.tensors[block.tensor].used) return;
+      update_statistics(step, block, load_block(step, block, workspace), workspace);
+    });
+  }
+
+  void precondition(const PreconditioningStep& step, bool with_statistics) override {
+    phases_.for_each_own_block(step, [&](const BlockPlan& block, Workspace& workspace) {
+      float* g = load_block(step, block, workspace);
+      if (with_statistics) update_statistics(step, block, g, workspace);
+      precondition(block, g, workspace);
+    });
+  }
+
+  void spread_exchanged(const PreconditioningStep& step) override {
+    const std::vector<BlockPlan>& blocks = phases_.plan.blocks;
+    phases_.context.parallel_for(static_cast<std::int64_t>(blocks.size()), [&](std::int64_t at) {
+      const BlockPlan& block = blocks[static_cast<std::size_t>(at)];
+      if (!step.tensors[block.tensor].takes_part) return;
+      write_block(block.exchange, block, phases_.plan.tensors[block.tensor].preconditioned_gradient);
+    });
+  }
+
+  void graft(const PreconditioningStep& step) override { grafting_.graft(step); }
+  void finish(const PreconditioningStep& step) override { grafting_.finish(step); }
+
+  void step_in_bases(const PreconditioningStep& step) override { bases_.step(step); }
+  void finish_in_bases(const PreconditioningStep& step) override { bases_.finish(step); }
+
+  void refresh_roots(std::span<const RootJob> jobs, std::span<RootRecord> records) override;
+  std::unique_ptr<RootRun> make_root_run() override {
+    return std::make_unique<CpuRootRun>(phases_.context, tools(), phases_.workspaces);
+  }
+  void install_roots(std::span<const RootJob> jobs, std::span<const RootRecord> records) override {
+    for (std::size_t at = 0; at < jobs.size(); ++at) {
+      if (records[at].accepted && jobs[at].result != nullptr) write_matrix(jobs[at].result, jobs[at].preconditioner);
+    }
+  }
+  void install_bases(const PreconditioningStep& step, std::span<const RootJob> jobs,
+                     std::span<const RootRecord> records) override {
+    bases_.install(step, jobs, records);
+  }
+
+ private:
+  RootTools tools() const { return {&phases_.dense(), phases_.context.lapack().get()}; }
+
+  void update_statistics(const PreconditioningStep& step, const BlockPlan& block, const float* g,
+                         Workspace& workspace) const;
+  void precondition(const BlockPlan& block, float* from, Workspace& workspace) const;
+
+  Phases phases_;
+  Grafting grafting_;
+  Eigenbases bases_;
+};
+
+void CpuPreconditioning::update_statistics(const PreconditioningStep& step, const BlockPlan& block, const float* g,
+                                           Workspace& workspace) const {
+  const kernels::ShampooConstants& constants = phases_.constants(step, block.tensor);
+  for (const FactorPlan& axis : phases_.factors_of(block)) {
+    float* scratch = axis.statistic.is_coded() ? Workspace::resized(workspace.second, axis.n * axis.n) : nullptr;
+    float* statistic = read_matrix(axis.statistic, scratch);
+    phases_.dense().update_statistic(g, axis.outer, axis.n, axis.inner, constants.keep, constants.add, statistic);
+    write_matrix(statistic, axis.statistic);
+  }
+}
+
+/// `from`, the gradient, is scratch for it.
+void CpuPreconditioning::precondition(const BlockPlan& block, float* from, Workspace& workspace) const {
+  float* to = Workspace::resized(workspace.second, block.size);
+  for (const FactorPlan& axis : phases_.factors_of(block)) {
+    float* scratch = axis.preconditioner.is_coded() ? Workspace::resized(workspace.third, axis.n * axis.n) : nullptr;
+    const float* root = read_matrix(axis.preconditioner, scratch);
+    phases_.dense().contract_axis(from, axis.outer, axis.n, axis.inner, root, /*by_columns=*/false, to);
+    std::swap(from, to);
+  }
+  if (block.exchange != nullptr) {
+    std::memcpy(block.exchange, from, static_cast<std::size_t>(block.size) * sizeof(float));
+  } else {
+    write_block(from, block, phases_.plan.tensors[block.tensor].preconditioned_gradient);
+  }
+}
+
+void CpuPreconditioning::refresh_roots(std::span<const RootJob> jobs, std::span<RootRecord> records) {
+  phases_.context.parallel_for(static_cast<std::int64_t>(jobs.size()), [&](std::int64_t at) {
+    const RootJob& job = jobs[static_cast<std::size_t>(at)];
+    RootRecord& record = records[static_cast<std::size_t>(at)];
+    record = {};
+    if (job.action == RootAction::none) return;
+    const Workspaces::Lent workspace(phases_.workspaces);
+    const std::int64_t count = job.n * job.n;
+    float* scratch = job.statistic.is_coded() ? Workspace::resized(workspace->first, count) : nullptr;
+    const float* statistic = read_matrix(job.statistic, scratch);
+    float* root = Workspace::resized(workspace->second, count);
+    record = compute_root(statistic, job.n, job.recipe, tools(), *workspace, root);
+    if (record.accepted) write_matrix(root, job.preconditioner);
+  });
+}
+
+void CpuPreconditioning::follow_masters(const PreconditioningStep& step) {
+  phases_.for_each_chunk([&](std::size_t /*at*/, std::size_t i, const Chunk& chunk) {
+    const TensorPlan& tensor = phases_.plan.tensors[i];
+    if (tensor.master == nullptr) return;
+    const bool is_half = tensor.dtype == DType::f16;
+    const float* present = step.tensors[i].value + chunk.offset;
+    float* own = tensor.master + chunk.offset;
+    for (std::int32_t k = 0; k < chunk.length; ++k) {
+      const float rounded =
+          is_half ? kernels::widen(kernels::to_float16(own[k])) : kernels::widen(kernels::to_bfloat16(own[k]));
+      if (kernels::bits_of(rounded) != kernels::bits_of(present[k])) own[k] = present[k];
+    }
+  });
+}
+
+}  // namespace
+
+std::unique_ptr<Preconditioning> make_preconditioning(Context& context, const Arithmetic& arithmetic) {
+  return std::make_unique<CpuPreconditioning>(context, arithmetic);
+}
+
+}  // namespace gradstep::cpu

@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cpu/linear_algebra/root_run.h"
+
+#include <algorithm>
+
+#include "cpu/linear_algebra/stored_matrix.h"
+
+namespace gradstep::cpu {
+
+void CpuRootRun::begin(std::span<const RootJob> jobs, std::span<RootRecord> records, bool in_background) {
+  const auto count = static_cast<std::int64_t>(jobs.size());
+  jobs_ = jobs;
+  records_ = records;
+  for (RootRecord& record : records_) record = {};
+  const auto is_root = [](const RootJob& job) { return job.action == RootAction::root; };
+  if (std::any_of(jobs.begin(), jobs.end(), is_root)) {
+    context_.parallel_for(count, [&](std::int64_t at) {
+      const RootJob& job = jobs[static_cast<std::size_t>(at)];
+      if (!is_root(job)) return;
+      const StoredMatrix copy{job.n, job.n, kernels::Coding::none, job.result, nullptr, nullptr};
+      write_matrix(read_matrix(job.statistic, job.result), copy);
+    });
+  }
+  pending_ = true;
+  if (!in_background) return;
+  job_ = std::make_shared<BackgroundJob>(count, [this](std::int64_t at) { run(static_cast<std::size_t>(at)); });
+  context_.background().submit(job_);
+}
+
+/// On any thread: touches nothing but the job's result and record.
+void CpuRootRun::run(std::size_t at) {
+  const RootJob& job = jobs_[at];
+  if (job.action == RootAction::none) return;
+  const Workspaces::Lent workspace(workspaces_);
+  records_[at] = job.action == RootAction::root
+                     ? compute_root(job.result, job.n, job.recipe, tools_, *workspace, job.result)
+                     : compute_basis(job, tools_, *workspace);
+}
+
+void CpuRootRun::finish() {
+  if (!pending_) return;
+  const auto count = static_cast<std::int64_t>(jobs_.size());
+  if (job_ != nullptr) {
+    context_.parallel_for(count, [&](std::int64_t /*at*/) { job_->run_one(); });
+    job_->wait();
+  }
+  // What is not for the background; and what failed there for want of memory, here where it can be reported.
+  context_.parallel_for(count, [&](std::int64_t at) {
+    if (!records_[static_cast<std::size_t>(at)].computed) run(static_cast<std::size_t>(at));
+  });
+  stop();
+}
+
+void CpuRootRun::stop() {
+  if (job_ != nullptr) job_->cancel();
+  job_.reset();
+  pending_ = false;
+}
+
+}  // namespace gradstep::cpu

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Roots that threads of the context's background lane compute beside the steps, or the pool when they are due. Which
+// thread computed a root, and when, changes nothing.
+#pragma once
+
+#include <memory>
+
+#include "backend/context.h"
+#include "cpu/linear_algebra/compute_root.h"
+
+namespace gradstep::cpu {
+
+class CpuRootRun final : public RootRun {
+ public:
+  CpuRootRun(Context& context, const RootTools& tools, Workspaces& workspaces)
+      : context_(context), tools_(tools), workspaces_(workspaces) {}
+  CpuRootRun(const CpuRootRun&) = delete;
+  CpuRootRun& operator=(const CpuRootRun&) = delete;
+  ~CpuRootRun() override { CpuRootRun::stop(); }
+
+  void begin(std::span<const RootJob> jobs, std::span<RootRecord> records, bool in_background) override;
+  void finish() override;
+  void stop() override;
+
+ private:
+  void run(std::size_t at);
+
+  Context& context_;
+  RootTools tools_;
+  Workspaces& workspaces_;
+  std::span<const RootJob> jobs_;
+  std::span<RootRecord> records_;
+  bool pending_ = false;
+  std::shared_ptr<BackgroundJob> job_;  // NULL = all is left to finish()
+};
+
+}  // namespace gradstep::cpu

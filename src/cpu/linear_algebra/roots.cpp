@@ -1,0 +1,323 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Coupled Newton (Iannazzo 2006; Higham, Functions of Matrices, 7.3) keeps M_k = H_k^p D and drives it to I:
+//   M_0 = z D, H_0 = z^(1/p) I;  T = ((p + 1) I - M) / p;  M <- T^p M, H <- H T.
+// All its matrices are polynomials in D, so a block-diagonal extension of D by a multiple of I stays one: the padding
+// that the seed gives every statistic is one more scalar here, not rows and columns.
+#include "cpu/linear_algebra/roots.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "kernels/random.h"
+
+namespace gradstep::cpu {
+
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr int kMaxIterations = 100;
+constexpr double kSmallestEigenvalue = 1e-6;
+// Eigen is as fast below it, and 1.7 to 1.9 times slower than OpenBLAS from 512 on.
+constexpr std::int64_t kSmallestForLapack = 256;
+constexpr double kEigenvalueTolerance = 1e-6;
+
+template <class T>
+constexpr bool kIsWide = sizeof(T) == sizeof(double);
+/// Where coupled Newton stops. In f32 rounding alone keeps M this far from I.
+template <class T>
+constexpr double kTolerance = kIsWide<T> ? 1e-6 : 1e-5;
+/// A probe's residual above it is followed by the full one. In f32 the residual of the best root is about eps * cond.
+template <class T>
+constexpr double kDoubtful = kIsWide<T> ? 1e-6 : 1e-2;
+
+/// NumPy's RandomState(1729).uniform(-1, 1): 53 bits from two words of MT19937 each.
+class UniformNumbers {
+ public:
+  double next() {
+    const auto high = static_cast<std::uint32_t>(generator_()) >> 5;
+    const auto low = static_cast<std::uint32_t>(generator_()) >> 6;
+    return -1 + 2 * ((high * 67108864.0 + low) / 9007199254740992.0);
+  }
+
+ private:
+  std::mt19937 generator_{1729};
+};
+
+template <class T>
+double dot(const T* a, const T* b, std::int64_t n) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < n; ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  return sum;
+}
+
+template <class T>
+void add_to_diagonal(T* a, std::int64_t n, double value) {
+  for (std::int64_t i = 0; i < n; ++i) a[i * n + i] += static_cast<T>(value);
+}
+
+/// a = (a + a^T) / 2.
+template <class T>
+void make_symmetric(T* a, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < i; ++j) {
+      a[i * n + j] = a[j * n + i] = (a[i * n + j] + a[j * n + i]) / 2;
+    }
+  }
+}
+
+/// max |a - I|; NaN if there is one.
+template <class T>
+double distance_from_identity(const T* a, std::int64_t n) {
+  double largest = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      const double difference = std::abs(static_cast<double>(a[i * n + j]) - (i == j ? 1 : 0));
+      if (!(difference <= largest)) largest = difference;
+      if (std::isnan(largest)) return largest;
+    }
+  }
+  return largest;
+}
+
+}  // namespace
+
+template <class T>
+void RootSolver<T>::reserve(std::int64_t n, std::int64_t padded) {
+  // All begin at cache lines: how Eigen rounds can depend on where in a line a matrix begins.
+  const auto lines = [](std::int64_t count) { return static_cast<std::size_t>((count + 15) / 16 * 16); };
+  const std::size_t square = lines(n * n);
+  const std::size_t vector = lines(std::max(n, padded));
+  const std::size_t needed = 6 * square + 4 * vector;
+  if (storage_.size() < needed) storage_.resize(needed);
+  T* next = storage_.data();
+  for (T** matrix : {&statistic_, &root_, &a_, &b_, &c_, &d_}) {
+    *matrix = next;
+    next += square;
+  }
+  for (T** list : {&x_, &y_, &z_, &values_}) {
+    *list = next;
+    next += vector;
+  }
+}
+
+/// False if a number is not finite.
+template <class T>
+bool RootSolver<T>::load(const float* statistic, std::int64_t n) {
+  bool finite = true;
+  for (std::int64_t i = 0; i < n * n; ++i) {
+    statistic_[i] = static_cast<T>(statistic[i]);
+    finite = finite && std::isfinite(statistic[i]);
+  }
+  return finite;
+}
+
+template <class T>
+RootResult RootSolver<T>::inverse_root(const float* statistic, std::int64_t n, const RootOptions& options) {
+  reserve(n, options.padded);
+  if (!load(statistic, n)) {
+    RootResult result;
+    result.error = result.max_eigenvalue = kNan;
+    return result;
+  }
+  return options.method == RootMethod::eigh ? eigh(n, options) : newton(n, options);
+}
+
+/// The statistic into values_ and a_.
+template <class T>
+bool RootSolver<T>::decompose(std::int64_t n, const RootOptions& options) {
+  if (options.lapack != nullptr && n >= kSmallestForLapack) {
+    return options.lapack->decompose(statistic_, n, values_, a_, lapack_scratch_);
+  }
+  return options.dense->in<T>().decompose(statistic_, n, values_, a_);
+}
+
+template <class T>
+bool RootSolver<T>::eigenvectors(const float* statistic, std::int64_t n, const RootOptions& options) {
+  reserve(n, 0);
+  if (!load(statistic, n) || !decompose(n, options)) return false;
+  for (std::int64_t i = 0; i < n; ++i) std::reverse_copy(a_ + i * n, a_ + (i + 1) * n, root_ + i * n);
+  return true;
+}
+
+template <class T>
+bool RootSolver<T>::refine_basis(const float* statistic, const float* basis, std::int64_t n, const Dense& dense,
+                                 float* order) {
+  reserve(n, 0);
+  if (!load(statistic, n)) return false;
+  for (std::int64_t i = 0; i < n * n; ++i) a_[i] = static_cast<T>(basis[i]);
+  dense.in<T>().multiply(statistic_, a_, n, b_);
+  std::fill_n(values_, n, T{0});
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) values_[j] += a_[i * n + j] * b_[i * n + j];
+  }
+  for (std::int64_t j = 0; j < n; ++j) order[j] = static_cast<float>(j);
+  std::stable_sort(order, order + n, [&](float j, float k) {
+    return values_[static_cast<std::int64_t>(j)] > values_[static_cast<std::int64_t>(k)];
+  });
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) c_[i * n + j] = b_[i * n + static_cast<std::int64_t>(order[j])];
+  }
+  dense.in<T>().orthonormalize(c_, n, root_);
+  return true;
+}
+
+/// Power iteration from a fixed vector over the extended matrix.
+template <class T>
+double RootSolver<T>::largest_eigenvalue(std::int64_t n, const RootOptions& options) {
+  const std::int64_t size = std::max(n, options.padded);
+  UniformNumbers numbers;
+  for (std::int64_t i = 0; i < size; ++i) x_[i] = static_cast<T>(numbers.next());
+  double eigenvalue = 0;
+  for (int i = 0; i < kMaxIterations; ++i) {
+    const double norm = std::sqrt(dot(x_, x_, size));
+    for (std::int64_t j = 0; j < size; ++j) x_[j] = static_cast<T>(x_[j] / norm);
+    options.dense->in<T>().multiply_vector(statistic_, x_, n, y_);
+    for (std::int64_t j = n; j < size; ++j) y_[j] = static_cast<T>(options.pad_value * x_[j]);
+    const double next = dot(x_, y_, size);
+    const bool moves = std::abs(next - eigenvalue) > kEigenvalueTolerance;
+    eigenvalue = next;
+    std::swap(x_, y_);
+    if (!moves) break;
+  }
+  return eigenvalue;
+}
+
+template <class T>
+RootResult RootSolver<T>::newton(std::int64_t n, const RootOptions& options) {
+  const std::int32_t p = options.exponent;
+  const double inverse = 1.0 / p;
+  const std::int64_t padding = std::max<std::int64_t>(0, options.padded - n);
+  RootResult result;
+  result.max_eigenvalue = largest_eigenvalue(n, options);
+  result.ridge = options.ridge_factor * options.matrix_epsilon * std::max(result.max_eigenvalue, kSmallestEigenvalue);
+  if (n == 1 && padding == 0) {
+    root_[0] = static_cast<T>(std::pow(statistic_[0] + result.ridge, -inverse));
+    result.error = std::isfinite(root_[0]) ? 0 : kNan;
+    return result;
+  }
+  const auto count = static_cast<std::size_t>(n * n);
+  T* m = a_;
+  T* h = b_;
+  T* t = c_;
+  T* spare = d_;
+  std::copy_n(statistic_, count, m);
+  add_to_diagonal(m, n, result.ridge);
+  double pad = options.pad_value + result.ridge;
+  const double z = (1 + p) / (2 * std::sqrt(dot(m, m, n * n) + static_cast<double>(padding) * pad * pad));
+  for (std::size_t i = 0; i < count; ++i) m[i] = static_cast<T>(m[i] * z);
+  pad *= z;
+  std::fill_n(h, count, T{0});
+  add_to_diagonal(h, n, std::pow(z, inverse));
+  const auto error_of = [&](const T* matrix) {
+    const double distance = distance_from_identity(matrix, n);
+    return padding > 0 ? std::max(distance, std::abs(pad - 1)) : distance;
+  };
+  double error = error_of(m);
+  int rises = 0;
+  bool take_previous = false;
+  // The seed stops at the tolerance. One round more costs little and squares what is left of the error.
+  int polishes = options.seed_rules ? 0 : 1;
+  T* previous = root_;
+  while (result.iterations < kMaxIterations && !take_previous && (error > kTolerance<T> || polishes-- > 0)) {
+    ++result.iterations;
+    for (std::size_t i = 0; i < count; ++i) t[i] = static_cast<T>(-inverse * m[i]);
+    add_to_diagonal(t, n, 1 + inverse);
+    const double pad_t = 1 + inverse - inverse * pad;
+    pad *= std::pow(pad_t, p);
+    options.dense->in<T>().multiply(h, t, n, previous);
+    std::swap(h, previous);
+    // M <- T^p M by repeated squaring of T, which has served H already.
+    for (std::int32_t bits = p; bits > 0; bits /= 2) {
+      if (bits % 2 == 1) {
+        options.dense->in<T>().multiply(t, m, n, spare);
+        std::swap(m, spare);
+      }
+      if (bits > 1) {
+        options.dense->in<T>().multiply(t, t, n, spare);
+        std::swap(t, spare);
+      }
+    }
+    const double next = error_of(m);
+    if (options.seed_rules) {
+      take_previous = !(next < error * 1.2);
+    } else {
+      rises = next > error ? rises + 1 : 0;
+      take_previous = rises >= 3 || !std::isfinite(next);
+    }
+    error = next;
+  }
+  if (take_previous) std::swap(h, previous);
+  if (h != root_) std::copy_n(h, count, root_);
+  make_symmetric(root_, n);
+  result.error = error;
+  return result;
+}
+
+template <class T>
+RootResult RootSolver<T>::eigh(std::int64_t n, const RootOptions& options) {
+  RootResult result;
+  const bool decomposed = decompose(n, options);
+  result.max_eigenvalue = options.padded > 0 ? largest_eigenvalue(n, options) : static_cast<double>(values_[n - 1]);
+  result.ridge = options.ridge_factor * options.matrix_epsilon * std::max(result.max_eigenvalue, kSmallestEigenvalue);
+  if (!decomposed) {
+    result.error = kNan;
+    return result;
+  }
+  // S and S + ridge I share their vectors. What rounding or integer codes have pushed below zero is raised to it.
+  bool raised = false;
+  for (std::int64_t i = 0; i < n; ++i) {
+    raised = raised || values_[i] < 0;
+    z_[i] = static_cast<T>(std::pow(std::max<double>(values_[i], 0) + result.ridge, -1.0 / options.exponent));
+  }
+  options.dense->in<T>().recompose(a_, z_, n, b_, root_);
+  if (raised) {
+    for (std::int64_t i = 0; i < n; ++i) z_[i] = std::max(values_[i], T{0});
+    options.dense->in<T>().recompose(a_, z_, n, b_, statistic_);
+  }
+  result.error = residual(n, options, result.ridge);
+  return result;
+}
+
+/// max |H^p D x - x| on two vectors of signs; where that is doubtful, max |H^p D - I|.
+template <class T>
+double RootSolver<T>::residual(std::int64_t n, const RootOptions& options, double ridge) {
+  double worst = 0;
+  for (std::uint64_t probe = 0; probe < 2; ++probe) {
+    const auto sign = [probe](std::int64_t i) {
+      return (kernels::mix64(static_cast<std::uint64_t>(2 * i + 1) + probe) & 1U) != 0 ? T{1} : T{-1};
+    };
+    for (std::int64_t i = 0; i < n; ++i) x_[i] = sign(i);
+    options.dense->in<T>().multiply_vector(statistic_, x_, n, y_);
+    for (std::int64_t i = 0; i < n; ++i) y_[i] += static_cast<T>(ridge) * x_[i];
+    for (std::int32_t k = 0; k < options.exponent; ++k) {
+      options.dense->in<T>().multiply_vector(root_, y_, n, x_);
+      std::swap(x_, y_);
+    }
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double difference = std::abs(static_cast<double>(y_[i] - sign(i)));
+      if (!(difference <= worst)) worst = difference;
+      if (std::isnan(worst)) return worst;
+    }
+  }
+  return worst > kDoubtful<T> ? full_residual(n, options, ridge) : worst;
+}
+
+template <class T>
+double RootSolver<T>::full_residual(std::int64_t n, const RootOptions& options, double ridge) {
+  std::copy_n(statistic_, static_cast<std::size_t>(n * n), a_);
+  add_to_diagonal(a_, n, ridge);
+  for (std::int32_t k = 0; k < options.exponent; ++k) {
+    options.dense->in<T>().multiply(root_, a_, n, b_);
+    std::swap(a_, b_);
+  }
+  return distance_from_identity(a_, n);
+}
+
+template class RootSolver<double>;
+template class RootSolver<float>;
+
+}  // namespace gradstep::cpu

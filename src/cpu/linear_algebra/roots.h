@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Inverse p-th roots of damped symmetric matrices.
+#pragma once
+
+#include <cstdint>
+
+#include "backend/lapack.h"
+#include "backend/preconditioning.h"
+#include "core/aligned_vector.h"
+#include "cpu/linear_algebra/dense.h"
+
+namespace gradstep::cpu {
+
+struct RootOptions {
+  const Dense* dense = &kDenseBaseline;
+  const Lapack* lapack = nullptr;  ///< for large matrices; NULL = none
+  RootMethod method = RootMethod::eigh;
+  RootPrecision precision = RootPrecision::f64;
+  std::int32_t exponent = 4;     ///< p >= 1
+  double matrix_epsilon = 1e-6;  ///< the ridge is this times max(largest eigenvalue, 1e-6) times ridge_factor
+  double ridge_factor = 1;
+  std::int64_t padded = 0;  ///< the matrix is taken as extended to this size by a diagonal; 0 = not extended
+  double pad_value = 1;     ///< what stands on that diagonal
+  bool seed_rules = false;  ///< stop as the seed does: at the first error that is 1.2 times its predecessor or more
+};
+
+struct RootResult {
+  double error = 0;           ///< NaN if the statistic is not finite
+  double max_eigenvalue = 0;  ///< the estimate that the ridge was made from
+  double ridge = 0;
+  std::int32_t iterations = 0;  ///< of coupled Newton
+};
+
+/// Roots in the arithmetic of T, f64 or f32, with the scratch of a thread, which grows to the largest matrix and stays.
+template <class T>
+class RootSolver {
+ public:
+  /// (S + ridge I)^(-1/p) of an n x n statistic into root().
+  RootResult inverse_root(const float* statistic, std::int64_t n, const RootOptions& options);
+
+  /// Eigenvectors of an n x n statistic into the columns of root(), largest eigenvalue first. False if there are none.
+  bool eigenvectors(const float* statistic, std::int64_t n, const RootOptions& options);
+  /// One step of orthogonal iteration from a basis (Vyas et al. 2024, algorithm 4): its columns, ordered by their
+  /// Rayleigh quotients, largest first, are multiplied by the statistic and made orthonormal, into root(). order[j] =
+  /// the column that came to place j. False if the statistic is not finite.
+  bool refine_basis(const float* statistic, const float* basis, std::int64_t n, const Dense& dense, float* order);
+
+  /// The last result, row-major, symmetric to the bit if it is a root.
+  const T* root() const { return root_; }
+  std::size_t bytes() const { return storage_.capacity() * sizeof(T) + lapack_scratch_.bytes(); }
+
+ private:
+  RootResult newton(std::int64_t n, const RootOptions& options);
+  RootResult eigh(std::int64_t n, const RootOptions& options);
+  double largest_eigenvalue(std::int64_t n, const RootOptions& options);
+  double residual(std::int64_t n, const RootOptions& options, double ridge);
+  double full_residual(std::int64_t n, const RootOptions& options, double ridge);
+  void reserve(std::int64_t n, std::int64_t padded);
+  bool load(const float* statistic, std::int64_t n);
+  bool decompose(std::int64_t n, const RootOptions& options);
+
+  AlignedVector<T> storage_;
+  LapackScratch<T> lapack_scratch_;
+  T* statistic_ = nullptr;  // each n x n
+  T* root_ = nullptr;
+  T* a_ = nullptr;
+  T* b_ = nullptr;
+  T* c_ = nullptr;
+  T* d_ = nullptr;
+  T* x_ = nullptr;  // vectors
+  T* y_ = nullptr;
+  T* z_ = nullptr;
+  T* values_ = nullptr;
+};
+
+extern template class RootSolver<double>;
+extern template class RootSolver<float>;
+
+}  // namespace gradstep::cpu

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Matrices of state as f32 numbers, whatever they are kept as. One thread each.
+#pragma once
+
+#include "backend/preconditioning.h"
+
+namespace gradstep::cpu {
+
+/// The numbers themselves if they are not coded, else decoded into `scratch` (size() floats).
+float* read_matrix(const StoredMatrix& matrix, float* scratch);
+
+/// Stores numbers; those that read_matrix returned uncoded are stored already.
+void write_matrix(const float* numbers, const StoredMatrix& matrix);
+
+void write_identity(const StoredMatrix& matrix, float value);
+
+}  // namespace gradstep::cpu

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scratch of the tasks of a step. It is kept from step to step, and there is as much as threads have run at once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/aligned_vector.h"
+#include "cpu/linear_algebra/roots.h"
+
+namespace gradstep::cpu {
+
+struct Workspace {
+  AlignedVector<float> first;
+  AlignedVector<float> second;
+  AlignedVector<float> third;
+  RootSolver<double> roots;
+  RootSolver<float> narrow_roots;
+
+  static float* resized(AlignedVector<float>& scratch, std::int64_t count) {
+    if (scratch.size() < static_cast<std::size_t>(count)) scratch.resize(static_cast<std::size_t>(count));
+    return scratch.data();
+  }
+  std::size_t bytes() const {
+    return (first.capacity() + second.capacity() + third.capacity()) * sizeof(float) + roots.bytes() +
+           narrow_roots.bytes();
+  }
+};
+
+class Workspaces {
+ public:
+  /// A workspace for the length of a task.
+  class Lent {
+   public:
+    explicit Lent(Workspaces& owner) : owner_(owner) {
+      const std::lock_guard lock(owner_.mutex_);
+      if (owner_.free_.empty()) {
+        owner_.free_.reserve(++owner_.count_);  // giving back cannot fail
+        workspace_ = std::make_unique<Workspace>();
+      } else {
+        workspace_ = std::move(owner_.free_.back());
+        owner_.free_.pop_back();
+      }
+    }
+    ~Lent() {
+      const std::lock_guard lock(owner_.mutex_);
+      owner_.free_.push_back(std::move(workspace_));
+    }
+    Lent(const Lent&) = delete;
+    Lent& operator=(const Lent&) = delete;
+
+    Workspace& operator*() const { return *workspace_; }
+    Workspace* operator->() const { return workspace_.get(); }
+
+   private:
+    Workspaces& owner_;
+    std::unique_ptr<Workspace> workspace_;
+  };
+
+  /// While nothing is lent.
+  std::size_t bytes() const {
+    std::size_t total = 0;
+    for (const auto& workspace : free_) total += workspace->bytes();
+    return total;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::size_t count_ = 0;
+  std::vector<std::unique_ptr<Workspace>> free_;
+};
+
+}  // namespace gradstep::cpu

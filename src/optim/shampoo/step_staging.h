@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The f32 numbers that a step works on: the host's own where they can be read and written in place, else copies.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "optim/shampoo/shampoo_state.h"
+
+namespace gradstep {
+
+/// Copies that are made in every step. Their cut into chunks is kept as long as their sizes stay.
+class CopyList {
+ public:
+  void begin(std::size_t count);
+  void set(std::size_t i, const Array& destination, const Array& source);
+  bool is_empty() const;
+  void run(Backend& backend, double multiplier);
+
+ private:
+  std::vector<CopyItem> items_;
+  std::vector<std::int64_t> sizes_;
+  std::vector<std::int64_t> planned_sizes_;
+  WorkList work_;
+};
+
+class StepStaging {
+ public:
+  explicit StepStaging(Context& context) : context_(context) {}
+
+  void plan(const Schema& schema, std::span<const ShampooState> states);
+
+  /// True if narrow or strided parameters were copied.
+  bool load_parameters(std::span<const Array> params);
+  /// Masters take the place of the parameters that round to them.
+  void step_masters();
+  /// `keeps_gradient`: the grafting direction is the gradient itself.
+  void load_gradients(std::span<const Array> grads, double grad_multiplier, double clip_value, bool keeps_gradient);
+  /// Where outcomes go, perhaps before they are rounded to what the host has. `updates` may be empty.
+  void place_outcomes(std::span<const Array> params, std::span<const Array> updates);
+  /// What could not be written in place is rounded into the host's parameters or updates. Updates of parameters that
+  /// took no part are zero.
+  void publish(std::span<const Array> params, std::span<const Array> updates);
+
+  std::span<const TensorStep> tensors() const { return tensors_; }
+  float* direction(std::size_t i) const { return gradients_.as<float>() + offsets_[i]; }
+  float* preconditioned(std::size_t i) const { return preconditioned_.as<float>() + offsets_[i]; }
+  std::size_t bytes() const { return gradients_.bytes() + preconditioned_.bytes() + copies_.bytes(); }
+
+ private:
+  Array staged(float* numbers, std::size_t i) const { return {numbers, sizes_[i], DType::f32, 0, nullptr, nullptr}; }
+
+  Context& context_;
+  std::span<const ShampooState> states_;
+  std::vector<std::int64_t> sizes_;
+  std::vector<std::int64_t> offsets_;
+  // f32 scratch: a gradient that cannot be read in place, then its grafting direction, then an outcome that cannot be
+  // written in place.
+  Buffer gradients_;
+  Buffer preconditioned_;  // P(g)
+  Buffer copies_;          // f32 copies of parameters that cannot be read in place; made when needed
+  std::vector<TensorStep> tensors_;
+  CopyList loaded_;
+  CopyList copied_;
+  CopyList published_;
+};
+
+}  // namespace gradstep

@@ -1,0 +1,315 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Roots against an eigendecomposition in long double by Jacobi's rotations, of the same damped matrix.
+#include "cpu/linear_algebra/roots.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "cpu/linear_algebra/workspaces.h"
+
+namespace gradstep::cpu {
+namespace {
+
+struct Decomposition {
+  std::vector<long double> values;
+  std::vector<long double> vectors;  // columns
+};
+
+Decomposition jacobi(const std::vector<float>& s, std::size_t n) {
+  std::vector<long double> a(s.begin(), s.end());
+  Decomposition d;
+  d.vectors.assign(n * n, 0);
+  for (std::size_t i = 0; i < n; ++i) d.vectors[i * n + i] = 1;
+  for (int sweep = 0; sweep < 30; ++sweep) {
+    for (std::size_t p = 0; p < n; ++p) {
+      for (std::size_t q = p + 1; q < n; ++q) {
+        if (a[p * n + q] == 0) continue;
+        const long double theta = (a[q * n + q] - a[p * n + p]) / (2 * a[p * n + q]);
+        const long double t = (theta >= 0 ? 1 : -1) / (std::abs(theta) + std::sqrt(theta * theta + 1));
+        const long double c = 1 / std::sqrt(t * t + 1);
+        const auto rotate = [&](long double& x, long double& y) {
+          const long double old = x;
+          x = c * old - t * c * y;
+          y = t * c * old + c * y;
+        };
+        for (std::size_t k = 0; k < n; ++k) rotate(a[k * n + p], a[k * n + q]);
+        for (std::size_t k = 0; k < n; ++k) rotate(a[p * n + k], a[q * n + k]);
+        for (std::size_t k = 0; k < n; ++k) rotate(d.vectors[k * n + p], d.vectors[k * n + q]);
+      }
+    }
+  }
+  for (std::size_t i = 0; i < n; ++i) d.values.push_back(a[i * n + i]);
+  return d;
+}
+
+/// |H - H*| / |H*| in the Frobenius norm; eigenvalues below 0 are raised to it if `raise`.
+double relative_error(const RootSolver<double>& workspace, const Decomposition& d, std::size_t n, double ridge,
+                      std::int32_t p, bool raise) {
+  long double difference = 0;
+  long double norm = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      long double expected = 0;
+      for (std::size_t k = 0; k < n; ++k) {
+        const long double value = (raise && d.values[k] < 0 ? 0 : d.values[k]) + ridge;
+        expected += d.vectors[i * n + k] * d.vectors[j * n + k] * std::pow(value, -1.0L / p);
+      }
+      const long double delta = expected - workspace.root()[i * n + j];
+      difference += delta * delta;
+      norm += expected * expected;
+    }
+  }
+  return static_cast<double>(std::sqrt(difference / norm));
+}
+
+/// A random symmetric matrix of the given spectrum, rounded to f32.
+std::vector<float> matrix_of(std::vector<double> spectrum, std::mt19937& generator) {
+  const std::size_t n = spectrum.size();
+  std::normal_distribution<double> normal;
+  std::vector<double> a(n * n, 0);
+  for (std::size_t i = 0; i < n; ++i) a[i * n + i] = spectrum[i];
+  std::vector<double> v(n);
+  for (std::size_t reflection = 0; reflection < n; ++reflection) {
+    double square = 0;
+    for (double& x : v) {
+      x = normal(generator);
+      square += x * x;
+    }
+    for (const bool rows : {true, false}) {
+      for (std::size_t i = 0; i < n; ++i) {
+        const auto at = [&](std::size_t k) -> double& { return rows ? a[k * n + i] : a[i * n + k]; };
+        double dot = 0;
+        for (std::size_t k = 0; k < n; ++k) dot += at(k) * v[k];
+        for (std::size_t k = 0; k < n; ++k) at(k) -= 2 * dot / square * v[k];
+      }
+    }
+  }
+  std::vector<float> result(n * n);
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j <= i; ++j) {
+      result[i * n + j] = result[j * n + i] = static_cast<float>((a[i * n + j] + a[j * n + i]) / 2);
+    }
+  }
+  return result;
+}
+
+std::vector<double> random_spectrum(int kind, std::mt19937& generator) {
+  std::uniform_real_distribution<double> uniform;
+  const auto n = static_cast<std::size_t>(1 + uniform(generator) * 23.999);
+  std::vector<double> spectrum(n);
+  const double scale = kind % 5 == 3 ? 1e12 : kind % 5 == 4 ? 1e-8 : 1;
+  for (std::size_t i = 0; i < n; ++i) {
+    spectrum[i] = scale * std::pow(10, -10 * uniform(generator));
+    if (kind % 5 == 1 && i >= (n + 1) / 2) spectrum[i] = 0;                          // rank-deficient
+    if (kind % 5 == 2 && i > 0) spectrum[i] = spectrum[i / 3 * 3 == i ? i : i - 1];  // repeated
+  }
+  return spectrum;
+}
+
+TEST(InverseRoot, IsThatOfTheDampedMatrixForEverySpectrum) {
+  std::mt19937 generator(7);
+  RootSolver<double> workspace;
+  double worst_eigh = 0;
+  double worst_newton = 0;
+  for (int trial = 0; trial < 200; ++trial) {
+    const std::vector<float> s = matrix_of(random_spectrum(trial, generator), generator);
+    const auto n = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(s.size()))));
+    const Decomposition d = jacobi(s, n);
+    RootOptions options;
+    options.exponent = std::array{1, 2, 4, 6, 8}[static_cast<std::size_t>(trial / 5 % 5)];
+    const RootResult eigh = workspace.inverse_root(s.data(), static_cast<std::int64_t>(n), options);
+    EXPECT_LT(eigh.error, 1e-6) << trial;
+    worst_eigh = std::max(worst_eigh, relative_error(workspace, d, n, eigh.ridge, options.exponent, true));
+    options.method = RootMethod::coupled_newton;
+    const RootResult newton = workspace.inverse_root(s.data(), static_cast<std::int64_t>(n), options);
+    EXPECT_LT(newton.error, 1e-6 + 1e-12) << trial;
+    worst_newton = std::max(worst_newton, relative_error(workspace, d, n, newton.ridge, options.exponent, false));
+  }
+  RecordProperty("worst_eigh", std::to_string(worst_eigh * 1e12) + "e-12");
+  RecordProperty("worst_newton", std::to_string(worst_newton * 1e12) + "e-12");
+  // f64's rounding times the condition number 1e6, with room.
+  EXPECT_LT(worst_eigh, 1e-8);
+  EXPECT_LT(worst_newton, 1e-8);
+}
+
+TEST(InverseRoot, InF32ItIsGoodToItsRoundingTimesTheConditionNumber) {
+  std::mt19937 generator(11);
+  RootSolver<double> wide;
+  RootSolver<float> narrow;
+  for (int trial = 0; trial < 50; ++trial) {
+    const std::vector<float> s = matrix_of(random_spectrum(0, generator), generator);
+    const auto n = static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(s.size()))));
+    for (const RootMethod method : {RootMethod::eigh, RootMethod::coupled_newton}) {
+      RootOptions options;
+      options.method = method;
+      options.matrix_epsilon = 1e-3;
+      wide.inverse_root(s.data(), n, options);
+      narrow.inverse_root(s.data(), n, options);
+      double difference = 0;
+      double norm = 0;
+      for (std::int64_t k = 0; k < n * n; ++k) {
+        difference += std::pow(static_cast<double>(narrow.root()[k]) - wide.root()[k], 2);
+        norm += std::pow(wide.root()[k], 2);
+      }
+      // eps / 4 * cond is 1.5e-5 at this ridge.
+      EXPECT_LT(std::sqrt(difference / norm), 2e-3) << trial;
+    }
+  }
+}
+
+TEST(InverseRoot, ScratchBeginsAtCacheLinesSoThatRoundingIsTheSameInEveryProcess) {
+  const auto is_aligned = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 64 == 0; };
+  RootSolver<double> wide;
+  RootSolver<float> narrow;
+  Workspace workspace;
+  for (const std::size_t n : {3U, 7U, 10U}) {
+    const std::vector<float> s(n * n, 0.0F);
+    for (const RootMethod method : {RootMethod::eigh, RootMethod::coupled_newton}) {
+      RootOptions options;
+      options.method = method;
+      wide.inverse_root(s.data(), static_cast<std::int64_t>(n), options);
+      narrow.inverse_root(s.data(), static_cast<std::int64_t>(n), options);
+      EXPECT_TRUE(is_aligned(wide.root()));
+      EXPECT_TRUE(is_aligned(narrow.root()));
+    }
+    EXPECT_TRUE(is_aligned(Workspace::resized(workspace.third, static_cast<std::int64_t>(n * n))));
+  }
+}
+
+TEST(InverseRoot, AreSymmetricToTheBit) {
+  std::mt19937 generator(5);
+  const std::vector<float> s = matrix_of({4, 1, 0.5, 0.01, 0.002}, generator);
+  RootSolver<double> solver;
+  for (const RootMethod method : {RootMethod::eigh, RootMethod::coupled_newton}) {
+    RootOptions options;
+    options.method = method;
+    solver.inverse_root(s.data(), 5, options);
+    for (std::size_t i = 0; i < 5; ++i) {
+      for (std::size_t j = 0; j < i; ++j) EXPECT_EQ(solver.root()[i * 5 + j], solver.root()[j * 5 + i]);
+    }
+  }
+}
+
+TEST(InverseRoot, AZeroMatrixHasTheSmallestRidge) {
+  const std::vector<float> zero(25, 0.0F);
+  RootSolver<double> workspace;
+  for (const RootMethod method : {RootMethod::eigh, RootMethod::coupled_newton}) {
+    RootOptions options;
+    options.method = method;
+    const RootResult result = workspace.inverse_root(zero.data(), 5, options);
+    EXPECT_LT(result.error, 1e-6);
+    EXPECT_DOUBLE_EQ(result.ridge, 1e-12);
+    EXPECT_NEAR(workspace.root()[0], 1000, 1e-3);  // (1e-12)^(-1/4)
+    EXPECT_NEAR(workspace.root()[1], 0, 1e-9);
+  }
+}
+
+TEST(InverseRoot, PaddingIsAsIfTheMatrixWereExtended) {
+  std::mt19937 generator(3);
+  const std::vector<float> s = matrix_of({4, 1, 0.5, 0.01, 0.002}, generator);
+  constexpr std::int64_t kPadded = 12;
+  for (const double pad_value : {1.0, 0.0}) {
+    std::vector<float> extended(kPadded * kPadded, 0.0F);
+    for (std::size_t i = 0; i < kPadded; ++i) {
+      for (std::size_t j = 0; j < kPadded; ++j) {
+        if (i < 5 && j < 5) extended[i * kPadded + j] = s[i * 5 + j];
+        if (i == j && i >= 5) extended[i * kPadded + j] = static_cast<float>(pad_value);
+      }
+    }
+    for (const RootMethod method : {RootMethod::eigh, RootMethod::coupled_newton}) {
+      RootOptions options;
+      options.method = method;
+      options.padded = kPadded;
+      options.pad_value = pad_value;
+      RootSolver<double> padded;
+      RootSolver<double> whole;
+      const RootResult a = padded.inverse_root(s.data(), 5, options);
+      const RootResult b = whole.inverse_root(extended.data(), kPadded, options);
+      EXPECT_NEAR(a.max_eigenvalue, b.max_eigenvalue, 1e-12);
+      EXPECT_EQ(a.iterations, b.iterations);
+      for (std::size_t i = 0; i < 5; ++i) {
+        for (std::size_t j = 0; j < 5; ++j) {
+          EXPECT_NEAR(padded.root()[i * 5 + j], whole.root()[i * kPadded + j], 1e-8);
+        }
+      }
+    }
+  }
+}
+
+TEST(InverseRoot, ANonFiniteStatisticHasNoRoot) {
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    const std::vector<float> s = {1, 0, 0, bad};
+    RootSolver<double> workspace;
+    for (const RootMethod method : {RootMethod::eigh, RootMethod::coupled_newton}) {
+      RootOptions options;
+      options.method = method;
+      EXPECT_TRUE(std::isnan(workspace.inverse_root(s.data(), 2, options).error));
+    }
+  }
+}
+
+TEST(InverseRoot, EighRaisesEigenvaluesBelowTheRidge) {
+  const std::vector<float> s = {1, 0, 0, -0.001F};  // what integer codes can do to a statistic
+  RootSolver<double> workspace;
+  RootOptions options;
+  options.exponent = 2;
+  const RootResult result = workspace.inverse_root(s.data(), 2, options);
+  EXPECT_LT(result.error, 1e-6);
+  EXPECT_NEAR(workspace.root()[3], 1000, 1e-6);
+}
+
+TEST(Basis, IsOfEigenvectorsLargestFirstAndRefinementConvergesToIt) {
+  std::mt19937 generator(9);
+  const std::vector<double> spectrum = {0.25, 8, 1, 64, 0.01};
+  const std::vector<float> s = matrix_of(spectrum, generator);
+  RootSolver<double> solver;
+  const auto off_diagonal = [&](const std::vector<float>& q, std::vector<double>& quotients) {
+    double worst = 0;
+    quotients.assign(5, 0);
+    for (std::size_t a = 0; a < 5; ++a) {
+      for (std::size_t b = 0; b < 5; ++b) {
+        double sum = 0;
+        for (std::size_t i = 0; i < 5; ++i) {
+          for (std::size_t j = 0; j < 5; ++j) sum += static_cast<double>(q[i * 5 + a]) * s[i * 5 + j] * q[j * 5 + b];
+        }
+        if (a == b) quotients[a] = sum;
+        if (a != b) worst = std::max(worst, std::abs(sum));
+      }
+    }
+    return worst;
+  };
+  const auto result = [&] { return std::vector<float>(solver.root(), solver.root() + 25); };
+  std::vector<double> quotients;
+  ASSERT_TRUE(solver.eigenvectors(s.data(), 5, {}));
+  EXPECT_LT(off_diagonal(result(), quotients), 1e-4);
+  EXPECT_NEAR(quotients[0], 64, 1e-3);
+  EXPECT_NEAR(quotients[4], 0.01, 1e-4);
+
+  // From the identity, whose columns have other Rayleigh quotients, the off-diagonal shrinks by ratios of eigenvalues.
+  std::vector<float> q(25, 0.0F);
+  for (std::size_t i = 0; i < 5; ++i) q[i * 5 + i] = 1;
+  std::vector<float> order(5);
+  for (int k = 0; k < 30; ++k) {
+    std::vector<double> before;
+    off_diagonal(q, before);
+    ASSERT_TRUE(solver.refine_basis(s.data(), q.data(), 5, kDenseBaseline, order.data()));
+    for (std::size_t j = 1; j < 5; ++j) {
+      EXPECT_GE(before[static_cast<std::size_t>(order[j - 1])], before[static_cast<std::size_t>(order[j])]);
+    }
+    q = result();
+  }
+  EXPECT_LT(off_diagonal(q, quotients), 1e-4);
+  EXPECT_NEAR(quotients[0], 64, 1e-3);
+  EXPECT_NEAR(quotients[4], 0.01, 1e-4);
+}
+
+}  // namespace
+}  // namespace gradstep::cpu

@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/shampoo.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace gradstep::kernels {
+namespace {
+
+ShampooValues values() {
+  ShampooValues v;
+  v.learning_rate = 0.01;
+  v.beta1 = 0.95;
+  v.beta2 = 0.99;
+  v.weight_decay = 0.1;
+  v.graft_beta1 = 0.9;
+  v.graft_beta2 = 0.999;
+  return v;
+}
+
+TEST(ShampooConstants, TheRateInAnEigenbasisHasBothBiasCorrections) {
+  ShampooForm form;
+  form.eigenvalue_corrected = true;
+  const ShampooValues v = values();
+  for (const std::int64_t t : {1, 2, 10, 1000}) {
+    const auto n = static_cast<double>(t);
+    const double expected = v.learning_rate * std::sqrt(1 - std::pow(v.beta2, n)) / (1 - std::pow(v.beta1, n));
+    EXPECT_NEAR(shampoo_constants(form, v, t, true).corrected.scale, expected, 1e-7 * expected) << t;  // f32
+  }
+  // The first gradient only makes the basis: the second is the first that counts.
+  EXPECT_EQ(shampoo_constants(form, v, 0, true).corrected.scale, shampoo_constants(form, v, 1, true).corrected.scale);
+}
+
+TEST(ShampooConstants, GraftingByAdamCorrectsFromTheFirstStepOn) {
+  ShampooForm form;
+  form.graft = Graft::adam;
+  const MomentConstants moments = shampoo_constants(form, values(), 0, true).moments;
+  EXPECT_FLOAT_EQ(moments.correct1, 10);
+  EXPECT_FLOAT_EQ(moments.correct2, 1000);
+}
+
+TEST(ShampooConstants, SumsTakeAllOfWhatIsAdded) {
+  ShampooForm form;
+  form.graft = Graft::rmsprop;
+  ShampooValues v = values();
+  v.beta2 = 1;
+  const ShampooConstants c = shampoo_constants(form, v, 5, true);
+  EXPECT_EQ(c.keep, 1);
+  EXPECT_EQ(c.add, 1);
+  EXPECT_EQ(c.root.add, 1);
+}
+
+TEST(ShampooConstants, PreconditioningTakesOverAtItsStartStep) {
+  ShampooForm form;
+  form.start_step = 3;
+  EXPECT_FALSE(shampoo_constants(form, values(), 2, true).finish.selects_preconditioned);
+  EXPECT_TRUE(shampoo_constants(form, values(), 3, true).finish.selects_preconditioned);
+}
+
+TEST(GraftScales, GiveThePreconditionedGradientTheGraftingNorm) {
+  GraftScales scales;
+  set_scales(Graft::sgd, 0, 16, true, 6, 2, scales);
+  EXPECT_EQ(scales.preconditioned, 3);
+  EXPECT_EQ(scales.graft_divisor, 1);
+  scales = {};
+  set_scales(Graft::none, 0, 16, true, 6, 2, scales);
+  EXPECT_EQ(scales.preconditioned, 1);
+}
+
+TEST(GraftScales, ALimitIsOnTheRootMeanSquareOfRmspropOnly) {
+  GraftScales scales;
+  set_scales(Graft::rmsprop, 0.5, 16, true, 6, 2, scales);  // 6 / sqrt(16) is three times the limit
+  EXPECT_EQ(scales.graft_divisor, 3);
+  EXPECT_EQ(scales.preconditioned, 1);
+  scales = {};
+  set_scales(Graft::adagrad, 0.5, 16, true, 6, 2, scales);
+  EXPECT_EQ(scales.graft_divisor, 1);
+  scales = {};
+  set_scales(Graft::rmsprop, 0.5, 16, true, std::numeric_limits<double>::quiet_NaN(), 2, scales);
+  EXPECT_EQ(scales.graft_divisor, 1);
+}
+
+}  // namespace
+}  // namespace gradstep::kernels
