@@ -35,20 +35,19 @@ constexpr std::int64_t code_size(Coding coding) {
 template <class Code>
 inline constexpr float kLargestCode = sizeof(Code) == 1 ? 127.0F : 32767.0F;
 
-/// The largest magnitude of a column so far, and x.
-GRADSTEP_FORMULA float larger_magnitude(float largest, float x) {
+/// `largest`, of a column's magnitudes so far, takes in x.
+GRADSTEP_FORMULA void take_magnitude(float x, float& largest) {
   const float magnitude = __builtin_fabsf(x);
-  if (magnitude <= largest) return largest;
-  return __builtin_isnan(largest) ? largest : magnitude;
+  if (!(magnitude <= largest)) largest = __builtin_isnan(largest) ? largest : magnitude;  // rarely
 }
 
 template <class Code>
 GRADSTEP_FORMULA Code column_code(float x, float bucket) {
   constexpr float kLimit = kLargestCode<Code>;
   const float scaled = bucket > 0 ? x / bucket : 0.0F;
-  if (!__builtin_isfinite(scaled)) return Code{0};
   const float rounded = __builtin_nearbyintf(scaled);
-  return static_cast<Code>(rounded < -kLimit ? -kLimit : kLimit < rounded ? kLimit : rounded);
+  const float limited = rounded < -kLimit ? -kLimit : kLimit < rounded ? kLimit : rounded;
+  return __builtin_isfinite(scaled) ? static_cast<Code>(limited) : Code{0};
 }
 
 }  // namespace gradstep::kernels

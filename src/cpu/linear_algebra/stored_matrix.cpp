@@ -12,41 +12,53 @@ namespace {
 
 using kernels::Coding;
 
+// Writes of 8 bits may alias whatever is not held in a local.
+
+/// Absent in int8, which the compiler is to know.
+template <class Code>
+float* diagonal_of(const StoredMatrix& matrix) {
+  return sizeof(Code) > 1 ? matrix.diagonal : nullptr;
+}
+
 template <class Code>
 void encode(const float* numbers, const StoredMatrix& matrix) {
+  const std::int64_t rows = matrix.rows;
   const std::int64_t columns = matrix.columns;
   auto* codes = static_cast<Code*>(matrix.numbers);
   float* buckets = matrix.buckets;
+  float* diagonal = diagonal_of<Code>(matrix);
   std::fill_n(buckets, columns, 0.0F);
-  for (std::int64_t i = 0; i < matrix.rows; ++i) {
+  for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = 0; j < columns; ++j) {
-      if (matrix.diagonal != nullptr && i == j) continue;
-      buckets[j] = kernels::larger_magnitude(buckets[j], numbers[i * columns + j]);
+      if (diagonal != nullptr && i == j) continue;
+      kernels::take_magnitude(numbers[i * columns + j], buckets[j]);
     }
   }
   for (std::int64_t j = 0; j < columns; ++j) buckets[j] /= kernels::kLargestCode<Code>;
-  for (std::int64_t i = 0; i < matrix.rows; ++i) {
+  for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = 0; j < columns; ++j) {
-      const std::int64_t at = i * columns + j;
-      if (matrix.diagonal != nullptr && i == j) {
-        matrix.diagonal[i] = numbers[at];
-        codes[at] = 0;
-      } else {
-        codes[at] = kernels::column_code<Code>(numbers[at], buckets[j]);
+      if (diagonal != nullptr && i == j) {
+        diagonal[i] = numbers[i * columns + j];
+        codes[i * columns + j] = 0;
+        continue;
       }
+      codes[i * columns + j] = kernels::column_code<Code>(numbers[i * columns + j], buckets[j]);
     }
   }
 }
 
 template <class Code>
 void decode(const StoredMatrix& matrix, float* numbers) {
+  const std::int64_t rows = matrix.rows;
   const std::int64_t columns = matrix.columns;
   const auto* codes = static_cast<const Code*>(matrix.numbers);
-  for (std::int64_t i = 0; i < matrix.rows; ++i) {
+  const float* buckets = matrix.buckets;
+  const float* diagonal = diagonal_of<Code>(matrix);
+  for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = 0; j < columns; ++j) {
-      numbers[i * columns + j] = static_cast<float>(codes[i * columns + j]) * matrix.buckets[j];
+      numbers[i * columns + j] = static_cast<float>(codes[i * columns + j]) * buckets[j];
     }
-    if (matrix.diagonal != nullptr) numbers[i * columns + i] = matrix.diagonal[i];
+    if (diagonal != nullptr) numbers[i * columns + i] = diagonal[i];
   }
 }
 

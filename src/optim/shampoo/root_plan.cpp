@@ -108,8 +108,8 @@ void RootSchedule::move_numbers(Round& round, Buffer numbers) {
     const std::int64_t offset = task.offset >= 0 ? factor_of(task).offset : -1;
     if (offset >= 0) {
       const std::int64_t size = task.n * task.n;
-      moved.set(at, {numbers.as<float>() + offset, size, DType::f32, 0, nullptr, nullptr},
-                {round.numbers.as<float>() + task.offset, size, DType::f32, 0, nullptr, nullptr});
+      moved.set(at, compact_array(numbers.as<float>() + offset, size, DType::f32),
+                compact_array(round.numbers.as<float>() + task.offset, size, DType::f32));
     }
     task.offset = offset;
   }

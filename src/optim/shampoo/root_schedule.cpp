@@ -181,8 +181,7 @@ void RootSchedule::state_replaced(std::int64_t step_count) {
     CopyList look;
     look.begin(tasks_.size());
     for (std::size_t at = 0; at < tasks_.size(); ++at) {
-      look.set(at, {&first[at], 1, DType::f32, 0, nullptr, nullptr},
-               {round.jobs[at].result, 1, DType::f32, 0, nullptr, nullptr});
+      look.set(at, compact_array(&first[at], 1, DType::f32), compact_array(round.jobs[at].result, 1, DType::f32));
     }
     look.run(context_.backend(), 1);
     round.records.assign(tasks_.size(), {});
@@ -221,13 +220,13 @@ void RootSchedule::clear_missing(Round& round) {
   CopyList zeros;
   if (round.is_free()) {
     zeros.begin(1);
-    zeros.set(0, {round.numbers.data(), round_size_, DType::f32, 0, nullptr, nullptr}, none);
+    zeros.set(0, compact_array(round.numbers.data(), round_size_, DType::f32), none);
   } else {
     zeros.begin(round.tasks.size());
     for (std::size_t at = 0; at < round.tasks.size(); ++at) {
       const RootJob& job = round.jobs[at];
       if (round.records[at].accepted || job.result == nullptr) continue;
-      zeros.set(at, {job.result, job.n * job.n, DType::f32, 0, nullptr, nullptr}, none);
+      zeros.set(at, compact_array(job.result, job.n * job.n, DType::f32), none);
     }
   }
   zeros.run(context_.backend(), 1);

@@ -52,7 +52,7 @@ Array Shampoo::state(std::size_t index, const char* name) {
   roots_.settle(step_count());
   const StateMatrix& matrix = *find_state(index, name).matrix;
   if (matrix.is_coded()) fail(GRADSTEP_ERR_UNSUPPORTED, "state '{}' is stored in codes: get_state copies it", name);
-  return {matrix.view().numbers, matrix.size(), DType::f32, 0, nullptr, nullptr};
+  return compact_array(matrix.view().numbers, matrix.size(), DType::f32);
 }
 
 void Shampoo::get_state(std::size_t index, const char* name, const Array& host) {
@@ -60,7 +60,7 @@ void Shampoo::get_state(std::size_t index, const char* name, const Array& host) 
   const ShampooState::Named named = find_state(index, name);
   const StateMatrix& matrix = *named.matrix;
   const bool travels = is_sharded() && named.owner >= 0;
-  Array own{matrix.view().numbers, matrix.size(), DType::f32, 0, nullptr, nullptr};
+  Array own = compact_array(matrix.view().numbers, matrix.size(), DType::f32);
   Buffer scratch;
   if (matrix.is_coded() || travels) {
     scratch = context()->allocate(static_cast<std::size_t>(own.bytes()), /*zeroed=*/false);
@@ -79,7 +79,7 @@ void Shampoo::get_state(std::size_t index, const char* name, const Array& host) 
 void Shampoo::set_state(std::size_t index, const char* name, const Array& host) {
   roots_.settle(step_count());
   const StateMatrix& matrix = *find_state(index, name).matrix;
-  Array own{nullptr, matrix.size(), DType::f32, 0, nullptr, nullptr};
+  Array own = compact_array(nullptr, matrix.size(), DType::f32);
   const Buffer scratch = context()->allocate(static_cast<std::size_t>(own.bytes()), /*zeroed=*/false);
   own.data = scratch.data();
   const WorkList work({&own.size, 1});

@@ -9,14 +9,6 @@ namespace gradstep {
 
 namespace {
 
-Array array_of(void* data, std::int64_t size, DType dtype) {
-  Array array;
-  array.data = data;
-  array.size = size;
-  array.dtype = dtype;
-  return array;
-}
-
 std::size_t whole_lines(std::int64_t bytes) {
   return (static_cast<std::size_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment;
 }
@@ -70,15 +62,15 @@ void StateMatrix::append_stored(std::size_t parameter, const std::string& name, 
   };
   if (shape.empty()) shape = {view_.rows, view_.columns};
   if (!is_coded()) {
-    append(name, array_of(view_.numbers, here(size()), DType::f32), std::move(shape));
+    append(name, compact_array(view_.numbers, here(size()), DType::f32), std::move(shape));
     return;
   }
   const std::int64_t bytes = kernels::code_size(view_.coding);
   if (bytes > 1) shape.push_back(bytes);
-  append(name, array_of(view_.numbers, here(size() * bytes), DType::u8), std::move(shape));
-  append(name + ".buckets", array_of(view_.buckets, here(view_.columns), DType::f32), {view_.columns});
+  append(name, compact_array(view_.numbers, here(size() * bytes), DType::u8), std::move(shape));
+  append(name + ".buckets", compact_array(view_.buckets, here(view_.columns), DType::f32), {view_.columns});
   if (view_.coding == Coding::int16) {
-    append(name + ".diagonal", array_of(view_.diagonal, here(view_.columns), DType::f32), {view_.columns});
+    append(name + ".diagonal", compact_array(view_.diagonal, here(view_.columns), DType::f32), {view_.columns});
   }
 }
 

@@ -50,7 +50,7 @@ class StepStaging {
   std::size_t bytes() const { return gradients_.bytes() + preconditioned_.bytes() + copies_.bytes(); }
 
  private:
-  Array staged(float* numbers, std::size_t i) const { return {numbers, sizes_[i], DType::f32, 0, nullptr, nullptr}; }
+  Array staged(float* numbers, std::size_t i) const { return compact_array(numbers, sizes_[i], DType::f32); }
 
   Context& context_;
   std::span<const ShampooState> states_;
