@@ -2,28 +2,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gradstep/backend.h"
 
-#include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "backend/plugin_loader.h"
 #include "c_api/guard.h"
+#include "comm/engines/engine_table.h"
 
 using namespace gradstep;
 
 namespace {
 
-constexpr std::array<std::string_view, 5> kBuiltIn = {"cpu", "self", "local", "shm", "host"};
-constexpr std::array<std::string_view, 2> kPlugins = {"gloo", "mpi"};
-
 /// Throws unless `name` works here.
 void check_available(const char* name) {
   check_out("name", name);
-  if (std::find(kBuiltIn.begin(), kBuiltIn.end(), name) != kBuiltIn.end()) return;
-  if (std::find(kPlugins.begin(), kPlugins.end(), name) == kPlugins.end()) {
-    fail_argument("name: '{}' is unknown, expected cpu, self, local, shm, host, gloo or mpi", name);
+  if (std::string_view(name) == "cpu") return;
+  const EngineEntry* engine = find_engine(name);
+  if (engine == nullptr || engine->is_choice) {
+    fail_argument("name: '{}' is unknown, expected cpu, {}", name,
+                  engine_names([](const EngineEntry& e) { return !e.is_choice; }));
   }
-  find_plugin(name);
+  if (engine->is_plugin) find_plugin(name);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "c_api/guard.h"
+#include "comm/engines/engine_table.h"
 #include "cpu/cpu_backend.h"
 #include "gradstep_build_id.h"
 
@@ -34,7 +35,9 @@ std::string build_info_text() {
   info["instruction_sets"] = cpu::compiled_instruction_sets();
   info["instruction_set"] = cpu::chosen_instruction_set();
   info["backends"] = {"cpu"};
-  info["engines"] = {"self", "local", "shm", "host", "gloo", "mpi"};
+  for (const EngineEntry& engine : kEngines) {
+    if (!engine.is_choice) info["engines"].push_back(engine.name);
+  }
   return info.dump();
 }
 

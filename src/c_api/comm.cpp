@@ -12,6 +12,7 @@
 #include "c_api/guard.h"
 #include "c_api/host_tensor.h"
 #include "comm/communicators.h"
+#include "comm/engines/engine_table.h"
 #include "comm/rendezvous/tcp_store_server.h"
 #include "core/host_callback.h"
 #include "core/options.h"
@@ -63,6 +64,16 @@ void check_peer(const char* argument, std::int32_t peer, const Communicator& com
   if (peer == comm.rank()) fail_argument("{}: is {}, this rank itself", argument, peer);
 }
 
+const EngineEntry& engine_of(const char* name) {
+  const auto expected = [] {
+    return engine_names([](const EngineEntry& engine) { return engine.making != EngineMaking::apart; });
+  };
+  if (name == nullptr) fail_argument("options.engine: is NULL, expected {}", expected());
+  const EngineEntry* engine = find_engine(name);
+  if (engine == nullptr) fail_argument("options.engine: '{}' is unknown, expected {}", name, expected());
+  return *engine;
+}
+
 }  // namespace
 
 gradstep_status gradstep_comm_options_init(gradstep_comm_options* o, size_t struct_size) noexcept {
@@ -78,24 +89,22 @@ gradstep_status gradstep_comm_create(gradstep_context* context, const gradstep_c
     const auto shared_context = context_of(context);
     check_out("out", out);
     const CommSettings settings = comm_settings(read);
-    if (read.engine == nullptr) {
-      fail_argument("options.engine: is NULL, expected \"self\", \"shm\", \"gloo\", \"auto\" or \"mpi\"");
-    }
-    const std::string_view engine = read.engine;
-    if (engine == "self") {
-      if (read.rank != 0 || read.world_size != 1) {
-        fail_argument("options: rank {} of world_size {}, but the self engine is rank 0 of 1", read.rank,
-                      read.world_size);
-      }
-      *out = make_handle(make_self_communicator(shared_context, settings));
-    } else if (engine == "shm" || engine == "gloo" || engine == "auto") {
-      *out = make_handle(make_met_communicator(shared_context, read));
-    } else if (engine == "mpi") {
-      *out = make_handle(make_mpi_communicator(shared_context, read, nullptr));
-    } else if (engine == "local" || engine == "host") {
-      fail_argument("options.engine: '{0}' is made by gradstep_comm_create_{0}", engine);
-    } else {
-      fail_argument("options.engine: '{}' is unknown, expected self, shm, gloo, auto or mpi", engine);
+    switch (engine_of(read.engine).making) {
+      case EngineMaking::alone:
+        if (read.rank != 0 || read.world_size != 1) {
+          fail_argument("options: rank {} of world_size {}, but the self engine is rank 0 of 1", read.rank,
+                        read.world_size);
+        }
+        *out = make_handle(make_self_communicator(shared_context, settings));
+        break;
+      case EngineMaking::meeting:
+        *out = make_handle(make_met_communicator(shared_context, read));
+        break;
+      case EngineMaking::launched:
+        *out = make_handle(make_mpi_communicator(shared_context, read, nullptr));
+        break;
+      case EngineMaking::apart:
+        fail_argument("options.engine: '{0}' is made by gradstep_comm_create_{0}", read.engine);
     }
   });
 }
@@ -163,9 +172,10 @@ gradstep_status gradstep_comm_unique_id_ex(const char* engine, const char* inter
                                            size_t* len) noexcept {
   return guarded([&] {
     check_out("engine", engine);
-    const std::string_view name = engine;
-    if (name != "gloo" && name != "shm" && name != "auto") {
-      fail_argument("engine: '{}' has no unique id, expected gloo, shm or auto", engine);
+    const EngineEntry* entry = find_engine(engine);
+    if (entry == nullptr || entry->making != EngineMaking::meeting) {
+      fail_argument("engine: '{}' has no unique id, expected {}", engine,
+                    engine_names([](const EngineEntry& e) { return e.making == EngineMaking::meeting; }));
     }
     if (buf == nullptr && cap != 0) fail_argument("buf: is NULL with cap = {}", cap);
     if (buf != nullptr) {

@@ -1,0 +1,219 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <functional>
+#include <new>
+#include <thread>
+#include <vector>
+
+#include "gradstep/gradstep.h"
+
+namespace {
+
+std::atomic<bool> counting{false};
+std::atomic<long> allocations{0};
+
+void* take(std::size_t bytes, std::size_t alignment) {
+  if (counting.load(std::memory_order_relaxed)) allocations.fetch_add(1, std::memory_order_relaxed);
+  const std::size_t whole = (bytes + alignment - 1) / alignment * alignment;
+  void* memory = std::aligned_alloc(alignment, whole > 0 ? whole : alignment);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+// All forms of new and delete that the standard library does not build from others.
+void* operator new(std::size_t bytes) { return take(bytes, alignof(std::max_align_t)); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return take(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace gradstep::test {
+namespace {
+
+void ok(gradstep_status status) { ASSERT_EQ(status, GRADSTEP_OK) << gradstep_last_error(); }
+
+/// A host with a small, a matrix-shaped and a large parameter, on as many threads.
+class Host {
+ public:
+  explicit Host(int threads) {
+    gradstep_context_options options;
+    ok(gradstep_context_options_init(&options, sizeof options));
+    options.num_threads = threads;
+    options.background_threads = 0;
+    ok(gradstep_context_create(&options, &context));
+    for (std::size_t i = 0; i < kCount; ++i) {
+      std::size_t size = 1;
+      for (const std::int64_t dimension : shapes[i]) size *= static_cast<std::size_t>(dimension);
+      values[i].assign(size, 0.5F);
+      slopes[i].assign(size, 0.25F);
+      deltas[i].assign(size, 0);
+      parameters[i] = {};
+      parameters[i].struct_size = sizeof(gradstep_parameter);
+      parameters[i].shape = shapes[i].data();
+      parameters[i].ndim = static_cast<std::int32_t>(shapes[i].size());
+      parameters[i].dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
+      parameters[i].device = {GRADSTEP_DEVICE_CPU, 0};
+      params[i] = tensor(values[i], i);
+      grads[i] = tensor(slopes[i], i);
+      updates[i] = tensor(deltas[i], i);
+    }
+  }
+  ~Host() { gradstep_context_destroy(context); }
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
+  static constexpr std::size_t kCount = 3;
+  gradstep_context* context = nullptr;
+  gradstep_parameter parameters[kCount];
+  gradstep_tensor params[kCount];
+  gradstep_tensor grads[kCount];
+  gradstep_tensor updates[kCount];
+  std::vector<float> values[kCount];
+  std::vector<float> slopes[kCount];
+
+ private:
+  gradstep_tensor tensor(std::vector<float>& numbers, std::size_t i) {
+    gradstep_tensor view{};
+    view.data = numbers.data();
+    view.device = {GRADSTEP_DEVICE_CPU, 0};
+    view.ndim = parameters[i].ndim;
+    view.dtype = parameters[i].dtype;
+    view.shape = shapes[i].data();
+    return view;
+  }
+
+  std::vector<std::int64_t> shapes[kCount] = {{7}, {40, 24}, {70000}};
+  std::vector<float> deltas[kCount];
+};
+
+/// How often `call` has used operator new after it has run `before` times.
+long allocations_of(int before, const std::function<void()>& call) {
+  for (int i = 0; i < before; ++i) call();
+  allocations = 0;
+  counting = true;
+  for (int i = 0; i < 5; ++i) call();
+  counting = false;
+  return allocations;
+}
+
+template <class Options>
+Options init(gradstep_status (*function)(Options*, std::size_t)) {
+  Options options;
+  ok(function(&options, sizeof options));
+  return options;
+}
+
+gradstep_optimizer* make_adam(Host& host, bool narrow_state = false) {
+  auto options = init(gradstep_adam_options_init);
+  options.learning_rate = 0.01;
+  options.state_dtype = narrow_state ? GRADSTEP_STATE_DTYPE_INT8 : GRADSTEP_STATE_DTYPE_NATIVE;
+  gradstep_optimizer* optimizer = nullptr;
+  ok(gradstep_optimizer_create_adam(host.context, &options, host.parameters, Host::kCount, &optimizer));
+  return optimizer;
+}
+
+gradstep_accumulator* make_accumulator(Host& host, std::int64_t steps) {
+  auto options = init(gradstep_accumulator_options_init);
+  options.steps = steps;
+  gradstep_accumulator* accumulator = nullptr;
+  ok(gradstep_accumulator_create(host.context, &options, host.parameters, Host::kCount, &accumulator));
+  return accumulator;
+}
+
+class Allocations : public ::testing::TestWithParam<int> {
+ protected:
+  Host host{GetParam()};
+
+  long of_steps(gradstep_optimizer* optimizer) {
+    const long count = allocations_of(
+        2, [&] { ok(gradstep_optimizer_step(optimizer, host.params, host.grads, Host::kCount, nullptr)); });
+    gradstep_optimizer_destroy(optimizer);
+    return count;
+  }
+  long of_shampoo(const gradstep_shampoo_options& options) {
+    gradstep_optimizer* optimizer = nullptr;
+    ok(gradstep_optimizer_create_shampoo(host.context, &options, host.parameters, Host::kCount, &optimizer));
+    const long count = allocations_of(
+        4, [&] { ok(gradstep_optimizer_step(optimizer, host.params, host.grads, Host::kCount, nullptr)); });
+    gradstep_optimizer_destroy(optimizer);
+    return count;
+  }
+};
+
+TEST_P(Allocations, TheCounterCounts) {
+  EXPECT_EQ(allocations_of(0, [] { delete new int(1); }), 5);
+}
+
+TEST_P(Allocations, AFirstOrderStepMakesNone) {
+  EXPECT_EQ(of_steps(make_adam(host)), 0);
+  EXPECT_EQ(of_steps(make_adam(host, /*narrow_state=*/true)), 0);
+}
+
+TEST_P(Allocations, AGuardedStepMakesNone) {
+  gradstep_optimizer* optimizer = make_adam(host);
+  auto options = init(gradstep_step_options_init);
+  gradstep_step_result result{};
+  result.struct_size = sizeof result;
+  options.max_norm = 1;
+  options.skip_nonfinite = 1;
+  options.result = &result;
+  EXPECT_EQ(allocations_of(2,
+                           [&] {
+                             ok(gradstep_optimizer_step_ex(optimizer, host.params, host.grads, host.updates,
+                                                           Host::kCount, &options, nullptr));
+                           }),
+            0);
+  gradstep_optimizer_destroy(optimizer);
+}
+
+TEST_P(Allocations, AnAddMakesNone) {
+  gradstep_accumulator* accumulator = make_accumulator(host, 2);
+  EXPECT_EQ(allocations_of(3,
+                           [&] {
+                             std::int32_t ready = 0;
+                             ok(gradstep_accumulator_add(accumulator, host.grads, Host::kCount, 1, nullptr, &ready));
+                           }),
+            0);
+  gradstep_accumulator_destroy(accumulator);
+}
+
+TEST_P(Allocations, APushMakesNone) {
+  gradstep_optimizer* optimizer = make_adam(host);
+  gradstep_accumulator* accumulator = make_accumulator(host, 2);
+  auto options = init(gradstep_updater_options_init);
+  options.max_norm = 1;
+  gradstep_updater* updater = nullptr;
+  ok(gradstep_updater_create(host.context, optimizer, accumulator, nullptr, &options, &updater));
+  EXPECT_EQ(
+      allocations_of(
+          4, [&] { ok(gradstep_updater_push(updater, host.params, host.grads, Host::kCount, 1, nullptr, nullptr)); }),
+      0);
+  gradstep_updater_destroy(updater);
+  gradstep_accumulator_destroy(accumulator);
+  gradstep_optimizer_destroy(optimizer);
+}
+
+TEST_P(Allocations, AStepOfShampooMakesNone) {
+  auto options = init(gradstep_shampoo_options_init);
+  options.learning_rate = 0.01;
+  options.block_size = 16;
+  options.preconditioning_compute_steps = 100;  // roots are Eigen's and have memory of their own
+  options.start_preconditioning_step = 1;
+  EXPECT_EQ(of_shampoo(options), 0);
+  options.quantize_momentum = options.quantize_statistics = 1;
+  EXPECT_EQ(of_shampoo(options), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, Allocations, ::testing::Values(1, 2));
+
+}  // namespace
+}  // namespace gradstep::test
