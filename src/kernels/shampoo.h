@@ -64,11 +64,12 @@ GRADSTEP_FORMULA MomentConstants corrected_moments(const ShampooValues& v) {
 }
 
 GRADSTEP_FORMULA MomentConstants graft_moments(const ShampooValues& v, std::int64_t t) {
-  const auto correction = [t](double beta) { return static_cast<float>(1 / (1 - Power()(beta, t + 1))); };
-  return {
-      static_cast<float>(v.graft_beta1),     static_cast<float>(v.graft_beta2), static_cast<float>(1 - v.graft_beta1),
-      static_cast<float>(1 - v.graft_beta2), correction(v.graft_beta1),         correction(v.graft_beta2),
-      static_cast<float>(v.diagonal_epsilon)};
+  const double correction1 = 1 / (1 - Power()(v.graft_beta1, t + 1));
+  const double correction2 = 1 / (1 - Power()(v.graft_beta2, t + 1));
+  return {static_cast<float>(v.graft_beta1),     static_cast<float>(v.graft_beta2),
+          static_cast<float>(1 - v.graft_beta1), static_cast<float>(1 - v.graft_beta2),
+          static_cast<float>(correction1),       static_cast<float>(correction2),
+          static_cast<float>(v.diagonal_epsilon)};
 }
 
 GRADSTEP_FORMULA CorrectedConstants corrected_step(const ShampooValues& v, std::int64_t t) {
@@ -98,17 +99,15 @@ GRADSTEP_FORMULA FinishConstants finish_step(const ShampooForm& form, const Sham
 }  // namespace shampoo
 
 /// `adds`: outcomes are new parameters; else they are changes.
-GRADSTEP_FORMULA ShampooConstants shampoo_constants(const ShampooForm& form, const ShampooValues& v, std::int64_t t,
-                                                    bool adds) {
-  ShampooConstants c;
+GRADSTEP_FORMULA void set_shampoo_constants(const ShampooForm& form, const ShampooValues& v, std::int64_t t, bool adds,
+                                            ShampooConstants& c) {
+  const bool averages = is_rmsprop(form.graft);
   c.keep = static_cast<float>(v.beta2);
   c.add = static_cast<float>(added_weight(v.beta2));
   c.clip_scaled_norm = v.clip_scaled_norm;
+  c.root.keep = averages ? c.keep : 1.0F;
+  c.root.add = averages ? c.add : 1.0F;
   c.root.epsilon = static_cast<float>(v.diagonal_epsilon);
-  if (is_rmsprop(form.graft)) {
-    c.root.keep = c.keep;
-    c.root.add = c.add;
-  }
   c.finish = shampoo::finish_step(form, v, t, adds);
   if (form.eigenvalue_corrected) {
     c.moments = shampoo::corrected_moments(v);
@@ -116,7 +115,6 @@ GRADSTEP_FORMULA ShampooConstants shampoo_constants(const ShampooForm& form, con
   } else if (form.graft == Graft::adam) {
     c.moments = shampoo::graft_moments(v, t);
   }
-  return c;
 }
 
 }  // namespace gradstep::kernels

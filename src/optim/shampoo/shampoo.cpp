@@ -149,12 +149,12 @@ void Shampoo::apply(double grad_multiplier, double clip_value) {
 
 /// What the step computes with: constants by group, and f32 numbers where the backend can read them.
 PreconditioningStep Shampoo::begin_step(double grad_multiplier, double clip_value) {
-  values_.clear();
-  constants_.clear();
-  for (std::int32_t g = 0; g < group_count(); ++g) {
-    values_.push_back(shampoo_values(hyper_parameters().values(g)));
-    constants_.push_back(
-        kernels::shampoo_constants(options_.form, values_.back(), step_count(), /*adds=*/updates().empty()));
+  const auto groups = static_cast<std::size_t>(group_count());
+  values_.resize(groups);
+  constants_.resize(groups);
+  for (std::size_t g = 0; g < groups; ++g) {
+    read_values(hyper_parameters().values(static_cast<std::int32_t>(g)), values_[g]);
+    kernels::set_shampoo_constants(options_.form, values_[g], step_count(), /*adds=*/updates().empty(), constants_[g]);
   }
   const PreconditioningStep step{staging_.tensors(), constants_};
   if (staging_.load_parameters(params()) && options_.master_weights) {

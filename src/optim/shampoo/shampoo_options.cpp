@@ -94,10 +94,18 @@ ShampooOptions::ShampooOptions(const gradstep_shampoo_options& o)
   refuse(matrix_coding != Coding::none, "quantize_statistics");
 }
 
-kernels::ShampooValues shampoo_values(std::span<const double> v) {
-  return {
-      v[kLearningRate],     v[kBeta1],          v[kBeta2],      v[kDiagonalEpsilon], v[kMatrixEpsilon], v[kWeightDecay],
-      v[kFailureThreshold], v[kClipScaledNorm], v[kGraftBeta1], v[kGraftBeta2],      v[kPrecondition]};
+void read_values(std::span<const double> values, kernels::ShampooValues& read) {
+  read.learning_rate = values[kLearningRate];
+  read.beta1 = values[kBeta1];
+  read.beta2 = values[kBeta2];
+  read.diagonal_epsilon = values[kDiagonalEpsilon];
+  read.matrix_epsilon = values[kMatrixEpsilon];
+  read.weight_decay = values[kWeightDecay];
+  read.failure_threshold = values[kFailureThreshold];
+  read.clip_scaled_norm = values[kClipScaledNorm];
+  read.graft_beta1 = values[kGraftBeta1];
+  read.graft_beta2 = values[kGraftBeta2];
+  read.precondition = values[kPrecondition];
 }
 
 gradstep_shampoo_options default_shampoo_options() {

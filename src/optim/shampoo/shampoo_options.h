@@ -73,7 +73,7 @@ struct ShampooOptions {
 };
 
 /// Those of a group at some step, in the order of ShampooField.
-kernels::ShampooValues shampoo_values(std::span<const double> values);
+void read_values(std::span<const double> values, kernels::ShampooValues& read);
 
 gradstep_shampoo_options default_shampoo_options();
 

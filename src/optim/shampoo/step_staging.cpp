@@ -33,7 +33,7 @@ void CopyList::run(Backend& backend, double multiplier) {
     work_ = WorkList(sizes_);
     planned_sizes_ = sizes_;
   }
-  backend.copy(work_, items_, multiplier, 1);
+  if (!work_.chunks().empty()) backend.copy(work_, items_, multiplier, 1);
 }
 
 void StepStaging::plan(const Schema& schema, std::span<const ShampooState> states) {

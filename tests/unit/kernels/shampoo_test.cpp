@@ -21,6 +21,12 @@ ShampooValues values() {
   return v;
 }
 
+ShampooConstants shampoo_constants(const ShampooForm& form, const ShampooValues& v, std::int64_t t) {
+  ShampooConstants constants;
+  set_shampoo_constants(form, v, t, /*adds=*/true, constants);
+  return constants;
+}
+
 TEST(ShampooConstants, TheRateInAnEigenbasisHasBothBiasCorrections) {
   ShampooForm form;
   form.eigenvalue_corrected = true;
@@ -28,16 +34,16 @@ TEST(ShampooConstants, TheRateInAnEigenbasisHasBothBiasCorrections) {
   for (const std::int64_t t : {1, 2, 10, 1000}) {
     const auto n = static_cast<double>(t);
     const double expected = v.learning_rate * std::sqrt(1 - std::pow(v.beta2, n)) / (1 - std::pow(v.beta1, n));
-    EXPECT_NEAR(shampoo_constants(form, v, t, true).corrected.scale, expected, 1e-7 * expected) << t;  // f32
+    EXPECT_NEAR(shampoo_constants(form, v, t).corrected.scale, expected, 1e-7 * expected) << t;  // f32
   }
   // The first gradient only makes the basis: the second is the first that counts.
-  EXPECT_EQ(shampoo_constants(form, v, 0, true).corrected.scale, shampoo_constants(form, v, 1, true).corrected.scale);
+  EXPECT_EQ(shampoo_constants(form, v, 0).corrected.scale, shampoo_constants(form, v, 1).corrected.scale);
 }
 
 TEST(ShampooConstants, GraftingByAdamCorrectsFromTheFirstStepOn) {
   ShampooForm form;
   form.graft = Graft::adam;
-  const MomentConstants moments = shampoo_constants(form, values(), 0, true).moments;
+  const MomentConstants moments = shampoo_constants(form, values(), 0).moments;
   EXPECT_FLOAT_EQ(moments.correct1, 10);
   EXPECT_FLOAT_EQ(moments.correct2, 1000);
 }
@@ -47,7 +53,7 @@ TEST(ShampooConstants, SumsTakeAllOfWhatIsAdded) {
   form.graft = Graft::rmsprop;
   ShampooValues v = values();
   v.beta2 = 1;
-  const ShampooConstants c = shampoo_constants(form, v, 5, true);
+  const ShampooConstants c = shampoo_constants(form, v, 5);
   EXPECT_EQ(c.keep, 1);
   EXPECT_EQ(c.add, 1);
   EXPECT_EQ(c.root.add, 1);
@@ -56,8 +62,8 @@ TEST(ShampooConstants, SumsTakeAllOfWhatIsAdded) {
 TEST(ShampooConstants, PreconditioningTakesOverAtItsStartStep) {
   ShampooForm form;
   form.start_step = 3;
-  EXPECT_FALSE(shampoo_constants(form, values(), 2, true).finish.selects_preconditioned);
-  EXPECT_TRUE(shampoo_constants(form, values(), 3, true).finish.selects_preconditioned);
+  EXPECT_FALSE(shampoo_constants(form, values(), 2).finish.selects_preconditioned);
+  EXPECT_TRUE(shampoo_constants(form, values(), 3).finish.selects_preconditioned);
 }
 
 TEST(GraftScales, GiveThePreconditionedGradientTheGraftingNorm) {
