@@ -26,15 +26,16 @@ void* take(std::size_t bytes, std::size_t alignment) {
 
 }  // namespace
 
-// All forms of new and delete that the standard library does not build from others.
+// All forms of new and delete that the standard library does not build from others. Not inlined: g++ would see free()
+// meet the memory of a new, and warn.
 void* operator new(std::size_t bytes) { return take(bytes, alignof(std::max_align_t)); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return take(bytes, static_cast<std::size_t>(alignment));
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
 namespace gradstep::test {
 namespace {
@@ -149,8 +150,8 @@ class Allocations : public ::testing::TestWithParam<int> {
   }
 };
 
-TEST_P(Allocations, TheCounterCounts) {
-  EXPECT_EQ(allocations_of(0, [] { delete new int(1); }), 5);
+TEST_P(Allocations, TheLibrarysOwnAreSeen) {
+  EXPECT_GE(allocations_of(0, [&] { gradstep_optimizer_destroy(make_adam(host)); }), 5);
 }
 
 TEST_P(Allocations, AFirstOrderStepMakesNone) {
