@@ -151,10 +151,18 @@ class Server {
       }
       if (errno == EAGAIN || errno == EWOULDBLOCK) return;
       if (errno == EINTR || errno == ECONNABORTED) continue;
-      if ((errno == EMFILE || errno == ENFILE) && make_room()) continue;
+      if (errno == EMFILE || errno == ENFILE) {
+        if (!caller_waits()) return;  // for want of descriptors accept4 does not even look whether anybody is there
+        if (make_room()) continue;
+      }
       admits_from_ = Clock::now() + kBackOff;
       return;
     }
+  }
+
+  bool caller_waits() const {
+    pollfd entry{listener_.get(), POLLIN, 0};
+    return ::poll(&entry, 1, 0) > 0;
   }
 
   void admit(FileDescriptor socket) {
