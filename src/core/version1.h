@@ -49,14 +49,14 @@ struct Version1;
 
 static_assert(sizeof(void*) == 8, "the table has the sizes of platforms with 64-bit pointers");
 
-#define GRADSTEP_VERSION1(Struct, last_field, bytes)                                         \
-  template <>                                                                                \
-  struct Version1<Struct> {                                                                  \
-    static constexpr std::size_t kSize = (bytes);                                            \
-    static_assert(offsetof(Struct, last_field) + sizeof(Struct::last_field) == (bytes),      \
-                  "version 1 of " #Struct " ended with " #last_field " at another place");   \
-    static_assert((bytes) % 8 == 0 && sizeof(Struct) % 8 == 0 && (bytes) <= sizeof(Struct)); \
-    static_assert(offsetof(Struct, struct_size) == 0 && sizeof(Struct::struct_size) == 4);   \
+#define GRADSTEP_VERSION1(Struct, last_field, bytes)                                              \
+  template <>                                                                                     \
+  struct Version1<Struct> {                                                                       \
+    static constexpr std::size_t kSize = (bytes);                                                 \
+    static_assert(offsetof(Struct, last_field) + sizeof(decltype(Struct::last_field)) == (bytes), \
+                  "version 1 of " #Struct " ended with " #last_field " at another place");        \
+    static_assert((bytes) % 8 == 0 && sizeof(Struct) % 8 == 0 && (bytes) <= sizeof(Struct));      \
+    static_assert(offsetof(Struct, struct_size) == 0 && sizeof(Struct::struct_size) == 4);        \
   };
 
 GRADSTEP_GROWING_STRUCTS(GRADSTEP_VERSION1)

@@ -31,7 +31,7 @@ std::int64_t total_of(std::span<const std::int64_t> numbers) {
 }
 
 /// What is too large fails before its memory is asked for.
-const BucketPlan& checked_size(const BucketPlan& plan) {
+BucketPlan of_checked_size(BucketPlan plan) {
   if (plan.elements > kMostSparseElements) {
     fail(GRADSTEP_ERR_UNSUPPORTED,
          "a bucket has {} elements; sparse modes take buckets and parameters of up to 2^31 - 1", plan.elements);
@@ -47,7 +47,7 @@ std::int64_t selected_count(double sparsity, std::int64_t n) {
 
 SparseExchange::SparseExchange(ExchangeResources& resources, const BucketPlan& plan,
                                const gradstep_reducer_options& checked, std::span<const std::int64_t> sizes)
-    : BucketExchange(resources, checked_size(plan), checked, /*zeroed=*/true),
+    : BucketExchange(resources, of_checked_size(plan), checked, /*zeroed=*/true),
       sizes_(sizes.begin(), sizes.end()),
       packed_(allocate(false)) {
   if (options().residual != 0) residual_ = allocate(/*zeroed=*/true);

@@ -114,7 +114,7 @@ bool Updater::finish_window(StepBuffers buffers, double weight) {
   // Also where recover() has dropped the reducer since: a window that is stepped is not stepped again.
   const bool is_stepped = window_ == Window::stepped;
   if (local_ && (reducer_ || is_stepped)) {
-    return finish_local(buffers, weight);
+    return finish_local(*local_, buffers, weight);
   }
   const bool is_dense = !reducer_ || reducer_->options().mode == GRADSTEP_REDUCER_DENSE;
   if (optimizer_->is_sharded() && is_dense) return finish_sharded(buffers, weight);
@@ -139,23 +139,23 @@ bool Updater::finish_window(StepBuffers buffers, double weight) {
   return close_window(!nobody && step(buffers, norm));
 }
 
-bool Updater::finish_local(StepBuffers buffers, double weight) {
+bool Updater::finish_local(LocalSteps& local, StepBuffers buffers, double weight) {
   const bool was_stepped = window_ == Window::stepped;
   if (!was_stepped) {
     if (accumulator_) {
       buffers.grads = accumulator_->results();
       weight = accumulator_->weight();
     }
-    if (!step_locally(buffers, weight)) return close_window(false);
+    if (!step_locally(local, buffers, weight)) return close_window(false);
     window_ = Window::stepped;
   }
   try {
     // A peer may have failed before its step, and now asks first.
     if (was_stepped && reducer_ && skip_nonfinite() && !all_finite(true)) return close_window(false);
-    exchange_locally(buffers.params);
+    exchange_locally(local, buffers.params);
   } catch (const Error& error) {
     fail(error.status(), "{} ({})", error.what(),
-         local_->exchanges_deltas()
+         local.exchanges_deltas()
              ? "the optimizer's state is one step ahead of the parameters: flush finishes the exchange"
              : "the local step stands: flush finishes the exchange");
   }
@@ -163,7 +163,7 @@ bool Updater::finish_local(StepBuffers buffers, double weight) {
 }
 
 /// Ranks that skip what is not finite do so together: their step counts stay equal.
-bool Updater::step_locally(const StepBuffers& buffers, double weight) {
+bool Updater::step_locally(LocalSteps& local, const StepBuffers& buffers, double weight) {
   const Stopwatch stopwatch(stats_.step_nanoseconds);
   StepGuards guards = step_guards();
   if (accumulator_) guards.grad_norm = accumulator_->norm();
@@ -173,12 +173,12 @@ bool Updater::step_locally(const StepBuffers& buffers, double weight) {
     guards.grad_norm = &norm;
     if (!all_finite(std::isfinite(norm))) norm = std::numeric_limits<double>::quiet_NaN();
   }
-  return local_->step(*optimizer_, buffers, guards, weight);
+  return local.step(*optimizer_, buffers, guards, weight);
 }
 
-void Updater::exchange_locally(const BufferList& params) {
+void Updater::exchange_locally(LocalSteps& local, const BufferList& params) {
   const Stopwatch stopwatch(stats_.reduce_nanoseconds);
-  if (local_->exchange(reducer_.get(), params)) window_ = Window::reduced;
+  if (local.exchange(reducer_.get(), params)) window_ = Window::reduced;
 }
 
 bool Updater::all_finite(bool own_is) {

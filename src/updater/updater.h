@@ -80,9 +80,9 @@ class Updater {
   void go_on_from(const Recovery& recovery);
 
   // A failed exchange finds the local step done, so it is the exchange alone that is retried.
-  bool finish_local(StepBuffers buffers, double weight);
-  bool step_locally(const StepBuffers& buffers, double weight);
-  void exchange_locally(const BufferList& params);
+  bool finish_local(LocalSteps& local, StepBuffers buffers, double weight);
+  bool step_locally(LocalSteps& local, const StepBuffers& buffers, double weight);
+  void exchange_locally(LocalSteps& local, const BufferList& params);
   bool all_finite(bool own_is);
   double norm_of(const BufferList& grads) const;
   bool finish_sharded(StepBuffers buffers, double weight);
