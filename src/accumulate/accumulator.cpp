@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backend/host_copies.h"
 #include "core/error.h"
 #include "core/shape.h"
 
@@ -45,7 +46,7 @@ gradstep_accumulator_options default_accumulator_options() {
 
 Accumulator::Accumulator(std::shared_ptr<Context> context, const gradstep_accumulator_options& options,
                          std::optional<Schedule> steps, Schema schema)
-    : context_(std::move(context)), options_(options), schema_(std::move(schema)) {
+    : context_(std::move(context)), site_(context_->site(schema)), options_(options), schema_(std::move(schema)) {
   check_enum("mode", options.mode, kMode);
   check_enum("trigger", options.trigger, kTrigger);
   check_enum("nonfinite", options.nonfinite, kNonfinite);
@@ -67,14 +68,17 @@ Accumulator::Accumulator(std::shared_ptr<Context> context, const gradstep_accumu
     Array sum;
     sum.dtype = choose_sum_dtype(options_, parameter);
     sum.size = parameter.size;
-    buffers_.push_back(context_->allocate(static_cast<std::size_t>(sum.bytes()), /*zeroed=*/false));
+    buffers_.push_back(site_.allocate(static_cast<std::size_t>(sum.bytes()), /*zeroed=*/false));
     sum.data = buffers_.back().data();
     sums_.push_back(sum);
     work_.append(parameter.size);
   }
   actions_.resize(schema_.size());
   touched_.assign(schema_.size(), 0);
-  squares_.resize(work_.chunks().size());
+  norms_ = site_.allocate(2 * sizeof(double), /*zeroed=*/true);
+  job_.work = incoming_.work = &work_;
+  job_.sums = sums_;
+  job_.actions = actions_;
 }
 
 void Accumulator::check(std::span<const Array> grads) const {
@@ -85,7 +89,21 @@ void Accumulator::check(std::span<const Array> grads) const {
   }
 }
 
+/// On a device this waits for the indices.
 void Accumulator::check_indices(std::size_t position, const Rows& rows) const {
+  if (site_.is_host() || rows.indices.size == 0) return check_host_indices(position, rows);
+  const std::int64_t step = rows.indices.contiguous() ? 1 : rows.indices.strides[0];
+  const std::int64_t width = size_of(rows.indices.dtype);
+  const std::int64_t reach = (rows.indices.size - 1) * step * width;
+  const std::int64_t low = std::min<std::int64_t>(reach, 0);
+  Array all = compact_array(static_cast<std::byte*>(rows.indices.data) + low, std::abs(reach) + width, DType::u8);
+  const Buffer there = download(*context_, site_, all);
+  Rows here = rows;
+  here.indices.data = there.as<std::byte>() - low;
+  check_host_indices(position, here);
+}
+
+void Accumulator::check_host_indices(std::size_t position, const Rows& rows) const {
   const Parameter& parameter = schema_[rows.parameter];
   const std::int64_t step = rows.indices.contiguous() ? 1 : rows.indices.strides[0];
   for (std::int64_t k = 0; k < rows.indices.size; ++k) {
@@ -99,20 +117,23 @@ void Accumulator::check_indices(std::size_t position, const Rows& rows) const {
   }
 }
 
-bool Accumulator::is_finite(std::span<const Array> grads, std::span<const Rows> rows) {
-  Backend& backend = context_->backend();
+bool Accumulator::is_finite(const BufferList& grads, std::span<const Rows> rows) {
+  double* norm = norms_.as<double>() + 1;
+  const auto is_finite = [&](const NormPlan& plan) {
+    site_.backend().measure(plan, norm, site_.queue());
+    return std::isfinite(read(site_.queue(), norm));
+  };
   if (!grads.empty()) {
-    backend.square_chunks(work_, grads, squares_);
-    if (!std::isfinite(fold_partials(squares_))) return false;
+    incoming_.arrays = grads;
+    if (!is_finite(incoming_)) return false;
   }
-  for (const Rows& added : rows) {
-    WorkList work;
-    work.append(added.values.size);
-    std::vector<double> squares(work.chunks().size());
-    backend.square_chunks(work, {&added.values, 1}, squares);
-    if (!std::isfinite(fold_partials(squares))) return false;
-  }
-  return true;
+  return std::ranges::all_of(rows, [&](const Rows& added) {
+    const WorkList work({&added.values.size, 1});
+    NormPlan plan;
+    plan.work = &work;
+    plan.arrays.arrays = {&added.values, 1};
+    return is_finite(plan);
+  });
 }
 
 std::int64_t Accumulator::window_length() {
@@ -139,12 +160,12 @@ AccumulateFormula Accumulator::formula() const {
   }
 }
 
-bool Accumulator::add(std::span<const Array> grads, std::span<const Rows> rows, double weight) {
+bool Accumulator::add(const BufferList& grads, std::span<const Rows> rows, double weight) {
   if (!(weight >= 0) || !std::isfinite(weight)) {
     fail_argument("weight: is {}, expected a finite number of at least 0", weight);
   }
   check_whole();
-  check(grads);
+  check(grads.arrays);
   for (std::size_t j = 0; j < rows.size(); ++j) check_indices(j, rows[j]);
   const bool opens = ready_ || pushes_ == 0;
   const std::int64_t length = opens ? window_length() : length_;
@@ -164,7 +185,7 @@ bool Accumulator::add(std::span<const Array> grads, std::span<const Rows> rows, 
   return ready_;
 }
 
-void Accumulator::take_in(std::span<const Array> grads, std::span<const Rows> rows, double weight) {
+void Accumulator::take_in(const BufferList& grads, std::span<const Rows> rows, double weight) {
   const std::int64_t count = count_ + 1;
   const double total_weight = total_weight_ + weight;
   const bool last = ends_by_count()
@@ -196,7 +217,7 @@ void Accumulator::check_whole() const {
   fail(GRADSTEP_ERR_INVALID_STATE, "accumulator: a call was broken off half-way: reset drops the window");
 }
 
-void Accumulator::add_dense(bool last, double factor, std::span<const Array> grads) {
+void Accumulator::add_dense(bool last, double factor, const BufferList& grads) {
   for (std::size_t i = 0; i < schema_.size(); ++i) {
     if (!grads.empty() && grads[i].data != nullptr) {
       actions_[i] = touched_[i] != 0 ? AccumulateAction::add : AccumulateAction::assign;
@@ -205,34 +226,36 @@ void Accumulator::add_dense(bool last, double factor, std::span<const Array> gra
       actions_[i] = touched_[i] != 0 ? AccumulateAction::absent : AccumulateAction::none;
     }
   }
-  AccumulateJob job;
-  job.work = &work_;
-  job.sums = sums_;
-  job.gradients = grads;
-  job.actions = actions_;
-  job.formula = formula();
-  job.factor = factor;
+  job_.gradients = grads;
+  job_.formula = formula();
+  job_.factor = factor;
+  job_.finish = Finish::nothing;
+  job_.norm = nullptr;
   if (last) {
-    if (options_.keep_sums == 0) job.finish = finish_of_window(job.finish_value);
-    job.squares = squares_;
-    measured_ = true;
-  } else {
-    measured_ = false;
+    if (options_.keep_sums == 0) job_.finish = finish_of_window(job_.finish_value);
+    measure_results();
   }
-  context_->backend().accumulate(job);
+  measured_ = last;
+  site_.backend().accumulate(job_, site_.queue());
+}
+
+/// The squares are of what the job leaves in the sums: those that are kept undivided are not the results.
+void Accumulator::measure_results() {
+  job_.norm = norms_.as<double>();
+  job_.norm_finish = Finish::nothing;
+  if (options_.keep_sums == 0) return;
+  job_.norm_finish = finish_of_window(job_.norm_finish_value);
+  undivided_ = job_.norm_finish != Finish::nothing;
 }
 
 void Accumulator::add_rows(double factor, std::span<const Rows> rows) {
   for (const Rows& added : rows) {
     const std::size_t i = added.parameter;
     if (touched_[i] == 0) {
-      const CopyItem zeros{sums_[i], Array{nullptr, sums_[i].size, sums_[i].dtype, 0, nullptr, nullptr}};
-      WorkList work;
-      work.append(sums_[i].size);
-      context_->backend().copy(work, {&zeros, 1}, 1, 1);
+      site_.queue().zero(sums_[i].data, static_cast<std::size_t>(sums_[i].bytes()));
       touched_[i] = 1;
     }
-    context_->backend().add_rows(sums_[i], added.indices, added.values, added.row_size, factor);
+    site_.backend().add_rows({sums_[i], added.indices, added.values, added.row_size, factor}, site_.queue());
   }
 }
 
@@ -260,14 +283,13 @@ void Accumulator::finish(Finish finish, double value) {
   for (std::size_t i = 0; i < schema_.size(); ++i) {
     actions_[i] = touched_[i] != 0 ? AccumulateAction::absent : AccumulateAction::none;
   }
-  AccumulateJob job;
-  job.work = &work_;
-  job.sums = sums_;
-  job.actions = actions_;
-  job.finish = finish;
-  job.finish_value = value;
-  job.squares = squares_;
-  context_->backend().accumulate(job);
+  job_.gradients = {};
+  job_.formula = AccumulateFormula::plain;
+  job_.finish = finish;
+  job_.finish_value = value;
+  job_.norm = nullptr;
+  if (!ready_) measure_results();
+  site_.backend().accumulate(job_, site_.queue());
   measured_ = true;
 }
 
@@ -277,15 +299,6 @@ void Accumulator::end_window() {
     double value = 1;
     const Finish how = options_.keep_sums != 0 ? Finish::nothing : finish_of_window(value);
     finish(how, value);
-  }
-  norm_ = std::sqrt(fold_partials(squares_));
-  if (options_.keep_sums != 0) {
-    // The squares are of the undivided sums.
-    double value = 1;
-    const Finish finish = finish_of_window(value);
-    undivided_ = finish != Finish::nothing;
-    if (finish == Finish::divide) norm_ /= value;
-    if (finish == Finish::multiply) norm_ *= value;
   }
   ready_ = true;
   ++windows_;
@@ -309,7 +322,6 @@ void Accumulator::reset() {
   ready_ = undivided_ = measured_ = torn_ = false;
   length_ = pushes_ = count_ = 0;
   total_weight_ = 0;
-  norm_ = 0;
 }
 
 BufferList Accumulator::show() {
@@ -353,7 +365,7 @@ double Accumulator::weight() const { return divisor(); }
 
 const double* Accumulator::norm() const {
   if (!ready_) fail(GRADSTEP_ERR_INVALID_STATE, "the window is open: its norm is not known yet");
-  return &norm_;
+  return norms_.as<double>();
 }
 
 void Accumulator::count_pushes() { counts_pushes_ = true; }

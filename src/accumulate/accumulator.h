@@ -41,7 +41,7 @@ class Accumulator {
 
   /// One micro-batch; true if it ended the window. `grads` were checked against the schema, or are none at all. On an
   /// exception nothing was added, but by a loop that was broken off: then nothing is taken until reset.
-  bool add(std::span<const Array> grads, std::span<const Rows> rows, double weight);
+  bool add(const BufferList& grads, std::span<const Rows> rows, double weight);
   /// Ends a partial window; true if there is a result.
   bool flush();
   void reset();
@@ -52,7 +52,7 @@ class Accumulator {
   BufferList sums();
   /// What the sums are divided by.
   double weight() const;
-  /// The norm over all results; its address is stable. Throws INVALID_STATE while open.
+  /// The norm over all results, in the backend's memory; its address is stable. Throws INVALID_STATE while open.
   const double* norm() const;
   std::int64_t count() const { return count_; }
   std::int64_t skipped() const { return skipped_; }
@@ -74,24 +74,28 @@ class Accumulator {
   const Schema& schema() const { return schema_; }
   DType sum_dtype(std::size_t i) const { return sums_[i].dtype; }
   BusyFlag& busy() { return busy_; }
+  Site& site() { return site_; }
 
  private:
   void check(std::span<const Array> grads) const;
   void check_indices(std::size_t position, const Rows& rows) const;
-  bool is_finite(std::span<const Array> grads, std::span<const Rows> rows);
+  void check_host_indices(std::size_t position, const Rows& rows) const;
+  bool is_finite(const BufferList& grads, std::span<const Rows> rows);
   std::int64_t window_length();
   AccumulateFormula formula() const;
   void check_whole() const;
-  void take_in(std::span<const Array> grads, std::span<const Rows> rows, double weight);
-  void add_dense(bool last, double factor, std::span<const Array> grads);
+  void take_in(const BufferList& grads, std::span<const Rows> rows, double weight);
+  void add_dense(bool last, double factor, const BufferList& grads);
   void add_rows(double factor, std::span<const Rows> rows);
   void finish(Finish finish, double value);
+  void measure_results();
   Finish finish_of_window(double& value) const;
   double divisor() const;
   void end_window();
   BufferList show();
 
   std::shared_ptr<Context> context_;
+  Site site_;
   gradstep_accumulator_options options_;
   std::optional<Schedule> steps_schedule_;
   Schema schema_;
@@ -101,19 +105,20 @@ class Accumulator {
   OwnBuffers shown_;
   std::vector<AccumulateAction> actions_;
   std::vector<std::uint8_t> touched_;  // the parameter has a sum in this window
-  std::vector<double> squares_;
+  AccumulateJob job_;
+  NormPlan incoming_;  // of the gradients of one micro-batch
+  Buffer norms_;       // of the results, and of what comes in
   BusyFlag busy_;
 
   bool counts_pushes_ = false;
   bool ready_ = false;
-  bool undivided_ = false;   // ready, with sums kept
-  bool torn_ = false;        // a call was broken off: some sums have its micro-batch, others not
-  bool measured_ = false;    // squares_ are those of the finished sums
-  std::int64_t length_ = 0;  // K of this window, 0 while it is empty
-  std::int64_t pushes_ = 0;  // of this window
-  std::int64_t count_ = 0;   // really added in this window
-  double total_weight_ = 0;  // of this window
-  double norm_ = 0;
+  bool undivided_ = false;    // ready, with sums kept
+  bool torn_ = false;         // a call was broken off: some sums have its micro-batch, others not
+  bool measured_ = false;     // the norm is that of the finished sums
+  std::int64_t length_ = 0;   // K of this window, 0 while it is empty
+  std::int64_t pushes_ = 0;   // of this window
+  std::int64_t count_ = 0;    // really added in this window
+  double total_weight_ = 0;   // of this window
   std::int64_t windows_ = 0;  // finished since creation
   std::int64_t skipped_ = 0;  // since creation
 };

@@ -4,9 +4,9 @@
 // A window in a file: one tensor "<parameter>/sum" for each parameter that has a gradient in it, and the counters. A
 // window that is saved between two adds and loaded elsewhere ends with the bits of one that was never interrupted.
 #include <algorithm>
-#include <cstring>
 
 #include "accumulate/accumulator.h"
+#include "backend/host_copies.h"
 #include "core/error.h"
 
 namespace gradstep {
@@ -93,7 +93,7 @@ SavedPart Accumulator::save() const {
   part.set("pushes", pushes_);
   part.set("count", count_);
   part.set("total_weight", total_weight_);
-  part.set("norm", norm_);
+  part.set("norm", ready_ ? read(site_.queue(), norm()) : 0.0);
   part.set("windows", windows_);
   part.set("skipped", skipped_);
   for (std::size_t i = 0; i < schema_.size(); ++i) {
@@ -102,7 +102,7 @@ SavedPart Accumulator::save() const {
     tensor.key = schema_[i].name + kSum;
     tensor.dtype = sums_[i].dtype;
     tensor.shape = schema_[i].shape;
-    tensor.data = sums_[i].data;
+    gradstep::show(tensor, *context_, site_, sums_[i]);
     part.tensors.push_back(std::move(tensor));
   }
   return part;
@@ -128,7 +128,7 @@ std::function<void()> Accumulator::load(LoadedPart& part) {
   return [=, this] {
     for (std::size_t i = 0; i < sums.size(); ++i) {
       if (sums_[i].size > 0 && touched[i] != 0) {
-        std::memcpy(sums_[i].data, sums[i], static_cast<std::size_t>(sums_[i].bytes()));
+        site_.queue().upload(sums_[i].data, sums[i], static_cast<std::size_t>(sums_[i].bytes()));
       }
     }
     touched_ = touched;
@@ -141,8 +141,8 @@ std::function<void()> Accumulator::load(LoadedPart& part) {
     windows_ = saved.windows;
     skipped_ = saved.skipped;
     torn_ = false;
-    measured_ = false;  // the squares: an add that ends the window takes them anew
-    norm_ = saved.norm;
+    measured_ = false;  // an add that ends the window takes them anew
+    write(site_.queue(), norms_.as<double>(), saved.norm);
   };
 }
 

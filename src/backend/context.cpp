@@ -8,6 +8,7 @@
 #include "backend/host_loop.h"
 #include "core/error.h"
 #include "core/own_thread.h"
+#include "core/shape.h"
 
 namespace gradstep {
 
@@ -51,6 +52,33 @@ Context::Context(const gradstep_context_options& options)
     fail_argument("options.log_level: is {}, expected {} to {}", options.log_level, static_cast<int>(GRADSTEP_LOG_OFF),
                   static_cast<int>(GRADSTEP_LOG_DEBUG));
   }
+}
+
+void Context::add_backend(gradstep_device device, std::unique_ptr<Backend> backend) {
+  backends_.push_back({device, std::move(backend)});
+}
+
+Backend& Context::backend(gradstep_device device, const char* argument, std::size_t index) const {
+  for (const DeviceBackend& known : backends_) {
+    if (same_device(known.device, device)) return *known.backend;
+  }
+  if (device.device_type == GRADSTEP_DEVICE_CUDA) {
+    fail(GRADSTEP_ERR_BACKEND_UNAVAILABLE, "{}[{}]: is on {}, and this version of gradstep has no CUDA backend",
+         argument, index, device_text(device));
+  }
+  fail(GRADSTEP_ERR_UNSUPPORTED, "{}[{}]: is on {}, which no backend of gradstep serves", argument, index,
+       device_text(device));
+}
+
+Site Context::site(const Schema& schema) const {
+  for (std::size_t i = 0; i < schema.size(); ++i) {
+    backend(schema[i].device, "parameters", i);
+    if (!same_device(schema[i].device, schema.device())) {
+      fail(GRADSTEP_ERR_UNSUPPORTED, "parameters[{}]: is on {}, parameters[0] is on {}; a handle serves one device", i,
+           device_text(schema[i].device), device_text(schema.device()));
+    }
+  }
+  return Site(backend(schema.device(), "parameters", 0));
 }
 
 void Context::parallel_for(std::int64_t n, FunctionRef<void(std::int64_t)> body) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What handles share: pool, background lane, allocator, log, interrupt and the device backend.
+// What handles share: pool, background lane, allocator, log, interrupt and the backends of devices.
 #pragma once
 
 #include <atomic>
@@ -12,9 +12,11 @@
 
 #include "backend/backend.h"
 #include "backend/lapack.h"
+#include "backend/site.h"
 #include "core/background_lane.h"
 #include "core/host_callback.h"
 #include "core/memory.h"
+#include "core/schema.h"
 #include "core/thread_pool.h"
 #include "gradstep/context.h"
 
@@ -29,12 +31,17 @@ class Context {
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  /// The backend is made after the context because it uses the context's pool.
-  void set_backend(std::unique_ptr<Backend> backend) { backend_ = std::move(backend); }
-  Backend& backend() const { return *backend_; }
+  /// Backends are made after the context because they use what it has. Each serves one device.
+  void add_backend(gradstep_device device, std::unique_ptr<Backend> backend);
+  Backend& cpu() const { return *backends_.front().backend; }
+  /// Throws BACKEND_UNAVAILABLE or UNSUPPORTED by `argument` and `index` where nothing serves the device.
+  Backend& backend(gradstep_device device, const char* argument, std::size_t index) const;
+  /// The one of all parameters. Throws as backend(), and UNSUPPORTED where they are on several devices.
+  Site site(const Schema& schema) const;
 
   const std::shared_ptr<Allocator>& allocator() const { return allocator_; }
-  Buffer allocate(std::size_t bytes, bool zeroed) const { return Buffer(allocator_, bytes, zeroed); }
+  /// The host's memory.
+  Buffer allocate(std::size_t bytes, bool zeroed) const { return Site(cpu()).allocate(bytes, zeroed); }
 
   /// body(i) once for every i in [0, n), on the pool or the host's parallel_for, whichever the options chose. Throws
   /// CALLBACK if the host's fails or does not do that.
@@ -58,6 +65,11 @@ class Context {
   bool interrupted() const;
 
  private:
+  struct DeviceBackend {
+    gradstep_device device{};
+    std::unique_ptr<Backend> backend;
+  };
+
   void run_by_host(HostLoop& loop, std::int64_t n) const;
   void log_by_host(gradstep_log_level level, const std::string& text) const;
 
@@ -69,7 +81,7 @@ class Context {
   ThreadPool pool_;
   BackgroundLane background_;
   std::shared_ptr<const Lapack> lapack_;
-  std::unique_ptr<Backend> backend_;
+  std::vector<DeviceBackend> backends_;  // the CPU's is the first
   std::atomic<std::int64_t> loops_begun_{0};
   std::mutex log_mutex_;
   std::vector<std::pair<gradstep_log_level, std::string>> later_;

@@ -78,27 +78,25 @@ Schedule::Schedule(const char* argument, const gradstep_schedule* source, bool t
 }
 
 double Schedule::value(std::int64_t step) const {
-  if (is_constant()) return form_.init_value;
-  const std::int64_t warmup = form_.warmup_steps;
-  const std::int64_t t = step < warmup ? 0 : step - warmup;
+  if (form_.kind != kernels::ScheduleKind::callback) return kernels::scheduled(form(), step);
+  const std::int64_t t = kernels::steps_after_warmup(form_, step);
   double value = 0;
-  if (form_.kind == kernels::ScheduleKind::callback) {
-    const std::shared_ptr<Callback> callback = callback_;  // stays even if the host replaces the schedule meanwhile
-    const gradstep_status status =
-        call_host("a schedule's callback", [&] { return callback->fn(callback->user, t, &value); });
-    if (status != GRADSTEP_OK) {
-      fail(GRADSTEP_ERR_CALLBACK, "a schedule's callback returned {} at step {}: {}", status_name(status), t,
-           last_error());
-    }
-  } else if (form_.kind == kernels::ScheduleKind::piecewise) {
-    std::size_t i = 0;
-    while (i < boundaries_.size() && t > boundaries_[i]) ++i;
-    value = values_[i];
-  } else {
-    value = kernels::schedule_value(form_, t);
+  const std::shared_ptr<Callback> callback = callback_;  // stays even if the host replaces the schedule meanwhile
+  const gradstep_status status =
+      call_host("a schedule's callback", [&] { return callback->fn(callback->user, t, &value); });
+  if (status != GRADSTEP_OK) {
+    fail(GRADSTEP_ERR_CALLBACK, "a schedule's callback returned {} at step {}: {}", status_name(status), t,
+         last_error());
   }
-  if (step >= warmup) return value;
-  return value * (static_cast<double>(step) + 1) / (static_cast<double>(warmup) + 1);
+  return kernels::warmed_up(form_, step, value);
+}
+
+kernels::ScheduleForm Schedule::form() const {
+  kernels::ScheduleForm form = form_;
+  form.n_points = static_cast<std::int32_t>(values_.size());
+  form.boundaries = boundaries_.data();
+  form.values = values_.data();
+  return form;
 }
 
 }  // namespace gradstep

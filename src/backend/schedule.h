@@ -26,6 +26,10 @@ class Schedule {
   /// Throws CALLBACK when the host's function fails.
   double value(std::int64_t step) const;
 
+  /// For devices; shows this schedule's tables. A callback has none but its warm-up.
+  kernels::ScheduleForm form() const;
+  bool has_callback() const { return callback_ != nullptr; }
+
   bool is_constant() const { return form_.kind == kernels::ScheduleKind::constant && form_.warmup_steps == 0; }
 
   /// SINGA's notion of a hyper-parameter that is switched off: the constant 0, or an exponential decay from 0.

@@ -42,9 +42,9 @@ void gradstep_accumulator_destroy(gradstep_accumulator* accumulator) noexcept { 
 gradstep_status gradstep_accumulator_add(gradstep_accumulator* accumulator, const gradstep_tensor* grads, size_t n,
                                          double weight, void* stream, int32_t* ready_out) noexcept {
   return with(accumulator, [&](Accumulator& impl) {
-    check_stream(stream);
+    impl.site().use(stream);
     const BufferList& bound = accumulator->grads.bind(impl.schema(), grads, n);
-    write_ready(ready_out, impl.add(bound.arrays, {}, weight));
+    write_ready(ready_out, impl.add(bound, {}, weight));
   });
 }
 
@@ -52,25 +52,25 @@ gradstep_status gradstep_accumulator_add_ex(gradstep_accumulator* accumulator, c
                                             const gradstep_rows* rows, size_t n_rows, double weight, void* stream,
                                             int32_t* ready_out) noexcept {
   return with(accumulator, [&](Accumulator& impl) {
-    check_stream(stream);
+    impl.site().use(stream);
     const bool is_dense = grads != nullptr || n != 0;
     const BufferList& bound =
         is_dense ? accumulator->grads.bind(impl.schema(), grads, n) : accumulator->grads.bind_none();
-    write_ready(ready_out, impl.add(bound.arrays, read_rows(impl, rows, n_rows), weight));
+    write_ready(ready_out, impl.add(bound, read_rows(impl, rows, n_rows), weight));
   });
 }
 
 gradstep_status gradstep_accumulator_flush(gradstep_accumulator* accumulator, void* stream,
                                            int32_t* ready_out) noexcept {
   return with(accumulator, [&](Accumulator& impl) {
-    check_stream(stream);
+    impl.site().use(stream);
     write_ready(ready_out, impl.flush());
   });
 }
 
 gradstep_status gradstep_accumulator_reset(gradstep_accumulator* accumulator, void* stream) noexcept {
   return with(accumulator, [&](Accumulator& impl) {
-    check_stream(stream);
+    impl.site().use(stream);
     impl.reset();
   });
 }
@@ -98,7 +98,7 @@ gradstep_status gradstep_accumulator_weight(gradstep_accumulator* accumulator, d
 gradstep_status gradstep_accumulator_norm(gradstep_accumulator* accumulator, gradstep_tensor* tensor_out) noexcept {
   return with(accumulator, [&](Accumulator& impl) {
     check_out("tensor_out", tensor_out);
-    *tensor_out = scalar_view(impl.norm());
+    *tensor_out = scalar_view(impl.norm(), impl.schema().device());
   });
 }
 

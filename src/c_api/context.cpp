@@ -20,7 +20,7 @@ gradstep_status gradstep_context_create(const gradstep_context_options* options,
     if (options != nullptr) check_unknown_fields("options", options);
     check_out("out", out);
     watch_forks();
-    impl->set_backend(cpu::make_backend(*impl));
+    impl->add_backend({GRADSTEP_DEVICE_CPU, 0}, cpu::make_backend(*impl));
     auto handle = std::make_unique<gradstep_context>();
     handle->impl = std::move(impl);
     *out = handle.release();

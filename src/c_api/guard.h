@@ -48,12 +48,12 @@ inline void check_stream(void* stream) {
   if (stream != nullptr) fail_argument("stream: is {}, expected NULL on CPU", stream);
 }
 
-/// A view of one f64 on the CPU.
-inline gradstep_tensor scalar_view(const double* value) {
+/// A view of one f64 on `device`.
+inline gradstep_tensor scalar_view(const double* value, gradstep_device device) {
   static int64_t one[] = {1};
   gradstep_tensor tensor{};
   tensor.data = const_cast<double*>(value);  // views are the host's to read
-  tensor.device = {GRADSTEP_DEVICE_CPU, 0};
+  tensor.device = device;
   tensor.ndim = 1;
   tensor.dtype = {GRADSTEP_TYPE_FLOAT, 64, 1};
   tensor.shape = one;

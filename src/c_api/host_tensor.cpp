@@ -68,7 +68,6 @@ bool is_compact(const gradstep_tensor& tensor) {
 }
 
 Array to_array(const char* argument, std::size_t index, const gradstep_tensor& tensor) {
-  check_device(argument, index, tensor.device);
   const auto dtype = from_dlpack(tensor.dtype);
   if (!dtype) fail_argument("{}[{}]: {} is not one that gradstep knows", argument, index, dtype_text(tensor.dtype));
   if (tensor.ndim < 0) fail_argument("{}[{}]: ndim is {}", argument, index, tensor.ndim);
@@ -93,6 +92,7 @@ Array to_array(const char* argument, std::size_t index, const gradstep_tensor& t
 
 Array to_array(const char* argument, const gradstep_tensor* tensor) {
   if (tensor == nullptr) fail_argument("{}: is NULL", argument);
+  check_device(argument, 0, tensor->device);
   Array array = to_array(argument, 0, *tensor);
   if (!array.present()) fail_argument("{}: data is NULL", argument);
   return array;

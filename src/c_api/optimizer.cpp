@@ -78,35 +78,41 @@ gradstep_step_options default_step_options() {
 
 /// A number in a host's tensor of one element; NULL stays NULL.
 template <class T>
-T* scalar_of(const char* argument, const gradstep_tensor* tensor, DType dtype) {
+T* scalar_of(const char* argument, const gradstep_tensor* tensor, DType dtype, gradstep_device device) {
   if (tensor == nullptr) return nullptr;
-  const Array array = to_array(argument, tensor);
+  if (!same_device(tensor->device, device)) {
+    fail_argument("{}: is on {}, the parameters are on {}", argument, device_text(tensor->device), device_text(device));
+  }
+  const Array array = to_array(argument, 0, *tensor);
+  if (!array.present()) fail_argument("{}: data is NULL", argument);
   if (array.dtype != dtype || array.size != 1) {
     fail_argument("{}: is {} {}, expected {} (1)", argument, name_of(array.dtype), shape_text(*tensor), name_of(dtype));
   }
   return static_cast<T*>(array.data);
 }
 
-StepGuards guards_of(const gradstep_step_options& options) {
+StepGuards guards_of(const gradstep_step_options& options, gradstep_device device) {
   StepGuards guards;
   guards.grad_scale = options.grad_scale;
   guards.max_norm = options.max_norm;
   guards.clip_value = options.clip_value;
   guards.skip_nonfinite = options.skip_nonfinite != 0;
   check_guards(guards);
-  guards.grad_norm = scalar_of<double>("options.grad_norm", options.grad_norm, DType::f64);
-  guards.found_inf = scalar_of<float>("options.found_inf", options.found_inf, DType::f32);
+  guards.norm = scalar_of<double>("options.grad_norm", options.grad_norm, DType::f64, device);
+  guards.found_inf = scalar_of<float>("options.found_inf", options.found_inf, DType::f32, device);
   return guards;
 }
 
 void step(gradstep_optimizer* optimizer, const gradstep_tensor* params, const gradstep_tensor* grads,
-          const gradstep_tensor* updates, size_t n, const StepGuards& guards, gradstep_step_result* result,
-          void* stream) {
+          const gradstep_tensor* updates, size_t n, const gradstep_step_options* options, void* stream) {
   const InUse use(optimizer);
   Optimizer& impl = *use->impl;
-  check_stream(stream);
-  const StepOutcome outcome = impl.step(optimizer->buffers.bind(impl.schema(), params, grads, updates, n), guards);
+  impl.site().use(stream);
+  const StepGuards guards = options != nullptr ? guards_of(*options, impl.schema().device()) : StepGuards{};
+  StepOutcome outcome = impl.step(optimizer->buffers.bind(impl.schema(), params, grads, updates, n), guards);
+  gradstep_step_result* result = options != nullptr ? options->result : nullptr;
   if (result != nullptr) {
+    if (!impl.site().is_host()) outcome = impl.last_outcome();
     gradstep_step_result written{};
     written.applied = outcome.applied ? 1 : 0;
     written.grad_norm = outcome.grad_norm;
@@ -206,7 +212,7 @@ void gradstep_optimizer_destroy(gradstep_optimizer* optimizer) noexcept { destro
 
 gradstep_status gradstep_optimizer_step(gradstep_optimizer* optimizer, const gradstep_tensor* params,
                                         const gradstep_tensor* grads, size_t n, void* stream) noexcept {
-  return guarded_math([&] { step(optimizer, params, grads, nullptr, n, {}, nullptr, stream); });
+  return guarded_math([&] { step(optimizer, params, grads, nullptr, n, nullptr, stream); });
 }
 
 gradstep_status gradstep_optimizer_update(gradstep_optimizer* optimizer, const gradstep_tensor* params,
@@ -214,7 +220,7 @@ gradstep_status gradstep_optimizer_update(gradstep_optimizer* optimizer, const g
                                           void* stream) noexcept {
   return guarded_math([&] {
     if (n > 0) check_out("updates", updates);
-    step(optimizer, params, grads, updates, n, {}, nullptr, stream);
+    step(optimizer, params, grads, updates, n, nullptr, stream);
   });
 }
 
@@ -224,7 +230,7 @@ gradstep_status gradstep_optimizer_step_ex(gradstep_optimizer* optimizer, const 
   return guarded_math([&] {
     const auto read = options != nullptr ? read_struct("options", options) : default_step_options();
     if (read.result != nullptr) struct_size_of("options.result", read.result);
-    step(optimizer, params, grads, updates, n, guards_of(read), read.result, stream);
+    step(optimizer, params, grads, updates, n, &read, stream);
   });
 }
 
@@ -281,7 +287,7 @@ gradstep_status gradstep_optimizer_state(gradstep_optimizer* optimizer, size_t i
 gradstep_status gradstep_optimizer_get_state(gradstep_optimizer* optimizer, size_t index, const char* name,
                                              const gradstep_tensor* tensor, void* stream) noexcept {
   return with(optimizer, [&](Optimizer& impl) {
-    check_stream(stream);
+    impl.site().use(stream);
     impl.check_state_is_whole();
     impl.get_state(index, name, state_tensor(impl, index, name, tensor));
   });
@@ -290,7 +296,7 @@ gradstep_status gradstep_optimizer_get_state(gradstep_optimizer* optimizer, size
 gradstep_status gradstep_optimizer_set_state(gradstep_optimizer* optimizer, size_t index, const char* name,
                                              const gradstep_tensor* tensor, void* stream) noexcept {
   return with(optimizer, [&](Optimizer& impl) {
-    check_stream(stream);
+    impl.site().use(stream);
     impl.set_state(index, name, state_tensor(impl, index, name, tensor));
   });
 }

@@ -43,7 +43,7 @@ gradstep_status gradstep_reducer_reduce(gradstep_reducer* reducer, const gradste
                                         const gradstep_tensor* results, size_t n, double weight,
                                         void* stream) noexcept {
   return with(reducer, [&](Reducer& impl) {
-    check_stream(stream);
+    impl.site().use(stream);
     const BufferList& bound = reducer->grads.bind(impl.schema(), grads, n);
     impl.reduce(bound.arrays, bind_results(*reducer, results, n).arrays, weight);
   });
@@ -51,7 +51,7 @@ gradstep_status gradstep_reducer_reduce(gradstep_reducer* reducer, const gradste
 
 gradstep_status gradstep_reducer_begin(gradstep_reducer* reducer, double weight, void* stream) noexcept {
   return with(reducer, [&](Reducer& impl) {
-    check_stream(stream);
+    impl.site().use(stream);
     impl.begin(weight);
   });
 }
@@ -59,7 +59,7 @@ gradstep_status gradstep_reducer_begin(gradstep_reducer* reducer, double weight,
 gradstep_status gradstep_reducer_push(gradstep_reducer* reducer, size_t index, const gradstep_tensor* grad,
                                       void* stream) noexcept {
   return with(reducer, [&](Reducer& impl) {
-    check_stream(stream);
+    impl.site().use(stream);
     const Schema& schema = impl.schema();
     if (index >= schema.size()) fail_argument("index: is {}, the schema has {} parameters", index, schema.size());
     impl.push(index, gradient_array(schema, "grad", index, check_out("grad", grad)));
@@ -69,7 +69,7 @@ gradstep_status gradstep_reducer_push(gradstep_reducer* reducer, size_t index, c
 gradstep_status gradstep_reducer_wait(gradstep_reducer* reducer, const gradstep_tensor* results, size_t n,
                                       void* stream) noexcept {
   return with(reducer, [&](Reducer& impl) {
-    check_stream(stream);
+    impl.site().use(stream);
     impl.wait(bind_results(*reducer, results, n).arrays);
   });
 }
@@ -88,7 +88,7 @@ gradstep_status gradstep_reducer_gradients(gradstep_reducer* reducer, gradstep_t
 gradstep_status gradstep_reducer_norm(gradstep_reducer* reducer, gradstep_tensor* tensor_out) noexcept {
   return with(reducer, [&](Reducer& impl) {
     check_out("tensor_out", tensor_out);
-    *tensor_out = scalar_view(impl.norm());
+    *tensor_out = scalar_view(impl.norm(), impl.schema().device());
   });
 }
 

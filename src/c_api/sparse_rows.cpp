@@ -17,6 +17,12 @@ void check_row_indices(std::size_t j, const Array& indices, const gradstep_tenso
                 shape_text(tensor));
 }
 
+void check_same_device(std::size_t j, const char* what, gradstep_device device, const Parameter& parameter) {
+  if (same_device(device, parameter.device)) return;
+  fail_argument("rows[{}].{}: is on {}, parameter '{}' is on {}", j, what, device_text(device), parameter.name,
+                device_text(parameter.device));
+}
+
 void check_values(std::size_t j, const Array& values, const gradstep_tensor& tensor, std::int64_t count,
                   const Parameter& parameter, DType sum) {
   std::vector<std::int64_t> expected = parameter.shape;
@@ -44,6 +50,8 @@ Accumulator::Rows read_one(const Accumulator& accumulator, std::size_t j, const 
   if (raw.indices == nullptr || raw.values == nullptr) fail_argument("rows[{}]: indices or values is NULL", j);
   Accumulator::Rows read;
   read.parameter = i;
+  check_same_device(j, "indices", raw.indices->device, parameter);
+  check_same_device(j, "values", raw.values->device, parameter);
   read.indices = to_array("rows.indices", j, *raw.indices);
   read.values = to_array("rows.values", j, *raw.values);
   for (std::size_t axis = 1; axis < parameter.shape.size(); ++axis) read.row_size *= parameter.shape[axis];

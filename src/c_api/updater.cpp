@@ -52,7 +52,7 @@ gradstep_status gradstep_updater_push(gradstep_updater* updater, const gradstep_
                                       const gradstep_tensor* grads, size_t n, double weight, void* stream,
                                       int32_t* applied_out) noexcept {
   return with(updater, [&](Updater& impl) {
-    check_stream(stream);
+    impl.use(stream);
     write_applied(applied_out, false);
     write_applied(applied_out, impl.push(updater->buffers.bind(impl.schema(), params, grads, nullptr, n), weight));
   });
@@ -61,7 +61,7 @@ gradstep_status gradstep_updater_push(gradstep_updater* updater, const gradstep_
 gradstep_status gradstep_updater_flush(gradstep_updater* updater, const gradstep_tensor* params, size_t n, void* stream,
                                        int32_t* applied_out) noexcept {
   return with(updater, [&](Updater& impl) {
-    check_stream(stream);
+    impl.use(stream);
     write_applied(applied_out, false);
     write_applied(applied_out, impl.flush(updater->params.bind(impl.schema(), params, n)));
   });
@@ -70,7 +70,7 @@ gradstep_status gradstep_updater_flush(gradstep_updater* updater, const gradstep
 gradstep_status gradstep_updater_recover(gradstep_updater* updater, gradstep_comm* comm, const gradstep_tensor* params,
                                          size_t n, void* stream) noexcept {
   return with(updater, [&](Updater& impl) {
-    check_stream(stream);
+    impl.use(stream);
     const BufferList& bound = updater->params.bind(impl.schema(), params, n);
     if (comm == nullptr) return impl.recover(nullptr, bound);
     const InUse use(comm);

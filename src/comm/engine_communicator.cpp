@@ -70,6 +70,7 @@ CommSettings comm_settings(const gradstep_comm_options& options) {
 EngineCommunicator::EngineCommunicator(std::shared_ptr<Context> context, std::shared_ptr<Engine> engine,
                                        const CommSettings& settings, std::vector<std::uint64_t> hosts)
     : context_(std::move(context)),
+      site_(context_->cpu()),
       engine_(std::move(engine)),
       settings_(settings),
       hosts_(std::move(hosts)),

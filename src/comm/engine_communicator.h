@@ -92,6 +92,7 @@ class EngineCommunicator final : public Communicator {
   void require_point_to_point(const char* call) const;
 
   std::shared_ptr<Context> context_;
+  Site site_;  // of sums: the host
   std::shared_ptr<Engine> engine_;
   CommSettings settings_;
   std::vector<std::uint64_t> hosts_;

@@ -54,7 +54,7 @@ const WorkList& EngineCommunicator::work_for(std::int64_t count) {
 void EngineCommunicator::sum_blocks(const std::byte* blocks, std::int64_t stride, const Array& destination,
                                     std::int64_t count, std::int32_t op, double divisor) {
   for (std::size_t r = 0; r < sources_.size(); ++r) sources_[r] = blocks + static_cast<std::int64_t>(r) * stride;
-  context_->backend().sum_ranks({destination.data, sources_, count, destination.dtype, op, divisor});
+  site_.backend().sum_ranks({destination.data, sources_, count, destination.dtype, op, divisor}, site_.queue());
 }
 
 void EngineCommunicator::all_reduce(const Array& data, std::int32_t op, double divisor, const Deadline& deadline) {
@@ -103,7 +103,7 @@ void EngineCommunicator::scatter_pieces(std::span<const Array> pieces, std::int3
   if (own.size == 0) return;
   for (std::int32_t r = 0; r < world_size(); ++r) sources_[static_cast<std::size_t>(r)] = block_of(r);
   sources_[static_cast<std::size_t>(rank())] = own.data;
-  context_->backend().sum_ranks({own.data, sources_, own.size, own.dtype, op, divisor});
+  site_.backend().sum_ranks({own.data, sources_, own.size, own.dtype, op, divisor}, site_.queue());
 }
 
 void EngineCommunicator::all_reduce_direct(const Array& data, std::int32_t op, double divisor,
@@ -135,7 +135,7 @@ void EngineCommunicator::all_reduce_native(const Array& data, std::int32_t op, d
     wide.dtype = DType::f32;
     wide.data = staging_.reserve(wide.bytes());
     const std::array<CopyItem, 1> widen{CopyItem{wide, data}};
-    context_->backend().copy(work_for(data.size), widen, 1, 1);
+    site_.backend().copy({&work_for(data.size), widen, {}}, 1, 1, site_.queue());
   }
   wait_for_peers([&] {
     call_engine(*engine_, "all_reduce", deadline, [&](std::int64_t timeout_ms) {
@@ -146,10 +146,10 @@ void EngineCommunicator::all_reduce_native(const Array& data, std::int32_t op, d
   });
   if (!engines_reduce(data.dtype)) {
     const std::array<CopyItem, 1> narrow{CopyItem{data, wide}};
-    context_->backend().copy(work_for(data.size), narrow, 1, divisor);
+    site_.backend().copy({&work_for(data.size), narrow, {}}, 1, divisor, site_.queue());
   } else if (divisor != 1) {
     const void* summed = data.data;
-    context_->backend().sum_ranks({data.data, {&summed, 1}, data.size, data.dtype, op, divisor});
+    site_.backend().sum_ranks({data.data, {&summed, 1}, data.size, data.dtype, op, divisor}, site_.queue());
   }
 }
 
@@ -217,7 +217,7 @@ void EngineCommunicator::reduce_scatter_direct(const Array& input, const Array& 
   });
   for (std::int32_t r = 0; r < world_size(); ++r) sources_[static_cast<std::size_t>(r)] = received + r * block;
   sources_[static_cast<std::size_t>(rank())] = sent(rank());
-  context_->backend().sum_ranks({output.data, sources_, output.size, output.dtype, op, 1});
+  site_.backend().sum_ranks({output.data, sources_, output.size, output.dtype, op, 1}, site_.queue());
 }
 
 // Every rank sees all blocks and keeps its own: the price of an engine that only gathers.

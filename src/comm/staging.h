@@ -13,20 +13,20 @@ namespace gradstep {
 
 class Staging {
  public:
-  explicit Staging(std::shared_ptr<Allocator> allocator) : allocator_(std::move(allocator)) {}
+  explicit Staging(std::shared_ptr<Memory> memory) : memory_(std::move(memory)) {}
 
   /// At least `bytes` bytes; contents of an earlier call are gone.
   std::byte* reserve(std::int64_t bytes) {
     const auto wanted = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
     if (buffer_.bytes() < wanted) {
       buffer_ = Buffer();  // the old one goes first: the two need not fit side by side
-      buffer_ = Buffer(allocator_, wanted, false);
+      buffer_ = Buffer(memory_, wanted);
     }
     return buffer_.as<std::byte>();
   }
 
  private:
-  std::shared_ptr<Allocator> allocator_;
+  std::shared_ptr<Memory> memory_;
   Buffer buffer_;
 };
 

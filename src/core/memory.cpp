@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <new>
 #include <utility>
 
@@ -16,6 +15,7 @@ namespace gradstep {
 
 namespace {
 
+constexpr gradstep_device kCpu{GRADSTEP_DEVICE_CPU, 0};
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 /// Large buffers ask for huge pages: walking several streams of state costs a TLB miss every 4 KiB otherwise.
@@ -40,51 +40,54 @@ Allocator::Allocator(const gradstep_allocator* host) {
   }
 }
 
-void* Allocator::allocate_by_host(std::size_t bytes) const {
+void* Allocator::allocate_on(gradstep_device device, std::size_t bytes, void* stream) const {
   return call_host("allocator.allocate", [&]() -> void* {
     try {
-      return host_.allocate(host_.user, bytes, kAlignment);
+      return host_.allocate(host_.user, bytes, kAlignment, device.device_type, device.device_id, stream);
     } catch (const std::bad_alloc&) {
       return nullptr;  // another way to say it
     }
   });
 }
 
+void Allocator::deallocate_on(gradstep_device device, void* data, std::size_t bytes, void* stream) const noexcept {
+  call_host_quietly(
+      [&] { host_.deallocate(host_.user, data, bytes, kAlignment, device.device_type, device.device_id, stream); });
+}
+
 void* Allocator::allocate(std::size_t bytes) {
   if (bytes == 0) return nullptr;
-  void* data = host_.allocate != nullptr ? allocate_by_host(bytes) : allocate_own(bytes);
+  void* data = is_host() ? allocate_on(kCpu, bytes, nullptr) : allocate_own(bytes);
   if (data == nullptr) fail(GRADSTEP_ERR_OUT_OF_MEMORY, "the allocator has no {} bytes", bytes);
   return data;
 }
 
 void Allocator::deallocate(void* data, std::size_t bytes) noexcept {
   if (data == nullptr) return;
-  if (host_.deallocate != nullptr) {
-    call_host_quietly([&] { host_.deallocate(host_.user, data, bytes, kAlignment); });
+  if (is_host()) {
+    deallocate_on(kCpu, data, bytes, nullptr);
   } else {
     std::free(data);
   }
 }
 
-Buffer::Buffer(std::shared_ptr<Allocator> allocator, std::size_t bytes, bool zeroed)
-    : allocator_(std::move(allocator)), data_(allocator_->allocate(bytes)), bytes_(bytes) {
-  if (zeroed && bytes > 0) std::memset(data_, 0, bytes);
-}
+Buffer::Buffer(std::shared_ptr<Memory> memory, std::size_t bytes)
+    : memory_(std::move(memory)), data_(memory_->allocate(bytes)), bytes_(bytes) {}
 
 Buffer::Buffer(Buffer&& other) noexcept
-    : allocator_(std::move(other.allocator_)),
+    : memory_(std::move(other.memory_)),
       data_(std::exchange(other.data_, nullptr)),
       bytes_(std::exchange(other.bytes_, 0)) {}
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
-  std::swap(allocator_, other.allocator_);
+  std::swap(memory_, other.memory_);
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);
   return *this;
 }
 
 Buffer::~Buffer() {
-  if (allocator_ != nullptr) allocator_->deallocate(data_, bytes_);
+  if (memory_ != nullptr) memory_->deallocate(data_, bytes_);
 }
 
 }  // namespace gradstep

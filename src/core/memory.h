@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The context's allocator and the buffers taken from it.
+// Memory and the buffers taken from it.
 #pragma once
 
 #include <cstddef>
@@ -10,35 +10,50 @@
 
 #include "core/host_callback.h"
 #include "gradstep/context.h"
+#include "gradstep/tensor.h"
 
 namespace gradstep {
 
 /// Cache line, and the width of the widest vector.
 inline constexpr std::size_t kAlignment = 64;
 
-class Allocator {
+/// Where buffers come from.
+class Memory {
  public:
-  /// The C library's, or the host's. `host` is copied; its release runs when the allocator is destroyed.
+  virtual ~Memory() = default;
+
+  /// Aligned to kAlignment, and never NULL for bytes > 0. Throws OUT_OF_MEMORY.
+  virtual void* allocate(std::size_t bytes) = 0;
+  virtual void deallocate(void* data, std::size_t bytes) noexcept = 0;
+};
+
+/// The host's memory: the C library's, or that of the host's allocator.
+class Allocator final : public Memory {
+ public:
+  /// `host` is copied; its release runs when the allocator is destroyed.
   explicit Allocator(const gradstep_allocator* host);
   Allocator(const Allocator&) = delete;
   Allocator& operator=(const Allocator&) = delete;
 
-  /// Never NULL for bytes > 0. Throws OUT_OF_MEMORY.
-  void* allocate(std::size_t bytes);
-  void deallocate(void* data, std::size_t bytes) noexcept;
+  void* allocate(std::size_t bytes) override;
+  void deallocate(void* data, std::size_t bytes) noexcept override;
+
+  // For other devices: what the host gives there, where it has an allocator.
+  bool is_host() const { return host_.allocate != nullptr; }
+  /// NULL when it has nothing left.
+  void* allocate_on(gradstep_device device, std::size_t bytes, void* stream) const;
+  void deallocate_on(gradstep_device device, void* data, std::size_t bytes, void* stream) const noexcept;
 
  private:
-  void* allocate_by_host(std::size_t bytes) const;
-
   gradstep_allocator host_{};
   CallbackOwner owner_;
 };
 
-/// Owned, aligned bytes. Zeroed on request only.
+/// Owned, aligned bytes, with nothing written to them.
 class Buffer {
  public:
   Buffer() = default;
-  Buffer(std::shared_ptr<Allocator> allocator, std::size_t bytes, bool zeroed);
+  Buffer(std::shared_ptr<Memory> memory, std::size_t bytes);
   Buffer(Buffer&& other) noexcept;
   Buffer& operator=(Buffer&& other) noexcept;
   ~Buffer();
@@ -51,7 +66,7 @@ class Buffer {
   }
 
  private:
-  std::shared_ptr<Allocator> allocator_;
+  std::shared_ptr<Memory> memory_;
   void* data_ = nullptr;
   std::size_t bytes_ = 0;
 };

@@ -39,6 +39,10 @@ class Schema {
   auto begin() const { return parameters_.begin(); }
   auto end() const { return parameters_.end(); }
   std::int32_t group_count() const;
+  /// That of the first parameter; the CPU of none.
+  gradstep_device device() const {
+    return parameters_.empty() ? gradstep_device{GRADSTEP_DEVICE_CPU, 0} : parameters_.front().device;
+  }
 
   /// Throws unless n is the number of parameters and, with n > 0, the array is not NULL.
   void check_count(const char* argument, const void* array, std::size_t n) const;

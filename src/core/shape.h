@@ -25,6 +25,9 @@ std::string device_text(gradstep_device device);
 
 /// Throws UNSUPPORTED or BACKEND_UNAVAILABLE unless tensors of this device can be used.
 void check_device(const char* argument, std::size_t index, gradstep_device device);
+inline bool same_device(gradstep_device a, gradstep_device b) {
+  return a.device_type == b.device_type && a.device_id == b.device_id;
+}
 
 /// The bytes from the lowest to the highest element.
 struct ByteRange {

@@ -75,109 +75,157 @@ AddStep add_step(const AccumulateJob& job) {
 
 class CpuBackend final : public Backend {
  public:
-  CpuBackend(Context& context, const Loops& loops) : context_(context), loops_(loops) {}
+  CpuBackend(Context& context, const Loops& loops) : context_(context), loops_(loops), memory_(context.allocator()) {}
 
   const char* name() const override { return "cpu"; }
   const char* instruction_set() const override { return loops_.instruction_set; }
 
-  void accumulate(const AccumulateJob& job) override {
+  const std::shared_ptr<Memory>& memory() const override { return memory_; }
+
+  Queue& queue(void* stream) override {
+    if (stream != nullptr) fail_argument("stream: is {}, expected NULL on CPU", stream);
+    return queue_;
+  }
+
+  void accumulate(const AccumulateJob& job, Queue& /*queue*/) override {
     const AddStep step = add_step(job);
     const std::span<const Chunk> chunks = job.work->chunks();
+    const bool measures = job.norm != nullptr;
+    double* squares = measures ? partials_of(job.prepared, chunks.size()) : nullptr;
     for_each_chunk(chunks, [&](std::size_t i) {
       const auto item = static_cast<std::size_t>(chunks[i].item);
       const Array none;
       loops_.accumulate(step, job.actions[item], job.sums[item], job.gradients.empty() ? none : job.gradients[item],
-                        chunks[i], job.squares.empty() ? nullptr : &job.squares[i]);
+                        chunks[i], measures ? squares + i : nullptr);
     });
+    if (!measures) return;
+    *job.norm = std::sqrt(fold_partials({squares, chunks.size()}));
+    if (job.norm_finish == Finish::divide) *job.norm /= job.norm_finish_value;
+    if (job.norm_finish == Finish::multiply) *job.norm *= job.norm_finish_value;
   }
 
-  void add_rows(const Array& sum, const Array& indices, const Array& values, std::int64_t row_size,
-                double factor) override {
+  void add_rows(const RowsJob& job, Queue& /*queue*/) override {
     constexpr std::int64_t kParts = 16;
-    if (indices.size * row_size <= kSerialElements) {
-      loops_.add_rows(sum, indices, values, row_size, factor, RowPart{});
+    if (job.indices.size * job.row_size <= kSerialElements) {
+      loops_.add_rows(job.sum, job.indices, job.values, job.row_size, job.factor, RowPart{});
       return;
     }
     context_.parallel_for(kParts, [&](std::int64_t part) {
-      loops_.add_rows(sum, indices, values, row_size, factor, RowPart{part, kParts});
+      loops_.add_rows(job.sum, job.indices, job.values, job.row_size, job.factor, RowPart{part, kParts});
     });
   }
 
-  void square_chunks(const WorkList& work, std::span<const Array> arrays, std::span<double> squares) override {
-    const std::span<const Chunk> chunks = work.chunks();
+  void square_chunks(const NormPlan& plan, double* partials, Queue& /*queue*/) override {
+    const std::span<const Chunk> chunks = plan.work->chunks();
     for_each_chunk(chunks, [&](std::size_t i) {
-      const Array& array = arrays[static_cast<std::size_t>(chunks[i].item)];
-      squares[i] = array.data != nullptr ? loops_.square(array, chunks[i]) : 0;
+      const Array& array = plan.arrays[static_cast<std::size_t>(chunks[i].item)];
+      partials[i] = array.data != nullptr ? loops_.square(array, chunks[i]) : 0;
     });
   }
 
-  void update(const UpdateJob& job) override {
-    const std::span<const Chunk> chunks = job.work->chunks();
-    UpdateScalars scalars;
-    scalars.grad_multiplier = job.grad_multiplier;
-    scalars.clip_bound = job.clip_value > 0 ? job.clip_value : std::numeric_limits<double>::infinity();
-    scalars.step = job.step;
+  void fold(const double* partials, std::int64_t count, double* norm, Queue& /*queue*/) override {
+    *norm = std::sqrt(fold_partials({partials, static_cast<std::size_t>(count)}));
+  }
+
+  void measure(const NormPlan& plan, double* norm, Queue& queue) override {
+    const std::size_t count = plan.work->chunks().size();
+    double* partials = partials_of(plan.prepared, count);
+    square_chunks(plan, partials, queue);
+    fold(partials, static_cast<std::int64_t>(count), norm, queue);
+  }
+
+  void begin_step(const StepPlan& plan, const kernels::StepRequest& request, const double* values,
+                  kernels::StepScalars* scalars, Queue& queue) override {
+    double norm = std::numeric_limits<double>::quiet_NaN();
+    if (request.norm != nullptr) {
+      norm = *request.norm;
+    } else if (request.depends_on_norm()) {
+      measure(plan.gradients, &norm, queue);
+    }
+    kernels::decide(request, norm, *scalars);
+    if (scalars->gate != 0 && plan.rule.family != kernels::RuleForm::Family::none) {
+      write_constants(plan, values, *scalars);
+    }
+  }
+
+  void update(const UpdatePlan& plan, kernels::StepScalars* scalars, Queue& /*queue*/) override {
+    const std::span<const Chunk> chunks = plan.work->chunks();
+    const bool is_open = scalars->gate != 0;
+    UpdateScalars step;
+    step.grad_multiplier = plan.maximize ? -scalars->grad_multiplier : scalars->grad_multiplier;
+    step.clip_bound = plan.clip_value > 0 ? plan.clip_value : std::numeric_limits<double>::infinity();
+    step.step = scalars->steps;
     for_each_chunk(chunks, [&](std::size_t i) {
-      const UpdateItem& item = job.items[static_cast<std::size_t>(chunks[i].item)];
-      if (item.gradient.data != nullptr) {
+      const UpdateItem& item = plan.items[static_cast<std::size_t>(chunks[i].item)];
+      if (is_open && item.gradient.data != nullptr) {
         const bool is_double = item.param.dtype == DType::f64;
-        loops_.update[static_cast<std::size_t>(item.rule)][is_double ? 1 : 0](item, chunks[i], scalars);
+        loops_.update[static_cast<std::size_t>(item.rule)][is_double ? 1 : 0](item, chunks[i], step);
       } else if (item.update.data != nullptr) {
         loops_.copy(CopyItem{item.update, {}}, chunks[i], 1, 1);
       }
     });
+    if (!is_open) return;
+    if (!plan.all_used) {
+      for (const UpdateItem& item : plan.items) {
+        if (item.gradient.data != nullptr) *item.used = 1;
+      }
+    }
+    kernels::close_step(*scalars);
   }
 
-  void encode(const float* from, const CodedNumbers& to) override {
+  void close_step(kernels::StepScalars* scalars, Queue& /*queue*/) override { kernels::close_step(*scalars); }
+
+  void encode(const float* from, const CodedNumbers& to, Queue& /*queue*/) override {
     for_each_piece(to.count, [&](std::int64_t first, std::int64_t count) { loops_.encode(from, to, first, count); });
   }
 
-  void decode(const CodedNumbers& from, float* to) override {
+  void decode(const CodedNumbers& from, float* to, Queue& /*queue*/) override {
     for_each_piece(from.count, [&](std::int64_t first, std::int64_t count) { loops_.decode(from, to, first, count); });
   }
 
-  void copy(const WorkList& work, std::span<const CopyItem> items, double multiplier, double divisor) override {
+  void copy(const CopyPlan& plan, double multiplier, double divisor, Queue& /*queue*/) override {
     if (has_exact_reciprocal(divisor) && multiplier == 1) {
       multiplier = 1 / divisor;
       divisor = 1;
     }
-    const std::span<const Chunk> chunks = work.chunks();
+    const std::span<const Chunk> chunks = plan.work->chunks();
     for_each_chunk(chunks, [&](std::size_t i) {
-      loops_.copy(items[static_cast<std::size_t>(chunks[i].item)], chunks[i], multiplier, divisor);
+      loops_.copy(plan.items[static_cast<std::size_t>(chunks[i].item)], chunks[i], multiplier, divisor);
     });
   }
 
-  void dot_chunks(const WorkList& work, std::span<const CombineItem> items, std::span<Dots> dots) override {
-    const std::span<const Chunk> chunks = work.chunks();
+  void dot_chunks(const CombinePlan& plan, Dots* dots, Queue& /*queue*/) override {
+    const std::span<const Chunk> chunks = plan.work->chunks();
     for_each_chunk(chunks, [&](std::size_t i) {
-      const CombineItem& item = items[static_cast<std::size_t>(chunks[i].item)];
+      const CombineItem& item = plan.items[static_cast<std::size_t>(chunks[i].item)];
       dots[i] = loops_.dot(item.a, item.b, chunks[i]);
     });
   }
 
-  void combine(const WorkList& work, std::span<const CombineItem> items) override {
-    const std::span<const Chunk> chunks = work.chunks();
-    for_each_chunk(chunks,
-                   [&](std::size_t i) { loops_.combine(items[static_cast<std::size_t>(chunks[i].item)], chunks[i]); });
-  }
-
-  void combine_vectors(const WorkList& work, std::span<const LinearCombination> items) override {
-    const std::span<const Chunk> chunks = work.chunks();
+  void combine(const CombinePlan& plan, Queue& /*queue*/) override {
+    const std::span<const Chunk> chunks = plan.work->chunks();
     for_each_chunk(chunks, [&](std::size_t i) {
-      loops_.combine_vectors(items[static_cast<std::size_t>(chunks[i].item)], chunks[i]);
+      loops_.combine(plan.items[static_cast<std::size_t>(chunks[i].item)], chunks[i]);
     });
   }
 
-  void clamp(const Array& data, double bound) override {
+  void combine_vectors(const LinearPlan& plan, Queue& /*queue*/) override {
+    const std::span<const Chunk> chunks = plan.work->chunks();
+    for_each_chunk(chunks, [&](std::size_t i) {
+      loops_.combine_vectors(plan.items[static_cast<std::size_t>(chunks[i].item)], chunks[i]);
+    });
+  }
+
+  void clamp(const Array& data, double bound, Queue& /*queue*/) override {
     for_each_piece(data.size, [&](std::int64_t first, std::int64_t count) { loops_.clamp(data, first, count, bound); });
   }
 
-  std::int64_t count_nonfinite(const Array& data) override {
+  void count_nonfinite(const Array& data, std::int64_t* count, Queue& /*queue*/) override {
     std::atomic<std::int64_t> found{0};
-    for_each_piece(data.size, [&](std::int64_t first, std::int64_t count) {
-      found.fetch_add(loops_.count_nonfinite(data, first, count), std::memory_order_relaxed);
+    for_each_piece(data.size, [&](std::int64_t first, std::int64_t length) {
+      found.fetch_add(loops_.count_nonfinite(data, first, length), std::memory_order_relaxed);
     });
-    return found.load();
+    *count += found.load();
   }
 
   void select(const SelectJob& job, std::vector<std::int32_t>& indices) override {
@@ -200,16 +248,16 @@ class CpuBackend final : public Backend {
     });
   }
 
-  void project_rows(const LowRank& job) override {
+  void project_rows(const LowRank& job, Queue& /*queue*/) override {
     for_each_part(job.rows, kSerialElements / 4, job.cols,
                   [&](auto begin, auto end) { loops_.project_rows(job, begin, end); });
   }
-  void project_columns(const LowRank& job) override {
+  void project_columns(const LowRank& job, Queue& /*queue*/) override {
     for_each_part(job.cols, kSerialElements / 4, job.rows,
                   [&](auto begin, auto end) { loops_.project_columns(job, begin, end); });
   }
-  void orthonormalize(const LowRank& job) override { loops_.orthonormalize(job); }
-  void expand(const LowRank& job, const Array& result, double factor) override {
+  void orthonormalize(const LowRank& job, Queue& /*queue*/) override { loops_.orthonormalize(job); }
+  void expand(const LowRank& job, const Array& result, double factor, Queue& /*queue*/) override {
     for_each_part(job.rows, kSerialElements / 4, job.cols,
                   [&](auto begin, auto end) { loops_.expand(job, result, factor, begin, end); });
   }
@@ -218,7 +266,7 @@ class CpuBackend final : public Backend {
     sum_sparse_lists(context_, loops_, job, touched);
   }
 
-  void sum_ranks(const RankSum& job) override {
+  void sum_ranks(const RankSum& job, Queue& /*queue*/) override {
     for_each_piece(job.count, [&](std::int64_t first, std::int64_t count) { loops_.sum_ranks(job, first, count); });
   }
 
@@ -227,6 +275,40 @@ class CpuBackend final : public Backend {
   }
 
  private:
+  /// What it keeps of a step's plan.
+  struct StepForm {
+    StepForm() = default;
+    explicit StepForm(const StepPlan& plan)
+        : powers(plan.constants.size()), values(static_cast<std::size_t>(plan.fields)) {}
+    std::vector<kernels::Powers> powers;  // by group
+    std::vector<double> values;           // of one group
+  };
+
+  static double* partials_of(const Prepared& prepared, std::size_t count) {
+    auto& partials = prepared.get<std::vector<double>>();
+    if (partials.size() != count) partials.resize(count);
+    return partials.data();
+  }
+
+  static void write_constants(const StepPlan& plan, const double* values, kernels::StepScalars& scalars) {
+    auto& form = plan.prepared.get<StepForm>();
+    if (form.powers.size() != plan.constants.size()) form = StepForm(plan);
+    for (std::size_t g = 0; g < plan.constants.size(); ++g) {
+      const double* own = values + g * form.values.size();
+      if (values == nullptr) {
+        const kernels::HyperParameterForm* forms = plan.forms.data() + g * form.values.size();
+        const std::int32_t bad = kernels::evaluate(forms, plan.fields, scalars.steps, form.values.data());
+        if (bad < plan.fields) return kernels::fail_step(static_cast<std::int32_t>(g) * plan.fields + bad, scalars);
+        own = form.values.data();
+      }
+      kernels::GroupConstants& to = plan.constants[g];
+      kernels::write_constants(plan.rule, own, scalars.steps, /*first=*/false, form.powers[g], to.usual);
+      if (!plan.all_used) {
+        kernels::write_constants(plan.rule, own, scalars.steps, /*first=*/true, form.powers[g], to.first);
+      }
+    }
+  }
+
   /// body(begin, end) for parts of `lines` lines of `length` elements each, of about `elements` elements.
   template <class Body>
   void for_each_part(std::int64_t lines, std::int64_t elements, std::int64_t length, Body body) {
@@ -276,6 +358,8 @@ class CpuBackend final : public Backend {
 
   Context& context_;
   const Loops& loops_;
+  std::shared_ptr<Memory> memory_;
+  HostQueue queue_;
 };
 
 }  // namespace

@@ -4,9 +4,16 @@
 // AdaGrad (Duchi, Hazan and Singer 2011; SINGA opt.py). See docs/numerics.md.
 #pragma once
 
+#include <cstdint>
+
 #include "kernels/macros.h"
 
 namespace gradstep::kernels {
+
+/// Its hyper-parameters, in the order of their values.
+struct AdaGradField {
+  enum : std::uint8_t { learning_rate, epsilon, weight_decay, lr_decay, count };
+};
 
 struct AdaGradConstants {
   double learning_rate = 0;  ///< of this step: divided by 1 + t * lr_decay

@@ -5,9 +5,16 @@
 // docs/numerics.md.
 #pragma once
 
+#include <cstdint>
+
 #include "kernels/macros.h"
 
 namespace gradstep::kernels {
+
+/// Its hyper-parameters, in the order of their values.
+struct AdamField {
+  enum : std::uint8_t { learning_rate, beta1, beta2, epsilon, weight_decay, count };
+};
 
 /// Both bias corrections are one formula: delta = -step_size * m / (sqrt(v) * root_factor + epsilon).
 struct AdamConstants {

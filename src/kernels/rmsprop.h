@@ -4,9 +4,16 @@
 // RMSProp (SINGA opt.py; centered and momentum as in PyTorch). See docs/numerics.md.
 #pragma once
 
+#include <cstdint>
+
 #include "kernels/macros.h"
 
 namespace gradstep::kernels {
+
+/// Its hyper-parameters, in the order of their values.
+struct RmsPropField {
+  enum : std::uint8_t { learning_rate, rho, epsilon, weight_decay, momentum, count };
+};
 
 struct RmsPropConstants {
   double learning_rate = 0;

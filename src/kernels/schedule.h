@@ -31,9 +31,20 @@ struct ScheduleForm {
   double decay_rate = 0;
   double power = 1;
   std::int64_t warmup_steps = 0;
+  // Piecewise: values[i] up to boundaries[i], then the next; n_points values.
+  std::int32_t n_points = 0;
+  const std::int64_t* boundaries = nullptr;
+  const double* values = nullptr;
 };
 
-/// The value of a kind with a closed form at t >= 0, warm-up excluded.
+/// A hyper-parameter with a schedule that needs no host, and its legal values: finite, in [minimum, limit).
+struct HyperParameterForm {
+  ScheduleForm schedule;
+  double minimum = 0;
+  double limit = 0;
+};
+
+/// The value at t >= 0, warm-up excluded; callbacks are for the host.
 GRADSTEP_FORMULA double schedule_value(const ScheduleForm& s, std::int64_t t) {
   const double steps = static_cast<double>(s.decay_steps);
   const double quotient = static_cast<double>(t) / steps;
@@ -47,9 +58,30 @@ GRADSTEP_FORMULA double schedule_value(const ScheduleForm& s, std::int64_t t) {
       return (s.init_value - s.end_value) * std::pow(1 - progress, s.power) + s.end_value;
     case ScheduleKind::cosine:
       return s.end_value + (s.init_value - s.end_value) * (1 + std::cos(3.141592653589793 * progress)) / 2;
+    case ScheduleKind::piecewise: {
+      std::int32_t i = 0;
+      while (i + 1 < s.n_points && t > s.boundaries[i]) ++i;
+      return s.values[i];
+    }
     default:
       return s.init_value;
   }
+}
+
+/// What a value becomes at `step` of a warm-up, a line from nearly 0.
+GRADSTEP_FORMULA double warmed_up(const ScheduleForm& s, std::int64_t step, double value) {
+  if (step >= s.warmup_steps) return value;
+  return value * (static_cast<double>(step) + 1) / (static_cast<double>(s.warmup_steps) + 1);
+}
+
+/// How many steps of the schedule itself lie behind `step`.
+GRADSTEP_FORMULA std::int64_t steps_after_warmup(const ScheduleForm& s, std::int64_t step) {
+  return step < s.warmup_steps ? 0 : step - s.warmup_steps;
+}
+
+GRADSTEP_FORMULA double scheduled(const ScheduleForm& s, std::int64_t step) {
+  if (s.kind == ScheduleKind::constant && s.warmup_steps == 0) return s.init_value;
+  return warmed_up(s, step, schedule_value(s, steps_after_warmup(s, step)));
 }
 
 }  // namespace gradstep::kernels

@@ -4,9 +4,16 @@
 // SGD (SINGA opt.py; Nesterov's form as in PyTorch). See docs/numerics.md.
 #pragma once
 
+#include <cstdint>
+
 #include "kernels/macros.h"
 
 namespace gradstep::kernels {
+
+/// Its hyper-parameters, in the order of their values.
+struct SgdField {
+  enum : std::uint8_t { learning_rate, momentum, dampening, weight_decay, count };
+};
 
 struct SgdConstants {
   double learning_rate = 0;

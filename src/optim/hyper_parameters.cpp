@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optim/hyper_parameters.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -77,6 +78,23 @@ void HyperParameters::refresh(std::int64_t step) {
   }
   values_.swap(fresh_);
   settled_ = constant;
+}
+
+bool HyperParameters::needs_host() const {
+  for (const std::vector<Schedule>& group : schedules_) {
+    if (std::ranges::any_of(group, [](const Schedule& schedule) { return schedule.has_callback(); })) return true;
+  }
+  return false;
+}
+
+std::vector<kernels::HyperParameterForm> HyperParameters::forms() const {
+  std::vector<kernels::HyperParameterForm> forms;
+  for (const std::vector<Schedule>& group : schedules_) {
+    for (std::size_t i = 0; i < fields_.size(); ++i) {
+      forms.push_back({group[i].form(), fields_[i].minimum, fields_[i].limit});
+    }
+  }
+  return forms;
 }
 
 void HyperParameters::check_value(std::size_t field, double value, gradstep_status status,

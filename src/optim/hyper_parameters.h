@@ -55,6 +55,11 @@ class HyperParameters {
   std::span<const double> values(std::int32_t group) const {
     return {values_.data() + static_cast<std::size_t>(group) * fields_.size(), fields_.size()};
   }
+  std::span<const double> all_values() const { return values_; }
+  /// Does a schedule call the host?
+  bool needs_host() const;
+  /// For devices that evaluate them, [group][field]; shows these schedules' tables.
+  std::vector<kernels::HyperParameterForm> forms() const;
   /// True if a refresh can only give the values that stand there already.
   bool settled() const { return settled_; }
 

@@ -24,6 +24,14 @@ void check_at_least_zero(const char* argument, double value) {
   }
 }
 
+StepOutcome outcome_of(const kernels::StepScalars& scalars) {
+  StepOutcome outcome;
+  outcome.applied = scalars.gate != 0;
+  outcome.grad_norm = scalars.norm;
+  outcome.clip_coefficient = scalars.clip_coefficient;
+  return outcome;
+}
+
 }  // namespace
 
 void check_guards(const StepGuards& guards) {
@@ -37,9 +45,13 @@ void check_guards(const StepGuards& guards) {
 Optimizer::Optimizer(std::shared_ptr<Context> context, Schema schema, std::span<const HyperParameterField> fields,
                      std::span<const double> values)
     : context_(std::move(context)),
+      site_(context_->site(schema)),
       schema_(std::move(schema)),
-      hyper_parameters_(fields, values, schema_.group_count()) {
+      hyper_parameters_(fields, values, schema_.group_count()),
+      scalars_(site_.allocate(sizeof(kernels::StepScalars), /*zeroed=*/true)) {
   for (const Parameter& parameter : schema_) work_.append(parameter.size);
+  step_plan_.gradients.work = &work_;
+  step_plan_.fields = static_cast<std::int32_t>(fields.size());
 }
 
 void Optimizer::take(const StepBuffers& buffers) {
@@ -52,23 +64,26 @@ void Optimizer::take(const StepBuffers& buffers) {
   buffers_changed_ = true;
 }
 
+/// Where steps are queued, t is the device's: it evaluates schedules that need no host. For others the host waits.
 void Optimizer::take_hyper_parameters() {
-  if (!std::exchange(refreshed_, false)) hyper_parameters_.refresh(step_count_);
-}
-
-double Optimizer::gradient_norm() {
-  squares_.resize(work_.chunks().size());
-  context_->backend().square_chunks(work_, buffers_.grads.arrays, squares_);
-  return std::sqrt(fold_partials(squares_));
+  if (std::exchange(refreshed_, false)) return;
+  if (site_.is_host() || hyper_parameters_.needs_host()) {
+    hyper_parameters_.refresh(step_count());
+  } else if (step_plan_.forms.empty()) {
+    forms_ = hyper_parameters_.forms();
+    step_plan_.forms = forms_;
+    step_plan_.prepared.forget();
+  }
 }
 
 void Optimizer::write_zero_updates() {
+  if (buffers_.updates.empty()) return;
   std::vector<CopyItem> items(buffers_.updates.size());
   for (std::size_t i = 0; i < items.size(); ++i) {
     items[i].destination = buffers_.updates[i];
     items[i].source.size = buffers_.updates[i].size;
   }
-  context_->backend().copy(work_, items, 1, 1);
+  site_.backend().copy({&work_, items, {}}, 1, 1, site_.queue());
 }
 
 void Optimizer::check_state_is_whole() const {
@@ -82,29 +97,29 @@ void Optimizer::check_state_is_whole() const {
   }
 }
 
-/// True if the step is not to be done. outcome.grad_norm is NaN where nobody knows it.
-bool Optimizer::skips(const StepGuards& guards, StepOutcome& outcome) {
-  bool skip = false;
-  if ((guards.skip_nonfinite || guards.found_inf != nullptr) && !std::isfinite(outcome.grad_norm)) {
-    skip = true;
-    if (guards.found_inf != nullptr) *guards.found_inf = 1;
-  }
-  if (guards.found_inf != nullptr && *guards.found_inf != 0) skip = true;
-  if (skip) {
-    if (!buffers_.updates.empty()) write_zero_updates();
-    ++skipped_steps_;
-  }
-  return skip;
+void Optimizer::begin_step(const StepGuards& guards) {
+  step_plan_.gradients.arrays = buffers_.grads;
+  const bool is_evaluated = site_.is_host() || hyper_parameters_.needs_host();
+  const double* values = is_evaluated ? hyper_parameters_.all_values().data() : nullptr;
+  site_.backend().begin_step(step_plan_, guards, values, scalars(), site_.queue());
 }
 
-void Optimizer::apply_guarded(const StepGuards& guards, StepOutcome& outcome) {
-  if (guards.max_norm > 0) {
-    // A NaN norm makes the coefficient NaN, as PyTorch's clamp does: the gradients' NaNs are not hidden.
-    const double coefficient = guards.max_norm / (std::abs(guards.grad_scale) * outcome.grad_norm + 1e-6);
-    outcome.clip_coefficient = coefficient > 1 ? 1 : coefficient;
-  }
-  change_state([&] { apply(guards.grad_scale * outcome.clip_coefficient, guards.clip_value); });
+void Optimizer::apply_guarded(double clip_value) {
+  change_state([&] { apply(clip_value); });
+  buffers_changed_ = false;
+  queued_steps_ = site_.is_host() ? scalars()->steps : queued_steps_ + 1;
 }
+
+/// Where work is queued nobody knows it yet.
+StepOutcome Optimizer::outcome() const {
+  if (site_.is_host()) return outcome_of(*scalars());
+  StepOutcome outcome;
+  outcome.applied = true;
+  outcome.grad_norm = kNan;
+  return outcome;
+}
+
+StepOutcome Optimizer::last_outcome() const { return outcome_of(read(site_.queue(), scalars())); }
 
 /// What fails before its first loop has begun has changed nothing.
 void Optimizer::change_state(FunctionRef<void()> body) {
@@ -122,49 +137,41 @@ StepOutcome Optimizer::step(const StepBuffers& buffers, const StepGuards& guards
   take(buffers);
   check_state_is_whole();
   take_hyper_parameters();
-  StepOutcome outcome;
-  outcome.grad_norm = kNan;
-  if (guards.grad_norm != nullptr) {
-    outcome.grad_norm = *guards.grad_norm;
-  } else if (guards.max_norm > 0 || guards.skip_nonfinite || guards.found_inf != nullptr) {
-    outcome.grad_norm = gradient_norm();
-  }
-  if (skips(guards, outcome)) return outcome;
-  apply_guarded(guards, outcome);
-  buffers_changed_ = false;
-  ++step_count_;
-  outcome.applied = true;
-  return outcome;
+  begin_step(guards);
+  apply_guarded(guards.clip_value);
+  return outcome();
 }
 
-StepOutcome Optimizer::step_sharded(const StepBuffers& buffers, const StepGuards& guards,
+StepOutcome Optimizer::step_sharded(const StepBuffers& buffers, const StepGuards& asked,
                                     const GradientExchange& exchange) {
   take(buffers);
   check_state_is_whole();
   take_hyper_parameters();
   Sharding& sharding = *sharding_;
-  StepOutcome outcome;
-  outcome.grad_norm = kNan;
+  StepGuards guards = asked;
   try {
     const Deadline deadline = sharding.comm().deadline();
     Sharding::Agreement own;
-    own.found_inf = guards.found_inf != nullptr && *guards.found_inf != 0;
-    own.wants_norm =
-        guards.grad_norm == nullptr && (guards.max_norm > 0 || guards.skip_nonfinite || guards.found_inf != nullptr);
+    own.found_inf = guards.found_inf != nullptr && read(site_.queue(), guards.found_inf) != 0;
+    own.wants_norm = guards.norm == nullptr && guards.depends_on_norm();
     const Sharding::Agreement agreed = sharding.bring_gradients(buffers_.grads.arrays, exchange, own, deadline);
-    if (exchange.needs_gradient && !agreed.any_gradient) return outcome;
-    if (guards.found_inf != nullptr && agreed.found_inf) *guards.found_inf = 1;
-    if (guards.grad_norm != nullptr) outcome.grad_norm = *guards.grad_norm;
-    if (agreed.wants_norm) outcome.grad_norm = sharding.norm(deadline);
-    if (agreed.found_inf && guards.found_inf == nullptr) {
-      if (!buffers_.updates.empty()) write_zero_updates();
-      ++skipped_steps_;
-      return outcome;
+    if (exchange.needs_gradient && !agreed.any_gradient) {
+      StepOutcome nothing;
+      nothing.grad_norm = kNan;
+      return nothing;
     }
-    if (skips(guards, outcome)) return outcome;
+    if (guards.found_inf != nullptr && agreed.found_inf) write(site_.queue(), guards.found_inf, 1.0F);
+    if (agreed.wants_norm) guards.norm = sharding.norm(deadline);
+    guards.skip = agreed.found_inf;
+    begin_step(guards);
+    if (site_.is_host() && !gate_is_open()) {
+      write_zero_updates();
+      return outcome();
+    }
     if (has_slices()) sharding.stage(buffers_.params.arrays);
     buffers_changed_ = true;
-    apply_guarded(guards, outcome);
+    apply_guarded(guards.clip_value);
+    buffers_changed_ = true;
     if (has_slices())
       sharding.publish(buffers_.updates.empty() ? buffers_.params.arrays : buffers_.updates.arrays, deadline);
   } catch (...) {
@@ -172,9 +179,7 @@ StepOutcome Optimizer::step_sharded(const StepBuffers& buffers, const StepGuards
     lost_ = sharding.comm().status().code != GRADSTEP_OK;
     throw;
   }
-  ++step_count_;
-  outcome.applied = true;
-  return outcome;
+  return outcome();
 }
 
 // All ranks take the new sharding or none does: those that share the state now, and those that are to share it. Ranks
@@ -190,7 +195,8 @@ void Optimizer::attach(Communicator* comm, const gradstep_sharding_options& opti
   std::unique_ptr<Sharding> next;
   if (channel != nullptr) {
     agree("share the state", [&] {
-      next = std::make_unique<Sharding>(context_, channel, schema_, sharding_key(), step_count_, options, dealing());
+      next = std::make_unique<Sharding>(*context_, site_, channel, schema_, sharding_key(), step_count(), options,
+                                        dealing());
     });
   }
   try {
@@ -215,13 +221,15 @@ void Optimizer::gather(const StoredState& stored, void* whole) const {
   if (is_sharded() && stored.owner >= 0) {
     Communicator& comm = sharding_->comm();
     const std::int64_t bytes = stored.total * size_of(stored.array.dtype);
-    if (stored.owner == comm.rank()) std::memcpy(whole, stored.array.data, static_cast<std::size_t>(bytes));
+    if (stored.owner == comm.rank()) {
+      site_.queue().download(whole, stored.array.data, static_cast<std::size_t>(bytes));
+    }
     comm.broadcast(whole, bytes, stored.owner, comm.deadline());
   } else if (has_slices()) {
     sharding_->gather(stored.parameter, stored.array, stored.is_blocked ? kernels::kCodeBlock : 1, whole,
                       sharding_->comm().deadline());
   } else if (stored.array.bytes() > 0) {
-    std::memcpy(whole, stored.array.data, static_cast<std::size_t>(stored.array.bytes()));
+    site_.queue().download(whole, stored.array.data, static_cast<std::size_t>(stored.array.bytes()));
   }
 }
 
@@ -236,12 +244,13 @@ void Optimizer::set_schedule(std::int32_t group, const char* name, const Schedul
   buffers_ = {};
   refreshed_ = false;
   hyper_parameters_ = std::move(changed);
+  step_plan_.forms = {};
 }
 
 double Optimizer::get_value(std::int32_t group, const char* name) const {
   const std::size_t field = hyper_parameters_.field(name);
   hyper_parameters_.check_group(group);
-  return hyper_parameters_.evaluate(group == -1 ? 0 : group, field, step_count_);
+  return hyper_parameters_.evaluate(group == -1 ? 0 : group, field, step_count());
 }
 
 void Optimizer::add_parameters(const gradstep_parameter* parameters, std::size_t n) {
@@ -264,20 +273,22 @@ void Optimizer::add_parameters(const gradstep_parameter* parameters, std::size_t
 void Optimizer::set_step_count(std::int64_t count) {
   if (count < 0) fail_argument("count: is {}, expected at least 0", count);
   finish_pending();
-  step_count_ = count;
+  write(site_.queue(), &scalars()->steps, count);
+  queued_steps_ = count;
   refreshed_ = false;
 }
 
 void Optimizer::set_counters(std::int64_t steps, std::int64_t skipped) {
-  step_count_ = steps;
-  skipped_steps_ = skipped;
+  write(site_.queue(), &scalars()->steps, steps);
+  write(site_.queue(), &scalars()->skipped, skipped);
+  queued_steps_ = steps;
   lost_ = torn_ = refreshed_ = false;
   state_replaced();
 }
 
 std::int64_t Optimizer::other_bytes() const {
   return (is_sharded() ? sharding_->bytes() : 0) +
-         static_cast<std::int64_t>(squares_.capacity() * sizeof(double) + work_.chunks().size() * sizeof(Chunk) +
+         static_cast<std::int64_t>(work_.chunks().size() * (sizeof(Chunk) + sizeof(double)) +
                                    schema_.size() * sizeof(Parameter));
 }
 
@@ -304,9 +315,9 @@ void Optimizer::copy_state(Optimizer& source) {
     work.append(to[i].array.size);
     items.push_back({to[i].array, from[i].array});
   }
-  change_state([&] { context_->backend().copy(work, items, 1, 1); });
+  change_state([&] { site_.backend().copy({&work, items, {}}, 1, 1, site_.queue()); });
   set_state_flags(source.state_flags());
-  set_counters(source.step_count_, source.skipped_steps_);
+  set_counters(source.step_count(), source.skipped_steps());
 }
 
 }  // namespace gradstep

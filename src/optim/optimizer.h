@@ -23,20 +23,13 @@
 namespace gradstep {
 
 /// What decides whether, and by how much, a step is made.
-struct StepGuards {
-  double grad_scale = 1;
-  double max_norm = 0;
-  double clip_value = 0;
-  const double* grad_norm = nullptr;
-  float* found_inf = nullptr;
-  bool skip_nonfinite = false;
-};
+using StepGuards = kernels::StepRequest;
 
 /// Throws INVALID_ARGUMENT for a number outside its range, by the name of its field in gradstep_step_options.
 void check_guards(const StepGuards& guards);
 
 struct StepOutcome {
-  bool applied = false;
+  bool applied = false;  ///< where work is queued: the step is on its way
   double grad_norm = 0;  ///< NaN when nothing asked for it
   double clip_coefficient = 1;
 };
@@ -68,7 +61,7 @@ class Optimizer {
   /// Evaluates the hyper-parameters of the next step, which then does not do it again: what could fail in a host's
   /// callback fails here.
   void refresh() {
-    hyper_parameters_.refresh(step_count_);
+    take_hyper_parameters();
     refreshed_ = true;
   }
   /// Steps the buffers, which were checked against the schema. On an exception before the rule is applied nothing has
@@ -97,9 +90,12 @@ class Optimizer {
 
   const Schema& schema() const { return schema_; }
   const std::shared_ptr<Context>& context() const { return context_; }
-  std::int64_t step_count() const { return step_count_; }
+  /// t. On devices this waits for all that is queued, as the next does.
+  std::int64_t step_count() const { return read(site_.queue(), &scalars()->steps); }
   void set_step_count(std::int64_t count);
-  std::int64_t skipped_steps() const { return skipped_steps_; }
+  std::int64_t skipped_steps() const { return read(site_.queue(), &scalars()->skipped); }
+  /// What the last step did, waited for.
+  StepOutcome last_outcome() const;
 
   virtual std::span<const char* const> state_names() const = 0;
   /// The buffer of one state, shaped as the parameter. Throws INVALID_ARGUMENT, INVALID_STATE, or UNSUPPORTED where no
@@ -134,10 +130,12 @@ class Optimizer {
   virtual void check_gives_updates() const {}
 
   BusyFlag& busy() { return busy_; }
+  Site& site() { return site_; }
+  const Site& site() const { return site_; }
 
  protected:
-  /// Applies the rule to the buffers of the step; hyper-parameters are fresh.
-  virtual void apply(double grad_multiplier, double clip_value) = 0;
+  /// Applies the rule to the buffers of the step if scalars() says so, and closes it; hyper-parameters are fresh.
+  virtual void apply(double clip_value) = 0;
   /// Throws if the rule cannot take this change of schedules; called before it is made.
   virtual void check_schedules(std::span<const Schedule> schedules) const = 0;
   /// Schedules or parameters changed: allocate buffers that have become necessary. Must either succeed or throw with
@@ -172,31 +170,41 @@ class Optimizer {
   bool buffers_changed() const { return buffers_changed_; }
   const WorkList& work() const { return is_sharded() ? sharding_->work() : work_; }
   const HyperParameters& hyper_parameters() const { return hyper_parameters_; }
+  kernels::StepScalars* scalars() const { return scalars_.as<kernels::StepScalars>(); }
+  /// Of which the rule sets what concerns it.
+  StepPlan& step_plan() { return step_plan_; }
+  /// Steps that were asked for and may be skipped yet: what cadences that the host must know are counted in. Where
+  /// nothing is queued this is t.
+  std::int64_t queued_steps() const { return queued_steps_; }
+  /// Whether the step is made, waited for.
+  bool gate_is_open() const { return read(site_.queue(), &scalars()->gate) != 0; }
+  void write_zero_updates();
 
  private:
   bool has_slices() const { return is_sharded() && !sharding_->is_whole(); }
   void take(const StepBuffers& buffers);
   void take_hyper_parameters();
-  double gradient_norm();
-  void write_zero_updates();
-  bool skips(const StepGuards& guards, StepOutcome& outcome);
-  void apply_guarded(const StepGuards& guards, StepOutcome& outcome);
+  void begin_step(const StepGuards& guards);
+  void apply_guarded(double clip_value);
+  StepOutcome outcome() const;
   void change_state(FunctionRef<void()> body);
 
   std::shared_ptr<Context> context_;
+  Site site_;
   Schema schema_;
   HyperParameters hyper_parameters_;
   WorkList work_;
   StepBuffers buffers_;  // of the last step; what they show is valid during a step alone
-  std::vector<double> squares_;
+  Buffer scalars_;       // kernels::StepScalars
+  StepPlan step_plan_;
+  std::vector<kernels::HyperParameterForm> forms_;  // of devices, which evaluate schedules themselves
   std::unique_ptr<Sharding> sharding_;
   bool lost_ = false;  // an exchange failed: the ranks' slices no longer belong together
   bool torn_ = false;  // a step was broken off: some parameters and states have made it, others have not
   BusyFlag busy_;
   bool buffers_changed_ = true;
   bool refreshed_ = false;  // hyper-parameters are those of the next step
-  std::int64_t step_count_ = 0;
-  std::int64_t skipped_steps_ = 0;
+  std::int64_t queued_steps_ = 0;
 };
 
 }  // namespace gradstep

@@ -63,7 +63,8 @@ SavedPart save_optimizer(Optimizer& optimizer) {
     tensor.dtype = stored.array.dtype;
     tensor.shape = shape_of(schema, stored);
     tensor.data = stored.array.data;
-    if (optimizer.is_sharded()) tensor.gather = [&optimizer, stored] { return optimizer.gather(stored); };
+    if (optimizer.is_sharded() || !optimizer.site().is_host())
+      tensor.gather = [&optimizer, stored] { return optimizer.gather(stored); };
     part.tensors.push_back(std::move(tensor));
   }
   return part;
@@ -101,7 +102,7 @@ std::function<void()> load_optimizer(LoadedPart& part, Optimizer& optimizer) {
   part.check_all_taken();
   return [&optimizer, moves, flags, steps, skipped] {
     for (const Move& move : moves) {
-      if (move.to.size > 0) std::memcpy(move.to.data, move.from, static_cast<std::size_t>(move.to.bytes()));
+      optimizer.site().queue().upload(move.to.data, move.from, static_cast<std::size_t>(move.to.bytes()));
     }
     optimizer.set_state_flags(flags);
     optimizer.set_counters(steps, skipped);

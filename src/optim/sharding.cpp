@@ -48,14 +48,16 @@ struct Facts {
 
 }  // namespace
 
-Sharding::Sharding(std::shared_ptr<Context> context, std::shared_ptr<Communicator> channel, const Schema& schema,
-                   const std::string& rule, std::int64_t step_count, const gradstep_sharding_options& options,
-                   Dealing dealing)
-    : context_(std::move(context)),
+Sharding::Sharding(const Context& context, const Site& site, std::shared_ptr<Communicator> channel,
+                   const Schema& schema, const std::string& rule, std::int64_t step_count,
+                   const gradstep_sharding_options& options, Dealing dealing)
+    : site_(site),
       comm_(std::move(channel)),
+      data_(*comm_, context, site),
       options_(options),
       exchange_(exchange_of(options)),
       dealing_(dealing) {
+  own_norm_.work = &own_work_;
   compare(schema, rule, step_count);
   deal_out(schema);
   gradient_regions_ = regions(schema, /*arithmetic=*/true);
@@ -63,14 +65,14 @@ Sharding::Sharding(std::shared_ptr<Context> context, std::shared_ptr<Communicato
   const auto end_of = [](const std::vector<Region>& all) {
     return all.empty() ? 0 : all.back().offset + all.back().elements * size_of(all.back().dtype);
   };
-  arena_ = context_->allocate(static_cast<std::size_t>(std::max(end_of(gradient_regions_), end_of(param_regions_))),
-                              /*zeroed=*/false);
+  arena_ = site_.allocate(static_cast<std::size_t>(std::max(end_of(gradient_regions_), end_of(param_regions_))),
+                          /*zeroed=*/false);
 
   gradient_slices_.resize(schema.size());
   gradient_copies_.resize(schema.size());
   for (Region& region : gradient_regions_) {
     const std::int64_t own = is_whole() ? 0 : region.counts[static_cast<std::size_t>(comm_->rank())];
-    region.own = context_->allocate(static_cast<std::size_t>(own * size_of(region.dtype)), /*zeroed=*/false);
+    region.own = site_.allocate(static_cast<std::size_t>(own * size_of(region.dtype)), /*zeroed=*/false);
     std::int64_t at = 0;
     for (std::size_t k = 0; k < region.parameters.size(); ++k) {
       const std::size_t i = region.parameters[k];
@@ -181,7 +183,7 @@ void Sharding::keep_own(Region& region) {
   if (is_whole()) return;
   const std::int64_t count = region.counts[static_cast<std::size_t>(comm_->rank())];
   const Array own = arena_array(region, region.own_first, count);
-  if (count > 0) std::memcpy(region.own.data(), own.data, static_cast<std::size_t>(own.bytes()));
+  site_.queue().copy(region.own.data(), own.data, static_cast<std::size_t>(own.bytes()));
 }
 
 Sharding::Agreement Sharding::bring_gradients(std::span<const Array> grads, const GradientExchange& exchange,
@@ -225,49 +227,52 @@ Sharding::Agreement Sharding::bring_gradients(std::span<const Array> grads, cons
     gradient_slices_[i] = whole_slices_[i];
     if (!present) gradient_slices_[i].data = nullptr;
   }
-  context_->backend().copy(local ? work_ : part_, gradient_copies_, weighted ? exchange.weight : 1, 1);
+  site_.backend().copy({local ? &work_ : &part_, gradient_copies_, {}}, weighted ? exchange.weight : 1, 1,
+                       site_.queue());
   double divisor = 1;
   if (weighted) divisor = weight_sum > 0 ? weight_sum : 1;
   if (local && exchange.average == GRADSTEP_AVERAGE_MEAN) divisor = ranks;
   for (Region& region : gradient_regions_) {
     if (is_whole()) {
       const Array all = arena_array(region, 0, region.elements);
-      comm_->all_reduce(all, GRADSTEP_REDUCE_SUM, divisor, deadline);
-      if (weighted && !(weight_sum > 0)) std::memset(all.data, 0, static_cast<std::size_t>(all.bytes()));
+      data_.all_reduce(all, GRADSTEP_REDUCE_SUM, divisor, deadline);
+      if (weighted && !(weight_sum > 0)) site_.queue().zero(all.data, static_cast<std::size_t>(all.bytes()));
       continue;
     }
     if (local) {
-      comm_->reduce_scatter_v(arena_array(region, 0, region.elements), region.counts, GRADSTEP_REDUCE_SUM, divisor,
-                              deadline);
+      data_.reduce_scatter_v(arena_array(region, 0, region.elements), region.counts, GRADSTEP_REDUCE_SUM, divisor,
+                             deadline);
     }
     keep_own(region);
-    if (weighted && !(weight_sum > 0)) std::memset(region.own.data(), 0, region.own.bytes());
+    if (weighted && !(weight_sum > 0)) site_.queue().zero(region.own.data(), region.own.bytes());
   }
   return agreed;
 }
 
-double Sharding::norm(const Deadline& deadline) {
+const double* Sharding::norm(const Deadline& deadline) {
+  const std::int64_t all = std::accumulate(chunk_counts_.begin(), chunk_counts_.end(), std::int64_t{0});
   const auto rank = static_cast<std::size_t>(comm_->rank());
-  if (is_whole()) {
-    squares_.resize(own_work_.chunks().size());
-    context_->backend().square_chunks(own_work_, gradient_slices_, squares_);
-    return std::sqrt(fold_partials(squares_));
-  }
   const std::int64_t first =
-      std::accumulate(chunk_counts_.begin(), chunk_counts_.begin() + comm_->rank(), std::int64_t{0});
-  squares_.resize(
-      static_cast<std::size_t>(std::accumulate(chunk_counts_.begin(), chunk_counts_.end(), std::int64_t{0})));
-  const std::span<double> own{squares_.data() + first, static_cast<std::size_t>(chunk_counts_[rank])};
-  context_->backend().square_chunks(own_work_, gradient_slices_, own);
-  std::vector<std::int64_t> bytes = chunk_counts_;
-  for (std::int64_t& count : bytes) count *= static_cast<std::int64_t>(sizeof(double));
-  comm_->all_gather_v(own.data(), squares_.data(), bytes, deadline);
-  return std::sqrt(fold_partials(squares_));
+      is_whole() ? 0 : std::accumulate(chunk_counts_.begin(), chunk_counts_.begin() + comm_->rank(), std::int64_t{0});
+  const std::int64_t count = is_whole() ? chunk_counts_[rank] : all;
+  const std::size_t needed = static_cast<std::size_t>(count + 1) * sizeof(double);
+  if (squares_.bytes() < needed) squares_ = site_.allocate(needed, /*zeroed=*/false);
+  double* norm = squares_.as<double>();
+  double* partials = norm + 1;
+  own_norm_.arrays.arrays = gradient_slices_;
+  site_.backend().square_chunks(own_norm_, partials + first, site_.queue());
+  if (!is_whole()) {
+    std::vector<std::int64_t> bytes = chunk_counts_;
+    for (std::int64_t& chunks : bytes) chunks *= static_cast<std::int64_t>(sizeof(double));
+    data_.all_gather_v(partials + first, partials, bytes, deadline);
+  }
+  site_.backend().fold(partials, count, norm, site_.queue());
+  return norm;
 }
 
 void Sharding::stage(std::span<const Array> params) {
   for (std::size_t i = 0; i < params.size(); ++i) param_copies_[i].source = params[i];
-  context_->backend().copy(part_, param_copies_, 1, 1);
+  site_.backend().copy({&part_, param_copies_, {}}, 1, 1, site_.queue());
 }
 
 void Sharding::publish(std::span<const Array> targets, const Deadline& deadline) {
@@ -275,14 +280,14 @@ void Sharding::publish(std::span<const Array> targets, const Deadline& deadline)
     std::vector<std::int64_t> bytes = region.counts;
     for (std::int64_t& count : bytes) count *= size_of(region.dtype);
     const Array own = arena_array(region, region.own_first, 0);
-    comm_->all_gather_v(own.data, arena_array(region, 0, 0).data, bytes, deadline);
+    data_.all_gather_v(own.data, arena_array(region, 0, 0).data, bytes, deadline);
   }
   std::vector<CopyItem> out(targets.size());
   for (std::size_t i = 0; i < targets.size(); ++i) {
     out[i].destination = targets[i];
     out[i].source = param_copies_[i].destination;
   }
-  context_->backend().copy(work_, out, 1, 1);
+  site_.backend().copy({&work_, out, {}}, 1, 1, site_.queue());
 }
 
 void Sharding::gather(std::size_t parameter, const Array& own, std::int64_t per_block, void* whole,
@@ -291,13 +296,16 @@ void Sharding::gather(std::size_t parameter, const Array& own, std::int64_t per_
   for (const std::vector<Slice>& rank : slices_) {
     bytes.push_back((rank[parameter].size + per_block - 1) / per_block * size_of(own.dtype));
   }
-  comm_->all_gather_v(own.data, whole, bytes, deadline);
+  if (site_.is_host()) return comm_->all_gather_v(own.data, whole, bytes, deadline);
+  std::vector<std::byte> staged(static_cast<std::size_t>(own.bytes()));
+  site_.queue().download(staged.data(), own.data, staged.size());
+  comm_->all_gather_v(staged.data(), whole, bytes, deadline);
 }
 
 std::int64_t Sharding::bytes() const {
   std::size_t bytes = arena_.bytes();
   for (const Region& region : gradient_regions_) bytes += region.own.bytes();
-  return static_cast<std::int64_t>(bytes + squares_.capacity() * sizeof(double));
+  return static_cast<std::int64_t>(bytes + squares_.bytes());
 }
 
 }  // namespace gradstep

@@ -16,6 +16,7 @@
 
 #include "backend/context.h"
 #include "comm/communicator.h"
+#include "comm/data_plane.h"
 #include "core/schema.h"
 #include "gradstep/sharding.h"
 
@@ -43,14 +44,15 @@ enum class Dealing : std::uint8_t {
 class Sharding {
  public:
   /// Collective: compares schemas, rules and counters over `channel`, which is this object's own. `rule` tells apart
-  /// whatever must be equal on all ranks.
-  Sharding(std::shared_ptr<Context> context, std::shared_ptr<Communicator> channel, const Schema& schema,
+  /// whatever must be equal on all ranks. `site` is the optimizer's, and outlives this.
+  Sharding(const Context& context, const Site& site, std::shared_ptr<Communicator> channel, const Schema& schema,
            const std::string& rule, std::int64_t step_count, const gradstep_sharding_options& options, Dealing dealing);
 
   const gradstep_sharding_options& options() const { return options_; }
   const GradientExchange& default_exchange() const { return exchange_; }
   bool is_whole() const { return dealing_ == Dealing::whole; }
   Communicator& comm() const { return *comm_; }
+  DataPlane& data() const { return data_; }
 
   /// This rank's part of parameter i.
   Slice slice(std::size_t i) const { return slices_[static_cast<std::size_t>(comm_->rank())][i]; }
@@ -70,8 +72,8 @@ class Sharding {
   /// By parameter: this rank's slice, contiguous in the arithmetic dtype (whole and REDUCED: the host's own); no data =
   /// no rank has a gradient.
   std::span<const Array> gradients() const { return gradient_slices_; }
-  /// The norm of the whole gradient. Collective.
-  double norm(const Deadline& deadline);
+  /// The norm of the whole gradient, at the site. Collective.
+  const double* norm(const Deadline& deadline);
 
   /// Copies this rank's slices of the parameters into staging, where the step works on them.
   void stage(std::span<const Array> params);
@@ -106,8 +108,9 @@ class Sharding {
   Array arena_array(const Region& region, std::int64_t first, std::int64_t count) const;
   void keep_own(Region& region);
 
-  std::shared_ptr<Context> context_;
+  const Site& site_;
   std::shared_ptr<Communicator> comm_;
+  mutable DataPlane data_;  // of comm_
   gradstep_sharding_options options_;
   GradientExchange exchange_;
   Dealing dealing_;
@@ -126,7 +129,8 @@ class Sharding {
   std::vector<Array> whole_slices_;  // those of gradients of parameters that have one
   std::vector<Array> staged_slices_;
   std::vector<double> control_;
-  std::vector<double> squares_;
+  NormPlan own_norm_;
+  Buffer squares_;  // the norm, and the partials of all ranks
 };
 
 }  // namespace gradstep

@@ -53,7 +53,7 @@ class Combinations {
     }
   }
 
-  void run(Backend& backend) const {
+  void run(Backend& backend, Queue& queue) const {
     if (destinations_.empty()) return;
     const std::size_t each = vectors_.size() / destinations_.size();
     std::vector<LinearCombination> items;
@@ -63,7 +63,7 @@ class Combinations {
           {destinations_[i], std::span(vectors_).subspan(i * each, each), std::span(factors_).subspan(i * each, each)});
       work.append(destinations_[i].size);
     }
-    backend.combine_vectors(work, items);
+    backend.combine_vectors({&work, items, {}}, queue);
   }
 
  private:
@@ -130,14 +130,14 @@ void AdasumExchange::exchange(double /*divisor*/, const Deadline& deadline, grad
   stats.algorithm = whole ? GRADSTEP_EXCHANGE_GATHER : GRADSTEP_EXCHANGE_PIECES;
   const std::int64_t sum_bytes = is_tree() ? 0 : block_size_ * static_cast<std::int64_t>(sizeof(double));
   const std::int64_t block_bytes = block_size_ * size_of(plan_.dtype);
-  std::byte* memory = resources_.incoming.reserve(sum_bytes + block_bytes * static_cast<std::int64_t>(world_size()));
+  std::byte* memory = resources_.blocks.reserve(sum_bytes + block_bytes * static_cast<std::int64_t>(world_size()));
   sum_ = reinterpret_cast<double*>(memory);
   blocks_ = memory + sum_bytes;
   exponents_.assign(world_size() * parameters(), 0);
   if (whole) {
-    comm().all_gather(own.data, blocks_, own.bytes(), deadline);
+    data().all_gather(own.data, blocks_, own.bytes(), deadline);
   } else {
-    comm().all_to_all(own.data, blocks_, piece_bytes_, deadline);
+    data().all_to_all(own.data, blocks_, piece_bytes_, deadline);
   }
   if (is_tree()) {
     merge_tree(deadline);
@@ -148,9 +148,9 @@ void AdasumExchange::exchange(double /*divisor*/, const Deadline& deadline, grad
   for (std::size_t t = 0; t < parameters(); ++t) back[t] = -exponent(0, t);
   shift(0, back);
   if (whole) {
-    std::memcpy(own.data, blocks_, static_cast<std::size_t>(own.bytes()));
+    queue().copy(own.data, blocks_, static_cast<std::size_t>(own.bytes()));
   } else {
-    comm().all_gather_v(blocks_, own.data, piece_bytes_, deadline);
+    data().all_gather_v(blocks_, own.data, piece_bytes_, deadline);
   }
 }
 
@@ -187,7 +187,7 @@ void AdasumExchange::merge_level(std::span<const Pair> pairs, const Deadline& de
     }
     for (std::size_t t = 0; t < parameters(); ++t) exponent(a, t) = std::min(exponent(a, t), exponent(b, t));
   }
-  merged.run(backend());
+  merged.run(backend(), queue());
 }
 
 // Trax's rule for all at once, with s the sum of all vectors: sum_i g_i (1 - (g_i.s - |g_i|^2) / (P |g_i|^2)).
@@ -212,7 +212,7 @@ void AdasumExchange::merge_all(const Deadline& deadline) {
     merged.add(vectors[0], vectors, factors);
     exponent(0, part.parameter) = k;
   }
-  merged.run(backend());
+  merged.run(backend(), queue());
 }
 
 void AdasumExchange::add_up() {
@@ -227,7 +227,7 @@ void AdasumExchange::add_up() {
     }
     sums.add(part_of(world_size(), part), vectors, factors);
   }
-  sums.run(backend());
+  sums.run(backend(), queue());
 }
 
 int AdasumExchange::smallest_exponent(std::size_t parameter) {
@@ -268,7 +268,7 @@ void AdasumExchange::shift(std::size_t v, std::span<const int> shifts) {
     items.push_back({values, values, {}, std::ldexp(1.0, by), 0});
     work.append(values.size);
   }
-  if (!items.empty()) backend().combine(work, items);
+  if (!items.empty()) backend().combine({&work, items, {}}, queue());
   for (std::size_t t = 0; t < parameters(); ++t) exponent(v, t) += shifts[t];
 }
 
@@ -282,7 +282,10 @@ void AdasumExchange::measure(std::span<const Pair> pairs, const Deadline& deadli
     }
   }
   own_dots_.resize(work.chunks().size());
-  backend().dot_chunks(work, items, own_dots_);
+  const std::size_t bytes_of_dots = own_dots_.size() * sizeof(Dots);
+  if (dots_memory_.bytes() < bytes_of_dots) dots_memory_ = resources_.site.allocate(bytes_of_dots, /*zeroed=*/false);
+  backend().dot_chunks({&work, items, {}}, dots_memory_.as<Dots>(), queue());
+  queue().download(own_dots_.data(), dots_memory_.data(), bytes_of_dots);
   if (!is_cut()) {
     dots_.swap(own_dots_);
     return;

@@ -64,9 +64,10 @@ class AdasumExchange final : public BucketExchange {
   std::byte* blocks_ = nullptr;  // this rank's piece of every rank
   std::int64_t block_size_ = 0;  // elements
   std::vector<int> exponents_;   // by vector, then parameter
-  std::vector<Dots> own_dots_;   // by pair, then chunk of the own piece
-  std::vector<Dots> gathered_;   // by piece, then as above
-  std::vector<Dots> dots_;       // by pair, then chunk of the bucket
+  std::vector<Dots> own_dots_;
+  Buffer dots_memory_;          // at the site   // by pair, then chunk of the own piece
+  std::vector<Dots> gathered_;  // by piece, then as above
+  std::vector<Dots> dots_;      // by pair, then chunk of the bucket
   std::vector<double> partials_;
 };
 

@@ -16,7 +16,7 @@ class DenseExchange final : public BucketExchange {
   using BucketExchange::BucketExchange;
 
   void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) override {
-    comm().all_reduce(packed(), GRADSTEP_REDUCE_SUM, divisor, deadline);
+    data().all_reduce(packed(), GRADSTEP_REDUCE_SUM, divisor, deadline);
     stats.algorithm = GRADSTEP_EXCHANGE_ALL_REDUCE;
   }
 };

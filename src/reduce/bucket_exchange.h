@@ -5,10 +5,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "backend/context.h"
 #include "comm/communicator.h"
+#include "comm/data_plane.h"
 #include "comm/staging.h"
 #include "gradstep/reducer.h"
 #include "reduce/plan.h"
@@ -17,20 +19,27 @@ namespace gradstep {
 
 /// What the buckets of a reducer share. They leave one after the other, so one of each scratch is enough.
 struct ExchangeResources {
-  ExchangeResources(std::shared_ptr<Context> own_context, const gradstep_reducer_options& checked)
+  ExchangeResources(std::shared_ptr<Context> own_context, const Schema& schema, const gradstep_reducer_options& checked)
       : context(std::move(own_context)),
+        site(context->site(schema)),
         options(checked),
         outgoing(context->allocator()),
-        incoming(context->allocator()) {}
+        incoming(context->allocator()),
+        blocks(site.backend().memory()) {}
 
-  Backend& backend() const { return context->backend(); }
+  Backend& backend() const { return site.backend(); }
+  Queue& queue() const { return site.queue(); }
 
   std::shared_ptr<Context> context;
+  Site site;
   gradstep_reducer_options options;
   std::shared_ptr<Communicator> comm;
-  std::int64_t windows = 0;  ///< that have succeeded
+  std::optional<DataPlane> data;  ///< of comm, on memory of the site
+  std::int64_t windows = 0;       ///< that have succeeded
+  // At the host, and at the site.
   Staging outgoing;
   Staging incoming;
+  Staging blocks;
 };
 
 /// Numbers of one parameter that stay from window to window.
@@ -66,6 +75,8 @@ class BucketExchange {
   /// What is packed becomes what all ranks packed, divided by `divisor`. Collective; never called for an empty bucket.
   /// A failure leaves behind nothing that a later window could see.
   virtual void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) = 0;
+  /// What lies at the site and is asked for seldom.
+  virtual void complete(gradstep_bucket_statistics& /*stats*/) const {}
   /// The whole window has succeeded: what it leaves behind for the next one is kept from now on.
   virtual void commit() {}
   virtual std::vector<KeptTensor> kept() { return {}; }
@@ -82,11 +93,13 @@ class BucketExchange {
   void set_has_sent() { has_sent_ = true; }
   Buffer allocate(bool zeroed) const {
     const std::int64_t bytes = plan_.elements * size_of(plan_.dtype);
-    return resources_.context->allocate(static_cast<std::size_t>(bytes), zeroed);
+    return resources_.site.allocate(static_cast<std::size_t>(bytes), zeroed);
   }
   Array array(const Buffer& buffer) const { return {buffer.data(), plan_.elements, plan_.dtype, 0, nullptr, nullptr}; }
   Backend& backend() const { return resources_.backend(); }
+  Queue& queue() const { return resources_.queue(); }
   Communicator& comm() const { return *resources_.comm; }
+  DataPlane& data() const { return *resources_.data; }
   const gradstep_reducer_options& options() const { return options_; }
   std::size_t world_size() const { return static_cast<std::size_t>(comm().world_size()); }
   std::size_t rank() const { return static_cast<std::size_t>(comm().rank()); }

@@ -51,7 +51,8 @@ ExchangeCost largest(const ExchangeCost& a, const ExchangeCost& b) {
 }  // namespace
 
 ExchangeCost measure_processor(Context& context) {
-  Backend& backend = context.backend();
+  const Site site(context.cpu());
+  Backend& backend = site.backend();
   const Buffer wide = context.allocate(static_cast<std::size_t>(kBytes), /*zeroed=*/false);
   const Buffer other = context.allocate(static_cast<std::size_t>(kBytes), /*zeroed=*/false);
   const Buffer narrow = context.allocate(static_cast<std::size_t>(kBytes / 2), /*zeroed=*/false);
@@ -83,18 +84,20 @@ ExchangeCost measure_processor(Context& context) {
   prices.select = selection / kElements;
   prices.entry = sum / static_cast<double>(selected.size());
   prices.convert = shortest([&] {
-                     backend.copy(work, {&to_half, 1}, 1, 1);
-                     backend.copy(work, {&from_half, 1}, 1, 1);
+                     backend.copy({&work, {&to_half, 1}, {}}, 1, 1, site.queue());
+                     backend.copy({&work, {&from_half, 1}, {}}, 1, 1, site.queue());
                    }) /
                    kElements;
 
   const CopyItem into_bucket{others, numbers};
-  prices.pack = shortest([&] { backend.copy(work, {&into_bucket, 1}, 1, 1); }) / kElements;
+  prices.pack = shortest([&] { backend.copy({&work, {&into_bucket, 1}, {}}, 1, 1, site.queue()); }) / kElements;
 
   fill(wide.as<float>(), kElements);  // f16 has made infinities of some
   fill(other.as<float>(), kElements);
   const void* const two[] = {wide.data(), other.data()};
-  prices.add = shortest([&] { backend.sum_ranks({wide.data(), two, kElements, DType::f32, GRADSTEP_REDUCE_SUM, 2}); }) /
+  prices.add = shortest([&] {
+                 backend.sum_ranks({wide.data(), two, kElements, DType::f32, GRADSTEP_REDUCE_SUM, 2}, site.queue());
+               }) /
                (2 * kElements);
   std::vector<Dots> dots(work.chunks().size());
   const CombineItem pair{{}, numbers, others};
@@ -102,18 +105,18 @@ ExchangeCost measure_processor(Context& context) {
   const double factors[] = {0.5, 0.5};
   const LinearCombination merged{numbers, vectors, factors};
   prices.merge = shortest([&] {
-                   backend.dot_chunks(work, {&pair, 1}, dots);
-                   backend.combine_vectors(work, {&merged, 1});
+                   backend.dot_chunks({&work, {&pair, 1}, {}}, dots.data(), site.queue());
+                   backend.combine_vectors({&work, {&merged, 1}, {}}, site.queue());
                  }) /
                  kElements;
   std::vector<float> p(static_cast<std::size_t>(kSide));
   std::vector<float> q(static_cast<std::size_t>(kSide), 1.0F);
   const LowRank matrix{numbers, kSide, kSide, 1, p.data(), q.data()};
   prices.multiply = shortest([&] {
-                      backend.project_rows(matrix);
-                      backend.orthonormalize(matrix);
-                      backend.project_columns(matrix);
-                      backend.expand(matrix, others, 1);
+                      backend.project_rows(matrix, site.queue());
+                      backend.orthonormalize(matrix, site.queue());
+                      backend.project_columns(matrix, site.queue());
+                      backend.expand(matrix, others, 1, site.queue());
                     }) /
                     kElements;
   return prices;

@@ -11,9 +11,10 @@ HalfExchange::HalfExchange(ExchangeResources& resources, const BucketPlan& plan,
                            const gradstep_reducer_options& checked)
     : BucketExchange(resources, plan, checked),
       work_({&plan_.elements, 1}),
-      wire_memory_(resources.context->allocate(static_cast<std::size_t>(plan.elements * size_of(DType::f16)),
-                                               /*zeroed=*/false)) {
+      wire_memory_(resources.site.allocate(static_cast<std::size_t>(plan.elements * size_of(DType::f16)),
+                                           /*zeroed=*/false)) {
   const DType dtype = options().mode == GRADSTEP_REDUCER_HALF ? DType::f16 : DType::bf16;
+  nonfinite_ = resources_.site.allocate(sizeof(std::int64_t), /*zeroed=*/true);
   wire_ = {wire_memory_.data(), plan.elements, dtype, 0, nullptr, nullptr};
 }
 
@@ -27,21 +28,26 @@ Array HalfExchange::packed() const { return narrows_while_packing() ? wire_ : re
 void HalfExchange::exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) {
   const bool predivided = options().half_sum == GRADSTEP_HALF_SUM_FP16_PREDIVIDED;
   if (!narrows_while_packing()) {
-    if (options().clip_value > 0) backend().clamp(result(), options().clip_value);
+    if (options().clip_value > 0) backend().clamp(result(), options().clip_value, queue());
     const CopyItem narrow{wire_, result()};
-    backend().copy(work_, {&narrow, 1}, 1, predivided ? divisor : 1);
+    backend().copy({&work_, {&narrow, 1}, {}}, 1, predivided ? divisor : 1, queue());
   }
   if (options().half_sum == GRADSTEP_HALF_SUM_F32) {
-    comm().all_reduce(wire_, GRADSTEP_REDUCE_SUM, divisor, deadline);
+    data().all_reduce(wire_, GRADSTEP_REDUCE_SUM, divisor, deadline);
     stats.algorithm = GRADSTEP_EXCHANGE_ALL_REDUCE;
   } else {
     sum_in_half(deadline);
     stats.algorithm = GRADSTEP_EXCHANGE_PIECES;
   }
-  stats.nonfinite += backend().count_nonfinite(wire_);
+  backend().count_nonfinite(wire_, nonfinite_.as<std::int64_t>(), queue());
+  if (queue().is_host()) complete(stats);
   const CopyItem widen{result(), wire_};
   const bool divided = predivided || options().half_sum == GRADSTEP_HALF_SUM_F32;
-  backend().copy(work_, {&widen, 1}, 1, divided ? 1 : divisor);
+  backend().copy({&work_, {&widen, 1}, {}}, 1, divided ? 1 : divisor, queue());
+}
+
+void HalfExchange::complete(gradstep_bucket_statistics& stats) const {
+  stats.nonfinite = read(queue(), nonfinite_.as<std::int64_t>());
 }
 
 void HalfExchange::sum_in_half(const Deadline& deadline) {
@@ -52,13 +58,13 @@ void HalfExchange::sum_in_half(const Deadline& deadline) {
     bytes.push_back((plan_.elements * (q + 1) / ranks - begin) * size_of(wire_.dtype));
   }
   const std::int64_t own = bytes[rank()];
-  std::byte* blocks = resources_.incoming.reserve(own * ranks);
-  comm().all_to_all(wire_.data, blocks, bytes, deadline);
+  std::byte* blocks = resources_.blocks.reserve(own * ranks);
+  data().all_to_all(wire_.data, blocks, bytes, deadline);
   for (std::int64_t r = 1; r < ranks; ++r) {
     const void* const two[] = {blocks, blocks + r * own};
-    backend().sum_ranks({blocks, two, own / size_of(wire_.dtype), wire_.dtype, GRADSTEP_REDUCE_SUM, 1});
+    backend().sum_ranks({blocks, two, own / size_of(wire_.dtype), wire_.dtype, GRADSTEP_REDUCE_SUM, 1}, queue());
   }
-  comm().all_gather_v(blocks, wire_.data, bytes, deadline);
+  data().all_gather_v(blocks, wire_.data, bytes, deadline);
 }
 
 }  // namespace gradstep

@@ -13,6 +13,7 @@ class HalfExchange final : public BucketExchange {
   HalfExchange(ExchangeResources& resources, const BucketPlan& plan, const gradstep_reducer_options& options);
 
   Array packed() const override;
+  void complete(gradstep_bucket_statistics& stats) const override;
   void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) override;
 
  private:
@@ -21,6 +22,7 @@ class HalfExchange final : public BucketExchange {
 
   WorkList work_;
   Buffer wire_memory_;
+  Buffer nonfinite_;  // how many have been seen
   Array wire_;
 };
 

@@ -38,9 +38,9 @@ PowerSgdExchange::PowerSgdExchange(ExchangeResources& resources, const BucketPla
     matrices_.push_back(matrix);
   }
   const auto bytes = [&](std::int64_t elements) { return static_cast<std::size_t>(elements * size_of(plan_.dtype)); };
-  p_ = resources_.context->allocate(bytes(p_size_), /*zeroed=*/false);
-  q_ = resources_.context->allocate(bytes(q_size_), /*zeroed=*/false);
-  next_q_ = resources_.context->allocate(bytes(q_size_), /*zeroed=*/false);
+  p_ = resources_.site.allocate(bytes(p_size_), /*zeroed=*/false);
+  q_ = resources_.site.allocate(bytes(q_size_), /*zeroed=*/false);
+  next_q_ = resources_.site.allocate(bytes(q_size_), /*zeroed=*/false);
   for (const Matrix& matrix : matrices_) start(matrix);
 }
 
@@ -89,26 +89,26 @@ void PowerSgdExchange::copy_dense(bool out, double multiplier) {
     }
     work.append(matrix.size());
   }
-  backend().copy(work, items, multiplier, 1);
+  backend().copy({&work, items, {}}, multiplier, 1, queue());
 }
 
 void PowerSgdExchange::exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) {
   const auto ranks = static_cast<double>(world_size());
   has_expanded_ = false;
   copy_dense(/*out=*/true, 1);
-  if (q_size_ > 0) std::memcpy(next_q_.data(), q_.data(), q_.bytes());
+  queue().copy(next_q_.data(), q_.data(), q_.bytes());
   for (const Matrix& matrix : matrices_) {
-    if (matrix.rank > 0) backend().project_rows(job_of(matrix));
+    if (matrix.rank > 0) backend().project_rows(job_of(matrix), queue());
   }
   if (q_size_ == 0) set_has_sent();
-  comm().all_reduce(part(p_, 0, p_size_), GRADSTEP_REDUCE_SUM, ranks, deadline);
+  data().all_reduce(part(p_, 0, p_size_), GRADSTEP_REDUCE_SUM, ranks, deadline);
   for (const Matrix& matrix : matrices_) {
     if (matrix.rank == 0) continue;
-    backend().orthonormalize(job_of(matrix));
-    backend().project_columns(job_of(matrix));
+    backend().orthonormalize(job_of(matrix), queue());
+    backend().project_columns(job_of(matrix), queue());
   }
   set_has_sent();
-  if (q_size_ > 0) comm().all_reduce(part(next_q_, 0, q_size_), GRADSTEP_REDUCE_SUM, ranks, deadline);
+  if (q_size_ > 0) data().all_reduce(part(next_q_, 0, q_size_), GRADSTEP_REDUCE_SUM, ranks, deadline);
   // What came back are means; a sum is so many times that.
   const double factor = divisor == ranks ? 1 : ranks / divisor;
   copy_dense(/*out=*/false, factor);
@@ -124,7 +124,7 @@ void PowerSgdExchange::expand(const Matrix& matrix, double factor) {
   Array seen = result();
   seen.data = static_cast<std::byte*>(seen.data) + matrix.begin * size_of(plan_.dtype);
   seen.size = matrix.size();
-  backend().expand(job_of(matrix), seen, factor);
+  backend().expand(job_of(matrix), seen, factor, queue());
 }
 
 void PowerSgdExchange::commit() {
@@ -149,18 +149,18 @@ std::vector<KeptTensor> PowerSgdExchange::kept() {
 void PowerSgdExchange::finish(const BucketExchange& failed) {
   const auto* other = dynamic_cast<const PowerSgdExchange*>(&failed);
   if (other == nullptr) return;
-  if (packed_.bytes() > 0) std::memcpy(packed_.data(), other->packed_.data(), packed_.bytes());
-  if (p_.bytes() > 0) std::memcpy(p_.data(), other->p_.data(), p_.bytes());
+  queue().copy(packed_.data(), other->packed_.data(), packed_.bytes());
+  queue().copy(p_.data(), other->p_.data(), p_.bytes());
   if (!other->has_expanded_) copy_dense(/*out=*/false, 1);
   lacks_factor_ = !other->has_expanded_ && q_size_ > 0;
   std::swap(packed_, residual_);
 }
 
 void PowerSgdExchange::rejoin(std::int32_t root, const Deadline& deadline) {
-  comm().broadcast(q_.data(), q_size_ * size_of(plan_.dtype), root, deadline);
+  data().broadcast(q_.data(), q_size_ * size_of(plan_.dtype), root, deadline);
   if (!lacks_factor_) return;
   std::swap(packed_, residual_);
-  std::memcpy(next_q_.data(), q_.data(), q_.bytes());
+  queue().copy(next_q_.data(), q_.data(), q_.bytes());
   for (const Matrix& matrix : matrices_) {
     if (matrix.rank > 0) expand(matrix, 1);
   }

@@ -20,18 +20,20 @@ std::int64_t nanoseconds_since(std::chrono::steady_clock::time_point start) {
 
 Reducer::Reducer(std::shared_ptr<Context> context, Communicator& comm, const gradstep_reducer_options& options,
                  Schema schema)
-    : resources_(std::move(context), checked_reducer_options(options)), schema_(std::move(schema)) {
+    : resources_(std::move(context), schema, checked_reducer_options(options)), schema_(std::move(schema)) {
   needs_control_ = this->options().average == GRADSTEP_AVERAGE_WEIGHTED || this->options().control != 0;
   for (const Parameter& parameter : schema_) {
     work_.append(parameter.size);
     needs_control_ = needs_control_ || parameter.may_be_unused;
   }
-  squares_.resize(work_.chunks().size());
+  outcome_.work = &work_;
+  norm_ = resources_.site.allocate(sizeof(double), /*zeroed=*/true);
   control_.resize(2 + schema_.size());
   const std::vector<BucketPlan> plans = plan_buckets(schema_, this->options().fuse_threshold);
 
   const Deadline deadline = comm.deadline();
   resources_.comm = comm.private_channel(deadline);
+  resources_.data.emplace(*resources_.comm, *resources_.context, resources_.site);
   compare_plans(deadline);
   if (this->options().mode == GRADSTEP_REDUCER_AUTO) costs_.emplace(resources_, deadline);
   places_.resize(schema_.size());
@@ -123,14 +125,14 @@ void Reducer::pack(Bucket& bucket, const WorkList& work, std::span<const std::si
   if (carried.data == nullptr) {
     copies_.clear();
     for (std::size_t k = 0; k < parameters.size(); ++k) copies_.push_back({part_of(packed, parameters[k]), grads[k]});
-    backend().copy(work, copies_, multiplier, 1);
+    backend().copy({&work, copies_, {}}, multiplier, 1, queue());
   } else {
     sums_.clear();
     for (std::size_t k = 0; k < parameters.size(); ++k) {
       sums_.push_back({part_of(packed, parameters[k]), grads[k], part_of(carried, parameters[k]), multiplier,
                        bucket.exchange->carried_factor()});
     }
-    backend().combine(work, sums_);
+    backend().combine({&work, sums_, {}}, queue());
   }
   for (std::size_t k = 0; k < parameters.size(); ++k) {
     places_[parameters[k]].pushed = true;
@@ -214,7 +216,7 @@ void Reducer::divide(std::span<const Bucket> exchanged, double divisor) {
     if (!(divisor > 0)) source.data = nullptr;
     items.push_back({bucket.exchange->result(), source});
   }
-  backend().copy(work, items, 1, divisor > 0 ? divisor : 1);
+  backend().copy({&work, items, {}}, 1, divisor > 0 ? divisor : 1, queue());
 }
 
 void Reducer::wait(std::span<const Array> results) {
@@ -265,7 +267,7 @@ void Reducer::write_results(std::span<const Array> targets) {
     work.append(targets[i].size);
     results_.push_back({targets[i], result_of(i)});
   }
-  backend().copy(work, results_, 1, 1);
+  backend().copy({&work, results_, {}}, 1, 1, queue());
 }
 
 void Reducer::reduce(std::span<const Array> grads, std::span<const Array> results, double weight) {
@@ -336,11 +338,11 @@ BufferList Reducer::gradients() {
 const double* Reducer::norm() {
   if (!complete_) fail(GRADSTEP_ERR_INVALID_STATE, "there is no finished window");
   if (!measured_) {
-    backend().square_chunks(work_, gradients().arrays, squares_);
-    norm_ = std::sqrt(fold_partials(squares_));
+    outcome_.arrays = gradients();
+    backend().measure(outcome_, norm_.as<double>(), queue());
     measured_ = true;
   }
-  return &norm_;
+  return norm_.as<double>();
 }
 
 std::vector<gradstep_bucket_statistics> Reducer::bucket_stats() const {
@@ -349,6 +351,7 @@ std::vector<gradstep_bucket_statistics> Reducer::bucket_stats() const {
   const std::lock_guard lock(stats_mutex_);
   for (const Bucket& bucket : buckets_) {
     all.push_back(bucket.stats);
+    bucket.exchange->complete(all.back());
     all.back().wait_nanoseconds = queue_->waited_nanoseconds(all.size() - 1);
   }
   return all;

@@ -58,6 +58,7 @@ class Reducer {
 
   /// The outcome of the last window, in the buckets; data NULL where no rank had a gradient.
   BufferList gradients();
+  /// Of gradients(), at the site.
   const double* norm();
   std::vector<gradstep_bucket_statistics> bucket_stats() const;
   /// One parameter's.
@@ -82,6 +83,7 @@ class Reducer {
   const Schema& schema() const { return schema_; }
   const gradstep_reducer_options& options() const { return resources_.options; }
   BusyFlag& busy() { return busy_; }
+  Site& site() { return resources_.site; }
 
  private:
   struct Bucket {
@@ -103,6 +105,7 @@ class Reducer {
   Array part_of(const Array& whole, std::size_t index) const;
   Array result_of(std::size_t index) const;
   Backend& backend() const { return resources_.backend(); }
+  Queue& queue() const { return resources_.queue(); }
   void check_closed() const;
   void check_channel() const;
   bool has_sent_all() const;
@@ -132,7 +135,8 @@ class Reducer {
   std::vector<CopyItem> copies_;
   std::vector<CombineItem> sums_;
   std::vector<CopyItem> results_;
-  std::vector<double> squares_;
+  NormPlan outcome_;
+  Buffer norm_;  // of outcome_
   std::vector<double> control_;
   BusyFlag busy_;
 
@@ -142,7 +146,6 @@ class Reducer {
   bool open_ = false;
   bool complete_ = false;  // gradients() are valid
   bool measured_ = false;
-  double norm_ = 0;
   double weight_ = 1;
   std::size_t full_buckets_ = 0;  // the first of them, in this window
 

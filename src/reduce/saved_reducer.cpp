@@ -112,8 +112,10 @@ std::function<void()> Reducer::load_kept(std::span<LoadedPart> ranks, LoadedPart
   }
   return [this, sources] {
     for (const Source& source : sources) {
-      if (source.to.size > 0) std::memset(source.to.data, 0, static_cast<std::size_t>(source.to.bytes()));
-      for (const std::byte* from : source.from) add(source.to, from);
+      Buffer sum = resources_.context->allocate(static_cast<std::size_t>(source.to.bytes()), /*zeroed=*/true);
+      const Array numbers = compact_array(sum.data(), source.to.size, source.to.dtype);
+      for (const std::byte* from : source.from) add(numbers, from);
+      queue().upload(source.to.data, sum.data(), sum.bytes());
     }
     complete_ = false;
   };
@@ -127,7 +129,7 @@ void Reducer::take_over(Reducer& old, bool finished) {
     const Array& to = entry.tensor.array;
     const auto other = from.find(entry.key);
     if (other == from.end() || to.size == 0) continue;  // AUTO may have chosen another mode for this bucket
-    std::memcpy(to.data, other->second.data, static_cast<std::size_t>(to.bytes()));
+    queue().copy(to.data, other->second.data, static_cast<std::size_t>(to.bytes()));
   }
   resources_.windows = old.resources_.windows;
   if (!finished || !old.has_sent_all()) return;

@@ -78,7 +78,7 @@ void SparseExchange::exchange(double divisor, const Deadline& deadline, gradstep
   const auto start = std::chrono::steady_clock::now();
   if (has_momentum()) {
     const CombineItem accumulated{array(packed_), array(residual_), array(new_velocity_)};
-    backend().combine(work_, {&accumulated, 1});
+    backend().combine({&work_, {&accumulated, 1}, {}}, queue());
   }
   select(stats);
   const auto nans = static_cast<std::int64_t>(selected_nans().size());
@@ -99,9 +99,9 @@ void SparseExchange::exchange(double divisor, const Deadline& deadline, gradstep
   }
   if (is_ef21()) {
     const CombineItem estimated{array(estimated_), array(total_), sum()};
-    backend().combine(work_, {&estimated, 1});
+    backend().combine({&work_, {&estimated, 1}, {}}, queue());
     const CopyItem divided{array(estimated_), array(estimated_)};
-    if (divisor != 1) backend().copy(work_, {&divided, 1}, 1, divisor);
+    if (divisor != 1) backend().copy({&work_, {&divided, 1}, {}}, 1, divisor, queue());
   }
   last_selected_ = 0;
   for (std::size_t r = 0; r < world_size(); ++r) {
@@ -339,9 +339,7 @@ std::vector<KeptTensor> SparseExchange::kept() {
 void SparseExchange::finish(const BucketExchange& failed) {
   const auto* other = dynamic_cast<const SparseExchange*>(&failed);
   if (other == nullptr) return;
-  const auto copy = [](const Buffer& to, const Buffer& from) {
-    if (to.bytes() > 0) std::memcpy(to.data(), from.data(), to.bytes());
-  };
+  const auto copy = [this](const Buffer& to, const Buffer& from) { queue().copy(to.data(), from.data(), to.bytes()); };
   if (is_ef21()) {
     copy(packed_, other->packed_);
     selected_ = other->selected_;
@@ -356,8 +354,8 @@ void SparseExchange::finish(const BucketExchange& failed) {
 void SparseExchange::rejoin(std::int32_t /*root*/, const Deadline& deadline) {
   if (!is_ef21()) return;
   const CopyItem own{array(total_), array(residual_)};
-  backend().copy(work_, {&own, 1}, 1, 1);
-  comm().all_reduce(array(total_), GRADSTEP_REDUCE_SUM, 1, deadline);
+  backend().copy({&work_, {&own, 1}, {}}, 1, 1, queue());
+  data().all_reduce(array(total_), GRADSTEP_REDUCE_SUM, 1, deadline);
 }
 
 }  // namespace gradstep

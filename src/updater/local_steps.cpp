@@ -27,7 +27,7 @@ void LocalSteps::check(const Optimizer& optimizer, const Reducer& reducer) const
 void LocalSteps::prepare_deltas(const Schema& schema) {
   for (std::size_t i = delta_buffers_.size(); i < schema.size(); ++i) {
     const std::int64_t bytes = schema[i].size * size_of(schema[i].dtype);
-    delta_buffers_.push_back(context_->allocate(static_cast<std::size_t>(bytes), /*zeroed=*/false));
+    delta_buffers_.push_back(site_.allocate(static_cast<std::size_t>(bytes), /*zeroed=*/false));
     deltas_.set(i, compact_array(delta_buffers_.back().data(), schema[i].size, schema[i].dtype));
   }
 }
@@ -62,7 +62,7 @@ void LocalSteps::exchange_deltas(Reducer* reducer, const BufferList& params) {
     items.push_back({params[i], params[i], reduced[i]});
     work.append(params[i].size);
   }
-  context_->backend().combine(work, items);
+  site_.backend().combine({&work, items, {}}, site_.queue());
 }
 
 // Gradients of one partition at a time would not do: what a rank has learnt from the others would depend on the

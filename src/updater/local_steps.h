@@ -18,8 +18,8 @@ namespace gradstep {
 class LocalSteps {
  public:
   /// `options.sync` is not GRADIENTS.
-  LocalSteps(std::shared_ptr<Context> context, const gradstep_updater_options& options)
-      : context_(std::move(context)), sync_(options.sync), sync_steps_(options.sync_steps) {}
+  LocalSteps(const Site& site, const gradstep_updater_options& options)
+      : site_(site), sync_(options.sync), sync_steps_(options.sync_steps) {}
 
   /// Throws UNSUPPORTED for an optimizer or a reducer that cannot serve.
   void check(const Optimizer& optimizer, const Reducer& reducer) const;
@@ -48,7 +48,7 @@ class LocalSteps {
   void exchange_deltas(Reducer* reducer, const BufferList& params);
   void exchange_parameters(Reducer& reducer, const BufferList& params);
 
-  std::shared_ptr<Context> context_;
+  const Site& site_;  // the optimizer's
   std::int32_t sync_;
   std::int32_t sync_steps_;
   double weight_ = 1;  // of the step that is not exchanged

@@ -21,6 +21,7 @@ bool same_start(const Standing& a, const Standing& b) {
 Recovery::Recovery(Communicator& comm, Optimizer& optimizer, Standing own)
     : comm_(comm),
       optimizer_(optimizer),
+      data_(comm, *optimizer.context(), optimizer.site()),
       deadline_(comm.deadline()),
       all_(static_cast<std::size_t>(comm.world_size())) {
   const std::vector<StoredState> states = optimizer.stored_states();
@@ -79,7 +80,7 @@ bool Recovery::is_finished_by_root() const {
 
 void Recovery::stage(const Array& target) {
   const auto bytes = static_cast<std::size_t>(target.bytes());
-  transfers_.push_back({target, optimizer_.context()->allocate(bytes, /*zeroed=*/false)});
+  transfers_.push_back({target, optimizer_.site().allocate(bytes, /*zeroed=*/false)});
 }
 
 void Recovery::copy(bool out) {
@@ -93,7 +94,7 @@ void Recovery::copy(bool out) {
       items.push_back({transfer.target, transfer.staged()});
     }
   }
-  optimizer_.context()->backend().copy(work, items, 1, 1);
+  optimizer_.site().backend().copy({&work, items, {}}, 1, 1, optimizer_.site().queue());
 }
 
 void Recovery::bring(std::span<const Array> params, Replicated replicated) {
@@ -107,7 +108,7 @@ void Recovery::bring(std::span<const Array> params, Replicated replicated) {
   }
   if (is_root()) copy(/*out=*/true);
   for (const Transfer& transfer : transfers_) {
-    if (transfer.target.size > 0) comm_.broadcast(transfer.staging.data(), transfer.target.bytes(), root(), deadline_);
+    if (transfer.target.size > 0) data_.broadcast(transfer.staging.data(), transfer.target.bytes(), root(), deadline_);
   }
   if (!flags_.empty()) comm_.broadcast(flags_.data(), static_cast<std::int64_t>(flags_.size()), root(), deadline_);
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
+#include "comm/data_plane.h"
 #include "gradstep/tensor.h"
 #include "optim/optimizer.h"
 
@@ -75,6 +76,7 @@ class Recovery {
 
   Communicator& comm_;
   Optimizer& optimizer_;
+  DataPlane data_;
   const Deadline deadline_;
   std::vector<Standing> all_;
   std::size_t root_ = 0;

@@ -3,7 +3,6 @@
 #include "updater/updater.h"
 
 #include <cmath>
-#include <limits>
 
 #include "core/error.h"
 #include "updater/chain.h"
@@ -52,8 +51,14 @@ Updater::Updater(std::shared_ptr<Context> context, std::shared_ptr<Optimizer> op
     // Only skipped micro-batches can leave every rank with an empty window.
     if (accumulator_->nonfinite_policy() == GRADSTEP_NONFINITE_SKIP) reducer_->always_control();
   }
-  if (options.sync != GRADSTEP_SYNC_GRADIENTS) local_.emplace(context_, options);
+  if (options.sync != GRADSTEP_SYNC_GRADIENTS) local_.emplace(optimizer_->site(), options);
   if (local_ && reducer_) local_->check(*optimizer_, *reducer_);
+}
+
+void Updater::use(void* stream) {
+  optimizer_->site().use(stream);
+  if (accumulator_) accumulator_->site().use(stream);
+  if (reducer_) reducer_->site().use(stream);
 }
 
 bool Updater::skip_nonfinite() const {
@@ -79,7 +84,7 @@ bool Updater::push(const StepBuffers& buffers, double weight) {
   bool ready = true;
   if (accumulator_) {
     const Stopwatch stopwatch(stats_.accumulate_nanoseconds);
-    ready = accumulator_->add(buffers.grads.arrays, {}, weight);
+    ready = accumulator_->add(buffers.grads, {}, weight);
   } else if (!(weight >= 0) || !std::isfinite(weight)) {
     fail_argument("weight: is {}, expected a finite number of at least 0", weight);
   }
@@ -166,12 +171,10 @@ bool Updater::finish_local(LocalSteps& local, StepBuffers buffers, double weight
 bool Updater::step_locally(LocalSteps& local, const StepBuffers& buffers, double weight) {
   const Stopwatch stopwatch(stats_.step_nanoseconds);
   StepGuards guards = step_guards();
-  if (accumulator_) guards.grad_norm = accumulator_->norm();
-  double norm = 0;
+  if (accumulator_) guards.norm = accumulator_->norm();
   if (guards.skip_nonfinite) {
-    norm = guards.grad_norm != nullptr ? *guards.grad_norm : norm_of(buffers.grads);
-    guards.grad_norm = &norm;
-    if (!all_finite(std::isfinite(norm))) norm = std::numeric_limits<double>::quiet_NaN();
+    if (guards.norm == nullptr) guards.norm = norm_of(buffers.grads);
+    guards.skip = !all_finite(std::isfinite(read(optimizer_->site().queue(), guards.norm)));
   }
   return local.step(*optimizer_, buffers, guards, weight);
 }
@@ -186,12 +189,13 @@ bool Updater::all_finite(bool own_is) {
   return comm.vote(own_is, comm.deadline());
 }
 
-double Updater::norm_of(const BufferList& grads) const {
+const double* Updater::norm_of(const BufferList& grads) {
+  const Site& site = optimizer_->site();
+  if (norm_.bytes() == 0) norm_ = site.allocate(sizeof(double), /*zeroed=*/false);
   WorkList work;
   for (const Array& grad : grads) work.append(grad.size);
-  std::vector<double> squares(work.chunks().size());
-  context_->backend().square_chunks(work, grads.arrays, squares);
-  return std::sqrt(fold_partials(squares));
+  site.backend().measure({&work, grads, {}}, norm_.as<double>(), site.queue());
+  return norm_.as<double>();
 }
 
 /// What the reducer keeps of a window for the next one is kept only now: until the step is made, the window may have to
@@ -243,7 +247,7 @@ bool Updater::step(const StepBuffers& buffers, const double* norm) {
   const Stopwatch stopwatch(stats_.step_nanoseconds);
   StepGuards guards = step_guards();
   if (norm == nullptr && reducer_ && (guards.max_norm > 0 || guards.skip_nonfinite)) norm = reducer_->norm();
-  guards.grad_norm = norm;
+  guards.norm = norm;
   if (!optimizer_->is_sharded()) return optimizer_->step(buffers, guards).applied;
   // The reducer has done what a sharded step would do with gradients of its own.
   GradientExchange reduced = optimizer_->sharding()->default_exchange();

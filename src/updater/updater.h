@@ -45,6 +45,8 @@ class Updater {
 
   const Schema& schema() const { return optimizer_->schema(); }
 
+  /// What is asked from here on goes to the host's `stream`.
+  void use(void* stream);
   const gradstep_updater_statistics& stats() const { return stats_; }
   BusyFlag& busy() { return busy_; }
 
@@ -84,7 +86,8 @@ class Updater {
   bool step_locally(LocalSteps& local, const StepBuffers& buffers, double weight);
   void exchange_locally(LocalSteps& local, const BufferList& params);
   bool all_finite(bool own_is);
-  double norm_of(const BufferList& grads) const;
+  /// At the optimizer's site.
+  const double* norm_of(const BufferList& grads);
   bool finish_sharded(StepBuffers buffers, double weight);
   void add_of_all_ranks(std::map<std::string, SavedPart>& parts, std::string (*prefix)(std::int32_t rank),
                         const SavedPart& own);
@@ -103,6 +106,7 @@ class Updater {
   std::int64_t windows_ = 0;  // that are finished: the number of the one that comes, the same on all ranks
   std::int64_t recoveries_ = 0;
   std::int64_t recovered_at_ = 0;    // windows_ at the last of them
+  Buffer norm_;                      // of gradients that nobody else has measured
   std::optional<LocalSteps> local_;  // by sync: each rank steps before they exchange
 };
 

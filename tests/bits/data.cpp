@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 namespace gradstep_bits {
 
@@ -109,8 +110,8 @@ void store(gradstep_dtype dtype, std::uint32_t f32_bits, void* to) {
   }
 }
 
-HostTensor::HostTensor(std::vector<std::int64_t> shape, gradstep_dtype dtype, Layout layout)
-    : shape_(std::move(shape)), dtype_(dtype) {
+HostTensor::HostTensor(Device& device, std::vector<std::int64_t> shape, gradstep_dtype dtype, Layout layout)
+    : device_(&device), shape_(std::move(shape)), dtype_(dtype) {
   std::size_t rows = 1;
   for (std::size_t k = 0; k < shape_.size(); ++k) {
     size_ *= static_cast<std::size_t>(shape_[k]);
@@ -123,7 +124,23 @@ HostTensor::HostTensor(std::vector<std::int64_t> shape, gradstep_dtype dtype, La
     room += kFront + rows * static_cast<std::size_t>(kPadding);
   }
   words_.resize(room * bytes_of(dtype) / sizeof(std::uint64_t) + 1);
-  std::memset(words_.data(), kMark, words_.size() * sizeof(std::uint64_t));
+  std::memset(words_.data(), kMark, bytes());
+  there_ = device.allocate(bytes());
+}
+
+HostTensor::HostTensor(HostTensor&& other) noexcept
+    : device_(other.device_),
+      there_(std::exchange(other.there_, nullptr)),
+      is_new_(other.is_new_),
+      shape_(std::move(other.shape_)),
+      dtype_(other.dtype_),
+      strides_(std::move(other.strides_)),
+      size_(other.size_),
+      front_(other.front_),
+      words_(std::move(other.words_)) {}
+
+HostTensor::~HostTensor() {
+  if (there_ != nullptr) device_->deallocate(there_, bytes());
 }
 
 std::size_t HostTensor::place(std::size_t element) const {
@@ -139,6 +156,12 @@ std::size_t HostTensor::place(std::size_t element) const {
 
 void HostTensor::set(std::size_t element, std::uint32_t f32_bits) {
   store(dtype_, f32_bits, reinterpret_cast<std::uint8_t*>(words_.data()) + place(element));
+  is_new_ = true;
+}
+
+void HostTensor::set_bytes(std::size_t element, const void* bytes) {
+  std::memcpy(reinterpret_cast<std::uint8_t*>(words_.data()) + place(element), bytes, bytes_of(dtype_));
+  is_new_ = true;
 }
 
 void HostTensor::fill(const DataKey& key, int exponent) {
@@ -147,10 +170,12 @@ void HostTensor::fill(const DataKey& key, int exponent) {
 }
 
 gradstep_tensor HostTensor::view() {
+  if (is_new_) device_->write(there_, words_.data(), bytes());
+  is_new_ = false;
   gradstep_tensor tensor{};
-  tensor.data = words_.data();
+  tensor.data = there_;
   tensor.byte_offset = front_ * bytes_of(dtype_);
-  tensor.device = {GRADSTEP_DEVICE_CPU, 0};
+  tensor.device = device_->id();
   tensor.ndim = static_cast<std::int32_t>(shape_.size());
   tensor.dtype = dtype_;
   tensor.shape = shape_.data();
@@ -158,22 +183,31 @@ gradstep_tensor HostTensor::view() {
   return tensor;
 }
 
+std::vector<std::uint8_t> HostTensor::read() const {
+  std::vector<std::uint8_t> found(bytes());
+  if (is_new_) {
+    std::memcpy(found.data(), words_.data(), found.size());
+  } else {
+    device_->read(found.data(), there_, found.size());
+  }
+  return found;
+}
+
 std::vector<std::uint8_t> HostTensor::elements() const {
   const std::size_t width = bytes_of(dtype_);
-  std::vector<std::uint8_t> bytes(size_ * width);
-  const auto* from = reinterpret_cast<const std::uint8_t*>(words_.data());
-  if (size_ == 0) return bytes;
+  std::vector<std::uint8_t> elements(size_ * width);
+  if (size_ == 0) return elements;
+  const std::vector<std::uint8_t> found = read();
   if (strides_.empty()) {
-    std::memcpy(bytes.data(), from + place(0), bytes.size());
-    return bytes;
+    std::memcpy(elements.data(), found.data() + place(0), elements.size());
+    return elements;
   }
-  for (std::size_t k = 0; k < size_; ++k) std::memcpy(&bytes[k * width], from + place(k), width);
-  return bytes;
+  for (std::size_t k = 0; k < size_; ++k) std::memcpy(&elements[k * width], found.data() + place(k), width);
+  return elements;
 }
 
 bool HostTensor::gaps_are_untouched() const {
-  std::vector<std::uint8_t> marks(words_.size() * sizeof(std::uint64_t));
-  std::memcpy(marks.data(), words_.data(), marks.size());
+  std::vector<std::uint8_t> marks = read();
   for (std::size_t k = 0; k < size_; ++k) std::memset(&marks[place(k)], kMark, bytes_of(dtype_));
   for (const std::uint8_t mark : marks) {
     if (mark != kMark) return false;
@@ -181,7 +215,7 @@ bool HostTensor::gaps_are_untouched() const {
   return true;
 }
 
-std::vector<std::uint8_t> elements_of(const gradstep_tensor& view) {
+std::vector<std::uint8_t> elements_of(Device& device, const gradstep_tensor& view) {
   std::size_t size = 1;
   for (std::int32_t k = 0; k < view.ndim; ++k) size *= static_cast<std::size_t>(view.shape[k]);
   if (view.strides != nullptr) {
@@ -193,7 +227,12 @@ std::vector<std::uint8_t> elements_of(const gradstep_tensor& view) {
     }
   }
   std::vector<std::uint8_t> bytes(size * bytes_of(view.dtype));
-  if (size > 0) std::memcpy(bytes.data(), static_cast<const std::uint8_t*>(view.data) + view.byte_offset, bytes.size());
+  const void* data = static_cast<const std::uint8_t*>(view.data) + view.byte_offset;
+  if (size > 0 && view.device.device_type == GRADSTEP_DEVICE_CPU) {
+    std::memcpy(bytes.data(), data, bytes.size());
+  } else if (size > 0) {
+    device.read(bytes.data(), data, bytes.size());
+  }
   return bytes;
 }
 

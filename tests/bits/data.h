@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "device.h"
 #include "gradstep/tensor.h"
 
 namespace gradstep_bits {
@@ -37,17 +38,24 @@ void store(gradstep_dtype dtype, std::uint32_t f32_bits, void* to);
 /// How a tensor lies in memory. README.md, "Models".
 enum class Layout { compact, transposed, padded };
 
-/// A host's tensor in its own buffer. Bytes between elements hold a mark that nobody may change.
+/// A host's tensor in a buffer of its own on a device, with a copy here. Bytes between elements hold a mark that nobody
+/// may change.
 class HostTensor {
  public:
-  HostTensor(std::vector<std::int64_t> shape, gradstep_dtype dtype, Layout layout = Layout::compact);
+  HostTensor(Device& device, std::vector<std::int64_t> shape, gradstep_dtype dtype, Layout layout = Layout::compact);
+  HostTensor(HostTensor&&) noexcept;
+  HostTensor& operator=(HostTensor&&) = delete;
+  ~HostTensor();
 
   void fill(const DataKey& key, int exponent);
   /// Writes one f32 at an element of the row-major order.
   void set(std::size_t element, std::uint32_t f32_bits);
+  /// The same with the bytes of one element.
+  void set_bytes(std::size_t element, const void* bytes);
 
   std::size_t size() const { return size_; }
   gradstep_dtype dtype() const { return dtype_; }
+  /// What was set is there from now on.
   gradstep_tensor view();
   /// Elements in row-major order, without what lies between.
   std::vector<std::uint8_t> elements() const;
@@ -55,7 +63,13 @@ class HostTensor {
 
  private:
   std::size_t place(std::size_t element) const;
+  std::size_t bytes() const { return words_.size() * sizeof(std::uint64_t); }
+  /// What is on the device now.
+  std::vector<std::uint8_t> read() const;
 
+  Device* device_;
+  void* there_ = nullptr;
+  bool is_new_ = true;  // words_ are not there yet
   std::vector<std::int64_t> shape_;
   gradstep_dtype dtype_;
   std::vector<std::int64_t> strides_;  // in elements; empty = compact
@@ -65,6 +79,6 @@ class HostTensor {
 };
 
 /// Elements of a view of the library's, in row-major order.
-std::vector<std::uint8_t> elements_of(const gradstep_tensor& view);
+std::vector<std::uint8_t> elements_of(Device& device, const gradstep_tensor& view);
 
 }  // namespace gradstep_bits

@@ -21,6 +21,7 @@
 #include <iostream>
 #include <stdexcept>
 
+#include "device.h"
 #include "digest.h"
 #include "options.h"
 #include "records.h"
@@ -47,6 +48,8 @@ Arguments read_arguments(const std::vector<std::string>& words) {
     };
     if (word == "--cases") {
       arguments.cases = value();
+    } else if (word == "--seed") {
+      set_device_seed(std::stoul(value()));
     } else if (word == "--threads") {
       arguments.threads = std::stoi(value());
     } else if (word == "--filter") {

@@ -44,8 +44,9 @@ bool is_missing(const json& call, std::size_t parameter) {
 
 }  // namespace
 
-Rank::Rank(const Case& described, gradstep_context* context, gradstep_comm* comm, Shared& shared, bool trace)
-    : case_(described), context_(context), comm_(comm), shared_(shared), digest_(trace) {
+Rank::Rank(const Case& described, gradstep_context* context, Device& device, gradstep_comm* comm, Shared& shared,
+           bool trace)
+    : case_(described), context_(context), device_(device), comm_(comm), shared_(shared), digest_(trace) {
   check(gradstep_comm_rank(comm, &rank_));
   for (const json& tensor : case_.model) shapes_.push_back(tensor.at("shape").get<std::vector<std::int64_t>>());
   for (std::size_t i = 0; i < shapes_.size(); ++i) {
@@ -55,11 +56,11 @@ Rank::Rank(const Case& described, gradstep_context* context, gradstep_comm* comm
     parameter.shape = shapes_[i].data();
     parameter.ndim = static_cast<std::int32_t>(shapes_[i].size());
     parameter.dtype = dtype_of(tensor.value("dtype", "f32"));
-    parameter.device = {GRADSTEP_DEVICE_CPU, 0};
+    parameter.device = device.id();
     parameter.group = tensor.value("group", 0);
     if (tensor.value("may_be_unused", false)) parameter.flags = GRADSTEP_PARAMETER_MAY_BE_UNUSED;
     parameters_.push_back(parameter);
-    values_.emplace_back(shapes_[i], parameter.dtype, layout_of(tensor));
+    values_.emplace_back(device_, shapes_[i], parameter.dtype, layout_of(tensor));
     values_.back().fill({DataKind::parameter, 0, 0, i}, 0);
   }
   sharding_ = case_.spec.value("sharding", json());
@@ -149,7 +150,7 @@ Rank::Gradients Rank::make_gradients(const json& call) const {
   for (std::size_t i = 0; i < count(); ++i) {
     const gradstep_dtype dtype =
         spec.contains("dtype") ? dtype_of(spec.at("dtype").get<std::string>()) : parameters_[i].dtype;
-    gradients.tensors.emplace_back(shapes_[i], dtype, layout_of(spec));
+    gradients.tensors.emplace_back(device_, shapes_[i], dtype, layout_of(spec));
     gradients.tensors.back().fill(key(DataKind::gradient, i), spec.value("exponent", 0));
   }
   for (const json& planted : call.value("plant", json::array())) {
@@ -193,7 +194,7 @@ void Rank::step(const json& call) {
   if (gives_updates && call.value("in_gradients", false)) {
     updates = grads.views;
   } else if (gives_updates) {
-    for (std::size_t i = 0; i < count(); ++i) apart.emplace_back(shapes_[i], parameters_[i].dtype);
+    for (std::size_t i = 0; i < count(); ++i) apart.emplace_back(device_, shapes_[i], parameters_[i].dtype);
     for (HostTensor& tensor : apart) updates.push_back(tensor.view());
   }
   std::vector<gradstep_tensor> params = parameter_views();
@@ -207,12 +208,14 @@ void Rank::step(const json& call) {
   } else {
     const json& spec = call.at("options");
     auto options = options_of<gradstep_step_options>(spec, "options", {"grad_norm", "found_inf"});
-    double norm = spec.value("grad_norm", 0.0);
-    float found = spec.value("found_inf", 0.0F);
-    std::int64_t one[] = {1};
-    const gradstep_device cpu = {GRADSTEP_DEVICE_CPU, 0};
-    const gradstep_tensor norm_tensor = {&norm, cpu, 1, dtype_of("f64"), static_cast<std::int64_t*>(one), nullptr, 0};
-    gradstep_tensor found_tensor = {&found, cpu, 1, dtype_of("f32"), static_cast<std::int64_t*>(one), nullptr, 0};
+    HostTensor norm(device_, {1}, dtype_of("f64"));
+    HostTensor found(device_, {1}, dtype_of("f32"));
+    const double given_norm = spec.value("grad_norm", 0.0);
+    const float given_found = spec.value("found_inf", 0.0F);
+    norm.set_bytes(0, &given_norm);
+    found.set_bytes(0, &given_found);
+    const gradstep_tensor norm_tensor = norm.view();
+    gradstep_tensor found_tensor = found.view();
     gradstep_step_result result{};
     result.struct_size = sizeof result;
     if (spec.contains("grad_norm")) options.grad_norm = &norm_tensor;
@@ -223,7 +226,9 @@ void Rank::step(const json& call) {
     digest_.add("applied", std::int64_t{result.applied});
     digest_.add("grad_norm", result.grad_norm);
     digest_.add("clip_coefficient", result.clip_coefficient);
-    digest_.add("found_inf", static_cast<double>(found));
+    float found_now = 0;
+    std::memcpy(&found_now, found.elements().data(), sizeof found_now);
+    digest_.add("found_inf", static_cast<double>(found_now));
   }
   feed("parameter", values_);
   if (gives_updates && apart.empty()) feed("update", grads.tensors);
@@ -299,7 +304,7 @@ void Rank::reduce(const json& call) {
   if (kind == "apart") {
     // What no rank has a gradient for stays as it is: zeros.
     for (std::size_t i = 0; i < count(); ++i) {
-      apart.emplace_back(shapes_[i], grads.tensors.empty() ? parameters_[i].dtype : grads.tensors[i].dtype());
+      apart.emplace_back(device_, shapes_[i], grads.tensors.empty() ? parameters_[i].dtype : grads.tensors[i].dtype());
       for (std::size_t k = 0; k < apart.back().size(); ++k) apart.back().set(k, 0);
     }
     for (HostTensor& tensor : apart) results.push_back(tensor.view());
@@ -328,23 +333,37 @@ void Rank::exchange(const json& call) {
   if (!call.contains("fails")) feed_reduced();
 }
 
+std::int64_t Rank::step_count() const {
+  std::int64_t count = 0;
+  check(gradstep_optimizer_step_count(optimizer_.get(), &count));
+  return count;
+}
+
+/// Where work is queued, `applied` says that a step is on its way, which may be skipped yet.
+void Rank::feed_applied(std::int32_t applied, std::int64_t steps_before) {
+  if (!device_.is_host() && applied != 0) applied = step_count() > steps_before ? 1 : 0;
+  digest_.add("applied", std::int64_t{applied});
+}
+
 void Rank::push(const json& call) {
   check_call(call, {"missing", "plant", "weight"});
   Gradients grads = make_gradients(call);
   std::vector<gradstep_tensor> params = parameter_views();
+  const std::int64_t before = step_count();
   std::int32_t applied = 0;
   feed_status(call, gradstep_updater_push(updater_.get(), params.data(), grads.views.data(), count(),
                                           call.value("weight", 1.0), nullptr, &applied));
-  digest_.add("applied", std::int64_t{applied});
+  feed_applied(applied, before);
   feed("parameter", values_);
 }
 
 void Rank::updater_flush(const json& call) {
   check_call(call, {});
   std::vector<gradstep_tensor> params = parameter_views();
+  const std::int64_t before = step_count();
   std::int32_t applied = 0;
   feed_status(call, gradstep_updater_flush(updater_.get(), params.data(), count(), nullptr, &applied));
-  digest_.add("applied", std::int64_t{applied});
+  feed_applied(applied, before);
   feed("parameter", values_);
 }
 

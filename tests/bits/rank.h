@@ -23,7 +23,8 @@ struct Shared {
 
 class Rank {
  public:
-  Rank(const Case& described, gradstep_context* context, gradstep_comm* comm, Shared& shared, bool trace);
+  Rank(const Case& described, gradstep_context* context, Device& device, gradstep_comm* comm, Shared& shared,
+       bool trace);
   /// Makes all calls. Collective over the ranks of the case.
   Digest run();
 
@@ -71,6 +72,8 @@ class Rank {
   void feed(const std::string& label, const std::vector<gradstep_tensor>& views);
   void feed_accumulator(std::int32_t ready);
   void feed_reduced();
+  std::int64_t step_count() const;
+  void feed_applied(std::int32_t applied, std::int64_t steps_before);
   void feed_residuals();
   void feed_end();
   void feed_state();
@@ -79,6 +82,7 @@ class Rank {
 
   const Case& case_;
   gradstep_context* context_;
+  Device& device_;
   gradstep_comm* comm_;
   Shared& shared_;
   Digest digest_;

@@ -94,8 +94,8 @@ void Rank::add(const json& call) {
     std::vector<std::int64_t> shape = shapes_.at(parameter);
     const auto extent = static_cast<std::uint64_t>(shape.at(0));
     shape[0] = count_of_rows;
-    rows.push_back({HostTensor({count_of_rows}, dtype_of(spec.value("indices", "int64"))),
-                    HostTensor(shape, dtype_of(spec.value("dtype", "f32")))});
+    rows.push_back({HostTensor(device_, {count_of_rows}, dtype_of(spec.value("indices", "int64"))),
+                    HostTensor(device_, shape, dtype_of(spec.value("dtype", "f32")))});
     const std::uint64_t bits = tensor_bits(key(DataKind::row_index, parameter));
     for (std::size_t k = 0; k < rows.back().indices.size(); ++k) {
       rows.back().indices.set(k, as_bits(mix(bits ^ k) % extent));
@@ -131,8 +131,8 @@ void Rank::collective(const json& call) {
   const std::int32_t op = number_of(call.value("op", "sum"), {"sum", "max", "min"}, "op");
   const auto elements = call.at("elements").get<std::int64_t>();
   const std::int64_t ranks = case_.ranks();
-  HostTensor input({elements * (name == "reduce_scatter" ? ranks : 1)}, dtype);
-  HostTensor output({elements * (name == "all_gather" ? ranks : 1)}, dtype);
+  HostTensor input(host(), {elements * (name == "reduce_scatter" ? ranks : 1)}, dtype);
+  HostTensor output(host(), {elements * (name == "all_gather" ? ranks : 1)}, dtype);
   input.fill(key(DataKind::collective, 0), 0);
   const gradstep_tensor from = input.view();
   const gradstep_tensor to = output.view();

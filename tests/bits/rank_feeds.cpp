@@ -54,7 +54,7 @@ void Rank::feed(const std::string& label, const std::vector<gradstep_tensor>& vi
     if (views[i].data == nullptr) {
       digest_.add(numbered(label, i) + ".absent", std::int64_t{1});
     } else {
-      digest_.add(numbered(label, i), views[i].dtype, elements_of(views[i]));
+      digest_.add(numbered(label, i), views[i].dtype, elements_of(device_, views[i]));
     }
   }
 }
@@ -81,7 +81,7 @@ void Rank::feed_accumulator(std::int32_t ready) {
   if (ready == 0) return;
   gradstep_tensor norm{};
   check(gradstep_accumulator_norm(accumulator, &norm));
-  digest_.add("norm", kF64, elements_of(norm));
+  digest_.add("norm", kF64, elements_of(device_, norm));
   check(gradstep_accumulator_gradients(accumulator, views.data(), views.size()));
   feed("gradient", views);
 }
@@ -92,7 +92,7 @@ void Rank::feed_reduced() {
   feed("gradient", views);
   gradstep_tensor norm{};
   check(gradstep_reducer_norm(reducer_.get(), &norm));
-  digest_.add("norm", kF64, elements_of(norm));
+  digest_.add("norm", kF64, elements_of(device_, norm));
   feed_residuals();
 }
 
@@ -167,7 +167,7 @@ void Rank::feed_state() {
 
 /// Nothing where the state does not exist.
 void Rank::feed_state_tensor(std::size_t index, const std::string& name, std::vector<std::int64_t> shape) {
-  HostTensor tensor(std::move(shape), parameters_[index].dtype.bits == 64 ? kF64 : dtype_of("f32"));
+  HostTensor tensor(host(), std::move(shape), parameters_[index].dtype.bits == 64 ? kF64 : dtype_of("f32"));
   const gradstep_tensor view = tensor.view();
   const gradstep_status status = gradstep_optimizer_get_state(optimizer_.get(), index, name.c_str(), &view, nullptr);
   if (status == GRADSTEP_ERR_INVALID_STATE) return;

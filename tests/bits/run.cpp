@@ -39,11 +39,12 @@ void run_ranks(const std::vector<CommHandle>& comms, Body&& body) {
 
 Outcome run_case(const Case& described, int num_threads, bool trace) {
   const ContextHandle context = make_context(num_threads);
+  const std::unique_ptr<Device> device = make_device(context.get());
   const std::vector<CommHandle> comms = make_comms(context.get(), described.ranks());
   Shared shared;
   std::vector<std::optional<Digest>> digests(comms.size());
   run_ranks(comms, [&](std::size_t rank) {
-    digests[rank].emplace(Rank(described, context.get(), comms[rank].get(), shared, trace).run());
+    digests[rank].emplace(Rank(described, context.get(), *device, comms[rank].get(), shared, trace).run());
   });
   std::vector<std::uint64_t> hashes;
   Outcome outcome;

@@ -163,9 +163,13 @@ typedef struct counted_heap {
   int refuse;
 } counted_heap;
 
-static void* heap_allocate(void* user, size_t bytes, size_t alignment) {
+static void* heap_allocate(void* user, size_t bytes, size_t alignment, int32_t device_type, int32_t device_id,
+                           void* stream) {
   counted_heap* heap = user;
   void* data = NULL;
+  assert_int_equal(device_type, GRADSTEP_DEVICE_CPU);
+  assert_int_equal(device_id, 0);
+  assert_null(stream);
   if (heap->refuse || posix_memalign(&data, alignment < sizeof(void*) ? sizeof(void*) : alignment, bytes) != 0) {
     return NULL;
   }
@@ -174,8 +178,11 @@ static void* heap_allocate(void* user, size_t bytes, size_t alignment) {
   return data;
 }
 
-static void heap_deallocate(void* user, void* data, size_t bytes, size_t alignment) {
-  (void)alignment;
+static void heap_deallocate(void* user, void* data, size_t bytes, size_t alignment, int32_t device_type,
+                            int32_t device_id, void* stream) {
+  (void)alignment, (void)stream;
+  assert_int_equal(device_type, GRADSTEP_DEVICE_CPU);
+  assert_int_equal(device_id, 0);
   ((counted_heap*)user)->live_bytes -= (int64_t)bytes;
   free(data);
 }

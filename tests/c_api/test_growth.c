@@ -90,14 +90,16 @@ static gradstep_status use_context(void* forged, world* w) {
   return status;
 }
 
-static void* host_allocate(void* user, size_t bytes, size_t alignment) {
+static void* host_allocate(void* user, size_t bytes, size_t alignment, int32_t device_type, int32_t device_id,
+                           void* stream) {
   void* data = NULL;
-  (void)user;
+  (void)user, (void)device_type, (void)device_id, (void)stream;
   return posix_memalign(&data, alignment, bytes) == 0 ? data : NULL;
 }
 
-static void host_deallocate(void* user, void* data, size_t bytes, size_t alignment) {
-  (void)user, (void)bytes, (void)alignment;
+static void host_deallocate(void* user, void* data, size_t bytes, size_t alignment, int32_t device_type,
+                            int32_t device_id, void* stream) {
+  (void)user, (void)bytes, (void)alignment, (void)device_type, (void)device_id, (void)stream;
   free(data);
 }
 

@@ -197,13 +197,13 @@ TEST_F(HostCallbacks, AnExceptionOfAnAllocatorIsCallbackAndBadAllocIsOutOfMemory
   gradstep_allocator allocator{};
   allocator.struct_size = sizeof allocator;
   allocator.user = &heap;
-  allocator.allocate = [](void* user, size_t bytes, size_t alignment) -> void* {
+  allocator.allocate = [](void* user, size_t bytes, size_t alignment, std::int32_t, std::int32_t, void*) -> void* {
     const int mode = static_cast<Heap*>(user)->mode;
     if (mode == 1) throw std::bad_alloc();
     if (mode == 2) throw std::runtime_error("heap in flames");
     return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
   };
-  allocator.deallocate = [](void*, void* data, size_t, size_t) {
+  allocator.deallocate = [](void*, void* data, size_t, size_t, std::int32_t, std::int32_t, void*) {
     std::free(data);
     throw std::runtime_error("nobody listens");
   };

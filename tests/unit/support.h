@@ -25,7 +25,7 @@ inline std::shared_ptr<Context> make_context(int threads = 1) {
   auto options = default_context_options();
   options.num_threads = threads;
   auto context = std::make_shared<Context>(options);
-  context->set_backend(cpu::make_backend(*context));
+  context->add_backend({GRADSTEP_DEVICE_CPU, 0}, cpu::make_backend(*context));
   return context;
 }
 

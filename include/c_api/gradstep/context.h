@@ -28,17 +28,19 @@ enum gradstep_log_level {
 };
 
 /*
- * Host memory for gradstep's own buffers. `allocate` returns `bytes` bytes aligned to `alignment` (a power of two), or
- * NULL; `deallocate` gets back what allocate returned with the same bytes and alignment. Both are needed. They may be
- * called by any thread that is inside gradstep and by gradstep's own, and after the first step of a handle no more on
- * its hot path.
+ * Memory for gradstep's own buffers. `allocate` returns `bytes` bytes on the given device (a DLPack device type and id;
+ * CPU is 1 and 0) aligned to `alignment` (a power of two), or NULL; `deallocate` gets back what allocate returned, with
+ * the same bytes, alignment and device. `stream` is the one on which the memory is used first or was used last; NULL on
+ * CPU. Both are needed. They may be called by any thread that is inside gradstep and by gradstep's own, and after the
+ * first step of a handle no more on its hot path.
  */
 typedef struct gradstep_allocator {
   uint32_t struct_size;
   uint32_t reserved;
   void* user;
-  void* (*allocate)(void* user, size_t bytes, size_t alignment);
-  void (*deallocate)(void* user, void* data, size_t bytes, size_t alignment);
+  void* (*allocate)(void* user, size_t bytes, size_t alignment, int32_t device_type, int32_t device_id, void* stream);
+  void (*deallocate)(void* user, void* data, size_t bytes, size_t alignment, int32_t device_type, int32_t device_id,
+                     void* stream);
   void (*release)(void* user); /* may be NULL */
 } gradstep_allocator;
 

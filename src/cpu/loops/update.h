@@ -95,7 +95,8 @@ void update_staged(const Rule& rule, GradientScale<T> scale, const UpdateItem& i
 
 template <class T, class Rule>
 void update_chunk(const UpdateItem& item, const Chunk& chunk, const UpdateScalars& scalars) {
-  const Rule rule(*static_cast<const typename Rule::Constants*>(item.constants));
+  const kernels::RuleConstants& constants = *item.used != 0 ? item.constants->usual : item.constants->first;
+  const Rule rule(*reinterpret_cast<const typename Rule::Constants*>(constants.bytes));
   const GradientScale<T> scale{static_cast<T>(scalars.grad_multiplier), static_cast<T>(scalars.clip_bound)};
   const bool native = item.format == StateFormat::native || Rule::kStates == 0;
   if (item.update.data == nullptr && item.master == nullptr && native) {

@@ -12,9 +12,9 @@ namespace {
 
 using kernels::RuleId;
 
-enum Field : std::size_t { kLearningRate, kEpsilon, kWeightDecay, kLearningRateDecay, kFields };
+using Field = kernels::AdaGradField;
 
-constexpr std::array<HyperParameterField, kFields> kFieldTable = {
+constexpr std::array<HyperParameterField, Field::count> kFieldTable = {
     {{"learning_rate", 0}, {"epsilon", 0}, {"weight_decay", 0}, {"lr_decay", 0}}};
 constexpr std::array<const char*, 1> kStateNames = {"sum"};
 
@@ -44,19 +44,18 @@ class AdaGrad final : public UpdateRule {
   void check(std::span<const Schedule> /*schedules*/) const override {}
 
   RuleId kernel(std::span<const Schedule> s) const override {
-    return s[kWeightDecay].is_absent() ? RuleId::adagrad : RuleId::adagrad_decay;
+    return s[Field::weight_decay].is_absent() ? RuleId::adagrad : RuleId::adagrad_decay;
   }
 
-  void write_constants(std::span<const double> v, std::int64_t step, bool /*first*/, void* constants) override {
-    auto& c = *static_cast<kernels::AdaGradConstants*>(constants);
-    c.learning_rate = v[kLearningRate] / (1 + static_cast<double>(step) * v[kLearningRateDecay]);
-    c.inside = inside_ ? v[kEpsilon] : 0;
-    c.outside = inside_ ? 0 : v[kEpsilon];
-    c.weight_decay = v[kWeightDecay];
+  kernels::RuleForm form() const override {
+    kernels::RuleForm form;
+    form.family = kernels::RuleForm::Family::adagrad;
+    form.epsilon_inside = inside_;
+    return form;
   }
 
  private:
-  std::array<double, kFields> defaults_;
+  std::array<double, Field::count> defaults_;
   double initial_accumulator_;
   bool inside_;
   bool maximize_;

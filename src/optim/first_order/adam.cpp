@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "core/error.h"
-#include "kernels/power.h"
 
 namespace gradstep {
 
@@ -15,9 +14,9 @@ namespace {
 
 using kernels::RuleId;
 
-enum Field : std::size_t { kLearningRate, kBeta1, kBeta2, kEpsilon, kWeightDecay, kFields };
+using Field = kernels::AdamField;
 
-constexpr std::array<HyperParameterField, kFields> kFieldTable = {
+constexpr std::array<HyperParameterField, Field::count> kFieldTable = {
     {{"learning_rate", 0}, {"beta1", 0, 1}, {"beta2", 0, 1}, {"epsilon", 0}, {"weight_decay", 0}}};
 constexpr std::array<const char*, 3> kStateNames = {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"};
 
@@ -44,32 +43,25 @@ class Adam final : public UpdateRule {
   void check(std::span<const Schedule> /*schedules*/) const override {}
 
   RuleId kernel(std::span<const Schedule> s) const override {
-    if (s[kWeightDecay].is_absent()) return amsgrad_ ? RuleId::amsgrad : RuleId::adam;
+    if (s[Field::weight_decay].is_absent()) return amsgrad_ ? RuleId::amsgrad : RuleId::adam;
     if (decoupled_) return amsgrad_ ? RuleId::amsgrad_decoupled : RuleId::adam_decoupled;
     return amsgrad_ ? RuleId::amsgrad_coupled : RuleId::adam_coupled;
   }
 
-  void write_constants(std::span<const double> v, std::int64_t step, bool /*first*/, void* constants) override {
-    auto& c = *static_cast<kernels::AdamConstants*>(constants);
-    const double correction1 = 1 - beta1_power_(v[kBeta1], step + 1);
-    const double correction2 = 1 - beta2_power_(v[kBeta2], step + 1);
-    const double root2 = std::sqrt(correction2);
-    c.beta1 = v[kBeta1];
-    c.beta2 = v[kBeta2];
-    c.step_size = tf_ ? v[kLearningRate] * root2 / correction1 : v[kLearningRate] / correction1;
-    c.root_factor = tf_ ? 1 : 1 / root2;
-    c.epsilon = v[kEpsilon];
-    c.weight_decay = decoupled_ ? v[kLearningRate] * v[kWeightDecay] : v[kWeightDecay];
+  kernels::RuleForm form() const override {
+    kernels::RuleForm form;
+    form.family = kernels::RuleForm::Family::adam;
+    form.epsilon_early = tf_;
+    form.decoupled_decay = decoupled_;
+    return form;
   }
 
  private:
-  std::array<double, kFields> defaults_;
+  std::array<double, Field::count> defaults_;
   bool tf_;
   bool decoupled_;
   bool amsgrad_;
   bool maximize_;
-  kernels::Power beta1_power_;
-  kernels::Power beta2_power_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backend/host_copies.h"
 #include "comm/all_or_none.h"
 #include "core/error.h"
 #include "core/hash.h"
@@ -19,10 +20,6 @@ constexpr const char* kMasterWeights = "master_weights";
 
 std::span<const Schedule> schedules_of(const HyperParameters& hyper_parameters, std::int32_t group) {
   return {&hyper_parameters.schedule(group, 0), hyper_parameters.field_count()};
-}
-
-void zero(const Buffer& buffer) {
-  if (buffer.bytes() > 0) std::memset(buffer.data(), 0, buffer.bytes());
 }
 
 bool has_bit(std::uint32_t bits, std::size_t i) { return ((bits >> i) & 1U) != 0; }
@@ -89,10 +86,10 @@ FirstOrderOptimizer::StateBuffer FirstOrderOptimizer::allocate(std::size_t slot,
   if (elements == 0) return buffer;
   const bool codes = format_of(slot) == StateFormat::block_code;
   const std::int64_t bytes = codes ? elements : stored_bytes(format_of(slot), parameter.dtype, elements);
-  buffer.numbers = context()->allocate(static_cast<std::size_t>(bytes), /*zeroed=*/true);
+  buffer.numbers = site().allocate(static_cast<std::size_t>(bytes), /*zeroed=*/false);
   if (codes) {
     const std::int64_t factors = factor_count(elements) * size_of(DType::f32);
-    buffer.factors = context()->allocate(static_cast<std::size_t>(factors), /*zeroed=*/true);
+    buffer.factors = site().allocate(static_cast<std::size_t>(factors), /*zeroed=*/false);
   }
   set_initial(slot, parameter, buffer, elements);
   return buffer;
@@ -100,30 +97,25 @@ FirstOrderOptimizer::StateBuffer FirstOrderOptimizer::allocate(std::size_t slot,
 
 void FirstOrderOptimizer::set_initial(std::size_t slot, const Parameter& parameter, const StateBuffer& buffer,
                                       std::int64_t elements) const {
-  zero(buffer.numbers);
-  zero(buffer.factors);
+  site().queue().zero(buffer.numbers.data(), buffer.numbers.bytes());
+  site().queue().zero(buffer.factors.data(), buffer.factors.bytes());
   const double value = slot == kMaster ? 0 : rule_->initial_value(slot);
   if (value == 0 || elements == 0) return;
   const DType dtype = arithmetic_dtype(parameter.dtype);
-  const Buffer filled = context()->allocate(static_cast<std::size_t>(elements * size_of(dtype)), /*zeroed=*/false);
+  Buffer filled = context()->allocate(static_cast<std::size_t>(elements * size_of(dtype)), /*zeroed=*/false);
   if (dtype == DType::f64) {
-    std::fill_n(static_cast<double*>(filled.data()), elements, value);
+    std::fill_n(filled.as<double>(), elements, value);
   } else {
-    std::fill_n(static_cast<float*>(filled.data()), elements, static_cast<float>(value));
+    std::fill_n(filled.as<float>(), elements, static_cast<float>(value));
   }
+  const Buffer source = upload(site(), std::move(filled));
   if (format_of(slot) == StateFormat::block_code) {
     const bool is_signed = has_bit(rule_->signed_states(), slot);
-    context()->backend().encode(static_cast<const float*>(filled.data()),
-                                {static_cast<std::uint8_t*>(buffer.numbers.data()),
-                                 static_cast<float*>(buffer.factors.data()), elements, is_signed});
-    return;
+    const CodedNumbers codes{buffer.numbers.as<std::uint8_t>(), buffer.factors.as<float>(), elements, is_signed};
+    return site().backend().encode(source.as<float>(), codes, site().queue());
   }
-  CopyItem item;
-  item.source = {filled.data(), elements, dtype, 0, nullptr, nullptr};
-  item.destination = {
-      buffer.numbers.data(), elements, format_of(slot) == StateFormat::bf16 ? DType::bf16 : dtype, 0, nullptr, nullptr};
-  const WorkList work({&elements, 1});
-  context()->backend().copy(work, {&item, 1}, 1, 1);
+  const DType stored = format_of(slot) == StateFormat::bf16 ? DType::bf16 : dtype;
+  site().copy(compact_array(buffer.numbers.data(), elements, stored), compact_array(source.data(), elements, dtype));
 }
 
 void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& hyper_parameters) {
@@ -142,11 +134,15 @@ void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& h
       if (has_bit(wanted, s) && !exists) fresh.push_back({i, s, allocate(s, schema[i], slice_of(schema, i).size)});
     }
   }
-  std::vector<PerGroup> groups(static_cast<std::size_t>(hyper_parameters.group_count()));
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    groups[g].kernel = rule_->kernel(schedules_of(hyper_parameters, static_cast<std::int32_t>(g)));
+  std::vector<kernels::RuleId> kernels;
+  for (std::int32_t g = 0; g < hyper_parameters.group_count(); ++g) {
+    kernels.push_back(rule_->kernel(schedules_of(hyper_parameters, g)));
   }
   std::vector<UpdateItem> items(schema.size());
+  Buffer constants = site().allocate(kernels.size() * sizeof(kernels::GroupConstants), /*zeroed=*/true);
+  Buffer used = site().allocate(schema.size(), /*zeroed=*/true);
+  std::vector<std::uint8_t> flags = state_flags();
+  flags.resize(schema.size(), 0);
   // A buffer that was switched off and comes back starts anew; one with a number to start with needs scratch for it.
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const std::uint32_t back = slots_of(schema[i], hyper_parameters) & ~parameters_[i].active;
@@ -161,13 +157,25 @@ void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& h
   for (std::size_t i = 0; i < schema.size(); ++i) {
     PerParameter& parameter = parameters_[i];
     const std::uint32_t wanted = slots_of(schema[i], hyper_parameters);
-    if ((wanted & ~parameter.active) != 0) parameter.used = false;
+    if ((wanted & ~parameter.active) != 0) flags[i] = 0;
     parameter.active = wanted;
     parameter.random_key = random_key(schema[i].name, rule_->storage().seed);
   }
-  all_used_ = filled_ = false;
-  groups_.swap(groups);
+  kernels_.swap(kernels);
   items_.swap(items);
+  used_ = std::move(used);
+  constants_ = std::move(constants);
+  step_plan().rule = rule_->form();
+  step_plan().constants = {constants_.as<kernels::GroupConstants>(), kernels_.size()};
+  step_plan().prepared.forget();
+  write_flags(flags);
+}
+
+void FirstOrderOptimizer::write_flags(std::span<const std::uint8_t> flags) {
+  site().queue().upload(used_.data(), flags.data(), flags.size());
+  plan_.all_used = std::ranges::all_of(flags, [](std::uint8_t flag) { return flag != 0; });
+  step_plan().all_used = plan_.all_used;
+  filled_ = false;
 }
 
 void FirstOrderOptimizer::fill_items() {
@@ -175,51 +183,44 @@ void FirstOrderOptimizer::fill_items() {
   const bool in_place = updates().empty();
   for (std::size_t i = 0; i < items_.size(); ++i) {
     const PerParameter& parameter = parameters_[i];
-    const PerGroup& group = groups_[static_cast<std::size_t>(schema()[i].group)];
+    const auto group = static_cast<std::size_t>(schema()[i].group);
     UpdateItem& item = items_[i];
     item = {};
     item.param = params()[i];
     item.gradient = grads()[i];
     if (!in_place) item.update = updates()[i];
-    item.rule = group.kernel;
-    item.constants = parameter.used ? &group.constants : &group.first_constants;
+    item.rule = kernels_[group];
+    item.constants = constants_.as<kernels::GroupConstants>() + group;
+    item.used = used_.as<std::uint8_t>() + i;
     item.format = storage.format;
     item.stochastic = storage.stochastic_rounding;
     item.random_key = parameter.random_key;
     item.first = slice_of(schema(), i).begin;
-    item.master = static_cast<float*>(parameter.states[kMaster].numbers.data());
+    item.master = parameter.states[kMaster].numbers.as<float>();
     int place = 0;
     for (std::size_t s = 0; s < kMaster; ++s) {
       if (!has_bit(parameter.active, s)) continue;
       item.states[place] = parameter.states[s].numbers.data();
-      item.factors[place] = static_cast<float*>(parameter.states[s].factors.data());
+      item.factors[place] = parameter.states[s].factors.as<float>();
       if (has_bit(rule_->signed_states(), s)) item.signed_states |= static_cast<std::uint8_t>(1U << place);
       ++place;
     }
   }
-  filled_ = all_used_;
+  plan_.work = &work();
+  plan_.items = items_;
+  plan_.maximize = rule_->maximize();
+  plan_.prepared.forget();
+  filled_ = true;
 }
 
-void FirstOrderOptimizer::apply(double grad_multiplier, double clip_value) {
-  for (std::size_t g = 0; g < groups_.size(); ++g) {
-    const auto values = hyper_parameters().values(static_cast<std::int32_t>(g));
-    rule_->write_constants(values, step_count(), /*first=*/false, &groups_[g].constants);
-    if (!all_used_) rule_->write_constants(values, step_count(), /*first=*/true, &groups_[g].first_constants);
-  }
+void FirstOrderOptimizer::apply(double clip_value) {
   if (buffers_changed() || !filled_) fill_items();
-  UpdateJob job;
-  job.work = &work();
-  job.items = items_;
-  job.grad_multiplier = rule_->maximize() ? -grad_multiplier : grad_multiplier;
-  job.clip_value = clip_value;
-  job.step = step_count();
-  context()->backend().update(job);
-  if (all_used_) return;
-  all_used_ = true;
-  for (std::size_t i = 0; i < items_.size(); ++i) {
-    if (grads()[i].data != nullptr) parameters_[i].used = true;
-    all_used_ = all_used_ && parameters_[i].used;
-  }
+  plan_.clip_value = clip_value;
+  site().backend().update(plan_, scalars(), site().queue());
+  if (plan_.all_used || !site().is_host()) return;
+  const std::span used(used_.as<std::uint8_t>(), used_.bytes());
+  plan_.all_used = std::ranges::all_of(used, [](std::uint8_t flag) { return flag != 0; });
+  step_plan().all_used = plan_.all_used;
 }
 
 void FirstOrderOptimizer::check_gives_updates() const {
@@ -274,8 +275,8 @@ Array FirstOrderOptimizer::factors_of(std::size_t index, std::size_t slot) const
 
 CodedNumbers FirstOrderOptimizer::coded(std::size_t index, std::size_t slot) const {
   const StateBuffer& buffer = parameters_[index].states[slot];
-  return {static_cast<std::uint8_t*>(buffer.numbers.data()), static_cast<float*>(buffer.factors.data()),
-          slice_of(schema(), index).size, has_bit(rule_->signed_states(), slot)};
+  return {buffer.numbers.as<std::uint8_t>(), buffer.factors.as<float>(), slice_of(schema(), index).size,
+          has_bit(rule_->signed_states(), slot)};
 }
 
 Array FirstOrderOptimizer::state(std::size_t index, const char* name) {
@@ -294,53 +295,40 @@ void FirstOrderOptimizer::get_state(std::size_t index, const char* name, const A
   Array own = numbers_of(index, slot);
   Buffer decoded;
   if (format_of(slot) == StateFormat::block_code) {
-    decoded = context()->allocate(static_cast<std::size_t>(own.size * size_of(DType::f32)), /*zeroed=*/false);
-    context()->backend().decode(coded(index, slot), static_cast<float*>(decoded.data()));
+    decoded = site().allocate(static_cast<std::size_t>(own.size * size_of(DType::f32)), /*zeroed=*/false);
+    site().backend().decode(coded(index, slot), decoded.as<float>(), site().queue());
     own.data = decoded.data();
     own.dtype = DType::f32;
   }
-  Buffer gathered;
   if (is_sharded()) {
     const StoredState stored{index, name, own, slice_of(schema(), index).begin, schema()[index].size, false};
-    gathered = gather(stored);
-    own.data = gathered.data();
-    own.size = stored.total;
+    const Buffer gathered = gather(stored);
+    Site(context()->cpu()).copy(host, compact_array(gathered.data(), stored.total, own.dtype));
+  } else {
+    copy_to_host(*context(), site(), own, host);
   }
-  const WorkList work({&own.size, 1});
-  const CopyItem item{host, own};
-  context()->backend().copy(work, {&item, 1}, 1, 1);
 }
 
 void FirstOrderOptimizer::set_state(std::size_t index, const char* name, const Array& host) {
   const std::size_t slot = find_state(index, name);
   const Slice slice = slice_of(schema(), index);
-  Array own = numbers_of(index, slot);
-  Buffer staged;
+  const Array own = numbers_of(index, slot);
   const bool codes = format_of(slot) == StateFormat::block_code;
   if (codes || slice.size != host.size) {
     // Whole and in the arithmetic type, of which this rank's part is taken.
     const DType dtype = arithmetic_dtype(schema()[index].dtype);
-    staged = context()->allocate(static_cast<std::size_t>(host.size * size_of(dtype)), /*zeroed=*/false);
-    const WorkList work({&host.size, 1});
-    const CopyItem item{{staged.data(), host.size, dtype, 0, nullptr, nullptr}, host};
-    context()->backend().copy(work, {&item, 1}, 1, 1);
-    Array part = item.destination;
-    part.data = static_cast<std::byte*>(part.data) + slice.begin * size_of(dtype);
-    part.size = slice.size;
+    const Buffer staged = site().allocate(static_cast<std::size_t>(host.size * size_of(dtype)), /*zeroed=*/false);
+    copy_from_host(*context(), site(), host, compact_array(staged.data(), host.size, dtype));
+    const Array part = compact_array(staged.as<std::byte>() + slice.begin * size_of(dtype), slice.size, dtype);
     if (codes) {
-      context()->backend().encode(static_cast<const float*>(part.data), coded(index, slot));
+      site().backend().encode(static_cast<const float*>(part.data), coded(index, slot), site().queue());
     } else {
-      const WorkList part_work({&part.size, 1});
-      const CopyItem store{own, part};
-      context()->backend().copy(part_work, {&store, 1}, 1, 1);
+      site().copy(own, part);
     }
   } else {
-    const WorkList work({&own.size, 1});
-    const CopyItem item{own, host};
-    context()->backend().copy(work, {&item, 1}, 1, 1);
+    copy_from_host(*context(), site(), host, own);
   }
-  parameters_[index].used = true;
-  filled_ = false;
+  write(site().queue(), used_.as<std::uint8_t>() + index, std::uint8_t{1});
 }
 
 std::vector<StoredState> FirstOrderOptimizer::stored_states() {
@@ -361,10 +349,10 @@ std::vector<StoredState> FirstOrderOptimizer::stored_states() {
 void FirstOrderOptimizer::allocate_slices(const Sharding* next, bool keep) {
   prepared_.clear();
   prepared_.resize(parameters_.size());
+  keeps_flags_ = keep;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const std::int64_t size = next != nullptr ? next->slice(i).size : schema()[i].size;
     prepared_[i].active = parameters_[i].active;
-    prepared_[i].used = keep && parameters_[i].used;
     prepared_[i].random_key = parameters_[i].random_key;
     for (std::size_t s = 0; s < kSlots; ++s) {
       if (has_bit(parameters_[i].active, s)) prepared_[i].states[s] = allocate(s, schema()[i], size);
@@ -386,12 +374,13 @@ void FirstOrderOptimizer::prepare_slices(const Sharding* next, bool keep) {
   });
   if (!keep) return;
   const auto take = [&](const StoredState& stored, const Buffer& part, std::int64_t begin) {
-    const std::byte* from = static_cast<const std::byte*>(stored.array.data);
+    const std::int64_t first = begin * size_of(stored.array.dtype);
     if (gathers) {
       gather(stored, whole.data());
-      from = whole.as<std::byte>();
+      site().queue().upload(part.data(), whole.as<std::byte>() + first, part.bytes());
+    } else {
+      site().queue().copy(part.data(), static_cast<const std::byte*>(stored.array.data) + first, part.bytes());
     }
-    if (part.bytes() > 0) std::memcpy(part.data(), from + begin * size_of(stored.array.dtype), part.bytes());
   };
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const std::int64_t begin = next != nullptr ? next->slice(i).begin : 0;
@@ -410,24 +399,24 @@ void FirstOrderOptimizer::prepare_slices(const Sharding* next, bool keep) {
 void FirstOrderOptimizer::commit_slices() noexcept {
   parameters_.swap(prepared_);
   prepared_.clear();
-  all_used_ = filled_ = false;
+  filled_ = false;
+  if (keeps_flags_) return;
+  site().queue().zero(used_.data(), used_.bytes());
+  plan_.all_used = step_plan().all_used = false;
 }
 
 std::vector<std::uint8_t> FirstOrderOptimizer::state_flags() const {
-  std::vector<std::uint8_t> flags;
-  flags.reserve(parameters_.size());
-  for (const PerParameter& parameter : parameters_) flags.push_back(parameter.used ? 1 : 0);
+  std::vector<std::uint8_t> flags(used_.bytes());
+  site().queue().download(flags.data(), used_.data(), flags.size());
   return flags;
 }
 
-void FirstOrderOptimizer::set_state_flags(std::span<const std::uint8_t> flags) {
-  for (std::size_t i = 0; i < parameters_.size(); ++i) parameters_[i].used = flags[i] != 0;
-  all_used_ = filled_ = false;
-}
+void FirstOrderOptimizer::set_state_flags(std::span<const std::uint8_t> flags) { write_flags(flags); }
 
 std::int64_t FirstOrderOptimizer::other_bytes() const {
   return Optimizer::other_bytes() +
-         static_cast<std::int64_t>(items_.capacity() * sizeof(UpdateItem) + groups_.capacity() * sizeof(PerGroup) +
+         static_cast<std::int64_t>(items_.capacity() * sizeof(UpdateItem) +
+                                   static_cast<std::size_t>(used_.bytes() + constants_.bytes()) +
                                    parameters_.capacity() * sizeof(PerParameter));
 }
 

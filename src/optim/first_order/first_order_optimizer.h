@@ -43,13 +43,7 @@ class FirstOrderOptimizer final : public Optimizer {
   struct PerParameter {
     std::array<StateBuffer, kSlots> states;
     std::uint32_t active = 0;  // bit s: slot s takes part; a buffer that was switched off stays, for views of it
-    bool used = false;         // a gradient has gone into the state
     std::uint64_t random_key = 0;
-  };
-  struct PerGroup {
-    RuleConstants constants;
-    RuleConstants first_constants;
-    kernels::RuleId kernel;
   };
 
   std::uint32_t slots_of(const Parameter& parameter, const HyperParameters& hyper_parameters) const;
@@ -64,7 +58,9 @@ class FirstOrderOptimizer final : public Optimizer {
   Array factors_of(std::size_t index, std::size_t slot) const;
   CodedNumbers coded(std::size_t index, std::size_t slot) const;
   void fill_items();
-  void apply(double grad_multiplier, double clip_value) override;
+  void apply(double clip_value) override;
+  /// What `flags` say becomes so at the site.
+  void write_flags(std::span<const std::uint8_t> flags);
   void check_schedules(std::span<const Schedule> schedules) const override { rule_->check(schedules); }
   void prepare(const Schema& schema, const HyperParameters& hyper_parameters) override;
   void check_gives_updates() const override;
@@ -77,11 +73,14 @@ class FirstOrderOptimizer final : public Optimizer {
   std::unique_ptr<UpdateRule> rule_;
   std::vector<const char*> names_;
   std::vector<PerParameter> parameters_;
-  std::vector<PerParameter> prepared_;  // between prepare_slices and commit_slices
-  std::vector<PerGroup> groups_;
+  std::vector<PerParameter> prepared_;    // between prepare_slices and commit_slices
+  bool keeps_flags_ = false;              // likewise
+  Buffer used_;                           // by parameter, one byte: 1 = a gradient has gone into the state
+  Buffer constants_;                      // by group, kernels::GroupConstants
+  std::vector<kernels::RuleId> kernels_;  // by group
   std::vector<UpdateItem> items_;
-  bool all_used_ = false;  // no parameter needs the constants of a first gradient any more
-  bool filled_ = false;    // items_ are those of the bound buffers, for all steps to come
+  UpdatePlan plan_;      // of items_
+  bool filled_ = false;  // items_ are those of the bound buffers
 };
 
 }  // namespace gradstep

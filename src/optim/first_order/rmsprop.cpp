@@ -11,9 +11,9 @@ namespace {
 
 using kernels::RuleId;
 
-enum Field : std::size_t { kLearningRate, kRho, kEpsilon, kWeightDecay, kMomentum, kFields };
+using Field = kernels::RmsPropField;
 
-constexpr std::array<HyperParameterField, kFields> kFieldTable = {
+constexpr std::array<HyperParameterField, Field::count> kFieldTable = {
     {{"learning_rate", 0}, {"rho", 0, 1}, {"epsilon", 0}, {"weight_decay", 0}, {"momentum", 0}}};
 constexpr std::array<const char*, 3> kStateNames = {"square_avg", "grad_avg", "momentum_buffer"};
 
@@ -35,14 +35,14 @@ class RmsProp final : public UpdateRule {
   bool maximize() const override { return maximize_; }
 
   std::uint32_t states_of(std::span<const Schedule> s) const override {
-    return 0b001U | (centered_ ? 0b010U : 0U) | (s[kMomentum].is_absent() ? 0U : 0b100U);
+    return 0b001U | (centered_ ? 0b010U : 0U) | (s[Field::momentum].is_absent() ? 0U : 0b100U);
   }
   std::uint32_t signed_states() const override { return 0b110; }
   void check(std::span<const Schedule> /*schedules*/) const override {}
 
   RuleId kernel(std::span<const Schedule> s) const override {
-    const bool decay = !s[kWeightDecay].is_absent();
-    if (s[kMomentum].is_absent()) {
+    const bool decay = !s[Field::weight_decay].is_absent();
+    if (s[Field::momentum].is_absent()) {
       if (centered_) return decay ? RuleId::rmsprop_centered_decay : RuleId::rmsprop_centered;
       return decay ? RuleId::rmsprop_decay : RuleId::rmsprop;
     }
@@ -50,18 +50,15 @@ class RmsProp final : public UpdateRule {
     return decay ? RuleId::rmsprop_momentum_decay : RuleId::rmsprop_momentum;
   }
 
-  void write_constants(std::span<const double> v, std::int64_t /*step*/, bool /*first*/, void* constants) override {
-    auto& c = *static_cast<kernels::RmsPropConstants*>(constants);
-    c.learning_rate = v[kLearningRate];
-    c.rho = v[kRho];
-    c.momentum = v[kMomentum];
-    c.inside = inside_ ? v[kEpsilon] : 0;
-    c.outside = inside_ ? 0 : v[kEpsilon];
-    c.weight_decay = v[kWeightDecay];
+  kernels::RuleForm form() const override {
+    kernels::RuleForm form;
+    form.family = kernels::RuleForm::Family::rmsprop;
+    form.epsilon_inside = inside_;
+    return form;
   }
 
  private:
-  std::array<double, kFields> defaults_;
+  std::array<double, Field::count> defaults_;
   bool inside_;
   bool centered_;
   bool maximize_;

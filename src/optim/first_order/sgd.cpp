@@ -13,9 +13,9 @@ namespace {
 
 using kernels::RuleId;
 
-enum Field : std::size_t { kLearningRate, kMomentum, kDampening, kWeightDecay, kFields };
+using Field = kernels::SgdField;
 
-constexpr std::array<HyperParameterField, kFields> kFieldTable = {
+constexpr std::array<HyperParameterField, Field::count> kFieldTable = {
     {{"learning_rate", 0}, {"momentum", 0}, {"dampening"}, {"weight_decay", 0}}};
 constexpr std::array<const char*, 1> kStateNames = {"momentum_buffer"};
 
@@ -36,13 +36,13 @@ class Sgd final : public UpdateRule {
   std::span<const char* const> state_names() const override { return kStateNames; }
   bool maximize() const override { return maximize_; }
 
-  std::uint32_t states_of(std::span<const Schedule> s) const override { return s[kMomentum].is_absent() ? 0 : 1; }
+  std::uint32_t states_of(std::span<const Schedule> s) const override { return s[Field::momentum].is_absent() ? 0 : 1; }
   std::uint32_t signed_states() const override { return 1; }
 
   void check(std::span<const Schedule> s) const override {
     if (!nesterov_) return;
-    const double momentum = s[kMomentum].value(0);
-    const double dampening = s[kDampening].value(0);
+    const double momentum = s[Field::momentum].value(0);
+    const double dampening = s[Field::dampening].value(0);
     if (!(momentum > 0) || dampening != 0) {
       fail_argument("nesterov: needs momentum above 0 and dampening 0, found momentum {} and dampening {}", momentum,
                     dampening);
@@ -50,22 +50,21 @@ class Sgd final : public UpdateRule {
   }
 
   RuleId kernel(std::span<const Schedule> s) const override {
-    const bool decay = !s[kWeightDecay].is_absent();
-    if (s[kMomentum].is_absent()) return decay ? RuleId::sgd_decay : RuleId::sgd;
+    const bool decay = !s[Field::weight_decay].is_absent();
+    if (s[Field::momentum].is_absent()) return decay ? RuleId::sgd_decay : RuleId::sgd;
     if (nesterov_) return decay ? RuleId::sgd_nesterov_decay : RuleId::sgd_nesterov;
     return decay ? RuleId::sgd_momentum_decay : RuleId::sgd_momentum;
   }
 
-  void write_constants(std::span<const double> v, std::int64_t /*step*/, bool first, void* constants) override {
-    auto& c = *static_cast<kernels::SgdConstants*>(constants);
-    c.learning_rate = v[kLearningRate];
-    c.momentum = v[kMomentum];
-    c.gradient_factor = first && copy_first_ ? 1 : 1 - v[kDampening];
-    c.weight_decay = v[kWeightDecay];
+  kernels::RuleForm form() const override {
+    kernels::RuleForm form;
+    form.family = kernels::RuleForm::Family::sgd;
+    form.copies_first = copy_first_;
+    return form;
   }
 
  private:
-  std::array<double, kFields> defaults_;
+  std::array<double, Field::count> defaults_;
   bool nesterov_;
   bool copy_first_;
   bool maximize_;

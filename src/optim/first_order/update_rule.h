@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 
+#include "kernels/constants.h"
 #include "kernels/rules.h"
 #include "optim/first_order/state_storage.h"
 #include "optim/hyper_parameters.h"
@@ -44,8 +45,8 @@ class UpdateRule {
   /// The kernel for a group.
   virtual kernels::RuleId kernel(std::span<const Schedule> schedules) const = 0;
 
-  /// Writes the kernel's Constants of a group at step t. `first` = for parameters whose state has never been used.
-  virtual void write_constants(std::span<const double> values, std::int64_t step, bool first, void* constants) = 0;
+  /// How the kernel's constants follow from the hyper-parameters.
+  virtual kernels::RuleForm form() const = 0;
 
  private:
   StateStorage storage_;
@@ -55,10 +56,5 @@ class UpdateRule {
 inline void check_choice(const char* argument, std::int32_t value, std::int32_t count, const char* choices) {
   if (value < 0 || value >= count) fail_argument("{}: is {}, expected {}", argument, value, choices);
 }
-
-/// Room for any rule's Constants.
-struct alignas(16) RuleConstants {
-  unsigned char bytes[128];
-};
 
 }  // namespace gradstep

@@ -24,7 +24,7 @@ BlockPlan plan_block(const Partition& partition, const Block& block) {
 
 }  // namespace
 
-void BlockDealing::plan(const Context& context, std::span<const ShampooState> states, const ShampooRanks& ranks) {
+void BlockDealing::plan(const Site& site, std::span<const ShampooState> states, const ShampooRanks& ranks) {
   tasks_.clear();
   for (std::size_t i = 0; i < states.size(); ++i) {
     if (!states[i].preconditioned) continue;
@@ -49,12 +49,12 @@ void BlockDealing::plan(const Context& context, std::span<const ShampooState> st
     if (is_own && own_.count++ == 0) own_.begin = at;
   }
   const auto bytes = exchanges_ ? static_cast<std::size_t>(offset) * sizeof(float) : 0;
-  if (exchange_.bytes() != bytes) exchange_ = context.allocate(bytes, /*zeroed=*/true);
+  if (exchange_.bytes() != bytes) exchange_ = site.allocate(bytes, /*zeroed=*/true);
 }
 
-void BlockDealing::gather(Communicator& comm) const {
+void BlockDealing::gather(Communicator& comm, DataPlane& data) const {
   const std::int64_t own = own_.count > 0 ? tasks_[own_.begin].offset : 0;
-  comm.all_gather_v(exchange_.as<float>() + own, exchange_.data(), exchange_bytes_, comm.deadline());
+  data.all_gather_v(exchange_.as<float>() + own, exchange_.data(), exchange_bytes_, comm.deadline());
 }
 
 std::vector<std::vector<std::int32_t>> assign_blocks(const ShampooOptions& options,

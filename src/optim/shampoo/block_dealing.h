@@ -22,14 +22,14 @@ class BlockDealing {
   };
 
   /// Blocks by owner, the longest first; without owners they are all of this rank.
-  void plan(const Context& context, std::span<const ShampooState> states, const ShampooRanks& ranks);
+  void plan(const Site& site, std::span<const ShampooState> states, const ShampooRanks& ranks);
 
   std::span<const Task> tasks() const { return tasks_; }
   Share own() const { return own_; }
   /// Where P(g) of a block is exchanged; NULL = it is not.
   float* exchange(const Task& task) const { return exchanges_ ? exchange_.as<float>() + task.offset : nullptr; }
   /// Brings every rank the blocks that the others have preconditioned. Collective.
-  void gather(Communicator& comm) const;
+  void gather(Communicator& comm, DataPlane& data) const;
 
   std::size_t bytes() const { return exchange_.bytes() + tasks_.capacity() * sizeof(Task); }
 

@@ -36,7 +36,7 @@ void FactorMove::prepare(std::span<const ShampooState> states, std::vector<std::
       made.push_back({&factors_[i][k], matrix_epsilon[i]});
     }
   }
-  allocate_factors(context_, preconditioning_, made);
+  allocate_factors(site_, preconditioning_, made);
   keep_present(states);
 }
 
@@ -56,7 +56,7 @@ void FactorMove::keep_present(std::span<const ShampooState> states) {
   CopyList copies;
   copies.begin(copied.size());
   for (std::size_t at = 0; at < copied.size(); ++at) copies.set(at, copied[at].first.array, copied[at].second.array);
-  copies.run(context_.backend(), 1);
+  copies.run(site_, 1);
 }
 
 void FactorMove::gather(std::span<const ShampooState> states, void* scratch, Gather gather) {

@@ -17,8 +17,8 @@ class FactorMove {
   /// Writes the whole of a stored state, which may be collective.
   using Gather = FunctionRef<void(const StoredState&, void*)>;
 
-  FactorMove(const Context& context, Preconditioning& preconditioning, const ShampooOptions& options)
-      : context_(context), preconditioning_(preconditioning), options_(options) {}
+  FactorMove(const Site& site, Preconditioning& preconditioning, const ShampooOptions& options)
+      : site_(site), preconditioning_(preconditioning), options_(options) {}
 
   /// Makes room. `owners`: of every block, by parameter; empty = every rank has all. `matrix_epsilon` by parameter:
   /// what statistics start with where no rank gives them.
@@ -32,7 +32,7 @@ class FactorMove {
  private:
   void keep_present(std::span<const ShampooState> states);
 
-  const Context& context_;
+  const Site& site_;
   Preconditioning& preconditioning_;
   const ShampooOptions& options_;
   std::vector<std::vector<Factor>> factors_;  // by parameter; empty = as they are

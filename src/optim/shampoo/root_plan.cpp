@@ -94,7 +94,7 @@ void RootSchedule::plan_rounds() {
   }
   for (const auto& round : rounds_) {
     if (round->is_free()) round->tasks.clear();
-    move_numbers(*round, context_.allocate(static_cast<std::size_t>(round_size_) * sizeof(float), /*zeroed=*/true));
+    move_numbers(*round, site_.allocate(static_cast<std::size_t>(round_size_) * sizeof(float), /*zeroed=*/true));
     bind_jobs(*round);
   }
 }
@@ -113,7 +113,7 @@ void RootSchedule::move_numbers(Round& round, Buffer numbers) {
     }
     task.offset = offset;
   }
-  moved.run(context_.backend(), 1);
+  moved.run(site_, 1);
   round.numbers = std::move(numbers);
 }
 

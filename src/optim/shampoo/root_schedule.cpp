@@ -183,7 +183,7 @@ void RootSchedule::state_replaced(std::int64_t step_count) {
     for (std::size_t at = 0; at < tasks_.size(); ++at) {
       look.set(at, compact_array(&first[at], 1, DType::f32), compact_array(round.jobs[at].result, 1, DType::f32));
     }
-    look.run(context_.backend(), 1);
+    look.run(site_, 1);
     round.records.assign(tasks_.size(), {});
     for (std::size_t at = 0; at < tasks_.size(); ++at) {
       round.records[at].computed = round.records[at].accepted = first[at] != 0;
@@ -229,7 +229,7 @@ void RootSchedule::clear_missing(Round& round) {
       zeros.set(at, compact_array(job.result, job.n * job.n, DType::f32), none);
     }
   }
-  zeros.run(context_.backend(), 1);
+  zeros.run(site_, 1);
 }
 
 std::size_t RootSchedule::bytes() const {

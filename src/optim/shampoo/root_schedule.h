@@ -32,8 +32,8 @@ struct Share {
 
 class RootSchedule {
  public:
-  RootSchedule(Context& context, Preconditioning& preconditioning, const ShampooOptions& options)
-      : context_(context), preconditioning_(preconditioning), options_(options) {}
+  RootSchedule(const Site& site, Preconditioning& preconditioning, const ShampooOptions& options)
+      : site_(site), preconditioning_(preconditioning), options_(options) {}
 
   /// For parameters, preconditioning or ranks that are new; sets the factors' places. Rounds under way are completed by
   /// the plan that they were begun with, and go on. `states` stay where they are until the next plan.
@@ -101,7 +101,7 @@ class RootSchedule {
   std::vector<Round*> rounds_in_order();
   Factor& factor_of(const Task& task) { return states_[task.parameter].factors[task.factor]; }
 
-  Context& context_;
+  const Site& site_;
   Preconditioning& preconditioning_;
   const ShampooOptions& options_;
   std::span<ShampooState> states_;

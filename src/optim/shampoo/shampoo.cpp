@@ -24,17 +24,17 @@ struct FreshState {
   ShampooState state;
 };
 
-void allocate(const Context& context, Preconditioning& preconditioning, std::vector<FreshState>& fresh) {
+void allocate(const Site& site, Preconditioning& preconditioning, std::vector<FreshState>& fresh) {
   std::vector<NewFactor> factors;
   for (FreshState& f : fresh) {
     ShampooState& s = f.state;
     for (StateMatrix* matrix :
          {&s.momentum, &s.diagonal_momentum, &s.diagonal_statistics, &s.diagonal_exp_avg, &s.master}) {
-      if (matrix->exists()) allocate_matrices(context, {&matrix, 1});
+      if (matrix->exists()) allocate_matrices(site, {&matrix, 1});
     }
     for (Factor& factor : s.factors) factors.push_back({&factor, f.matrix_epsilon});
   }
-  allocate_factors(context, preconditioning, factors);
+  allocate_factors(site, preconditioning, factors);
 }
 
 }  // namespace
@@ -42,10 +42,10 @@ void allocate(const Context& context, Preconditioning& preconditioning, std::vec
 Shampoo::Shampoo(std::shared_ptr<Context> context, const gradstep_shampoo_options& options, Schema parameters)
     : Optimizer(std::move(context), std::move(parameters), ShampooOptions::fields(), ShampooOptions(options).values),
       options_(options),
-      preconditioning_(this->context()->backend().make_preconditioning()),
-      staging_(*this->context()),
-      move_(*this->context(), *preconditioning_, options_),
-      roots_(*this->context(), *preconditioning_, options_) {
+      preconditioning_(site().backend().make_preconditioning()),
+      staging_(site()),
+      move_(site(), *preconditioning_, options_),
+      roots_(site(), *preconditioning_, options_) {
   prepare(schema(), hyper_parameters());
 }
 
@@ -95,7 +95,7 @@ void Shampoo::prepare(const Schema& schema, const HyperParameters& hyper_paramet
     }
     fresh.push_back({i, epsilon, std::move(state)});
   }
-  allocate(*context(), *preconditioning_, fresh);
+  allocate(site(), *preconditioning_, fresh);
   parameters_.reserve(schema.size());
 
   planned_ = false;
@@ -124,7 +124,7 @@ ShampooRanks Shampoo::ranks() const {
 void Shampoo::plan() {
   if (planned_) return;
   roots_.plan(parameters_, ranks());
-  blocks_.plan(*context(), parameters_, ranks());
+  blocks_.plan(site(), parameters_, ranks());
   staging_.plan(schema(), parameters_);
   preconditioning_->plan(plan_preconditioning(
       options_, schema(), work(), parameters_, blocks_,
@@ -132,7 +132,9 @@ void Shampoo::plan() {
   planned_ = true;
 }
 
-void Shampoo::apply(double grad_multiplier, double clip_value) {
+void Shampoo::apply(double clip_value) {
+  if (!gate_is_open()) return write_zero_updates();
+  const double grad_multiplier = read(site().queue(), &scalars()->grad_multiplier);
   plan();
   roots_.settle(step_count());
   const PreconditioningStep step = begin_step(grad_multiplier, clip_value);
@@ -145,6 +147,7 @@ void Shampoo::apply(double grad_multiplier, double clip_value) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (step.tensors[i].takes_part) parameters_[i].used = true;
   }
+  site().backend().close_step(scalars(), site().queue());
 }
 
 /// What the step computes with: constants by group, and f32 numbers where the backend can read them.
@@ -176,7 +179,7 @@ void Shampoo::apply_roots(const PreconditioningStep& step) {
   // Without roots in between, what a block's gradient is read for is done at once.
   preconditioning_->precondition(step, /*with_statistics=*/statistics_due && !roots_due);
   if (ranks().owns_blocks) {
-    blocks_.gather(sharding()->comm());
+    blocks_.gather(sharding()->comm(), sharding()->data());
     preconditioning_->spread_exchanged(step);
   }
   preconditioning_->graft(step);

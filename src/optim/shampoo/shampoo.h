@@ -43,7 +43,7 @@ class Shampoo final : public Optimizer {
   void append_metrics(std::vector<gradstep_metric>& metrics) override;
 
  private:
-  void apply(double grad_multiplier, double clip_value) override;
+  void apply(double clip_value) override;
   void check_schedules(std::span<const Schedule> /*schedules*/) const override {}
   void prepare(const Schema& schema, const HyperParameters& hyper_parameters) override;
   void prepare_slices(const Sharding* next, bool keep) override;

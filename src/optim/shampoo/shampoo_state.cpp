@@ -119,11 +119,11 @@ ShampooState make_shampoo_state(const ShampooOptions& options, const Parameter& 
   return state;
 }
 
-void allocate_factors(const Context& context, Preconditioning& preconditioning, std::span<const NewFactor> factors) {
+void allocate_factors(const Site& site, Preconditioning& preconditioning, std::span<const NewFactor> factors) {
   for (const auto matrix : {&Factor::statistic, &Factor::preconditioner}) {
     std::vector<StateMatrix*> matrices;
     for (const NewFactor& f : factors) matrices.push_back(&(f.factor->*matrix));
-    allocate_matrices(context, matrices);
+    allocate_matrices(site, matrices);
   }
   for (const NewFactor& f : factors) {
     preconditioning.write_identity(f.factor->statistic.view(), static_cast<float>(f.matrix_epsilon));

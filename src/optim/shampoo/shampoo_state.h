@@ -97,7 +97,7 @@ struct NewFactor {
   Factor* factor;
   double matrix_epsilon;
 };
-void allocate_factors(const Context& context, Preconditioning& preconditioning, std::span<const NewFactor> factors);
+void allocate_factors(const Site& site, Preconditioning& preconditioning, std::span<const NewFactor> factors);
 
 /// True if roots that are under way are part of the state: with a lag of 1 they are all due when a step is over.
 constexpr bool keeps_pending_roots(const ShampooOptions& options) { return options.lag > 1; }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 
+#include "backend/host_copies.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "optim/shampoo/shampoo.h"
@@ -63,7 +64,7 @@ void Shampoo::get_state(std::size_t index, const char* name, const Array& host) 
   Array own = compact_array(matrix.view().numbers, matrix.size(), DType::f32);
   Buffer scratch;
   if (matrix.is_coded() || travels) {
-    scratch = context()->allocate(static_cast<std::size_t>(own.bytes()), /*zeroed=*/false);
+    scratch = site().allocate(static_cast<std::size_t>(own.bytes()), /*zeroed=*/false);
     own.data = scratch.data();
     if (matrix.is_here()) preconditioning_->decode(matrix.view(), scratch.as<float>());
   }
@@ -71,20 +72,15 @@ void Shampoo::get_state(std::size_t index, const char* name, const Array& host) 
     Communicator& comm = sharding()->comm();
     comm.broadcast(scratch.data(), own.bytes(), named.owner, comm.deadline());
   }
-  const WorkList work({&own.size, 1});
-  const CopyItem item{host, own};
-  context()->backend().copy(work, {&item, 1}, 1, 1);
+  copy_to_host(*context(), site(), own, host);
 }
 
 void Shampoo::set_state(std::size_t index, const char* name, const Array& host) {
   roots_.settle(step_count());
   const StateMatrix& matrix = *find_state(index, name).matrix;
-  Array own = compact_array(nullptr, matrix.size(), DType::f32);
-  const Buffer scratch = context()->allocate(static_cast<std::size_t>(own.bytes()), /*zeroed=*/false);
-  own.data = scratch.data();
-  const WorkList work({&own.size, 1});
-  const CopyItem item{own, host};
-  context()->backend().copy(work, {&item, 1}, 1, 1);
+  const Buffer scratch =
+      site().allocate(static_cast<std::size_t>(matrix.size() * size_of(DType::f32)), /*zeroed=*/false);
+  copy_from_host(*context(), site(), host, compact_array(scratch.data(), matrix.size(), DType::f32));
   if (matrix.is_here()) preconditioning_->encode(scratch.as<float>(), matrix.view());
   parameters_[index].used = true;
 }

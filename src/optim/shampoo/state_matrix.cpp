@@ -74,7 +74,7 @@ void StateMatrix::append_stored(std::size_t parameter, const std::string& name, 
   }
 }
 
-void allocate_matrices(const Context& context, std::span<StateMatrix* const> matrices) {
+void allocate_matrices(const Site& site, std::span<StateMatrix* const> matrices) {
   std::vector<StateMatrix*> sorted(matrices.begin(), matrices.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const StateMatrix* a, const StateMatrix* b) { return shape_of(a) < shape_of(b); });
@@ -83,7 +83,7 @@ void allocate_matrices(const Context& context, std::span<StateMatrix* const> mat
                                   [&](const StateMatrix* matrix) { return shape_of(matrix) != shape_of(*begin); });
     const auto count = static_cast<std::size_t>(end - begin);
     const ArenaShape shape((*begin)->view());
-    const auto memory = std::make_shared<const Buffer>(context.allocate(count * shape.bytes(), /*zeroed=*/true));
+    const auto memory = std::make_shared<const Buffer>(site.allocate(count * shape.bytes(), /*zeroed=*/true));
     for (std::size_t k = 0; begin != end; ++begin, ++k) {
       StateMatrix& matrix = **begin;
       auto* const bytes = memory->as<std::byte>();

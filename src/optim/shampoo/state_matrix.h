@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/context.h"
+#include "backend/site.h"
 #include "optim/optimizer.h"
 
 namespace gradstep {
@@ -41,7 +41,7 @@ class StateMatrix {
                      std::int32_t owner, std::vector<StoredState>& stored) const;
 
  private:
-  friend void allocate_matrices(const Context& context, std::span<StateMatrix* const> matrices);
+  friend void allocate_matrices(const Site& site, std::span<StateMatrix* const> matrices);
 
   bool exists_ = false;
   StoredMatrix view_;
@@ -50,6 +50,6 @@ class StateMatrix {
 
 /// Gives matrices memory of zeros. Those of one shape and coding lie side by side, in the order of the list and each at
 /// a multiple of 64 bytes, so that a device can take them in one batch.
-void allocate_matrices(const Context& context, std::span<StateMatrix* const> matrices);
+void allocate_matrices(const Site& site, std::span<StateMatrix* const> matrices);
 
 }  // namespace gradstep

@@ -28,12 +28,12 @@ bool CopyList::is_empty() const {
   return std::all_of(sizes_.begin(), sizes_.end(), [](std::int64_t size) { return size == 0; });
 }
 
-void CopyList::run(Backend& backend, double multiplier) {
+void CopyList::run(const Site& site, double multiplier) {
   if (sizes_ != planned_sizes_) {
     work_ = WorkList(sizes_);
     planned_sizes_ = sizes_;
   }
-  if (!work_.chunks().empty()) backend.copy(work_, items_, multiplier, 1);
+  if (!work_.chunks().empty()) site.backend().copy({&work_, items_, {}}, multiplier, 1, site.queue());
 }
 
 void StepStaging::plan(const Schema& schema, std::span<const ShampooState> states) {
@@ -49,15 +49,15 @@ void StepStaging::plan(const Schema& schema, std::span<const ShampooState> state
   tensors_.assign(schema.size(), {});
   const auto bytes = static_cast<std::size_t>(elements) * sizeof(float);
   if (gradients_.bytes() == bytes) return;
-  Buffer gradients = context_.allocate(bytes, /*zeroed=*/true);
-  preconditioned_ = context_.allocate(bytes, /*zeroed=*/true);
+  Buffer gradients = site_.allocate(bytes, /*zeroed=*/true);
+  preconditioned_ = site_.allocate(bytes, /*zeroed=*/true);
   gradients_ = std::move(gradients);
   copies_ = Buffer();
 }
 
 bool StepStaging::load_parameters(std::span<const Array> params) {
   if (copies_.bytes() == 0 && !std::all_of(params.begin(), params.end(), is_compact_f32)) {
-    copies_ = context_.allocate(gradients_.bytes(), /*zeroed=*/false);
+    copies_ = site_.allocate(gradients_.bytes(), /*zeroed=*/false);
   }
   loaded_.begin(params.size());
   for (std::size_t i = 0; i < params.size(); ++i) {
@@ -72,7 +72,7 @@ bool StepStaging::load_parameters(std::span<const Array> params) {
     loaded_.set(i, staged(copy, i), params[i]);
   }
   if (loaded_.is_empty()) return false;
-  loaded_.run(context_.backend(), 1);
+  loaded_.run(site_, 1);
   return true;
 }
 
@@ -93,10 +93,10 @@ void StepStaging::load_gradients(std::span<const Array> grads, double grad_multi
     tensor.direction = keeps_gradient ? tensor.gradient : direction(i);
     if (tensor.takes_part && !in_place) copied_.set(i, staged(direction(i), i), grads[i]);
   }
-  copied_.run(context_.backend(), grad_multiplier);
+  copied_.run(site_, grad_multiplier);
   if (clip_value == 0) return;
   for (std::size_t i = 0; i < grads.size(); ++i) {
-    if (tensors_[i].takes_part) context_.backend().clamp(staged(direction(i), i), clip_value);
+    if (tensors_[i].takes_part) site_.backend().clamp(staged(direction(i), i), clip_value, site_.queue());
   }
 }
 
@@ -123,7 +123,7 @@ void StepStaging::publish(std::span<const Array> params, std::span<const Array> 
     if (is_done || sizes_[i] == 0) continue;
     published_.set(i, wanted, tensor.takes_part ? staged(tensor.outcome, i) : staged(nullptr, i));
   }
-  published_.run(context_.backend(), 1);
+  published_.run(site_, 1);
 }
 
 }  // namespace gradstep

@@ -17,7 +17,7 @@ class CopyList {
   void begin(std::size_t count);
   void set(std::size_t i, const Array& destination, const Array& source);
   bool is_empty() const;
-  void run(Backend& backend, double multiplier);
+  void run(const Site& site, double multiplier);
 
  private:
   std::vector<CopyItem> items_;
@@ -28,7 +28,7 @@ class CopyList {
 
 class StepStaging {
  public:
-  explicit StepStaging(Context& context) : context_(context) {}
+  explicit StepStaging(const Site& site) : site_(site) {}
 
   void plan(const Schema& schema, std::span<const ShampooState> states);
 
@@ -52,7 +52,7 @@ class StepStaging {
  private:
   Array staged(float* numbers, std::size_t i) const { return compact_array(numbers, sizes_[i], DType::f32); }
 
-  Context& context_;
+  const Site& site_;
   std::span<const ShampooState> states_;
   std::vector<std::int64_t> sizes_;
   std::vector<std::int64_t> offsets_;

@@ -330,7 +330,8 @@ gradstep_context_options Host::context_options() {
   allocator.struct_size = struct_size(sizeof allocator);
   allocator.user = this;
   allocations_left_ = values_.once_in(2) ? values_.byte() : -1;
-  allocator.allocate = [](void* user, std::size_t bytes, std::size_t alignment) -> void* {
+  allocator.allocate = [](void* user, std::size_t bytes, std::size_t alignment, std::int32_t, std::int32_t,
+                          void*) -> void* {
     auto& left = static_cast<Host*>(user)->allocations_left_;
     if (left >= 0 && left-- == 0) {
       if (bytes % 2 == 0) throw std::bad_alloc();
@@ -338,7 +339,9 @@ gradstep_context_options Host::context_options() {
     }
     return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
   };
-  allocator.deallocate = [](void*, void* data, std::size_t, std::size_t) { std::free(data); };
+  allocator.deallocate = [](void*, void* data, std::size_t, std::size_t, std::int32_t, std::int32_t, void*) {
+    std::free(data);
+  };
   allocator.release = options.log_release;
   options.allocator = &allocator;
   return options;

@@ -111,7 +111,7 @@ TEST_P(EveryEngineFails, TheHostsInterruptEndsAWaitingCall) {
   options.num_threads = 1;
   options.interrupt = [](void*) -> std::int32_t { return interrupted ? 1 : 0; };
   auto context = std::make_shared<Context>(options);
-  context->set_backend(cpu::make_backend(*context));
+  context->add_backend({GRADSTEP_DEVICE_CPU, 0}, cpu::make_backend(*context));
   const World ranks = world(2, context);
   run(ranks, [](Communicator& comm) {  // the progress thread changes no result
     auto data = ones(100000);

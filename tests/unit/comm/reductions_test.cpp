@@ -271,16 +271,16 @@ TEST(Reductions, SteadyStateAllocatesNothing) {
   gradstep_allocator allocator{};
   allocator.struct_size = sizeof allocator;
   allocator.user = &counter;
-  allocator.allocate = [](void* user, size_t bytes, size_t alignment) {
+  allocator.allocate = [](void* user, size_t bytes, size_t alignment, std::int32_t, std::int32_t, void*) {
     ++static_cast<Counter*>(user)->allocations;
     return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
   };
-  allocator.deallocate = [](void*, void* data, size_t, size_t) { std::free(data); };
+  allocator.deallocate = [](void*, void* data, size_t, size_t, std::int32_t, std::int32_t, void*) { std::free(data); };
   auto options = default_context_options();
   options.num_threads = 1;
   options.allocator = &allocator;
   auto context = std::make_shared<Context>(options);
-  context->set_backend(cpu::make_backend(*context));
+  context->add_backend({GRADSTEP_DEVICE_CPU, 0}, cpu::make_backend(*context));
   for (const std::string engine : {"local", "host_gather"}) {
     const World world = make_world(engine, 3, {}, context);
     const auto step = [](Communicator& comm) {

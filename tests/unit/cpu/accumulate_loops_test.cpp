@@ -10,37 +10,36 @@ using Formula = AccumulateFormula;
 
 class AccumulateLoops : public testing::TestWithParam<std::string> {
  protected:
-  AccumulateLoops() : context_(make_cpu_context(1, GetParam().c_str())), backend_(context_->backend()) {}
+  AccumulateLoops() : context_(make_cpu_context(1, GetParam().c_str())), backend_(context_->cpu()) {}
 
   struct Settings {
     Formula formula = Formula::plain;
     double factor = 1;
     Finish finish = Finish::nothing;
     double finish_value = 1;
-    bool squares = false;
+    bool norm = false;
   };
 
-  /// Returns the chunks' squares.
-  std::vector<double> accumulate(const TestArray& sum, const TestArray* gradient, Action action,
-                                 const Settings& settings) {
+  /// Returns the norm if it is wanted.
+  double accumulate(const TestArray& sum, const TestArray* gradient, Action action, const Settings& settings) {
     WorkList work;
     work.append(sum.size());
     const Array sum_array = sum.array();
     Array gradient_array;
     if (gradient != nullptr) gradient_array = gradient->array();
-    std::vector<double> squares(settings.squares ? work.chunks().size() : 0, -1.0);
+    double norm = -1;
     AccumulateJob job;
     job.work = &work;
     job.sums = {&sum_array, 1};
-    job.gradients = {&gradient_array, 1};
+    job.gradients.arrays = {&gradient_array, 1};
     job.actions = {&action, 1};
     job.formula = settings.formula;
     job.factor = settings.factor;
     job.finish = settings.finish;
     job.finish_value = settings.finish_value;
-    job.squares = squares;
+    if (settings.norm) job.norm = &norm;
     backend_.accumulate(job);
-    return squares;
+    return norm;
   }
 
   std::vector<double> square_chunks(const TestArray& array) {
@@ -53,7 +52,7 @@ class AccumulateLoops : public testing::TestWithParam<std::string> {
   }
 
   std::unique_ptr<Context> context_;
-  Backend& backend_;
+  BackendCalls backend_;
 };
 
 INSTANTIATE_TEST_SUITE_P(cpu, AccumulateLoops, testing::ValuesIn(cpu::compiled_instruction_sets()),
@@ -155,21 +154,21 @@ TEST_P(AccumulateLoops, large_sums_are_assigned_right) {
     sum.size = size;
     const Array gradient_array = gradient.array();
     const Action action = Action::assign;
-    std::vector<double> squares(work.chunks().size());
+    double norm = 0;
     AccumulateJob job;
     job.work = &work;
     job.sums = {&sum, 1};
-    job.gradients = {&gradient_array, 1};
+    job.gradients.arrays = {&gradient_array, 1};
     job.actions = {&action, 1};
     for (const Formula formula : {Formula::plain, Formula::divided}) {
       for (const Finish finish : {Finish::nothing, Finish::multiply}) {
-        for (const bool wants_squares : {false, true}) {
+        for (const bool wants_norm : {false, true}) {
           std::memset(sum.data, 0xff, static_cast<std::size_t>(sum.bytes()));
           job.formula = formula;
           job.factor = 3;
           job.finish = finish;
           job.finish_value = 5;
-          job.squares = wants_squares ? std::span<double>(squares) : std::span<double>();
+          job.norm = wants_norm ? &norm : nullptr;
           backend_.accumulate(job);
           for (std::int64_t i = 0; i < size; ++i) {
             float expected = gradient.read<float>(i);
@@ -177,17 +176,15 @@ TEST_P(AccumulateLoops, large_sums_are_assigned_right) {
             if (finish == Finish::multiply) expected *= 5;
             ASSERT_EQ(storage.read<float>(i + shift), expected) << i;
           }
-          if (!wants_squares) continue;
-          std::vector<double> apart(squares.size());
-          backend_.square_chunks(work, {&sum, 1}, apart);
-          EXPECT_EQ(squares, apart);
+          if (!wants_norm) continue;
+          EXPECT_EQ(norm, backend_.norm(work, {&sum, 1}));
         }
       }
     }
   }
 }
 
-TEST_P(AccumulateLoops, squares_of_the_pass_are_the_squares_of_the_results) {
+TEST_P(AccumulateLoops, the_norm_of_the_pass_is_the_norm_of_the_results) {
   for (const Action action : {Action::assign, Action::add, Action::absent}) {
     for (const DType sum_dtype : {DType::f32, DType::f64}) {
       for (const DType dtype : {DType::f32, DType::bf16, DType::f64}) {
@@ -196,11 +193,9 @@ TEST_P(AccumulateLoops, squares_of_the_pass_are_the_squares_of_the_results) {
             TestArray sum(sum_dtype, size);
             TestArray gradient(dtype, size);
             sum.fill(1);
-            const std::vector<double> squares =
-                accumulate(sum, &gradient.fill(2), action, {Formula::running, 3, finish, 7, true});
-            EXPECT_EQ(squares, square_chunks(sum)) << size;
-            const std::vector<double> none = accumulate(sum, nullptr, Action::none, {.squares = true});
-            EXPECT_EQ(none, std::vector<double>(squares.size(), 0.0));
+            const double norm = accumulate(sum, &gradient.fill(2), action, {Formula::running, 3, finish, 7, true});
+            EXPECT_EQ(norm, std::sqrt(fold_partials(square_chunks(sum)))) << size;
+            EXPECT_EQ(accumulate(sum, nullptr, Action::none, {.norm = true}), 0);
           }
         }
       }

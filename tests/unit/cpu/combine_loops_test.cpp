@@ -7,10 +7,10 @@ namespace {
 
 class CombineLoops : public testing::TestWithParam<std::string> {
  protected:
-  CombineLoops() : context_(make_cpu_context(1, GetParam().c_str())), backend_(context_->backend()) {}
+  CombineLoops() : context_(make_cpu_context(1, GetParam().c_str())), backend_(context_->cpu()) {}
 
   std::unique_ptr<Context> context_;
-  Backend& backend_;
+  BackendCalls backend_;
 };
 
 INSTANTIATE_TEST_SUITE_P(cpu, CombineLoops, testing::ValuesIn(cpu::compiled_instruction_sets()),

@@ -7,7 +7,7 @@ namespace {
 
 class CopyLoops : public testing::TestWithParam<std::string> {
  protected:
-  CopyLoops() : context_(make_cpu_context(1, GetParam().c_str())), backend_(context_->backend()) {}
+  CopyLoops() : context_(make_cpu_context(1, GetParam().c_str())), backend_(context_->cpu()) {}
 
   void copy(const TestArray& to, const Array& from, double multiplier = 1, double divisor = 1) {
     WorkList work;
@@ -17,7 +17,7 @@ class CopyLoops : public testing::TestWithParam<std::string> {
   }
 
   std::unique_ptr<Context> context_;
-  Backend& backend_;
+  BackendCalls backend_;
 };
 
 INSTANTIATE_TEST_SUITE_P(cpu, CopyLoops, testing::ValuesIn(cpu::compiled_instruction_sets()),

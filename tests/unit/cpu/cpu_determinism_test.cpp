@@ -12,6 +12,7 @@
 
 #include "core/fp_environment.h"
 #include "cpu_test_support.h"
+#include "detached/deferring_backend.h"
 #include "gradstep/comm.h"
 #include "kernels/block_code.h"
 
@@ -41,24 +42,24 @@ void append(std::vector<std::byte>& record, std::span<const double> values) {
   record.insert(record.end(), bytes.begin(), bytes.end());
 }
 
-const void* constants_of(kernels::RuleId rule) {
-  static const kernels::SgdConstants sgd{
-      .learning_rate = 0.1, .momentum = 0.9, .gradient_factor = 0.9, .weight_decay = 0.01};
-  static const kernels::RmsPropConstants rmsprop{
-      .learning_rate = 0.1, .rho = 0.9, .momentum = 0.8, .inside = 1e-8, .outside = 1e-9, .weight_decay = 0.01};
-  static const kernels::AdaGradConstants adagrad{
-      .learning_rate = 0.1, .inside = 1e-8, .outside = 1e-9, .weight_decay = 0.01};
-  static const kernels::AdamConstants adam{
-      .beta1 = 0.9, .beta2 = 0.99, .step_size = 0.02, .root_factor = 1.5, .epsilon = 1e-8, .weight_decay = 0.01};
-  if (rule < kernels::RuleId::rmsprop) return &sgd;
-  if (rule < kernels::RuleId::adagrad) return &rmsprop;
-  if (rule < kernels::RuleId::adam) return &adagrad;
-  return &adam;
+const kernels::GroupConstants* constants_of(kernels::RuleId rule) {
+  static const auto* sgd = group_constants(
+      kernels::SgdConstants{.learning_rate = 0.1, .momentum = 0.9, .gradient_factor = 0.9, .weight_decay = 0.01});
+  static const auto* rmsprop = group_constants(kernels::RmsPropConstants{
+      .learning_rate = 0.1, .rho = 0.9, .momentum = 0.8, .inside = 1e-8, .outside = 1e-9, .weight_decay = 0.01});
+  static const auto* adagrad = group_constants(
+      kernels::AdaGradConstants{.learning_rate = 0.1, .inside = 1e-8, .outside = 1e-9, .weight_decay = 0.01});
+  static const auto* adam = group_constants(kernels::AdamConstants{
+      .beta1 = 0.9, .beta2 = 0.99, .step_size = 0.02, .root_factor = 1.5, .epsilon = 1e-8, .weight_decay = 0.01});
+  if (rule < kernels::RuleId::rmsprop) return sgd;
+  if (rule < kernels::RuleId::adagrad) return rmsprop;
+  if (rule < kernels::RuleId::adam) return adagrad;
+  return adam;
 }
 
 enum class Storage { native, bf16, block_code, master };
 
-void record_update(Backend& backend, DType dtype, kernels::RuleId rule, Storage storage,
+void record_update(BackendCalls& backend, DType dtype, kernels::RuleId rule, Storage storage,
                    std::vector<std::byte>& record) {
   TestArray param = make_array(dtype, 1);
   const TestArray gradient = make_array(dtype, 2);
@@ -100,7 +101,7 @@ void record_update(Backend& backend, DType dtype, kernels::RuleId rule, Storage 
   for (const TestArray& factor : factors) append(record, factor.bytes());
 }
 
-void record_updates(Backend& backend, DType dtype, std::vector<std::byte>& record) {
+void record_updates(BackendCalls& backend, DType dtype, std::vector<std::byte>& record) {
   for (int rule = 0; rule < kernels::RuleList::kCount; ++rule) {
     const auto id = static_cast<kernels::RuleId>(rule);
     record_update(backend, dtype, id, Storage::native, record);
@@ -114,12 +115,12 @@ void record_updates(Backend& backend, DType dtype, std::vector<std::byte>& recor
   }
 }
 
-void record_accumulation(Backend& backend, DType dtype, std::vector<std::byte>& record) {
+void record_accumulation(BackendCalls& backend, DType dtype, std::vector<std::byte>& record) {
   TestArray sum(arithmetic_dtype(dtype), kSize);
   sum.fill(1);
   WorkList work;
   work.append(kSize);
-  std::vector<double> squares(work.chunks().size());
+  double norm = 0;
   const Array sum_array = sum.array();
   for (const auto formula : {AccumulateFormula::plain, AccumulateFormula::divided, AccumulateFormula::weighted,
                              AccumulateFormula::running}) {
@@ -129,25 +130,24 @@ void record_accumulation(Backend& backend, DType dtype, std::vector<std::byte>& 
       AccumulateJob job;
       job.work = &work;
       job.sums = {&sum_array, 1};
-      job.gradients = {&gradient_array, 1};
+      job.gradients.arrays = {&gradient_array, 1};
       job.actions = {&action, 1};
       job.formula = formula;
       job.factor = 3;
       job.finish = Finish::divide;
       job.finish_value = 7;
-      job.squares = squares;
+      job.norm = &norm;
       backend.accumulate(job);
       append(record, sum.bytes());
-      append(record, std::span<const double>(squares));
-      const double norm = fold_partials(squares);
       append(record, std::span<const double>(&norm, 1));
     }
   }
+  std::vector<double> squares(work.chunks().size());
   backend.square_chunks(work, {&sum_array, 1}, squares);
   append(record, std::span<const double>(squares));
 }
 
-void record_copies_and_sums(Backend& backend, DType dtype, std::vector<std::byte>& record) {
+void record_copies_and_sums(BackendCalls& backend, DType dtype, std::vector<std::byte>& record) {
   const TestArray source = make_array(dtype, 1);
   WorkList work;
   work.append(kSize);
@@ -181,7 +181,7 @@ void record_copies_and_sums(Backend& backend, DType dtype, std::vector<std::byte
   append(record, sum.bytes());
 }
 
-void record_combinations(Backend& backend, DType dtype, std::vector<std::byte>& record) {
+void record_combinations(BackendCalls& backend, DType dtype, std::vector<std::byte>& record) {
   const TestArray a = make_array(dtype, 1);
   const TestArray b = make_array(dtype, 4);
   const TestArray destination(dtype, kSize);
@@ -202,7 +202,7 @@ void record_combinations(Backend& backend, DType dtype, std::vector<std::byte>& 
   for (const Dots& d : dots) append(record, std::span<const double>({d.ab, d.aa, d.bb}));
 }
 
-void record_selections(Backend& backend, DType dtype, std::vector<std::byte>& record) {
+void record_selections(BackendCalls& backend, DType dtype, std::vector<std::byte>& record) {
   if (dtype != DType::f32 && dtype != DType::f64) return;
   const TestArray data = make_array(dtype, 1);
   const TestArray other = make_array(dtype, 4);
@@ -233,7 +233,7 @@ void record_selections(Backend& backend, DType dtype, std::vector<std::byte>& re
   }
 }
 
-void record_low_rank(Backend& backend, DType dtype, std::vector<std::byte>& record) {
+void record_low_rank(BackendCalls& backend, DType dtype, std::vector<std::byte>& record) {
   if (dtype != DType::f32 && dtype != DType::f64) return;
   constexpr std::int64_t kRows = 300;
   constexpr std::int64_t kCols = 500;
@@ -252,7 +252,8 @@ void record_low_rank(Backend& backend, DType dtype, std::vector<std::byte>& reco
 }
 
 /// Every operation on every dtype; all result bits in one record.
-std::vector<std::byte> record_all(Backend& backend) {
+std::vector<std::byte> record_all(Backend& all) {
+  BackendCalls backend(all);
   std::vector<std::byte> record;
   for (const DType dtype : kFloatTypes) {
     record_updates(backend, dtype, record);
@@ -266,7 +267,7 @@ std::vector<std::byte> record_all(Backend& backend) {
 }
 
 const std::vector<std::byte>& baseline_record() {
-  static const std::vector<std::byte> record = record_all(make_cpu_context(1, "baseline")->backend());
+  static const std::vector<std::byte> record = record_all(make_cpu_context(1, "baseline")->cpu());
   return record;
 }
 
@@ -282,7 +283,7 @@ TEST(CpuDeterminism, instruction_sets_and_thread_counts_give_the_same_bits) {
   for (const std::string& instruction_set : cpu::compiled_instruction_sets()) {
     for (const int threads : {1, 2, 7}) {
       const auto context = make_cpu_context(threads, instruction_set.c_str());
-      expect_baseline(record_all(context->backend()), instruction_set + " on " + std::to_string(threads) + " threads");
+      expect_baseline(record_all(context->cpu()), instruction_set + " on " + std::to_string(threads) + " threads");
     }
   }
 }
@@ -307,80 +308,27 @@ TEST(CpuDeterminism, a_hosts_parallel_for_gives_the_same_bits) {
   options.parallel_for = backward_parallel_for;
   options.parallel_for_user = &calls;
   Context context(options);
-  context.set_backend(cpu::make_backend(context));
-  expect_baseline(record_all(context.backend()), "host's parallel_for");
+  context.add_backend({GRADSTEP_DEVICE_CPU, 0}, cpu::make_backend(context));
+  expect_baseline(record_all(context.cpu()), "host's parallel_for");
   EXPECT_GT(calls, 0);
 }
 
 /// Each operation starts from the mode that a host has set, as an exported call does.
-class HostMode final : public Backend {
+class HostMode final : public DeferringBackend {
  public:
-  HostMode(Backend& inner, int mode) : inner_(inner), mode_(mode) {}
-  const char* name() const override { return inner_.name(); }
-  const char* instruction_set() const override { return inner_.instruction_set(); }
-  void accumulate(const AccumulateJob& job) override {
-    entered([&] { inner_.accumulate(job); });
-  }
-  void add_rows(const Array& sum, const Array& indices, const Array& values, std::int64_t row_size,
-                double factor) override {
-    entered([&] { inner_.add_rows(sum, indices, values, row_size, factor); });
-  }
-  void square_chunks(const WorkList& work, std::span<const Array> arrays, std::span<double> squares) override {
-    entered([&] { inner_.square_chunks(work, arrays, squares); });
-  }
-  void update(const UpdateJob& job) override {
-    entered([&] { inner_.update(job); });
-  }
-  void encode(const float* from, const CodedNumbers& to) override {
-    entered([&] { inner_.encode(from, to); });
-  }
-  void decode(const CodedNumbers& from, float* to) override {
-    entered([&] { inner_.decode(from, to); });
-  }
-  void copy(const WorkList& work, std::span<const CopyItem> items, double multiplier, double divisor) override {
-    entered([&] { inner_.copy(work, items, multiplier, divisor); });
-  }
-  void dot_chunks(const WorkList& work, std::span<const CombineItem> items, std::span<Dots> dots) override {
-    entered([&] { inner_.dot_chunks(work, items, dots); });
-  }
-  void combine(const WorkList& work, std::span<const CombineItem> items) override {
-    entered([&] { inner_.combine(work, items); });
-  }
-  void combine_vectors(const WorkList& work, std::span<const LinearCombination> items) override {
-    entered([&] { inner_.combine_vectors(work, items); });
-  }
-  void clamp(const Array& data, double bound) override {
-    entered([&] { inner_.clamp(data, bound); });
-  }
-  std::int64_t count_nonfinite(const Array& data) override { return inner_.count_nonfinite(data); }
+  HostMode(Backend& inner, int mode) : DeferringBackend(inner), mode_(mode) {}
+
+  const std::shared_ptr<Memory>& memory() const override { return inner().memory(); }
+  Queue& queue(void* stream) override { return inner().queue(stream); }
   void select(const SelectJob& job, std::vector<std::int32_t>& indices) override {
-    entered([&] { inner_.select(job, indices); });
-  }
-  void take(const Array& data, std::span<const std::int32_t> indices, void* values, bool clear) override {
-    inner_.take(data, indices, values, clear);
-  }
-  void put(const Array& data, std::span<const std::int32_t> indices, const void* values, bool add) override {
-    inner_.put(data, indices, values, add);
-  }
-  void project_rows(const LowRank& job) override {
-    entered([&] { inner_.project_rows(job); });
-  }
-  void project_columns(const LowRank& job) override {
-    entered([&] { inner_.project_columns(job); });
-  }
-  void orthonormalize(const LowRank& job) override {
-    entered([&] { inner_.orthonormalize(job); });
-  }
-  void expand(const LowRank& job, const Array& result, double factor) override {
-    entered([&] { inner_.expand(job, result, factor); });
+    entered([&] { DeferringBackend::select(job, indices); });
   }
   void sum_sparse(const SparseSum& job, std::vector<std::int32_t>& touched) override {
-    entered([&] { inner_.sum_sparse(job, touched); });
+    entered([&] { DeferringBackend::sum_sparse(job, touched); });
   }
-  void sum_ranks(const RankSum& job) override {
-    entered([&] { inner_.sum_ranks(job); });
-  }
-  std::unique_ptr<Preconditioning> make_preconditioning() override { return inner_.make_preconditioning(); }
+
+ protected:
+  void put_into(Queue& /*queue*/, std::function<void()> work) override { entered(work); }
 
  private:
   template <class Body>
@@ -408,7 +356,6 @@ class HostMode final : public Backend {
   static bool flushes_to_zero() { return true; }
 #endif
 
-  Backend& inner_;
   int mode_;
 };
 
@@ -417,7 +364,7 @@ TEST(CpuDeterminism, a_hosts_rounding_mode_changes_no_bit_and_is_restored) {
   for (const int mode : {FE_UPWARD, FE_TOWARDZERO}) {
     for (const int threads : {1, 2}) {
       const auto context = make_cpu_context(threads);
-      HostMode host(context->backend(), mode);
+      HostMode host(context->cpu(), mode);
       expect_baseline(record_all(host), "rounding mode " + std::to_string(mode));
     }
   }

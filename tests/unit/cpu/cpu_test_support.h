@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "cpu/cpu_backend.h"
+#include "unit/cpu/backend_calls.h"
 
 namespace gradstep::test {
 
@@ -48,7 +49,7 @@ inline std::unique_ptr<Context> make_cpu_context(int threads, const char* instru
   gradstep_context_options options = default_context_options();
   options.num_threads = threads;
   auto context = std::make_unique<Context>(options);
-  context->set_backend(cpu::make_backend(*context));
+  context->add_backend({GRADSTEP_DEVICE_CPU, 0}, cpu::make_backend(*context));
   return context;
 }
 

@@ -7,10 +7,10 @@ namespace {
 
 class LowRankLoops : public testing::TestWithParam<std::string> {
  protected:
-  LowRankLoops() : context_(make_cpu_context(2, GetParam().c_str())), backend_(context_->backend()) {}
+  LowRankLoops() : context_(make_cpu_context(2, GetParam().c_str())), backend_(context_->cpu()) {}
 
   std::unique_ptr<Context> context_;
-  Backend& backend_;
+  BackendCalls backend_;
 };
 
 INSTANTIATE_TEST_SUITE_P(cpu, LowRankLoops, testing::ValuesIn(cpu::compiled_instruction_sets()),

@@ -8,7 +8,7 @@ namespace {
 
 class RankSums : public testing::TestWithParam<std::string> {
  protected:
-  RankSums() : context_(make_cpu_context(1, GetParam().c_str())), backend_(context_->backend()) {}
+  RankSums() : context_(make_cpu_context(1, GetParam().c_str())), backend_(context_->cpu()) {}
 
   void reduce(const TestArray& destination, const std::vector<TestArray>& sources, std::int32_t op,
               double divisor = 1) {
@@ -32,7 +32,7 @@ class RankSums : public testing::TestWithParam<std::string> {
   }
 
   std::unique_ptr<Context> context_;
-  Backend& backend_;
+  BackendCalls backend_;
 };
 
 INSTANTIATE_TEST_SUITE_P(cpu, RankSums, testing::ValuesIn(cpu::compiled_instruction_sets()),

@@ -7,18 +7,18 @@ namespace {
 
 class Rows : public testing::TestWithParam<std::string> {
  protected:
-  Rows() : context_(make_cpu_context(2, GetParam().c_str())), backend_(context_->backend()) {}
+  Rows() : context_(make_cpu_context(2, GetParam().c_str())), backend_(context_->cpu()) {}
 
   std::unique_ptr<Context> context_;
-  Backend& backend_;
+  BackendCalls backend_;
 };
 
 INSTANTIATE_TEST_SUITE_P(cpu, Rows, testing::ValuesIn(cpu::compiled_instruction_sets()),
                          [](const auto& set) { return set.param; });
 
 // The reference goes through the list in order, in the sum's own type: equal bits, repeated indices included.
-void expect_rows(Backend& backend, DType sum_type, DType value_type, DType index_type, Layout layout, std::int64_t rows,
-                 std::int64_t row_size, std::int64_t count, double factor) {
+void expect_rows(BackendCalls& backend, DType sum_type, DType value_type, DType index_type, Layout layout,
+                 std::int64_t rows, std::int64_t row_size, std::int64_t count, double factor) {
   TestArray sum(sum_type, rows * row_size);
   TestArray values(value_type, count * row_size, layout);
   TestArray indices(index_type, count, layout);

@@ -12,7 +12,7 @@ namespace {
 
 class Selection : public testing::TestWithParam<std::string> {
  protected:
-  Selection() : context_(make_cpu_context(2, GetParam().c_str())), backend_(context_->backend()) {}
+  Selection() : context_(make_cpu_context(2, GetParam().c_str())), backend_(context_->cpu()) {}
 
   std::vector<std::int32_t> largest(const TestArray& data, std::int64_t count, std::int32_t first = 0) {
     SelectJob job;
@@ -26,7 +26,7 @@ class Selection : public testing::TestWithParam<std::string> {
   }
 
   std::unique_ptr<Context> context_;
-  Backend& backend_;
+  BackendCalls backend_;
 };
 
 INSTANTIATE_TEST_SUITE_P(cpu, Selection, testing::ValuesIn(cpu::compiled_instruction_sets()),

@@ -33,7 +33,7 @@ std::vector<double> code_numbers(bool is_signed) {
 
 class StoredState : public testing::TestWithParam<std::string> {
  protected:
-  StoredState() : context_(make_cpu_context(1, GetParam().c_str())), backend_(context_->backend()) {}
+  StoredState() : context_(make_cpu_context(1, GetParam().c_str())), backend_(context_->cpu()) {}
 
   /// What `values` become when they are stored in codes.
   std::vector<float> coded(const std::vector<float>& values, bool is_signed) {
@@ -48,7 +48,7 @@ class StoredState : public testing::TestWithParam<std::string> {
   }
 
   std::unique_ptr<Context> context_;
-  Backend& backend_;
+  BackendCalls backend_;
   std::vector<float> factors_;
 };
 
@@ -156,11 +156,11 @@ struct AdamStep {
     gradient.fill(2);
   }
 
-  void run(Backend& backend, UpdateItem& item, std::int64_t step = 0) {
+  void run(BackendCalls& backend, UpdateItem& item, std::int64_t step = 0) {
     item.param = param.array();
     item.gradient = gradient.array();
     item.rule = RuleId::adam;
-    item.constants = &kConstants;
+    item.constants = group_constants(kConstants);
     UpdateJob job;
     job.work = &work;
     job.items = {&item, 1};
@@ -271,7 +271,7 @@ TEST_P(StoredState, stochastic_rounding_gives_a_neighbour_and_is_right_on_averag
       item.param = problem.param.array();
       item.gradient = problem.gradient.array();
       item.rule = RuleId::sgd;
-      item.constants = &kOne;
+      item.constants = group_constants(kOne);
       item.stochastic = true;
       item.random_key = 99;
       UpdateJob job;
@@ -304,7 +304,7 @@ TEST_P(StoredState, random_bits_depend_on_key_step_and_element_alone) {
     AdamStep problem(kSize, DType::bf16);
     UpdateItem item;
     item.rule = RuleId::sgd;
-    item.constants = &kConstants;
+    item.constants = group_constants(kConstants);
     item.stochastic = true;
     item.random_key = key;
     // From `first` on, as a rank that owns the rest would.

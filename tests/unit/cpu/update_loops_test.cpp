@@ -79,38 +79,47 @@ double adam(double p, double g, State& state) {
   return -step - (kDecay == Decay::decoupled ? kAdam.weight_decay * p : 0);
 }
 
+template <const auto& kConstants>
+const kernels::GroupConstants* constants() {
+  static const kernels::GroupConstants* group = group_constants(kConstants);
+  return group;
+}
+
 struct RuleCase {
   RuleId rule;
   const char* name;
   int states;
-  const void* constants;
+  const kernels::GroupConstants* (*constants)();
   Reference reference;
 };
 
 constexpr RuleCase kRules[] = {
-    {RuleId::sgd, "sgd", 0, &kSgd, plain_sgd<false>},
-    {RuleId::sgd_decay, "sgd_decay", 0, &kSgd, plain_sgd<true>},
-    {RuleId::sgd_momentum, "sgd_momentum", 1, &kSgd, momentum_sgd<false, false>},
-    {RuleId::sgd_momentum_decay, "sgd_momentum_decay", 1, &kSgd, momentum_sgd<false, true>},
-    {RuleId::sgd_nesterov, "sgd_nesterov", 1, &kSgd, momentum_sgd<true, false>},
-    {RuleId::sgd_nesterov_decay, "sgd_nesterov_decay", 1, &kSgd, momentum_sgd<true, true>},
-    {RuleId::adam, "adam", 2, &kAdam, adam<Decay::none, false>},
-    {RuleId::adam_coupled, "adam_coupled", 2, &kAdam, adam<Decay::coupled, false>},
-    {RuleId::adam_decoupled, "adam_decoupled", 2, &kAdam, adam<Decay::decoupled, false>},
-    {RuleId::amsgrad, "amsgrad", 3, &kAdam, adam<Decay::none, true>},
-    {RuleId::amsgrad_coupled, "amsgrad_coupled", 3, &kAdam, adam<Decay::coupled, true>},
-    {RuleId::amsgrad_decoupled, "amsgrad_decoupled", 3, &kAdam, adam<Decay::decoupled, true>},
-    {RuleId::rmsprop, "rmsprop", 1, &kInside, rmsprop<kInside, false, false, false>},
-    {RuleId::rmsprop_decay, "rmsprop_decay", 1, &kOutside, rmsprop<kOutside, false, false, true>},
-    {RuleId::rmsprop_momentum, "rmsprop_momentum", 2, &kOutside, rmsprop<kOutside, false, true, false>},
-    {RuleId::rmsprop_momentum_decay, "rmsprop_momentum_decay", 2, &kInside, rmsprop<kInside, false, true, true>},
-    {RuleId::rmsprop_centered, "rmsprop_centered", 2, &kInside, rmsprop<kInside, true, false, false>},
-    {RuleId::rmsprop_centered_decay, "rmsprop_centered_decay", 2, &kInside, rmsprop<kInside, true, false, true>},
-    {RuleId::rmsprop_centered_momentum, "rmsprop_centered_momentum", 3, &kInside, rmsprop<kInside, true, true, false>},
-    {RuleId::rmsprop_centered_momentum_decay, "rmsprop_centered_momentum_decay", 3, &kOutside,
+    {RuleId::sgd, "sgd", 0, constants<kSgd>, plain_sgd<false>},
+    {RuleId::sgd_decay, "sgd_decay", 0, constants<kSgd>, plain_sgd<true>},
+    {RuleId::sgd_momentum, "sgd_momentum", 1, constants<kSgd>, momentum_sgd<false, false>},
+    {RuleId::sgd_momentum_decay, "sgd_momentum_decay", 1, constants<kSgd>, momentum_sgd<false, true>},
+    {RuleId::sgd_nesterov, "sgd_nesterov", 1, constants<kSgd>, momentum_sgd<true, false>},
+    {RuleId::sgd_nesterov_decay, "sgd_nesterov_decay", 1, constants<kSgd>, momentum_sgd<true, true>},
+    {RuleId::adam, "adam", 2, constants<kAdam>, adam<Decay::none, false>},
+    {RuleId::adam_coupled, "adam_coupled", 2, constants<kAdam>, adam<Decay::coupled, false>},
+    {RuleId::adam_decoupled, "adam_decoupled", 2, constants<kAdam>, adam<Decay::decoupled, false>},
+    {RuleId::amsgrad, "amsgrad", 3, constants<kAdam>, adam<Decay::none, true>},
+    {RuleId::amsgrad_coupled, "amsgrad_coupled", 3, constants<kAdam>, adam<Decay::coupled, true>},
+    {RuleId::amsgrad_decoupled, "amsgrad_decoupled", 3, constants<kAdam>, adam<Decay::decoupled, true>},
+    {RuleId::rmsprop, "rmsprop", 1, constants<kInside>, rmsprop<kInside, false, false, false>},
+    {RuleId::rmsprop_decay, "rmsprop_decay", 1, constants<kOutside>, rmsprop<kOutside, false, false, true>},
+    {RuleId::rmsprop_momentum, "rmsprop_momentum", 2, constants<kOutside>, rmsprop<kOutside, false, true, false>},
+    {RuleId::rmsprop_momentum_decay, "rmsprop_momentum_decay", 2, constants<kInside>,
+     rmsprop<kInside, false, true, true>},
+    {RuleId::rmsprop_centered, "rmsprop_centered", 2, constants<kInside>, rmsprop<kInside, true, false, false>},
+    {RuleId::rmsprop_centered_decay, "rmsprop_centered_decay", 2, constants<kInside>,
+     rmsprop<kInside, true, false, true>},
+    {RuleId::rmsprop_centered_momentum, "rmsprop_centered_momentum", 3, constants<kInside>,
+     rmsprop<kInside, true, true, false>},
+    {RuleId::rmsprop_centered_momentum_decay, "rmsprop_centered_momentum_decay", 3, constants<kOutside>,
      rmsprop<kOutside, true, true, true>},
-    {RuleId::adagrad, "adagrad", 1, &kAdaGrad, adagrad<false>},
-    {RuleId::adagrad_decay, "adagrad_decay", 1, &kAdaGrad, adagrad<true>},
+    {RuleId::adagrad, "adagrad", 1, constants<kAdaGrad>, adagrad<false>},
+    {RuleId::adagrad_decay, "adagrad_decay", 1, constants<kAdaGrad>, adagrad<true>},
 };
 static_assert(std::size(kRules) == kernels::RuleList::kCount);
 
@@ -142,11 +151,11 @@ struct Problem {
     if (!in_place) item.update = update.array();
     for (std::size_t s = 0; s < states.size(); ++s) item.states[s] = states[s].array().data;
     item.rule = rule.rule;
-    item.constants = rule.constants;
+    item.constants = rule.constants();
     return item;
   }
 
-  void run(Backend& backend, bool in_place, double multiplier = 1, double clip = 0) {
+  void run(BackendCalls& backend, bool in_place, double multiplier = 1, double clip = 0) {
     const UpdateItem one = item(in_place);
     UpdateJob job;
     job.work = &work;
@@ -166,10 +175,10 @@ struct Problem {
 
 class UpdateLoops : public testing::TestWithParam<std::string> {
  protected:
-  UpdateLoops() : context_(make_cpu_context(1, GetParam().c_str())), backend_(context_->backend()) {}
+  UpdateLoops() : context_(make_cpu_context(1, GetParam().c_str())), backend_(context_->cpu()) {}
 
   std::unique_ptr<Context> context_;
-  Backend& backend_;
+  BackendCalls backend_;
 };
 
 INSTANTIATE_TEST_SUITE_P(cpu, UpdateLoops, testing::ValuesIn(cpu::compiled_instruction_sets()),
@@ -177,7 +186,7 @@ INSTANTIATE_TEST_SUITE_P(cpu, UpdateLoops, testing::ValuesIn(cpu::compiled_instr
 
 // Tolerance: each rule does at most 12 roundings of quantities of magnitude about 1 in the arithmetic type, and the
 // stored result is rounded once more to its own dtype.
-void expect_reference(Backend& backend, const RuleCase& rule, DType dtype, std::int64_t size, Layout layout,
+void expect_reference(BackendCalls& backend, const RuleCase& rule, DType dtype, std::int64_t size, Layout layout,
                       bool in_place) {
   SCOPED_TRACE(testing::Message() << rule.name << " " << name_of(dtype) << " size " << size << " layout "
                                   << static_cast<int>(layout) << (in_place ? " in place" : " delta"));

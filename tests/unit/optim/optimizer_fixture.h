@@ -31,17 +31,19 @@ inline std::shared_ptr<Context> make_counting_context(int* allocations, int thre
   gradstep_allocator allocator{};
   allocator.struct_size = sizeof allocator;
   allocator.user = allocations;
-  allocator.allocate = [](void* user, std::size_t bytes, std::size_t alignment) {
+  allocator.allocate = [](void* user, std::size_t bytes, std::size_t alignment, std::int32_t, std::int32_t, void*) {
     ++*static_cast<int*>(user);
     return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
   };
-  allocator.deallocate = [](void*, void* data, std::size_t, std::size_t) { std::free(data); };
+  allocator.deallocate = [](void*, void* data, std::size_t, std::size_t, std::int32_t, std::int32_t, void*) {
+    std::free(data);
+  };
   auto options = default_context_options();
   options.num_threads = threads;
   options.background_threads = 0;
   options.allocator = &allocator;
   auto context = std::make_shared<Context>(options);
-  context->set_backend(cpu::make_backend(*context));
+  context->add_backend({GRADSTEP_DEVICE_CPU, 0}, cpu::make_backend(*context));
   return context;
 }
 

@@ -43,7 +43,7 @@ struct Ranked {
       CopyItem item;
       item.destination = {params.back().data(), schema[i].size, dtype, 0, nullptr, nullptr};
       item.source = {values.data(), schema[i].size, DType::f32, 0, nullptr, nullptr};
-      context->backend().copy(WorkList({&schema[i].size, 1}), {&item, 1}, 1, 1);
+      Site(context->cpu()).copy(item.destination, item.source);
       grads.emplace_back(values.size());
     }
     absent.assign(schema.size(), false);
@@ -384,19 +384,22 @@ std::shared_ptr<Context> make_short_of_memory(std::int64_t* left) {
   gradstep_allocator allocator{};
   allocator.struct_size = sizeof allocator;
   allocator.user = left;
-  allocator.allocate = [](void* user, std::size_t bytes, std::size_t alignment) -> void* {
+  allocator.allocate = [](void* user, std::size_t bytes, std::size_t alignment, std::int32_t, std::int32_t,
+                          void*) -> void* {
     auto& countdown = *static_cast<std::int64_t*>(user);
     const bool refused = countdown == 0;
     if (countdown >= 0) --countdown;
     if (refused) return nullptr;
     return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
   };
-  allocator.deallocate = [](void*, void* data, std::size_t, std::size_t) { std::free(data); };
+  allocator.deallocate = [](void*, void* data, std::size_t, std::size_t, std::int32_t, std::int32_t, void*) {
+    std::free(data);
+  };
   auto options = default_context_options();
   options.num_threads = 1;
   options.allocator = &allocator;
   auto context = std::make_shared<Context>(options);
-  context->set_backend(cpu::make_backend(*context));
+  context->add_backend({GRADSTEP_DEVICE_CPU, 0}, cpu::make_backend(*context));
   return context;
 }
 

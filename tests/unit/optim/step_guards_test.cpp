@@ -60,7 +60,7 @@ TEST(StepGuards, AGivenNormIsUsedInsteadOfAPassOverTheGradients) {
   const double given = 10;
   StepGuards guards;
   guards.max_norm = 1;
-  guards.grad_norm = &given;
+  guards.norm = &given;
   const StepOutcome outcome = model.step(*optimizer, guards);
   EXPECT_EQ(outcome.grad_norm, 10);
   EXPECT_DOUBLE_EQ(outcome.clip_coefficient, 1 / (10 + 1e-6));

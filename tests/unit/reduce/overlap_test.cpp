@@ -256,7 +256,7 @@ TEST(Overlap, TheInterruptIsPolledByTheThreadThatWaitsAndByNoOther) {
     return self.interrupted ? 1 : 0;
   };
   auto context = std::make_shared<Context>(options);
-  context->set_backend(cpu::make_backend(*context));
+  context->add_backend({GRADSTEP_DEVICE_CPU, 0}, cpu::make_backend(*context));
   const auto main_thread = std::this_thread::get_id();
   std::mutex hosts_mutex;
   std::vector<std::thread::id> host_threads;
@@ -323,7 +323,7 @@ TEST(Overlap, AHostsParallelForIsNotCalledOnTheChannelsThread) {
     return GRADSTEP_OK;
   };
   auto context = std::make_shared<Context>(options);
-  context->set_backend(cpu::make_backend(*context));
+  context->add_backend({GRADSTEP_DEVICE_CPU, 0}, cpu::make_backend(*context));
   const World world = make_world("local", 2, {}, context);
   std::vector<std::thread::id> host_threads(2);
   run(world, [&](Communicator& comm) {

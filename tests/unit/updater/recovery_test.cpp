@@ -95,7 +95,7 @@ struct FailingLoops {
       return GRADSTEP_OK;
     };
     auto context = std::make_shared<Context>(options);
-    context->set_backend(cpu::make_backend(*context));
+    context->add_backend({GRADSTEP_DEVICE_CPU, 0}, cpu::make_backend(*context));
     return context;
   }
 };

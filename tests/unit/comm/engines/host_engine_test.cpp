@@ -112,7 +112,7 @@ TEST(HostEngine, WithoutAnyThreadItIsCalledOnTheCallersThreadOnly) {
   auto options = default_context_options();
   options.interrupt = [](void*) -> std::int32_t { return 0; };
   auto context = std::make_shared<Context>(options);
-  context->set_backend(cpu::make_backend(*context));
+  context->add_backend({GRADSTEP_DEVICE_CPU, 0}, cpu::make_backend(*context));
   const auto comm = make_host_communicator(context, host.vtable(), &host, {});
   comm->vote(true, comm->deadline());
   EXPECT_EQ(host.thread, std::this_thread::get_id());

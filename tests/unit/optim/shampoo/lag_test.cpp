@@ -19,7 +19,7 @@ std::unique_ptr<Shampoo> with_background_threads(const gradstep_shampoo_options&
   options.num_threads = 2;
   options.background_threads = threads;
   auto context = std::make_shared<Context>(options);
-  context->set_backend(cpu::make_backend(*context));
+  context->add_backend({GRADSTEP_DEVICE_CPU, 0}, cpu::make_backend(*context));
   return std::make_unique<Shampoo>(std::move(context), o, make_schema(kShapes));
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optim/shampoo/state_matrix.h"
 
+#include "cpu/cpu_backend.h"
 #include "unit/support.h"
 
 namespace gradstep::test {
@@ -22,7 +23,7 @@ TEST(StateMatrix, ThoseOfOneShapeLieAtOneDistanceOfWholeCacheLines) {
   for (const Coding coding : {Coding::none, Coding::int8, Coding::int16}) {
     std::vector<StateMatrix> matrices;
     for (const std::int64_t n : {3, 5, 3, 5, 3}) matrices.emplace_back(n, n, coding);
-    allocate_matrices(*context, pointers(matrices));
+    allocate_matrices(Site(context->cpu()), pointers(matrices));
     const auto view = [&](std::size_t k) { return matrices[k].view(); };
     for (std::size_t k = 0; k < matrices.size(); ++k) {
       EXPECT_EQ(reinterpret_cast<std::uintptr_t>(view(k).numbers) % 64, 0U);
@@ -44,20 +45,23 @@ TEST(StateMatrix, MemoryIsZerosAndGoesWithTheLastMatrixInIt) {
   gradstep_allocator allocator{};
   allocator.struct_size = sizeof allocator;
   allocator.user = &held;
-  allocator.allocate = [](void* user, std::size_t bytes, std::size_t alignment) -> void* {
+  allocator.allocate = [](void* user, std::size_t bytes, std::size_t alignment, std::int32_t, std::int32_t,
+                          void*) -> void* {
     *static_cast<std::int64_t*>(user) += static_cast<std::int64_t>(bytes);
     void* data = std::aligned_alloc(alignment, bytes);
     std::memset(data, 0xff, bytes);
     return data;
   };
-  allocator.deallocate = [](void* user, void* data, std::size_t bytes, std::size_t /*alignment*/) {
+  allocator.deallocate = [](void* user, void* data, std::size_t bytes, std::size_t /*alignment*/, std::int32_t,
+                            std::int32_t, void*) {
     *static_cast<std::int64_t*>(user) -= static_cast<std::int64_t>(bytes);
     std::free(data);
   };
   options.allocator = &allocator;
   const auto context = std::make_shared<Context>(options);
+  context->add_backend({GRADSTEP_DEVICE_CPU, 0}, cpu::make_backend(*context));
   std::vector<StateMatrix> matrices(2, StateMatrix(4, 4, Coding::none));
-  allocate_matrices(*context, pointers(matrices));
+  allocate_matrices(Site(context->cpu()), pointers(matrices));
   for (const StateMatrix& matrix : matrices) {
     for (int k = 0; k < 16; ++k) EXPECT_EQ(matrix.view().floats()[k], 0);
   }

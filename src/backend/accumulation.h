@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a backend does for accumulators.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "backend/prepared.h"
+#include "backend/work_list.h"
+#include "core/array.h"
+#include "core/buffer_list.h"
+
+namespace gradstep {
+
+/// What an add does to one parameter of an accumulator.
+enum class AccumulateAction : std::uint8_t {
+  none,    ///< leave it
+  assign,  ///< the first gradient of the window
+  add,     ///< a further one
+  absent,  ///< no gradient this time, but there is a sum (matters to the running mean and to finishing)
+};
+
+enum class AccumulateFormula : std::uint8_t {
+  plain,     ///< a + g
+  divided,   ///< a + g / factor
+  weighted,  ///< a + factor * g
+  running,   ///< a + (g - a) / factor
+};
+
+/// What is done to the sum after the formula, in the same pass.
+enum class Finish : std::uint8_t { nothing, divide, multiply };
+
+struct AccumulateJob {
+  const WorkList* work = nullptr;
+  std::span<const Array> sums;  ///< contiguous, f32 or f64
+  BufferList gradients;         ///< any float dtype and strides; not looked at for `none` and `absent`; may be empty
+  std::span<const AccumulateAction> actions;
+  AccumulateFormula formula = AccumulateFormula::plain;
+  double factor = 1;
+  Finish finish = Finish::nothing;
+  double finish_value = 1;
+  /// Present = becomes the norm of the results, with norm_finish done to it.
+  double* norm = nullptr;
+  Finish norm_finish = Finish::nothing;
+  double norm_finish_value = 1;
+  Prepared prepared;
+};
+
+/// sum[index[j]] += factor * values[j] for rows of `row_size` elements, j ascending.
+struct RowsJob {
+  Array sum;  ///< contiguous, f32 or f64
+  Array indices;
+  Array values;
+  std::int64_t row_size = 1;
+  double factor = 1;
+};
+
+}  // namespace gradstep

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a backend does for the exchange of gradients: selections, sparse sums, factors of low rank, dot products.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "backend/work_list.h"
+#include "core/array.h"
+
+namespace gradstep {
+
+/// Dot products of two arrays over a chunk, in f64.
+struct Dots {
+  double ab = 0;
+  double aa = 0;
+  double bb = 0;
+};
+
+/// What to select from `data`, contiguous f32 or f64, by magnitude. NaN counts as larger than infinity.
+struct SelectJob {
+  Array data;
+  std::int32_t first = 0;  ///< index of data's first element
+  bool by_count = false;   ///< the `count` largest, ties to the lowest index; else all >= threshold but zeros
+  std::int64_t count = 0;
+  double threshold = 0;
+};
+
+/// Some elements of an array; indices ascend.
+struct SparseList {
+  const std::int32_t* indices = nullptr;
+  const void* values = nullptr;
+  std::int64_t count = 0;
+};
+
+/// destination[i] = (v0 + v1 + ...) / divisor where list r has value v_r for i, in the order of the lists; other
+/// elements stay. Only indices in [begin, end) occur.
+struct SparseSum {
+  Array destination;  ///< contiguous f32 or f64, as the values
+  std::span<const SparseList> lists;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  double divisor = 1;
+};
+
+/// A matrix m of rows x cols and `rank` pairs of factors: p has rank x rows numbers, q rank x cols, one factor after
+/// the other. All contiguous, f32 or f64 as m.
+struct LowRank {
+  Array m;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t rank = 0;
+  void* p = nullptr;
+  void* q = nullptr;
+};
+
+}  // namespace gradstep

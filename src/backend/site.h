@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where a handle is at home: the backend of its parameters' device, and the queue that its work goes to.
+#pragma once
+
+#include "backend/backend.h"
+#include "backend/queue.h"
+#include "core/memory.h"
+
+namespace gradstep {
+
+class Site {
+ public:
+  /// `backend` outlives it. Work goes to the default stream until use().
+  explicit Site(Backend& backend) : backend_(&backend), queue_(&backend.queue(nullptr)) {}
+
+  Backend& backend() const { return *backend_; }
+  Queue& queue() const { return *queue_; }
+  /// Results can be read where they are as soon as a call returns.
+  bool is_host() const { return queue_->is_host(); }
+
+  /// What is asked from here on goes to the host's `stream`, and begins after all that was asked before. Throws
+  /// INVALID_ARGUMENT for what is no stream of the device.
+  void use(void* stream) {
+    if (stream != stream_) change(stream);
+  }
+
+  /// destination = source, of one size; any dtypes and strides.
+  void copy(const Array& destination, const Array& source) const {
+    const WorkList work({&source.size, 1});
+    const CopyItem item{destination, source};
+    backend_->copy({&work, {&item, 1}, {}}, 1, 1, *queue_);
+  }
+
+  Buffer allocate(std::size_t bytes, bool zeroed) const {
+    Buffer buffer(backend_->memory(), bytes);
+    if (zeroed) queue_->zero(buffer.data(), bytes);
+    return buffer;
+  }
+
+ private:
+  void change(void* stream) {
+    Queue& next = backend_->queue(stream);
+    if (!is_host()) next.wait(queue_->record());
+    queue_ = &next;
+    stream_ = stream;
+  }
+
+  Backend* backend_;
+  Queue* queue_;
+  void* stream_ = nullptr;
+};
+
+}  // namespace gradstep

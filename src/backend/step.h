@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a backend does in the step of an optimizer with an element-wise rule.
+//
+// The numbers that decide a step stay where the data is: begin_step() measures the norm, decides and writes the rules'
+// constants, and update() reads them there. No answer travels to the host.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "backend/arrays.h"
+#include "kernels/constants.h"
+#include "kernels/rules.h"
+#include "kernels/step.h"
+
+namespace gradstep {
+
+/// How a step begins.
+struct StepPlan {
+  NormPlan gradients;
+  kernels::RuleForm rule;
+  std::int32_t fields = 0;
+  std::span<const kernels::HyperParameterForm> forms;  ///< [group][field], at the host
+  std::span<kernels::GroupConstants> constants;        ///< by group, in the backend's memory
+  bool all_used = false;  ///< no parameter needs the constants of a first gradient any more
+  Prepared prepared;
+};
+
+/// How states are kept. All but native is for parameters that are computed in f32.
+enum class StateFormat : std::uint8_t {
+  native,      ///< in the arithmetic type
+  bf16,        ///< rounded after every step
+  block_code,  ///< kernels/block_code.h
+};
+
+/// One parameter in an update.
+struct UpdateItem {
+  Array param;
+  Array gradient;  ///< data NULL with elements = the parameter is left alone
+  Array update;    ///< present = the delta goes here and param is only read
+  kernels::RuleId rule = kernels::RuleId{};
+  StateFormat format = StateFormat::native;
+  bool stochastic = false;         ///< what is stored in 16 bits is rounded stochastically
+  std::uint8_t signed_states = 0;  ///< block_code: bit s = state s has signs
+  void* states[kernels::kMaxStates] = {};
+  float* factors[kernels::kMaxStates] = {};  ///< block_code: one per 256 elements
+  float* master = nullptr;                   ///< present = what is stepped; param is its rounded value
+  const kernels::GroupConstants* constants = nullptr;
+  std::uint8_t* used = nullptr;  ///< 1 = a gradient has gone into the state; becomes 1
+  std::uint64_t random_key = 0;
+  std::int64_t first = 0;  ///< position of param's first element in the tensor that random_key belongs to
+};
+
+/// f32 numbers as block codes.
+struct CodedNumbers {
+  std::uint8_t* codes = nullptr;
+  float* factors = nullptr;
+  std::int64_t count = 0;
+  bool is_signed = false;
+};
+
+struct UpdatePlan {
+  const WorkList* work = nullptr;
+  std::span<const UpdateItem> items;
+  bool maximize = false;  ///< gradients are negated
+  bool all_used = false;  ///< of all items is known that a gradient has gone into their state
+  double clip_value = 0;  ///< clamps what comes out of the multiplication to ±clip_value; 0 = off
+  Prepared prepared;
+};
+
+}  // namespace gradstep

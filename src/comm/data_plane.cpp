@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/data_plane.h"
+
+#include <numeric>
+
+namespace gradstep {
+
+namespace {
+
+std::int64_t total_of(std::span<const std::int64_t> bytes) {
+  return std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0});
+}
+
+}  // namespace
+
+void DataPlane::download(std::byte* to, const void* from, std::int64_t bytes) {
+  site_.queue().download(to, from, static_cast<std::size_t>(bytes));
+}
+
+void DataPlane::upload(void* to, const std::byte* from, std::int64_t bytes) {
+  site_.queue().upload(to, from, static_cast<std::size_t>(bytes));
+}
+
+void DataPlane::all_reduce(const Array& data, std::int32_t op, double divisor, const Deadline& deadline) {
+  if (site_.is_host()) return comm_.all_reduce(data, op, divisor, deadline);
+  Array staged = data;
+  std::byte* host = staging_.reserve(data.bytes());
+  staged.data = host;
+  download(host, data.data, data.bytes());
+  comm_.all_reduce(staged, op, divisor, deadline);
+  upload(data.data, host, data.bytes());
+}
+
+void DataPlane::reduce_scatter_v(const Array& data, std::span<const std::int64_t> counts, std::int32_t op,
+                                 double divisor, const Deadline& deadline) {
+  if (site_.is_host()) return comm_.reduce_scatter_v(data, counts, op, divisor, deadline);
+  Array staged = data;
+  std::byte* host = staging_.reserve(data.bytes());
+  staged.data = host;
+  download(host, data.data, data.bytes());
+  comm_.reduce_scatter_v(staged, counts, op, divisor, deadline);
+  const std::int64_t begin = total_of(counts.first(rank())) * size_of(data.dtype);
+  upload(static_cast<std::byte*>(data.data) + begin, host + begin, counts[rank()] * size_of(data.dtype));
+}
+
+void DataPlane::all_gather(const void* send, void* receive, std::int64_t bytes, const Deadline& deadline) {
+  if (site_.is_host()) return comm_.all_gather(send, receive, bytes, deadline);
+  const std::int64_t all = bytes * comm_.world_size();
+  std::byte* host = staging_.reserve(all + bytes);
+  download(host + all, send, bytes);
+  comm_.all_gather(host + all, host, bytes, deadline);
+  upload(receive, host, all);
+}
+
+void DataPlane::all_gather_v(const void* send, void* receive, std::span<const std::int64_t> bytes,
+                             const Deadline& deadline) {
+  if (site_.is_host()) return comm_.all_gather_v(send, receive, bytes, deadline);
+  const std::int64_t all = total_of(bytes);
+  std::byte* host = staging_.reserve(all + bytes[rank()]);
+  download(host + all, send, bytes[rank()]);
+  comm_.all_gather_v(host + all, host, bytes, deadline);
+  upload(receive, host, all);
+}
+
+void DataPlane::all_to_all(const void* send, void* receive, std::span<const std::int64_t> bytes,
+                           const Deadline& deadline) {
+  if (site_.is_host()) return comm_.all_to_all(send, receive, bytes, deadline);
+  const std::int64_t out = total_of(bytes);
+  const std::int64_t in = bytes[rank()] * comm_.world_size();
+  std::byte* host = staging_.reserve(out + in);
+  download(host, send, out);
+  comm_.all_to_all(host, host + out, bytes, deadline);
+  upload(receive, host + out, in);
+}
+
+void DataPlane::broadcast(void* data, std::int64_t bytes, std::int32_t root, const Deadline& deadline) {
+  if (site_.is_host()) return comm_.broadcast(data, bytes, root, deadline);
+  std::byte* host = staging_.reserve(bytes);
+  if (comm_.rank() == root) download(host, data, bytes);
+  comm_.broadcast(host, bytes, root, deadline);
+  if (comm_.rank() != root) upload(data, host, bytes);
+}
+
+}  // namespace gradstep

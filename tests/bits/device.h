@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the tensors of a case lie. The host's memory is one such place; a program for another device has a subclass.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+
+#include "gradstep/gradstep.h"
+
+namespace gradstep_bits {
+
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  virtual gradstep_device id() const { return {GRADSTEP_DEVICE_CPU, 0}; }
+  bool is_host() const { return id().device_type == GRADSTEP_DEVICE_CPU; }
+
+  // Memory, aligned to 64 bytes, and bytes in and out of it.
+  virtual void* allocate(std::size_t bytes) = 0;
+  virtual void deallocate(void* data, std::size_t bytes) = 0;
+  virtual void write(void* to, const void* from, std::size_t bytes) = 0;
+  /// Waits for what the library has been asked.
+  virtual void read(void* to, const void* from, std::size_t bytes) = 0;
+};
+
+std::unique_ptr<Device> make_host();
+/// The host's memory, wherever the case's tensors are.
+Device& host();
+
+/// The device of a program, which handles on `context` find from then on.
+std::unique_ptr<Device> make_device(gradstep_context* context);
+/// Its name, and what a seed chooses there; 0 where nothing is left to chance.
+const char* device_name();
+void set_device_seed(unsigned long seed);
+
+}  // namespace gradstep_bits

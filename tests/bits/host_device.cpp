@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include <stdexcept>
+
+#include "device.h"
+
+namespace gradstep_bits {
+
+std::unique_ptr<Device> make_device(gradstep_context* /*context*/) { return make_host(); }
+
+const char* device_name() { return "cpu"; }
+
+void set_device_seed(unsigned long /*seed*/) { throw std::runtime_error("--seed: nothing is left to chance on cpu"); }
+
+}  // namespace gradstep_bits

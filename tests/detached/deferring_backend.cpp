@@ -1,0 +1,283 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "detached/deferring_backend.h"
+
+#include <deque>
+#include <utility>
+#include <vector>
+
+namespace gradstep::test {
+
+namespace {
+
+/// What a list shows, owned.
+template <class Item>
+class Kept {
+ public:
+  Kept() = default;
+  explicit Kept(std::span<const Item> items) : items_(items.begin(), items.end()) {}
+  std::span<const Item> items() const { return items_; }
+  std::span<Item> items() { return items_; }
+
+ private:
+  std::vector<Item> items_;
+};
+
+/// Arrays with the shapes and strides that they borrow.
+class Shapes {
+ public:
+  void own(Array& array) {
+    array.shape = own(array.shape, array.ndim);
+    array.strides = own(array.strides, array.ndim);
+  }
+
+ private:
+  const std::int64_t* own(const std::int64_t* numbers, std::int32_t count) {
+    if (numbers == nullptr) return nullptr;
+    return lists_.emplace_back(numbers, numbers + count).data();
+  }
+
+  std::deque<std::vector<std::int64_t>> lists_;
+};
+
+struct KeptArrays {
+  explicit KeptArrays(std::span<const Array> shown) : list(shown) {
+    for (Array& array : list.items()) shapes.own(array);
+  }
+  std::span<const Array> arrays() const { return std::as_const(list).items(); }
+
+  Kept<Array> list;
+  Shapes shapes;
+};
+
+struct KeptAccumulation {
+  explicit KeptAccumulation(const AccumulateJob& shown)
+      : job(shown), work(*shown.work), sums(shown.sums), gradients(shown.gradients.arrays), actions(shown.actions) {
+    job.work = &work;
+    job.sums = sums.arrays();
+    job.gradients = {gradients.arrays(), 0};
+    job.actions = std::as_const(actions).items();
+  }
+
+  AccumulateJob job;
+  WorkList work;
+  KeptArrays sums;
+  KeptArrays gradients;
+  Kept<AccumulateAction> actions;
+};
+
+struct KeptNorm {
+  explicit KeptNorm(const NormPlan& shown) : work(*shown.work), arrays(shown.arrays.arrays) {}
+  NormPlan plan() const { return {&work, {arrays.arrays(), 0}, {}}; }
+
+  WorkList work;
+  KeptArrays arrays;
+};
+
+struct KeptCopies {
+  explicit KeptCopies(const CopyPlan& shown) : work(*shown.work), list(shown.items) {
+    for (CopyItem& item : list.items()) {
+      shapes.own(item.destination);
+      shapes.own(item.source);
+    }
+  }
+  CopyPlan plan() const { return {&work, list.items(), {}}; }
+
+  WorkList work;
+  Kept<CopyItem> list;
+  Shapes shapes;
+};
+
+struct KeptCombination {
+  explicit KeptCombination(const CombinePlan& shown) : work(*shown.work), list(shown.items) {
+    for (CombineItem& item : list.items()) {
+      shapes.own(item.destination);
+      shapes.own(item.a);
+      shapes.own(item.b);
+    }
+  }
+  CombinePlan plan() const { return {&work, list.items(), {}}; }
+
+  WorkList work;
+  Kept<CombineItem> list;
+  Shapes shapes;
+};
+
+struct KeptLinear {
+  explicit KeptLinear(const LinearPlan& shown) : work(*shown.work), list(shown.items) {
+    for (LinearCombination& item : list.items()) {
+      shapes.own(item.destination);
+      item.vectors = vectors.emplace_back(item.vectors).arrays();
+      item.factors = std::as_const(factors.emplace_back(item.factors)).items();
+    }
+  }
+  LinearPlan plan() const { return {&work, list.items(), {}}; }
+
+  WorkList work;
+  Kept<LinearCombination> list;
+  Shapes shapes;
+  std::deque<KeptArrays> vectors;
+  std::deque<Kept<double>> factors;
+};
+
+struct KeptStep {
+  KeptStep(const StepPlan& shown, const double* shown_values)
+      : plan(shown), gradients(shown.gradients), forms(shown.forms) {
+    plan.gradients = gradients.plan();
+    for (kernels::HyperParameterForm& form : forms.items()) {
+      kernels::ScheduleForm& s = form.schedule;
+      const auto n = static_cast<std::size_t>(s.n_points);
+      if (n == 0) continue;
+      s.boundaries = boundaries.emplace_back(s.boundaries, s.boundaries + n - 1).data();
+      s.values = tables.emplace_back(s.values, s.values + n).data();
+    }
+    plan.forms = std::as_const(forms).items();
+    if (shown_values != nullptr) {
+      values.assign(shown_values, shown_values + plan.constants.size() * static_cast<std::size_t>(plan.fields));
+    }
+  }
+
+  StepPlan plan;
+  KeptNorm gradients;
+  Kept<kernels::HyperParameterForm> forms;
+  std::deque<std::vector<std::int64_t>> boundaries;
+  std::deque<std::vector<double>> tables;
+  std::vector<double> values;
+};
+
+struct KeptUpdate {
+  explicit KeptUpdate(const UpdatePlan& shown) : plan(shown), work(*shown.work), list(shown.items) {
+    for (UpdateItem& item : list.items()) {
+      shapes.own(item.param);
+      shapes.own(item.gradient);
+      shapes.own(item.update);
+    }
+    plan.work = &work;
+    plan.items = std::as_const(list).items();
+  }
+
+  UpdatePlan plan;
+  WorkList work;
+  Kept<UpdateItem> list;
+  Shapes shapes;
+};
+
+}  // namespace
+
+void DeferringBackend::accumulate(const AccumulateJob& job, Queue& queue) {
+  put_into(queue, [this, kept = std::make_shared<KeptAccumulation>(job)] { inner_.accumulate(kept->job, host_); });
+}
+
+void DeferringBackend::add_rows(const RowsJob& job, Queue& queue) {
+  const Array arrays[] = {job.sum, job.indices, job.values};
+  put_into(queue, [this, job, kept = std::make_shared<KeptArrays>(arrays)] {
+    inner_.add_rows({kept->arrays()[0], kept->arrays()[1], kept->arrays()[2], job.row_size, job.factor}, host_);
+  });
+}
+
+void DeferringBackend::begin_step(const StepPlan& plan, const kernels::StepRequest& request, const double* values,
+                                  kernels::StepScalars* scalars, Queue& queue) {
+  put_into(queue, [this, kept = std::make_shared<KeptStep>(plan, values), request, scalars] {
+    inner_.begin_step(kept->plan, request, kept->values.empty() ? nullptr : kept->values.data(), scalars, host_);
+  });
+}
+
+void DeferringBackend::update(const UpdatePlan& plan, kernels::StepScalars* scalars, Queue& queue) {
+  put_into(queue,
+           [this, kept = std::make_shared<KeptUpdate>(plan), scalars] { inner_.update(kept->plan, scalars, host_); });
+}
+
+void DeferringBackend::close_step(kernels::StepScalars* scalars, Queue& queue) {
+  put_into(queue, [this, scalars] { inner_.close_step(scalars, host_); });
+}
+
+void DeferringBackend::encode(const float* from, const CodedNumbers& to, Queue& queue) {
+  put_into(queue, [this, from, to] { inner_.encode(from, to, host_); });
+}
+
+void DeferringBackend::decode(const CodedNumbers& from, float* to, Queue& queue) {
+  put_into(queue, [this, from, to] { inner_.decode(from, to, host_); });
+}
+
+void DeferringBackend::square_chunks(const NormPlan& plan, double* partials, Queue& queue) {
+  put_into(queue, [this, kept = std::make_shared<KeptNorm>(plan), partials] {
+    inner_.square_chunks(kept->plan(), partials, host_);
+  });
+}
+
+void DeferringBackend::fold(const double* partials, std::int64_t count, double* norm, Queue& queue) {
+  put_into(queue, [this, partials, count, norm] { inner_.fold(partials, count, norm, host_); });
+}
+
+void DeferringBackend::measure(const NormPlan& plan, double* norm, Queue& queue) {
+  put_into(queue, [this, kept = std::make_shared<KeptNorm>(plan), norm] { inner_.measure(kept->plan(), norm, host_); });
+}
+
+void DeferringBackend::copy(const CopyPlan& plan, double multiplier, double divisor, Queue& queue) {
+  put_into(queue, [this, kept = std::make_shared<KeptCopies>(plan), multiplier, divisor] {
+    inner_.copy(kept->plan(), multiplier, divisor, host_);
+  });
+}
+
+void DeferringBackend::combine(const CombinePlan& plan, Queue& queue) {
+  put_into(queue, [this, kept = std::make_shared<KeptCombination>(plan)] { inner_.combine(kept->plan(), host_); });
+}
+
+void DeferringBackend::combine_vectors(const LinearPlan& plan, Queue& queue) {
+  put_into(queue, [this, kept = std::make_shared<KeptLinear>(plan)] { inner_.combine_vectors(kept->plan(), host_); });
+}
+
+void DeferringBackend::sum_ranks(const RankSum& job, Queue& queue) {
+  const auto sources = std::make_shared<Kept<const void*>>(job.sources);
+  put_into(queue, [this, job, sources] {
+    RankSum own = job;
+    own.sources = std::as_const(*sources).items();
+    inner_.sum_ranks(own, host_);
+  });
+}
+
+void DeferringBackend::dot_chunks(const CombinePlan& plan, Dots* dots, Queue& queue) {
+  put_into(queue, [this, kept = std::make_shared<KeptCombination>(plan), dots] {
+    inner_.dot_chunks(kept->plan(), dots, host_);
+  });
+}
+
+void DeferringBackend::clamp(const Array& data, double bound, Queue& queue) {
+  put_into(queue, [this, data, bound] { inner_.clamp(data, bound, host_); });
+}
+
+void DeferringBackend::count_nonfinite(const Array& data, std::int64_t* count, Queue& queue) {
+  put_into(queue, [this, data, count] { inner_.count_nonfinite(data, count, host_); });
+}
+
+void DeferringBackend::project_rows(const LowRank& job, Queue& queue) {
+  put_into(queue, [this, job] { inner_.project_rows(job, host_); });
+}
+
+void DeferringBackend::project_columns(const LowRank& job, Queue& queue) {
+  put_into(queue, [this, job] { inner_.project_columns(job, host_); });
+}
+
+void DeferringBackend::orthonormalize(const LowRank& job, Queue& queue) {
+  put_into(queue, [this, job] { inner_.orthonormalize(job, host_); });
+}
+
+void DeferringBackend::expand(const LowRank& job, const Array& result, double factor, Queue& queue) {
+  put_into(queue, [this, job, result, factor] { inner_.expand(job, result, factor, host_); });
+}
+
+void DeferringBackend::select(const SelectJob& job, std::vector<std::int32_t>& indices) { inner_.select(job, indices); }
+
+void DeferringBackend::take(const Array& data, std::span<const std::int32_t> indices, void* values, bool clear) {
+  inner_.take(data, indices, values, clear);
+}
+
+void DeferringBackend::put(const Array& data, std::span<const std::int32_t> indices, const void* values, bool add) {
+  inner_.put(data, indices, values, add);
+}
+
+void DeferringBackend::sum_sparse(const SparseSum& job, std::vector<std::int32_t>& touched) {
+  inner_.sum_sparse(job, touched);
+}
+
+}  // namespace gradstep::test

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// A backend made of another one, whose every operation becomes a piece of work. When that is done is for a subclass to
+// say. What an operation is given is copied, as any backend must that is not done when it returns.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "backend/backend.h"
+
+namespace gradstep::test {
+
+class DeferringBackend : public Backend {
+ public:
+  /// `inner` computes, at once, with the host's memory.
+  explicit DeferringBackend(Backend& inner) : inner_(inner) {}
+
+  const char* name() const override { return inner_.name(); }
+  const char* instruction_set() const override { return inner_.instruction_set(); }
+
+  void accumulate(const AccumulateJob& job, Queue& queue) override;
+  void add_rows(const RowsJob& job, Queue& queue) override;
+  void begin_step(const StepPlan& plan, const kernels::StepRequest& request, const double* values,
+                  kernels::StepScalars* scalars, Queue& queue) override;
+  void update(const UpdatePlan& plan, kernels::StepScalars* scalars, Queue& queue) override;
+  void close_step(kernels::StepScalars* scalars, Queue& queue) override;
+  void encode(const float* from, const CodedNumbers& to, Queue& queue) override;
+  void decode(const CodedNumbers& from, float* to, Queue& queue) override;
+  void square_chunks(const NormPlan& plan, double* partials, Queue& queue) override;
+  void fold(const double* partials, std::int64_t count, double* norm, Queue& queue) override;
+  void measure(const NormPlan& plan, double* norm, Queue& queue) override;
+  void copy(const CopyPlan& plan, double multiplier, double divisor, Queue& queue) override;
+  void combine(const CombinePlan& plan, Queue& queue) override;
+  void combine_vectors(const LinearPlan& plan, Queue& queue) override;
+  void sum_ranks(const RankSum& job, Queue& queue) override;
+  void dot_chunks(const CombinePlan& plan, Dots* dots, Queue& queue) override;
+  void clamp(const Array& data, double bound, Queue& queue) override;
+  void count_nonfinite(const Array& data, std::int64_t* count, Queue& queue) override;
+  void project_rows(const LowRank& job, Queue& queue) override;
+  void project_columns(const LowRank& job, Queue& queue) override;
+  void orthonormalize(const LowRank& job, Queue& queue) override;
+  void expand(const LowRank& job, const Array& result, double factor, Queue& queue) override;
+
+  void select(const SelectJob& job, std::vector<std::int32_t>& indices) override;
+  void take(const Array& data, std::span<const std::int32_t> indices, void* values, bool clear) override;
+  void put(const Array& data, std::span<const std::int32_t> indices, const void* values, bool add) override;
+  void sum_sparse(const SparseSum& job, std::vector<std::int32_t>& touched) override;
+  std::unique_ptr<Preconditioning> make_preconditioning() override { return inner_.make_preconditioning(); }
+
+ protected:
+  /// `work` is to be done in the order of `queue`.
+  virtual void put_into(Queue& queue, std::function<void()> work) = 0;
+
+  Backend& inner() const { return inner_; }
+  Queue& host() { return host_; }
+
+ private:
+  Backend& inner_;
+  HostQueue host_;
+};
+
+}  // namespace gradstep::test
