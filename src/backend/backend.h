@@ -70,14 +70,18 @@ class Backend {
   /// *count += how many elements of a contiguous array of floats are infinite or NaN.
   virtual void count_nonfinite(const Array& data, std::int64_t* count, Queue& queue) = 0;
 
+  // Selections answer: indices and values are the host's, as the messages that carry them are, and the queue is waited
+  // for.
   /// Appends the selected indices, ascending.
-  virtual void select(const SelectJob& job, std::vector<std::int32_t>& indices) = 0;
+  virtual void select(const SelectJob& job, std::vector<std::int32_t>& indices, Queue& queue) = 0;
   /// values[j] = data[indices[j]], which then becomes zero if `clear`. Contiguous f32 or f64.
-  virtual void take(const Array& data, std::span<const std::int32_t> indices, void* values, bool clear) = 0;
+  virtual void take(const Array& data, std::span<const std::int32_t> indices, void* values, bool clear,
+                    Queue& queue) = 0;
   /// data[indices[j]] = values[j], or zero if `values` is NULL; with `add`, += values[j].
-  virtual void put(const Array& data, std::span<const std::int32_t> indices, const void* values, bool add = false) = 0;
+  virtual void put(const Array& data, std::span<const std::int32_t> indices, const void* values, bool add,
+                   Queue& queue) = 0;
   /// touched = the indices that occur in any list, ascending.
-  virtual void sum_sparse(const SparseSum& job, std::vector<std::int32_t>& touched) = 0;
+  virtual void sum_sparse(const SparseSum& job, std::vector<std::int32_t>& touched, Queue& queue) = 0;
 
   // Products are summed in f64.
   virtual void project_rows(const LowRank& job, Queue& queue) = 0;     ///< p = m q^T, p by factor

@@ -228,11 +228,12 @@ class CpuBackend final : public Backend {
     *count += found.load();
   }
 
-  void select(const SelectJob& job, std::vector<std::int32_t>& indices) override {
+  void select(const SelectJob& job, std::vector<std::int32_t>& indices, Queue& /*queue*/) override {
     select_elements(context_, loops_, job, indices);
   }
 
-  void take(const Array& data, std::span<const std::int32_t> indices, void* values, bool clear) override {
+  void take(const Array& data, std::span<const std::int32_t> indices, void* values, bool clear,
+            Queue& /*queue*/) override {
     with_numbers(data, [&]<class T>(T* numbers) {
       T* to = static_cast<T*>(values);
       for (std::size_t j = 0; j < indices.size(); ++j) to[j] = numbers[indices[j]];
@@ -240,7 +241,8 @@ class CpuBackend final : public Backend {
     });
   }
 
-  void put(const Array& data, std::span<const std::int32_t> indices, const void* values, bool add) override {
+  void put(const Array& data, std::span<const std::int32_t> indices, const void* values, bool add,
+           Queue& /*queue*/) override {
     with_numbers(data, [&]<class T>(T* numbers) {
       const T* from = static_cast<const T*>(values);
       if (!add) return put_numbers(numbers, indices, from);
@@ -262,7 +264,7 @@ class CpuBackend final : public Backend {
                   [&](auto begin, auto end) { loops_.expand(job, result, factor, begin, end); });
   }
 
-  void sum_sparse(const SparseSum& job, std::vector<std::int32_t>& touched) override {
+  void sum_sparse(const SparseSum& job, std::vector<std::int32_t>& touched, Queue& /*queue*/) override {
     sum_sparse_lists(context_, loops_, job, touched);
   }
 

@@ -111,10 +111,10 @@ void Optimizer::apply_guarded(double clip_value) {
 }
 
 /// Where work is queued nobody knows it yet.
-StepOutcome Optimizer::outcome() const {
+StepOutcome Optimizer::outcome(const StepGuards& guards) const {
   if (site_.is_host()) return outcome_of(*scalars());
   StepOutcome outcome;
-  outcome.applied = true;
+  outcome.applied = !guards.skip;
   outcome.grad_norm = kNan;
   return outcome;
 }
@@ -139,7 +139,7 @@ StepOutcome Optimizer::step(const StepBuffers& buffers, const StepGuards& guards
   take_hyper_parameters();
   begin_step(guards);
   apply_guarded(guards.clip_value);
-  return outcome();
+  return outcome(guards);
 }
 
 StepOutcome Optimizer::step_sharded(const StepBuffers& buffers, const StepGuards& asked,
@@ -166,7 +166,7 @@ StepOutcome Optimizer::step_sharded(const StepBuffers& buffers, const StepGuards
     begin_step(guards);
     if (site_.is_host() && !gate_is_open()) {
       write_zero_updates();
-      return outcome();
+      return outcome(guards);
     }
     if (has_slices()) sharding.stage(buffers_.params.arrays);
     buffers_changed_ = true;
@@ -179,7 +179,7 @@ StepOutcome Optimizer::step_sharded(const StepBuffers& buffers, const StepGuards
     lost_ = sharding.comm().status().code != GRADSTEP_OK;
     throw;
   }
-  return outcome();
+  return outcome(guards);
 }
 
 // All ranks take the new sharding or none does: those that share the state now, and those that are to share it. Ranks

@@ -186,7 +186,7 @@ class Optimizer {
   void take_hyper_parameters();
   void begin_step(const StepGuards& guards);
   void apply_guarded(double clip_value);
-  StepOutcome outcome() const;
+  StepOutcome outcome(const StepGuards& guards) const;
   void change_state(FunctionRef<void()> body);
 
   std::shared_ptr<Context> context_;

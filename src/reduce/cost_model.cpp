@@ -74,13 +74,14 @@ ExchangeCost measure_processor(Context& context) {
   std::vector<std::int32_t> selected;
   const double selection = shortest([&] {
     selected.clear();
-    backend.select(job, selected);
+    backend.select(job, selected, site.queue());
   });
   std::vector<float> values(selected.size());
-  backend.take(numbers, selected, values.data(), /*clear=*/false);
+  backend.take(numbers, selected, values.data(), /*clear=*/false, site.queue());
   const SparseList list{selected.data(), values.data(), static_cast<std::int64_t>(selected.size())};
   std::vector<std::int32_t> touched;
-  const double sum = shortest([&] { backend.sum_sparse({numbers, {&list, 1}, 0, kElements, 1}, touched); });
+  const double sum =
+      shortest([&] { backend.sum_sparse({numbers, {&list, 1}, 0, kElements, 1}, touched, site.queue()); });
   prices.select = selection / kElements;
   prices.entry = sum / static_cast<double>(selected.size());
   prices.convert = shortest([&] {

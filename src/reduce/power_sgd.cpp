@@ -7,7 +7,7 @@
 #include "reduce/power_sgd.h"
 
 #include <algorithm>
-#include <cstring>
+#include <vector>
 
 #include "kernels/random.h"
 
@@ -46,14 +46,16 @@ PowerSgdExchange::PowerSgdExchange(ExchangeResources& resources, const BucketPla
 
 /// Any start will do that no gradient is orthogonal to. It is the same on all ranks and in every bucket.
 void PowerSgdExchange::start(const Matrix& matrix) {
-  for (std::int64_t i = 0; i < matrix.rank * matrix.cols; ++i) {
-    const double uniform = static_cast<double>(kernels::mix64(static_cast<std::uint64_t>(i) + 1) >> 11) * 0x1p-52 - 1;
-    if (plan_.dtype == DType::f64) {
-      q_.as<double>()[matrix.q_begin + i] = uniform;
-    } else {
-      q_.as<float>()[matrix.q_begin + i] = static_cast<float>(uniform);
+  const std::int64_t count = matrix.rank * matrix.cols;
+  const auto fill = [&]<class T>(std::vector<T> numbers) {
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const double uniform = static_cast<double>(kernels::mix64(i + 1) >> 11) * 0x1p-52 - 1;
+      numbers[i] = static_cast<T>(uniform);
     }
-  }
+    queue().upload(part(q_, matrix.q_begin, 0).data, numbers.data(), numbers.size() * sizeof(T));
+  };
+  if (plan_.dtype == DType::f64) return fill(std::vector<double>(static_cast<std::size_t>(count)));
+  fill(std::vector<float>(static_cast<std::size_t>(count)));
 }
 
 Array PowerSgdExchange::part(const Buffer& buffer, std::int64_t begin, std::int64_t size) const {

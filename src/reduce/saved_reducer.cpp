@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 
+#include "backend/host_copies.h"
 #include "core/error.h"
 #include "reduce/reducer.h"
 
@@ -63,7 +64,7 @@ SavedPart Reducer::save() const {
     tensor.key = std::move(entry.key);
     tensor.dtype = entry.tensor.array.dtype;
     tensor.shape = std::move(entry.tensor.shape);
-    tensor.data = entry.tensor.array.data;
+    show(tensor, *resources_.context, resources_.site, entry.tensor.array);
     part.tensors.push_back(std::move(tensor));
   }
   return part;

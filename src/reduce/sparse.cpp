@@ -87,7 +87,7 @@ void SparseExchange::exchange(double divisor, const Deadline& deadline, gradstep
   pieces_ = splits() ? world_size() : 1;
   agree(nans, deadline);
   compose();
-  if (has_momentum()) backend().put(array(new_velocity_), selected_, nullptr);
+  if (has_momentum()) backend().put(array(new_velocity_), selected_, nullptr, /*add=*/false, queue());
   set_has_sent();
   const double sum_divisor = is_ef21() ? 1 : divisor;
   if (pieces_ > 1) {
@@ -124,7 +124,7 @@ void SparseExchange::select(gradstep_bucket_statistics& stats) {
       job.data.data = packed_.as<std::byte>() + begin * size_of(plan_.dtype);
       job.data.size = size;
       job.count = selected_count(sparsity, size);
-      backend().select(job, selected_);
+      backend().select(job, selected_, queue());
     };
     if (options().selection == GRADSTEP_SELECTION_BUCKET) {
       select_part(0, plan_.elements);
@@ -138,24 +138,26 @@ void SparseExchange::select(gradstep_bucket_statistics& stats) {
     if (options().nan_policy != GRADSTEP_NAN_ZERO) return;
     const std::vector<std::int32_t> nans = selected_nans();
     if (nans.empty()) return;
-    backend().put(array(packed_), nans, nullptr);
-    if (has_momentum()) backend().put(array(new_velocity_), nans, nullptr);
+    backend().put(array(packed_), nans, nullptr, /*add=*/false, queue());
+    if (has_momentum()) backend().put(array(new_velocity_), nans, nullptr, /*add=*/false, queue());
     stats.nonfinite += static_cast<std::int64_t>(nans.size());
   }
 }
 
 /// Every NaN is among what is selected, unless there are more of them than that.
-std::vector<std::int32_t> SparseExchange::selected_nans() const {
+std::vector<std::int32_t> SparseExchange::selected_nans() {
+  std::byte* values = resources_.outgoing.reserve(static_cast<std::int64_t>(selected_.size()) * size_of(plan_.dtype));
+  backend().take(array(packed_), selected_, values, /*clear=*/false, queue());
   std::vector<std::int32_t> nans;
   const auto look = [&](const auto* numbers) {
-    for (const std::int32_t i : selected_) {
-      if (std::isnan(numbers[i])) nans.push_back(i);
+    for (std::size_t j = 0; j < selected_.size(); ++j) {
+      if (std::isnan(numbers[j])) nans.push_back(selected_[j]);
     }
   };
   if (plan_.dtype == DType::f64) {
-    look(packed_.as<double>());
+    look(reinterpret_cast<const double*>(values));
   } else {
-    look(packed_.as<float>());
+    look(reinterpret_cast<const float*>(values));
   }
   return nans;
 }
@@ -211,7 +213,7 @@ void SparseExchange::write_message(const Array& data, std::span<const std::int32
   const auto count = static_cast<std::int64_t>(indices.size());
   std::memset(message, 0, static_cast<std::size_t>(message_bytes(count)));
   if (!indices.empty()) std::memcpy(message, indices.data(), indices.size_bytes());
-  backend().take(data, indices, message + aligned(count * 4), clear);
+  backend().take(data, indices, message + aligned(count * 4), clear, queue());
 }
 
 /// message_ = one message for each piece; bytes_ = how long every rank's are together.
@@ -232,7 +234,7 @@ void SparseExchange::compose() {
 }
 
 void SparseExchange::clear_sum() {
-  backend().put(sum(), touched_, nullptr);
+  backend().put(sum(), touched_, nullptr, /*add=*/false, queue());
   touched_.clear();
 }
 
@@ -249,7 +251,7 @@ void SparseExchange::gather(double divisor, const Deadline& deadline) {
     received += bytes_[r];
   }
   clear_sum();
-  backend().sum_sparse({sum(), lists, 0, plan_.elements, divisor}, touched_);
+  backend().sum_sparse({sum(), lists, 0, plan_.elements, divisor}, touched_, queue());
 }
 
 void SparseExchange::split(double divisor, const Deadline& deadline) {
@@ -272,7 +274,7 @@ void SparseExchange::split(double divisor, const Deadline& deadline) {
 
   clear_sum();
   std::vector<std::int32_t> own;
-  backend().sum_sparse({sum(), lists, piece_begin(rank()), piece_begin(rank() + 1), divisor}, own);
+  backend().sum_sparse({sum(), lists, piece_begin(rank()), piece_begin(rank() + 1), divisor}, own, queue());
   touched_ = own;  // should the rest fail, the next window knows what to clear
 
   const auto own_count = static_cast<std::int64_t>(own.size());
@@ -287,7 +289,7 @@ void SparseExchange::split(double divisor, const Deadline& deadline) {
   for (std::size_t r = 0; r < world_size(); ++r) {
     const SparseList list = read_message(all, counts[r]);
     const std::span indices(list.indices, static_cast<std::size_t>(list.count));
-    backend().put(sum(), indices, list.values);
+    backend().put(sum(), indices, list.values, /*add=*/false, queue());
     touched_.insert(touched_.end(), indices.begin(), indices.end());
     all += bytes_[r];
   }
@@ -296,8 +298,8 @@ void SparseExchange::split(double divisor, const Deadline& deadline) {
 /// EF21's estimate grows by what was sent.
 void SparseExchange::grow_estimate() {
   std::byte* values = resources_.outgoing.reserve(static_cast<std::int64_t>(selected_.size()) * size_of(plan_.dtype));
-  backend().take(array(packed_), selected_, values, /*clear=*/false);
-  backend().put(array(residual_), selected_, values, /*add=*/true);
+  backend().take(array(packed_), selected_, values, /*clear=*/false, queue());
+  backend().put(array(residual_), selected_, values, /*add=*/true, queue());
 }
 
 void SparseExchange::commit() {
@@ -305,8 +307,8 @@ void SparseExchange::commit() {
     grow_estimate();
     // And the sum of all estimates by what all have sent.
     std::byte* values = resources_.outgoing.reserve(static_cast<std::int64_t>(touched_.size()) * size_of(plan_.dtype));
-    backend().take(sum(), touched_, values, /*clear=*/false);
-    backend().put(array(total_), touched_, values, /*add=*/true);
+    backend().take(sum(), touched_, values, /*clear=*/false, queue());
+    backend().put(array(total_), touched_, values, /*add=*/true, queue());
     return;
   }
   if (residual_.data() != nullptr) std::swap(packed_, residual_);

@@ -39,7 +39,7 @@ class SparseExchange final : public BucketExchange {
   Array sum() const { return BucketExchange::result(); }
   double sparsity_now() const;
   void select(gradstep_bucket_statistics& stats);
-  std::vector<std::int32_t> selected_nans() const;
+  std::vector<std::int32_t> selected_nans();
   void agree(std::int64_t nans, const Deadline& deadline);
   bool splits() const;
   void compose();

@@ -44,10 +44,11 @@ SavedPart described(const std::string& text, Context& context, Communicator& com
     tensor.shape = entry.at("shape").get<std::vector<std::int64_t>>();
     std::int64_t bytes = size_of(tensor.dtype);
     for (const std::int64_t dimension : tensor.shape) bytes *= dimension;
-    const void* data = own != nullptr ? own->tensors[part.tensors.size()].data : nullptr;
-    tensor.gather = [&context, &comm, owner, bytes, data] {
+    const SavedTensor here = own != nullptr ? own->tensors[part.tensors.size()] : SavedTensor{};
+    tensor.gather = [&context, &comm, owner, bytes, own = here] {
       Buffer whole = context.allocate(static_cast<std::size_t>(bytes), /*zeroed=*/false);
-      if (data != nullptr && bytes > 0) std::memcpy(whole.data(), data, whole.bytes());
+      if (own.data != nullptr && bytes > 0) std::memcpy(whole.data(), own.data, whole.bytes());
+      if (own.gather) whole = own.gather();
       if (bytes > 0) comm.broadcast(whole.data(), bytes, owner, comm.deadline());
       return whole;
     };
@@ -172,6 +173,7 @@ std::function<void()> Updater::load(const StateFile& file) {
                                           first = load_optimizer(optimizer, *optimizer_),
                                           second = load_reducer(file, static_cast<std::int32_t>(saved_ranks))] {
     first();
+    known_skips_ = optimizer_->skipped_steps();
     second();
     if (local_) local_->go_on_from(local_steps, partition);
     windows_ = recovered_at_ = windows;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "updater/updater.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/error.h"
@@ -51,6 +52,7 @@ Updater::Updater(std::shared_ptr<Context> context, std::shared_ptr<Optimizer> op
     // Only skipped micro-batches can leave every rank with an empty window.
     if (accumulator_->nonfinite_policy() == GRADSTEP_NONFINITE_SKIP) reducer_->always_control();
   }
+  known_skips_ = optimizer_->skipped_steps();
   if (options.sync != GRADSTEP_SYNC_GRADIENTS) local_.emplace(optimizer_->site(), options);
   if (local_ && reducer_) local_->check(*optimizer_, *reducer_);
 }
@@ -59,6 +61,17 @@ void Updater::use(void* stream) {
   optimizer_->site().use(stream);
   if (accumulator_) accumulator_->site().use(stream);
   if (reducer_) reducer_->site().use(stream);
+}
+
+/// A step that was queued counts as made until the device says that it was skipped.
+const gradstep_updater_statistics& Updater::stats() {
+  if (optimizer_->site().is_host()) return stats_;
+  const std::int64_t all = optimizer_->skipped_steps();
+  const std::int64_t skipped = std::max<std::int64_t>(all - known_skips_, 0);  // fewer: another state was loaded
+  known_skips_ = all;
+  stats_.steps -= skipped;
+  stats_.skipped_steps += skipped;
+  return stats_;
 }
 
 bool Updater::skip_nonfinite() const {
@@ -175,6 +188,7 @@ bool Updater::step_locally(LocalSteps& local, const StepBuffers& buffers, double
   if (guards.skip_nonfinite) {
     if (guards.norm == nullptr) guards.norm = norm_of(buffers.grads);
     guards.skip = !all_finite(std::isfinite(read(optimizer_->site().queue(), guards.norm)));
+    if (guards.skip) ++known_skips_;
   }
   return local.step(*optimizer_, buffers, guards, weight);
 }

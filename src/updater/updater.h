@@ -47,7 +47,8 @@ class Updater {
 
   /// What is asked from here on goes to the host's `stream`.
   void use(void* stream);
-  const gradstep_updater_statistics& stats() const { return stats_; }
+  /// On devices this waits for all that is queued.
+  const gradstep_updater_statistics& stats();
   BusyFlag& busy() { return busy_; }
 
   /// Where saving is collective, the communicator over which it is; else NULL.
@@ -103,7 +104,8 @@ class Updater {
   gradstep_updater_statistics stats_{};
   BusyFlag busy_;
   Window window_ = Window::open;
-  std::int64_t windows_ = 0;  // that are finished: the number of the one that comes, the same on all ranks
+  std::int64_t windows_ = 0;      // that are finished: the number of the one that comes, the same on all ranks
+  std::int64_t known_skips_ = 0;  // the optimizer's skipped steps that stats_ has
   std::int64_t recoveries_ = 0;
   std::int64_t recovered_at_ = 0;    // windows_ at the last of them
   Buffer norm_;                      // of gradients that nobody else has measured

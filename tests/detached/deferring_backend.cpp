@@ -266,18 +266,28 @@ void DeferringBackend::expand(const LowRank& job, const Array& result, double fa
   put_into(queue, [this, job, result, factor] { inner_.expand(job, result, factor, host_); });
 }
 
-void DeferringBackend::select(const SelectJob& job, std::vector<std::int32_t>& indices) { inner_.select(job, indices); }
+// What answers is waited for.
 
-void DeferringBackend::take(const Array& data, std::span<const std::int32_t> indices, void* values, bool clear) {
-  inner_.take(data, indices, values, clear);
+void DeferringBackend::select(const SelectJob& job, std::vector<std::int32_t>& indices, Queue& queue) {
+  put_into(queue, [this, job, &indices] { inner_.select(job, indices, host_); });
+  queue.finish();
 }
 
-void DeferringBackend::put(const Array& data, std::span<const std::int32_t> indices, const void* values, bool add) {
-  inner_.put(data, indices, values, add);
+void DeferringBackend::take(const Array& data, std::span<const std::int32_t> indices, void* values, bool clear,
+                            Queue& queue) {
+  put_into(queue, [this, data, indices, values, clear] { inner_.take(data, indices, values, clear, host_); });
+  queue.finish();
 }
 
-void DeferringBackend::sum_sparse(const SparseSum& job, std::vector<std::int32_t>& touched) {
-  inner_.sum_sparse(job, touched);
+void DeferringBackend::put(const Array& data, std::span<const std::int32_t> indices, const void* values, bool add,
+                           Queue& queue) {
+  put_into(queue, [this, data, indices, values, add] { inner_.put(data, indices, values, add, host_); });
+  queue.finish();
+}
+
+void DeferringBackend::sum_sparse(const SparseSum& job, std::vector<std::int32_t>& touched, Queue& queue) {
+  put_into(queue, [this, job, &touched] { inner_.sum_sparse(job, touched, host_); });
+  queue.finish();
 }
 
 }  // namespace gradstep::test

@@ -43,10 +43,11 @@ class DeferringBackend : public Backend {
   void orthonormalize(const LowRank& job, Queue& queue) override;
   void expand(const LowRank& job, const Array& result, double factor, Queue& queue) override;
 
-  void select(const SelectJob& job, std::vector<std::int32_t>& indices) override;
-  void take(const Array& data, std::span<const std::int32_t> indices, void* values, bool clear) override;
-  void put(const Array& data, std::span<const std::int32_t> indices, const void* values, bool add) override;
-  void sum_sparse(const SparseSum& job, std::vector<std::int32_t>& touched) override;
+  void select(const SelectJob& job, std::vector<std::int32_t>& indices, Queue& queue) override;
+  void take(const Array& data, std::span<const std::int32_t> indices, void* values, bool clear, Queue& queue) override;
+  void put(const Array& data, std::span<const std::int32_t> indices, const void* values, bool add,
+           Queue& queue) override;
+  void sum_sparse(const SparseSum& job, std::vector<std::int32_t>& touched, Queue& queue) override;
   std::unique_ptr<Preconditioning> make_preconditioning() override { return inner_.make_preconditioning(); }
 
  protected:

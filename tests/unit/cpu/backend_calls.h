@@ -84,14 +84,16 @@ class BackendCalls {
     backend_.count_nonfinite(data, &count, queue_);
     return count;
   }
-  void select(const SelectJob& job, std::vector<std::int32_t>& indices) { backend_.select(job, indices); }
+  void select(const SelectJob& job, std::vector<std::int32_t>& indices) { backend_.select(job, indices, queue_); }
   void take(const Array& data, std::span<const std::int32_t> indices, void* values, bool clear) {
-    backend_.take(data, indices, values, clear);
+    backend_.take(data, indices, values, clear, queue_);
   }
   void put(const Array& data, std::span<const std::int32_t> indices, const void* values, bool add = false) {
-    backend_.put(data, indices, values, add);
+    backend_.put(data, indices, values, add, queue_);
   }
-  void sum_sparse(const SparseSum& job, std::vector<std::int32_t>& touched) { backend_.sum_sparse(job, touched); }
+  void sum_sparse(const SparseSum& job, std::vector<std::int32_t>& touched) {
+    backend_.sum_sparse(job, touched, queue_);
+  }
   void project_rows(const LowRank& job) { backend_.project_rows(job, queue_); }
   void project_columns(const LowRank& job) { backend_.project_columns(job, queue_); }
   void orthonormalize(const LowRank& job) { backend_.orthonormalize(job, queue_); }

@@ -320,12 +320,6 @@ class HostMode final : public DeferringBackend {
 
   const std::shared_ptr<Memory>& memory() const override { return inner().memory(); }
   Queue& queue(void* stream) override { return inner().queue(stream); }
-  void select(const SelectJob& job, std::vector<std::int32_t>& indices) override {
-    entered([&] { DeferringBackend::select(job, indices); });
-  }
-  void sum_sparse(const SparseSum& job, std::vector<std::int32_t>& touched) override {
-    entered([&] { DeferringBackend::sum_sparse(job, touched); });
-  }
 
  protected:
   void put_into(Queue& /*queue*/, std::function<void()> work) override { entered(work); }
