@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "backend/queue.h"
 #include "backend/work_list.h"
 #include "core/dtype.h"
 #include "kernels/column_code.h"
@@ -113,8 +114,8 @@ struct RootRecipe {
   std::int32_t retries = 0;      ///< each with ten times the ridge; after f32, in f64 first
 };
 
-/// What the computation of a matrix says beside the matrix. Written when it has run, which on some devices is later:
-/// the host reads it for its metrics, and to tell which rounds have something to install.
+/// What the computation of a matrix says beside the matrix. The host reads it for its metrics, and to tell which rounds
+/// have something to install.
 struct RootRecord {
   double error = 0;
   double max_eigenvalue = 0;
@@ -150,9 +151,10 @@ class RootRun {
   /// Roots are those of the statistics as they are now; bases are of statistics and eigenvectors that stay until
   /// finish(). Jobs and records stay where they are; jobs without an action have no record. `in_background`: the
   /// backend may compute beside the steps to come.
-  virtual void begin(std::span<const RootJob> jobs, std::span<RootRecord> records, bool in_background) = 0;
-  /// Does what is left.
-  virtual void finish() = 0;
+  virtual void begin(std::span<const RootJob> jobs, std::span<RootRecord> records, bool in_background,
+                     Queue& queue) = 0;
+  /// Does what is left, and returns when the records are written.
+  virtual void finish(Queue& queue) = 0;
   /// Drops what has not begun.
   virtual void stop() = 0;
 };
@@ -167,40 +169,41 @@ class Preconditioning {
   virtual std::int64_t bytes() const = 0;
 
   /// Takes the place of the plan before. No run is under way.
-  virtual void plan(PreconditioningPlan plan) = 0;
+  virtual void plan(PreconditioningPlan plan, Queue& queue) = 0;
 
   // Single matrices, of any plan or none.
-  virtual void write_identity(const StoredMatrix& to, float value) = 0;
-  virtual void encode(const float* from, const StoredMatrix& to) = 0;
-  virtual void decode(const StoredMatrix& from, float* to) = 0;
+  virtual void write_identity(const StoredMatrix& to, float value, Queue& queue) = 0;
+  virtual void encode(const float* from, const StoredMatrix& to, Queue& queue) = 0;
+  virtual void decode(const StoredMatrix& from, float* to, Queue& queue) = 0;
 
   /// Masters follow where the host has written: where one does not round to the parameter's value it takes that value.
-  virtual void follow_masters(const PreconditioningStep& step) = 0;
+  virtual void follow_masters(const PreconditioningStep& step, Queue& queue) = 0;
 
   /// The gradient into the statistics of this rank's blocks; `only_new`: of tensors that had none before.
-  virtual void update_statistics(const PreconditioningStep& step, bool only_new) = 0;
+  virtual void update_statistics(const PreconditioningStep& step, bool only_new, Queue& queue) = 0;
   /// P(g) of this rank's blocks, and the gradient into their statistics as well if wanted.
-  virtual void precondition(const PreconditioningStep& step, bool with_statistics) = 0;
+  virtual void precondition(const PreconditioningStep& step, bool with_statistics, Queue& queue) = 0;
   /// P(g) of all ranks' blocks, from where they were exchanged into the tensors.
-  virtual void spread_exchanged(const PreconditioningStep& step) = 0;
+  virtual void spread_exchanged(const PreconditioningStep& step, Queue& queue) = 0;
   /// The grafting directions, and the scales that follow from the norms of them and of P(g), for finish().
-  virtual void graft(const PreconditioningStep& step) = 0;
+  virtual void graft(const PreconditioningStep& step, Queue& queue) = 0;
   /// The momenta and the outcomes.
-  virtual void finish(const PreconditioningStep& step) = 0;
+  virtual void finish(const PreconditioningStep& step, Queue& queue) = 0;
 
   /// The eigenvalue-corrected mode: Adam in the bases, its directions in the place of P(g). Tensors that are new wait.
-  virtual void step_in_bases(const PreconditioningStep& step) = 0;
+  virtual void step_in_bases(const PreconditioningStep& step, Queue& queue) = 0;
   /// The outcomes.
-  virtual void finish_in_bases(const PreconditioningStep& step) = 0;
+  virtual void finish_in_bases(const PreconditioningStep& step, Queue& queue) = 0;
 
-  /// At once, into the preconditioners of those that are accepted; results and bases have no part in it.
-  virtual void refresh_roots(std::span<const RootJob> jobs, std::span<RootRecord> records) = 0;
+  /// At once, into the preconditioners of those that are accepted; results and bases have no part in it. Returns when
+  /// the records are written.
+  virtual void refresh_roots(std::span<const RootJob> jobs, std::span<RootRecord> records, Queue& queue) = 0;
   virtual std::unique_ptr<RootRun> make_root_run() = 0;
   /// What a finished run has accepted becomes the preconditioners.
-  virtual void install_roots(std::span<const RootJob> jobs, std::span<const RootRecord> records) = 0;
+  virtual void install_roots(std::span<const RootJob> jobs, std::span<const RootRecord> records, Queue& queue) = 0;
   /// The same for bases; Adam's moments follow them: the first by rotation, the second by the new order of the vectors.
   virtual void install_bases(const PreconditioningStep& step, std::span<const RootJob> jobs,
-                             std::span<const RootRecord> records) = 0;
+                             std::span<const RootRecord> records, Queue& queue) = 0;
 };
 
 }  // namespace gradstep

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "detached/deferring_preconditioning.h"
+
 namespace gradstep::test {
 
 namespace {
@@ -264,6 +266,11 @@ void DeferringBackend::orthonormalize(const LowRank& job, Queue& queue) {
 
 void DeferringBackend::expand(const LowRank& job, const Array& result, double factor, Queue& queue) {
   put_into(queue, [this, job, result, factor] { inner_.expand(job, result, factor, host_); });
+}
+
+std::unique_ptr<Preconditioning> DeferringBackend::make_preconditioning() {
+  return defer(inner_.make_preconditioning(),
+               [this](Queue& queue, std::function<void()> work) { put_into(queue, std::move(work)); });
 }
 
 // What answers is waited for.

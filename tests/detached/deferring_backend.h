@@ -48,7 +48,7 @@ class DeferringBackend : public Backend {
   void put(const Array& data, std::span<const std::int32_t> indices, const void* values, bool add,
            Queue& queue) override;
   void sum_sparse(const SparseSum& job, std::vector<std::int32_t>& touched, Queue& queue) override;
-  std::unique_ptr<Preconditioning> make_preconditioning() override { return inner_.make_preconditioning(); }
+  std::unique_ptr<Preconditioning> make_preconditioning() override;
 
  protected:
   /// `work` is to be done in the order of `queue`.

@@ -190,8 +190,4 @@ void DetachedBackend::wait_for(WorkQueue& queue) {
   work_until([&queue] { return queue.is_empty(); });
 }
 
-std::unique_ptr<Preconditioning> DetachedBackend::make_preconditioning() {
-  fail(GRADSTEP_ERR_UNSUPPORTED, "the detached device has no preconditioning");
-}
-
 }  // namespace gradstep::test

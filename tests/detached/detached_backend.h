@@ -62,7 +62,6 @@ class DetachedBackend final : public DeferringBackend {
   const std::shared_ptr<Memory>& memory() const override { return memory_; }
   /// Any pointer is a stream.
   Queue& queue(void* stream) override;
-  std::unique_ptr<Preconditioning> make_preconditioning() override;
 
   /// How many pieces of work have been done.
   std::int64_t done() const { return done_; }

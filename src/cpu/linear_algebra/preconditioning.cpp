@@ -30,30 +30,32 @@ class CpuPreconditioning final : public Preconditioning {
   const char* arithmetic() const override { return phases_.arithmetic.name; }
   std::int64_t bytes() const override { return static_cast<std::int64_t>(phases_.workspaces.bytes()); }
 
-  void plan(PreconditioningPlan plan) override {
+  void plan(PreconditioningPlan plan, Queue& /*queue*/) override {
     phases_.plan = std::move(plan);
     grafting_.plan();
   }
 
-  void write_identity(const StoredMatrix& to, float value) override { cpu::write_identity(to, value); }
-  void encode(const float* from, const StoredMatrix& to) override { write_matrix(from, to); }
-  void decode(const StoredMatrix& from, float* to) override {
+  void write_identity(const StoredMatrix& to, float value, Queue& /*queue*/) override {
+    cpu::write_identity(to, value);
+  }
+  void encode(const float* from, const StoredMatrix& to, Queue& /*queue*/) override { write_matrix(from, to); }
+  void decode(const StoredMatrix& from, float* to, Queue& /*queue*/) override {
     const float* numbers = read_matrix(from, to);
     if (numbers != to && from.size() > 0) {
       std::memcpy(to, numbers, static_cast<std::size_t>(from.size()) * sizeof(float));
     }
   }
 
-  void follow_masters(const PreconditioningStep& step) override;
+  void follow_masters(const PreconditioningStep& step, Queue& /*queue*/) override;
 
-  void update_statistics(const PreconditioningStep& step, bool only_new) override {
+  void update_statistics(const PreconditioningStep& step, bool only_new, Queue& /*queue*/) override {
     phases_.for_each_own_block(step, [&](const BlockPlan& block, Workspace& workspace) {
       if (only_new && step.tensors[block.tensor].used) return;
       update_statistics(step, block, load_block(step, block, workspace), workspace);
     });
   }
 
-  void precondition(const PreconditioningStep& step, bool with_statistics) override {
+  void precondition(const PreconditioningStep& step, bool with_statistics, Queue& /*queue*/) override {
     phases_.for_each_own_block(step, [&](const BlockPlan& block, Workspace& workspace) {
       float* g = load_block(step, block, workspace);
       if (with_statistics) update_statistics(step, block, g, workspace);
@@ -61,7 +63,7 @@ class CpuPreconditioning final : public Preconditioning {
     });
   }
 
-  void spread_exchanged(const PreconditioningStep& step) override {
+  void spread_exchanged(const PreconditioningStep& step, Queue& /*queue*/) override {
     const std::vector<BlockPlan>& blocks = phases_.plan.blocks;
     phases_.context.parallel_for(static_cast<std::int64_t>(blocks.size()), [&](std::int64_t at) {
       const BlockPlan& block = blocks[static_cast<std::size_t>(at)];
@@ -70,23 +72,23 @@ class CpuPreconditioning final : public Preconditioning {
     });
   }
 
-  void graft(const PreconditioningStep& step) override { grafting_.graft(step); }
-  void finish(const PreconditioningStep& step) override { grafting_.finish(step); }
+  void graft(const PreconditioningStep& step, Queue& /*queue*/) override { grafting_.graft(step); }
+  void finish(const PreconditioningStep& step, Queue& /*queue*/) override { grafting_.finish(step); }
 
-  void step_in_bases(const PreconditioningStep& step) override { bases_.step(step); }
-  void finish_in_bases(const PreconditioningStep& step) override { bases_.finish(step); }
+  void step_in_bases(const PreconditioningStep& step, Queue& /*queue*/) override { bases_.step(step); }
+  void finish_in_bases(const PreconditioningStep& step, Queue& /*queue*/) override { bases_.finish(step); }
 
-  void refresh_roots(std::span<const RootJob> jobs, std::span<RootRecord> records) override;
+  void refresh_roots(std::span<const RootJob> jobs, std::span<RootRecord> records, Queue& /*queue*/) override;
   std::unique_ptr<RootRun> make_root_run() override {
     return std::make_unique<CpuRootRun>(phases_.context, tools(), phases_.workspaces);
   }
-  void install_roots(std::span<const RootJob> jobs, std::span<const RootRecord> records) override {
+  void install_roots(std::span<const RootJob> jobs, std::span<const RootRecord> records, Queue& /*queue*/) override {
     for (std::size_t at = 0; at < jobs.size(); ++at) {
       if (records[at].accepted && jobs[at].result != nullptr) write_matrix(jobs[at].result, jobs[at].preconditioner);
     }
   }
   void install_bases(const PreconditioningStep& step, std::span<const RootJob> jobs,
-                     std::span<const RootRecord> records) override {
+                     std::span<const RootRecord> records, Queue& /*queue*/) override {
     bases_.install(step, jobs, records);
   }
 
@@ -129,7 +131,7 @@ void CpuPreconditioning::precondition(const BlockPlan& block, float* from, Works
   }
 }
 
-void CpuPreconditioning::refresh_roots(std::span<const RootJob> jobs, std::span<RootRecord> records) {
+void CpuPreconditioning::refresh_roots(std::span<const RootJob> jobs, std::span<RootRecord> records, Queue& /*queue*/) {
   phases_.context.parallel_for(static_cast<std::int64_t>(jobs.size()), [&](std::int64_t at) {
     const RootJob& job = jobs[static_cast<std::size_t>(at)];
     RootRecord& record = records[static_cast<std::size_t>(at)];
@@ -145,7 +147,7 @@ void CpuPreconditioning::refresh_roots(std::span<const RootJob> jobs, std::span<
   });
 }
 
-void CpuPreconditioning::follow_masters(const PreconditioningStep& step) {
+void CpuPreconditioning::follow_masters(const PreconditioningStep& step, Queue& /*queue*/) {
   phases_.for_each_chunk([&](std::size_t /*at*/, std::size_t i, const Chunk& chunk) {
     const TensorPlan& tensor = phases_.plan.tensors[i];
     if (tensor.master == nullptr) return;

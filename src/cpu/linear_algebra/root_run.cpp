@@ -8,7 +8,8 @@
 
 namespace gradstep::cpu {
 
-void CpuRootRun::begin(std::span<const RootJob> jobs, std::span<RootRecord> records, bool in_background) {
+void CpuRootRun::begin(std::span<const RootJob> jobs, std::span<RootRecord> records, bool in_background,
+                       Queue& /*queue*/) {
   const auto count = static_cast<std::int64_t>(jobs.size());
   jobs_ = jobs;
   records_ = records;
@@ -38,7 +39,7 @@ void CpuRootRun::run(std::size_t at) {
                      : compute_basis(job, tools_, *workspace);
 }
 
-void CpuRootRun::finish() {
+void CpuRootRun::finish(Queue& /*queue*/) {
   if (!pending_) return;
   const auto count = static_cast<std::int64_t>(jobs_.size());
   if (job_ != nullptr) {

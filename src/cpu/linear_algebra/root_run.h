@@ -20,8 +20,9 @@ class CpuRootRun final : public RootRun {
   CpuRootRun& operator=(const CpuRootRun&) = delete;
   ~CpuRootRun() override { CpuRootRun::stop(); }
 
-  void begin(std::span<const RootJob> jobs, std::span<RootRecord> records, bool in_background) override;
-  void finish() override;
+  void begin(std::span<const RootJob> jobs, std::span<RootRecord> records, bool in_background,
+             Queue& /*queue*/) override;
+  void finish(Queue& /*queue*/) override;
   void stop() override;
 
  private:

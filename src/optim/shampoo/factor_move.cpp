@@ -69,7 +69,11 @@ void FactorMove::gather(std::span<const ShampooState> states, void* scratch, Gat
             stored_of(state.factors[k].*matrix, i, state.owner(state.factors[k].block));
         const std::vector<StoredState> to = stored_of(factors_[i][k].*matrix, i, -1);
         for (std::size_t part = 0; part < from.size(); ++part) {
-          gather(from[part], to.empty() ? scratch : to[part].array.data);
+          const bool is_here = !to.empty() && site_.is_host();
+          gather(from[part], is_here ? to[part].array.data : scratch);
+          if (to.empty() || is_here) continue;
+          const Array& own = to[part].array;
+          site_.queue().upload(own.data, scratch, static_cast<std::size_t>(own.bytes()));
         }
       }
     }

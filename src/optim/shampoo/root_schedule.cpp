@@ -52,7 +52,7 @@ void RootSchedule::refresh_here(std::int64_t t, const PreconditioningStep& step,
     jobs[at].action = action_of(tasks[at], /*is_due=*/true, step);
     jobs[at].recipe = recipe_of(tasks[at], groups[static_cast<std::size_t>(states_[tasks[at].parameter].group)]);
   }
-  preconditioning_.refresh_roots(jobs, records_);
+  preconditioning_.refresh_roots(jobs, records_, site_.queue());
   for (std::size_t at = 0; at < jobs.size(); ++at) {
     if (records_[at].computed) factor_of(tasks[at]).record(records_[at], jobs[at].recipe.threshold, t);
   }
@@ -79,13 +79,13 @@ void RootSchedule::begin_round(std::int64_t t, const PreconditioningStep& step,
   round.complete = false;
   round.step = t;
   round.run->begin(std::span(round.jobs).subspan(own_.begin, own_.count),
-                   std::span(round.records).subspan(own_.begin, own_.count), options_.lag > 0);
+                   std::span(round.records).subspan(own_.begin, own_.count), options_.lag > 0, site_.queue());
 }
 
 /// Does what is left of a round, and brings it to all ranks.
 void RootSchedule::complete(Round& round) {
   if (round.complete) return;
-  round.run->finish();
+  round.run->finish(site_.queue());
   if (ranks_.count() > 1 && !ranks_.owns_blocks) gather(round);
   round.complete = true;
 }
@@ -94,7 +94,7 @@ void RootSchedule::gather(Round& round) {
   Communicator& comm = *ranks_.comm;
   const float* own = round.numbers.as<float>() + (own_.count > 0 ? round.tasks[own_.begin].offset : 0);
   comm.all_gather_v(round.records.data() + own_.begin, round.records.data(), record_bytes_, comm.deadline());
-  comm.all_gather_v(own, round.numbers.data(), number_bytes_, comm.deadline());
+  ranks_.data->all_gather_v(own, round.numbers.data(), number_bytes_, comm.deadline());
 }
 
 /// Without `step` a round of bases, which cannot outlive its own, is dropped.
@@ -102,10 +102,10 @@ void RootSchedule::install(Round& round, const PreconditioningStep* step) {
   if (round.is_free()) return;
   if (!options_.eigenvalue_corrected()) {
     record(round);
-    preconditioning_.install_roots(round.jobs, round.records);
+    preconditioning_.install_roots(round.jobs, round.records, site_.queue());
   } else if (step != nullptr) {
     record(round);
-    preconditioning_.install_bases(*step, round.jobs, round.records);
+    preconditioning_.install_bases(*step, round.jobs, round.records, site_.queue());
   }
   round.step = Round::kFree;
 }
@@ -178,12 +178,9 @@ void RootSchedule::state_replaced(std::int64_t step_count) {
     round.jobs = jobs_;
     bind_jobs(round);
     std::vector<float> first(tasks_.size());
-    CopyList look;
-    look.begin(tasks_.size());
     for (std::size_t at = 0; at < tasks_.size(); ++at) {
-      look.set(at, compact_array(&first[at], 1, DType::f32), compact_array(round.jobs[at].result, 1, DType::f32));
+      if (round.jobs[at].result != nullptr) first[at] = read(site_.queue(), round.jobs[at].result);
     }
-    look.run(site_, 1);
     round.records.assign(tasks_.size(), {});
     for (std::size_t at = 0; at < tasks_.size(); ++at) {
       round.records[at].computed = round.records[at].accepted = first[at] != 0;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
+#include "comm/data_plane.h"
 #include "optim/shampoo/shampoo_state.h"
 
 namespace gradstep {
@@ -18,6 +19,7 @@ namespace gradstep {
 /// The ranks that share the work.
 struct ShampooRanks {
   Communicator* comm = nullptr;  ///< NULL = this one is alone
+  DataPlane* data = nullptr;     ///< of comm
   bool owns_blocks = false;      ///< each has the factors of its own blocks only
 
   std::int32_t rank() const { return comm != nullptr ? comm->rank() : 0; }

@@ -117,7 +117,7 @@ void Shampoo::prepare(const Schema& schema, const HyperParameters& hyper_paramet
 
 ShampooRanks Shampoo::ranks() const {
   if (!is_sharded()) return {};
-  return {&sharding()->comm(), deals_out_blocks(sharding())};
+  return {&sharding()->comm(), &sharding()->data(), deals_out_blocks(sharding())};
 }
 
 /// For parameters, preconditioning or ranks that are new.
@@ -126,9 +126,11 @@ void Shampoo::plan() {
   roots_.plan(parameters_, ranks());
   blocks_.plan(site(), parameters_, ranks());
   staging_.plan(schema(), parameters_);
-  preconditioning_->plan(plan_preconditioning(
-      options_, schema(), work(), parameters_, blocks_,
-      [this](std::size_t i) -> StepScratch { return {staging_.direction(i), staging_.preconditioned(i)}; }));
+  preconditioning_->plan(plan_preconditioning(options_, schema(), work(), parameters_, blocks_,
+                                              [this](std::size_t i) -> StepScratch {
+                                                return {staging_.direction(i), staging_.preconditioned(i)};
+                                              }),
+                         site().queue());
   planned_ = true;
 }
 
@@ -161,7 +163,7 @@ PreconditioningStep Shampoo::begin_step(double grad_multiplier, double clip_valu
   }
   const PreconditioningStep step{staging_.tensors(), constants_};
   if (staging_.load_parameters(params()) && options_.master_weights) {
-    preconditioning_->follow_masters(step);
+    preconditioning_->follow_masters(step, site().queue());
     staging_.step_masters();
   }
   staging_.load_gradients(grads(), grad_multiplier, clip_value, is_plain(options_.graft()));
@@ -173,17 +175,17 @@ void Shampoo::apply_roots(const PreconditioningStep& step) {
   const bool statistics_due = step_count() % options_.statistics_steps == 0;
   const bool roots_due = step_count() % options_.root_steps == 0;
   if (roots_due) {
-    if (statistics_due) preconditioning_->update_statistics(step, /*only_new=*/false);
+    if (statistics_due) preconditioning_->update_statistics(step, /*only_new=*/false, site().queue());
     roots_.refresh(step_count(), step, values_);
   }
   // Without roots in between, what a block's gradient is read for is done at once.
-  preconditioning_->precondition(step, /*with_statistics=*/statistics_due && !roots_due);
+  preconditioning_->precondition(step, /*with_statistics=*/statistics_due && !roots_due, site().queue());
   if (ranks().owns_blocks) {
     blocks_.gather(sharding()->comm(), sharding()->data());
-    preconditioning_->spread_exchanged(step);
+    preconditioning_->spread_exchanged(step, site().queue());
   }
-  preconditioning_->graft(step);
-  preconditioning_->finish(step);
+  preconditioning_->graft(step, site().queue());
+  preconditioning_->finish(step, site().queue());
 }
 
 /// A parameter's first gradient only makes its bases.
@@ -192,10 +194,11 @@ void Shampoo::apply_in_eigenbases(const PreconditioningStep& step) {
   const bool bases_due = step_count() % options_.root_steps == 0;
   const bool any_new = std::any_of(step.tensors.begin(), step.tensors.end(),
                                    [](const TensorStep& tensor) { return tensor.takes_part && !tensor.used; });
-  preconditioning_->step_in_bases(step);
-  if (statistics_due || any_new) preconditioning_->update_statistics(step, /*only_new=*/!statistics_due);
+  preconditioning_->step_in_bases(step, site().queue());
+  if (statistics_due || any_new)
+    preconditioning_->update_statistics(step, /*only_new=*/!statistics_due, site().queue());
   if (bases_due || any_new) roots_.refresh(step_count(), step, values_);
-  preconditioning_->finish_in_bases(step);
+  preconditioning_->finish_in_bases(step, site().queue());
 }
 
 /// Ranks compute the same from the same numbers only with the same arithmetic.

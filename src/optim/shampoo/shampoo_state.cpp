@@ -126,8 +126,8 @@ void allocate_factors(const Site& site, Preconditioning& preconditioning, std::s
     allocate_matrices(site, matrices);
   }
   for (const NewFactor& f : factors) {
-    preconditioning.write_identity(f.factor->statistic.view(), static_cast<float>(f.matrix_epsilon));
-    preconditioning.write_identity(f.factor->preconditioner.view(), 1);
+    preconditioning.write_identity(f.factor->statistic.view(), static_cast<float>(f.matrix_epsilon), site.queue());
+    preconditioning.write_identity(f.factor->preconditioner.view(), 1, site.queue());
   }
 }
 

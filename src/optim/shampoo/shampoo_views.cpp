@@ -66,11 +66,11 @@ void Shampoo::get_state(std::size_t index, const char* name, const Array& host) 
   if (matrix.is_coded() || travels) {
     scratch = site().allocate(static_cast<std::size_t>(own.bytes()), /*zeroed=*/false);
     own.data = scratch.data();
-    if (matrix.is_here()) preconditioning_->decode(matrix.view(), scratch.as<float>());
+    if (matrix.is_here()) preconditioning_->decode(matrix.view(), scratch.as<float>(), site().queue());
   }
   if (travels) {
-    Communicator& comm = sharding()->comm();
-    comm.broadcast(scratch.data(), own.bytes(), named.owner, comm.deadline());
+    const Deadline deadline = sharding()->comm().deadline();
+    sharding()->data().broadcast(scratch.data(), own.bytes(), named.owner, deadline);
   }
   copy_to_host(*context(), site(), own, host);
 }
@@ -81,7 +81,7 @@ void Shampoo::set_state(std::size_t index, const char* name, const Array& host) 
   const Buffer scratch =
       site().allocate(static_cast<std::size_t>(matrix.size() * size_of(DType::f32)), /*zeroed=*/false);
   copy_from_host(*context(), site(), host, compact_array(scratch.data(), matrix.size(), DType::f32));
-  if (matrix.is_here()) preconditioning_->encode(scratch.as<float>(), matrix.view());
+  if (matrix.is_here()) preconditioning_->encode(scratch.as<float>(), matrix.view(), site().queue());
   parameters_[index].used = true;
 }
 

@@ -28,6 +28,7 @@ class RootRunTest : public testing::Test {
   }
 
   std::shared_ptr<Context> context_ = make_context(2);
+  HostQueue queue_;
   std::unique_ptr<Preconditioning> preconditioning_ = context_->cpu().make_preconditioning();
   std::vector<std::array<float, 4>> statistics_;
   std::vector<std::array<float, 4>> preconditioners_;
@@ -40,10 +41,10 @@ TEST_F(RootRunTest, RootsAreOfTheStatisticsAtItsBeginning) {
   for (const bool in_background : {false, true}) {
     prepare({4, 16});
     const auto run = preconditioning_->make_root_run();
-    run->begin(jobs_, records_, in_background);
+    run->begin(jobs_, records_, in_background, queue_);
     for (auto& statistic : statistics_) statistic.fill(1e6F);
-    run->finish();
-    preconditioning_->install_roots(jobs_, records_);
+    run->finish(queue_);
+    preconditioning_->install_roots(jobs_, records_, queue_);
     EXPECT_NEAR(preconditioners_[0][0], 0.5, 1e-6);
     EXPECT_NEAR(preconditioners_[1][3], 0.25, 1e-6);
     EXPECT_TRUE(records_[0].computed && records_[1].accepted);
@@ -56,9 +57,9 @@ TEST_F(RootRunTest, WhatIsNotAskedForOrNotAcceptedLeavesThePreconditioner) {
   statistics_[1][0] = std::numeric_limits<float>::quiet_NaN();
   jobs_[2].recipe.threshold = 0;
   const auto run = preconditioning_->make_root_run();
-  run->begin(jobs_, records_, /*in_background=*/false);
-  run->finish();
-  preconditioning_->install_roots(jobs_, records_);
+  run->begin(jobs_, records_, /*in_background=*/false, queue_);
+  run->finish(queue_);
+  preconditioning_->install_roots(jobs_, records_, queue_);
   for (const auto& preconditioner : preconditioners_) EXPECT_EQ(preconditioner, (std::array<float, 4>{1, 0, 0, 1}));
   EXPECT_FALSE(records_[0].computed);
   EXPECT_TRUE(records_[1].computed && !records_[1].accepted);
@@ -69,24 +70,24 @@ TEST_F(RootRunTest, CanBeStoppedAndBegunAnew) {
   prepare(std::vector<float>(50, 4.0F));
   const auto run = preconditioning_->make_root_run();
   for (int k = 0; k < 20; ++k) {
-    run->begin(jobs_, records_, /*in_background=*/true);
+    run->begin(jobs_, records_, /*in_background=*/true, queue_);
     run->stop();
   }
-  run->finish();  // nothing is under way
-  run->begin(jobs_, records_, /*in_background=*/true);
-  run->finish();
+  run->finish(queue_);  // nothing is under way
+  run->begin(jobs_, records_, /*in_background=*/true, queue_);
+  run->finish(queue_);
   for (const RootRecord& record : records_) EXPECT_TRUE(record.accepted);
 }
 
 TEST_F(RootRunTest, AtOnceGivesTheSameRoots) {
   prepare({4, 16, 0.25F});
   const auto run = preconditioning_->make_root_run();
-  run->begin(jobs_, records_, /*in_background=*/true);
-  run->finish();
-  preconditioning_->install_roots(jobs_, records_);
+  run->begin(jobs_, records_, /*in_background=*/true, queue_);
+  run->finish(queue_);
+  preconditioning_->install_roots(jobs_, records_, queue_);
   const auto installed = preconditioners_;
   prepare({4, 16, 0.25F});
-  preconditioning_->refresh_roots(jobs_, records_);
+  preconditioning_->refresh_roots(jobs_, records_, queue_);
   EXPECT_EQ(preconditioners_, installed);
 }
 
