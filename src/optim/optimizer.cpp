@@ -64,10 +64,15 @@ void Optimizer::take(const StepBuffers& buffers) {
   buffers_changed_ = true;
 }
 
-/// Where steps are queued, t is the device's: it evaluates schedules that need no host. For others the host waits.
+/// Where steps are queued, t is the device's: it evaluates schedules that need no host. For others the host waits, and
+/// for rules whose constants it writes.
+bool Optimizer::is_evaluated_here() const {
+  return site_.is_host() || step_plan_.rule.family == kernels::RuleForm::Family::none || hyper_parameters_.needs_host();
+}
+
 void Optimizer::take_hyper_parameters() {
   if (std::exchange(refreshed_, false)) return;
-  if (site_.is_host() || hyper_parameters_.needs_host()) {
+  if (is_evaluated_here()) {
     hyper_parameters_.refresh(step_count());
   } else if (step_plan_.forms.empty()) {
     forms_ = hyper_parameters_.forms();
@@ -99,8 +104,7 @@ void Optimizer::check_state_is_whole() const {
 
 void Optimizer::begin_step(const StepGuards& guards) {
   step_plan_.gradients.arrays = buffers_.grads;
-  const bool is_evaluated = site_.is_host() || hyper_parameters_.needs_host();
-  const double* values = is_evaluated ? hyper_parameters_.all_values().data() : nullptr;
+  const double* values = is_evaluated_here() ? hyper_parameters_.all_values().data() : nullptr;
   site_.backend().begin_step(step_plan_, guards, values, scalars(), site_.queue());
 }
 

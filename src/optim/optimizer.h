@@ -184,6 +184,7 @@ class Optimizer {
   bool has_slices() const { return is_sharded() && !sharding_->is_whole(); }
   void take(const StepBuffers& buffers);
   void take_hyper_parameters();
+  bool is_evaluated_here() const;
   void begin_step(const StepGuards& guards);
   void apply_guarded(double clip_value);
   StepOutcome outcome(const StepGuards& guards) const;
