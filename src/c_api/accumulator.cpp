@@ -76,16 +76,18 @@ gradstep_status gradstep_accumulator_reset(gradstep_accumulator* accumulator, vo
 }
 
 gradstep_status gradstep_accumulator_gradients(gradstep_accumulator* accumulator, gradstep_tensor* tensors_out,
-                                               size_t n) noexcept {
+                                               size_t n, void* stream) noexcept {
   return with(accumulator, [&](Accumulator& impl) {
+    impl.site().use(stream);
     impl.schema().check_count("tensors_out", tensors_out, n);
     write_views(impl.schema(), impl.results(), tensors_out);
   });
 }
 
-gradstep_status gradstep_accumulator_sums(gradstep_accumulator* accumulator, gradstep_tensor* tensors_out,
-                                          size_t n) noexcept {
+gradstep_status gradstep_accumulator_sums(gradstep_accumulator* accumulator, gradstep_tensor* tensors_out, size_t n,
+                                          void* stream) noexcept {
   return with(accumulator, [&](Accumulator& impl) {
+    impl.site().use(stream);
     impl.schema().check_count("tensors_out", tensors_out, n);
     write_views(impl.schema(), impl.sums(), tensors_out);
   });
@@ -95,8 +97,10 @@ gradstep_status gradstep_accumulator_weight(gradstep_accumulator* accumulator, d
   return with(accumulator, [&](Accumulator& impl) { check_out("weight", weight) = impl.weight(); });
 }
 
-gradstep_status gradstep_accumulator_norm(gradstep_accumulator* accumulator, gradstep_tensor* tensor_out) noexcept {
+gradstep_status gradstep_accumulator_norm(gradstep_accumulator* accumulator, gradstep_tensor* tensor_out,
+                                          void* stream) noexcept {
   return with(accumulator, [&](Accumulator& impl) {
+    impl.site().use(stream);
     check_out("tensor_out", tensor_out);
     *tensor_out = scalar_view(impl.norm(), impl.schema().device());
   });

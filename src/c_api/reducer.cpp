@@ -78,15 +78,18 @@ gradstep_status gradstep_reducer_cancel(gradstep_reducer* reducer) noexcept {
   return with(reducer, [](Reducer& impl) { impl.cancel(); });
 }
 
-gradstep_status gradstep_reducer_gradients(gradstep_reducer* reducer, gradstep_tensor* tensors_out, size_t n) noexcept {
+gradstep_status gradstep_reducer_gradients(gradstep_reducer* reducer, gradstep_tensor* tensors_out, size_t n,
+                                           void* stream) noexcept {
   return with(reducer, [&](Reducer& impl) {
+    impl.site().use(stream);
     impl.schema().check_count("tensors_out", tensors_out, n);
     write_views(impl.schema(), impl.gradients(), tensors_out);
   });
 }
 
-gradstep_status gradstep_reducer_norm(gradstep_reducer* reducer, gradstep_tensor* tensor_out) noexcept {
+gradstep_status gradstep_reducer_norm(gradstep_reducer* reducer, gradstep_tensor* tensor_out, void* stream) noexcept {
   return with(reducer, [&](Reducer& impl) {
+    impl.site().use(stream);
     check_out("tensor_out", tensor_out);
     *tensor_out = scalar_view(impl.norm(), impl.schema().device());
   });

@@ -494,13 +494,13 @@ TEST_F(HostCallbacks, AfterHalfAnAddNothingIsTakenUntilTheWindowIsReset) {
   gradstep_tensor view{};
   expect_status(GRADSTEP_ERR_INVALID_STATE, "reset drops the window", add());
   expect_status(GRADSTEP_ERR_INVALID_STATE, "reset", gradstep_accumulator_flush(accumulator_, nullptr, nullptr));
-  expect_status(GRADSTEP_ERR_INVALID_STATE, "reset", gradstep_accumulator_gradients(accumulator_, &view, 1));
+  expect_status(GRADSTEP_ERR_INVALID_STATE, "reset", gradstep_accumulator_gradients(accumulator_, &view, 1, nullptr));
   const auto stream = stream_of([](const void*, size_t) { return GRADSTEP_OK; });
   expect_status(GRADSTEP_ERR_INVALID_STATE, "reset", gradstep_accumulator_save(accumulator_, &stream));
   expect_ok(gradstep_accumulator_reset(accumulator_, nullptr));
   EXPECT_EQ(add(), 0);
   EXPECT_EQ(add(), 1);
-  expect_ok(gradstep_accumulator_gradients(accumulator_, &view, 1));
+  expect_ok(gradstep_accumulator_gradients(accumulator_, &view, 1, nullptr));
   const auto* mean = static_cast<const float*>(view.data);
   EXPECT_EQ(std::count(mean, mean + kElements, 0.5F), kElements);
 }

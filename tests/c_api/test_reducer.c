@@ -135,19 +135,22 @@ static void reduce_and_gather_views_body(int32_t rank, void* user) {
   gradstep_tensor norm;
   record(&self->out,
          gradstep_reducer_reduce(self->reducer, self->m.gradients, NULL, kModelParameters, self->weight, NULL));
-  if (record(&self->out, gradstep_reducer_norm(self->reducer, &norm))) self->norm = *(const double*)norm.data;
+  if (record(&self->out, gradstep_reducer_norm(self->reducer, &norm, NULL))) self->norm = *(const double*)norm.data;
 }
 
 static void views_and_norm_show_the_result_without_a_copy(void** state) {
   job* j = *state;
   gradstep_tensor views[kModelParameters];
   run_all(j, create_body);
-  assert_fails(gradstep_reducer_gradients(j->ranks[0].reducer, views, kModelParameters), GRADSTEP_ERR_INVALID_STATE,
-               "window");
+  assert_fails(gradstep_reducer_gradients(j->ranks[0].reducer, views, kModelParameters, NULL),
+               GRADSTEP_ERR_INVALID_STATE, "window");
   run_all(j, reduce_and_gather_views_body);
   for (int r = 0; r < kRanks; ++r) {
     assert_true(j->ranks[r].m.grads[0] == (float)(r + 1) / 8); /* results NULL: the gradients are left alone */
-    assert_ok(gradstep_reducer_gradients(j->ranks[r].reducer, views, kModelParameters));
+    assert_fails(gradstep_reducer_gradients(j->ranks[r].reducer, views, kModelParameters, j),
+                 GRADSTEP_ERR_INVALID_ARGUMENT, "stream", "CPU");
+    assert_fails(gradstep_reducer_norm(j->ranks[r].reducer, views, j), GRADSTEP_ERR_INVALID_ARGUMENT, "stream", "CPU");
+    assert_ok(gradstep_reducer_gradients(j->ranks[r].reducer, views, kModelParameters, NULL));
     assert_true(((const float*)views[0].data)[0] == 2.5F / 8);
     assert_true(((const float*)views[1].data)[2] == 2.5F * 9 / 8);
     /* one rounding of the root; the squares are exact in f64 */
@@ -162,7 +165,7 @@ static void an_absent_gradient_contributes_zeros(void** state) {
   run_all(j, reduce_and_gather_views_body);
   for (int r = 0; r < kRanks; ++r) {
     gradstep_tensor views[kModelParameters];
-    assert_ok(gradstep_reducer_gradients(j->ranks[r].reducer, views, kModelParameters));
+    assert_ok(gradstep_reducer_gradients(j->ranks[r].reducer, views, kModelParameters, NULL));
     assert_true(((const float*)views[0].data)[0] == 2.5F / 8);
     assert_true(((const float*)views[1].data)[0] == 1.5F * 7 / 8); /* (1 + 2 + 3 + 0) / 4 */
   }
@@ -207,7 +210,7 @@ static void an_unused_parameter_is_left_alone_on_all_ranks(void** state) {
   assert_int_equal(j->ranks[0].stats.all_reduces - before.all_reduces, 2); /* one bucket, one control */
   for (int r = 0; r < kRanks; ++r) {
     gradstep_tensor views[kModelParameters];
-    assert_ok(gradstep_reducer_gradients(j->ranks[r].reducer, views, kModelParameters));
+    assert_ok(gradstep_reducer_gradients(j->ranks[r].reducer, views, kModelParameters, NULL));
     assert_non_null(views[0].data);
     assert_null(views[1].data);
     assert_true(j->ranks[r].m.values[0] == 2.5F / 8);

@@ -57,7 +57,10 @@
  * INVALID_ARGUMENT leaves it uncalled, for then nothing in the struct can be trusted.
  *
  * Streams. The last `void* stream` of a call is the device stream its work is queued on. On CPU it must be NULL, and
- * the work is done when the call returns.
+ * the work is done when the call returns. The calls on a handle take effect in the order in which they were made, on
+ * whichever streams; what a call shows by views is ready in the order of its stream. A call without a stream that
+ * reads or replaces what the handle holds (its state, metrics, counts and statistics; save, load, copy_state,
+ * attach_comm) waits until all that earlier calls on the handle have queued is done.
  *
  * ABI version 0: names and layouts may still change until 1.0. A program that loads the library at run time compares
  * gradstep_abi_version() with the GRADSTEP_ABI_VERSION that it was compiled with: until 1.0 they must be equal, from

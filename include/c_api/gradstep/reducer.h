@@ -254,15 +254,15 @@ GRADSTEP_API gradstep_status gradstep_reducer_cancel(gradstep_reducer* reducer) 
  * the last one failed).
  */
 GRADSTEP_API gradstep_status gradstep_reducer_gradients(gradstep_reducer* reducer, gradstep_tensor* tensors_out,
-                                                        size_t n) GRADSTEP_NOEXCEPT;
+                                                        size_t n, void* stream) GRADSTEP_NOEXCEPT;
 
 /*
  * tensor_out = a view of f64[1]: the Euclidean norm of the reduced gradients of all parameters; computed in this call,
  * once per window, and valid until the next window begins. Not collective.
  * Returns: INVALID_ARGUMENT (tensor_out NULL), INVALID_STATE (as gradstep_reducer_gradients), CALLBACK (parallel_for).
  */
-GRADSTEP_API gradstep_status gradstep_reducer_norm(gradstep_reducer* reducer,
-                                                   gradstep_tensor* tensor_out) GRADSTEP_NOEXCEPT;
+GRADSTEP_API gradstep_status gradstep_reducer_norm(gradstep_reducer* reducer, gradstep_tensor* tensor_out,
+                                                   void* stream) GRADSTEP_NOEXCEPT;
 
 /*
  * tensor_out = a view of parameter `index`'s residual: this rank's, shaped as the parameter, in the bucket's dtype;

@@ -102,13 +102,13 @@ gradstep_status use_accumulator(Host& host) {
     case 1:
       return gradstep_accumulator_reset(accumulator, host.device_stream());
     case 2:
-      return gradstep_accumulator_gradients(accumulator, host.views(), host.count());
+      return gradstep_accumulator_gradients(accumulator, host.views(), host.count(), host.device_stream());
     case 3:
-      return gradstep_accumulator_sums(accumulator, host.views(), host.count());
+      return gradstep_accumulator_sums(accumulator, host.views(), host.count(), host.device_stream());
     case 4:
       return gradstep_accumulator_weight(accumulator, &number);
     case 5:
-      return gradstep_accumulator_norm(accumulator, host.views());
+      return gradstep_accumulator_norm(accumulator, host.views(), host.device_stream());
     case 6:
       return gradstep_accumulator_count(accumulator, &count);
     case 7:
@@ -146,9 +146,9 @@ gradstep_status use_reducer(Host& host) {
     case 4:
       return gradstep_reducer_cancel(reducer);
     case 5:
-      return gradstep_reducer_gradients(reducer, host.views(), host.count());
+      return gradstep_reducer_gradients(reducer, host.views(), host.count(), host.device_stream());
     case 6:
-      return gradstep_reducer_norm(reducer, host.views());
+      return gradstep_reducer_norm(reducer, host.views(), host.device_stream());
     case 7:
       return gradstep_reducer_residual(reducer, index, host.views());
     case 8:
