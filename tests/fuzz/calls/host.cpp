@@ -363,6 +363,7 @@ gradstep_comm_vtable Host::vtable() {
     }
     return gradstep_status{GRADSTEP_OK};
   };
+  vtable.poll = [](void*) { return gradstep_status{GRADSTEP_OK}; };
   return vtable;
 }
 
