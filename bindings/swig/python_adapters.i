@@ -14,7 +14,7 @@
 namespace gradstep_python {
 class ScheduleArguments : public gradstep_schedule {
  public:
-  ScheduleArguments(PyObject* boundaries, PyObject* values, PyObject* fn);
+  ScheduleArguments(PyObject* boundaries, PyObject* values, PyObject* function);
 };
 class ContextArguments : public gradstep_context_options {
  public:
@@ -27,8 +27,8 @@ PyObject* describe_array(PyObject* array);
 %inline %{
 static gradstep_status create_communicator(gradstep_context* context, const gradstep_comm_options* options,
                                            const char* engine, PyObject* id, PyObject* store, const char* store_path,
-                                           const char* interface, gradstep_comm** out) {
-  return gradstep_python::create_communicator(context, options, {engine, id, store, store_path, interface}, out);
+                                           const char* network_interface, gradstep_comm** out) {
+  return gradstep_python::create_communicator(context, options, {engine, id, store, store_path, network_interface}, out);
 }
 
 static gradstep_status create_host_communicator(gradstep_context* context, PyObject* collectives,

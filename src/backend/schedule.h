@@ -40,7 +40,7 @@ class Schedule {
 
  private:
   struct Callback {
-    gradstep_status (*fn)(void*, std::int64_t, double*) = nullptr;
+    gradstep_status (*function)(void*, std::int64_t, double*) = nullptr;
     void* user = nullptr;
     CallbackOwner owner;  // of user, where it was taken over
   };

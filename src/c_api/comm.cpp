@@ -168,7 +168,7 @@ gradstep_status gradstep_comm_unique_id(const char* engine, void* buf, size_t ca
   return gradstep_comm_unique_id_ex(engine, nullptr, buf, cap, len);
 }
 
-gradstep_status gradstep_comm_unique_id_ex(const char* engine, const char* interface, void* buf, size_t cap,
+gradstep_status gradstep_comm_unique_id_ex(const char* engine, const char* network_interface, void* buf, size_t cap,
                                            size_t* len) noexcept {
   return guarded([&] {
     check_out("engine", engine);
@@ -180,7 +180,7 @@ gradstep_status gradstep_comm_unique_id_ex(const char* engine, const char* inter
     if (buf == nullptr && cap != 0) fail_argument("buf: is NULL with cap = {}", cap);
     if (buf != nullptr) {
       if (cap < tcp_store::kIdLength) fail_argument("cap: is {}, expected at least {}", cap, tcp_store::kIdLength);
-      const auto bytes = tcp_store::encode(start_tcp_store(interface));
+      const auto bytes = tcp_store::encode(start_tcp_store(network_interface));
       std::memcpy(buf, bytes.data(), bytes.size());
     }
     if (len != nullptr) *len = tcp_store::kIdLength;

@@ -18,13 +18,13 @@ gradstep_status gradstep_cost_options_measure(gradstep_cost_options* o, gradstep
   return guarded_math([&] {
     auto options = read_struct("o", o);
     const ExchangeCost nanoseconds = measure_processor(*context_of(context));
-    options.pack = nanoseconds.pack * 1e-9;
-    options.convert = nanoseconds.convert * 1e-9;
-    options.select = nanoseconds.select * 1e-9;
-    options.entry = nanoseconds.entry * 1e-9;
-    options.add = nanoseconds.add * 1e-9;
-    options.merge = nanoseconds.merge * 1e-9;
-    options.multiply = nanoseconds.multiply * 1e-9;
+    options.pack_seconds = nanoseconds.pack * 1e-9;
+    options.convert_seconds = nanoseconds.convert * 1e-9;
+    options.select_seconds = nanoseconds.select * 1e-9;
+    options.entry_seconds = nanoseconds.entry * 1e-9;
+    options.add_seconds = nanoseconds.add * 1e-9;
+    options.merge_seconds = nanoseconds.merge * 1e-9;
+    options.multiply_seconds = nanoseconds.multiply * 1e-9;
     write_struct("o", o, options);
   });
 }

@@ -112,7 +112,9 @@ class HostCallbacks : public ::testing::Test {
   gradstep_schedule schedule_of_rate() {
     auto schedule = initial(gradstep_schedule_init);
     schedule.kind = GRADSTEP_SCHEDULE_CALLBACK;
-    schedule.fn = [](void* user, int64_t, double* value) { return static_cast<HostCallbacks*>(user)->rate_(*value); };
+    schedule.function = [](void* user, int64_t, double* value) {
+      return static_cast<HostCallbacks*>(user)->rate_(*value);
+    };
     schedule.user = this;
     return schedule;
   }
@@ -295,7 +297,7 @@ TEST_F(HostCallbacks, AHandleMayBeDestroyedByTheCallbackOfItsOwnCall) {
     Released* released;
   } user{this, &rate};
   schedule.user = &user;
-  schedule.fn = [](void* u, int64_t, double* value) { return static_cast<User*>(u)->test->rate_value(*value); };
+  schedule.function = [](void* u, int64_t, double* value) { return static_cast<User*>(u)->test->rate_value(*value); };
   schedule.release = [](void* u) { Released::release(static_cast<User*>(u)->released); };
   expect_ok(gradstep_optimizer_set_schedule(optimizer_, -1, "learning_rate", &schedule));
   expect_ok(step());

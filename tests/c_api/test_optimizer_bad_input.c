@@ -234,7 +234,7 @@ static void a_call_while_another_is_inside_is_refused(void** state) {
   gradstep_schedule schedule;
   assert_ok(gradstep_schedule_init(&schedule, sizeof schedule));
   schedule.kind = GRADSTEP_SCHEDULE_CALLBACK;
-  schedule.fn = call_again;
+  schedule.function = call_again;
   schedule.user = f;
   create_sgd(f);
   assert_ok(gradstep_optimizer_set_schedule(f->optimizer, -1, "learning_rate", &schedule));

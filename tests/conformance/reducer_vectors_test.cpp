@@ -61,7 +61,7 @@ std::vector<CommHandle> connect(gradstep_context* context, const std::string& en
       options.rank = rank;
       options.world_size = ranks;
       options.store_path = store.c_str();
-      options.interface = "127.0.0.1";
+      options.network_interface = "127.0.0.1";
       check(gradstep_comm_create(context, &options, &made[static_cast<std::size_t>(rank)]));
     });
     std::error_code ignored;

@@ -36,7 +36,7 @@ engines_of_processes = pytest.mark.parametrize(
 def connect(engine, rank, world_size, store, **options):
     """Over loopback, where there is a network."""
     if engine == "gloo":
-        options["interface"] = "lo"
+        options["network_interface"] = "lo"
     return getattr(gradstep.Communicator, engine)(rank, world_size, store, **options)
 
 

@@ -99,9 +99,9 @@ typedef struct gradstep_comm_options {
   const gradstep_store* store;
   const char* store_path;
 
-  const char* interface; /* network interface or address for gloo; NULL = the one of the host's name, else loopback */
-  int64_t generation;    /* a new number for each communicator made through the same store */
-  int32_t device;        /* device id for device engines; no engine of this version looks at it */
+  const char* network_interface; /* its name or address, for gloo; NULL = that of the host's name, else loopback */
+  int64_t generation;            /* a new number for each communicator made through the same store */
+  int32_t device;                /* device id for device engines; no engine of this version looks at it */
   int32_t reserved;
 } gradstep_comm_options;
 
@@ -258,14 +258,14 @@ GRADSTEP_API void gradstep_comm_destroy(gradstep_comm* comm) GRADSTEP_NOEXCEPT;
  * gradstep_comm_unique_id and gradstep_comm_unique_id_ex: make a rendezvous id for `engine` ("shm", "gloo", "auto"):
  * this process then serves a small TCP key-value store until every rank has connected and left, or 10 minutes have
  * passed unused. The id holds the address, the port and a 128-bit token; carry its bytes to all ranks by any means.
- * The store serves on the network interface or address `interface` (NULL, as without it: see gradstep_comm_options).
+ * The store serves on `network_interface`, a name or an address (NULL, as without it: see gradstep_comm_options).
  * *len (may be NULL) = bytes needed; buf NULL with cap 0 only asks for that and starts nothing. Who does not have the
  * token can neither read nor write there, and takes little: docs/failure.md has the limits.
  * Returns: INVALID_ARGUMENT (unknown engine or interface, cap too small), IO (no socket), OUT_OF_MEMORY.
  */
 GRADSTEP_API gradstep_status gradstep_comm_unique_id(const char* engine, void* buf, size_t cap,
                                                      size_t* len) GRADSTEP_NOEXCEPT;
-GRADSTEP_API gradstep_status gradstep_comm_unique_id_ex(const char* engine, const char* interface, void* buf,
+GRADSTEP_API gradstep_status gradstep_comm_unique_id_ex(const char* engine, const char* network_interface, void* buf,
                                                         size_t cap, size_t* len) GRADSTEP_NOEXCEPT;
 
 /*

@@ -164,7 +164,7 @@ typedef struct gradstep_adam_options {
 /* What a step did. Written also when the step was skipped. */
 typedef struct gradstep_step_result {
   uint32_t struct_size;
-  int32_t applied;         /* 0 = skipped */
+  int32_t applied;         /* bool: 0 = skipped */
   double grad_norm;        /* before grad_scale; NaN when the step had no need to know it */
   double clip_coefficient; /* c above; 1 when nothing was clipped */
 } gradstep_step_result;

@@ -96,7 +96,7 @@ World make_met_world(const std::string& engine, std::int32_t world_size, const C
     options.timeout_ms = settings.timeout_ms;
     options.reduction_order = settings.reduction_order;
     options.store_path = directory.path().c_str();
-    options.interface = "127.0.0.1";
+    options.network_interface = "127.0.0.1";
     options.engine = engine.c_str();
     world[static_cast<std::size_t>(rank)] = make_met_communicator(context, options);
   });
