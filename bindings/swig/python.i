@@ -229,3 +229,4 @@ using gradstep_python::Access;
 %ignore gradstep_comm_wrap_mpi;
 %ignore gradstep_comm_wrap_mpi_ex;
 %ignore gradstep_optimizer_set_state;
+%ignore gradstep_optimizer_set_tensor;

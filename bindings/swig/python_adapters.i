@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What Python needs beside the header: structs with Python objects behind their pointers, communicators made of Python
-// objects, and two functions whose array is only read, so that it need not be writable.
+// objects, and functions whose array is only read, so that it need not be writable.
 %exception gradstep_python::ScheduleArguments::ScheduleArguments {
   $action
   if (!result->valid()) {
@@ -57,5 +57,11 @@ static gradstep_status set_optimizer_state(gradstep_optimizer* optimizer, size_t
                                            const gradstep_tensor* source, void* stream) {
   const gradstep_python::GilRelease released;
   return gradstep_optimizer_set_state(optimizer, index, name, source, stream);
+}
+
+static gradstep_status set_optimizer_tensor(gradstep_optimizer* optimizer, int32_t group, const char* name,
+                                            const gradstep_tensor* source) {
+  const gradstep_python::GilRelease released;
+  return gradstep_optimizer_set_tensor(optimizer, group, name, source);
 }
 %}

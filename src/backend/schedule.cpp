@@ -77,6 +77,13 @@ Schedule::Schedule(const char* argument, const gradstep_schedule* source, bool t
   form_.warmup_steps = s.warmup_steps;
 }
 
+Schedule Schedule::in_memory(const double* number) {
+  Schedule schedule;
+  schedule.form_.kind = kernels::ScheduleKind::memory;
+  schedule.form_.number = number;
+  return schedule;
+}
+
 double Schedule::value(std::int64_t step) const {
   if (form_.kind != kernels::ScheduleKind::callback) return kernels::scheduled(form(), step);
   const std::int64_t t = kernels::steps_after_warmup(form_, step);

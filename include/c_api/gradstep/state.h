@@ -53,8 +53,9 @@ GRADSTEP_API gradstep_status gradstep_load_options_init(gradstep_load_options* o
  * than the 100,000,000 bytes of a header), INVALID_STATE (in use; an optimizer whose state is lost, see
  * gradstep_optimizer_step and gradstep_optimizer_attach_comm; an accumulator with a broken-off call, see
  * gradstep_accumulator_add; a reducer inside a window; an updater that has stepped and whose exchange has failed since:
- * flush first), CALLBACK (write failed), OUT_OF_MEMORY, and collectively ABORTED ("another rank could not ...": the
- * call failed on that rank, which returns why) and the statuses of a collective call.
+ * flush first), NUMERIC (a hyper-parameter's value is out of range), CALLBACK (write or a schedule failed),
+ * OUT_OF_MEMORY, and collectively ABORTED ("another rank could not ...": the call failed on that rank, which returns
+ * why) and the statuses of a collective call.
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_save(gradstep_optimizer* optimizer,
                                                      const gradstep_stream* stream) GRADSTEP_NOEXCEPT;
