@@ -113,3 +113,7 @@ gradstep_status gradstep_accumulator_count(gradstep_accumulator* accumulator, in
 gradstep_status gradstep_accumulator_skipped(gradstep_accumulator* accumulator, int64_t* skipped) noexcept {
   return with(accumulator, [&](Accumulator& impl) { check_out("skipped", skipped) = impl.skipped(); });
 }
+
+gradstep_status gradstep_accumulator_poll(gradstep_accumulator* accumulator, int32_t* done) noexcept {
+  return with(accumulator, [&](Accumulator& impl) { check_out("done", done) = impl.site().is_idle() ? 1 : 0; });
+}

@@ -396,6 +396,6 @@ gradstep_status gradstep_optimizer_attach_comm(gradstep_optimizer* optimizer, gr
   });
 }
 
-gradstep_status gradstep_optimizer_poll(gradstep_optimizer* optimizer) noexcept {
-  return with(optimizer, [](Optimizer&) {});
+gradstep_status gradstep_optimizer_poll(gradstep_optimizer* optimizer, int32_t* done) noexcept {
+  return with(optimizer, [&](Optimizer& impl) { check_out("done", done) = impl.site().is_idle() ? 1 : 0; });
 }

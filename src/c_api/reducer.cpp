@@ -74,6 +74,10 @@ gradstep_status gradstep_reducer_wait(gradstep_reducer* reducer, const gradstep_
   });
 }
 
+gradstep_status gradstep_reducer_poll(gradstep_reducer* reducer, int32_t* done) noexcept {
+  return with(reducer, [&](Reducer& impl) { check_out("done", done) = impl.is_idle() ? 1 : 0; });
+}
+
 gradstep_status gradstep_reducer_cancel(gradstep_reducer* reducer) noexcept {
   return with(reducer, [](Reducer& impl) { impl.cancel(); });
 }

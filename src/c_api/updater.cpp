@@ -78,6 +78,10 @@ gradstep_status gradstep_updater_recover(gradstep_updater* updater, gradstep_com
   });
 }
 
+gradstep_status gradstep_updater_poll(gradstep_updater* updater, int32_t* done) noexcept {
+  return with(updater, [&](Updater& impl) { check_out("done", done) = impl.is_idle() ? 1 : 0; });
+}
+
 gradstep_status gradstep_updater_stats(gradstep_updater* updater, gradstep_updater_statistics* stats) noexcept {
   return with(updater, [&](Updater& impl) { write_struct("stats", stats, impl.stats()); });
 }

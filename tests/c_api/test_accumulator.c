@@ -132,6 +132,16 @@ static void every_call_that_shows_a_window_takes_the_stream(void** state) {
   assert_fails(gradstep_accumulator_norm(f->accumulator, views, f), GRADSTEP_ERR_INVALID_ARGUMENT, "stream", "CPU");
 }
 
+static void nothing_is_under_way_on_the_cpu_when_an_add_returns(void** state) {
+  fixture* f = *state;
+  int32_t done = 0;
+  create(f);
+  assert_int_equal(add_constant(f, 1, 1), 1);
+  assert_ok(gradstep_accumulator_poll(f->accumulator, &done));
+  assert_int_equal(done, 1);
+  assert_fails(gradstep_accumulator_poll(f->accumulator, NULL), GRADSTEP_ERR_INVALID_ARGUMENT, "done", "NULL");
+}
+
 static void partial_window_is_divided_by_what_was_added(void** state) {
   static const int32_t modes[] = {GRADSTEP_ACCUMULATE_MEAN_EACH, GRADSTEP_ACCUMULATE_MEAN,
                                   GRADSTEP_ACCUMULATE_RUNNING_MEAN};
@@ -471,6 +481,7 @@ int main(void) {
       TEST(each_mode_has_its_result),
       TEST(norm_is_that_of_the_result),
       TEST(every_call_that_shows_a_window_takes_the_stream),
+      TEST(nothing_is_under_way_on_the_cpu_when_an_add_returns),
       TEST(partial_window_is_divided_by_what_was_added),
       TEST(reset_drops_the_window),
       TEST(views_keep_their_address_and_are_writable),

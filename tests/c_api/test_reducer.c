@@ -279,6 +279,43 @@ static void push_returns_before_the_peers_have_come(void** state) {
   assert_true(bucket.wait_nanoseconds >= 0);
 }
 
+static int32_t poll(const rank_state* self) {
+  int32_t done = -1;
+  assert_ok(gradstep_reducer_poll(self->reducer, &done));
+  return done;
+}
+
+static void await_done(const rank_state* self) {
+  const int64_t begin = now_ms();
+  while (poll(self) == 0) assert_true(now_ms() - begin <= 20000);
+}
+
+static void poll_tells_when_the_buckets_that_have_left_are_exchanged(void** state) {
+  job* j = *state;
+  run_all(j, create_body);
+  assert_int_equal(poll(&j->ranks[0]), 1); /* nothing has left yet */
+  push_all(&j->ranks[0]);
+  for (int i = 0; i < 100; ++i) assert_int_equal(poll(&j->ranks[0]), 0);
+  for (int r = 1; r < kRanks; ++r) push_all(&j->ranks[r]);
+  for (int r = 0; r < kRanks; ++r) await_done(&j->ranks[r]);
+  run_all(j, wait_body);
+  assert_grads(j, 2.5F);
+  assert_int_equal(poll(&j->ranks[0]), 1);
+  assert_fails(gradstep_reducer_poll(j->ranks[0].reducer, NULL), GRADSTEP_ERR_INVALID_ARGUMENT, "done", "NULL");
+}
+
+static void an_exchange_that_failed_is_done_and_wait_tells_its_error(void** state) {
+  job* j = *state;
+  run_all(j, create_body);
+  push_all(&j->ranks[0]);
+  push_all(&j->ranks[1]);
+  assert_ok(gradstep_reducer_cancel(j->ranks[1].reducer));
+  await_done(&j->ranks[0]);
+  await_done(&j->ranks[0]);
+  wait_body(0, j);
+  assert_outcome_fails(&j->ranks[0].out, GRADSTEP_ERR_PEER_LOST, "rank");
+}
+
 static void what_is_on_its_way_can_be_dropped(void** state) {
   job* j = *state;
   int64_t begin = 0;
@@ -470,6 +507,8 @@ int main(void) {
       TEST(ranks_that_disagree_on_the_schema_all_hear_of_it),
       TEST(out_of_turn_is_refused),
       TEST(push_returns_before_the_peers_have_come),
+      TEST(poll_tells_when_the_buckets_that_have_left_are_exchanged),
+      TEST(an_exchange_that_failed_is_done_and_wait_tells_its_error),
       TEST(what_is_on_its_way_can_be_dropped),
       TEST(a_missing_peer_is_a_timeout_and_changes_nothing),
       TEST(every_mode_reduces_to_the_same_bits_on_all_ranks),

@@ -179,6 +179,10 @@ class Reducer(SavedState):
         finally:
             self._borrowed.clear()
 
+    def poll(self) -> bool:
+        """True when no bucket is being exchanged behind the caller's work. Returns at once; errors come from wait()."""
+        return _native.reducer_poll(self._pointer)
+
     def cancel(self) -> None:
         """Drops a window of pushes; peers that wait for it get an error."""
         _native.reducer_cancel(self._pointer)

@@ -180,6 +180,11 @@ GRADSTEP_API gradstep_status gradstep_accumulator_count(gradstep_accumulator* ac
 GRADSTEP_API gradstep_status gradstep_accumulator_skipped(gradstep_accumulator* accumulator,
                                                           int64_t* skipped) GRADSTEP_NOEXCEPT;
 
+/* *done = 1 when no add, flush or reset is under way: buffers that they were given are the host's again. On CPU always.
+ * Returns: INVALID_ARGUMENT (done NULL), INVALID_STATE (in use). */
+GRADSTEP_API gradstep_status gradstep_accumulator_poll(gradstep_accumulator* accumulator,
+                                                       int32_t* done) GRADSTEP_NOEXCEPT;
+
 #if defined(__cplusplus)
 }
 #endif

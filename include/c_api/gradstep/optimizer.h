@@ -426,9 +426,10 @@ GRADSTEP_API gradstep_status gradstep_adam_state_bytes(const gradstep_adam_optio
                                                        const gradstep_parameter* parameters, size_t n,
                                                        int64_t* bytes) GRADSTEP_NOEXCEPT;
 
-/* Reports a failure of work that an earlier call queued; on CPU there is none.
- * Returns: INVALID_ARGUMENT, INVALID_STATE (in use). */
-GRADSTEP_API gradstep_status gradstep_optimizer_poll(gradstep_optimizer* optimizer) GRADSTEP_NOEXCEPT;
+/* *done = 1 when no step is under way: tensors that it was given are the host's again. On CPU always: roots that a
+ * Shampoo computes for later steps touch none of them, and do not count.
+ * Returns: INVALID_ARGUMENT (done NULL), INVALID_STATE (in use). */
+GRADSTEP_API gradstep_status gradstep_optimizer_poll(gradstep_optimizer* optimizer, int32_t* done) GRADSTEP_NOEXCEPT;
 
 #if defined(__cplusplus)
 }

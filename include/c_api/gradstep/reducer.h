@@ -241,6 +241,13 @@ GRADSTEP_API gradstep_status gradstep_reducer_wait(gradstep_reducer* reducer, co
                                                    void* stream) GRADSTEP_NOEXCEPT;
 
 /*
+ * *done = 1 when no bucket that has left is still being exchanged: a gradstep_reducer_wait then has at most the buckets
+ * to exchange that were not full. An exchange that has failed is over: wait returns its error. Not collective.
+ * Returns: INVALID_ARGUMENT (done NULL), INVALID_STATE (in use).
+ */
+GRADSTEP_API gradstep_status gradstep_reducer_poll(gradstep_reducer* reducer, int32_t* done) GRADSTEP_NOEXCEPT;
+
+/*
  * Drops an open window; without one it does nothing. If a bucket has already left, the channel is aborted: peers get an
  * error, not a hang. Nothing of the window runs afterwards.
  * Returns: INVALID_ARGUMENT, INVALID_STATE (in use).

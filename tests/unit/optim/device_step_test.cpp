@@ -107,6 +107,16 @@ TEST_P(DeviceStep, IsSkippedWhereItsScaleIsNotFinite) {
   EXPECT_EQ(get<double>(outcome, 3), 1);
 }
 
+TEST_P(DeviceStep, IsUnderWayUntilSomebodyHasWaited) {
+  std::int32_t done = -1;
+  step();
+  expect_ok(gradstep_optimizer_poll(optimizer_, &done));
+  EXPECT_EQ(done, 0);
+  EXPECT_EQ(get<float>(param_), 0.875F);
+  expect_ok(gradstep_optimizer_poll(optimizer_, &done));
+  EXPECT_EQ(done, 1);
+}
+
 TEST_P(DeviceStep, RefusesNumbersOfTheHost) {
   TestTensor<double> rate({1}, 2.0);
   const gradstep_tensor elsewhere = rate.tensor();
