@@ -82,7 +82,7 @@ template <class T>
 T* numbers_of(const char* argument, const gradstep_tensor* tensor, DType dtype, gradstep_device device,
               std::int64_t count = 1) {
   if (tensor == nullptr) return nullptr;
-  if (!same_device(tensor->device, device)) {
+  if (!same_device(home_of(tensor->device), device)) {
     fail_argument("{}: is on {}, the parameters are on {}", argument, device_text(tensor->device), device_text(device));
   }
   const Array array = to_array(argument, 0, *tensor);
