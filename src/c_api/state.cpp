@@ -51,7 +51,7 @@ class HostStream final : public ByteSink, public ByteSource {
 
 /// Calls the stream's release once, at the end of the call.
 CallbackOwner release_of(const gradstep_stream* stream) noexcept {
-  if (stream == nullptr || !is_struct_size<gradstep_stream>(stream->struct_size)) return {};
+  if (stream == nullptr || !has_version1<gradstep_stream>(stream->struct_size)) return {};
   return {stream->release, stream->user};
 }
 

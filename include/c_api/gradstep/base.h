@@ -53,8 +53,8 @@
  * std::bad_alloc of an allocator); one out of a release, deallocate or abort is dropped. Nothing else may leave one:
  * no longjmp, no panic or exception of another language. They may call gradstep: on handles that a call is using they
  * get INVALID_STATE. A `release` is called exactly once, also when the call that was given it fails, on the thread that
- * drops the last use: the one that destroys a handle, or whose call ends last. Only a struct_size that is
- * INVALID_ARGUMENT leaves it uncalled, for then nothing in the struct can be trusted.
+ * drops the last use: the one that destroys a handle, or whose call ends last. Only a struct whose struct_size is below
+ * version 1 or above 4096 is not looked into, and its release not called: nothing in it can be trusted.
  *
  * Streams. The last `void* stream` of a call is the device stream its work is queued on. On CPU it must be NULL, and
  * the work is done when the call returns. The calls on a handle take effect in the order in which they were made, on

@@ -215,7 +215,7 @@ GRADSTEP_API gradstep_status gradstep_comm_create_local_ex(gradstep_context* con
 
 /*
  * gradstep_comm_create_host and gradstep_comm_create_host_ex: wrap a host's collectives. The vtable is copied.
- * `release` is called also when this fails, unless vtable itself is NULL or its struct_size is bad. Collective: the
+ * `release` is called also when this fails, see base.h. Collective: the
  * host names of the ranks are gathered once. Of options timeout_ms and reduction_order are read; NULL = defaults, as
  * without them. *out is the caller's to destroy.
  * Returns: INVALID_ARGUMENT (no all_gather, send without recv, rank outside the world, a rank_ordered other than 0 and

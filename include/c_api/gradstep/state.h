@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 /* The host's bytes. A save only writes, a load only reads; the other may be NULL. The struct is read during the call
- * alone; release (may be NULL) is called once at its end, whatever it returns but for a bad struct_size. A status other
+ * alone; release (may be NULL) is called once at its end, whatever it returns (see base.h). A status other
  * than OK makes the call CALLBACK, with the status's name and the text of gradstep_set_last_error. */
 typedef struct gradstep_stream {
   uint32_t struct_size;
