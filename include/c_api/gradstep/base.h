@@ -47,7 +47,8 @@
  * Destroying. Any thread may destroy any handle at any time, also a callback the one whose call it serves; NULL is
  * nothing to destroy. The handle is gone at once: further calls are INVALID_ARGUMENT while its memory is readable.
  * Calls that are inside finish as if nothing had happened, and the last of them frees what they use. A call that begins
- * later is the host's error. Do not unload the library while a handle lives: its threads run in it.
+ * later is the host's error. The library itself stays: dlclose gives up the host's use of it and unloads nothing, for
+ * its threads run in it.
  *
  * Callbacks return. A C++ exception that leaves one is CALLBACK with the exception's words (OUT_OF_MEMORY for
  * std::bad_alloc of an allocator); one out of a release, deallocate or abort is dropped. Nothing else may leave one:
