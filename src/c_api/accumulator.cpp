@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gradstep/accumulator.h"
 
-#include "c_api/accumulator_handle.h"
-#include "c_api/context_handle.h"
 #include "c_api/guard.h"
+#include "c_api/handles.h"
 #include "c_api/sparse_rows.h"
 #include "core/options.h"
 
@@ -31,9 +30,7 @@ gradstep_status gradstep_accumulator_create(gradstep_context* context, const gra
     if (read.schedule != nullptr) steps.emplace("options.schedule", read.schedule);
     if (options != nullptr) check_unknown_fields("options", options);
     check_out("out", out);
-    auto handle = std::make_unique<gradstep_accumulator>();
-    handle->impl = std::make_shared<Accumulator>(context_of(context), read, std::move(steps), Schema(parameters, n));
-    *out = handle.release();
+    hand_out(out, std::make_shared<Accumulator>(object_of(context), read, std::move(steps), Schema(parameters, n)));
   });
 }
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gradstep/cost.h"
 
-#include "c_api/context_handle.h"
 #include "c_api/guard.h"
+#include "c_api/handles.h"
 #include "core/options.h"
 #include "reduce/cost_model.h"
 #include "reduce/predicted_costs.h"
@@ -17,7 +17,7 @@ gradstep_status gradstep_cost_options_init(gradstep_cost_options* o, size_t stru
 gradstep_status gradstep_cost_options_measure(gradstep_cost_options* o, gradstep_context* context) noexcept {
   return guarded_math([&] {
     auto options = read_struct("o", o);
-    const ExchangeCost nanoseconds = measure_processor(*context_of(context));
+    const ExchangeCost nanoseconds = measure_processor(*object_of(context));
     options.pack_seconds = nanoseconds.pack * 1e-9;
     options.convert_seconds = nanoseconds.convert * 1e-9;
     options.select_seconds = nanoseconds.select * 1e-9;

@@ -5,11 +5,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "c_api/comm_handle.h"
-#include "c_api/context_handle.h"
 #include "c_api/guard.h"
+#include "c_api/handles.h"
 #include "c_api/host_tensor.h"
-#include "c_api/optimizer_handle.h"
 #include "core/options.h"
 #include "core/shape.h"
 #include "core/text.h"
@@ -55,9 +53,7 @@ gradstep_status create(gradstep_context* context, const Options* options, const 
   return guarded_math([&] {
     check_out("out", out);
     const Options read = read_struct("options", options);
-    auto handle = std::make_unique<gradstep_optimizer>();
-    handle->impl = make(context_of(context), read, Schema(parameters, n));
-    *out = handle.release();
+    hand_out(out, make(object_of(context), read, Schema(parameters, n)));
   });
 }
 
@@ -386,7 +382,7 @@ gradstep_status gradstep_sharding_options_init(gradstep_sharding_options* o, siz
 gradstep_status gradstep_optimizer_attach_comm(gradstep_optimizer* optimizer, gradstep_comm* comm,
                                                const gradstep_sharding_options* options) noexcept {
   return with(optimizer, [&](Optimizer& impl) {
-    const auto read = options != nullptr ? read_struct("options", options) : gradstep_sharding_options{};
+    const auto read = read_struct_or({}, "options", options);
     check_choice("options.gradients", read.gradients, 2, "0 (local) or 1 (reduced)");
     check_choice("options.average", read.average, 3, "0 (unset), 1 (sum) or 2 (mean)");
     check_choice("options.preconditioners", read.preconditioners, 2, "0 (replicated) or 1 (owned)");

@@ -2,11 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gradstep/reducer.h"
 
-#include "c_api/comm_handle.h"
-#include "c_api/context_handle.h"
 #include "c_api/guard.h"
+#include "c_api/handles.h"
 #include "c_api/host_tensor.h"
-#include "c_api/reducer_handle.h"
 #include "core/options.h"
 
 using namespace gradstep;
@@ -29,11 +27,9 @@ gradstep_status gradstep_reducer_create(gradstep_context* context, gradstep_comm
                                         size_t n, gradstep_reducer** out) noexcept {
   return guarded_math([&] {
     check_out("out", out);
-    const auto read = options != nullptr ? read_struct("options", options) : default_reducer_options();
+    const auto read = read_struct_or(default_reducer_options(), "options", options);
     const InUse use(comm);
-    auto handle = std::make_unique<gradstep_reducer>();
-    handle->impl = std::make_shared<Reducer>(context_of(context), *use->impl, read, Schema(parameters, n));
-    *out = handle.release();
+    hand_out(out, std::make_shared<Reducer>(object_of(context), *use->impl, read, Schema(parameters, n)));
   });
 }
 

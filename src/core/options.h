@@ -84,12 +84,18 @@ void check_unknown_fields(const char* argument, const T* source) {
 }
 
 /// A copy of *source as this library's version of the struct: a smaller one is completed with zeros, a larger one must
-/// end in zeros. NULL is an error: where it stands for defaults, the caller takes these.
+/// end in zeros. NULL is an error.
 template <class T>
 T read_struct(const char* argument, const T* source) {
   const T copy = read_known_fields(argument, source);
   check_unknown_fields(argument, source);
   return copy;
+}
+
+/// The same, where NULL stands for the defaults.
+template <class T>
+T read_struct_or(const T& defaults, const char* argument, const T* source) {
+  return source != nullptr ? read_struct(argument, source) : defaults;
 }
 
 /// Writes as much of `value` as `size` bytes hold, zeros behind it, and the size itself.

@@ -42,7 +42,7 @@ class HostCollectives(Protocol):
     - ``barrier(timeout)``
     - ``dup(timeout)``: collective; other collectives of the same ranks, over a channel of their own
     - ``abort()``: makes calls in progress return; may come from any thread
-    - ``poll()``: raises if the channel is of no more use, and never waits; called before every call that talks to others
+    - ``poll()``: raises if the channel is of no more use, and never waits; called before each call that talks to peers
 
     and the attributes ``any_thread`` (True: methods may be called on gradstep's own threads, so that waiting calls can
     be interrupted and aborted; with dup and abort a Reducer's exchanges then run behind the caller's work) and
