@@ -47,7 +47,9 @@ def connect(rank: int, ranks: int, store: str) -> tuple[gradstep.Communicator, d
     shm = gradstep.Communicator.shm(rank, ranks, store, context=context)
     contenders: dict[str, AllReduce] = {"shared memory": shm.all_reduce}
     if gradstep.backend_available("gloo"):
-        gloo = gradstep.Communicator.gloo(rank, ranks, store, interface="127.0.0.1", generation=1, context=context)
+        gloo = gradstep.Communicator.gloo(
+            rank, ranks, store, network_interface="127.0.0.1", generation=1, context=context
+        )
         contenders["gloo"] = gloo.all_reduce
     if "OMPI_COMM_WORLD_RANK" in os.environ:
         contenders["mpi"] = gradstep.Communicator.mpi(context=context).all_reduce

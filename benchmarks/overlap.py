@@ -37,7 +37,7 @@ COMPUTE = {"here": busy, "elsewhere": time.sleep}
 def connect(engine: str, rank: int, ranks: int, store: str, context: gradstep.Context) -> gradstep.Communicator:
     if engine == "shm":
         return gradstep.Communicator.shm(rank, ranks, store, context=context)
-    return gradstep.Communicator.gloo(rank, ranks, store, interface="127.0.0.1", generation=1, context=context)
+    return gradstep.Communicator.gloo(rank, ranks, store, network_interface="127.0.0.1", generation=1, context=context)
 
 
 class Window:

@@ -23,7 +23,7 @@ ROUNDS = 15
 
 def rank_main(rank: int, ranks: int, elements: int, store: str, results: multiprocessing.Queue) -> None:
     context = gradstep.Context(num_threads=1)
-    comm = gradstep.Communicator.gloo(rank, ranks, store, interface="127.0.0.1", context=context)
+    comm = gradstep.Communicator.gloo(rank, ranks, store, network_interface="127.0.0.1", context=context)
     generator = np.random.default_rng(0)
     start = generator.standard_normal(elements, dtype=np.float32)
     gradient = np.random.default_rng(rank + 1).standard_normal(elements, dtype=np.float32)

@@ -112,7 +112,7 @@ def networks(ranks: int, store: str, bandwidth: float, latency: float) -> dict[s
     if gradstep.backend_available("gloo"):
 
         def over_gloo(rank: int) -> gradstep.Communicator:
-            return gradstep.Communicator.gloo(rank, ranks, store, interface="127.0.0.1", context=context)
+            return gradstep.Communicator.gloo(rank, ranks, store, network_interface="127.0.0.1", context=context)
 
         found["loopback"] = (over_gloo, False)
     links = EmulatedLink.world(ranks, bandwidth, latency)

@@ -43,7 +43,7 @@
 %ignore gradstep_comm_options::engine;
 %ignore gradstep_comm_options::id;
 %ignore gradstep_comm_options::id_len;
-%ignore gradstep_comm_options::interface;
+%ignore gradstep_comm_options::network_interface;
 %ignore gradstep_comm_options::store;
 %ignore gradstep_comm_options::store_path;
 %ignore gradstep_context_options::allocator;
@@ -58,7 +58,7 @@
 %ignore gradstep_context_options::parallel_for_release;
 %ignore gradstep_context_options::parallel_for_user;
 %ignore gradstep_schedule::boundaries;
-%ignore gradstep_schedule::fn;
+%ignore gradstep_schedule::function;
 %ignore gradstep_schedule::release;
 %ignore gradstep_schedule::user;
 %ignore gradstep_schedule::values;

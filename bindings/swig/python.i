@@ -114,6 +114,7 @@ using gradstep_python::Access;
 %enddef
 %output(int32_t, all_yes, PyBool_FromLong)
 %output(int32_t, applied_out, PyBool_FromLong)
+%output(int32_t, done, PyBool_FromLong)
 %output(int32_t, ready_out, PyBool_FromLong)
 %output(int32_t, count, PyLong_FromLong)
 %output(int32_t, local_rank, PyLong_FromLong)
@@ -229,3 +230,4 @@ using gradstep_python::Access;
 %ignore gradstep_comm_wrap_mpi;
 %ignore gradstep_comm_wrap_mpi_ex;
 %ignore gradstep_optimizer_set_state;
+%ignore gradstep_optimizer_set_tensor;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What Python needs beside the header: structs with Python objects behind their pointers, communicators made of Python
-// objects, and two functions whose array is only read, so that it need not be writable.
+// objects, and functions whose array is only read, so that it need not be writable.
 %exception gradstep_python::ScheduleArguments::ScheduleArguments {
   $action
   if (!result->valid()) {
@@ -14,7 +14,7 @@
 namespace gradstep_python {
 class ScheduleArguments : public gradstep_schedule {
  public:
-  ScheduleArguments(PyObject* boundaries, PyObject* values, PyObject* fn);
+  ScheduleArguments(PyObject* boundaries, PyObject* values, PyObject* function);
 };
 class ContextArguments : public gradstep_context_options {
  public:
@@ -27,8 +27,8 @@ PyObject* describe_array(PyObject* array);
 %inline %{
 static gradstep_status create_communicator(gradstep_context* context, const gradstep_comm_options* options,
                                            const char* engine, PyObject* id, PyObject* store, const char* store_path,
-                                           const char* interface, gradstep_comm** out) {
-  return gradstep_python::create_communicator(context, options, {engine, id, store, store_path, interface}, out);
+                                           const char* network_interface, gradstep_comm** out) {
+  return gradstep_python::create_communicator(context, options, {engine, id, store, store_path, network_interface}, out);
 }
 
 static gradstep_status create_host_communicator(gradstep_context* context, PyObject* collectives,
@@ -57,5 +57,11 @@ static gradstep_status set_optimizer_state(gradstep_optimizer* optimizer, size_t
                                            const gradstep_tensor* source, void* stream) {
   const gradstep_python::GilRelease released;
   return gradstep_optimizer_set_state(optimizer, index, name, source, stream);
+}
+
+static gradstep_status set_optimizer_tensor(gradstep_optimizer* optimizer, int32_t group, const char* name,
+                                            const gradstep_tensor* source) {
+  const gradstep_python::GilRelease released;
+  return gradstep_optimizer_set_tensor(optimizer, group, name, source);
 }
 %}

@@ -85,7 +85,7 @@ int main(void) {
     next_point += kBatch;
     CHECK(gradstep_accumulator_add(accumulator, &gradient_tensor, 1, 1.0, NULL, &ready));
     if (ready) {
-      CHECK(gradstep_accumulator_gradients(accumulator, &mean, 1));
+      CHECK(gradstep_accumulator_gradients(accumulator, &mean, 1, NULL));
       CHECK(gradstep_optimizer_step(adam, &line_tensor, &mean, 1, NULL));
       ++update;
     }

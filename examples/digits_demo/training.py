@@ -87,7 +87,7 @@ def train_rank(
 ) -> Outcome:
     recipe = plan.recipes[recipe_index]
     model = Perceptron()
-    comm = gradstep.Communicator.gloo(rank, plan.world_size, rendezvous, interface="lo")
+    comm = gradstep.Communicator.gloo(rank, plan.world_size, rendezvous, network_interface="lo")
     optimizer = recipe.rule(model.parameters, names=model.names, **recipe.options)
     accumulator = gradstep.Accumulator(model.parameters, names=model.names, steps=plan.micro_batches)
     reducer = gradstep.Reducer(comm, model.parameters, names=model.names, **recipe.reducer)

@@ -49,8 +49,8 @@ Schedule::Schedule(const char* argument, const gradstep_schedule* source, bool t
   }
   if (s.warmup_steps < 0) fail_argument("{}.warmup_steps: is {}, expected at least 0", argument, s.warmup_steps);
   if (s.kind == GRADSTEP_SCHEDULE_CALLBACK) {
-    if (s.fn == nullptr) fail_argument("{}.fn: is NULL, and kind is callback", argument);
-    callback_->fn = s.fn;
+    if (s.function == nullptr) fail_argument("{}.function: is NULL, and kind is callback", argument);
+    callback_->function = s.function;
   } else if (s.kind == GRADSTEP_SCHEDULE_PIECEWISE) {
     check_piecewise(argument, s);
     values_.assign(s.values, s.values + s.n_points);
@@ -77,13 +77,20 @@ Schedule::Schedule(const char* argument, const gradstep_schedule* source, bool t
   form_.warmup_steps = s.warmup_steps;
 }
 
+Schedule Schedule::in_memory(const double* number) {
+  Schedule schedule;
+  schedule.form_.kind = kernels::ScheduleKind::memory;
+  schedule.form_.number = number;
+  return schedule;
+}
+
 double Schedule::value(std::int64_t step) const {
   if (form_.kind != kernels::ScheduleKind::callback) return kernels::scheduled(form(), step);
   const std::int64_t t = kernels::steps_after_warmup(form_, step);
   double value = 0;
   const std::shared_ptr<Callback> callback = callback_;  // stays even if the host replaces the schedule meanwhile
   const gradstep_status status =
-      call_host("a schedule's callback", [&] { return callback->fn(callback->user, t, &value); });
+      call_host("a schedule's callback", [&] { return callback->function(callback->user, t, &value); });
   if (status != GRADSTEP_OK) {
     fail(GRADSTEP_ERR_CALLBACK, "a schedule's callback returned {} at step {}: {}", status_name(status), t,
          last_error());

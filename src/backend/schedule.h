@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A gradstep_schedule that is checked, deep-copied and owned.
+// A gradstep_schedule that is checked, deep-copied and owned; or a number that the host keeps in its memory.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,12 @@ class Schedule {
   /// Checks and copies; owns user from here on if `take_callback`. `argument` is for the text of errors.
   Schedule(const char* argument, const gradstep_schedule* source, bool take_callback = true);
 
+  /// Whatever stands at `number` when somebody asks for a value; it is borrowed, and in the memory of the backend that
+  /// asks.
+  static Schedule in_memory(const double* number);
+  /// That place; NULL for all others.
+  const double* number() const { return form_.number; }
+
   /// Throws CALLBACK when the host's function fails.
   double value(std::int64_t step) const;
 
@@ -40,7 +46,7 @@ class Schedule {
 
  private:
   struct Callback {
-    gradstep_status (*fn)(void*, std::int64_t, double*) = nullptr;
+    gradstep_status (*function)(void*, std::int64_t, double*) = nullptr;
     void* user = nullptr;
     CallbackOwner owner;  // of user, where it was taken over
   };

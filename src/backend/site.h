@@ -26,6 +26,9 @@ class Site {
     if (stream != stream_) change(stream);
   }
 
+  /// Has all been done that was asked? Never blocks.
+  bool is_idle() const { return queue_->record().is_reached(); }
+
   /// destination = source, of one size; any dtypes and strides.
   void copy(const Array& destination, const Array& source) const {
     const WorkList work({&source.size, 1});

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gradstep/accumulator.h"
 
-#include "c_api/accumulator_handle.h"
-#include "c_api/context_handle.h"
 #include "c_api/guard.h"
+#include "c_api/handles.h"
 #include "c_api/sparse_rows.h"
 #include "core/options.h"
 
@@ -31,9 +30,7 @@ gradstep_status gradstep_accumulator_create(gradstep_context* context, const gra
     if (read.schedule != nullptr) steps.emplace("options.schedule", read.schedule);
     if (options != nullptr) check_unknown_fields("options", options);
     check_out("out", out);
-    auto handle = std::make_unique<gradstep_accumulator>();
-    handle->impl = std::make_shared<Accumulator>(context_of(context), read, std::move(steps), Schema(parameters, n));
-    *out = handle.release();
+    hand_out(out, std::make_shared<Accumulator>(object_of(context), read, std::move(steps), Schema(parameters, n)));
   });
 }
 
@@ -76,16 +73,18 @@ gradstep_status gradstep_accumulator_reset(gradstep_accumulator* accumulator, vo
 }
 
 gradstep_status gradstep_accumulator_gradients(gradstep_accumulator* accumulator, gradstep_tensor* tensors_out,
-                                               size_t n) noexcept {
+                                               size_t n, void* stream) noexcept {
   return with(accumulator, [&](Accumulator& impl) {
+    impl.site().use(stream);
     impl.schema().check_count("tensors_out", tensors_out, n);
     write_views(impl.schema(), impl.results(), tensors_out);
   });
 }
 
-gradstep_status gradstep_accumulator_sums(gradstep_accumulator* accumulator, gradstep_tensor* tensors_out,
-                                          size_t n) noexcept {
+gradstep_status gradstep_accumulator_sums(gradstep_accumulator* accumulator, gradstep_tensor* tensors_out, size_t n,
+                                          void* stream) noexcept {
   return with(accumulator, [&](Accumulator& impl) {
+    impl.site().use(stream);
     impl.schema().check_count("tensors_out", tensors_out, n);
     write_views(impl.schema(), impl.sums(), tensors_out);
   });
@@ -95,8 +94,10 @@ gradstep_status gradstep_accumulator_weight(gradstep_accumulator* accumulator, d
   return with(accumulator, [&](Accumulator& impl) { check_out("weight", weight) = impl.weight(); });
 }
 
-gradstep_status gradstep_accumulator_norm(gradstep_accumulator* accumulator, gradstep_tensor* tensor_out) noexcept {
+gradstep_status gradstep_accumulator_norm(gradstep_accumulator* accumulator, gradstep_tensor* tensor_out,
+                                          void* stream) noexcept {
   return with(accumulator, [&](Accumulator& impl) {
+    impl.site().use(stream);
     check_out("tensor_out", tensor_out);
     *tensor_out = scalar_view(impl.norm(), impl.schema().device());
   });
@@ -108,4 +109,8 @@ gradstep_status gradstep_accumulator_count(gradstep_accumulator* accumulator, in
 
 gradstep_status gradstep_accumulator_skipped(gradstep_accumulator* accumulator, int64_t* skipped) noexcept {
   return with(accumulator, [&](Accumulator& impl) { check_out("skipped", skipped) = impl.skipped(); });
+}
+
+gradstep_status gradstep_accumulator_poll(gradstep_accumulator* accumulator, int32_t* done) noexcept {
+  return with(accumulator, [&](Accumulator& impl) { check_out("done", done) = impl.site().is_idle() ? 1 : 0; });
 }

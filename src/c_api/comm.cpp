@@ -6,10 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "c_api/comm_handle.h"
 #include "c_api/comm_tensors.h"
-#include "c_api/context_handle.h"
 #include "c_api/guard.h"
+#include "c_api/handles.h"
 #include "c_api/host_tensor.h"
 #include "comm/communicators.h"
 #include "comm/engines/engine_table.h"
@@ -31,13 +30,7 @@ gradstep_comm_options default_options() {
 }
 
 CommSettings settings_of(const gradstep_comm_options* options) {
-  return options != nullptr ? comm_settings(read_struct("options", options)) : CommSettings{};
-}
-
-gradstep_comm* make_handle(std::shared_ptr<Communicator> impl) {
-  auto handle = std::make_unique<gradstep_comm>();
-  handle->impl = std::move(impl);
-  return handle.release();
+  return comm_settings(read_struct_or(default_options(), "options", options));
 }
 
 CallbackOwner release_of(const gradstep_store* store) {
@@ -86,7 +79,7 @@ gradstep_status gradstep_comm_create(gradstep_context* context, const gradstep_c
     const auto read = read_known_fields("options", options);
     const CallbackOwner store = release_of(read.store);
     check_unknown_fields("options", options);
-    const auto shared_context = context_of(context);
+    const auto shared_context = object_of(context);
     check_out("out", out);
     const CommSettings settings = comm_settings(read);
     switch (engine_of(read.engine).making) {
@@ -95,13 +88,13 @@ gradstep_status gradstep_comm_create(gradstep_context* context, const gradstep_c
           fail_argument("options: rank {} of world_size {}, but the self engine is rank 0 of 1", read.rank,
                         read.world_size);
         }
-        *out = make_handle(make_self_communicator(shared_context, settings));
+        hand_out(out, make_self_communicator(shared_context, settings));
         break;
       case EngineMaking::meeting:
-        *out = make_handle(make_met_communicator(shared_context, read));
+        hand_out(out, make_met_communicator(shared_context, read));
         break;
       case EngineMaking::launched:
-        *out = make_handle(make_mpi_communicator(shared_context, read, nullptr));
+        hand_out(out, make_mpi_communicator(shared_context, read, nullptr));
         break;
       case EngineMaking::apart:
         fail_argument("options.engine: '{0}' is made by gradstep_comm_create_{0}", read.engine);
@@ -118,9 +111,9 @@ gradstep_status gradstep_comm_create_local_ex(gradstep_context* context, int32_t
                                               const gradstep_comm_options* options, gradstep_comm** out) noexcept {
   return guarded([&] {
     check_out("out", out);
-    const auto impls = make_local_communicators(context_of(context), world_size, settings_of(options));
+    const auto impls = make_local_communicators(object_of(context), world_size, settings_of(options));
     std::vector<std::unique_ptr<gradstep_comm>> handles;
-    for (const auto& impl : impls) handles.emplace_back(make_handle(impl));
+    for (const auto& impl : impls) handles.emplace_back(std::make_unique<gradstep_comm>())->impl = impl;
     for (std::size_t r = 0; r < handles.size(); ++r) out[r] = handles[r].release();
   });
 }
@@ -136,13 +129,11 @@ gradstep_status gradstep_comm_create_host_ex(gradstep_context* context, const gr
     const auto read = read_known_fields("vtable", vtable);
     CallbackOwner release(read.release, user);
     check_unknown_fields("vtable", vtable);
-    const auto shared_context = context_of(context);
+    const auto shared_context = object_of(context);
     check_out("out", out);
     const CommSettings settings = settings_of(options);
-    auto handle = std::make_unique<gradstep_comm>();
     release.hand_over();
-    handle->impl = make_host_communicator(shared_context, read, user, settings);
-    *out = handle.release();
+    hand_out(out, make_host_communicator(shared_context, read, user, settings));
   });
 }
 
@@ -154,11 +145,11 @@ gradstep_status gradstep_comm_wrap_mpi(gradstep_context* context, const void* co
 gradstep_status gradstep_comm_wrap_mpi_ex(gradstep_context* context, const void* comm_address,
                                           const gradstep_comm_options* options, gradstep_comm** out) noexcept {
   return guarded_math([&] {
-    const auto shared_context = context_of(context);
+    const auto shared_context = object_of(context);
     if (comm_address == nullptr) fail_argument("comm_address: is NULL");
     check_out("out", out);
-    const auto read = options != nullptr ? read_struct("options", options) : default_options();
-    *out = make_handle(make_mpi_communicator(shared_context, read, comm_address));
+    const auto read = read_struct_or(default_options(), "options", options);
+    hand_out(out, make_mpi_communicator(shared_context, read, comm_address));
   });
 }
 
@@ -168,7 +159,7 @@ gradstep_status gradstep_comm_unique_id(const char* engine, void* buf, size_t ca
   return gradstep_comm_unique_id_ex(engine, nullptr, buf, cap, len);
 }
 
-gradstep_status gradstep_comm_unique_id_ex(const char* engine, const char* interface, void* buf, size_t cap,
+gradstep_status gradstep_comm_unique_id_ex(const char* engine, const char* network_interface, void* buf, size_t cap,
                                            size_t* len) noexcept {
   return guarded([&] {
     check_out("engine", engine);
@@ -180,7 +171,7 @@ gradstep_status gradstep_comm_unique_id_ex(const char* engine, const char* inter
     if (buf == nullptr && cap != 0) fail_argument("buf: is NULL with cap = {}", cap);
     if (buf != nullptr) {
       if (cap < tcp_store::kIdLength) fail_argument("cap: is {}, expected at least {}", cap, tcp_store::kIdLength);
-      const auto bytes = tcp_store::encode(start_tcp_store(interface));
+      const auto bytes = tcp_store::encode(start_tcp_store(network_interface));
       std::memcpy(buf, bytes.data(), bytes.size());
     }
     if (len != nullptr) *len = tcp_store::kIdLength;
@@ -301,30 +292,31 @@ gradstep_status gradstep_comm_split(gradstep_comm* comm, int32_t color, int32_t 
   return with(comm, [&](Communicator& impl) {
     check_out("out", out);
     auto part = impl.split(color, key, impl.deadline());
-    *out = part != nullptr ? make_handle(std::move(part)) : nullptr;
+    if (part == nullptr) {
+      *out = nullptr;
+    } else {
+      hand_out(out, std::move(part));
+    }
   });
 }
 
 gradstep_status gradstep_comm_dup(gradstep_comm* comm, gradstep_comm** out) noexcept {
   return with(comm, [&](Communicator& impl) {
     check_out("out", out);
-    *out = make_handle(impl.dup(impl.deadline()));
+    hand_out(out, impl.dup(impl.deadline()));
   });
 }
 
 gradstep_status gradstep_comm_abort(gradstep_comm* comm) noexcept {
-  return guarded([&] {
-    const Kept kept(comm);
-    kept->impl->abort();
-  });
+  return guarded([&] { object_of(comm)->abort(); });
 }
 
 gradstep_status gradstep_comm_status(gradstep_comm* comm, gradstep_status* status, char* buf, size_t cap,
                                      size_t* len) noexcept {
   return guarded([&] {
-    const Kept kept(comm);
+    const auto impl = object_of(comm);
     check_out("status", status);
-    const Communicator::Status current = kept->impl->status();
+    const Communicator::Status current = impl->status();
     write_text(current.text, buf, cap, len);
     *status = current.code;
   });

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gradstep/context.h"
 
-#include "c_api/context_handle.h"
 #include "c_api/guard.h"
+#include "c_api/handles.h"
 #include "core/options.h"
 #include "cpu/cpu_backend.h"
 
@@ -21,9 +21,7 @@ gradstep_status gradstep_context_create(const gradstep_context_options* options,
     check_out("out", out);
     watch_forks();
     impl->add_backend({GRADSTEP_DEVICE_CPU, 0}, cpu::make_backend(*impl));
-    auto handle = std::make_unique<gradstep_context>();
-    handle->impl = std::move(impl);
-    *out = handle.release();
+    hand_out(out, std::move(impl));
   });
 }
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gradstep/cost.h"
 
-#include "c_api/context_handle.h"
 #include "c_api/guard.h"
+#include "c_api/handles.h"
 #include "core/options.h"
 #include "reduce/cost_model.h"
 #include "reduce/predicted_costs.h"
@@ -17,14 +17,14 @@ gradstep_status gradstep_cost_options_init(gradstep_cost_options* o, size_t stru
 gradstep_status gradstep_cost_options_measure(gradstep_cost_options* o, gradstep_context* context) noexcept {
   return guarded_math([&] {
     auto options = read_struct("o", o);
-    const ExchangeCost nanoseconds = measure_processor(*context_of(context));
-    options.pack = nanoseconds.pack * 1e-9;
-    options.convert = nanoseconds.convert * 1e-9;
-    options.select = nanoseconds.select * 1e-9;
-    options.entry = nanoseconds.entry * 1e-9;
-    options.add = nanoseconds.add * 1e-9;
-    options.merge = nanoseconds.merge * 1e-9;
-    options.multiply = nanoseconds.multiply * 1e-9;
+    const ExchangeCost nanoseconds = measure_processor(*object_of(context));
+    options.pack_seconds = nanoseconds.pack * 1e-9;
+    options.convert_seconds = nanoseconds.convert * 1e-9;
+    options.select_seconds = nanoseconds.select * 1e-9;
+    options.entry_seconds = nanoseconds.entry * 1e-9;
+    options.add_seconds = nanoseconds.add * 1e-9;
+    options.merge_seconds = nanoseconds.merge * 1e-9;
+    options.multiply_seconds = nanoseconds.multiply * 1e-9;
     write_struct("o", o, options);
   });
 }

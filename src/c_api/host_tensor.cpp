@@ -40,8 +40,7 @@ Array shaped_array(const Schema& schema, const char* argument, std::size_t i, co
     fail_argument("{}[{}]: shape {}, parameter '{}' has {}", argument, i, shape_text(tensor), parameter.name,
                   shape_text(parameter.shape));
   }
-  if (tensor.device.device_type != parameter.device.device_type ||
-      tensor.device.device_id != parameter.device.device_id) {
+  if (!same_device(home_of(tensor.device), parameter.device)) {
     fail_argument("{}[{}]: is on {}, parameter '{}' is on {}", argument, i, device_text(tensor.device), parameter.name,
                   device_text(parameter.device));
   }
@@ -150,7 +149,7 @@ gradstep_tensor view_of(const Schema& schema, std::size_t i, void* data, DType d
 bool shows_again(const Parameter& parameter, const gradstep_tensor& tensor, const Array& buffer) {
   if (tensor.strides != nullptr || buffer.strides != nullptr || tensor.data == nullptr ||
       static_cast<char*>(tensor.data) + tensor.byte_offset != buffer.data ||
-      std::bit_cast<std::uint64_t>(tensor.device) != std::bit_cast<std::uint64_t>(parameter.device) ||
+      !same_device(home_of(tensor.device), parameter.device) ||
       std::bit_cast<std::uint32_t>(tensor.dtype) != std::bit_cast<std::uint32_t>(to_dlpack(buffer.dtype)) ||
       tensor.ndim != static_cast<std::int32_t>(parameter.shape.size()) ||
       (tensor.shape == nullptr && !parameter.shape.empty())) {

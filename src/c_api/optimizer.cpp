@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gradstep/optimizer.h"
 
+#include <cmath>
 #include <cstring>
 
-#include "c_api/comm_handle.h"
-#include "c_api/context_handle.h"
 #include "c_api/guard.h"
+#include "c_api/handles.h"
 #include "c_api/host_tensor.h"
-#include "c_api/optimizer_handle.h"
 #include "core/options.h"
 #include "core/shape.h"
 #include "core/text.h"
@@ -54,9 +53,7 @@ gradstep_status create(gradstep_context* context, const Options* options, const 
   return guarded_math([&] {
     check_out("out", out);
     const Options read = read_struct("options", options);
-    auto handle = std::make_unique<gradstep_optimizer>();
-    handle->impl = make(context_of(context), read, Schema(parameters, n));
-    *out = handle.release();
+    hand_out(out, make(object_of(context), read, Schema(parameters, n)));
   });
 }
 
@@ -76,49 +73,63 @@ gradstep_step_options default_step_options() {
   return options;
 }
 
-/// A number in a host's tensor of one element; NULL stays NULL.
+/// The numbers in a host's small tensor on `device`; NULL stays NULL.
 template <class T>
-T* scalar_of(const char* argument, const gradstep_tensor* tensor, DType dtype, gradstep_device device) {
+T* numbers_of(const char* argument, const gradstep_tensor* tensor, DType dtype, gradstep_device device,
+              std::int64_t count = 1) {
   if (tensor == nullptr) return nullptr;
-  if (!same_device(tensor->device, device)) {
+  if (!same_device(home_of(tensor->device), device)) {
     fail_argument("{}: is on {}, the parameters are on {}", argument, device_text(tensor->device), device_text(device));
   }
   const Array array = to_array(argument, 0, *tensor);
   if (!array.present()) fail_argument("{}: data is NULL", argument);
-  if (array.dtype != dtype || array.size != 1) {
-    fail_argument("{}: is {} {}, expected {} (1)", argument, name_of(array.dtype), shape_text(*tensor), name_of(dtype));
+  if (array.dtype != dtype || array.size != count || !array.contiguous()) {
+    fail_argument("{}: is {}{} {}, expected {} ({})", argument, array.contiguous() ? "" : "strided ",
+                  name_of(array.dtype), shape_text(*tensor), name_of(dtype), count);
   }
   return static_cast<T*>(array.data);
 }
 
-StepGuards guards_of(const gradstep_step_options& options, gradstep_device device) {
+StepGuards guards_of(const gradstep_step_options& options, Optimizer& optimizer) {
+  const gradstep_device device = optimizer.schema().device();
   StepGuards guards;
   guards.grad_scale = options.grad_scale;
   guards.max_norm = options.max_norm;
   guards.clip_value = options.clip_value;
   guards.skip_nonfinite = options.skip_nonfinite != 0;
   check_guards(guards);
-  guards.norm = scalar_of<double>("options.grad_norm", options.grad_norm, DType::f64, device);
-  guards.found_inf = scalar_of<float>("options.found_inf", options.found_inf, DType::f32, device);
+  guards.norm = numbers_of<const double>("options.grad_norm", options.grad_norm, DType::f64, device);
+  guards.found_inf = numbers_of<float>("options.found_inf", options.found_inf, DType::f32, device);
+  const auto* factor =
+      numbers_of<const float>("options.grad_scale_tensor", options.grad_scale_tensor, DType::f32, device);
+  if (factor != nullptr && optimizer.site().is_host() && !std::isfinite(options.grad_scale * double{*factor})) {
+    fail(GRADSTEP_ERR_NUMERIC, "options.grad_scale_tensor: holds {}, expected a finite number", *factor);
+  }
+  guards.grad_scale_factor = factor;
+  guards.outcome = numbers_of<double>("options.outcome", options.outcome, DType::f64, device, 4);
   return guards;
 }
 
-void step(gradstep_optimizer* optimizer, const gradstep_tensor* params, const gradstep_tensor* grads,
-          const gradstep_tensor* updates, size_t n, const gradstep_step_options* options, void* stream) {
+void write_result(gradstep_step_result* result, const StepOutcome& outcome) {
+  gradstep_step_result written{};
+  written.applied = outcome.applied ? 1 : 0;
+  written.grad_norm = outcome.grad_norm;
+  written.clip_coefficient = outcome.clip_coefficient;
+  write_struct("options.result", result, written);
+}
+
+// Inline, for a call of so many arguments is a twentieth of a tiny step.
+inline void step(gradstep_optimizer* optimizer, const gradstep_tensor* params, const gradstep_tensor* grads,
+                 const gradstep_tensor* updates, size_t n, const gradstep_step_options* options, void* stream) {
   const InUse use(optimizer);
   Optimizer& impl = *use->impl;
   impl.site().use(stream);
-  const StepGuards guards = options != nullptr ? guards_of(*options, impl.schema().device()) : StepGuards{};
-  StepOutcome outcome = impl.step(optimizer->buffers.bind(impl.schema(), params, grads, updates, n), guards);
-  gradstep_step_result* result = options != nullptr ? options->result : nullptr;
-  if (result != nullptr) {
-    if (!impl.site().is_host()) outcome = impl.last_outcome();
-    gradstep_step_result written{};
-    written.applied = outcome.applied ? 1 : 0;
-    written.grad_norm = outcome.grad_norm;
-    written.clip_coefficient = outcome.clip_coefficient;
-    write_struct("options.result", result, written);
-  }
+  const StepGuards guards = options != nullptr ? guards_of(*options, impl) : StepGuards{};
+  const bool disjoint = options != nullptr && options->disjoint != 0;
+  const StepOutcome outcome =
+      impl.step(optimizer->buffers.bind(impl.schema(), params, grads, updates, n, disjoint), guards);
+  if (options == nullptr || options->result == nullptr) return;
+  write_result(options->result, impl.site().is_host() ? outcome : impl.last_outcome());
 }
 
 /// A number about the whole optimizer.
@@ -248,6 +259,15 @@ gradstep_status gradstep_optimizer_set_schedule(gradstep_optimizer* optimizer, i
   });
 }
 
+gradstep_status gradstep_optimizer_set_tensor(gradstep_optimizer* optimizer, int32_t group, const char* name,
+                                              const gradstep_tensor* tensor) noexcept {
+  return with(optimizer, [&](Optimizer& impl) {
+    check_out("tensor", tensor);
+    const auto* number = numbers_of<const double>("tensor", tensor, DType::f64, impl.schema().device());
+    impl.set_schedule(group, name, Schedule::in_memory(number));
+  });
+}
+
 gradstep_status gradstep_optimizer_get_value(gradstep_optimizer* optimizer, int32_t group, const char* name,
                                              double* value) noexcept {
   return with(optimizer, [&](Optimizer& impl) { check_out("value", value) = impl.get_value(group, name); });
@@ -362,7 +382,7 @@ gradstep_status gradstep_sharding_options_init(gradstep_sharding_options* o, siz
 gradstep_status gradstep_optimizer_attach_comm(gradstep_optimizer* optimizer, gradstep_comm* comm,
                                                const gradstep_sharding_options* options) noexcept {
   return with(optimizer, [&](Optimizer& impl) {
-    const auto read = options != nullptr ? read_struct("options", options) : gradstep_sharding_options{};
+    const auto read = read_struct_or({}, "options", options);
     check_choice("options.gradients", read.gradients, 2, "0 (local) or 1 (reduced)");
     check_choice("options.average", read.average, 3, "0 (unset), 1 (sum) or 2 (mean)");
     check_choice("options.preconditioners", read.preconditioners, 2, "0 (replicated) or 1 (owned)");
@@ -372,6 +392,6 @@ gradstep_status gradstep_optimizer_attach_comm(gradstep_optimizer* optimizer, gr
   });
 }
 
-gradstep_status gradstep_optimizer_poll(gradstep_optimizer* optimizer) noexcept {
-  return with(optimizer, [](Optimizer&) {});
+gradstep_status gradstep_optimizer_poll(gradstep_optimizer* optimizer, int32_t* done) noexcept {
+  return with(optimizer, [&](Optimizer& impl) { check_out("done", done) = impl.site().is_idle() ? 1 : 0; });
 }

@@ -2,11 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gradstep/reducer.h"
 
-#include "c_api/comm_handle.h"
-#include "c_api/context_handle.h"
 #include "c_api/guard.h"
+#include "c_api/handles.h"
 #include "c_api/host_tensor.h"
-#include "c_api/reducer_handle.h"
 #include "core/options.h"
 
 using namespace gradstep;
@@ -29,11 +27,9 @@ gradstep_status gradstep_reducer_create(gradstep_context* context, gradstep_comm
                                         size_t n, gradstep_reducer** out) noexcept {
   return guarded_math([&] {
     check_out("out", out);
-    const auto read = options != nullptr ? read_struct("options", options) : default_reducer_options();
+    const auto read = read_struct_or(default_reducer_options(), "options", options);
     const InUse use(comm);
-    auto handle = std::make_unique<gradstep_reducer>();
-    handle->impl = std::make_shared<Reducer>(context_of(context), *use->impl, read, Schema(parameters, n));
-    *out = handle.release();
+    hand_out(out, std::make_shared<Reducer>(object_of(context), *use->impl, read, Schema(parameters, n)));
   });
 }
 
@@ -74,19 +70,26 @@ gradstep_status gradstep_reducer_wait(gradstep_reducer* reducer, const gradstep_
   });
 }
 
+gradstep_status gradstep_reducer_poll(gradstep_reducer* reducer, int32_t* done) noexcept {
+  return with(reducer, [&](Reducer& impl) { check_out("done", done) = impl.is_idle() ? 1 : 0; });
+}
+
 gradstep_status gradstep_reducer_cancel(gradstep_reducer* reducer) noexcept {
   return with(reducer, [](Reducer& impl) { impl.cancel(); });
 }
 
-gradstep_status gradstep_reducer_gradients(gradstep_reducer* reducer, gradstep_tensor* tensors_out, size_t n) noexcept {
+gradstep_status gradstep_reducer_gradients(gradstep_reducer* reducer, gradstep_tensor* tensors_out, size_t n,
+                                           void* stream) noexcept {
   return with(reducer, [&](Reducer& impl) {
+    impl.site().use(stream);
     impl.schema().check_count("tensors_out", tensors_out, n);
     write_views(impl.schema(), impl.gradients(), tensors_out);
   });
 }
 
-gradstep_status gradstep_reducer_norm(gradstep_reducer* reducer, gradstep_tensor* tensor_out) noexcept {
+gradstep_status gradstep_reducer_norm(gradstep_reducer* reducer, gradstep_tensor* tensor_out, void* stream) noexcept {
   return with(reducer, [&](Reducer& impl) {
+    impl.site().use(stream);
     check_out("tensor_out", tensor_out);
     *tensor_out = scalar_view(impl.norm(), impl.schema().device());
   });

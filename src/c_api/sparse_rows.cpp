@@ -18,7 +18,7 @@ void check_row_indices(std::size_t j, const Array& indices, const gradstep_tenso
 }
 
 void check_same_device(std::size_t j, const char* what, gradstep_device device, const Parameter& parameter) {
-  if (same_device(device, parameter.device)) return;
+  if (same_device(home_of(device), parameter.device)) return;
   fail_argument("rows[{}].{}: is on {}, parameter '{}' is on {}", j, what, device_text(device), parameter.name,
                 device_text(parameter.device));
 }

@@ -4,11 +4,8 @@
 
 #include <map>
 
-#include "c_api/accumulator_handle.h"
 #include "c_api/guard.h"
-#include "c_api/optimizer_handle.h"
-#include "c_api/reducer_handle.h"
-#include "c_api/updater_handle.h"
+#include "c_api/handles.h"
 #include "comm/all_or_none.h"
 #include "core/file.h"
 #include "core/host_callback.h"
@@ -51,7 +48,7 @@ class HostStream final : public ByteSink, public ByteSource {
 
 /// Calls the stream's release once, at the end of the call.
 CallbackOwner release_of(const gradstep_stream* stream) noexcept {
-  if (stream == nullptr || !is_struct_size<gradstep_stream>(stream->struct_size)) return {};
+  if (stream == nullptr || !has_version1<gradstep_stream>(stream->struct_size)) return {};
   return {stream->release, stream->user};
 }
 
@@ -101,7 +98,7 @@ void save(const char* kind, Communicator* comm, const Place& place, Parts&& part
 template <class Check>
 void load(const char* kind, Communicator* comm, const Place& place, const gradstep_load_options* options,
           Check&& check) {
-  const auto read = options != nullptr ? read_struct("options", options) : gradstep_load_options{};
+  const auto read = read_struct_or({}, "options", options);
   std::unique_ptr<StateFile> file;
   std::function<void()> take_over;
   all_or_none(comm, "read or take what was saved", [&] {

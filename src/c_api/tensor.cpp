@@ -40,6 +40,25 @@ void check_shape(int32_t ndim, const int64_t* shape) {
   element_count("shape", 0, {shape, static_cast<size_t>(ndim)});
 }
 
+template <class List>
+auto& entry_of(List* list, size_t index) {
+  check_out("list", list);
+  if (index >= list->tensors.size()) {
+    fail_argument("index: is {}, the list has {} tensors", index, list->tensors.size());
+  }
+  return list->tensors[index];
+}
+
+void point(gradstep_tensor& tensor, uint64_t address) {
+  tensor.data = reinterpret_cast<void*>(static_cast<uintptr_t>(address));
+  tensor.byte_offset = 0;
+}
+
+template <class To, class From>
+void write_unless_null(To* to, From value) {
+  if (to != nullptr) *to = value;
+}
+
 }  // namespace
 
 gradstep_status gradstep_tensor_list_create(gradstep_tensor_list** out) noexcept {
@@ -75,11 +94,7 @@ gradstep_status gradstep_tensor_list_push(gradstep_tensor_list* list, uint64_t a
 gradstep_status gradstep_tensor_list_set_data(gradstep_tensor_list* list, size_t index, uint64_t address,
                                               uint64_t bytes) noexcept {
   return guarded([&] {
-    check_out("list", list);
-    if (index >= list->tensors.size()) {
-      fail_argument("index: is {}, the list has {} tensors", index, list->tensors.size());
-    }
-    gradstep_tensor& tensor = list->tensors[index];
+    gradstep_tensor& tensor = entry_of(list, index);
     gradstep_tensor probe = tensor;
     // The extent of a strided view, measured from its lowest element, does not depend on the address.
     probe.data = reinterpret_cast<void*>(uintptr_t{1} << 40);
@@ -89,8 +104,41 @@ gradstep_status gradstep_tensor_list_set_data(gradstep_tensor_list* list, size_t
     if (address != 0 && bytes < range.end - range.begin) {
       fail_argument("bytes: is {}, tensor {} spans {}", bytes, index, range.end - range.begin);
     }
-    tensor.data = reinterpret_cast<void*>(static_cast<uintptr_t>(address));
-    tensor.byte_offset = 0;
+    point(tensor, address);
+  });
+}
+
+gradstep_status gradstep_tensor_list_set_addresses(gradstep_tensor_list* list, const uint64_t* addresses,
+                                                   size_t n) noexcept {
+  return guarded([&] {
+    check_out("list", list);
+    if (n != list->tensors.size()) fail_argument("n: is {}, the list has {} tensors", n, list->tensors.size());
+    if (n > 0) check_out("addresses", addresses);
+    for (size_t i = 0; i < n; ++i) point(list->tensors[i], addresses[i]);
+  });
+}
+
+gradstep_status gradstep_tensor_list_get(const gradstep_tensor_list* list, size_t index, uint64_t* address,
+                                         int32_t* type_code, int32_t* bits, int32_t* device_type, int32_t* device_id,
+                                         int32_t* ndim, int64_t* shape, int64_t* strides, int32_t capacity) noexcept {
+  return guarded([&] {
+    const gradstep_tensor& tensor = entry_of(list, index);
+    if ((shape != nullptr || strides != nullptr) && capacity < tensor.ndim) {
+      fail_argument("capacity: is {}, tensor {} has {} dimensions", capacity, index, tensor.ndim);
+    }
+    const auto first = reinterpret_cast<uintptr_t>(tensor.data);
+    write_unless_null(address, first != 0 ? first + tensor.byte_offset : 0);
+    write_unless_null(type_code, tensor.dtype.code);
+    write_unless_null(bits, tensor.dtype.bits);
+    write_unless_null(device_type, tensor.device.device_type);
+    write_unless_null(device_id, tensor.device.device_id);
+    write_unless_null(ndim, tensor.ndim);
+    int64_t compact = 1;
+    for (int32_t axis = tensor.ndim - 1; axis >= 0; --axis) {
+      if (shape != nullptr) shape[axis] = tensor.shape[axis];
+      if (strides != nullptr) strides[axis] = tensor.strides != nullptr ? tensor.strides[axis] : compact;
+      (void)__builtin_mul_overflow(compact, tensor.shape[axis], &compact);  // an empty array's are never used
+    }
   });
 }
 

@@ -33,16 +33,17 @@ const BufferList& TensorBinding::bind_none() {
 }
 
 const StepBuffers& StepBinding::bind(const Schema& schema, const gradstep_tensor* params, const gradstep_tensor* grads,
-                                     const gradstep_tensor* updates, std::size_t n) {
+                                     const gradstep_tensor* updates, std::size_t n, bool disjoint) {
   StepBuffers bound;
   bound.params = params_.bind(schema, params, n);
   bound.grads = grads_.bind(schema, grads, n);
   if (updates != nullptr) bound.updates = updates_.bind(schema, updates, n);
   const bool known = bound.params.shows_again(buffers_.params) && bound.grads.shows_again(buffers_.grads) &&
                      (updates != nullptr ? bound.updates.shows_again(buffers_.updates) : buffers_.updates.empty());
-  if (known) return buffers_;
+  if (known && (compared_ || disjoint)) return buffers_;
   buffers_ = {};
-  overlap_.check(bound.params.arrays, bound.grads.arrays, bound.updates.arrays);
+  if (!disjoint) overlap_.check(bound.params.arrays, bound.grads.arrays, bound.updates.arrays);
+  compared_ = !disjoint;
   buffers_ = bound;
   return buffers_;
 }

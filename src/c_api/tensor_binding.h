@@ -42,9 +42,10 @@ class TensorBinding {
 /// The tensors of a step.
 class StepBinding {
  public:
-  /// Throws INVALID_ARGUMENT, also if a written buffer overlaps another one. `updates` NULL = in place.
+  /// Throws INVALID_ARGUMENT, also if a written buffer overlaps another one, unless the host has promised that none
+  /// does. `updates` NULL = in place.
   const StepBuffers& bind(const Schema& schema, const gradstep_tensor* params, const gradstep_tensor* grads,
-                          const gradstep_tensor* updates, std::size_t n);
+                          const gradstep_tensor* updates, std::size_t n, bool disjoint = false);
 
  private:
   TensorBinding params_{"params", Role::parameter};
@@ -52,6 +53,7 @@ class StepBinding {
   TensorBinding updates_{"updates", Role::parameter};
   OverlapCheck overlap_;
   StepBuffers buffers_;
+  bool compared_ = false;  // buffers_ with each other
 };
 
 /// The view of a list of gradstep's own buffers: of parameter i, or absent where there is no data.

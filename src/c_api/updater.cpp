@@ -2,24 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gradstep/updater.h"
 
-#include "c_api/accumulator_handle.h"
-#include "c_api/comm_handle.h"
-#include "c_api/context_handle.h"
 #include "c_api/guard.h"
-#include "c_api/optimizer_handle.h"
-#include "c_api/reducer_handle.h"
-#include "c_api/updater_handle.h"
+#include "c_api/handles.h"
 #include "core/options.h"
 
 using namespace gradstep;
 
 namespace {
-
-/// The object behind a handle, which outlives it in an updater.
-template <class Handle>
-auto object_of(Handle* handle) {
-  return Kept(handle)->impl;
-}
 
 void write_applied(int32_t* applied_out, bool applied) {
   if (applied_out != nullptr) *applied_out = applied ? 1 : 0;
@@ -36,13 +25,11 @@ gradstep_status gradstep_updater_create(gradstep_context* context, gradstep_opti
                                         const gradstep_updater_options* options, gradstep_updater** out) noexcept {
   return guarded_math([&] {
     check_out("out", out);
-    const auto read = options != nullptr ? read_struct("options", options) : default_updater_options();
-    auto handle = std::make_unique<gradstep_updater>();
+    const auto read = read_struct_or(default_updater_options(), "options", options);
     const auto step = object_of(optimizer);
     const auto accumulate = accumulator != nullptr ? object_of(accumulator) : nullptr;
     const auto reduce = reducer != nullptr ? object_of(reducer) : nullptr;
-    handle->impl = std::make_shared<Updater>(context_of(context), step, accumulate, reduce, read);
-    *out = handle.release();
+    hand_out(out, std::make_shared<Updater>(object_of(context), step, accumulate, reduce, read));
   });
 }
 
@@ -76,6 +63,10 @@ gradstep_status gradstep_updater_recover(gradstep_updater* updater, gradstep_com
     const InUse use(comm);
     impl.recover(use->impl.get(), bound);
   });
+}
+
+gradstep_status gradstep_updater_poll(gradstep_updater* updater, int32_t* done) noexcept {
+  return with(updater, [&](Updater& impl) { check_out("done", done) = impl.is_idle() ? 1 : 0; });
 }
 
 gradstep_status gradstep_updater_stats(gradstep_updater* updater, gradstep_updater_statistics* stats) noexcept {

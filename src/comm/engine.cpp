@@ -46,6 +46,13 @@ void Engine::abort() noexcept {
   if (any_thread() && vtable_.abort != nullptr) call_host_quietly([this] { vtable_.abort(user_); });
 }
 
+void Engine::check() const {
+  if (vtable_.poll == nullptr) return;
+  set_last_error("");
+  const gradstep_status status = call_host("poll", [this] { return vtable_.poll(user_); });
+  if (status != GRADSTEP_OK) throw_engine_error(*this, "poll", status);
+}
+
 std::shared_ptr<Engine> Engine::dup(const std::shared_ptr<Engine>& engine, const Deadline& deadline) {
   if (engine->vtable_.dup == nullptr) return engine;
   gradstep_comm_vtable vtable{};

@@ -42,6 +42,9 @@ class Engine {
   bool point_to_point() const { return vtable_.send != nullptr; }
   bool can_exchange() const { return point_to_point() || vtable_.exchange != nullptr; }
 
+  /// Throws if the engine says that it is of no more use.
+  void check() const;
+
   /// Makes calls in progress return, if the engine can. Any thread; further calls of abort do nothing.
   void abort() noexcept;
   bool aborted() const noexcept { return aborted_.load(std::memory_order_acquire); }

@@ -129,6 +129,7 @@ void EngineCommunicator::perform(std::int64_t gradstep_comm_statistics::* counte
       body();
     } else {
       const Engine::Use use(*engine_, deadline);
+      engine_->check();
       body();
     }
   } catch (...) {

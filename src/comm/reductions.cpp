@@ -139,7 +139,8 @@ void EngineCommunicator::all_reduce_native(const Array& data, std::int32_t op, d
   }
   wait_for_peers([&] {
     call_engine(*engine_, "all_reduce", deadline, [&](std::int64_t timeout_ms) {
-      return engine_->vtable().all_reduce(engine_->user(), wide.data, wide.size, to_dlpack(wide.dtype), op, nullptr,
+      const gradstep_dtype dtype = to_dlpack(wide.dtype);
+      return engine_->vtable().all_reduce(engine_->user(), wide.data, wide.size, dtype.code, dtype.bits, op, nullptr,
                                           timeout_ms);
     });
     collectives_.count_sent(2 * wide.bytes() * (world_size() - 1) / world_size());
@@ -161,7 +162,8 @@ void EngineCommunicator::reduce_scatter(const Array& input, const Array& output,
     if (world_size() > 1 && vtable.reduce_scatter != nullptr && native_order_serves() && engines_reduce(input.dtype)) {
       wait_for_peers([&] {
         call_engine(*engine_, "reduce_scatter", deadline, [&](std::int64_t timeout_ms) {
-          return vtable.reduce_scatter(engine_->user(), input.data, output.data, output.size, to_dlpack(input.dtype),
+          const gradstep_dtype dtype = to_dlpack(input.dtype);
+          return vtable.reduce_scatter(engine_->user(), input.data, output.data, output.size, dtype.code, dtype.bits,
                                        op, nullptr, timeout_ms);
         });
         collectives_.count_sent(output.bytes() * (world_size() - 1));

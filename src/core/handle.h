@@ -1,11 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every public handle starts with, and the scope in which a call uses one.
+// Public handles: what they are, and the scope in which a call uses one.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 
 #include "core/busy_flag.h"
 #include "core/error.h"
@@ -47,6 +51,43 @@ class HandleHeader {
   std::uint32_t fork_generation_ = gradstep::fork_generation();
   mutable std::atomic<std::uint32_t> calls_{0};  // how many are inside, and kDoomed
 };
+
+/// The name of a kind of handle, as texts say it.
+struct HandleName {
+  char text[16] = {};
+
+  template <std::size_t n>
+  consteval HandleName(const char (&name)[n]) {  // NOLINT(google-explicit-constructor): a template's argument
+    std::copy_n(name, n, text);
+  }
+  /// FNV-1a.
+  constexpr std::uint64_t magic() const {
+    std::uint64_t hash = 0xcbf29ce484222325U;
+    for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
+    return hash;
+  }
+};
+
+/// Base of the opaque structs, over the object that does the work, which updaters and other handles may share. What a
+/// struct adds is the border's own, such as the tensors of the last call.
+template <class Object, HandleName name>
+struct Handle {
+  static constexpr std::uint64_t kMagic = name.magic();
+  static constexpr const char* kName = name.text;
+
+  HandleHeader header{kMagic};
+  std::shared_ptr<Object> impl;
+
+  BusyFlag& busy() const { return impl->busy(); }
+};
+
+/// *out = a handle of `impl`.
+template <class Handle, class Object>
+void hand_out(Handle** out, std::shared_ptr<Object> impl) {
+  auto handle = std::make_unique<Handle>();
+  handle->impl = std::move(impl);
+  *out = handle.release();
+}
 
 /// Throws unless `handle` is a live `Handle` of this process.
 template <class Handle>

@@ -18,10 +18,16 @@ namespace gradstep {
 
 inline constexpr std::size_t kMaxStructSize = 4096;
 
+/// Whether the fields of version 1 are there in a T of `size` bytes, whatever comes behind them.
+template <class T>
+constexpr bool has_version1(std::size_t size) {
+  return size >= Version1<T>::kSize && size <= kMaxStructSize;
+}
+
 /// Whether hosts can have a T of `size` bytes: one of version 1, or of a later one, which are whole 8 bytes each.
 template <class T>
 constexpr bool is_struct_size(std::size_t size) {
-  return size >= Version1<T>::kSize && size <= kMaxStructSize && size % 8 == 0;
+  return has_version1<T>(size) && size % 8 == 0;
 }
 
 template <class T>
@@ -34,21 +40,29 @@ void check_struct_size(const char* argument, std::size_t size) {
   }
 }
 
-/// The struct_size that the host has put into *source, checked.
+/// The struct_size that the host has put into *source, unchecked.
 template <class T>
-std::size_t struct_size_of(const char* argument, const T* source) {
+std::size_t given_struct_size(const char* argument, const T* source) {
   if (source == nullptr) fail_argument("{}: is NULL", argument);
   std::uint32_t size = 0;
   std::memcpy(&size, source, sizeof size);
+  return size;
+}
+
+/// The same, checked.
+template <class T>
+std::size_t struct_size_of(const char* argument, const T* source) {
+  const std::size_t size = given_struct_size(argument, source);
   check_struct_size<T>(argument, size);
   return size;
 }
 
 /// A copy of what *source and this library both know; fields that the host's version lacks are zero. For structs with
-/// callbacks, which have an owner from here on; check_unknown_fields follows.
+/// callbacks, which have an owner from here on; check_unknown_fields follows, and tells what else is wrong.
 template <class T>
 T read_known_fields(const char* argument, const T* source) {
-  const std::size_t size = struct_size_of(argument, source);
+  const std::size_t size = given_struct_size(argument, source);
+  if (!has_version1<T>(size)) check_struct_size<T>(argument, size);
   T copy{};
   std::memcpy(static_cast<void*>(&copy), source, std::min(size, sizeof(T)));
   return copy;
@@ -70,12 +84,18 @@ void check_unknown_fields(const char* argument, const T* source) {
 }
 
 /// A copy of *source as this library's version of the struct: a smaller one is completed with zeros, a larger one must
-/// end in zeros. NULL is an error: where it stands for defaults, the caller takes these.
+/// end in zeros. NULL is an error.
 template <class T>
 T read_struct(const char* argument, const T* source) {
   const T copy = read_known_fields(argument, source);
   check_unknown_fields(argument, source);
   return copy;
+}
+
+/// The same, where NULL stands for the defaults.
+template <class T>
+T read_struct_or(const T& defaults, const char* argument, const T* source) {
+  return source != nullptr ? read_struct(argument, source) : defaults;
 }
 
 /// Writes as much of `value` as `size` bytes hold, zeros behind it, and the size itself.

@@ -40,7 +40,7 @@ Parameter read_parameter(const char* bytes, std::size_t i, std::size_t position)
   if (raw.device.device_type == GRADSTEP_DEVICE_CPU && raw.device.device_id != 0) {
     fail_argument("{}[{}]: cpu device_id is {}, expected 0", kArgument, i, raw.device.device_id);
   }
-  parameter.device = raw.device;
+  parameter.device = home_of(raw.device);
   if (raw.group < 0 || raw.group > 1 << 20) {
     fail_argument("{}[{}] ('{}'): group is {}, expected 0 to {}", kArgument, i, parameter.name, raw.group, 1 << 20);
   }

@@ -45,6 +45,7 @@ std::string device_text(gradstep_device device) {
 }
 
 void check_device(const char* argument, std::size_t index, gradstep_device device) {
+  device = home_of(device);
   if (device.device_type == GRADSTEP_DEVICE_CPU) {
     if (device.device_id != 0)
       fail_argument("{}[{}]: cpu device_id is {}, expected 0", argument, index, device.device_id);

@@ -23,6 +23,11 @@ std::string shape_text(std::span<const std::int64_t> shape);
 std::string dtype_text(gradstep_dtype dtype);
 std::string device_text(gradstep_device device);
 
+/// The device that works on it: pinned host memory is the CPU's.
+constexpr gradstep_device home_of(gradstep_device device) {
+  return device.device_type == GRADSTEP_DEVICE_CUDA_HOST ? gradstep_device{GRADSTEP_DEVICE_CPU, 0} : device;
+}
+
 /// Throws UNSUPPORTED or BACKEND_UNAVAILABLE unless tensors of this device can be used.
 void check_device(const char* argument, std::size_t index, gradstep_device device);
 inline bool same_device(gradstep_device a, gradstep_device b) {

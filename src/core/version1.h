@@ -22,7 +22,7 @@
   X(gradstep_comm_vtable, exchange, 120)               \
   X(gradstep_context_options, lapack_library, 104)     \
   X(gradstep_cost, network_seconds, 40)                \
-  X(gradstep_cost_options, multiply, 168)              \
+  X(gradstep_cost_options, multiply_seconds, 168)      \
   X(gradstep_load_options, allow_unchecked, 8)         \
   X(gradstep_memory, other_bytes, 24)                  \
   X(gradstep_metric, value, 80)                        \

@@ -146,6 +146,7 @@ class CpuBackend final : public Backend {
     if (scalars->gate != 0 && plan.rule.family != kernels::RuleForm::Family::none) {
       write_constants(plan, values, *scalars);
     }
+    kernels::report(request, *scalars);
   }
 
   void update(const UpdatePlan& plan, kernels::StepScalars* scalars, Queue& /*queue*/) override {

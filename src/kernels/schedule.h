@@ -20,6 +20,7 @@ enum class ScheduleKind : std::int32_t {
   cosine = 4,
   piecewise = 5,
   callback = 6,
+  memory = 7,  // no kind of the host's: a number that stands somewhere, see ScheduleForm::number
 };
 
 struct ScheduleForm {
@@ -35,6 +36,7 @@ struct ScheduleForm {
   std::int32_t n_points = 0;
   const std::int64_t* boundaries = nullptr;
   const double* values = nullptr;
+  const double* number = nullptr;  // of kind memory, in the backend's memory
 };
 
 /// A hyper-parameter with a schedule that needs no host, and its legal values: finite, in [minimum, limit).
@@ -63,6 +65,8 @@ GRADSTEP_FORMULA double schedule_value(const ScheduleForm& s, std::int64_t t) {
       while (i + 1 < s.n_points && t > s.boundaries[i]) ++i;
       return s.values[i];
     }
+    case ScheduleKind::memory:
+      return *s.number;
     default:
       return s.init_value;
   }

@@ -27,9 +27,11 @@ struct StepRequest {
   double max_norm = 0;    ///< 0 = off
   double clip_value = 0;  ///< clamps what comes out of the multiplication to ±clip_value; 0 = off
   bool skip_nonfinite = false;
-  bool skip = false;             ///< whatever the gradients are
-  const double* norm = nullptr;  ///< of the gradients; NULL = measured where something depends on it
-  float* found_inf = nullptr;    ///< non-zero skips the step; becomes 1 when the norm is not finite
+  bool skip = false;                         ///< whatever the gradients are
+  const double* norm = nullptr;              ///< of the gradients; NULL = measured where something depends on it
+  float* found_inf = nullptr;                ///< non-zero skips the step; becomes 1 when the norm is not finite
+  const float* grad_scale_factor = nullptr;  ///< multiplies grad_scale; one that is not finite skips the step
+  double* outcome = nullptr;                 ///< [4], see report()
 
   bool depends_on_norm() const { return max_norm > 0 || skip_nonfinite || found_inf != nullptr; }
 };
@@ -39,7 +41,9 @@ GRADSTEP_FORMULA bool is_finite(double x) { return x - x == 0; }
 GRADSTEP_FORMULA void decide(const StepRequest& request, double norm, StepScalars& s) {
   s.norm = norm;
   s.clip_coefficient = 1;
-  bool skip = request.skip;
+  double scale = request.grad_scale;
+  if (request.grad_scale_factor != nullptr) scale *= static_cast<double>(*request.grad_scale_factor);
+  bool skip = request.skip || !is_finite(scale);
   if ((request.skip_nonfinite || request.found_inf != nullptr) && !is_finite(norm)) {
     skip = true;
     if (request.found_inf != nullptr) *request.found_inf = 1;
@@ -52,17 +56,25 @@ GRADSTEP_FORMULA void decide(const StepRequest& request, double norm, StepScalar
   }
   if (request.max_norm > 0) {
     // A NaN norm makes the coefficient NaN, as PyTorch's clamp does: the gradients' NaNs are not hidden.
-    const double scale = request.grad_scale < 0 ? -request.grad_scale : request.grad_scale;
-    const double coefficient = request.max_norm / (scale * norm + 1e-6);
+    const double coefficient = request.max_norm / ((scale < 0 ? -scale : scale) * norm + 1e-6);
     s.clip_coefficient = coefficient > 1 ? 1 : coefficient;
   }
-  s.grad_multiplier = request.grad_scale * s.clip_coefficient;
+  s.grad_multiplier = scale * s.clip_coefficient;
 }
 
 /// Hyper-parameter `position` ([group][field]) has left its range.
 GRADSTEP_FORMULA void fail_step(std::int32_t position, StepScalars& s) {
   s.gate = 0;
   s.failure = 1 + static_cast<std::uint32_t>(position);
+}
+
+/// What the host wants to know of a step, once it is decided.
+GRADSTEP_FORMULA void report(const StepRequest& request, const StepScalars& s) {
+  if (request.outcome == nullptr) return;
+  request.outcome[0] = s.gate;
+  request.outcome[1] = s.norm;
+  request.outcome[2] = s.clip_coefficient;
+  request.outcome[3] = static_cast<double>(s.steps + s.gate);
 }
 
 /// After all of the step: t goes on.

@@ -59,20 +59,22 @@ void HyperParameters::set(std::int32_t group, std::size_t field, const Schedule&
   settled_ = false;
 }
 
-double HyperParameters::evaluate(std::int32_t group, std::size_t field, std::int64_t step) const {
-  const double value = schedule(group, field).value(step);
+double HyperParameters::evaluate(std::int32_t group, std::size_t field, std::int64_t step, Queue* queue) const {
+  const Schedule& asked = schedule(group, field);
+  const bool is_elsewhere = queue != nullptr && asked.number() != nullptr;
+  const double value = is_elsewhere ? read(*queue, asked.number()) : asked.value(step);
   check_value(field, value, GRADSTEP_ERR_NUMERIC,
               fmt::format("{} of group {} at step {}", fields_[field].name, group, step));
   return value;
 }
 
-void HyperParameters::refresh(std::int64_t step) {
+void HyperParameters::refresh(std::int64_t step, Queue* queue) {
   if (settled_) return;
   fresh_.resize(values_.size());
   bool constant = true;
   for (std::size_t g = 0; g < schedules_.size(); ++g) {
     for (std::size_t i = 0; i < fields_.size(); ++i) {
-      fresh_[g * fields_.size() + i] = evaluate(static_cast<std::int32_t>(g), i, step);
+      fresh_[g * fields_.size() + i] = evaluate(static_cast<std::int32_t>(g), i, step, queue);
       constant = constant && schedules_[g][i].is_constant();
     }
   }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/queue.h"
 #include "backend/schedule.h"
 
 namespace gradstep {
@@ -46,11 +47,12 @@ class HyperParameters {
   const Schedule& schedule(std::int32_t group, std::size_t field) const {
     return schedules_[static_cast<std::size_t>(group)][field];
   }
-  /// The checked value at `step`, whatever was refreshed last.
-  double evaluate(std::int32_t group, std::size_t field, std::int64_t step) const;
+  /// The checked value at `step`, whatever was refreshed last. Numbers in memory are read by `queue`; NULL = they are
+  /// the host's.
+  double evaluate(std::int32_t group, std::size_t field, std::int64_t step, Queue* queue = nullptr) const;
 
   /// Evaluates everything at `step`. Throws NUMERIC for a value outside its field's range, with nothing changed.
-  void refresh(std::int64_t step);
+  void refresh(std::int64_t step, Queue* queue = nullptr);
   /// Of the last refresh, by field.
   std::span<const double> values(std::int32_t group) const {
     return {values_.data() + static_cast<std::size_t>(group) * fields_.size(), fields_.size()};

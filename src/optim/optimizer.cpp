@@ -73,7 +73,7 @@ bool Optimizer::is_evaluated_here() const {
 void Optimizer::take_hyper_parameters() {
   if (std::exchange(refreshed_, false)) return;
   if (is_evaluated_here()) {
-    hyper_parameters_.refresh(step_count());
+    hyper_parameters_.refresh(step_count(), &site_.queue());
   } else if (step_plan_.forms.empty()) {
     forms_ = hyper_parameters_.forms();
     step_plan_.forms = forms_;
@@ -254,7 +254,7 @@ void Optimizer::set_schedule(std::int32_t group, const char* name, const Schedul
 double Optimizer::get_value(std::int32_t group, const char* name) const {
   const std::size_t field = hyper_parameters_.field(name);
   hyper_parameters_.check_group(group);
-  return hyper_parameters_.evaluate(group == -1 ? 0 : group, field, step_count());
+  return hyper_parameters_.evaluate(group == -1 ? 0 : group, field, step_count(), &site_.queue());
 }
 
 void Optimizer::add_parameters(const gradstep_parameter* parameters, std::size_t n) {

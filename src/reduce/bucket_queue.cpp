@@ -58,6 +58,11 @@ void BucketQueue::check() const {
   if (failure_ != GRADSTEP_OK) throw_error(failure_, failure_text_);
 }
 
+bool BucketQueue::is_idle() const {
+  const std::lock_guard lock(mutex_);
+  return !serving_;
+}
+
 bool BucketQueue::has_left() const {
   const std::lock_guard lock(mutex_);
   return (failure_ == GRADSTEP_OK ? full_ : done_) > 0;

@@ -45,6 +45,8 @@ class BucketQueue {
   void exchange_alone(std::size_t bucket, const Deadline& deadline);
   /// Throws the window's error if it is known by now.
   void check() const;
+  /// Nothing is being exchanged. A failure is the end of its window.
+  bool is_idle() const;
   /// Would a peer that has done the same wait for this rank's next bucket?
   bool has_left() const;
   /// Drops what has not begun. Aborts the channel if an exchange is in progress. Nothing runs afterwards.

@@ -78,8 +78,9 @@ class Predictor {
       : options_(options),
         network_(options),
         buckets_(std::ceil(static_cast<double>(options.elements) / static_cast<double>(options.bucket_elements))) {
-    prices_ = {network_.round(), network_.byte(), options.pack,  options.convert, options.select,
-               options.entry,    options.add,     options.merge, options.multiply};
+    prices_ = {network_.round(),        network_.byte(),        options.pack_seconds,
+               options.convert_seconds, options.select_seconds, options.entry_seconds,
+               options.add_seconds,     options.merge_seconds,  options.multiply_seconds};
     size_.ranks = network_.ranks;
     size_.elements = static_cast<double>(options.elements) / buckets_;
     size_.element_bytes = options.element_bytes;
@@ -197,13 +198,13 @@ gradstep_cost_options default_cost_options() {
   options.rank = 2;
   options.rows = 1024;
   options.columns = 1024;
-  options.pack = 0.2e-9;
-  options.convert = 0.4e-9;
-  options.select = 1.2e-9;
-  options.entry = 3.5e-9;
-  options.add = 0.1e-9;
-  options.merge = 0.4e-9;
-  options.multiply = 0.9e-9;
+  options.pack_seconds = 0.2e-9;
+  options.convert_seconds = 0.4e-9;
+  options.select_seconds = 1.2e-9;
+  options.entry_seconds = 3.5e-9;
+  options.add_seconds = 0.1e-9;
+  options.merge_seconds = 0.4e-9;
+  options.multiply_seconds = 0.9e-9;
   return options;
 }
 
@@ -236,13 +237,13 @@ void check_cost_options(const gradstep_cost_options& options) {
   }
   check_count("rows", options.rows);
   check_count("columns", options.columns);
-  check_at_least("pack", options.pack, 0);
-  check_at_least("convert", options.convert, 0);
-  check_at_least("select", options.select, 0);
-  check_at_least("entry", options.entry, 0);
-  check_at_least("add", options.add, 0);
-  check_at_least("merge", options.merge, 0);
-  check_at_least("multiply", options.multiply, 0);
+  check_at_least("pack_seconds", options.pack_seconds, 0);
+  check_at_least("convert_seconds", options.convert_seconds, 0);
+  check_at_least("select_seconds", options.select_seconds, 0);
+  check_at_least("entry_seconds", options.entry_seconds, 0);
+  check_at_least("add_seconds", options.add_seconds, 0);
+  check_at_least("merge_seconds", options.merge_seconds, 0);
+  check_at_least("multiply_seconds", options.multiply_seconds, 0);
 }
 
 std::vector<gradstep_cost> predict_costs(const gradstep_cost_options& options) { return Predictor(options).all(); }

@@ -49,6 +49,8 @@ class Reducer {
   void begin(double weight);
   void push(std::size_t index, const Array& grad);
   void wait(std::span<const Array> results);
+  /// No bucket is being exchanged behind the caller's back, and nothing is on its way on the device.
+  bool is_idle() const { return queue_->is_idle() && resources_.site.is_idle(); }
   void cancel();
 
   /// Asks for the control exchange in every window: the updater's way to learn that no rank had anything.

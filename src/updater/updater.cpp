@@ -57,6 +57,11 @@ Updater::Updater(std::shared_ptr<Context> context, std::shared_ptr<Optimizer> op
   if (local_ && reducer_) local_->check(*optimizer_, *reducer_);
 }
 
+bool Updater::is_idle() const {
+  return optimizer_->site().is_idle() && (!accumulator_ || accumulator_->site().is_idle()) &&
+         (!reducer_ || reducer_->is_idle());
+}
+
 void Updater::use(void* stream) {
   optimizer_->site().use(stream);
   if (accumulator_) accumulator_->site().use(stream);

@@ -49,6 +49,8 @@ class Updater {
   void use(void* stream);
   /// On devices this waits for all that is queued.
   const gradstep_updater_statistics& stats();
+  /// Nothing is under way in the handles of the chain.
+  bool is_idle() const;
   BusyFlag& busy() { return busy_; }
 
   /// Where saving is collective, the communicator over which it is; else NULL.

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
-#include "c_api/context_handle.h"
+#include "c_api/handles.h"
 #include "detached/detached_backend.h"
 #include "device.h"
 
@@ -33,7 +33,7 @@ class DetachedDevice final : public Device {
 }  // namespace
 
 std::unique_ptr<Device> make_device(gradstep_context* context) {
-  gradstep::Context& impl = *gradstep::context_of(context);
+  gradstep::Context& impl = *gradstep::object_of(context);
   auto backend = std::make_unique<DetachedBackend>(impl.cpu(), device_seed);
   auto device = std::make_unique<DetachedDevice>(*backend);
   impl.add_backend(device->id(), std::move(backend));

@@ -333,7 +333,7 @@ ScheduleOf::ScheduleOf(const json& spec) {
 
 const gradstep_schedule* ScheduleOf::get() {
   if (is_callback_) {
-    schedule_.fn = callback_value;
+    schedule_.function = callback_value;
     schedule_.user = new CallbackValues{values_};  // NOLINT: the library calls release once
     schedule_.release = release_callback;
   } else if (schedule_.kind == GRADSTEP_SCHEDULE_PIECEWISE) {

@@ -170,9 +170,9 @@ Rank::Gradients Rank::gradients_of(const json& call) {
   Gradients gradients;
   gradients.views.resize(count());
   if (source == "accumulator") {
-    check(gradstep_accumulator_gradients(accumulator_.get(), gradients.views.data(), count()));
+    check(gradstep_accumulator_gradients(accumulator_.get(), gradients.views.data(), count(), nullptr));
   } else if (source == "reducer") {
-    check(gradstep_reducer_gradients(reducer_.get(), gradients.views.data(), count()));
+    check(gradstep_reducer_gradients(reducer_.get(), gradients.views.data(), count(), nullptr));
   } else {
     throw std::runtime_error("gradients: is '" + source + "', expected own, accumulator or reducer");
   }

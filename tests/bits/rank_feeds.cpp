@@ -74,24 +74,24 @@ void Rank::feed_accumulator(std::int32_t ready) {
   std::vector<gradstep_tensor> views(parameters_.size());
   const bool keeps_sums = case_.spec.at("accumulator").value("keep_sums", 0) != 0;
   if (ready == 0 || keeps_sums) {
-    const gradstep_status status = gradstep_accumulator_sums(accumulator, views.data(), views.size());
+    const gradstep_status status = gradstep_accumulator_sums(accumulator, views.data(), views.size(), nullptr);
     digest_.add("sums.status", std::int64_t{status});
     if (status == GRADSTEP_OK) feed("sum", views);
   }
   if (ready == 0) return;
   gradstep_tensor norm{};
-  check(gradstep_accumulator_norm(accumulator, &norm));
+  check(gradstep_accumulator_norm(accumulator, &norm, nullptr));
   digest_.add("norm", kF64, elements_of(device_, norm));
-  check(gradstep_accumulator_gradients(accumulator, views.data(), views.size()));
+  check(gradstep_accumulator_gradients(accumulator, views.data(), views.size(), nullptr));
   feed("gradient", views);
 }
 
 void Rank::feed_reduced() {
   std::vector<gradstep_tensor> views(parameters_.size());
-  check(gradstep_reducer_gradients(reducer_.get(), views.data(), views.size()));
+  check(gradstep_reducer_gradients(reducer_.get(), views.data(), views.size(), nullptr));
   feed("gradient", views);
   gradstep_tensor norm{};
-  check(gradstep_reducer_norm(reducer_.get(), &norm));
+  check(gradstep_reducer_norm(reducer_.get(), &norm, nullptr));
   digest_.add("norm", kF64, elements_of(device_, norm));
   feed_residuals();
 }

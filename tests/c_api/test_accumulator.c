@@ -47,7 +47,7 @@ static int32_t add_constant(fixture* f, float value, double weight) {
 
 static void assert_result(fixture* f, float expected) {
   gradstep_tensor results[kModelParameters];
-  assert_ok(gradstep_accumulator_gradients(f->accumulator, results, kModelParameters));
+  assert_ok(gradstep_accumulator_gradients(f->accumulator, results, kModelParameters, NULL));
   for (int i = 0; i < 6; ++i) assert_true(((const float*)results[0].data)[i] == expected);
   for (int i = 0; i < 3; ++i) assert_true(((const float*)results[1].data)[i] == expected);
 }
@@ -110,14 +110,36 @@ static void norm_is_that_of_the_result(void** state) {
   f->options.steps = 2;
   create(f);
   add_constant(f, 1, 1);
-  assert_fails(gradstep_accumulator_norm(f->accumulator, &norm), GRADSTEP_ERR_INVALID_STATE, "window");
+  assert_fails(gradstep_accumulator_norm(f->accumulator, &norm, NULL), GRADSTEP_ERR_INVALID_STATE, "window");
   add_constant(f, 3, 1);
-  assert_ok(gradstep_accumulator_norm(f->accumulator, &norm));
+  assert_ok(gradstep_accumulator_norm(f->accumulator, &norm, NULL));
   assert_int_equal(norm.ndim, 1);
   assert_int_equal(norm.shape[0], 1);
   assert_int_equal(norm.dtype.bits, 64);
   /* nine elements of value 2: the squares sum to 36, a perfect square */
   assert_true(*(const double*)norm.data == 6);
+}
+
+static void every_call_that_shows_a_window_takes_the_stream(void** state) {
+  fixture* f = *state;
+  gradstep_tensor views[kModelParameters];
+  create(f);
+  assert_int_equal(add_constant(f, 1, 1), 1);
+  assert_fails(gradstep_accumulator_gradients(f->accumulator, views, kModelParameters, f),
+               GRADSTEP_ERR_INVALID_ARGUMENT, "stream", "CPU");
+  assert_fails(gradstep_accumulator_sums(f->accumulator, views, kModelParameters, f), GRADSTEP_ERR_INVALID_ARGUMENT,
+               "stream", "CPU");
+  assert_fails(gradstep_accumulator_norm(f->accumulator, views, f), GRADSTEP_ERR_INVALID_ARGUMENT, "stream", "CPU");
+}
+
+static void nothing_is_under_way_on_the_cpu_when_an_add_returns(void** state) {
+  fixture* f = *state;
+  int32_t done = 0;
+  create(f);
+  assert_int_equal(add_constant(f, 1, 1), 1);
+  assert_ok(gradstep_accumulator_poll(f->accumulator, &done));
+  assert_int_equal(done, 1);
+  assert_fails(gradstep_accumulator_poll(f->accumulator, NULL), GRADSTEP_ERR_INVALID_ARGUMENT, "done", "NULL");
 }
 
 static void partial_window_is_divided_by_what_was_added(void** state) {
@@ -157,8 +179,8 @@ static void reset_drops_the_window(void** state) {
   assert_int_equal(add_constant(f, 3, 1), 1);
   assert_result(f, 2);
   assert_ok(gradstep_accumulator_reset(f->accumulator, NULL));
-  assert_fails(gradstep_accumulator_gradients(f->accumulator, results, kModelParameters), GRADSTEP_ERR_INVALID_STATE,
-               "window");
+  assert_fails(gradstep_accumulator_gradients(f->accumulator, results, kModelParameters, NULL),
+               GRADSTEP_ERR_INVALID_STATE, "window");
 }
 
 static void views_keep_their_address_and_are_writable(void** state) {
@@ -166,10 +188,10 @@ static void views_keep_their_address_and_are_writable(void** state) {
   gradstep_tensor first[kModelParameters], second[kModelParameters];
   create(f);
   add_constant(f, 1, 1);
-  assert_ok(gradstep_accumulator_gradients(f->accumulator, first, kModelParameters));
+  assert_ok(gradstep_accumulator_gradients(f->accumulator, first, kModelParameters, NULL));
   ((float*)first[0].data)[0] = 99;
   add_constant(f, 2, 1);
-  assert_ok(gradstep_accumulator_gradients(f->accumulator, second, kModelParameters));
+  assert_ok(gradstep_accumulator_gradients(f->accumulator, second, kModelParameters, NULL));
   assert_ptr_equal(first[0].data, second[0].data);
   assert_ptr_equal(first[1].data, second[1].data);
   assert_result(f, 2);
@@ -238,20 +260,21 @@ static void sums_are_undivided(void** state) {
   f->options.keep_sums = 1;
   create(f);
   add_constant(f, 1, 1);
-  assert_ok(gradstep_accumulator_sums(f->accumulator, sums, kModelParameters));
+  assert_ok(gradstep_accumulator_sums(f->accumulator, sums, kModelParameters, NULL));
   assert_true(*(const float*)sums[0].data == 1);
   add_constant(f, 4, 1);
-  assert_ok(gradstep_accumulator_sums(f->accumulator, sums, kModelParameters));
+  assert_ok(gradstep_accumulator_sums(f->accumulator, sums, kModelParameters, NULL));
   assert_true(*(const float*)sums[1].data == 5);
   assert_result(f, 2.5F);
-  assert_fails(gradstep_accumulator_sums(f->accumulator, sums, kModelParameters), GRADSTEP_ERR_INVALID_STATE, "sums");
+  assert_fails(gradstep_accumulator_sums(f->accumulator, sums, kModelParameters, NULL), GRADSTEP_ERR_INVALID_STATE,
+               "sums");
 }
 
 static void sums_of_mean_each_do_not_exist(void** state) {
   fixture* f = *state;
   gradstep_tensor sums[kModelParameters];
   create(f);
-  assert_fails(gradstep_accumulator_sums(f->accumulator, sums, kModelParameters), GRADSTEP_ERR_UNSUPPORTED,
+  assert_fails(gradstep_accumulator_sums(f->accumulator, sums, kModelParameters, NULL), GRADSTEP_ERR_UNSUPPORTED,
                "mean_each");
 }
 
@@ -280,7 +303,7 @@ static void poison_shows_in_the_norm(void** state) {
   create(f);
   f->m.grads[4] = NAN;
   assert_ok(gradstep_accumulator_add(f->accumulator, f->m.gradients, kModelParameters, 1, NULL, NULL));
-  assert_ok(gradstep_accumulator_norm(f->accumulator, &norm));
+  assert_ok(gradstep_accumulator_norm(f->accumulator, &norm, NULL));
   assert_true(!isfinite(*(const double*)norm.data));
 }
 
@@ -292,7 +315,7 @@ static void absent_gradients_have_no_result(void** state) {
   f->m.gradients[1].data = NULL;
   add_constant(f, 1, 1);
   assert_int_equal(add_constant(f, 3, 1), 1);
-  assert_ok(gradstep_accumulator_gradients(f->accumulator, results, kModelParameters));
+  assert_ok(gradstep_accumulator_gradients(f->accumulator, results, kModelParameters, NULL));
   assert_null(results[1].data);
   assert_true(*(const float*)results[0].data == 2);
 }
@@ -320,7 +343,7 @@ static void sparse_rows_join_their_micro_batch(void** state) {
   assert_int_equal(ready, 0);
   assert_int_equal(count_of(f), 1);
   assert_int_equal(add_constant(f, 0.25F, 1), 1);
-  assert_ok(gradstep_accumulator_gradients(f->accumulator, results, kModelParameters));
+  assert_ok(gradstep_accumulator_gradients(f->accumulator, results, kModelParameters, NULL));
   assert_memory_equal(results[0].data, expected, sizeof expected);
 
   indices[2] = 2;
@@ -414,7 +437,7 @@ static void strided_gradients_are_read_by_their_strides(void** state) {
   f->m.gradients[0].data = buffer;
   memcpy(&f->m.gradients[0].strides, &(const int64_t*){transposed}, sizeof(int64_t*));
   assert_ok(gradstep_accumulator_add(f->accumulator, f->m.gradients, kModelParameters, 1, NULL, NULL));
-  assert_ok(gradstep_accumulator_gradients(f->accumulator, results, kModelParameters));
+  assert_ok(gradstep_accumulator_gradients(f->accumulator, results, kModelParameters, NULL));
   assert_memory_equal(results[0].data, expected, sizeof expected);
 }
 
@@ -428,7 +451,7 @@ static void tensors_without_elements_are_legal(void** state) {
   assert_ok(gradstep_accumulator_create(f->context, NULL, &parameter, 1, &f->accumulator));
   assert_ok(gradstep_accumulator_add(f->accumulator, &gradient, 1, 1, NULL, &ready));
   assert_int_equal(ready, 1);
-  assert_ok(gradstep_accumulator_gradients(f->accumulator, &result, 1));
+  assert_ok(gradstep_accumulator_gradients(f->accumulator, &result, 1, NULL));
   assert_int_equal(result.shape[0], 0);
 }
 
@@ -445,7 +468,7 @@ static void f64_gradients_are_summed_in_f64(void** state) {
   assert_ok(gradstep_accumulator_create(f->context, &f->options, &parameter, 1, &f->accumulator));
   assert_ok(gradstep_accumulator_add(f->accumulator, &tensor, 1, 1, NULL, NULL));
   assert_ok(gradstep_accumulator_add(f->accumulator, &tensor, 1, 1, NULL, NULL));
-  assert_ok(gradstep_accumulator_gradients(f->accumulator, &result, 1));
+  assert_ok(gradstep_accumulator_gradients(f->accumulator, &result, 1, NULL));
   assert_int_equal(result.dtype.bits, 64);
   assert_true(*(const double*)result.data == 2.0 / 3);
 }
@@ -457,6 +480,8 @@ int main(void) {
       TEST(defaults_pass_every_micro_batch_through),
       TEST(each_mode_has_its_result),
       TEST(norm_is_that_of_the_result),
+      TEST(every_call_that_shows_a_window_takes_the_stream),
+      TEST(nothing_is_under_way_on_the_cpu_when_an_add_returns),
       TEST(partial_window_is_divided_by_what_was_added),
       TEST(reset_drops_the_window),
       TEST(views_keep_their_address_and_are_writable),

@@ -184,22 +184,31 @@ static void auto_takes_shared_memory_on_one_machine(void** state) {
 typedef struct host_rank {
   gradstep_comm* lent;
   int released;
+  int gathers;
+  gradstep_status health; /* what its poll says */
 } host_rank;
 
 static gradstep_status lent_all_gather(void* user, const void* send, void* receive, int64_t bytes, void* stream,
                                        int64_t timeout_ms) {
   const gradstep_dtype byte = {GRADSTEP_TYPE_UINT, 8, 1};
   int32_t world_size = 0;
-  const host_rank* self = user;
+  host_rank* self = user;
   gradstep_tensor input = tensor_of(receive, byte, 1, &bytes);
   gradstep_tensor output = input;
   int64_t total = 0;
   (void)timeout_ms;
+  ++self->gathers;
   if (gradstep_comm_world_size(self->lent, &world_size) != GRADSTEP_OK) return GRADSTEP_ERR_CALLBACK;
   total = bytes * world_size;
   memcpy(&input.data, &send, sizeof send);
   output.shape = &total;
   return gradstep_comm_all_gather(self->lent, &input, &output, stream);
+}
+
+static gradstep_status poll_host_rank(void* user) {
+  const host_rank* self = user;
+  if (self->health != GRADSTEP_OK) gradstep_set_last_error("the link went down");
+  return self->health;
 }
 
 static void release_host_rank(void* user) { ++((host_rank*)user)->released; }
@@ -218,34 +227,66 @@ static void create_host_body(int32_t rank, void* user) {
   vtable.rank = rank;
   vtable.world_size = kRanks;
   vtable.all_gather = lent_all_gather;
+  vtable.poll = poll_host_rank;
   vtable.release = release_host_rank;
   record(&h->inner.outcomes[rank],
          gradstep_comm_create_host(h->context, &vtable, &h->hosts[rank], &h->inner.comms[rank]));
 }
 
+static void create_hosts(host_job* h) {
+  gradstep_comm* lent[kRanks];
+  h->context = new_context(1);
+  new_local_comms(h->context, kRanks, 20000, lent);
+  for (int r = 0; r < kRanks; ++r) h->hosts[r].lent = lent[r];
+  run_ranks(kRanks, create_host_body, h);
+  assert_outcomes_ok(&h->inner);
+}
+
+static void destroy_hosts(host_job* h) {
+  close_comms(&h->inner);
+  for (int r = 0; r < kRanks; ++r) {
+    assert_int_equal(h->hosts[r].released, 1);
+    gradstep_comm_destroy(h->hosts[r].lent);
+  }
+  gradstep_context_destroy(h->context);
+}
+
 static void a_host_with_all_gather_alone_serves_every_collective(void** state) {
   static host_job h;
-  gradstep_comm* lent[kRanks];
   (void)state;
-  h.context = new_context(1);
-  new_local_comms(h.context, kRanks, 20000, lent);
-  for (int r = 0; r < kRanks; ++r) h.hosts[r].lent = lent[r];
-  run_ranks(kRanks, create_host_body, &h);
-  assert_outcomes_ok(&h.inner);
+  create_hosts(&h);
   run_collectives(&h.inner);
-  close_comms(&h.inner);
+  destroy_hosts(&h);
+}
+
+static void an_error_that_a_host_tells_by_poll_ends_the_next_call_in_its_stead(void** state) {
+  static host_job h;
+  int gathers[kRanks];
+  (void)state;
+  create_hosts(&h);
+  run_ranks(kRanks, vote_body, &h.inner);
+  assert_outcomes_ok(&h.inner);
   for (int r = 0; r < kRanks; ++r) {
-    assert_int_equal(h.hosts[r].released, 1);
-    gradstep_comm_destroy(lent[r]);
+    gathers[r] = h.hosts[r].gathers;
+    h.hosts[r].health = GRADSTEP_ERR_PEER_LOST;
   }
-  gradstep_context_destroy(h.context);
+  for (int call = 0; call < 2; ++call) { /* the first breaks the communicator, the second finds it broken */
+    run_ranks(kRanks, vote_body, &h.inner);
+    for (int r = 0; r < kRanks; ++r) {
+      assert_outcome_fails(&h.inner.outcomes[r], GRADSTEP_ERR_PEER_LOST, "poll: the link went down");
+      assert_int_equal(h.hosts[r].gathers, gathers[r]);
+    }
+    memset(h.inner.outcomes, 0, sizeof h.inner.outcomes);
+    for (int r = 0; r < kRanks; ++r) h.hosts[r].health = GRADSTEP_OK;
+  }
+  destroy_hosts(&h);
 }
 
 static void failing_create_host_releases_once(void** state) {
   gradstep_context* context = new_context(1);
   gradstep_comm_vtable vtable;
   gradstep_comm* comm = NULL;
-  host_rank host = {NULL, 0};
+  host_rank host = {NULL, 0, 0, GRADSTEP_OK};
   (void)state;
   memset(&vtable, 0, sizeof vtable);
   vtable.struct_size = sizeof vtable;
@@ -405,6 +446,7 @@ int main(void) {
       cmocka_unit_test(shm_ranks_share_memory),
       cmocka_unit_test(auto_takes_shared_memory_on_one_machine),
       cmocka_unit_test(a_host_with_all_gather_alone_serves_every_collective),
+      cmocka_unit_test(an_error_that_a_host_tells_by_poll_ends_the_next_call_in_its_stead),
       cmocka_unit_test(failing_create_host_releases_once),
       cmocka_unit_test(bad_arguments_are_named_and_break_nothing),
       cmocka_unit_test(unique_id_is_probed_before_it_is_made),

@@ -35,6 +35,7 @@ typedef struct world {
 typedef struct forged_case {
   const char* name;
   size_t size;
+  size_t version1; /* the size that it had first */
   void (*fill)(void* known, world* w);
   gradstep_status (*use)(void* forged, world* w);
   int has_release;
@@ -388,20 +389,33 @@ static gradstep_status use_cost(void* forged, world* w) {
   return status;
 }
 
-#define FORGED(type, name, has_release) {#type, sizeof(type), fill_##name, use_##name, has_release}
+#define FORGED(type, name, has_release) {#type, sizeof(type), sizeof(type), fill_##name, use_##name, has_release}
+#define GROWN_FORGED(type, name, has_release, second) \
+  {#type, sizeof(type), offsetof(type, second), fill_##name, use_##name, has_release}
 static const forged_case kRead[] = {
-    FORGED(gradstep_context_options, context, 1), FORGED(gradstep_allocator, allocator, 1),
-    FORGED(gradstep_parameter, parameter, 0),     FORGED(gradstep_accumulator_options, accumulator, 0),
-    FORGED(gradstep_schedule, schedule, 1),       FORGED(gradstep_rows, rows, 0),
-    FORGED(gradstep_comm_options, comm, 0),       FORGED(gradstep_store, store, 1),
-    FORGED(gradstep_comm_vtable, vtable, 1),      FORGED(gradstep_sgd_options, sgd, 0),
-    FORGED(gradstep_rmsprop_options, rmsprop, 0), FORGED(gradstep_adagrad_options, adagrad, 0),
-    FORGED(gradstep_adam_options, adam, 0),       FORGED(gradstep_shampoo_options, shampoo, 0),
-    FORGED(gradstep_step_options, step, 0),       FORGED(gradstep_sharding_options, sharding, 0),
-    FORGED(gradstep_reducer_options, reducer, 0), FORGED(gradstep_updater_options, updater, 0),
-    FORGED(gradstep_stream, stream, 1),           FORGED(gradstep_load_options, load, 0),
+    FORGED(gradstep_context_options, context, 1),
+    FORGED(gradstep_allocator, allocator, 1),
+    FORGED(gradstep_parameter, parameter, 0),
+    FORGED(gradstep_accumulator_options, accumulator, 0),
+    FORGED(gradstep_schedule, schedule, 1),
+    FORGED(gradstep_rows, rows, 0),
+    FORGED(gradstep_comm_options, comm, 0),
+    FORGED(gradstep_store, store, 1),
+    GROWN_FORGED(gradstep_comm_vtable, vtable, 1, poll),
+    FORGED(gradstep_sgd_options, sgd, 0),
+    FORGED(gradstep_rmsprop_options, rmsprop, 0),
+    FORGED(gradstep_adagrad_options, adagrad, 0),
+    FORGED(gradstep_adam_options, adam, 0),
+    FORGED(gradstep_shampoo_options, shampoo, 0),
+    GROWN_FORGED(gradstep_step_options, step, 0, grad_scale_tensor),
+    FORGED(gradstep_sharding_options, sharding, 0),
+    FORGED(gradstep_reducer_options, reducer, 0),
+    FORGED(gradstep_updater_options, updater, 0),
+    FORGED(gradstep_stream, stream, 1),
+    FORGED(gradstep_load_options, load, 0),
     FORGED(gradstep_cost_options, cost, 0),
 };
+#undef GROWN_FORGED
 #undef FORGED
 
 /* What the case's call returns for a struct that says it has `size` bytes; one byte of it is `last`. */
@@ -454,14 +468,24 @@ static void a_newer_struct_with_a_non_zero_tail_is_unsupported(void** state) {
   }
 }
 
+static void a_struct_of_version_1_is_read(void** state) {
+  world* w = *state;
+  for (size_t i = 0; i < COUNT_OF(kRead); ++i) {
+    const forged_case* c = &kRead[i];
+    assert_case(c, w, call_with(c, w, c->version1, 0, 0), GRADSTEP_OK, 1);
+  }
+}
+
+/* What has version 1 in it is released, as after every other error; what has not is left alone. */
 static void sizes_that_no_version_has_are_refused(void** state) {
   world* w = *state;
   for (size_t i = 0; i < COUNT_OF(kRead); ++i) {
     const forged_case* c = &kRead[i];
-    const size_t sizes[] = {0, c->size - 8, c->size - 4, c->size + 4, 4104};
+    const size_t sizes[] = {0, c->version1 - 8, c->version1 - 4, c->version1 + 4, c->size + 4, 4092, 4104};
     for (size_t k = 0; k < COUNT_OF(sizes); ++k) {
       const gradstep_status status = call_with(c, w, sizes[k], 0, 0);
-      assert_case(c, w, status, GRADSTEP_ERR_INVALID_ARGUMENT, 0);
+      const int has_version1 = sizes[k] >= c->version1 && sizes[k] <= 4096;
+      assert_case(c, w, status, GRADSTEP_ERR_INVALID_ARGUMENT, has_version1);
       assert_says(c, sizes[k]);
     }
   }
@@ -486,7 +510,7 @@ static gradstep_status write_updater_stats(void* forged, world* w) {
   return gradstep_updater_stats(w->updater, forged);
 }
 
-#define FORGED(type, use) {#type, sizeof(type), NULL, use, 0}
+#define FORGED(type, use) {#type, sizeof(type), sizeof(type), NULL, use, 0}
 static const forged_case kWritten[] = {
     FORGED(gradstep_step_result, write_result),
     FORGED(gradstep_memory, write_memory),
@@ -563,6 +587,7 @@ static void records_have_the_stride_of_a_newer_host(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_struct_of_version_1_is_read),
       cmocka_unit_test(a_newer_struct_with_a_zero_tail_is_read),
       cmocka_unit_test(a_newer_struct_with_a_non_zero_tail_is_unsupported),
       cmocka_unit_test(sizes_that_no_version_has_are_refused),

@@ -112,7 +112,9 @@ class HostCallbacks : public ::testing::Test {
   gradstep_schedule schedule_of_rate() {
     auto schedule = initial(gradstep_schedule_init);
     schedule.kind = GRADSTEP_SCHEDULE_CALLBACK;
-    schedule.fn = [](void* user, int64_t, double* value) { return static_cast<HostCallbacks*>(user)->rate_(*value); };
+    schedule.function = [](void* user, int64_t, double* value) {
+      return static_cast<HostCallbacks*>(user)->rate_(*value);
+    };
     schedule.user = this;
     return schedule;
   }
@@ -295,7 +297,7 @@ TEST_F(HostCallbacks, AHandleMayBeDestroyedByTheCallbackOfItsOwnCall) {
     Released* released;
   } user{this, &rate};
   schedule.user = &user;
-  schedule.fn = [](void* u, int64_t, double* value) { return static_cast<User*>(u)->test->rate_value(*value); };
+  schedule.function = [](void* u, int64_t, double* value) { return static_cast<User*>(u)->test->rate_value(*value); };
   schedule.release = [](void* u) { Released::release(static_cast<User*>(u)->released); };
   expect_ok(gradstep_optimizer_set_schedule(optimizer_, -1, "learning_rate", &schedule));
   expect_ok(step());
@@ -494,13 +496,13 @@ TEST_F(HostCallbacks, AfterHalfAnAddNothingIsTakenUntilTheWindowIsReset) {
   gradstep_tensor view{};
   expect_status(GRADSTEP_ERR_INVALID_STATE, "reset drops the window", add());
   expect_status(GRADSTEP_ERR_INVALID_STATE, "reset", gradstep_accumulator_flush(accumulator_, nullptr, nullptr));
-  expect_status(GRADSTEP_ERR_INVALID_STATE, "reset", gradstep_accumulator_gradients(accumulator_, &view, 1));
+  expect_status(GRADSTEP_ERR_INVALID_STATE, "reset", gradstep_accumulator_gradients(accumulator_, &view, 1, nullptr));
   const auto stream = stream_of([](const void*, size_t) { return GRADSTEP_OK; });
   expect_status(GRADSTEP_ERR_INVALID_STATE, "reset", gradstep_accumulator_save(accumulator_, &stream));
   expect_ok(gradstep_accumulator_reset(accumulator_, nullptr));
   EXPECT_EQ(add(), 0);
   EXPECT_EQ(add(), 1);
-  expect_ok(gradstep_accumulator_gradients(accumulator_, &view, 1));
+  expect_ok(gradstep_accumulator_gradients(accumulator_, &view, 1, nullptr));
   const auto* mean = static_cast<const float*>(view.data);
   EXPECT_EQ(std::count(mean, mean + kElements, 0.5F), kElements);
 }

@@ -396,7 +396,16 @@ static void memory_says_what_is_held(void** state) {
   assert_true(memory.other_bytes > 0);
   assert_ok(gradstep_sgd_state_bytes(&f->sgd, f->m.parameters, kModelParameters, &bytes));
   assert_true(bytes == 0);
-  assert_ok(gradstep_optimizer_poll(f->optimizer));
+}
+
+static void nothing_is_under_way_on_the_cpu_when_a_step_returns(void** state) {
+  fixture* f = *state;
+  int32_t done = 0;
+  create_sgd(f);
+  step(f);
+  assert_ok(gradstep_optimizer_poll(f->optimizer, &done));
+  assert_int_equal(done, 1);
+  assert_fails(gradstep_optimizer_poll(f->optimizer, NULL), GRADSTEP_ERR_INVALID_ARGUMENT, "done", "NULL");
 }
 
 static void strided_parameters_are_stepped_by_their_strides(void** state) {
@@ -449,6 +458,7 @@ int main(void) {
       TEST(copy_state_continues_another_optimizer),
       TEST(added_parameters_start_at_zero),
       TEST(memory_says_what_is_held),
+      TEST(nothing_is_under_way_on_the_cpu_when_a_step_returns),
       TEST(strided_parameters_are_stepped_by_their_strides),
       TEST(tensors_without_elements_and_no_parameters_are_legal),
   };

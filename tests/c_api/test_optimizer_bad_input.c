@@ -99,6 +99,11 @@ static void bad_step_options_change_nothing(void** state) {
   const int64_t one[] = {1};
   float wrong = 3;
   const gradstep_tensor wrong_norm = tensor_f32(&wrong, 1, one);
+  double numbers[3] = {1, 1, 1};
+  const int64_t two[] = {2};
+  int64_t apart[] = {2};
+  const gradstep_tensor wrong_scale = tensor_of(numbers, dtype_f64(), 1, one);
+  gradstep_tensor wrong_outcome = tensor_of(numbers, dtype_f64(), 1, two);
   fixture* f = *state;
   create_sgd(f);
 #define REFUSED(field, bad_value, ...)                                            \
@@ -112,6 +117,10 @@ static void bad_step_options_change_nothing(void** state) {
   REFUSED(max_norm, -1, "-1");
   REFUSED(clip_value, -2, "-2");
   REFUSED(grad_norm, &wrong_norm, "f64");
+  REFUSED(grad_scale_tensor, &wrong_scale, "f64", "f32 (1)");
+  REFUSED(outcome, &wrong_outcome, "f64 (2)", "f64 (4)");
+  wrong_outcome.strides = apart;
+  REFUSED(outcome, &wrong_outcome, "strided");
 #undef REFUSED
   f->step.struct_size = 4;
   assert_fails(step_ex(f), GRADSTEP_ERR_INVALID_ARGUMENT, "struct_size", "4");
@@ -234,7 +243,7 @@ static void a_call_while_another_is_inside_is_refused(void** state) {
   gradstep_schedule schedule;
   assert_ok(gradstep_schedule_init(&schedule, sizeof schedule));
   schedule.kind = GRADSTEP_SCHEDULE_CALLBACK;
-  schedule.fn = call_again;
+  schedule.function = call_again;
   schedule.user = f;
   create_sgd(f);
   assert_ok(gradstep_optimizer_set_schedule(f->optimizer, -1, "learning_rate", &schedule));

@@ -135,19 +135,22 @@ static void reduce_and_gather_views_body(int32_t rank, void* user) {
   gradstep_tensor norm;
   record(&self->out,
          gradstep_reducer_reduce(self->reducer, self->m.gradients, NULL, kModelParameters, self->weight, NULL));
-  if (record(&self->out, gradstep_reducer_norm(self->reducer, &norm))) self->norm = *(const double*)norm.data;
+  if (record(&self->out, gradstep_reducer_norm(self->reducer, &norm, NULL))) self->norm = *(const double*)norm.data;
 }
 
 static void views_and_norm_show_the_result_without_a_copy(void** state) {
   job* j = *state;
   gradstep_tensor views[kModelParameters];
   run_all(j, create_body);
-  assert_fails(gradstep_reducer_gradients(j->ranks[0].reducer, views, kModelParameters), GRADSTEP_ERR_INVALID_STATE,
-               "window");
+  assert_fails(gradstep_reducer_gradients(j->ranks[0].reducer, views, kModelParameters, NULL),
+               GRADSTEP_ERR_INVALID_STATE, "window");
   run_all(j, reduce_and_gather_views_body);
   for (int r = 0; r < kRanks; ++r) {
     assert_true(j->ranks[r].m.grads[0] == (float)(r + 1) / 8); /* results NULL: the gradients are left alone */
-    assert_ok(gradstep_reducer_gradients(j->ranks[r].reducer, views, kModelParameters));
+    assert_fails(gradstep_reducer_gradients(j->ranks[r].reducer, views, kModelParameters, j),
+                 GRADSTEP_ERR_INVALID_ARGUMENT, "stream", "CPU");
+    assert_fails(gradstep_reducer_norm(j->ranks[r].reducer, views, j), GRADSTEP_ERR_INVALID_ARGUMENT, "stream", "CPU");
+    assert_ok(gradstep_reducer_gradients(j->ranks[r].reducer, views, kModelParameters, NULL));
     assert_true(((const float*)views[0].data)[0] == 2.5F / 8);
     assert_true(((const float*)views[1].data)[2] == 2.5F * 9 / 8);
     /* one rounding of the root; the squares are exact in f64 */
@@ -162,7 +165,7 @@ static void an_absent_gradient_contributes_zeros(void** state) {
   run_all(j, reduce_and_gather_views_body);
   for (int r = 0; r < kRanks; ++r) {
     gradstep_tensor views[kModelParameters];
-    assert_ok(gradstep_reducer_gradients(j->ranks[r].reducer, views, kModelParameters));
+    assert_ok(gradstep_reducer_gradients(j->ranks[r].reducer, views, kModelParameters, NULL));
     assert_true(((const float*)views[0].data)[0] == 2.5F / 8);
     assert_true(((const float*)views[1].data)[0] == 1.5F * 7 / 8); /* (1 + 2 + 3 + 0) / 4 */
   }
@@ -207,7 +210,7 @@ static void an_unused_parameter_is_left_alone_on_all_ranks(void** state) {
   assert_int_equal(j->ranks[0].stats.all_reduces - before.all_reduces, 2); /* one bucket, one control */
   for (int r = 0; r < kRanks; ++r) {
     gradstep_tensor views[kModelParameters];
-    assert_ok(gradstep_reducer_gradients(j->ranks[r].reducer, views, kModelParameters));
+    assert_ok(gradstep_reducer_gradients(j->ranks[r].reducer, views, kModelParameters, NULL));
     assert_non_null(views[0].data);
     assert_null(views[1].data);
     assert_true(j->ranks[r].m.values[0] == 2.5F / 8);
@@ -274,6 +277,43 @@ static void push_returns_before_the_peers_have_come(void** state) {
   assert_int_equal(bucket.exchanges, 1);
   assert_true(bucket.exchange_nanoseconds > 0);
   assert_true(bucket.wait_nanoseconds >= 0);
+}
+
+static int32_t poll(const rank_state* self) {
+  int32_t done = -1;
+  assert_ok(gradstep_reducer_poll(self->reducer, &done));
+  return done;
+}
+
+static void await_done(const rank_state* self) {
+  const int64_t begin = now_ms();
+  while (poll(self) == 0) assert_true(now_ms() - begin <= 20000);
+}
+
+static void poll_tells_when_the_buckets_that_have_left_are_exchanged(void** state) {
+  job* j = *state;
+  run_all(j, create_body);
+  assert_int_equal(poll(&j->ranks[0]), 1); /* nothing has left yet */
+  push_all(&j->ranks[0]);
+  for (int i = 0; i < 100; ++i) assert_int_equal(poll(&j->ranks[0]), 0);
+  for (int r = 1; r < kRanks; ++r) push_all(&j->ranks[r]);
+  for (int r = 0; r < kRanks; ++r) await_done(&j->ranks[r]);
+  run_all(j, wait_body);
+  assert_grads(j, 2.5F);
+  assert_int_equal(poll(&j->ranks[0]), 1);
+  assert_fails(gradstep_reducer_poll(j->ranks[0].reducer, NULL), GRADSTEP_ERR_INVALID_ARGUMENT, "done", "NULL");
+}
+
+static void an_exchange_that_failed_is_done_and_wait_tells_its_error(void** state) {
+  job* j = *state;
+  run_all(j, create_body);
+  push_all(&j->ranks[0]);
+  push_all(&j->ranks[1]);
+  assert_ok(gradstep_reducer_cancel(j->ranks[1].reducer));
+  await_done(&j->ranks[0]);
+  await_done(&j->ranks[0]);
+  wait_body(0, j);
+  assert_outcome_fails(&j->ranks[0].out, GRADSTEP_ERR_PEER_LOST, "rank");
 }
 
 static void what_is_on_its_way_can_be_dropped(void** state) {
@@ -467,6 +507,8 @@ int main(void) {
       TEST(ranks_that_disagree_on_the_schema_all_hear_of_it),
       TEST(out_of_turn_is_refused),
       TEST(push_returns_before_the_peers_have_come),
+      TEST(poll_tells_when_the_buckets_that_have_left_are_exchanged),
+      TEST(an_exchange_that_failed_is_done_and_wait_tells_its_error),
       TEST(what_is_on_its_way_can_be_dropped),
       TEST(a_missing_peer_is_a_timeout_and_changes_nothing),
       TEST(every_mode_reduces_to_the_same_bits_on_all_ranks),

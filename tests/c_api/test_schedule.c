@@ -132,10 +132,10 @@ static void callback_is_asked_for_the_step(void** state) {
   gradstep_schedule s = schedule_of(GRADSTEP_SCHEDULE_CALLBACK, 0);
   double value = 7;
   (void)state;
-  s.fn = square_of_step;
+  s.function = square_of_step;
   s.user = &factor;
   assert_values(&s, expected, COUNT_OF(expected));
-  s.fn = refuse;
+  s.function = refuse;
   assert_fails(gradstep_schedule_value(&s, 3, &value), GRADSTEP_ERR_CALLBACK, "no value today", "3");
   assert_true(value == 7);
 }
@@ -190,7 +190,7 @@ static void bad_schedules_are_named(void** state) {
   s.power = 0;
   assert_fails(gradstep_schedule_value(&s, 0, &value), GRADSTEP_ERR_INVALID_ARGUMENT, "power", "0");
   s = schedule_of(GRADSTEP_SCHEDULE_CALLBACK, 1);
-  assert_fails(gradstep_schedule_value(&s, 0, &value), GRADSTEP_ERR_INVALID_ARGUMENT, "fn", "NULL");
+  assert_fails(gradstep_schedule_value(&s, 0, &value), GRADSTEP_ERR_INVALID_ARGUMENT, "function", "NULL");
   s = schedule_of(GRADSTEP_SCHEDULE_PIECEWISE, 0);
   assert_fails(gradstep_schedule_value(&s, 0, &value), GRADSTEP_ERR_INVALID_ARGUMENT, "n_points", "0");
   s.n_points = 3;

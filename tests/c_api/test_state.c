@@ -185,7 +185,7 @@ static void a_window_is_saved_in_its_middle(void** state) {
   for (i = 0; i < 2; ++i) {
     assert_ok(gradstep_accumulator_add(accumulators[i], f->m.gradients, kModelParameters, 1, NULL, &ready));
     assert_int_equal(ready, 1);
-    assert_ok(gradstep_accumulator_gradients(accumulators[i], views[i], kModelParameters));
+    assert_ok(gradstep_accumulator_gradients(accumulators[i], views[i], kModelParameters, NULL));
   }
   assert_memory_equal(views[0][0].data, views[1][0].data, 6 * sizeof(float));
   for (i = 0; i < 2; ++i) gradstep_accumulator_destroy(accumulators[i]);

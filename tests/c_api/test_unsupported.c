@@ -182,7 +182,7 @@ static void sums_of_modes_that_divide_each_gradient(void** state) {
     assert_ok(gradstep_accumulator_options_init(&options, sizeof options));
     options.mode = kModes[i];
     assert_ok(gradstep_accumulator_create(*state, &options, &parameter, 1, &accumulator));
-    assert_fails(gradstep_accumulator_sums(accumulator, &view, 1), GRADSTEP_ERR_UNSUPPORTED, "mean_each");
+    assert_fails(gradstep_accumulator_sums(accumulator, &view, 1, NULL), GRADSTEP_ERR_UNSUPPORTED, "mean_each");
     gradstep_accumulator_destroy(accumulator);
   }
 }

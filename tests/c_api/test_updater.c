@@ -117,6 +117,28 @@ static void assert_values(const rank_state* self, float factor) {
   }
 }
 
+static int32_t poll(const rank_state* self) {
+  int32_t done = -1;
+  assert_ok(gradstep_updater_poll(self->updater, &done));
+  return done;
+}
+
+static void poll_sees_what_is_under_way_in_the_handles_of_the_chain(void** state) {
+  job* j = *state;
+  rank_state* self = &j->ranks[0];
+  connect_ranks(j, 20000);
+  run_all(j, create_body);
+  run_all(j, push_body);
+  assert_int_equal(poll(self), 1);
+  for (size_t i = 0; i < kModelParameters; ++i) {
+    assert_ok(gradstep_reducer_push(self->reducer, i, &self->m.gradients[i], NULL));
+  }
+  assert_int_equal(poll(self), 0); /* the peers have not come */
+  assert_ok(gradstep_reducer_cancel(self->reducer));
+  assert_int_equal(poll(self), 1);
+  assert_fails(gradstep_updater_poll(self->updater, NULL), GRADSTEP_ERR_INVALID_ARGUMENT, "done", "NULL");
+}
+
 static void without_accumulator_and_reducer_every_push_steps(void** state) {
   job* j = *state;
   rank_state* self = &j->ranks[0];
@@ -358,6 +380,7 @@ static void deltas_and_parameters_are_averaged_after_local_steps(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(without_accumulator_and_reducer_every_push_steps),
+      TEST(poll_sees_what_is_under_way_in_the_handles_of_the_chain),
       TEST(handles_may_be_destroyed_before_the_updater),
       TEST(the_network_is_used_once_per_window),
       TEST(flush_ends_a_partial_window_on_all_ranks),

@@ -47,7 +47,7 @@ TEST_P(AccumulatorVectors, DenseAndSparseMicroBatchesAverageAsInLingvo) {
     EXPECT_EQ(ready, k + 1 == micro_batches ? 1 : 0);
   }
   std::array<gradstep_tensor, 2> results{};
-  check(gradstep_accumulator_gradients(accumulator.get(), results.data(), results.size()));
+  check(gradstep_accumulator_gradients(accumulator.get(), results.data(), results.size(), nullptr));
   EXPECT_LE(relative_error(static_cast<const float*>(results[0].data), dense_mean.f32(), dense_mean.f32_count()),
             tolerance);
   EXPECT_LE(relative_error(static_cast<const float*>(results[1].data), sparse_mean.f32(), sparse_mean.f32_count()),

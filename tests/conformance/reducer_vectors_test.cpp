@@ -61,7 +61,7 @@ std::vector<CommHandle> connect(gradstep_context* context, const std::string& en
       options.rank = rank;
       options.world_size = ranks;
       options.store_path = store.c_str();
-      options.interface = "127.0.0.1";
+      options.network_interface = "127.0.0.1";
       check(gradstep_comm_create(context, &options, &made[static_cast<std::size_t>(rank)]));
     });
     std::error_code ignored;
@@ -114,7 +114,7 @@ void expect_reduced(const std::string& engine, const std::vector<std::vector<Sto
     const ReducerHandle reducer = make_reducer(context.get(), comm, options_of(mode), parameters);
     check(gradstep_reducer_reduce(reducer.get(), views.data(), nullptr, views.size(), 1, nullptr));
     std::vector<gradstep_tensor> results(views.size());
-    check(gradstep_reducer_gradients(reducer.get(), results.data(), results.size()));
+    check(gradstep_reducer_gradients(reducer.get(), results.data(), results.size(), nullptr));
     for (std::size_t i = 0; i < results.size(); ++i) {
       const auto* found = static_cast<const float*>(results[i].data);
       EXPECT_LE(relative_error(found, expected[i]->f32(), expected[i]->f32_count()), tolerance)
@@ -191,7 +191,7 @@ TEST_P(SparseVectors, SumsAndResidualsAreThoseOfSinga) {
         const gradstep_tensor gradient = file[name("g", t, rank)].view();
         check(gradstep_reducer_reduce(reducer.get(), &gradient, nullptr, 1, 1, nullptr));
         gradstep_tensor found{};
-        check(gradstep_reducer_gradients(reducer.get(), &found, 1));
+        check(gradstep_reducer_gradients(reducer.get(), &found, 1, nullptr));
         const StoredArray& sum = file["sum" + std::to_string(t)];
         EXPECT_LE(relative_error(static_cast<const float*>(found.data), sum.f32(), sum.f32_count()), tolerance)
             << "step " << t;

@@ -114,7 +114,7 @@ gradstep_comm_options rank_options(const std::string& engine, int rank, int worl
   options.world_size = world_size;
   options.timeout_ms = timeout_ms;
   options.store_path = directory.c_str();
-  options.interface = "127.0.0.1";
+  options.network_interface = "127.0.0.1";
   return options;
 }
 

@@ -36,7 +36,7 @@ engines_of_processes = pytest.mark.parametrize(
 def connect(engine, rank, world_size, store, **options):
     """Over loopback, where there is a network."""
     if engine == "gloo":
-        options["interface"] = "lo"
+        options["network_interface"] = "lo"
     return getattr(gradstep.Communicator, engine)(rank, world_size, store, **options)
 
 
@@ -289,6 +289,34 @@ def test_exceptions_of_host_collectives_come_out_as_they_were(error, kept, any_t
             comm.barrier()
 
     run_ranks(2, fail)
+
+
+class Watched(AllGatherOnly):
+    """Knows before the next call when its link is gone."""
+
+    error: Exception | None = None
+
+    def poll(self):
+        if self.error is not None:
+            raise self.error
+
+
+def test_what_a_host_tells_by_poll_ends_the_next_call_before_it_begins():
+    exchange = Exchange(2)
+
+    def lose_the_link(end):
+        host = Watched(exchange, end.rank)
+        comm = gradstep.Communicator.host(host)
+        comm.barrier()
+        calls = dict(host.calls)
+        host.error = ConnectionError("the link went down")
+        with pytest.raises(ConnectionError, match="the link went down") as caught:
+            comm.barrier()
+        assert caught.value is host.error
+        assert host.calls == calls
+        assert isinstance(comm.error, gradstep.PeerLost)
+
+    run_ranks(2, lose_the_link)
 
 
 def test_hosts_that_break_the_protocol_are_refused():

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Update rules: against f64 references over their options, and the machinery that all rules share."""
 
+import gc
 import itertools
 import math
+import weakref
 
 import numpy as np
 import pytest
@@ -220,6 +222,40 @@ def test_groups_have_their_own_hyper_parameters():
     optimizer.step(parameters, [np.ones(2), np.ones(2)])
     assert parameters[0][0] == -1 and parameters[1][0] == -10
     assert (optimizer.get_value("learning_rate", 0), optimizer.get_value("learning_rate", 1)) == (1.0, 10.0)
+
+
+def test_a_hyper_parameter_in_an_array_is_read_at_every_step():
+    parameters = [np.zeros(2), np.zeros(2)]
+    optimizer = gradstep.SGD(parameters, groups=[0, 1], learning_rate=1.0)
+    rate = np.array([2.0])
+    optimizer.set_array("learning_rate", rate)
+    optimizer.step(parameters, [np.ones(2), np.ones(2)])
+    rate[0] = 4
+    optimizer.set_value("learning_rate", 1.0, group=1)
+    optimizer.step(parameters, [np.ones(2), np.ones(2)])
+    assert (parameters[0][0], parameters[1][0]) == (-6, -3)
+    rate[0] = np.nan
+    with pytest.raises(gradstep.NumericError, match="learning_rate of group 0 at step 2"):
+        optimizer.step(parameters, [np.ones(2), np.ones(2)])
+    assert parameters[0][0] == -6 and optimizer.step_count == 2
+    with pytest.raises(gradstep.InvalidArgument, match="tensor: is f32"):
+        optimizer.set_array("learning_rate", np.ones(1, np.float32))
+
+
+def test_an_array_is_kept_as_long_as_it_is_read():
+    parameters = [np.zeros(2)]
+    optimizer = gradstep.SGD(parameters, learning_rate=1.0)
+    rate = np.array([2.0])
+    kept = weakref.ref(rate)
+    optimizer.set_array("learning_rate", rate)
+    del rate
+    gc.collect()
+    assert kept() is not None
+    optimizer.step(parameters, [np.ones(2)])
+    assert parameters[0][0] == -2
+    optimizer.set_value("learning_rate", 1.0)
+    gc.collect()
+    assert kept() is None
 
 
 def test_state_is_seen_set_and_copied(random):

@@ -34,7 +34,7 @@ TEXTS = {
     "a plugin": gradstep.load_backend,
     "an engine": gradstep.unique_id,
     "an interface": lambda text: gradstep.unique_id("shm", text),
-    "an interface to connect by": lambda text: gradstep.Communicator.gloo(0, 1, "/tmp", interface=text),
+    "an interface to connect by": lambda text: gradstep.Communicator.gloo(0, 1, "/tmp", network_interface=text),
     "a store": lambda text: gradstep.Communicator.shm(0, 1, text),
     "a library": lambda text: gradstep.Context(lapack_library=text),
     "a file to save": lambda text: adam().save(text),

@@ -42,9 +42,9 @@ def load_backend(path: "str | os.PathLike[str]") -> None:
     _native.backend_load(os.fspath(path))
 
 
-def unique_id(engine: str, interface: str | None = None) -> bytes:
+def unique_id(engine: str, network_interface: str | None = None) -> bytes:
     """A rendezvous id for `engine` ("shm", "gloo"), to be carried to all ranks.
 
-    This process then serves a small key-value store on `interface` until all ranks have met.
+    This process then serves a small key-value store on `network_interface` until all ranks have met.
     """
-    return bytes(_sized(_native.comm_unique_id_ex, engine, interface))
+    return bytes(_sized(_native.comm_unique_id_ex, engine, network_interface))

@@ -129,11 +129,11 @@ class Accumulator(SavedState):
 
     def gradients(self) -> list[NDArray[Any] | None]:
         """Writable views of the results, valid until the next add() or reset(); None where no gradient came."""
-        return [view(found, self._handle) for found in _native.accumulator_gradients(self._pointer, self._size)]
+        return [view(found, self._handle) for found in _native.accumulator_gradients(self._pointer, self._size, None)]
 
     def sums(self) -> list[NDArray[Any] | None]:
         """Views of the sums before the division by `weight`."""
-        return [view(found, self._handle) for found in _native.accumulator_sums(self._pointer, self._size)]
+        return [view(found, self._handle) for found in _native.accumulator_sums(self._pointer, self._size, None)]
 
     @property
     def weight(self) -> float:
@@ -143,7 +143,7 @@ class Accumulator(SavedState):
     @property
     def norm(self) -> float:
         """The Euclidean norm over all results of a ready window."""
-        return scalar(_native.accumulator_norm(self._pointer))
+        return scalar(_native.accumulator_norm(self._pointer, None))
 
     @property
     def count(self) -> int:

@@ -42,6 +42,7 @@ class HostCollectives(Protocol):
     - ``barrier(timeout)``
     - ``dup(timeout)``: collective; other collectives of the same ranks, over a channel of their own
     - ``abort()``: makes calls in progress return; may come from any thread
+    - ``poll()``: raises if the channel is of no more use, and never waits; called before each call that talks to peers
 
     and the attributes ``any_thread`` (True: methods may be called on gradstep's own threads, so that waiting calls can
     be interrupted and aborted; with dup and abort a Reducer's exchanges then run behind the caller's work) and
@@ -85,7 +86,7 @@ class Communicator:
     rank: this end's index, 0 <= rank < world_size. world_size: the number of ranks, >= 1.
     store: where the ranks meet: a directory that all of them share (its path), the bytes of unique_id(), or a Store.
     timeout: seconds, > 0, in steps of a millisecond; of every call.
-    interface: name or address of a network interface; None = the one of the host's name, else loopback.
+    network_interface: its name or address; None = the one of the host's name, else loopback.
     generation: >= 0; a new number for each communicator that is made through the same store.
     reduction_order: "rank" sums in the order of ranks: the same bits on every engine; "engine" as the engine likes.
     context: whose threads work and whose interrupt ends a wait; None = default_context().
@@ -151,7 +152,7 @@ class Communicator:
         world_size: int,
         store: "str | os.PathLike[str] | bytes | Store",
         timeout: float = 30.0,
-        interface: str | None = None,
+        network_interface: str | None = None,
         *,
         generation: int = 0,
         reduction_order: str = "rank",
@@ -162,11 +163,11 @@ class Communicator:
         rank, world_size: 0 <= rank < world_size.
         store: a directory that all ranks share, the bytes of unique_id("gloo"), or a Store.
         timeout: seconds, > 0, of every call.
-        interface: network interface or address; None = the one of the host's name, else loopback.
+        network_interface: its name or address; None = the one of the host's name, else loopback.
         generation: a new number for each communicator made through the same store.
         """
         options = _options(rank, world_size, timeout, reduction_order, generation)
-        return cls._meet("gloo", options, store, interface, context)
+        return cls._meet("gloo", options, store, network_interface, context)
 
     @classmethod
     def connect(
@@ -175,7 +176,7 @@ class Communicator:
         world_size: int,
         store: "str | os.PathLike[str] | bytes | Store",
         timeout: float = 30.0,
-        interface: str | None = None,
+        network_interface: str | None = None,
         *,
         generation: int = 0,
         reduction_order: str = "rank",
@@ -186,10 +187,10 @@ class Communicator:
         rank, world_size: 0 <= rank < world_size.
         store: a directory that all ranks share, the bytes of unique_id("auto"), or a Store.
         timeout: seconds, > 0, of every call.
-        interface, generation: as for gloo.
+        network_interface, generation: as for gloo.
         """
         options = _options(rank, world_size, timeout, reduction_order, generation)
-        return cls._meet("auto", options, store, interface, context)
+        return cls._meet("auto", options, store, network_interface, context)
 
     @classmethod
     def _meet(
@@ -197,7 +198,7 @@ class Communicator:
         engine: str,
         options: Any,
         store: "str | os.PathLike[str] | bytes | Store",
-        interface: str | None,
+        network_interface: str | None,
         context: Context | None,
     ) -> "Communicator":
         is_path = isinstance(store, (str, os.PathLike))
@@ -209,7 +210,7 @@ class Communicator:
             store if is_id else None,
             store if not is_path and not is_id else None,
             os.fspath(store) if is_path else None,  # type: ignore[arg-type]
-            interface,
+            network_interface,
         )
         return cls(pointer)
 

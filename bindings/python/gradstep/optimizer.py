@@ -83,6 +83,7 @@ class Optimizer(SavedState):
         self._options = struct = self._rule.options()
         schedules = set_options(struct, type(self).__name__, options, _ENUMS | self._rule.enums)
         self._given = dict(options)
+        self._borrowed: dict[tuple[str, int], Array] = {}  # hyper-parameters that are read from arrays
         described = schema(parameters, names, groups)
         self._handle = Handle(self._rule.create(context_pointer(context), struct, described), _native.optimizer_destroy)
         self._pointer = self._handle.pointer
@@ -164,6 +165,22 @@ class Optimizer(SavedState):
             _native.optimizer_set_schedule(self._pointer, group, name, as_schedule(value)._native)
         else:
             _native.optimizer_set_value(self._pointer, group, name, value)
+        self._note_value(name, value, group)
+
+    def set_array(self, name: str, array: Array, group: int = -1) -> None:
+        """Lets every step read a hyper-parameter of one group, or of all with -1, from a float64 array of one element.
+
+        A number out of range is a NumericError of the step, which changes nothing. The optimizer keeps the array until
+        set_value() or set_array() puts something else in its place.
+        """
+        _native.set_optimizer_tensor(self._pointer, group, name, array)
+        self._note_value(name, array, group)
+        self._borrowed[name, group] = array
+
+    def _note_value(self, name: str, value: Any, group: int) -> None:
+        self._borrowed = {
+            key: array for key, array in self._borrowed.items() if key[0] != name or group not in (-1, key[1])
+        }
         if group >= 0:
             self._given[f"{name}[{group}]"] = value
         else:

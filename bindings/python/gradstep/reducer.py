@@ -179,6 +179,10 @@ class Reducer(SavedState):
         finally:
             self._borrowed.clear()
 
+    def poll(self) -> bool:
+        """True when no bucket is being exchanged behind the caller's work. Returns at once; errors come from wait()."""
+        return _native.reducer_poll(self._pointer)
+
     def cancel(self) -> None:
         """Drops a window of pushes; peers that wait for it get an error."""
         _native.reducer_cancel(self._pointer)
@@ -186,7 +190,7 @@ class Reducer(SavedState):
 
     def gradients(self) -> list[NDArray[Any] | None]:
         """Views of the reduced gradients, valid until the next window; None where no rank had one."""
-        return [view(found, self._handle) for found in _native.reducer_gradients(self._pointer, self._size)]
+        return [view(found, self._handle) for found in _native.reducer_gradients(self._pointer, self._size, None)]
 
     def residual(self, i: int) -> NDArray[Any]:
         """A view of what this rank has not sent yet of parameter i: its shape, float32 (float64 of a float64 one).
@@ -200,7 +204,7 @@ class Reducer(SavedState):
     @property
     def norm(self) -> float:
         """The Euclidean norm over all reduced gradients."""
-        return scalar(_native.reducer_norm(self._pointer))
+        return scalar(_native.reducer_norm(self._pointer, None))
 
     def stats(self) -> ReducerStatistics:
         """What the reducer has done since creation."""

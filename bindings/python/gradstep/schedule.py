@@ -21,10 +21,10 @@ class Schedule:
         *,
         boundaries: Sequence[int] | None = None,
         values: Sequence[float] | None = None,
-        fn: Callable[[int], float] | None = None,
+        function: Callable[[int], float] | None = None,
         **fields: float,
     ) -> None:
-        self._native = _native.ScheduleArguments(boundaries, values, fn)
+        self._native = _native.ScheduleArguments(boundaries, values, function)
         self._native.kind = getattr(_native, "SCHEDULE_" + kind.upper())
         for name, value in fields.items():
             setattr(self._native, name, value)
@@ -32,7 +32,7 @@ class Schedule:
         points = {"boundaries": boundaries, "values": values}
         self._given = {
             **{name: list(numbers) for name, numbers in points.items() if numbers is not None},
-            **({} if fn is None else {"fn": fn}),
+            **({} if function is None else {"function": function}),
             **fields,
         }
 
@@ -113,9 +113,9 @@ def piecewise(boundaries: Sequence[int], values: Sequence[float], *, warmup_step
     return Schedule("piecewise", boundaries=boundaries, values=values, warmup_steps=warmup_steps)
 
 
-def callback(fn: Callable[[int], float], *, warmup_steps: int = 0) -> Schedule:
-    """fn(step). What it raises comes out of the call that asked for the value."""
-    return Schedule("callback", fn=fn, warmup_steps=warmup_steps)
+def callback(function: Callable[[int], float], *, warmup_steps: int = 0) -> Schedule:
+    """function(step). What it raises comes out of the call that asked for the value."""
+    return Schedule("callback", function=function, warmup_steps=warmup_steps)
 
 
 def as_schedule(value: Any) -> Schedule:

@@ -14,9 +14,9 @@ void release_object(void* object) {
   Py_DECREF(static_cast<PyObject*>(object));
 }
 
-gradstep_status call_schedule(void* fn, std::int64_t step, double* value) {
+gradstep_status call_schedule(void* user, std::int64_t step, double* value) {
   const GilLock lock;
-  const ObjectRef result(PyObject_CallFunction(static_cast<PyObject*>(fn), "L", static_cast<long long>(step)));
+  const ObjectRef result(PyObject_CallFunction(static_cast<PyObject*>(user), "L", static_cast<long long>(step)));
   if (!result) return keep_exception();
   *value = PyFloat_AsDouble(result.get());
   return PyErr_Occurred() != nullptr ? keep_exception() : GRADSTEP_OK;
@@ -59,8 +59,8 @@ ScheduleArguments::ScheduleArguments(PyObject* schedule_boundaries, PyObject* sc
   boundaries = boundaries_.data();
   values = values_.data();
   if (callable != Py_None) {
-    fn_ = ObjectRef::borrow(callable);
-    fn = call_schedule;
+    function_ = ObjectRef::borrow(callable);
+    function = call_schedule;
     user = callable;
     release = release_object;
   }

@@ -15,17 +15,18 @@
 
 namespace gradstep_python {
 
-/// A schedule: `boundaries` and `values` are sequences of numbers or None, `fn` is a callable(step) -> value or None.
+/// A schedule: `boundaries` and `values` are sequences of numbers or None, `function` is a callable(step) -> value or
+/// None.
 class ScheduleArguments : public gradstep_schedule {
  public:
-  ScheduleArguments(PyObject* boundaries, PyObject* values, PyObject* fn);
+  ScheduleArguments(PyObject* boundaries, PyObject* values, PyObject* function);
   /// False with a Python error if the constructor failed.
   bool valid() const { return valid_; }
 
  private:
   std::vector<std::int64_t> boundaries_;
   std::vector<double> values_;
-  ObjectRef fn_;
+  ObjectRef function_;
   bool valid_ = false;
 };
 

@@ -42,12 +42,10 @@ class LentView {
   ObjectRef view_;
 };
 
-const char* format_of(gradstep_dtype dtype) {
-  if (dtype.code == GRADSTEP_TYPE_FLOAT) return dtype.bits == 64 ? "d" : "f";
-  return dtype.bits == 64 ? "q" : "i";
+const char* format_of(std::int32_t type_code, std::int32_t bits) {
+  if (type_code == GRADSTEP_TYPE_FLOAT) return bits == 64 ? "d" : "f";
+  return bits == 64 ? "q" : "i";
 }
-
-std::int64_t bytes_of(std::int64_t count, gradstep_dtype dtype) { return count * (dtype.bits / 8); }
 
 const char* name_of_op(std::int32_t op) {
   return op == GRADSTEP_REDUCE_MAX ? "max" : op == GRADSTEP_REDUCE_MIN ? "min" : "sum";
@@ -106,21 +104,21 @@ gradstep_status all_gather(void* user, const void* send, void* receive, std::int
   return GRADSTEP_OK;
 }
 
-gradstep_status all_reduce(void* user, void* data, std::int64_t count, gradstep_dtype dtype, std::int32_t op, void*,
-                           std::int64_t timeout_ms) {
+gradstep_status all_reduce(void* user, void* data, std::int64_t count, std::int32_t type_code, std::int32_t bits,
+                           std::int32_t op, void*, std::int64_t timeout_ms) {
   const GilLock lock;
-  const LentView view(data, bytes_of(count, dtype), format_of(dtype));
+  const LentView view(data, count * (bits / 8), format_of(type_code, bits));
   if (!view.get()) return finish({});
   return finish(call(object_of(user), "all_reduce", "Osd", view.get(), name_of_op(op), seconds(timeout_ms)));
 }
 
-gradstep_status reduce_scatter(void* user, const void* send, void* receive, std::int64_t count, gradstep_dtype dtype,
-                               std::int32_t op, void*, std::int64_t timeout_ms) {
+gradstep_status reduce_scatter(void* user, const void* send, void* receive, std::int64_t count, std::int32_t type_code,
+                               std::int32_t bits, std::int32_t op, void*, std::int64_t timeout_ms) {
   const GilLock lock;
-  const std::int64_t bytes = bytes_of(count, dtype);
-  const LentView input(const_cast<void*>(send), bytes * static_cast<HostCollectives*>(user)->world_size,
-                       format_of(dtype));
-  const LentView output(receive, bytes, format_of(dtype));
+  const std::int64_t bytes = count * (bits / 8);
+  const char* format = format_of(type_code, bits);
+  const LentView input(const_cast<void*>(send), bytes * static_cast<HostCollectives*>(user)->world_size, format);
+  const LentView output(receive, bytes, format);
   if (!input.get() || !output.get()) return finish({});
   return finish(
       call(object_of(user), "reduce_scatter", "OOsd", input.get(), output.get(), name_of_op(op), seconds(timeout_ms)));
@@ -180,6 +178,11 @@ gradstep_status exchange(void* user, const void* const* send, const std::int64_t
 gradstep_status barrier(void* user, void*, std::int64_t timeout_ms) {
   const GilLock lock;
   return finish(call(object_of(user), "barrier", "d", seconds(timeout_ms)));
+}
+
+gradstep_status poll(void* user) {
+  const GilLock lock;
+  return finish(call(object_of(user), "poll", nullptr));
 }
 
 void abort_calls(void* user) {
@@ -242,6 +245,7 @@ std::unique_ptr<HostCollectives> lend(PyObject* collectives, gradstep_comm_vtabl
   table->recv = if_offered(collectives, "recv", recv);
   table->exchange = if_offered(collectives, "exchange", exchange);
   table->barrier = if_offered(collectives, "barrier", barrier);
+  table->poll = if_offered(collectives, "poll", poll);
   table->dup = if_offered(collectives, "dup", dup);
   table->abort = if_offered(collectives, "abort", abort_calls);
   table->release = release_collectives;

@@ -44,7 +44,7 @@ gradstep_status create_communicator(gradstep_context* context, const gradstep_co
   gradstep_comm_options complete = *options;
   complete.engine = rendezvous.engine;
   complete.store_path = rendezvous.store_path;
-  complete.interface = rendezvous.interface;
+  complete.network_interface = rendezvous.network_interface;
   Py_buffer id{};
   if (rendezvous.id != Py_None) {
     if (PyObject_GetBuffer(rendezvous.id, &id, PyBUF_SIMPLE) != 0) return keep_exception();

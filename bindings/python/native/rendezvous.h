@@ -15,7 +15,7 @@ struct Rendezvous {
   PyObject* id;
   PyObject* store;
   const char* store_path;
-  const char* interface;
+  const char* network_interface;
 };
 
 gradstep_status create_communicator(gradstep_context* context, const gradstep_comm_options* options,

@@ -144,7 +144,8 @@ GRADSTEP_API gradstep_status gradstep_accumulator_reset(gradstep_accumulator* ac
  * broken off, see add), CALLBACK (parallel_for, in the division pass of keep_sums).
  */
 GRADSTEP_API gradstep_status gradstep_accumulator_gradients(gradstep_accumulator* accumulator,
-                                                            gradstep_tensor* tensors_out, size_t n) GRADSTEP_NOEXCEPT;
+                                                            gradstep_tensor* tensors_out, size_t n,
+                                                            void* stream) GRADSTEP_NOEXCEPT;
 
 /*
  * tensors_out[i] = a view of the undivided sum in the accumulator's dtype: sum g, or sum w * g in mode WEIGHTED. Always
@@ -154,7 +155,7 @@ GRADSTEP_API gradstep_status gradstep_accumulator_gradients(gradstep_accumulator
  * broken off, see add), UNSUPPORTED (mean_each and running_mean keep no such sum).
  */
 GRADSTEP_API gradstep_status gradstep_accumulator_sums(gradstep_accumulator* accumulator, gradstep_tensor* tensors_out,
-                                                       size_t n) GRADSTEP_NOEXCEPT;
+                                                       size_t n, void* stream) GRADSTEP_NOEXCEPT;
 
 /* *weight = the window's divisor: sum of weights in mode WEIGHTED, else the number of micro-batches added.
  * Returns: INVALID_ARGUMENT (weight NULL), INVALID_STATE (in use). */
@@ -166,8 +167,8 @@ GRADSTEP_API gradstep_status gradstep_accumulator_weight(gradstep_accumulator* a
  * infinite or NaN if any element is. Valid from READY to the next add or reset.
  * Returns: INVALID_ARGUMENT (tensor_out NULL), INVALID_STATE (the window is OPEN).
  */
-GRADSTEP_API gradstep_status gradstep_accumulator_norm(gradstep_accumulator* accumulator,
-                                                       gradstep_tensor* tensor_out) GRADSTEP_NOEXCEPT;
+GRADSTEP_API gradstep_status gradstep_accumulator_norm(gradstep_accumulator* accumulator, gradstep_tensor* tensor_out,
+                                                       void* stream) GRADSTEP_NOEXCEPT;
 
 /* *count = micro-batches in the window (skipped ones not counted).
  * Returns: INVALID_ARGUMENT (count NULL), INVALID_STATE (in use). */
@@ -178,6 +179,11 @@ GRADSTEP_API gradstep_status gradstep_accumulator_count(gradstep_accumulator* ac
  * Returns: INVALID_ARGUMENT (skipped NULL), INVALID_STATE (in use). */
 GRADSTEP_API gradstep_status gradstep_accumulator_skipped(gradstep_accumulator* accumulator,
                                                           int64_t* skipped) GRADSTEP_NOEXCEPT;
+
+/* *done = 1 when no add, flush or reset is under way: buffers that they were given are the host's again. On CPU always.
+ * Returns: INVALID_ARGUMENT (done NULL), INVALID_STATE (in use). */
+GRADSTEP_API gradstep_status gradstep_accumulator_poll(gradstep_accumulator* accumulator,
+                                                       int32_t* done) GRADSTEP_NOEXCEPT;
 
 #if defined(__cplusplus)
 }

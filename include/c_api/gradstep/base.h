@@ -47,17 +47,25 @@
  * Destroying. Any thread may destroy any handle at any time, also a callback the one whose call it serves; NULL is
  * nothing to destroy. The handle is gone at once: further calls are INVALID_ARGUMENT while its memory is readable.
  * Calls that are inside finish as if nothing had happened, and the last of them frees what they use. A call that begins
- * later is the host's error. Do not unload the library while a handle lives: its threads run in it.
+ * later is the host's error. The library itself stays: dlclose gives up the host's use of it and unloads nothing, for
+ * its threads run in it.
  *
  * Callbacks return. A C++ exception that leaves one is CALLBACK with the exception's words (OUT_OF_MEMORY for
  * std::bad_alloc of an allocator); one out of a release, deallocate or abort is dropped. Nothing else may leave one:
  * no longjmp, no panic or exception of another language. They may call gradstep: on handles that a call is using they
  * get INVALID_STATE. A `release` is called exactly once, also when the call that was given it fails, on the thread that
- * drops the last use: the one that destroys a handle, or whose call ends last. Only a struct_size that is
- * INVALID_ARGUMENT leaves it uncalled, for then nothing in the struct can be trusted.
+ * drops the last use: the one that destroys a handle, or whose call ends last. Only a struct whose struct_size is below
+ * version 1 or above 4096 is not looked into, and its release not called: nothing in it can be trusted.
  *
  * Streams. The last `void* stream` of a call is the device stream its work is queued on. On CPU it must be NULL, and
- * the work is done when the call returns.
+ * the work is done when the call returns. The calls on a handle take effect in the order in which they were made, on
+ * whichever streams; what a call shows by views is ready in the order of its stream. A call without a stream that
+ * reads or replaces what the handle holds (its state, metrics, counts and statistics; save, load, copy_state,
+ * attach_comm) waits until all that earlier calls on the handle have queued is done.
+ *
+ * Polling. gradstep_*_poll(handle, &done) returns at once: done (a bool) is 1 when nothing of the handle's is under
+ * way, on a device or with the other ranks. It tells that work has ended, not how: what has failed is over too, and its
+ * error comes from the call that waits for it (gradstep_reducer_wait), or else from the next one that needs it.
  *
  * ABI version 0: names and layouts may still change until 1.0. A program that loads the library at run time compares
  * gradstep_abi_version() with the GRADSTEP_ABI_VERSION that it was compiled with: until 1.0 they must be equal, from

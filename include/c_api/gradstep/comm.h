@@ -99,9 +99,9 @@ typedef struct gradstep_comm_options {
   const gradstep_store* store;
   const char* store_path;
 
-  const char* interface; /* network interface or address for gloo; NULL = the one of the host's name, else loopback */
-  int64_t generation;    /* a new number for each communicator made through the same store */
-  int32_t device;        /* device id for device engines; no engine of this version looks at it */
+  const char* network_interface; /* its name or address, for gloo; NULL = that of the host's name, else loopback */
+  int64_t generation;            /* a new number for each communicator made through the same store */
+  int32_t device;                /* device id for device engines; no engine of this version looks at it */
   int32_t reserved;
 } gradstep_comm_options;
 
@@ -111,7 +111,13 @@ typedef struct gradstep_comm_options {
  * ... or CALLBACK; see gradstep_set_last_error); a C++ exception that leaves it counts as CALLBACK. `any_thread` = 1
  * allows calls from gradstep's own threads, which makes them interruptible and lets gradstep_comm_abort reach `abort`;
  * with dup and abort a reducer then exchanges buckets while the host computes (reducer.h). One call runs at a time per
- * `user`. Buffers are host memory unless device_types has the bit 1 << device_type.
+ * `user`; only abort may come during another.
+ *
+ * Buffers are host memory, and `stream` is NULL, unless device_types has the bit 1 << device_type. Device memory counts
+ * as done when the call has queued its work on `stream`: it does not wait for that, and timeout_ms bounds the queueing
+ * alone. What fails later is told by `poll`.
+ *
+ * type_code and bits are those of a gradstep_dtype of one lane: f32, f64, int32 or int64.
  */
 typedef struct gradstep_comm_vtable {
   uint32_t struct_size;
@@ -124,12 +130,12 @@ typedef struct gradstep_comm_vtable {
   /* receive[r * bytes ..] = rank r's send[0 .. bytes); bytes is equal on all ranks. */
   gradstep_status (*all_gather)(void* user, const void* send, void* receive, int64_t bytes, void* stream,
                                 int64_t timeout_ms);
-  /* (optional) data = the reduction over ranks, in place; f32, f64, int32 and int64 only. */
-  gradstep_status (*all_reduce)(void* user, void* data, int64_t count, gradstep_dtype dtype, int32_t op, void* stream,
-                                int64_t timeout_ms);
-  /* (optional) send holds world_size blocks of `count`; receive = the reduction of block `rank`. */
-  gradstep_status (*reduce_scatter)(void* user, const void* send, void* receive, int64_t count, gradstep_dtype dtype,
-                                    int32_t op, void* stream, int64_t timeout_ms);
+  /* (optional) data = the reduction of `count` elements over ranks by `op` (enum gradstep_reduce_op), in place. */
+  gradstep_status (*all_reduce)(void* user, void* data, int64_t count, int32_t type_code, int32_t bits, int32_t op,
+                                void* stream, int64_t timeout_ms);
+  /* (optional) send holds world_size blocks of `count`; receive = the reduction by `op` of block `rank`. */
+  gradstep_status (*reduce_scatter)(void* user, const void* send, void* receive, int64_t count, int32_t type_code,
+                                    int32_t bits, int32_t op, void* stream, int64_t timeout_ms);
   /* (optional) data of `root` on all ranks. */
   gradstep_status (*broadcast)(void* user, void* data, int64_t bytes, int32_t root, void* stream, int64_t timeout_ms);
   /* (optional, both or none) matched in order per pair of ranks; either may wait for the other side. */
@@ -153,6 +159,10 @@ typedef struct gradstep_comm_vtable {
    * doing the same by send_recv. */
   gradstep_status (*exchange)(void* user, const void* const* send, const int64_t* send_bytes, void* const* receive,
                               const int64_t* receive_bytes, void* stream, int64_t timeout_ms);
+  /* (optional) OK, or why the channel is of no more use: what a call had queued has failed, or a peer is gone. Returns
+   * at once. Called before every call that talks to other ranks, which an error then ends in its stead, and which
+   * breaks the communicator. */
+  gradstep_status (*poll)(void* user);
 } gradstep_comm_vtable;
 
 /* Completed calls since creation; a dup or split counts for itself, a vote counts as an all-gather. Bytes are what this
@@ -205,7 +215,7 @@ GRADSTEP_API gradstep_status gradstep_comm_create_local_ex(gradstep_context* con
 
 /*
  * gradstep_comm_create_host and gradstep_comm_create_host_ex: wrap a host's collectives. The vtable is copied.
- * `release` is called also when this fails, unless vtable itself is NULL or its struct_size is bad. Collective: the
+ * `release` is called also when this fails, see base.h. Collective: the
  * host names of the ranks are gathered once. Of options timeout_ms and reduction_order are read; NULL = defaults, as
  * without them. *out is the caller's to destroy.
  * Returns: INVALID_ARGUMENT (no all_gather, send without recv, rank outside the world, a rank_ordered other than 0 and
@@ -248,14 +258,14 @@ GRADSTEP_API void gradstep_comm_destroy(gradstep_comm* comm) GRADSTEP_NOEXCEPT;
  * gradstep_comm_unique_id and gradstep_comm_unique_id_ex: make a rendezvous id for `engine` ("shm", "gloo", "auto"):
  * this process then serves a small TCP key-value store until every rank has connected and left, or 10 minutes have
  * passed unused. The id holds the address, the port and a 128-bit token; carry its bytes to all ranks by any means.
- * The store serves on the network interface or address `interface` (NULL, as without it: see gradstep_comm_options).
+ * The store serves on `network_interface`, a name or an address (NULL, as without it: see gradstep_comm_options).
  * *len (may be NULL) = bytes needed; buf NULL with cap 0 only asks for that and starts nothing. Who does not have the
  * token can neither read nor write there, and takes little: docs/failure.md has the limits.
  * Returns: INVALID_ARGUMENT (unknown engine or interface, cap too small), IO (no socket), OUT_OF_MEMORY.
  */
 GRADSTEP_API gradstep_status gradstep_comm_unique_id(const char* engine, void* buf, size_t cap,
                                                      size_t* len) GRADSTEP_NOEXCEPT;
-GRADSTEP_API gradstep_status gradstep_comm_unique_id_ex(const char* engine, const char* interface, void* buf,
+GRADSTEP_API gradstep_status gradstep_comm_unique_id_ex(const char* engine, const char* network_interface, void* buf,
                                                         size_t cap, size_t* len) GRADSTEP_NOEXCEPT;
 
 /*

@@ -54,7 +54,8 @@ typedef struct gradstep_context_options {
   int32_t background_threads; /* threads of the low-priority lane, started at first use; default 1 */
   int32_t log_level;          /* enum gradstep_log_level, default OFF */
 
-  /* Log sink. Called only by threads that are inside gradstep; must not call gradstep. */
+  /* Log sink; level is of enum gradstep_log_level. Called only by threads that are inside gradstep; must not call
+   * gradstep. */
   void (*log)(void* user, int32_t level, const char* text);
   void* log_user;
   void (*log_release)(void* user);

@@ -61,14 +61,14 @@ typedef struct gradstep_cost_options {
   int32_t no_exchange;     /* bool: the engine can only gather, as a host with nothing but all_gather */
   int64_t rows; /* POWERSGD: the elements lie in matrices of rows x columns, each >= 1; default 1024 x 1024 */
   int64_t columns;
-  /* Seconds of one rank's work on an element, >= 0; the defaults are those of one core of an AMD EPYC (AVX-512). */
-  double pack;     /* into a bucket */
-  double convert;  /* to 16 bits and back */
-  double select;   /* when the largest are selected */
-  double entry;    /* of a sparse list that is summed */
-  double add;      /* to a dense sum */
-  double merge;    /* into another vector, by Adasum */
-  double multiply; /* by one column, for PowerSGD */
+  /* One rank's work on an element, >= 0; the defaults are those of one core of an AMD EPYC (AVX-512). */
+  double pack_seconds;     /* into a bucket */
+  double convert_seconds;  /* to 16 bits and back */
+  double select_seconds;   /* when the largest are selected */
+  double entry_seconds;    /* of a sparse list that is summed */
+  double add_seconds;      /* to a dense sum */
+  double merge_seconds;    /* into another vector, by Adasum */
+  double multiply_seconds; /* by one column, for PowerSGD */
 } gradstep_cost_options;
 
 /* One way to exchange all elements once. */
@@ -87,9 +87,8 @@ typedef struct gradstep_cost {
 GRADSTEP_API gradstep_status gradstep_cost_options_init(gradstep_cost_options* o, size_t struct_size) GRADSTEP_NOEXCEPT;
 
 /*
- * pack, convert, select, entry, add, merge and multiply of *o = what they are here, in seconds, by the threads of
- * `context`, on data that fits into its caches; takes some milliseconds. o was filled by gradstep_cost_options_init;
- * its other fields stay as they are.
+ * pack_seconds to multiply_seconds of *o = what they are here, by the threads of `context`, on data that fits into its
+ * caches; takes some milliseconds. o was filled by gradstep_cost_options_init; its other fields stay as they are.
  * Returns: INVALID_ARGUMENT (a NULL, a bad struct_size), OUT_OF_MEMORY, CALLBACK (parallel_for).
  */
 GRADSTEP_API gradstep_status gradstep_cost_options_measure(gradstep_cost_options* o,

@@ -5,10 +5,10 @@
  * shampoo.h, state that is dealt out to ranks in sharding.h.
  *
  * t counts applied steps and is 0 in the first. Every double field of an options struct is a hyper-parameter: the
- * value it has at creation is a constant for all groups; gradstep_optimizer_set_value and _set_schedule change it by
- * its field name, per group. A weight_decay or momentum that is the constant 0 (or an exponential decay from 0) is
- * absent: it costs nothing and keeps no buffer. Arithmetic is f32 for f32, f16 and bf16 parameters and f64 for f64
- * ones.
+ * value it has at creation is a constant for all groups; gradstep_optimizer_set_value, _set_schedule and _set_tensor
+ * change it by its field name, per group. A weight_decay or momentum that is the constant 0 (or an exponential decay
+ * from 0) is absent: it costs nothing and keeps no buffer. Arithmetic is f32 for f32, f16 and bf16 parameters and f64
+ * for f64 ones.
  *
  * In a step the gradient that a rule sees is clip(g * grad_scale * c, +-clip_value), negated under maximize, where c =
  * min(1, max_norm / (|grad_scale| * norm + 1e-6)) if max_norm > 0 (PyTorch's clip_grad_norm_), else 1.
@@ -164,7 +164,7 @@ typedef struct gradstep_adam_options {
 /* What a step did. Written also when the step was skipped. */
 typedef struct gradstep_step_result {
   uint32_t struct_size;
-  int32_t applied;         /* 0 = skipped */
+  int32_t applied;         /* bool: 0 = skipped */
   double grad_norm;        /* before grad_scale; NaN when the step had no need to know it */
   double clip_coefficient; /* c above; 1 when nothing was clipped */
 } gradstep_step_result;
@@ -178,6 +178,13 @@ typedef struct gradstep_step_options {
   const gradstep_tensor* grad_norm; /* f64[1]: the gradients' norm before grad_scale; NULL = computed when needed */
   gradstep_tensor* found_inf;       /* f32[1]: non-zero skips the step; non-finite gradients set it to 1; may be NULL */
   gradstep_step_result* result;     /* may be NULL */
+  /* f32[1]: a factor of grad_scale, finite, read when the step runs; NULL = 1. */
+  const gradstep_tensor* grad_scale_tensor;
+  /* f64[4], written when the step has run or was skipped: applied (1 or 0), grad_norm and clip_coefficient as in
+   * gradstep_step_result, and t after it. May be NULL. */
+  gradstep_tensor* outcome;
+  int32_t disjoint; /* bool: the host promises that no tensors overlap of which one is written; nobody looks */
+  int32_t reserved;
 } gradstep_step_options;
 
 /* One number about a parameter: a NUL-terminated name and where it belongs; -1 where an index does not apply. */
@@ -245,9 +252,9 @@ GRADSTEP_API void gradstep_optimizer_destroy(gradstep_optimizer* optimizer) GRAD
  * device, and any float dtype (f64 only for f64 parameters). grads[i].data NULL: parameter i is left alone. No two
  * tensors overlap, of which one is written. Collective while the state is sharded.
  * Returns: INVALID_ARGUMENT (names the tensor; nothing is changed), INVALID_STATE (in use; or the state is lost: see
- * gradstep_optimizer_attach_comm and below), NUMERIC (a schedule's value is out of its field's range; nothing is
- * changed), CALLBACK (a schedule: nothing is changed; or parallel_for), OUT_OF_MEMORY, and, sharded, the statuses of a
- * collective call.
+ * gradstep_optimizer_attach_comm and below), NUMERIC (the value of a schedule or of gradstep_optimizer_set_tensor is
+ * out of its field's range; nothing is changed), CALLBACK (a schedule: nothing is changed; or parallel_for),
+ * OUT_OF_MEMORY, and, sharded, the statuses of a collective call.
  *
  * A parallel_for that fails half-way leaves some parameters and states stepped and others not. The step count stands,
  * and the state is lost: steps, saves, copies and reads of it are INVALID_STATE until a state is loaded or copied in.
@@ -270,11 +277,13 @@ GRADSTEP_API gradstep_status gradstep_optimizer_update(gradstep_optimizer* optim
 /*
  * gradstep_optimizer_step, or with updates gradstep_optimizer_update, with options (NULL = defaults). A skipped step
  * changes nothing but the skip counter (metric "skipped_steps") and what the options ask to be written; skipped
- * `updates` are zero.
- * Returns: INVALID_ARGUMENT (as step; an option outside its range; grad_norm or found_inf of another dtype or with
- * other than one element), UNSUPPORTED (as update), INVALID_STATE, NUMERIC, CALLBACK, OUT_OF_MEMORY (as step), and,
- * sharded, MISMATCH (some ranks ask for the norm or a check of finiteness, others not) and the statuses of a collective
- * call.
+ * `updates` are zero. The tensors of the options are where the parameters are. Tensors are compared with each other
+ * for overlaps whenever one has moved since the last call; where all gradients move at each step, disjoint saves that.
+ * If the promise is broken, what overlaps holds garbage.
+ * Returns: INVALID_ARGUMENT (as step; an option outside its range; a tensor of the options of another dtype or with
+ * another number of elements), UNSUPPORTED (as update), INVALID_STATE, CALLBACK, OUT_OF_MEMORY (as step), NUMERIC (as
+ * step; grad_scale_tensor holds no finite number: on a device the step is skipped instead), and, sharded, MISMATCH
+ * (some ranks ask for the norm or a check of finiteness, others not) and the statuses of a collective call.
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_step_ex(gradstep_optimizer* optimizer, const gradstep_tensor* params,
                                                         const gradstep_tensor* grads, const gradstep_tensor* updates,
@@ -295,9 +304,25 @@ GRADSTEP_API gradstep_status gradstep_optimizer_set_schedule(gradstep_optimizer*
                                                              const gradstep_schedule* schedule) GRADSTEP_NOEXCEPT;
 
 /*
+ * Hyper-parameter `name` of one group, or of all groups with -1, is from here on the f64[1] of the host that tensor
+ * shows, where the parameters are: every step reads it anew when it runs, and checks it as a schedule's value. The
+ * number is borrowed until gradstep_optimizer_set_value, _set_schedule or another _set_tensor takes its place for every
+ * group that reads it, or the optimizer is destroyed; the host does not write to it during a call on the optimizer.
+ * New groups of gradstep_optimizer_add_parameters take group 0's tensor, too. A momentum or weight_decay in memory is
+ * never absent. Ranks that share an optimizer's state keep equal numbers in their tensors. A save notes the value of
+ * the moment for information; loads and copy_state leave the tensor in its place.
+ * Returns: INVALID_ARGUMENT (a NULL, unknown name, group out of range, another dtype or number of elements),
+ * INVALID_STATE (in use; precondition of a Shampoo whose blocks are dealt out), NUMERIC (the value is needed at once,
+ * and out of range: matrix_epsilon of a Shampoo, for new statistics), OUT_OF_MEMORY.
+ */
+GRADSTEP_API gradstep_status gradstep_optimizer_set_tensor(gradstep_optimizer* optimizer, int32_t group,
+                                                           const char* name,
+                                                           const gradstep_tensor* tensor) GRADSTEP_NOEXCEPT;
+
+/*
  * *value = what the next step would use. group -1 is group 0.
- * Returns: INVALID_ARGUMENT (a NULL, unknown name, group out of range), INVALID_STATE (in use), NUMERIC (a schedule's
- * value is out of range), CALLBACK (a schedule failed).
+ * Returns: INVALID_ARGUMENT (a NULL, unknown name, group out of range), INVALID_STATE (in use), NUMERIC (the value of a
+ * schedule or a tensor is out of range), CALLBACK (a schedule failed).
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_get_value(gradstep_optimizer* optimizer, int32_t group,
                                                           const char* name, double* value) GRADSTEP_NOEXCEPT;
@@ -401,9 +426,10 @@ GRADSTEP_API gradstep_status gradstep_adam_state_bytes(const gradstep_adam_optio
                                                        const gradstep_parameter* parameters, size_t n,
                                                        int64_t* bytes) GRADSTEP_NOEXCEPT;
 
-/* Reports a failure of work that an earlier call queued; on CPU there is none.
- * Returns: INVALID_ARGUMENT, INVALID_STATE (in use). */
-GRADSTEP_API gradstep_status gradstep_optimizer_poll(gradstep_optimizer* optimizer) GRADSTEP_NOEXCEPT;
+/* *done = 1 when no step is under way: tensors that it was given are the host's again. On CPU always: roots that a
+ * Shampoo computes for later steps touch none of them, and do not count.
+ * Returns: INVALID_ARGUMENT (done NULL), INVALID_STATE (in use). */
+GRADSTEP_API gradstep_status gradstep_optimizer_poll(gradstep_optimizer* optimizer, int32_t* done) GRADSTEP_NOEXCEPT;
 
 #if defined(__cplusplus)
 }

@@ -241,6 +241,13 @@ GRADSTEP_API gradstep_status gradstep_reducer_wait(gradstep_reducer* reducer, co
                                                    void* stream) GRADSTEP_NOEXCEPT;
 
 /*
+ * *done = 1 when no bucket that has left is still being exchanged: a gradstep_reducer_wait then has at most the buckets
+ * to exchange that were not full. An exchange that has failed is over: wait returns its error. Not collective.
+ * Returns: INVALID_ARGUMENT (done NULL), INVALID_STATE (in use).
+ */
+GRADSTEP_API gradstep_status gradstep_reducer_poll(gradstep_reducer* reducer, int32_t* done) GRADSTEP_NOEXCEPT;
+
+/*
  * Drops an open window; without one it does nothing. If a bucket has already left, the channel is aborted: peers get an
  * error, not a hang. Nothing of the window runs afterwards.
  * Returns: INVALID_ARGUMENT, INVALID_STATE (in use).
@@ -254,15 +261,15 @@ GRADSTEP_API gradstep_status gradstep_reducer_cancel(gradstep_reducer* reducer) 
  * the last one failed).
  */
 GRADSTEP_API gradstep_status gradstep_reducer_gradients(gradstep_reducer* reducer, gradstep_tensor* tensors_out,
-                                                        size_t n) GRADSTEP_NOEXCEPT;
+                                                        size_t n, void* stream) GRADSTEP_NOEXCEPT;
 
 /*
  * tensor_out = a view of f64[1]: the Euclidean norm of the reduced gradients of all parameters; computed in this call,
  * once per window, and valid until the next window begins. Not collective.
  * Returns: INVALID_ARGUMENT (tensor_out NULL), INVALID_STATE (as gradstep_reducer_gradients), CALLBACK (parallel_for).
  */
-GRADSTEP_API gradstep_status gradstep_reducer_norm(gradstep_reducer* reducer,
-                                                   gradstep_tensor* tensor_out) GRADSTEP_NOEXCEPT;
+GRADSTEP_API gradstep_status gradstep_reducer_norm(gradstep_reducer* reducer, gradstep_tensor* tensor_out,
+                                                   void* stream) GRADSTEP_NOEXCEPT;
 
 /*
  * tensor_out = a view of parameter `index`'s residual: this rank's, shaped as the parameter, in the bucket's dtype;

@@ -12,7 +12,7 @@
  *   polynomial          (init_value - end_value) * (1 - min(t, decay_steps) / decay_steps)^power + end_value
  *   cosine              end_value + (init_value - end_value) * (1 + cos(pi * min(t, decay_steps) / decay_steps)) / 2
  *   piecewise           values[i] for boundaries[i-1] < t <= boundaries[i]; n_points values, n_points - 1 boundaries
- *   callback            fn(user, t, &value)
+ *   callback            function(user, t, &value)
  *
  * Sources: SINGA opt.py (constant, exponential_decay); Keras and Optax for the others' conventional definitions.
  */
@@ -38,10 +38,10 @@ enum gradstep_schedule_kind {
 
 /*
  * Deep-copied where it is given. `release` (may be NULL) is called exactly once, also when the call that takes the
- * schedule fails. gradstep_schedule_value alone neither keeps nor releases it. All numbers are finite. `fn` is called
- * with the t of the formulas above (that is, from the end of the warmup on it counts from 0 again), on the thread whose
- * call needs the value; *value is 0 before. A status other than OK makes that call CALLBACK, with the status's name and
- * the text of gradstep_set_last_error.
+ * schedule fails. gradstep_schedule_value alone neither keeps nor releases it. All numbers are finite. `function` is
+ * called with the t of the formulas above (that is, from the end of the warmup on it counts from 0 again), on the
+ * thread whose call needs the value; *value is 0 before. A status other than OK makes that call CALLBACK, with the
+ * status's name and the text of gradstep_set_last_error.
  */
 typedef struct gradstep_schedule {
   uint32_t struct_size;
@@ -56,7 +56,7 @@ typedef struct gradstep_schedule {
   int64_t warmup_steps;      /* >= 0 */
   const int64_t* boundaries; /* piecewise: n_points - 1, strictly increasing, >= 0 */
   const double* values;      /* piecewise: n_points */
-  gradstep_status (*fn)(void* user, int64_t step, double* value); /* callback */
+  gradstep_status (*function)(void* user, int64_t step, double* value); /* callback */
   void* user;
   void (*release)(void* user);
 } gradstep_schedule;
@@ -67,8 +67,8 @@ GRADSTEP_API gradstep_status gradstep_schedule_init(gradstep_schedule* s, size_t
 
 /*
  * *value = the schedule's value at t = `step` >= 0. The schedule is only read.
- * Returns: INVALID_ARGUMENT (a NULL, a negative step, a field that breaks its rule or is not finite), CALLBACK (fn
- * failed or threw).
+ * Returns: INVALID_ARGUMENT (a NULL, a negative step, a field that breaks its rule or is not finite), CALLBACK
+ * (function failed or threw).
  */
 GRADSTEP_API gradstep_status gradstep_schedule_value(const gradstep_schedule* s, int64_t step,
                                                      double* value) GRADSTEP_NOEXCEPT;

@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 /* The host's bytes. A save only writes, a load only reads; the other may be NULL. The struct is read during the call
- * alone; release (may be NULL) is called once at its end, whatever it returns but for a bad struct_size. A status other
+ * alone; release (may be NULL) is called once at its end, whatever it returns (see base.h). A status other
  * than OK makes the call CALLBACK, with the status's name and the text of gradstep_set_last_error. */
 typedef struct gradstep_stream {
   uint32_t struct_size;
@@ -53,8 +53,9 @@ GRADSTEP_API gradstep_status gradstep_load_options_init(gradstep_load_options* o
  * than the 100,000,000 bytes of a header), INVALID_STATE (in use; an optimizer whose state is lost, see
  * gradstep_optimizer_step and gradstep_optimizer_attach_comm; an accumulator with a broken-off call, see
  * gradstep_accumulator_add; a reducer inside a window; an updater that has stepped and whose exchange has failed since:
- * flush first), CALLBACK (write failed), OUT_OF_MEMORY, and collectively ABORTED ("another rank could not ...": the
- * call failed on that rank, which returns why) and the statuses of a collective call.
+ * flush first), NUMERIC (a hyper-parameter's value is out of range), CALLBACK (write or a schedule failed),
+ * OUT_OF_MEMORY, and collectively ABORTED ("another rank could not ...": the call failed on that rank, which returns
+ * why) and the statuses of a collective call.
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_save(gradstep_optimizer* optimizer,
                                                      const gradstep_stream* stream) GRADSTEP_NOEXCEPT;

@@ -22,7 +22,12 @@ extern "C" {
 #endif
 
 /* DLPack device types that gradstep knows. */
-enum gradstep_device_type { GRADSTEP_DEVICE_INVALID = -1, GRADSTEP_DEVICE_CPU = 1, GRADSTEP_DEVICE_CUDA = 2 };
+enum gradstep_device_type {
+  GRADSTEP_DEVICE_INVALID = -1,
+  GRADSTEP_DEVICE_CPU = 1,
+  GRADSTEP_DEVICE_CUDA = 2,
+  GRADSTEP_DEVICE_CUDA_HOST = 3 /* host memory that is pinned for CUDA: the same as CPU everywhere, device_id ignored */
+};
 
 /* DLPack type codes. f32 is {FLOAT, 32, 1}, f64 {FLOAT, 64, 1}, f16 {FLOAT, 16, 1}, bf16 {BFLOAT, 16, 1}. */
 enum gradstep_type_code {
@@ -89,6 +94,8 @@ typedef struct gradstep_parameter {
  * Builders of tensor and parameter arrays for languages that cannot lay out C structs. Addresses are integers. A list
  * owns its structs, shapes, strides and names (copied on push), never the buffers. The array of `*_data` is valid until
  * the next push, clear or destroy. Lists are plain memory: one thread at a time, and destroyed ones are not recognised.
+ * Where a struct or a call takes one tensor (gradstep_rows, gradstep_step_options), an element of the array will do;
+ * where a call has a `tensor_out` or `tensors_out`, it writes into elements, and gradstep_tensor_list_get reads them.
  */
 typedef struct gradstep_tensor_list gradstep_tensor_list;
 typedef struct gradstep_parameter_list gradstep_parameter_list;
@@ -116,6 +123,26 @@ GRADSTEP_API gradstep_status gradstep_tensor_list_push(gradstep_tensor_list* lis
  */
 GRADSTEP_API gradstep_status gradstep_tensor_list_set_data(gradstep_tensor_list* list, size_t index, uint64_t address,
                                                            uint64_t bytes) GRADSTEP_NOEXCEPT;
+
+/*
+ * Points all n entries of the list at other buffers, entry i at addresses[i], with the same shapes, strides and dtypes;
+ * an address of 0 is a tensor whose data is NULL. How long the buffers are is not looked at.
+ * Returns: INVALID_ARGUMENT (list or addresses NULL, n is not the number of entries: nothing is changed).
+ */
+GRADSTEP_API gradstep_status gradstep_tensor_list_set_addresses(gradstep_tensor_list* list, const uint64_t* addresses,
+                                                                size_t n) GRADSTEP_NOEXCEPT;
+
+/*
+ * What entry `index` shows: the address of its first element (0 for none), its dtype and device, and its shape and
+ * strides, the latter written out where they are those of a compact array. shape and strides have room for `capacity`
+ * numbers each, of which ndim are written. Every result may be NULL.
+ * Returns: INVALID_ARGUMENT (list NULL, index out of range, shape or strides given and capacity less than ndim: nothing
+ * is written).
+ */
+GRADSTEP_API gradstep_status gradstep_tensor_list_get(const gradstep_tensor_list* list, size_t index, uint64_t* address,
+                                                      int32_t* type_code, int32_t* bits, int32_t* device_type,
+                                                      int32_t* device_id, int32_t* ndim, int64_t* shape,
+                                                      int64_t* strides, int32_t capacity) GRADSTEP_NOEXCEPT;
 
 /* Takes all tensors out of the list. Returns: INVALID_ARGUMENT (list NULL). */
 GRADSTEP_API gradstep_status gradstep_tensor_list_clear(gradstep_tensor_list* list) GRADSTEP_NOEXCEPT;

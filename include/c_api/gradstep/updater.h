@@ -138,6 +138,10 @@ GRADSTEP_API gradstep_status gradstep_updater_recover(gradstep_updater* updater,
                                                       const gradstep_tensor* params, size_t n,
                                                       void* stream) GRADSTEP_NOEXCEPT;
 
+/* *done = 1 when nothing is under way in the updater, its accumulator, reducer and optimizer. Not collective.
+ * Returns: INVALID_ARGUMENT (done NULL), INVALID_STATE (in use). */
+GRADSTEP_API gradstep_status gradstep_updater_poll(gradstep_updater* updater, int32_t* done) GRADSTEP_NOEXCEPT;
+
 /* *stats = the counts; stats->struct_size is set by the caller.
  * Returns: INVALID_ARGUMENT (stats NULL, a bad struct_size), INVALID_STATE (in use). */
 GRADSTEP_API gradstep_status gradstep_updater_stats(gradstep_updater* updater,

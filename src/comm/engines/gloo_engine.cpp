@@ -11,12 +11,12 @@ namespace gradstep {
 
 std::shared_ptr<Engine> connect_gloo(Store& store, const Context& context, const gradstep_comm_options& options,
                                      const Deadline& deadline) {
-  const std::string address = own_address(options.interface).text();
+  const std::string address = own_address(options.network_interface).text();
   Rendezvous rendezvous(store, context, "gloo", options);
   const gradstep_plugin_rendezvous loan = rendezvous.loan();
 
   gradstep_comm_options connect_options = options;
-  connect_options.interface = address.c_str();
+  connect_options.network_interface = address.c_str();
   connect_options.timeout_ms = deadline.remaining_ms();
   return connect_plugin("gloo", connect_options, &loan, nullptr);
 }

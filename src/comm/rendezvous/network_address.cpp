@@ -92,12 +92,13 @@ std::string NetworkAddress::text() const {
   return failed == 0 ? name.data() : "?";
 }
 
-NetworkAddress own_address(const char* interface) {
-  if (interface != nullptr) {
-    if (const auto address = address_of_interface(interface)) return *address;
-    if (const auto address = address_of_name(interface)) return *address;
-    fail_argument("interface: '{}' is neither a network interface with an address nor an address of this machine",
-                  interface);
+NetworkAddress own_address(const char* network_interface) {
+  if (network_interface != nullptr) {
+    if (const auto address = address_of_interface(network_interface)) return *address;
+    if (const auto address = address_of_name(network_interface)) return *address;
+    fail_argument(
+        "network_interface: '{}' is neither a network interface with an address nor an address of this machine",
+        network_interface);
   }
   std::array<char, 256> name{};
   if (gethostname(name.data(), name.size() - 1) == 0) {

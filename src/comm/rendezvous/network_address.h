@@ -24,8 +24,8 @@ struct NetworkAddress {
   std::string text() const;
 };
 
-/// `interface` is the name of a network interface, or a host name or address of this machine; NULL = the address of the
-/// host's name if it is one of this machine, else 127.0.0.1. Throws INVALID_ARGUMENT.
-NetworkAddress own_address(const char* interface);
+/// `network_interface` is the name of a network interface, or a host name or address of this machine; NULL = the
+/// address of the host's name if it is one of this machine, else 127.0.0.1. Throws INVALID_ARGUMENT.
+NetworkAddress own_address(const char* network_interface);
 
 }  // namespace gradstep

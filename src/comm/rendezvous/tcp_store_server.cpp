@@ -244,9 +244,9 @@ void* serve(void* server) {
 
 }  // namespace
 
-Id start_tcp_store(const char* interface, const StoreLimits& limits) {
+Id start_tcp_store(const char* network_interface, const StoreLimits& limits) {
   Id id;
-  id.address = own_address(interface);
+  id.address = own_address(network_interface);
   fill_random(id.token.data(), id.token.size());
   FileDescriptor listener = listen_on(id.address);
   auto server = std::make_unique<Server>(std::move(listener), id.token, limits);

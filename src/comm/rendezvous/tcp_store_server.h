@@ -20,7 +20,7 @@ struct StoreLimits {
 };
 
 /// Serves a new store on a thread of its own until every rank has connected and left, or no member used it for
-/// `patience`. `interface` as in own_address(). Throws INVALID_ARGUMENT or IO.
-tcp_store::Id start_tcp_store(const char* interface, const StoreLimits& limits = {});
+/// `patience`. `network_interface` as in own_address(). Throws INVALID_ARGUMENT or IO.
+tcp_store::Id start_tcp_store(const char* network_interface, const StoreLimits& limits = {});
 
 }  // namespace gradstep

@@ -85,8 +85,9 @@ void Shampoo::prepare(const Schema& schema, const HyperParameters& hyper_paramet
     if (is_known && ranks().owns_blocks) {
       fail(GRADSTEP_ERR_INVALID_STATE, "precondition: blocks are dealt out to ranks: attach no communicator first");
     }
-    const double epsilon =
-        options_.eigenvalue_corrected() ? 0 : hyper_parameters.evaluate(schema[i].group, kMatrixEpsilon, step_count());
+    const double epsilon = options_.eigenvalue_corrected() ? 0
+                                                           : hyper_parameters.evaluate(schema[i].group, kMatrixEpsilon,
+                                                                                       step_count(), &site().queue());
     ShampooState state = make_shampoo_state(options_, schema[i], wanted);
     if (is_known) {
       // Switched on later: the momentum of the grafting rule goes on, the other one begins.

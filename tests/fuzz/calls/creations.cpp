@@ -75,7 +75,7 @@ gradstep_status make_comm(Host& host) {
   HostileValues& values = host.values();
   using Options = gradstep_comm_options;
   Options options = options_of(host, gradstep_comm_options_init, offsetof(Options, engine),
-                               offsetof(Options, interface) + sizeof(void*));
+                               offsetof(Options, network_interface) + sizeof(void*));
   options.timeout_ms = values.once_in(16) ? values.int64() : 5;
   if (options.timeout_ms > 5) options.timeout_ms = 5;  // nobody waits for long here
   gradstep_context* context = host.pick(host.handles.contexts);

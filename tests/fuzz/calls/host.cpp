@@ -259,7 +259,7 @@ const gradstep_schedule* Host::schedule() {
   schedule.values = values_.once_in(32) ? nullptr : scratch.points.data();
   schedule.user = this;
   if (!values_.once_in(32)) {
-    schedule.fn = [](void* user, std::int64_t, double* value) {
+    schedule.function = [](void* user, std::int64_t, double* value) {
       auto& host = *static_cast<Host*>(user);
       *value = host.depth_ == 0 ? host.values_.number() : 1;
       return host.misbehave();
@@ -363,6 +363,7 @@ gradstep_comm_vtable Host::vtable() {
     }
     return gradstep_status{GRADSTEP_OK};
   };
+  vtable.poll = [](void*) { return gradstep_status{GRADSTEP_OK}; };
   return vtable;
 }
 

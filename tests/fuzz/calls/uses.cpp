@@ -1,10 +1,22 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <cstddef>
 
 #include "calls.h"
 
 namespace gradstep::fuzz {
+
+namespace {
+
+gradstep_tensor numbers(void* data, gradstep_dtype dtype, std::int64_t& count) {
+  return {data, {GRADSTEP_DEVICE_CPU, 0}, 1, dtype, &count, nullptr, 0};
+}
+
+constexpr gradstep_dtype kF32 = {GRADSTEP_TYPE_FLOAT, 32, 1};
+constexpr gradstep_dtype kF64 = {GRADSTEP_TYPE_FLOAT, 64, 1};
+
+}  // namespace
 
 gradstep_status step(Host& host) {
   gradstep_optimizer* optimizer = host.pick(host.handles.optimizers);
@@ -19,14 +31,21 @@ gradstep_status step(Host& host) {
   Options options = options_of(host, gradstep_step_options_init, offsetof(Options, grad_norm), sizeof(Options));
   double norm = host.values().number();
   float found = host.values().once_in(8) ? 1 : 0;
+  float scale = static_cast<float>(host.values().number());
+  std::array<double, 4> outcome{};
   std::int64_t one = 1;
-  gradstep_tensor norm_view = {&norm, {GRADSTEP_DEVICE_CPU, 0}, 1, {GRADSTEP_TYPE_FLOAT, 64, 1}, &one, nullptr, 0};
-  gradstep_tensor found_view = {&found, {GRADSTEP_DEVICE_CPU, 0}, 1, {GRADSTEP_TYPE_FLOAT, 32, 1}, &one, nullptr, 0};
+  std::int64_t four = 4;
+  gradstep_tensor norm_view = numbers(&norm, kF64, one);
+  gradstep_tensor found_view = numbers(&found, kF32, one);
+  gradstep_tensor scale_view = numbers(&scale, kF32, one);
+  gradstep_tensor outcome_view = numbers(outcome.data(), kF64, four);
   gradstep_step_result result{};
   result.struct_size = host.struct_size(sizeof result);
   if (host.values().once_in(4)) options.grad_norm = &norm_view;
   if (host.values().once_in(4)) options.found_inf = host.values().once_in(16) ? &norm_view : &found_view;
   if (host.values().once_in(2)) options.result = &result;
+  if (host.values().once_in(4)) options.grad_scale_tensor = host.values().once_in(16) ? &norm_view : &scale_view;
+  if (host.values().once_in(4)) options.outcome = host.values().once_in(16) ? &norm_view : &outcome_view;
   return gradstep_optimizer_step_ex(optimizer, params, grads, updates, host.count(), &options, host.device_stream());
 }
 
@@ -35,6 +54,7 @@ gradstep_status ask_optimizer(Host& host) {
   gradstep_optimizer* optimizer = host.pick(host.handles.optimizers);
   std::int64_t count = 0;
   std::int32_t groups = 0;
+  std::int32_t done = 0;
   double value = 0;
   std::array<gradstep_metric, 4> metrics{};
   gradstep_memory memory{};
@@ -58,7 +78,7 @@ gradstep_status ask_optimizer(Host& host) {
     case 6:
       return gradstep_optimizer_state(optimizer, values.below(Host::kMost + 1), host.name(), host.views());
     default:
-      return gradstep_optimizer_poll(optimizer);
+      return gradstep_optimizer_poll(optimizer, &done);
   }
 }
 
@@ -68,7 +88,7 @@ gradstep_status change_optimizer(Host& host) {
   const std::size_t index = values.below(Host::kMost);
   const gradstep_tensor tensor = host.tensor(Buffers::updates, index);
   const auto sharding = options_of(host, gradstep_sharding_options_init);
-  switch (values.below(8)) {
+  switch (values.below(9)) {
     case 0:
       return gradstep_optimizer_set_value(optimizer, values.int32(), host.name(), values.number());
     case 1:
@@ -83,6 +103,13 @@ gradstep_status change_optimizer(Host& host) {
       return gradstep_optimizer_set_state(optimizer, index, host.name(), &tensor, host.device_stream());
     case 6:
       return gradstep_optimizer_copy_state(optimizer, host.pick(host.handles.optimizers));
+    case 7: {
+      static double number;  // optimizers borrow it
+      number = values.number();
+      std::int64_t one = 1;
+      const gradstep_tensor borrowed = numbers(&number, kF64, one);
+      return gradstep_optimizer_set_tensor(optimizer, values.int32(), host.name(), &borrowed);
+    }
     default:
       return gradstep_optimizer_attach_comm(optimizer, values.once_in(4) ? nullptr : host.pick(host.handles.comms),
                                             &sharding);
@@ -102,13 +129,13 @@ gradstep_status use_accumulator(Host& host) {
     case 1:
       return gradstep_accumulator_reset(accumulator, host.device_stream());
     case 2:
-      return gradstep_accumulator_gradients(accumulator, host.views(), host.count());
+      return gradstep_accumulator_gradients(accumulator, host.views(), host.count(), host.device_stream());
     case 3:
-      return gradstep_accumulator_sums(accumulator, host.views(), host.count());
+      return gradstep_accumulator_sums(accumulator, host.views(), host.count(), host.device_stream());
     case 4:
       return gradstep_accumulator_weight(accumulator, &number);
     case 5:
-      return gradstep_accumulator_norm(accumulator, host.views());
+      return gradstep_accumulator_norm(accumulator, host.views(), host.device_stream());
     case 6:
       return gradstep_accumulator_count(accumulator, &count);
     case 7:
@@ -118,6 +145,8 @@ gradstep_status use_accumulator(Host& host) {
       return gradstep_accumulator_add_ex(accumulator, grads, grads != nullptr ? host.count() : 0, host.rows(), 1,
                                          weight, host.device_stream(), &ready);
     }
+    case 9:
+      return gradstep_accumulator_poll(accumulator, &ready);
     default:
       return gradstep_accumulator_add(accumulator, host.tensors(Buffers::grads), host.count(), weight,
                                       host.device_stream(), &ready);
@@ -135,6 +164,7 @@ gradstep_status use_reducer(Host& host) {
   gradstep_comm_statistics stats{};
   stats.struct_size = host.struct_size(sizeof stats);
   std::size_t count = 0;
+  std::int32_t done = 0;
   switch (values.below(12)) {
     case 0:
       return gradstep_reducer_begin(reducer, weight, host.device_stream());
@@ -146,9 +176,9 @@ gradstep_status use_reducer(Host& host) {
     case 4:
       return gradstep_reducer_cancel(reducer);
     case 5:
-      return gradstep_reducer_gradients(reducer, host.views(), host.count());
+      return gradstep_reducer_gradients(reducer, host.views(), host.count(), host.device_stream());
     case 6:
-      return gradstep_reducer_norm(reducer, host.views());
+      return gradstep_reducer_norm(reducer, host.views(), host.device_stream());
     case 7:
       return gradstep_reducer_residual(reducer, index, host.views());
     case 8:
@@ -156,6 +186,8 @@ gradstep_status use_reducer(Host& host) {
                                     values.below(records.size() + 1), &count);
     case 9:
       return gradstep_reducer_comm_stats(reducer, &stats);
+    case 10:
+      return gradstep_reducer_poll(reducer, &done);
     default:
       return gradstep_reducer_reduce(reducer, host.tensors(Buffers::grads), results, host.count(), weight,
                                      host.device_stream());
@@ -176,6 +208,8 @@ gradstep_status use_updater(Host& host) {
                                       host.tensors(Buffers::params), host.count(), nullptr);
     case 2:
       return gradstep_updater_stats(updater, &stats);
+    case 3:
+      return gradstep_updater_poll(updater, &applied);
     default:
       return gradstep_updater_push(updater, host.tensors(Buffers::params), host.tensors(Buffers::grads), host.count(),
                                    values.once_in(4) ? values.number() : 1, host.device_stream(), &applied);

@@ -79,7 +79,7 @@ TEST(Schedule, CallbackGetsTheStepAndItsFailureIsACallbackError) {
   {
     auto s = raw(GRADSTEP_SCHEDULE_CALLBACK);
     s.user = &host;
-    s.fn = [](void* user, std::int64_t step, double* v) -> gradstep_status {
+    s.function = [](void* user, std::int64_t step, double* v) -> gradstep_status {
       if (static_cast<Host*>(user)->fails) {
         set_last_error("no value today");
         return GRADSTEP_ERR_CALLBACK;
@@ -98,7 +98,7 @@ TEST(Schedule, CallbackGetsTheStepAndItsFailureIsACallbackError) {
   auto bad = raw(GRADSTEP_SCHEDULE_CALLBACK);
   bad.user = &host;
   bad.release = [](void* user) { ++static_cast<Host*>(user)->released; };
-  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "s.fn: is NULL", [&] { Schedule("s", &bad); });
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "s.function: is NULL", [&] { Schedule("s", &bad); });
   EXPECT_EQ(host.released, 2) << "a refused schedule is released too";
 }
 

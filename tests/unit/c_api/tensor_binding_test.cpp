@@ -68,6 +68,19 @@ TEST_F(Binding, AFailureIsNotRememberedAsABinding) {
   EXPECT_EQ(bind().grads[0].data, g0.values.data());
 }
 
+TEST_F(Binding, BuffersThatWereNotComparedAreComparedWithoutThePromise) {
+  grads[0] = p0.tensor();
+  const StepBuffers& promised = binding.bind(schema, params.data(), grads.data(), nullptr, 2, /*disjoint=*/true);
+  EXPECT_EQ(promised.grads[0].data, p0.values.data());
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "params[0] overlaps grads[0]", [&] { bind(); });
+  read();
+  const StepBuffers compared = bind();
+  const StepBuffers& again = binding.bind(schema, params.data(), grads.data(), nullptr, 2, /*disjoint=*/true);
+  EXPECT_TRUE(again.params.shows_again(compared.params));
+  grads[0] = p0.tensor();
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "params[0] overlaps grads[0]", [&] { bind(); });
+}
+
 TEST_F(Binding, UpdatesComeAndGo) {
   TestTensor<float> u0({5, 4});
   TestTensor<float> u1({3});

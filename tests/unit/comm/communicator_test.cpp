@@ -33,7 +33,7 @@ class CommHandles : public testing::Test {
     check(gradstep_comm_options_init(&options_, sizeof options_), GRADSTEP_OK);
     options_.engine = "gloo";
     options_.timeout_ms = 500;
-    options_.interface = "127.0.0.1";
+    options_.network_interface = "127.0.0.1";
     engines();  // points GRADSTEP_PLUGIN_DIR at the plugin of this build
   }
   void TearDown() override {

@@ -15,12 +15,9 @@ namespace {
 
 HostRank& host(void* user) { return *static_cast<HostRank*>(user); }
 
-Array array_of(const void* data, std::int64_t count, gradstep_dtype dtype) {
-  Array array;
-  array.data = const_cast<void*>(data);
-  array.size = count;
-  array.dtype = *from_dlpack(dtype);
-  return array;
+Array array_of(const void* data, std::int64_t count, std::int32_t type_code, std::int32_t bits) {
+  const gradstep_dtype dtype{static_cast<std::uint8_t>(type_code), static_cast<std::uint8_t>(bits), 1};
+  return compact_array(const_cast<void*>(data), count, *from_dlpack(dtype));
 }
 
 gradstep_status host_all_gather(void* user, const void* send, void* receive, std::int64_t bytes, void*,
@@ -28,18 +25,19 @@ gradstep_status host_all_gather(void* user, const void* send, void* receive, std
   return as_callback([&] { host(user).inner->all_gather(send, receive, bytes, Deadline::after_ms(ms)); });
 }
 
-gradstep_status host_all_reduce(void* user, void* data, std::int64_t count, gradstep_dtype dtype, std::int32_t op,
-                                void*, std::int64_t ms) {
+gradstep_status host_all_reduce(void* user, void* data, std::int64_t count, std::int32_t type_code, std::int32_t bits,
+                                std::int32_t op, void*, std::int64_t ms) {
   return as_callback(
-      [&] { host(user).inner->all_reduce(array_of(data, count, dtype), op, 1, Deadline::after_ms(ms)); });
+      [&] { host(user).inner->all_reduce(array_of(data, count, type_code, bits), op, 1, Deadline::after_ms(ms)); });
 }
 
 gradstep_status host_reduce_scatter(void* user, const void* send, void* receive, std::int64_t count,
-                                    gradstep_dtype dtype, std::int32_t op, void*, std::int64_t ms) {
+                                    std::int32_t type_code, std::int32_t bits, std::int32_t op, void*,
+                                    std::int64_t ms) {
   return as_callback([&] {
     Communicator& inner = *host(user).inner;
-    inner.reduce_scatter(array_of(send, count * inner.world_size(), dtype), array_of(receive, count, dtype), op,
-                         Deadline::after_ms(ms));
+    inner.reduce_scatter(array_of(send, count * inner.world_size(), type_code, bits),
+                         array_of(receive, count, type_code, bits), op, Deadline::after_ms(ms));
   });
 }
 
@@ -98,7 +96,7 @@ World make_met_world(const std::string& engine, std::int32_t world_size, const C
     options.timeout_ms = settings.timeout_ms;
     options.reduction_order = settings.reduction_order;
     options.store_path = directory.path().c_str();
-    options.interface = "127.0.0.1";
+    options.network_interface = "127.0.0.1";
     options.engine = engine.c_str();
     world[static_cast<std::size_t>(rank)] = make_met_communicator(context, options);
   });

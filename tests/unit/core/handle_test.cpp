@@ -47,6 +47,27 @@ TEST(Handle, NullAndForeignHandlesAreNamed) {
                [&] { check_handle(reinterpret_cast<const SampleHandle*>(&handle)); });
 }
 
+struct Work {
+  BusyFlag& busy() { return flag; }
+  BusyFlag flag;
+};
+struct WorkHandle : Handle<Work, "work"> {};
+struct SameWorkHandle : Handle<Work, "same work"> {};
+
+TEST(Handle, AKindOfHandleIsItsName) {
+  WorkHandle* handle = nullptr;
+  hand_out(&handle, std::make_shared<Work>());
+  EXPECT_NO_THROW(check_handle(handle));
+  EXPECT_STREQ(WorkHandle::kName, "work");
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "not a gradstep_same work",
+               [&] { check_handle(reinterpret_cast<SameWorkHandle*>(handle)); });
+  {
+    const InUse use(handle);
+    EXPECT_FALSE(handle->impl->busy().try_take());
+  }
+  destroy(handle);
+}
+
 TEST(Handle, ASecondThreadGetsInvalidState) {
   SampleHandle handle;
   const InUse first(&handle);

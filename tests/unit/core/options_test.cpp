@@ -120,7 +120,13 @@ TEST(Options, SizesThatNoVersionHasAreInvalid) {
             fmt::format("struct_size is {}, expected a multiple of 8 from {} to 4096", size, Version1<T>::kSize), body);
       };
       refused([&] { read_struct("options", host.get()); });
-      refused([&] { read_known_fields("options", host.get()); });
+      refused([&] { check_unknown_fields("options", host.get()); });
+      // What has version 1 can be given back to the host before it is refused.
+      if (has_version1<T>(size)) {
+        EXPECT_NO_THROW(read_known_fields("options", host.get()));
+      } else {
+        refused([&] { read_known_fields("options", host.get()); });
+      }
       refused([&] { write_struct("stats", host.get(), T{}); });
       refused([&] { init_struct("o", host.get(), size, T{}); });
       refused([&] { write_records<T>(host.get(), size, 1, std::span<const T>()); });

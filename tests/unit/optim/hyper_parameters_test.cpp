@@ -40,6 +40,27 @@ TEST(HyperParameters, RangesAreCheckedWhereAConstantIsSet) {
   EXPECT_EQ(h.values(0)[1], 0.5);
 }
 
+TEST(HyperParameters, ANumberInMemoryIsReadAndCheckedAtEveryRefresh) {
+  double beta = 0.25;
+  HyperParameters h(kFields, kValues, 1);
+  h.set(0, 1, Schedule::in_memory(&beta));
+  EXPECT_FALSE(h.schedule(0, 1).is_constant());
+  h.refresh(0);
+  EXPECT_EQ(h.values(0)[1], 0.25);
+  EXPECT_FALSE(h.settled());
+  beta = 0.75;
+  h.refresh(1);
+  EXPECT_EQ(h.values(0)[1], 0.75);
+  beta = 1;
+  expect_error(GRADSTEP_ERR_NUMERIC, "beta of group 0 at step 2: is 1, expected in [0, 1)", [&] { h.refresh(2); });
+  EXPECT_EQ(h.values(0)[1], 0.75);
+  beta = 0;
+  EXPECT_FALSE(h.schedule(0, 1).is_absent());
+  h.grow(2);
+  h.refresh(3);
+  EXPECT_EQ(h.values(1)[1], 0);
+}
+
 TEST(HyperParameters, GroupsOfParametersStepWithTheirOwnRate) {
   auto o = default_sgd_options();
   o.learning_rate = 1;

@@ -20,7 +20,8 @@ gradstep_cost_options plain_options() {
   options.bandwidth = 1e9;
   options.latency = 1e-3;
   options.message = 0;
-  options.pack = options.convert = options.select = options.entry = options.add = options.merge = options.multiply = 0;
+  options.pack_seconds = options.convert_seconds = options.select_seconds = options.entry_seconds =
+      options.add_seconds = options.merge_seconds = options.multiply_seconds = 0;
   return options;
 }
 
@@ -100,7 +101,7 @@ TEST(PredictedCosts, EveryBucketPaysForItsRounds) {
 TEST(PredictedCosts, TheProcessorsWorkIsAdded) {
   auto options = plain_options();
   const auto before = predict_costs(options);
-  options.convert = options.select = options.merge = options.multiply = 1e-9;
+  options.convert_seconds = options.select_seconds = options.merge_seconds = options.multiply_seconds = 1e-9;
   const auto after = predict_costs(options);
   ASSERT_EQ(before.size(), after.size());
   for (std::size_t i = 0; i < after.size(); ++i) {
@@ -155,7 +156,7 @@ TEST(PredictedCosts, BadOptionsAreNamed) {
   expect_bad("options.no_exchange", [](auto& o) { o.no_exchange = 2; });
   expect_bad("options.rows", [](auto& o) { o.rows = 0; });
   expect_bad("options.columns", [](auto& o) { o.columns = 0; });
-  expect_bad("options.merge", [&](auto& o) { o.merge = nan; });
+  expect_bad("options.merge_seconds", [&](auto& o) { o.merge_seconds = nan; });
 }
 
 TEST(PredictedCosts, AProcessorIsMeasured) {

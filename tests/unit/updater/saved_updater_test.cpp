@@ -82,7 +82,7 @@ Schedule failing_schedule() {
   schedule.struct_size = sizeof schedule;
   schedule.kind = GRADSTEP_SCHEDULE_CALLBACK;
   schedule.power = 1;
-  schedule.fn = [](void*, std::int64_t step, double* value) -> gradstep_status {
+  schedule.function = [](void*, std::int64_t step, double* value) -> gradstep_status {
     *value = 0.01;
     return step == 1 ? GRADSTEP_ERR_IO : GRADSTEP_OK;
   };

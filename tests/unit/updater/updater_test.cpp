@@ -43,7 +43,7 @@ TEST(Updater, AsksAHostsScheduleOnceAStep) {
   schedule.struct_size = sizeof schedule;
   schedule.kind = GRADSTEP_SCHEDULE_CALLBACK;
   schedule.user = &asked;
-  schedule.fn = [](void* user, std::int64_t step, double* value) {
+  schedule.function = [](void* user, std::int64_t step, double* value) {
     static_cast<std::vector<std::int64_t>*>(user)->push_back(step);
     *value = 0.01;
     return static_cast<gradstep_status>(GRADSTEP_OK);

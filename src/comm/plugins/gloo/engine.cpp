@@ -177,7 +177,7 @@ gradstep_status connect(const gradstep_comm_options* options, const gradstep_plu
     const Deadline deadline = Deadline::after_ms(options->timeout_ms);
     auto engine = std::make_unique<GlooEngine>();
     engine->mesh =
-        std::make_unique<Mesh>(options->rank, options->world_size, make_device(options->interface), deadline);
+        std::make_unique<Mesh>(options->rank, options->world_size, make_device(options->network_interface), deadline);
     const auto addresses = meet(*rendezvous, addresses_of(*engine->mesh), deadline);
     engine->mesh->connect(addresses, deadline, [&] { check_callback(rendezvous->poll(rendezvous->user)); });
     fill(*vtable, *engine->mesh);

@@ -145,9 +145,9 @@ gradstep_status exchange(void* user, const void* const* send, const std::int64_t
   });
 }
 
-MPI_Datatype type_of(gradstep_dtype dtype) {
-  if (dtype.code == GRADSTEP_TYPE_FLOAT) return dtype.bits == 64 ? MPI_DOUBLE : MPI_FLOAT;
-  return dtype.bits == 64 ? MPI_INT64_T : MPI_INT32_T;
+MPI_Datatype type_of(std::int32_t type_code, std::int32_t bits) {
+  if (type_code == GRADSTEP_TYPE_FLOAT) return bits == 64 ? MPI_DOUBLE : MPI_FLOAT;
+  return bits == 64 ? MPI_INT64_T : MPI_INT32_T;
 }
 
 MPI_Op op_of(std::int32_t op) {
@@ -155,10 +155,10 @@ MPI_Op op_of(std::int32_t op) {
   return op == GRADSTEP_REDUCE_MIN ? MPI_MIN : MPI_SUM;
 }
 
-gradstep_status all_reduce(void* user, void* data, std::int64_t count, gradstep_dtype dtype, std::int32_t op, void*,
-                           std::int64_t timeout_ms) {
+gradstep_status all_reduce(void* user, void* data, std::int64_t count, std::int32_t type_code, std::int32_t bits,
+                           std::int32_t op, void*, std::int64_t timeout_ms) {
   return talk(user, timeout_ms, [&](MpiEngine& engine, const Deadline& deadline) {
-    engine.all_reduce(data, count, type_of(dtype), dtype.bits / 8, op_of(op));
+    engine.all_reduce(data, count, type_of(type_code, bits), bits / 8, op_of(op));
     engine.finish(deadline);
   });
 }

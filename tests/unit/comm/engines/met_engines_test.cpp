@@ -20,7 +20,7 @@ gradstep_comm_options auto_options(std::int32_t rank, std::int32_t world_size, c
   options.world_size = world_size;
   options.timeout_ms = 20000;
   options.store_path = directory.path().c_str();
-  options.interface = "127.0.0.1";
+  options.network_interface = "127.0.0.1";
   return options;
 }
 
