@@ -7,10 +7,14 @@
 # gradstep_options(<name> <sanitizers>): an interface library of these options. Programs link all of GRADSTEP_SANITIZE,
 # because the library in them may need it.
 function(gradstep_options name sanitizers)
+  set(shadow -Wshadow)
+  if(GRADSTEP_SANITIZE)
+    set(shadow "")  # in a batch, what is hidden may be a neighbour's
+  endif()
   add_library(${name} INTERFACE)
   target_compile_options(${name} INTERFACE
     -ffp-contract=off
-    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
+    -Wall -Wextra -Wpedantic ${shadow} -Wconversion -Wsign-conversion
     $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual>
     $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-gnu-unique>
     $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-pass-failed>  # loops marked as independent are vectorised where that pays
@@ -32,8 +36,29 @@ gradstep_options(gradstep_compile_options "${GRADSTEP_SANITIZE}")
 string(REGEX REPLACE ",(undefined|fuzzer-no-link)" "" test_sanitizers "${GRADSTEP_SANITIZE}")
 gradstep_options(gradstep_test_options "${test_sanitizers}")
 if(GRADSTEP_SANITIZE)
-  target_compile_options(gradstep_test_options INTERFACE -O0)
+  target_compile_options(gradstep_test_options INTERFACE $<IF:$<BOOL:$<TARGET_PROPERTY:GRADSTEP_OPTIMISED>>,-O1,-O0>)
   target_compile_definitions(gradstep_test_options INTERFACE GRADSTEP_SANITIZED)
 else()
   target_compile_options(gradstep_test_options INTERFACE $<$<CONFIG:Release>:-O1>)
 endif()
+
+# gradstep_compile_in_batches(<target> [ALONE <pattern>]): under sanitizers, the sources of a folder together, because most of
+# the time goes into headers and what is instantiated from them. Alone stay sources that match the pattern, whose local
+# names are also their neighbours', and those with options of their own. Without sanitizers all are compiled one by one,
+# so that a missing include is found and a change costs one file.
+function(gradstep_compile_in_batches target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "ALONE" "")
+  if(NOT GRADSTEP_SANITIZE)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  get_target_property(sources ${target} SOURCES)
+  if(arg_ALONE)
+    list(FILTER sources EXCLUDE REGEX "${arg_ALONE}")
+  endif()
+  foreach(source ${sources})
+    get_filename_component(folder ${source} DIRECTORY)
+    get_filename_component(folder "${folder}" NAME)
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP "batch_${folder}")
+  endforeach()
+endfunction()

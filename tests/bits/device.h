@@ -33,8 +33,8 @@ Device& host();
 
 /// The device of a program, which handles on `context` find from then on.
 std::unique_ptr<Device> make_device(gradstep_context* context);
-/// Its name, and what a seed chooses there; 0 where nothing is left to chance.
 const char* device_name();
+/// Of what is left to chance on devices that are made from here on.
 void set_device_seed(unsigned long seed);
 
 }  // namespace gradstep_bits

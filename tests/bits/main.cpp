@@ -12,6 +12,7 @@
 // may differ. There the file has a hash for each instruction set, and other compilers' builds are not compared.
 #include <fnmatch.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -36,6 +37,8 @@ struct Arguments {
   std::string file = GRADSTEP_BITS_DIRECTORY "/recorded.txt";
   std::string filter = "*";
   int threads = 1;
+  unsigned long seed = 1;
+  unsigned long seeds = 1;  // case k has seed + k mod seeds
 };
 
 Arguments read_arguments(const std::vector<std::string>& words) {
@@ -49,7 +52,9 @@ Arguments read_arguments(const std::vector<std::string>& words) {
     if (word == "--cases") {
       arguments.cases = value();
     } else if (word == "--seed") {
-      set_device_seed(std::stoul(value()));
+      arguments.seed = std::stoul(value());
+    } else if (word == "--seeds") {
+      arguments.seeds = std::max(1UL, std::stoul(value()));
     } else if (word == "--threads") {
       arguments.threads = std::stoi(value());
     } else if (word == "--filter") {
@@ -104,7 +109,9 @@ int compare(const std::vector<Case>& cases, const Arguments& arguments) {
   };
   for (const std::string& name : records.names_without(cases)) report(name + ": recorded, and there is no such case");
   const std::vector<Case> some = chosen(cases, arguments);
+  unsigned long k = 0;
   for (const Case& described : some) {
+    set_device_seed(arguments.seed + k++ % arguments.seeds);
     try {
       const std::string found = hex(run_named(described, arguments).hash);
       const std::string expected = records.find(described.name, set);
@@ -119,7 +126,7 @@ int compare(const std::vector<Case>& cases, const Arguments& arguments) {
       report(error.what());
     }
   }
-  std::cout << some.size() << " cases, " << set << ", " << arguments.threads << " threads: " << failures << " failures"
+  std::cout << some.size() << " cases, " << device_name() << ", " << set << ", " << arguments.threads << " threads: " << failures << " failures"
             << std::endl;
   if (uncompared > 0) {
     std::cout << uncompared << " of them ran without a comparison: their records are of " << records.compiler()
