@@ -63,7 +63,9 @@ gradstep_status state_bytes(const Options* options, const gradstep_parameter* pa
                             int64_t* bytes) noexcept {
   return guarded_math([&] {
     check_out("bytes", bytes);
-    *bytes = bytes_of(read_struct("options", options), Schema(parameters, n));
+    const Schema schema(parameters, n);
+    for (std::size_t i = 0; i < n; ++i) check_device("parameters", i, schema[i].device);
+    *bytes = bytes_of(read_struct("options", options), schema);
   });
 }
 

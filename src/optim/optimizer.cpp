@@ -10,6 +10,7 @@
 
 #include "comm/all_or_none.h"
 #include "core/error.h"
+#include "core/shape.h"
 #include "kernels/block_code.h"
 
 namespace gradstep {
@@ -263,6 +264,11 @@ void Optimizer::add_parameters(const gradstep_parameter* parameters, std::size_t
   }
   Schema grown = schema_;
   grown.append(parameters, n);
+  (void)context_->site(grown);  // throws unless somebody serves them, and all on one device
+  if (!same_device(grown.device(), schema_.device())) {
+    fail(GRADSTEP_ERR_UNSUPPORTED, "parameters[0]: is on {}, the optimizer is on {}", device_text(grown.device()),
+         device_text(schema_.device()));
+  }
   HyperParameters changed = hyper_parameters_;
   changed.grow(grown.group_count());
   prepare(grown, changed);
