@@ -23,7 +23,8 @@ class DeviceStep : public ::testing::TestWithParam<std::uint64_t> {
     parameter_.ndim = 1;
     parameter_.dtype = to_dlpack(DType::f32);
     parameter_.device = kDetached;
-    auto options = default_sgd_options();
+    gradstep_sgd_options options{};
+    expect_ok(gradstep_sgd_options_init(&options, sizeof options));
     options.learning_rate = 1;
     expect_ok(gradstep_optimizer_create_sgd(context_, &options, &parameter_, 1, &optimizer_));
     expect_ok(gradstep_step_options_init(&step_, sizeof step_));
