@@ -149,7 +149,7 @@ gradstep_tensor view_of(const Schema& schema, std::size_t i, void* data, DType d
 bool shows_again(const Parameter& parameter, const gradstep_tensor& tensor, const Array& buffer) {
   if (tensor.strides != nullptr || buffer.strides != nullptr || tensor.data == nullptr ||
       static_cast<char*>(tensor.data) + tensor.byte_offset != buffer.data ||
-      !same_device(home_of(tensor.device), parameter.device) ||
+      !(same_device(tensor.device, parameter.device) || same_device(home_of(tensor.device), parameter.device)) ||
       std::bit_cast<std::uint32_t>(tensor.dtype) != std::bit_cast<std::uint32_t>(to_dlpack(buffer.dtype)) ||
       tensor.ndim != static_cast<std::int32_t>(parameter.shape.size()) ||
       (tensor.shape == nullptr && !parameter.shape.empty())) {

@@ -4,6 +4,7 @@
 // Shapes, dtypes and devices: their checks, and how texts name them.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -30,8 +31,8 @@ constexpr gradstep_device home_of(gradstep_device device) {
 
 /// Throws UNSUPPORTED or BACKEND_UNAVAILABLE unless tensors of this device can be used.
 void check_device(const char* argument, std::size_t index, gradstep_device device);
-inline bool same_device(gradstep_device a, gradstep_device b) {
-  return a.device_type == b.device_type && a.device_id == b.device_id;
+constexpr bool same_device(gradstep_device a, gradstep_device b) {
+  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
 }
 
 /// The bytes from the lowest to the highest element.

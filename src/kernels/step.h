@@ -42,8 +42,11 @@ GRADSTEP_FORMULA void decide(const StepRequest& request, double norm, StepScalar
   s.norm = norm;
   s.clip_coefficient = 1;
   double scale = request.grad_scale;
-  if (request.grad_scale_factor != nullptr) scale *= static_cast<double>(*request.grad_scale_factor);
-  bool skip = request.skip || !is_finite(scale);
+  bool skip = request.skip;
+  if (request.grad_scale_factor != nullptr) {
+    scale *= static_cast<double>(*request.grad_scale_factor);
+    skip = skip || !is_finite(scale);
+  }
   if ((request.skip_nonfinite || request.found_inf != nullptr) && !is_finite(norm)) {
     skip = true;
     if (request.found_inf != nullptr) *request.found_inf = 1;

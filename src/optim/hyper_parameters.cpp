@@ -68,8 +68,7 @@ double HyperParameters::evaluate(std::int32_t group, std::size_t field, std::int
   return value;
 }
 
-void HyperParameters::refresh(std::int64_t step, Queue* queue) {
-  if (settled_) return;
+void HyperParameters::evaluate_all(std::int64_t step, Queue* queue) {
   fresh_.resize(values_.size());
   bool constant = true;
   for (std::size_t g = 0; g < schedules_.size(); ++g) {

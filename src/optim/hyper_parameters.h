@@ -52,7 +52,9 @@ class HyperParameters {
   double evaluate(std::int32_t group, std::size_t field, std::int64_t step, Queue* queue = nullptr) const;
 
   /// Evaluates everything at `step`. Throws NUMERIC for a value outside its field's range, with nothing changed.
-  void refresh(std::int64_t step, Queue* queue = nullptr);
+  void refresh(std::int64_t step, Queue* queue = nullptr) {
+    if (!settled_) evaluate_all(step, queue);
+  }
   /// Of the last refresh, by field.
   std::span<const double> values(std::int32_t group) const {
     return {values_.data() + static_cast<std::size_t>(group) * fields_.size(), fields_.size()};
@@ -66,6 +68,7 @@ class HyperParameters {
   bool settled() const { return settled_; }
 
  private:
+  void evaluate_all(std::int64_t step, Queue* queue);
   void check_value(std::size_t field, double value, gradstep_status status, const std::string& where) const;
 
   std::span<const HyperParameterField> fields_;
