@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "gradstep/gradstep.h"
+#include "tests/handles.h"
 
 namespace {
 
@@ -40,17 +40,23 @@ void* operator new(std::size_t bytes, std::align_val_t alignment) {
 namespace gradstep::test {
 namespace {
 
-void ok(gradstep_status status) { ASSERT_EQ(status, GRADSTEP_OK) << gradstep_last_error(); }
+using gradstep_handles::AccumulatorHandle;
+using gradstep_handles::check;
+using gradstep_handles::ContextHandle;
+using gradstep_handles::defaults_of;
+using gradstep_handles::OptimizerHandle;
+using gradstep_handles::UpdaterHandle;
 
 /// A host with a small, a matrix-shaped and a large parameter, on as many threads.
 class Host {
  public:
   explicit Host(int threads) {
-    gradstep_context_options options;
-    ok(gradstep_context_options_init(&options, sizeof options));
+    auto options = defaults_of(gradstep_context_options_init);
     options.num_threads = threads;
     options.background_threads = 0;
-    ok(gradstep_context_create(&options, &context));
+    gradstep_context* created = nullptr;
+    check(gradstep_context_create(&options, &created));
+    context.reset(created);
     for (std::size_t i = 0; i < kCount; ++i) {
       std::size_t size = 1;
       for (const std::int64_t dimension : shapes[i]) size *= static_cast<std::size_t>(dimension);
@@ -68,12 +74,9 @@ class Host {
       updates[i] = tensor(deltas[i], i);
     }
   }
-  ~Host() { gradstep_context_destroy(context); }
-  Host(const Host&) = delete;
-  Host& operator=(const Host&) = delete;
 
   static constexpr std::size_t kCount = 3;
-  gradstep_context* context = nullptr;
+  ContextHandle context;
   gradstep_parameter parameters[kCount];
   gradstep_tensor params[kCount];
   gradstep_tensor grads[kCount];
@@ -106,52 +109,42 @@ long allocations_of(int before, const std::function<void()>& call) {
   return allocations;
 }
 
-template <class Options>
-Options init(gradstep_status (*function)(Options*, std::size_t)) {
-  Options options;
-  ok(function(&options, sizeof options));
-  return options;
-}
-
-gradstep_optimizer* make_adam(Host& host, bool narrow_state = false) {
-  auto options = init(gradstep_adam_options_init);
+OptimizerHandle make_adam(Host& host, bool narrow_state = false) {
+  auto options = defaults_of(gradstep_adam_options_init);
   options.learning_rate = 0.01;
   options.state_dtype = narrow_state ? GRADSTEP_STATE_DTYPE_INT8 : GRADSTEP_STATE_DTYPE_NATIVE;
   gradstep_optimizer* optimizer = nullptr;
-  ok(gradstep_optimizer_create_adam(host.context, &options, host.parameters, Host::kCount, &optimizer));
-  return optimizer;
+  check(gradstep_optimizer_create_adam(host.context.get(), &options, host.parameters, Host::kCount, &optimizer));
+  return OptimizerHandle(optimizer);
 }
 
-gradstep_accumulator* make_accumulator(Host& host, std::int64_t steps) {
-  auto options = init(gradstep_accumulator_options_init);
+AccumulatorHandle make_accumulator(Host& host, std::int64_t steps) {
+  auto options = defaults_of(gradstep_accumulator_options_init);
   options.steps = steps;
   gradstep_accumulator* accumulator = nullptr;
-  ok(gradstep_accumulator_create(host.context, &options, host.parameters, Host::kCount, &accumulator));
-  return accumulator;
+  check(gradstep_accumulator_create(host.context.get(), &options, host.parameters, Host::kCount, &accumulator));
+  return AccumulatorHandle(accumulator);
 }
 
 class Allocations : public ::testing::TestWithParam<int> {
  protected:
   Host host{GetParam()};
 
-  long of_steps(gradstep_optimizer* optimizer) {
-    const long count = allocations_of(
-        2, [&] { ok(gradstep_optimizer_step(optimizer, host.params, host.grads, Host::kCount, nullptr)); });
-    gradstep_optimizer_destroy(optimizer);
-    return count;
+  long of_steps(const OptimizerHandle& optimizer) {
+    return allocations_of(
+        2, [&] { check(gradstep_optimizer_step(optimizer.get(), host.params, host.grads, Host::kCount, nullptr)); });
   }
   long of_shampoo(const gradstep_shampoo_options& options) {
-    gradstep_optimizer* optimizer = nullptr;
-    ok(gradstep_optimizer_create_shampoo(host.context, &options, host.parameters, Host::kCount, &optimizer));
-    const long count = allocations_of(
-        4, [&] { ok(gradstep_optimizer_step(optimizer, host.params, host.grads, Host::kCount, nullptr)); });
-    gradstep_optimizer_destroy(optimizer);
-    return count;
+    gradstep_optimizer* created = nullptr;
+    check(gradstep_optimizer_create_shampoo(host.context.get(), &options, host.parameters, Host::kCount, &created));
+    const OptimizerHandle optimizer(created);
+    return allocations_of(
+        4, [&] { check(gradstep_optimizer_step(optimizer.get(), host.params, host.grads, Host::kCount, nullptr)); });
   }
 };
 
 TEST_P(Allocations, TheLibrarysOwnAreSeen) {
-  EXPECT_GE(allocations_of(0, [&] { gradstep_optimizer_destroy(make_adam(host)); }), 5);
+  EXPECT_GE(allocations_of(0, [&] { make_adam(host); }), 5);
 }
 
 TEST_P(Allocations, AFirstOrderStepMakesNone) {
@@ -160,8 +153,8 @@ TEST_P(Allocations, AFirstOrderStepMakesNone) {
 }
 
 TEST_P(Allocations, AGuardedStepMakesNone) {
-  gradstep_optimizer* optimizer = make_adam(host);
-  auto options = init(gradstep_step_options_init);
+  const OptimizerHandle optimizer = make_adam(host);
+  auto options = defaults_of(gradstep_step_options_init);
   gradstep_step_result result{};
   result.struct_size = sizeof result;
   options.max_norm = 1;
@@ -169,42 +162,41 @@ TEST_P(Allocations, AGuardedStepMakesNone) {
   options.result = &result;
   EXPECT_EQ(allocations_of(2,
                            [&] {
-                             ok(gradstep_optimizer_step_ex(optimizer, host.params, host.grads, host.updates,
-                                                           Host::kCount, &options, nullptr));
+                             check(gradstep_optimizer_step_ex(optimizer.get(), host.params, host.grads, host.updates,
+                                                              Host::kCount, &options, nullptr));
                            }),
             0);
-  gradstep_optimizer_destroy(optimizer);
 }
 
 TEST_P(Allocations, AnAddMakesNone) {
-  gradstep_accumulator* accumulator = make_accumulator(host, 2);
-  EXPECT_EQ(allocations_of(3,
-                           [&] {
-                             std::int32_t ready = 0;
-                             ok(gradstep_accumulator_add(accumulator, host.grads, Host::kCount, 1, nullptr, &ready));
-                           }),
-            0);
-  gradstep_accumulator_destroy(accumulator);
+  const AccumulatorHandle accumulator = make_accumulator(host, 2);
+  EXPECT_EQ(
+      allocations_of(3,
+                     [&] {
+                       std::int32_t ready = 0;
+                       check(gradstep_accumulator_add(accumulator.get(), host.grads, Host::kCount, 1, nullptr, &ready));
+                     }),
+      0);
 }
 
 TEST_P(Allocations, APushMakesNone) {
-  gradstep_optimizer* optimizer = make_adam(host);
-  gradstep_accumulator* accumulator = make_accumulator(host, 2);
-  auto options = init(gradstep_updater_options_init);
+  const OptimizerHandle optimizer = make_adam(host);
+  const AccumulatorHandle accumulator = make_accumulator(host, 2);
+  auto options = defaults_of(gradstep_updater_options_init);
   options.max_norm = 1;
-  gradstep_updater* updater = nullptr;
-  ok(gradstep_updater_create(host.context, optimizer, accumulator, nullptr, &options, &updater));
-  EXPECT_EQ(
-      allocations_of(
-          4, [&] { ok(gradstep_updater_push(updater, host.params, host.grads, Host::kCount, 1, nullptr, nullptr)); }),
-      0);
-  gradstep_updater_destroy(updater);
-  gradstep_accumulator_destroy(accumulator);
-  gradstep_optimizer_destroy(optimizer);
+  gradstep_updater* created = nullptr;
+  check(gradstep_updater_create(host.context.get(), optimizer.get(), accumulator.get(), nullptr, &options, &created));
+  const UpdaterHandle updater(created);
+  EXPECT_EQ(allocations_of(4,
+                           [&] {
+                             check(gradstep_updater_push(updater.get(), host.params, host.grads, Host::kCount, 1,
+                                                         nullptr, nullptr));
+                           }),
+            0);
 }
 
 TEST_P(Allocations, AStepOfShampooMakesNone) {
-  auto options = init(gradstep_shampoo_options_init);
+  auto options = defaults_of(gradstep_shampoo_options_init);
   options.learning_rate = 0.01;
   options.block_size = 16;
   options.preconditioning_compute_steps = 100;  // roots are Eigen's and have memory of their own

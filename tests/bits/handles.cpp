@@ -40,15 +40,6 @@ gradstep_optimizer* create(gradstep_context* context, const json& spec,
 
 }  // namespace
 
-ContextHandle make_context(int num_threads) {
-  gradstep_context_options options;
-  check(gradstep_context_options_init(&options, sizeof options));
-  options.num_threads = num_threads;
-  gradstep_context* context = nullptr;
-  check(gradstep_context_create(&options, &context));
-  return ContextHandle(context);
-}
-
 std::vector<CommHandle> make_comms(gradstep_context* context, int ranks) {
   gradstep_comm_options options;
   check(gradstep_comm_options_init(&options, sizeof options));

@@ -4,29 +4,15 @@
 // The library's objects as a case describes them.
 #pragma once
 
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "gradstep/gradstep.h"
+#include "tests/handles.h"
 
 namespace gradstep_bits {
 
-template <auto Destroy>
-struct Destroyer {
-  template <class Handle>
-  void operator()(Handle* handle) const {
-    Destroy(handle);
-  }
-};
-using ContextHandle = std::unique_ptr<gradstep_context, Destroyer<gradstep_context_destroy>>;
-using CommHandle = std::unique_ptr<gradstep_comm, Destroyer<gradstep_comm_destroy>>;
-using OptimizerHandle = std::unique_ptr<gradstep_optimizer, Destroyer<gradstep_optimizer_destroy>>;
-using AccumulatorHandle = std::unique_ptr<gradstep_accumulator, Destroyer<gradstep_accumulator_destroy>>;
-using ReducerHandle = std::unique_ptr<gradstep_reducer, Destroyer<gradstep_reducer_destroy>>;
-using UpdaterHandle = std::unique_ptr<gradstep_updater, Destroyer<gradstep_updater_destroy>>;
+using namespace gradstep_handles;
 
-ContextHandle make_context(int num_threads);
 std::vector<CommHandle> make_comms(gradstep_context* context, int ranks);
 /// With the hyper-parameters of its groups and its schedules.
 OptimizerHandle make_optimizer(gradstep_context* context, const nlohmann::json& spec,

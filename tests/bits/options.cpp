@@ -36,30 +36,35 @@ const Words kScheduleKinds = {"constant", "exponential_decay", "inverse_time", "
 template <class Options>
 struct Fields;
 
+/// `fields` and those that every first-order rule has.
+template <class Options>
+std::vector<Field<Options>> with_storage(std::vector<Field<Options>> fields) {
+  for (Field<Options> field : {FIELD(maximize), FIELD(master_weights), FIELD(state_dtype, kStateDtypes),
+                               FIELD(stochastic_rounding), FIELD(seed)}) {
+    fields.push_back(std::move(field));
+  }
+  return fields;
+}
+
 template <>
 struct Fields<gradstep_sgd_options> {
   using Options = gradstep_sgd_options;
   static constexpr auto init = gradstep_sgd_options_init;
-  static inline const std::vector<Field<Options>> all = {
+  static inline const std::vector<Field<Options>> all = with_storage<Options>({
       FIELD(learning_rate),
       FIELD(momentum),
       FIELD(dampening),
       FIELD(weight_decay),
       FIELD(nesterov),
       FIELD(first_step, Words{"dampen", "copy"}),
-      FIELD(maximize),
-      FIELD(master_weights),
-      FIELD(state_dtype, kStateDtypes),
-      FIELD(stochastic_rounding),
-      FIELD(seed),
-  };
+  });
 };
 
 template <>
 struct Fields<gradstep_rmsprop_options> {
   using Options = gradstep_rmsprop_options;
   static constexpr auto init = gradstep_rmsprop_options_init;
-  static inline const std::vector<Field<Options>> all = {
+  static inline const std::vector<Field<Options>> all = with_storage<Options>({
       FIELD(learning_rate),
       FIELD(rho),
       FIELD(epsilon),
@@ -67,38 +72,28 @@ struct Fields<gradstep_rmsprop_options> {
       FIELD(momentum),
       FIELD(epsilon_placement, kEpsilonPlacements),
       FIELD(centered),
-      FIELD(maximize),
-      FIELD(master_weights),
-      FIELD(state_dtype, kStateDtypes),
-      FIELD(stochastic_rounding),
-      FIELD(seed),
-  };
+  });
 };
 
 template <>
 struct Fields<gradstep_adagrad_options> {
   using Options = gradstep_adagrad_options;
   static constexpr auto init = gradstep_adagrad_options_init;
-  static inline const std::vector<Field<Options>> all = {
+  static inline const std::vector<Field<Options>> all = with_storage<Options>({
       FIELD(learning_rate),
       FIELD(epsilon),
       FIELD(weight_decay),
       FIELD(lr_decay),
       FIELD(initial_accumulator),
       FIELD(epsilon_placement, kEpsilonPlacements),
-      FIELD(maximize),
-      FIELD(master_weights),
-      FIELD(state_dtype, kStateDtypes),
-      FIELD(stochastic_rounding),
-      FIELD(seed),
-  };
+  });
 };
 
 template <>
 struct Fields<gradstep_adam_options> {
   using Options = gradstep_adam_options;
   static constexpr auto init = gradstep_adam_options_init;
-  static inline const std::vector<Field<Options>> all = {
+  static inline const std::vector<Field<Options>> all = with_storage<Options>({
       FIELD(learning_rate),
       FIELD(beta1),
       FIELD(beta2),
@@ -106,13 +101,8 @@ struct Fields<gradstep_adam_options> {
       FIELD(weight_decay),
       FIELD(bias_correction, Words{"standard", "tf"}),
       FIELD(decoupled_weight_decay),
-      FIELD(maximize),
-      FIELD(master_weights),
-      FIELD(state_dtype, kStateDtypes),
-      FIELD(stochastic_rounding),
       FIELD(amsgrad),
-      FIELD(seed),
-  };
+  });
 };
 
 template <>
@@ -295,11 +285,6 @@ Options options_of(const json& spec, const char* object, const std::vector<std::
     std::visit([&](auto member) { set(options.*member, value, field->words, where); }, field->member);
   }
   return options;
-}
-
-void check(gradstep_status status) {
-  if (status == GRADSTEP_OK) return;
-  throw std::runtime_error(std::string(gradstep_status_name(status)) + ": " + gradstep_last_error());
 }
 
 void check_keys(const json& object, const char* where, const std::vector<std::string>& known) {

@@ -9,12 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "gradstep/gradstep.h"
+#include "tests/handles.h"
 
 namespace gradstep_bits {
 
-/// Throws with the library's own words if status is not OK.
-void check(gradstep_status status);
+using gradstep_handles::check;
 
 /// Throws unless every key of `object` is one of `known`.
 void check_keys(const nlohmann::json& object, const char* where, const std::vector<std::string>& known);

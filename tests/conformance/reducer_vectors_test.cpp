@@ -14,9 +14,6 @@
 namespace gradstep_conformance {
 namespace {
 
-using CommHandle = std::unique_ptr<gradstep_comm, Destroyer<gradstep_comm_destroy>>;
-using ReducerHandle = std::unique_ptr<gradstep_reducer, Destroyer<gradstep_reducer_destroy>>;
-
 /// Gloo only where its plugin was built.
 std::vector<std::string> engines() {
   std::vector<std::string> names = {"local", "shm"};

@@ -1,49 +1,21 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the conformance tests share: handles that clean up after themselves, and the comparison that the tolerances of
-// README.md are stated for.
+// What the conformance tests share beside handles: the comparison that the tolerances of README.md are stated for.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
-#include <stdexcept>
 #include <string>
 
-#include "gradstep/gradstep.h"
 #include "safetensors.h"
+#include "tests/handles.h"
 
 namespace gradstep_conformance {
 
-/// Throws with the library's own words; GoogleTest reports it as the test's failure.
-inline void check(gradstep_status status) {
-  if (status != GRADSTEP_OK) {
-    throw std::runtime_error(std::string(gradstep_status_name(status)) + ": " + gradstep_last_error());
-  }
-}
-
-template <auto Destroy>
-struct Destroyer {
-  template <class Handle>
-  void operator()(Handle* handle) const {
-    Destroy(handle);
-  }
-};
-using ContextHandle = std::unique_ptr<gradstep_context, Destroyer<gradstep_context_destroy>>;
-using OptimizerHandle = std::unique_ptr<gradstep_optimizer, Destroyer<gradstep_optimizer_destroy>>;
-using AccumulatorHandle = std::unique_ptr<gradstep_accumulator, Destroyer<gradstep_accumulator_destroy>>;
-
-inline ContextHandle make_context(int num_threads) {
-  gradstep_context_options options;
-  check(gradstep_context_options_init(&options, sizeof options));
-  options.num_threads = num_threads;
-  gradstep_context* context = nullptr;
-  check(gradstep_context_create(&options, &context));
-  return ContextHandle(context);
-}
+using namespace gradstep_handles;
 
 inline gradstep_parameter parameter_of(const StoredArray& array) {
   gradstep_parameter parameter{};

@@ -21,7 +21,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("made", "expected"), CASES, ids=[repr(made) for made, _ in CASES])
+@pytest.mark.parametrize(("made", "expected"), CASES, ids=[repr(made).split(" at 0x")[0] for made, _ in CASES])
 def test_value_is_the_closed_form(made, expected):
     for step in (0, 1, 5, 6, 10, 11, 19, 20, 25):
         assert made.value(step) == pytest.approx(expected(step), rel=1e-14)
