@@ -7,6 +7,7 @@
 //   --record FILE    writes FILE anew, with the hashes of all instruction sets
 //   --trace          prints what each call of the cases computed, for a difference to be located
 //   --list           prints names
+//   --seed S, --seeds N   (bits_detached) case k has seed S + k mod N
 //
 // One hash is what all threads, instruction sets and compilers must come to; docs/shampoo.md says where the latter two
 // may differ. There the file has a hash for each instruction set, and other compilers' builds are not compared.

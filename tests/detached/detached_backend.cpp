@@ -32,6 +32,7 @@ ClosedMemory::~ClosedMemory() { munmap(begin_, kSpace); }
 void* ClosedMemory::allocate(std::size_t bytes) {
   if (bytes == 0) return nullptr;
   const std::lock_guard lock(mutex_);
+  ++allocations_;
   const std::size_t size = rounded(bytes, kAlignment);
   if (const auto found = free_.find(size); found != free_.end()) {
     std::byte* data = found->second;
@@ -51,8 +52,6 @@ void ClosedMemory::deallocate(void* data, std::size_t bytes) noexcept {
   const std::lock_guard lock(mutex_);
   free_.emplace(rounded(bytes, kAlignment), static_cast<std::byte*>(data));
 }
-
-bool ClosedMemory::contains(const void* data) const { return data >= begin_ && data < begin_ + kSpace; }
 
 void ClosedMemory::open() {
   const std::lock_guard lock(mutex_);
@@ -143,6 +142,7 @@ Event DetachedBackend::WorkQueue::record() {
 DetachedBackend::DetachedBackend(Backend& inner, std::uint64_t seed)
     : DeferringBackend(inner), closed_(std::make_shared<ClosedMemory>()), memory_(closed_), random_(seed) {
   closed_->before_deallocation = [this] {
+    ++waits_;
     work_until([this] {
       for (const auto& [stream, queue] : queues_) {
         if (!queue->is_empty()) return false;

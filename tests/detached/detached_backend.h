@@ -35,7 +35,7 @@ class ClosedMemory final : public Memory {
   void* allocate(std::size_t bytes) override;
   /// Waits for all work, as devices do before they give memory back.
   void deallocate(void* data, std::size_t bytes) noexcept override;
-  bool contains(const void* data) const;
+  std::int64_t allocations() const { return allocations_; }
 
   /// Scopes may be nested.
   void open();
@@ -49,6 +49,7 @@ class ClosedMemory final : public Memory {
   std::size_t used_ = 0;
   std::multimap<std::size_t, std::byte*> free_;  // by size
   int open_ = 0;
+  std::int64_t allocations_ = 0;
   std::mutex mutex_;
 };
 
@@ -65,7 +66,9 @@ class DetachedBackend final : public DeferringBackend {
 
   /// How many pieces of work have been done.
   std::int64_t done() const { return done_; }
-  /// How often the host has waited.
+  /// How often memory was taken.
+  std::int64_t allocations() const { return closed_->allocations(); }
+  /// How often the host has waited, be it to give memory back.
   std::int64_t waits() const { return waits_; }
 
  protected:

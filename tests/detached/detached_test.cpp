@@ -1,0 +1,253 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the detached device promises the suites that run on it, and what the library promises every device: a step sends
+// no answer to the host, takes no memory after the first, and keeps its order when its stream changes.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "c_api/handles.h"
+#include "detached/detached_backend.h"
+#include "gradstep/gradstep.h"
+
+namespace gradstep::test {
+namespace {
+
+/// A context that serves a detached device, and tensors there.
+class Detached {
+ public:
+  explicit Detached(std::uint64_t seed) {
+    check(gradstep_context_create(nullptr, &context_));
+    auto backend = std::make_unique<DetachedBackend>(object_of(context_)->cpu(), seed);
+    backend_ = backend.get();
+    object_of(context_)->add_backend(kDetached, std::move(backend));
+  }
+  ~Detached() { gradstep_context_destroy(context_); }
+  Detached(const Detached&) = delete;
+  Detached& operator=(const Detached&) = delete;
+
+  static void check(gradstep_status status) { ASSERT_EQ(status, GRADSTEP_OK) << gradstep_last_error(); }
+
+  gradstep_context* context() const { return context_; }
+  DetachedBackend& backend() const { return *backend_; }
+  Queue& queue() const { return backend_->queue(nullptr); }
+  float* allocate(std::size_t count) const {
+    return static_cast<float*>(backend_->memory()->allocate(count * sizeof(float)));
+  }
+
+ private:
+  gradstep_context* context_ = nullptr;
+  DetachedBackend* backend_ = nullptr;
+};
+
+/// Two parameters, Adam with clipping and a check of finiteness, and an accumulator before it.
+class Chain {
+ public:
+  explicit Chain(Detached& device) : device_(device) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      parameters_[i].struct_size = sizeof(gradstep_parameter);
+      parameters_[i].shape = &sizes_[i];
+      parameters_[i].ndim = 1;
+      parameters_[i].dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
+      parameters_[i].device = kDetached;
+      params_[i] = tensor(i);
+      grads_[i] = tensor(i);
+      fill(grads_[i], i, 0.25F);
+    }
+    gradstep_adam_options adam{};
+    Detached::check(gradstep_adam_options_init(&adam, sizeof adam));
+    adam.learning_rate = 0.5;
+    Detached::check(gradstep_optimizer_create_adam(device.context(), &adam, parameters_, 2, &optimizer_));
+    gradstep_accumulator_options steps{};
+    Detached::check(gradstep_accumulator_options_init(&steps, sizeof steps));
+    steps.steps = 2;
+    steps.mode = GRADSTEP_ACCUMULATE_MEAN;
+    Detached::check(gradstep_accumulator_create(device.context(), &steps, parameters_, 2, &accumulator_));
+    gradstep_updater_options updater{};
+    Detached::check(gradstep_updater_options_init(&updater, sizeof updater));
+    updater.max_norm = 1;
+    updater.skip_nonfinite = 1;
+    Detached::check(gradstep_updater_create(device.context(), optimizer_, accumulator_, nullptr, &updater, &updater_));
+  }
+  ~Chain() {
+    gradstep_updater_destroy(updater_);
+    gradstep_accumulator_destroy(accumulator_);
+    gradstep_optimizer_destroy(optimizer_);
+  }
+  Chain(const Chain&) = delete;
+  Chain& operator=(const Chain&) = delete;
+
+  void fill(const gradstep_tensor& tensor, std::size_t i, float value) {
+    const std::vector<float> values(static_cast<std::size_t>(sizes_[i]), value);
+    device_.queue().upload(tensor.data, values.data(), values.size() * sizeof(float));
+  }
+  void push(void* stream = nullptr) {
+    Detached::check(gradstep_updater_push(updater_, params_, grads_, 2, 1, stream, nullptr));
+  }
+  void step(void* stream) { Detached::check(gradstep_optimizer_step(optimizer_, params_, grads_, 2, stream)); }
+  float param(void* stream = nullptr) {
+    return read(device_.backend().queue(stream), static_cast<const float*>(params_[1].data));
+  }
+  std::int64_t steps() {
+    std::int64_t count = 0;
+    Detached::check(gradstep_optimizer_step_count(optimizer_, &count));
+    return count;
+  }
+  gradstep_tensor grad(std::size_t i) const { return grads_[i]; }
+
+ private:
+  gradstep_tensor tensor(std::size_t i) {
+    gradstep_tensor tensor{};
+    tensor.data = device_.allocate(static_cast<std::size_t>(sizes_[i]));
+    tensor.device = kDetached;
+    tensor.ndim = 1;
+    tensor.dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
+    tensor.shape = &sizes_[i];
+    device_.queue().zero(tensor.data, static_cast<std::size_t>(sizes_[i]) * sizeof(float));
+    return tensor;
+  }
+
+  Detached& device_;
+  std::int64_t sizes_[2] = {5, 70000};
+  gradstep_parameter parameters_[2] = {};
+  gradstep_tensor params_[2] = {};
+  gradstep_tensor grads_[2] = {};
+  gradstep_optimizer* optimizer_ = nullptr;
+  gradstep_accumulator* accumulator_ = nullptr;
+  gradstep_updater* updater_ = nullptr;
+};
+
+TEST(DetachedDeathTest, AHostThatReadsOrWritesItsMemoryIsEnded) {
+  const Detached device(1);
+  float* numbers = device.allocate(4);
+  const float value = 3;
+  write(device.queue(), numbers, value);
+  EXPECT_EQ(read(device.queue(), static_cast<const float*>(numbers)), 3);
+  volatile float* seen = numbers;
+  EXPECT_DEATH(static_cast<void>(*seen), "");
+  EXPECT_DEATH(*seen = 1, "");
+}
+
+TEST(Detached, WorkIsDoneWhenSomebodyWaitsAndNotBefore) {
+  const Detached device(1);
+  float* numbers = device.allocate(4);
+  device.queue().zero(numbers, 4 * sizeof(float));
+  const Event event = device.queue().record();
+  EXPECT_EQ(device.backend().done(), 0);
+  EXPECT_FALSE(event.is_reached());
+  device.queue().finish();
+  EXPECT_TRUE(event.is_reached());
+}
+
+/// What a number is after two streams have written it.
+float written_by_two(std::uint64_t seed, bool with_event) {
+  const Detached device(seed);
+  Queue& first = device.backend().queue(reinterpret_cast<void*>(1));
+  Queue& second = device.backend().queue(reinterpret_cast<void*>(2));
+  float* number = device.allocate(1);
+  write(first, number, 1.0F);
+  if (with_event) second.wait(first.record());
+  write(second, number, 2.0F);
+  second.finish();
+  first.finish();
+  return read(device.queue(), static_cast<const float*>(number));
+}
+
+TEST(Detached, StreamsAreInAnyOrderButForEvents) {
+  bool any_first = false;
+  bool any_second = false;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    (written_by_two(seed, /*with_event=*/false) == 1 ? any_first : any_second) = true;
+    EXPECT_EQ(written_by_two(seed, /*with_event=*/true), 2);
+  }
+  EXPECT_TRUE(any_first);
+  EXPECT_TRUE(any_second);
+}
+
+TEST(Detached, AStepSendsNoAnswerAndTakesNoMemoryAfterTheFirst) {
+  Detached device(1);
+  Chain chain(device);
+  for (int k = 0; k < 2; ++k) chain.push();
+  const std::int64_t waits = device.backend().waits();
+  const std::int64_t allocations = device.backend().allocations();
+  for (int k = 0; k < 8; ++k) chain.push();
+  EXPECT_EQ(device.backend().waits(), waits) << "a push has waited for the device";
+  EXPECT_EQ(device.backend().allocations(), allocations) << "a push has taken memory of the device";
+  EXPECT_EQ(chain.steps(), 5);
+}
+
+TEST(Detached, SkippedStepsCountForNothingThoughTheHostHasAskedForThem) {
+  Detached device(3);
+  Chain chain(device);
+  for (int k = 0; k < 2; ++k) chain.push();
+  const float after_one = chain.param();
+  chain.fill(chain.grad(0), 0, std::nanf(""));
+  for (int k = 0; k < 2; ++k) chain.push();
+  EXPECT_EQ(chain.param(), after_one);
+  EXPECT_EQ(chain.steps(), 1);
+  chain.fill(chain.grad(0), 0, 0.25F);
+  for (int k = 0; k < 2; ++k) chain.push();
+  EXPECT_EQ(chain.steps(), 2);
+
+  Detached other(4);
+  Chain never_skipped(other);
+  for (int k = 0; k < 4; ++k) never_skipped.push();
+  EXPECT_EQ(chain.param(), never_skipped.param()) << "bias corrections count applied steps alone";
+}
+
+TEST(Detached, AHandleKeepsItsOrderWhenItsStreamChanges) {
+  float expected = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Detached device(seed);
+    Chain chain(device);
+    device.queue().finish();
+    for (std::intptr_t k = 0; k < 6; ++k) chain.step(reinterpret_cast<void*>(1 + k % 3));
+    const float found = chain.param(reinterpret_cast<void*>(3));
+    if (seed == 0) expected = found;
+    EXPECT_EQ(found, expected) << "seed " << seed;
+    EXPECT_EQ(chain.steps(), 6);
+  }
+}
+
+TEST(Detached, ContextsServeHandlesOfSeveralDevicesSideBySide) {
+  Detached device(1);
+  Chain there(device);
+  std::int64_t size = 3;
+  gradstep_parameter parameter{};
+  parameter.struct_size = sizeof parameter;
+  parameter.shape = &size;
+  parameter.ndim = 1;
+  parameter.dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
+  parameter.device = {GRADSTEP_DEVICE_CPU, 0};
+  gradstep_sgd_options options{};
+  Detached::check(gradstep_sgd_options_init(&options, sizeof options));
+  options.learning_rate = 1;
+  gradstep_optimizer* here = nullptr;
+  Detached::check(gradstep_optimizer_create_sgd(device.context(), &options, &parameter, 1, &here));
+  float values[3] = {1, 2, 3};
+  float gradients[3] = {1, 1, 1};
+  gradstep_tensor param{};
+  param.data = values;
+  param.device = parameter.device;
+  param.ndim = 1;
+  param.dtype = parameter.dtype;
+  param.shape = &size;
+  gradstep_tensor grad = param;
+  grad.data = gradients;
+  Detached::check(gradstep_optimizer_step(here, &param, &grad, 1, nullptr));
+  EXPECT_EQ(values[2], 2);
+  there.push();
+  gradstep_optimizer_destroy(here);
+
+  gradstep_parameter both[2] = {parameter, parameter};
+  both[0].name = "here";
+  both[1].name = "there";
+  both[1].device = kDetached;
+  EXPECT_EQ(gradstep_optimizer_create_sgd(device.context(), &options, both, 2, &here), GRADSTEP_ERR_UNSUPPORTED);
+}
+
+}  // namespace
+}  // namespace gradstep::test
