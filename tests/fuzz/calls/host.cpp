@@ -18,7 +18,6 @@ constexpr std::size_t kElements = 256;
 constexpr std::size_t kRoom = 4 * kElements;
 constexpr std::size_t kLists = 3;
 
-constexpr gradstep_dtype kF32 = {GRADSTEP_TYPE_FLOAT, 32, 1};
 constexpr gradstep_device kCpu = {GRADSTEP_DEVICE_CPU, 0};
 
 }  // namespace

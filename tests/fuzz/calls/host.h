@@ -18,6 +18,8 @@
 
 namespace gradstep::fuzz {
 
+inline constexpr gradstep_dtype kF32 = {GRADSTEP_TYPE_FLOAT, 32, 1};
+
 /// All handles of a run, NULL where there is none.
 struct Handles {
   std::array<gradstep_context*, 2> contexts{};

@@ -13,7 +13,6 @@ gradstep_tensor numbers(void* data, gradstep_dtype dtype, std::int64_t& count) {
   return {data, {GRADSTEP_DEVICE_CPU, 0}, 1, dtype, &count, nullptr, 0};
 }
 
-constexpr gradstep_dtype kF32 = {GRADSTEP_TYPE_FLOAT, 32, 1};
 constexpr gradstep_dtype kF64 = {GRADSTEP_TYPE_FLOAT, 64, 1};
 
 }  // namespace
