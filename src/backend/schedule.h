@@ -34,7 +34,7 @@ class Schedule {
 
   /// For devices; shows this schedule's tables. A callback has none but its warm-up.
   kernels::ScheduleForm form() const;
-  bool has_callback() const { return callback_ != nullptr; }
+  bool has_callback() const { return form_.kind == kernels::ScheduleKind::callback; }
 
   bool is_constant() const { return form_.kind == kernels::ScheduleKind::constant && form_.warmup_steps == 0; }
 

@@ -297,12 +297,11 @@ class CpuBackend final : public Backend {
     auto& form = plan.prepared.get<StepForm>();
     if (form.powers.size() != plan.constants.size()) form = StepForm(plan);
     for (std::size_t g = 0; g < plan.constants.size(); ++g) {
-      const double* own = values + g * form.values.size();
+      const double* own = values != nullptr ? values + g * form.values.size() : form.values.data();
       if (values == nullptr) {
         const kernels::HyperParameterForm* forms = plan.forms.data() + g * form.values.size();
         const std::int32_t bad = kernels::evaluate(forms, plan.fields, scalars.steps, form.values.data());
         if (bad < plan.fields) return kernels::fail_step(static_cast<std::int32_t>(g) * plan.fields + bad, scalars);
-        own = form.values.data();
       }
       kernels::GroupConstants& to = plan.constants[g];
       kernels::write_constants(plan.rule, own, scalars.steps, /*first=*/false, form.powers[g], to.usual);

@@ -112,7 +112,6 @@ void Optimizer::begin_step(const StepGuards& guards) {
 void Optimizer::apply_guarded(double clip_value) {
   change_state([&] { apply(clip_value); });
   buffers_changed_ = false;
-  queued_steps_ = site_.is_host() ? scalars()->steps : queued_steps_ + 1;
 }
 
 /// Where work is queued nobody knows it yet.
@@ -124,7 +123,19 @@ StepOutcome Optimizer::outcome(const StepGuards& guards) const {
   return outcome;
 }
 
-StepOutcome Optimizer::last_outcome() const { return outcome_of(read(site_.queue(), scalars())); }
+StepOutcome Optimizer::last_outcome() const { return outcome_of(awaited_scalars()); }
+
+/// On the host a hyper-parameter is checked before anything happens; a device says afterwards, and once for each step
+/// that was not made, which one it was.
+kernels::StepScalars Optimizer::awaited_scalars() const {
+  const kernels::StepScalars last = read(site_.queue(), scalars());
+  if (last.failure == 0) return last;
+  write(site_.queue(), &scalars()->failure, std::uint32_t{0});
+  const std::size_t position = last.failure - 1;
+  const std::size_t fields = hyper_parameters_.field_count();
+  fail(GRADSTEP_ERR_NUMERIC, "{} of group {} at step {}: is out of its range, and the steps since were not made",
+       hyper_parameters_.names()[position % fields], position / fields, last.steps);
+}
 
 /// What fails before its first loop has begun has changed nothing.
 void Optimizer::change_state(FunctionRef<void()> body) {
@@ -284,14 +295,12 @@ void Optimizer::set_step_count(std::int64_t count) {
   if (count < 0) fail_argument("count: is {}, expected at least 0", count);
   finish_pending();
   write(site_.queue(), &scalars()->steps, count);
-  queued_steps_ = count;
   refreshed_ = false;
 }
 
 void Optimizer::set_counters(std::int64_t steps, std::int64_t skipped) {
   write(site_.queue(), &scalars()->steps, steps);
   write(site_.queue(), &scalars()->skipped, skipped);
-  queued_steps_ = steps;
   lost_ = torn_ = refreshed_ = false;
   state_replaced();
 }

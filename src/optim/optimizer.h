@@ -90,11 +90,12 @@ class Optimizer {
 
   const Schema& schema() const { return schema_; }
   const std::shared_ptr<Context>& context() const { return context_; }
-  /// t. On devices this waits for all that is queued, as the next does.
-  std::int64_t step_count() const { return read(site_.queue(), &scalars()->steps); }
+  /// t. On devices this waits for all that is queued, and throws NUMERIC for a hyper-parameter that has left its range
+  /// there: no step is made since.
+  std::int64_t step_count() const { return site_.is_host() ? scalars()->steps : awaited_scalars().steps; }
   void set_step_count(std::int64_t count);
   std::int64_t skipped_steps() const { return read(site_.queue(), &scalars()->skipped); }
-  /// What the last step did, waited for.
+  /// What the last step did, waited for. Throws as step_count().
   StepOutcome last_outcome() const;
 
   virtual std::span<const char* const> state_names() const = 0;
@@ -173,9 +174,6 @@ class Optimizer {
   kernels::StepScalars* scalars() const { return scalars_.as<kernels::StepScalars>(); }
   /// Of which the rule sets what concerns it.
   StepPlan& step_plan() { return step_plan_; }
-  /// Steps that were asked for and may be skipped yet: what cadences that the host must know are counted in. Where
-  /// nothing is queued this is t.
-  std::int64_t queued_steps() const { return queued_steps_; }
   /// Whether the step is made, waited for.
   bool gate_is_open() const { return read(site_.queue(), &scalars()->gate) != 0; }
   void write_zero_updates();
@@ -184,6 +182,7 @@ class Optimizer {
   bool has_slices() const { return is_sharded() && !sharding_->is_whole(); }
   void take(const StepBuffers& buffers);
   void take_hyper_parameters();
+  kernels::StepScalars awaited_scalars() const;
   bool is_evaluated_here() const;
   void begin_step(const StepGuards& guards);
   void apply_guarded(double clip_value);
@@ -205,7 +204,6 @@ class Optimizer {
   BusyFlag busy_;
   bool buffers_changed_ = true;
   bool refreshed_ = false;  // hyper-parameters are those of the next step
-  std::int64_t queued_steps_ = 0;
 };
 
 }  // namespace gradstep

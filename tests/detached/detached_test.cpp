@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "c_api/handles.h"
@@ -97,6 +98,10 @@ class Chain {
     return count;
   }
   gradstep_tensor grad(std::size_t i) const { return grads_[i]; }
+  gradstep_optimizer* optimizer() const { return optimizer_; }
+  void set_learning_rate(const gradstep_schedule& schedule) {
+    Detached::check(gradstep_optimizer_set_schedule(optimizer_, -1, "learning_rate", &schedule));
+  }
 
  private:
   gradstep_tensor tensor(std::size_t i) {
@@ -196,6 +201,25 @@ TEST(Detached, SkippedStepsCountForNothingThoughTheHostHasAskedForThem) {
   Chain never_skipped(other);
   for (int k = 0; k < 4; ++k) never_skipped.push();
   EXPECT_EQ(chain.param(), never_skipped.param()) << "bias corrections count applied steps alone";
+}
+
+TEST(Detached, AHyperParameterThatLeavesItsRangeThereIsToldWhenSomebodyAsks) {
+  Detached device(1);
+  Chain chain(device);
+  gradstep_schedule falling{};
+  falling.struct_size = sizeof falling;
+  falling.kind = GRADSTEP_SCHEDULE_POLYNOMIAL;
+  falling.init_value = 0.5;
+  falling.end_value = -0.5;
+  falling.decay_steps = 4;
+  falling.power = 1;
+  chain.set_learning_rate(falling);
+  for (int k = 0; k < 10; ++k) chain.push();
+  std::int64_t count = 0;
+  EXPECT_EQ(gradstep_optimizer_step_count(chain.optimizer(), &count), GRADSTEP_ERR_NUMERIC);
+  EXPECT_NE(std::string(gradstep_last_error()).find("learning_rate of group 0 at step 3"), std::string::npos)
+      << gradstep_last_error();
+  EXPECT_EQ(chain.steps(), 3) << "told once";
 }
 
 TEST(Detached, AHandleKeepsItsOrderWhenItsStreamChanges) {

@@ -342,7 +342,11 @@ GRADSTEP_API gradstep_status gradstep_optimizer_add_parameters(gradstep_optimize
                                                                const gradstep_parameter* parameters,
                                                                size_t n) GRADSTEP_NOEXCEPT;
 
-/* *count = t, the number of applied steps. Returns: INVALID_ARGUMENT (count NULL), INVALID_STATE (in use). */
+/*
+ * *count = t, the number of applied steps.
+ * Returns: INVALID_ARGUMENT (count NULL), INVALID_STATE (in use), NUMERIC (on a device, which evaluates schedules
+ * itself: a hyper-parameter has left its range there, and the steps since were not made; told once).
+ */
 GRADSTEP_API gradstep_status gradstep_optimizer_step_count(gradstep_optimizer* optimizer,
                                                            int64_t* count) GRADSTEP_NOEXCEPT;
 
