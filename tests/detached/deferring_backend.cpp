@@ -32,6 +32,20 @@ class Shapes {
     array.shape = own(array.shape, array.ndim);
     array.strides = own(array.strides, array.ndim);
   }
+  void own(CopyItem& item) {
+    own(item.destination);
+    own(item.source);
+  }
+  void own(CombineItem& item) {
+    own(item.destination);
+    own(item.a);
+    own(item.b);
+  }
+  void own(UpdateItem& item) {
+    own(item.param);
+    own(item.gradient);
+    own(item.update);
+  }
 
  private:
   const std::int64_t* own(const std::int64_t* numbers, std::int32_t count) {
@@ -76,34 +90,20 @@ struct KeptNorm {
   KeptArrays arrays;
 };
 
-struct KeptCopies {
-  explicit KeptCopies(const CopyPlan& shown) : work(*shown.work), list(shown.items) {
-    for (CopyItem& item : list.items()) {
-      shapes.own(item.destination);
-      shapes.own(item.source);
-    }
+/// A plan whose items are of one piece.
+template <class Plan, class Item>
+struct KeptList {
+  explicit KeptList(const Plan& shown) : work(*shown.work), list(shown.items) {
+    for (Item& item : list.items()) shapes.own(item);
   }
-  CopyPlan plan() const { return {&work, list.items(), {}}; }
+  Plan plan() const { return {&work, list.items(), {}}; }
 
   WorkList work;
-  Kept<CopyItem> list;
+  Kept<Item> list;
   Shapes shapes;
 };
-
-struct KeptCombination {
-  explicit KeptCombination(const CombinePlan& shown) : work(*shown.work), list(shown.items) {
-    for (CombineItem& item : list.items()) {
-      shapes.own(item.destination);
-      shapes.own(item.a);
-      shapes.own(item.b);
-    }
-  }
-  CombinePlan plan() const { return {&work, list.items(), {}}; }
-
-  WorkList work;
-  Kept<CombineItem> list;
-  Shapes shapes;
-};
+using KeptCopies = KeptList<CopyPlan, CopyItem>;
+using KeptCombination = KeptList<CombinePlan, CombineItem>;
 
 struct KeptLinear {
   explicit KeptLinear(const LinearPlan& shown) : work(*shown.work), list(shown.items) {
@@ -149,11 +149,7 @@ struct KeptStep {
 
 struct KeptUpdate {
   explicit KeptUpdate(const UpdatePlan& shown) : plan(shown), work(*shown.work), list(shown.items) {
-    for (UpdateItem& item : list.items()) {
-      shapes.own(item.param);
-      shapes.own(item.gradient);
-      shapes.own(item.update);
-    }
+    for (UpdateItem& item : list.items()) shapes.own(item);
     plan.work = &work;
     plan.items = std::as_const(list).items();
   }
