@@ -289,6 +289,8 @@ void Optimizer::add_parameters(const gradstep_parameter* parameters, std::size_t
   schema_.append(parameters, n);
   hyper_parameters_ = std::move(changed);
   for (std::size_t i = schema_.size() - n; i < schema_.size(); ++i) work_.append(schema_[i].size);
+  step_plan_.gradients.prepared.forget();
+  step_plan_.forms = {};
 }
 
 void Optimizer::set_step_count(std::int64_t count) {

@@ -351,7 +351,7 @@ std::vector<gradstep_bucket_statistics> Reducer::bucket_stats() const {
   const std::lock_guard lock(stats_mutex_);
   for (const Bucket& bucket : buckets_) {
     all.push_back(bucket.stats);
-    bucket.exchange->complete(all.back());
+    if (!queue().is_host()) bucket.exchange->complete(all.back());
     all.back().wait_nanoseconds = queue_->waited_nanoseconds(all.size() - 1);
   }
   return all;
