@@ -143,8 +143,14 @@ void EngineCommunicator::perform(std::int64_t gradstep_comm_statistics::* counte
   if (counter != nullptr) ++(stats_.*counter);
 }
 
-void EngineCommunicator::poll_interrupt() {
-  if (context_->interrupted()) break_with(GRADSTEP_ERR_ABORTED, "the host interrupted the call");
+/// Throws nothing: what is under way works on the caller's stack, and ends when the channel is broken.
+void EngineCommunicator::poll_interrupt() noexcept {
+  try {
+    if (context_->interrupted()) break_with(GRADSTEP_ERR_ABORTED, "the host interrupted the call");
+  } catch (...) {
+    const gradstep_status status = translate_exception();
+    break_with(status, last_error());
+  }
 }
 
 void EngineCommunicator::wait_for_peers(FunctionRef<void()> work) {

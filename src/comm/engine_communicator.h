@@ -70,7 +70,7 @@ class EngineCommunicator final : public Communicator {
   /// Runs `work`, which waits for peers, so that the host can interrupt it where the engine allows that.
   void wait_for_peers(FunctionRef<void()> work);
 
-  void poll_interrupt();
+  void poll_interrupt() noexcept;
   void throw_if_broken() const;
   void keep_first_error(gradstep_status code, std::string text) noexcept;
   /// The same, and ends the engine's calls in progress.

@@ -30,7 +30,7 @@ class ProgressThread {
   /// Hands `job` to the thread, which starts at the first call. Waits for an earlier job.
   void start(std::function<void()> job);
   /// Returns when the job has ended; an exception of it is rethrown as an Error. `poll` runs on the caller at least
-  /// every kInterruptPoll until then.
+  /// every kInterruptPoll until then, and throws nothing: the job may work on what the caller would unwind.
   void finish(FunctionRef<void()> poll);
   /// Both.
   void run(FunctionRef<void()> job, FunctionRef<void()> poll);
