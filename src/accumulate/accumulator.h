@@ -16,7 +16,7 @@
 #include "core/buffer_list.h"
 #include "core/busy_flag.h"
 #include "core/schema.h"
-#include "core/state_file.h"
+#include "core/state_part.h"
 #include "gradstep/accumulator.h"
 
 namespace gradstep {

@@ -10,7 +10,7 @@
 #include "core/file.h"
 #include "core/host_callback.h"
 #include "core/options.h"
-#include "core/state_file.h"
+#include "core/state_part.h"
 #include "optim/saved_optimizer.h"
 #include "updater/chain.h"
 

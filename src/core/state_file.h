@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Saved state in the layout of safetensors: what a handle contributes, and the strict reader of what was written.
+// Saved state in the layout of safetensors: the writer, and the strict reader of what was written. state_part.h has
+// what a handle takes from a file.
 //
 //   u64 length of the header | header, JSON padded with blanks to 8 bytes | tensors | "gradstep.checksum", U64[1]
 //
@@ -11,7 +12,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -42,9 +42,14 @@ struct SavedPart {
   void set(const std::string& key, std::string value) { metadata[key] = std::move(value); }
 };
 
+/// "F32": what a dtype is called in a file.
+const char* stored_name(DType dtype);
+
 /// Tensors of a part are read from memory that must stay until this returns. `sink` NULL: this rank only takes part in
 /// gathering. A failure of the sink is thrown after everything was gathered.
 void write_state_file(ByteSink* sink, const std::string& kind, const std::map<std::string, SavedPart>& parts);
+
+struct StateHeader;
 
 /// A whole file in memory that passed every check of its form.
 class StateFile {
@@ -66,38 +71,12 @@ class StateFile {
   const std::map<std::string, Tensor>& tensors() const { return tensors_; }
 
  private:
+  void add_tensors(StateHeader& header, const std::byte* data, std::int64_t data_size);
+  void check_format() const;
+
   std::vector<std::byte> bytes_;
   std::map<std::string, std::string> metadata_;
   std::map<std::string, Tensor> tensors_;
 };
-
-/// The part of a file that belongs to one handle, and what that handle has taken from it.
-class LoadedPart {
- public:
-  LoadedPart(const StateFile& file, std::string prefix) : file_(file), prefix_(std::move(prefix)) {}
-
-  // Throw CORRUPT for an entry that is missing or no such number.
-  const std::string& text(const std::string& key) const;
-  std::int64_t integer(const std::string& key, std::int64_t minimum = 0) const;
-  double number(const std::string& key) const;
-
-  bool has(const std::string& key) const { return file_.tensors().count(prefix_ + key) > 0; }
-  /// Throws MISMATCH unless the tensor exists with this dtype and shape.
-  const StateFile::Tensor& tensor(const std::string& key, DType dtype, const std::vector<std::int64_t>& shape);
-  /// The same, and CORRUPT if a number in it is not finite.
-  const StateFile::Tensor& finite_tensor(const std::string& key, DType dtype, const std::vector<std::int64_t>& shape);
-  /// Throws MISMATCH if the file holds a tensor that nobody asked for.
-  void check_all_taken() const;
-
- private:
-  const StateFile& file_;
-  std::string prefix_;
-  std::set<std::string> taken_;
-};
-
-/// Names and shapes of the parameters that a part belongs to, whether or not it has a tensor for them. `check` throws
-/// MISMATCH with the first difference; their order does not count.
-void save_parameters(SavedPart& part, const Schema& schema);
-void check_parameters(const LoadedPart& part, const Schema& schema);
 
 }  // namespace gradstep

@@ -7,7 +7,7 @@
 
 #include <functional>
 
-#include "core/state_file.h"
+#include "core/state_part.h"
 #include "optim/optimizer.h"
 
 namespace gradstep {

@@ -17,7 +17,7 @@
 #include "core/buffer_list.h"
 #include "core/busy_flag.h"
 #include "core/schema.h"
-#include "core/state_file.h"
+#include "core/state_part.h"
 #include "gradstep/reducer.h"
 #include "reduce/bucket_exchange.h"
 #include "reduce/bucket_queue.h"

@@ -14,7 +14,7 @@
 
 #include "accumulate/accumulator.h"
 #include "core/busy_flag.h"
-#include "core/state_file.h"
+#include "core/state_part.h"
 #include "gradstep/updater.h"
 #include "optim/optimizer.h"
 #include "reduce/reducer.h"

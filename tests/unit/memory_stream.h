@@ -9,7 +9,7 @@
 #include <map>
 #include <string>
 
-#include "core/state_file.h"
+#include "core/state_part.h"
 
 namespace gradstep::test {
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The form of saved state: what is written, that it comes back, and that nothing damaged is ever taken.
-#include "core/state_file.h"
+#include "core/state_part.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/state_part.h"
+
+#include <charconv>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/json_text.h"
+#include "core/shape.h"
+#include "core/state_header.h"
+
+namespace gradstep {
+
+namespace {
+
+constexpr const char* kParameters = "parameters";
+
+/// True if no element has all the exponent's bits set.
+template <class Word>
+bool exponents_below(const StateFile::Tensor& tensor, Word exponent) {
+  for (std::int64_t at = 0; at < tensor.bytes; at += static_cast<std::int64_t>(sizeof(Word))) {
+    Word word = 0;
+    std::memcpy(&word, tensor.data + at, sizeof word);
+    if ((word & exponent) == exponent) return false;
+  }
+  return true;
+}
+
+bool all_finite(const StateFile::Tensor& tensor) {
+  switch (tensor.dtype) {
+    case DType::f32:
+      return exponents_below<std::uint32_t>(tensor, 0x7f800000U);
+    case DType::f64:
+      return exponents_below<std::uint64_t>(tensor, 0x7ff0000000000000U);
+    case DType::f16:
+      return exponents_below<std::uint16_t>(tensor, 0x7c00U);
+    case DType::bf16:
+      return exponents_below<std::uint16_t>(tensor, 0x7f80U);
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
+const std::string& LoadedPart::text(const std::string& key) const {
+  const auto found = file_.metadata().find(prefix_ + key);
+  if (found == file_.metadata().end()) corrupt("its metadata has no '{}'", prefix_ + key);
+  return found->second;
+}
+
+std::int64_t LoadedPart::integer(const std::string& key, std::int64_t minimum) const {
+  const std::string& value = text(key);
+  std::int64_t result = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result);
+  if (error != std::errc() || end != value.data() + value.size() || result < minimum) {
+    corrupt("its metadata '{}' is '{}'", prefix_ + key, value);
+  }
+  return result;
+}
+
+double LoadedPart::number(const std::string& key) const {
+  const std::string& value = text(key);
+  double result = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result);
+  if (error != std::errc() || end != value.data() + value.size())
+    corrupt("its metadata '{}' is '{}'", prefix_ + key, value);
+  return result;
+}
+
+const StateFile::Tensor& LoadedPart::tensor(const std::string& key, DType dtype,
+                                            const std::vector<std::int64_t>& shape) {
+  const auto found = file_.tensors().find(prefix_ + key);
+  if (found == file_.tensors().end()) fail(GRADSTEP_ERR_MISMATCH, "the saved state has no '{}'", prefix_ + key);
+  const StateFile::Tensor& tensor = found->second;
+  if (tensor.dtype != dtype || tensor.shape != shape) {
+    fail(GRADSTEP_ERR_MISMATCH, "'{}' is {} {} in the saved state, expected {} {}", prefix_ + key,
+         stored_name(tensor.dtype), shape_text(tensor.shape), stored_name(dtype), shape_text(shape));
+  }
+  taken_.insert(prefix_ + key);
+  return tensor;
+}
+
+const StateFile::Tensor& LoadedPart::finite_tensor(const std::string& key, DType dtype,
+                                                   const std::vector<std::int64_t>& shape) {
+  const StateFile::Tensor& found = tensor(key, dtype, shape);
+  if (is_float(dtype) && !all_finite(found)) corrupt("'{}' holds NaN or infinity", prefix_ + key);
+  return found;
+}
+
+void LoadedPart::check_all_taken() const {
+  for (const auto& [key, tensor] : file_.tensors()) {
+    if (key.compare(0, prefix_.size(), prefix_) == 0 && taken_.count(key) == 0) {
+      fail(GRADSTEP_ERR_MISMATCH, "the saved state has '{}', which has no place here", key);
+    }
+  }
+}
+
+void save_parameters(SavedPart& part, const Schema& schema) {
+  nlohmann::json shapes = nlohmann::json::object();
+  for (const Parameter& parameter : schema) shapes[parameter.name] = parameter.shape;
+  part.set(kParameters, json_text(shapes));
+}
+
+void check_parameters(const LoadedPart& part, const Schema& schema) {
+  const auto saved = nlohmann::json::parse(part.text(kParameters), nullptr, /*allow_exceptions=*/false);
+  if (!saved.is_object()) corrupt("its metadata '{}' is no JSON object", kParameters);
+  for (const Parameter& parameter : schema) {
+    const auto found = saved.find(parameter.name);
+    if (found == saved.end()) {
+      fail(GRADSTEP_ERR_MISMATCH, "the saved state has no parameter '{}'", parameter.name);
+    }
+    if (*found != nlohmann::json(parameter.shape)) {
+      fail(GRADSTEP_ERR_MISMATCH, "parameter '{}' has shape {} in the saved state, expected {}", parameter.name,
+           found->dump(), shape_text(parameter.shape));
+    }
+  }
+  if (saved.size() == schema.size()) return;
+  std::set<std::string> own;
+  for (const Parameter& parameter : schema) own.insert(parameter.name);
+  for (const auto& [name, shape] : saved.items()) {
+    if (own.count(name) == 0)
+      fail(GRADSTEP_ERR_MISMATCH, "the saved state has a parameter '{}', which is not here", name);
+  }
+}
+
+}  // namespace gradstep
