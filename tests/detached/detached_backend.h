@@ -7,6 +7,7 @@
 // suite that passes here on many seeds sends nothing through the host and depends on nothing being done at once.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -49,7 +50,7 @@ class ClosedMemory final : public Memory {
   std::size_t used_ = 0;
   std::multimap<std::size_t, std::byte*> free_;  // by size
   int open_ = 0;
-  std::int64_t allocations_ = 0;
+  std::atomic<std::int64_t> allocations_{0};
   std::mutex mutex_;
 };
 
@@ -87,8 +88,8 @@ class DetachedBackend final : public DeferringBackend {
   std::shared_ptr<Memory> memory_;
   std::mt19937_64 random_;
   std::map<void*, std::unique_ptr<WorkQueue>> queues_;  // by stream
-  std::int64_t done_ = 0;
-  std::int64_t waits_ = 0;
+  std::atomic<std::int64_t> done_{0};
+  std::atomic<std::int64_t> waits_{0};
   std::recursive_mutex mutex_;  // ranks of one process share a device; work never waits for a rank
 };
 
