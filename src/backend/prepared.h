@@ -13,8 +13,8 @@ class Prepared {
  public:
   Prepared() = default;
   Prepared(const Prepared& /*other*/) {}
-  Prepared& operator=(const Prepared& /*other*/) {
-    form_.reset();
+  Prepared& operator=(const Prepared& other) {
+    if (this != &other) form_.reset();
     return *this;
   }
   Prepared(Prepared&&) = default;

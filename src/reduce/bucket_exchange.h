@@ -5,7 +5,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "backend/context.h"
@@ -34,8 +33,8 @@ struct ExchangeResources {
   Site site;
   gradstep_reducer_options options;
   std::shared_ptr<Communicator> comm;
-  std::optional<DataPlane> data;  ///< of comm, on memory of the site
-  std::int64_t windows = 0;       ///< that have succeeded
+  std::unique_ptr<DataPlane> data;  ///< of comm, on memory of the site
+  std::int64_t windows = 0;         ///< that have succeeded
   // At the host, and at the site.
   Staging outgoing;
   Staging incoming;

@@ -33,7 +33,7 @@ Reducer::Reducer(std::shared_ptr<Context> context, Communicator& comm, const gra
 
   const Deadline deadline = comm.deadline();
   resources_.comm = comm.private_channel(deadline);
-  resources_.data.emplace(*resources_.comm, *resources_.context, resources_.site);
+  resources_.data = std::make_unique<DataPlane>(*resources_.comm, *resources_.context, resources_.site);
   compare_plans(deadline);
   if (this->options().mode == GRADSTEP_REDUCER_AUTO) costs_.emplace(resources_, deadline);
   places_.resize(schema_.size());
