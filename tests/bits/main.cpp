@@ -127,8 +127,8 @@ int compare(const std::vector<Case>& cases, const Arguments& arguments) {
       report(error.what());
     }
   }
-  std::cout << some.size() << " cases, " << device_name() << ", " << set << ", " << arguments.threads << " threads: " << failures << " failures"
-            << std::endl;
+  std::cout << some.size() << " cases, " << device_name() << ", " << set << ", " << arguments.threads
+            << " threads: " << failures << " failures" << std::endl;
   if (uncompared > 0) {
     std::cout << uncompared << " of them ran without a comparison: their records are of " << records.compiler()
               << ", this is " << build_info("compiler") << std::endl;
