@@ -162,17 +162,6 @@ std::ptrdiff_t entries(const char* directory) {
   return std::distance(std::filesystem::directory_iterator(directory), std::filesystem::directory_iterator());
 }
 
-/// A known defect: of some hundred windows that are dropped over Gloo under the thread sanitizer, one leaves the two
-/// ends of a connection behind. Without it none has been seen to.
-std::ptrdiff_t kept_by([[maybe_unused]] const std::string& engine) {
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-  if (engine == "gloo") return 6;
-#endif
-#endif
-  return 0;
-}
-
 TEST_P(OverlapWorlds, WindowsThatAreDroppedLeaveNoThreadAndNoDescriptor) {
   const World world = make_world(GetParam(), 2);
   std::ptrdiff_t threads[2] = {};
@@ -199,7 +188,7 @@ TEST_P(OverlapWorlds, WindowsThatAreDroppedLeaveNoThreadAndNoDescriptor) {
   cycle(100);
   count(1);
   EXPECT_EQ(threads[1], threads[0]);
-  EXPECT_LE(descriptors[1], descriptors[0] + kept_by(GetParam()));
+  EXPECT_EQ(descriptors[1], descriptors[0]);
 }
 
 std::vector<std::string> engines_with_channels() {
