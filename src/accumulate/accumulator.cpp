@@ -96,7 +96,7 @@ void Accumulator::check_indices(std::size_t position, const Rows& rows) const {
   const std::int64_t width = size_of(rows.indices.dtype);
   const std::int64_t reach = (rows.indices.size - 1) * step * width;
   const std::int64_t low = std::min<std::int64_t>(reach, 0);
-  Array all = compact_array(static_cast<std::byte*>(rows.indices.data) + low, std::abs(reach) + width, DType::u8);
+  const Array all = compact_array(static_cast<std::byte*>(rows.indices.data) + low, std::abs(reach) + width, DType::u8);
   const Buffer there = download(*context_, site_, all);
   Rows here = rows;
   here.indices.data = there.as<std::byte>() - low;

@@ -32,6 +32,7 @@ struct CopyPlan {
   const WorkList* work = nullptr;
   std::span<const CopyItem> items;
   Prepared prepared;
+  const double* factor = nullptr;  ///< in the backend's memory; multiplies the multiplier
 };
 
 /// destination = a_factor * a + b_factor * b. Any float dtypes and strides; f64 arithmetic if any of them is f64.

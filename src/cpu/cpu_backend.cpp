@@ -185,6 +185,7 @@ class CpuBackend final : public Backend {
   }
 
   void copy(const CopyPlan& plan, double multiplier, double divisor, Queue& /*queue*/) override {
+    if (plan.factor != nullptr) multiplier *= *plan.factor;
     if (has_exact_reciprocal(divisor) && multiplier == 1) {
       multiplier = 1 / divisor;
       divisor = 1;

@@ -34,6 +34,8 @@ struct StepRequest {
   double* outcome = nullptr;                 ///< [4], see report()
 
   bool depends_on_norm() const { return max_norm > 0 || skip_nonfinite || found_inf != nullptr; }
+  /// Whether the step is made does not depend on what is in the backend's memory.
+  bool is_decided_by_host() const { return !skip_nonfinite && found_inf == nullptr && grad_scale_factor == nullptr; }
 };
 
 GRADSTEP_FORMULA bool is_finite(double x) { return x - x == 0; }

@@ -74,7 +74,7 @@ bool Optimizer::is_evaluated_here() const {
 void Optimizer::take_hyper_parameters() {
   if (std::exchange(refreshed_, false)) return;
   if (is_evaluated_here()) {
-    hyper_parameters_.refresh(step_count(), &site_.queue());
+    hyper_parameters_.refresh(t(), &site_.queue());
   } else if (step_plan_.forms.empty()) {
     forms_ = hyper_parameters_.forms();
     step_plan_.forms = forms_;
@@ -107,11 +107,17 @@ void Optimizer::begin_step(const StepGuards& guards) {
   step_plan_.gradients.arrays = buffers_.grads;
   const double* values = is_evaluated_here() ? hyper_parameters_.all_values().data() : nullptr;
   site_.backend().begin_step(step_plan_, guards, values, scalars(), site_.queue());
+  if (!clock_) return;
+  if (is_evaluated_here() && guards.is_decided_by_host()) {
+    kernels::decide(guards, kNan, *clock_);
+  } else {
+    clock_.reset();
+  }
 }
 
 void Optimizer::apply_guarded(double clip_value) {
   change_state([&] { apply(clip_value); });
-  buffers_changed_ = false;
+  if (clock_) kernels::close_step(*clock_);
 }
 
 /// Where work is queued nobody knows it yet.
@@ -121,6 +127,12 @@ StepOutcome Optimizer::outcome(const StepGuards& guards) const {
   outcome.applied = !guards.skip;
   outcome.grad_norm = kNan;
   return outcome;
+}
+
+const kernels::StepScalars& Optimizer::clock() const {
+  if (site_.is_host()) return *scalars();
+  if (!clock_) clock_ = awaited_scalars();
+  return *clock_;
 }
 
 StepOutcome Optimizer::last_outcome() const { return outcome_of(awaited_scalars()); }
@@ -155,6 +167,7 @@ StepOutcome Optimizer::step(const StepBuffers& buffers, const StepGuards& guards
   take_hyper_parameters();
   begin_step(guards);
   apply_guarded(guards.clip_value);
+  buffers_changed_ = false;
   return outcome(guards);
 }
 
@@ -187,7 +200,6 @@ StepOutcome Optimizer::step_sharded(const StepBuffers& buffers, const StepGuards
     if (has_slices()) sharding.stage(buffers_.params.arrays);
     buffers_changed_ = true;
     apply_guarded(guards.clip_value);
-    buffers_changed_ = true;
     if (has_slices())
       sharding.publish(buffers_.updates.empty() ? buffers_.params.arrays : buffers_.updates.arrays, deadline);
   } catch (...) {
@@ -297,12 +309,14 @@ void Optimizer::set_step_count(std::int64_t count) {
   if (count < 0) fail_argument("count: is {}, expected at least 0", count);
   finish_pending();
   write(site_.queue(), &scalars()->steps, count);
+  clock_.reset();
   refreshed_ = false;
 }
 
 void Optimizer::set_counters(std::int64_t steps, std::int64_t skipped) {
   write(site_.queue(), &scalars()->steps, steps);
   write(site_.queue(), &scalars()->skipped, skipped);
+  clock_.reset();
   lost_ = torn_ = refreshed_ = false;
   state_replaced();
 }

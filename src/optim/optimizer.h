@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -174,8 +175,10 @@ class Optimizer {
   kernels::StepScalars* scalars() const { return scalars_.as<kernels::StepScalars>(); }
   /// Of which the rule sets what concerns it.
   StepPlan& step_plan() { return step_plan_; }
-  /// Whether the step is made, waited for.
-  bool gate_is_open() const { return read(site_.queue(), &scalars()->gate) != 0; }
+  /// Whether the step is made, and t. On devices this waits if a step since it was last asked for could have been
+  /// skipped there.
+  bool gate_is_open() const { return clock().gate != 0; }
+  std::int64_t t() const { return clock().steps; }
   void write_zero_updates();
 
  private:
@@ -183,6 +186,7 @@ class Optimizer {
   void take(const StepBuffers& buffers);
   void take_hyper_parameters();
   kernels::StepScalars awaited_scalars() const;
+  const kernels::StepScalars& clock() const;
   bool is_evaluated_here() const;
   void begin_step(const StepGuards& guards);
   void apply_guarded(double clip_value);
@@ -196,6 +200,8 @@ class Optimizer {
   WorkList work_;
   StepBuffers buffers_;  // of the last step; what they show is valid during a step alone
   Buffer scalars_;       // kernels::StepScalars
+  // Of devices: gate and counters as they are after all that is queued, as long as the host can tell.
+  mutable std::optional<kernels::StepScalars> clock_;
   StepPlan step_plan_;
   std::vector<kernels::HyperParameterForm> forms_;  // of devices, which evaluate schedules themselves
   std::unique_ptr<Sharding> sharding_;

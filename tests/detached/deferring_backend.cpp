@@ -93,11 +93,13 @@ struct KeptNorm {
 /// A plan whose items are of one piece.
 template <class Plan, class Item>
 struct KeptList {
-  explicit KeptList(const Plan& shown) : work(*shown.work), list(shown.items) {
+  explicit KeptList(const Plan& shown) : plan(shown), work(*shown.work), list(shown.items) {
     for (Item& item : list.items()) shapes.own(item);
+    plan.work = &work;
+    plan.items = std::as_const(list).items();
   }
-  Plan plan() const { return {&work, list.items(), {}}; }
 
+  Plan plan;
   WorkList work;
   Kept<Item> list;
   Shapes shapes;
@@ -213,12 +215,12 @@ void DeferringBackend::measure(const NormPlan& plan, double* norm, Queue& queue)
 
 void DeferringBackend::copy(const CopyPlan& plan, double multiplier, double divisor, Queue& queue) {
   put_into(queue, [this, kept = std::make_shared<KeptCopies>(plan), multiplier, divisor] {
-    inner_.copy(kept->plan(), multiplier, divisor, host_);
+    inner_.copy(kept->plan, multiplier, divisor, host_);
   });
 }
 
 void DeferringBackend::combine(const CombinePlan& plan, Queue& queue) {
-  put_into(queue, [this, kept = std::make_shared<KeptCombination>(plan)] { inner_.combine(kept->plan(), host_); });
+  put_into(queue, [this, kept = std::make_shared<KeptCombination>(plan)] { inner_.combine(kept->plan, host_); });
 }
 
 void DeferringBackend::combine_vectors(const LinearPlan& plan, Queue& queue) {
@@ -236,7 +238,7 @@ void DeferringBackend::sum_ranks(const RankSum& job, Queue& queue) {
 
 void DeferringBackend::dot_chunks(const CombinePlan& plan, Dots* dots, Queue& queue) {
   put_into(queue, [this, kept = std::make_shared<KeptCombination>(plan), dots] {
-    inner_.dot_chunks(kept->plan(), dots, host_);
+    inner_.dot_chunks(kept->plan, dots, host_);
   });
 }
 

@@ -44,10 +44,32 @@ class Detached {
   DetachedBackend* backend_ = nullptr;
 };
 
-/// Two parameters, Adam with clipping and a check of finiteness, and an accumulator before it.
+using CreateOptimizer = gradstep_status (*)(gradstep_context*, const gradstep_parameter*, gradstep_optimizer**);
+
+gradstep_status create_adam(gradstep_context* context, const gradstep_parameter* parameters,
+                            gradstep_optimizer** optimizer) {
+  gradstep_adam_options adam{};
+  Detached::check(gradstep_adam_options_init(&adam, sizeof adam));
+  adam.learning_rate = 0.5;
+  return gradstep_optimizer_create_adam(context, &adam, parameters, 2, optimizer);
+}
+
+/// Whose roots are the first step's for long.
+gradstep_status create_shampoo(gradstep_context* context, const gradstep_parameter* parameters,
+                               gradstep_optimizer** optimizer) {
+  gradstep_shampoo_options shampoo{};
+  Detached::check(gradstep_shampoo_options_init(&shampoo, sizeof shampoo));
+  shampoo.learning_rate = 0.5;
+  shampoo.start_preconditioning_step = 1;
+  shampoo.preconditioning_compute_steps = 1000;
+  shampoo.block_size = 8;
+  return gradstep_optimizer_create_shampoo(context, &shampoo, parameters, 2, optimizer);
+}
+
+/// Two parameters, an optimizer with clipping and perhaps a check of finiteness, and an accumulator before it.
 class Chain {
  public:
-  explicit Chain(Detached& device) : device_(device) {
+  explicit Chain(Detached& device, CreateOptimizer create = create_adam, bool skip_nonfinite = true) : device_(device) {
     for (std::size_t i = 0; i < 2; ++i) {
       parameters_[i].struct_size = sizeof(gradstep_parameter);
       parameters_[i].shape = &sizes_[i];
@@ -58,10 +80,7 @@ class Chain {
       grads_[i] = tensor(i);
       fill(grads_[i], i, 0.25F);
     }
-    gradstep_adam_options adam{};
-    Detached::check(gradstep_adam_options_init(&adam, sizeof adam));
-    adam.learning_rate = 0.5;
-    Detached::check(gradstep_optimizer_create_adam(device.context(), &adam, parameters_, 2, &optimizer_));
+    Detached::check(create(device.context(), parameters_, &optimizer_));
     gradstep_accumulator_options steps{};
     Detached::check(gradstep_accumulator_options_init(&steps, sizeof steps));
     steps.steps = 2;
@@ -70,7 +89,7 @@ class Chain {
     gradstep_updater_options updater{};
     Detached::check(gradstep_updater_options_init(&updater, sizeof updater));
     updater.max_norm = 1;
-    updater.skip_nonfinite = 1;
+    updater.skip_nonfinite = skip_nonfinite ? 1 : 0;
     Detached::check(gradstep_updater_create(device.context(), optimizer_, accumulator_, nullptr, &updater, &updater_));
   }
   ~Chain() {
@@ -182,6 +201,35 @@ TEST(Detached, AStepSendsNoAnswerAndTakesNoMemoryAfterTheFirst) {
   EXPECT_EQ(device.backend().waits(), waits) << "a push has waited for the device";
   EXPECT_EQ(device.backend().allocations(), allocations) << "a push has taken memory of the device";
   EXPECT_EQ(chain.steps(), 5);
+}
+
+// Roots, and steps that may be skipped, are what a preconditioned step asks the host's patience for.
+TEST(Detached, AStepOfShampooThatNothingCanSkipSendsNoAnswerBetweenRoots) {
+  Detached device(1);
+  Chain chain(device, create_shampoo, /*skip_nonfinite=*/false);
+  for (int k = 0; k < 4; ++k) chain.push();
+  const std::int64_t waits = device.backend().waits();
+  const std::int64_t allocations = device.backend().allocations();
+  for (int k = 0; k < 8; ++k) chain.push();
+  EXPECT_EQ(device.backend().waits(), waits) << "a push has waited for the device";
+  EXPECT_EQ(device.backend().allocations(), allocations) << "a push has taken memory of the device";
+  EXPECT_EQ(chain.steps(), 6);
+}
+
+TEST(Detached, AStepOfShampooThatIsSkippedThereLeavesItsCadenceWhereItWas) {
+  float expected = 0;
+  for (const int skipped : {0, 1, 3}) {
+    Detached device(5);
+    Chain chain(device, create_shampoo);
+    for (int k = 0; k < 2; ++k) chain.push();
+    chain.fill(chain.grad(0), 0, std::nanf(""));
+    for (int k = 0; k < 2 * skipped; ++k) chain.push();
+    chain.fill(chain.grad(0), 0, 0.25F);
+    for (int k = 0; k < 4; ++k) chain.push();
+    EXPECT_EQ(chain.steps(), 3);
+    if (skipped == 0) expected = chain.param();
+    EXPECT_EQ(chain.param(), expected) << skipped << " steps skipped";
+  }
 }
 
 TEST(Detached, SkippedStepsCountForNothingThoughTheHostHasAskedForThem) {

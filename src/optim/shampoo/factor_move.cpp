@@ -56,7 +56,7 @@ void FactorMove::keep_present(std::span<const ShampooState> states) {
   CopyList copies;
   copies.begin(copied.size());
   for (std::size_t at = 0; at < copied.size(); ++at) copies.set(at, copied[at].first.array, copied[at].second.array);
-  copies.run(site_, 1);
+  copies.run(site_);
 }
 
 void FactorMove::gather(std::span<const ShampooState> states, void* scratch, Gather gather) {

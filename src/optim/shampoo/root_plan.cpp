@@ -113,7 +113,7 @@ void RootSchedule::move_numbers(Round& round, Buffer numbers) {
     }
     task.offset = offset;
   }
-  moved.run(site_, 1);
+  moved.run(site_);
   round.numbers = std::move(numbers);
 }
 

@@ -226,7 +226,7 @@ void RootSchedule::clear_missing(Round& round) {
       zeros.set(at, compact_array(job.result, job.n * job.n, DType::f32), none);
     }
   }
-  zeros.run(site_, 1);
+  zeros.run(site_);
 }
 
 std::size_t RootSchedule::bytes() const {

@@ -137,10 +137,9 @@ void Shampoo::plan() {
 
 void Shampoo::apply(double clip_value) {
   if (!gate_is_open()) return write_zero_updates();
-  const double grad_multiplier = read(site().queue(), &scalars()->grad_multiplier);
   plan();
-  roots_.settle(step_count());
-  const PreconditioningStep step = begin_step(grad_multiplier, clip_value);
+  roots_.settle(t());
+  const PreconditioningStep step = begin_step(clip_value);
   if (options_.eigenvalue_corrected()) {
     apply_in_eigenbases(step);
   } else {
@@ -154,30 +153,30 @@ void Shampoo::apply(double clip_value) {
 }
 
 /// What the step computes with: constants by group, and f32 numbers where the backend can read them.
-PreconditioningStep Shampoo::begin_step(double grad_multiplier, double clip_value) {
+PreconditioningStep Shampoo::begin_step(double clip_value) {
   const auto groups = static_cast<std::size_t>(group_count());
   values_.resize(groups);
   constants_.resize(groups);
   for (std::size_t g = 0; g < groups; ++g) {
     read_values(hyper_parameters().values(static_cast<std::int32_t>(g)), values_[g]);
-    kernels::set_shampoo_constants(options_.form, values_[g], step_count(), /*adds=*/updates().empty(), constants_[g]);
+    kernels::set_shampoo_constants(options_.form, values_[g], t(), /*adds=*/updates().empty(), constants_[g]);
   }
   const PreconditioningStep step{staging_.tensors(), constants_};
   if (staging_.load_parameters(params()) && options_.master_weights) {
     preconditioning_->follow_masters(step, site().queue());
     staging_.step_masters();
   }
-  staging_.load_gradients(grads(), grad_multiplier, clip_value, is_plain(options_.graft()));
+  staging_.load_gradients(grads(), &scalars()->grad_multiplier, clip_value, is_plain(options_.graft()));
   staging_.place_outcomes(params(), updates());
   return step;
 }
 
 void Shampoo::apply_roots(const PreconditioningStep& step) {
-  const bool statistics_due = step_count() % options_.statistics_steps == 0;
-  const bool roots_due = step_count() % options_.root_steps == 0;
+  const bool statistics_due = t() % options_.statistics_steps == 0;
+  const bool roots_due = t() % options_.root_steps == 0;
   if (roots_due) {
     if (statistics_due) preconditioning_->update_statistics(step, /*only_new=*/false, site().queue());
-    roots_.refresh(step_count(), step, values_);
+    roots_.refresh(t(), step, values_);
   }
   // Without roots in between, what a block's gradient is read for is done at once.
   preconditioning_->precondition(step, /*with_statistics=*/statistics_due && !roots_due, site().queue());
@@ -191,14 +190,14 @@ void Shampoo::apply_roots(const PreconditioningStep& step) {
 
 /// A parameter's first gradient only makes its bases.
 void Shampoo::apply_in_eigenbases(const PreconditioningStep& step) {
-  const bool statistics_due = step_count() % options_.statistics_steps == 0;
-  const bool bases_due = step_count() % options_.root_steps == 0;
+  const bool statistics_due = t() % options_.statistics_steps == 0;
+  const bool bases_due = t() % options_.root_steps == 0;
   const bool any_new = std::any_of(step.tensors.begin(), step.tensors.end(),
                                    [](const TensorStep& tensor) { return tensor.takes_part && !tensor.used; });
   preconditioning_->step_in_bases(step, site().queue());
   if (statistics_due || any_new)
     preconditioning_->update_statistics(step, /*only_new=*/!statistics_due, site().queue());
-  if (bases_due || any_new) roots_.refresh(step_count(), step, values_);
+  if (bases_due || any_new) roots_.refresh(t(), step, values_);
   preconditioning_->finish_in_bases(step, site().queue());
 }
 

@@ -59,7 +59,7 @@ class Shampoo final : public Optimizer {
   ShampooState::Named find_state(std::size_t index, const char* name) const;
   ShampooRanks ranks() const;
   void plan();
-  PreconditioningStep begin_step(double grad_multiplier, double clip_value);
+  PreconditioningStep begin_step(double clip_value);
   void apply_roots(const PreconditioningStep& step);
   void apply_in_eigenbases(const PreconditioningStep& step);
 

@@ -28,12 +28,12 @@ bool CopyList::is_empty() const {
   return std::all_of(sizes_.begin(), sizes_.end(), [](std::int64_t size) { return size == 0; });
 }
 
-void CopyList::run(const Site& site, double multiplier) {
+void CopyList::run(const Site& site, const double* factor) {
   if (sizes_ != planned_sizes_) {
     work_ = WorkList(sizes_);
     planned_sizes_ = sizes_;
   }
-  if (!work_.chunks().empty()) site.backend().copy({&work_, items_, {}}, multiplier, 1, site.queue());
+  if (!work_.chunks().empty()) site.backend().copy({&work_, items_, {}, factor}, 1, 1, site.queue());
 }
 
 void StepStaging::plan(const Schema& schema, std::span<const ShampooState> states) {
@@ -72,7 +72,7 @@ bool StepStaging::load_parameters(std::span<const Array> params) {
     loaded_.set(i, staged(copy, i), params[i]);
   }
   if (loaded_.is_empty()) return false;
-  loaded_.run(site_, 1);
+  loaded_.run(site_);
   return true;
 }
 
@@ -82,13 +82,14 @@ void StepStaging::step_masters() {
   }
 }
 
-void StepStaging::load_gradients(std::span<const Array> grads, double grad_multiplier, double clip_value,
+void StepStaging::load_gradients(std::span<const Array> grads, const double* grad_multiplier, double clip_value,
                                  bool keeps_gradient) {
+  const bool as_they_are = site_.is_host() && *grad_multiplier == 1 && clip_value == 0;
   copied_.begin(grads.size());
   for (std::size_t i = 0; i < grads.size(); ++i) {
     TensorStep& tensor = tensors_[i];
     tensor.takes_part = grads[i].data != nullptr;
-    const bool in_place = tensor.takes_part && is_compact_f32(grads[i]) && grad_multiplier == 1 && clip_value == 0;
+    const bool in_place = tensor.takes_part && is_compact_f32(grads[i]) && as_they_are;
     tensor.gradient = in_place ? static_cast<const float*>(grads[i].data) : direction(i);
     tensor.direction = keeps_gradient ? tensor.gradient : direction(i);
     if (tensor.takes_part && !in_place) copied_.set(i, staged(direction(i), i), grads[i]);
@@ -123,7 +124,7 @@ void StepStaging::publish(std::span<const Array> params, std::span<const Array> 
     if (is_done || sizes_[i] == 0) continue;
     published_.set(i, wanted, tensor.takes_part ? staged(tensor.outcome, i) : staged(nullptr, i));
   }
-  published_.run(site_, 1);
+  published_.run(site_);
 }
 
 }  // namespace gradstep

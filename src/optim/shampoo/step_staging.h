@@ -17,7 +17,8 @@ class CopyList {
   void begin(std::size_t count);
   void set(std::size_t i, const Array& destination, const Array& source);
   bool is_empty() const;
-  void run(const Site& site, double multiplier);
+  /// `factor` is the site's; NULL = 1.
+  void run(const Site& site, const double* factor = nullptr);
 
  private:
   std::vector<CopyItem> items_;
@@ -36,8 +37,10 @@ class StepStaging {
   bool load_parameters(std::span<const Array> params);
   /// Masters take the place of the parameters that round to them.
   void step_masters();
-  /// `keeps_gradient`: the grafting direction is the gradient itself.
-  void load_gradients(std::span<const Array> grads, double grad_multiplier, double clip_value, bool keeps_gradient);
+  /// Gradients times what lies at `grad_multiplier`, the site's. `keeps_gradient`: the grafting direction is the
+  /// gradient itself.
+  void load_gradients(std::span<const Array> grads, const double* grad_multiplier, double clip_value,
+                      bool keeps_gradient);
   /// Where outcomes go, perhaps before they are rounded to what the host has. `updates` may be empty.
   void place_outcomes(std::span<const Array> params, std::span<const Array> updates);
   /// What could not be written in place is rounded into the host's parameters or updates. Updates of parameters that
