@@ -16,13 +16,15 @@ namespace {
 
 constexpr std::int32_t kMaxThreads = 1024;
 
+int default_threads() { return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 8U)); }
+
 int thread_count(const gradstep_context_options& options) {
   if (options.num_threads < 0 || options.num_threads > kMaxThreads) {
     fail_argument("options.num_threads: is {}, expected 0 to {}", options.num_threads, kMaxThreads);
   }
   if (options.parallel_for != nullptr) return 1;
   if (options.num_threads > 0) return options.num_threads;
-  return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 8U));
+  return default_threads();
 }
 
 }  // namespace
@@ -79,6 +81,10 @@ Site Context::site(const Schema& schema) const {
     }
   }
   return Site(backend(schema.device(), "parameters", 0));
+}
+
+std::size_t Context::width() const {
+  return static_cast<std::size_t>(options_.parallel_for != nullptr ? default_threads() : pool_.threads());
 }
 
 void Context::parallel_for(std::int64_t n, FunctionRef<void(std::int64_t)> body) {

@@ -46,6 +46,8 @@ class Context {
   /// body(i) once for every i in [0, n), on the pool or the host's parallel_for, whichever the options chose. Throws
   /// CALLBACK if the host's fails or does not do that.
   void parallel_for(std::int64_t n, FunctionRef<void(std::int64_t)> body);
+  /// How many bodies run at once; with a host's parallel_for, which does not say, as many as a pool would have.
+  std::size_t width() const;
   /// How many loops have run any of their bodies so far: those of a call that failed may have changed something.
   std::int64_t loops_begun() const { return loops_begun_.load(std::memory_order_relaxed); }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "cpu/linear_algebra/stored_matrix.h"
 
@@ -24,8 +25,33 @@ void Grafting::plan() {
   norms_.resize(tensors.size());
   preconditioned_norms_.resize(tensors.size());
   scales_.resize(tensors.size());
+  deal_out_coded();
+}
+
+/// The largest first, each to the lane that has least. So scratch is that of the largest tensors, one for each thread,
+/// and no step takes memory.
+void Grafting::deal_out_coded() {
+  const std::vector<TensorPlan>& tensors = phases_.plan.tensors;
   const auto is_coded = [](const TensorPlan& t) { return t.momentum.is_coded() || t.diagonal_momentum.is_coded(); };
-  coded_ = std::any_of(tensors.begin(), tensors.end(), is_coded);
+  lanes_.clear();
+  if (!std::any_of(tensors.begin(), tensors.end(), is_coded)) return;
+  lanes_.resize(std::min(phases_.context.width(), tensors.size()));
+  std::vector<std::size_t> order(tensors.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return tensors[a].size > tensors[b].size; });
+  for (const std::size_t i : order) {
+    Lane& lane = *std::ranges::min_element(lanes_, {}, &Lane::size);
+    lane.tensors.push_back(i);
+    lane.size += tensors[i].size;
+    if (tensors[i].momentum.is_coded()) Workspace::resized(lane.momentum, tensors[i].size);
+    if (tensors[i].diagonal_momentum.is_coded()) Workspace::resized(lane.diagonal_momentum, tensors[i].size);
+  }
+}
+
+std::size_t Grafting::bytes() const {
+  std::size_t numbers = 0;
+  for (const Lane& lane : lanes_) numbers += lane.momentum.size() + lane.diagonal_momentum.size();
+  return numbers * sizeof(float);
 }
 
 /// Norms of all tensors from the squares of their chunks.
@@ -97,9 +123,12 @@ void Grafting::write_direction(const PreconditioningStep& step, std::size_t i, c
 
 void Grafting::finish(const PreconditioningStep& step) {
   const std::vector<TensorPlan>& tensors = phases_.plan.tensors;
-  if (coded_) {
-    phases_.context.parallel_for(static_cast<std::int64_t>(tensors.size()), [&](std::int64_t i) {
-      if (step.tensors[static_cast<std::size_t>(i)].takes_part) finish_coded(step, static_cast<std::size_t>(i));
+  if (!lanes_.empty()) {
+    phases_.context.parallel_for(static_cast<std::int64_t>(lanes_.size()), [&](std::int64_t at) {
+      Lane& lane = lanes_[static_cast<std::size_t>(at)];
+      for (const std::size_t i : lane.tensors) {
+        if (step.tensors[i].takes_part) finish_coded(step, i, lane);
+      }
     });
     return;
   }
@@ -113,15 +142,11 @@ void Grafting::finish(const PreconditioningStep& step) {
 }
 
 /// Codes of a column share a bucket over all rows, so a tensor is decoded and encoded as a whole.
-void Grafting::finish_coded(const PreconditioningStep& step, std::size_t i) {
+void Grafting::finish_coded(const PreconditioningStep& step, std::size_t i, Lane& lane) const {
   const TensorPlan& tensor = phases_.plan.tensors[i];
-  const Workspaces::Lent workspace(phases_.workspaces);
-  const auto numbers = [](const StoredMatrix& matrix, AlignedVector<float>& scratch) -> float* {
-    if (!matrix.exists()) return nullptr;
-    return read_matrix(matrix, Workspace::resized(scratch, matrix.size()));
-  };
-  float* m = numbers(tensor.momentum, workspace->first);
-  float* n = numbers(tensor.diagonal_momentum, workspace->second);
+  float* m = tensor.momentum.exists() ? read_matrix(tensor.momentum, lane.momentum.data()) : nullptr;
+  float* n = tensor.diagonal_momentum.exists() ? read_matrix(tensor.diagonal_momentum, lane.diagonal_momentum.data())
+                                               : nullptr;
   finish_range(step, i, 0, tensor.size, m, n);
   if (m != nullptr) write_matrix(m, tensor.momentum);
   if (n != nullptr) write_matrix(n, tensor.diagonal_momentum);

@@ -18,17 +18,27 @@ class Grafting {
   void plan();
   void graft(const PreconditioningStep& step);
   void finish(const PreconditioningStep& step);
+  std::size_t bytes() const;
 
  private:
+  /// Tensors that follow one another, and scratch for the largest of them.
+  struct Lane {
+    std::vector<std::size_t> tensors;
+    std::int64_t size = 0;  // of all
+    AlignedVector<float> momentum;
+    AlignedVector<float> diagonal_momentum;
+  };
+
+  void deal_out_coded();
   void normalize(const PreconditioningStep& step);
   void write_direction(const PreconditioningStep& step, std::size_t tensor, const Chunk& chunk);
   void fold(std::span<const double> squares, std::vector<double>& norms) const;
-  void finish_coded(const PreconditioningStep& step, std::size_t tensor);
+  void finish_coded(const PreconditioningStep& step, std::size_t tensor, Lane& lane) const;
   void finish_range(const PreconditioningStep& step, std::size_t tensor, std::int64_t begin, std::int64_t count,
                     float* momentum, float* diagonal_momentum) const;
 
   Phases& phases_;
-  bool coded_ = false;                    // momenta are
+  std::vector<Lane> lanes_;               // of momenta in codes; none where they are not
   std::vector<std::size_t> first_chunk_;  // by tensor, and one more
   std::vector<double> squares_;           // by chunk: |g|^2 or |u|^2
   std::vector<double> preconditioned_squares_;

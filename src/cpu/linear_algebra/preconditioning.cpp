@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/linear_algebra/preconditioning.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "cpu/linear_algebra/block_copies.h"
@@ -28,10 +29,13 @@ class CpuPreconditioning final : public Preconditioning {
       : phases_{context, arithmetic}, grafting_(phases_), bases_(phases_) {}
 
   const char* arithmetic() const override { return phases_.arithmetic.name; }
-  std::int64_t bytes() const override { return static_cast<std::int64_t>(phases_.workspaces.bytes()); }
+  std::int64_t bytes() const override {
+    return static_cast<std::int64_t>(phases_.workspaces.bytes() + grafting_.bytes());
+  }
 
   void plan(PreconditioningPlan plan, Queue& /*queue*/) override {
     phases_.plan = std::move(plan);
+    reserve_scratch();
     grafting_.plan();
   }
 
@@ -93,6 +97,7 @@ class CpuPreconditioning final : public Preconditioning {
   }
 
  private:
+  void reserve_scratch();
   RootTools tools() const { return {&phases_.dense(), phases_.context.lapack().get()}; }
 
   void update_statistics(const PreconditioningStep& step, const BlockPlan& block, const float* g,
@@ -103,6 +108,22 @@ class CpuPreconditioning final : public Preconditioning {
   Grafting grafting_;
   Eigenbases bases_;
 };
+
+/// So that no step takes memory, whichever thread takes which block.
+void CpuPreconditioning::reserve_scratch() {
+  const PreconditioningPlan& plan = phases_.plan;
+  std::int64_t block_size = 0;
+  std::int64_t coded = 0;
+  for (const BlockPlan& block : std::span(plan.blocks).subspan(plan.first_own_block, plan.own_blocks)) {
+    block_size = std::max(block_size, block.size);
+    for (const FactorPlan& axis : phases_.factors_of(block)) {
+      if (axis.statistic.is_coded()) coded = std::max(coded, axis.n * axis.n);
+    }
+  }
+  const std::int64_t moments = plan.form.eigenvalue_corrected ? 2 * block_size : 0;
+  phases_.workspaces.reserve(std::min(phases_.context.width(), plan.own_blocks), block_size,
+                             std::max(block_size, coded), std::max(coded, moments));
+}
 
 void CpuPreconditioning::update_statistics(const PreconditioningStep& step, const BlockPlan& block, const float* g,
                                            Workspace& workspace) const {

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scratch of the tasks of a step. It is kept from step to step, and there is as much as threads have run at once.
+// Scratch of the tasks of a step. It is kept from step to step, and there is as much as threads run at once; more than
+// a plan has foreseen (a host's own threads) bring theirs when they come.
 #pragma once
 
 #include <cstdint>
@@ -61,6 +62,18 @@ class Workspaces {
     std::unique_ptr<Workspace> workspace_;
   };
 
+  /// Room for `count` tasks at once that need so many numbers each. While nothing is lent.
+  void reserve(std::size_t count, std::int64_t first, std::int64_t second, std::int64_t third) {
+    while (count_ < count) {
+      free_.reserve(++count_);
+      free_.push_back(std::make_unique<Workspace>());
+    }
+    for (const auto& workspace : free_) {
+      Workspace::resized(workspace->first, first);
+      Workspace::resized(workspace->second, second);
+      Workspace::resized(workspace->third, third);
+    }
+  }
   /// While nothing is lent.
   std::size_t bytes() const {
     std::size_t total = 0;
