@@ -66,7 +66,7 @@ class DeferringPreconditioning final : public Preconditioning {
   std::int64_t bytes() const override { return inner_->bytes(); }
 
   void plan(PreconditioningPlan plan, Queue& queue) override {
-    put_into_(queue, [this, plan = std::move(plan), work = std::make_shared<WorkList>(*plan.work)]() mutable {
+    put_into_(queue, [this, work = std::make_shared<WorkList>(*plan.work), plan = std::move(plan)]() mutable {
       plan.work = work.get();
       work_ = work;
       inner_->plan(std::move(plan), host_);
