@@ -46,20 +46,22 @@ void DataPlane::reduce_scatter_v(const Array& data, std::span<const std::int64_t
 
 void DataPlane::all_gather(const void* send, void* receive, std::int64_t bytes, const Deadline& deadline) {
   if (site_.is_host()) return comm_.all_gather(send, receive, bytes, deadline);
-  const std::int64_t all = bytes * comm_.world_size();
-  std::byte* host = staging_.reserve(all + bytes);
-  download(host + all, send, bytes);
-  comm_.all_gather(host + all, host, bytes, deadline);
-  upload(receive, host, all);
+  gather(send, bytes, receive, bytes * comm_.world_size(),
+         [&](const void* from, void* to) { comm_.all_gather(from, to, bytes, deadline); });
 }
 
 void DataPlane::all_gather_v(const void* send, void* receive, std::span<const std::int64_t> bytes,
                              const Deadline& deadline) {
   if (site_.is_host()) return comm_.all_gather_v(send, receive, bytes, deadline);
-  const std::int64_t all = total_of(bytes);
-  std::byte* host = staging_.reserve(all + bytes[rank()]);
-  download(host + all, send, bytes[rank()]);
-  comm_.all_gather_v(host + all, host, bytes, deadline);
+  gather(send, bytes[rank()], receive, total_of(bytes),
+         [&](const void* from, void* to) { comm_.all_gather_v(from, to, bytes, deadline); });
+}
+
+void DataPlane::gather(const void* send, std::int64_t own, void* receive, std::int64_t all,
+                       FunctionRef<void(const void*, void*)> at_host) {
+  std::byte* host = staging_.reserve(all + own);
+  download(host + all, send, own);
+  at_host(host + all, host);
   upload(receive, host, all);
 }
 

@@ -12,6 +12,7 @@
 #include "backend/site.h"
 #include "comm/communicator.h"
 #include "comm/staging.h"
+#include "core/function_ref.h"
 
 namespace gradstep {
 
@@ -31,6 +32,9 @@ class DataPlane {
   void broadcast(void* data, std::int64_t bytes, std::int32_t root, const Deadline& deadline);
 
  private:
+  /// at_host(from, to) gathers `all` bytes there, of which `own` are this rank's.
+  void gather(const void* send, std::int64_t own, void* receive, std::int64_t all,
+              FunctionRef<void(const void*, void*)> at_host);
   /// A copy of `bytes` bytes at the host.
   void download(std::byte* to, const void* from, std::int64_t bytes);
   void upload(void* to, const std::byte* from, std::int64_t bytes);
