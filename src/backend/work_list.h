@@ -38,6 +38,22 @@ class WorkList {
     ++items_;
   }
 
+  /// `count` items of one size, whose chunks take turns: all their first ones, then all their second ones, ...
+  void append_in_turns(std::int64_t size, std::int32_t count) {
+    for (std::int64_t offset = 0; offset < size; offset += kChunk) {
+      const std::int64_t left = size - offset;
+      const auto length = static_cast<std::int32_t>(left < kChunk ? left : kChunk);
+      for (std::int32_t i = 0; i < count; ++i) chunks_.push_back({items_ + i, length, offset});
+    }
+    items_ += count;
+  }
+
+  /// Keeps its memory.
+  void clear() {
+    chunks_.clear();
+    items_ = 0;
+  }
+
   std::span<const Chunk> chunks() const { return chunks_; }
   std::int32_t items() const { return items_; }
 

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
+#include <bit>
 #include <numeric>
 
 #include "backend/backend.h"
@@ -13,6 +14,20 @@ TEST(Fold, SumsExactNumbersExactly) {
     std::vector<double> partials(n);
     std::iota(partials.begin(), partials.end(), 1.0);
     EXPECT_EQ(fold_partials(partials), static_cast<double>(n * (n + 1)) / 2);
+  }
+}
+
+double folded(std::span<const double> partials) {
+  if (partials.size() == 1) return partials[0];
+  const std::size_t half = std::bit_floor(partials.size() - 1);
+  return folded(partials.first(half)) + folded(partials.subspan(half));
+}
+
+TEST(Fold, TheLeftHalfOfItsTreeIsTheLargestPowerOfTwoBelowTheSize) {
+  const std::vector<double> partials = random_values<double>(300, 2);
+  for (std::size_t n = 1; n <= partials.size(); ++n) {
+    const std::span first(partials.data(), n);
+    EXPECT_EQ(fold_partials(first), folded(first)) << n;
   }
 }
 
@@ -38,6 +53,20 @@ TEST(WorkList, CutsEveryElementIntoOneChunk) {
     covered[static_cast<std::size_t>(chunk.item)] += chunk.length;
   }
   for (std::size_t i = 0; i < covered.size(); ++i) EXPECT_EQ(covered[i], sizes[i]);
+}
+
+TEST(WorkList, ItemsTakeTurnsChunkByChunk) {
+  WorkList work;
+  work.append(3);
+  work.append_in_turns(kChunk + 5, 2);
+  work.append(1);
+  const Chunk expected[] = {{0, 3, 0}, {1, kChunk, 0}, {2, kChunk, 0}, {1, 5, kChunk}, {2, 5, kChunk}, {3, 1, 0}};
+  ASSERT_EQ(work.chunks().size(), std::size(expected));
+  for (std::size_t c = 0; c < std::size(expected); ++c) {
+    EXPECT_EQ(work.chunks()[c].item, expected[c].item) << c;
+    EXPECT_EQ(work.chunks()[c].length, expected[c].length) << c;
+    EXPECT_EQ(work.chunks()[c].offset, expected[c].offset) << c;
+  }
 }
 
 }  // namespace
