@@ -65,6 +65,8 @@ class Backend {
   // Exchanges.
   /// dots[c] = the dot products over chunk c of the plan's work, of items' a and b; factors are not looked at.
   virtual void dot_chunks(const CombinePlan& plan, Dots* dots, Queue& queue) = 0;
+  /// Folds the merges' dots, and combines their vectors by the factors that follow.
+  virtual void adasum(const AdasumPlan& plan, Queue& queue) = 0;
   /// data = data clamped to ±bound; NaN stays. Contiguous f32 or f64.
   virtual void clamp(const Array& data, double bound, Queue& queue) = 0;
   /// *count += how many elements of a contiguous array of floats are infinite or NaN.

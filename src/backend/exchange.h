@@ -7,16 +7,31 @@
 #include <cstdint>
 #include <span>
 
+#include "backend/prepared.h"
 #include "backend/work_list.h"
 #include "core/array.h"
+#include "kernels/adasum.h"
 
 namespace gradstep {
 
-/// Dot products of two arrays over a chunk, in f64.
-struct Dots {
-  double ab = 0;
-  double aa = 0;
-  double bb = 0;
+/// Of two arrays, over a chunk.
+using kernels::Dots;
+
+/// destination = what Adasum makes of the vectors (kernels/adasum.h), as a LinearCombination of them.
+struct AdasumMerge {
+  Array destination;               ///< may be one of the vectors
+  std::span<const Array> vectors;  ///< of one dtype; parts of one parameter
+  const Dots* dots = nullptr;      ///< in the backend's memory; over the chunks of the whole parameter
+  std::int64_t chunks = 0;
+  std::span<const int> exponents;  ///< vector v is stored for 2^-exponents[v] of itself; empty = all are 0
+};
+
+struct AdasumPlan {
+  const WorkList* work = nullptr;
+  std::span<const AdasumMerge> items;
+  kernels::AdasumRule rule = kernels::AdasumRule::pair;
+  std::int64_t stride = 1;  ///< dots over one chunk, from those over the next
+  Prepared prepared;
 };
 
 /// What to select from `data`, contiguous f32 or f64, by magnitude. NaN counts as larger than infinity.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "cpu/adasum.h"
 #include "cpu/instruction_set.h"
 #include "cpu/linear_algebra/preconditioning.h"
 #include "cpu/loops.h"
@@ -202,6 +203,10 @@ class CpuBackend final : public Backend {
       const CombineItem& item = plan.items[static_cast<std::size_t>(chunks[i].item)];
       dots[i] = loops_.dot(item.a, item.b, chunks[i]);
     });
+  }
+
+  void adasum(const AdasumPlan& plan, Queue& queue) override {
+    combine_vectors({plan.work, plan.prepared.get<AdasumForm>().combinations_of(plan), {}}, queue);
   }
 
   void combine(const CombinePlan& plan, Queue& /*queue*/) override {

@@ -7,24 +7,19 @@
 // the ranks gather the partial sums of all chunks, 24 bytes for 64 KiB of gradients, and fold them in the one fixed
 // tree. So neither the cuts nor the engine nor the bucket plan shows in the result. Small buckets are gathered as a
 // whole and merged by everyone, in one round.
+//
+// Partial sums, factors and what is merged stay at the site. Squares of f64 alone may leave their range: there the host
+// waits, once in each level of merges, for the partial sums, and decides by what vectors are multiplied before.
 #include "reduce/adasum.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <limits>
+#include <numeric>
+#include <utility>
 
 namespace gradstep {
 
 namespace {
-
-/// What makes of x, which is stored for 2^-own x, its part in 2^k A(a, b), the other vector being stored for 2^-other
-/// of itself: 2^k (1 - a.b / (2 |a|^2)) in terms of what is stored. A zero vector is left as it is, and added.
-double pair_factor(double dot, double square, int own, int other) {
-  const int k = std::min(own, other);
-  const double kept = std::ldexp(1.0, k - own);
-  return square == 0 ? kept : kept - std::ldexp(dot / (2 * square), k - other);
-}
 
 /// Squares of f64 vectors may leave f64's range, as those of f32 never do. Below 2^-900 they are no longer exact, since
 /// their terms may vanish; above 2^1000 their sum may overflow. Either way 2^600 brings the vector far inside again.
@@ -36,41 +31,6 @@ int shift_for(double square, int exponent) {
   if (square < 0x1p-900 && exponent <= 0) return kShift;
   return 0;
 }
-
-/// Combinations of equally many vectors each.
-class Combinations {
- public:
-  /// `destination` is to become the sum of factors times vectors: of NaNs alone where a factor is not finite.
-  void add(const Array& destination, std::span<const Array> vectors, std::span<const double> factors) {
-    const bool finite = std::ranges::all_of(factors, [](double f) { return std::isfinite(f); });
-    destinations_.push_back(destination);
-    for (std::size_t v = 0; v < vectors.size(); ++v) {
-      vectors_.push_back(vectors[v]);
-      factors_.push_back(factors[v]);
-      if (finite) continue;
-      vectors_.back().data = nullptr;  // zeros: whatever NaNs there are, what comes out is the one quiet NaN
-      factors_.back() = std::numeric_limits<double>::quiet_NaN();
-    }
-  }
-
-  void run(Backend& backend, Queue& queue) const {
-    if (destinations_.empty()) return;
-    const std::size_t each = vectors_.size() / destinations_.size();
-    std::vector<LinearCombination> items;
-    WorkList work;
-    for (std::size_t i = 0; i < destinations_.size(); ++i) {
-      items.push_back(
-          {destinations_[i], std::span(vectors_).subspan(i * each, each), std::span(factors_).subspan(i * each, each)});
-      work.append(destinations_[i].size);
-    }
-    backend.combine_vectors({&work, items, {}}, queue);
-  }
-
- private:
-  std::vector<Array> destinations_;
-  std::vector<Array> vectors_;
-  std::vector<double> factors_;
-};
 
 }  // namespace
 
@@ -85,25 +45,26 @@ AdasumExchange::AdasumExchange(ExchangeResources& resources, const BucketPlan& p
     while (chunk < chunks_.size() && chunks_[chunk].item == static_cast<std::int32_t>(t)) ++chunk;
   }
   parameter_chunks_.push_back(chunk);
+  cut();
+  const std::size_t most_pairs = is_tree() ? world_size() / 2 : world_size();
+  dots_ = resources_.site.allocate(chunks_.size() * most_pairs * sizeof(Dots), /*zeroed=*/false);
 }
 
 // Pieces are whole chunks, so that a partial sum never depends on where the cuts are.
-void AdasumExchange::cut(std::size_t pieces) {
-  if (bounds_.size() == pieces + 1) return;
+void AdasumExchange::cut() {
+  const auto ranks = static_cast<std::int64_t>(world_size());
+  const std::int64_t pieces = packed().bytes() * (ranks - 1) <= kGatherBytes ? 1 : ranks;
   bounds_.assign(1, 0);
-  piece_bytes_.clear();
   std::int64_t done = 0;
   std::size_t chunk = 0;
-  for (std::size_t q = 1; q <= pieces; ++q) {
-    const std::int64_t goal = plan_.elements * static_cast<std::int64_t>(q) / static_cast<std::int64_t>(pieces);
+  for (std::int64_t q = 1; q <= pieces; ++q) {
+    const std::int64_t goal = plan_.elements * q / pieces;
     const std::int64_t begin = done;
     while (chunk < chunks_.size() && done < goal) done += chunks_[chunk++].length;
     bounds_.push_back(chunk);
     piece_bytes_.push_back((done - begin) * size_of(plan_.dtype));
   }
   const std::size_t own = own_piece();
-  parts_.clear();
-  block_size_ = 0;
   for (std::size_t c = bounds_[own]; c < bounds_[own + 1]; ++c) {
     const auto parameter = static_cast<std::size_t>(chunks_[c].item);
     if (parts_.empty() || parts_.back().parameter != parameter) parts_.push_back({parameter, block_size_, 0});
@@ -117,204 +78,205 @@ bool AdasumExchange::is_tree() const {
 }
 
 Array AdasumExchange::part_of(std::size_t v, const Part& part) const {
-  if (v == world_size()) return {sum_ + part.begin, part.size, DType::f64, 0, nullptr, nullptr};
+  if (v == world_size()) return compact_array(sum_ + part.begin, part.size, DType::f64);
   const std::int64_t first = static_cast<std::int64_t>(v) * block_size_ + part.begin;
-  return {blocks_ + first * size_of(plan_.dtype), part.size, plan_.dtype, 0, nullptr, nullptr};
+  return compact_array(blocks_ + first * size_of(plan_.dtype), part.size, plan_.dtype);
 }
 
-void AdasumExchange::exchange(double /*divisor*/, const Deadline& deadline, gradstep_bucket_statistics& stats) {
-  if (world_size() == 1) return;
-  const Array own = packed();
-  const bool whole = own.bytes() * static_cast<std::int64_t>(world_size() - 1) <= kGatherBytes;
-  cut(whole ? 1 : world_size());
-  stats.algorithm = whole ? GRADSTEP_EXCHANGE_GATHER : GRADSTEP_EXCHANGE_PIECES;
+/// Shared with other buckets: who has asked for more than all before has moved it.
+void AdasumExchange::reserve_memory() {
   const std::int64_t sum_bytes = is_tree() ? 0 : block_size_ * static_cast<std::int64_t>(sizeof(double));
   const std::int64_t block_bytes = block_size_ * size_of(plan_.dtype);
   std::byte* memory = resources_.blocks.reserve(sum_bytes + block_bytes * static_cast<std::int64_t>(world_size()));
+  if (blocks_ == memory + sum_bytes) return;
   sum_ = reinterpret_cast<double*>(memory);
   blocks_ = memory + sum_bytes;
-  exponents_.assign(world_size() * parameters(), 0);
-  if (whole) {
-    data().all_gather(own.data, blocks_, own.bytes(), deadline);
-  } else {
-    data().all_to_all(own.data, blocks_, piece_bytes_, deadline);
-  }
+  levels_.clear();
   if (is_tree()) {
-    merge_tree(deadline);
+    plan_tree();
   } else {
-    merge_all(deadline);
-  }
-  std::vector<int> back(parameters());
-  for (std::size_t t = 0; t < parameters(); ++t) back[t] = -exponent(0, t);
-  shift(0, back);
-  if (whole) {
-    queue().copy(own.data, blocks_, static_cast<std::size_t>(own.bytes()));
-  } else {
-    data().all_gather_v(blocks_, own.data, piece_bytes_, deadline);
+    plan_all();
   }
 }
 
 // Horovod's and Trax's tree: rank i and rank i XOR d for d = 1, 2, 4, ... Ranks from the largest power of two on first
 // merge into the rank that many below them.
-void AdasumExchange::merge_tree(const Deadline& deadline) {
+void AdasumExchange::plan_tree() {
+  const auto add = [&](std::size_t begin, std::size_t end, std::size_t step, std::size_t distance) {
+    std::vector<Pair> pairs;
+    std::vector<std::vector<std::size_t>> groups;
+    for (std::size_t r = begin; r < end; r += step) {
+      pairs.push_back({r, r + distance});
+      groups.push_back({r, r + distance});
+    }
+    if (!pairs.empty()) add_level(std::move(pairs), std::move(groups));
+  };
   std::size_t power = 1;
   while (power * 2 <= world_size()) power *= 2;
+  add(0, world_size() - power, 1, power);
+  for (std::size_t distance = 1; distance < power; distance *= 2) add(0, power, 2 * distance, distance);
+}
+
+void AdasumExchange::plan_all() {
+  std::vector<std::size_t> all(world_size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
   std::vector<Pair> pairs;
-  for (std::size_t r = power; r < world_size(); ++r) pairs.push_back({r - power, r});
-  merge_level(pairs, deadline);
-  for (std::size_t distance = 1; distance < power; distance *= 2) {
-    pairs.clear();
-    for (std::size_t r = 0; r < power; r += 2 * distance) pairs.push_back({r, r + distance});
-    merge_level(pairs, deadline);
+  for (const std::size_t r : all) pairs.push_back({r, world_size()});
+  add_level(std::move(pairs), {all});
+  sums_.clear();
+  sum_factors_.assign(parts_.size() * world_size(), 1);
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const std::span<const double> factors = std::span(sum_factors_).subspan(i * world_size(), world_size());
+    const Array sum = part_of(world_size(), parts_[i]);
+    sums_.add({sum, levels_[0].merges.items()[i].vectors, factors}, sum.size);
   }
 }
 
-void AdasumExchange::merge_level(std::span<const Pair> pairs, const Deadline& deadline) {
-  if (pairs.empty()) return;
-  measure(pairs, deadline);
-  rescale(pairs, deadline);
-  Combinations merged;
-  for (std::size_t p = 0; p < pairs.size(); ++p) {
-    const auto [a, b] = pairs[p];
-    for (const Part& part : parts_) {
-      const Dots dots = dots_over(p, part.parameter);
-      const int a_exponent = exponent(a, part.parameter);
-      const int b_exponent = exponent(b, part.parameter);
-      const Array vectors[] = {part_of(a, part), part_of(b, part)};
-      const double factors[] = {pair_factor(dots.ab, dots.aa, a_exponent, b_exponent),
-                                pair_factor(dots.ab, dots.bb, b_exponent, a_exponent)};
-      merged.add(vectors[0], vectors, factors);
-    }
-    for (std::size_t t = 0; t < parameters(); ++t) exponent(a, t) = std::min(exponent(a, t), exponent(b, t));
-  }
-  merged.run(backend(), queue());
-}
-
-// Trax's rule for all at once, with s the sum of all vectors: sum_i g_i (1 - (g_i.s - |g_i|^2) / (P |g_i|^2)).
-void AdasumExchange::merge_all(const Deadline& deadline) {
-  std::vector<Pair> pairs;
-  for (std::size_t r = 0; r < world_size(); ++r) pairs.push_back({r, world_size()});
-  add_up();
-  measure(pairs, deadline);
-  rescale(pairs, deadline);
-  Combinations merged;
-  std::vector<Array> vectors(world_size());
-  std::vector<double> factors(world_size());
+// Of one part, pairs take turns: the dots of a piece are one list, ordered by chunk, then pair, and so are those of all
+// pieces, one after the other.
+void AdasumExchange::add_level(std::vector<Pair> pairs, std::vector<std::vector<std::size_t>> groups) {
+  Level& level = levels_.emplace_back();
+  std::size_t each = 0;
+  for (const auto& group : groups) each += group.size();
+  level.vectors.reserve(parts_.size() * each);
+  if (may_leave_range()) level.exponents.resize(parts_.size() * each);
+  std::vector<CombineItem> products;
   for (const Part& part : parts_) {
-    const int k = smallest_exponent(part.parameter);
-    for (std::size_t r = 0; r < world_size(); ++r) {
-      const Dots dots = dots_over(r, part.parameter);
-      const double kept = std::ldexp(1.0, k - exponent(r, part.parameter));
-      const double ranks = static_cast<double>(world_size());
-      vectors[r] = part_of(r, part);
-      factors[r] = dots.aa == 0 ? kept : kept - (dots.ab - kept * dots.aa) / (ranks * dots.aa);
+    products.clear();
+    for (const Pair& pair : pairs) products.push_back({{}, part_of(pair.a, part), part_of(pair.b, part)});
+    level.products.add_in_turns(products, part.size);
+    const std::size_t first_chunk = parameter_chunks_[part.parameter];
+    const std::size_t chunks = parameter_chunks_[part.parameter + 1] - first_chunk;
+    const Dots* dots = dots_.as<Dots>() + first_chunk * pairs.size();
+    for (const auto& group : groups) {
+      const std::size_t first = level.vectors.size();
+      for (const std::size_t v : group) level.vectors.push_back(part_of(v, part));
+      AdasumMerge merge{
+          level.vectors[first], std::span(level.vectors).subspan(first), dots++, static_cast<std::int64_t>(chunks), {}};
+      if (may_leave_range()) merge.exponents = std::span(level.exponents).subspan(first, group.size());
+      level.merges.add(merge, part.size);
     }
-    merged.add(vectors[0], vectors, factors);
-    exponent(0, part.parameter) = k;
   }
-  merged.run(backend(), queue());
+  for (std::size_t q = 0; q + 1 < bounds_.size(); ++q) {
+    const std::size_t dots = (bounds_[q + 1] - bounds_[q]) * pairs.size();
+    level.dots_bytes.push_back(static_cast<std::int64_t>(dots * sizeof(Dots)));
+  }
+  AdasumPlan& plan = level.merges.plan();
+  plan.rule = is_tree() ? kernels::AdasumRule::pair : kernels::AdasumRule::all;
+  plan.stride = static_cast<std::int64_t>(pairs.size());
+  level.pairs = std::move(pairs);
+  level.groups = std::move(groups);
+}
+
+void AdasumExchange::exchange(double /*divisor*/, const Deadline& deadline, gradstep_bucket_statistics& stats) {
+  if (world_size() == 1) return;
+  const Array own = packed();
+  reserve_memory();
+  stats.algorithm = is_cut() ? GRADSTEP_EXCHANGE_PIECES : GRADSTEP_EXCHANGE_GATHER;
+  if (is_cut()) {
+    data().all_to_all(own.data, blocks_, piece_bytes_, deadline);
+  } else {
+    data().all_gather(own.data, blocks_, own.bytes(), deadline);
+  }
+  if (may_leave_range()) exponents_.assign(world_size() * parameters(), 0);
+  for (Level& level : levels_) merge(level, deadline);
+  if (may_leave_range()) shift_back();
+  if (is_cut()) {
+    data().all_gather_v(blocks_, own.data, piece_bytes_, deadline);
+  } else {
+    queue().copy(own.data, blocks_, static_cast<std::size_t>(own.bytes()));
+  }
+}
+
+void AdasumExchange::merge(Level& level, const Deadline& deadline) {
+  measure(level, deadline);
+  if (may_leave_range()) rescale(level, deadline);
+  backend().adasum(level.merges.plan(), queue());
+}
+
+void AdasumExchange::measure(Level& level, const Deadline& deadline) {
+  if (!is_tree()) add_up();
+  Dots* own = dots_.as<Dots>() + bounds_[own_piece()] * level.pairs.size();
+  backend().dot_chunks(level.products.plan(), own, queue());
+  if (is_cut()) data().all_gather_v(own, dots_.data(), level.dots_bytes, deadline);
 }
 
 void AdasumExchange::add_up() {
-  Combinations sums;
-  std::vector<Array> vectors(world_size());
-  std::vector<double> factors(world_size());
-  for (const Part& part : parts_) {
-    const int k = smallest_exponent(part.parameter);
-    for (std::size_t r = 0; r < world_size(); ++r) {
-      vectors[r] = part_of(r, part);
-      factors[r] = std::ldexp(1.0, k - exponent(r, part.parameter));
+  if (may_leave_range()) {
+    auto factor = sum_factors_.begin();
+    for (const Part& part : parts_) {
+      const int k = smallest_exponent(levels_[0].groups[0], part.parameter);
+      for (std::size_t r = 0; r < world_size(); ++r) *factor++ = std::ldexp(1.0, k - exponent(r, part.parameter));
     }
-    sums.add(part_of(world_size(), part), vectors, factors);
+    sums_.forget();
   }
-  sums.run(backend(), queue());
+  backend().combine_vectors(sums_.plan(), queue());
 }
 
-int AdasumExchange::smallest_exponent(std::size_t parameter) {
-  int smallest = exponent(0, parameter);
-  for (std::size_t r = 1; r < world_size(); ++r) smallest = std::min(smallest, exponent(r, parameter));
+int AdasumExchange::smallest_exponent(std::span<const std::size_t> vectors, std::size_t parameter) {
+  int smallest = exponent(vectors[0], parameter);
+  for (const std::size_t v : vectors) smallest = std::min(smallest, exponent(v, parameter));
   return smallest;
 }
 
 // All ranks see all dot products, so they decide alike.
-void AdasumExchange::rescale(std::span<const Pair> pairs, const Deadline& deadline) {
-  if (plan_.dtype != DType::f64) return;
+void AdasumExchange::rescale(Level& level, const Deadline& deadline) {
+  seen_dots_.resize(chunks_.size() * level.pairs.size());
+  queue().download(seen_dots_.data(), dots_.data(), seen_dots_.size() * sizeof(Dots));
   bool any = false;
-  for (std::size_t p = 0; p < pairs.size(); ++p) {
-    std::vector<int> a_shifts(parameters(), 0);
-    std::vector<int> b_shifts(parameters(), 0);
-    for (std::size_t t = 0; t < parameters(); ++t) {
-      if (parameter_chunks_[t] == parameter_chunks_[t + 1]) continue;
-      const Dots dots = dots_over(p, t);
-      a_shifts[t] = shift_for(dots.aa, exponent(pairs[p].a, t));
-      if (is_tree()) b_shifts[t] = shift_for(dots.bb, exponent(pairs[p].b, t));
-      any = any || a_shifts[t] != 0 || b_shifts[t] != 0;
-    }
-    shift(pairs[p].a, a_shifts);
-    if (is_tree()) shift(pairs[p].b, b_shifts);
+  for (std::size_t p = 0; p < level.pairs.size(); ++p) {
+    any = bring_into_range(level, p, level.pairs[p].a, &Dots::aa) || any;
+    if (is_tree()) any = bring_into_range(level, p, level.pairs[p].b, &Dots::bb) || any;
   }
-  if (!any) return;
-  if (!is_tree()) add_up();
-  measure(pairs, deadline);
+  if (any) measure(level, deadline);
+  pass_exponents(level);
+}
+
+bool AdasumExchange::bring_into_range(const Level& level, std::size_t pair, std::size_t v, double Dots::* square) {
+  const std::size_t stride = level.pairs.size();
+  std::vector<int> shifts(parameters(), 0);
+  for (std::size_t t = 0; t < parameters(); ++t) {
+    const std::size_t first = parameter_chunks_[t];
+    const std::size_t chunks = parameter_chunks_[t + 1] - first;
+    if (chunks == 0) continue;
+    const Dots dots = kernels::fold_dots(seen_dots_.data() + first * stride + pair, static_cast<std::int64_t>(chunks),
+                                         static_cast<std::int64_t>(stride));
+    shifts[t] = shift_for(dots.*square, exponent(v, t));
+  }
+  shift(v, shifts);
+  return std::ranges::any_of(shifts, [](int by) { return by != 0; });
+}
+
+/// To the merges. What they make is stored for the smallest of the exponents.
+void AdasumExchange::pass_exponents(Level& level) {
+  auto passed = level.exponents.begin();
+  for (const Part& part : parts_) {
+    for (const auto& group : level.groups) {
+      for (const std::size_t v : group) *passed++ = exponent(v, part.parameter);
+    }
+  }
+  level.merges.forget();
+  for (const auto& group : level.groups) {
+    for (std::size_t t = 0; t < parameters(); ++t) exponent(group[0], t) = smallest_exponent(group, t);
+  }
 }
 
 void AdasumExchange::shift(std::size_t v, std::span<const int> shifts) {
-  std::vector<CombineItem> items;
-  WorkList work;
+  OwnPlan<CombinePlan, CombineItem> products;
   for (const Part& part : parts_) {
     const int by = shifts[part.parameter];
     if (by == 0) continue;
     const Array values = part_of(v, part);
-    items.push_back({values, values, {}, std::ldexp(1.0, by), 0});
-    work.append(values.size);
+    products.add({values, values, {}, std::ldexp(1.0, by), 0}, values.size);
   }
-  if (!items.empty()) backend().combine({&work, items, {}}, queue());
+  if (!products.items().empty()) backend().combine(products.plan(), queue());
   for (std::size_t t = 0; t < parameters(); ++t) exponent(v, t) += shifts[t];
 }
 
-void AdasumExchange::measure(std::span<const Pair> pairs, const Deadline& deadline) {
-  std::vector<CombineItem> items;
-  WorkList work;
-  for (const Pair& pair : pairs) {
-    for (const Part& part : parts_) {
-      items.push_back({{}, part_of(pair.a, part), part_of(pair.b, part)});
-      work.append(part.size);
-    }
-  }
-  own_dots_.resize(work.chunks().size());
-  const std::size_t bytes_of_dots = own_dots_.size() * sizeof(Dots);
-  if (dots_memory_.bytes() < bytes_of_dots) dots_memory_ = resources_.site.allocate(bytes_of_dots, /*zeroed=*/false);
-  backend().dot_chunks({&work, items, {}}, dots_memory_.as<Dots>(), queue());
-  queue().download(own_dots_.data(), dots_memory_.data(), bytes_of_dots);
-  if (!is_cut()) {
-    dots_.swap(own_dots_);
-    return;
-  }
-  std::vector<std::int64_t> bytes;
-  for (std::size_t q = 0; q < world_size(); ++q) {
-    bytes.push_back(static_cast<std::int64_t>(pairs.size() * (bounds_[q + 1] - bounds_[q]) * sizeof(Dots)));
-  }
-  dots_.resize(pairs.size() * chunks_.size());
-  gathered_.resize(dots_.size());
-  comm().all_gather_v(own_dots_.data(), gathered_.data(), bytes, deadline);
-  const Dots* from = gathered_.data();
-  for (std::size_t q = 0; q < world_size(); ++q) {
-    for (std::size_t p = 0; p < pairs.size(); ++p) {
-      for (std::size_t c = bounds_[q]; c < bounds_[q + 1]; ++c) dots_[p * chunks_.size() + c] = *from++;
-    }
-  }
-}
-
-Dots AdasumExchange::dots_over(std::size_t pair, std::size_t parameter) {
-  const std::size_t first = parameter_chunks_[parameter];
-  const std::size_t count = parameter_chunks_[parameter + 1] - first;
-  const Dots* dots = dots_.data() + pair * chunks_.size() + first;
-  partials_.resize(count);
-  const auto fold = [&](double Dots::* product) {
-    for (std::size_t c = 0; c < count; ++c) partials_[c] = dots[c].*product;
-    return fold_partials(partials_);
-  };
-  return {fold(&Dots::ab), fold(&Dots::aa), fold(&Dots::bb)};
+void AdasumExchange::shift_back() {
+  std::vector<int> back(parameters());
+  for (std::size_t t = 0; t < parameters(); ++t) back[t] = -exponent(0, t);
+  shift(0, back);
 }
 
 }  // namespace gradstep

@@ -4,8 +4,10 @@
 // Adasum (Maleki et al. 2021): gradients that agree are averaged, orthogonal ones added, per parameter.
 #pragma once
 
+#include <deque>
 #include <vector>
 
+#include "backend/own_plan.h"
 #include "reduce/bucket_exchange.h"
 
 namespace gradstep {
@@ -29,8 +31,18 @@ class AdasumExchange final : public BucketExchange {
     std::size_t a;
     std::size_t b;
   };
+  /// What is merged at the same time.
+  struct Level {
+    std::vector<Pair> pairs;                       // whose dot products are measured
+    std::vector<std::vector<std::size_t>> groups;  // of vectors that are merged, into their first one
+    std::vector<std::int64_t> dots_bytes;          // by piece
+    OwnPlan<CombinePlan, CombineItem> products;
+    OwnPlan<AdasumPlan, AdasumMerge> merges;
+    std::vector<Array> vectors;  // by part, then group
+    std::vector<int> exponents;  // likewise; empty = all are 0
+  };
 
-  void cut(std::size_t pieces);
+  void cut();
   bool is_cut() const { return bounds_.size() > 2; }
   std::size_t own_piece() const { return is_cut() ? rank() : 0; }
   std::size_t parameters() const { return parameter_chunks_.size() - 1; }
@@ -38,37 +50,44 @@ class AdasumExchange final : public BucketExchange {
   /// Of rank v's block, or, v being the number of ranks, of their sum.
   Array part_of(std::size_t v, const Part& part) const;
 
-  void merge_tree(const Deadline& deadline);
-  void merge_level(std::span<const Pair> pairs, const Deadline& deadline);
-  void merge_all(const Deadline& deadline);
+  void reserve_memory();
+  void plan_tree();
+  void plan_all();
+  void add_level(std::vector<Pair> pairs, std::vector<std::vector<std::size_t>> groups);
+
+  void merge(Level& level, const Deadline& deadline);
+  /// The partial sums of every pair over every chunk of the bucket.
+  void measure(Level& level, const Deadline& deadline);
   void add_up();
 
-  /// dots_ = the partial sums of every pair over every chunk of the bucket.
-  void measure(std::span<const Pair> pairs, const Deadline& deadline);
-  Dots dots_over(std::size_t pair, std::size_t parameter);
-
-  /// What is stored of vector v's parameter is 2^exponent times what it stands for; not 0 only in f64.
+  // Lengths of f64 vectors, whose squares may leave f64's range.
+  bool may_leave_range() const { return plan_.dtype == DType::f64; }
+  /// What is stored of vector v's parameter is 2^exponent times what it stands for.
   int& exponent(std::size_t v, std::size_t parameter) { return exponents_[v * parameters() + parameter]; }
-  int smallest_exponent(std::size_t parameter);
+  int smallest_exponent(std::span<const std::size_t> vectors, std::size_t parameter);
   /// Multiplies by powers of two what is too long or too short for its square, measures again if there was any.
-  void rescale(std::span<const Pair> pairs, const Deadline& deadline);
+  void rescale(Level& level, const Deadline& deadline);
+  /// By the squares in the dots of a pair; true = some were not in range.
+  bool bring_into_range(const Level& level, std::size_t pair, std::size_t v, double Dots::* square);
+  void pass_exponents(Level& level);
   /// Multiplies vector v's parameters by 2^shifts[parameter].
   void shift(std::size_t v, std::span<const int> shifts);
+  void shift_back();
 
   std::vector<Chunk> chunks_;                  // of the whole bucket; items are parameters
   std::vector<std::size_t> parameter_chunks_;  // parameter t has chunks [t, t + 1)
   std::vector<std::size_t> bounds_;            // piece q has chunks [q, q + 1)
   std::vector<std::int64_t> piece_bytes_;
   std::vector<Part> parts_;
-  double* sum_ = nullptr;        // this rank's piece of the sum of all ranks' vectors
-  std::byte* blocks_ = nullptr;  // this rank's piece of every rank
   std::int64_t block_size_ = 0;  // elements
-  std::vector<int> exponents_;   // by vector, then parameter
-  std::vector<Dots> own_dots_;
-  Buffer dots_memory_;          // at the site   // by pair, then chunk of the own piece
-  std::vector<Dots> gathered_;  // by piece, then as above
-  std::vector<Dots> dots_;      // by pair, then chunk of the bucket
-  std::vector<double> partials_;
+  std::byte* blocks_ = nullptr;  // this rank's piece of every rank
+  double* sum_ = nullptr;        // this rank's piece of the sum of all ranks' vectors
+  Buffer dots_;                  // by chunk of the bucket, then pair
+  std::deque<Level> levels_;
+  OwnPlan<LinearPlan, LinearCombination> sums_;
+  std::vector<double> sum_factors_;  // by part, then rank
+  std::vector<int> exponents_;       // by vector, then parameter
+  std::vector<Dots> seen_dots_;      // dots_, at the host
 };
 
 }  // namespace gradstep

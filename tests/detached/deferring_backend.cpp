@@ -124,6 +124,25 @@ struct KeptLinear {
   std::deque<Kept<double>> factors;
 };
 
+struct KeptMerges {
+  explicit KeptMerges(const AdasumPlan& shown) : work(*shown.work), list(shown.items), plan(shown) {
+    for (AdasumMerge& item : list.items()) {
+      shapes.own(item.destination);
+      item.vectors = vectors.emplace_back(item.vectors).arrays();
+      item.exponents = std::as_const(exponents.emplace_back(item.exponents)).items();
+    }
+    plan.work = &work;
+    plan.items = std::as_const(list).items();
+  }
+
+  WorkList work;
+  Kept<AdasumMerge> list;
+  Shapes shapes;
+  std::deque<KeptArrays> vectors;
+  std::deque<Kept<int>> exponents;
+  AdasumPlan plan;
+};
+
 struct KeptStep {
   KeptStep(const StepPlan& shown, const double* shown_values)
       : plan(shown), gradients(shown.gradients), forms(shown.forms) {
@@ -240,6 +259,10 @@ void DeferringBackend::dot_chunks(const CombinePlan& plan, Dots* dots, Queue& qu
   put_into(queue, [this, kept = std::make_shared<KeptCombination>(plan), dots] {
     inner_.dot_chunks(kept->plan, dots, host_);
   });
+}
+
+void DeferringBackend::adasum(const AdasumPlan& plan, Queue& queue) {
+  put_into(queue, [this, kept = std::make_shared<KeptMerges>(plan)] { inner_.adasum(kept->plan, host_); });
 }
 
 void DeferringBackend::clamp(const Array& data, double bound, Queue& queue) {

@@ -36,6 +36,7 @@ class DeferringBackend : public Backend {
   void combine_vectors(const LinearPlan& plan, Queue& queue) override;
   void sum_ranks(const RankSum& job, Queue& queue) override;
   void dot_chunks(const CombinePlan& plan, Dots* dots, Queue& queue) override;
+  void adasum(const AdasumPlan& plan, Queue& queue) override;
   void clamp(const Array& data, double bound, Queue& queue) override;
   void count_nonfinite(const Array& data, std::int64_t* count, Queue& queue) override;
   void project_rows(const LowRank& job, Queue& queue) override;

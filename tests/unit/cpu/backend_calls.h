@@ -77,6 +77,7 @@ class BackendCalls {
   void dot_chunks(const WorkList& work, std::span<const CombineItem> items, std::span<Dots> dots) {
     backend_.dot_chunks({&work, items, {}}, dots.data(), queue_);
   }
+  void adasum(const AdasumPlan& plan) { backend_.adasum(plan, queue_); }
   void sum_ranks(const RankSum& job) { backend_.sum_ranks(job, queue_); }
   void clamp(const Array& data, double bound) { backend_.clamp(data, bound, queue_); }
   std::int64_t count_nonfinite(const Array& data) {
