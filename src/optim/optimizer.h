@@ -164,7 +164,7 @@ class Optimizer {
 
   // What apply() works on: the buffers of the step, or this rank's slices.
   std::span<const Array> params() const { return has_slices() ? sharding_->staged() : buffers_.params.arrays; }
-  std::span<const Array> grads() const { return is_sharded() ? sharding_->gradients() : buffers_.grads.arrays; }
+  std::span<const Array> grads() const { return is_sharded() ? sharding_->gradients().arrays : buffers_.grads.arrays; }
   std::span<const Array> updates() const {
     return has_slices() && !buffers_.updates.empty() ? sharding_->staged() : buffers_.updates.arrays;
   }

@@ -17,6 +17,9 @@ namespace {
 
 constexpr std::int64_t kAlignment = 64;
 
+/// What ranks tell each other: [found_inf, wants a norm, weight, has a gradient, has one for parameter 0, 1, ...]
+constexpr std::size_t kFixed = 4;
+
 GradientExchange exchange_of(const gradstep_sharding_options& options) {
   GradientExchange exchange;
   exchange.gradients = options.gradients;
@@ -69,16 +72,16 @@ Sharding::Sharding(const Context& context, const Site& site, std::shared_ptr<Com
                           /*zeroed=*/false);
 
   gradient_slices_.resize(schema.size());
-  gradient_copies_.resize(schema.size());
+  gradients_in_.resize(schema.size());
   for (Region& region : gradient_regions_) {
     const std::int64_t own = is_whole() ? 0 : region.counts[static_cast<std::size_t>(comm_->rank())];
     region.own = site_.allocate(static_cast<std::size_t>(own * size_of(region.dtype)), /*zeroed=*/false);
     std::int64_t at = 0;
     for (std::size_t k = 0; k < region.parameters.size(); ++k) {
       const std::size_t i = region.parameters[k];
-      gradient_copies_[i].destination = arena_array(region, region.first[k], schema[i].size);
       Array& mine = gradient_slices_[i];
-      mine = gradient_copies_[i].destination;
+      mine = arena_array(region, region.first[k], schema[i].size);
+      gradients_in_.set(i, mine);
       if (is_whole()) continue;
       mine.data = region.own.as<std::byte>() + at * size_of(region.dtype);
       mine.size = slice(i).size;
@@ -98,11 +101,14 @@ Sharding::Sharding(const Context& context, const Site& site, std::shared_ptr<Com
 /// Where this rank's slices of the parameters lie in the arena.
 void Sharding::stage_slices(const Schema& schema) {
   staged_slices_.resize(schema.size());
-  param_copies_.resize(schema.size());
+  params_in_.resize(schema.size());
+  params_out_.resize(schema.size());
   for (const Region& region : param_regions_) {
     for (std::size_t k = 0; k < region.parameters.size(); ++k) {
       const std::size_t i = region.parameters[k];
-      param_copies_[i].destination = arena_array(region, region.first[k], schema[i].size);
+      const Array whole = arena_array(region, region.first[k], schema[i].size);
+      params_in_.set(i, whole);
+      params_out_.set(i, whole);
       staged_slices_[i] = arena_array(region, region.first[k] + slice(i).begin, slice(i).size);
     }
   }
@@ -145,6 +151,9 @@ void Sharding::deal_out(const Schema& schema) {
       }
     }
   }
+  for (const std::int64_t chunks : chunk_counts_) {
+    partial_bytes_.push_back(chunks * static_cast<std::int64_t>(sizeof(double)));
+  }
 }
 
 std::vector<Sharding::Region> Sharding::regions(const Schema& schema, bool arithmetic) {
@@ -166,6 +175,7 @@ std::vector<Sharding::Region> Sharding::regions(const Schema& schema, bool arith
   for (Region& region : all) {
     region.offset = offset;
     offset = aligned(offset + region.elements * size_of(region.dtype));
+    for (const std::int64_t count : region.counts) region.bytes.push_back(count * size_of(region.dtype));
     region.own_first = std::accumulate(region.counts.begin(), region.counts.begin() + comm_->rank(), std::int64_t{0});
   }
   return all;
@@ -186,13 +196,11 @@ void Sharding::keep_own(Region& region) {
   site_.queue().copy(region.own.data(), own.data, static_cast<std::size_t>(own.bytes()));
 }
 
-Sharding::Agreement Sharding::bring_gradients(std::span<const Array> grads, const GradientExchange& exchange,
-                                              Agreement own, const Deadline& deadline) {
+Sharding::Agreement Sharding::bring_gradients(const BufferList& grads, const GradientExchange& exchange, Agreement own,
+                                              const Deadline& deadline) {
   const double ranks = comm_->world_size();
   const bool local = exchange.gradients == GRADSTEP_SHARDED_GRADIENTS_LOCAL;
   const bool weighted = local && exchange.average == GRADSTEP_AVERAGE_WEIGHTED;
-  // [found_inf, wants a norm, weight, has a gradient, has a gradient for parameter 0, 1, ...]
-  constexpr std::size_t kFixed = 4;
   control_.assign(kFixed + grads.size(), 0);
   control_[0] = own.found_inf ? 1 : 0;
   control_[1] = own.wants_norm ? 1 : 0;
@@ -217,17 +225,12 @@ Sharding::Agreement Sharding::bring_gradients(std::span<const Array> grads, cons
 
   if (is_whole() && !local) {
     gradient_slices_.assign(grads.begin(), grads.end());
+    gradients_version_ = grads.version;
     return agreed;
   }
   const double weight_sum = control_[2];
-  for (std::size_t i = 0; i < grads.size(); ++i) {
-    gradient_copies_[i].source = grads[i];
-    // As after a dense reducer: a parameter that may not stay unused has a gradient, of zeros if need be.
-    const bool present = local ? !may_be_unused_[i] || control_[kFixed + i] > 0 : grads[i].data != nullptr;
-    gradient_slices_[i] = whole_slices_[i];
-    if (!present) gradient_slices_[i].data = nullptr;
-  }
-  site_.backend().copy({local ? &work_ : &part_, gradient_copies_, {}}, weighted ? exchange.weight : 1, 1,
+  show_gradients(grads.arrays, local);
+  site_.backend().copy(gradients_in_.plan(local ? work_ : part_, grads), weighted ? exchange.weight : 1, 1,
                        site_.queue());
   double divisor = 1;
   if (weighted) divisor = weight_sum > 0 ? weight_sum : 1;
@@ -249,6 +252,17 @@ Sharding::Agreement Sharding::bring_gradients(std::span<const Array> grads, cons
   return agreed;
 }
 
+/// As after a dense reducer: a parameter that may not stay unused has a gradient, of zeros if need be.
+void Sharding::show_gradients(std::span<const Array> grads, bool local) {
+  for (std::size_t i = 0; i < grads.size(); ++i) {
+    const bool present = local ? !may_be_unused_[i] || control_[kFixed + i] > 0 : grads[i].data != nullptr;
+    const void* shown = gradient_slices_[i].data;
+    gradient_slices_[i] = whole_slices_[i];
+    if (!present) gradient_slices_[i].data = nullptr;
+    if (gradient_slices_[i].data != shown) gradients_version_ = new_version();
+  }
+}
+
 const double* Sharding::norm(const Deadline& deadline) {
   const std::int64_t all = std::accumulate(chunk_counts_.begin(), chunk_counts_.end(), std::int64_t{0});
   const auto rank = static_cast<std::size_t>(comm_->rank());
@@ -259,35 +273,23 @@ const double* Sharding::norm(const Deadline& deadline) {
   if (squares_.bytes() < needed) squares_ = site_.allocate(needed, /*zeroed=*/false);
   double* norm = squares_.as<double>();
   double* partials = norm + 1;
-  own_norm_.arrays.arrays = gradient_slices_;
+  own_norm_.arrays = gradients();
   site_.backend().square_chunks(own_norm_, partials + first, site_.queue());
-  if (!is_whole()) {
-    std::vector<std::int64_t> bytes = chunk_counts_;
-    for (std::int64_t& chunks : bytes) chunks *= static_cast<std::int64_t>(sizeof(double));
-    data_.all_gather_v(partials + first, partials, bytes, deadline);
-  }
+  if (!is_whole()) data_.all_gather_v(partials + first, partials, partial_bytes_, deadline);
   site_.backend().fold(partials, count, norm, site_.queue());
   return norm;
 }
 
-void Sharding::stage(std::span<const Array> params) {
-  for (std::size_t i = 0; i < params.size(); ++i) param_copies_[i].source = params[i];
-  site_.backend().copy({&part_, param_copies_, {}}, 1, 1, site_.queue());
+void Sharding::stage(const BufferList& params) {
+  site_.backend().copy(params_in_.plan(part_, params), 1, 1, site_.queue());
 }
 
-void Sharding::publish(std::span<const Array> targets, const Deadline& deadline) {
+void Sharding::publish(const BufferList& targets, const Deadline& deadline) {
   for (const Region& region : param_regions_) {
-    std::vector<std::int64_t> bytes = region.counts;
-    for (std::int64_t& count : bytes) count *= size_of(region.dtype);
     const Array own = arena_array(region, region.own_first, 0);
-    data_.all_gather_v(own.data, arena_array(region, 0, 0).data, bytes, deadline);
+    data_.all_gather_v(own.data, arena_array(region, 0, 0).data, region.bytes, deadline);
   }
-  std::vector<CopyItem> out(targets.size());
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    out[i].destination = targets[i];
-    out[i].source = param_copies_[i].destination;
-  }
-  site_.backend().copy({&work_, out, {}}, 1, 1, site_.queue());
+  site_.backend().copy(params_out_.plan(work_, targets), 1, 1, site_.queue());
 }
 
 void Sharding::gather(std::size_t parameter, const Array& own, std::int64_t per_block, void* whole,

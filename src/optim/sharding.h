@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/bound_copies.h"
 #include "backend/context.h"
 #include "comm/communicator.h"
 #include "comm/data_plane.h"
@@ -67,19 +68,19 @@ class Sharding {
     bool any_gradient = false;  ///< out: some rank has a gradient
   };
   /// Brings every rank its slices of the gradients. Collective; `deadline` is that of the whole step.
-  Agreement bring_gradients(std::span<const Array> grads, const GradientExchange& exchange, Agreement own,
+  Agreement bring_gradients(const BufferList& grads, const GradientExchange& exchange, Agreement own,
                             const Deadline& deadline);
   /// By parameter: this rank's slice, contiguous in the arithmetic dtype (whole and REDUCED: the host's own); no data =
   /// no rank has a gradient.
-  std::span<const Array> gradients() const { return gradient_slices_; }
+  BufferList gradients() const { return {gradient_slices_, gradients_version_}; }
   /// The norm of the whole gradient, at the site. Collective.
   const double* norm(const Deadline& deadline);
 
   /// Copies this rank's slices of the parameters into staging, where the step works on them.
-  void stage(std::span<const Array> params);
+  void stage(const BufferList& params);
   std::span<const Array> staged() const { return staged_slices_; }
   /// Gathers what all ranks have staged and, when all is there, writes it to the targets. Collective.
-  void publish(std::span<const Array> targets, const Deadline& deadline);
+  void publish(const BufferList& targets, const Deadline& deadline);
 
   /// Writes the whole of a tensor of which this rank has `own`: `per_block` elements of the parameter make one of it.
   /// Collective.
@@ -95,6 +96,7 @@ class Sharding {
     std::vector<std::size_t> parameters;
     std::vector<std::int64_t> first;   ///< by position: where the parameter begins, in elements
     std::vector<std::int64_t> counts;  ///< elements by rank
+    std::vector<std::int64_t> bytes;   ///< by rank
     std::int64_t offset = 0;           ///< of the region in the arena, in bytes
     std::int64_t elements = 0;
     std::int64_t own_first = 0;  ///< where this rank's elements begin
@@ -107,6 +109,7 @@ class Sharding {
   std::vector<Region> regions(const Schema& schema, bool arithmetic);
   Array arena_array(const Region& region, std::int64_t first, std::int64_t count) const;
   void keep_own(Region& region);
+  void show_gradients(std::span<const Array> grads, bool local);
 
   const Site& site_;
   std::shared_ptr<Communicator> comm_;
@@ -114,18 +117,21 @@ class Sharding {
   gradstep_sharding_options options_;
   GradientExchange exchange_;
   Dealing dealing_;
-  std::vector<std::vector<Slice>> slices_;  // by rank, then parameter
-  std::vector<std::int64_t> chunk_counts_;  // by rank
+  std::vector<std::vector<Slice>> slices_;   // by rank, then parameter
+  std::vector<std::int64_t> chunk_counts_;   // by rank
+  std::vector<std::int64_t> partial_bytes_;  // of their sums of squares, by rank
   std::vector<bool> may_be_unused_;
   WorkList work_;      // of the whole tensors
   WorkList own_work_;  // of this rank's slices
   WorkList part_;      // of this rank's slices, at their places in the whole tensors
   std::vector<Region> gradient_regions_;
   std::vector<Region> param_regions_;
-  Buffer arena_;                           // gradients on their way out, then parameters on their way in
-  std::vector<CopyItem> gradient_copies_;  // to the arena; sources by step
-  std::vector<CopyItem> param_copies_;     // to the arena, and back
+  Buffer arena_;  // gradients on their way out, then parameters on their way in
+  BoundCopies gradients_in_{BoundCopies::Direction::from_host};  // to the arena, as are
+  BoundCopies params_in_{BoundCopies::Direction::from_host};
+  BoundCopies params_out_{BoundCopies::Direction::to_host};
   std::vector<Array> gradient_slices_;
+  std::uint64_t gradients_version_ = new_version();
   std::vector<Array> whole_slices_;  // those of gradients of parameters that have one
   std::vector<Array> staged_slices_;
   std::vector<double> control_;

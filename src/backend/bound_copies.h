@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Copies between a host's list, which may be another one in the next step, and arrays that stay where they are.
+#pragma once
+
+#include <vector>
+
+#include "backend/arrays.h"
+#include "core/buffer_list.h"
+
+namespace gradstep {
+
+class BoundCopies {
+ public:
+  enum class Direction : std::uint8_t { from_host, to_host };
+
+  explicit BoundCopies(Direction direction) : direction_(direction) {}
+
+  void resize(std::size_t count) { items_.resize(count); }
+  /// The array that stays, of the i-th copy.
+  void set(std::size_t i, const Array& own) {
+    (direction_ == Direction::from_host ? items_[i].destination : items_[i].source) = own;
+  }
+
+  /// Copies of what `work` names, with `host` at the other end.
+  const CopyPlan& plan(const WorkList& work, const BufferList& host) {
+    if (plan_.work != &work || !bound_.shows_again(host)) {
+      for (std::size_t i = 0; i < items_.size(); ++i) {
+        (direction_ == Direction::from_host ? items_[i].source : items_[i].destination) = host[i];
+      }
+      bound_ = host;
+      plan_.work = &work;
+      plan_.prepared.forget();
+    }
+    plan_.items = items_;
+    return plan_;
+  }
+
+ private:
+  Direction direction_;
+  std::vector<CopyItem> items_;
+  BufferList bound_;  // only its version is looked at
+  CopyPlan plan_;
+};
+
+}  // namespace gradstep
