@@ -41,7 +41,7 @@ gradstep_status gradstep_reducer_reduce(gradstep_reducer* reducer, const gradste
   return with(reducer, [&](Reducer& impl) {
     impl.site().use(stream);
     const BufferList& bound = reducer->grads.bind(impl.schema(), grads, n);
-    impl.reduce(bound.arrays, bind_results(*reducer, results, n).arrays, weight);
+    impl.reduce(bound.arrays, bind_results(*reducer, results, n), weight);
   });
 }
 
@@ -66,7 +66,7 @@ gradstep_status gradstep_reducer_wait(gradstep_reducer* reducer, const gradstep_
                                       void* stream) noexcept {
   return with(reducer, [&](Reducer& impl) {
     impl.site().use(stream);
-    impl.wait(bind_results(*reducer, results, n).arrays);
+    impl.wait(bind_results(*reducer, results, n));
   });
 }
 

@@ -16,7 +16,9 @@ namespace gradstep {
 PowerSgdExchange::PowerSgdExchange(ExchangeResources& resources, const BucketPlan& plan,
                                    const gradstep_reducer_options& checked,
                                    std::span<const std::vector<std::int64_t>> shapes)
-    : BucketExchange(resources, plan, checked), packed_(allocate(false)), residual_(allocate(/*zeroed=*/true)) {
+    : BucketExchange(resources, plan, checked),
+      packed_{allocate(false), {}, {}},
+      residual_{allocate(/*zeroed=*/true), {}, {}} {
   std::int64_t begin = 0;
   for (const std::vector<std::int64_t>& shape : shapes) {
     Matrix matrix;
@@ -42,6 +44,8 @@ PowerSgdExchange::PowerSgdExchange(ExchangeResources& resources, const BucketPla
   q_ = resources_.site.allocate(bytes(q_size_), /*zeroed=*/false);
   next_q_ = resources_.site.allocate(bytes(q_size_), /*zeroed=*/false);
   for (const Matrix& matrix : matrices_) start(matrix);
+  plan_dense(packed_);
+  plan_dense(residual_);
 }
 
 /// Any start will do that no gradient is orthogonal to. It is the same on all ranks and in every bucket.
@@ -63,7 +67,7 @@ Array PowerSgdExchange::part(const Buffer& buffer, std::int64_t begin, std::int6
 }
 
 LowRank PowerSgdExchange::job_of(const Matrix& matrix) const {
-  return {part(packed_, matrix.begin, matrix.size()),
+  return {part(packed_.memory, matrix.begin, matrix.size()),
           matrix.rows,
           matrix.cols,
           matrix.rank,
@@ -71,33 +75,27 @@ LowRank PowerSgdExchange::job_of(const Matrix& matrix) const {
           part(next_q_, matrix.q_begin, 0).data};
 }
 
-/// Between packed() and p_ on the way out; from p_ to result() on the way back, with nothing left for a residual.
-void PowerSgdExchange::copy_dense(bool out, double multiplier) {
-  std::vector<CopyItem> items;
-  WorkList work;
+/// Of result().
+Array PowerSgdExchange::seen(const Matrix& matrix) const {
+  std::byte* first = static_cast<std::byte*>(result().data) + matrix.begin * size_of(plan_.dtype);
+  return compact_array(first, matrix.size(), plan_.dtype);
+}
+
+void PowerSgdExchange::plan_dense(Window& window) {
   for (const Matrix& matrix : matrices_) {
     if (matrix.rank > 0) continue;
     const Array wire = part(p_, matrix.p_begin, matrix.size());
-    const Array own = part(packed_, matrix.begin, matrix.size());
-    if (out) {
-      items.push_back({wire, own});
-    } else {
-      Array seen = result();
-      seen.data = static_cast<std::byte*>(seen.data) + matrix.begin * size_of(plan_.dtype);
-      seen.size = matrix.size();
-      items.push_back({seen, wire});
-      items.push_back({own, {nullptr, matrix.size(), plan_.dtype, 0, nullptr, nullptr}});
-      work.append(matrix.size());
-    }
-    work.append(matrix.size());
+    const Array own = part(window.memory, matrix.begin, matrix.size());
+    window.out.add({wire, own}, own.size);
+    window.back.add({seen(matrix), wire}, own.size);
+    window.back.add({own, compact_array(nullptr, own.size, own.dtype)}, own.size);
   }
-  backend().copy({&work, items, {}}, multiplier, 1, queue());
 }
 
 void PowerSgdExchange::exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) {
   const auto ranks = static_cast<double>(world_size());
   has_expanded_ = false;
-  copy_dense(/*out=*/true, 1);
+  backend().copy(packed_.out.plan(), 1, 1, queue());
   queue().copy(next_q_.data(), q_.data(), q_.bytes());
   for (const Matrix& matrix : matrices_) {
     if (matrix.rank > 0) backend().project_rows(job_of(matrix), queue());
@@ -113,7 +111,7 @@ void PowerSgdExchange::exchange(double divisor, const Deadline& deadline, gradst
   if (q_size_ > 0) data().all_reduce(part(next_q_, 0, q_size_), GRADSTEP_REDUCE_SUM, ranks, deadline);
   // What came back are means; a sum is so many times that.
   const double factor = divisor == ranks ? 1 : ranks / divisor;
-  copy_dense(/*out=*/false, factor);
+  backend().copy(packed_.back.plan(), factor, 1, queue());
   for (const Matrix& matrix : matrices_) {
     if (matrix.rank > 0) expand(matrix, factor);
   }
@@ -123,10 +121,7 @@ void PowerSgdExchange::exchange(double divisor, const Deadline& deadline, gradst
 
 /// From the factors to result(); what they leave out stays in packed_.
 void PowerSgdExchange::expand(const Matrix& matrix, double factor) {
-  Array seen = result();
-  seen.data = static_cast<std::byte*>(seen.data) + matrix.begin * size_of(plan_.dtype);
-  seen.size = matrix.size();
-  backend().expand(job_of(matrix), seen, factor, queue());
+  backend().expand(job_of(matrix), seen(matrix), factor, queue());
 }
 
 void PowerSgdExchange::commit() {
@@ -138,7 +133,7 @@ std::vector<KeptTensor> PowerSgdExchange::kept() {
   std::vector<KeptTensor> list;
   for (std::size_t i = 0; i < matrices_.size(); ++i) {
     const Matrix& matrix = matrices_[i];
-    list.push_back({i, "residual", part(residual_, matrix.begin, matrix.size())});
+    list.push_back({i, "residual", part(residual_.memory, matrix.begin, matrix.size())});
     if (matrix.rank > 0) {
       const Array factors = part(q_, matrix.q_begin, matrix.rank * matrix.cols);
       list.push_back({i, "factor", factors, {matrix.rank, matrix.cols}, /*replicated=*/true});
@@ -151,9 +146,9 @@ std::vector<KeptTensor> PowerSgdExchange::kept() {
 void PowerSgdExchange::finish(const BucketExchange& failed) {
   const auto* other = dynamic_cast<const PowerSgdExchange*>(&failed);
   if (other == nullptr) return;
-  queue().copy(packed_.data(), other->packed_.data(), packed_.bytes());
+  queue().copy(packed_.memory.data(), other->packed_.memory.data(), packed_.memory.bytes());
   queue().copy(p_.data(), other->p_.data(), p_.bytes());
-  if (!other->has_expanded_) copy_dense(/*out=*/false, 1);
+  if (!other->has_expanded_) backend().copy(packed_.back.plan(), 1, 1, queue());
   lacks_factor_ = !other->has_expanded_ && q_size_ > 0;
   std::swap(packed_, residual_);
 }

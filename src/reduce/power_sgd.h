@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "backend/own_plan.h"
 #include "reduce/bucket_exchange.h"
 
 namespace gradstep {
@@ -15,8 +16,8 @@ class PowerSgdExchange final : public BucketExchange {
   PowerSgdExchange(ExchangeResources& resources, const BucketPlan& plan, const gradstep_reducer_options& checked,
                    std::span<const std::vector<std::int64_t>> shapes);
 
-  Array packed() const override { return array(packed_); }
-  Array carried() const override { return array(residual_); }
+  Array packed() const override { return array(packed_.memory); }
+  Array carried() const override { return array(residual_.memory); }
   void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) override;
   void commit() override;
   std::vector<KeptTensor> kept() override;
@@ -34,17 +35,26 @@ class PowerSgdExchange final : public BucketExchange {
     std::int64_t size() const { return rows * cols; }
   };
 
+  /// The gradients of a window, and the copies of what travels densely: out to p_, and back to result() with nothing
+  /// left for a residual.
+  struct Window {
+    Buffer memory;
+    OwnPlan<CopyPlan, CopyItem> out;
+    OwnPlan<CopyPlan, CopyItem> back;
+  };
+
   void start(const Matrix& matrix);
+  void plan_dense(Window& window);
   Array part(const Buffer& buffer, std::int64_t begin, std::int64_t size) const;
   LowRank job_of(const Matrix& matrix) const;
-  void copy_dense(bool out, double multiplier);
+  Array seen(const Matrix& matrix) const;
   void expand(const Matrix& matrix, double factor);
 
   std::vector<Matrix> matrices_;  // one per parameter
   std::int64_t p_size_ = 0;
   std::int64_t q_size_ = 0;
-  Buffer packed_;  // gradient + residual; less what was sent it is the next residual
-  Buffer residual_;
+  Window packed_;  // gradient + residual; less what was sent it is the next residual
+  Window residual_;
   Buffer p_;  // factors, and in between what travels densely
   Buffer q_;  // of the last window; where the next one starts
   Buffer next_q_;

@@ -24,8 +24,9 @@ Reducer::Reducer(std::shared_ptr<Context> context, Communicator& comm, const gra
   needs_control_ = this->options().average == GRADSTEP_AVERAGE_WEIGHTED || this->options().control != 0;
   for (const Parameter& parameter : schema_) {
     work_.append(parameter.size);
-    needs_control_ = needs_control_ || parameter.may_be_unused;
+    has_optional_ = has_optional_ || parameter.may_be_unused;
   }
+  needs_control_ = needs_control_ || has_optional_;
   outcome_.work = &work_;
   norm_ = resources_.site.allocate(sizeof(double), /*zeroed=*/true);
   control_.resize(2 + schema_.size());
@@ -59,6 +60,8 @@ void Reducer::add_bucket(const BucketPlan& plan) {
   gradstep_reducer_options chosen = options();
   if (costs_) costs_->choose(plan, chosen, bucket.stats);
   bucket.exchange = make_bucket_exchange(resources_, plan, chosen, shapes);
+  const Array result = bucket.exchange->result();
+  bucket.itself.add({result, result}, plan.elements);
   const std::int64_t ranks = this->comm().world_size();
   bucket.stats.mode = chosen.mode;
   bucket.stats.elements = plan.elements;
@@ -206,26 +209,25 @@ void Reducer::exchange_control(std::span<Bucket> exchanged, const Deadline& dead
   if (options().average == GRADSTEP_AVERAGE_WEIGHTED) divide(exchanged, control_[0]);
 }
 
-void Reducer::divide(std::span<const Bucket> exchanged, double divisor) {
-  std::vector<CopyItem> items;
-  WorkList work;
-  for (const Bucket& bucket : exchanged) {
-    work.append(bucket.plan.elements);
-    // A total weight of zero means that every rank contributed zeros: the average is zero, not 0 / 0.
-    Array source = bucket.exchange->result();
-    if (!(divisor > 0)) source.data = nullptr;
-    items.push_back({bucket.exchange->result(), source});
+void Reducer::divide(std::span<Bucket> exchanged, double divisor) {
+  for (Bucket& bucket : exchanged) {
+    if (divisor > 0) {
+      backend().copy(bucket.itself.plan(), 1, divisor, queue());
+    } else {
+      // A total weight of zero means that every rank contributed zeros: the average is zero, not 0 / 0.
+      const Array result = bucket.exchange->result();
+      queue().zero(result.data, static_cast<std::size_t>(result.bytes()));
+    }
   }
-  backend().copy({&work, items, {}}, 1, divisor > 0 ? divisor : 1, queue());
 }
 
-void Reducer::wait(std::span<const Array> results) {
+void Reducer::wait(const BufferList& results) {
   if (!open_) open_window(1);  // this rank had no gradient at all; the others may
   finish_window(results, comm().deadline());
   commit();
 }
 
-void Reducer::finish_window(std::span<const Array> targets, const Deadline& deadline) {
+void Reducer::finish_window(const BufferList& targets, const Deadline& deadline) {
   open_ = false;  // whatever comes, the window ends here
   try {
     queue_->check();
@@ -258,26 +260,26 @@ void Reducer::commit(std::span<Bucket> exchanged) {
 
 void Reducer::commit() { commit(buckets_); }
 
-void Reducer::write_results(std::span<const Array> targets) {
+void Reducer::write_results(const BufferList& targets) {
   if (targets.empty()) return;
-  results_.clear();
-  WorkList work;
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    if (!places_[i].touched || targets[i].data == nullptr) continue;
-    work.append(targets[i].size);
-    results_.push_back({targets[i], result_of(i)});
+  if (has_optional_ || targets.version == 0 || targets.version != results_version_) {
+    results_.clear();
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      if (places_[i].touched && targets[i].data != nullptr) results_.add({targets[i], result_of(i)}, targets[i].size);
+    }
+    results_version_ = targets.version;
   }
-  backend().copy({&work, results_, {}}, 1, 1, queue());
+  backend().copy(results_.plan(), 1, 1, queue());
 }
 
-void Reducer::reduce(std::span<const Array> grads, std::span<const Array> results, double weight) {
+void Reducer::reduce(std::span<const Array> grads, const BufferList& results, double weight) {
   run_window(grads, results, weight);
   commit();
 }
 
 void Reducer::exchange_window(std::span<const Array> grads, double weight) { run_window(grads, {}, weight); }
 
-void Reducer::run_window(std::span<const Array> grads, std::span<const Array> results, double weight) {
+void Reducer::run_window(std::span<const Array> grads, const BufferList& results, double weight) {
   if (open_) fail(GRADSTEP_ERR_INVALID_STATE, "reduce: pushes of a window are pending; wait for it or cancel it");
   check_channel();
   open_window(weight);
@@ -314,7 +316,7 @@ void Reducer::reduce_bucket(std::size_t index, std::span<const Array> arrays, do
   pack(bucket, bucket.work, bucket.plan.parameters, bucket_grads_);
   queue_->exchange_alone(index, deadline);
   settle({&bucket, 1}, deadline);
-  write_results(targets);
+  write_results({targets, /*version=*/0});
   commit({&bucket, 1});
 }
 
@@ -338,7 +340,9 @@ BufferList Reducer::gradients() {
 const double* Reducer::norm() {
   if (!complete_) fail(GRADSTEP_ERR_INVALID_STATE, "there is no finished window");
   if (!measured_) {
-    outcome_.arrays = gradients();
+    const BufferList shown = gradients();
+    if (!shown.shows_again(outcome_.arrays)) outcome_.prepared.forget();
+    outcome_.arrays = shown;
     backend().measure(outcome_, norm_.as<double>(), queue());
     measured_ = true;
   }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "backend/context.h"
+#include "backend/own_plan.h"
 #include "comm/communicator.h"
 #include "core/buffer_list.h"
 #include "core/busy_flag.h"
@@ -37,7 +38,7 @@ class Reducer {
   // Lists of arrays were checked against the schema.
 
   /// A whole window. `results`, if not empty, get the outcome.
-  void reduce(std::span<const Array> grads, std::span<const Array> results, double weight);
+  void reduce(std::span<const Array> grads, const BufferList& results, double weight);
   /// The same without results, and what the window leaves behind for the next one is kept only by commit(): a
   /// window that is reduced again instead has left nothing.
   void exchange_window(std::span<const Array> grads, double weight);
@@ -48,7 +49,7 @@ class Reducer {
   std::size_t bucket_count() const { return buckets_.size(); }
   void begin(double weight);
   void push(std::size_t index, const Array& grad);
-  void wait(std::span<const Array> results);
+  void wait(const BufferList& results);
   /// No bucket is being exchanged behind the caller's back, and nothing is on its way on the device.
   bool is_idle() const { return queue_->is_idle() && resources_.site.is_idle(); }
   void cancel();
@@ -92,6 +93,7 @@ class Reducer {
     BucketPlan plan;
     std::unique_ptr<BucketExchange> exchange;
     WorkList work;                       // by position in plan.parameters
+    OwnPlan<CopyPlan, CopyItem> itself;  // its result, to be divided
     std::size_t pending = 0;             // parameters not pushed in this window
     gradstep_bucket_statistics stats{};  // guarded by stats_mutex_
   };
@@ -119,12 +121,12 @@ class Reducer {
   std::size_t full_buckets();
   void exchange(Bucket& bucket, const Deadline& deadline);
   void exchange_control(std::span<Bucket> exchanged, const Deadline& deadline);
-  void divide(std::span<const Bucket> exchanged, double divisor);
+  void divide(std::span<Bucket> exchanged, double divisor);
   void settle(std::span<Bucket> exchanged, const Deadline& deadline);
   void commit(std::span<Bucket> exchanged);
-  void run_window(std::span<const Array> grads, std::span<const Array> results, double weight);
-  void finish_window(std::span<const Array> targets, const Deadline& deadline);
-  void write_results(std::span<const Array> targets);
+  void run_window(std::span<const Array> grads, const BufferList& results, double weight);
+  void finish_window(const BufferList& targets, const Deadline& deadline);
+  void write_results(const BufferList& targets);
 
   ExchangeResources resources_;
   std::optional<CostModel> costs_;
@@ -136,13 +138,15 @@ class Reducer {
   std::vector<Array> bucket_grads_;
   std::vector<CopyItem> copies_;
   std::vector<CombineItem> sums_;
-  std::vector<CopyItem> results_;
+  OwnPlan<CopyPlan, CopyItem> results_;
+  std::uint64_t results_version_ = 0;  // of the targets that results_ writes
   NormPlan outcome_;
   Buffer norm_;  // of outcome_
   std::vector<double> control_;
   BusyFlag busy_;
 
   bool always_control_ = false;
+  bool has_optional_ = false;   // parameters that all ranks may leave out of a window
   bool needs_control_ = false;  // by the schema or the options
   bool any_gradient_ = false;
   bool open_ = false;

@@ -69,7 +69,7 @@ void LocalSteps::exchange_deltas(Reducer* reducer, const BufferList& params) {
 // partition. Parameters carry it along.
 void LocalSteps::exchange_parameters(Reducer& reducer, const BufferList& params) {
   if (sync_ == GRADSTEP_SYNC_PARAMETERS) {
-    reducer.reduce(params.arrays, params.arrays, weight_);
+    reducer.reduce(params.arrays, params, weight_);
   } else {
     reducer.reduce_bucket(static_cast<std::size_t>(partition_), params.arrays, weight_);
     partition_ = (partition_ + 1) % static_cast<std::int64_t>(reducer.bucket_count());

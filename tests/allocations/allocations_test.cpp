@@ -42,9 +42,11 @@ namespace {
 
 using gradstep_handles::AccumulatorHandle;
 using gradstep_handles::check;
+using gradstep_handles::CommHandle;
 using gradstep_handles::ContextHandle;
 using gradstep_handles::defaults_of;
 using gradstep_handles::OptimizerHandle;
+using gradstep_handles::ReducerHandle;
 using gradstep_handles::UpdaterHandle;
 
 /// A host with a small, a matrix-shaped and a large parameter, on as many threads.
@@ -204,6 +206,34 @@ TEST_P(Allocations, AStepOfShampooMakesNone) {
   EXPECT_EQ(of_shampoo(options), 0);
   options.quantize_momentum = options.quantize_statistics = 1;
   EXPECT_EQ(of_shampoo(options), 0);
+}
+
+/// How often a window has used operator new in two ranks, which are threads, once both have run a few. Its bucket is
+/// gathered as a whole: lists of pieces are the collectives' own, and made anew.
+long of_windows(Host& host, std::int32_t mode) {
+  constexpr std::size_t kSmall = Host::kCount - 1;
+  gradstep_comm* ranks[2] = {};
+  check(gradstep_comm_create_local(host.context.get(), 2, ranks));
+  const auto train = [&](gradstep_comm* comm) {
+    const CommHandle owned(comm);
+    auto options = defaults_of(gradstep_reducer_options_init);
+    options.mode = mode;
+    gradstep_reducer* created = nullptr;
+    check(gradstep_reducer_create(host.context.get(), comm, &options, host.parameters, kSmall, &created));
+    const ReducerHandle reducer(created);
+    return allocations_of(
+        4, [&] { check(gradstep_reducer_reduce(reducer.get(), host.grads, host.updates, kSmall, 1, nullptr)); });
+  };
+  std::thread other([&] { train(ranks[1]); });
+  const long found = train(ranks[0]);
+  other.join();
+  return found;
+}
+
+TEST_P(Allocations, AWindowOfAReducerMakesNone) {
+  EXPECT_EQ(of_windows(host, GRADSTEP_REDUCER_DENSE), 0);
+  EXPECT_EQ(of_windows(host, GRADSTEP_REDUCER_POWERSGD), 0);
+  EXPECT_EQ(of_windows(host, GRADSTEP_REDUCER_ADASUM_TREE), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, Allocations, ::testing::Values(1, 2));
