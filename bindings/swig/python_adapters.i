@@ -22,6 +22,7 @@ class ContextArguments : public gradstep_context_options {
 };
 void set_exception_classes(PyObject* by_status);
 PyObject* describe_array(PyObject* array);
+PyObject* lend_array(PyObject* array, const char* name);
 }  // namespace gradstep_python
 
 %inline %{

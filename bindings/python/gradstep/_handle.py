@@ -7,12 +7,16 @@ from typing import Any
 
 
 class Handle:
-    """Destroys a C object with the last reference to it. Views of the object's memory hold its handle."""
+    """Destroys a C object with the last reference to it. Views of the object's memory hold its handle.
 
-    __slots__ = ("__weakref__", "_destroy", "pointer")
+    `keeps` is whatever the C object goes on using: arrays that it was lent, handles of others.
+    """
 
-    def __init__(self, pointer: Any, destroy: Callable[[Any], None]) -> None:
+    __slots__ = ("__weakref__", "_destroy", "keeps", "pointer")
+
+    def __init__(self, pointer: Any, destroy: Callable[[Any], None], keeps: object = None) -> None:
         self.pointer = pointer
+        self.keeps = keeps
         self._destroy = destroy
 
     def close(self) -> None:

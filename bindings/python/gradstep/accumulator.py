@@ -135,6 +135,10 @@ class Accumulator(SavedState):
         """Views of the sums before the division by `weight`."""
         return [view(found, self._handle) for found in _native.accumulator_sums(self._pointer, self._size, None)]
 
+    def poll(self) -> bool:
+        """True when no call is under way, and the arrays that it was given are yours again: on the CPU, always."""
+        return _native.accumulator_poll(self._pointer)
+
     @property
     def weight(self) -> float:
         """The window's divisor: the sum of weights in mode "weighted", else the number of micro-batches."""

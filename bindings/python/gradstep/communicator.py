@@ -6,15 +6,16 @@ import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
 from gradstep import _native
-from gradstep._arrays import Array, empty_like
+from gradstep._arrays import Array, dtype_of, empty_like
 from gradstep._handle import Handle
 from gradstep._options import enum_value, read_record
 from gradstep._repr import describe
 from gradstep.context import Context, context_pointer
-from gradstep.errors import Error, InvalidState
+from gradstep.errors import Error, InvalidArgument, InvalidState
 
 
 class Store(Protocol):
@@ -286,6 +287,33 @@ class Communicator:
         pointer = self._pointer
         output = empty_like(x, (_native.comm_world_size(pointer),))
         _native.comm_all_gather(pointer, x, output, None)
+        return output
+
+    def all_gather_v(self, x: Array, counts: Sequence[int]) -> NDArray[Any]:
+        """The elements of all ranks' arrays, one after another, of which rank r has counts[r] >= 0.
+
+        counts: world_size numbers, equal on all ranks.
+        """
+        pointer = self._pointer
+        ranks = _native.comm_world_size(pointer)
+        if len(counts) != ranks:
+            raise InvalidArgument(f"counts: {len(counts)} entries, expected {ranks}, one of each rank")
+        output = np.empty(max(0, sum(counts)), dtype_of(_native.describe_array(x)[1]))
+        _native.comm_all_gather_v(pointer, x, output, counts, None)
+        return output
+
+    def reduce_scatter(self, x: Array, op: str = "sum") -> NDArray[Any]:
+        """This rank's part of the reduction ("sum", "max" or "min") of x over ranks: of world_size on its first axis.
+
+        The bits are those of all_reduce().
+        """
+        pointer = self._pointer
+        ranks = _native.comm_world_size(pointer)
+        shape, dtype = _native.describe_array(x)
+        if not shape or shape[0] % ranks:
+            raise InvalidArgument(f"x: has shape {shape}, expected a first axis of a multiple of world_size {ranks}")
+        output = np.empty((shape[0] // ranks, *shape[1:]), dtype_of(dtype))
+        _native.comm_reduce_scatter(pointer, x, output, enum_value("REDUCE_", op, "op"), None)
         return output
 
     def broadcast(self, x: Array, root: int) -> None:

@@ -3,6 +3,7 @@
 """What all optimizers share; rules.py has the rules."""
 
 import math
+import sys
 from collections.abc import Callable, Iterable
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple
@@ -56,6 +57,7 @@ class Rule(NamedTuple):
 
     options: type
     create: Callable[..., Any]
+    state_bytes: Callable[..., int]
     enums: dict[str, str] = {}  # noqa: RUF012
     """For options that are enums: the prefix of their C enumerators."""
 
@@ -83,9 +85,11 @@ class Optimizer(SavedState):
         self._options = struct = self._rule.options()
         schedules = set_options(struct, type(self).__name__, options, _ENUMS | self._rule.enums)
         self._given = dict(options)
-        self._borrowed: dict[tuple[str, int], Array] = {}  # hyper-parameters that are read from arrays
         described = schema(parameters, names, groups)
-        self._handle = Handle(self._rule.create(context_pointer(context), struct, described), _native.optimizer_destroy)
+        self._lent: dict[tuple[str, int], object] = {}
+        """By name and group: arrays that hyper-parameters are read from."""
+        pointer = self._rule.create(context_pointer(context), struct, described)
+        self._handle = Handle(pointer, _native.optimizer_destroy, self._lent)
         self._pointer = self._handle.pointer
         self._descriptions = [_native.describe_array(array) for array in described[0]]
         for name, value in schedules.items():
@@ -110,6 +114,9 @@ class Optimizer(SavedState):
         clip_value: float | None = None,
         found_inf: Array | None = None,
         skip_nonfinite: bool = False,
+        grad_scale_tensor: Array | None = None,
+        outcome: Array | None = None,
+        disjoint: bool = False,
     ) -> StepResult:
         """Steps the parameters in place.
 
@@ -118,12 +125,19 @@ class Optimizer(SavedState):
             a float64 array of one element.
         found_inf: float32 array of one element: non-zero skips the step, and non-finite gradients set it.
         skip_nonfinite: a non-finite gradient anywhere skips the whole step.
+        grad_scale_tensor: float32 array of one finite element, which multiplies grad_scale and is read when the step
+            runs.
+        outcome: float64 array of four elements, which the step fills: 1 if it was applied, else 0; grad_norm and
+            clip_coefficient as in StepResult; and the step count after it.
+        disjoint: you promise that no array overlaps one that is written, and nobody looks. It saves time where
+            gradients are new arrays at each step; if the promise is broken, what overlaps holds garbage.
         """
-        if grad_scale == 1.0 and not (max_norm or clip_value or skip_nonfinite) and found_inf is None:
+        plain = grad_scale == 1.0 and not (max_norm or clip_value or skip_nonfinite or disjoint)
+        if plain and found_inf is None and grad_scale_tensor is None and outcome is None:
             _native.optimizer_step(self._pointer, parameters, grads, None)
             return _APPLIED
-        norm = _as_array(grad_norm)
-        options = (grad_scale, max_norm or 0.0, clip_value or 0.0, skip_nonfinite, norm, found_inf)
+        numbers = (grad_scale, max_norm or 0.0, clip_value or 0.0, skip_nonfinite, disjoint)
+        options = (*numbers, _as_array(grad_norm), found_inf, grad_scale_tensor, outcome)
         return StepResult(*_native.optimizer_step_ex(self._pointer, parameters, grads, None, options, None))
 
     def update(
@@ -137,12 +151,19 @@ class Optimizer(SavedState):
         clip_value: float | None = None,
         found_inf: Array | None = None,
         skip_nonfinite: bool = False,
+        grad_scale_tensor: Array | None = None,
+        outcome: Array | None = None,
+        disjoint: bool = False,
         out: Arrays | None = None,
     ) -> list[NDArray[Any]]:
-        """What step() would add to the parameters, which stay as they are. `out` takes the result if given."""
+        """What step() would add to the parameters, which stay as they are, and zeros where it would skip.
+
+        The other arguments are those of step(). out: takes the result; new arrays of the parameters' shapes and dtypes
+        if it is not given.
+        """
         updates = [empty_like(parameter) for parameter in parameters] if out is None else list(out)
-        norm = _as_array(grad_norm)
-        options = (grad_scale, max_norm or 0.0, clip_value or 0.0, skip_nonfinite, norm, found_inf)
+        numbers = (grad_scale, max_norm or 0.0, clip_value or 0.0, skip_nonfinite, disjoint)
+        options = (*numbers, _as_array(grad_norm), found_inf, grad_scale_tensor, outcome)
         _native.optimizer_step_ex(self._pointer, parameters, grads, updates, options, None)
         return updates  # type: ignore[return-value]
 
@@ -171,22 +192,31 @@ class Optimizer(SavedState):
         """Lets every step read a hyper-parameter of one group, or of all with -1, from a float64 array of one element.
 
         A number out of range is a NumericError of the step, which changes nothing. The optimizer keeps the array until
-        set_value() or set_array() puts something else in its place.
+        set_value() or set_array() puts something else in its place. Groups that add_parameters() makes later read what
+        group 0 reads.
         """
-        _native.set_optimizer_tensor(self._pointer, group, name, array)
-        self._note_value(name, array, group)
-        self._borrowed[name, group] = array
+        lent = _native.lend_array(array, "array")
+        _native.set_optimizer_tensor(self._pointer, group, name, lent)
+        self._note_value(name, array, group, lent)
 
-    def _note_value(self, name: str, value: Any, group: int) -> None:
-        self._borrowed = {
-            key: array for key, array in self._borrowed.items() if key[0] != name or group not in (-1, key[1])
-        }
+    def _note_value(self, name: str, value: Any, group: int, lent: object = None) -> None:
         if group >= 0:
             self._given[f"{name}[{group}]"] = value
         else:
             of_groups = f"{name}["
             self._given = {key: old for key, old in self._given.items() if not key.startswith(of_groups)}
             self._given[name] = value
+        if lent is not None or self._lent:
+            self._note_loan(name, group, lent)
+
+    def _note_loan(self, name: str, group: int, lent: object) -> None:
+        groups = range(self.group_count)
+        for index in groups if group < 0 else (group,):
+            self._lent.pop((name, index), None)
+            if lent is not None:
+                self._lent[name, index] = lent
+        if all(f"{name}[{index}]" in self._given for index in groups):
+            self._given.pop(name, None)  # which may be an array that nobody reads any more
 
     @property
     def group_count(self) -> int:
@@ -207,8 +237,33 @@ class Optimizer(SavedState):
             stepped by zeros.
         """
         described = schema(parameters, names, groups, may_be_unused)
+        had = self.group_count
         _native.optimizer_add_parameters(self._pointer, described)
+        in_group_0 = {name: lent for (name, group), lent in self._lent.items() if group == 0}
+        for group in range(had, self.group_count):
+            self._lent.update({(name, group): lent for name, lent in in_group_0.items()})
         self._descriptions += [_native.describe_array(array) for array in described[0]]
+
+    @classmethod
+    def state_bytes(
+        cls,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        **options: Any,
+    ) -> int:
+        """Bytes of state that an optimizer of these arguments will have: its memory().state_bytes. None are allocated.
+
+        The arguments are those of the class, without a context; shapes and dtypes of the arrays count.
+        """
+        struct = cls._rule.options()
+        schedules = set_options(struct, cls.__name__, options, _ENUMS | cls._rule.enums)
+        for name, schedule in schedules.items():
+            # What rises from 0 needs its buffers from the start.
+            if getattr(struct, name) == 0 and schedule.kind not in ("constant", "exponential_decay"):
+                setattr(struct, name, sys.float_info.min)
+        return cls._rule.state_bytes(struct, schema(parameters, names, groups))
 
     @property
     def state_names(self) -> list[str]:
@@ -291,6 +346,10 @@ class Optimizer(SavedState):
         options.average = enum_value("AVERAGE_", average, "average")
         options.preconditioners = enum_value("SHARDED_PRECONDITIONERS_", preconditioners, "preconditioners")
         _native.optimizer_attach_comm(self._pointer, None if comm is None else comm._pointer, options)
+
+    def poll(self) -> bool:
+        """True when no step is under way, and the arrays that it was given are yours again: on the CPU, always."""
+        return _native.optimizer_poll(self._pointer)
 
     def metrics(self) -> list[Metric]:
         """Numbers about the optimizer: "step_count", "skipped_steps" and what the rule adds."""

@@ -135,12 +135,12 @@ class Reducer(SavedState):
         struct = _native.reducer_options()
         set_options(struct, "Reducer", options, self._enums)
         described = schema(parameters, names, None, may_be_unused)
-        self._handle = Handle(
-            _native.reducer_create(context_pointer(context), comm._pointer, struct, described), _native.reducer_destroy
-        )
+        self._lent: list[object] = []
+        """Gradients of a window of pushes."""
+        pointer = _native.reducer_create(context_pointer(context), comm._pointer, struct, described)
+        self._handle = Handle(pointer, _native.reducer_destroy, self._lent)
         self._pointer = self._handle.pointer
         self._size = len(described[0])
-        self._borrowed: list[Array] = []
         self._place = comm._place
         self._given = {"mode": "dense", **options}
 
@@ -169,15 +169,15 @@ class Reducer(SavedState):
         A bucket that this fills is exchanged while the caller goes on; before push() returns with one rank, after
         split(), with MPI without THREAD_MULTIPLE, and with host collectives without any_thread, dup and abort.
         """
-        self._borrowed.append(grad)
-        _native.reducer_push(self._pointer, i, grad, None)
+        self._lent.append(_native.lend_array(grad, "grad"))
+        _native.reducer_push(self._pointer, i, self._lent[-1], None)
 
     def wait(self, results: Arrays | None = None) -> None:
         """Ends a window of pushes. The outcome is written to `results` if given; see also gradients()."""
         try:
             _native.reducer_wait(self._pointer, results, None)
         finally:
-            self._borrowed.clear()
+            self._lent.clear()
 
     def poll(self) -> bool:
         """True when no bucket is being exchanged behind the caller's work. Returns at once; errors come from wait()."""
@@ -186,7 +186,7 @@ class Reducer(SavedState):
     def cancel(self) -> None:
         """Drops a window of pushes; peers that wait for it get an error."""
         _native.reducer_cancel(self._pointer)
-        self._borrowed.clear()
+        self._lent.clear()
 
     def gradients(self) -> list[NDArray[Any] | None]:
         """Views of the reduced gradients, valid until the next window; None where no rank had one."""

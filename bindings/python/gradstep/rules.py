@@ -66,7 +66,7 @@ class SGDOptions(CommonOptions, total=False):
 class SGD(Optimizer):
     """Stochastic gradient descent, with momentum, dampening, Nesterov's form and weight decay."""
 
-    _rule = Rule(_native.sgd_options, _native.optimizer_create_sgd, enums_of(SGDOptions))
+    _rule = Rule(_native.sgd_options, _native.optimizer_create_sgd, _native.sgd_state_bytes, enums_of(SGDOptions))
 
     def __init__(
         self,
@@ -106,7 +106,9 @@ class RMSPropOptions(CommonOptions, total=False):
 class RMSProp(Optimizer):
     """Gradients divided by the root of their running mean square (Tieleman and Hinton 2012)."""
 
-    _rule = Rule(_native.rmsprop_options, _native.optimizer_create_rmsprop, enums_of(RMSPropOptions))
+    _rule = Rule(
+        _native.rmsprop_options, _native.optimizer_create_rmsprop, _native.rmsprop_state_bytes, enums_of(RMSPropOptions)
+    )
 
     def __init__(
         self,
@@ -131,7 +133,9 @@ class AdaGradOptions(CommonOptions, total=False):
 class AdaGrad(Optimizer):
     """Gradients divided by the root of the sum of their squares (Duchi et al. 2011)."""
 
-    _rule = Rule(_native.adagrad_options, _native.optimizer_create_adagrad, enums_of(AdaGradOptions))
+    _rule = Rule(
+        _native.adagrad_options, _native.optimizer_create_adagrad, _native.adagrad_state_bytes, enums_of(AdaGradOptions)
+    )
 
     def __init__(
         self,
@@ -166,7 +170,7 @@ class AdamOptions(CommonOptions, total=False):
 class Adam(Optimizer):
     """Adam (Kingma and Ba 2015), and with decoupled_weight_decay AdamW (Loshchilov and Hutter 2019)."""
 
-    _rule = Rule(_native.adam_options, _native.optimizer_create_adam, enums_of(AdamOptions))
+    _rule = Rule(_native.adam_options, _native.optimizer_create_adam, _native.adam_state_bytes, enums_of(AdamOptions))
 
     def __init__(
         self,
@@ -267,7 +271,9 @@ class Shampoo(Optimizer):
     unpreconditioned: groups that step by the grafting rule alone, and keep no matrices.
     """
 
-    _rule = Rule(_native.shampoo_options, _native.optimizer_create_shampoo, enums_of(ShampooOptions))
+    _rule = Rule(
+        _native.shampoo_options, _native.optimizer_create_shampoo, _native.shampoo_state_bytes, enums_of(ShampooOptions)
+    )
     ADAMW_OPTIONS: ClassVar[Mapping[str, Any]] = {
         "graft_type": "adam",
         "decoupled_weight_decay": True,
@@ -293,6 +299,27 @@ class Shampoo(Optimizer):
         super().__init__(parameters, names=names, groups=groups, context=context, **options)
         for group in sorted(set(range(self.group_count)) - unpreconditioned) if unpreconditioned else ():
             self.set_value("precondition", precondition, group)
+
+    @classmethod
+    def state_bytes(
+        cls,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        unpreconditioned: Iterable[int] = (),
+        **options: Any,
+    ) -> int:
+        left_out = set(unpreconditioned)
+        if not left_out:
+            return super().state_bytes(parameters, names=names, groups=groups, **options)
+        arrays = list(parameters)
+        group_of = [0] * len(arrays) if groups is None else list(groups)
+        total = 0
+        for plain in (False, True):
+            chosen = [array for array, group in zip(arrays, group_of, strict=True) if (group in left_out) == plain]
+            total += super().state_bytes(chosen, **(options | {"precondition": 0.0} if plain else options))
+        return total
 
     @classmethod
     def from_adamw(

@@ -81,6 +81,8 @@ class Updater(SavedState):
             _native.updater_destroy,
         )
         self._pointer = self._handle.pointer
+        self._driven = (optimizer._handle, None if reducer is None else reducer._handle)
+        """What keeps the arrays that they were lent."""
         self._drives = ", ".join(type(each).__name__ for each in (accumulator, reducer, optimizer) if each is not None)
         self._given = {"sync": sync, **options}
 
@@ -106,6 +108,14 @@ class Updater(SavedState):
         None only drops the reducer.
         """
         _native.updater_recover(self._pointer, None if comm is None else comm._pointer, parameters, None)
+        self._driven = (self._driven[0], None)  # the reducer is another one now
+
+    def poll(self) -> bool:
+        """True when nothing is under way in the updater and what it drives, and arrays are yours again.
+
+        Returns at once; on the CPU it is false only while a reducer exchanges behind the caller's work.
+        """
+        return _native.updater_poll(self._pointer)
 
     def stats(self) -> UpdaterStatistics:
         """Pushes, windows, steps and where the time went."""

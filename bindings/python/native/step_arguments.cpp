@@ -6,29 +6,42 @@
 
 namespace gradstep_python {
 
+namespace {
+
+/// *field = the array's tensor; None leaves it NULL.
+template <class Tensor>
+bool convert_optional(PyObject* array, const char* name, Access access, TensorArgument& argument, Tensor** field) {
+  if (array == Py_None) return true;
+  if (!argument.convert(array, name, access)) return false;
+  *field = argument.tensor();
+  return true;
+}
+
+}  // namespace
+
 bool StepArguments::convert(PyObject* tuple) {
   if (tuple == Py_None) return true;
   given_ = true;
   if (!check_status(gradstep_step_options_init(&options_, sizeof options_))) return false;
+  int skip_nonfinite = 0;
+  int disjoint = 0;
   PyObject* grad_norm = nullptr;
   PyObject* found_inf = nullptr;
-  int skip_nonfinite = 0;
-  if (PyArg_ParseTuple(tuple, "dddpOO", &options_.grad_scale, &options_.max_norm, &options_.clip_value, &skip_nonfinite,
-                       &grad_norm, &found_inf) == 0) {
+  PyObject* grad_scale_tensor = nullptr;
+  PyObject* outcome = nullptr;
+  if (PyArg_ParseTuple(tuple, "dddppOOOO", &options_.grad_scale, &options_.max_norm, &options_.clip_value,
+                       &skip_nonfinite, &disjoint, &grad_norm, &found_inf, &grad_scale_tensor, &outcome) == 0) {
     return false;
   }
   options_.skip_nonfinite = skip_nonfinite;
-  if (grad_norm != Py_None) {
-    if (!grad_norm_.convert(grad_norm, "grad_norm", Access::read)) return false;
-    options_.grad_norm = grad_norm_.tensor();
-  }
-  if (found_inf != Py_None) {
-    if (!found_inf_.convert(found_inf, "found_inf", Access::write)) return false;
-    options_.found_inf = found_inf_.tensor();
-  }
+  options_.disjoint = disjoint;
   result_.struct_size = sizeof result_;
   options_.result = &result_;
-  return true;
+  return convert_optional(grad_norm, "grad_norm", Access::read, grad_norm_, &options_.grad_norm) &&
+         convert_optional(found_inf, "found_inf", Access::write, found_inf_, &options_.found_inf) &&
+         convert_optional(grad_scale_tensor, "grad_scale_tensor", Access::read, grad_scale_tensor_,
+                          &options_.grad_scale_tensor) &&
+         convert_optional(outcome, "outcome", Access::write, outcome_, &options_.outcome);
 }
 
 PyObject* StepArguments::result() const {

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// gradstep_step_options from a tuple (grad_scale, max_norm, clip_value, skip_nonfinite, grad_norm, found_inf), where
-// the last two are arrays or None; and the step's result as a tuple (applied, grad_norm, clip_coefficient).
+// gradstep_step_options from a tuple (grad_scale, max_norm, clip_value, skip_nonfinite, disjoint, grad_norm, found_inf,
+// grad_scale_tensor, outcome), where the last four are arrays or None; and the step's result as a tuple (applied,
+// grad_norm, clip_coefficient).
 #pragma once
 
 #include "gradstep/optimizer.h"
@@ -24,6 +25,8 @@ class StepArguments {
   gradstep_step_result result_{};
   TensorArgument grad_norm_;
   TensorArgument found_inf_;
+  TensorArgument grad_scale_tensor_;
+  TensorArgument outcome_;
 };
 
 }  // namespace gradstep_python

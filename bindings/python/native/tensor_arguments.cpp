@@ -14,6 +14,12 @@ namespace {
 // What an empty list is given as: gradstep reads NULL as a list that was left out.
 gradstep_tensor no_tensors[1] = {};
 
+constexpr const char* kLentArray = "gradstep.lent_array";
+
+TensorArgument* lent_array(PyObject* capsule) {
+  return static_cast<TensorArgument*>(PyCapsule_GetPointer(capsule, kLentArray));
+}
+
 bool is_array(PyObject* object) {
   return PyObject_CheckBuffer(object) || PyObject_HasAttrString(object, "__dlpack__") != 0;
 }
@@ -108,8 +114,20 @@ bool TensorArguments::finish(std::size_t* n) const {
 }
 
 bool TensorArgument::convert(PyObject* object, const char* name, Access access) {
+  if (PyCapsule_IsValid(object, kLentArray) != 0 && access == Access::read) {
+    tensor_ = lent_array(object)->tensor_;
+    return true;
+  }
   if (!array_.borrow(object, {name}, &tensor_)) return false;
   return access == Access::read || !array_.read_only() || raise_read_only(name, type_name_of(object));
+}
+
+PyObject* lend_array(PyObject* array, const char* name) {
+  auto lent = std::make_unique<TensorArgument>();
+  if (!lent->convert(array, name, Access::read)) return nullptr;
+  PyObject* capsule = PyCapsule_New(lent.get(), kLentArray, [](PyObject* self) { delete lent_array(self); });
+  if (capsule != nullptr) static_cast<void>(lent.release());  // the capsule's
+  return capsule;
 }
 
 bool SchemaArguments::convert(PyObject* schema) {

@@ -102,7 +102,7 @@ class TensorArguments {
   std::size_t used_ = 0;
 };
 
-/// A single array argument.
+/// A single array argument: an array, or what lend_array() made of one.
 class TensorArgument {
  public:
   bool convert(PyObject* object, const char* name, Access access);
@@ -112,6 +112,10 @@ class TensorArgument {
   BorrowedArray array_;
   gradstep_tensor tensor_{};
 };
+
+/// A capsule that stands for `array` in calls after which gradstep goes on using its memory: as long as the capsule
+/// lives, the memory neither moves nor goes, whatever becomes of the array. `name` is for messages.
+PyObject* lend_array(PyObject* array, const char* name);
 
 /// The `parameters, n` of a create call, from a tuple (arrays, names, groups, may_be_unused); the last three are
 /// sequences of the arrays' length, or None.
