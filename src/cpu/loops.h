@@ -39,12 +39,11 @@ extern const bool kInterleavesStreams;
 
 struct Loops {
   using Update = void (*)(const UpdateItem& item, const Chunk& chunk, const UpdateScalars& scalars);
-  static constexpr int kRules = kernels::RuleList::kCount;
 
   const char* instruction_set;
 
   /// By rule, then by arithmetic type of the parameter (f32, f64).
-  Update update[kRules][2];
+  Update update[kernels::kRules][2];
 
   /// `squares` may be NULL.
   void (*accumulate)(const AddStep& step, AccumulateAction action, const Array& sum, const Array& gradient,

@@ -4,6 +4,9 @@
 // The update rules over chunks: each rule once in f32 and once in f64, in place or into a buffer of deltas.
 #pragma once
 
+#include <cstddef>
+#include <utility>
+
 #include "cpu/loops.h"
 #include "cpu/loops/block.h"
 #include "cpu/loops/stored_state.h"
@@ -107,12 +110,10 @@ void update_chunk(const UpdateItem& item, const Chunk& chunk, const UpdateScalar
   update_staged<T>(rule, scale, item, chunk, scalars.step);
 }
 
-/// Fills the rows of Loops::update in the order of the list.
-template <template <class> class... Rules>
-constexpr void fill_update_table(kernels::RuleListOf<Rules...>, Loops& loops) {
-  int row = 0;
-  ((loops.update[row][0] = update_chunk<float, Rules<float>>,
-    loops.update[row][1] = update_chunk<double, Rules<double>>, ++row),
+template <std::size_t... kIds>
+constexpr void fill_update_table(std::index_sequence<kIds...>, Loops& loops) {
+  ((loops.update[kIds][0] = update_chunk<float, kernels::RuleIn<kernels::RuleId{kIds}, float>>,
+    loops.update[kIds][1] = update_chunk<double, kernels::RuleIn<kernels::RuleId{kIds}, double>>),
    ...);
 }
 

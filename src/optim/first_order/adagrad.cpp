@@ -6,23 +6,29 @@
 #include <cmath>
 #include <limits>
 
+#include "optim/option_fields.h"
+
 namespace gradstep {
 
 namespace {
 
 using kernels::RuleId;
-
 using Field = kernels::AdaGradField;
+using Options = gradstep_adagrad_options;
 
-constexpr std::array<HyperParameterField, Field::count> kFieldTable = {
-    {{"learning_rate", 0}, {"epsilon", 0}, {"weight_decay", 0}, {"lr_decay", 0}}};
+constexpr OptionFields<Options, Field::count> kFields({
+    {Field::learning_rate, &Options::learning_rate, {"learning_rate", 0}},
+    {Field::epsilon, &Options::epsilon, {"epsilon", 0}},
+    {Field::weight_decay, &Options::weight_decay, {"weight_decay", 0}},
+    {Field::lr_decay, &Options::lr_decay, {"lr_decay", 0}},
+});
 constexpr std::array<const char*, 1> kStateNames = {"sum"};
 
 class AdaGrad final : public UpdateRule {
  public:
-  explicit AdaGrad(const gradstep_adagrad_options& o)
+  explicit AdaGrad(const Options& o)
       : UpdateRule(storage_of(o)),
-        defaults_{o.learning_rate, o.epsilon, o.weight_decay, o.lr_decay},
+        defaults_(kFields.values(o)),
         initial_accumulator_(o.initial_accumulator),
         inside_(o.epsilon_placement == GRADSTEP_EPSILON_PLACEMENT_INSIDE),
         maximize_(o.maximize != 0) {
@@ -33,7 +39,7 @@ class AdaGrad final : public UpdateRule {
   }
 
   const char* name() const override { return "adagrad"; }
-  std::span<const HyperParameterField> fields() const override { return kFieldTable; }
+  std::span<const HyperParameterField> fields() const override { return kFields.fields(); }
   std::span<const double> defaults() const override { return defaults_; }
   std::span<const char* const> state_names() const override { return kStateNames; }
   bool maximize() const override { return maximize_; }

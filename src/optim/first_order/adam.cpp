@@ -7,24 +7,30 @@
 #include <limits>
 
 #include "core/error.h"
+#include "optim/option_fields.h"
 
 namespace gradstep {
 
 namespace {
 
 using kernels::RuleId;
-
 using Field = kernels::AdamField;
+using Options = gradstep_adam_options;
 
-constexpr std::array<HyperParameterField, Field::count> kFieldTable = {
-    {{"learning_rate", 0}, {"beta1", 0, 1}, {"beta2", 0, 1}, {"epsilon", 0}, {"weight_decay", 0}}};
+constexpr OptionFields<Options, Field::count> kFields({
+    {Field::learning_rate, &Options::learning_rate, {"learning_rate", 0}},
+    {Field::beta1, &Options::beta1, {"beta1", 0, 1}},
+    {Field::beta2, &Options::beta2, {"beta2", 0, 1}},
+    {Field::epsilon, &Options::epsilon, {"epsilon", 0}},
+    {Field::weight_decay, &Options::weight_decay, {"weight_decay", 0}},
+});
 constexpr std::array<const char*, 3> kStateNames = {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"};
 
 class Adam final : public UpdateRule {
  public:
-  explicit Adam(const gradstep_adam_options& o)
+  explicit Adam(const Options& o)
       : UpdateRule(storage_of(o)),
-        defaults_{o.learning_rate, o.beta1, o.beta2, o.epsilon, o.weight_decay},
+        defaults_(kFields.values(o)),
         tf_(o.bias_correction == GRADSTEP_BIAS_CORRECTION_TF),
         decoupled_(o.decoupled_weight_decay != 0),
         amsgrad_(o.amsgrad != 0),
@@ -33,7 +39,7 @@ class Adam final : public UpdateRule {
   }
 
   const char* name() const override { return "adam"; }
-  std::span<const HyperParameterField> fields() const override { return kFieldTable; }
+  std::span<const HyperParameterField> fields() const override { return kFields.fields(); }
   std::span<const double> defaults() const override { return defaults_; }
   std::span<const char* const> state_names() const override { return {kStateNames.data(), amsgrad_ ? 3U : 2U}; }
   bool maximize() const override { return maximize_; }

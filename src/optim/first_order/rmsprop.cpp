@@ -5,23 +5,30 @@
 #include <array>
 #include <limits>
 
+#include "optim/option_fields.h"
+
 namespace gradstep {
 
 namespace {
 
 using kernels::RuleId;
-
 using Field = kernels::RmsPropField;
+using Options = gradstep_rmsprop_options;
 
-constexpr std::array<HyperParameterField, Field::count> kFieldTable = {
-    {{"learning_rate", 0}, {"rho", 0, 1}, {"epsilon", 0}, {"weight_decay", 0}, {"momentum", 0}}};
+constexpr OptionFields<Options, Field::count> kFields({
+    {Field::learning_rate, &Options::learning_rate, {"learning_rate", 0}},
+    {Field::rho, &Options::rho, {"rho", 0, 1}},
+    {Field::epsilon, &Options::epsilon, {"epsilon", 0}},
+    {Field::weight_decay, &Options::weight_decay, {"weight_decay", 0}},
+    {Field::momentum, &Options::momentum, {"momentum", 0}},
+});
 constexpr std::array<const char*, 3> kStateNames = {"square_avg", "grad_avg", "momentum_buffer"};
 
 class RmsProp final : public UpdateRule {
  public:
-  explicit RmsProp(const gradstep_rmsprop_options& o)
+  explicit RmsProp(const Options& o)
       : UpdateRule(storage_of(o)),
-        defaults_{o.learning_rate, o.rho, o.epsilon, o.weight_decay, o.momentum},
+        defaults_(kFields.values(o)),
         inside_(o.epsilon_placement == GRADSTEP_EPSILON_PLACEMENT_INSIDE),
         centered_(o.centered != 0),
         maximize_(o.maximize != 0) {
@@ -29,7 +36,7 @@ class RmsProp final : public UpdateRule {
   }
 
   const char* name() const override { return "rmsprop"; }
-  std::span<const HyperParameterField> fields() const override { return kFieldTable; }
+  std::span<const HyperParameterField> fields() const override { return kFields.fields(); }
   std::span<const double> defaults() const override { return defaults_; }
   std::span<const char* const> state_names() const override { return kStateNames; }
   bool maximize() const override { return maximize_; }

@@ -6,24 +6,29 @@
 #include <limits>
 
 #include "core/error.h"
+#include "optim/option_fields.h"
 
 namespace gradstep {
 
 namespace {
 
 using kernels::RuleId;
-
 using Field = kernels::SgdField;
+using Options = gradstep_sgd_options;
 
-constexpr std::array<HyperParameterField, Field::count> kFieldTable = {
-    {{"learning_rate", 0}, {"momentum", 0}, {"dampening"}, {"weight_decay", 0}}};
+constexpr OptionFields<Options, Field::count> kFields({
+    {Field::learning_rate, &Options::learning_rate, {"learning_rate", 0}},
+    {Field::momentum, &Options::momentum, {"momentum", 0}},
+    {Field::dampening, &Options::dampening, {"dampening"}},
+    {Field::weight_decay, &Options::weight_decay, {"weight_decay", 0}},
+});
 constexpr std::array<const char*, 1> kStateNames = {"momentum_buffer"};
 
 class Sgd final : public UpdateRule {
  public:
-  explicit Sgd(const gradstep_sgd_options& o)
+  explicit Sgd(const Options& o)
       : UpdateRule(storage_of(o)),
-        defaults_{o.learning_rate, o.momentum, o.dampening, o.weight_decay},
+        defaults_(kFields.values(o)),
         nesterov_(o.nesterov != 0),
         copy_first_(o.first_step == GRADSTEP_SGD_FIRST_STEP_COPY),
         maximize_(o.maximize != 0) {
@@ -31,7 +36,7 @@ class Sgd final : public UpdateRule {
   }
 
   const char* name() const override { return "sgd"; }
-  std::span<const HyperParameterField> fields() const override { return kFieldTable; }
+  std::span<const HyperParameterField> fields() const override { return kFields.fields(); }
   std::span<const double> defaults() const override { return defaults_; }
   std::span<const char* const> state_names() const override { return kStateNames; }
   bool maximize() const override { return maximize_; }

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "optim/first_order/update_rule.h"
+#include "optim/option_fields.h"
 
 namespace gradstep {
 
@@ -17,17 +18,21 @@ constexpr std::int32_t kLargestLag = 1000;
 constexpr std::int32_t kLargestExponent = 1024;  // a root takes time in proportion to it
 constexpr double kAboveOne = 1 + std::numeric_limits<double>::epsilon();
 
-constexpr std::array<HyperParameterField, kShampooFields> kFieldTable = {{{"learning_rate", 0},
-                                                                          {"beta1", 0, 1},
-                                                                          {"beta2", 0, kAboveOne},
-                                                                          {"diagonal_epsilon", 0},
-                                                                          {"matrix_epsilon", 0},
-                                                                          {"weight_decay", 0},
-                                                                          {"inverse_failure_threshold", 0},
-                                                                          {"clip_by_scaled_gradient_norm", 0},
-                                                                          {"graft_beta1", 0, 1},
-                                                                          {"graft_beta2", 0, 1},
-                                                                          {"precondition", 0}}};
+using Options = gradstep_shampoo_options;
+
+constexpr OptionFields<Options, kShampooFields> kFields({
+    {kLearningRate, &Options::learning_rate, {"learning_rate", 0}},
+    {kBeta1, &Options::beta1, {"beta1", 0, 1}},
+    {kBeta2, &Options::beta2, {"beta2", 0, kAboveOne}},
+    {kDiagonalEpsilon, &Options::diagonal_epsilon, {"diagonal_epsilon", 0}},
+    {kMatrixEpsilon, &Options::matrix_epsilon, {"matrix_epsilon", 0}},
+    {kWeightDecay, &Options::weight_decay, {"weight_decay", 0}},
+    {kFailureThreshold, &Options::inverse_failure_threshold, {"inverse_failure_threshold", 0}},
+    {kClipScaledNorm, &Options::clip_by_scaled_gradient_norm, {"clip_by_scaled_gradient_norm", 0}},
+    {kGraftBeta1, &Options::graft_beta1, {"graft_beta1", 0, 1}},
+    {kGraftBeta2, &Options::graft_beta2, {"graft_beta2", 0, 1}},
+    {kPrecondition, &Options::precondition, {"precondition", 0}},
+});
 
 void check_at_least(const char* argument, std::int64_t value, std::int64_t least) {
   if (value < least) fail_argument("{}: is {}, expected at least {}", argument, value, least);
@@ -39,20 +44,10 @@ void refuse(bool wanted, const char* option) {
 
 }  // namespace
 
-std::span<const HyperParameterField> ShampooOptions::fields() { return kFieldTable; }
+std::span<const HyperParameterField> ShampooOptions::fields() { return kFields.fields(); }
 
 ShampooOptions::ShampooOptions(const gradstep_shampoo_options& o)
-    : values{o.learning_rate,
-             o.beta1,
-             o.beta2,
-             o.diagonal_epsilon,
-             o.matrix_epsilon,
-             o.weight_decay,
-             o.inverse_failure_threshold,
-             o.clip_by_scaled_gradient_norm,
-             o.graft_beta1,
-             o.graft_beta2,
-             o.precondition},
+    : values(kFields.values(o)),
       block_size(o.block_size),
       root_steps(o.preconditioning_compute_steps),
       statistics_steps(o.statistics_compute_steps),

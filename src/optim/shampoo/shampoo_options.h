@@ -24,7 +24,7 @@ enum class Sides : std::uint8_t {
   output,  ///< the last axis
 };
 
-/// The hyper-parameters, in the order of the struct.
+/// The hyper-parameters, by the places that read_values() takes them from.
 enum ShampooField : std::size_t {
   kLearningRate,
   kBeta1,

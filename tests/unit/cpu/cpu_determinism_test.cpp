@@ -102,7 +102,7 @@ void record_update(BackendCalls& backend, DType dtype, kernels::RuleId rule, Sto
 }
 
 void record_updates(BackendCalls& backend, DType dtype, std::vector<std::byte>& record) {
-  for (int rule = 0; rule < kernels::RuleList::kCount; ++rule) {
+  for (int rule = 0; rule < kernels::kRules; ++rule) {
     const auto id = static_cast<kernels::RuleId>(rule);
     record_update(backend, dtype, id, Storage::native, record);
     // How states are stored does not depend on the rule but for their number.

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 
 #include "cpu_test_support.h"
@@ -87,41 +88,44 @@ const kernels::GroupConstants* constants() {
 
 struct RuleCase {
   RuleId rule;
-  const char* name;
   int states;
   const kernels::GroupConstants* (*constants)();
   Reference reference;
+
+  const char* name() const { return kernels::kRuleNames[static_cast<std::size_t>(rule)]; }
 };
 
 constexpr RuleCase kRules[] = {
-    {RuleId::sgd, "sgd", 0, constants<kSgd>, plain_sgd<false>},
-    {RuleId::sgd_decay, "sgd_decay", 0, constants<kSgd>, plain_sgd<true>},
-    {RuleId::sgd_momentum, "sgd_momentum", 1, constants<kSgd>, momentum_sgd<false, false>},
-    {RuleId::sgd_momentum_decay, "sgd_momentum_decay", 1, constants<kSgd>, momentum_sgd<false, true>},
-    {RuleId::sgd_nesterov, "sgd_nesterov", 1, constants<kSgd>, momentum_sgd<true, false>},
-    {RuleId::sgd_nesterov_decay, "sgd_nesterov_decay", 1, constants<kSgd>, momentum_sgd<true, true>},
-    {RuleId::adam, "adam", 2, constants<kAdam>, adam<Decay::none, false>},
-    {RuleId::adam_coupled, "adam_coupled", 2, constants<kAdam>, adam<Decay::coupled, false>},
-    {RuleId::adam_decoupled, "adam_decoupled", 2, constants<kAdam>, adam<Decay::decoupled, false>},
-    {RuleId::amsgrad, "amsgrad", 3, constants<kAdam>, adam<Decay::none, true>},
-    {RuleId::amsgrad_coupled, "amsgrad_coupled", 3, constants<kAdam>, adam<Decay::coupled, true>},
-    {RuleId::amsgrad_decoupled, "amsgrad_decoupled", 3, constants<kAdam>, adam<Decay::decoupled, true>},
-    {RuleId::rmsprop, "rmsprop", 1, constants<kInside>, rmsprop<kInside, false, false, false>},
-    {RuleId::rmsprop_decay, "rmsprop_decay", 1, constants<kOutside>, rmsprop<kOutside, false, false, true>},
-    {RuleId::rmsprop_momentum, "rmsprop_momentum", 2, constants<kOutside>, rmsprop<kOutside, false, true, false>},
-    {RuleId::rmsprop_momentum_decay, "rmsprop_momentum_decay", 2, constants<kInside>,
-     rmsprop<kInside, false, true, true>},
-    {RuleId::rmsprop_centered, "rmsprop_centered", 2, constants<kInside>, rmsprop<kInside, true, false, false>},
-    {RuleId::rmsprop_centered_decay, "rmsprop_centered_decay", 2, constants<kInside>,
-     rmsprop<kInside, true, false, true>},
-    {RuleId::rmsprop_centered_momentum, "rmsprop_centered_momentum", 3, constants<kInside>,
-     rmsprop<kInside, true, true, false>},
-    {RuleId::rmsprop_centered_momentum_decay, "rmsprop_centered_momentum_decay", 3, constants<kOutside>,
-     rmsprop<kOutside, true, true, true>},
-    {RuleId::adagrad, "adagrad", 1, constants<kAdaGrad>, adagrad<false>},
-    {RuleId::adagrad_decay, "adagrad_decay", 1, constants<kAdaGrad>, adagrad<true>},
+    {RuleId::sgd, 0, constants<kSgd>, plain_sgd<false>},
+    {RuleId::sgd_decay, 0, constants<kSgd>, plain_sgd<true>},
+    {RuleId::sgd_momentum, 1, constants<kSgd>, momentum_sgd<false, false>},
+    {RuleId::sgd_momentum_decay, 1, constants<kSgd>, momentum_sgd<false, true>},
+    {RuleId::sgd_nesterov, 1, constants<kSgd>, momentum_sgd<true, false>},
+    {RuleId::sgd_nesterov_decay, 1, constants<kSgd>, momentum_sgd<true, true>},
+    {RuleId::adam, 2, constants<kAdam>, adam<Decay::none, false>},
+    {RuleId::adam_coupled, 2, constants<kAdam>, adam<Decay::coupled, false>},
+    {RuleId::adam_decoupled, 2, constants<kAdam>, adam<Decay::decoupled, false>},
+    {RuleId::amsgrad, 3, constants<kAdam>, adam<Decay::none, true>},
+    {RuleId::amsgrad_coupled, 3, constants<kAdam>, adam<Decay::coupled, true>},
+    {RuleId::amsgrad_decoupled, 3, constants<kAdam>, adam<Decay::decoupled, true>},
+    {RuleId::rmsprop, 1, constants<kInside>, rmsprop<kInside, false, false, false>},
+    {RuleId::rmsprop_decay, 1, constants<kOutside>, rmsprop<kOutside, false, false, true>},
+    {RuleId::rmsprop_momentum, 2, constants<kOutside>, rmsprop<kOutside, false, true, false>},
+    {RuleId::rmsprop_momentum_decay, 2, constants<kInside>, rmsprop<kInside, false, true, true>},
+    {RuleId::rmsprop_centered, 2, constants<kInside>, rmsprop<kInside, true, false, false>},
+    {RuleId::rmsprop_centered_decay, 2, constants<kInside>, rmsprop<kInside, true, false, true>},
+    {RuleId::rmsprop_centered_momentum, 3, constants<kInside>, rmsprop<kInside, true, true, false>},
+    {RuleId::rmsprop_centered_momentum_decay, 3, constants<kOutside>, rmsprop<kOutside, true, true, true>},
+    {RuleId::adagrad, 1, constants<kAdaGrad>, adagrad<false>},
+    {RuleId::adagrad_decay, 1, constants<kAdaGrad>, adagrad<true>},
 };
-static_assert(std::size(kRules) == kernels::RuleList::kCount);
+
+consteval bool every_rule_has_a_case() {
+  int cases[kernels::kRules] = {};
+  for (const RuleCase& each : kRules) ++cases[static_cast<int>(each.rule)];
+  return std::all_of(std::begin(cases), std::end(cases), [](int count) { return count == 1; });
+}
+static_assert(every_rule_has_a_case());
 
 /// One parameter with all that belongs to it.
 struct Problem {
@@ -188,7 +192,7 @@ INSTANTIATE_TEST_SUITE_P(cpu, UpdateLoops, testing::ValuesIn(cpu::compiled_instr
 // stored result is rounded once more to its own dtype.
 void expect_reference(BackendCalls& backend, const RuleCase& rule, DType dtype, std::int64_t size, Layout layout,
                       bool in_place) {
-  SCOPED_TRACE(testing::Message() << rule.name << " " << name_of(dtype) << " size " << size << " layout "
+  SCOPED_TRACE(testing::Message() << rule.name() << " " << name_of(dtype) << " size " << size << " layout "
                                   << static_cast<int>(layout) << (in_place ? " in place" : " delta"));
   const double multiplier = 0.5;
   const double clip = 0.3;
@@ -250,7 +254,7 @@ TEST_P(UpdateLoops, param_plus_delta_is_the_step_in_place) {
     in_place.run(backend_, true, 0.25, 0.2);
     apart.run(backend_, false, 0.25, 0.2);
     for (std::int64_t i = 0; i < apart.param.size(); ++i) {
-      ASSERT_EQ(apart.param.read<float>(i) + apart.update.read<float>(i), in_place.param.read<float>(i)) << rule.name;
+      ASSERT_EQ(apart.param.read<float>(i) + apart.update.read<float>(i), in_place.param.read<float>(i)) << rule.name();
     }
     for (std::size_t s = 0; s < kMostStates; ++s) EXPECT_EQ(in_place.states[s].bytes(), apart.states[s].bytes());
   }
@@ -269,7 +273,7 @@ TEST_P(UpdateLoops, the_update_may_be_the_gradient_itself) {
         job.work = &aliased.work;
         job.items = {&item, 1};
         backend_.update(job);
-        for (std::int64_t i = 0; i < 3000; ++i) ASSERT_EQ(aliased.gradient.get(i), apart.update.get(i)) << rule.name;
+        for (std::int64_t i = 0; i < 3000; ++i) ASSERT_EQ(aliased.gradient.get(i), apart.update.get(i)) << rule.name();
         EXPECT_EQ(aliased.param.bytes(), apart.param.bytes());
       }
     }
