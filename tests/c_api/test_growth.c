@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory_stream.h"
 #include "support.h"
 
 enum { kAdded = 16, kWords = 64 };
@@ -26,9 +27,7 @@ typedef struct world {
   gradstep_updater* updater;
   model m;
   int releases;
-  char saved[4096]; /* by a stream, or what the store holds */
-  size_t saved_size;
-  size_t read_at;
+  memory saved; /* by a stream, or what the store holds */
 } world;
 
 /* A struct, how its known fields are set, and a call that reads it and gives everything back that it has made. */
@@ -122,16 +121,25 @@ static gradstep_status use_allocator(void* forged, world* w) {
 
 static void fill_parameter(void* known, world* w) { memcpy(known, &w->m.parameters[0], sizeof w->m.parameters[0]); }
 
+/* Options that are good as they begin. */
+#define DEFAULTS(name)                                                                   \
+  static void fill_##name(void* known, world* w) {                                       \
+    (void)w;                                                                             \
+    assert_ok(gradstep_##name##_options_init(known, sizeof(gradstep_##name##_options))); \
+  }
+DEFAULTS(accumulator)
+DEFAULTS(step)
+DEFAULTS(sharding)
+DEFAULTS(reducer)
+DEFAULTS(updater)
+DEFAULTS(load)
+#undef DEFAULTS
+
 static gradstep_status use_parameter(void* forged, world* w) {
   gradstep_accumulator* accumulator = NULL;
   const gradstep_status status = gradstep_accumulator_create(w->context, NULL, forged, 1, &accumulator);
   gradstep_accumulator_destroy(accumulator);
   return status;
-}
-
-static void fill_accumulator(void* known, world* w) {
-  (void)w;
-  assert_ok(gradstep_accumulator_options_init(known, sizeof(gradstep_accumulator_options)));
 }
 
 static gradstep_status use_accumulator(void* forged, world* w) {
@@ -201,18 +209,16 @@ static gradstep_status use_comm(void* forged, world* w) {
 static gradstep_status store_set(void* user, const char* key, const void* data, size_t len) {
   world* w = user;
   (void)key;
-  if (len > sizeof w->saved) return GRADSTEP_ERR_OUT_OF_MEMORY;
-  memcpy(w->saved, data, len);
-  w->saved_size = len;
-  return GRADSTEP_OK;
+  w->saved.size = 0;
+  return memory_write(&w->saved, data, len);
 }
 
 static gradstep_status store_get(void* user, const char* key, void* data, size_t* len, int64_t timeout_ms) {
   world* w = user;
   (void)key, (void)timeout_ms;
-  if (*len < w->saved_size) return GRADSTEP_ERR_INVALID_ARGUMENT;
-  memcpy(data, w->saved, w->saved_size);
-  *len = w->saved_size;
+  if (*len < w->saved.size) return GRADSTEP_ERR_INVALID_ARGUMENT;
+  memcpy(data, w->saved.bytes, w->saved.size);
+  *len = w->saved.size;
   return GRADSTEP_OK;
 }
 
@@ -286,29 +292,14 @@ RULE(adam)
 RULE(shampoo)
 #undef RULE
 
-static void fill_step(void* known, world* w) {
-  (void)w;
-  assert_ok(gradstep_step_options_init(known, sizeof(gradstep_step_options)));
-}
-
 static gradstep_status use_step(void* forged, world* w) {
   return gradstep_optimizer_step_ex(w->optimizer, w->m.params, w->m.gradients, NULL, kModelParameters, forged, NULL);
-}
-
-static void fill_sharding(void* known, world* w) {
-  (void)w;
-  assert_ok(gradstep_sharding_options_init(known, sizeof(gradstep_sharding_options)));
 }
 
 static gradstep_status use_sharding(void* forged, world* w) {
   const gradstep_status status = gradstep_optimizer_attach_comm(w->optimizer, w->comm, forged);
   assert_ok(gradstep_optimizer_attach_comm(w->optimizer, NULL, NULL));
   return status;
-}
-
-static void fill_reducer(void* known, world* w) {
-  (void)w;
-  assert_ok(gradstep_reducer_options_init(known, sizeof(gradstep_reducer_options)));
 }
 
 static gradstep_status use_reducer(void* forged, world* w) {
@@ -318,11 +309,6 @@ static gradstep_status use_reducer(void* forged, world* w) {
   return status;
 }
 
-static void fill_updater(void* known, world* w) {
-  (void)w;
-  assert_ok(gradstep_updater_options_init(known, sizeof(gradstep_updater_options)));
-}
-
 static gradstep_status use_updater(void* forged, world* w) {
   gradstep_updater* updater = NULL;
   const gradstep_status status = gradstep_updater_create(w->context, w->optimizer, NULL, NULL, forged, &updater);
@@ -330,40 +316,14 @@ static gradstep_status use_updater(void* forged, world* w) {
   return status;
 }
 
-static gradstep_status stream_write(void* user, const void* data, size_t size) {
-  world* w = user;
-  if (size > sizeof w->saved - w->saved_size) return GRADSTEP_ERR_OUT_OF_MEMORY;
-  memcpy(w->saved + w->saved_size, data, size);
-  w->saved_size += size;
-  return GRADSTEP_OK;
-}
-
-static gradstep_status stream_read(void* user, void* data, size_t size, size_t* got) {
-  world* w = user;
-  const size_t left = w->saved_size - w->read_at;
-  *got = size < left ? size : left;
-  memcpy(data, w->saved + w->read_at, *got);
-  w->read_at += *got;
-  return GRADSTEP_OK;
-}
-
 static void fill_stream(void* known, world* w) {
   gradstep_stream* stream = known;
-  stream->struct_size = sizeof *stream;
-  stream->user = w;
-  stream->write = stream_write;
-  stream->read = stream_read;
-  stream->release = release_world;
+  *stream = stream_over(&w->saved);
 }
 
 static gradstep_status use_stream(void* forged, world* w) {
-  w->saved_size = w->read_at = 0;
+  w->saved.size = w->saved.at = 0;
   return gradstep_optimizer_save(w->optimizer, forged);
-}
-
-static void fill_load(void* known, world* w) {
-  (void)w;
-  assert_ok(gradstep_load_options_init(known, sizeof(gradstep_load_options)));
 }
 
 static gradstep_status use_load(void* forged, world* w) {
@@ -418,16 +378,17 @@ static const forged_case kRead[] = {
 #undef GROWN_FORGED
 #undef FORGED
 
-/* What the case's call returns for a struct that says it has `size` bytes; one byte of it is `last`. */
-static gradstep_status call_with(const forged_case* c, world* w, size_t size, size_t byte, unsigned char last) {
+/* What the case's call returns for a struct that says it has `size` bytes, the one at `set` with a bit in it; 0 = none.
+ */
+static gradstep_status call_with(const forged_case* c, world* w, size_t size, size_t set) {
   forged_struct forged;
   const uint32_t struct_size = (uint32_t)size;
   memset(forged, 0, sizeof forged);
   assert_true(c->size + kAdded <= sizeof forged);
   c->fill(forged, w);
   memcpy(forged, &struct_size, sizeof struct_size);
-  ((unsigned char*)forged)[byte] |= last;
-  w->releases = 0;
+  if (set > 0) ((unsigned char*)forged)[set] |= 1;
+  w->releases = w->saved.releases = 0;
   return c->use(forged, w);
 }
 
@@ -443,50 +404,48 @@ static void assert_case(const forged_case* c, const world* w, gradstep_status st
     fail_msg("%s: %s, expected %s: %s", c->name, gradstep_status_name(status), gradstep_status_name(expected),
              gradstep_last_error());
   }
-  if (c->has_release && w->releases != released) {
-    fail_msg("%s: was released %d times, expected %d", c->name, w->releases, released);
+  const int releases = w->releases + w->saved.releases;
+  if (c->has_release && releases != released) {
+    fail_msg("%s: was released %d times, expected %d", c->name, releases, released);
   }
 }
 
+/* The call ends with `expected`, and everything has been given back `released` times. */
+static void check_read(const forged_case* c, world* w, size_t size, size_t set, gradstep_status expected,
+                       int released) {
+  assert_case(c, w, call_with(c, w, size, set), expected, released);
+  if (expected != GRADSTEP_OK) assert_says(c, size);
+}
+
 static void a_newer_struct_with_a_zero_tail_is_read(void** state) {
-  world* w = *state;
-  for (size_t i = 0; i < COUNT_OF(kRead); ++i) {
-    const forged_case* c = &kRead[i];
-    assert_case(c, w, call_with(c, w, c->size, 0, 0), GRADSTEP_OK, 1);
-    assert_case(c, w, call_with(c, w, c->size + kAdded, 0, 0), GRADSTEP_OK, 1);
+  for (const forged_case* c = kRead; c < kRead + COUNT_OF(kRead); ++c) {
+    check_read(c, *state, c->size, 0, GRADSTEP_OK, 1);
+    check_read(c, *state, c->size + kAdded, 0, GRADSTEP_OK, 1);
   }
 }
 
 static void a_newer_struct_with_a_non_zero_tail_is_unsupported(void** state) {
-  world* w = *state;
-  for (size_t i = 0; i < COUNT_OF(kRead); ++i) {
-    const forged_case* c = &kRead[i];
-    assert_case(c, w, call_with(c, w, c->size + kAdded, c->size + kAdded - 1, 1), GRADSTEP_ERR_UNSUPPORTED, 1);
+  for (const forged_case* c = kRead; c < kRead + COUNT_OF(kRead); ++c) {
+    check_read(c, *state, c->size + kAdded, c->size + kAdded - 1, GRADSTEP_ERR_UNSUPPORTED, 1);
     assert_says(c, c->size);
-    assert_says(c, c->size + kAdded);
-    assert_case(c, w, call_with(c, w, c->size + kAdded, c->size, 1), GRADSTEP_ERR_UNSUPPORTED, 1);
+    check_read(c, *state, c->size + kAdded, c->size, GRADSTEP_ERR_UNSUPPORTED, 1);
+    assert_says(c, c->size);
   }
 }
 
 static void a_struct_of_version_1_is_read(void** state) {
-  world* w = *state;
-  for (size_t i = 0; i < COUNT_OF(kRead); ++i) {
-    const forged_case* c = &kRead[i];
-    assert_case(c, w, call_with(c, w, c->version1, 0, 0), GRADSTEP_OK, 1);
+  for (const forged_case* c = kRead; c < kRead + COUNT_OF(kRead); ++c) {
+    check_read(c, *state, c->version1, 0, GRADSTEP_OK, 1);
   }
 }
 
 /* What has version 1 in it is released, as after every other error; what has not is left alone. */
 static void sizes_that_no_version_has_are_refused(void** state) {
-  world* w = *state;
-  for (size_t i = 0; i < COUNT_OF(kRead); ++i) {
-    const forged_case* c = &kRead[i];
+  for (const forged_case* c = kRead; c < kRead + COUNT_OF(kRead); ++c) {
     const size_t sizes[] = {0, c->version1 - 8, c->version1 - 4, c->version1 + 4, c->size + 4, 4092, 4104};
     for (size_t k = 0; k < COUNT_OF(sizes); ++k) {
-      const gradstep_status status = call_with(c, w, sizes[k], 0, 0);
       const int has_version1 = sizes[k] >= c->version1 && sizes[k] <= 4096;
-      assert_case(c, w, status, GRADSTEP_ERR_INVALID_ARGUMENT, has_version1);
-      assert_says(c, sizes[k]);
+      check_read(c, *state, sizes[k], 0, GRADSTEP_ERR_INVALID_ARGUMENT, has_version1);
     }
   }
 }

@@ -2,16 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The public functions of comm.h: what they refuse, and that a refusal changes nothing.
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <array>
-
 #include <map>
 #include <mutex>
 #include <thread>
 
 #include "gradstep/gradstep.h"
+#include "tests/unit/child_process.h"
 #include "tests/unit/comm/worlds.h"
 
 namespace gradstep::test {
@@ -407,18 +404,13 @@ TEST_F(CommHandles, AForkedChildIsToldAndCanDestroy) {
     });
   }
   for (auto& thread : threads) thread.join();
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::alarm(10);
+  EXPECT_TRUE(true_in_child([&] {
     const bool told = gradstep_comm_barrier(comms_[0]) == GRADSTEP_ERR_INVALID_STATE &&
                       gradstep_comm_abort(comms_[0]) == GRADSTEP_ERR_INVALID_STATE;
     for (gradstep_comm* comm : comms_) gradstep_comm_destroy(comm);
     gradstep_context_destroy(context_);
-    ::_exit(told ? 0 : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    return told;
+  }));
   all_good();
 }
 

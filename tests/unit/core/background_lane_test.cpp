@@ -2,15 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/background_lane.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <future>
 #include <stdexcept>
 #include <thread>
 
 #include "core/fork_generation.h"
+#include "unit/child_process.h"
 #include "unit/support.h"
 
 namespace gradstep::test {
@@ -109,15 +107,11 @@ TEST(BackgroundLane, AForkedChildCanDestroyIt) {
   });
   lane->submit(job);
   began.get_future().wait();
-  const pid_t child = fork();
-  if (child == 0) {
+  EXPECT_TRUE(true_in_child([&] {
     job->cancel();
     lane.reset();
-    _exit(0);
-  }
-  int status = -1;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
+    return true;
+  }));
   go.set_value();
   job->cancel();
 }

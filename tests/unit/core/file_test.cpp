@@ -5,13 +5,13 @@
 #include "core/file.h"
 
 #include <sys/sysmacros.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <set>
 
+#include "unit/child_process.h"
 #include "unit/support.h"
 
 namespace gradstep::test {
@@ -62,11 +62,7 @@ mode_t permissions_of(const std::string& path) { return status_of(path).st_mode 
 /// Runs `body` in a child process as an ordinary user. True if it returned true.
 template <class Body>
 bool as_somebody(Body&& body) {
-  const pid_t child = fork();
-  if (child == 0) _exit(setgid(kSomebody) == 0 && setuid(kSomebody) == 0 && body() ? 0 : 1);
-  int status = -1;
-  waitpid(child, &status, 0);
-  return status == 0;
+  return true_in_child([&] { return setgid(kSomebody) == 0 && setuid(kSomebody) == 0 && body(); });
 }
 
 bool is_root() { return geteuid() == 0; }

@@ -2,15 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/handle.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <thread>
 #include <vector>
 
 #include "core/busy_flag.h"
 #include "core/fp_environment.h"
+#include "unit/child_process.h"
 #include "unit/support.h"
 
 namespace gradstep::test {
@@ -143,19 +141,14 @@ TEST(Handle, ASharedObjectIsExclusiveAndFreeAfterwards) {
 TEST(Handle, AForkedChildIsTold) {
   watch_forks();
   SampleHandle handle;
-  const pid_t child = fork();
-  if (child == 0) {
-    int code = 1;
+  EXPECT_TRUE(true_in_child([&] {
     try {
       check_handle(&handle);
     } catch (const Error& error) {
-      code = error.status() == GRADSTEP_ERR_INVALID_STATE ? 0 : 2;
+      return error.status() == GRADSTEP_ERR_INVALID_STATE;
     }
-    _exit(code);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(WEXITSTATUS(status), 0);
+    return false;
+  }));
   EXPECT_NO_THROW(check_handle(&handle));
 }
 

@@ -87,6 +87,45 @@ struct Model {
   }
 };
 
+inline std::vector<kernels::BFloat16> to_bfloat16(const std::vector<float>& wide) {
+  std::vector<kernels::BFloat16> narrow;
+  for (const float value : wide) narrow.push_back(kernels::to_bfloat16(value));
+  return narrow;
+}
+
+inline std::vector<float> widen(const std::vector<kernels::BFloat16>& narrow) {
+  std::vector<float> wide;
+  for (const kernels::BFloat16 value : narrow) wide.push_back(kernels::widen(value));
+  return wide;
+}
+
+/// A bf16 parameter, and its f32 twin that begins with the same values; the same gradients for both, in f32.
+struct NarrowModel {
+  TestTensor<kernels::BFloat16> param;
+  TestTensor<float> twin;
+  TestTensor<float> grad;
+
+  explicit NarrowModel(const std::vector<std::int64_t>& shape) : param(shape), twin(shape), grad(shape) {
+    param.values = to_bfloat16(random_values<float>(param.values.size(), 5));
+    twin.values = widen(param.values);
+  }
+  void step(Optimizer& optimizer, std::uint32_t seed) { step(optimizer, param.tensor(), seed); }
+  void step_twin(Optimizer& optimizer, std::uint32_t seed) { step(optimizer, twin.tensor(), seed); }
+
+ private:
+  void step(Optimizer& optimizer, const gradstep_tensor& p, std::uint32_t seed) {
+    grad.values = random_values<float>(grad.values.size(), 100 + seed);
+    const gradstep_tensor g = grad.tensor();
+    host::step(optimizer, &p, &g, nullptr, 1);
+  }
+};
+
+inline std::int64_t bytes_held(Optimizer& optimizer) {
+  std::int64_t bytes = 0;
+  for (const StoredState& stored : optimizer.stored_states()) bytes += stored.array.bytes();
+  return bytes;
+}
+
 /// One element's rule in f64: (p, g, state, t) -> new p. `state` has room for three numbers.
 using ReferenceRule = std::function<double(double p, double g, double* state, std::int64_t t)>;
 

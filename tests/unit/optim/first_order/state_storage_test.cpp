@@ -16,53 +16,15 @@ gradstep_adam_options adam(std::int32_t state_dtype = GRADSTEP_STATE_DTYPE_NATIV
   return o;
 }
 
-/// A parameter of bf16 numbers (held by their bits) and f32 gradients for it.
-struct NarrowModel {
-  static constexpr std::int64_t kSize = 1000;
-
-  std::vector<std::uint16_t> param = std::vector<std::uint16_t>(kSize);
-  std::vector<float> grad = std::vector<float>(kSize);
-  std::int64_t shape = kSize;
-
-  NarrowModel() {
-    const auto values = random_values<float>(kSize, 5);
-    for (std::size_t i = 0; i < values.size(); ++i) param[i] = kernels::to_bfloat16(values[i]).bits;
-  }
-  gradstep_tensor tensor(void* data, DType dtype) {
-    gradstep_tensor t{};
-    t.data = data;
-    t.device = {GRADSTEP_DEVICE_CPU, 0};
-    t.ndim = 1;
-    t.dtype = to_dlpack(dtype);
-    t.shape = &shape;
-    return t;
-  }
-  void step(Optimizer& optimizer, std::uint32_t seed) {
-    grad = random_values<float>(kSize, 100 + seed);
-    const gradstep_tensor p = tensor(param.data(), DType::bf16);
-    const gradstep_tensor g = tensor(grad.data(), DType::f32);
-    host::step(optimizer, &p, &g, nullptr, 1);
-  }
-  std::vector<float> values() const {
-    std::vector<float> wide;
-    for (const std::uint16_t bits : param) wide.push_back(kernels::to_float(kernels::BFloat16{bits}));
-    return wide;
-  }
-};
+const std::vector<std::int64_t> kNarrow = {1000};
 
 std::unique_ptr<FirstOrderOptimizer> narrow_optimizer(const gradstep_adam_options& o, int threads = 1) {
   return std::make_unique<FirstOrderOptimizer>(make_context(threads), make_adam(o),
-                                               make_schema({{NarrowModel::kSize}}, DType::bf16));
-}
-
-std::int64_t held(FirstOrderOptimizer& optimizer) {
-  std::int64_t bytes = 0;
-  for (const StoredState& stored : optimizer.stored_states()) bytes += stored.array.bytes();
-  return bytes;
+                                               make_schema({kNarrow}, DType::bf16));
 }
 
 TEST(StateStorage, BytesHeldAreThoseForeseenAndThoseOfTheFormat) {
-  const Schema schema = make_schema({{NarrowModel::kSize}}, DType::bf16);
+  const Schema schema = make_schema({kNarrow}, DType::bf16);
   const struct {
     std::int32_t format;
     std::int32_t master;
@@ -78,7 +40,7 @@ TEST(StateStorage, BytesHeldAreThoseForeseenAndThoseOfTheFormat) {
     auto o = adam(c.format);
     o.master_weights = c.master;
     auto optimizer = narrow_optimizer(o);
-    EXPECT_EQ(held(*optimizer), c.bytes);
+    EXPECT_EQ(bytes_held(*optimizer), c.bytes);
     EXPECT_EQ(FirstOrderOptimizer::state_bytes(*make_adam(o), schema), c.bytes);
   }
 }
@@ -87,34 +49,27 @@ TEST(StateStorage, MasterWeightsFollowTheF32Trajectory) {
   auto o = adam();
   o.master_weights = 1;
   auto with_master = narrow_optimizer(o);
-  NarrowModel narrow;
-  Model<float> unused;
-  FirstOrderOptimizer wide(make_context(), make_adam(adam()), make_schema({{NarrowModel::kSize}}));
-  TestTensor<float> param({NarrowModel::kSize}, narrow.values());
+  FirstOrderOptimizer wide(make_context(), make_adam(adam()), make_schema({kNarrow}));
+  NarrowModel model(kNarrow);
   for (std::uint32_t t = 0; t < 20; ++t) {
-    narrow.step(*with_master, t);
-    TestTensor<float> grad({NarrowModel::kSize}, narrow.grad);
-    const gradstep_tensor p = param.tensor();
-    const gradstep_tensor g = grad.tensor();
-    host::step(wide, &p, &g, nullptr, 1);
+    model.step(*with_master, t);
+    model.step_twin(wide, t);
   }
   const Array master = with_master->state(0, "master_weights");
   EXPECT_EQ(std::vector<float>(static_cast<float*>(master.data), static_cast<float*>(master.data) + master.size),
-            param.values);
-  for (std::size_t i = 0; i < param.values.size(); ++i) {
-    ASSERT_EQ(narrow.param[i], kernels::to_bfloat16(param.values[i]).bits);
-  }
+            model.twin.values);
+  EXPECT_EQ(widen(model.param.values), widen(to_bfloat16(model.twin.values)));
 }
 
 TEST(StateStorage, MasterWeightsGiveNoUpdates) {
   auto o = adam();
   o.master_weights = 1;
   auto optimizer = narrow_optimizer(o);
-  NarrowModel model;
-  std::vector<std::uint16_t> update(NarrowModel::kSize);
-  const gradstep_tensor p = model.tensor(model.param.data(), DType::bf16);
-  const gradstep_tensor g = model.tensor(model.grad.data(), DType::f32);
-  const gradstep_tensor u = model.tensor(update.data(), DType::bf16);
+  NarrowModel model(kNarrow);
+  TestTensor<kernels::BFloat16> update(kNarrow);
+  const gradstep_tensor p = model.param.tensor();
+  const gradstep_tensor g = model.grad.tensor();
+  const gradstep_tensor u = update.tensor();
   expect_error(GRADSTEP_ERR_UNSUPPORTED, "p0", [&] { host::step(*optimizer, &p, &g, &u, 1); });
   // f32 parameters need no master, and are not in the way.
   auto wide = make_optimizer(o);
@@ -181,9 +136,9 @@ TEST(StateStorage, StochasticRoundingRepeatsBySeedAndDoesNotDependOnThreads) {
     o.stochastic_rounding = 1;
     o.seed = seed;
     auto optimizer = narrow_optimizer(o, threads);
-    NarrowModel model;
+    NarrowModel model(kNarrow);
     for (std::uint32_t t = 0; t < 5; ++t) model.step(*optimizer, t);
-    return model.param;
+    return widen(model.param.values);
   };
   EXPECT_EQ(run(1, 1), run(1, 7));
   EXPECT_NE(run(1, 1), run(2, 1));
@@ -195,18 +150,17 @@ TEST(StateStorage, StochasticRoundingLetsSmallStepsMoveNarrowParameters) {
     auto o = default_sgd_options();
     o.learning_rate = 1;
     o.stochastic_rounding = stochastic ? 1 : 0;
-    FirstOrderOptimizer optimizer(make_context(), make_sgd(o), make_schema({{NarrowModel::kSize}}, DType::bf16));
-    NarrowModel model;
-    std::fill(model.param.begin(), model.param.end(), kernels::to_bfloat16(1.0F).bits);
-    std::fill(model.grad.begin(), model.grad.end(), 0x1p-12F);  // an eighth of half the distance below 1
-    const gradstep_tensor p = model.tensor(model.param.data(), DType::bf16);
-    const gradstep_tensor g = model.tensor(model.grad.data(), DType::f32);
+    FirstOrderOptimizer optimizer(make_context(), make_sgd(o), make_schema({kNarrow}, DType::bf16));
+    TestTensor<kernels::BFloat16> param(kNarrow, kernels::to_bfloat16(1.0F));
+    TestTensor<float> grad(kNarrow, 0x1p-12F);  // an eighth of half the distance below 1
+    const gradstep_tensor p = param.tensor();
+    const gradstep_tensor g = grad.tensor();
     for (int t = 0; t < 100; ++t) {
       host::step(optimizer, &p, &g, nullptr, 1);
     }
     double sum = 0;
-    for (const float value : model.values()) sum += 1 - static_cast<double>(value);
-    return sum / NarrowModel::kSize;
+    for (const float value : widen(param.values)) sum += 1 - static_cast<double>(value);
+    return sum / static_cast<double>(param.values.size());
   };
   EXPECT_EQ(moved(false), 0);
   // 100 steps of 2^-12; the mean of 1000 sums of independent roundings of up to 2^-8 each.

@@ -83,9 +83,7 @@ TEST(Shampoo, StateBytesAreThoseOfTheStoredState) {
         o.graft_type = graft;
         o.precondition = precondition;
         o.quantize_momentum = o.quantize_statistics = coded;
-        std::int64_t bytes = 0;
-        for (const StoredState& stored : make_shampoo(o)->stored_states()) bytes += stored.array.bytes();
-        EXPECT_EQ(bytes, Shampoo::state_bytes(o, make_schema(kShapes)));
+        EXPECT_EQ(bytes_held(*make_shampoo(o)), Shampoo::state_bytes(o, make_schema(kShapes)));
       }
     }
   }
@@ -249,51 +247,15 @@ TEST(Shampoo, ANonFiniteStatisticKeepsThePreconditionerAndIsCounted) {
 TEST(Shampoo, AccessoryTensorTypesAreConverted) {
   auto o = shampoo_options();
   auto optimizer = make_shampoo(o, 2, {{6, 5}}, DType::bf16);
-  TestTensor<std::uint16_t> unused({1});
-  std::vector<std::uint16_t> p(30, 0x3f80);  // 1.0
-  std::vector<std::uint16_t> g(30, 0x3f80);
-  std::int64_t shape[] = {6, 5};
-  gradstep_tensor param{};
-  param.data = p.data();
-  param.device = {GRADSTEP_DEVICE_CPU, 0};
-  param.ndim = 2;
-  param.dtype = to_dlpack(DType::bf16);
-  param.shape = shape;
-  gradstep_tensor grad = param;
-  grad.data = g.data();
-  EXPECT_TRUE(host::step(*optimizer, &param, &grad, nullptr, 1).applied);
-  for (const std::uint16_t value : p) EXPECT_LT(value, 0x3f80);
+  const kernels::BFloat16 one = kernels::to_bfloat16(1);
+  TestTensor<kernels::BFloat16> param({6, 5}, one);
+  TestTensor<kernels::BFloat16> grad({6, 5}, one);
+  const gradstep_tensor p = param.tensor();
+  const gradstep_tensor g = grad.tensor();
+  EXPECT_TRUE(host::step(*optimizer, &p, &g, nullptr, 1).applied);
+  for (const float value : widen(param.values)) EXPECT_LT(value, 1);
   expect_error(GRADSTEP_ERR_UNSUPPORTED, "f64", [&] { make_shampoo(o, 1, {{6, 5}}, DType::f64); });
 }
-
-/// A (6, 5) bf16 parameter beside its f32 twin, fed the same gradients.
-struct NarrowBesideWide {
-  std::vector<float> wide = random_values<float>(30, 5);
-  std::vector<std::uint16_t> narrow = std::vector<std::uint16_t>(30);
-  std::int64_t shape[2] = {6, 5};
-
-  NarrowBesideWide() {
-    for (std::size_t k = 0; k < 30; ++k) {
-      narrow[k] = kernels::to_bfloat16(wide[k]).bits;
-      wide[k] = kernels::widen(kernels::BFloat16{narrow[k]});
-    }
-  }
-  gradstep_tensor tensor(void* data, DType dtype) {
-    gradstep_tensor t{};
-    t.data = data;
-    t.device = {GRADSTEP_DEVICE_CPU, 0};
-    t.ndim = 2;
-    t.dtype = to_dlpack(dtype);
-    t.shape = shape;
-    return t;
-  }
-  void step(Optimizer& optimizer, DType dtype, std::uint32_t seed) {
-    auto g = random_values<float>(30, 100 + seed);
-    const gradstep_tensor p = dtype == DType::f32 ? tensor(wide.data(), dtype) : tensor(narrow.data(), dtype);
-    const gradstep_tensor grad = tensor(g.data(), DType::f32);
-    host::step(optimizer, &p, &grad, nullptr, 1);
-  }
-};
 
 TEST(Shampoo, MasterWeightsStepAsF32ParametersDo) {
   for (const std::int32_t corrected : {0, 1}) {
@@ -303,27 +265,25 @@ TEST(Shampoo, MasterWeightsStepAsF32ParametersDo) {
     auto wide = make_shampoo(o, 1, {{6, 5}});
     o.master_weights = 1;
     auto narrow = make_shampoo(o, 1, {{6, 5}}, DType::bf16);
-    NarrowBesideWide pair;
+    NarrowModel pair({6, 5});
     for (std::uint32_t t = 0; t < 6; ++t) {
-      pair.step(*wide, DType::f32, t);
-      pair.step(*narrow, DType::bf16, t);
-      EXPECT_EQ(copy_of_state(*narrow, 0, "master_weights"), pair.wide);
-      for (std::size_t k = 0; k < 30; ++k) EXPECT_EQ(pair.narrow[k], kernels::to_bfloat16(pair.wide[k]).bits);
+      pair.step_twin(*wide, t);
+      pair.step(*narrow, t);
+      EXPECT_EQ(copy_of_state(*narrow, 0, "master_weights"), pair.twin.values);
+      EXPECT_EQ(widen(pair.param.values), widen(to_bfloat16(pair.twin.values)));
     }
     // What the host writes, the master takes over.
-    pair.narrow[7] = kernels::to_bfloat16(3).bits;
-    pair.wide[7] = 3;
-    pair.step(*wide, DType::f32, 7);
-    pair.step(*narrow, DType::bf16, 7);
-    EXPECT_EQ(copy_of_state(*narrow, 0, "master_weights"), pair.wide);
+    pair.param.values[7] = kernels::to_bfloat16(3);
+    pair.twin.values[7] = 3;
+    pair.step_twin(*wide, 7);
+    pair.step(*narrow, 7);
+    EXPECT_EQ(copy_of_state(*narrow, 0, "master_weights"), pair.twin.values);
     auto resumed = make_shampoo(o, 2, {{6, 5}}, DType::bf16);
     resume(*narrow, *resumed);
-    pair.step(*wide, DType::f32, 8);
-    pair.step(*resumed, DType::bf16, 8);
-    EXPECT_EQ(copy_of_state(*resumed, 0, "master_weights"), pair.wide);
-    std::int64_t bytes = 0;
-    for (const StoredState& stored : narrow->stored_states()) bytes += stored.array.bytes();
-    EXPECT_EQ(bytes, Shampoo::state_bytes(o, make_schema({{6, 5}}, DType::bf16)));
+    pair.step_twin(*wide, 8);
+    pair.step(*resumed, 8);
+    EXPECT_EQ(copy_of_state(*resumed, 0, "master_weights"), pair.twin.values);
+    EXPECT_EQ(bytes_held(*narrow), Shampoo::state_bytes(o, make_schema({{6, 5}}, DType::bf16)));
   }
 }
 
@@ -331,40 +291,26 @@ TEST(Shampoo, MasterWeightsGiveNoUpdates) {
   auto o = shampoo_options();
   o.master_weights = 1;
   auto optimizer = make_shampoo(o, 1, {{6, 5}}, DType::bf16);
-  NarrowBesideWide pair;
-  std::vector<float> g(30, 1.0F);
-  std::vector<std::uint16_t> update(30);
-  const gradstep_tensor p = pair.tensor(pair.narrow.data(), DType::bf16);
-  const gradstep_tensor grad = pair.tensor(g.data(), DType::f32);
-  const gradstep_tensor updates = pair.tensor(update.data(), DType::bf16);
+  NarrowModel model({6, 5});
+  TestTensor<kernels::BFloat16> update({6, 5});
+  const gradstep_tensor p = model.param.tensor();
+  const gradstep_tensor grad = model.grad.tensor();
+  const gradstep_tensor updates = update.tensor();
   expect_error(GRADSTEP_ERR_UNSUPPORTED, "master weights", [&] { host::step(*optimizer, &p, &grad, &updates, 1); });
 }
 
 TEST(Shampoo, ScalarsAndEmptyParametersStep) {
   auto optimizer = make_shampoo(shampoo_options(), 2, {{}, {0, 3}, {2}});
-  std::vector<float> scalar = {1};
-  std::vector<float> vector = {1, 1};
-  std::vector<float> grads = {1, 1};
-  std::int64_t empty_shape[] = {0, 3};
-  std::int64_t vector_shape[] = {2};
-  gradstep_tensor p[3]{};
-  for (auto& tensor : p) {
-    tensor.device = {GRADSTEP_DEVICE_CPU, 0};
-    tensor.dtype = to_dlpack(DType::f32);
-  }
-  p[0].data = scalar.data();
-  p[1].ndim = 2;
-  p[1].shape = empty_shape;
-  p[2].data = vector.data();
-  p[2].ndim = 1;
-  p[2].shape = vector_shape;
-  gradstep_tensor g[3] = {p[0], p[1], p[2]};
-  float one = 1;
-  g[0].data = &one;
-  g[2].data = grads.data();
+  TestTensor<float> scalar({}, 1.0F);
+  TestTensor<float> empty({0, 3});
+  TestTensor<float> vector({2}, 1.0F);
+  TestTensor<float> one({}, 1.0F);
+  TestTensor<float> ones({2}, 1.0F);
+  const gradstep_tensor p[] = {scalar.tensor(), empty.tensor(), vector.tensor()};
+  const gradstep_tensor g[] = {one.tensor(), empty.tensor(), ones.tensor()};
   host::step(*optimizer, p, g, nullptr, 3);
-  EXPECT_LT(scalar[0], 1);
-  EXPECT_LT(vector[1], 1);
+  EXPECT_LT(scalar.values[0], 1);
+  EXPECT_LT(vector.values[1], 1);
   auto o = shampoo_options();
   o.quantize_momentum = 1;
   expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "scalar", [&] { make_shampoo(o, 1, {{}}); });
