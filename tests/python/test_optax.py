@@ -3,6 +3,7 @@
 """gradstep.optax beside optax: eagerly, compiled, and in a scan; and what becomes of states used twice."""
 
 import gc
+import pickle
 import subprocess
 import sys
 import weakref
@@ -20,8 +21,8 @@ optax = pytest.importorskip("optax")
 import jax.numpy as jnp  # noqa: E402
 from optax_training import STEPS, TOLERANCE, largest_error, stacked_gradients, train, tree  # noqa: E402
 
-from gradstep import _optax  # noqa: E402  (imports jax)
 from gradstep import optax as adapters  # noqa: E402
+from gradstep.optax import _transformation  # noqa: E402  (imports jax)
 
 MASK = {"layer": True, "rows": [False, True]}
 COSINE = optax.cosine_decay_schedule(0.02, STEPS)
@@ -104,7 +105,7 @@ def test_parameters_are_named_by_their_paths():
         transformation = adapters.adam(0.1)
         state = transformation.init(made)
         for name in names:
-            bad = jax.tree.map_with_path(lambda p, x, n=name: x[1:] if _optax._name(p) == n else x, made)
+            bad = jax.tree.map_with_path(lambda p, x, n=name: x[1:] if _transformation._name(p) == n else x, made)
             with pytest.raises(gradstep.InvalidArgument, match=f"'{name}'"):
                 transformation.update(bad, state)
 
@@ -147,6 +148,14 @@ def test_a_state_serves_one_update(compiled, random):
     with pytest.raises(error, match="belongs to another process"):
         stranger = adapters.State(jnp.array([1, 2], jnp.uint32), third.step)
         jax.block_until_ready(update(params, stranger, params))
+
+
+def test_pickled_states_name_the_public_module():
+    transformation = adapters.sgd(0.1)
+    state = transformation.init({"w": jnp.ones(3)})
+    pickled = pickle.dumps(state)
+    assert b"gradstep.optax" in pickled and b"gradstep.optax." not in pickled
+    assert adapters.optimizer_of(pickle.loads(pickled)) is adapters.optimizer_of(state)
 
 
 def test_each_init_starts_an_optimizer_of_its_own(random):

@@ -12,8 +12,8 @@ optax = pytest.importorskip("optax")
 
 import jax.numpy as jnp  # noqa: E402
 
-from gradstep import _optax  # noqa: E402  (imports jax)
 from gradstep import optax as adapters  # noqa: E402
+from gradstep.optax import _states  # noqa: E402  (imports jax)
 
 PARAMS = {"w": jnp.array([1.0, -2.0, 3.0]), "b": jnp.float32(0.5)}
 GRADS = jax.tree.map(lambda p: p + 1, PARAMS)
@@ -76,10 +76,10 @@ def test_tracing_an_update_makes_no_step(trace):
 @pytest.mark.parametrize("trace", TRACES)
 def test_tracing_init_makes_no_optimizer(trace):
     transformation = adapters.adam(0.1)
-    before = len(_optax._entries)
+    before = len(_states._entries)
     TRACES[trace](lambda: transformation.init(PARAMS), adapters.State(jnp.zeros(2, jnp.uint32), jnp.int32(0)))
     jax.effects_barrier()
-    assert len(_optax._entries) == before
+    assert len(_states._entries) == before
 
 
 @pytest.mark.parametrize("run", RUNS)

@@ -38,6 +38,7 @@ from gradstep.torch._arguments import (
 from gradstep.torch._layout import Layout, Settings
 from gradstep.torch._part import Call, Part
 from gradstep.torch._sharding import Sharding
+from gradstep.torch._shield import shield, unshield
 from gradstep.torch._state import Entry, ShownState
 
 Work = list[tuple[Part, list[Call]]]
@@ -356,11 +357,11 @@ class Optimizer(torch.optim.Optimizer):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Takes over hyper-parameters and state of a state_dict(), of this class or of torch's."""
         # torch would round state to the dtype of its parameter; after all hooks of the user it is hidden from that.
-        shield = self.register_load_state_dict_pre_hook(_shield)
+        hook = self.register_load_state_dict_pre_hook(shield)
         try:
             super().load_state_dict(state_dict)
         finally:
-            shield.remove()
+            hook.remove()
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_options": self._options, "_num_threads": self._num_threads}
@@ -378,7 +379,7 @@ class Optimizer(torch.optim.Optimizer):
             super().__setstate__(others)
             for group in self.param_groups:
                 self._complete(group)
-            entries = {key: _unshield(entry) for key, entry in state["state"].items()}
+            entries = {key: unshield(entry) for key, entry in state["state"].items()}
             self._layout = self._made_layout(lambda parameter: entries.get(parameter) or {}, self._sharding)
         except BaseException:
             self.__dict__.clear()
@@ -391,27 +392,3 @@ class Optimizer(torch.optim.Optimizer):
         """Adds what a group of an older or another optimizer's state_dict() lacks."""
         for name, value in self.defaults.items():
             group.setdefault(name, value)
-
-
-class _Shielded:
-    """Hides a tensor from torch's load_state_dict."""
-
-    def __init__(self, tensor: Tensor) -> None:
-        self.tensor = tensor
-
-
-def _shield(optimizer: torch.optim.Optimizer, state_dict: dict[str, Any]) -> dict[str, Any]:
-    state = {key: _shield_entry(entry) for key, entry in state_dict["state"].items()}
-    return {**state_dict, "state": state}
-
-
-def _shield_entry(entry: Any) -> Any:
-    if not isinstance(entry, Mapping):
-        return entry
-    return {name: _Shielded(value) if isinstance(value, Tensor) else value for name, value in entry.items()}
-
-
-def _unshield(entry: Any) -> Any:
-    if not isinstance(entry, Mapping):
-        return entry
-    return {name: value.tensor if isinstance(value, _Shielded) else value for name, value in entry.items()}

@@ -1,15 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the transformations of optax.py share: the state that stands for a gradstep optimizer, init and update.
+"""init and update of the transformations.
 
 Whatever touches an optimizer runs on the host when the program runs, never while JAX records one. Where JAX computes
 at once, update() steps at once; where it records (jit, scan, cond, eval_shape, ...), a call of the host is recorded.
 """
 
 import functools
-import itertools
-import os
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -17,72 +14,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jax.custom_batching import custom_vmap
-from jax.experimental import io_callback
 from numpy.typing import NDArray
 
 import gradstep
 from gradstep._arrays import dtype_of
 from gradstep.errors import InvalidArgument, InvalidState, Unsupported
+from gradstep.optax._states import Entry, State, Tree, optimizer_of, register
+from gradstep.optax._tracing import is_recorded, on_host
 from gradstep.schedule import Schedule
-
-Tree: TypeAlias = Any
-"""A pytree of float arrays."""
 
 Mask: TypeAlias = Tree | Callable[[Tree], Tree]
 """A tree of bools, whose leaves may stand for subtrees; or a function that makes one of the parameters."""
-
-
-class State(NamedTuple):
-    """The state of a transformation: uint32[2] and int32[]."""
-
-    token: Any
-    step: Any
-
-
-class _Entry:
-    """A gradstep optimizer, to be found by its token as long as its transformation lives."""
-
-    def __init__(self, optimizer: gradstep.Optimizer) -> None:
-        self.optimizer: gradstep.Optimizer | None = optimizer
-
-
-# The first half of a token tells processes apart: a state that was saved finds nothing after a restart.
-_process = int.from_bytes(os.urandom(4), "little")
-_numbers = itertools.count()
-_entries: "weakref.WeakValueDictionary[tuple[int, ...], _Entry]" = weakref.WeakValueDictionary()
-
-
-def optimizer_of(state: Tree) -> gradstep.Optimizer:
-    """The gradstep optimizer behind a state, or behind the only one in a state of optax.chain, masked, ...
-
-    Serves to save it, load it, or look into it. After a load() go on with
-    ``state._replace(step=jnp.int32(optimizer.step_count))``.
-    """
-    entry = _entries.get(_key(state))
-    if entry is None or entry.optimizer is None:
-        raise InvalidState(
-            "state: its optimizer is gone: it belongs to another process, was released, or went with its "
-            "transformation, which must be kept"
-        )
-    return entry.optimizer
-
-
-def release(state: Tree) -> None:
-    """Frees what gradstep holds for a state. Updates with it raise InvalidState from then on."""
-    entry = _entries.get(_key(state))
-    if entry is not None:
-        entry.optimizer = None
-
-
-def _key(state: Tree) -> tuple[int, ...]:
-    if not isinstance(state, State):
-        parts = jax.tree_util.tree_leaves(state, is_leaf=lambda part: isinstance(part, State))
-        found = [part for part in parts if isinstance(part, State)]
-        if len(found) != 1:
-            raise InvalidArgument(f"state: expected one gradstep.optax.State in it, found {len(found)}")
-        state = found[0]
-    return tuple(np.asarray(state.token).tolist())
 
 
 class MaskedOut(NamedTuple):
@@ -134,7 +76,7 @@ class Transformation:
         if options.get("master_weights"):
             raise Unsupported("master_weights: JAX's arrays are not changed in place; keep float32 parameters")
         self._context = context
-        self._entries: list[_Entry] = []  # what keeps them alive
+        self._entries: list[Entry] = []  # what keeps them alive
         rule([], context=context, **self._first_options())  # refuses bad options here, not in a callback
 
     def _first_options(self) -> dict[str, Any]:
@@ -148,8 +90,8 @@ class Transformation:
         self._check_dtypes(names, [dtype for _, dtype in shapes])
         create = functools.partial(self._create, names, shapes, self._groups(params))
         seen = [leaf for _, leaf in leaves if isinstance(leaf, jax.core.Tracer)]
-        if seen or _is_recorded(jax.lax.add(np.int32(0), np.int32(0))):
-            token = _on_host(create, jax.ShapeDtypeStruct((2,), jnp.uint32), seen=seen)
+        if seen or is_recorded(jax.lax.add(np.int32(0), np.int32(0))):
+            token = on_host(create, jax.ShapeDtypeStruct((2,), jnp.uint32), seen=seen)
         else:
             token = jnp.asarray(create())
         return State(token, jnp.zeros((), jnp.int32))
@@ -205,10 +147,9 @@ class Transformation:
         for name, start in self._first_state.items():
             for i, (shape, dtype) in enumerate(shapes):
                 optimizer.set_state(i, name, np.full(shape, start, np.float64 if dtype == np.float64 else np.float32))
-        token = (_process, next(_numbers) % 2**32)
-        _entries[token] = entry = _Entry(optimizer)
+        entry, token = register(optimizer)
         self._entries.append(entry)
-        return np.array(token, np.uint32)
+        return token
 
     def update(self, updates: Tree, state: State, params: Tree | None = None, **_extra: Any) -> tuple[Tree, State]:
         leaves, structure = jax.tree_util.tree_flatten(updates)
@@ -222,9 +163,9 @@ class Transformation:
         values = [function(step) for function in self._functions.values()]
         arguments = (state.token, step, values, grads, targets)
         make = functools.partial(self._update, dtypes)
-        if _is_recorded(following) or any(map(_is_recorded, jax.tree_util.tree_leaves(arguments))):
+        if is_recorded(following) or any(map(is_recorded, jax.tree_util.tree_leaves(arguments))):
             results = [jax.ShapeDtypeStruct(leaf.shape, dtype) for leaf, dtype in zip(grads, dtypes, strict=True)]
-            deltas = _on_host(make, results, *arguments)
+            deltas = on_host(make, results, *arguments)
         else:
             deltas = [jnp.asarray(delta) for delta in make(*arguments)]
         return jax.tree_util.tree_unflatten(structure, deltas), State(state.token, following)
@@ -269,33 +210,6 @@ class Transformation:
         targets = _stand_ins(optimizer, arrays) if params is None else [np.asarray(param) for param in params]
         deltas = optimizer.update(targets, arrays)
         return [delta.astype(dtype, copy=False) for delta, dtype in zip(deltas, dtypes, strict=True)]
-
-
-def _is_recorded(value: Any) -> bool:
-    """Whether JAX stands at recording or transforming `value`.
-
-    What jit, cond, scan or eval_shape trace may be given concrete arrays alone, but the result of any operation on them
-    is recorded: that is how to tell.
-    """
-    return isinstance(value, jax.core.Tracer)
-
-
-def _on_host(function: Callable[..., Any], results: Any, *arguments: Any, seen: Sequence[Any] = ()) -> Any:
-    """Records a call of the host. `seen` is not handed over, but tells whether there is a vmap around."""
-
-    @custom_vmap  # type: ignore[untyped-decorator]
-    def call(arguments: Any, _seen: Any) -> Any:
-        return io_callback(function, results, *arguments)
-
-    @call.def_vmap  # type: ignore[untyped-decorator]
-    def refuse(_size: int, _batched: Any, _arguments: Any, _seen: Any) -> Any:
-        raise Unsupported(
-            "jax.vmap: a state stands for one optimizer, which cannot be mapped; call init and update outside of "
-            "jax.vmap on the stacked trees, which elementwise rules (all but shampoo) step just the same, or give each "
-            "member a state of its own in a Python loop"
-        )
-
-    return call(arguments, list(seen))
 
 
 def _stand_ins(optimizer: gradstep.Optimizer, grads: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
@@ -343,16 +257,3 @@ def transformation(rule: type[gradstep.Optimizer], options: dict[str, Any], *arg
     """A transformation in the form that optax has for those that take extra arguments, and ignore them."""
     made = Transformation(rule, options, *arguments, **keywords)
     return optax.GradientTransformationExtraArgs(made.init, made.update)
-
-
-def refuse_injected(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
-    """A transformation made for a single step, of numbers that JAX traces, has nowhere to keep its state.
-
-    optax.inject_hyperparams hands over what no caller does: the keywords that are left over, by their collective name.
-    """
-    if any(map(_is_recorded, [*arguments, *keywords.values()])) or isinstance(keywords.get("options"), dict):
-        raise Unsupported(
-            "optax.inject_hyperparams makes a transformation for every step, and gradstep's would take its state with "
-            "it; give a schedule as the hyper-parameter, or set it between steps: "
-            "gradstep.optax.optimizer_of(state).set_value(name, value)"
-        )

@@ -1,0 +1,80 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""The states of transformations: each stands for a gradstep optimizer of this process, in which the tensors stay."""
+
+import itertools
+import os
+import weakref
+from typing import Any, NamedTuple, TypeAlias
+
+import jax
+import numpy as np
+from numpy.typing import NDArray
+
+import gradstep
+from gradstep.errors import InvalidArgument, InvalidState
+
+Tree: TypeAlias = Any
+"""A pytree of float arrays."""
+
+
+class State(NamedTuple):
+    """The state of a transformation: uint32[2] and int32[]."""
+
+    token: Any
+    step: Any
+
+
+State.__module__ = "gradstep.optax"  # where pickles look for it
+
+
+class Entry:
+    """A gradstep optimizer, to be found by its token as long as its transformation lives."""
+
+    def __init__(self, optimizer: gradstep.Optimizer) -> None:
+        self.optimizer: gradstep.Optimizer | None = optimizer
+
+
+# The first half of a token tells processes apart: a state that was saved finds nothing after a restart.
+_process = int.from_bytes(os.urandom(4), "little")
+_numbers = itertools.count()
+_entries: "weakref.WeakValueDictionary[tuple[int, ...], Entry]" = weakref.WeakValueDictionary()
+
+
+def register(optimizer: gradstep.Optimizer) -> tuple[Entry, NDArray[np.uint32]]:
+    """An entry, to be kept as long as the optimizer is to be found, and its token."""
+    token = (_process, next(_numbers) % 2**32)
+    _entries[token] = entry = Entry(optimizer)
+    return entry, np.array(token, np.uint32)
+
+
+def optimizer_of(state: Tree) -> gradstep.Optimizer:
+    """The gradstep optimizer behind a state, or behind the only one in a state of optax.chain, masked, ...
+
+    Serves to save it, load it, or look into it. After a load() go on with
+    ``state._replace(step=jnp.int32(optimizer.step_count))``.
+    """
+    entry = _entries.get(_key(state))
+    if entry is None or entry.optimizer is None:
+        raise InvalidState(
+            "state: its optimizer is gone: it belongs to another process, was released, or went with its "
+            "transformation, which must be kept"
+        )
+    return entry.optimizer
+
+
+def release(state: Tree) -> None:
+    """Frees what gradstep holds for a state. Updates with it raise InvalidState from then on."""
+    entry = _entries.get(_key(state))
+    if entry is not None:
+        entry.optimizer = None
+
+
+def _key(state: Tree) -> tuple[int, ...]:
+    if not isinstance(state, State):
+        parts = jax.tree_util.tree_leaves(state, is_leaf=lambda part: isinstance(part, State))
+        found = [part for part in parts if isinstance(part, State)]
+        if len(found) != 1:
+            raise InvalidArgument(f"state: expected one gradstep.optax.State in it, found {len(found)}")
+        state = found[0]
+    return tuple(np.asarray(state.token).tolist())
