@@ -34,7 +34,6 @@
 %ignore gradstep_tensor;
 %rename("$ignore", regextarget=1) "^gradstep_(tensor|parameter)_list_";
 %rename("$ignore", regextarget=1) "_options_init$";
-%rename("$ignore", regextarget=1) "^gradstep_(accumulator|optimizer|reducer|updater)_(save|load)$";
 %ignore gradstep_schedule_init;
 %ignore gradstep_set_last_error;
 

@@ -6,6 +6,7 @@
 #include "array_results.h"
 #include "callbacks.h"
 #include "errors.h"
+#include "file_stream.h"
 #include "host_communicator.h"
 #include "rendezvous.h"
 #include "step_arguments.h"
@@ -85,6 +86,10 @@ using gradstep_python::Access;
 }
 %typemap(argout) const gradstep_step_options* options {
   $result = gradstep_python::append_result($result, step$argnum.result());
+}
+
+%typemap(in) const gradstep_stream* stream (gradstep_python::FileStream file) {
+  $1 = const_cast<gradstep_stream*>(file.over($input));
 }
 
 %typemap(in) void* stream {

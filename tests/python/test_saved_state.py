@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """save() and load(): runs go on as if nothing had been, files are safetensors, and bad files change nothing."""
 
+import io
 import json
 
 import numpy as np
@@ -65,6 +66,87 @@ def test_a_resumed_run_has_the_bits_of_an_uninterrupted_one(rule, options, tmp_p
     assert second.step_count == 6
     train(second, resumed, grads[6:])
     assert [p.tobytes() for p in parameters] == [p.tobytes() for p in resumed]
+
+
+class Trickle(io.RawIOBase):
+    """Takes and gives a few bytes at a time, as sockets do."""
+
+    def __init__(self, held=b""):
+        self.held = io.BytesIO(held)
+
+    def write(self, data):
+        return self.held.write(bytes(data[:100]))
+
+    def read(self, size=-1):
+        return self.held.read(min(size, 7))
+
+
+def test_file_objects_hold_what_files_do(tmp_path, random):
+    optimizer, parameters = trained(random)
+    optimizer.save(tmp_path / "state")
+    in_memory, trickle = io.BytesIO(), Trickle()
+    optimizer.save(in_memory)
+    optimizer.save(trickle)
+    whole = (tmp_path / "state").read_bytes()
+    assert in_memory.getvalue() == trickle.held.getvalue() == whole
+    in_memory.seek(0)
+    for file in (in_memory, Trickle(whole)):
+        other = adam(parameters)
+        other.load(file)
+        assert other.step_count == 3
+        assert all((other.state(i, "exp_avg") == optimizer.state(i, "exp_avg")).all() for i in range(len(SHAPES)))
+
+
+def test_accumulators_reducers_and_updaters_take_file_objects():
+    parameters = [np.zeros(3)]
+    accumulator = gradstep.Accumulator(parameters, steps=2)
+    accumulator.add([np.ones(3)])
+    reducer = gradstep.Reducer(gradstep.Communicator.local(1)[0], parameters)
+    updater = gradstep.Updater(gradstep.SGD(parameters, learning_rate=1.0))
+    for saved in (accumulator, reducer, updater):
+        file = io.BytesIO()
+        saved.save(file)
+        file.seek(0)
+        saved.load(file)
+    assert accumulator.count == 1
+
+
+def test_what_a_file_object_raises_comes_out_as_it_was(random):
+    optimizer, _ = trained(random)
+
+    class Full(io.RawIOBase):
+        def write(self, data):
+            raise MemoryError("the bucket is full")
+
+    class Gone(io.RawIOBase):
+        def read(self, size=-1):
+            raise KeyError("no such object")
+
+    class Greedy(io.RawIOBase):
+        def write(self, data):
+            return len(data) + 1
+
+        def read(self, size=-1):
+            return bytes(size + 1)
+
+    before = optimizer.state(1, "exp_avg").copy()
+    with pytest.raises(MemoryError, match="the bucket is full"):
+        optimizer.save(Full())
+    with pytest.raises(KeyError, match="no such object"):
+        optimizer.load(Gone())
+    with pytest.raises(OSError, match=r"write: took \d+ of \d+ bytes"):
+        optimizer.save(Greedy())
+    with pytest.raises(OSError, match=r"read: gave \d+ bytes, expected at most \d+"):
+        optimizer.load(Greedy())
+    with pytest.raises(TypeError):
+        optimizer.save(io.StringIO())  # text
+    with pytest.raises(TypeError, match=r"path: expected a path, or a binary file with write\(\), found int"):
+        optimizer.save(3)
+    with pytest.raises(TypeError, match=r"path: expected a path, or a binary file with read\(\), found NoneType"):
+        optimizer.load(None)
+    with pytest.raises(gradstep.Corrupt):
+        optimizer.load(io.BytesIO(b"nothing of the kind"))
+    assert optimizer.step_count == 3 and (optimizer.state(1, "exp_avg") == before).all()
 
 
 def test_files_are_safetensors(tmp_path, random):

@@ -38,8 +38,7 @@ class Accumulator(SavedState):
     context: whose threads work; None = default_context().
     """
 
-    _save_file = staticmethod(_native.accumulator_save_file)
-    _load_file = staticmethod(_native.accumulator_load_file)
+    _kind = "accumulator"
 
     def __init__(
         self,

@@ -70,8 +70,7 @@ class Optimizer(SavedState):
     """What all rules share. A rule is a subclass with its `_rule` and the types of its options."""
 
     _rule: ClassVar[Rule]
-    _save_file = staticmethod(_native.optimizer_save_file)
-    _load_file = staticmethod(_native.optimizer_load_file)
+    _kind = "optimizer"
 
     def __init__(
         self,

@@ -119,8 +119,7 @@ class Reducer(SavedState):
     """
 
     _enums = enums_of(ReducerOptions)
-    _save_file = staticmethod(_native.reducer_save_file)
-    _load_file = staticmethod(_native.reducer_load_file)
+    _kind = "reducer"
 
     def __init__(
         self,

@@ -55,8 +55,7 @@ class Updater(SavedState):
     context: whose threads work; None = default_context().
     """
 
-    _save_file = staticmethod(_native.updater_save_file)
-    _load_file = staticmethod(_native.updater_load_file)
+    _kind = "updater"
 
     def __init__(
         self,
