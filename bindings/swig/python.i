@@ -42,6 +42,7 @@ using gradstep_python::Access;
 %enddef
 %tensor_argument(tensor, Access::write)
 %tensor_argument(source, Access::read)
+%tensor_argument(value, Access::read)
 %tensor_argument(input, Access::read)
 %tensor_argument(output, Access::write)
 %tensor_argument(grad, Access::read)

@@ -55,14 +55,14 @@ static gradstep_status send_to(gradstep_comm* comm, const gradstep_tensor* sourc
 }
 
 static gradstep_status set_optimizer_state(gradstep_optimizer* optimizer, size_t index, const char* name,
-                                           const gradstep_tensor* source, void* stream) {
+                                           const gradstep_tensor* value, void* stream) {
   const gradstep_python::GilRelease released;
-  return gradstep_optimizer_set_state(optimizer, index, name, source, stream);
+  return gradstep_optimizer_set_state(optimizer, index, name, value, stream);
 }
 
 static gradstep_status set_optimizer_tensor(gradstep_optimizer* optimizer, int32_t group, const char* name,
-                                            const gradstep_tensor* source) {
+                                            const gradstep_tensor* value) {
   const gradstep_python::GilRelease released;
-  return gradstep_optimizer_set_tensor(optimizer, group, name, source);
+  return gradstep_optimizer_set_tensor(optimizer, group, name, value);
 }
 %}

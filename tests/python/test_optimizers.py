@@ -238,7 +238,7 @@ def test_a_hyper_parameter_in_an_array_is_read_at_every_step():
     with pytest.raises(gradstep.NumericError, match="learning_rate of group 0 at step 2"):
         optimizer.step(parameters, [np.ones(2), np.ones(2)])
     assert parameters[0][0] == -6 and optimizer.step_count == 2
-    with pytest.raises(gradstep.InvalidArgument, match="tensor: is f32"):
+    with pytest.raises(gradstep.InvalidArgument, match=r"array: is f32 \(1\), expected f64"):
         optimizer.set_array("learning_rate", np.ones(1, np.float32))
 
 
@@ -268,6 +268,12 @@ def test_state_is_seen_set_and_copied(random):
     np.testing.assert_allclose(view, 0.1, rtol=1e-6)
     assert first.get_state(0, "exp_avg", "float64").dtype == np.float64
     first.set_state(0, "exp_avg", np.full((3, 2), 7.0, np.float32))
+    for bad, text in (
+        (np.ones(6), r"value: is f64 \(6\), state 'exp_avg' .* has shape \(3,2\)"),
+        (7.0, "value: expected"),
+    ):
+        with pytest.raises(gradstep.InvalidArgument, match=text):
+            first.set_state(0, "exp_avg", bad)
     assert (view == 7).all(), "the view shows the state itself"
     second = gradstep.Adam(parameters, learning_rate=0.1)
     second.copy_state(first)

@@ -3,6 +3,7 @@
 """What all optimizers share; rules.py has the rules."""
 
 import math
+import re
 import sys
 from collections.abc import Callable, Iterable
 from numbers import Real
@@ -195,7 +196,10 @@ class Optimizer(SavedState):
         group 0 reads.
         """
         lent = _native.lend_array(array, "array")
-        _native.set_optimizer_tensor(self._pointer, group, name, lent)
+        try:
+            _native.set_optimizer_tensor(self._pointer, group, name, lent)
+        except InvalidArgument as error:
+            raise _in_python_words(error, "array") from None
         self._note_value(name, array, group, lent)
 
     def _note_value(self, name: str, value: Any, group: int, lent: object = None) -> None:
@@ -316,7 +320,10 @@ class Optimizer(SavedState):
 
         Collective while the optimizer is sharded.
         """
-        _native.set_optimizer_state(self._pointer, i, name, value, None)
+        try:
+            _native.set_optimizer_state(self._pointer, i, name, value, None)
+        except InvalidArgument as error:
+            raise _in_python_words(error, "value") from None
 
     def copy_state(self, source: "Optimizer") -> None:
         """Takes over the state and the step count of an optimizer of the same rule and parameters."""
@@ -359,6 +366,11 @@ class Optimizer(SavedState):
         memory = _native.memory()
         _native.optimizer_memory(self._pointer, memory)
         return read_record(memory, Memory)
+
+
+def _in_python_words(error: InvalidArgument, argument: str) -> InvalidArgument:
+    """The same error, where C has a tensor for an argument of another name."""
+    return InvalidArgument(re.sub("^tensor:", f"{argument}:", str(error)))
 
 
 def _as_array(norm: float | Array | None) -> Array | None:
