@@ -64,6 +64,39 @@ TEST_F(Window, CancelBeforeAnythingLeftKeepsTheChannel) {
   EXPECT_NO_THROW(host::reduce(*reducer, both, nullptr, 2, 1));
 }
 
+/// What a window of this gradient of one parameter writes over the -1 in `target`; no numbers = this rank has none.
+float written(Reducer& reducer, TestTensor<float>& gradient, TestTensor<float>& target, std::uint64_t version) {
+  target.values.assign(target.values.size(), -1.0F);
+  const Array grad = compact_array(gradient.values.data(), 3, DType::f32);
+  const Array result = compact_array(target.values.data(), 3, DType::f32);
+  const Array absent = compact_array(nullptr, 3, DType::f32);
+  reducer.reduce({gradient.values.empty() ? &absent : &grad, 1}, {{&result, 1}, version}, 1);
+  return target.values[2];
+}
+
+TEST_F(Window, ResultsGoWhereEachWindowWantsThem) {
+  Reducer reducer(make_context(), *comm, reducer_options(), make_schema({{3}}));
+  TestTensor<float> first({3});
+  TestTensor<float> second({3});
+  const std::uint64_t of_first = new_version();
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(written(reducer, a, first, of_first), 1);
+  EXPECT_EQ(written(reducer, a, second, new_version()), 1) << "other tensors than in the window before";
+  EXPECT_EQ(written(reducer, a, first, of_first), 1) << "and back";
+  EXPECT_EQ(written(reducer, a, second, /*version=*/0), 1) << "a list that nobody vouches for";
+  EXPECT_EQ(written(reducer, a, first, /*version=*/0), 1);
+}
+
+TEST_F(Window, ResultsOfWhatNoRankHadAreLeftAloneThoughTheTensorsAreTheSame) {
+  Reducer reducer(make_context(), *comm, reducer_options(),
+                  make_schema({{3}}, DType::f32, GRADSTEP_PARAMETER_MAY_BE_UNUSED));
+  TestTensor<float> target({3});
+  TestTensor<float> none({0});
+  const std::uint64_t version = new_version();
+  EXPECT_EQ(written(reducer, a, target, version), 1);
+  EXPECT_EQ(written(reducer, none, target, version), -1);
+  EXPECT_EQ(written(reducer, a, target, version), 1);
+}
+
 TEST(WindowFailure, AMissingPeerEndsTheWindowAtTheDeadlineAndTouchesNothing) {
   std::promise<void> seen;
   std::shared_future<void> done = seen.get_future().share();
