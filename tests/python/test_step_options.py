@@ -135,3 +135,12 @@ def test_disjoint_changes_no_bit(method, random):
         return [p.tobytes() for p in (parameters if method == "step" else made[-1])]
 
     assert stepped(disjoint=True) == stepped()
+
+
+@pytest.mark.parametrize("method", ["step", "update"])
+def test_unknown_options_are_refused_before_anything_has_changed(method):
+    parameters = [np.ones(2)]
+    optimizer = gradstep.SGD(parameters, learning_rate=1.0)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'max_value'"):
+        getattr(optimizer, method)(parameters, [np.ones(2)], max_value=1.0)
+    assert (parameters[0] == 1).all() and optimizer.step_count == 0

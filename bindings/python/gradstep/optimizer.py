@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,34 @@ class StepResult(NamedTuple):
     """Before grad_scale; NaN when the step had no need to know it."""
     clip_coefficient: float
     """What max_norm multiplied the gradients by."""
+
+
+class StepOptions(TypedDict, total=False):
+    """Keywords of step() and update(); step() says what they mean."""
+
+    clip_value: float | None
+    found_inf: Array | None
+    skip_nonfinite: bool
+    grad_scale_tensor: Array | None
+    outcome: Array | None
+    disjoint: bool
+
+
+def step_options(
+    grad_scale: float,
+    max_norm: float | None,
+    grad_norm: float | Array | None,
+    *,
+    clip_value: float | None = None,
+    found_inf: Array | None = None,
+    skip_nonfinite: bool = False,
+    grad_scale_tensor: Array | None = None,
+    outcome: Array | None = None,
+    disjoint: bool = False,
+) -> tuple[Any, ...]:
+    """What the C library's `options` are made of."""
+    numbers = (grad_scale, max_norm or 0.0, clip_value or 0.0, skip_nonfinite, disjoint)
+    return (*numbers, _as_array(grad_norm), found_inf, grad_scale_tensor, outcome)
 
 
 class Metric(NamedTuple):
@@ -110,19 +138,15 @@ class Optimizer(SavedState):
         grad_scale: float = 1.0,
         max_norm: float | None = None,
         grad_norm: float | Array | None = None,
-        *,
-        clip_value: float | None = None,
-        found_inf: Array | None = None,
-        skip_nonfinite: bool = False,
-        grad_scale_tensor: Array | None = None,
-        outcome: Array | None = None,
-        disjoint: bool = False,
+        **options: Unpack[StepOptions],
     ) -> StepResult:
         """Steps the parameters in place.
 
-        grad_scale multiplies every gradient; max_norm clips the norm over all of them; clip_value clips each element.
+        grad_scale: multiplies every gradient; finite.
+        max_norm: clips the norm over all of them; >= 0, None or 0 = off.
         grad_norm: the norm before grad_scale if it is known already, as accumulator.norm or reducer.norm: a number, or
             a float64 array of one element.
+        clip_value: then clips each element; >= 0, None or 0 = off.
         found_inf: float32 array of one element: non-zero skips the step, and non-finite gradients set it.
         skip_nonfinite: a non-finite gradient anywhere skips the whole step.
         grad_scale_tensor: float32 array of one finite element, which multiplies grad_scale and is read when the step
@@ -132,13 +156,11 @@ class Optimizer(SavedState):
         disjoint: you promise that no array overlaps one that is written, and nobody looks. It saves time where
             gradients are new arrays at each step; if the promise is broken, what overlaps holds garbage.
         """
-        plain = grad_scale == 1.0 and not (max_norm or clip_value or skip_nonfinite or disjoint)
-        if plain and found_inf is None and grad_scale_tensor is None and outcome is None:
+        if not options and grad_scale == 1.0 and not max_norm:
             _native.optimizer_step(self._pointer, parameters, grads, None)
             return _APPLIED
-        numbers = (grad_scale, max_norm or 0.0, clip_value or 0.0, skip_nonfinite, disjoint)
-        options = (*numbers, _as_array(grad_norm), found_inf, grad_scale_tensor, outcome)
-        return StepResult(*_native.optimizer_step_ex(self._pointer, parameters, grads, None, options, None))
+        chosen = step_options(grad_scale, max_norm, grad_norm, **options)
+        return StepResult(*_native.optimizer_step_ex(self._pointer, parameters, grads, None, chosen, None))
 
     def update(
         self,
@@ -148,13 +170,8 @@ class Optimizer(SavedState):
         max_norm: float | None = None,
         grad_norm: float | Array | None = None,
         *,
-        clip_value: float | None = None,
-        found_inf: Array | None = None,
-        skip_nonfinite: bool = False,
-        grad_scale_tensor: Array | None = None,
-        outcome: Array | None = None,
-        disjoint: bool = False,
         out: Arrays | None = None,
+        **options: Unpack[StepOptions],
     ) -> list[NDArray[Any]]:
         """What step() would add to the parameters, which stay as they are, and zeros where it would skip.
 
@@ -162,9 +179,8 @@ class Optimizer(SavedState):
         if it is not given.
         """
         updates = [empty_like(parameter) for parameter in parameters] if out is None else list(out)
-        numbers = (grad_scale, max_norm or 0.0, clip_value or 0.0, skip_nonfinite, disjoint)
-        options = (*numbers, _as_array(grad_norm), found_inf, grad_scale_tensor, outcome)
-        _native.optimizer_step_ex(self._pointer, parameters, grads, updates, options, None)
+        chosen = step_options(grad_scale, max_norm, grad_norm, **options)
+        _native.optimizer_step_ex(self._pointer, parameters, grads, updates, chosen, None)
         return updates  # type: ignore[return-value]
 
     @property
