@@ -18,11 +18,11 @@ class AdasumMerges : public testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(cpu, AdasumMerges, testing::ValuesIn(cpu::compiled_instruction_sets()),
                          [](const auto& set) { return set.param; });
 
-constexpr std::int64_t kSize = 3 * kChunk + 7;
+constexpr std::int64_t kElements = 3 * kChunk + 7;
 
 std::vector<TestArray> vectors_of(DType dtype, std::size_t count) {
   std::vector<TestArray> vectors;
-  for (std::size_t v = 0; v < count; ++v) vectors.emplace_back(dtype, kSize).fill(static_cast<int>(v));
+  for (std::size_t v = 0; v < count; ++v) vectors.emplace_back(dtype, kElements).fill(static_cast<int>(v));
   return vectors;
 }
 
@@ -38,9 +38,9 @@ TEST_P(AdasumMerges, are_combinations_by_their_factors_and_nan_as_a_whole) {
     const AdasumMerge merges[] = {{vectors[0], std::span(vectors).first(2), dots.data(), 2, {}},
                                   {vectors[2], std::span(vectors).last(2), dots.data() + 1, 2, {}}};
     WorkList work;
-    for (int i = 0; i < 2; ++i) work.append(kSize);
+    for (int i = 0; i < 2; ++i) work.append(kElements);
     backend_.adasum({&work, merges, kernels::AdasumRule::pair, 2, {}});
-    for (std::int64_t i = 0; i < kSize; ++i) {
+    for (std::int64_t i = 0; i < kElements; ++i) {
       const double expected = (1 - 4.0 / 32) * before[0].get(i) + (1 - 4.0 / 16) * before[1].get(i);
       ASSERT_EQ(finite[0].get(i), rounded(dtype, expected)) << i;
       ASSERT_EQ(finite[1].get(i), before[1].get(i)) << i;
@@ -59,7 +59,7 @@ TEST_P(AdasumMerges, of_all_at_once_follow_a_plan_that_changes) {
   const Dots dots[] = {{6, 4, 0}, {5, 2, 0}, {8, 8, 0}};
   const int exponents[] = {0, -2, 0};
   WorkList work;
-  work.append(kSize);
+  work.append(kElements);
   plan.work = &work;
   plan.rule = kernels::AdasumRule::all;
   plan.stride = 3;
@@ -73,7 +73,7 @@ TEST_P(AdasumMerges, of_all_at_once_follow_a_plan_that_changes) {
     backend_.adasum(plan);
     const double kept = scaled ? 0.25 : 1;  // the second one is stored for a fourth of itself, and so is the outcome
     const double factors[] = {kept - (6 - kept * 4) / 12, 1 - (5 - 2) / 6.0, kept - (8 - kept * 8) / 24};
-    for (std::int64_t i = 0; i < kSize; ++i) {
+    for (std::int64_t i = 0; i < kElements; ++i) {
       const double expected =
           factors[0] * before[0].get(i) + factors[1] * before[1].get(i) + factors[2] * before[2].get(i);
       ASSERT_EQ(vectors[0].get(i), rounded(DType::f32, expected)) << i;
