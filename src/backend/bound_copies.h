@@ -25,11 +25,11 @@ class BoundCopies {
 
   /// Copies of what `work` names, with `host` at the other end.
   const CopyPlan& plan(const WorkList& work, const BufferList& host) {
-    if (plan_.work != &work || !bound_.shows_again(host)) {
+    if (plan_.work != &work || host.version == 0 || host.version != version_) {
       for (std::size_t i = 0; i < items_.size(); ++i) {
         (direction_ == Direction::from_host ? items_[i].source : items_[i].destination) = host[i];
       }
-      bound_ = host;
+      version_ = host.version;
       plan_.work = &work;
       plan_.prepared.forget();
     }
@@ -40,7 +40,7 @@ class BoundCopies {
  private:
   Direction direction_;
   std::vector<CopyItem> items_;
-  BufferList bound_;  // only its version is looked at
+  std::uint64_t version_ = 0;  // of the list that items_ show
   CopyPlan plan_;
 };
 

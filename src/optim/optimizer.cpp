@@ -183,7 +183,6 @@ StepOutcome Optimizer::step_sharded(const StepBuffers& buffers, const StepGuards
     Sharding::Agreement own;
     own.found_inf = guards.found_inf != nullptr && read(site_.queue(), guards.found_inf) != 0;
     own.wants_norm = guards.norm == nullptr && guards.depends_on_norm();
-    const BufferList shown = sharding.gradients();
     const Sharding::Agreement agreed = sharding.bring_gradients(buffers_.grads, exchange, own, deadline);
     if (exchange.needs_gradient && !agreed.any_gradient) {
       StepOutcome nothing;
@@ -193,7 +192,8 @@ StepOutcome Optimizer::step_sharded(const StepBuffers& buffers, const StepGuards
     if (guards.found_inf != nullptr && agreed.found_inf) write(site_.queue(), guards.found_inf, 1.0F);
     if (agreed.wants_norm) guards.norm = sharding.norm(deadline);
     guards.skip = agreed.found_inf;
-    buffers_changed_ = buffers_changed_ || !sharding.gradients().shows_again(shown);
+    const std::uint64_t shown = sharding.gradients().version;
+    buffers_changed_ = buffers_changed_ || shown == 0 || shown != stepped_gradients_;
     begin_step(guards);
     if (site_.is_host() && !gate_is_open()) {
       write_zero_updates();
@@ -202,6 +202,7 @@ StepOutcome Optimizer::step_sharded(const StepBuffers& buffers, const StepGuards
     if (has_slices()) sharding.stage(buffers_.params);
     apply_guarded(guards.clip_value);
     buffers_changed_ = false;
+    stepped_gradients_ = shown;
     if (has_slices()) sharding.publish(buffers_.updates.empty() ? buffers_.params : buffers_.updates, deadline);
   } catch (...) {
     if (torn_) sharding.comm().abort();  // the other ranks cannot go on without this one's share

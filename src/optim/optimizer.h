@@ -209,7 +209,8 @@ class Optimizer {
   bool torn_ = false;  // a step was broken off: some parameters and states have made it, others have not
   BusyFlag busy_;
   bool buffers_changed_ = true;
-  bool refreshed_ = false;  // hyper-parameters are those of the next step
+  std::uint64_t stepped_gradients_ = 0;  // version of the slices that apply() has seen
+  bool refreshed_ = false;               // hyper-parameters are those of the next step
 };
 
 }  // namespace gradstep

@@ -263,6 +263,7 @@ void Reducer::commit() { commit(buckets_); }
 void Reducer::write_results(const BufferList& targets) {
   if (targets.empty()) return;
   if (has_optional_ || targets.version == 0 || targets.version != results_version_) {
+    results_version_ = 0;
     results_.clear();
     for (std::size_t i = 0; i < targets.size(); ++i) {
       if (places_[i].touched && targets[i].data != nullptr) results_.add({targets[i], result_of(i)}, targets[i].size);

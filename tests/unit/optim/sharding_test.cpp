@@ -5,6 +5,7 @@
 // sizes and the number of ranks.
 #include "optim/sharding.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <stdexcept>
@@ -27,13 +28,15 @@ gradstep_adam_options adam() {
   return o;
 }
 
-/// Parameters of one dtype, equal on all ranks, and gradients that differ by rank.
+/// Parameters of one dtype, equal on all ranks, and gradients that differ by rank. Both stay where they are, and so
+/// does what was worked out for them.
 struct Ranked {
   Schema schema;
   DType dtype;
   std::vector<std::vector<std::byte>> params;
   std::vector<std::vector<float>> grads;
   std::vector<bool> absent;
+  StepBinding binding;
 
   explicit Ranked(DType type, std::uint32_t flags = 0) : schema(make_schema(kUneven, type, flags)), dtype(type) {
     const auto context = make_context();
@@ -51,7 +54,7 @@ struct Ranked {
   void draw(std::int32_t rank, std::uint32_t step) {
     for (std::size_t i = 0; i < grads.size(); ++i) {
       const auto seed = 1000 * static_cast<std::uint32_t>(rank) + 31 * step + static_cast<std::uint32_t>(i);
-      grads[i] = random_values<float>(grads[i].size(), seed);
+      std::ranges::copy(random_values<float>(grads[i].size(), seed), grads[i].begin());
     }
   }
   std::vector<gradstep_tensor> param_tensors() {
@@ -66,9 +69,10 @@ struct Ranked {
     }
     return list;
   }
-  StepOutcome step(Optimizer& optimizer, const StepGuards& guards = {}) {
-    return host::step(optimizer, param_tensors().data(), grad_tensors().data(), nullptr, schema.size(), guards);
+  const StepBuffers& buffers() {
+    return binding.bind(schema, param_tensors().data(), grad_tensors().data(), nullptr, schema.size());
   }
+  StepOutcome step(Optimizer& optimizer, const StepGuards& guards = {}) { return optimizer.step(buffers(), guards); }
 };
 
 using MakeRule = std::function<std::unique_ptr<UpdateRule>()>;
@@ -206,6 +210,25 @@ TEST(Sharding, AGradientThatOneRankAloneHasReachesAll) {
   run.flags = GRADSTEP_PARAMETER_MAY_BE_UNUSED;
   run.unused = 1;
   expect_equal_bits(run);
+}
+
+// Rank 1 gives the same list in every step: that a window had no gradient at all is between the ranks.
+TEST(Sharding, WhatAStepThatWasNotMadeHasSeenOfGradientsIsSeenByTheNextOne) {
+  run_ranks(2, [](Communicator& comm) {
+    Ranked model(DType::f32, GRADSTEP_PARAMETER_MAY_BE_UNUSED);
+    FirstOrderOptimizer optimizer(make_context(), make_adam(adam()), model.schema);
+    optimizer.attach(&comm, {});
+    model.draw(comm.rank(), 0);
+    model.absent.assign(model.schema.size(), comm.rank() != 0);
+    EXPECT_TRUE(model.step(optimizer).applied);
+    const auto after_one = model.params;
+    model.absent.assign(model.schema.size(), true);
+    GradientExchange exchange = optimizer.sharding()->default_exchange();
+    exchange.needs_gradient = true;
+    EXPECT_FALSE(optimizer.step_sharded(model.buffers(), {}, exchange).applied);
+    EXPECT_TRUE(model.step(optimizer).applied);
+    EXPECT_EQ(model.params, after_one) << "what no rank has a gradient for was stepped";
+  });
 }
 
 TEST(Sharding, ReducedGradientsAreNotReducedAgain) {
