@@ -10,12 +10,12 @@
 namespace gradstep::test {
 
 /// What body() returns in a child that is forked here and ends without destructors. False, too, if it dies, throws, or
-/// takes longer than 20 seconds.
+/// takes longer than 10 seconds.
 template <class Body>
 bool true_in_child(Body&& body) {
   const pid_t child = ::fork();
   if (child == 0) {
-    ::alarm(20);
+    ::alarm(10);
     bool answer = false;
     try {
       answer = body();

@@ -99,6 +99,12 @@ inline std::vector<float> widen(const std::vector<kernels::BFloat16>& narrow) {
   return wide;
 }
 
+inline std::vector<std::uint16_t> bits_of(const std::vector<kernels::BFloat16>& narrow) {
+  std::vector<std::uint16_t> bits;
+  for (const kernels::BFloat16 value : narrow) bits.push_back(value.bits);
+  return bits;
+}
+
 /// A bf16 parameter, and its f32 twin that begins with the same values; the same gradients for both, in f32.
 struct NarrowModel {
   TestTensor<kernels::BFloat16> param;

@@ -58,7 +58,7 @@ TEST(StateStorage, MasterWeightsFollowTheF32Trajectory) {
   const Array master = with_master->state(0, "master_weights");
   EXPECT_EQ(std::vector<float>(static_cast<float*>(master.data), static_cast<float*>(master.data) + master.size),
             model.twin.values);
-  EXPECT_EQ(widen(model.param.values), widen(to_bfloat16(model.twin.values)));
+  EXPECT_EQ(bits_of(model.param.values), bits_of(to_bfloat16(model.twin.values)));
 }
 
 TEST(StateStorage, MasterWeightsGiveNoUpdates) {
@@ -138,7 +138,7 @@ TEST(StateStorage, StochasticRoundingRepeatsBySeedAndDoesNotDependOnThreads) {
     auto optimizer = narrow_optimizer(o, threads);
     NarrowModel model(kNarrow);
     for (std::uint32_t t = 0; t < 5; ++t) model.step(*optimizer, t);
-    return widen(model.param.values);
+    return bits_of(model.param.values);
   };
   EXPECT_EQ(run(1, 1), run(1, 7));
   EXPECT_NE(run(1, 1), run(2, 1));
