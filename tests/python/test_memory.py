@@ -89,3 +89,10 @@ def test_an_updater_says_while_its_reducer_exchanges():
         assert updater.poll()
 
     run_ranks(2, body)
+
+
+def test_state_bytes_refuses_groups_of_another_length():
+    parameters = [np.ones((4, 4), np.float32)] * 2
+    for groups in ([1], [1, 0, 1]):
+        with pytest.raises(gradstep.InvalidArgument, match=rf"groups: {len(groups)} entries, expected 2"):
+            gradstep.Shampoo.state_bytes(parameters, learning_rate=0.1, groups=groups, unpreconditioned=[1])

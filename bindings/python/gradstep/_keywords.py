@@ -9,7 +9,7 @@ import functools
 import inspect
 import math
 import textwrap
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from gradstep._options import known_names
@@ -118,8 +118,6 @@ def _default(value: Any, kind: Any, keyword: Keyword) -> Any:
 
 
 def _signature(written: inspect.Signature, entries: dict[str, Documented]) -> inspect.Signature:
-    """The signature as written, with the keywords in the place of its `**options`."""
-    given = [p for p in written.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
     keywords = [
         inspect.Parameter(
             name,
@@ -129,6 +127,12 @@ def _signature(written: inspect.Signature, entries: dict[str, Documented]) -> in
         )
         for name, entry in entries.items()
     ]
+    return spelled_out(written, keywords)
+
+
+def spelled_out(written: inspect.Signature, keywords: Iterable[inspect.Parameter]) -> inspect.Signature:
+    """The signature as written, with the keywords in the place of its `**options`."""
+    given = [p for p in written.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
     by_position = [p for p in given if p.kind is not inspect.Parameter.KEYWORD_ONLY]
     others = [p for p in given if p.kind is inspect.Parameter.KEYWORD_ONLY]
     return written.replace(parameters=[*by_position, *keywords, *others])

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all optimizers share; rules.py has the rules."""
 
+import inspect
 import math
 import re
 import sys
@@ -16,6 +17,7 @@ from gradstep import _native
 from gradstep._arrays import Array, Arrays, Gradients, dtype_of, empty_like, schema, view
 from gradstep._handle import Handle
 from gradstep._info import _sized
+from gradstep._keywords import spelled_out
 from gradstep._options import enum_value, read_record, read_records, set_options
 from gradstep._repr import counted, describe, size_of
 from gradstep._saved_state import SavedState
@@ -382,6 +384,17 @@ class Optimizer(SavedState):
         memory = _native.memory()
         _native.optimizer_memory(self._pointer, memory)
         return read_record(memory, Memory)
+
+
+def _show_keywords(function: Any) -> None:
+    """What step_options() takes, in the signature of a function that passes it on."""
+    options = inspect.signature(step_options).parameters.values()
+    keywords = [option for option in options if option.kind is inspect.Parameter.KEYWORD_ONLY]
+    function.__signature__ = spelled_out(inspect.signature(function), keywords)
+
+
+_show_keywords(Optimizer.step)
+_show_keywords(Optimizer.update)
 
 
 def _in_python_words(error: InvalidArgument, argument: str) -> InvalidArgument:

@@ -10,7 +10,7 @@ from gradstep._arrays import Array
 from gradstep._keywords import Keyword, documented, enums_of
 from gradstep._partition import blocks
 from gradstep.context import Context
-from gradstep.errors import InvalidState, Unsupported
+from gradstep.errors import InvalidArgument, InvalidState, Unsupported
 from gradstep.optimizer import Optimizer, Rule
 from gradstep.schedule import Number
 
@@ -315,6 +315,8 @@ class Shampoo(Optimizer):
             return super().state_bytes(parameters, names=names, groups=groups, **options)
         arrays = list(parameters)
         group_of = [0] * len(arrays) if groups is None else list(groups)
+        if len(group_of) != len(arrays):
+            raise InvalidArgument(f"groups: {len(group_of)} entries, expected {len(arrays)}")
         total = 0
         for plain in (False, True):
             chosen = [array for array, group in zip(arrays, group_of, strict=True) if (group in left_out) == plain]
