@@ -7,11 +7,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
 
-#include "core/error.h"
 #include "core/version1.h"
 
 namespace gradstep {
@@ -30,20 +30,20 @@ constexpr bool is_struct_size(std::size_t size) {
   return has_version1<T>(size) && size % 8 == 0;
 }
 
+// What is the same for every struct is compiled once.
+[[noreturn]] void fail_struct_size(const char* argument, std::size_t size, std::size_t smallest);
+[[noreturn]] void fail_null_struct(const char* argument);
+[[noreturn]] void fail_unknown_field(const char* argument, std::size_t size, std::size_t known, std::ptrdiff_t byte);
+
 template <class T>
 void check_struct_size(const char* argument, std::size_t size) {
-  if (!is_struct_size<T>(size)) {
-    fail_argument(
-        "{}: struct_size is {}, expected a multiple of 8 from {} to {}: fill it with the struct's _options_init or "
-        "sizeof",
-        argument, size, Version1<T>::kSize, kMaxStructSize);
-  }
+  if (!is_struct_size<T>(size)) fail_struct_size(argument, size, Version1<T>::kSize);
 }
 
 /// The struct_size that the host has put into *source, unchecked.
 template <class T>
 std::size_t given_struct_size(const char* argument, const T* source) {
-  if (source == nullptr) fail_argument("{}: is NULL", argument);
+  if (source == nullptr) fail_null_struct(argument);
   std::uint32_t size = 0;
   std::memcpy(&size, source, sizeof size);
   return size;
@@ -75,12 +75,7 @@ void check_unknown_fields(const char* argument, const T* source) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(source);
   const auto* tail = bytes + std::min(size, sizeof(T));
   const auto* unknown = std::find_if(tail, bytes + size, [](unsigned char byte) { return byte != 0; });
-  if (unknown != bytes + size) {
-    fail(GRADSTEP_ERR_UNSUPPORTED,
-         "{}: struct_size is {}, this library knows {} bytes, and byte {} is not zero: the "
-         "struct asks for something newer than this library",
-         argument, size, sizeof(T), unknown - bytes);
-  }
+  if (unknown != bytes + size) fail_unknown_field(argument, size, sizeof(T), unknown - bytes);
 }
 
 /// A copy of *source as this library's version of the struct: a smaller one is completed with zeros, a larger one must
@@ -110,7 +105,7 @@ void fill_struct(void* destination, std::size_t size, T value) {
 /// The body of every `*_init(o, struct_size)`.
 template <class T>
 void init_struct(const char* argument, T* destination, std::size_t struct_size, const T& defaults) {
-  if (destination == nullptr) fail_argument("{}: is NULL", argument);
+  if (destination == nullptr) fail_null_struct(argument);
   check_struct_size<T>(argument, struct_size);
   fill_struct(destination, struct_size, defaults);
 }

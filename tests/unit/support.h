@@ -98,15 +98,23 @@ std::vector<T> random_values(std::size_t n, std::uint32_t seed) {
   return values;
 }
 
+inline void check_error(gradstep_status status, const std::string& part, const Error& error) {
+  EXPECT_STREQ(status_name(error.status()), status_name(status)) << error.what();
+  EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+}
+
+inline void miss_error(gradstep_status status, const std::string& part) {
+  ADD_FAILURE() << "no error, expected " << status_name(status) << " with '" << part << "'";
+}
+
 /// Runs `body` and checks the status of the Error it throws and a part of its text.
 template <class Body>
 void expect_error(gradstep_status status, const std::string& part, Body&& body) {
   try {
     body();
-    ADD_FAILURE() << "no error, expected " << status_name(status) << " with '" << part << "'";
+    miss_error(status, part);
   } catch (const Error& error) {
-    EXPECT_STREQ(status_name(error.status()), status_name(status)) << error.what();
-    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+    check_error(status, part, error);
   }
 }
 
