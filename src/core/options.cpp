@@ -18,8 +18,7 @@ void fail_null_struct(const char* argument) { fail_argument("{}: is NULL", argum
 void fail_unknown_field(const char* argument, std::size_t size, std::size_t known, std::ptrdiff_t byte) {
   fail(GRADSTEP_ERR_UNSUPPORTED,
        "{}: struct_size is {}, this library knows {} bytes, and byte {} is not zero: the struct asks for something "
-       "newer "
-       "than this library",
+       "newer than this library",
        argument, size, known, byte);
 }
 

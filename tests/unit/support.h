@@ -18,6 +18,7 @@
 #include "core/schema.h"
 #include "cpu/cpu_backend.h"
 #include "kernels/convert.h"
+#include "unit/random_values.h"
 
 namespace gradstep::test {
 
@@ -87,15 +88,6 @@ inline Schema make_schema(const std::vector<std::vector<std::int64_t>>& shapes, 
     parameters.push_back(p);
   }
   return Schema(parameters.data(), parameters.size());
-}
-
-template <class T>
-std::vector<T> random_values(std::size_t n, std::uint32_t seed) {
-  std::mt19937 generator(seed);
-  std::normal_distribution<double> normal;
-  std::vector<T> values(n);
-  for (T& value : values) value = static_cast<T>(normal(generator));
-  return values;
 }
 
 inline void check_error(gradstep_status status, const std::string& part, const Error& error) {
