@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "backend/accumulation.h"
 #include "backend/arrays.h"
@@ -72,18 +71,21 @@ class Backend {
   /// *count += how many elements of a contiguous array of floats are infinite or NaN.
   virtual void count_nonfinite(const Array& data, std::int64_t* count, Queue& queue) = 0;
 
-  // Selections answer: indices and values are the host's, as the messages that carry them are, and the queue is waited
-  // for.
-  /// Appends the selected indices, ascending.
-  virtual void select(const SelectJob& job, std::vector<std::int32_t>& indices, Queue& queue) = 0;
-  /// values[j] = data[indices[j]], which then becomes zero if `clear`. Contiguous f32 or f64.
-  virtual void take(const Array& data, std::span<const std::int32_t> indices, void* values, bool clear,
-                    Queue& queue) = 0;
-  /// data[indices[j]] = values[j], or zero if `values` is NULL; with `add`, += values[j].
-  virtual void put(const Array& data, std::span<const std::int32_t> indices, const void* values, bool add,
-                   Queue& queue) = 0;
-  /// touched = the indices that occur in any list, ascending.
-  virtual void sum_sparse(const SparseSum& job, std::vector<std::int32_t>& touched, Queue& queue) = 0;
+  // Selections. Piece q of n elements in p pieces begins at element n q / p.
+  /// The largest of every part: as many as the plan says.
+  virtual void select_largest(const SelectPlan& plan, const Selection& to, Queue& queue) = 0;
+  /// counts[q] = how many reach the threshold in piece q of the plan's data.
+  virtual void count_reaching(const SelectPlan& plan, std::int64_t pieces, std::int64_t* counts, Queue& queue) = 0;
+  /// Those that the last count of this plan has found; its data are as they were.
+  virtual void select_reaching(const SelectPlan& plan, const Selection& to, Queue& queue) = 0;
+  /// counts[q] = how many of the list's indices, which ascend, lie in piece q of `elements`.
+  virtual void count_pieces(const SparseList& list, std::int64_t elements, std::int64_t pieces, std::int64_t* counts,
+                            Queue& queue) = 0;
+  /// values[j] = data[indices[j]] of a contiguous f32 or f64 array.
+  virtual void take(const Array& data, const SparseList& list, void* values, Queue& queue) = 0;
+  /// data[indices[j]] = values[j], or zero where the list has no values; with `add`, += values[j].
+  virtual void put(const Array& data, const SparseList& list, bool add, Queue& queue) = 0;
+  virtual void sum_sparse(const SparseSum& job, Queue& queue) = 0;
 
   // Products are summed in f64.
   virtual void project_rows(const LowRank& job, Queue& queue) = 0;     ///< p = m q^T, p by factor

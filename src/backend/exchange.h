@@ -34,30 +34,54 @@ struct AdasumPlan {
   Prepared prepared;
 };
 
-/// What to select from `data`, contiguous f32 or f64, by magnitude. NaN counts as larger than infinity.
-struct SelectJob {
-  Array data;
-  std::int32_t first = 0;  ///< index of data's first element
-  bool by_count = false;   ///< the `count` largest, ties to the lowest index; else all >= threshold but zeros
-  std::int64_t count = 0;
-  double threshold = 0;
+/// What a selection does with NaNs, which count as larger than infinity.
+struct NanRule {
+  bool zero = false;              ///< those that would be selected become zero, until there are none
+  Array also;                     ///< which becomes zero where they do; data NULL = nothing
+  std::int64_t* found = nullptr;  ///< in the backend's memory: += how many were selected; NULL = nobody asks
 };
 
-/// Some elements of an array; indices ascend.
+/// `count` of the next `size` elements.
+struct SelectPart {
+  std::int64_t size = 0;
+  std::int64_t count = 0;  ///< at most size
+};
+
+/// What to select from `data`, contiguous f32 or f64, by magnitude.
+struct SelectPlan {
+  Array data;
+  std::span<const SelectPart> parts;  ///< of data, one after the other: each one's largest, ties to the lowest index
+  double threshold = 0;               ///< or all that reach it but zeros
+  NanRule nans;
+  Prepared prepared;
+};
+
+/// Where a selection goes, in the backend's memory: indices ascend, values[j] = data[indices[j]].
+struct Selection {
+  std::int32_t* indices = nullptr;
+  void* values = nullptr;
+};
+
+/// Some elements of an array; all of it in the backend's memory. No index occurs twice.
 struct SparseList {
   const std::int32_t* indices = nullptr;
   const void* values = nullptr;
   std::int64_t count = 0;
+  const std::int64_t* present = nullptr;  ///< how many of `count` there are; NULL = all
 };
 
 /// destination[i] = (v0 + v1 + ...) / divisor where list r has value v_r for i, in the order of the lists; other
-/// elements stay. Only indices in [begin, end) occur.
+/// elements stay. Indices of each list ascend, and only those in [begin, end) occur; `present` is not looked at.
 struct SparseSum {
   Array destination;  ///< contiguous f32 or f64, as the values
   std::span<const SparseList> lists;
   std::int64_t begin = 0;
   std::int64_t end = 0;
   double divisor = 1;
+  // In the backend's memory: the indices that occur, each once, in any order, and how many they are.
+  std::int32_t* touched = nullptr;  ///< room for all lists together
+  std::int64_t* touched_count = nullptr;
+  Prepared prepared;
 };
 
 /// A matrix m of rows x cols and `rank` pairs of factors: p has rank x rows numbers, q rank x cols, one factor after

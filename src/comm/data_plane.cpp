@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/data_plane.h"
 
+#include <cstring>
 #include <numeric>
 
 namespace gradstep {
@@ -44,25 +45,57 @@ void DataPlane::reduce_scatter_v(const Array& data, std::span<const std::int64_t
   upload(static_cast<std::byte*>(data.data) + begin, host + begin, counts[rank()] * size_of(data.dtype));
 }
 
-void DataPlane::all_gather(const void* send, void* receive, std::int64_t bytes, const Deadline& deadline) {
-  if (site_.is_host()) return comm_.all_gather(send, receive, bytes, deadline);
-  gather(send, bytes, receive, bytes * comm_.world_size(),
-         [&](const void* from, void* to) { comm_.all_gather(from, to, bytes, deadline); });
+const std::byte* DataPlane::all_gather(const void* send, void* receive, std::int64_t bytes, const Deadline& deadline) {
+  const auto at_host = [&](const void* from, void* to) { comm_.all_gather(from, to, bytes, deadline); };
+  return gather(send, bytes, receive, bytes * comm_.world_size(), at_host);
 }
 
-void DataPlane::all_gather_v(const void* send, void* receive, std::span<const std::int64_t> bytes,
-                             const Deadline& deadline) {
-  if (site_.is_host()) return comm_.all_gather_v(send, receive, bytes, deadline);
-  gather(send, bytes[rank()], receive, total_of(bytes),
-         [&](const void* from, void* to) { comm_.all_gather_v(from, to, bytes, deadline); });
+const std::byte* DataPlane::all_gather_v(const void* send, void* receive, std::span<const std::int64_t> bytes,
+                                         const Deadline& deadline) {
+  const auto at_host = [&](const void* from, void* to) { comm_.all_gather_v(from, to, bytes, deadline); };
+  return gather(send, bytes[rank()], receive, total_of(bytes), at_host);
 }
 
-void DataPlane::gather(const void* send, std::int64_t own, void* receive, std::int64_t all,
-                       FunctionRef<void(const void*, void*)> at_host) {
+const std::byte* DataPlane::gather(const void* send, std::int64_t own, void* receive, std::int64_t all,
+                                   FunctionRef<void(const void*, void*)> at_host) {
+  if (site_.is_host()) {
+    at_host(send, receive);
+    return static_cast<const std::byte*>(receive);
+  }
   std::byte* host = staging_.reserve(all + own);
   download(host + all, send, own);
   at_host(host + all, host);
   upload(receive, host, all);
+  return host;
+}
+
+void DataPlane::exchange(const void* send, std::span<const std::int64_t> send_bytes, void* receive,
+                         std::span<const std::int64_t> receive_bytes, const Deadline& deadline) {
+  if (site_.is_host()) {
+    return exchange_at_host(static_cast<const std::byte*>(send), send_bytes, static_cast<std::byte*>(receive),
+                            receive_bytes, deadline);
+  }
+  const std::int64_t out = total_of(send_bytes);
+  const std::int64_t in = total_of(receive_bytes);
+  std::byte* host = staging_.reserve(out + in);
+  download(host, send, out);
+  exchange_at_host(host, send_bytes, host + out, receive_bytes, deadline);
+  upload(receive, host + out, in);
+}
+
+void DataPlane::exchange_at_host(const std::byte* send, std::span<const std::int64_t> send_bytes, std::byte* receive,
+                                 std::span<const std::int64_t> receive_bytes, const Deadline& deadline) {
+  outgoing_.clear();
+  incoming_.clear();
+  for (std::size_t r = 0; r < send_bytes.size(); ++r) {
+    outgoing_.push_back({send, send_bytes[r]});
+    incoming_.push_back({receive, receive_bytes[r]});
+    send += send_bytes[r];
+    receive += receive_bytes[r];
+  }
+  const Communicator::Outgoing& own = outgoing_[rank()];
+  if (own.bytes > 0) std::memcpy(incoming_[rank()].data, own.data, static_cast<std::size_t>(own.bytes));
+  comm_.exchange(outgoing_, incoming_, deadline);
 }
 
 void DataPlane::all_to_all(const void* send, void* receive, std::span<const std::int64_t> bytes,

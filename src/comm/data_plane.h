@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "backend/site.h"
 #include "comm/communicator.h"
@@ -26,15 +27,23 @@ class DataPlane {
   void all_reduce(const Array& data, std::int32_t op, double divisor, const Deadline& deadline);
   void reduce_scatter_v(const Array& data, std::span<const std::int64_t> counts, std::int32_t op, double divisor,
                         const Deadline& deadline);
-  void all_gather(const void* send, void* receive, std::int64_t bytes, const Deadline& deadline);
-  void all_gather_v(const void* send, void* receive, std::span<const std::int64_t> bytes, const Deadline& deadline);
+  // Gathers return what was received, where the host can read it until the next call.
+  const std::byte* all_gather(const void* send, void* receive, std::int64_t bytes, const Deadline& deadline);
+  const std::byte* all_gather_v(const void* send, void* receive, std::span<const std::int64_t> bytes,
+                                const Deadline& deadline);
+  /// Piece q of `send` goes to rank q, piece r of `receive` comes from rank r, pieces one after the other. The two
+  /// sides of a pair agree on the bytes.
+  void exchange(const void* send, std::span<const std::int64_t> send_bytes, void* receive,
+                std::span<const std::int64_t> receive_bytes, const Deadline& deadline);
   void all_to_all(const void* send, void* receive, std::span<const std::int64_t> bytes, const Deadline& deadline);
   void broadcast(void* data, std::int64_t bytes, std::int32_t root, const Deadline& deadline);
 
  private:
   /// at_host(from, to) gathers `all` bytes there, of which `own` are this rank's.
-  void gather(const void* send, std::int64_t own, void* receive, std::int64_t all,
-              FunctionRef<void(const void*, void*)> at_host);
+  const std::byte* gather(const void* send, std::int64_t own, void* receive, std::int64_t all,
+                          FunctionRef<void(const void*, void*)> at_host);
+  void exchange_at_host(const std::byte* send, std::span<const std::int64_t> send_bytes, std::byte* receive,
+                        std::span<const std::int64_t> receive_bytes, const Deadline& deadline);
   /// A copy of `bytes` bytes at the host.
   void download(std::byte* to, const void* from, std::int64_t bytes);
   void upload(void* to, const std::byte* from, std::int64_t bytes);
@@ -43,6 +52,8 @@ class DataPlane {
   Communicator& comm_;
   const Site& site_;
   Staging staging_;
+  std::vector<Communicator::Outgoing> outgoing_;
+  std::vector<Communicator::Incoming> incoming_;
 };
 
 }  // namespace gradstep

@@ -235,27 +235,26 @@ class CpuBackend final : public Backend {
     *count += found.load();
   }
 
-  void select(const SelectJob& job, std::vector<std::int32_t>& indices, Queue& /*queue*/) override {
-    select_elements(context_, loops_, job, indices);
+  void select_largest(const SelectPlan& plan, const Selection& to, Queue& /*queue*/) override {
+    cpu::select_largest(context_, loops_, selections_, plan, to);
   }
-
-  void take(const Array& data, std::span<const std::int32_t> indices, void* values, bool clear,
-            Queue& /*queue*/) override {
-    with_numbers(data, [&]<class T>(T* numbers) {
-      T* to = static_cast<T*>(values);
-      for (std::size_t j = 0; j < indices.size(); ++j) to[j] = numbers[indices[j]];
-      if (clear) put_numbers<T>(numbers, indices, nullptr);
-    });
+  void count_reaching(const SelectPlan& plan, std::int64_t pieces, std::int64_t* counts, Queue& /*queue*/) override {
+    cpu::count_reaching(context_, loops_, plan, pieces, counts);
   }
-
-  void put(const Array& data, std::span<const std::int32_t> indices, const void* values, bool add,
-           Queue& /*queue*/) override {
-    with_numbers(data, [&]<class T>(T* numbers) {
-      const T* from = static_cast<const T*>(values);
-      if (!add) return put_numbers(numbers, indices, from);
-      for (std::size_t j = 0; j < indices.size(); ++j) numbers[indices[j]] += from[j];
-    });
+  void select_reaching(const SelectPlan& plan, const Selection& to, Queue& /*queue*/) override {
+    cpu::select_reaching(context_, loops_, plan, to);
   }
+  void count_pieces(const SparseList& list, std::int64_t elements, std::int64_t pieces, std::int64_t* counts,
+                    Queue& /*queue*/) override {
+    cpu::count_pieces(list, elements, pieces, counts);
+  }
+  void take(const Array& data, const SparseList& list, void* values, Queue& /*queue*/) override {
+    cpu::take(data, list, values);
+  }
+  void put(const Array& data, const SparseList& list, bool add, Queue& /*queue*/) override {
+    cpu::put(data, list, add);
+  }
+  void sum_sparse(const SparseSum& job, Queue& /*queue*/) override { cpu::sum_sparse(context_, loops_, job); }
 
   void project_rows(const LowRank& job, Queue& /*queue*/) override {
     for_each_part(job.rows, kSerialElements / 4, job.cols,
@@ -269,10 +268,6 @@ class CpuBackend final : public Backend {
   void expand(const LowRank& job, const Array& result, double factor, Queue& /*queue*/) override {
     for_each_part(job.rows, kSerialElements / 4, job.cols,
                   [&](auto begin, auto end) { loops_.expand(job, result, factor, begin, end); });
-  }
-
-  void sum_sparse(const SparseSum& job, std::vector<std::int32_t>& touched, Queue& /*queue*/) override {
-    sum_sparse_lists(context_, loops_, job, touched);
   }
 
   void sum_ranks(const RankSum& job, Queue& /*queue*/) override {
@@ -330,17 +325,6 @@ class CpuBackend final : public Backend {
     }
   }
 
-  template <class Body>
-  static void with_numbers(const Array& data, Body body) {
-    if (data.dtype == DType::f64) return body(static_cast<double*>(data.data));
-    body(static_cast<float*>(data.data));
-  }
-
-  template <class T>
-  static void put_numbers(T* numbers, std::span<const std::int32_t> indices, const T* values) {
-    for (std::size_t j = 0; j < indices.size(); ++j) numbers[indices[j]] = values != nullptr ? values[j] : T{0};
-  }
-
   /// body(i) for every chunk, on the caller alone when that is faster.
   template <class Body>
   void for_each_chunk(std::span<const Chunk> chunks, Body body) {
@@ -368,6 +352,7 @@ class CpuBackend final : public Backend {
   const Loops& loops_;
   std::shared_ptr<Memory> memory_;
   HostQueue queue_;
+  SelectionScratch selections_;
 };
 
 }  // namespace

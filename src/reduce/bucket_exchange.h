@@ -22,8 +22,8 @@ struct ExchangeResources {
       : context(std::move(own_context)),
         site(context->site(schema)),
         options(checked),
-        outgoing(context->allocator()),
-        incoming(context->allocator()),
+        outgoing(site.backend().memory()),
+        incoming(site.backend().memory()),
         blocks(site.backend().memory()) {}
 
   Backend& backend() const { return site.backend(); }
@@ -35,7 +35,7 @@ struct ExchangeResources {
   std::shared_ptr<Communicator> comm;
   std::unique_ptr<DataPlane> data;  ///< of comm, on memory of the site
   std::int64_t windows = 0;         ///< that have succeeded
-  // At the host, and at the site.
+  // At the site.
   Staging outgoing;
   Staging incoming;
   Staging blocks;

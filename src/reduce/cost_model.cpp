@@ -67,21 +67,19 @@ ExchangeCost measure_processor(Context& context) {
   work.append(kElements);
   const CopyItem to_half{halves, numbers};
   const CopyItem from_half{numbers, halves};
-  SelectJob job;
-  job.data = numbers;
-  job.by_count = true;
-  job.count = kElements / 100;
-  std::vector<std::int32_t> selected;
-  const double selection = shortest([&] {
-    selected.clear();
-    backend.select(job, selected, site.queue());
-  });
+  const SelectPart part{kElements, kElements / 100};
+  SelectPlan plan;
+  plan.data = numbers;
+  plan.parts = {&part, 1};
+  std::vector<std::int32_t> selected(static_cast<std::size_t>(part.count));
   std::vector<float> values(selected.size());
-  backend.take(numbers, selected, values.data(), /*clear=*/false, site.queue());
-  const SparseList list{selected.data(), values.data(), static_cast<std::int64_t>(selected.size())};
-  std::vector<std::int32_t> touched;
-  const double sum =
-      shortest([&] { backend.sum_sparse({numbers, {&list, 1}, 0, kElements, 1}, touched, site.queue()); });
+  const double selection =
+      shortest([&] { backend.select_largest(plan, {selected.data(), values.data()}, site.queue()); });
+  const SparseList list{selected.data(), values.data(), part.count, nullptr};
+  std::vector<std::int32_t> touched(selected.size());
+  std::int64_t touched_count = 0;
+  const SparseSum job{numbers, {&list, 1}, 0, kElements, 1, touched.data(), &touched_count, {}};
+  const double sum = shortest([&] { backend.sum_sparse(job, site.queue()); });
   prices.select = selection / kElements;
   prices.entry = sum / static_cast<double>(selected.size());
   prices.convert = shortest([&] {

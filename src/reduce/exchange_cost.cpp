@@ -94,7 +94,7 @@ ExchangeCost half_cost(const ExchangeSize& size) {
   return cost;
 }
 
-// The lengths of all selections first, so that all know what comes; then the selections.
+// One round, for all know how long the selections are; and one that a selection, which changes results, must be worth.
 ExchangeCost sparse_gather_cost(const ExchangeSize& size, double sparsity) {
   ExchangeCost cost;
   const double selected = selected_of(size, sparsity);

@@ -28,6 +28,7 @@ class SparseExchange final : public BucketExchange {
   double carried_factor() const override;
   Array result() const override { return is_ef21() ? array(estimated_) : BucketExchange::result(); }
   void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) override;
+  void complete(gradstep_bucket_statistics& stats) const override;
   void commit() override;
   std::vector<KeptTensor> kept() override;
   void finish(const BucketExchange& failed) override;
@@ -36,23 +37,36 @@ class SparseExchange final : public BucketExchange {
  private:
   bool has_momentum() const { return options().momentum_correction > 0; }
   bool is_ef21() const { return options().error_feedback == GRADSTEP_ERROR_FEEDBACK_EF21; }
+  bool by_count() const { return options().mode == GRADSTEP_REDUCER_SPARSE_TOPK; }
+  /// Every rank knows how long every message is, without having been told.
+  bool is_fixed() const { return by_count() && pieces_ == 1; }
   Array sum() const { return BucketExchange::result(); }
   double sparsity_now() const;
-  void select(gradstep_bucket_statistics& stats);
-  std::vector<std::int32_t> selected_nans();
-  void agree(std::int64_t nans, const Deadline& deadline);
+  void bind_parts();
+  void bind_selection();
+  void select();
+  void select_counted();
+  void leave_rest();
+  void agree(const Deadline& deadline);
+  void read_headers(const std::byte* first, std::int64_t stride);
   bool splits() const;
-  void compose();
+  std::int64_t touched_count() const;
   void gather(double divisor, const Deadline& deadline);
+  const std::byte* gather_fixed(const Deadline& deadline);
+  const std::byte* gather_agreed(const Deadline& deadline);
   void split(double divisor, const Deadline& deadline);
+  void exchange_pieces(const Deadline& deadline);
+  void share_sums(const Deadline& deadline);
   void clear_sum();
-  void grow_estimate();
+  void sum_lists(std::int64_t begin, std::int64_t end, double divisor);
   std::int64_t piece_begin(std::size_t q) const;
   /// How many elements rank r has selected in piece q.
   std::int64_t count_of(std::size_t r, std::size_t q) const { return headers_[r * (pieces_ + 1) + 1 + q]; }
   std::int64_t message_bytes(std::int64_t count) const;
   SparseList read_message(const std::byte* message, std::int64_t count) const;
-  void write_message(const Array& data, std::span<const std::int32_t> indices, bool clear, std::byte* message);
+  /// Room for a message of this rank's; what fills it up to whole words is zero.
+  Selection write_message(std::byte* message, std::int64_t count);
+  SparseList own_list() const { return read_message(own_, own_count_); }
 
   WorkList work_;
   std::vector<std::int64_t> sizes_;
@@ -61,12 +75,28 @@ class SparseExchange final : public BucketExchange {
   Buffer velocity_, new_velocity_;  // momentum correction: after the last window, and after this one
   Buffer total_;                    // EF21: the sum of all ranks' estimates
   Buffer estimated_;                // EF21: the same after this window, divided
-  std::vector<std::int32_t> selected_;
-  std::vector<std::int32_t> touched_;  // where sum() may differ from zero
+
+  SelectPlan selection_, next_selection_;  // of packed_ now, and when it has changed places with residual_
+  std::vector<SelectPart> parts_;
+  double bound_sparsity_ = -1;    // that parts_ are of
+  std::int64_t part_counts_ = 0;  // of parts_ together
+  Buffer nonfinite_;              // NaNs that became zero, since creation
+  Buffer head_;                   // NaNs that are selected, part_counts_
+  Buffer counts_, all_counts_;    // NaNs and what is selected in each piece: of this rank, and of all
+
+  Staging message_;           // head_, and what this rank has selected; until commit()
+  std::byte* own_ = nullptr;  // the latter
+  std::int64_t own_count_ = 0;
   std::size_t pieces_ = 1;             // of the bucket, that messages are cut into
-  std::vector<std::int64_t> headers_;  // of each rank: its NaNs, and what it has selected in each piece
-  std::vector<std::int64_t> bytes_;    // of each rank's message
-  std::byte* message_ = nullptr;
+  std::vector<std::int64_t> headers_;  // of each rank, in the form of counts_
+  std::vector<std::int64_t> bytes_;    // of each rank's message, or of this rank's for each of the others
+  std::vector<std::int64_t> incoming_bytes_;
+  std::vector<SparseList> lists_;
+  SparseSum sum_;
+
+  Staging touched_memory_;          // a count, indices
+  SparseList touched_;              // where sum() may differ from zero
+  bool all_touched_ = false;        // anywhere
   std::int64_t last_selected_ = 0;  // by all ranks together in the last exchange
 };
 

@@ -181,6 +181,15 @@ struct KeptUpdate {
   Shapes shapes;
 };
 
+struct KeptSelection {
+  explicit KeptSelection(const SelectPlan& shown) : plan(shown), parts(shown.parts) {
+    plan.parts = std::as_const(parts).items();
+  }
+
+  SelectPlan plan;
+  Kept<SelectPart> parts;
+};
+
 }  // namespace
 
 void DeferringBackend::accumulate(const AccumulateJob& job, Queue& queue) {
@@ -294,28 +303,42 @@ std::unique_ptr<Preconditioning> DeferringBackend::make_preconditioning() {
                [this](Queue& queue, std::function<void()> work) { put_into(queue, std::move(work)); });
 }
 
-// What answers is waited for.
-
-void DeferringBackend::select(const SelectJob& job, std::vector<std::int32_t>& indices, Queue& queue) {
-  put_into(queue, [this, job, &indices] { inner_.select(job, indices, host_); });
-  queue.finish();
+void DeferringBackend::select_largest(const SelectPlan& plan, const Selection& to, Queue& queue) {
+  put_into(queue,
+           [this, kept = std::make_shared<KeptSelection>(plan), to] { inner_.select_largest(kept->plan, to, host_); });
 }
 
-void DeferringBackend::take(const Array& data, std::span<const std::int32_t> indices, void* values, bool clear,
-                            Queue& queue) {
-  put_into(queue, [this, data, indices, values, clear] { inner_.take(data, indices, values, clear, host_); });
-  queue.finish();
+void DeferringBackend::count_reaching(const SelectPlan& plan, std::int64_t pieces, std::int64_t* counts, Queue& queue) {
+  put_into(queue, [this, kept = std::make_shared<KeptSelection>(plan), pieces, counts] {
+    inner_.count_reaching(kept->plan, pieces, counts, host_);
+  });
 }
 
-void DeferringBackend::put(const Array& data, std::span<const std::int32_t> indices, const void* values, bool add,
-                           Queue& queue) {
-  put_into(queue, [this, data, indices, values, add] { inner_.put(data, indices, values, add, host_); });
-  queue.finish();
+void DeferringBackend::select_reaching(const SelectPlan& plan, const Selection& to, Queue& queue) {
+  put_into(queue,
+           [this, kept = std::make_shared<KeptSelection>(plan), to] { inner_.select_reaching(kept->plan, to, host_); });
 }
 
-void DeferringBackend::sum_sparse(const SparseSum& job, std::vector<std::int32_t>& touched, Queue& queue) {
-  put_into(queue, [this, job, &touched] { inner_.sum_sparse(job, touched, host_); });
-  queue.finish();
+void DeferringBackend::count_pieces(const SparseList& list, std::int64_t elements, std::int64_t pieces,
+                                    std::int64_t* counts, Queue& queue) {
+  put_into(queue,
+           [this, list, elements, pieces, counts] { inner_.count_pieces(list, elements, pieces, counts, host_); });
+}
+
+void DeferringBackend::take(const Array& data, const SparseList& list, void* values, Queue& queue) {
+  put_into(queue, [this, data, list, values] { inner_.take(data, list, values, host_); });
+}
+
+void DeferringBackend::put(const Array& data, const SparseList& list, bool add, Queue& queue) {
+  put_into(queue, [this, data, list, add] { inner_.put(data, list, add, host_); });
+}
+
+void DeferringBackend::sum_sparse(const SparseSum& job, Queue& queue) {
+  put_into(queue, [this, job, lists = std::make_shared<Kept<SparseList>>(job.lists)] {
+    SparseSum own = job;
+    own.lists = std::as_const(*lists).items();
+    inner_.sum_sparse(own, host_);
+  });
 }
 
 }  // namespace gradstep::test

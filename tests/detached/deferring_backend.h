@@ -43,12 +43,14 @@ class DeferringBackend : public Backend {
   void project_columns(const LowRank& job, Queue& queue) override;
   void orthonormalize(const LowRank& job, Queue& queue) override;
   void expand(const LowRank& job, const Array& result, double factor, Queue& queue) override;
-
-  void select(const SelectJob& job, std::vector<std::int32_t>& indices, Queue& queue) override;
-  void take(const Array& data, std::span<const std::int32_t> indices, void* values, bool clear, Queue& queue) override;
-  void put(const Array& data, std::span<const std::int32_t> indices, const void* values, bool add,
-           Queue& queue) override;
-  void sum_sparse(const SparseSum& job, std::vector<std::int32_t>& touched, Queue& queue) override;
+  void select_largest(const SelectPlan& plan, const Selection& to, Queue& queue) override;
+  void count_reaching(const SelectPlan& plan, std::int64_t pieces, std::int64_t* counts, Queue& queue) override;
+  void select_reaching(const SelectPlan& plan, const Selection& to, Queue& queue) override;
+  void count_pieces(const SparseList& list, std::int64_t elements, std::int64_t pieces, std::int64_t* counts,
+                    Queue& queue) override;
+  void take(const Array& data, const SparseList& list, void* values, Queue& queue) override;
+  void put(const Array& data, const SparseList& list, bool add, Queue& queue) override;
+  void sum_sparse(const SparseSum& job, Queue& queue) override;
   std::unique_ptr<Preconditioning> make_preconditioning() override;
 
  protected:

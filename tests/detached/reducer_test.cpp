@@ -39,13 +39,12 @@ Schema detached_schema(std::span<const std::int64_t> sizes, DType dtype) {
 /// One rank's exchange of one bucket, on a device of its own.
 class OneBucket {
  public:
-  OneBucket(Communicator& comm, std::int32_t mode, DType dtype, const std::vector<std::int64_t>& sizes)
+  OneBucket(Communicator& comm, const gradstep_reducer_options& options, DType dtype,
+            const std::vector<std::int64_t>& sizes)
       : context_(make_context()), carried_(comm.private_channel(comm.deadline())) {
     auto device = std::make_unique<DetachedBackend>(context_->cpu(), 1);
     device_ = device.get();
     context_->add_backend(kDetached, std::move(device));
-    auto options = default_reducer_options();
-    options.mode = mode;
     resources_ = std::make_unique<ExchangeResources>(context_, detached_schema(sizes, dtype), options);
     resources_->comm = comm.private_channel(comm.deadline());
     resources_->data = std::make_unique<DataPlane>(*carried_, *context_, resources_->site);
@@ -103,12 +102,18 @@ const std::vector<std::int64_t> kLarge = {40000, 3, 90001};  // cut into pieces
 
 constexpr std::int32_t kAdasum[] = {GRADSTEP_REDUCER_ADASUM_TREE, GRADSTEP_REDUCER_ADASUM_NWAY};
 
+gradstep_reducer_options options_of(std::int32_t mode) {
+  auto options = default_reducer_options();
+  options.mode = mode;
+  return options;
+}
+
 TEST(DetachedReducer, AnAdasumOfF32WaitsForNoAnswer) {
   for (const std::int32_t ranks : {2, 3, 4}) {
     for (const std::int32_t mode : kAdasum) {
       for (const auto& sizes : {kSmall, kLarge}) {
         run_ranks(ranks, [&](Communicator& comm) {
-          const OneBucket::Asked asked = OneBucket(comm, mode, DType::f32, sizes).asked();
+          const OneBucket::Asked asked = OneBucket(comm, options_of(mode), DType::f32, sizes).asked();
           EXPECT_EQ(asked.waits, asked.staged) << "mode " << mode << " of " << ranks << " ranks";
           EXPECT_EQ(asked.by_host, 0);
           EXPECT_EQ(asked.allocated, 0);
@@ -123,11 +128,89 @@ TEST(DetachedReducer, AnAdasumOfF64WaitsForOneAnswerInEachLevelOfMerges) {
   for (const std::int32_t mode : kAdasum) {
     for (const auto& sizes : {kSmall, kLarge}) {
       run_ranks(4, [&](Communicator& comm) {
-        const OneBucket::Asked asked = OneBucket(comm, mode, DType::f64, sizes).asked();
+        const OneBucket::Asked asked = OneBucket(comm, options_of(mode), DType::f64, sizes).asked();
         EXPECT_EQ(asked.waits - asked.staged, mode == GRADSTEP_REDUCER_ADASUM_TREE ? 2 : 1);
         EXPECT_EQ(asked.by_host, 0);
       });
     }
+  }
+}
+
+/// Every policy of NaNs, selection and feedback of top-k.
+std::vector<gradstep_reducer_options> top_k_options() {
+  std::vector<gradstep_reducer_options> list;
+  for (const std::int32_t nan_policy : {GRADSTEP_NAN_ERROR, GRADSTEP_NAN_ZERO, GRADSTEP_NAN_SEND}) {
+    auto options = options_of(GRADSTEP_REDUCER_SPARSE_TOPK);
+    options.nan_policy = nan_policy;
+    options.sparse_exchange = GRADSTEP_SPARSE_EXCHANGE_GATHER;
+    list.push_back(options);
+    options.selection = GRADSTEP_SELECTION_TENSOR;
+    options.momentum_correction = 0.9;
+    list.push_back(options);
+  }
+  auto options = options_of(GRADSTEP_REDUCER_SPARSE_TOPK);
+  options.sparse_exchange = GRADSTEP_SPARSE_EXCHANGE_GATHER;
+  options.error_feedback = GRADSTEP_ERROR_FEEDBACK_EF21;
+  list.push_back(options);
+  return list;
+}
+
+TEST(DetachedReducer, AGatheredTopKIsOneCollectiveAndWaitsForNoAnswer) {
+  for (const std::int32_t ranks : {2, 3}) {
+    for (const DType dtype : {DType::f32, DType::f64}) {
+      for (const gradstep_reducer_options& options : top_k_options()) {
+        run_ranks(ranks, [&](Communicator& comm) {
+          const OneBucket::Asked asked = OneBucket(comm, options, dtype, kLarge).asked();
+          EXPECT_EQ(asked.waits, 1) << "NaN policy " << options.nan_policy;
+          EXPECT_EQ(asked.staged, 1);
+          EXPECT_EQ(asked.by_host, 0);
+          EXPECT_EQ(asked.allocated, 0);
+        });
+      }
+    }
+  }
+}
+
+TEST(DetachedReducer, ATopKOfOneRankWaitsForNothingButNansThatAreErrors) {
+  for (const gradstep_reducer_options& options : top_k_options()) {
+    run_ranks(1, [&](Communicator& comm) {
+      const OneBucket::Asked asked = OneBucket(comm, options, DType::f32, kLarge).asked();
+      EXPECT_EQ(asked.waits, options.nan_policy == GRADSTEP_NAN_ERROR ? 1 : 0);
+      EXPECT_EQ(asked.staged, 0);
+      EXPECT_EQ(asked.allocated, 0);
+    });
+  }
+}
+
+// Lengths that are not known beforehand are told in a collective of their own.
+TEST(DetachedReducer, EverySparseExchangeWaitsForItsCollectivesAlone) {
+  for (const std::int32_t mode : {GRADSTEP_REDUCER_SPARSE_TOPK, GRADSTEP_REDUCER_SPARSE_THRESHOLD}) {
+    for (const std::int32_t exchange : {GRADSTEP_SPARSE_EXCHANGE_GATHER, GRADSTEP_SPARSE_EXCHANGE_SPLIT}) {
+      auto options = options_of(mode);
+      options.sparse_exchange = exchange;
+      const bool splits = exchange == GRADSTEP_SPARSE_EXCHANGE_SPLIT;
+      const bool fixed = mode == GRADSTEP_REDUCER_SPARSE_TOPK && !splits;
+      run_ranks(3, [&](Communicator& comm) {
+        const OneBucket::Asked asked = OneBucket(comm, options, DType::f32, kSmall).asked();
+        EXPECT_EQ(asked.waits, asked.staged) << "mode " << mode;
+        EXPECT_EQ(asked.staged, splits ? 4 : fixed ? 1 : 2) << "mode " << mode;
+        EXPECT_EQ(asked.by_host, 0);
+      });
+    }
+  }
+}
+
+// Which of the two ways is shorter depends on how many different elements the last window had; but one rank's
+// selection is no less than what two ranks could save.
+TEST(DetachedReducer, TheChoiceOfASparseExchangeAsksOnlyWhereSplittingCouldPay) {
+  auto options = options_of(GRADSTEP_REDUCER_SPARSE_TOPK);
+  options.sparsity = 0.5;
+  for (const std::int32_t ranks : {2, 4}) {
+    run_ranks(ranks, [&](Communicator& comm) {
+      const OneBucket::Asked asked = OneBucket(comm, options, DType::f32, kLarge).asked();
+      EXPECT_EQ(asked.waits - asked.staged, ranks == 2 ? 0 : 1);
+      EXPECT_EQ(asked.by_host, 0);
+    });
   }
 }
 

@@ -85,15 +85,58 @@ class BackendCalls {
     backend_.count_nonfinite(data, &count, queue_);
     return count;
   }
-  void select(const SelectJob& job, std::vector<std::int32_t>& indices) { backend_.select(job, indices, queue_); }
-  void take(const Array& data, std::span<const std::int32_t> indices, void* values, bool clear) {
-    backend_.take(data, indices, values, clear, queue_);
+  struct Found {
+    std::vector<std::int32_t> indices;
+    std::vector<double> values;
+    std::int64_t nans = 0;
+  };
+  /// The largest of each part, which follow each other.
+  Found select_largest(const Array& data, std::span<const SelectPart> parts, NanRule nans = {}) {
+    Found found;
+    SelectPlan plan;
+    plan.data = data;
+    plan.parts = parts;
+    plan.nans = nans;
+    plan.nans.found = &found.nans;
+    std::int64_t count = 0;
+    for (const SelectPart& part : parts) count += part.count;
+    write(found, data.dtype, count, [&](const Selection& to) { backend_.select_largest(plan, to, queue_); });
+    return found;
   }
-  void put(const Array& data, std::span<const std::int32_t> indices, const void* values, bool add = false) {
-    backend_.put(data, indices, values, add, queue_);
+  /// All that reach it, and how many are in each piece.
+  Found select_reaching(const Array& data, double threshold, std::span<std::int64_t> counts) {
+    Found found;
+    SelectPlan plan;
+    plan.data = data;
+    plan.threshold = threshold;
+    plan.nans.found = &found.nans;
+    backend_.count_reaching(plan, static_cast<std::int64_t>(counts.size()), counts.data(), queue_);
+    std::int64_t all = 0;
+    for (const std::int64_t count : counts) all += count;
+    write(found, data.dtype, all, [&](const Selection& to) { backend_.select_reaching(plan, to, queue_); });
+    return found;
   }
-  void sum_sparse(const SparseSum& job, std::vector<std::int32_t>& touched) {
-    backend_.sum_sparse(job, touched, queue_);
+  std::vector<std::int64_t> count_pieces(std::span<const std::int32_t> indices, std::int64_t elements,
+                                         std::int64_t pieces) {
+    std::vector<std::int64_t> counts(static_cast<std::size_t>(pieces), -1);
+    backend_.count_pieces(list_of(indices, nullptr), elements, pieces, counts.data(), queue_);
+    return counts;
+  }
+  static SparseList list_of(std::span<const std::int32_t> indices, const void* values) {
+    return {indices.data(), values, static_cast<std::int64_t>(indices.size()), nullptr};
+  }
+  void take(const Array& data, const SparseList& list, void* values) { backend_.take(data, list, values, queue_); }
+  void put(const Array& data, const SparseList& list, bool add = false) { backend_.put(data, list, add, queue_); }
+  /// Answers the indices that occur.
+  std::vector<std::int32_t> sum_sparse(const Array& destination, std::span<const SparseList> lists, std::int64_t begin,
+                                       std::int64_t end, double divisor) {
+    std::size_t all = 0;
+    for (const SparseList& list : lists) all += static_cast<std::size_t>(list.count);
+    std::vector<std::int32_t> touched(all);
+    std::int64_t count = -1;
+    backend_.sum_sparse({destination, lists, begin, end, divisor, touched.data(), &count, {}}, queue_);
+    touched.resize(static_cast<std::size_t>(count));
+    return touched;
   }
   void project_rows(const LowRank& job) { backend_.project_rows(job, queue_); }
   void project_columns(const LowRank& job) { backend_.project_columns(job, queue_); }
@@ -101,6 +144,17 @@ class BackendCalls {
   void expand(const LowRank& job, const Array& result, double factor) { backend_.expand(job, result, factor, queue_); }
 
  private:
+  /// body(to) with room for `count`.
+  template <class Body>
+  static void write(Found& found, DType dtype, std::int64_t count, Body body) {
+    found.indices.resize(static_cast<std::size_t>(count));
+    found.values.resize(found.indices.size());
+    if (dtype == DType::f64) return body(Selection{found.indices.data(), found.values.data()});
+    std::vector<float> floats(found.indices.size());
+    body(Selection{found.indices.data(), floats.data()});
+    found.values.assign(floats.begin(), floats.end());
+  }
+
   Backend& backend_;
   HostQueue queue_;
 };

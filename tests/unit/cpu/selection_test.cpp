@@ -14,15 +14,14 @@ class Selection : public testing::TestWithParam<std::string> {
  protected:
   Selection() : context_(make_cpu_context(2, GetParam().c_str())), backend_(context_->cpu()) {}
 
-  std::vector<std::int32_t> largest(const TestArray& data, std::int64_t count, std::int32_t first = 0) {
-    SelectJob job;
-    job.data = data.array();
-    job.first = first;
-    job.by_count = true;
-    job.count = count;
-    std::vector<std::int32_t> indices;
-    backend_.select(job, indices);
-    return indices;
+  std::vector<std::int32_t> largest(const TestArray& data, std::int64_t count) {
+    const SelectPart all{data.size(), count};
+    BackendCalls::Found found = backend_.select_largest(data.array(), {&all, 1});
+    for (std::size_t j = 0; j < found.indices.size(); ++j) {
+      const double expected = data.get(found.indices[j]);
+      EXPECT_TRUE(found.values[j] == expected || std::isnan(expected)) << j;
+    }
+    return found.indices;
   }
 
   std::unique_ptr<Context> context_;
@@ -58,8 +57,7 @@ TEST_P(Selection, the_largest_are_those_of_a_stable_sort) {
           data.set(4321, -std::numeric_limits<double>::infinity());
           data.set(99, 1e-42);
         }
-        for (const std::int64_t count :
-             {std::int64_t{0}, std::int64_t{1}, size / 100, size / 3, size - 1, size, size + 5}) {
+        for (const std::int64_t count : {std::int64_t{0}, std::int64_t{1}, size / 100, size / 3, size - 1, size}) {
           ASSERT_EQ(largest(data, count), by_sorting(data, count)) << name_of(dtype) << " " << count << " of " << size;
         }
       }
@@ -78,12 +76,38 @@ TEST_P(Selection, a_misleading_sample_costs_time_and_changes_nothing) {
   }
 }
 
-TEST_P(Selection, equal_elements_are_taken_from_the_front) {
+TEST_P(Selection, equal_elements_are_taken_from_the_front_of_every_part) {
   TestArray data(DType::f32, 40000);
   for (std::int64_t i = 0; i < 40000; ++i) data.set(i, i % 2 == 0 ? -1 : 1);
+  const SelectPart parts[] = {{1000, 0}, {30000, 777}, {0, 0}, {9000, 3}};
   std::vector<std::int32_t> expected(777);
   std::iota(expected.begin(), expected.end(), 1000);
-  EXPECT_EQ(largest(data, 777, 1000), expected);
+  expected.insert(expected.end(), {31000, 31001, 31002});
+  EXPECT_EQ(backend_.select_largest(data.array(), parts).indices, expected);
+}
+
+TEST_P(Selection, nans_that_are_selected_are_counted_and_become_zero_where_they_must) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    TestArray data(dtype, 1000);
+    TestArray also(dtype, 1000);
+    data.fill(8);
+    also.fill(9);
+    for (const std::int64_t i : {3, 400, 401, 999}) data.set(i, std::numeric_limits<double>::quiet_NaN());
+    const SelectPart all{1000, 3};
+    BackendCalls::Found found = backend_.select_largest(data.array(), {&all, 1});
+    EXPECT_EQ(found.indices, (std::vector<std::int32_t>{3, 400, 401}));
+    EXPECT_EQ(found.nans, 3) << "of those selected";
+
+    const double kept = also.get(402);
+    found = backend_.select_largest(data.array(), {&all, 1}, {true, also.array(), nullptr});
+    EXPECT_EQ(found.nans, 4) << "all there were";
+    EXPECT_EQ(found.indices, by_sorting(data, 3));
+    for (const std::int64_t i : {3, 400, 401, 999}) {
+      EXPECT_EQ(data.get(i), 0);
+      EXPECT_EQ(also.get(i), 0);
+    }
+    EXPECT_EQ(also.get(402), kept);
+  }
 }
 
 // SINGA compares magnitudes truncated to integers: all of these would tie.
@@ -99,16 +123,15 @@ TEST_P(Selection, a_threshold_takes_what_reaches_it_but_zeros) {
       TestArray data(dtype, 40001);
       data.fill(2);
       for (std::int64_t i = 0; i < 40001; i += 5) data.set(i, i % 2 == 0 ? 0.0 : -0.5);
-      SelectJob job;
-      job.data = data.array();
-      job.threshold = threshold;
-      std::vector<std::int32_t> found;
-      backend_.select(job, found);
+      std::vector<std::int64_t> counts(3);
+      const BackendCalls::Found found = backend_.select_reaching(data.array(), threshold, counts);
       std::vector<std::int32_t> expected;
       for (std::int64_t i = 0; i < 40001; ++i) {
         if (std::abs(data.get(i)) >= threshold && data.get(i) != 0) expected.push_back(static_cast<std::int32_t>(i));
       }
-      EXPECT_EQ(found, expected) << threshold;
+      EXPECT_EQ(found.indices, expected) << threshold;
+      for (std::size_t j = 0; j < expected.size(); ++j) ASSERT_EQ(found.values[j], data.get(expected[j]));
+      EXPECT_EQ(counts, backend_.count_pieces(expected, 40001, 3));
     }
   }
 }
@@ -124,14 +147,13 @@ TEST_P(Selection, sparse_sums_are_dense_sums_in_the_order_of_the_lists) {
       dense.back().fill(r + 1);
       indices.push_back(largest(dense.back(), r == 1 ? 0 : 9000));
       values.emplace_back(dtype, static_cast<std::int64_t>(indices.back().size()));
-      backend_.take(dense.back().array(), indices.back(), values.back().array().data, /*clear=*/false);
+      backend_.take(dense.back().array(), BackendCalls::list_of(indices.back(), nullptr), values.back().array().data);
     }
     std::vector<SparseList> lists;
-    for (std::size_t r = 0; r < 3; ++r) lists.push_back({indices[r].data(), values[r].array().data, values[r].size()});
+    for (std::size_t r = 0; r < 3; ++r) lists.push_back(BackendCalls::list_of(indices[r], values[r].array().data));
     TestArray sum(dtype, kSize);
     for (std::int64_t i = 0; i < kSize; ++i) sum.set(i, 77);
-    std::vector<std::int32_t> touched;
-    backend_.sum_sparse({sum.array(), lists, 0, kSize, 3}, touched);
+    const std::vector<std::int32_t> touched = backend_.sum_sparse(sum.array(), lists, 0, kSize, 3);
 
     std::vector<double> expected(kSize, 77);
     std::vector<bool> seen(kSize, false);
@@ -156,17 +178,31 @@ TEST_P(Selection, sparse_sums_are_dense_sums_in_the_order_of_the_lists) {
   }
 }
 
-TEST_P(Selection, taking_clears_and_putting_restores) {
+TEST_P(Selection, pieces_are_counted_by_the_elements_they_begin_at) {
+  const std::vector<std::int32_t> indices = {0, 2, 3, 5, 6, 9};  // pieces of 10 begin at 0, 3 and 6
+  EXPECT_EQ(backend_.count_pieces(indices, 10, 3), (std::vector<std::int64_t>{2, 2, 2}));
+  EXPECT_EQ(backend_.count_pieces({}, 10, 2), (std::vector<std::int64_t>{0, 0}));
+}
+
+TEST_P(Selection, what_is_put_is_what_was_taken_and_a_list_may_be_shorter_than_its_room) {
   TestArray data(DType::f64, 1000);
   data.fill(4);
   const std::vector<std::int32_t> indices = {0, 3, 500, 999};
   TestArray taken(DType::f64, 4);
   const double before = data.get(500);
-  backend_.take(data.array(), indices, taken.array().data, /*clear=*/true);
+  const double last = data.get(999);
+  backend_.take(data.array(), BackendCalls::list_of(indices, nullptr), taken.array().data);
   EXPECT_EQ(taken.get(2), before);
+  const std::int64_t present = 3;
+  SparseList list = BackendCalls::list_of(indices, nullptr);
+  list.present = &present;
+  backend_.put(data.array(), list);
   EXPECT_EQ(data.get(500), 0);
-  backend_.put(data.array(), indices, taken.array().data);
-  EXPECT_EQ(data.get(500), before);
+  EXPECT_EQ(data.get(999), last);
+  list.values = taken.array().data;
+  backend_.put(data.array(), list);
+  backend_.put(data.array(), list, /*add=*/true);
+  EXPECT_EQ(data.get(500), 2 * before);
 }
 
 TEST_P(Selection, clamped_numbers_stay_within_the_bound_and_nans_stay) {

@@ -166,6 +166,25 @@ TEST(SparseOptions, WhatTheyKeepIsSavedAndGoesOnWithTheSameBits) {
   }
 }
 
+// All ranks send as much as the number of the window says; 4 and 3 of these take the same bytes.
+TEST(SparseOptions, RanksThatAreNotInTheSameWindowAreTold) {
+  run_ranks(2, [](Communicator& comm) {
+    auto options = topk(0.6);
+    options.warmup_steps = 1;
+    const Schema schema = make_schema({{4}});
+    Reducer reducer(make_context(), comm, options, schema);
+    if (comm.rank() == 1) {
+      const auto alone = make_local_communicators(make_context(), 1, {});
+      Reducer ahead(make_context(), *alone[0], options, schema);
+      reduce_one(ahead, {1, 2, 3, 4});
+      reducer.take_over(ahead);
+    }
+    expect_error(GRADSTEP_ERR_MISMATCH,
+                 comm.rank() == 0 ? "rank 1 has selected 3 elements, this rank 4" : "this rank 3",
+                 [&] { reduce_one(reducer, {1, 2, 3, 4}); });
+  });
+}
+
 TEST(SparseOptions, CombinationsThatMeanNothingAreRefused) {
   run_ranks(1, [](Communicator& comm) {
     const auto refuse = [&](const char* text, const std::function<void(gradstep_reducer_options&)>& change) {
