@@ -41,7 +41,7 @@ gradstep_status gradstep_reducer_reduce(gradstep_reducer* reducer, const gradste
   return with(reducer, [&](Reducer& impl) {
     impl.site().use(stream);
     const BufferList& bound = reducer->grads.bind(impl.schema(), grads, n);
-    impl.reduce(bound.arrays, bind_results(*reducer, results, n), weight);
+    impl.reduce(bound, bind_results(*reducer, results, n), weight);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <numeric>
 
 namespace gradstep {
 
@@ -49,6 +50,7 @@ Collectives::Collectives(std::shared_ptr<Engine> engine, const std::shared_ptr<A
       send_bytes_(send_data_.size()),
       receive_data_(send_data_.size()),
       receive_bytes_(send_data_.size()),
+      offsets_(send_data_.size()),
       send_staging_(allocator),
       receive_staging_(allocator) {}
 
@@ -171,21 +173,23 @@ void Collectives::all_gather(const void* send, void* receive, std::int64_t bytes
 
 void Collectives::all_gather_v(const void* send, void* receive, std::span<const std::int64_t> bytes,
                                const Deadline& deadline) {
-  const auto ranks = static_cast<std::size_t>(world_size());
   const bool equal = std::all_of(bytes.begin(), bytes.end(), [&](std::int64_t b) { return b == bytes[0]; });
   if (equal) return all_gather(send, receive, bytes[0], deadline);
   if (!engine_->can_exchange()) return padded_all_gather_v(send, at(receive, 0), bytes, deadline);
 
   const auto own = static_cast<std::size_t>(rank());
-  std::vector<std::int64_t> offset(ranks, 0);
-  for (std::size_t r = 1; r < ranks; ++r) offset[r] = offset[r - 1] + bytes[r - 1];
-  copy_bytes(at(receive, offset[own]), send, bytes[own]);
+  place_blocks(bytes);
+  copy_bytes(at(receive, offsets_[own]), send, bytes[own]);
   exchange([&](std::int32_t) { return Outgoing{send, bytes[own]}; },
            [&](std::int32_t from) {
              const auto r = static_cast<std::size_t>(from);
-             return Incoming{at(receive, offset[r]), bytes[r]};
+             return Incoming{at(receive, offsets_[r]), bytes[r]};
            },
            deadline);
+}
+
+void Collectives::place_blocks(std::span<const std::int64_t> bytes) {
+  std::exclusive_scan(bytes.begin(), bytes.end(), offsets_.begin(), std::int64_t{0});
 }
 
 void Collectives::padded_all_gather_v(const void* send, std::byte* receive, std::span<const std::int64_t> bytes,
@@ -214,14 +218,13 @@ void Collectives::all_to_all(const void* send, void* receive, std::span<const st
                              const Deadline& deadline) {
   if (world_size() > 1 && !engine_->can_exchange()) return gathered_all_to_all(send, at(receive, 0), bytes, deadline);
   const auto own = static_cast<std::size_t>(rank());
-  std::vector<std::int64_t> offset(bytes.size(), 0);
-  for (std::size_t q = 1; q < bytes.size(); ++q) offset[q] = offset[q - 1] + bytes[q - 1];
-  copy_bytes(at(receive, rank() * bytes[own]), at(send, offset[own]), bytes[own]);
+  place_blocks(bytes);
+  copy_bytes(at(receive, rank() * bytes[own]), at(send, offsets_[own]), bytes[own]);
   if (world_size() == 1) return;
   exchange(
       [&](std::int32_t to) {
         const auto q = static_cast<std::size_t>(to);
-        return Outgoing{at(send, offset[q]), bytes[q]};
+        return Outgoing{at(send, offsets_[q]), bytes[q]};
       },
       [&](std::int32_t from) { return Incoming{at(receive, from * bytes[own]), bytes[own]}; }, deadline);
 }

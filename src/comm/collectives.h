@@ -54,6 +54,8 @@ class Collectives {
   void exchange_paired(FunctionRef<Outgoing(std::int32_t)> outgoing, FunctionRef<Incoming(std::int32_t)> incoming,
                        const Deadline& deadline);
   void engine_all_gather(const void* send, void* receive, std::int64_t bytes, const Deadline& deadline);
+  /// Blocks of so many bytes, one after the other.
+  void place_blocks(std::span<const std::int64_t> bytes);
   void padded_all_gather_v(const void* send, std::byte* receive, std::span<const std::int64_t> bytes,
                            const Deadline& deadline);
   void gathered_all_to_all(const void* send, std::byte* receive, std::span<const std::int64_t> bytes,
@@ -67,6 +69,7 @@ class Collectives {
   std::vector<std::int64_t> send_bytes_;
   std::vector<void*> receive_data_;
   std::vector<std::int64_t> receive_bytes_;
+  std::vector<std::int64_t> offsets_;  // of the blocks of all ranks
   Staging send_staging_;
   Staging receive_staging_;
   std::atomic<std::int64_t> bytes_sent_{0};

@@ -99,6 +99,7 @@ class EngineCommunicator final : public Communicator {
   Collectives collectives_;
   Staging staging_;
   std::vector<const void*> sources_;  // of the sum in progress, one per rank
+  std::vector<Array> pieces_;         // likewise
   WorkList work_;                     // of work_size_ elements
   std::int64_t work_size_ = 0;
   ProgressThread progress_;

@@ -113,10 +113,10 @@ void EngineCommunicator::all_reduce_direct(const Array& data, std::int32_t op, d
     const std::int64_t begin = std::min(data.size, r * piece);
     return slice(data, begin, std::min(piece, data.size - begin));
   };
-  std::vector<Array> pieces;
-  for (std::int32_t r = 0; r < world_size(); ++r) pieces.push_back(piece_of(r));
+  pieces_.clear();
+  for (std::int32_t r = 0; r < world_size(); ++r) pieces_.push_back(piece_of(r));
   const Array own = piece_of(rank());
-  scatter_pieces(pieces, op, divisor, deadline);
+  scatter_pieces(pieces_, op, divisor, deadline);
   wait_for_peers([&] {
     collectives_.exchange([&](std::int32_t) { return Collectives::Outgoing{own.data, own.bytes()}; },
                           [&](std::int32_t from) {
@@ -179,16 +179,16 @@ void EngineCommunicator::reduce_scatter(const Array& input, const Array& output,
 void EngineCommunicator::reduce_scatter_v(const Array& data, std::span<const std::int64_t> counts, std::int32_t op,
                                           double divisor, const Deadline& deadline) {
   perform(&gradstep_comm_statistics::reduce_scatters, deadline, [&] {
-    std::vector<Array> pieces;
+    pieces_.clear();
     std::int64_t begin = 0;
     for (const std::int64_t count : counts) {
-      pieces.push_back(slice(data, begin, count));
+      pieces_.push_back(slice(data, begin, count));
       begin += count;
     }
     if (world_size() > 1 && !engine_->can_exchange()) {
-      scatter_pieces_gathered(pieces, op, divisor, deadline);
+      scatter_pieces_gathered(pieces_, op, divisor, deadline);
     } else {
-      scatter_pieces(pieces, op, divisor, deadline);
+      scatter_pieces(pieces_, op, divisor, deadline);
     }
   });
 }

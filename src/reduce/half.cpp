@@ -16,6 +16,11 @@ HalfExchange::HalfExchange(ExchangeResources& resources, const BucketPlan& plan,
   const DType dtype = options().mode == GRADSTEP_REDUCER_HALF ? DType::f16 : DType::bf16;
   nonfinite_ = resources_.site.allocate(sizeof(std::int64_t), /*zeroed=*/true);
   wire_ = {wire_memory_.data(), plan.elements, dtype, 0, nullptr, nullptr};
+  const auto ranks = static_cast<std::int64_t>(world_size());
+  for (std::int64_t q = 0; q < ranks; ++q) {
+    const std::int64_t begin = plan_.elements * q / ranks;
+    piece_bytes_.push_back((plan_.elements * (q + 1) / ranks - begin) * size_of(dtype));
+  }
 }
 
 /// What is neither clipped nor divided before the cast needs no f32 in between.
@@ -52,19 +57,14 @@ void HalfExchange::complete(gradstep_bucket_statistics& stats) const {
 
 void HalfExchange::sum_in_half(const Deadline& deadline) {
   const auto ranks = static_cast<std::int64_t>(world_size());
-  std::vector<std::int64_t> bytes;
-  for (std::int64_t q = 0; q < ranks; ++q) {
-    const std::int64_t begin = plan_.elements * q / ranks;
-    bytes.push_back((plan_.elements * (q + 1) / ranks - begin) * size_of(wire_.dtype));
-  }
-  const std::int64_t own = bytes[rank()];
+  const std::int64_t own = piece_bytes_[rank()];
   std::byte* blocks = resources_.blocks.reserve(own * ranks);
-  data().all_to_all(wire_.data, blocks, bytes, deadline);
+  data().all_to_all(wire_.data, blocks, piece_bytes_, deadline);
   for (std::int64_t r = 1; r < ranks; ++r) {
     const void* const two[] = {blocks, blocks + r * own};
     backend().sum_ranks({blocks, two, own / size_of(wire_.dtype), wire_.dtype, GRADSTEP_REDUCE_SUM, 1}, queue());
   }
-  data().all_gather_v(blocks, wire_.data, bytes, deadline);
+  data().all_gather_v(blocks, wire_.data, piece_bytes_, deadline);
 }
 
 }  // namespace gradstep

@@ -4,6 +4,8 @@
 // Gradients travel in 16 bits.
 #pragma once
 
+#include <vector>
+
 #include "reduce/bucket_exchange.h"
 
 namespace gradstep {
@@ -24,6 +26,7 @@ class HalfExchange final : public BucketExchange {
   Buffer wire_memory_;
   Buffer nonfinite_;  // how many have been seen
   Array wire_;
+  std::vector<std::int64_t> piece_bytes_;  // of each rank, where sums are made in half precision
 };
 
 }  // namespace gradstep

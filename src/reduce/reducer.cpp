@@ -53,7 +53,6 @@ void Reducer::add_bucket(const BucketPlan& plan) {
     place.offset = offset;
     offset += schema_[i].size;
     place.work.append(schema_[i].size);
-    bucket.work.append(schema_[i].size);
     shapes.push_back(schema_[i].shape);
   }
   bucket.plan = plan;
@@ -118,36 +117,73 @@ void Reducer::begin(double weight) {
   open_window(weight);
 }
 
-/// Packs the gradients of `parameters`, which lie in one bucket.
-void Reducer::pack(Bucket& bucket, const WorkList& work, std::span<const std::size_t> parameters,
-                   std::span<const Array> grads) {
-  const auto start = std::chrono::steady_clock::now();
-  const Array packed = bucket.exchange->packed();
-  const Array carried = bucket.exchange->carried();
-  const double multiplier = options().average == GRADSTEP_AVERAGE_WEIGHTED ? weight_ : 1;
-  if (carried.data == nullptr) {
-    copies_.clear();
-    for (std::size_t k = 0; k < parameters.size(); ++k) copies_.push_back({part_of(packed, parameters[k]), grads[k]});
-    backend().copy({&work, copies_, {}}, multiplier, 1, queue());
-  } else {
-    sums_.clear();
-    for (std::size_t k = 0; k < parameters.size(); ++k) {
-      sums_.push_back({part_of(packed, parameters[k]), grads[k], part_of(carried, parameters[k]), multiplier,
-                       bucket.exchange->carried_factor()});
+CombineItem Reducer::addition_of(const Bucket& bucket, std::size_t index, const Array& grad) const {
+  const BucketExchange& exchange = *bucket.exchange;
+  return {part_of(exchange.packed(), index), grad, part_of(exchange.carried(), index), pack_multiplier(),
+          exchange.carried_factor()};
+}
+
+/// With the work for `grads`, which is worked out anew only where it has changed.
+Reducer::Packing& Reducer::packing_of(Bucket& bucket, const BufferList& grads) {
+  const void* packed = bucket.exchange->packed().data;
+  Packing& first = bucket.packings[0];
+  Packing& packing = first.packed == nullptr || first.packed == packed ? first : bucket.packings[1];
+  const bool stays = packing.packed == packed && packing.multiplier == pack_multiplier() && grads.version != 0 &&
+                     packing.version == grads.version;
+  if (stays) return packing;
+  packing.version = 0;
+  packing.copies.clear();
+  packing.sums.clear();
+  const bool carries = bucket.exchange->carried().data != nullptr;
+  for (const std::size_t i : bucket.plan.parameters) {
+    const CombineItem sum = addition_of(bucket, i, grads[i]);
+    if (carries) {
+      packing.sums.add(sum, schema_[i].size);
+    } else {
+      packing.copies.add({sum.destination, sum.a}, schema_[i].size);
     }
-    backend().combine({&work, sums_, {}}, queue());
   }
-  for (std::size_t k = 0; k < parameters.size(); ++k) {
-    places_[parameters[k]].pushed = true;
-    places_[parameters[k]].touched = grads[k].data != nullptr;
+  packing.version = grads.version;
+  packing.packed = packed;
+  packing.multiplier = pack_multiplier();
+  return packing;
+}
+
+void Reducer::pack(Bucket& bucket, const BufferList& grads) {
+  const auto start = std::chrono::steady_clock::now();
+  Packing& packing = packing_of(bucket, grads);
+  if (bucket.exchange->carried().data == nullptr) {
+    backend().copy(packing.copies.plan(), packing.multiplier, 1, queue());
+  } else {
+    backend().combine(packing.sums.plan(), queue());
   }
-  bucket.pending -= parameters.size();
-  const std::lock_guard lock(stats_mutex_);
-  bucket.stats.pack_nanoseconds += nanoseconds_since(start);
+  for (const std::size_t i : bucket.plan.parameters) set_pushed(i, grads[i]);
+  count_packing(bucket, start);
 }
 
 void Reducer::pack_one(std::size_t index, const Array& grad) {
-  pack(buckets_[places_[index].bucket], places_[index].work, {&index, 1}, {&grad, 1});
+  const auto start = std::chrono::steady_clock::now();
+  Bucket& bucket = buckets_[places_[index].bucket];
+  const CombineItem sum = addition_of(bucket, index, grad);
+  if (sum.b.data == nullptr) {
+    const CopyItem copy{sum.destination, grad};
+    backend().copy({&places_[index].work, {&copy, 1}, {}}, sum.a_factor, 1, queue());
+  } else {
+    backend().combine({&places_[index].work, {&sum, 1}, {}}, queue());
+  }
+  set_pushed(index, grad);
+  count_packing(bucket, start);
+}
+
+void Reducer::set_pushed(std::size_t index, const Array& grad) {
+  places_[index].pushed = true;
+  places_[index].touched = grad.data != nullptr;
+  --buckets_[places_[index].bucket].pending;
+}
+
+void Reducer::count_packing(Bucket& bucket, std::chrono::steady_clock::time_point start) {
+  const std::lock_guard lock(stats_mutex_);
+  bucket.stats.pack_nanoseconds += nanoseconds_since(start);
 }
 
 void Reducer::push(std::size_t index, const Array& grad) {
@@ -273,14 +309,14 @@ void Reducer::write_results(const BufferList& targets) {
   backend().copy(results_.plan(), 1, 1, queue());
 }
 
-void Reducer::reduce(std::span<const Array> grads, const BufferList& results, double weight) {
+void Reducer::reduce(const BufferList& grads, const BufferList& results, double weight) {
   run_window(grads, results, weight);
   commit();
 }
 
-void Reducer::exchange_window(std::span<const Array> grads, double weight) { run_window(grads, {}, weight); }
+void Reducer::exchange_window(const BufferList& grads, double weight) { run_window(grads, {}, weight); }
 
-void Reducer::run_window(std::span<const Array> grads, const BufferList& results, double weight) {
+void Reducer::run_window(const BufferList& grads, const BufferList& results, double weight) {
   if (open_) fail(GRADSTEP_ERR_INVALID_STATE, "reduce: pushes of a window are pending; wait for it or cancel it");
   check_channel();
   open_window(weight);
@@ -291,9 +327,7 @@ void Reducer::run_window(std::span<const Array> grads, const BufferList& results
     for (Bucket& bucket : buckets_) {
       // Those before it are exchanged meanwhile; with a single bucket there is nothing to gain.
       if (full_buckets() > 0) queue_->let_leave(full_buckets(), deadline);
-      bucket_grads_.clear();
-      for (const std::size_t i : bucket.plan.parameters) bucket_grads_.push_back(grads[i]);
-      pack(bucket, bucket.work, bucket.plan.parameters, bucket_grads_);
+      pack(bucket, grads);
     }
   } catch (...) {
     queue_->halt();
@@ -302,22 +336,20 @@ void Reducer::run_window(std::span<const Array> grads, const BufferList& results
   finish_window(results, deadline);
 }
 
-void Reducer::reduce_bucket(std::size_t index, std::span<const Array> arrays, double weight) {
+void Reducer::reduce_bucket(std::size_t index, const BufferList& arrays, double weight) {
   check_closed();
   Bucket& bucket = buckets_[index];
-  bucket_grads_.clear();
-  for (const std::size_t i : bucket.plan.parameters) bucket_grads_.push_back(arrays[i]);
-  std::vector<Array> targets(arrays.begin(), arrays.end());
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    if (places_[i].bucket != index) targets[i].data = nullptr;  // stays as it is
+  bucket_results_.assign(arrays.begin(), arrays.end());
+  for (std::size_t i = 0; i < bucket_results_.size(); ++i) {
+    if (places_[i].bucket != index) bucket_results_[i].data = nullptr;  // stays as it is
   }
   open_window(weight);
   open_ = false;
   const Deadline deadline = comm().deadline();
-  pack(bucket, bucket.work, bucket.plan.parameters, bucket_grads_);
+  pack(bucket, arrays);
   queue_->exchange_alone(index, deadline);
   settle({&bucket, 1}, deadline);
-  write_results({targets, /*version=*/0});
+  write_results({bucket_results_, /*version=*/0});
   commit({&bucket, 1});
 }
 

@@ -4,6 +4,8 @@
 // Gradients of all ranks become one, in fused buckets that leave in a fixed order.
 #pragma once
 
+#include <array>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -38,14 +40,14 @@ class Reducer {
   // Lists of arrays were checked against the schema.
 
   /// A whole window. `results`, if not empty, get the outcome.
-  void reduce(std::span<const Array> grads, const BufferList& results, double weight);
+  void reduce(const BufferList& grads, const BufferList& results, double weight);
   /// The same without results, and what the window leaves behind for the next one is kept only by commit(): a
   /// window that is reduced again instead has left nothing.
-  void exchange_window(std::span<const Array> grads, double weight);
+  void exchange_window(const BufferList& grads, double weight);
   void commit();
   /// A window of one bucket alone: its parameters' arrays become the outcome, those of others are left as they are, and
   /// gradients() shows nothing.
-  void reduce_bucket(std::size_t index, std::span<const Array> arrays, double weight);
+  void reduce_bucket(std::size_t index, const BufferList& arrays, double weight);
   std::size_t bucket_count() const { return buckets_.size(); }
   void begin(double weight);
   void push(std::size_t index, const Array& grad);
@@ -89,10 +91,18 @@ class Reducer {
   Site& site() { return resources_.site; }
 
  private:
+  /// Copies of a bucket's gradients to where they are packed, or sums with what is carried.
+  struct Packing {
+    std::uint64_t version = 0;  // of the gradients; 0 = unknown
+    const void* packed = nullptr;
+    double multiplier = 1;
+    OwnPlan<CopyPlan, CopyItem> copies;
+    OwnPlan<CombinePlan, CombineItem> sums;
+  };
   struct Bucket {
     BucketPlan plan;
     std::unique_ptr<BucketExchange> exchange;
-    WorkList work;                       // by position in plan.parameters
+    std::array<Packing, 2> packings;     // what is packed and what is carried change places in some modes
     OwnPlan<CopyPlan, CopyItem> itself;  // its result, to be divided
     std::size_t pending = 0;             // parameters not pushed in this window
     gradstep_bucket_statistics stats{};  // guarded by stats_mutex_
@@ -115,16 +125,20 @@ class Reducer {
   bool has_sent_all() const;
   void compare_plans(const Deadline& deadline);
   void open_window(double weight);
-  void pack(Bucket& bucket, const WorkList& work, std::span<const std::size_t> parameters,
-            std::span<const Array> grads);
+  double pack_multiplier() const { return options().average == GRADSTEP_AVERAGE_WEIGHTED ? weight_ : 1; }
+  CombineItem addition_of(const Bucket& bucket, std::size_t index, const Array& grad) const;
+  Packing& packing_of(Bucket& bucket, const BufferList& grads);
+  void pack(Bucket& bucket, const BufferList& grads);
+  void set_pushed(std::size_t index, const Array& grad);
   void pack_one(std::size_t index, const Array& grad);
+  void count_packing(Bucket& bucket, std::chrono::steady_clock::time_point start);
   std::size_t full_buckets();
   void exchange(Bucket& bucket, const Deadline& deadline);
   void exchange_control(std::span<Bucket> exchanged, const Deadline& deadline);
   void divide(std::span<Bucket> exchanged, double divisor);
   void settle(std::span<Bucket> exchanged, const Deadline& deadline);
   void commit(std::span<Bucket> exchanged);
-  void run_window(std::span<const Array> grads, const BufferList& results, double weight);
+  void run_window(const BufferList& grads, const BufferList& results, double weight);
   void finish_window(const BufferList& targets, const Deadline& deadline);
   void write_results(const BufferList& targets);
 
@@ -135,9 +149,7 @@ class Reducer {
   std::vector<Place> places_;    // by parameter
   WorkList work_;                // by parameter
   OwnBuffers shown_;
-  std::vector<Array> bucket_grads_;
-  std::vector<CopyItem> copies_;
-  std::vector<CombineItem> sums_;
+  std::vector<Array> bucket_results_;
   OwnPlan<CopyPlan, CopyItem> results_;
   std::uint64_t results_version_ = 0;  // of the targets that results_ writes
   NormPlan outcome_;

@@ -53,25 +53,27 @@ bool LocalSteps::exchange(Reducer* reducer, const BufferList& params) {
 }
 
 void LocalSteps::exchange_deltas(Reducer* reducer, const BufferList& params) {
-  if (reducer != nullptr) reducer->exchange_window(deltas_.list().arrays, weight_);
+  if (reducer != nullptr) reducer->exchange_window(deltas_.list(), weight_);
   const BufferList reduced = reducer != nullptr ? reducer->gradients() : deltas_.list();
-  std::vector<CombineItem> items;
-  WorkList work;
-  for (std::size_t i = 0; i < params.size(); ++i) {
-    if (reduced[i].data == nullptr) continue;
-    items.push_back({params[i], params[i], reduced[i]});
-    work.append(params[i].size);
+  if (!params.shows_again(added_params_) || !reduced.shows_again(added_deltas_)) {
+    added_params_ = added_deltas_ = {};
+    additions_.clear();
+    for (std::size_t i = 0; i < params.size(); ++i) {
+      if (reduced[i].data != nullptr) additions_.add({params[i], params[i], reduced[i]}, params[i].size);
+    }
+    added_params_ = params;
+    added_deltas_ = reduced;
   }
-  site_.backend().combine({&work, items, {}}, site_.queue());
+  site_.backend().combine(additions_.plan(), site_.queue());
 }
 
 // Gradients of one partition at a time would not do: what a rank has learnt from the others would depend on the
 // partition. Parameters carry it along.
 void LocalSteps::exchange_parameters(Reducer& reducer, const BufferList& params) {
   if (sync_ == GRADSTEP_SYNC_PARAMETERS) {
-    reducer.reduce(params.arrays, params, weight_);
+    reducer.reduce(params, params, weight_);
   } else {
-    reducer.reduce_bucket(static_cast<std::size_t>(partition_), params.arrays, weight_);
+    reducer.reduce_bucket(static_cast<std::size_t>(partition_), params, weight_);
     partition_ = (partition_ + 1) % static_cast<std::int64_t>(reducer.bucket_count());
   }
   count_ = 0;

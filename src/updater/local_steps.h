@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "backend/own_plan.h"
 #include "gradstep/updater.h"
 #include "optim/optimizer.h"
 #include "reduce/reducer.h"
@@ -56,6 +57,8 @@ class LocalSteps {
   std::int64_t partition_ = 0;
   std::vector<Buffer> delta_buffers_;
   OwnBuffers deltas_;
+  OwnPlan<CombinePlan, CombineItem> additions_;  // of deltas to parameters
+  BufferList added_params_, added_deltas_;       // that additions_ shows
 };
 
 }  // namespace gradstep

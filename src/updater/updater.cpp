@@ -152,7 +152,7 @@ bool Updater::finish_window(StepBuffers buffers, double weight) {
         buffers.grads = accumulator_->results();
         weight = accumulator_->weight();
       }
-      reducer_->exchange_window(buffers.grads.arrays, weight);
+      reducer_->exchange_window(buffers.grads, weight);
       window_ = Window::reduced;
     }
     buffers.grads = reducer_->gradients();

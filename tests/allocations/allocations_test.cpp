@@ -52,9 +52,9 @@ using gradstep_handles::UpdaterHandle;
 /// A host with a small, a matrix-shaped and a large parameter, on as many threads.
 class Host {
  public:
-  explicit Host(int threads) {
+  explicit Host(int number) : threads(number) {
     auto options = defaults_of(gradstep_context_options_init);
-    options.num_threads = threads;
+    options.num_threads = number;
     options.background_threads = 0;
     gradstep_context* created = nullptr;
     check(gradstep_context_create(&options, &created));
@@ -78,6 +78,7 @@ class Host {
   }
 
   static constexpr std::size_t kCount = 3;
+  const int threads;
   ContextHandle context;
   gradstep_parameter parameters[kCount];
   gradstep_tensor params[kCount];
@@ -208,32 +209,84 @@ TEST_P(Allocations, AStepOfShampooMakesNone) {
   EXPECT_EQ(of_shampoo(options), 0);
 }
 
-/// How often a window has used operator new in two ranks, which are threads, once both have run a few. Its bucket is
-/// gathered as a whole: lists of pieces are the collectives' own, and made anew.
-long of_windows(Host& host, std::int32_t mode) {
-  constexpr std::size_t kSmall = Host::kCount - 1;
+/// What train(comm) answers on the first of two ranks, which are threads.
+long of_ranks(Host& host, const std::function<long(gradstep_comm*)>& train) {
   gradstep_comm* ranks[2] = {};
   check(gradstep_comm_create_local(host.context.get(), 2, ranks));
-  const auto train = [&](gradstep_comm* comm) {
-    const CommHandle owned(comm);
-    auto options = defaults_of(gradstep_reducer_options_init);
-    options.mode = mode;
-    gradstep_reducer* created = nullptr;
-    check(gradstep_reducer_create(host.context.get(), comm, &options, host.parameters, kSmall, &created));
-    const ReducerHandle reducer(created);
-    return allocations_of(
-        4, [&] { check(gradstep_reducer_reduce(reducer.get(), host.grads, host.updates, kSmall, 1, nullptr)); });
-  };
+  const CommHandle first(ranks[0]);
+  const CommHandle second(ranks[1]);
   std::thread other([&] { train(ranks[1]); });
   const long found = train(ranks[0]);
   other.join();
   return found;
 }
 
+ReducerHandle make_reducer(Host& host, gradstep_comm* comm, const gradstep_reducer_options& options) {
+  gradstep_reducer* created = nullptr;
+  check(gradstep_reducer_create(host.context.get(), comm, &options, host.parameters, Host::kCount, &created));
+  return ReducerHandle(created);
+}
+
+/// Of a bucket that is gathered as a whole, and one that is cut into pieces. Each rank has a context of its own: that
+/// keeps as much scratch as has ever been in use at once.
+long of_windows(Host& host, const gradstep_reducer_options& options) {
+  return of_ranks(host, [&](gradstep_comm* comm) {
+    Host own(host.threads);
+    const ReducerHandle reducer = make_reducer(own, comm, options);
+    return allocations_of(
+        6, [&] { check(gradstep_reducer_reduce(reducer.get(), own.grads, own.updates, Host::kCount, 1, nullptr)); });
+  });
+}
+
+gradstep_reducer_options reducer_options(std::int32_t mode) {
+  auto options = defaults_of(gradstep_reducer_options_init);
+  options.mode = mode;
+  options.fuse_threshold = 10000;
+  return options;
+}
+
 TEST_P(Allocations, AWindowOfAReducerMakesNone) {
-  EXPECT_EQ(of_windows(host, GRADSTEP_REDUCER_DENSE), 0);
-  EXPECT_EQ(of_windows(host, GRADSTEP_REDUCER_POWERSGD), 0);
-  EXPECT_EQ(of_windows(host, GRADSTEP_REDUCER_ADASUM_TREE), 0);
+  for (const std::int32_t mode :
+       {GRADSTEP_REDUCER_DENSE, GRADSTEP_REDUCER_HALF, GRADSTEP_REDUCER_BFLOAT16, GRADSTEP_REDUCER_SPARSE_TOPK,
+        GRADSTEP_REDUCER_POWERSGD, GRADSTEP_REDUCER_ADASUM_TREE, GRADSTEP_REDUCER_ADASUM_NWAY}) {
+    EXPECT_EQ(of_windows(host, reducer_options(mode)), 0) << "mode " << mode;
+  }
+  auto options = reducer_options(GRADSTEP_REDUCER_HALF);
+  options.half_sum = GRADSTEP_HALF_SUM_FP16_PREDIVIDED;
+  EXPECT_EQ(of_windows(host, options), 0);
+}
+
+TEST_P(Allocations, AWindowOfASparseReducerMakesNoneInAnyVariant) {
+  auto options = reducer_options(GRADSTEP_REDUCER_SPARSE_TOPK);
+  options.sparse_exchange = GRADSTEP_SPARSE_EXCHANGE_SPLIT;
+  EXPECT_EQ(of_windows(host, options), 0);
+  options = reducer_options(GRADSTEP_REDUCER_SPARSE_TOPK);
+  options.selection = GRADSTEP_SELECTION_TENSOR;
+  options.momentum_correction = 0.9;
+  EXPECT_EQ(of_windows(host, options), 0);
+  options = reducer_options(GRADSTEP_REDUCER_SPARSE_TOPK);
+  options.error_feedback = GRADSTEP_ERROR_FEEDBACK_EF21;
+  EXPECT_EQ(of_windows(host, options), 0);
+}
+
+TEST_P(Allocations, APushWithLocalStepsMakesNone) {
+  for (const std::int32_t sync : {GRADSTEP_SYNC_DELTAS, GRADSTEP_SYNC_PARAMETERS, GRADSTEP_SYNC_PARAMETERS_PARTIAL}) {
+    const long found = of_ranks(host, [&](gradstep_comm* comm) {
+      Host own(GetParam());
+      const OptimizerHandle optimizer = make_adam(own);
+      const ReducerHandle reducer = make_reducer(own, comm, reducer_options(GRADSTEP_REDUCER_DENSE));
+      auto options = defaults_of(gradstep_updater_options_init);
+      options.sync = sync;
+      options.sync_steps = 1;
+      gradstep_updater* created = nullptr;
+      check(gradstep_updater_create(own.context.get(), optimizer.get(), nullptr, reducer.get(), &options, &created));
+      const UpdaterHandle updater(created);
+      return allocations_of(6, [&] {
+        check(gradstep_updater_push(updater.get(), own.params, own.grads, Host::kCount, 1, nullptr, nullptr));
+      });
+    });
+    EXPECT_EQ(found, 0) << "sync " << sync;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, Allocations, ::testing::Values(1, 2));

@@ -70,8 +70,35 @@ float written(Reducer& reducer, TestTensor<float>& gradient, TestTensor<float>& 
   const Array grad = compact_array(gradient.values.data(), 3, DType::f32);
   const Array result = compact_array(target.values.data(), 3, DType::f32);
   const Array absent = compact_array(nullptr, 3, DType::f32);
-  reducer.reduce({gradient.values.empty() ? &absent : &grad, 1}, {{&result, 1}, version}, 1);
+  reducer.reduce({{gradient.values.empty() ? &absent : &grad, 1}, 0}, {{&result, 1}, version}, 1);
   return target.values[2];
+}
+
+TEST_F(Window, GradientsComeFromWhereEachWindowHasThem) {
+  for (const std::int32_t mode : {GRADSTEP_REDUCER_DENSE, GRADSTEP_REDUCER_POWERSGD, GRADSTEP_REDUCER_SPARSE_TOPK}) {
+    auto options = reducer_options();
+    options.mode = mode;
+    options.sparsity = 1;
+    options.average = GRADSTEP_AVERAGE_WEIGHTED;
+    Reducer reducer(make_context(), *comm, options, make_schema({{3}}));
+    TestTensor<float> first({3}, {1, 1, 1});
+    TestTensor<float> second({3}, {2, 2, 2});
+    TestTensor<float> target({3});
+    const Array result = compact_array(target.values.data(), 3, DType::f32);
+    const auto reduced = [&](TestTensor<float>& gradient, std::uint64_t version, double weight) {
+      const Array grad = compact_array(gradient.values.data(), 3, DType::f32);
+      reducer.reduce({{&grad, 1}, version}, {{&result, 1}, 0}, weight);
+      return target.values[2];
+    };
+    for (int window = 0; window < 3; ++window) EXPECT_EQ(reduced(first, 7, 1), 1);
+    first.values.assign(3, 3.0F);
+    for (int window = 0; window < 3; ++window) EXPECT_EQ(reduced(first, 7, 1), 3);
+    EXPECT_EQ(reduced(first, 7, 0), 0) << "a weight that has changed";
+    for (int window = 0; window < 3; ++window) EXPECT_EQ(reduced(second, 8, 1), 2) << "a version that has changed";
+    EXPECT_EQ(reduced(first, 0, 1), 3) << "no version";
+    EXPECT_EQ(reduced(second, 0, 1), 2);
+    EXPECT_EQ(reduced(first, 7, 1), 3);
+  }
 }
 
 TEST_F(Window, ResultsGoWhereEachWindowWantsThem) {
