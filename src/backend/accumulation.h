@@ -11,6 +11,7 @@
 #include "backend/work_list.h"
 #include "core/array.h"
 #include "core/buffer_list.h"
+#include "kernels/accumulate.h"
 
 namespace gradstep {
 
@@ -47,6 +48,46 @@ struct AccumulateJob {
   double norm_finish_value = 1;
   Prepared prepared;
 };
+
+/// How an add is made, with the cheapest operations that give the bits of the job's.
+struct AddStep {
+  kernels::AddFormula formula = kernels::AddFormula::plain;
+  double factor = 1;
+  Finish finish = Finish::nothing;
+  double finish_value = 1;
+};
+
+inline AddStep add_step(const AccumulateJob& job) {
+  using kernels::AddFormula;
+  AddStep step;
+  step.factor = job.factor;
+  switch (job.formula) {
+    case AccumulateFormula::plain:
+      break;
+    case AccumulateFormula::weighted:
+      step.formula = AddFormula::multiplied;
+      break;
+    case AccumulateFormula::divided:
+      step.formula = AddFormula::divided;
+      if (kernels::has_exact_reciprocal(job.factor)) {
+        step.formula = AddFormula::multiplied;
+        step.factor = 1 / job.factor;
+      }
+      break;
+    case AccumulateFormula::running:
+      step.formula = AddFormula::running;
+      break;
+  }
+  if (step.formula != AddFormula::running && step.factor == 1) step.formula = AddFormula::plain;
+  step.finish = job.finish;
+  step.finish_value = job.finish_value;
+  if (job.finish == Finish::divide && kernels::has_exact_reciprocal(job.finish_value)) {
+    step.finish = Finish::multiply;
+    step.finish_value = 1 / job.finish_value;
+  }
+  if (step.finish_value == 1) step.finish = Finish::nothing;
+  return step;
+}
 
 /// sum[index[j]] += factor * values[j] for rows of `row_size` elements, j ascending.
 struct RowsJob {

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "backend/host_loop.h"
+#include "backend/plugin_loader.h"
 #include "core/error.h"
 #include "core/own_thread.h"
 #include "core/shape.h"
@@ -56,20 +57,31 @@ Context::Context(const gradstep_context_options& options)
   }
 }
 
-void Context::add_backend(gradstep_device device, std::unique_ptr<Backend> backend) {
+Backend& Context::keep(gradstep_device device, std::unique_ptr<Backend> backend) const {
   backends_.push_back({device, std::move(backend)});
+  return *backends_.back().backend;
+}
+
+void Context::add_backend(gradstep_device device, std::unique_ptr<Backend> backend) {
+  const std::lock_guard lock(backends_mutex_);
+  Backend& kept = keep(device, std::move(backend));
+  if (cpu_ == nullptr) cpu_ = &kept;
 }
 
 Backend& Context::backend(gradstep_device device, const char* argument, std::size_t index) const {
+  const std::lock_guard lock(backends_mutex_);
   for (const DeviceBackend& known : backends_) {
     if (same_device(known.device, device)) return *known.backend;
   }
-  if (device.device_type == GRADSTEP_DEVICE_CUDA) {
-    fail(GRADSTEP_ERR_BACKEND_UNAVAILABLE, "{}[{}]: is on {}, and this version of gradstep has no CUDA backend",
-         argument, index, device_text(device));
+  if (device.device_type != GRADSTEP_DEVICE_CUDA) {
+    fail(GRADSTEP_ERR_UNSUPPORTED, "{}[{}]: is on {}, which no backend of gradstep serves", argument, index,
+         device_text(device));
   }
-  fail(GRADSTEP_ERR_UNSUPPORTED, "{}[{}]: is on {}, which no backend of gradstep serves", argument, index,
-       device_text(device));
+  try {
+    return keep(device, make_plugin_backend("cuda", device, allocator_));
+  } catch (const Error& error) {
+    fail(error.status(), "{}[{}]: is on {}: {}", argument, index, device_text(device), error.what());
+  }
 }
 
 Site Context::site(const Schema& schema) const {

@@ -31,10 +31,11 @@ class Context {
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  /// Backends are made after the context because they use what it has. Each serves one device.
+  /// Backends are made after the context because they use what it has. Each serves one device; the CPU's is the first.
   void add_backend(gradstep_device device, std::unique_ptr<Backend> backend);
-  Backend& cpu() const { return *backends_.front().backend; }
-  /// Throws BACKEND_UNAVAILABLE or UNSUPPORTED by `argument` and `index` where nothing serves the device.
+  Backend& cpu() const { return *cpu_; }
+  /// That of a plugin is made when it is first asked for. Throws BACKEND_UNAVAILABLE or UNSUPPORTED by `argument` and
+  /// `index` where nothing serves the device.
   Backend& backend(gradstep_device device, const char* argument, std::size_t index) const;
   /// The one of all parameters. Throws as backend(), and UNSUPPORTED where they are on several devices.
   Site site(const Schema& schema) const;
@@ -72,6 +73,7 @@ class Context {
     std::unique_ptr<Backend> backend;
   };
 
+  Backend& keep(gradstep_device device, std::unique_ptr<Backend> backend) const;
   void run_by_host(HostLoop& loop, std::int64_t n) const;
   void log_by_host(gradstep_log_level level, const std::string& text) const;
 
@@ -83,7 +85,9 @@ class Context {
   ThreadPool pool_;
   BackgroundLane background_;
   std::shared_ptr<const Lapack> lapack_;
-  std::vector<DeviceBackend> backends_;  // the CPU's is the first
+  Backend* cpu_ = nullptr;
+  mutable std::mutex backends_mutex_;
+  mutable std::vector<DeviceBackend> backends_;
   std::atomic<std::int64_t> loops_begun_{0};
   std::mutex log_mutex_;
   std::vector<std::pair<gradstep_log_level, std::string>> later_;

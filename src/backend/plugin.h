@@ -1,14 +1,23 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The private border between libgradstep and its plugins: plain structs and function pointers, no std:: types and no
-// exceptions across. Both sides are built from the same source; another build id is refused.
+// The private border between libgradstep and its plugins. Both sides are built from the same source by the same
+// compiler; another build id is refused. Engines are plain structs and function pointers, without std:: types and
+// exceptions. A device's backend is the C++ interface itself (backend.h), as a table of functions would say the same
+// again with less checking; it throws through the library (`fail` below), so that an error is caught where its type was
+// made.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "gradstep/comm.h"
+
+namespace gradstep {
+class Allocator;
+class Backend;
+}  // namespace gradstep
 
 #define GRADSTEP_PLUGIN_ENTRY "gradstep_plugin_entry"
 
@@ -20,6 +29,8 @@ struct gradstep_plugin_host_api {
   std::uint32_t reserved;
   /// The calling thread's error text.
   void (*set_error)(const char* text);
+  /// Throws the library's own Error. Only below a function of a gradstep_plugin_backend.
+  void (*fail)(gradstep_status status, const char* text);
 };
 
 /// How an engine's ranks tell each other their addresses. Valid during connect. A status comes with the thread's error
@@ -45,11 +56,21 @@ struct gradstep_plugin_engine {
                              const void* native, gradstep_comm_vtable* vtable, void** user);
 };
 
-/// What a plugin gives: at most one engine. (A device backend will be a further member.)
+/// A backend for each device of a type.
+struct gradstep_plugin_backend {
+  std::int32_t device_type;
+  std::int32_t reserved;
+  /// The caller owns it. `allocator` is the host's, asked for device memory where the host has one. Throws
+  /// BACKEND_UNAVAILABLE with the driver's words where there is no such device.
+  gradstep::Backend* (*create)(const std::shared_ptr<gradstep::Allocator>& allocator, std::int32_t device_id);
+};
+
+/// What a plugin gives; each may be NULL.
 struct gradstep_plugin_api {
   std::uint32_t struct_size;
   std::uint32_t reserved;
-  const gradstep_plugin_engine* engine;  // may be NULL
+  const gradstep_plugin_engine* engine;
+  const gradstep_plugin_backend* backend;
 };
 
 /// Returns INVALID_ARGUMENT if build_id is not the plugin's own, and then writes the plugin's into *plugin_build_id.

@@ -17,7 +17,8 @@ namespace gradstep {
 namespace {
 
 const gradstep_plugin_host_api kHostApi = {sizeof(gradstep_plugin_host_api), 0,
-                                           [](const char* text) { set_last_error(text); }};
+                                           [](const char* text) { set_last_error(text); },
+                                           [](gradstep_status status, const char* text) { throw_error(status, text); }};
 
 std::string own_directory() {
   Dl_info info{};
@@ -70,6 +71,15 @@ const gradstep_plugin_api& find_plugin(const std::string& name) {
     return load_plugin((std::filesystem::path(directory) / file).string());
   }
   return load_plugin((std::filesystem::path(own_directory()) / file).string());
+}
+
+std::unique_ptr<Backend> make_plugin_backend(const std::string& name, gradstep_device device,
+                                             const std::shared_ptr<Allocator>& allocator) {
+  const gradstep_plugin_backend* backend = find_plugin(name).backend;
+  if (backend == nullptr || backend->device_type != device.device_type) {
+    fail(GRADSTEP_ERR_BACKEND_UNAVAILABLE, "plugin '{}' has no backend for it", name);
+  }
+  return std::unique_ptr<Backend>(backend->create(allocator, device.device_id));
 }
 
 }  // namespace gradstep

@@ -4,8 +4,10 @@
 // Finds, opens and remembers plugins. Opened plugins are never closed.
 #pragma once
 
+#include <memory>
 #include <string>
 
+#include "backend/backend.h"
 #include "backend/plugin.h"
 
 namespace gradstep {
@@ -18,5 +20,9 @@ const gradstep_plugin_api& load_plugin(const std::string& path);
 
 /// Opens libgradstep_<name>.so: GRADSTEP_PLUGIN_DIR, then libgradstep's own directory. Throws BACKEND_UNAVAILABLE.
 const gradstep_plugin_api& find_plugin(const std::string& name);
+
+/// The backend of that plugin for `device`. Throws BACKEND_UNAVAILABLE.
+std::unique_ptr<Backend> make_plugin_backend(const std::string& name, gradstep_device device,
+                                             const std::shared_ptr<Allocator>& allocator);
 
 }  // namespace gradstep

@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "core/buffer_list.h"
+
 namespace gradstep {
 
 /// Elements per chunk. Reductions fold one f64 partial per chunk in one fixed tree (docs/numerics.md).
@@ -36,6 +38,7 @@ class WorkList {
       chunks_.push_back({items_, static_cast<std::int32_t>(left < kChunk ? left : kChunk), begin + offset});
     }
     ++items_;
+    version_ = 0;
   }
 
   /// `count` items of one size, whose chunks take turns: all their first ones, then all their second ones, ...
@@ -46,12 +49,20 @@ class WorkList {
       for (std::int32_t i = 0; i < count; ++i) chunks_.push_back({items_ + i, length, offset});
     }
     items_ += count;
+    version_ = 0;
   }
 
   /// Keeps its memory.
   void clear() {
     chunks_.clear();
     items_ = 0;
+    version_ = 0;
+  }
+
+  /// Lists of one version have the same chunks: what was made of them still holds.
+  std::uint64_t version() const {
+    if (version_ == 0) version_ = new_version();
+    return version_;
   }
 
   std::span<const Chunk> chunks() const { return chunks_; }
@@ -60,6 +71,7 @@ class WorkList {
  private:
   std::vector<Chunk> chunks_;
   std::int32_t items_ = 0;
+  mutable std::uint64_t version_ = 0;  // 0 = not asked for since the last change
 };
 
 }  // namespace gradstep

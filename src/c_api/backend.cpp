@@ -16,9 +16,13 @@ namespace {
 void check_available(const char* name) {
   check_out("name", name);
   if (std::string_view(name) == "cpu") return;
+  if (std::string_view(name) == "cuda") {
+    make_plugin_backend("cuda", {GRADSTEP_DEVICE_CUDA, 0}, std::make_shared<Allocator>(nullptr));
+    return;
+  }
   const EngineEntry* engine = find_engine(name);
   if (engine == nullptr || engine->is_choice) {
-    fail_argument("name: '{}' is unknown, expected cpu, {}", name,
+    fail_argument("name: '{}' is unknown, expected cpu, cuda, {}", name,
                   engine_names([](const EngineEntry& e) { return !e.is_choice; }));
   }
   if (engine->is_plugin) find_plugin(name);

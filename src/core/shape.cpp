@@ -51,12 +51,7 @@ void check_device(const char* argument, std::size_t index, gradstep_device devic
       fail_argument("{}[{}]: cpu device_id is {}, expected 0", argument, index, device.device_id);
     return;
   }
-  if (device.device_type == GRADSTEP_DEVICE_CUDA) {
-    fail(GRADSTEP_ERR_BACKEND_UNAVAILABLE, "{}[{}]: is on {}, and this version of gradstep has no CUDA backend",
-         argument, index, device_text(device));
-  }
-  fail(GRADSTEP_ERR_UNSUPPORTED, "{}[{}]: is on {}, which no backend of gradstep serves", argument, index,
-       device_text(device));
+  fail(GRADSTEP_ERR_UNSUPPORTED, "{}[{}]: is on {}, expected the host's memory", argument, index, device_text(device));
 }
 
 ByteRange byte_range(const Array& array) {

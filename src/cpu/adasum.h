@@ -25,8 +25,11 @@ class AdasumForm {
       const std::span<Array> vectors = std::span(vectors_).subspan(first, count);
       const std::span<double> factors = std::span(factors_).subspan(first, count);
       const int* exponents = merge.exponents.empty() ? nullptr : merge.exponents.data();
-      const kernels::AdasumFactors rule{plan.rule, merge.dots, merge.chunks, plan.stride, exponents};
-      const bool finite = rule.write(static_cast<std::int64_t>(count), factors.data());
+      const kernels::AdasumFactors rule{plan.rule, exponents};
+      const auto dots_of = [&](std::int64_t list) {
+        return kernels::fold_dots(merge.dots + list, merge.chunks, plan.stride);
+      };
+      const bool finite = rule.write(static_cast<std::int64_t>(count), dots_of, factors.data());
       for (std::size_t v = 0; v < count; ++v) {
         vectors[v] = merge.vectors[v];
         if (!finite) vectors[v].data = nullptr;

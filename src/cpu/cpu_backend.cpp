@@ -32,42 +32,8 @@ bool is_small(std::span<const Chunk> chunks) {
   return true;
 }
 
-/// Dividing by a power of two and multiplying by its reciprocal give the same bits; the latter is faster.
-bool has_exact_reciprocal(double divisor) {
-  int exponent = 0;
-  return std::abs(std::frexp(divisor, &exponent)) == 0.5 && std::abs(exponent) < 64;
-}
-
-AddStep add_step(const AccumulateJob& job) {
-  AddStep step;
-  step.factor = job.factor;
-  switch (job.formula) {
-    case AccumulateFormula::plain:
-      break;
-    case AccumulateFormula::weighted:
-      step.formula = AddFormula::multiplied;
-      break;
-    case AccumulateFormula::divided:
-      step.formula = AddFormula::divided;
-      if (has_exact_reciprocal(job.factor)) {
-        step.formula = AddFormula::multiplied;
-        step.factor = 1 / job.factor;
-      }
-      break;
-    case AccumulateFormula::running:
-      step.formula = AddFormula::running;
-      break;
-  }
-  if (step.formula != AddFormula::running && step.factor == 1) step.formula = AddFormula::plain;
-
-  step.finish = job.finish;
-  step.finish_value = job.finish_value;
-  if (job.finish == Finish::divide && has_exact_reciprocal(job.finish_value)) {
-    step.finish = Finish::multiply;
-    step.finish_value = 1 / job.finish_value;
-  }
-  if (step.finish_value == 1) step.finish = Finish::nothing;
-
+AddStep step_of(const AccumulateJob& job) {
+  AddStep step{gradstep::add_step(job)};
   std::int64_t bytes = 0;
   for (const Array& sum : job.sums) bytes += sum.bytes();
   step.past_cache = bytes > kPastCacheBytes;
@@ -89,7 +55,7 @@ class CpuBackend final : public Backend {
   }
 
   void accumulate(const AccumulateJob& job, Queue& /*queue*/) override {
-    const AddStep step = add_step(job);
+    const AddStep step = step_of(job);
     const std::span<const Chunk> chunks = job.work->chunks();
     const bool measures = job.norm != nullptr;
     double* squares = measures ? partials_of(job.prepared, chunks.size()) : nullptr;
@@ -187,7 +153,7 @@ class CpuBackend final : public Backend {
 
   void copy(const CopyPlan& plan, double multiplier, double divisor, Queue& /*queue*/) override {
     if (plan.factor != nullptr) multiplier *= *plan.factor;
-    if (has_exact_reciprocal(divisor) && multiplier == 1) {
+    if (kernels::has_exact_reciprocal(divisor) && multiplier == 1) {
       multiplier = 1 / divisor;
       divisor = 1;
     }

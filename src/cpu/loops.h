@@ -10,14 +10,10 @@
 
 namespace gradstep::cpu {
 
-/// How the formula of an AccumulateJob is evaluated.
-enum class AddFormula : std::uint8_t { plain, multiplied, divided, running };
+using kernels::AddFormula;
 
-struct AddStep {
-  AddFormula formula = AddFormula::plain;
-  double factor = 1;
-  Finish finish = Finish::nothing;
-  double finish_value = 1;
+/// An add of accumulation.h, here.
+struct AddStep : gradstep::AddStep {
   bool past_cache = false;  ///< the job does not fit in the cache: write what is only written around it
 };
 

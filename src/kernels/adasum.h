@@ -59,29 +59,26 @@ enum class AdasumRule : std::uint8_t {
   all,   ///< of any number; there is one list for each vector and the sum, side by side
 };
 
-/// One merge. Dots over chunk c of list l lie at dots[c * stride + l].
+/// The factors of one merge.
 struct AdasumFactors {
   AdasumRule rule = AdasumRule::pair;
-  const Dots* dots = nullptr;
-  std::int64_t chunks = 0;
-  std::int64_t stride = 1;
   const int* exponents = nullptr;  ///< vector v is stored for 2^-exponents[v] of itself; NULL = all are 0
 
   GRADSTEP_FORMULA int exponent(std::int64_t v) const { return exponents != nullptr ? exponents[v] : 0; }
 
-  /// factors[v] for all `count` vectors; false = all are the quiet NaN because one is not finite: whatever NaNs the
-  /// vectors have, what comes out is to be that one, as of vectors of zeros.
-  GRADSTEP_FORMULA bool write(std::int64_t count, double* factors) const {
+  /// factors[v] for all `count` vectors, by dots_of(list); false = all are the quiet NaN because one is not finite:
+  /// whatever NaNs the vectors have, what comes out is to be that one, as of vectors of zeros.
+  template <class DotsOf>
+  GRADSTEP_FORMULA bool write(std::int64_t count, DotsOf dots_of, double* factors) const {
     if (rule == AdasumRule::pair) {
-      const Dots whole = fold_dots(dots, chunks, stride);
+      const Dots whole = dots_of(0);
       factors[0] = adasum_pair_factor(whole.ab, whole.aa, exponent(0), exponent(1));
       factors[1] = adasum_pair_factor(whole.ab, whole.bb, exponent(1), exponent(0));
     } else {
       int smallest = exponent(0);
       for (std::int64_t v = 1; v < count; ++v) smallest = exponent(v) < smallest ? exponent(v) : smallest;
       for (std::int64_t v = 0; v < count; ++v) {
-        const Dots whole = fold_dots(dots + v, chunks, stride);
-        factors[v] = adasum_factor_among(whole, static_cast<double>(count), exponent(v), smallest);
+        factors[v] = adasum_factor_among(dots_of(v), static_cast<double>(count), exponent(v), smallest);
       }
     }
     bool finite = true;

@@ -92,8 +92,8 @@ constexpr CodeValues code_values() {
 }
 
 // Not members of the template: the copies of two instruction sets share no symbol.
-constexpr CodeValues kSignedCodeValues = code_values<true>();
-constexpr CodeValues kUnsignedCodeValues = code_values<false>();
+GRADSTEP_LOOKUP CodeValues kSignedCodeValues = code_values<true>();
+GRADSTEP_LOOKUP CodeValues kUnsignedCodeValues = code_values<false>();
 
 template <bool kSigned>
 GRADSTEP_FORMULA float decode(std::uint8_t code) {

@@ -12,9 +12,18 @@
 #define GRADSTEP_FORMULA inline __attribute__((always_inline))
 #endif
 
+/// Before a constant array that formulas index at run time.
+#if defined(__CUDACC__)
+#define GRADSTEP_LOOKUP static __device__ constexpr
+#else
+#define GRADSTEP_LOOKUP constexpr
+#endif
+
 /// Before a loop over places of which each is read and written by one iteration alone: pointers may be equal, but not
 /// otherwise overlap.
-#if defined(__clang__)
+#if defined(__CUDACC__)
+#define GRADSTEP_INDEPENDENT
+#elif defined(__clang__)
 #define GRADSTEP_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define GRADSTEP_INDEPENDENT _Pragma("GCC ivdep")

@@ -75,8 +75,9 @@ enum gradstep_parameter_flags {
  * among the parameters of the handle; NULL stands for "param.<index>". `group` (0 to 1048576) selects the
  * hyper-parameters of an optimizer. `shape` has at most 32 dimensions; dtype is f32, f64, f16 or bf16. Everything is
  * copied. A list of parameters is a handle's schema; a call that takes one returns INVALID_ARGUMENT for a parameter
- * that breaks these rules (the text names it), BACKEND_UNAVAILABLE where it is on a CUDA device, and UNSUPPORTED where
- * it is on another device or has flags that this library does not know.
+ * that breaks these rules (the text names it), BACKEND_UNAVAILABLE where it is on a CUDA device and the plugin or that
+ * device is not there, and UNSUPPORTED where it is on another device, on another one than the first parameter, or has
+ * flags that this library does not know.
  */
 typedef struct gradstep_parameter {
   uint32_t struct_size;

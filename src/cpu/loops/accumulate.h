@@ -7,38 +7,10 @@
 
 #include "cpu/loops/square.h"
 #include "cpu/loops/stream.h"
+#include "kernels/accumulate.h"
 
 namespace gradstep::cpu {
 namespace {
-
-template <AddFormula kFormula, class T>
-GRADSTEP_FORMULA T term(T g, T factor) {
-  if constexpr (kFormula == AddFormula::plain) return g;
-  if constexpr (kFormula == AddFormula::multiplied) return factor * g;
-  return g / factor;
-}
-
-template <AddFormula kFormula, class T>
-struct Assign {
-  T factor;
-  GRADSTEP_FORMULA T operator()(T, T g) const { return term<kFormula>(g, factor); }
-};
-
-template <AddFormula kFormula, class T>
-struct Add {
-  T factor;
-  GRADSTEP_FORMULA T operator()(T a, T g) const {
-    if constexpr (kFormula == AddFormula::running) return a + (g - a) / factor;
-    return a + term<kFormula>(g, factor);
-  }
-};
-
-/// A sum whose gradient is absent: a running mean is drawn towards zero, others stay.
-template <bool kRunning, class T>
-struct Keep {
-  T factor;
-  GRADSTEP_FORMULA T operator()(T a, T) const { return kRunning ? a + (T{0} - a) / factor : a; }
-};
 
 template <class Formula, class T>
 GRADSTEP_FORMULA void produce(Formula formula, T* to, const T* g, std::int64_t count, Finish finish, T finish_value) {
@@ -117,11 +89,11 @@ struct ChunkSum {
     const T factor = static_cast<T>(step.factor);
     if (action == AccumulateAction::assign) {
       if (kFormula == AddFormula::plain && is_plain_stream()) return stream();
-      apply<true, true>(Assign<kFormula, T>{factor});
+      apply<true, true>(kernels::Assign<kFormula, T>{factor});
     } else if (action == AccumulateAction::add) {
-      apply<false, true>(Add<kFormula, T>{factor});
+      apply<false, true>(kernels::Add<kFormula, T>{factor});
     } else if (kRunning || squares != nullptr || step.finish != Finish::nothing) {
-      apply<false, false>(Keep<kRunning, T>{factor});
+      apply<false, false>(kernels::Keep<kRunning, T>{factor});
     }
   }
 };

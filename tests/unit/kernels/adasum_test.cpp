@@ -20,13 +20,26 @@ using kernels::Dots;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
+struct DotLists {
+  const Dots* dots;
+  std::int64_t chunks;
+  std::int64_t stride;
+};
+
+bool write_factors(const AdasumFactors& rule, const DotLists& lists, std::int64_t count, double* factors) {
+  const auto dots_of = [&](std::int64_t list) {
+    return kernels::fold_dots(lists.dots + list, lists.chunks, lists.stride);
+  };
+  return rule.write(count, dots_of, factors);
+}
+
 TEST(AdasumFactors, OfTwoTakeAwayHalfOfWhatTheyHaveInCommon) {
   const Dots dots[] = {{1, 3, 2}, {2, 1, 5}, {3, 4, 1}};  // 6, 8, 8
   double factors[2];
-  EXPECT_TRUE((AdasumFactors{AdasumRule::pair, dots, 3, 1, nullptr}.write(2, factors)));
+  EXPECT_TRUE(write_factors({AdasumRule::pair, nullptr}, {dots, 3, 1}, 2, factors));
   EXPECT_EQ(factors[0], 1 - 6.0 / 16);
   EXPECT_EQ(factors[1], 1 - 6.0 / 16);
-  EXPECT_TRUE((AdasumFactors{AdasumRule::pair, dots, 2, 2, nullptr}.write(2, factors))) << "the first and the third";
+  EXPECT_TRUE(write_factors({AdasumRule::pair, nullptr}, {dots, 2, 2}, 2, factors)) << "the first and the third";
   EXPECT_EQ(factors[0], 1 - 4.0 / 14);
   EXPECT_EQ(factors[1], 1 - 4.0 / 6);
 }
@@ -35,7 +48,7 @@ TEST(AdasumFactors, OfAllAreTheirsAmongTheSum) {
   // By chunk, then vector: three vectors, two chunks.
   const Dots dots[] = {{5, 2, 0}, {1, 4, 0}, {0, 0, 0}, {3, 2, 0}, {7, 4, 0}, {0, 0, 0}};
   double factors[3];
-  EXPECT_TRUE((AdasumFactors{AdasumRule::all, dots, 2, 3, nullptr}.write(3, factors)));
+  EXPECT_TRUE(write_factors({AdasumRule::all, nullptr}, {dots, 2, 3}, 3, factors));
   EXPECT_EQ(factors[0], 1 - (8.0 - 4.0) / (3 * 4.0));
   EXPECT_EQ(factors[1], 1 - (8.0 - 8.0) / (3 * 8.0));
   EXPECT_EQ(factors[2], 1) << "zeros are added as they are";
@@ -51,7 +64,7 @@ TEST(AdasumFactors, OfVectorsStoredForAPartOfThemselvesMakeTheSameSum) {
     const Dots stored{std::ldexp(ab, ea + eb), std::ldexp(aa, 2 * ea), std::ldexp(bb, 2 * eb)};
     const int exponents[] = {ea, eb};
     double factors[2];
-    EXPECT_TRUE((AdasumFactors{AdasumRule::pair, &stored, 1, 1, exponents}.write(2, factors)));
+    EXPECT_TRUE(write_factors({AdasumRule::pair, exponents}, {&stored, 1, 1}, 2, factors));
     EXPECT_EQ(std::ldexp(factors[0], ea), std::ldexp(1 - ab / (2 * aa), k));
     EXPECT_EQ(std::ldexp(factors[1], eb), std::ldexp(1 - ab / (2 * bb), k));
 
@@ -60,7 +73,7 @@ TEST(AdasumFactors, OfVectorsStoredForAPartOfThemselvesMakeTheSameSum) {
     const double bs = bb + ab;
     const Dots among[] = {{std::ldexp(as, ea + k), std::ldexp(aa, 2 * ea), 0},
                           {std::ldexp(bs, eb + k), std::ldexp(bb, 2 * eb), 0}};
-    EXPECT_TRUE((AdasumFactors{AdasumRule::all, among, 1, 2, exponents}.write(2, factors)));
+    EXPECT_TRUE(write_factors({AdasumRule::all, exponents}, {among, 1, 2}, 2, factors));
     EXPECT_EQ(std::ldexp(factors[0], ea), std::ldexp(1 - (as - aa) / (2 * aa), k));
     EXPECT_EQ(std::ldexp(factors[1], eb), std::ldexp(1 - (bs - bb) / (2 * bb), k));
   }
@@ -70,12 +83,12 @@ TEST(AdasumFactors, AreOneQuietNaNAllWhereOneIsNotFinite) {
   const auto quiet = std::bit_cast<std::uint64_t>(kNaN);
   for (const Dots& bad : {Dots{-kNaN, 1, 1}, Dots{1, std::numeric_limits<double>::infinity(), -kNaN}}) {
     double factors[3];
-    EXPECT_FALSE((AdasumFactors{AdasumRule::pair, &bad, 1, 1, nullptr}.write(2, factors)));
+    EXPECT_FALSE(write_factors({AdasumRule::pair, nullptr}, {&bad, 1, 1}, 2, factors));
     for (const int v : {0, 1}) EXPECT_EQ(std::bit_cast<std::uint64_t>(factors[v]), quiet);
   }
   const Dots dots[] = {{1, 1, 0}, {-kNaN, 1, 0}, {0, 0, 0}};
   double factors[3];
-  EXPECT_FALSE((AdasumFactors{AdasumRule::all, dots, 1, 3, nullptr}.write(3, factors)));
+  EXPECT_FALSE(write_factors({AdasumRule::all, nullptr}, {dots, 1, 3}, 3, factors));
   for (const double factor : factors) EXPECT_EQ(std::bit_cast<std::uint64_t>(factor), quiet);
 }
 
