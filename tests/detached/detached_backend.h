@@ -7,52 +7,21 @@
 // suite that passes here on many seeds sends nothing through the host and depends on nothing being done at once.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <random>
-#include <string>
 
+#include "detached/closed_memory.h"
 #include "detached/deferring_backend.h"
+#include "detached/work_queues.h"
 #include "gradstep/tensor.h"
 
 namespace gradstep::test {
 
 /// A DLPack device type that no product has (kDLExtDev).
 inline constexpr gradstep_device kDetached{12, 0};
-
-/// Address space that is closed to the host but for a scope.
-class ClosedMemory final : public Memory {
- public:
-  ClosedMemory();
-  ~ClosedMemory() override;
-  ClosedMemory(const ClosedMemory&) = delete;
-  ClosedMemory& operator=(const ClosedMemory&) = delete;
-
-  void* allocate(std::size_t bytes) override;
-  /// Waits for all work, as devices do before they give memory back.
-  void deallocate(void* data, std::size_t bytes) noexcept override;
-  std::int64_t allocations() const { return allocations_; }
-
-  /// Scopes may be nested.
-  void open();
-  void close();
-
-  /// What runs before memory is given back.
-  std::function<void()> before_deallocation;
-
- private:
-  std::byte* begin_ = nullptr;
-  std::size_t used_ = 0;
-  std::multimap<std::size_t, std::byte*> free_;  // by size
-  int open_ = 0;
-  std::atomic<std::int64_t> allocations_{0};
-  std::mutex mutex_;
-};
 
 class DetachedBackend final : public DeferringBackend {
  public:
@@ -66,11 +35,11 @@ class DetachedBackend final : public DeferringBackend {
   Queue& queue(void* stream) override;
 
   /// How many pieces of work have been done.
-  std::int64_t done() const { return done_; }
+  std::int64_t done() const { return device_->work.done(); }
   /// How often memory was taken.
-  std::int64_t allocations() const { return closed_->allocations(); }
+  std::int64_t allocations() const { return device_->closed.allocations(); }
   /// How often the host has waited, be it to give memory back.
-  std::int64_t waits() const { return waits_; }
+  std::int64_t waits() const { return device_->work.waits(); }
 
  protected:
   void put_into(Queue& queue, std::function<void()> work) override;
@@ -79,18 +48,21 @@ class DetachedBackend final : public DeferringBackend {
   class WorkQueue;
   class Point;
 
-  /// Does pieces of work until `reached`.
-  void work_until(const std::function<bool()>& reached);
-  void wait_for(WorkQueue& queue);
-  WorkQueue* any_ready();
+  /// Buffers may outlive the backend, and keep this.
+  struct Device final : Memory {
+    explicit Device(std::uint64_t seed) : work(closed, seed) {}
+    void* allocate(std::size_t bytes) override { return closed.allocate(bytes); }
+    /// Waits for all work, as devices do before they give memory back.
+    void deallocate(void* data, std::size_t bytes) noexcept override;
 
-  std::shared_ptr<ClosedMemory> closed_;
+    ClosedMemory closed;
+    WorkQueues work;
+  };
+
+  std::shared_ptr<Device> device_;
   std::shared_ptr<Memory> memory_;
-  std::mt19937_64 random_;
   std::map<void*, std::unique_ptr<WorkQueue>> queues_;  // by stream
-  std::atomic<std::int64_t> done_{0};
-  std::atomic<std::int64_t> waits_{0};
-  std::recursive_mutex mutex_;  // ranks of one process share a device; work never waits for a rank
+  std::mutex mutex_;
 };
 
 }  // namespace gradstep::test

@@ -8,140 +8,29 @@
 #include <cmath>
 #include <memory>
 #include <string>
-#include <vector>
 
-#include "c_api/handles.h"
+#include "detached/chain.h"
 #include "detached/detached_backend.h"
 #include "gradstep/gradstep.h"
 
 namespace gradstep::test {
 namespace {
 
-/// A context that serves a detached device, and tensors there.
-class Detached {
+/// A detached device.
+class Detached final : public TestDevice {
  public:
-  explicit Detached(std::uint64_t seed) {
-    check(gradstep_context_create(nullptr, &context_));
-    auto backend = std::make_unique<DetachedBackend>(object_of(context_)->cpu(), seed);
+  explicit Detached(std::uint64_t seed) : TestDevice(kDetached) {
+    auto backend = std::make_unique<DetachedBackend>(object_of(context())->cpu(), seed);
     backend_ = backend.get();
-    object_of(context_)->add_backend(kDetached, std::move(backend));
+    object_of(context())->add_backend(kDetached, std::move(backend));
   }
-  ~Detached() { gradstep_context_destroy(context_); }
-  Detached(const Detached&) = delete;
-  Detached& operator=(const Detached&) = delete;
 
-  static void check(gradstep_status status) { ASSERT_EQ(status, GRADSTEP_OK) << gradstep_last_error(); }
-
-  gradstep_context* context() const { return context_; }
   DetachedBackend& backend() const { return *backend_; }
-  Queue& queue() const { return backend_->queue(nullptr); }
-  float* allocate(std::size_t count) const {
-    return static_cast<float*>(backend_->memory()->allocate(count * sizeof(float)));
-  }
+  std::int64_t waits() const override { return backend_->waits(); }
+  std::int64_t allocations() const override { return backend_->allocations(); }
 
  private:
-  gradstep_context* context_ = nullptr;
   DetachedBackend* backend_ = nullptr;
-};
-
-using CreateOptimizer = gradstep_status (*)(gradstep_context*, const gradstep_parameter*, gradstep_optimizer**);
-
-gradstep_status create_adam(gradstep_context* context, const gradstep_parameter* parameters,
-                            gradstep_optimizer** optimizer) {
-  gradstep_adam_options adam{};
-  Detached::check(gradstep_adam_options_init(&adam, sizeof adam));
-  adam.learning_rate = 0.5;
-  return gradstep_optimizer_create_adam(context, &adam, parameters, 2, optimizer);
-}
-
-/// Whose roots are the first step's for long.
-gradstep_status create_shampoo(gradstep_context* context, const gradstep_parameter* parameters,
-                               gradstep_optimizer** optimizer) {
-  gradstep_shampoo_options shampoo{};
-  Detached::check(gradstep_shampoo_options_init(&shampoo, sizeof shampoo));
-  shampoo.learning_rate = 0.5;
-  shampoo.start_preconditioning_step = 1;
-  shampoo.preconditioning_compute_steps = 1000;
-  shampoo.block_size = 8;
-  return gradstep_optimizer_create_shampoo(context, &shampoo, parameters, 2, optimizer);
-}
-
-/// Two parameters, an optimizer with clipping and perhaps a check of finiteness, and an accumulator before it.
-class Chain {
- public:
-  explicit Chain(Detached& device, CreateOptimizer create = create_adam, bool skip_nonfinite = true) : device_(device) {
-    for (std::size_t i = 0; i < 2; ++i) {
-      parameters_[i].struct_size = sizeof(gradstep_parameter);
-      parameters_[i].shape = &sizes_[i];
-      parameters_[i].ndim = 1;
-      parameters_[i].dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
-      parameters_[i].device = kDetached;
-      params_[i] = tensor(i);
-      grads_[i] = tensor(i);
-      fill(grads_[i], i, 0.25F);
-    }
-    Detached::check(create(device.context(), parameters_, &optimizer_));
-    gradstep_accumulator_options steps{};
-    Detached::check(gradstep_accumulator_options_init(&steps, sizeof steps));
-    steps.steps = 2;
-    steps.mode = GRADSTEP_ACCUMULATE_MEAN;
-    Detached::check(gradstep_accumulator_create(device.context(), &steps, parameters_, 2, &accumulator_));
-    gradstep_updater_options updater{};
-    Detached::check(gradstep_updater_options_init(&updater, sizeof updater));
-    updater.max_norm = 1;
-    updater.skip_nonfinite = skip_nonfinite ? 1 : 0;
-    Detached::check(gradstep_updater_create(device.context(), optimizer_, accumulator_, nullptr, &updater, &updater_));
-  }
-  ~Chain() {
-    gradstep_updater_destroy(updater_);
-    gradstep_accumulator_destroy(accumulator_);
-    gradstep_optimizer_destroy(optimizer_);
-  }
-  Chain(const Chain&) = delete;
-  Chain& operator=(const Chain&) = delete;
-
-  void fill(const gradstep_tensor& tensor, std::size_t i, float value) {
-    const std::vector<float> values(static_cast<std::size_t>(sizes_[i]), value);
-    device_.queue().upload(tensor.data, values.data(), values.size() * sizeof(float));
-  }
-  void push(void* stream = nullptr) {
-    Detached::check(gradstep_updater_push(updater_, params_, grads_, 2, 1, stream, nullptr));
-  }
-  void step(void* stream) { Detached::check(gradstep_optimizer_step(optimizer_, params_, grads_, 2, stream)); }
-  float param(void* stream = nullptr) {
-    return read(device_.backend().queue(stream), static_cast<const float*>(params_[1].data));
-  }
-  std::int64_t steps() {
-    std::int64_t count = 0;
-    Detached::check(gradstep_optimizer_step_count(optimizer_, &count));
-    return count;
-  }
-  gradstep_tensor grad(std::size_t i) const { return grads_[i]; }
-  gradstep_optimizer* optimizer() const { return optimizer_; }
-  void set_learning_rate(const gradstep_schedule& schedule) {
-    Detached::check(gradstep_optimizer_set_schedule(optimizer_, -1, "learning_rate", &schedule));
-  }
-
- private:
-  gradstep_tensor tensor(std::size_t i) {
-    gradstep_tensor tensor{};
-    tensor.data = device_.allocate(static_cast<std::size_t>(sizes_[i]));
-    tensor.device = kDetached;
-    tensor.ndim = 1;
-    tensor.dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
-    tensor.shape = &sizes_[i];
-    device_.queue().zero(tensor.data, static_cast<std::size_t>(sizes_[i]) * sizeof(float));
-    return tensor;
-  }
-
-  Detached& device_;
-  std::int64_t sizes_[2] = {5, 70000};
-  gradstep_parameter parameters_[2] = {};
-  gradstep_tensor params_[2] = {};
-  gradstep_tensor grads_[2] = {};
-  gradstep_optimizer* optimizer_ = nullptr;
-  gradstep_accumulator* accumulator_ = nullptr;
-  gradstep_updater* updater_ = nullptr;
 };
 
 TEST(DetachedDeathTest, AHostThatReadsOrWritesItsMemoryIsEnded) {
@@ -196,11 +85,11 @@ void expect_pushes_are_queued(CreateOptimizer create, bool skip_nonfinite) {
   Detached device(1);
   Chain chain(device, create, skip_nonfinite);
   for (int k = 0; k < 2; ++k) chain.push();
-  const std::int64_t waits = device.backend().waits();
-  const std::int64_t allocations = device.backend().allocations();
+  const std::int64_t waits = device.waits();
+  const std::int64_t allocations = device.allocations();
   for (int k = 0; k < 8; ++k) chain.push();
-  EXPECT_EQ(device.backend().waits(), waits) << "a push has waited for the device";
-  EXPECT_EQ(device.backend().allocations(), allocations) << "a push has taken memory of the device";
+  EXPECT_EQ(device.waits(), waits) << "a push has waited for the device";
+  EXPECT_EQ(device.allocations(), allocations) << "a push has taken memory of the device";
   EXPECT_EQ(chain.steps(), 5);
 }
 

@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "detached/closed_memory.h"
+
+#include <sys/mman.h>
+
+#include "core/error.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define GRADSTEP_POISONS
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define GRADSTEP_POISONS
+#endif
+#endif
+#if defined(GRADSTEP_POISONS)
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace gradstep::test {
+
+namespace {
+
+constexpr std::size_t kSpace = std::size_t{1} << 32;  // of addresses; memory is taken as it is used
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kBetween = kAlignment;  // bytes between buffers
+
+constexpr std::size_t rounded(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
+
+constexpr std::size_t room_for(std::size_t bytes) { return rounded(bytes, kAlignment) + kBetween; }
+
+void poison([[maybe_unused]] const void* data, [[maybe_unused]] std::size_t bytes) {
+#if defined(GRADSTEP_POISONS)
+  __asan_poison_memory_region(data, bytes);
+#endif
+}
+
+void unpoison([[maybe_unused]] const void* data, [[maybe_unused]] std::size_t bytes) {
+#if defined(GRADSTEP_POISONS)
+  __asan_unpoison_memory_region(data, bytes);
+#endif
+}
+
+}  // namespace
+
+ClosedMemory::ClosedMemory()
+    : begin_(static_cast<std::byte*>(
+          mmap(nullptr, kSpace, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))) {
+  if (begin_ == MAP_FAILED) fail(GRADSTEP_ERR_OUT_OF_MEMORY, "no address space for a device's memory");
+}
+
+ClosedMemory::~ClosedMemory() {
+  unpoison(begin_, used_);
+  munmap(begin_, kSpace);
+}
+
+void* ClosedMemory::allocate(std::size_t bytes) {
+  if (bytes == 0) return nullptr;
+  const std::lock_guard lock(mutex_);
+  ++allocations_;
+  const std::size_t room = room_for(bytes);
+  std::byte* data = begin_ + used_;
+  if (const auto found = free_.find(room); found != free_.end()) {
+    data = found->second;
+    free_.erase(found);
+  } else {
+    if (used_ + room > kSpace) fail(GRADSTEP_ERR_OUT_OF_MEMORY, "the device has no {} bytes", bytes);
+    used_ += room;
+    if (open_ > 0) mprotect(begin_, rounded(used_, kPage), PROT_READ | PROT_WRITE);
+  }
+  unpoison(data, bytes);
+  poison(data + bytes, room - bytes);
+  ++live_;
+  return data;
+}
+
+void ClosedMemory::deallocate(void* data, std::size_t bytes) noexcept {
+  if (data == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  poison(data, bytes);
+  free_.emplace(room_for(bytes), static_cast<std::byte*>(data));
+  if (--live_ > 0) return;
+  // Closing takes time by the pages that were ever used.
+  free_.clear();
+  madvise(begin_, used_, MADV_DONTNEED);
+  if (open_ > 0) mprotect(begin_, rounded(used_, kPage), PROT_NONE);
+  used_ = 0;
+}
+
+bool ClosedMemory::contains(const void* data, std::size_t bytes) const {
+  const auto* first = static_cast<const std::byte*>(data);
+  return first >= begin_ && first + bytes <= begin_ + kSpace;
+}
+
+void ClosedMemory::open() {
+  const std::lock_guard lock(mutex_);
+  if (open_++ == 0 && used_ > 0) mprotect(begin_, rounded(used_, kPage), PROT_READ | PROT_WRITE);
+}
+
+void ClosedMemory::close() {
+  const std::lock_guard lock(mutex_);
+  if (--open_ == 0 && used_ > 0) mprotect(begin_, rounded(used_, kPage), PROT_NONE);
+}
+
+}  // namespace gradstep::test
