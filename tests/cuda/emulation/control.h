@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What tests set and see of the emulated device. The plugin that is built with the emulation exports one function,
+// gradstep_cuda_emulation(), which returns this.
+#pragma once
+
+#include <cstdint>
+
+namespace gradstep::emulation {
+
+struct Counts {
+  std::int64_t launches = 0;     ///< of kernels, those of graphs included
+  std::int64_t copies = 0;       ///< between host and device
+  std::int64_t waits = 0;        ///< of the host for the device
+  std::int64_t allocations = 0;  ///< of device and pinned memory
+};
+
+struct Control {
+  /// Of what is left to chance from here on: turns of streams, of blocks and of threads.
+  void (*set_seed)(std::uint64_t seed);
+  Counts (*counts)();
+  /// The name of the k-th launch since the last call of forget_launches(); NULL past the end.
+  const char* (*launch)(std::int64_t k);
+  void (*forget_launches)();
+  void* (*make_stream)();
+  /// A graph of what is asked of `stream` in between, and its replay.
+  void (*begin_capture)(void* stream);
+  void* (*end_capture)(void* stream);
+  void (*replay)(void* graph, void* stream);
+  /// The calling thread's.
+  int (*current_device)();
+};
+
+}  // namespace gradstep::emulation

@@ -1,0 +1,449 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/emulation/device.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "cuda/emulation/control.h"
+#include "detached/closed_memory.h"
+#include "detached/work_queues.h"
+
+using gradstep::test::ClosedMemory;
+using gradstep::test::WorkQueues;
+
+namespace {
+
+/// What has been captured, in an order that its streams and events allow.
+using Captured = std::vector<std::function<void()>>;
+
+}  // namespace
+
+struct CUgraph_st {
+  Captured work;
+};
+
+struct CUgraphExec_st {
+  Captured work;
+};
+
+struct CUstream_st {
+  WorkQueues::Line* line = nullptr;
+  CUgraph_st* capture = nullptr;
+};
+
+struct CUevent_st {
+  WorkQueues::Point point;
+  CUgraph_st* capture = nullptr;  ///< recorded in it
+};
+
+namespace gradstep::emulation {
+
+namespace {
+
+constexpr int kDevices = 2;
+constexpr std::size_t kMaxSharedBytes = 48 * 1024;
+constexpr int kMaxThreads = 1024;
+constexpr std::int64_t kMaxBlocks = 0x7fffffff;
+
+/// All devices together: what distinguishes them is the streams.
+struct Machine {
+  ClosedMemory memory;
+  WorkQueues work{memory, 1};
+  CUstream_st default_streams[kDevices];
+  std::map<const std::byte*, std::size_t> pinned;  // bytes by address
+  std::map<void*, std::size_t> allocated;
+  int captures = 0;  // that are going on
+  // Of tests, which keep them to the end.
+  std::vector<std::unique_ptr<CUstream_st>> streams;
+  std::vector<std::unique_ptr<CUgraph_st>> graphs;
+  Counts counts;
+  std::vector<std::string> launches;
+  std::recursive_mutex mutex;
+
+  Machine() {
+    for (CUstream_st& stream : default_streams) stream.line = &work.add();
+  }
+};
+
+// Leaked: handles may be destroyed by static destructors.
+Machine& machine() {
+  static auto* instance = new Machine;
+  return *instance;
+}
+
+thread_local int current_device = 0;
+thread_local cudaError_t last_error = cudaSuccess;
+
+cudaError_t failed(cudaError_t error) {
+  if (error != cudaSuccess) last_error = error;
+  return error;
+}
+
+[[noreturn]] void complain(const char* who, const char* what) {
+  std::fprintf(stderr, "emulation: %s: %s\n", who, what);
+  std::abort();
+}
+
+CUstream_st& at(cudaStream_t stream) {
+  if (stream != nullptr) return *stream;
+  return machine().default_streams[current_device];
+}
+
+bool is_pinned(const void* data, std::size_t bytes) {
+  Machine& all = machine();
+  const auto* first = static_cast<const std::byte*>(data);
+  auto after = all.pinned.upper_bound(first);
+  if (after == all.pinned.begin()) return false;
+  --after;
+  return first + bytes <= after->first + after->second;
+}
+
+void put(CUstream_st& stream, std::function<void()> work) {
+  if (stream.capture != nullptr) {
+    stream.capture->work.push_back(std::move(work));
+  } else {
+    machine().work.put(*stream.line, std::move(work));
+  }
+}
+
+/// What CUDA refuses while anything is captured.
+bool is_refused() { return machine().captures > 0; }
+
+void run_block(const Launch& launch, std::int64_t index, std::uint64_t seed) {
+  std::vector<std::byte> shared(launch.shared_bytes + 16);
+  std::minstd_rand random(static_cast<std::uint32_t>(seed));
+  for (std::byte& byte : shared) byte = static_cast<std::byte>(random());  // nobody has written it
+  std::vector<std::byte> exchange(static_cast<std::size_t>(launch.threads) * 32);
+  void* place = shared.data();
+  std::size_t room = shared.size();
+  BlockState state;
+  state.kernel = launch.kernel;
+  state.index = index;
+  state.blocks = launch.blocks;
+  state.threads = launch.threads;
+  state.shared = static_cast<std::byte*>(std::align(16, launch.shared_bytes, place, room));
+  state.exchange = exchange.data();
+  const auto thread = [&](int t) {
+    Block block(state, t);
+    launch.body(block);
+  };
+  if (launch.waits) {
+    run_fibers(launch.threads, seed, launch.kernel, thread);
+  } else {
+    for (int t = 0; t < launch.threads; ++t) thread(t);
+  }
+}
+
+void run_blocks(const Launch& launch) {
+  Machine& all = machine();
+  std::vector<std::int64_t> order(static_cast<std::size_t>(launch.blocks));
+  for (std::size_t b = 0; b < order.size(); ++b) order[b] = static_cast<std::int64_t>(b);
+  std::minstd_rand random(static_cast<std::uint32_t>(all.work.random()));
+  std::shuffle(order.begin(), order.end(), random);
+  for (const std::int64_t b : order) run_block(launch, b, random());
+  ++all.counts.launches;
+  all.launches.emplace_back(launch.kernel);
+}
+
+}  // namespace
+
+void check_access(const char* kernel, const void* data, std::size_t bytes, std::size_t alignment) {
+  if (reinterpret_cast<std::uintptr_t>(data) % alignment != 0) complain(kernel, "an access is not aligned");
+  if (!machine().memory.contains(data, bytes)) complain(kernel, "an access is not to the device's memory");
+}
+
+cudaError_t launch(Launch launch, cudaStream_t stream) {
+  const std::lock_guard lock(machine().mutex);
+  if (launch.blocks < 1 || launch.blocks > kMaxBlocks || launch.threads < 1 || launch.threads > kMaxThreads ||
+      launch.shared_bytes > kMaxSharedBytes) {
+    return failed(cudaErrorInvalidValue);
+  }
+  put(at(stream), [launch = std::move(launch)] { run_blocks(launch); });
+  return cudaSuccess;
+}
+
+namespace {
+
+const Control kControl = {
+    [](std::uint64_t seed) { machine().work.set_seed(seed); },
+    [] {
+      Counts counts = machine().counts;
+      counts.waits = machine().work.waits();
+      return counts;
+    },
+    [](std::int64_t k) -> const char* {
+      const auto& launches = machine().launches;
+      return k < static_cast<std::int64_t>(launches.size()) ? launches[static_cast<std::size_t>(k)].c_str() : nullptr;
+    },
+    [] { machine().launches.clear(); },
+    []() -> void* {
+      cudaStream_t stream = nullptr;
+      cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+      machine().streams.emplace_back(stream);
+      return stream;
+    },
+    [](void* stream) { cudaStreamBeginCapture(static_cast<cudaStream_t>(stream), cudaStreamCaptureModeGlobal); },
+    [](void* stream) -> void* {
+      cudaGraph_t graph = nullptr;
+      cudaStreamEndCapture(static_cast<cudaStream_t>(stream), &graph);
+      machine().graphs.emplace_back(graph);
+      return graph;
+    },
+    [](void* graph, void* stream) {
+      cudaGraphExec_t exec = nullptr;
+      cudaGraphInstantiate(&exec, static_cast<cudaGraph_t>(graph), 0);
+      cudaGraphLaunch(exec, static_cast<cudaStream_t>(stream));
+      cudaGraphExecDestroy(exec);
+    },
+    [] { return current_device; },
+};
+
+}  // namespace
+
+}  // namespace gradstep::emulation
+
+using namespace gradstep::emulation;
+
+extern "C" __attribute__((visibility("default"))) const Control* gradstep_cuda_emulation() { return &kControl; }
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = kDevices;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int* device) {
+  *device = current_device;
+  return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device) {
+  if (device < 0 || device >= kDevices) return failed(cudaErrorInvalidDevice);
+  current_device = device;
+  return cudaSuccess;
+}
+
+const char* cudaGetErrorName(cudaError_t error) {
+  switch (error) {
+    case cudaSuccess:
+      return "cudaSuccess";
+    case cudaErrorMemoryAllocation:
+      return "cudaErrorMemoryAllocation";
+    case cudaErrorInvalidDevice:
+      return "cudaErrorInvalidDevice";
+    case cudaErrorStreamCaptureUnsupported:
+      return "cudaErrorStreamCaptureUnsupported";
+    default:
+      return "cudaError";
+  }
+}
+
+const char* cudaGetErrorString(cudaError_t error) { return cudaGetErrorName(error); }
+
+cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
+
+cudaError_t cudaDeviceSynchronize() {
+  const std::lock_guard lock(machine().mutex);
+  if (is_refused()) return failed(cudaErrorStreamCaptureUnsupported);
+  machine().work.finish_all();
+  return cudaSuccess;
+}
+
+cudaError_t cudaMalloc(void** data, size_t bytes) {
+  const std::lock_guard lock(machine().mutex);
+  Machine& all = machine();
+  if (is_refused()) return failed(cudaErrorStreamCaptureUnsupported);
+  ++all.counts.allocations;
+  try {
+    *data = all.memory.allocate(bytes);
+  } catch (...) {
+    return failed(cudaErrorMemoryAllocation);
+  }
+  if (bytes > 0) all.allocated[*data] = bytes;
+  return cudaSuccess;
+}
+
+cudaError_t cudaFree(void* data) {
+  const std::lock_guard lock(machine().mutex);
+  Machine& all = machine();
+  if (data == nullptr) return cudaSuccess;
+  if (is_refused()) return failed(cudaErrorStreamCaptureUnsupported);
+  all.work.finish_all();
+  const auto found = all.allocated.find(data);
+  if (found == all.allocated.end()) return failed(cudaErrorInvalidValue);
+  all.memory.deallocate(data, found->second);
+  all.allocated.erase(found);
+  return cudaSuccess;
+}
+
+cudaError_t cudaHostAlloc(void** data, size_t bytes, unsigned /*flags*/) {
+  const std::lock_guard lock(machine().mutex);
+  Machine& all = machine();
+  if (is_refused()) return failed(cudaErrorStreamCaptureUnsupported);
+  ++all.counts.allocations;
+  *data = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+  if (*data == nullptr) return failed(cudaErrorMemoryAllocation);
+  all.pinned[static_cast<const std::byte*>(*data)] = bytes;
+  return cudaSuccess;
+}
+
+cudaError_t cudaFreeHost(void* data) {
+  const std::lock_guard lock(machine().mutex);
+  Machine& all = machine();
+  all.work.finish_all();
+  all.pinned.erase(static_cast<const std::byte*>(data));
+  std::free(data);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind /*kind*/, cudaStream_t stream) {
+  const std::lock_guard lock(machine().mutex);
+  Machine& all = machine();
+  const auto is_reachable = [&](const void* data) {
+    return all.memory.contains(data, bytes) || is_pinned(data, bytes);
+  };
+  const bool is_paged = !is_reachable(to) || !is_reachable(from);
+  if (is_paged && at(stream).capture != nullptr) return failed(cudaErrorStreamCaptureUnsupported);
+  const bool is_local = all.memory.contains(to, bytes) && all.memory.contains(from, bytes);
+  put(at(stream), [to, from, bytes, is_local] {
+    std::memcpy(to, from, bytes);
+    if (!is_local) ++machine().counts.copies;
+  });
+  if (is_paged) all.work.finish(*at(stream).line);  // pageable memory is waited for
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
+  const std::lock_guard lock(machine().mutex);
+  if (!machine().memory.contains(to, bytes)) return failed(cudaErrorInvalidValue);
+  put(at(stream), [to, value, bytes] { std::memset(to, value, bytes); });
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned /*flags*/) {
+  const std::lock_guard lock(machine().mutex);
+  if (is_refused()) return failed(cudaErrorStreamCaptureUnsupported);
+  *stream = new CUstream_st;
+  (*stream)->line = &machine().work.add();
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  const std::lock_guard lock(machine().mutex);
+  machine().work.finish(*stream->line);
+  delete stream;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  const std::lock_guard lock(machine().mutex);
+  if (is_refused()) return failed(cudaErrorStreamCaptureUnsupported);
+  machine().work.finish(*at(stream).line);
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned /*flags*/) {
+  const std::lock_guard lock(machine().mutex);
+  CUstream_st& own = at(stream);
+  if (event->capture != nullptr) {
+    own.capture = event->capture;  // it joins
+  } else if (own.capture != nullptr) {
+    return failed(cudaErrorStreamCaptureUnsupported);
+  } else {
+    machine().work.put(*own.line, [] {}, event->point);
+  }
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+  const std::lock_guard lock(machine().mutex);
+  *status = at(stream).capture != nullptr ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned /*flags*/) {
+  const std::lock_guard lock(machine().mutex);
+  *event = new CUevent_st;
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  const std::lock_guard lock(machine().mutex);
+  delete event;
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  const std::lock_guard lock(machine().mutex);
+  CUstream_st& own = at(stream);
+  event->capture = own.capture;
+  if (own.capture == nullptr) event->point = machine().work.end_of(*own.line);
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  const std::lock_guard lock(machine().mutex);
+  if (is_refused()) return failed(cudaErrorStreamCaptureUnsupported);
+  WorkQueues& work = machine().work;
+  if (work.is_reached(event->point)) return cudaSuccess;
+  if (work.random() % 2 == 0) work.do_one();  // time goes on
+  return work.is_reached(event->point) ? cudaSuccess : cudaErrorNotReady;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  const std::lock_guard lock(machine().mutex);
+  if (is_refused()) return failed(cudaErrorStreamCaptureUnsupported);
+  machine().work.reach(event->point);
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode /*mode*/) {
+  const std::lock_guard lock(machine().mutex);
+  if (stream == nullptr) return failed(cudaErrorStreamCaptureUnsupported);  // the legacy stream is not captured
+  stream->capture = new CUgraph_st;
+  ++machine().captures;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  const std::lock_guard lock(machine().mutex);
+  *graph = std::exchange(stream->capture, nullptr);
+  if (*graph == nullptr) return failed(cudaErrorStreamCaptureInvalidated);
+  --machine().captures;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long /*flags*/) {
+  const std::lock_guard lock(machine().mutex);
+  *exec = new CUgraphExec_st{graph->work};
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+  const std::lock_guard lock(machine().mutex);
+  put(at(stream), [work = exec->work] {
+    for (const auto& piece : work) piece();
+  });
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  const std::lock_guard lock(machine().mutex);
+  delete graph;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+  const std::lock_guard lock(machine().mutex);
+  delete exec;
+  return cudaSuccess;
+}

@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the plugin uses of cuBLAS and cuSOLVER, on the emulated device: plain loops and Eigen, as work of a stream. A
+// handle that has no workspace or stream, and memory that is not the device's, end the program.
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <set>
+#include <string>
+
+#include "cuda/emulation/device.h"
+#include "libraries/cublas.h"
+#include "libraries/cusolver.h"
+#include "libraries/library.h"
+
+struct cublasContext {
+  cudaStream_t stream = nullptr;
+  bool has_workspace = false;
+};
+
+struct cusolverDnContext {
+  cudaStream_t stream = nullptr;
+};
+
+namespace gradstep::emulation {
+
+namespace {
+
+constexpr int kNotInitialized = 1;
+constexpr int kInvalidValue = 7;
+
+template <class T>
+Launch one_thread(const char* name, T body) {
+  return {name, 1, 1, 0, false, std::move(body)};
+}
+
+int create_cublas(cublasContext** handle) {
+  *handle = new cublasContext;
+  return 0;
+}
+
+int destroy_cublas(cublasContext* handle) {
+  delete handle;
+  return 0;
+}
+
+int set_cublas_stream(cublasContext* handle, cudaStream_t stream) {
+  handle->stream = stream;
+  handle->has_workspace = false;  // that of the library again
+  return 0;
+}
+
+int set_workspace(cublasContext* handle, void* workspace, std::size_t bytes) {
+  if (workspace == nullptr || bytes == 0 || reinterpret_cast<std::uintptr_t>(workspace) % 256 != 0)
+    return kInvalidValue;
+  handle->has_workspace = true;
+  return 0;
+}
+
+int set_math_mode(cublasContext* /*handle*/, int mode) { return mode == 0 ? 0 : kInvalidValue; }
+
+/// Matrices by columns, as cuBLAS has them. Sums are in the type of the numbers.
+template <class T>
+int multiply(cublasContext* handle, int transposes_a, int transposes_b, int m, int n, int k, const T* alpha, const T* a,
+             int lda, long long stride_a, const T* b, int ldb, long long stride_b, const T* beta, T* c, int ldc,
+             long long stride_c, int count) {
+  if (!handle->has_workspace) return kNotInitialized;
+  if (m < 1 || n < 1 || k < 1 || count < 1 || lda < (transposes_a != 0 ? k : m) || ldb < (transposes_b != 0 ? n : k) ||
+      ldc < m) {
+    return kInvalidValue;
+  }
+  const T scale = *alpha;
+  const T keep = *beta;
+  const auto body = [=](Block& block) {
+    for (int item = 0; item < count; ++item) {
+      const T* x = block.checked(a + item * stride_a, std::int64_t{lda} * (transposes_a != 0 ? m : k));
+      const T* y = block.checked(b + item * stride_b, std::int64_t{ldb} * (transposes_b != 0 ? k : n));
+      T* z = block.checked(c + item * stride_c, std::int64_t{ldc} * n);
+      for (std::int64_t j = 0; j < n; ++j) {
+        for (std::int64_t i = 0; i < m; ++i) {
+          T sum = 0;
+          for (std::int64_t l = 0; l < k; ++l) {
+            sum += (transposes_a != 0 ? x[i * lda + l] : x[l * lda + i]) *
+                   (transposes_b != 0 ? y[l * ldb + j] : y[j * ldb + l]);
+          }
+          T& to = z[j * ldc + i];
+          to = scale * sum + (keep == 0 ? 0 : keep * to);
+        }
+      }
+    }
+  };
+  launch(one_thread(sizeof(T) == sizeof(float) ? "cublas_f32" : "cublas_f64", body), handle->stream);
+  return 0;
+}
+
+int create_cusolver(cusolverDnContext** handle) {
+  *handle = new cusolverDnContext;
+  return 0;
+}
+
+int destroy_cusolver(cusolverDnContext* handle) {
+  delete handle;
+  return 0;
+}
+
+int set_cusolver_stream(cusolverDnContext* handle, cudaStream_t stream) {
+  handle->stream = stream;
+  return 0;
+}
+
+int size_of_decomposition(cusolverDnContext* /*handle*/, int /*wants_vectors*/, int /*upper*/, int n,
+                          const double* /*a*/, int /*lda*/, const double* /*values*/, int* numbers) {
+  *numbers = n * n + 32;
+  return 0;
+}
+
+int decompose(cusolverDnContext* handle, int wants_vectors, int upper, int n, double* a, int lda, double* values,
+              double* work, int numbers, int* info) {
+  if (wants_vectors != 1 || n < 1 || lda != n || numbers < n * n + 32) return kInvalidValue;
+  const auto body = [=](Block& block) {
+    const std::int64_t size = std::int64_t{n} * n;
+    std::fill_n(block.checked(work, numbers), numbers, -1.0);
+    Eigen::Map<Eigen::MatrixXd> matrix(block.checked(a, size), n, n);
+    const Eigen::MatrixXd lower = upper != 0 ? Eigen::MatrixXd(matrix.transpose()) : Eigen::MatrixXd(matrix);
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(lower);
+    matrix = solver.eigenvectors();
+    Eigen::Map<Eigen::VectorXd>(block.checked(values, n), n) = solver.eigenvalues();
+    block.store(info, solver.info() == Eigen::Success ? 0 : 1);
+  };
+  launch(one_thread("cusolver_f64", body), handle->stream);
+  return 0;
+}
+
+template <class Function>
+void* address_of(Function* function) {
+  return reinterpret_cast<void*>(function);
+}
+
+/// Libraries by soname, with their functions.
+const std::map<std::string, std::map<std::string, void*>>& libraries() {
+  static const std::map<std::string, std::map<std::string, void*>> all = {
+      {"libcublas.so.13",
+       {{"cublasCreate_v2", address_of(create_cublas)},
+        {"cublasDestroy_v2", address_of(destroy_cublas)},
+        {"cublasSetStream_v2", address_of(set_cublas_stream)},
+        {"cublasSetWorkspace_v2", address_of(set_workspace)},
+        {"cublasSetMathMode", address_of(set_math_mode)},
+        {"cublasSgemmStridedBatched", address_of(multiply<float>)},
+        {"cublasDgemmStridedBatched", address_of(multiply<double>)}}},
+      {"libcusolver.so.12",
+       {{"cusolverDnCreate", address_of(create_cusolver)},
+        {"cusolverDnDestroy", address_of(destroy_cusolver)},
+        {"cusolverDnSetStream", address_of(set_cusolver_stream)},
+        {"cusolverDnDsyevd_bufferSize", address_of(size_of_decomposition)},
+        {"cusolverDnDsyevd", address_of(decompose)}}}};
+  return all;
+}
+
+std::set<std::string>& hidden() {
+  static std::set<std::string> sonames;
+  return sonames;
+}
+
+}  // namespace
+
+}  // namespace gradstep::emulation
+
+namespace gradstep::cuda {
+
+void* open_shared_library(const char* soname, std::string& reason) {
+  const auto& all = emulation::libraries();
+  const auto found = all.find(soname);
+  if (found != all.end() && !emulation::hidden().contains(soname))
+    return const_cast<void*>(static_cast<const void*>(&found->second));
+  reason = std::string(soname) + ": cannot open shared object file";
+  return nullptr;
+}
+
+void* find_symbol(void* library, const char* name) {
+  const auto& functions = *static_cast<const std::map<std::string, void*>*>(library);
+  const auto found = functions.find(name);
+  return found != functions.end() ? found->second : nullptr;
+}
+
+}  // namespace gradstep::cuda
+
+/// From here on a library that has not been opened yet is not there; NULL = all are again.
+extern "C" __attribute__((visibility("default"))) void gradstep_cuda_emulation_hide(const char* soname) {
+  if (soname == nullptr) {
+    gradstep::emulation::hidden().clear();
+  } else {
+    gradstep::emulation::hidden().insert(soname);
+  }
+}
