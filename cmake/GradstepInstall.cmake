@@ -8,7 +8,11 @@ include(CMakePackageConfigHelpers)
 install(TARGETS gradstep EXPORT gradstepTargets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-foreach(plugin gradstep_gloo gradstep_mpi)
+set(plugins gradstep_gloo gradstep_mpi)
+if(NOT GRADSTEP_CUDA STREQUAL "EMULATED")
+  list(APPEND plugins gradstep_cuda)
+endif()
+foreach(plugin ${plugins})
   if(TARGET ${plugin})
     install(TARGETS ${plugin} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   endif()

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 
+#include "case.h"
 #include "gradstep/gradstep.h"
 
 namespace gradstep_bits {
@@ -34,6 +35,13 @@ Device& host();
 /// The device of a program, which handles on `context` find from then on.
 std::unique_ptr<Device> make_device(gradstep_context* context);
 const char* device_name();
+/// What a program's device has to do with a case.
+enum class Part {
+  compared,  ///< its hash is the recorded one
+  rounded,   ///< it differs by rounding from what is recorded, and runs without a comparison
+  left_out,  ///< the device has not what it needs
+};
+Part part_of_device(const Case& described);
 /// Of what is left to chance on devices that are made from here on.
 void set_device_seed(unsigned long seed);
 

@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "backend.h"
+
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "operations.h"
+#include "preconditioning.h"
+#include "runtime/device.h"
+#include "runtime/memory.h"
+#include "runtime/queue.h"
+
+namespace gradstep::cuda {
+
+namespace {
+
+CudaQueue& own(Queue& queue) { return static_cast<CudaQueue&>(queue); }
+
+class CudaBackend final : public Backend {
+ public:
+  CudaBackend(const std::shared_ptr<Allocator>& allocator, int device)
+      : device_(device), memory_(std::make_shared<DeviceMemory>(allocator, device)) {}
+
+  const char* name() const override { return "cuda"; }
+  const char* instruction_set() const override { return "cuda"; }
+  const std::shared_ptr<Memory>& memory() const override { return memory_; }
+
+  Queue& queue(void* stream) override {
+    const std::lock_guard lock(mutex_);
+    std::unique_ptr<CudaQueue>& queue = queues_[stream];
+    if (queue == nullptr) queue = std::make_unique<CudaQueue>(device_, static_cast<cudaStream_t>(stream), memory_);
+    return *queue;
+  }
+
+  void accumulate(const AccumulateJob& job, Queue& queue) override { cuda::accumulate(job, own(queue)); }
+  void add_rows(const RowsJob& job, Queue& queue) override { cuda::add_rows(job, own(queue)); }
+
+  void begin_step(const StepPlan& plan, const kernels::StepRequest& request, const double* values,
+                  kernels::StepScalars* scalars, Queue& queue) override {
+    cuda::begin_step(plan, request, values, scalars, own(queue));
+  }
+  void update(const UpdatePlan& plan, kernels::StepScalars* scalars, Queue& queue) override {
+    cuda::update(plan, scalars, own(queue));
+  }
+  void close_step(kernels::StepScalars* scalars, Queue& queue) override { cuda::close_step(scalars, own(queue)); }
+  void encode(const float* from, const CodedNumbers& to, Queue& queue) override { cuda::encode(from, to, own(queue)); }
+  void decode(const CodedNumbers& from, float* to, Queue& queue) override { cuda::decode(from, to, own(queue)); }
+
+  void square_chunks(const NormPlan& plan, double* partials, Queue& queue) override {
+    cuda::square_chunks(plan, partials, own(queue));
+  }
+  void fold(const double* partials, std::int64_t count, double* norm, Queue& queue) override {
+    cuda::fold(partials, count, norm, own(queue));
+  }
+  void measure(const NormPlan& plan, double* norm, Queue& queue) override { cuda::measure(plan, norm, own(queue)); }
+  void copy(const CopyPlan& plan, double multiplier, double divisor, Queue& queue) override {
+    cuda::copy(plan, multiplier, divisor, own(queue));
+  }
+  void combine(const CombinePlan& plan, Queue& queue) override { cuda::combine(plan, own(queue)); }
+  void combine_vectors(const LinearPlan& plan, Queue& queue) override { cuda::combine_vectors(plan, own(queue)); }
+  void sum_ranks(const RankSum& job, Queue& queue) override { cuda::sum_ranks(job, own(queue)); }
+
+  void dot_chunks(const CombinePlan& plan, Dots* dots, Queue& queue) override {
+    cuda::dot_chunks(plan, dots, own(queue));
+  }
+  void adasum(const AdasumPlan& plan, Queue& queue) override { cuda::adasum(plan, own(queue)); }
+  void clamp(const Array& data, double bound, Queue& queue) override { cuda::clamp(data, bound, own(queue)); }
+  void count_nonfinite(const Array& data, std::int64_t* count, Queue& queue) override {
+    cuda::count_nonfinite(data, count, own(queue));
+  }
+
+  void select_largest(const SelectPlan& plan, const Selection& to, Queue& queue) override {
+    cuda::select_largest(plan, to, own(queue));
+  }
+  void count_reaching(const SelectPlan& plan, std::int64_t pieces, std::int64_t* counts, Queue& queue) override {
+    cuda::count_reaching(plan, pieces, counts, own(queue));
+  }
+  void select_reaching(const SelectPlan& plan, const Selection& to, Queue& queue) override {
+    cuda::select_reaching(plan, to, own(queue));
+  }
+  void count_pieces(const SparseList& list, std::int64_t elements, std::int64_t pieces, std::int64_t* counts,
+                    Queue& queue) override {
+    cuda::count_pieces(list, elements, pieces, counts, own(queue));
+  }
+  void take(const Array& data, const SparseList& list, void* values, Queue& queue) override {
+    cuda::take(data, list, values, own(queue));
+  }
+  void put(const Array& data, const SparseList& list, bool add, Queue& queue) override {
+    cuda::put(data, list, add, own(queue));
+  }
+  void sum_sparse(const SparseSum& job, Queue& queue) override { cuda::sum_sparse(job, own(queue)); }
+
+  void project_rows(const LowRank& job, Queue& queue) override { cuda::project_rows(job, own(queue)); }
+  void project_columns(const LowRank& job, Queue& queue) override { cuda::project_columns(job, own(queue)); }
+  void orthonormalize(const LowRank& job, Queue& queue) override { cuda::orthonormalize(job, own(queue)); }
+  void expand(const LowRank& job, const Array& result, double factor, Queue& queue) override {
+    cuda::expand(job, result, factor, own(queue));
+  }
+
+  std::unique_ptr<Preconditioning> make_preconditioning() override { return cuda::make_preconditioning(device_); }
+
+ private:
+  int device_;
+  std::shared_ptr<Memory> memory_;
+  std::map<void*, std::unique_ptr<CudaQueue>> queues_;  // by stream
+  std::mutex mutex_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_backend(const std::shared_ptr<Allocator>& allocator, int device) {
+  check_device_exists(device);
+  return std::make_unique<CudaBackend>(allocator, device);
+}
+
+}  // namespace gradstep::cuda

@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// All that a kernel may use of its device: where its thread is, barriers, shuffles, votes, shared memory, integer
+// atomics and checked accesses. A kernel is a function object:
+//
+//   struct Kernel {
+//     static constexpr int kThreads = 256;      // in a block
+//     static constexpr bool kWaits = false;     // true = its threads wait for each other
+//     using Shared = NoShared;                  // what a block shares; uninitialised
+//     GRADSTEP_DEVICE void operator()(Block& block) const;
+//   };
+//
+// The same source is compiled by nvcc, and as C++ for the emulated device of tests/cuda.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#if defined(__CUDACC__)
+#define GRADSTEP_DEVICE __device__ __forceinline__
+#else
+#define GRADSTEP_DEVICE inline
+#include "cuda/emulation/device.h"
+#endif
+
+namespace gradstep::cuda {
+
+inline constexpr int kWarp = 32;
+
+struct NoShared {};
+
+#if defined(__CUDACC__)
+
+class Block {
+ public:
+  GRADSTEP_DEVICE int thread() const { return static_cast<int>(threadIdx.x); }
+  GRADSTEP_DEVICE int threads() const { return static_cast<int>(blockDim.x); }
+  GRADSTEP_DEVICE std::int64_t index() const { return blockIdx.x; }
+  GRADSTEP_DEVICE std::int64_t blocks() const { return gridDim.x; }
+
+  GRADSTEP_DEVICE void sync() { __syncthreads(); }
+
+  // By all threads of a warp.
+  template <class T>
+  GRADSTEP_DEVICE T shuffle(T value, int lane) {
+    return __shfl_sync(kAll, value, lane);
+  }
+  template <class T>
+  GRADSTEP_DEVICE T shuffle_xor(T value, int mask) {
+    return __shfl_xor_sync(kAll, value, mask);
+  }
+  GRADSTEP_DEVICE std::uint32_t ballot(bool vote) { return __ballot_sync(kAll, vote); }
+
+  template <class T>
+  GRADSTEP_DEVICE T& shared() {
+    extern __shared__ uint4 gradstep_shared[];
+    return *reinterpret_cast<T*>(gradstep_shared);
+  }
+
+  // Of up to 16 bytes, aligned to their size.
+  template <class T>
+  GRADSTEP_DEVICE T load(const T* from) const {
+    return *from;
+  }
+  template <class T>
+  GRADSTEP_DEVICE void store(T* to, T value) const {
+    *to = value;
+  }
+  /// Memory that formulas read and write themselves.
+  template <class T>
+  GRADSTEP_DEVICE T* checked(T* data, std::int64_t /*count*/ = 1) const {
+    return data;
+  }
+
+  /// What was there before.
+  template <class T>
+  GRADSTEP_DEVICE T atomic_add(T* to, T value) const {
+    return atomicAdd(to, value);
+  }
+  /// Of what the block shares.
+  template <class T>
+  GRADSTEP_DEVICE T atomic_add_shared(T* to, T value) const {
+    return atomicAdd(to, value);
+  }
+  GRADSTEP_DEVICE void fence() const { __threadfence(); }
+
+ private:
+  static constexpr unsigned kAll = 0xffffffffU;
+};
+
+#else
+
+using emulation::Block;
+
+#endif
+
+/// True in all threads of the block that comes last, which then sees what the others have written and has made
+/// *ticket zero again. By all threads; a barrier.
+GRADSTEP_DEVICE bool is_last(Block& block, unsigned* ticket, bool& shared) {
+  block.fence();
+  block.sync();
+  if (block.thread() == 0) {
+    shared = block.atomic_add(ticket, 1U) == static_cast<unsigned>(block.blocks() - 1);
+    if (shared) block.store(ticket, 0U);
+    block.fence();
+  }
+  block.sync();
+  return shared;
+}
+
+}  // namespace gradstep::cuda

@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sums in f64 whose order is that of every other device (docs/numerics.md): a chunk has four quarters, a quarter 16
+// lanes, element i of a quarter goes to lane i mod 16; lanes are folded in one tree, quarters in another, chunks in a
+// third. A chunk has 64 threads here, one for each lane.
+#pragma once
+
+#include "backend/work_list.h"
+#include "device/block.h"
+#include "kernels/fold.h"
+
+namespace gradstep::cuda {
+
+inline constexpr int kLanes = 16;
+inline constexpr int kTeam = 64;  ///< threads for a chunk
+inline constexpr std::int64_t kQuarter = kChunk / 4;
+static_assert(kTeam == 4 * kLanes);
+
+/// body(i) for the elements i < length of a chunk that are those of `thread` in its team, in their order.
+template <class Body>
+GRADSTEP_DEVICE void for_each_of_lane(int thread, std::int64_t length, Body body) {
+  const std::int64_t begin = thread / kLanes * kQuarter;
+  const std::int64_t end = begin + kQuarter < length ? begin + kQuarter : length;
+  for (std::int64_t i = begin + thread % kLanes; i < end; i += kLanes) body(i);
+}
+
+/// The sum over the 16 lanes of a group of threads, in each of them.
+GRADSTEP_DEVICE double fold_lanes(Block& block, double sum) {
+  for (int width = kLanes / 2; width > 0; width /= 2) sum += block.shuffle_xor(sum, width);
+  return sum;
+}
+
+/// The sum over a team, in its first thread. `shared` is the team's own; all threads of the block take part.
+GRADSTEP_DEVICE double fold_team(Block& block, double sum, double* shared) {
+  sum = fold_lanes(block, sum);
+  sum += block.shuffle_xor(sum, kLanes);  // two quarters
+  const int thread = block.thread() % kTeam;
+  block.sync();
+  if (thread % kWarp == 0) shared[thread / kWarp] = sum;
+  block.sync();
+  return shared[0] + shared[1];
+}
+
+/// kernels::fold() of at(0) ... at(count - 1) by a block of kThreads, in thread 0. `shared` has a place for each.
+template <class T, int kThreads, class At>
+GRADSTEP_DEVICE T fold_by_block(Block& block, std::int64_t count, T* shared, At at) {
+  std::int64_t length = 1;  // of the trees that threads make alone, a power of two
+  while (length * kThreads < count) length *= 2;
+  std::int64_t trees = (count + length - 1) / length;
+  const int thread = block.thread();
+  block.sync();
+  if (thread < trees) {
+    const std::int64_t first = thread * length;
+    const std::int64_t own = count - first < length ? count - first : length;
+    shared[thread] = kernels::fold<T>(own, [&](std::int64_t i) { return at(first + i); });
+  }
+  block.sync();
+  while (trees > 1) {
+    const std::int64_t pairs = trees / 2;
+    const std::int64_t left = (trees + 1) / 2;
+    T tree{};
+    if (thread < pairs) {
+      tree = shared[2 * thread] + shared[2 * thread + 1];
+    } else if (thread < left) {
+      tree = shared[trees - 1];  // has nobody beside it
+    }
+    block.sync();
+    if (thread < left) shared[thread] = tree;
+    block.sync();
+    trees = left;
+  }
+  return trees > 0 ? shared[0] : T{};
+}
+
+}  // namespace gradstep::cuda

@@ -1,0 +1,320 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/accumulate.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "device/chunk.h"
+#include "device/reduce.h"
+#include "operations.h"
+#include "runtime/launch.h"
+#include "runtime/table.h"
+
+namespace gradstep::cuda {
+
+namespace {
+
+using kernels::AddFormula;
+
+struct Item {
+  View gradient;
+  void* sum = nullptr;
+  bool is_double = false;
+  bool in_fours = false;
+  std::uint8_t unused[6] = {};
+};
+
+/// What is done to each sum. In most windows it is the same to all, and then a parameter of the launch, so that the
+/// table of the items stays.
+struct Actions {
+  AccumulateAction all = AccumulateAction::none;
+  const AccumulateAction* each = nullptr;  ///< present = by item
+
+  GRADSTEP_DEVICE AccumulateAction of(const Block& block, std::int32_t item) const {
+    return each != nullptr ? block.load(each + item) : all;
+  }
+};
+
+struct NormEnd {
+  double* norm = nullptr;
+  Finish finish = Finish::nothing;
+  double value = 1;
+};
+
+/// body(formula) for what an action does to elements, unless that is nothing.
+template <AddFormula kFormula, class T, class Body>
+GRADSTEP_DEVICE void with_action(AccumulateAction action, T factor, Body body) {
+  if (action == AccumulateAction::assign) {
+    body(kernels::Assign<kFormula, T>{factor});
+  } else if (action == AccumulateAction::add) {
+    body(kernels::Add<kFormula, T>{factor});
+  } else if (action == AccumulateAction::absent) {
+    body(kernels::Keep < kFormula == AddFormula::running, T > {factor});
+  }
+}
+
+template <class T, class Body>
+GRADSTEP_DEVICE void with_formula(const AddStep& step, AccumulateAction action, Body body) {
+  const T factor = static_cast<T>(step.factor);
+  switch (step.formula) {
+    case AddFormula::plain:
+      return with_action<AddFormula::plain>(action, factor, body);
+    case AddFormula::multiplied:
+      return with_action<AddFormula::multiplied>(action, factor, body);
+    case AddFormula::divided:
+      return with_action<AddFormula::divided>(action, factor, body);
+    case AddFormula::running:
+      return with_action<AddFormula::running>(action, factor, body);
+  }
+}
+
+template <class T>
+GRADSTEP_DEVICE T finished(const AddStep& step, T x) {
+  if (step.finish == Finish::divide) return x / static_cast<T>(step.finish_value);
+  if (step.finish == Finish::multiply) return x * static_cast<T>(step.finish_value);
+  return x;
+}
+
+/// Reads the sum only where it counts: the first gradient of a window finds whatever was there.
+template <class T, class Formula>
+GRADSTEP_DEVICE T element(const Block& block, const AddStep& step, const Item& item, AccumulateAction action,
+                          Formula formula, std::int64_t i) {
+  const bool assigns = action == AccumulateAction::assign;
+  const T a = assigns ? T{0} : block.load(static_cast<const T*>(item.sum) + i);
+  const T g = action == AccumulateAction::absent ? T{0} : read<T>(block, item.gradient, i);
+  return finished(step, formula(a, g));
+}
+
+/// A block has a chunk.
+struct Accumulate {
+  static constexpr const char* kName = "accumulate";
+  static constexpr int kThreads = 256;
+  static constexpr bool kWaits = false;
+  using Shared = NoShared;
+
+  const Chunk* chunks;
+  const Item* items;
+  Actions actions;
+  AddStep step;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    const Chunk chunk = block.load(chunks + block.index());
+    const Item& item = *block.checked(items + chunk.item);
+    if (item.is_double) {
+      run<double>(block, item, chunk);
+    } else {
+      run<float>(block, item, chunk);
+    }
+  }
+
+  template <class T>
+  GRADSTEP_DEVICE void run(Block& block, const Item& item, const Chunk& chunk) const {
+    const AccumulateAction action = actions.of(block, chunk.item);
+    with_formula<T>(step, action, [&](auto formula) {
+      T* sum = static_cast<T*>(item.sum);
+      const T* gradient = static_cast<const T*>(item.gradient.data);
+      const bool assigns = action == AccumulateAction::assign;
+      const bool in_fours = item.in_fours && action != AccumulateAction::absent;
+      const auto four = [&](std::int64_t i) {
+        Four<T> a{};
+        const auto g = block.load(reinterpret_cast<const Four<T>*>(gradient + i));
+        if (!assigns) a = block.load(reinterpret_cast<const Four<T>*>(sum + i));
+        for (int k = 0; k < 4; ++k) a.x[k] = finished(step, formula(a.x[k], g.x[k]));
+        block.store(reinterpret_cast<Four<T>*>(sum + i), a);
+      };
+      const auto one = [&](std::int64_t i) { block.store(sum + i, element<T>(block, step, item, action, formula, i)); };
+      walk(block, chunk.offset, chunk.length, in_fours, four, one);
+    });
+  }
+};
+
+/// The same with the squares of the results, in the lanes of reduce.h: a team of a block's threads has a chunk.
+struct AccumulateAndMeasure {
+  static constexpr const char* kName = "accumulate_and_measure";
+  static constexpr int kThreads = 256;
+  static constexpr bool kWaits = true;
+  static constexpr int kTeams = kThreads / kTeam;
+  struct Shared {
+    double quarters[kTeams][2];
+    double trees[kThreads];
+    bool last;
+  };
+
+  const Chunk* chunks;
+  std::int64_t count;
+  const Item* items;
+  Actions actions;
+  AddStep step;
+  double* squares;
+  unsigned* ticket;
+  NormEnd end;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    auto& shared = block.shared<Shared>();
+    const int team = block.thread() / kTeam;
+    const std::int64_t c = block.index() * kTeams + team;
+    double sum = 0;
+    if (c < count) {
+      const Chunk chunk = block.load(chunks + c);
+      const Item& item = *block.checked(items + chunk.item);
+      sum = item.is_double ? run<double>(block, item, chunk) : run<float>(block, item, chunk);
+    }
+    sum = fold_team(block, sum, shared.quarters[team]);
+    if (c < count && block.thread() % kTeam == 0) block.store(squares + c, sum);
+    if (!is_last(block, ticket, shared.last)) return;
+    const double all = fold_by_block<double, kThreads>(block, count, shared.trees,
+                                                       [&](std::int64_t i) { return block.load(squares + i); });
+    if (block.thread() != 0) return;
+    double norm = kernels::square_root(all);
+    if (end.finish == Finish::divide) norm /= end.value;
+    if (end.finish == Finish::multiply) norm *= end.value;
+    block.store(end.norm, norm);
+  }
+
+  template <class T>
+  GRADSTEP_DEVICE double run(Block& block, const Item& item, const Chunk& chunk) const {
+    double sum = 0;
+    const AccumulateAction action = actions.of(block, chunk.item);
+    with_formula<T>(step, action, [&](auto formula) {
+      for_each_of_lane(block.thread() % kTeam, chunk.length, [&](std::int64_t i) {
+        const T x = element<T>(block, step, item, action, formula, chunk.offset + i);
+        block.store(static_cast<T*>(item.sum) + chunk.offset + i, x);
+        sum += static_cast<double>(x) * static_cast<double>(x);
+      });
+    });
+    return sum;
+  }
+};
+
+struct Form {
+  ChunkTable chunks;
+  Table items_table;
+  Table actions_table;
+  ScratchBuffer squares;
+  ScratchBuffer ticket;
+  std::vector<Item> items;
+  std::vector<AccumulateAction> actions;
+};
+
+const Item* send_items(Form& form, const AccumulateJob& job, CudaQueue& queue) {
+  form.items_table.begin(queue);
+  form.items.clear();
+  for (std::size_t k = 0; k < job.sums.size(); ++k) {
+    Item item;
+    if (!job.gradients.empty()) item.gradient = form.items_table.view(job.gradients[k]);
+    item.sum = job.sums[k].data;
+    item.is_double = job.sums[k].dtype == DType::f64;
+    const bool is_aligned = reinterpret_cast<std::uintptr_t>(item.sum) % 16 == 0;
+    item.in_fours = is_aligned && item.gradient.is_aligned && item.gradient.dtype == job.sums[k].dtype;
+    form.items.push_back(item);
+  }
+  const auto items = form.items_table.add(form.items);
+  form.items_table.send();
+  return form.items_table.at(items);
+}
+
+/// A sum that stays as it is without a gradient need not be read.
+bool leaves_absent(const AddStep& step, const AccumulateJob& job) {
+  return step.formula != AddFormula::running && step.finish == Finish::nothing && job.norm == nullptr;
+}
+
+Actions send_actions(Form& form, const AccumulateJob& job, const AddStep& step, CudaQueue& queue) {
+  form.actions.assign(job.actions.begin(), job.actions.end());
+  if (leaves_absent(step, job)) {
+    std::replace(form.actions.begin(), form.actions.end(), AccumulateAction::absent, AccumulateAction::none);
+  }
+  Actions actions;
+  if (form.actions.empty()) return actions;
+  actions.all = form.actions.front();
+  if (std::all_of(form.actions.begin(), form.actions.end(), [&](auto own) { return own == actions.all; })) {
+    return actions;
+  }
+  form.actions_table.begin(queue);
+  const auto each = form.actions_table.add(form.actions);
+  form.actions_table.send();
+  actions.each = form.actions_table.at(each);
+  return actions;
+}
+
+}  // namespace
+
+void accumulate(const AccumulateJob& job, CudaQueue& queue) {
+  auto& form = job.prepared.get<Form>();
+  const AddStep step = add_step(job);
+  const Item* items = send_items(form, job, queue);
+  const Actions actions = send_actions(form, job, step, queue);
+  const Chunks chunks = form.chunks.of(*job.work, queue);
+  if (job.norm == nullptr) return launch(queue, chunks.count, Accumulate{chunks.chunks, items, actions, step});
+  double* squares = form.squares.of<double>(queue, chunks.count);
+  unsigned* ticket = form.ticket.of<unsigned>(queue, 1, /*zeroed=*/true);
+  constexpr int kTeams = AccumulateAndMeasure::kTeams;
+  // Without a chunk there is a block all the same: it writes the norm.
+  const std::int64_t blocks = chunks.count > 0 ? (chunks.count + kTeams - 1) / kTeams : 1;
+  launch(queue, blocks,
+         AccumulateAndMeasure{chunks.chunks, chunks.count, items, actions, step, squares, ticket,
+                              NormEnd{job.norm, job.norm_finish, job.norm_finish_value}});
+}
+
+namespace {
+
+/// A part of a block's threads has a column of the rows i with i mod parts = part, and adds them in the list's order.
+struct AddRows {
+  static constexpr const char* kName = "add_rows";
+  static constexpr int kThreads = 256;
+  static constexpr bool kWaits = false;
+  static constexpr std::int64_t kParts = 16;
+  using Shared = NoShared;
+
+  void* sum;
+  bool is_double;
+  View indices;
+  View values;
+  std::int64_t count;
+  std::int64_t row_size;
+  double factor;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    const std::int64_t part = block.index() % kParts;
+    const std::int64_t column = block.index() / kParts * kThreads + block.thread();
+    if (column >= row_size) return;
+    if (is_double) {
+      run<double>(block, part, column);
+    } else {
+      run<float>(block, part, column);
+    }
+  }
+
+  template <class T>
+  GRADSTEP_DEVICE void run(Block& block, std::int64_t part, std::int64_t column) const {
+    for (std::int64_t j = 0; j < count; ++j) {
+      const std::int64_t row = row_at(block, j);
+      if (row % kParts != part) continue;
+      T* to = static_cast<T*>(sum) + row * row_size + column;
+      block.store(to, block.load(to) + static_cast<T>(factor) * read<T>(block, values, j * row_size + column));
+    }
+  }
+
+  GRADSTEP_DEVICE std::int64_t row_at(const Block& block, std::int64_t j) const {
+    const std::int64_t place = place_of(block, indices, j);
+    if (indices.dtype == DType::i32) return block.load(at<const std::int32_t>(indices, place));
+    return block.load(at<const std::int64_t>(indices, place));
+  }
+};
+
+}  // namespace
+
+void add_rows(const RowsJob& job, CudaQueue& queue) {
+  Table table;
+  table.begin(queue);
+  const View indices = table.view(job.indices);
+  const View values = table.view(job.values);
+  table.send();
+  const std::int64_t columns = (job.row_size + AddRows::kThreads - 1) / AddRows::kThreads;
+  if (job.indices.size == 0) return;
+  launch(
+      queue, columns * AddRows::kParts,
+      AddRows{job.sum.data, job.sum.dtype == DType::f64, indices, values, job.indices.size, job.row_size, job.factor});
+}
+
+}  // namespace gradstep::cuda

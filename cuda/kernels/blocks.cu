@@ -1,0 +1,201 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/blocks.h"
+
+#include "runtime/launch.h"
+
+namespace gradstep::cuda {
+
+namespace {
+
+constexpr int kBlockThreads = 256;
+
+/// Element i of a block where its tensor has it.
+GRADSTEP_DEVICE std::int64_t place_in_tensor(const BlockItem& block, std::uint32_t i) {
+  std::int64_t place = block.first;
+  for (std::int64_t d = block.ndim - 1; d > 0; --d) {
+    place += static_cast<std::int64_t>(i % block.extents[d]) * block.strides[d];
+    i /= block.extents[d];
+  }
+  return place + static_cast<std::int64_t>(i) * block.strides[0];
+}
+
+/// Which element of the block stands at place i of it, turned.
+GRADSTEP_DEVICE std::uint32_t turned(std::uint32_t i, std::uint32_t size, std::uint32_t moved) {
+  return moved == 1 ? i : i % moved * (size / moved) + i / moved;
+}
+
+/// A block of threads has a chunk.
+struct GatherGradients {
+  static constexpr const char* kName = "gather_gradients";
+  static constexpr int kThreads = kBlockThreads;
+  static constexpr bool kWaits = false;
+  using Shared = NoShared;
+
+  BlockBatch batch;
+  std::int64_t moved;
+  float* to;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    const Chunk chunk = block.load(batch.chunks.chunks + block.index());
+    const BlockItem& own = *block.checked(batch.blocks + chunk.item);
+    const TensorItem& tensor = *block.checked(batch.tensors + own.tensor);
+    for (std::int64_t i = chunk.offset + block.thread(); i < chunk.offset + chunk.length; i += kThreads) {
+      const std::uint32_t element = turned(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(batch.size),
+                                           static_cast<std::uint32_t>(moved));
+      const float g = tensor.takes_part != 0 ? block.load(tensor.gradient + place_in_tensor(own, element)) : 0.0F;
+      block.store(to + chunk.item * batch.size + i, g);
+    }
+  }
+};
+
+struct ScatterPreconditioned {
+  static constexpr const char* kName = "scatter_preconditioned";
+  static constexpr int kThreads = kBlockThreads;
+  static constexpr bool kWaits = false;
+  using Shared = NoShared;
+
+  BlockBatch batch;
+  std::int64_t moved;
+  const float* from;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    const Chunk chunk = block.load(batch.chunks.chunks + block.index());
+    const BlockItem& own = *block.checked(batch.blocks + chunk.item);
+    const TensorItem& tensor = *block.checked(batch.tensors + own.tensor);
+    if (tensor.takes_part == 0) return;
+    for (std::int64_t i = chunk.offset + block.thread(); i < chunk.offset + chunk.length; i += kThreads) {
+      const std::uint32_t element = turned(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(batch.size),
+                                           static_cast<std::uint32_t>(moved));
+      float* to = own.exchange != nullptr ? own.exchange + element
+                                          : tensor.preconditioned_gradient + place_in_tensor(own, element);
+      block.store(to, block.load(from + chunk.item * batch.size + i));
+    }
+  }
+};
+
+struct SpreadExchanged {
+  static constexpr const char* kName = "spread_exchanged";
+  static constexpr int kThreads = kBlockThreads;
+  static constexpr bool kWaits = false;
+  using Shared = NoShared;
+
+  BlockBatch batch;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    const Chunk chunk = block.load(batch.chunks.chunks + block.index());
+    const BlockItem& own = *block.checked(batch.blocks + chunk.item);
+    const TensorItem& tensor = *block.checked(batch.tensors + own.tensor);
+    if (tensor.takes_part == 0) return;
+    for (std::int64_t i = chunk.offset + block.thread(); i < chunk.offset + chunk.length; i += kThreads) {
+      block.store(tensor.preconditioned_gradient + place_in_tensor(own, static_cast<std::uint32_t>(i)),
+                  block.load(own.exchange + i));
+    }
+  }
+};
+
+/// A block of threads has a tile: read by rows and written by rows.
+struct Transpose {
+  static constexpr const char* kName = "transpose";
+  static constexpr int kTile = 32;
+  static constexpr int kThreads = 256;
+  static constexpr bool kWaits = true;
+  struct Shared {
+    float tile[kTile][kTile + 1];
+  };
+
+  const float* from;
+  std::int64_t rows;
+  std::int64_t columns;
+  float* to;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    auto& shared = block.shared<Shared>();
+    const std::int64_t across = (columns + kTile - 1) / kTile;
+    const std::int64_t tiles = across * ((rows + kTile - 1) / kTile);
+    const std::int64_t matrix = block.index() / tiles * rows * columns;
+    const std::int64_t top = block.index() % tiles / across * kTile;
+    const std::int64_t left = block.index() % tiles % across * kTile;
+    const int lane = block.thread() % kTile;
+    for (int k = block.thread() / kTile; k < kTile; k += kThreads / kTile) {
+      if (top + k < rows && left + lane < columns) {
+        shared.tile[k][lane] = block.load(from + matrix + (top + k) * columns + left + lane);
+      }
+    }
+    block.sync();
+    for (int k = block.thread() / kTile; k < kTile; k += kThreads / kTile) {
+      if (left + k < columns && top + lane < rows) {
+        block.store(to + matrix + (left + k) * rows + top + lane, shared.tile[lane][k]);
+      }
+    }
+  }
+};
+
+/// A block of threads has a row.
+struct AddToStatistics {
+  static constexpr const char* kName = "add_to_statistics";
+  static constexpr int kThreads = 128;
+  static constexpr bool kWaits = false;
+  using Shared = NoShared;
+
+  const StatisticItem* items;
+  std::int64_t n;
+  const float* products;
+  const TensorItem* tensors;
+  const Averaging* groups;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    const std::int64_t item = block.index() / n;
+    const std::int64_t row = block.index() % n;
+    const StatisticItem& own = *block.checked(items + item);
+    const TensorItem& tensor = *block.checked(tensors + own.tensor);
+    if (tensor.takes_part == 0) return;
+    const Averaging& averaging = *block.checked(groups + tensor.group);
+    const float* product = products + item * n * n;
+    for (std::int64_t j = block.thread(); j < n; j += kThreads) {
+      const std::int64_t lower = row > j ? row * n + j : j * n + row;
+      float* s = own.numbers + row * n + j;
+      block.store(s, averaging.keep * block.load(s) + averaging.add * block.load(product + lower));
+    }
+  }
+};
+
+}  // namespace
+
+BlockItem block_item(const BlockPlan& block) {
+  BlockItem item{};
+  item.tensor = static_cast<std::int64_t>(block.tensor);
+  item.first = block.first;
+  item.ndim = static_cast<std::int64_t>(block.extents.size());
+  item.exchange = block.exchange;
+  for (std::size_t d = 0; d < block.extents.size(); ++d) {
+    item.extents[d] = static_cast<std::uint32_t>(block.extents[d]);
+    item.strides[d] = block.strides[d];
+  }
+  return item;
+}
+
+void gather_gradients(const BlockBatch& batch, std::int64_t moved, float* to, const CudaQueue& queue) {
+  launch(queue, batch.chunks.count, GatherGradients{batch, moved, to});
+}
+
+void scatter_preconditioned(const BlockBatch& batch, std::int64_t moved, const float* from, const CudaQueue& queue) {
+  launch(queue, batch.chunks.count, ScatterPreconditioned{batch, moved, from});
+}
+
+void spread_exchanged(const BlockBatch& batch, const CudaQueue& queue) {
+  launch(queue, batch.chunks.count, SpreadExchanged{batch});
+}
+
+void transpose(const float* from, std::int64_t rows, std::int64_t columns, std::int64_t count, float* to,
+               const CudaQueue& queue) {
+  const auto tiles = [](std::int64_t extent) { return (extent + Transpose::kTile - 1) / Transpose::kTile; };
+  launch(queue, count * tiles(rows) * tiles(columns), Transpose{from, rows, columns, to});
+}
+
+void add_to_statistics(const StatisticItem* items, std::int64_t count, std::int64_t n, const float* products,
+                       const TensorItem* tensors, const Averaging* groups, const CudaQueue& queue) {
+  launch(queue, count * n, AddToStatistics{items, n, products, tensors, groups});
+}
+
+}  // namespace gradstep::cuda

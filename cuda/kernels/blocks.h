@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Blocks of one size, side by side in scratch. A block is kept turned: its first axes, of `moved` elements together,
+// have become its last ones, so that the axis a product is taken over comes first.
+#pragma once
+
+#include <vector>
+
+#include "backend/preconditioning.h"
+#include "runtime/table.h"
+
+namespace gradstep::cuda {
+
+/// A parameter's numbers in a step, and where its state lies. Absent: NULL.
+struct TensorItem {
+  const float* gradient;
+  const float* input;  ///< the grafting direction, or the gradient
+  const float* value;
+  float* outcome;
+  float* momentum;  ///< f32 numbers, decoded where they are codes
+  float* diagonal_momentum;
+  float* statistics;
+  float* exp_avg;
+  float* master;
+  float* direction;
+  float* preconditioned_gradient;
+  std::int64_t size;
+  std::int64_t group;
+  std::int64_t first_chunk;
+  std::int64_t chunks;
+  std::int64_t takes_part;
+  std::int64_t preconditioned;
+  std::int64_t is_half;
+};
+
+inline constexpr int kMaxBlockDimensions = 32;
+
+/// A BlockPlan on the device.
+struct BlockItem {
+  std::int64_t tensor;
+  std::int64_t first;
+  std::int64_t ndim;
+  float* exchange;
+  std::uint32_t extents[kMaxBlockDimensions];
+  std::int64_t strides[kMaxBlockDimensions];
+};
+
+BlockItem block_item(const BlockPlan& block);
+
+/// Blocks of one size; a chunk's item is the block's number among them.
+struct BlockBatch {
+  Chunks chunks;
+  const BlockItem* blocks = nullptr;
+  const TensorItem* tensors = nullptr;
+  std::int64_t size = 0;
+};
+
+/// The gradients into `to`, turned. Of a tensor that takes no part: zeros.
+void gather_gradients(const BlockBatch& batch, std::int64_t moved, float* to, const CudaQueue& queue);
+/// P(g), turned, to where blocks are exchanged, or into their tensors.
+void scatter_preconditioned(const BlockBatch& batch, std::int64_t moved, const float* from, const CudaQueue& queue);
+/// From where blocks were exchanged into their tensors; blocks of any size.
+void spread_exchanged(const BlockBatch& batch, const CudaQueue& queue);
+/// `count` matrices (rows, columns), side by side, are transposed.
+void transpose(const float* from, std::int64_t rows, std::int64_t columns, std::int64_t count, float* to,
+               const CudaQueue& queue);
+
+/// s = keep s + add p, symmetric to the bit, for statistics of one extent of blocks whose tensors take part.
+struct StatisticItem {
+  float* numbers;
+  std::int64_t tensor;
+};
+/// The numbers of a group that statistics need.
+struct Averaging {
+  float keep;
+  float add;
+};
+template <>
+inline constexpr bool kHasNoPadding<Averaging> = sizeof(Averaging) == 2 * sizeof(float);
+void add_to_statistics(const StatisticItem* items, std::int64_t count, std::int64_t n, const float* products,
+                       const TensorItem* tensors, const Averaging* groups, const CudaQueue& queue);
+
+}  // namespace gradstep::cuda

@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Block codes (kernels/block_code.h) by warps: a warp has a block of 256 numbers, a thread eight of them, the k-th of
+// which is number 32 k + lane of the block.
+#pragma once
+
+#include "device/block.h"
+#include "kernels/block_code.h"
+
+namespace gradstep::cuda {
+
+inline constexpr int kOwn = kernels::kCodeBlock / kWarp;  ///< numbers of a block that are a thread's
+
+/// body(k, number of the block) for those of a thread that are within `count`.
+template <class Body>
+GRADSTEP_DEVICE void for_each_own(int lane, std::int64_t count, Body body) {
+  for (int k = 0; k < kOwn; ++k) {
+    const std::int64_t i = k * kWarp + lane;
+    if (i < count) body(k, i);
+  }
+}
+
+template <bool kSigned>
+GRADSTEP_DEVICE void encode_block(Block& block, const float* x, std::int64_t count, std::uint8_t* codes,
+                                  float* factor) {
+  const int lane = block.thread() % kWarp;
+  // The largest magnitude by its bits, so that a NaN is larger than everything and poisons its block. The factor has
+  // the sign of the number that it is.
+  std::int32_t positive = 0;
+  std::int32_t negative = 0;
+  for_each_own(lane, count, [&](int k, std::int64_t) {
+    const std::uint32_t bits = kernels::bits_of(x[k]);
+    const auto above = static_cast<std::int32_t>(bits);
+    const auto below = static_cast<std::int32_t>(bits ^ 0x80000000U);
+    positive = above > positive ? above : positive;
+    negative = below > negative ? below : negative;
+  });
+  for (int mask = kWarp / 2; mask > 0; mask /= 2) {
+    const std::int32_t above = block.shuffle_xor(positive, mask);
+    const std::int32_t below = block.shuffle_xor(negative, mask);
+    positive = above > positive ? above : positive;
+    negative = below > negative ? below : negative;
+  }
+  const auto largest = static_cast<std::uint32_t>(negative > positive ? negative : positive);
+  const float whole = kernels::float_of(negative > positive ? largest | 0x80000000U : largest);
+  const float divisor = largest == 0 ? 1.0F : whole;
+  if (lane == 0) block.store(factor, whole);
+  for_each_own(lane, count, [&](int k, std::int64_t i) {
+    block.store(codes + i, kernels::BlockCode<kSigned>::encode(x[k] / divisor));
+  });
+}
+
+template <bool kSigned>
+GRADSTEP_DEVICE void decode_block(const Block& block, const std::uint8_t* codes, const float* factor,
+                                  std::int64_t count, float* x) {
+  const float whole = block.load(factor);
+  for_each_own(block.thread() % kWarp, count,
+               [&](int k, std::int64_t i) { x[k] = kernels::decode<kSigned>(block.load(codes + i)) * whole; });
+}
+
+GRADSTEP_DEVICE void encode_block(Block& block, bool is_signed, const float* x, std::int64_t count, std::uint8_t* codes,
+                                  float* factor) {
+  if (is_signed) {
+    encode_block<true>(block, x, count, codes, factor);
+  } else {
+    encode_block<false>(block, x, count, codes, factor);
+  }
+}
+
+GRADSTEP_DEVICE void decode_block(const Block& block, bool is_signed, const std::uint8_t* codes, const float* factor,
+                                  std::int64_t count, float* x) {
+  if (is_signed) {
+    decode_block<true>(block, codes, factor, count, x);
+  } else {
+    decode_block<false>(block, codes, factor, count, x);
+  }
+}
+
+}  // namespace gradstep::cuda

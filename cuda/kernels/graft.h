@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// From gradients and P(g) to the step: grafting, whose norms are over whole tensors, and the two momenta. Equal to the
+// bit to what the CPU computes.
+#pragma once
+
+#include "kernels/blocks.h"
+#include "kernels/shampoo.h"
+
+namespace gradstep::cuda {
+
+/// Constants of a group, as kernels take them.
+struct GroupItem {
+  kernels::RootConstants root;
+  kernels::MomentConstants moments;
+  kernels::FinishConstants finish;
+  kernels::CorrectedConstants corrected;
+  double clip_scaled_norm;
+};
+/// Bytes between its fields that differ cost an upload.
+template <>
+inline constexpr bool kHasNoPadding<GroupItem> = true;
+
+/// Chunks of whole tensors.
+struct TensorBatch {
+  Chunks chunks;
+  const TensorItem* tensors = nullptr;
+  std::int64_t tensor_count = 0;
+  const GroupItem* groups = nullptr;
+};
+
+void follow_masters(const TensorBatch& batch, const CudaQueue& queue);
+
+struct GraftScratch {
+  double* squares = nullptr;  ///< by chunk
+  double* preconditioned_squares = nullptr;
+  kernels::GraftScales* scales = nullptr;  ///< by tensor
+};
+
+/// The grafting directions, and the scales that follow.
+void graft(const TensorBatch& batch, kernels::Graft graft, const GraftScratch& scratch, const CudaQueue& queue);
+/// Momenta and outcomes.
+void finish(const TensorBatch& batch, const kernels::GraftScales* scales, const CudaQueue& queue);
+
+}  // namespace gradstep::cuda

@@ -1,0 +1,205 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+#include <vector>
+
+#include "device/block.h"
+#include "kernels/constants.h"
+#include "operations.h"
+#include "runtime/launch.h"
+#include "runtime/table.h"
+
+namespace gradstep::cuda {
+
+/// It has some, which without_padding() makes zero.
+template <>
+inline constexpr bool kHasNoPadding<kernels::HyperParameterForm> = true;
+
+namespace {
+
+using kernels::GroupConstants;
+using kernels::HyperParameterForm;
+using kernels::Powers;
+using kernels::StepRequest;
+using kernels::StepScalars;
+
+/// More than any rule has.
+constexpr int kMaxFields = 16;
+
+/// One block decides, and its threads write the constants, a group each.
+struct BeginStep {
+  static constexpr const char* kName = "begin_step";
+  static constexpr int kThreads = 128;
+  static constexpr bool kWaits = true;
+  struct Shared {
+    std::int32_t bad[kThreads];
+  };
+
+  StepRequest request;
+  const double* norm;  ///< NULL = nobody asked
+  StepScalars* scalars;
+  kernels::RuleForm rule;
+  std::int32_t fields;
+  std::int32_t groups;
+  const HyperParameterForm* forms;  ///< [group][field]; NULL = values
+  const double* values;
+  GroupConstants* constants;
+  Powers* powers;
+  bool all_used;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    auto& shared = block.shared<Shared>();
+    StepScalars& s = *block.checked(scalars);
+    if (block.thread() == 0) {
+      const double measured = norm != nullptr ? block.load(norm) : __builtin_nan("");
+      kernels::decide(request, measured, s);
+    }
+    block.fence();
+    block.sync();
+    std::int32_t bad = fields * groups;
+    if (s.gate != 0 && rule.family != kernels::RuleForm::Family::none) {
+      for (std::int32_t g = block.thread(); g < groups; g += kThreads) {
+        const std::int32_t found = write_group(block, g, s.steps);
+        bad = found < bad ? found : bad;
+      }
+    }
+    shared.bad[block.thread()] = bad;
+    block.sync();
+    if (block.thread() != 0) return;
+    for (int t = 1; t < kThreads; ++t) bad = shared.bad[t] < bad ? shared.bad[t] : bad;
+    if (bad < fields * groups) kernels::fail_step(bad, s);
+    kernels::report(request, s);
+  }
+
+  /// The position of the first hyper-parameter that is out of its range, or that behind the last.
+  GRADSTEP_DEVICE std::int32_t write_group(Block& block, std::int32_t g, std::int64_t t) const {
+    double evaluated[kMaxFields];
+    const double* own = evaluated;
+    if (forms != nullptr) {
+      const std::int32_t bad = kernels::evaluate(block.checked(forms + g * fields, fields), fields, t, evaluated);
+      if (bad < fields) return g * fields + bad;
+    } else {
+      own = block.checked(values + g * fields, fields);
+    }
+    GroupConstants& to = *block.checked(constants + g);
+    Powers& kept = *block.checked(powers + g);
+    kernels::write_constants(rule, own, t, /*first=*/false, kept, to.usual);
+    if (!all_used) kernels::write_constants(rule, own, t, /*first=*/true, kept, to.first);
+    return fields * groups;
+  }
+};
+
+struct CloseStep {
+  static constexpr const char* kName = "close_step";
+  static constexpr int kThreads = 1;
+  static constexpr bool kWaits = false;
+  using Shared = NoShared;
+
+  StepScalars* scalars;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const { kernels::close_step(*block.checked(scalars)); }
+};
+
+/// Closed forms on the device: the points of piecewise ones are in the table as well.
+struct Form {
+  Table forms;
+  std::vector<Table> points;
+  Table values;
+  ScratchBuffer powers;
+  ScratchBuffer norm;
+  bool has_powers = false;
+  std::size_t groups = 0;
+  std::vector<HyperParameterForm> shown;
+};
+
+/// The same form with zeros between its fields.
+HyperParameterForm without_padding(const HyperParameterForm& from) {
+  HyperParameterForm to;
+  std::memset(static_cast<void*>(&to), 0, sizeof to);
+  to.schedule.kind = from.schedule.kind;
+  to.schedule.staircase = from.schedule.staircase;
+  to.schedule.init_value = from.schedule.init_value;
+  to.schedule.end_value = from.schedule.end_value;
+  to.schedule.decay_steps = from.schedule.decay_steps;
+  to.schedule.decay_rate = from.schedule.decay_rate;
+  to.schedule.power = from.schedule.power;
+  to.schedule.warmup_steps = from.schedule.warmup_steps;
+  to.schedule.n_points = from.schedule.n_points;
+  to.schedule.boundaries = from.schedule.boundaries;
+  to.schedule.values = from.schedule.values;
+  to.schedule.number = from.schedule.number;
+  to.minimum = from.minimum;
+  to.limit = from.limit;
+  return to;
+}
+
+void send_forms(Form& form, const StepPlan& plan, CudaQueue& queue) {
+  form.shown.resize(plan.forms.size());
+  form.points.resize(plan.forms.size());
+  for (std::size_t i = 0; i < form.shown.size(); ++i) {
+    form.shown[i] = without_padding(plan.forms[i]);
+    kernels::ScheduleForm& schedule = form.shown[i].schedule;
+    if (schedule.kind != kernels::ScheduleKind::piecewise) continue;
+    const auto count = static_cast<std::size_t>(schedule.n_points);
+    Table& points = form.points[i];
+    points.begin(queue);
+    const auto boundaries = points.add(schedule.boundaries, count - 1);
+    const auto values = points.add(schedule.values, count);
+    points.send();
+    schedule.boundaries = points.at(boundaries);
+    schedule.values = points.at(values);
+  }
+}
+
+Powers* powers_of(Form& form, std::size_t groups, CudaQueue& queue) {
+  auto* powers = form.powers.of<Powers>(queue, static_cast<std::int64_t>(groups));
+  if (!form.has_powers || form.groups != groups) {
+    const std::vector<Powers> fresh(groups);
+    queue.upload(powers, fresh.data(), fresh.size() * sizeof(Powers));
+    form.has_powers = true;
+    form.groups = groups;
+  }
+  return powers;
+}
+
+}  // namespace
+
+void begin_step(const StepPlan& plan, const StepRequest& request, const double* values, StepScalars* scalars,
+                CudaQueue& queue) {
+  auto& form = plan.prepared.get<Form>();
+  const double* norm = request.norm;
+  if (norm == nullptr && request.depends_on_norm()) {
+    auto* measured = form.norm.of<double>(queue, 1);
+    measure(plan.gradients, measured, queue);
+    norm = measured;
+  }
+  BeginStep kernel{};
+  kernel.request = request;
+  kernel.norm = norm;
+  kernel.scalars = scalars;
+  kernel.rule = plan.rule;
+  kernel.fields = plan.fields;
+  kernel.groups = static_cast<std::int32_t>(plan.constants.size());
+  kernel.constants = plan.constants.data();
+  kernel.all_used = plan.all_used;
+  if (plan.rule.family != kernels::RuleForm::Family::none) {
+    kernel.powers = powers_of(form, plan.constants.size(), queue);
+    if (values != nullptr) {
+      form.values.begin(queue);
+      const auto section = form.values.add(values, plan.constants.size() * static_cast<std::size_t>(plan.fields));
+      form.values.send();
+      kernel.values = form.values.at(section);
+    } else {
+      send_forms(form, plan, queue);
+      form.forms.begin(queue);
+      const auto section = form.forms.add(form.shown);
+      form.forms.send();
+      kernel.forms = form.forms.at(section);
+    }
+  }
+  launch(queue, 1, kernel);
+}
+
+void close_step(StepScalars* scalars, CudaQueue& queue) { launch(queue, 1, CloseStep{scalars}); }
+
+}  // namespace gradstep::cuda

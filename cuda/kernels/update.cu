@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/update.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "operations.h"
+#include "runtime/table.h"
+
+namespace gradstep::cuda {
+
+namespace {
+
+/// Which kernel an item needs: all of one kind are one launch.
+struct Kind {
+  kernels::RuleId rule = kernels::RuleId{};
+  bool is_double = false;
+  bool is_plain = false;
+  bool operator==(const Kind&) const = default;
+};
+
+/// Chunks of one kind, side by side.
+struct Part {
+  Kind kind;
+  std::vector<Chunk> chunks;
+};
+
+struct Form {
+  Table items_table;
+  Table chunks_table;
+  ChunkTable chunks;
+  ScratchBuffer ticket;
+  std::vector<DeviceItem> items;
+  std::vector<Kind> kinds;
+  std::vector<Part> parts;
+};
+
+bool is_direct(const Array& array, DType arithmetic) { return array.contiguous() && array.dtype == arithmetic; }
+
+int states_of(const UpdateItem& item) {
+  int states = 0;
+  while (states < kernels::kMaxStates && item.states[states] != nullptr) ++states;
+  return states;
+}
+
+Kind kind_of(const UpdateItem& item) {
+  Kind kind;
+  kind.rule = item.rule;
+  kind.is_double = item.param.dtype == DType::f64;
+  const DType arithmetic = arithmetic_dtype(item.param.dtype);
+  const bool is_native = item.format == StateFormat::native || states_of(item) == 0;
+  kind.is_plain = item.update.data == nullptr && item.master == nullptr && is_native &&
+                  is_direct(item.param, arithmetic) && is_direct(item.gradient, arithmetic);
+  return kind;
+}
+
+bool is_aligned(const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; }
+
+DeviceItem device_item(const UpdateItem& item, Table& table) {
+  DeviceItem to;
+  to.param = table.view(item.param);
+  to.gradient = table.view(item.gradient);
+  to.update = table.view(item.update);
+  to.in_fours = to.param.is_aligned && to.gradient.is_aligned;
+  for (int s = 0; s < kernels::kMaxStates; ++s) {
+    to.states[s] = item.states[s];
+    to.factors[s] = item.factors[s];
+    to.in_fours = to.in_fours && is_aligned(item.states[s]);
+  }
+  to.master = item.master;
+  to.constants = item.constants;
+  to.used = item.used;
+  to.random_key = item.random_key;
+  to.first = item.first;
+  to.format = item.format;
+  to.signed_states = item.signed_states;
+  to.stochastic = item.stochastic;
+  return to;
+}
+
+void sort_into_parts(Form& form, const UpdatePlan& plan) {
+  form.parts.clear();
+  for (const Chunk& chunk : plan.work->chunks()) {
+    const Kind& kind = form.kinds[static_cast<std::size_t>(chunk.item)];
+    auto part = std::find_if(form.parts.begin(), form.parts.end(), [&](const Part& p) { return p.kind == kind; });
+    if (part == form.parts.end()) part = form.parts.insert(part, {kind, {}});
+    part->chunks.push_back(chunk);
+  }
+}
+
+void launch_kind(const Kind& kind, const UpdateArguments& arguments, std::int64_t blocks, const CudaQueue& queue) {
+  const UpdatesByRule& plain = kind.is_double ? kPlainUpdates_f64 : kPlainUpdates_f32;
+  const UpdatesByRule& staged = kind.is_double ? kStagedUpdates_f64 : kStagedUpdates_f32;
+  (kind.is_plain ? plain : staged)[static_cast<std::size_t>(kind.rule)](arguments, blocks, queue);
+}
+
+}  // namespace
+
+void update(const UpdatePlan& plan, kernels::StepScalars* scalars, CudaQueue& queue) {
+  auto& form = plan.prepared.get<Form>();
+  form.items_table.begin(queue);
+  form.items.clear();
+  form.kinds.clear();
+  for (const UpdateItem& item : plan.items) {
+    form.items.push_back(device_item(item, form.items_table));
+    form.kinds.push_back(kind_of(item));
+  }
+  const auto items = form.items_table.add(form.items);
+  form.items_table.send();
+
+  UpdateArguments arguments;
+  arguments.items = form.items_table.at(items);
+  arguments.item_count = static_cast<std::int64_t>(form.items.size());
+  arguments.scalars = scalars;
+  arguments.ticket = form.ticket.of<unsigned>(queue, 1, /*zeroed=*/true);
+  arguments.clip_bound = plan.clip_value > 0 ? plan.clip_value : std::numeric_limits<double>::infinity();
+  arguments.maximize = plan.maximize;
+  arguments.all_used = plan.all_used;
+
+  const bool is_one_kind =
+      std::adjacent_find(form.kinds.begin(), form.kinds.end(), std::not_equal_to<>()) == form.kinds.end();
+  const Chunks chunks = form.chunks.of(*plan.work, queue);
+  if (chunks.count == 0) return close_step(scalars, queue);
+  if (is_one_kind) {
+    arguments.chunks = chunks.chunks;
+    arguments.closes = true;
+    return launch_kind(form.kinds.front(), arguments, chunks.count, queue);
+  }
+  sort_into_parts(form, plan);
+  form.chunks_table.begin(queue);
+  std::vector<Table::Section<Chunk>> sections;
+  for (const Part& part : form.parts) sections.push_back(form.chunks_table.add(part.chunks));
+  form.chunks_table.send();
+  for (std::size_t p = 0; p < form.parts.size(); ++p) {
+    arguments.chunks = form.chunks_table.at(sections[p]);
+    arguments.closes = p + 1 == form.parts.size();
+    launch_kind(form.parts[p].kind, arguments, static_cast<std::int64_t>(form.parts[p].chunks.size()), queue);
+  }
+}
+
+}  // namespace gradstep::cuda

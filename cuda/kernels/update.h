@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernels of the update rules. They are compiled in several files, one for each arithmetic type and way, so that a
+// build may compile them side by side.
+#pragma once
+
+#include <array>
+
+#include "backend/step.h"
+#include "device/chunk.h"
+#include "runtime/queue.h"
+
+namespace gradstep::cuda {
+
+/// UpdateItem, as kernels see it.
+struct DeviceItem {
+  View param;
+  View gradient;
+  View update;
+  void* states[kernels::kMaxStates] = {};
+  float* factors[kernels::kMaxStates] = {};
+  float* master = nullptr;
+  const kernels::GroupConstants* constants = nullptr;
+  std::uint8_t* used = nullptr;
+  std::uint64_t random_key = 0;
+  std::int64_t first = 0;
+  StateFormat format = StateFormat::native;
+  std::uint8_t signed_states = 0;
+  bool stochastic = false;
+  bool in_fours = false;
+  std::uint8_t unused[4] = {};
+};
+
+/// What all launches of a step share.
+struct UpdateArguments {
+  const Chunk* chunks = nullptr;
+  const DeviceItem* items = nullptr;
+  std::int64_t item_count = 0;
+  kernels::StepScalars* scalars = nullptr;
+  unsigned* ticket = nullptr;
+  double clip_bound = 0;  ///< infinite when off
+  bool maximize = false;
+  bool closes = false;  ///< the last launch: flags are set, and t goes on
+  bool all_used = false;
+};
+
+/// Launches the kernel of a rule.
+using LaunchUpdate = void (*)(const UpdateArguments& arguments, std::int64_t blocks, const CudaQueue& queue);
+using UpdatesByRule = std::array<LaunchUpdate, kernels::kRules>;
+
+/// Everything compact, of the arithmetic type, and in place; or anything.
+extern const UpdatesByRule kPlainUpdates_f32;
+extern const UpdatesByRule kPlainUpdates_f64;
+extern const UpdatesByRule kStagedUpdates_f32;
+extern const UpdatesByRule kStagedUpdates_f64;
+
+}  // namespace gradstep::cuda

@@ -1,0 +1,244 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What update.h declares.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include "kernels/codes.h"
+#include "kernels/random.h"
+#include "kernels/update.h"
+#include "runtime/launch.h"
+
+namespace gradstep::cuda {
+
+/// A block has a chunk. Way::run(block, item, chunk, rule, scale, step) does it.
+template <class T, class Rule, template <class, class> class Way>
+struct Update {
+  static constexpr const char* kName = "update";
+  static constexpr int kThreads = 256;
+  static constexpr bool kWaits = true;
+  static constexpr int kResidentBlocks = sizeof(T) == sizeof(float) ? 4 : 2;
+  struct Shared {
+    bool last;
+  };
+
+  UpdateArguments arguments;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    const Chunk chunk = block.load(arguments.chunks + block.index());
+    const DeviceItem& item = *block.checked(arguments.items + chunk.item);
+    const kernels::StepScalars& s = *block.checked(arguments.scalars);
+    if (s.gate != 0 && item.gradient.data != nullptr) {
+      const kernels::GroupConstants& constants = *block.checked(item.constants);
+      const kernels::RuleConstants& own = block.load(item.used) != 0 ? constants.usual : constants.first;
+      const Rule rule(*reinterpret_cast<const typename Rule::Constants*>(own.bytes));
+      const Scale scale{static_cast<T>(arguments.maximize ? -s.grad_multiplier : s.grad_multiplier),
+                        static_cast<T>(arguments.clip_bound)};
+      Way<T, Rule>::run(block, item, chunk, rule, scale, s.steps);
+    } else if (item.update.data != nullptr) {
+      for (std::int64_t i = block.thread(); i < chunk.length; i += kThreads) {
+        write(block, item.update, chunk.offset + i, T{0});
+      }
+    }
+    if (arguments.closes && is_last(block, arguments.ticket, block.shared<Shared>().last)) close(block);
+  }
+
+  struct Scale {
+    T multiplier;
+    T bound;
+    GRADSTEP_DEVICE T operator()(T g) const { return kernels::clamp(g * multiplier, bound); }
+  };
+
+  /// All of the step has been done.
+  GRADSTEP_DEVICE void close(Block& block) const {
+    kernels::StepScalars& s = *block.checked(arguments.scalars);
+    if (s.gate == 0) return;
+    for (std::int64_t i = block.thread(); i < arguments.item_count && !arguments.all_used; i += kThreads) {
+      const DeviceItem& item = *block.checked(arguments.items + i);
+      if (item.gradient.data != nullptr) block.store(item.used, std::uint8_t{1});
+    }
+    block.sync();
+    if (block.thread() == 0) kernels::close_step(s);
+  }
+};
+
+template <class T, class Rule>
+struct PlainWay {
+  template <class Scale>
+  GRADSTEP_DEVICE static void run(Block& block, const DeviceItem& item, const Chunk& chunk, const Rule& rule,
+                                  const Scale& scale, std::int64_t /*step*/) {
+    constexpr int kStates = Rule::kStates;
+    T* p = static_cast<T*>(item.param.data);
+    const T* g = static_cast<const T*>(item.gradient.data);
+    const auto four = [&](std::int64_t i) {
+      auto p4 = block.load(reinterpret_cast<const Four<T>*>(p + i));
+      const auto g4 = block.load(reinterpret_cast<const Four<T>*>(g + i));
+      Four<T> s4[kernels::kMaxStates];
+      for (int s = 0; s < kStates; ++s) s4[s] = block.load(reinterpret_cast<const Four<T>*>(state(item, s) + i));
+      for (int k = 0; k < 4; ++k) {
+        T states[kernels::kMaxStates];
+        for (int s = 0; s < kStates; ++s) states[s] = s4[s].x[k];
+        p4.x[k] = p4.x[k] + rule(p4.x[k], scale(g4.x[k]), states);
+        for (int s = 0; s < kStates; ++s) s4[s].x[k] = states[s];
+      }
+      for (int s = 0; s < kStates; ++s) block.store(reinterpret_cast<Four<T>*>(state(item, s) + i), s4[s]);
+      block.store(reinterpret_cast<Four<T>*>(p + i), p4);
+    };
+    const auto one = [&](std::int64_t i) {
+      T states[kernels::kMaxStates];
+      for (int s = 0; s < kStates; ++s) states[s] = block.load(state(item, s) + i);
+      const T value = block.load(p + i);
+      const T result = value + rule(value, scale(block.load(g + i)), states);
+      for (int s = 0; s < kStates; ++s) block.store(state(item, s) + i, states[s]);
+      block.store(p + i, result);
+    };
+    walk(block, chunk.offset, chunk.length, item.in_fours, four, one);
+  }
+
+  GRADSTEP_DEVICE static T* state(const DeviceItem& item, int s) { return static_cast<T*>(item.states[s]); }
+};
+
+/// The random bits of one step: a stream for the parameter itself and one for each of its states.
+struct Rounding {
+  std::uint64_t key;
+  std::uint64_t first;  ///< position of the first element
+
+  GRADSTEP_DEVICE Rounding(const DeviceItem& item, std::int64_t step, std::int64_t begin)
+      : key(kernels::mix64(item.random_key + static_cast<std::uint64_t>(step) * 0x9e3779b97f4a7c15U)),
+        first(static_cast<std::uint64_t>(item.first + begin)) {}
+
+  /// `stream` 0 is the parameter's, 1 + s that of state s; `i` is counted from the first element.
+  template <class Stored>
+  GRADSTEP_DEVICE float apply(float x, std::int64_t i, int stream) const {
+    const kernels::RandomWords random(key + static_cast<std::uint64_t>(stream), first);
+    return kernels::to_float(kernels::round_stochastically<Stored>(x, random.bits(static_cast<std::uint32_t>(i))));
+  }
+};
+
+/// By blocks of 256 elements, one for each warp, whose numbers are in registers between a load and a store.
+template <class T, class Rule>
+struct StagedWay {
+  static constexpr bool kIsFloat = sizeof(T) == sizeof(float);
+  static constexpr int kStates = Rule::kStates;
+
+  template <class Scale>
+  GRADSTEP_DEVICE static void run(Block& block, const DeviceItem& item, const Chunk& chunk, const Rule& rule,
+                                  const Scale& scale, std::int64_t step) {
+    const int warps = block.threads() / kWarp;
+    constexpr std::int64_t kBlock = kernels::kCodeBlock;
+    for (std::int64_t first = block.thread() / kWarp * kBlock; first < chunk.length; first += warps * kBlock) {
+      const std::int64_t left = chunk.length - first;
+      run_block(block, item, chunk.offset + first, left < kBlock ? left : kBlock, rule, scale, step);
+    }
+  }
+
+  template <class Scale>
+  GRADSTEP_DEVICE static void run_block(Block& block, const DeviceItem& item, std::int64_t begin, std::int64_t count,
+                                        const Rule& rule, const Scale& scale, std::int64_t step) {
+    const int lane = block.thread() % kWarp;
+    const bool in_place = item.update.data == nullptr;
+    T states[kernels::kMaxStates][kOwn] = {};
+    for (int s = 0; s < kStates; ++s) load_state(block, item, s, begin, count, states[s]);
+    for_each_own(lane, count, [&](int k, std::int64_t i) {
+      T own[kernels::kMaxStates];
+      for (int s = 0; s < kStates; ++s) own[s] = states[s][k];
+      const T p = value(block, item, begin + i);
+      const T delta = rule(p, scale(read<T>(block, item.gradient, begin + i)), own);
+      for (int s = 0; s < kStates; ++s) states[s][k] = own[s];
+      if (in_place) {
+        store_value(block, item, begin, i, p + delta, step);
+      } else {
+        write(block, item.update, begin + i, delta);
+      }
+    });
+    for (int s = 0; s < kStates; ++s) store_state(block, item, s, begin, count, states[s], step);
+  }
+
+  /// The parameter's, or its master's: where a parameter is not its master's rounded value, the host has written it,
+  /// and the master follows.
+  GRADSTEP_DEVICE static T value(const Block& block, const DeviceItem& item, std::int64_t i) {
+    const T param = read<T>(block, item.param, i);
+    if constexpr (kIsFloat) {
+      if (item.master != nullptr) {
+        const float master = block.load(item.master + i);
+        const float rounded = item.param.dtype == DType::f16 ? kernels::to_float(kernels::convert<Float16>(master))
+                                                             : kernels::to_float(kernels::convert<BFloat16>(master));
+        return kernels::bits_of(rounded) == kernels::bits_of(param) ? master : param;
+      }
+    }
+    return param;
+  }
+
+  GRADSTEP_DEVICE static void store_value(const Block& block, const DeviceItem& item, std::int64_t begin,
+                                          std::int64_t i, T x, std::int64_t step) {
+    if constexpr (kIsFloat) {
+      if (item.master != nullptr) {
+        block.store(item.master + begin + i, x);
+      } else if (item.stochastic && item.param.dtype == DType::f16) {
+        x = Rounding(item, step, begin).template apply<Float16>(x, i, 0);
+      } else if (item.stochastic && item.param.dtype == DType::bf16) {
+        x = Rounding(item, step, begin).template apply<BFloat16>(x, i, 0);
+      }
+    }
+    write(block, item.param, begin + i, x);
+  }
+
+  GRADSTEP_DEVICE static bool is_signed(const DeviceItem& item, int s) { return ((item.signed_states >> s) & 1) != 0; }
+
+  GRADSTEP_DEVICE static void load_state(const Block& block, const DeviceItem& item, int s, std::int64_t begin,
+                                         std::int64_t count, T* x) {
+    const int lane = block.thread() % kWarp;
+    if constexpr (kIsFloat) {
+      if (item.format == StateFormat::bf16) {
+        const BFloat16* from = static_cast<const BFloat16*>(item.states[s]) + begin;
+        return for_each_own(lane, count,
+                            [&](int k, std::int64_t i) { x[k] = kernels::to_float(block.load(from + i)); });
+      }
+      if (item.format == StateFormat::block_code) {
+        const auto* codes = static_cast<const std::uint8_t*>(item.states[s]) + begin;
+        return decode_block(block, is_signed(item, s), codes, item.factors[s] + begin / kernels::kCodeBlock, count, x);
+      }
+    }
+    const T* from = static_cast<const T*>(item.states[s]) + begin;
+    for_each_own(lane, count, [&](int k, std::int64_t i) { x[k] = block.load(from + i); });
+  }
+
+  GRADSTEP_DEVICE static void store_state(Block& block, const DeviceItem& item, int s, std::int64_t begin,
+                                          std::int64_t count, const T* x, std::int64_t step) {
+    const int lane = block.thread() % kWarp;
+    if constexpr (kIsFloat) {
+      if (item.format == StateFormat::bf16) {
+        BFloat16* to = static_cast<BFloat16*>(item.states[s]) + begin;
+        return for_each_own(lane, count, [&](int k, std::int64_t i) {
+          const float rounded =
+              item.stochastic ? Rounding(item, step, begin).template apply<BFloat16>(x[k], i, 1 + s) : x[k];
+          block.store(to + i, kernels::to_bfloat16(rounded));
+        });
+      }
+      if (item.format == StateFormat::block_code) {
+        auto* codes = static_cast<std::uint8_t*>(item.states[s]) + begin;
+        return encode_block(block, is_signed(item, s), x, count, codes, item.factors[s] + begin / kernels::kCodeBlock);
+      }
+    }
+    T* to = static_cast<T*>(item.states[s]) + begin;
+    for_each_own(lane, count, [&](int k, std::int64_t i) { block.store(to + i, x[k]); });
+  }
+};
+
+template <class T, class Rule, template <class, class> class Way>
+void launch_update(const UpdateArguments& arguments, std::int64_t blocks, const CudaQueue& queue) {
+  launch(queue, blocks, Update<T, Rule, Way>{arguments});
+}
+
+template <class T, template <class, class> class Way, std::size_t... kIds>
+constexpr UpdatesByRule updates_by_rule(std::index_sequence<kIds...> /*ids*/) {
+  return {launch_update<T, kernels::RuleIn<kernels::RuleId{kIds}, T>, Way>...};
+}
+
+template <class T, template <class, class> class Way>
+inline constexpr UpdatesByRule kUpdatesByRule = updates_by_rule<T, Way>(std::make_index_sequence<kernels::kRules>());
+
+}  // namespace gradstep::cuda

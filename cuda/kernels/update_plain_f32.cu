@@ -1,0 +1,5 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/update_kernels.h"
+
+const gradstep::cuda::UpdatesByRule gradstep::cuda::kPlainUpdates_f32 = kUpdatesByRule<float, PlainWay>;

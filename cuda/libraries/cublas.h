@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is used of cuBLAS: batches of products of matrices that lie side by side. Prototypes are those of its reference
+// (cublas_v2.h); its headers are not needed.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "core/memory.h"
+#include "runtime/queue.h"
+
+struct cublasContext;  // of the library
+
+namespace gradstep::cuda {
+
+struct CublasFunctions {
+  using Handle = cublasContext*;
+
+  int (*create)(Handle* handle);
+  int (*destroy)(Handle handle);
+  int (*set_stream)(Handle handle, cudaStream_t stream);
+  int (*set_workspace)(Handle handle, void* workspace, std::size_t bytes);
+  int (*set_math_mode)(Handle handle, int mode);
+  int (*multiply_f32)(Handle handle, int transposes_a, int transposes_b, int m, int n, int k, const float* alpha,
+                      const float* a, int lda, long long stride_a, const float* b, int ldb, long long stride_b,
+                      const float* beta, float* c, int ldc, long long stride_c, int count);
+  int (*multiply_f64)(Handle handle, int transposes_a, int transposes_b, int m, int n, int k, const double* alpha,
+                      const double* a, int lda, long long stride_a, const double* b, int ldb, long long stride_b,
+                      const double* beta, double* c, int ldc, long long stride_c, int count);
+};
+
+/// The process's own. Throws BACKEND_UNAVAILABLE where there is no cuBLAS.
+const CublasFunctions& cublas_functions();
+
+/// Row-major matrices, one every `stride` numbers; a stride of 0 is one matrix for all.
+template <class T>
+struct MatrixBatch {
+  T* first = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t stride = 0;
+  bool transposed = false;  ///< is used as its transpose, which has `columns` rows
+};
+
+template <class T>
+MatrixBatch<T> transposed(MatrixBatch<T> batch) {
+  batch.transposed = !batch.transposed;
+  return batch;
+}
+
+/// A handle of cuBLAS with a workspace in the order of the queue that it is used with.
+class Cublas {
+ public:
+  explicit Cublas(int device);
+  ~Cublas();
+  Cublas(const Cublas&) = delete;
+  Cublas& operator=(const Cublas&) = delete;
+
+  /// c = a b for `count` matrices each. In f32 products are those of f32 numbers, not TF32.
+  template <class T>
+  void multiply(const MatrixBatch<const T>& a, const MatrixBatch<const T>& b, const MatrixBatch<T>& c,
+                std::int64_t count, CudaQueue& queue);
+  std::int64_t bytes() const { return static_cast<std::int64_t>(workspace_.bytes()); }
+
+ private:
+  void use(CudaQueue& queue);
+
+  int device_;
+  const CublasFunctions& functions_;
+  CublasFunctions::Handle handle_ = nullptr;
+  CudaQueue* queue_ = nullptr;
+  Buffer workspace_;
+};
+
+}  // namespace gradstep::cuda

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The operations of the backend, one file of kernels each. All are put into the queue.
+#pragma once
+
+#include "backend/backend.h"
+#include "runtime/queue.h"
+
+namespace gradstep::cuda {
+
+// kernels/accumulate.cu
+void accumulate(const AccumulateJob& job, CudaQueue& queue);
+void add_rows(const RowsJob& job, CudaQueue& queue);
+
+// kernels/norm.cu
+void square_chunks(const NormPlan& plan, double* partials, CudaQueue& queue);
+void fold(const double* partials, std::int64_t count, double* norm, CudaQueue& queue);
+void measure(const NormPlan& plan, double* norm, CudaQueue& queue);
+void dot_chunks(const CombinePlan& plan, Dots* dots, CudaQueue& queue);
+
+// kernels/step.cu
+void begin_step(const StepPlan& plan, const kernels::StepRequest& request, const double* values,
+                kernels::StepScalars* scalars, CudaQueue& queue);
+void close_step(kernels::StepScalars* scalars, CudaQueue& queue);
+
+// kernels/update.cu
+void update(const UpdatePlan& plan, kernels::StepScalars* scalars, CudaQueue& queue);
+
+// kernels/codes.cu
+void encode(const float* from, const CodedNumbers& to, CudaQueue& queue);
+void decode(const CodedNumbers& from, float* to, CudaQueue& queue);
+
+// kernels/arrays.cu
+void copy(const CopyPlan& plan, double multiplier, double divisor, CudaQueue& queue);
+void combine(const CombinePlan& plan, CudaQueue& queue);
+void combine_vectors(const LinearPlan& plan, CudaQueue& queue);
+void adasum(const AdasumPlan& plan, CudaQueue& queue);
+void clamp(const Array& data, double bound, CudaQueue& queue);
+void count_nonfinite(const Array& data, std::int64_t* count, CudaQueue& queue);
+
+// kernels/rank_sum.cu
+void sum_ranks(const RankSum& job, CudaQueue& queue);
+
+// kernels/selection.cu
+void select_largest(const SelectPlan& plan, const Selection& to, CudaQueue& queue);
+void count_reaching(const SelectPlan& plan, std::int64_t pieces, std::int64_t* counts, CudaQueue& queue);
+void select_reaching(const SelectPlan& plan, const Selection& to, CudaQueue& queue);
+
+// kernels/sparse.cu
+void count_pieces(const SparseList& list, std::int64_t elements, std::int64_t pieces, std::int64_t* counts,
+                  CudaQueue& queue);
+void take(const Array& data, const SparseList& list, void* values, CudaQueue& queue);
+void put(const Array& data, const SparseList& list, bool add, CudaQueue& queue);
+void sum_sparse(const SparseSum& job, CudaQueue& queue);
+
+// kernels/low_rank.cu
+void project_rows(const LowRank& job, CudaQueue& queue);
+void project_columns(const LowRank& job, CudaQueue& queue);
+void orthonormalize(const LowRank& job, CudaQueue& queue);
+void expand(const LowRank& job, const Array& result, double factor, CudaQueue& queue);
+
+}  // namespace gradstep::cuda

@@ -1,0 +1,264 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The algorithms, their tolerances and what is tried again are those of the CPU (src/cpu/linear_algebra/roots.cpp),
+// over many matrices at once: what distinguishes them is in their RootStates.
+#include "roots/roots.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+#include <tuple>
+#include <utility>
+
+#include "core/error.h"
+
+namespace gradstep::cuda {
+
+namespace {
+
+/// Lists of matrices that a batch needs: the statistics, and six more.
+constexpr std::int64_t kLists = 7;
+constexpr std::int64_t kBatchBytes = std::int64_t{512} << 20;
+constexpr int kMaxIterations = 100;
+
+auto key_of(const RootJob& job) {
+  const RootRecipe& r = job.recipe;
+  return std::tuple(job.n, r.method, r.exponent, r.matrix_epsilon, r.padded, r.pad_value, r.seed_rules, r.threshold,
+                    r.retries);
+}
+
+/// NumPy's RandomState(1729).uniform(-1, 1): 53 bits from two words of MT19937 each.
+std::vector<double> power_iteration_start(std::int64_t size) {
+  std::mt19937 generator{1729};
+  std::vector<double> numbers(static_cast<std::size_t>(size));
+  for (double& number : numbers) {
+    const auto high = static_cast<std::uint32_t>(generator()) >> 5;
+    const auto low = static_cast<std::uint32_t>(generator()) >> 6;
+    number = -1 + 2 * ((high * 67108864.0 + low) / 9007199254740992.0);
+  }
+  return numbers;
+}
+
+/// Of a list: its matrices, or their probes.
+std::int64_t numbers_of(std::int64_t n, std::int64_t count) { return count * n * std::max(n, kProbes); }
+
+template <class T>
+MatrixBatch<T> squares(T* first, std::int64_t n) {
+  return {first, n, n, n * n};
+}
+
+template <class T>
+MatrixBatch<T> probes(T* first, std::int64_t n) {
+  return {first, kProbes, n, kProbes * n};
+}
+
+}  // namespace
+
+std::int64_t Roots::bytes() const {
+  return (cublas_ != nullptr ? cublas_->bytes() : 0) + (cusolver_ != nullptr ? cusolver_->bytes() : 0);
+}
+
+void Roots::compute(std::span<const RootJob> jobs, std::span<RootRecord> records, bool into_results, CudaQueue& queue) {
+  std::map<decltype(key_of(jobs.front())), std::vector<std::size_t>> groups;
+  for (std::size_t at = 0; at < jobs.size(); ++at) {
+    records[at] = {};
+    if (jobs[at].action == RootAction::none) continue;
+    if (jobs[at].action != RootAction::root) {
+      fail(GRADSTEP_ERR_UNSUPPORTED, "options.eigenvalue_corrected: is not there for CUDA in this version of gradstep");
+    }
+    groups[key_of(jobs[at])].push_back(at);
+  }
+  queue.check_not_capturing("roots are due, whose numbers the host looks at");
+  if (cublas_ == nullptr) cublas_ = std::make_unique<Cublas>(device_);
+  for (const auto& [key, all] : groups) {
+    const std::int64_t n = std::get<0>(key);
+    const auto most =
+        static_cast<std::size_t>(std::max<std::int64_t>(1, kBatchBytes / (kLists * 8 * numbers_of(n, 1))));
+    for (std::size_t first = 0; first < all.size(); first += most) {
+      const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
+      Batch batch{jobs, records, {begin, begin + static_cast<std::ptrdiff_t>(std::min(most, all.size() - first))}};
+      batch.into_results = into_results;
+      for (std::int32_t attempt = 0; attempt <= batch.jobs[all.front()].recipe.retries && !batch.own.empty();
+           ++attempt) {
+        for (const std::size_t at : batch.own) records[at].retries = attempt;
+        try_batch(batch, queue);
+        batch.ridge_factor *= 10;
+      }
+    }
+  }
+}
+
+/// What it leaves in batch.own is worth another attempt.
+void Roots::try_batch(Batch& batch, CudaQueue& queue) {
+  const RootRecipe& recipe = batch.front().recipe;
+  const std::int64_t n = batch.n();
+  const auto count = static_cast<std::int64_t>(batch.own.size());
+  const Buffer memory(queue.scratch(), static_cast<std::size_t>(kLists * numbers_of(n, count)) * sizeof(double));
+  const Buffer states_memory(queue.scratch(), static_cast<std::size_t>(count) * sizeof(RootState));
+  auto* const statistics = memory.as<double>();
+  double* const scratch = statistics + numbers_of(n, count);
+  RootBatch device{
+      n, count, recipe.padded, recipe.pad_value, recipe.exponent, recipe.seed_rules, states_memory.as<RootState>()};
+
+  std::vector<RootState> states(batch.own.size());
+  for (RootState& state : states) state = {.epsilon = batch.ridge_factor * recipe.matrix_epsilon};
+  queue.upload(device.states, states.data(), states.size() * sizeof(RootState));
+  statistics_.begin();
+  for (std::size_t k = 0; k < batch.own.size(); ++k) {
+    statistics_.add(batch.jobs[batch.own[k]].statistic,
+                    reinterpret_cast<float*>(scratch) + static_cast<std::int64_t>(k) * n * n);
+  }
+  statistics_.read(queue);
+  load_statistics(device, reinterpret_cast<float*>(scratch), statistics, queue);
+
+  const double* roots = recipe.method == RootMethod::eigh ? eigh(device, statistics, scratch, queue)
+                                                          : newton(device, statistics, scratch, queue);
+  states = download(device, queue);
+  if (recipe.method == RootMethod::eigh &&
+      std::ranges::any_of(states, [](const RootState& s) { return s.error > kDoubtfulResidual; })) {
+    measure_residuals(device, statistics, roots, scratch, queue);
+    states = download(device, queue);
+  }
+
+  std::vector<std::size_t> failed;
+  for (std::size_t k = 0; k < batch.own.size(); ++k) {
+    RootRecord& record = batch.records[batch.own[k]];
+    const bool finite = states[k].finite != 0;
+    record.computed = true;
+    record.error = finite ? states[k].error : std::nan("");
+    record.max_eigenvalue = finite ? states[k].max_eigenvalue : std::nan("");
+    record.iterations = states[k].iterations;
+    record.accepted = record.error < recipe.threshold;
+    if (!record.accepted && !std::isnan(record.max_eigenvalue)) failed.push_back(batch.own[k]);
+  }
+  keep(batch, states, roots, queue);
+  batch.own = std::move(failed);
+}
+
+/// The accepted ones, in f32, where they go.
+void Roots::keep(const Batch& batch, std::span<const RootState> states, const double* roots, CudaQueue& queue) {
+  const std::int64_t n = batch.n();
+  const Buffer narrow(queue.scratch(), batch.into_results ? 0 : states.size() * static_cast<std::size_t>(n * n) * 4);
+  std::vector<RootOutcome> outcomes;
+  outcomes_.begin();
+  for (std::size_t k = 0; k < batch.own.size(); ++k) {
+    const RootJob& job = batch.jobs[batch.own[k]];
+    if (!batch.records[batch.own[k]].accepted || (batch.into_results && job.result == nullptr)) continue;
+    const std::int64_t first = static_cast<std::int64_t>(k) * n * n;
+    float* to = batch.into_results ? job.result : narrow.as<float>() + first;
+    outcomes.push_back({roots + first, to});
+    if (!batch.into_results) outcomes_.add(job.preconditioner, to);
+  }
+  outcome_table_.begin(queue);
+  const auto section = outcome_table_.add(outcomes);
+  outcome_table_.send();
+  narrow_roots(outcome_table_.at(section), static_cast<std::int64_t>(outcomes.size()), n, queue);
+  outcomes_.write(queue);
+}
+
+/// By the eigendecomposition of S: S and S + ridge I share their vectors. What rounding or integer codes have pushed
+/// below zero is raised to it.
+const double* Roots::eigh(const RootBatch& batch, double* statistics, double* scratch, CudaQueue& queue) {
+  if (cusolver_ == nullptr) cusolver_ = std::make_unique<Cusolver>(device_);
+  const std::int64_t all = numbers_of(batch.n, batch.count);
+  double* vectors = scratch;
+  double* scaled = scratch + all;
+  double* roots = scratch + 2 * all;
+  double* raised = scratch + 3 * all;
+  const Buffer small(queue.scratch(), static_cast<std::size_t>(batch.count) *
+                                          (static_cast<std::size_t>(batch.n) * sizeof(double) + sizeof(std::int32_t)));
+  auto* values = small.as<double>();
+  auto* info = reinterpret_cast<std::int32_t*>(values + batch.count * batch.n);
+  if (batch.padded > 0) find_largest(batch, statistics, queue);
+  queue.copy(vectors, statistics, static_cast<std::size_t>(batch.count * batch.n * batch.n) * sizeof(double));
+  cusolver_->decompose(vectors, batch.n, batch.count, values, info, queue);
+  set_ridges(batch, values, info, queue);
+
+  const auto recompose = [&](bool is_raised, double* to) {
+    scale_vectors(batch, vectors, values, is_raised, scaled, queue);
+    const auto half = squares<const double>(scaled, batch.n);
+    cublas_->multiply<double>(transposed(half), half, squares(to, batch.n), batch.count, queue);
+    mirror_lower(batch, to, queue);
+  };
+  recompose(/*is_raised=*/false, roots);
+  recompose(/*is_raised=*/true, raised);
+  take_raised(batch, raised, statistics, queue);
+
+  double* x = vectors;
+  double* y = scaled;
+  write_probes(batch, x, queue);
+  const auto apply = [&](const double* matrices) {
+    cublas_->multiply<double>(probes<const double>(x, batch.n), squares<const double>(matrices, batch.n),
+                              probes(y, batch.n), batch.count, queue);
+    std::swap(x, y);
+  };
+  apply(statistics);
+  add_ridge_to_products(batch, x, queue);
+  for (std::int32_t k = 0; k < batch.exponent; ++k) apply(roots);
+  measure_probes(batch, x, queue);
+  return roots;
+}
+
+/// max |H^p D - I|.
+void Roots::measure_residuals(const RootBatch& batch, const double* statistics, const double* roots, double* scratch,
+                              CudaQueue& queue) {
+  double* x = scratch;
+  double* y = scratch + numbers_of(batch.n, batch.count);
+  damp(batch, statistics, x, queue);
+  for (std::int32_t k = 0; k < batch.exponent; ++k) {
+    multiply(batch, roots, x, y, queue);
+    std::swap(x, y);
+  }
+  measure_doubtful(batch, x, queue);
+}
+
+/// M_0 = z D, H_0 = z^(1/p) I;  T = ((p + 1) I - M) / p;  M <- T^p M, H <- H T. Those that have come to their end are
+/// multiplied along with the others until none is left; their roots have been kept.
+const double* Roots::newton(const RootBatch& batch, const double* statistics, double* scratch, CudaQueue& queue) {
+  const std::int64_t all = numbers_of(batch.n, batch.count);
+  NewtonMatrices at{scratch, scratch + all, scratch + 2 * all, scratch + 3 * all, scratch + 4 * all, scratch + 5 * all};
+  find_largest(batch, statistics, queue);
+  begin_newton(batch, statistics, at, queue);
+  for (int i = 0; i < kMaxIterations; ++i) {
+    const std::vector<RootState> states = download(batch, queue);
+    if (std::ranges::none_of(states, [](const RootState& state) { return state.active != 0; })) break;
+    write_newton_factors(batch, at, queue);
+    multiply(batch, at.h, at.t, at.previous, queue);
+    std::swap(at.h, at.previous);
+    // M <- T^p M by repeated squaring of T, which has served H already.
+    for (std::int32_t bits = batch.exponent; bits > 0; bits /= 2) {
+      if (bits % 2 == 1) {
+        multiply(batch, at.t, at.m, at.spare, queue);
+        std::swap(at.m, at.spare);
+      }
+      if (bits > 1) {
+        multiply(batch, at.t, at.t, at.spare, queue);
+        std::swap(at.t, at.spare);
+      }
+    }
+    check_newton(batch, at, queue);
+  }
+  return at.root;
+}
+
+void Roots::find_largest(const RootBatch& batch, const double* statistics, CudaQueue& queue) {
+  const std::int64_t size = std::max(batch.n, batch.padded);
+  const std::vector<double> start = power_iteration_start(size);
+  const Buffer vectors(queue.scratch(), static_cast<std::size_t>((2 * batch.count + 1) * size) * sizeof(double));
+  queue.upload(vectors.data(), start.data(), start.size() * sizeof(double));
+  find_largest_eigenvalues(batch, statistics, vectors.as<double>(), vectors.as<double>() + size, queue);
+}
+
+std::vector<RootState> Roots::download(const RootBatch& batch, CudaQueue& queue) {
+  std::vector<RootState> states(static_cast<std::size_t>(batch.count));
+  queue.download(states.data(), batch.states, states.size() * sizeof(RootState));
+  return states;
+}
+
+void Roots::multiply(const RootBatch& batch, const double* a, const double* b, double* c, CudaQueue& queue) {
+  cublas_->multiply<double>(squares(a, batch.n), squares(b, batch.n), squares(c, batch.n), batch.count, queue);
+}
+
+}  // namespace gradstep::cuda

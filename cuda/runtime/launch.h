@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The only place where kernels are launched.
+#pragma once
+
+#include <type_traits>
+
+#include "device/block.h"
+#include "runtime/queue.h"
+
+namespace gradstep::cuda {
+
+#if defined(__CUDACC__)
+/// Blocks that a multiprocessor is to hold at least, by which nvcc chooses how many registers a thread may have: 64
+/// unless the kernel says else. Left alone, it spills to hold a few more.
+template <class Kernel>
+constexpr int resident_blocks() {
+  if constexpr (requires { Kernel::kResidentBlocks; }) {
+    return Kernel::kResidentBlocks;
+  } else {
+    return Kernel::kThreads >= 64 ? 1024 / Kernel::kThreads : 1;
+  }
+}
+
+template <class Kernel>
+__global__ void __launch_bounds__(Kernel::kThreads, resident_blocks<Kernel>())
+    run_kernel(const __grid_constant__ Kernel kernel) {
+  Block block;
+  kernel(block);
+}
+#endif
+
+/// Puts `blocks` blocks of the kernel into the queue; none is no work.
+template <class Kernel>
+void launch(const CudaQueue& queue, std::int64_t blocks, const Kernel& kernel) {
+  static_assert(std::is_trivially_copyable_v<Kernel> && sizeof(Kernel) <= 4096, "parameters of a launch");
+  using Shared = typename Kernel::Shared;
+  constexpr std::size_t kShared = std::is_empty_v<Shared> ? 0 : sizeof(Shared);
+  static_assert(Kernel::kWaits || kShared == 0, "whoever shares waits");
+  static_assert(kShared <= 48 * 1024, "more needs an attribute of the function");
+  if (blocks == 0) return;
+  const OnDevice current(queue.device());
+#if defined(__CUDACC__)
+  run_kernel<<<static_cast<unsigned>(blocks), Kernel::kThreads, kShared, queue.stream()>>>(kernel);
+  check(cudaGetLastError(), Kernel::kName);
+#else
+  check(emulation::launch({Kernel::kName, blocks, Kernel::kThreads, kShared, Kernel::kWaits,
+                           [kernel](Block& block) { kernel(block); }},
+                          queue.stream()),
+        Kernel::kName);
+#endif
+}
+
+}  // namespace gradstep::cuda

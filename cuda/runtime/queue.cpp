@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/queue.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace gradstep::cuda {
+
+namespace {
+
+constexpr std::size_t kSmallestBlock = std::size_t{64} << 10;
+/// More than this on their way, and the host waits for the first.
+constexpr std::size_t kMaxBlocks = 16;
+
+class Reached final : public Event::Point {
+ public:
+  explicit Reached(cudaStream_t stream) { mark_.record(stream); }
+  bool is_reached() override { return mark_.is_reached(); }
+  cudaEvent_t event() const { return mark_.event(); }
+
+ private:
+  Mark mark_;
+};
+
+/// body(offset, bytes) for pieces that one block of staging can take.
+template <class Body>
+void for_each_piece(std::size_t bytes, Body body) {
+  for (std::size_t done = 0; done < bytes; done += Staging::kMaxBytes) {
+    body(done, std::min(Staging::kMaxBytes, bytes - done));
+  }
+}
+
+}  // namespace
+
+bool Mark::is_reached() const {
+  const cudaError_t error = cudaEventQuery(event_);
+  if (error == cudaErrorNotReady) return false;
+  check(error, "cudaEventQuery");
+  return true;
+}
+
+Staging::Block& Staging::take(std::size_t bytes) {
+  const auto last = std::find_if(blocks_.begin(), blocks_.end(), [&](const auto& block) {
+    return block->bytes.bytes() >= bytes && block->passed.is_reached();
+  });
+  std::unique_ptr<Block> block;
+  if (last != blocks_.end()) {
+    block = std::move(*last);
+    blocks_.erase(last);
+  } else if (blocks_.size() >= kMaxBlocks && blocks_.front()->bytes.bytes() >= bytes) {
+    block = std::move(blocks_.front());
+    blocks_.pop_front();
+    block->passed.reach();
+  } else {
+    block = std::make_unique<Block>(std::max(kSmallestBlock, bytes));
+  }
+  blocks_.push_back(std::move(block));
+  return *blocks_.back();
+}
+
+void Staging::send_off(cudaStream_t stream) { blocks_.back()->passed.record(stream); }
+
+Event CudaQueue::record() {
+  const OnDevice current(device_);
+  return Event(std::make_shared<Reached>(stream_));
+}
+
+void CudaQueue::wait(const Event& event) {
+  if (event.point() == nullptr) return;
+  const OnDevice current(device_);
+  check(cudaStreamWaitEvent(stream_, static_cast<Reached&>(*event.point()).event(), 0), "cudaStreamWaitEvent");
+}
+
+void CudaQueue::finish() {
+  const OnDevice current(device_);
+  check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+}
+
+void CudaQueue::check_not_capturing(const char* what) const {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(stream_, &status), "cudaStreamIsCapturing");
+  if (status != cudaStreamCaptureStatusNone) {
+    fail(GRADSTEP_ERR_INVALID_STATE,
+         "stream: is being captured, and {}; run the same window once before the capture, with the same tensors", what);
+  }
+}
+
+void CudaQueue::upload(void* to, const void* host, std::size_t bytes) {
+  if (bytes == 0) return;
+  const OnDevice current(device_);
+  check_not_capturing("something of the host's is to be uploaded");
+  const std::lock_guard lock(staging_mutex_);
+  for_each_piece(bytes, [&](std::size_t offset, std::size_t length) {
+    const Staging::Block& block = staging_.take(length);
+    std::memcpy(block.bytes.data(), static_cast<const std::byte*>(host) + offset, length);
+    check(cudaMemcpyAsync(static_cast<std::byte*>(to) + offset, block.bytes.data(), length, cudaMemcpyDefault, stream_),
+          "cudaMemcpyAsync");
+    staging_.send_off(stream_);
+  });
+}
+
+void CudaQueue::download(void* host, const void* from, std::size_t bytes) {
+  const OnDevice current(device_);
+  check_not_capturing("the host asks for an answer");
+  const std::lock_guard lock(staging_mutex_);
+  for_each_piece(bytes, [&](std::size_t offset, std::size_t length) {
+    const Staging::Block& block = staging_.take(length);
+    check(cudaMemcpyAsync(block.bytes.data(), static_cast<const std::byte*>(from) + offset, length, cudaMemcpyDefault,
+                          stream_),
+          "cudaMemcpyAsync");
+    staging_.send_off(stream_);
+    finish();
+    std::memcpy(static_cast<std::byte*>(host) + offset, block.bytes.data(), length);
+  });
+  if (bytes == 0) finish();
+}
+
+void CudaQueue::copy(void* to, const void* from, std::size_t bytes) {
+  if (bytes == 0 || to == from) return;
+  const OnDevice current(device_);
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "cudaMemcpyAsync");
+}
+
+void CudaQueue::zero(void* to, std::size_t bytes) {
+  if (bytes == 0) return;
+  const OnDevice current(device_);
+  check(cudaMemsetAsync(to, 0, bytes, stream_), "cudaMemsetAsync");
+}
+
+}  // namespace gradstep::cuda

@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// A stream of the host's, as a queue.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <deque>
+#include <memory>
+#include <mutex>
+
+#include "backend/queue.h"
+#include "runtime/memory.h"
+
+namespace gradstep::cuda {
+
+/// An event of CUDA's, without times.
+class Mark {
+ public:
+  Mark() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cudaEventCreateWithFlags"); }
+  ~Mark() { cudaEventDestroy(event_); }
+  Mark(const Mark&) = delete;
+  Mark& operator=(const Mark&) = delete;
+
+  void record(cudaStream_t stream) { check(cudaEventRecord(event_, stream), "cudaEventRecord"); }
+  bool is_reached() const;
+  void reach() const { check(cudaEventSynchronize(event_), "cudaEventSynchronize"); }
+  cudaEvent_t event() const { return event_; }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+/// Pinned blocks on their way. One is free again when the stream has passed it.
+class Staging {
+ public:
+  /// What one copy may take at most.
+  static constexpr std::size_t kMaxBytes = std::size_t{4} << 20;
+
+  struct Block {
+    explicit Block(std::size_t size) : bytes(size) {}
+    PinnedBuffer bytes;
+    Mark passed;
+  };
+
+  /// The oldest block that is free and large enough, or a new one; waits where many are on their way. To be sent off
+  /// before the next one is taken.
+  Block& take(std::size_t bytes);
+  void send_off(cudaStream_t stream);
+
+ private:
+  std::deque<std::unique_ptr<Block>> blocks_;  // the one sent off last is the last
+};
+
+class CudaQueue final : public Queue {
+ public:
+  CudaQueue(int device, cudaStream_t stream, const std::shared_ptr<Memory>& memory)
+      : Queue(/*is_host=*/false), device_(device), stream_(stream), scratch_(std::make_shared<QueueMemory>(memory)) {}
+
+  Event record() override;
+  void wait(const Event& event) override;
+  void finish() override;
+  void upload(void* to, const void* host, std::size_t bytes) override;
+  void download(void* host, const void* from, std::size_t bytes) override;
+  void copy(void* to, const void* from, std::size_t bytes) override;
+  void zero(void* to, std::size_t bytes) override;
+
+  int device() const { return device_; }
+  cudaStream_t stream() const { return stream_; }
+  /// Of what is used in this queue's order alone.
+  const std::shared_ptr<Memory>& scratch() const { return scratch_; }
+  /// Throws INVALID_STATE inside a capture, where `what` would be taken up once and played back stale.
+  void check_not_capturing(const char* what) const;
+
+ private:
+  int device_;
+  cudaStream_t stream_;
+  std::shared_ptr<Memory> scratch_;
+  std::mutex staging_mutex_;  // handles on several threads may share a stream
+  Staging staging_;
+};
+
+}  // namespace gradstep::cuda

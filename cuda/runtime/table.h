@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What kernels need to know of a list, side by side in one buffer on the device. It is sent when it is not what was
+// sent last, so that a list that stays costs a comparison.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "backend/work_list.h"
+#include "core/memory.h"
+#include "device/view.h"
+#include "runtime/queue.h"
+
+namespace gradstep::cuda {
+
+/// Of what can be compared by its bytes.
+template <class T>
+inline constexpr bool kHasNoPadding = std::has_unique_object_representations_v<T>;
+template <>
+inline constexpr bool kHasNoPadding<double> = true;
+
+class Table {
+ public:
+  /// A section's place in the table.
+  template <class T>
+  struct Section {
+    std::size_t offset = 0;
+    std::size_t count = 0;
+  };
+
+  /// A new table begins. What is in it is in the order of `queue`.
+  void begin(CudaQueue& queue);
+
+  template <class T>
+  Section<T> add(const T* values, std::size_t count) {
+    static_assert(std::is_trivially_copyable_v<T> && kHasNoPadding<T> && alignof(T) <= kSectionAlignment);
+    const std::size_t offset = (bytes_.size() + kSectionAlignment - 1) / kSectionAlignment * kSectionAlignment;
+    bytes_.resize(offset + count * sizeof(T));
+    if (count > 0) std::memcpy(bytes_.data() + offset, values, count * sizeof(T));
+    return {offset, count};
+  }
+  template <class T>
+  Section<T> add(const std::vector<T>& values) {
+    return add(values.data(), values.size());
+  }
+
+  /// How kernels see an array.
+  View view(const Array& array);
+
+  /// After the last section.
+  void send();
+
+  /// Where a section lies on the device, once it has been sent.
+  template <class T>
+  const T* at(Section<T> section) const {
+    return section.count == 0 ? nullptr : reinterpret_cast<const T*>(buffer_.as<std::byte>() + section.offset);
+  }
+
+ private:
+  static constexpr std::size_t kSectionAlignment = 16;
+
+  CudaQueue* queue_ = nullptr;
+  std::vector<std::byte> bytes_;
+  std::vector<std::byte> sent_;
+  Buffer buffer_;
+  // Layouts are apart, in buffers that do not move: views show them before they are sent.
+  std::vector<Layout> layouts_;
+  std::vector<Layout> sent_layouts_;
+  std::vector<Buffer> layout_buffers_;
+};
+
+/// A work list on the device.
+struct Chunks {
+  const Chunk* chunks = nullptr;
+  std::int64_t count = 0;
+};
+
+class ChunkTable {
+ public:
+  Chunks of(const WorkList& work, CudaQueue& queue);
+
+ private:
+  CudaQueue* queue_ = nullptr;
+  std::uint64_t version_ = 0;
+  Buffer buffer_;
+};
+
+/// A buffer in the order of the queue that it was last asked for, which keeps its bytes while their number does.
+class ScratchBuffer {
+ public:
+  template <class T>
+  T* of(CudaQueue& queue, std::int64_t count, bool zeroed = false) {
+    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
+    if (queue_ != &queue || buffer_.bytes() != bytes) {
+      buffer_ = Buffer(queue.scratch(), bytes);
+      if (zeroed) queue.zero(buffer_.data(), bytes);
+      queue_ = &queue;
+    }
+    return buffer_.as<T>();
+  }
+
+ private:
+  CudaQueue* queue_ = nullptr;
+  Buffer buffer_;
+};
+
+}  // namespace gradstep::cuda

@@ -1,0 +1,209 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the library promises of a step on a CUDA device: it waits for nothing and takes no memory after the first, is a
+// fixed number of launches, keeps its order when its stream changes, and can be captured and replayed.
+#include <cmath>
+
+#include "cuda/emulated_device.h"
+
+namespace gradstep::test {
+namespace {
+
+gradstep_status create_adam_of_one(gradstep_context* context, const gradstep_parameter& parameter,
+                                   gradstep_optimizer** optimizer) {
+  gradstep_adam_options adam{};
+  TestDevice::check(gradstep_adam_options_init(&adam, sizeof adam));
+  return gradstep_optimizer_create_adam(context, &adam, &parameter, 1, optimizer);
+}
+
+TEST(Cuda, AHostThatReadsItsMemoryIsEnded) {
+  const EmulatedCuda device(1);
+  float* numbers = device.allocate(4);
+  const float value = 3;
+  write(device.queue(), numbers, value);
+  EXPECT_EQ(read(device.queue(), static_cast<const float*>(numbers)), 3);
+  volatile float* seen = numbers;
+  EXPECT_DEATH(static_cast<void>(*seen), "");
+}
+
+TEST(Cuda, AStepIsQueuedAndTakesNoMemoryAfterTheFirst) {
+  EmulatedCuda device(1);
+  Chain chain(device);
+  for (int k = 0; k < 4; ++k) chain.push();
+  device.queue().finish();
+  const std::int64_t waits = device.waits();
+  const std::int64_t allocations = device.allocations();
+  const std::int64_t copies = EmulatedCuda::control().counts().copies;
+  for (int k = 0; k < 8; ++k) chain.push();
+  EXPECT_EQ(device.waits(), waits) << "a push has waited for the device";
+  EXPECT_EQ(device.allocations(), allocations) << "a push has taken memory of the device";
+  EXPECT_EQ(chain.steps(), 6);
+  EXPECT_EQ(EmulatedCuda::control().counts().copies, copies + 1) << "of the answer, and nothing else";
+}
+
+// Clipping and the check of finiteness are a part of the accumulation and of the step's beginning.
+TEST(Cuda, AWindowIsOneLaunchForEachAddAndTwoForTheStep) {
+  EmulatedCuda device(1);
+  Chain chain(device);
+  for (int k = 0; k < 4; ++k) chain.push();
+  device.queue().finish();
+  EmulatedCuda::launches();
+  for (int k = 0; k < 2; ++k) chain.push();
+  device.queue().finish();
+  const std::vector<std::string> expected = {"accumulate", "accumulate_and_measure", "begin_step", "update"};
+  EXPECT_EQ(EmulatedCuda::launches(), expected);
+}
+
+TEST(Cuda, SkippedStepsCountForNothing) {
+  EmulatedCuda device(3);
+  Chain chain(device);
+  for (int k = 0; k < 2; ++k) chain.push();
+  const float after_one = chain.param();
+  chain.fill(chain.grad(0), 0, std::nanf(""));
+  for (int k = 0; k < 2; ++k) chain.push();
+  EXPECT_EQ(chain.param(), after_one);
+  EXPECT_EQ(chain.steps(), 1);
+}
+
+TEST(Cuda, AHandleKeepsItsOrderWhenItsStreamChanges) {
+  float expected = 0;
+  void* const streams[] = {nullptr, EmulatedCuda::control().make_stream(), EmulatedCuda::control().make_stream()};
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    EmulatedCuda device(seed);
+    Chain chain(device);
+    device.queue().finish();
+    for (int k = 0; k < 6; ++k) chain.step(streams[k % 3]);
+    const float found = chain.param(streams[2]);
+    if (seed == 0) expected = found;
+    EXPECT_EQ(found, expected) << "seed " << seed;
+    EXPECT_EQ(chain.steps(), 6);
+  }
+}
+
+TEST(Cuda, ACapturedWindowIsReplayedWithTheLearningRateOfTheMoment) {
+  const emulation::Control& cuda = EmulatedCuda::control();
+  void* const stream = cuda.make_stream();
+  constexpr double kRates[] = {0.5, 0.25, 0.125, 0.0625};
+  float found[2];
+  for (const bool captures : {false, true}) {
+    EmulatedCuda device(1);
+    Chain chain(device);
+    auto* rate = reinterpret_cast<double*>(device.allocate(2));
+    const std::int64_t one = 1;
+    gradstep_tensor number{};
+    number.data = rate;
+    number.device = device.id();
+    number.ndim = 1;
+    number.dtype = {GRADSTEP_TYPE_FLOAT, 64, 1};
+    number.shape = const_cast<std::int64_t*>(&one);
+    write(device.queue(stream), rate, kRates[0]);
+    TestDevice::check(gradstep_optimizer_set_tensor(chain.optimizer(), -1, "learning_rate", &number));
+    const auto window = [&] {
+      for (int k = 0; k < 2; ++k) chain.push(stream);
+    };
+    window();
+    void* graph = nullptr;
+    if (captures) {
+      cuda.begin_capture(stream);
+      window();
+      graph = cuda.end_capture(stream);
+    }
+    for (const double value : kRates) {
+      write(device.queue(stream), rate, value);
+      if (captures) {
+        cuda.replay(graph, stream);
+      } else {
+        window();
+      }
+    }
+    found[captures ? 1 : 0] = chain.param(stream);
+    EXPECT_EQ(chain.steps(), 5);
+  }
+  EXPECT_EQ(found[0], found[1]);
+}
+
+TEST(Cuda, WhatCannotBeReplayedIsRefusedInACapture) {
+  const emulation::Control& cuda = EmulatedCuda::control();
+  void* const stream = cuda.make_stream();
+  EmulatedCuda device(1);
+  Chain chain(device);
+  float* const other = device.allocate(5);
+  chain.step(stream);
+  device.queue(stream).finish();
+  cuda.begin_capture(stream);
+  gradstep_tensor grads[2] = {chain.grad(0), chain.grad(1)};
+  grads[0].data = other;
+  EXPECT_EQ(gradstep_optimizer_step(chain.optimizer(), chain.params(), grads, 2, stream), GRADSTEP_ERR_INVALID_STATE);
+  EXPECT_NE(std::string(gradstep_last_error()).find("is being captured"), std::string::npos) << gradstep_last_error();
+  cuda.end_capture(stream);
+}
+
+TEST(Cuda, ATensorOfTheHostsOnItsOptimizerIsRefusedByName) {
+  EmulatedCuda device(1);
+  Chain chain(device);
+  float values[5] = {};
+  gradstep_tensor grads[2] = {chain.grad(0), chain.grad(1)};
+  grads[0].data = values;
+  grads[0].device = {GRADSTEP_DEVICE_CPU, 0};
+  EXPECT_EQ(gradstep_optimizer_step(chain.optimizer(), chain.params(), grads, 2, nullptr),
+            GRADSTEP_ERR_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(gradstep_last_error()).find("grads[0]: is on cpu"), std::string::npos) << gradstep_last_error();
+  EXPECT_EQ(chain.steps(), 0);
+}
+
+TEST(Cuda, AWorkListThatHasGrownIsSentAgain) {
+  const EmulatedCuda device(1);
+  Backend& backend = object_of(device.context())->backend(device.id(), "device", 0);
+  float* const from = device.allocate(2);
+  float* const to = device.allocate(2);
+  std::vector<CopyItem> items(2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    write(device.queue(), from + i, static_cast<float>(i) + 1);
+    write(device.queue(), to + i, 0.0F);
+    items[i].destination.data = to + i;
+    items[i].source.data = from + i;
+    items[i].destination.size = items[i].source.size = 1;
+  }
+  WorkList work;
+  const CopyPlan plan{&work, items, {}};
+  for (int k = 0; k < 2; ++k) {
+    work.append(1);
+    backend.copy(plan, 1, 1, device.queue());
+  }
+  EXPECT_EQ(read(device.queue(), static_cast<const float*>(to)), 1);
+  EXPECT_EQ(read(device.queue(), static_cast<const float*>(to + 1)), 2);
+}
+
+TEST(Cuda, AnotherDeviceIsNotTheThreadsCurrentOneAfterACall) {
+  EmulatedCuda first(1);
+  EmulatedCuda second(1, 1);
+  Chain on_first(first);
+  Chain on_second(second);
+  for (int k = 0; k < 4; ++k) {
+    on_first.push();
+    on_second.push();
+    EXPECT_EQ(EmulatedCuda::control().current_device(), 0);
+  }
+  EXPECT_EQ(on_second.param(), on_first.param());
+  EXPECT_EQ(EmulatedCuda::control().current_device(), 0);
+}
+
+TEST(Cuda, DevicesThatAreNotThereAreNamed) {
+  EmulatedCuda device(1);
+  std::int64_t size = 3;
+  gradstep_parameter parameter{};
+  parameter.struct_size = sizeof parameter;
+  parameter.shape = &size;
+  parameter.ndim = 1;
+  parameter.dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
+  parameter.device = {GRADSTEP_DEVICE_CUDA, 7};
+  gradstep_optimizer* optimizer = nullptr;
+  EXPECT_EQ(create_adam_of_one(device.context(), parameter, &optimizer), GRADSTEP_ERR_BACKEND_UNAVAILABLE);
+  EXPECT_NE(std::string(gradstep_last_error()).find("parameters[0]: is on cuda:7: CUDA has 2 devices"),
+            std::string::npos)
+      << gradstep_last_error();
+}
+
+}  // namespace
+}  // namespace gradstep::test
