@@ -38,7 +38,7 @@ class ClosedMemory final : public Memory {
   std::byte* begin_ = nullptr;
   std::size_t used_ = 0;
   std::multimap<std::size_t, std::byte*> free_;  // by size
-  std::int64_t live_ = 0;  // buffers
+  std::int64_t live_ = 0;                        // buffers
   int open_ = 0;
   std::atomic<std::int64_t> allocations_{0};
   std::mutex mutex_;

@@ -30,9 +30,9 @@ enum gradstep_log_level {
 /*
  * Memory for gradstep's own buffers. `allocate` returns `bytes` bytes on the given device (a DLPack device type and id;
  * CPU is 1 and 0) aligned to `alignment` (a power of two), or NULL; `deallocate` gets back what allocate returned, with
- * the same bytes, alignment and device. `stream` is NULL: the memory must be usable on every stream of the device, and is
- * used on none any more when it is given back. Both are needed. They may be called by any thread that is inside gradstep
- * and by gradstep's own, and after the first step of a handle no more on its hot path.
+ * the same bytes, alignment and device. `stream` is NULL: the memory must be usable on every stream of the device, and
+ * is used on none any more when it is given back. Both are needed. They may be called by any thread that is inside
+ * gradstep and by gradstep's own, and after the first step of a handle no more on its hot path.
  */
 typedef struct gradstep_allocator {
   uint32_t struct_size;

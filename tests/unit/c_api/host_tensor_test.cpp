@@ -35,7 +35,8 @@ TEST(HostTensor, UnknownDtypesDevicesAndMisalignmentAreNamed) {
                [&] { to_array("grads", 5, tensor); });
   tensor = t.tensor();
   tensor.device = {GRADSTEP_DEVICE_CUDA, 1};
-  expect_error(GRADSTEP_ERR_UNSUPPORTED, "is on cuda:1, expected the host's memory", [&] { to_array("output", &tensor); });
+  expect_error(GRADSTEP_ERR_UNSUPPORTED, "is on cuda:1, expected the host's memory",
+               [&] { to_array("output", &tensor); });
   tensor.device = {12, 0};
   expect_error(GRADSTEP_ERR_UNSUPPORTED, "type 12", [&] { to_array("output", &tensor); });
   tensor = t.tensor();
