@@ -5,9 +5,10 @@
 // atomics and checked accesses. A kernel is a function object:
 //
 //   struct Kernel {
-//     static constexpr int kThreads = 256;      // in a block
-//     static constexpr bool kWaits = false;     // true = its threads wait for each other
-//     using Shared = NoShared;                  // what a block shares; uninitialised
+//     static constexpr const char* kName = "kernel";
+//     static constexpr int kThreads = 256;  // in a block
+//     struct Shared { ... };                // what a block shares, uninitialised; none = nothing
+//     static constexpr bool kWaits = true;  // its threads wait for each other; none = those that share do
 //     GRADSTEP_DEVICE void operator()(Block& block) const;
 //   };
 //
@@ -27,8 +28,6 @@
 namespace gradstep::cuda {
 
 inline constexpr int kWarp = 32;
-
-struct NoShared {};
 
 #if defined(__CUDACC__)
 
@@ -94,6 +93,9 @@ class Block {
 using emulation::Block;
 
 #endif
+
+/// Which of the launch's threads it is.
+GRADSTEP_DEVICE std::int64_t element_of(const Block& block) { return block.index() * block.threads() + block.thread(); }
 
 /// True in all threads of the block that comes last, which then sees what the others have written and has made
 /// *ticket zero again. By all threads; a barrier.

@@ -90,8 +90,6 @@ GRADSTEP_DEVICE T element(const Block& block, const AddStep& step, const Item& i
 struct Accumulate {
   static constexpr const char* kName = "accumulate";
   static constexpr int kThreads = 256;
-  static constexpr bool kWaits = false;
-  using Shared = NoShared;
 
   const Chunk* chunks;
   const Item* items;
@@ -133,7 +131,6 @@ struct Accumulate {
 struct AccumulateAndMeasure {
   static constexpr const char* kName = "accumulate_and_measure";
   static constexpr int kThreads = 256;
-  static constexpr bool kWaits = true;
   static constexpr int kTeams = kThreads / kTeam;
   struct Shared {
     double quarters[kTeams][2];
@@ -262,9 +259,7 @@ namespace {
 struct AddRows {
   static constexpr const char* kName = "add_rows";
   static constexpr int kThreads = 256;
-  static constexpr bool kWaits = false;
   static constexpr std::int64_t kParts = 16;
-  using Shared = NoShared;
 
   void* sum;
   bool is_double;

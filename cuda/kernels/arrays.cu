@@ -22,8 +22,6 @@ struct CopyPair {
 struct Copy {
   static constexpr const char* kName = "copy";
   static constexpr int kThreads = 256;
-  static constexpr bool kWaits = false;
-  using Shared = NoShared;
 
   const Chunk* chunks;
   const CopyPair* pairs;
@@ -102,8 +100,6 @@ namespace {
 struct Combine {
   static constexpr const char* kName = "combine";
   static constexpr int kThreads = 256;
-  static constexpr bool kWaits = false;
-  using Shared = NoShared;
 
   const Chunk* chunks;
   const Combination* items;
@@ -138,8 +134,6 @@ struct Sum {
 struct CombineVectors {
   static constexpr const char* kName = "combine_vectors";
   static constexpr int kThreads = 256;
-  static constexpr bool kWaits = false;
-  using Shared = NoShared;
 
   const Chunk* chunks;
   const Sum* sums;
@@ -183,7 +177,6 @@ struct Merge {
 struct AdasumMerges {
   static constexpr const char* kName = "adasum_factors";
   static constexpr int kThreads = 128;
-  static constexpr bool kWaits = true;
   struct Shared {
     Dots trees[kThreads];
   };
@@ -216,8 +209,6 @@ struct AdasumMerges {
 struct Clamp {
   static constexpr const char* kName = "clamp";
   static constexpr int kThreads = 256;
-  static constexpr bool kWaits = false;
-  using Shared = NoShared;
 
   void* data;
   std::int64_t size;
@@ -248,7 +239,6 @@ struct CountNonfinite {
   static constexpr const char* kName = "count_nonfinite";
   static constexpr int kThreads = 256;
   static constexpr bool kWaits = true;
-  using Shared = NoShared;
   using Counter = unsigned long long;
 
   const void* data;

@@ -29,8 +29,6 @@ GRADSTEP_DEVICE std::uint32_t turned(std::uint32_t i, std::uint32_t size, std::u
 struct GatherGradients {
   static constexpr const char* kName = "gather_gradients";
   static constexpr int kThreads = kBlockThreads;
-  static constexpr bool kWaits = false;
-  using Shared = NoShared;
 
   BlockBatch batch;
   std::int64_t moved;
@@ -52,8 +50,6 @@ struct GatherGradients {
 struct ScatterPreconditioned {
   static constexpr const char* kName = "scatter_preconditioned";
   static constexpr int kThreads = kBlockThreads;
-  static constexpr bool kWaits = false;
-  using Shared = NoShared;
 
   BlockBatch batch;
   std::int64_t moved;
@@ -77,8 +73,6 @@ struct ScatterPreconditioned {
 struct SpreadExchanged {
   static constexpr const char* kName = "spread_exchanged";
   static constexpr int kThreads = kBlockThreads;
-  static constexpr bool kWaits = false;
-  using Shared = NoShared;
 
   BlockBatch batch;
 
@@ -99,7 +93,6 @@ struct Transpose {
   static constexpr const char* kName = "transpose";
   static constexpr int kTile = 32;
   static constexpr int kThreads = 256;
-  static constexpr bool kWaits = true;
   struct Shared {
     float tile[kTile][kTile + 1];
   };
@@ -135,8 +128,6 @@ struct Transpose {
 struct AddToStatistics {
   static constexpr const char* kName = "add_to_statistics";
   static constexpr int kThreads = 128;
-  static constexpr bool kWaits = false;
-  using Shared = NoShared;
 
   const StatisticItem* items;
   std::int64_t n;

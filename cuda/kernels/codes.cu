@@ -13,7 +13,6 @@ namespace {
 struct Code {
   static constexpr int kThreads = 256;
   static constexpr bool kWaits = true;
-  using Shared = NoShared;
 
   CodedNumbers numbers;
 

@@ -24,8 +24,6 @@ GRADSTEP_DEVICE void for_each_element(const Block& block, const Chunk& chunk, Bo
 struct FollowMasters {
   static constexpr const char* kName = "follow_masters";
   static constexpr int kThreads = kChunkThreads;
-  static constexpr bool kWaits = false;
-  using Shared = NoShared;
 
   TensorBatch batch;
 
@@ -46,8 +44,6 @@ struct FollowMasters {
 struct WriteDirections {
   static constexpr const char* kName = "write_directions";
   static constexpr int kThreads = kChunkThreads;
-  static constexpr bool kWaits = false;
-  using Shared = NoShared;
 
   TensorBatch batch;
   Graft graft;
@@ -81,7 +77,6 @@ struct SquareTensors {
   static constexpr bool kWaits = true;
   static constexpr int kSums = 8;
   static constexpr int kTeams = kThreads / kSums;
-  using Shared = NoShared;
 
   TensorBatch batch;
   bool of_gradients;  ///< and of nothing else
@@ -119,7 +114,6 @@ struct SquareTensors {
 struct SetScales {
   static constexpr const char* kName = "set_scales";
   static constexpr int kThreads = 128;
-  static constexpr bool kWaits = true;
   struct Shared {
     double trees[kThreads];
   };
@@ -158,8 +152,6 @@ struct SetScales {
 struct Finish {
   static constexpr const char* kName = "finish_shampoo";
   static constexpr int kThreads = kChunkThreads;
-  static constexpr bool kWaits = false;
-  using Shared = NoShared;
 
   TensorBatch batch;
   const GraftScales* scales;

@@ -29,7 +29,6 @@ struct ProjectRows {
   static constexpr const char* kName = "project_rows";
   static constexpr int kThreads = kRowThreads;
   static constexpr bool kWaits = true;
-  using Shared = NoShared;
 
   LowRank job;
 
@@ -49,8 +48,6 @@ template <class T>
 struct ProjectColumns {
   static constexpr const char* kName = "project_columns";
   static constexpr int kThreads = 128;
-  static constexpr bool kWaits = false;
-  using Shared = NoShared;
 
   LowRank job;
 
@@ -74,7 +71,6 @@ template <class T>
 struct Orthonormalize {
   static constexpr const char* kName = "orthonormalize";
   static constexpr int kThreads = 256;
-  static constexpr bool kWaits = true;
   struct Shared {
     double result;
   };
@@ -123,8 +119,6 @@ template <class T>
 struct Expand {
   static constexpr const char* kName = "expand";
   static constexpr int kThreads = 256;
-  static constexpr bool kWaits = false;
-  using Shared = NoShared;
 
   LowRank job;
   T* result;

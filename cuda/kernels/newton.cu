@@ -28,7 +28,6 @@ GRADSTEP_DEVICE void keep_root(const Block& block, const double* h, std::int64_t
 struct BeginNewton {
   static constexpr const char* kName = "begin_newton";
   static constexpr int kThreads = kMatrixThreads;
-  static constexpr bool kWaits = true;
   struct Shared {
     Partials partials;
     bool active;
@@ -91,8 +90,6 @@ struct BeginNewton {
 struct WriteNewtonFactors {
   static constexpr const char* kName = "write_newton_factors";
   static constexpr int kThreads = kRowThreads;
-  static constexpr bool kWaits = false;
-  using Shared = NoShared;
 
   RootBatch batch;
   const double* m;
@@ -112,7 +109,6 @@ struct WriteNewtonFactors {
 struct CheckNewton {
   static constexpr const char* kName = "check_newton";
   static constexpr int kThreads = kMatrixThreads;
-  static constexpr bool kWaits = true;
   struct Shared {
     Partials partials;
     bool active;

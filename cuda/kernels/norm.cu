@@ -17,7 +17,6 @@ namespace {
 struct Square {
   static constexpr const char* kName = "square";
   static constexpr int kThreads = 256;
-  static constexpr bool kWaits = true;
   static constexpr int kTeams = kThreads / kTeam;
   struct Shared {
     double quarters[kTeams][2];
@@ -64,7 +63,6 @@ struct Square {
 struct Fold {
   static constexpr const char* kName = "fold";
   static constexpr int kThreads = 512;
-  static constexpr bool kWaits = true;
   struct Shared {
     double trees[kThreads];
   };
@@ -88,7 +86,6 @@ struct Pair {
 struct Dot {
   static constexpr const char* kName = "dot";
   static constexpr int kThreads = 256;
-  static constexpr bool kWaits = true;
   static constexpr int kTeams = kThreads / kTeam;
   struct Shared {
     double quarters[kTeams][2];

@@ -51,8 +51,6 @@ template <class Op, class Stored, class T>
 struct SumRanks {
   static constexpr const char* kName = "sum_ranks";
   static constexpr int kThreads = 256;
-  static constexpr bool kWaits = false;
-  using Shared = NoShared;
 
   Stored* destination;
   std::int64_t count;

@@ -18,7 +18,6 @@ constexpr double kEigenvalueTolerance = 1e-6;
 struct LoadStatistics {
   static constexpr const char* kName = "load_statistics";
   static constexpr int kThreads = kMatrixThreads;
-  static constexpr bool kWaits = true;
   using Shared = Partials;
 
   RootBatch batch;
@@ -46,7 +45,6 @@ struct LoadStatistics {
 struct FindLargest {
   static constexpr const char* kName = "find_largest_eigenvalues";
   static constexpr int kThreads = kMatrixThreads;
-  static constexpr bool kWaits = true;
   using Shared = Partials;
 
   RootBatch batch;
@@ -104,8 +102,6 @@ struct FindLargest {
 struct SetRidges {
   static constexpr const char* kName = "set_ridges";
   static constexpr int kThreads = 64;
-  static constexpr bool kWaits = false;
-  using Shared = NoShared;
 
   RootBatch batch;
   const double* values;
@@ -126,8 +122,6 @@ struct SetRidges {
 struct ScaleVectors {
   static constexpr const char* kName = "scale_vectors";
   static constexpr int kThreads = kRowThreads;
-  static constexpr bool kWaits = false;
-  using Shared = NoShared;
 
   RootBatch batch;
   const double* vectors;
@@ -151,8 +145,6 @@ struct ScaleVectors {
 struct MirrorLower {
   static constexpr const char* kName = "mirror_lower";
   static constexpr int kThreads = kRowThreads;
-  static constexpr bool kWaits = false;
-  using Shared = NoShared;
 
   RootBatch batch;
   double* matrices;
@@ -169,8 +161,6 @@ struct MirrorLower {
 struct TakeRaised {
   static constexpr const char* kName = "take_raised";
   static constexpr int kThreads = kRowThreads;
-  static constexpr bool kWaits = false;
-  using Shared = NoShared;
 
   RootBatch batch;
   const double* raised;
@@ -194,8 +184,6 @@ GRADSTEP_DEVICE double sign_of_probe(std::int64_t i, std::int64_t probe) {
 struct WriteProbes {
   static constexpr const char* kName = "write_probes";
   static constexpr int kThreads = kRowThreads;
-  static constexpr bool kWaits = false;
-  using Shared = NoShared;
 
   RootBatch batch;
   double* probes;
@@ -210,8 +198,6 @@ struct WriteProbes {
 struct AddRidgeToProducts {
   static constexpr const char* kName = "add_ridge_to_products";
   static constexpr int kThreads = kRowThreads;
-  static constexpr bool kWaits = false;
-  using Shared = NoShared;
 
   RootBatch batch;
   double* products;
@@ -228,7 +214,6 @@ struct AddRidgeToProducts {
 struct MeasureProbes {
   static constexpr const char* kName = "measure_probes";
   static constexpr int kThreads = kMatrixThreads;
-  static constexpr bool kWaits = true;
   using Shared = Partials;
 
   RootBatch batch;
@@ -249,8 +234,6 @@ struct MeasureProbes {
 struct Damp {
   static constexpr const char* kName = "damp";
   static constexpr int kThreads = kRowThreads;
-  static constexpr bool kWaits = false;
-  using Shared = NoShared;
 
   RootBatch batch;
   const double* statistics;
@@ -269,7 +252,6 @@ struct Damp {
 struct MeasureDoubtful {
   static constexpr const char* kName = "measure_doubtful";
   static constexpr int kThreads = kMatrixThreads;
-  static constexpr bool kWaits = true;
   using Shared = Partials;
 
   RootBatch batch;
@@ -286,8 +268,6 @@ struct MeasureDoubtful {
 struct NarrowRoots {
   static constexpr const char* kName = "narrow_roots";
   static constexpr int kThreads = kRowThreads;
-  static constexpr bool kWaits = false;
-  using Shared = NoShared;
 
   const RootOutcome* outcomes;
   std::int64_t n;

@@ -76,8 +76,6 @@ template <class T>
 struct ZeroNans {
   static constexpr const char* kName = "zero_nans";
   static constexpr int kThreads = cuda::kThreads;
-  static constexpr bool kWaits = false;
-  using Shared = NoShared;
 
   const Chunk* chunks;
   const Part* parts;
@@ -104,7 +102,6 @@ template <class T>
 struct CountDigits {
   static constexpr const char* kName = "count_digits";
   static constexpr int kThreads = cuda::kThreads;
-  static constexpr bool kWaits = true;
   struct Shared {
     unsigned counts[kBins];
   };
@@ -143,7 +140,6 @@ struct CountDigits {
 struct ChooseDigit {
   static constexpr const char* kName = "choose_digit";
   static constexpr int kThreads = cuda::kThreads;
-  static constexpr bool kWaits = true;
   static constexpr int kOwn = kBins / kThreads;
   struct Shared {
     std::int64_t sums[kThreads];
@@ -185,7 +181,6 @@ template <class T>
 struct CountChosen {
   static constexpr const char* kName = "count_chosen";
   static constexpr int kThreads = cuda::kThreads;
-  static constexpr bool kWaits = true;
   using Shared = Found;
 
   const Chunk* chunks;
@@ -220,7 +215,6 @@ struct CountChosen {
 struct ScanChosen {
   static constexpr const char* kName = "scan_chosen";
   static constexpr int kThreads = cuda::kThreads;
-  static constexpr bool kWaits = true;
   struct Shared {
     Found sums[kThreads];
   };
@@ -260,7 +254,6 @@ template <class T>
 struct WriteChosen {
   static constexpr const char* kName = "write_chosen";
   static constexpr int kThreads = cuda::kThreads;
-  static constexpr bool kWaits = true;
   static constexpr int kWarps = kThreads / kWarp;
   struct Shared {
     std::uint32_t above[kWarps];
@@ -338,8 +331,6 @@ template <class T>
 struct CountReaching {
   static constexpr const char* kName = "count_reaching";
   static constexpr int kThreads = cuda::kThreads;
-  static constexpr bool kWaits = false;
-  using Shared = NoShared;
 
   const T* data;
   std::int64_t size;

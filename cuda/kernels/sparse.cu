@@ -39,8 +39,6 @@ GRADSTEP_DEVICE std::int64_t length_of(const Block& block, const SparseList& lis
 struct CountPieces {
   static constexpr const char* kName = "count_pieces";
   static constexpr int kThreads = 128;
-  static constexpr bool kWaits = false;
-  using Shared = NoShared;
 
   SparseList list;
   std::int64_t elements;
@@ -62,8 +60,6 @@ template <class T>
 struct Take {
   static constexpr const char* kName = "take";
   static constexpr int kThreads = 256;
-  static constexpr bool kWaits = false;
-  using Shared = NoShared;
 
   const T* data;
   SparseList list;
@@ -80,8 +76,6 @@ template <class T>
 struct Put {
   static constexpr const char* kName = "put";
   static constexpr int kThreads = 256;
-  static constexpr bool kWaits = false;
-  using Shared = NoShared;
 
   T* data;
   SparseList list;
@@ -109,8 +103,6 @@ template <class T>
 struct SumSparse {
   static constexpr const char* kName = "sum_sparse";
   static constexpr int kThreads = 256;
-  static constexpr bool kWaits = false;
-  using Shared = NoShared;
 
   const List* lists;
   std::int64_t count;

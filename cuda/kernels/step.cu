@@ -30,7 +30,6 @@ constexpr int kMaxFields = 16;
 struct BeginStep {
   static constexpr const char* kName = "begin_step";
   static constexpr int kThreads = 128;
-  static constexpr bool kWaits = true;
   struct Shared {
     std::int32_t bad[kThreads];
   };
@@ -92,8 +91,6 @@ struct BeginStep {
 struct CloseStep {
   static constexpr const char* kName = "close_step";
   static constexpr int kThreads = 1;
-  static constexpr bool kWaits = false;
-  using Shared = NoShared;
 
   StepScalars* scalars;
 

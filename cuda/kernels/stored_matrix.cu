@@ -18,8 +18,6 @@ GRADSTEP_DEVICE bool has(const MatrixCopy& matrix, Coding coding) {
 struct ReadMatrices {
   static constexpr const char* kName = "read_matrices";
   static constexpr int kThreads = 256;
-  static constexpr bool kWaits = false;
-  using Shared = NoShared;
 
   const Chunk* chunks;
   const MatrixCopy* items;
@@ -67,7 +65,6 @@ template <class Source>
 struct WriteMatrices {
   static constexpr const char* kName = "write_matrices";
   static constexpr int kThreads = 256;
-  static constexpr bool kWaits = true;
   struct Shared {
     float largest[kThreads];
   };

@@ -19,7 +19,6 @@ template <class T, class Rule, template <class, class> class Way>
 struct Update {
   static constexpr const char* kName = "update";
   static constexpr int kThreads = 256;
-  static constexpr bool kWaits = true;
   static constexpr int kResidentBlocks = sizeof(T) == sizeof(float) ? 4 : 2;
   struct Shared {
     bool last;

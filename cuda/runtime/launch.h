@@ -11,6 +11,27 @@
 
 namespace gradstep::cuda {
 
+template <class Kernel>
+concept Shares = requires { typename Kernel::Shared; };
+
+template <class Kernel>
+constexpr std::size_t shared_bytes() {
+  if constexpr (Shares<Kernel>) {
+    return sizeof(typename Kernel::Shared);
+  } else {
+    return 0;
+  }
+}
+
+template <class Kernel>
+constexpr bool waits() {
+  if constexpr (requires { Kernel::kWaits; }) {
+    return Kernel::kWaits;
+  } else {
+    return Shares<Kernel>;
+  }
+}
+
 #if defined(__CUDACC__)
 /// Blocks that a multiprocessor is to hold at least, by which nvcc chooses how many registers a thread may have: 64
 /// unless the kernel says else. Left alone, it spills to hold a few more.
@@ -35,9 +56,7 @@ __global__ void __launch_bounds__(Kernel::kThreads, resident_blocks<Kernel>())
 template <class Kernel>
 void launch(const CudaQueue& queue, std::int64_t blocks, const Kernel& kernel) {
   static_assert(std::is_trivially_copyable_v<Kernel> && sizeof(Kernel) <= 4096, "parameters of a launch");
-  using Shared = typename Kernel::Shared;
-  constexpr std::size_t kShared = std::is_empty_v<Shared> ? 0 : sizeof(Shared);
-  static_assert(Kernel::kWaits || kShared == 0, "whoever shares waits");
+  constexpr std::size_t kShared = shared_bytes<Kernel>();
   static_assert(kShared <= 48 * 1024, "more needs an attribute of the function");
   if (blocks == 0) return;
   const OnDevice current(queue.device());
@@ -45,11 +64,20 @@ void launch(const CudaQueue& queue, std::int64_t blocks, const Kernel& kernel) {
   run_kernel<<<static_cast<unsigned>(blocks), Kernel::kThreads, kShared, queue.stream()>>>(kernel);
   check(cudaGetLastError(), Kernel::kName);
 #else
-  check(emulation::launch({Kernel::kName, blocks, Kernel::kThreads, kShared, Kernel::kWaits,
+  check(emulation::launch({Kernel::kName, blocks, Kernel::kThreads, kShared, waits<Kernel>(),
                            [kernel](Block& block) { kernel(block); }},
                           queue.stream()),
         Kernel::kName);
 #endif
+}
+
+/// How many parts of `size` cover `count`.
+constexpr std::int64_t parts_of(std::int64_t count, std::int64_t size) { return (count + size - 1) / size; }
+
+/// With a thread for each of `count` elements; the last block has threads for none.
+template <class Kernel>
+void launch_each(const CudaQueue& queue, std::int64_t count, const Kernel& kernel) {
+  launch(queue, parts_of(count, Kernel::kThreads), kernel);
 }
 
 }  // namespace gradstep::cuda
