@@ -57,6 +57,7 @@ template <class Kernel>
 void launch(const CudaQueue& queue, std::int64_t blocks, const Kernel& kernel) {
   static_assert(std::is_trivially_copyable_v<Kernel> && sizeof(Kernel) <= 4096, "parameters of a launch");
   constexpr std::size_t kShared = shared_bytes<Kernel>();
+  static_assert(waits<Kernel>() || kShared == 0, "whoever shares waits");
   static_assert(kShared <= 48 * 1024, "more needs an attribute of the function");
   if (blocks == 0) return;
   const OnDevice current(queue.device());
