@@ -6,6 +6,8 @@
 // third. A chunk has 64 threads here, one for each lane.
 #pragma once
 
+#include <cstddef>
+
 #include "backend/work_list.h"
 #include "device/block.h"
 #include "kernels/fold.h"
@@ -17,9 +19,10 @@ inline constexpr int kTeam = 64;  ///< threads for a chunk
 inline constexpr std::int64_t kQuarter = kChunk / 4;
 static_assert(kTeam == 4 * kLanes);
 
-/// body(i) for the elements i < length of a chunk that are those of `thread` in its team, in their order.
+/// body(i) for the elements i < length of a chunk that are a thread's in its team, in their order.
 template <class Body>
-GRADSTEP_DEVICE void for_each_of_lane(int thread, std::int64_t length, Body body) {
+GRADSTEP_DEVICE void for_each_of_lane(const Block& block, std::int64_t length, Body body) {
+  const int thread = block.thread() % kTeam;
   const std::int64_t begin = thread / kLanes * kQuarter;
   const std::int64_t end = begin + kQuarter < length ? begin + kQuarter : length;
   for (std::int64_t i = begin + thread % kLanes; i < end; i += kLanes) body(i);
@@ -31,16 +34,31 @@ GRADSTEP_DEVICE double fold_lanes(Block& block, double sum) {
   return sum;
 }
 
-/// The sum over a team, in its first thread. `shared` is the team's own; all threads of the block take part.
-GRADSTEP_DEVICE double fold_team(Block& block, double sum, double* shared) {
-  sum = fold_lanes(block, sum);
-  sum += block.shuffle_xor(sum, kLanes);  // two quarters
-  const int thread = block.thread() % kTeam;
-  block.sync();
-  if (thread % kWarp == 0) shared[thread / kWarp] = sum;
-  block.sync();
-  return shared[0] + shared[1];
-}
+/// A thread in a block whose threads are teams, with a chunk each.
+template <int kThreads>
+struct Teams {
+  static constexpr int kCount = kThreads / kTeam;
+  struct Shared {
+    double halves[std::size_t{kCount}][kTeam / kWarp];
+  };
+
+  std::int64_t chunk;  ///< of its team; there may be none
+  bool is_first;       ///< of its team
+
+  GRADSTEP_DEVICE explicit Teams(const Block& block)
+      : chunk(block.index() * kCount + block.thread() / kTeam), is_first(block.thread() % kTeam == 0) {}
+
+  /// The sum over the thread's team, in each of it. All threads of the block take part.
+  GRADSTEP_DEVICE double fold(Block& block, double sum, Shared& shared) const {
+    double* own = shared.halves[block.thread() / kTeam];
+    sum = fold_lanes(block, sum);
+    sum += block.shuffle_xor(sum, kLanes);  // two quarters
+    block.sync();
+    if (block.thread() % kWarp == 0) own[block.thread() % kTeam / kWarp] = sum;
+    block.sync();
+    return own[0] + own[1];
+  }
+};
 
 /// kernels::fold() of at(0) ... at(count - 1) by a block of kThreads, in thread 0. `shared` has a place for each.
 template <class T, int kThreads, class At>

@@ -64,6 +64,12 @@ GRADSTEP_DEVICE T read(const Block& block, const View& view, std::int64_t i) {
   }
 }
 
+/// Element i in f64, through the type that it is computed in.
+GRADSTEP_DEVICE double read_in_double(const Block& block, const View& view, std::int64_t i) {
+  if (view.dtype == DType::f64) return read<double>(block, view, i);
+  return static_cast<double>(read<float>(block, view, i));
+}
+
 template <class T>
 GRADSTEP_DEVICE void write(const Block& block, const View& view, std::int64_t i, T value) {
   const std::int64_t place = place_of(block, view, i);

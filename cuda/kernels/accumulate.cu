@@ -6,10 +6,8 @@
 #include <vector>
 
 #include "device/chunk.h"
-#include "device/reduce.h"
+#include "kernels/measure.h"
 #include "operations.h"
-#include "runtime/launch.h"
-#include "runtime/table.h"
 
 namespace gradstep::cuda {
 
@@ -36,12 +34,6 @@ struct Actions {
   }
 };
 
-struct NormEnd {
-  double* norm = nullptr;
-  Finish finish = Finish::nothing;
-  double value = 1;
-};
-
 /// body(formula) for what an action does to elements, unless that is nothing.
 template <AddFormula kFormula, class T, class Body>
 GRADSTEP_DEVICE void with_action(AccumulateAction action, T factor, Body body) {
@@ -50,7 +42,8 @@ GRADSTEP_DEVICE void with_action(AccumulateAction action, T factor, Body body) {
   } else if (action == AccumulateAction::add) {
     body(kernels::Add<kFormula, T>{factor});
   } else if (action == AccumulateAction::absent) {
-    body(kernels::Keep < kFormula == AddFormula::running, T > {factor});
+    constexpr bool kRunning = kFormula == AddFormula::running;
+    body(kernels::Keep<kRunning, T>{factor});
   }
 }
 
@@ -86,19 +79,24 @@ GRADSTEP_DEVICE T element(const Block& block, const AddStep& step, const Item& i
   return finished(step, formula(a, g));
 }
 
+/// What all launches of an add share.
+struct Sums {
+  const Item* items = nullptr;
+  Actions actions;
+  AddStep step;
+};
+
 /// A block has a chunk.
 struct Accumulate {
   static constexpr const char* kName = "accumulate";
   static constexpr int kThreads = 256;
 
   const Chunk* chunks;
-  const Item* items;
-  Actions actions;
-  AddStep step;
+  Sums sums;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
     const Chunk chunk = block.load(chunks + block.index());
-    const Item& item = *block.checked(items + chunk.item);
+    const Item& item = *block.checked(sums.items + chunk.item);
     if (item.is_double) {
       run<double>(block, item, chunk);
     } else {
@@ -108,7 +106,8 @@ struct Accumulate {
 
   template <class T>
   GRADSTEP_DEVICE void run(Block& block, const Item& item, const Chunk& chunk) const {
-    const AccumulateAction action = actions.of(block, chunk.item);
+    const AddStep& step = sums.step;
+    const AccumulateAction action = sums.actions.of(block, chunk.item);
     with_formula<T>(step, action, [&](auto formula) {
       T* sum = static_cast<T*>(item.sum);
       const T* gradient = static_cast<const T*>(item.gradient.data);
@@ -122,65 +121,34 @@ struct Accumulate {
         block.store(reinterpret_cast<Four<T>*>(sum + i), a);
       };
       const auto one = [&](std::int64_t i) { block.store(sum + i, element<T>(block, step, item, action, formula, i)); };
-      walk(block, chunk.offset, chunk.length, in_fours, four, one);
+      walk(block, chunk, in_fours, four, one);
     });
   }
 };
 
-/// The same with the squares of the results, in the lanes of reduce.h: a team of a block's threads has a chunk.
-struct AccumulateAndMeasure {
+/// The same with the squares of the results, in the lanes of device/reduce.h.
+struct AccumulateAndSquare {
   static constexpr const char* kName = "accumulate_and_measure";
-  static constexpr int kThreads = 256;
-  static constexpr int kTeams = kThreads / kTeam;
-  struct Shared {
-    double quarters[kTeams][2];
-    double trees[kThreads];
-    bool last;
-  };
 
-  const Chunk* chunks;
-  std::int64_t count;
-  const Item* items;
-  Actions actions;
-  AddStep step;
-  double* squares;
-  unsigned* ticket;
-  NormEnd end;
+  Sums sums;
 
-  GRADSTEP_DEVICE void operator()(Block& block) const {
-    auto& shared = block.shared<Shared>();
-    const int team = block.thread() / kTeam;
-    const std::int64_t c = block.index() * kTeams + team;
-    double sum = 0;
-    if (c < count) {
-      const Chunk chunk = block.load(chunks + c);
-      const Item& item = *block.checked(items + chunk.item);
-      sum = item.is_double ? run<double>(block, item, chunk) : run<float>(block, item, chunk);
-    }
-    sum = fold_team(block, sum, shared.quarters[team]);
-    if (c < count && block.thread() % kTeam == 0) block.store(squares + c, sum);
-    if (!is_last(block, ticket, shared.last)) return;
-    const double all = fold_by_block<double, kThreads>(block, count, shared.trees,
-                                                       [&](std::int64_t i) { return block.load(squares + i); });
-    if (block.thread() != 0) return;
-    double norm = kernels::square_root(all);
-    if (end.finish == Finish::divide) norm /= end.value;
-    if (end.finish == Finish::multiply) norm *= end.value;
-    block.store(end.norm, norm);
+  GRADSTEP_DEVICE double operator()(Block& block, const Chunk& chunk) const {
+    const Item& item = *block.checked(sums.items + chunk.item);
+    return item.is_double ? run<double>(block, item, chunk) : run<float>(block, item, chunk);
   }
 
   template <class T>
   GRADSTEP_DEVICE double run(Block& block, const Item& item, const Chunk& chunk) const {
-    double sum = 0;
-    const AccumulateAction action = actions.of(block, chunk.item);
-    with_formula<T>(step, action, [&](auto formula) {
-      for_each_of_lane(block.thread() % kTeam, chunk.length, [&](std::int64_t i) {
-        const T x = element<T>(block, step, item, action, formula, chunk.offset + i);
+    double squares = 0;
+    const AccumulateAction action = sums.actions.of(block, chunk.item);
+    with_formula<T>(sums.step, action, [&](auto formula) {
+      for_each_of_lane(block, chunk.length, [&](std::int64_t i) {
+        const T x = element<T>(block, sums.step, item, action, formula, chunk.offset + i);
         block.store(static_cast<T*>(item.sum) + chunk.offset + i, x);
-        sum += static_cast<double>(x) * static_cast<double>(x);
+        squares += static_cast<double>(x) * static_cast<double>(x);
       });
     });
-    return sum;
+    return squares;
   }
 };
 
@@ -188,8 +156,7 @@ struct Form {
   ChunkTable chunks;
   Table items_table;
   Table actions_table;
-  ScratchBuffer squares;
-  ScratchBuffer ticket;
+  NormScratch norm;
   std::vector<Item> items;
   std::vector<AccumulateAction> actions;
 };
@@ -239,18 +206,11 @@ Actions send_actions(Form& form, const AccumulateJob& job, const AddStep& step, 
 void accumulate(const AccumulateJob& job, CudaQueue& queue) {
   auto& form = job.prepared.get<Form>();
   const AddStep step = add_step(job);
-  const Item* items = send_items(form, job, queue);
-  const Actions actions = send_actions(form, job, step, queue);
+  const Sums sums{send_items(form, job, queue), send_actions(form, job, step, queue), step};
   const Chunks chunks = form.chunks.of(*job.work, queue);
-  if (job.norm == nullptr) return launch(queue, chunks.count, Accumulate{chunks.chunks, items, actions, step});
-  double* squares = form.squares.of<double>(queue, chunks.count);
-  unsigned* ticket = form.ticket.of<unsigned>(queue, 1, /*zeroed=*/true);
-  constexpr int kTeams = AccumulateAndMeasure::kTeams;
-  // Without a chunk there is a block all the same: it writes the norm.
-  const std::int64_t blocks = chunks.count > 0 ? (chunks.count + kTeams - 1) / kTeams : 1;
-  launch(queue, blocks,
-         AccumulateAndMeasure{chunks.chunks, chunks.count, items, actions, step, squares, ticket,
-                              NormEnd{job.norm, job.norm_finish, job.norm_finish_value}});
+  if (job.norm == nullptr) return launch(queue, chunks.count, Accumulate{chunks.chunks, sums});
+  const NormEnd end{job.norm, job.norm_finish, job.norm_finish_value};
+  form.norm.launch_measure(AccumulateAndSquare{sums}, chunks, /*squares=*/nullptr, end, queue);
 }
 
 namespace {
@@ -305,7 +265,7 @@ void add_rows(const RowsJob& job, CudaQueue& queue) {
   const View indices = table.view(job.indices);
   const View values = table.view(job.values);
   table.send();
-  const std::int64_t columns = (job.row_size + AddRows::kThreads - 1) / AddRows::kThreads;
+  const std::int64_t columns = parts_of(job.row_size, AddRows::kThreads);
   if (job.indices.size == 0) return;
   launch(
       queue, columns * AddRows::kParts,

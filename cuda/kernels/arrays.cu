@@ -67,18 +67,18 @@ struct Copy {
       block.store(at<Word>(pair.destination, place_of(block, pair.destination, i)),
                   block.load(at<const Word>(pair.source, place_of(block, pair.source, i))));
     };
-    walk(block, chunk.offset, chunk.length, in_fours, four, one);
+    walk(block, chunk, in_fours, four, one);
   }
 
   template <class T>
   GRADSTEP_DEVICE void scale(Block& block, const CopyPair& pair, const Chunk& chunk, double times,
                              bool is_scaled) const {
-    for (std::int64_t i = chunk.offset + block.thread(); i < chunk.offset + chunk.length; i += kThreads) {
+    for_each_element(block, chunk, [&](std::int64_t i) {
       T x = read<T>(block, pair.source, i);
       if (is_scaled) x = x * static_cast<T>(times);
       if (divisor != 1) x = x / static_cast<T>(divisor);
       write(block, pair.destination, i, x);
-    }
+    });
   }
 };
 
@@ -116,11 +116,11 @@ struct Combine {
 
   template <class T>
   GRADSTEP_DEVICE static void run(Block& block, const Combination& item, const Chunk& chunk) {
-    for (std::int64_t i = chunk.offset + block.thread(); i < chunk.offset + chunk.length; i += kThreads) {
+    for_each_element(block, chunk, [&](std::int64_t i) {
       const T a = read<T>(block, item.a, i);
       const T b = read<T>(block, item.b, i);
       write(block, item.destination, i, static_cast<T>(item.a_factor) * a + static_cast<T>(item.b_factor) * b);
-    }
+    });
   }
 };
 
@@ -146,22 +146,17 @@ struct CombineVectors {
     const Sum& sum = *block.checked(sums + chunk.item);
     const bool reads = finite == nullptr || block.load(finite + chunk.item) != 0;
     const View* own = block.checked(vectors + sum.first, sum.count);
-    for (std::int64_t i = chunk.offset + block.thread(); i < chunk.offset + chunk.length; i += kThreads) {
+    for_each_element(block, chunk, [&](std::int64_t i) {
       double result = term(block, own, sum.first, 0, i, reads);
       for (std::int64_t v = 1; v < sum.count; ++v) result = result + term(block, own, sum.first, v, i, reads);
       write(block, sum.destination, i, result);
-    }
+    });
   }
 
   GRADSTEP_DEVICE double term(const Block& block, const View* own, std::int64_t first, std::int64_t v, std::int64_t i,
                               bool reads) const {
-    const double x = reads ? value(block, own[v], i) : 0;
+    const double x = reads ? read_in_double(block, own[v], i) : 0;
     return block.load(factors + first + v) * x;
-  }
-
-  GRADSTEP_DEVICE static double value(const Block& block, const View& view, std::int64_t i) {
-    if (view.dtype == DType::f64) return read<double>(block, view, i);
-    return static_cast<double>(read<float>(block, view, i));
   }
 };
 
@@ -226,15 +221,12 @@ struct Clamp {
   template <class T>
   GRADSTEP_DEVICE void run(Block& block) const {
     T* x = static_cast<T*>(data);
-    const std::int64_t begin = block.index() * kChunk;
-    const std::int64_t end = begin + kChunk < size ? begin + kChunk : size;
-    for (std::int64_t i = begin + block.thread(); i < end; i += kThreads) {
+    for_each_element(block, chunk_of_block(block, size), [&](std::int64_t i) {
       block.store(x + i, kernels::clamp(block.load(x + i), static_cast<T>(bound)));
-    }
+    });
   }
 };
 
-/// Infinite or NaN: all bits of the exponent are set.
 struct CountNonfinite {
   static constexpr const char* kName = "count_nonfinite";
   static constexpr int kThreads = 256;
@@ -250,29 +242,27 @@ struct CountNonfinite {
     Counter found = 0;
     switch (dtype) {
       case DType::f64:
-        found = run(block, static_cast<const std::uint64_t*>(data), std::uint64_t{0x7ff0000000000000U});
+        found = run<double>(block);
         break;
       case DType::f16:
-        found = run(block, static_cast<const std::uint16_t*>(data), std::uint16_t{0x7c00U});
+        found = run<Float16>(block);
         break;
       case DType::bf16:
-        found = run(block, static_cast<const std::uint16_t*>(data), std::uint16_t{0x7f80U});
+        found = run<BFloat16>(block);
         break;
       default:
-        found = run(block, static_cast<const std::uint32_t*>(data), std::uint32_t{0x7f800000U});
+        found = run<float>(block);
     }
     for (int mask = kWarp / 2; mask > 0; mask /= 2) found += block.shuffle_xor(found, mask);
     if (block.thread() % kWarp == 0 && found > 0) block.atomic_add(count, found);
   }
 
-  template <class Bits>
-  GRADSTEP_DEVICE Counter run(const Block& block, const Bits* x, Bits exponent) const {
+  template <class T>
+  GRADSTEP_DEVICE Counter run(const Block& block) const {
+    const auto* x = static_cast<const kernels::BitsOf<T>*>(data);
     Counter found = 0;
-    const std::int64_t begin = block.index() * kChunk;
-    const std::int64_t end = begin + kChunk < size ? begin + kChunk : size;
-    for (std::int64_t i = begin + block.thread(); i < end; i += kThreads) {
-      found += (block.load(x + i) & exponent) == exponent ? 1U : 0U;
-    }
+    for_each_element(block, chunk_of_block(block, size),
+                     [&](std::int64_t i) { found += kernels::is_nonfinite<T>(block.load(x + i)) ? 1U : 0U; });
     return found;
   }
 };
@@ -316,8 +306,6 @@ struct VectorsForm {
     exponents.clear();
   }
 };
-
-std::int64_t pieces_of(std::int64_t size) { return (size + kChunk - 1) / kChunk; }
 
 }  // namespace
 
@@ -402,12 +390,12 @@ void adasum(const AdasumPlan& plan, CudaQueue& queue) {
 }
 
 void clamp(const Array& data, double bound, CudaQueue& queue) {
-  launch(queue, pieces_of(data.size), Clamp{data.data, data.size, data.dtype == DType::f64, bound});
+  launch(queue, parts_of(data.size, kChunk), Clamp{data.data, data.size, data.dtype == DType::f64, bound});
 }
 
 void count_nonfinite(const Array& data, std::int64_t* count, CudaQueue& queue) {
   static_assert(sizeof(CountNonfinite::Counter) == sizeof *count);
-  launch(queue, pieces_of(data.size),
+  launch(queue, parts_of(data.size, kChunk),
          CountNonfinite{data.data, data.size, data.dtype, reinterpret_cast<CountNonfinite::Counter*>(count)});
 }
 

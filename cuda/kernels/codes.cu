@@ -54,19 +54,17 @@ struct Decode : Code {
   }
 };
 
-std::int64_t blocks_for(std::int64_t numbers) {
-  constexpr std::int64_t kNumbers = Code::kThreads / kWarp * kernels::kCodeBlock;
-  return (numbers + kNumbers - 1) / kNumbers;
-}
+/// Numbers of a block of threads.
+constexpr std::int64_t kNumbers = Code::kThreads / kWarp * kernels::kCodeBlock;
 
 }  // namespace
 
 void encode(const float* from, const CodedNumbers& to, CudaQueue& queue) {
-  launch(queue, blocks_for(to.count), Encode{{to}, from});
+  launch(queue, parts_of(to.count, kNumbers), Encode{{to}, from});
 }
 
 void decode(const CodedNumbers& from, float* to, CudaQueue& queue) {
-  launch(queue, blocks_for(from.count), Decode{{from}, to});
+  launch(queue, parts_of(from.count, kNumbers), Decode{{from}, to});
 }
 
 }  // namespace gradstep::cuda

@@ -25,8 +25,6 @@ template <bool kSigned>
 GRADSTEP_DEVICE void encode_block(Block& block, const float* x, std::int64_t count, std::uint8_t* codes,
                                   float* factor) {
   const int lane = block.thread() % kWarp;
-  // The largest magnitude by its bits, so that a NaN is larger than everything and poisons its block. The factor has
-  // the sign of the number that it is.
   std::int32_t positive = 0;
   std::int32_t negative = 0;
   for_each_own(lane, count, [&](int k, std::int64_t) {
@@ -42,9 +40,8 @@ GRADSTEP_DEVICE void encode_block(Block& block, const float* x, std::int64_t cou
     positive = above > positive ? above : positive;
     negative = below > negative ? below : negative;
   }
-  const auto largest = static_cast<std::uint32_t>(negative > positive ? negative : positive);
-  const float whole = kernels::float_of(negative > positive ? largest | 0x80000000U : largest);
-  const float divisor = largest == 0 ? 1.0F : whole;
+  const float whole = kernels::block_factor(positive, negative);
+  const float divisor = kernels::block_divisor(whole);
   if (lane == 0) block.store(factor, whole);
   for_each_own(lane, count, [&](int k, std::int64_t i) {
     block.store(codes + i, kernels::BlockCode<kSigned>::encode(x[k] / divisor));

@@ -4,6 +4,7 @@
 // Products of a matrix with a few vectors, and back, in the order of every other device: dot products in f64 in 16
 // lanes, element i in lane i mod 16, folded in one tree; sums over rows in f64, down the rows.
 #include "device/reduce.h"
+#include "kernels/orthonormal.h"
 #include "operations.h"
 #include "runtime/launch.h"
 
@@ -52,7 +53,7 @@ struct ProjectColumns {
   LowRank job;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
-    const std::int64_t element = block.index() * kThreads + block.thread();
+    const std::int64_t element = element_of(block);
     if (element >= job.cols * job.rank) return;
     const std::int64_t column = element % job.cols;
     const std::int64_t k = element / job.cols;
@@ -93,8 +94,7 @@ struct Orthonormalize {
         }
       }
       const double after = dot_in_block(block, column, column);
-      constexpr double kRounding = sizeof(T) == sizeof(float) ? 1e-12 : 1e-28;
-      const double scale = after > kRounding * before ? 1 / kernels::square_root(after) : 0;
+      const double scale = kernels::unit_scale<T>(before, after);
       for (std::int64_t i = block.thread(); i < job.rows; i += kThreads) {
         block.store(column + i, static_cast<T>(scale * static_cast<double>(block.load(column + i))));
       }
@@ -125,7 +125,7 @@ struct Expand {
   double factor;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
-    const std::int64_t element = block.index() * kThreads + block.thread();
+    const std::int64_t element = element_of(block);
     if (element >= job.rows * job.cols) return;
     const T* p = static_cast<const T*>(job.p) + element / job.cols;
     const T* q = static_cast<const T*>(job.q) + element % job.cols;
@@ -139,34 +139,32 @@ struct Expand {
   }
 };
 
-std::int64_t blocks_for(std::int64_t elements, std::int64_t of_a_block) {
-  return (elements + of_a_block - 1) / of_a_block;
-}
-
 bool is_double(const LowRank& job) { return job.m.dtype == DType::f64; }
-
-template <template <class> class Kernel>
-void launch_typed(const LowRank& job, std::int64_t blocks, const CudaQueue& queue) {
-  if (is_double(job)) return launch(queue, blocks, Kernel<double>{job});
-  launch(queue, blocks, Kernel<float>{job});
-}
 
 }  // namespace
 
 void project_rows(const LowRank& job, CudaQueue& queue) {
-  launch_typed<ProjectRows>(job, blocks_for(job.rows * job.rank, kRowThreads / kLanes), queue);
+  const std::int64_t blocks = parts_of(job.rows * job.rank, kRowThreads / kLanes);
+  if (is_double(job)) return launch(queue, blocks, ProjectRows<double>{job});
+  launch(queue, blocks, ProjectRows<float>{job});
 }
 
 void project_columns(const LowRank& job, CudaQueue& queue) {
-  launch_typed<ProjectColumns>(job, blocks_for(job.cols * job.rank, ProjectColumns<float>::kThreads), queue);
+  const std::int64_t elements = job.cols * job.rank;
+  if (is_double(job)) return launch_each(queue, elements, ProjectColumns<double>{job});
+  launch_each(queue, elements, ProjectColumns<float>{job});
 }
 
-void orthonormalize(const LowRank& job, CudaQueue& queue) { launch_typed<Orthonormalize>(job, 1, queue); }
+void orthonormalize(const LowRank& job, CudaQueue& queue) {
+  if (is_double(job)) return launch(queue, 1, Orthonormalize<double>{job});
+  launch(queue, 1, Orthonormalize<float>{job});
+}
 
 void expand(const LowRank& job, const Array& result, double factor, CudaQueue& queue) {
-  const std::int64_t blocks = blocks_for(job.rows * job.cols, Expand<float>::kThreads);
-  if (is_double(job)) return launch(queue, blocks, Expand<double>{job, static_cast<double*>(result.data), factor});
-  launch(queue, blocks, Expand<float>{job, static_cast<float*>(result.data), factor});
+  const std::int64_t elements = job.rows * job.cols;
+  if (is_double(job))
+    return launch_each(queue, elements, Expand<double>{job, static_cast<double*>(result.data), factor});
+  launch_each(queue, elements, Expand<float>{job, static_cast<float*>(result.data), factor});
 }
 
 }  // namespace gradstep::cuda

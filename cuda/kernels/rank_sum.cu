@@ -3,8 +3,9 @@
 #include <vector>
 
 #include "backend/work_list.h"
-#include "device/view.h"
+#include "device/chunk.h"
 #include "gradstep/comm.h"
+#include "kernels/rank_operations.h"
 #include "operations.h"
 #include "runtime/launch.h"
 #include "runtime/table.h"
@@ -15,36 +16,6 @@ namespace {
 
 /// As many ranks as this are a parameter of the launch.
 constexpr std::size_t kInline = 64;
-
-struct Add {
-  template <class T>
-  GRADSTEP_DEVICE static T of(T a, T b) {
-    return a + b;
-  }
-  GRADSTEP_DEVICE static std::int32_t of(std::int32_t a, std::int32_t b) {
-    return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
-  }
-  GRADSTEP_DEVICE static std::int64_t of(std::int64_t a, std::int64_t b) {
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-  }
-};
-
-/// A NaN of any rank stays.
-struct Larger {
-  template <class T>
-  GRADSTEP_DEVICE static T of(T a, T b) {
-    const T larger = a > b ? a : b;
-    return a != a ? a : larger;
-  }
-};
-
-struct Lesser {
-  template <class T>
-  GRADSTEP_DEVICE static T of(T a, T b) {
-    const T lesser = a < b ? a : b;
-    return a != a ? a : lesser;
-  }
-};
 
 /// A block has a chunk. Elements are stored as Stored and combined as T.
 template <class Op, class Stored, class T>
@@ -60,14 +31,12 @@ struct SumRanks {
   const void* const* more;  ///< present = all of them are here
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
-    const std::int64_t begin = block.index() * kChunk;
-    const std::int64_t end = begin + kChunk < count ? begin + kChunk : count;
-    for (std::int64_t i = begin + block.thread(); i < end; i += kThreads) {
+    for_each_element(block, chunk_of_block(block, count), [&](std::int64_t i) {
       T result = element(block, 0, i);
-      for (std::int64_t rank = 1; rank < ranks; ++rank) result = Op::of(result, element(block, rank, i));
+      for (std::int64_t rank = 1; rank < ranks; ++rank) result = Op()(result, element(block, rank, i));
       if (divisor != T{1}) result = result / divisor;
       block.store(destination + i, kernels::convert<Stored>(result));
-    }
+    });
   }
 
   GRADSTEP_DEVICE T element(const Block& block, std::int64_t rank, std::int64_t i) const {
@@ -85,7 +54,7 @@ void launch_sum(const RankSum& job, const void* const* more, CudaQueue& queue) {
   kernel.divisor = static_cast<T>(job.divisor);
   kernel.more = more;
   for (std::size_t r = 0; r < job.sources.size() && more == nullptr; ++r) kernel.sources[r] = job.sources[r];
-  launch(queue, (job.count + kChunk - 1) / kChunk, kernel);
+  launch(queue, parts_of(job.count, kChunk), kernel);
 }
 
 template <class Op>
@@ -121,11 +90,11 @@ void sum_ranks(const RankSum& job, CudaQueue& queue) {
   }
   switch (job.op) {
     case GRADSTEP_REDUCE_MAX:
-      return sum_typed<Larger>(job, more, queue);
+      return sum_typed<kernels::Max>(job, more, queue);
     case GRADSTEP_REDUCE_MIN:
-      return sum_typed<Lesser>(job, more, queue);
+      return sum_typed<kernels::Min>(job, more, queue);
     default:
-      return sum_typed<Add>(job, more, queue);
+      return sum_typed<kernels::Sum>(job, more, queue);
   }
 }
 

@@ -46,7 +46,7 @@ struct CountPieces {
   std::int64_t* counts;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
-    const std::int64_t q = block.index() * kThreads + block.thread();
+    const std::int64_t q = element_of(block);
     if (q >= pieces) return;
     const std::int64_t length = length_of(block, list);
     const std::int64_t begin = lower_bound(block, list.indices, length, elements * q / pieces);
@@ -66,7 +66,7 @@ struct Take {
   T* values;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
-    const std::int64_t j = block.index() * kThreads + block.thread();
+    const std::int64_t j = element_of(block);
     if (j >= length_of(block, list)) return;
     block.store(values + j, block.load(data + block.load(list.indices + j)));
   }
@@ -82,7 +82,7 @@ struct Put {
   bool adds;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
-    const std::int64_t j = block.index() * kThreads + block.thread();
+    const std::int64_t j = element_of(block);
     if (j >= length_of(block, list)) return;
     T* to = data + block.load(list.indices + j);
     T value{0};
@@ -113,7 +113,7 @@ struct SumSparse {
   Counter* touched_count;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
-    const std::int64_t entry = block.index() * kThreads + block.thread();
+    const std::int64_t entry = element_of(block);
     if (entry >= entries) return;
     std::int64_t r = 0;
     while (r + 1 < count && block.checked(lists + r + 1)->first <= entry) ++r;
@@ -145,12 +145,10 @@ struct SumForm {
   std::vector<List> lists;
 };
 
-std::int64_t blocks_for(std::int64_t entries) { return (entries + 255) / 256; }
-
 template <class T>
 void sum_typed(const SparseSum& job, const List* lists, std::int64_t entries, CudaQueue& queue) {
-  launch(
-      queue, blocks_for(entries),
+  launch_each(
+      queue, entries,
       SumSparse<T>{lists, static_cast<std::int64_t>(job.lists.size()), entries, static_cast<T*>(job.destination.data),
                    static_cast<T>(job.divisor), job.touched, reinterpret_cast<Counter*>(job.touched_count)});
 }
@@ -159,25 +157,22 @@ void sum_typed(const SparseSum& job, const List* lists, std::int64_t entries, Cu
 
 void count_pieces(const SparseList& list, std::int64_t elements, std::int64_t pieces, std::int64_t* counts,
                   CudaQueue& queue) {
-  const std::int64_t blocks = (pieces + CountPieces::kThreads - 1) / CountPieces::kThreads;
-  launch(queue, blocks, CountPieces{list, elements, pieces, counts});
+  launch_each(queue, pieces, CountPieces{list, elements, pieces, counts});
 }
 
 void take(const Array& data, const SparseList& list, void* values, CudaQueue& queue) {
-  const std::int64_t blocks = blocks_for(list.count);
   if (data.dtype == DType::f64) {
-    launch(queue, blocks, Take<double>{static_cast<const double*>(data.data), list, static_cast<double*>(values)});
+    launch_each(queue, list.count, Take<double>{static_cast<double*>(data.data), list, static_cast<double*>(values)});
   } else {
-    launch(queue, blocks, Take<float>{static_cast<const float*>(data.data), list, static_cast<float*>(values)});
+    launch_each(queue, list.count, Take<float>{static_cast<float*>(data.data), list, static_cast<float*>(values)});
   }
 }
 
 void put(const Array& data, const SparseList& list, bool add, CudaQueue& queue) {
-  const std::int64_t blocks = blocks_for(list.count);
   if (data.dtype == DType::f64) {
-    launch(queue, blocks, Put<double>{static_cast<double*>(data.data), list, add});
+    launch_each(queue, list.count, Put<double>{static_cast<double*>(data.data), list, add});
   } else {
-    launch(queue, blocks, Put<float>{static_cast<float*>(data.data), list, add});
+    launch_each(queue, list.count, Put<float>{static_cast<float*>(data.data), list, add});
   }
 }
 

@@ -25,6 +25,7 @@ struct Kind {
 struct Part {
   Kind kind;
   std::vector<Chunk> chunks;
+  Table::Section<Chunk> section;
 };
 
 struct Form {
@@ -34,6 +35,9 @@ struct Form {
   ScratchBuffer ticket;
   std::vector<DeviceItem> items;
   std::vector<Kind> kinds;
+  // What parts were made of.
+  std::uint64_t sorted_version = 0;
+  std::vector<Kind> sorted_kinds;
   std::vector<Part> parts;
 };
 
@@ -81,11 +85,14 @@ DeviceItem device_item(const UpdateItem& item, Table& table) {
 }
 
 void sort_into_parts(Form& form, const UpdatePlan& plan) {
+  if (form.sorted_version == plan.work->version() && form.sorted_kinds == form.kinds) return;
+  form.sorted_version = plan.work->version();
+  form.sorted_kinds = form.kinds;
   form.parts.clear();
   for (const Chunk& chunk : plan.work->chunks()) {
     const Kind& kind = form.kinds[static_cast<std::size_t>(chunk.item)];
     auto part = std::find_if(form.parts.begin(), form.parts.end(), [&](const Part& p) { return p.kind == kind; });
-    if (part == form.parts.end()) part = form.parts.insert(part, {kind, {}});
+    if (part == form.parts.end()) part = form.parts.insert(part, {kind, {}, {}});
     part->chunks.push_back(chunk);
   }
 }
@@ -130,13 +137,12 @@ void update(const UpdatePlan& plan, kernels::StepScalars* scalars, CudaQueue& qu
   }
   sort_into_parts(form, plan);
   form.chunks_table.begin(queue);
-  std::vector<Table::Section<Chunk>> sections;
-  for (const Part& part : form.parts) sections.push_back(form.chunks_table.add(part.chunks));
+  for (Part& part : form.parts) part.section = form.chunks_table.add(part.chunks);
   form.chunks_table.send();
-  for (std::size_t p = 0; p < form.parts.size(); ++p) {
-    arguments.chunks = form.chunks_table.at(sections[p]);
-    arguments.closes = p + 1 == form.parts.size();
-    launch_kind(form.parts[p].kind, arguments, static_cast<std::int64_t>(form.parts[p].chunks.size()), queue);
+  for (const Part& part : form.parts) {
+    arguments.chunks = form.chunks_table.at(part.section);
+    arguments.closes = &part == &form.parts.back();
+    launch_kind(part.kind, arguments, static_cast<std::int64_t>(part.chunks.size()), queue);
   }
 }
 

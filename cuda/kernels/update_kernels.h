@@ -94,28 +94,18 @@ struct PlainWay {
       for (int s = 0; s < kStates; ++s) block.store(state(item, s) + i, states[s]);
       block.store(p + i, result);
     };
-    walk(block, chunk.offset, chunk.length, item.in_fours, four, one);
+    walk(block, chunk, item.in_fours, four, one);
   }
 
   GRADSTEP_DEVICE static T* state(const DeviceItem& item, int s) { return static_cast<T*>(item.states[s]); }
 };
 
-/// The random bits of one step: a stream for the parameter itself and one for each of its states.
-struct Rounding {
-  std::uint64_t key;
-  std::uint64_t first;  ///< position of the first element
-
-  GRADSTEP_DEVICE Rounding(const DeviceItem& item, std::int64_t step, std::int64_t begin)
-      : key(kernels::mix64(item.random_key + static_cast<std::uint64_t>(step) * 0x9e3779b97f4a7c15U)),
-        first(static_cast<std::uint64_t>(item.first + begin)) {}
-
-  /// `stream` 0 is the parameter's, 1 + s that of state s; `i` is counted from the first element.
-  template <class Stored>
-  GRADSTEP_DEVICE float apply(float x, std::int64_t i, int stream) const {
-    const kernels::RandomWords random(key + static_cast<std::uint64_t>(stream), first);
-    return kernels::to_float(kernels::round_stochastically<Stored>(x, random.bits(static_cast<std::uint32_t>(i))));
-  }
-};
+/// Rounds element i of those that the words are for.
+template <class Stored>
+GRADSTEP_DEVICE float rounded(float x, const kernels::StepWords& words, int stream, std::int64_t i) {
+  const std::uint32_t bits = words.stream(stream).bits(static_cast<std::uint32_t>(i));
+  return kernels::to_float(kernels::round_stochastically<Stored>(x, bits));
+}
 
 /// By blocks of 256 elements, one for each warp, whose numbers are in registers between a load and a store.
 template <class T, class Rule>
@@ -140,6 +130,7 @@ struct StagedWay {
     const int lane = block.thread() % kWarp;
     const bool in_place = item.update.data == nullptr;
     T states[kernels::kMaxStates][kOwn] = {};
+    const kernels::StepWords words(item.random_key, step, item.first + begin);
     for (int s = 0; s < kStates; ++s) load_state(block, item, s, begin, count, states[s]);
     for_each_own(lane, count, [&](int k, std::int64_t i) {
       T own[kernels::kMaxStates];
@@ -148,38 +139,36 @@ struct StagedWay {
       const T delta = rule(p, scale(read<T>(block, item.gradient, begin + i)), own);
       for (int s = 0; s < kStates; ++s) states[s][k] = own[s];
       if (in_place) {
-        store_value(block, item, begin, i, p + delta, step);
+        store_value(block, item, begin, i, p + delta, words);
       } else {
         write(block, item.update, begin + i, delta);
       }
     });
-    for (int s = 0; s < kStates; ++s) store_state(block, item, s, begin, count, states[s], step);
+    for (int s = 0; s < kStates; ++s) store_state(block, item, s, begin, count, states[s], words);
   }
 
-  /// The parameter's, or its master's: where a parameter is not its master's rounded value, the host has written it,
-  /// and the master follows.
+  /// The parameter's, or its master's.
   GRADSTEP_DEVICE static T value(const Block& block, const DeviceItem& item, std::int64_t i) {
     const T param = read<T>(block, item.param, i);
     if constexpr (kIsFloat) {
       if (item.master != nullptr) {
         const float master = block.load(item.master + i);
-        const float rounded = item.param.dtype == DType::f16 ? kernels::to_float(kernels::convert<Float16>(master))
-                                                             : kernels::to_float(kernels::convert<BFloat16>(master));
-        return kernels::bits_of(rounded) == kernels::bits_of(param) ? master : param;
+        return item.param.dtype == DType::f16 ? kernels::followed<Float16>(master, param)
+                                              : kernels::followed<BFloat16>(master, param);
       }
     }
     return param;
   }
 
   GRADSTEP_DEVICE static void store_value(const Block& block, const DeviceItem& item, std::int64_t begin,
-                                          std::int64_t i, T x, std::int64_t step) {
+                                          std::int64_t i, T x, const kernels::StepWords& words) {
     if constexpr (kIsFloat) {
       if (item.master != nullptr) {
         block.store(item.master + begin + i, x);
       } else if (item.stochastic && item.param.dtype == DType::f16) {
-        x = Rounding(item, step, begin).template apply<Float16>(x, i, 0);
+        x = rounded<Float16>(x, words, 0, i);
       } else if (item.stochastic && item.param.dtype == DType::bf16) {
-        x = Rounding(item, step, begin).template apply<BFloat16>(x, i, 0);
+        x = rounded<BFloat16>(x, words, 0, i);
       }
     }
     write(block, item.param, begin + i, x);
@@ -206,15 +195,14 @@ struct StagedWay {
   }
 
   GRADSTEP_DEVICE static void store_state(Block& block, const DeviceItem& item, int s, std::int64_t begin,
-                                          std::int64_t count, const T* x, std::int64_t step) {
+                                          std::int64_t count, const T* x, const kernels::StepWords& words) {
     const int lane = block.thread() % kWarp;
     if constexpr (kIsFloat) {
       if (item.format == StateFormat::bf16) {
         BFloat16* to = static_cast<BFloat16*>(item.states[s]) + begin;
         return for_each_own(lane, count, [&](int k, std::int64_t i) {
-          const float rounded =
-              item.stochastic ? Rounding(item, step, begin).template apply<BFloat16>(x[k], i, 1 + s) : x[k];
-          block.store(to + i, kernels::to_bfloat16(rounded));
+          const float value = item.stochastic ? rounded<BFloat16>(x[k], words, 1 + s, i) : x[k];
+          block.store(to + i, kernels::to_bfloat16(value));
         });
       }
       if (item.format == StateFormat::block_code) {

@@ -14,6 +14,8 @@
 #include <span>
 #include <vector>
 
+#include "kernels/magnitude.h"
+
 namespace gradstep::cpu {
 
 namespace {
@@ -23,17 +25,25 @@ constexpr std::int64_t kSampleSize = 32 * 1024;
 /// Below this a histogram costs no more than a sample.
 constexpr std::int64_t kSampledElements = 1 << 18;
 
-int key_bits(const Array& data) { return data.dtype == DType::f64 ? 63 : 31; }
+template <class T>
+using Magnitude = kernels::Magnitude<T>;
+
+int key_bits(const Array& data) {
+  return data.dtype == DType::f64 ? Magnitude<double>::kBits : Magnitude<float>::kBits;
+}
+
+template <class T>
+std::uint64_t key_in(const Array& data, std::int64_t i) {
+  return Magnitude<T>::key(std::bit_cast<kernels::BitsOf<T>>(static_cast<const T*>(data.data)[i]));
+}
 
 std::uint64_t key_at(const Array& data, std::int64_t i) {
-  if (data.dtype == DType::f64) return std::bit_cast<std::uint64_t>(static_cast<const double*>(data.data)[i]) << 1 >> 1;
-  return std::bit_cast<std::uint32_t>(static_cast<const float*>(data.data)[i]) & 0x7fffffffU;
+  return data.dtype == DType::f64 ? key_in<double>(data, i) : key_in<float>(data, i);
 }
 
 std::uint64_t key_of(const Array& data, double threshold) {
-  const std::uint64_t key = data.dtype == DType::f64 ? std::bit_cast<std::uint64_t>(threshold)
-                                                     : std::bit_cast<std::uint32_t>(static_cast<float>(threshold));
-  return std::max<std::uint64_t>(key, 1);  // zeros are never selected
+  return data.dtype == DType::f64 ? Magnitude<double>::key_of_threshold(threshold)
+                                  : Magnitude<float>::key_of_threshold(threshold);
 }
 
 std::int64_t chunk_count(std::int64_t elements) { return (elements + kChunk - 1) / kChunk; }

@@ -69,6 +69,18 @@ struct BlockCode {
   }
 };
 
+/// The factor of a block whose numbers' bits, as signed integers, are at most `positive`, and at most `negative` with
+/// their sign changed; both at least 0. It is the number of largest magnitude with its sign, whose code is then 1:
+/// encoding what was decoded changes nothing. A NaN is larger than everything and poisons its block.
+GRADSTEP_FORMULA float block_factor(std::int32_t positive, std::int32_t negative) {
+  const bool is_negative = negative > positive;
+  const auto largest = static_cast<std::uint32_t>(is_negative ? negative : positive);
+  return float_of(is_negative ? largest | binary32::kSign : largest);
+}
+
+/// What numbers are divided by before they are encoded.
+GRADSTEP_FORMULA float block_divisor(float factor) { return factor == 0 ? 1.0F : factor; }
+
 /// What the codes stand for.
 struct CodeValues {
   float of[256];

@@ -26,6 +26,39 @@ struct BFloat16 {
 GRADSTEP_FORMULA std::uint32_t bits_of(float x) { return __builtin_bit_cast(std::uint32_t, x); }
 GRADSTEP_FORMULA float float_of(std::uint32_t bits) { return __builtin_bit_cast(float, bits); }
 
+/// The integer that a number's bits are, and those of it that are its exponent.
+template <class T>
+struct Exponent;
+template <>
+struct Exponent<float> {
+  using Bits = std::uint32_t;
+  static constexpr Bits kMask = 0x7f800000U;
+};
+template <>
+struct Exponent<double> {
+  using Bits = std::uint64_t;
+  static constexpr Bits kMask = 0x7ff0000000000000U;
+};
+template <>
+struct Exponent<Float16> {
+  using Bits = std::uint16_t;
+  static constexpr Bits kMask = 0x7c00U;
+};
+template <>
+struct Exponent<BFloat16> {
+  using Bits = std::uint16_t;
+  static constexpr Bits kMask = 0x7f80U;
+};
+
+template <class T>
+using BitsOf = typename Exponent<T>::Bits;
+
+/// Infinite or NaN: all bits of the exponent are set.
+template <class T>
+GRADSTEP_FORMULA bool is_nonfinite(BitsOf<T> bits) {
+  return (bits & Exponent<T>::kMask) == Exponent<T>::kMask;
+}
+
 namespace binary32 {
 inline constexpr std::uint32_t kSign = 0x80000000U;
 inline constexpr std::uint32_t kInfinity = 0x7f800000U;
@@ -135,6 +168,14 @@ GRADSTEP_FORMULA To convert(From x) {
   } else {
     return static_cast<To>(widen(x));
   }
+}
+
+/// What a parameter's f32 master becomes: where the parameter, widened here, is not its master's rounded value, the
+/// host has written it, and the master follows.
+template <class Stored>
+GRADSTEP_FORMULA float followed(float master, float param) {
+  const float rounded = to_float(convert<Stored>(master));
+  return bits_of(rounded) == bits_of(param) ? master : param;
 }
 
 }  // namespace gradstep::kernels

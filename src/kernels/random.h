@@ -38,4 +38,19 @@ struct RandomWords {
   GRADSTEP_FORMULA std::uint32_t bits(std::uint32_t i) const { return mix32(mix32(low + i) ^ key); }
 };
 
+/// The random words that round what one step stores of a parameter from an element on: a stream for the parameter
+/// itself and one for each of its states. `random_key` is the parameter's, `first_element` the position of that
+/// element.
+struct StepWords {
+  std::uint64_t key;
+  std::uint64_t first;
+
+  GRADSTEP_FORMULA StepWords(std::uint64_t random_key, std::int64_t step, std::int64_t first_element)
+      : key(mix64(random_key + static_cast<std::uint64_t>(step) * 0x9e3779b97f4a7c15U)),
+        first(static_cast<std::uint64_t>(first_element)) {}
+
+  /// Stream 0 is the parameter's, 1 + s that of state s.
+  GRADSTEP_FORMULA RandomWords stream(int stream) const { return {key + static_cast<std::uint64_t>(stream), first}; }
+};
+
 }  // namespace gradstep::kernels

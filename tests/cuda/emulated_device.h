@@ -19,6 +19,11 @@ class EmulatedCuda final : public TestDevice {
   }
 
   static const emulation::Control& control() { return emulated_cuda(); }
+  static void* stream(int k) {
+    static std::vector<void*> streams = {nullptr};
+    while (streams.size() <= static_cast<std::size_t>(k)) streams.push_back(control().make_stream());
+    return streams[static_cast<std::size_t>(k)];
+  }
   std::int64_t waits() const override { return control().counts().waits; }
   std::int64_t allocations() const override { return control().counts().allocations; }
 

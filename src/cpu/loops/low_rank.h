@@ -6,6 +6,7 @@
 #pragma once
 
 #include "cpu/loops/combine.h"
+#include "kernels/orthonormal.h"
 
 namespace gradstep::cpu {
 namespace {
@@ -78,8 +79,7 @@ void orthonormalize_typed(const LowRank& job) {
       }
     }
     const double after = dot_numbers(column, column, job.rows);
-    constexpr double kRounding = std::is_same_v<T, float> ? 1e-12 : 1e-28;
-    const double scale = after > kRounding * before ? 1 / kernels::square_root(after) : 0;
+    const double scale = kernels::unit_scale<T>(before, after);
     for (std::int64_t i = 0; i < job.rows; ++i) column[i] = static_cast<T>(scale * static_cast<double>(column[i]));
   }
 }

@@ -20,25 +20,24 @@ void clamp_piece(const Array& data, std::int64_t begin, std::int64_t length, dou
   clamp_numbers(static_cast<float*>(data.data) + begin, length, static_cast<float>(bound));
 }
 
-/// Infinite or NaN: all bits of the exponent are set.
-template <class Bits>
-[[gnu::noinline]] std::int64_t count_exponent(const Bits* x, std::int64_t count, Bits exponent) {
+template <class T>
+[[gnu::noinline]] std::int64_t count_nonfinite_of(const void* data, std::int64_t begin, std::int64_t count) {
+  const auto* x = static_cast<const kernels::BitsOf<T>*>(data) + begin;
   std::int64_t found = 0;
-  for (std::int64_t i = 0; i < count; ++i) found += (x[i] & exponent) == exponent ? 1 : 0;
+  for (std::int64_t i = 0; i < count; ++i) found += kernels::is_nonfinite<T>(x[i]) ? 1 : 0;
   return found;
 }
 
 std::int64_t count_nonfinite_piece(const Array& data, std::int64_t begin, std::int64_t length) {
   switch (data.dtype) {
     case DType::f64:
-      return count_exponent(static_cast<const std::uint64_t*>(data.data) + begin, length,
-                            std::uint64_t{0x7ff0000000000000U});
+      return count_nonfinite_of<double>(data.data, begin, length);
     case DType::f16:
-      return count_exponent(static_cast<const std::uint16_t*>(data.data) + begin, length, std::uint16_t{0x7c00U});
+      return count_nonfinite_of<Float16>(data.data, begin, length);
     case DType::bf16:
-      return count_exponent(static_cast<const std::uint16_t*>(data.data) + begin, length, std::uint16_t{0x7f80U});
+      return count_nonfinite_of<BFloat16>(data.data, begin, length);
     default:
-      return count_exponent(static_cast<const std::uint32_t*>(data.data) + begin, length, std::uint32_t{0x7f800000U});
+      return count_nonfinite_of<float>(data.data, begin, length);
   }
 }
 

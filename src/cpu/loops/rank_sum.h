@@ -7,39 +7,10 @@
 
 #include "cpu/loops/stream.h"
 #include "gradstep/comm.h"
+#include "kernels/rank_operations.h"
 
 namespace gradstep::cpu {
 namespace {
-
-struct Sum {
-  template <class T>
-  GRADSTEP_FORMULA T operator()(T a, T b) const {
-    return a + b;
-  }
-  GRADSTEP_FORMULA std::int32_t operator()(std::int32_t a, std::int32_t b) const {
-    return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
-  }
-  GRADSTEP_FORMULA std::int64_t operator()(std::int64_t a, std::int64_t b) const {
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-  }
-};
-
-/// A NaN of any rank stays.
-struct Max {
-  template <class T>
-  GRADSTEP_FORMULA T operator()(T a, T b) const {
-    const T larger = a > b ? a : b;
-    return a != a ? a : larger;
-  }
-};
-
-struct Min {
-  template <class T>
-  GRADSTEP_FORMULA T operator()(T a, T b) const {
-    const T lesser = a < b ? a : b;
-    return a != a ? a : lesser;
-  }
-};
 
 template <class Op, class T>
 [[gnu::noinline]] void combine_block(Op op, T* to, const T* a, const T* b, std::int64_t count) {
@@ -121,11 +92,11 @@ void reduce_dtypes(Op op, const RankSum& job, std::int64_t begin, std::int64_t l
 void sum_ranks_piece(const RankSum& job, std::int64_t begin, std::int64_t length) {
   switch (job.op) {
     case GRADSTEP_REDUCE_MAX:
-      return reduce_dtypes(Max{}, job, begin, length);
+      return reduce_dtypes(kernels::Max{}, job, begin, length);
     case GRADSTEP_REDUCE_MIN:
-      return reduce_dtypes(Min{}, job, begin, length);
+      return reduce_dtypes(kernels::Min{}, job, begin, length);
     default:
-      return reduce_dtypes(Sum{}, job, begin, length);
+      return reduce_dtypes(kernels::Sum{}, job, begin, length);
   }
 }
 

@@ -1,17 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finding large elements. The bits of a magnitude, as an integer, are in the order of the magnitudes, with NaNs above
-// infinity: `key` below is such an integer, and an element is above it if its own is at least that.
+// Finding large elements by their keys (kernels/magnitude.h): an element is above `key` if its own is at least that.
 #pragma once
 
 #include "cpu/loops/block.h"
+#include "kernels/magnitude.h"
 
 namespace gradstep::cpu {
 namespace {
 
-template <class Bits>
-constexpr Bits kMagnitude = static_cast<Bits>(~Bits{0}) >> 1;
+using kernels::kMagnitude;
 
 template <class Bits>
 [[gnu::noinline]] std::int64_t count_keys(const Bits* x, std::int64_t count, Bits key) {

@@ -20,8 +20,6 @@ static_assert(kBlock == kernels::kCodeBlock);
 
 template <bool kSigned>
 [[gnu::noinline]] void encode_block(const float* from, std::uint8_t* codes, float* factor, std::int64_t count) {
-  // The largest magnitude by its bits, so that a NaN is larger than everything and poisons its block. The factor has
-  // the sign of the number that it is, whose code is then 1: encoding what was decoded changes nothing.
   std::int32_t positive = 0;
   std::int32_t negative = 0;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -31,9 +29,8 @@ template <bool kSigned>
     positive = above > positive ? above : positive;
     negative = below > negative ? below : negative;
   }
-  const auto largest = static_cast<std::uint32_t>(negative > positive ? negative : positive);
-  *factor = kernels::float_of(negative > positive ? largest | 0x80000000U : largest);
-  const float divisor = largest == 0 ? 1.0F : *factor;
+  *factor = kernels::block_factor(positive, negative);
+  const float divisor = kernels::block_divisor(*factor);
   GRADSTEP_INDEPENDENT
   for (std::int64_t i = 0; i < count; ++i) codes[i] = kernels::BlockCode<kSigned>::encode(from[i] / divisor);
 }
@@ -95,25 +92,14 @@ template <class Stored>
   }
 }
 
-/// The random bits of one step: a stream for the parameter itself and one for each of its states.
-struct Rounding {
-  std::uint64_t key;
-  std::int64_t first;  ///< position of the block's first element
-
-  Rounding(const UpdateItem& item, std::int64_t step, std::int64_t begin)
-      : key(kernels::mix64(item.random_key + static_cast<std::uint64_t>(step) * 0x9e3779b97f4a7c15U)),
-        first(item.first + begin) {}
-
-  /// Rounds numbers to values of a 16-bit type. `stream` 0 is the parameter's, 1 + s that of state s.
-  void apply(DType dtype, float* values, std::int64_t count, int stream) const {
-    const kernels::RandomWords random(key + static_cast<std::uint64_t>(stream), static_cast<std::uint64_t>(first));
-    if (dtype == DType::f16) {
-      round_block<Float16>(values, count, random);
-    } else if (dtype == DType::bf16) {
-      round_block<BFloat16>(values, count, random);
-    }
+/// Rounds numbers to values of a 16-bit type.
+void round_numbers(DType dtype, float* values, std::int64_t count, kernels::RandomWords random) {
+  if (dtype == DType::f16) {
+    round_block<Float16>(values, count, random);
+  } else if (dtype == DType::bf16) {
+    round_block<BFloat16>(values, count, random);
   }
-};
+}
 
 /// Elements [begin, begin + count) of state s.
 void load_state(const UpdateItem& item, int s, std::int64_t begin, std::int64_t count, float* to) {
@@ -129,9 +115,9 @@ void load_state(const UpdateItem& item, int s, std::int64_t begin, std::int64_t 
 
 /// `values` may be changed.
 void store_state(const UpdateItem& item, int s, std::int64_t begin, std::int64_t count, float* values,
-                 const Rounding& rounding) {
+                 const kernels::StepWords& words) {
   if (item.format == StateFormat::bf16) {
-    if (item.stochastic) rounding.apply(DType::bf16, values, count, 1 + s);
+    if (item.stochastic) round_numbers(DType::bf16, values, count, words.stream(1 + s));
     BFloat16* to = static_cast<BFloat16*>(item.states[s]) + begin;
     GRADSTEP_INDEPENDENT
     for (std::int64_t i = 0; i < count; ++i) to[i] = kernels::to_bfloat16(values[i]);
@@ -145,13 +131,11 @@ template <class Stored>
 [[gnu::noinline]] void follow_host(float* master, const float* param, std::int64_t count) {
   GRADSTEP_INDEPENDENT
   for (std::int64_t i = 0; i < count; ++i) {
-    const float rounded = kernels::to_float(kernels::convert<Stored>(master[i]));
-    const bool same = kernels::bits_of(rounded) == kernels::bits_of(param[i]);
-    master[i] = same ? master[i] : param[i];
+    master[i] = kernels::followed<Stored>(master[i], param[i]);
   }
 }
 
-/// Where a parameter is not its master's rounded value, the host has written it: the master follows.
+/// Where the host has written the parameter, the master follows.
 void follow_host(const UpdateItem& item, std::int64_t begin, std::int64_t count) {
   Scratch<float> scratch;
   const float* param = load(item.param, begin, count, scratch.values);

@@ -86,10 +86,12 @@ void update_staged(const Rule& rule, GradientScale<T> scale, const UpdateItem& i
       run_rule<false>(rule, scale, out, p, g, states, count);
     }
     if constexpr (kIsFloat) {
-      const Rounding rounding(item, step, begin);
-      if (in_place && item.stochastic && out == out_scratch.values) rounding.apply(target.dtype, out, count, 0);
+      const kernels::StepWords words(item.random_key, step, item.first + begin);
+      if (in_place && item.stochastic && out == out_scratch.values) {
+        round_numbers(target.dtype, out, count, words.stream(0));
+      }
       for (int s = 0; s < Rule::kStates; ++s) {
-        if (!native) store_state(item, s, begin, count, states[s], rounding);
+        if (!native) store_state(item, s, begin, count, states[s], words);
       }
     }
     if (out_in_place == nullptr || master != nullptr) store(target, begin, count, out);
