@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
+#include "backend_device.h"
 #include "c_api/handles.h"
 #include "detached/detached_backend.h"
-#include "device.h"
 
 namespace gradstep_bits {
 
@@ -12,30 +12,12 @@ using gradstep::test::DetachedBackend;
 
 unsigned long device_seed = 1;
 
-class DetachedDevice final : public Device {
- public:
-  explicit DetachedDevice(DetachedBackend& backend) : backend_(backend) {}
-
-  gradstep_device id() const override { return gradstep::test::kDetached; }
-  void* allocate(std::size_t bytes) override { return backend_.memory()->allocate(bytes); }
-  void deallocate(void* data, std::size_t bytes) override { backend_.memory()->deallocate(data, bytes); }
-  void write(void* to, const void* from, std::size_t bytes) override {
-    backend_.queue(nullptr).upload(to, from, bytes);
-  }
-  void read(void* to, const void* from, std::size_t bytes) override {
-    backend_.queue(nullptr).download(to, from, bytes);
-  }
-
- private:
-  DetachedBackend& backend_;
-};
-
 }  // namespace
 
 std::unique_ptr<Device> make_device(gradstep_context* context) {
   gradstep::Context& impl = *gradstep::object_of(context);
   auto backend = std::make_unique<DetachedBackend>(impl.cpu(), device_seed);
-  auto device = std::make_unique<DetachedDevice>(*backend);
+  auto device = std::make_unique<BackendDevice>(gradstep::test::kDetached, *backend);
   impl.add_backend(device->id(), std::move(backend));
   return device;
 }
