@@ -99,7 +99,9 @@ class CudaBackend final : public Backend {
     cuda::expand(job, result, factor, own(queue));
   }
 
-  std::unique_ptr<Preconditioning> make_preconditioning() override { return cuda::make_preconditioning(device_); }
+  std::unique_ptr<Preconditioning> make_preconditioning(const kernels::ShampooForm& form) override {
+    return cuda::make_preconditioning(device_, form);
+  }
 
  private:
   int device_;

@@ -29,6 +29,10 @@ constexpr std::int64_t kBatchNumbers = std::int64_t{32} << 20;
 
 CudaQueue& own(Queue& queue) { return static_cast<CudaQueue&>(queue); }
 
+[[noreturn]] void refuse_bases() {
+  fail(GRADSTEP_ERR_UNSUPPORTED, "options.eigenvalue_corrected: is not there for CUDA in this version of gradstep");
+}
+
 /// An axis of all blocks of a batch.
 struct Axis {
   std::int64_t outer = 1;
@@ -146,10 +150,6 @@ class CudaPreconditioning final : public Preconditioning {
   }
 
  private:
-  [[noreturn]] static void refuse_bases() {
-    fail(GRADSTEP_ERR_UNSUPPORTED, "options.eigenvalue_corrected: is not there for CUDA in this version of gradstep");
-  }
-
   std::span<const FactorPlan> factors_of(const BlockPlan& block) const {
     return std::span(plan_.factors).subspan(block.first_factor, block.factors);
   }
@@ -186,7 +186,6 @@ class CudaPreconditioning final : public Preconditioning {
 };
 
 void CudaPreconditioning::plan(PreconditioningPlan plan, Queue& /*queue*/) {
-  if (plan.form.eigenvalue_corrected) refuse_bases();
   for (const BlockPlan& block : plan.blocks) {
     if (block.size > std::numeric_limits<std::int32_t>::max()) {
       fail(GRADSTEP_ERR_UNSUPPORTED, "a block of {} elements is too large for CUDA: choose a smaller block_size",
@@ -289,7 +288,7 @@ TensorBatch CudaPreconditioning::begin_phase(const PreconditioningStep& step, Cu
   groups_.clear();
   averaging_.clear();
   for (const kernels::ShampooConstants& c : step.groups) {
-    groups_.push_back({c.root, c.moments, c.finish, c.corrected, c.clip_scaled_norm});
+    groups_.push_back({c.root, c.moments, c.finish, c.clip_scaled_norm});
     averaging_.push_back({c.keep, c.add});
   }
   tensor_table_.begin(queue);
@@ -462,7 +461,8 @@ void CudaPreconditioning::install_roots(std::span<const RootJob> jobs, std::span
 
 }  // namespace
 
-std::unique_ptr<Preconditioning> make_preconditioning(int device) {
+std::unique_ptr<Preconditioning> make_preconditioning(int device, const kernels::ShampooForm& form) {
+  if (form.eigenvalue_corrected) refuse_bases();
   return std::make_unique<CudaPreconditioning>(device);
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/blocks.h"
 
+#include "device/chunk.h"
 #include "runtime/launch.h"
 
 namespace gradstep::cuda {
@@ -21,7 +22,10 @@ GRADSTEP_DEVICE std::int64_t place_in_tensor(const BlockItem& block, std::uint32
 }
 
 /// Which element of the block stands at place i of it, turned.
-GRADSTEP_DEVICE std::uint32_t turned(std::uint32_t i, std::uint32_t size, std::uint32_t moved) {
+GRADSTEP_DEVICE std::uint32_t turned(std::int64_t place, std::int64_t all, std::int64_t first_axes) {
+  const auto i = static_cast<std::uint32_t>(place);  // divisions of 64 bits are slow
+  const auto size = static_cast<std::uint32_t>(all);
+  const auto moved = static_cast<std::uint32_t>(first_axes);
   return moved == 1 ? i : i % moved * (size / moved) + i / moved;
 }
 
@@ -38,12 +42,11 @@ struct GatherGradients {
     const Chunk chunk = block.load(batch.chunks.chunks + block.index());
     const BlockItem& own = *block.checked(batch.blocks + chunk.item);
     const TensorItem& tensor = *block.checked(batch.tensors + own.tensor);
-    for (std::int64_t i = chunk.offset + block.thread(); i < chunk.offset + chunk.length; i += kThreads) {
-      const std::uint32_t element = turned(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(batch.size),
-                                           static_cast<std::uint32_t>(moved));
+    for_each_element(block, chunk, [&](std::int64_t i) {
+      const std::uint32_t element = turned(i, batch.size, moved);
       const float g = tensor.takes_part != 0 ? block.load(tensor.gradient + place_in_tensor(own, element)) : 0.0F;
       block.store(to + chunk.item * batch.size + i, g);
-    }
+    });
   }
 };
 
@@ -60,13 +63,12 @@ struct ScatterPreconditioned {
     const BlockItem& own = *block.checked(batch.blocks + chunk.item);
     const TensorItem& tensor = *block.checked(batch.tensors + own.tensor);
     if (tensor.takes_part == 0) return;
-    for (std::int64_t i = chunk.offset + block.thread(); i < chunk.offset + chunk.length; i += kThreads) {
-      const std::uint32_t element = turned(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(batch.size),
-                                           static_cast<std::uint32_t>(moved));
+    for_each_element(block, chunk, [&](std::int64_t i) {
+      const std::uint32_t element = turned(i, batch.size, moved);
       float* to = own.exchange != nullptr ? own.exchange + element
                                           : tensor.preconditioned_gradient + place_in_tensor(own, element);
       block.store(to, block.load(from + chunk.item * batch.size + i));
-    }
+    });
   }
 };
 
@@ -81,10 +83,10 @@ struct SpreadExchanged {
     const BlockItem& own = *block.checked(batch.blocks + chunk.item);
     const TensorItem& tensor = *block.checked(batch.tensors + own.tensor);
     if (tensor.takes_part == 0) return;
-    for (std::int64_t i = chunk.offset + block.thread(); i < chunk.offset + chunk.length; i += kThreads) {
+    for_each_element(block, chunk, [&](std::int64_t i) {
       block.store(tensor.preconditioned_gradient + place_in_tensor(own, static_cast<std::uint32_t>(i)),
                   block.load(own.exchange + i));
-    }
+    });
   }
 };
 
@@ -104,8 +106,8 @@ struct Transpose {
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
     auto& shared = block.shared<Shared>();
-    const std::int64_t across = (columns + kTile - 1) / kTile;
-    const std::int64_t tiles = across * ((rows + kTile - 1) / kTile);
+    const std::int64_t across = parts_of(columns, kTile);
+    const std::int64_t tiles = across * parts_of(rows, kTile);
     const std::int64_t matrix = block.index() / tiles * rows * columns;
     const std::int64_t top = block.index() % tiles / across * kTile;
     const std::int64_t left = block.index() % tiles % across * kTile;
@@ -124,7 +126,7 @@ struct Transpose {
   }
 };
 
-/// A block of threads has a row.
+/// A block of threads has a row of the lower half, which is the upper half's column: codes have no symmetry to keep.
 struct AddToStatistics {
   static constexpr const char* kName = "add_to_statistics";
   static constexpr int kThreads = 128;
@@ -143,10 +145,11 @@ struct AddToStatistics {
     if (tensor.takes_part == 0) return;
     const Averaging& averaging = *block.checked(groups + tensor.group);
     const float* product = products + item * n * n;
-    for (std::int64_t j = block.thread(); j < n; j += kThreads) {
-      const std::int64_t lower = row > j ? row * n + j : j * n + row;
-      float* s = own.numbers + row * n + j;
-      block.store(s, averaging.keep * block.load(s) + averaging.add * block.load(product + lower));
+    for (std::int64_t j = block.thread(); j <= row; j += kThreads) {
+      const std::int64_t lower = row * n + j;
+      const float s = averaging.keep * block.load(own.numbers + lower) + averaging.add * block.load(product + lower);
+      block.store(own.numbers + lower, s);
+      block.store(own.numbers + j * n + row, s);
     }
   }
 };
@@ -180,8 +183,8 @@ void spread_exchanged(const BlockBatch& batch, const CudaQueue& queue) {
 
 void transpose(const float* from, std::int64_t rows, std::int64_t columns, std::int64_t count, float* to,
                const CudaQueue& queue) {
-  const auto tiles = [](std::int64_t extent) { return (extent + Transpose::kTile - 1) / Transpose::kTile; };
-  launch(queue, count * tiles(rows) * tiles(columns), Transpose{from, rows, columns, to});
+  const std::int64_t tiles = parts_of(rows, Transpose::kTile) * parts_of(columns, Transpose::kTile);
+  launch(queue, count * tiles, Transpose{from, rows, columns, to});
 }
 
 void add_to_statistics(const StatisticItem* items, std::int64_t count, std::int64_t n, const float* products,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/graft.h"
 
+#include "device/chunk.h"
 #include "device/reduce.h"
 #include "kernels/convert.h"
 #include "runtime/launch.h"
@@ -15,12 +16,6 @@ using kernels::GraftScales;
 
 constexpr int kChunkThreads = 256;
 
-/// body(i) for the elements of a chunk that are a thread's.
-template <class Body>
-GRADSTEP_DEVICE void for_each_element(const Block& block, const Chunk& chunk, Body body) {
-  for (std::int64_t i = chunk.offset + block.thread(); i < chunk.offset + chunk.length; i += block.threads()) body(i);
-}
-
 struct FollowMasters {
   static constexpr const char* kName = "follow_masters";
   static constexpr int kThreads = kChunkThreads;
@@ -32,11 +27,10 @@ struct FollowMasters {
     const TensorItem& tensor = *block.checked(batch.tensors + chunk.item);
     if (tensor.master == nullptr) return;
     for_each_element(block, chunk, [&](std::int64_t i) {
-      const float own = block.load(tensor.master + i);
+      const float master = block.load(tensor.master + i);
       const float present = block.load(tensor.value + i);
-      const float rounded =
-          tensor.is_half != 0 ? kernels::widen(kernels::to_float16(own)) : kernels::widen(kernels::to_bfloat16(own));
-      if (kernels::bits_of(rounded) != kernels::bits_of(present)) block.store(tensor.master + i, present);
+      block.store(tensor.master + i, tensor.is_half != 0 ? kernels::followed<kernels::Float16>(master, present)
+                                                         : kernels::followed<kernels::BFloat16>(master, present));
     });
   }
 };
@@ -70,12 +64,12 @@ struct WriteDirections {
   }
 };
 
-/// Eight threads have a chunk, one for each of the lanes that its sum has on every device.
+/// A chunk has a thread for each of the lanes of its sum.
 struct SquareTensors {
   static constexpr const char* kName = "square_tensors";
   static constexpr int kThreads = 128;
   static constexpr bool kWaits = true;
-  static constexpr int kSums = 8;
+  static constexpr int kSums = kernels::kGraftLanes;
   static constexpr int kTeams = kThreads / kSums;
 
   TensorBatch batch;
@@ -160,48 +154,27 @@ struct Finish {
     const Chunk chunk = block.load(batch.chunks.chunks + block.index());
     const TensorItem& tensor = *block.checked(batch.tensors + chunk.item);
     if (tensor.takes_part == 0) return;
-    kernels::FinishConstants c = block.checked(batch.groups + tensor.group)->finish;
-    const GraftScales own = *block.checked(scales + chunk.item);
-    c.preconditioned = own.preconditioned;
-    c.graft_divisor = own.graft_divisor;
-    for_each_element(block, chunk, [&](std::int64_t i) {
-      const float p = block.load(tensor.value + i);
-      const float grafted = kernels::decayed(block.load(tensor.input + i) / c.graft_divisor, p, c);
-      if (tensor.preconditioned == 0) {
-        float* momenta = tensor.diagonal_momentum != nullptr ? tensor.diagonal_momentum : tensor.momentum;
-        move(block, tensor, i, grafted, next(block, momenta + i, grafted, c), p, c);
-        return;
-      }
-      const float shampoo = kernels::decayed(block.load(tensor.preconditioned_gradient + i) * c.preconditioned, p, c);
-      const float selected = c.selects_preconditioned ? shampoo : grafted;
-      if (tensor.diagonal_momentum == nullptr) {
-        move(block, tensor, i, selected, next(block, tensor.momentum + i, selected, c), p, c);
-        return;
-      }
-      const float m = next(block, tensor.momentum + i, shampoo, c);
-      const float n = next(block, tensor.diagonal_momentum + i, grafted, c);
-      move(block, tensor, i, selected, c.selects_preconditioned ? m : n, p, c);
-    });
+    const kernels::FinishConstants c = kernels::finish_of_tensor(block.checked(batch.groups + tensor.group)->finish,
+                                                                 *block.checked(scales + chunk.item));
+    for_each_element(block, chunk,
+                     [&](std::int64_t i) { block.store(tensor.outcome + i, outcome(block, tensor, c, i)); });
   }
 
-  GRADSTEP_DEVICE static float next(const Block& block, float* momentum, float direction,
-                                    const kernels::FinishConstants& c) {
-    const float result = kernels::next_momentum(block.load(momentum), direction, c);
-    block.store(momentum, result);
-    return result;
-  }
-
-  GRADSTEP_DEVICE static void move(const Block& block, const TensorItem& tensor, std::int64_t i, float direction,
-                                   float momentum, float p, const kernels::FinishConstants& c) {
-    const float outcome = c.nesterov ? c.adds ? kernels::moved<true, true>(direction, momentum, p, c)
-                                              : kernels::moved<true, false>(direction, momentum, p, c)
-                          : c.adds ? kernels::moved<false, true>(direction, momentum, p, c)
-                                     : kernels::moved<false, false>(direction, momentum, p, c);
-    block.store(tensor.outcome + i, outcome);
+  GRADSTEP_DEVICE static float outcome(const Block& block, const TensorItem& tensor, const kernels::FinishConstants& c,
+                                       std::int64_t i) {
+    const kernels::FinishForm form{c.selects_preconditioned, c.nesterov, c.adds};
+    const float p = block.load(tensor.value + i);
+    const float u = block.load(tensor.input + i);
+    float* m = tensor.momentum;
+    float* n = tensor.diagonal_momentum;
+    if (tensor.preconditioned == 0) {
+      return kernels::finish_plain(form, u, p, *block.checked((n != nullptr ? n : m) + i), c);
+    }
+    const float direction = block.load(tensor.preconditioned_gradient + i);
+    if (n == nullptr) return kernels::finish_shared(form, u, direction, p, *block.checked(m + i), c);
+    return kernels::finish_both(form, u, direction, p, *block.checked(m + i), *block.checked(n + i), c);
   }
 };
-
-std::int64_t teams_of(std::int64_t chunks) { return (chunks + SquareTensors::kTeams - 1) / SquareTensors::kTeams; }
 
 }  // namespace
 
@@ -211,7 +184,7 @@ void follow_masters(const TensorBatch& batch, const CudaQueue& queue) {
 
 void graft(const TensorBatch& batch, Graft graft, const GraftScratch& scratch, const CudaQueue& queue) {
   const auto measure = [&](bool of_gradients) {
-    launch(queue, teams_of(batch.chunks.count),
+    launch(queue, parts_of(batch.chunks.count, SquareTensors::kTeams),
            SquareTensors{batch, of_gradients, scratch.squares, scratch.preconditioned_squares});
     launch(queue, batch.tensor_count,
            SetScales{batch, graft, of_gradients, scratch.squares, scratch.preconditioned_squares, scratch.scales});

@@ -15,12 +15,12 @@ struct GroupItem {
   kernels::RootConstants root;
   kernels::MomentConstants moments;
   kernels::FinishConstants finish;
-  kernels::CorrectedConstants corrected;
   double clip_scaled_norm;
 };
-/// Bytes between its fields that differ cost an upload.
 template <>
-inline constexpr bool kHasNoPadding<GroupItem> = true;
+inline constexpr bool kHasNoPadding<GroupItem> =
+    sizeof(GroupItem) == sizeof(kernels::RootConstants) + sizeof(kernels::MomentConstants) +
+                             sizeof(kernels::FinishConstants) + sizeof(double);
 
 /// Chunks of whole tensors.
 struct TensorBatch {

@@ -7,51 +7,79 @@
 
 #include "device/block.h"
 #include "kernels/roots.h"
+#include "runtime/launch.h"
 
 namespace gradstep::cuda {
 
 inline constexpr int kMatrixThreads = 256;
-inline constexpr int kRowThreads = 128;
-inline constexpr double kSmallestEigenvalue = 1e-6;
 
 struct Partials {
   double of_warps[kMatrixThreads / kWarp];
 };
 
-GRADSTEP_DEVICE double larger_or_nan(double a, double b) { return a != a || a > b ? a : b; }
+GRADSTEP_DEVICE RootState& state_of(const Block& block, const RootBatch& batch, std::int64_t matrix) {
+  return *block.checked(batch.states + matrix);
+}
 
-/// In all threads: the sum, or the largest or a NaN, of what they have.
+/// In all threads: the sum of what they have, or the largest of its magnitudes, or a NaN.
 template <bool kSums>
 GRADSTEP_DEVICE double combine(Block& block, double value, Partials& shared) {
-  for (int mask = kWarp / 2; mask > 0; mask /= 2) {
-    const double other = block.shuffle_xor(value, mask);
-    value = kSums ? value + other : larger_or_nan(value, other);
-  }
+  const auto take = [&](double other) {
+    if (kSums) {
+      value += other;
+    } else {
+      kernels::take_magnitude(other, value);
+    }
+  };
+  for (int mask = kWarp / 2; mask > 0; mask /= 2) take(block.shuffle_xor(value, mask));
   block.sync();
   if (block.thread() % kWarp == 0) shared.of_warps[block.thread() / kWarp] = value;
   block.sync();
   value = shared.of_warps[0];
-  for (int w = 1; w < kMatrixThreads / kWarp; ++w) {
-    value = kSums ? value + shared.of_warps[w] : larger_or_nan(value, shared.of_warps[w]);
-  }
+  for (int w = 1; w < kMatrixThreads / kWarp; ++w) take(shared.of_warps[w]);
   return value;
-}
-
-GRADSTEP_DEVICE bool is_finite(double x) { return x - x == 0; }
-
-GRADSTEP_DEVICE double ridge_of(const RootState& state) {
-  const double largest = state.max_eigenvalue < kSmallestEigenvalue ? kSmallestEigenvalue : state.max_eigenvalue;
-  return state.epsilon * largest;
 }
 
 /// max |a - I|; NaN if there is one. By all threads, in each of them.
 GRADSTEP_DEVICE double distance_from_identity(Block& block, const double* a, std::int64_t n, Partials& shared) {
   double worst = 0;
   for (std::int64_t i = block.thread(); i < n * n; i += kMatrixThreads) {
-    const double difference = block.load(a + i) - (i % (n + 1) == 0 ? 1 : 0);
-    worst = larger_or_nan(difference < 0 ? -difference : difference, worst);
+    kernels::take_magnitude(block.load(a + i) - (i % (n + 1) == 0 ? 1 : 0), worst);
   }
   return combine<false>(block, worst, shared);
+}
+
+struct Row {
+  std::int64_t matrix;  ///< whose it is
+  std::int64_t index;   ///< its place there
+  std::int64_t first;   ///< the place of its first number in the list of matrices
+};
+
+/// body(block, row, j) for the n numbers of each row. A block has a row.
+template <class Body>
+struct ForEachOfRows {
+  static constexpr const char* kName = Body::kName;
+  static constexpr int kThreads = 128;
+
+  std::int64_t rows;  ///< of a matrix
+  std::int64_t n;
+  Body body;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    const Row row{block.index() / rows, block.index() % rows, block.index() * n};
+    for (std::int64_t j = block.thread(); j < n; j += kThreads) body(block, row, j);
+  }
+};
+
+template <class Body>
+void launch_rows(const CudaQueue& queue, const RootBatch& batch, const Body& body) {
+  launch(queue, batch.count * batch.n, ForEachOfRows<Body>{batch.n, batch.n, body});
+}
+
+/// A matrix's probes are rows.
+template <class Body>
+void launch_probes(const CudaQueue& queue, const RootBatch& batch, const Body& body) {
+  launch(queue, batch.count * kernels::kProbes, ForEachOfRows<Body>{kernels::kProbes, batch.n, body});
 }
 
 }  // namespace gradstep::cuda

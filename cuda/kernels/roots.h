@@ -5,23 +5,20 @@
 #pragma once
 
 #include "backend/preconditioning.h"
+#include "kernels/inverse_root.h"
 #include "runtime/table.h"
 
 namespace gradstep::cuda {
 
 /// A matrix's root under way, as device and host see it.
 struct RootState {
-  double epsilon = 0;  ///< the ridge is this times max(largest eigenvalue, 1e-6)
   double max_eigenvalue = 0;
   double ridge = 0;
   double error = 0;
-  double pad = 0;  ///< coupled Newton: what the extension's diagonal has become in M
   std::int32_t finite = 0;
   std::int32_t raised = 0;  ///< eigenvalues below zero were raised to it
-  std::int32_t iterations = 0;
-  std::int32_t rises = 0;
-  std::int32_t polishes = 0;
-  std::int32_t active = 0;
+  std::int32_t active = 0;  ///< coupled Newton goes on
+  kernels::NewtonState newton;
 };
 
 struct RootBatch {
@@ -31,12 +28,9 @@ struct RootBatch {
   double pad_value = 1;
   std::int32_t exponent = 4;
   bool seed_rules = false;
+  double epsilon = 0;  ///< for root_ridge()
   RootState* states = nullptr;
 };
-
-/// Residuals above it are measured in full.
-inline constexpr double kDoubtfulResidual = 1e-6;
-inline constexpr std::int64_t kProbes = 2;  ///< vectors of signs that a residual is measured with
 
 /// Statistics in f64. One that is not finite is marked, and becomes the identity.
 void load_statistics(const RootBatch& batch, const float* from, double* statistics, const CudaQueue& queue);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/stored_matrix.h"
 
+#include "device/chunk.h"
 #include "runtime/launch.h"
 
 namespace gradstep::cuda {
@@ -25,9 +26,7 @@ struct ReadMatrices {
   GRADSTEP_DEVICE void operator()(Block& block) const {
     const Chunk chunk = block.load(chunks + block.index());
     const MatrixCopy& matrix = *block.checked(items + chunk.item);
-    for (std::int64_t i = chunk.offset + block.thread(); i < chunk.offset + chunk.length; i += kThreads) {
-      block.store(matrix.numbers + i, number(block, matrix, i));
-    }
+    for_each_element(block, chunk, [&](std::int64_t i) { block.store(matrix.numbers + i, number(block, matrix, i)); });
   }
 
   GRADSTEP_DEVICE static float number(const Block& block, const MatrixCopy& matrix, std::int64_t i) {
@@ -35,10 +34,10 @@ struct ReadMatrices {
     const std::int64_t column = i % matrix.columns;
     const float bucket = block.load(matrix.buckets + column);
     if (has(matrix, Coding::int8)) {
-      return static_cast<float>(block.load(static_cast<const std::int8_t*>(matrix.codes) + i)) * bucket;
+      return kernels::column_number(block.load(static_cast<const std::int8_t*>(matrix.codes) + i), bucket);
     }
     if (i / matrix.columns == column) return block.load(matrix.diagonal + column);
-    return static_cast<float>(block.load(static_cast<const std::int16_t*>(matrix.codes) + i)) * bucket;
+    return kernels::column_number(block.load(static_cast<const std::int16_t*>(matrix.codes) + i), bucket);
   }
 };
 
@@ -84,7 +83,7 @@ struct WriteMatrices {
     const ColumnTile tile = *block.checked(tiles + block.index());
     const MatrixCopy& matrix = *block.checked(items + tile.item);
     const std::int64_t teams = kThreads / tile.width;
-    const std::int64_t rows = (matrix.rows + teams - 1) / teams;
+    const std::int64_t rows = parts_of(matrix.rows, teams);
     const std::int64_t team = block.thread() / tile.width;
     Part part{tile.first + block.thread() % tile.width, team * rows, (team + 1) * rows};
     if (part.end > matrix.rows) part.end = matrix.rows;
@@ -103,7 +102,7 @@ struct WriteMatrices {
 
   template <class Code>
   GRADSTEP_DEVICE void encode(Block& block, const MatrixCopy& matrix, const Part& part, std::int64_t width) const {
-    constexpr bool kKeepsDiagonal = sizeof(Code) > 1;
+    constexpr bool kKeepsDiagonal = kernels::kKeepsDiagonal<Code>;
     auto& shared = block.shared<Shared>();
     float largest = 0;
     for (std::int64_t i = part.begin; i < part.end; ++i) {
@@ -116,7 +115,7 @@ struct WriteMatrices {
     for (std::int64_t t = block.thread() % width; t < kThreads; t += width) {
       kernels::take_magnitude(shared.largest[t], bucket);
     }
-    bucket /= kernels::kLargestCode<Code>;
+    bucket = kernels::column_bucket<Code>(bucket);
     if (block.thread() < width && part.column < matrix.columns) block.store(matrix.buckets + part.column, bucket);
     for (std::int64_t i = part.begin; i < part.end; ++i) {
       const float number = source.at(block, matrix, i, part.column);

@@ -5,23 +5,19 @@
 // (cublas_v2.h); its headers are not needed.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <cstdint>
 
-#include "core/memory.h"
-#include "runtime/queue.h"
+#include "libraries/handle.h"
 
 struct cublasContext;  // of the library
 
 namespace gradstep::cuda {
 
-struct CublasFunctions {
-  using Handle = cublasContext*;
+struct CublasFunctions : HandleFunctions<cublasContext> {
+  static constexpr const char* kLibrary = "cuBLAS";
+  static constexpr const char* kPrefix = "cublas";
+  static constexpr int kOutOfMemory = 3;
 
-  int (*create)(Handle* handle);
-  int (*destroy)(Handle handle);
-  int (*set_stream)(Handle handle, cudaStream_t stream);
   int (*set_workspace)(Handle handle, void* workspace, std::size_t bytes);
   int (*set_math_mode)(Handle handle, int mode);
   int (*multiply_f32)(Handle handle, int transposes_a, int transposes_b, int m, int n, int k, const float* alpha,
@@ -51,28 +47,19 @@ MatrixBatch<T> transposed(MatrixBatch<T> batch) {
   return batch;
 }
 
-/// A handle of cuBLAS with a workspace in the order of the queue that it is used with.
-class Cublas {
+class Cublas : public LibraryHandle<CublasFunctions> {
  public:
   explicit Cublas(int device);
-  ~Cublas();
-  Cublas(const Cublas&) = delete;
-  Cublas& operator=(const Cublas&) = delete;
 
   /// c = a b for `count` matrices each. In f32 products are those of f32 numbers, not TF32.
   template <class T>
   void multiply(const MatrixBatch<const T>& a, const MatrixBatch<const T>& b, const MatrixBatch<T>& c,
                 std::int64_t count, CudaQueue& queue);
-  std::int64_t bytes() const { return static_cast<std::int64_t>(workspace_.bytes()); }
 
  private:
-  void use(CudaQueue& queue);
+  void begin(CudaQueue& queue);
 
-  int device_;
-  const CublasFunctions& functions_;
-  CublasFunctions::Handle handle_ = nullptr;
-  CudaQueue* queue_ = nullptr;
-  Buffer workspace_;
+  bool has_workspace_ = false;
 };
 
 }  // namespace gradstep::cuda

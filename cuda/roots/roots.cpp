@@ -1,18 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The algorithms, their tolerances and what is tried again are those of the CPU (src/cpu/linear_algebra/roots.cpp),
-// over many matrices at once: what distinguishes them is in their RootStates.
+// The algorithms of kernels/inverse_root.h over many matrices at once: what distinguishes them is in their RootStates.
 #include "roots/roots.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <random>
 #include <tuple>
 #include <utility>
 
-#include "core/error.h"
+#include "backend/power_iteration.h"
 
 namespace gradstep::cuda {
 
@@ -21,7 +19,6 @@ namespace {
 /// Lists of matrices that a batch needs: the statistics, and six more.
 constexpr std::int64_t kLists = 7;
 constexpr std::int64_t kBatchBytes = std::int64_t{512} << 20;
-constexpr int kMaxIterations = 100;
 
 auto key_of(const RootJob& job) {
   const RootRecipe& r = job.recipe;
@@ -29,20 +26,8 @@ auto key_of(const RootJob& job) {
                     r.retries);
 }
 
-/// NumPy's RandomState(1729).uniform(-1, 1): 53 bits from two words of MT19937 each.
-std::vector<double> power_iteration_start(std::int64_t size) {
-  std::mt19937 generator{1729};
-  std::vector<double> numbers(static_cast<std::size_t>(size));
-  for (double& number : numbers) {
-    const auto high = static_cast<std::uint32_t>(generator()) >> 5;
-    const auto low = static_cast<std::uint32_t>(generator()) >> 6;
-    number = -1 + 2 * ((high * 67108864.0 + low) / 9007199254740992.0);
-  }
-  return numbers;
-}
-
 /// Of a list: its matrices, or their probes.
-std::int64_t numbers_of(std::int64_t n, std::int64_t count) { return count * n * std::max(n, kProbes); }
+std::int64_t numbers_of(std::int64_t n, std::int64_t count) { return count * n * std::max(n, kernels::kProbes); }
 
 template <class T>
 MatrixBatch<T> squares(T* first, std::int64_t n) {
@@ -51,7 +36,7 @@ MatrixBatch<T> squares(T* first, std::int64_t n) {
 
 template <class T>
 MatrixBatch<T> probes(T* first, std::int64_t n) {
-  return {first, kProbes, n, kProbes * n};
+  return {first, kernels::kProbes, n, kernels::kProbes * n};
 }
 
 }  // namespace
@@ -64,11 +49,7 @@ void Roots::compute(std::span<const RootJob> jobs, std::span<RootRecord> records
   std::map<decltype(key_of(jobs.front())), std::vector<std::size_t>> groups;
   for (std::size_t at = 0; at < jobs.size(); ++at) {
     records[at] = {};
-    if (jobs[at].action == RootAction::none) continue;
-    if (jobs[at].action != RootAction::root) {
-      fail(GRADSTEP_ERR_UNSUPPORTED, "options.eigenvalue_corrected: is not there for CUDA in this version of gradstep");
-    }
-    groups[key_of(jobs[at])].push_back(at);
+    if (jobs[at].action == RootAction::root) groups[key_of(jobs[at])].push_back(at);
   }
   queue.check_not_capturing("roots are due, whose numbers the host looks at");
   if (cublas_ == nullptr) cublas_ = std::make_unique<Cublas>(device_);
@@ -84,7 +65,7 @@ void Roots::compute(std::span<const RootJob> jobs, std::span<RootRecord> records
            ++attempt) {
         for (const std::size_t at : batch.own) records[at].retries = attempt;
         try_batch(batch, queue);
-        batch.ridge_factor *= 10;
+        batch.ridge_factor *= kernels::kRidgeGrowth;
       }
     }
   }
@@ -99,12 +80,15 @@ void Roots::try_batch(Batch& batch, CudaQueue& queue) {
   const Buffer states_memory(queue.scratch(), static_cast<std::size_t>(count) * sizeof(RootState));
   auto* const statistics = memory.as<double>();
   double* const scratch = statistics + numbers_of(n, count);
-  RootBatch device{
-      n, count, recipe.padded, recipe.pad_value, recipe.exponent, recipe.seed_rules, states_memory.as<RootState>()};
-
-  std::vector<RootState> states(batch.own.size());
-  for (RootState& state : states) state = {.epsilon = batch.ridge_factor * recipe.matrix_epsilon};
-  queue.upload(device.states, states.data(), states.size() * sizeof(RootState));
+  const RootBatch device{n,
+                         count,
+                         recipe.padded,
+                         recipe.pad_value,
+                         recipe.exponent,
+                         recipe.seed_rules,
+                         batch.ridge_factor * recipe.matrix_epsilon,
+                         states_memory.as<RootState>()};
+  queue.zero(device.states, states_memory.bytes());
   statistics_.begin();
   for (std::size_t k = 0; k < batch.own.size(); ++k) {
     statistics_.add(batch.jobs[batch.own[k]].statistic,
@@ -115,9 +99,9 @@ void Roots::try_batch(Batch& batch, CudaQueue& queue) {
 
   const double* roots = recipe.method == RootMethod::eigh ? eigh(device, statistics, scratch, queue)
                                                           : newton(device, statistics, scratch, queue);
-  states = download(device, queue);
-  if (recipe.method == RootMethod::eigh &&
-      std::ranges::any_of(states, [](const RootState& s) { return s.error > kDoubtfulResidual; })) {
+  std::vector<RootState> states = download(device, queue);
+  const auto is_doubtful = [](const RootState& s) { return s.error > kernels::kDoubtfulResidual<double>; };
+  if (recipe.method == RootMethod::eigh && std::ranges::any_of(states, is_doubtful)) {
     measure_residuals(device, statistics, roots, scratch, queue);
     states = download(device, queue);
   }
@@ -129,9 +113,9 @@ void Roots::try_batch(Batch& batch, CudaQueue& queue) {
     record.computed = true;
     record.error = finite ? states[k].error : std::nan("");
     record.max_eigenvalue = finite ? states[k].max_eigenvalue : std::nan("");
-    record.iterations = states[k].iterations;
+    record.iterations = states[k].newton.iterations;
     record.accepted = record.error < recipe.threshold;
-    if (!record.accepted && !std::isnan(record.max_eigenvalue)) failed.push_back(batch.own[k]);
+    if (record.is_worth_another()) failed.push_back(batch.own[k]);
   }
   keep(batch, states, roots, queue);
   batch.own = std::move(failed);
@@ -158,8 +142,7 @@ void Roots::keep(const Batch& batch, std::span<const RootState> states, const do
   outcomes_.write(queue);
 }
 
-/// By the eigendecomposition of S: S and S + ridge I share their vectors. What rounding or integer codes have pushed
-/// below zero is raised to it.
+/// By the eigendecomposition of S: S and S + ridge I share their vectors.
 const double* Roots::eigh(const RootBatch& batch, double* statistics, double* scratch, CudaQueue& queue) {
   if (cusolver_ == nullptr) cusolver_ = std::make_unique<Cusolver>(device_);
   const std::int64_t all = numbers_of(batch.n, batch.count);
@@ -189,8 +172,8 @@ const double* Roots::eigh(const RootBatch& batch, double* statistics, double* sc
   double* x = vectors;
   double* y = scaled;
   write_probes(batch, x, queue);
-  const auto apply = [&](const double* matrices) {
-    cublas_->multiply<double>(probes<const double>(x, batch.n), squares<const double>(matrices, batch.n),
+  const auto apply = [&](const double* matrices) {  // as they are: what comes of codes is not symmetric
+    cublas_->multiply<double>(probes<const double>(x, batch.n), transposed(squares<const double>(matrices, batch.n)),
                               probes(y, batch.n), batch.count, queue);
     std::swap(x, y);
   };
@@ -214,16 +197,15 @@ void Roots::measure_residuals(const RootBatch& batch, const double* statistics, 
   measure_doubtful(batch, x, queue);
 }
 
-/// M_0 = z D, H_0 = z^(1/p) I;  T = ((p + 1) I - M) / p;  M <- T^p M, H <- H T. Those that have come to their end are
-/// multiplied along with the others until none is left; their roots have been kept.
+/// Those that have come to their end are multiplied along with the others until none is left; their roots have been
+/// kept.
 const double* Roots::newton(const RootBatch& batch, const double* statistics, double* scratch, CudaQueue& queue) {
   const std::int64_t all = numbers_of(batch.n, batch.count);
   NewtonMatrices at{scratch, scratch + all, scratch + 2 * all, scratch + 3 * all, scratch + 4 * all, scratch + 5 * all};
   find_largest(batch, statistics, queue);
   begin_newton(batch, statistics, at, queue);
-  for (int i = 0; i < kMaxIterations; ++i) {
-    const std::vector<RootState> states = download(batch, queue);
-    if (std::ranges::none_of(states, [](const RootState& state) { return state.active != 0; })) break;
+  const auto is_active = [](const RootState& state) { return state.active != 0; };
+  while (std::ranges::any_of(download(batch, queue), is_active)) {
     write_newton_factors(batch, at, queue);
     multiply(batch, at.h, at.t, at.previous, queue);
     std::swap(at.h, at.previous);
@@ -245,7 +227,9 @@ const double* Roots::newton(const RootBatch& batch, const double* statistics, do
 
 void Roots::find_largest(const RootBatch& batch, const double* statistics, CudaQueue& queue) {
   const std::int64_t size = std::max(batch.n, batch.padded);
-  const std::vector<double> start = power_iteration_start(size);
+  PowerIterationStart numbers;
+  std::vector<double> start(static_cast<std::size_t>(size));
+  for (double& number : start) number = numbers.next();
   const Buffer vectors(queue.scratch(), static_cast<std::size_t>((2 * batch.count + 1) * size) * sizeof(double));
   queue.upload(vectors.data(), start.data(), start.size() * sizeof(double));
   find_largest_eigenvalues(batch, statistics, vectors.as<double>(), vectors.as<double>() + size, queue);

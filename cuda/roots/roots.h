@@ -40,7 +40,6 @@ class Roots {
   };
 
   void try_batch(Batch& batch, CudaQueue& queue);
-  std::vector<RootState> load(const Batch& batch, double* statistics, CudaQueue& queue);
   const double* eigh(const RootBatch& batch, double* statistics, double* scratch, CudaQueue& queue);
   void measure_residuals(const RootBatch& batch, const double* statistics, const double* roots, double* scratch,
                          CudaQueue& queue);

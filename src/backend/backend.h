@@ -95,8 +95,9 @@ class Backend {
   /// result = factor * p^T q, m = m - p^T q.
   virtual void expand(const LowRank& job, const Array& result, double factor, Queue& queue) = 0;
 
-  /// For one optimizer. It stays valid as long as the backend.
-  virtual std::unique_ptr<Preconditioning> make_preconditioning() = 0;
+  /// For one optimizer, whose plans have this form. It stays valid as long as the backend. Throws UNSUPPORTED, by the
+  /// option's name, for a form that the backend has not.
+  virtual std::unique_ptr<Preconditioning> make_preconditioning(const kernels::ShampooForm& form) = 0;
 };
 
 /// Folds the partials of a fixed number of chunks in one fixed tree. Squared norms of any part of the library are this.

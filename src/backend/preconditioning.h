@@ -7,6 +7,7 @@
 // changes from step to step is a PreconditioningStep.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -123,6 +124,9 @@ struct RootRecord {
   std::int32_t retries = 0;
   bool computed = false;  ///< false: nothing was asked for
   bool accepted = false;  ///< false: the old matrix stays
+
+  /// By a larger ridge, which does not help against NaN.
+  bool is_worth_another() const { return !accepted && !std::isnan(max_eigenvalue); }
 };
 
 enum class RootAction : std::uint8_t {
@@ -190,7 +194,8 @@ class Preconditioning {
   /// The momenta and the outcomes.
   virtual void finish(const PreconditioningStep& step, Queue& queue) = 0;
 
-  /// The eigenvalue-corrected mode: Adam in the bases, its directions in the place of P(g). Tensors that are new wait.
+  // The eigenvalue-corrected mode.
+  /// Adam in the bases, its directions in the place of P(g). Tensors that are new wait.
   virtual void step_in_bases(const PreconditioningStep& step, Queue& queue) = 0;
   /// The outcomes.
   virtual void finish_in_bases(const PreconditioningStep& step, Queue& queue) = 0;

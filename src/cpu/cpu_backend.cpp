@@ -240,7 +240,7 @@ class CpuBackend final : public Backend {
     for_each_piece(job.count, [&](std::int64_t first, std::int64_t count) { loops_.sum_ranks(job, first, count); });
   }
 
-  std::unique_ptr<Preconditioning> make_preconditioning() override {
+  std::unique_ptr<Preconditioning> make_preconditioning(const kernels::ShampooForm& /*form*/) override {
     return cpu::make_preconditioning(context_, choose_arithmetic(loops_));
   }
 

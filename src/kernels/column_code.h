@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "kernels/macros.h"
+#include "kernels/largest.h"
 
 namespace gradstep::kernels {
 
@@ -35,10 +35,13 @@ constexpr std::int64_t code_size(Coding coding) {
 template <class Code>
 inline constexpr float kLargestCode = sizeof(Code) == 1 ? 127.0F : 32767.0F;
 
-/// `largest`, of a column's magnitudes so far, takes in x.
-GRADSTEP_FORMULA void take_magnitude(float x, float& largest) {
-  const float magnitude = __builtin_fabsf(x);
-  if (!(magnitude <= largest)) largest = __builtin_isnan(largest) ? largest : magnitude;  // rarely
+template <class Code>
+inline constexpr bool kKeepsDiagonal = sizeof(Code) > 1;
+
+/// From the largest magnitude of a column.
+template <class Code>
+GRADSTEP_FORMULA float column_bucket(float largest) {
+  return largest / kLargestCode<Code>;
 }
 
 template <class Code>
@@ -48,6 +51,12 @@ GRADSTEP_FORMULA Code column_code(float x, float bucket) {
   const float rounded = __builtin_nearbyintf(scaled);
   const float limited = rounded < -kLimit ? -kLimit : kLimit < rounded ? kLimit : rounded;
   return __builtin_isfinite(scaled) ? static_cast<Code>(limited) : Code{0};
+}
+
+/// What a code stands for.
+template <class Code>
+GRADSTEP_FORMULA float column_number(Code code, float bucket) {
+  return static_cast<float>(code) * bucket;
 }
 
 }  // namespace gradstep::kernels

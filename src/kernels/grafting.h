@@ -50,7 +50,7 @@ struct RootConstants {
   float epsilon = 0;
 };
 
-/// From directions to the step.
+/// From directions to the step. Without a gap: devices compare its bytes.
 struct FinishConstants {
   float beta1 = 0;
   float added = 1;           ///< the weight of a direction in its momentum
@@ -62,7 +62,9 @@ struct FinishConstants {
   bool selects_preconditioned = false;
   bool nesterov = false;
   bool adds = true;  ///< p + the change, rounded twice; else the change
+  bool unused = false;
 };
+static_assert(sizeof(FinishConstants) == 7 * sizeof(float) + 4 * sizeof(bool));
 
 /// What the norms of a step say about one tensor.
 struct GraftScales {
@@ -108,6 +110,16 @@ GRADSTEP_FORMULA float moment_direction(float g, const MomentConstants& c, float
   return m * c.correct1 / (square_root(v * c.correct2) + c.epsilon);
 }
 
+/// Lanes of a chunk's sum of squares: element i goes to lane i mod 8, and the lanes are folded in one tree.
+inline constexpr int kGraftLanes = 8;
+
+/// A tensor's constants from its group's.
+GRADSTEP_FORMULA FinishConstants finish_of_tensor(FinishConstants group, const GraftScales& scales) {
+  group.preconditioned = scales.preconditioned;
+  group.graft_divisor = scales.graft_divisor;
+  return group;
+}
+
 /// A direction that enters a momentum: scaled already, weight decay as in the source.
 GRADSTEP_FORMULA float decayed(float direction, float p, const FinishConstants& c) {
   return direction + c.coupled_decay * p;
@@ -117,12 +129,46 @@ GRADSTEP_FORMULA float next_momentum(float momentum, float direction, const Fini
   return c.beta1 * momentum + c.added * direction;
 }
 
+/// What is alike for all elements of a step; loops are compiled for each.
+struct FinishForm {
+  bool selects_preconditioned;
+  bool nesterov;
+  bool adds;
+};
+
 /// p changed by a direction and its momentum, or the change alone.
-template <bool kNesterov, bool kAdds>
-GRADSTEP_FORMULA float moved(float direction, float momentum, float p, const FinishConstants& c) {
-  const float step = kNesterov ? c.added * direction + c.beta1 * momentum : momentum;
+GRADSTEP_FORMULA float moved(FinishForm form, float direction, float momentum, float p, const FinishConstants& c) {
+  const float step = form.nesterov ? c.added * direction + c.beta1 * momentum : momentum;
   const float change = -c.rate * step - c.decoupled_decay * p;
-  return kAdds ? p + change : change;
+  return form.adds ? p + change : change;
+}
+
+// The outcome of an element from u, the grafting direction, and from `direction`, P(g).
+
+/// Of a parameter that is not preconditioned.
+GRADSTEP_FORMULA float finish_plain(FinishForm form, float u, float p, float& momentum, const FinishConstants& c) {
+  const float grafted = decayed(u / c.graft_divisor, p, c);
+  momentum = next_momentum(momentum, grafted, c);
+  return moved(form, grafted, momentum, p, c);
+}
+
+GRADSTEP_FORMULA float finish_both(FinishForm form, float u, float direction, float p, float& momentum, float& diagonal,
+                                   const FinishConstants& c) {
+  const float grafted = decayed(u / c.graft_divisor, p, c);
+  const float shampoo = decayed(direction * c.preconditioned, p, c);
+  momentum = next_momentum(momentum, shampoo, c);
+  diagonal = next_momentum(diagonal, grafted, c);
+  return form.selects_preconditioned ? moved(form, shampoo, momentum, p, c) : moved(form, grafted, diagonal, p, c);
+}
+
+/// The two directions share a momentum (SQRT_N).
+GRADSTEP_FORMULA float finish_shared(FinishForm form, float u, float direction, float p, float& momentum,
+                                     const FinishConstants& c) {
+  const float grafted = decayed(u / c.graft_divisor, p, c);
+  const float shampoo = decayed(direction * c.preconditioned, p, c);
+  const float selected = form.selects_preconditioned ? shampoo : grafted;
+  momentum = next_momentum(momentum, selected, c);
+  return moved(form, selected, momentum, p, c);
 }
 
 /// The eigenvalue-corrected mode: a step of Adam, and the decay after it as in the source.

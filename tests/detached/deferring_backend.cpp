@@ -298,8 +298,8 @@ void DeferringBackend::expand(const LowRank& job, const Array& result, double fa
   put_into(queue, [this, job, result, factor] { inner_.expand(job, result, factor, host_); });
 }
 
-std::unique_ptr<Preconditioning> DeferringBackend::make_preconditioning() {
-  return defer(inner_.make_preconditioning(),
+std::unique_ptr<Preconditioning> DeferringBackend::make_preconditioning(const kernels::ShampooForm& form) {
+  return defer(inner_.make_preconditioning(form),
                [this](Queue& queue, std::function<void()> work) { put_into(queue, std::move(work)); });
 }
 

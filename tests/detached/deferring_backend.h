@@ -51,7 +51,7 @@ class DeferringBackend : public Backend {
   void take(const Array& data, const SparseList& list, void* values, Queue& queue) override;
   void put(const Array& data, const SparseList& list, bool add, Queue& queue) override;
   void sum_sparse(const SparseSum& job, Queue& queue) override;
-  std::unique_ptr<Preconditioning> make_preconditioning() override;
+  std::unique_ptr<Preconditioning> make_preconditioning(const kernels::ShampooForm& form) override;
 
  protected:
   /// `work` is to be done in the order of `queue`.

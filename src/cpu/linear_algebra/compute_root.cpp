@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/linear_algebra/compute_root.h"
 
-#include <cmath>
+#include "kernels/inverse_root.h"
 
 namespace gradstep::cpu {
 
@@ -48,12 +48,12 @@ RootRecord compute_root(const float* statistic, std::int64_t n, const RootRecipe
     record.iterations = result.iterations;
     record.retries = attempt;
     record.accepted = result.error < recipe.threshold;
-    if (record.accepted || std::isnan(result.max_eigenvalue)) break;  // no ridge helps against NaN
+    if (!record.is_worth_another()) break;
     // A root that f32 cannot give is worth f64 before it is worth a larger ridge.
     if (narrow) {
       options.precision = RootPrecision::f64;
     } else {
-      options.ridge_factor *= 10;
+      options.ridge_factor *= kernels::kRidgeGrowth;
     }
   }
   return record;

@@ -157,13 +157,10 @@ void Grafting::finish_range(const PreconditioningStep& step, std::size_t i, std:
                             float* momentum, float* diagonal_momentum) const {
   const TensorPlan& plan = phases_.plan.tensors[i];
   const TensorStep& tensor = step.tensors[i];
-  kernels::FinishConstants constants = phases_.constants(step, i).finish;
-  constants.preconditioned = scales_[i].preconditioned;
-  constants.graft_divisor = scales_[i].graft_divisor;
   const float* direction = plan.preconditioned ? plan.preconditioned_gradient + begin : nullptr;
   phases_.loops().finish(
       {tensor.direction + begin, direction, tensor.value + begin, momentum, diagonal_momentum, tensor.outcome + begin},
-      count, constants);
+      count, kernels::finish_of_tensor(phases_.constants(step, i).finish, scales_[i]));
 }
 
 }  // namespace gradstep::cpu

@@ -176,9 +176,8 @@ void CpuPreconditioning::follow_masters(const PreconditioningStep& step, Queue& 
     const float* present = step.tensors[i].value + chunk.offset;
     float* own = tensor.master + chunk.offset;
     for (std::int32_t k = 0; k < chunk.length; ++k) {
-      const float rounded =
-          is_half ? kernels::widen(kernels::to_float16(own[k])) : kernels::widen(kernels::to_bfloat16(own[k]));
-      if (kernels::bits_of(rounded) != kernels::bits_of(present[k])) own[k] = present[k];
+      own[k] = is_half ? kernels::followed<kernels::Float16>(own[k], present[k])
+                       : kernels::followed<kernels::BFloat16>(own[k], present[k]);
     }
   });
 }

@@ -1,51 +1,25 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
-//
-// Coupled Newton (Iannazzo 2006; Higham, Functions of Matrices, 7.3) keeps M_k = H_k^p D and drives it to I:
-//   M_0 = z D, H_0 = z^(1/p) I;  T = ((p + 1) I - M) / p;  M <- T^p M, H <- H T.
-// All its matrices are polynomials in D, so a block-diagonal extension of D by a multiple of I stays one: the padding
-// that the seed gives every statistic is one more scalar here, not rows and columns.
 #include "cpu/linear_algebra/roots.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <random>
 
-#include "kernels/random.h"
+#include "backend/power_iteration.h"
+#include "kernels/inverse_root.h"
 
 namespace gradstep::cpu {
 
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr int kMaxIterations = 100;
-constexpr double kSmallestEigenvalue = 1e-6;
 // Eigen is as fast below it, and 1.7 to 1.9 times slower than OpenBLAS from 512 on.
 constexpr std::int64_t kSmallestForLapack = 256;
-constexpr double kEigenvalueTolerance = 1e-6;
 
-template <class T>
-constexpr bool kIsWide = sizeof(T) == sizeof(double);
-/// Where coupled Newton stops. In f32 rounding alone keeps M this far from I.
-template <class T>
-constexpr double kTolerance = kIsWide<T> ? 1e-6 : 1e-5;
-/// A probe's residual above it is followed by the full one. In f32 the residual of the best root is about eps * cond.
-template <class T>
-constexpr double kDoubtful = kIsWide<T> ? 1e-6 : 1e-2;
-
-/// NumPy's RandomState(1729).uniform(-1, 1): 53 bits from two words of MT19937 each.
-class UniformNumbers {
- public:
-  double next() {
-    const auto high = static_cast<std::uint32_t>(generator_()) >> 5;
-    const auto low = static_cast<std::uint32_t>(generator_()) >> 6;
-    return -1 + 2 * ((high * 67108864.0 + low) / 9007199254740992.0);
-  }
-
- private:
-  std::mt19937 generator_{1729};
-};
+double ridge_of(const RootResult& result, const RootOptions& options) {
+  return kernels::root_ridge(options.ridge_factor * options.matrix_epsilon, result.max_eigenvalue);
+}
 
 template <class T>
 double dot(const T* a, const T* b, std::int64_t n) {
@@ -75,9 +49,7 @@ double distance_from_identity(const T* a, std::int64_t n) {
   double largest = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = 0; j < n; ++j) {
-      const double difference = std::abs(static_cast<double>(a[i * n + j]) - (i == j ? 1 : 0));
-      if (!(difference <= largest)) largest = difference;
-      if (std::isnan(largest)) return largest;
+      kernels::take_magnitude(static_cast<double>(a[i * n + j]) - (i == j ? 1 : 0), largest);
     }
   }
   return largest;
@@ -169,16 +141,16 @@ bool RootSolver<T>::refine_basis(const float* statistic, const float* basis, std
 template <class T>
 double RootSolver<T>::largest_eigenvalue(std::int64_t n, const RootOptions& options) {
   const std::int64_t size = std::max(n, options.padded);
-  UniformNumbers numbers;
+  PowerIterationStart numbers;
   for (std::int64_t i = 0; i < size; ++i) x_[i] = static_cast<T>(numbers.next());
   double eigenvalue = 0;
-  for (int i = 0; i < kMaxIterations; ++i) {
+  for (int i = 0; i < kernels::kMaxRootIterations; ++i) {
     const double norm = std::sqrt(dot(x_, x_, size));
     for (std::int64_t j = 0; j < size; ++j) x_[j] = static_cast<T>(x_[j] / norm);
     options.dense->in<T>().multiply_vector(statistic_, x_, n, y_);
     for (std::int64_t j = n; j < size; ++j) y_[j] = static_cast<T>(options.pad_value * x_[j]);
     const double next = dot(x_, y_, size);
-    const bool moves = std::abs(next - eigenvalue) > kEigenvalueTolerance;
+    const bool moves = kernels::eigenvalue_moves(next, eigenvalue);
     eigenvalue = next;
     std::swap(x_, y_);
     if (!moves) break;
@@ -191,11 +163,12 @@ RootResult RootSolver<T>::newton(std::int64_t n, const RootOptions& options) {
   const std::int32_t p = options.exponent;
   const double inverse = 1.0 / p;
   const std::int64_t padding = std::max<std::int64_t>(0, options.padded - n);
+  const kernels::NewtonForm form{p, padding > 0, options.seed_rules};
   RootResult result;
   result.max_eigenvalue = largest_eigenvalue(n, options);
-  result.ridge = options.ridge_factor * options.matrix_epsilon * std::max(result.max_eigenvalue, kSmallestEigenvalue);
+  result.ridge = ridge_of(result, options);
   if (n == 1 && padding == 0) {
-    root_[0] = static_cast<T>(std::pow(statistic_[0] + result.ridge, -inverse));
+    root_[0] = static_cast<T>(kernels::inverse_root(statistic_[0] + result.ridge, p));
     result.error = std::isfinite(root_[0]) ? 0 : kNan;
     return result;
   }
@@ -206,28 +179,16 @@ RootResult RootSolver<T>::newton(std::int64_t n, const RootOptions& options) {
   T* spare = d_;
   std::copy_n(statistic_, count, m);
   add_to_diagonal(m, n, result.ridge);
-  double pad = options.pad_value + result.ridge;
-  const double z = (1 + p) / (2 * std::sqrt(dot(m, m, n * n) + static_cast<double>(padding) * pad * pad));
+  const double pad = options.pad_value + result.ridge;
+  const double z = kernels::newton_scale(p, dot(m, m, n * n) + static_cast<double>(padding) * pad * pad);
   for (std::size_t i = 0; i < count; ++i) m[i] = static_cast<T>(m[i] * z);
-  pad *= z;
   std::fill_n(h, count, T{0});
   add_to_diagonal(h, n, std::pow(z, inverse));
-  const auto error_of = [&](const T* matrix) {
-    const double distance = distance_from_identity(matrix, n);
-    return padding > 0 ? std::max(distance, std::abs(pad - 1)) : distance;
-  };
-  double error = error_of(m);
-  int rises = 0;
-  bool take_previous = false;
-  // The seed stops at the tolerance. One round more costs little and squares what is left of the error.
-  int polishes = options.seed_rules ? 0 : 1;
   T* previous = root_;
-  while (result.iterations < kMaxIterations && !take_previous && (error > kTolerance<T> || polishes-- > 0)) {
-    ++result.iterations;
+  kernels::NewtonState state = kernels::begin_newton(form, distance_from_identity(m, n), pad * z);
+  while (kernels::goes_on<T>(state)) {
     for (std::size_t i = 0; i < count; ++i) t[i] = static_cast<T>(-inverse * m[i]);
     add_to_diagonal(t, n, 1 + inverse);
-    const double pad_t = 1 + inverse - inverse * pad;
-    pad *= std::pow(pad_t, p);
     options.dense->in<T>().multiply(h, t, n, previous);
     std::swap(h, previous);
     // M <- T^p M by repeated squaring of T, which has served H already.
@@ -241,19 +202,13 @@ RootResult RootSolver<T>::newton(std::int64_t n, const RootOptions& options) {
         std::swap(t, spare);
       }
     }
-    const double next = error_of(m);
-    if (options.seed_rules) {
-      take_previous = !(next < error * 1.2);
-    } else {
-      rises = next > error ? rises + 1 : 0;
-      take_previous = rises >= 3 || !std::isfinite(next);
-    }
-    error = next;
+    kernels::end_iteration(form, distance_from_identity(m, n), state);
   }
-  if (take_previous) std::swap(h, previous);
+  if (state.takes_previous) std::swap(h, previous);
   if (h != root_) std::copy_n(h, count, root_);
   make_symmetric(root_, n);
-  result.error = error;
+  result.error = state.error;
+  result.iterations = state.iterations;
   return result;
 }
 
@@ -262,34 +217,31 @@ RootResult RootSolver<T>::eigh(std::int64_t n, const RootOptions& options) {
   RootResult result;
   const bool decomposed = decompose(n, options);
   result.max_eigenvalue = options.padded > 0 ? largest_eigenvalue(n, options) : static_cast<double>(values_[n - 1]);
-  result.ridge = options.ridge_factor * options.matrix_epsilon * std::max(result.max_eigenvalue, kSmallestEigenvalue);
+  result.ridge = ridge_of(result, options);
   if (!decomposed) {
     result.error = kNan;
     return result;
   }
-  // S and S + ridge I share their vectors. What rounding or integer codes have pushed below zero is raised to it.
+  // S and S + ridge I share their vectors.
   bool raised = false;
   for (std::int64_t i = 0; i < n; ++i) {
     raised = raised || values_[i] < 0;
-    z_[i] = static_cast<T>(std::pow(std::max<double>(values_[i], 0) + result.ridge, -1.0 / options.exponent));
+    z_[i] = static_cast<T>(kernels::root_eigenvalue(values_[i], result.ridge, options.exponent));
   }
   options.dense->in<T>().recompose(a_, z_, n, b_, root_);
   if (raised) {
-    for (std::int64_t i = 0; i < n; ++i) z_[i] = std::max(values_[i], T{0});
+    for (std::int64_t i = 0; i < n; ++i) z_[i] = static_cast<T>(kernels::raised_eigenvalue(values_[i]));
     options.dense->in<T>().recompose(a_, z_, n, b_, statistic_);
   }
   result.error = residual(n, options, result.ridge);
   return result;
 }
 
-/// max |H^p D x - x| on two vectors of signs; where that is doubtful, max |H^p D - I|.
 template <class T>
 double RootSolver<T>::residual(std::int64_t n, const RootOptions& options, double ridge) {
   double worst = 0;
-  for (std::uint64_t probe = 0; probe < 2; ++probe) {
-    const auto sign = [probe](std::int64_t i) {
-      return (kernels::mix64(static_cast<std::uint64_t>(2 * i + 1) + probe) & 1U) != 0 ? T{1} : T{-1};
-    };
+  for (std::int64_t probe = 0; probe < kernels::kProbes; ++probe) {
+    const auto sign = [probe](std::int64_t i) { return static_cast<T>(kernels::sign_of_probe(probe, i)); };
     for (std::int64_t i = 0; i < n; ++i) x_[i] = sign(i);
     options.dense->in<T>().multiply_vector(statistic_, x_, n, y_);
     for (std::int64_t i = 0; i < n; ++i) y_[i] += static_cast<T>(ridge) * x_[i];
@@ -298,12 +250,10 @@ double RootSolver<T>::residual(std::int64_t n, const RootOptions& options, doubl
       std::swap(x_, y_);
     }
     for (std::int64_t i = 0; i < n; ++i) {
-      const double difference = std::abs(static_cast<double>(y_[i] - sign(i)));
-      if (!(difference <= worst)) worst = difference;
-      if (std::isnan(worst)) return worst;
+      kernels::take_magnitude(static_cast<double>(y_[i] - sign(i)), worst);
     }
   }
-  return worst > kDoubtful<T> ? full_residual(n, options, ridge) : worst;
+  return worst > kernels::kDoubtfulResidual<T> ? full_residual(n, options, ridge) : worst;
 }
 
 template <class T>

@@ -17,7 +17,7 @@ using kernels::Coding;
 /// Absent in int8, which the compiler is to know.
 template <class Code>
 float* diagonal_of(const StoredMatrix& matrix) {
-  return sizeof(Code) > 1 ? matrix.diagonal : nullptr;
+  return kernels::kKeepsDiagonal<Code> ? matrix.diagonal : nullptr;
 }
 
 template <class Code>
@@ -34,7 +34,7 @@ void encode(const float* numbers, const StoredMatrix& matrix) {
       kernels::take_magnitude(numbers[i * columns + j], buckets[j]);
     }
   }
-  for (std::int64_t j = 0; j < columns; ++j) buckets[j] /= kernels::kLargestCode<Code>;
+  for (std::int64_t j = 0; j < columns; ++j) buckets[j] = kernels::column_bucket<Code>(buckets[j]);
   for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = 0; j < columns; ++j) {
       if (diagonal != nullptr && i == j) {
@@ -56,7 +56,7 @@ void decode(const StoredMatrix& matrix, float* numbers) {
   const float* diagonal = diagonal_of<Code>(matrix);
   for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = 0; j < columns; ++j) {
-      numbers[i * columns + j] = static_cast<float>(codes[i * columns + j]) * buckets[j];
+      numbers[i * columns + j] = kernels::column_number(codes[i * columns + j], buckets[j]);
     }
     if (diagonal != nullptr) numbers[i * columns + i] = diagonal[i];
   }

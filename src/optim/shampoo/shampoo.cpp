@@ -42,7 +42,7 @@ void allocate(const Site& site, Preconditioning& preconditioning, std::vector<Fr
 Shampoo::Shampoo(std::shared_ptr<Context> context, const gradstep_shampoo_options& options, Schema parameters)
     : Optimizer(std::move(context), std::move(parameters), ShampooOptions::fields(), ShampooOptions(options).values),
       options_(options),
-      preconditioning_(site().backend().make_preconditioning()),
+      preconditioning_(site().backend().make_preconditioning(options_.form)),
       staging_(site()),
       move_(site(), *preconditioning_, options_),
       roots_(site(), *preconditioning_, options_) {

@@ -38,19 +38,23 @@ Launch one_thread(const char* name, T body) {
   return {name, 1, 1, 0, false, std::move(body)};
 }
 
-int create_cublas(cublasContext** handle) {
-  *handle = new cublasContext;
+template <class Context>
+int create(Context** handle) {
+  *handle = new Context;
   return 0;
 }
 
-int destroy_cublas(cublasContext* handle) {
+template <class Context>
+int destroy(Context* handle) {
   delete handle;
   return 0;
 }
 
-int set_cublas_stream(cublasContext* handle, cudaStream_t stream) {
+/// Nothing else stays: a workspace is that of the library again.
+template <class Context>
+int set_stream(Context* handle, cudaStream_t stream) {
+  *handle = Context{};
   handle->stream = stream;
-  handle->has_workspace = false;  // that of the library again
   return 0;
 }
 
@@ -97,21 +101,6 @@ int multiply(cublasContext* handle, int transposes_a, int transposes_b, int m, i
   return 0;
 }
 
-int create_cusolver(cusolverDnContext** handle) {
-  *handle = new cusolverDnContext;
-  return 0;
-}
-
-int destroy_cusolver(cusolverDnContext* handle) {
-  delete handle;
-  return 0;
-}
-
-int set_cusolver_stream(cusolverDnContext* handle, cudaStream_t stream) {
-  handle->stream = stream;
-  return 0;
-}
-
 int size_of_decomposition(cusolverDnContext* /*handle*/, int /*wants_vectors*/, int /*upper*/, int n,
                           const double* /*a*/, int /*lda*/, const double* /*values*/, int* numbers) {
   *numbers = n * n + 32;
@@ -144,17 +133,17 @@ void* address_of(Function* function) {
 const std::map<std::string, std::map<std::string, void*>>& libraries() {
   static const std::map<std::string, std::map<std::string, void*>> all = {
       {"libcublas.so.13",
-       {{"cublasCreate_v2", address_of(create_cublas)},
-        {"cublasDestroy_v2", address_of(destroy_cublas)},
-        {"cublasSetStream_v2", address_of(set_cublas_stream)},
+       {{"cublasCreate_v2", address_of(create<cublasContext>)},
+        {"cublasDestroy_v2", address_of(destroy<cublasContext>)},
+        {"cublasSetStream_v2", address_of(set_stream<cublasContext>)},
         {"cublasSetWorkspace_v2", address_of(set_workspace)},
         {"cublasSetMathMode", address_of(set_math_mode)},
         {"cublasSgemmStridedBatched", address_of(multiply<float>)},
         {"cublasDgemmStridedBatched", address_of(multiply<double>)}}},
       {"libcusolver.so.12",
-       {{"cusolverDnCreate", address_of(create_cusolver)},
-        {"cusolverDnDestroy", address_of(destroy_cusolver)},
-        {"cusolverDnSetStream", address_of(set_cusolver_stream)},
+       {{"cusolverDnCreate", address_of(create<cusolverDnContext>)},
+        {"cusolverDnDestroy", address_of(destroy<cusolverDnContext>)},
+        {"cusolverDnSetStream", address_of(set_stream<cusolverDnContext>)},
         {"cusolverDnDsyevd_bufferSize", address_of(size_of_decomposition)},
         {"cusolverDnDsyevd", address_of(decompose)}}}};
   return all;

@@ -29,7 +29,7 @@ class RootRunTest : public testing::Test {
 
   std::shared_ptr<Context> context_ = make_context(2);
   HostQueue queue_;
-  std::unique_ptr<Preconditioning> preconditioning_ = context_->cpu().make_preconditioning();
+  std::unique_ptr<Preconditioning> preconditioning_ = context_->cpu().make_preconditioning({});
   std::vector<std::array<float, 4>> statistics_;
   std::vector<std::array<float, 4>> preconditioners_;
   std::vector<std::array<float, 4>> results_;

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What libraries have in common that work in a stream, by handles.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "core/error.h"
+#include "core/memory.h"
+#include "runtime/queue.h"
+
+namespace gradstep::cuda {
+
+template <class Context>
+struct HandleFunctions {
+  using Handle = Context*;
+
+  int (*create)(Handle* handle);
+  int (*destroy)(Handle handle);
+  int (*set_stream)(Handle handle, cudaStream_t stream);
+};
+
+/// A handle on a device, and a workspace in the order of the queue that it is used with. `Functions` are
+/// HandleFunctions and more; kLibrary, its name; kPrefix, of what it calls its functions; kOutOfMemory, its status.
+template <class Functions>
+class LibraryHandle {
+ public:
+  LibraryHandle(const LibraryHandle&) = delete;
+  LibraryHandle& operator=(const LibraryHandle&) = delete;
+
+  std::int64_t bytes() const { return static_cast<std::int64_t>(workspace_.bytes()); }
+
+ protected:
+  LibraryHandle(int device, const Functions& functions) : device_(device), functions_(functions) {
+    const OnDevice current(device_);
+    check(functions_.create(&handle_), "Create");
+  }
+  ~LibraryHandle() {
+    try {
+      const OnDevice current(device_);
+      functions_.destroy(handle_);
+    } catch (...) {  // of a device that is gone there is nothing to give back
+    }
+  }
+
+  static void check(int status, const char* function) {
+    if (status == 0) return;
+    fail(status == Functions::kOutOfMemory ? GRADSTEP_ERR_OUT_OF_MEMORY : GRADSTEP_ERR_DEVICE, "{}{}: {}'s status {}",
+         Functions::kPrefix, function, Functions::kLibrary, status);
+  }
+
+  /// From here on work goes to `queue`, with a workspace of so many bytes at least. True if one of them is new.
+  bool use(CudaQueue& queue, std::size_t bytes) {
+    const bool is_other = queue_ != &queue;
+    if (is_other) {
+      workspace_ = {};
+      check(functions_.set_stream(handle_, queue.stream()), "SetStream");
+      queue_ = &queue;
+    }
+    if (workspace_.bytes() >= bytes) return is_other;
+    workspace_ = Buffer(queue.scratch(), bytes);
+    return true;
+  }
+
+  int device() const { return device_; }
+  const Functions& functions() const { return functions_; }
+  typename Functions::Handle handle() const { return handle_; }
+  const Buffer& workspace() const { return workspace_; }
+
+ private:
+  int device_;
+  const Functions& functions_;
+  typename Functions::Handle handle_ = nullptr;
+  CudaQueue* queue_ = nullptr;
+  Buffer workspace_;
+};
+
+}  // namespace gradstep::cuda
