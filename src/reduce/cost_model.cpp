@@ -159,8 +159,10 @@ void CostModel::choose(const BucketPlan& plan, gradstep_reducer_options& options
     if (options.candidates != 0 && (options.candidates & (1 << mode)) == 0) return;
     const double cost = priced(amounts, prices_);
     prediction = static_cast<std::int64_t>(std::max(cost, 1.0));
-    if (cost >= best) return;
-    best = cost;
+    // A selection changes results by more than rounding: what it saves must be worth a round.
+    const double price = mode == GRADSTEP_REDUCER_SPARSE_TOPK ? cost + prices_.round : cost;
+    if (price >= best) return;
+    best = price;
     options.mode = mode;
     options.sparse_exchange = exchange;
   };

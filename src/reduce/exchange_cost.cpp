@@ -94,7 +94,7 @@ ExchangeCost half_cost(const ExchangeSize& size) {
   return cost;
 }
 
-// One round, for all know how long the selections are; and one that a selection, which changes results, must be worth.
+// One round, for all know how long the selections are.
 ExchangeCost sparse_gather_cost(const ExchangeSize& size, double sparsity) {
   ExchangeCost cost;
   const double selected = selected_of(size, sparsity);
@@ -102,7 +102,7 @@ ExchangeCost sparse_gather_cost(const ExchangeSize& size, double sparsity) {
   cost.select = size.elements;
   cost.entry = selected * size.ranks;
   if (size.ranks <= 1) return cost;
-  cost.round = 2;
+  cost.round = 1;
   cost.byte = selected * (size.ranks - 1) * (kIndexBytes + size.element_bytes);
   return cost;
 }

@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 from conftest import run_ranks
-from emulated_link import run_over_link
+from emulated_link import EmulatedLink, run_over_link
 from host_collectives import AllGatherOnly, Everything, Exchange
 from processes import exercise, run_processes
 
@@ -343,7 +343,7 @@ def test_hosts_that_break_the_protocol_are_refused():
 
 @pytest.mark.parametrize("ranks", [2, 3, 4])
 def test_hosts_that_exchange_at_once_give_the_same_bits(ranks):
-    [lent] = set(run_over_link(ranks, 1e10, 0.0, exercise))
+    [lent] = set(run_over_link(EmulatedLink.world(ranks, 1e10, 0.0), exercise))
     [local] = set(run_ranks(ranks, exercise))
     assert lent == local
 

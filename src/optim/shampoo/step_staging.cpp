@@ -33,7 +33,11 @@ void CopyList::run(const Site& site, const double* factor) {
     work_ = WorkList(sizes_);
     planned_sizes_ = sizes_;
   }
-  if (!work_.chunks().empty()) site.backend().copy({&work_, items_, {}, factor}, 1, 1, site.queue());
+  if (work_.chunks().empty()) return;
+  plan_.work = &work_;
+  plan_.items = items_;
+  plan_.factor = factor;
+  site.backend().copy(plan_, 1, 1, site.queue());
 }
 
 void StepStaging::plan(const Schema& schema, std::span<const ShampooState> states) {

@@ -25,6 +25,7 @@ class CopyList {
   std::vector<std::int64_t> sizes_;
   std::vector<std::int64_t> planned_sizes_;
   WorkList work_;
+  CopyPlan plan_;  // shows these
 };
 
 class StepStaging {
