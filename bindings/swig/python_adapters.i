@@ -22,6 +22,8 @@ class ContextArguments : public gradstep_context_options {
 };
 void set_exception_classes(PyObject* by_status);
 PyObject* describe_array(PyObject* array);
+PyObject* device_of_array(PyObject* array);
+PyObject* export_view(PyObject* view, PyObject* owner);
 PyObject* lend_array(PyObject* array, const char* name);
 }  // namespace gradstep_python
 

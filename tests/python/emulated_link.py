@@ -3,8 +3,8 @@
 """A slow network between threads of one process, for Communicator.host.
 
 Every rank has a full-duplex link of its own: a message leaves when the ones before it have left, takes its bytes over
-the bandwidth, and arrives a latency later. Data are copied at once; what is emulated is waiting, by the wall clock or by
-a clock of the rank's own, on which only the network takes time.
+the bandwidth, and arrives a latency later. Data are copied at once; what is emulated is waiting, by the wall clock or
+by a clock of the rank's own, on which only the network takes time.
 """
 
 import threading
@@ -82,7 +82,11 @@ class EmulatedLink:
 
     @classmethod
     def world(
-        cls, world_size: int, bandwidth: float, latency: float, clock: Callable[[], WallClock | NetworkClock] = WallClock
+        cls,
+        world_size: int,
+        bandwidth: float,
+        latency: float,
+        clock: Callable[[], WallClock | NetworkClock] = WallClock,
     ) -> "list[EmulatedLink]":
         boxes = [[Mailbox() for _ in range(world_size)] for _ in range(world_size)]
         return [cls(rank, boxes, bandwidth, latency, clock()) for rank in range(world_size)]

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """NumPy arrays over the C library's memory, and the description of parameters."""
 
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -9,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradstep import _native
+from gradstep._handle import Handle
+from gradstep.errors import Unsupported
 
 
 @runtime_checkable
@@ -55,10 +58,21 @@ def dtype_of(name: str) -> np.dtype[Any]:
     return np.dtype(name)
 
 
-def empty_like(array: Array, leading: tuple[int, ...] = ()) -> NDArray[Any]:
-    """A new array of the shape and dtype of `array`, which may be of any library, with `leading` axes in front."""
+def empty_like(array: Array, leading: tuple[int, ...] = ()) -> Any:
+    """A new array of the shape, dtype and device of `array`, with `leading` axes in front.
+
+    NumPy's in the host's memory, whatever library `array` is of; on a device its own library's.
+    """
     shape, dtype = _native.describe_array(array)
-    return np.empty(leading + shape, dtype_of(dtype))
+    if _native.device_of_array(array)[0] != _native.DEVICE_CUDA:
+        return np.empty(leading + shape, dtype_of(dtype))
+    package = type(array).__module__.partition(".")[0]
+    if package == "torch":
+        return array.new_empty(leading + shape)  # type: ignore[union-attr]
+    if package == "cupy":
+        with array.device:  # type: ignore[union-attr]
+            return sys.modules["cupy"].empty(leading + shape, array.dtype)  # type: ignore[union-attr]
+    raise Unsupported(f"out: must be given for arrays of {package} on a device")
 
 
 class _Memory:
@@ -71,11 +85,59 @@ class _Memory:
         self._owner = owner
 
 
-def view(description: tuple[int, tuple[int, ...], str] | None, owner: object) -> NDArray[Any] | None:
-    """A writable array over `(address, shape, dtype name)`, without a copy."""
+View: TypeAlias = tuple[int, tuple[int, ...], str, tuple[int, int]]
+"""What the native module knows of an array that gradstep owns: address, shape, dtype name, device."""
+
+_UNORDERED = -1
+"""The consumer's word in DLPack that it orders the work by itself."""
+
+
+class DeviceArray:
+    """An array that gradstep owns, on a device: a view, ready in the order of the stream of the call that showed it.
+
+    torch.from_dlpack(), cupy.from_dlpack() and jax.dlpack.from_dlpack() make arrays of it without a copy, and gradstep
+    takes it as it is. What it shows changes with the object that it is of, which it keeps alive.
+    """
+
+    def __init__(self, description: View, owner: Handle) -> None:
+        self._description = description
+        self._owner = owner
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents of the axes; rows lie one after the other."""
+        return self._description[1]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """As NumPy says it."""
+        return dtype_of(self._description[2])
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """(type, id), as DLPack numbers devices."""
+        return self._description[3]
+
+    def __dlpack__(self, *, stream: int | None = None, max_version: tuple[int, int] | None = None, **_: Any) -> Any:
+        """A DLPack 1 capsule. Returns when the numbers are there, unless `stream` is -1: then nobody looks."""
+        if max_version is None or max_version[0] < 1:
+            raise BufferError("DLPack 1.0 at least is needed: max_version")
+        if stream != _UNORDERED:
+            self._owner.wait()
+        return _native.export_view(self._description, self._owner)
+
+    def __repr__(self) -> str:
+        kind, number = self._description[3]
+        return f"DeviceArray(shape={self.shape}, dtype={self._description[2]}, device=({kind}, {number}))"
+
+
+def view(description: View | None, owner: Handle | None) -> Any:
+    """A writable array without a copy: NumPy's, or a DeviceArray."""
     if description is None:
         return None
-    address, shape, dtype_name = description
+    address, shape, dtype_name, device = description
+    if device[0] == _native.DEVICE_CUDA:
+        assert owner is not None
+        return DeviceArray(description, owner)
     dtype = dtype_of(dtype_name)
     if 0 in shape:
         return np.empty(shape, dtype)
@@ -83,8 +145,7 @@ def view(description: tuple[int, tuple[int, ...], str] | None, owner: object) ->
     return np.asarray(_Memory(interface, owner)).view(dtype)
 
 
-def scalar(description: tuple[int, tuple[int, ...], str]) -> float:
-    """The one number that a view of f64[1] holds now."""
-    array = view(description, None)
-    assert array is not None
-    return float(array.reshape(-1)[0])
+def scalar(description: View, owner: Handle) -> Any:
+    """The one number that a view of f64[1] holds now; on a device, the view."""
+    array = view(description, owner)
+    return array if isinstance(array, DeviceArray) else float(array.reshape(-1)[0])

@@ -2,22 +2,49 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ownership of the C library's objects."""
 
+import time
 from collections.abc import Callable
 from typing import Any
+
+from gradstep._streams import Stream
 
 
 class Handle:
     """Destroys a C object with the last reference to it. Views of the object's memory hold its handle.
 
     `keeps` is whatever the C object goes on using: arrays that it was lent, handles of others.
+    `stream` and `poll` are of objects that work on a device.
     """
 
-    __slots__ = ("__weakref__", "_destroy", "keeps", "pointer")
+    __slots__ = ("__weakref__", "_destroy", "keeps", "pointer", "poll", "stream")
 
-    def __init__(self, pointer: Any, destroy: Callable[[Any], None], keeps: object = None) -> None:
+    def __init__(
+        self,
+        pointer: Any,
+        destroy: Callable[[Any], None],
+        keeps: object = None,
+        stream: Stream | None = None,
+        poll: Callable[[Any], bool] | None = None,
+    ) -> None:
         self.pointer = pointer
         self.keeps = keeps
+        self.stream = stream
+        self.poll = poll
         self._destroy = destroy
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """function(pointer, *arguments, stream)."""
+        if self.stream is None:
+            return function(self.pointer, *arguments, None)
+        result = function(self.pointer, *arguments, self.stream.enter())
+        if not self.stream.orders_arrays:  # their package would not know that they are still in use
+            self.wait()
+        return result
+
+    def wait(self) -> None:
+        """Until nothing of the object's is under way."""
+        while self.poll is not None and not self.poll(self.pointer):
+            time.sleep(20e-6)
 
     def close(self) -> None:
         pointer, self.pointer = self.pointer, None

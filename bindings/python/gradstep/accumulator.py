@@ -13,6 +13,7 @@ from gradstep._handle import Handle
 from gradstep._options import enum_value
 from gradstep._repr import counted, describe
 from gradstep._saved_state import SavedState
+from gradstep._streams import stream_of
 from gradstep.context import Context, context_pointer
 from gradstep.errors import InvalidArgument
 from gradstep.schedule import Schedule
@@ -74,7 +75,10 @@ class Accumulator(SavedState):
             options.dtype = _float_type(dtype)
         described = schema(parameters, names, None, may_be_unused)
         self._handle = Handle(
-            _native.accumulator_create(context_pointer(context), options, described), _native.accumulator_destroy
+            _native.accumulator_create(context_pointer(context), options, described),
+            _native.accumulator_destroy,
+            stream=stream_of(described[0]),
+            poll=_native.accumulator_poll,
         )
         self._pointer = self._handle.pointer
         self._size = len(described[0])
@@ -98,12 +102,12 @@ class Accumulator(SavedState):
         None in the place of a gradient: that parameter has none. None for all of them: rows alone.
         """
         if self._rows:
-            ready = _native.accumulator_add_ex(self._pointer, grads, self._rows, weight, None)
+            ready = self._handle.call(_native.accumulator_add_ex, grads, self._rows, weight)
             self._rows.clear()
             return ready
         if grads is None:
             grads = [None] * self._size
-        return _native.accumulator_add(self._pointer, grads, weight, None)
+        return self._handle.call(_native.accumulator_add, grads, weight)
 
     def add_sparse(self, i: int, indices: Array, values: Array) -> None:
         """Adds values[j] to row indices[j] of parameter i; repeated indices add up.
@@ -119,20 +123,21 @@ class Accumulator(SavedState):
 
     def flush(self) -> bool:
         """Ends a partial window, divided by what was added. True if there is a result."""
-        return _native.accumulator_flush(self._pointer, None)
+        return self._handle.call(_native.accumulator_flush)
 
     def reset(self) -> None:
         """Drops the window, and rows that no add() has taken yet."""
         self._rows.clear()
-        _native.accumulator_reset(self._pointer, None)
+        self._handle.call(_native.accumulator_reset)
 
     def gradients(self) -> list[NDArray[Any] | None]:
         """Writable views of the results, valid until the next add() or reset(); None where no gradient came."""
-        return [view(found, self._handle) for found in _native.accumulator_gradients(self._pointer, self._size, None)]
+        found = self._handle.call(_native.accumulator_gradients, self._size)
+        return [view(one, self._handle) for one in found]
 
     def sums(self) -> list[NDArray[Any] | None]:
         """Views of the sums before the division by `weight`."""
-        return [view(found, self._handle) for found in _native.accumulator_sums(self._pointer, self._size, None)]
+        return [view(one, self._handle) for one in self._handle.call(_native.accumulator_sums, self._size)]
 
     def poll(self) -> bool:
         """True when no call is under way, and the arrays that it was given are yours again: on the CPU, always."""
@@ -144,9 +149,9 @@ class Accumulator(SavedState):
         return _native.accumulator_weight(self._pointer)
 
     @property
-    def norm(self) -> float:
-        """The Euclidean norm over all results of a ready window."""
-        return scalar(_native.accumulator_norm(self._pointer, None))
+    def norm(self) -> Any:
+        """The Euclidean norm over all results of a ready window: a float, or a DeviceArray of one float64."""
+        return scalar(self._handle.call(_native.accumulator_norm), self._handle)
 
     @property
     def count(self) -> int:

@@ -21,6 +21,7 @@ from gradstep._keywords import spelled_out
 from gradstep._options import enum_value, read_record, read_records, set_options
 from gradstep._repr import counted, describe, size_of
 from gradstep._saved_state import SavedState
+from gradstep._streams import stream_of
 from gradstep.communicator import Communicator
 from gradstep.context import Context, context_pointer
 from gradstep.errors import InvalidArgument, Unsupported
@@ -50,6 +51,7 @@ class StepOptions(TypedDict, total=False):
 
 
 def step_options(
+    wants_result: bool,
     grad_scale: float,
     max_norm: float | None,
     grad_norm: float | Array | None,
@@ -62,7 +64,7 @@ def step_options(
     disjoint: bool = False,
 ) -> tuple[Any, ...]:
     """What the C library's `options` are made of."""
-    numbers = (grad_scale, max_norm or 0.0, clip_value or 0.0, skip_nonfinite, disjoint)
+    numbers = (grad_scale, max_norm or 0.0, clip_value or 0.0, skip_nonfinite, disjoint, wants_result)
     return (*numbers, _as_array(grad_norm), found_inf, grad_scale_tensor, outcome)
 
 
@@ -95,6 +97,7 @@ class Rule(NamedTuple):
 
 _ENUMS = {"state_dtype": "STATE_DTYPE_"}
 _APPLIED = StepResult(True, math.nan, 1.0)
+_QUEUED = StepResult(True, math.nan, math.nan)
 
 
 class Optimizer(SavedState):
@@ -119,7 +122,9 @@ class Optimizer(SavedState):
         self._lent: dict[tuple[str, int], object] = {}
         """By name and group: arrays that hyper-parameters are read from."""
         pointer = self._rule.create(context_pointer(context), struct, described)
-        self._handle = Handle(pointer, _native.optimizer_destroy, self._lent)
+        self._handle = Handle(
+            pointer, _native.optimizer_destroy, self._lent, stream_of(described[0]), _native.optimizer_poll
+        )
         self._pointer = self._handle.pointer
         self._descriptions = [_native.describe_array(array) for array in described[0]]
         for name, value in schedules.items():
@@ -157,12 +162,17 @@ class Optimizer(SavedState):
             clip_coefficient as in StepResult; and the step count after it.
         disjoint: you promise that no array overlaps one that is written, and nobody looks. It saves time where
             gradients are new arrays at each step; if the promise is broken, what overlaps holds garbage.
+
+        On a device the step is queued on the current stream of the arrays' package. Only one with any of these options
+        is waited for, for its result; one with an outcome is not, and returns (True, NaN, NaN) whatever it will do.
         """
         if not options and grad_scale == 1.0 and not max_norm:
-            _native.optimizer_step(self._pointer, parameters, grads, None)
+            self._handle.call(_native.optimizer_step, parameters, grads)
             return _APPLIED
-        chosen = step_options(grad_scale, max_norm, grad_norm, **options)
-        return StepResult(*_native.optimizer_step_ex(self._pointer, parameters, grads, None, chosen, None))
+        is_told_elsewhere = self._handle.stream is not None and options.get("outcome") is not None
+        chosen = step_options(not is_told_elsewhere, grad_scale, max_norm, grad_norm, **options)
+        result = self._handle.call(_native.optimizer_step_ex, parameters, grads, None, chosen)
+        return _QUEUED if result is None else StepResult(*result)
 
     def update(
         self,
@@ -181,8 +191,8 @@ class Optimizer(SavedState):
         if it is not given.
         """
         updates = [empty_like(parameter) for parameter in parameters] if out is None else list(out)
-        chosen = step_options(grad_scale, max_norm, grad_norm, **options)
-        _native.optimizer_step_ex(self._pointer, parameters, grads, updates, chosen, None)
+        chosen = step_options(False, grad_scale, max_norm, grad_norm, **options)
+        self._handle.call(_native.optimizer_step_ex, parameters, grads, updates, chosen)
         return updates  # type: ignore[return-value]
 
     @property
@@ -330,7 +340,7 @@ class Optimizer(SavedState):
         parameter_dtype = self._description(i)[1]
         found = dtype_of(dtype or ("float64" if parameter_dtype == "float64" else "float32"))
         copy = np.empty(self._state_shape(i, name), found)
-        _native.optimizer_get_state(self._pointer, i, name, copy, None)
+        self._handle.call(_native.optimizer_get_state, i, name, copy)
         return copy
 
     def set_state(self, i: int, name: str, value: Array) -> None:
@@ -339,7 +349,7 @@ class Optimizer(SavedState):
         Collective while the optimizer is sharded.
         """
         try:
-            _native.set_optimizer_state(self._pointer, i, name, value, None)
+            self._handle.call(_native.set_optimizer_state, i, name, value)
         except InvalidArgument as error:
             raise _in_python_words(error, "value") from None
 

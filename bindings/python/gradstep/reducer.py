@@ -14,6 +14,7 @@ from gradstep._keywords import Keyword, documented, enums_of
 from gradstep._options import read_record, read_records, set_options
 from gradstep._repr import counted, describe
 from gradstep._saved_state import SavedState
+from gradstep._streams import stream_of
 from gradstep.communicator import Communicator, CommunicatorStatistics
 from gradstep.context import Context, context_pointer
 
@@ -137,7 +138,9 @@ class Reducer(SavedState):
         self._lent: list[object] = []
         """Gradients of a window of pushes."""
         pointer = _native.reducer_create(context_pointer(context), comm._pointer, struct, described)
-        self._handle = Handle(pointer, _native.reducer_destroy, self._lent)
+        self._handle = Handle(
+            pointer, _native.reducer_destroy, self._lent, stream_of(described[0]), _native.reducer_poll
+        )
         self._pointer = self._handle.pointer
         self._size = len(described[0])
         self._place = comm._place
@@ -156,11 +159,11 @@ class Reducer(SavedState):
 
         The outcome is written to the same arrays, unless in_place is false; gradients() shows it without a copy.
         """
-        _native.reducer_reduce(self._pointer, grads, grads if in_place else None, weight, None)
+        self._handle.call(_native.reducer_reduce, grads, grads if in_place else None, weight)
 
     def begin(self, weight: float = 1.0) -> None:
         """Opens a window of pushes with a weight other than 1."""
-        _native.reducer_begin(self._pointer, weight, None)
+        self._handle.call(_native.reducer_begin, weight)
 
     def push(self, i: int, grad: Array) -> None:
         """Hands in the gradient of parameter i as soon as it is ready, in any order; it is borrowed until wait().
@@ -169,12 +172,12 @@ class Reducer(SavedState):
         split(), with MPI without THREAD_MULTIPLE, and with host collectives without any_thread, dup and abort.
         """
         self._lent.append(_native.lend_array(grad, "grad"))
-        _native.reducer_push(self._pointer, i, self._lent[-1], None)
+        self._handle.call(_native.reducer_push, i, self._lent[-1])
 
     def wait(self, results: Arrays | None = None) -> None:
         """Ends a window of pushes. The outcome is written to `results` if given; see also gradients()."""
         try:
-            _native.reducer_wait(self._pointer, results, None)
+            self._handle.call(_native.reducer_wait, results)
         finally:
             self._lent.clear()
 
@@ -189,7 +192,7 @@ class Reducer(SavedState):
 
     def gradients(self) -> list[NDArray[Any] | None]:
         """Views of the reduced gradients, valid until the next window; None where no rank had one."""
-        return [view(found, self._handle) for found in _native.reducer_gradients(self._pointer, self._size, None)]
+        return [view(one, self._handle) for one in self._handle.call(_native.reducer_gradients, self._size)]
 
     def residual(self, i: int) -> NDArray[Any]:
         """A view of what this rank has not sent yet of parameter i: its shape, float32 (float64 of a float64 one).
@@ -201,9 +204,9 @@ class Reducer(SavedState):
         return found
 
     @property
-    def norm(self) -> float:
-        """The Euclidean norm over all reduced gradients."""
-        return scalar(_native.reducer_norm(self._pointer, None))
+    def norm(self) -> Any:
+        """The Euclidean norm over all reduced gradients: a float, or a DeviceArray of one float64."""
+        return scalar(self._handle.call(_native.reducer_norm), self._handle)
 
     def stats(self) -> ReducerStatistics:
         """What the reducer has done since creation."""

@@ -78,6 +78,8 @@ class Updater(SavedState):
                 struct,
             ),
             _native.updater_destroy,
+            stream=optimizer._handle.stream,
+            poll=_native.updater_poll,
         )
         self._pointer = self._handle.pointer
         self._driven = (optimizer._handle, None if reducer is None else reducer._handle)
@@ -95,18 +97,18 @@ class Updater(SavedState):
 
     def push(self, parameters: Arrays, grads: Gradients, weight: float = 1.0) -> bool:
         """Adds a micro-batch. True when this stepped the parameters. Collective when it ends a window."""
-        return _native.updater_push(self._pointer, parameters, grads, weight, None)
+        return self._handle.call(_native.updater_push, parameters, grads, weight)
 
     def flush(self, parameters: Arrays) -> bool:
         """Ends a partial window, or retries one whose exchange failed. Collective with a reducer."""
-        return _native.updater_flush(self._pointer, parameters, None)
+        return self._handle.call(_native.updater_flush, parameters)
 
     def recover(self, comm: Communicator | None, parameters: Arrays) -> None:
         """Continues over a new communicator after a failure: all ranks take the state of the furthest. Collective.
 
         None only drops the reducer.
         """
-        _native.updater_recover(self._pointer, None if comm is None else comm._pointer, parameters, None)
+        self._handle.call(_native.updater_recover, None if comm is None else comm._pointer, parameters)
         self._driven = (self._driven[0], None)  # the reducer is another one now
 
     def poll(self) -> bool:

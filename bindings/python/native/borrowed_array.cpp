@@ -52,6 +52,25 @@ bool package_exports_writable(PyObject* object) {
   return package == "torch" || package == "cupy";
 }
 
+/// Who exports an array on a device makes the stream of this call wait for what it has queued elsewhere.
+ObjectRef dlpack_keywords(PyObject* object) {
+  ObjectRef keywords(Py_BuildValue("{s(ii)}", "max_version", static_cast<int>(kDLPackMajorVersion), 0));
+  const ObjectRef method = optional_attribute(object, "__dlpack_device__");
+  if (!keywords || !method) return keywords;
+  const ObjectRef device(PyObject_CallObject(method.get(), nullptr));
+  int type = GRADSTEP_DEVICE_CPU;
+  int id = 0;
+  if (!device || PyArg_ParseTuple(device.get(), "ii", &type, &id) == 0) {
+    PyErr_Clear();  // what the capsule says will count
+    return keywords;
+  }
+  if (type != GRADSTEP_DEVICE_CUDA) return keywords;
+  const ObjectRef module(PyImport_ImportModule("gradstep._streams"));
+  const ObjectRef stream(module ? PyObject_CallMethod(module.get(), "of_this_call", nullptr) : nullptr);
+  if (!stream || PyDict_SetItemString(keywords.get(), "stream", stream.get()) != 0) return {};
+  return keywords;
+}
+
 }  // namespace
 
 std::string Label::text() const {
@@ -148,12 +167,14 @@ BorrowedArray::Outcome BorrowedArray::from_dlpack(PyObject* object, Label label,
   }
   const ObjectRef method = optional_attribute(object, "__dlpack__");
   if (!method) return Outcome::not_offered;
+  const ObjectRef keywords = dlpack_keywords(object);
+  if (!keywords) return Outcome::failed;
   static PyObject* const no_arguments = PyTuple_New(0);
-  static PyObject* const keywords = Py_BuildValue("{s(ii)}", "max_version", static_cast<int>(kDLPackMajorVersion), 0);
-  keep_alive_ = ObjectRef(PyObject_Call(method.get(), no_arguments, keywords));
+  keep_alive_ = ObjectRef(PyObject_Call(method.get(), no_arguments, keywords.get()));
   if (!keep_alive_ && PyErr_ExceptionMatches(PyExc_TypeError)) {
-    PyErr_Clear();
-    keep_alive_ = ObjectRef(PyObject_Call(method.get(), no_arguments, nullptr));
+    PyErr_Clear();  // from before DLPack 1.0
+    PyDict_DelItemString(keywords.get(), "max_version");
+    keep_alive_ = ObjectRef(PyObject_Call(method.get(), no_arguments, keywords.get()));
   }
   if (!keep_alive_) {
     raise_error_from_current(GRADSTEP_ERR_INVALID_ARGUMENT, label.text() + ": cannot be shared through DLPack");

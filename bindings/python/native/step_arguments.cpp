@@ -25,18 +25,19 @@ bool StepArguments::convert(PyObject* tuple) {
   if (!check_status(gradstep_step_options_init(&options_, sizeof options_))) return false;
   int skip_nonfinite = 0;
   int disjoint = 0;
+  int wants_result = 0;
   PyObject* grad_norm = nullptr;
   PyObject* found_inf = nullptr;
   PyObject* grad_scale_tensor = nullptr;
   PyObject* outcome = nullptr;
-  if (PyArg_ParseTuple(tuple, "dddppOOOO", &options_.grad_scale, &options_.max_norm, &options_.clip_value,
-                       &skip_nonfinite, &disjoint, &grad_norm, &found_inf, &grad_scale_tensor, &outcome) == 0) {
+  if (PyArg_ParseTuple(tuple, "dddpppOOOO", &options_.grad_scale, &options_.max_norm, &options_.clip_value,
+                       &skip_nonfinite, &disjoint, &wants_result, &grad_norm, &found_inf, &grad_scale_tensor, &outcome) == 0) {
     return false;
   }
   options_.skip_nonfinite = skip_nonfinite;
   options_.disjoint = disjoint;
   result_.struct_size = sizeof result_;
-  options_.result = &result_;
+  if (wants_result != 0) options_.result = &result_;
   return convert_optional(grad_norm, "grad_norm", Access::read, grad_norm_, &options_.grad_norm) &&
          convert_optional(found_inf, "found_inf", Access::write, found_inf_, &options_.found_inf) &&
          convert_optional(grad_scale_tensor, "grad_scale_tensor", Access::read, grad_scale_tensor_,
@@ -45,7 +46,7 @@ bool StepArguments::convert(PyObject* tuple) {
 }
 
 PyObject* StepArguments::result() const {
-  if (!given_) return ObjectRef::borrow(Py_None).release();
+  if (options_.result == nullptr) return ObjectRef::borrow(Py_None).release();
   const ObjectRef applied(PyBool_FromLong(result_.applied));
   return Py_BuildValue("(Odd)", applied.get(), result_.grad_norm, result_.clip_coefficient);
 }

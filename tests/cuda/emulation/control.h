@@ -30,6 +30,10 @@ struct Control {
   void (*replay)(void* graph, void* stream);
   /// The calling thread's.
   int (*current_device)();
+  // For hosts that have no driver of their own. Copies are made when all that was queued is done.
+  void* (*allocate)(int device, std::uint64_t bytes);
+  void (*deallocate)(void* data);
+  void (*copy)(void* to, const void* from, std::uint64_t bytes);
 };
 
 }  // namespace gradstep::emulation

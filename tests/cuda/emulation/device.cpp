@@ -206,6 +206,19 @@ const Control kControl = {
       cudaGraphExecDestroy(exec);
     },
     [] { return current_device; },
+    [](int device, std::uint64_t bytes) -> void* {
+      const int before = std::exchange(current_device, device);
+      void* data = nullptr;
+      cudaMalloc(&data, bytes);
+      current_device = before;
+      return data;
+    },
+    [](void* data) { cudaFree(data); },
+    [](void* to, const void* from, std::uint64_t bytes) {
+      cudaDeviceSynchronize();
+      cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, nullptr);
+      cudaDeviceSynchronize();
+    },
 };
 
 }  // namespace
