@@ -59,7 +59,7 @@ class CudaArray:
     """A compact array on the device, which exports itself as DLPack prescribes and notes for which streams."""
 
     def __init__(self, values: Any, device: int = 0) -> None:
-        host = np.ascontiguousarray(values)
+        host = np.array(values, order="C")
         self.shape, self.dtype, self.device = host.shape, host.dtype, device
         self.bytes = max(1, host.nbytes)
         self.address = control().allocate(device, self.bytes)

@@ -414,8 +414,9 @@ GRADSTEP_API gradstep_status gradstep_optimizer_memory(gradstep_optimizer* optim
                                                        gradstep_memory* memory) GRADSTEP_NOEXCEPT;
 
 /*
- * gradstep_*_state_bytes: *bytes = the bytes of state that a create with these arguments would allocate. Nothing is.
- * Returns: INVALID_ARGUMENT, UNSUPPORTED, BACKEND_UNAVAILABLE, OUT_OF_MEMORY (as create).
+ * gradstep_*_state_bytes: *bytes = the bytes of state that a create with these arguments would allocate. Nothing is,
+ * and no device is asked whether it is there.
+ * Returns: INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY (as create).
  */
 GRADSTEP_API gradstep_status gradstep_sgd_state_bytes(const gradstep_sgd_options* options,
                                                       const gradstep_parameter* parameters, size_t n,
