@@ -99,8 +99,8 @@ class CudaBackend final : public Backend {
     cuda::expand(job, result, factor, own(queue));
   }
 
-  std::unique_ptr<Preconditioning> make_preconditioning(const kernels::ShampooForm& form) override {
-    return cuda::make_preconditioning(device_, form);
+  std::unique_ptr<Preconditioning> make_preconditioning(const kernels::ShampooForm& /*form*/) override {
+    return cuda::make_preconditioning(device_);
   }
 
  private:

@@ -11,8 +11,7 @@
 
 namespace gradstep::cuda {
 
-/// Throws BACKEND_UNAVAILABLE where there is no cuBLAS or no cuSOLVER, and UNSUPPORTED for the eigenvalue-corrected
-/// mode.
-std::unique_ptr<Preconditioning> make_preconditioning(int device, const kernels::ShampooForm& form);
+/// Throws BACKEND_UNAVAILABLE where there is no cuBLAS or no cuSOLVER.
+std::unique_ptr<Preconditioning> make_preconditioning(int device);
 
 }  // namespace gradstep::cuda

@@ -3,6 +3,7 @@
 #include "kernels/blocks.h"
 
 #include "device/chunk.h"
+#include "kernels/block_device.h"
 #include "runtime/launch.h"
 
 namespace gradstep::cuda {
@@ -10,24 +11,6 @@ namespace gradstep::cuda {
 namespace {
 
 constexpr int kBlockThreads = 256;
-
-/// Element i of a block where its tensor has it.
-GRADSTEP_DEVICE std::int64_t place_in_tensor(const BlockItem& block, std::uint32_t i) {
-  std::int64_t place = block.first;
-  for (std::int64_t d = block.ndim - 1; d > 0; --d) {
-    place += static_cast<std::int64_t>(i % block.extents[d]) * block.strides[d];
-    i /= block.extents[d];
-  }
-  return place + static_cast<std::int64_t>(i) * block.strides[0];
-}
-
-/// Which element of the block stands at place i of it, turned.
-GRADSTEP_DEVICE std::uint32_t turned(std::int64_t place, std::int64_t all, std::int64_t first_axes) {
-  const auto i = static_cast<std::uint32_t>(place);  // divisions of 64 bits are slow
-  const auto size = static_cast<std::uint32_t>(all);
-  const auto moved = static_cast<std::uint32_t>(first_axes);
-  return moved == 1 ? i : i % moved * (size / moved) + i / moved;
-}
 
 /// A block of threads has a chunk.
 struct GatherGradients {

@@ -30,6 +30,7 @@ struct TensorItem {
   std::int64_t first_chunk;
   std::int64_t chunks;
   std::int64_t takes_part;
+  std::int64_t used;  ///< had a gradient in an earlier step
   std::int64_t preconditioned;
   std::int64_t is_half;
 };

@@ -15,12 +15,13 @@ struct GroupItem {
   kernels::RootConstants root;
   kernels::MomentConstants moments;
   kernels::FinishConstants finish;
+  kernels::CorrectedConstants corrected;
   double clip_scaled_norm;
 };
 template <>
 inline constexpr bool kHasNoPadding<GroupItem> =
     sizeof(GroupItem) == sizeof(kernels::RootConstants) + sizeof(kernels::MomentConstants) +
-                             sizeof(kernels::FinishConstants) + sizeof(double);
+                             sizeof(kernels::FinishConstants) + sizeof(kernels::CorrectedConstants) + sizeof(double);
 
 /// Chunks of whole tensors.
 struct TensorBatch {

@@ -165,16 +165,17 @@ void MatrixCopies::send(CudaQueue& queue) {
   table_.begin(queue);
   const auto items = table_.add(items_);
   const auto tiles = table_.add(tiles_);
+  const auto chunks = table_.add(work_.chunks().data(), work_.chunks().size());
   table_.send();
   device_items_ = table_.at(items);
   device_tiles_ = table_.at(tiles);
+  device_chunks_ = {table_.at(chunks), static_cast<std::int64_t>(work_.chunks().size())};
 }
 
 void MatrixCopies::read(CudaQueue& queue) {
   if (empty()) return;
   send(queue);
-  const Chunks chunks = chunks_.of(work_, queue);
-  launch(queue, chunks.count, ReadMatrices{chunks.chunks, device_items_});
+  launch(queue, device_chunks_.count, ReadMatrices{device_chunks_.chunks, device_items_});
 }
 
 void MatrixCopies::write(CudaQueue& queue) {

@@ -48,10 +48,10 @@ class MatrixCopies {
   std::vector<MatrixCopy> items_;
   std::vector<ColumnTile> tiles_;
   WorkList work_;
-  ChunkTable chunks_;
   Table table_;
   const MatrixCopy* device_items_ = nullptr;
   const ColumnTile* device_tiles_ = nullptr;
+  Chunks device_chunks_;
 };
 
 void write_identity(const StoredMatrix& to, float value, CudaQueue& queue);

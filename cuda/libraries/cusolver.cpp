@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libraries/cusolver.h"
 
+#include <algorithm>
+
 #include "libraries/library.h"
 
 namespace gradstep::cuda {
@@ -19,6 +21,10 @@ CusolverFunctions open_cusolver() {
   library.find(functions.set_stream, "cusolverDnSetStream");
   library.find(functions.size_of_decomposition, "cusolverDnDsyevd_bufferSize");
   library.find(functions.decompose, "cusolverDnDsyevd");
+  library.find(functions.size_of_qr, "cusolverDnDgeqrf_bufferSize");
+  library.find(functions.qr, "cusolverDnDgeqrf");
+  library.find(functions.size_of_factor, "cusolverDnDorgqr_bufferSize");
+  library.find(functions.factor, "cusolverDnDorgqr");
   return functions;
 }
 
@@ -41,6 +47,26 @@ void Cusolver::decompose(double* matrices, std::int64_t n, std::int64_t count, d
     check(functions().decompose(handle(), kVectors, kUpper, extent, matrices + m * n * n, extent, values + m * n,
                                 workspace().as<double>(), numbers, info + m),
           "Dsyevd");
+  }
+}
+
+// cuSOLVER takes rows for columns: they are made orthonormal as A = Q R of the transpose.
+void Cusolver::orthonormalize(double* matrices, std::int64_t n, std::int64_t count, double* scratch, int* info,
+                              CudaQueue& queue) {
+  const OnDevice current(device());
+  const auto extent = static_cast<int>(n);
+  int of_qr = 0;
+  int of_factor = 0;
+  check(functions().size_of_qr(handle(), extent, extent, matrices, extent, &of_qr), "Dgeqrf_bufferSize");
+  check(functions().size_of_factor(handle(), extent, extent, extent, matrices, extent, scratch, &of_factor),
+        "Dorgqr_bufferSize");
+  const int numbers = std::max(of_qr, of_factor);
+  use(queue, static_cast<std::size_t>(numbers) * sizeof(double));
+  auto* work = workspace().as<double>();
+  for (std::int64_t m = 0; m < count; ++m) {
+    double* matrix = matrices + m * n * n;
+    check(functions().qr(handle(), extent, extent, matrix, extent, scratch, work, numbers, info), "Dgeqrf");
+    check(functions().factor(handle(), extent, extent, extent, matrix, extent, scratch, work, numbers, info), "Dorgqr");
   }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is used of cuSOLVER: symmetric eigendecompositions in f64. Prototypes are those of its reference (cusolverDn.h);
-// its headers are not needed.
+// What is used of cuSOLVER: symmetric eigendecompositions and QR decompositions in f64. Prototypes are those of its
+// reference (cusolverDn.h); its headers are not needed.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,12 @@ struct CusolverFunctions : HandleFunctions<cusolverDnContext> {
                                const double* values, int* numbers);
   int (*decompose)(Handle handle, int wants_vectors, int upper, int n, double* a, int lda, double* values, double* work,
                    int numbers, int* info);
+  // Householder's QR decomposition, and its orthogonal factor.
+  int (*size_of_qr)(Handle handle, int m, int n, const double* a, int lda, int* numbers);
+  int (*qr)(Handle handle, int m, int n, double* a, int lda, double* tau, double* work, int numbers, int* info);
+  int (*size_of_factor)(Handle handle, int m, int n, int k, const double* a, int lda, const double* tau, int* numbers);
+  int (*factor)(Handle handle, int m, int n, int k, double* a, int lda, const double* tau, double* work, int numbers,
+                int* info);
 };
 
 /// The process's own. Throws BACKEND_UNAVAILABLE where there is no cuSOLVER.
@@ -34,6 +40,10 @@ class Cusolver : public LibraryHandle<CusolverFunctions> {
   /// `count` symmetric n x n matrices side by side are replaced by their eigenvectors, one in each row; `values`
   /// (count, n), ascending; `info` (count): 0 where the iteration has converged. May wait for the device.
   void decompose(double* matrices, std::int64_t n, std::int64_t count, double* values, int* info, CudaQueue& queue);
+  /// The rows of `count` n x n matrices side by side are made orthonormal, the first one first. `scratch` (n) and one
+  /// `info` are scratch.
+  void orthonormalize(double* matrices, std::int64_t n, std::int64_t count, double* scratch, int* info,
+                      CudaQueue& queue);
 };
 
 }  // namespace gradstep::cuda

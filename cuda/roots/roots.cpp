@@ -18,7 +18,6 @@ namespace {
 
 /// Lists of matrices that a batch needs: the statistics, and six more.
 constexpr std::int64_t kLists = 7;
-constexpr std::int64_t kBatchBytes = std::int64_t{512} << 20;
 
 auto key_of(const RootJob& job) {
   const RootRecipe& r = job.recipe;
@@ -41,10 +40,6 @@ MatrixBatch<T> probes(T* first, std::int64_t n) {
 
 }  // namespace
 
-std::int64_t Roots::bytes() const {
-  return (cublas_ != nullptr ? cublas_->bytes() : 0) + (cusolver_ != nullptr ? cusolver_->bytes() : 0);
-}
-
 void Roots::compute(std::span<const RootJob> jobs, std::span<RootRecord> records, bool into_results, CudaQueue& queue) {
   std::map<decltype(key_of(jobs.front())), std::vector<std::size_t>> groups;
   for (std::size_t at = 0; at < jobs.size(); ++at) {
@@ -52,11 +47,10 @@ void Roots::compute(std::span<const RootJob> jobs, std::span<RootRecord> records
     if (jobs[at].action == RootAction::root) groups[key_of(jobs[at])].push_back(at);
   }
   queue.check_not_capturing("roots are due, whose numbers the host looks at");
-  if (cublas_ == nullptr) cublas_ = std::make_unique<Cublas>(device_);
   for (const auto& [key, all] : groups) {
     const std::int64_t n = std::get<0>(key);
     const auto most =
-        static_cast<std::size_t>(std::max<std::int64_t>(1, kBatchBytes / (kLists * 8 * numbers_of(n, 1))));
+        static_cast<std::size_t>(std::max<std::int64_t>(1, kRootBatchBytes / (kLists * 8 * numbers_of(n, 1))));
     for (std::size_t first = 0; first < all.size(); first += most) {
       const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
       Batch batch{jobs, records, {begin, begin + static_cast<std::ptrdiff_t>(std::min(most, all.size() - first))}};
@@ -144,7 +138,6 @@ void Roots::keep(const Batch& batch, std::span<const RootState> states, const do
 
 /// By the eigendecomposition of S: S and S + ridge I share their vectors.
 const double* Roots::eigh(const RootBatch& batch, double* statistics, double* scratch, CudaQueue& queue) {
-  if (cusolver_ == nullptr) cusolver_ = std::make_unique<Cusolver>(device_);
   const std::int64_t all = numbers_of(batch.n, batch.count);
   double* vectors = scratch;
   double* scaled = scratch + all;
@@ -156,13 +149,13 @@ const double* Roots::eigh(const RootBatch& batch, double* statistics, double* sc
   auto* info = reinterpret_cast<std::int32_t*>(values + batch.count * batch.n);
   if (batch.padded > 0) find_largest(batch, statistics, queue);
   queue.copy(vectors, statistics, static_cast<std::size_t>(batch.count * batch.n * batch.n) * sizeof(double));
-  cusolver_->decompose(vectors, batch.n, batch.count, values, info, queue);
+  libraries_.cusolver().decompose(vectors, batch.n, batch.count, values, info, queue);
   set_ridges(batch, values, info, queue);
 
   const auto recompose = [&](bool is_raised, double* to) {
     scale_vectors(batch, vectors, values, is_raised, scaled, queue);
     const auto half = squares<const double>(scaled, batch.n);
-    cublas_->multiply<double>(transposed(half), half, squares(to, batch.n), batch.count, queue);
+    libraries_.cublas().multiply<double>(transposed(half), half, squares(to, batch.n), batch.count, queue);
     mirror_lower(batch, to, queue);
   };
   recompose(/*is_raised=*/false, roots);
@@ -173,8 +166,9 @@ const double* Roots::eigh(const RootBatch& batch, double* statistics, double* sc
   double* y = scaled;
   write_probes(batch, x, queue);
   const auto apply = [&](const double* matrices) {  // as they are: what comes of codes is not symmetric
-    cublas_->multiply<double>(probes<const double>(x, batch.n), transposed(squares<const double>(matrices, batch.n)),
-                              probes(y, batch.n), batch.count, queue);
+    libraries_.cublas().multiply<double>(probes<const double>(x, batch.n),
+                                         transposed(squares<const double>(matrices, batch.n)), probes(y, batch.n),
+                                         batch.count, queue);
     std::swap(x, y);
   };
   apply(statistics);
@@ -242,7 +236,8 @@ std::vector<RootState> Roots::download(const RootBatch& batch, CudaQueue& queue)
 }
 
 void Roots::multiply(const RootBatch& batch, const double* a, const double* b, double* c, CudaQueue& queue) {
-  cublas_->multiply<double>(squares(a, batch.n), squares(b, batch.n), squares(c, batch.n), batch.count, queue);
+  libraries_.cublas().multiply<double>(squares(a, batch.n), squares(b, batch.n), squares(c, batch.n), batch.count,
+                                       queue);
 }
 
 }  // namespace gradstep::cuda

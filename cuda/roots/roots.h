@@ -4,27 +4,23 @@
 // Inverse p-th roots in f64, by batches of one extent and recipe.
 #pragma once
 
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "backend/preconditioning.h"
 #include "kernels/roots.h"
 #include "kernels/stored_matrix.h"
-#include "libraries/cublas.h"
-#include "libraries/cusolver.h"
+#include "roots/root_libraries.h"
 
 namespace gradstep::cuda {
 
 class Roots {
  public:
-  explicit Roots(int device) : device_(device) {}
+  explicit Roots(RootLibraries& libraries) : libraries_(libraries) {}
 
   /// Waits for the device, and returns when the records are written. Roots that are accepted go to the jobs' results,
   /// or, if not `into_results`, into their preconditioners. A root that is asked for in f32 is computed in f64.
   void compute(std::span<const RootJob> jobs, std::span<RootRecord> records, bool into_results, CudaQueue& queue);
-
-  std::int64_t bytes() const;
 
  private:
   /// Jobs of one extent and recipe, as many as fit into the scratch.
@@ -49,9 +45,7 @@ class Roots {
   std::vector<RootState> download(const RootBatch& batch, CudaQueue& queue);
   void multiply(const RootBatch& batch, const double* a, const double* b, double* c, CudaQueue& queue);
 
-  int device_;
-  std::unique_ptr<Cublas> cublas_;
-  std::unique_ptr<Cusolver> cusolver_;
+  RootLibraries& libraries_;
   MatrixCopies statistics_;
   MatrixCopies outcomes_;
   Table outcome_table_;

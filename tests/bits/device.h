@@ -39,7 +39,6 @@ const char* device_name();
 enum class Part {
   compared,  ///< its hash is the recorded one
   rounded,   ///< it differs by rounding from what is recorded, and runs without a comparison
-  left_out,  ///< the device has not what it needs
 };
 Part part_of_device(const Case& described);
 /// Of what is left to chance on devices that are made from here on.

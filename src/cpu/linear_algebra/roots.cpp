@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "backend/power_iteration.h"
+#include "kernels/eigenbasis.h"
 #include "kernels/inverse_root.h"
 
 namespace gradstep::cpu {
@@ -128,7 +129,9 @@ bool RootSolver<T>::refine_basis(const float* statistic, const float* basis, std
   }
   for (std::int64_t j = 0; j < n; ++j) order[j] = static_cast<float>(j);
   std::stable_sort(order, order + n, [&](float j, float k) {
-    return values_[static_cast<std::int64_t>(j)] > values_[static_cast<std::int64_t>(k)];
+    const auto own = static_cast<std::int64_t>(j);
+    const auto other = static_cast<std::int64_t>(k);
+    return kernels::comes_before(values_[own], own, values_[other], other);
   });
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = 0; j < n; ++j) c_[i * n + j] = b_[i * n + static_cast<std::int64_t>(order[j])];

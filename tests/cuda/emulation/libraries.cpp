@@ -4,6 +4,7 @@
 // What the plugin uses of cuBLAS and cuSOLVER, on the emulated device: plain loops and Eigen, as work of a stream. A
 // handle that has no workspace or stream, and memory that is not the device's, end the program.
 #include <Eigen/Eigenvalues>
+#include <Eigen/QR>
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -124,6 +125,47 @@ int decompose(cusolverDnContext* handle, int wants_vectors, int upper, int n, do
   return 0;
 }
 
+int size_of_qr(cusolverDnContext* /*handle*/, int /*m*/, int n, const double* /*a*/, int /*lda*/, int* numbers) {
+  *numbers = n;
+  return 0;
+}
+
+int qr(cusolverDnContext* handle, int m, int n, double* a, int lda, double* tau, double* work, int numbers, int* info) {
+  if (m != n || n < 1 || lda != n || numbers < n) return kInvalidValue;
+  const auto body = [=](Block& block) {
+    std::fill_n(block.checked(work, numbers), numbers, -1.0);
+    Eigen::Map<Eigen::MatrixXd> matrix(block.checked(a, std::int64_t{n} * n), n, n);
+    const Eigen::HouseholderQR<Eigen::MatrixXd> decomposed(matrix);
+    matrix = decomposed.matrixQR();
+    Eigen::Map<Eigen::VectorXd>(block.checked(tau, n), n) = decomposed.hCoeffs();
+    block.store(info, 0);
+  };
+  launch(one_thread("cusolver_qr", body), handle->stream);
+  return 0;
+}
+
+int size_of_factor(cusolverDnContext* /*handle*/, int /*m*/, int n, int /*k*/, const double* /*a*/, int /*lda*/,
+                   const double* /*tau*/, int* numbers) {
+  *numbers = n + 16;
+  return 0;
+}
+
+int factor(cusolverDnContext* handle, int m, int n, int k, double* a, int lda, const double* tau, double* work,
+           int numbers, int* info) {
+  if (m != n || k != n || n < 1 || lda != n || numbers < n + 16) return kInvalidValue;
+  const auto body = [=](Block& block) {
+    std::fill_n(block.checked(work, numbers), numbers, -1.0);
+    Eigen::Map<Eigen::MatrixXd> matrix(block.checked(a, std::int64_t{n} * n), n, n);
+    const Eigen::MatrixXd reflections = matrix;
+    const Eigen::VectorXd scales = Eigen::Map<const Eigen::VectorXd>(block.checked(tau, n), n);
+    matrix = Eigen::HouseholderSequence<Eigen::MatrixXd, Eigen::VectorXd>(reflections, scales) *
+             Eigen::MatrixXd::Identity(n, n);
+    block.store(info, 0);
+  };
+  launch(one_thread("cusolver_qr_factor", body), handle->stream);
+  return 0;
+}
+
 template <class Function>
 void* address_of(Function* function) {
   return reinterpret_cast<void*>(function);
@@ -145,7 +187,11 @@ const std::map<std::string, std::map<std::string, void*>>& libraries() {
         {"cusolverDnDestroy", address_of(destroy<cusolverDnContext>)},
         {"cusolverDnSetStream", address_of(set_stream<cusolverDnContext>)},
         {"cusolverDnDsyevd_bufferSize", address_of(size_of_decomposition)},
-        {"cusolverDnDsyevd", address_of(decompose)}}}};
+        {"cusolverDnDsyevd", address_of(decompose)},
+        {"cusolverDnDgeqrf_bufferSize", address_of(size_of_qr)},
+        {"cusolverDnDgeqrf", address_of(qr)},
+        {"cusolverDnDorgqr_bufferSize", address_of(size_of_factor)},
+        {"cusolverDnDorgqr", address_of(factor)}}}};
   return all;
 }
 

@@ -1,0 +1,197 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/eigenbases.h"
+
+#include "device/chunk.h"
+#include "kernels/block_device.h"
+#include "runtime/launch.h"
+
+namespace gradstep::cuda {
+
+namespace {
+
+constexpr int kChunkThreads = 256;
+
+/// body(place in the scratch of the batch, place in the tensor, tensor) for the elements of a block of threads' chunk,
+/// if the tensor takes part.
+template <class Body>
+GRADSTEP_DEVICE void for_each_turned(const Block& block, const BlockBatch& batch, std::int64_t moved, Body body) {
+  const Chunk chunk = block.load(batch.chunks.chunks + block.index());
+  const BlockItem& own = *block.checked(batch.blocks + chunk.item);
+  const TensorItem& tensor = *block.checked(batch.tensors + own.tensor);
+  if (tensor.takes_part == 0) return;
+  for_each_element(block, chunk, [&](std::int64_t i) {
+    body(chunk.item * batch.size + i, place_in_tensor(own, turned(i, batch.size, moved)), tensor);
+  });
+}
+
+struct StepInBases {
+  static constexpr const char* kName = "step_in_bases";
+  static constexpr int kThreads = kChunkThreads;
+
+  BlockBatch batch;
+  std::int64_t moved;
+  const GroupItem* groups;
+  float* rotated;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    for_each_turned(block, batch, moved, [&](std::int64_t i, std::int64_t place, const TensorItem& tensor) {
+      const kernels::MomentConstants& c = block.checked(groups + tensor.group)->moments;
+      float& m = *block.checked(tensor.exp_avg + place);
+      float& v = *block.checked(tensor.statistics + place);
+      block.store(rotated + i, kernels::moment_direction(block.load(rotated + i), c, m, v));
+    });
+  }
+};
+
+struct StepWithoutBases {
+  static constexpr const char* kName = "step_without_bases";
+  static constexpr int kThreads = kChunkThreads;
+
+  TensorBatch batch;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    const Chunk chunk = block.load(batch.chunks.chunks + block.index());
+    const TensorItem& tensor = *block.checked(batch.tensors + chunk.item);
+    if (tensor.takes_part == 0 || tensor.preconditioned != 0) return;
+    const kernels::MomentConstants& c = block.checked(batch.groups + tensor.group)->moments;
+    for_each_element(block, chunk, [&](std::int64_t i) {
+      float& m = *block.checked(tensor.exp_avg + i);
+      float& v = *block.checked(tensor.statistics + i);
+      block.store(tensor.preconditioned_gradient + i,
+                  kernels::moment_direction(block.load(tensor.gradient + i), c, m, v));
+    });
+  }
+};
+
+struct FinishCorrected {
+  static constexpr const char* kName = "finish_corrected";
+  static constexpr int kThreads = kChunkThreads;
+
+  TensorBatch batch;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    const Chunk chunk = block.load(batch.chunks.chunks + block.index());
+    const TensorItem& tensor = *block.checked(batch.tensors + chunk.item);
+    if (tensor.takes_part == 0) return;
+    const GroupItem& group = *block.checked(batch.groups + tensor.group);
+    for_each_element(block, chunk,
+                     [&](std::int64_t i) { block.store(tensor.outcome + i, outcome(block, tensor, group, i)); });
+  }
+
+  GRADSTEP_DEVICE static float outcome(const Block& block, const TensorItem& tensor, const GroupItem& group,
+                                       std::int64_t i) {
+    const float p = block.load(tensor.value + i);
+    if (tensor.used == 0) return group.finish.adds ? p : 0.0F;
+    const float direction = block.load(tensor.preconditioned_gradient + i);
+    return group.finish.adds ? kernels::corrected<true>(direction, p, group.corrected)
+                             : kernels::corrected<false>(direction, p, group.corrected);
+  }
+};
+
+struct GatherFirstMoments {
+  static constexpr const char* kName = "gather_first_moments";
+  static constexpr int kThreads = kChunkThreads;
+
+  BlockBatch batch;
+  std::int64_t moved;
+  float* to;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    for_each_turned(block, batch, moved, [&](std::int64_t i, std::int64_t place, const TensorItem& tensor) {
+      block.store(to + i, block.load(tensor.exp_avg + place));
+    });
+  }
+};
+
+struct ScatterFirstMoments {
+  static constexpr const char* kName = "scatter_first_moments";
+  static constexpr int kThreads = kChunkThreads;
+
+  BlockBatch batch;
+  std::int64_t moved;
+  const float* from;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    for_each_turned(block, batch, moved, [&](std::int64_t i, std::int64_t place, const TensorItem& tensor) {
+      block.store(tensor.exp_avg + place, block.load(from + i));
+    });
+  }
+};
+
+struct GatherOrderedSecondMoments {
+  static constexpr const char* kName = "gather_ordered_second_moments";
+  static constexpr int kThreads = kChunkThreads;
+
+  BlockBatch batch;
+  const AxisOrder* orders;
+  std::int64_t axes;
+  float* to;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    const Chunk chunk = block.load(batch.chunks.chunks + block.index());
+    const BlockItem& own = *block.checked(batch.blocks + chunk.item);
+    const TensorItem& tensor = *block.checked(batch.tensors + own.tensor);
+    if (tensor.takes_part == 0) return;
+    const AxisOrder* of_block = block.checked(orders + chunk.item * axes, axes);
+    for_each_element(block, chunk, [&](std::int64_t i) {
+      std::int64_t source = i;
+      for (std::int64_t k = 0; k < axes; ++k) {
+        const AxisOrder& axis = of_block[k];
+        if (axis.order == nullptr) continue;
+        const std::int64_t index = i / axis.inner % axis.n;
+        source += (static_cast<std::int64_t>(block.load(axis.order + index)) - index) * axis.inner;
+      }
+      block.store(to + chunk.item * batch.size + i,
+                  block.load(tensor.statistics + place_in_tensor(own, static_cast<std::uint32_t>(source))));
+    });
+  }
+};
+
+struct ScatterSecondMoments {
+  static constexpr const char* kName = "scatter_second_moments";
+  static constexpr int kThreads = kChunkThreads;
+
+  BlockBatch batch;
+  const float* from;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    for_each_turned(block, batch, 1, [&](std::int64_t i, std::int64_t place, const TensorItem& tensor) {
+      block.store(tensor.statistics + place, block.load(from + i));
+    });
+  }
+};
+
+}  // namespace
+
+void step_in_bases(const BlockBatch& batch, std::int64_t moved, const GroupItem* groups, float* rotated,
+                   const CudaQueue& queue) {
+  launch(queue, batch.chunks.count, StepInBases{batch, moved, groups, rotated});
+}
+
+void step_without_bases(const TensorBatch& batch, const CudaQueue& queue) {
+  launch(queue, batch.chunks.count, StepWithoutBases{batch});
+}
+
+void finish_corrected(const TensorBatch& batch, const CudaQueue& queue) {
+  launch(queue, batch.chunks.count, FinishCorrected{batch});
+}
+
+void gather_first_moments(const BlockBatch& batch, std::int64_t moved, float* to, const CudaQueue& queue) {
+  launch(queue, batch.chunks.count, GatherFirstMoments{batch, moved, to});
+}
+
+void scatter_first_moments(const BlockBatch& batch, std::int64_t moved, const float* from, const CudaQueue& queue) {
+  launch(queue, batch.chunks.count, ScatterFirstMoments{batch, moved, from});
+}
+
+void gather_ordered_second_moments(const BlockBatch& batch, const AxisOrder* orders, std::int64_t axes, float* to,
+                                   const CudaQueue& queue) {
+  launch(queue, batch.chunks.count, GatherOrderedSecondMoments{batch, orders, axes, to});
+}
+
+void scatter_second_moments(const BlockBatch& batch, const float* from, const CudaQueue& queue) {
+  launch(queue, batch.chunks.count, ScatterSecondMoments{batch, from});
+}
+
+}  // namespace gradstep::cuda

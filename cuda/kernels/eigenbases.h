@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The element-wise part of the eigenvalue-corrected mode: Adam over what has been rotated into the bases, whose moments
+// lie in their tensors where the rotated elements would. Equal to the bit to what the CPU computes from the same
+// rotated numbers.
+#pragma once
+
+#include "kernels/blocks.h"
+#include "kernels/graft.h"
+
+namespace gradstep::cuda {
+
+/// A step of Adam: gradients in the bases, turned, become its directions. Of a tensor that takes no part: nothing.
+void step_in_bases(const BlockBatch& batch, std::int64_t moved, const GroupItem* groups, float* rotated,
+                   const CudaQueue& queue);
+/// The same for tensors without bases, into the place of P(g).
+void step_without_bases(const TensorBatch& batch, const CudaQueue& queue);
+/// From Adam's directions to the outcomes; a tensor's first gradient moves nothing.
+void finish_corrected(const TensorBatch& batch, const CudaQueue& queue);
+
+/// Which vector of the old basis is the new one's j-th, along an axis of a block. NULL = the basis stays.
+struct AxisOrder {
+  const float* order;
+  std::int64_t n;
+  std::int64_t inner;  ///< elements of the block from one index of the axis to the next
+};
+
+/// Adam's first moments, turned.
+void gather_first_moments(const BlockBatch& batch, std::int64_t moved, float* to, const CudaQueue& queue);
+void scatter_first_moments(const BlockBatch& batch, std::int64_t moved, const float* from, const CudaQueue& queue);
+/// Adam's second moments, which follow the new order of the vectors. `orders`: `axes` for each block.
+void gather_ordered_second_moments(const BlockBatch& batch, const AxisOrder* orders, std::int64_t axes, float* to,
+                                   const CudaQueue& queue);
+void scatter_second_moments(const BlockBatch& batch, const float* from, const CudaQueue& queue);
+
+}  // namespace gradstep::cuda

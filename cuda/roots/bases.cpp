@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// A basis is made by an eigendecomposition, and refined by a step of orthogonal iteration: the statistic times its
+// vectors, by the order of their Rayleigh quotients, made orthonormal.
+#include "roots/bases.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace gradstep::cuda {
+
+namespace {
+
+/// Matrices in f64 that a job needs: the statistic, its vectors, their products; and a row.
+constexpr std::int64_t kLists = 3;
+
+std::int64_t bytes_of(std::int64_t n) { return (kLists * n * n + n) * 8; }
+
+}  // namespace
+
+void Bases::compute(std::span<const RootJob> jobs, std::span<RootRecord> records, CudaQueue& queue) {
+  std::map<std::pair<std::int64_t, RootAction>, std::vector<std::size_t>> groups;
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < jobs.size(); ++at) {
+    if (jobs[at].action != RootAction::eigenvectors && jobs[at].action != RootAction::refine) continue;
+    groups[{jobs[at].n, jobs[at].action}].push_back(at);
+    ++count;
+  }
+  if (count == 0) return;
+  queue.check_not_capturing("bases are due, of which the host is told");
+  const Buffer memory(queue.scratch(), count * sizeof(RootState));
+  auto* const states = memory.as<RootState>();
+  queue.zero(states, memory.bytes());
+  std::vector<std::size_t> order;
+  for (const auto& [key, all] : groups) {
+    const auto most = static_cast<std::size_t>(std::max<std::int64_t>(1, kRootBatchBytes / bytes_of(key.first)));
+    for (std::size_t first = 0; first < all.size(); first += most) {
+      const std::span own = std::span(all).subspan(first, std::min(most, all.size() - first));
+      run_batch(jobs, own, states + order.size(), queue);
+      order.insert(order.end(), own.begin(), own.end());
+    }
+  }
+  std::vector<RootState> found(count);
+  queue.download(found.data(), states, count * sizeof(RootState));
+  for (std::size_t k = 0; k < count; ++k) {
+    records[order[k]] = {};
+    records[order[k]].computed = true;
+    records[order[k]].accepted = found[k].finite != 0;
+  }
+}
+
+void Bases::run_batch(std::span<const RootJob> jobs, std::span<const std::size_t> own, RootState* states,
+                      CudaQueue& queue) {
+  const std::int64_t n = jobs[own.front()].n;
+  const auto count = static_cast<std::int64_t>(own.size());
+  const bool is_refined = jobs[own.front()].action == RootAction::refine;
+  const Buffer memory(queue.scratch(), own.size() * static_cast<std::size_t>(bytes_of(n)));
+  const Buffer info(queue.scratch(), own.size() * sizeof(int));
+  auto* const statistics = memory.as<double>();
+  double* const vectors = statistics + count * n * n;
+  double* const products = vectors + count * n * n;
+  double* const values = products + count * n * n;
+  RootBatch batch;
+  batch.n = n;
+  batch.count = count;
+  batch.states = states;
+
+  std::vector<BasisItem> items;
+  statistics_.begin();
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    const RootJob& job = jobs[own[k]];
+    items.push_back({job.preconditioner.floats(), job.result});
+    statistics_.add(job.statistic, reinterpret_cast<float*>(products) + static_cast<std::int64_t>(k) * n * n);
+  }
+  items_.begin(queue);
+  const auto section = items_.add(items);
+  items_.send();
+  const BasisItem* const shown = items_.at(section);
+  statistics_.read(queue);
+  if (!is_refined) {
+    load_statistics(batch, reinterpret_cast<float*>(products), vectors, queue);
+    libraries_.cusolver().decompose(vectors, n, count, values, info.as<int>(), queue);
+    mark_unconverged(batch, info.as<int>(), queue);
+    return write_bases(shown, vectors, count, n, /*ascending=*/true, queue);
+  }
+  load_statistics(batch, reinterpret_cast<float*>(products), statistics, queue);
+  load_bases(shown, count, n, vectors, queue);
+  const MatrixBatch<const double> rows{vectors, n, n, n * n};
+  libraries_.cublas().multiply<double>(rows, {statistics, n, n, n * n}, {products, n, n, n * n}, count, queue);
+  find_quotients(vectors, products, count, n, values, queue);
+  sort_products(shown, products, values, count, n, statistics, queue);
+  libraries_.cusolver().orthonormalize(statistics, n, count, values, info.as<int>(), queue);
+  write_bases(shown, statistics, count, n, /*ascending=*/false, queue);
+}
+
+}  // namespace gradstep::cuda

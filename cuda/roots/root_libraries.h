@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The handles that roots and bases are computed with, in the order of one queue at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "libraries/cublas.h"
+#include "libraries/cusolver.h"
+
+namespace gradstep::cuda {
+
+/// Scratch of a batch of matrices: more are worked on one batch after the other. A single matrix may need more.
+inline constexpr std::int64_t kRootBatchBytes = std::int64_t{512} << 20;
+
+/// Handles are created when they are first asked for.
+class RootLibraries {
+ public:
+  explicit RootLibraries(int device) : device_(device) {}
+
+  Cublas& cublas() {
+    if (cublas_ == nullptr) cublas_ = std::make_unique<Cublas>(device_);
+    return *cublas_;
+  }
+  Cusolver& cusolver() {
+    if (cusolver_ == nullptr) cusolver_ = std::make_unique<Cusolver>(device_);
+    return *cusolver_;
+  }
+  /// Of their workspaces.
+  std::int64_t bytes() const {
+    return (cublas_ != nullptr ? cublas_->bytes() : 0) + (cusolver_ != nullptr ? cusolver_->bytes() : 0);
+  }
+
+ private:
+  int device_;
+  std::unique_ptr<Cublas> cublas_;
+  std::unique_ptr<Cusolver> cusolver_;
+};
+
+}  // namespace gradstep::cuda

@@ -1,0 +1,197 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Shampoo over tensors of one device, and how tests hold it beside the CPU's.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cuda/emulated_device.h"
+
+namespace gradstep::test {
+using Shape = std::vector<std::int64_t>;
+using Change = std::function<void(gradstep_shampoo_options&)>;
+
+inline constexpr float kNan = __builtin_nanf("");
+
+/// What is compared of an optimizer after a step.
+struct Outcome {
+  std::vector<std::vector<float>> parameters;
+  std::vector<std::vector<float>> states;
+};
+
+/// Shampoo over f32 tensors of one device, fed with numbers that are a function of the step.
+class Model {
+ public:
+  Model(TestDevice& device, std::vector<Shape> shapes, const Change& change)
+      : device_(device), shapes_(std::move(shapes)), parameters_(shapes_.size()) {
+    for (std::size_t i = 0; i < shapes_.size(); ++i) {
+      parameters_[i].struct_size = sizeof(gradstep_parameter);
+      parameters_[i].shape = shapes_[i].data();
+      parameters_[i].ndim = static_cast<std::int32_t>(shapes_[i].size());
+      parameters_[i].dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
+      parameters_[i].device = device.id();
+      params_.push_back(tensor(i));
+      grads_.push_back(tensor(i));
+      write(params_[i], numbers(i, 0));
+    }
+    gradstep_shampoo_options options{};
+    TestDevice::check(gradstep_shampoo_options_init(&options, sizeof options));
+    options.learning_rate = 0.05;
+    options.block_size = 16;
+    options.start_preconditioning_step = 1;
+    change(options);
+    TestDevice::check(gradstep_optimizer_create_shampoo(device.context(), &options, parameters_.data(),
+                                                        parameters_.size(), &optimizer_));
+  }
+  ~Model() { gradstep_optimizer_destroy(optimizer_); }
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+
+  /// `missing`: the parameter without a gradient. `poison`: the one whose gradient is NaN. `skips`: a step with a NaN
+  /// is not made.
+  gradstep_status step(int t, std::size_t missing = kNone, std::size_t poison = kNone, bool skips = false) {
+    std::vector<gradstep_tensor> grads = grads_;
+    for (std::size_t i = 0; i < grads.size(); ++i) {
+      write(grads[i], i == poison ? std::vector<float>(size(i), kNan) : numbers(i, t));
+      if (i == missing) grads[i] = {};
+    }
+    gradstep_step_options options{};
+    TestDevice::check(gradstep_step_options_init(&options, sizeof options));
+    options.skip_nonfinite = skips ? 1 : 0;
+    return gradstep_optimizer_step_ex(optimizer_, params_.data(), grads.data(), nullptr, grads.size(), &options,
+                                      nullptr);
+  }
+
+  Outcome outcome() {
+    Outcome result;
+    result.parameters = parameters();
+    for (std::size_t i = 0; i < shapes_.size(); ++i) {
+      for (const char* name : {"momentum", "diagonal_momentum", "diagonal_statistics", "diagonal_exp_avg"}) {
+        result.states.push_back(state(i, name, shapes_[i]));
+      }
+    }
+    return result;
+  }
+  std::vector<std::vector<float>> parameters() {
+    std::vector<std::vector<float>> all;
+    for (std::size_t i = 0; i < shapes_.size(); ++i) {
+      all.emplace_back(size(i));
+      device_.queue().download(all.back().data(), params_[i].data, size(i) * sizeof(float));
+    }
+    return all;
+  }
+  /// Empty if there is none.
+  std::vector<float> state(std::size_t i, const char* name, Shape shape) {
+    const std::int64_t count = std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+    std::vector<float> values(static_cast<std::size_t>(count));
+    gradstep_tensor host{};
+    host.data = values.data();
+    host.device = {GRADSTEP_DEVICE_CPU, 0};
+    host.ndim = static_cast<std::int32_t>(shape.size());
+    host.dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
+    host.shape = shape.data();
+    if (gradstep_optimizer_get_state(optimizer_, i, name, &host, nullptr) != GRADSTEP_OK) values.clear();
+    return values;
+  }
+  void set_state(std::size_t i, const char* name, Shape shape, std::vector<float> values) {
+    gradstep_tensor host{};
+    host.data = values.data();
+    host.device = {GRADSTEP_DEVICE_CPU, 0};
+    host.ndim = static_cast<std::int32_t>(shape.size());
+    host.dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
+    host.shape = shape.data();
+    TestDevice::check(gradstep_optimizer_set_state(optimizer_, i, name, &host, nullptr));
+  }
+  void set_parameters(const Outcome& outcome) {
+    for (std::size_t i = 0; i < params_.size(); ++i) write(params_[i], outcome.parameters[i]);
+  }
+  gradstep_optimizer* optimizer() const { return optimizer_; }
+
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+ private:
+  std::size_t size(std::size_t i) const {
+    return static_cast<std::size_t>(
+        std::accumulate(shapes_[i].begin(), shapes_[i].end(), std::int64_t{1}, std::multiplies<>()));
+  }
+  std::vector<float> numbers(std::size_t i, int t) const {
+    std::mt19937 generator(static_cast<unsigned>(100 * t) + static_cast<unsigned>(i));
+    std::vector<float> values(size(i));
+    for (float& value : values) value = static_cast<float>(generator() % 2001) / 1000.0F - 1.0F;
+    return values;
+  }
+  gradstep_tensor tensor(std::size_t i) {
+    gradstep_tensor tensor{};
+    tensor.data = device_.allocate(size(i));
+    tensor.device = device_.id();
+    tensor.ndim = static_cast<std::int32_t>(shapes_[i].size());
+    tensor.dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
+    tensor.shape = shapes_[i].data();
+    return tensor;
+  }
+  void write(const gradstep_tensor& tensor, const std::vector<float>& values) {
+    device_.queue().upload(tensor.data, values.data(), values.size() * sizeof(float));
+  }
+
+  TestDevice& device_;
+  std::vector<Shape> shapes_;
+  std::vector<gradstep_parameter> parameters_;
+  std::vector<gradstep_tensor> params_;
+  std::vector<gradstep_tensor> grads_;
+  gradstep_optimizer* optimizer_ = nullptr;
+};
+
+class Processor final : public TestDevice {
+ public:
+  Processor() : TestDevice({GRADSTEP_DEVICE_CPU, 0}) {}
+  std::int64_t waits() const override { return 0; }
+  std::int64_t allocations() const override { return 0; }
+};
+
+/// Largest difference, relative to the largest number.
+inline double difference(const std::vector<float>& a, const std::vector<float>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  double largest = 1e-30;
+  double worst = 0;
+  for (std::size_t k = 0; k < std::min(a.size(), b.size()); ++k) {
+    if (std::isnan(a[k]) && std::isnan(b[k])) continue;
+    largest = std::max(largest, std::abs(static_cast<double>(b[k])));
+    const double distance = std::abs(static_cast<double>(a[k]) - static_cast<double>(b[k]));
+    worst = distance <= worst ? worst : distance;
+  }
+  return worst / largest;
+}
+
+/// `steps` steps on both devices; tensor 0 has no gradient in the third.
+inline void compare(const Change& change, double tolerance, const std::vector<Shape>& shapes, int steps = 4,
+                    std::size_t poison = Model::kNone) {
+  Processor processor;
+  EmulatedCuda device(7);
+  Model expected(processor, shapes, change);
+  Model found(device, shapes, change);
+  for (int t = 1; t <= steps; ++t) {
+    const std::size_t missing = t == 3 ? 0 : Model::kNone;
+    const std::size_t poisoned = t == 2 ? poison : Model::kNone;
+    ASSERT_EQ(expected.step(t, missing, poisoned), GRADSTEP_OK) << gradstep_last_error();
+    ASSERT_EQ(found.step(t, missing, poisoned), GRADSTEP_OK) << gradstep_last_error();
+    const Outcome a = found.outcome();
+    const Outcome b = expected.outcome();
+    for (std::size_t i = 0; i < a.parameters.size(); ++i) {
+      EXPECT_LE(difference(a.parameters[i], b.parameters[i]), tolerance) << "parameter " << i << ", step " << t;
+    }
+    for (std::size_t s = 0; s < a.states.size(); ++s) {
+      EXPECT_LE(difference(a.states[s], b.states[s]), tolerance) << "state " << s << ", step " << t;
+    }
+  }
+}
+
+}  // namespace gradstep::test
