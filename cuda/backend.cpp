@@ -100,7 +100,7 @@ class CudaBackend final : public Backend {
   }
 
   std::unique_ptr<Preconditioning> make_preconditioning(const kernels::ShampooForm& /*form*/) override {
-    return cuda::make_preconditioning(device_);
+    return cuda::make_preconditioning(device_, memory_);
   }
 
  private:

@@ -8,6 +8,7 @@
 
 #include "eigenbases.h"
 #include "phases.h"
+#include "roots/background_roots.h"
 #include "roots/bases.h"
 #include "roots/roots.h"
 
@@ -25,32 +26,46 @@ struct MomentumBatch {
   MatrixCopies momenta;
 };
 
-/// Roots that are computed when they are begun: what finish() is left with is nothing.
+/// What is not for the background is computed when it is begun: finish() is left with nothing.
 class CudaRootRun final : public RootRun {
  public:
-  CudaRootRun(Roots& roots, Bases& bases) : roots_(roots), bases_(bases) {}
+  CudaRootRun(RootLibraries& libraries, RootStreamOwner& stream)
+      : roots_(libraries), bases_(libraries), stream_(stream) {}
+  CudaRootRun(const CudaRootRun&) = delete;
+  CudaRootRun& operator=(const CudaRootRun&) = delete;
+  ~CudaRootRun() override { CudaRootRun::stop(); }
 
-  void begin(std::span<const RootJob> jobs, std::span<RootRecord> records, bool /*in_background*/,
-             Queue& queue) override {
+  void begin(std::span<const RootJob> jobs, std::span<RootRecord> records, bool in_background, Queue& queue) override {
+    if (in_background) {
+      if (background_ == nullptr) background_ = std::make_unique<BackgroundRoots>(stream_.get());
+      return background_->begin(jobs, records, own(queue));
+    }
     roots_.compute(jobs, records, /*into_results=*/true, own(queue));
     bases_.compute(jobs, records, own(queue));
   }
-  void finish(Queue& /*queue*/) override {}
-  void stop() override {}
+  void finish(Queue& queue) override {
+    if (background_ != nullptr) background_->finish(own(queue));
+  }
+  void stop() override {
+    if (background_ != nullptr) background_->stop();
+  }
 
  private:
-  Roots& roots_;
-  Bases& bases_;
+  Roots roots_;
+  Bases bases_;
+  RootStreamOwner& stream_;
+  std::unique_ptr<BackgroundRoots> background_;
 };
 
 class CudaPreconditioning final : public Preconditioning {
  public:
-  explicit CudaPreconditioning(int device) : phases_(device), eigenbases_(phases_), libraries_(device) {
+  CudaPreconditioning(int device, const std::shared_ptr<Memory>& memory)
+      : phases_(device), eigenbases_(phases_), libraries_(device), root_stream_(device, memory) {
     cusolver_functions();  // a step would find too late that it is missing
   }
 
   const char* arithmetic() const override { return "cuda"; }
-  std::int64_t bytes() const override { return phases_.bytes() + libraries_.bytes(); }
+  std::int64_t bytes() const override { return phases_.bytes() + libraries_.bytes() + root_stream_.bytes(); }
 
   void plan(PreconditioningPlan plan, Queue& queue) override;
 
@@ -96,7 +111,7 @@ class CudaPreconditioning final : public Preconditioning {
   void refresh_roots(std::span<const RootJob> jobs, std::span<RootRecord> records, Queue& queue) override {
     roots_.compute(jobs, records, /*into_results=*/false, own(queue));
   }
-  std::unique_ptr<RootRun> make_root_run() override { return std::make_unique<CudaRootRun>(roots_, bases_); }
+  std::unique_ptr<RootRun> make_root_run() override { return std::make_unique<CudaRootRun>(libraries_, root_stream_); }
   void install_roots(std::span<const RootJob> jobs, std::span<const RootRecord> records, Queue& queue) override;
   void install_bases(const PreconditioningStep& step, std::span<const RootJob> jobs,
                      std::span<const RootRecord> records, Queue& queue) override {
@@ -113,7 +128,7 @@ class CudaPreconditioning final : public Preconditioning {
   Eigenbases eigenbases_;
   RootLibraries libraries_;
   Roots roots_{libraries_};
-  Bases bases_{libraries_};
+  RootStreamOwner root_stream_;
   std::vector<std::unique_ptr<MomentumBatch>> momenta_;  // none where momenta are not in codes
   ScratchBuffer squares_;
   ScratchBuffer scales_;
@@ -260,8 +275,8 @@ void CudaPreconditioning::install_roots(std::span<const RootJob> jobs, std::span
 
 }  // namespace
 
-std::unique_ptr<Preconditioning> make_preconditioning(int device) {
-  return std::make_unique<CudaPreconditioning>(device);
+std::unique_ptr<Preconditioning> make_preconditioning(int device, const std::shared_ptr<Memory>& memory) {
+  return std::make_unique<CudaPreconditioning>(device, memory);
 }
 
 }  // namespace gradstep::cuda

@@ -8,10 +8,11 @@
 #include <memory>
 
 #include "backend/preconditioning.h"
+#include "core/memory.h"
 
 namespace gradstep::cuda {
 
 /// Throws BACKEND_UNAVAILABLE where there is no cuBLAS or no cuSOLVER.
-std::unique_ptr<Preconditioning> make_preconditioning(int device);
+std::unique_ptr<Preconditioning> make_preconditioning(int device, const std::shared_ptr<Memory>& memory);
 
 }  // namespace gradstep::cuda

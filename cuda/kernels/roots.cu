@@ -239,6 +239,19 @@ struct NarrowRoots {
   }
 };
 
+struct NarrowSettled {
+  static constexpr const char* kName = "narrow_settled";
+
+  RootBatch batch;
+  NarrowRoots narrow;
+  double threshold;
+  double doubtful;
+
+  GRADSTEP_DEVICE void operator()(const Block& block, const Row& row, std::int64_t j) const {
+    if (is_settled(state_of(block, batch, row.matrix), threshold, doubtful)) narrow(block, row, j);
+  }
+};
+
 }  // namespace
 
 void load_statistics(const RootBatch& batch, const float* from, double* statistics, const CudaQueue& queue) {
@@ -289,6 +302,11 @@ void measure_doubtful(const RootBatch& batch, const double* products, const Cuda
 
 void narrow_roots(const RootOutcome* outcomes, std::int64_t count, std::int64_t n, const CudaQueue& queue) {
   launch(queue, count * n, ForEachOfRows<NarrowRoots>{n, n, {outcomes, n}});
+}
+
+void narrow_settled(const RootBatch& batch, const RootOutcome* outcomes, double threshold, double doubtful,
+                    const CudaQueue& queue) {
+  launch_rows(queue, batch, NarrowSettled{batch, {outcomes, batch.n}, threshold, doubtful});
 }
 
 }  // namespace gradstep::cuda

@@ -21,6 +21,11 @@ struct RootState {
   kernels::NewtonState newton;
 };
 
+/// Whether a first attempt is the last one: the root is accepted without another look at it.
+GRADSTEP_FORMULA bool is_settled(const RootState& state, double threshold, double doubtful) {
+  return state.finite != 0 && state.active == 0 && state.error < threshold && !(state.error > doubtful);
+}
+
 struct RootBatch {
   std::int64_t n = 0;
   std::int64_t count = 0;
@@ -80,5 +85,8 @@ struct RootOutcome {
   float* to;
 };
 void narrow_roots(const RootOutcome* outcomes, std::int64_t count, std::int64_t n, const CudaQueue& queue);
+/// Those of a batch that are settled.
+void narrow_settled(const RootBatch& batch, const RootOutcome* outcomes, double threshold, double doubtful,
+                    const CudaQueue& queue);
 
 }  // namespace gradstep::cuda

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -28,6 +29,66 @@ auto key_of(const RootJob& job) {
 /// Of a list: its matrices, or their probes.
 std::int64_t numbers_of(std::int64_t n, std::int64_t count) { return count * n * std::max(n, kernels::kProbes); }
 
+std::size_t scratch_of(std::int64_t n, std::size_t count) {
+  return static_cast<std::size_t>(kLists * numbers_of(n, static_cast<std::int64_t>(count))) * sizeof(double);
+}
+
+/// Jobs of one extent and recipe, as many as fit into the scratch.
+std::vector<std::vector<std::size_t>> batches_of(std::span<const RootJob> jobs) {
+  std::map<decltype(key_of(jobs.front())), std::vector<std::size_t>> groups;
+  for (std::size_t at = 0; at < jobs.size(); ++at) {
+    if (jobs[at].action == RootAction::root) groups[key_of(jobs[at])].push_back(at);
+  }
+  std::vector<std::vector<std::size_t>> batches;
+  for (const auto& [key, all] : groups) {
+    const std::size_t most = std::max<std::size_t>(1, kRootBatchBytes / scratch_of(std::get<0>(key), 1));
+    for (std::size_t first = 0; first < all.size(); first += most) {
+      const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
+      batches.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(std::min(most, all.size() - first)));
+    }
+  }
+  return batches;
+}
+
+RootBatch batch_of(const RootJob& job, std::size_t count, double ridge_factor, RootState* states) {
+  const RootRecipe& recipe = job.recipe;
+  return {job.n,
+          static_cast<std::int64_t>(count),
+          recipe.padded,
+          recipe.pad_value,
+          recipe.exponent,
+          recipe.seed_rules,
+          ridge_factor * recipe.matrix_epsilon,
+          states};
+}
+
+/// Of eigendecompositions, whose residual is looked at again above it.
+double doubtful_error(const RootJob& job) {
+  return job.recipe.method == RootMethod::eigh ? kernels::kDoubtfulResidual<double>
+                                               : std::numeric_limits<double>::infinity();
+}
+
+/// How many iterations of coupled Newton most matrices need: the smallest eigenvalue of M, at least that of the ridge,
+/// grows by (1 + 1/p)^p in each until it is near 1, and then its error is squared in each.
+std::int32_t likely_iterations(const RootJob& job) {
+  constexpr double kNearOne = 8;
+  constexpr double kMost = 40;
+  const double p = job.recipe.exponent;
+  const double size = static_cast<double>(std::max(job.n, job.recipe.padded));
+  const double smallest = (1 + p) / (2 * std::sqrt(size)) * job.recipe.matrix_epsilon;
+  const double growing = smallest > 0 ? std::log(1 / smallest) / (p * std::log(1 + 1 / p)) : kMost;
+  return static_cast<std::int32_t>(std::clamp(growing + kNearOne, 1.0, kMost));
+}
+
+void write_record(const RootState& state, double threshold, RootRecord& record) {
+  const bool finite = state.finite != 0;
+  record.computed = true;
+  record.error = finite ? state.error : std::nan("");
+  record.max_eigenvalue = finite ? state.max_eigenvalue : std::nan("");
+  record.iterations = state.newton.iterations;
+  record.accepted = record.error < threshold;
+}
+
 template <class T>
 MatrixBatch<T> squares(T* first, std::int64_t n) {
   return {first, n, n, n * n};
@@ -41,74 +102,105 @@ MatrixBatch<T> probes(T* first, std::int64_t n) {
 }  // namespace
 
 void Roots::compute(std::span<const RootJob> jobs, std::span<RootRecord> records, bool into_results, CudaQueue& queue) {
-  std::map<decltype(key_of(jobs.front())), std::vector<std::size_t>> groups;
-  for (std::size_t at = 0; at < jobs.size(); ++at) {
-    records[at] = {};
-    if (jobs[at].action == RootAction::root) groups[key_of(jobs[at])].push_back(at);
-  }
+  std::fill(records.begin(), records.end(), RootRecord{});
   queue.check_not_capturing("roots are due, whose numbers the host looks at");
-  for (const auto& [key, all] : groups) {
-    const std::int64_t n = std::get<0>(key);
-    const auto most =
-        static_cast<std::size_t>(std::max<std::int64_t>(1, kRootBatchBytes / (kLists * 8 * numbers_of(n, 1))));
-    for (std::size_t first = 0; first < all.size(); first += most) {
-      const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
-      Batch batch{jobs, records, {begin, begin + static_cast<std::ptrdiff_t>(std::min(most, all.size() - first))}};
-      batch.into_results = into_results;
-      for (std::int32_t attempt = 0; attempt <= batch.jobs[all.front()].recipe.retries && !batch.own.empty();
-           ++attempt) {
-        for (const std::size_t at : batch.own) records[at].retries = attempt;
-        try_batch(batch, queue);
-        batch.ridge_factor *= kernels::kRidgeGrowth;
-      }
+  for (std::vector<std::size_t>& own : batches_of(jobs)) {
+    Batch batch{jobs, records, std::move(own)};
+    batch.into_results = into_results;
+    const std::int32_t retries = batch.front().recipe.retries;
+    for (std::int32_t attempt = 0; attempt <= retries && !batch.own.empty(); ++attempt) {
+      for (const std::size_t at : batch.own) records[at].retries = attempt;
+      try_batch(batch, queue);
+      batch.ridge_factor *= kernels::kRidgeGrowth;
     }
   }
+}
+
+void Roots::put(std::span<const RootJob> jobs, QueuedRoots& queued, CudaQueue& queue) {
+  auto* states = queued.states.of<RootState>(queue, static_cast<std::int64_t>(jobs.size()));
+  queue.zero(states, jobs.size() * sizeof(RootState));
+  std::size_t number = 0;
+  for (const std::vector<std::size_t>& own : batches_of(jobs)) {
+    if (number == queued.tables.size()) queued.tables.push_back(std::make_unique<RootTables>());
+    RootTables& tables = *queued.tables[number++];
+    const RootJob& front = jobs[own.front()];
+    const Buffer memory(queue.scratch(), scratch_of(front.n, own.size()));
+    const RootBatch batch = batch_of(front, own.size(), /*ridge_factor=*/1, states);
+    const double* roots = solve(jobs, own, batch, memory.as<double>(), tables, likely_iterations(front), queue);
+    std::vector<RootOutcome> outcomes;
+    for (std::size_t k = 0; k < own.size(); ++k) {
+      outcomes.push_back({roots + static_cast<std::int64_t>(k) * front.n * front.n, jobs[own[k]].result});
+    }
+    tables.outcome_table.begin(queue);
+    const auto section = tables.outcome_table.add(outcomes);
+    tables.outcome_table.send();
+    narrow_settled(batch, tables.outcome_table.at(section), front.recipe.threshold, doubtful_error(front), queue);
+    states += own.size();
+  }
+}
+
+void Roots::take(std::span<const RootJob> jobs, std::span<RootRecord> records, QueuedRoots& queued, CudaQueue& queue) {
+  std::vector<RootState> states(jobs.size());
+  queue.download(states.data(), queued.states.of<RootState>(queue, static_cast<std::int64_t>(jobs.size())),
+                 states.size() * sizeof(RootState));
+  std::vector<RootJob> left;
+  std::vector<std::size_t> places;
+  auto state = states.begin();
+  for (const std::vector<std::size_t>& own : batches_of(jobs)) {
+    for (const std::size_t at : own) {
+      const RootJob& job = jobs[at];
+      records[at] = {};
+      write_record(*state, job.recipe.threshold, records[at]);
+      const bool is_done = state->finite == 0 || is_settled(*state, job.recipe.threshold, doubtful_error(job));
+      ++state;
+      if (is_done) continue;
+      left.push_back(job);
+      places.push_back(at);
+    }
+  }
+  if (left.empty()) return;
+  std::vector<RootRecord> found(left.size());
+  compute(left, found, /*into_results=*/true, queue);
+  for (std::size_t k = 0; k < left.size(); ++k) records[places[k]] = found[k];
+}
+
+/// The roots lie in what comes behind the statistics.
+const double* Roots::solve(std::span<const RootJob> jobs, std::span<const std::size_t> own, const RootBatch& batch,
+                           double* statistics, RootTables& tables, std::int32_t iterations, CudaQueue& queue) {
+  const std::int64_t n = batch.n;
+  double* const scratch = statistics + numbers_of(n, batch.count);
+  auto* const stored = reinterpret_cast<float*>(scratch);
+  tables.statistics.begin();
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    tables.statistics.add(jobs[own[k]].statistic, stored + static_cast<std::int64_t>(k) * n * n);
+  }
+  tables.statistics.read(queue);
+  load_statistics(batch, stored, statistics, queue);
+  return jobs[own.front()].recipe.method == RootMethod::eigh
+             ? eigh(batch, statistics, scratch, tables, queue)
+             : newton(batch, statistics, scratch, tables, iterations, queue);
 }
 
 /// What it leaves in batch.own is worth another attempt.
 void Roots::try_batch(Batch& batch, CudaQueue& queue) {
   const RootRecipe& recipe = batch.front().recipe;
-  const std::int64_t n = batch.n();
-  const auto count = static_cast<std::int64_t>(batch.own.size());
-  const Buffer memory(queue.scratch(), static_cast<std::size_t>(kLists * numbers_of(n, count)) * sizeof(double));
-  const Buffer states_memory(queue.scratch(), static_cast<std::size_t>(count) * sizeof(RootState));
+  const Buffer memory(queue.scratch(), scratch_of(batch.n(), batch.own.size()));
+  const Buffer states_memory(queue.scratch(), batch.own.size() * sizeof(RootState));
   auto* const statistics = memory.as<double>();
-  double* const scratch = statistics + numbers_of(n, count);
-  const RootBatch device{n,
-                         count,
-                         recipe.padded,
-                         recipe.pad_value,
-                         recipe.exponent,
-                         recipe.seed_rules,
-                         batch.ridge_factor * recipe.matrix_epsilon,
-                         states_memory.as<RootState>()};
+  const RootBatch device = batch_of(batch.front(), batch.own.size(), batch.ridge_factor, states_memory.as<RootState>());
   queue.zero(device.states, states_memory.bytes());
-  statistics_.begin();
-  for (std::size_t k = 0; k < batch.own.size(); ++k) {
-    statistics_.add(batch.jobs[batch.own[k]].statistic,
-                    reinterpret_cast<float*>(scratch) + static_cast<std::int64_t>(k) * n * n);
-  }
-  statistics_.read(queue);
-  load_statistics(device, reinterpret_cast<float*>(scratch), statistics, queue);
-
-  const double* roots = recipe.method == RootMethod::eigh ? eigh(device, statistics, scratch, queue)
-                                                          : newton(device, statistics, scratch, queue);
+  const double* roots = solve(batch.jobs, batch.own, device, statistics, tables_, /*iterations=*/0, queue);
   std::vector<RootState> states = download(device, queue);
   const auto is_doubtful = [](const RootState& s) { return s.error > kernels::kDoubtfulResidual<double>; };
   if (recipe.method == RootMethod::eigh && std::ranges::any_of(states, is_doubtful)) {
-    measure_residuals(device, statistics, roots, scratch, queue);
+    measure_residuals(device, statistics, roots, statistics + numbers_of(device.n, device.count), queue);
     states = download(device, queue);
   }
 
   std::vector<std::size_t> failed;
   for (std::size_t k = 0; k < batch.own.size(); ++k) {
     RootRecord& record = batch.records[batch.own[k]];
-    const bool finite = states[k].finite != 0;
-    record.computed = true;
-    record.error = finite ? states[k].error : std::nan("");
-    record.max_eigenvalue = finite ? states[k].max_eigenvalue : std::nan("");
-    record.iterations = states[k].newton.iterations;
-    record.accepted = record.error < recipe.threshold;
+    write_record(states[k], recipe.threshold, record);
     if (record.is_worth_another()) failed.push_back(batch.own[k]);
   }
   keep(batch, states, roots, queue);
@@ -120,24 +212,25 @@ void Roots::keep(const Batch& batch, std::span<const RootState> states, const do
   const std::int64_t n = batch.n();
   const Buffer narrow(queue.scratch(), batch.into_results ? 0 : states.size() * static_cast<std::size_t>(n * n) * 4);
   std::vector<RootOutcome> outcomes;
-  outcomes_.begin();
+  tables_.outcomes.begin();
   for (std::size_t k = 0; k < batch.own.size(); ++k) {
     const RootJob& job = batch.jobs[batch.own[k]];
     if (!batch.records[batch.own[k]].accepted || (batch.into_results && job.result == nullptr)) continue;
     const std::int64_t first = static_cast<std::int64_t>(k) * n * n;
     float* to = batch.into_results ? job.result : narrow.as<float>() + first;
     outcomes.push_back({roots + first, to});
-    if (!batch.into_results) outcomes_.add(job.preconditioner, to);
+    if (!batch.into_results) tables_.outcomes.add(job.preconditioner, to);
   }
-  outcome_table_.begin(queue);
-  const auto section = outcome_table_.add(outcomes);
-  outcome_table_.send();
-  narrow_roots(outcome_table_.at(section), static_cast<std::int64_t>(outcomes.size()), n, queue);
-  outcomes_.write(queue);
+  tables_.outcome_table.begin(queue);
+  const auto section = tables_.outcome_table.add(outcomes);
+  tables_.outcome_table.send();
+  narrow_roots(tables_.outcome_table.at(section), static_cast<std::int64_t>(outcomes.size()), n, queue);
+  tables_.outcomes.write(queue);
 }
 
 /// By the eigendecomposition of S: S and S + ridge I share their vectors.
-const double* Roots::eigh(const RootBatch& batch, double* statistics, double* scratch, CudaQueue& queue) {
+const double* Roots::eigh(const RootBatch& batch, double* statistics, double* scratch, RootTables& tables,
+                          CudaQueue& queue) {
   const std::int64_t all = numbers_of(batch.n, batch.count);
   double* vectors = scratch;
   double* scaled = scratch + all;
@@ -147,7 +240,7 @@ const double* Roots::eigh(const RootBatch& batch, double* statistics, double* sc
                                           (static_cast<std::size_t>(batch.n) * sizeof(double) + sizeof(std::int32_t)));
   auto* values = small.as<double>();
   auto* info = reinterpret_cast<std::int32_t*>(values + batch.count * batch.n);
-  if (batch.padded > 0) find_largest(batch, statistics, queue);
+  if (batch.padded > 0) find_largest(batch, statistics, tables, queue);
   queue.copy(vectors, statistics, static_cast<std::size_t>(batch.count * batch.n * batch.n) * sizeof(double));
   libraries_.cusolver().decompose(vectors, batch.n, batch.count, values, info, queue);
   set_ridges(batch, values, info, queue);
@@ -191,15 +284,19 @@ void Roots::measure_residuals(const RootBatch& batch, const double* statistics, 
   measure_doubtful(batch, x, queue);
 }
 
-/// Those that have come to their end are multiplied along with the others until none is left; their roots have been
-/// kept.
-const double* Roots::newton(const RootBatch& batch, const double* statistics, double* scratch, CudaQueue& queue) {
+/// Those that have come to their end are multiplied along with the others until none is left, or, if they are told, for
+/// so many iterations; their roots have been kept.
+const double* Roots::newton(const RootBatch& batch, const double* statistics, double* scratch, RootTables& tables,
+                            std::int32_t iterations, CudaQueue& queue) {
   const std::int64_t all = numbers_of(batch.n, batch.count);
   NewtonMatrices at{scratch, scratch + all, scratch + 2 * all, scratch + 3 * all, scratch + 4 * all, scratch + 5 * all};
-  find_largest(batch, statistics, queue);
+  find_largest(batch, statistics, tables, queue);
   begin_newton(batch, statistics, at, queue);
   const auto is_active = [](const RootState& state) { return state.active != 0; };
-  while (std::ranges::any_of(download(batch, queue), is_active)) {
+  const auto goes_on = [&](std::int32_t k) {
+    return iterations > 0 ? k < iterations : std::ranges::any_of(download(batch, queue), is_active);
+  };
+  for (std::int32_t k = 0; goes_on(k); ++k) {
     write_newton_factors(batch, at, queue);
     multiply(batch, at.h, at.t, at.previous, queue);
     std::swap(at.h, at.previous);
@@ -219,14 +316,16 @@ const double* Roots::newton(const RootBatch& batch, const double* statistics, do
   return at.root;
 }
 
-void Roots::find_largest(const RootBatch& batch, const double* statistics, CudaQueue& queue) {
+void Roots::find_largest(const RootBatch& batch, const double* statistics, RootTables& tables, CudaQueue& queue) {
   const std::int64_t size = std::max(batch.n, batch.padded);
   PowerIterationStart numbers;
   std::vector<double> start(static_cast<std::size_t>(size));
   for (double& number : start) number = numbers.next();
-  const Buffer vectors(queue.scratch(), static_cast<std::size_t>((2 * batch.count + 1) * size) * sizeof(double));
-  queue.upload(vectors.data(), start.data(), start.size() * sizeof(double));
-  find_largest_eigenvalues(batch, statistics, vectors.as<double>(), vectors.as<double>() + size, queue);
+  tables.start.begin(queue);
+  const auto section = tables.start.add(start);
+  tables.start.send();
+  const Buffer vectors(queue.scratch(), static_cast<std::size_t>(2 * batch.count * size) * sizeof(double));
+  find_largest_eigenvalues(batch, statistics, tables.start.at(section), vectors.as<double>(), queue);
 }
 
 std::vector<RootState> Roots::download(const RootBatch& batch, CudaQueue& queue) {

@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Inverse p-th roots in f64, by batches of one extent and recipe.
+// Inverse p-th roots in f64, by batches of one extent and recipe: at once, or put into a queue in which nothing asks
+// the host.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -14,6 +16,20 @@
 
 namespace gradstep::cuda {
 
+/// What is sent for a batch, which is sent again when it changes.
+struct RootTables {
+  MatrixCopies statistics;
+  MatrixCopies outcomes;
+  Table outcome_table;
+  Table start;  ///< of power iteration
+};
+
+/// A first attempt at roots, as it was put into a queue. It keeps its memory for the next ones.
+struct QueuedRoots {
+  std::vector<std::unique_ptr<RootTables>> tables;  ///< by batch
+  ScratchBuffer states;                             ///< of all batches
+};
+
 class Roots {
  public:
   explicit Roots(RootLibraries& libraries) : libraries_(libraries) {}
@@ -21,6 +37,12 @@ class Roots {
   /// Waits for the device, and returns when the records are written. Roots that are accepted go to the jobs' results,
   /// or, if not `into_results`, into their preconditioners. A root that is asked for in f32 is computed in f64.
   void compute(std::span<const RootJob> jobs, std::span<RootRecord> records, bool into_results, CudaQueue& queue);
+
+  /// The first attempt at roots that go to the jobs' results, where their statistics may be until then. Coupled Newton
+  /// makes as many iterations as most matrices need.
+  void put(std::span<const RootJob> jobs, QueuedRoots& queued, CudaQueue& queue);
+  /// Waits for what was put there for the same jobs, and makes the attempts that are left to be made.
+  void take(std::span<const RootJob> jobs, std::span<RootRecord> records, QueuedRoots& queued, CudaQueue& queue);
 
  private:
   /// Jobs of one extent and recipe, as many as fit into the scratch.
@@ -36,19 +58,20 @@ class Roots {
   };
 
   void try_batch(Batch& batch, CudaQueue& queue);
-  const double* eigh(const RootBatch& batch, double* statistics, double* scratch, CudaQueue& queue);
+  const double* solve(std::span<const RootJob> jobs, std::span<const std::size_t> own, const RootBatch& batch,
+                      double* statistics, RootTables& tables, std::int32_t iterations, CudaQueue& queue);
+  const double* eigh(const RootBatch& batch, double* statistics, double* scratch, RootTables& tables, CudaQueue& queue);
   void measure_residuals(const RootBatch& batch, const double* statistics, const double* roots, double* scratch,
                          CudaQueue& queue);
-  const double* newton(const RootBatch& batch, const double* statistics, double* scratch, CudaQueue& queue);
-  void find_largest(const RootBatch& batch, const double* statistics, CudaQueue& queue);
+  const double* newton(const RootBatch& batch, const double* statistics, double* scratch, RootTables& tables,
+                       std::int32_t iterations, CudaQueue& queue);
+  static void find_largest(const RootBatch& batch, const double* statistics, RootTables& tables, CudaQueue& queue);
   void keep(const Batch& batch, std::span<const RootState> states, const double* roots, CudaQueue& queue);
-  std::vector<RootState> download(const RootBatch& batch, CudaQueue& queue);
+  static std::vector<RootState> download(const RootBatch& batch, CudaQueue& queue);
   void multiply(const RootBatch& batch, const double* a, const double* b, double* c, CudaQueue& queue);
 
   RootLibraries& libraries_;
-  MatrixCopies statistics_;
-  MatrixCopies outcomes_;
-  Table outcome_table_;
+  RootTables tables_;
 };
 
 }  // namespace gradstep::cuda

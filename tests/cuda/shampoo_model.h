@@ -111,6 +111,20 @@ class Model {
     host.shape = shape.data();
     TestDevice::check(gradstep_optimizer_set_state(optimizer_, i, name, &host, nullptr));
   }
+  /// A metric of the matrix of an axis of parameter i's first block.
+  double metric(const char* name, std::size_t i = 0, std::int64_t axis = 0) const {
+    std::size_t count = 0;
+    TestDevice::check(gradstep_optimizer_metrics(optimizer_, nullptr, sizeof(gradstep_metric), 0, &count));
+    std::vector<gradstep_metric> metrics(count);
+    TestDevice::check(
+        gradstep_optimizer_metrics(optimizer_, metrics.data(), sizeof(gradstep_metric), metrics.size(), &count));
+    for (const gradstep_metric& m : metrics) {
+      if (std::string(m.name) == name && m.parameter == static_cast<std::int64_t>(i) && m.block == 0 && m.axis == axis)
+        return m.value;
+    }
+    ADD_FAILURE() << "there is no metric " << name;
+    return 0;
+  }
   void set_parameters(const Outcome& outcome) {
     for (std::size_t i = 0; i < params_.size(); ++i) write(params_[i], outcome.parameters[i]);
   }

@@ -101,14 +101,6 @@ TEST(CudaShampoo, StepsAreTheCpusForBothRootMethods) {
   }
 }
 
-TEST(CudaShampoo, StepsAreTheCpusWhenRootsComeLater) {
-  const auto late = [](gradstep_shampoo_options& options) {
-    options.root_lag = 1;
-    options.preconditioning_compute_steps = 2;
-  };
-  compare(late, kTolerance, kShapes, 5);
-}
-
 // Rounding may move a code by one: 1 / 127 of a column's largest number.
 TEST(CudaShampoo, QuantisedStateIsTheCpus) {
   const auto coded = [](gradstep_shampoo_options& options) {
@@ -140,20 +132,6 @@ TEST(CudaShampoo, CodedStatisticsAreSymmetricWithinARounding) {
   }
 }
 
-/// The value of a metric of parameter 0's first matrix.
-double metric(const Model& model, const char* name) {
-  std::size_t count = 0;
-  TestDevice::check(gradstep_optimizer_metrics(model.optimizer(), nullptr, sizeof(gradstep_metric), 0, &count));
-  std::vector<gradstep_metric> metrics(count);
-  TestDevice::check(
-      gradstep_optimizer_metrics(model.optimizer(), metrics.data(), sizeof(gradstep_metric), metrics.size(), &count));
-  for (const gradstep_metric& m : metrics) {
-    if (std::string(m.name) == name && m.parameter == 0 && m.block == 0 && m.axis == 0) return m.value;
-  }
-  ADD_FAILURE() << "there is no metric " << name;
-  return 0;
-}
-
 TEST(CudaShampoo, AStatisticThatIsNotFiniteKeepsTheOldRoot) {
   for (const int method : {GRADSTEP_ROOT_METHOD_COUPLED_NEWTON, GRADSTEP_ROOT_METHOD_EIGH}) {
     EmulatedCuda device(3);
@@ -161,11 +139,11 @@ TEST(CudaShampoo, AStatisticThatIsNotFiniteKeepsTheOldRoot) {
     ASSERT_EQ(model.step(1), GRADSTEP_OK) << gradstep_last_error();
     const std::vector<float> before = model.state(0, "preconditioners.0.0", {8, 8});
     const std::vector<float> other = model.state(1, "preconditioners.0.0", {5, 5});
-    EXPECT_EQ(metric(model, "root_failures"), 0);
+    EXPECT_EQ(model.metric("root_failures"), 0);
     ASSERT_EQ(model.step(2, Model::kNone, /*poison=*/0), GRADSTEP_OK) << gradstep_last_error();
     EXPECT_EQ(model.state(0, "preconditioners.0.0", {8, 8}), before);
     EXPECT_NE(model.state(1, "preconditioners.0.0", {5, 5}), other);
-    EXPECT_EQ(metric(model, "root_failures"), 1);
+    EXPECT_EQ(model.metric("root_failures"), 1);
   }
 }
 
@@ -181,9 +159,9 @@ TEST(CudaShampoo, RootsThatMissTheThresholdAreTriedAgain) {
   Model found(device, {{12, 3}}, strict);
   ASSERT_EQ(expected.step(1), GRADSTEP_OK);
   ASSERT_EQ(found.step(1), GRADSTEP_OK) << gradstep_last_error();
-  EXPECT_GT(metric(expected, "root_retries"), 0);
-  EXPECT_GT(metric(found, "root_retries"), 0);
-  EXPECT_EQ(metric(found, "root_failures"), metric(expected, "root_failures"));
+  EXPECT_GT(expected.metric("root_retries"), 0);
+  EXPECT_GT(found.metric("root_retries"), 0);
+  EXPECT_EQ(found.metric("root_failures"), expected.metric("root_failures"));
 }
 
 TEST(CudaShampoo, EveryOrderOfWorkComputesTheSameBits) {
