@@ -20,21 +20,24 @@ struct Decision {
 };
 
 /// By one thread, from where the iteration stands.
+template <class T>
 GRADSTEP_DEVICE void decide(const kernels::NewtonState& now, RootState& state, Decision& decision) {
   state.newton = now;
-  decision.goes_on = kernels::goes_on<double>(state.newton);
+  decision.goes_on = kernels::goes_on<T>(state.newton);
   decision.takes_previous = now.takes_previous;
   state.active = decision.goes_on ? 1 : 0;
   state.error = now.error;
 }
 
 /// h made symmetric, into `root`. By all threads.
-GRADSTEP_DEVICE void keep_root(const Block& block, const double* h, std::int64_t n, double* root) {
+template <class T>
+GRADSTEP_DEVICE void keep_root(const Block& block, const T* h, std::int64_t n, T* root) {
   for (std::int64_t i = block.thread(); i < n * n; i += kMatrixThreads) {
     block.store(root + i, (block.load(h + i) + block.load(h + i % n * n + i / n)) / 2);
   }
 }
 
+template <class T>
 struct BeginNewton {
   static constexpr const char* kName = "begin_newton";
   static constexpr int kThreads = kMatrixThreads;
@@ -42,27 +45,31 @@ struct BeginNewton {
 
   RootBatch batch;
   kernels::NewtonForm form;
-  const double* statistics;
-  NewtonMatrices to;
+  const T* statistics;
+  NewtonMatrices<T> to;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
     auto& shared = block.shared<Shared>();
     RootState& state = state_of(block, batch, block.index());
     const std::int64_t n = batch.n;
     const std::int64_t first = block.index() * n * n;
-    const double* s = statistics + first;
+    const T* s = statistics + first;
     const double ridge = kernels::root_ridge(batch.epsilon, state.max_eigenvalue);
     if (n == 1 && !form.is_extended) {
       if (block.thread() != 0) return;
-      const double root = kernels::inverse_root(block.load(s) + ridge, form.exponent);
+      const auto root =
+          static_cast<T>(kernels::inverse_root(static_cast<double>(block.load(s)) + ridge, form.exponent));
       block.store(to.root + first, root);
       state.error = __builtin_isfinite(root) ? 0 : __builtin_nan("");
       state.active = 0;
       return;
     }
+    const auto damped = [&](std::int64_t i) {
+      return block.load(s + i) + static_cast<T>(i % (n + 1) == 0 ? ridge : 0);
+    };
     double squares = 0;
     for (std::int64_t i = block.thread(); i < n * n; i += kThreads) {
-      const double m = block.load(s + i) + (i % (n + 1) == 0 ? ridge : 0);
+      const auto m = static_cast<double>(damped(i));
       squares += m * m;
     }
     const double pad = batch.pad_value + ridge;
@@ -71,33 +78,34 @@ struct BeginNewton {
     const double z = kernels::newton_scale(form.exponent, squares);
     const double h = std::pow(z, 1.0 / form.exponent);
     for (std::int64_t i = block.thread(); i < n * n; i += kThreads) {
-      const bool is_diagonal = i % (n + 1) == 0;
-      block.store(to.m + first + i, (block.load(s + i) + (is_diagonal ? ridge : 0)) * z);
-      block.store(to.h + first + i, is_diagonal ? h : 0.0);
+      block.store(to.m + first + i, static_cast<T>(static_cast<double>(damped(i)) * z));
+      block.store(to.h + first + i, static_cast<T>(i % (n + 1) == 0 ? h : 0));
     }
     block.sync();
     const double distance = distance_from_identity(block, to.m + first, n, shared.partials);
-    if (block.thread() == 0) decide(kernels::begin_newton(form, distance, pad * z), state, shared);
+    if (block.thread() == 0) decide<T>(kernels::begin_newton(form, distance, pad * z), state, shared);
     block.sync();
     if (!shared.goes_on) keep_root(block, to.h + first, n, to.root + first);
   }
 };
 
+template <class T>
 struct WriteNewtonFactors {
   static constexpr const char* kName = "write_newton_factors";
 
   RootBatch batch;
-  const double* m;
-  double* t;
+  const T* m;
+  T* t;
 
   GRADSTEP_DEVICE void operator()(const Block& block, const Row& row, std::int64_t j) const {
     if (state_of(block, batch, row.matrix).active == 0) return;
     const double inverse = 1.0 / batch.exponent;
-    const double added = j == row.index ? 1 + inverse : 0;
-    block.store(t + row.first + j, -inverse * block.load(m + row.first + j) + added);
+    const auto scaled = static_cast<T>(-inverse * static_cast<double>(block.load(m + row.first + j)));
+    block.store(t + row.first + j, scaled + static_cast<T>(j == row.index ? 1 + inverse : 0));
   }
 };
 
+template <class T>
 struct CheckNewton {
   static constexpr const char* kName = "check_newton";
   static constexpr int kThreads = kMatrixThreads;
@@ -105,7 +113,7 @@ struct CheckNewton {
 
   RootBatch batch;
   kernels::NewtonForm form;
-  NewtonMatrices matrices;
+  NewtonMatrices<T> matrices;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
     auto& shared = block.shared<Shared>();
@@ -116,7 +124,7 @@ struct CheckNewton {
     if (block.thread() == 0) {
       kernels::NewtonState next = state.newton;
       kernels::end_iteration(form, distance, next);
-      decide(next, state, shared);
+      decide<T>(next, state, shared);
     }
     block.sync();
     if (shared.goes_on) return;
@@ -126,16 +134,30 @@ struct CheckNewton {
 
 }  // namespace
 
-void begin_newton(const RootBatch& batch, const double* statistics, const NewtonMatrices& to, const CudaQueue& queue) {
-  launch(queue, batch.count, BeginNewton{batch, form_of(batch), statistics, to});
+template <class T>
+void begin_newton(const RootBatch& batch, const T* statistics, const NewtonMatrices<T>& to, const CudaQueue& queue) {
+  launch(queue, batch.count, BeginNewton<T>{batch, form_of(batch), statistics, to});
 }
 
-void write_newton_factors(const RootBatch& batch, const NewtonMatrices& matrices, const CudaQueue& queue) {
-  launch_rows(queue, batch, WriteNewtonFactors{batch, matrices.m, matrices.t});
+template <class T>
+void write_newton_factors(const RootBatch& batch, const NewtonMatrices<T>& matrices, const CudaQueue& queue) {
+  launch_rows(queue, batch, WriteNewtonFactors<T>{batch, matrices.m, matrices.t});
 }
 
-void check_newton(const RootBatch& batch, const NewtonMatrices& matrices, const CudaQueue& queue) {
-  launch(queue, batch.count, CheckNewton{batch, form_of(batch), matrices});
+template <class T>
+void check_newton(const RootBatch& batch, const NewtonMatrices<T>& matrices, const CudaQueue& queue) {
+  launch(queue, batch.count, CheckNewton<T>{batch, form_of(batch), matrices});
 }
+
+template void begin_newton(const RootBatch& batch, const float* statistics, const NewtonMatrices<float>& to,
+                           const CudaQueue& queue);
+template void write_newton_factors(const RootBatch& batch, const NewtonMatrices<float>& matrices,
+                                   const CudaQueue& queue);
+template void check_newton(const RootBatch& batch, const NewtonMatrices<float>& matrices, const CudaQueue& queue);
+template void begin_newton(const RootBatch& batch, const double* statistics, const NewtonMatrices<double>& to,
+                           const CudaQueue& queue);
+template void write_newton_factors(const RootBatch& batch, const NewtonMatrices<double>& matrices,
+                                   const CudaQueue& queue);
+template void check_newton(const RootBatch& batch, const NewtonMatrices<double>& matrices, const CudaQueue& queue);
 
 }  // namespace gradstep::cuda

@@ -41,10 +41,11 @@ GRADSTEP_DEVICE double combine(Block& block, double value, Partials& shared) {
 }
 
 /// max |a - I|; NaN if there is one. By all threads, in each of them.
-GRADSTEP_DEVICE double distance_from_identity(Block& block, const double* a, std::int64_t n, Partials& shared) {
+template <class T>
+GRADSTEP_DEVICE double distance_from_identity(Block& block, const T* a, std::int64_t n, Partials& shared) {
   double worst = 0;
   for (std::int64_t i = block.thread(); i < n * n; i += kMatrixThreads) {
-    kernels::take_magnitude(block.load(a + i) - (i % (n + 1) == 0 ? 1 : 0), worst);
+    kernels::take_magnitude(static_cast<double>(block.load(a + i)) - (i % (n + 1) == 0 ? 1 : 0), worst);
   }
   return combine<false>(block, worst, shared);
 }

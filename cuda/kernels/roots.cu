@@ -8,6 +8,7 @@ namespace gradstep::cuda {
 
 namespace {
 
+template <class T>
 struct LoadStatistics {
   static constexpr const char* kName = "load_statistics";
   static constexpr int kThreads = kMatrixThreads;
@@ -15,15 +16,15 @@ struct LoadStatistics {
 
   RootBatch batch;
   const float* from;
-  double* to;
+  T* to;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
     const std::int64_t size = batch.n * batch.n;
     const float* x = from + block.index() * size;
-    double* y = to + block.index() * size;
+    T* y = to + block.index() * size;
     double strange = 0;
     for (std::int64_t i = block.thread(); i < size; i += kThreads) {
-      const auto value = static_cast<double>(block.load(x + i));
+      const auto value = static_cast<T>(block.load(x + i));
       if (!__builtin_isfinite(value)) strange = 1;
       block.store(y + i, value);
     }
@@ -31,51 +32,56 @@ struct LoadStatistics {
     if (block.thread() == 0) state_of(block, batch, block.index()).finite = strange == 0 ? 1 : 0;
     if (strange == 0) return;
     for (std::int64_t i = block.thread(); i < size; i += kThreads) {
-      block.store(y + i, i % (batch.n + 1) == 0 ? 1.0 : 0.0);
+      block.store(y + i, static_cast<T>(i % (batch.n + 1) == 0 ? 1 : 0));
     }
   }
 };
 
+template <class T>
 struct FindLargest {
   static constexpr const char* kName = "find_largest_eigenvalues";
   static constexpr int kThreads = kMatrixThreads;
   using Shared = Partials;
 
   RootBatch batch;
-  const double* statistics;
+  const T* statistics;
   const double* start;
-  double* vectors;
+  T* vectors;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
     auto& shared = block.shared<Shared>();
     const std::int64_t n = batch.n;
     const std::int64_t size = n > batch.padded ? n : batch.padded;
-    const double* s = statistics + block.index() * n * n;
-    double* x = vectors + block.index() * 2 * size;
-    double* y = x + size;
+    const T* s = statistics + block.index() * n * n;
+    T* x = vectors + block.index() * 2 * size;
+    T* y = x + size;
     double squares = 0;
     for (std::int64_t j = block.thread(); j < size; j += kThreads) {
-      const double value = block.load(start + j);
+      const auto value = static_cast<T>(block.load(start + j));
       block.store(x + j, value);
-      squares += value * value;
+      squares += static_cast<double>(value) * static_cast<double>(value);
     }
     double eigenvalue = 0;
     for (int i = 0; i < kernels::kMaxRootIterations; ++i) {
       const double norm = kernels::square_root(combine<true>(block, squares, shared));
-      for (std::int64_t j = block.thread(); j < size; j += kThreads) block.store(x + j, block.load(x + j) / norm);
+      for (std::int64_t j = block.thread(); j < size; j += kThreads) {
+        block.store(x + j, static_cast<T>(static_cast<double>(block.load(x + j)) / norm));
+      }
       block.sync();
       double product = 0;
       squares = 0;
       for (std::int64_t j = block.thread(); j < size; j += kThreads) {
-        const double value = j < n ? times(block, s, x, j) : batch.pad_value * block.load(x + j);
-        block.store(y + j, value);
-        product += block.load(x + j) * value;
+        const T own = block.load(x + j);
+        const T next = j < n ? times(block, s, x, j) : static_cast<T>(batch.pad_value * static_cast<double>(own));
+        block.store(y + j, next);
+        const auto value = static_cast<double>(next);
+        product += static_cast<double>(own) * value;
         squares += value * value;
       }
       const double next = combine<true>(block, product, shared);
       const bool moves = kernels::eigenvalue_moves(next, eigenvalue);
       eigenvalue = next;
-      double* swapped = x;
+      T* swapped = x;
       x = y;
       y = swapped;
       if (!moves) break;
@@ -84,56 +90,59 @@ struct FindLargest {
   }
 
   /// Element j of the product; down a column of the symmetric matrix, so that neighbours read neighbours.
-  GRADSTEP_DEVICE double times(const Block& block, const double* s, const double* x, std::int64_t j) const {
-    double sum = 0;
+  GRADSTEP_DEVICE T times(const Block& block, const T* s, const T* x, std::int64_t j) const {
+    T sum = 0;
     for (std::int64_t i = 0; i < batch.n; ++i) sum += block.load(s + i * batch.n + j) * block.load(x + i);
     return sum;
   }
 };
 
 /// A thread has a matrix.
+template <class T>
 struct SetRidges {
   static constexpr const char* kName = "set_ridges";
   static constexpr int kThreads = 64;
 
   RootBatch batch;
-  const double* values;
+  const T* values;
   const int* info;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
     const std::int64_t m = element_of(block);
     if (m >= batch.count) return;
     RootState& state = state_of(block, batch, m);
-    const double* own = values + m * batch.n;
-    if (batch.padded == 0) state.max_eigenvalue = block.load(own + batch.n - 1);
+    const T* own = values + m * batch.n;
+    if (batch.padded == 0) state.max_eigenvalue = static_cast<double>(block.load(own + batch.n - 1));
     state.ridge = kernels::root_ridge(batch.epsilon, state.max_eigenvalue);
     state.raised = block.load(own) < 0 ? 1 : 0;
     if (block.load(info + m) != 0) state.ridge = __builtin_nan("");  // and so is all that comes of it
   }
 };
 
+template <class T>
 struct ScaleVectors {
   static constexpr const char* kName = "scale_vectors";
 
   RootBatch batch;
-  const double* vectors;
-  const double* values;
+  const T* vectors;
+  const T* values;
   bool raised;
-  double* to;
+  T* to;
 
   GRADSTEP_DEVICE void operator()(const Block& block, const Row& row, std::int64_t j) const {
-    const double value = block.load(values + row.matrix * batch.n + row.index);
+    const auto value = static_cast<double>(block.load(values + row.matrix * batch.n + row.index));
     const double ridge = state_of(block, batch, row.matrix).ridge;
-    const double f =
-        raised ? kernels::raised_eigenvalue(value) : kernels::root_eigenvalue(value, ridge, batch.exponent);
+    const auto f = static_cast<T>(raised ? kernels::raised_eigenvalue(value)
+                                         : kernels::root_eigenvalue(value, ridge, batch.exponent));
     block.store(to + row.first + j, kernels::square_root(f) * block.load(vectors + row.first + j));
   }
 };
 
+template <class T>
 struct MirrorLower {
   static constexpr const char* kName = "mirror_lower";
 
-  double* matrices;
+  T* matrices;
   std::int64_t n;
 
   GRADSTEP_DEVICE void operator()(const Block& block, const Row& row, std::int64_t j) const {
@@ -142,12 +151,13 @@ struct MirrorLower {
   }
 };
 
+template <class T>
 struct TakeRaised {
   static constexpr const char* kName = "take_raised";
 
   RootBatch batch;
-  const double* raised;
-  double* statistics;
+  const T* raised;
+  T* statistics;
 
   GRADSTEP_DEVICE void operator()(const Block& block, const Row& row, std::int64_t j) const {
     if (state_of(block, batch, row.matrix).raised == 0) return;
@@ -155,95 +165,103 @@ struct TakeRaised {
   }
 };
 
+template <class T>
 struct WriteProbes {
   static constexpr const char* kName = "write_probes";
 
-  double* probes;
+  T* probes;
 
   GRADSTEP_DEVICE void operator()(const Block& block, const Row& row, std::int64_t j) const {
-    block.store(probes + row.first + j, static_cast<double>(kernels::sign_of_probe(row.index, j)));
+    block.store(probes + row.first + j, static_cast<T>(kernels::sign_of_probe(row.index, j)));
   }
 };
 
+template <class T>
 struct AddRidgeToProducts {
   static constexpr const char* kName = "add_ridge_to_products";
 
   RootBatch batch;
-  double* products;
+  T* products;
 
   GRADSTEP_DEVICE void operator()(const Block& block, const Row& row, std::int64_t j) const {
-    const double ridge = state_of(block, batch, row.matrix).ridge;
-    double* y = products + row.first + j;
-    block.store(y, block.load(y) + ridge * kernels::sign_of_probe(row.index, j));
+    const auto ridge = static_cast<T>(state_of(block, batch, row.matrix).ridge);
+    T* y = products + row.first + j;
+    block.store(y, block.load(y) + ridge * static_cast<T>(kernels::sign_of_probe(row.index, j)));
   }
 };
 
+template <class T>
 struct MeasureProbes {
   static constexpr const char* kName = "measure_probes";
   static constexpr int kThreads = kMatrixThreads;
   using Shared = Partials;
 
   RootBatch batch;
-  const double* products;
+  const T* products;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
     double worst = 0;
     for (std::int64_t i = block.thread(); i < kernels::kProbes * batch.n; i += kThreads) {
-      const double y = block.load(products + block.index() * kernels::kProbes * batch.n + i);
-      kernels::take_magnitude(y - kernels::sign_of_probe(i / batch.n, i % batch.n), worst);
+      const T y = block.load(products + block.index() * kernels::kProbes * batch.n + i);
+      const auto sign = static_cast<T>(kernels::sign_of_probe(i / batch.n, i % batch.n));
+      kernels::take_magnitude(static_cast<double>(y - sign), worst);
     }
     worst = combine<false>(block, worst, block.shared<Shared>());
     if (block.thread() == 0) state_of(block, batch, block.index()).error = worst;
   }
 };
 
+template <class T>
 struct Damp {
   static constexpr const char* kName = "damp";
 
   RootBatch batch;
-  const double* statistics;
-  double* to;
+  const T* statistics;
+  T* to;
 
   GRADSTEP_DEVICE void operator()(const Block& block, const Row& row, std::int64_t j) const {
-    const double added = j == row.index ? state_of(block, batch, row.matrix).ridge : 0;
+    const auto added = static_cast<T>(j == row.index ? state_of(block, batch, row.matrix).ridge : 0);
     block.store(to + row.first + j, block.load(statistics + row.first + j) + added);
   }
 };
 
+template <class T>
 struct MeasureDoubtful {
   static constexpr const char* kName = "measure_doubtful";
   static constexpr int kThreads = kMatrixThreads;
   using Shared = Partials;
 
   RootBatch batch;
-  const double* products;
+  const T* products;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
     RootState& state = state_of(block, batch, block.index());
     const double distance =
         distance_from_identity(block, products + block.index() * batch.n * batch.n, batch.n, block.shared<Shared>());
-    if (block.thread() == 0 && state.error > kernels::kDoubtfulResidual<double>) state.error = distance;
+    if (block.thread() == 0 && state.error > kernels::kDoubtfulResidual<T>) state.error = distance;
   }
 };
 
+template <class T>
 struct NarrowRoots {
   static constexpr const char* kName = "narrow_roots";
 
-  const RootOutcome* outcomes;
+  const RootOutcome<T>* outcomes;
   std::int64_t n;
 
   GRADSTEP_DEVICE void operator()(const Block& block, const Row& row, std::int64_t j) const {
-    const RootOutcome& outcome = *block.checked(outcomes + row.matrix);
+    const RootOutcome<T>& outcome = *block.checked(outcomes + row.matrix);
     const std::int64_t i = row.index * n + j;
     block.store(outcome.to + i, static_cast<float>(block.load(outcome.root + i)));
   }
 };
 
+template <class T>
 struct NarrowSettled {
   static constexpr const char* kName = "narrow_settled";
 
   RootBatch batch;
-  NarrowRoots narrow;
+  NarrowRoots<T> narrow;
   double threshold;
   double doubtful;
 
@@ -254,59 +272,107 @@ struct NarrowSettled {
 
 }  // namespace
 
-void load_statistics(const RootBatch& batch, const float* from, double* statistics, const CudaQueue& queue) {
-  launch(queue, batch.count, LoadStatistics{batch, from, statistics});
+template <class T>
+void load_statistics(const RootBatch& batch, const float* from, T* statistics, const CudaQueue& queue) {
+  launch(queue, batch.count, LoadStatistics<T>{batch, from, statistics});
 }
 
-void find_largest_eigenvalues(const RootBatch& batch, const double* statistics, const double* start, double* vectors,
+template <class T>
+void find_largest_eigenvalues(const RootBatch& batch, const T* statistics, const double* start, T* vectors,
                               const CudaQueue& queue) {
-  launch(queue, batch.count, FindLargest{batch, statistics, start, vectors});
+  launch(queue, batch.count, FindLargest<T>{batch, statistics, start, vectors});
 }
 
-void set_ridges(const RootBatch& batch, const double* values, const int* info, const CudaQueue& queue) {
-  launch_each(queue, batch.count, SetRidges{batch, values, info});
+template <class T>
+void set_ridges(const RootBatch& batch, const T* values, const int* info, const CudaQueue& queue) {
+  launch_each(queue, batch.count, SetRidges<T>{batch, values, info});
 }
 
-void scale_vectors(const RootBatch& batch, const double* vectors, const double* values, bool raised, double* to,
+template <class T>
+void scale_vectors(const RootBatch& batch, const T* vectors, const T* values, bool raised, T* to,
                    const CudaQueue& queue) {
-  launch_rows(queue, batch, ScaleVectors{batch, vectors, values, raised, to});
+  launch_rows(queue, batch, ScaleVectors<T>{batch, vectors, values, raised, to});
 }
 
-void mirror_lower(const RootBatch& batch, double* matrices, const CudaQueue& queue) {
-  launch_rows(queue, batch, MirrorLower{matrices, batch.n});
+template <class T>
+void mirror_lower(const RootBatch& batch, T* matrices, const CudaQueue& queue) {
+  launch_rows(queue, batch, MirrorLower<T>{matrices, batch.n});
 }
 
-void take_raised(const RootBatch& batch, const double* raised, double* statistics, const CudaQueue& queue) {
-  launch_rows(queue, batch, TakeRaised{batch, raised, statistics});
+template <class T>
+void take_raised(const RootBatch& batch, const T* raised, T* statistics, const CudaQueue& queue) {
+  launch_rows(queue, batch, TakeRaised<T>{batch, raised, statistics});
 }
 
-void write_probes(const RootBatch& batch, double* probes, const CudaQueue& queue) {
-  launch_probes(queue, batch, WriteProbes{probes});
+template <class T>
+void write_probes(const RootBatch& batch, T* probes, const CudaQueue& queue) {
+  launch_probes(queue, batch, WriteProbes<T>{probes});
 }
 
-void add_ridge_to_products(const RootBatch& batch, double* products, const CudaQueue& queue) {
-  launch_probes(queue, batch, AddRidgeToProducts{batch, products});
+template <class T>
+void add_ridge_to_products(const RootBatch& batch, T* products, const CudaQueue& queue) {
+  launch_probes(queue, batch, AddRidgeToProducts<T>{batch, products});
 }
 
-void measure_probes(const RootBatch& batch, const double* products, const CudaQueue& queue) {
-  launch(queue, batch.count, MeasureProbes{batch, products});
+template <class T>
+void measure_probes(const RootBatch& batch, const T* products, const CudaQueue& queue) {
+  launch(queue, batch.count, MeasureProbes<T>{batch, products});
 }
 
-void damp(const RootBatch& batch, const double* statistics, double* to, const CudaQueue& queue) {
-  launch_rows(queue, batch, Damp{batch, statistics, to});
+template <class T>
+void damp(const RootBatch& batch, const T* statistics, T* to, const CudaQueue& queue) {
+  launch_rows(queue, batch, Damp<T>{batch, statistics, to});
 }
 
-void measure_doubtful(const RootBatch& batch, const double* products, const CudaQueue& queue) {
-  launch(queue, batch.count, MeasureDoubtful{batch, products});
+template <class T>
+void measure_doubtful(const RootBatch& batch, const T* products, const CudaQueue& queue) {
+  launch(queue, batch.count, MeasureDoubtful<T>{batch, products});
 }
 
-void narrow_roots(const RootOutcome* outcomes, std::int64_t count, std::int64_t n, const CudaQueue& queue) {
-  launch(queue, count * n, ForEachOfRows<NarrowRoots>{n, n, {outcomes, n}});
+template <class T>
+void narrow_roots(const RootOutcome<T>* outcomes, std::int64_t count, std::int64_t n, const CudaQueue& queue) {
+  launch(queue, count * n, ForEachOfRows<NarrowRoots<T>>{n, n, {outcomes, n}});
 }
 
-void narrow_settled(const RootBatch& batch, const RootOutcome* outcomes, double threshold, double doubtful,
+template <class T>
+void narrow_settled(const RootBatch& batch, const RootOutcome<T>* outcomes, double threshold, double doubtful,
                     const CudaQueue& queue) {
-  launch_rows(queue, batch, NarrowSettled{batch, {outcomes, batch.n}, threshold, doubtful});
+  launch_rows(queue, batch, NarrowSettled<T>{batch, {outcomes, batch.n}, threshold, doubtful});
 }
+
+template void load_statistics(const RootBatch& batch, const float* from, float* statistics, const CudaQueue& queue);
+template void find_largest_eigenvalues(const RootBatch& batch, const float* statistics, const double* start,
+                                       float* vectors, const CudaQueue& queue);
+template void set_ridges(const RootBatch& batch, const float* values, const int* info, const CudaQueue& queue);
+template void scale_vectors(const RootBatch& batch, const float* vectors, const float* values, bool raised, float* to,
+                            const CudaQueue& queue);
+template void mirror_lower(const RootBatch& batch, float* matrices, const CudaQueue& queue);
+template void take_raised(const RootBatch& batch, const float* raised, float* statistics, const CudaQueue& queue);
+template void write_probes(const RootBatch& batch, float* probes, const CudaQueue& queue);
+template void add_ridge_to_products(const RootBatch& batch, float* products, const CudaQueue& queue);
+template void measure_probes(const RootBatch& batch, const float* products, const CudaQueue& queue);
+template void damp(const RootBatch& batch, const float* statistics, float* to, const CudaQueue& queue);
+template void measure_doubtful(const RootBatch& batch, const float* products, const CudaQueue& queue);
+template void narrow_roots(const RootOutcome<float>* outcomes, std::int64_t count, std::int64_t n,
+                           const CudaQueue& queue);
+template void narrow_settled(const RootBatch& batch, const RootOutcome<float>* outcomes, double threshold,
+                             double doubtful, const CudaQueue& queue);
+template void load_statistics(const RootBatch& batch, const float* from, double* statistics, const CudaQueue& queue);
+template void find_largest_eigenvalues(const RootBatch& batch, const double* statistics, const double* start,
+                                       double* vectors, const CudaQueue& queue);
+template void set_ridges(const RootBatch& batch, const double* values, const int* info, const CudaQueue& queue);
+template void scale_vectors(const RootBatch& batch, const double* vectors, const double* values, bool raised,
+                            double* to, const CudaQueue& queue);
+template void mirror_lower(const RootBatch& batch, double* matrices, const CudaQueue& queue);
+template void take_raised(const RootBatch& batch, const double* raised, double* statistics, const CudaQueue& queue);
+template void write_probes(const RootBatch& batch, double* probes, const CudaQueue& queue);
+template void add_ridge_to_products(const RootBatch& batch, double* products, const CudaQueue& queue);
+template void measure_probes(const RootBatch& batch, const double* products, const CudaQueue& queue);
+template void damp(const RootBatch& batch, const double* statistics, double* to, const CudaQueue& queue);
+template void measure_doubtful(const RootBatch& batch, const double* products, const CudaQueue& queue);
+template void narrow_roots(const RootOutcome<double>* outcomes, std::int64_t count, std::int64_t n,
+                           const CudaQueue& queue);
+template void narrow_settled(const RootBatch& batch, const RootOutcome<double>* outcomes, double threshold,
+                             double doubtful, const CudaQueue& queue);
 
 }  // namespace gradstep::cuda

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What roots need beside products and decompositions: kernels over batches of n x n matrices in f64, side by side.
+// What roots need beside products and decompositions: kernels over batches of n x n matrices, side
+// by side, in the arithmetic of T: f64 or f32.
 #pragma once
 
 #include "backend/preconditioning.h"
@@ -37,56 +38,74 @@ struct RootBatch {
   RootState* states = nullptr;
 };
 
-/// Statistics in f64. One that is not finite is marked, and becomes the identity.
-void load_statistics(const RootBatch& batch, const float* from, double* statistics, const CudaQueue& queue);
+/// Statistics in T. One that is not finite is marked, and becomes the identity.
+template <class T>
+void load_statistics(const RootBatch& batch, const float* from, T* statistics, const CudaQueue& queue);
 /// Power iteration over the extended matrices, from `start` (max(n, padded)); `vectors` is scratch of twice that for
 /// each matrix.
-void find_largest_eigenvalues(const RootBatch& batch, const double* statistics, const double* start, double* vectors,
+template <class T>
+void find_largest_eigenvalues(const RootBatch& batch, const T* statistics, const double* start, T* vectors,
                               const CudaQueue& queue);
 
 // By eigendecomposition. Vectors are rows; values ascend.
 /// The ridges; without an extension the largest eigenvalue is that of `values`.
-void set_ridges(const RootBatch& batch, const double* values, const int* info, const CudaQueue& queue);
+template <class T>
+void set_ridges(const RootBatch& batch, const T* values, const int* info, const CudaQueue& queue);
 /// Vectors times the roots of what the eigenvalues become: (value + ridge)^(-1/p), or max(value, 0).
-void scale_vectors(const RootBatch& batch, const double* vectors, const double* values, bool raised, double* to,
+template <class T>
+void scale_vectors(const RootBatch& batch, const T* vectors, const T* values, bool raised, T* to,
                    const CudaQueue& queue);
 /// The upper half becomes that of the lower.
-void mirror_lower(const RootBatch& batch, double* matrices, const CudaQueue& queue);
+template <class T>
+void mirror_lower(const RootBatch& batch, T* matrices, const CudaQueue& queue);
 /// Statistics whose eigenvalues were raised.
-void take_raised(const RootBatch& batch, const double* raised, double* statistics, const CudaQueue& queue);
+template <class T>
+void take_raised(const RootBatch& batch, const T* raised, T* statistics, const CudaQueue& queue);
 
 // Residuals of roots H of D = S + ridge I.
-void write_probes(const RootBatch& batch, double* probes, const CudaQueue& queue);
+template <class T>
+void write_probes(const RootBatch& batch, T* probes, const CudaQueue& queue);
 /// products = S x becomes D x.
-void add_ridge_to_products(const RootBatch& batch, double* products, const CudaQueue& queue);
+template <class T>
+void add_ridge_to_products(const RootBatch& batch, T* products, const CudaQueue& queue);
 /// The error = max |product - probe|.
-void measure_probes(const RootBatch& batch, const double* products, const CudaQueue& queue);
-void damp(const RootBatch& batch, const double* statistics, double* to, const CudaQueue& queue);
+template <class T>
+void measure_probes(const RootBatch& batch, const T* products, const CudaQueue& queue);
+template <class T>
+void damp(const RootBatch& batch, const T* statistics, T* to, const CudaQueue& queue);
 /// The error = max |product - I|, where it was doubtful.
-void measure_doubtful(const RootBatch& batch, const double* products, const CudaQueue& queue);
+template <class T>
+void measure_doubtful(const RootBatch& batch, const T* products, const CudaQueue& queue);
 
 // Coupled Newton.
+template <class T>
 struct NewtonMatrices {
-  double* m = nullptr;
-  double* h = nullptr;
-  double* t = nullptr;
-  double* spare = nullptr;
-  double* previous = nullptr;
-  double* root = nullptr;
+  T* m = nullptr;
+  T* h = nullptr;
+  T* t = nullptr;
+  T* spare = nullptr;
+  T* previous = nullptr;
+  T* root = nullptr;
 };
-void begin_newton(const RootBatch& batch, const double* statistics, const NewtonMatrices& to, const CudaQueue& queue);
-void write_newton_factors(const RootBatch& batch, const NewtonMatrices& matrices, const CudaQueue& queue);
+template <class T>
+void begin_newton(const RootBatch& batch, const T* statistics, const NewtonMatrices<T>& to, const CudaQueue& queue);
+template <class T>
+void write_newton_factors(const RootBatch& batch, const NewtonMatrices<T>& matrices, const CudaQueue& queue);
 /// The new errors, and the roots of those that have come to their end.
-void check_newton(const RootBatch& batch, const NewtonMatrices& matrices, const CudaQueue& queue);
+template <class T>
+void check_newton(const RootBatch& batch, const NewtonMatrices<T>& matrices, const CudaQueue& queue);
 
 /// A root that was accepted, and where it goes.
+template <class T>
 struct RootOutcome {
-  const double* root;
+  const T* root;
   float* to;
 };
-void narrow_roots(const RootOutcome* outcomes, std::int64_t count, std::int64_t n, const CudaQueue& queue);
+template <class T>
+void narrow_roots(const RootOutcome<T>* outcomes, std::int64_t count, std::int64_t n, const CudaQueue& queue);
 /// Those of a batch that are settled.
-void narrow_settled(const RootBatch& batch, const RootOutcome* outcomes, double threshold, double doubtful,
+template <class T>
+void narrow_settled(const RootBatch& batch, const RootOutcome<T>* outcomes, double threshold, double doubtful,
                     const CudaQueue& queue);
 
 }  // namespace gradstep::cuda

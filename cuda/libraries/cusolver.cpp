@@ -3,6 +3,7 @@
 #include "libraries/cusolver.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "libraries/library.h"
 
@@ -19,8 +20,10 @@ CusolverFunctions open_cusolver() {
   library.find(functions.create, "cusolverDnCreate");
   library.find(functions.destroy, "cusolverDnDestroy");
   library.find(functions.set_stream, "cusolverDnSetStream");
-  library.find(functions.size_of_decomposition, "cusolverDnDsyevd_bufferSize");
-  library.find(functions.decompose, "cusolverDnDsyevd");
+  library.find(functions.decomposition_f64.size, "cusolverDnDsyevd_bufferSize");
+  library.find(functions.decomposition_f64.run, "cusolverDnDsyevd");
+  library.find(functions.decomposition_f32.size, "cusolverDnSsyevd_bufferSize");
+  library.find(functions.decomposition_f32.run, "cusolverDnSsyevd");
   library.find(functions.size_of_qr, "cusolverDnDgeqrf_bufferSize");
   library.find(functions.qr, "cusolverDnDgeqrf");
   library.find(functions.size_of_factor, "cusolverDnDorgqr_bufferSize");
@@ -35,20 +38,31 @@ const CusolverFunctions& cusolver_functions() {
   return functions;
 }
 
-void Cusolver::decompose(double* matrices, std::int64_t n, std::int64_t count, double* values, int* info,
-                         CudaQueue& queue) {
+template <class T>
+void Cusolver::decompose(T* matrices, std::int64_t n, std::int64_t count, T* values, int* info, CudaQueue& queue) {
   const OnDevice current(device());
   const auto extent = static_cast<int>(n);
+  const auto& decomposition = [&]() -> const auto& {
+    if constexpr (std::is_same_v<T, double>) {
+      return functions().decomposition_f64;
+    } else {
+      return functions().decomposition_f32;
+    }
+  }();
   int numbers = 0;
-  check(functions().size_of_decomposition(handle(), kVectors, kUpper, extent, matrices, extent, values, &numbers),
-        "Dsyevd_bufferSize");
-  use(queue, static_cast<std::size_t>(numbers) * sizeof(double));
+  check(decomposition.size(handle(), kVectors, kUpper, extent, matrices, extent, values, &numbers), "syevd_bufferSize");
+  use(queue, static_cast<std::size_t>(numbers) * sizeof(T));
   for (std::int64_t m = 0; m < count; ++m) {
-    check(functions().decompose(handle(), kVectors, kUpper, extent, matrices + m * n * n, extent, values + m * n,
-                                workspace().as<double>(), numbers, info + m),
-          "Dsyevd");
+    check(decomposition.run(handle(), kVectors, kUpper, extent, matrices + m * n * n, extent, values + m * n,
+                            workspace().as<T>(), numbers, info + m),
+          "syevd");
   }
 }
+
+template void Cusolver::decompose(double* matrices, std::int64_t n, std::int64_t count, double* values, int* info,
+                                  CudaQueue& queue);
+template void Cusolver::decompose(float* matrices, std::int64_t n, std::int64_t count, float* values, int* info,
+                                  CudaQueue& queue);
 
 // cuSOLVER takes rows for columns: they are made orthonormal as A = Q R of the transpose.
 void Cusolver::orthonormalize(double* matrices, std::int64_t n, std::int64_t count, double* scratch, int* info,

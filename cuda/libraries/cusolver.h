@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is used of cuSOLVER: symmetric eigendecompositions and QR decompositions in f64. Prototypes are those of its
-// reference (cusolverDn.h); its headers are not needed.
+// What is used of cuSOLVER: symmetric eigendecompositions in f64 and f32, QR decompositions in f64. Prototypes are
+// those of its reference (cusolverDn.h); its headers are not needed.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,14 @@ struct CusolverFunctions : HandleFunctions<cusolverDnContext> {
   static constexpr const char* kPrefix = "cusolverDn";
   static constexpr int kOutOfMemory = 2;
 
-  int (*size_of_decomposition)(Handle handle, int wants_vectors, int upper, int n, const double* a, int lda,
-                               const double* values, int* numbers);
-  int (*decompose)(Handle handle, int wants_vectors, int upper, int n, double* a, int lda, double* values, double* work,
-                   int numbers, int* info);
+  template <class T>
+  struct Decomposition {
+    int (*size)(Handle handle, int wants_vectors, int upper, int n, const T* a, int lda, const T* values, int* numbers);
+    int (*run)(Handle handle, int wants_vectors, int upper, int n, T* a, int lda, T* values, T* work, int numbers,
+               int* info);
+  };
+  Decomposition<double> decomposition_f64;
+  Decomposition<float> decomposition_f32;
   // Householder's QR decomposition, and its orthogonal factor.
   int (*size_of_qr)(Handle handle, int m, int n, const double* a, int lda, int* numbers);
   int (*qr)(Handle handle, int m, int n, double* a, int lda, double* tau, double* work, int numbers, int* info);
@@ -39,7 +43,8 @@ class Cusolver : public LibraryHandle<CusolverFunctions> {
 
   /// `count` symmetric n x n matrices side by side are replaced by their eigenvectors, one in each row; `values`
   /// (count, n), ascending; `info` (count): 0 where the iteration has converged. May wait for the device.
-  void decompose(double* matrices, std::int64_t n, std::int64_t count, double* values, int* info, CudaQueue& queue);
+  template <class T>
+  void decompose(T* matrices, std::int64_t n, std::int64_t count, T* values, int* info, CudaQueue& queue);
   /// The rows of `count` n x n matrices side by side are made orthonormal, the first one first. `scratch` (n) and one
   /// `info` are scratch.
   void orthonormalize(double* matrices, std::int64_t n, std::int64_t count, double* scratch, int* info,

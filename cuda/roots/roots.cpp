@@ -22,15 +22,16 @@ constexpr std::int64_t kLists = 7;
 
 auto key_of(const RootJob& job) {
   const RootRecipe& r = job.recipe;
-  return std::tuple(job.n, r.method, r.exponent, r.matrix_epsilon, r.padded, r.pad_value, r.seed_rules, r.threshold,
-                    r.retries);
+  return std::tuple(job.n, r.method, r.precision, r.exponent, r.matrix_epsilon, r.padded, r.pad_value, r.seed_rules,
+                    r.threshold, r.retries);
 }
 
 /// Of a list: its matrices, or their probes.
 std::int64_t numbers_of(std::int64_t n, std::int64_t count) { return count * n * std::max(n, kernels::kProbes); }
 
+template <class T>
 std::size_t scratch_of(std::int64_t n, std::size_t count) {
-  return static_cast<std::size_t>(kLists * numbers_of(n, static_cast<std::int64_t>(count))) * sizeof(double);
+  return static_cast<std::size_t>(kLists * numbers_of(n, static_cast<std::int64_t>(count))) * sizeof(T);
 }
 
 /// Jobs of one extent and recipe, as many as fit into the scratch.
@@ -41,7 +42,7 @@ std::vector<std::vector<std::size_t>> batches_of(std::span<const RootJob> jobs) 
   }
   std::vector<std::vector<std::size_t>> batches;
   for (const auto& [key, all] : groups) {
-    const std::size_t most = std::max<std::size_t>(1, kRootBatchBytes / scratch_of(std::get<0>(key), 1));
+    const std::size_t most = std::max<std::size_t>(1, kRootBatchBytes / scratch_of<double>(std::get<0>(key), 1));
     for (std::size_t first = 0; first < all.size(); first += most) {
       const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
       batches.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(std::min(most, all.size() - first)));
@@ -62,10 +63,12 @@ RootBatch batch_of(const RootJob& job, std::size_t count, double ridge_factor, R
           states};
 }
 
+bool is_narrow(const RootJob& job) { return job.recipe.precision == RootPrecision::f32; }
+
 /// Of eigendecompositions, whose residual is looked at again above it.
 double doubtful_error(const RootJob& job) {
-  return job.recipe.method == RootMethod::eigh ? kernels::kDoubtfulResidual<double>
-                                               : std::numeric_limits<double>::infinity();
+  if (job.recipe.method != RootMethod::eigh) return std::numeric_limits<double>::infinity();
+  return is_narrow(job) ? kernels::kDoubtfulResidual<float> : kernels::kDoubtfulResidual<double>;
 }
 
 /// How many iterations of coupled Newton most matrices need: the smallest eigenvalue of M, at least that of the ridge,
@@ -108,10 +111,17 @@ void Roots::compute(std::span<const RootJob> jobs, std::span<RootRecord> records
     Batch batch{jobs, records, std::move(own)};
     batch.into_results = into_results;
     const std::int32_t retries = batch.front().recipe.retries;
+    bool narrow = is_narrow(batch.front());
     for (std::int32_t attempt = 0; attempt <= retries && !batch.own.empty(); ++attempt) {
       for (const std::size_t at : batch.own) records[at].retries = attempt;
-      try_batch(batch, queue);
-      batch.ridge_factor *= kernels::kRidgeGrowth;
+      // A root that f32 cannot give is worth f64 before it is worth a larger ridge.
+      if (narrow) {
+        try_batch<float>(batch, queue);
+        narrow = false;
+      } else {
+        try_batch<double>(batch, queue);
+        batch.ridge_factor *= kernels::kRidgeGrowth;
+      }
     }
   }
 }
@@ -123,20 +133,30 @@ void Roots::put(std::span<const RootJob> jobs, QueuedRoots& queued, CudaQueue& q
   for (const std::vector<std::size_t>& own : batches_of(jobs)) {
     if (number == queued.tables.size()) queued.tables.push_back(std::make_unique<RootTables>());
     RootTables& tables = *queued.tables[number++];
-    const RootJob& front = jobs[own.front()];
-    const Buffer memory(queue.scratch(), scratch_of(front.n, own.size()));
-    const RootBatch batch = batch_of(front, own.size(), /*ridge_factor=*/1, states);
-    const double* roots = solve(jobs, own, batch, memory.as<double>(), tables, likely_iterations(front), queue);
-    std::vector<RootOutcome> outcomes;
-    for (std::size_t k = 0; k < own.size(); ++k) {
-      outcomes.push_back({roots + static_cast<std::int64_t>(k) * front.n * front.n, jobs[own[k]].result});
+    if (is_narrow(jobs[own.front()])) {
+      put_batch<float>(jobs, own, states, tables, queue);
+    } else {
+      put_batch<double>(jobs, own, states, tables, queue);
     }
-    tables.outcome_table.begin(queue);
-    const auto section = tables.outcome_table.add(outcomes);
-    tables.outcome_table.send();
-    narrow_settled(batch, tables.outcome_table.at(section), front.recipe.threshold, doubtful_error(front), queue);
     states += own.size();
   }
+}
+
+template <class T>
+void Roots::put_batch(std::span<const RootJob> jobs, std::span<const std::size_t> own, RootState* states,
+                      RootTables& tables, CudaQueue& queue) {
+  const RootJob& front = jobs[own.front()];
+  const Buffer memory(queue.scratch(), scratch_of<T>(front.n, own.size()));
+  const RootBatch batch = batch_of(front, own.size(), /*ridge_factor=*/1, states);
+  const T* roots = solve(jobs, own, batch, memory.as<T>(), tables, likely_iterations(front), queue);
+  std::vector<RootOutcome<T>> outcomes;
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    outcomes.push_back({roots + static_cast<std::int64_t>(k) * front.n * front.n, jobs[own[k]].result});
+  }
+  tables.outcome_table.begin(queue);
+  const auto section = tables.outcome_table.add(outcomes);
+  tables.outcome_table.send();
+  narrow_settled(batch, tables.outcome_table.at(section), front.recipe.threshold, doubtful_error(front), queue);
 }
 
 void Roots::take(std::span<const RootJob> jobs, std::span<RootRecord> records, QueuedRoots& queued, CudaQueue& queue) {
@@ -165,10 +185,11 @@ void Roots::take(std::span<const RootJob> jobs, std::span<RootRecord> records, Q
 }
 
 /// The roots lie in what comes behind the statistics.
-const double* Roots::solve(std::span<const RootJob> jobs, std::span<const std::size_t> own, const RootBatch& batch,
-                           double* statistics, RootTables& tables, std::int32_t iterations, CudaQueue& queue) {
+template <class T>
+const T* Roots::solve(std::span<const RootJob> jobs, std::span<const std::size_t> own, const RootBatch& batch,
+                      T* statistics, RootTables& tables, std::int32_t iterations, CudaQueue& queue) {
   const std::int64_t n = batch.n;
-  double* const scratch = statistics + numbers_of(n, batch.count);
+  T* const scratch = statistics + numbers_of(n, batch.count);
   auto* const stored = reinterpret_cast<float*>(scratch);
   tables.statistics.begin();
   for (std::size_t k = 0; k < own.size(); ++k) {
@@ -182,16 +203,17 @@ const double* Roots::solve(std::span<const RootJob> jobs, std::span<const std::s
 }
 
 /// What it leaves in batch.own is worth another attempt.
+template <class T>
 void Roots::try_batch(Batch& batch, CudaQueue& queue) {
   const RootRecipe& recipe = batch.front().recipe;
-  const Buffer memory(queue.scratch(), scratch_of(batch.n(), batch.own.size()));
+  const Buffer memory(queue.scratch(), scratch_of<T>(batch.n(), batch.own.size()));
   const Buffer states_memory(queue.scratch(), batch.own.size() * sizeof(RootState));
-  auto* const statistics = memory.as<double>();
+  auto* const statistics = memory.as<T>();
   const RootBatch device = batch_of(batch.front(), batch.own.size(), batch.ridge_factor, states_memory.as<RootState>());
   queue.zero(device.states, states_memory.bytes());
-  const double* roots = solve(batch.jobs, batch.own, device, statistics, tables_, /*iterations=*/0, queue);
+  const T* roots = solve(batch.jobs, batch.own, device, statistics, tables_, /*iterations=*/0, queue);
   std::vector<RootState> states = download(device, queue);
-  const auto is_doubtful = [](const RootState& s) { return s.error > kernels::kDoubtfulResidual<double>; };
+  const auto is_doubtful = [](const RootState& s) { return s.error > kernels::kDoubtfulResidual<T>; };
   if (recipe.method == RootMethod::eigh && std::ranges::any_of(states, is_doubtful)) {
     measure_residuals(device, statistics, roots, statistics + numbers_of(device.n, device.count), queue);
     states = download(device, queue);
@@ -208,10 +230,11 @@ void Roots::try_batch(Batch& batch, CudaQueue& queue) {
 }
 
 /// The accepted ones, in f32, where they go.
-void Roots::keep(const Batch& batch, std::span<const RootState> states, const double* roots, CudaQueue& queue) {
+template <class T>
+void Roots::keep(const Batch& batch, std::span<const RootState> states, const T* roots, CudaQueue& queue) {
   const std::int64_t n = batch.n();
   const Buffer narrow(queue.scratch(), batch.into_results ? 0 : states.size() * static_cast<std::size_t>(n * n) * 4);
-  std::vector<RootOutcome> outcomes;
+  std::vector<RootOutcome<T>> outcomes;
   tables_.outcomes.begin();
   for (std::size_t k = 0; k < batch.own.size(); ++k) {
     const RootJob& job = batch.jobs[batch.own[k]];
@@ -229,39 +252,38 @@ void Roots::keep(const Batch& batch, std::span<const RootState> states, const do
 }
 
 /// By the eigendecomposition of S: S and S + ridge I share their vectors.
-const double* Roots::eigh(const RootBatch& batch, double* statistics, double* scratch, RootTables& tables,
-                          CudaQueue& queue) {
+template <class T>
+const T* Roots::eigh(const RootBatch& batch, T* statistics, T* scratch, RootTables& tables, CudaQueue& queue) {
   const std::int64_t all = numbers_of(batch.n, batch.count);
-  double* vectors = scratch;
-  double* scaled = scratch + all;
-  double* roots = scratch + 2 * all;
-  double* raised = scratch + 3 * all;
+  T* vectors = scratch;
+  T* scaled = scratch + all;
+  T* roots = scratch + 2 * all;
+  T* raised = scratch + 3 * all;
   const Buffer small(queue.scratch(), static_cast<std::size_t>(batch.count) *
-                                          (static_cast<std::size_t>(batch.n) * sizeof(double) + sizeof(std::int32_t)));
-  auto* values = small.as<double>();
+                                          (static_cast<std::size_t>(batch.n) * sizeof(T) + sizeof(std::int32_t)));
+  auto* values = small.as<T>();
   auto* info = reinterpret_cast<std::int32_t*>(values + batch.count * batch.n);
   if (batch.padded > 0) find_largest(batch, statistics, tables, queue);
-  queue.copy(vectors, statistics, static_cast<std::size_t>(batch.count * batch.n * batch.n) * sizeof(double));
+  queue.copy(vectors, statistics, static_cast<std::size_t>(batch.count * batch.n * batch.n) * sizeof(T));
   libraries_.cusolver().decompose(vectors, batch.n, batch.count, values, info, queue);
   set_ridges(batch, values, info, queue);
 
-  const auto recompose = [&](bool is_raised, double* to) {
+  const auto recompose = [&](bool is_raised, T* to) {
     scale_vectors(batch, vectors, values, is_raised, scaled, queue);
-    const auto half = squares<const double>(scaled, batch.n);
-    libraries_.cublas().multiply<double>(transposed(half), half, squares(to, batch.n), batch.count, queue);
+    const auto half = squares<const T>(scaled, batch.n);
+    libraries_.cublas().multiply<T>(transposed(half), half, squares(to, batch.n), batch.count, queue);
     mirror_lower(batch, to, queue);
   };
   recompose(/*is_raised=*/false, roots);
   recompose(/*is_raised=*/true, raised);
   take_raised(batch, raised, statistics, queue);
 
-  double* x = vectors;
-  double* y = scaled;
+  T* x = vectors;
+  T* y = scaled;
   write_probes(batch, x, queue);
-  const auto apply = [&](const double* matrices) {  // as they are: what comes of codes is not symmetric
-    libraries_.cublas().multiply<double>(probes<const double>(x, batch.n),
-                                         transposed(squares<const double>(matrices, batch.n)), probes(y, batch.n),
-                                         batch.count, queue);
+  const auto apply = [&](const T* matrices) {  // as they are: what comes of codes is not symmetric
+    libraries_.cublas().multiply<T>(probes<const T>(x, batch.n), transposed(squares<const T>(matrices, batch.n)),
+                                    probes(y, batch.n), batch.count, queue);
     std::swap(x, y);
   };
   apply(statistics);
@@ -272,13 +294,14 @@ const double* Roots::eigh(const RootBatch& batch, double* statistics, double* sc
 }
 
 /// max |H^p D - I|.
-void Roots::measure_residuals(const RootBatch& batch, const double* statistics, const double* roots, double* scratch,
+template <class T>
+void Roots::measure_residuals(const RootBatch& batch, const T* statistics, const T* roots, T* scratch,
                               CudaQueue& queue) {
-  double* x = scratch;
-  double* y = scratch + numbers_of(batch.n, batch.count);
+  T* x = scratch;
+  T* y = scratch + numbers_of(batch.n, batch.count);
   damp(batch, statistics, x, queue);
   for (std::int32_t k = 0; k < batch.exponent; ++k) {
-    multiply(batch, roots, x, y, queue);
+    multiply<T>(batch, roots, x, y, queue);
     std::swap(x, y);
   }
   measure_doubtful(batch, x, queue);
@@ -286,10 +309,12 @@ void Roots::measure_residuals(const RootBatch& batch, const double* statistics, 
 
 /// Those that have come to their end are multiplied along with the others until none is left, or, if they are told, for
 /// so many iterations; their roots have been kept.
-const double* Roots::newton(const RootBatch& batch, const double* statistics, double* scratch, RootTables& tables,
-                            std::int32_t iterations, CudaQueue& queue) {
+template <class T>
+const T* Roots::newton(const RootBatch& batch, const T* statistics, T* scratch, RootTables& tables,
+                       std::int32_t iterations, CudaQueue& queue) {
   const std::int64_t all = numbers_of(batch.n, batch.count);
-  NewtonMatrices at{scratch, scratch + all, scratch + 2 * all, scratch + 3 * all, scratch + 4 * all, scratch + 5 * all};
+  NewtonMatrices<T> at{scratch,           scratch + all,     scratch + 2 * all,
+                       scratch + 3 * all, scratch + 4 * all, scratch + 5 * all};
   find_largest(batch, statistics, tables, queue);
   begin_newton(batch, statistics, at, queue);
   const auto is_active = [](const RootState& state) { return state.active != 0; };
@@ -298,16 +323,16 @@ const double* Roots::newton(const RootBatch& batch, const double* statistics, do
   };
   for (std::int32_t k = 0; goes_on(k); ++k) {
     write_newton_factors(batch, at, queue);
-    multiply(batch, at.h, at.t, at.previous, queue);
+    multiply<T>(batch, at.h, at.t, at.previous, queue);
     std::swap(at.h, at.previous);
     // M <- T^p M by repeated squaring of T, which has served H already.
     for (std::int32_t bits = batch.exponent; bits > 0; bits /= 2) {
       if (bits % 2 == 1) {
-        multiply(batch, at.t, at.m, at.spare, queue);
+        multiply<T>(batch, at.t, at.m, at.spare, queue);
         std::swap(at.m, at.spare);
       }
       if (bits > 1) {
-        multiply(batch, at.t, at.t, at.spare, queue);
+        multiply<T>(batch, at.t, at.t, at.spare, queue);
         std::swap(at.t, at.spare);
       }
     }
@@ -316,7 +341,8 @@ const double* Roots::newton(const RootBatch& batch, const double* statistics, do
   return at.root;
 }
 
-void Roots::find_largest(const RootBatch& batch, const double* statistics, RootTables& tables, CudaQueue& queue) {
+template <class T>
+void Roots::find_largest(const RootBatch& batch, const T* statistics, RootTables& tables, CudaQueue& queue) {
   const std::int64_t size = std::max(batch.n, batch.padded);
   PowerIterationStart numbers;
   std::vector<double> start(static_cast<std::size_t>(size));
@@ -324,8 +350,8 @@ void Roots::find_largest(const RootBatch& batch, const double* statistics, RootT
   tables.start.begin(queue);
   const auto section = tables.start.add(start);
   tables.start.send();
-  const Buffer vectors(queue.scratch(), static_cast<std::size_t>(2 * batch.count * size) * sizeof(double));
-  find_largest_eigenvalues(batch, statistics, tables.start.at(section), vectors.as<double>(), queue);
+  const Buffer vectors(queue.scratch(), static_cast<std::size_t>(2 * batch.count * size) * sizeof(T));
+  find_largest_eigenvalues(batch, statistics, tables.start.at(section), vectors.as<T>(), queue);
 }
 
 std::vector<RootState> Roots::download(const RootBatch& batch, CudaQueue& queue) {
@@ -334,9 +360,9 @@ std::vector<RootState> Roots::download(const RootBatch& batch, CudaQueue& queue)
   return states;
 }
 
-void Roots::multiply(const RootBatch& batch, const double* a, const double* b, double* c, CudaQueue& queue) {
-  libraries_.cublas().multiply<double>(squares(a, batch.n), squares(b, batch.n), squares(c, batch.n), batch.count,
-                                       queue);
+template <class T>
+void Roots::multiply(const RootBatch& batch, const T* a, const T* b, T* c, CudaQueue& queue) {
+  libraries_.cublas().multiply<T>(squares(a, batch.n), squares(b, batch.n), squares(c, batch.n), batch.count, queue);
 }
 
 }  // namespace gradstep::cuda

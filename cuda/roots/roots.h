@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Inverse p-th roots in f64, by batches of one extent and recipe: at once, or put into a queue in which nothing asks
-// the host.
+// Inverse p-th roots in f64 or f32, by batches of one extent and recipe: at once, or put into a queue in which nothing
+// asks the host.
 #pragma once
 
 #include <memory>
@@ -35,7 +35,7 @@ class Roots {
   explicit Roots(RootLibraries& libraries) : libraries_(libraries) {}
 
   /// Waits for the device, and returns when the records are written. Roots that are accepted go to the jobs' results,
-  /// or, if not `into_results`, into their preconditioners. A root that is asked for in f32 is computed in f64.
+  /// or, if not `into_results`, into their preconditioners.
   void compute(std::span<const RootJob> jobs, std::span<RootRecord> records, bool into_results, CudaQueue& queue);
 
   /// The first attempt at roots that go to the jobs' results, where their statistics may be until then. Coupled Newton
@@ -57,18 +57,29 @@ class Roots {
     std::int64_t n() const { return front().n; }
   };
 
+  // In the arithmetic of T.
+  template <class T>
+  void put_batch(std::span<const RootJob> jobs, std::span<const std::size_t> own, RootState* states, RootTables& tables,
+                 CudaQueue& queue);
+  template <class T>
   void try_batch(Batch& batch, CudaQueue& queue);
-  const double* solve(std::span<const RootJob> jobs, std::span<const std::size_t> own, const RootBatch& batch,
-                      double* statistics, RootTables& tables, std::int32_t iterations, CudaQueue& queue);
-  const double* eigh(const RootBatch& batch, double* statistics, double* scratch, RootTables& tables, CudaQueue& queue);
-  void measure_residuals(const RootBatch& batch, const double* statistics, const double* roots, double* scratch,
-                         CudaQueue& queue);
-  const double* newton(const RootBatch& batch, const double* statistics, double* scratch, RootTables& tables,
-                       std::int32_t iterations, CudaQueue& queue);
-  static void find_largest(const RootBatch& batch, const double* statistics, RootTables& tables, CudaQueue& queue);
-  void keep(const Batch& batch, std::span<const RootState> states, const double* roots, CudaQueue& queue);
+  template <class T>
+  const T* solve(std::span<const RootJob> jobs, std::span<const std::size_t> own, const RootBatch& batch, T* statistics,
+                 RootTables& tables, std::int32_t iterations, CudaQueue& queue);
+  template <class T>
+  const T* eigh(const RootBatch& batch, T* statistics, T* scratch, RootTables& tables, CudaQueue& queue);
+  template <class T>
+  void measure_residuals(const RootBatch& batch, const T* statistics, const T* roots, T* scratch, CudaQueue& queue);
+  template <class T>
+  const T* newton(const RootBatch& batch, const T* statistics, T* scratch, RootTables& tables, std::int32_t iterations,
+                  CudaQueue& queue);
+  template <class T>
+  static void find_largest(const RootBatch& batch, const T* statistics, RootTables& tables, CudaQueue& queue);
+  template <class T>
+  void keep(const Batch& batch, std::span<const RootState> states, const T* roots, CudaQueue& queue);
   static std::vector<RootState> download(const RootBatch& batch, CudaQueue& queue);
-  void multiply(const RootBatch& batch, const double* a, const double* b, double* c, CudaQueue& queue);
+  template <class T>
+  void multiply(const RootBatch& batch, const T* a, const T* b, T* c, CudaQueue& queue);
 
   RootLibraries& libraries_;
   RootTables tables_;

@@ -36,6 +36,7 @@ struct Difficulty {
   double matrix_epsilon;
   double threshold;
   int retries;
+  int precision = GRADSTEP_ROOT_PRECISION_F64;
 };
 
 /// As steps that no root has a part in: statistics are those of the gradients alone.
@@ -45,6 +46,7 @@ Change unseen_roots(int method, const Difficulty& difficulty, int lag) {
     options.matrix_epsilon = difficulty.matrix_epsilon;
     options.inverse_failure_threshold = difficulty.threshold;
     options.root_retries = difficulty.retries;
+    options.root_precision = difficulty.precision;
     options.root_lag = lag;
     options.start_preconditioning_step = 1000;
   };
@@ -80,7 +82,9 @@ TEST(CudaRootLag, RootsHaveTheBitsOfThoseThatAreComputedAtOnce) {
   const std::vector<Difficulty> difficulties = {{"easy", 1e-6, 0.1, 0},
                                                 {"tried again", 1e-14, 1e-9, 6},
                                                 {"more iterations than most need", 0, 1e-3, 0},
-                                                {"none is accepted", 1e-6, 0, 2}};
+                                                {"none is accepted", 1e-6, 0, 2},
+                                                {"easy in f32", 1e-2, 0.1, 0, GRADSTEP_ROOT_PRECISION_F32},
+                                                {"not for f32", 1e-8, 1e-5, 3, GRADSTEP_ROOT_PRECISION_F32}};
   for (const int method : {GRADSTEP_ROOT_METHOD_COUPLED_NEWTON, GRADSTEP_ROOT_METHOD_EIGH}) {
     for (const Difficulty& difficulty : difficulties) {
       SCOPED_TRACE("root_method " + std::to_string(method) + ", " + difficulty.name);

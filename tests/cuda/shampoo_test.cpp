@@ -101,6 +101,63 @@ TEST(CudaShampoo, StepsAreTheCpusForBothRootMethods) {
   }
 }
 
+// Roundings in f32, 6e-8 of the largest eigenvalue each, beside a ridge of 1e-2 of it: 1e-6 was seen.
+constexpr double kNarrowTolerance = 2e-5;
+
+Change narrow_roots(int method) {
+  return [method](gradstep_shampoo_options& options) {
+    options.root_method = method;
+    options.root_precision = GRADSTEP_ROOT_PRECISION_F32;
+    options.matrix_epsilon = 1e-2;
+  };
+}
+
+TEST(CudaShampoo, StepsAreTheCpusWithRootsInF32) {
+  for (const int method : {GRADSTEP_ROOT_METHOD_COUPLED_NEWTON, GRADSTEP_ROOT_METHOD_EIGH}) {
+    for (const int padding : {GRADSTEP_ROOT_PADDING_NONE, GRADSTEP_ROOT_PADDING_LARGEST}) {
+      SCOPED_TRACE("root_method " + std::to_string(method) + ", root_padding " + std::to_string(padding));
+      const auto narrow = [=](gradstep_shampoo_options& options) {
+        narrow_roots(method)(options);
+        options.root_padding = padding;
+      };
+      compare(narrow, kNarrowTolerance, {{12, 9}, {7}, {4, 3, 5}, {1}}, 3);
+    }
+  }
+}
+
+TEST(CudaShampoo, RootsInF32TakeNothingInF64) {
+  for (const int method : {GRADSTEP_ROOT_METHOD_COUPLED_NEWTON, GRADSTEP_ROOT_METHOD_EIGH}) {
+    EmulatedCuda device(1);
+    Model model(device, {{12, 9}}, narrow_roots(method));
+    EmulatedCuda::launches();
+    for (int t = 1; t <= 2; ++t) ASSERT_EQ(model.step(t), GRADSTEP_OK) << gradstep_last_error();
+    device.queue().finish();
+    const std::vector<std::string> launches = EmulatedCuda::launches();
+    EXPECT_EQ(std::count(launches.begin(), launches.end(), "cublas_f64"), 0);
+    EXPECT_EQ(std::count(launches.begin(), launches.end(), "cusolver_f64"), 0);
+    EXPECT_EQ(model.metric("root_retries"), 0);
+  }
+}
+
+// The second attempt, in f64, has the ridge of the first.
+TEST(CudaShampoo, ARootThatF32CannotGiveIsThatOfF64) {
+  const auto strict = [](int precision) {
+    return [precision](gradstep_shampoo_options& options) {
+      options.root_precision = precision;
+      options.inverse_failure_threshold = 1e-7;
+    };
+  };
+  EmulatedCuda device(3);
+  Model narrow(device, {{12, 12}}, strict(GRADSTEP_ROOT_PRECISION_F32));
+  Model wide(device, {{12, 12}}, strict(GRADSTEP_ROOT_PRECISION_F64));
+  ASSERT_EQ(narrow.step(1), GRADSTEP_OK) << gradstep_last_error();
+  ASSERT_EQ(wide.step(1), GRADSTEP_OK) << gradstep_last_error();
+  EXPECT_EQ(wide.metric("root_retries"), 0);
+  EXPECT_EQ(narrow.metric("root_retries"), 1);
+  EXPECT_EQ(narrow.metric("root_failures"), 0);
+  EXPECT_EQ(narrow.state(0, "preconditioners.0.0", {12, 12}), wide.state(0, "preconditioners.0.0", {12, 12}));
+}
+
 // Rounding may move a code by one: 1 / 127 of a column's largest number.
 TEST(CudaShampoo, QuantisedStateIsTheCpus) {
   const auto coded = [](gradstep_shampoo_options& options) {

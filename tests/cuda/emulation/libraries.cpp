@@ -102,26 +102,29 @@ int multiply(cublasContext* handle, int transposes_a, int transposes_b, int m, i
   return 0;
 }
 
-int size_of_decomposition(cusolverDnContext* /*handle*/, int /*wants_vectors*/, int /*upper*/, int n,
-                          const double* /*a*/, int /*lda*/, const double* /*values*/, int* numbers) {
+template <class T>
+int size_of_decomposition(cusolverDnContext* /*handle*/, int /*wants_vectors*/, int /*upper*/, int n, const T* /*a*/,
+                          int /*lda*/, const T* /*values*/, int* numbers) {
   *numbers = n * n + 32;
   return 0;
 }
 
-int decompose(cusolverDnContext* handle, int wants_vectors, int upper, int n, double* a, int lda, double* values,
-              double* work, int numbers, int* info) {
+template <class T>
+int decompose(cusolverDnContext* handle, int wants_vectors, int upper, int n, T* a, int lda, T* values, T* work,
+              int numbers, int* info) {
+  using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
   if (wants_vectors != 1 || n < 1 || lda != n || numbers < n * n + 32) return kInvalidValue;
   const auto body = [=](Block& block) {
     const std::int64_t size = std::int64_t{n} * n;
-    std::fill_n(block.checked(work, numbers), numbers, -1.0);
-    Eigen::Map<Eigen::MatrixXd> matrix(block.checked(a, size), n, n);
-    const Eigen::MatrixXd lower = upper != 0 ? Eigen::MatrixXd(matrix.transpose()) : Eigen::MatrixXd(matrix);
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(lower);
+    std::fill_n(block.checked(work, numbers), numbers, T{-1});
+    Eigen::Map<Matrix> matrix(block.checked(a, size), n, n);
+    const Matrix lower = upper != 0 ? Matrix(matrix.transpose()) : Matrix(matrix);
+    const Eigen::SelfAdjointEigenSolver<Matrix> solver(lower);
     matrix = solver.eigenvectors();
-    Eigen::Map<Eigen::VectorXd>(block.checked(values, n), n) = solver.eigenvalues();
+    Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, 1>>(block.checked(values, n), n) = solver.eigenvalues();
     block.store(info, solver.info() == Eigen::Success ? 0 : 1);
   };
-  launch(one_thread("cusolver_f64", body), handle->stream);
+  launch(one_thread(sizeof(T) == sizeof(float) ? "cusolver_f32" : "cusolver_f64", body), handle->stream);
   return 0;
 }
 
@@ -186,8 +189,10 @@ const std::map<std::string, std::map<std::string, void*>>& libraries() {
        {{"cusolverDnCreate", address_of(create<cusolverDnContext>)},
         {"cusolverDnDestroy", address_of(destroy<cusolverDnContext>)},
         {"cusolverDnSetStream", address_of(set_stream<cusolverDnContext>)},
-        {"cusolverDnDsyevd_bufferSize", address_of(size_of_decomposition)},
-        {"cusolverDnDsyevd", address_of(decompose)},
+        {"cusolverDnDsyevd_bufferSize", address_of(size_of_decomposition<double>)},
+        {"cusolverDnDsyevd", address_of(decompose<double>)},
+        {"cusolverDnSsyevd_bufferSize", address_of(size_of_decomposition<float>)},
+        {"cusolverDnSsyevd", address_of(decompose<float>)},
         {"cusolverDnDgeqrf_bufferSize", address_of(size_of_qr)},
         {"cusolverDnDgeqrf", address_of(qr)},
         {"cusolverDnDorgqr_bufferSize", address_of(size_of_factor)},
