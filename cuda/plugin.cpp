@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "backend.h"
+#include "comm/nccl_engine.h"
 #include "core/error.h"
 #include "gradstep_build_id.h"
 
@@ -28,6 +29,8 @@ void throw_error(gradstep_status status, std::string text) {
   std::terminate();  // it has thrown
 }
 
+gradstep_status translate_exception() noexcept { return host_api->translate(); }
+
 }  // namespace gradstep
 
 extern "C" __attribute__((visibility("default"))) gradstep_status
@@ -37,5 +40,6 @@ gradstep_plugin_entry(const char* build_id, const gradstep_plugin_host_api* host
   if (std::strcmp(build_id, GRADSTEP_BUILD_ID) != 0) return GRADSTEP_ERR_INVALID_ARGUMENT;
   gradstep::host_api = host;
   plugin->backend = &gradstep::kBackend;
+  plugin->device_engine = &gradstep::cuda::kNcclEngine;
   return GRADSTEP_OK;
 }

@@ -226,6 +226,7 @@ using gradstep_python::Access;
 %records(gradstep_metric)
 
 // Declared again in python_adapters.i, with arguments that Python objects fit.
+%ignore gradstep_comm_attach_nccl;
 %ignore gradstep_comm_create;
 %ignore gradstep_comm_create_host;
 %ignore gradstep_comm_create_host_ex;

@@ -17,7 +17,7 @@ constexpr std::size_t kWorkspaceAlignment = 256;
 constexpr int kDefaultMath = 0;  // TF32 only for those who ask
 
 CublasFunctions open_cublas() {
-  const Library library(CublasFunctions::kLibrary, {"libcublas.so.13", "libcublas.so.12"});
+  const Library library(CublasFunctions::kLibrary, "Shampoo on CUDA", {"libcublas.so.13", "libcublas.so.12"});
   CublasFunctions functions{};
   library.find(functions.create, "cublasCreate_v2");
   library.find(functions.destroy, "cublasDestroy_v2");

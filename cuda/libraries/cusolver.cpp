@@ -15,7 +15,7 @@ constexpr int kVectors = 1;
 constexpr int kUpper = 1;  // of columns: the lower half of rows
 
 CusolverFunctions open_cusolver() {
-  const Library library(CusolverFunctions::kLibrary, {"libcusolver.so.12", "libcusolver.so.11"});
+  const Library library(CusolverFunctions::kLibrary, "Shampoo on CUDA", {"libcusolver.so.12", "libcusolver.so.11"});
   CusolverFunctions functions{};
   library.find(functions.create, "cusolverDnCreate");
   library.find(functions.destroy, "cusolverDnDestroy");

@@ -6,7 +6,7 @@
 
 namespace gradstep::cuda {
 
-Library::Library(const char* name, std::initializer_list<const char*> sonames) : name_(name) {
+Library::Library(const char* name, const char* needed_by, std::initializer_list<const char*> sonames) : name_(name) {
   std::string reasons;
   for (const char* soname : sonames) {
     std::string reason;
@@ -17,7 +17,7 @@ Library::Library(const char* name, std::initializer_list<const char*> sonames) :
     }
     reasons += reasons.empty() ? reason : "; " + reason;
   }
-  fail(GRADSTEP_ERR_BACKEND_UNAVAILABLE, "Shampoo on CUDA needs {}, which cannot be opened: {}", name, reasons);
+  fail(GRADSTEP_ERR_BACKEND_UNAVAILABLE, "{} needs {}, which cannot be opened: {}", needed_by, name, reasons);
 }
 
 void* Library::find(const char* symbol) const {

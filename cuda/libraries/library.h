@@ -18,8 +18,9 @@ void* find_symbol(void* library, const char* name);
 
 class Library {
  public:
-  /// The first of `sonames` that can be opened; it stays open until the process ends. Throws BACKEND_UNAVAILABLE.
-  Library(const char* name, std::initializer_list<const char*> sonames);
+  /// The first of `sonames` that can be opened; it stays open until the process ends. Throws BACKEND_UNAVAILABLE, with
+  /// what needs it.
+  Library(const char* name, const char* needed_by, std::initializer_list<const char*> sonames);
 
   /// Throws BACKEND_UNAVAILABLE if there is no such function.
   template <class Function>

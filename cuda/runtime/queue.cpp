@@ -34,8 +34,12 @@ void for_each_piece(std::size_t bytes, Body body) {
 
 }  // namespace
 
+// Another thread's capture, of any mode, is not disturbed by a look at an event that is outside of it.
 bool Mark::is_reached() const {
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+  check(cudaThreadExchangeStreamCaptureMode(&mode), "cudaThreadExchangeStreamCaptureMode");
   const cudaError_t error = cudaEventQuery(event_);
+  check(cudaThreadExchangeStreamCaptureMode(&mode), "cudaThreadExchangeStreamCaptureMode");
   if (error == cudaErrorNotReady) return false;
   check(error, "cudaEventQuery");
   return true;

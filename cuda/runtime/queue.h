@@ -71,7 +71,7 @@ class CudaQueue final : public Queue {
   /// Of what is used in this queue's order alone.
   const std::shared_ptr<Memory>& scratch() const { return scratch_; }
   /// Throws INVALID_STATE inside a capture, where `what` would be taken up once and played back stale.
-  void check_not_capturing(const char* what) const;
+  void check_not_capturing(const char* what) const override;
 
  private:
   int device_;

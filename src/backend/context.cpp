@@ -84,6 +84,14 @@ Backend& Context::backend(gradstep_device device, const char* argument, std::siz
   }
 }
 
+gradstep_device Context::device_of(const Backend& backend) const {
+  const std::lock_guard lock(backends_mutex_);
+  for (const DeviceBackend& known : backends_) {
+    if (known.backend.get() == &backend) return known.device;
+  }
+  return {GRADSTEP_DEVICE_CPU, 0};
+}
+
 Site Context::site(const Schema& schema) const {
   for (std::size_t i = 0; i < schema.size(); ++i) {
     backend(schema[i].device, "parameters", i);

@@ -31,6 +31,9 @@ struct gradstep_plugin_host_api {
   void (*set_error)(const char* text);
   /// Throws the library's own Error. Only below a function of a gradstep_plugin_backend.
   void (*fail)(gradstep_status status, const char* text);
+  /// Inside a catch block of a function that an engine's table has: the status of the exception in flight, whose text
+  /// becomes the calling thread's.
+  gradstep_status (*translate)();
 };
 
 /// How an engine's ranks tell each other their addresses. Valid during connect. A status comes with the thread's error
@@ -65,12 +68,31 @@ struct gradstep_plugin_backend {
   gradstep::Backend* (*create)(const std::shared_ptr<gradstep::Allocator>& allocator, std::int32_t device_id);
 };
 
+/// An engine of the memory of a type of device, between ranks that are connected already. All throw as `create` does;
+/// the functions of the table that they fill do not.
+struct gradstep_plugin_device_engine {
+  const char* name;
+  std::int32_t device_type;
+  std::int32_t id_bytes;
+  /// Throws BACKEND_UNAVAILABLE where the engine's library or the device is not there.
+  void (*prepare)(std::int32_t device_id);
+  /// Writes id_bytes bytes, by which ranks find each other once.
+  void (*make_id)(void* id);
+  /// Collective: connects rank vtable->rank of vtable->world_size, fills the rest of *vtable, and *user. Throws
+  /// TIMEOUT.
+  void (*connect)(const void* id, std::int32_t device_id, std::int64_t timeout_ms, gradstep_comm_vtable* vtable,
+                  void** user);
+  /// The same by a connection of the library's that the host has. Throws INVALID_ARGUMENT where it has other ranks.
+  void (*wrap)(void* native, std::int32_t device_id, gradstep_comm_vtable* vtable, void** user);
+};
+
 /// What a plugin gives; each may be NULL.
 struct gradstep_plugin_api {
   std::uint32_t struct_size;
   std::uint32_t reserved;
   const gradstep_plugin_engine* engine;
   const gradstep_plugin_backend* backend;
+  const gradstep_plugin_device_engine* device_engine;
 };
 
 /// Returns INVALID_ARGUMENT if build_id is not the plugin's own, and then writes the plugin's into *plugin_build_id.

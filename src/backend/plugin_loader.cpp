@@ -16,9 +16,9 @@ namespace gradstep {
 
 namespace {
 
-const gradstep_plugin_host_api kHostApi = {sizeof(gradstep_plugin_host_api), 0,
-                                           [](const char* text) { set_last_error(text); },
-                                           [](gradstep_status status, const char* text) { throw_error(status, text); }};
+const gradstep_plugin_host_api kHostApi = {
+    sizeof(gradstep_plugin_host_api), 0, [](const char* text) { set_last_error(text); },
+    [](gradstep_status status, const char* text) { throw_error(status, text); }, [] { return translate_exception(); }};
 
 std::string own_directory() {
   Dl_info info{};

@@ -47,6 +47,8 @@ class Queue {
   virtual void wait(const Event& event) = 0;
   /// Returns when all that is in the queue has been done. Throws what it failed with, once.
   virtual void finish() = 0;
+  /// Throws INVALID_STATE where `what` asks for something that cannot be done now, as inside a capture.
+  virtual void check_not_capturing(const char* /*what*/) const {}
 
   // Bytes. `to` and `from` are the backend's memory, `host` is the host's.
   /// `host` may be used again when it returns.

@@ -17,6 +17,8 @@ class Site {
 
   Backend& backend() const { return *backend_; }
   Queue& queue() const { return *queue_; }
+  /// The host's; NULL = the default one.
+  void* stream() const { return stream_; }
   /// Results can be read where they are as soon as a call returns.
   bool is_host() const { return queue_->is_host(); }
 

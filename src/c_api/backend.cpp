@@ -26,6 +26,11 @@ void check_available(const char* name) {
                   engine_names([](const EngineEntry& e) { return !e.is_choice; }));
   }
   if (engine->is_plugin) find_plugin(name);
+  if (std::string_view(name) == "nccl") {
+    const gradstep_plugin_device_engine* nccl = find_plugin("cuda").device_engine;
+    if (nccl == nullptr) fail(GRADSTEP_ERR_BACKEND_UNAVAILABLE, "the cuda plugin has no engine");
+    nccl->prepare(0);
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gradstep/comm.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 #include <vector>
@@ -55,6 +56,40 @@ void check_rank(const char* argument, std::int32_t rank, const Communicator& com
 void check_peer(const char* argument, std::int32_t peer, const Communicator& comm) {
   check_rank(argument, peer, comm);
   if (peer == comm.rank()) fail_argument("{}: is {}, this rank itself", argument, peer);
+}
+
+/// Where the tensors of a call are: those of a device have a plane there, whose queue is the call's stream from here
+/// on.
+struct Home {
+  gradstep_device device{GRADSTEP_DEVICE_CPU, 0};
+  CommPlane* plane = nullptr;
+
+  /// host(), or of(the data plane) and a wait for it.
+  template <class OnHost, class OnDevice>
+  void run(const Deadline& deadline, OnHost host, OnDevice of) const {
+    if (plane == nullptr) return host();
+    of(plane->data());
+    plane->data().settle(deadline);
+  }
+};
+
+/// That of the call's first tensor.
+Home home_of_call(gradstep_comm& comm, const char* argument, const gradstep_tensor* tensor, void* stream) {
+  if (tensor == nullptr) fail_argument("{}: is NULL", argument);
+  Home home;
+  if (home_of(tensor->device).device_type == GRADSTEP_DEVICE_CPU) {
+    check_stream(stream);
+    return home;
+  }
+  home.device = home_of(tensor->device);
+  auto plane = std::find_if(comm.planes.begin(), comm.planes.end(),
+                            [&](const auto& known) { return known->serves(home.device); });
+  if (plane == comm.planes.end()) {
+    plane = comm.planes.insert(plane, std::make_unique<CommPlane>(comm.impl, home.device));
+  }
+  home.plane = plane->get();
+  home.plane->site().use(stream);
+  return home;
 }
 
 const EngineEntry& engine_of(const char* name) {
@@ -153,6 +188,14 @@ gradstep_status gradstep_comm_wrap_mpi_ex(gradstep_context* context, const void*
   });
 }
 
+gradstep_status gradstep_comm_attach_nccl(gradstep_comm* comm, int32_t device, void* nccl_comm,
+                                          gradstep_comm** out) noexcept {
+  return with(comm, [&](Communicator& impl) {
+    check_out("out", out);
+    hand_out(out, impl.with_device({GRADSTEP_DEVICE_CUDA, device}, nccl_comm, impl.deadline()));
+  });
+}
+
 void gradstep_comm_destroy(gradstep_comm* comm) noexcept { destroy(comm); }
 
 gradstep_status gradstep_comm_unique_id(const char* engine, void* buf, size_t cap, size_t* len) noexcept {
@@ -197,22 +240,29 @@ gradstep_status gradstep_comm_engine(gradstep_comm* comm, char* buf, size_t cap,
 gradstep_status gradstep_comm_all_reduce(gradstep_comm* comm, const gradstep_tensor* tensor, int32_t op,
                                          void* stream) noexcept {
   return with(comm, [&](Communicator& impl) {
-    check_stream(stream);
+    const Home home = home_of_call(*comm, "tensor", tensor, stream);
+    const Deadline deadline = impl.deadline();
     check_op(op);
-    impl.all_reduce(to_contiguous_array("tensor", tensor), op, 1, impl.deadline());
+    const Array array = to_contiguous_array("tensor", tensor, home.device);
+    home.run(
+        deadline, [&] { impl.all_reduce(array, op, 1, deadline); },
+        [&](DataPlane& data) { data.all_reduce(array, op, 1, deadline); });
   });
 }
 
 gradstep_status gradstep_comm_all_gather(gradstep_comm* comm, const gradstep_tensor* input,
                                          const gradstep_tensor* output, void* stream) noexcept {
   return with(comm, [&](Communicator& impl) {
-    check_stream(stream);
-    const Bytes in = to_bytes("input", input);
-    const Bytes out = to_bytes("output", output);
+    const Home home = home_of_call(*comm, "input", input, stream);
+    const Deadline deadline = impl.deadline();
+    const Bytes in = to_bytes("input", input, home.device);
+    const Bytes out = to_bytes("output", output, home.device);
     check_same_dtype(in, out);
     check_elements(out, in.elements, impl.world_size());
     check_overlap(in, out, in.bytes() * impl.rank());
-    impl.all_gather(in.data, out.data, in.bytes(), impl.deadline());
+    home.run(
+        deadline, [&] { impl.all_gather(in.data, out.data, in.bytes(), deadline); },
+        [&](DataPlane& data) { data.all_gather(in.data, out.data, in.bytes(), deadline); });
   });
 }
 
@@ -220,60 +270,75 @@ gradstep_status gradstep_comm_all_gather_v(gradstep_comm* comm, const gradstep_t
                                            const gradstep_tensor* output, const int64_t* counts,
                                            void* stream) noexcept {
   return with(comm, [&](Communicator& impl) {
-    check_stream(stream);
-    const Bytes in = to_bytes("input", input);
-    const Bytes out = to_bytes("output", output);
+    const Home home = home_of_call(*comm, "input", input, stream);
+    const Deadline deadline = impl.deadline();
+    const Bytes in = to_bytes("input", input, home.device);
+    const Bytes out = to_bytes("output", output, home.device);
     check_same_dtype(in, out);
     const auto blocks = blocks_of(counts, impl.world_size(), in, impl.rank());
     check_elements(out, blocks.total_elements);
     check_overlap(in, out, blocks.own_offset);
-    impl.all_gather_v(in.data, out.data, blocks.bytes, impl.deadline());
+    home.run(
+        deadline, [&] { impl.all_gather_v(in.data, out.data, blocks.bytes, deadline); },
+        [&](DataPlane& data) { data.all_gather_v(in.data, out.data, blocks.bytes, deadline); });
   });
 }
 
 gradstep_status gradstep_comm_reduce_scatter(gradstep_comm* comm, const gradstep_tensor* input,
                                              const gradstep_tensor* output, int32_t op, void* stream) noexcept {
   return with(comm, [&](Communicator& impl) {
-    check_stream(stream);
+    const Home home = home_of_call(*comm, "input", input, stream);
+    const Deadline deadline = impl.deadline();
     check_op(op);
-    const Array in = to_contiguous_array("input", input);
-    const Array out = to_contiguous_array("output", output);
-    const Bytes in_bytes = to_bytes("input", input);
-    const Bytes out_bytes = to_bytes("output", output);
+    const Array in = to_contiguous_array("input", input, home.device);
+    const Array out = to_contiguous_array("output", output, home.device);
+    const Bytes in_bytes = to_bytes("input", input, home.device);
+    const Bytes out_bytes = to_bytes("output", output, home.device);
     check_same_dtype(in_bytes, out_bytes);
     check_elements(in_bytes, out.size, impl.world_size());
     check_overlap(out_bytes, in_bytes, out.bytes() * impl.rank());
-    impl.reduce_scatter(in, out, op, impl.deadline());
+    home.run(
+        deadline, [&] { impl.reduce_scatter(in, out, op, deadline); },
+        [&](DataPlane& data) { data.reduce_scatter(in, out, op, deadline); });
   });
 }
 
 gradstep_status gradstep_comm_broadcast(gradstep_comm* comm, const gradstep_tensor* tensor, int32_t root,
                                         void* stream) noexcept {
   return with(comm, [&](Communicator& impl) {
-    check_stream(stream);
+    const Home home = home_of_call(*comm, "tensor", tensor, stream);
+    const Deadline deadline = impl.deadline();
     check_rank("root", root, impl);
-    const Bytes bytes = to_bytes("tensor", tensor);
-    impl.broadcast(bytes.data, bytes.bytes(), root, impl.deadline());
+    const Bytes bytes = to_bytes("tensor", tensor, home.device);
+    home.run(
+        deadline, [&] { impl.broadcast(bytes.data, bytes.bytes(), root, deadline); },
+        [&](DataPlane& data) { data.broadcast(bytes.data, bytes.bytes(), root, deadline); });
   });
 }
 
 gradstep_status gradstep_comm_send(gradstep_comm* comm, const gradstep_tensor* tensor, int32_t to,
                                    void* stream) noexcept {
   return with(comm, [&](Communicator& impl) {
-    check_stream(stream);
+    const Home home = home_of_call(*comm, "tensor", tensor, stream);
+    const Deadline deadline = impl.deadline();
     check_peer("to", to, impl);
-    const Bytes bytes = to_bytes("tensor", tensor);
-    impl.send(bytes.data, bytes.bytes(), to, impl.deadline());
+    const Bytes bytes = to_bytes("tensor", tensor, home.device);
+    home.run(
+        deadline, [&] { impl.send(bytes.data, bytes.bytes(), to, deadline); },
+        [&](DataPlane& data) { data.send(bytes.data, bytes.bytes(), to, deadline); });
   });
 }
 
 gradstep_status gradstep_comm_recv(gradstep_comm* comm, const gradstep_tensor* tensor, int32_t from,
                                    void* stream) noexcept {
   return with(comm, [&](Communicator& impl) {
-    check_stream(stream);
+    const Home home = home_of_call(*comm, "tensor", tensor, stream);
+    const Deadline deadline = impl.deadline();
     check_peer("from", from, impl);
-    const Bytes bytes = to_bytes("tensor", tensor);
-    impl.recv(bytes.data, bytes.bytes(), from, impl.deadline());
+    const Bytes bytes = to_bytes("tensor", tensor, home.device);
+    home.run(
+        deadline, [&] { impl.recv(bytes.data, bytes.bytes(), from, deadline); },
+        [&](DataPlane& data) { data.recv(bytes.data, bytes.bytes(), from, deadline); });
   });
 }
 

@@ -10,9 +10,9 @@
 
 namespace gradstep {
 
-Bytes to_bytes(const char* argument, const gradstep_tensor* tensor) {
+Bytes to_bytes(const char* argument, const gradstep_tensor* tensor, gradstep_device home) {
   if (tensor == nullptr) fail_argument("{}: is NULL", argument);
-  check_device(argument, 0, tensor->device);
+  check_home(argument, *tensor, home);
   if (tensor->ndim < 0) fail_argument("{}: ndim is {}", argument, tensor->ndim);
   if (tensor->ndim > 0 && tensor->shape == nullptr) fail_argument("{}: shape is NULL", argument);
   const std::int64_t bits = std::int64_t{tensor->dtype.bits} * tensor->dtype.lanes;

@@ -22,8 +22,8 @@ struct Bytes {
   std::int64_t bytes() const { return elements * element_bytes; }
 };
 
-/// Throws unless the tensor is contiguous, of whole bytes, and on the CPU.
-Bytes to_bytes(const char* argument, const gradstep_tensor* tensor);
+/// Throws unless the tensor is contiguous, of whole bytes, and on `home`.
+Bytes to_bytes(const char* argument, const gradstep_tensor* tensor, gradstep_device home);
 
 void check_same_dtype(const Bytes& input, const Bytes& output);
 /// Throws unless the tensor has `times` times `elements` elements.

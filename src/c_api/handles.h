@@ -6,6 +6,7 @@
 
 #include "accumulate/accumulator.h"
 #include "backend/context.h"
+#include "c_api/comm_plane.h"
 #include "c_api/tensor_binding.h"
 #include "comm/communicator.h"
 #include "core/handle.h"
@@ -19,6 +20,7 @@ struct gradstep_comm : gradstep::Handle<gradstep::Communicator, "comm"> {
   // Of the handle, not of the object: reducers and optimizers use that one when they like.
   gradstep::BusyFlag& busy() { return flag; }
   gradstep::BusyFlag flag;
+  std::vector<std::unique_ptr<gradstep::CommPlane>> planes;
 };
 
 struct gradstep_accumulator : gradstep::Handle<gradstep::Accumulator, "accumulator"> {

@@ -97,8 +97,18 @@ Array to_array(const char* argument, const gradstep_tensor* tensor) {
   return array;
 }
 
-Array to_contiguous_array(const char* argument, const gradstep_tensor* tensor) {
-  const Array array = to_array(argument, tensor);
+void check_home(const char* argument, const gradstep_tensor& tensor, gradstep_device home) {
+  if (home.device_type == GRADSTEP_DEVICE_CPU) return check_device(argument, 0, tensor.device);
+  if (!same_device(home_of(tensor.device), home)) {
+    fail_argument("{}: is on {}, expected {}", argument, device_text(tensor.device), device_text(home));
+  }
+}
+
+Array to_contiguous_array(const char* argument, const gradstep_tensor* tensor, gradstep_device home) {
+  if (tensor == nullptr) fail_argument("{}: is NULL", argument);
+  check_home(argument, *tensor, home);
+  const Array array = to_array(argument, 0, *tensor);
+  if (!array.present()) fail_argument("{}: data is NULL", argument);
   if (!array.contiguous()) {
     fail(GRADSTEP_ERR_UNSUPPORTED, "{}: is not contiguous (shape {})", argument, shape_text(*tensor));
   }

@@ -24,8 +24,12 @@ Array to_array(const char* argument, std::size_t index, const gradstep_tensor& t
 /// The same for a single tensor argument.
 Array to_array(const char* argument, const gradstep_tensor* tensor);
 
-/// As to_array, and contiguous.
-Array to_contiguous_array(const char* argument, const gradstep_tensor* tensor);
+/// On `home`, a device, and contiguous.
+Array to_contiguous_array(const char* argument, const gradstep_tensor* tensor,
+                          gradstep_device home = {GRADSTEP_DEVICE_CPU, 0});
+
+/// Throws unless the tensor is on `home`.
+void check_home(const char* argument, const gradstep_tensor& tensor, gradstep_device home);
 
 /// Checks tensors[i] as a buffer of parameter i with its own dtype; it must be present.
 Array parameter_array(const Schema& schema, const char* argument, std::size_t i, const gradstep_tensor& tensor);

@@ -3,7 +3,6 @@
 #include "comm/collectives.h"
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <numeric>
 
@@ -13,10 +12,6 @@ namespace {
 
 // Collectives that must be built from equal blocks go in slices of this size, which bounds the staging memory at
 // world_size slices.
-
-void copy_bytes(void* destination, const void* source, std::int64_t bytes) {
-  if (bytes > 0 && destination != source) std::memmove(destination, source, static_cast<std::size_t>(bytes));
-}
 
 // Of nothing, whose blocks are all empty, the base may be NULL.
 std::byte* at(void* base, std::int64_t offset) {
@@ -44,26 +39,32 @@ std::int32_t tournament_partner(std::int32_t rank, std::int32_t round, std::int3
   return partner < world_size ? partner : -1;
 }
 
-Collectives::Collectives(std::shared_ptr<Engine> engine, const std::shared_ptr<Allocator>& allocator)
+Collectives::Collectives(std::shared_ptr<Engine> engine, const Site& site, std::shared_ptr<SentBytes> sent)
     : engine_(std::move(engine)),
+      site_(site),
       send_data_(static_cast<std::size_t>(engine_->world_size())),
       send_bytes_(send_data_.size()),
       receive_data_(send_data_.size()),
       receive_bytes_(send_data_.size()),
       offsets_(send_data_.size()),
-      send_staging_(allocator),
-      receive_staging_(allocator) {}
+      send_staging_(site_.backend().memory()),
+      receive_staging_(site_.backend().memory()),
+      sent_(std::move(sent)) {}
+
+void Collectives::copy(void* destination, const void* source, std::int64_t bytes) const {
+  if (bytes > 0 && destination != source) site_.queue().copy(destination, source, static_cast<std::size_t>(bytes));
+}
 
 void Collectives::send(const void* data, std::int64_t bytes, std::int32_t to, const Deadline& deadline) {
   call_engine(*engine_, "send", deadline, [&](std::int64_t timeout_ms) {
-    return engine_->vtable().send(engine_->user(), data, bytes, to, nullptr, timeout_ms);
+    return engine_->vtable().send(engine_->user(), data, bytes, to, site_.stream(), timeout_ms);
   });
-  bytes_sent_ += bytes;
+  *sent_ += bytes;
 }
 
 void Collectives::recv(void* data, std::int64_t bytes, std::int32_t from, const Deadline& deadline) {
   call_engine(*engine_, "recv", deadline, [&](std::int64_t timeout_ms) {
-    return engine_->vtable().recv(engine_->user(), data, bytes, from, nullptr, timeout_ms);
+    return engine_->vtable().recv(engine_->user(), data, bytes, from, site_.stream(), timeout_ms);
   });
 }
 
@@ -94,9 +95,9 @@ void Collectives::exchange_at_once(FunctionRef<Outgoing(std::int32_t)> outgoing,
   }
   call_engine(*engine_, "exchange", deadline, [&](std::int64_t timeout_ms) {
     return engine_->vtable().exchange(engine_->user(), send_data_.data(), send_bytes_.data(), receive_data_.data(),
-                                      receive_bytes_.data(), nullptr, timeout_ms);
+                                      receive_bytes_.data(), site_.stream(), timeout_ms);
   });
-  bytes_sent_ += sent;
+  *sent_ += sent;
 }
 
 // In step k each rank sends to the rank k above it and receives from the rank k below it, at once.
@@ -110,10 +111,10 @@ void Collectives::exchange_shifted(FunctionRef<Outgoing(std::int32_t)> outgoing,
     const Incoming in = incoming(from);
     if (out.bytes > 0 && in.bytes > 0) {
       call_engine(*engine_, "send_recv", deadline, [&](std::int64_t timeout_ms) {
-        return engine_->vtable().send_recv(engine_->user(), out.data, out.bytes, to, in.data, in.bytes, from, nullptr,
-                                           timeout_ms);
+        return engine_->vtable().send_recv(engine_->user(), out.data, out.bytes, to, in.data, in.bytes, from,
+                                           site_.stream(), timeout_ms);
       });
-      bytes_sent_ += out.bytes;
+      *sent_ += out.bytes;
     } else if (out.bytes > 0) {
       send(out.data, out.bytes, to, deadline);
     } else if (in.bytes > 0) {
@@ -147,15 +148,15 @@ void Collectives::exchange_paired(FunctionRef<Outgoing(std::int32_t)> outgoing,
 
 void Collectives::engine_all_gather(const void* send, void* receive, std::int64_t bytes, const Deadline& deadline) {
   call_engine(*engine_, "all_gather", deadline, [&](std::int64_t timeout_ms) {
-    return engine_->vtable().all_gather(engine_->user(), send, receive, bytes, nullptr, timeout_ms);
+    return engine_->vtable().all_gather(engine_->user(), send, receive, bytes, site_.stream(), timeout_ms);
   });
-  bytes_sent_ += bytes * (world_size() - 1);
+  *sent_ += bytes * (world_size() - 1);
 }
 
 void Collectives::all_gather(const void* send, void* receive, std::int64_t bytes, const Deadline& deadline) {
   if (bytes == 0) return;
   if (world_size() == 1 || engine_->vtable().all_gather == nullptr) {
-    copy_bytes(at(receive, rank() * bytes), send, bytes);
+    copy(at(receive, rank() * bytes), send, bytes);
     if (world_size() == 1) return;
     exchange([&](std::int32_t) { return Outgoing{send, bytes}; },
              [&](std::int32_t from) { return Incoming{at(receive, from * bytes), bytes}; }, deadline);
@@ -164,9 +165,9 @@ void Collectives::all_gather(const void* send, void* receive, std::int64_t bytes
   const std::less<> before;  // a total order also over pointers of different arrays
   if (!before(send, receive) && before(send, at(receive, world_size() * bytes))) {
     // Engines are not asked to cope with a send buffer inside the receive buffer.
-    std::byte* copy = send_staging_.reserve(bytes);
-    copy_bytes(copy, send, bytes);
-    send = copy;
+    std::byte* apart = send_staging_.reserve(bytes);
+    copy(apart, send, bytes);
+    send = apart;
   }
   engine_all_gather(send, receive, bytes, deadline);
 }
@@ -179,7 +180,7 @@ void Collectives::all_gather_v(const void* send, void* receive, std::span<const 
 
   const auto own = static_cast<std::size_t>(rank());
   place_blocks(bytes);
-  copy_bytes(at(receive, offsets_[own]), send, bytes[own]);
+  copy(at(receive, offsets_[own]), send, bytes[own]);
   exchange([&](std::int32_t) { return Outgoing{send, bytes[own]}; },
            [&](std::int32_t from) {
              const auto r = static_cast<std::size_t>(from);
@@ -202,13 +203,13 @@ void Collectives::padded_all_gather_v(const void* send, std::byte* receive, std:
   for (std::int64_t begin = 0; begin < longest; begin += slice) {
     const std::int64_t length = std::min(slice, longest - begin);
     const std::int64_t valid = std::clamp<std::int64_t>(own - begin, 0, length);
-    copy_bytes(padded, at(send, begin), valid);
-    std::memset(padded + valid, 0, static_cast<std::size_t>(length - valid));
+    copy(padded, at(send, begin), valid);
+    site_.queue().zero(padded + valid, static_cast<std::size_t>(length - valid));
     engine_all_gather(padded, gathered, length, deadline);
     std::int64_t block = 0;
     for (std::size_t r = 0; r < bytes.size(); ++r) {
       const std::int64_t got = std::clamp<std::int64_t>(bytes[r] - begin, 0, length);
-      copy_bytes(receive + block + begin, gathered + static_cast<std::int64_t>(r) * length, got);
+      copy(receive + block + begin, gathered + static_cast<std::int64_t>(r) * length, got);
       block += bytes[r];
     }
   }
@@ -219,7 +220,7 @@ void Collectives::all_to_all(const void* send, void* receive, std::span<const st
   if (world_size() > 1 && !engine_->can_exchange()) return gathered_all_to_all(send, at(receive, 0), bytes, deadline);
   const auto own = static_cast<std::size_t>(rank());
   place_blocks(bytes);
-  copy_bytes(at(receive, rank() * bytes[own]), at(send, offsets_[own]), bytes[own]);
+  copy(at(receive, rank() * bytes[own]), at(send, offsets_[own]), bytes[own]);
   if (world_size() == 1) return;
   exchange(
       [&](std::int32_t to) {
@@ -242,7 +243,7 @@ void Collectives::gathered_all_to_all(const void* send, std::byte* receive, std:
       engine_all_gather(at(send, piece + begin), gathered, length, deadline);
       if (owner != own) continue;
       for (std::int32_t r = 0; r < world_size(); ++r) {
-        copy_bytes(receive + r * bytes[own] + begin, gathered + r * length, length);
+        copy(receive + r * bytes[own] + begin, gathered + r * length, length);
       }
     }
     piece += bytes[owner];
@@ -253,9 +254,9 @@ void Collectives::broadcast(void* data, std::int64_t bytes, std::int32_t root, c
   if (bytes == 0 || world_size() == 1) return;
   if (engine_->vtable().broadcast != nullptr) {
     call_engine(*engine_, "broadcast", deadline, [&](std::int64_t timeout_ms) {
-      return engine_->vtable().broadcast(engine_->user(), data, bytes, root, nullptr, timeout_ms);
+      return engine_->vtable().broadcast(engine_->user(), data, bytes, root, site_.stream(), timeout_ms);
     });
-    if (rank() == root) bytes_sent_ += bytes * (world_size() - 1);
+    if (rank() == root) *sent_ += bytes * (world_size() - 1);
   } else if (engine_->point_to_point()) {
     tree_broadcast(data, bytes, root, deadline);
   } else {
@@ -282,7 +283,7 @@ void Collectives::gathered_broadcast(std::byte* data, std::int64_t bytes, std::i
   for (std::int64_t begin = 0; begin < bytes; begin += slice) {
     const std::int64_t length = std::min(slice, bytes - begin);
     engine_all_gather(data + begin, gathered, length, deadline);
-    if (rank() != root) copy_bytes(data + begin, gathered + root * length, length);
+    if (rank() != root) copy(data + begin, gathered + root * length, length);
   }
 }
 
@@ -290,12 +291,12 @@ void Collectives::barrier(const Deadline& deadline) {
   if (world_size() == 1) return;
   if (engine_->vtable().barrier != nullptr) {
     call_engine(*engine_, "barrier", deadline, [&](std::int64_t timeout_ms) {
-      return engine_->vtable().barrier(engine_->user(), nullptr, timeout_ms);
+      return engine_->vtable().barrier(engine_->user(), site_.stream(), timeout_ms);
     });
     return;
   }
-  const std::byte token{1};
-  all_gather(&token, receive_staging_.reserve(world_size()), 1, deadline);
+  const std::byte* token = send_staging_.reserve(1);
+  all_gather(token, receive_staging_.reserve(world_size()), 1, deadline);
 }
 
 }  // namespace gradstep

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Collectives that move bytes, over whatever functions an engine has: its own where it gives them, else built from
-// exchange, else from send_recv, else from send and recv, else from all_gather. Nothing here adds numbers.
+// exchange, else from send_recv, else from send and recv, else from all_gather. Nothing here adds numbers. Where the
+// site is not the host everything is put into its queue, and nobody waits.
 #pragma once
 
 #include <atomic>
@@ -11,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "backend/site.h"
 #include "comm/communicator.h"
 #include "comm/engine.h"
 #include "comm/staging.h"
@@ -18,9 +20,13 @@
 
 namespace gradstep {
 
+/// What a rank has sent, counted as the algorithms below send it.
+using SentBytes = std::atomic<std::int64_t>;
+
 class Collectives {
  public:
-  Collectives(std::shared_ptr<Engine> engine, const std::shared_ptr<Allocator>& allocator);
+  /// Of memory of `site`, which outlives it.
+  Collectives(std::shared_ptr<Engine> engine, const Site& site, std::shared_ptr<SentBytes> sent);
 
   std::int32_t rank() const { return engine_->rank(); }
   std::int32_t world_size() const { return engine_->world_size(); }
@@ -42,9 +48,7 @@ class Collectives {
   void recv(void* data, std::int64_t bytes, std::int32_t from, const Deadline& deadline);
   void barrier(const Deadline& deadline);
 
-  /// What this rank has sent, counted as the algorithms above send it. Any thread.
-  std::int64_t bytes_sent() const { return bytes_sent_; }
-  void count_sent(std::int64_t bytes) { bytes_sent_ += bytes; }
+  void count_sent(std::int64_t bytes) { *sent_ += bytes; }
 
  private:
   void exchange_at_once(FunctionRef<Outgoing(std::int32_t)> outgoing, FunctionRef<Incoming(std::int32_t)> incoming,
@@ -53,6 +57,7 @@ class Collectives {
                         const Deadline& deadline);
   void exchange_paired(FunctionRef<Outgoing(std::int32_t)> outgoing, FunctionRef<Incoming(std::int32_t)> incoming,
                        const Deadline& deadline);
+  void copy(void* destination, const void* source, std::int64_t bytes) const;
   void engine_all_gather(const void* send, void* receive, std::int64_t bytes, const Deadline& deadline);
   /// Blocks of so many bytes, one after the other.
   void place_blocks(std::span<const std::int64_t> bytes);
@@ -64,6 +69,7 @@ class Collectives {
   void gathered_broadcast(std::byte* data, std::int64_t bytes, std::int32_t root, const Deadline& deadline);
 
   std::shared_ptr<Engine> engine_;
+  const Site& site_;
   // Arguments of the engine's exchange, one entry per rank.
   std::vector<const void*> send_data_;
   std::vector<std::int64_t> send_bytes_;
@@ -72,7 +78,7 @@ class Collectives {
   std::vector<std::int64_t> offsets_;  // of the blocks of all ranks
   Staging send_staging_;
   Staging receive_staging_;
-  std::atomic<std::int64_t> bytes_sent_{0};
+  std::shared_ptr<SentBytes> sent_;
 };
 
 /// The partner of `rank` in round `round` of a tournament in which each of `world_size` ranks meets every other once,

@@ -17,6 +17,8 @@
 
 namespace gradstep {
 
+class DeviceCollectives;
+
 /// Gathering everything is one round where a direct exchange of pieces takes two, but moves world_size / 2 times the
 /// bytes. Up to this many bytes sent by a rank the round is dearer.
 inline constexpr std::int64_t kGatherBytes = 64 * 1024;
@@ -36,6 +38,8 @@ class Communicator {
   virtual std::int32_t rank() const = 0;
   virtual std::int32_t world_size() const = 0;
   virtual std::int32_t local_rank() const = 0;
+  /// That it was made with.
+  virtual const Context& context() const = 0;
   /// The name of what carries the bytes.
   virtual const std::string& engine() const = 0;
 
@@ -86,6 +90,13 @@ class Communicator {
   /// A dup for an object of the library, which its host cannot reach: abort() of this communicator is abort() of it
   /// too.
   virtual std::shared_ptr<Communicator> private_channel(const Deadline& deadline) = 0;
+
+  /// The collectives on memory of `site`, which is that of `device`, put into its queue; NULL where the bytes have to
+  /// pass through the host, and for the host itself. This and `site` outlive it.
+  virtual std::unique_ptr<DeviceCollectives> reach(const Site& site, gradstep_device device) = 0;
+  /// A dup whose engine of `device`'s memory is a new one or, unless NULL, the host's `native`, an object of that
+  /// engine's library. Collective.
+  virtual std::shared_ptr<Communicator> with_device(gradstep_device device, void* native, const Deadline& deadline) = 0;
 
   /// True if start() may be used: calls may come from gradstep's own threads and can be aborted, and no other
   /// communicator uses the channel, so that the order of calls on it is this communicator's alone.

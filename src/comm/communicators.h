@@ -36,8 +36,9 @@ std::shared_ptr<Communicator> make_host_communicator(std::shared_ptr<Context> co
                                                      const CommSettings& settings);
 
 /// Collective: connects processes that meet in a store, by options.engine: "shm", over shared memory; "gloo", through
-/// the gloo plugin; "auto", by shm if all of them run on one host, else by gloo. The strings and structs that `options`
-/// points to are read during the call; options.store's release is the caller's business.
+/// the gloo plugin; "auto", by shm if all of them run on one host, else by gloo; "nccl", as auto, and the memory of
+/// CUDA device options.device by NCCL. The strings and structs that `options` points to are read during the call;
+/// options.store's release is the caller's business.
 std::shared_ptr<Communicator> make_met_communicator(std::shared_ptr<Context> context,
                                                     const gradstep_comm_options& options);
 

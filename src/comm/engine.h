@@ -42,6 +42,11 @@ class Engine {
   bool point_to_point() const { return vtable_.send != nullptr; }
   bool can_exchange() const { return point_to_point() || vtable_.exchange != nullptr; }
 
+  /// Whether memory of this type of device can be given to its functions.
+  bool reaches(std::int32_t device_type) const {
+    return device_type != GRADSTEP_DEVICE_CPU && (vtable_.device_types >> device_type & 1U) != 0;
+  }
+
   /// Throws if the engine says that it is of no more use.
   void check() const;
 

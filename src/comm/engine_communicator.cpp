@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// State, errors and the calls that move bytes; reductions are in reductions.cpp.
+// State, errors, and the calls on the host's memory.
 #include "comm/engine_communicator.h"
 
 #include <unistd.h>
@@ -11,10 +11,13 @@
 #include <chrono>
 #include <cstring>
 
+#include "comm/device_collectives.h"
+#include "comm/engines/device_engine.h"
 #include "comm/engines/split_engine.h"
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/own_thread.h"
+#include "core/shape.h"
 
 namespace gradstep {
 
@@ -74,9 +77,9 @@ EngineCommunicator::EngineCommunicator(std::shared_ptr<Context> context, std::sh
       engine_(std::move(engine)),
       settings_(settings),
       hosts_(std::move(hosts)),
-      collectives_(engine_, context_->allocator()),
-      staging_(context_->allocator()),
-      sources_(static_cast<std::size_t>(engine_->world_size())) {
+      reductions_(engine_, site_, settings_.reduction_order, sent_,
+                  [this](FunctionRef<void()> work) { wait_for_peers(work); }) {
+  if ((engine_->vtable().device_types & ~(1U << GRADSTEP_DEVICE_CPU)) != 0) device_engine_ = engine_;
   stats_.struct_size = sizeof stats_;
 }
 
@@ -118,23 +121,29 @@ void EngineCommunicator::keep_first_error(gradstep_status code, std::string text
 void EngineCommunicator::break_with(gradstep_status code, std::string text) noexcept {
   keep_first_error(code, std::move(text));
   engine_->abort();
+  if (has_own_device_engine()) device_engine_->abort();
 }
 
-void EngineCommunicator::perform(std::int64_t gradstep_comm_statistics::* counter, const Deadline& deadline,
-                                 FunctionRef<void()> body) {
+void EngineCommunicator::break_with_current() noexcept {
+  const gradstep_status code = translate_exception();
+  break_with(code, last_error());
+}
+
+void EngineCommunicator::perform_on(Engine& engine, std::int64_t gradstep_comm_statistics::* counter,
+                                    const Deadline& deadline, FunctionRef<void()> body) {
   throw_if_broken();
   const auto begin = Deadline::Clock::now();
   try {
     if (world_size() == 1) {
       body();
     } else {
-      const Engine::Use use(*engine_, deadline);
+      const Engine::Use use(engine, deadline);
       engine_->check();
+      if (has_own_device_engine()) device_engine_->check();
       body();
     }
   } catch (...) {
-    const gradstep_status code = translate_exception();
-    break_with(code, last_error());
+    break_with_current();
   }
   const auto spent = Deadline::Clock::now() - begin;
   const std::lock_guard lock(status_mutex_);
@@ -148,8 +157,7 @@ void EngineCommunicator::poll_interrupt() noexcept {
   try {
     if (context_->interrupted()) break_with(GRADSTEP_ERR_ABORTED, "the host interrupted the call");
   } catch (...) {
-    const gradstep_status status = translate_exception();
-    break_with(status, last_error());
+    break_with_current();
   }
 }
 
@@ -157,6 +165,23 @@ void EngineCommunicator::wait_for_peers(FunctionRef<void()> work) {
   // On a thread of gradstep's own there is nothing to poll: the one that waits for it does that.
   if (world_size() == 1 || !engine_->any_thread() || !context_->can_be_interrupted() || on_own_thread) return work();
   progress_.run(work, [&] { poll_interrupt(); });
+}
+
+void EngineCommunicator::all_reduce(const Array& data, std::int32_t op, double divisor, const Deadline& deadline) {
+  perform(&gradstep_comm_statistics::all_reduces, deadline,
+          [&] { reductions_.all_reduce(data, op, divisor, deadline); });
+}
+
+void EngineCommunicator::reduce_scatter(const Array& input, const Array& output, std::int32_t op,
+                                        const Deadline& deadline) {
+  perform(&gradstep_comm_statistics::reduce_scatters, deadline,
+          [&] { reductions_.reduce_scatter(input, output, op, deadline); });
+}
+
+void EngineCommunicator::reduce_scatter_v(const Array& data, std::span<const std::int64_t> counts, std::int32_t op,
+                                          double divisor, const Deadline& deadline) {
+  perform(&gradstep_comm_statistics::reduce_scatters, deadline,
+          [&] { reductions_.reduce_scatter_v(data, counts, op, divisor, deadline); });
 }
 
 bool EngineCommunicator::overlaps() const {
@@ -235,12 +260,18 @@ bool EngineCommunicator::vote(bool yes, const Deadline& deadline) {
 
 std::shared_ptr<Communicator> EngineCommunicator::dup(const Deadline& deadline) { return duplicate(deadline); }
 
-std::shared_ptr<EngineCommunicator> EngineCommunicator::duplicate(const Deadline& deadline) {
+std::shared_ptr<EngineCommunicator> EngineCommunicator::duplicate_host(const Deadline& deadline) {
   std::shared_ptr<Engine> channel;
   perform(nullptr, deadline, [&] { wait_for_peers([&] { channel = Engine::dup(engine_, deadline); }); });
   const bool own = channel != engine_;
   auto copy = std::make_shared<EngineCommunicator>(context_, std::move(channel), settings_, hosts_);
   copy->own_channel_ = own;
+  return copy;
+}
+
+std::shared_ptr<EngineCommunicator> EngineCommunicator::duplicate(const Deadline& deadline) {
+  auto copy = duplicate_host(deadline);
+  if (has_own_device_engine()) copy->attach_device(device_, nullptr, deadline);
   return copy;
 }
 
@@ -270,8 +301,29 @@ std::shared_ptr<Communicator> EngineCommunicator::split(std::int32_t color, std:
   });
   std::vector<std::uint64_t> hosts;
   for (const std::int32_t member : members) hosts.push_back(hosts_[static_cast<std::size_t>(member)]);
-  return std::make_shared<EngineCommunicator>(context_, make_split_engine(std::move(channel), std::move(members)),
-                                              settings_, std::move(hosts));
+  auto part = std::make_shared<EngineCommunicator>(context_, make_split_engine(std::move(channel), std::move(members)),
+                                                   settings_, std::move(hosts));
+  if (has_own_device_engine()) part->attach_device(device_, nullptr, deadline);
+  return part;
+}
+
+std::unique_ptr<DeviceCollectives> EngineCommunicator::reach(const Site& site, gradstep_device device) {
+  if (site.is_host() || device_engine_ == nullptr) return nullptr;
+  if (!device_engine_->reaches(device.device_type)) return nullptr;
+  if (has_own_device_engine() && !same_device(device, device_)) return nullptr;
+  return std::make_unique<DeviceCollectives>(*this, site);
+}
+
+void EngineCommunicator::attach_device(gradstep_device device, void* native, const Deadline& deadline) {
+  device_engine_ = connect_device_engine(*this, device, native, deadline);
+  device_ = device;
+}
+
+std::shared_ptr<Communicator> EngineCommunicator::with_device(gradstep_device device, void* native,
+                                                              const Deadline& deadline) {
+  auto copy = duplicate_host(deadline);
+  copy->attach_device(device, native, deadline);
+  return copy;
 }
 
 std::shared_ptr<Communicator> EngineCommunicator::private_channel(const Deadline& deadline) {
@@ -303,7 +355,7 @@ Communicator::Status EngineCommunicator::status() const {
 gradstep_comm_statistics EngineCommunicator::stats() const {
   const std::lock_guard lock(status_mutex_);
   gradstep_comm_statistics stats = stats_;
-  stats.bytes_sent = collectives_.bytes_sent();
+  stats.bytes_sent = *sent_;
   return stats;
 }
 

@@ -13,7 +13,7 @@
 #include "comm/communicators.h"
 #include "comm/engine.h"
 #include "comm/progress_thread.h"
-#include "comm/staging.h"
+#include "comm/reductions.h"
 
 namespace gradstep {
 
@@ -30,7 +30,10 @@ class EngineCommunicator final : public Communicator {
   std::int32_t rank() const override { return engine_->rank(); }
   std::int32_t world_size() const override { return engine_->world_size(); }
   std::int32_t local_rank() const override;
-  const std::string& engine() const override { return engine_->name(); }
+  const Context& context() const override { return *context_; }
+  const std::string& engine() const override {
+    return has_own_device_engine() ? device_engine_->name() : engine_->name();
+  }
   Deadline deadline() const override { return Deadline::after_ms(settings_.timeout_ms); }
 
   void all_reduce(const Array& data, std::int32_t op, double divisor, const Deadline& deadline) override;
@@ -56,6 +59,11 @@ class EngineCommunicator final : public Communicator {
   std::shared_ptr<Communicator> dup(const Deadline& deadline) override;
   std::shared_ptr<Communicator> private_channel(const Deadline& deadline) override;
 
+  std::unique_ptr<DeviceCollectives> reach(const Site& site, gradstep_device device) override;
+  std::shared_ptr<Communicator> with_device(gradstep_device device, void* native, const Deadline& deadline) override;
+  /// Collective: from here on memory of `device` is carried too, as in with_device().
+  void attach_device(gradstep_device device, void* native, const Deadline& deadline);
+
   bool overlaps() const override;
   void start(std::function<void()> job) override { progress_.start(std::move(job)); }
   void finish() override;
@@ -65,43 +73,41 @@ class EngineCommunicator final : public Communicator {
   gradstep_comm_statistics stats() const override;
 
  private:
+  friend class DeviceCollectives;
+
   /// Runs one public call: refuses if broken, takes the engine, counts and times; any failure of `body` is sticky.
-  void perform(std::int64_t gradstep_comm_statistics::* counter, const Deadline& deadline, FunctionRef<void()> body);
+  void perform(std::int64_t gradstep_comm_statistics::* counter, const Deadline& deadline, FunctionRef<void()> body) {
+    perform_on(*engine_, counter, deadline, body);
+  }
+  void perform_on(Engine& engine, std::int64_t gradstep_comm_statistics::* counter, const Deadline& deadline,
+                  FunctionRef<void()> body);
   /// Runs `work`, which waits for peers, so that the host can interrupt it where the engine allows that.
   void wait_for_peers(FunctionRef<void()> work);
 
+  bool has_own_device_engine() const { return device_engine_ != nullptr && device_engine_ != engine_; }
   void poll_interrupt() noexcept;
   void throw_if_broken() const;
   void keep_first_error(gradstep_status code, std::string text) noexcept;
   /// The same, and ends the engine's calls in progress.
   void break_with(gradstep_status code, std::string text) noexcept;
+  /// By the exception in flight.
+  void break_with_current() noexcept;
+  /// With a channel of its own for the host's memory alone.
+  std::shared_ptr<EngineCommunicator> duplicate_host(const Deadline& deadline);
   std::shared_ptr<EngineCommunicator> duplicate(const Deadline& deadline);
 
-  void all_reduce_gathered(const Array& data, std::int32_t op, double divisor, const Deadline& deadline);
-  void all_reduce_direct(const Array& data, std::int32_t op, double divisor, const Deadline& deadline);
-  void all_reduce_native(const Array& data, std::int32_t op, double divisor, const Deadline& deadline);
-  void reduce_scatter_direct(const Array& input, const Array& output, std::int32_t op, const Deadline& deadline);
-  void reduce_scatter_gathered(const Array& input, const Array& output, std::int32_t op, const Deadline& deadline);
-  void scatter_pieces(std::span<const Array> pieces, std::int32_t op, double divisor, const Deadline& deadline);
-  void scatter_pieces_gathered(std::span<const Array> pieces, std::int32_t op, double divisor,
-                               const Deadline& deadline);
-  void sum_blocks(const std::byte* blocks, std::int64_t stride, const Array& destination, std::int64_t count,
-                  std::int32_t op, double divisor);
-  bool native_order_serves() const;
-  const WorkList& work_for(std::int64_t count);
   void require_point_to_point(const char* call) const;
 
   std::shared_ptr<Context> context_;
-  Site site_;  // of sums: the host
+  Site site_;  // the host
   std::shared_ptr<Engine> engine_;
+  std::shared_ptr<Engine> device_engine_;  // NULL = only the host's memory travels; may be engine_
+  gradstep_device device_{};               // of a device_engine_ that is another one
   CommSettings settings_;
   std::vector<std::uint64_t> hosts_;
-  Collectives collectives_;
-  Staging staging_;
-  std::vector<const void*> sources_;  // of the sum in progress, one per rank
-  std::vector<Array> pieces_;         // likewise
-  WorkList work_;                     // of work_size_ elements
-  std::int64_t work_size_ = 0;
+  std::shared_ptr<SentBytes> sent_ = std::make_shared<SentBytes>(0);
+  Reductions reductions_;
+  Collectives& collectives_ = reductions_.collectives();
   ProgressThread progress_;
   bool own_channel_ = false;  // no other communicator calls the engine
 

@@ -5,13 +5,13 @@
 // bits: direct reduce-scatter and all-gather (each rank owns a piece, gets it from all, sums, and gives the sum to all;
 // the bytes of a ring), everything gathered and summed by everyone (one message each way: for small data, and for
 // engines that only gather), and an engine's own reduction where it sums in rank order too.
+#include "comm/reductions.h"
+
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "backend/backend.h"
-#include "comm/engine_communicator.h"
-#include "core/error.h"
+#include "comm/communicator.h"
 
 namespace gradstep {
 
@@ -37,11 +37,21 @@ bool engines_reduce(DType dtype) { return dtype != DType::f16 && dtype != DType:
 
 }  // namespace
 
-bool EngineCommunicator::native_order_serves() const {
-  return settings_.reduction_order == GRADSTEP_REDUCTION_ENGINE || engine_->vtable().rank_ordered == 1;
+Reductions::Reductions(std::shared_ptr<Engine> engine, const Site& site, std::int32_t order,
+                       std::shared_ptr<SentBytes> sent, Wait wait_for_peers)
+    : engine_(std::move(engine)),
+      site_(site),
+      order_(order),
+      wait_for_peers_(std::move(wait_for_peers)),
+      collectives_(engine_, site_, std::move(sent)),
+      staging_(site_.backend().memory()),
+      sources_(static_cast<std::size_t>(engine_->world_size())) {}
+
+bool Reductions::native_order_serves() const {
+  return order_ == GRADSTEP_REDUCTION_ENGINE || engine_->vtable().rank_ordered == 1;
 }
 
-const WorkList& EngineCommunicator::work_for(std::int64_t count) {
+const WorkList& Reductions::work_for(std::int64_t count) {
   if (work_size_ != count) {
     work_ = WorkList({&count, 1});
     work_size_ = count;
@@ -51,48 +61,46 @@ const WorkList& EngineCommunicator::work_for(std::int64_t count) {
 
 // destination[0 .. count) = the reduction of `count` elements at blocks, blocks + stride, ... in rank order; the bytes
 // of this rank are read from there too.
-void EngineCommunicator::sum_blocks(const std::byte* blocks, std::int64_t stride, const Array& destination,
-                                    std::int64_t count, std::int32_t op, double divisor) {
+void Reductions::sum_blocks(const std::byte* blocks, std::int64_t stride, const Array& destination, std::int64_t count,
+                            std::int32_t op, double divisor) {
   for (std::size_t r = 0; r < sources_.size(); ++r) sources_[r] = blocks + static_cast<std::int64_t>(r) * stride;
   site_.backend().sum_ranks({destination.data, sources_, count, destination.dtype, op, divisor}, site_.queue());
 }
 
-void EngineCommunicator::all_reduce(const Array& data, std::int32_t op, double divisor, const Deadline& deadline) {
-  perform(&gradstep_comm_statistics::all_reduces, deadline, [&] {
-    if (data.size == 0) return;
-    if (world_size() == 1) {
-      if (divisor != 1) sum_blocks(static_cast<std::byte*>(data.data), 0, data, data.size, op, divisor);
-    } else if (engine_->vtable().all_reduce != nullptr && native_order_serves()) {
-      all_reduce_native(data, op, divisor, deadline);
-    } else if (data.bytes() * (world_size() - 1) <= kGatherBytes || !engine_->can_exchange()) {
-      all_reduce_gathered(data, op, divisor, deadline);
-    } else {
-      const std::int64_t step = piece_bytes() / size_of(data.dtype) * world_size();
-      for (std::int64_t begin = 0; begin < data.size; begin += step) {
-        all_reduce_direct(slice(data, begin, std::min(step, data.size - begin)), op, divisor, deadline);
-      }
+void Reductions::all_reduce(const Array& data, std::int32_t op, double divisor, const Deadline& deadline) {
+  if (data.size == 0) return;
+  if (world_size() == 1) {
+    if (divisor != 1) sum_blocks(static_cast<std::byte*>(data.data), 0, data, data.size, op, divisor);
+  } else if (engine_->vtable().all_reduce != nullptr && native_order_serves()) {
+    all_reduce_native(data, op, divisor, deadline);
+  } else if (data.bytes() * (world_size() - 1) <= kGatherBytes || !engine_->can_exchange()) {
+    all_reduce_gathered(data, op, divisor, deadline);
+  } else {
+    const std::int64_t step =
+        (engine_->shares_memory() ? kPieceBytesInMemory : kPieceBytes) / size_of(data.dtype) * world_size();
+    for (std::int64_t begin = 0; begin < data.size; begin += step) {
+      all_reduce_direct(slice(data, begin, std::min(step, data.size - begin)), op, divisor, deadline);
     }
-  });
+  }
 }
 
-void EngineCommunicator::all_reduce_gathered(const Array& data, std::int32_t op, double divisor,
-                                             const Deadline& deadline) {
+void Reductions::all_reduce_gathered(const Array& data, std::int32_t op, double divisor, const Deadline& deadline) {
   const std::int64_t step = std::min(data.size, kGatherSliceBytes / size_of(data.dtype));
   std::byte* gathered = staging_.reserve(step * size_of(data.dtype) * world_size());
   for (std::int64_t begin = 0; begin < data.size; begin += step) {
     const Array part = slice(data, begin, std::min(step, data.size - begin));
-    wait_for_peers([&] { collectives_.all_gather(part.data, gathered, part.bytes(), deadline); });
+    wait_for_peers_([&] { collectives_.all_gather(part.data, gathered, part.bytes(), deadline); });
     sum_blocks(gathered, part.bytes(), part, part.size, op, divisor);
   }
 }
 
 // Each rank gets its piece from all and sums in place.
-void EngineCommunicator::scatter_pieces(std::span<const Array> pieces, std::int32_t op, double divisor,
-                                        const Deadline& deadline) {
+void Reductions::scatter_pieces(std::span<const Array> pieces, std::int32_t op, double divisor,
+                                const Deadline& deadline) {
   const Array& own = pieces[static_cast<std::size_t>(rank())];
   std::byte* received = staging_.reserve(own.bytes() * world_size());
   const auto block_of = [&](std::int32_t r) { return received + r * own.bytes(); };
-  wait_for_peers([&] {
+  wait_for_peers_([&] {
     collectives_.exchange(
         [&](std::int32_t to) {
           const Array& part = pieces[static_cast<std::size_t>(to)];
@@ -106,8 +114,7 @@ void EngineCommunicator::scatter_pieces(std::span<const Array> pieces, std::int3
   site_.backend().sum_ranks({own.data, sources_, own.size, own.dtype, op, divisor}, site_.queue());
 }
 
-void EngineCommunicator::all_reduce_direct(const Array& data, std::int32_t op, double divisor,
-                                           const Deadline& deadline) {
+void Reductions::all_reduce_direct(const Array& data, std::int32_t op, double divisor, const Deadline& deadline) {
   const std::int64_t piece = piece_size(data.size, world_size());
   const auto piece_of = [&](std::int32_t r) {
     const std::int64_t begin = std::min(data.size, r * piece);
@@ -117,7 +124,7 @@ void EngineCommunicator::all_reduce_direct(const Array& data, std::int32_t op, d
   for (std::int32_t r = 0; r < world_size(); ++r) pieces_.push_back(piece_of(r));
   const Array own = piece_of(rank());
   scatter_pieces(pieces_, op, divisor, deadline);
-  wait_for_peers([&] {
+  wait_for_peers_([&] {
     collectives_.exchange([&](std::int32_t) { return Collectives::Outgoing{own.data, own.bytes()}; },
                           [&](std::int32_t from) {
                             const Array part = piece_of(from);
@@ -128,8 +135,7 @@ void EngineCommunicator::all_reduce_direct(const Array& data, std::int32_t op, d
 }
 
 // Engines reduce f32, f64 and the integers; f16 and bf16 travel as f32 and are rounded once, after the division.
-void EngineCommunicator::all_reduce_native(const Array& data, std::int32_t op, double divisor,
-                                           const Deadline& deadline) {
+void Reductions::all_reduce_native(const Array& data, std::int32_t op, double divisor, const Deadline& deadline) {
   Array wide = data;
   if (!engines_reduce(data.dtype)) {
     wide.dtype = DType::f32;
@@ -137,11 +143,11 @@ void EngineCommunicator::all_reduce_native(const Array& data, std::int32_t op, d
     const std::array<CopyItem, 1> widen{CopyItem{wide, data}};
     site_.backend().copy({&work_for(data.size), widen, {}}, 1, 1, site_.queue());
   }
-  wait_for_peers([&] {
+  wait_for_peers_([&] {
     call_engine(*engine_, "all_reduce", deadline, [&](std::int64_t timeout_ms) {
       const gradstep_dtype dtype = to_dlpack(wide.dtype);
-      return engine_->vtable().all_reduce(engine_->user(), wide.data, wide.size, dtype.code, dtype.bits, op, nullptr,
-                                          timeout_ms);
+      return engine_->vtable().all_reduce(engine_->user(), wide.data, wide.size, dtype.code, dtype.bits, op,
+                                          site_.stream(), timeout_ms);
     });
     collectives_.count_sent(2 * wide.bytes() * (world_size() - 1) / world_size());
   });
@@ -154,65 +160,60 @@ void EngineCommunicator::all_reduce_native(const Array& data, std::int32_t op, d
   }
 }
 
-void EngineCommunicator::reduce_scatter(const Array& input, const Array& output, std::int32_t op,
-                                        const Deadline& deadline) {
-  perform(&gradstep_comm_statistics::reduce_scatters, deadline, [&] {
-    if (output.size == 0) return;
-    const auto& vtable = engine_->vtable();
-    if (world_size() > 1 && vtable.reduce_scatter != nullptr && native_order_serves() && engines_reduce(input.dtype)) {
-      wait_for_peers([&] {
-        call_engine(*engine_, "reduce_scatter", deadline, [&](std::int64_t timeout_ms) {
-          const gradstep_dtype dtype = to_dlpack(input.dtype);
-          return vtable.reduce_scatter(engine_->user(), input.data, output.data, output.size, dtype.code, dtype.bits,
-                                       op, nullptr, timeout_ms);
-        });
-        collectives_.count_sent(output.bytes() * (world_size() - 1));
+void Reductions::reduce_scatter(const Array& input, const Array& output, std::int32_t op, const Deadline& deadline) {
+  if (output.size == 0) return;
+  const auto& vtable = engine_->vtable();
+  if (world_size() > 1 && vtable.reduce_scatter != nullptr && native_order_serves() && engines_reduce(input.dtype)) {
+    wait_for_peers_([&] {
+      call_engine(*engine_, "reduce_scatter", deadline, [&](std::int64_t timeout_ms) {
+        const gradstep_dtype dtype = to_dlpack(input.dtype);
+        return vtable.reduce_scatter(engine_->user(), input.data, output.data, output.size, dtype.code, dtype.bits, op,
+                                     site_.stream(), timeout_ms);
       });
-    } else if (world_size() > 1 && !engine_->can_exchange()) {
-      reduce_scatter_gathered(input, output, op, deadline);
-    } else {
-      reduce_scatter_direct(input, output, op, deadline);
-    }
-  });
+      collectives_.count_sent(output.bytes() * (world_size() - 1));
+    });
+  } else if (world_size() > 1 && !engine_->can_exchange()) {
+    reduce_scatter_gathered(input, output, op, deadline);
+  } else {
+    reduce_scatter_direct(input, output, op, deadline);
+  }
 }
 
-void EngineCommunicator::reduce_scatter_v(const Array& data, std::span<const std::int64_t> counts, std::int32_t op,
-                                          double divisor, const Deadline& deadline) {
-  perform(&gradstep_comm_statistics::reduce_scatters, deadline, [&] {
-    pieces_.clear();
-    std::int64_t begin = 0;
-    for (const std::int64_t count : counts) {
-      pieces_.push_back(slice(data, begin, count));
-      begin += count;
-    }
-    if (world_size() > 1 && !engine_->can_exchange()) {
-      scatter_pieces_gathered(pieces_, op, divisor, deadline);
-    } else {
-      scatter_pieces(pieces_, op, divisor, deadline);
-    }
-  });
+void Reductions::reduce_scatter_v(const Array& data, std::span<const std::int64_t> counts, std::int32_t op,
+                                  double divisor, const Deadline& deadline) {
+  pieces_.clear();
+  std::int64_t begin = 0;
+  for (const std::int64_t count : counts) {
+    pieces_.push_back(slice(data, begin, count));
+    begin += count;
+  }
+  if (world_size() > 1 && !engine_->can_exchange()) {
+    scatter_pieces_gathered(pieces_, op, divisor, deadline);
+  } else {
+    scatter_pieces(pieces_, op, divisor, deadline);
+  }
 }
 
 // As reduce_scatter_gathered, with pieces of any sizes.
-void EngineCommunicator::scatter_pieces_gathered(std::span<const Array> pieces, std::int32_t op, double divisor,
-                                                 const Deadline& deadline) {
+void Reductions::scatter_pieces_gathered(std::span<const Array> pieces, std::int32_t op, double divisor,
+                                         const Deadline& deadline) {
   const std::int64_t step = kGatherSliceBytes / size_of(pieces[0].dtype);
   std::byte* gathered = staging_.reserve(kGatherSliceBytes * world_size());
   for (std::size_t owner = 0; owner < pieces.size(); ++owner) {
     for (std::int64_t begin = 0; begin < pieces[owner].size; begin += step) {
       const Array part = slice(pieces[owner], begin, std::min(step, pieces[owner].size - begin));
-      wait_for_peers([&] { collectives_.all_gather(part.data, gathered, part.bytes(), deadline); });
+      wait_for_peers_([&] { collectives_.all_gather(part.data, gathered, part.bytes(), deadline); });
       if (static_cast<std::int32_t>(owner) == rank()) sum_blocks(gathered, part.bytes(), part, part.size, op, divisor);
     }
   }
 }
 
-void EngineCommunicator::reduce_scatter_direct(const Array& input, const Array& output, std::int32_t op,
-                                               const Deadline& deadline) {
+void Reductions::reduce_scatter_direct(const Array& input, const Array& output, std::int32_t op,
+                                       const Deadline& deadline) {
   const std::int64_t block = output.bytes();
   std::byte* received = staging_.reserve(block * world_size());
   const auto sent = [&](std::int32_t r) { return slice(input, r * output.size, output.size).data; };
-  wait_for_peers([&] {
+  wait_for_peers_([&] {
     collectives_.exchange([&](std::int32_t to) { return Collectives::Outgoing{sent(to), block}; },
                           [&](std::int32_t from) { return Collectives::Incoming{received + from * block, block}; },
                           deadline);
@@ -223,15 +224,15 @@ void EngineCommunicator::reduce_scatter_direct(const Array& input, const Array& 
 }
 
 // Every rank sees all blocks and keeps its own: the price of an engine that only gathers.
-void EngineCommunicator::reduce_scatter_gathered(const Array& input, const Array& output, std::int32_t op,
-                                                 const Deadline& deadline) {
+void Reductions::reduce_scatter_gathered(const Array& input, const Array& output, std::int32_t op,
+                                         const Deadline& deadline) {
   const std::int64_t step = std::min(output.size, kGatherSliceBytes / size_of(input.dtype));
   std::byte* gathered = staging_.reserve(step * size_of(input.dtype) * world_size());
   for (std::int32_t owner = 0; owner < world_size(); ++owner) {
     for (std::int64_t begin = 0; begin < output.size; begin += step) {
       const std::int64_t count = std::min(step, output.size - begin);
       const Array part = slice(input, owner * output.size + begin, count);
-      wait_for_peers([&] { collectives_.all_gather(part.data, gathered, part.bytes(), deadline); });
+      wait_for_peers_([&] { collectives_.all_gather(part.data, gathered, part.bytes(), deadline); });
       if (owner == rank()) sum_blocks(gathered, part.bytes(), slice(output, begin, count), count, op, 1);
     }
   }

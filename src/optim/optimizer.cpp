@@ -192,6 +192,7 @@ StepOutcome Optimizer::step_sharded(const StepBuffers& buffers, const StepGuards
     if (guards.found_inf != nullptr && agreed.found_inf) write(site_.queue(), guards.found_inf, 1.0F);
     if (agreed.wants_norm) guards.norm = sharding.norm(deadline);
     guards.skip = agreed.found_inf;
+    sharding.data().settle(deadline);
     const std::uint64_t shown = sharding.gradients().version;
     buffers_changed_ = buffers_changed_ || shown == 0 || shown != stepped_gradients_;
     begin_step(guards);

@@ -289,6 +289,7 @@ void Sharding::publish(const BufferList& targets, const Deadline& deadline) {
     const Array own = arena_array(region, region.own_first, 0);
     data_.all_gather_v(own.data, arena_array(region, 0, 0).data, region.bytes, deadline);
   }
+  data_.settle(deadline);
   site_.backend().copy(params_out_.plan(work_, targets), 1, 1, site_.queue());
 }
 

@@ -221,6 +221,7 @@ int AdasumExchange::smallest_exponent(std::span<const std::size_t> vectors, std:
 
 // All ranks see all dot products, so they decide alike.
 void AdasumExchange::rescale(Level& level, const Deadline& deadline) {
+  data().settle(deadline);
   seen_dots_.resize(chunks_.size() * level.pairs.size());
   queue().download(seen_dots_.data(), dots_.data(), seen_dots_.size() * sizeof(Dots));
   bool any = false;

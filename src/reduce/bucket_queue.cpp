@@ -11,8 +11,8 @@
 
 namespace gradstep {
 
-BucketQueue::BucketQueue(std::shared_ptr<Communicator> comm, Exchange exchange)
-    : comm_(std::move(comm)), exchange_(std::move(exchange)), overlaps_(comm_->overlaps()) {}
+BucketQueue::BucketQueue(std::shared_ptr<Communicator> comm, Exchange exchange, bool overlaps)
+    : comm_(std::move(comm)), exchange_(std::move(exchange)), overlaps_(overlaps) {}
 
 BucketQueue::~BucketQueue() { halt(); }
 

@@ -26,7 +26,8 @@ class BucketQueue {
   /// Exchanges one bucket: on the host's thread or on the channel's own, never two at a time.
   using Exchange = std::function<void(std::size_t bucket, const Deadline& deadline)>;
 
-  BucketQueue(std::shared_ptr<Communicator> comm, Exchange exchange);
+  /// `overlaps`: on the channel's progress thread, where comm->overlaps() allows it.
+  BucketQueue(std::shared_ptr<Communicator> comm, Exchange exchange, bool overlaps);
   /// As halt(). In a forked child nothing is running.
   ~BucketQueue();
   BucketQueue(const BucketQueue&) = delete;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <string_view>
+#include <utility>
 
 #include "core/error.h"
 
@@ -39,8 +40,10 @@ Reducer::Reducer(std::shared_ptr<Context> context, Communicator& comm, const gra
   if (this->options().mode == GRADSTEP_REDUCER_AUTO) costs_.emplace(resources_, deadline);
   places_.resize(schema_.size());
   for (const BucketPlan& plan : plans) add_bucket(plan);
+  // Exchanges that are queued on the device wait for nobody, and are in the same order on all ranks if the calls are.
+  const bool overlaps = resources_.comm->overlaps() && !resources_.data->is_queued();
   queue_ = std::make_unique<BucketQueue>(
-      resources_.comm, [this](std::size_t bucket, const Deadline& by) { exchange(buckets_[bucket], by); });
+      resources_.comm, [this](std::size_t bucket, const Deadline& by) { exchange(buckets_[bucket], by); }, overlaps);
 }
 
 void Reducer::add_bucket(const BucketPlan& plan) {
@@ -215,6 +218,7 @@ void Reducer::exchange(Bucket& bucket, const Deadline& deadline) {
     change();
   };
   change_stats([&] { stats = bucket.stats; });
+  if (resources_.data->is_queued()) queued_ = true;
   try {
     if (bucket.plan.elements > 0) bucket.exchange->exchange(divisor, deadline, stats);
   } catch (...) {
@@ -272,7 +276,7 @@ void Reducer::finish_window(const BufferList& targets, const Deadline& deadline)
     }
     queue_->exchange_all(full_buckets(), deadline);
   } catch (...) {
-    queue_->halt();
+    drop_exchanges();
     throw;
   }
   settle(buckets_, deadline);
@@ -280,8 +284,10 @@ void Reducer::finish_window(const BufferList& targets, const Deadline& deadline)
   write_results(targets);
 }
 
-/// What is left to agree on when buckets are exchanged.
+/// What is left to know, and to agree on, when buckets are exchanged: no step is queued behind an exchange that fails.
 void Reducer::settle(std::span<Bucket> exchanged, const Deadline& deadline) {
+  queued_ = false;
+  resources_.data->settle(deadline);
   if (needs_control_ || always_control_) {
     exchange_control(exchanged, deadline);
   } else {
@@ -330,7 +336,7 @@ void Reducer::run_window(const BufferList& grads, const BufferList& results, dou
       pack(bucket, grads);
     }
   } catch (...) {
-    queue_->halt();
+    drop_exchanges();
     throw;
   }
   finish_window(results, deadline);
@@ -356,8 +362,14 @@ void Reducer::reduce_bucket(std::size_t index, const BufferList& arrays, double 
 void Reducer::cancel() {
   if (!open_) return;
   if (queue_->has_left()) comm().abort();
-  queue_->halt();
+  drop_exchanges();
   open_ = false;
+}
+
+void Reducer::drop_exchanges() noexcept {
+  if (queue_ == nullptr) return;
+  queue_->halt();
+  if (std::exchange(queued_, false)) comm().abort();
 }
 
 BufferList Reducer::gradients() {

@@ -34,6 +34,7 @@ class Reducer {
  public:
   /// Collective: takes a channel of its own and compares the plans.
   Reducer(std::shared_ptr<Context> context, Communicator& comm, const gradstep_reducer_options& options, Schema schema);
+  ~Reducer() { drop_exchanges(); }
   Reducer(const Reducer&) = delete;
   Reducer& operator=(const Reducer&) = delete;
 
@@ -135,6 +136,8 @@ class Reducer {
   std::size_t full_buckets();
   void exchange(Bucket& bucket, const Deadline& deadline);
   void exchange_control(std::span<Bucket> exchanged, const Deadline& deadline);
+  /// Nothing of an open window goes on: peers get an error, not a hang, where buckets have left.
+  void drop_exchanges() noexcept;
   void divide(std::span<Bucket> exchanged, double divisor);
   void settle(std::span<Bucket> exchanged, const Deadline& deadline);
   void commit(std::span<Bucket> exchanged);
@@ -163,6 +166,7 @@ class Reducer {
   bool any_gradient_ = false;
   bool open_ = false;
   bool complete_ = false;  // gradients() are valid
+  bool queued_ = false;    // exchanges that are on their way on the device
   bool measured_ = false;
   double weight_ = 1;
   std::size_t full_buckets_ = 0;  // the first of them, in this window

@@ -151,6 +151,7 @@ void Reducer::rejoin(std::int32_t root) {
   for (Bucket& bucket : buckets_) {
     if (bucket.plan.elements > 0) bucket.exchange->rejoin(root, deadline);
   }
+  resources_.data->settle(deadline);
 }
 
 }  // namespace gradstep

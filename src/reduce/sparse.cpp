@@ -222,7 +222,8 @@ std::int64_t SparseExchange::piece_begin(std::size_t q) const {
 void SparseExchange::agree(const Deadline& deadline) {
   queue().copy(counts_.data(), head_.data(), kCountSize);
   const auto bytes = static_cast<std::int64_t>((1 + pieces_) * sizeof(std::int64_t));
-  read_headers(data().all_gather(counts_.data(), all_counts_.data(), bytes, deadline), bytes);
+  const DataPlane::Seen all = data().all_gather_seen(counts_.data(), all_counts_.data(), bytes, bytes, deadline);
+  read_headers(all.first, all.stride);
 }
 
 /// Of all ranks, at the host. Throws NUMERIC on all of them if one has NaNs that it must not send.
@@ -311,7 +312,8 @@ const std::byte* SparseExchange::gather_fixed(const Deadline& deadline) {
   queue().copy(own_ - kHeadSize, head_.data(), kHeadSize);
   const std::int64_t bytes = kHeadSize + message_bytes(own_count_);
   std::byte* all = resources_.incoming.reserve(bytes * static_cast<std::int64_t>(world_size()));
-  read_headers(data().all_gather(own_ - kHeadSize, all, bytes, deadline), bytes);
+  const DataPlane::Seen heads = data().all_gather_seen(own_ - kHeadSize, all, bytes, kHeadSize, deadline);
+  read_headers(heads.first, heads.stride);
   for (std::size_t r = 0; r < world_size(); ++r) {
     if (count_of(r, 0) != own_count_) {
       fail(GRADSTEP_ERR_MISMATCH, "rank {} has selected {} elements, this rank {}: they are not in the same window", r,
@@ -368,11 +370,12 @@ void SparseExchange::exchange_pieces(const Deadline& deadline) {
 
 /// From the sums of this rank's piece to those of all.
 void SparseExchange::share_sums(const Deadline& deadline) {
-  const std::byte* counted = data().all_gather(touched_.present, all_counts_.data(), kCountSize, deadline);
+  const DataPlane::Seen counted =
+      data().all_gather_seen(touched_.present, all_counts_.data(), kCountSize, kCountSize, deadline);
   lists_.clear();
   for (std::size_t r = 0; r < world_size(); ++r) {
     std::int64_t count = 0;
-    std::memcpy(&count, counted + static_cast<std::int64_t>(r) * kCountSize, sizeof count);
+    std::memcpy(&count, counted.first + static_cast<std::int64_t>(r) * counted.stride, sizeof count);
     lists_.push_back({nullptr, nullptr, count, nullptr});
     bytes_[r] = message_bytes(count);
   }

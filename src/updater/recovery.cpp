@@ -110,6 +110,7 @@ void Recovery::bring(std::span<const Array> params, Replicated replicated) {
   for (const Transfer& transfer : transfers_) {
     if (transfer.target.size > 0) data_.broadcast(transfer.staging.data(), transfer.target.bytes(), root(), deadline_);
   }
+  data_.settle(deadline_);
   if (!flags_.empty()) comm_.broadcast(flags_.data(), static_cast<std::int64_t>(flags_.size()), root(), deadline_);
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "detached/work_queues.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace gradstep::test {
@@ -12,10 +13,11 @@ WorkQueues::Line& WorkQueues::add() {
   return *lines_.back();
 }
 
-void WorkQueues::put(Line& line, std::function<void()> work, Point after) {
+void WorkQueues::put(Line& line, std::function<void()> work, Point after, std::function<bool()> ready) {
   const std::lock_guard lock(mutex_);
-  line.pending_.push_back({std::move(work), after});
+  line.pending_.push_back({std::move(work), after, std::move(ready)});
   ++line.asked_;
+  line.asker_ = std::this_thread::get_id();
 }
 
 WorkQueues::Point WorkQueues::end_of(const Line& line) const {
@@ -32,7 +34,9 @@ bool WorkQueues::do_one() {
   const std::lock_guard lock(mutex_);
   std::vector<Line*> ready;
   for (const auto& line : lines_) {
-    if (!line->is_empty() && is_reached(line->pending_.front().after)) ready.push_back(line.get());
+    if (line->is_empty() || !is_reached(line->pending_.front().after)) continue;
+    const auto& is_ready = line->pending_.front().ready;
+    if (is_ready == nullptr || is_ready()) ready.push_back(line.get());
   }
   if (ready.empty()) return false;
   Line& line = *ready[random_() % ready.size()];
@@ -47,6 +51,13 @@ bool WorkQueues::do_one() {
   line.pending_.pop_front();
   ++done_;
   return true;
+}
+
+bool WorkQueues::is_held() const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(lines_, [this](const auto& line) {
+    return !line->is_empty() && line->pending_.front().ready != nullptr && is_reached(line->pending_.front().after);
+  });
 }
 
 void WorkQueues::work_until(const std::function<bool()>& reached) {
@@ -68,13 +79,14 @@ void WorkQueues::reach(Point point) {
   work_until([this, point] { return is_reached(point); });
 }
 
+bool WorkQueues::is_done_for_this_thread() const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::all_of(
+      lines_, [](const auto& line) { return line->is_empty() || line->asker_ != std::this_thread::get_id(); });
+}
+
 void WorkQueues::finish_all() {
-  work_until([this] {
-    for (const auto& line : lines_) {
-      if (!line->is_empty()) return false;
-    }
-    return true;
-  });
+  work_until([this] { return std::ranges::all_of(lines_, [](const auto& line) { return line->is_empty(); }); });
 }
 
 void WorkQueues::drop_all() {

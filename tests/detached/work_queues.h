@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <random>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -39,12 +40,14 @@ class WorkQueues {
     struct Work {
       std::function<void()> work;
       Point after;
+      std::function<bool()> ready;
     };
 
     std::int64_t done() const { return asked_ - static_cast<std::int64_t>(pending_.size()); }
 
     std::deque<Work> pending_;
     std::int64_t asked_ = 0;
+    std::thread::id asker_;
     std::exception_ptr failure_;
   };
 
@@ -54,12 +57,20 @@ class WorkQueues {
   /// It stays as long as this.
   Line& add();
   /// `work` comes after what is in the line, and after `after`.
-  void put(Line& line, std::function<void()> work, Point after);
+  void put(Line& line, std::function<void()> work, Point after) { put(line, std::move(work), after, nullptr); }
+  /// `work` begins when `ready` says so, which is asked when its turn has come, and often; empty = at once.
+  void put(Line& line, std::function<void()> work, Point after, std::function<bool()> ready);
   void put(Line& line, std::function<void()> work) { put(line, std::move(work), Point{}); }
   Point end_of(const Line& line) const;
   bool is_reached(Point point) const;
   /// Does one piece of any line that is ready, if there is one.
   bool do_one();
+  /// Is there work whose turn has come and that is not ready? Another thread may change that.
+  bool is_held() const;
+  /// Has all been done, of lines that the calling thread was the last to put work into?
+  bool is_done_for_this_thread() const;
+  /// For whoever waits by do_one().
+  void count_wait() { ++waits_; }
 
   // Waiting does work until there is nothing left to wait for; the first rethrows what the line's work threw, once.
   void finish(Line& line);

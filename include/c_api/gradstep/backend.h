@@ -21,8 +21,8 @@ extern "C" {
  */
 GRADSTEP_API gradstep_status gradstep_backend_load(const char* path) GRADSTEP_NOEXCEPT;
 
-/* 1 if the backend or engine `name` ("cpu", "cuda", "self", "local", "shm", "host", "gloo" or "mpi") works here, else
- * 0, also for NULL and unknown names. Opens the plugin if there is one. Any thread. */
+/* 1 if the backend or engine `name` ("cpu", "cuda", "self", "local", "shm", "host", "gloo", "mpi" or "nccl") works
+ * here, else 0, also for NULL and unknown names. Opens the plugin if there is one. Any thread. */
 GRADSTEP_API int32_t gradstep_backend_available(const char* name) GRADSTEP_NOEXCEPT;
 
 /*

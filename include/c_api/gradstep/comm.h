@@ -11,12 +11,14 @@
  *   gloo     processes, over TCP           gradstep_comm_create (plugin libgradstep_gloo.so)
  *   auto     processes, by shm if all of them run on one machine, else by gloo
  *   mpi      processes of an MPI job       gradstep_comm_create or gradstep_comm_wrap_mpi (plugin libgradstep_mpi.so)
+ *   nccl     as with auto, or those of a   gradstep_comm_create or gradstep_comm_attach_nccl: NCCL carries memory of
+ *            communicator that is there    CUDA devices (plugin libgradstep_cuda.so), that communicator the host's
  *
  * Collective means: every rank of the communicator makes the call, in the same order, with the same arguments where the
  * comment says so. Collective calls are
  *
- *   gradstep_comm_       create (shm, gloo, auto, mpi), wrap_mpi, create_host, split, dup, all_reduce, all_gather,
- *                        all_gather_v, reduce_scatter, broadcast, barrier, vote
+ *   gradstep_comm_       create (shm, gloo, auto, mpi, nccl), wrap_mpi, attach_nccl, create_host, split, dup,
+ *                        all_reduce, all_gather, all_gather_v, reduce_scatter, broadcast, barrier, vote
  *   gradstep_reducer_    create, reduce, wait; push where exchanges cannot overlap, see reducer.h
  *   gradstep_updater_    push and flush in the call that ends a window; recover; save and load over several ranks
  *   gradstep_optimizer_  attach_comm; while state is sharded step, step_ex, update, get_state, set_state, copy_state,
@@ -88,12 +90,12 @@ typedef struct gradstep_comm_options {
   int32_t rank;            /* 0 to world_size - 1, default 0 */
   int32_t world_size;      /* >= 1, default 1 */
   int32_t reduction_order; /* enum gradstep_reduction_order, default RANK */
-  const char* engine;      /* "self", "shm", "gloo", "auto", "mpi" */
+  const char* engine;      /* "self", "shm", "gloo", "auto", "mpi", "nccl" */
   int64_t timeout_ms;      /* of every call; > 0, default 30000 */
 
-  /* Rendezvous of shm, gloo and auto, one of: the bytes of gradstep_comm_unique_id, made by one rank and carried to
-   * all; a store of the host; the path of a directory that all ranks share (made if it is not there; what others have
-   * put in a key's place there, a link or a FIFO, is IO at once, and is never written through). */
+  /* Rendezvous of shm, gloo, auto and nccl, one of: the bytes of gradstep_comm_unique_id, made by one rank and carried
+   * to all; a store of the host; the path of a directory that all ranks share (made if it is not there; what others
+   * have put in a key's place there, a link or a FIFO, is IO at once, and is never written through). */
   const void* id;
   size_t id_len; /* bytes at id */
   const gradstep_store* store;
@@ -101,7 +103,7 @@ typedef struct gradstep_comm_options {
 
   const char* network_interface; /* its name or address, for gloo; NULL = that of the host's name, else loopback */
   int64_t generation;            /* a new number for each communicator made through the same store */
-  int32_t device;                /* device id for device engines; no engine of this version looks at it */
+  int32_t device;                /* of nccl: the number of this rank's CUDA device */
   int32_t reserved;
 } gradstep_comm_options;
 
@@ -250,14 +252,34 @@ GRADSTEP_API gradstep_status gradstep_comm_wrap_mpi_ex(gradstep_context* context
                                                        const gradstep_comm_options* options,
                                                        gradstep_comm** out) GRADSTEP_NOEXCEPT;
 
+/*
+ * *out = a communicator of the ranks of `comm`, the caller's to destroy, on which memory of CUDA device `device`, this
+ * rank's own, travels by NCCL (2.14 or later) and never through the host; what is in the host's memory travels by a dup
+ * of `comm`. Collective. Sums are in the order of ranks as on every engine; GRADSTEP_REDUCTION_ENGINE sums by
+ * ncclAllReduce. A dup, a split and the channels of reducers and optimizers are new connections of NCCL's.
+ *
+ * nccl_comm: an ncclComm_t of the same ranks, in the same order, on that device, which carries what is called on *out
+ * itself; NULL = *out makes one of its own. It stays the host's, outlives *out, and is in no other call during one of
+ * *out. An error that breaks *out aborts it (ncclCommAbort): the host then neither uses nor destroys it.
+ *
+ * Calls return when what they received is there, and are INVALID_STATE in a capture. A deadline covers the work that
+ * was in the stream before. A peer that is gone, and whatever NCCL reports by itself, aborts NCCL's work in the stream:
+ * PEER_LOST (ncclRemoteError), IO (ncclSystemError) or DEVICE.
+ * Returns: INVALID_ARGUMENT (out NULL; nccl_comm of other ranks or of another device), INVALID_STATE (in use),
+ * BACKEND_UNAVAILABLE (no plugin libgradstep_cuda.so, no libnccl.so.2, no such device), OUT_OF_MEMORY, DEVICE, and the
+ * statuses of a collective call.
+ */
+GRADSTEP_API gradstep_status gradstep_comm_attach_nccl(gradstep_comm* comm, int32_t device, void* nccl_comm,
+                                                       gradstep_comm** out) GRADSTEP_NOEXCEPT;
+
 /* Gives the handle up, whatever state the communicator is in; reducers and optimizers keep channels of their own. The
  * call waits for nothing but a callback of a host's communicator that is running. NULL is nothing. */
 GRADSTEP_API void gradstep_comm_destroy(gradstep_comm* comm) GRADSTEP_NOEXCEPT;
 
 /*
- * gradstep_comm_unique_id and gradstep_comm_unique_id_ex: make a rendezvous id for `engine` ("shm", "gloo", "auto"):
- * this process then serves a small TCP key-value store until every rank has connected and left, or 10 minutes have
- * passed unused. The id holds the address, the port and a 128-bit token; carry its bytes to all ranks by any means.
+ * gradstep_comm_unique_id and gradstep_comm_unique_id_ex: make a rendezvous id for `engine` ("shm", "gloo", "auto" or
+ * "nccl"): this process then serves a small TCP key-value store until every rank has connected and left, or 10 minutes
+ * have passed unused. The id holds address, port and a 128-bit token; carry its bytes to all ranks by any means.
  * The store serves on `network_interface`, a name or an address (NULL, as without it: see gradstep_comm_options).
  * *len (may be NULL) = bytes needed; buf NULL with cap 0 only asks for that and starts nothing. Who does not have the
  * token can neither read nor write there, and takes little: docs/failure.md has the limits.
@@ -277,15 +299,18 @@ GRADSTEP_API gradstep_status gradstep_comm_rank(gradstep_comm* comm, int32_t* ra
 GRADSTEP_API gradstep_status gradstep_comm_world_size(gradstep_comm* comm, int32_t* world_size) GRADSTEP_NOEXCEPT;
 GRADSTEP_API gradstep_status gradstep_comm_local_rank(gradstep_comm* comm, int32_t* local_rank) GRADSTEP_NOEXCEPT;
 
-/* The name of the engine that connects the ranks: "self", "local", "shm", "host", "gloo" or "mpi" (text, see base.h).
- * Returns: INVALID_ARGUMENT (cap is too small), INVALID_STATE (in use). */
+/* The name of the engine that connects the ranks: "self", "local", "shm", "host", "gloo", "mpi" or "nccl" (text, see
+ * base.h). Returns: INVALID_ARGUMENT (cap is too small), INVALID_STATE (in use). */
 GRADSTEP_API gradstep_status gradstep_comm_engine(gradstep_comm* comm, char* buf, size_t cap,
                                                   size_t* len) GRADSTEP_NOEXCEPT;
 
 /*
- * Collectives on tensors in host memory that are contiguous and whole bytes an element; else UNSUPPORTED. A tensor's
- * dtype and element count are equal on all ranks unless said otherwise. Nothing is sent on INVALID_ARGUMENT; after any
- * other failure but INVALID_STATE and UNSUPPORTED buffers hold garbage.
+ * Collectives on tensors that are contiguous and whole bytes an element; else UNSUPPORTED. All tensors of a call are in
+ * the host's memory, where `stream` is NULL, or on one CUDA device, on all ranks alike: then the call's work is in the
+ * order of `stream`, and travels by NCCL, or a host's communicator that reaches the device, else through the host's
+ * memory by any engine. A tensor's dtype and element count are equal on all ranks unless said otherwise. Nothing is
+ * sent on INVALID_ARGUMENT; after any other failure but INVALID_STATE and UNSUPPORTED buffers hold garbage. A device
+ * that is not there is BACKEND_UNAVAILABLE.
  */
 
 /*

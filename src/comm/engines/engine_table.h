@@ -25,7 +25,7 @@ struct EngineEntry {
   bool is_choice;  ///< stands for one of the others
 };
 
-inline constexpr std::array<EngineEntry, 7> kEngines = {{
+inline constexpr std::array<EngineEntry, 8> kEngines = {{
     {"self", EngineMaking::alone, false, false},
     {"local", EngineMaking::apart, false, false},
     {"shm", EngineMaking::meeting, false, false},
@@ -33,6 +33,7 @@ inline constexpr std::array<EngineEntry, 7> kEngines = {{
     {"gloo", EngineMaking::meeting, true, false},
     {"auto", EngineMaking::meeting, false, true},
     {"mpi", EngineMaking::launched, true, false},
+    {"nccl", EngineMaking::meeting, false, false},
 }};
 
 /// NULL = there is none of this name.

@@ -33,7 +33,10 @@ bool share_a_host(Store& store, const Context& context, const gradstep_comm_opti
 }  // namespace
 
 std::shared_ptr<Communicator> make_met_communicator(std::shared_ptr<Context> context,
-                                                    const gradstep_comm_options& options) {
+                                                    const gradstep_comm_options& asked) {
+  const bool on_devices = std::string_view(asked.engine) == "nccl";
+  gradstep_comm_options options = asked;
+  if (on_devices) options.engine = "auto";
   const std::string_view name = options.engine;
   const CommSettings settings = comm_settings(options);
   const Deadline deadline = Deadline::after_ms(settings.timeout_ms);
@@ -41,7 +44,9 @@ std::shared_ptr<Communicator> make_met_communicator(std::shared_ptr<Context> con
   const bool shares_memory = name == "shm" || (name == "auto" && share_a_host(*store, *context, options, deadline) &&
                                                options.world_size <= kMaxShmRanks);
   auto engine = (shares_memory ? connect_shm : connect_gloo)(*store, *context, options, deadline);
-  return EngineCommunicator::introduce(std::move(context), std::move(engine), settings, deadline);
+  auto communicator = EngineCommunicator::introduce(std::move(context), std::move(engine), settings, deadline);
+  if (on_devices) communicator->attach_device({GRADSTEP_DEVICE_CUDA, options.device}, nullptr, deadline);
+  return communicator;
 }
 
 }  // namespace gradstep

@@ -54,7 +54,9 @@ void BlockDealing::plan(const Site& site, std::span<const ShampooState> states, 
 
 void BlockDealing::gather(Communicator& comm, DataPlane& data) const {
   const std::int64_t own = own_.count > 0 ? tasks_[own_.begin].offset : 0;
-  data.all_gather_v(exchange_.as<float>() + own, exchange_.data(), exchange_bytes_, comm.deadline());
+  const Deadline deadline = comm.deadline();
+  data.all_gather_v(exchange_.as<float>() + own, exchange_.data(), exchange_bytes_, deadline);
+  data.settle(deadline);
 }
 
 std::vector<std::vector<std::int32_t>> assign_blocks(const ShampooOptions& options,

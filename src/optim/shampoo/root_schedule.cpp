@@ -94,7 +94,9 @@ void RootSchedule::gather(Round& round) {
   Communicator& comm = *ranks_.comm;
   const float* own = round.numbers.as<float>() + (own_.count > 0 ? round.tasks[own_.begin].offset : 0);
   comm.all_gather_v(round.records.data() + own_.begin, round.records.data(), record_bytes_, comm.deadline());
-  ranks_.data->all_gather_v(own, round.numbers.data(), number_bytes_, comm.deadline());
+  const Deadline deadline = comm.deadline();
+  ranks_.data->all_gather_v(own, round.numbers.data(), number_bytes_, deadline);
+  ranks_.data->settle(deadline);
 }
 
 /// Without `step` a round of bases, which cannot outlive its own, is dropped.

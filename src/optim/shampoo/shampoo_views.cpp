@@ -71,6 +71,7 @@ void Shampoo::get_state(std::size_t index, const char* name, const Array& host) 
   if (travels) {
     const Deadline deadline = sharding()->comm().deadline();
     sharding()->data().broadcast(scratch.data(), own.bytes(), named.owner, deadline);
+    sharding()->data().settle(deadline);
   }
   copy_to_host(*context(), site(), own, host);
 }

@@ -10,10 +10,11 @@
 namespace gradstep::emulation {
 
 struct Counts {
-  std::int64_t launches = 0;     ///< of kernels, those of graphs included
-  std::int64_t copies = 0;       ///< between host and device
-  std::int64_t waits = 0;        ///< of the host for the device
-  std::int64_t allocations = 0;  ///< of device and pinned memory
+  std::int64_t launches = 0;      ///< of kernels, those of graphs included
+  std::int64_t copies = 0;        ///< between host and device
+  std::int64_t waits = 0;         ///< of the host for the device
+  std::int64_t allocations = 0;   ///< of device and pinned memory
+  std::int64_t copied_bytes = 0;  ///< by copies
 };
 
 struct Control {
@@ -34,6 +35,16 @@ struct Control {
   void* (*allocate)(int device, std::uint64_t bytes);
   void (*deallocate)(void* data);
   void (*copy)(void* to, const void* from, std::uint64_t bytes);
+  /// The calling thread's, as current_device.
+  void (*set_current_device)(int device);
+  /// A function of a library that the plugin opens, by soname and name.
+  void* (*symbol)(const char* soname, const char* name);
+  /// From here on nothing that is asked of NCCL is ever done; or all of it is again.
+  void (*hang_nccl)(bool hangs);
+  /// What ncclCommGetAsyncError reports of every communicator of this rank, an ncclResult_t; 0 = nothing.
+  void (*fail_nccl)(int rank, int result);
+  /// NCCL's communicators that were neither destroyed nor aborted.
+  std::int64_t (*nccl_communicators)();
 };
 
 }  // namespace gradstep::emulation

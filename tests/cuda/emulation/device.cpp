@@ -3,6 +3,8 @@
 #include "cuda/emulation/device.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -12,6 +14,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cuda/emulation/control.h"
@@ -62,7 +65,7 @@ struct Machine {
   CUstream_st default_streams[kDevices];
   std::map<const std::byte*, std::size_t> pinned;  // bytes by address
   std::map<void*, std::size_t> allocated;
-  int captures = 0;  // that are going on
+  std::atomic<int> captures{0};  // that are going on
   // Of tests, which keep them to the end.
   std::vector<std::unique_ptr<CUstream_st>> streams;
   std::vector<std::unique_ptr<CUgraph_st>> graphs;
@@ -83,6 +86,7 @@ Machine& machine() {
 
 thread_local int current_device = 0;
 thread_local cudaError_t last_error = cudaSuccess;
+thread_local cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
 
 cudaError_t failed(cudaError_t error) {
   if (error != cudaSuccess) last_error = error;
@@ -114,6 +118,34 @@ void put(CUstream_st& stream, std::function<void()> work) {
   } else {
     machine().work.put(*stream.line, std::move(work));
   }
+}
+
+/// As a host waits: other threads call meanwhile, such as the peers that a collective waits for. Whoever waits does the
+/// work. The caller does not have the machine's lock.
+void wait_until(const std::function<bool()>& reached, bool does_all = false) {
+  Machine& all = machine();
+  all.work.count_wait();
+  for (;;) {
+    {
+      const std::lock_guard lock(all.mutex);
+      all.memory.open();
+      while ((does_all || !reached()) && all.work.do_one()) {
+      }
+      all.memory.close();
+      if (reached()) return;
+      if (!all.work.is_held()) complain("the host", "waits for streams that wait for each other");
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+}
+
+void finish(const CUstream_st& stream) {
+  wait_until([&stream] { return stream.line->is_empty(); });
+}
+
+/// But for what waits for another rank, which is another thread: its device is one of its own.
+void finish_all() {
+  wait_until([] { return machine().work.is_done_for_this_thread(); }, /*does_all=*/true);
 }
 
 /// What CUDA refuses while anything is captured.
@@ -172,6 +204,24 @@ cudaError_t launch(Launch launch, cudaStream_t stream) {
   return cudaSuccess;
 }
 
+bool put_when(cudaStream_t stream, std::function<bool()> ready) {
+  const std::lock_guard lock(machine().mutex);
+  CUstream_st& own = at(stream);
+  if (own.capture != nullptr) return false;
+  machine().work.put(*own.line, [] {}, {}, std::move(ready));
+  return true;
+}
+
+std::recursive_mutex& machine_mutex() { return machine().mutex; }
+
+void at_device(const std::function<void()>& body) {
+  machine().memory.open();
+  body();
+  machine().memory.close();
+}
+
+int current_device_number() { return current_device; }
+
 namespace {
 
 const Control kControl = {
@@ -219,6 +269,11 @@ const Control kControl = {
       cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, nullptr);
       cudaDeviceSynchronize();
     },
+    [](int device) { current_device = device; },
+    library_symbol,
+    hang_nccl,
+    fail_nccl,
+    nccl_communicators,
 };
 
 }  // namespace
@@ -265,9 +320,8 @@ const char* cudaGetErrorString(cudaError_t error) { return cudaGetErrorName(erro
 cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
 
 cudaError_t cudaDeviceSynchronize() {
-  const std::lock_guard lock(machine().mutex);
   if (is_refused()) return failed(cudaErrorStreamCaptureUnsupported);
-  machine().work.finish_all();
+  finish_all();
   return cudaSuccess;
 }
 
@@ -286,11 +340,11 @@ cudaError_t cudaMalloc(void** data, size_t bytes) {
 }
 
 cudaError_t cudaFree(void* data) {
-  const std::lock_guard lock(machine().mutex);
   Machine& all = machine();
   if (data == nullptr) return cudaSuccess;
   if (is_refused()) return failed(cudaErrorStreamCaptureUnsupported);
-  all.work.finish_all();
+  finish_all();
+  const std::lock_guard lock(all.mutex);
   const auto found = all.allocated.find(data);
   if (found == all.allocated.end()) return failed(cudaErrorInvalidValue);
   all.memory.deallocate(data, found->second);
@@ -310,16 +364,16 @@ cudaError_t cudaHostAlloc(void** data, size_t bytes, unsigned /*flags*/) {
 }
 
 cudaError_t cudaFreeHost(void* data) {
-  const std::lock_guard lock(machine().mutex);
   Machine& all = machine();
-  all.work.finish_all();
+  finish_all();
+  const std::lock_guard lock(all.mutex);
   all.pinned.erase(static_cast<const std::byte*>(data));
   std::free(data);
   return cudaSuccess;
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind /*kind*/, cudaStream_t stream) {
-  const std::lock_guard lock(machine().mutex);
+  std::unique_lock lock(machine().mutex);
   Machine& all = machine();
   const auto is_reachable = [&](const void* data) {
     return all.memory.contains(data, bytes) || is_pinned(data, bytes);
@@ -329,9 +383,12 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
   const bool is_local = all.memory.contains(to, bytes) && all.memory.contains(from, bytes);
   put(at(stream), [to, from, bytes, is_local] {
     std::memcpy(to, from, bytes);
-    if (!is_local) ++machine().counts.copies;
+    if (is_local) return;
+    ++machine().counts.copies;
+    machine().counts.copied_bytes += static_cast<std::int64_t>(bytes);
   });
-  if (is_paged) all.work.finish(*at(stream).line);  // pageable memory is waited for
+  lock.unlock();
+  if (is_paged) finish(at(stream));  // pageable memory is waited for
   return cudaSuccess;
 }
 
@@ -351,16 +408,14 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned /*flags*/) 
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  const std::lock_guard lock(machine().mutex);
-  machine().work.finish(*stream->line);
+  finish(*stream);
   delete stream;
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  const std::lock_guard lock(machine().mutex);
   if (is_refused()) return failed(cudaErrorStreamCaptureUnsupported);
-  machine().work.finish(*at(stream).line);
+  finish(at(stream));
   return cudaSuccess;
 }
 
@@ -403,9 +458,14 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return cudaSuccess;
 }
 
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
+  std::swap(*mode, capture_mode);
+  return cudaSuccess;
+}
+
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   const std::lock_guard lock(machine().mutex);
-  if (is_refused()) return failed(cudaErrorStreamCaptureUnsupported);
+  if (is_refused() && capture_mode != cudaStreamCaptureModeRelaxed) return failed(cudaErrorStreamCaptureUnsupported);
   WorkQueues& work = machine().work;
   if (work.is_reached(event->point)) return cudaSuccess;
   if (work.random() % 2 == 0) work.do_one();  // time goes on
@@ -413,9 +473,8 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  const std::lock_guard lock(machine().mutex);
   if (is_refused()) return failed(cudaErrorStreamCaptureUnsupported);
-  machine().work.reach(event->point);
+  wait_until([point = event->point] { return machine().work.is_reached(point); });
   return cudaSuccess;
 }
 

@@ -13,6 +13,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <mutex>
+#include <string>
 #include <type_traits>
 
 #include "cuda/emulation/fibers.h"
@@ -136,5 +139,24 @@ struct Launch {
 };
 
 cudaError_t launch(Launch launch, cudaStream_t stream);
+
+// For the libraries.
+/// What follows in the stream begins when `ready` says so, which is asked when its turn has come, and often, with the
+/// machine's lock. False in a capture.
+bool put_when(cudaStream_t stream, std::function<bool()> ready);
+std::recursive_mutex& machine_mutex();
+/// With the device's memory open. Under the machine's lock.
+void at_device(const std::function<void()>& body);
+/// The calling thread's.
+int current_device_number();
+
+// nccl.cpp
+const std::map<std::string, void*>& nccl_symbols();
+void hang_nccl(bool hangs);
+void fail_nccl(int rank, int result);
+std::int64_t nccl_communicators();
+
+// libraries.cpp
+void* library_symbol(const char* soname, const char* name);
 
 }  // namespace gradstep::emulation

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the plugin uses of cuBLAS and cuSOLVER, on the emulated device: plain loops and Eigen, as work of a stream. A
-// handle that has no workspace or stream, and memory that is not the device's, end the program.
+// What the plugin uses of cuBLAS and cuSOLVER (NCCL is in nccl.cpp), on the emulated device: plain loops and Eigen, as
+// work of a stream. A handle that has no workspace or stream, and memory that is not the device's, end the program.
 #include <Eigen/Eigenvalues>
 #include <Eigen/QR>
 #include <algorithm>
@@ -196,7 +196,8 @@ const std::map<std::string, std::map<std::string, void*>>& libraries() {
         {"cusolverDnDgeqrf_bufferSize", address_of(size_of_qr)},
         {"cusolverDnDgeqrf", address_of(qr)},
         {"cusolverDnDorgqr_bufferSize", address_of(size_of_factor)},
-        {"cusolverDnDorgqr", address_of(factor)}}}};
+        {"cusolverDnDorgqr", address_of(factor)}}},
+      {"libnccl.so.2", nccl_symbols()}};
   return all;
 }
 
@@ -206,6 +207,8 @@ std::set<std::string>& hidden() {
 }
 
 }  // namespace
+
+void* library_symbol(const char* soname, const char* name) { return libraries().at(soname).at(name); }
 
 }  // namespace gradstep::emulation
 

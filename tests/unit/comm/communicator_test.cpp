@@ -333,7 +333,7 @@ TEST_F(CommHandles, UniqueIdServesOnlyWhenAskedFor) {
   std::array<char, 40> id{};
   check(gradstep_comm_unique_id("gloo", id.data(), 39, &len), GRADSTEP_ERR_INVALID_ARGUMENT, "cap: is 39");
   EXPECT_EQ(id[0], '\0');
-  check(gradstep_comm_unique_id("nccl", id.data(), 40, &len), GRADSTEP_ERR_INVALID_ARGUMENT, "'nccl'");
+  check(gradstep_comm_unique_id("mpi", id.data(), 40, &len), GRADSTEP_ERR_INVALID_ARGUMENT, "'mpi'");
   check(gradstep_comm_unique_id(nullptr, id.data(), 40, &len), GRADSTEP_ERR_INVALID_ARGUMENT, "engine");
   check(gradstep_comm_unique_id_ex("gloo", "nosuch0", id.data(), 40, &len), GRADSTEP_ERR_INVALID_ARGUMENT, "nosuch0");
   check(gradstep_comm_unique_id_ex("gloo", "lo", id.data(), 40, nullptr), GRADSTEP_OK);

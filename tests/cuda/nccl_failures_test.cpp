@@ -1,0 +1,273 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What ends an exchange that NCCL carries ends in the statuses of every engine, by the deadline, and leaves nothing
+// behind: no work that waits for ever, no step on what did not arrive.
+#include <dlfcn.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+
+#include "cuda/nccl_ranks.h"
+#include "libraries/nccl.h"
+
+namespace gradstep::test {
+namespace {
+
+using cuda::NcclResult;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t kTimeoutMs = 300;
+const std::vector<std::int64_t> kShape = {70000};
+
+/// Makes NCCL well again, whatever a test has made of it.
+class NcclTrouble {
+ public:
+  NcclTrouble() = default;
+  ~NcclTrouble() {
+    EmulatedCuda::control().hang_nccl(false);
+    for (int rank = 0; rank < 4; ++rank) EmulatedCuda::control().fail_nccl(rank, 0);
+  }
+  NcclTrouble(const NcclTrouble&) = delete;
+  NcclTrouble& operator=(const NcclTrouble&) = delete;
+};
+
+/// A dense reducer, Adam behind it, and an updater that drives both.
+class Updating {
+ public:
+  Updating(NcclRank& rank, gradstep_comm* comm) : rank_(rank) {
+    parameter_.struct_size = sizeof parameter_;
+    parameter_.shape = kShape.data();
+    parameter_.ndim = 1;
+    parameter_.dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
+    parameter_.device = rank.device().id();
+    param_ = rank.tensor(kShape);
+    grad_ = rank.tensor(kShape);
+    rank.write(param_, std::vector<float>(70000, 1.0F));
+    rank.write(grad_, std::vector<float>(70000, static_cast<float>(rank.rank()) + 1));
+    gradstep_context* context = rank.device().context();
+    gradstep_adam_options adam{};
+    TestDevice::check(gradstep_adam_options_init(&adam, sizeof adam));
+    adam.learning_rate = 0.5;
+    TestDevice::check(gradstep_optimizer_create_adam(context, &adam, &parameter_, 1, &optimizer_));
+    TestDevice::check(gradstep_reducer_create(context, comm, nullptr, &parameter_, 1, &reducer_));
+    TestDevice::check(gradstep_updater_create(context, optimizer_, nullptr, reducer_, nullptr, &updater_));
+  }
+  ~Updating() {
+    gradstep_updater_destroy(updater_);
+    gradstep_reducer_destroy(reducer_);
+    gradstep_optimizer_destroy(optimizer_);
+  }
+  Updating(const Updating&) = delete;
+  Updating& operator=(const Updating&) = delete;
+
+  gradstep_status push() { return gradstep_updater_push(updater_, &param_, &grad_, 1, 1, rank_.stream(), nullptr); }
+  std::vector<float> param() { return rank_.read(param_); }
+  std::int64_t steps() {
+    std::int64_t count = 0;
+    TestDevice::check(gradstep_optimizer_step_count(optimizer_, &count));
+    return count;
+  }
+
+ private:
+  NcclRank& rank_;
+  gradstep_parameter parameter_{};
+  gradstep_tensor param_{};
+  gradstep_tensor grad_{};
+  gradstep_optimizer* optimizer_ = nullptr;
+  gradstep_reducer* reducer_ = nullptr;
+  gradstep_updater* updater_ = nullptr;
+};
+
+/// After one window that succeeds, what a second one returns that `trouble` makes fail: on every rank, with nothing
+/// stepped, and the same again in a third one.
+std::vector<gradstep_status> fail_second_window(std::int32_t ranks, const std::function<void(NcclRank&)>& trouble,
+                                                std::int64_t timeout_ms = kTimeoutMs) {
+  const NcclTrouble well_again;
+  std::vector<gradstep_status> found(static_cast<std::size_t>(ranks));
+  run_nccl_ranks(
+      ranks,
+      [&](NcclRank& rank) {
+        Updating updating(rank, rank.comm(Carrier::nccl));
+        TestDevice::check(updating.push());
+        const std::vector<float> before = updating.param();
+        rank.meet();
+        trouble(rank);
+        rank.meet();
+        const auto begin = Clock::now();
+        found[static_cast<std::size_t>(rank.rank())] = updating.push();
+        EXPECT_LT(Clock::now() - begin, std::chrono::milliseconds(timeout_ms + 1000));
+        EXPECT_NE(updating.push(), GRADSTEP_OK);
+        EXPECT_EQ(updating.param(), before) << "rank " << rank.rank() << " has stepped on what did not arrive";
+        EXPECT_EQ(updating.steps(), 1);
+      },
+      timeout_ms);
+  return found;
+}
+
+TEST(CudaNcclFailures, ExchangesThatHangEndByTheDeadline) {
+  for (const std::int32_t ranks : {2, 3}) {
+    const auto found = fail_second_window(ranks, [](NcclRank& rank) {
+      if (rank.rank() == 0) EmulatedCuda::control().hang_nccl(true);
+    });
+    for (const gradstep_status status : found) EXPECT_EQ(status, GRADSTEP_ERR_TIMEOUT);
+  }
+}
+
+TEST(CudaNcclFailures, WhatNcclReportsByItselfIsTheStatusOfTheNextCall) {
+  const std::pair<NcclResult, gradstep_status> kinds[] = {{NcclResult::remote_error, GRADSTEP_ERR_PEER_LOST},
+                                                          {NcclResult::system_error, GRADSTEP_ERR_IO},
+                                                          {NcclResult::internal_error, GRADSTEP_ERR_DEVICE}};
+  for (const auto& [result, status] : kinds) {
+    const auto found = fail_second_window(2, [result = result](NcclRank& rank) {
+      EmulatedCuda::control().fail_nccl(rank.rank(), static_cast<int>(result));
+    });
+    EXPECT_EQ(found, std::vector<gradstep_status>(2, status));
+  }
+}
+
+// The others wait for a rank that does not come.
+TEST(CudaNcclFailures, ARankThatNcclHasGivenUpTakesTheOthersWithItByTheDeadline) {
+  const auto found = fail_second_window(3, [](NcclRank& rank) {
+    if (rank.rank() == 1) EmulatedCuda::control().fail_nccl(1, static_cast<int>(NcclResult::remote_error));
+  });
+  EXPECT_EQ(found[1], GRADSTEP_ERR_PEER_LOST);
+  EXPECT_NE(found[0], GRADSTEP_OK);
+  EXPECT_NE(found[2], GRADSTEP_OK);
+}
+
+TEST(CudaNcclFailures, AnAbortFromAnotherThreadEndsAnExchangeThatHangs) {
+  const NcclTrouble well_again;
+  run_nccl_ranks(2, [&](NcclRank& rank) {
+    gradstep_comm* comm = rank.comm(Carrier::nccl);
+    Updating updating(rank, comm);
+    rank.meet();
+    EmulatedCuda::control().hang_nccl(true);
+    rank.meet();
+    std::thread other([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      TestDevice::check(gradstep_comm_abort(comm));
+    });
+    const auto begin = Clock::now();
+    EXPECT_EQ(updating.push(), GRADSTEP_ERR_ABORTED);
+    EXPECT_LT(Clock::now() - begin, std::chrono::seconds(5));
+    other.join();
+    EXPECT_EQ(updating.steps(), 0);
+    EXPECT_EQ(updating.param(), std::vector<float>(70000, 1.0F));
+  });
+}
+
+TEST(CudaNcclFailures, AHostThatWaitsForItsStreamByItselfIsFreedByTheDeadline) {
+  const NcclTrouble well_again;
+  run_nccl_ranks(
+      2,
+      [&](NcclRank& rank) {
+        gradstep_parameter parameter{};
+        parameter.struct_size = sizeof parameter;
+        parameter.shape = kShape.data();
+        parameter.ndim = 1;
+        parameter.dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
+        parameter.device = rank.device().id();
+        gradstep_reducer* reducer = nullptr;
+        TestDevice::check(gradstep_reducer_create(rank.device().context(), rank.comm(Carrier::nccl), nullptr,
+                                                  &parameter, 1, &reducer));
+        const gradstep_tensor grad = rank.tensor(kShape);
+        rank.meet();
+        EmulatedCuda::control().hang_nccl(true);
+        rank.meet();
+        const auto begin = Clock::now();
+        TestDevice::check(gradstep_reducer_push(reducer, 0, &grad, rank.stream()));
+        rank.device().queue(rank.stream()).finish();
+        EXPECT_LT(Clock::now() - begin, std::chrono::milliseconds(kTimeoutMs + 1000));
+        EXPECT_EQ(gradstep_reducer_wait(reducer, nullptr, 0, rank.stream()), GRADSTEP_ERR_TIMEOUT)
+            << gradstep_last_error();
+        gradstep_reducer_destroy(reducer);
+      },
+      kTimeoutMs);
+}
+
+TEST(CudaNcclFailures, RanksThatDoNotConnectEndByTheDeadline) {
+  const NcclTrouble well_again;
+  run_nccl_ranks(
+      2,
+      [&](NcclRank& rank) {
+        rank.meet();
+        EmulatedCuda::control().hang_nccl(true);
+        rank.meet();
+        gradstep_comm* comm = nullptr;
+        const auto begin = Clock::now();
+        const gradstep_status status =
+            gradstep_comm_attach_nccl(rank.host(), rank.device().id().device_id, nullptr, &comm);
+        EXPECT_EQ(status, GRADSTEP_ERR_TIMEOUT) << gradstep_last_error();
+        EXPECT_LT(Clock::now() - begin, std::chrono::milliseconds(kTimeoutMs + 1000));
+        EXPECT_EQ(comm, nullptr);
+      },
+      kTimeoutMs);
+}
+
+TEST(CudaNcclFailures, ADeviceThatIsNotThereIsNamedOnItsRankAndNobodyWaits) {
+  run_nccl_ranks(2, [&](NcclRank& rank) {
+    gradstep_comm* comm = nullptr;
+    const gradstep_status status = gradstep_comm_attach_nccl(rank.host(), rank.rank() == 0 ? 7 : 0, nullptr, &comm);
+    EXPECT_EQ(status, rank.rank() == 0 ? GRADSTEP_ERR_BACKEND_UNAVAILABLE : GRADSTEP_ERR_ABORTED);
+    if (rank.rank() == 0) {
+      EXPECT_NE(std::string(gradstep_last_error()).find("none with number 7"), std::string::npos)
+          << gradstep_last_error();
+    }
+  });
+}
+
+/// Those that are left when nobody gives any back any more, which happens in the background.
+std::int64_t connections_left() {
+  std::int64_t left = EmulatedCuda::control().nccl_communicators();
+  for (int k = 0; k < 1000 && left > 0; ++k) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    left = EmulatedCuda::control().nccl_communicators();
+  }
+  return left;
+}
+
+TEST(CudaNcclFailures, EveryConnectionOfNcclsIsGivenBack) {
+  run_nccl_ranks(3, [&](NcclRank& rank) {
+    gradstep_comm* comm = rank.comm(Carrier::nccl);
+    gradstep_comm* copy = nullptr;
+    gradstep_comm* part = nullptr;
+    TestDevice::check(gradstep_comm_dup(comm, &copy));
+    TestDevice::check(gradstep_comm_split(comm, rank.rank() / 2, 0, &part));
+    Updating updating(rank, part);
+    TestDevice::check(updating.push());
+    EXPECT_EQ(updating.steps(), 1);
+    gradstep_comm_destroy(part);
+    gradstep_comm_destroy(copy);
+  });
+  EXPECT_EQ(connections_left(), 0);
+}
+
+/// Ends the program: with 0 if NCCL is named where it is missing.
+[[noreturn]] void attach_without_nccl() {
+  EmulatedCuda device(1);
+  void* plugin = dlopen(GRADSTEP_TEST_PLUGIN_DIR "/libgradstep_cuda.so", RTLD_NOW | RTLD_NOLOAD);
+  const auto hide = reinterpret_cast<void (*)(const char*)>(dlsym(plugin, "gradstep_cuda_emulation_hide"));
+  hide("libnccl.so.2");
+  gradstep_comm_options options{};
+  gradstep_comm_options_init(&options, sizeof options);
+  options.engine = "self";
+  gradstep_comm* comm = nullptr;
+  gradstep_comm* out = nullptr;
+  gradstep_comm_create(device.context(), &options, &comm);
+  const gradstep_status status = gradstep_comm_attach_nccl(comm, 0, nullptr, &out);
+  const std::string text = gradstep_last_error();
+  std::fprintf(stderr, "%s\n", text.c_str());
+  const bool is_named = text.find("NCCL") != std::string::npos && text.find("libnccl.so.2") != std::string::npos;
+  const bool is_known = gradstep_backend_available("nccl") != 0;
+  std::_Exit(status == GRADSTEP_ERR_BACKEND_UNAVAILABLE && is_named && !is_known ? 0 : 1);
+}
+
+TEST(CudaNcclDeathTest, ALibraryThatIsMissingIsNamed) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // in this process it may be open
+  EXPECT_EXIT(attach_without_nccl(), testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace gradstep::test

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ranks as threads, each with an emulated device, a stream and two communicators of the same ranks: one of the host's
+// memory, one that NCCL carries.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <barrier>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cuda/emulated_device.h"
+#include "unit/random_values.h"
+
+namespace gradstep::test {
+
+enum class Carrier { staging, nccl };
+
+/// What a rank's thread has to itself.
+class NcclRank {
+ public:
+  NcclRank(std::int32_t rank, std::int32_t ranks, gradstep_comm* host, void* stream, std::barrier<>& meeting)
+      : device_(1, rank % 2), rank_(rank), ranks_(ranks), host_(host), stream_(stream), meeting_(meeting) {}
+  ~NcclRank() {
+    gradstep_comm_destroy(nccl_);
+    gradstep_comm_destroy(host_);
+  }
+  NcclRank(const NcclRank&) = delete;
+  NcclRank& operator=(const NcclRank&) = delete;
+
+  std::int32_t rank() const { return rank_; }
+  std::int32_t ranks() const { return ranks_; }
+  void* stream() const { return stream_; }
+  EmulatedCuda& device() { return device_; }
+  gradstep_comm* host() const { return host_; }
+  gradstep_comm* comm(Carrier carrier) {
+    if (carrier == Carrier::staging) return host_;
+    if (nccl_ == nullptr) TestDevice::check(gradstep_comm_attach_nccl(host_, device_.id().device_id, nullptr, &nccl_));
+    return nccl_;
+  }
+  /// Returns when all ranks have come here.
+  void meet() { meeting_.arrive_and_wait(); }
+
+  gradstep_tensor tensor(const std::vector<std::int64_t>& shape, bool is_double = false) {
+    std::int64_t count = is_double ? 2 : 1;
+    for (const std::int64_t size : shape) count *= size;
+    gradstep_tensor tensor{};
+    tensor.data = device_.allocate(static_cast<std::size_t>(count));
+    tensor.device = device_.id();
+    tensor.ndim = static_cast<std::int32_t>(shape.size());
+    tensor.dtype = {GRADSTEP_TYPE_FLOAT, static_cast<std::uint8_t>(is_double ? 64 : 32), 1};
+    tensor.shape = const_cast<std::int64_t*>(shape.data());
+    return tensor;
+  }
+  template <class T>
+  void write(const gradstep_tensor& to, const std::vector<T>& values) {
+    device_.queue(stream_).upload(to.data, values.data(), values.size() * sizeof(T));
+  }
+  template <class T = float>
+  std::vector<T> read(const gradstep_tensor& from) {
+    std::size_t count = 1;
+    for (std::int32_t d = 0; d < from.ndim; ++d) count *= static_cast<std::size_t>(from.shape[d]);
+    std::vector<T> values(count);
+    device_.queue(stream_).download(values.data(), from.data, count * sizeof(T));
+    return values;
+  }
+
+ private:
+  EmulatedCuda device_;
+  std::int32_t rank_;
+  std::int32_t ranks_;
+  gradstep_comm* host_;
+  gradstep_comm* nccl_ = nullptr;
+  void* stream_;
+  std::barrier<>& meeting_;
+};
+
+/// body(rank) on a thread for each.
+inline void run_nccl_ranks(std::int32_t ranks, const std::function<void(NcclRank&)>& body,
+                           std::int64_t timeout_ms = 20000, std::int32_t order = GRADSTEP_REDUCTION_RANK) {
+  emulated_cuda();
+  gradstep_context* context = nullptr;
+  TestDevice::check(gradstep_context_create(nullptr, &context));
+  gradstep_comm_options options{};
+  TestDevice::check(gradstep_comm_options_init(&options, sizeof options));
+  options.timeout_ms = timeout_ms;
+  options.reduction_order = order;
+  std::vector<gradstep_comm*> comms(static_cast<std::size_t>(ranks));
+  TestDevice::check(gradstep_comm_create_local_ex(context, ranks, &options, comms.data()));
+  gradstep_context_destroy(context);
+  std::vector<void*> streams;
+  for (std::int32_t r = 0; r < ranks; ++r) {
+    EmulatedCuda::control().set_seed(static_cast<std::uint64_t>(r) + 1);
+    streams.push_back(EmulatedCuda::control().make_stream());
+  }
+  std::barrier<> meeting(ranks);
+  std::vector<std::thread> threads;
+  for (std::int32_t r = 0; r < ranks; ++r) {
+    threads.emplace_back([&, r] {
+      const auto place = static_cast<std::size_t>(r);
+      NcclRank rank(r, ranks, comms[place], streams[place], meeting);
+      body(rank);
+      rank.meet();  // memory is given back when nobody needs it any more
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace gradstep::test
