@@ -45,6 +45,12 @@ static gradstep_status wrap_mpi_communicator(gradstep_context* context, uint64_t
   return gradstep_comm_wrap_mpi_ex(context, reinterpret_cast<const void*>(comm_address), options, out);
 }
 
+static gradstep_status attach_nccl_communicator(gradstep_comm* comm, int32_t device, uint64_t nccl_comm,
+                                                gradstep_comm** out) {
+  const gradstep_python::GilRelease released;
+  return gradstep_comm_attach_nccl(comm, device, reinterpret_cast<void*>(nccl_comm), out);
+}
+
 static gradstep_status create_local_communicators(gradstep_context* context, const gradstep_comm_options* options,
                                                   int32_t world_size, gradstep_comm** out) {
   const gradstep_python::GilRelease released;

@@ -213,3 +213,40 @@ def test_exporters_learn_the_stream_of_the_call(twins, monkeypatch):
     optimizer.step(p, g)
     assert g[0].streams == [address]
     np.testing.assert_array_equal(p[0].numpy(), np.full(4, 0.5, np.float32))
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_arrays_travel_by_nccl(ranks):
+    def exchange(comm):
+        number = comm.rank % 2
+        nccl = comm.attach_nccl(number)
+        assert nccl.engine == "nccl" and (nccl.rank, nccl.world_size) == (comm.rank, ranks)
+        own = np.arange(6, dtype=np.float32) + comm.rank
+        x = CudaArray(own, number)
+        nccl.all_reduce(x)
+        gathered = nccl.all_gather(CudaArray(own, number), out=CudaArray(np.zeros((ranks, 6), np.float32), number))
+        with pytest.raises(gradstep.Unsupported, match=r"^out: must be given"):
+            nccl.all_gather(x)
+        at_host = own.copy()
+        nccl.all_reduce(at_host)
+        return x.numpy(), gathered.numpy(), at_host
+
+    rows = np.arange(6, dtype=np.float32) + np.arange(ranks, dtype=np.float32)[:, None]
+    for total, gathered, at_host in run_ranks(ranks, exchange):
+        np.testing.assert_array_equal(total, rows.sum(0))
+        np.testing.assert_array_equal(at_host, rows.sum(0))
+        np.testing.assert_array_equal(gathered, rows)
+
+
+def test_reducers_over_nccl_have_the_bits_of_the_host(random):
+    grads = [[random.standard_normal(shape).astype(np.float32) for shape in SHAPES] for _ in range(3)]
+
+    def reduce(comm, on_device):
+        g = [CudaArray(values) if on_device else values.copy() for values in grads[comm.rank]]
+        gradstep.Reducer(comm.attach_nccl(0) if on_device else comm, g, mode="half").reduce(g)
+        return g
+
+    for device, host in zip(
+        run_ranks(3, lambda comm: reduce(comm, True)), run_ranks(3, lambda comm: reduce(comm, False)), strict=True
+    ):
+        assert_equal(device, host)

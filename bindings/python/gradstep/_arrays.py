@@ -58,21 +58,25 @@ def dtype_of(name: str) -> np.dtype[Any]:
     return np.dtype(name)
 
 
-def empty_like(array: Array, leading: tuple[int, ...] = ()) -> Any:
-    """A new array of the shape, dtype and device of `array`, with `leading` axes in front.
+def empty(shape: tuple[int, ...], like: Array) -> Any:
+    """A new array of a shape, and of the dtype and device of `like`.
 
-    NumPy's in the host's memory, whatever library `array` is of; on a device its own library's.
+    NumPy's in the host's memory, whatever library `like` is of; on a device its own library's.
     """
-    shape, dtype = _native.describe_array(array)
-    if _native.device_of_array(array)[0] != _native.DEVICE_CUDA:
-        return np.empty(leading + shape, dtype_of(dtype))
-    package = type(array).__module__.partition(".")[0]
+    if _native.device_of_array(like)[0] != _native.DEVICE_CUDA:
+        return np.empty(shape, dtype_of(_native.describe_array(like)[1]))
+    package = type(like).__module__.partition(".")[0]
     if package == "torch":
-        return array.new_empty(leading + shape)  # type: ignore[union-attr]
+        return like.new_empty(shape)  # type: ignore[union-attr]
     if package == "cupy":
-        with array.device:  # type: ignore[union-attr]
-            return sys.modules["cupy"].empty(leading + shape, array.dtype)  # type: ignore[union-attr]
+        with like.device:  # type: ignore[union-attr]
+            return sys.modules["cupy"].empty(shape, like.dtype)  # type: ignore[union-attr]
     raise Unsupported(f"out: must be given for arrays of {package} on a device")
+
+
+def empty_like(array: Array, leading: tuple[int, ...] = ()) -> Any:
+    """A new array of the shape, dtype and device of `array`, with `leading` axes in front."""
+    return empty(leading + _native.describe_array(array)[0], array)
 
 
 class _Memory:

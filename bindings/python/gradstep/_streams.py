@@ -66,3 +66,9 @@ def stream_of(arrays: Sequence[Any]) -> Stream | None:
 def of_this_call() -> int:
     """What exporters of device arrays make wait for their work, as DLPack numbers it."""
     return getattr(_calls, "stream", None) or LEGACY_DEFAULT
+
+
+def call_on_arrays(function: Callable[..., Any], array: Any, *arguments: Any) -> Any:
+    """function(*arguments, stream), for calls whose arrays say where they work: all of them are where `array` is."""
+    stream = stream_of([array])
+    return function(*arguments, None if stream is None else stream.enter())

@@ -6,14 +6,12 @@ import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from gradstep import _native
-from gradstep._arrays import Array, dtype_of, empty_like
+from gradstep._arrays import Array, empty, empty_like
 from gradstep._handle import Handle
 from gradstep._options import enum_value, read_record
 from gradstep._repr import describe
+from gradstep._streams import call_on_arrays
 from gradstep.context import Context, context_pointer
 from gradstep.errors import Error, InvalidArgument, InvalidState
 
@@ -194,6 +192,38 @@ class Communicator:
         return cls._meet("auto", options, store, network_interface, context)
 
     @classmethod
+    def nccl(
+        cls,
+        rank: int,
+        world_size: int,
+        store: "str | os.PathLike[str] | bytes | Store",
+        device: int,
+        timeout: float = 30.0,
+        network_interface: str | None = None,
+        *,
+        generation: int = 0,
+        reduction_order: str = "rank",
+        context: Context | None = None,
+    ) -> "Communicator":
+        """Processes with a CUDA device each, whose arrays travel by NCCL; those of the host as by connect().
+
+        device: the number of this rank's.
+        store: a directory that all ranks share, the bytes of unique_id("nccl"), or a Store.
+        The other arguments are those of connect().
+        """
+        options = _options(rank, world_size, timeout, reduction_order, generation)
+        options.device = device
+        return cls._meet("nccl", options, store, network_interface, context)
+
+    def attach_nccl(self, device: int, nccl_comm: int = 0) -> "Communicator":
+        """A communicator of the same ranks on which arrays of this rank's CUDA device travel by NCCL. Collective.
+
+        nccl_comm: the address of an ncclComm_t of the same ranks, which stays yours, outlives the result and is in no
+            other call during one of the result; 0 = one of its own. An error aborts it.
+        """
+        return type(self)(_native.attach_nccl_communicator(self._pointer, device, nccl_comm))
+
+    @classmethod
     def _meet(
         cls,
         engine: str,
@@ -269,7 +299,7 @@ class Communicator:
 
     @property
     def engine(self) -> str:
-        """What connects the ranks: "self", "local", "shm", "host", "gloo" or "mpi"."""
+        """What connects the ranks: "self", "local", "shm", "host", "gloo", "mpi" or "nccl"."""
         size, _ = _native.comm_engine(self._pointer, 0)
         return _native.comm_engine(self._pointer, size)[1]
 
@@ -280,53 +310,56 @@ class Communicator:
 
     def all_reduce(self, x: Array, op: str = "sum") -> None:
         """x = the reduction ("sum", "max" or "min") over ranks, in place. The same bits on all ranks."""
-        _native.comm_all_reduce(self._pointer, x, enum_value("REDUCE_", op, "op"), None)
+        call_on_arrays(_native.comm_all_reduce, x, self._pointer, x, enum_value("REDUCE_", op, "op"))
 
-    def all_gather(self, x: Array) -> NDArray[Any]:
-        """The arrays of all ranks, stacked along a new first axis. All have one shape."""
+    def all_gather(self, x: Array, out: Any = None) -> Any:
+        """The arrays of all ranks, stacked along a new first axis. All have one shape.
+
+        out: takes the result; a new array if it is not given.
+        """
         pointer = self._pointer
-        output = empty_like(x, (_native.comm_world_size(pointer),))
-        _native.comm_all_gather(pointer, x, output, None)
+        output = empty_like(x, (_native.comm_world_size(pointer),)) if out is None else out
+        call_on_arrays(_native.comm_all_gather, x, pointer, x, output)
         return output
 
-    def all_gather_v(self, x: Array, counts: Sequence[int]) -> NDArray[Any]:
+    def all_gather_v(self, x: Array, counts: Sequence[int], out: Any = None) -> Any:
         """The elements of all ranks' arrays, one after another, of which rank r has counts[r] >= 0.
 
-        counts: world_size numbers, equal on all ranks.
+        counts: world_size numbers, equal on all ranks. out: takes the result; a new array if it is not given.
         """
         pointer = self._pointer
         ranks = _native.comm_world_size(pointer)
         if len(counts) != ranks:
             raise InvalidArgument(f"counts: {len(counts)} entries, expected {ranks}, one of each rank")
-        output = np.empty(max(0, sum(counts)), dtype_of(_native.describe_array(x)[1]))
-        _native.comm_all_gather_v(pointer, x, output, counts, None)
+        output = empty((max(0, sum(counts)),), x) if out is None else out
+        call_on_arrays(_native.comm_all_gather_v, x, pointer, x, output, counts)
         return output
 
-    def reduce_scatter(self, x: Array, op: str = "sum") -> NDArray[Any]:
+    def reduce_scatter(self, x: Array, op: str = "sum", out: Any = None) -> Any:
         """This rank's part of the reduction ("sum", "max" or "min") of x over ranks: of world_size on its first axis.
 
-        The bits are those of all_reduce().
+        The bits are those of all_reduce(). out: takes the result; a new array if it is not given.
         """
         pointer = self._pointer
         ranks = _native.comm_world_size(pointer)
-        shape, dtype = _native.describe_array(x)
+        shape, _ = _native.describe_array(x)
         if not shape or shape[0] % ranks:
             raise InvalidArgument(f"x: has shape {shape}, expected a first axis of a multiple of world_size {ranks}")
-        output = np.empty((shape[0] // ranks, *shape[1:]), dtype_of(dtype))
-        _native.comm_reduce_scatter(pointer, x, output, enum_value("REDUCE_", op, "op"), None)
+        output = empty((shape[0] // ranks, *shape[1:]), x) if out is None else out
+        call_on_arrays(_native.comm_reduce_scatter, x, pointer, x, output, enum_value("REDUCE_", op, "op"))
         return output
 
     def broadcast(self, x: Array, root: int) -> None:
         """x = root's x, in place."""
-        _native.comm_broadcast(self._pointer, x, root, None)
+        call_on_arrays(_native.comm_broadcast, x, self._pointer, x, root)
 
     def send(self, x: Array, to: int) -> None:
         """Sends x to rank `to`, which receives it. Not collective."""
-        _native.send_to(self._pointer, x, to, None)
+        call_on_arrays(_native.send_to, x, self._pointer, x, to)
 
     def recv(self, x: Array, source: int) -> None:
         """x = what rank `source` sends, in place. Not collective."""
-        _native.comm_recv(self._pointer, x, source, None)
+        call_on_arrays(_native.comm_recv, x, self._pointer, x, source)
 
     def barrier(self) -> None:
         """Returns when all ranks have entered."""
