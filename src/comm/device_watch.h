@@ -18,8 +18,8 @@ namespace gradstep {
 /// One user of queues that is looked after, by a thread of the process.
 class DeviceWatch {
  public:
-  /// look() throws what the work is known to have failed with; fail() is told that from inside the catch block, and
-  /// what a passed deadline is: it makes the work end. Both are called on the thread of the watch.
+  /// look() throws what the work is known to have failed with. fail() makes the work end: it is called in the catch
+  /// block of that, or of a TIMEOUT. Both are called on the thread of the watch.
   DeviceWatch(std::function<void()> look, std::function<void()> fail);
   /// Nothing is called afterwards.
   ~DeviceWatch();
