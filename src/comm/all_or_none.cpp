@@ -8,17 +8,30 @@
 
 namespace gradstep {
 
-void all_or_none(Communicator* comm, const char* what, FunctionRef<void()> body) {
-  if (comm == nullptr) return body();
+namespace {
+
+/// `deadline` is asked for when the body has ended.
+void all_or_none_by(Communicator& comm, const char* what, FunctionRef<void()> body, FunctionRef<Deadline()> deadline) {
   std::exception_ptr failure;
   try {
     body();
   } catch (...) {
     failure = std::current_exception();
   }
-  const bool all = comm->vote(failure == nullptr, comm->deadline());
+  const bool all = comm.vote(failure == nullptr, deadline());
   if (failure) std::rethrow_exception(failure);
   if (!all) fail(GRADSTEP_ERR_ABORTED, "another rank could not {}", what);
+}
+
+}  // namespace
+
+void all_or_none(Communicator* comm, const char* what, FunctionRef<void()> body) {
+  if (comm == nullptr) return body();
+  all_or_none_by(*comm, what, body, [&] { return comm->deadline(); });
+}
+
+void all_or_none(Communicator& comm, const char* what, const Deadline& deadline, FunctionRef<void()> body) {
+  all_or_none_by(comm, what, body, [&] { return deadline; });
 }
 
 }  // namespace gradstep

@@ -12,5 +12,7 @@ namespace gradstep {
 /// Collective. Runs `body` and votes on how it went. A rank where it failed throws that error; the others throw
 /// ABORTED, "another rank could not <what>". `comm` NULL = alone.
 void all_or_none(Communicator* comm, const char* what, FunctionRef<void()> body);
+/// The same as a part of a call, by its deadline.
+void all_or_none(Communicator& comm, const char* what, const Deadline& deadline, FunctionRef<void()> body);
 
 }  // namespace gradstep

@@ -31,7 +31,7 @@ std::shared_ptr<Engine> connect_device_engine(Communicator& control, gradstep_de
                                               const Deadline& deadline) {
   const gradstep_plugin_device_engine* engine = nullptr;
   std::vector<std::byte> id;
-  all_or_none(&control, "prepare its engine of device memory", [&] {
+  all_or_none(control, "prepare its engine of device memory", deadline, [&] {
     engine = &find_device_engine(device);
     engine->prepare(device.device_id);
     id.resize(static_cast<std::size_t>(engine->id_bytes));
@@ -39,7 +39,7 @@ std::shared_ptr<Engine> connect_device_engine(Communicator& control, gradstep_de
   });
   control.broadcast(id.data(), static_cast<std::int64_t>(id.size()), 0, deadline);
   std::shared_ptr<Engine> connected;
-  all_or_none(&control, "connect its engine of device memory", [&] {
+  all_or_none(control, "connect its engine of device memory", deadline, [&] {
     gradstep_comm_vtable vtable{};
     vtable.struct_size = sizeof vtable;
     vtable.rank = control.rank();
