@@ -22,7 +22,12 @@ void BackgroundRoots::begin(std::span<const RootJob> jobs, std::span<RootRecord>
   kept_.read(queue);
   stream_.queue.wait(queue.record());
   pending_ = true;
-  stream_.roots.put(jobs_, queued_, stream_.queue);
+  try {
+    stream_.roots.put(jobs_, queued_, stream_.queue);
+  } catch (...) {  // some statistics have given way to their roots: the round has none to install
+    stop();
+    throw;
+  }
 }
 
 void BackgroundRoots::finish(CudaQueue& queue) {
