@@ -31,7 +31,8 @@ bool StepArguments::convert(PyObject* tuple) {
   PyObject* grad_scale_tensor = nullptr;
   PyObject* outcome = nullptr;
   if (PyArg_ParseTuple(tuple, "dddpppOOOO", &options_.grad_scale, &options_.max_norm, &options_.clip_value,
-                       &skip_nonfinite, &disjoint, &wants_result, &grad_norm, &found_inf, &grad_scale_tensor, &outcome) == 0) {
+                       &skip_nonfinite, &disjoint, &wants_result, &grad_norm, &found_inf, &grad_scale_tensor,
+                       &outcome) == 0) {
     return false;
   }
   options_.skip_nonfinite = skip_nonfinite;
