@@ -36,7 +36,7 @@ class Handle:
         """function(pointer, *arguments, stream)."""
         if self.stream is None:
             return function(self.pointer, *arguments, None)
-        result = function(self.pointer, *arguments, self.stream.enter())
+        result = self.stream.call(function, self.pointer, *arguments)
         if not self.stream.orders_arrays:  # their package would not know that they are still in use
             self.wait()
         return result

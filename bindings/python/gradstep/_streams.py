@@ -27,11 +27,14 @@ class Stream:
         self._current = _CURRENT.get(package)
         self._device = device
 
-    def enter(self) -> int | None:
-        """The stream of the call that this thread makes next; None = the default one."""
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """function(*arguments, stream)."""
         stream = None if self._current is None else self._current(self._device) or None
         _calls.stream = stream
-        return stream
+        try:
+            return function(*arguments, stream)
+        finally:
+            _calls.stream = None
 
     @property
     def orders_arrays(self) -> bool:
@@ -71,4 +74,4 @@ def of_this_call() -> int:
 def call_on_arrays(function: Callable[..., Any], array: Any, *arguments: Any) -> Any:
     """function(*arguments, stream), for calls whose arrays say where they work: all of them are where `array` is."""
     stream = stream_of([array])
-    return function(*arguments, None if stream is None else stream.enter())
+    return function(*arguments, None) if stream is None else stream.call(function, *arguments)
