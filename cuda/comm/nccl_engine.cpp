@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 
+#include "comm/callbacks.h"
 #include "comm/nccl_channel.h"
 #include "core/error.h"
 #include "runtime/device.h"
@@ -12,17 +13,6 @@
 namespace gradstep::cuda {
 
 namespace {
-
-/// The body of a function of the table.
-template <class Body>
-gradstep_status as_callback(Body&& body) noexcept {
-  try {
-    body();
-    return GRADSTEP_OK;
-  } catch (...) {
-    return translate_exception();
-  }
-}
 
 NcclChannel& channel_of(void* user) { return *static_cast<NcclChannel*>(user); }
 
