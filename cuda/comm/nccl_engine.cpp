@@ -5,7 +5,6 @@
 #include <cstring>
 #include <memory>
 
-#include "comm/callbacks.h"
 #include "comm/nccl_channel.h"
 #include "core/error.h"
 #include "runtime/device.h"
@@ -29,7 +28,7 @@ NcclOperation operation_of(std::int32_t op) {
 /// One function of the table: body(NCCL's functions, communicator, stream).
 template <class Body>
 gradstep_status queued(const char* what, void* user, void* stream, std::int64_t timeout_ms, Body body) noexcept {
-  return as_callback([&] {
+  return guarded([&] {
     channel_of(user).call(what, Deadline::after_ms(timeout_ms), [&](ncclComm* comm) {
       return body(nccl_functions(), comm, static_cast<cudaStream_t>(stream));
     });
@@ -121,7 +120,7 @@ void fill(gradstep_comm_vtable& vtable) {
   vtable.exchange = exchange;
   vtable.abort = [](void* user) { channel_of(user).abort(); };
   vtable.release = [](void* user) { delete &channel_of(user); };
-  vtable.poll = [](void* user) { return as_callback([&] { channel_of(user).check(); }); };
+  vtable.poll = [](void* user) { return guarded([&] { channel_of(user).check(); }); };
 }
 
 void prepare(std::int32_t device) {

@@ -6,6 +6,7 @@
 
 #include "backend/plugin_loader.h"
 #include "c_api/guard.h"
+#include "comm/engines/device_engine.h"
 #include "comm/engines/engine_table.h"
 
 using namespace gradstep;
@@ -26,11 +27,7 @@ void check_available(const char* name) {
                   engine_names([](const EngineEntry& e) { return !e.is_choice; }));
   }
   if (engine->is_plugin) find_plugin(name);
-  if (std::string_view(name) == "nccl") {
-    const gradstep_plugin_device_engine* nccl = find_plugin("cuda").device_engine;
-    if (nccl == nullptr) fail(GRADSTEP_ERR_BACKEND_UNAVAILABLE, "the cuda plugin has no engine");
-    nccl->prepare(0);
-  }
+  if (engine->name == "nccl") check_device_engine({GRADSTEP_DEVICE_CUDA, 0});
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The border between C and C++: every exported function runs its body in guarded().
+// The border between C and C++: every exported function runs its body in guarded(), of core/error.h.
 #pragma once
 
 #include "core/error.h"
@@ -10,16 +10,6 @@
 #include "gradstep/tensor.h"
 
 namespace gradstep {
-
-template <class Body>
-gradstep_status guarded(Body&& body) noexcept {
-  try {
-    body();
-    return GRADSTEP_OK;
-  } catch (...) {
-    return translate_exception();
-  }
-}
 
 /// guarded(), for bodies that compute: in the default floating-point environment.
 template <class Body>

@@ -47,4 +47,15 @@ void set_last_error(const char* text) noexcept;
 /// Stores the text of the exception in flight and returns its status. Call inside a catch block.
 gradstep_status translate_exception() noexcept;
 
+/// The body of a function that C calls: its exceptions become a status and the thread's text.
+template <class Body>
+gradstep_status guarded(Body&& body) noexcept {
+  try {
+    body();
+    return GRADSTEP_OK;
+  } catch (...) {
+    return translate_exception();
+  }
+}
+
 }  // namespace gradstep

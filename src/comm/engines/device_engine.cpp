@@ -27,6 +27,8 @@ const gradstep_plugin_device_engine& find_device_engine(gradstep_device device) 
 
 }  // namespace
 
+void check_device_engine(gradstep_device device) { find_device_engine(device).prepare(device.device_id); }
+
 std::shared_ptr<Engine> connect_device_engine(Communicator& control, gradstep_device device, void* native,
                                               const Deadline& deadline) {
   const gradstep_plugin_device_engine* engine = nullptr;

@@ -11,6 +11,10 @@
 
 namespace gradstep {
 
+/// Throws BACKEND_UNAVAILABLE where the plugin, the library of its engine, or the device is not there, and UNSUPPORTED
+/// for devices that no engine carries.
+void check_device_engine(gradstep_device device);
+
 /// By the plugin of the device's type, between the ranks of `control`, each with a device of its own: a new connection,
 /// or the host's `native` one, unless NULL. Collective: all ranks have it, or all throw. Throws BACKEND_UNAVAILABLE
 /// where there is no plugin, library or device.

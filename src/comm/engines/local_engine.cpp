@@ -32,7 +32,7 @@ Member& member(void* user) { return *static_cast<Member*>(user); }
 gradstep_comm_vtable local_vtable(std::int32_t rank, std::int32_t world_size);
 
 gradstep_status dup(void* user, std::int64_t timeout_ms, gradstep_comm_vtable* out, void** out_user) {
-  return as_callback([&] {
+  return guarded([&] {
     const Member& self = member(user);
     auto group = self->dup(self.rank, Deadline::after_ms(timeout_ms));
     *out = local_vtable(self.rank, self->world_size());
@@ -44,36 +44,36 @@ gradstep_comm_vtable local_vtable(std::int32_t rank, std::int32_t world_size) {
   gradstep_comm_vtable vtable = empty_vtable(rank, world_size, true);
   vtable.all_gather = [](void* user, const void* send, void* receive, std::int64_t bytes, void*, std::int64_t ms) {
     const Member& self = member(user);
-    return as_callback([&] { self->all_gather(self.rank, send, receive, bytes, Deadline::after_ms(ms)); });
+    return guarded([&] { self->all_gather(self.rank, send, receive, bytes, Deadline::after_ms(ms)); });
   };
   vtable.broadcast = [](void* user, void* data, std::int64_t bytes, std::int32_t root, void*, std::int64_t ms) {
     const Member& self = member(user);
-    return as_callback([&] { self->broadcast(self.rank, data, bytes, root, Deadline::after_ms(ms)); });
+    return guarded([&] { self->broadcast(self.rank, data, bytes, root, Deadline::after_ms(ms)); });
   };
   vtable.send = [](void* user, const void* data, std::int64_t bytes, std::int32_t to, void*, std::int64_t ms) {
     const Member& self = member(user);
-    return as_callback([&] { self->send(self.rank, data, bytes, to, Deadline::after_ms(ms)); });
+    return guarded([&] { self->send(self.rank, data, bytes, to, Deadline::after_ms(ms)); });
   };
   vtable.recv = [](void* user, void* data, std::int64_t bytes, std::int32_t from, void*, std::int64_t ms) {
     const Member& self = member(user);
-    return as_callback([&] { self->recv(self.rank, data, bytes, from, Deadline::after_ms(ms)); });
+    return guarded([&] { self->recv(self.rank, data, bytes, from, Deadline::after_ms(ms)); });
   };
   vtable.send_recv = [](void* user, const void* send, std::int64_t send_bytes, std::int32_t to, void* receive,
                         std::int64_t receive_bytes, std::int32_t from, void*, std::int64_t ms) {
     const Member& self = member(user);
-    return as_callback([&] {
+    return guarded([&] {
       self->send_recv(self.rank, send, send_bytes, to, receive, receive_bytes, from, Deadline::after_ms(ms));
     });
   };
   vtable.exchange = [](void* user, const void* const* send, const std::int64_t* send_bytes, void* const* receive,
                        const std::int64_t* receive_bytes, void*, std::int64_t ms) {
     const Member& self = member(user);
-    return as_callback(
+    return guarded(
         [&] { self->exchange(self.rank, send, send_bytes, receive, receive_bytes, Deadline::after_ms(ms)); });
   };
   vtable.barrier = [](void* user, void*, std::int64_t ms) {
     const Member& self = member(user);
-    return as_callback([&] { self->barrier(self.rank, Deadline::after_ms(ms)); });
+    return guarded([&] { self->barrier(self.rank, Deadline::after_ms(ms)); });
   };
   vtable.dup = dup;
   vtable.abort = [](void* user) { member(user)->abort(member(user).rank); };

@@ -29,22 +29,22 @@ SharedGroup& group(void* user) { return *static_cast<SharedGroup*>(user); }
 gradstep_comm_vtable shm_vtable(const SharedGroup& made) {
   gradstep_comm_vtable vtable = empty_vtable(made.rank(), made.world_size(), true);
   vtable.send = [](void* user, const void* data, std::int64_t bytes, std::int32_t to, void*, std::int64_t ms) {
-    return as_callback([&] { group(user).send(data, bytes, to, Deadline::after_ms(ms)); });
+    return guarded([&] { group(user).send(data, bytes, to, Deadline::after_ms(ms)); });
   };
   vtable.recv = [](void* user, void* data, std::int64_t bytes, std::int32_t from, void*, std::int64_t ms) {
-    return as_callback([&] { group(user).recv(data, bytes, from, Deadline::after_ms(ms)); });
+    return guarded([&] { group(user).recv(data, bytes, from, Deadline::after_ms(ms)); });
   };
   vtable.send_recv = [](void* user, const void* send, std::int64_t send_bytes, std::int32_t to, void* receive,
                         std::int64_t receive_bytes, std::int32_t from, void*, std::int64_t ms) {
-    return as_callback(
+    return guarded(
         [&] { group(user).send_recv(send, send_bytes, to, receive, receive_bytes, from, Deadline::after_ms(ms)); });
   };
   vtable.exchange = [](void* user, const void* const* send, const std::int64_t* send_bytes, void* const* receive,
                        const std::int64_t* receive_bytes, void*, std::int64_t ms) {
-    return as_callback([&] { group(user).exchange(send, send_bytes, receive, receive_bytes, Deadline::after_ms(ms)); });
+    return guarded([&] { group(user).exchange(send, send_bytes, receive, receive_bytes, Deadline::after_ms(ms)); });
   };
   vtable.dup = [](void* user, std::int64_t ms, gradstep_comm_vtable* out, void** out_user) {
-    return as_callback([&] {
+    return guarded([&] {
       auto copy = group(user).dup(Deadline::after_ms(ms));
       *out = shm_vtable(*copy);
       *out_user = copy.release();

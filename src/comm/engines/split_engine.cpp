@@ -23,7 +23,7 @@ Group& group_of(void* user) { return *static_cast<Group*>(user); }
 template <class Call>
 gradstep_status on_channel(void* user, std::int64_t timeout_ms, Call&& call) noexcept {
   gradstep_status status = GRADSTEP_OK;
-  const gradstep_status failed = as_callback([&] {
+  const gradstep_status failed = guarded([&] {
     const Group& group = group_of(user);
     const Deadline deadline = Deadline::after_ms(timeout_ms);
     const Engine::Use use(*group.channel, deadline);

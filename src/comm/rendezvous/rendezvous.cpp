@@ -199,14 +199,14 @@ gradstep_plugin_rendezvous Rendezvous::loan() {
   loan.struct_size = sizeof loan;
   loan.user = this;
   loan.meet = [](void* user, const char* own, std::size_t length, char* theirs, std::int64_t timeout_ms) {
-    return as_callback([&] {
+    return guarded([&] {
       Rendezvous& self = rendezvous(user);
       const std::span<const char> addresses(own, length * self.peers_.size());
       const auto met = self.meet(addresses, length, Deadline::after_ms(timeout_ms));
       std::copy(met.begin(), met.end(), theirs);
     });
   };
-  loan.poll = [](void* user) { return as_callback([&] { rendezvous(user).poll(); }); };
+  loan.poll = [](void* user) { return guarded([&] { rendezvous(user).poll(); }); };
   return loan;
 }
 

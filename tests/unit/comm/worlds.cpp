@@ -22,19 +22,19 @@ Array array_of(const void* data, std::int64_t count, std::int32_t type_code, std
 
 gradstep_status host_all_gather(void* user, const void* send, void* receive, std::int64_t bytes, void*,
                                 std::int64_t ms) {
-  return as_callback([&] { host(user).inner->all_gather(send, receive, bytes, Deadline::after_ms(ms)); });
+  return guarded([&] { host(user).inner->all_gather(send, receive, bytes, Deadline::after_ms(ms)); });
 }
 
 gradstep_status host_all_reduce(void* user, void* data, std::int64_t count, std::int32_t type_code, std::int32_t bits,
                                 std::int32_t op, void*, std::int64_t ms) {
-  return as_callback(
+  return guarded(
       [&] { host(user).inner->all_reduce(array_of(data, count, type_code, bits), op, 1, Deadline::after_ms(ms)); });
 }
 
 gradstep_status host_reduce_scatter(void* user, const void* send, void* receive, std::int64_t count,
                                     std::int32_t type_code, std::int32_t bits, std::int32_t op, void*,
                                     std::int64_t ms) {
-  return as_callback([&] {
+  return guarded([&] {
     Communicator& inner = *host(user).inner;
     inner.reduce_scatter(array_of(send, count * inner.world_size(), type_code, bits),
                          array_of(receive, count, type_code, bits), op, Deadline::after_ms(ms));
@@ -42,23 +42,23 @@ gradstep_status host_reduce_scatter(void* user, const void* send, void* receive,
 }
 
 gradstep_status host_broadcast(void* user, void* data, std::int64_t bytes, std::int32_t root, void*, std::int64_t ms) {
-  return as_callback([&] { host(user).inner->broadcast(data, bytes, root, Deadline::after_ms(ms)); });
+  return guarded([&] { host(user).inner->broadcast(data, bytes, root, Deadline::after_ms(ms)); });
 }
 
 gradstep_status host_send(void* user, const void* data, std::int64_t bytes, std::int32_t to, void*, std::int64_t ms) {
-  return as_callback([&] { host(user).inner->send(data, bytes, to, Deadline::after_ms(ms)); });
+  return guarded([&] { host(user).inner->send(data, bytes, to, Deadline::after_ms(ms)); });
 }
 
 gradstep_status host_recv(void* user, void* data, std::int64_t bytes, std::int32_t from, void*, std::int64_t ms) {
-  return as_callback([&] { host(user).inner->recv(data, bytes, from, Deadline::after_ms(ms)); });
+  return guarded([&] { host(user).inner->recv(data, bytes, from, Deadline::after_ms(ms)); });
 }
 
 gradstep_status host_barrier(void* user, void*, std::int64_t ms) {
-  return as_callback([&] { host(user).inner->barrier(Deadline::after_ms(ms)); });
+  return guarded([&] { host(user).inner->barrier(Deadline::after_ms(ms)); });
 }
 
 gradstep_status host_dup(void* user, std::int64_t ms, gradstep_comm_vtable* out, void** out_user) {
-  return as_callback([&] {
+  return guarded([&] {
     auto copy =
         std::make_unique<HostRank>(HostRank{host(user).inner->dup(Deadline::after_ms(ms)), host(user).releases});
     *out = host_vtable("host_all", *copy->inner);

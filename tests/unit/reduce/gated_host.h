@@ -87,12 +87,12 @@ struct GatedHost {
         set_last_error("the gate");
         return status;
       }
-      return as_callback([&] { host.inner->all_gather(send, receive, bytes, Deadline::after_ms(ms)); });
+      return guarded([&] { host.inner->all_gather(send, receive, bytes, Deadline::after_ms(ms)); });
     };
     if (parts.dup) {
       table.dup = [](void* user, std::int64_t ms, gradstep_comm_vtable* out, void** out_user) {
         auto& host = *static_cast<GatedHost*>(user);
-        return as_callback([&] {
+        return guarded([&] {
           auto copy = std::make_unique<GatedHost>(host.inner->dup(Deadline::after_ms(ms)), host.gate, host.parts);
           *out = copy->vtable();
           *out_user = copy.release();
