@@ -24,12 +24,18 @@ needs_device = pytest.mark.skipif(not FOLDER, reason="GRADSTEP_EMULATED_CUDA nam
 _Function = ctypes.CFUNCTYPE
 
 
+class Counts(ctypes.Structure):
+    """gradstep::emulation::Counts."""
+
+    _fields_ = tuple((name, ctypes.c_int64) for name in ("launches", "copies", "waits", "allocations", "copied_bytes"))
+
+
 class Control(ctypes.Structure):
     """gradstep::emulation::Control of tests/cuda/emulation/control.h, as far as it is used here."""
 
     _fields_ = (
         ("set_seed", _Function(None, ctypes.c_uint64)),
-        ("counts", ctypes.c_void_p),
+        ("counts", _Function(Counts)),
         ("launch", _Function(ctypes.c_char_p, ctypes.c_int64)),
         ("forget_launches", _Function(None)),
         ("make_stream", _Function(ctypes.c_void_p)),
@@ -61,8 +67,7 @@ class CudaArray:
     def __init__(self, values: Any, device: int = 0) -> None:
         host = np.array(values, order="C")
         self.shape, self.dtype, self.device = host.shape, host.dtype, device
-        self.bytes = max(1, host.nbytes)
-        self.address = control().allocate(device, self.bytes)
+        self.address = control().allocate(device, max(1, host.nbytes))
         self.streams: list[int | None] = []
         control().copy(self.address, host.ctypes.data, host.nbytes)
 

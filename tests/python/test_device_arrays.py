@@ -14,7 +14,7 @@ from conftest import run_ranks
 from emulated_cuda import FOLDER, CudaArray, control, download, needs_device
 
 import gradstep
-from gradstep._arrays import DeviceArray
+from gradstep import DeviceArray
 
 pytestmark = needs_device
 
@@ -71,10 +71,15 @@ def test_a_step_that_tells_its_outcome_elsewhere_is_not_waited_for(twins):
     (params, grads, *_), (device_params, device_grads, *_) = twins
     host, device = gradstep.SGD(params, learning_rate=0.1), gradstep.SGD(device_params, learning_rate=0.1)
     outcome = CudaArray(np.zeros(4))
+    device.update(device_params, device_grads, max_norm=0.5, out=[CudaArray(p) for p in params])
+    waits = control().counts().waits
     result = device.step(device_params, device_grads, max_norm=0.5, outcome=outcome)
+    assert control().counts().waits == waits
     assert result.applied and math.isnan(result.grad_norm) and math.isnan(result.clip_coefficient)
     expected = host.step(params, grads, max_norm=0.5)
-    np.testing.assert_array_equal(outcome.numpy(), [1, expected.grad_norm, expected.clip_coefficient, 1])
+    np.testing.assert_array_equal(outcome.numpy(), [1, expected.grad_norm, expected.clip_coefficient, 2])
+    device.step(device_params, device_grads, max_norm=0.5)
+    assert control().counts().waits > waits, "a result is waited for"
 
 
 def test_updates_go_where_the_caller_says(twins):

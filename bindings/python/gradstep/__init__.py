@@ -15,6 +15,7 @@ they are used where they lie, without a copy. What is written must be writable. 
 """
 
 from gradstep import schedule
+from gradstep._arrays import DeviceArray
 from gradstep._info import (
     backend_available,
     backend_status,
@@ -64,6 +65,7 @@ __all__ = [
     "CommunicatorStatistics",
     "Context",
     "Corrupt",
+    "DeviceArray",
     "DeviceError",
     "Error",
     "HostCollectives",
