@@ -56,9 +56,10 @@ typedef struct gradstep_reducer gradstep_reducer;
  * time. Q of the last window starts the next one. What `rank` columns would not make smaller travels densely. Source:
  * Vogels, Karimireddy, Jaggi 2019.
  *
- * AUTO: DENSE, HALF or SPARSE_TOPK for each bucket, whichever a cost model says is the fastest here. Latency, bandwidth
- * and the cost of conversion and selection are measured at creation; all ranks take the largest of what they found,
- * so they choose alike. gradstep_reducer_stats says what was chosen and what was predicted.
+ * AUTO: DENSE, HALF or SPARSE_TOPK for each bucket, whichever a cost model says is the fastest here; SPARSE_TOPK, which
+ * changes results by more than rounding, only where it saves the time of a round beside. Latency, bandwidth and the
+ * cost of conversion and selection are measured at creation; all ranks take the largest of what they found, so they
+ * choose alike. gradstep_reducer_stats says what was chosen and what was predicted.
  */
 enum gradstep_reducer_mode {
   GRADSTEP_REDUCER_INVALID = -1,
@@ -169,7 +170,7 @@ typedef struct gradstep_bucket_statistics {
                         dropped */
   int32_t algorithm; /* enum gradstep_exchange_algorithm */
   int32_t reserved;
-  /* AUTO: what the cost model says of one window, 0 = it was no candidate. The mode with the smallest was chosen. */
+  /* AUTO: what the cost model says of one window, 0 = it was no candidate. See there which was chosen. */
   int64_t predicted_dense_nanoseconds;
   int64_t predicted_half_nanoseconds;
   int64_t predicted_sparse_gather_nanoseconds;
