@@ -64,13 +64,13 @@ void Eigenbases::install_batch(Batch& batch, const Installation& of, CudaQueue& 
   batch.order_table.send();
   gather_ordered_second_moments(shown, batch.order_table.at(section), static_cast<std::int64_t>(batch.axes.size()),
                                 blocks.x, queue);
-  scatter_second_moments(shown, blocks.x, queue);
+  scatter_moments(shown, Moment::second, /*moved=*/1, blocks.x, queue);
 
   gather_first_moments(shown, blocks.moved, blocks.x, queue);
   phases_.contract(batch, /*by_columns=*/true, blocks, queue);
   batch.bases.write(queue);
   phases_.contract(batch, /*by_columns=*/false, blocks, queue);
-  scatter_first_moments(shown, blocks.moved, blocks.x, queue);
+  scatter_moments(shown, Moment::first, blocks.moved, blocks.x, queue);
 }
 
 void Eigenbases::finish(const PreconditioningStep& step, CudaQueue& queue) {

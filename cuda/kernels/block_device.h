@@ -4,7 +4,7 @@
 // Where the elements of blocks lie: in their tensors, and turned in scratch.
 #pragma once
 
-#include "device/block.h"
+#include "device/chunk.h"
 #include "kernels/blocks.h"
 
 namespace gradstep::cuda {
@@ -25,6 +25,37 @@ GRADSTEP_DEVICE std::uint32_t turned(std::int64_t place, std::int64_t all, std::
   const auto size = static_cast<std::uint32_t>(all);
   const auto moved = static_cast<std::uint32_t>(first_axes);
   return moved == 1 ? i : i % moved * (size / moved) + i / moved;
+}
+
+/// An element of a block whose tensor takes part.
+struct BlockElement {
+  const BlockItem& block;
+  const TensorItem& tensor;
+  std::int64_t number;   ///< the block's, in the batch
+  std::int64_t index;    ///< in the block
+  std::int64_t scratch;  ///< its place in scratch, if blocks lie there as they are
+
+  GRADSTEP_DEVICE std::int64_t place() const { return place_in_tensor(block, static_cast<std::uint32_t>(index)); }
+};
+
+/// body(element) for those of the chunk that is the thread block's.
+template <class Body>
+GRADSTEP_DEVICE void for_each_of_blocks(const Block& block, const BlockBatch& batch, Body body) {
+  const Chunk chunk = block.load(batch.chunks.chunks + block.index());
+  const BlockItem& own = *block.checked(batch.blocks + chunk.item);
+  const TensorItem& tensor = *block.checked(batch.tensors + own.tensor);
+  if (tensor.takes_part == 0) return;
+  for_each_element(block, chunk, [&](std::int64_t i) {
+    body(BlockElement{own, tensor, chunk.item, i, chunk.item * batch.size + i});
+  });
+}
+
+/// The same where blocks lie turned in scratch: `scratch` runs through that.
+template <class Body>
+GRADSTEP_DEVICE void for_each_turned(const Block& block, const BlockBatch& batch, std::int64_t moved, Body body) {
+  for_each_of_blocks(block, batch, [&](const BlockElement& at) {
+    body(BlockElement{at.block, at.tensor, at.number, turned(at.index, batch.size, moved), at.scratch});
+  });
 }
 
 }  // namespace gradstep::cuda

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/blocks.h"
 
-#include "device/chunk.h"
 #include "kernels/block_device.h"
 #include "runtime/launch.h"
 
@@ -12,7 +11,6 @@ namespace {
 
 constexpr int kBlockThreads = 256;
 
-/// A block of threads has a chunk.
 struct GatherGradients {
   static constexpr const char* kName = "gather_gradients";
   static constexpr int kThreads = kBlockThreads;
@@ -22,13 +20,8 @@ struct GatherGradients {
   float* to;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
-    const Chunk chunk = block.load(batch.chunks.chunks + block.index());
-    const BlockItem& own = *block.checked(batch.blocks + chunk.item);
-    const TensorItem& tensor = *block.checked(batch.tensors + own.tensor);
-    for_each_element(block, chunk, [&](std::int64_t i) {
-      const std::uint32_t element = turned(i, batch.size, moved);
-      const float g = tensor.takes_part != 0 ? block.load(tensor.gradient + place_in_tensor(own, element)) : 0.0F;
-      block.store(to + chunk.item * batch.size + i, g);
+    for_each_turned(block, batch, moved, [&](const BlockElement& at) {
+      block.store(to + at.scratch, block.load(at.tensor.gradient + at.place()));
     });
   }
 };
@@ -42,15 +35,10 @@ struct ScatterPreconditioned {
   const float* from;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
-    const Chunk chunk = block.load(batch.chunks.chunks + block.index());
-    const BlockItem& own = *block.checked(batch.blocks + chunk.item);
-    const TensorItem& tensor = *block.checked(batch.tensors + own.tensor);
-    if (tensor.takes_part == 0) return;
-    for_each_element(block, chunk, [&](std::int64_t i) {
-      const std::uint32_t element = turned(i, batch.size, moved);
-      float* to = own.exchange != nullptr ? own.exchange + element
-                                          : tensor.preconditioned_gradient + place_in_tensor(own, element);
-      block.store(to, block.load(from + chunk.item * batch.size + i));
+    for_each_turned(block, batch, moved, [&](const BlockElement& at) {
+      float* to =
+          at.block.exchange != nullptr ? at.block.exchange + at.index : at.tensor.preconditioned_gradient + at.place();
+      block.store(to, block.load(from + at.scratch));
     });
   }
 };
@@ -62,13 +50,8 @@ struct SpreadExchanged {
   BlockBatch batch;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
-    const Chunk chunk = block.load(batch.chunks.chunks + block.index());
-    const BlockItem& own = *block.checked(batch.blocks + chunk.item);
-    const TensorItem& tensor = *block.checked(batch.tensors + own.tensor);
-    if (tensor.takes_part == 0) return;
-    for_each_element(block, chunk, [&](std::int64_t i) {
-      block.store(tensor.preconditioned_gradient + place_in_tensor(own, static_cast<std::uint32_t>(i)),
-                  block.load(own.exchange + i));
+    for_each_of_blocks(block, batch, [&](const BlockElement& at) {
+      block.store(at.tensor.preconditioned_gradient + at.place(), block.load(at.block.exchange + at.index));
     });
   }
 };

@@ -57,7 +57,7 @@ struct BlockBatch {
   std::int64_t size = 0;
 };
 
-/// The gradients into `to`, turned. Of a tensor that takes no part: zeros.
+/// The gradients into `to`, turned. Of a tensor that takes no part: nothing.
 void gather_gradients(const BlockBatch& batch, std::int64_t moved, float* to, const CudaQueue& queue);
 /// P(g), turned, to where blocks are exchanged, or into their tensors.
 void scatter_preconditioned(const BlockBatch& batch, std::int64_t moved, const float* from, const CudaQueue& queue);

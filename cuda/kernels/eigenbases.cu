@@ -12,19 +12,6 @@ namespace {
 
 constexpr int kChunkThreads = 256;
 
-/// body(place in the scratch of the batch, place in the tensor, tensor) for the elements of a block of threads' chunk,
-/// if the tensor takes part.
-template <class Body>
-GRADSTEP_DEVICE void for_each_turned(const Block& block, const BlockBatch& batch, std::int64_t moved, Body body) {
-  const Chunk chunk = block.load(batch.chunks.chunks + block.index());
-  const BlockItem& own = *block.checked(batch.blocks + chunk.item);
-  const TensorItem& tensor = *block.checked(batch.tensors + own.tensor);
-  if (tensor.takes_part == 0) return;
-  for_each_element(block, chunk, [&](std::int64_t i) {
-    body(chunk.item * batch.size + i, place_in_tensor(own, turned(i, batch.size, moved)), tensor);
-  });
-}
-
 struct StepInBases {
   static constexpr const char* kName = "step_in_bases";
   static constexpr int kThreads = kChunkThreads;
@@ -35,11 +22,12 @@ struct StepInBases {
   float* rotated;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
-    for_each_turned(block, batch, moved, [&](std::int64_t i, std::int64_t place, const TensorItem& tensor) {
-      const kernels::MomentConstants& c = block.checked(groups + tensor.group)->moments;
-      float& m = *block.checked(tensor.exp_avg + place);
-      float& v = *block.checked(tensor.statistics + place);
-      block.store(rotated + i, kernels::moment_direction(block.load(rotated + i), c, m, v));
+    for_each_turned(block, batch, moved, [&](const BlockElement& at) {
+      const kernels::MomentConstants& c = block.checked(groups + at.tensor.group)->moments;
+      const std::int64_t place = at.place();
+      float& m = *block.checked(at.tensor.exp_avg + place);
+      float& v = *block.checked(at.tensor.statistics + place);
+      block.store(rotated + at.scratch, kernels::moment_direction(block.load(rotated + at.scratch), c, m, v));
     });
   }
 };
@@ -89,6 +77,10 @@ struct FinishCorrected {
   }
 };
 
+GRADSTEP_DEVICE float* numbers_of(const TensorItem& tensor, Moment moment) {
+  return moment == Moment::first ? tensor.exp_avg : tensor.statistics;
+}
+
 struct GatherFirstMoments {
   static constexpr const char* kName = "gather_first_moments";
   static constexpr int kThreads = kChunkThreads;
@@ -98,23 +90,8 @@ struct GatherFirstMoments {
   float* to;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
-    for_each_turned(block, batch, moved, [&](std::int64_t i, std::int64_t place, const TensorItem& tensor) {
-      block.store(to + i, block.load(tensor.exp_avg + place));
-    });
-  }
-};
-
-struct ScatterFirstMoments {
-  static constexpr const char* kName = "scatter_first_moments";
-  static constexpr int kThreads = kChunkThreads;
-
-  BlockBatch batch;
-  std::int64_t moved;
-  const float* from;
-
-  GRADSTEP_DEVICE void operator()(Block& block) const {
-    for_each_turned(block, batch, moved, [&](std::int64_t i, std::int64_t place, const TensorItem& tensor) {
-      block.store(tensor.exp_avg + place, block.load(from + i));
+    for_each_turned(block, batch, moved, [&](const BlockElement& at) {
+      block.store(to + at.scratch, block.load(at.tensor.exp_avg + at.place()));
     });
   }
 };
@@ -129,35 +106,32 @@ struct GatherOrderedSecondMoments {
   float* to;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
-    const Chunk chunk = block.load(batch.chunks.chunks + block.index());
-    const BlockItem& own = *block.checked(batch.blocks + chunk.item);
-    const TensorItem& tensor = *block.checked(batch.tensors + own.tensor);
-    if (tensor.takes_part == 0) return;
-    const AxisOrder* of_block = block.checked(orders + chunk.item * axes, axes);
-    for_each_element(block, chunk, [&](std::int64_t i) {
-      std::int64_t source = i;
+    for_each_of_blocks(block, batch, [&](const BlockElement& at) {
+      const AxisOrder* of_block = block.checked(orders + at.number * axes, axes);
+      BlockElement source = at;
       for (std::int64_t k = 0; k < axes; ++k) {
         const AxisOrder& axis = of_block[k];
         if (axis.order == nullptr) continue;
-        const std::int64_t index = i / axis.inner % axis.n;
-        source += (static_cast<std::int64_t>(block.load(axis.order + index)) - index) * axis.inner;
+        const std::int64_t index = at.index / axis.inner % axis.n;
+        source.index += (static_cast<std::int64_t>(block.load(axis.order + index)) - index) * axis.inner;
       }
-      block.store(to + chunk.item * batch.size + i,
-                  block.load(tensor.statistics + place_in_tensor(own, static_cast<std::uint32_t>(source))));
+      block.store(to + at.scratch, block.load(at.tensor.statistics + source.place()));
     });
   }
 };
 
-struct ScatterSecondMoments {
-  static constexpr const char* kName = "scatter_second_moments";
+struct ScatterMoments {
+  static constexpr const char* kName = "scatter_moments";
   static constexpr int kThreads = kChunkThreads;
 
   BlockBatch batch;
+  Moment moment;
+  std::int64_t moved;
   const float* from;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
-    for_each_turned(block, batch, 1, [&](std::int64_t i, std::int64_t place, const TensorItem& tensor) {
-      block.store(tensor.statistics + place, block.load(from + i));
+    for_each_turned(block, batch, moved, [&](const BlockElement& at) {
+      block.store(numbers_of(at.tensor, moment) + at.place(), block.load(from + at.scratch));
     });
   }
 };
@@ -181,17 +155,14 @@ void gather_first_moments(const BlockBatch& batch, std::int64_t moved, float* to
   launch(queue, batch.chunks.count, GatherFirstMoments{batch, moved, to});
 }
 
-void scatter_first_moments(const BlockBatch& batch, std::int64_t moved, const float* from, const CudaQueue& queue) {
-  launch(queue, batch.chunks.count, ScatterFirstMoments{batch, moved, from});
-}
-
 void gather_ordered_second_moments(const BlockBatch& batch, const AxisOrder* orders, std::int64_t axes, float* to,
                                    const CudaQueue& queue) {
   launch(queue, batch.chunks.count, GatherOrderedSecondMoments{batch, orders, axes, to});
 }
 
-void scatter_second_moments(const BlockBatch& batch, const float* from, const CudaQueue& queue) {
-  launch(queue, batch.chunks.count, ScatterSecondMoments{batch, from});
+void scatter_moments(const BlockBatch& batch, Moment moment, std::int64_t moved, const float* from,
+                     const CudaQueue& queue) {
+  launch(queue, batch.chunks.count, ScatterMoments{batch, moment, moved, from});
 }
 
 }  // namespace gradstep::cuda

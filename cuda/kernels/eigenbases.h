@@ -26,12 +26,16 @@ struct AxisOrder {
   std::int64_t inner;  ///< elements of the block from one index of the axis to the next
 };
 
-/// Adam's first moments, turned.
+/// Adam's, of which the second is kept as the diagonal statistics.
+enum class Moment : std::uint8_t { first, second };
+
+/// First moments, turned.
 void gather_first_moments(const BlockBatch& batch, std::int64_t moved, float* to, const CudaQueue& queue);
-void scatter_first_moments(const BlockBatch& batch, std::int64_t moved, const float* from, const CudaQueue& queue);
-/// Adam's second moments, which follow the new order of the vectors. `orders`: `axes` for each block.
+/// Second moments, as they lie, which follow the new order of the vectors. `orders`: `axes` for each block.
 void gather_ordered_second_moments(const BlockBatch& batch, const AxisOrder* orders, std::int64_t axes, float* to,
                                    const CudaQueue& queue);
-void scatter_second_moments(const BlockBatch& batch, const float* from, const CudaQueue& queue);
+/// Back into their tensors, from where they are turned.
+void scatter_moments(const BlockBatch& batch, Moment moment, std::int64_t moved, const float* from,
+                     const CudaQueue& queue);
 
 }  // namespace gradstep::cuda
