@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ranks as threads, each with an emulated device, a stream and two communicators of the same ranks: one of the host's
-// memory, one that NCCL carries.
+// Ranks as threads, each with an emulated device, a stream and communicators of the same ranks: one of the host's
+// memory, one that NCCL carries, and one that a host lends.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,14 +20,67 @@
 
 namespace gradstep::test {
 
-enum class Carrier { staging, nccl };
+enum class Carrier { staging, nccl, lent };
+
+/// A host's collectives: nothing but an all-gather, of the host's memory and of the devices'.
+class LentGather {
+ public:
+  explicit LentGather(std::int32_t ranks) : meeting_(ranks), sent_(static_cast<std::size_t>(ranks)) {}
+  LentGather(const LentGather&) = delete;
+  LentGather& operator=(const LentGather&) = delete;
+
+  struct End {
+    LentGather* all = nullptr;
+    std::int32_t rank = 0;
+  };
+
+  /// Collective. `end` outlives the communicator.
+  gradstep_comm* connect(gradstep_context* context, End& end) const {
+    gradstep_comm_vtable vtable{};
+    vtable.struct_size = sizeof vtable;
+    vtable.rank = end.rank;
+    vtable.world_size = static_cast<std::int32_t>(sent_.size());
+    vtable.device_types = 1U << GRADSTEP_DEVICE_CUDA;
+    vtable.all_gather = [](void* user, const void* send, void* receive, std::int64_t bytes, void* /*stream*/,
+                           std::int64_t /*timeout_ms*/) -> gradstep_status {
+      const auto& own = *static_cast<End*>(user);
+      own.all->gather(own.rank, send, static_cast<char*>(receive), bytes);
+      return GRADSTEP_OK;
+    };
+    gradstep_comm* comm = nullptr;
+    TestDevice::check(gradstep_comm_create_host(context, &vtable, &end, &comm));
+    return comm;
+  }
+
+ private:
+  void gather(std::int32_t rank, const void* send, char* receive, std::int64_t bytes) {
+    sent_[static_cast<std::size_t>(rank)] = send;
+    meeting_.arrive_and_wait();
+    for (const void* from : sent_) {
+      EmulatedCuda::control().copy(receive, from, static_cast<std::uint64_t>(bytes));
+      receive += bytes;
+    }
+    meeting_.arrive_and_wait();
+  }
+
+  std::barrier<> meeting_;
+  std::vector<const void*> sent_;  // by rank, in the call in progress
+};
 
 /// What a rank's thread has to itself.
 class NcclRank {
  public:
-  NcclRank(std::int32_t rank, std::int32_t ranks, gradstep_comm* host, void* stream, std::barrier<>& meeting)
-      : device_(1, rank % 2), rank_(rank), ranks_(ranks), host_(host), stream_(stream), meeting_(meeting) {}
+  NcclRank(std::int32_t rank, std::int32_t ranks, gradstep_comm* host, void* stream, std::barrier<>& meeting,
+           LentGather& lent)
+      : device_(1, rank % 2),
+        rank_(rank),
+        ranks_(ranks),
+        host_(host),
+        stream_(stream),
+        meeting_(meeting),
+        end_{&lent, rank} {}
   ~NcclRank() {
+    gradstep_comm_destroy(lent_);
     gradstep_comm_destroy(nccl_);
     gradstep_comm_destroy(host_);
   }
@@ -41,6 +94,10 @@ class NcclRank {
   gradstep_comm* host() const { return host_; }
   gradstep_comm* comm(Carrier carrier) {
     if (carrier == Carrier::staging) return host_;
+    if (carrier == Carrier::lent) {
+      if (lent_ == nullptr) lent_ = end_.all->connect(device_.context(), end_);
+      return lent_;
+    }
     if (nccl_ == nullptr) TestDevice::check(gradstep_comm_attach_nccl(host_, device_.id().device_id, nullptr, &nccl_));
     return nccl_;
   }
@@ -77,8 +134,10 @@ class NcclRank {
   std::int32_t ranks_;
   gradstep_comm* host_;
   gradstep_comm* nccl_ = nullptr;
+  gradstep_comm* lent_ = nullptr;
   void* stream_;
   std::barrier<>& meeting_;
+  LentGather::End end_;
 };
 
 /// body(rank) on a thread for each.
@@ -100,11 +159,12 @@ inline void run_nccl_ranks(std::int32_t ranks, const std::function<void(NcclRank
     streams.push_back(EmulatedCuda::control().make_stream());
   }
   std::barrier<> meeting(ranks);
+  LentGather lent(ranks);
   std::vector<std::thread> threads;
   for (std::int32_t r = 0; r < ranks; ++r) {
     threads.emplace_back([&, r] {
       const auto place = static_cast<std::size_t>(r);
-      NcclRank rank(r, ranks, comms[place], streams[place], meeting);
+      NcclRank rank(r, ranks, comms[place], streams[place], meeting, lent);
       body(rank);
       rank.meet();  // memory is given back when nobody needs it any more
     });

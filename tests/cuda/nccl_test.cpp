@@ -165,9 +165,9 @@ const std::vector<Mode> kSeenModes = {
      false, 1000},
 };
 
-void expect_bits_of_staging(const Mode& mode, std::int32_t ranks) {
+void expect_bits_of_staging(const Mode& mode, std::int32_t ranks, Carrier carrier = Carrier::nccl) {
   const std::vector<Outcome> staged = reduce(ranks, mode, Carrier::staging);
-  const std::vector<Outcome> direct = reduce(ranks, mode, Carrier::nccl);
+  const std::vector<Outcome> direct = reduce(ranks, mode, carrier);
   for (std::size_t r = 0; r < staged.size(); ++r) {
     EXPECT_EQ(direct[r].results, staged[r].results) << mode.name << ", rank " << r << " of " << ranks;
   }
@@ -185,6 +185,12 @@ TEST(CudaNccl, ReducersHaveTheBitsOfStagedOnesAndNothingPassesThroughTheHost) {
 TEST(CudaNccl, WhatTheHostMustKnowIsAllThatPassesThere) {
   for (const std::int32_t ranks : {2, 3, 4}) {
     for (const Mode& mode : kSeenModes) expect_bits_of_staging(mode, ranks);
+  }
+}
+
+TEST(CudaLentCollectives, ThatReachTheDeviceHaveTheBitsOfStagedOnesAndNothingPassesThroughTheHost) {
+  for (const std::int32_t ranks : {2, 3}) {
+    for (const Mode& mode : kModes) expect_bits_of_staging(mode, ranks, Carrier::lent);
   }
 }
 
