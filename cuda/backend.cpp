@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "operations.h"
-#include "preconditioning.h"
+#include "preconditioning/preconditioning.h"
 #include "runtime/device.h"
 #include "runtime/memory.h"
 #include "runtime/queue.h"

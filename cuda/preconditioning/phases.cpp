@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
-#include "phases.h"
+#include "preconditioning/phases.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
-#include "eigenbases.h"
+#include "preconditioning/eigenbases.h"
 
 #include <vector>
 

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
-#include "preconditioning.h"
+#include "preconditioning/preconditioning.h"
 
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "eigenbases.h"
-#include "phases.h"
+#include "preconditioning/eigenbases.h"
+#include "preconditioning/phases.h"
 #include "roots/background_roots.h"
 #include "roots/bases.h"
 #include "roots/roots.h"

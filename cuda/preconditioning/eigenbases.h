@@ -7,7 +7,7 @@
 
 #include <span>
 
-#include "phases.h"
+#include "preconditioning/phases.h"
 
 namespace gradstep::cuda {
 
