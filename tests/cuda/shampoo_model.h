@@ -93,22 +93,12 @@ class Model {
   std::vector<float> state(std::size_t i, const char* name, Shape shape) {
     const std::int64_t count = std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
     std::vector<float> values(static_cast<std::size_t>(count));
-    gradstep_tensor host{};
-    host.data = values.data();
-    host.device = {GRADSTEP_DEVICE_CPU, 0};
-    host.ndim = static_cast<std::int32_t>(shape.size());
-    host.dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
-    host.shape = shape.data();
+    const gradstep_tensor host = view(values.data(), {GRADSTEP_DEVICE_CPU, 0}, shape);
     if (gradstep_optimizer_get_state(optimizer_, i, name, &host, nullptr) != GRADSTEP_OK) values.clear();
     return values;
   }
   void set_state(std::size_t i, const char* name, Shape shape, std::vector<float> values) {
-    gradstep_tensor host{};
-    host.data = values.data();
-    host.device = {GRADSTEP_DEVICE_CPU, 0};
-    host.ndim = static_cast<std::int32_t>(shape.size());
-    host.dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
-    host.shape = shape.data();
+    const gradstep_tensor host = view(values.data(), {GRADSTEP_DEVICE_CPU, 0}, shape);
     TestDevice::check(gradstep_optimizer_set_state(optimizer_, i, name, &host, nullptr));
   }
   /// A metric of the matrix of an axis of parameter i's first block.
@@ -143,15 +133,16 @@ class Model {
     for (float& value : values) value = static_cast<float>(generator() % 2001) / 1000.0F - 1.0F;
     return values;
   }
-  gradstep_tensor tensor(std::size_t i) {
+  static gradstep_tensor view(float* data, gradstep_device device, Shape& shape) {
     gradstep_tensor tensor{};
-    tensor.data = device_.allocate(size(i));
-    tensor.device = device_.id();
-    tensor.ndim = static_cast<std::int32_t>(shapes_[i].size());
+    tensor.data = data;
+    tensor.device = device;
+    tensor.ndim = static_cast<std::int32_t>(shape.size());
     tensor.dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
-    tensor.shape = shapes_[i].data();
+    tensor.shape = shape.data();
     return tensor;
   }
+  gradstep_tensor tensor(std::size_t i) { return view(device_.allocate(size(i)), device_.id(), shapes_[i]); }
   void write(const gradstep_tensor& tensor, const std::vector<float>& values) {
     device_.queue().upload(tensor.data, values.data(), values.size() * sizeof(float));
   }
