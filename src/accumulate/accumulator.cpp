@@ -177,6 +177,8 @@ bool Accumulator::add(const BufferList& grads, std::span<const Rows> rows, doubl
   torn_ = true;
   if (skip) {
     ++skipped_;
+    context_->log().write(GRADSTEP_LOG_WARNING,
+                          "accumulator: a micro-batch whose gradients are not finite was skipped, {} so far", skipped_);
     if (counts_pushes_ && ++pushes_ == length_) end_window();
   } else {
     take_in(grads, rows, weight);

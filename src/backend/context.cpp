@@ -39,7 +39,7 @@ gradstep_context_options default_context_options() {
 
 Context::Context(const gradstep_context_options& options)
     : options_(options),
-      log_owner_(options.log_release, options.log_user),
+      log_(options),
       parallel_for_owner_(options.parallel_for_release, options.parallel_for_user),
       interrupt_owner_(options.interrupt_release, options.interrupt_user),
       allocator_(std::make_shared<Allocator>(options.allocator)),
@@ -59,7 +59,10 @@ Context::Context(const gradstep_context_options& options)
 
 Backend& Context::keep(gradstep_device device, std::unique_ptr<Backend> backend) const {
   backends_.push_back({device, std::move(backend)});
-  return *backends_.back().backend;
+  Backend& kept = *backends_.back().backend;
+  log_.write(GRADSTEP_LOG_INFO, "context: gradstep {} serves {} by backend {} ({})", gradstep_version_string(),
+             device_text(device), kept.name(), kept.instruction_set());
+  return kept;
 }
 
 void Context::add_backend(gradstep_device device, std::unique_ptr<Backend> backend) {
@@ -140,31 +143,6 @@ void Context::run_by_host(HostLoop& loop, std::int64_t n) const {
 bool Context::interrupted() const {
   return options_.interrupt != nullptr &&
          call_host("interrupt", [this] { return options_.interrupt(options_.interrupt_user); }) != 0;
-}
-
-void Context::log_by_host(gradstep_log_level level, const std::string& text) const {
-  call_host("log", [&] { options_.log(options_.log_user, level, text.c_str()); });
-}
-
-void Context::log(gradstep_log_level level, const std::string& text) {
-  deliver_log();
-  if (options_.log != nullptr && level <= options_.log_level) log_by_host(level, text);
-}
-
-void Context::log_later(gradstep_log_level level, std::string text) {
-  if (options_.log == nullptr || level > options_.log_level) return;
-  const std::lock_guard lock(log_mutex_);
-  later_.emplace_back(level, std::move(text));
-}
-
-void Context::deliver_log() {
-  if (options_.log == nullptr) return;
-  std::vector<std::pair<gradstep_log_level, std::string>> records;
-  {
-    const std::lock_guard lock(log_mutex_);
-    records.swap(later_);
-  }
-  for (const auto& [level, text] : records) log_by_host(level, text);
 }
 
 }  // namespace gradstep

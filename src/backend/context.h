@@ -12,6 +12,7 @@
 
 #include "backend/backend.h"
 #include "backend/lapack.h"
+#include "backend/log.h"
 #include "backend/site.h"
 #include "core/background_lane.h"
 #include "core/host_callback.h"
@@ -59,11 +60,7 @@ class Context {
 
   BackgroundLane& background() { return background_; }
 
-  /// By threads that are inside gradstep.
-  void log(gradstep_log_level level, const std::string& text);
-  /// By gradstep's own threads: delivered with the next log() or deliver_log().
-  void log_later(gradstep_log_level level, std::string text);
-  void deliver_log();
+  Log& log() const { return log_; }
 
   bool can_be_interrupted() const { return options_.interrupt != nullptr; }
   /// Asks the host. Only on a thread that is inside gradstep.
@@ -77,10 +74,9 @@ class Context {
 
   Backend& keep(gradstep_device device, std::unique_ptr<Backend> backend) const;
   void run_by_host(HostLoop& loop, std::int64_t n) const;
-  void log_by_host(gradstep_log_level level, const std::string& text) const;
 
   gradstep_context_options options_;
-  CallbackOwner log_owner_;
+  mutable Log log_;
   CallbackOwner parallel_for_owner_;
   CallbackOwner interrupt_owner_;
   std::shared_ptr<Allocator> allocator_;
@@ -91,8 +87,6 @@ class Context {
   mutable std::mutex backends_mutex_;
   mutable std::vector<DeviceBackend> backends_;
   std::atomic<std::int64_t> loops_begun_{0};
-  std::mutex log_mutex_;
-  std::vector<std::pair<gradstep_log_level, std::string>> later_;
 };
 
 gradstep_context_options default_context_options();

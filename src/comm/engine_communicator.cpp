@@ -98,7 +98,13 @@ std::shared_ptr<EngineCommunicator> EngineCommunicator::introduce(std::shared_pt
     communicator->hosts_[r] = peers[r].host;
   }
   communicator->stats_.all_gathers = 0;
+  communicator->tell_connected();
   return communicator;
+}
+
+void EngineCommunicator::tell_connected() const {
+  context_->log().write(GRADSTEP_LOG_INFO, "communicator: rank {} of {} by engine {}, {} order, timeout {} ms", rank(),
+                        world_size(), engine(), order_name(settings_.reduction_order), settings_.timeout_ms);
 }
 
 std::int32_t EngineCommunicator::local_rank() const {
@@ -118,10 +124,24 @@ void EngineCommunicator::keep_first_error(gradstep_status code, std::string text
   status_.text = std::move(text);
 }
 
+void EngineCommunicator::tell_broken() noexcept {
+  Status status;
+  {
+    const std::lock_guard lock(status_mutex_);
+    if (std::exchange(told_, true)) return;
+    status = status_;
+  }
+  // An abort is somebody's wish.
+  const auto level = status.code == GRADSTEP_ERR_ABORTED ? GRADSTEP_LOG_INFO : GRADSTEP_LOG_ERROR;
+  context_->log().write(level, "communicator: rank {} of {} by engine {} is broken: {}: {}", rank(), world_size(),
+                        engine(), status_name(status.code), status.text);
+}
+
 void EngineCommunicator::break_with(gradstep_status code, std::string text) noexcept {
   keep_first_error(code, std::move(text));
   engine_->abort();
   if (has_own_device_engine()) device_engine_->abort();
+  tell_broken();
 }
 
 void EngineCommunicator::break_with_current() noexcept {
@@ -190,6 +210,7 @@ bool EngineCommunicator::overlaps() const {
 
 void EngineCommunicator::finish() {
   progress_.finish([&] { poll_interrupt(); });
+  context_->log().deliver();  // what the progress thread had to say
 }
 
 void EngineCommunicator::require_point_to_point(const char* call) const {

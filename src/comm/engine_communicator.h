@@ -27,6 +27,9 @@ class EngineCommunicator final : public Communicator {
   static std::shared_ptr<EngineCommunicator> introduce(std::shared_ptr<Context> context, std::shared_ptr<Engine> engine,
                                                        const CommSettings& settings, const Deadline& deadline);
 
+  /// To the log.
+  void tell_connected() const;
+
   std::int32_t rank() const override { return engine_->rank(); }
   std::int32_t world_size() const override { return engine_->world_size(); }
   std::int32_t local_rank() const override;
@@ -88,6 +91,8 @@ class EngineCommunicator final : public Communicator {
   void poll_interrupt() noexcept;
   void throw_if_broken() const;
   void keep_first_error(gradstep_status code, std::string text) noexcept;
+  /// The error of a broken communicator, to the log; once.
+  void tell_broken() noexcept;
   /// The same, and ends the engine's calls in progress.
   void break_with(gradstep_status code, std::string text) noexcept;
   /// By the exception in flight.
@@ -113,6 +118,7 @@ class EngineCommunicator final : public Communicator {
 
   mutable std::mutex status_mutex_;  // guards all below
   Status status_;
+  bool told_ = false;  // status_, to the log
   gradstep_comm_statistics stats_{};
 
   std::mutex channels_mutex_;

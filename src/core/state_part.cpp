@@ -15,6 +15,9 @@ namespace gradstep {
 
 namespace {
 
+/// Who loads a counter counts on from it: there is room for more steps than any run makes.
+constexpr std::int64_t kLargestCounter = std::int64_t{1} << 62;
+
 constexpr const char* kParameters = "parameters";
 
 /// True if no element has all the exponent's bits set.
@@ -55,7 +58,7 @@ std::int64_t LoadedPart::integer(const std::string& key, std::int64_t minimum) c
   const std::string& value = text(key);
   std::int64_t result = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result);
-  if (error != std::errc() || end != value.data() + value.size() || result < minimum) {
+  if (error != std::errc() || end != value.data() + value.size() || result < minimum || result > kLargestCounter) {
     corrupt("its metadata '{}' is '{}'", prefix_ + key, value);
   }
   return result;

@@ -120,9 +120,25 @@ void Optimizer::apply_guarded(double clip_value) {
   if (clock_) kernels::close_step(*clock_);
 }
 
+/// To the log.
+void Optimizer::tell_skipped(const StepGuards& guards, const StepOutcome& outcome) const {
+  Log& log = context_->log();
+  if (guards.skip_nonfinite && !std::isfinite(outcome.grad_norm)) {
+    log.write(GRADSTEP_LOG_WARNING, "optimizer {}: step {} was skipped: the norm of its gradients is {}", kind(),
+              scalars()->steps + 1, outcome.grad_norm);
+  } else {
+    log.write(GRADSTEP_LOG_WARNING, "optimizer {}: step {} was skipped: found_inf is set", kind(),
+              scalars()->steps + 1);
+  }
+}
+
 /// Where work is queued nobody knows it yet.
 StepOutcome Optimizer::outcome(const StepGuards& guards) const {
-  if (site_.is_host()) return outcome_of(*scalars());
+  if (site_.is_host()) {
+    const StepOutcome known = outcome_of(*scalars());
+    if (!known.applied) tell_skipped(guards, known);
+    return known;
+  }
   StepOutcome outcome;
   outcome.applied = !guards.skip;
   outcome.grad_norm = kNan;
@@ -155,7 +171,10 @@ void Optimizer::change_state(FunctionRef<void()> body) {
   try {
     body();
   } catch (...) {
-    torn_ = torn_ || context_->loops_begun() != before;
+    if (!torn_ && context_->loops_begun() != before) {
+      torn_ = true;
+      context_->log().write(GRADSTEP_LOG_ERROR, "optimizer {}: a step was broken off half-way", kind());
+    }
     throw;
   }
 }
@@ -237,6 +256,10 @@ void Optimizer::attach(Communicator* comm, const gradstep_sharding_options& opti
     throw;
   }
   sharding_ = std::move(next);
+  if (is_sharded()) {
+    context_->log().write(GRADSTEP_LOG_INFO, "optimizer {}: its state is spread over {} ranks, this is rank {}", kind(),
+                          sharding_->comm().world_size(), sharding_->comm().rank());
+  }
   commit_slices();
   buffers_ = {};
 }
@@ -309,7 +332,7 @@ void Optimizer::add_parameters(const gradstep_parameter* parameters, std::size_t
 }
 
 void Optimizer::set_step_count(std::int64_t count) {
-  if (count < 0) fail_argument("count: is {}, expected at least 0", count);
+  if (count < 0 || count > kMostSteps) fail_argument("count: is {}, expected 0 to {}", count, kMostSteps);
   finish_pending();
   write(site_.queue(), &scalars()->steps, count);
   clock_.reset();

@@ -49,6 +49,9 @@ struct StoredState {
   std::vector<std::int64_t> shape = {};  // NOLINT(readability-redundant-member-init): lists may leave it out
 };
 
+/// Up to here t is exact as a double, which is what schedules and bias corrections compute with.
+constexpr std::int64_t kMostSteps = std::int64_t{1} << 53;
+
 class Optimizer {
  public:
   Optimizer(std::shared_ptr<Context> context, Schema schema, std::span<const HyperParameterField> fields,
@@ -191,6 +194,7 @@ class Optimizer {
   void begin_step(const StepGuards& guards);
   void apply_guarded(double clip_value);
   StepOutcome outcome(const StepGuards& guards) const;
+  void tell_skipped(const StepGuards& guards, const StepOutcome& outcome) const;
   void change_state(FunctionRef<void()> body);
 
   std::shared_ptr<Context> context_;

@@ -106,6 +106,8 @@ std::function<void()> load_optimizer(LoadedPart& part, Optimizer& optimizer) {
     }
     optimizer.set_state_flags(flags);
     optimizer.set_counters(steps, skipped);
+    optimizer.context()->log().write(GRADSTEP_LOG_INFO, "optimizer {}: loaded a state of {} steps", optimizer.kind(),
+                                     steps);
   };
 }
 

@@ -60,7 +60,16 @@ void Reducer::add_bucket(const BucketPlan& plan) {
   }
   bucket.plan = plan;
   gradstep_reducer_options chosen = options();
-  if (costs_) costs_->choose(plan, chosen, bucket.stats);
+  if (costs_) {
+    costs_->choose(plan, chosen, bucket.stats);
+    resources_.context->log().write(
+        GRADSTEP_LOG_INFO,
+        "reducer: bucket {} of {} elements: mode auto is {}; predicted nanoseconds: dense {}, "
+        "half {}, sparse_topk gathered {}, split {} (0: no candidate)",
+        buckets_.size(), plan.elements, mode_name(chosen.mode), bucket.stats.predicted_dense_nanoseconds,
+        bucket.stats.predicted_half_nanoseconds, bucket.stats.predicted_sparse_gather_nanoseconds,
+        bucket.stats.predicted_sparse_split_nanoseconds);
+  }
   bucket.exchange = make_bucket_exchange(resources_, plan, chosen, shapes);
   const Array result = bucket.exchange->result();
   bucket.itself.add({result, result}, plan.elements);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduce/reducer_options.h"
 
+#include <array>
 #include <cmath>
 
 #include "core/error.h"
@@ -94,6 +95,12 @@ void check_candidates(const gradstep_reducer_options& options) {
 }
 
 }  // namespace
+
+const char* mode_name(std::int32_t mode) {
+  constexpr std::array<const char*, GRADSTEP_REDUCER_AUTO + 1> kNames = {
+      "dense", "half", "bfloat16", "sparse_threshold", "sparse_topk", "adasum_tree", "adasum_nway", "powersgd", "auto"};
+  return kNames[static_cast<std::size_t>(mode)];
+}
 
 gradstep_reducer_options default_reducer_options() {
   gradstep_reducer_options options{};

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+
 #include "gradstep/reducer.h"
 
 namespace gradstep {
@@ -11,5 +13,8 @@ gradstep_reducer_options default_reducer_options();
 /// The options with everything that is unset replaced by what the mode says. Throws INVALID_ARGUMENT for a field out of
 /// range, or one that the mode cannot take.
 gradstep_reducer_options checked_reducer_options(const gradstep_reducer_options& options);
+
+/// "sparse_topk"; of a mode that is one.
+const char* mode_name(std::int32_t mode);
 
 }  // namespace gradstep

@@ -326,6 +326,9 @@ void Updater::recover(Communicator* comm, const BufferList& params) {
   recovery.commit();
   go_on_from(recovery);
   reducer_ = std::move(reducer);
+  context_->log().write(GRADSTEP_LOG_INFO,
+                        "updater: recovered with {} ranks, from rank {} after {} windows and {} steps",
+                        comm->world_size(), recovery.root(), windows_, recovery.root_standing().steps);
 }
 
 void Updater::go_on_from(const Recovery& recovery) {
@@ -337,7 +340,11 @@ void Updater::go_on_from(const Recovery& recovery) {
     // Where parameters are averaged, the root's local step is in them and stays.
     const bool stays = recovery.is_root() && own.is_stepped != 0 && replicated() == Replicated::nothing;
     const bool holds = own.pushes > 0 || own.is_stepped != 0;
-    if (holds && !stays && !recovery.is_finished_by_root()) ++stats_.dropped_windows;
+    if (holds && !stays && !recovery.is_finished_by_root()) {
+      ++stats_.dropped_windows;
+      context_->log().write(GRADSTEP_LOG_WARNING, "updater: recovery dropped this rank's window of {} micro-batches",
+                            own.pushes);
+    }
     const bool is_repeated =
         !accumulator_ && waits() && own.is_stepped == 0 && own.windows == root.windows && own.steps == root.steps;
     window_ = is_repeated ? Window::full : Window::open;

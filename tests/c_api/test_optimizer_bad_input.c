@@ -74,6 +74,22 @@ static void bad_options_are_named(void** state) {
                GRADSTEP_ERR_INVALID_ARGUMENT, "options", "NULL");
 }
 
+static void step_counts_out_of_range_are_refused(void** state) {
+  fixture* f = *state;
+  int64_t count = 0;
+  create_adam(f);
+  assert_fails(gradstep_optimizer_set_step_count(f->optimizer, -1), GRADSTEP_ERR_INVALID_ARGUMENT,
+               "count: is -1, expected 0 to 9007199254740992");
+  assert_fails(gradstep_optimizer_set_step_count(f->optimizer, ((int64_t)1 << 53) + 1), GRADSTEP_ERR_INVALID_ARGUMENT,
+               "count: is 9007199254740993");
+  assert_ok(gradstep_optimizer_step_count(f->optimizer, &count));
+  assert_int_equal(count, 0);
+  assert_ok(gradstep_optimizer_set_step_count(f->optimizer, (int64_t)1 << 53));
+  step(f);
+  assert_ok(gradstep_optimizer_step_count(f->optimizer, &count));
+  assert_true(count == ((int64_t)1 << 53) + 1);
+}
+
 static void bad_sharding_is_refused(void** state) {
   fixture* f = *state;
   gradstep_sharding_options options;
@@ -255,10 +271,15 @@ static void a_call_while_another_is_inside_is_refused(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(unknown_names_list_the_known_ones),         TEST(bad_options_are_named),
-      TEST(bad_step_options_change_nothing),           TEST(bad_tensors_are_named_and_change_nothing),
-      TEST(a_call_while_another_is_inside_is_refused), TEST(bad_sharding_is_refused),
-      TEST(strides_that_reach_too_far_are_refused),    TEST(shapes_that_cannot_be_read_are_refused_in_every_call),
+      TEST(step_counts_out_of_range_are_refused),
+      TEST(unknown_names_list_the_known_ones),
+      TEST(bad_options_are_named),
+      TEST(bad_step_options_change_nothing),
+      TEST(bad_tensors_are_named_and_change_nothing),
+      TEST(a_call_while_another_is_inside_is_refused),
+      TEST(bad_sharding_is_refused),
+      TEST(strides_that_reach_too_far_are_refused),
+      TEST(shapes_that_cannot_be_read_are_refused_in_every_call),
   };
   return cmocka_run_group_tests_name("optimizer_bad_input", tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 """Exceptions through C, the order of destruction, views, forks, and what the package says about itself."""
 
 import gc
+import logging
 import os
 import subprocess
 import sys
@@ -74,12 +75,36 @@ def test_callables_are_released_with_their_owner():
 def test_log_gets_records_and_cannot_break_a_call():
     records = []
     context = gradstep.Context(num_threads=1, log=lambda level, text: records.append((level, text)), log_level="debug")
-    gradstep.SGD([np.zeros(2)], learning_rate=0.1, context=context).step([np.zeros(2)], [np.ones(2)])
-    assert all(level in ("error", "warning", "info", "debug") and text for level, text in records)
+    optimizer = gradstep.SGD([np.zeros(2)], learning_rate=0.1, context=context)
+    optimizer.step([np.zeros(2)], [np.ones(2)])
+    assert [level for level, _ in records] == ["info"] and "by backend cpu" in records[0][1]
+    optimizer.step([np.zeros(2)], [np.full(2, np.nan)], skip_nonfinite=True)
+    assert records[-1] == ("warning", "optimizer sgd: step 2 was skipped: the norm of its gradients is nan")
     with pytest.raises(gradstep.InvalidArgument, match="known: off, error, warning, info, debug"):
         gradstep.Context(log_level="loud")
     with pytest.raises(gradstep.InvalidArgument, match="num_threads"):
         gradstep.Context(num_threads=-1)
+
+
+def test_a_log_that_raises_is_reported_and_fails_nothing(monkeypatch):
+    reported = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda args: reported.append(args.exc_value))
+
+    def sink(level, text):
+        raise RuntimeError("no disk")
+
+    context = gradstep.Context(num_threads=1, log=sink, log_level="info")
+    gradstep.SGD([np.zeros(2)], learning_rate=0.1, context=context)
+    assert [str(error) for error in reported] == ["no disk"]
+
+
+def test_a_logger_gets_records_at_its_levels(caplog):
+    with caplog.at_level(logging.WARNING, logger="training"):
+        context = gradstep.Context(num_threads=1, log=logging.getLogger("training"))
+        optimizer = gradstep.SGD([np.zeros(2)], learning_rate=0.1, context=context)
+        optimizer.step([np.zeros(2)], [np.full(2, np.inf)], skip_nonfinite=True)
+    assert [(record.name, record.levelname) for record in caplog.records] == [("training", "WARNING")]
+    assert caplog.records[0].getMessage().startswith("optimizer sgd: step 1 was skipped")
 
 
 def test_views_keep_their_owner_alive():

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contexts: the threads, the log and the interrupt that objects share."""
 
+import logging
 import os
 from collections.abc import Callable
 
@@ -13,13 +14,24 @@ from gradstep._repr import describe
 _LOG_LEVELS = ("off", "error", "warning", "info", "debug")
 
 
+def _log_sink(log: Callable[[str, str], object] | logging.Logger | None) -> Callable[[int, str], object] | None:
+    if log is None:
+        return None
+    if isinstance(log, logging.Logger):
+        numbers = logging.NOTSET, logging.ERROR, logging.WARNING, logging.INFO, logging.DEBUG
+        return lambda level, text: log.log(numbers[level], "%s", text)
+    return lambda level, text: log(_LOG_LEVELS[level], text)
+
+
 class Context:
     """A thread pool and a log sink. Objects made on a context keep what they need of it.
 
     num_threads: >= 0; 0 = min(8, cores), 1 = the caller alone. Results do not depend on it.
     background_threads: >= 0, threads of the low-priority lane, started at first use.
-    log: called with (level, text); what it raises is reported, not raised.
-    log_level: "off", "error", "warning", "info" or "debug"; "warning" if there is a log.
+    log: a logging.Logger, or called with (level, text); what it raises is reported, not raised. docs/failure.md lists the
+        records.
+    log_level: "off", "error", "warning", "info" or "debug"; by default "warning" for a callable, and "debug" for a Logger,
+        which has a level of its own.
     lapack_library: path of a shared library with LAPACK's dsyevd and ssyevd, which Shampoo then uses for statistics of
         256 and more. It must be safe to call from several threads at once.
     interrupt: called while a call waits for peers; true ends the call with Aborted. Ctrl-C ends a wait in any case.
@@ -30,17 +42,18 @@ class Context:
         num_threads: int = 0,
         *,
         background_threads: int = 1,
-        log: Callable[[str, str], object] | None = None,
+        log: Callable[[str, str], object] | logging.Logger | None = None,
         log_level: str | None = None,
         interrupt: Callable[[], bool] | None = None,
         lapack_library: str | os.PathLike[str] | None = None,
     ) -> None:
-        sink = None if log is None else lambda level, text: log(_LOG_LEVELS[level], text)
         lapack_path = None if lapack_library is None else os.fspath(lapack_library)
-        options = _native.ContextArguments(sink, interrupt, lapack_path)
+        options = _native.ContextArguments(_log_sink(log), interrupt, lapack_path)
         options.num_threads = num_threads
         options.background_threads = background_threads
-        level = log_level if log_level is not None else "off" if log is None else "warning"
+        level = log_level
+        if level is None:
+            level = "off" if log is None else "debug" if isinstance(log, logging.Logger) else "warning"
         options.log_level = enum_value("LOG_", level, "log_level")
         self._handle = Handle(_native.context_create(options), _native.context_destroy)
         self._given = {

@@ -54,8 +54,9 @@ typedef struct gradstep_context_options {
   int32_t background_threads; /* threads of the low-priority lane, started at first use; default 1 */
   int32_t log_level;          /* enum gradstep_log_level, default OFF */
 
-  /* Log sink; level is of enum gradstep_log_level. Called only by threads that are inside gradstep; must not call
-   * gradstep. */
+  /* Log sink for records of log_level and below (docs/failure.md has them); level is of enum gradstep_log_level. Called
+   * only by threads that are inside gradstep, of the handles' hosts, several at once maybe; must not call gradstep.
+   * What it throws is dropped: no call fails by its record. NULL = no log. */
   void (*log)(void* user, int32_t level, const char* text);
   void* log_user;
   void (*log_release)(void* user);

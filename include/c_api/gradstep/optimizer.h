@@ -350,8 +350,8 @@ GRADSTEP_API gradstep_status gradstep_optimizer_add_parameters(gradstep_optimize
 GRADSTEP_API gradstep_status gradstep_optimizer_step_count(gradstep_optimizer* optimizer,
                                                            int64_t* count) GRADSTEP_NOEXCEPT;
 
-/* t = count >= 0. Returns: INVALID_ARGUMENT (a negative count), INVALID_STATE (in use), CALLBACK (parallel_for, for
- * roots of a Shampoo that are under way). */
+/* t = count, 0 to 2^53: schedules and bias corrections compute with t as a double. Returns: INVALID_ARGUMENT (a count
+ * out of range), INVALID_STATE (in use), CALLBACK (parallel_for, for roots of a Shampoo that are under way). */
 GRADSTEP_API gradstep_status gradstep_optimizer_set_step_count(gradstep_optimizer* optimizer,
                                                                int64_t count) GRADSTEP_NOEXCEPT;
 

@@ -96,7 +96,9 @@ std::vector<std::shared_ptr<Communicator>> make_local_communicators(const std::s
     auto user = std::make_unique<Member>(group, rank);
     auto engine =
         std::make_shared<Engine>("local", local_vtable(rank, world_size), user.release(), Engine::Medium::memory);
-    communicators.push_back(std::make_shared<EngineCommunicator>(context, std::move(engine), settings, hosts));
+    auto communicator = std::make_shared<EngineCommunicator>(context, std::move(engine), settings, hosts);
+    communicator->tell_connected();
+    communicators.push_back(std::move(communicator));
   }
   return communicators;
 }

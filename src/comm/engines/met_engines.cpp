@@ -43,6 +43,10 @@ std::shared_ptr<Communicator> make_met_communicator(std::shared_ptr<Context> con
   const auto store = open_store(options, name == "shm" ? kMaxShmRanks : kMaxGlooRanks, deadline);
   const bool shares_memory = name == "shm" || (name == "auto" && share_a_host(*store, *context, options, deadline) &&
                                                options.world_size <= kMaxShmRanks);
+  if (name == "auto") {
+    context->log().write(GRADSTEP_LOG_INFO, "communicator: engine auto is {}: {}", shares_memory ? "shm" : "gloo",
+                         shares_memory ? "all ranks share a machine" : "not all ranks share a machine's memory");
+  }
   auto engine = (shares_memory ? connect_shm : connect_gloo)(*store, *context, options, deadline);
   auto communicator = EngineCommunicator::introduce(std::move(context), std::move(engine), settings, deadline);
   if (on_devices) communicator->attach_device({GRADSTEP_DEVICE_CUDA, options.device}, nullptr, deadline);

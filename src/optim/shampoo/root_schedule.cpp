@@ -54,7 +54,7 @@ void RootSchedule::refresh_here(std::int64_t t, const PreconditioningStep& step,
   }
   preconditioning_.refresh_roots(jobs, records_, site_.queue());
   for (std::size_t at = 0; at < jobs.size(); ++at) {
-    if (records_[at].computed) factor_of(tasks[at]).record(records_[at], jobs[at].recipe.threshold, t);
+    if (records_[at].computed) record(tasks[at], records_[at], jobs[at].recipe.threshold, t);
   }
 }
 
@@ -117,8 +117,19 @@ void RootSchedule::record(Round& round) {
   for (std::size_t at = 0; at < round.tasks.size(); ++at) {
     const Task& task = round.tasks[at];
     if (!round.records[at].computed || task.offset < 0) continue;
-    factor_of(task).record(round.records[at], round.jobs[at].recipe.threshold, round.step);
+    record(task, round.records[at], round.jobs[at].recipe.threshold, round.step);
   }
+}
+
+void RootSchedule::record(const Task& task, const RootRecord& root, double threshold, std::int64_t step) {
+  Factor& factor = factor_of(task);
+  factor.record(root, threshold, step);
+  if (root.accepted) return;
+  log_.write(
+      GRADSTEP_LOG_WARNING,
+      "shampoo: the root of '{}', block {}, axis {}, after step {} was refused: its error is {}, the threshold {}; "
+      "the old one stays",
+      schema_[task.parameter].name, factor.block, factor.axis, step + 1, root.error, threshold);
 }
 
 std::vector<RootSchedule::Round*> RootSchedule::rounds_in_order() {

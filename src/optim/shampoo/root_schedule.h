@@ -34,8 +34,9 @@ struct Share {
 
 class RootSchedule {
  public:
-  RootSchedule(const Site& site, Preconditioning& preconditioning, const ShampooOptions& options)
-      : site_(site), preconditioning_(preconditioning), options_(options) {}
+  RootSchedule(const Site& site, Preconditioning& preconditioning, const ShampooOptions& options, const Schema& schema,
+               Log& log)
+      : site_(site), preconditioning_(preconditioning), options_(options), schema_(schema), log_(log) {}
 
   /// For parameters, preconditioning or ranks that are new; sets the factors' places. Rounds under way are completed by
   /// the plan that they were begun with, and go on. `states` stay where they are until the next plan.
@@ -99,6 +100,7 @@ class RootSchedule {
   void gather(Round& round);
   void install(Round& round, const PreconditioningStep* step);
   void record(Round& round);
+  void record(const Task& task, const RootRecord& root, double threshold, std::int64_t step);
   void clear_missing(Round& round);
   std::vector<Round*> rounds_in_order();
   Factor& factor_of(const Task& task) { return states_[task.parameter].factors[task.factor]; }
@@ -106,6 +108,8 @@ class RootSchedule {
   const Site& site_;
   Preconditioning& preconditioning_;
   const ShampooOptions& options_;
+  const Schema& schema_;
+  Log& log_;
   std::span<ShampooState> states_;
   ShampooRanks ranks_;
   std::vector<Task> tasks_;          // of all ranks, by owner, the longest first

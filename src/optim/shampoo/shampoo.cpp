@@ -45,7 +45,7 @@ Shampoo::Shampoo(std::shared_ptr<Context> context, const gradstep_shampoo_option
       preconditioning_(site().backend().make_preconditioning(options_.form)),
       staging_(site()),
       move_(site(), *preconditioning_, options_),
-      roots_(site(), *preconditioning_, options_) {
+      roots_(site(), *preconditioning_, options_, schema(), this->context()->log()) {
   prepare(schema(), hyper_parameters());
 }
 

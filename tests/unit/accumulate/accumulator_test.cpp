@@ -3,6 +3,7 @@
 #include "accumulate/accumulator.h"
 
 #include "unit/accumulate/accumulator_fixture.h"
+#include "unit/recorded_log.h"
 
 namespace gradstep::test {
 namespace {
@@ -315,6 +316,17 @@ TEST(Accumulator, BadOptionsAreNamed) {
   options.mode = GRADSTEP_ACCUMULATE_SUM;
   options.trigger = GRADSTEP_TRIGGER_MIN_WEIGHT;
   refuse(options, "options.min_weight", schema);
+}
+
+TEST(Accumulator, SkippedMicroBatchesAreInTheLog) {
+  RecordedLog records;
+  AccumulatorOptions options;
+  options.nonfinite = GRADSTEP_NONFINITE_SKIP;
+  Accumulator accumulator(records.context(), options, std::nullopt, make_schema({{2}}));
+  TestTensor<float> gradient({2}, std::vector<float>{1, std::numeric_limits<float>::infinity()});
+  const gradstep_tensor g = gradient.tensor();
+  host::add(accumulator, &g, 1);
+  EXPECT_EQ(records.count(GRADSTEP_LOG_WARNING, "was skipped, 1 so far"), 1);
 }
 
 }  // namespace

@@ -2,9 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/context.h"
 
-#include <stdexcept>
-#include <thread>
-
 #include "unit/support.h"
 
 namespace gradstep::test {
@@ -87,14 +84,10 @@ TEST(Context, TheAccountOfAHostsLoopHasNoLimit) {
   EXPECT_NE(error.find("index 7 twice"), std::string::npos) << error;
 }
 
-TEST(Context, AnExceptionOfTheLogOrTheInterruptIsCallback) {
+TEST(Context, AnExceptionOfTheInterruptIsCallback) {
   auto options = default_context_options();
-  options.log_level = GRADSTEP_LOG_INFO;
-  options.log = [](void*, std::int32_t, const char*) { throw std::runtime_error("no paper"); };
   options.interrupt = [](void*) -> std::int32_t { throw 7; };
   Context context(options);
-  expect_error(GRADSTEP_ERR_CALLBACK, "log: the host's function threw: no paper",
-               [&] { context.log(GRADSTEP_LOG_INFO, "text"); });
   expect_error(GRADSTEP_ERR_CALLBACK, "interrupt: the host's function threw",
                [&] { static_cast<void>(context.interrupted()); });
 }
@@ -108,24 +101,6 @@ TEST(Context, AFailingCreationReleasesEveryCallbackOnce) {
   options.log_release = options.interrupt_release = options.parallel_for_release = count;
   expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "options.num_threads: is -1", [&] { Context context(options); });
   EXPECT_EQ(released, 3);
-}
-
-TEST(Context, RecordsOfOwnThreadsAreDeliveredByTheNextCall) {
-  std::vector<std::string> records;
-  auto options = default_context_options();
-  options.log_level = GRADSTEP_LOG_INFO;
-  options.log_user = &records;
-  options.log = [](void* user, std::int32_t, const char* text) {
-    static_cast<std::vector<std::string>*>(user)->emplace_back(text);
-  };
-  Context context(options);
-  std::thread([&] {
-    context.log_later(GRADSTEP_LOG_INFO, "from a thread");
-    context.log_later(GRADSTEP_LOG_DEBUG, "too detailed");
-  }).join();
-  EXPECT_TRUE(records.empty());
-  context.log(GRADSTEP_LOG_WARNING, "from a call");
-  EXPECT_EQ(records, (std::vector<std::string>{"from a thread", "from a call"}));
 }
 
 }  // namespace

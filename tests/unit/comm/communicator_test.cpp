@@ -10,6 +10,7 @@
 #include "gradstep/gradstep.h"
 #include "tests/unit/child_process.h"
 #include "tests/unit/comm/worlds.h"
+#include "unit/recorded_log.h"
 
 namespace gradstep::test {
 namespace {
@@ -418,6 +419,19 @@ TEST_F(CommHandles, DestroyTakesNullAndForeignHandlesAreRecognised) {
   gradstep_comm_destroy(nullptr);
   check(gradstep_comm_barrier(reinterpret_cast<gradstep_comm*>(context_)), GRADSTEP_ERR_INVALID_ARGUMENT,
         "gradstep_comm");
+}
+
+TEST(CommunicatorLog, SaysWhatIsConnectedAndOnceWhatBroke) {
+  RecordedLog records;
+  CommSettings settings;
+  auto comms = make_local_communicators(records.context(), 2, settings);
+  EXPECT_EQ(records.count(GRADSTEP_LOG_INFO, "communicator: rank 1 of 2 by engine local, RANK order"), 1);
+  expect_error(GRADSTEP_ERR_TIMEOUT, "", [&] { comms[0]->barrier(Deadline::after_ms(1)); });
+  expect_error(GRADSTEP_ERR_TIMEOUT, "", [&] { comms[0]->barrier(Deadline::after_ms(1)); });
+  EXPECT_EQ(records.count(GRADSTEP_LOG_ERROR, "rank 0 of 2 by engine local is broken: GRADSTEP_ERR_TIMEOUT: "), 1);
+  comms[1]->abort();
+  EXPECT_EQ(records.count(GRADSTEP_LOG_ERROR, "communicator: rank 1"), 0);
+  EXPECT_EQ(records.count(GRADSTEP_LOG_INFO, "rank 1 of 2 by engine local is broken: GRADSTEP_ERR_ABORTED: "), 1);
 }
 
 }  // namespace

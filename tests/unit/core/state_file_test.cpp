@@ -93,6 +93,18 @@ TEST(StateFile, OtherShapesDtypesAndNamesAreMismatches) {
   expect_error(GRADSTEP_ERR_CORRUPT, "a/steps", [&] { part.integer("steps", 43); });
 }
 
+TEST(StateFile, CountersLeaveRoomToCountOn) {
+  SavedPart part;
+  part.set("most", std::int64_t{1} << 62);
+  part.set("more", (std::int64_t{1} << 62) + 1);
+  Memory memory;
+  write_state_file(&memory, "example", {{"a/", part}});
+  const StateFile file(memory, false);
+  const LoadedPart loaded(file, "a/");
+  EXPECT_EQ(loaded.integer("most"), std::int64_t{1} << 62);
+  expect_error(GRADSTEP_ERR_CORRUPT, "a/more", [&] { loaded.integer("more"); });
+}
+
 TEST(StateFile, TheLayoutIsThatOfSafetensors) {
   const std::string bytes = example_file();
   std::uint64_t length = 0;

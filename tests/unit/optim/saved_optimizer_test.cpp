@@ -11,6 +11,7 @@
 #include "unit/memory_stream.h"
 #include "unit/optim/optimizer_fixture.h"
 #include "unit/ranks.h"
+#include "unit/recorded_log.h"
 
 namespace gradstep::test {
 namespace {
@@ -285,6 +286,21 @@ TEST(SavedOptimizer, GoldenFilesOfFormat1Load) {
   rmsprop.learning_rate = 0.01;
   rmsprop.momentum = 0.5;
   golden("rmsprop_momentum_v1.safetensors", rmsprop);
+}
+
+TEST(SavedOptimizer, LoadingIsInTheLog) {
+  RecordedLog records;
+  auto options = default_adam_options();
+  options.learning_rate = 0.1;
+  FirstOrderOptimizer saved(make_context(), make_rule(options), make_schema(kShapes));
+  FirstOrderOptimizer loaded(records.context(), make_rule(options), make_schema(kShapes));
+  Model<float> model;
+  model.draw_gradients(1);
+  model.step(saved);
+  const StateFile file = read_bytes(saved_bytes("optimizer", {{"", save_optimizer(saved)}}));
+  LoadedPart part(file, "");
+  load_optimizer(part, loaded)();
+  EXPECT_EQ(records.count(GRADSTEP_LOG_INFO, "optimizer adam: loaded a state of 1 steps"), 1);
 }
 
 }  // namespace

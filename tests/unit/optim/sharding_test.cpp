@@ -14,6 +14,7 @@
 #include "reduce/reducer.h"
 #include "unit/optim/optimizer_fixture.h"
 #include "unit/ranks.h"
+#include "unit/recorded_log.h"
 
 namespace gradstep::test {
 namespace {
@@ -500,6 +501,18 @@ TEST(Sharding, AfterALostPeerParametersStandAndTheStateMustBeLoaded) {
         EXPECT_TRUE(model.step(optimizer).applied);
       },
       300);
+}
+
+TEST(Sharding, IsInTheLog) {
+  RecordedLog records;
+  auto options = default_adam_options();
+  options.learning_rate = 0.1;
+  const auto context = records.context();
+  run_ranks(2, [&](Communicator& comm) {
+    FirstOrderOptimizer optimizer(context, make_rule(options), make_schema(kShapes));
+    optimizer.attach(&comm, gradstep_sharding_options{});
+  });
+  EXPECT_EQ(records.count(GRADSTEP_LOG_INFO, "optimizer adam: its state is spread over 2 ranks"), 2);
 }
 
 }  // namespace

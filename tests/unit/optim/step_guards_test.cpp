@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "unit/optim/optimizer_fixture.h"
+#include "unit/recorded_log.h"
 
 namespace gradstep::test {
 namespace {
@@ -173,6 +174,28 @@ TEST(StepGuards, IllegalOptionsAreNamed) {
   guards = {};
   guards.clip_value = INFINITY;
   expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "options.clip_value", [&] { check_guards(guards); });
+}
+
+TEST(StepGuards, SkippedStepsAreInTheLog) {
+  RecordedLog records;
+  auto options = default_sgd_options();
+  options.learning_rate = 0.1;
+  FirstOrderOptimizer optimizer(records.context(), make_rule(options), make_schema(kShapes));
+  Model<float> model;
+  model.draw_gradients(1);
+  StepGuards guards;
+  guards.skip_nonfinite = true;
+  EXPECT_TRUE(model.step(optimizer, guards).applied);
+  EXPECT_EQ(records.count(GRADSTEP_LOG_WARNING, ""), 0);
+  model.grads[0].values[0] = std::numeric_limits<float>::infinity();
+  EXPECT_FALSE(model.step(optimizer, guards).applied);
+  EXPECT_EQ(records.count(GRADSTEP_LOG_WARNING, "optimizer sgd: step 2 was skipped: the norm of its gradients is inf"),
+            1);
+  float found_inf = 1;
+  guards.found_inf = &found_inf;
+  guards.skip_nonfinite = false;
+  EXPECT_FALSE(model.step(optimizer, guards).applied);
+  EXPECT_EQ(records.count(GRADSTEP_LOG_WARNING, "optimizer sgd: step 2 was skipped: found_inf is set"), 1);
 }
 
 }  // namespace

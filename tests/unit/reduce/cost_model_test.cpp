@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduce/cost_model.h"
 
+#include "unit/recorded_log.h"
 #include "unit/reduce/world_reduce.h"
 
 namespace gradstep::test {
@@ -106,6 +107,15 @@ TEST(Auto, OneRankIsDense) {
     Reducer reducer(make_context(), comm, mode_options(GRADSTEP_REDUCER_AUTO), make_schema({{10}}));
     EXPECT_EQ(reducer.bucket_stats()[0].mode, GRADSTEP_REDUCER_DENSE);
   });
+}
+
+TEST(Auto, WhatWasChosenIsInTheLog) {
+  RecordedLog records;
+  const auto context = records.context();
+  run_ranks(2, [&](Communicator& comm) {
+    Reducer reducer(context, comm, mode_options(GRADSTEP_REDUCER_AUTO), make_schema({{10}}));
+  });
+  EXPECT_EQ(records.count(GRADSTEP_LOG_INFO, "reducer: bucket 0 of 10 elements: mode auto is "), 2);
 }
 
 }  // namespace

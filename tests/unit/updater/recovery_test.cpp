@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "unit/memory_stream.h"
+#include "unit/recorded_log.h"
 #include "unit/updater/updater_fixture.h"
 
 namespace gradstep::test {
@@ -291,6 +292,26 @@ TEST(Recovery, AFailureOnTheWayChangesNothing) {
         for (int i = 0; i < 4; ++i) EXPECT_EQ(replica.push(grads), i == 3) << "still usable alone";
       },
       2000);
+}
+
+TEST(Recovery, IsInTheLog) {
+  RecordedLog records;
+  Replica::Setup setup;
+  setup.context = records.context();
+  run_ranks(2, [&](Communicator& comm) {
+    Replica replica(&comm, setup);
+    // Windows of different lengths cannot go on together.
+    for (std::int32_t i = 0; i <= comm.rank(); ++i) {
+      auto grads = micro_batch(static_cast<std::uint32_t>(i));
+      replica.push(grads);
+    }
+    const auto p = replica.param_tensors();
+    host::recover(*replica.updater, &comm, p.data(), p.size());
+  });
+  EXPECT_EQ(records.count(GRADSTEP_LOG_WARNING, "recovery dropped this rank's window of 1 micro-batches"), 1);
+  EXPECT_EQ(records.count(GRADSTEP_LOG_WARNING, "recovery dropped this rank's window of 2 micro-batches"), 1);
+  EXPECT_EQ(
+      records.count(GRADSTEP_LOG_INFO, "updater: recovered with 2 ranks, from rank 0 after 0 windows and 0 steps"), 2);
 }
 
 }  // namespace

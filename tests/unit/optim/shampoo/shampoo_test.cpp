@@ -4,6 +4,7 @@
 
 #include "kernels/convert.h"
 #include "unit/optim/shampoo/shampoo_fixture.h"
+#include "unit/recorded_log.h"
 
 namespace gradstep::test {
 namespace {
@@ -355,6 +356,19 @@ TEST(Shampoo, IllegalOptionsAreRefused) {
   refuses(kMissing, "root_lag", [](auto& o) { o.eigenvalue_corrected = o.root_lag = 1; });
   refuses(kMissing, "quantize_momentum", [](auto& o) { o.eigenvalue_corrected = o.quantize_momentum = 1; });
   refuses(kMissing, "quantize_statistics", [](auto& o) { o.eigenvalue_corrected = o.quantize_statistics = 1; });
+}
+
+TEST(Shampoo, RefusedRootsAreInTheLog) {
+  RecordedLog records;
+  Shampoo optimizer(records.context(), shampoo_options(), make_schema(kShapes));
+  Model<float> model;
+  run(model, optimizer, 0, 2);
+  EXPECT_EQ(records.count(GRADSTEP_LOG_WARNING, ""), 0);
+  model.draw_gradients(2);
+  model.grads[0].values[0] = std::numeric_limits<float>::infinity();
+  model.step(optimizer);
+  EXPECT_EQ(records.count(GRADSTEP_LOG_WARNING, "the root of 'p0', block 0, axis 0, after step 3 was refused"), 1);
+  EXPECT_EQ(records.count(GRADSTEP_LOG_WARNING, "was refused"), 2);  // both axes of the first block
 }
 
 }  // namespace
