@@ -29,21 +29,21 @@ bool has_avx512() {
   return has_avx2() && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
          __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512dq") != 0;
 }
-constexpr const Loops* kAvx2 = &kLoops_avx2;
-constexpr const Loops* kAvx512 = &kLoops_avx512;
+constexpr const Loops* kAvx2Loops = &kLoops_avx2;
+constexpr const Loops* kAvx512Loops = &kLoops_avx512;
 #else
 bool is_intel() { return false; }
 bool has_avx2() { return false; }
 bool has_avx512() { return false; }
-constexpr const Loops* kAvx2 = nullptr;
-constexpr const Loops* kAvx512 = nullptr;
+constexpr const Loops* kAvx2Loops = nullptr;
+constexpr const Loops* kAvx512Loops = nullptr;
 #endif
 
 /// From the least to the best.
 constexpr InstructionSet kInstructionSets[] = {
     {"baseline", &kLoops_baseline, [] { return true; }},
-    {"avx2", kAvx2, has_avx2},
-    {"avx512", kAvx512, has_avx512},
+    {"avx2", kAvx2Loops, has_avx2},
+    {"avx512", kAvx512Loops, has_avx512},
 };
 
 }  // namespace
@@ -67,18 +67,18 @@ const Loops& choose_loops() {
 // A table's own code runs only on a processor that has its instructions, fix_blocking() included.
 const Arithmetic& choose_arithmetic([[maybe_unused]] const Loops& loops) {
 #if defined(GRADSTEP_HAS_X86_LOOPS)
-  static constexpr Arithmetic kWide{"avx2", kDenseAvx2, kGraftingAvx2};
+  static constexpr Arithmetic kAvx2{"fused", kDenseAvx2, kDecompositionsAvx2, kGraftingAvx2};
+  static constexpr Arithmetic kAvx512{"fused", kDenseAvx512, kDecompositionsAvx2, kGraftingAvx2};
   // AVX2 loops do without FMA, these do not.
   if (&loops != &kLoops_baseline && __builtin_cpu_supports("fma") != 0) {
     static std::once_flag wide_fixed;
-    std::call_once(wide_fixed, kDenseAvx2.fix_blocking);
-    return kWide;
+    std::call_once(wide_fixed, kDecompositionsAvx2.fix_blocking);
+    return &loops == &kLoops_avx512 ? kAvx512 : kAvx2;
   }
 #endif
-  static constexpr Arithmetic kNarrow{"baseline", kDenseBaseline, kGraftingBaseline};
   static std::once_flag fixed;
-  std::call_once(fixed, kDenseBaseline.fix_blocking);
-  return kNarrow;
+  std::call_once(fixed, kDecompositionsBaseline.fix_blocking);
+  return kBaselineArithmetic;
 }
 
 std::vector<std::string> compiled_instruction_sets() {

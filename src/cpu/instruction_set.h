@@ -13,8 +13,7 @@ namespace gradstep::cpu {
 /// INVALID_ARGUMENT for a value that names none.
 const Loops& choose_loops();
 
-/// Shampoo's loops for the same choice. AVX-512 takes those of AVX2, whose products are as fast on the processors that
-/// were measured, and whose numbers both then share.
+/// Shampoo's loops for the same choice. Those of AVX2 and AVX-512 give the same bits and have one name.
 const Arithmetic& choose_arithmetic(const Loops& loops);
 
 }  // namespace gradstep::cpu

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "cpu/linear_algebra/decompositions.h"
 #include "cpu/linear_algebra/dense.h"
 #include "cpu/linear_algebra/grafting_loops.h"
 
@@ -11,7 +12,10 @@ namespace gradstep::cpu {
 struct Arithmetic {
   const char* name;
   const Dense& dense;
+  const Decompositions& decompositions;
   const GraftingLoops& grafting;
 };
+
+inline constexpr Arithmetic kBaselineArithmetic{"baseline", kDenseBaseline, kDecompositionsBaseline, kGraftingBaseline};
 
 }  // namespace gradstep::cpu

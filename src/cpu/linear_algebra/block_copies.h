@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Blocks in and out of their tensors, by runs of neighbouring elements.
+// Blocks in and out of their tensors, by runs of neighbouring elements, and those that need no copy.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 
 #include "backend/preconditioning.h"
 #include "core/array.h"
+#include "cpu/linear_algebra/products.h"
 
 namespace gradstep::cpu {
 
@@ -40,6 +41,22 @@ inline void write_block(const float* from, const BlockPlan& block, float* tensor
   for_each_run(block, [&](std::int64_t position, std::int64_t offset, std::int64_t length) {
     std::memcpy(tensor + position, from + offset, static_cast<std::size_t>(length) * sizeof(float));
   });
+}
+
+/// Whether products can read and write a block in its tensor.
+inline bool is_in_place(const BlockPlan& block) {
+  return block.extents.size() == 1 || (block.extents.size() == 2 && block.extents[1] > 1);
+}
+
+/// Of an axis of a block that is_in_place(), in its tensor.
+inline AxisLayout layout_in_tensor(const BlockPlan& block, const FactorPlan& axis) {
+  const std::int64_t row = block.extents.size() == 1 ? block.size : block.strides[0];
+  return axis.inner == 1 ? AxisLayout{axis.outer, axis.n, 1, row, 1} : AxisLayout{1, axis.n, axis.inner, 0, row};
+}
+
+/// Of an axis of a compact copy of its block.
+inline AxisLayout compact_layout(const FactorPlan& axis) {
+  return {axis.outer, axis.n, axis.inner, axis.n * axis.inner, axis.inner};
 }
 
 }  // namespace gradstep::cpu

@@ -10,7 +10,7 @@ namespace {
 
 RootOptions options_of(const RootRecipe& recipe, const RootTools& tools) {
   RootOptions options;
-  options.dense = tools.dense;
+  options.arithmetic = tools.arithmetic;
   options.lapack = tools.lapack;
   options.method = recipe.method;
   options.precision = recipe.precision;
@@ -66,7 +66,7 @@ RootRecord compute_basis(const RootJob& job, const RootTools& tools, Workspace& 
   RootRecord record;
   record.computed = true;
   record.accepted = job.action == RootAction::refine ? solver.refine_basis(statistic, job.preconditioner.floats(), n,
-                                                                           *tools.dense, job.result + n * n)
+                                                                           *tools.arithmetic, job.result + n * n)
                                                      : solver.eigenvectors(statistic, n, options_of(job.recipe, tools));
   if (!record.accepted) return record;
   for (std::int64_t k = 0; k < n * n; ++k) job.result[k] = static_cast<float>(solver.root()[k]);

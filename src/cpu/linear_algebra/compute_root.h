@@ -11,7 +11,7 @@ namespace gradstep::cpu {
 
 /// What the processor and the user have to compute roots with.
 struct RootTools {
-  const Dense* dense = nullptr;
+  const Arithmetic* arithmetic = nullptr;
   const Lapack* lapack = nullptr;  ///< NULL = none
 };
 

@@ -1,55 +1,78 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The dense linear algebra of Shampoo on plain pointers, one thread each. Matrices are row-major and, but for the
-// arguments called x, square. dense.inc is the one place that includes Eigen; it is compiled once for each instruction
-// set, whose results differ by rounding. For the same bits everywhere matrices must begin at multiples of 64 bytes, or
-// at least at the same place in a cache line.
+// The inner loops of Shampoo's linear algebra on plain pointers: matrix products, and sums over
+// vectors. dense.inc is compiled once for each instruction set. A result's bits depend on sizes alone, not on
+// addresses, strides, or how wide the processor's vectors are: an element of a product is one chain of operations along
+// the depth, and sums of vectors have a fixed number of lanes. AVX2 and AVX-512 give the same bits; baseline's products
+// round after the multiplication too, for it has no fused operation.
 #pragma once
 
 #include <cstdint>
 
 namespace gradstep::cpu {
 
-/// Of n x n matrices in one precision.
+/// Element (i, j) is data[i * row_stride + j * column_stride].
 template <class T>
-struct SquareMatrices {
-  /// c = a b.
-  void (*multiply)(const T* a, const T* b, std::int64_t n, T* c);
+struct Operand {
+  const T* data = nullptr;
+  std::int64_t row_stride = 0;
+  std::int64_t column_stride = 1;
 
-  /// y = a x.
-  void (*multiply_vector)(const T* a, const T* x, std::int64_t n, T* y);
+  Operand transposed() const { return {data, column_stride, row_stride}; }
+};
 
-  /// Eigenvalues of a symmetric matrix, ascending, and its eigenvectors in the columns of `vectors`. False if the
-  /// iteration did not converge.
-  bool (*decompose)(const T* a, std::int64_t n, T* values, T* vectors);
+/// c = keep c + add a b: a is (rows, depth), b (depth, columns), c row-major. c is not read where keep is 0.
+template <class T>
+struct Product {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t depth = 0;
+  Operand<T> a = {};
+  Operand<T> b = {};
+  T* c = nullptr;
+  std::int64_t c_stride = 0;
+  T keep = 0;
+  T add = 1;
+  bool only_lower = false;  ///< of a square c: elements above the diagonal are neither read nor written
+};
 
-  /// h = V diag(f) V^T for f > 0, symmetric to the bit. `scaled` is scratch of n * n.
-  void (*recompose)(const T* vectors, const T* f, std::int64_t n, T* scaled, T* h);
+// A product is cut along its depth, and the cuts decide how it rounds; the other two sizes are of the caches alone.
+inline constexpr std::int64_t kProductDepth = 256;
+inline constexpr std::int64_t kProductRows = 96;
+template <class T>
+inline constexpr std::int64_t kProductColumns = 2304 / static_cast<std::int64_t>(sizeof(T));
+inline constexpr std::int64_t kWidestPanel = 32;  // of all instruction sets
 
-  /// The orthogonal factor of a = Q R.
-  void (*orthonormalize)(const T* a, std::int64_t n, T* q);
+/// Numbers of scratch that the panels of b take, and those of a behind them.
+template <class T>
+constexpr std::int64_t packed_columns(const Product<T>& product) {
+  const std::int64_t depth = product.depth < kProductDepth ? product.depth : kProductDepth;
+  const std::int64_t columns = product.columns < kProductColumns<T> ? product.columns : kProductColumns<T>;
+  return (columns + kWidestPanel - 1 + 15) / 16 * 16 * depth;
+}
+template <class T>
+constexpr std::int64_t packed_rows(const Product<T>& product) {
+  const std::int64_t depth = product.depth < kProductDepth ? product.depth : kProductDepth;
+  const std::int64_t rows = product.rows < kProductRows ? product.rows : kProductRows;
+  return (rows + kWidestPanel - 1) * depth;
+}
+
+template <class T>
+struct DenseLoops {
+  /// `packed` is scratch of packed_columns() + packed_rows() numbers, which begins at a cache line.
+  void (*multiply)(const Product<T>& product, T* packed);
+
+  /// Sum of x y.
+  T (*dot)(const T* x, const T* y, std::int64_t count);
 };
 
 struct Dense {
-  /// Makes Eigen's blocking of products, and so their rounding, that of every processor. Before the first use.
-  void (*fix_blocking)();
-
-  /// s = keep * s + add * (x contracted with itself over all axes but the middle one), x being (outer, n, inner).
-  /// s (n, n) is symmetric to the bit.
-  void (*update_statistic)(const float* x, std::int64_t outer, std::int64_t n, std::int64_t inner, float keep,
-                           float add, float* s);
-
-  /// y = x with its middle axis contracted with the rows of p (n, n), or with its columns if `by_columns`; x and y are
-  /// (outer, n, inner).
-  void (*contract_axis)(const float* x, std::int64_t outer, std::int64_t n, std::int64_t inner, const float* p,
-                        bool by_columns, float* y);
-
-  SquareMatrices<double> f64;
-  SquareMatrices<float> f32;
+  DenseLoops<double> f64;
+  DenseLoops<float> f32;
 
   template <class T>
-  const SquareMatrices<T>& in() const {
+  const DenseLoops<T>& in() const {
     if constexpr (sizeof(T) == sizeof(double)) {
       return f64;
     } else {
@@ -61,6 +84,7 @@ struct Dense {
 extern const Dense kDenseBaseline;
 #if defined(GRADSTEP_HAS_X86_LOOPS)
 extern const Dense kDenseAvx2;
+extern const Dense kDenseAvx512;
 #endif
 
 }  // namespace gradstep::cpu

@@ -1,5 +1,4 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 #define GRADSTEP_DENSE kDenseBaseline
-#define GRADSTEP_EIGEN Eigen_baseline
 #include "cpu/linear_algebra/dense.inc"

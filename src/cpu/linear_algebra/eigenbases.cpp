@@ -47,18 +47,19 @@ void Eigenbases::step_block(const PreconditioningStep& step, const BlockPlan& bl
   read_block(step.tensors[block.tensor].gradient, block, g);
   read_block(tensor.diagonal_exp_avg.floats(), block, m);
   read_block(tensor.diagonal_statistics.floats(), block, v);
-  rotate(block, /*back=*/false, g, other);
+  rotate(block, /*back=*/false, workspace, g, other);
   phases_.loops().adam(g, m, v, g, block.size, phases_.constants(step, block.tensor).moments);
-  rotate(block, /*back=*/true, g, other);
+  rotate(block, /*back=*/true, workspace, g, other);
   write_block(g, block, tensor.preconditioned_gradient);
   write_block(m, block, tensor.diagonal_exp_avg.floats());
   write_block(v, block, tensor.diagonal_statistics.floats());
 }
 
 /// x in the basis, or back from it. `other` is scratch of the same size, with which it may change places.
-void Eigenbases::rotate(const BlockPlan& block, bool back, float*& x, float*& other) const {
+void Eigenbases::rotate(const BlockPlan& block, bool back, Workspace& workspace, float*& x, float*& other) const {
   for (const FactorPlan& axis : phases_.factors_of(block)) {
-    phases_.dense().contract_axis(x, axis.outer, axis.n, axis.inner, axis.preconditioner.floats(), back, other);
+    const AxisLayout layout = compact_layout(axis);
+    contract_axis(phases_.products(workspace), x, layout, axis.preconditioner.floats(), back, other, layout);
     std::swap(x, other);
   }
 }
@@ -74,7 +75,7 @@ void Eigenbases::install(const PreconditioningStep& step, std::span<const RootJo
     if (moves) {
       read_block(tensor.diagonal_exp_avg.floats(), block, m);
       read_block(tensor.diagonal_statistics.floats(), block, v);
-      rotate(block, /*back=*/true, m, other);
+      rotate(block, /*back=*/true, workspace, m, other);
     }
     for (const FactorPlan& axis : phases_.factors_of(block)) {
       if (!records[axis.job].accepted) continue;
@@ -85,7 +86,7 @@ void Eigenbases::install(const PreconditioningStep& step, std::span<const RootJo
       std::swap(v, other);
     }
     if (!moves) return;
-    rotate(block, /*back=*/false, m, other);
+    rotate(block, /*back=*/false, workspace, m, other);
     write_block(m, block, tensor.diagonal_exp_avg.floats());
     write_block(v, block, tensor.diagonal_statistics.floats());
   });

@@ -19,7 +19,7 @@ class Eigenbases {
 
  private:
   void step_block(const PreconditioningStep& step, const BlockPlan& block, Workspace& workspace) const;
-  void rotate(const BlockPlan& block, bool back, float*& x, float*& other) const;
+  void rotate(const BlockPlan& block, bool back, Workspace& workspace, float*& x, float*& other) const;
 
   Phases& phases_;
 };

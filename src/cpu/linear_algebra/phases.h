@@ -17,7 +17,7 @@ struct Phases {
   PreconditioningPlan plan = {};
   Workspaces workspaces = {};
 
-  const Dense& dense() const { return arithmetic.dense; }
+  Products<float> products(Workspace& workspace) const { return {arithmetic.dense.f32, workspace.packed}; }
   const GraftingLoops& loops() const { return arithmetic.grafting; }
 
   const kernels::ShampooConstants& constants(const PreconditioningStep& step, std::size_t tensor) const {

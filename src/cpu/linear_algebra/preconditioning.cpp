@@ -16,11 +16,23 @@ namespace gradstep::cpu {
 
 namespace {
 
-/// A copy of a block's gradient in workspace.first.
-float* load_block(const PreconditioningStep& step, const BlockPlan& block, Workspace& workspace) {
+/// A block's numbers, in its tensor or compact.
+struct BlockNumbers {
+  const float* first;
+  bool is_in_tensor;
+
+  AxisLayout layout(const BlockPlan& block, const FactorPlan& axis) const {
+    return is_in_tensor ? layout_in_tensor(block, axis) : compact_layout(axis);
+  }
+};
+
+/// A block's gradient where it is, or else a copy in workspace.first.
+BlockNumbers load_block(const PreconditioningStep& step, const BlockPlan& block, Workspace& workspace) {
+  const float* gradient = step.tensors[block.tensor].gradient;
+  if (is_in_place(block)) return {gradient + block.first, true};
   float* copy = Workspace::resized(workspace.first, block.size);
-  read_block(step.tensors[block.tensor].gradient, block, copy);
-  return copy;
+  read_block(gradient, block, copy);
+  return {copy, false};
 }
 
 class CpuPreconditioning final : public Preconditioning {
@@ -61,7 +73,7 @@ class CpuPreconditioning final : public Preconditioning {
 
   void precondition(const PreconditioningStep& step, bool with_statistics, Queue& /*queue*/) override {
     phases_.for_each_own_block(step, [&](const BlockPlan& block, Workspace& workspace) {
-      float* g = load_block(step, block, workspace);
+      const BlockNumbers g = load_block(step, block, workspace);
       if (with_statistics) update_statistics(step, block, g, workspace);
       precondition(block, g, workspace);
     });
@@ -98,11 +110,11 @@ class CpuPreconditioning final : public Preconditioning {
 
  private:
   void reserve_scratch();
-  RootTools tools() const { return {&phases_.dense(), phases_.context.lapack().get()}; }
+  RootTools tools() const { return {&phases_.arithmetic, phases_.context.lapack().get()}; }
 
-  void update_statistics(const PreconditioningStep& step, const BlockPlan& block, const float* g,
+  void update_statistics(const PreconditioningStep& step, const BlockPlan& block, const BlockNumbers& g,
                          Workspace& workspace) const;
-  void precondition(const BlockPlan& block, float* from, Workspace& workspace) const;
+  void precondition(const BlockPlan& block, BlockNumbers from, Workspace& workspace) const;
 
   Phases phases_;
   Grafting grafting_;
@@ -114,42 +126,56 @@ void CpuPreconditioning::reserve_scratch() {
   const PreconditioningPlan& plan = phases_.plan;
   std::int64_t block_size = 0;
   std::int64_t coded = 0;
+  std::size_t packed = 0;
   for (const BlockPlan& block : std::span(plan.blocks).subspan(plan.first_own_block, plan.own_blocks)) {
     block_size = std::max(block_size, block.size);
     for (const FactorPlan& axis : phases_.factors_of(block)) {
       if (axis.statistic.is_coded()) coded = std::max(coded, axis.n * axis.n);
+      const AxisLayout layout = compact_layout(axis);
+      packed = std::max({packed, Products<float>::packed_size(statistic_product(layout)),
+                         Products<float>::packed_size(contraction_product(layout))});
     }
   }
   const std::int64_t moments = plan.form.eigenvalue_corrected ? 2 * block_size : 0;
   phases_.workspaces.reserve(std::min(phases_.context.width(), plan.own_blocks), block_size,
-                             std::max(block_size, coded), std::max(coded, moments));
+                             std::max(block_size, coded), std::max(coded, moments), static_cast<std::int64_t>(packed));
 }
 
-void CpuPreconditioning::update_statistics(const PreconditioningStep& step, const BlockPlan& block, const float* g,
-                                           Workspace& workspace) const {
+void CpuPreconditioning::update_statistics(const PreconditioningStep& step, const BlockPlan& block,
+                                           const BlockNumbers& g, Workspace& workspace) const {
   const kernels::ShampooConstants& constants = phases_.constants(step, block.tensor);
   for (const FactorPlan& axis : phases_.factors_of(block)) {
     float* scratch = axis.statistic.is_coded() ? Workspace::resized(workspace.second, axis.n * axis.n) : nullptr;
     float* statistic = read_matrix(axis.statistic, scratch);
-    phases_.dense().update_statistic(g, axis.outer, axis.n, axis.inner, constants.keep, constants.add, statistic);
+    update_statistic(phases_.products(workspace), g.first, g.layout(block, axis), constants.keep, constants.add,
+                     statistic);
     write_matrix(statistic, axis.statistic);
   }
 }
 
-/// `from`, the gradient, is scratch for it.
-void CpuPreconditioning::precondition(const BlockPlan& block, float* from, Workspace& workspace) const {
-  float* to = Workspace::resized(workspace.second, block.size);
-  for (const FactorPlan& axis : phases_.factors_of(block)) {
+/// Back and forth between two scratches; the first product reads where the gradient is, the last one writes where P(g)
+/// is to be.
+void CpuPreconditioning::precondition(const BlockPlan& block, BlockNumbers from, Workspace& workspace) const {
+  float* tensor = phases_.plan.tensors[block.tensor].preconditioned_gradient;
+  const bool ends_in_tensor = block.exchange == nullptr && is_in_place(block);
+  float* scratches[] = {Workspace::resized(workspace.second, block.size),
+                        Workspace::resized(workspace.first, block.size)};
+  std::size_t next = 0;
+  const std::span<const FactorPlan> axes = phases_.factors_of(block);
+  for (const FactorPlan& axis : axes) {
     float* scratch = axis.preconditioner.is_coded() ? Workspace::resized(workspace.third, axis.n * axis.n) : nullptr;
     const float* root = read_matrix(axis.preconditioner, scratch);
-    phases_.dense().contract_axis(from, axis.outer, axis.n, axis.inner, root, /*by_columns=*/false, to);
-    std::swap(from, to);
+    const bool is_last = &axis == &axes.back();
+    float* to = scratches[next];
+    if (is_last && block.exchange != nullptr) to = block.exchange;
+    if (is_last && ends_in_tensor) to = tensor + block.first;
+    const BlockNumbers result{to, is_last && ends_in_tensor};
+    contract_axis(phases_.products(workspace), from.first, from.layout(block, axis), root, /*by_columns=*/false, to,
+                  result.layout(block, axis));
+    from = result;
+    next = 1 - next;
   }
-  if (block.exchange != nullptr) {
-    std::memcpy(block.exchange, from, static_cast<std::size_t>(block.size) * sizeof(float));
-  } else {
-    write_block(from, block, phases_.plan.tensors[block.tensor].preconditioned_gradient);
-  }
+  if (block.exchange == nullptr && !ends_in_tensor) write_block(from.first, block, tensor);
 }
 
 void CpuPreconditioning::refresh_roots(std::span<const RootJob> jobs, std::span<RootRecord> records, Queue& /*queue*/) {

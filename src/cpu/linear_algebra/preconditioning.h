@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The CPU's Preconditioning. A block is one task: its gradient is copied to a thread's scratch, where the dense algebra
-// wants its operands, and all that is done with it is done there.
+// The CPU's Preconditioning. A block is one task. Blocks of matrices are read and written where they are; those of more
+// axes are copied to a thread's scratch, and all that is done with them is done there.
 #pragma once
 
 #include <memory>

@@ -105,7 +105,7 @@ bool RootSolver<T>::decompose(std::int64_t n, const RootOptions& options) {
   if (options.lapack != nullptr && n >= kSmallestForLapack) {
     return options.lapack->decompose(statistic_, n, values_, a_, lapack_scratch_);
   }
-  return options.dense->in<T>().decompose(statistic_, n, values_, a_);
+  return options.arithmetic->decompositions.in<T>().decompose(statistic_, n, values_, a_);
 }
 
 template <class T>
@@ -117,12 +117,12 @@ bool RootSolver<T>::eigenvectors(const float* statistic, std::int64_t n, const R
 }
 
 template <class T>
-bool RootSolver<T>::refine_basis(const float* statistic, const float* basis, std::int64_t n, const Dense& dense,
-                                 float* order) {
+bool RootSolver<T>::refine_basis(const float* statistic, const float* basis, std::int64_t n,
+                                 const Arithmetic& arithmetic, float* order) {
   reserve(n, 0);
   if (!load(statistic, n)) return false;
   for (std::int64_t i = 0; i < n * n; ++i) a_[i] = static_cast<T>(basis[i]);
-  dense.in<T>().multiply(statistic_, a_, n, b_);
+  products(arithmetic).multiply_square(statistic_, a_, n, b_);
   std::fill_n(values_, n, T{0});
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = 0; j < n; ++j) values_[j] += a_[i * n + j] * b_[i * n + j];
@@ -136,7 +136,7 @@ bool RootSolver<T>::refine_basis(const float* statistic, const float* basis, std
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = 0; j < n; ++j) c_[i * n + j] = b_[i * n + static_cast<std::int64_t>(order[j])];
   }
-  dense.in<T>().orthonormalize(c_, n, root_);
+  arithmetic.decompositions.in<T>().orthonormalize(c_, n, root_);
   return true;
 }
 
@@ -150,7 +150,7 @@ double RootSolver<T>::largest_eigenvalue(std::int64_t n, const RootOptions& opti
   for (int i = 0; i < kernels::kMaxRootIterations; ++i) {
     const double norm = std::sqrt(dot(x_, x_, size));
     for (std::int64_t j = 0; j < size; ++j) x_[j] = static_cast<T>(x_[j] / norm);
-    options.dense->in<T>().multiply_vector(statistic_, x_, n, y_);
+    products(*options.arithmetic).multiply_vector(statistic_, x_, n, y_);
     for (std::int64_t j = n; j < size; ++j) y_[j] = static_cast<T>(options.pad_value * x_[j]);
     const double next = dot(x_, y_, size);
     const bool moves = kernels::eigenvalue_moves(next, eigenvalue);
@@ -192,16 +192,16 @@ RootResult RootSolver<T>::newton(std::int64_t n, const RootOptions& options) {
   while (kernels::goes_on<T>(state)) {
     for (std::size_t i = 0; i < count; ++i) t[i] = static_cast<T>(-inverse * m[i]);
     add_to_diagonal(t, n, 1 + inverse);
-    options.dense->in<T>().multiply(h, t, n, previous);
+    products(*options.arithmetic).multiply_square(h, t, n, previous);
     std::swap(h, previous);
     // M <- T^p M by repeated squaring of T, which has served H already.
     for (std::int32_t bits = p; bits > 0; bits /= 2) {
       if (bits % 2 == 1) {
-        options.dense->in<T>().multiply(t, m, n, spare);
+        products(*options.arithmetic).multiply_square(t, m, n, spare);
         std::swap(m, spare);
       }
       if (bits > 1) {
-        options.dense->in<T>().multiply(t, t, n, spare);
+        products(*options.arithmetic).multiply_square(t, t, n, spare);
         std::swap(t, spare);
       }
     }
@@ -213,6 +213,25 @@ RootResult RootSolver<T>::newton(std::int64_t n, const RootOptions& options) {
   result.error = state.error;
   result.iterations = state.iterations;
   return result;
+}
+
+/// h = V diag(f) V^T for f > 0 and V in a_, symmetric to the bit: with V sqrt(f) half a product.
+template <class T>
+void RootSolver<T>::recompose(const Products<T>& products, const T* f, std::int64_t n, T* h) {
+  for (std::int64_t j = 0; j < n; ++j) x_[j] = std::sqrt(f[j]);
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) b_[i * n + j] = a_[i * n + j] * x_[j];
+  }
+  const Operand<T> half{b_, n};
+  products.multiply({.rows = n,
+                     .columns = n,
+                     .depth = n,
+                     .a = half,
+                     .b = half.transposed(),
+                     .c = h,
+                     .c_stride = n,
+                     .only_lower = true});
+  mirror_lower(h, n);
 }
 
 template <class T>
@@ -231,10 +250,10 @@ RootResult RootSolver<T>::eigh(std::int64_t n, const RootOptions& options) {
     raised = raised || values_[i] < 0;
     z_[i] = static_cast<T>(kernels::root_eigenvalue(values_[i], result.ridge, options.exponent));
   }
-  options.dense->in<T>().recompose(a_, z_, n, b_, root_);
+  recompose(products(*options.arithmetic), z_, n, root_);
   if (raised) {
     for (std::int64_t i = 0; i < n; ++i) z_[i] = static_cast<T>(kernels::raised_eigenvalue(values_[i]));
-    options.dense->in<T>().recompose(a_, z_, n, b_, statistic_);
+    recompose(products(*options.arithmetic), z_, n, statistic_);
   }
   result.error = residual(n, options, result.ridge);
   return result;
@@ -246,10 +265,10 @@ double RootSolver<T>::residual(std::int64_t n, const RootOptions& options, doubl
   for (std::int64_t probe = 0; probe < kernels::kProbes; ++probe) {
     const auto sign = [probe](std::int64_t i) { return static_cast<T>(kernels::sign_of_probe(probe, i)); };
     for (std::int64_t i = 0; i < n; ++i) x_[i] = sign(i);
-    options.dense->in<T>().multiply_vector(statistic_, x_, n, y_);
+    products(*options.arithmetic).multiply_vector(statistic_, x_, n, y_);
     for (std::int64_t i = 0; i < n; ++i) y_[i] += static_cast<T>(ridge) * x_[i];
     for (std::int32_t k = 0; k < options.exponent; ++k) {
-      options.dense->in<T>().multiply_vector(root_, y_, n, x_);
+      products(*options.arithmetic).multiply_vector(root_, y_, n, x_);
       std::swap(x_, y_);
     }
     for (std::int64_t i = 0; i < n; ++i) {
@@ -264,7 +283,7 @@ double RootSolver<T>::full_residual(std::int64_t n, const RootOptions& options, 
   std::copy_n(statistic_, static_cast<std::size_t>(n * n), a_);
   add_to_diagonal(a_, n, ridge);
   for (std::int32_t k = 0; k < options.exponent; ++k) {
-    options.dense->in<T>().multiply(root_, a_, n, b_);
+    products(*options.arithmetic).multiply_square(root_, a_, n, b_);
     std::swap(a_, b_);
   }
   return distance_from_identity(a_, n);

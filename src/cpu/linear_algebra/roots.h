@@ -9,12 +9,13 @@
 #include "backend/lapack.h"
 #include "backend/preconditioning.h"
 #include "core/aligned_vector.h"
-#include "cpu/linear_algebra/dense.h"
+#include "cpu/linear_algebra/arithmetic.h"
+#include "cpu/linear_algebra/products.h"
 
 namespace gradstep::cpu {
 
 struct RootOptions {
-  const Dense* dense = &kDenseBaseline;
+  const Arithmetic* arithmetic = &kBaselineArithmetic;
   const Lapack* lapack = nullptr;  ///< for large matrices; NULL = none
   RootMethod method = RootMethod::eigh;
   RootPrecision precision = RootPrecision::f64;
@@ -45,11 +46,12 @@ class RootSolver {
   /// One step of orthogonal iteration from a basis (Vyas et al. 2024, algorithm 4): its columns, ordered by their
   /// Rayleigh quotients, largest first, are multiplied by the statistic and made orthonormal, into root(). order[j] =
   /// the column that came to place j. False if the statistic is not finite.
-  bool refine_basis(const float* statistic, const float* basis, std::int64_t n, const Dense& dense, float* order);
+  bool refine_basis(const float* statistic, const float* basis, std::int64_t n, const Arithmetic& arithmetic,
+                    float* order);
 
   /// The last result, row-major, symmetric to the bit if it is a root.
   const T* root() const { return root_; }
-  std::size_t bytes() const { return storage_.capacity() * sizeof(T) + lapack_scratch_.bytes(); }
+  std::size_t bytes() const { return (storage_.capacity() + packed_.capacity()) * sizeof(T) + lapack_scratch_.bytes(); }
 
  private:
   RootResult newton(std::int64_t n, const RootOptions& options);
@@ -60,8 +62,11 @@ class RootSolver {
   void reserve(std::int64_t n, std::int64_t padded);
   bool load(const float* statistic, std::int64_t n);
   bool decompose(std::int64_t n, const RootOptions& options);
+  void recompose(const Products<T>& products, const T* f, std::int64_t n, T* h);
+  Products<T> products(const Arithmetic& arithmetic) { return {arithmetic.dense.in<T>(), packed_}; }
 
   AlignedVector<T> storage_;
+  AlignedVector<T> packed_;
   LapackScratch<T> lapack_scratch_;
   T* statistic_ = nullptr;  // each n x n
   T* root_ = nullptr;

@@ -19,6 +19,7 @@ struct Workspace {
   AlignedVector<float> first;
   AlignedVector<float> second;
   AlignedVector<float> third;
+  AlignedVector<float> packed;  // of products
   RootSolver<double> roots;
   RootSolver<float> narrow_roots;
 
@@ -27,8 +28,8 @@ struct Workspace {
     return scratch.data();
   }
   std::size_t bytes() const {
-    return (first.capacity() + second.capacity() + third.capacity()) * sizeof(float) + roots.bytes() +
-           narrow_roots.bytes();
+    return (first.capacity() + second.capacity() + third.capacity() + packed.capacity()) * sizeof(float) +
+           roots.bytes() + narrow_roots.bytes();
   }
 };
 
@@ -63,7 +64,7 @@ class Workspaces {
   };
 
   /// Room for `count` tasks at once that need so many numbers each. While nothing is lent.
-  void reserve(std::size_t count, std::int64_t first, std::int64_t second, std::int64_t third) {
+  void reserve(std::size_t count, std::int64_t first, std::int64_t second, std::int64_t third, std::int64_t packed) {
     while (count_ < count) {
       free_.reserve(++count_);
       free_.push_back(std::make_unique<Workspace>());
@@ -72,6 +73,7 @@ class Workspaces {
       Workspace::resized(workspace->first, first);
       Workspace::resized(workspace->second, second);
       Workspace::resized(workspace->third, third);
+      Workspace::resized(workspace->packed, packed);
     }
   }
   /// While nothing is lent.

@@ -4,15 +4,19 @@
 # The objects of the loops define their table and nothing else that a linker could merge or prefer: a weak symbol would let
 # an inline function compiled for AVX-512 serve a processor that has none. OBJECTS: the library's objects; NM: the tool.
 foreach(object ${OBJECTS})
-  if(NOT object MATCHES "/loops_([a-z0-9]+)\\.cpp")
+  if(NOT object MATCHES "/(loops|dense)_([a-z0-9]+)\\.cpp")
     continue()
   endif()
-  set(instruction_set ${CMAKE_MATCH_1})
+  set(instruction_set ${CMAKE_MATCH_2})
+  set(table kLoops_${instruction_set})
+  if(CMAKE_MATCH_1 STREQUAL "dense")
+    set(table kDense)  # and the instruction set in CamelCase
+  endif()
   list(APPEND checked ${instruction_set})
   execute_process(COMMAND ${NM} --defined-only --extern-only ${object} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
   string(REGEX MATCHALL "[^\n]+" symbols "${symbols}")
   list(LENGTH symbols count)
-  if(NOT count EQUAL 1 OR NOT symbols MATCHES " [DR] .*kLoops_${instruction_set}")
+  if(NOT count EQUAL 1 OR NOT symbols MATCHES " [DR] .*${table}")
     string(REPLACE ";" "\n" text "${symbols}")
     message(FATAL_ERROR "${object} defines, beside its table:\n${text}")
   endif()

@@ -1,0 +1,273 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Products against sums in f64, of every instruction set that this processor has.
+#include "cpu/linear_algebra/products.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace gradstep::cpu {
+namespace {
+
+struct Table {
+  const char* name;
+  const Dense* dense;
+};
+
+/// From the least to the best.
+std::vector<Table> tables() {
+  std::vector<Table> all = {{"baseline", &kDenseBaseline}};
+#if defined(GRADSTEP_HAS_X86_LOOPS)
+  const bool has_fused = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+  if (has_fused) all.push_back({"avx2", &kDenseAvx2});
+  if (has_fused && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+      __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512dq") != 0) {
+    all.push_back({"avx512", &kDenseAvx512});
+  }
+#endif
+  return all;
+}
+
+template <class T>
+std::vector<T> random_numbers(std::int64_t count, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::uniform_real_distribution<T> uniform(-1, 1);
+  std::vector<T> numbers(static_cast<std::size_t>(count));
+  for (T& number : numbers) number = uniform(generator);
+  return numbers;
+}
+
+struct Shape {
+  std::int64_t rows;
+  std::int64_t columns;
+  std::int64_t depth;
+};
+
+// Around the tiles' sides (4, 12, 8 to 32), the cuts of rows and columns (96, 288, 576) and that of the depth (256).
+constexpr Shape kShapes[] = {{1, 1, 1},     {3, 5, 2},     {4, 8, 3},   {12, 32, 16},   {13, 33, 17}, {24, 24, 24},
+                             {97, 65, 255}, {40, 50, 257}, {5, 577, 9}, {100, 290, 20}, {130, 7, 600}};
+
+template <class T>
+struct Case {
+  Shape shape;
+  bool a_transposed;
+  bool b_transposed;
+  bool only_lower;
+  T keep;
+  T add;
+};
+
+template <class T>
+std::vector<Case<T>> cases() {
+  std::vector<Case<T>> all;
+  for (const Shape& shape : kShapes) {
+    for (const bool a_transposed : {false, true}) {
+      for (const bool b_transposed : {false, true}) {
+        all.push_back({shape, a_transposed, b_transposed, false, 0, 1});
+        const Shape square{shape.rows, shape.rows, shape.depth};
+        all.push_back({square, a_transposed, b_transposed, true, T(0.75), T(0.3)});
+      }
+    }
+  }
+  return all;
+}
+
+constexpr std::int64_t kGap = 3;  // between the rows of all operands
+
+template <class T>
+struct Operands {
+  explicit Operands(const Case<T>& of)
+      : a_rows(of.a_transposed ? of.shape.depth : of.shape.rows),
+        a_stride((of.a_transposed ? of.shape.rows : of.shape.depth) + kGap),
+        b_rows(of.b_transposed ? of.shape.columns : of.shape.depth),
+        b_stride((of.b_transposed ? of.shape.depth : of.shape.columns) + kGap),
+        c_stride(of.shape.columns + kGap),
+        a(random_numbers<T>(a_rows * a_stride, 1)),
+        b(random_numbers<T>(b_rows * b_stride, 2)),
+        c(random_numbers<T>(of.shape.rows * c_stride, 3)) {}
+
+  Product<T> product(const Case<T>& of) {
+    Product<T> p;
+    p.rows = of.shape.rows;
+    p.columns = of.shape.columns;
+    p.depth = of.shape.depth;
+    p.a = {a.data(), a_stride};
+    if (of.a_transposed) p.a = p.a.transposed();
+    p.b = {b.data(), b_stride};
+    if (of.b_transposed) p.b = p.b.transposed();
+    p.c = c.data();
+    p.c_stride = c_stride;
+    p.keep = of.keep;
+    p.add = of.add;
+    p.only_lower = of.only_lower;
+    return p;
+  }
+
+  std::int64_t a_rows, a_stride, b_rows, b_stride, c_stride;
+  std::vector<T> a, b, c;
+};
+
+template <class T>
+double element(const Operand<T>& x, std::int64_t i, std::int64_t j) {
+  return static_cast<double>(x.data[i * x.row_stride + j * x.column_stride]);
+}
+
+template <class T>
+std::vector<T> result_of(const Dense& dense, const Case<T>& of) {
+  Operands<T> operands(of);
+  AlignedVector<T> packed;
+  Products<T>(dense.in<T>(), packed).multiply(operands.product(of));
+  return operands.c;
+}
+
+template <class T>
+class DenseProducts : public testing::Test {};
+using Precisions = testing::Types<float, double>;
+TYPED_TEST_SUITE(DenseProducts, Precisions);
+
+TYPED_TEST(DenseProducts, EqualTheirDefinitionForEveryShapeAndLayout) {
+  for (const Table& table : tables()) {
+    for (const Case<TypeParam>& of : cases<TypeParam>()) {
+      Operands<TypeParam> before(of);
+      const Product<TypeParam> product = before.product(of);
+      const std::vector<TypeParam> found = result_of(*table.dense, of);
+      // Numbers are below 1, so a rounding is at most eps / 2 times the depth so far, and they rarely agree in sign.
+      const double tolerance = std::numeric_limits<TypeParam>::epsilon() * (4 + static_cast<double>(of.shape.depth));
+      std::int64_t wrong = 0;
+      for (std::int64_t i = 0; i < of.shape.rows; ++i) {
+        for (std::int64_t j = 0; j < before.c_stride; ++j) {
+          const auto at = static_cast<std::size_t>(i * before.c_stride + j);
+          if (j >= of.shape.columns || (of.only_lower && j > i)) {
+            wrong += found[at] == before.c[at] ? 0 : 1;  // not to be written
+            continue;
+          }
+          double sum = 0;
+          for (std::int64_t p = 0; p < of.shape.depth; ++p) sum += element(product.a, i, p) * element(product.b, p, j);
+          const double expected = of.keep * static_cast<double>(before.c[at]) + of.add * sum;
+          wrong += std::abs(static_cast<double>(found[at]) - expected) <= tolerance ? 0 : 1;
+        }
+      }
+      EXPECT_EQ(wrong, 0) << table.name << ' ' << of.shape.rows << ' ' << of.shape.columns << ' ' << of.shape.depth
+                          << " transposed " << of.a_transposed << of.b_transposed << " lower " << of.only_lower;
+    }
+  }
+}
+
+TYPED_TEST(DenseProducts, HaveTheSameBitsWhereverThereAreFusedOperations) {
+  const std::vector<Table> all = tables();
+  for (std::size_t i = 2; i < all.size(); ++i) {
+    for (const Case<TypeParam>& of : cases<TypeParam>()) {
+      EXPECT_EQ(result_of(*all[1].dense, of), result_of(*all[i].dense, of)) << all[i].name;
+    }
+  }
+}
+
+TYPED_TEST(DenseProducts, LayoutsAndAddressesChangeNoBit) {
+  const Shape shape{37, 41, 300};
+  const std::vector<TypeParam> a = random_numbers<TypeParam>(shape.rows * shape.depth, 1);
+  const std::vector<TypeParam> b = random_numbers<TypeParam>(shape.depth * shape.columns, 2);
+  std::vector<TypeParam> a_columns(a.size() + 1);  // transposed, from an odd address on
+  for (std::int64_t i = 0; i < shape.rows; ++i) {
+    for (std::int64_t p = 0; p < shape.depth; ++p) {
+      a_columns[static_cast<std::size_t>(p * shape.rows + i + 1)] = a[static_cast<std::size_t>(i * shape.depth + p)];
+    }
+  }
+  for (const Table& table : tables()) {
+    std::vector<TypeParam> results[2];
+    for (const bool transposed : {false, true}) {
+      std::vector<TypeParam>& c = results[transposed ? 1 : 0];
+      c.resize(static_cast<std::size_t>(shape.rows * shape.columns));
+      Product<TypeParam> product;
+      product.rows = shape.rows;
+      product.columns = shape.columns;
+      product.depth = shape.depth;
+      product.a = {a.data(), shape.depth};
+      if (transposed) product.a = Operand<TypeParam>{a_columns.data() + 1, shape.rows}.transposed();
+      product.b = {b.data(), shape.columns};
+      product.c = c.data();
+      product.c_stride = shape.columns;
+      AlignedVector<TypeParam> packed;
+      Products<TypeParam>(table.dense->in<TypeParam>(), packed).multiply(product);
+    }
+    EXPECT_EQ(results[0], results[1]) << table.name;
+  }
+}
+
+TYPED_TEST(DenseProducts, WhatIsNotKeptIsNotRead) {
+  for (const Table& table : tables()) {
+    const TypeParam a[] = {2};
+    const TypeParam b[] = {3};
+    for (const std::int64_t depth : {std::int64_t{0}, std::int64_t{1}}) {
+      TypeParam c[] = {std::numeric_limits<TypeParam>::quiet_NaN()};
+      AlignedVector<TypeParam> packed;
+      Products<TypeParam>(table.dense->in<TypeParam>(), packed)
+          .multiply({.rows = 1, .columns = 1, .depth = depth, .a = {a, 1}, .b = {b, 1}, .c = c, .c_stride = 1});
+      EXPECT_EQ(c[0], depth == 0 ? 0 : 6) << table.name;
+    }
+  }
+}
+
+TYPED_TEST(DenseProducts, DotsHaveTheSameBitsOnEveryInstructionSet) {
+  const std::vector<TypeParam> x = random_numbers<TypeParam>(300, 4);
+  const std::vector<TypeParam> y = random_numbers<TypeParam>(300, 5);
+  for (const std::int64_t count : {0, 1, 3, 7, 8, 31, 32, 33, 100, 300}) {
+    double sum = 0;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) sum += static_cast<double>(x[i]) * y[i];
+    const TypeParam first = kDenseBaseline.in<TypeParam>().dot(x.data(), y.data(), count);
+    EXPECT_NEAR(first, sum, 300 * std::numeric_limits<TypeParam>::epsilon());
+    for (const Table& table : tables()) {
+      EXPECT_EQ(table.dense->in<TypeParam>().dot(x.data(), y.data(), count), first) << table.name << ' ' << count;
+    }
+  }
+}
+
+TEST(AxisProducts, AStatisticOfAViewIsThatOfItsCopy) {
+  constexpr std::int64_t kRows = 20;
+  constexpr std::int64_t kColumns = 34;
+  constexpr std::int64_t kStride = 50;
+  const std::vector<float> tensor = random_numbers<float>(kRows * kStride, 6);
+  std::vector<float> copy;
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    copy.insert(copy.end(), tensor.begin() + i * kStride, tensor.begin() + i * kStride + kColumns);
+  }
+  for (const Table& table : tables()) {
+    AlignedVector<float> packed;
+    const Products<float> products(table.dense->f32, packed);
+    for (const bool last : {false, true}) {
+      const AxisLayout compact =
+          last ? AxisLayout{kRows, kColumns, 1, kColumns, 1} : AxisLayout{1, kRows, kColumns, 0, kColumns};
+      const AxisLayout strided =
+          last ? AxisLayout{kRows, kColumns, 1, kStride, 1} : AxisLayout{1, kRows, kColumns, 0, kStride};
+      const std::int64_t n = compact.n;
+      std::vector<float> of_copy(static_cast<std::size_t>(n * n), 1.0F);
+      std::vector<float> of_view = of_copy;
+      update_statistic(products, copy.data(), compact, 0.5F, 0.25F, of_copy.data());
+      update_statistic(products, tensor.data(), strided, 0.5F, 0.25F, of_view.data());
+      EXPECT_EQ(of_copy, of_view) << table.name;
+      for (std::int64_t i = 0; i < n; ++i) {
+        for (std::int64_t j = 0; j < i; ++j) {
+          EXPECT_EQ(of_copy[static_cast<std::size_t>(i * n + j)], of_copy[static_cast<std::size_t>(j * n + i)]);
+        }
+      }
+      std::vector<float> from_copy(copy.size());
+      std::vector<float> from_view(tensor.size(), 9.0F);
+      contract_axis(products, copy.data(), compact, of_copy.data(), false, from_copy.data(), compact);
+      contract_axis(products, tensor.data(), strided, of_copy.data(), false, from_view.data(), strided);
+      for (std::int64_t i = 0; i < kRows; ++i) {
+        for (std::int64_t j = 0; j < kStride; ++j) {
+          const float expected = j < kColumns ? from_copy[static_cast<std::size_t>(i * kColumns + j)] : 9.0F;
+          EXPECT_EQ(from_view[static_cast<std::size_t>(i * kStride + j)], expected);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gradstep::cpu
