@@ -30,22 +30,14 @@ static const field kRmsprop[] = {NUMBER(learning_rate), NUMBER(rho),     NUMBER(
                                  NUMBER(momentum),      INT32(centered), EPSILON_PLACEMENT, STATE_DTYPE};
 #undef STRUCT
 #define STRUCT gradstep_adagrad_options
-static const field kAdagrad[] = {NUMBER(learning_rate), NUMBER(epsilon),   NUMBER(weight_decay), NUMBER(lr_decay),
+static const field kAdagrad[] = {NUMBER(learning_rate),       NUMBER(epsilon),   NUMBER(weight_decay), NUMBER(lr_decay),
                                  NUMBER(initial_accumulator), EPSILON_PLACEMENT, STATE_DTYPE};
 #undef STRUCT
 #define STRUCT gradstep_adam_options
-static const field kAdam[] = {NUMBER(learning_rate),
-                              NUMBER(beta1),
-                              NUMBER(beta2),
-                              NUMBER(epsilon),
-                              NUMBER(weight_decay),
-                              INT32(decoupled_weight_decay),
-                              INT32(amsgrad),
-                              INT32(maximize),
-                              WORDS(bias_correction, "standard,tf"),
-                              INT32(master_weights),
-                              STATE_DTYPE,
-                              INT32(stochastic_rounding),
+static const field kAdam[] = {NUMBER(learning_rate), NUMBER(beta1),        NUMBER(beta2),
+                              NUMBER(epsilon),       NUMBER(weight_decay), INT32(decoupled_weight_decay),
+                              INT32(amsgrad),        INT32(maximize),      WORDS(bias_correction, "standard,tf"),
+                              INT32(master_weights), STATE_DTYPE,          INT32(stochastic_rounding),
                               INTEGER(seed)};
 #undef STRUCT
 #define STRUCT gradstep_shampoo_options
@@ -107,16 +99,11 @@ static const field kSchedule[] = {
 #undef STRUCT
 
 #define TABLE(call, fields) {call, fields, sizeof(fields) / sizeof *(fields)}
-static const field_table kTables[] = {TABLE("sgd", kSgd),
-                                      TABLE("rmsprop", kRmsprop),
-                                      TABLE("adagrad", kAdagrad),
-                                      TABLE("adam", kAdam),
-                                      TABLE("shampoo", kShampoo),
-                                      TABLE("accumulator", kAccumulator),
-                                      TABLE("reducer", kReducer),
-                                      TABLE("updater", kUpdater),
-                                      TABLE("step", kStep),
-                                      TABLE("schedule", kSchedule)};
+static const field_table kTables[] = {TABLE("sgd", kSgd),         TABLE("rmsprop", kRmsprop),
+                                      TABLE("adagrad", kAdagrad), TABLE("adam", kAdam),
+                                      TABLE("shampoo", kShampoo), TABLE("accumulator", kAccumulator),
+                                      TABLE("reducer", kReducer), TABLE("updater", kUpdater),
+                                      TABLE("step", kStep),       TABLE("schedule", kSchedule)};
 
 static const field_table* table_of(const char* call) {
   size_t k = 0;

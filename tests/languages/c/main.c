@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 The gradstep authors
  * SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: languages_c --vectors DIR [--trace]. Makes the calls of all scripts in DIR through the C API, and prints a hash for
- * each (README.md one folder up).
+ * usage: languages_c --vectors DIR [--trace]. Makes the calls of all scripts in DIR through the C API, and prints a
+ * hash for each (README.md one folder up).
  */
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
@@ -39,8 +39,8 @@ static void run_script(const char* directory, const char* file_name, int trace) 
       gradstep_comm_create_local(context, n_ranks, comms) != GRADSTEP_OK)
     die(NULL, "%s: %s", file_name, gradstep_last_error());
   for (int i = 0; i < n_ranks; ++i) {
-    ranks[i] = (rank){
-        .script = &s, .directory = directory, .trace = trace, .index = i, .context = context, .comm = comms[i]};
+    ranks[i] =
+        (rank){.script = &s, .directory = directory, .trace = trace, .index = i, .context = context, .comm = comms[i]};
     if (pthread_create(&threads[i], NULL, run_thread, &ranks[i]) != 0) die(NULL, "%s: no thread", file_name);
   }
   for (int i = 0; i < n_ranks; ++i) {

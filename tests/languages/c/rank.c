@@ -184,24 +184,24 @@ static void read_schedule(const script_line* line, const char* prefix, const cha
 }
 
 /* The handle in `slot` becomes the new one, unless its creation failed. */
-#define REPLACE(kind, slot, create)                              \
-  do {                                                           \
-    gradstep_##kind* made = NULL;                                \
-    const gradstep_status replace_status = create;               \
-    if (replace_status == GRADSTEP_OK) {                         \
-      gradstep_##kind##_destroy(slot);                           \
-      slot = made;                                               \
-    }                                                            \
-    return replace_status;                                       \
+#define REPLACE(kind, slot, create)                \
+  do {                                             \
+    gradstep_##kind* made = NULL;                  \
+    const gradstep_status replace_status = create; \
+    if (replace_status == GRADSTEP_OK) {           \
+      gradstep_##kind##_destroy(slot);             \
+      slot = made;                                 \
+    }                                              \
+    return replace_status;                         \
   } while (0)
 
-#define CREATE_RULE(rule)                                                                                        \
-  static gradstep_status create_##rule(rank* r, const script_line* line) {                                       \
-    gradstep_##rule##_options options;                                                                           \
-    check(line, gradstep_##rule##_options_init(&options, sizeof options));                                       \
-    set_fields(line, #rule, "", "", &options);                                                                   \
-    REPLACE(optimizer, r->optimizer,                                                                             \
-            gradstep_optimizer_create_##rule(r->context, &options, r->parameters, r->n, &made));                 \
+#define CREATE_RULE(rule)                                                                        \
+  static gradstep_status create_##rule(rank* r, const script_line* line) {                       \
+    gradstep_##rule##_options options;                                                           \
+    check(line, gradstep_##rule##_options_init(&options, sizeof options));                       \
+    set_fields(line, #rule, "", "", &options);                                                   \
+    REPLACE(optimizer, r->optimizer,                                                             \
+            gradstep_optimizer_create_##rule(r->context, &options, r->parameters, r->n, &made)); \
   }
 CREATE_RULE(sgd)
 CREATE_RULE(rmsprop)
@@ -216,16 +216,14 @@ static gradstep_status create_accumulator(rank* r, const script_line* line) {
   set_fields(line, "accumulator", "", "", &options);
   read_schedule(line, "schedule.", "", &windows);
   if (options.trigger == GRADSTEP_TRIGGER_SCHEDULE) options.schedule = &windows.c;
-  REPLACE(accumulator, r->accumulator,
-          gradstep_accumulator_create(r->context, &options, r->parameters, r->n, &made));
+  REPLACE(accumulator, r->accumulator, gradstep_accumulator_create(r->context, &options, r->parameters, r->n, &made));
 }
 
 static gradstep_status create_reducer(rank* r, const script_line* line) {
   gradstep_reducer_options options;
   check(line, gradstep_reducer_options_init(&options, sizeof options));
   set_fields(line, "reducer", "", "", &options);
-  REPLACE(reducer, r->reducer,
-          gradstep_reducer_create(r->context, r->comm, &options, r->parameters, r->n, &made));
+  REPLACE(reducer, r->reducer, gradstep_reducer_create(r->context, r->comm, &options, r->parameters, r->n, &made));
 }
 
 static gradstep_status create_updater(rank* r, const script_line* line) {
@@ -282,11 +280,8 @@ static gradstep_status add(rank* r, const script_line* line) {
     int64_t shape[kMaxList], n_rows = n_indices;
     memcpy(shape, dense->shape, (size_t)dense->ndim * sizeof *shape);
     shape[0] = n_rows;
-    const gradstep_tensor places = {.data = indices,
-                                    .device = dense->device,
-                                    .ndim = 1,
-                                    .dtype = {GRADSTEP_TYPE_INT, 64, 1},
-                                    .shape = &n_rows};
+    const gradstep_tensor places = {
+        .data = indices, .device = dense->device, .ndim = 1, .dtype = {GRADSTEP_TYPE_INT, 64, 1}, .shape = &n_rows};
     gradstep_tensor values = make_tensor(line, kF32, shape, dense->ndim);
     const gradstep_rows rows = {
         .struct_size = sizeof rows, .parameter = (int64_t)p, .indices = &places, .values = &values};
@@ -441,8 +436,8 @@ static gradstep_status hash_state(rank* r, const script_line* line) {
 
 static gradstep_status hash_value(rank* r, const script_line* line) {
   double value = 0;
-  const gradstep_status status = gradstep_optimizer_get_value(r->optimizer, (int32_t)integer_of(line, "group", 0),
-                                                              value_of(line, "name"), &value);
+  const gradstep_status status =
+      gradstep_optimizer_get_value(r->optimizer, (int32_t)integer_of(line, "group", 0), value_of(line, "name"), &value);
   if (status == GRADSTEP_OK) feed_number(r, value);
   return status;
 }

@@ -111,17 +111,17 @@ int64_t integer_of(const script_line* line, const char* key, int64_t otherwise) 
 }
 
 /* integers_of and numbers_of differ in the type of the list alone. */
-#define READ_LIST(read)                                                     \
-  const char* text = value_of(line, key);                                   \
-  int n = 0;                                                                \
-  if (text == NULL) return -1;                                              \
-  while (*text != '\0') {                                                   \
-    char* end;                                                              \
+#define READ_LIST(read)                                                      \
+  const char* text = value_of(line, key);                                    \
+  int n = 0;                                                                 \
+  if (text == NULL) return -1;                                               \
+  while (*text != '\0') {                                                    \
+    char* end;                                                               \
     if (n == kMaxList) die(line, "%s: more than %d entries", key, kMaxList); \
-    list[n++] = read(line, key, text, &end);                                \
-    if (*end != '\0' && *end != ',') die(line, "%s: '%s'?", key, end);      \
-    text = end + (*end == ',');                                             \
-  }                                                                         \
+    list[n++] = read(line, key, text, &end);                                 \
+    if (*end != '\0' && *end != ',') die(line, "%s: '%s'?", key, end);       \
+    text = end + (*end == ',');                                              \
+  }                                                                          \
   return n
 
 int integers_of(const script_line* line, const char* key, int64_t* list) { READ_LIST(read_integer); }
@@ -161,7 +161,8 @@ static void store(float value, enum data_type type, unsigned char* to) {
   uint32_t bits;
   uint16_t half;
   memcpy(&bits, &value, sizeof bits);
-  half = type == kBf16 ? (uint16_t)(bits >> 16) : (uint16_t)((bits >> 16 & 0x8000U) | (((bits >> 13) - 0x1C000U) & 0x7FFFU));
+  half = type == kBf16 ? (uint16_t)(bits >> 16)
+                       : (uint16_t)((bits >> 16 & 0x8000U) | (((bits >> 13) - 0x1C000U) & 0x7FFFU));
   if (value == 0) half = 0;
   if (type == kF64) memcpy(to, &wide, sizeof wide);
   if (type == kF32) memcpy(to, &value, sizeof value);

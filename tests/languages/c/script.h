@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 The gradstep authors
  * SPDX-License-Identifier: Apache-2.0 */
 /*
- * script.h: a script of calls, cut into words; data and hashes. README.md one folder up has the format. What is wrong with
- * a script ends the program, with its name and line.
+ * script.h: a script of calls, cut into words; data and hashes. README.md one folder up has the format. What is wrong
+ * with a script ends the program, with its name and line.
  */
 #ifndef GRADSTEP_LANGUAGES_SCRIPT_H
 #define GRADSTEP_LANGUAGES_SCRIPT_H
@@ -29,7 +29,7 @@ typedef struct script {
 } script;
 
 /* Ends the program with "<script>:<line>: <call>: " and the message. */
-_Noreturn void die(const script_line* line, const char* format, ...);
+__attribute__((noreturn, format(printf, 2, 3))) void die(const script_line* line, const char* format, ...);
 
 /* The file's bytes and a NUL, which the caller frees. Ends the program if there is no such file. */
 char* read_file(const char* path, size_t* size);
