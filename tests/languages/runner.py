@@ -196,7 +196,9 @@ class Rank:
         self.handles["optimizer"].set_value(line.keys["name"], float(line.keys["value"]), group)
 
     def call_schedule(self, line: Line) -> None:
-        fields = {key: value for key, value in line.keys.items() if key not in ("name", "group", "fails", "times", "only")}
+        fields = {
+            key: value for key, value in line.keys.items() if key not in ("name", "group", "fails", "times", "only")
+        }
         group = int(line.keys.get("group", -1))
         self.handles["optimizer"].set_value(line.keys["name"], schedule_of(fields), group)
 
