@@ -157,7 +157,7 @@ gradstep_tensor view_of(const Schema& schema, std::size_t i, void* data, DType d
 }
 
 bool shows_again(const Parameter& parameter, const gradstep_tensor& tensor, const Array& buffer) {
-  if (tensor.strides != nullptr || buffer.strides != nullptr || tensor.data == nullptr ||
+  if (buffer.strides != nullptr || tensor.data == nullptr ||
       static_cast<char*>(tensor.data) + tensor.byte_offset != buffer.data ||
       !(same_device(tensor.device, parameter.device) || same_device(home_of(tensor.device), parameter.device)) ||
       std::bit_cast<std::uint32_t>(tensor.dtype) != std::bit_cast<std::uint32_t>(to_dlpack(buffer.dtype)) ||
@@ -165,8 +165,12 @@ bool shows_again(const Parameter& parameter, const gradstep_tensor& tensor, cons
       (tensor.shape == nullptr && !parameter.shape.empty())) {
     return false;
   }
-  for (std::size_t axis = 0; axis < parameter.shape.size(); ++axis) {
+  // Some hosts, as PyTorch, say the strides of compact tensors too.
+  std::int64_t compact = 1;
+  for (std::size_t axis = parameter.shape.size(); axis-- > 0;) {
     if (tensor.shape[axis] != parameter.shape[axis]) return false;
+    if (tensor.strides != nullptr && tensor.shape[axis] != 1 && tensor.strides[axis] != compact) return false;
+    compact *= tensor.shape[axis];
   }
   return true;
 }

@@ -31,7 +31,7 @@ class Counts(ctypes.Structure):
 
 
 class Control(ctypes.Structure):
-    """gradstep::emulation::Control of tests/cuda/emulation/control.h, as far as it is used here."""
+    """gradstep::emulation::Control of tests/cuda/emulation/control.h; what is not used here is a plain pointer."""
 
     _fields_ = (
         ("set_seed", _Function(None, ctypes.c_uint64)),
@@ -39,13 +39,19 @@ class Control(ctypes.Structure):
         ("launch", _Function(ctypes.c_char_p, ctypes.c_int64)),
         ("forget_launches", _Function(None)),
         ("make_stream", _Function(ctypes.c_void_p)),
-        ("begin_capture", ctypes.c_void_p),
-        ("end_capture", ctypes.c_void_p),
-        ("replay", ctypes.c_void_p),
+        ("begin_capture", _Function(None, ctypes.c_void_p)),
+        ("end_capture", _Function(ctypes.c_void_p, ctypes.c_void_p)),
+        ("replay", _Function(None, ctypes.c_void_p, ctypes.c_void_p)),
         ("current_device", _Function(ctypes.c_int)),
         ("allocate", _Function(ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64)),
         ("deallocate", _Function(None, ctypes.c_void_p)),
         ("copy", _Function(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64)),
+        ("set_current_device", ctypes.c_void_p),
+        ("symbol", ctypes.c_void_p),
+        ("hang_nccl", ctypes.c_void_p),
+        ("fail_nccl", ctypes.c_void_p),
+        ("nccl_communicators", ctypes.c_void_p),
+        ("call", _Function(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)),
     )
 
 

@@ -75,10 +75,10 @@ def test_groups_have_the_keys_that_torchs_have_fresh_and_loaded(name):
 def test_what_torchs_flags_ask_for_in_vain_is_refused_by_name(name):
     make = getattr(adapters, name)
     defaults = make([parameter(2)]).defaults
-    for flag in ("capturable", "differentiable"):
+    for flag, where in (("capturable", r"^param_groups\[0\]: "), ("differentiable", "^")):
         if flag not in defaults:
             continue
-        with pytest.raises(gradstep.Unsupported, match=f"^{flag}: is True"):
+        with pytest.raises(gradstep.Unsupported, match=f"{where}{flag}: is True"):
             make([parameter(2)], **{flag: True})
         with pytest.raises(gradstep.Unsupported, match=rf"param_groups\[1\]: {flag}: is True"):
             make([{"params": [parameter(2)]}, {"params": [parameter(2)], flag: True}])

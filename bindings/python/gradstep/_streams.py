@@ -23,8 +23,9 @@ class Stream:
     """
 
     def __init__(self, array: Any, device: int) -> None:
-        package = type(array).__module__.partition(".")[0]
-        self._current = _CURRENT.get(package)
+        # Subclasses, as a user's own kind of parameter, belong to the package of their base.
+        packages = (base.__module__.partition(".")[0] for base in type(array).__mro__)
+        self._current = next((_CURRENT[package] for package in packages if package in _CURRENT), None)
         self._device = device
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:

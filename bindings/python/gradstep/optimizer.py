@@ -8,13 +8,13 @@ import re
 import sys
 from collections.abc import Callable, Iterable
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple, TypedDict, Unpack
+from typing import Any, ClassVar, NamedTuple, Self, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gradstep import _native
-from gradstep._arrays import Array, Arrays, Gradients, dtype_of, empty_like, schema, view
+from gradstep._arrays import Array, Arrays, Gradients, Schema, dtype_of, empty_like, schema, view
 from gradstep._handle import Handle
 from gradstep._info import _sized
 from gradstep._keywords import spelled_out
@@ -115,10 +115,19 @@ class Optimizer(SavedState):
         context: Context | None = None,
         **options: Any,
     ) -> None:
+        self._create(schema(parameters, names, groups), context, options)
+
+    @classmethod
+    def _of(cls, described: Schema, context: Context | None, options: dict[str, Any]) -> Self:
+        """As the constructor; a schema can say more of parameters."""
+        made = cls.__new__(cls)
+        made._create(described, context, options)
+        return made
+
+    def _create(self, described: Schema, context: Context | None, options: dict[str, Any]) -> None:
         self._options = struct = self._rule.options()
         schedules = set_options(struct, type(self).__name__, options, _ENUMS | self._rule.enums)
         self._given = dict(options)
-        described = schema(parameters, names, groups)
         self._lent: dict[tuple[str, int], object] = {}
         """By name and group: arrays that hyper-parameters are read from."""
         pointer = self._rule.create(context_pointer(context), struct, described)
@@ -270,7 +279,9 @@ class Optimizer(SavedState):
         may_be_unused: parameters that a sharded step leaves alone where no rank has a gradient for them; others are
             stepped by zeros.
         """
-        described = schema(parameters, names, groups, may_be_unused)
+        self._append(schema(parameters, names, groups, may_be_unused))
+
+    def _append(self, described: Schema) -> None:
         had = self.group_count
         _native.optimizer_add_parameters(self._pointer, described)
         in_group_0 = {name: lent for (name, group), lent in self._lent.items() if group == 0}

@@ -45,6 +45,9 @@ struct Control {
   void (*fail_nccl)(int rank, int result);
   /// NCCL's communicators that were neither destroyed nor aborted.
   std::int64_t (*nccl_communicators)();
+  /// A kernel of the host's other packages: function(argument) has its turn in the order of `stream`, may be captured
+  /// and replayed, and reaches the device's memory.
+  void (*call)(void* stream, void (*function)(void* argument), void* argument);
 };
 
 }  // namespace gradstep::emulation

@@ -274,6 +274,10 @@ const Control kControl = {
     hang_nccl,
     fail_nccl,
     nccl_communicators,
+    [](void* stream, void (*function)(void*), void* argument) {
+      const std::lock_guard lock(machine().mutex);
+      put(at(static_cast<cudaStream_t>(stream)), [function, argument] { function(argument); });
+    },
 };
 
 }  // namespace

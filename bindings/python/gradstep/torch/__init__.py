@@ -1,13 +1,14 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""gradstep's rules as torch.optim optimizers, for parameters on the CPU.
+"""gradstep's rules as torch.optim optimizers, for parameters on the CPU and on CUDA devices.
 
 Names, defaults and formulas are torch.optim's; parameters and gradients are used where they lie. What works on a torch
 optimizer works on these: parameter groups and state that are edited between steps, learning-rate schedulers, hooks,
 torch.amp.GradScaler, and state_dict(), whose tensors have torch's names, so that either side loads the other's.
-foreach and fused, which choose among torch's implementations, change nothing; capturable and differentiable are
-refused. Shampoo, which torch does not have, takes the options of gradstep.Shampoo, each of them per group. shard()
-spreads the state over ranks; communicator() connects gradstep over a process group of torch.distributed.
+foreach and fused, which choose among torch's implementations, change no number; differentiable is refused, capturable
+is for CUDA devices, where steps are queued on torch's current stream. Shampoo, which torch does not have, takes the
+options of gradstep.Shampoo, each of them per group. shard() spreads the state over ranks; communicator() connects
+gradstep over a process group of torch.distributed.
 """
 
 from gradstep._process_group import communicator

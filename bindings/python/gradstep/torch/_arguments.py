@@ -20,6 +20,9 @@ Group: TypeAlias = dict[str, Any]
 Words: TypeAlias = Mapping[str, str]
 """torch's word for each of gradstep's."""
 
+Number: TypeAlias = float | Tensor
+"""A hyper-parameter: a tensor is on a CUDA device, where steps read it."""
+
 FLOATS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 
 
@@ -62,10 +65,6 @@ def check_group_keys(group: Group, words: Words, for_all_groups: Sequence[str]) 
 
 def check_flags(where: str, flags: Group) -> None:
     """Refuses the implementations of torch that gradstep cannot stand in for."""
-    if flags.get("capturable"):
-        raise Unsupported(
-            f"{where}capturable: is {flags['capturable']}, gradstep's steps are not captured in CUDA graphs"
-        )
     if flags.get("differentiable"):
         raise Unsupported(f"{where}differentiable: is {flags['differentiable']}, gradstep's steps leave no graph")
     if flags.get("foreach") and flags.get("fused"):
@@ -80,14 +79,23 @@ def check_parameter(label: str, parameter: Any) -> None:
         raise Unsupported(f"{label}: is a {type(parameter).__name__}, expected a plain tensor{_remedy(parameter)}")
     if isinstance(parameter, torch.nn.parameter.UninitializedTensorMixin):
         raise InvalidArgument(f"{label}: is not initialised yet: run the lazy module once, then make the optimizer")
-    if parameter.device.type != "cpu":
-        raise Unsupported(f"{label}: is on {parameter.device}, gradstep steps on the CPU alone so far")
+    if parameter.device.type not in ("cpu", "cuda"):
+        raise Unsupported(f"{label}: is on {parameter.device}, gradstep steps on the CPU and on CUDA devices")
     if parameter.layout is not torch.strided:
         raise Unsupported(f"{label}: is {parameter.layout}, expected a dense tensor")
     if parameter.is_complex():
         raise Unsupported(f"{label}: is {parameter.dtype}, expected real numbers: give torch.view_as_real of it")
     if parameter.dtype not in FLOATS:
         raise Unsupported(f"{label}: is {parameter.dtype}, expected one of {', '.join(map(str, FLOATS))}")
+
+
+def check_capturable(where: str, group: Group, label: str, parameter: Tensor) -> None:
+    """Refuses the promise of a capture where there are no CUDA graphs, as torch does."""
+    if group.get("capturable") and not parameter.is_cuda:
+        raise Unsupported(
+            f"{where}capturable: is {group['capturable']}, {label} is on {parameter.device}: CUDA graphs capture steps "
+            "on CUDA devices"
+        )
 
 
 def _remedy(parameter: Tensor) -> str:
@@ -107,8 +115,10 @@ def check_gradient(label: str, parameter: Tensor, grad: Tensor) -> None:
         raise InvalidArgument(f"{label}: is {found}, the parameter {tuple(parameter.shape)} on {parameter.device}")
 
 
-def number(name: str, value: Any) -> float:
-    """A hyper-parameter that is a number or a tensor of one element."""
+def number(name: str, value: Any) -> Number:
+    """A hyper-parameter that is a number or a tensor of one element; as it is where only a device could read it."""
+    if isinstance(value, Tensor) and value.is_cuda and value.numel() == 1:
+        return value
     try:
         return float(value)
     except (TypeError, ValueError, RuntimeError):

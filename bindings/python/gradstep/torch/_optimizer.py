@@ -12,9 +12,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 import gradstep
@@ -42,6 +40,21 @@ from gradstep.torch._shield import shield, unshield
 from gradstep.torch._state import Entry, ShownState
 
 Work = list[tuple[Part, list[Call]]]
+
+_SKIPPED = StepResult(False, math.nan, 1.0)
+
+
+def _gated_scale(scale: Tensor | None, found_inf: Tensor | None) -> Tensor:
+    """What gradients are multiplied by: 1 / scale, or NaN, which skips the step, where an infinity was found."""
+    with torch.no_grad():
+        if scale is None:
+            assert found_inf is not None
+            factor = torch.ones_like(found_inf, dtype=torch.float32)
+        else:
+            factor = scale.to(torch.float32).reciprocal()
+        if found_inf is not None:
+            factor = torch.where(found_inf.to(factor.device, non_blocking=True) == 0, factor, math.nan)
+        return factor.reshape(1)
 
 
 class Optimizer(torch.optim.Optimizer):
@@ -74,7 +87,7 @@ class Optimizer(torch.optim.Optimizer):
         self._sharding: Sharding | None = None
         self._viewed = False
         """Whether anybody may have views of the state."""
-        self.last_step: StepResult | None = None
+        self._last: StepResult | Tensor | None = None
         super().__init__(params, self._torch_defaults(options))
 
     def _torch_defaults(self, options: Group) -> Group:
@@ -109,23 +122,31 @@ class Optimizer(torch.optim.Optimizer):
         clip_value: then clips each element.
 
         `last_step` tells what was done, the norm included. Collective while the state is sharded.
+
+        On a CUDA device the step is queued on torch's current stream and not waited for, a GradScaler's or a
+        scheduler's numbers on the device included; it may be captured in a CUDA graph.
         """
         loss = None
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        # Both are tensors that a GradScaler sets for this call.
-        scale, found_inf = getattr(self, "grad_scale", None), getattr(self, "found_inf", None)
-        if scale is not None:
-            grad_scale /= float(scale)
-        skip = found_inf is not None and float(found_inf) != 0
-        if skip and self._sharding is None:
-            self.last_step = StepResult(False, math.nan, 1.0)
-            return loss
+        self._check_capture()
         self._follow()
         options: dict[str, Any] = {}
+        # Both are tensors that a GradScaler sets for this call.
+        scale, found_inf = getattr(self, "grad_scale", None), getattr(self, "found_inf", None)
+        skip = False
+        if self._is_decided_on_device(scale, found_inf):
+            options["grad_scale_tensor"] = _gated_scale(scale, found_inf)
+        else:
+            if scale is not None:
+                grad_scale /= float(scale)
+            skip = found_inf is not None and float(found_inf) != 0
+            if skip and self._sharding is None:
+                self._last = _SKIPPED
+                return loss
         if grad_scale != 1.0 or max_norm or clip_value:
-            options = {"grad_scale": grad_scale, "max_norm": max_norm, "clip_value": clip_value}
+            options |= {"grad_scale": grad_scale, "max_norm": max_norm, "clip_value": clip_value}
         work = self._work(skip)
         if len(work) == 1 and len(work[0][1]) == 1:
             try:
@@ -142,6 +163,38 @@ class Optimizer(torch.optim.Optimizer):
         if self._shown.handed_out:
             self._shown.after_step(self._layout.parts.values(), readable=self._sharding is None)
         return loss
+
+    @property
+    def last_step(self) -> StepResult | None:
+        """What the last step did; on a CUDA device this waits for it, and knows of replays of a captured one."""
+        if isinstance(self._last, Tensor):
+            applied, norm, coefficient, _ = self._last.tolist()
+            return StepResult(applied != 0, norm, coefficient)
+        return self._last
+
+    def _check_capture(self) -> None:
+        """Refuses a capture that a group does not know of, as torch does."""
+        if not any(part.device.type == "cuda" for part in self._layout.parts.values()):
+            return
+        if not torch.cuda.is_current_stream_capturing():
+            return
+        for index, group in enumerate(self.param_groups):
+            if not group.get("capturable", True):
+                raise InvalidState(
+                    f"param_groups[{index}]: capturable: is {group['capturable']}, and the current stream is being "
+                    "captured in a CUDA graph"
+                )
+
+    def _is_decided_on_device(self, scale: Tensor | None, found_inf: Tensor | None) -> bool:
+        """Whether a GradScaler's numbers stay on the device: the host need not know whether the step is made."""
+        given = [tensor for tensor in (scale, found_inf) if tensor is not None]
+        parts = self._layout.parts.values()
+        return (
+            bool(given)
+            and all(tensor.is_cuda for tensor in given)
+            and self._sharding is None
+            and all(part.device.type == "cuda" and part.is_level() for part in parts)
+        )
 
     def _work(self, skip: bool) -> Work:
         """The gradstep calls of this step; none if there is no gradient, or an infinity on any rank."""
@@ -161,7 +214,7 @@ class Optimizer(torch.optim.Optimizer):
         grads = [[parameter.grad for parameter in part.parameters] for part in parts]
         skip, present = sharding.agree(skip, [grad is not None for of_part in grads for grad in of_part])
         if skip:
-            self.last_step = StepResult(False, math.nan, 1.0)
+            self._last = _SKIPPED
             return []
         rest = iter(present)
         work = [(part, part.calls(g, [next(rest) for _ in g])) for part, g in zip(parts, grads, strict=True)]
@@ -169,7 +222,8 @@ class Optimizer(torch.optim.Optimizer):
 
     def _run(self, work: Work, options: Mapping[str, Any]) -> None:
         for part, calls in work:
-            self.last_step = part.step(calls, **options)
+            result = part.step(calls, **options)
+            self._last = result if part.outcome is None else part.outcome
             # What autograd saved of the old values must not be used any more.
             torch.autograd.graph.increment_version(part.stepped_by(calls))
 
@@ -185,7 +239,7 @@ class Optimizer(torch.optim.Optimizer):
         self._rebuild()
         return True
 
-    def _norm(self, work: Work) -> NDArray[np.float64]:
+    def _norm(self, work: Work) -> Tensor:
         """The norm over gradients that no single call sees together."""
         if self._sharding is not None and self._sharding.local:
             raise Unsupported(
@@ -194,8 +248,9 @@ class Optimizer(torch.optim.Optimizer):
             )
         grads = [parameter.grad for part, calls in work for parameter in part.stepped_by(calls)]
         with torch.no_grad():
-            norms = [float(torch.linalg.vector_norm(g, dtype=torch.float64)) for g in grads if g is not None]
-        return np.array([math.hypot(*norms)])
+            norms = [torch.linalg.vector_norm(g, dtype=torch.float64) for g in grads if g is not None]
+            together = [norm.to(norms[0].device, non_blocking=True) for norm in norms]
+            return torch.linalg.vector_norm(torch.stack(together)).reshape(1)
 
     def shard(
         self,
@@ -257,13 +312,14 @@ class Optimizer(torch.optim.Optimizer):
             return
         for index, place in enumerate(self._layout.places):
             constants, values = self._settings(index)
-            if place.part is None:
+            if not place.members:
                 continue
-            if constants != place.constants:
+            if constants != place.constants or not place.is_captured_as(self.param_groups[index]):
                 self._rebuild()
                 return
             try:
-                place.part.push(place.local, values)
+                for part, local in place.members:
+                    part.push(local, values)
             except Error as error:
                 raise in_torch_words(error, self._words, index) from None
 
@@ -303,7 +359,7 @@ class Optimizer(torch.optim.Optimizer):
         if not isinstance(group, dict):
             raise TypeError(f"param_groups[{index}]: is a {type(group).__name__}, expected a dict")
         try:
-            if group.get("capturable") or group.get("differentiable") or (group.get("foreach") and group.get("fused")):
+            if group.get("differentiable") or (group.get("foreach") and group.get("fused")):
                 check_flags(f"param_groups[{index}]: ", group)
             constants, values = self._constants(group), self._values(group)
         except KeyError as error:
@@ -315,15 +371,21 @@ class Optimizer(torch.optim.Optimizer):
                 values[name] = number(f"param_groups[{index}]: {self._words.get(name, name)}", value)
         return constants, values
 
-    def _make_part(self, index: int, settings: Settings) -> Part:
+    def _make_part(self, index: int, settings: Settings, device: torch.device, counts_on_device: bool) -> Part:
         """A part without parameters. Refuses settings out of range."""
         constants, values = settings
-        options: dict[str, Any] = {**values, **constants, **self._options}
+        numbers = {name: value for name, value in values.items() if not isinstance(value, Tensor)}
+        options: dict[str, Any] = {"learning_rate": 0.0, **numbers, **constants, **self._options}
         try:
-            made = self._rule([], context=self._context, **options)
+            self._rule([], context=self._context, **options)
         except Error as error:
             raise in_torch_words(error, self._words, index) from None
-        return Part(made, self._counts_in_torch)
+        return Part(
+            lambda described: self._rule._of(described, self._context, options),
+            device,
+            counts_on_device,
+            self._counts_in_torch,
+        )
 
     @property
     def state(self) -> Any:
@@ -373,7 +435,7 @@ class Optimizer(torch.optim.Optimizer):
             self._context = None if threads is None else gradstep.Context(threads)
             self._sharding = None
             self._viewed = False
-            self.last_step = None
+            self._last = None
         before = dict(self.__dict__)
         try:
             super().__setstate__(others)

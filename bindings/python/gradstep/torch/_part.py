@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One gradstep optimizer behind a torch one, and how many steps each of its parameters has made."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from typing import Any, NamedTuple, TypeAlias
 
@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 import gradstep
+from gradstep import DeviceArray
+from gradstep._arrays import Schema, schema
 from gradstep.errors import InvalidArgument, InvalidState, Mismatch
 from gradstep.optimizer import StepResult
-from gradstep.torch._arguments import FLOATS
+from gradstep.torch._arguments import FLOATS, Number
 
 # State that a saved entry need not have: it is made when it is first used.
 _OPTIONAL_STATE = {"master_weights", "momentum_buffer", "momentum"}
@@ -22,8 +24,9 @@ _OPTIONAL_STATE = {"master_weights", "momentum_buffer", "momentum"}
 Grads = Sequence[Tensor | None]
 
 
-Call: TypeAlias = tuple[int, Sequence[int], Grads]
-"""A step of gradstep: how many its parameters have made, which they are, and gradients (None for all others)."""
+Call: TypeAlias = tuple[int | None, Sequence[int], Grads]
+"""A step of gradstep: how many its parameters have made (None: as many as the optimizer), which they are, and gradients
+(None for all others)."""
 
 
 class SavedTensor(NamedTuple):
@@ -34,63 +37,112 @@ class SavedTensor(NamedTuple):
 
 
 class Part:
-    """One gradstep optimizer, and the parameters that it steps.
+    """One gradstep optimizer, and the parameters that it steps, which are on one device.
 
     torch counts the steps of every parameter; gradstep those of an optimizer. `count` is the optimizer's, `behind` has
     the parameters that have made another number: gradients were missing, or they joined later, or a user says so.
+
+    On a CUDA device steps are queued, and may be skipped or replayed there: the count is asked for when it is needed,
+    and `outcome` is what the last step tells on the device: applied, norm, clip coefficient, count.
     """
 
-    def __init__(self, optimizer: gradstep.Optimizer, counts_in_torch: bool) -> None:
-        self.optimizer = optimizer
+    optimizer: gradstep.Optimizer
+
+    def __init__(
+        self,
+        make: Callable[[Schema], gradstep.Optimizer],
+        device: torch.device,
+        counts_on_device: bool,
+        counts_in_torch: bool,
+    ) -> None:
+        self._make = make
+        self.device = device
+        self.counts_on_device = counts_on_device
+        """Whether torch would have `step` tensors on the device."""
+        self.outcome: Tensor | None = None
+        if device.type == "cuda":
+            with torch.inference_mode(False):
+                self.outcome = torch.zeros(4, dtype=torch.float64, device=device)
+        self._lent: dict[tuple[str, int], Tensor] = {}
+        """By name and group: hyper-parameters that steps read from the device, as gradstep takes them."""
         self.parameters: list[Tensor] = []
         self.names: list[str] = []
         self.repeats: dict[int, int] = {}
         """How often a parameter is listed, where that is more than once."""
-        self.pushed: list[dict[str, float]] = []
-        self.count = 0
+        self.pushed: list[dict[str, Number]] = []
+        self._count: int | None = 0
+        """None: the device knows."""
+        self._has_stepped = False
+        """Known to have made a step."""
         self.behind: dict[int, int] = {}
         self.version = 0
         """Another number when parameters may have got state that they did not have."""
         self._counts_in_torch = counts_in_torch
-        self._described: list[tuple[torch.dtype, torch.Size]] = []
+        self._described: list[tuple[torch.dtype, torch.Size, torch.device]] = []
 
     def add_group(self, listed: Mapping[Tensor, int], names: list[str]) -> int:
         """Appends a group of parameters, each with the number of times it is listed. Returns the group's index."""
         parameters = list(listed)
         local, first = len(self.pushed), len(self.parameters)
-        self.optimizer.add_parameters(parameters, names=names, groups=[local] * len(parameters), may_be_unused=True)
+        described = schema(parameters, names, [local] * len(parameters), may_be_unused=True)
+        if first == 0:
+            self.optimizer = self._make(described)
+        else:
+            self.optimizer._append(described)
         self.parameters += parameters
         self.names += names
         self.repeats.update({first + i: times for i, times in enumerate(listed.values()) if times > 1})
-        if self.count > 0:
+        if first > 0 and self.count > 0:
             self.behind.update(dict.fromkeys(range(first, len(self.parameters)), 0))
-        self._described += [(parameter.dtype, parameter.shape) for parameter in parameters]
+        self._described += map(_description, parameters)
         self.pushed.append({})
         self.version += 1
         return local
 
-    def push(self, local: int, values: Mapping[str, float]) -> None:
-        """Hands over the hyper-parameters of a group that have changed."""
+    def push(self, local: int, values: Mapping[str, Number]) -> None:
+        """Hands over the hyper-parameters of a group that have changed; those on the device are copied there."""
         pushed = self.pushed[local]
         for name, value in values.items():
-            if pushed.get(name) != value:
+            if isinstance(value, Tensor):
+                if self.outcome is not None:
+                    self._lend(local, name, value)
+                    continue
+                value = float(value)
+            lent = self._lent.pop((name, local), None)
+            if lent is not None or pushed.get(name) != value:
                 self.optimizer.set_value(name, value, local)
                 self.version += not pushed.get(name)  # momentum needs a buffer
                 pushed[name] = value
 
+    def _lend(self, local: int, name: str, value: Tensor) -> None:
+        """Queues a copy of a number, in the order of the stream of the step that will read it."""
+        lent = self._lent.get((name, local))
+        if lent is None:
+            with torch.inference_mode(False):
+                lent = torch.zeros(1, dtype=torch.float64, device=self.device)
+            self.optimizer.set_array(name, lent, local)
+            self._lent[name, local] = lent
+            self.version += 1  # momentum needs a buffer
+            self.pushed[local].pop(name, None)
+        with torch.no_grad():
+            lent.copy_(value.detach().reshape(1))
+
     def outdated(self) -> bool:
-        """Whether a parameter has another dtype or shape than the one that gradstep was told."""
-        return self._described != [(parameter.dtype, parameter.shape) for parameter in self.parameters]
+        """Whether a parameter has another dtype, shape or device than the one that gradstep was told."""
+        return self._described != [*map(_description, self.parameters)]
 
     def fits(self) -> bool:
         """Whether the next step will take parameters and gradients as they are."""
-        for parameter, (dtype, shape) in zip(self.parameters, self._described, strict=True):
-            if parameter.dtype is not dtype or parameter.shape != shape or not parameter.is_cpu:
+        for parameter, described in zip(self.parameters, self._described, strict=True):
+            _, shape, device = described
+            if _description(parameter) != described:
                 return False
             grad = parameter.grad
             if grad is None:
                 continue
             if grad.layout is not torch.strided or grad.shape != shape or grad.dtype not in FLOATS:
+                return False
+            if grad.device != device:
                 return False
         return True
 
@@ -100,14 +152,32 @@ class Part:
             return self.parameters
         return [self.parameters[i] for i in sorted({i for _, stepped, _ in calls for i in stepped})]
 
+    def is_level(self) -> bool:
+        """Whether all parameters have made the same number of steps, each is listed once, and each has a gradient."""
+        return not self.behind and not self.repeats and all(p.grad is not None for p in self.parameters)
+
+    @property
+    def count(self) -> int:
+        """Steps that the gradstep optimizer has made. Waits for those that are queued."""
+        if self._count is None:
+            self._count = self.optimizer.step_count
+            self._has_stepped = self._count > 0
+        return self._count
+
+    @property
+    def count_is_known(self) -> bool:
+        """Whether `count` does not wait for a device."""
+        return self._count is not None
+
     @property
     def counts(self) -> list[int]:
         return [self.behind.get(i, self.count) for i in range(len(self.parameters))]
 
     def set_counts(self, counts: Sequence[int]) -> None:
-        self.count = max(counts, default=0)
-        self.behind = {i: count for i, count in enumerate(counts) if count != self.count}
-        self.optimizer.step_count = self.count
+        self._count = most = max(counts, default=0)
+        self._has_stepped = most > 0
+        self.behind = {i: count for i, count in enumerate(counts) if count != most}
+        self.optimizer.step_count = most
 
     def calls(self, grads: Grads, present: Sequence[bool]) -> list[Call]:
         """The calls of gradstep that make one step of torch: parameters with a gradient, those of equal counts at once.
@@ -115,7 +185,7 @@ class Part:
         A parameter that is listed twice is stepped twice, as by torch.
         """
         if not self.behind and not self.repeats and all(present):
-            return [(self.count, range(len(grads)), grads)] if present else []
+            return [(None, range(len(grads)), grads)] if present else []
         counts = self.counts
         made: list[Call] = []
         for turn in range(max(self.repeats.values(), default=1)):
@@ -133,15 +203,25 @@ class Part:
 
     def step(self, calls: Sequence[Call], **options: Any) -> StepResult:
         """Makes the calls. Where one of them fails the counts of those before it stand."""
-        _, stepped, grads = calls[0]
-        if len(calls) == 1 and len(stepped) == len(self.parameters) and not self.behind:
+        if self.outcome is not None:
+            options = {**options, "outcome": self.outcome}
+            for name in ("grad_norm", "grad_scale_tensor"):
+                if isinstance(options.get(name), Tensor):
+                    options[name] = options[name].to(self.device, non_blocking=True)
+        count, stepped, grads = calls[0]
+        if count is None:
             result = self.optimizer.step(self.parameters, grads, **options)
-            self.version += self.count == 0
-            self.count += 1
+            self.version += not self._has_stepped
+            if self.outcome is not None:
+                self._count = None
+            else:
+                self._count = self.count + 1
+                self._has_stepped = True
             return result
         counts = self.counts
         try:
             for count, stepped, grads in calls:
+                assert count is not None
                 self.optimizer.step_count = count
                 again = [i for i in stepped if count == 0 < counts[i]]
                 with self._without_momentum(again) if again else nullcontext():
@@ -168,7 +248,11 @@ class Part:
             yield
         finally:
             for local, pushed in enumerate(self.pushed):
-                self.optimizer.set_value("dampening", pushed["dampening"], local)
+                lent = self._lent.get(("dampening", local))
+                if lent is None:
+                    self.optimizer.set_value("dampening", pushed["dampening"], local)
+                else:
+                    self.optimizer.set_array("dampening", lent, local)
 
     def state_names(self, i: int) -> list[str]:
         """torch's names of the state of parameter i, but for its step."""
@@ -179,7 +263,7 @@ class Part:
         found = {}
         for name in self.state_names(i):
             try:
-                found[name] = _tensor(self.optimizer.state(i, name))
+                found[name] = _tensor(self.optimizer.state(i, name), self.device)
             except InvalidState:  # no such buffer in this group or of this dtype
                 continue
         return found
@@ -187,7 +271,9 @@ class Part:
     def entry(self, i: int) -> dict[str, Any]:
         """The state of parameter i as load() takes it."""
         tensors = {name: saved.tensor for name, saved in self.saved(i).items()}
-        return {"step": torch.tensor(float(self.behind.get(i, self.count)), dtype=torch.float32), **tensors}
+        device = self.device if self.counts_on_device else "cpu"
+        count = float(self.behind.get(i, self.count))
+        return {"step": torch.tensor(count, dtype=torch.float32, device=device), **tensors}
 
     def load(self, entries: Sequence[Mapping[str, Any]]) -> None:
         """Takes over an entry per parameter, of entry() or of torch's own optimizers; an empty one means none yet."""
@@ -241,12 +327,19 @@ def step_count(label: str, step: Any) -> int:
     return int(count)
 
 
-def _tensor(array: NDArray[Any]) -> SavedTensor:
+def _description(parameter: Tensor) -> tuple[torch.dtype, torch.Size, torch.device]:
+    return parameter.dtype, parameter.shape, parameter.device
+
+
+def _tensor(array: NDArray[Any] | DeviceArray, device: torch.device) -> SavedTensor:
     """A tensor over the memory of an array; over a copy's where the array is read-only, being one itself."""
+    if isinstance(array, DeviceArray):
+        with torch.inference_mode(False):
+            return SavedTensor(torch.from_dlpack(array), False)
     is_copy = not array.flags.writeable
     if is_copy:
         array = array.copy()
     with torch.inference_mode(False):
         if array.dtype.name == "bfloat16":
-            return SavedTensor(torch.from_numpy(array.view(np.int16)).view(torch.bfloat16), is_copy)
-        return SavedTensor(torch.from_numpy(array), is_copy)
+            return SavedTensor(torch.from_numpy(array.view(np.int16)).view(torch.bfloat16).to(device), is_copy)
+        return SavedTensor(torch.from_numpy(array).to(device), is_copy)

@@ -49,6 +49,34 @@ class _Steps:
         return {int(i) for i in np.flatnonzero(self._array != np.frombuffer(self._written, np.float32))}
 
 
+class _DeviceSteps:
+    """The same on a part's device, where steps write it; that a user has written is told by the tensors' version."""
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+        with torch.inference_mode(False):
+            self._array = torch.zeros(len(part.parameters), dtype=torch.float32, device=part.device)
+            self.tensors = [self._array[i] for i in range(len(part.parameters))]
+        self.write()
+
+    def write(self) -> None:
+        with torch.no_grad():
+            if self.part.count_is_known or self.part.behind:
+                self._array.copy_(torch.tensor(self.part.counts, dtype=torch.float32))
+            else:
+                assert self.part.outcome is not None
+                self._array.copy_(self.part.outcome[3:])  # what the step has told, or will tell when it runs
+        self._version = self._array._version
+
+    def edited(self) -> bool:
+        return self._array._version != self._version
+
+    def edits(self) -> set[int]:
+        """The parameters whose step the user has written."""
+        counts = self.part.counts
+        return {i for i, step in enumerate(self._array.tolist()) if step != counts[i]} if self.edited() else set()
+
+
 class ShownState:
     """The mapping, and what it looked like when it last agreed with gradstep."""
 
@@ -57,7 +85,7 @@ class ShownState:
         self.handed_out = False
         self._from_the_start = from_the_start
         self._seen: dict[Part, int] = {}
-        self._steps: dict[Part, _Steps] = {}
+        self._steps: dict[Part, _Steps | _DeviceSteps] = {}
         # What gradstep has put into the entries, and the versions of those that are copies.
         self._tensors: dict[Tensor, dict[str, Tensor]] = {}
         self._copies: dict[Tensor, dict[str, int]] = {}
@@ -95,7 +123,7 @@ class ShownState:
     def _show_part(self, part: Part) -> None:
         steps = self._steps.get(part)
         if steps is None or len(steps.tensors) != len(part.parameters):
-            steps = self._steps[part] = _Steps(part)
+            steps = self._steps[part] = _DeviceSteps(part) if part.counts_on_device else _Steps(part)
         for i, parameter in enumerate(part.parameters):
             entry = self.mapping.get(parameter)
             if not entry and not part.has_state(i, self._from_the_start):
@@ -153,7 +181,7 @@ class ShownState:
         return not same or self._steps_edited() or self._copies_edited()
 
     def _steps_edited(self) -> bool:
-        return any(map(_Steps.edited, self._steps.values()))
+        return any(steps.edited() for steps in self._steps.values())
 
     def _copies_edited(self) -> bool:
         return any(self._written_to(parameter, name) for parameter, names in self._copies.items() for name in names)
