@@ -47,6 +47,18 @@ TEST_F(Binding, AnotherGradientIsAnotherVersionOfTheGradientsAlone) {
   EXPECT_EQ(second.grads[1].data, other.values.data());
 }
 
+TEST_F(Binding, StridesOfACompactTensorAreNoOtherTensorAndOthersAre) {
+  std::int64_t strides[] = {4, 1};
+  const StepBuffers first = bind();
+  params[0].strides = strides;
+  EXPECT_TRUE(bind().params.shows_again(first.params));
+  strides[0] = 1;
+  strides[1] = 5;
+  const StepBuffers transposed = bind();
+  EXPECT_FALSE(transposed.params.shows_again(first.params));
+  EXPECT_FALSE(transposed.params[0].contiguous());
+}
+
 TEST_F(Binding, AnotherShapeDtypeOrDeviceAtTheSameAddressIsRefused) {
   bind();
   params[0].shape = g0.shape.data();
