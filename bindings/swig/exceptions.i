@@ -15,3 +15,20 @@
   $action
 }
 #endif
+
+#if defined(SWIGJAVA)
+// What else a function gives, by the one argument that it writes to, is its result: java.i.
+%typemap(jni) gradstep_status "jlong"
+%typemap(jtype) gradstep_status "long"
+%typemap(jstype) gradstep_status "long"
+%typemap(javain) gradstep_status "$javainput"
+%typemap(in) gradstep_status "$1 = static_cast<gradstep_status>($input);"
+%typemap(javaout) gradstep_status { return $jnicall; }
+%typemap(out) gradstep_status {
+  if ($1 != GRADSTEP_OK) {
+    gradstep_java::raise(jenv, $1);
+    return 0;
+  }
+  $result = 0;
+}
+#endif

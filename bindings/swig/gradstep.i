@@ -32,7 +32,6 @@
 %ignore gradstep_store;
 %ignore gradstep_stream;
 %ignore gradstep_tensor;
-%rename("$ignore", regextarget=1) "^gradstep_(tensor|parameter)_list_";
 %rename("$ignore", regextarget=1) "_options_init$";
 %ignore gradstep_schedule_init;
 %ignore gradstep_set_last_error;
@@ -65,6 +64,8 @@
 %include "exceptions.i"
 #if defined(SWIGPYTHON)
 %include "python.i"
+#elif defined(SWIGJAVA)
+%include "java.i"
 #endif
 
 // A new options struct holds the defaults.
@@ -130,4 +131,6 @@
 %exception;
 #if defined(SWIGPYTHON)
 %include "python_adapters.i"
+#elif defined(SWIGJAVA)
+%include "java_adapters.i"
 #endif

@@ -225,6 +225,9 @@ using gradstep_python::Access;
 %records(gradstep_cost)
 %records(gradstep_metric)
 
+// Lists of Python objects take their place.
+%rename("$ignore", regextarget=1) "^gradstep_(tensor|parameter)_list_";
+
 // Declared again in python_adapters.i, with arguments that Python objects fit.
 %ignore gradstep_comm_attach_nccl;
 %ignore gradstep_comm_create;

@@ -1,0 +1,147 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+package org.gradstep;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.lang.ref.Cleaner;
+import java.util.function.LongConsumer;
+
+/**
+ * A C object. close() gives it up at once; calls of other threads that are inside finish first, and later ones are an
+ * IllegalStateException. What nobody closes is closed when nobody can reach it any more.
+ */
+abstract class Handle implements AutoCloseable {
+  private static final Cleaner CLEANER = Cleaner.create();
+
+  final Resource resource;
+
+  Handle(String name, long address, LongConsumer destroy) {
+    resource = new Resource(name, address, destroy);
+    CLEANER.register(this, resource::close);
+  }
+
+  /** Gives the object up; calls that are inside finish first. A second time does nothing. */
+  @Override
+  public final void close() {
+    resource.close();
+  }
+
+  /**
+   * The address and how many use it. Those who are inside hold this object alone, so the collector may take the handle
+   * meanwhile; and it holds what the call borrows.
+   */
+  static final class Resource {
+    private static final int CLOSED = 1 << 31;
+    private static final int CHANGING = 1 << 30;
+    private static final VarHandle USERS;
+
+    static {
+      try {
+        USERS = MethodHandles.lookup().findVarHandle(Resource.class, "users", int.class);
+      } catch (ReflectiveOperationException error) {
+        throw new ExceptionInInitializerError(error);
+      }
+    }
+
+    private final String name;
+    private final LongConsumer destroy;
+    final long address;
+    private volatile int users;
+
+    Resource(String name, long address, LongConsumer destroy) {
+      this.name = name;
+      this.address = address;
+      this.destroy = destroy;
+    }
+
+    long enter() {
+      while (true) {
+        int seen = users;
+        refuse(seen, CLOSED | CHANGING);
+        if (USERS.compareAndSet(this, seen, seen + 1)) {
+          return address;
+        }
+      }
+    }
+
+    void leave() {
+      if ((int) USERS.getAndAdd(this, -1) - 1 == CLOSED) {
+        destroy.accept(address);
+      }
+    }
+
+    /** As enter(), for who must be alone. */
+    long enterAlone() {
+      while (true) {
+        int seen = users;
+        refuse(seen, -1);
+        if (USERS.compareAndSet(this, 0, CHANGING)) {
+          return address;
+        }
+      }
+    }
+
+    void leaveAlone() {
+      if ((int) USERS.getAndAdd(this, -CHANGING) - CHANGING == CLOSED) {
+        destroy.accept(address);
+      }
+    }
+
+    private void refuse(int seen, int mask) {
+      if (seen < 0) {
+        throw new IllegalStateException(name + ": is closed");
+      }
+      if ((seen & mask) != 0) {
+        throw new IllegalStateException(name + ": is in use by another call");
+      }
+    }
+
+    void close() {
+      int seen = (int) USERS.getAndBitwiseOr(this, CLOSED);
+      if (seen == 0) {
+        destroy.accept(address);
+      }
+    }
+  }
+
+  /** Enters up to four resources, of which some may be null; all or none. */
+  static void enter(Resource first, Resource second, Resource third, Resource fourth) {
+    int entered = 0;
+    try {
+      first.enter();
+      entered = 1;
+      if (second != null) {
+        second.enter();
+      }
+      entered = 2;
+      if (third != null) {
+        third.enter();
+      }
+      entered = 3;
+      if (fourth != null) {
+        fourth.enter();
+      }
+      entered = 4;
+    } finally {
+      if (entered < 4) {
+        leave(entered > 0 ? first : null, entered > 1 ? second : null, entered > 2 ? third : null, null);
+      }
+    }
+  }
+
+  static void leave(Resource first, Resource second, Resource third, Resource fourth) {
+    if (first != null) {
+      first.leave();
+    }
+    if (second != null) {
+      second.leave();
+    }
+    if (third != null) {
+      third.leave();
+    }
+    if (fourth != null) {
+      fourth.leave();
+    }
+  }
+}

@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#ifndef GRADSTEP_JAVA_ERRORS_H
+#define GRADSTEP_JAVA_ERRORS_H
+
+#include <jni.h>
+
+#include "gradstep/base.h"
+
+namespace gradstep_java {
+
+/// NUL-terminated text as an array of bytes without the NUL; NULL with a Java exception if there is no memory.
+jbyteArray to_bytes(JNIEnv* env, const char* text);
+
+/// Throws the Java exception for a status, with this thread's gradstep_last_error() as text.
+void raise(JNIEnv* env, gradstep_status status);
+
+/// OK unless a callback has thrown. Its exception is kept for the call that fails by it, and CALLBACK returned.
+gradstep_status finish(JNIEnv* env);
+
+}  // namespace gradstep_java
+
+#endif  // GRADSTEP_JAVA_ERRORS_H
