@@ -73,6 +73,24 @@ class StepTest {
   }
 
   @Test
+  void aStepWithKeptListsMakesNoObjects() {
+    var threads = (com.sun.management.ThreadMXBean) java.lang.management.ManagementFactory.getThreadMXBean();
+    int calls = 10_000;
+    try (Context context = new Context(1);
+        Optimizer sgd = sgd(context, 0.5);
+        TensorList params = TensorList.of(floats(4));
+        TensorList grads = TensorList.of(floats(4))) {
+      sgd.step(params, grads);
+      long before = threads.getCurrentThreadAllocatedBytes();
+      for (int i = 0; i < calls; i++) {
+        sgd.step(params, grads);
+      }
+      long bytes = threads.getCurrentThreadAllocatedBytes() - before;
+      assertTrue(bytes < calls, bytes + " bytes"); // an object takes 16 at least; asking costs some hundred once
+    }
+  }
+
+  @Test
   void badInputNamesTheArgument() {
     FloatBuffer heap = FloatBuffer.allocate(4);
     assertTrue(assertThrows(IllegalArgumentException.class, () -> TensorList.of(floats(4), heap))
