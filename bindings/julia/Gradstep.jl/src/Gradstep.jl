@@ -1,0 +1,47 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+gradstep turns gradients into parameter updates on arrays that you own.
+
+    gradients -> Accumulator -> Reducer -> Optimizer -> your arrays
+                 micro-batches  over a
+                                Communicator
+                 '------- the Updater drives all three -------'
+
+Each is useful alone. Arrays are used where they lie, without a copy. `C` is the C API itself.
+"""
+module Gradstep
+
+include("C.jl")
+include("errors.jl")
+include("callbacks.jl")
+include("handles.jl")
+include("options.jl")
+include("arrays.jl")
+include("models.jl")
+include("context.jl")
+include("schedules.jl")
+include("optimizers.jl")
+include("accumulators.jl")
+include("communicators.jl")
+include("host_communicators.jl")
+include("reducers.jl")
+include("updaters.jl")
+include("saved_state.jl")
+include("info.jl")
+
+export GradstepError, Context, default_context, Schedule
+export SGD, RMSProp, AdaGrad, Adam, AdamW, Shampoo, setup, update!, step!, deltas!, adjust!, hyper_parameter, step_count,
+       set_step_count!, state_names, state, set_state!, copy_state!, metrics, memory, state_bytes
+export Accumulator, Rows, add!, flush!, reset!, gradients, sums, gradient_norm, window
+export Communicator, self_communicator, local_communicators, connect, mpi_communicator, unique_id, rank, world_size,
+       local_rank, engine, all_reduce!, all_gather, reduce_scatter, send, receive!, barrier, vote, duplicate, abort,
+       broken_by, statistics, HostCollectives, host_communicator
+export Reducer, reduce!, begin!, wait!, cancel!, is_done, residual, channel_statistics
+export Updater, recover!, shard!
+export save, load!
+export library_version, build_info, backend_available, backend_status, load_backend, predict_costs
+
+__init__() = C.load()
+
+end

@@ -1,0 +1,101 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+A C handle: used by one call at a time, and destroyed once, by `close` or by the garbage collector.
+
+`state` is a bit BUSY while a call has the handle for itself, a bit CLOSED, and VISITOR times the calls that may come
+during another one. The last to leave a closed handle destroys it, so that no pointer is used after its end. Everything is
+done with atomic operations alone: finalizers may run at any point of any thread, and destroying waits for nothing.
+"""
+mutable struct Handle{T}
+    pointer::Ptr{T}
+    state::Threads.Atomic{Int}
+    what::String
+    function Handle(pointer::Ptr{T}, what) where {T}
+        handle = new{T}(pointer, Threads.Atomic{Int}(0), what)
+        finalizer(close, handle)
+        return handle
+    end
+end
+
+const BUSY = 1
+const CLOSED = 2
+const VISITOR = 4
+
+destroy(pointer::Ptr{C.gradstep_context}) = C.gradstep_context_destroy(pointer)
+destroy(pointer::Ptr{C.gradstep_optimizer}) = C.gradstep_optimizer_destroy(pointer)
+destroy(pointer::Ptr{C.gradstep_accumulator}) = C.gradstep_accumulator_destroy(pointer)
+destroy(pointer::Ptr{C.gradstep_comm}) = C.gradstep_comm_destroy(pointer)
+destroy(pointer::Ptr{C.gradstep_reducer}) = C.gradstep_reducer_destroy(pointer)
+destroy(pointer::Ptr{C.gradstep_updater}) = C.gradstep_updater_destroy(pointer)
+
+"""Takes the handle for a call: `bit` BUSY for one that must be alone, VISITOR for one that need not."""
+@inline function enter(handle::Handle, bit::Int = BUSY)
+    while true
+        state = handle.state[]
+        state & CLOSED != 0 && refuse(handle, "is closed")
+        bit == BUSY && state & BUSY != 0 && refuse(handle, "is in use by another call")
+        Threads.atomic_cas!(handle.state, state, state + bit) == state && return handle.pointer
+    end
+end
+
+@inline function leave(handle::Handle, bit::Int = BUSY)
+    Threads.atomic_sub!(handle.state, bit) - bit == CLOSED && destroy(handle.pointer)
+    return nothing
+end
+
+@noinline refuse(handle, why) = throw(GradstepError(INVALID_STATE, string(handle.what, ": ", why)))
+
+"""
+    close(handle)
+
+Gives the handle up at once; calls that are running finish first. Closing again does nothing, and the garbage collector
+closes what nobody refers to.
+"""
+function Base.close(handle::Handle)
+    Threads.atomic_or!(handle.state, CLOSED) == 0 && destroy(handle.pointer)
+    return nothing
+end
+
+Base.isopen(handle::Handle) = handle.state[] & CLOSED == 0
+
+"""Calls `f(pointer, arguments...)`, which returns a status, while nobody else uses the handle."""
+@inline function call(f, handle::Handle, arguments...)
+    pointer = enter(handle)
+    status = try
+        GC.@preserve handle f(pointer, arguments...)
+    finally
+        leave(handle)
+    end
+    check(status)
+end
+
+"""The number that `f(pointer, result)` writes."""
+@inline function number(f, handle::Handle, ::Type{T}) where {T}
+    result = Ref{T}()
+    call(f, handle, result)
+    return result[]
+end
+
+"""The handle that `f(arguments..., out)` creates."""
+function created(f, ::Type{T}, what, arguments...) where {T}
+    out = Ref{Ptr{T}}(C_NULL)
+    check(f(arguments..., out))
+    return Handle(out[], what)
+end
+
+"""The text that `f(arguments..., buffer, capacity, length)` writes."""
+function text(f, arguments...)
+    length = Ref{Csize_t}(0)
+    check(f(arguments..., C_NULL, 0, length))
+    buffer = Vector{UInt8}(undef, length[])
+    check(f(arguments..., buffer, length[], length))
+    return String(resize!(buffer, length[] - 1))
+end
+
+"""Anything with a field `handle`."""
+abstract type Owner end
+
+Base.close(owner::Owner) = close(owner.handle)
+Base.isopen(owner::Owner) = isopen(owner.handle)

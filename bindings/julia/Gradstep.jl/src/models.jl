@@ -1,0 +1,218 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Models: tuples, named tuples, vectors and structs of arrays, nested in any way. The library sees the list of their
+# arrays. What is known of a model when a handle is made is its skeleton, in which a Leaf stands for an array.
+
+struct Leaf
+    index::Int
+end
+
+"""Names, shapes and dtypes of a model's arrays, and the skeleton by which models and gradients are walked."""
+struct Schema{S}
+    skeleton::S
+    names::Vector{String}
+    shapes::Vector{Int64}
+    begins::Vector{Int} # of array i in shapes: begins[i] + 1 to begins[i + 1]
+    dtypes::Vector{C.gradstep_dtype}
+    groups::Vector{Int32}
+    flags::Vector{UInt32}
+    are_named::Bool
+end
+
+Base.length(schema::Schema) = length(schema.dtypes)
+
+Tensors(schema::Schema) = Tensors(length(schema), length(schema.shapes))
+
+"""
+    Gradstep.children(x)
+
+What of `x` holds arrays, as a tuple, named tuple or vector; `nothing` if there are none in it. By default the fields of a
+struct. Define it for a type of yours where that is not so.
+"""
+children(x::Union{Tuple, NamedTuple, AbstractVector}) = x
+children(x::Union{Number, AbstractString, Symbol, Function, Module, Type, Nothing, Missing}) = nothing
+children(x::AbstractDict) = bad_argument("model: has a ", typeof(x), ", whose order is not fixed; use a NamedTuple")
+function children(x::T) where {T}
+    isstructtype(T) && fieldcount(T) > 0 || return nothing
+    return NamedTuple{fieldnames(T)}(ntuple(i -> getfield(x, i), fieldcount(T)))
+end
+
+struct Found
+    array::AbstractArray
+    path::String
+end
+
+joined(path, name) = isempty(path) ? string(name) : string(path, ".", name)
+
+function skeleton(array::AbstractArray{<:Number}, found, path)
+    push!(found, Found(array, path))
+    return Leaf(length(found))
+end
+function skeleton(x, found, path)
+    inner = children(x)
+    inner === nothing && return nothing
+    inner isa NamedTuple && return NamedTuple{keys(inner)}(
+        Tuple([skeleton(value, found, joined(path, name)) for (name, value) in pairs(inner)]))
+    each = [skeleton(value, found, joined(path, i)) for (i, value) in enumerate(inner)]
+    return inner isa Tuple ? Tuple(each) : each
+end
+
+is_flat(skeleton) = skeleton isa Leaf || (!(skeleton isa NamedTuple) && skeleton !== nothing && all(is_leaf, skeleton))
+is_leaf(x) = x isa Leaf
+
+function Schema(model; names = nothing, groups = nothing, may_be_unused = false)
+    found = Found[]
+    tree = skeleton(model, found, "")
+    n = length(found)
+    shapes, begins = Int64[], [0]
+    for (i, each) in enumerate(found)
+        argument = place("model", i, each.path)
+        check_layout(each.array, argument)
+        is_float(dtype(eltype(each.array))) || bad_argument(
+            argument, ": eltype is ", eltype(each.array), ", expected Float16, Float32 or Float64")
+        append!(shapes, reverse(size(each.array)))
+        push!(begins, length(shapes))
+    end
+    paths = [each.path for each in found]
+    return Schema(tree, names === nothing ? paths : entries("names", String, names, n, paths), shapes, begins,
+                  [dtype(eltype(each.array)) for each in found],
+                  groups === nothing ? zeros(Int32, n) : entries("groups", Int32, groups, n, paths),
+                  may_be_unused isa Bool ? fill(UInt32(may_be_unused), n) :
+                  UInt32.(entries("may_be_unused", Bool, may_be_unused, n, paths)),
+                  names !== nothing || !is_flat(tree))
+end
+
+"""What a caller gives for every array: a list, or a function of its path."""
+function entries(argument, ::Type{T}, given, n, paths) where {T}
+    found = given isa Function ? map(given, paths) : collect(given)
+    length(found) == n || bad_argument(argument, ": ", length(found), " entries, expected ", n, ", one of each array")
+    return [converted(T, string(argument, "[", i, "]"), each) for (i, each) in enumerate(found)]
+end
+
+converted(::Type{String}, name, value::Union{AbstractString, Symbol}) = String(value)
+
+"""`f(parameters, n)` with the schema as C has it."""
+function with_parameters(f, schema::Schema)
+    n = length(schema)
+    any(name -> '\0' in name, schema.names) && bad_argument("names: one has a NUL in it")
+    GC.@preserve schema begin
+        parameters = [C.gradstep_parameter(
+            sizeof(C.gradstep_parameter), schema.flags[i],
+            schema.are_named ? pointer(schema.names[i]) : Ptr{UInt8}(C_NULL), shape_of(schema, i),
+            schema.begins[i + 1] - schema.begins[i], schema.groups[i], schema.dtypes[i], CPU, 0) for i in 1:n]
+        f(parameters, n)
+    end
+end
+
+@inline shape_of(schema, i) = pointer(schema.shapes) + sizeof(Int64) * schema.begins[i]
+
+place(argument, i, path) = isempty(path) || path == string(i) ? string(argument, "[", i, "]") :
+                           string(argument, "[", i, "] (", path, ")")
+@noinline place(argument, schema::Schema, i) = place(argument, i, schema.names[i])
+
+# Walking: values hang on the skeleton as the arrays did on the model. `role` says what they are.
+
+"""What a value is to the schema: an array of the model, of its size and dtype, or a gradient of it."""
+struct Role
+    argument::String
+    is_optional::Bool # nothing is no gradient
+    is_exact::Bool # the model's own eltype, else any float
+end
+
+const PARAMETERS = Role("model", false, true)
+const GRADIENTS = Role("grads", true, false)
+const RESULTS = Role("results", true, false)
+const UPDATES = Role("updates", false, true)
+
+"""Fills `tensors` with the arrays of `values`."""
+@inline bind!(tensors::Tensors, schema::Schema, values, role::Role) =
+    walk!(tensors, schema, schema.skeleton, values, role)
+
+walk!(tensors, schema, ::Nothing, values, role) = nothing
+
+@inline function walk!(tensors, schema, leaf::Leaf, values, role)
+    if values isa AbstractArray
+        bind_array!(tensors, schema, leaf.index, values, role)
+    else
+        role.is_optional && (values === nothing || values === missing) || refuse_value(schema, leaf, values, role)
+        absent!(tensors, leaf.index)
+    end
+    return nothing
+end
+
+@noinline refuse_value(schema, leaf, values, role) =
+    bad_argument(place(role.argument, schema, leaf.index), ": is a ", typeof(values), ", expected an array")
+
+@inline walk!(tensors, schema, ::Tuple{}, ::Tuple{}, role) = nothing
+@inline function walk!(tensors, schema, tree::Tuple, values::Tuple, role)
+    length(tree) == length(values) || refuse_length(tree, values, role)
+    walk!(tensors, schema, first(tree), first(values), role)
+    walk!(tensors, schema, Base.tail(tree), Base.tail(values), role)
+end
+
+function walk!(tensors, schema, tree::Union{Tuple, AbstractVector}, values, role)
+    if values === nothing || values === missing
+        foreach(each -> walk!(tensors, schema, each, nothing, role), tree)
+    else
+        inner = values isa Union{Tuple, AbstractVector} ? values : children(values)
+        inner isa Union{Tuple, AbstractVector} || bad_argument(
+            role.argument, ": has a ", typeof(values), " where the model has a list of ", length(tree))
+        length(tree) == length(inner) || refuse_length(tree, inner, role)
+        for (each, value) in zip(tree, inner)
+            walk!(tensors, schema, each, value, role)
+        end
+    end
+    return nothing
+end
+
+@noinline refuse_length(tree, values, role) =
+    bad_argument(role.argument, ": ", length(values), " entries, the model has ", length(tree))
+
+@inline function walk!(tensors, schema, tree::NamedTuple, values, role)
+    walk_fields!(tensors, schema, tree, fields_of(values), role)
+end
+
+fields_of(values::Union{NamedTuple, Nothing, Missing}) = values
+fields_of(values) = children(values)
+
+function walk_fields!(tensors, schema, tree::NamedTuple, values, role)
+    if values isa NamedTuple
+        for name in keys(values)
+            haskey(tree, name) || bad_argument(role.argument, ": has a ", name, ", the model has none")
+        end
+    elseif values !== nothing && values !== missing
+        bad_argument(role.argument, ": has a ", typeof(values), " where the model has fields ", join(keys(tree), ", "))
+    end
+    foreach(keys(tree)) do name
+        value = values isa NamedTuple && haskey(values, name) ? values[name] : nothing
+        walk!(tensors, schema, tree[name], value, role)
+    end
+    return nothing
+end
+
+@inline function bind_array!(tensors, schema, i, array::AbstractArray{T, N}, role) where {T, N}
+    is_strided(array) || check_layout(array, place(role.argument, schema, i))
+    begins = schema.begins[i]
+    fits = schema.begins[i + 1] - begins == N
+    for axis in 1:N
+        fits = fits && schema.shapes[begins + N + 1 - axis] == size(array, axis)
+    end
+    fits || refuse_size(schema, i, array, role)
+    type, expected = dtype(T), schema.dtypes[i]
+    (role.is_exact ? type == expected : is_float(type) && (type != F64 || expected == F64)) ||
+        refuse_dtype(schema, i, array, role)
+    show!(tensors, i, array, shape_of(schema, i), begins)
+    return nothing
+end
+
+@noinline function refuse_size(schema, i, array, role)
+    expected = Tuple(reverse(schema.shapes[(schema.begins[i] + 1):schema.begins[i + 1]]))
+    bad_argument(place(role.argument, schema, i), ": size is ", size(array), ", expected ", expected)
+end
+
+@noinline function refuse_dtype(schema, i, array, role)
+    own = get(JULIA_TYPES, schema.dtypes[i], "bfloat16")
+    bad_argument(place(role.argument, schema, i), ": eltype is ", eltype(array), ", expected ",
+                 role.is_exact ? own : own === Float64 ? "a float" : "a float of at most 32 bits")
+end

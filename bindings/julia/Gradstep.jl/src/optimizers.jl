@@ -1,0 +1,359 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+An update rule with its options, to be handed to `setup`: `SGD`, `RMSProp`, `AdaGrad`, `Adam`, `AdamW` or `Shampoo`.
+
+Options are keywords with the names and defaults of the C structs (`Gradstep.options(Adam)` lists them). Every
+real number among them may be a schedule: a `Schedule`, or a function of the step.
+"""
+struct Rule{T}
+    name::String
+    options::T
+    schedules::Vector{Pair{Symbol, Schedule}}
+end
+
+function Rule(name, ::Type{T}, given) where {T}
+    schedules = Pair{Symbol, Schedule}[]
+    fields = Pair{Symbol, Any}[]
+    for (key, value) in pairs(given)
+        if key in fieldnames(T) && fieldtype(T, field_index(T, key)) == Float64 && is_schedule(value)
+            push!(schedules, key => as_schedule(value))
+            # What rises from 0 needs its buffers from the start.
+            first_value = schedules[end].second(0)
+            value = first_value == 0 ? floatmin(Float64) : first_value
+        end
+        push!(fields, key => value)
+    end
+    return Rule{T}(name, with(defaults(T), fields), schedules)
+end
+
+Base.show(io::IO, rule::Rule) = print(io, rule.name, "(", join(
+    ["$name = $(repr(value))" for (name, value) in pairs(record(rule.options))], ", "), ")")
+
+const RULES = (
+    (:SGD, :sgd, "Stochastic gradient descent, with `momentum`, `dampening`, `nesterov` and `weight_decay`."),
+    (:RMSProp, :rmsprop, "Gradients divided by the root of their running mean square: `rho`, `epsilon`, `centered`, `momentum`."),
+    (:AdaGrad, :adagrad, "Gradients divided by the root of the sum of their squares: `epsilon`, `lr_decay`."),
+    (:Adam, :adam, "Adam: `beta1`, `beta2`, `epsilon`, `weight_decay`; with `amsgrad = true` AMSGrad."),
+    (:Shampoo, :shampoo, "Distributed Shampoo and, with `eigenvalue_corrected = true`, SOAP; docs/shampoo.md has the options."),
+)
+
+for (rule, c_name, says) in RULES
+    options = Symbol(:gradstep_, c_name, :_options)
+    create = Symbol(:gradstep_optimizer_create_, c_name)
+    bytes = Symbol(:gradstep_, c_name, :_state_bytes)
+    @eval begin
+        """
+            $($(string(rule)))(learning_rate; options...)
+
+        $($says)
+        """
+        $rule(learning_rate; options...) =
+            Rule($(string(rule)), C.$options, merge((learning_rate = learning_rate,), values(options)))
+        creator(::Rule{C.$options}) = C.$create
+        byte_counter(::Rule{C.$options}) = C.$bytes
+        options(::typeof($rule)) = record(defaults(C.$options))
+    end
+end
+
+"""
+    AdamW(learning_rate; options...)
+
+`Adam` with `decoupled_weight_decay = true`.
+"""
+AdamW(learning_rate; options...) = Adam(learning_rate; decoupled_weight_decay = true, options...)
+
+"""
+    Gradstep.options(rule)
+
+The options of `SGD`, `RMSProp`, `AdaGrad`, `Adam` or `Shampoo` with their defaults, as a named tuple.
+"""
+function options end
+
+"""
+    setup(rule, model; names, groups, context)
+
+An `Optimizer` for the arrays of `model`: tuples, named tuples, vectors and structs of arrays, nested in any way
+(`Gradstep.children` says what of a type counts). The arrays stay yours; state starts at zero.
+
+- `names`: one for each array, by which saved state is found again. By default an array has the path to it
+  (`"layers.1.weight"`), and those of a plain list `"param.0"` and so on.
+- `groups`: one number from 0 on for each array, or a function of its path; each group has hyper-parameters of its own.
+- `context`: a `Context`; `nothing` is `default_context()`.
+"""
+struct Optimizer{S} <: Owner
+    handle::Handle{C.gradstep_optimizer}
+    schema::Schema{S}
+    parameters::Tensors
+    gradients::Tensors
+    updates::Tensors
+end
+
+function setup(rule::Rule, model; names = nothing, groups = nothing, context = nothing)
+    schema = Schema(model; names = names, groups = groups)
+    handle = with_context(context) do pointer
+        with_parameters(schema) do parameters, n
+            created(creator(rule), C.gradstep_optimizer, "optimizer", pointer, Ref(rule.options), parameters, n)
+        end
+    end
+    optimizer = Optimizer(handle, schema, Tensors(schema), Tensors(schema), Tensors(schema))
+    for (name, schedule) in rule.schedules
+        adjust!(optimizer; (name => schedule,)...)
+    end
+    return optimizer
+end
+
+Base.show(io::IO, optimizer::Optimizer) = print(
+    io, "Optimizer of ", length(optimizer.schema), " arrays", isopen(optimizer) ? "" : ", closed")
+
+"""
+    state_bytes(rule, model; groups)
+
+How many bytes of state an optimizer of these arguments holds. None are allocated.
+"""
+function state_bytes(rule::Rule, model; groups = nothing)
+    schema = Schema(model; groups = groups)
+    bytes = Ref{Int64}(0)
+    with_parameters((parameters, n) -> check(byte_counter(rule)(Ref(rule.options), parameters, n, bytes)), schema)
+    return bytes[]
+end
+
+# Where gradients come from: the caller's arrays, or an accumulator or a reducer, which shows its own for the call.
+struct NoSource end
+enter_source(grads) = NoSource()
+leave_source(::NoSource) = nothing
+@inline bind_gradients!(optimizer, ::NoSource, grads) =
+    bind!(optimizer.gradients, optimizer.schema, grads, GRADIENTS)
+
+"""
+    update!(optimizer, model, grads) -> optimizer, model
+
+Steps the arrays of `model` in place.
+
+`grads` has the structure of `model`, with `nothing` where there is no gradient (and in named tuples, as Zygote gives them,
+names may be missing); or it is an `Accumulator` or a `Reducer`, whose result is used where it lies.
+"""
+function update!(optimizer::Optimizer, model, grads)
+    pointer = enter(optimizer.handle)
+    status = try
+        source = enter_source(grads)
+        try
+            bind!(optimizer.parameters, optimizer.schema, model, PARAMETERS)
+            bind_gradients!(optimizer, source, grads)
+            GC.@preserve optimizer model grads C.gradstep_optimizer_step(
+                pointer, optimizer.parameters.tensors, optimizer.gradients.tensors, length(optimizer.schema), C_NULL)
+        finally
+            leave_source(source)
+        end
+    finally
+        leave(optimizer.handle)
+    end
+    check(status)
+    return optimizer, model
+end
+
+"""
+What a step did: `applied` (false: it was skipped), `grad_norm` (before `grad_scale`; NaN where the step had no need to know
+it) and `clip_coefficient` (what `max_norm` multiplied the gradients by).
+"""
+struct StepResult
+    applied::Bool
+    grad_norm::Float64
+    clip_coefficient::Float64
+end
+
+"""
+    step!(optimizer, model, grads; options...) -> StepResult
+
+`update!` with options:
+
+- `grad_scale`: multiplies every gradient;
+- `max_norm`: clips the norm over all gradients; 0 = off;
+- `clip_value`: then clips each element; 0 = off;
+- `skip_nonfinite`: an infinity or NaN anywhere skips the whole step;
+- `grad_norm`: the norm before `grad_scale`, where it is known already;
+- `found_inf`: a `Vector{Float32}` of one element: non-zero skips the step, and non-finite gradients set it to 1;
+- `disjoint`: you promise that no array overlaps one that is written, and nobody looks.
+"""
+step!(optimizer::Optimizer, model, grads; options...) = step_with(optimizer, model, grads, nothing; options...)
+
+"""
+    deltas!(deltas, optimizer, model, grads; options...) -> StepResult
+
+Writes what `step!` would add to the arrays of `model` into `deltas`, which has its structure, and leaves `model` as it
+is. `deltas` may be `grads`.
+"""
+deltas!(deltas, optimizer::Optimizer, model, grads; options...) = step_with(optimizer, model, grads, deltas; options...)
+
+function step_with(optimizer, model, grads, deltas; grad_norm = nothing, found_inf = nothing, options...)
+    norm = grad_norm === nothing ? nothing : one_tensor([Float64(grad_norm)], "grad_norm")
+    found = one_tensor(found_inf, "found_inf")
+    result = Ref(sized(C.gradstep_step_result))
+    fields = with(defaults(C.gradstep_step_options), options)
+    pointer = enter(optimizer.handle)
+    status = try
+        source = enter_source(grads)
+        try
+            GC.@preserve optimizer model grads deltas norm found result begin
+                fields = with(fields, (:grad_norm => address_of(norm), :found_inf => address_of(found),
+                                       :result => Base.unsafe_convert(Ptr{C.gradstep_step_result}, result)))
+                bind!(optimizer.parameters, optimizer.schema, model, PARAMETERS)
+                bind_gradients!(optimizer, source, grads)
+                deltas === nothing || bind!(optimizer.updates, optimizer.schema, deltas, UPDATES)
+                updates = deltas === nothing ? Ptr{C.gradstep_tensor}(C_NULL) : optimizer.updates.tensors
+                C.gradstep_optimizer_step_ex(pointer, optimizer.parameters.tensors, optimizer.gradients.tensors,
+                                             updates, length(optimizer.schema), Ref(fields), C_NULL)
+            end
+        finally
+            leave_source(source)
+        end
+    finally
+        leave(optimizer.handle)
+    end
+    check(status)
+    return StepResult(result[].applied != 0, result[].grad_norm, result[].clip_coefficient)
+end
+
+"""
+    adjust!(optimizer, learning_rate; group)
+    adjust!(optimizer; group, name = value, ...)
+
+Sets hyper-parameters of one group, or of all groups, to a number, a `Schedule` or a function of the step. A function is
+kept as long as the optimizer may call it; one that is refused is not kept.
+"""
+adjust!(optimizer::Optimizer, learning_rate; group = -1) = adjust!(optimizer; learning_rate = learning_rate, group = group)
+
+function adjust!(optimizer::Optimizer; group = -1, changes...)
+    for (name, value) in pairs(changes)
+        if is_schedule(value)
+            with_schedule(as_schedule(value)) do schedule
+                call(C.gradstep_optimizer_set_schedule, optimizer.handle, group, string(name), schedule)
+            end
+        elseif value isa Real
+            call(C.gradstep_optimizer_set_value, optimizer.handle, group, string(name), Float64(value))
+        else
+            bad_argument(name, ": is a ", typeof(value), ", expected a number, a Schedule or a function of the step")
+        end
+    end
+    return optimizer
+end
+
+"""
+    hyper_parameter(optimizer, name; group = 0)
+
+The value that the next step would use.
+"""
+hyper_parameter(optimizer::Optimizer, name; group = 0) =
+    number((pointer, value) -> C.gradstep_optimizer_get_value(pointer, group, string(name), value),
+           optimizer.handle, Float64)
+
+"""
+    step_count(optimizer)
+
+How many steps were applied: the t of schedules and bias corrections.
+"""
+step_count(optimizer::Optimizer) = number(C.gradstep_optimizer_step_count, optimizer.handle, Int64)
+
+"""
+    set_step_count!(optimizer, count)
+
+t = count >= 0.
+"""
+set_step_count!(optimizer::Optimizer, count::Integer) =
+    call(C.gradstep_optimizer_set_step_count, optimizer.handle, count)
+
+group_count(optimizer::Optimizer) = Int(number(C.gradstep_optimizer_group_count, optimizer.handle, Int32))
+
+"""
+    state_names(optimizer)
+
+The names of the rule's state, for `state`; where there is one for each block and axis, its pattern.
+"""
+function state_names(optimizer::Optimizer)
+    names = exclusive_text(C.gradstep_optimizer_state_names, optimizer.handle)
+    return String.(split(names, ','; keepempty = false))
+end
+
+function exclusive_text(f, handle::Handle)
+    pointer = enter(handle)
+    try
+        return GC.@preserve handle text(f, pointer)
+    finally
+        leave(handle)
+    end
+end
+
+"""
+    state(optimizer, i, name)
+
+A copy of state `name` of array i (counted from 1) of the model, shaped as the array unless the rule says else, in Float32, or
+Float64 for arrays of Float64. Collective while the state is sharded.
+"""
+function state(optimizer::Optimizer, i::Integer, name; size = nothing)
+    schema = optimizer.schema
+    check_index(schema, i)
+    extents = size === nothing ? reverse(schema.shapes[(schema.begins[i] + 1):schema.begins[i + 1]]) : size
+    found = Array{schema.dtypes[i] == F64 ? Float64 : Float32}(undef, extents...)
+    GC.@preserve found call(C.gradstep_optimizer_get_state, optimizer.handle, i - 1, string(name),
+                            one_tensor(found, "state"), C_NULL)
+    return found
+end
+
+"""
+    set_state!(optimizer, i, name, value)
+
+Replaces state `name` of array i (counted from 1) by an array of its size. Collective while the state is sharded.
+"""
+function set_state!(optimizer::Optimizer, i::Integer, name, value)
+    check_index(optimizer.schema, i)
+    GC.@preserve value call(C.gradstep_optimizer_set_state, optimizer.handle, i - 1, string(name),
+                            one_tensor(value, "value"), C_NULL)
+end
+
+check_index(schema, i) =
+    1 <= i <= length(schema) || bad_argument("i: is ", i, ", the model has ", length(schema), " arrays")
+
+"""
+    copy_state!(destination, source)
+
+State, step count and skip counter of `destination` become those of `source`.
+"""
+function copy_state!(destination::Optimizer, source::Optimizer)
+    destination === source && return destination
+    pointer = enter(source.handle)
+    try
+        GC.@preserve source call(C.gradstep_optimizer_copy_state, destination.handle, pointer)
+    finally
+        leave(source.handle)
+    end
+    return destination
+end
+
+"""
+    metrics(optimizer)
+
+Numbers about the optimizer and its arrays, as named tuples `(name, parameter, block, axis, value)`; the indices are C's,
+from 0 on, and -1 where one does not apply.
+"""
+function metrics(optimizer::Optimizer)
+    pointer = enter(optimizer.handle)
+    try
+        return GC.@preserve optimizer records(C.gradstep_optimizer_metrics, C.gradstep_metric, pointer)
+    finally
+        leave(optimizer.handle)
+    end
+end
+
+"""
+    memory(optimizer)
+
+`(state_bytes, other_bytes)` that this rank holds now.
+"""
+memory(optimizer::Optimizer) = statistics(C.gradstep_optimizer_memory, C.gradstep_memory, optimizer.handle)
+
+function statistics(f, ::Type{T}, handle) where {T}
+    found = Ref(sized(T))
+    call(f, handle, found)
+    return record(found[])
+end

@@ -1,0 +1,156 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+    Reducer(comm, model; mode = :dense, average, may_be_unused = false, names, context, options...)
+
+Makes the gradients of all ranks one. Collective, and so is what it does.
+
+- `mode`: `:dense`, `:half`, `:bfloat16`, `:sparse_threshold`, `:sparse_topk`, `:adasum_tree`, `:adasum_nway`, `:powersgd` or
+  `:auto`; docs/gradient_sync.md says which is for what;
+- `average`: `:mean`, `:sum` or `:weighted`;
+- `may_be_unused`: true, or one for each array: on some rank there may be no gradient for it;
+- the other options are those of `gradstep_reducer_options`: `fuse_threshold`, `sparsity`, `half_sum`, `rank` and so on.
+
+The communicator can be used for other things, and closed.
+"""
+struct Reducer{S} <: Owner
+    handle::Handle{C.gradstep_reducer}
+    schema::Schema{S}
+    gradients::Tensors
+    results::Tensors
+end
+
+function Reducer(comm::Communicator, model; names = nothing, may_be_unused = false, context = nothing, options...)
+    schema = Schema(model; names = names, may_be_unused = may_be_unused)
+    fields = Ref(with(defaults(C.gradstep_reducer_options), options))
+    handle = with_context(context) do pointer
+        comm_pointer = enter(comm.handle)
+        try
+            GC.@preserve comm with_parameters(schema) do parameters, n
+                created(C.gradstep_reducer_create, C.gradstep_reducer, "reducer", pointer, comm_pointer, fields,
+                        parameters, n)
+            end
+        finally
+            leave(comm.handle)
+        end
+    end
+    return Reducer(handle, schema, Tensors(schema), Tensors(schema))
+end
+
+gradient_function(::Reducer) = C.gradstep_reducer_gradients
+norm_function(::Reducer) = C.gradstep_reducer_norm
+enter_source(reducer::Reducer) = (enter(reducer.handle); reducer)
+
+"""
+    reduce!(reducer, grads; weight = 1, results = grads)
+
+Reduces a window. The outcome is written to `results`, which has the structure of the model, where it has arrays; with
+`results = nothing` it stays in the reducer, for `update!(optimizer, model, reducer)` and `gradients(reducer)`. `grads` may be an
+`Accumulator`. `weight` matters for `average = :weighted`.
+"""
+function reduce!(reducer::Reducer, grads; weight = 1, results = grads isa Owner ? nothing : grads)
+    pointer = enter(reducer.handle)
+    status = try
+        source = enter_source(grads)
+        try
+            bind_gradients!(reducer, source, grads)
+            written = results_pointer(reducer, results)
+            GC.@preserve reducer grads results C.gradstep_reducer_reduce(
+                pointer, reducer.gradients.tensors, written, length(reducer.schema), weight, C_NULL)
+        finally
+            leave_source(source)
+        end
+    finally
+        leave(reducer.handle)
+    end
+    check(status)
+    return results
+end
+
+function results_pointer(reducer, results)
+    results === nothing && return Ptr{C.gradstep_tensor}(C_NULL)
+    bind!(reducer.results, reducer.schema, results, RESULTS)
+    return pointer(reducer.results.tensors)
+end
+
+"""
+    begin!(reducer; weight = 1)
+    push!(reducer, i, grad)
+    wait!(reducer; results = nothing)
+
+What `reduce!` does, one gradient at a time, as back-propagation gives them: a bucket that is full is exchanged while the
+caller computes the next gradient. `i` counts the model's arrays from 1. `begin!` is for a weight. The window ends with
+`wait!`, which writes to `results` where they are given.
+"""
+begin!(reducer::Reducer; weight = 1) = call(C.gradstep_reducer_begin, reducer.handle, weight, C_NULL)
+
+function Base.push!(reducer::Reducer, i::Integer, grad)
+    check_index(reducer.schema, i)
+    pointer = enter(reducer.handle)
+    status = try
+        walk!(reducer.gradients, reducer.schema, Leaf(i), grad, GRADIENTS)
+        GC.@preserve reducer grad C.gradstep_reducer_push(
+            pointer, i - 1, pointer_to(reducer.gradients, i), C_NULL)
+    finally
+        leave(reducer.handle)
+    end
+    check(status)
+    return reducer
+end
+
+pointer_to(tensors::Tensors, i) = pointer(tensors.tensors, i)
+
+"See `begin!`."
+function wait!(reducer::Reducer; results = nothing)
+    pointer = enter(reducer.handle)
+    status = try
+        written = results_pointer(reducer, results)
+        GC.@preserve reducer results C.gradstep_reducer_wait(pointer, written, length(reducer.schema), C_NULL)
+    finally
+        leave(reducer.handle)
+    end
+    check(status)
+    return results
+end
+
+"""
+    cancel!(reducer)
+
+Drops an open window. Not collective.
+"""
+cancel!(reducer::Reducer) = call(C.gradstep_reducer_cancel, reducer.handle)
+
+"""
+    is_done(reducer)
+
+Whether no bucket that has left is still being exchanged. Not collective.
+"""
+is_done(reducer::Reducer) = number(C.gradstep_reducer_poll, reducer.handle, Int32) != 0
+
+"""
+    residual(reducer, i)
+
+A copy of what the mode has not sent yet of array i (counted from 1).
+"""
+function residual(reducer::Reducer, i::Integer)
+    check_index(reducer.schema, i)
+    return one_copy((pointer, out) -> C.gradstep_reducer_residual(pointer, i - 1, out), reducer)
+end
+
+function statistics(reducer::Reducer)
+    pointer = enter(reducer.handle)
+    try
+        return GC.@preserve reducer records(C.gradstep_reducer_stats, C.gradstep_bucket_statistics, pointer)
+    finally
+        leave(reducer.handle)
+    end
+end
+
+"""
+    channel_statistics(reducer)
+
+What the reducer's own channel has done, as `statistics` of a communicator.
+"""
+channel_statistics(reducer::Reducer) =
+    statistics(C.gradstep_reducer_comm_stats, C.gradstep_comm_statistics, reducer.handle)

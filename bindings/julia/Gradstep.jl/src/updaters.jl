@@ -1,0 +1,126 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+    Updater(optimizer, accumulator = nothing, reducer = nothing; sync = :gradients, max_norm, clip_value, grad_scale, skip_nonfinite, sync_steps, context)
+
+Accumulator, reducer and optimizer in one `push!`. Without an accumulator every push is a window, without a reducer there is no
+network. The handles may be used between pushes, and closed.
+
+`sync`: `:gradients`, `:parameters`, `:parameters_partial` or `:deltas`.
+"""
+struct Updater{S} <: Owner
+    handle::Handle{C.gradstep_updater}
+    schema::Schema{S}
+    parameters::Tensors
+    gradients::Tensors
+end
+
+function Updater(optimizer::Optimizer, accumulator::Union{Nothing, Accumulator} = nothing,
+                 reducer::Union{Nothing, Reducer} = nothing; context = nothing, options...)
+    fields = Ref(with(defaults(C.gradstep_updater_options), options))
+    parts = filter(!isnothing, Any[optimizer, accumulator, reducer])
+    handle = with_context(context) do pointer
+        entered = Handle[]
+        try
+            for part in parts
+                enter(part.handle)
+                push!(entered, part.handle)
+            end
+            GC.@preserve parts created(
+                C.gradstep_updater_create, C.gradstep_updater, "updater", pointer, optimizer.handle.pointer,
+                pointer_or_null(accumulator, C.gradstep_accumulator), pointer_or_null(reducer, C.gradstep_reducer), fields)
+        finally
+            foreach(leave, entered)
+        end
+    end
+    return Updater(handle, optimizer.schema, Tensors(optimizer.schema), Tensors(optimizer.schema))
+end
+
+pointer_or_null(::Nothing, ::Type{T}) where {T} = Ptr{T}(C_NULL)
+pointer_or_null(owner::Owner, _) = owner.handle.pointer
+
+"""
+    push!(updater, model, grads; weight = 1) -> Bool
+
+Adds a micro-batch and, at the end of the window, reduces the gradients and steps `model`; true if it was stepped.
+Collective when it ends a window.
+"""
+function Base.push!(updater::Updater, model, grads; weight = 1)
+    applied = Ref{Int32}(0)
+    pointer = enter(updater.handle)
+    status = try
+        bind!(updater.parameters, updater.schema, model, PARAMETERS)
+        bind!(updater.gradients, updater.schema, grads, GRADIENTS)
+        GC.@preserve updater model grads C.gradstep_updater_push(
+            pointer, updater.parameters.tensors, updater.gradients.tensors, length(updater.schema), weight, C_NULL,
+            applied)
+    finally
+        leave(updater.handle)
+    end
+    check(status)
+    return applied[] != 0
+end
+
+"""
+    flush!(updater, model) -> Bool
+
+Ends a window that is not full, or tries one again whose exchange failed; true if `model` was stepped. Collective.
+"""
+function flush!(updater::Updater, model)
+    applied = Ref{Int32}(0)
+    with_parameters_of(updater, model) do pointer, parameters, n
+        C.gradstep_updater_flush(pointer, parameters, n, C_NULL, applied)
+    end
+    return applied[] != 0
+end
+
+"""
+    recover!(updater, comm, model)
+
+Goes on with the ranks of a new communicator after a failure; `nothing` for `comm` only drops the reducer. Collective among the
+ranks of `comm`; docs/failure.md says what is recovered.
+"""
+function recover!(updater::Updater, comm::Union{Nothing, Communicator}, model)
+    comm === nothing || enter(comm.handle)
+    try
+        GC.@preserve comm with_parameters_of(updater, model) do pointer, parameters, n
+            C.gradstep_updater_recover(pointer, pointer_or_null(comm, C.gradstep_comm), parameters, n, C_NULL)
+        end
+    finally
+        comm === nothing || leave(comm.handle)
+    end
+    return updater
+end
+
+function with_parameters_of(f, updater, model)
+    pointer = enter(updater.handle)
+    status = try
+        bind!(updater.parameters, updater.schema, model, PARAMETERS)
+        GC.@preserve updater model f(pointer, updater.parameters.tensors, length(updater.schema))
+    finally
+        leave(updater.handle)
+    end
+    check(status)
+end
+
+statistics(updater::Updater) = statistics(C.gradstep_updater_stats, C.gradstep_updater_statistics, updater.handle)
+
+"""
+    shard!(optimizer, comm; gradients = :local, average, preconditioners = :replicated)
+
+Deals the optimizer's state out to the ranks of `comm`: from here on each keeps and steps a share of it, and steps are
+collective. `gradients` says whether those of a step are each rank's own (`:local`) or equal on all (`:reduced`). With `nothing` for
+`comm` the state is gathered again. Collective.
+"""
+function shard!(optimizer::Optimizer, comm::Union{Nothing, Communicator}; options...)
+    fields = Ref(with(defaults(C.gradstep_sharding_options), options))
+    comm === nothing || enter(comm.handle)
+    try
+        GC.@preserve comm call(C.gradstep_optimizer_attach_comm, optimizer.handle,
+                               pointer_or_null(comm, C.gradstep_comm), fields)
+    finally
+        comm === nothing || leave(comm.handle)
+    end
+    return optimizer
+end
