@@ -111,3 +111,38 @@ ensure_torch() {
   say "installing PyTorch into .venv"
   "$root/benchmarks/install_peers" "$venv"
 }
+
+# What Julia 1.5.3 of Debian 11 needs beside the libraries of Debian 12. With the libunwind8 of Debian 12 its exceptions end the
+# process, and other programs need that one: so these are unpacked into .cache/julia, and nothing is installed.
+julia_packages=(julia libjulia1 julia-common libjulia-openblas64 libunwind8 libllvm9 libz3-4 libutf8proc2 libopenlibm3
+  libdsfmt-19937-1 libpcre2-8-0 libgmp10 libmpfr6 libgit2-1.1 libmbedtls12 libmbedcrypto3 libmbedx509-0 libhttp-parser2.9
+  libssh2-1 libcurl3-gnutls libffi7 libedit2 libtinfo6 libbsd0 libmd0 libgfortran5 libquadmath0)
+
+# ensure_julia: Julia into .cache/julia; fails where the archive does not have it any more.
+ensure_julia() {
+  local julia=$root/.cache/julia work
+  [ -e "$julia/.complete" ] && return 0
+  say "unpacking Julia into .cache/julia"
+  rm -rf "$julia"
+  mkdir -p "$julia/apt/lists/partial" "$julia/apt/cache/archives/partial"
+  work=$julia/apt
+  printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s bullseye main\n' \
+    "${GRADSTEP_DEBIAN_MIRROR:-http://deb.debian.org/debian}" >"$work/sources.list"
+  : >"$work/status"
+  printf 'Dir::Etc::SourceList "%s/sources.list"; Dir::Etc::SourceParts "/dev/null"; Dir::Etc::PreferencesParts "/dev/null";
+Dir::State "%s"; Dir::State::status "%s/status"; Dir::Cache "%s/cache"; APT::Sandbox::User "";\n' \
+    "$work" "$work" "$work" "$work" >"$work/apt.conf"
+  APT_CONFIG=$work/apt.conf apt-get update -q -o APT::Update::Error-Mode=any </dev/null || return 1
+  (cd "$work" && APT_CONFIG=$work/apt.conf apt-get download -q "${julia_packages[@]}" </dev/null) || return 1
+  local package
+  for package in "$work"/*.deb; do dpkg -x "$package" "$julia" || return 1; done
+  rm -rf "$work"
+  run_julia -e 'try; sqrt(-1.0); catch; end' || return 1
+  touch "$julia/.complete"
+}
+
+# run_julia ARGUMENT...: with its compiled packages in .cache too.
+run_julia() {
+  JULIA_DEPOT_PATH=$root/.cache/julia_depot LD_LIBRARY_PATH=$root/.cache/julia/usr/lib/x86_64-linux-gnu \
+    "$root/.cache/julia/usr/bin/julia" --startup-file=no "$@"
+}

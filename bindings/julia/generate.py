@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: generate.py [--check]
 
-Writes Gradstep.jl/src/c_api.jl, the low layer of the Julia package, from the public headers: a struct for each struct, a
-named tuple for each enum, a function for each function, and which integer fields are enums or bools. --check compares
+Writes Gradstep.jl/src/c_api.jl, the low layer of the Julia package, from the public headers: a struct for each struct,
+a named tuple for each enum, a function for each function, and which integer fields are enums or bools. --check compares
 instead.
 """
 
@@ -133,7 +133,9 @@ def generated() -> str:
     version = re.search(r"#define GRADSTEP_ABI_VERSION (\w+)", texts["base.h"])
     assert version
     lines = [HEAD, f"const GRADSTEP_ABI_VERSION = {version[1]}", "", "# Handles."]
-    lines += [f"abstract type {found.name} end" for found in declarations if isinstance(found, Struct) and not found.fields]
+    lines += [
+        f"abstract type {found.name} end" for found in declarations if isinstance(found, Struct) and not found.fields
+    ]
     lines += ["", "# Enums, by the ends of their names."]
     for found in declarations:
         if isinstance(found, Enum):
@@ -157,7 +159,9 @@ def main() -> int:
         OUTPUT.write_text(text)
         return 0
     if not OUTPUT.exists() or OUTPUT.read_text() != text:
-        print(f"{OUTPUT.relative_to(ROOT)} is not what the headers say: run bindings/julia/generate.py", file=sys.stderr)
+        print(
+            f"{OUTPUT.relative_to(ROOT)} is not what the headers say: run bindings/julia/generate.py", file=sys.stderr
+        )
         return 1
     return 0
 

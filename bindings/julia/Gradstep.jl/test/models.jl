@@ -1,0 +1,71 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+
+struct Dense{W, B, F}
+    weight::W
+    bias::B
+    activation::F
+end
+
+@testset "nested models are stepped in place" begin
+    model = (layers = (Dense(ones(Float32, 2, 3), zeros(Float32, 2), tanh), [ones(2), ones(Float32, 1)]), scale = fill(1f0))
+    optimizer = setup(SGD(0.5), model)
+    @test optimizer.schema.names ==
+          ["layers.1.weight", "layers.1.bias", "layers.2.1", "layers.2.2", "scale"]
+    grads = (layers = ((weight = ones(Float32, 2, 3), bias = nothing, activation = nothing), [ones(2), nothing]),)
+    update!(optimizer, model, grads)
+    @test model.layers[1].weight == fill(0.5f0, 2, 3)
+    @test model.layers[1].bias == zeros(2)
+    @test model.layers[2] == [fill(0.5, 2), ones(1)]
+    @test model.scale[] == 1
+end
+
+@testset "one array, and arrays without elements or dimensions, are models" begin
+    for array in (ones(Float32, 4), ones(Float32, 0, 3), fill(1f0))
+        grads = fill!(similar(array), 1)
+        update!(setup(SGD(1), array), array, grads)
+        @test all(array .== 0)
+    end
+end
+
+@testset "strided views are stepped where they lie" begin
+    whole = reshape(collect(1f0:24f0), 4, 6)
+    expected = copy(whole)
+    expected[2:3, 1:2:5] .-= 1
+    views = (view(whole, 2:3, 1:2:5),)
+    update!(setup(SGD(1), views), views, (ones(Float32, 2, 3),))
+    @test whole == expected
+    expected[1, :] .-= 2
+    turned = PermutedDimsArray(view(whole, 1:1, :), (2, 1))
+    update!(setup(SGD(1), turned), turned, fill(2f0, 6, 1))
+    @test whole == expected
+end
+
+@testset "column-major arrays are tensors of reversed shape" begin
+    # The file of the state has C's shapes.
+    weight = ones(Float32, 2, 3)
+    io = IOBuffer()
+    save(setup(SGD(0.1; momentum = 0.9), (weight,)), io)
+    @test occursin("\"shape\":[3,2]", String(take!(io)))
+end
+
+@testset "what does not fit is refused by argument and index" begin
+    model = (a = zeros(Float32, 2), b = zeros(Float32, 3, 2))
+    optimizer = setup(SGD(1), model)
+    says(f) = failure(f).text
+    refused(grads) = says(() -> update!(optimizer, model, grads))
+    @test refused((a = ones(Float32, 2), b = ones(Float32, 2, 3))) == "grads[2] (b): size is (2, 3), expected (3, 2)"
+    @test refused((a = ones(2),)) == "grads[1] (a): eltype is Float64, expected a float of at most 32 bits"
+    @test refused((a = ones(Int32, 2),)) == "grads[1] (a): eltype is Int32, expected a float of at most 32 bits"
+    @test occursin("expected an Array or a strided view", refused((b = ones(Float32, 2, 3)',)))
+    @test occursin("expected an Array or a strided view", refused((a = view(ones(Float32, 4), [1, 3]),)))
+    @test refused((a = 1f0,)) == "grads[1] (a): is a Float32, expected an array"
+    @test refused((c = ones(Float32, 2),)) == "grads: has a c, the model has none"
+    @test says(() -> update!(optimizer, (a = model.a,), nothing)) == "model[2] (b): is a Nothing, expected an array"
+    @test says(() -> update!(optimizer, (a = zeros(2), b = model.b), nothing)) ==
+          "model[1] (a): eltype is Float64, expected Float32"
+    @test says(() -> setup(SGD(1), (zeros(Float32, 2), [1, 2]))) ==
+          "model[2]: eltype is Int64, expected Float16, Float32 or Float64"
+    @test says(() -> setup(SGD(1), (zeros(Float32, 2), Dict(:a => [1f0])))) isa String
+    @test all(iszero, model.a) && all(iszero, model.b) && step_count(optimizer) == 0
+end

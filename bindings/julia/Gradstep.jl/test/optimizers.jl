@@ -1,0 +1,102 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+
+@testset "Adam is Adam" begin
+    x, g = [1.0, -2.0], [0.5, 0.25]
+    optimizer = setup(Adam(0.1; beta1 = 0.8, beta2 = 0.9, epsilon = 1e-6), (x,))
+    expected, m, v = copy(x), zeros(2), zeros(2)
+    for t in 1:5
+        update!(optimizer, (x,), (g * t,))
+        m = 0.8m + 0.2g * t
+        v = 0.9v + 0.1 * (g * t) .^ 2
+        expected -= 0.1 * (m / (1 - 0.8^t)) ./ (sqrt.(v / (1 - 0.9^t)) .+ 1e-6)
+    end
+    # f64 in another order of operations
+    @test x ≈ expected rtol = 1e-12
+    @test state(optimizer, 1, "exp_avg") ≈ m rtol = 1e-12
+    @test step_count(optimizer) == 5
+end
+
+@testset "every rule steps against the gradient" begin
+    for rule in (SGD(0.1), SGD(0.1; momentum = 0.9, nesterov = true), RMSProp(0.1), AdaGrad(0.1; lr_decay = 0.1),
+                 Adam(0.1; amsgrad = true), AdamW(0.1; weight_decay = 0.1), Shampoo(0.1; start_preconditioning_step = 0))
+        model = (w = ones(Float32, 4, 4),)
+        optimizer = setup(rule, model)
+        update!(optimizer, model, (w = reshape(Float32.(1:16), 4, 4),))
+        @test all(model.w .< 1)
+        @test memory(optimizer).state_bytes == state_bytes(rule, model)
+    end
+end
+
+@testset "a step with options tells what it did" begin
+    x = zeros(Float32, 2)
+    optimizer = setup(SGD(1), x)
+    result = step!(optimizer, x, Float32[3, 4]; max_norm = 1)
+    @test (result.applied, result.grad_norm) == (true, 5.0)
+    @test result.clip_coefficient ≈ 0.2 rtol = 1e-6 # PyTorch adds 1e-6 to the norm
+    @test x ≈ [-0.6, -0.8] rtol = 1e-6
+    before = copy(x)
+    @test !step!(optimizer, x, Float32[NaN, 0]; skip_nonfinite = true).applied
+    found_inf = Float32[0]
+    @test !step!(optimizer, x, Float32[Inf, 0]; found_inf = found_inf).applied
+    @test found_inf == [1] && x == before
+    deltas = similar(x)
+    @test deltas!(deltas, optimizer, x, Float32[1, 2]; grad_scale = 2).applied
+    @test deltas == [-2, -4] && x == before
+    @test failure(() -> step!(optimizer, x, Float32[1, 2]; max_norm = -1)).status === :INVALID_ARGUMENT
+    @test occursin("known: ", failure(() -> step!(optimizer, x, Float32[1, 2]; norm = 1)).text)
+end
+
+@testset "options are checked by name and word" begin
+    @test Gradstep.options(Adam).beta2 == 0.999
+    @test occursin("unknown option lr; known: bias_correction", failure(() -> Adam(0.1; lr = 1)).text)
+    @test occursin("known: native, bf16, int8", failure(() -> Adam(0.1; state_dtype = :f8)).text)
+    @test occursin("is no Bool", failure(() -> Adam(0.1; amsgrad = 1)).text)
+    @test occursin("is no Float64", failure(() -> Adam(0.1; beta1 = "0.9")).text)
+    error = failure(() -> setup(Adam(0.1; beta1 = 1.5), zeros(Float32, 2)))
+    @test error.status === :INVALID_ARGUMENT && occursin("beta1", error.text) && error.code == -1
+    @test failure(() -> setup(SGD(NaN), zeros(Float32, 2))).status === :INVALID_ARGUMENT
+    @test failure(() -> setup(Adam(0.1; state_dtype = :int8), zeros(2))).status === :UNSUPPORTED
+end
+
+@testset "groups have hyper-parameters of their own" begin
+    model = (a = zeros(Float32, 1), b = zeros(Float32, 1))
+    optimizer = setup(SGD(1), model; groups = path -> path == "b" ? 1 : 0)
+    adjust!(optimizer, 0.5; group = 1)
+    update!(optimizer, model, (a = Float32[1], b = Float32[1]))
+    @test (model.a[1], model.b[1]) == (-1, -0.5)
+    @test hyper_parameter(optimizer, :learning_rate; group = 1) == 0.5
+    @test failure(() -> adjust!(optimizer; beta1 = 0.5)).status === :INVALID_ARGUMENT
+    @test failure(() -> adjust!(optimizer; momentum = "much")).status === :INVALID_ARGUMENT
+end
+
+@testset "state is read, written and copied" begin
+    x = zeros(Float32, 3, 2)
+    optimizer = setup(SGD(1; momentum = 0.5), x)
+    @test state_names(optimizer) == ["momentum_buffer"]
+    buffer = reshape(Float32.(1:6), 3, 2)
+    set_state!(optimizer, 1, "momentum_buffer", buffer)
+    other = setup(SGD(1; momentum = 0.5), x)
+    copy_state!(other, optimizer)
+    @test state(other, 1, "momentum_buffer") == buffer
+    update!(other, x, zero(x))
+    @test x == -buffer / 2
+    @test failure(() -> state(optimizer, 2, "momentum_buffer")).text == "i: is 2, the model has 1 arrays"
+    set_step_count!(optimizer, 7)
+    @test step_count(optimizer) == 7
+    @test metrics(optimizer)[1].name == "step_count" && metrics(optimizer)[1].value == 7
+end
+
+function allocated_by_steps(optimizer, model, grads, n)
+    for _ in 1:n
+        update!(optimizer, model, grads)
+    end
+    return @allocated for _ in 1:n
+        update!(optimizer, model, grads)
+    end
+end
+
+@testset "a step allocates nothing" begin
+    model, grads = (zeros(Float32, 16),), (ones(Float32, 16),)
+    @test allocated_by_steps(setup(Adam(1e-3), model), model, grads, 100) == 0
+end

@@ -1,0 +1,79 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+
+@testset "schedules are functions of the step" begin
+    decay = Schedule(:exponential_decay; init_value = 0.5, decay_steps = 2, decay_rate = 0.25, staircase = true)
+    @test [decay(t) for t in 0:4] == [0.5, 0.5, 0.125, 0.125, 0.03125]
+    pieces = Schedule(:piecewise; boundaries = [1, 3], values = [1, 0.5, 0.25])
+    @test [pieces(t) for t in 0:4] == [1, 1, 0.5, 0.5, 0.25]
+    own = Schedule(t -> 1 / (1 + t); warmup_steps = 1)
+    @test [own(t) for t in 0:2] == [0.5, 1, 0.5]
+    @test failure(() -> decay(-1)).status === :INVALID_ARGUMENT
+    @test failure(() -> Schedule(:piecewise; boundaries = [1], values = [1.0])).status === :INVALID_ARGUMENT
+    @test occursin("known: ", failure(() -> Schedule(:linear)).text)
+end
+
+@testset "hyper-parameters and window lengths follow schedules" begin
+    x = zeros(1)
+    optimizer = setup(SGD(t -> t + 1.0), x)
+    update!(optimizer, x, [1.0])
+    update!(optimizer, x, [1.0])
+    @test x == [-3.0]
+    adjust!(optimizer, Schedule(:constant; init_value = 0.25))
+    update!(optimizer, x, [1.0])
+    @test x == [-3.25]
+    accumulator = Accumulator(x; mode = :sum, trigger = :schedule, schedule = windows -> windows + 1)
+    @test [add!(accumulator, [1.0]) for _ in 1:6] == [true, false, true, false, false, true]
+end
+
+struct Unlucky <: Exception end
+
+@testset "what a callback throws comes out of the call, and nothing has changed" begin
+    x = zeros(1)
+    optimizer = setup(SGD(1), x)
+    adjust!(optimizer, t -> throw(Unlucky()))
+    error = failure(() -> update!(optimizer, x, [1.0]))
+    @test error.status === :CALLBACK && error.cause.ex isa Unlucky
+    @test occursin("Unlucky", sprint(showerror, error))
+    @test x == [0] && step_count(optimizer) == 0
+    adjust!(optimizer, t -> "one")
+    @test failure(() -> update!(optimizer, x, [1.0])).cause.ex isa MethodError
+    adjust!(optimizer, 1)
+    update!(optimizer, x, [1.0])
+    @test x == [-1]
+    # An error that is no callback's does not tell of an earlier one.
+    @test failure(() -> adjust!(optimizer; momentum = -1)).cause === nothing
+end
+
+@testset "a callback that uses its own handle gets INVALID_STATE" begin
+    x = zeros(1)
+    optimizer = setup(SGD(1), x)
+    adjust!(optimizer, t -> (update!(optimizer, x, [1.0]); 1.0))
+    error = failure(() -> update!(optimizer, x, [1.0]))
+    @test error.cause.ex isa GradstepError && error.cause.ex.status === :INVALID_STATE
+end
+
+@testset "functions are kept as long as C may call them, and no longer" begin
+    x = zeros(1)
+    before = Gradstep.kept_for_c()
+    optimizer = setup(SGD(1), x)
+    held = Gradstep.kept_for_c()
+    adjust!(optimizer, t -> 0.5)
+    @test Gradstep.kept_for_c() == held + 1
+    adjust!(optimizer, t -> 0.25)
+    @test Gradstep.kept_for_c() == held + 1
+    @test failure(() -> adjust!(optimizer; no_such_name = t -> 0.125)).status === :INVALID_ARGUMENT
+    @test failure(() -> adjust!(optimizer, t -> 0.125; group = 9)).status === :INVALID_ARGUMENT
+    @test Gradstep.kept_for_c() == held + 1
+    @test hyper_parameter(optimizer, :learning_rate) == 0.25
+    adjust!(optimizer, 1)
+    @test Gradstep.kept_for_c() == held
+    adjust!(optimizer, t -> 0.5)
+    updater = Updater(optimizer)
+    close(optimizer)
+    GC.gc()
+    push!(updater, x, [1.0])
+    @test x == [-0.5]
+    close(updater)
+    @test Gradstep.kept_for_c() == held
+end

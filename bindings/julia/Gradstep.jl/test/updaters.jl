@@ -1,0 +1,41 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+
+function trained(comm; sharded = false, steps = 6)
+    model = (w = reshape(Float32.(1:12), 3, 4) ./ 8, b = zeros(Float32, 3))
+    optimizer = setup(AdamW(0.01; weight_decay = 0.1), model)
+    sharded && shard!(optimizer, comm; gradients = :reduced)
+    updater = Updater(optimizer, Accumulator(model; steps = 2), Reducer(comm, model); max_norm = 1)
+    applied = [push!(updater, model, (w = model.w .* (rank(comm) + t), b = Float32[1, 2, t])) for t in 1:steps]
+    @test applied == [iseven(t) for t in 1:steps]
+    @test statistics(updater).steps == steps ÷ 2
+    return model
+end
+
+@testset "ranks stay equal, and sharded state has the same bits" begin
+    models = on_ranks(trained, 2)
+    @test models[1] == models[2]
+    @test on_ranks(comm -> trained(comm; sharded = true), 2) == models
+end
+
+@testset "flush ends a window that is not full" begin
+    x = zeros(Float32, 1)
+    updater = Updater(setup(SGD(1), x), Accumulator(x; steps = 4, mode = :mean))
+    @test !push!(updater, x, Float32[2])
+    @test flush!(updater, x) && x == [-2]
+    @test !flush!(updater, x)
+    @test failure(() -> push!(updater, x, Float32[1, 2])).text == "grads[1]: size is (2,), expected (1,)"
+    @test failure(() -> Updater(setup(SGD(1), x), Accumulator(zeros(Float32, 2)))).status === :MISMATCH
+end
+
+@testset "a rank goes on alone after its peer is gone" begin
+    comms = local_communicators(2)
+    x = zeros(Float32, 1)
+    updaters = on_ranks(comm -> Updater(setup(SGD(1), x), Accumulator(x), Reducer(comm, x)), comms)
+    abort(comms[1])
+    @test failure(() -> push!(updaters[1], x, Float32[1])).status === :ABORTED
+    recover!(updaters[1], nothing, x)
+    flush!(updaters[1], x)
+    push!(updaters[1], x, Float32[1])
+    @test x[1] < 0
+end
