@@ -42,6 +42,21 @@ def test_transformer():
     assert output.count("resumed in the middle: the same bits") == 2 and "ranks agree in every bit" in output
 
 
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [
+        ("accumulate_gradients", "PyTorch: "),
+        ("adasum", "adasum_tree  distance to the truth"),
+        ("sparse_sync", "MB sent, a dense sum sends 32.0 MB"),
+        ("shampoo_from_adamw", "SOAP     mean square"),
+        ("resume_elsewhere", "resumed on 1: the same bits"),
+        ("lost_peer", "2 survivors made 12 steps and have the same bits"),
+    ],
+)
+def test_how_to(program, says):
+    assert says in run(EXAMPLES / "how_to" / f"{program}.py")
+
+
 @pytest.mark.skipif(not gradstep.backend_available("gloo"), reason="needs gloo")
 def test_digits_demo(tmp_path):
     missing = [name for name in ("matplotlib", "rich", "sklearn", "tqdm") if importlib.util.find_spec(name) is None]
