@@ -157,6 +157,9 @@ class Stage:
     def documentation(self) -> None:
         self.page(PurePosixPath("docs/site/index.md"), PurePosixPath("index.md"))
         self.page(PurePosixPath("CHANGELOG.md"))
+        index = self._out / "index.md"
+        named = set(index.read_text().split())
+        others: list[str] = []
         for path in sorted(self._files):
             if (
                 path.parts[0] == "docs"
@@ -165,6 +168,11 @@ class Stage:
                 and path.name != "README.md"
             ):
                 self.page(path)
+                if str(path.with_suffix("")) not in named:
+                    others.append(str(path.with_suffix("")))
+        if others:  # by a toctree of their own, so that a page that was just added is found
+            with index.open("a") as file:
+                file.write("\n".join(["", "```{toctree}", ":hidden:", ":caption: More", "", *others, "```", ""]))
 
 
 def main() -> int:
