@@ -47,18 +47,6 @@ bool writes_wide_integers(void (*dsyevd)()) {
   return info == 0;
 }
 
-template <class T>
-void transpose(T* a, std::int64_t n) {
-  constexpr std::int64_t kTile = 16;
-  for (std::int64_t i0 = 0; i0 < n; i0 += kTile) {
-    for (std::int64_t j0 = 0; j0 <= i0; j0 += kTile) {
-      for (std::int64_t i = i0; i < std::min(n, i0 + kTile); ++i) {
-        for (std::int64_t j = j0; j < std::min(i, j0 + kTile); ++j) std::swap(a[i * n + j], a[j * n + i]);
-      }
-    }
-  }
-}
-
 /// While one lives, the library uses no threads of its own: with one matrix a thread they would only get in each
 /// other's way. Where its setting is of the whole process, the last one to end restores it.
 class OneThread {
@@ -172,10 +160,8 @@ bool Lapack::decompose(const T* a, std::int64_t n, T* values, T* vectors, Lapack
   if (scratch.integers.size() < integers) scratch.integers.resize(integers);
   std::copy_n(a, n * n, vectors);
   const OneThread one_thread(threads_);
-  const bool converged = has_wide_integers_ ? call<T, std::int64_t>(vectors, n, values, scratch)
-                                            : call<T, std::int32_t>(vectors, n, values, scratch);
-  transpose(vectors, n);  // from columns one after the other
-  return converged;
+  return has_wide_integers_ ? call<T, std::int64_t>(vectors, n, values, scratch)
+                            : call<T, std::int32_t>(vectors, n, values, scratch);
 }
 
 template bool Lapack::decompose(const double*, std::int64_t, double*, double*, LapackScratch<double>&) const;

@@ -33,8 +33,8 @@ class Lapack {
   /// "scipy_"; integers of 32 and of 64 bits are told apart by asking.
   static std::shared_ptr<const Lapack> open(const std::string& path);
 
-  /// Eigenvalues of a symmetric n x n matrix, ascending, and its eigenvectors in the columns of the row-major
-  /// `vectors`. False if the iteration did not converge.
+  /// Eigenvalues of a symmetric n x n matrix, ascending, and its eigenvectors in the rows of `vectors`. False if the
+  /// iteration did not converge.
   template <class T>
   bool decompose(const T* a, std::int64_t n, T* values, T* vectors, LapackScratch<T>& scratch) const;
 

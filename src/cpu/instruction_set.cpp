@@ -3,7 +3,6 @@
 #include "cpu/instruction_set.h"
 
 #include <cstdlib>
-#include <mutex>
 #include <string_view>
 
 #include "core/error.h"
@@ -64,20 +63,15 @@ const Loops& choose_loops() {
   return *best;
 }
 
-// A table's own code runs only on a processor that has its instructions, fix_blocking() included.
 const Arithmetic& choose_arithmetic([[maybe_unused]] const Loops& loops) {
 #if defined(GRADSTEP_HAS_X86_LOOPS)
-  static constexpr Arithmetic kAvx2{"fused", kDenseAvx2, kDecompositionsAvx2, kGraftingAvx2};
-  static constexpr Arithmetic kAvx512{"fused", kDenseAvx512, kDecompositionsAvx2, kGraftingAvx2};
+  static constexpr Arithmetic kAvx2{"fused", kDenseAvx2, kGraftingAvx2};
+  static constexpr Arithmetic kAvx512{"fused", kDenseAvx512, kGraftingAvx2};
   // AVX2 loops do without FMA, these do not.
   if (&loops != &kLoops_baseline && __builtin_cpu_supports("fma") != 0) {
-    static std::once_flag wide_fixed;
-    std::call_once(wide_fixed, kDecompositionsAvx2.fix_blocking);
     return &loops == &kLoops_avx512 ? kAvx512 : kAvx2;
   }
 #endif
-  static std::once_flag fixed;
-  std::call_once(fixed, kDecompositionsBaseline.fix_blocking);
   return kBaselineArithmetic;
 }
 

@@ -202,7 +202,7 @@ TEST_P(Allocations, AStepOfShampooMakesNone) {
   auto options = defaults_of(gradstep_shampoo_options_init);
   options.learning_rate = 0.01;
   options.block_size = 16;
-  options.preconditioning_compute_steps = 100;  // roots are Eigen's and have memory of their own
+  options.preconditioning_compute_steps = 100;  // roots take their scratch when the first are computed
   options.start_preconditioning_step = 1;
   EXPECT_EQ(of_shampoo(options), 0);
   options.quantize_momentum = options.quantize_statistics = 1;

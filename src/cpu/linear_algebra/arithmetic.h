@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "cpu/linear_algebra/decompositions.h"
 #include "cpu/linear_algebra/dense.h"
 #include "cpu/linear_algebra/grafting_loops.h"
 
@@ -12,10 +11,9 @@ namespace gradstep::cpu {
 struct Arithmetic {
   const char* name;
   const Dense& dense;
-  const Decompositions& decompositions;
   const GraftingLoops& grafting;
 };
 
-inline constexpr Arithmetic kBaselineArithmetic{"baseline", kDenseBaseline, kDecompositionsBaseline, kGraftingBaseline};
+inline constexpr Arithmetic kBaselineArithmetic{"baseline", kDenseBaseline, kGraftingBaseline};
 
 }  // namespace gradstep::cpu

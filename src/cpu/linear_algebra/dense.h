@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The inner loops of Shampoo's linear algebra on plain pointers: matrix products, and sums over
-// vectors. dense.inc is compiled once for each instruction set. A result's bits depend on sizes alone, not on
-// addresses, strides, or how wide the processor's vectors are: an element of a product is one chain of operations along
-// the depth, and sums of vectors have a fixed number of lanes. AVX2 and AVX-512 give the same bits; baseline's products
-// round after the multiplication too, for it has no fused operation.
+// The inner loops of Shampoo's linear algebra on plain pointers: matrix products, and what
+// eigensolver and QR do with vectors. dense.inc is compiled once for each instruction set. A result's bits depend on
+// sizes alone, not on addresses, strides, or how wide the processor's vectors are: an element of a product is one chain
+// of operations along the depth, and sums of vectors have a fixed number of lanes. AVX2 and AVX-512 give the same bits;
+// baseline's products round after the multiplication too, for it has no fused operation.
 #pragma once
 
 #include <cstdint>
@@ -65,6 +65,20 @@ struct DenseLoops {
 
   /// Sum of x y.
   T (*dot)(const T* x, const T* y, std::int64_t count);
+  /// y += alpha x.
+  void (*add_scaled)(T alpha, const T* x, std::int64_t count, T* y);
+  /// y = a x, of a symmetric n x n matrix whose lower triangle is given.
+  void (*multiply_symmetric)(const T* a, std::int64_t stride, std::int64_t n, const T* x, T* y);
+  /// (x, y) = (c x + s y, c y - s x).
+  void (*rotate)(T* x, T* y, std::int64_t count, T c, T s);
+
+  // Of the secular equation (eigensolver/secular_equation.h).
+  /// Sums of z^2 / (delta - tau) and of z^2 / (delta - tau)^2.
+  void (*sum_poles)(const T* z, const T* delta, T tau, std::int64_t count, T* sum, T* slope);
+  /// w *= difference / (d - pole).
+  void (*multiply_ratios)(const T* difference, const T* d, T pole, std::int64_t count, T* w);
+  /// x = z / difference.
+  void (*divide)(const T* z, const T* difference, std::int64_t count, T* x);
 };
 
 struct Dense {

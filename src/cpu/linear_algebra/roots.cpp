@@ -15,8 +15,7 @@ namespace gradstep::cpu {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-// Eigen is as fast below it, and 1.7 to 1.9 times slower than OpenBLAS from 512 on.
-constexpr std::int64_t kSmallestForLapack = 256;
+constexpr std::int64_t kSmallestForLapack = 256;  // below it nothing is to be gained
 
 double ridge_of(const RootResult& result, const RootOptions& options) {
   return kernels::root_ridge(options.ridge_factor * options.matrix_epsilon, result.max_eigenvalue);
@@ -60,14 +59,14 @@ double distance_from_identity(const T* a, std::int64_t n) {
 
 template <class T>
 void RootSolver<T>::reserve(std::int64_t n, std::int64_t padded) {
-  // All begin at cache lines: how Eigen rounds can depend on where in a line a matrix begins.
+  // All begin at cache lines. The last four are the eigensolver's scratch.
   const auto lines = [](std::int64_t count) { return static_cast<std::size_t>((count + 15) / 16 * 16); };
   const std::size_t square = lines(n * n);
   const std::size_t vector = lines(std::max(n, padded));
   const std::size_t needed = 6 * square + 4 * vector;
   if (storage_.size() < needed) storage_.resize(needed);
   T* next = storage_.data();
-  for (T** matrix : {&statistic_, &root_, &a_, &b_, &c_, &d_}) {
+  for (T** matrix : {&statistic_, &a_, &b_, &c_, &d_, &root_}) {
     *matrix = next;
     next += square;
   }
@@ -99,20 +98,22 @@ RootResult RootSolver<T>::inverse_root(const float* statistic, std::int64_t n, c
   return options.method == RootMethod::eigh ? eigh(n, options) : newton(n, options);
 }
 
-/// The statistic into values_ and a_.
+/// The statistic into values_ and the rows of a_.
 template <class T>
 bool RootSolver<T>::decompose(std::int64_t n, const RootOptions& options) {
   if (options.lapack != nullptr && n >= kSmallestForLapack) {
     return options.lapack->decompose(statistic_, n, values_, a_, lapack_scratch_);
   }
-  return options.arithmetic->decompositions.in<T>().decompose(statistic_, n, values_, a_);
+  return eigensolver_.decompose(products(*options.arithmetic), statistic_, n, values_, a_, b_);
 }
 
 template <class T>
 bool RootSolver<T>::eigenvectors(const float* statistic, std::int64_t n, const RootOptions& options) {
   reserve(n, 0);
   if (!load(statistic, n) || !decompose(n, options)) return false;
-  for (std::int64_t i = 0; i < n; ++i) std::reverse_copy(a_ + i * n, a_ + (i + 1) * n, root_ + i * n);
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) root_[i * n + j] = a_[(n - 1 - j) * n + i];
+  }
   return true;
 }
 
@@ -134,9 +135,12 @@ bool RootSolver<T>::refine_basis(const float* statistic, const float* basis, std
     return kernels::comes_before(values_[own], own, values_[other], other);
   });
   for (std::int64_t i = 0; i < n; ++i) {
-    for (std::int64_t j = 0; j < n; ++j) c_[i * n + j] = b_[i * n + static_cast<std::int64_t>(order[j])];
+    for (std::int64_t j = 0; j < n; ++j) c_[j * n + i] = b_[i * n + static_cast<std::int64_t>(order[j])];
   }
-  arithmetic.decompositions.in<T>().orthonormalize(c_, n, root_);
+  orthonormal_basis_.make(products(arithmetic), c_, n, d_);
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) root_[i * n + j] = d_[j * n + i];
+  }
   return true;
 }
 
@@ -215,19 +219,19 @@ RootResult RootSolver<T>::newton(std::int64_t n, const RootOptions& options) {
   return result;
 }
 
-/// h = V diag(f) V^T for f > 0 and V in a_, symmetric to the bit: with V sqrt(f) half a product.
+/// h = V diag(f) V^T for f > 0 and V's columns in the rows of a_, symmetric to the bit: with V sqrt(f) half a product.
 template <class T>
 void RootSolver<T>::recompose(const Products<T>& products, const T* f, std::int64_t n, T* h) {
-  for (std::int64_t j = 0; j < n; ++j) x_[j] = std::sqrt(f[j]);
   for (std::int64_t i = 0; i < n; ++i) {
-    for (std::int64_t j = 0; j < n; ++j) b_[i * n + j] = a_[i * n + j] * x_[j];
+    const T factor = std::sqrt(f[i]);
+    for (std::int64_t j = 0; j < n; ++j) b_[i * n + j] = factor * a_[i * n + j];
   }
   const Operand<T> half{b_, n};
   products.multiply({.rows = n,
                      .columns = n,
                      .depth = n,
-                     .a = half,
-                     .b = half.transposed(),
+                     .a = half.transposed(),
+                     .b = half,
                      .c = h,
                      .c_stride = n,
                      .only_lower = true});

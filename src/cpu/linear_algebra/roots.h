@@ -10,6 +10,8 @@
 #include "backend/preconditioning.h"
 #include "core/aligned_vector.h"
 #include "cpu/linear_algebra/arithmetic.h"
+#include "cpu/linear_algebra/eigensolver/eigensolver.h"
+#include "cpu/linear_algebra/eigensolver/orthonormal_basis.h"
 #include "cpu/linear_algebra/products.h"
 
 namespace gradstep::cpu {
@@ -51,7 +53,10 @@ class RootSolver {
 
   /// The last result, row-major, symmetric to the bit if it is a root.
   const T* root() const { return root_; }
-  std::size_t bytes() const { return (storage_.capacity() + packed_.capacity()) * sizeof(T) + lapack_scratch_.bytes(); }
+  std::size_t bytes() const {
+    return (storage_.capacity() + packed_.capacity()) * sizeof(T) + lapack_scratch_.bytes() + eigensolver_.bytes() +
+           orthonormal_basis_.bytes();
+  }
 
  private:
   RootResult newton(std::int64_t n, const RootOptions& options);
@@ -68,6 +73,8 @@ class RootSolver {
   AlignedVector<T> storage_;
   AlignedVector<T> packed_;
   LapackScratch<T> lapack_scratch_;
+  Eigensolver<T> eigensolver_;
+  OrthonormalBasis<T> orthonormal_basis_;
   T* statistic_ = nullptr;  // each n x n
   T* root_ = nullptr;
   T* a_ = nullptr;

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cpu/linear_algebra/products.h"
+
+namespace gradstep::cpu {
+
+/// Eigenvectors of a tridiagonal matrix (Cuppen 1981): halves are solved and joined by a rank-one change, most of which
+/// deflates where eigenvalues lie close. Vectors are orthogonal because they are those of the change that has exactly
+/// the computed eigenvalues (Gu and Eisenstat 1995).
+template <class T>
+class DivideAndConquer {
+ public:
+  /// Eigenvalues into `diagonal`, ascending, eigenvectors into the rows of `vectors` (n, n). off_diagonal is
+  /// overwritten. `scratch`: 3 n^2 numbers. False if it did not converge.
+  bool solve(const Products<T>& products, T* diagonal, T* off_diagonal, std::int64_t n, T* vectors, T* scratch);
+
+  std::size_t bytes() const {
+    return (z_.capacity() + poles_.capacity() + weights_.capacity() + values_.capacity() + products_.capacity()) *
+               sizeof(T) +
+           (order_.capacity() + kept_.capacity() + deflated_.capacity() + place_.capacity()) * sizeof(std::int64_t) +
+           side_.capacity() * sizeof(int);
+  }
+
+ private:
+  /// Of a join: the part [begin, end) of the matrix, cut at `middle`.
+  struct Part {
+    std::int64_t begin;
+    std::int64_t middle;
+    std::int64_t end;
+
+    std::int64_t size() const { return end - begin; }
+  };
+
+  bool solve_part(const Products<T>& products, std::int64_t begin, std::int64_t end);
+  void join(const Products<T>& products, const Part& part, T coupling);
+  void deflate(const DenseLoops<T>& loops, const Part& part, T rho);
+  void solve_kept(const Products<T>& products, const Part& part, T rho);
+  T* row(const Part& part, std::int64_t i) { return vectors_ + (part.begin + i) * n_ + part.begin; }
+
+  std::int64_t n_ = 0;
+  T* d_ = nullptr;
+  T* e_ = nullptr;
+  T* vectors_ = nullptr;
+  T* gathered_ = nullptr;     // rows of vectors: what is kept, by side, and then what is deflated
+  T* differences_ = nullptr;  // poles minus roots; then the kept vectors that were joined
+  T* change_ = nullptr;       // eigenvectors of the change, in the order of `gathered_`
+  std::vector<T> z_;
+  std::vector<std::int64_t> order_;
+  std::vector<std::int64_t> kept_;
+  std::vector<std::int64_t> deflated_;
+  std::vector<int> side_;
+  std::vector<std::int64_t> place_;  // of each kept one in `gathered_`
+  std::int64_t first_side_[4] = {};  // where each side's begin there
+  std::vector<T> poles_;
+  std::vector<T> weights_;
+  std::vector<T> values_;
+  std::vector<T> products_;
+};
+
+extern template class DivideAndConquer<double>;
+extern template class DivideAndConquer<float>;
+
+}  // namespace gradstep::cpu

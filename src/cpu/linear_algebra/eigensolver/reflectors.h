@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Householder's reflectors, H = I - scale v v^T, one a row of a matrix, and products of neighbouring ones in the
+// compact form of Schreiber and Van Loan (1989): H_0 H_1 ... = I - V T V^T.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cpu/linear_algebra/products.h"
+
+namespace gradstep::cpu {
+
+/// Turns x (count numbers) into the v, v[0] = 1, whose reflector takes x to (beta, 0, ...). Numbers too small for their
+/// squares to count are taken for zero, so x is to have been scaled.
+template <class T>
+struct Reflection {
+  T beta;
+  T scale;
+};
+template <class T>
+Reflection<T> make_reflector(const DenseLoops<T>& loops, T* x, std::int64_t count);
+
+/// Reflectors that are applied together.
+template <class T>
+class ReflectorBlock {
+ public:
+  static constexpr std::int64_t kReflectors = 32;
+
+  /// `count` rows of `length` numbers, which stay where they are.
+  void form(const Products<T>& products, const T* reflectors, std::int64_t stride, std::int64_t count,
+            std::int64_t length, const T* scales);
+
+  /// x = x H_0 H_1 ..., or x ... H_1 H_0 if `backwards`, for `rows` rows of x.
+  void apply(const Products<T>& products, bool backwards, T* x, std::int64_t stride, std::int64_t rows);
+
+  std::size_t bytes() const { return (dots_.capacity() + turned_.capacity()) * sizeof(T); }
+
+ private:
+  const T* reflectors_ = nullptr;
+  std::int64_t stride_ = 0;
+  std::int64_t count_ = 0;
+  std::int64_t length_ = 0;
+  T triangle_[kReflectors * kReflectors];
+  std::vector<T> dots_;
+  std::vector<T> turned_;
+};
+
+extern template class ReflectorBlock<double>;
+extern template class ReflectorBlock<float>;
+
+}  // namespace gradstep::cpu

@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cpu/linear_algebra/eigensolver/tridiagonal_form.h"
+
+#include <algorithm>
+
+namespace gradstep::cpu {
+
+/// Columns first to end. The rest of `a` stays as it was, and is A - V W^T - W V^T.
+template <class T>
+void TridiagonalForm<T>::reduce_panel(const DenseLoops<T>& loops, const T* a, std::int64_t n, std::int64_t first,
+                                      std::int64_t end, T* reflectors, T* diagonal, T* off_diagonal) {
+  T* column = column_.data();
+  for (std::int64_t j = first; j < end; ++j) {
+    const std::int64_t before = j - first;
+    for (std::int64_t i = j; i < n; ++i) column[i] = a[i * n + j];
+    for (std::int64_t k = 0; k < before; ++k) {
+      const T* v = reflectors + (first + k) * n;
+      const T* w = panel_.data() + k * n;
+      loops.add_scaled(-w[j], v + j, n - j, column + j);
+      loops.add_scaled(-v[j], w + j, n - j, column + j);
+    }
+    diagonal[j] = column[j];
+    if (j + 1 == n) return;
+    const std::int64_t below = j + 1;
+    const std::int64_t count = n - below;
+    const Reflection<T> reflection = make_reflector(loops, column + below, count);
+    off_diagonal[j] = reflection.beta;
+    scales_[static_cast<std::size_t>(j)] = reflection.scale;
+    T* v = reflectors + j * n;
+    T* w = panel_.data() + before * n;
+    std::fill(v + first, v + below, T{0});
+    std::copy_n(column + below, count, v + below);
+    if (reflection.scale == 0) {
+      std::fill_n(w + below, count, T{0});
+      continue;
+    }
+    loops.multiply_symmetric(a + below * n + below, n, count, v + below, w + below);
+    for (std::int64_t k = 0; k < before; ++k) {
+      const T* earlier_v = reflectors + (first + k) * n + below;
+      const T* earlier_w = panel_.data() + k * n + below;
+      const T dot_v = loops.dot(earlier_v, v + below, count);
+      const T dot_w = loops.dot(earlier_w, v + below, count);
+      loops.add_scaled(-dot_w, earlier_v, count, w + below);
+      loops.add_scaled(-dot_v, earlier_w, count, w + below);
+    }
+    for (std::int64_t i = below; i < n; ++i) w[i] *= reflection.scale;
+    const T share = reflection.scale / 2 * loops.dot(w + below, v + below, count);
+    loops.add_scaled(-share, v + below, count, w + below);
+  }
+}
+
+template <class T>
+void TridiagonalForm<T>::reduce(const Products<T>& products, T* a, std::int64_t n, T* reflectors, T* diagonal,
+                                T* off_diagonal) {
+  scales_.resize(static_cast<std::size_t>(n));
+  column_.resize(static_cast<std::size_t>(n));
+  panel_.resize(static_cast<std::size_t>(3 * kPanel * n));
+  T* w = panel_.data();
+  for (std::int64_t first = 0; first < n; first += kPanel) {
+    const std::int64_t end = std::min(n, first + kPanel);
+    reduce_panel(products.loops(), a, n, first, end, reflectors, diagonal, off_diagonal);
+    const std::int64_t rest = n - end;
+    if (rest == 0) break;
+    // A panel that is not the last has all its columns. V W^T + W V^T is (V, W) times the transposed (W, V).
+    for (std::int64_t k = 0; k < kPanel; ++k) {
+      std::copy_n(reflectors + (first + k) * n + end, rest, w + (kPanel + k) * n + end);
+      std::copy_n(w + k * n + end, rest, w + (2 * kPanel + k) * n + end);
+    }
+    products.multiply({.rows = rest,
+                       .columns = rest,
+                       .depth = 2 * kPanel,
+                       .a = Operand<T>{w + kPanel * n + end, n}.transposed(),
+                       .b = {w + end, n},
+                       .c = a + end * n + end,
+                       .c_stride = n,
+                       .keep = 1,
+                       .add = -1,
+                       .only_lower = true});
+  }
+}
+
+template <class T>
+void TridiagonalForm<T>::transform_back(const Products<T>& products, const T* reflectors, std::int64_t n, T* x) {
+  const std::int64_t count = n - 1;
+  if (count == 0) return;
+  for (std::int64_t first = (count - 1) / kPanel * kPanel; first >= 0; first -= kPanel) {
+    const std::int64_t size = std::min(kPanel, count - first);
+    const T* rows = reflectors + first * n + first + 1;
+    block_.form(products, rows, n, size, n - first - 1, scales_.data() + first);
+    block_.apply(products, /*backwards=*/true, x + first + 1, n, n);
+  }
+}
+
+template class TridiagonalForm<double>;
+template class TridiagonalForm<float>;
+
+}  // namespace gradstep::cpu

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cpu/linear_algebra/eigensolver/reflectors.h"
+
+namespace gradstep::cpu {
+
+/// A = H_0 H_1 ... T ... H_1 H_0 of a symmetric matrix, T tridiagonal (Dongarra, Hammarling and Sorensen 1989): panels
+/// of columns are reduced one by one, the rest of the matrix follows in one product for each panel. Half of the work is
+/// products with vectors.
+template <class T>
+class TridiagonalForm {
+ public:
+  /// The lower triangle of a (n, n) is overwritten. Row k of `reflectors` (n, n) becomes v_k, with zeros before k + 1
+  /// as far back as its panel begins. Below diagonal[k] stands off_diagonal[k].
+  void reduce(const Products<T>& products, T* a, std::int64_t n, T* reflectors, T* diagonal, T* off_diagonal);
+
+  /// The rows of x (n, n), eigenvectors of T, become those of A.
+  void transform_back(const Products<T>& products, const T* reflectors, std::int64_t n, T* x);
+
+  std::size_t bytes() const {
+    return (scales_.capacity() + panel_.capacity() + column_.capacity()) * sizeof(T) + block_.bytes();
+  }
+
+ private:
+  static constexpr std::int64_t kPanel = ReflectorBlock<T>::kReflectors;
+
+  void reduce_panel(const DenseLoops<T>& loops, const T* a, std::int64_t n, std::int64_t first, std::int64_t end,
+                    T* reflectors, T* diagonal, T* off_diagonal);
+
+  std::vector<T> scales_;
+  std::vector<T> panel_;  // of each reflector w, v and w once more
+  std::vector<T> column_;
+  ReflectorBlock<T> block_;
+};
+
+extern template class TridiagonalForm<double>;
+extern template class TridiagonalForm<float>;
+
+}  // namespace gradstep::cpu
