@@ -16,19 +16,20 @@
 namespace gradstep::cpu {
 namespace {
 
-struct Shape {
+struct ProductShape {
   std::int64_t rows;
   std::int64_t columns;
   std::int64_t depth;
 };
 
 // Around the tiles' sides (4, 12, 8 to 32), the cuts of rows and columns (96, 288, 576) and that of the depth (256).
-constexpr Shape kShapes[] = {{1, 1, 1},     {3, 5, 2},     {4, 8, 3},   {12, 32, 16},   {13, 33, 17}, {24, 24, 24},
-                             {97, 65, 255}, {40, 50, 257}, {5, 577, 9}, {100, 290, 20}, {130, 7, 600}};
+constexpr ProductShape kProductShapes[] = {{1, 1, 1},    {3, 5, 2},      {4, 8, 3},     {12, 32, 16},
+                                           {13, 33, 17}, {24, 24, 24},   {97, 65, 255}, {40, 50, 257},
+                                           {5, 577, 9},  {100, 290, 20}, {130, 7, 600}};
 
 template <class T>
 struct Case {
-  Shape shape;
+  ProductShape shape;
   bool a_transposed;
   bool b_transposed;
   bool only_lower;
@@ -39,11 +40,11 @@ struct Case {
 template <class T>
 std::vector<Case<T>> cases() {
   std::vector<Case<T>> all;
-  for (const Shape& shape : kShapes) {
+  for (const ProductShape& shape : kProductShapes) {
     for (const bool a_transposed : {false, true}) {
       for (const bool b_transposed : {false, true}) {
         all.push_back({shape, a_transposed, b_transposed, false, 0, 1});
-        const Shape square{shape.rows, shape.rows, shape.depth};
+        const ProductShape square{shape.rows, shape.rows, shape.depth};
         all.push_back({square, a_transposed, b_transposed, true, T(0.75), T(0.3)});
       }
     }
@@ -142,7 +143,7 @@ TYPED_TEST(DenseProducts, HaveTheSameBitsWhereverThereAreFusedOperations) {
 }
 
 TYPED_TEST(DenseProducts, LayoutsAndAddressesChangeNoBit) {
-  const Shape shape{37, 41, 300};
+  const ProductShape shape{37, 41, 300};
   const std::vector<TypeParam> a = random_numbers<TypeParam>(shape.rows * shape.depth, 1);
   const std::vector<TypeParam> b = random_numbers<TypeParam>(shape.depth * shape.columns, 2);
   std::vector<TypeParam> a_columns(a.size() + 1);  // transposed, from an odd address on
