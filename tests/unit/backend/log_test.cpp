@@ -30,8 +30,8 @@ TEST(Log, AContextSaysWhatServesItsDevices) {
 }
 
 TEST(Log, AContextWithoutOneWritesNothing) {
-  Log& log = make_context()->log();
-  EXPECT_FALSE(log.wants(GRADSTEP_LOG_ERROR));
+  const auto context = make_context();
+  EXPECT_FALSE(context->log().wants(GRADSTEP_LOG_ERROR));
 }
 
 TEST(Log, WhatTheHostThrowsIsDropped) {
