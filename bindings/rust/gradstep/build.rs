@@ -1,0 +1,10 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//! Tests and examples of this package find the library that gradstep-sys has found.
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    if let Some(folder) = std::env::var_os("DEP_GRADSTEP_LIBDIR") {
+        println!("cargo::rustc-link-arg=-Wl,-rpath,{}", folder.display());
+    }
+}

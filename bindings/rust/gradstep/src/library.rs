@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//! The library as a whole: is it there and does it fit, its versions, its plugins.
+
+use std::ffi::{CStr, c_char};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use crate::error::{Error, Result, c_string, check};
+use crate::sys;
+
+/// Opens libgradstep at `path`, a path or a name that the loader searches for. One library serves the process; opening it
+/// again does nothing. What needs the library before that opens the one that the environment variable GRADSTEP_LIBRARY
+/// names, else `libgradstep.so.0`.
+///
+/// # Safety
+/// The library must be gradstep: its initialisers run, and its functions are believed to be what the headers declare.
+///
+/// # Errors
+/// [`Error::BackendUnavailable`] with the loader's words, or with both ABI versions; another library is open already.
+#[cfg(feature = "dlopen")]
+pub unsafe fn load(path: impl AsRef<Path>) -> Result<()> {
+    // SAFETY: the caller's promise.
+    unsafe { sys::open(path.as_ref()) }.map_err(|error| Error::BackendUnavailable(error.to_string()))
+}
+
+/// Ok once the library is there and has the ABI that this crate was made for; to be called before anything else of C.
+#[cfg(feature = "dlopen")]
+pub(crate) fn ready() -> Result<()> {
+    use std::sync::OnceLock;
+    static READY: OnceLock<()> = OnceLock::new();
+    if READY.get().is_none() {
+        if !sys::is_open() {
+            let name = std::env::var_os("GRADSTEP_LIBRARY").unwrap_or_else(|| "libgradstep.so.0".into());
+            // SAFETY: whoever runs the program has put gradstep there, as a program trusts what it is linked with.
+            unsafe { sys::open(name) }.map_err(|error| Error::BackendUnavailable(error.to_string()))?;
+        }
+        READY.get_or_init(|| ());
+    }
+    Ok(())
+}
+
+/// Ok if the library has the ABI that this crate was made for; to be called before anything else of C.
+#[cfg(not(feature = "dlopen"))]
+pub(crate) fn ready() -> Result<()> {
+    sys::check_abi().map_err(|error| Error::BackendUnavailable(error.to_string()))
+}
+
+/// `major.minor.patch` of the library.
+///
+/// # Errors
+/// [`Error::BackendUnavailable`]: there is no library that fits this crate.
+pub fn version() -> Result<&'static str> {
+    ready()?;
+    // SAFETY: static storage, ASCII.
+    let text = unsafe { CStr::from_ptr(sys::gradstep_version_string()) };
+    text.to_str().map_err(|error| Error::Internal(error.to_string()))
+}
+
+/// A JSON object about the library's build: version, compiler, instruction sets, engines, ...
+///
+/// # Errors
+/// As [`version`].
+pub fn build_info() -> Result<String> {
+    ready()?;
+    // SAFETY: the function takes a buffer of text.
+    text(|buf, cap, len| unsafe { sys::gradstep_build_info(buf, cap, len) })
+}
+
+/// Whether the backend or engine works here: "cpu", "cuda", "self", "local", "shm", "host", "gloo", "mpi" or "nccl". Opens
+/// its plugin if there is one.
+///
+/// # Errors
+/// As [`version`].
+pub fn backend_available(name: &str) -> Result<bool> {
+    ready()?;
+    let name = c_string("name", name)?;
+    // SAFETY: a text that ends with a NUL.
+    Ok(unsafe { sys::gradstep_backend_available(name.as_ptr()) } != 0)
+}
+
+/// Why the backend or engine is or is not available: "ok" or the loader's words.
+///
+/// # Errors
+/// [`Error::InvalidArgument`]: a name that gradstep does not know. Also as [`version`].
+pub fn backend_status(name: &str) -> Result<String> {
+    ready()?;
+    let name = c_string("name", name)?;
+    // SAFETY: a text that ends with a NUL, and a buffer of text.
+    text(|buf, cap, len| unsafe { sys::gradstep_backend_status(name.as_ptr(), buf, cap, len) })
+}
+
+/// Opens a plugin, which stays open until the process ends.
+///
+/// # Safety
+/// The file's initialisers run, and it is believed to be a plugin of gradstep.
+///
+/// # Errors
+/// [`Error::BackendUnavailable`]: the loader's words, or it belongs to another build of gradstep.
+pub unsafe fn load_plugin(path: impl AsRef<Path>) -> Result<()> {
+    ready()?;
+    let path = c_string("path", path.as_ref().as_os_str().as_bytes())?;
+    // SAFETY: a text that ends with a NUL; the rest is the caller's promise.
+    check(unsafe { sys::gradstep_backend_load(path.as_ptr()) })
+}
+
+/// A text of C's, `(buf, cap, len)`: asks for its length, then for the text.
+pub(crate) fn text(mut get: impl FnMut(*mut c_char, usize, *mut usize) -> sys::gradstep_status) -> Result<String> {
+    let mut length = 0;
+    check(get(std::ptr::null_mut(), 0, &mut length))?;
+    let mut bytes = vec![0u8; length];
+    check(get(bytes.as_mut_ptr().cast(), bytes.len(), &mut length))?;
+    bytes.truncate(length.saturating_sub(1));
+    String::from_utf8(bytes).map_err(|error| Error::Internal(error.to_string()))
+}

@@ -1,0 +1,496 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//! Update rules on the host's own parameters, and state that is dealt out to ranks.
+
+use std::ffi::CStr;
+use std::ptr::{NonNull, null_mut};
+
+use crate::comm::{Average, Communicator};
+use crate::context::{Context, made};
+#[cfg(doc)]
+use crate::error::Error;
+use crate::error::{Result, c_string, check};
+use crate::options::{Field, c_enum, options};
+use crate::schedule::Schedule;
+use crate::sys;
+use crate::tensor::{Parameter, Schema, Tensor, TensorMut, c_tensors, c_tensors_mut, check_counts};
+use crate::{AdaGrad, Adam, RmsProp, Sgd, Shampoo};
+
+/// An update rule: [`Sgd`], [`RmsProp`], [`AdaGrad`], [`Adam`] or [`Shampoo`].
+pub trait Rule: sealed::Create {}
+
+mod sealed {
+    use super::{Context, Result, Schema, sys};
+
+    pub trait Create {
+        fn create(&self, context: &Context, schema: &Schema<'_>, out: &mut *mut sys::gradstep_optimizer) -> Result<()>;
+        fn state_bytes(&self, schema: &Schema<'_>) -> Result<i64>;
+    }
+}
+
+macro_rules! rules {
+    ($($rule:ident: $create:ident, $state_bytes:ident;)*) => {$(
+        impl $rule {
+            /// The rule with its learning rate, and defaults.
+            pub fn new(learning_rate: f64) -> Self {
+                Self::default().learning_rate(learning_rate)
+            }
+        }
+        impl Rule for $rule {}
+        impl sealed::Create for $rule {
+            fn create(
+                &self,
+                context: &Context,
+                schema: &Schema<'_>,
+                out: &mut *mut sys::gradstep_optimizer,
+            ) -> Result<()> {
+                let options = self.to_c()?;
+                // SAFETY: options and schema live during the call.
+                check(unsafe { sys::$create(context.as_ptr(), &options, schema.as_ptr(), schema.len(), out) })
+            }
+
+            fn state_bytes(&self, schema: &Schema<'_>) -> Result<i64> {
+                let (options, mut bytes) = (self.to_c()?, 0);
+                // SAFETY: options and schema live during the call.
+                check(unsafe { sys::$state_bytes(&options, schema.as_ptr(), schema.len(), &mut bytes) })?;
+                Ok(bytes)
+            }
+        }
+    )*};
+}
+rules! {
+    Sgd: gradstep_optimizer_create_sgd, gradstep_sgd_state_bytes;
+    RmsProp: gradstep_optimizer_create_rmsprop, gradstep_rmsprop_state_bytes;
+    AdaGrad: gradstep_optimizer_create_adagrad, gradstep_adagrad_state_bytes;
+    Adam: gradstep_optimizer_create_adam, gradstep_adam_state_bytes;
+    Shampoo: gradstep_optimizer_create_shampoo, gradstep_shampoo_state_bytes;
+}
+
+c_enum! {
+    /// What the gradients of a sharded step are.
+    ShardedGradients {
+        /// Each rank's own: the step reduce-scatters them.
+        Local = GRADSTEP_SHARDED_GRADIENTS_LOCAL,
+        /// Equal on all ranks already.
+        Reduced = GRADSTEP_SHARDED_GRADIENTS_REDUCED,
+    }
+}
+c_enum! {
+    /// What of a Shampoo is dealt out.
+    ShardedPreconditioners {
+        /// The work on roots.
+        Replicated = GRADSTEP_SHARDED_PRECONDITIONERS_REPLICATED,
+        /// The blocks.
+        Owned = GRADSTEP_SHARDED_PRECONDITIONERS_OWNED,
+    }
+}
+options! {
+    /// How state is dealt out; see sharding.h.
+    ShardingOptions => gradstep_sharding_options by gradstep_sharding_options_init {
+        /// What the gradients are.
+        gradients: ShardedGradients,
+        /// How local gradients become one: sum or mean.
+        average: Average,
+        /// What of a Shampoo is dealt out.
+        preconditioners: ShardedPreconditioners,
+    }
+}
+
+/// Options of one step.
+#[derive(Debug, Default)]
+pub struct StepOptions<'a> {
+    /// A non-finite gradient anywhere skips the whole step.
+    pub skip_nonfinite: bool,
+    /// Finite; None is 1.
+    pub grad_scale: Option<f64>,
+    /// Clips the norm of all gradients; 0: off.
+    pub max_norm: f64,
+    /// Clips each element; 0: off.
+    pub clip_value: f64,
+    /// f64 of one element: the gradients' norm, if it is known.
+    pub grad_norm: Option<Tensor<'a>>,
+    /// f32 of one element: non-zero skips the step, and non-finite gradients set it to 1.
+    pub found_inf: Option<TensorMut<'a>>,
+    /// f32 of one element: a factor of grad_scale.
+    pub grad_scale_tensor: Option<Tensor<'a>>,
+    /// f64 of four elements: applied, norm, clip coefficient and t.
+    pub outcome: Option<TensorMut<'a>>,
+    /// No tensors overlap of which one is written, which safe code cannot break: nobody looks.
+    pub disjoint: bool,
+}
+
+/// What a step did.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StepResult {
+    /// false: it was skipped.
+    pub applied: bool,
+    /// Before grad_scale; NaN when the step had no need to know it.
+    pub grad_norm: f64,
+    /// 1 when nothing was clipped.
+    pub clip_coefficient: f64,
+}
+
+/// One number about a parameter.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Metric {
+    /// What it is.
+    pub name: String,
+    /// Where it belongs, as far as that applies.
+    pub parameter: Option<usize>,
+    /// The block of the parameter.
+    pub block: Option<usize>,
+    /// The axis of the block.
+    pub axis: Option<usize>,
+    /// The number.
+    pub value: f64,
+}
+
+/// An update rule with its state, for the parameters of a schema.
+#[derive(Debug)]
+pub struct Optimizer {
+    raw: NonNull<sys::gradstep_optimizer>,
+}
+
+// SAFETY: no handle is bound to a thread (base.h, Threads).
+unsafe impl Send for Optimizer {}
+// SAFETY: a second thread gets INVALID_STATE; what writes to state that views show takes &mut self.
+unsafe impl Sync for Optimizer {}
+
+impl Drop for Optimizer {
+    fn drop(&mut self) {
+        // SAFETY: made by create, destroyed once.
+        unsafe { sys::gradstep_optimizer_destroy(self.raw.as_ptr()) }
+    }
+}
+
+/// None is -1: all groups.
+fn c_group(group: Option<i32>) -> i32 {
+    group.unwrap_or(-1)
+}
+
+impl Optimizer {
+    /// An optimizer by the rule, whose state starts at zero.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`]: an option outside its range, a bad schema. [`Error::Unsupported`],
+    /// [`Error::BackendUnavailable`], [`Error::OutOfMemory`].
+    pub fn new(context: &Context, rule: &impl Rule, parameters: &[Parameter]) -> Result<Self> {
+        let (schema, mut out) = (Schema::new(parameters)?, null_mut());
+        rule.create(context, &schema, &mut out)?;
+        Ok(Self { raw: made(out)? })
+    }
+
+    /// The bytes of state that [`Optimizer::new`] would allocate.
+    ///
+    /// # Errors
+    /// As [`Optimizer::new`].
+    pub fn state_bytes(rule: &impl Rule, parameters: &[Parameter]) -> Result<i64> {
+        rule.state_bytes(&Schema::new(parameters)?)
+    }
+
+    pub(crate) fn as_ptr(&self) -> *mut sys::gradstep_optimizer {
+        self.raw.as_ptr()
+    }
+
+    /// Steps `params[i]` in place by `grads[i]`; [`Tensor::ABSENT`] leaves parameter i alone. Collective while the state is
+    /// sharded. Allocates nothing.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] names the tensor, and nothing is changed. [`Error::Numeric`], [`Error::Callback`]: a
+    /// schedule. Also the errors of a collective call.
+    #[inline]
+    pub fn step(&mut self, params: &mut [TensorMut<'_>], grads: &[Tensor<'_>]) -> Result<()> {
+        check_counts(params.len(), "grads", grads.len())?;
+        let n = params.len();
+        // SAFETY: n tensors each, borrowed during the call.
+        check(unsafe {
+            sys::gradstep_optimizer_step(self.as_ptr(), c_tensors_mut(params), c_tensors(grads), n, null_mut())
+        })
+    }
+
+    /// [`Optimizer::step`] with options.
+    ///
+    /// # Errors
+    /// As [`Optimizer::step`]; an option outside its range, or a tensor of another dtype or number of elements.
+    pub fn step_with(
+        &mut self,
+        params: &mut [TensorMut<'_>],
+        grads: &[Tensor<'_>],
+        options: StepOptions<'_>,
+    ) -> Result<StepResult> {
+        check_counts(params.len(), "grads", grads.len())?;
+        let n = params.len();
+        self.step_ex(c_tensors_mut(params), c_tensors(grads), std::ptr::null(), n, options)
+    }
+
+    /// Writes what a step would add into `updates`, and leaves the parameters as they are. State and step count change as
+    /// in a step.
+    ///
+    /// # Errors
+    /// As [`Optimizer::step_with`]. [`Error::Unsupported`]: with master weights.
+    pub fn update(
+        &mut self,
+        params: &[Tensor<'_>],
+        grads: &[Tensor<'_>],
+        updates: &mut [TensorMut<'_>],
+        options: StepOptions<'_>,
+    ) -> Result<StepResult> {
+        check_counts(params.len(), "grads", grads.len())?;
+        check_counts(params.len(), "updates", updates.len())?;
+        self.step_ex(c_tensors(params), c_tensors(grads), c_tensors_mut(updates), params.len(), options)
+    }
+
+    fn step_ex(
+        &mut self,
+        params: *const sys::gradstep_tensor,
+        grads: *const sys::gradstep_tensor,
+        updates: *const sys::gradstep_tensor,
+        n: usize,
+        mut options: StepOptions<'_>,
+    ) -> Result<StepResult> {
+        let mut raw = sys::gradstep_step_options::default();
+        // SAFETY: init fills a struct of this size.
+        check(unsafe { sys::gradstep_step_options_init(&mut raw, size_of_val(&raw)) })?;
+        let mut result = sys::gradstep_step_result {
+            struct_size: size_of::<sys::gradstep_step_result>() as u32,
+            ..Default::default()
+        };
+        let read = |tensor: &Option<Tensor<'_>>| tensor.as_ref().map_or(std::ptr::null(), Tensor::as_c);
+        let written = |tensor: &mut Option<TensorMut<'_>>| tensor.as_mut().map_or(null_mut(), TensorMut::as_c);
+        raw.skip_nonfinite = options.skip_nonfinite.into_c();
+        raw.grad_scale = options.grad_scale.unwrap_or(raw.grad_scale);
+        raw.max_norm = options.max_norm;
+        raw.clip_value = options.clip_value;
+        raw.grad_norm = read(&options.grad_norm);
+        raw.found_inf = written(&mut options.found_inf);
+        raw.result = &mut result;
+        raw.grad_scale_tensor = read(&options.grad_scale_tensor);
+        raw.outcome = written(&mut options.outcome);
+        raw.disjoint = options.disjoint.into_c();
+        // SAFETY: n tensors each, and those of the options, are borrowed during the call.
+        check(unsafe {
+            sys::gradstep_optimizer_step_ex(self.as_ptr(), params, grads, updates, n, &raw, null_mut())
+        })?;
+        Ok(StepResult {
+            applied: result.applied != 0,
+            grad_norm: result.grad_norm,
+            clip_coefficient: result.clip_coefficient,
+        })
+    }
+
+    /// Sets hyper-parameter `name` of a group, or of all with None, to a constant.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`]: an unknown name (the text lists the known ones), group or value out of range.
+    pub fn set_value(&self, name: &str, group: Option<i32>, value: f64) -> Result<()> {
+        let name = c_string("name", name)?;
+        // SAFETY: the name ends with a NUL.
+        check(unsafe { sys::gradstep_optimizer_set_value(self.as_ptr(), c_group(group), name.as_ptr(), value) })
+    }
+
+    /// Sets hyper-parameter `name` of a group, or of all with None, to a schedule over t.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`]: as [`Optimizer::set_value`]; a number of the schedule that breaks its rule.
+    pub fn set_schedule(&self, name: &str, group: Option<i32>, schedule: &Schedule) -> Result<()> {
+        let name = c_string("name", name)?;
+        schedule.give_to(|raw| {
+            // SAFETY: the name ends with a NUL; C takes the schedule over.
+            unsafe { sys::gradstep_optimizer_set_schedule(self.as_ptr(), c_group(group), name.as_ptr(), raw) }
+        })
+    }
+
+    /// Hyper-parameter `name` is read from the f64 of one element that the tensor shows, in every step.
+    ///
+    /// # Safety
+    /// The number stays where it is, and nobody writes to it during a call, until another value takes its place or the
+    /// optimizer, and every updater that had it, is gone.
+    ///
+    /// # Errors
+    /// As [`Optimizer::set_value`].
+    pub unsafe fn set_tensor(&self, name: &str, group: Option<i32>, tensor: &Tensor<'_>) -> Result<()> {
+        let name = c_string("name", name)?;
+        // SAFETY: the caller's promise.
+        check(unsafe {
+            sys::gradstep_optimizer_set_tensor(self.as_ptr(), c_group(group), name.as_ptr(), tensor.as_c())
+        })
+    }
+
+    /// What the next step would use.
+    ///
+    /// # Errors
+    /// As [`Optimizer::set_value`]; [`Error::Numeric`], [`Error::Callback`]: a schedule.
+    pub fn value(&self, name: &str, group: i32) -> Result<f64> {
+        let (name, mut value) = (c_string("name", name)?, 0.0);
+        // SAFETY: the name ends with a NUL, the value is written.
+        check(unsafe { sys::gradstep_optimizer_get_value(self.as_ptr(), group, name.as_ptr(), &mut value) })?;
+        Ok(value)
+    }
+
+    /// One more than the largest group of the schema.
+    ///
+    /// # Errors
+    /// [`Error::InvalidState`]: in use.
+    pub fn group_count(&self) -> Result<i32> {
+        let mut count = 0;
+        // SAFETY: the count is written.
+        check(unsafe { sys::gradstep_optimizer_group_count(self.as_ptr(), &mut count) })?;
+        Ok(count)
+    }
+
+    /// The number of applied steps.
+    ///
+    /// # Errors
+    /// [`Error::InvalidState`]: in use.
+    pub fn step_count(&self) -> Result<i64> {
+        let mut count = 0;
+        // SAFETY: the count is written.
+        check(unsafe { sys::gradstep_optimizer_step_count(self.as_ptr(), &mut count) })?;
+        Ok(count)
+    }
+
+    /// Makes it `count`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`]: negative.
+    pub fn set_step_count(&mut self, count: i64) -> Result<()> {
+        // SAFETY: a handle and a number.
+        check(unsafe { sys::gradstep_optimizer_set_step_count(self.as_ptr(), count) })
+    }
+
+    /// Appends parameters, whose state starts at zero.
+    ///
+    /// # Errors
+    /// As [`Optimizer::new`]; a name that is taken. The optimizer is as before then.
+    pub fn add_parameters(&mut self, parameters: &[Parameter]) -> Result<()> {
+        let schema = Schema::new(parameters)?;
+        // SAFETY: the schema lives during the call.
+        check(unsafe { sys::gradstep_optimizer_add_parameters(self.as_ptr(), schema.as_ptr(), schema.len()) })
+    }
+
+    /// The names of the rule's state tensors.
+    ///
+    /// # Errors
+    /// [`Error::InvalidState`]: in use.
+    pub fn state_names(&self) -> Result<Vec<String>> {
+        // SAFETY: the function takes a buffer of text.
+        let text = crate::library::text(|buf, cap, len| unsafe {
+            sys::gradstep_optimizer_state_names(self.as_ptr(), buf, cap, len)
+        })?;
+        Ok(text.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect())
+    }
+
+    fn view(&self, index: usize, name: &str) -> Result<sys::gradstep_tensor> {
+        let (name, mut view) = (c_string("name", name)?, sys::gradstep_tensor::default());
+        // SAFETY: the name ends with a NUL, the view is written.
+        check(unsafe { sys::gradstep_optimizer_state(self.as_ptr(), index, name.as_ptr(), &mut view) })?;
+        Ok(view)
+    }
+
+    /// A view of state `name` of parameter `index`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`]: unknown index or name. [`Error::InvalidState`]: it does not exist, e.g. no momentum.
+    /// [`Error::Unsupported`]: stored in another form, or sharded: see [`Optimizer::get_state`].
+    pub fn state(&self, index: usize, name: &str) -> Result<Tensor<'_>> {
+        // SAFETY: valid as long as the handle; what writes there needs &mut self.
+        self.view(index, name).map(|view| unsafe { Tensor::from_c(view) })
+    }
+
+    /// As [`Optimizer::state`], to be written.
+    ///
+    /// # Errors
+    /// As [`Optimizer::state`].
+    pub fn state_mut(&mut self, index: usize, name: &str) -> Result<TensorMut<'_>> {
+        // SAFETY: as in state, and exclusive.
+        self.view(index, name).map(|view| unsafe { TensorMut::from_c(view) })
+    }
+
+    /// Copies state `name` of parameter `index` into a tensor of any float dtype. Collective while the state is sharded.
+    ///
+    /// # Errors
+    /// As [`Optimizer::state`], and the errors of a collective call.
+    pub fn get_state(&mut self, index: usize, name: &str, tensor: &mut TensorMut<'_>) -> Result<()> {
+        let name = c_string("name", name)?;
+        // SAFETY: the name ends with a NUL, the tensor is borrowed during the call.
+        check(unsafe {
+            sys::gradstep_optimizer_get_state(self.as_ptr(), index, name.as_ptr(), tensor.as_c(), null_mut())
+        })
+    }
+
+    /// Copies a tensor into state `name` of parameter `index`. Collective while the state is sharded.
+    ///
+    /// # Errors
+    /// As [`Optimizer::get_state`].
+    pub fn set_state(&mut self, index: usize, name: &str, tensor: &Tensor<'_>) -> Result<()> {
+        let name = c_string("name", name)?;
+        // SAFETY: the name ends with a NUL, the tensor is borrowed during the call.
+        check(unsafe {
+            sys::gradstep_optimizer_set_state(self.as_ptr(), index, name.as_ptr(), tensor.as_c(), null_mut())
+        })
+    }
+
+    /// State, step count and skip counter become those of `source`.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`]: rule, names, shapes or dtypes differ.
+    pub fn copy_state(&mut self, source: &mut Optimizer) -> Result<()> {
+        // SAFETY: two handles.
+        check(unsafe { sys::gradstep_optimizer_copy_state(self.as_ptr(), source.as_ptr()) })
+    }
+
+    /// Collective: deals the state out to the ranks of the communicator; None gathers it and ends that.
+    ///
+    /// # Errors
+    /// With nothing changed on any rank; see sharding.h.
+    pub fn attach_comm(&mut self, comm: Option<&Communicator>, options: &ShardingOptions) -> Result<()> {
+        let options = options.to_c()?;
+        let comm = comm.map_or(null_mut(), Communicator::as_ptr);
+        // SAFETY: two handles, and options that live during the call.
+        check(unsafe { sys::gradstep_optimizer_attach_comm(self.as_ptr(), comm, &options) })
+    }
+
+    /// Counters, and what a Shampoo knows about its roots.
+    ///
+    /// # Errors
+    /// [`Error::Callback`]: parallel_for.
+    pub fn metrics(&mut self) -> Result<Vec<Metric>> {
+        let record = sys::gradstep_metric { struct_size: size_of::<sys::gradstep_metric>() as u32, ..Default::default() };
+        let mut count = 0;
+        // SAFETY: only counts.
+        check(unsafe {
+            sys::gradstep_optimizer_metrics(self.as_ptr(), null_mut(), size_of_val(&record), 0, &mut count)
+        })?;
+        let mut records = vec![record; count];
+        // SAFETY: as many records as are told.
+        check(unsafe {
+            let (data, size) = (records.as_mut_ptr(), size_of_val(&record));
+            sys::gradstep_optimizer_metrics(self.as_ptr(), data, size, records.len(), &mut count)
+        })?;
+        records.truncate(count);
+        let index = |number: i64| usize::try_from(number).ok();
+        Ok(records
+            .iter()
+            .map(|record| Metric {
+                // SAFETY: the name ends with a NUL.
+                name: unsafe { CStr::from_ptr(record.name.as_ptr()) }.to_string_lossy().into_owned(),
+                parameter: index(record.parameter),
+                block: index(record.block),
+                axis: index(record.axis),
+                value: record.value,
+            })
+            .collect())
+    }
+
+    /// Bytes that the handle holds on this rank: state, and everything else.
+    ///
+    /// # Errors
+    /// [`Error::InvalidState`]: in use.
+    pub fn memory(&self) -> Result<(i64, i64)> {
+        let mut memory =
+            sys::gradstep_memory { struct_size: size_of::<sys::gradstep_memory>() as u32, ..Default::default() };
+        // SAFETY: the struct is written.
+        check(unsafe { sys::gradstep_optimizer_memory(self.as_ptr(), &mut memory) })?;
+        Ok((memory.state_bytes, memory.other_bytes))
+    }
+}

@@ -1,0 +1,300 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//! The update rules' options. Formulas and defaults: optimizer.h and shampoo.h.
+
+use crate::options::{c_enum, options};
+
+c_enum! {
+    /// How state tensors are stored.
+    StateDtype {
+        /// f32; f64 for f64 parameters.
+        Native = GRADSTEP_STATE_DTYPE_NATIVE,
+        /// 16 bits.
+        Bf16 = GRADSTEP_STATE_DTYPE_BF16,
+        /// 8 bits, in blocks of 256 elements.
+        Int8 = GRADSTEP_STATE_DTYPE_INT8,
+    }
+}
+c_enum! {
+    /// Where epsilon is added.
+    EpsilonPlacement {
+        /// `g / sqrt(a + epsilon)`.
+        Inside = GRADSTEP_EPSILON_PLACEMENT_INSIDE,
+        /// `g / (sqrt(a) + epsilon)`, as PyTorch.
+        Outside = GRADSTEP_EPSILON_PLACEMENT_OUTSIDE,
+    }
+}
+c_enum! {
+    /// What the first step does to the momentum.
+    FirstStep {
+        /// The first gradient is dampened too.
+        Dampen = GRADSTEP_SGD_FIRST_STEP_DAMPEN,
+        /// It is copied, as in PyTorch.
+        Copy = GRADSTEP_SGD_FIRST_STEP_COPY,
+    }
+}
+c_enum! {
+    /// The form of Adam's bias correction.
+    BiasCorrection {
+        /// The paper's.
+        Standard = GRADSTEP_BIAS_CORRECTION_STANDARD,
+        /// TensorFlow's.
+        Tf = GRADSTEP_BIAS_CORRECTION_TF,
+    }
+}
+c_enum! {
+    /// Whose step length a preconditioned direction gets.
+    GraftType {
+        /// The gradient's.
+        Sgd = GRADSTEP_GRAFT_TYPE_SGD,
+        /// AdaGrad's.
+        AdaGrad = GRADSTEP_GRAFT_TYPE_ADAGRAD,
+        /// RMSProp's.
+        RmsProp = GRADSTEP_GRAFT_TYPE_RMSPROP,
+        /// RMSProp's of the normalized gradient.
+        RmsPropNormalized = GRADSTEP_GRAFT_TYPE_RMSPROP_NORMALIZED,
+        /// The sign's.
+        SqrtN = GRADSTEP_GRAFT_TYPE_SQRT_N,
+        /// AdaGrad's of the normalized gradient.
+        AdaGradNormalized = GRADSTEP_GRAFT_TYPE_ADAGRAD_NORMALIZED,
+        /// Adam's.
+        Adam = GRADSTEP_GRAFT_TYPE_ADAM,
+        /// Its own.
+        None = GRADSTEP_GRAFT_TYPE_NONE,
+    }
+}
+c_enum! {
+    /// How roots are computed.
+    RootMethod {
+        /// By size and device.
+        Auto = GRADSTEP_ROOT_METHOD_AUTO,
+        /// Google's iteration.
+        CoupledNewton = GRADSTEP_ROOT_METHOD_COUPLED_NEWTON,
+        /// An eigendecomposition.
+        Eigh = GRADSTEP_ROOT_METHOD_EIGH,
+    }
+}
+c_enum! {
+    /// What roots are computed in.
+    RootPrecision {
+        /// 64 bits.
+        F64 = GRADSTEP_ROOT_PRECISION_F64,
+        /// 32 bits.
+        F32 = GRADSTEP_ROOT_PRECISION_F32,
+    }
+}
+c_enum! {
+    /// Whether statistics are extended to the largest block.
+    RootPadding {
+        /// No.
+        None = GRADSTEP_ROOT_PADDING_NONE,
+        /// Yes, as Google's.
+        Largest = GRADSTEP_ROOT_PADDING_LARGEST,
+    }
+}
+c_enum! {
+    /// When roots begin to serve.
+    Refresh {
+        /// In the step that computes them.
+        Fresh = GRADSTEP_REFRESH_FRESH,
+        /// In the next.
+        Stale = GRADSTEP_REFRESH_STALE,
+    }
+}
+c_enum! {
+    /// Which axes are preconditioned.
+    OneSided {
+        /// All.
+        None = GRADSTEP_ONE_SIDED_NONE,
+        /// All but the last.
+        Input = GRADSTEP_ONE_SIDED_INPUT,
+        /// The last.
+        Output = GRADSTEP_ONE_SIDED_OUTPUT,
+    }
+}
+
+options! {
+    /// SGD with momentum, dampening, Nesterov's form and weight decay. State `momentum_buffer`.
+    Sgd => gradstep_sgd_options by gradstep_sgd_options_init {
+        /// Must be set.
+        learning_rate: f64,
+        /// Default 0.
+        momentum: f64,
+        /// Default 0.
+        dampening: f64,
+        /// Default 0.
+        weight_decay: f64,
+        /// Needs momentum, and no dampening.
+        nesterov: bool,
+        /// What the first step does to the momentum.
+        first_step: FirstStep,
+        /// Negates the gradients.
+        maximize: bool,
+        /// Keeps f32 copies of 16-bit parameters.
+        master_weights: bool,
+        /// How state is stored.
+        state_dtype: StateDtype,
+        /// Rounds what is stored in 16 bits at random.
+        stochastic_rounding: bool,
+        /// Of stochastic_rounding.
+        seed: i64,
+    }
+}
+options! {
+    /// RMSProp. State `square_avg`, `grad_avg` if centered, `momentum_buffer` with momentum.
+    RmsProp => gradstep_rmsprop_options by gradstep_rmsprop_options_init {
+        /// Must be set.
+        learning_rate: f64,
+        /// Default 0.9.
+        rho: f64,
+        /// Default 1e-8.
+        epsilon: f64,
+        /// Default 0.
+        weight_decay: f64,
+        /// Default 0.
+        momentum: f64,
+        /// Graves' form.
+        centered: bool,
+        /// Where epsilon is added.
+        epsilon_placement: EpsilonPlacement,
+        /// Negates the gradients.
+        maximize: bool,
+        /// Keeps f32 copies of 16-bit parameters.
+        master_weights: bool,
+        /// How state is stored.
+        state_dtype: StateDtype,
+        /// Rounds what is stored in 16 bits at random.
+        stochastic_rounding: bool,
+        /// Of stochastic_rounding.
+        seed: i64,
+    }
+}
+options! {
+    /// AdaGrad. State `sum`.
+    AdaGrad => gradstep_adagrad_options by gradstep_adagrad_options_init {
+        /// Must be set.
+        learning_rate: f64,
+        /// Default 1e-8.
+        epsilon: f64,
+        /// Default 0.
+        weight_decay: f64,
+        /// Default 0.
+        lr_decay: f64,
+        /// Where `sum` starts; default 0.
+        initial_accumulator: f64,
+        /// Where epsilon is added.
+        epsilon_placement: EpsilonPlacement,
+        /// Negates the gradients.
+        maximize: bool,
+        /// Keeps f32 copies of 16-bit parameters.
+        master_weights: bool,
+        /// How state is stored.
+        state_dtype: StateDtype,
+        /// Rounds what is stored in 16 bits at random.
+        stochastic_rounding: bool,
+        /// Of stochastic_rounding.
+        seed: i64,
+    }
+}
+options! {
+    /// Adam, AdamW (`decoupled_weight_decay`) and AMSGrad. State `exp_avg`, `exp_avg_sq`, `max_exp_avg_sq` if amsgrad.
+    Adam => gradstep_adam_options by gradstep_adam_options_init {
+        /// Must be set.
+        learning_rate: f64,
+        /// Default 0.9.
+        beta1: f64,
+        /// Default 0.999.
+        beta2: f64,
+        /// Default 1e-8.
+        epsilon: f64,
+        /// Default 0.
+        weight_decay: f64,
+        /// AdamW.
+        decoupled_weight_decay: bool,
+        /// Reddi et al. 2018.
+        amsgrad: bool,
+        /// The form of the correction.
+        bias_correction: BiasCorrection,
+        /// Negates the gradients.
+        maximize: bool,
+        /// Keeps f32 copies of 16-bit parameters.
+        master_weights: bool,
+        /// How state is stored.
+        state_dtype: StateDtype,
+        /// Rounds what is stored in 16 bits at random.
+        stochastic_rounding: bool,
+        /// Of stochastic_rounding.
+        seed: i64,
+    }
+}
+options! {
+    /// Distributed Shampoo, and with `eigenvalue_corrected` SOAP; see shampoo.h and docs/shampoo.md.
+    Shampoo => gradstep_shampoo_options by gradstep_shampoo_options_init {
+        /// Must be set.
+        learning_rate: f64,
+        /// Default 0.9.
+        beta1: f64,
+        /// Default 0.999.
+        beta2: f64,
+        /// Default 1e-10.
+        diagonal_epsilon: f64,
+        /// Default 1e-6.
+        matrix_epsilon: f64,
+        /// Default 0.
+        weight_decay: f64,
+        /// Default 0.1.
+        inverse_failure_threshold: f64,
+        /// Default 0: off.
+        clip_by_scaled_gradient_norm: f64,
+        /// Of graft type Adam; default 0.9.
+        graft_beta1: f64,
+        /// Of graft type Adam; default 0.999.
+        graft_beta2: f64,
+        /// Default 1; 0: the graft alone.
+        precondition: f64,
+        /// Default 128.
+        block_size: i64,
+        /// Default 5.
+        start_preconditioning_step: i64,
+        /// Default 1.
+        preconditioning_compute_steps: i64,
+        /// Default 1.
+        statistics_compute_steps: i64,
+        /// Default 4096.
+        skip_preconditioning_dim_size_gt: i64,
+        /// Default 0: twice the dimensions.
+        exponent_override: i32,
+        /// Merges small dimensions; default true.
+        best_effort_shape_interpretation: bool,
+        /// Default true.
+        nesterov: bool,
+        /// Weighs directions by 1 - beta1.
+        moving_average_for_momentum: bool,
+        /// AdamW's decay.
+        decoupled_weight_decay: bool,
+        /// Whose step length.
+        graft_type: GraftType,
+        /// How roots are computed.
+        root_method: RootMethod,
+        /// In what.
+        root_precision: RootPrecision,
+        /// Padding.
+        root_padding: RootPadding,
+        /// 0 to 12, default 6.
+        root_retries: i32,
+        /// Steps that roots may take beside the steps.
+        root_lag: i32,
+        /// When roots serve.
+        refresh: Refresh,
+        /// Momenta in int8.
+        quantize_momentum: bool,
+        /// Statistics in int16.
+        quantize_statistics: bool,
+        /// Which axes.
+        one_sided: OneSided,
+        /// SOAP.
+        eigenvalue_corrected: bool,
+        /// Keeps f32 copies of 16-bit parameters.
+        master_weights: bool,
+    }
+}

@@ -1,0 +1,241 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//! What each handle promises, over the border and back.
+
+use gradstep::{
+    Accumulator, AccumulatorOptions, Adam, Communicator, Context, Error, LoadOptions, Optimizer, Parameter, ReduceOp,
+    Schedule, Sgd, Shampoo, StepOptions, Tensor, TensorMut,
+};
+
+fn sgd(context: &Context, rule: &Sgd) -> Optimizer {
+    Optimizer::new(context, rule, &[Parameter::new(&[2]).name("w")]).unwrap()
+}
+
+fn step(optimizer: &mut Optimizer, weight: &mut [f32; 2], gradient: &[f32; 2]) -> gradstep::Result<()> {
+    optimizer.step(&mut [TensorMut::new(weight, &[2])?], &[Tensor::new(gradient, &[2])?])
+}
+
+#[test]
+fn a_step_is_made_in_place() {
+    let mut optimizer = sgd(&Context::new().unwrap(), &Sgd::new(0.5)); // which outlives its context
+    let mut weight = [1.0f32, 2.0];
+    step(&mut optimizer, &mut weight, &[1.0, -1.0]).unwrap();
+    assert_eq!(weight, [0.5, 2.5]);
+    assert_eq!(optimizer.step_count(), Ok(1));
+}
+
+#[test]
+fn every_option_of_momentum_arrives() {
+    let context = Context::new().unwrap();
+    let mut optimizer = sgd(&context, &Sgd::new(0.5).momentum(0.5).nesterov(true).maximize(true));
+    let mut weight = [0.0f32, 0.0];
+    step(&mut optimizer, &mut weight, &[2.0, 0.0]).unwrap();
+    // b = -2, d = g + 0.5 b = -3, p = 0.5 * 3
+    assert_eq!(weight, [1.5, 0.0]);
+    assert_eq!(optimizer.state(0, "momentum_buffer").unwrap().as_slice::<f32>(), Some(&[-2.0, 0.0][..]));
+}
+
+#[test]
+fn an_error_has_the_librarys_words() {
+    let context = Context::new().unwrap();
+    let error = Optimizer::new(&context, &Adam::default(), &[Parameter::new(&[2])]).unwrap_err();
+    assert!(matches!(&error, Error::InvalidArgument(text) if text.contains("learning_rate")), "{error}");
+    let mut optimizer = sgd(&context, &Sgd::new(0.5));
+    let (mut weight, gradient) = ([0.0f32; 2], [0.0f32; 3]);
+    let error = optimizer
+        .step(&mut [TensorMut::new(&mut weight, &[2]).unwrap()], &[Tensor::new(&gradient, &[3]).unwrap()])
+        .unwrap_err();
+    assert!(matches!(&error, Error::InvalidArgument(text) if text.contains("grads[0]")), "{error}");
+    let error = optimizer.set_value("no_such", None, 1.0).unwrap_err();
+    assert!(error.text().contains("no_such") && error.text().contains("learning_rate"), "{error}");
+}
+
+#[test]
+fn lists_of_other_lengths_are_refused_before_c_reads_them() {
+    let mut optimizer = sgd(&Context::new().unwrap(), &Sgd::new(0.5));
+    let mut weight = [0.0f32; 2];
+    let error = optimizer.step(&mut [TensorMut::new(&mut weight, &[2]).unwrap()], &[]).unwrap_err();
+    assert_eq!(error.text(), "grads: 0 tensors, expected 1, one for each parameter");
+}
+
+#[test]
+fn a_tensor_has_the_elements_of_its_shape() {
+    let error = Tensor::new(&[0.0f32; 5], &[2, 3]).unwrap_err();
+    assert_eq!(error.text(), "data: 5 elements, expected 6 for the shape [2, 3]");
+    assert!(Tensor::new(&[0.0f32; 5], &[usize::MAX, 2]).is_err());
+    let name = Parameter::new(&[1]).name("a\0b");
+    let error = Optimizer::new(&Context::new().unwrap(), &Sgd::new(1.0), &[name]).unwrap_err();
+    assert_eq!(error.text(), "parameters[0].name has a NUL at byte 1");
+}
+
+#[test]
+fn a_schedule_is_a_closure_and_its_panic_an_error() {
+    let mut optimizer = sgd(&Context::new().unwrap(), &Sgd::new(0.5));
+    let mut weight = [0.0f32; 2];
+    let schedule = Schedule::function(|t| if t < 1 { 0.25 } else { panic!("no rate for step {t}") });
+    optimizer.set_schedule("learning_rate", None, &schedule).unwrap();
+    step(&mut optimizer, &mut weight, &[1.0, 0.0]).unwrap();
+    assert_eq!(weight, [-0.25, 0.0]);
+    let error = step(&mut optimizer, &mut weight, &[1.0, 0.0]).unwrap_err();
+    assert!(matches!(&error, Error::Callback(text) if text.contains("panicked: no rate for step 1")), "{error}");
+    assert_eq!(weight, [-0.25, 0.0], "a step that fails changes nothing");
+    drop(schedule);
+    optimizer.set_value("learning_rate", None, 1.0).unwrap();
+    step(&mut optimizer, &mut weight, &[1.0, 0.0]).unwrap();
+    assert_eq!(weight, [-1.25, 0.0]);
+}
+
+#[test]
+fn a_schedule_is_released_once() {
+    let counter = std::sync::Arc::new(());
+    let held = counter.clone();
+    let schedule = Schedule::function(move |_| {
+        let _ = &held;
+        1.0
+    });
+    let optimizer = sgd(&Context::new().unwrap(), &Sgd::new(0.5));
+    assert!(optimizer.set_schedule("no_such", None, &schedule).is_err());
+    optimizer.set_schedule("learning_rate", None, &schedule).unwrap();
+    drop(schedule);
+    assert_eq!(std::sync::Arc::strong_count(&counter), 2);
+    drop(optimizer);
+    assert_eq!(std::sync::Arc::strong_count(&counter), 1);
+}
+
+#[test]
+fn a_second_thread_on_a_handle_gets_invalid_state() {
+    use std::sync::mpsc::channel;
+    let optimizer = sgd(&Context::new().unwrap(), &Sgd::new(0.5));
+    let ((entered, inside), (leave, may_leave)) = (channel::<()>(), channel::<()>());
+    let may_leave = std::sync::Mutex::new(may_leave);
+    let schedule = Schedule::function(move |_| {
+        entered.send(()).unwrap();
+        may_leave.lock().unwrap().recv().unwrap();
+        0.125
+    });
+    optimizer.set_schedule("learning_rate", None, &schedule).unwrap();
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| optimizer.value("learning_rate", 0));
+        inside.recv().unwrap();
+        assert!(matches!(optimizer.step_count(), Err(Error::InvalidState(_))));
+        leave.send(()).unwrap();
+        assert_eq!(first.join().unwrap(), Ok(0.125));
+    });
+    assert_eq!(optimizer.step_count(), Ok(0));
+}
+
+#[test]
+fn options_of_a_step_arrive_and_its_result_returns() {
+    let mut optimizer = sgd(&Context::new().unwrap(), &Sgd::new(1.0));
+    let (mut weight, gradient) = ([0.0f32; 2], [3.0f32, 4.0]);
+    let options = StepOptions { max_norm: 2.5, ..Default::default() };
+    let result = optimizer
+        .step_with(&mut [TensorMut::new(&mut weight, &[2]).unwrap()], &[Tensor::new(&gradient, &[2]).unwrap()], options)
+        .unwrap();
+    assert!(result.applied && result.grad_norm == 5.0);
+    // c = 2.5 / (5 + 1e-6), rounded to f32 in the end: 1e-6 is above that.
+    assert!((result.clip_coefficient - 0.5).abs() < 1e-6 && (weight[0] + 1.5).abs() < 1e-5);
+}
+
+#[test]
+fn an_accumulator_means_its_window() {
+    let context = Context::new().unwrap();
+    let options = AccumulatorOptions::default().steps(2);
+    let mut accumulator =
+        Accumulator::new(&context, &options, &[Parameter::new(&[2]), Parameter::new(&[1]).may_be_unused(true)]).unwrap();
+    assert!(matches!(accumulator.gradients(), Err(Error::InvalidState(_))));
+    let (first, second) = ([1.0f32, 2.0], [3.0f32, 6.0]);
+    let absent = Tensor::ABSENT;
+    assert_eq!(accumulator.add(&[Tensor::new(&first, &[2]).unwrap(), absent], 1.0), Ok(false));
+    assert_eq!(accumulator.add(&[Tensor::new(&second, &[2]).unwrap(), absent], 1.0), Ok(true));
+    let views = accumulator.gradients().unwrap();
+    assert_eq!(views[0].as_slice::<f32>(), Some(&[2.0, 4.0][..]));
+    assert_eq!(views[0].as_slice::<f64>(), None);
+    assert!(views[1].is_absent());
+}
+
+#[test]
+fn saved_state_continues_with_the_same_bits() {
+    let context = Context::new().unwrap();
+    let (mut one, mut other) = (sgd(&context, &Sgd::new(0.1).momentum(0.9)), sgd(&context, &Sgd::new(0.1).momentum(0.9)));
+    let mut weight = [1.0f32, 2.0];
+    step(&mut one, &mut weight, &[0.3, 0.7]).unwrap();
+    let mut file = Vec::new();
+    one.save_to(Some(&mut file)).unwrap();
+    other.load_from(&mut &file[..], &LoadOptions::default()).unwrap();
+    let mut copy = weight;
+    step(&mut one, &mut weight, &[0.1, 0.2]).unwrap();
+    step(&mut other, &mut copy, &[0.1, 0.2]).unwrap();
+    assert_eq!(weight.map(f32::to_bits), copy.map(f32::to_bits));
+    file[20] ^= 1;
+    assert!(matches!(other.load_from(&mut &file[..], &LoadOptions::default()), Err(Error::Corrupt(_))));
+    struct Full;
+    impl std::io::Write for Full {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::Error::other("the disk is full"))
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let error = one.save_to(Some(&mut Full)).unwrap_err();
+    assert!(matches!(&error, Error::Callback(text) if text.contains("the disk is full")), "{error}");
+}
+
+#[test]
+fn ranks_in_threads_sum_and_split() {
+    let ranks = Communicator::local(&Context::new().unwrap(), 3).unwrap();
+    std::thread::scope(|scope| {
+        for comm in ranks {
+            scope.spawn(move || {
+                let rank = comm.rank().unwrap();
+                let mut sums = vec![rank as f32, 1.0];
+                comm.all_reduce(&mut sums, ReduceOp::Sum).unwrap();
+                assert_eq!(sums, [3.0, 3.0]);
+                let mut all = [0i64; 3];
+                comm.all_gather(&[i64::from(rank)], &mut all).unwrap();
+                assert_eq!(all, [0, 1, 2]);
+                let pair = comm.split((rank < 2).then_some(0), rank).unwrap();
+                assert_eq!(pair.map(|pair| pair.world_size().unwrap()), (rank < 2).then_some(2));
+                assert_eq!(comm.vote(rank != 1), Ok(false));
+            });
+        }
+    });
+    let error = Communicator::local(&Context::new().unwrap(), 2000).unwrap_err();
+    assert!(matches!(error, Error::InvalidArgument(_)), "{error}");
+}
+
+#[test]
+fn an_abort_ends_the_call_of_another_thread() {
+    let ranks = Communicator::local(&Context::new().unwrap(), 2).unwrap();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| ranks[0].barrier());
+        ranks[0].abort().unwrap();
+        assert!(matches!(waiting.join().unwrap(), Err(Error::Aborted(_))));
+    });
+    assert!(matches!(ranks[0].status(), Err(Error::Aborted(_))));
+}
+
+#[test]
+fn the_hosts_threads_run_every_piece() {
+    let context = Context::builder().parallel_for(|n, body| (0..n).rev().for_each(body)).build().unwrap();
+    let mut optimizer = sgd(&context, &Sgd::new(0.5));
+    let mut weight = [1.0f32, 2.0];
+    step(&mut optimizer, &mut weight, &[1.0, 1.0]).unwrap();
+    assert_eq!(weight, [0.5, 1.5]);
+}
+
+#[test]
+fn shampoo_has_its_state_and_metrics() {
+    let context = Context::new().unwrap();
+    let rule = Shampoo::new(0.1).start_preconditioning_step(0);
+    let mut shampoo = Optimizer::new(&context, &rule, &[Parameter::new(&[2, 2])]).unwrap();
+    let (mut weight, gradient) = ([1.0f32; 4], [0.5f32, 0.0, 0.0, 0.25]);
+    shampoo
+        .step(&mut [TensorMut::new(&mut weight, &[2, 2]).unwrap()], &[Tensor::new(&gradient, &[2, 2]).unwrap()])
+        .unwrap();
+    assert!(weight[0] < 1.0);
+    let metrics = shampoo.metrics().unwrap();
+    assert!(metrics.iter().any(|metric| metric.name == "step_count" && metric.value == 1.0));
+    assert!(shampoo.memory().unwrap().0 > 0);
+}
