@@ -4,7 +4,7 @@
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    if let Some(folder) = std::env::var_os("DEP_GRADSTEP_LIBDIR") {
+    if let Some(folder) = std::env::var_os("DEP_GRADSTEP_LIBDIR").map(std::path::PathBuf::from) {
         println!("cargo::rustc-link-arg=-Wl,-rpath,{}", folder.display());
     }
 }

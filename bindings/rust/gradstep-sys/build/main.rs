@@ -1,20 +1,19 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //! Finds libgradstep: in the folder that GRADSTEP_LIB_DIR names, else by pkg-config, else by building it with CMake from
-//! the sources that the packed crate carries or that the clone around it has. Dependents read its folder as
-//! DEP_GRADSTEP_LIBDIR.
+//! the clone that the crate is a part of. Dependents read its folder as DEP_GRADSTEP_LIBDIR.
 
 #[cfg(feature = "regenerate")]
 mod regenerate;
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 fn main() {
     println!("cargo::rerun-if-changed=build");
     println!("cargo::rerun-if-env-changed=GRADSTEP_LIB_DIR");
     #[cfg(feature = "regenerate")]
-    regenerate::run(&sources().expect("regenerate: neither a folder `source` nor a clone of gradstep around the crate"));
+    regenerate::run(&sources().expect("regenerate: no clone of gradstep around the crate"));
     if env::var_os("DOCS_RS").is_some() || env::var_os("CARGO_FEATURE_DLOPEN").is_some() {
         return;
     }
@@ -35,19 +34,21 @@ fn main() {
 
 /// The folder of an installed libgradstep of this release.
 fn installed() -> Option<PathBuf> {
-    let library =
-        pkg_config::Config::new().cargo_metadata(false).exactly_version(env!("CARGO_PKG_VERSION")).probe("gradstep").ok()?;
+    let library = pkg_config::Config::new()
+        .cargo_metadata(false)
+        .exactly_version(env!("CARGO_PKG_VERSION"))
+        .probe("gradstep")
+        .ok()?;
     // pkg-config leaves the linker's own folders out.
     Some(library.link_paths.first().cloned().unwrap_or_else(|| {
         PathBuf::from(pkg_config::get_variable("gradstep", "libdir").expect("gradstep.pc has a libdir"))
     }))
 }
 
-/// The sources that scripts/rust_crates has put into the crate, or the clone that the crate is a part of.
+/// The clone that the crate is a part of.
 fn sources() -> Option<PathBuf> {
-    let package = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR")?);
-    let is_root = |folder: &Path| folder.join("include/c_api/gradstep/gradstep.h").is_file();
-    [package.join("source"), package.join("../../..")].into_iter().find(|folder| is_root(folder))
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR")?).join("../../..");
+    root.join("include/c_api/gradstep/gradstep.h").is_file().then_some(root)
 }
 
 /// Builds libgradstep, and those of its plugins whose libraries are there, into OUT_DIR/lib.

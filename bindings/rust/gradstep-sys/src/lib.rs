@@ -61,7 +61,8 @@ impl std::error::Error for AbiMismatch {}
 /// Whether a program made for the ABI `bindings` may call a library of the ABI `library`: before 1.0 they must be equal,
 /// from then on the major numbers, and the library's minor must not be smaller.
 pub const fn abi_fits(library: u32, bindings: u32) -> bool {
-    library == bindings || (library >> 16 != 0 && library >> 16 == bindings >> 16 && library & 0xffff >= bindings & 0xffff)
+    library == bindings
+        || (library >> 16 != 0 && library >> 16 == bindings >> 16 && library & 0xffff >= bindings & 0xffff)
 }
 
 /// Compares the library's ABI with that of these bindings. Any thread.

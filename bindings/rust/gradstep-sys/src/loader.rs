@@ -4,6 +4,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::{Mutex, PoisonError};
 
@@ -28,7 +29,7 @@ impl fmt::Display for OpenError {
         match self {
             Self::Loader(error) => error.fmt(f),
             Self::Abi(error) => error.fmt(f),
-            Self::OtherLibrary(path) => write!(f, "{} is open already", path.display()),
+            Self::OtherLibrary(path) => write!(f, "{} is open already", Path::new(path).display()),
         }
     }
 }

@@ -237,9 +237,7 @@ impl Accumulator {
     pub fn sums(&mut self) -> Result<Vec<Tensor<'_>>> {
         let mut views = vec![sys::gradstep_tensor::default(); self.parameters];
         // SAFETY: a view for each parameter is written.
-        check(unsafe {
-            sys::gradstep_accumulator_sums(self.as_ptr(), views.as_mut_ptr(), views.len(), null_mut())
-        })?;
+        check(unsafe { sys::gradstep_accumulator_sums(self.as_ptr(), views.as_mut_ptr(), views.len(), null_mut()) })?;
         // SAFETY: valid until the next call that takes &mut self.
         Ok(views.into_iter().map(|view| unsafe { Tensor::from_c(view) }).collect())
     }

@@ -466,9 +466,11 @@ impl Communicator {
     /// collective call: [`Error::Timeout`], [`Error::PeerLost`], [`Error::Aborted`], [`Error::Mismatch`].
     pub fn all_reduce(&self, data: &mut (impl Target + ?Sized), op: ReduceOp) -> Result<()> {
         // SAFETY: the buffer is borrowed during the call.
-        check(data.with_mut(|data| unsafe {
-            sys::gradstep_comm_all_reduce(self.as_ptr(), data, op.into_c(), null_mut())
-        }))
+        check(
+            data.with_mut(|data| unsafe {
+                sys::gradstep_comm_all_reduce(self.as_ptr(), data, op.into_c(), null_mut())
+            }),
+        )
     }
 
     /// output = the inputs of all ranks, one after another. Collective.
@@ -476,11 +478,9 @@ impl Communicator {
     /// # Errors
     /// As [`Communicator::all_reduce`].
     pub fn all_gather(&self, input: &(impl Source + ?Sized), output: &mut (impl Target + ?Sized)) -> Result<()> {
-        // SAFETY: the buffers are borrowed during the call.
         check(input.with(|input| {
-            output.with_mut(|output| unsafe {
-                sys::gradstep_comm_all_gather(self.as_ptr(), input, output, null_mut())
-            })
+            // SAFETY: the buffers are borrowed during the call.
+            output.with_mut(|output| unsafe { sys::gradstep_comm_all_gather(self.as_ptr(), input, output, null_mut()) })
         }))
     }
 
@@ -496,8 +496,8 @@ impl Communicator {
     ) -> Result<()> {
         let ranks = usize::try_from(self.world_size()?).unwrap_or(0);
         require(counts.len() == ranks, || format!("counts: {} entries, expected {ranks}", counts.len()))?;
-        // SAFETY: the buffers are borrowed during the call; counts has an entry for each rank.
         check(input.with(|input| {
+            // SAFETY: the buffers are borrowed during the call; counts has an entry for each rank.
             output.with_mut(|output| unsafe {
                 sys::gradstep_comm_all_gather_v(self.as_ptr(), input, output, counts.as_ptr().cast(), null_mut())
             })
@@ -514,8 +514,8 @@ impl Communicator {
         output: &mut (impl Target + ?Sized),
         op: ReduceOp,
     ) -> Result<()> {
-        // SAFETY: the buffers are borrowed during the call.
         check(input.with(|input| {
+            // SAFETY: the buffers are borrowed during the call.
             output.with_mut(|output| unsafe {
                 sys::gradstep_comm_reduce_scatter(self.as_ptr(), input, output, op.into_c(), null_mut())
             })

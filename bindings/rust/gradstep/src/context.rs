@@ -85,10 +85,7 @@ impl ContextBuilder {
     /// The host's threads in place of gradstep's: `parallel_for(n, body)` calls `body(i)` once for every i in 0..n, in any
     /// order, on any threads, and returns when all are done. What is left out or comes twice, and a panic, is
     /// [`Error::Callback`].
-    pub fn parallel_for(
-        mut self,
-        parallel_for: impl Fn(i64, &(dyn Fn(i64) + Sync)) + Send + Sync + 'static,
-    ) -> Self {
+    pub fn parallel_for(mut self, parallel_for: impl Fn(i64, &(dyn Fn(i64) + Sync)) + Send + Sync + 'static) -> Self {
         self.parallel_for = Some(Box::new(parallel_for));
         self
     }
@@ -122,7 +119,8 @@ impl ContextBuilder {
     /// libgradstep that fits this crate, no such LAPACK. [`Error::OutOfMemory`].
     pub fn build(self) -> Result<Context> {
         crate::library::ready()?;
-        let path = self.lapack_library.map(|path| c_string("lapack_library", path.as_os_str().as_bytes())).transpose()?;
+        let path =
+            self.lapack_library.map(|path| c_string("lapack_library", path.as_os_str().as_bytes())).transpose()?;
         let mut options = sys::gradstep_context_options::default();
         // SAFETY: init fills a struct of this size.
         check(unsafe { sys::gradstep_context_options_init(&mut options, size_of_val(&options)) })?;

@@ -268,9 +268,7 @@ impl Optimizer {
         raw.outcome = written(&mut options.outcome);
         raw.disjoint = options.disjoint.into_c();
         // SAFETY: n tensors each, and those of the options, are borrowed during the call.
-        check(unsafe {
-            sys::gradstep_optimizer_step_ex(self.as_ptr(), params, grads, updates, n, &raw, null_mut())
-        })?;
+        check(unsafe { sys::gradstep_optimizer_step_ex(self.as_ptr(), params, grads, updates, n, &raw, null_mut()) })?;
         Ok(StepResult {
             applied: result.applied != 0,
             grad_norm: result.grad_norm,
@@ -455,7 +453,8 @@ impl Optimizer {
     /// # Errors
     /// [`Error::Callback`]: parallel_for.
     pub fn metrics(&mut self) -> Result<Vec<Metric>> {
-        let record = sys::gradstep_metric { struct_size: size_of::<sys::gradstep_metric>() as u32, ..Default::default() };
+        let record =
+            sys::gradstep_metric { struct_size: size_of::<sys::gradstep_metric>() as u32, ..Default::default() };
         let mut count = 0;
         // SAFETY: only counts.
         check(unsafe {

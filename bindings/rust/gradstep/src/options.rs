@@ -69,7 +69,7 @@ macro_rules! options {
                 self
             })*
 
-            pub(crate) fn to_c(&self) -> $crate::Result<$crate::sys::$raw> {
+            pub(crate) fn to_c(self) -> $crate::Result<$crate::sys::$raw> {
                 $crate::library::ready()?;
                 let mut options = $crate::sys::$raw::default();
                 // SAFETY: init fills a struct of this size.

@@ -138,7 +138,7 @@ impl Schedule {
     /// Hands the schedule to a function of C that takes it over: it copies the numbers and releases the function, also
     /// when it fails.
     pub(crate) fn give_to(&self, take: impl FnOnce(&sys::gradstep_schedule) -> sys::gradstep_status) -> Result<()> {
-        let function = self.function.clone().map_or(std::ptr::null_mut(), |function| user::<Function>(function));
+        let function = self.function.clone().map_or(std::ptr::null_mut(), user::<Function>);
         let mut raw = self.raw_with(function);
         raw.release = self.function.as_ref().map(|_| release::<Function> as unsafe extern "C" fn(*mut c_void));
         check(take(&raw))

@@ -35,7 +35,12 @@ unsafe extern "C" fn on_write(user: *mut c_void, data: *const c_void, size: usiz
     })
 }
 
-unsafe extern "C" fn on_read(user: *mut c_void, data: *mut c_void, size: usize, got: *mut usize) -> sys::gradstep_status {
+unsafe extern "C" fn on_read(
+    user: *mut c_void,
+    data: *mut c_void,
+    size: usize,
+    got: *mut usize,
+) -> sys::gradstep_status {
     guarded("the reader", || {
         // SAFETY: user is the reader of the call, size bytes are C's.
         let reader = unsafe { &mut *user.cast::<&mut dyn Read>() };

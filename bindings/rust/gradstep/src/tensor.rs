@@ -463,7 +463,7 @@ impl Parameter {
 }
 
 /// Parameters as C sees them, while they and their names live.
-pub(crate) struct Schema<'a> {
+pub struct Schema<'a> {
     raw: Vec<sys::gradstep_parameter>,
     _names: Vec<Option<CString>>,
     _parameters: PhantomData<&'a [Parameter]>,

@@ -142,7 +142,8 @@ fn an_accumulator_means_its_window() {
     let context = Context::new().unwrap();
     let options = AccumulatorOptions::default().steps(2);
     let mut accumulator =
-        Accumulator::new(&context, &options, &[Parameter::new(&[2]), Parameter::new(&[1]).may_be_unused(true)]).unwrap();
+        Accumulator::new(&context, &options, &[Parameter::new(&[2]), Parameter::new(&[1]).may_be_unused(true)])
+            .unwrap();
     assert!(matches!(accumulator.gradients(), Err(Error::InvalidState(_))));
     let (first, second) = ([1.0f32, 2.0], [3.0f32, 6.0]);
     let absent = Tensor::ABSENT;
@@ -157,7 +158,8 @@ fn an_accumulator_means_its_window() {
 #[test]
 fn saved_state_continues_with_the_same_bits() {
     let context = Context::new().unwrap();
-    let (mut one, mut other) = (sgd(&context, &Sgd::new(0.1).momentum(0.9)), sgd(&context, &Sgd::new(0.1).momentum(0.9)));
+    let (mut one, mut other) =
+        (sgd(&context, &Sgd::new(0.1).momentum(0.9)), sgd(&context, &Sgd::new(0.1).momentum(0.9)));
     let mut weight = [1.0f32, 2.0];
     step(&mut one, &mut weight, &[0.3, 0.7]).unwrap();
     let mut file = Vec::new();
