@@ -222,8 +222,7 @@ impl<'a> Tensor<'a> {
     /// # Safety
     /// From `data`, the place of element 0, the elements that shape and strides reach lie in memory of `device`, aligned
     /// to their size, and nobody writes to them during `'a`. On a device they stay until the work that a call has
-    /// queued with them is done: in a [`Reducer`](crate::Reducer)'s push, until its wait. strides has as many entries as
-    /// shape.
+    /// queued with them is done. strides has as many entries as shape.
     pub unsafe fn from_raw_parts(
         data: *const c_void,
         dtype: Dtype,

@@ -25,6 +25,22 @@ fn a_step_is_made_in_place() {
 }
 
 #[test]
+fn the_step_of_the_guide() -> gradstep::Result<()> {
+    // docs:begin step
+    let context = Context::new()?;
+    let parameters = [Parameter::new(&[2, 2]).name("weight")];
+    let mut adam = Optimizer::new(&context, &Adam::new(0.25), &parameters)?;
+    let (mut weight, gradient) = ([0.0f32; 4], [1.0f32, -1.0, 2.0, -2.0]);
+    adam.step(&mut [TensorMut::new(&mut weight, &[2, 2])?], &[Tensor::new(&gradient, &[2, 2])?])?;
+    // docs:end step
+    // Adam's first step is as long as the learning rate, against the gradient's sign, but for epsilon.
+    for (w, expected) in weight.iter().zip([-0.25f32, 0.25, -0.25, 0.25]) {
+        assert!((w - expected).abs() < 1e-6, "{weight:?}");
+    }
+    Ok(())
+}
+
+#[test]
 fn every_option_of_momentum_arrives() {
     let context = Context::new().unwrap();
     let mut optimizer = sgd(&context, &Sgd::new(0.5).momentum(0.5).nesterov(true).maximize(true));
