@@ -5,7 +5,7 @@
 //!
 //! Without the feature `dlopen` the functions are linked: with `libgradstep.so` in the folder `GRADSTEP_LIB_DIR`, else
 //! with the one that pkg-config knows, else with one that CMake builds from the sources. With it they are looked up in a
-//! library that [`open`] opens while the program runs.
+//! library that `open` opens while the program runs.
 //!
 //! Before the first other call a program asks [`check_abi`] whether the library is the one that these bindings describe.
 
