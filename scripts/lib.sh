@@ -18,6 +18,7 @@ test_packages=(openmpi-bin libgtest-dev libcmocka-dev libdlpack-dev pkg-config b
   qemu-user)
 lint_packages=(clang-format-19 clang-tidy-19 git)
 python_packages=(python3 python3-venv python3-dev swig)
+rust_packages=(libclang1-19) # bindgen, which the test of the bindings runs
 java_packages=(default-jdk-headless maven swig)
 
 # What the Python tests need beside gradstep, PyTorch and JAX; the second line is for the demo.
