@@ -28,10 +28,10 @@ class Context:
 
     num_threads: >= 0; 0 = min(8, cores), 1 = the caller alone. Results do not depend on it.
     background_threads: >= 0, threads of the low-priority lane, started at first use.
-    log: a logging.Logger, or called with (level, text); what it raises is reported, not raised. docs/failure.md lists the
-        records.
-    log_level: "off", "error", "warning", "info" or "debug"; by default "warning" for a callable, and "debug" for a Logger,
-        which has a level of its own.
+    log: a logging.Logger, or called with (level, text); what it raises is reported, not raised. docs/failure.md lists
+        the records.
+    log_level: "off", "error", "warning", "info" or "debug"; by default "warning" for a callable, and "debug" for a
+        Logger, which has a level of its own.
     lapack_library: path of a shared library with LAPACK's dsyevd and ssyevd, which Shampoo then uses for statistics of
         256 and more. It must be safe to call from several threads at once.
     interrupt: called while a call waits for peers; true ends the call with Aborted. Ctrl-C ends a wait in any case.
