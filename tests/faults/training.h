@@ -8,6 +8,7 @@
 #include <gradstep/gradstep.h>
 
 #include <array>
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,9 @@ struct Synchronisation {
   std::int32_t sync = GRADSTEP_SYNC_GRADIENTS;
   bool is_sharded = false;  ///< a step of a sharded optimizer; mode and sync say nothing then
 };
+
+/// Its name, in what GoogleTest prints of a test's parameters.
+std::ostream& operator<<(std::ostream& stream, const Synchronisation& synchronisation);
 
 /// All that the fault tests are run with.
 const std::vector<Synchronisation>& synchronisations();
