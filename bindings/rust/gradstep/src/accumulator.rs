@@ -4,14 +4,16 @@
 
 use std::ptr::{NonNull, null_mut};
 
-use crate::context::{Context, made};
+use crate::context::Context;
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::{Result, check};
+use crate::handle::{getters, handle, made};
 use crate::options::{c_enum, options};
+use crate::parameter::{Parameter, Schema};
 use crate::schedule::Schedule;
 use crate::sys;
-use crate::tensor::{Dtype, Parameter, Schema, Tensor, TensorMut, c_tensors};
+use crate::tensor::{Dtype, Tensor, TensorMut, c_tensors};
 
 c_enum! {
     /// What is kept and what comes out; accumulator.h has the table.
@@ -88,17 +90,7 @@ pub struct Accumulator {
     parameters: usize,
 }
 
-// SAFETY: no handle is bound to a thread (base.h, Threads).
-unsafe impl Send for Accumulator {}
-// SAFETY: a second thread gets INVALID_STATE; what writes to buffers that views show takes &mut self.
-unsafe impl Sync for Accumulator {}
-
-impl Drop for Accumulator {
-    fn drop(&mut self) {
-        // SAFETY: made by create, destroyed once.
-        unsafe { sys::gradstep_accumulator_destroy(self.raw.as_ptr()) }
-    }
-}
+handle!(Accumulator: gradstep_accumulator, gradstep_accumulator_destroy);
 
 impl Accumulator {
     /// An accumulator for the gradients of these parameters.
@@ -139,10 +131,6 @@ impl Accumulator {
             })?,
         }
         Ok(Self { raw: made(out)?, parameters: parameters.len() })
-    }
-
-    pub(crate) fn as_ptr(&self) -> *mut sys::gradstep_accumulator {
-        self.raw.as_ptr()
     }
 
     /// Adds one micro-batch; true when it ended the window. Allocates nothing.
@@ -253,37 +241,17 @@ impl Accumulator {
         // SAFETY: valid until the next call that takes &mut self.
         Ok(unsafe { Tensor::from_c(view) })
     }
+}
 
-    /// The window's divisor.
-    ///
-    /// # Errors
-    /// [`Error::InvalidState`]: in use.
-    pub fn weight(&self) -> Result<f64> {
-        let mut weight = 0.0;
-        // SAFETY: the weight is written.
-        check(unsafe { sys::gradstep_accumulator_weight(self.as_ptr(), &mut weight) })?;
-        Ok(weight)
-    }
-
-    /// Micro-batches in the window.
-    ///
-    /// # Errors
-    /// [`Error::InvalidState`]: in use.
-    pub fn count(&self) -> Result<i64> {
-        let mut count = 0;
-        // SAFETY: the count is written.
-        check(unsafe { sys::gradstep_accumulator_count(self.as_ptr(), &mut count) })?;
-        Ok(count)
-    }
-
-    /// Micro-batches that were skipped since creation.
-    ///
-    /// # Errors
-    /// [`Error::InvalidState`]: in use.
-    pub fn skipped(&self) -> Result<i64> {
-        let mut skipped = 0;
-        // SAFETY: the count is written.
-        check(unsafe { sys::gradstep_accumulator_skipped(self.as_ptr(), &mut skipped) })?;
-        Ok(skipped)
+getters! {
+    Accumulator {
+        /// The window's divisor.
+        weight -> f64 = gradstep_accumulator_weight as f64,
+        /// Micro-batches in the window.
+        count -> i64 = gradstep_accumulator_count as i64,
+        /// Micro-batches that were skipped since creation.
+        skipped -> i64 = gradstep_accumulator_skipped as i64,
+        /// Whether no add, flush or reset is under way. On the CPU always.
+        poll -> bool = gradstep_accumulator_poll as i32,
     }
 }

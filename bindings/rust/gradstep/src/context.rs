@@ -9,6 +9,7 @@ use std::ptr::{NonNull, null_mut};
 
 use crate::callback::{contained, guarded, release, user};
 use crate::error::{Error, Result, c_string, check};
+use crate::handle::{handle, made};
 use crate::options::{Field, c_enum};
 use crate::sys;
 use crate::tensor::Device;
@@ -80,6 +81,27 @@ impl ContextBuilder {
     pub fn log(mut self, level: LogLevel, log: impl Fn(LogLevel, &str) + Send + Sync + 'static) -> Self {
         self.log = Some((level, Box::new(log)));
         self
+    }
+
+    /// Every message to the facade of the crate `log`, by the target "gradstep" and up to the level that is set there now.
+    #[cfg(feature = "log")]
+    pub fn log_crate(self) -> Self {
+        let level = match log::max_level() {
+            log::LevelFilter::Off => LogLevel::Off,
+            log::LevelFilter::Error => LogLevel::Error,
+            log::LevelFilter::Warn => LogLevel::Warning,
+            log::LevelFilter::Info => LogLevel::Info,
+            log::LevelFilter::Debug | log::LevelFilter::Trace => LogLevel::Debug,
+        };
+        self.log(level, |level, text| {
+            let level = match level {
+                LogLevel::Off | LogLevel::Error => log::Level::Error,
+                LogLevel::Warning => log::Level::Warn,
+                LogLevel::Info => log::Level::Info,
+                LogLevel::Debug => log::Level::Debug,
+            };
+            log::log!(target: "gradstep", level, "{text}");
+        })
     }
 
     /// The host's threads in place of gradstep's: `parallel_for(n, body)` calls `body(i)` once for every i in 0..n, in any
@@ -160,11 +182,6 @@ impl ContextBuilder {
     }
 }
 
-/// What a successful create has written.
-pub(crate) fn made<T>(out: *mut T) -> Result<NonNull<T>> {
-    NonNull::new(out).ok_or_else(|| Error::Internal("a create returned OK and no handle".to_owned()))
-}
-
 /// The thread pool, allocator and log that handles share. Handles keep what they need of it: the order in which they and
 /// the context are dropped is free.
 ///
@@ -178,10 +195,7 @@ pub struct Context {
     raw: NonNull<sys::gradstep_context>,
 }
 
-// SAFETY: no handle is bound to a thread (base.h, Threads).
-unsafe impl Send for Context {}
-// SAFETY: any number of threads may create handles on one context at once.
-unsafe impl Sync for Context {}
+handle!(Context: gradstep_context, gradstep_context_destroy);
 
 impl Context {
     /// A context by default options.
@@ -195,17 +209,6 @@ impl Context {
     /// Options for a context.
     pub fn builder() -> ContextBuilder {
         ContextBuilder::default()
-    }
-
-    pub(crate) fn as_ptr(&self) -> *mut sys::gradstep_context {
-        self.raw.as_ptr()
-    }
-}
-
-impl Drop for Context {
-    fn drop(&mut self) {
-        // SAFETY: made by create, destroyed once.
-        unsafe { sys::gradstep_context_destroy(self.raw.as_ptr()) }
     }
 }
 

@@ -3,11 +3,11 @@
 //! gradstep turns gradients into parameter updates on buffers that the host owns:
 //!
 //! ```text
-//! your gradients -> Accumulator -> Communicator -> Optimizer -> your parameters
-//!                   micro-batches  all_reduce      SGD ... Shampoo
+//! your gradients -> Accumulator -> Reducer        -> Optimizer -> your parameters
+//!                   micro-batches  Communicator      SGD ... Shampoo
 //! ```
 //!
-//! Each is useful alone. What the options mean to the formula is in the headers of the C API, whose words are used here.
+//! Each is useful alone, and [`Updater`] is all three in one push. What the options mean to the formula is in the headers of the C API, whose words are used here.
 //!
 //! ```
 //! use gradstep::{Adam, Context, Optimizer, Parameter, Tensor, TensorMut};
@@ -26,32 +26,59 @@
 pub(crate) use gradstep_sys as sys;
 
 mod accumulator;
+mod buckets;
+mod buffers;
 mod callback;
+mod collectives;
 mod comm;
+mod connect;
 mod context;
+mod cost;
 mod error;
+mod handle;
+mod host;
 mod library;
+mod metrics;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 mod optimizer;
 mod options;
+mod parameter;
+mod reducer;
+mod reducer_options;
+mod rule;
 mod rules;
 mod schedule;
+mod sharding;
 mod state;
+mod step;
 mod tensor;
+mod updater;
 
 pub use accumulator::{Accumulator, AccumulatorOptions, Mode, NonFinite, Rows, Trigger};
-pub use comm::{Average, Communicator, Connect, Engine, ReduceOp, ReductionOrder, Source, Store, Target, unique_id};
+pub use buckets::{BucketStatistics, ExchangeAlgorithm};
+pub use buffers::{Source, Target};
+pub use collectives::{Collectives, Optional};
+pub use comm::{Average, CommOptions, CommStatistics, Communicator, ReduceOp, ReductionOrder};
+pub use connect::{Connect, Engine, Store, unique_id};
 pub use context::{Allocate, Context, ContextBuilder, LogLevel};
+pub use cost::{Cost, CostAlgorithm, CostOptions};
 pub use error::{Error, Result};
 #[cfg(feature = "dlopen")]
 pub use library::load;
 pub use library::{backend_available, backend_status, build_info, load_plugin, version};
-pub use optimizer::{
-    Metric, Optimizer, Rule, ShardedGradients, ShardedPreconditioners, ShardingOptions, StepOptions, StepResult,
-};
+pub use metrics::Metric;
+pub use optimizer::{Memory, Optimizer};
+pub use parameter::Parameter;
+pub use reducer::Reducer;
+pub use reducer_options::SparseExchange;
+pub use reducer_options::{Candidates, ErrorFeedback, HalfSum, NanPolicy, ReducerMode, ReducerOptions, Selection};
+pub use rule::Rule;
 pub use rules::{AdaGrad, Adam, BiasCorrection, EpsilonPlacement, FirstStep, RmsProp, Sgd, Shampoo, StateDtype};
 pub use rules::{GraftType, OneSided, Refresh, RootMethod, RootPadding, RootPrecision};
 pub use schedule::Schedule;
+pub use sharding::{ShardedGradients, ShardedPreconditioners, ShardingOptions};
 pub use state::LoadOptions;
-pub use tensor::{Device, Dtype, Element, Parameter, Tensor, TensorMut};
+pub use step::{StepOptions, StepResult};
+pub use tensor::{Device, Dtype, Element, Tensor, TensorMut};
+pub use updater::{Parts, Refused, Updater, UpdaterOptions, UpdaterStatistics, UpdaterSync};

@@ -1,167 +1,41 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
-//! Update rules on the host's own parameters, and state that is dealt out to ranks.
+//! Update rules on the host's own parameters.
 
-use std::ffi::CStr;
 use std::ptr::{NonNull, null_mut};
 
-use crate::comm::{Average, Communicator};
-use crate::context::{Context, made};
+use crate::comm::Communicator;
+use crate::context::Context;
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::{Result, c_string, check};
-use crate::options::{Field, c_enum, options};
+use crate::handle::{getters, handle, made, record};
+use crate::metrics::Metric;
+use crate::options::Field;
+use crate::parameter::{Parameter, Schema};
+use crate::rule::Rule;
 use crate::schedule::Schedule;
+use crate::sharding::ShardingOptions;
+use crate::step::{StepOptions, StepResult};
 use crate::sys;
-use crate::tensor::{Parameter, Schema, Tensor, TensorMut, c_tensors, c_tensors_mut, check_counts};
-use crate::{AdaGrad, Adam, RmsProp, Sgd, Shampoo};
+use crate::tensor::{Tensor, TensorMut, c_tensors, c_tensors_mut, check_counts};
 
-/// An update rule: [`Sgd`], [`RmsProp`], [`AdaGrad`], [`Adam`] or [`Shampoo`].
-pub trait Rule: sealed::Create {}
-
-mod sealed {
-    use super::{Context, Result, Schema, sys};
-
-    pub trait Create {
-        fn create(&self, context: &Context, schema: &Schema<'_>, out: &mut *mut sys::gradstep_optimizer) -> Result<()>;
-        fn state_bytes(&self, schema: &Schema<'_>) -> Result<i64>;
+record! {
+    /// Bytes that an optimizer holds on this rank.
+    Memory from gradstep_memory {
+        /// State tensors.
+        state_bytes: i64 = state_bytes,
+        /// Schema, work lists, scratch.
+        other_bytes: i64 = other_bytes,
     }
 }
-
-macro_rules! rules {
-    ($($rule:ident: $create:ident, $state_bytes:ident;)*) => {$(
-        impl $rule {
-            /// The rule with its learning rate, and defaults.
-            pub fn new(learning_rate: f64) -> Self {
-                Self::default().learning_rate(learning_rate)
-            }
-        }
-        impl Rule for $rule {}
-        impl sealed::Create for $rule {
-            fn create(
-                &self,
-                context: &Context,
-                schema: &Schema<'_>,
-                out: &mut *mut sys::gradstep_optimizer,
-            ) -> Result<()> {
-                let options = self.to_c()?;
-                // SAFETY: options and schema live during the call.
-                check(unsafe { sys::$create(context.as_ptr(), &options, schema.as_ptr(), schema.len(), out) })
-            }
-
-            fn state_bytes(&self, schema: &Schema<'_>) -> Result<i64> {
-                let (options, mut bytes) = (self.to_c()?, 0);
-                // SAFETY: options and schema live during the call.
-                check(unsafe { sys::$state_bytes(&options, schema.as_ptr(), schema.len(), &mut bytes) })?;
-                Ok(bytes)
-            }
-        }
-    )*};
-}
-rules! {
-    Sgd: gradstep_optimizer_create_sgd, gradstep_sgd_state_bytes;
-    RmsProp: gradstep_optimizer_create_rmsprop, gradstep_rmsprop_state_bytes;
-    AdaGrad: gradstep_optimizer_create_adagrad, gradstep_adagrad_state_bytes;
-    Adam: gradstep_optimizer_create_adam, gradstep_adam_state_bytes;
-    Shampoo: gradstep_optimizer_create_shampoo, gradstep_shampoo_state_bytes;
-}
-
-c_enum! {
-    /// What the gradients of a sharded step are.
-    ShardedGradients {
-        /// Each rank's own: the step reduce-scatters them.
-        Local = GRADSTEP_SHARDED_GRADIENTS_LOCAL,
-        /// Equal on all ranks already.
-        Reduced = GRADSTEP_SHARDED_GRADIENTS_REDUCED,
-    }
-}
-c_enum! {
-    /// What of a Shampoo is dealt out.
-    ShardedPreconditioners {
-        /// The work on roots.
-        Replicated = GRADSTEP_SHARDED_PRECONDITIONERS_REPLICATED,
-        /// The blocks.
-        Owned = GRADSTEP_SHARDED_PRECONDITIONERS_OWNED,
-    }
-}
-options! {
-    /// How state is dealt out; see sharding.h.
-    ShardingOptions => gradstep_sharding_options by gradstep_sharding_options_init {
-        /// What the gradients are.
-        gradients: ShardedGradients,
-        /// How local gradients become one: sum or mean.
-        average: Average,
-        /// What of a Shampoo is dealt out.
-        preconditioners: ShardedPreconditioners,
-    }
-}
-
-/// Options of one step.
-#[derive(Debug, Default)]
-pub struct StepOptions<'a> {
-    /// A non-finite gradient anywhere skips the whole step.
-    pub skip_nonfinite: bool,
-    /// Finite; None is 1.
-    pub grad_scale: Option<f64>,
-    /// Clips the norm of all gradients; 0: off.
-    pub max_norm: f64,
-    /// Clips each element; 0: off.
-    pub clip_value: f64,
-    /// f64 of one element: the gradients' norm, if it is known.
-    pub grad_norm: Option<Tensor<'a>>,
-    /// f32 of one element: non-zero skips the step, and non-finite gradients set it to 1.
-    pub found_inf: Option<TensorMut<'a>>,
-    /// f32 of one element: a factor of grad_scale.
-    pub grad_scale_tensor: Option<Tensor<'a>>,
-    /// f64 of four elements: applied, norm, clip coefficient and t.
-    pub outcome: Option<TensorMut<'a>>,
-    /// No tensors overlap of which one is written, which safe code cannot break: nobody looks.
-    pub disjoint: bool,
-}
-
-/// What a step did.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct StepResult {
-    /// false: it was skipped.
-    pub applied: bool,
-    /// Before grad_scale; NaN when the step had no need to know it.
-    pub grad_norm: f64,
-    /// 1 when nothing was clipped.
-    pub clip_coefficient: f64,
-}
-
-/// One number about a parameter.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Metric {
-    /// What it is.
-    pub name: String,
-    /// Where it belongs, as far as that applies.
-    pub parameter: Option<usize>,
-    /// The block of the parameter.
-    pub block: Option<usize>,
-    /// The axis of the block.
-    pub axis: Option<usize>,
-    /// The number.
-    pub value: f64,
-}
-
 /// An update rule with its state, for the parameters of a schema.
 #[derive(Debug)]
 pub struct Optimizer {
     raw: NonNull<sys::gradstep_optimizer>,
 }
 
-// SAFETY: no handle is bound to a thread (base.h, Threads).
-unsafe impl Send for Optimizer {}
-// SAFETY: a second thread gets INVALID_STATE; what writes to state that views show takes &mut self.
-unsafe impl Sync for Optimizer {}
-
-impl Drop for Optimizer {
-    fn drop(&mut self) {
-        // SAFETY: made by create, destroyed once.
-        unsafe { sys::gradstep_optimizer_destroy(self.raw.as_ptr()) }
-    }
-}
+handle!(Optimizer: gradstep_optimizer, gradstep_optimizer_destroy);
 
 /// None is -1: all groups.
 fn c_group(group: Option<i32>) -> i32 {
@@ -186,10 +60,6 @@ impl Optimizer {
     /// As [`Optimizer::new`].
     pub fn state_bytes(rule: &impl Rule, parameters: &[Parameter]) -> Result<i64> {
         rule.state_bytes(&Schema::new(parameters)?)
-    }
-
-    pub(crate) fn as_ptr(&self) -> *mut sys::gradstep_optimizer {
-        self.raw.as_ptr()
     }
 
     /// Steps `params[i]` in place by `grads[i]`; [`Tensor::ABSENT`] leaves parameter i alone. Collective while the state is
@@ -325,29 +195,7 @@ impl Optimizer {
         Ok(value)
     }
 
-    /// One more than the largest group of the schema.
-    ///
-    /// # Errors
-    /// [`Error::InvalidState`]: in use.
-    pub fn group_count(&self) -> Result<i32> {
-        let mut count = 0;
-        // SAFETY: the count is written.
-        check(unsafe { sys::gradstep_optimizer_group_count(self.as_ptr(), &mut count) })?;
-        Ok(count)
-    }
-
-    /// The number of applied steps.
-    ///
-    /// # Errors
-    /// [`Error::InvalidState`]: in use.
-    pub fn step_count(&self) -> Result<i64> {
-        let mut count = 0;
-        // SAFETY: the count is written.
-        check(unsafe { sys::gradstep_optimizer_step_count(self.as_ptr(), &mut count) })?;
-        Ok(count)
-    }
-
-    /// Makes it `count`.
+    /// Makes [`Optimizer::step_count`] `count`.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`]: negative.
@@ -453,43 +301,37 @@ impl Optimizer {
     /// # Errors
     /// [`Error::Callback`]: parallel_for.
     pub fn metrics(&mut self) -> Result<Vec<Metric>> {
-        let record =
-            sys::gradstep_metric { struct_size: size_of::<sys::gradstep_metric>() as u32, ..Default::default() };
-        let mut count = 0;
+        let (record, mut count) = (Metric::blank(), 0);
+        let size = size_of_val(&record);
         // SAFETY: only counts.
-        check(unsafe {
-            sys::gradstep_optimizer_metrics(self.as_ptr(), null_mut(), size_of_val(&record), 0, &mut count)
-        })?;
+        check(unsafe { sys::gradstep_optimizer_metrics(self.as_ptr(), null_mut(), size, 0, &mut count) })?;
         let mut records = vec![record; count];
         // SAFETY: as many records as are told.
         check(unsafe {
-            let (data, size) = (records.as_mut_ptr(), size_of_val(&record));
-            sys::gradstep_optimizer_metrics(self.as_ptr(), data, size, records.len(), &mut count)
+            sys::gradstep_optimizer_metrics(self.as_ptr(), records.as_mut_ptr(), size, records.len(), &mut count)
         })?;
-        records.truncate(count);
-        let index = |number: i64| usize::try_from(number).ok();
-        Ok(records
-            .iter()
-            .map(|record| Metric {
-                // SAFETY: the name ends with a NUL.
-                name: unsafe { CStr::from_ptr(record.name.as_ptr()) }.to_string_lossy().into_owned(),
-                parameter: index(record.parameter),
-                block: index(record.block),
-                axis: index(record.axis),
-                value: record.value,
-            })
-            .collect())
+        Ok(records.iter().map(Metric::from_c).collect())
     }
 
-    /// Bytes that the handle holds on this rank: state, and everything else.
+    /// What the handle holds now.
     ///
     /// # Errors
     /// [`Error::InvalidState`]: in use.
-    pub fn memory(&self) -> Result<(i64, i64)> {
-        let mut memory =
-            sys::gradstep_memory { struct_size: size_of::<sys::gradstep_memory>() as u32, ..Default::default() };
+    pub fn memory(&self) -> Result<Memory> {
+        let mut memory = Memory::blank();
         // SAFETY: the struct is written.
         check(unsafe { sys::gradstep_optimizer_memory(self.as_ptr(), &mut memory) })?;
-        Ok((memory.state_bytes, memory.other_bytes))
+        Ok(Memory::from_c(&memory))
+    }
+}
+
+getters! {
+    Optimizer {
+        /// One more than the largest group of the schema.
+        group_count -> i32 = gradstep_optimizer_group_count as i32,
+        /// The number of applied steps.
+        step_count -> i64 = gradstep_optimizer_step_count as i64,
+        /// Whether no step is under way. On the CPU always.
+        poll -> bool = gradstep_optimizer_poll as i32,
     }
 }

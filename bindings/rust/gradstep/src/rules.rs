@@ -113,7 +113,28 @@ c_enum! {
     }
 }
 
-options! {
+/// Options of an element-wise rule: its own, and those that all of them have.
+macro_rules! element_wise {
+    ($(#[$meta:meta])* $name:ident => $raw:ident by $init:ident { $($own:tt)* }) => {
+        options! {
+            $(#[$meta])*
+            $name => $raw by $init {
+                $($own)*
+                /// Negates the gradients.
+                maximize: bool,
+                /// Keeps f32 copies of 16-bit parameters.
+                master_weights: bool,
+                /// How state is stored.
+                state_dtype: StateDtype,
+                /// Rounds what is stored in 16 bits at random.
+                stochastic_rounding: bool,
+                /// Of stochastic_rounding.
+                seed: i64,
+            }
+        }
+    };
+}
+element_wise! {
     /// SGD with momentum, dampening, Nesterov's form and weight decay. State `momentum_buffer`.
     Sgd => gradstep_sgd_options by gradstep_sgd_options_init {
         /// Must be set.
@@ -128,19 +149,9 @@ options! {
         nesterov: bool,
         /// What the first step does to the momentum.
         first_step: FirstStep,
-        /// Negates the gradients.
-        maximize: bool,
-        /// Keeps f32 copies of 16-bit parameters.
-        master_weights: bool,
-        /// How state is stored.
-        state_dtype: StateDtype,
-        /// Rounds what is stored in 16 bits at random.
-        stochastic_rounding: bool,
-        /// Of stochastic_rounding.
-        seed: i64,
     }
 }
-options! {
+element_wise! {
     /// RMSProp. State `square_avg`, `grad_avg` if centered, `momentum_buffer` with momentum.
     RmsProp => gradstep_rmsprop_options by gradstep_rmsprop_options_init {
         /// Must be set.
@@ -157,19 +168,9 @@ options! {
         centered: bool,
         /// Where epsilon is added.
         epsilon_placement: EpsilonPlacement,
-        /// Negates the gradients.
-        maximize: bool,
-        /// Keeps f32 copies of 16-bit parameters.
-        master_weights: bool,
-        /// How state is stored.
-        state_dtype: StateDtype,
-        /// Rounds what is stored in 16 bits at random.
-        stochastic_rounding: bool,
-        /// Of stochastic_rounding.
-        seed: i64,
     }
 }
-options! {
+element_wise! {
     /// AdaGrad. State `sum`.
     AdaGrad => gradstep_adagrad_options by gradstep_adagrad_options_init {
         /// Must be set.
@@ -184,19 +185,9 @@ options! {
         initial_accumulator: f64,
         /// Where epsilon is added.
         epsilon_placement: EpsilonPlacement,
-        /// Negates the gradients.
-        maximize: bool,
-        /// Keeps f32 copies of 16-bit parameters.
-        master_weights: bool,
-        /// How state is stored.
-        state_dtype: StateDtype,
-        /// Rounds what is stored in 16 bits at random.
-        stochastic_rounding: bool,
-        /// Of stochastic_rounding.
-        seed: i64,
     }
 }
-options! {
+element_wise! {
     /// Adam, AdamW (`decoupled_weight_decay`) and AMSGrad. State `exp_avg`, `exp_avg_sq`, `max_exp_avg_sq` if amsgrad.
     Adam => gradstep_adam_options by gradstep_adam_options_init {
         /// Must be set.
@@ -215,16 +206,6 @@ options! {
         amsgrad: bool,
         /// The form of the correction.
         bias_correction: BiasCorrection,
-        /// Negates the gradients.
-        maximize: bool,
-        /// Keeps f32 copies of 16-bit parameters.
-        master_weights: bool,
-        /// How state is stored.
-        state_dtype: StateDtype,
-        /// Rounds what is stored in 16 bits at random.
-        stochastic_rounding: bool,
-        /// Of stochastic_rounding.
-        seed: i64,
     }
 }
 options! {

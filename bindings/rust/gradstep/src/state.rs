@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::error::{Result, c_string, check, require};
 use crate::options::options;
 use crate::sys;
-use crate::{Accumulator, Optimizer};
+use crate::{Accumulator, Optimizer, Reducer, Updater};
 
 options! {
     /// Options of loading.
@@ -63,7 +63,7 @@ unsafe extern "C" fn on_read(
 }
 
 macro_rules! saved_state {
-    ($($handle:ident: $save:ident, $save_file:ident, $load:ident, $load_file:ident;)*) => {$(
+    ($($handle:ident $(if $intact:ident)?: $save:ident, $save_file:ident, $load:ident, $load_file:ident;)*) => {$(
         /// Saved state: safetensors files with a checksum; see docs/saved_state.md.
         impl $handle {
             /// Writes what the handle holds to the file, which is the old one or the new one, whole, whatever happens.
@@ -72,6 +72,7 @@ macro_rules! saved_state {
             /// # Errors
             /// [`Error::Io`] with the system's words, [`Error::InvalidState`]; see state.h.
             pub fn save(&mut self, path: impl AsRef<Path>) -> Result<()> {
+                $(self.$intact()?;)?
                 let path = c_string("path", path.as_ref().as_os_str().as_bytes())?;
                 // SAFETY: the path ends with a NUL.
                 check(unsafe { sys::$save_file(self.as_ptr(), path.as_ptr()) })
@@ -82,6 +83,7 @@ macro_rules! saved_state {
             /// # Errors
             /// [`Error::Io`], [`Error::Corrupt`], [`Error::Mismatch`]; see state.h.
             pub fn load(&mut self, path: impl AsRef<Path>, options: &LoadOptions) -> Result<()> {
+                $(self.$intact()?;)?
                 let (path, options) = (c_string("path", path.as_ref().as_os_str().as_bytes())?, options.to_c()?);
                 // SAFETY: the path ends with a NUL, the options live during the call.
                 check(unsafe { sys::$load_file(self.as_ptr(), path.as_ptr(), &options) })
@@ -93,6 +95,7 @@ macro_rules! saved_state {
             /// # Errors
             /// As save; [`Error::Callback`] with the writer's words.
             pub fn save_to(&mut self, writer: Option<&mut dyn Write>) -> Result<()> {
+                $(self.$intact()?;)?
                 let Some(mut writer) = writer else {
                     // SAFETY: C refuses NULL where it needs a stream.
                     return check(unsafe { sys::$save(self.as_ptr(), std::ptr::null()) });
@@ -112,6 +115,7 @@ macro_rules! saved_state {
             /// # Errors
             /// As load; [`Error::Callback`] with the reader's words.
             pub fn load_from(&mut self, mut reader: &mut dyn Read, options: &LoadOptions) -> Result<()> {
+                $(self.$intact()?;)?
                 let options = options.to_c()?;
                 let stream = sys::gradstep_stream {
                     struct_size: size_of::<sys::gradstep_stream>() as u32,
@@ -129,4 +133,6 @@ saved_state! {
     Optimizer: gradstep_optimizer_save, gradstep_optimizer_save_file, gradstep_optimizer_load, gradstep_optimizer_load_file;
     Accumulator: gradstep_accumulator_save, gradstep_accumulator_save_file, gradstep_accumulator_load,
         gradstep_accumulator_load_file;
+    Reducer: gradstep_reducer_save, gradstep_reducer_save_file, gradstep_reducer_load, gradstep_reducer_load_file;
+    Updater if intact: gradstep_updater_save, gradstep_updater_save_file, gradstep_updater_load, gradstep_updater_load_file;
 }

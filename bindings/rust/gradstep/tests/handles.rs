@@ -255,5 +255,5 @@ fn shampoo_has_its_state_and_metrics() {
     assert!(weight[0] < 1.0);
     let metrics = shampoo.metrics().unwrap();
     assert!(metrics.iter().any(|metric| metric.name == "step_count" && metric.value == 1.0));
-    assert!(shampoo.memory().unwrap().0 > 0);
+    assert!(shampoo.memory().unwrap().state_bytes > 0);
 }

@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//! What all handles have in common: who owns them, and which threads may call them.
+
+use std::ptr::NonNull;
+
+use crate::error::{Error, Result};
+
+/// What a successful create has written.
+pub(crate) fn made<T>(out: *mut T) -> Result<NonNull<T>> {
+    NonNull::new(out).ok_or_else(|| Error::Internal("a create returned OK and no handle".to_owned()))
+}
+
+/// Ownership and threads of a handle whose field `raw` is C's.
+macro_rules! handle {
+    ($handle:ident: $raw:ident, $destroy:ident) => {
+        // SAFETY: no handle is bound to a thread (base.h, Threads).
+        unsafe impl Send for $handle {}
+        // SAFETY: threads may call at once; where they must not, one works and the others get INVALID_STATE. What writes
+        // to memory that views show takes &mut self.
+        unsafe impl Sync for $handle {}
+
+        impl Drop for $handle {
+            fn drop(&mut self) {
+                // SAFETY: made by create, destroyed once.
+                unsafe { $crate::sys::$destroy(self.raw.as_ptr()) }
+            }
+        }
+
+        impl $handle {
+            pub(crate) fn as_ptr(&self) -> *mut $crate::sys::$raw {
+                self.raw.as_ptr()
+            }
+        }
+    };
+}
+
+/// Numbers that C writes through a pointer: `name() -> type` by the function of C.
+macro_rules! getters {
+    ($handle:ident { $($(#[$doc:meta])* $name:ident -> $type:ty = $get:ident as $c:ty,)* }) => {
+        impl $handle {
+            $($(#[$doc])*
+            ///
+            /// # Errors
+            /// [`Error::InvalidState`]($crate::Error::InvalidState): in use by another thread.
+            pub fn $name(&self) -> $crate::Result<$type> {
+                let mut value = <$c>::default();
+                // SAFETY: a handle, and the number is written.
+                $crate::error::check(unsafe { $crate::sys::$get(self.as_ptr(), &mut value) })?;
+                Ok($crate::handle::FromC::from_c(value))
+            })*
+        }
+    };
+}
+
+/// How a number of C's is shown.
+pub(crate) trait FromC<C> {
+    fn from_c(value: C) -> Self;
+}
+
+impl FromC<i32> for bool {
+    fn from_c(value: i32) -> Self {
+        value != 0
+    }
+}
+macro_rules! unchanged {
+    ($($type:ty),*) => {$(
+        impl FromC<$type> for $type {
+            fn from_c(value: $type) -> Self {
+                value
+            }
+        }
+    )*};
+}
+unchanged!(i32, i64, f64);
+impl FromC<i64> for std::time::Duration {
+    /// Of nanoseconds.
+    fn from_c(value: i64) -> Self {
+        Self::from_nanos(u64::try_from(value).unwrap_or(0))
+    }
+}
+
+/// A struct that C fills in: its fields as public ones.
+macro_rules! record {
+    ($(#[$meta:meta])* $name:ident from $raw:ident { $($(#[$doc:meta])* $field:ident: $type:ty = $c:ident,)* }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq)]
+        #[non_exhaustive]
+        pub struct $name { $($(#[$doc])* pub $field: $type,)* }
+
+        impl $name {
+            /// What C is given to fill in.
+            pub(crate) fn blank() -> $crate::sys::$raw {
+                $crate::sys::$raw { struct_size: size_of::<$crate::sys::$raw>() as u32, ..Default::default() }
+            }
+
+            pub(crate) fn from_c(raw: &$crate::sys::$raw) -> Self {
+                Self { $($field: $crate::handle::FromC::from_c(raw.$c),)* }
+            }
+        }
+    };
+}
+
+pub(crate) use {getters, handle, record};

@@ -1,0 +1,261 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//! The functions by which C calls a host's collectives.
+#![allow(clippy::too_many_arguments)] // as many as C has
+
+use std::ffi::c_void;
+use std::time::Duration;
+
+use crate::callback::{contained, guarded, release, user};
+use crate::collectives::{Collectives, Optional};
+use crate::comm::ReduceOp;
+use crate::error::{Error, Result};
+use crate::options::Field;
+use crate::sys;
+use crate::tensor::{Device, Dtype, Tensor, TensorMut};
+
+type Host = Box<dyn Collectives>;
+
+/// C's table for the host, and its user, which the table's release drops.
+pub(crate) fn to_c(host: Host) -> (sys::gradstep_comm_vtable, *mut c_void) {
+    let mut vtable = sys::gradstep_comm_vtable {
+        struct_size: size_of::<sys::gradstep_comm_vtable>() as u32,
+        rank: host.rank(),
+        world_size: host.world_size(),
+        any_thread: host.any_thread().into_c(),
+        rank_ordered: host.rank_ordered().into_c(),
+        all_gather: Some(on_all_gather),
+        release: Some(release::<Host>),
+        ..Default::default()
+    };
+    for optional in host.provides() {
+        match optional {
+            Optional::AllReduce => vtable.all_reduce = Some(on_all_reduce),
+            Optional::ReduceScatter => vtable.reduce_scatter = Some(on_reduce_scatter),
+            Optional::Broadcast => vtable.broadcast = Some(on_broadcast),
+            Optional::SendAndRecv => {
+                vtable.send = Some(on_send);
+                vtable.recv = Some(on_recv);
+            }
+            Optional::SendRecv => vtable.send_recv = Some(on_send_recv),
+            Optional::Exchange => vtable.exchange = Some(on_exchange),
+            Optional::Barrier => vtable.barrier = Some(on_barrier),
+            Optional::Dup => vtable.dup = Some(on_dup),
+            Optional::Abort => vtable.abort = Some(on_abort),
+            Optional::Poll => vtable.poll = Some(on_poll),
+        }
+    }
+    (vtable, user::<Host>(host))
+}
+
+/// # Safety
+/// `user` is from `to_c`, and not released.
+unsafe fn host<'a>(user: *mut c_void) -> &'a dyn Collectives {
+    // SAFETY: the caller's promise.
+    unsafe { &**user.cast::<Host>() }
+}
+
+fn timeout(milliseconds: i64) -> Duration {
+    Duration::from_millis(u64::try_from(milliseconds).unwrap_or(0))
+}
+
+fn length(count: i64) -> usize {
+    usize::try_from(count).unwrap_or(0)
+}
+
+/// # Safety
+/// `bytes` bytes at data are valid to read, and nobody writes to them, during 'a.
+unsafe fn read<'a>(data: *const c_void, bytes: i64) -> &'a [u8] {
+    // SAFETY: the caller's promise; data may be NULL where there are none.
+    if bytes <= 0 { &[] } else { unsafe { std::slice::from_raw_parts(data.cast(), length(bytes)) } }
+}
+
+/// # Safety
+/// `bytes` bytes at data are valid to write, and nobody else's, during 'a.
+unsafe fn written<'a>(data: *mut c_void, bytes: i64) -> &'a mut [u8] {
+    // SAFETY: the caller's promise; data may be NULL where there are none.
+    if bytes <= 0 { &mut [] } else { unsafe { std::slice::from_raw_parts_mut(data.cast(), length(bytes)) } }
+}
+
+fn dtype(type_code: i32, bits: i32) -> Result<Dtype> {
+    Dtype::from_c(type_code, bits)
+        .ok_or_else(|| Error::Unsupported(format!("elements of type code {type_code} and {bits} bits")))
+}
+
+fn reduce_op(op: i32) -> Result<ReduceOp> {
+    ReduceOp::from_c(op).ok_or_else(|| Error::Unsupported(format!("reductions by operation {op}")))
+}
+
+unsafe extern "C" fn on_all_gather(
+    user: *mut c_void,
+    send: *const c_void,
+    receive: *mut c_void,
+    bytes: i64,
+    _stream: *mut c_void,
+    timeout_ms: i64,
+) -> sys::gradstep_status {
+    guarded("all_gather", || {
+        // SAFETY: the vtable's promises; C never lets send lie inside receive.
+        unsafe {
+            let (host, send) = (host(user), read(send, bytes));
+            let ranks = i64::from(host.world_size());
+            host.all_gather(send, written(receive, bytes * ranks), timeout(timeout_ms))
+        }
+    })
+}
+
+unsafe extern "C" fn on_all_reduce(
+    user: *mut c_void,
+    data: *mut c_void,
+    count: i64,
+    type_code: i32,
+    bits: i32,
+    op: i32,
+    _stream: *mut c_void,
+    timeout_ms: i64,
+) -> sys::gradstep_status {
+    guarded("all_reduce", || {
+        let (shape, dtype, op) = ([length(count)], dtype(type_code, bits)?, reduce_op(op)?);
+        // SAFETY: the vtable's promises.
+        unsafe {
+            let mut data = TensorMut::from_raw_parts(data, dtype, Device::Cpu, &shape, None);
+            host(user).all_reduce(&mut data, op, timeout(timeout_ms))
+        }
+    })
+}
+
+unsafe extern "C" fn on_reduce_scatter(
+    user: *mut c_void,
+    send: *const c_void,
+    receive: *mut c_void,
+    count: i64,
+    type_code: i32,
+    bits: i32,
+    op: i32,
+    _stream: *mut c_void,
+    timeout_ms: i64,
+) -> sys::gradstep_status {
+    guarded("reduce_scatter", || {
+        let (dtype, op) = (dtype(type_code, bits)?, reduce_op(op)?);
+        // SAFETY: the vtable's promises.
+        unsafe {
+            let host = host(user);
+            let (blocks, block) = ([length(count) * length(host.world_size().into())], [length(count)]);
+            let bytes = blocks[0] * dtype.size();
+            // receive may be a block of send, which safe code must not see.
+            let inside = (send.addr()..send.addr() + bytes).contains(&receive.addr());
+            let copy = inside.then(|| std::slice::from_raw_parts(send.cast::<u8>(), bytes).to_vec());
+            // An allocation is aligned for elements of every dtype.
+            let send = copy.as_ref().map_or(send, |copy| copy.as_ptr().cast());
+            let send = Tensor::from_raw_parts(send, dtype, Device::Cpu, &blocks, None);
+            let mut receive = TensorMut::from_raw_parts(receive, dtype, Device::Cpu, &block, None);
+            host.reduce_scatter(&send, &mut receive, op, timeout(timeout_ms))
+        }
+    })
+}
+
+unsafe extern "C" fn on_broadcast(
+    user: *mut c_void,
+    data: *mut c_void,
+    bytes: i64,
+    root: i32,
+    _stream: *mut c_void,
+    timeout_ms: i64,
+) -> sys::gradstep_status {
+    // SAFETY: the vtable's promises.
+    guarded("broadcast", || unsafe { host(user).broadcast(written(data, bytes), root, timeout(timeout_ms)) })
+}
+
+unsafe extern "C" fn on_send(
+    user: *mut c_void,
+    data: *const c_void,
+    bytes: i64,
+    to: i32,
+    _stream: *mut c_void,
+    timeout_ms: i64,
+) -> sys::gradstep_status {
+    // SAFETY: the vtable's promises.
+    guarded("send", || unsafe { host(user).send(read(data, bytes), to, timeout(timeout_ms)) })
+}
+
+unsafe extern "C" fn on_recv(
+    user: *mut c_void,
+    data: *mut c_void,
+    bytes: i64,
+    from: i32,
+    _stream: *mut c_void,
+    timeout_ms: i64,
+) -> sys::gradstep_status {
+    // SAFETY: the vtable's promises.
+    guarded("recv", || unsafe { host(user).recv(written(data, bytes), from, timeout(timeout_ms)) })
+}
+
+unsafe extern "C" fn on_send_recv(
+    user: *mut c_void,
+    send: *const c_void,
+    send_bytes: i64,
+    to: i32,
+    receive: *mut c_void,
+    receive_bytes: i64,
+    from: i32,
+    _stream: *mut c_void,
+    timeout_ms: i64,
+) -> sys::gradstep_status {
+    guarded("send_recv", || {
+        // SAFETY: the vtable's promises.
+        let (send, receive) = unsafe { (read(send, send_bytes), written(receive, receive_bytes)) };
+        // SAFETY: as above.
+        unsafe { host(user) }.send_recv(send, to, receive, from, timeout(timeout_ms))
+    })
+}
+
+unsafe extern "C" fn on_exchange(
+    user: *mut c_void,
+    send: *const *const c_void,
+    send_bytes: *const i64,
+    receive: *const *mut c_void,
+    receive_bytes: *const i64,
+    _stream: *mut c_void,
+    timeout_ms: i64,
+) -> sys::gradstep_status {
+    guarded("exchange", || {
+        // SAFETY: the vtable's promises: arrays with an entry for each rank, of which the own ones mean nothing.
+        unsafe {
+            let host = host(user);
+            let (ranks, own) = (length(host.world_size().into()), length(host.rank().into()));
+            let bytes = |bytes: *const i64, rank: usize| if rank == own { 0 } else { *bytes.add(rank) };
+            let send: Vec<_> = (0..ranks).map(|rank| read(*send.add(rank), bytes(send_bytes, rank))).collect();
+            let mut receive: Vec<_> =
+                (0..ranks).map(|rank| written(*receive.add(rank), bytes(receive_bytes, rank))).collect();
+            host.exchange(&send, &mut receive, timeout(timeout_ms))
+        }
+    })
+}
+
+unsafe extern "C" fn on_barrier(user: *mut c_void, _stream: *mut c_void, timeout_ms: i64) -> sys::gradstep_status {
+    // SAFETY: the vtable's promises.
+    guarded("barrier", || unsafe { host(user) }.barrier(timeout(timeout_ms)))
+}
+
+unsafe extern "C" fn on_dup(
+    user: *mut c_void,
+    timeout_ms: i64,
+    out: *mut sys::gradstep_comm_vtable,
+    out_user: *mut *mut c_void,
+) -> sys::gradstep_status {
+    guarded("dup", || {
+        // SAFETY: the vtable's promises; both results are C's to be written.
+        unsafe { (*out, *out_user) = to_c(host(user).dup(timeout(timeout_ms))?) };
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn on_abort(user: *mut c_void) {
+    // SAFETY: the vtable's promises.
+    contained(|| unsafe { host(user) }.abort());
+}
+
+unsafe extern "C" fn on_poll(user: *mut c_void) -> sys::gradstep_status {
+    // SAFETY: the vtable's promises.
+    guarded("poll", || unsafe { host(user) }.poll())
+}
