@@ -46,7 +46,8 @@ macro_rules! errors {
                 }
             }
 
-            fn name(&self) -> &'static str {
+            /// The name in the C API, without `GRADSTEP_ERR_`: "INVALID_ARGUMENT", ...
+            pub fn name(&self) -> &'static str {
                 match self {
                     $(Self::$variant(_) => stringify!($code).trim_start_matches("GRADSTEP_ERR_"),)*
                     Self::Unknown(..) => "UNKNOWN",
