@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One sum per parameter over the micro-batches of a window.
 
+use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
 
 use crate::context::Context;
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::{Result, check};
-use crate::handle::{getters, handle, made};
+use crate::handle::{getters, handle, made, streams};
 use crate::options::{c_enum, options};
 use crate::parameter::{Parameter, Schema};
 use crate::schedule::Schedule;
@@ -87,10 +88,12 @@ pub struct Rows<'a> {
 #[derive(Debug)]
 pub struct Accumulator {
     raw: NonNull<sys::gradstep_accumulator>,
+    stream: *mut c_void,
     parameters: usize,
 }
 
 handle!(Accumulator: gradstep_accumulator, gradstep_accumulator_destroy);
+streams!(Accumulator);
 
 impl Accumulator {
     /// An accumulator for the gradients of these parameters.
@@ -130,7 +133,7 @@ impl Accumulator {
                 create(&raw)
             })?,
         }
-        Ok(Self { raw: made(out)?, parameters: parameters.len() })
+        Ok(Self { raw: made(out)?, stream: null_mut(), parameters: parameters.len() })
     }
 
     /// Adds one micro-batch; true when it ended the window. Allocates nothing.
@@ -141,7 +144,7 @@ impl Accumulator {
         let (n, mut ready) = (grads.len(), 0);
         // SAFETY: n tensors that are borrowed during the call.
         check(unsafe {
-            sys::gradstep_accumulator_add(self.as_ptr(), c_tensors(grads), n, weight, null_mut(), &mut ready)
+            sys::gradstep_accumulator_add(self.as_ptr(), c_tensors(grads), n, weight, self.stream, &mut ready)
         })?;
         Ok(ready != 0)
     }
@@ -166,7 +169,7 @@ impl Accumulator {
         // SAFETY: tensors and rows are borrowed during the call.
         check(unsafe {
             let (n, rows, n_rows) = (grads.len(), raw.as_ptr(), raw.len());
-            sys::gradstep_accumulator_add_ex(self.as_ptr(), data, n, rows, n_rows, weight, null_mut(), &mut ready)
+            sys::gradstep_accumulator_add_ex(self.as_ptr(), data, n, rows, n_rows, weight, self.stream, &mut ready)
         })?;
         Ok(ready != 0)
     }
@@ -178,7 +181,7 @@ impl Accumulator {
     pub fn flush(&mut self) -> Result<bool> {
         let mut ready = 0;
         // SAFETY: ready is written.
-        check(unsafe { sys::gradstep_accumulator_flush(self.as_ptr(), null_mut(), &mut ready) })?;
+        check(unsafe { sys::gradstep_accumulator_flush(self.as_ptr(), self.stream, &mut ready) })?;
         Ok(ready != 0)
     }
 
@@ -188,14 +191,14 @@ impl Accumulator {
     /// [`Error::InvalidState`]: in use.
     pub fn reset(&mut self) -> Result<()> {
         // SAFETY: a handle.
-        check(unsafe { sys::gradstep_accumulator_reset(self.as_ptr(), null_mut()) })
+        check(unsafe { sys::gradstep_accumulator_reset(self.as_ptr(), self.stream) })
     }
 
     fn results(&mut self) -> Result<Vec<sys::gradstep_tensor>> {
         let mut views = vec![sys::gradstep_tensor::default(); self.parameters];
         // SAFETY: a view for each parameter is written.
         check(unsafe {
-            sys::gradstep_accumulator_gradients(self.as_ptr(), views.as_mut_ptr(), views.len(), null_mut())
+            sys::gradstep_accumulator_gradients(self.as_ptr(), views.as_mut_ptr(), views.len(), self.stream)
         })?;
         Ok(views)
     }
@@ -225,7 +228,7 @@ impl Accumulator {
     pub fn sums(&mut self) -> Result<Vec<Tensor<'_>>> {
         let mut views = vec![sys::gradstep_tensor::default(); self.parameters];
         // SAFETY: a view for each parameter is written.
-        check(unsafe { sys::gradstep_accumulator_sums(self.as_ptr(), views.as_mut_ptr(), views.len(), null_mut()) })?;
+        check(unsafe { sys::gradstep_accumulator_sums(self.as_ptr(), views.as_mut_ptr(), views.len(), self.stream) })?;
         // SAFETY: valid until the next call that takes &mut self.
         Ok(views.into_iter().map(|view| unsafe { Tensor::from_c(view) }).collect())
     }
@@ -237,7 +240,7 @@ impl Accumulator {
     pub fn norm(&mut self) -> Result<Tensor<'_>> {
         let mut view = sys::gradstep_tensor::default();
         // SAFETY: the view is written.
-        check(unsafe { sys::gradstep_accumulator_norm(self.as_ptr(), &mut view, null_mut()) })?;
+        check(unsafe { sys::gradstep_accumulator_norm(self.as_ptr(), &mut view, self.stream) })?;
         // SAFETY: valid until the next call that takes &mut self.
         Ok(unsafe { Tensor::from_c(view) })
     }

@@ -36,12 +36,12 @@ pub enum Optional {
     Poll,
 }
 
-/// A host's collectives, for [`Communicator::host`]. Only `rank`, `world_size` and `all_gather` are needed; the others are
-/// called where [`Collectives::provides`] lists them.
+/// A host's collectives, for [`Communicator::host`]. Only `rank`, `world_size` and `all_gather` are needed; the others
+/// are called where [`Collectives::provides`] lists them.
 ///
-/// A call returns when its buffers are done, within the timeout. Its error, [`Error::Timeout`] or [`Error::PeerLost`] for
-/// example, and its text become those of the call of gradstep that needed it; a panic is [`Error::Callback`]. One call runs
-/// at a time, and only `abort` comes during another. Memory is the host's. Ranks count from 0.
+/// A call returns when its buffers are done, within the timeout. Its error, [`Error::Timeout`] or [`Error::PeerLost`]
+/// for example, and its text become those of the call of gradstep that needed it; a panic is [`Error::Callback`]. One
+/// call runs at a time, and only `abort` comes during another. Memory is the host's. Ranks count from 0.
 ///
 /// ```
 /// use gradstep::{Collectives, CommOptions, Communicator, Context, ReduceOp};
@@ -148,8 +148,8 @@ pub trait Collectives: Send + Sync + 'static {
         missing("send_recv")
     }
 
-    /// Sends `send[r]` to, and fills `receive[r]` from, every other rank r, all at once; the own ones are empty, and what is
-    /// empty is not sent.
+    /// Sends `send[r]` to, and fills `receive[r]` from, every other rank r, all at once; the own ones are empty, and
+    /// what is empty is not sent.
     ///
     /// # Errors
     /// See [`Collectives`].
@@ -173,7 +173,8 @@ pub trait Collectives: Send + Sync + 'static {
         missing("dup")
     }
 
-    /// Makes calls in progress return, and tells the peers if it can. Once at most, by any thread; only with any_thread.
+    /// Makes calls in progress return, and tells the peers if it can. Once at most, by any thread; only with
+    /// any_thread.
     fn abort(&self) {}
 
     /// Ok, or why the channel is of no more use; asked before every call to other ranks. Never waits.

@@ -12,7 +12,7 @@ use crate::collectives::Collectives;
 use crate::connect::{Connect, Engine, c_store, milliseconds};
 use crate::context::Context;
 use crate::error::{Error, Result, c_string, check, require};
-use crate::handle::{getters, handle, made, record};
+use crate::handle::{getters, handle, made, record, streams};
 use crate::host;
 use crate::options::{Field, c_enum};
 use crate::sys;
@@ -120,9 +120,11 @@ record! {
 #[derive(Debug)]
 pub struct Communicator {
     raw: NonNull<sys::gradstep_comm>,
+    stream: *mut c_void,
 }
 
 handle!(Communicator: gradstep_comm, gradstep_comm_destroy);
+streams!(Communicator);
 
 impl Communicator {
     /// This caller alone.
@@ -158,8 +160,8 @@ impl Communicator {
     /// A host's own collectives. Collective: the host names of the ranks are gathered once.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`]: a rank outside the world, half of send and recv. [`Error::Mismatch`]: ranks disagree, or
-    /// all_gather mixes their data up. Also what all_gather returns.
+    /// [`Error::InvalidArgument`]: a rank outside the world, half of send and recv. [`Error::Mismatch`]: ranks
+    /// disagree, or all_gather mixes their data up. Also what all_gather returns.
     pub fn host(context: &Context, collectives: impl Collectives, options: CommOptions) -> Result<Self> {
         let (options, mut out) = (options.to_c()?, null_mut());
         let (vtable, user) = host::to_c(Box::new(collectives));
@@ -171,8 +173,8 @@ impl Communicator {
     /// Connects processes; collective.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`], [`Error::BackendUnavailable`] (no plugin), [`Error::Timeout`] (a peer did not come), ...;
-    /// see comm.h.
+    /// [`Error::InvalidArgument`], [`Error::BackendUnavailable`] (no plugin), [`Error::Timeout`] (a peer did not come),
+    /// ...; see comm.h.
     pub fn connect(context: &Context, how: &Connect<'_>) -> Result<Self> {
         let mut options = how.options.to_c()?;
         let path = how.store_path.map(|path| c_string("store_path", path.as_os_str().as_bytes())).transpose()?;
@@ -223,7 +225,7 @@ impl Communicator {
     }
 
     pub(crate) fn from_c(raw: *mut sys::gradstep_comm) -> Result<Self> {
-        Ok(Self { raw: made(raw)? })
+        Ok(Self { raw: made(raw)?, stream: null_mut() })
     }
 
     /// The name of the engine that connects the ranks.
@@ -238,13 +240,13 @@ impl Communicator {
     /// data = the reduction over ranks, in place. Collective.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`], [`Error::InvalidState`] (in use), [`Error::Unsupported`] (not contiguous), and those of a
-    /// collective call: [`Error::Timeout`], [`Error::PeerLost`], [`Error::Aborted`], [`Error::Mismatch`].
+    /// [`Error::InvalidArgument`], [`Error::InvalidState`] (in use), [`Error::Unsupported`] (not contiguous), and those
+    /// of a collective call: [`Error::Timeout`], [`Error::PeerLost`], [`Error::Aborted`], [`Error::Mismatch`].
     pub fn all_reduce(&self, data: &mut (impl Target + ?Sized), op: ReduceOp) -> Result<()> {
         // SAFETY: the buffer is borrowed during the call.
         check(
             data.with_mut(|data| unsafe {
-                sys::gradstep_comm_all_reduce(self.as_ptr(), data, op.into_c(), null_mut())
+                sys::gradstep_comm_all_reduce(self.as_ptr(), data, op.into_c(), self.stream)
             }),
         )
     }
@@ -256,7 +258,8 @@ impl Communicator {
     pub fn all_gather(&self, input: &(impl Source + ?Sized), output: &mut (impl Target + ?Sized)) -> Result<()> {
         check(input.with(|input| {
             // SAFETY: the buffers are borrowed during the call.
-            output.with_mut(|output| unsafe { sys::gradstep_comm_all_gather(self.as_ptr(), input, output, null_mut()) })
+            output
+                .with_mut(|output| unsafe { sys::gradstep_comm_all_gather(self.as_ptr(), input, output, self.stream) })
         }))
     }
 
@@ -275,7 +278,7 @@ impl Communicator {
         check(input.with(|input| {
             // SAFETY: the buffers are borrowed during the call; counts has an entry for each rank.
             output.with_mut(|output| unsafe {
-                sys::gradstep_comm_all_gather_v(self.as_ptr(), input, output, counts.as_ptr().cast(), null_mut())
+                sys::gradstep_comm_all_gather_v(self.as_ptr(), input, output, counts.as_ptr().cast(), self.stream)
             })
         }))
     }
@@ -293,7 +296,7 @@ impl Communicator {
         check(input.with(|input| {
             // SAFETY: the buffers are borrowed during the call.
             output.with_mut(|output| unsafe {
-                sys::gradstep_comm_reduce_scatter(self.as_ptr(), input, output, op.into_c(), null_mut())
+                sys::gradstep_comm_reduce_scatter(self.as_ptr(), input, output, op.into_c(), self.stream)
             })
         }))
     }
@@ -304,7 +307,7 @@ impl Communicator {
     /// As [`Communicator::all_reduce`].
     pub fn broadcast(&self, data: &mut (impl Target + ?Sized), root: i32) -> Result<()> {
         // SAFETY: the buffer is borrowed during the call.
-        check(data.with_mut(|data| unsafe { sys::gradstep_comm_broadcast(self.as_ptr(), data, root, null_mut()) }))
+        check(data.with_mut(|data| unsafe { sys::gradstep_comm_broadcast(self.as_ptr(), data, root, self.stream) }))
     }
 
     /// Sends to one rank; may wait for it.
@@ -313,7 +316,7 @@ impl Communicator {
     /// As [`Communicator::all_reduce`].
     pub fn send(&self, data: &(impl Source + ?Sized), to: i32) -> Result<()> {
         // SAFETY: the buffer is borrowed during the call.
-        check(data.with(|data| unsafe { sys::gradstep_comm_send(self.as_ptr(), data, to, null_mut()) }))
+        check(data.with(|data| unsafe { sys::gradstep_comm_send(self.as_ptr(), data, to, self.stream) }))
     }
 
     /// Receives from one rank.
@@ -322,7 +325,7 @@ impl Communicator {
     /// As [`Communicator::all_reduce`].
     pub fn recv(&self, data: &mut (impl Target + ?Sized), from: i32) -> Result<()> {
         // SAFETY: the buffer is borrowed during the call.
-        check(data.with_mut(|data| unsafe { sys::gradstep_comm_recv(self.as_ptr(), data, from, null_mut()) }))
+        check(data.with_mut(|data| unsafe { sys::gradstep_comm_recv(self.as_ptr(), data, from, self.stream) }))
     }
 
     /// Waits until all ranks have entered. Collective.
@@ -353,7 +356,7 @@ impl Communicator {
         let (color, mut out) = (color.map_or(-1, i32::from), null_mut());
         // SAFETY: the handle is written.
         check(unsafe { sys::gradstep_comm_split(self.as_ptr(), color, key, &mut out) })?;
-        Ok(NonNull::new(out).map(|raw| Self { raw }))
+        Ok(NonNull::new(out).map(|raw| Self { raw, stream: null_mut() }))
     }
 
     /// A communicator of the same ranks with a channel of its own. Collective.

@@ -149,7 +149,8 @@ pub(crate) fn milliseconds(timeout: Duration) -> i64 {
     i64::try_from(timeout.as_nanos().div_ceil(1_000_000)).unwrap_or(i64::MAX)
 }
 
-/// A rendezvous id for [`Connect::id`], whose store this process then serves. Carry the bytes to all ranks by any means.
+/// A rendezvous id for [`Connect::id`], whose store this process then serves. Carry the bytes to all ranks by any
+/// means.
 ///
 /// # Errors
 /// [`Error::InvalidArgument`]: unknown interface, an engine that takes no id. [`Error::Io`]: no socket.

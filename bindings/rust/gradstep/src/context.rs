@@ -33,8 +33,8 @@ c_enum! {
 /// Memory for gradstep's own buffers. Any thread may call, also gradstep's own.
 ///
 /// # Safety
-/// What `allocate` returns, unless NULL, are `bytes` bytes on `device`, aligned to `alignment` (a power of two), that are
-/// nobody else's until they are given to `deallocate`.
+/// What `allocate` returns, unless NULL, are `bytes` bytes on `device`, aligned to `alignment` (a power of two), that
+/// are nobody else's until they are given to `deallocate`.
 pub unsafe trait Allocate: Send + Sync {
     /// The memory, or NULL; a panic counts as NULL.
     fn allocate(&self, bytes: usize, alignment: usize, device: Device) -> *mut c_void;
@@ -83,7 +83,8 @@ impl ContextBuilder {
         self
     }
 
-    /// Every message to the facade of the crate `log`, by the target "gradstep" and up to the level that is set there now.
+    /// Every message to the facade of the crate `log`, by the target "gradstep" and up to the level that is set there
+    /// now.
     #[cfg(feature = "log")]
     pub fn log_crate(self) -> Self {
         let level = match log::max_level() {
@@ -104,16 +105,16 @@ impl ContextBuilder {
         })
     }
 
-    /// The host's threads in place of gradstep's: `parallel_for(n, body)` calls `body(i)` once for every i in 0..n, in any
-    /// order, on any threads, and returns when all are done. What is left out or comes twice, and a panic, is
+    /// The host's threads in place of gradstep's: `parallel_for(n, body)` calls `body(i)` once for every i in 0..n, in
+    /// any order, on any threads, and returns when all are done. What is left out or comes twice, and a panic, is
     /// [`Error::Callback`].
     pub fn parallel_for(mut self, parallel_for: impl Fn(i64, &(dyn Fn(i64) + Sync)) + Send + Sync + 'static) -> Self {
         self.parallel_for = Some(Box::new(parallel_for));
         self
     }
 
-    /// Asked at most every 100 ms by a thread that waits inside gradstep; true ends its call as [`Error::Aborted`], and so
-    /// does a panic.
+    /// Asked at most every 100 ms by a thread that waits inside gradstep; true ends its call as [`Error::Aborted`], and
+    /// so does a panic.
     pub fn interrupt(mut self, interrupt: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         self.interrupt = Some(Box::new(interrupt));
         self
@@ -128,7 +129,8 @@ impl ContextBuilder {
     /// A library whose dsyevd and ssyevd Shampoo uses for large statistics.
     ///
     /// # Safety
-    /// Opening a library runs its initialisers, and its functions must be LAPACK's and safe to call from several threads.
+    /// Opening a library runs its initialisers, and its functions must be LAPACK's and safe to call from several
+    /// threads.
     pub unsafe fn lapack_library(mut self, path: impl AsRef<Path>) -> Self {
         self.lapack_library = Some(path.as_ref().to_owned());
         self
@@ -137,8 +139,8 @@ impl ContextBuilder {
     /// Makes the context.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`]: a number of threads that is negative or above 1024. [`Error::BackendUnavailable`]: no
-    /// libgradstep that fits this crate, no such LAPACK. [`Error::OutOfMemory`].
+    /// [`Error::InvalidArgument`]: a number of threads that is negative or above 1024. [`Error::BackendUnavailable`]:
+    /// no libgradstep that fits this crate, no such LAPACK. [`Error::OutOfMemory`].
     pub fn build(self) -> Result<Context> {
         crate::library::ready()?;
         let path =
@@ -182,8 +184,8 @@ impl ContextBuilder {
     }
 }
 
-/// The thread pool, allocator and log that handles share. Handles keep what they need of it: the order in which they and
-/// the context are dropped is free.
+/// The thread pool, allocator and log that handles share. Handles keep what they need of it: the order in which they
+/// and the context are dropped is free.
 ///
 /// ```
 /// let context = gradstep::Context::new()?;

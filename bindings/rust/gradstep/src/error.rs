@@ -12,8 +12,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 macro_rules! errors {
     ($($(#[$doc:meta])* $variant:ident = $code:ident,)*) => {
-        /// Why a call failed. Each variant has the library's words: they name the argument, what was expected and what was
-        /// found. Unless a method says otherwise a failing call has changed nothing.
+        /// Why a call failed. Each variant has the library's words: they name the argument, what was expected and what
+        /// was found. Unless a method says otherwise a failing call has changed nothing.
         #[derive(Debug, Clone, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum Error {

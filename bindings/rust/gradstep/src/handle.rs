@@ -16,8 +16,8 @@ macro_rules! handle {
     ($handle:ident: $raw:ident, $destroy:ident) => {
         // SAFETY: no handle is bound to a thread (base.h, Threads).
         unsafe impl Send for $handle {}
-        // SAFETY: threads may call at once; where they must not, one works and the others get INVALID_STATE. What writes
-        // to memory that views show takes &mut self.
+        // SAFETY: threads may call at once; where they must not, one works and the others get INVALID_STATE. What
+        // writes to memory that views show takes &mut self.
         unsafe impl Sync for $handle {}
 
         impl Drop for $handle {
@@ -30,6 +30,24 @@ macro_rules! handle {
         impl $handle {
             pub(crate) fn as_ptr(&self) -> *mut $crate::sys::$raw {
                 self.raw.as_ptr()
+            }
+        }
+    };
+}
+
+/// The stream of a handle that has a field `stream`.
+macro_rules! streams {
+    ($handle:ident) => {
+        impl $handle {
+            /// The stream of the handle's device on which the work of all calls that follow is queued; NULL, as at
+            /// first, is the device's default stream. On the CPU there is no other: calls with one are
+            /// [`Error::InvalidArgument`]($crate::Error::InvalidArgument).
+            ///
+            /// # Safety
+            /// It is a stream of that device, and lives until the work on it is done and another one has taken its
+            /// place.
+            pub unsafe fn set_stream(&mut self, stream: *mut std::ffi::c_void) {
+                self.stream = stream;
             }
         }
     };
@@ -101,4 +119,4 @@ macro_rules! record {
     };
 }
 
-pub(crate) use {getters, handle, record};
+pub(crate) use {getters, handle, record, streams};

@@ -7,7 +7,8 @@
 //!                   micro-batches  Communicator      SGD ... Shampoo
 //! ```
 //!
-//! Each is useful alone, and [`Updater`] is all three in one push. What the options mean to the formula is in the headers of the C API, whose words are used here.
+//! Each is useful alone, and [`Updater`] is all three in one push. What the options mean to the formula is in the
+//! headers of the C API, whose words are used here.
 //!
 //! ```
 //! use gradstep::{Adam, Context, Optimizer, Parameter, Tensor, TensorMut};
@@ -20,8 +21,37 @@
 //! # Ok::<(), gradstep::Error>(())
 //! ```
 //!
-//! Threads. Every handle can be moved to another thread. What takes `&self` may be called by several at once: one of them
-//! works, the others get [`Error::InvalidState`].
+//! What gradstep shows of its own memory borrows the handle, and what it is lent stays where it is. So these do not
+//! compile:
+//!
+//! ```compile_fail,E0502
+//! # let context = gradstep::Context::new()?;
+//! # let schema = [gradstep::Parameter::new(&[2])];
+//! let mut accumulator = gradstep::Accumulator::new(&context, &Default::default(), &schema)?;
+//! let gradients = accumulator.gradients()?;
+//! accumulator.reset()?; // they would be gone
+//! println!("{gradients:?}");
+//! # Ok::<(), gradstep::Error>(())
+//! ```
+//! ```compile_fail,E0505
+//! # let context = gradstep::Context::new()?;
+//! # let schema = [gradstep::Parameter::new(&[2])];
+//! # let optimizer = gradstep::Optimizer::new(&context, &gradstep::Adam::new(1e-3), &schema)?;
+//! let state = optimizer.state(0, "exp_avg")?;
+//! drop(optimizer);
+//! println!("{state:?}");
+//! # Ok::<(), gradstep::Error>(())
+//! ```
+//! ```compile_fail,E0505
+//! let weight = vec![0.0f32; 2];
+//! let tensor = gradstep::Tensor::new(&weight, &[2])?;
+//! drop(weight);
+//! println!("{tensor:?}");
+//! # Ok::<(), gradstep::Error>(())
+//! ```
+//!
+//! Threads. Every handle can be moved to another thread. What takes `&self` may be called by several at once: one of
+//! them works, the others get [`Error::InvalidState`].
 
 pub(crate) use gradstep_sys as sys;
 

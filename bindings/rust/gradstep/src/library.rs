@@ -9,9 +9,9 @@ use std::path::Path;
 use crate::error::{Error, Result, c_string, check};
 use crate::sys;
 
-/// Opens libgradstep at `path`, a path or a name that the loader searches for. One library serves the process; opening it
-/// again does nothing. What needs the library before that opens the one that the environment variable GRADSTEP_LIBRARY
-/// names, else `libgradstep.so.0`.
+/// Opens libgradstep at `path`, a path or a name that the loader searches for. One library serves the process; opening
+/// it again does nothing. What needs the library before that opens the one that the environment variable
+/// GRADSTEP_LIBRARY names, else `libgradstep.so.0`.
 ///
 /// # Safety
 /// The library must be gradstep: its initialisers run, and its functions are believed to be what the headers declare.
@@ -67,8 +67,8 @@ pub fn build_info() -> Result<String> {
     text(|buf, cap, len| unsafe { sys::gradstep_build_info(buf, cap, len) })
 }
 
-/// Whether the backend or engine works here: "cpu", "cuda", "self", "local", "shm", "host", "gloo", "mpi" or "nccl". Opens
-/// its plugin if there is one.
+/// Whether the backend or engine works here: "cpu", "cuda", "self", "local", "shm", "host", "gloo", "mpi" or "nccl".
+/// Opens its plugin if there is one.
 ///
 /// # Errors
 /// As [`version`].

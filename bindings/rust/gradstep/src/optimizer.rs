@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Update rules on the host's own parameters.
 
+use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
 
 use crate::comm::Communicator;
@@ -9,7 +10,7 @@ use crate::context::Context;
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::{Result, c_string, check};
-use crate::handle::{getters, handle, made, record};
+use crate::handle::{getters, handle, made, record, streams};
 use crate::metrics::Metric;
 use crate::options::Field;
 use crate::parameter::{Parameter, Schema};
@@ -33,9 +34,11 @@ record! {
 #[derive(Debug)]
 pub struct Optimizer {
     raw: NonNull<sys::gradstep_optimizer>,
+    stream: *mut c_void,
 }
 
 handle!(Optimizer: gradstep_optimizer, gradstep_optimizer_destroy);
+streams!(Optimizer);
 
 /// None is -1: all groups.
 fn c_group(group: Option<i32>) -> i32 {
@@ -51,7 +54,7 @@ impl Optimizer {
     pub fn new(context: &Context, rule: &impl Rule, parameters: &[Parameter]) -> Result<Self> {
         let (schema, mut out) = (Schema::new(parameters)?, null_mut());
         rule.create(context, &schema, &mut out)?;
-        Ok(Self { raw: made(out)? })
+        Ok(Self { raw: made(out)?, stream: null_mut() })
     }
 
     /// The bytes of state that [`Optimizer::new`] would allocate.
@@ -62,8 +65,8 @@ impl Optimizer {
         rule.state_bytes(&Schema::new(parameters)?)
     }
 
-    /// Steps `params[i]` in place by `grads[i]`; [`Tensor::ABSENT`] leaves parameter i alone. Collective while the state is
-    /// sharded. Allocates nothing.
+    /// Steps `params[i]` in place by `grads[i]`; [`Tensor::ABSENT`] leaves parameter i alone. Collective while the
+    /// state is sharded. Allocates nothing.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] names the tensor, and nothing is changed. [`Error::Numeric`], [`Error::Callback`]: a
@@ -74,7 +77,7 @@ impl Optimizer {
         let n = params.len();
         // SAFETY: n tensors each, borrowed during the call.
         check(unsafe {
-            sys::gradstep_optimizer_step(self.as_ptr(), c_tensors_mut(params), c_tensors(grads), n, null_mut())
+            sys::gradstep_optimizer_step(self.as_ptr(), c_tensors_mut(params), c_tensors(grads), n, self.stream)
         })
     }
 
@@ -93,8 +96,8 @@ impl Optimizer {
         self.step_ex(c_tensors_mut(params), c_tensors(grads), std::ptr::null(), n, options)
     }
 
-    /// Writes what a step would add into `updates`, and leaves the parameters as they are. State and step count change as
-    /// in a step.
+    /// Writes what a step would add into `updates`, and leaves the parameters as they are. State and step count change
+    /// as in a step.
     ///
     /// # Errors
     /// As [`Optimizer::step_with`]. [`Error::Unsupported`]: with master weights.
@@ -138,7 +141,7 @@ impl Optimizer {
         raw.outcome = written(&mut options.outcome);
         raw.disjoint = options.disjoint.into_c();
         // SAFETY: n tensors each, and those of the options, are borrowed during the call.
-        check(unsafe { sys::gradstep_optimizer_step_ex(self.as_ptr(), params, grads, updates, n, &raw, null_mut()) })?;
+        check(unsafe { sys::gradstep_optimizer_step_ex(self.as_ptr(), params, grads, updates, n, &raw, self.stream) })?;
         Ok(StepResult {
             applied: result.applied != 0,
             grad_norm: result.grad_norm,
@@ -252,7 +255,8 @@ impl Optimizer {
         self.view(index, name).map(|view| unsafe { TensorMut::from_c(view) })
     }
 
-    /// Copies state `name` of parameter `index` into a tensor of any float dtype. Collective while the state is sharded.
+    /// Copies state `name` of parameter `index` into a tensor of any float dtype. Collective while the state is
+    /// sharded.
     ///
     /// # Errors
     /// As [`Optimizer::state`], and the errors of a collective call.
@@ -260,7 +264,7 @@ impl Optimizer {
         let name = c_string("name", name)?;
         // SAFETY: the name ends with a NUL, the tensor is borrowed during the call.
         check(unsafe {
-            sys::gradstep_optimizer_get_state(self.as_ptr(), index, name.as_ptr(), tensor.as_c(), null_mut())
+            sys::gradstep_optimizer_get_state(self.as_ptr(), index, name.as_ptr(), tensor.as_c(), self.stream)
         })
     }
 
@@ -272,7 +276,7 @@ impl Optimizer {
         let name = c_string("name", name)?;
         // SAFETY: the name ends with a NUL, the tensor is borrowed during the call.
         check(unsafe {
-            sys::gradstep_optimizer_set_state(self.as_ptr(), index, name.as_ptr(), tensor.as_c(), null_mut())
+            sys::gradstep_optimizer_set_state(self.as_ptr(), index, name.as_ptr(), tensor.as_c(), self.stream)
         })
     }
 

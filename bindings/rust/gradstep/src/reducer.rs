@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Gradients of all ranks become one, in fused buckets.
 
+use std::ffi::c_void;
 use std::ptr::{NonNull, null, null_mut};
 
 use crate::buckets::BucketStatistics;
@@ -12,7 +13,7 @@ use crate::context::Context;
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::{Result, check};
-use crate::handle::{getters, handle, made};
+use crate::handle::{getters, handle, made, streams};
 use crate::parameter::{Parameter, Schema};
 use crate::reducer_options::ReducerOptions;
 use crate::sys;
@@ -41,18 +42,20 @@ use crate::tensor::{Tensor, TensorMut, c_tensors, c_tensors_mut, check_counts};
 #[derive(Debug)]
 pub struct Reducer {
     raw: NonNull<sys::gradstep_reducer>,
+    stream: *mut c_void,
     parameters: usize,
 }
 
 handle!(Reducer: gradstep_reducer, gradstep_reducer_destroy);
+streams!(Reducer);
 
 impl Reducer {
-    /// A reducer for the gradients of these parameters; collective. It takes a channel of its own: the communicator can be
-    /// shared, or dropped.
+    /// A reducer for the gradients of these parameters; collective. It takes a channel of its own: the communicator can
+    /// be shared, or dropped.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`]: an option outside its range or not for its mode, a bad schema. [`Error::Mismatch`]: the
-    /// ranks' schemas or options differ. Also those of a collective call.
+    /// [`Error::InvalidArgument`]: an option outside its range or not for its mode, a bad schema. [`Error::Mismatch`]:
+    /// the ranks' schemas or options differ. Also those of a collective call.
     pub fn new(
         context: &Context,
         comm: &Communicator,
@@ -65,7 +68,7 @@ impl Reducer {
             let (data, n) = (schema.as_ptr(), schema.len());
             sys::gradstep_reducer_create(context.as_ptr(), comm.as_ptr(), &options, data, n, &mut out)
         })?;
-        Ok(Self { raw: made(out)?, parameters: parameters.len() })
+        Ok(Self { raw: made(out)?, stream: null_mut(), parameters: parameters.len() })
     }
 
     /// Reduces a whole window; collective. [`Tensor::ABSENT`] contributes zeros. The outcome is what
@@ -73,26 +76,26 @@ impl Reducer {
     /// `weight` matters for [`Average::Weighted`].
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`], [`Error::InvalidState`] (inside a window), [`Error::Numeric`] (NaN in a sparse mode), and
-    /// those of a collective call, after which results and residuals are untouched.
+    /// [`Error::InvalidArgument`], [`Error::InvalidState`] (inside a window), [`Error::Numeric`] (NaN in a sparse
+    /// mode), and those of a collective call, after which results and residuals are untouched.
     pub fn reduce(&mut self, grads: &[Tensor<'_>], results: Option<&mut [TensorMut<'_>]>, weight: f64) -> Result<()> {
         let results = self.c_results(results)?;
         check_counts(self.parameters, "grads", grads.len())?;
         // SAFETY: n tensors each, borrowed during the call.
         check(unsafe {
-            sys::gradstep_reducer_reduce(self.as_ptr(), c_tensors(grads), results, grads.len(), weight, null_mut())
+            sys::gradstep_reducer_reduce(self.as_ptr(), c_tensors(grads), results, grads.len(), weight, self.stream)
         })
     }
 
-    /// As [`Reducer::reduce`], where the outcome takes the gradients' place. [`TensorMut::ABSENT`] contributes zeros, and
-    /// gets nothing.
+    /// As [`Reducer::reduce`], where the outcome takes the gradients' place. [`TensorMut::ABSENT`] contributes zeros,
+    /// and gets nothing.
     ///
     /// # Errors
     /// As [`Reducer::reduce`].
     pub fn reduce_in_place(&mut self, grads: &mut [TensorMut<'_>], weight: f64) -> Result<()> {
         let (n, grads) = (grads.len(), c_tensors_mut(grads));
         // SAFETY: n tensors that are borrowed exclusively during the call; results may be grads.
-        check(unsafe { sys::gradstep_reducer_reduce(self.as_ptr(), grads, grads, n, weight, null_mut()) })
+        check(unsafe { sys::gradstep_reducer_reduce(self.as_ptr(), grads, grads, n, weight, self.stream) })
     }
 
     fn c_results(&self, results: Option<&mut [TensorMut<'_>]>) -> Result<*const sys::gradstep_tensor> {
@@ -107,18 +110,18 @@ impl Reducer {
     /// [`Error::InvalidState`]: inside a window. [`Error::InvalidArgument`]: the weight.
     pub fn begin(&mut self, weight: f64) -> Result<()> {
         // SAFETY: a handle and a number.
-        check(unsafe { sys::gradstep_reducer_begin(self.as_ptr(), weight, null_mut()) })
+        check(unsafe { sys::gradstep_reducer_begin(self.as_ptr(), weight, self.stream) })
     }
 
     /// One parameter's gradient, as back-propagation produces it. A bucket leaves when it is full; its exchange goes on
-    /// while the host computes, where the communicator can. In the host's memory the gradient has been copied on return; on
-    /// a device it stays until [`Reducer::wait`] is done.
+    /// while the host computes, where the communicator can. In the host's memory the gradient has been copied on
+    /// return; on a device it stays until [`Reducer::wait`] is done.
     ///
     /// # Errors
     /// [`Error::InvalidState`]: a second push of a parameter. The error of an exchange, as soon as it is known.
     pub fn push(&mut self, parameter: usize, grad: &Tensor<'_>) -> Result<()> {
         // SAFETY: a tensor that is borrowed during the call; of a device its maker has promised more.
-        check(unsafe { sys::gradstep_reducer_push(self.as_ptr(), parameter, grad.as_c(), null_mut()) })
+        check(unsafe { sys::gradstep_reducer_push(self.as_ptr(), parameter, grad.as_c(), self.stream) })
     }
 
     /// Ends the window; collective. What was not pushed counts as absent. `results` as in [`Reducer::reduce`].
@@ -128,7 +131,7 @@ impl Reducer {
     pub fn wait(&mut self, results: Option<&mut [TensorMut<'_>]>) -> Result<()> {
         let results = self.c_results(results)?;
         // SAFETY: n tensors that are borrowed during the call, or none.
-        check(unsafe { sys::gradstep_reducer_wait(self.as_ptr(), results, self.parameters, null_mut()) })
+        check(unsafe { sys::gradstep_reducer_wait(self.as_ptr(), results, self.parameters, self.stream) })
     }
 
     /// Drops an open window. If a bucket has left, the channel is aborted: peers get an error.
@@ -147,7 +150,7 @@ impl Reducer {
     pub fn gradients(&self) -> Result<Vec<Tensor<'_>>> {
         let mut views = vec![sys::gradstep_tensor::default(); self.parameters];
         // SAFETY: a view for each parameter is written.
-        check(unsafe { sys::gradstep_reducer_gradients(self.as_ptr(), views.as_mut_ptr(), views.len(), null_mut()) })?;
+        check(unsafe { sys::gradstep_reducer_gradients(self.as_ptr(), views.as_mut_ptr(), views.len(), self.stream) })?;
         // SAFETY: valid until the next window begins, which takes &mut self.
         Ok(views.into_iter().map(|view| unsafe { Tensor::from_c(view) }).collect())
     }
@@ -159,7 +162,7 @@ impl Reducer {
     pub fn norm(&mut self) -> Result<Tensor<'_>> {
         let mut view = sys::gradstep_tensor::default();
         // SAFETY: the view is written.
-        check(unsafe { sys::gradstep_reducer_norm(self.as_ptr(), &mut view, null_mut()) })?;
+        check(unsafe { sys::gradstep_reducer_norm(self.as_ptr(), &mut view, self.stream) })?;
         // SAFETY: valid until the next window begins, which takes &mut self.
         Ok(unsafe { Tensor::from_c(view) })
     }

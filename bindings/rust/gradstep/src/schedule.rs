@@ -12,8 +12,8 @@ use crate::sys;
 
 type Function = Arc<dyn Fn(i64) -> Result<f64> + Send + Sync>;
 
-/// A number as a function of the step counter t, which is 0 at the first step. `warmup_steps` w leads up to f(0) and delays:
-/// f(0) (t + 1) / (w + 1) while t < w, and f(t - w) from then on.
+/// A number as a function of the step counter t, which is 0 at the first step. `warmup_steps` w leads up to f(0) and
+/// delays: f(0) (t + 1) / (w + 1) while t < w, and f(t - w) from then on.
 ///
 /// ```
 /// use gradstep::Schedule;

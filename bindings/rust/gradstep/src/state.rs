@@ -130,9 +130,13 @@ macro_rules! saved_state {
     )*};
 }
 saved_state! {
-    Optimizer: gradstep_optimizer_save, gradstep_optimizer_save_file, gradstep_optimizer_load, gradstep_optimizer_load_file;
-    Accumulator: gradstep_accumulator_save, gradstep_accumulator_save_file, gradstep_accumulator_load,
-        gradstep_accumulator_load_file;
-    Reducer: gradstep_reducer_save, gradstep_reducer_save_file, gradstep_reducer_load, gradstep_reducer_load_file;
-    Updater if intact: gradstep_updater_save, gradstep_updater_save_file, gradstep_updater_load, gradstep_updater_load_file;
+    Optimizer:
+        gradstep_optimizer_save, gradstep_optimizer_save_file, gradstep_optimizer_load, gradstep_optimizer_load_file;
+    Accumulator:
+        gradstep_accumulator_save, gradstep_accumulator_save_file,
+        gradstep_accumulator_load, gradstep_accumulator_load_file;
+    Reducer:
+        gradstep_reducer_save, gradstep_reducer_save_file, gradstep_reducer_load, gradstep_reducer_load_file;
+    Updater if intact:
+        gradstep_updater_save, gradstep_updater_save_file, gradstep_updater_load, gradstep_updater_load_file;
 }

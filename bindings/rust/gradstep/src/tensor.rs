@@ -220,9 +220,9 @@ impl<'a> Tensor<'a> {
     /// Memory by its address, a device's for example. `strides` count elements; None is row-major.
     ///
     /// # Safety
-    /// From `data`, the place of element 0, the elements that shape and strides reach lie in memory of `device`, aligned
-    /// to their size, and nobody writes to them during `'a`. On a device they stay until the work that a call has
-    /// queued with them is done. strides has as many entries as shape.
+    /// From `data`, the place of element 0, the elements that shape and strides reach lie in memory of `device`,
+    /// aligned to their size, and nobody writes to them during `'a`. On a device they stay until the work that a call
+    /// has queued with them is done. strides has as many entries as shape.
     pub unsafe fn from_raw_parts(
         data: *const c_void,
         dtype: Dtype,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Accumulator, reducer and optimizer in one push.
 
+use std::ffi::c_void;
 use std::fmt;
 use std::ptr::{NonNull, null_mut};
 use std::time::Duration;
@@ -10,7 +11,7 @@ use crate::accumulator::Accumulator;
 use crate::comm::Communicator;
 use crate::context::Context;
 use crate::error::{Error, Result, check};
-use crate::handle::{getters, handle, made, record};
+use crate::handle::{getters, handle, made, record, streams};
 use crate::optimizer::Optimizer;
 use crate::options::{c_enum, options};
 use crate::reducer::Reducer;
@@ -159,22 +160,24 @@ impl From<Refused> for Error {
 #[derive(Debug)]
 pub struct Updater {
     raw: NonNull<sys::gradstep_updater>,
+    stream: *mut c_void,
     parts: Parts,
     /// Those that C chains, see `intact`.
     chained: CParts,
 }
 
 handle!(Updater: gradstep_updater, gradstep_updater_destroy);
+streams!(Updater);
 
 impl Updater {
     /// Chains the parts. Not collective.
     ///
     /// # Errors
-    /// With the parts in it: [`Error::Mismatch`] (their schemas differ), [`Error::Unsupported`] (parts and options that do
-    /// not go together, see updater.h), [`Error::InvalidArgument`].
+    /// With the parts in it: [`Error::Mismatch`] (their schemas differ), [`Error::Unsupported`] (parts and options that
+    /// do not go together, see updater.h), [`Error::InvalidArgument`].
     pub fn new(context: &Context, parts: Parts, options: &UpdaterOptions) -> Result<Self, Refused> {
         match Self::create(context, &parts, options) {
-            Ok(raw) => Ok(Self { raw, chained: parts.as_c(), parts }),
+            Ok(raw) => Ok(Self { raw, stream: null_mut(), chained: parts.as_c(), parts }),
             Err(error) => Err(Refused { error, parts: Box::new(parts) }),
         }
     }
@@ -189,8 +192,8 @@ impl Updater {
         made(out)
     }
 
-    /// The parts, for use between pushes. A part that was exchanged for another one is in its place again before the next
-    /// call of the updater, which is [`Error::InvalidState`] otherwise.
+    /// The parts, for use between pushes. A part that was exchanged for another one is in its place again before the
+    /// next call of the updater, which is [`Error::InvalidState`] otherwise.
     pub fn parts(&self) -> &Parts {
         &self.parts
     }
@@ -210,8 +213,8 @@ impl Updater {
         }
     }
 
-    /// C reads and writes the memory of the parts that it was given. While those are not here, views of them may be in use
-    /// somewhere else.
+    /// C reads and writes the memory of the parts that it was given. While those are not here, views of them may be in
+    /// use somewhere else.
     pub(crate) fn intact(&self) -> Result<()> {
         if self.parts.as_c() == self.chained {
             return Ok(());
@@ -219,13 +222,13 @@ impl Updater {
         Err(Error::InvalidState("updater: a part was exchanged for another one".to_owned()))
     }
 
-    /// Adds a micro-batch; at the end of the window reduces and steps. True if the parameters were stepped. Collective when
-    /// it ends a window.
+    /// Adds a micro-batch; at the end of the window reduces and steps. True if the parameters were stepped. Collective
+    /// when it ends a window.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`]: nothing happened. [`Error::InvalidState`]: the last window's exchange failed: flush
-    /// retries it, resetting the accumulator drops it. [`Error::Callback`], [`Error::Numeric`], and those of a collective
-    /// call; updater.h says what is kept then.
+    /// retries it, resetting the accumulator drops it. [`Error::Callback`], [`Error::Numeric`], and those of a
+    /// collective call; updater.h says what is kept then.
     pub fn push(&mut self, params: &mut [TensorMut<'_>], grads: &[Tensor<'_>], weight: f64) -> Result<bool> {
         self.intact()?;
         check_counts(params.len(), "grads", grads.len())?;
@@ -233,7 +236,7 @@ impl Updater {
         // SAFETY: n tensors each, borrowed during the call.
         check(unsafe {
             let (params, grads) = (c_tensors_mut(params), c_tensors(grads));
-            sys::gradstep_updater_push(self.as_ptr(), params, grads, n, weight, null_mut(), &mut applied)
+            sys::gradstep_updater_push(self.as_ptr(), params, grads, n, weight, self.stream, &mut applied)
         })?;
         Ok(applied != 0)
     }
@@ -247,22 +250,22 @@ impl Updater {
         let (n, mut applied) = (params.len(), 0);
         // SAFETY: n tensors, borrowed during the call.
         check(unsafe {
-            sys::gradstep_updater_flush(self.as_ptr(), c_tensors_mut(params), n, null_mut(), &mut applied)
+            sys::gradstep_updater_flush(self.as_ptr(), c_tensors_mut(params), n, self.stream, &mut applied)
         })?;
         Ok(applied != 0)
     }
 
-    /// After a failure: continues over a communicator of the survivors; collective. None drops the reducer. The updater's
-    /// reducer is its own from here on, and no more among the [`Updater::parts`].
+    /// After a failure: continues over a communicator of the survivors; collective. None drops the reducer. The
+    /// updater's reducer is its own from here on, and no more among the [`Updater::parts`].
     ///
     /// # Errors
-    /// [`Error::InvalidState`], [`Error::Mismatch`], [`Error::Aborted`] (another rank could not), and those of a collective
-    /// call: nothing has changed, and the updater still needs a recover.
+    /// [`Error::InvalidState`], [`Error::Mismatch`], [`Error::Aborted`] (another rank could not), and those of a
+    /// collective call: nothing has changed, and the updater still needs a recover.
     pub fn recover(&mut self, comm: Option<&Communicator>, params: &mut [TensorMut<'_>]) -> Result<()> {
         self.intact()?;
         let (n, comm) = (params.len(), comm.map_or(null_mut(), Communicator::as_ptr));
         // SAFETY: n tensors, borrowed during the call.
-        check(unsafe { sys::gradstep_updater_recover(self.as_ptr(), comm, c_tensors_mut(params), n, null_mut()) })?;
+        check(unsafe { sys::gradstep_updater_recover(self.as_ptr(), comm, c_tensors_mut(params), n, self.stream) })?;
         self.parts.reducer = None;
         self.chained.reducer = null_mut();
         Ok(())

@@ -236,11 +236,20 @@ fn an_abort_ends_the_call_of_another_thread() {
 
 #[test]
 fn the_hosts_threads_run_every_piece() {
-    let context = Context::builder().parallel_for(|n, body| (0..n).rev().for_each(body)).build().unwrap();
-    let mut optimizer = sgd(&context, &Sgd::new(0.5));
-    let mut weight = [1.0f32, 2.0];
-    step(&mut optimizer, &mut weight, &[1.0, 1.0]).unwrap();
-    assert_eq!(weight, [0.5, 1.5]);
+    let pieces = std::sync::Arc::new(std::sync::atomic::AtomicI64::new(0));
+    let counter = pieces.clone();
+    let run_backwards = move |n: i64, body: &(dyn Fn(i64) + Sync)| {
+        counter.fetch_add(n, std::sync::atomic::Ordering::Relaxed);
+        (0..n).rev().for_each(body);
+    };
+    let context = Context::builder().parallel_for(run_backwards).build().unwrap();
+    let shape = [1 << 20]; // elements: enough for several pieces
+    let mut optimizer = Optimizer::new(&context, &Sgd::new(0.5), &[Parameter::new(&shape)]).unwrap();
+    let (mut weight, gradient) = (vec![1.0f32; shape[0]], vec![1.0f32; shape[0]]);
+    let mut params = [TensorMut::new(&mut weight, &shape).unwrap()];
+    optimizer.step(&mut params, &[Tensor::new(&gradient, &shape).unwrap()]).unwrap();
+    assert!(weight.iter().all(|&w| w == 0.5));
+    assert!(pieces.load(std::sync::atomic::Ordering::Relaxed) > 1);
 }
 
 #[test]

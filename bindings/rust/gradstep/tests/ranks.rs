@@ -1,18 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
-//! Reducers and updaters over several ranks, and a host's own collectives.
+//! Reducers and updaters over several ranks.
 
 mod common;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
-
-use common::{Meeting, Pipes, on_ranks};
+use common::on_ranks;
 use gradstep::{
-    Accumulator, AccumulatorOptions, Adam, Average, CommOptions, Communicator, Context, CostOptions, Error,
-    ExchangeAlgorithm, Optimizer, Parameter, Parts, Reducer, ReducerMode, ReducerOptions, Sgd, Tensor, TensorMut,
-    Updater, UpdaterOptions, UpdaterSync,
+    Accumulator, AccumulatorOptions, Adam, Average, Communicator, Context, CostOptions, Error, ExchangeAlgorithm,
+    Optimizer, Parameter, Parts, Reducer, ReducerMode, ReducerOptions, Sgd, Tensor, TensorMut, Updater, UpdaterOptions,
+    UpdaterSync,
 };
 
 const RANKS: usize = 3;
@@ -243,61 +239,6 @@ fn the_survivors_of_a_lost_rank_go_on() {
         assert_eq!(updater.flush(&mut params), Ok(true));
         assert!((weight[0] - 0.75).abs() < 1e-6, "{weight:?}");
     });
-}
-
-#[test]
-fn a_hosts_collectives_give_the_bits_of_local_ones() {
-    let context = Context::new().unwrap();
-    let gradient = |rank: usize| [0.1f32 * (rank + 1) as f32, -0.7 / (rank + 3) as f32];
-    let reduce = |rank: usize, comm: Communicator| {
-        let options = ReducerOptions::default().mode(ReducerMode::AdasumTree);
-        let mut reducer = Reducer::new(&context, &comm, &options, &[Parameter::new(&[2])]).unwrap();
-        let gradient = gradient(rank);
-        reducer.reduce(&[Tensor::new(&gradient, &[2]).unwrap()], None, 1.0).unwrap();
-        reducer.gradients().unwrap()[0].as_slice::<f32>().unwrap().to_vec()
-    };
-    let local = on_ranks(Communicator::local(&context, RANKS).unwrap(), reduce);
-    let connect = |collectives: Meeting| Communicator::host(&context, collectives, CommOptions::default()).unwrap();
-    let by_gather = on_ranks(Meeting::new(RANKS), |rank, collectives| reduce(rank, connect(collectives)));
-    assert_eq!(by_gather, local);
-    let by_pipes = on_ranks(Pipes::new(RANKS), |rank, collectives| {
-        let comm = Communicator::host(&context, collectives, CommOptions::default()).unwrap();
-        assert_eq!(comm.engine().unwrap(), "host");
-        reduce(rank, comm)
-    });
-    assert_eq!(by_pipes, local);
-}
-
-#[test]
-fn a_collective_that_fails_or_panics_is_the_error_of_the_call() {
-    let context = Context::new().unwrap();
-    let timeout = CommOptions { timeout: Some(Duration::from_secs(20)), ..Default::default() };
-    on_ranks(Meeting::new(2), |rank, mut collectives| {
-        collectives.fail_after(1, if rank == 0 { || panic!("no more calls") } else { || Error::Io("no wire".into()) });
-        let comm = Communicator::host(&context, collectives, timeout).unwrap();
-        let error = comm.all_reduce(&mut [1.0f32], gradstep::ReduceOp::Sum).unwrap_err();
-        match rank {
-            0 => {
-                assert!(matches!(&error, Error::Callback(text) if text.contains("panicked: no more calls")), "{error}")
-            }
-            _ => assert!(matches!(&error, Error::Io(text) if text.contains("no wire")), "{error}"),
-        }
-        assert_eq!(comm.status().unwrap_err().status(), error.status(), "the communicator is broken");
-    });
-}
-
-#[test]
-fn a_hosts_collectives_are_dropped_once() {
-    let (context, dropped) = (Context::new().unwrap(), Arc::new(AtomicUsize::new(0)));
-    for rank in [0, 7] {
-        let mut collectives = Meeting::new(1).remove(0);
-        collectives.pretend_rank(rank);
-        collectives.count_drops(dropped.clone());
-        let made = Communicator::host(&context, collectives, CommOptions::default());
-        assert_eq!(made.is_ok(), rank == 0, "{made:?}");
-        drop(made);
-    }
-    assert_eq!(dropped.load(Ordering::Relaxed), 2);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
-//! usage: languages_rust --vectors DIR [--trace]. Makes the calls of all scripts in DIR from Rust (README.md one folder up).
+//! usage: languages_rust --vectors DIR [--trace]. Makes the calls of all scripts in DIR from Rust (README.md one folder
+//! up).
 
 mod arrays;
 mod data;

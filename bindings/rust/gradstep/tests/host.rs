@@ -1,0 +1,229 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//! Collectives of a host that are nothing but Rust.
+
+mod common;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Barrier, Mutex};
+use std::time::Duration;
+
+use common::on_ranks;
+use gradstep::{
+    Collectives, CommOptions, Communicator, Context, Error, Optional, Parameter, Reducer, ReducerMode, ReducerOptions,
+    Result, Tensor,
+};
+
+const RANKS: usize = 3;
+
+type Failure = fn() -> Error;
+
+/// All-gather over memory that the ranks' threads share, and nothing else.
+struct Meeting {
+    rank: i32,
+    ranks: usize,
+    board: Arc<(Mutex<Vec<Vec<u8>>>, Barrier)>,
+    calls: AtomicUsize,
+    failure: Option<(usize, Failure)>,
+    dropped: Option<Arc<AtomicUsize>>,
+}
+
+impl Meeting {
+    fn new(ranks: usize) -> Vec<Self> {
+        let board = Arc::new((Mutex::new(vec![Vec::new(); ranks]), Barrier::new(ranks)));
+        (0..ranks as i32)
+            .map(|rank| Self {
+                rank,
+                ranks,
+                board: board.clone(),
+                calls: AtomicUsize::new(0),
+                failure: None,
+                dropped: None,
+            })
+            .collect()
+    }
+
+    /// Calls after the first `calls` end by `failure`.
+    fn fail_after(&mut self, calls: usize, failure: Failure) {
+        self.failure = Some((calls, failure));
+    }
+
+    fn fail_if_told(&self) -> Result<()> {
+        let call = self.calls.fetch_add(1, Ordering::Relaxed);
+        match self.failure {
+            Some((calls, failure)) if call >= calls => Err(failure()),
+            _ => Ok(()),
+        }
+    }
+
+    fn pretend_rank(&mut self, rank: i32) {
+        self.rank = rank;
+    }
+
+    fn count_drops(&mut self, counter: Arc<AtomicUsize>) {
+        self.dropped = Some(counter);
+    }
+}
+
+impl Drop for Meeting {
+    fn drop(&mut self) {
+        if let Some(counter) = &self.dropped {
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+// docs:begin collectives
+impl Collectives for Meeting {
+    fn rank(&self) -> i32 {
+        self.rank
+    }
+
+    fn world_size(&self) -> i32 {
+        self.ranks as i32
+    }
+
+    fn all_gather(&self, send: &[u8], receive: &mut [u8], _: Duration) -> Result<()> {
+        self.fail_if_told()?;
+        let (board, barrier) = &*self.board;
+        board.lock().unwrap()[self.rank as usize] = send.to_vec();
+        barrier.wait();
+        receive.copy_from_slice(&board.lock().unwrap().concat());
+        barrier.wait();
+        Ok(())
+    }
+}
+// docs:end collectives
+
+/// A channel from every rank to every other one: all that [`Optional`] names for bytes.
+struct Pipes {
+    rank: usize,
+    to: Vec<Sender<Vec<u8>>>,
+    from: Vec<Mutex<Receiver<Vec<u8>>>>,
+}
+
+impl Pipes {
+    fn new(ranks: usize) -> Vec<Self> {
+        let (mut to, mut from): (Vec<Vec<_>>, Vec<Vec<_>>) =
+            ((0..ranks).map(|_| Vec::new()).collect(), (0..ranks).map(|_| Vec::new()).collect());
+        for sender in &mut to {
+            for receivers in &mut from {
+                let (send, receive) = channel();
+                sender.push(send);
+                receivers.push(Mutex::new(receive));
+            }
+        }
+        to.into_iter().zip(from).enumerate().map(|(rank, (to, from))| Self { rank, to, from }).collect()
+    }
+}
+
+impl Collectives for Pipes {
+    fn rank(&self) -> i32 {
+        self.rank as i32
+    }
+
+    fn world_size(&self) -> i32 {
+        self.to.len() as i32
+    }
+
+    fn provides(&self) -> &[Optional] {
+        &[Optional::SendAndRecv, Optional::SendRecv, Optional::Exchange, Optional::Barrier, Optional::Poll]
+    }
+
+    fn all_gather(&self, send: &[u8], receive: &mut [u8], timeout: Duration) -> Result<()> {
+        let all = vec![send; self.to.len()];
+        let mut parts: Vec<_> = receive.chunks_exact_mut(send.len()).collect();
+        parts[self.rank].copy_from_slice(send);
+        parts[self.rank] = &mut [];
+        self.exchange(&all, &mut parts, timeout)
+    }
+
+    fn send(&self, data: &[u8], to: i32, _: Duration) -> Result<()> {
+        self.to[to as usize].send(data.to_vec()).map_err(|_| Error::PeerLost(format!("rank {to} is gone")))
+    }
+
+    fn recv(&self, data: &mut [u8], from: i32, timeout: Duration) -> Result<()> {
+        let sent = self.from[from as usize].lock().unwrap().recv_timeout(timeout);
+        data.copy_from_slice(&sent.map_err(|error| Error::PeerLost(format!("rank {from}: {error}")))?);
+        Ok(())
+    }
+
+    fn send_recv(&self, send: &[u8], to: i32, receive: &mut [u8], from: i32, timeout: Duration) -> Result<()> {
+        self.send(send, to, timeout)?;
+        self.recv(receive, from, timeout)
+    }
+
+    fn exchange(&self, send: &[&[u8]], receive: &mut [&mut [u8]], timeout: Duration) -> Result<()> {
+        let others = (0..self.to.len()).filter(|&rank| rank != self.rank);
+        for rank in others.clone().filter(|&rank| !send[rank].is_empty()) {
+            self.send(send[rank], rank as i32, timeout)?;
+        }
+        for rank in others {
+            if !receive[rank].is_empty() {
+                self.recv(receive[rank], rank as i32, timeout)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn barrier(&self, timeout: Duration) -> Result<()> {
+        let mut all = vec![0u8; self.to.len()];
+        self.all_gather(&[1], &mut all, timeout)
+    }
+}
+
+#[test]
+fn a_hosts_collectives_give_the_bits_of_local_ones() {
+    let context = Context::new().unwrap();
+    let gradient = |rank: usize| [0.1f32 * (rank + 1) as f32, -0.7 / (rank + 3) as f32];
+    let reduce = |rank: usize, comm: Communicator| {
+        let options = ReducerOptions::default().mode(ReducerMode::AdasumTree);
+        let mut reducer = Reducer::new(&context, &comm, &options, &[Parameter::new(&[2])]).unwrap();
+        let gradient = gradient(rank);
+        reducer.reduce(&[Tensor::new(&gradient, &[2]).unwrap()], None, 1.0).unwrap();
+        reducer.gradients().unwrap()[0].as_slice::<f32>().unwrap().to_vec()
+    };
+    let local = on_ranks(Communicator::local(&context, RANKS).unwrap(), reduce);
+    let connect = |collectives: Meeting| Communicator::host(&context, collectives, CommOptions::default()).unwrap();
+    let by_gather = on_ranks(Meeting::new(RANKS), |rank, collectives| reduce(rank, connect(collectives)));
+    assert_eq!(by_gather, local);
+    let by_pipes = on_ranks(Pipes::new(RANKS), |rank, collectives| {
+        let comm = Communicator::host(&context, collectives, CommOptions::default()).unwrap();
+        assert_eq!(comm.engine().unwrap(), "host");
+        reduce(rank, comm)
+    });
+    assert_eq!(by_pipes, local);
+}
+
+#[test]
+fn a_collective_that_fails_or_panics_is_the_error_of_the_call() {
+    let context = Context::new().unwrap();
+    let timeout = CommOptions { timeout: Some(Duration::from_secs(20)), ..Default::default() };
+    on_ranks(Meeting::new(2), |rank, mut collectives| {
+        collectives.fail_after(1, if rank == 0 { || panic!("no more calls") } else { || Error::Io("no wire".into()) });
+        let comm = Communicator::host(&context, collectives, timeout).unwrap();
+        let error = comm.all_reduce(&mut [1.0f32], gradstep::ReduceOp::Sum).unwrap_err();
+        match rank {
+            0 => {
+                assert!(matches!(&error, Error::Callback(text) if text.contains("panicked: no more calls")), "{error}")
+            }
+            _ => assert!(matches!(&error, Error::Io(text) if text.contains("no wire")), "{error}"),
+        }
+        assert_eq!(comm.status().unwrap_err().status(), error.status(), "the communicator is broken");
+    });
+}
+
+#[test]
+fn a_hosts_collectives_are_dropped_once() {
+    let (context, dropped) = (Context::new().unwrap(), Arc::new(AtomicUsize::new(0)));
+    for rank in [0, 7] {
+        let mut collectives = Meeting::new(1).remove(0);
+        collectives.pretend_rank(rank);
+        collectives.count_drops(dropped.clone());
+        let made = Communicator::host(&context, collectives, CommOptions::default());
+        assert_eq!(made.is_ok(), rank == 0, "{made:?}");
+        drop(made);
+    }
+    assert_eq!(dropped.load(Ordering::Relaxed), 2);
+}
