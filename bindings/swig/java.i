@@ -1,13 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// How arguments of the C API look in Java. Everything generated is private to the package: handles, arrays of tensors and
-// streams are addresses (long), results come back as the long of a call, and the classes written by hand make types of
-// them. Typemaps go by the names of arguments, which the headers keep consistent.
+// How arguments of the C API look in Java. Everything generated is private to the package: handles, arrays of tensors
+// and streams are addresses (long), results come back as the long of a call, and the classes written by hand make types
+// of them. Typemaps go by the names of arguments, which the headers keep consistent.
 %{
 #include "callbacks.h"
+#include "context_services.h"
 #include "errors.h"
+#include "host_communicator.h"
 #include "java_arguments.h"
+#include "rendezvous.h"
 %}
 
 %include "enumsimple.swg"
@@ -20,8 +23,24 @@
     NativeLibrary.load();
   }
 %}
-// Structs of options and records are the public classes of these names. close() frees one; none waits for the collector.
+// Structs of options are the public classes of these names. close() frees one; none waits for the collector.
 %typemap(javaclassmodifiers) SWIGTYPE "public final class"
+%typemap(javabody) SWIGTYPE %{
+  private transient long swigCPtr;
+  private transient boolean swigCMemOwn;
+
+  $javaclassname(long cPtr, boolean cMemoryOwn) {
+    swigCMemOwn = cMemoryOwn;
+    swigCPtr = cPtr;
+  }
+
+  static long getCPtr($javaclassname struct) {
+    if (struct != null && struct.swigCPtr == 0) {
+      throw new IllegalStateException("$javaclassname: is closed");
+    }
+    return struct == null ? 0 : struct.swigCPtr;
+  }
+%}
 %typemap(javainterfaces) SWIGTYPE "AutoCloseable"
 %typemap(javafinalize) SWIGTYPE ""
 %typemap(javacode) SWIGTYPE %{
@@ -29,11 +48,31 @@
     delete();
   }
 %}
+%typemap(javacode) gradstep_accumulator_options %{
+  /** The dtype of the sums, F32 or F64; without it F32, and F64 for gradients of F64. */
+  public void setDtype(DType dtype) {
+    core.set_sum_dtype(this, dtype.code, dtype.bits);
+  }
+
+  @Override public void close() {
+    delete();
+  }
+%}
+// What calls report is copied into records of Java's.
+%define %report(TYPE)
+%typemap(javaclassmodifiers) TYPE "final class"
+%enddef
+%report(gradstep_bucket_statistics)
+%report(gradstep_comm_statistics)
+%report(gradstep_cost)
+%report(gradstep_memory)
+%report(gradstep_metric)
+%report(gradstep_updater_statistics)
 %rename("%(lowercamelcase)s", %$isvariable, %$ismember) "";
 %ignore struct_size;
 %typemap(check) SWIGTYPE* self {
   if ($1 == nullptr) {
-    SWIG_JavaThrowException(jenv, SWIG_JavaIllegalArgumentException, "the struct is closed");
+    SWIG_JavaThrowException(jenv, SWIG_JavaIllegalStateException, "the struct is closed");
     return $null;
   }
 }
@@ -41,19 +80,21 @@
 %rename(AccumulatorOptions) gradstep_accumulator_options;
 %rename(AdaGradOptions) gradstep_adagrad_options;
 %rename(AdamOptions) gradstep_adam_options;
-%rename(BucketStatistics) gradstep_bucket_statistics;
+%rename(BucketStatisticsStruct) gradstep_bucket_statistics;
 %rename(CommunicatorOptions) gradstep_comm_options;
-%rename(CommunicatorStatistics) gradstep_comm_statistics;
+%rename(CommunicatorStatisticsStruct) gradstep_comm_statistics;
+%rename(CostOptions) gradstep_cost_options;
+%rename(CostStruct) gradstep_cost;
 %rename(LoadOptions) gradstep_load_options;
-%rename(OptimizerMemory) gradstep_memory;
-%rename(Metric) gradstep_metric;
+%rename(OptimizerMemoryStruct) gradstep_memory;
+%rename(MetricStruct) gradstep_metric;
 %rename(ReducerOptions) gradstep_reducer_options;
 %rename(RmsPropOptions) gradstep_rmsprop_options;
 %rename(SgdOptions) gradstep_sgd_options;
 %rename(ShampooOptions) gradstep_shampoo_options;
 %rename(ShardingOptions) gradstep_sharding_options;
 %rename(UpdaterOptions) gradstep_updater_options;
-%rename(UpdaterStatistics) gradstep_updater_statistics;
+%rename(UpdaterStatisticsStruct) gradstep_updater_statistics;
 
 // Addresses.
 %define %address(TYPE...)
@@ -126,10 +167,10 @@
 %schedule_argument(schedule, Owner::callee)
 %schedule_argument(s, Owner::caller)
 
-// Saving takes an OutputStream, loading an InputStream.
+// What Callbacks.write and Callbacks.read know.
 %typemap(jni) const gradstep_stream* stream "jobject"
-%typemap(jtype) const gradstep_stream* stream "java.io.Closeable"
-%typemap(jstype) const gradstep_stream* stream "java.io.Closeable"
+%typemap(jtype) const gradstep_stream* stream "Object"
+%typemap(jstype) const gradstep_stream* stream "Object"
 %typemap(javain) const gradstep_stream* stream "$javainput"
 %typemap(in) const gradstep_stream* stream (gradstep_java::StreamArgument stream) {
   $1 = const_cast<gradstep_stream*>(stream.over($input));
@@ -214,20 +255,16 @@
 %typemap(in, numinputs=0) size_t record_size "$1 = sizeof(*arg2);"
 %enddef
 %records(gradstep_bucket_statistics)
+%records(gradstep_cost)
 %records(gradstep_metric)
 
 // Declared again in java_adapters.i, with arguments that Java objects fit.
 %ignore gradstep_accumulator_create;
 %ignore gradstep_accumulator_options::set_schedule;
 %ignore gradstep_schedule;
-// Not offered here yet.
 %ignore gradstep_accumulator_options::dtype;
-%ignore gradstep_cost;
-%ignore gradstep_cost_options;
-%ignore gradstep_cost_options_measure;
 %ignore gradstep_device;
 %ignore gradstep_dtype;
-%ignore gradstep_predict_costs;
 %ignore gradstep_comm_create;
 %ignore gradstep_comm_create_host;
 %ignore gradstep_comm_create_host_ex;
@@ -236,9 +273,9 @@
 %ignore gradstep_comm_status;
 %ignore gradstep_comm_unique_id;
 %ignore gradstep_comm_wrap_mpi;
+%ignore gradstep_last_error;
 %ignore gradstep_context_create;
 %ignore gradstep_context_options;
-%ignore gradstep_last_error;
 %ignore gradstep_optimizer_step_ex;
 %ignore gradstep_optimizer_update;
 %ignore gradstep_tensor_list_get;

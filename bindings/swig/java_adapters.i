@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What Java needs beside the header: functions whose structs have Java objects behind their pointers, records one by one,
-// and direct buffers.
+// What Java needs beside the header: functions whose structs have Java objects behind their pointers, records one by
+// one, and direct buffers.
 %apply const char* { const char* engine };
 %typemap(jni) jobject "jobject"
 %typemap(jtype) jobject "Object"
@@ -32,40 +32,51 @@
 
 %inline %{
 static gradstep_status create_context(JNIEnv* env, int32_t num_threads, int32_t background_threads, int32_t log_level,
-                                      jobject log, jobject interrupt, const char* lapack_library,
-                                      gradstep_context** out) {
+                                      jobject log, jobject interrupt, jobject parallel_for, jobject allocator,
+                                      const char* lapack_library, gradstep_context** out) {
   gradstep_context_options options;
   gradstep_context_options_init(&options, sizeof options);
   options.num_threads = num_threads;
   options.background_threads = background_threads;
   options.log_level = log_level;
   options.lapack_library = lapack_library;
-  gradstep_java::lend_callbacks(env, log, interrupt, &options);
-  return gradstep_context_create(&options, out);
+  return gradstep_java::create_context(env, &options, {log, interrupt, parallel_for, allocator}, out);
 }
 
-static gradstep_status create_accumulator(gradstep_context* context, gradstep_accumulator_options* options,
+static void set_sum_dtype(gradstep_accumulator_options* options, int32_t type_code, int32_t bits) {
+  options->dtype = {static_cast<uint8_t>(type_code), static_cast<uint8_t>(bits), 1};
+}
+
+static gradstep_status create_accumulator(gradstep_context* context, const gradstep_accumulator_options* options,
                                           const gradstep_schedule* schedule, const gradstep_parameter* parameters,
                                           size_t n, gradstep_accumulator** out) {
-  options->schedule = schedule;
-  const gradstep_status status = gradstep_accumulator_create(context, options, parameters, n, out);
-  options->schedule = nullptr;
-  return status;
+  gradstep_accumulator_options complete;
+  gradstep_accumulator_options_init(&complete, sizeof complete);
+  if (options != nullptr) complete = *options;
+  complete.schedule = schedule;
+  return gradstep_accumulator_create(context, &complete, parameters, n, out);
 }
 
 static gradstep_status create_communicator(JNIEnv* env, gradstep_context* context, const gradstep_comm_options* options,
-                                           const char* engine, jbyteArray id, const char* store_path,
+                                           const char* engine, jbyteArray id, jobject store, const char* store_path,
                                            const char* network_interface, gradstep_comm** out) {
-  gradstep_comm_options complete = *options;
+  gradstep_comm_options complete;
+  gradstep_comm_options_init(&complete, sizeof complete);
+  if (options != nullptr) complete = *options;
   complete.engine = engine;
   complete.store_path = store_path;
   complete.network_interface = network_interface;
-  return gradstep_java::create_communicator(env, context, &complete, id, out);
+  return gradstep_java::create_communicator(env, context, &complete, id, store, out);
 }
 
 static gradstep_status create_local_communicators(JNIEnv* env, gradstep_context* context,
                                                   const gradstep_comm_options* options, jlongArray addresses) {
   return gradstep_java::create_local_communicators(env, context, options, addresses);
+}
+
+static gradstep_status create_host_communicator(JNIEnv* env, gradstep_context* context, jobject collectives,
+                                                const gradstep_comm_options* options, gradstep_comm** out) {
+  return gradstep_java::create_host_communicator(env, context, collectives, options, out);
 }
 
 // The error that broke a communicator, or OK as a result: what fails is the question alone.
@@ -107,19 +118,24 @@ static gradstep_status step_with(JNIEnv* env, gradstep_optimizer* optimizer, con
   return status;
 }
 
-// description: address, type_code, bits, device_type, device_id, ndim, shape; room for 38 numbers.
+// description: address, type_code, bits, device_type, device_id, ndim, shape, strides; room for 6 + 2 * 32 numbers.
 static gradstep_status describe_tensor(JNIEnv* env, const gradstep_tensor_list* list, size_t index,
                                        jlongArray description) {
   uint64_t address = 0;
   int32_t facts[5] = {};
   int64_t shape[32] = {};
+  int64_t strides[32] = {};
   const gradstep_status status = gradstep_tensor_list_get(list, index, &address, &facts[0], &facts[1], &facts[2],
-                                                          &facts[3], &facts[4], shape, nullptr, 32);
+                                                          &facts[3], &facts[4], shape, strides, 32);
   if (status != GRADSTEP_OK) return status;
-  jlong numbers[38] = {static_cast<jlong>(address)};
+  const int32_t ndim = facts[4];
+  jlong numbers[6 + 2 * 32] = {static_cast<jlong>(address)};
   for (int i = 0; i < 5; ++i) numbers[1 + i] = facts[i];
-  for (int i = 0; i < facts[4]; ++i) numbers[6 + i] = shape[i];
-  env->SetLongArrayRegion(description, 0, 6 + facts[4], numbers);
+  for (int i = 0; i < ndim; ++i) {
+    numbers[6 + i] = shape[i];
+    numbers[6 + ndim + i] = strides[i];
+  }
+  env->SetLongArrayRegion(description, 0, 6 + 2 * ndim, numbers);
   return status;
 }
 %}
@@ -136,12 +152,20 @@ static void delete_##NAME(void* array) { delete[] static_cast<TYPE*>(array); }
 %}
 %enddef
 %record_array(gradstep_bucket_statistics, bucket_records)
+%record_array(gradstep_cost, cost_records)
 %record_array(gradstep_metric, metric_records)
 
-// The address of a direct buffer's element 0, or 0; and a direct buffer on memory of gradstep's own.
+// The address of a direct buffer's element 0, or 0; a direct buffer on memory that is not Java's; and a piece of the
+// work that a context's parallel_for hands out.
 %native(buffer_address) jlong buffer_address(jobject buffer);
 %native(buffer_at) jobject buffer_at(jlong address, jlong bytes);
+%native(run_body) void run_body(jlong body, jlong body_user, jlong i);
 %{
+extern "C" JNIEXPORT void JNICALL Java_org_gradstep_coreJNI_run_1body(JNIEnv*, jclass, jlong body, jlong body_user,
+                                                                      jlong i) {
+  reinterpret_cast<void (*)(void*, std::int64_t)>(static_cast<std::intptr_t>(body))(
+      reinterpret_cast<void*>(static_cast<std::intptr_t>(body_user)), i);
+}
 extern "C" JNIEXPORT jlong JNICALL Java_org_gradstep_coreJNI_buffer_1address(JNIEnv* env, jclass, jobject buffer) {
   return static_cast<jlong>(reinterpret_cast<std::intptr_t>(env->GetDirectBufferAddress(buffer)));
 }

@@ -15,6 +15,7 @@ namespace {
 gradstep_status keep_exception(JNIEnv* env) {
   jthrowable thrown = env->ExceptionOccurred();
   env->ExceptionClear();
+  const jint status = env->CallStaticIntMethod(methods().failures, methods().status, thrown);
   std::string text = "a callback failed";
   auto* kept = static_cast<jbyteArray>(env->CallStaticObjectMethod(methods().failures, methods().keep, thrown));
   if (env->ExceptionCheck()) {  // no memory or stack is left for more
@@ -25,7 +26,7 @@ gradstep_status keep_exception(JNIEnv* env) {
     env->GetByteArrayRegion(kept, 0, length, reinterpret_cast<jbyte*>(text.data()));
   }
   gradstep_set_last_error(text.c_str());
-  return GRADSTEP_ERR_CALLBACK;
+  return status != GRADSTEP_OK ? status : GRADSTEP_ERR_CALLBACK;
 }
 
 }  // namespace

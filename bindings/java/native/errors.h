@@ -15,7 +15,8 @@ jbyteArray to_bytes(JNIEnv* env, const char* text);
 /// Throws the Java exception for a status, with this thread's gradstep_last_error() as text.
 void raise(JNIEnv* env, gradstep_status status);
 
-/// OK unless a callback has thrown. Its exception is kept for the call that fails by it, and CALLBACK returned.
+/// OK unless a callback has thrown. Its exception is kept for the call that fails by it, and its status returned:
+/// CALLBACK unless it is one that says another (Failures.status).
 gradstep_status finish(JNIEnv* env);
 
 }  // namespace gradstep_java

@@ -44,6 +44,24 @@ class Lookup {
   jclass type_ = nullptr;
 };
 
+void look_up_collectives(Lookup& in) {
+  found.collectives = in.type("org/gradstep/CollectiveCallbacks");
+  found.describe = in.function("describe", "(Ljava/lang/Object;)[I");
+  found.all_gather = in.function("allGather", "(Ljava/lang/Object;Ljava/nio/ByteBuffer;Ljava/nio/ByteBuffer;J)V");
+  found.all_reduce = in.function("allReduce", "(Ljava/lang/Object;Ljava/nio/ByteBuffer;IIIJ)V");
+  found.reduce_scatter =
+      in.function("reduceScatter", "(Ljava/lang/Object;Ljava/nio/ByteBuffer;Ljava/nio/ByteBuffer;IIIJ)V");
+  found.broadcast = in.function("broadcast", "(Ljava/lang/Object;Ljava/nio/ByteBuffer;IJ)V");
+  found.send = in.function("send", "(Ljava/lang/Object;Ljava/nio/ByteBuffer;IJ)V");
+  found.recv = in.function("recv", "(Ljava/lang/Object;Ljava/nio/ByteBuffer;IJ)V");
+  found.send_recv = in.function("sendRecv", "(Ljava/lang/Object;Ljava/nio/ByteBuffer;ILjava/nio/ByteBuffer;IJ)V");
+  found.exchange = in.function("exchange", "(Ljava/lang/Object;[Ljava/nio/ByteBuffer;[Ljava/nio/ByteBuffer;J)V");
+  found.barrier = in.function("barrier", "(Ljava/lang/Object;J)V");
+  found.dup = in.function("dup", "(Ljava/lang/Object;J)Ljava/lang/Object;");
+  found.abort = in.function("abort", "(Ljava/lang/Object;)V");
+  found.poll = in.function("poll", "(Ljava/lang/Object;)V");
+}
+
 void look_up_methods(JNIEnv* env) {
   Lookup in(env);
   found.callbacks = in.type("org/gradstep/Callbacks");
@@ -52,9 +70,17 @@ void look_up_methods(JNIEnv* env) {
   found.interrupted = in.function("interrupted", "(Ljava/lang/Object;)Z");
   found.write = in.function("write", "(Ljava/lang/Object;Ljava/nio/ByteBuffer;)V");
   found.read = in.function("read", "(Ljava/lang/Object;Ljava/nio/ByteBuffer;)I");
+  found.store_set = in.function("storeSet", "(Ljava/lang/Object;[B[B)V");
+  found.store_get = in.function("storeGet", "(Ljava/lang/Object;[BJ)[B");
+  found.parallel_for = in.function("parallelFor", "(Ljava/lang/Object;JJJ)V");
+  found.allocate = in.function("allocate", "(Ljava/lang/Object;JJII)J");
+  found.deallocate = in.function("deallocate", "(Ljava/lang/Object;JJJII)V");
+  look_up_collectives(in);
+  found.byte_buffer = in.type("java/nio/ByteBuffer");
   found.failures = in.type("org/gradstep/Failures");
   found.of = in.function("of", "(I[B)Ljava/lang/RuntimeException;");
   found.keep = in.function("keep", "(Ljava/lang/Throwable;)[B");
+  found.status = in.function("status", "(Ljava/lang/Throwable;)I");
   in.type("org/gradstep/Tensor");
   found.tensor_address = in.field("address", "J");
   found.tensor_type_code = in.field("typeCode", "I");

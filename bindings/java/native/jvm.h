@@ -26,7 +26,7 @@ class LocalFrame {
   JNIEnv* env_;
 };
 
-/// Static methods of org.gradstep.Callbacks and org.gradstep.Failures, which catch nothing themselves.
+/// What is called and read in Java: static methods of the classes of org.gradstep that are named here, and fields.
 struct Methods {
   jclass callbacks;
   jmethodID schedule;
@@ -34,9 +34,30 @@ struct Methods {
   jmethodID interrupted;
   jmethodID write;
   jmethodID read;
+  jmethodID store_set;
+  jmethodID store_get;
+  jmethodID parallel_for;
+  jmethodID allocate;
+  jmethodID deallocate;
+  jclass collectives;
+  jmethodID describe;
+  jmethodID all_gather;
+  jmethodID all_reduce;
+  jmethodID reduce_scatter;
+  jmethodID broadcast;
+  jmethodID send;
+  jmethodID recv;
+  jmethodID send_recv;
+  jmethodID exchange;
+  jmethodID barrier;
+  jmethodID dup;
+  jmethodID abort;
+  jmethodID poll;
+  jclass byte_buffer;
   jclass failures;
   jmethodID of;
   jmethodID keep;
+  jmethodID status;
   jfieldID tensor_address;
   jfieldID tensor_type_code;
   jfieldID tensor_bits;

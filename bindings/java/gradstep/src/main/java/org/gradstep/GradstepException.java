@@ -3,13 +3,24 @@
 package org.gradstep;
 
 /**
- * A failure that is no argument's and no state's: those are {@link IllegalArgumentException}, {@link IllegalStateException}
- * and, for what this build cannot do, {@link UnsupportedOperationException}. The text is the C library's own.
+ * A failure that is no argument's and no state's: those are {@link IllegalArgumentException}, {@link
+ * IllegalStateException} and, for what this build cannot do, {@link UnsupportedOperationException}. The text is the C
+ * library's own, and the cause what a callback threw. A {@link HostCollectives} throws one to say which failure it met.
  */
 public final class GradstepException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
   private final int status;
+
+  /**
+   * A failure of a host's callback.
+   *
+   * @param status a constant of {@link Constants} whose name begins with ERR_, such as ERR_PEER_LOST
+   * @param text what happened
+   */
+  public GradstepException(int status, String text) {
+    this(status, text, null);
+  }
 
   GradstepException(int status, String text, Throwable cause) {
     super(text, cause);
@@ -19,7 +30,7 @@ public final class GradstepException extends RuntimeException {
   /**
    * What failed.
    *
-   * @return a constant of {@link coreConstants} whose name begins with ERR_
+   * @return a constant of {@link Constants} whose name begins with ERR_
    */
   public int status() {
     return status;

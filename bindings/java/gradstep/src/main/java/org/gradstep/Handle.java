@@ -6,13 +6,15 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.lang.ref.Cleaner;
 import java.util.function.LongConsumer;
+import java.util.function.LongFunction;
+import java.util.function.LongUnaryOperator;
 
 /**
  * A C object. close() gives it up at once; calls of other threads that are inside finish first, and later ones are an
  * IllegalStateException. What nobody closes is closed when nobody can reach it any more.
  */
 abstract class Handle implements AutoCloseable {
-  private static final Cleaner CLEANER = Cleaner.create();
+  static final Cleaner CLEANER = Cleaner.create();
 
   final Resource resource;
 
@@ -27,9 +29,38 @@ abstract class Handle implements AutoCloseable {
     resource.close();
   }
 
+  /** Makes a call, which close() waits for. */
+  final long call(LongUnaryOperator function) {
+    long address = resource.enter();
+    try {
+      return function.applyAsLong(address);
+    } finally {
+      resource.leave();
+    }
+  }
+
+  /** The same, of a function with another result. */
+  final <T> T ask(LongFunction<T> function) {
+    long address = resource.enter();
+    try {
+      return function.apply(address);
+    } finally {
+      resource.leave();
+    }
+  }
+
+  /** null for a handle that is absent. */
+  static Resource resourceOf(Handle handle) {
+    return handle == null ? null : handle.resource;
+  }
+
+  static long addressOf(Handle handle) {
+    return handle == null ? 0 : handle.resource.address;
+  }
+
   /**
-   * The address and how many use it. Those who are inside hold this object alone, so the collector may take the handle
-   * meanwhile; and it holds what the call borrows.
+   * The address and how many use it: calls that are inside, and views of what it owns. They hold this object alone, so
+   * the collector may take the handle meanwhile.
    */
   static final class Resource {
     private static final int CLOSED = 1 << 31;
@@ -48,6 +79,8 @@ abstract class Handle implements AutoCloseable {
     private final LongConsumer destroy;
     final long address;
     private volatile int users;
+    /** What the C object has borrowed, for as long as anybody uses it. */
+    Object borrowed;
 
     Resource(String name, long address, LongConsumer destroy) {
       this.name = name;
@@ -63,6 +96,11 @@ abstract class Handle implements AutoCloseable {
           return address;
         }
       }
+    }
+
+    /** One more user beside one that is inside, whether or not the handle has been closed since. */
+    void retain() {
+      USERS.getAndAdd(this, 1);
     }
 
     void leave() {
@@ -93,7 +131,7 @@ abstract class Handle implements AutoCloseable {
         throw new IllegalStateException(name + ": is closed");
       }
       if ((seen & mask) != 0) {
-        throw new IllegalStateException(name + ": is in use by another call");
+        throw new IllegalStateException(name + ": is in use by another call or a view");
       }
     }
 

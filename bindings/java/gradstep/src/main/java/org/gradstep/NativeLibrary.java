@@ -9,8 +9,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * Loads the JNI library: from the path in the system property org.gradstep.library, else from the jar. What the jar has is
- * copied into a new folder that only this user can enter, with the plugins beside it, where gradstep looks for them.
+ * Loads the JNI library: from the path in the system property org.gradstep.library, else from the jar. What the jar has
+ * is copied into a new folder that only this user can enter, with the plugins beside it, where gradstep looks for them.
  */
 final class NativeLibrary {
   private static final String LIBRARY = "libgradstep_java.so";

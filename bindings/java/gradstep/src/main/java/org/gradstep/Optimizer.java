@@ -2,27 +2,40 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.gradstep;
 
-import java.io.InputStream;
-import java.io.OutputStream;
+import java.lang.ref.Reference;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /** An update rule on your own parameters, which it steps in place. */
-public final class Optimizer extends Handle {
+public final class Optimizer extends StatefulHandle {
+  private static final Functions FUNCTIONS =
+      new Functions(core::optimizer_save, core::optimizer_save_file, core::optimizer_load, core::optimizer_load_file);
+
   private interface Create<O> {
     long create(long context, O options, long parameters, long n);
   }
 
+  private interface Measure<O> {
+    long measure(O options, long parameters, long n);
+  }
+
+  /** Tensors that hyper-parameters are read from, by their names. */
+  private final Map<String, List<Tensor>> hyperParameters = new HashMap<>();
+
   private Optimizer(long address) {
-    super("optimizer", address, core::optimizer_destroy);
+    super("optimizer", address, core::optimizer_destroy, FUNCTIONS);
+    resource.borrowed = hyperParameters;
   }
 
   private static <O> Optimizer create(Context context, O options, List<Parameter> parameters, Create<O> rule) {
-    long address = context.resource.enter();
-    try {
-      return new Optimizer(Parameter.lend(parameters, (data, n) -> rule.create(address, options, data, n)));
-    } finally {
-      context.resource.leave();
-    }
+    return new Optimizer(context.call(
+        address -> Parameter.lend(parameters, (data, n) -> rule.create(address, options, data, n))));
+  }
+
+  private static <O> long measure(O options, List<Parameter> parameters, Measure<O> rule) {
+    return Parameter.lend(parameters, (data, n) -> rule.measure(options, data, n));
   }
 
   /**
@@ -38,6 +51,17 @@ public final class Optimizer extends Handle {
   }
 
   /**
+   * The bytes of state that {@link #sgd} would allocate.
+   *
+   * @param options read during the call
+   * @param parameters the model
+   * @return bytes; none is allocated
+   */
+  public static long stateBytes(SgdOptions options, List<Parameter> parameters) {
+    return measure(options, parameters, core::sgd_state_bytes);
+  }
+
+  /**
    * RMSProp.
    *
    * @param context whose threads work
@@ -47,6 +71,17 @@ public final class Optimizer extends Handle {
    */
   public static Optimizer rmsProp(Context context, RmsPropOptions options, List<Parameter> parameters) {
     return create(context, options, parameters, core::optimizer_create_rmsprop);
+  }
+
+  /**
+   * The bytes of state that {@link #rmsProp} would allocate.
+   *
+   * @param options read during the call
+   * @param parameters the model
+   * @return bytes; none is allocated
+   */
+  public static long stateBytes(RmsPropOptions options, List<Parameter> parameters) {
+    return measure(options, parameters, core::rmsprop_state_bytes);
   }
 
   /**
@@ -62,6 +97,17 @@ public final class Optimizer extends Handle {
   }
 
   /**
+   * The bytes of state that {@link #adaGrad} would allocate.
+   *
+   * @param options read during the call
+   * @param parameters the model
+   * @return bytes; none is allocated
+   */
+  public static long stateBytes(AdaGradOptions options, List<Parameter> parameters) {
+    return measure(options, parameters, core::adagrad_state_bytes);
+  }
+
+  /**
    * Adam, AdamW or AMSGrad.
    *
    * @param context whose threads work
@@ -71,6 +117,17 @@ public final class Optimizer extends Handle {
    */
   public static Optimizer adam(Context context, AdamOptions options, List<Parameter> parameters) {
     return create(context, options, parameters, core::optimizer_create_adam);
+  }
+
+  /**
+   * The bytes of state that {@link #adam} would allocate.
+   *
+   * @param options read during the call
+   * @param parameters the model
+   * @return bytes; none is allocated
+   */
+  public static long stateBytes(AdamOptions options, List<Parameter> parameters) {
+    return measure(options, parameters, core::adam_state_bytes);
   }
 
   /**
@@ -86,18 +143,77 @@ public final class Optimizer extends Handle {
   }
 
   /**
+   * The bytes of state that {@link #shampoo} would allocate.
+   *
+   * @param options read during the call
+   * @param parameters the model
+   * @return bytes; none is allocated
+   */
+  public static long stateBytes(ShampooOptions options, List<Parameter> parameters) {
+    return measure(options, parameters, core::shampoo_state_bytes);
+  }
+  /**
    * Steps the parameters in place.
    *
    * @param params one for each parameter
    * @param grads one for each parameter; an absent one leaves its parameter alone
    */
   public void step(TensorList params, TensorList grads) {
+    step(params, grads, 0);
+  }
+
+  /**
+   * Steps the parameters in place.
+   *
+   * @param params one for each parameter
+   * @param grads one for each parameter; an absent one leaves its parameter alone
+   * @param stream of a device; 0 on the CPU
+   */
+  public void step(TensorList params, TensorList grads, long stream) {
     enter(resource, params.resource, grads.resource, null);
     try {
       core.optimizer_step(
-          resource.address, params.write("params"), grads.read("grads", params.size()), params.size(), 0);
+          resource.address, params.write("params"), grads.read("grads", params.size()), params.size(), stream);
     } finally {
       leave(resource, params.resource, grads.resource, null);
+    }
+  }
+
+  /**
+   * Steps the parameters in place, with options.
+   *
+   * @param params one for each parameter
+   * @param grads one for each parameter; an absent one leaves its parameter alone
+   * @param options read during the call
+   * @return what was done
+   */
+  public StepResult step(TensorList params, TensorList grads, StepOptions options) {
+    enter(resource, params.resource, grads.resource, null);
+    try {
+      return options.step(
+          resource.address, params.write("params"), grads.read("grads", params.size()), 0, params.size());
+    } finally {
+      leave(resource, params.resource, grads.resource, null);
+    }
+  }
+
+  /**
+   * Writes what a step would add to the parameters, which stay; state and step count change as in a step.
+   *
+   * @param params one for each parameter
+   * @param grads one for each parameter; where one is absent the update is zero
+   * @param updates one for each parameter; may be grads
+   * @param options read during the call
+   * @return what was done
+   */
+  public StepResult update(TensorList params, TensorList grads, TensorList updates, StepOptions options) {
+    enter(resource, params.resource, grads.resource, updates.resource);
+    try {
+      updates.read("updates", params.size());
+      return options.step(resource.address, params.read(), grads.read("grads", params.size()),
+          updates.write("updates"), params.size());
+    } finally {
+      leave(resource, params.resource, grads.resource, updates.resource);
     }
   }
 
@@ -108,12 +224,19 @@ public final class Optimizer extends Handle {
    * @param value a constant
    */
   public void setValue(String name, double value) {
-    resource.enter();
-    try {
-      core.optimizer_set_value(resource.address, -1, name, value);
-    } finally {
-      resource.leave();
-    }
+    setValue(-1, name, value);
+  }
+
+  /**
+   * Sets a hyper-parameter of one group.
+   *
+   * @param group from 0; -1 = all
+   * @param name its field of the options in C, such as "learning_rate"
+   * @param value a constant
+   */
+  public void setValue(int group, String name, double value) {
+    call(address -> core.optimizer_set_value(address, group, name, value));
+    forgetTensors(group, name);
   }
 
   /**
@@ -123,11 +246,41 @@ public final class Optimizer extends Handle {
    * @param schedule its value at each step
    */
   public void setSchedule(String name, Schedule schedule) {
-    resource.enter();
-    try {
-      core.optimizer_set_schedule(resource.address, -1, name, schedule);
-    } finally {
-      resource.leave();
+    setSchedule(-1, name, schedule);
+  }
+
+  /**
+   * Sets a hyper-parameter of one group.
+   *
+   * @param group from 0; -1 = all
+   * @param name its field of the options in C, such as "learning_rate"
+   * @param schedule its value at each step
+   */
+  public void setSchedule(int group, String name, Schedule schedule) {
+    call(address -> core.optimizer_set_schedule(address, group, name, schedule));
+    forgetTensors(group, name);
+  }
+
+  /**
+   * Makes a hyper-parameter what a number in memory is when a step runs. The optimizer keeps the tensor until a value
+   * or a schedule for all groups takes its place.
+   *
+   * @param group from 0; -1 = all
+   * @param name its field of the options in C, such as "learning_rate"
+   * @param value one F64 where the parameters are
+   */
+  public void setTensor(int group, String name, Tensor value) {
+    synchronized (hyperParameters) {
+      hyperParameters.computeIfAbsent(name, unused -> new ArrayList<>()).add(value);
+    }
+    call(address -> core.optimizer_set_tensor(address, group, name, value));
+  }
+
+  private void forgetTensors(int group, String name) {
+    if (group == -1) {
+      synchronized (hyperParameters) {
+        hyperParameters.remove(name);
+      }
     }
   }
 
@@ -138,12 +291,36 @@ public final class Optimizer extends Handle {
    * @return its value in group 0
    */
   public double getValue(String name) {
-    resource.enter();
-    try {
-      return Double.longBitsToDouble(core.optimizer_get_value(resource.address, 0, name));
-    } finally {
-      resource.leave();
-    }
+    return getValue(0, name);
+  }
+
+  /**
+   * What the next step would use.
+   *
+   * @param group from 0
+   * @param name of a hyper-parameter
+   * @return its value
+   */
+  public double getValue(int group, String name) {
+    return Double.longBitsToDouble(call(address -> core.optimizer_get_value(address, group, name)));
+  }
+
+  /**
+   * How many groups of hyper-parameters there are.
+   *
+   * @return one more than the largest group of a parameter
+   */
+  public int groupCount() {
+    return (int) call(core::optimizer_group_count);
+  }
+
+  /**
+   * Appends parameters, whose state starts at zero.
+   *
+   * @param parameters with names that are not taken
+   */
+  public void addParameters(List<Parameter> parameters) {
+    call(address -> Parameter.lend(parameters, (data, n) -> core.optimizer_add_parameters(address, data, n)));
   }
 
   /**
@@ -152,56 +329,130 @@ public final class Optimizer extends Handle {
    * @return t
    */
   public long stepCount() {
-    resource.enter();
-    try {
-      return core.optimizer_step_count(resource.address);
-    } finally {
-      resource.leave();
-    }
+    return call(core::optimizer_step_count);
   }
 
   /**
-   * Copies a state tensor.
+   * Sets t.
+   *
+   * @param count 0 or more
+   */
+  public void setStepCount(long count) {
+    call(address -> core.optimizer_set_step_count(address, count));
+  }
+
+  /**
+   * The state tensors of the rule.
+   *
+   * @return their names, or patterns of names
+   */
+  public List<String> stateNames() {
+    return ask(address -> {
+      String names = Text.read(bytes -> core.optimizer_state_names(address, bytes));
+      return names.isEmpty() ? List.of() : List.of(names.split(","));
+    });
+  }
+
+  /**
+   * A state tensor itself. The host may write to it between steps. While it is in use {@link #shard} is refused.
    *
    * @param index of the parameter
    * @param name of the state, such as "exp_avg"
-   * @param copy takes it
+   * @return a view, the caller's to close
    */
-  public void getState(long index, String name, Tensor copy) {
-    resource.enter();
+  public TensorList state(int index, String name) {
+    return ask(address -> TensorList.views(resource, 1,
+        (handle, tensors, n) -> core.optimizer_state(handle, index, name, tensors)));
+  }
+
+  /**
+   * Copies a state tensor. Collective while the state is sharded.
+   *
+   * @param index of the parameter
+   * @param name of the state, such as "exp_avg"
+   * @param copy takes it; of the state's shape
+   */
+  public void getState(int index, String name, Tensor copy) {
+    Tensor.writable(copy, "copy");
+    call(address -> core.optimizer_get_state(address, index, name, copy, 0));
+    Reference.reachabilityFence(copy);
+  }
+
+  /**
+   * Sets a state tensor. Collective while the state is sharded.
+   *
+   * @param index of the parameter
+   * @param name of the state, such as "exp_avg"
+   * @param value of the state's shape
+   */
+  public void setState(int index, String name, Tensor value) {
+    call(address -> core.optimizer_set_state(address, index, name, value, 0));
+    Reference.reachabilityFence(value);
+  }
+
+  /**
+   * Takes over state, step count and skip counter of another optimizer of the same rule and model.
+   *
+   * @param source may be this one
+   */
+  public void copyState(Optimizer source) {
+    enter(resource, source.resource, null, null);
     try {
-      core.optimizer_get_state(resource.address, index, name, copy, 0);
+      core.optimizer_copy_state(resource.address, source.resource.address);
     } finally {
-      resource.leave();
-      java.lang.ref.Reference.reachabilityFence(copy);
+      leave(resource, source.resource, null, null);
     }
   }
 
   /**
-   * Writes the state, in the format of docs/saved_state.md.
+   * Deals the state out to the ranks of a communicator, or with null gathers it again. Collective; from then on steps
+   * are, too.
    *
-   * @param stream stays open
+   * @param comm may be shared, or closed afterwards; null = no sharding any more
+   * @param options read during the call; null = defaults
    */
-  public void save(OutputStream stream) {
-    resource.enter();
+  public void shard(Communicator comm, ShardingOptions options) {
+    long address = resource.enterAlone();
     try {
-      core.optimizer_save(resource.address, stream);
+      if (comm == null) {
+        core.optimizer_attach_comm(address, 0, options);
+      } else {
+        comm.call(comms -> core.optimizer_attach_comm(address, comms, options));
+      }
     } finally {
-      resource.leave();
+      resource.leaveAlone();
     }
   }
 
   /**
-   * Takes over what was saved.
+   * Numbers about the optimizer and, of a Shampoo, its roots.
    *
-   * @param stream read to its end, and left open
+   * @return all of them
    */
-  public void load(InputStream stream) {
-    resource.enter();
-    try (LoadOptions options = new LoadOptions()) {
-      core.optimizer_load(resource.address, stream, options);
-    } finally {
-      resource.leave();
-    }
+  public List<Metric> metrics() {
+    return ask(Metric::of);
+  }
+
+  /**
+   * What the optimizer holds now, on this rank.
+   *
+   * @return bytes
+   */
+  public OptimizerMemory memory() {
+    return ask(address -> {
+      try (OptimizerMemoryStruct memory = new OptimizerMemoryStruct()) {
+        core.optimizer_memory(address, memory);
+        return new OptimizerMemory(memory.getStateBytes(), memory.getOtherBytes());
+      }
+    });
+  }
+
+  /**
+   * Whether no step is under way, on a device.
+   *
+   * @return true on the CPU
+   */
+  public boolean poll() {
+    return call(core::optimizer_poll) != 0;
   }
 }

@@ -9,21 +9,51 @@ import java.util.List;
  *
  * @param name unique in the model; null is "param.&lt;index&gt;"
  * @param dtype F32, F64, F16 or BF16
+ * @param device where the parameter and its gradients are
  * @param group from 0: selects hyper-parameters
  * @param mayBeUnused whether some rank may have no gradient for it in some window
  * @param shape extents
  */
-public record Parameter(String name, DType dtype, int group, boolean mayBeUnused, long... shape) {
+public record Parameter(String name, DType dtype, Device device, int group, boolean mayBeUnused, long... shape) {
   /**
-   * A parameter of group 0.
+   * A parameter of group 0 in the machine's own memory.
    *
-   * @param name unique in the model
+   * @param name unique in the model; null is "param.&lt;index&gt;"
    * @param dtype F32, F64, F16 or BF16
    * @param shape extents
    * @return the parameter
    */
   public static Parameter of(String name, DType dtype, long... shape) {
-    return new Parameter(name, dtype, 0, false, shape);
+    return new Parameter(name, dtype, Device.CPU, 0, false, shape);
+  }
+
+  /**
+   * The same parameter on another device.
+   *
+   * @param device where it and its gradients are
+   * @return the parameter
+   */
+  public Parameter on(Device device) {
+    return new Parameter(name, dtype, device, group, mayBeUnused, shape);
+  }
+
+  /**
+   * The same parameter in another group.
+   *
+   * @param group from 0: selects hyper-parameters
+   * @return the parameter
+   */
+  public Parameter inGroup(int group) {
+    return new Parameter(name, dtype, device, group, mayBeUnused, shape);
+  }
+
+  /**
+   * The same parameter, which some rank may have no gradient for in some window.
+   *
+   * @return the parameter
+   */
+  public Parameter unusedAtTimes() {
+    return new Parameter(name, dtype, device, group, true, shape);
   }
 
   interface Use {
@@ -34,9 +64,15 @@ public record Parameter(String name, DType dtype, int group, boolean mayBeUnused
   static long lend(List<Parameter> parameters, Use use) {
     long list = core.parameter_list_create();
     try {
+      int i = 0;
       for (Parameter each : parameters) {
-        core.parameter_list_push(list, each.name, each.dtype.code, each.dtype.bits, core.DEVICE_CPU, 0,
-            each.shape.length, each.shape, each.group, each.mayBeUnused ? core.PARAMETER_MAY_BE_UNUSED : 0);
+        if (each == null) {
+          throw new IllegalArgumentException("parameters[" + i + "]: is null");
+        }
+        core.parameter_list_push(list, each.name, each.dtype.code, each.dtype.bits, each.device.type(),
+            each.device.id(), each.shape.length, each.shape, each.group,
+            each.mayBeUnused ? core.PARAMETER_MAY_BE_UNUSED : 0);
+        i++;
       }
       return use.with(core.parameter_list_data(list), parameters.size());
     } finally {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.gradstep;
 
+import java.util.List;
+
 /**
  * Sparse rows of one parameter: row indices[j] of its first axis += values[j].
  *
@@ -9,4 +11,14 @@ package org.gradstep;
  * @param indices I32 or I64 of shape (r)
  * @param values of shape (r, the parameter's other extents)
  */
-public record Rows(long parameter, Tensor indices, Tensor values) {}
+public record Rows(long parameter, Tensor indices, Tensor values) {
+  static Rows[] toArray(List<Rows> rows) {
+    Rows[] array = rows.toArray(new Rows[0]);
+    for (int i = 0; i < array.length; i++) {
+      if (array[i] == null || array[i].indices == null || array[i].values == null) {
+        throw new IllegalArgumentException("rows[" + i + "]: is null, or has no indices or no values");
+      }
+    }
+    return array;
+  }
+}

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.gradstep;
 
+import java.lang.ref.Reference;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -9,38 +10,64 @@ import java.nio.DoubleBuffer;
 import java.nio.FloatBuffer;
 import java.nio.IntBuffer;
 import java.nio.LongBuffer;
+import java.util.Arrays;
 
 /** A view of memory that is not copied: of a direct buffer from its position to its limit, or of an address. */
 public final class Tensor {
+  // The JNI library reads these by their names.
   final long address;
   final int typeCode;
   final int bits;
-  final int deviceType = core.DEVICE_CPU;
-  final int deviceId = 0;
+  final int deviceType;
+  final int deviceId;
   final long[] shape;
-  final long[] strides = null;
+  final long[] strides;
   final boolean readOnly;
   /** Keeps the memory. */
   final Object owner;
 
-  private Tensor(long address, DType dtype, long[] shape, boolean readOnly, Object owner) {
+  Tensor(long address, DType dtype, Device device, long[] shape, long[] strides, boolean readOnly, Object owner) {
     this.address = address;
     this.typeCode = dtype.code;
     this.bits = dtype.bits;
+    this.deviceType = device.type();
+    this.deviceId = device.id();
     this.shape = shape;
+    this.strides = strides;
     this.readOnly = readOnly;
     this.owner = owner;
+  }
+
+  /**
+   * A vector of all that remains in a direct buffer in the machine's byte order.
+   *
+   * @param buffer of float, double, int or long
+   * @return the view, which keeps the buffer
+   */
+  public static Tensor of(Buffer buffer) {
+    return vector(buffer, dtypeOf(buffer, "buffer"), "buffer");
   }
 
   /**
    * A view of a direct buffer in the machine's byte order.
    *
    * @param buffer of float, double, int or long, whose rest has as many elements as the shape
-   * @param shape extents; none = one axis of all that remains
+   * @param shape extents; an empty array is a scalar
    * @return the view, which keeps the buffer
    */
   public static Tensor of(Buffer buffer, long... shape) {
-    return of(buffer, dtypeOf(buffer), "buffer", shape);
+    return of(buffer, dtypeOf(buffer, "buffer"), "buffer", shape);
+  }
+
+  /**
+   * A vector of bytes.
+   *
+   * @param buffer direct
+   * @param dtype of its elements
+   * @return the view, which keeps the buffer
+   */
+  public static Tensor of(ByteBuffer buffer, DType dtype) {
+    return vector(buffer, dtype, "buffer");
   }
 
   /**
@@ -48,15 +75,19 @@ public final class Tensor {
    *
    * @param buffer direct
    * @param dtype of its elements
-   * @param shape extents; none = one axis of all that remains
+   * @param shape extents; an empty array is a scalar
    * @return the view, which keeps the buffer
    */
   public static Tensor of(ByteBuffer buffer, DType dtype, long... shape) {
     return of(buffer, dtype, "buffer", shape);
   }
 
+  static Tensor vector(Buffer buffer, DType dtype, String argument) {
+    return of(buffer, dtype, argument, check(buffer, dtype, argument));
+  }
+
   /**
-   * A view of foreign memory, which the caller keeps while the tensor is in use.
+   * A view of foreign memory of this machine, which the caller keeps while the tensor is in use.
    *
    * @param address of the first element
    * @param dtype of the elements
@@ -64,25 +95,156 @@ public final class Tensor {
    * @return the view
    */
   public static Tensor ofAddress(long address, DType dtype, long... shape) {
-    return new Tensor(address, dtype, shape.clone(), false, null);
+    return ofAddress(address, dtype, Device.CPU, shape, null);
   }
 
-  static Tensor of(Buffer buffer, DType dtype, String argument, long... shape) {
+  /**
+   * A view of foreign memory, which the caller keeps while the tensor is in use.
+   *
+   * @param address of the first element; a device pointer on a device
+   * @param dtype of the elements
+   * @param device where the memory is
+   * @param shape extents
+   * @param strides in elements, one for each extent; null = compact and row-major
+   * @return the view
+   */
+  public static Tensor ofAddress(long address, DType dtype, Device device, long[] shape, long[] strides) {
+    if (strides != null && strides.length != shape.length) {
+      throw new IllegalArgumentException(
+          "strides: has " + strides.length + " numbers, the shape has " + shape.length);
+    }
+    return new Tensor(address, dtype, device, shape.clone(), strides == null ? null : strides.clone(), false, null);
+  }
+
+  private static Tensor of(Buffer buffer, DType dtype, String argument, long... shape) {
     long count = check(buffer, dtype, argument);
-    long[] extents = shape.length == 0 ? new long[] {count} : shape.clone();
     long needed = 1;
-    for (long extent : extents) {
+    for (long extent : shape) {
       needed = Math.multiplyExact(needed, extent);
     }
     if (needed != count) {
       throw new IllegalArgumentException(
           argument + ": has " + count + " elements from position to limit, the shape needs " + needed);
     }
-    return new Tensor(addressOf(buffer), dtype, extents, buffer.isReadOnly(), buffer);
+    return new Tensor(addressOf(buffer), dtype, Device.CPU, shape.clone(), null, buffer.isReadOnly(), buffer);
+  }
+
+  /**
+   * Where the first element is.
+   *
+   * @return the address; a device pointer on a device
+   */
+  public long address() {
+    return address;
+  }
+
+  /**
+   * What the elements are.
+   *
+   * @return the type
+   */
+  public DType dtype() {
+    return DType.of(typeCode, bits);
+  }
+
+  /**
+   * Where the memory is.
+   *
+   * @return the device
+   */
+  public Device device() {
+    return new Device(deviceType, deviceId);
+  }
+
+  /**
+   * The extents.
+   *
+   * @return a copy
+   */
+  public long[] shape() {
+    return shape.clone();
+  }
+
+  /**
+   * How many elements there are.
+   *
+   * @return the product of the extents
+   */
+  public long count() {
+    return Arrays.stream(shape).reduce(1, Math::multiplyExact);
+  }
+
+  /**
+   * The elements themselves, as bytes in the machine's order. What the tensor views stays as long as this buffer can be
+   * reached, unless it is foreign memory.
+   *
+   * @return a direct buffer of all elements
+   * @throws UnsupportedOperationException if they are on a device, not compact, or more than a buffer can hold
+   */
+  public ByteBuffer bytes() {
+    long size = count() * bits / 8;
+    if (!device().isHost() || !isCompact() || size > Integer.MAX_VALUE) {
+      throw new UnsupportedOperationException("tensor: no buffer can show " + size + " bytes on " + device()
+          + (isCompact() ? "" : " that are not compact"));
+    }
+    ByteBuffer all = size == 0 ? ByteBuffer.allocateDirect(0) : (ByteBuffer) coreJNI.buffer_at(address, size);
+    Object kept = owner;
+    if (kept != null) {
+      Handle.CLEANER.register(all, () -> Reference.reachabilityFence(kept));
+    }
+    return (readOnly ? all.asReadOnlyBuffer() : all).order(ByteOrder.nativeOrder());
+  }
+
+  /**
+   * The elements of a tensor of F32.
+   *
+   * @return a direct buffer, see {@link #bytes}
+   */
+  public FloatBuffer floats() {
+    require(DType.F32);
+    return bytes().asFloatBuffer();
+  }
+
+  /**
+   * The elements of a tensor of F64.
+   *
+   * @return a direct buffer, see {@link #bytes}
+   */
+  public DoubleBuffer doubles() {
+    require(DType.F64);
+    return bytes().asDoubleBuffer();
+  }
+
+  private void require(DType expected) {
+    if (dtype() != expected) {
+      throw new IllegalArgumentException("tensor: expected dtype " + expected + ", found " + dtype());
+    }
+  }
+
+  private boolean isCompact() {
+    long step = 1;
+    for (int axis = shape.length - 1; strides != null && axis >= 0; axis--) {
+      if (shape[axis] != 1 && strides[axis] != step) {
+        return false;
+      }
+      step *= shape[axis];
+    }
+    return true;
+  }
+
+  /** A tensor that a call writes to. */
+  static Tensor writable(Tensor tensor, String argument) {
+    if (tensor != null && tensor.readOnly) {
+      throw new IllegalArgumentException(argument + ": the buffer is read-only");
+    }
+    return tensor;
   }
 
   /** How many elements of the dtype a buffer has, if it can be taken at all. */
   static long check(Buffer buffer, DType dtype, String argument) {
+    if (buffer == null) {
+      throw new IllegalArgumentException(argument + ": is null");
+    }
     if (!buffer.isDirect()) {
       throw new IllegalArgumentException(argument + ": expected a direct buffer, found one on the heap");
     }
@@ -97,7 +259,7 @@ public final class Tensor {
     return coreJNI.buffer_address(buffer) + (long) buffer.position() * elementBytes(buffer);
   }
 
-  static DType dtypeOf(Buffer buffer) {
+  static DType dtypeOf(Buffer buffer, String argument) {
     if (buffer instanceof FloatBuffer) {
       return DType.F32;
     }
@@ -110,7 +272,8 @@ public final class Tensor {
     if (buffer instanceof LongBuffer) {
       return DType.I64;
     }
-    throw new IllegalArgumentException("buffer: " + buffer.getClass().getSimpleName() + " needs a dtype");
+    throw new IllegalArgumentException(
+        argument + (buffer == null ? ": is null" : ": " + buffer.getClass().getSimpleName() + " needs a dtype"));
   }
 
   private static ByteOrder orderOf(Buffer buffer) {

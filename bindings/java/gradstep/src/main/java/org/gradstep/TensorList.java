@@ -4,16 +4,35 @@ package org.gradstep;
 
 import java.nio.Buffer;
 import java.util.Arrays;
+import java.util.function.LongConsumer;
 
-/** The tensors of a call, one for each parameter, kept from call to call: a call with it makes no objects. */
+/**
+ * The tensors of a call, one for each parameter, kept from call to call: a call with it makes no objects. Lists that
+ * handles give are views of what these own, which stays as long as the list is open, or a tensor of it can be reached.
+ */
 public final class TensorList extends Handle {
-  private Object[] owners = new Object[0];
-  private boolean[] readOnly = new boolean[0];
-  private long data;
-  private int size;
+  private final int size;
+  private final long data;
+  private final Object[] owners;
+  private final boolean[] readOnly;
+  /** Whose memory this shows; null for a list of the host's own tensors. */
+  private final Resource source;
 
-  private TensorList(long address) {
-    super("tensor list", address, core::tensor_list_destroy);
+  private TensorList(long address, int size, Resource source) {
+    super("tensor list", address, source == null ? core::tensor_list_destroy : destroyView(source));
+    this.size = size;
+    this.data = core.tensor_list_data(address);
+    this.owners = new Object[size];
+    this.readOnly = new boolean[size];
+    this.source = source;
+    resource.borrowed = owners;
+  }
+
+  private static LongConsumer destroyView(Resource source) {
+    return address -> {
+      core.tensor_list_destroy(address);
+      source.leave();
+    };
   }
 
   /**
@@ -23,18 +42,27 @@ public final class TensorList extends Handle {
    * @return the list, the caller's to close
    */
   public static TensorList of(Tensor... tensors) {
-    TensorList list = new TensorList(core.tensor_list_create());
-    list.owners = new Object[tensors.length];
-    list.readOnly = new boolean[tensors.length];
-    for (int i = 0; i < tensors.length; i++) {
-      Tensor tensor = tensors[i] == null ? Tensor.ofAddress(0, DType.F32) : tensors[i];
-      core.tensor_list_push(list.resource.address, tensor.address, tensor.typeCode, tensor.bits, tensor.deviceType,
-          tensor.deviceId, tensor.shape.length, tensor.shape, tensor.strides);
-      list.owners[i] = tensor.owner;
-      list.readOnly[i] = tensor.readOnly;
+    long address = core.tensor_list_create();
+    try {
+      for (Tensor tensor : tensors) {
+        if (tensor == null) {
+          pushAbsent(address);
+        } else {
+          core.tensor_list_push(address, tensor.address, tensor.typeCode, tensor.bits, tensor.deviceType,
+              tensor.deviceId, tensor.shape.length, tensor.shape, tensor.strides);
+        }
+      }
+    } catch (RuntimeException | Error error) {
+      core.tensor_list_destroy(address);
+      throw error;
     }
-    list.size = tensors.length;
-    list.data = core.tensor_list_data(list.resource.address);
+    TensorList list = new TensorList(address, tensors.length, null);
+    for (int i = 0; i < tensors.length; i++) {
+      if (tensors[i] != null) {
+        list.owners[i] = tensors[i].owner;
+        list.readOnly[i] = tensors[i].readOnly;
+      }
+    }
     return list;
   }
 
@@ -47,9 +75,34 @@ public final class TensorList extends Handle {
   public static TensorList of(Buffer... buffers) {
     Tensor[] tensors = new Tensor[buffers.length];
     for (int i = 0; i < buffers.length; i++) {
-      tensors[i] = Tensor.of(buffers[i], Tensor.dtypeOf(buffers[i]), "buffers[" + i + "]");
+      String argument = "buffers[" + i + "]";
+      tensors[i] = Tensor.vector(buffers[i], Tensor.dtypeOf(buffers[i], argument), argument);
     }
     return of(tensors);
+  }
+
+  private static void pushAbsent(long address) {
+    core.tensor_list_push(address, 0, DType.F32.code, DType.F32.bits, core.DEVICE_CPU, 0, 0, new long[0], null);
+  }
+
+  interface Fill {
+    void call(long handle, long tensors, long n);
+  }
+
+  /** What a call of the handle, which is entered, shows by views. */
+  static TensorList views(Resource handle, int n, Fill fill) {
+    long address = core.tensor_list_create();
+    try {
+      for (int i = 0; i < n; i++) {
+        pushAbsent(address);
+      }
+      fill.call(handle.address, core.tensor_list_data(address), n);
+    } catch (RuntimeException | Error error) {
+      core.tensor_list_destroy(address);
+      throw error;
+    }
+    handle.retain();
+    return new TensorList(address, n, handle);
   }
 
   /**
@@ -61,9 +114,8 @@ public final class TensorList extends Handle {
   public void set(int index, Buffer buffer) {
     resource.enterAlone();
     try {
-      if (index < 0 || index >= size) {
-        throw new IllegalArgumentException("index: is " + index + ", the list has " + size + " tensors");
-      }
+      requireOwn();
+      check(index);
       Tensor.check(buffer, DType.F32, "buffer");
       core.tensor_list_set_data(resource.address, index, Tensor.addressOf(buffer),
           (long) buffer.remaining() * Tensor.elementBytes(buffer));
@@ -82,11 +134,36 @@ public final class TensorList extends Handle {
   public void setAddresses(long... addresses) {
     resource.enterAlone();
     try {
+      requireOwn();
       core.tensor_list_set_addresses(resource.address, addresses);
       Arrays.fill(owners, null);
       Arrays.fill(readOnly, false);
     } finally {
       resource.leaveAlone();
+    }
+  }
+
+  /**
+   * One tensor.
+   *
+   * @param index from 0
+   * @return what the list shows there; null where nothing is
+   */
+  public Tensor get(int index) {
+    long list = resource.enter();
+    try {
+      check(index);
+      long[] facts = new long[6 + 2 * 32];
+      core.describe_tensor(list, index, facts);
+      if (facts[0] == 0) {
+        return null;
+      }
+      int ndim = (int) facts[5];
+      return new Tensor(facts[0], DType.of(facts[1], facts[2]), new Device((int) facts[3], (int) facts[4]),
+          Arrays.copyOfRange(facts, 6, 6 + ndim), Arrays.copyOfRange(facts, 6 + ndim, 6 + 2 * ndim), readOnly[index],
+          source == null ? owners[index] : new Lease(source));
+    } finally {
+      resource.leave();
     }
   }
 
@@ -99,8 +176,16 @@ public final class TensorList extends Handle {
     return size;
   }
 
-  static Resource resourceOf(TensorList list) {
-    return list == null ? null : list.resource;
+  private void check(int index) {
+    if (index < 0 || index >= size) {
+      throw new IllegalArgumentException("index: is " + index + ", the list has " + size + " tensors");
+    }
+  }
+
+  private void requireOwn() {
+    if (source != null) {
+      throw new IllegalStateException("tensor list: shows views, which cannot be pointed elsewhere");
+    }
   }
 
   /** The C array of a list that is entered. */
@@ -111,6 +196,11 @@ public final class TensorList extends Handle {
     return data;
   }
 
+  long read() {
+    return data;
+  }
+
+  /** The same, of tensors that the call writes to. */
   long write(String argument) {
     for (int i = 0; i < size; i++) {
       if (readOnly[i]) {
@@ -118,5 +208,13 @@ public final class TensorList extends Handle {
       }
     }
     return data;
+  }
+
+  /** Keeps what a C object owns for as long as this can be reached. */
+  private static final class Lease {
+    Lease(Resource source) {
+      source.retain();
+      CLEANER.register(this, source::leave);
+    }
   }
 }

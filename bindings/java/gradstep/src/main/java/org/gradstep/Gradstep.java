@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+package org.gradstep;
+
+import java.nio.file.Path;
+
+/** The library that is loaded, and its plugins. Any thread. */
+public final class Gradstep {
+  private Gradstep() {}
+
+  /**
+   * The library's version.
+   *
+   * @return "major.minor.patch"
+   */
+  public static String version() {
+    return core.version_string();
+  }
+
+  /**
+   * The version of the C interface.
+   *
+   * @return major &lt;&lt; 16 | minor
+   */
+  public static int abiVersion() {
+    return (int) core.abi_version();
+  }
+
+  /**
+   * How the library was built: compiler, instruction sets, backends, engines.
+   *
+   * @return a JSON object
+   */
+  public static String buildInfo() {
+    return Text.read(core::build_info);
+  }
+
+  /**
+   * Opens a plugin, for good.
+   *
+   * @param path of libgradstep_cuda.so, say
+   */
+  public static void loadBackend(Path path) {
+    core.backend_load(path.toString());
+  }
+
+  /**
+   * Whether a backend or engine works here.
+   *
+   * @param name "cpu", "cuda", "self", "local", "shm", "host", "gloo", "mpi" or "nccl"
+   * @return false also for unknown names
+   */
+  public static boolean isAvailable(String name) {
+    return core.backend_available(name) != 0;
+  }
+
+  /**
+   * Why a backend or engine is or is not available.
+   *
+   * @param name as of {@link #isAvailable}
+   * @return "ok", or the loader's words
+   */
+  public static String availability(String name) {
+    return Text.read(bytes -> core.backend_status(name, bytes));
+  }
+}
