@@ -1,0 +1,227 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+package org.gradstep;
+
+import static org.gradstep.Memory.floats;
+import static org.gradstep.Memory.values;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.ByteBuffer;
+import java.nio.FloatBuffer;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.ResourceBundle;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
+
+class ContextTest {
+  private static final int LARGE = 1 << 20;
+
+  private static Optimizer sgd(Context context, int elements) {
+    try (SgdOptions options = new SgdOptions()) {
+      options.setLearningRate(1);
+      options.setMomentum(0.5);
+      return Optimizer.sgd(context, options, List.of(Parameter.of("x", DType.F32, elements)));
+    }
+  }
+
+  /** A logger that keeps what it gets. */
+  private static final class Kept implements System.Logger {
+    final ConcurrentLinkedQueue<String> lines = new ConcurrentLinkedQueue<>();
+
+    @Override
+    public String getName() {
+      return "kept";
+    }
+
+    @Override
+    public boolean isLoggable(Level level) {
+      return true;
+    }
+
+    @Override
+    public void log(Level level, ResourceBundle bundle, String text, Throwable thrown) {
+      lines.add(level + " " + text);
+    }
+
+    @Override
+    public void log(Level level, ResourceBundle bundle, String format, Object... parameters) {
+      lines.add(level + " " + format);
+    }
+  }
+
+  @Test
+  void messagesGoToThePlatformsLog() throws Exception {
+    Kept kept = new Kept();
+    // docs:begin log
+    try (Context context = Context.builder()
+        .threads(1)
+        .log(Constants.LOG_DEBUG, Context.Log.to(kept)) // System.getLogger("gradstep"), say
+        .build()) {
+      // docs:end log
+      Ranks.run(context, 2, (rank, comm) -> {
+        if (rank == 0) {
+          comm.abort();
+        }
+        assertThrows(GradstepException.class, comm::barrier);
+      });
+    }
+    assertFalse(kept.lines.isEmpty());
+    assertTrue(kept.lines.stream().anyMatch(line -> line.startsWith("ERROR") || line.startsWith("WARNING")),
+        kept.lines.toString());
+  }
+
+  @Test
+  void aLogThatThrowsFailsNoCall() throws Exception {
+    AtomicLong handed = new AtomicLong();
+    Thread thread = Thread.currentThread();
+    thread.setUncaughtExceptionHandler((where, error) -> handed.incrementAndGet());
+    try (Context context = Context.builder().threads(1).log(Constants.LOG_DEBUG, (level, text) -> {
+      throw new IllegalStateException("full");
+    }).build(); Communicator comm = Communicator.local(context, null, 1).get(0)) {
+      comm.abort();
+      assertEquals(Constants.ERR_ABORTED, assertThrows(GradstepException.class, comm::barrier).status());
+    } finally {
+      thread.setUncaughtExceptionHandler(null);
+    }
+    assertTrue(handed.get() > 0);
+  }
+
+  @Test
+  void theHostsThreadsDoTheWork() {
+    AtomicLong pieces = new AtomicLong();
+    IllegalStateException thrown = new IllegalStateException("the pool is closed");
+    try (Context context = Context.builder().parallelFor((n, body) -> {
+          if (pieces.addAndGet(n) > 1_000_000) {
+            throw thrown;
+          }
+          LongStream.range(0, n).parallel().forEach(body);
+        }).build();
+        Optimizer sgd = sgd(context, LARGE);
+        TensorList params = TensorList.of(floats(LARGE));
+        TensorList grads = TensorList.of(floats(LARGE))) {
+      fill(grads.get(0), 2);
+      sgd.step(params, grads);
+      assertTrue(pieces.get() > 1);
+      float[] found = values(params.get(0).floats());
+      assertEquals(-2f, found[0]);
+      assertEquals(-2f, found[LARGE - 1]);
+      pieces.set(1_000_000);
+      GradstepException error = assertThrows(GradstepException.class, () -> sgd.step(params, grads));
+      assertEquals("GRADSTEP_ERR_CALLBACK", error.statusName());
+      assertSame(thrown, error.getCause());
+    }
+  }
+
+  private static void fill(Tensor tensor, float value) {
+    FloatBuffer elements = tensor.floats();
+    for (int i = 0; i < elements.limit(); i++) {
+      elements.put(i, value);
+    }
+  }
+
+  @Test
+  void buffersComeFromTheHostsMemory() {
+    Map<Long, ByteBuffer> given = new ConcurrentHashMap<>();
+    AtomicLong left = new AtomicLong(Long.MAX_VALUE);
+    Context.Allocator allocator = new Context.Allocator() {
+      @Override
+      public long allocate(long bytes, long alignment, Device device) {
+        assertEquals(Device.CPU, device);
+        if (left.get() < bytes) {
+          return 0;
+        }
+        ByteBuffer memory = ByteBuffer.allocateDirect((int) (bytes + alignment)).alignedSlice((int) alignment);
+        long address = Tensor.of(memory, DType.BF16).address();
+        given.put(address, memory);
+        return address;
+      }
+
+      @Override
+      public void deallocate(long address, long bytes, long alignment, Device device) {
+        given.remove(address);
+      }
+    };
+    try (Context context = Context.builder().threads(1).allocator(allocator).build()) {
+      try (Optimizer sgd = sgd(context, 1000);
+          TensorList params = TensorList.of(floats(1000));
+          TensorList grads = TensorList.of(floats(1000))) {
+        assertFalse(given.isEmpty());
+        sgd.step(params, grads);
+      }
+      left.set(0);
+      assertEquals(Constants.ERR_OUT_OF_MEMORY,
+          assertThrows(GradstepException.class, () -> sgd(context, 1000)).status());
+    }
+    assertTrue(given.isEmpty(), given.keySet().toString());
+  }
+
+  @Test
+  void anInterruptEndsAWait() throws Exception {
+    IllegalStateException thrown = new IllegalStateException("the job is over");
+    try (Context context = Context.builder().threads(1).interrupt(() -> {
+      throw thrown;
+    }).build()) {
+      Ranks.run(context, 2, (rank, comm) -> {
+        if (rank == 0) {
+          GradstepException error = assertThrows(GradstepException.class, comm::barrier);
+          assertEquals(Constants.ERR_ABORTED, error.status());
+          assertSame(thrown, error.getCause());
+        }
+      });
+    }
+  }
+
+  @Test
+  void badOptionsAreRefused() {
+    assertThrows(IllegalArgumentException.class, () -> new Context(-1));
+    assertThrows(IllegalArgumentException.class, () -> Context.builder().log(9, (level, text) -> {}).build());
+    String text = assertThrows(GradstepException.class,
+        () -> Context.builder().lapackLibrary(Path.of("/nowhere/liblapack.so")).build()).getMessage();
+    assertTrue(text.contains("/nowhere/liblapack.so"), text);
+    try (Context context = Context.builder().threads(2).backgroundThreads(0).build()) {
+      assertArrayEquals(new float[] {0}, values(floats(1)));
+    }
+  }
+
+  @Test
+  void theLibraryTellsWhatItIs() {
+    assertTrue(Gradstep.version().matches("[0-9]+\\.[0-9]+\\.[0-9]+.*"), Gradstep.version());
+    assertEquals(Constants.ABI_VERSION, Gradstep.abiVersion());
+    assertTrue(Gradstep.buildInfo().contains("instruction_set"));
+    assertTrue(Gradstep.isAvailable("shm"));
+    assertEquals("ok", Gradstep.availability("cpu"));
+    assertFalse(Gradstep.isAvailable("pigeon"));
+    assertThrows(IllegalArgumentException.class, () -> Gradstep.availability("pigeon"));
+    assertEquals("GRADSTEP_ERR_BACKEND_UNAVAILABLE", assertThrows(GradstepException.class,
+        () -> Gradstep.loadBackend(Path.of("/nowhere/plugin.so"))).statusName());
+  }
+
+  @Test
+  void costsArePredicted() {
+    try (Context context = new Context(1); CostOptions options = new CostOptions()) {
+      assertThrows(IllegalArgumentException.class, () -> Cost.predict(options)); // no network yet
+      options.setElements(1_000_000);
+      options.setRanks(2);
+      options.setBandwidth(1e8);
+      options.setLatency(0);
+      options.setMessage(0);
+      Cost.measure(options, context);
+      List<Cost> costs = Cost.predict(options);
+      Cost dense = costs.stream()
+          .filter(cost -> cost.mode() == Constants.REDUCER_DENSE && cost.algorithm() == Constants.COST_OWN)
+          .findFirst().orElseThrow();
+      assertEquals(4_000_000, dense.bytes()); // 2 n (P - 1) / P
+      assertEquals(0.04, dense.networkSeconds(), 1e-9);
+    }
+  }
+}

@@ -1,0 +1,192 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+package org.gradstep;
+
+import static org.gradstep.Memory.floats;
+import static org.gradstep.Memory.values;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.FloatBuffer;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
+
+/** Handles that are shared, closed or collected where a call does not expect it. */
+class HandleTest {
+  private static final int LARGE = 1 << 16;
+  private static final List<Parameter> MODEL = List.of(Parameter.of("large", DType.F32, LARGE));
+
+  private static Accumulator accumulator(Context context, Schedule windowLength) {
+    try (AccumulatorOptions options = new AccumulatorOptions()) {
+      options.setMode(Constants.ACCUMULATE_SUM);
+      options.setTrigger(Constants.TRIGGER_SCHEDULE);
+      return new Accumulator(context, options, windowLength, MODEL);
+    }
+  }
+
+  private static FloatBuffer ones() {
+    FloatBuffer buffer = floats(LARGE);
+    for (int i = 0; i < LARGE; i++) {
+      buffer.put(i, 1);
+    }
+    return buffer;
+  }
+
+  @Test
+  void whatACallHasBorrowedIsNotCollected() throws InterruptedException {
+    AtomicBoolean over = new AtomicBoolean();
+    Thread collector = new Thread(() -> {
+      while (!over.get()) {
+        System.gc();
+        floats(LARGE); // where something was freed, this zeroes it
+      }
+    });
+    collector.start();
+    int windows = 50;
+    try (Context context = new Context(1); Accumulator sum = accumulator(context, Schedule.constant(4))) {
+      for (int window = 0; window < windows; window++) {
+        for (int i = 0; i < 4; i++) {
+          sum.add(TensorList.of(ones())); // neither the list nor the buffer is kept by anybody else
+        }
+        float[] found = values(sum.gradients().get(0).floats()); // nor is what this is a view of
+        for (float element : found) {
+          assertEquals(4f, element);
+        }
+      }
+    } finally {
+      over.set(true);
+      collector.join();
+    }
+  }
+
+  @Test
+  void aHandleThatNobodyClosesIsCollected() throws InterruptedException {
+    Schedule schedule = Schedule.of(new java.util.function.LongToDoubleFunction() {
+      @Override
+      public double applyAsDouble(long t) {
+        return 1;
+      }
+    });
+    java.lang.ref.WeakReference<Object> function = new java.lang.ref.WeakReference<>(schedule.function);
+    try (Context context = new Context(1)) {
+      accumulator(context, schedule);
+      schedule = null;
+      for (int i = 0; function.get() != null && i < 500; i++) { // the library holds the function until it lets go
+        System.gc();
+        Thread.sleep(10);
+      }
+    }
+    assertEquals(null, function.get());
+  }
+
+  @Test
+  void aHandleInUseIsAnIllegalState() {
+    AtomicReference<Supplier<Object>> inside = new AtomicReference<>(() -> 0);
+    AtomicReference<Object> found = new AtomicReference<>();
+    try (Context context = new Context(1);
+        Accumulator accumulator = accumulator(context, Schedule.of(window -> {
+          found.set(inside.get().get());
+          return 1;
+        }));
+        TensorList grads = TensorList.of(ones())) {
+      inside.set(() -> assertThrows(IllegalStateException.class, accumulator::count));
+      assertTrue(accumulator.add(grads));
+      assertTrue(((Exception) found.get()).getMessage().contains("another thread is using it"), found.get().toString());
+      inside.set(() -> assertThrows(IllegalStateException.class, () -> grads.set(0, ones())));
+      assertTrue(accumulator.add(grads));
+      assertEquals("tensor list: is in use by another call or a view", ((Exception) found.get()).getMessage());
+    }
+  }
+
+  @Test
+  void aCallbackMayCloseTheHandleThatItServes() {
+    AtomicReference<Accumulator> handle = new AtomicReference<>();
+    try (Context context = new Context(1); TensorList grads = TensorList.of(ones())) {
+      handle.set(accumulator(context, Schedule.of(window -> {
+        handle.get().close();
+        return 1;
+      })));
+      assertTrue(handle.get().add(grads)); // the call finishes as if nothing had happened
+      assertEquals("accumulator: is closed",
+          assertThrows(IllegalStateException.class, () -> handle.get().add(grads)).getMessage());
+    }
+  }
+
+  @Test
+  void everyHandleSaysThatItIsClosed() throws Exception {
+    Context context = new Context(1);
+    Communicator comm = Communicator.local(context, null, 1).get(0);
+    Reducer reducer = new Reducer(context, comm, null, MODEL);
+    TensorList list = TensorList.of(ones());
+    for (AutoCloseable handle : List.of(comm, reducer, list, context)) {
+      handle.close();
+      handle.close();
+    }
+    assertThrows(IllegalStateException.class, comm::rank);
+    assertThrows(IllegalStateException.class, comm::abort);
+    assertThrows(IllegalStateException.class, reducer::poll);
+    assertThrows(IllegalStateException.class, () -> list.get(0));
+    assertThrows(IllegalStateException.class, () -> new Reducer(context, comm, null, MODEL));
+    StepOptions options = new StepOptions();
+    try (Context other = new Context(1); SgdOptions sgd = new SgdOptions()) {
+      sgd.setLearningRate(1);
+      Optimizer optimizer = Optimizer.sgd(other, sgd, MODEL);
+      optimizer.close();
+      try (TensorList params = TensorList.of(ones())) {
+        assertThrows(IllegalStateException.class, () -> optimizer.step(params, params, options));
+        assertThrows(IllegalStateException.class, () -> new Updater(other, optimizer, null, null, null));
+      }
+    }
+  }
+
+  @Test
+  void threadsThatCloseAndCallNeverCrash() throws InterruptedException {
+    try (Context context = new Context(1)) {
+      for (int round = 0; round < 30; round++) {
+        Accumulator accumulator = accumulator(context, Schedule.constant(1));
+        AtomicReference<Throwable> unexpected = new AtomicReference<>();
+        Thread[] threads = new Thread[3];
+        for (int i = 0; i < threads.length; i++) {
+          threads[i] = new Thread(() -> {
+            try {
+              for (int call = 0; call < 50; call++) {
+                try (TensorList grads = TensorList.of(ones())) {
+                  accumulator.add(grads);
+                  try (TensorList views = accumulator.gradients()) {
+                    Tensor view = views.get(0);
+                    accumulator.close();
+                    assertEquals(LARGE, values(view.floats()).length);
+                  }
+                } catch (IllegalStateException expected) {
+                  continue; // in use, or closed
+                }
+              }
+            } catch (Throwable error) {
+              unexpected.set(error);
+            }
+          });
+          threads[i].start();
+        }
+        for (Thread thread : threads) {
+          thread.join();
+        }
+        assertEquals(null, unexpected.get());
+      }
+    }
+  }
+
+  @Test
+  void buffersAreSeenBetweenPositionAndLimit() {
+    FloatBuffer memory = floats(9, 1, 2, 9).position(1).limit(3);
+    Tensor tensor = Tensor.of(memory);
+    memory.clear();
+    assertArrayEquals(new float[] {1, 2}, values(tensor.floats()));
+    assertEquals("buffers[1]: is null",
+        assertThrows(IllegalArgumentException.class, () -> TensorList.of(memory, null)).getMessage());
+  }
+}

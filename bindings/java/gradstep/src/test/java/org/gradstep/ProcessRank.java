@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+package org.gradstep;
+
+import static org.gradstep.Memory.floats;
+import static org.gradstep.Memory.values;
+
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+
+/** One process of ProcessesTest: a rank that pushes, and prints its parameters. */
+final class ProcessRank {
+  private ProcessRank() {}
+
+  /** Arguments: engine, folder, rank, world size, and "die" for a rank that leaves in the middle. */
+  public static void main(String[] arguments) {
+    int rank = Integer.parseInt(arguments[2]);
+    List<Parameter> model = List.of(Parameter.of("line", DType.F32, 3));
+    var memory = floats(1, 2, 3);
+    // docs:begin processes
+    try (Context context = new Context(1);
+        CommunicatorOptions options = new CommunicatorOptions()) {
+      options.setRank(rank);
+      options.setWorldSize(Integer.parseInt(arguments[3]));
+      options.setTimeoutMs(20_000);
+      try (Communicator comm = Communicator.connect(
+              context, options, arguments[0], Rendezvous.folder(Path.of(arguments[1])));
+          Reducer reducer = new Reducer(context, comm, null, model);
+          Optimizer optimizer = sgd(context, model);
+          Updater updater = new Updater(context, optimizer, null, reducer, null);
+          TensorList params = TensorList.of(memory);
+          TensorList grads = TensorList.of(floats(rank, 2 * rank, 3))) {
+        updater.push(params, grads);
+        // docs:end processes
+        if (arguments.length > 4) {
+          Runtime.getRuntime().halt(3);
+        }
+        updater.push(params, grads);
+        System.out.println(Arrays.toString(values(memory)));
+      }
+    } catch (GradstepException error) {
+      System.out.println(error.statusName());
+    }
+  }
+
+  private static Optimizer sgd(Context context, List<Parameter> model) {
+    try (SgdOptions options = new SgdOptions()) {
+      options.setLearningRate(0.5);
+      return Optimizer.sgd(context, options, model);
+    }
+  }
+}

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+package org.gradstep;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.File;
+import java.net.URISyntaxException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Ranks that are processes, which meet in a folder. */
+class ProcessesTest {
+  private static List<String> run(Path folder, String engine, int worldSize, int dying) throws Exception {
+    List<Process> processes = new ArrayList<>();
+    for (int rank = 0; rank < worldSize; rank++) {
+      List<String> words = new ArrayList<>(List.of(
+          Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx64m", "-XX:TieredStopAtLevel=1"));
+      String library = System.getProperty("org.gradstep.library");
+      if (library != null) {
+        words.add("-Dorg.gradstep.library=" + library);
+      }
+      words.addAll(List.of("-cp", placeOf(ProcessRank.class) + File.pathSeparator + placeOf(Context.class),
+          ProcessRank.class.getName(), engine, folder.resolve("store").toString(), Integer.toString(rank),
+          Integer.toString(worldSize)));
+      if (rank == dying) {
+        words.add("die");
+      }
+      processes.add(new ProcessBuilder(words)
+          .redirectErrorStream(true)
+          .redirectOutput(folder.resolve("rank" + rank).toFile())
+          .start());
+    }
+    List<String> outputs = new ArrayList<>();
+    for (int rank = 0; rank < worldSize; rank++) {
+      assertTrue(processes.get(rank).waitFor(120, TimeUnit.SECONDS));
+      outputs.add(Files.readString(folder.resolve("rank" + rank)).trim());
+    }
+    return outputs;
+  }
+
+  /** The folder or jar that a class is in. */
+  private static String placeOf(Class<?> type) throws URISyntaxException {
+    return Path.of(type.getProtectionDomain().getCodeSource().getLocation().toURI()).toString();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"auto", "gloo"})
+  void theyStepByTheMeanOfTheirGradients(String engine, @TempDir Path folder) throws Exception {
+    // two steps of 0.5 by the mean gradient (1, 2, 3) of ranks 0, 1 and 2
+    assertEquals(List.of("[0.0, 0.0, 0.0]", "[0.0, 0.0, 0.0]", "[0.0, 0.0, 0.0]"), run(folder, engine, 3, -1));
+  }
+
+  @Test
+  void theyAreToldThatOneDied(@TempDir Path folder) throws Exception {
+    assertEquals(List.of("GRADSTEP_ERR_PEER_LOST", "", "GRADSTEP_ERR_PEER_LOST"), run(folder, "shm", 3, 1));
+  }
+}

@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+package org.gradstep;
+
+import static org.gradstep.Memory.floats;
+import static org.gradstep.Memory.values;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.FloatBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CyclicBarrier;
+import org.junit.jupiter.api.Test;
+
+class UpdaterTest {
+  private static final List<Parameter> MODEL = List.of(Parameter.of("line", DType.F32, 2));
+
+  private static Optimizer sgd(Context context) {
+    try (SgdOptions options = new SgdOptions()) {
+      options.setLearningRate(0.5);
+      return Optimizer.sgd(context, options, MODEL);
+    }
+  }
+
+  private static Accumulator accumulator(Context context, int steps) {
+    try (AccumulatorOptions options = new AccumulatorOptions()) {
+      options.setSteps(steps);
+      return new Accumulator(context, options, MODEL);
+    }
+  }
+
+  @Test
+  void aWindowIsSummedReducedAndStepped() throws Exception {
+    try (Context context = new Context(1)) {
+      Ranks.run(context, 2, (rank, comm) -> {
+        FloatBuffer memory = floats(1, 1);
+        // docs:begin updater
+        try (Optimizer optimizer = sgd(context);
+            Accumulator accumulator = accumulator(context, 2);
+            Reducer reducer = new Reducer(context, comm, null, MODEL);
+            Updater updater = new Updater(context, optimizer, accumulator, reducer, null);
+            TensorList params = TensorList.of(memory);
+            TensorList grads = TensorList.of(floats(rank, 4))) {
+          assertFalse(updater.push(params, grads)); // the window has two micro-batches
+          assertTrue(updater.push(params, grads)); // this one ends it: the ranks' gradients are averaged, and stepped
+          // docs:end updater
+          assertArrayEquals(new float[] {1 - 0.25f, 1 - 2}, values(memory));
+          assertFalse(updater.push(params, grads));
+          assertTrue(updater.flush(params));
+          assertTrue(updater.poll());
+          UpdaterStatistics statistics = updater.statistics();
+          assertEquals(3, statistics.pushes());
+          assertEquals(2, statistics.windows());
+          assertEquals(2, statistics.steps());
+          assertEquals(0, statistics.droppedWindows());
+        }
+      });
+    }
+  }
+
+  @Test
+  void localStepsMeetEverySecondTime() throws Exception {
+    try (Context context = new Context(1)) {
+      Ranks.run(context, 2, (rank, comm) -> {
+        FloatBuffer memory = floats(0, 0);
+        try (Optimizer optimizer = sgd(context);
+            Reducer reducer = new Reducer(context, comm, null, MODEL);
+            UpdaterOptions options = new UpdaterOptions()) {
+          options.setSync(Constants.SYNC_PARAMETERS);
+          options.setSyncSteps(2);
+          try (Updater updater = new Updater(context, optimizer, null, reducer, options);
+              TensorList params = TensorList.of(memory);
+              TensorList grads = TensorList.of(floats(2 * rank, 2))) {
+            updater.push(params, grads);
+            assertArrayEquals(new float[] {-rank, -1}, values(memory)); // its own step
+            updater.push(params, grads);
+            assertArrayEquals(new float[] {-1, -2}, values(memory)); // the mean of 0 and -2
+          }
+        }
+      });
+    }
+  }
+
+  @Test
+  void survivorsContinueAfterAFailure() throws Exception {
+    try (Context context = new Context(1)) {
+      List<Communicator> later = Communicator.local(context, null, 2);
+      CyclicBarrier together = new CyclicBarrier(2);
+      List<Communicator> ends = Communicator.local(context, null, 2);
+      Ranks.run(ends, (rank, comm) -> {
+        FloatBuffer memory = floats(0, 0);
+        try (Optimizer optimizer = sgd(context);
+            Accumulator accumulator = accumulator(context, 1);
+            Reducer reducer = new Reducer(context, comm, null, MODEL);
+            Updater updater = new Updater(context, optimizer, accumulator, reducer, null);
+            TensorList params = TensorList.of(memory);
+            TensorList grads = TensorList.of(floats(2 * rank, 2))) {
+          together.await();
+          comm.abort();
+          together.await();
+          assertThrows(GradstepException.class, () -> updater.push(params, grads));
+          assertArrayEquals(new float[] {0, 0}, values(memory));
+          assertThrows(IllegalStateException.class, () -> updater.push(params, grads));
+          updater.recover(later.get(rank), params, 0);
+          assertTrue(updater.flush(params)); // the micro-batch was kept
+          assertArrayEquals(new float[] {-0.5f, -1}, values(memory));
+        }
+      });
+      ends.forEach(Communicator::close);
+      later.forEach(Communicator::close);
+    }
+  }
+
+  @Test
+  void aShardedOptimizerStepsAsAWholeOne() throws Exception {
+    int elements = 3 * 16384; // shares are whole chunks of 16384
+    List<Parameter> model = List.of(Parameter.of("large", DType.F32, elements));
+    try (Context context = new Context(1)) {
+      List<float[]> found = new ArrayList<>(List.of(new float[0], new float[0]));
+      Ranks.run(context, 2, (rank, comm) -> {
+        FloatBuffer memory = floats(elements);
+        try (AdamOptions options = new AdamOptions(); ShardingOptions sharding = new ShardingOptions()) {
+          options.setLearningRate(0.25);
+          try (Optimizer adam = Optimizer.adam(context, options, model);
+              TensorList params = TensorList.of(memory);
+              TensorList grads = TensorList.of(floats(elements))) {
+            FloatBuffer gradient = grads.get(0).floats();
+            for (int i = 0; i < elements; i++) {
+              gradient.put(i, rank == 0 ? 3 : -1);
+            }
+            try (TensorList state = adam.state(0, "exp_avg")) {
+              assertEquals("optimizer: is in use by another call or a view",
+                  assertThrows(IllegalStateException.class, () -> adam.shard(comm, sharding)).getMessage());
+            }
+            adam.shard(comm, sharding);
+            assertTrue(adam.memory().stateBytes() < 2 * 4 * elements);
+            assertThrows(UnsupportedOperationException.class, () -> adam.state(0, "exp_avg"));
+            adam.step(params, grads);
+            Tensor moment = Tensor.of(floats(elements));
+            adam.getState(0, "exp_avg", moment);
+            assertEquals(0.1f, moment.floats().get(0), 1e-7f); // (1 - beta1) * the mean gradient, 1
+            adam.shard(null, null);
+            assertTrue(adam.memory().stateBytes() >= 2 * 4 * elements);
+          }
+        }
+        found.set(rank, values(memory));
+      });
+      assertArrayEquals(found.get(0), found.get(1));
+      assertEquals(-0.25f, found.get(0)[elements - 1], 1e-6f);
+    }
+  }
+
+  @Test
+  void handlesOfAnUpdaterMayBeClosed() {
+    FloatBuffer memory = floats(0, 0);
+    try (Context context = new Context(1); TensorList params = TensorList.of(memory)) {
+      Optimizer optimizer = sgd(context);
+      optimizer.setTensor(-1, "learning_rate", Memory.doubles(0.125));
+      Updater updater = new Updater(context, optimizer, null, null, null);
+      optimizer.close();
+      optimizer = null;
+      System.gc(); // the number that the learning rate is read from stays
+      try (TensorList grads = TensorList.of(floats(8, 8))) {
+        assertTrue(updater.push(params, grads));
+      }
+      assertArrayEquals(new float[] {-1, -1}, values(memory));
+      updater.close();
+      assertEquals("updater: is closed",
+          assertThrows(IllegalStateException.class, () -> updater.flush(params)).getMessage());
+    }
+  }
+}
