@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""torch.distributed's collectives, lent to gradstep."""
+"""Process groups of torch.distributed: their collectives, lent to gradstep, and their ranks, connected by gradstep."""
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -9,9 +9,10 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+from gradstep._info import unique_id
 from gradstep.communicator import Communicator
 from gradstep.context import Context
-from gradstep.errors import InvalidArgument
+from gradstep.errors import Error, InvalidArgument
 
 _DTYPES = {"f": torch.float32, "d": torch.float64, "i": torch.int32, "q": torch.int64}
 _OPERATIONS = {"sum": dist.ReduceOp.SUM, "max": dist.ReduceOp.MAX, "min": dist.ReduceOp.MIN}
@@ -33,6 +34,48 @@ def communicator(
     return Communicator.host(collectives, timeout, reduction_order=reduction_order, context=context)
 
 
+def connect(
+    process_group: dist.ProcessGroup | None = None,
+    timeout: float = 30.0,
+    network_interface: str | None = None,
+    *,
+    reduction_order: str = "rank",
+    context: Context | None = None,
+) -> Communicator:
+    """gradstep's own connections between the ranks of a process group (collective among them); None = the default one.
+
+    As Communicator.connect(): shared memory where all ranks run on one machine, else Gloo. The group, of any backend,
+    only carries what they need to meet.
+    """
+    group = process_group if process_group is not None else dist.group.WORLD
+    rank = _rank_in(group)
+    ids: list[Any] = [None]
+    if rank == 0:
+        try:
+            ids = [unique_id("auto", network_interface)]
+        except Error as error:  # the others wait for it
+            ids = [error]
+    dist.broadcast_object_list(ids, dist.get_global_rank(group, 0), group)
+    if isinstance(ids[0], Error):
+        raise ids[0]
+    return Communicator.connect(
+        rank,
+        dist.get_world_size(group),
+        ids[0],
+        timeout,
+        network_interface,
+        reduction_order=reduction_order,
+        context=context,
+    )
+
+
+def _rank_in(group: dist.ProcessGroup) -> int:
+    rank = dist.get_rank(group)
+    if rank < 0:
+        raise InvalidArgument("process_group: this process is not one of its ranks")
+    return rank
+
+
 class _Collectives:
     """gradstep.HostCollectives."""
 
@@ -40,9 +83,7 @@ class _Collectives:
 
     def __init__(self, group: dist.ProcessGroup | None) -> None:
         self._group = group if group is not None else dist.group.WORLD
-        self.rank = dist.get_rank(self._group)
-        if self.rank < 0:
-            raise InvalidArgument("process_group: this process is not one of its ranks")
+        self.rank = _rank_in(self._group)
         self.world_size = dist.get_world_size(self._group)
 
     def all_gather(self, data: memoryview, timeout: float) -> Sequence[memoryview]:

@@ -10,6 +10,7 @@ from gradstep import _native
 from gradstep._arrays import Array, empty, empty_like
 from gradstep._handle import Handle
 from gradstep._options import enum_value, read_record
+from gradstep._rendezvous import find_store, own_place
 from gradstep._repr import describe
 from gradstep._streams import call_on_arrays
 from gradstep.context import Context, context_pointer
@@ -171,9 +172,9 @@ class Communicator:
     @classmethod
     def connect(
         cls,
-        rank: int,
-        world_size: int,
-        store: "str | os.PathLike[str] | bytes | Store",
+        rank: int | None = None,
+        world_size: int | None = None,
+        store: "str | os.PathLike[str] | bytes | Store | None" = None,
         timeout: float = 30.0,
         network_interface: str | None = None,
         *,
@@ -183,12 +184,25 @@ class Communicator:
     ) -> "Communicator":
         """Processes, wherever they are: as shm if all of them run on one machine, else as gloo.
 
-        rank, world_size: 0 <= rank < world_size.
-        store: a directory that all ranks share, the bytes of unique_id("auto"), or a Store.
+        Without arguments: those that torchrun, mpirun or srun has started, by what it says in the environment.
+
+        rank, world_size: 0 <= rank < world_size; None = the first pair that is set of RANK and WORLD_SIZE (torchrun),
+            OMPI_COMM_WORLD_RANK and _SIZE (Open MPI), PMI_RANK and PMI_SIZE (MPICH), SLURM_PROCID and
+            SLURM_STEP_NUM_TASKS (Slurm).
+        store: a directory that all ranks share, the bytes of unique_id("auto"), or a Store. None, with rank=None, = the
+            directory GRADSTEP_STORE; where all ranks run on one machine, a socket that nobody else finds; else
+            torchrun's own store; else rank 0, which listens at MASTER_ADDR (Slurm: the first machine), port
+            GRADSTEP_PORT (MASTER_PORT + 1; Slurm: 20000 + job id modulo 10000), and tells whoever asks. Finding this
+            store may take another `timeout`.
         timeout: seconds, > 0, of every call.
-        network_interface, generation: as for gloo.
+        network_interface, generation: as for gloo. Calls without a store need no generation.
         """
+        if store is None and rank is not None:
+            raise InvalidArgument("store: must be given with rank and world_size")
+        rank, world_size = own_place(rank, world_size)
         options = _options(rank, world_size, timeout, reduction_order, generation)
+        if store is None:
+            store = find_store(timeout, network_interface)
         return cls._meet("auto", options, store, network_interface, context)
 
     @classmethod

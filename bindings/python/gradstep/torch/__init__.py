@@ -7,13 +7,25 @@ optimizer works on these: parameter groups and state that are edited between ste
 torch.amp.GradScaler, and state_dict(), whose tensors have torch's names, so that either side loads the other's.
 foreach and fused, which choose among torch's implementations, change no number; differentiable is refused, capturable
 is for CUDA devices, where steps are queued on torch's current stream. Shampoo, which torch does not have, takes the
-options of gradstep.Shampoo, each of them per group. shard() spreads the state over ranks; communicator() connects
-gradstep over a process group of torch.distributed.
+options of gradstep.Shampoo, each of them per group. shard() spreads the state over ranks.
+
+connect() joins the ranks of a process group of torch.distributed by gradstep's own connections; communicator() lends
+gradstep those of the group.
 """
 
-from gradstep._process_group import communicator
+from gradstep._process_group import communicator, connect
 from gradstep.torch._optimizer import Optimizer
 from gradstep.torch._rules import SGD, Adagrad, Adam, AdamW, RMSprop
 from gradstep.torch._shampoo import Shampoo
 
-__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "Shampoo", "communicator"]
+__all__ = [
+    "SGD",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Optimizer",
+    "RMSprop",
+    "Shampoo",
+    "communicator",
+    "connect",
+]
