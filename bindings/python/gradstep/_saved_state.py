@@ -36,7 +36,7 @@ class SavedState:
 
         Whatever happens, what is at the path is the old file or the new one, whole. `path` may be a binary file object,
         too: it is written as it comes, and after an error it has a part. Saving what is spread over ranks (a sharded
-        optimizer, a reducer with residuals) is collective; rank 0 writes, the others may pass None.
+        optimizer, an updater over several ranks) is collective; rank 0 writes, the others may pass None.
         """
         if path is None or isinstance(path, (str, bytes, os.PathLike)):
             name = None if path is None else os.fsdecode(path)

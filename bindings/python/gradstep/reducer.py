@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
 from numpy.typing import NDArray
 
 from gradstep import _native
-from gradstep._arrays import Array, Arrays, Gradients, scalar, schema, view
+from gradstep._arrays import Array, Gradients, scalar, schema, view
 from gradstep._handle import Handle
 from gradstep._keywords import Keyword, documented, enums_of
 from gradstep._options import read_record, read_records, set_options
@@ -174,8 +174,8 @@ class Reducer(SavedState):
         self._lent.append(_native.lend_array(grad, "grad"))
         self._handle.call(_native.reducer_push, i, self._lent[-1])
 
-    def wait(self, results: Arrays | None = None) -> None:
-        """Ends a window of pushes. The outcome is written to `results` if given; see also gradients()."""
+    def wait(self, results: Gradients | None = None) -> None:
+        """Ends a window of pushes. The outcome is written to `results` where they are not None; see gradients()."""
         try:
             self._handle.call(_native.reducer_wait, results)
         finally:

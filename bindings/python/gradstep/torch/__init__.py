@@ -9,11 +9,12 @@ foreach and fused, which choose among torch's implementations, change no number;
 is for CUDA devices, where steps are queued on torch's current stream. Shampoo, which torch does not have, takes the
 options of gradstep.Shampoo, each of them per group. shard() spreads the state over ranks.
 
-connect() joins the ranks of a process group of torch.distributed by gradstep's own connections; communicator() lends
-gradstep those of the group.
+comm_hook() has DistributedDataParallel exchange gradients in any of gradstep's ways. connect() joins the ranks of a
+process group of torch.distributed by gradstep's own connections; communicator() lends gradstep those of the group.
 """
 
 from gradstep._process_group import communicator, connect
+from gradstep.torch._comm_hook import CommHook, comm_hook
 from gradstep.torch._optimizer import Optimizer
 from gradstep.torch._rules import SGD, Adagrad, Adam, AdamW, RMSprop
 from gradstep.torch._shampoo import Shampoo
@@ -23,9 +24,11 @@ __all__ = [
     "Adagrad",
     "Adam",
     "AdamW",
+    "CommHook",
     "Optimizer",
     "RMSprop",
     "Shampoo",
+    "comm_hook",
     "communicator",
     "connect",
 ]
