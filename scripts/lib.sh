@@ -112,6 +112,19 @@ ensure_torch() {
   "$root/benchmarks/install_peers" "$venv"
 }
 
+# Frameworks around PyTorch. They are installed without what they require, or else PyTorch's own requirements, gigabytes of
+# libraries for CUDA, would come with them.
+torch_frameworks=(accelerate==1.15.0 pytorch-lightning==2.6.6 torchmetrics==1.9.0 lightning-utilities==0.15.3)
+torch_framework_requirements=(huggingface-hub 'fsspec[http]' packaging psutil pyyaml safetensors tqdm)
+
+# ensure_torch_frameworks: into .venv, 40 MB.
+ensure_torch_frameworks() {
+  ensure_torch
+  ensure_venv "${torch_framework_requirements[@]}"
+  "$venv/bin/python" -c 'import accelerate, pytorch_lightning' 2>/dev/null ||
+    "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps "${torch_frameworks[@]}"
+}
+
 # What Julia 1.5.3 of Debian 11 needs beside the libraries of Debian 12. With the libunwind8 of Debian 12 its exceptions end the
 # process, and other programs need that one: so these are unpacked into .cache/julia, and nothing is installed.
 julia_packages=(julia libjulia1 julia-common libjulia-openblas64 libunwind8 libllvm9 libz3-4 libutf8proc2 libopenlibm3

@@ -1,0 +1,53 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""The programs of examples/14_frameworks run on two ranks, learn, and end with the same bits on both."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("sklearn")
+
+PROGRAMS = Path(__file__).resolve().parents[2] / "examples" / "14_frameworks"
+TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
+MPIRUN = ("mpirun", "--oversubscribe", "-n", "2", sys.executable)
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+@pytest.mark.parametrize(
+    ("launcher", "program", "needs"),
+    [
+        (TORCHRUN, "torchrun_ddp", None),
+        (TORCHRUN, "zero1", None),
+        (TORCHRUN, "with_accelerate", "accelerate"),
+        (TORCHRUN, "with_lightning", "pytorch_lightning"),
+        (MPIRUN, "mpirun_updater", None),
+        ((sys.executable,), "actors", None),
+    ],
+)
+def test_program(launcher, program, needs):
+    if needs is not None:
+        pytest.importorskip(needs)
+    if shutil.which(launcher[0]) is None:
+        pytest.skip(f"needs {launcher[0]}")
+    done = subprocess.run(
+        [*launcher, PROGRAMS / f"{program}.py"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, **AS_ROOT},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    ranks = re.findall(r"^rank (\d) of 2: accuracy (\S+), digest (\w+)(.*)$", done.stdout, re.MULTILINE)
+    assert sorted(rank for rank, *_ in ranks) == ["0", "1"], done.stdout
+    assert len({digest for *_, digest, _ in ranks}) == 1, "the ranks have the same bits"
+    assert float(ranks[0][1]) > 0.85, "a guess is right in one of ten"
+    if program == "torchrun_ddp":
+        sent, dense = map(float, re.findall(r"([\d.]+) MB", ranks[0][3]))
+        assert 0 < sent < dense / 2
