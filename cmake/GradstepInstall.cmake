@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# cmake --install: headers, libgradstep.so.0, plugins, find_package(gradstep) and gradstep.pc.
+# cmake --install: headers of C and C++, libgradstep.so.0, plugins, find_package(gradstep) and gradstep.pc.
 
 include(CMakePackageConfigHelpers)
 
-install(TARGETS gradstep EXPORT gradstepTargets
+install(TARGETS gradstep gradstep_cpp EXPORT gradstepTargets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 set(plugins gradstep_gloo gradstep_mpi)
@@ -19,6 +19,8 @@ foreach(plugin ${plugins})
 endforeach()
 install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/include/c_api/gradstep DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/bindings/cpp/include/gradstep DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        FILES_MATCHING PATTERN "*.hpp")
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/gradstep)
 install(EXPORT gradstepTargets NAMESPACE gradstep:: DESTINATION ${package_dir})

@@ -7,6 +7,7 @@ enum or function can be missed. A comment belongs to the declarations that follo
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -69,6 +70,10 @@ FUNCTION = re.compile(r"GRADSTEP_API (?P<returns>.+?)(?P<name>\w+)\((?P<argument
 CALLBACK = re.compile(r"[\w ]+\*? ?\(\*(?P<name>\w+)\)\(.*\)")
 MEMBER = re.compile(r"(?P<type>[\w ]+?[ *]+)(?P<name>\w+)(?P<extent>\[\d+\])?")
 ENUMERATOR = re.compile(r"(\w+) = -?\w+( << \w+)?")
+INCLUDED = re.compile(r'^#include "gradstep/(\w+\.h)"', re.MULTILINE)
+COMMENTED_FIELD = re.compile(
+    r"^\s*\w+ (?P<name>\w+);\s*/\* (?:flags of )?(?P<words>enum (?P<enum>gradstep_\w+)|bool\b)"
+)
 
 
 def blank(match: re.Match) -> str:
@@ -151,3 +156,42 @@ def read_header(path: Path) -> list[Declaration]:
 def read(include: Path) -> list[Declaration]:
     """All declarations of include/gradstep/*.h, in the order of files and lines."""
     return [found for path in sorted((include / "gradstep").glob("*.h")) for found in read_header(path)]
+
+
+def field_words(text: str, struct: str) -> Iterator[tuple[str, str]]:
+    """(field, its enum or "bool") of the fields of a struct that are such, by their comments in the header's text."""
+    match = re.search(rf"typedef struct {struct} \{{(.*?)\}} {struct};", text, re.DOTALL)
+    for line in match[1].splitlines() if match else ():
+        if found := COMMENTED_FIELD.match(line):
+            yield found["name"], found["enum"] or "bool"
+
+
+def shared_prefix(names: list[str]) -> str:
+    """The words that all enumerators of an enum begin with."""
+    words = [name.split("_") for name in names]
+    common = 0
+    while all(len(word) > common + 1 and word[common] == words[0][common] for word in words):
+        common += 1
+    return "".join(word + "_" for word in words[0][:common])
+
+
+def in_order(folder: Path, name: str, done: list[str]) -> list[str]:
+    """The header `name` behind those that it includes, each of them once."""
+    for included in INCLUDED.findall((folder / name).read_text()):
+        in_order(folder, included, done)
+    if name not in done:
+        done.append(name)
+    return done
+
+
+def plain_text(include: Path) -> str:
+    """All declarations as one text of plain C, without comments and macros, each type before its use."""
+    folder = include / "gradstep"
+    texts = []
+    for name in in_order(folder, "gradstep.h", []):
+        text = (folder / name).read_text()
+        for pattern in (COMMENT, *NOT_C):
+            text = pattern.sub("", text)
+        text = re.sub(r"GRADSTEP_API |\s*\bGRADSTEP_NOEXCEPT", "", text)
+        texts.append(re.sub(r"\n\s*\n+", "\n", re.sub(r" +\n", "\n", text)).strip())
+    return "\n".join(text for text in texts if text) + "\n"

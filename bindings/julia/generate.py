@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
-from c_headers import Alias, Declaration, Enum, Function, Struct, read  # noqa: E402
+from c_headers import Alias, Declaration, Enum, Function, Struct, field_words, read, shared_prefix  # noqa: E402
 
 INCLUDE = ROOT / "include" / "c_api"
 OUTPUT = Path(__file__).resolve().parent / "Gradstep.jl" / "src" / "c_api.jl"
@@ -38,7 +38,6 @@ SCALARS = {
     "void": "Cvoid",
 }
 KEYWORDS = {"function", "local"}  # of Julia's, among the names
-FIELD = re.compile(r"^\s*\w+ (?P<name>\w+);\s*/\* (?:flags of )?(?P<words>enum (?P<enum>gradstep_\w+)|bool\b)")
 
 
 class Types:
@@ -88,24 +87,8 @@ def sorted_structs(declarations: list[Declaration]) -> Iterator[Struct]:
         yield from visit(found)
 
 
-def field_words(text: str, struct: str) -> Iterator[tuple[str, str]]:
-    """(field, its enum or "bool") of a struct of a header."""
-    match = re.search(rf"typedef struct {struct} \{{(.*?)\}} {struct};", text, re.DOTALL)
-    for line in match[1].splitlines() if match else ():
-        if found := FIELD.match(line):
-            yield found["name"], found["enum"] or "bool"
-
-
 def numbers(text: str) -> dict[str, str]:
     return dict(re.findall(r"^\s+(GRADSTEP_\w+) = (-?\w+)", text, re.MULTILINE))
-
-
-def shared_prefix(names: list[str]) -> str:
-    words = [name.split("_") for name in names]
-    common = 0
-    while all(len(word) > common + 1 and word[common] == words[0][common] for word in words):
-        common += 1
-    return "".join(word + "_" for word in words[0][:common])
 
 
 def enum_lines(found: Enum, value: dict[str, str]) -> Iterator[str]:

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""usage: generate.py [--check]
+
+Writes include/gradstep/options.hpp from the public C headers: an enum class for each enum that a field or an argument
+has, and for each options struct an aggregate with bools, those enums, and the library's own defaults. --check compares
+instead.
+"""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+from c_headers import Enum, Struct, field_words, read, shared_prefix  # noqa: E402
+
+INCLUDE = ROOT / "include" / "c_api"
+OUTPUT = Path(__file__).resolve().parent / "include" / "gradstep" / "options.hpp"
+HEAD = """\
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// options.hpp: enums and options, by the names of the C API, whose comments are the reference. Fields are given by
+// designated initialisers, in their order; what is left out has the default of the library that runs.
+//
+// Written by bindings/cpp/generate.py.
+#pragma once
+
+#include <gradstep/gradstep.h>
+
+#include <gradstep/error.hpp>
+#include <gradstep/schedule.hpp>
+#include <gradstep/tensor.hpp>
+#include <optional>
+
+namespace gradstep::inline cpp_v0 {
+
+namespace detail {
+
+/// What a *_options_init of the loaded library writes, asked for once.
+template <class T, gradstep_status (*kInit)(T*, std::size_t)>
+const T& defaults() {
+  static const T options = [] {
+    T made;
+    check(kInit(&made, sizeof made));
+    return made;
+  }();
+  return options;
+}
+
+}  // namespace detail
+"""
+TAIL = """
+}  // namespace gradstep::inline cpp_v0
+"""
+# Whose numbers are no choice between names.
+LEFT_OUT = {"gradstep_status_code", "gradstep_parameter_flags", "gradstep_device_type", "gradstep_type_code",
+            "gradstep_schedule_kind"}  # fmt: skip
+# Structs with texts, callbacks or tensors in them are written by hand.
+BY_HAND = {"gradstep_context_options", "gradstep_comm_options", "gradstep_step_options"}
+
+
+def class_name(name: str) -> str:
+    return "".join(word.capitalize() for word in name.removeprefix("gradstep_").split("_"))
+
+
+def enumerator(word: str) -> str:
+    return "k" + "".join(part.capitalize() for part in word.lower().split("_"))
+
+
+def enum_lines(found: Enum) -> Iterator[str]:
+    prefix = shared_prefix(found.enumerators)
+    yield ""
+    yield f"enum class {class_name(found.name)} : std::int32_t {{"
+    for name in found.enumerators:
+        if not name.endswith("_INVALID"):
+            yield f"  {enumerator(name.removeprefix(prefix))} = {name},"
+    yield "};"
+
+
+@dataclass
+class Option:
+    """A field of the C++ struct: its type, its default, and what it is in the C struct ("": set where it is used)."""
+
+    name: str
+    type: str
+    default: str
+    c: str
+
+
+def option(name: str, c_type: str, word: str | None) -> Option:
+    default = f"library().{name}"
+    if c_type == "const gradstep_schedule*":
+        return Option(name, "std::optional<Schedule>", "{}", "")
+    if c_type == "gradstep_dtype":
+        return Option(name, "Dtype", default, name)
+    if word == "bool":
+        return Option(name, "bool", f"{default} != 0", f"{name} ? 1 : 0")
+    if word:
+        kind = class_name(word)
+        return Option(name, kind, f"static_cast<{kind}>({default})", f"static_cast<std::int32_t>({name})")
+    return Option(name, c_type if c_type == "double" else f"std::{c_type}", default, name)
+
+
+def options_of(found: Struct, words: dict[str, str]) -> list[Option]:
+    options = [
+        option(field.name, field.type, words.get(field.name))
+        for field in found.fields or ()
+        if field.name != "struct_size" and not field.name.startswith("reserved")
+    ]
+    if any(each.name == "learning_rate" for each in options):
+        options.sort(key=lambda each: each.type != "double")  # a rule's numbers first, as they are written
+    return options
+
+
+def options_lines(found: Struct, words: dict[str, str]) -> Iterator[str]:
+    options = options_of(found, words)
+    yield ""
+    yield f"struct {class_name(found.name)} {{"
+    for each in options:
+        yield f"  {each.type} {each.name} = {each.default};"
+    yield ""
+    yield f"  static const {found.name}& library() {{ return detail::defaults<{found.name}, {found.name}_init>(); }}"
+    if not all(each.c for each in options):
+        yield "  /// The C struct, without the schedule."
+    yield f"  [[nodiscard]] {found.name} c() const {{"
+    yield f"    {found.name} made = library();"
+    for each in options:
+        if each.c:
+            yield f"    made.{each.name} = {each.c};"
+    yield "    return made;"
+    yield "  }"
+    yield "};"
+
+
+def generated() -> str:
+    lines = [HEAD]
+    declarations = read(INCLUDE)
+    for found in declarations:
+        if isinstance(found, Enum) and found.name not in LEFT_OUT:
+            lines += enum_lines(found)
+    for found in declarations:
+        if isinstance(found, Struct) and found.name.endswith("_options") and found.name not in BY_HAND:
+            text = (INCLUDE / "gradstep" / found.header).read_text()
+            lines += options_lines(found, dict(field_words(text, found.name)))
+    formatter = ["clang-format-19", f"--assume-filename={OUTPUT}", "--style=file"]
+    return subprocess.run(
+        formatter, input="\n".join(lines) + TAIL, check=True, capture_output=True, text=True, cwd=ROOT
+    ).stdout
+
+
+def main() -> int:
+    text = generated()
+    if "--check" not in sys.argv[1:]:
+        OUTPUT.write_text(text)
+        return 0
+    if not OUTPUT.exists() or OUTPUT.read_text() != text:
+        print(f"{OUTPUT.relative_to(ROOT)} is not what the headers say: run bindings/cpp/generate.py", file=sys.stderr)
+        return 1
+    return 0
+
+
+sys.exit(main())

@@ -1,0 +1,229 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// optimizer.hpp: update rules on the host's own parameters.
+#pragma once
+
+#include <gradstep/shampoo.h>
+#include <gradstep/sharding.h>
+
+#include <gradstep/context.hpp>
+#include <gradstep/saved_state.hpp>
+
+namespace gradstep::inline cpp_v0 {
+
+class Communicator;
+
+/// All hyper-parameter groups.
+inline constexpr std::int32_t kAllGroups = -1;
+
+using StepResult = gradstep_step_result;
+using Metric = gradstep_metric;
+using Memory = gradstep_memory;
+
+/// What tensors there are is borrowed during the call (gradstep_step_options).
+struct StepOptions {
+  bool skip_nonfinite = false;
+  double grad_scale = 1;
+  double max_norm = 0;    ///< 0 = off
+  double clip_value = 0;  ///< 0 = off
+  ConstTensor grad_norm = nullptr;
+  Tensor found_inf = nullptr;
+  ConstTensor grad_scale_tensor = nullptr;
+  Tensor outcome = nullptr;
+  bool disjoint = false;
+};
+
+class Optimizer : public SavedState<Optimizer, gradstep_optimizer_save, gradstep_optimizer_load,
+                                    gradstep_optimizer_save_file, gradstep_optimizer_load_file> {
+ public:
+  static Optimizer sgd(const Context& context, const SgdOptions& options, const Parameters& parameters) {
+    return create<gradstep_optimizer_create_sgd>(context, options.c(), parameters);
+  }
+  static Optimizer rmsprop(const Context& context, const RmspropOptions& options, const Parameters& parameters) {
+    return create<gradstep_optimizer_create_rmsprop>(context, options.c(), parameters);
+  }
+  static Optimizer adagrad(const Context& context, const AdagradOptions& options, const Parameters& parameters) {
+    return create<gradstep_optimizer_create_adagrad>(context, options.c(), parameters);
+  }
+  static Optimizer adam(const Context& context, const AdamOptions& options, const Parameters& parameters) {
+    return create<gradstep_optimizer_create_adam>(context, options.c(), parameters);
+  }
+  static Optimizer shampoo(const Context& context, const ShampooOptions& options, const Parameters& parameters) {
+    return create<gradstep_optimizer_create_shampoo>(context, options.c(), parameters);
+  }
+
+  /// Steps the parameters in place. A gradient of nullptr leaves its parameter alone.
+  void step(const TensorList& params, ConstTensors grads, void* stream = nullptr) {
+    detail::require_size(grads.size(), params.size(), "grads");
+    check(gradstep_optimizer_step(c(), params.c(), grads.c(), params.size(), stream));
+  }
+  StepResult step(const TensorList& params, ConstTensors grads, const StepOptions& options, void* stream = nullptr) {
+    return step_ex(params, grads, nullptr, options, stream);
+  }
+
+  /// Writes what a step would add, and leaves the parameters as they are. updates may be grads.
+  void update(const TensorList& params, ConstTensors grads, const TensorList& updates, void* stream = nullptr) {
+    detail::require_size(grads.size(), params.size(), "grads");
+    detail::require_size(updates.size(), params.size(), "updates");
+    check(gradstep_optimizer_update(c(), params.c(), grads.c(), updates.c(), params.size(), stream));
+  }
+  StepResult update(const TensorList& params, ConstTensors grads, const TensorList& updates, const StepOptions& options,
+                    void* stream = nullptr) {
+    detail::require_size(updates.size(), params.size(), "updates");
+    return step_ex(params, grads, updates.c(), options, stream);
+  }
+
+  void set_value(const std::string& name, double value, std::int32_t group = kAllGroups) {
+    check(gradstep_optimizer_set_value(c(), group, name.c_str(), value));
+  }
+  void set_value(const std::string& name, const Schedule& schedule, std::int32_t group = kAllGroups) {
+    const gradstep_schedule given = schedule.given();
+    check(gradstep_optimizer_set_schedule(c(), group, name.c_str(), &given));
+  }
+  /// One f64 of the host's that every step reads: borrowed until another value takes its place.
+  void set_tensor(const std::string& name, const ConstTensor& tensor, std::int32_t group = kAllGroups) {
+    const gradstep_tensor shown = tensor.c();
+    check(gradstep_optimizer_set_tensor(c(), group, name.c_str(), &shown));
+  }
+  /// What the next step would use.
+  [[nodiscard]] double value(const std::string& name, std::int32_t group = 0) const {
+    double found = 0;
+    check(gradstep_optimizer_get_value(c(), group, name.c_str(), &found));
+    return found;
+  }
+  [[nodiscard]] std::int32_t group_count() const {
+    std::int32_t count = 0;
+    check(gradstep_optimizer_group_count(c(), &count));
+    return count;
+  }
+  void add_parameters(const Parameters& parameters) {
+    const auto list = detail::c_parameters(parameters);
+    check(gradstep_optimizer_add_parameters(c(), list.data(), list.size()));
+  }
+
+  /// t, the number of applied steps.
+  [[nodiscard]] std::int64_t step_count() const {
+    std::int64_t count = 0;
+    check(gradstep_optimizer_step_count(c(), &count));
+    return count;
+  }
+  void set_step_count(std::int64_t count) { check(gradstep_optimizer_set_step_count(c(), count)); }
+
+  /// The rule's state names, separated by commas.
+  [[nodiscard]] std::string state_names() const {
+    return detail::text_of([this](char* buf, std::size_t cap, std::size_t* len) {
+      return gradstep_optimizer_state_names(c(), buf, cap, len);
+    });
+  }
+  /// A view, valid until this handle is destroyed or its state is sharded; it may be written to between steps.
+  [[nodiscard]] View state(std::size_t index, const std::string& name) & {
+    gradstep_tensor tensor{};
+    check(gradstep_optimizer_state(c(), index, name.c_str(), &tensor));
+    return View(tensor);
+  }
+  View state(std::size_t index, const std::string& name) && = delete;
+  /// Copies, from and to any float dtype.
+  void get_state(std::size_t index, const std::string& name, const Tensor& to, void* stream = nullptr) const {
+    const gradstep_tensor shown = to.c();
+    check(gradstep_optimizer_get_state(c(), index, name.c_str(), &shown, stream));
+  }
+  void set_state(std::size_t index, const std::string& name, const ConstTensor& from, void* stream = nullptr) {
+    const gradstep_tensor shown = from.c();
+    check(gradstep_optimizer_set_state(c(), index, name.c_str(), &shown, stream));
+  }
+  void copy_state(const Optimizer& source) { check(gradstep_optimizer_copy_state(c(), source.c())); }
+
+  [[nodiscard]] std::vector<Metric> metrics() const {
+    return detail::records_of<Metric>(
+        [this](Metric* records, std::size_t size, std::size_t capacity, std::size_t* count) {
+          return gradstep_optimizer_metrics(c(), records, size, capacity, count);
+        });
+  }
+  [[nodiscard]] Memory memory() const {
+    auto found = detail::sized<Memory>();
+    check(gradstep_optimizer_memory(c(), &found));
+    return found;
+  }
+
+  /// Deals the state out to the ranks; collective, as steps are from then on (<gradstep/sharding.h>).
+  void attach(Communicator& comm, const ShardingOptions& options = {});
+  /// Gathers it again. Collective while it is sharded.
+  void detach() { check(gradstep_optimizer_attach_comm(c(), nullptr, nullptr)); }
+
+  /// Whether no step is under way.
+  [[nodiscard]] bool poll() const {
+    std::int32_t done = 0;
+    check(gradstep_optimizer_poll(c(), &done));
+    return done != 0;
+  }
+
+  [[nodiscard]] gradstep_optimizer* c() const noexcept { return handle_.get(); }
+
+ private:
+  explicit Optimizer(gradstep_optimizer* made) noexcept : handle_(made) {}
+
+  template <auto kCreate, class Options>
+  static Optimizer create(const Context& context, const Options& options, const Parameters& parameters) {
+    const auto list = detail::c_parameters(parameters);
+    gradstep_optimizer* made = nullptr;
+    check(kCreate(context.c(), &options, list.data(), list.size(), &made));
+    return Optimizer(made);
+  }
+
+  StepResult step_ex(const TensorList& params, ConstTensors grads, const gradstep_tensor* updates,
+                     const StepOptions& options, void* stream) {
+    detail::require_size(grads.size(), params.size(), "grads");
+    const gradstep_tensor grad_norm = options.grad_norm.c();
+    const gradstep_tensor grad_scale_tensor = options.grad_scale_tensor.c();
+    gradstep_tensor found_inf = options.found_inf.c();
+    gradstep_tensor outcome = options.outcome.c();
+    auto result = detail::sized<StepResult>();
+    gradstep_step_options c_options = detail::defaults<gradstep_step_options, gradstep_step_options_init>();
+    c_options.skip_nonfinite = options.skip_nonfinite ? 1 : 0;
+    c_options.grad_scale = options.grad_scale;
+    c_options.max_norm = options.max_norm;
+    c_options.clip_value = options.clip_value;
+    c_options.grad_norm = grad_norm.data != nullptr ? &grad_norm : nullptr;
+    c_options.found_inf = found_inf.data != nullptr ? &found_inf : nullptr;
+    c_options.grad_scale_tensor = grad_scale_tensor.data != nullptr ? &grad_scale_tensor : nullptr;
+    c_options.outcome = outcome.data != nullptr ? &outcome : nullptr;
+    c_options.disjoint = options.disjoint ? 1 : 0;
+    c_options.result = &result;
+    check(gradstep_optimizer_step_ex(c(), params.c(), grads.c(), updates, params.size(), &c_options, stream));
+    return result;
+  }
+
+  detail::Handle<gradstep_optimizer, gradstep_optimizer_destroy> handle_;
+};
+
+namespace detail {
+
+template <auto kBytes, class Options>
+std::int64_t state_bytes(const Options& options, const Parameters& parameters) {
+  const auto list = c_parameters(parameters);
+  std::int64_t bytes = 0;
+  check(kBytes(&options, list.data(), list.size(), &bytes));
+  return bytes;
+}
+
+}  // namespace detail
+
+/// The bytes of state that an optimizer would have. Nothing is allocated.
+inline std::int64_t state_bytes(const SgdOptions& options, const Parameters& parameters) {
+  return detail::state_bytes<gradstep_sgd_state_bytes>(options.c(), parameters);
+}
+inline std::int64_t state_bytes(const RmspropOptions& options, const Parameters& parameters) {
+  return detail::state_bytes<gradstep_rmsprop_state_bytes>(options.c(), parameters);
+}
+inline std::int64_t state_bytes(const AdagradOptions& options, const Parameters& parameters) {
+  return detail::state_bytes<gradstep_adagrad_state_bytes>(options.c(), parameters);
+}
+inline std::int64_t state_bytes(const AdamOptions& options, const Parameters& parameters) {
+  return detail::state_bytes<gradstep_adam_state_bytes>(options.c(), parameters);
+}
+inline std::int64_t state_bytes(const ShampooOptions& options, const Parameters& parameters) {
+  return detail::state_bytes<gradstep_shampoo_state_bytes>(options.c(), parameters);
+}
+
+}  // namespace gradstep::inline cpp_v0

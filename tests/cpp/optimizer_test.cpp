@@ -1,0 +1,225 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <gradstep/gradstep.hpp>
+#include <thread>
+
+namespace gradstep {
+namespace {
+
+/// One parameter of two elements and its gradient.
+struct Model {
+  std::vector<float> value{1, -1};
+  std::vector<float> gradient{0.5F, 2};
+  TensorList params{value};
+  ConstTensorList grads{gradient};
+  Parameters schema = {{.name = "weight", .shape = {2}}};
+};
+
+TEST(CppOptimizer, ASteppedParameterIsTheHostsOwnMemory) {
+  const Context context;
+  Model model;
+  auto sgd = Optimizer::sgd(context, {.learning_rate = 0.5}, model.schema);
+  sgd.step(model.params, model.grads);
+  EXPECT_EQ(model.value, (std::vector<float>{0.75F, -2}));
+  EXPECT_EQ(sgd.step_count(), 1);
+  EXPECT_TRUE(sgd.poll());
+}
+
+TEST(CppOptimizer, EveryRuleIsMadeAndSaysWhatItWouldHold) {
+  const Context context;
+  Model model;
+  const Parameters& schema = model.schema;
+  Optimizer rules[] = {Optimizer::sgd(context, {.learning_rate = 1, .momentum = 0.5}, schema),
+                       Optimizer::rmsprop(context, {.learning_rate = 1}, schema),
+                       Optimizer::adagrad(context, {.learning_rate = 1}, schema),
+                       Optimizer::adam(context, {.learning_rate = 1, .decoupled_weight_decay = true}, schema),
+                       Optimizer::shampoo(context, {.learning_rate = 1, .graft_type = GraftType::kAdam}, schema)};
+  const std::int64_t expected[] = {
+      state_bytes(SgdOptions{.learning_rate = 1, .momentum = 0.5}, schema),
+      state_bytes(RmspropOptions{.learning_rate = 1}, schema), state_bytes(AdagradOptions{.learning_rate = 1}, schema),
+      state_bytes(AdamOptions{.learning_rate = 1}, schema),
+      state_bytes(ShampooOptions{.learning_rate = 1, .graft_type = GraftType::kAdam}, schema)};
+  for (std::size_t i = 0; i < std::size(rules); ++i) {
+    EXPECT_EQ(rules[i].memory().state_bytes, expected[i]) << "rule " << i;
+    rules[i].step(model.params, model.grads);
+    EXPECT_EQ(std::string(rules[i].metrics().at(0).name), "step_count");
+  }
+}
+
+TEST(CppOptimizer, WhatIsNotSetIsRefusedByName) {
+  const Context context;
+  try {
+    const auto adam = Optimizer::adam(context, {}, Model().schema);
+    FAIL() << "Adam was made without a learning rate";
+  } catch (const InvalidArgument& error) {
+    EXPECT_NE(std::string(error.what()).find("learning_rate"), std::string::npos) << error.what();
+  }
+}
+
+TEST(CppOptimizer, OptionsOfAStepClipScaleAndTell) {
+  const Context context;
+  Model model;
+  auto sgd = Optimizer::sgd(context, {.learning_rate = 1}, model.schema);
+  std::vector<double> outcome(4);
+  const StepResult result = sgd.step(model.params, model.grads, {.grad_scale = 2, .clip_value = 1, .outcome = outcome});
+  EXPECT_EQ(model.value, (std::vector<float>{0, -2}));
+  EXPECT_EQ(result.applied, 1);
+  EXPECT_EQ(outcome[0], 1);
+  EXPECT_EQ(outcome[3], 1);
+  model.gradient[0] = INFINITY;
+  std::vector<float> found_inf(1);
+  const StepResult skipped =
+      sgd.step(model.params, model.grads, {.skip_nonfinite = true, .found_inf = found_inf, .disjoint = true});
+  EXPECT_EQ(skipped.applied, 0);
+  EXPECT_EQ(found_inf[0], 1);
+  EXPECT_EQ(model.value, (std::vector<float>{0, -2}));
+}
+
+TEST(CppOptimizer, AnUpdateLeavesTheParametersAlone) {
+  const Context context;
+  Model model;
+  std::vector<float> change(2);
+  const TensorList updates{change};
+  auto sgd = Optimizer::sgd(context, {.learning_rate = 1}, model.schema);
+  sgd.update(model.params, model.grads, updates);
+  EXPECT_EQ(change, (std::vector<float>{-0.5F, -2}));
+  EXPECT_EQ(model.value, (std::vector<float>{1, -1}));
+  EXPECT_EQ(sgd.update(model.params, model.grads, updates, StepOptions{.grad_scale = 2}).applied, 1);
+  EXPECT_EQ(change, (std::vector<float>{-1, -4}));
+}
+
+TEST(CppOptimizer, ListsOfOtherLengthsAreRefusedBeforeTheyAreRead) {
+  const Context context;
+  Model model;
+  auto sgd = Optimizer::sgd(context, {.learning_rate = 1}, model.schema);
+  EXPECT_THROW(sgd.step(model.params, ConstTensorList{}), InvalidArgument);
+  EXPECT_THROW(sgd.step(model.params, ConstTensorList{}, StepOptions{}), InvalidArgument);
+  EXPECT_THROW(sgd.update(model.params, model.grads, TensorList{}), InvalidArgument);
+  EXPECT_EQ(sgd.step_count(), 0);
+}
+
+TEST(CppOptimizer, AParameterWithoutAGradientStays) {
+  const Context context;
+  Model model;
+  auto sgd = Optimizer::sgd(context, {.learning_rate = 1}, model.schema);
+  model.grads.set_data(0, nullptr);
+  sgd.step(model.params, model.grads);
+  EXPECT_EQ(model.value, (std::vector<float>{1, -1}));
+}
+
+TEST(CppOptimizer, HyperParametersAreNumbersSchedulesAndTensors) {
+  const Context context;
+  Model model;
+  auto sgd = Optimizer::sgd(context, {.learning_rate = 1}, model.schema);
+  sgd.set_value("learning_rate", 0.25);
+  EXPECT_EQ(sgd.value("learning_rate"), 0.25);
+  auto alive = std::make_shared<int>(0);
+  sgd.set_value("learning_rate", [alive](std::int64_t t) { return t == 0 ? 0.5 : 2; });
+  EXPECT_EQ(sgd.value("learning_rate"), 0.5);
+  sgd.set_step_count(1);
+  EXPECT_EQ(sgd.value("learning_rate"), 2);
+  std::vector<double> number{0.125};
+  sgd.set_tensor("learning_rate", number);
+  EXPECT_EQ(sgd.value("learning_rate"), 0.125);
+  EXPECT_EQ(alive.use_count(), 1) << "the schedule that was replaced is still kept";
+  EXPECT_THROW(sgd.set_value("learning_speed", 1), InvalidArgument);
+  EXPECT_EQ(sgd.group_count(), 1);
+}
+
+TEST(CppOptimizer, SchedulesHaveTheValuesOfTheirFormulas) {
+  EXPECT_EQ(Schedule::constant(0.5)(100), 0.5);
+  EXPECT_DOUBLE_EQ(Schedule::cosine({.init_value = 1, .end_value = 0, .decay_steps = 10})(5), 0.5);
+  EXPECT_EQ(Schedule::polynomial({.init_value = 1, .end_value = 0, .decay_steps = 4})(1), 0.75);
+  EXPECT_EQ(Schedule::exponential_decay({.init_value = 1, .decay_steps = 2, .decay_rate = 0.5, .staircase = true})(3),
+            0.5);
+  EXPECT_EQ(Schedule::inverse_time({.init_value = 1, .decay_steps = 1, .decay_rate = 1})(3), 0.25);
+  EXPECT_EQ(Schedule::piecewise({3}, {1, 2})(4), 2);
+  EXPECT_EQ(Schedule::constant(1).after_warmup(3)(0), 0.25);
+  EXPECT_EQ(Schedule([](std::int64_t t) { return 2.0 * static_cast<double>(t); })(3), 6);
+  EXPECT_THROW(Schedule::piecewise({3, 4}, {1, 2}), InvalidArgument);
+  EXPECT_THROW(static_cast<void>(Schedule::cosine({})(0)), InvalidArgument);
+}
+
+TEST(CppOptimizer, AScheduleThatThrowsFailsTheStepWithItsWordsAndChangesNothing) {
+  const Context context;
+  Model model;
+  auto sgd = Optimizer::sgd(context, {.learning_rate = 1}, model.schema);
+  sgd.set_value("learning_rate", [](std::int64_t) -> double { throw std::logic_error("no plan for this step"); });
+  try {
+    sgd.step(model.params, model.grads);
+    FAIL() << "a step was made without a learning rate";
+  } catch (const CallbackError& error) {
+    EXPECT_NE(std::string(error.what()).find("no plan for this step"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(model.value, (std::vector<float>{1, -1}));
+  EXPECT_EQ(sgd.step_count(), 0);
+}
+
+TEST(CppOptimizer, StateIsSeenCopiedAndSet) {
+  const Context context;
+  Model model;
+  auto adam = Optimizer::adam(context, {.learning_rate = 1, .beta1 = 0.5}, model.schema);
+  adam.step(model.params, model.grads);
+  EXPECT_EQ(adam.state_names(), "exp_avg,exp_avg_sq");
+  const View moment = adam.state(0, "exp_avg");
+  EXPECT_EQ(moment.as<float>()[1], 1);
+  moment.as<float>()[1] = 8;
+  std::vector<double> copy(2);
+  adam.get_state(0, "exp_avg", copy);
+  EXPECT_EQ(copy, (std::vector<double>{0.25, 8}));
+  const std::vector<float> zeros(2);
+  adam.set_state(0, "exp_avg", zeros);
+  EXPECT_EQ(moment.as<const float>()[1], 0);
+  auto other = Optimizer::adam(context, {.learning_rate = 1}, model.schema);
+  other.copy_state(adam);
+  EXPECT_EQ(other.step_count(), 1);
+  EXPECT_THROW(static_cast<void>(adam.state(3, "exp_avg")), InvalidArgument);
+}
+
+TEST(CppOptimizer, ParametersAreAddedWithTheirGroups) {
+  const Context context;
+  Model model;
+  auto sgd = Optimizer::sgd(context, {.learning_rate = 0.5}, model.schema);
+  sgd.add_parameters({{.name = "bias", .shape = {1}, .group = 1}});
+  EXPECT_EQ(sgd.group_count(), 2);
+  EXPECT_EQ(sgd.value("learning_rate", 1), 0.5);
+  EXPECT_THROW(sgd.add_parameters({{.name = "bias", .shape = {1}}}), InvalidArgument);
+}
+
+TEST(CppOptimizer, AHandleThatWasMovedIsTheSameOptimizer) {
+  const Context context;
+  Model model;
+  auto first = Optimizer::sgd(context, {.learning_rate = 0.5}, model.schema);
+  Optimizer second = std::move(first);
+  second.step(model.params, model.grads);
+  EXPECT_EQ(second.step_count(), 1);
+  EXPECT_THROW(first.step(model.params, model.grads), InvalidArgument);  // NOLINT(bugprone-use-after-move)
+  static_assert(!std::is_copy_constructible_v<Optimizer>);
+}
+
+TEST(CppOptimizer, AHandleInUseByAnotherThreadIsInvalidState) {
+  const Context context;
+  Model model;
+  auto sgd = Optimizer::sgd(context, {.learning_rate = 1}, model.schema);
+  std::atomic<bool> refused = false;
+  sgd.set_value("learning_rate", [&](std::int64_t) {
+    std::thread([&] {
+      try {
+        sgd.step(model.params, model.grads);
+      } catch (const InvalidState&) {
+        refused = true;
+      }
+    }).join();
+    return 1.0;
+  });
+  sgd.step(model.params, model.grads);
+  EXPECT_TRUE(refused);
+  EXPECT_EQ(sgd.step_count(), 1);
+}
+
+}  // namespace
+}  // namespace gradstep
