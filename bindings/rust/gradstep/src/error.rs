@@ -124,6 +124,7 @@ pub(crate) fn c_string(what: &str, text: impl Into<Vec<u8>>) -> Result<CString> 
 }
 
 /// An argument error that is found before C is called.
+#[inline]
 pub(crate) fn require(holds: bool, text: impl FnOnce() -> String) -> Result<()> {
     if holds { Ok(()) } else { Err(Error::InvalidArgument(text())) }
 }

@@ -28,6 +28,7 @@ macro_rules! handle {
         }
 
         impl $handle {
+            #[inline]
             pub(crate) fn as_ptr(&self) -> *mut $crate::sys::$raw {
                 self.raw.as_ptr()
             }

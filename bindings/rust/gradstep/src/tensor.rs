@@ -39,6 +39,7 @@ impl Dtype {
         self.to_c().bits as usize / 8
     }
 
+    #[inline]
     pub(crate) const fn to_c(self) -> sys::gradstep_dtype {
         let (code, bits) = match self {
             Self::F32 => (sys::GRADSTEP_TYPE_FLOAT, 32),
@@ -75,6 +76,7 @@ pub enum Device {
 }
 
 impl Device {
+    #[inline]
     pub(crate) fn to_c(self) -> sys::gradstep_device {
         let (device_type, device_id) = match self {
             Self::Cpu => (sys::GRADSTEP_DEVICE_CPU, 0),
@@ -159,6 +161,7 @@ unsafe impl Send for TensorMut<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for TensorMut<'_> {}
 
+#[inline]
 fn describe(
     data: *mut c_void,
     dtype: Dtype,
@@ -179,6 +182,7 @@ fn describe(
     }
 }
 
+#[inline]
 fn check_length(shape: &[usize], length: usize) -> Result<()> {
     let elements = shape.iter().try_fold(1usize, |product, &extent| product.checked_mul(extent));
     require(elements == Some(length), || {
@@ -206,6 +210,7 @@ impl<'a> Tensor<'a> {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`]: the shape has another number of elements.
+    #[inline]
     pub fn new<T: Element>(data: &'a [T], shape: &'a [usize]) -> Result<Self> {
         check_length(shape, data.len())?;
         Ok(Self::of_slice(data, shape))
@@ -223,6 +228,7 @@ impl<'a> Tensor<'a> {
     /// From `data`, the place of element 0, the elements that shape and strides reach lie in memory of `device`,
     /// aligned to their size, and nobody writes to them during `'a`. On a device they stay until the work that a call
     /// has queued with them is done. strides has as many entries as shape.
+    #[inline]
     pub unsafe fn from_raw_parts(
         data: *const c_void,
         dtype: Dtype,
@@ -250,6 +256,7 @@ impl<'a> TensorMut<'a> {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`]: the shape has another number of elements.
+    #[inline]
     pub fn new<T: Element>(data: &'a mut [T], shape: &'a [usize]) -> Result<Self> {
         check_length(shape, data.len())?;
         Ok(Self::of_slice(data, shape))
@@ -265,6 +272,7 @@ impl<'a> TensorMut<'a> {
     ///
     /// # Safety
     /// As [`Tensor::from_raw_parts`], nobody else reads the elements during `'a`, and no two of them are at one place.
+    #[inline]
     pub unsafe fn from_raw_parts(
         data: *mut c_void,
         dtype: Dtype,
@@ -394,6 +402,7 @@ pub(crate) fn c_tensors_mut(tensors: &mut [TensorMut<'_>]) -> *const sys::gradst
 }
 
 /// A number for each parameter: C is told one length for all lists of a call.
+#[inline]
 pub(crate) fn check_counts(parameters: usize, what: &str, count: usize) -> Result<()> {
     require(count == parameters, || format!("{what}: {count} tensors, expected {parameters}, one for each parameter"))
 }
