@@ -42,13 +42,13 @@ else()
   target_compile_options(gradstep_test_options INTERFACE $<$<CONFIG:Release>:-O1>)
 endif()
 
-# gradstep_compile_in_batches(<target> [ALONE <pattern>]): under sanitizers, the sources of a folder together, because most of
-# the time goes into headers and what is instantiated from them. Alone stay sources that match the pattern, whose local
-# names are also their neighbours', and those with options of their own. Without sanitizers all are compiled one by one,
-# so that a missing include is found and a change costs one file.
+# gradstep_compile_in_batches(<target> [ALONE <pattern>]): under sanitizers and in packages, the sources of a folder together,
+# because most of the time goes into headers and what is instantiated from them. Alone stay sources that match the
+# pattern, whose local names are also their neighbours', and those with options of their own. In other builds all are
+# compiled one by one, so that a missing include is found and a change costs one file.
 function(gradstep_compile_in_batches target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "ALONE" "")
-  if(NOT GRADSTEP_SANITIZE)
+  if(NOT GRADSTEP_SANITIZE AND NOT GRADSTEP_BATCHES)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)

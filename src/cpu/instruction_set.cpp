@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "cpu/cpu_backend.h"
+#include "cpu/processor.h"
 
 namespace gradstep::cpu {
 
@@ -19,21 +20,9 @@ struct InstructionSet {
 };
 
 #if defined(GRADSTEP_HAS_X86_LOOPS)
-bool is_intel() {
-  __builtin_cpu_init();  // this runs while the library is loaded
-  return __builtin_cpu_is("intel") != 0;
-}
-bool has_avx2() { return __builtin_cpu_supports("avx2") != 0; }
-bool has_avx512() {
-  return has_avx2() && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
-         __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512dq") != 0;
-}
 constexpr const Loops* kAvx2Loops = &kLoops_avx2;
 constexpr const Loops* kAvx512Loops = &kLoops_avx512;
 #else
-bool is_intel() { return false; }
-bool has_avx2() { return false; }
-bool has_avx512() { return false; }
 constexpr const Loops* kAvx2Loops = nullptr;
 constexpr const Loops* kAvx512Loops = nullptr;
 #endif
@@ -41,13 +30,13 @@ constexpr const Loops* kAvx512Loops = nullptr;
 /// From the least to the best.
 constexpr InstructionSet kInstructionSets[] = {
     {"baseline", &kLoops_baseline, [] { return true; }},
-    {"avx2", kAvx2Loops, has_avx2},
-    {"avx512", kAvx512Loops, has_avx512},
+    {"avx2", kAvx2Loops, [] { return processor().has_avx2; }},
+    {"avx512", kAvx512Loops, [] { return processor().has_avx512; }},
 };
 
 }  // namespace
 
-const bool kInterleavesStreams = is_intel();
+const bool kInterleavesStreams = processor().is_intel;
 
 const Loops& choose_loops() {
   const char* forced = std::getenv("GRADSTEP_INSTRUCTION_SET");
@@ -68,7 +57,7 @@ const Arithmetic& choose_arithmetic([[maybe_unused]] const Loops& loops) {
   static constexpr Arithmetic kAvx2{"fused", kDenseAvx2, kGraftingAvx2};
   static constexpr Arithmetic kAvx512{"fused", kDenseAvx512, kGraftingAvx2};
   // AVX2 loops do without FMA, these do not.
-  if (&loops != &kLoops_baseline && __builtin_cpu_supports("fma") != 0) {
+  if (&loops != &kLoops_baseline && processor().has_fma) {
     return &loops == &kLoops_avx512 ? kAvx512 : kAvx2;
   }
 #endif

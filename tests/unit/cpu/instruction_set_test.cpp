@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "cpu/processor.h"
 #include "cpu_test_support.h"
 
 namespace gradstep::test {
@@ -46,6 +47,19 @@ TEST(InstructionSet, an_unknown_value_is_an_argument_error_that_names_it) {
     EXPECT_NE(std::string(error.what()).find("avx512"), std::string::npos) << error.what();
   }
 }
+
+#if defined(__x86_64__)
+TEST(InstructionSet, the_processor_is_read_as_the_compilers_runtime_reads_it) {
+  __builtin_cpu_init();
+  const cpu::Processor& processor = cpu::processor();
+  EXPECT_EQ(processor.is_intel, __builtin_cpu_is("intel") != 0);
+  EXPECT_EQ(processor.has_avx2, __builtin_cpu_supports("avx2") != 0);
+  EXPECT_EQ(processor.has_fma, __builtin_cpu_supports("fma") != 0);
+  EXPECT_EQ(processor.has_avx512, __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+                                      __builtin_cpu_supports("avx512dq") != 0 &&
+                                      __builtin_cpu_supports("avx512vl") != 0);
+}
+#endif
 
 }  // namespace
 }  // namespace gradstep::test
