@@ -104,8 +104,6 @@ struct Form {
   Table values;
   ScratchBuffer powers;
   ScratchBuffer norm;
-  bool has_powers = false;
-  std::size_t groups = 0;
   std::vector<HyperParameterForm> shown;
 };
 
@@ -148,17 +146,6 @@ void send_forms(Form& form, const StepPlan& plan, CudaQueue& queue) {
   }
 }
 
-Powers* powers_of(Form& form, std::size_t groups, CudaQueue& queue) {
-  auto* powers = form.powers.of<Powers>(queue, static_cast<std::int64_t>(groups));
-  if (!form.has_powers || form.groups != groups) {
-    const std::vector<Powers> fresh(groups);
-    queue.upload(powers, fresh.data(), fresh.size() * sizeof(Powers));
-    form.has_powers = true;
-    form.groups = groups;
-  }
-  return powers;
-}
-
 }  // namespace
 
 void begin_step(const StepPlan& plan, const StepRequest& request, const double* values, StepScalars* scalars,
@@ -180,8 +167,9 @@ void begin_step(const StepPlan& plan, const StepRequest& request, const double* 
   kernel.constants = plan.constants.data();
   kernel.all_used = plan.all_used;
   if (plan.rule.family != kernels::RuleForm::Family::none) {
-    kernel.powers = powers_of(form, plan.constants.size(), queue);
+    kernel.powers = form.powers.filled(queue, plan.constants.size(), Powers{});
     if (values != nullptr) {
+      queue.check_not_capturing("the host evaluates a schedule");
       form.values.begin(queue);
       const auto section = form.values.add(values, plan.constants.size() * static_cast<std::size_t>(plan.fields));
       form.values.send();

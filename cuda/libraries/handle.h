@@ -54,11 +54,13 @@ class LibraryHandle {
 
   /// From here on work goes to `queue`, with a workspace of so many bytes at least. True if one of them is new.
   bool use(CudaQueue& queue, std::size_t bytes) {
-    const bool is_other = queue_ != &queue;
+    const unsigned long long capture = queue.capture().id;
+    const bool is_other = queue_ != &queue || capture_ != capture;
     if (is_other) {
       workspace_ = {};
       check(functions_.set_stream(handle_, queue.stream()), "SetStream");
       queue_ = &queue;
+      capture_ = capture;
     }
     if (workspace_.bytes() >= bytes) return is_other;
     workspace_ = Buffer(queue.scratch(), bytes);
@@ -75,6 +77,7 @@ class LibraryHandle {
   const Functions& functions_;
   typename Functions::Handle handle_ = nullptr;
   CudaQueue* queue_ = nullptr;
+  unsigned long long capture_ = 0;
   Buffer workspace_;
 };
 

@@ -39,12 +39,7 @@ void DeviceMemory::deallocate(void* data, std::size_t bytes) noexcept {
   }
 }
 
-namespace {
-
-/// Few sizes, so that one block serves many.
 std::size_t block_size(std::size_t bytes) { return std::bit_ceil(bytes < 512 ? std::size_t{512} : bytes); }
-
-}  // namespace
 
 QueueMemory::~QueueMemory() {
   for (const auto& [size, data] : free_) memory_->deallocate(data, size);

@@ -27,8 +27,11 @@ class DeviceMemory final : public Memory {
   int device_;
 };
 
+/// Few sizes, so that one block serves many.
+std::size_t block_size(std::size_t bytes);
+
 /// Blocks that are given back for the next one to take. Whoever uses one uses it in the order of one queue, so that
-/// none is waited for. A capture finds what it needs here, because a step before it has needed the same.
+/// none is waited for.
 class QueueMemory final : public Memory {
  public:
   explicit QueueMemory(std::shared_ptr<Memory> memory) : memory_(std::move(memory)) {}

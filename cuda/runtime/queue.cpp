@@ -16,11 +16,13 @@ constexpr std::size_t kMaxBlocks = 16;
 
 class Reached final : public Event::Point {
  public:
-  explicit Reached(cudaStream_t stream) { mark_.record(stream); }
+  explicit Reached(cudaStream_t stream) : is_captured_(capture_of(stream)) { mark_.record(stream); }
   bool is_reached() override { return mark_.is_reached(); }
   cudaEvent_t event() const { return mark_.event(); }
+  bool is_captured() const { return is_captured_; }
 
  private:
+  bool is_captured_;
   Mark mark_;
 };
 
@@ -34,12 +36,10 @@ void for_each_piece(std::size_t bytes, Body body) {
 
 }  // namespace
 
-// Another thread's capture, of any mode, is not disturbed by a look at an event that is outside of it.
+// A capture, of any mode and thread, is not disturbed by a look at an event that is outside of it.
 bool Mark::is_reached() const {
-  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-  check(cudaThreadExchangeStreamCaptureMode(&mode), "cudaThreadExchangeStreamCaptureMode");
+  const BesideCapture beside;
   const cudaError_t error = cudaEventQuery(event_);
-  check(cudaThreadExchangeStreamCaptureMode(&mode), "cudaThreadExchangeStreamCaptureMode");
   if (error == cudaErrorNotReady) return false;
   check(error, "cudaEventQuery");
   return true;
@@ -74,7 +74,12 @@ Event CudaQueue::record() {
 void CudaQueue::wait(const Event& event) {
   if (event.point() == nullptr) return;
   const OnDevice current(device_);
-  check(cudaStreamWaitEvent(stream_, static_cast<Reached&>(*event.point()).event(), 0), "cudaStreamWaitEvent");
+  auto& point = static_cast<Reached&>(*event.point());
+  if (!point.is_captured() && capture()) {  // a graph cannot wait for what is outside of it
+    if (!point.is_reached()) check_not_capturing("what was asked on another stream before is not done");
+    return;
+  }
+  check(cudaStreamWaitEvent(stream_, point.event(), 0), "cudaStreamWaitEvent");
 }
 
 void CudaQueue::finish() {
@@ -83,12 +88,25 @@ void CudaQueue::finish() {
 }
 
 void CudaQueue::check_not_capturing(const char* what) const {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  check(cudaStreamIsCapturing(stream_, &status), "cudaStreamIsCapturing");
-  if (status != cudaStreamCaptureStatusNone) {
-    fail(GRADSTEP_ERR_INVALID_STATE,
-         "stream: is being captured, and {}; run the same window once before the capture, with the same tensors", what);
+  if (!capture()) return;
+  fail(GRADSTEP_ERR_INVALID_STATE,
+       "stream: is being captured, and {}; run such a window before the capture, and wait for it", what);
+}
+
+std::shared_ptr<Memory> CudaQueue::scratch() const { return capture() ? graph_memory_ : scratch_; }
+
+void CudaQueue::initialize(void* to, const void* host, std::size_t bytes) {
+  if (!capture()) return host != nullptr ? upload(to, host, bytes) : zero(to, bytes);
+  const OnDevice current(device_);
+  const BesideCapture mode;
+  const std::lock_guard lock(staging_mutex_);
+  if (beside_ == nullptr) beside_ = std::make_unique<OwnStream>(device_);
+  if (host != nullptr) {
+    check(cudaMemcpyAsync(to, host, bytes, cudaMemcpyDefault, beside_->get()), "cudaMemcpyAsync");
+  } else {
+    check(cudaMemsetAsync(to, 0, bytes, beside_->get()), "cudaMemsetAsync");
   }
+  check(cudaStreamSynchronize(beside_->get()), "cudaStreamSynchronize");
 }
 
 void CudaQueue::upload(void* to, const void* host, std::size_t bytes) {

@@ -11,7 +11,10 @@
 #include <mutex>
 
 #include "backend/queue.h"
+#include "runtime/capture.h"
+#include "runtime/graph_memory.h"
 #include "runtime/memory.h"
+#include "runtime/own_stream.h"
 
 namespace gradstep::cuda {
 
@@ -56,7 +59,11 @@ class Staging {
 class CudaQueue final : public Queue {
  public:
   CudaQueue(int device, cudaStream_t stream, const std::shared_ptr<Memory>& memory)
-      : Queue(/*is_host=*/false), device_(device), stream_(stream), scratch_(std::make_shared<QueueMemory>(memory)) {}
+      : Queue(/*is_host=*/false),
+        device_(device),
+        stream_(stream),
+        scratch_(std::make_shared<QueueMemory>(memory)),
+        graph_memory_(std::make_shared<GraphMemory>(memory, stream)) {}
 
   Event record() override;
   void wait(const Event& event) override;
@@ -68,8 +75,12 @@ class CudaQueue final : public Queue {
 
   int device() const { return device_; }
   cudaStream_t stream() const { return stream_; }
-  /// Of what is used in this queue's order alone.
-  const std::shared_ptr<Memory>& scratch() const { return scratch_; }
+  Capture capture() const { return capture_of(stream_); }
+  /// Of what is used in this queue's order alone; inside a capture, by its graph alone.
+  std::shared_ptr<Memory> scratch() const;
+  /// The first bytes of what has just been taken there; host NULL = zeros. A graph finds them at every replay: inside a
+  /// capture they are written at once, beside it.
+  void initialize(void* to, const void* host, std::size_t bytes);
   /// Throws INVALID_STATE inside a capture, where `what` would be taken up once and played back stale.
   void check_not_capturing(const char* what) const override;
 
@@ -77,8 +88,10 @@ class CudaQueue final : public Queue {
   int device_;
   cudaStream_t stream_;
   std::shared_ptr<Memory> scratch_;
+  std::shared_ptr<Memory> graph_memory_;
   std::mutex staging_mutex_;  // handles on several threads may share a stream
   Staging staging_;
+  std::unique_ptr<OwnStream> beside_;  // captures; made by the first
 };
 
 }  // namespace gradstep::cuda

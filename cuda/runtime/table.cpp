@@ -14,9 +14,11 @@ constexpr std::size_t kLayouts = 16;
 }  // namespace
 
 void Table::begin(CudaQueue& queue) {
-  if (queue_ != &queue) {
+  const bool captures{queue.capture()};
+  if (queue_ != &queue || captures || is_captured_) {
     *this = Table();  // buffers are in a queue's order
     queue_ = &queue;
+    is_captured_ = captures;
   }
   bytes_.clear();
   layouts_.clear();
@@ -49,26 +51,37 @@ View Table::view(const Array& array) {
 void Table::send() {
   if (bytes_ != sent_) {
     if (buffer_.bytes() < bytes_.size()) buffer_ = Buffer(queue_->scratch(), bytes_.size());
-    queue_->upload(buffer_.data(), bytes_.data(), bytes_.size());
+    queue_->initialize(buffer_.data(), bytes_.data(), bytes_.size());
     sent_ = bytes_;
   }
   if (layouts_ == sent_layouts_) return;
   for (std::size_t first = 0; first < layouts_.size(); first += kLayouts) {
     const std::size_t count = std::min(kLayouts, layouts_.size() - first);
-    queue_->upload(layout_buffers_[first / kLayouts].data(), &layouts_[first], count * sizeof(Layout));
+    queue_->initialize(layout_buffers_[first / kLayouts].data(), &layouts_[first], count * sizeof(Layout));
   }
   sent_layouts_ = layouts_;
 }
 
 Chunks ChunkTable::of(const WorkList& work, CudaQueue& queue) {
   const auto count = static_cast<std::int64_t>(work.chunks().size());
-  if (queue_ != &queue || version_ != work.version()) {
+  const unsigned long long capture = queue.capture().id;
+  if (queue_ != &queue || capture_ != capture || version_ != work.version()) {
     buffer_ = Buffer(queue.scratch(), work.chunks().size_bytes());
-    queue.upload(buffer_.data(), work.chunks().data(), work.chunks().size_bytes());
+    queue.initialize(buffer_.data(), work.chunks().data(), work.chunks().size_bytes());
     queue_ = &queue;
+    capture_ = capture;
     version_ = work.version();
   }
   return {buffer_.as<const Chunk>(), count};
+}
+
+bool ScratchBuffer::take(CudaQueue& queue, std::size_t bytes) {
+  const unsigned long long capture = queue.capture().id;
+  if (queue_ == &queue && capture_ == capture && buffer_.bytes() == bytes) return false;
+  buffer_ = Buffer(queue.scratch(), bytes);
+  queue_ = &queue;
+  capture_ = capture;
+  return true;
 }
 
 }  // namespace gradstep::cuda

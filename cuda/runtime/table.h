@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What kernels need to know of a list, side by side in one buffer on the device. It is sent when it is not what was
-// sent last, so that a list that stays costs a comparison.
+// sent last, so that a list that stays costs a comparison. What is used inside a capture stays as it is for its graph:
+// each is made anew there, in the graph's own memory, and nothing that is sent later changes it.
 #pragma once
 
 #include <cstddef>
@@ -66,6 +67,7 @@ class Table {
   static constexpr std::size_t kSectionAlignment = 16;
 
   CudaQueue* queue_ = nullptr;
+  bool is_captured_ = false;
   std::vector<std::byte> bytes_;
   std::vector<std::byte> sent_;
   Buffer buffer_;
@@ -87,26 +89,38 @@ class ChunkTable {
 
  private:
   CudaQueue* queue_ = nullptr;
+  unsigned long long capture_ = 0;
   std::uint64_t version_ = 0;
   Buffer buffer_;
 };
 
-/// A buffer in the order of the queue that it was last asked for, which keeps its bytes while their number does.
+/// A buffer in the order of the queue, or of the capture, that it was last asked for, which keeps its bytes while their
+/// number does.
 class ScratchBuffer {
  public:
   template <class T>
   T* of(CudaQueue& queue, std::int64_t count, bool zeroed = false) {
-    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
-    if (queue_ != &queue || buffer_.bytes() != bytes) {
-      buffer_ = Buffer(queue.scratch(), bytes);
-      if (zeroed) queue.zero(buffer_.data(), bytes);
-      queue_ = &queue;
+    if (take(queue, static_cast<std::size_t>(count) * sizeof(T)) && zeroed) {
+      queue.initialize(buffer_.data(), nullptr, buffer_.bytes());
+    }
+    return buffer_.as<T>();
+  }
+  /// Each of them begins as `value`.
+  template <class T>
+  T* filled(CudaQueue& queue, std::size_t count, const T& value) {
+    if (take(queue, count * sizeof(T))) {
+      const std::vector<T> values(count, value);
+      queue.initialize(buffer_.data(), values.data(), buffer_.bytes());
     }
     return buffer_.as<T>();
   }
 
  private:
+  /// True if the buffer is a new one.
+  bool take(CudaQueue& queue, std::size_t bytes);
+
   CudaQueue* queue_ = nullptr;
+  unsigned long long capture_ = 0;
   Buffer buffer_;
 };
 

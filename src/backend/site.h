@@ -38,7 +38,9 @@ class Site {
     backend_->copy({&work, {&item, 1}, {}}, 1, 1, *queue_);
   }
 
+  /// Memory that a handle keeps. Throws INVALID_STATE inside a capture, which would make it zero again at every replay.
   Buffer allocate(std::size_t bytes, bool zeroed) const {
+    queue_->check_not_capturing("memory is to be taken");
     Buffer buffer(backend_->memory(), bytes);
     if (zeroed) queue_->zero(buffer.data(), bytes);
     return buffer;

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the library promises every device, and of a step on a CUDA device beside: it is a fixed number of launches, and
-// can be captured and replayed.
+// What the library promises every device, and of a step on a CUDA device beside: it is a fixed number of launches.
 #include "cuda/emulated_device.h"
 #include "detached/device_promises.h"
 
@@ -50,64 +49,6 @@ TEST(Cuda, AWindowIsOneLaunchForEachAddAndTwoForTheStep) {
   device.queue().finish();
   const std::vector<std::string> expected = {"accumulate", "accumulate_and_measure", "begin_step", "update"};
   EXPECT_EQ(EmulatedCuda::launches(), expected);
-}
-
-TEST(Cuda, ACapturedWindowIsReplayedWithTheLearningRateOfTheMoment) {
-  const emulation::Control& cuda = EmulatedCuda::control();
-  void* const stream = cuda.make_stream();
-  constexpr double kRates[] = {0.5, 0.25, 0.125, 0.0625};
-  float found[2];
-  for (const bool captures : {false, true}) {
-    EmulatedCuda device(1);
-    Chain chain(device);
-    auto* rate = reinterpret_cast<double*>(device.allocate(2));
-    const std::int64_t one = 1;
-    gradstep_tensor number{};
-    number.data = rate;
-    number.device = device.id();
-    number.ndim = 1;
-    number.dtype = {GRADSTEP_TYPE_FLOAT, 64, 1};
-    number.shape = const_cast<std::int64_t*>(&one);
-    write(device.queue(stream), rate, kRates[0]);
-    TestDevice::check(gradstep_optimizer_set_tensor(chain.optimizer(), -1, "learning_rate", &number));
-    const auto window = [&] {
-      for (int k = 0; k < 2; ++k) chain.push(stream);
-    };
-    window();
-    void* graph = nullptr;
-    if (captures) {
-      cuda.begin_capture(stream);
-      window();
-      graph = cuda.end_capture(stream);
-    }
-    for (const double value : kRates) {
-      write(device.queue(stream), rate, value);
-      if (captures) {
-        cuda.replay(graph, stream);
-      } else {
-        window();
-      }
-    }
-    found[captures ? 1 : 0] = chain.param(stream);
-    EXPECT_EQ(chain.steps(), 5);
-  }
-  EXPECT_EQ(found[0], found[1]);
-}
-
-TEST(Cuda, WhatCannotBeReplayedIsRefusedInACapture) {
-  const emulation::Control& cuda = EmulatedCuda::control();
-  void* const stream = cuda.make_stream();
-  EmulatedCuda device(1);
-  Chain chain(device);
-  float* const other = device.allocate(5);
-  chain.step(stream);
-  device.queue(stream).finish();
-  cuda.begin_capture(stream);
-  gradstep_tensor grads[2] = {chain.grad(0), chain.grad(1)};
-  grads[0].data = other;
-  EXPECT_EQ(gradstep_optimizer_step(chain.optimizer(), chain.params(), grads, 2, stream), GRADSTEP_ERR_INVALID_STATE);
-  EXPECT_NE(std::string(gradstep_last_error()).find("is being captured"), std::string::npos) << gradstep_last_error();
-  cuda.end_capture(stream);
 }
 
 TEST(Cuda, ATensorOfTheHostsOnItsOptimizerIsRefusedByName) {

@@ -52,6 +52,7 @@ class Control(ctypes.Structure):
         ("fail_nccl", ctypes.c_void_p),
         ("nccl_communicators", ctypes.c_void_p),
         ("call", _Function(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)),
+        ("order", _Function(None, ctypes.c_void_p, ctypes.c_void_p)),
     )
 
 

@@ -38,6 +38,8 @@ class _State:
 
     stream = 0
     captures = False
+    pool: Any = None
+    """Of the capture, what its graph keeps; None: nothing may be taken in it."""
     answers = 0
     """How often torch has waited for the device, to tell a number."""
     own_waits = 0
@@ -73,15 +75,18 @@ class _Memory:
         if not address and not _State.captures:
             while _State.to_free:  # not where memory is dropped: that may be in the middle of anything
                 _quietly(control().deallocate, _State.to_free.pop())
-        if not address and _State.captures:
+        if not address and _State.captures and _State.pool is None:
             raise RuntimeError("CUDA error: operation not permitted when stream is capturing: an allocation")
         self.number, self.size, self.owner = number, size, owner
         self.address = address or control().allocate(number, max(size, 16))
         self.exports: dict[Any, Any] = {}
         """What DLPack's capsules point to."""
+        self.pool = _State.pool if _State.captures and not address else None
 
     def __del__(self) -> None:
-        if self.owner is None:
+        if self.pool is not None:
+            self.pool.append(self.address)
+        elif self.owner is None:
             _State.to_free.append(self.address)
 
     def reached(self) -> torch.UntypedStorage:

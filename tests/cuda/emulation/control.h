@@ -31,7 +31,8 @@ struct Control {
   void (*replay)(void* graph, void* stream);
   /// The calling thread's.
   int (*current_device)();
-  // For hosts that have no driver of their own. Copies are made when all that was queued is done.
+  // For hosts that have no driver of their own. Memory may be taken inside a capture, too, as by packages with a pool;
+  // copies are made when all that was queued is done.
   void* (*allocate)(int device, std::uint64_t bytes);
   void (*deallocate)(void* data);
   void (*copy)(void* to, const void* from, std::uint64_t bytes);
@@ -48,6 +49,8 @@ struct Control {
   /// A kernel of the host's other packages: function(argument) has its turn in the order of `stream`, may be captured
   /// and replayed, and reaches the device's memory.
   void (*call)(void* stream, void (*function)(void* argument), void* argument);
+  /// What is asked of `later` from here on begins after what has been asked of `earlier`.
+  void (*order)(void* later, void* earlier);
 };
 
 }  // namespace gradstep::emulation

@@ -31,12 +31,19 @@ using Captured = std::vector<std::function<void()>>;
 
 }  // namespace
 
+struct CUuserObject_st {
+  std::shared_ptr<void> data;
+};
+
 struct CUgraph_st {
   Captured work;
+  std::vector<std::shared_ptr<void>> objects;  // that it retains
+  unsigned long long id = 0;                   // of its capture
 };
 
 struct CUgraphExec_st {
   Captured work;
+  std::vector<std::shared_ptr<void>> objects;
 };
 
 struct CUstream_st {
@@ -66,6 +73,7 @@ struct Machine {
   std::map<const std::byte*, std::size_t> pinned;  // bytes by address
   std::map<void*, std::size_t> allocated;
   std::atomic<int> captures{0};  // that are going on
+  unsigned long long last_capture = 0;
   // Of tests, which keep them to the end.
   std::vector<std::unique_ptr<CUstream_st>> streams;
   std::vector<std::unique_ptr<CUgraph_st>> graphs;
@@ -148,8 +156,8 @@ void finish_all() {
   wait_until([] { return machine().work.is_done_for_this_thread(); }, /*does_all=*/true);
 }
 
-/// What CUDA refuses while anything is captured.
-bool is_refused() { return machine().captures > 0; }
+/// What CUDA refuses while anything is captured, unless the thread says that it knows.
+bool is_refused() { return machine().captures > 0 && capture_mode != cudaStreamCaptureModeRelaxed; }
 
 void run_block(const Launch& launch, std::int64_t index, std::uint64_t seed) {
   std::vector<std::byte> shared(launch.shared_bytes + 16);
@@ -258,8 +266,10 @@ const Control kControl = {
     [] { return current_device; },
     [](int device, std::uint64_t bytes) -> void* {
       const int before = std::exchange(current_device, device);
+      const cudaStreamCaptureMode mode = std::exchange(capture_mode, cudaStreamCaptureModeRelaxed);
       void* data = nullptr;
       cudaMalloc(&data, bytes);
+      capture_mode = mode;
       current_device = before;
       return data;
     },
@@ -277,6 +287,13 @@ const Control kControl = {
     [](void* stream, void (*function)(void*), void* argument) {
       const std::lock_guard lock(machine().mutex);
       put(at(static_cast<cudaStream_t>(stream)), [function, argument] { function(argument); });
+    },
+    [](void* later, void* earlier) {
+      cudaEvent_t event = nullptr;
+      cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+      cudaEventRecord(event, static_cast<cudaStream_t>(earlier));
+      cudaStreamWaitEvent(static_cast<cudaStream_t>(later), event, 0);
+      cudaEventDestroy(event);
     },
 };
 
@@ -324,7 +341,7 @@ const char* cudaGetErrorString(cudaError_t error) { return cudaGetErrorName(erro
 cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
 
 cudaError_t cudaDeviceSynchronize() {
-  if (is_refused()) return failed(cudaErrorStreamCaptureUnsupported);
+  if (machine().captures > 0) return failed(cudaErrorStreamCaptureUnsupported);
   finish_all();
   return cudaSuccess;
 }
@@ -418,7 +435,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  if (is_refused()) return failed(cudaErrorStreamCaptureUnsupported);
+  if (is_refused() || at(stream).capture != nullptr) return failed(cudaErrorStreamCaptureUnsupported);
   finish(at(stream));
   return cudaSuccess;
 }
@@ -436,9 +453,14 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   return cudaSuccess;
 }
 
-cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,
+                                     cudaGraph_t* graph) {
   const std::lock_guard lock(machine().mutex);
-  *status = at(stream).capture != nullptr ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+  CUgraph_st* const capture = at(stream).capture;
+  *status = capture != nullptr ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+  if (capture == nullptr) return cudaSuccess;
+  *id = capture->id;
+  *graph = capture;
   return cudaSuccess;
 }
 
@@ -469,7 +491,8 @@ cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   const std::lock_guard lock(machine().mutex);
-  if (is_refused() && capture_mode != cudaStreamCaptureModeRelaxed) return failed(cudaErrorStreamCaptureUnsupported);
+  if (is_refused()) return failed(cudaErrorStreamCaptureUnsupported);
+  if (event->capture != nullptr) return failed(cudaErrorCapturedEvent);
   WorkQueues& work = machine().work;
   if (work.is_reached(event->point)) return cudaSuccess;
   if (work.random() % 2 == 0) work.do_one();  // time goes on
@@ -486,6 +509,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode /*
   const std::lock_guard lock(machine().mutex);
   if (stream == nullptr) return failed(cudaErrorStreamCaptureUnsupported);  // the legacy stream is not captured
   stream->capture = new CUgraph_st;
+  stream->capture->id = ++machine().last_capture;
   ++machine().captures;
   return cudaSuccess;
 }
@@ -500,13 +524,13 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long /*flags*/) {
   const std::lock_guard lock(machine().mutex);
-  *exec = new CUgraphExec_st{graph->work};
+  *exec = new CUgraphExec_st{graph->work, graph->objects};
   return cudaSuccess;
 }
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
   const std::lock_guard lock(machine().mutex);
-  put(at(stream), [work = exec->work] {
+  put(at(stream), [work = exec->work, objects = exec->objects] {
     for (const auto& piece : work) piece();
   });
   return cudaSuccess;
@@ -515,6 +539,21 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
   const std::lock_guard lock(machine().mutex);
   delete graph;
+  return cudaSuccess;
+}
+
+cudaError_t cudaUserObjectCreate(cudaUserObject_t* object, void* data, cudaHostFn_t destroy, unsigned references,
+                                 unsigned flags) {
+  if (references != 1 || flags != cudaUserObjectNoDestructorSync) return failed(cudaErrorInvalidValue);
+  *object = new CUuserObject_st{std::shared_ptr<void>(data, destroy)};
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned references, unsigned flags) {
+  const std::lock_guard lock(machine().mutex);
+  if (graph == nullptr || references != 1 || flags != cudaGraphUserObjectMove) return failed(cudaErrorInvalidValue);
+  graph->objects.push_back(std::move(object->data));
+  delete object;
   return cudaSuccess;
 }
 

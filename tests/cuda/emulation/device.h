@@ -20,6 +20,8 @@
 
 #include "cuda/emulation/fibers.h"
 
+#pragma GCC visibility push(default)
+
 namespace gradstep::emulation {
 
 inline constexpr int kWarp = 32;
@@ -160,3 +162,5 @@ std::int64_t nccl_communicators();
 void* library_symbol(const char* soname, const char* name);
 
 }  // namespace gradstep::emulation
+
+#pragma GCC visibility pop

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <functional>
 
+#pragma GCC visibility push(default)
+
 namespace gradstep::emulation {
 
 /// Runs body(thread) for all `count` threads of a block.
@@ -19,3 +21,5 @@ void wait_for_block();
 void wait_for_warp();
 
 }  // namespace gradstep::emulation
+
+#pragma GCC visibility pop

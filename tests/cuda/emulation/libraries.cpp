@@ -214,7 +214,7 @@ void* library_symbol(const char* soname, const char* name) { return libraries().
 
 namespace gradstep::cuda {
 
-void* open_shared_library(const char* soname, std::string& reason) {
+[[gnu::visibility("default")]] void* open_shared_library(const char* soname, std::string& reason) {
   const auto& all = emulation::libraries();
   const auto found = all.find(soname);
   if (found != all.end() && !emulation::hidden().contains(soname))
@@ -223,7 +223,7 @@ void* open_shared_library(const char* soname, std::string& reason) {
   return nullptr;
 }
 
-void* find_symbol(void* library, const char* name) {
+[[gnu::visibility("default")]] void* find_symbol(void* library, const char* name) {
   const auto& functions = *static_cast<const std::map<std::string, void*>*>(library);
   const auto found = functions.find(name);
   return found != functions.end() ? found->second : nullptr;

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a captured graph reads and writes whenever it is replayed, in whatever stream: nobody else's.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "runtime/memory.h"
+
+namespace gradstep::cuda {
+
+/// Of the graphs that one stream is captured in. A block is its graph's until CUDA has destroyed that and what was made
+/// of it, and then serves the next graph.
+class GraphMemory final : public Memory {
+ public:
+  GraphMemory(std::shared_ptr<Memory> memory, cudaStream_t stream);
+  ~GraphMemory() override;
+
+  /// Inside a capture of the stream.
+  void* allocate(std::size_t bytes) override;
+  /// Whoever asked needs it no more, but the graph does.
+  void deallocate(void* /*data*/, std::size_t /*bytes*/) noexcept override {}
+
+ private:
+  struct FreeBlocks;
+  struct Held;
+
+  std::shared_ptr<Memory> memory_;
+  cudaStream_t stream_;
+  std::shared_ptr<FreeBlocks> free_;
+  std::vector<std::pair<void*, std::size_t>> blocks_;  // all; guarded by free_'s mutex
+};
+
+}  // namespace gradstep::cuda

@@ -1,0 +1,269 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Windows and steps that are captured in a CUDA graph: what replays of them do, and what they do not depend on.
+#include <cuda_runtime_api.h>
+
+#include <array>
+
+#include "cuda/emulated_device.h"
+
+namespace gradstep::test {
+namespace {
+
+constexpr std::uint64_t kSeeds = 5;
+
+/// A stream that may be captured, and graphs of what is asked of it.
+class CaptureStream {
+ public:
+  CaptureStream() { EXPECT_EQ(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), cudaSuccess); }
+  ~CaptureStream() {
+    forget();
+    EXPECT_EQ(cudaStreamDestroy(stream_), cudaSuccess);
+  }
+  CaptureStream(const CaptureStream&) = delete;
+  CaptureStream& operator=(const CaptureStream&) = delete;
+
+  cudaStream_t get() const { return stream_; }
+  template <class Work>
+  void capture(const Work& work) {
+    EXPECT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal), cudaSuccess);
+    work();
+    cudaGraph_t graph = nullptr;
+    EXPECT_EQ(cudaStreamEndCapture(stream_, &graph), cudaSuccess);
+    EXPECT_EQ(cudaGraphInstantiate(&graph_, graph, 0), cudaSuccess);
+    EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  }
+  void replay(cudaStream_t stream) const { EXPECT_EQ(cudaGraphLaunch(graph_, stream), cudaSuccess); }
+  void finish() const { EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess); }
+  /// Destroys the graph.
+  void forget() {
+    if (graph_ != nullptr) cudaGraphExecDestroy(graph_);
+    graph_ = nullptr;
+  }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+  cudaGraphExec_t graph_ = nullptr;
+};
+
+/// A chain that is stepped by two sets of gradients, which lie elsewhere.
+class SteppedChain {
+ public:
+  explicit SteppedChain(EmulatedCuda& device) : device_(device), chain_(device) {
+    for (std::size_t set = 0; set < 2; ++set) {
+      for (std::size_t i = 0; i < 2; ++i) {
+        grads_[set][i] = chain_.grad(i);
+        if (set == 1) grads_[set][i].data = device.allocate(static_cast<std::size_t>(*grads_[set][i].shape));
+        chain_.fill(grads_[set][i], i, set == 0 ? 0.25F : -1.0F);
+      }
+    }
+  }
+
+  gradstep_status step(std::size_t set, void* stream) {
+    return gradstep_optimizer_step(chain_.optimizer(), chain_.params(), grads_[set].data(), 2, stream);
+  }
+  /// Another gradient in the same memory.
+  void fill(std::size_t set, float value) {
+    for (std::size_t i = 0; i < 2; ++i) chain_.fill(grads_[set][i], i, value);
+    device_.queue().finish();
+  }
+  Chain& chain() { return chain_; }
+
+ private:
+  EmulatedCuda& device_;
+  Chain chain_;
+  std::array<std::array<gradstep_tensor, 2>, 2> grads_{};
+};
+
+TEST(CudaCapture, ACapturedWindowIsReplayedWithTheLearningRateOfTheMoment) {
+  const emulation::Control& cuda = EmulatedCuda::control();
+  void* const stream = cuda.make_stream();
+  constexpr double kRates[] = {0.5, 0.25, 0.125, 0.0625};
+  float found[2];
+  for (const bool captures : {false, true}) {
+    EmulatedCuda device(1);
+    Chain chain(device);
+    auto* rate = reinterpret_cast<double*>(device.allocate(2));
+    const std::int64_t one = 1;
+    gradstep_tensor number{};
+    number.data = rate;
+    number.device = device.id();
+    number.ndim = 1;
+    number.dtype = {GRADSTEP_TYPE_FLOAT, 64, 1};
+    number.shape = const_cast<std::int64_t*>(&one);
+    write(device.queue(stream), rate, kRates[0]);
+    TestDevice::check(gradstep_optimizer_set_tensor(chain.optimizer(), -1, "learning_rate", &number));
+    const auto window = [&] {
+      for (int k = 0; k < 2; ++k) chain.push(stream);
+    };
+    window();
+    void* graph = nullptr;
+    if (captures) {
+      cuda.begin_capture(stream);
+      window();
+      graph = cuda.end_capture(stream);
+    }
+    for (const double value : kRates) {
+      write(device.queue(stream), rate, value);
+      if (captures) {
+        cuda.replay(graph, stream);
+      } else {
+        window();
+      }
+    }
+    found[captures ? 1 : 0] = chain.param(stream);
+    EXPECT_EQ(chain.steps(), 5);
+  }
+  EXPECT_EQ(found[0], found[1]);
+}
+
+// As in training by PyTorch, where gradients are made anew within the capture. Steps in between are by other tensors.
+TEST(CudaCapture, TensorsThatAreNewInACaptureAreThoseOfItsReplays) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    float found[2];
+    for (const bool captures : {false, true}) {
+      EmulatedCuda device(seed);
+      CaptureStream stream;
+      SteppedChain stepped(device);
+      const auto step = [&](std::size_t set) { TestDevice::check(stepped.step(set, stream.get())); };
+      step(0);
+      if (captures) stream.capture([&] { step(1); });
+      for (const float value : {-1.0F, 0.5F, 4.0F}) {
+        step(0);
+        stream.finish();
+        stepped.fill(1, value);
+        if (captures) {
+          stream.replay(stream.get());
+        } else {
+          step(1);
+        }
+      }
+      found[captures ? 1 : 0] = stepped.chain().param(stream.get());
+      EXPECT_EQ(stepped.chain().steps(), 7);
+    }
+    EXPECT_EQ(found[0], found[1]) << "seed " << seed;
+  }
+}
+
+TEST(CudaCapture, AWindowIsCapturedAndReplayedOnStreamsThatAreNew) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    float found[2];
+    for (const bool captures : {false, true}) {
+      EmulatedCuda device(seed);
+      CaptureStream usual;
+      CaptureStream other;
+      CaptureStream replays;
+      Chain chain(device);
+      const auto window = [&](void* stream) {
+        for (int k = 0; k < 2; ++k) chain.push(stream);
+      };
+      window(usual.get());
+      usual.finish();
+      if (captures) other.capture([&] { window(other.get()); });
+      for (int k = 0; k < 3; ++k) {
+        if (captures) {
+          other.replay(replays.get());
+        } else {
+          window(replays.get());
+        }
+        replays.finish();  // the library does not know of replays
+        window(usual.get());
+        usual.finish();
+      }
+      found[captures ? 1 : 0] = chain.param(usual.get());
+      EXPECT_EQ(chain.steps(), 7);
+    }
+    EXPECT_EQ(found[0], found[1]) << "seed " << seed;
+  }
+}
+
+TEST(CudaCapture, SeveralGraphsOfOneOptimizerDoNotDisturbEachOther) {
+  EmulatedCuda device(1);
+  CaptureStream first;
+  CaptureStream second;
+  SteppedChain stepped(device);
+  SteppedChain expected(device);
+  TestDevice::check(stepped.step(0, first.get()));
+  first.finish();
+  first.capture([&] { TestDevice::check(stepped.step(0, first.get())); });
+  second.capture([&] { TestDevice::check(stepped.step(1, second.get())); });
+  TestDevice::check(expected.step(0, first.get()));
+  for (int k = 0; k < 6; ++k) {
+    (k % 3 == 0 ? second : first).replay(first.get());
+    TestDevice::check(expected.step(k % 3 == 0 ? 1 : 0, first.get()));
+  }
+  EXPECT_EQ(stepped.chain().param(first.get()), expected.chain().param(first.get()));
+}
+
+TEST(CudaCapture, WhatACaptureHasTakenServesTheNextWhenItsGraphIsGone) {
+  EmulatedCuda device(1);
+  CaptureStream stream;
+  Chain chain(device);
+  const auto window = [&] {
+    for (int k = 0; k < 2; ++k) chain.push(stream.get());
+  };
+  window();
+  std::int64_t taken = 0;
+  for (int k = 0; k < 5; ++k) {
+    stream.capture(window);
+    stream.replay(stream.get());
+    stream.finish();
+    stream.forget();
+    if (k == 0) taken = device.allocations();
+  }
+  EXPECT_EQ(device.allocations(), taken);
+  stream.capture(window);
+  CaptureStream other;
+  other.capture([&] {
+    for (int k = 0; k < 2; ++k) chain.push(other.get());
+  });
+  EXPECT_GT(device.allocations(), taken) << "two graphs share nothing";
+}
+
+TEST(CudaCapture, OtherStreamsMustBeDoneBeforeIt) {
+  EmulatedCuda device(1);
+  CaptureStream usual;
+  CaptureStream stream;
+  SteppedChain stepped(device);
+  for (int k = 0; k < 4; ++k) TestDevice::check(stepped.step(0, usual.get()));
+  stream.capture([&] {
+    EXPECT_EQ(stepped.step(0, stream.get()), GRADSTEP_ERR_INVALID_STATE);
+    EXPECT_NE(std::string(gradstep_last_error()).find("what was asked on another stream before is not done"),
+              std::string::npos)
+        << gradstep_last_error();
+  });
+  TestDevice::check(stepped.step(0, usual.get()));
+  EXPECT_EQ(stepped.chain().steps(), 5);
+}
+
+TEST(CudaCapture, WhatAHandleKeepsIsNotMadeInIt) {
+  EmulatedCuda device(1);
+  CaptureStream stream;
+  SteppedChain stepped(device);
+  gradstep_optimizer* sgd = nullptr;
+  gradstep_sgd_options options{};
+  TestDevice::check(gradstep_sgd_options_init(&options, sizeof options));
+  options.learning_rate = 0.1;
+  std::int64_t size = 5;
+  gradstep_parameter parameter{};
+  parameter.struct_size = sizeof parameter;
+  parameter.shape = &size;
+  parameter.ndim = 1;
+  parameter.dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
+  parameter.device = device.id();
+  TestDevice::check(gradstep_optimizer_create_sgd(device.context(), &options, &parameter, 1, &sgd));
+  const gradstep_tensor grad = stepped.chain().grad(0);
+  const auto step = [&] { return gradstep_optimizer_step(sgd, stepped.chain().params(), &grad, 1, stream.get()); };
+  TestDevice::check(step());
+  stream.finish();
+  stream.capture([&] {
+    EXPECT_EQ(gradstep_optimizer_set_value(sgd, -1, "momentum", 0.5), GRADSTEP_ERR_INVALID_STATE);
+    EXPECT_NE(std::string(gradstep_last_error()).find("is being captured"), std::string::npos) << gradstep_last_error();
+  });
+  TestDevice::check(step());
+  gradstep_optimizer_destroy(sgd);
+}
+
+}  // namespace
+}  // namespace gradstep::test
