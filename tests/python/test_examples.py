@@ -31,6 +31,15 @@ def test_torch_training():
     assert "resumed in the middle: the same bits" in run(EXAMPLES / "07_torch" / "torch_training.py")
 
 
+def test_cuda_graph_of_pytorch_says_why_it_cannot_run():
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    program = EXAMPLES / "10_cuda" / "torch_graph.py"
+    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 77 and "nothing to run on: PyTorch finds no CUDA device" in done.stdout, done.stderr
+
+
 def test_optax_training():
     pytest.importorskip("optax")
     assert "resumed in the middle: the same bits" in run(EXAMPLES / "08_optax" / "optax_training.py")
