@@ -28,7 +28,7 @@ struct StoredMatrix {
   kernels::Coding coding = kernels::Coding::none;
   void* numbers = nullptr;    ///< f32 or codes; NULL = absent
   float* buckets = nullptr;   ///< one a column, of codes
-  float* diagonal = nullptr;  ///< int16
+  float* diagonal = nullptr;  ///< int16, whose matrices are square
 
   std::int64_t size() const { return rows * columns; }
   bool exists() const { return numbers != nullptr; }

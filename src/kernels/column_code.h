@@ -44,19 +44,24 @@ GRADSTEP_FORMULA float column_bucket(float largest) {
   return largest / kLargestCode<Code>;
 }
 
+/// Of |x| up to the column's largest magnitude; 0 where the bucket is 0 or not finite. Written so that it becomes
+/// vectors.
 template <class Code>
 GRADSTEP_FORMULA Code column_code(float x, float bucket) {
-  constexpr float kLimit = kLargestCode<Code>;
-  const float scaled = bucket > 0 ? x / bucket : 0.0F;
-  const float rounded = __builtin_nearbyintf(scaled);
-  const float limited = rounded < -kLimit ? -kLimit : kLimit < rounded ? kLimit : rounded;
-  return __builtin_isfinite(scaled) ? static_cast<Code>(limited) : Code{0};
+  constexpr auto kLimit = static_cast<std::int32_t>(kLargestCode<Code>);
+  constexpr float kNoFraction = 12582912.0F;  // 1.5 * 2^23: a sum with it has no place for a fraction, its bits count
+  const float scaled = x / bucket;
+  const auto code =
+      __builtin_bit_cast(std::int32_t, scaled + kNoFraction) - __builtin_bit_cast(std::int32_t, kNoFraction);
+  const std::int32_t above = code < -kLimit ? -kLimit : code;
+  const std::int32_t limited = kLimit < above ? kLimit : above;
+  return bucket > 0 && !__builtin_isnan(scaled) ? static_cast<Code>(limited) : Code{0};
 }
 
 /// What a code stands for.
 template <class Code>
 GRADSTEP_FORMULA float column_number(Code code, float bucket) {
-  return static_cast<float>(code) * bucket;
+  return static_cast<float>(std::int32_t{code}) * bucket;
 }
 
 }  // namespace gradstep::kernels

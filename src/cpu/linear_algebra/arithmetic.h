@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "cpu/linear_algebra/coding_loops.h"
 #include "cpu/linear_algebra/dense.h"
 #include "cpu/linear_algebra/grafting_loops.h"
 
@@ -12,8 +13,9 @@ struct Arithmetic {
   const char* name;
   const Dense& dense;
   const GraftingLoops& grafting;
+  const CodingLoops& coding;
 };
 
-inline constexpr Arithmetic kBaselineArithmetic{"baseline", kDenseBaseline, kGraftingBaseline};
+inline constexpr Arithmetic kBaselineArithmetic{"baseline", kDenseBaseline, kGraftingBaseline, kCodingBaseline};
 
 }  // namespace gradstep::cpu

@@ -80,7 +80,7 @@ void Eigenbases::install(const PreconditioningStep& step, std::span<const RootJo
     for (const FactorPlan& axis : phases_.factors_of(block)) {
       if (!records[axis.job].accepted) continue;
       const float* basis = jobs[axis.job].result;
-      write_matrix(basis, axis.preconditioner);
+      write_matrix(phases_.coding(), basis, axis.preconditioner);
       if (!moves) continue;
       permute_axis(v, axis, basis + axis.n * axis.n, other);
       std::swap(v, other);

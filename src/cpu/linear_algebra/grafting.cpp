@@ -144,12 +144,13 @@ void Grafting::finish(const PreconditioningStep& step) {
 /// Codes of a column share a bucket over all rows, so a tensor is decoded and encoded as a whole.
 void Grafting::finish_coded(const PreconditioningStep& step, std::size_t i, Lane& lane) const {
   const TensorPlan& tensor = phases_.plan.tensors[i];
-  float* m = tensor.momentum.exists() ? read_matrix(tensor.momentum, lane.momentum.data()) : nullptr;
-  float* n = tensor.diagonal_momentum.exists() ? read_matrix(tensor.diagonal_momentum, lane.diagonal_momentum.data())
-                                               : nullptr;
+  float* m = tensor.momentum.exists() ? read_matrix(phases_.coding(), tensor.momentum, lane.momentum.data()) : nullptr;
+  float* n = tensor.diagonal_momentum.exists()
+                 ? read_matrix(phases_.coding(), tensor.diagonal_momentum, lane.diagonal_momentum.data())
+                 : nullptr;
   finish_range(step, i, 0, tensor.size, m, n);
-  if (m != nullptr) write_matrix(m, tensor.momentum);
-  if (n != nullptr) write_matrix(n, tensor.diagonal_momentum);
+  if (m != nullptr) write_matrix(phases_.coding(), m, tensor.momentum);
+  if (n != nullptr) write_matrix(phases_.coding(), n, tensor.diagonal_momentum);
 }
 
 /// momentum NULL = not preconditioned; diagonal_momentum NULL = the two share `momentum` (SQRT_N).

@@ -19,6 +19,7 @@ struct Phases {
 
   Products<float> products(Workspace& workspace) const { return {arithmetic.dense.f32, workspace.packed}; }
   const GraftingLoops& loops() const { return arithmetic.grafting; }
+  const CodingLoops& coding() const { return arithmetic.coding; }
 
   const kernels::ShampooConstants& constants(const PreconditioningStep& step, std::size_t tensor) const {
     return step.groups[static_cast<std::size_t>(plan.tensors[tensor].group)];

@@ -52,11 +52,13 @@ class CpuPreconditioning final : public Preconditioning {
   }
 
   void write_identity(const StoredMatrix& to, float value, Queue& /*queue*/) override {
-    cpu::write_identity(to, value);
+    cpu::write_identity(phases_.coding(), to, value);
   }
-  void encode(const float* from, const StoredMatrix& to, Queue& /*queue*/) override { write_matrix(from, to); }
+  void encode(const float* from, const StoredMatrix& to, Queue& /*queue*/) override {
+    write_matrix(phases_.coding(), from, to);
+  }
   void decode(const StoredMatrix& from, float* to, Queue& /*queue*/) override {
-    const float* numbers = read_matrix(from, to);
+    const float* numbers = read_matrix(phases_.coding(), from, to);
     if (numbers != to && from.size() > 0) {
       std::memcpy(to, numbers, static_cast<std::size_t>(from.size()) * sizeof(float));
     }
@@ -100,7 +102,8 @@ class CpuPreconditioning final : public Preconditioning {
   }
   void install_roots(std::span<const RootJob> jobs, std::span<const RootRecord> records, Queue& /*queue*/) override {
     for (std::size_t at = 0; at < jobs.size(); ++at) {
-      if (records[at].accepted && jobs[at].result != nullptr) write_matrix(jobs[at].result, jobs[at].preconditioner);
+      if (records[at].accepted && jobs[at].result != nullptr)
+        write_matrix(phases_.coding(), jobs[at].result, jobs[at].preconditioner);
     }
   }
   void install_bases(const PreconditioningStep& step, std::span<const RootJob> jobs,
@@ -146,10 +149,10 @@ void CpuPreconditioning::update_statistics(const PreconditioningStep& step, cons
   const kernels::ShampooConstants& constants = phases_.constants(step, block.tensor);
   for (const FactorPlan& axis : phases_.factors_of(block)) {
     float* scratch = axis.statistic.is_coded() ? Workspace::resized(workspace.second, axis.n * axis.n) : nullptr;
-    float* statistic = read_matrix(axis.statistic, scratch);
+    float* statistic = read_matrix(phases_.coding(), axis.statistic, scratch);
     update_statistic(phases_.products(workspace), g.first, g.layout(block, axis), constants.keep, constants.add,
                      statistic);
-    write_matrix(statistic, axis.statistic);
+    write_matrix(phases_.coding(), statistic, axis.statistic);
   }
 }
 
@@ -164,7 +167,7 @@ void CpuPreconditioning::precondition(const BlockPlan& block, BlockNumbers from,
   const std::span<const FactorPlan> axes = phases_.factors_of(block);
   for (const FactorPlan& axis : axes) {
     float* scratch = axis.preconditioner.is_coded() ? Workspace::resized(workspace.third, axis.n * axis.n) : nullptr;
-    const float* root = read_matrix(axis.preconditioner, scratch);
+    const float* root = read_matrix(phases_.coding(), axis.preconditioner, scratch);
     const bool is_last = &axis == &axes.back();
     float* to = scratches[next];
     if (is_last && block.exchange != nullptr) to = block.exchange;
@@ -187,10 +190,10 @@ void CpuPreconditioning::refresh_roots(std::span<const RootJob> jobs, std::span<
     const Workspaces::Lent workspace(phases_.workspaces);
     const std::int64_t count = job.n * job.n;
     float* scratch = job.statistic.is_coded() ? Workspace::resized(workspace->first, count) : nullptr;
-    const float* statistic = read_matrix(job.statistic, scratch);
+    const float* statistic = read_matrix(phases_.coding(), job.statistic, scratch);
     float* root = Workspace::resized(workspace->second, count);
     record = compute_root(statistic, job.n, job.recipe, tools(), *workspace, root);
-    if (record.accepted) write_matrix(root, job.preconditioner);
+    if (record.accepted) write_matrix(phases_.coding(), root, job.preconditioner);
   });
 }
 

@@ -4,16 +4,16 @@
 // Matrices of state as f32 numbers, whatever they are kept as. One thread each.
 #pragma once
 
-#include "backend/preconditioning.h"
+#include "cpu/linear_algebra/coding_loops.h"
 
 namespace gradstep::cpu {
 
 /// The numbers themselves if they are not coded, else decoded into `scratch` (size() floats).
-float* read_matrix(const StoredMatrix& matrix, float* scratch);
+float* read_matrix(const CodingLoops& loops, const StoredMatrix& matrix, float* scratch);
 
 /// Stores numbers; those that read_matrix returned uncoded are stored already.
-void write_matrix(const float* numbers, const StoredMatrix& matrix);
+void write_matrix(const CodingLoops& loops, const float* numbers, const StoredMatrix& matrix);
 
-void write_identity(const StoredMatrix& matrix, float value);
+void write_identity(const CodingLoops& loops, const StoredMatrix& matrix, float value);
 
 }  // namespace gradstep::cpu

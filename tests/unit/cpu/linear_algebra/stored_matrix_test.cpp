@@ -6,12 +6,16 @@
 #include <cmath>
 #include <limits>
 
+#include "cpu/instruction_set.h"
 #include "unit/support.h"
 
 namespace gradstep::cpu {
 namespace {
 
 using kernels::Coding;
+
+/// What the tests run with.
+const CodingLoops& chosen_coding() { return choose_arithmetic(choose_loops()).coding; }
 
 /// A matrix with memory of its own.
 struct OwnedMatrix {
@@ -28,9 +32,9 @@ struct OwnedMatrix {
     if (coding != Coding::none) view.buckets = buckets.data();
     if (coding == Coding::int16) view.diagonal = diagonal.data();
   }
-  std::vector<float> read() const {
+  std::vector<float> read(const CodingLoops& loops = chosen_coding()) const {
     std::vector<float> scratch(static_cast<std::size_t>(view.size()));
-    const float* values = read_matrix(view, scratch.data());
+    const float* values = read_matrix(loops, view, scratch.data());
     return {values, values + view.size()};
   }
 };
@@ -39,7 +43,7 @@ TEST(StoredMatrix, CodesAreWithinHalfACellOfTheNumbers) {
   const auto numbers = test::random_values<float>(5 * 5, 3);
   for (const Coding coding : {Coding::int8, Coding::int16}) {
     OwnedMatrix matrix(5, 5, coding);
-    write_matrix(numbers.data(), matrix.view);
+    write_matrix(chosen_coding(), numbers.data(), matrix.view);
     const std::vector<float> back = matrix.read();
     for (std::size_t j = 0; j < 5; ++j) {
       float largest = 0;
@@ -54,11 +58,45 @@ TEST(StoredMatrix, CodesAreWithinHalfACellOfTheNumbers) {
   }
 }
 
+/// Between -127 and 127 with 127 in every column, so that a bucket is 1.
+TEST(StoredMatrix, CodesAreRoundedHalfToEven) {
+  constexpr std::int64_t kColumns = 37;  // vectors and what is left of them
+  std::vector<float> numbers(static_cast<std::size_t>(510 * kColumns));
+  for (std::size_t i = 0; i < 509; ++i) {
+    for (std::size_t j = 0; j < 37; ++j) numbers[i * 37 + j] = 0.5F * (static_cast<float>(i) - 254);
+  }
+  for (std::size_t j = 0; j < 37; ++j) numbers[509 * 37 + j] = j % 2 == 0 ? 0.49999997F : -1e-30F;
+  OwnedMatrix matrix(510, kColumns, Coding::int8);
+  write_matrix(chosen_coding(), numbers.data(), matrix.view);
+  const std::vector<float> back = matrix.read();
+  for (std::size_t k = 0; k < numbers.size(); ++k) ASSERT_EQ(back[k], std::nearbyint(numbers[k])) << numbers[k];
+}
+
+TEST(StoredMatrix, EveryInstructionSetGivesTheSameCodes) {
+  if (&chosen_coding() == &kCodingBaseline) GTEST_SKIP() << "this is the lowest";
+  for (const std::int64_t n : {1, 7, 8, 45}) {
+    auto numbers = test::random_values<float>(static_cast<std::size_t>(n * n), 7);
+    numbers[0] = n == 7 ? std::numeric_limits<float>::infinity() : numbers[0];
+    numbers[static_cast<std::size_t>(n) % numbers.size()] *= 1e-42F;
+    for (const Coding coding : {Coding::int8, Coding::int16}) {
+      OwnedMatrix chosen(n, n, coding);
+      OwnedMatrix baseline(n, n, coding);
+      write_matrix(chosen_coding(), numbers.data(), chosen.view);
+      write_matrix(kCodingBaseline, numbers.data(), baseline.view);
+      EXPECT_EQ(chosen.numbers, baseline.numbers) << n;
+      EXPECT_EQ(chosen.buckets, baseline.buckets) << n;
+      EXPECT_EQ(chosen.diagonal, baseline.diagonal) << n;
+      if (n == 7) continue;  // NaNs equal nothing
+      EXPECT_EQ(chosen.read(), baseline.read(kCodingBaseline)) << n;
+    }
+  }
+}
+
 TEST(StoredMatrix, TheDiagonalOfInt16IsExact) {
   auto numbers = test::random_values<float>(4 * 4, 5);
   numbers[5] = 1e20F;  // and does not widen its column's cells
   OwnedMatrix matrix(4, 4, Coding::int16);
-  write_matrix(numbers.data(), matrix.view);
+  write_matrix(chosen_coding(), numbers.data(), matrix.view);
   const std::vector<float> back = matrix.read();
   for (const std::size_t i : {0U, 5U, 10U, 15U}) EXPECT_EQ(back[i], numbers[i]);
   EXPECT_NEAR(back[1], numbers[1], 1e-3);
@@ -68,7 +106,7 @@ TEST(StoredMatrix, ANanMakesItsColumnNan) {
   std::vector<float> numbers(12, 1.0F);
   numbers[1 * 4 + 2] = std::numeric_limits<float>::quiet_NaN();
   OwnedMatrix matrix(3, 4, Coding::int8);
-  write_matrix(numbers.data(), matrix.view);
+  write_matrix(chosen_coding(), numbers.data(), matrix.view);
   const std::vector<float> back = matrix.read();
   for (std::size_t k = 0; k < 12; ++k) EXPECT_EQ(std::isnan(back[k]), k % 4 == 2) << k;
 }
@@ -76,7 +114,7 @@ TEST(StoredMatrix, ANanMakesItsColumnNan) {
 TEST(StoredMatrix, AnIdentityIsOneInEveryCoding) {
   for (const Coding coding : {Coding::none, Coding::int8, Coding::int16}) {
     OwnedMatrix matrix(3, 3, coding);
-    write_identity(matrix.view, 0.25F);
+    write_identity(chosen_coding(), matrix.view, 0.25F);
     EXPECT_EQ(matrix.read(), (std::vector<float>{0.25F, 0, 0, 0, 0.25F, 0, 0, 0, 0.25F}));
   }
 }
