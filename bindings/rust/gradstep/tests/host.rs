@@ -4,8 +4,8 @@
 
 mod common;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 
@@ -226,4 +226,126 @@ fn a_hosts_collectives_are_dropped_once() {
         drop(made);
     }
     assert_eq!(dropped.load(Ordering::Relaxed), 2);
+}
+
+/// Channels of which each has an independent one for a dup, and whose calls an abort ends.
+struct Interruptible {
+    pipes: Pipes,
+    spare: Mutex<Vec<Pipes>>,
+    aborted: Arc<AtomicBool>,
+}
+
+impl Interruptible {
+    fn new(ranks: usize, channels: usize) -> Vec<Self> {
+        let mut rows: Vec<_> = (0..ranks).map(|_| Vec::new()).collect();
+        for _ in 0..channels {
+            rows.iter_mut().zip(Pipes::new(ranks)).for_each(|(row, pipes)| row.push(pipes));
+        }
+        let with_spare = |mut row: Vec<Pipes>| Self::over(row.pop().expect("a channel"), row);
+        rows.into_iter().map(with_spare).collect()
+    }
+
+    fn over(pipes: Pipes, spare: Vec<Pipes>) -> Self {
+        Self { pipes, spare: Mutex::new(spare), aborted: Arc::new(AtomicBool::new(false)) }
+    }
+}
+
+impl Collectives for Interruptible {
+    fn rank(&self) -> i32 {
+        self.pipes.rank()
+    }
+
+    fn world_size(&self) -> i32 {
+        self.pipes.world_size()
+    }
+
+    fn any_thread(&self) -> bool {
+        true
+    }
+
+    fn provides(&self) -> &[Optional] {
+        &[Optional::SendAndRecv, Optional::Dup, Optional::Abort, Optional::Poll]
+    }
+
+    fn all_gather(&self, send: &[u8], receive: &mut [u8], timeout: Duration) -> Result<()> {
+        let own = self.pipes.rank as i32;
+        let others = || (0..self.world_size()).filter(move |&rank| rank != own);
+        others().try_for_each(|rank| self.send(send, rank, timeout))?;
+        receive[own as usize * send.len()..][..send.len()].copy_from_slice(send);
+        others().try_for_each(|rank| self.recv(&mut receive[rank as usize * send.len()..][..send.len()], rank, timeout))
+    }
+
+    fn send(&self, data: &[u8], to: i32, timeout: Duration) -> Result<()> {
+        self.pipes.send(data, to, timeout)
+    }
+
+    fn recv(&self, data: &mut [u8], from: i32, timeout: Duration) -> Result<()> {
+        let begin = std::time::Instant::now();
+        while !self.aborted.load(Ordering::Acquire) {
+            match self.pipes.from[from as usize].lock().unwrap().recv_timeout(Duration::from_millis(5)) {
+                Ok(sent) => {
+                    data.copy_from_slice(&sent);
+                    return Ok(());
+                }
+                Err(RecvTimeoutError::Disconnected) => return Err(Error::PeerLost(format!("rank {from} is gone"))),
+                Err(RecvTimeoutError::Timeout) if begin.elapsed() > timeout => {
+                    return Err(Error::Timeout(format!("rank {from} sent nothing")));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+        Err(Error::Aborted("the host's call was ended".to_owned()))
+    }
+
+    fn dup(&self, _: Duration) -> Result<Box<dyn Collectives>> {
+        let mut spare = self.spare.lock().unwrap();
+        let pipes = spare.pop().ok_or_else(|| Error::Unsupported("there is no other channel".to_owned()))?;
+        Ok(Box::new(Self::over(pipes, Vec::new())))
+    }
+
+    fn abort(&self) {
+        self.aborted.store(true, Ordering::Release);
+    }
+}
+
+#[test]
+fn buckets_leave_while_the_host_computes_where_any_thread_may_call() {
+    let context = Context::new().unwrap();
+    on_ranks(Interruptible::new(2, 2), |rank, collectives| {
+        let comm = Communicator::host(&context, collectives, CommOptions::default()).unwrap();
+        let schema = [Parameter::new(&[1000]), Parameter::new(&[1000])];
+        let options = ReducerOptions::default().fuse_threshold(1);
+        let mut reducer = Reducer::new(&context, &comm, &options, &schema).unwrap();
+        let gradient = vec![rank as f32; 1000];
+        reducer.push(1, &Tensor::new(&gradient, &[1000]).unwrap()).unwrap();
+        while !reducer.poll().unwrap() {
+            std::thread::yield_now(); // nobody waits for the exchange, and still it ends
+        }
+        reducer.push(0, &Tensor::new(&gradient, &[1000]).unwrap()).unwrap();
+        reducer.wait(None).unwrap();
+        for view in reducer.gradients().unwrap() {
+            assert!(view.as_slice::<f32>().unwrap().iter().all(|&mean| mean == 0.5));
+        }
+        let error = comm.dup().unwrap_err();
+        assert!(error.text().contains("there is no other channel"), "{error}");
+    });
+}
+
+#[test]
+fn an_abort_ends_a_call_of_the_host() {
+    let context = Context::new().unwrap();
+    on_ranks(Interruptible::new(2, 1), |rank, collectives| {
+        let comm = Communicator::host(&context, collectives, CommOptions::default()).unwrap();
+        if rank == 1 {
+            return Some(comm); // which lives, and does not answer
+        }
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| comm.barrier());
+            std::thread::sleep(Duration::from_millis(20));
+            comm.abort().unwrap();
+            let error = waiting.join().unwrap().unwrap_err();
+            assert!(matches!(error, Error::Aborted(_)), "{error}");
+        });
+        None
+    });
 }
