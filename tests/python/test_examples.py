@@ -22,6 +22,10 @@ def run(*command):
     return done.stdout
 
 
+def test_first_step():
+    assert "[0.75 2.25 2.75 4.25]" in run(EXAMPLES / "00_first_step" / "first_step.py")
+
+
 def test_jax_recipe():
     assert "NumPy: largest difference in 50 iterations" in run(EXAMPLES / "03_jax_recipe" / "jax_recipe.py")
 

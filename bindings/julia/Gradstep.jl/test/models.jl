@@ -7,6 +7,15 @@ struct Dense{W, B, F}
     activation::F
 end
 
+@testset "a first step of Adam is its rate, by the signs" begin
+    # docs:begin step
+    model = (weight = Float32[1, 2, 3, 4],)
+    optimizer = setup(Adam(0.25), model)
+    update!(optimizer, model, (weight = Float32[0.5, -0.5, 1, -1],))
+    # docs:end step
+    @test isapprox(model.weight, [0.75, 2.25, 2.75, 4.25]; atol = 1e-5)
+end
+
 @testset "nested models are stepped in place" begin
     model = (layers = (Dense(ones(Float32, 2, 3), zeros(Float32, 2), tanh), [ones(2), ones(Float32, 1)]), scale = fill(1f0))
     optimizer = setup(SGD(0.5), model)
