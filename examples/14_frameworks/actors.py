@@ -29,8 +29,8 @@ class Worker:
         self.model = make_model()
         self.optimizer = gradstep.torch.AdamW(self.model.parameters(), lr=3e-3)
         self.optimizer.shard(self.comm)
+        # docs:end worker
 
-    # docs:end worker
     def train(self, steps: int) -> None:
         for x, y in batches(steps, self.comm.rank, self.comm.world_size):
             self.optimizer.zero_grad()
