@@ -67,6 +67,8 @@ class SavedState {
   }
 
  private:
+  friend Self;
+  SavedState() = default;
   [[nodiscard]] auto* handle() const noexcept { return static_cast<const Self*>(this)->c(); }
 };
 

@@ -137,20 +137,34 @@ names may be missing); or it is an `Accumulator` or a `Reducer`, whose result is
 function update!(optimizer::Optimizer, model, grads)
     pointer = enter(optimizer.handle)
     status = try
-        source = enter_source(grads)
-        try
-            bind!(optimizer.parameters, optimizer.schema, model, PARAMETERS)
-            bind_gradients!(optimizer, source, grads)
-            GC.@preserve optimizer model grads C.gradstep_optimizer_step(
-                pointer, optimizer.parameters.tensors, optimizer.gradients.tensors, length(optimizer.schema), C_NULL)
-        finally
-            leave_source(source)
-        end
+        step_from(grads, optimizer, pointer, model)
     finally
         leave(optimizer.handle)
     end
     check(status)
     return optimizer, model
+end
+
+# Arrays need no source to be left, and a `finally` costs as much as the rest of a small step.
+function step_from(grads, optimizer, pointer, model)
+    bind_gradients!(optimizer, NoSource(), grads)
+    return step_bound(optimizer, pointer, model, grads)
+end
+
+function step_from(grads::Owner, optimizer, pointer, model)
+    source = enter_source(grads)
+    try
+        bind_gradients!(optimizer, source, grads)
+        return step_bound(optimizer, pointer, model, grads)
+    finally
+        leave_source(source)
+    end
+end
+
+@inline function step_bound(optimizer, pointer, model, grads)
+    bind!(optimizer.parameters, optimizer.schema, model, PARAMETERS)
+    return GC.@preserve optimizer model grads C.gradstep_optimizer_step(
+        pointer, optimizer.parameters.tensors, optimizer.gradients.tensors, length(optimizer.schema), C_NULL)
 end
 
 """
