@@ -19,6 +19,18 @@ struct Model {
   Parameters schema = {{.name = "weight", .shape = {2}}};
 };
 
+TEST(CppOptimizer, AFirstStepChangesTheNumbersWhereTheyLie) {
+  // docs:begin first
+  const gradstep::Context context;
+  std::vector<float> weight = {1, 2, 3, 4};
+  const std::vector<float> gradient = {0.5F, -0.5F, 1, -1};
+  auto adam = gradstep::Optimizer::adam(context, {.learning_rate = 0.25}, {{.name = "weight", .shape = {4}}});
+  adam.step(gradstep::TensorList{weight}, gradstep::ConstTensorList{gradient});
+  // docs:end first
+  const float expected[] = {0.75F, 2.25F, 2.75F, 4.25F};
+  for (std::size_t i = 0; i < weight.size(); ++i) EXPECT_FLOAT_EQ(weight[i], expected[i]);
+}
+
 TEST(CppOptimizer, ASteppedParameterIsTheHostsOwnMemory) {
   const Context context;
   Model model;
