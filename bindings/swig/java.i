@@ -43,13 +43,26 @@
 %}
 %typemap(javainterfaces) SWIGTYPE "AutoCloseable"
 %typemap(javafinalize) SWIGTYPE ""
+%typemap(javadestruct, methodname="delete", methodmodifiers="synchronized") SWIGTYPE {
+    if (swigCPtr != 0) {
+      if (swigCMemOwn) {
+        swigCMemOwn = false;
+        $jnicall;
+      }
+      swigCPtr = 0;
+    }
+  }
 %typemap(javacode) SWIGTYPE %{
   @Override public void close() {
     delete();
   }
 %}
 %typemap(javacode) gradstep_accumulator_options %{
-  /** The dtype of the sums, F32 or F64; without it F32, and F64 for gradients of F64. */
+  /**
+   * The dtype of the sums; without it F32, and F64 for parameters of F64.
+   *
+   * @param dtype F32 or F64
+   */
   public void setDtype(DType dtype) {
     core.set_sum_dtype(this, dtype.code, dtype.bits);
   }

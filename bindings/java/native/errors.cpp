@@ -15,8 +15,9 @@ namespace {
 gradstep_status keep_exception(JNIEnv* env) {
   jthrowable thrown = env->ExceptionOccurred();
   env->ExceptionClear();
-  const jint status = env->CallStaticIntMethod(methods().failures, methods().status, thrown);
   std::string text = "a callback failed";
+  const jint status = env->CallStaticIntMethod(methods().failures, methods().status, thrown);
+  if (env->ExceptionCheck()) env->ExceptionClear();
   auto* kept = static_cast<jbyteArray>(env->CallStaticObjectMethod(methods().failures, methods().keep, thrown));
   if (env->ExceptionCheck()) {  // no memory or stack is left for more
     env->ExceptionClear();

@@ -96,7 +96,7 @@ const gradstep_schedule* ScheduleArgument::convert(JNIEnv* env, jobject schedule
   if (schedule == nullptr) return nullptr;
   gradstep_schedule_init(&schedule_, sizeof schedule_);
   auto* fields = static_cast<jdoubleArray>(env->CallObjectMethod(schedule, methods().schedule_numbers));
-  if (fields == nullptr) return nullptr;
+  if (env->ExceptionCheck()) return nullptr;
   std::array<jdouble, 8> numbers{};
   env->GetDoubleArrayRegion(fields, 0, static_cast<jsize>(numbers.size()), numbers.data());
   schedule_.kind = static_cast<int32_t>(numbers[0]);

@@ -51,7 +51,7 @@ public final class Context extends Handle {
     void run(long n, LongConsumer body) throws Exception;
   }
 
-  /** The host's own memory for gradstep's buffers. What it throws goes to the thread's handler of uncaught exceptions. */
+  /** The host's own memory for gradstep's buffers. What it throws goes to the handler of uncaught exceptions. */
   public interface Allocator {
     /**
      * Gives memory.

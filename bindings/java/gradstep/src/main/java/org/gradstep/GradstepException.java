@@ -10,6 +10,7 @@ package org.gradstep;
 public final class GradstepException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
+  /** A constant whose name begins with ERR_. */
   private final int status;
 
   /**
