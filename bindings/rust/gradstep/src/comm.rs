@@ -104,17 +104,16 @@ record! {
 /// ```
 /// use gradstep::{Communicator, Context, ReduceOp};
 /// let context = Context::new()?;
-/// let ranks = Communicator::local(&context, 2)?;
-/// std::thread::scope(|scope| {
-///     for comm in ranks {
-///         scope.spawn(move || {
-///             let mut ones = [1.0f32; 3];
-///             comm.all_reduce(&mut ones, ReduceOp::Sum)?;
-///             assert_eq!(ones, [2.0; 3]);
-///             Ok::<(), gradstep::Error>(())
-///         });
-///     }
-/// });
+/// let sum = |comm: Communicator| {
+///     let mut ones = [1.0f32; 3];
+///     comm.all_reduce(&mut ones, ReduceOp::Sum)?;
+///     Ok::<_, gradstep::Error>(ones)
+/// };
+/// let ranks = Communicator::local(&context, 2)?.into_iter();
+/// let threads: Vec<_> = ranks.map(|comm| std::thread::spawn(move || sum(comm))).collect();
+/// for thread in threads {
+///     assert_eq!(thread.join().unwrap()?, [2.0; 3]);
+/// }
 /// # Ok::<(), gradstep::Error>(())
 /// ```
 #[derive(Debug)]

@@ -24,18 +24,17 @@ use crate::tensor::{Tensor, TensorMut, c_tensors, c_tensors_mut, check_counts};
 /// ```
 /// use gradstep::{Communicator, Context, Parameter, Reducer, ReducerOptions, Tensor};
 /// let context = Context::new()?;
+/// let mean = |comm: Communicator| {
+///     let mut reducer = Reducer::new(&context, &comm, &ReducerOptions::default(), &[Parameter::new(&[2])])?;
+///     let gradient = [comm.rank()? as f32, 1.0];
+///     reducer.reduce(&[Tensor::new(&gradient, &[2])?], None, 1.0)?;
+///     assert_eq!(reducer.gradients()?[0].as_slice::<f32>(), Some(&[0.5, 1.0][..]));
+///     Ok::<_, gradstep::Error>(())
+/// };
+/// let comms = Communicator::local(&context, 2)?.into_iter();
 /// std::thread::scope(|scope| {
-///     for (rank, comm) in Communicator::local(&context, 2)?.into_iter().enumerate() {
-///         let context = &context;
-///         scope.spawn(move || {
-///             let mut reducer = Reducer::new(context, &comm, &ReducerOptions::default(), &[Parameter::new(&[2])])?;
-///             let gradient = [rank as f32, 1.0];
-///             reducer.reduce(&[Tensor::new(&gradient, &[2])?], None, 1.0)?;
-///             assert_eq!(reducer.gradients()?[0].as_slice::<f32>(), Some(&[0.5, 1.0][..]));
-///             Ok::<(), gradstep::Error>(())
-///         });
-///     }
-///     Ok::<(), gradstep::Error>(())
+///     let threads: Vec<_> = comms.map(|comm| scope.spawn(|| mean(comm))).collect();
+///     threads.into_iter().try_for_each(|thread| thread.join().unwrap())
 /// })?;
 /// # Ok::<(), gradstep::Error>(())
 /// ```
