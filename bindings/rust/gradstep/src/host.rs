@@ -142,11 +142,15 @@ unsafe extern "C" fn on_reduce_scatter(
             let host = host(user);
             let (blocks, block) = ([length(count) * length(host.world_size().into())], [length(count)]);
             let bytes = blocks[0] * dtype.size();
-            // receive may be a block of send, which safe code must not see.
+            // receive may be a block of send, which safe code must not see. Words are aligned for every dtype.
             let inside = (send.addr()..send.addr() + bytes).contains(&receive.addr());
-            let copy = inside.then(|| std::slice::from_raw_parts(send.cast::<u8>(), bytes).to_vec());
-            // An allocation is aligned for elements of every dtype.
-            let send = copy.as_ref().map_or(send, |copy| copy.as_ptr().cast());
+            let mut copy = vec![0u64; if inside { bytes.div_ceil(size_of::<u64>()) } else { 0 }];
+            let send = if inside {
+                std::ptr::copy_nonoverlapping(send.cast(), copy.as_mut_ptr().cast::<u8>(), bytes);
+                copy.as_ptr().cast()
+            } else {
+                send
+            };
             let send = Tensor::from_raw_parts(send, dtype, Device::Cpu, &blocks, None);
             let mut receive = TensorMut::from_raw_parts(receive, dtype, Device::Cpu, &block, None);
             host.reduce_scatter(&send, &mut receive, op, timeout(timeout_ms))
@@ -258,4 +262,96 @@ unsafe extern "C" fn on_abort(user: *mut c_void) {
 unsafe extern "C" fn on_poll(user: *mut c_void) -> sys::gradstep_status {
     // SAFETY: the vtable's promises.
     guarded("poll", || unsafe { host(user) }.poll())
+}
+
+/// The table's functions as C calls them, without C: Miri runs these tests with the feature `dlopen`.
+#[cfg(test)]
+mod tests {
+    use std::ptr::{null, null_mut};
+
+    use super::*;
+
+    /// Sends everything to itself.
+    struct Mirror;
+
+    impl Collectives for Mirror {
+        fn rank(&self) -> i32 {
+            1
+        }
+        fn world_size(&self) -> i32 {
+            2
+        }
+        fn provides(&self) -> &[Optional] {
+            &[Optional::AllReduce, Optional::ReduceScatter, Optional::SendAndRecv, Optional::Exchange, Optional::Dup]
+        }
+        fn all_gather(&self, send: &[u8], receive: &mut [u8], _: Duration) -> Result<()> {
+            receive.copy_from_slice(&[send, send].concat());
+            Ok(())
+        }
+        fn all_reduce(&self, data: &mut TensorMut<'_>, _: ReduceOp, _: Duration) -> Result<()> {
+            data.as_mut_slice::<f32>().expect("f32").iter_mut().for_each(|x| *x *= 2.0);
+            Ok(())
+        }
+        fn reduce_scatter(
+            &self,
+            send: &Tensor<'_>,
+            receive: &mut TensorMut<'_>,
+            _: ReduceOp,
+            _: Duration,
+        ) -> Result<()> {
+            let sent = send.as_slice::<i64>().expect("i64");
+            let block = receive.as_mut_slice::<i64>().expect("i64");
+            let own = &sent[block.len()..];
+            block.iter_mut().zip(own).for_each(|(to, from)| *to = 2 * from);
+            Ok(())
+        }
+        fn exchange(&self, send: &[&[u8]], receive: &mut [&mut [u8]], _: Duration) -> Result<()> {
+            assert!(send[1].is_empty() && receive[1].is_empty(), "its own");
+            receive[0].copy_from_slice(send[0]);
+            Ok(())
+        }
+        fn dup(&self, _: Duration) -> Result<Box<dyn Collectives>> {
+            Ok(Box::new(Self))
+        }
+    }
+
+    #[test]
+    fn buffers_of_c_are_seen_as_slices_and_tensors() {
+        let (table, user) = to_c(Box::new(Mirror));
+        let (sent, mut gathered) = ([3u8, 4], [0u8; 4]);
+        let mut sums = [1.0f32, 2.0];
+        let mut blocks = [1i64, 2, 3, 4];
+        let (mut out, mut out_user) = (sys::gradstep_comm_vtable::default(), null_mut());
+        // SAFETY: what comm.h promises: buffers of these lengths. Block 1 of `blocks` is both read and written.
+        unsafe {
+            let status =
+                table.all_gather.unwrap()(user, sent.as_ptr().cast(), gathered.as_mut_ptr().cast(), 2, null_mut(), 9);
+            assert_eq!((status, gathered), (sys::GRADSTEP_OK, [3, 4, 3, 4]));
+
+            let all_reduce = table.all_reduce.unwrap();
+            assert_eq!(
+                all_reduce(user, sums.as_mut_ptr().cast(), 2, sys::GRADSTEP_TYPE_FLOAT, 32, 0, null_mut(), 9),
+                0
+            );
+            assert_eq!(sums, [2.0, 4.0]);
+
+            let data = blocks.as_mut_ptr();
+            let block = data.add(2);
+            let (code, reduce_scatter) = (sys::GRADSTEP_TYPE_INT, table.reduce_scatter.unwrap());
+            assert_eq!(reduce_scatter(user, data.cast(), block.cast(), 2, code, 64, 0, null_mut(), 9), 0);
+            assert_eq!(blocks, [1, 2, 6, 8]);
+
+            gathered = [0, 0, 5, 6];
+            let send: [*const c_void; 2] = [sent.as_ptr().cast(), null()];
+            let receive: [*mut c_void; 2] = [gathered.as_mut_ptr().cast(), null_mut()];
+            let bytes = [2i64, 77]; // its own entry means nothing
+            let exchange = table.exchange.unwrap();
+            let status = exchange(user, send.as_ptr(), bytes.as_ptr(), receive.as_ptr(), bytes.as_ptr(), null_mut(), 9);
+            assert_eq!((status, gathered), (sys::GRADSTEP_OK, [3, 4, 5, 6]));
+
+            assert_eq!(table.dup.unwrap()(user, 9, &mut out, &mut out_user), sys::GRADSTEP_OK);
+            out.release.unwrap()(out_user);
+            table.release.unwrap()(user);
+        }
+    }
 }
