@@ -197,6 +197,18 @@ def test_a_rank_that_does_not_come_is_named(monkeypatch, rank, says):
         gradstep.Communicator.connect(timeout=0.3)
 
 
+def test_a_port_that_is_taken_is_named(monkeypatch):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        for name, value in {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"}.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("GRADSTEP_PORT", str(port))
+        with pytest.raises(gradstep.InputOutputError, match=rf"cannot listen at 127.0.0.1:{port}: .*GRADSTEP_PORT"):
+            gradstep.Communicator.connect(timeout=0.3)
+
+
 def test_first_host_of_slurms_shorthand():
     hosts = {"a": "a", "a,b": "a", "node[03-07,9],gpu1": "node03", "n[2,4]-x": "n2-x", "r[1-2]n[05-06]": "r1n05"}
     assert {text: _launcher.first_host(text) for text in hosts} == hosts

@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from gradstep.errors import Timeout
+from gradstep.errors import InputOutputError, Timeout
 
 Place = str | tuple[str, int]
 """The name of an abstract socket, or a host and a port."""
@@ -36,7 +36,10 @@ _BACKLOG = 1024
 
 
 def serve(id: bytes, place: Place, number: int, world_size: int, timeout: float) -> None:
-    """Rank 0's part: returns when all others have the id. Raises OSError, and Timeout that names those that lack."""
+    """Rank 0's part: returns when all others have the id.
+
+    Raises InputOutputError if it cannot listen there, and Timeout that names the ranks that did not come.
+    """
     lacking = set(range(1, world_size))
     changed = threading.Condition()
 
@@ -55,7 +58,12 @@ def serve(id: bytes, place: Place, number: int, world_size: int, timeout: float)
                     lacking.discard(rank)
                     changed.notify()
 
-    with _server(place, Handler) as server:
+    try:
+        listening = _server(place, Handler)
+    except OSError as error:
+        hint = "" if isinstance(place, str) else "; GRADSTEP_PORT names another port"
+        raise InputOutputError(f"connect: rank 0 cannot listen at {_name(place)}: {error}{hint}") from error
+    with listening as server:
         threading.Thread(target=server.serve_forever, args=(_RETRY_SECONDS,), daemon=True).start()
         try:
             with changed:

@@ -30,7 +30,8 @@ def find_store(timeout: float, network_interface: str | None) -> Any:
     """What Communicator.connect takes as its store, through which the ranks of the environment's job meet.
 
     In this order: the directory GRADSTEP_STORE; on one machine an id that rank 0 hands over by a local socket; the
-    store that torchrun serves; an id that rank 0 hands over at MASTER_ADDR. Collective. Raises Timeout, or OSError.
+    store that torchrun serves; an id that rank 0 hands over at MASTER_ADDR. Collective. Raises what
+    _handover does.
     """
     if not timeout > 0:
         raise InvalidArgument(f"timeout: {timeout}, expected > 0")
