@@ -25,35 +25,31 @@ template <bool kSigned>
 GRADSTEP_DEVICE void encode_block(Block& block, const float* x, std::int64_t count, std::uint8_t* codes,
                                   float* factor) {
   const int lane = block.thread() % kWarp;
-  std::int32_t positive = 0;
-  std::int32_t negative = 0;
+  std::int32_t largest = 0;
   for_each_own(lane, count, [&](int k, std::int64_t) {
-    const std::uint32_t bits = kernels::bits_of(x[k]);
-    const auto above = static_cast<std::int32_t>(bits);
-    const auto below = static_cast<std::int32_t>(bits ^ 0x80000000U);
-    positive = above > positive ? above : positive;
-    negative = below > negative ? below : negative;
+    const auto magnitude = static_cast<std::int32_t>(kernels::bits_of(x[k]) & ~kernels::binary32::kSign);
+    largest = magnitude > largest ? magnitude : largest;
   });
   for (int mask = kWarp / 2; mask > 0; mask /= 2) {
-    const std::int32_t above = block.shuffle_xor(positive, mask);
-    const std::int32_t below = block.shuffle_xor(negative, mask);
-    positive = above > positive ? above : positive;
-    negative = below > negative ? below : negative;
+    const std::int32_t other = block.shuffle_xor(largest, mask);
+    largest = other > largest ? other : largest;
   }
-  const float whole = kernels::block_factor(positive, negative);
-  const float divisor = kernels::block_divisor(whole);
+  const float whole = kernels::block_factor(static_cast<std::uint32_t>(largest));
+  const bool is_finite = !kernels::is_nonfinite<float>(kernels::bits_of(whole));
+  const kernels::BlockCode<kSigned> code(whole);
   if (lane == 0) block.store(factor, whole);
   for_each_own(lane, count, [&](int k, std::int64_t i) {
-    block.store(codes + i, kernels::BlockCode<kSigned>::encode(x[k] / divisor));
+    block.store(codes + i, static_cast<std::uint8_t>(is_finite ? code.encode(kernels::bits_of(x[k])) : 0));
   });
 }
 
 template <bool kSigned>
 GRADSTEP_DEVICE void decode_block(const Block& block, const std::uint8_t* codes, const float* factor,
                                   std::int64_t count, float* x) {
-  const float whole = block.load(factor);
-  for_each_own(block.thread() % kWarp, count,
-               [&](int k, std::int64_t i) { x[k] = kernels::decode<kSigned>(block.load(codes + i)) * whole; });
+  const kernels::BlockCode<kSigned> code(block.load(factor));
+  for_each_own(block.thread() % kWarp, count, [&](int k, std::int64_t i) {
+    x[k] = kernels::float_of(code.decode(std::uint32_t{block.load(codes + i)}));
+  });
 }
 
 GRADSTEP_DEVICE void encode_block(Block& block, bool is_signed, const float* x, std::int64_t count, std::uint8_t* codes,

@@ -24,6 +24,8 @@ class LoadedPart {
   std::int64_t integer(const std::string& key, std::int64_t minimum = 0) const;
   double number(const std::string& key) const;
 
+  bool has_text(const std::string& key) const { return file_.metadata().count(prefix_ + key) > 0; }
+
   bool has(const std::string& key) const { return file_.tensors().count(prefix_ + key) > 0; }
   /// Throws MISMATCH unless the tensor exists with this dtype and shape.
   const StateFile::Tensor& tensor(const std::string& key, DType dtype, const std::vector<std::int64_t>& shape);

@@ -81,13 +81,15 @@ GRADSTEP_FORMULA float to_float(Float16 x) {
   return float_of((exponent == 0 ? subnormal : normal) | static_cast<std::uint32_t>(x.bits & 0x8000U) << 16);
 }
 
-GRADSTEP_FORMULA BFloat16 to_bfloat16(float x) {
-  using namespace binary32;
-  const std::uint32_t bits = bits_of(x);
-  const std::uint32_t rounded = (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;
-  const std::uint32_t quiet_nan = (bits >> 16) | 0x40U;
-  return {static_cast<std::uint16_t>((bits & ~kSign) > kInfinity ? quiet_nan : rounded)};
+/// The bits of the bfloat16 that is nearest to a float's bits. Of one, or of vectors of them (kernels/lanes.h).
+template <class Words>
+GRADSTEP_FORMULA Words bfloat16_of(Words bits) {
+  const Words rounded = bits + 0x7fffU + ((bits >> 16) & 1U);
+  const Words quiet_nan = bits | 0x400000U;
+  return ((bits & ~binary32::kSign) > binary32::kInfinity ? quiet_nan : rounded) >> 16;
 }
+
+GRADSTEP_FORMULA BFloat16 to_bfloat16(float x) { return {static_cast<std::uint16_t>(bfloat16_of(bits_of(x)))}; }
 
 GRADSTEP_FORMULA Float16 to_float16(float x) {
   using namespace binary32;

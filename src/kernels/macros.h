@@ -12,13 +12,6 @@
 #define GRADSTEP_FORMULA inline __attribute__((always_inline))
 #endif
 
-/// Before a constant array that formulas index at run time.
-#if defined(__CUDACC__)
-#define GRADSTEP_LOOKUP static __device__ constexpr
-#else
-#define GRADSTEP_LOOKUP constexpr
-#endif
-
 /// Before a loop over places of which each is read and written by one iteration alone: pointers may be equal, but not
 /// otherwise overlap.
 #if defined(__CUDACC__)

@@ -47,6 +47,8 @@ struct StoredState {
   std::int32_t owner = -1;
   /// Of the whole; empty = the parameter's, or the list that factors are.
   std::vector<std::int64_t> shape = {};  // NOLINT(readability-redundant-member-init): lists may leave it out
+  /// Of 8-bit codes; their factors are the stored state after this one.
+  enum class Code : std::uint8_t { none, of_magnitudes, with_signs } code = Code::none;
 };
 
 /// Up to here t is exact as a double, which is what schedules and bias corrections compute with.

@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optim/saved_optimizer.h"
 
-#include <cstring>
+#include <algorithm>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 
 #include "core/error.h"
 #include "core/json_text.h"
+#include "optim/first_order/dynamic_code.h"
 
 namespace gradstep {
 
@@ -18,6 +21,9 @@ constexpr const char* kSteps = "step_count";
 constexpr const char* kSkipped = "skipped_steps";
 constexpr const char* kUnused = "unused_parameters";
 constexpr const char* kHyperParameters = "hyper_parameters";
+// How 8-bit codes are to be read: kernels/block_code.h. Files without it have the dynamic code.
+constexpr const char* kBlockCode = "block_code";
+constexpr const char* kOctaves = "octaves";
 
 std::string key_of(const Schema& schema, const StoredState& stored) {
   return schema[stored.parameter].name + "/" + stored.name;
@@ -40,6 +46,46 @@ nlohmann::json hyper_parameters_of(const Optimizer& optimizer) {
   return groups;
 }
 
+bool is_coded(const StoredState& stored) { return stored.code != StoredState::Code::none; }
+
+/// Throws UNSUPPORTED for a code of a later version.
+bool has_dynamic_code(const LoadedPart& part) {
+  if (!part.has_text(kBlockCode)) return true;
+  if (part.text(kBlockCode) != kOctaves) {
+    fail(GRADSTEP_ERR_UNSUPPORTED, "the saved state's '{}' is '{}', this version of gradstep reads '{}'", kBlockCode,
+         part.text(kBlockCode), kOctaves);
+  }
+  return false;
+}
+
+/// What is to be written into a buffer of the optimizer.
+struct Move {
+  Array to;
+  const std::byte* from;
+  std::shared_ptr<const void> own;  ///< what `from` points into, if not the file
+};
+
+/// From the beginning of this rank's part on.
+const std::byte* own_part(const StateFile::Tensor& tensor, const StoredState& stored) {
+  return tensor.data + stored.begin * size_of(stored.array.dtype);
+}
+
+/// Codes and factors of the dynamic code, as those of kernels/block_code.h.
+void append_recoded(const StoredState& codes, const std::byte* from_codes, const StoredState& factors,
+                    const std::byte* from_factors, std::vector<Move>& moves) {
+  struct Recoded {
+    std::vector<std::uint8_t> codes;
+    std::vector<float> factors;
+  };
+  const auto recoded = std::make_shared<Recoded>();
+  recoded->codes.resize(static_cast<std::size_t>(codes.array.size));
+  recoded->factors.resize(static_cast<std::size_t>(factors.array.size));
+  recode_dynamic(from_codes, from_factors, codes.array.size, codes.code == StoredState::Code::with_signs,
+                 recoded->codes.data(), recoded->factors.data());
+  moves.push_back({codes.array, std::as_bytes(std::span(recoded->codes)).data(), recoded});
+  moves.push_back({factors.array, std::as_bytes(std::span(recoded->factors)).data(), recoded});
+}
+
 }  // namespace
 
 SavedPart save_optimizer(Optimizer& optimizer) {
@@ -58,6 +104,7 @@ SavedPart save_optimizer(Optimizer& optimizer) {
   }
   part.set(kUnused, json_text(unused));
   for (const StoredState& stored : optimizer.stored_states()) {
+    if (is_coded(stored)) part.set(kBlockCode, kOctaves);
     SavedTensor tensor;
     tensor.key = key_of(schema, stored);
     tensor.dtype = stored.array.dtype;
@@ -90,17 +137,23 @@ std::function<void()> load_optimizer(LoadedPart& part, Optimizer& optimizer) {
   flags.reserve(schema.size());
   for (const Parameter& parameter : schema) flags.push_back(unused.count(parameter.name) == 0 ? 1 : 0);
 
-  struct Move {
-    Array to;
-    const std::byte* from;
+  const std::vector<StoredState> stored = optimizer.stored_states();
+  const bool recodes = std::ranges::any_of(stored, is_coded) && has_dynamic_code(part);
+  const auto take = [&](const StoredState& state) {
+    return own_part(part.finite_tensor(key_of(schema, state), state.array.dtype, shape_of(schema, state)), state);
   };
   std::vector<Move> moves;
-  for (const StoredState& stored : optimizer.stored_states()) {
-    const auto& tensor = part.finite_tensor(key_of(schema, stored), stored.array.dtype, shape_of(schema, stored));
-    moves.push_back({stored.array, tensor.data + stored.begin * size_of(stored.array.dtype)});
+  for (std::size_t i = 0; i < stored.size(); ++i) {
+    const std::byte* from = take(stored[i]);
+    if (recodes && is_coded(stored[i])) {
+      append_recoded(stored[i], from, stored[i + 1], take(stored[i + 1]), moves);
+      ++i;
+    } else {
+      moves.push_back({stored[i].array, from, nullptr});
+    }
   }
   part.check_all_taken();
-  return [&optimizer, moves, flags, steps, skipped] {
+  return [&optimizer, moves = std::move(moves), flags, steps, skipped] {
     for (const Move& move : moves) {
       optimizer.site().queue().upload(move.to.data, move.from, static_cast<std::size_t>(move.to.bytes()));
     }

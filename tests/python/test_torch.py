@@ -229,8 +229,8 @@ def test_eight_bit_state_is_rounded_once_more_by_a_state_dict(random):
     for parameter in twins.ours:
         for name in ("exp_avg", "exp_avg_sq"):
             before, after = first.state[parameter][name], second.state[parameter][name]
-            # The widest cells of the code are 0.9 / 64 of a block's largest number.
-            assert float((before - after).abs().max()) <= 0.9 / 64 * float(before.abs().max())
+            # The code errs by a 32nd of what is near a block's largest number, less elsewhere.
+            assert float((before - after).abs().max()) <= 2.0**-5 * float(before.abs().max())
 
 
 @pytest.mark.parametrize("name", ["SGD", "RMSprop", "Adagrad", "Adam", "AdamW"])

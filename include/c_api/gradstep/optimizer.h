@@ -31,9 +31,9 @@ enum gradstep_state_dtype {
   GRADSTEP_STATE_DTYPE_INVALID = -1,
   GRADSTEP_STATE_DTYPE_NATIVE = 0, /* f32; f64 for f64 parameters */
   GRADSTEP_STATE_DTYPE_BF16 = 1,
-  /* One byte an element: an index into a table of 256 numbers between -1 and 1 (0 and 1 for sums of squares), spaced
-     as in Dettmers et al. 2022 ("8-bit optimizers via block-wise quantization"), and one f32 factor for each
-     block of 256 elements, the one of largest magnitude, which is kept exactly. */
+  /* One byte an element, by blocks of 256 as in Dettmers et al. 2022 ("8-bit optimizers via block-wise quantization"):
+     zero, or how many octaves the element is below the largest magnitude of its block, in steps that widen with the
+     distance, and its sign (sums of squares have none). The largest magnitude is kept exactly, an f32 for each block. */
   GRADSTEP_STATE_DTYPE_INT8 = 2
 };
 

@@ -15,6 +15,7 @@
 #include "backend/work_list.h"
 #include "core/array.h"
 #include "cpu/loops.h"
+#include "cpu/loops/lanes.h"
 #include "kernels/convert.h"
 
 namespace gradstep::cpu {
@@ -99,15 +100,29 @@ GRADSTEP_FORMULA void for_each_run(const Array& view, std::int64_t begin, std::i
   }
 }
 
+template <class To, class From>
+GRADSTEP_FORMULA void convert_numbers(const From* from, To* to, std::int64_t count) {
+  GRADSTEP_INDEPENDENT
+  for (std::int64_t i = 0; i < count; ++i) to[i] = kernels::convert<To>(from[i]);
+}
+
+#if defined(__SSE2__)
+GRADSTEP_FORMULA void convert_numbers(const float* from, BFloat16* to, std::int64_t count) {
+  std::int64_t converted = 0;
+  for (; converted + 2 * kWords <= count; converted += 2 * kWords) {
+    const Words first = kernels::bfloat16_of(load_words(from + converted));
+    const Words second = kernels::bfloat16_of(load_words(from + converted + kWords));
+    store_halves(&to[converted].bits, first, second);
+  }
+  GRADSTEP_INDEPENDENT
+  for (std::int64_t i = converted; i < count; ++i) to[i] = kernels::to_bfloat16(from[i]);
+}
+#endif
+
 /// to[i] = element begin + i of a view whose elements are of type `From` at `data`.
 template <class To, class From>
 [[gnu::noinline]] void gather(const Array& view, const From* data, std::int64_t begin, std::int64_t count, To* to) {
-  if (view.strides == nullptr) {
-    const From* from = data + begin;
-    GRADSTEP_INDEPENDENT
-    for (std::int64_t i = 0; i < count; ++i) to[i] = kernels::convert<To>(from[i]);
-    return;
-  }
+  if (view.strides == nullptr) return convert_numbers(data + begin, to, count);
   for_each_run(view, begin, count, [=](std::int64_t offset, std::int64_t stride, std::int64_t run, std::int64_t done) {
     const From* from = data + offset;
     GRADSTEP_INDEPENDENT
@@ -118,12 +133,7 @@ template <class To, class From>
 /// The reverse of gather.
 template <class From, class To>
 [[gnu::noinline]] void scatter(const Array& view, To* data, std::int64_t begin, std::int64_t count, const From* from) {
-  if (view.strides == nullptr) {
-    To* to = data + begin;
-    GRADSTEP_INDEPENDENT
-    for (std::int64_t i = 0; i < count; ++i) to[i] = kernels::convert<To>(from[i]);
-    return;
-  }
+  if (view.strides == nullptr) return convert_numbers(from, data + begin, count);
   for_each_run(view, begin, count, [=](std::int64_t offset, std::int64_t stride, std::int64_t run, std::int64_t done) {
     To* to = data + offset;
     GRADSTEP_INDEPENDENT

@@ -90,9 +90,7 @@ void update_staged(const Rule& rule, GradientScale<T> scale, const UpdateItem& i
       if (in_place && item.stochastic && out == out_scratch.values) {
         round_numbers(target.dtype, out, count, words.stream(0));
       }
-      for (int s = 0; s < Rule::kStates; ++s) {
-        if (!native) store_state(item, s, begin, count, states[s], words);
-      }
+      if (!native) store_states<Rule::kStates>(item, begin, count, states, words);
     }
     if (out_in_place == nullptr || master != nullptr) store(target, begin, count, out);
   });

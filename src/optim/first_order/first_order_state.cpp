@@ -63,7 +63,10 @@ CodedNumbers FirstOrderState::codes(std::size_t index, std::size_t slot) const {
 
 StoredState FirstOrderState::stored_numbers(std::size_t index, std::size_t slot) const {
   const PerParameter& parameter = parameters_[index];
-  return {index, name_of(slot), numbers(index, slot), parameter.slice.begin, parameter.total, false};
+  StoredState stored{index, name_of(slot), numbers(index, slot), parameter.slice.begin, parameter.total, false};
+  using Code = StoredState::Code;
+  if (is_coded(slot)) stored.code = is_signed(slot) ? Code::with_signs : Code::of_magnitudes;
+  return stored;
 }
 
 StoredState FirstOrderState::stored_factors(std::size_t index, std::size_t slot) const {

@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Vectors of 32-bit words for formulas whose operands are narrower: compilers widen and narrow in more instructions
+// than the formulas take. All else is left to them: operators of vectors are the language's.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/lanes.h"
+
+#if defined(__SSE2__)
+
+#include <immintrin.h>
+
+namespace gradstep::cpu {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr std::int64_t kWords = 16;
+#elif defined(__AVX2__)
+constexpr std::int64_t kWords = 8;
+#else
+constexpr std::int64_t kWords = 4;
+#endif
+
+using Words = std::uint32_t __attribute__((vector_size(4 * kWords)));
+using Integers = std::int32_t __attribute__((vector_size(4 * kWords)));
+using Floats = float __attribute__((vector_size(4 * kWords)));
+
+/// What is loaded and stored at once: as many vectors as bytes have place in one.
+struct FourWords {
+  Words of[4];
+};
+
+GRADSTEP_FORMULA Words load_words(const void* from) {
+  Words words;
+  __builtin_memcpy(&words, from, sizeof words);
+  return words;
+}
+
+GRADSTEP_FORMULA void store_words(void* to, Words words) { __builtin_memcpy(to, &words, sizeof words); }
+
+#if defined(__AVX512F__)
+GRADSTEP_FORMULA FourWords load_bytes(const std::uint8_t* from) {
+  FourWords words;
+  for (int k = 0; k < 4; ++k) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + kWords * k));
+    words.of[k] = reinterpret_cast<Words>(_mm512_maskz_cvtepu8_epi32(0xffff, bytes));
+  }
+  return words;
+}
+
+/// Of each word the lowest byte; the others are zero.
+GRADSTEP_FORMULA void store_bytes(std::uint8_t* to, const FourWords& words) {
+  for (int k = 0; k < 4; ++k) {
+    const __m128i bytes = _mm512_maskz_cvtepi32_epi8(0xffff, reinterpret_cast<__m512i>(words.of[k]));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + kWords * k), bytes);
+  }
+}
+
+/// The lower halves of two vectors of words; the upper halves are zero.
+GRADSTEP_FORMULA void store_halves(std::uint16_t* to, Words first, Words second) {
+  const __m256i low = _mm512_maskz_cvtepi32_epi16(0xffff, reinterpret_cast<__m512i>(first));
+  const __m256i high = _mm512_maskz_cvtepi32_epi16(0xffff, reinterpret_cast<__m512i>(second));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), low);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + kWords), high);
+}
+#elif defined(__AVX2__)
+GRADSTEP_FORMULA FourWords load_bytes(const std::uint8_t* from) {
+  FourWords words;
+  for (int k = 0; k < 4; ++k) {
+    const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from + kWords * k));
+    words.of[k] = reinterpret_cast<Words>(_mm256_cvtepu8_epi32(bytes));
+  }
+  return words;
+}
+
+/// Of each word the lowest byte; the others are zero.
+GRADSTEP_FORMULA void store_bytes(std::uint8_t* to, const FourWords& words) {
+  const auto at = [&](int k) { return reinterpret_cast<__m256i>(words.of[k]); };
+  // Halves of vectors are packed each on their own: groups of four bytes come out as 0, 4, 1, 5, 2, 6, 3, 7.
+  const __m256i packed = _mm256_packus_epi16(_mm256_packs_epi32(at(0), at(1)), _mm256_packs_epi32(at(2), at(3)));
+  const __m256i bytes = _mm256_permutevar8x32_epi32(packed, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), bytes);
+}
+
+/// The lower halves of two vectors of words; the upper halves are zero.
+GRADSTEP_FORMULA void store_halves(std::uint16_t* to, Words first, Words second) {
+  // As above: quarters come out as 0, 2, 1, 3.
+  const __m256i packed = _mm256_packus_epi32(reinterpret_cast<__m256i>(first), reinterpret_cast<__m256i>(second));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_permute4x64_epi64(packed, _MM_SHUFFLE(3, 1, 2, 0)));
+}
+#else
+GRADSTEP_FORMULA FourWords load_bytes(const std::uint8_t* from) {
+  const __m128i zero = _mm_setzero_si128();
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+  const __m128i low = _mm_unpacklo_epi8(bytes, zero);
+  const __m128i high = _mm_unpackhi_epi8(bytes, zero);
+  return {{reinterpret_cast<Words>(_mm_unpacklo_epi16(low, zero)),
+           reinterpret_cast<Words>(_mm_unpackhi_epi16(low, zero)),
+           reinterpret_cast<Words>(_mm_unpacklo_epi16(high, zero)),
+           reinterpret_cast<Words>(_mm_unpackhi_epi16(high, zero))}};
+}
+
+/// Of each word the lowest byte; the others are zero.
+GRADSTEP_FORMULA void store_bytes(std::uint8_t* to, const FourWords& words) {
+  const auto at = [&](int k) { return reinterpret_cast<__m128i>(words.of[k]); };
+  const __m128i bytes = _mm_packus_epi16(_mm_packs_epi32(at(0), at(1)), _mm_packs_epi32(at(2), at(3)));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), bytes);
+}
+
+/// The lower halves of two vectors of words; the upper halves are zero.
+GRADSTEP_FORMULA void store_halves(std::uint16_t* to, Words first, Words second) {
+  // There is no packing but with saturation as signed: so halves are made the signed numbers that have their bits.
+  const auto signed_halves = [](Words words) {
+    return reinterpret_cast<__m128i>(reinterpret_cast<Integers>(words << 16) >> 16);
+  };
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm_packs_epi32(signed_halves(first), signed_halves(second)));
+}
+#endif
+
+}  // namespace
+}  // namespace gradstep::cpu
+
+template <>
+struct gradstep::kernels::Lanes<gradstep::cpu::Words> {
+  using Words = cpu::Words;
+  using Floats = cpu::Floats;
+  GRADSTEP_FORMULA static Floats floats_of(Words words) { return reinterpret_cast<Floats>(words); }
+  GRADSTEP_FORMULA static Words words_of(Floats floats) { return reinterpret_cast<Words>(floats); }
+  GRADSTEP_FORMULA static Floats to_floats(Words words) {
+    return __builtin_convertvector(reinterpret_cast<cpu::Integers>(words), Floats);
+  }
+  GRADSTEP_FORMULA static Words to_integers(Floats floats) {
+    return reinterpret_cast<Words>(__builtin_convertvector(floats, cpu::Integers));
+  }
+};
+
+#endif
