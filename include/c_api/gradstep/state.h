@@ -72,9 +72,9 @@ GRADSTEP_API gradstep_status gradstep_updater_save(gradstep_updater* updater,
  * Returns: INVALID_ARGUMENT (stream or its read NULL), CORRUPT (truncated, a flipped byte, not this format, counters
  * that contradict each other), MISMATCH (another kind, names, shapes, dtypes, or buffers; an updater's window that is
  * open or was not applied, on another number of ranks; the text names the first difference), UNSUPPORTED (a later
- * format version), INVALID_STATE (in use; a reducer inside a window), CALLBACK (read failed), OUT_OF_MEMORY, and
- * collectively ABORTED ("another rank could not ...": the call failed on that rank, which returns why, and nothing was
- * loaded on any) and the statuses of a collective call.
+ * format version, or 8-bit codes of one), INVALID_STATE (in use; a reducer inside a window), CALLBACK (read failed),
+ * OUT_OF_MEMORY, and collectively ABORTED ("another rank could not ...": the call failed on that rank, which returns
+ * why, and nothing was loaded on any) and the statuses of a collective call.
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_load(gradstep_optimizer* optimizer, const gradstep_stream* stream,
                                                      const gradstep_load_options* options) GRADSTEP_NOEXCEPT;
