@@ -35,8 +35,8 @@ class ProcessesTest {
         words.add("die");
       }
       processes.add(new ProcessBuilder(words)
-          .redirectErrorStream(true)
           .redirectOutput(folder.resolve("rank" + rank).toFile())
+          .redirectError(ProcessBuilder.Redirect.INHERIT)
           .start());
     }
     List<String> outputs = new ArrayList<>();
