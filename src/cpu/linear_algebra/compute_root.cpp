@@ -12,6 +12,7 @@ RootOptions options_of(const RootRecipe& recipe, const RootTools& tools) {
   RootOptions options;
   options.arithmetic = tools.arithmetic;
   options.lapack = tools.lapack;
+  options.threads = tools.threads;
   options.method = recipe.method;
   options.precision = recipe.precision;
   options.exponent = recipe.exponent;
@@ -62,12 +63,13 @@ RootRecord compute_root(const float* statistic, std::int64_t n, const RootRecipe
 RootRecord compute_basis(const RootJob& job, const RootTools& tools, Workspace& workspace) {
   const std::int64_t n = job.n;
   const float* statistic = job.statistic.floats();
+  const RootOptions options = options_of(job.recipe, tools);
   RootSolver<double>& solver = workspace.roots;
   RootRecord record;
   record.computed = true;
-  record.accepted = job.action == RootAction::refine ? solver.refine_basis(statistic, job.preconditioner.floats(), n,
-                                                                           *tools.arithmetic, job.result + n * n)
-                                                     : solver.eigenvectors(statistic, n, options_of(job.recipe, tools));
+  record.accepted = job.action == RootAction::refine
+                        ? solver.refine_basis(statistic, job.preconditioner.floats(), n, options, job.result + n * n)
+                        : solver.eigenvectors(statistic, n, options);
   if (!record.accepted) return record;
   for (std::int64_t k = 0; k < n * n; ++k) job.result[k] = static_cast<float>(solver.root()[k]);
   return record;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Root jobs, one thread each.
+// Root jobs: a thread has one, or all threads share one where there are few.
 #pragma once
 
 #include "backend/preconditioning.h"
@@ -13,7 +13,33 @@ namespace gradstep::cpu {
 struct RootTools {
   const Arithmetic* arithmetic = nullptr;
   const Lapack* lapack = nullptr;  ///< NULL = none
+  Context* threads = nullptr;      ///< that share a job's work; NULL = the calling thread works alone
+
+  RootTools with_threads(Context* shared) const { return {arithmetic, lapack, shared}; }
 };
+
+/// body(position, tools) for the jobs of which is_due(position). A thread has a job; but where jobs are large, and no
+/// more than half as many as threads, all threads share one after the other. (Not all of a job can be shared.)
+template <class IsDue, class Body>
+void for_each_due_job(Context& context, std::span<const RootJob> jobs, const RootTools& tools, IsDue is_due,
+                      Body body) {
+  constexpr std::int64_t kSmallestShared = 512;
+  std::size_t due = 0;
+  bool are_large = true;
+  for (std::size_t at = 0; at < jobs.size(); ++at) {
+    if (!is_due(at)) continue;
+    ++due;
+    are_large = are_large && jobs[at].n >= kSmallestShared;
+  }
+  const bool share = are_large && 2 * due <= context.width();
+  const RootTools chosen = tools.with_threads(share ? &context : nullptr);
+  const auto run = [&](std::int64_t at) {
+    if (is_due(static_cast<std::size_t>(at))) body(static_cast<std::size_t>(at), chosen);
+  };
+  const auto count = static_cast<std::int64_t>(jobs.size());
+  if (!share) return context.parallel_for(count, run);
+  for (std::int64_t at = 0; at < count; ++at) run(at);
+}
 
 /// The root of an n x n statistic, with retries; `root` may be where the statistic is, and is written only if accepted.
 RootRecord compute_root(const float* statistic, std::int64_t n, const RootRecipe& recipe, const RootTools& tools,

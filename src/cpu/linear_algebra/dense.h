@@ -67,8 +67,9 @@ struct DenseLoops {
   T (*dot)(const T* x, const T* y, std::int64_t count);
   /// y += alpha x.
   void (*add_scaled)(T alpha, const T* x, std::int64_t count, T* y);
-  /// y = a x, of a symmetric n x n matrix whose lower triangle is given.
-  void (*multiply_symmetric)(const T* a, std::int64_t stride, std::int64_t n, const T* x, T* y);
+  /// What rows [begin, end) of the lower triangle add to y = a x, of a symmetric matrix: to `end` numbers of y, which
+  /// are overwritten.
+  void (*multiply_symmetric)(const T* a, std::int64_t stride, std::int64_t begin, std::int64_t end, const T* x, T* y);
   /// (x, y) = (c x + s y, c y - s x).
   void (*rotate)(T* x, T* y, std::int64_t count, T c, T s);
 

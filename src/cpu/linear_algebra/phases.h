@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the phases of a Shampoo step share on the CPU: the plan, the loops, the threads and their scratch. Blocks are
-// tasks of their own, as are the chunks of whole tensors.
+// tasks of their own, unless there are fewer of them than threads, and so are the chunks of whole tensors.
 #pragma once
 
 #include "backend/context.h"
 #include "cpu/linear_algebra/arithmetic.h"
+#include "cpu/linear_algebra/block_copies.h"
 #include "cpu/linear_algebra/workspaces.h"
 
 namespace gradstep::cpu {
@@ -16,8 +17,15 @@ struct Phases {
   const Arithmetic& arithmetic;
   PreconditioningPlan plan = {};
   Workspaces workspaces = {};
+  bool shares_blocks = false;  ///< all threads work on one block after the other
 
-  Products<float> products(Workspace& workspace) const { return {arithmetic.dense.f32, workspace.packed}; }
+  /// How many blocks are under way at once.
+  std::size_t tasks_of_blocks() const {
+    return std::min(shares_blocks ? std::size_t{1} : context.width(), plan.own_blocks);
+  }
+  Products<float> products(Workspace& workspace) const {
+    return {arithmetic.dense.f32, workspace.packed, shares_blocks ? &context : nullptr};
+  }
   const GraftingLoops& loops() const { return arithmetic.grafting; }
   const CodingLoops& coding() const { return arithmetic.coding; }
 
@@ -29,15 +37,28 @@ struct Phases {
     return std::span(plan.factors).subspan(block.first_factor, block.factors);
   }
 
+  /// For a new plan. Products of large blocks are shared where at most half the threads would have a block.
+  void choose_sharing() {
+    shares_blocks = 2 * plan.own_blocks <= context.width();
+    for (const BlockPlan& block : std::span(plan.blocks).subspan(plan.first_own_block, plan.own_blocks)) {
+      for (const FactorPlan& axis : factors_of(block)) {
+        shares_blocks = shares_blocks && is_worth_sharing(contraction_product(compact_layout(axis)));
+      }
+    }
+  }
+
   /// body(block, workspace) for this rank's blocks of tensors that take part.
   template <class Body>
   void for_each_own_block(const PreconditioningStep& step, Body body) {
-    context.parallel_for(static_cast<std::int64_t>(plan.own_blocks), [&](std::int64_t at) {
+    const auto run = [&](std::int64_t at) {
       const BlockPlan& block = plan.blocks[plan.first_own_block + static_cast<std::size_t>(at)];
       if (!step.tensors[block.tensor].takes_part) return;
       const Workspaces::Lent workspace(workspaces);
       body(block, *workspace);
-    });
+    };
+    const auto blocks = static_cast<std::int64_t>(plan.own_blocks);
+    if (!shares_blocks) return context.parallel_for(blocks, run);
+    for (std::int64_t at = 0; at < blocks; ++at) run(at);
   }
 
   /// body(position, tensor, chunk) for all chunks.

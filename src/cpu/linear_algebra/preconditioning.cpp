@@ -47,6 +47,7 @@ class CpuPreconditioning final : public Preconditioning {
 
   void plan(PreconditioningPlan plan, Queue& /*queue*/) override {
     phases_.plan = std::move(plan);
+    phases_.choose_sharing();
     reserve_scratch();
     grafting_.plan();
   }
@@ -130,18 +131,19 @@ void CpuPreconditioning::reserve_scratch() {
   std::int64_t block_size = 0;
   std::int64_t coded = 0;
   std::size_t packed = 0;
+  const std::size_t width = phases_.shares_blocks ? phases_.context.width() : 1;
   for (const BlockPlan& block : std::span(plan.blocks).subspan(plan.first_own_block, plan.own_blocks)) {
     block_size = std::max(block_size, block.size);
     for (const FactorPlan& axis : phases_.factors_of(block)) {
       if (axis.statistic.is_coded()) coded = std::max(coded, axis.n * axis.n);
       const AxisLayout layout = compact_layout(axis);
-      packed = std::max({packed, Products<float>::packed_size(statistic_product(layout)),
-                         Products<float>::packed_size(contraction_product(layout))});
+      packed = std::max({packed, Products<float>::packed_size(statistic_product(layout), width),
+                         Products<float>::packed_size(contraction_product(layout), width)});
     }
   }
   const std::int64_t moments = plan.form.eigenvalue_corrected ? 2 * block_size : 0;
-  phases_.workspaces.reserve(std::min(phases_.context.width(), plan.own_blocks), block_size,
-                             std::max(block_size, coded), std::max(coded, moments), static_cast<std::int64_t>(packed));
+  phases_.workspaces.reserve(phases_.tasks_of_blocks(), block_size, std::max(block_size, coded),
+                             std::max(coded, moments), static_cast<std::int64_t>(packed));
 }
 
 void CpuPreconditioning::update_statistics(const PreconditioningStep& step, const BlockPlan& block,
@@ -182,17 +184,17 @@ void CpuPreconditioning::precondition(const BlockPlan& block, BlockNumbers from,
 }
 
 void CpuPreconditioning::refresh_roots(std::span<const RootJob> jobs, std::span<RootRecord> records, Queue& /*queue*/) {
-  phases_.context.parallel_for(static_cast<std::int64_t>(jobs.size()), [&](std::int64_t at) {
-    const RootJob& job = jobs[static_cast<std::size_t>(at)];
-    RootRecord& record = records[static_cast<std::size_t>(at)];
-    record = {};
-    if (job.action == RootAction::none) return;
+  for (std::size_t at = 0; at < jobs.size(); ++at) records[at] = {};
+  const auto is_due = [&](std::size_t at) { return jobs[at].action != RootAction::none; };
+  for_each_due_job(phases_.context, jobs, tools(), is_due, [&](std::size_t at, const RootTools& tools) {
+    const RootJob& job = jobs[at];
+    RootRecord& record = records[at];
     const Workspaces::Lent workspace(phases_.workspaces);
     const std::int64_t count = job.n * job.n;
     float* scratch = job.statistic.is_coded() ? Workspace::resized(workspace->first, count) : nullptr;
     const float* statistic = read_matrix(phases_.coding(), job.statistic, scratch);
     float* root = Workspace::resized(workspace->second, count);
-    record = compute_root(statistic, job.n, job.recipe, tools(), *workspace, root);
+    record = compute_root(statistic, job.n, job.recipe, tools, *workspace, root);
     if (record.accepted) write_matrix(phases_.coding(), root, job.preconditioner);
   });
 }

@@ -3,8 +3,103 @@
 #include "cpu/linear_algebra/products.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace gradstep::cpu {
+
+namespace {
+
+constexpr std::int64_t kCut = 48;  // parts have whole tiles where there are enough rows or columns
+
+/// Where part `part` of `parts` begins among `count` rows or columns, at a share of them in [0, 1].
+std::int64_t cut_at(double share, std::int64_t count) {
+  return std::min<std::int64_t>(count, std::llround(share * static_cast<double>(count) / kCut) * kCut);
+}
+
+template <class T>
+void multiply_columns(const DenseLoops<T>& loops, Product<T> product, std::int64_t begin, std::int64_t end, T* packed) {
+  product.columns = end - begin;
+  product.b.data += begin * product.b.column_stride;
+  product.c += begin;
+  loops.multiply(product, packed);
+}
+
+template <class T>
+void multiply_rows(const DenseLoops<T>& loops, Product<T> product, std::int64_t begin, std::int64_t end, T* packed) {
+  product.rows = end - begin;
+  product.a.data += begin * product.a.row_stride;
+  product.c += begin * product.c_stride;
+  loops.multiply(product, packed);
+}
+
+/// Of the lower triangle: what is left of the part's corner on the diagonal, and the corner.
+template <class T>
+void multiply_lower_rows(const DenseLoops<T>& loops, const Product<T>& product, std::int64_t begin, std::int64_t end,
+                         T* packed) {
+  Product<T> left = product;
+  left.only_lower = false;
+  left.columns = begin;
+  if (begin > 0) multiply_rows(loops, left, begin, end, packed);
+  Product<T> corner = product;
+  corner.rows = end - begin;
+  corner.a.data += begin * corner.a.row_stride;
+  corner.c += begin * corner.c_stride;
+  multiply_columns(loops, corner, begin, end, packed);
+}
+
+/// Parts of about equal work; a part may be empty.
+template <class T>
+void multiply_part(const DenseLoops<T>& loops, const Product<T>& product, std::int64_t part, std::int64_t parts,
+                   T* packed) {
+  const double first = static_cast<double>(part) / static_cast<double>(parts);
+  const double last = static_cast<double>(part + 1) / static_cast<double>(parts);
+  const bool by_columns = !product.only_lower && product.columns >= product.rows;
+  const std::int64_t count = by_columns ? product.columns : product.rows;
+  // A triangle's work grows as the square of its rows.
+  const std::int64_t begin = cut_at(product.only_lower ? std::sqrt(first) : first, count);
+  const std::int64_t end = part + 1 == parts ? count : cut_at(product.only_lower ? std::sqrt(last) : last, count);
+  if (begin == end) return;
+  if (product.only_lower) {
+    multiply_lower_rows(loops, product, begin, end, packed);
+  } else {
+    (by_columns ? multiply_columns<T> : multiply_rows<T>)(loops, product, begin, end, packed);
+  }
+}
+
+/// Numbers of scratch of one part, whole cache lines.
+template <class T>
+std::size_t packed_size_of_part(const Product<T>& product) {
+  return static_cast<std::size_t>((packed_columns(product) + packed_rows(product) + 15) / 16 * 16);
+}
+
+}  // namespace
+
+template <class T>
+std::size_t Products<T>::packed_size(const Product<T>& product, std::size_t width) {
+  return width * packed_size_of_part(product);
+}
+
+template <class T>
+void Products<T>::multiply(const Product<T>& product) const {
+  const bool is_shared = threads_ != nullptr && is_worth_sharing(product);
+  const std::size_t parts = is_shared ? threads_->width() : 1;
+  const std::size_t size = packed_size_of_part(product);
+  if (packed_->size() < parts * size) packed_->resize(parts * size);
+  if (parts == 1) return loops_->multiply(product, packed_->data());
+  threads_->parallel_for(static_cast<std::int64_t>(parts), [&](std::int64_t part) {
+    T* packed = packed_->data() + static_cast<std::size_t>(part) * size;
+    multiply_part(*loops_, product, part, static_cast<std::int64_t>(parts), packed);
+  });
+}
+
+template <class T>
+void Products<T>::share(std::int64_t count, FunctionRef<void(std::int64_t)> body) const {
+  if (threads_ != nullptr) return threads_->parallel_for(count, body);
+  for (std::int64_t i = 0; i < count; ++i) body(i);
+}
+
+template class Products<double>;
+template class Products<float>;
 
 Product<float> statistic_product(const AxisLayout& layout) {
   Product<float> product;

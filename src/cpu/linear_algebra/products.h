@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrix products with the scratch of a thread, and Shampoo's two forms of them.
+// Matrix products with the scratch of a thread, and Shampoo's two forms of them. Several threads may share one product:
+// parts of its rows or columns, whose elements are computed as in the whole.
 #pragma once
 
 #include <cstdint>
 
+#include "backend/context.h"
 #include "core/aligned_vector.h"
 #include "cpu/linear_algebra/dense.h"
 
@@ -15,18 +17,17 @@ namespace gradstep::cpu {
 template <class T>
 class Products {
  public:
-  Products(const DenseLoops<T>& loops, AlignedVector<T>& packed) : loops_(&loops), packed_(&packed) {}
+  /// `threads`: whose threads share what is large; NULL = the calling thread works alone.
+  Products(const DenseLoops<T>& loops, AlignedVector<T>& packed, Context* threads = nullptr)
+      : loops_(&loops), packed_(&packed), threads_(threads) {}
 
-  static std::size_t packed_size(const Product<T>& product) {
-    return static_cast<std::size_t>(packed_columns(product) + packed_rows(product));
-  }
+  /// Numbers of scratch for a product that `width` threads share.
+  static std::size_t packed_size(const Product<T>& product, std::size_t width = 1);
 
   const DenseLoops<T>& loops() const { return *loops_; }
-  void multiply(const Product<T>& product) const {
-    const std::size_t size = packed_size(product);
-    if (packed_->size() < size) packed_->resize(size);
-    loops_->multiply(product, packed_->data());
-  }
+  void multiply(const Product<T>& product) const;
+  /// body(i) for every i in [0, count), on these threads.
+  void share(std::int64_t count, FunctionRef<void(std::int64_t)> body) const;
   /// c = a b of compact n x n matrices.
   void multiply_square(const T* a, const T* b, std::int64_t n, T* c) const {
     multiply({.rows = n, .columns = n, .depth = n, .a = {a, n}, .b = {b, n}, .c = c, .c_stride = n});
@@ -39,7 +40,17 @@ class Products {
  private:
   const DenseLoops<T>* loops_;
   AlignedVector<T>* packed_;
+  Context* threads_;
 };
+
+extern template class Products<double>;
+extern template class Products<float>;
+
+/// Whether a product is large enough to wake other threads for.
+template <class T>
+bool is_worth_sharing(const Product<T>& product) {
+  return 2 * product.rows * product.columns * product.depth >= 10'000'000;
+}
 
 /// An axis of n places among the numbers around it, (outer, n, inner). The last axis that is not 1 is contiguous.
 struct AxisLayout {

@@ -26,31 +26,31 @@ void CpuRootRun::begin(std::span<const RootJob> jobs, std::span<RootRecord> reco
   }
   pending_ = true;
   if (!in_background) return;
-  job_ = std::make_shared<BackgroundJob>(count, [this](std::int64_t at) { run(static_cast<std::size_t>(at)); });
+  job_ = std::make_shared<BackgroundJob>(count, [this](std::int64_t at) { run(static_cast<std::size_t>(at), tools_); });
   context_.background().submit(job_);
 }
 
 /// On any thread: touches nothing but the job's result and record.
-void CpuRootRun::run(std::size_t at) {
+void CpuRootRun::run(std::size_t at, const RootTools& tools) {
   const RootJob& job = jobs_[at];
   if (job.action == RootAction::none) return;
   const Workspaces::Lent workspace(workspaces_);
   records_[at] = job.action == RootAction::root
-                     ? compute_root(job.result, job.n, job.recipe, tools_, *workspace, job.result)
-                     : compute_basis(job, tools_, *workspace);
+                     ? compute_root(job.result, job.n, job.recipe, tools, *workspace, job.result)
+                     : compute_basis(job, tools, *workspace);
 }
 
 void CpuRootRun::finish(Queue& /*queue*/) {
   if (!pending_) return;
-  const auto count = static_cast<std::int64_t>(jobs_.size());
   if (job_ != nullptr) {
-    context_.parallel_for(count, [&](std::int64_t /*at*/) { job_->run_one(); });
+    context_.parallel_for(static_cast<std::int64_t>(jobs_.size()), [&](std::int64_t /*at*/) { job_->run_one(); });
     job_->wait();
   }
   // What is not for the background; and what failed there for want of memory, here where it can be reported.
-  context_.parallel_for(count, [&](std::int64_t at) {
-    if (!records_[static_cast<std::size_t>(at)].computed) run(static_cast<std::size_t>(at));
-  });
+  for_each_due_job(
+      context_, jobs_, tools_,
+      [&](std::size_t at) { return jobs_[at].action != RootAction::none && !records_[at].computed; },
+      [&](std::size_t at, const RootTools& tools) { run(at, tools); });
   stop();
 }
 

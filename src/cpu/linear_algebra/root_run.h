@@ -26,7 +26,7 @@ class CpuRootRun final : public RootRun {
   void stop() override;
 
  private:
-  void run(std::size_t at);
+  void run(std::size_t at, const RootTools& tools);
 
   Context& context_;
   RootTools tools_;

@@ -104,7 +104,7 @@ bool RootSolver<T>::decompose(std::int64_t n, const RootOptions& options) {
   if (options.lapack != nullptr && n >= kSmallestForLapack) {
     return options.lapack->decompose(statistic_, n, values_, a_, lapack_scratch_);
   }
-  return eigensolver_.decompose(products(*options.arithmetic), statistic_, n, values_, a_, b_);
+  return eigensolver_.decompose(products(options), statistic_, n, values_, a_, b_);
 }
 
 template <class T>
@@ -118,12 +118,12 @@ bool RootSolver<T>::eigenvectors(const float* statistic, std::int64_t n, const R
 }
 
 template <class T>
-bool RootSolver<T>::refine_basis(const float* statistic, const float* basis, std::int64_t n,
-                                 const Arithmetic& arithmetic, float* order) {
+bool RootSolver<T>::refine_basis(const float* statistic, const float* basis, std::int64_t n, const RootOptions& options,
+                                 float* order) {
   reserve(n, 0);
   if (!load(statistic, n)) return false;
   for (std::int64_t i = 0; i < n * n; ++i) a_[i] = static_cast<T>(basis[i]);
-  products(arithmetic).multiply_square(statistic_, a_, n, b_);
+  products(options).multiply_square(statistic_, a_, n, b_);
   std::fill_n(values_, n, T{0});
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = 0; j < n; ++j) values_[j] += a_[i * n + j] * b_[i * n + j];
@@ -137,7 +137,7 @@ bool RootSolver<T>::refine_basis(const float* statistic, const float* basis, std
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = 0; j < n; ++j) c_[j * n + i] = b_[i * n + static_cast<std::int64_t>(order[j])];
   }
-  orthonormal_basis_.make(products(arithmetic), c_, n, d_);
+  orthonormal_basis_.make(products(options), c_, n, d_);
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = 0; j < n; ++j) root_[i * n + j] = d_[j * n + i];
   }
@@ -154,7 +154,7 @@ double RootSolver<T>::largest_eigenvalue(std::int64_t n, const RootOptions& opti
   for (int i = 0; i < kernels::kMaxRootIterations; ++i) {
     const double norm = std::sqrt(dot(x_, x_, size));
     for (std::int64_t j = 0; j < size; ++j) x_[j] = static_cast<T>(x_[j] / norm);
-    products(*options.arithmetic).multiply_vector(statistic_, x_, n, y_);
+    products(options).multiply_vector(statistic_, x_, n, y_);
     for (std::int64_t j = n; j < size; ++j) y_[j] = static_cast<T>(options.pad_value * x_[j]);
     const double next = dot(x_, y_, size);
     const bool moves = kernels::eigenvalue_moves(next, eigenvalue);
@@ -196,16 +196,16 @@ RootResult RootSolver<T>::newton(std::int64_t n, const RootOptions& options) {
   while (kernels::goes_on<T>(state)) {
     for (std::size_t i = 0; i < count; ++i) t[i] = static_cast<T>(-inverse * m[i]);
     add_to_diagonal(t, n, 1 + inverse);
-    products(*options.arithmetic).multiply_square(h, t, n, previous);
+    products(options).multiply_square(h, t, n, previous);
     std::swap(h, previous);
     // M <- T^p M by repeated squaring of T, which has served H already.
     for (std::int32_t bits = p; bits > 0; bits /= 2) {
       if (bits % 2 == 1) {
-        products(*options.arithmetic).multiply_square(t, m, n, spare);
+        products(options).multiply_square(t, m, n, spare);
         std::swap(m, spare);
       }
       if (bits > 1) {
-        products(*options.arithmetic).multiply_square(t, t, n, spare);
+        products(options).multiply_square(t, t, n, spare);
         std::swap(t, spare);
       }
     }
@@ -254,10 +254,10 @@ RootResult RootSolver<T>::eigh(std::int64_t n, const RootOptions& options) {
     raised = raised || values_[i] < 0;
     z_[i] = static_cast<T>(kernels::root_eigenvalue(values_[i], result.ridge, options.exponent));
   }
-  recompose(products(*options.arithmetic), z_, n, root_);
+  recompose(products(options), z_, n, root_);
   if (raised) {
     for (std::int64_t i = 0; i < n; ++i) z_[i] = static_cast<T>(kernels::raised_eigenvalue(values_[i]));
-    recompose(products(*options.arithmetic), z_, n, statistic_);
+    recompose(products(options), z_, n, statistic_);
   }
   result.error = residual(n, options, result.ridge);
   return result;
@@ -269,10 +269,10 @@ double RootSolver<T>::residual(std::int64_t n, const RootOptions& options, doubl
   for (std::int64_t probe = 0; probe < kernels::kProbes; ++probe) {
     const auto sign = [probe](std::int64_t i) { return static_cast<T>(kernels::sign_of_probe(probe, i)); };
     for (std::int64_t i = 0; i < n; ++i) x_[i] = sign(i);
-    products(*options.arithmetic).multiply_vector(statistic_, x_, n, y_);
+    products(options).multiply_vector(statistic_, x_, n, y_);
     for (std::int64_t i = 0; i < n; ++i) y_[i] += static_cast<T>(ridge) * x_[i];
     for (std::int32_t k = 0; k < options.exponent; ++k) {
-      products(*options.arithmetic).multiply_vector(root_, y_, n, x_);
+      products(options).multiply_vector(root_, y_, n, x_);
       std::swap(x_, y_);
     }
     for (std::int64_t i = 0; i < n; ++i) {
@@ -287,7 +287,7 @@ double RootSolver<T>::full_residual(std::int64_t n, const RootOptions& options, 
   std::copy_n(statistic_, static_cast<std::size_t>(n * n), a_);
   add_to_diagonal(a_, n, ridge);
   for (std::int32_t k = 0; k < options.exponent; ++k) {
-    products(*options.arithmetic).multiply_square(root_, a_, n, b_);
+    products(options).multiply_square(root_, a_, n, b_);
     std::swap(a_, b_);
   }
   return distance_from_identity(a_, n);

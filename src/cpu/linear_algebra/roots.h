@@ -19,6 +19,7 @@ namespace gradstep::cpu {
 struct RootOptions {
   const Arithmetic* arithmetic = &kBaselineArithmetic;
   const Lapack* lapack = nullptr;  ///< for large matrices; NULL = none
+  Context* threads = nullptr;      ///< that share the work; NULL = the calling thread works alone
   RootMethod method = RootMethod::eigh;
   RootPrecision precision = RootPrecision::f64;
   std::int32_t exponent = 4;     ///< p >= 1
@@ -48,7 +49,7 @@ class RootSolver {
   /// One step of orthogonal iteration from a basis (Vyas et al. 2024, algorithm 4): its columns, ordered by their
   /// Rayleigh quotients, largest first, are multiplied by the statistic and made orthonormal, into root(). order[j] =
   /// the column that came to place j. False if the statistic is not finite.
-  bool refine_basis(const float* statistic, const float* basis, std::int64_t n, const Arithmetic& arithmetic,
+  bool refine_basis(const float* statistic, const float* basis, std::int64_t n, const RootOptions& options,
                     float* order);
 
   /// The last result, row-major, symmetric to the bit if it is a root.
@@ -68,7 +69,9 @@ class RootSolver {
   bool load(const float* statistic, std::int64_t n);
   bool decompose(std::int64_t n, const RootOptions& options);
   void recompose(const Products<T>& products, const T* f, std::int64_t n, T* h);
-  Products<T> products(const Arithmetic& arithmetic) { return {arithmetic.dense.in<T>(), packed_}; }
+  Products<T> products(const RootOptions& options) {
+    return {options.arithmetic->dense.in<T>(), packed_, options.threads};
+  }
 
   AlignedVector<T> storage_;
   AlignedVector<T> packed_;

@@ -23,18 +23,22 @@ class TridiagonalForm {
   void transform_back(const Products<T>& products, const T* reflectors, std::int64_t n, T* x);
 
   std::size_t bytes() const {
-    return (scales_.capacity() + panel_.capacity() + column_.capacity()) * sizeof(T) + block_.bytes();
+    return (scales_.capacity() + panel_.capacity() + column_.capacity() + strips_.capacity()) * sizeof(T) +
+           block_.bytes();
   }
 
  private:
   static constexpr std::int64_t kPanel = ReflectorBlock<T>::kReflectors;
 
-  void reduce_panel(const DenseLoops<T>& loops, const T* a, std::int64_t n, std::int64_t first, std::int64_t end,
+  void reduce_panel(const Products<T>& products, const T* a, std::int64_t n, std::int64_t first, std::int64_t end,
                     T* reflectors, T* diagonal, T* off_diagonal);
+  void multiply_symmetric(const Products<T>& products, const T* a, std::int64_t stride, std::int64_t count, const T* x,
+                          T* y);
 
   std::vector<T> scales_;
   std::vector<T> panel_;  // of each reflector w, v and w once more
   std::vector<T> column_;
+  std::vector<T> strips_;
   ReflectorBlock<T> block_;
 };
 

@@ -15,19 +15,20 @@
 
 #include "cpu/linear_algebra/eigensolver/orthonormal_basis.h"
 #include "dense_tables.h"
+#include "unit/support.h"
 
 namespace gradstep::cpu {
 namespace {
 
 /// Values, then vectors.
 template <class T>
-std::vector<T> decomposed(const Dense& dense, const std::vector<T>& a, std::int64_t n) {
+std::vector<T> decomposed(const Dense& dense, const std::vector<T>& a, std::int64_t n, Context* threads = nullptr) {
   const auto count = static_cast<std::size_t>(n);
   std::vector<T> result(count + count * count);
   std::vector<T> scratch(4 * count * count);
   AlignedVector<T> packed;
   Eigensolver<T> solver;
-  const Products<T> products(dense.in<T>(), packed);
+  const Products<T> products(dense.in<T>(), packed, threads);
   const bool converged = solver.decompose(products, a.data(), n, result.data(), result.data() + n, scratch.data());
   return converged ? result : std::vector<T>{};
 }
@@ -145,6 +146,18 @@ TYPED_TEST(EigensolverOf, HasTheSameBitsWhereverThereAreFusedOperations) {
       const std::vector<TypeParam> a = matrix_of_kind<TypeParam>(kind, 100);
       EXPECT_EQ(decomposed(*all[1].dense, a, 100), decomposed(*all[i].dense, a, 100)) << kind.name;
     }
+  }
+}
+
+TYPED_TEST(EigensolverOf, IsTheSameWhenThreadsShareAMatrix) {
+  constexpr std::int64_t kSize = 530;  // of which products with vectors are cut in strips
+  const Table table = tables().back();
+  const std::vector<TypeParam> a = matrix_of_kind<TypeParam>(kinds().front(), kSize);
+  const std::vector<TypeParam> alone = decomposed(*table.dense, a, kSize);
+  expect_decomposition(a, kSize, alone, table.name);
+  for (const int threads : {2, 5}) {
+    const auto context = test::make_context(threads);
+    EXPECT_TRUE(alone == decomposed(*table.dense, a, kSize, context.get())) << threads;
   }
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "dense_tables.h"
+#include "unit/support.h"
 
 namespace gradstep::cpu {
 namespace {
@@ -93,10 +94,10 @@ double element(const Operand<T>& x, std::int64_t i, std::int64_t j) {
 }
 
 template <class T>
-std::vector<T> result_of(const Dense& dense, const Case<T>& of) {
+std::vector<T> result_of(const Dense& dense, const Case<T>& of, Context* threads = nullptr) {
   Operands<T> operands(of);
   AlignedVector<T> packed;
-  Products<T>(dense.in<T>(), packed).multiply(operands.product(of));
+  Products<T>(dense.in<T>(), packed, threads).multiply(operands.product(of));
   return operands.c;
 }
 
@@ -197,6 +198,24 @@ TYPED_TEST(DenseProducts, DotsHaveTheSameBitsOnEveryInstructionSet) {
     EXPECT_NEAR(first, sum, 300 * std::numeric_limits<TypeParam>::epsilon());
     for (const Table& table : tables()) {
       EXPECT_EQ(table.dense->in<TypeParam>().dot(x.data(), y.data(), count), first) << table.name << ' ' << count;
+    }
+  }
+}
+
+TYPED_TEST(DenseProducts, AreTheSameWhenThreadsShareThem) {
+  constexpr ProductShape kShapes[] = {{190, 290, 100}, {290, 190, 100}, {7, 3000, 300}, {3000, 7, 300}, {250, 250, 90}};
+  for (const Table& table : tables()) {
+    for (const ProductShape& shape : kShapes) {
+      for (const bool transposed : {false, true}) {
+        const Case<TypeParam> of{shape,           transposed,    transposed, shape.rows == shape.columns,
+                                 TypeParam(0.75), TypeParam(0.3)};
+        const std::vector<TypeParam> alone = result_of(*table.dense, of);
+        for (const int threads : {2, 5}) {
+          const auto context = test::make_context(threads);
+          EXPECT_TRUE(alone == result_of(*table.dense, of, context.get()))
+              << table.name << ' ' << shape.rows << ' ' << shape.columns << ' ' << threads;
+        }
+      }
     }
   }
 }

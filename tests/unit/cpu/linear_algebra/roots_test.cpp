@@ -300,7 +300,7 @@ TEST(Basis, IsOfEigenvectorsLargestFirstAndRefinementConvergesToIt) {
   for (int k = 0; k < 30; ++k) {
     std::vector<double> before;
     off_diagonal(q, before);
-    ASSERT_TRUE(solver.refine_basis(s.data(), q.data(), 5, kBaselineArithmetic, order.data()));
+    ASSERT_TRUE(solver.refine_basis(s.data(), q.data(), 5, RootOptions{}, order.data()));
     for (std::size_t j = 1; j < 5; ++j) {
       EXPECT_GE(before[static_cast<std::size_t>(order[j - 1])], before[static_cast<std::size_t>(order[j])]);
     }

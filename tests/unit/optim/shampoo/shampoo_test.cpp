@@ -17,6 +17,24 @@ TEST(Shampoo, TheNumberOfThreadsChangesNoBit) {
   for (std::size_t k = 0; k < kShapes.size(); ++k) EXPECT_EQ(one.params[k].values, three.params[k].values);
 }
 
+TEST(Shampoo, ThreadsThatShareABlockChangeNoBit) {
+  auto o = shampoo_options();
+  o.block_size = 1024;
+  o.root_precision = GRADSTEP_ROOT_PRECISION_F32;
+  const std::vector<std::vector<std::int64_t>> shapes = {{520, 540}};
+  for (const int eigenvalue_corrected : {0, 1}) {
+    o.eigenvalue_corrected = eigenvalue_corrected;
+    const auto stepped = [&](int threads) {
+      Model<float> model;
+      model.params = {TestTensor<float>(shapes[0], random_values<float>(520 * 540, 1))};
+      model.grads = {TestTensor<float>(shapes[0])};
+      run(model, *make_shampoo(o, threads, shapes), 0, 3);
+      return model.params[0].values;
+    };
+    EXPECT_TRUE(stepped(1) == stepped(5)) << eigenvalue_corrected;
+  }
+}
+
 TEST(Shampoo, AModelWithoutPreconditionedParametersSteps) {
   auto o = shampoo_options();
   o.skip_preconditioning_dim_size_gt = 2;
