@@ -11,6 +11,7 @@ import functools
 import json
 import os
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -73,7 +74,7 @@ def product_case(library: Library, n: int, dtype: str, times: int) -> Case:
     else:
         contenders["NumPy"] = repeated(lambda: np.matmul(a, b, out=other), times)
     check = functools.partial(assert_close, own, other, 100 * n * np.finfo(a.dtype).eps)
-    return Case(f"product {dtype} {n}", contenders, check)
+    return Case(f"product {dtype} {n}", contenders, check, clock=time.thread_time)
 
 
 def statistic_case(library: Library, n: int, times: int) -> Case:
@@ -87,7 +88,7 @@ def statistic_case(library: Library, n: int, times: int) -> Case:
         contenders["torch"] = repeated(lambda: torch.mm(held[0], held[1], out=held[2]), times)
     else:
         contenders["NumPy"] = repeated(lambda: np.matmul(g, transposed, out=other), times)
-    return Case(f"statistic f32 {n}", contenders, lambda: assert_close(own, other, 1e-4))
+    return Case(f"statistic f32 {n}", contenders, lambda: assert_close(own, other, 1e-4), clock=time.thread_time)
 
 
 def eigenvectors_case(library: Library, n: int, dtype: str) -> Case:
@@ -111,7 +112,7 @@ def eigenvectors_case(library: Library, n: int, dtype: str) -> Case:
         for w, v in results.values():
             assert_close((v * w) @ v.T, a, 100 * n * np.finfo(a.dtype).eps)
 
-    return Case(f"eigenvectors {dtype} {n}", contenders, check, rounds=7)
+    return Case(f"eigenvectors {dtype} {n}", contenders, check, rounds=7, clock=time.thread_time)
 
 
 def cases(library: Library) -> list[tuple[Case, float]]:

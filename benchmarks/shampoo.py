@@ -195,9 +195,9 @@ def modes(threads: int) -> list[dict]:
     adam = gradstep.Adam(start, learning_rate=peers.RATE, context=gradstep.Context(threads))
     contenders.append(Contender("Adam", lambda grads: adam.step(start, grads)))
     memory.append(adam.memory)
-    for number in range(6):
+    for number in range(5):
         for contender in contenders:
-            contender.run(gradients, 20, keep=number > 0)
+            contender.run(gradients, 10, keep=number > 0)
     parameter_bytes = sum(parameter.nbytes for parameter in start)
     print(
         f"\ngradstep's options, {threads} thread(s); bytes in parts of the {parameter_bytes / 1e6:.1f} MB of parameters"
@@ -225,7 +225,7 @@ def lag(threads: int) -> dict:
     for name, (every, options) in kinds.items():
         step = peers.gradstep_shampoo(model()[0], 128, every, threads, **options)
         contenders.append(Contender(name, step))
-    for number in range(6):
+    for number in range(4):
         for contender in contenders:
             seconds = []
             for index in range(20):
@@ -275,7 +275,7 @@ def run(threads: int, seconds: float) -> dict:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, action="append", help="default: 1 and 2")
-    parser.add_argument("--seconds", type=float, default=30.0, help="for the rounds of one case")
+    parser.add_argument("--seconds", type=float, default=8.0, help="for the rounds of one case")
     parser.add_argument("--results", type=Path)
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()

@@ -36,6 +36,8 @@ class Case:
     """The same work done by several contenders. "gradstep" is one of them; the others are its peers.
 
     bytes_moved: what one call must read and write in memory at least; 0 where that is not the limit.
+    clock: the processor's time (time.thread_time) for what computes on the calling thread alone and out of its caches:
+    neighbours on the machine count less.
     check: called after the last round; raises if the contenders computed different things.
     """
 
@@ -45,6 +47,7 @@ class Case:
     bytes_moved: int = 0
     rounds: int = 15
     calls: int = 1
+    clock: Callable[[], float] = time.perf_counter
     yardstick: Yardstick | None = None
     timings: dict[str, Timing] = field(default_factory=dict)
     limit: Timing | None = None
@@ -58,14 +61,14 @@ class Case:
             labels = list(self.contenders)
             for label in labels if number % 2 == 0 else reversed(labels):
                 call = self.contenders[label]
-                begin = time.perf_counter()
+                begin = self.clock()
                 for _ in range(self.calls):
                     call()
-                seconds[label].append((time.perf_counter() - begin) / self.calls)
+                seconds[label].append((self.clock() - begin) / self.calls)
             if self.yardstick:
-                begin = time.perf_counter()
+                begin = self.clock()
                 self.yardstick.call()
-                limit.append(time.perf_counter() - begin)
+                limit.append(self.clock() - begin)
         self.limit = Timing(limit) if limit else None
         self.timings = {label: Timing(rounds) for label, rounds in seconds.items()}
         self.check()
