@@ -13,6 +13,9 @@ namespace {
 
 constexpr int kVectors = 1;
 constexpr int kUpper = 1;  // of columns: the lower half of rows
+// Of cudaDataType.
+constexpr int kReal32 = 0;
+constexpr int kReal64 = 1;
 
 CusolverFunctions open_cusolver() {
   const Library library(CusolverFunctions::kLibrary, "Shampoo on CUDA", {"libcusolver.so.12", "libcusolver.so.11"});
@@ -24,6 +27,11 @@ CusolverFunctions open_cusolver() {
   library.find(functions.decomposition_f64.run, "cusolverDnDsyevd");
   library.find(functions.decomposition_f32.size, "cusolverDnSsyevd_bufferSize");
   library.find(functions.decomposition_f32.run, "cusolverDnSsyevd");
+  auto& batched = functions.batched;
+  library.find_if_there(batched.create_parameters, "cusolverDnCreateParams");
+  library.find_if_there(batched.destroy_parameters, "cusolverDnDestroyParams");
+  library.find_if_there(batched.size, "cusolverDnXsyevBatched_bufferSize");
+  library.find_if_there(batched.run, "cusolverDnXsyevBatched");
   library.find(functions.size_of_qr, "cusolverDnDgeqrf_bufferSize");
   library.find(functions.qr, "cusolverDnDgeqrf");
   library.find(functions.size_of_factor, "cusolverDnDorgqr_bufferSize");
@@ -38,9 +46,21 @@ const CusolverFunctions& cusolver_functions() {
   return functions;
 }
 
+Cusolver::Cusolver(int device) : LibraryHandle(device, cusolver_functions()) {
+  const auto& batched = functions().batched;
+  const bool is_there = batched.create_parameters != nullptr && batched.destroy_parameters != nullptr &&
+                        batched.size != nullptr && batched.run != nullptr;
+  if (is_there) check(batched.create_parameters(&parameters_), "CreateParams");
+}
+
+Cusolver::~Cusolver() {
+  if (parameters_ != nullptr) functions().batched.destroy_parameters(parameters_);
+}
+
 template <class T>
 void Cusolver::decompose(T* matrices, std::int64_t n, std::int64_t count, T* values, int* info, CudaQueue& queue) {
   const OnDevice current(device());
+  if (parameters_ != nullptr && count > 1) return decompose_at_once(matrices, n, count, values, info, queue);
   const auto extent = static_cast<int>(n);
   const auto& decomposition = [&]() -> const auto& {
     if constexpr (std::is_same_v<T, double>) {
@@ -57,6 +77,26 @@ void Cusolver::decompose(T* matrices, std::int64_t n, std::int64_t count, T* val
                             workspace().as<T>(), numbers, info + m),
           "syevd");
   }
+}
+
+template <class T>
+void Cusolver::decompose_at_once(T* matrices, std::int64_t n, std::int64_t count, T* values, int* info,
+                                 CudaQueue& queue) {
+  constexpr int kType = std::is_same_v<T, double> ? kReal64 : kReal32;
+  const auto& batched = functions().batched;
+  std::size_t device_bytes = 0;
+  std::size_t host_bytes = 0;
+  check(batched.size(handle(), parameters_, kVectors, kUpper, n, kType, matrices, n, kType, values, kType,
+                     &device_bytes, &host_bytes, count),
+        "XsyevBatched_bufferSize");
+  use(queue, device_bytes);
+  if (host_workspace_.size() < host_bytes) {
+    queue.finish();  // the one before may be in use
+    host_workspace_.resize(host_bytes);
+  }
+  check(batched.run(handle(), parameters_, kVectors, kUpper, n, kType, matrices, n, kType, values, kType,
+                    workspace().data(), device_bytes, host_workspace_.data(), host_bytes, info, count),
+        "XsyevBatched");
 }
 
 template void Cusolver::decompose(double* matrices, std::int64_t n, std::int64_t count, double* values, int* info,

@@ -27,6 +27,11 @@ class Library {
   void find(Function*& function, const char* symbol) const {
     function = reinterpret_cast<Function*>(find(symbol));
   }
+  /// NULL if there is no such function, as in older releases.
+  template <class Function>
+  void find_if_there(Function*& function, const char* symbol) const {
+    function = reinterpret_cast<Function*>(find_symbol(library_, symbol));
+  }
 
  private:
   void* find(const char* symbol) const;

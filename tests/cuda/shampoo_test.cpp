@@ -306,6 +306,71 @@ gradstep_parameter vector_of(const std::int64_t& size, const TestDevice& device)
   std::_Exit(status == GRADSTEP_ERR_BACKEND_UNAVAILABLE && is_named ? 0 : 1);
 }
 
+/// How often cuSOLVER is called for the roots of a tensor of four blocks, with `hidden` missing from it if not NULL.
+struct SolverCalls {
+  std::int64_t single = 0;
+  std::int64_t batched = 0;
+};
+
+SolverCalls solve_four_blocks(const char* hidden) {
+  EmulatedCuda device(1);
+  if (hidden != nullptr) {
+    void* plugin = dlopen(GRADSTEP_TEST_PLUGIN_DIR "/libgradstep_cuda.so", RTLD_NOW | RTLD_NOLOAD);
+    const auto hide = reinterpret_cast<void (*)(const char*)>(dlsym(plugin, "gradstep_cuda_emulation_hide"));
+    hide(hidden);
+  }
+  const std::int64_t size = 32;
+  const gradstep_parameter parameter = vector_of(size, device);
+  gradstep_shampoo_options options{};
+  TestDevice::check(gradstep_shampoo_options_init(&options, sizeof options));
+  options.learning_rate = 0.1;
+  options.block_size = 8;
+  options.start_preconditioning_step = 1;
+  options.root_method = GRADSTEP_ROOT_METHOD_EIGH;
+  gradstep_optimizer* optimizer = nullptr;
+  TestDevice::check(gradstep_optimizer_create_shampoo(device.context(), &options, &parameter, 1, &optimizer));
+  gradstep_tensor tensor{};
+  tensor.data = device.allocate(32);
+  tensor.device = device.id();
+  tensor.ndim = 1;
+  tensor.dtype = parameter.dtype;
+  tensor.shape = const_cast<std::int64_t*>(&size);
+  gradstep_tensor gradient = tensor;
+  gradient.data = device.allocate(32);
+  for (const gradstep_tensor* to : {&tensor, &gradient}) {
+    const std::vector<float> values(32, 0.5F);
+    device.queue().upload(to->data, values.data(), values.size() * sizeof(float));
+  }
+  device.queue().finish();
+  EmulatedCuda::launches();
+  TestDevice::check(gradstep_optimizer_step(optimizer, &tensor, &gradient, 1, nullptr));
+  device.queue().finish();
+  SolverCalls calls;
+  for (const std::string& name : EmulatedCuda::launches()) {
+    if (name == "cusolver_f64") ++calls.single;
+    if (name == "cusolver_f64_batched") ++calls.batched;
+  }
+  gradstep_optimizer_destroy(optimizer);
+  return calls;
+}
+
+TEST(CudaShampoo, MatricesOfASizeAreDecomposedAtOnce) {
+  const SolverCalls calls = solve_four_blocks(nullptr);
+  EXPECT_EQ(calls.batched, 1);
+  EXPECT_EQ(calls.single, 0);
+}
+
+/// Ends the program: with 0 if they are decomposed one after the other.
+[[noreturn]] void solve_by_an_older_library() {
+  const SolverCalls calls = solve_four_blocks("cusolverDnXsyevBatched");
+  std::_Exit(calls.single == 4 && calls.batched == 0 ? 0 : 1);
+}
+
+TEST(CudaShampooDeathTest, AnOlderSolverDecomposesThemOneAfterTheOther) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // in this process its functions are known
+  EXPECT_EXIT(solve_by_an_older_library(), testing::ExitedWithCode(0), "");
+}
+
 TEST(CudaShampooDeathTest, ALibraryThatIsMissingIsNamedWhenTheOptimizerIsCreated) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // in this process they may be open
   EXPECT_EXIT(create_without("libcublas.so.13", "cuBLAS"), testing::ExitedWithCode(0), "");

@@ -128,6 +128,72 @@ int decompose(cusolverDnContext* handle, int wants_vectors, int upper, int n, T*
   return 0;
 }
 
+/// Nothing is in it.
+struct Parameters {};
+
+int create_parameters(cusolverDnParams** parameters) {
+  *parameters = reinterpret_cast<cusolverDnParams*>(new Parameters);
+  return 0;
+}
+
+int destroy_parameters(cusolverDnParams* parameters) {
+  delete reinterpret_cast<Parameters*>(parameters);
+  return 0;
+}
+
+constexpr int kReal64 = 1;
+constexpr std::size_t kHostBytes = 48;
+
+std::size_t batch_bytes(std::int64_t n, int type, std::int64_t count) {
+  return static_cast<std::size_t>((n * n + 32) * count) * (type == kReal64 ? 8 : 4);
+}
+
+int size_of_batch(cusolverDnContext* /*handle*/, cusolverDnParams* /*parameters*/, int /*wants_vectors*/, int /*upper*/,
+                  std::int64_t n, int type, const void* /*a*/, std::int64_t /*lda*/, int /*type_of_values*/,
+                  const void* /*values*/, int /*type_of_arithmetic*/, std::size_t* device_bytes,
+                  std::size_t* host_bytes, std::int64_t count) {
+  *device_bytes = batch_bytes(n, type, count);
+  *host_bytes = kHostBytes;
+  return 0;
+}
+
+template <class T>
+int decompose_typed_batch(cusolverDnContext* handle, int upper, std::int64_t n, T* a, T* values, std::byte* device,
+                          int* info, std::int64_t count) {
+  using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
+  const auto body = [=](Block& block) {
+    const std::size_t bytes = batch_bytes(n, sizeof(T) == 8 ? kReal64 : 0, count);
+    std::fill_n(block.checked(device, static_cast<std::int64_t>(bytes)), bytes, std::byte{0xff});
+    for (std::int64_t k = 0; k < count; ++k) {
+      Eigen::Map<Matrix> matrix(block.checked(a + k * n * n, n * n), n, n);
+      const Matrix lower = upper != 0 ? Matrix(matrix.transpose()) : Matrix(matrix);
+      const Eigen::SelfAdjointEigenSolver<Matrix> solver(lower);
+      matrix = solver.eigenvectors();
+      Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, 1>>(block.checked(values + k * n, n), n) = solver.eigenvalues();
+      block.store(info + k, solver.info() == Eigen::Success ? 0 : 1);
+    }
+  };
+  launch(one_thread(sizeof(T) == 4 ? "cusolver_f32_batched" : "cusolver_f64_batched", body), handle->stream);
+  return 0;
+}
+
+int decompose_batch(cusolverDnContext* handle, cusolverDnParams* parameters, int wants_vectors, int upper,
+                    std::int64_t n, int type, void* a, std::int64_t lda, int type_of_values, void* values,
+                    int type_of_arithmetic, void* device, std::size_t device_bytes, void* host, std::size_t host_bytes,
+                    int* info, std::int64_t count) {
+  if (parameters == nullptr || wants_vectors != 1 || n < 1 || lda != n || type_of_values != type ||
+      type_of_arithmetic != type || device_bytes < batch_bytes(n, type, count) || host_bytes < kHostBytes ||
+      count < 1) {
+    return kInvalidValue;
+  }
+  std::memset(host, 0xff, host_bytes);
+  auto* work = static_cast<std::byte*>(device);
+  return type == kReal64 ? decompose_typed_batch(handle, upper, n, static_cast<double*>(a),
+                                                 static_cast<double*>(values), work, info, count)
+                         : decompose_typed_batch(handle, upper, n, static_cast<float*>(a), static_cast<float*>(values),
+                                                 work, info, count);
+}
+
 int size_of_qr(cusolverDnContext* /*handle*/, int /*m*/, int n, const double* /*a*/, int /*lda*/, int* numbers) {
   *numbers = n;
   return 0;
@@ -193,6 +259,10 @@ const std::map<std::string, std::map<std::string, void*>>& libraries() {
         {"cusolverDnDsyevd", address_of(decompose<double>)},
         {"cusolverDnSsyevd_bufferSize", address_of(size_of_decomposition<float>)},
         {"cusolverDnSsyevd", address_of(decompose<float>)},
+        {"cusolverDnCreateParams", address_of(create_parameters)},
+        {"cusolverDnDestroyParams", address_of(destroy_parameters)},
+        {"cusolverDnXsyevBatched_bufferSize", address_of(size_of_batch)},
+        {"cusolverDnXsyevBatched", address_of(decompose_batch)},
         {"cusolverDnDgeqrf_bufferSize", address_of(size_of_qr)},
         {"cusolverDnDgeqrf", address_of(qr)},
         {"cusolverDnDorgqr_bufferSize", address_of(size_of_factor)},
@@ -226,12 +296,14 @@ namespace gradstep::cuda {
 [[gnu::visibility("default")]] void* find_symbol(void* library, const char* name) {
   const auto& functions = *static_cast<const std::map<std::string, void*>*>(library);
   const auto found = functions.find(name);
+  if (emulation::hidden().contains(name)) return nullptr;
   return found != functions.end() ? found->second : nullptr;
 }
 
 }  // namespace gradstep::cuda
 
-/// From here on a library that has not been opened yet is not there; NULL = all are again.
+/// From here on a library that has not been opened yet, or a function that has not been looked for, is not there; NULL
+/// = all are again.
 extern "C" __attribute__((visibility("default"))) void gradstep_cuda_emulation_hide(const char* soname) {
   if (soname == nullptr) {
     gradstep::emulation::hidden().clear();
