@@ -10,6 +10,7 @@
 #include "comm/nccl_engine.h"
 #include "core/error.h"
 #include "gradstep_build_id.h"
+#include "runtime/own_stream.h"
 
 namespace gradstep {
 
@@ -17,10 +18,13 @@ namespace {
 
 const gradstep_plugin_host_api* host_api = nullptr;
 
-const gradstep_plugin_backend kBackend = {GRADSTEP_DEVICE_CUDA, 0,
-                                          [](const std::shared_ptr<Allocator>& allocator, std::int32_t device) {
-                                            return cuda::make_backend(allocator, device).release();
-                                          }};
+const gradstep_plugin_backend kBackend = {
+    GRADSTEP_DEVICE_CUDA, 0,
+    [](const std::shared_ptr<Allocator>& allocator, std::int32_t device) {
+      return cuda::make_backend(allocator, device).release();
+    },
+    [](std::int32_t device) -> void* { return cuda::OwnStream(device).release(); },
+    [](std::int32_t device, void* stream) { cuda::OwnStream::destroy(device, static_cast<cudaStream_t>(stream)); }};
 
 }  // namespace
 

@@ -4,6 +4,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <utility>
+
 #include "runtime/device.h"
 #include "runtime/errors.h"
 
@@ -17,16 +19,21 @@ class OwnStream {
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
   }
   ~OwnStream() {
-    try {
-      const OnDevice current(device_);
-      cudaStreamDestroy(stream_);
-    } catch (...) {  // of a device that is gone there is nothing to give back
-    }
+    if (stream_ != nullptr) destroy(device_, stream_);
   }
   OwnStream(const OwnStream&) = delete;
   OwnStream& operator=(const OwnStream&) = delete;
 
   cudaStream_t get() const { return stream_; }
+  /// For destroy().
+  cudaStream_t release() { return std::exchange(stream_, nullptr); }
+  static void destroy(int device, cudaStream_t stream) noexcept {
+    try {
+      const OnDevice current(device);
+      cudaStreamDestroy(stream);
+    } catch (...) {  // of a device that is gone there is nothing to give back
+    }
+  }
 
  private:
   int device_;

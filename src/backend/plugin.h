@@ -66,6 +66,9 @@ struct gradstep_plugin_backend {
   /// The caller owns it. `allocator` is the host's, asked for device memory where the host has one. Throws
   /// BACKEND_UNAVAILABLE with the driver's words where there is no such device.
   gradstep::Backend* (*create)(const std::shared_ptr<gradstep::Allocator>& allocator, std::int32_t device_id);
+  /// A stream that is ordered with others by events alone. Throws as `create` does; destroying it does not.
+  void* (*create_stream)(std::int32_t device_id);
+  void (*destroy_stream)(std::int32_t device_id, void* stream);
 };
 
 /// An engine of the memory of a type of device, between ranks that are connected already. All throw as `create` does;

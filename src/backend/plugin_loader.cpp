@@ -82,4 +82,11 @@ std::unique_ptr<Backend> make_plugin_backend(const std::string& name, gradstep_d
   return std::unique_ptr<Backend>(backend->create(allocator, device.device_id));
 }
 
+std::shared_ptr<void> make_own_stream(gradstep_device device) {
+  if (device.device_type != GRADSTEP_DEVICE_CUDA) return nullptr;
+  const gradstep_plugin_backend& backend = *find_plugin("cuda").backend;
+  return {backend.create_stream(device.device_id),
+          [&backend, device](void* stream) { backend.destroy_stream(device.device_id, stream); }};
+}
+
 }  // namespace gradstep

@@ -25,4 +25,8 @@ const gradstep_plugin_api& find_plugin(const std::string& name);
 std::unique_ptr<Backend> make_plugin_backend(const std::string& name, gradstep_device device,
                                              const std::shared_ptr<Allocator>& allocator);
 
+/// A stream of gradstep's own on `device`, for Backend::queue(); NULL where the device is no plugin's. Throws what the
+/// backend does.
+std::shared_ptr<void> make_own_stream(gradstep_device device);
+
 }  // namespace gradstep

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backend/context.h"
+#include "backend/plugin_loader.h"
 #include "comm/communicator.h"
 #include "comm/data_plane.h"
 #include "comm/staging.h"
@@ -17,23 +18,45 @@
 namespace gradstep {
 
 /// What the buckets of a reducer share. They leave one after the other, so one of each scratch is enough.
+///
+/// Exchanges have a lane: on a plugin's device a stream of their own, so that they go on beside what the host puts into
+/// its streams. They follow the event after which their bucket is packed, and whoever uses what they leave behind in
+/// the host's order joins them first. Elsewhere the lane is the site.
 struct ExchangeResources {
   ExchangeResources(std::shared_ptr<Context> own_context, const Schema& schema, const gradstep_reducer_options& checked)
       : context(std::move(own_context)),
         site(context->site(schema)),
+        own_stream(make_own_stream(context->device_of(site.backend()))),
+        own_lane(site),
         options(checked),
         outgoing(site.backend().memory()),
         incoming(site.backend().memory()),
-        blocks(site.backend().memory()) {}
+        blocks(site.backend().memory()) {
+    if (own_stream != nullptr) own_lane.use(own_stream.get());
+  }
 
   Backend& backend() const { return site.backend(); }
-  Queue& queue() const { return site.queue(); }
+  const Site& lane() const { return own_stream != nullptr ? own_lane : site; }
+  /// A point behind what the host's order has now, for follow(). Throws INVALID_STATE inside a capture.
+  Event record() const {
+    if (own_stream == nullptr) return {};
+    site.queue().check_not_capturing("ranks exchange something");
+    return site.queue().record();
+  }
+  void follow(const Event& event) const {
+    if (own_stream != nullptr) own_lane.queue().wait(event);
+  }
+  void join() const {
+    if (own_stream != nullptr) site.queue().wait(own_lane.queue().record());
+  }
 
   std::shared_ptr<Context> context;
-  Site site;
+  Site site;  ///< in the host's order
+  std::shared_ptr<void> own_stream;
+  Site own_lane;
   gradstep_reducer_options options;
   std::shared_ptr<Communicator> comm;
-  std::unique_ptr<DataPlane> data;  ///< of comm, on memory of the site
+  std::unique_ptr<DataPlane> data;  ///< of comm, on memory of the site, in the order of the lane
   std::int64_t windows = 0;         ///< that have succeeded
   // At the site.
   Staging outgoing;
@@ -72,6 +95,7 @@ class BucketExchange {
   /// A new window begins: what an exchange that failed has prepared is forgotten.
   void begin() { has_sent_ = false; }
   /// What is packed becomes what all ranks packed, divided by `divisor`. Collective; never called for an empty bucket.
+  /// Like all that queues work here, in the order of the lane.
   /// A failure leaves behind nothing that a later window could see.
   virtual void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) = 0;
   /// What lies at the site and is asked for seldom.
@@ -96,7 +120,8 @@ class BucketExchange {
   }
   Array array(const Buffer& buffer) const { return {buffer.data(), plan_.elements, plan_.dtype, 0, nullptr, nullptr}; }
   Backend& backend() const { return resources_.backend(); }
-  Queue& queue() const { return resources_.queue(); }
+  /// The lane's.
+  Queue& queue() const { return resources_.lane().queue(); }
   Communicator& comm() const { return *resources_.comm; }
   DataPlane& data() const { return *resources_.data; }
   const gradstep_reducer_options& options() const { return options_; }

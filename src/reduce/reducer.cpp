@@ -35,7 +35,7 @@ Reducer::Reducer(std::shared_ptr<Context> context, Communicator& comm, const gra
 
   const Deadline deadline = comm.deadline();
   resources_.comm = comm.private_channel(deadline);
-  resources_.data = std::make_unique<DataPlane>(*resources_.comm, *resources_.context, resources_.site);
+  resources_.data = std::make_unique<DataPlane>(*resources_.comm, *resources_.context, resources_.lane());
   compare_plans(deadline);
   if (this->options().mode == GRADSTEP_REDUCER_AUTO) costs_.emplace(resources_, deadline);
   places_.resize(schema_.size());
@@ -117,6 +117,7 @@ void Reducer::open_window(double weight) {
   weight_ = weight;
   full_buckets_ = 0;
   queue_->open(buckets_.size());
+  resources_.join();  // of a window that has failed something may be left
   for (Bucket& bucket : buckets_) {
     bucket.pending = bucket.plan.parameters.size();
     bucket.exchange->begin();
@@ -211,7 +212,9 @@ void Reducer::push(std::size_t index, const Array& grad) {
 
 /// How many buckets from the first on have nothing pending.
 std::size_t Reducer::full_buckets() {
-  while (full_buckets_ < buckets_.size() && buckets_[full_buckets_].pending == 0) ++full_buckets_;
+  for (; full_buckets_ < buckets_.size() && buckets_[full_buckets_].pending == 0; ++full_buckets_) {
+    buckets_[full_buckets_].packed = resources_.record();
+  }
   return full_buckets_;
 }
 
@@ -229,6 +232,7 @@ void Reducer::exchange(Bucket& bucket, const Deadline& deadline) {
   change_stats([&] { stats = bucket.stats; });
   if (resources_.data->is_queued()) queued_ = true;
   try {
+    resources_.follow(bucket.packed);
     if (bucket.plan.elements > 0) bucket.exchange->exchange(divisor, deadline, stats);
   } catch (...) {
     change_stats([&] { bucket.stats = stats; });
@@ -297,6 +301,7 @@ void Reducer::finish_window(const BufferList& targets, const Deadline& deadline)
 void Reducer::settle(std::span<Bucket> exchanged, const Deadline& deadline) {
   queued_ = false;
   resources_.data->settle(deadline);
+  resources_.join();
   if (needs_control_ || always_control_) {
     exchange_control(exchanged, deadline);
   } else {
@@ -305,8 +310,14 @@ void Reducer::settle(std::span<Bucket> exchanged, const Deadline& deadline) {
 }
 
 void Reducer::commit(std::span<Bucket> exchanged) {
-  for (Bucket& bucket : exchanged) bucket.exchange->commit();
+  run_in_lane([](Bucket& bucket) { bucket.exchange->commit(); }, exchanged);
   ++resources_.windows;
+}
+
+void Reducer::run_in_lane(FunctionRef<void(Bucket&)> work, std::span<Bucket> chosen) {
+  resources_.follow(resources_.record());
+  for (Bucket& bucket : chosen) work(bucket);
+  resources_.join();
 }
 
 void Reducer::commit() { commit(buckets_); }
@@ -362,6 +373,7 @@ void Reducer::reduce_bucket(std::size_t index, const BufferList& arrays, double 
   open_ = false;
   const Deadline deadline = comm().deadline();
   pack(bucket, arrays);
+  bucket.packed = resources_.record();
   queue_->exchange_alone(index, deadline);
   settle({&bucket, 1}, deadline);
   write_results({bucket_results_, /*version=*/0});

@@ -19,6 +19,7 @@
 #include "comm/communicator.h"
 #include "core/buffer_list.h"
 #include "core/busy_flag.h"
+#include "core/function_ref.h"
 #include "core/schema.h"
 #include "core/state_part.h"
 #include "gradstep/reducer.h"
@@ -54,7 +55,7 @@ class Reducer {
   void push(std::size_t index, const Array& grad);
   void wait(const BufferList& results);
   /// No bucket is being exchanged behind the caller's back, and nothing is on its way on the device.
-  bool is_idle() const { return queue_->is_idle() && resources_.site.is_idle(); }
+  bool is_idle() const { return queue_->is_idle() && resources_.site.is_idle() && resources_.lane().is_idle(); }
   void cancel();
 
   /// Asks for the control exchange in every window: the updater's way to learn that no rank had anything.
@@ -106,6 +107,7 @@ class Reducer {
     std::array<Packing, 2> packings;     // what is packed and what is carried change places in some modes
     OwnPlan<CopyPlan, CopyItem> itself;  // its result, to be divided
     std::size_t pending = 0;             // parameters not pushed in this window
+    Event packed;                        // all of them are
     gradstep_bucket_statistics stats{};  // guarded by stats_mutex_
   };
   struct Place {
@@ -120,7 +122,8 @@ class Reducer {
   Array part_of(const Array& whole, std::size_t index) const;
   Array result_of(std::size_t index) const;
   Backend& backend() const { return resources_.backend(); }
-  Queue& queue() const { return resources_.queue(); }
+  /// In the host's order.
+  Queue& queue() const { return resources_.site.queue(); }
   void check_closed() const;
   void check_channel() const;
   bool has_sent_all() const;
@@ -141,6 +144,8 @@ class Reducer {
   void divide(std::span<Bucket> exchanged, double divisor);
   void settle(std::span<Bucket> exchanged, const Deadline& deadline);
   void commit(std::span<Bucket> exchanged);
+  /// Work of exchanges, between what the host's order has now and what it will have.
+  void run_in_lane(FunctionRef<void(Bucket&)> work, std::span<Bucket> chosen);
   void run_window(const BufferList& grads, const BufferList& results, double weight);
   void finish_window(const BufferList& targets, const Deadline& deadline);
   void write_results(const BufferList& targets);

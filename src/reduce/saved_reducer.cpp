@@ -124,6 +124,7 @@ std::function<void()> Reducer::load_kept(std::span<LoadedPart> ranks, LoadedPart
 
 void Reducer::take_over(Reducer& old, bool finished) {
   check_closed();
+  old.resources_.join();
   std::map<std::string, Array> from;
   for (const Entry& entry : entries_of(old.buckets_, old.schema_)) from[entry.key] = entry.tensor.array;
   for (const Entry& entry : entries_of(buckets_, schema_)) {
@@ -134,9 +135,11 @@ void Reducer::take_over(Reducer& old, bool finished) {
   }
   resources_.windows = old.resources_.windows;
   if (!finished || !old.has_sent_all()) return;
-  for (std::size_t b = 0; b < buckets_.size(); ++b) {
-    if (buckets_[b].plan.elements > 0) buckets_[b].exchange->finish(*old.buckets_[b].exchange);
-  }
+  const auto finish = [&](Bucket& bucket) {
+    const auto b = static_cast<std::size_t>(&bucket - buckets_.data());
+    if (bucket.plan.elements > 0) bucket.exchange->finish(*old.buckets_[b].exchange);
+  };
+  run_in_lane(finish, buckets_);
 }
 
 /// Only then can the peers have finished the window.
@@ -148,9 +151,10 @@ bool Reducer::has_sent_all() const {
 void Reducer::rejoin(std::int32_t root) {
   const Deadline deadline = comm().deadline();
   comm().broadcast(&resources_.windows, sizeof resources_.windows, root, deadline);
-  for (Bucket& bucket : buckets_) {
+  const auto rejoin = [&](Bucket& bucket) {
     if (bucket.plan.elements > 0) bucket.exchange->rejoin(root, deadline);
-  }
+  };
+  run_in_lane(rejoin, buckets_);
   resources_.data->settle(deadline);
 }
 
