@@ -28,9 +28,9 @@
 namespace {
 
 constexpr int kSkipped = 77;
-constexpr int kInputs = 64;
+constexpr int kInputs = 16;
 constexpr int kWeights = kInputs + 1;  // the last one is the bias
-constexpr int kBatch = 32;
+constexpr int kBatch = 16;
 constexpr int kMicroBatches = 4;
 constexpr int kUpdates = 200;
 constexpr double kLearningRate = 0.1;
@@ -226,7 +226,7 @@ void Training::put_window() {
   for (std::uint32_t k = 0; k < kMicroBatches; ++k) {
     cudaLaunchConfig_t launch{};
     launch.gridDim.x = 1;
-    launch.blockDim.x = 128;
+    launch.blockDim.x = 32;
     launch.stream = stream_.get();
     check(cudaLaunchKernelEx(&launch, squared_error_gradient, weights_.get(), inputs_.get(), k, gradient_.get()));
     check(gradstep_updater_push(updater_.get(), &weights_tensor_, &gradient_tensor_, 1, 1.0, stream_.get(), nullptr));
