@@ -33,7 +33,7 @@ enum gradstep_state_dtype {
   GRADSTEP_STATE_DTYPE_BF16 = 1,
   /* One byte an element, by blocks of 256 as in Dettmers et al. 2022 ("8-bit optimizers via block-wise quantization"):
      zero, or how many octaves the element is below the largest magnitude of its block, in steps that widen with the
-     distance, and its sign (sums of squares have none). The largest magnitude is kept exactly, an f32 for each block. */
+     distance, and its sign (sums of squares have none). The largest is kept exactly, an f32 for each block. */
   GRADSTEP_STATE_DTYPE_INT8 = 2
 };
 
