@@ -82,7 +82,7 @@ class OneBucket {
     const Array packed = exchange_->packed();
     const std::vector<float> floats(values_.begin(), values_.end());
     const void* host = packed.dtype == DType::f64 ? static_cast<const void*>(values_.data()) : floats.data();
-    resources_->queue().upload(packed.data, host, static_cast<std::size_t>(packed.bytes()));
+    resources_->lane().queue().upload(packed.data, host, static_cast<std::size_t>(packed.bytes()));
     gradstep_bucket_statistics stats{};
     exchange_->begin();
     exchange_->exchange(1, resources_->comm->deadline(), stats);
