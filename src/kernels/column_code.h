@@ -55,7 +55,7 @@ GRADSTEP_FORMULA Code column_code(float x, float bucket) {
       __builtin_bit_cast(std::int32_t, scaled + kNoFraction) - __builtin_bit_cast(std::int32_t, kNoFraction);
   const std::int32_t above = code < -kLimit ? -kLimit : code;
   const std::int32_t limited = kLimit < above ? kLimit : above;
-  return bucket > 0 && !__builtin_isnan(scaled) ? static_cast<Code>(limited) : Code{0};
+  return bucket > 0 && __builtin_fabsf(scaled) < __builtin_inff() ? static_cast<Code>(limited) : Code{0};
 }
 
 /// What a code stands for.
