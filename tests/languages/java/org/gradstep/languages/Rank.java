@@ -11,8 +11,6 @@ import java.util.List;
 import java.util.Map;
 import org.gradstep.Accumulator;
 import org.gradstep.AccumulatorOptions;
-import org.gradstep.AdaGradOptions;
-import org.gradstep.AdamOptions;
 import org.gradstep.Communicator;
 import org.gradstep.Context;
 import org.gradstep.DType;
@@ -21,11 +19,8 @@ import org.gradstep.Optimizer;
 import org.gradstep.Parameter;
 import org.gradstep.Reducer;
 import org.gradstep.ReducerOptions;
-import org.gradstep.RmsPropOptions;
 import org.gradstep.Rows;
 import org.gradstep.Schedule;
-import org.gradstep.SgdOptions;
-import org.gradstep.ShampooOptions;
 import org.gradstep.StatefulHandle;
 import org.gradstep.StepOptions;
 import org.gradstep.StepResult;
@@ -105,7 +100,8 @@ final class Rank {
 
   private void make(Line line) throws Exception {
     switch (line.call()) {
-      case "sgd", "rmsprop", "adagrad", "adam", "shampoo" -> optimizer = makeOptimizer(line);
+      case "sgd", "rmsprop", "adagrad", "adam", "shampoo" -> optimizer =
+          Rules.create(context, line.call(), line.fields(), parameters);
       case "accumulator" -> accumulator = makeAccumulator(line);
       case "reducer" -> {
         try (ReducerOptions options = Fields.set(new ReducerOptions(), line.fields())) {
@@ -157,32 +153,6 @@ final class Rank {
 
     UnknownWordException(String text) {
       super(text);
-    }
-  }
-
-  private Optimizer makeOptimizer(Line line) {
-    Map<String, String> fields = line.fields();
-    switch (line.call()) {
-      case "sgd":
-        try (SgdOptions options = Fields.set(new SgdOptions(), fields)) {
-          return Optimizer.sgd(context, options, parameters);
-        }
-      case "rmsprop":
-        try (RmsPropOptions options = Fields.set(new RmsPropOptions(), fields)) {
-          return Optimizer.rmsProp(context, options, parameters);
-        }
-      case "adagrad":
-        try (AdaGradOptions options = Fields.set(new AdaGradOptions(), fields)) {
-          return Optimizer.adaGrad(context, options, parameters);
-        }
-      case "adam":
-        try (AdamOptions options = Fields.set(new AdamOptions(), fields)) {
-          return Optimizer.adam(context, options, parameters);
-        }
-      default:
-        try (ShampooOptions options = Fields.set(new ShampooOptions(), fields)) {
-          return Optimizer.shampoo(context, options, parameters);
-        }
     }
   }
 

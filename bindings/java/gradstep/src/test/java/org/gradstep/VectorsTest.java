@@ -12,6 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.gradstep.languages.Fields;
+import org.gradstep.languages.Rules;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -56,28 +57,7 @@ class VectorsTest {
 
   private static Optimizer optimizer(Context context, VectorFile file, List<Parameter> parameters) {
     Map<String, String> fields = constants(file.meta.getAsJsonObject("options"));
-    switch (file.meta.get("optimizer").getAsString()) {
-      case "sgd":
-        try (SgdOptions options = Fields.set(new SgdOptions(), fields)) {
-          return Optimizer.sgd(context, options, parameters);
-        }
-      case "rmsprop":
-        try (RmsPropOptions options = Fields.set(new RmsPropOptions(), fields)) {
-          return Optimizer.rmsProp(context, options, parameters);
-        }
-      case "adagrad":
-        try (AdaGradOptions options = Fields.set(new AdaGradOptions(), fields)) {
-          return Optimizer.adaGrad(context, options, parameters);
-        }
-      case "adam":
-        try (AdamOptions options = Fields.set(new AdamOptions(), fields)) {
-          return Optimizer.adam(context, options, parameters);
-        }
-      default:
-        try (ShampooOptions options = Fields.set(new ShampooOptions(), fields)) {
-          return Optimizer.shampoo(context, options, parameters);
-        }
-    }
+    return Rules.create(context, file.meta.get("optimizer").getAsString(), fields, parameters);
   }
 
   @ParameterizedTest
