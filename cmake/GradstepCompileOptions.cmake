@@ -4,12 +4,24 @@
 # What every target of the project is compiled with: warnings, sanitizers, and the arithmetic that the determinism
 # promise rests on (no contraction into FMA; docs/numerics.md).
 
-# gradstep_options(<name> <sanitizers>): an interface library of these options. Programs link all of GRADSTEP_SANITIZE,
-# because the library in them may need it.
-function(gradstep_options name sanitizers)
+# Which sources are compiled in batches (gradstep_compile_in_batches): the library's, and those of tests.
+set(batches_of_library OFF)
+set(batches_of_tests OFF)
+if(GRADSTEP_SANITIZE OR GRADSTEP_BATCHES STREQUAL "TESTS")
+  set(batches_of_tests ON)
+endif()
+if(GRADSTEP_SANITIZE OR (GRADSTEP_BATCHES AND NOT GRADSTEP_BATCHES STREQUAL "TESTS"))
+  set(batches_of_library ON)
+  set(batches_of_tests ON)
+endif()
+
+# gradstep_options(<name> <sanitizers> <batches>): an interface library of these options, for sources that are compiled in
+# batches or not. Programs link all of GRADSTEP_SANITIZE, because the library in them may need it.
+function(gradstep_options name sanitizers batches)
   set(shadow -Wshadow)
-  if(GRADSTEP_SANITIZE)
-    set(shadow "")  # in a batch, what is hidden may be a neighbour's
+  if(batches)
+    # What is hidden may be a neighbour's; what a header is to GCC, whose local types are in no other file, is a source here.
+    set(shadow $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
   endif()
   add_library(${name} INTERFACE)
   target_compile_options(${name} INTERFACE
@@ -29,12 +41,12 @@ function(gradstep_options name sanitizers)
   endif()
 endfunction()
 
-gradstep_options(gradstep_compile_options "${GRADSTEP_SANITIZE}")
+gradstep_options(gradstep_compile_options "${GRADSTEP_SANITIZE}" ${batches_of_library})
 
 # Tests are compiled to be compiled quickly: what they test is compiled as it is delivered, or with all sanitizers. Their
 # own undefined behaviour and coverage are left out: looking for them made a test five times slower to compile.
 string(REGEX REPLACE ",(undefined|fuzzer-no-link)" "" test_sanitizers "${GRADSTEP_SANITIZE}")
-gradstep_options(gradstep_test_options "${test_sanitizers}")
+gradstep_options(gradstep_test_options "${test_sanitizers}" ${batches_of_tests})
 if(GRADSTEP_SANITIZE)
   target_compile_options(gradstep_test_options INTERFACE $<IF:$<BOOL:$<TARGET_PROPERTY:GRADSTEP_OPTIMISED>>,-O1,-O0>)
   target_compile_definitions(gradstep_test_options INTERFACE GRADSTEP_SANITIZED)
@@ -42,13 +54,14 @@ else()
   target_compile_options(gradstep_test_options INTERFACE $<$<CONFIG:Release>:-O1>)
 endif()
 
-# gradstep_compile_in_batches(<target> [ALONE <pattern>]): under sanitizers and in packages, the sources of a folder together,
-# because most of the time goes into headers and what is instantiated from them. Alone stay sources that match the
-# pattern, whose local names are also their neighbours', and those with options of their own. In other builds all are
-# compiled one by one, so that a missing include is found and a change costs one file.
+# gradstep_compile_in_batches(<target> [TESTS] [ALONE <pattern>]): under sanitizers, in packages, and TESTS wherever
+# GRADSTEP_BATCHES says so, the sources of a folder together, because most of the time goes into headers and what is
+# instantiated from them. Alone stay sources that match the pattern, whose local names are also their neighbours', and
+# those with options of their own. In other builds all are compiled one by one, so that a missing include is found and a
+# change costs one file.
 function(gradstep_compile_in_batches target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "ALONE" "")
-  if(NOT GRADSTEP_SANITIZE AND NOT GRADSTEP_BATCHES)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "TESTS" "ALONE" "")
+  if(NOT batches_of_library AND NOT (arg_TESTS AND batches_of_tests))
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
