@@ -26,6 +26,7 @@ template <class T, bool kDecay>
 struct AdaGradRule {
   using Constants = AdaGradConstants;
   static constexpr int kStates = 1;
+  static constexpr std::uint8_t kSignedStates = 0;  ///< bit s = state s has signs
 
   T learning_rate, inside, outside, weight_decay;
 

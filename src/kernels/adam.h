@@ -32,6 +32,7 @@ template <class T, AdamDecay kDecay, bool kAmsgrad>
 struct AdamRule {
   using Constants = AdamConstants;
   static constexpr int kStates = kAmsgrad ? 3 : 2;
+  static constexpr std::uint8_t kSignedStates = 0b1;  ///< bit s = state s has signs
 
   T beta1, one_minus_beta1, beta2, one_minus_beta2, step_size, root_factor, epsilon, weight_decay;
 

@@ -28,6 +28,7 @@ template <class T, bool kCentered, bool kMomentum, bool kDecay>
 struct RmsPropRule {
   using Constants = RmsPropConstants;
   static constexpr int kStates = 1 + (kCentered ? 1 : 0) + (kMomentum ? 1 : 0);
+  static constexpr std::uint8_t kSignedStates = (1U << kStates) - 2;  ///< bit s = state s has signs
 
   T learning_rate, rho, one_minus_rho, momentum, inside, outside, weight_decay;
 

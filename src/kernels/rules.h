@@ -62,8 +62,14 @@ struct RuleFits {
   static_assert(sizeof(Constants) <= sizeof(RuleConstants) && alignof(Constants) <= alignof(RuleConstants),
                 "constants do not fit into RuleConstants");
   static_assert(std::is_trivially_copyable_v<Constants>, "constants are copied as bytes");
+  static_assert(Rule::kSignedStates >> Rule::kStates == 0, "a sign for a state that there is not");
   static constexpr bool value = true;
 };
+
+/// By rule: bit s = its state s has signs.
+#define GRADSTEP_RULE(id, Rule) Rule<float>::kSignedStates,
+inline constexpr std::uint8_t kSignedStates[] = {GRADSTEP_RULES(GRADSTEP_RULE)};
+#undef GRADSTEP_RULE
 
 template <RuleId kId>
 struct RuleOf;

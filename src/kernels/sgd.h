@@ -27,6 +27,7 @@ template <class T, int kMomentum, bool kDecay>
 struct SgdRule {
   using Constants = SgdConstants;
   static constexpr int kStates = kMomentum == 0 ? 0 : 1;
+  static constexpr std::uint8_t kSignedStates = kMomentum == 0 ? 0 : 0b1;  ///< bit s = state s has signs
 
   T learning_rate, momentum, gradient_factor, weight_decay;
 

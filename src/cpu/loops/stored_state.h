@@ -24,6 +24,35 @@ static_assert(kBlock == kernels::kCodeBlock);
   return kernels::block_factor(static_cast<std::uint32_t>(largest));
 }
 
+#if defined(__SSE2__)
+constexpr std::int64_t kCodes = 4 * kWords;  ///< that are written at once
+
+template <bool kSigned>
+GRADSTEP_FORMULA void encode_some(const kernels::BlockCode<kSigned>& code, const float* from, std::uint8_t* codes) {
+  FourWords words;
+  for (int k = 0; k < 4; ++k) words.of[k] = code.encode(load_words(from + kWords * k));
+  store_bytes(codes, words);
+}
+
+template <bool kSigned>
+GRADSTEP_FORMULA void decode_some(const kernels::BlockCode<kSigned>& code, const std::uint8_t* codes, float* to) {
+  const FourWords words = load_bytes(codes);
+  for (int k = 0; k < 4; ++k) store_words(to + kWords * k, code.decode(words.of[k]));
+}
+#else
+constexpr std::int64_t kCodes = 1;
+
+template <bool kSigned>
+GRADSTEP_FORMULA void encode_some(const kernels::BlockCode<kSigned>& code, const float* from, std::uint8_t* codes) {
+  *codes = static_cast<std::uint8_t>(code.encode(kernels::bits_of(*from)));
+}
+
+template <bool kSigned>
+GRADSTEP_FORMULA void decode_some(const kernels::BlockCode<kSigned>& code, const std::uint8_t* codes, float* to) {
+  *to = kernels::float_of(code.decode(std::uint32_t{*codes}));
+}
+#endif
+
 /// By the factor that measure_block() has found.
 template <bool kSigned>
 [[gnu::noinline]] void encode_block(const float* from, float factor, std::uint8_t* codes, std::int64_t count) {
@@ -33,13 +62,7 @@ template <bool kSigned>
   }
   const kernels::BlockCode<kSigned> code(factor);
   std::int64_t coded = 0;
-#if defined(__SSE2__)
-  for (; coded + 4 * kWords <= count; coded += 4 * kWords) {
-    FourWords words;
-    for (int k = 0; k < 4; ++k) words.of[k] = code.encode(load_words(from + coded + kWords * k));
-    store_bytes(codes + coded, words);
-  }
-#endif
+  for (; coded + kCodes <= count; coded += kCodes) encode_some(code, from + coded, codes + coded);
   GRADSTEP_INDEPENDENT
   for (std::int64_t i = coded; i < count; ++i) {
     codes[i] = static_cast<std::uint8_t>(code.encode(kernels::bits_of(from[i])));
@@ -50,12 +73,7 @@ template <bool kSigned>
 [[gnu::noinline]] void decode_block(const std::uint8_t* codes, float factor, float* to, std::int64_t count) {
   const kernels::BlockCode<kSigned> code(factor);
   std::int64_t decoded = 0;
-#if defined(__SSE2__)
-  for (; decoded + 4 * kWords <= count; decoded += 4 * kWords) {
-    const FourWords words = load_bytes(codes + decoded);
-    for (int k = 0; k < 4; ++k) store_words(to + decoded + kWords * k, code.decode(words.of[k]));
-  }
-#endif
+  for (; decoded + kCodes <= count; decoded += kCodes) decode_some(code, codes + decoded, to + decoded);
   GRADSTEP_INDEPENDENT
   for (std::int64_t i = decoded; i < count; ++i) to[i] = kernels::float_of(code.decode(std::uint32_t{codes[i]}));
 }

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/plugin_loader.h"
 
-#include <cstdlib>
-
+#include "unit/scoped_environment.h"
 #include "unit/support.h"
 
 namespace gradstep::test {
@@ -19,10 +18,9 @@ TEST(PluginLoader, ALibraryThatIsNoPluginIsRefused) {
 }
 
 TEST(PluginLoader, TheEnvironmentsDirectoryComesBeforeTheLibrarysOwn) {
-  setenv("GRADSTEP_PLUGIN_DIR", "/nowhere/else", 1);
+  const ScopedEnvironment environment("GRADSTEP_PLUGIN_DIR", "/nowhere/else");
   expect_error(GRADSTEP_ERR_BACKEND_UNAVAILABLE, "/nowhere/else/libgradstep_nothing.so",
                [] { find_plugin("nothing"); });
-  unsetenv("GRADSTEP_PLUGIN_DIR");
 }
 
 }  // namespace

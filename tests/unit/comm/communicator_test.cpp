@@ -11,6 +11,7 @@
 #include "tests/unit/child_process.h"
 #include "tests/unit/comm/worlds.h"
 #include "unit/recorded_log.h"
+#include "unit/scoped_environment.h"
 
 namespace gradstep::test {
 namespace {
@@ -147,10 +148,9 @@ TEST_F(CommHandles, CreateNamesWhatItRefuses) {
 }
 
 TEST_F(CommHandles, AMissingPluginIsReportedInTheLoadersWords) {
-  ::setenv("GRADSTEP_PLUGIN_DIR", "/nonexistent", 1);
+  const ScopedEnvironment environment("GRADSTEP_PLUGIN_DIR", "/nonexistent");
   options_.store_path = "/tmp";
   create_fails(GRADSTEP_ERR_BACKEND_UNAVAILABLE, "/nonexistent/libgradstep_gloo.so");
-  ::unsetenv("GRADSTEP_PLUGIN_DIR");
 }
 
 TEST_F(CommHandles, ATimeoutMayBeForEver) {

@@ -57,13 +57,13 @@ const kernels::GroupConstants* constants_of(kernels::RuleId rule) {
   return adam;
 }
 
-enum class Storage { native, bf16, block_code, master };
+enum class Storage { native, bf16, bf16_stochastic, block_code, master };
 
 void record_update(BackendCalls& backend, DType dtype, kernels::RuleId rule, Storage storage,
                    std::vector<std::byte>& record) {
   TestArray param = make_array(dtype, 1);
   const TestArray gradient = make_array(dtype, 2);
-  const bool narrow = storage == Storage::bf16;
+  const bool narrow = storage == Storage::bf16 || storage == Storage::bf16_stochastic;
   const bool coded = storage == Storage::block_code;
   const DType stored = narrow ? DType::bf16 : coded ? DType::u8 : arithmetic_dtype(dtype);
   std::vector<TestArray> states(3, TestArray(stored, kSize));
@@ -75,8 +75,8 @@ void record_update(BackendCalls& backend, DType dtype, kernels::RuleId rule, Sto
   item.rule = rule;
   item.constants = constants_of(rule);
   item.random_key = 17;
-  item.stochastic = narrow;
-  item.signed_states = 1;
+  item.stochastic = storage == Storage::bf16_stochastic;
+  item.signed_states = kernels::kSignedStates[static_cast<std::size_t>(rule)];
   if (narrow) item.format = StateFormat::bf16;
   if (coded) item.format = StateFormat::block_code;
   if (storage == Storage::master) item.master = static_cast<float*>(master.array().data);
@@ -110,6 +110,7 @@ void record_updates(BackendCalls& backend, DType dtype, std::vector<std::byte>& 
                                id == kernels::RuleId::rmsprop_centered_momentum;
     if (dtype == DType::f64 || !other_storage) continue;
     record_update(backend, dtype, id, Storage::bf16, record);
+    record_update(backend, dtype, id, Storage::bf16_stochastic, record);
     record_update(backend, dtype, id, Storage::block_code, record);
     if (dtype != DType::f32) record_update(backend, dtype, id, Storage::master, record);
   }

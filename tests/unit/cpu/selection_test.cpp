@@ -31,18 +31,31 @@ class Selection : public testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(cpu, Selection, testing::ValuesIn(cpu::compiled_instruction_sets()),
                          [](const auto& set) { return set.param; });
 
-std::vector<std::int32_t> by_sorting(const TestArray& data, std::int64_t count) {
-  std::vector<std::int32_t> order(static_cast<std::size_t>(data.size()));
-  std::iota(order.begin(), order.end(), 0);
-  const auto key = [&](std::int32_t i) {
-    const double x = std::abs(data.get(i));
-    return std::isnan(x) ? std::pair(1, 0.0) : std::pair(0, x);
-  };
-  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return key(a) > key(b); });
-  order.resize(static_cast<std::size_t>(std::min(count, data.size())));
-  std::sort(order.begin(), order.end());
-  return order;
-}
+/// Positions from the largest magnitude down, NaN before all.
+class Sorted {
+ public:
+  explicit Sorted(const TestArray& data) : order_(static_cast<std::size_t>(data.size())) {
+    std::vector<std::pair<bool, double>> keys(order_.size());
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const double x = std::abs(data.get(static_cast<std::int64_t>(i)));
+      keys[i] = std::isnan(x) ? std::pair(true, 0.0) : std::pair(false, x);
+    }
+    std::iota(order_.begin(), order_.end(), 0);
+    std::stable_sort(order_.begin(), order_.end(), [&](std::int32_t a, std::int32_t b) {
+      return keys[static_cast<std::size_t>(a)] > keys[static_cast<std::size_t>(b)];
+    });
+  }
+
+  /// The first `count`, ascending.
+  std::vector<std::int32_t> first(std::int64_t count) const {
+    std::vector<std::int32_t> chosen(order_.begin(), order_.begin() + count);
+    std::sort(chosen.begin(), chosen.end());
+    return chosen;
+  }
+
+ private:
+  std::vector<std::int32_t> order_;
+};
 
 // Sizes below and above the one from which on a sample is taken; many ties; NaN, infinities, zeros, subnormals.
 TEST_P(Selection, the_largest_are_those_of_a_stable_sort) {
@@ -57,8 +70,9 @@ TEST_P(Selection, the_largest_are_those_of_a_stable_sort) {
           data.set(4321, -std::numeric_limits<double>::infinity());
           data.set(99, 1e-42);
         }
+        const Sorted sorted(data);
         for (const std::int64_t count : {std::int64_t{0}, std::int64_t{1}, size / 100, size / 3, size - 1, size}) {
-          ASSERT_EQ(largest(data, count), by_sorting(data, count)) << name_of(dtype) << " " << count << " of " << size;
+          ASSERT_EQ(largest(data, count), sorted.first(count)) << name_of(dtype) << " " << count << " of " << size;
         }
       }
     }
@@ -72,7 +86,8 @@ TEST_P(Selection, a_misleading_sample_costs_time_and_changes_nothing) {
     TestArray data(DType::f32, kSize);
     data.fill(5);
     for (std::int64_t i = 0; i < kSize; i += 8) data.set(i, data.get(i) * (sampled_are_large ? 1e6 : 1e-6));
-    for (const std::int64_t count : {100, 3000, 60000}) ASSERT_EQ(largest(data, count), by_sorting(data, count));
+    const Sorted sorted(data);
+    for (const std::int64_t count : {100, 3000, 60000}) ASSERT_EQ(largest(data, count), sorted.first(count));
   }
 }
 
@@ -101,7 +116,7 @@ TEST_P(Selection, nans_that_are_selected_are_counted_and_become_zero_where_they_
     const double kept = also.get(402);
     found = backend_.select_largest(data.array(), {&all, 1}, {true, also.array(), nullptr});
     EXPECT_EQ(found.nans, 4) << "all there were";
-    EXPECT_EQ(found.indices, by_sorting(data, 3));
+    EXPECT_EQ(found.indices, Sorted(data).first(3));
     for (const std::int64_t i : {3, 400, 401, 999}) {
       EXPECT_EQ(data.get(i), 0);
       EXPECT_EQ(also.get(i), 0);

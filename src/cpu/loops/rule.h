@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// An update rule over contiguous numbers of the arithmetic type.
+#pragma once
+
+#include "cpu/loops/block.h"
+#include "kernels/rules.h"
+
+namespace gradstep::cpu {
+namespace {
+
+template <class T>
+struct GradientScale {
+  T multiplier;
+  T bound;
+  GRADSTEP_FORMULA T operator()(T g) const { return kernels::clamp(g * multiplier, bound); }
+};
+
+/// out[i] = p[i] + delta, or delta alone. `out` may be `p` or `g` exactly.
+template <bool kAddToParam, class T, class Rule>
+GRADSTEP_FORMULA void run_rule(const Rule& rule, GradientScale<T> scale, T* out, const T* p, const T* g,
+                               T* const* block_states, std::int64_t count) {
+  T* states[kernels::kMaxStates];
+  for (int s = 0; s < Rule::kStates; ++s) states[s] = block_states[s];
+  GRADSTEP_INDEPENDENT
+  for (std::int64_t i = 0; i < count; ++i) {
+    T state[kernels::kMaxStates];
+    for (int s = 0; s < Rule::kStates; ++s) state[s] = states[s][i];
+    const T delta = rule(p[i], scale(g[i]), state);
+    for (int s = 0; s < Rule::kStates; ++s) states[s][i] = state[s];
+    out[i] = kAddToParam ? p[i] + delta : delta;
+  }
+}
+
+}  // namespace
+}  // namespace gradstep::cpu
