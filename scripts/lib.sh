@@ -17,6 +17,7 @@ test_packages=(openmpi-bin libgtest-dev libcmocka-dev libdlpack-dev libeigen3-de
   libclang-rt-19-dev llvm-19 qemu-user abigail-tools)
 lint_packages=(clang-format-19 clang-tidy-19 git)
 python_packages=(python3 python3-venv python3-dev swig)
+aarch64_packages=(g++-aarch64-linux-gnu qemu-user mmdebstrap)
 rust_packages=(libclang1-19) # bindgen, which the test of the bindings runs
 java_packages=(default-jdk-headless maven swig)
 

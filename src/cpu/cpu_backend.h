@@ -15,7 +15,7 @@ namespace gradstep::cpu {
 /// The backend runs its chunks on `context`, which outlives it.
 std::unique_ptr<Backend> make_backend(Context& context);
 
-/// "baseline", "avx2", "avx512": those that this build has.
+/// "baseline", "neon", "avx2", "avx512": those that this build has.
 std::vector<std::string> compiled_instruction_sets();
 
 /// The best that this processor and GRADSTEP_INSTRUCTION_SET allow. Throws INVALID_ARGUMENT for an unknown value.

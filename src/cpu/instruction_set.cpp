@@ -19,6 +19,13 @@ struct InstructionSet {
   bool (*is_supported)();
 };
 
+#if defined(__aarch64__)
+constexpr const Loops* kBaselineLoops = nullptr;
+constexpr const Loops* kNeonLoops = &kLoops_neon;
+#else
+constexpr const Loops* kBaselineLoops = &kLoops_baseline;
+constexpr const Loops* kNeonLoops = nullptr;
+#endif
 #if defined(GRADSTEP_HAS_X86_LOOPS)
 constexpr const Loops* kAvx2Loops = &kLoops_avx2;
 constexpr const Loops* kAvx512Loops = &kLoops_avx512;
@@ -27,9 +34,10 @@ constexpr const Loops* kAvx2Loops = nullptr;
 constexpr const Loops* kAvx512Loops = nullptr;
 #endif
 
-/// From the least to the best.
+/// From the least to the best. Every processor has the first that is compiled for it.
 constexpr InstructionSet kInstructionSets[] = {
-    {"baseline", &kLoops_baseline, [] { return true; }},
+    {"baseline", kBaselineLoops, [] { return true; }},
+    {"neon", kNeonLoops, [] { return true; }},
     {"avx2", kAvx2Loops, [] { return processor().has_avx2; }},
     {"avx512", kAvx512Loops, [] { return processor().has_avx512; }},
 };
@@ -42,12 +50,15 @@ const Loops& choose_loops() {
   const char* forced = std::getenv("GRADSTEP_INSTRUCTION_SET");
   const std::string_view cap = forced != nullptr ? forced : "";
   const Loops* best = nullptr;
+  bool is_capped = false;
   for (const InstructionSet& set : kInstructionSets) {
-    if (set.loops != nullptr && set.is_supported()) best = set.loops;
-    if (cap == set.name) return *best;
+    const bool is_wanted = best == nullptr || !is_capped;
+    if (is_wanted && set.loops != nullptr && set.is_supported()) best = set.loops;
+    is_capped = is_capped || cap == set.name;
   }
-  if (!cap.empty()) {
-    fail_argument("environment variable GRADSTEP_INSTRUCTION_SET: is '{}', expected baseline, avx2 or avx512", cap);
+  if (!cap.empty() && !is_capped) {
+    fail_argument("environment variable GRADSTEP_INSTRUCTION_SET: is '{}', expected baseline, neon, avx2 or avx512",
+                  cap);
   }
   return *best;
 }

@@ -86,7 +86,11 @@ struct Loops {
                    RowPart part);
 };
 
+#if defined(__aarch64__)
+extern const Loops kLoops_neon;
+#else
 extern const Loops kLoops_baseline;
+#endif
 #if defined(GRADSTEP_HAS_X86_LOOPS)
 extern const Loops kLoops_avx2;
 extern const Loops kLoops_avx512;

@@ -4,7 +4,8 @@
  * context.h: the thread pool, allocator, log sink and loaded backends that handles share.
  *
  * Results never depend on num_threads, on a host parallel_for, or on the instruction set that was chosen at run time.
- * The environment variable GRADSTEP_INSTRUCTION_SET = baseline | avx2 | avx512 caps the choice (for tests).
+ * The environment variable GRADSTEP_INSTRUCTION_SET = baseline | neon | avx2 | avx512 caps the choice (for tests):
+ * baseline, avx2 and avx512 are of x86-64, neon is of aarch64 and all that it has.
  */
 #ifndef GRADSTEP_CONTEXT_H
 #define GRADSTEP_CONTEXT_H

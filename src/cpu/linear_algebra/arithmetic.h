@@ -16,6 +16,13 @@ struct Arithmetic {
   const CodingLoops& coding;
 };
 
-inline constexpr Arithmetic kBaselineArithmetic{"baseline", kDenseBaseline, kGraftingBaseline, kCodingBaseline};
+/// What every processor of the architecture has: on aarch64 that is NEON with its fused operations.
+#if defined(__aarch64__)
+inline constexpr const char* kBaselineArithmeticName = "fused";
+#else
+inline constexpr const char* kBaselineArithmeticName = "baseline";
+#endif
+inline constexpr Arithmetic kBaselineArithmetic{kBaselineArithmeticName, kDenseBaseline, kGraftingBaseline,
+                                                kCodingBaseline};
 
 }  // namespace gradstep::cpu

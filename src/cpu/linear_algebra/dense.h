@@ -4,8 +4,9 @@
 // The inner loops of Shampoo's linear algebra on plain pointers: matrix products, and what
 // eigensolver and QR do with vectors. dense.inc is compiled once for each instruction set. A result's bits depend on
 // sizes alone, not on addresses, strides, or how wide the processor's vectors are: an element of a product is one chain
-// of operations along the depth, and sums of vectors have a fixed number of lanes. AVX2 and AVX-512 give the same bits;
-// baseline's products round after the multiplication too, for it has no fused operation.
+// of operations along the depth, and sums of vectors have a fixed number of lanes. AVX2, AVX-512 and NEON, which is the
+// baseline of aarch64, give the same bits; products of x86-64's round after the multiplication too, for it has no fused
+// operation.
 #pragma once
 
 #include <cstdint>

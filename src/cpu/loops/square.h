@@ -8,6 +8,8 @@
 
 #if defined(__SSE2__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #include "cpu/loops/block.h"
@@ -34,6 +36,10 @@ GRADSTEP_FORMULA Doubles load_doubles(const float* x) {
   return _mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(x))));
 }
 GRADSTEP_FORMULA Doubles load_doubles(const double* x) { return _mm_loadu_pd(x); }
+#elif defined(__aarch64__)
+using Doubles = float64x2_t;
+GRADSTEP_FORMULA Doubles load_doubles(const float* x) { return vcvt_f64_f32(vld1_f32(x)); }
+GRADSTEP_FORMULA Doubles load_doubles(const double* x) { return vld1q_f64(x); }
 #else
 using Doubles [[gnu::vector_size(16)]] = double;
 template <class T>
