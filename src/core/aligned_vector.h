@@ -19,7 +19,8 @@ struct AlignedAllocator {
   explicit AlignedAllocator(const AlignedAllocator<U>& /*other*/) {}
 
   T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), kAlignment)); }
-  void deallocate(T* data, std::size_t count) noexcept { ::operator delete(data, count * sizeof(T), kAlignment); }
+  /// Without the size, which clang before 19 passes on by an option alone.
+  void deallocate(T* data, std::size_t /*count*/) noexcept { ::operator delete(data, kAlignment); }
 
   friend bool operator==(const AlignedAllocator&, const AlignedAllocator&) { return true; }
 };
