@@ -54,14 +54,16 @@ const NAME = "libgradstep.so.0"
 
 """
 Where the library may be, in the order in which it is looked for: the file or folder in the environment variable
-GRADSTEP_LIB, and nowhere else if that is set; the release build of the sources that this package is a part of; wherever
-the system's loader looks.
+GRADSTEP_LIB, and nowhere else if that is set; what the archives of this package bring in deps; the release build of the
+sources that this package is a part of; wherever the system's loader looks.
 """
 function candidates()
     chosen = get(ENV, "GRADSTEP_LIB", "")
     isempty(chosen) || return [isdir(chosen) ? joinpath(chosen, NAME) : chosen]
-    built = normpath(joinpath(@__DIR__, "..", "..", "..", "..", "build", "release", "lib", NAME))
-    return isfile(built) ? [built, NAME] : [NAME]
+    package = dirname(@__DIR__)
+    brought = joinpath(package, "deps", "$(Sys.ARCH)-linux-gnu", NAME)
+    built = normpath(joinpath(package, "..", "..", "..", "build", "release", "lib", NAME))
+    return [filter(isfile, [brought, built]); NAME]
 end
 
 """
