@@ -1,37 +1,38 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# cmake --install: headers of C and C++, libgradstep.so.0, plugins, find_package(gradstep) and gradstep.pc.
+# cmake --install: headers of C and C++, libgradstep.so.0, plugins, find_package(gradstep) and gradstep.pc; by components
+# (runtime, dev, gloo, mpi, cuda) for packages of them.
 
 include(CMakePackageConfigHelpers)
 
 install(TARGETS gradstep gradstep_cpp EXPORT gradstepTargets
-        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT dev
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-set(plugins gradstep_gloo gradstep_mpi)
+set(plugins gloo mpi)
 if(NOT GRADSTEP_CUDA STREQUAL "EMULATED")
-  list(APPEND plugins gradstep_cuda)
+  list(APPEND plugins cuda)
 endif()
 foreach(plugin ${plugins})
-  if(TARGET ${plugin})
-    install(TARGETS ${plugin} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  if(TARGET gradstep_${plugin})
+    install(TARGETS gradstep_${plugin} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/gradstep COMPONENT ${plugin})
   endif()
 endforeach()
 install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/include/c_api/gradstep DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.h")
+        COMPONENT dev FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/bindings/cpp/include/gradstep DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.hpp")
+        COMPONENT dev FILES_MATCHING PATTERN "*.hpp")
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/gradstep)
-install(EXPORT gradstepTargets NAMESPACE gradstep:: DESTINATION ${package_dir})
+install(EXPORT gradstepTargets NAMESPACE gradstep:: DESTINATION ${package_dir} COMPONENT dev)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/gradstepConfig.cmake.in
                               ${CMAKE_CURRENT_BINARY_DIR}/gradstepConfig.cmake INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/gradstepConfigVersion.cmake
                                  COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/gradstepConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/gradstepConfigVersion.cmake
-        DESTINATION ${package_dir})
+        DESTINATION ${package_dir} COMPONENT dev)
 
 # Relative to the file itself, so that an installed prefix may be moved.
 file(RELATIVE_PATH GRADSTEP_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(${CMAKE_CURRENT_LIST_DIR}/gradstep.pc.in ${CMAKE_CURRENT_BINARY_DIR}/gradstep.pc @ONLY)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/gradstep.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/gradstep.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)

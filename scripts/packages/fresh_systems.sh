@@ -37,6 +37,18 @@ no_file() {
   done
 }
 
+# run_with_proc FOLDER COMMAND...: in the system there, with a /proc that is gone again with the program.
+run_with_proc() {
+  as_root unshare --mount sh -c 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"' "$@"
+}
+
+# run_offline FOLDER COMMAND...: the same, with no network but the loopback.
+run_offline() {
+  apt_install iproute2
+  as_root unshare --mount --net sh -c \
+    'ip link set lo up && mount -t proc proc "$0/proc" && exec chroot "$0" "$@"' "$@"
+}
+
 # run_in NAME COMMAND...: in a system of system_root, with the wheel and the programs at /outside.
 run_in() {
   local system=$work/$1

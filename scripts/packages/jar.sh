@@ -38,7 +38,6 @@ check_jar() {
   as_root rm -rf "$system/outside"
   as_root mkdir "$system/outside"
   as_root cp "$jar" "$project/target/outside.jar" "$system/outside"
-  # Java finds its libraries by /proc, which is gone again with the program.
-  as_root unshare --mount sh -c 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"' "$system" \
-    java -cp "/outside/$(basename "$jar"):/outside/outside.jar" outside.Outside "$instruction_set"
+  # Java finds its libraries by /proc.
+  run_with_proc "$system" java -cp "/outside/$(basename "$jar"):/outside/outside.jar" outside.Outside "$instruction_set"
 }

@@ -24,7 +24,7 @@ check_julia() {
   local folder=$work/outside_julia instruction_set
   if ! ensure_julia; then
     echo "SKIPPED: there is no Julia 1.5 in the archive of Debian 11 any more"
-    return
+    return "$skip_status"
   fi
   instruction_set=$(expected_instruction_set)
   rm -rf "$folder"

@@ -70,7 +70,11 @@ const gradstep_plugin_api& find_plugin(const std::string& name) {
   if (const char* directory = std::getenv("GRADSTEP_PLUGIN_DIR"); directory != nullptr && *directory != '\0') {
     return load_plugin((std::filesystem::path(directory) / file).string());
   }
-  return load_plugin((std::filesystem::path(own_directory()) / file).string());
+  const std::filesystem::path own = own_directory();
+  const auto installed = own / "gradstep" / file;  // by packages: what is not linked with is not among the libraries
+  std::error_code ignored;
+  const bool beside = exists(own / file, ignored) || !exists(installed, ignored);
+  return load_plugin((beside ? own / file : installed).string());
 }
 
 std::unique_ptr<Backend> make_plugin_backend(const std::string& name, gradstep_device device,

@@ -3,7 +3,8 @@
 /*
  * backend.h: plugins. A device backend (libgradstep_cuda.so) or a communicator engine (libgradstep_gloo.so) is opened
  * when it is first needed, and never closed: from an explicit path, else from the directory in GRADSTEP_PLUGIN_DIR,
- * else from libgradstep's own directory. Nothing falls back silently to another backend or engine.
+ * else from libgradstep's own directory, else from the directory gradstep in that one. Nothing falls back silently to
+ * another backend or engine.
  */
 #ifndef GRADSTEP_BACKEND_H
 #define GRADSTEP_BACKEND_H

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //! Finds libgradstep: in the folder that GRADSTEP_LIB_DIR names, else by pkg-config, else by building it with CMake from
-//! the clone that the crate is a part of. Dependents read its folder as DEP_GRADSTEP_LIBDIR.
+//! the sources that the crate brings, or from the clone that it is a part of. Dependents read its folder as DEP_GRADSTEP_LIBDIR.
 
 #[cfg(feature = "regenerate")]
 mod regenerate;
@@ -45,10 +45,11 @@ fn installed() -> Option<PathBuf> {
     }))
 }
 
-/// The clone that the crate is a part of.
+/// The sources that scripts/package puts into the crate, else the clone that it is a part of.
 fn sources() -> Option<PathBuf> {
-    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR")?).join("../../..");
-    root.join("include/c_api/gradstep/gradstep.h").is_file().then_some(root)
+    let package = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR")?);
+    let has_headers = |root: &PathBuf| root.join("include/c_api/gradstep/gradstep.h").is_file();
+    [package.join("source"), package.join("../../..")].into_iter().find(has_headers)
 }
 
 /// Builds libgradstep, and those of its plugins whose libraries are there, into OUT_DIR/lib.

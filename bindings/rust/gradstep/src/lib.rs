@@ -55,6 +55,10 @@
 
 pub(crate) use gradstep_sys as sys;
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod accumulator;
 mod buckets;
 mod buffers;
