@@ -45,7 +45,7 @@ package_conan() {
 check_conan() {
   local home=$work/conan_outside project=$work/conan_project
   conan_home "$home"
-  in_conan "$home" cache restore "$out"/gradstep-conan-*.tgz >/dev/null 2>&1
+  installing in_conan "$home" cache restore "$out"/gradstep-conan-*.tgz
   rm -rf "$project"
   cp -r tests/package "$project"
   in_conan "$home" test "$project/outside" "gradstep/$(scripts/version)" -pr:a default -pr:a system

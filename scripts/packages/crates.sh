@@ -36,5 +36,6 @@ check_crates() {
   no_file "$system" 'libgradstep*' 'pkg-config'
   as_root rm -rf "$system/outside"
   as_root cp -r "$project" "$system/outside"
+  installing run_offline "$system" sh -c 'cd /outside && HOME=/outside cargo build --quiet --offline --release'
   run_offline "$system" sh -c 'cd /outside && HOME=/outside cargo run --quiet --offline --release "$1"' sh "$instruction_set"
 }

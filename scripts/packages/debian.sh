@@ -29,6 +29,8 @@ check_debian() {
   no_file "$system" 'libgradstep*'
   as_root mkdir "$system/outside"
   as_root cp -r "$out"/*.deb tests/package/outside tests/package/two_ranks tests/package/installed "$system/outside"
+  installing run_with_proc "$system" sh -c 'apt-get install -q -y --no-install-recommends /outside/*.deb </dev/null'
   run_with_proc "$system" sh /outside/installed "$(scripts/version)"
+  run_with_proc "$system" sh -c 'apt-get purge -q -y "libgradstep*" </dev/null'
   no_file "$system" 'libgradstep*'
 }

@@ -39,7 +39,7 @@ check_julia() {
     export JULIA_DEPOT_PATH=$folder/depot LD_LIBRARY_PATH=$root/.cache/julia/usr/lib/x86_64-linux-gnu
     unset GRADSTEP_LIB
     julia=("$root/.cache/julia/usr/bin/julia" --startup-file=no)
-    "${julia[@]}" -e 'using Pkg; Pkg.develop(PackageSpec(path = "Gradstep.jl"))' </dev/null
+    installing "${julia[@]}" -e 'using Pkg; Pkg.develop(PackageSpec(path = "Gradstep.jl"))' </dev/null
     "${julia[@]}" outside.jl "$instruction_set" "$folder/Gradstep.jl/deps/" </dev/null
     # The variable's library takes the place of the one that the package brings.
     mkdir elsewhere

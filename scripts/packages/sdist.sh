@@ -28,7 +28,7 @@ check_sdist() {
   as_root cp "$out"/gradstep-*.tar.gz "$system/outside"
   as_root cp tests/package/outside.py "$system/outside"
   run_offline "$system" python3 -m venv /outside/venv
-  run_offline "$system" sh -c 'env -u PIP_CERT /outside/venv/bin/pip install --quiet --no-index --find-links /outside/wheels \
+  installing run_offline "$system" sh -c 'env -u PIP_CERT /outside/venv/bin/pip install --quiet --no-index --find-links /outside/wheels \
     /outside/gradstep-*.tar.gz'
   run_offline "$system" /outside/venv/bin/python /outside/outside.py "$instruction_set"
 }

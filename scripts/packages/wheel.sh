@@ -22,7 +22,7 @@ check_wheel() {
   instruction_set=$(expected_instruction_set)
   ensure_tools
   rm -rf "$site"
-  "$tools/bin/pip" install --quiet --disable-pip-version-check --no-deps --target "$site" "$out"/gradstep-*.whl
+  installing "$tools/bin/pip" install --quiet --disable-pip-version-check --no-deps --target "$site" "$out"/gradstep-*.whl
   check_needs "$site/gradstep"
   system_root debian11 bullseye --include=python3-minimal,libpython3-stdlib
   as_root rm -f "$work"/debian11/usr/lib/*/libstdc++.so.6*
