@@ -33,8 +33,8 @@ class Gradstep(ConanFile):
     )
 
     def set_version(self) -> None:
-        found = re.search(r"project\(gradstep VERSION ([0-9.]+)", load(self, Path(self.recipe_folder) / "CMakeLists.txt"))
-        self.version = found[1]
+        project = load(self, Path(self.recipe_folder) / "CMakeLists.txt")
+        self.version = re.search(r"project\(gradstep VERSION ([0-9.]+)", project)[1]
 
     def validate(self) -> None:
         if self.settings.os != "Linux":
