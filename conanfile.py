@@ -4,6 +4,7 @@
 
 import re
 from pathlib import Path
+from typing import ClassVar
 
 from conan import ConanFile
 from conan.errors import ConanInvalidConfiguration
@@ -19,9 +20,9 @@ class Gradstep(ConanFile):
     topics = ("optimizer", "distributed", "machine-learning")
     package_type = "shared-library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"gloo": [True, False]}
+    options: ClassVar = {"gloo": [True, False]}
     # Of fmt the headers are compiled in, like those of the others.
-    default_options = {"gloo": True, "fmt/*:header_only": True}
+    default_options: ClassVar = {"gloo": True, "fmt/*:header_only": True}
     exports_sources = (
         "CMakeLists.txt",
         "LICENSE",
