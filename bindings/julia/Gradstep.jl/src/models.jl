@@ -191,20 +191,42 @@ function walk_fields!(tensors, schema, tree::NamedTuple, values, role)
     return nothing
 end
 
-@inline function bind_array!(tensors, schema, i, array::AbstractArray{T, N}, role) where {T, N}
+@inline function bind_array!(tensors, schema, i, array::AbstractArray, role)
     is_strided(array) || check_layout(array, place(role.argument, schema, i))
+    has_size(schema, i, array) || refuse_size(schema, i, array, role)
+    has_dtype(schema, i, array, role) || refuse_dtype(schema, i, array, role)
+    show!(tensors, i, array, shape_of(schema, i), schema.begins[i])
+    return nothing
+end
+
+@inline function has_size(schema, i, array::AbstractArray{T, N}) where {T, N}
     begins = schema.begins[i]
     fits = schema.begins[i + 1] - begins == N
     for axis in 1:N
         fits = fits && schema.shapes[begins + N + 1 - axis] == size(array, axis)
     end
-    fits || refuse_size(schema, i, array, role)
-    type, expected = dtype(T), schema.dtypes[i]
-    (role.is_exact ? type == expected : is_float(type) && (type != F64 || expected == F64)) ||
-        refuse_dtype(schema, i, array, role)
-    show!(tensors, i, array, shape_of(schema, i), begins)
-    return nothing
+    return fits
 end
+
+@inline function has_dtype(schema, i, ::AbstractArray{T}, role) where {T}
+    type, expected = dtype(T), schema.dtypes[i]
+    return role.is_exact ? type == expected : is_float(type) && (type != F64 || expected == F64)
+end
+
+"""`bind!` of arrays in tuples, which does not throw: false, if `values` are something else, or do not fit."""
+@inline try_bind!(tensors, schema, values, role) = try_walk!(tensors, schema, schema.skeleton, values, role)
+
+@inline function try_walk!(tensors, schema, leaf::Leaf, array::Array, role)
+    i = leaf.index
+    has_size(schema, i, array) && has_dtype(schema, i, array, role) || return false
+    show!(tensors, i, array, shape_of(schema, i), schema.begins[i])
+    return true
+end
+@inline try_walk!(tensors, schema, ::Tuple{}, ::Tuple{}, role) = true
+@inline try_walk!(tensors, schema, tree::Tuple, values::Tuple, role) =
+    length(tree) == length(values) && try_walk!(tensors, schema, first(tree), first(values), role) &&
+    try_walk!(tensors, schema, Base.tail(tree), Base.tail(values), role)
+try_walk!(tensors, schema, tree, values, role) = false
 
 @noinline function refuse_size(schema, i, array, role)
     expected = Tuple(reverse(schema.shapes[(schema.begins[i] + 1):schema.begins[i + 1]]))
