@@ -33,6 +33,8 @@ NEEDED = {"alias_test": ["scipy", "sklearn"], "_accumulation_test": ["flax"]}
 SLOW = ("test_optimization", "test_multi_steps_mixed_precision")
 ALL = os.environ.get("GRADSTEP_PEER_TESTS") == "all"
 
+pytestmark = pytest.mark.xdist_group("optax_peers")  # one process, for they share what one run has found
+
 
 def runnable(suite):
     return all(importlib.util.find_spec(module) for module in NEEDED.get(suite, []))
