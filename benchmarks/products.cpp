@@ -1,14 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shampoo's matrix products and its eigensolver from within, for products.py: the C API has no calls for them. Matrices
-// are compact, n x n and row-major; everything runs on the calling thread.
+// Shampoo's matrix products, its eigensolver and its roots from within, for products.py: the C API has no calls for
+// them. Matrices are compact, n x n and row-major; everything runs on the calling thread.
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "cpu/instruction_set.h"
 #include "cpu/linear_algebra/eigensolver/eigensolver.h"
 #include "cpu/linear_algebra/products.h"
+#include "cpu/linear_algebra/roots.h"
 
 namespace {
 
@@ -29,6 +31,15 @@ Products<T> products() {
 template <class T>
 void multiply(const T* a, const T* b, std::int64_t n, T* c, std::int64_t times) {
   for (std::int64_t i = 0; i < times; ++i) products<T>().multiply_square(a, b, n, c);
+}
+
+template <class T>
+void inverse_root(const float* s, std::int64_t n, T* root) {
+  static RootSolver<T> solver;
+  RootOptions options;
+  options.arithmetic = &arithmetic();
+  solver.inverse_root(s, n, options);
+  std::copy_n(solver.root(), n * n, root);
 }
 
 /// Vectors into rows. Whether there are any.
@@ -64,3 +75,7 @@ BENCH_EXPORT int bench_decompose_f32(const float* a, std::int64_t n, float* valu
 BENCH_EXPORT int bench_decompose_f64(const double* a, std::int64_t n, double* values, double* vectors) {
   return decompose(a, n, values, vectors);
 }
+
+/// (s + 1e-6 * largest eigenvalue I)^(-1/4) and its residual.
+BENCH_EXPORT void bench_root_f32(const float* s, std::int64_t n, float* root) { inverse_root(s, n, root); }
+BENCH_EXPORT void bench_root_f64(const float* s, std::int64_t n, double* root) { inverse_root(s, n, root); }

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: products.py BUILD_DIR [RESULTS.json]
 
-Shampoo's matrix products beside torch.mm, and its eigensolver beside NumPy's and torch's eigh, on one thread.
+Shampoo's matrix products beside torch.mm, its eigensolver beside NumPy's and torch's eigh, and its inverse fourth roots
+beside those of their eigenvectors, on one thread.
 Contenders take turns in every round, and what they have computed is compared.
 """
 
@@ -46,7 +47,8 @@ class Library:
             ctypes.c_void_p(argument.ctypes.data) if isinstance(argument, np.ndarray) else ctypes.c_int64(argument)
             for argument in arguments
         ]
-        return functools.partial(getattr(self._library, f"bench_{name}"), *numbers)
+        function = getattr(self._library, f"bench_{name}")
+        return lambda _held=arguments: function(*numbers)  # C knows only where the arrays lie
 
 
 def repeated(call: Callable[[], object], times: int) -> Callable[[], None]:
@@ -115,6 +117,32 @@ def eigenvectors_case(library: Library, n: int, dtype: str) -> Case:
     return Case(f"eigenvectors {dtype} {n}", contenders, check, rounds=7, clock=time.thread_time)
 
 
+def root_case(library: Library, n: int, dtype: str) -> Case:
+    """Ours takes the statistic in f32, and looks at the residual of what it has found."""
+    g = np.random.default_rng(n).standard_normal((n, 2 * n))
+    statistic = (g @ g.T / n).astype(np.float32)
+    a = statistic.astype(DTYPES[dtype])
+    own = np.empty_like(a)
+    results = {"gradstep": own}
+
+    def keep(name: str, w, v) -> None:
+        results[name] = np.asarray((v * (w + 1e-6 * w[-1]) ** -0.25) @ v.T)
+
+    contenders: dict[str, Callable[[], object]] = {
+        "gradstep": library.bind(f"root_{dtype}", statistic, n, own),
+        "NumPy": lambda: keep("NumPy", *np.linalg.eigh(a)),
+    }
+    if torch is not None:
+        held = torch.from_numpy(a)
+        contenders["torch"] = lambda: keep("torch", *torch.linalg.eigh(held))
+
+    def check() -> None:
+        for root in results.values():
+            assert_close(root, results["NumPy"], 1e4 * n * np.finfo(a.dtype).eps)
+
+    return Case(f"root {dtype} {n}", contenders, check, rounds=7, clock=time.thread_time)
+
+
 def cases(library: Library) -> list[tuple[Case, float]]:
     """With the operations of a call that count, 0 where they are not told."""
     made: list[tuple[Case, float]] = []
@@ -123,7 +151,8 @@ def cases(library: Library) -> list[tuple[Case, float]]:
         times = max(1, round(SECONDS_OF_A_CALL * PRODUCTS_A_SECOND / operations))
         made += [(product_case(library, n, dtype, times), operations * times) for dtype in DTYPES]
         made.append((statistic_case(library, n, times), operations * times))
-    made += [(eigenvectors_case(library, n, dtype), 0.0) for n in SIZES for dtype in DTYPES]
+    for case in (eigenvectors_case, root_case):
+        made += [(case(library, n, dtype), 0.0) for n in SIZES for dtype in DTYPES]
     return made
 
 

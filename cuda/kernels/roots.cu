@@ -114,7 +114,7 @@ struct SetRidges {
     const T* own = values + m * batch.n;
     if (batch.padded == 0) state.max_eigenvalue = static_cast<double>(block.load(own + batch.n - 1));
     state.ridge = kernels::root_ridge(batch.epsilon, state.max_eigenvalue);
-    state.raised = block.load(own) < 0 ? 1 : 0;
+    state.raised = kernels::raise_of_eigenvalue(static_cast<double>(block.load(own)), state.ridge) > 0 ? 1 : 0;
     if (block.load(info + m) != 0) state.ridge = __builtin_nan("");  // and so is all that comes of it
   }
 };
@@ -132,7 +132,7 @@ struct ScaleVectors {
   GRADSTEP_DEVICE void operator()(const Block& block, const Row& row, std::int64_t j) const {
     const auto value = static_cast<double>(block.load(values + row.matrix * batch.n + row.index));
     const double ridge = state_of(block, batch, row.matrix).ridge;
-    const auto f = static_cast<T>(raised ? kernels::raised_eigenvalue(value)
+    const auto f = static_cast<T>(raised ? kernels::raise_of_eigenvalue(value, ridge)
                                          : kernels::root_eigenvalue(value, ridge, batch.exponent));
     block.store(to + row.first + j, kernels::square_root(f) * block.load(vectors + row.first + j));
   }
@@ -161,7 +161,8 @@ struct TakeRaised {
 
   GRADSTEP_DEVICE void operator()(const Block& block, const Row& row, std::int64_t j) const {
     if (state_of(block, batch, row.matrix).raised == 0) return;
-    block.store(statistics + row.first + j, block.load(raised + row.first + j));
+    T* statistic = statistics + row.first + j;
+    block.store(statistic, block.load(statistic) + block.load(raised + row.first + j));
   }
 };
 

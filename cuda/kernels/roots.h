@@ -17,7 +17,7 @@ struct RootState {
   double ridge = 0;
   double error = 0;
   std::int32_t finite = 0;
-  std::int32_t raised = 0;  ///< eigenvalues below zero were raised to it
+  std::int32_t raised = 0;  ///< the least eigenvalues have to be raised
   std::int32_t active = 0;  ///< coupled Newton goes on
   kernels::NewtonState newton;
 };
@@ -51,14 +51,14 @@ void find_largest_eigenvalues(const RootBatch& batch, const T* statistics, const
 /// The ridges; without an extension the largest eigenvalue is that of `values`.
 template <class T>
 void set_ridges(const RootBatch& batch, const T* values, const int* info, const CudaQueue& queue);
-/// Vectors times the roots of what the eigenvalues become: (value + ridge)^(-1/p), or max(value, 0).
+/// Vectors times the square roots of the eigenvalues of the root, or of what raises those of the statistic.
 template <class T>
 void scale_vectors(const RootBatch& batch, const T* vectors, const T* values, bool raised, T* to,
                    const CudaQueue& queue);
 /// The upper half becomes that of the lower.
 template <class T>
 void mirror_lower(const RootBatch& batch, T* matrices, const CudaQueue& queue);
-/// Statistics whose eigenvalues were raised.
+/// Adds to statistics what raises their least eigenvalues.
 template <class T>
 void take_raised(const RootBatch& batch, const T* raised, T* statistics, const CudaQueue& queue);
 

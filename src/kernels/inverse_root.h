@@ -32,14 +32,23 @@ GRADSTEP_FORMULA double root_ridge(double epsilon, double largest_eigenvalue) {
 /// Whether power iteration goes on.
 GRADSTEP_FORMULA bool eigenvalue_moves(double next, double eigenvalue) { return magnitude(next - eigenvalue) > 1e-6; }
 
-/// What rounding or integer codes have pushed below zero is raised to it.
-GRADSTEP_FORMULA double raised_eigenvalue(double x) { return x < 0 ? 0 : x; }
+/// The least that an eigenvalue of D is taken for. Rounding of S, in f32 or in integer codes, makes negative ones of
+/// those near zero: so long as they are small beside the ridge they count as they are.
+GRADSTEP_FORMULA double smallest_damped(double ridge) { return ridge / 2; }
+
+/// What S needs for that, of one of its eigenvalues.
+GRADSTEP_FORMULA double raise_of_eigenvalue(double x, double ridge) {
+  const double least = smallest_damped(ridge) - ridge;
+  return x < least ? least - x : 0;
+}
 
 GRADSTEP_FORMULA double inverse_root(double x, std::int32_t p) { return std::pow(x, -1.0 / p); }
 
 /// An eigenvalue of H from that of S.
 GRADSTEP_FORMULA double root_eigenvalue(double x, double ridge, std::int32_t p) {
-  return inverse_root(raised_eigenvalue(x) + ridge, p);
+  const double damped = x + ridge;
+  const double least = smallest_damped(ridge);
+  return inverse_root(damped < least ? least : damped, p);
 }
 
 template <class T>

@@ -9,10 +9,14 @@
 
 namespace gradstep::cpu {
 
-/// Of matrices that have a coding. Numbers are row-major, rows * columns of them.
+/// Of matrices that have a coding. Numbers are row-major; of some rows, theirs alone.
 struct CodingLoops {
+  void (*decode)(const StoredMatrix& from, std::int64_t begin_row, std::int64_t end_row, float* numbers);
+  /// largest[j], of magnitudes so far, takes in column j of these rows. A diagonal that is kept apart does not count.
+  void (*take_largest)(const StoredMatrix& matrix, std::int64_t begin_row, std::int64_t end_row, const float* numbers,
+                       float* largest);
+  /// to.buckets holds the largest magnitude of each column.
   void (*encode)(const float* numbers, const StoredMatrix& to);
-  void (*decode)(const StoredMatrix& from, float* numbers);
 };
 
 extern const CodingLoops kCodingBaseline;

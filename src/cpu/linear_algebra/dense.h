@@ -35,7 +35,7 @@ struct Product {
   std::int64_t c_stride = 0;
   T keep = 0;
   T add = 1;
-  bool only_lower = false;  ///< of a square c: elements above the diagonal are neither read nor written
+  bool only_lower = false;  ///< of a square c: what is above its diagonal is neither summed nor kept
 };
 
 // A product is cut along its depth, and the cuts decide how it rounds; the other two sizes are of the caches alone.
@@ -59,15 +59,49 @@ constexpr std::int64_t packed_rows(const Product<T>& product) {
   return (rows + kWidestPanel - 1) * depth;
 }
 
+/// A symmetric tridiagonal matrix; off_diagonal[j] stands beside diagonal[j] and diagonal[j + 1].
+template <class T>
+struct Tridiagonal {
+  const T* diagonal = nullptr;
+  const T* off_diagonal = nullptr;
+  std::int64_t n = 0;
+  T smallest_pivot = 0;  ///< a smaller one counts as its negative
+};
+
+/// Of a sum of weight (A + shift I)^-1. There are whole multiples of kPolesAtOnce.
+template <class T>
+struct Poles {
+  const T* shifts = nullptr;
+  const T* weights = nullptr;
+  std::int64_t count = 0;
+};
+
+inline constexpr std::int64_t kSturmShifts = 16;
+inline constexpr std::int64_t kPolesAtOnce = 4;
+/// Numbers that sum_resolvents leaves out.
+template <class T>
+inline constexpr T kVanished = sizeof(T) == sizeof(double) ? T(1e-32) : T(1e-16);
+
 template <class T>
 struct DenseLoops {
   /// `packed` is scratch of packed_columns() + packed_rows() numbers, which begins at a cache line.
   void (*multiply)(const Product<T>& product, T* packed);
+  /// The upper triangle of an n x n matrix from the lower one.
+  void (*mirror_lower)(T* s, std::int64_t stride, std::int64_t n);
 
   /// Sum of x y.
   T (*dot)(const T* x, const T* y, std::int64_t count);
   /// y += alpha x.
   void (*add_scaled)(T alpha, const T* x, std::int64_t count, T* y);
+  /// sums[i] = row i of `rows` times x, of `count` rows of `length` numbers.
+  void (*multiply_vector)(const T* rows, std::int64_t stride, std::int64_t count, const T* x, std::int64_t length,
+                          T* sums);
+  /// The same for two vectors that follow one another, and their sums.
+  void (*multiply_two)(const T* rows, std::int64_t stride, std::int64_t count, const T* x, std::int64_t length,
+                       T* sums);
+  /// y -= factors[0] row 0, then row 1 and so on, of `count` rows of `length` numbers.
+  void (*subtract_rows)(const T* factors, const T* rows, std::int64_t stride, std::int64_t count, std::int64_t length,
+                        T* y);
   /// What rows [begin, end) of the lower triangle add to y = a x, of a symmetric matrix: to `end` numbers of y, which
   /// are overwritten.
   void (*multiply_symmetric)(const T* a, std::int64_t stride, std::int64_t begin, std::int64_t end, const T* x, T* y);
@@ -81,6 +115,17 @@ struct DenseLoops {
   void (*multiply_ratios)(const T* difference, const T* d, T pole, std::int64_t count, T* w);
   /// x = z / difference.
   void (*divide)(const T* z, const T* difference, std::int64_t count, T* x);
+
+  // Of functions of a tridiagonal matrix (tridiagonal_root.h).
+  /// How many eigenvalues lie below each of kSturmShifts shifts (Sturm's sequence).
+  void (*count_below)(const Tridiagonal<T>& matrix, const T* shifts, std::int64_t* counts);
+  /// Of each weight (A + shift I)^-1, A + shift I positive definite: its diagonal, (n, poles.count), and the ratios, of
+  /// the same shape, that take row j - 1 to row j below the diagonal.
+  void (*find_resolvents)(const Tridiagonal<T>& matrix, const Poles<T>& poles, T* diagonals, T* ratios);
+  /// The lower triangle of `scale` times their sum into f (n, n), whose upper one may change. `strip`: 64 bytes for
+  /// each row.
+  void (*sum_resolvents)(const T* diagonals, const T* ratios, std::int64_t poles, std::int64_t n, T scale, T* strip,
+                         T* f);
 };
 
 struct Dense {

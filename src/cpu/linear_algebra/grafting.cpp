@@ -43,8 +43,8 @@ void Grafting::deal_out_coded() {
     Lane& lane = *std::ranges::min_element(lanes_, {}, &Lane::size);
     lane.tensors.push_back(i);
     lane.size += tensors[i].size;
-    if (tensors[i].momentum.is_coded()) Workspace::resized(lane.momentum, tensors[i].size);
-    if (tensors[i].diagonal_momentum.is_coded()) Workspace::resized(lane.diagonal_momentum, tensors[i].size);
+    lane.momentum.reserve(tensors[i].momentum);
+    lane.diagonal_momentum.reserve(tensors[i].diagonal_momentum);
   }
 }
 
@@ -141,16 +141,54 @@ void Grafting::finish(const PreconditioningStep& step) {
   });
 }
 
-/// Codes of a column share a bucket over all rows, so a tensor is decoded and encoded as a whole.
+void Grafting::CodedMomentum::reserve(const StoredMatrix& matrix) {
+  if (!matrix.is_coded()) return;
+  Workspace::resized(numbers, matrix.size());
+  Workspace::resized(largest, matrix.columns);
+}
+
+/// The rows' numbers, NULL if the matrix is absent. With the first rows all columns' largest begin anew.
+float* Grafting::CodedMomentum::decode(const CodingLoops& loops, const StoredMatrix& matrix, std::int64_t begin_row,
+                                       std::int64_t end_row) {
+  if (!matrix.exists()) return nullptr;
+  const std::int64_t first = begin_row * matrix.columns;
+  if (!matrix.is_coded()) return matrix.floats() + first;
+  if (begin_row == 0) std::fill_n(largest.begin(), matrix.columns, 0.0F);
+  loops.decode(matrix, begin_row, end_row, numbers.data() + first);
+  return numbers.data() + first;
+}
+
+void Grafting::CodedMomentum::take_largest(const CodingLoops& loops, const StoredMatrix& matrix, std::int64_t begin_row,
+                                           std::int64_t end_row) {
+  if (!matrix.is_coded()) return;
+  loops.take_largest(matrix, begin_row, end_row, numbers.data() + begin_row * matrix.columns, largest.data());
+}
+
+void Grafting::CodedMomentum::encode(const CodingLoops& loops, const StoredMatrix& matrix) const {
+  if (!matrix.is_coded()) return;
+  std::copy_n(largest.begin(), matrix.columns, matrix.buckets);
+  loops.encode(numbers.data(), matrix);
+}
+
+/// Codes of a column share a bucket over all rows, so a tensor is encoded as a whole. What comes before is done for
+/// some rows after the other, which stay in the cache.
 void Grafting::finish_coded(const PreconditioningStep& step, std::size_t i, Lane& lane) const {
+  constexpr std::int64_t kNumbersAtOnce = 2048;
   const TensorPlan& tensor = phases_.plan.tensors[i];
-  float* m = tensor.momentum.exists() ? read_matrix(phases_.coding(), tensor.momentum, lane.momentum.data()) : nullptr;
-  float* n = tensor.diagonal_momentum.exists()
-                 ? read_matrix(phases_.coding(), tensor.diagonal_momentum, lane.diagonal_momentum.data())
-                 : nullptr;
-  finish_range(step, i, 0, tensor.size, m, n);
-  if (m != nullptr) write_matrix(phases_.coding(), m, tensor.momentum);
-  if (n != nullptr) write_matrix(phases_.coding(), n, tensor.diagonal_momentum);
+  const CodingLoops& loops = phases_.coding();
+  const StoredMatrix& shape = tensor.momentum.exists() ? tensor.momentum : tensor.diagonal_momentum;
+  const std::int64_t rows_at_once =
+      std::max<std::int64_t>(1, kNumbersAtOnce / std::max<std::int64_t>(1, shape.columns));
+  for (std::int64_t begin = 0; begin < shape.rows; begin += rows_at_once) {
+    const std::int64_t end = std::min(shape.rows, begin + rows_at_once);
+    float* m = lane.momentum.decode(loops, tensor.momentum, begin, end);
+    float* n = lane.diagonal_momentum.decode(loops, tensor.diagonal_momentum, begin, end);
+    finish_range(step, i, begin * shape.columns, (end - begin) * shape.columns, m, n);
+    lane.momentum.take_largest(loops, tensor.momentum, begin, end);
+    lane.diagonal_momentum.take_largest(loops, tensor.diagonal_momentum, begin, end);
+  }
+  lane.momentum.encode(loops, tensor.momentum);
+  lane.diagonal_momentum.encode(loops, tensor.diagonal_momentum);
 }
 
 /// momentum NULL = not preconditioned; diagonal_momentum NULL = the two share `momentum` (SQRT_N).

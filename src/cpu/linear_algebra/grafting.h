@@ -21,12 +21,24 @@ class Grafting {
   std::size_t bytes() const;
 
  private:
+  /// A tensor's momentum while it is no codes.
+  struct CodedMomentum {
+    AlignedVector<float> numbers;
+    AlignedVector<float> largest;  // of each column
+
+    void reserve(const StoredMatrix& matrix);
+    float* decode(const CodingLoops& loops, const StoredMatrix& matrix, std::int64_t begin_row, std::int64_t end_row);
+    void take_largest(const CodingLoops& loops, const StoredMatrix& matrix, std::int64_t begin_row,
+                      std::int64_t end_row);
+    void encode(const CodingLoops& loops, const StoredMatrix& matrix) const;
+    std::size_t size() const { return numbers.size() + largest.size(); }
+  };
   /// Tensors that follow one another, and scratch for the largest of them.
   struct Lane {
     std::vector<std::size_t> tensors;
     std::int64_t size = 0;  // of all
-    AlignedVector<float> momentum;
-    AlignedVector<float> diagonal_momentum;
+    CodedMomentum momentum;
+    CodedMomentum diagonal_momentum;
   };
 
   void deal_out_coded();

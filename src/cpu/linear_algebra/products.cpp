@@ -135,7 +135,7 @@ void update_statistic(const Products<float>& products, const float* x, const Axi
       product.keep = 1;
     }
   }
-  mirror_lower(s, layout.n);
+  products.loops().mirror_lower(s, layout.n, layout.n);
 }
 
 void contract_axis(const Products<float>& products, const float* x, const AxisLayout& from, const float* p,
@@ -157,20 +157,5 @@ void contract_axis(const Products<float>& products, const float* x, const AxisLa
     products.multiply(product);
   }
 }
-
-template <class T>
-void mirror_lower(T* s, std::int64_t n) {
-  constexpr std::int64_t kTile = 16;  // what is read and written by columns stays in the caches
-  for (std::int64_t top = 0; top < n; top += kTile) {
-    for (std::int64_t left = 0; left <= top; left += kTile) {
-      for (std::int64_t i = top; i < std::min(n, top + kTile); ++i) {
-        for (std::int64_t j = left; j < std::min(i, left + kTile); ++j) s[j * n + i] = s[i * n + j];
-      }
-    }
-  }
-}
-
-template void mirror_lower(float* s, std::int64_t n);
-template void mirror_lower(double* s, std::int64_t n);
 
 }  // namespace gradstep::cpu

@@ -34,7 +34,7 @@ class Products {
   }
   /// y = a x, of a compact n x n matrix.
   void multiply_vector(const T* a, const T* x, std::int64_t n, T* y) const {
-    for (std::int64_t i = 0; i < n; ++i) y[i] = loops_->dot(a + i * n, x, n);
+    loops_->multiply_vector(a, n, n, x, n, y);
   }
 
  private:
@@ -72,9 +72,5 @@ void update_statistic(const Products<float>& products, const float* x, const Axi
 /// y = x with its middle axis contracted with the rows of p (n, n), or with its columns if `by_columns`.
 void contract_axis(const Products<float>& products, const float* x, const AxisLayout& from, const float* p,
                    bool by_columns, float* y, const AxisLayout& to);
-
-/// The upper triangle from the lower one of an n x n matrix.
-template <class T>
-void mirror_lower(T* s, std::int64_t n);
 
 }  // namespace gradstep::cpu

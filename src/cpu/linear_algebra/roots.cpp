@@ -16,6 +16,7 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t kSmallestForLapack = 256;  // below it nothing is to be gained
+constexpr std::int64_t kSmallestWithoutVectors = 16;
 
 double ridge_of(const RootResult& result, const RootOptions& options) {
   return kernels::root_ridge(options.ridge_factor * options.matrix_epsilon, result.max_eigenvalue);
@@ -62,7 +63,7 @@ void RootSolver<T>::reserve(std::int64_t n, std::int64_t padded) {
   // All begin at cache lines. The last four are the eigensolver's scratch.
   const auto lines = [](std::int64_t count) { return static_cast<std::size_t>((count + 15) / 16 * 16); };
   const std::size_t square = lines(n * n);
-  const std::size_t vector = lines(std::max(n, padded));
+  const std::size_t vector = lines(std::max(2 * n, padded));
   const std::size_t needed = 6 * square + 4 * vector;
   if (storage_.size() < needed) storage_.resize(needed);
   T* next = storage_.data();
@@ -219,66 +220,107 @@ RootResult RootSolver<T>::newton(std::int64_t n, const RootOptions& options) {
   return result;
 }
 
-/// h = V diag(f) V^T for f > 0 and V's columns in the rows of a_, symmetric to the bit: with V sqrt(f) half a product.
+/// h = keep h + V diag(f) V^T for f >= 0 and V's columns, `vectors` of them, in the rows of a_, symmetric to the bit:
+/// with V sqrt(f) half a product.
 template <class T>
-void RootSolver<T>::recompose(const Products<T>& products, const T* f, std::int64_t n, T* h) {
-  for (std::int64_t i = 0; i < n; ++i) {
+void RootSolver<T>::recompose(const Products<T>& products, const T* f, std::int64_t vectors, std::int64_t n, T keep,
+                              T* h) {
+  for (std::int64_t i = 0; i < vectors; ++i) {
     const T factor = std::sqrt(f[i]);
     for (std::int64_t j = 0; j < n; ++j) b_[i * n + j] = factor * a_[i * n + j];
   }
   const Operand<T> half{b_, n};
   products.multiply({.rows = n,
                      .columns = n,
-                     .depth = n,
+                     .depth = vectors,
                      .a = half.transposed(),
                      .b = half,
                      .c = h,
                      .c_stride = n,
+                     .keep = keep,
                      .only_lower = true});
-  mirror_lower(h, n);
+  products.loops().mirror_lower(h, n, n);
+}
+
+/// What the ridge is made from.
+template <class T>
+double RootSolver<T>::estimate(std::int64_t n, const RootOptions& options, double largest) {
+  return options.padded > 0 ? largest_eigenvalue(n, options) : largest;
 }
 
 template <class T>
 RootResult RootSolver<T>::eigh(std::int64_t n, const RootOptions& options) {
+  const bool is_foreign = options.lapack != nullptr && n >= kSmallestForLapack;
+  if (!is_foreign && n >= kSmallestWithoutVectors) return root_of_tridiagonal_form(n, options);
   RootResult result;
   const bool decomposed = decompose(n, options);
-  result.max_eigenvalue = options.padded > 0 ? largest_eigenvalue(n, options) : static_cast<double>(values_[n - 1]);
+  result.max_eigenvalue = estimate(n, options, static_cast<double>(values_[n - 1]));
   result.ridge = ridge_of(result, options);
-  if (!decomposed) {
-    result.error = kNan;
+  if (decomposed) return root_of_eigenvectors(n, options, result);
+  result.error = kNan;
+  return result;
+}
+
+/// By a function of the tridiagonal form, or, where an eigenvalue has to be raised, by the form's eigenvectors.
+template <class T>
+RootResult RootSolver<T>::root_of_tridiagonal_form(std::int64_t n, const RootOptions& options) {
+  RootResult result;
+  T* reflectors = root_;
+  if (!eigensolver_.reduce(products(options), statistic_, n, values_, reflectors, b_)) {
+    result.error = result.max_eigenvalue = kNan;
     return result;
   }
-  // S and S + ridge I share their vectors.
-  bool raised = false;
+  const int exponent = eigensolver_.exponent();
+  tridiagonal_root_.begin(products(options), values_, eigensolver_.off_diagonal(), n);
+  result.max_eigenvalue = estimate(n, options, std::ldexp(tridiagonal_root_.largest_eigenvalue(), exponent));
+  result.ridge = ridge_of(result, options);
+  const double scale = std::exp2(-exponent / static_cast<double>(options.exponent));
+  if (tridiagonal_root_.compute(std::ldexp(result.ridge, -exponent), options.exponent, scale, a_)) {
+    eigensolver_.form().transform_function(products(options), reflectors, n, a_);
+    std::swap(root_, a_);
+    result.error = residual(n, options, result.ridge);
+    return result;
+  }
+  if (eigensolver_.find_vectors(products(options), n, values_, reflectors, a_, b_)) {
+    return root_of_eigenvectors(n, options, result);
+  }
+  result.error = kNan;
+  return result;
+}
+
+/// From values_ and the rows of a_. S and S + ridge I share their vectors.
+template <class T>
+RootResult RootSolver<T>::root_of_eigenvectors(std::int64_t n, const RootOptions& options, RootResult result) {
   for (std::int64_t i = 0; i < n; ++i) {
-    raised = raised || values_[i] < 0;
     z_[i] = static_cast<T>(kernels::root_eigenvalue(values_[i], result.ridge, options.exponent));
   }
-  recompose(products(options), z_, n, root_);
-  if (raised) {
-    for (std::int64_t i = 0; i < n; ++i) z_[i] = static_cast<T>(kernels::raised_eigenvalue(values_[i]));
-    recompose(products(options), z_, n, statistic_);
+  recompose(products(options), z_, n, n, 0, root_);
+  // The residual is that of the statistic whose least eigenvalues, which come first, are raised.
+  std::int64_t raised = 0;
+  for (; raised < n; ++raised) {
+    const double by = kernels::raise_of_eigenvalue(values_[raised], result.ridge);
+    if (!(by > 0)) break;
+    z_[raised] = static_cast<T>(by);
   }
+  if (raised > 0) recompose(products(options), z_, raised, n, 1, statistic_);
   result.error = residual(n, options, result.ridge);
   return result;
 }
 
 template <class T>
 double RootSolver<T>::residual(std::int64_t n, const RootOptions& options, double ridge) {
-  double worst = 0;
-  for (std::int64_t probe = 0; probe < kernels::kProbes; ++probe) {
-    const auto sign = [probe](std::int64_t i) { return static_cast<T>(kernels::sign_of_probe(probe, i)); };
-    for (std::int64_t i = 0; i < n; ++i) x_[i] = sign(i);
-    products(options).multiply_vector(statistic_, x_, n, y_);
-    for (std::int64_t i = 0; i < n; ++i) y_[i] += static_cast<T>(ridge) * x_[i];
-    for (std::int32_t k = 0; k < options.exponent; ++k) {
-      products(options).multiply_vector(root_, y_, n, x_);
-      std::swap(x_, y_);
-    }
-    for (std::int64_t i = 0; i < n; ++i) {
-      kernels::take_magnitude(static_cast<double>(y_[i] - sign(i)), worst);
-    }
+  static_assert(kernels::kProbes == 2);
+  const DenseLoops<T>& loops = options.arithmetic->dense.in<T>();
+  const auto sign = [n](std::int64_t i) { return static_cast<T>(kernels::sign_of_probe(i / n, i % n)); };
+  for (std::int64_t i = 0; i < 2 * n; ++i) x_[i] = sign(i);
+  loops.multiply_two(statistic_, n, n, x_, n, y_);
+  for (std::int64_t i = 0; i < 2 * n; ++i) y_[i] += static_cast<T>(ridge) * x_[i];
+  for (std::int32_t k = 0; k < options.exponent; ++k) {
+    loops.multiply_two(root_, n, n, y_, n, x_);
+    std::swap(x_, y_);
   }
+  double worst = 0;
+  for (std::int64_t i = 0; i < 2 * n; ++i) kernels::take_magnitude(static_cast<double>(y_[i] - sign(i)), worst);
   return worst > kernels::kDoubtfulResidual<T> ? full_residual(n, options, ridge) : worst;
 }
 

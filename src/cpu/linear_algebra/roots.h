@@ -13,6 +13,7 @@
 #include "cpu/linear_algebra/eigensolver/eigensolver.h"
 #include "cpu/linear_algebra/eigensolver/orthonormal_basis.h"
 #include "cpu/linear_algebra/products.h"
+#include "cpu/linear_algebra/tridiagonal_root.h"
 
 namespace gradstep::cpu {
 
@@ -56,19 +57,22 @@ class RootSolver {
   const T* root() const { return root_; }
   std::size_t bytes() const {
     return (storage_.capacity() + packed_.capacity()) * sizeof(T) + lapack_scratch_.bytes() + eigensolver_.bytes() +
-           orthonormal_basis_.bytes();
+           orthonormal_basis_.bytes() + tridiagonal_root_.bytes();
   }
 
  private:
   RootResult newton(std::int64_t n, const RootOptions& options);
   RootResult eigh(std::int64_t n, const RootOptions& options);
+  RootResult root_of_tridiagonal_form(std::int64_t n, const RootOptions& options);
+  RootResult root_of_eigenvectors(std::int64_t n, const RootOptions& options, RootResult result);
+  double estimate(std::int64_t n, const RootOptions& options, double largest);
   double largest_eigenvalue(std::int64_t n, const RootOptions& options);
   double residual(std::int64_t n, const RootOptions& options, double ridge);
   double full_residual(std::int64_t n, const RootOptions& options, double ridge);
   void reserve(std::int64_t n, std::int64_t padded);
   bool load(const float* statistic, std::int64_t n);
   bool decompose(std::int64_t n, const RootOptions& options);
-  void recompose(const Products<T>& products, const T* f, std::int64_t n, T* h);
+  void recompose(const Products<T>& products, const T* f, std::int64_t vectors, std::int64_t n, T keep, T* h);
   Products<T> products(const RootOptions& options) {
     return {options.arithmetic->dense.in<T>(), packed_, options.threads};
   }
@@ -78,6 +82,7 @@ class RootSolver {
   LapackScratch<T> lapack_scratch_;
   Eigensolver<T> eigensolver_;
   OrthonormalBasis<T> orthonormal_basis_;
+  TridiagonalRoot<T> tridiagonal_root_;
   T* statistic_ = nullptr;  // each n x n
   T* root_ = nullptr;
   T* a_ = nullptr;

@@ -10,12 +10,14 @@ namespace gradstep::cpu {
 
 float* read_matrix(const CodingLoops& loops, const StoredMatrix& matrix, float* scratch) {
   if (!matrix.is_coded()) return matrix.floats();
-  loops.decode(matrix, scratch);
+  loops.decode(matrix, 0, matrix.rows, scratch);
   return scratch;
 }
 
 void write_matrix(const CodingLoops& loops, const float* numbers, const StoredMatrix& matrix) {
   if (matrix.is_coded()) {
+    std::fill_n(matrix.buckets, matrix.columns, 0.0F);
+    loops.take_largest(matrix, 0, matrix.rows, numbers, matrix.buckets);
     loops.encode(numbers, matrix);
   } else if (numbers != matrix.numbers && matrix.size() > 0) {
     std::memcpy(matrix.numbers, numbers, static_cast<std::size_t>(matrix.size()) * sizeof(float));

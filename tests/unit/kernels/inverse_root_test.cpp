@@ -28,9 +28,13 @@ TEST(InverseRoot, ARidgeIsMadeFromNoLessThanTheSmallestEigenvalue) {
   EXPECT_TRUE(std::isnan(root_ridge(0.5, kNan)));
 }
 
-TEST(InverseRoot, EigenvaluesBelowZeroCountAsZero) {
+TEST(InverseRoot, DampedEigenvaluesBelowHalfTheRidgeCountAsThat) {
   EXPECT_EQ(root_eigenvalue(15, 1, 4), 0.5);
-  EXPECT_EQ(root_eigenvalue(-15, 0.0625, 4), 2);
+  EXPECT_EQ(root_eigenvalue(-0.25, 1, 1), 1 / 0.75);
+  EXPECT_EQ(root_eigenvalue(-15, 0.125, 4), 2);
+  EXPECT_EQ(raise_of_eigenvalue(15, 1), 0);
+  EXPECT_EQ(raise_of_eigenvalue(-0.25, 1), 0);
+  EXPECT_EQ(raise_of_eigenvalue(-15, 1), 14.5);
 }
 
 TEST(InverseRoot, NewtonGoesOnceMoreBelowItsTolerance) {

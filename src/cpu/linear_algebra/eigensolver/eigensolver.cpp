@@ -9,8 +9,8 @@
 namespace gradstep::cpu {
 
 template <class T>
-bool Eigensolver<T>::decompose(const Products<T>& products, const T* a, std::int64_t n, T* values, T* vectors,
-                               T* scratch) {
+bool Eigensolver<T>::reduce(const Products<T>& products, const T* a, std::int64_t n, T* diagonal, T* reflectors,
+                            T* scratch) {
   T largest = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = 0; j <= i; ++j) {
@@ -19,20 +19,32 @@ bool Eigensolver<T>::decompose(const Products<T>& products, const T* a, std::int
     }
   }
   // By a power of two: squares of numbers up to 1 stay finite, and nothing is rounded.
-  int exponent = 0;
-  std::frexp(largest, &exponent);
-  exponent = std::max(exponent, 2 - std::numeric_limits<T>::max_exponent);
-  const T scale = std::ldexp(T{1}, -exponent);
-  T* reflectors = scratch + 3 * n * n;
+  std::frexp(largest, &exponent_);
+  exponent_ = std::max(exponent_, 2 - std::numeric_limits<T>::max_exponent);
+  const T scale = std::ldexp(T{1}, -exponent_);
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = 0; j <= i; ++j) scratch[i * n + j] = scale * a[i * n + j];
   }
   off_diagonal_.resize(static_cast<std::size_t>(n));
-  form_.reduce(products, scratch, n, reflectors, values, off_diagonal_.data());
-  if (!conquer_.solve(products, values, off_diagonal_.data(), n, vectors, scratch)) return false;
-  form_.transform_back(products, reflectors, n, vectors);
-  for (std::int64_t i = 0; i < n; ++i) values[i] = std::ldexp(values[i], exponent);
+  form_.reduce(products, scratch, n, reflectors, diagonal, off_diagonal_.data());
   return true;
+}
+
+template <class T>
+bool Eigensolver<T>::find_vectors(const Products<T>& products, std::int64_t n, T* diagonal, const T* reflectors,
+                                  T* vectors, T* scratch) {
+  if (!conquer_.solve(products, diagonal, off_diagonal_.data(), n, vectors, scratch)) return false;
+  form_.transform_back(products, reflectors, n, vectors);
+  for (std::int64_t i = 0; i < n; ++i) diagonal[i] = std::ldexp(diagonal[i], exponent_);
+  return true;
+}
+
+template <class T>
+bool Eigensolver<T>::decompose(const Products<T>& products, const T* a, std::int64_t n, T* values, T* vectors,
+                               T* scratch) {
+  T* reflectors = scratch + 3 * n * n;
+  return reduce(products, a, n, values, reflectors, scratch) &&
+         find_vectors(products, n, values, reflectors, vectors, scratch);
 }
 
 template class Eigensolver<double>;

@@ -20,12 +20,25 @@ class Eigensolver {
   /// converge.
   bool decompose(const Products<T>& products, const T* a, std::int64_t n, T* values, T* vectors, T* scratch);
 
+  // The same in two parts, for those who may not need the vectors.
+  /// The tridiagonal form of 2^-exponent a into `diagonal` and off_diagonal(), and `reflectors` (n, n). `scratch`: n^2
+  /// numbers. False if a number is not finite.
+  bool reduce(const Products<T>& products, const T* a, std::int64_t n, T* diagonal, T* reflectors, T* scratch);
+  /// The diagonal becomes a's eigenvalues. `scratch`: 3 n^2 numbers.
+  bool find_vectors(const Products<T>& products, std::int64_t n, T* diagonal, const T* reflectors, T* vectors,
+                    T* scratch);
+
+  const T* off_diagonal() const { return off_diagonal_.data(); }
+  int exponent() const { return exponent_; }
+  TridiagonalForm<T>& form() { return form_; }
+
   std::size_t bytes() const { return form_.bytes() + conquer_.bytes() + off_diagonal_.capacity() * sizeof(T); }
 
  private:
   TridiagonalForm<T> form_;
   DivideAndConquer<T> conquer_;
   std::vector<T> off_diagonal_;
+  int exponent_ = 0;
 };
 
 extern template class Eigensolver<double>;

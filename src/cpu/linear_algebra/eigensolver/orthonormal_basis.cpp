@@ -8,7 +8,8 @@ namespace gradstep::cpu {
 
 template <class T>
 void OrthonormalBasis<T>::make(const Products<T>& products, T* a, std::int64_t n, T* q) {
-  constexpr std::int64_t kBlock = ReflectorBlock<T>::kReflectors;
+  constexpr std::int64_t kBlock = 32;
+  static_assert(kBlock <= ReflectorBlock<T>::kReflectors);
   const DenseLoops<T>& loops = products.loops();
   scales_.resize(static_cast<std::size_t>(n));
   const auto form_block = [&](std::int64_t first) {

@@ -43,15 +43,13 @@ void ReflectorBlock<T>::form(const Products<T>& products, const T* reflectors, s
                      .c = gram,
                      .c_stride = kReflectors,
                      .only_lower = true});
-  // Column j of T is -scale_j T (V^T v_j) above the diagonal.
+  // Column j of T is -scale_j T (V^T v_j) above the diagonal; columns stand in rows here.
   std::fill_n(triangle_, kReflectors * kReflectors, T{0});
   for (std::int64_t j = 0; j < count; ++j) {
-    for (std::int64_t i = 0; i < j; ++i) {
-      T sum = 0;
-      for (std::int64_t k = i; k < j; ++k) sum += triangle_[i * kReflectors + k] * gram[j * kReflectors + k];
-      triangle_[i * kReflectors + j] = -scales[j] * sum;
-    }
-    triangle_[j * kReflectors + j] = scales[j];
+    T* column = triangle_ + j * kReflectors;
+    products.loops().subtract_rows(gram + j * kReflectors, triangle_, kReflectors, j, j, column);
+    for (std::int64_t i = 0; i < j; ++i) column[i] *= scales[j];
+    column[j] = scales[j];
   }
 }
 
@@ -64,7 +62,7 @@ void ReflectorBlock<T>::apply(const Products<T>& products, bool backwards, T* x,
     turned_.resize(size);
   }
   const Operand<T> reflectors{reflectors_, stride_};
-  const Operand<T> triangle{triangle_, kReflectors};
+  const Operand<T> triangle = Operand<T>{triangle_, kReflectors}.transposed();
   products.multiply({.rows = rows,
                      .columns = count_,
                      .depth = length_,
@@ -88,6 +86,90 @@ void ReflectorBlock<T>::apply(const Products<T>& products, bool backwards, T* x,
                      .c_stride = stride,
                      .keep = 1,
                      .add = -1});
+}
+
+/// With the corner C that they act on, H C H^T = C - V^T Z - Z^T V, where V are the rows, B = T V C and Z = B - 1/2 (B
+/// V^T T^T) V; what stands beside the corner becomes H times it.
+template <class T>
+void ReflectorBlock<T>::conjugate(const Products<T>& products, T* x, std::int64_t n) {
+  const std::int64_t beside = n - length_;
+  const auto size = static_cast<std::size_t>(n * kReflectors);
+  if (dots_.size() < size) {
+    dots_.resize(size);
+    turned_.resize(size);
+  }
+  if (both_.size() < 3 * size) both_.resize(3 * size);
+  const Operand<T> reflectors{reflectors_, stride_};
+  const Operand<T> triangle = Operand<T>{triangle_, kReflectors}.transposed();
+  T* rows = x + beside * n;
+  T* corner = rows + beside;
+  products.loops().mirror_lower(corner, n, length_);
+  products.multiply({.rows = count_,
+                     .columns = n,
+                     .depth = length_,
+                     .a = reflectors,
+                     .b = {rows, n},
+                     .c = dots_.data(),
+                     .c_stride = n});
+  products.multiply({.rows = count_,
+                     .columns = n,
+                     .depth = count_,
+                     .a = triangle,
+                     .b = {dots_.data(), n},
+                     .c = turned_.data(),
+                     .c_stride = n});
+  products.multiply({.rows = length_,
+                     .columns = beside,
+                     .depth = count_,
+                     .a = reflectors.transposed(),
+                     .b = {turned_.data(), n},
+                     .c = rows,
+                     .c_stride = n,
+                     .keep = 1,
+                     .add = -1});
+  T gram[kReflectors * kReflectors];
+  T turned_gram[kReflectors * kReflectors];
+  products.multiply({.rows = count_,
+                     .columns = count_,
+                     .depth = length_,
+                     .a = {turned_.data() + beside, n},
+                     .b = reflectors.transposed(),
+                     .c = gram,
+                     .c_stride = kReflectors});
+  products.multiply({.rows = count_,
+                     .columns = count_,
+                     .depth = count_,
+                     .a = {gram, kReflectors},
+                     .b = triangle.transposed(),
+                     .c = turned_gram,
+                     .c_stride = kReflectors});
+  // Z, V and Z once more: V^T Z + Z^T V is (V, Z) transposed times (Z, V).
+  T* z = both_.data();
+  T* v = z + count_ * length_;
+  for (std::int64_t k = 0; k < count_; ++k) {
+    std::copy_n(turned_.data() + k * n + beside, length_, z + k * length_);
+    std::copy_n(reflectors_ + k * stride_, length_, v + k * length_);
+  }
+  products.multiply({.rows = count_,
+                     .columns = length_,
+                     .depth = count_,
+                     .a = {turned_gram, kReflectors},
+                     .b = reflectors,
+                     .c = z,
+                     .c_stride = length_,
+                     .keep = 1,
+                     .add = T(-0.5)});
+  std::copy_n(z, count_ * length_, v + count_ * length_);
+  products.multiply({.rows = length_,
+                     .columns = length_,
+                     .depth = 2 * count_,
+                     .a = Operand<T>{v, length_}.transposed(),
+                     .b = {z, length_},
+                     .c = corner,
+                     .c_stride = n,
+                     .keep = 1,
+                     .add = -1,
+                     .only_lower = true});
 }
 
 template Reflection<double> make_reflector(const DenseLoops<double>&, double*, std::int64_t);

@@ -26,7 +26,7 @@ Reflection<T> make_reflector(const DenseLoops<T>& loops, T* x, std::int64_t coun
 template <class T>
 class ReflectorBlock {
  public:
-  static constexpr std::int64_t kReflectors = 32;
+  static constexpr std::int64_t kReflectors = 64;  // at most
 
   /// `count` rows of `length` numbers, which stay where they are.
   void form(const Products<T>& products, const T* reflectors, std::int64_t stride, std::int64_t count,
@@ -35,16 +35,21 @@ class ReflectorBlock {
   /// x = x H_0 H_1 ..., or x ... H_1 H_0 if `backwards`, for `rows` rows of x.
   void apply(const Products<T>& products, bool backwards, T* x, std::int64_t stride, std::int64_t rows);
 
-  std::size_t bytes() const { return (dots_.capacity() + turned_.capacity()) * sizeof(T); }
+  /// x = H x H^T, H = H_0 H_1 ..., of a symmetric x (n, n) on whose last rows and columns they act. Its lower triangle
+  /// is read and written; the upper one may change.
+  void conjugate(const Products<T>& products, T* x, std::int64_t n);
+
+  std::size_t bytes() const { return (dots_.capacity() + turned_.capacity() + both_.capacity()) * sizeof(T); }
 
  private:
   const T* reflectors_ = nullptr;
   std::int64_t stride_ = 0;
   std::int64_t count_ = 0;
   std::int64_t length_ = 0;
-  T triangle_[kReflectors * kReflectors];
+  T triangle_[kReflectors * kReflectors];  // T transposed
   std::vector<T> dots_;
   std::vector<T> turned_;
+  std::vector<T> both_;
 };
 
 extern template class ReflectorBlock<double>;

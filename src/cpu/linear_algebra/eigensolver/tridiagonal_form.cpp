@@ -12,6 +12,8 @@ namespace {
 // A product with a vector reads as much as it computes: several threads pay where a matrix leaves a core's own cache.
 constexpr std::int64_t kSmallestInStrips = 512;
 constexpr std::int64_t kStrips = 8;
+// The products of a block that do not grow with the matrix cost more than is gained below it.
+constexpr std::int64_t kSmallestOfBlocks = 256;
 
 /// The first row of a strip; each has as much of the triangle.
 std::int64_t first_row(std::int64_t strip, std::int64_t count) {
@@ -49,12 +51,16 @@ void TridiagonalForm<T>::reduce_panel(const Products<T>& products, const T* a, s
   for (std::int64_t j = first; j < end; ++j) {
     const std::int64_t before = j - first;
     for (std::int64_t i = j; i < n; ++i) column[i] = a[i * n + j];
+    const T* earlier_v = reflectors + first * n;
+    const T* earlier_w = panel_.data();
+    T of_v[kPanel];
+    T of_w[kPanel];
     for (std::int64_t k = 0; k < before; ++k) {
-      const T* v = reflectors + (first + k) * n;
-      const T* w = panel_.data() + k * n;
-      loops.add_scaled(-w[j], v + j, n - j, column + j);
-      loops.add_scaled(-v[j], w + j, n - j, column + j);
+      of_v[k] = earlier_w[k * n + j];
+      of_w[k] = earlier_v[k * n + j];
     }
+    loops.subtract_rows(of_v, earlier_v + j, n, before, n - j, column + j);
+    loops.subtract_rows(of_w, earlier_w + j, n, before, n - j, column + j);
     diagonal[j] = column[j];
     if (j + 1 == n) return;
     const std::int64_t below = j + 1;
@@ -64,21 +70,17 @@ void TridiagonalForm<T>::reduce_panel(const Products<T>& products, const T* a, s
     scales_[static_cast<std::size_t>(j)] = reflection.scale;
     T* v = reflectors + j * n;
     T* w = panel_.data() + before * n;
-    std::fill(v + first, v + below, T{0});
+    std::fill(v + first / kBlock * kBlock, v + below, T{0});
     std::copy_n(column + below, count, v + below);
     if (reflection.scale == 0) {
       std::fill_n(w + below, count, T{0});
       continue;
     }
     multiply_symmetric(products, a + below * n + below, n, count, v + below, w + below);
-    for (std::int64_t k = 0; k < before; ++k) {
-      const T* earlier_v = reflectors + (first + k) * n + below;
-      const T* earlier_w = panel_.data() + k * n + below;
-      const T dot_v = loops.dot(earlier_v, v + below, count);
-      const T dot_w = loops.dot(earlier_w, v + below, count);
-      loops.add_scaled(-dot_w, earlier_v, count, w + below);
-      loops.add_scaled(-dot_v, earlier_w, count, w + below);
-    }
+    loops.multiply_vector(earlier_v + below, n, before, v + below, count, of_w);
+    loops.multiply_vector(earlier_w + below, n, before, v + below, count, of_v);
+    loops.subtract_rows(of_v, earlier_v + below, n, before, count, w + below);
+    loops.subtract_rows(of_w, earlier_w + below, n, before, count, w + below);
     for (std::int64_t i = below; i < n; ++i) w[i] *= reflection.scale;
     const T share = reflection.scale / 2 * loops.dot(w + below, v + below, count);
     loops.add_scaled(-share, v + below, count, w + below);
@@ -116,16 +118,33 @@ void TridiagonalForm<T>::reduce(const Products<T>& products, T* a, std::int64_t 
   }
 }
 
+/// body(first) when block_ is that of the reflectors that begin with `first`, the last ones first.
 template <class T>
-void TridiagonalForm<T>::transform_back(const Products<T>& products, const T* reflectors, std::int64_t n, T* x) {
+template <class Body>
+void TridiagonalForm<T>::for_each_block_backwards(const Products<T>& products, const T* reflectors, std::int64_t n,
+                                                  Body body) {
   const std::int64_t count = n - 1;
   if (count == 0) return;
-  for (std::int64_t first = (count - 1) / kPanel * kPanel; first >= 0; first -= kPanel) {
-    const std::int64_t size = std::min(kPanel, count - first);
+  const std::int64_t block = n < kSmallestOfBlocks ? kPanel : kBlock;
+  for (std::int64_t first = (count - 1) / block * block; first >= 0; first -= block) {
+    const std::int64_t size = std::min(block, count - first);
     const T* rows = reflectors + first * n + first + 1;
     block_.form(products, rows, n, size, n - first - 1, scales_.data() + first);
-    block_.apply(products, /*backwards=*/true, x + first + 1, n, n);
+    body(first);
   }
+}
+
+template <class T>
+void TridiagonalForm<T>::transform_back(const Products<T>& products, const T* reflectors, std::int64_t n, T* x) {
+  for_each_block_backwards(products, reflectors, n, [&](std::int64_t first) {
+    block_.apply(products, /*backwards=*/true, x + first + 1, n, n);
+  });
+}
+
+template <class T>
+void TridiagonalForm<T>::transform_function(const Products<T>& products, const T* reflectors, std::int64_t n, T* f) {
+  for_each_block_backwards(products, reflectors, n, [&](std::int64_t /*first*/) { block_.conjugate(products, f, n); });
+  products.loops().mirror_lower(f, n, n);
 }
 
 template class TridiagonalForm<double>;

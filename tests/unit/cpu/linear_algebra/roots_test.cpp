@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "cpu/linear_algebra/workspaces.h"
+#include "dense_tables.h"
+#include "unit/support.h"
 
 namespace gradstep::cpu {
 namespace {
@@ -50,7 +52,7 @@ Decomposition jacobi(const std::vector<float>& s, std::size_t n) {
   return d;
 }
 
-/// |H - H*| / |H*| in the Frobenius norm; eigenvalues below 0 are raised to it if `raise`.
+/// |H - H*| / |H*| in the Frobenius norm; eigenvalues of D below ridge / 2 are raised to it if `raise`.
 double relative_error(const RootSolver<double>& workspace, const Decomposition& d, std::size_t n, double ridge,
                       std::int32_t p, bool raise) {
   long double difference = 0;
@@ -59,7 +61,8 @@ double relative_error(const RootSolver<double>& workspace, const Decomposition& 
     for (std::size_t j = 0; j < n; ++j) {
       long double expected = 0;
       for (std::size_t k = 0; k < n; ++k) {
-        const long double value = (raise && d.values[k] < 0 ? 0 : d.values[k]) + ridge;
+        const long double damped = d.values[k] + ridge;
+        const long double value = raise ? std::max<long double>(damped, ridge / 2) : damped;
         expected += d.vectors[i * n + k] * d.vectors[j * n + k] * std::pow(value, -1.0L / p);
       }
       const long double delta = expected - workspace.root()[i * n + j];
@@ -256,14 +259,63 @@ TEST(InverseRoot, ANonFiniteStatisticHasNoRoot) {
   }
 }
 
-TEST(InverseRoot, EighRaisesEigenvaluesBelowTheRidge) {
+TEST(InverseRoot, EighRaisesEigenvaluesFarBelowTheRidge) {
   const std::vector<float> s = {1, 0, 0, -0.001F};  // what integer codes can do to a statistic
   RootSolver<double> workspace;
   RootOptions options;
   options.exponent = 2;
   const RootResult result = workspace.inverse_root(s.data(), 2, options);
   EXPECT_LT(result.error, 1e-6);
-  EXPECT_NEAR(workspace.root()[3], 1000, 1e-6);
+  EXPECT_NEAR(workspace.root()[3], 1000 * std::sqrt(2.0), 1e-6);
+}
+
+// Sizes around those of panels of reflectors (32). Spectra: full rank, rank-deficient, and with eigenvalues that are
+// negative by a little and by much beside the ridge, which is 1e-6.
+TEST(InverseRoot, OfLargeMatricesIsThatOfTheDampedMatrix) {
+  std::mt19937 generator(17);
+  std::uniform_real_distribution<double> uniform;
+  RootSolver<double> solver;
+  for (const std::size_t n : {15U, 16U, 17U, 33U, 65U, 100U}) {
+    for (const double least : {1e-4, 1e-9, 0.0, -4e-7, -1e-4}) {
+      std::vector<double> spectrum(n);
+      for (double& value : spectrum) value = std::pow(10, -4 * uniform(generator));
+      spectrum[0] = 1;
+      for (std::size_t i = n / 2; i < n; ++i) spectrum[i] = std::min(spectrum[i], least);
+      const std::vector<float> s = matrix_of(spectrum, generator);
+      RootOptions options;
+      const RootResult result = solver.inverse_root(s.data(), static_cast<std::int64_t>(n), options);
+      EXPECT_LT(result.error, 1e-6) << n << ' ' << least;
+      EXPECT_LT(relative_error(solver, jacobi(s, n), n, result.ridge, options.exponent, true), 1e-8)
+          << n << ' ' << least;
+      for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t j = 0; j < i; ++j) EXPECT_EQ(solver.root()[i * n + j], solver.root()[j * n + i]);
+      }
+    }
+  }
+}
+
+TEST(InverseRoot, HasTheSameBitsWhereverThereAreFusedOperationsAndForEveryNumberOfThreads) {
+  std::mt19937 generator(19);
+  std::vector<double> spectrum(520);
+  for (double& value : spectrum) value = std::pow(10, -4 * std::uniform_real_distribution<double>()(generator));
+  const std::vector<float> s = matrix_of(spectrum, generator);
+  const auto n = static_cast<std::int64_t>(spectrum.size());
+  std::vector<double> first;
+  for (const Table& table : tables()) {
+    if (table.dense == &kDenseBaseline) continue;
+    for (const int threads : {1, 3}) {
+      const auto context = test::make_context(threads);
+      const Arithmetic arithmetic{table.name, *table.dense, kGraftingBaseline, kCodingBaseline};
+      RootOptions options;
+      options.arithmetic = &arithmetic;
+      options.threads = context.get();
+      RootSolver<double> solver;
+      solver.inverse_root(s.data(), n, options);
+      const std::vector<double> root(solver.root(), solver.root() + n * n);
+      if (first.empty()) first = root;
+      EXPECT_TRUE(first == root) << table.name << ' ' << threads;
+    }
+  }
 }
 
 TEST(Basis, IsOfEigenvectorsLargestFirstAndRefinementConvergesToIt) {

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// f(T) = (T + ridge I)^(-1/p) of a symmetric tridiagonal T without its eigenvectors: a sum of resolvents weight (T +
+// shift I)^-1 (partial_fractions.h), each of which has two vectors for its triangle (Gantmacher and Krein): below the
+// diagonal, column k is the number on the diagonal times ratios that do not depend on k, r_j = -e_(j-1) / pivot_j with
+// the pivots of elimination from the last row upwards. All summands of an element have the same sign, so each element
+// is as accurate as the pivots. It costs some 50 n^2 operations, where eigenvectors cost several n^3.
+//
+// A column that has become small is left where it is: (T + shift I)^-1 is positive definite, so what follows is at most
+// the square root of its condition number larger.
+#pragma once
+
+#include <cstdint>
+
+#include "core/aligned_vector.h"
+#include "cpu/linear_algebra/partial_fractions.h"
+#include "cpu/linear_algebra/products.h"
+
+namespace gradstep::cpu {
+
+/// With the scratch of a thread, which grows.
+template <class T>
+class TridiagonalRoot {
+ public:
+  /// T, which stays where it is; its numbers are to have been scaled to about 1.
+  void begin(const Products<T>& products, const T* diagonal, const T* off_diagonal, std::int64_t n);
+
+  double largest_eigenvalue();
+
+  /// scale (T + ridge I)^(-1/exponent) into the lower triangle of f (n, n), whose upper one may change. False, and f is
+  /// as before, if an eigenvalue of T lies below -ridge / 2, or for exponents above 64.
+  bool compute(double ridge, std::int32_t exponent, double scale, T* f);
+
+  std::size_t bytes() const {
+    return (poles_.capacity() + diagonals_.capacity() + ratios_.capacity() + strip_.capacity()) * sizeof(T);
+  }
+
+ private:
+  void count_below(const T* shifts, std::int64_t* counts) const { loops_->count_below(matrix_, shifts, counts); }
+  double smallest_damped(double ridge) const;
+
+  const DenseLoops<T>* loops_ = nullptr;
+  Tridiagonal<T> matrix_;
+  double largest_ = 0;
+  PartialFractions fractions_;
+  AlignedVector<T> poles_;  // shifts, then weights
+  AlignedVector<T> diagonals_;
+  AlignedVector<T> ratios_;
+  AlignedVector<T> strip_;
+};
+
+extern template class TridiagonalRoot<double>;
+extern template class TridiagonalRoot<float>;
+
+}  // namespace gradstep::cpu

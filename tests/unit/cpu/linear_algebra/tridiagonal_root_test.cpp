@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Against the eigenvectors of matrices whose eigenvectors are known: T with a on the diagonal and b beside it has the
+// eigenvalues a + 2 b cos(m pi / (n + 1)) and sines for vectors.
+#include "cpu/linear_algebra/tridiagonal_root.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <string>
+#include <vector>
+
+#include "dense_tables.h"
+
+namespace gradstep::cpu {
+namespace {
+
+template <class T>
+struct Matrix {
+  std::vector<T> diagonal;
+  std::vector<T> off_diagonal;
+
+  std::int64_t n() const { return static_cast<std::int64_t>(diagonal.size()); }
+};
+
+template <class T>
+Matrix<T> matrix_of_constants(std::int64_t n, double a, double b) {
+  return {std::vector<T>(static_cast<std::size_t>(n), static_cast<T>(a)),
+          std::vector<T>(static_cast<std::size_t>(n), static_cast<T>(b))};
+}
+
+struct Root {
+  std::int32_t exponent;
+  double ridge;
+};
+
+/// The lower triangle; empty if the matrix is refused.
+template <class T>
+std::vector<T> root_of(const Dense& dense, const Matrix<T>& matrix, const Root& root, double scale = 1) {
+  AlignedVector<T> packed;
+  TridiagonalRoot<T> solver;
+  solver.begin(Products<T>(dense.in<T>(), packed), matrix.diagonal.data(), matrix.off_diagonal.data(), matrix.n());
+  solver.largest_eigenvalue();
+  std::vector<T> f(static_cast<std::size_t>(matrix.n() * matrix.n()));
+  if (!solver.compute(root.ridge, root.exponent, scale, f.data())) return {};
+  for (std::int64_t i = 0; i < matrix.n(); ++i) {
+    std::fill_n(f.begin() + i * matrix.n() + i + 1, matrix.n() - i - 1, T{0});
+  }
+  return f;
+}
+
+template <class T>
+class TridiagonalRootOf : public testing::Test {};
+using RootPrecisions = testing::Types<float, double>;
+TYPED_TEST_SUITE(TridiagonalRootOf, RootPrecisions);
+
+// Sizes around those of groups of columns (8 and 16).
+TYPED_TEST(TridiagonalRootOf, IsThatOfTheEigenvectors) {
+  const bool is_wide = sizeof(TypeParam) == sizeof(double);
+  for (const std::int64_t n : {1, 2, 7, 8, 9, 16, 17, 100}) {
+    for (const double b : {-1.0, 1.0, 0.3, 0.0}) {
+      const Matrix<TypeParam> matrix = matrix_of_constants<TypeParam>(n, 2, b);
+      for (const Root root : {Root{4, 1e-3}, Root{2, 1e-6}, Root{1, 0.1}, Root{8, 1e-3}, Root{3, 50}}) {
+        const std::vector<TypeParam> found = root_of<TypeParam>(*tables().back().dense, matrix, root, 0.5);
+        ASSERT_FALSE(found.empty());
+        const auto beside = static_cast<double>(matrix.off_diagonal[0]);
+        double worst = 0;
+        double norm = 0;
+        for (std::int64_t j = 0; j < n; ++j) {
+          for (std::int64_t k = 0; k <= j; ++k) {
+            long double expected = 0;
+            for (std::int64_t m = 1; m <= n; ++m) {
+              const long double angle = std::numbers::pi_v<long double> * static_cast<long double>(m) / (n + 1);
+              const long double value = 2 + 2 * beside * std::cos(angle) + root.ridge;
+              expected +=
+                  std::sin((j + 1) * angle) * std::sin((k + 1) * angle) * std::pow(value, -1.0L / root.exponent);
+            }
+            expected /= n + 1;
+            norm = std::max(norm, static_cast<double>(std::abs(expected)));
+            const long double found_here = found[static_cast<std::size_t>(j * n + k)];
+            worst = std::max(worst, static_cast<double>(std::abs(found_here - expected)));
+          }
+        }
+        // The rule's error, and rounding times the condition number.
+        const double condition = 4 / root.ridge;
+        const double tolerance = (is_wide ? 1e-11 : 1e-5) + 4 * std::numeric_limits<TypeParam>::epsilon() * condition;
+        EXPECT_LE(worst, norm * std::min(tolerance, 0.5)) << n << ' ' << b << ' ' << root.exponent;
+      }
+    }
+  }
+}
+
+TYPED_TEST(TridiagonalRootOf, HasTheSameBitsOnEveryInstructionSet) {
+  Matrix<TypeParam> matrix{random_numbers<TypeParam>(150, 1), random_numbers<TypeParam>(150, 2)};
+  for (TypeParam& x : matrix.diagonal) x += 3;
+  const std::vector<TypeParam> baseline = root_of(kDenseBaseline, matrix, {4, 1e-3});
+  ASSERT_FALSE(baseline.empty());
+  for (const Table& table : tables()) EXPECT_EQ(baseline, root_of(*table.dense, matrix, {4, 1e-3})) << table.name;
+}
+
+TYPED_TEST(TridiagonalRootOf, TheLargestEigenvalueIsThatOfTheMatrix) {
+  for (const std::int64_t n : {1, 2, 33, 200}) {
+    for (const double b : {-1.0, 0.25, 0.0}) {
+      const Matrix<TypeParam> matrix = matrix_of_constants<TypeParam>(n, -0.5, b);
+      AlignedVector<TypeParam> packed;
+      TridiagonalRoot<TypeParam> solver;
+      solver.begin(Products<TypeParam>(kDenseBaseline.in<TypeParam>(), packed), matrix.diagonal.data(),
+                   matrix.off_diagonal.data(), n);
+      const double expected = -0.5 + 2 * std::abs(b) * std::cos(std::numbers::pi / static_cast<double>(n + 1));
+      EXPECT_NEAR(solver.largest_eigenvalue(), expected, 10 * std::numeric_limits<TypeParam>::epsilon())
+          << n << ' ' << b;
+    }
+  }
+}
+
+TYPED_TEST(TridiagonalRootOf, EigenvaluesBelowHalfTheRidgeAreRefused) {
+  Matrix<TypeParam> matrix = matrix_of_constants<TypeParam>(40, 1, 0.1);
+  matrix.off_diagonal[38] = 0;
+  for (const auto& [last, is_accepted] : {std::pair{-0.0049, true}, {-0.0051, false}, {-2.0, false}}) {
+    matrix.diagonal[39] = static_cast<TypeParam>(last);
+    EXPECT_EQ(!root_of(*tables().back().dense, matrix, {4, 0.01}).empty(), is_accepted) << last;
+  }
+  EXPECT_TRUE(root_of(kDenseBaseline, matrix, {65, 100}).empty());
+}
+
+}  // namespace
+}  // namespace gradstep::cpu
