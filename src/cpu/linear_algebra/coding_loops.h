@@ -22,6 +22,7 @@ struct CodingLoops {
 extern const CodingLoops kCodingBaseline;
 #if defined(GRADSTEP_HAS_X86_LOOPS)
 extern const CodingLoops kCodingAvx2;
+extern const CodingLoops kCodingAvx512;
 #endif
 
 }  // namespace gradstep::cpu

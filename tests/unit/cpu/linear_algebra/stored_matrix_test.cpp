@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "cpu/instruction_set.h"
+#include "dense_tables.h"
 #include "unit/support.h"
 
 namespace gradstep::cpu {
@@ -73,21 +74,47 @@ TEST(StoredMatrix, CodesAreRoundedHalfToEven) {
 }
 
 TEST(StoredMatrix, EveryInstructionSetGivesTheSameCodes) {
-  if (&chosen_coding() == &kCodingBaseline) GTEST_SKIP() << "this is the lowest";
   for (const std::int64_t n : {1, 7, 8, 45}) {
     auto numbers = test::random_values<float>(static_cast<std::size_t>(n * n), 7);
     numbers[0] = n == 7 ? std::numeric_limits<float>::infinity() : numbers[0];
     numbers[static_cast<std::size_t>(n) % numbers.size()] *= 1e-42F;
     for (const Coding coding : {Coding::int8, Coding::int16}) {
-      OwnedMatrix chosen(n, n, coding);
       OwnedMatrix baseline(n, n, coding);
-      write_matrix(chosen_coding(), numbers.data(), chosen.view);
       write_matrix(kCodingBaseline, numbers.data(), baseline.view);
-      EXPECT_EQ(chosen.numbers, baseline.numbers) << n;
-      EXPECT_EQ(chosen.buckets, baseline.buckets) << n;
-      EXPECT_EQ(chosen.diagonal, baseline.diagonal) << n;
-      if (n == 7) continue;  // NaNs equal nothing
-      EXPECT_EQ(chosen.read(), baseline.read(kCodingBaseline)) << n;
+      for (const Table& table : tables()) {
+        OwnedMatrix own(n, n, coding);
+        write_matrix(*table.coding, numbers.data(), own.view);
+        EXPECT_EQ(own.numbers, baseline.numbers) << table.name << n;
+        EXPECT_EQ(own.buckets, baseline.buckets) << table.name << n;
+        EXPECT_EQ(own.diagonal, baseline.diagonal) << table.name << n;
+        if (n == 7) continue;  // NaNs equal nothing
+        EXPECT_EQ(own.read(*table.coding), baseline.read(kCodingBaseline)) << table.name << n;
+      }
+    }
+  }
+}
+
+TEST(StoredMatrix, SomeRowsAfterTheOtherAreAsTheWhole) {
+  constexpr std::int64_t kSize = 29;
+  const auto numbers = test::random_values<float>(kSize * kSize, 11);
+  for (const Coding coding : {Coding::int8, Coding::int16}) {
+    const OwnedMatrix matrix(kSize, kSize, coding);
+    write_matrix(kCodingBaseline, numbers.data(), matrix.view);
+    const std::vector<float> whole = matrix.read(kCodingBaseline);
+    for (const Table& table : tables()) {
+      std::vector<float> rows(whole.size());
+      std::vector<float> largest(kSize, 0.0F);
+      for (std::int64_t begin = 0; begin < kSize; begin += 4) {
+        const std::int64_t end = std::min(kSize, begin + 4);
+        table.coding->decode(matrix.view, begin, end, rows.data() + begin * kSize);
+        table.coding->take_largest(matrix.view, begin, end, numbers.data() + begin * kSize, largest.data());
+      }
+      EXPECT_EQ(rows, whole) << table.name;
+      const OwnedMatrix again(kSize, kSize, coding);
+      std::ranges::copy(largest, again.view.buckets);
+      table.coding->encode(numbers.data(), again.view);
+      EXPECT_EQ(again.buckets, matrix.buckets) << table.name;
+      EXPECT_EQ(again.numbers, matrix.numbers) << table.name;
     }
   }
 }
