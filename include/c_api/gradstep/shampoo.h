@@ -30,7 +30,7 @@ enum gradstep_root_method {
   GRADSTEP_ROOT_METHOD_INVALID = -1,
   GRADSTEP_ROOT_METHOD_AUTO = 0,           /* chosen by size and device: EIGH on CPU */
   GRADSTEP_ROOT_METHOD_COUPLED_NEWTON = 1, /* Google's iteration */
-  GRADSTEP_ROOT_METHOD_EIGH = 2            /* a symmetric eigendecomposition */
+  GRADSTEP_ROOT_METHOD_EIGH = 2            /* by the tridiagonal form of the statistic, or its eigenvectors */
 };
 
 /* What roots are computed in. */
@@ -66,8 +66,9 @@ enum gradstep_one_sided {
  * Small neighbouring dimensions of a parameter are merged (best_effort_shape_interpretation), long ones are cut into
  * blocks of block_size. Each axis j of each block has a statistic S = w1 S + w2 G, G being g contracted with itself
  * over all other axes, w1 = beta2, w2 = 1 - beta2 (1 if beta2 = 1), and a preconditioner (S + ridge I)^(-1/p) with
- * ridge = matrix_epsilon * max(largest eigenvalue of S, 1e-6), p = 2 * merged dimensions or exponent_override. P(g) is
- * g multiplied by the preconditioners along all axes. With u from graft_type, divided by max(1, |u| / sqrt(elements) /
+ * ridge = matrix_epsilon * max(largest eigenvalue of S, 1e-6), p = 2 * merged dimensions or exponent_override. EIGH
+ * takes eigenvalues of S + ridge I below ridge / 2, which rounding has made, for ridge / 2. P(g) is g multiplied by the
+ * preconditioners along all axes. With u from graft_type, divided by max(1, |u| / sqrt(elements) /
  * clip_by_scaled_gradient_norm) in the RMSPROP forms where that is > 0:
  *
  *   s = P(g) |u| / (|P(g)| + 1e-16); s += weight_decay p; u += weight_decay p

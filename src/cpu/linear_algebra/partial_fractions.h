@@ -17,6 +17,11 @@ namespace gradstep::cpu {
 
 class PartialFractions {
  public:
+  PartialFractions() {
+    shifts_.reserve(64);
+    weights_.reserve(64);
+  }
+
   enum class Accuracy { f64, f32 };  ///< relative errors below 1e-11, and below 1e-5
 
   /// Of x^(-1/exponent), exponent >= 1, on [smallest, largest], 0 < smallest <= largest.

@@ -13,6 +13,7 @@ namespace gradstep::cpu {
 namespace {
 
 constexpr std::int32_t kLargestExponent = 64;  // the larger, the closer to 0 is the least node of a rule
+constexpr std::size_t kUsualPoles = 64;        // so that a root after another spectrum takes no memory
 
 }  // namespace
 
@@ -80,10 +81,11 @@ bool TridiagonalRoot<T>::compute(double ridge, std::int32_t exponent, double sca
   const std::size_t poles = fractions_.shifts().size();
   const std::size_t count = (poles + kPolesAtOnce - 1) / kPolesAtOnce * kPolesAtOnce;
   const auto n = static_cast<std::size_t>(matrix_.n);
-  if (poles_.size() < 2 * count) poles_.resize(2 * count);
-  if (diagonals_.size() < n * count) {
-    diagonals_.resize(n * count);
-    ratios_.resize(n * count);
+  const std::size_t room = std::max(count, kUsualPoles);
+  if (poles_.size() < 2 * room) poles_.resize(2 * room);
+  if (diagonals_.size() < n * room) {
+    diagonals_.resize(n * room);
+    ratios_.resize(n * room);
   }
   const std::size_t strip = n * (64 / sizeof(T));
   if (strip_.size() < strip) strip_.resize(strip);
