@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "cuda/emulated.h"
+#include "cuda/on_device.h"
 
 extern "C" {
 #include "support.h"
@@ -27,6 +27,12 @@ extern "C" {
 namespace {
 
 using gradstep::test::emulated_cuda;
+using gradstep::test::first_byte;
+using gradstep::test::is_at_host;
+using gradstep::test::kDevice;
+using gradstep::test::Region;
+using gradstep::test::span_of;
+using gradstep::test::Trip;
 
 struct NotThere {
   const char* test;
@@ -47,115 +53,11 @@ constexpr NotThere kNotThere[] = {
     {"shapes_that_cannot_be_read_are_refused_in_every_call", kNoMemory},
 };
 
-constexpr gradstep_device kDevice = {GRADSTEP_DEVICE_CUDA, 0};
-constexpr gradstep_device kHost = {GRADSTEP_DEVICE_CPU, 0};
-
-bool is_at_host(gradstep_device device) { return device.device_type == GRADSTEP_DEVICE_CPU; }
-
-/// The bytes from the first to past the last element.
-std::size_t span_of(const gradstep_tensor& tensor) {
-  std::int64_t last = 0;
-  std::int64_t stride = 1;
-  for (std::int32_t d = tensor.ndim - 1; d >= 0; --d) {
-    if (tensor.shape[d] == 0) return 0;
-    last += (tensor.shape[d] - 1) * (tensor.strides != nullptr ? tensor.strides[d] : stride);
-    stride *= tensor.shape[d];
-  }
-  return static_cast<std::size_t>(last + 1) * tensor.dtype.bits * tensor.dtype.lanes / 8;
-}
-
-std::byte* first_byte(const gradstep_tensor& tensor) {
-  return static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
-}
-
-/// A copy of some of the host's memory on the device, which has its alignment.
-class Region {
- public:
-  Region(std::byte* begin, std::byte* end) : begin_(begin), end_(end) {
-    const std::size_t misaligned = reinterpret_cast<std::uintptr_t>(begin) % kAlignment;
-    memory_ = static_cast<std::byte*>(emulated_cuda().allocate(0, size() + kAlignment));
-    copy_ = memory_ + misaligned;
-    upload();
-  }
-  Region(const Region&) = delete;
-  Region& operator=(const Region&) = delete;
-  ~Region() { emulated_cuda().deallocate(memory_); }
-
-  void upload() const { emulated_cuda().copy(copy_, begin_, size()); }
-  void bring_back() const { emulated_cuda().copy(begin_, copy_, size()); }
-  bool has(const std::byte* data) const { return begin_ <= data && data < end_; }
-  std::byte* there(const std::byte* data) const { return copy_ + (data - begin_); }
-
- private:
-  static constexpr std::size_t kAlignment = 64;
-
-  std::size_t size() const { return static_cast<std::size_t>(end_ - begin_); }
-
-  std::byte* begin_;
-  std::byte* end_;
-  std::byte* memory_ = nullptr;
-  std::byte* copy_ = nullptr;
-};
-
-/// The tensors of one call. Those that overlap do so there, too.
-class Trip {
- public:
-  using Tensors = std::vector<gradstep_tensor>;
-
-  const gradstep_tensor* take(const gradstep_tensor* tensors, std::size_t n) {
-    if (tensors == nullptr) return nullptr;
-    lists_.emplace_back(tensors, tensors + n);
-    return lists_.back().data();
-  }
-
-  /// When all are known. What is not the host's, absent or empty stays as it is.
-  void begin() {
-    std::vector<std::pair<std::byte*, std::byte*>> spans;
-    each([&](gradstep_tensor& tensor, std::size_t size) {
-      spans.emplace_back(first_byte(tensor), first_byte(tensor) + size);
-    });
-    std::sort(spans.begin(), spans.end());
-    for (std::size_t i = 0; i < spans.size();) {
-      auto [from, to] = spans[i];
-      for (++i; i < spans.size() && spans[i].first < to; ++i) to = std::max(to, spans[i].second);
-      regions_.push_back(std::make_unique<Region>(from, to));
-    }
-    each([&](gradstep_tensor& tensor, std::size_t) {
-      const auto own = std::find_if(regions_.begin(), regions_.end(),
-                                    [&](const auto& region) { return region->has(first_byte(tensor)); });
-      tensor.data = (*own)->there(static_cast<const std::byte*>(tensor.data));
-    });
-    for (Tensors& list : lists_) {
-      for (gradstep_tensor& tensor : list) {
-        tensor.device = is_at_host(tensor.device) ? kDevice : kHost;  // of another device than the handle's either way
-      }
-    }
-  }
-  void end() const {
-    for (const auto& region : regions_) region->bring_back();
-  }
-
- private:
-  template <class Body>
-  void each(Body body) {
-    for (Tensors& list : lists_) {
-      for (gradstep_tensor& tensor : list) {
-        if (tensor.data == nullptr || !is_at_host(tensor.device)) continue;
-        if (const std::size_t size = span_of(tensor); size > 0) body(tensor, size);
-      }
-    }
-  }
-
-  std::deque<Tensors> lists_;
-  std::vector<std::unique_ptr<Region>> regions_;
-};
-
 /// Of all threads.
 struct Shared {
   std::mutex mutex;
   std::map<const void*, std::size_t> parameters;             // of a handle: lists of another length are not looked at
   std::multimap<const void*, std::unique_ptr<Region>> lent;  // to an optimizer, which reads it at each step
-  std::map<const void*, std::vector<std::unique_ptr<std::vector<std::byte>>>> shown;  // copies, by the device's address
 };
 
 Shared& shared() {
@@ -185,20 +87,8 @@ void forget_lent(const void* handle) {
   shared().lent.erase(handle);
 }
 
-/// A view becomes one of a copy, which has one address for as long as the view's size is the same.
 gradstep_status show(gradstep_status status, gradstep_tensor* views, std::size_t n) {
-  if (status != GRADSTEP_OK) return status;
-  const std::lock_guard lock(shared().mutex);
-  for (gradstep_tensor* view = views; view != views + n; ++view) {
-    if (view->data == nullptr || is_at_host(view->device)) continue;
-    const std::size_t size = span_of(*view);
-    auto& copies = shared().shown[view->data];
-    if (copies.empty() || copies.back()->size() != size)
-      copies.push_back(std::make_unique<std::vector<std::byte>>(size));
-    emulated_cuda().copy(copies.back()->data(), view->data, size);
-    view->data = copies.back()->data();
-    view->device = kHost;
-  }
+  if (status == GRADSTEP_OK) gradstep::test::show({views, n});
   return status;
 }
 
@@ -212,7 +102,6 @@ gradstep_status on_device(const void* handle, std::size_t n, Call call, Lists...
   const gradstep_status status = [&]<std::size_t... kPlaces>(std::index_sequence<kPlaces...>) {
     return call(taken[kPlaces]...);
   }(std::index_sequence_for<Lists...>());
-  trip.end();
   return status;
 }
 
@@ -343,7 +232,6 @@ gradstep_status __wrap_gradstep_accumulator_add_ex(gradstep_accumulator* accumul
   trip.begin();
   const gradstep_status status =
       __real_gradstep_accumulator_add_ex(accumulator, there, n, rows_there.data(), n_rows, weight, stream, ready);
-  trip.end();
   return status;
 }
 
@@ -479,7 +367,6 @@ gradstep_status __wrap_gradstep_optimizer_step_ex(gradstep_optimizer* optimizer,
   there.outcome = const_cast<gradstep_tensor*>(trip.take(options->outcome, 1));
   trip.begin();
   const gradstep_status status = __real_gradstep_optimizer_step_ex(optimizer, p, g, u, n, &there, stream);
-  trip.end();
   return status;
 }
 
