@@ -48,6 +48,7 @@ constexpr NotThere kNotThere[] = {
     {"a_hyper_parameter_in_memory_is_read_at_every_step", kLater},
     {"a_non_finite_rank_makes_no_rank_step", kLater},
     {"poll_tells_when_the_buckets_that_have_left_are_exchanged", "poll also sees what creation has queued there"},
+    {"a_missing_peer_is_a_timeout_and_changes_nothing", "a deadline, which it keeps with tensors of the host"},
     {"steps_fit_into_256_KiB_of_stack", "the CPU's algebra, on the caller's stack"},
     {"strides_that_reach_too_far_are_refused", kNoMemory},
     {"shapes_that_cannot_be_read_are_refused_in_every_call", kNoMemory},

@@ -405,7 +405,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
   if (is_paged && at(stream).capture != nullptr) return failed(cudaErrorStreamCaptureUnsupported);
   const bool is_local = all.memory.contains(to, bytes) && all.memory.contains(from, bytes);
   put(at(stream), [to, from, bytes, is_local] {
-    std::memcpy(to, from, bytes);
+    if (bytes > 0) std::memcpy(to, from, bytes);
     if (is_local) return;
     ++machine().counts.copies;
     machine().counts.copied_bytes += static_cast<std::int64_t>(bytes);
