@@ -391,5 +391,6 @@ int main(int argc, char** argv) {
   windows(context, small ? transformer(2, 1, 10, 20) : transformer(768, 12, 50257, 1024),
           small ? few : Repetitions{15, 3}, stream);
   gradstep_context_destroy(context);
+  check(cudaStreamDestroy(stream), "cudaStreamDestroy");
   return EXIT_SUCCESS;
 }
