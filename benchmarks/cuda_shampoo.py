@@ -293,7 +293,7 @@ def roots(small: bool) -> None:
     columns = [f"{method}, {precision}" for precision in tolerances for method in METHODS]
     print("\n| ms a root | roots | " + " | ".join(columns) + " |\n|---|---|" + "---|" * len(columns))
     for n in (4, 8) if small else (32, 64, 128, 256, 512, 1024, 2048):
-        shapes = [(n, n)] * (2 if small else max(1, 2**22 // n**2))
+        shapes = [(n, n)] * (2 if small else max(1, 2**21 // n**2))
         start, gradients = model_of(shapes)
         cells = []
         for precision, tolerance in tolerances.items():
