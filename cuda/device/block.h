@@ -57,14 +57,14 @@ class Block {
     return *reinterpret_cast<T*>(gradstep_shared);
   }
 
-  // Of up to 16 bytes, aligned to their size.
+  // Of up to 16 bytes, aligned to their size, in global memory: what the block shares is not reached by these.
   template <class T>
   GRADSTEP_DEVICE T load(const T* from) const {
-    return *from;
+    return *global(from);
   }
   template <class T>
   GRADSTEP_DEVICE void store(T* to, T value) const {
-    *to = value;
+    *global(to) = value;
   }
   /// Memory that formulas read and write themselves.
   template <class T>
@@ -85,6 +85,13 @@ class Block {
   GRADSTEP_DEVICE void fence() const { __threadfence(); }
 
  private:
+  /// Of pointers out of tables the compiler does not know it, and makes accesses of any kind of memory.
+  template <class T>
+  GRADSTEP_DEVICE static T* global(T* data) {
+    __builtin_assume(__isGlobal(data));
+    return data;
+  }
+
   static constexpr unsigned kAll = 0xffffffffU;
 };
 

@@ -28,6 +28,23 @@ GRADSTEP_DEVICE void for_each_of_lane(const Block& block, std::int64_t length, B
   for (std::int64_t i = begin + thread % kLanes; i < end; i += kLanes) body(i);
 }
 
+/// The same in two halves, load(i) and use(i, what it has loaded): several loads are under way before the first use,
+/// and elements are used in their order.
+template <class Load, class Use>
+GRADSTEP_DEVICE void for_each_of_lane(const Block& block, std::int64_t length, Load load, Use use) {
+  constexpr int kAhead = 4;
+  const int thread = block.thread() % kTeam;
+  const std::int64_t begin = thread / kLanes * kQuarter;
+  const std::int64_t end = begin + kQuarter < length ? begin + kQuarter : length;
+  std::int64_t i = begin + thread % kLanes;
+  for (; i + (kAhead - 1) * kLanes < end; i += kAhead * kLanes) {
+    decltype(load(i)) loaded[kAhead];
+    for (int k = 0; k < kAhead; ++k) loaded[k] = load(i + k * kLanes);
+    for (int k = 0; k < kAhead; ++k) use(i + k * kLanes, loaded[k]);
+  }
+  for (; i < end; i += kLanes) use(i, load(i));
+}
+
 /// The sum over the 16 lanes of a group of threads, in each of them.
 GRADSTEP_DEVICE double fold_lanes(Block& block, double sum) {
   for (int width = kLanes / 2; width > 0; width /= 2) sum += block.shuffle_xor(sum, width);

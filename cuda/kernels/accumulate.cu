@@ -142,10 +142,26 @@ struct AccumulateAndSquare {
     double squares = 0;
     const AccumulateAction action = sums.actions.of(block, chunk.item);
     with_formula<T>(sums.step, action, [&](auto formula) {
-      for_each_of_lane(block, chunk.length, [&](std::int64_t i) {
-        const T x = element<T>(block, sums.step, item, action, formula, chunk.offset + i);
+      const auto finish_one = [&](std::int64_t i, T x) {
         block.store(static_cast<T*>(item.sum) + chunk.offset + i, x);
         squares += static_cast<double>(x) * static_cast<double>(x);
+      };
+      if (item.in_fours && action != AccumulateAction::absent) {
+        struct Operands {
+          T a;
+          T g;
+        };
+        const T* sum = static_cast<const T*>(item.sum) + chunk.offset;
+        const T* gradient = static_cast<const T*>(item.gradient.data) + chunk.offset;
+        const bool assigns = action == AccumulateAction::assign;
+        for_each_of_lane(
+            block, chunk.length,
+            [&](std::int64_t i) { return Operands{assigns ? T{0} : block.load(sum + i), block.load(gradient + i)}; },
+            [&](std::int64_t i, Operands own) { finish_one(i, finished(sums.step, formula(own.a, own.g))); });
+        return;
+      }
+      for_each_of_lane(block, chunk.length, [&](std::int64_t i) {
+        finish_one(i, element<T>(block, sums.step, item, action, formula, chunk.offset + i));
       });
     });
     return squares;

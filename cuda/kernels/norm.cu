@@ -19,6 +19,13 @@ struct Square {
     const View& view = *block.checked(views + chunk.item);
     double sum = 0;
     if (view.data == nullptr) return sum;
+    if (view.is_aligned && view.dtype == DType::f32) {
+      const float* data = at<const float>(view, chunk.offset);
+      for_each_of_lane(
+          block, chunk.length, [&](std::int64_t i) { return block.load(data + i); },
+          [&](std::int64_t, float x) { sum += static_cast<double>(x) * static_cast<double>(x); });
+      return sum;
+    }
     for_each_of_lane(block, chunk.length, [&](std::int64_t i) {
       const double x = read_in_double(block, view, chunk.offset + i);
       sum += x * x;

@@ -182,13 +182,19 @@ static void bad_tensors_are_named_and_change_nothing(void** state) {
                GRADSTEP_ERR_INVALID_ARGUMENT, "params", "NULL");
   assert_fails(gradstep_optimizer_step(f->optimizer, f->m.params, NULL, kModelParameters, NULL),
                GRADSTEP_ERR_INVALID_ARGUMENT, "grads", "NULL");
-  assert_fails(gradstep_optimizer_step(f->optimizer, f->m.params, f->m.gradients, kModelParameters, f),
-               GRADSTEP_ERR_INVALID_ARGUMENT, "stream");
   assert_fails(gradstep_optimizer_step(NULL, f->m.params, f->m.gradients, kModelParameters, NULL),
                GRADSTEP_ERR_INVALID_ARGUMENT, "optimizer", "NULL");
   assert_memory_equal(f->m.values, good.values, sizeof good.values);
   assert_int_equal(steps_of(f), 0);
   step(f);
+}
+
+static void streams_are_for_devices(void** state) {
+  fixture* f = *state;
+  create_sgd(f);
+  assert_fails(gradstep_optimizer_step(f->optimizer, f->m.params, f->m.gradients, kModelParameters, f),
+               GRADSTEP_ERR_INVALID_ARGUMENT, "stream", "CPU");
+  assert_int_equal(steps_of(f), 0);
 }
 
 typedef struct update_call {
@@ -276,6 +282,7 @@ int main(void) {
       TEST(bad_options_are_named),
       TEST(bad_step_options_change_nothing),
       TEST(bad_tensors_are_named_and_change_nothing),
+      TEST(streams_are_for_devices),
       TEST(a_call_while_another_is_inside_is_refused),
       TEST(bad_sharding_is_refused),
       TEST(strides_that_reach_too_far_are_refused),

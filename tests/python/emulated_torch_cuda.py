@@ -6,12 +6,15 @@ What a capture makes is in memory of its graph's, as in torch, and stays there a
 """
 
 import contextlib
+import ctypes
+import sys
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import torch
 from emulated_cuda import control
-from emulated_torch import _State, present
+from emulated_torch import DeviceTensor, _State, present
 from torch.overrides import TorchFunctionMode
 
 
@@ -89,4 +92,48 @@ def present_with_graphs(monkeypatch: Any) -> TorchFunctionMode:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     # A module's parameters become others: to torch's C++ both are the host's, and would exchange what they are made of.
     monkeypatch.setattr(torch.__future__, "get_overwrite_module_params_on_conversion", lambda: True)
+    return mode
+
+
+class Event:
+    """Of the host's clock, when its turn comes."""
+
+    def __init__(self, enable_timing: bool = False) -> None:
+        assert enable_timing
+        self._seconds = 0.0
+
+    def record(self) -> None:
+        def body(_argument: int | None) -> None:
+            self._seconds = time.perf_counter()
+
+        work = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(body)
+        _State.queued.append(work)
+        control().call(_State.stream or None, ctypes.cast(work, ctypes.c_void_p), None)
+
+    def synchronize(self) -> None:
+        synchronize()
+
+    def elapsed_time(self, end: "Event") -> float:
+        return (end._seconds - self._seconds) * 1e3
+
+
+def present_with_fused_rules(monkeypatch: Any) -> TorchFunctionMode:
+    """As present_with_graphs(); torch.cuda has events, and torch's fused and foreach functions take the tensors."""
+    mode = present_with_graphs(monkeypatch)
+    monkeypatch.setattr(torch.cuda, "Event", Event)
+    for name in ("_accelerator_graph_capture_health_check", "_cuda_graph_capture_health_check"):  # by version
+        monkeypatch.setattr(torch.optim.Optimizer, name, lambda self: None, raising=False)
+    foreach = torch.utils._foreach_utils
+    monkeypatch.setattr(foreach, "_foreach_supported_types", [*foreach._foreach_supported_types, DeviceTensor])
+    grouped = foreach._group_tensors_by_device_and_dtype
+
+    def grouped_there(*arguments: Any) -> Any:
+        """To torch's C++ all tensors are the host's."""
+        return {
+            (torch.device("cuda", 0) if isinstance(lists[0][0][0], DeviceTensor) else device, dtype): lists
+            for (device, dtype), lists in grouped(*arguments).items()
+        }
+
+    for name in ("torch.utils._foreach_utils", "torch.optim.optimizer", "torch.nn.utils.clip_grad"):
+        monkeypatch.setattr(sys.modules[name], "_group_tensors_by_device_and_dtype", grouped_there)
     return mode

@@ -22,6 +22,13 @@
 
 namespace gradstep::test {
 
+/// Where handles are. tests/cuda compiles some of these sources once more, for the emulated CUDA device.
+#if defined(GRADSTEP_TEST_ON_CUDA)
+inline constexpr gradstep_device kDeviceOfHandles = {GRADSTEP_DEVICE_CUDA, 0};
+#else
+inline constexpr gradstep_device kDeviceOfHandles = {GRADSTEP_DEVICE_CPU, 0};
+#endif
+
 inline std::shared_ptr<Context> make_context(int threads = 1) {
   auto options = default_context_options();
   options.num_threads = threads;
@@ -84,7 +91,7 @@ inline Schema make_schema(const std::vector<std::vector<std::int64_t>>& shapes, 
     p.shape = shapes[i].data();
     p.ndim = static_cast<std::int32_t>(shapes[i].size());
     p.dtype = to_dlpack(dtype);
-    p.device = {GRADSTEP_DEVICE_CPU, 0};
+    p.device = kDeviceOfHandles;
     parameters.push_back(p);
   }
   return Schema(parameters.data(), parameters.size());

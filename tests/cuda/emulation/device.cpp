@@ -54,6 +54,8 @@ struct CUstream_st {
 struct CUevent_st {
   WorkQueues::Point point;
   CUgraph_st* capture = nullptr;  ///< recorded in it
+  /// When it had its turn, of those that time: work that is not done yet may outlive the event.
+  std::shared_ptr<std::chrono::steady_clock::time_point> moment;
 };
 
 namespace gradstep::emulation {
@@ -403,7 +405,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
   if (is_paged && at(stream).capture != nullptr) return failed(cudaErrorStreamCaptureUnsupported);
   const bool is_local = all.memory.contains(to, bytes) && all.memory.contains(from, bytes);
   put(at(stream), [to, from, bytes, is_local] {
-    std::memcpy(to, from, bytes);
+    if (bytes > 0) std::memcpy(to, from, bytes);
     if (is_local) return;
     ++machine().counts.copies;
     machine().counts.copied_bytes += static_cast<std::int64_t>(bytes);
@@ -464,9 +466,10 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatu
   return cudaSuccess;
 }
 
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned /*flags*/) {
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   const std::lock_guard lock(machine().mutex);
   *event = new CUevent_st;
+  if (flags == cudaEventDefault) (*event)->moment = std::make_shared<std::chrono::steady_clock::time_point>();
   return cudaSuccess;
 }
 
@@ -480,6 +483,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   const std::lock_guard lock(machine().mutex);
   CUstream_st& own = at(stream);
   event->capture = own.capture;
+  if (event->moment != nullptr) put(own, [moment = event->moment] { *moment = std::chrono::steady_clock::now(); });
   if (own.capture == nullptr) event->point = machine().work.end_of(*own.line);
   return cudaSuccess;
 }
@@ -502,6 +506,12 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   if (is_refused()) return failed(cudaErrorStreamCaptureUnsupported);
   wait_until([point = event->point] { return machine().work.is_reached(point); });
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+  if (begin->moment == nullptr || end->moment == nullptr) return failed(cudaErrorInvalidResourceHandle);
+  *milliseconds = std::chrono::duration<float, std::milli>(*end->moment - *begin->moment).count();
   return cudaSuccess;
 }
 

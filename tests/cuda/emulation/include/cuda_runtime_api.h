@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the plugin and the example use of CUDA's runtime, under the names and with the meaning that its reference gives,
-// for a device that is emulated on the CPU (../device.h). Numbers are CUDA's own. The functions are C++'s: a process
-// that has the real runtime too, as PyTorch brings it, does not take one for the other.
+// What the plugin, the example and a benchmark use of CUDA's runtime, under the names and with the meaning that its
+// reference gives, for a device that is emulated on the CPU (../device.h). Numbers are CUDA's own. The functions are
+// C++'s: a process that has the real runtime too, as PyTorch brings it, does not take one for the other.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ enum cudaStreamCaptureMode {
   cudaStreamCaptureModeThreadLocal = 1,
   cudaStreamCaptureModeRelaxed = 2
 };
-enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2, cudaHostAllocDefault = 0 };
+enum { cudaStreamNonBlocking = 1, cudaEventDefault = 0, cudaEventDisableTiming = 2, cudaHostAllocDefault = 0 };
 enum { cudaUserObjectNoDestructorSync = 1, cudaGraphUserObjectMove = 1 };
 
 cudaError_t cudaGetDeviceCount(int* count);
@@ -68,6 +68,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end);
 
 cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode* mode);
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode);
