@@ -8,6 +8,7 @@
 //   --trace          prints what each call of the cases computed, for a difference to be located
 //   --list           prints names
 //   --seed S, --seeds N   (bits_detached, bits_cuda) case k has seed S + k mod N
+//   --every N             of the cases that are compared, only each Nth
 //   --rounded-every N     (bits_cuda) of the cases that run without a comparison there, only each Nth
 //
 // One hash is what all threads, instruction sets and compilers must come to; docs/shampoo.md says where the latter two
@@ -41,6 +42,7 @@ struct Arguments {
   int threads = 1;
   unsigned long seed = 1;
   unsigned long seeds = 1;  // case k has seed + k mod seeds
+  unsigned long every = 1;
   unsigned long rounded_every = 1;
 };
 
@@ -58,6 +60,8 @@ Arguments read_arguments(const std::vector<std::string>& words) {
       arguments.seed = std::stoul(value());
     } else if (word == "--seeds") {
       arguments.seeds = std::max(1UL, std::stoul(value()));
+    } else if (word == "--every") {
+      arguments.every = std::max(1UL, std::stoul(value()));
     } else if (word == "--rounded-every") {
       arguments.rounded_every = std::max(1UL, std::stoul(value()));
     } else if (word == "--threads") {
@@ -78,10 +82,13 @@ Arguments read_arguments(const std::vector<std::string>& words) {
 
 std::vector<Case> chosen(const std::vector<Case>& cases, const Arguments& arguments) {
   std::vector<Case> some;
+  unsigned long compared = 0;
   unsigned long rounded = 0;
   for (const Case& described : cases) {
     if (fnmatch(arguments.filter.c_str(), described.name.c_str(), 0) != 0) continue;
-    if (part_of_device(described) == Part::rounded && rounded++ % arguments.rounded_every != 0) continue;
+    const bool is_rounded = part_of_device(described) == Part::rounded;
+    if (is_rounded && rounded++ % arguments.rounded_every != 0) continue;
+    if (!is_rounded && compared++ % arguments.every != 0) continue;
     some.push_back(described);
   }
   if (some.empty()) throw std::runtime_error("no case matches " + arguments.filter);

@@ -250,6 +250,8 @@ double RootSolver<T>::estimate(std::int64_t n, const RootOptions& options, doubl
 
 template <class T>
 RootResult RootSolver<T>::eigh(std::int64_t n, const RootOptions& options) {
+  // The lower triangle is what is decomposed. What comes of codes is not quite symmetric, and its residual would tell.
+  products(options).loops().mirror_lower(statistic_, n, n);
   const bool is_foreign = options.lapack != nullptr && n >= kSmallestForLapack;
   if (!is_foreign && n >= kSmallestWithoutVectors) return root_of_tridiagonal_form(n, options);
   RootResult result;

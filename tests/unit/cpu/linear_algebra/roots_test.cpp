@@ -273,6 +273,22 @@ TEST(InverseRoot, EighRaisesEigenvaluesFarBelowTheRidge) {
   EXPECT_NEAR(workspace.root()[3], 1000 * std::sqrt(2.0), 1e-6);
 }
 
+TEST(InverseRoot, OfANotQuiteSymmetricMatrixIsThatOfItsLowerTriangle) {
+  std::mt19937 generator(23);
+  RootSolver<double> solver;
+  for (const std::size_t n : {5U, 40U}) {
+    std::vector<double> spectrum(n, 1.0);
+    spectrum[0] = 1e-5;
+    std::vector<float> s = matrix_of(spectrum, generator);
+    const RootResult symmetric = solver.inverse_root(s.data(), static_cast<std::int64_t>(n), RootOptions{});
+    const std::vector<double> root(solver.root(), solver.root() + n * n);
+    s[1] += 1e-3F;  // codes of a column are coarser than that
+    const RootResult other = solver.inverse_root(s.data(), static_cast<std::int64_t>(n), RootOptions{});
+    EXPECT_EQ(other.error, symmetric.error);
+    EXPECT_TRUE(std::equal(root.begin(), root.end(), solver.root()));
+  }
+}
+
 // Sizes around those of panels of reflectors (32). Spectra: full rank, rank-deficient, and with eigenvalues that are
 // negative by a little and by much beside the ridge, which is 1e-6.
 TEST(InverseRoot, OfLargeMatricesIsThatOfTheDampedMatrix) {
