@@ -15,7 +15,7 @@ namespace gradstep::cpu {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr std::int64_t kSmallestForLapack = 256;  // below it nothing is to be gained
+constexpr std::int64_t kSmallestForLapack = 256;      // below it nothing is to be gained
 constexpr std::int64_t kSmallestWithoutVectors = 32;  // below it they cost less
 
 double ridge_of(const RootResult& result, const RootOptions& options) {
