@@ -6,6 +6,7 @@ before their results were compared.
 What cuda_torch.py and cuda_shampoo.py share.
 """
 
+import argparse
 import statistics
 import sys
 import time
@@ -151,3 +152,18 @@ def run_sections(sections: dict[str, Callable[[], None]], chosen: Sequence[str])
             print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
             failed.append(name)
     return 1 if failed else 0
+
+
+def run_chosen(
+    description: str | None, sections: dict[str, Callable[[bool], None]], arguments: list[str] | None
+) -> int:
+    """A program: the sections that its arguments name, all by default. Each is told whether sizes are small."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(sections))
+    parser.add_argument("--small", action="store_true")
+    chosen = parser.parse_args(arguments)
+    if unknown := set(chosen.sections) - set(sections):
+        parser.error(f"no such section: {', '.join(sorted(unknown))}")
+    return run_sections(
+        {name: lambda function=function: function(chosen.small) for name, function in sections.items()}, chosen.sections
+    )

@@ -13,7 +13,6 @@ All by default. --small takes sizes that a test on an emulated device bears. Bef
 method are compared with the CPU's. Prints tables of Markdown; the exit status is that of cuda_torch.py.
 """
 
-import argparse
 import gc
 import statistics
 import sys
@@ -22,7 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from cuda_contest import run_sections, span
+from cuda_contest import run_chosen, span
 from shampoo import SHAPES
 
 GRADIENTS = 2  # of which steps take one after another
@@ -70,42 +69,20 @@ def model_of(shapes: Shapes) -> tuple[list[Any], list[list[Any]]]:
 
 
 def ours(parameters: list[Any], block: int, every: int, **options: Any) -> Step:
-    from shampoo_peers import BETA1, BETA2, RATE, RIDGE
+    from shampoo_peers import gradstep_options
 
     import gradstep
 
-    chosen = {
-        "learning_rate": RATE,
-        "beta1": BETA1,
-        "beta2": BETA2,
-        "matrix_epsilon": RIDGE,
-        "graft_type": "rmsprop",
-        "block_size": block,
-        "preconditioning_compute_steps": every,
-        "start_preconditioning_step": 0,
-        **options,
-    }
-    optimizer = gradstep.Shampoo(parameters, **chosen)
+    optimizer = gradstep.Shampoo(parameters, **{**gradstep_options(block, every), **options})
     return lambda gradients: optimizer.step(parameters, gradients)
 
 
 def meta(parameters: list[Any], block: int, every: int) -> Step:
-    """Meta's Distributed Shampoo, as in shampoo_peers.py."""
     import torch
-    from distributed_shampoo import DistributedShampoo, RMSpropPreconditionerConfig
-    from shampoo_peers import BETA1, BETA2, RATE, RIDGE
+    from shampoo_peers import meta_optimizer
 
     held = [torch.nn.Parameter(parameter) for parameter in parameters]
-    optimizer = DistributedShampoo(
-        held,
-        lr=RATE,
-        betas=(BETA1, BETA2),
-        epsilon=RIDGE,
-        max_preconditioner_dim=block,
-        precondition_frequency=every,
-        start_preconditioning_step=every,
-        grafting_config=RMSpropPreconditionerConfig(beta2=BETA2),
-    )
+    optimizer = meta_optimizer(held, block, every)
 
     def step(gradients: Sequence[Any]) -> None:
         for parameter, gradient in zip(held, gradients, strict=True):
@@ -323,14 +300,7 @@ SECTIONS = {"model": model, "transformer": transformer, "products": products, "r
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(SECTIONS))
-    parser.add_argument("--small", action="store_true")
-    chosen = parser.parse_args(arguments)
-    if unknown := set(chosen.sections) - set(SECTIONS):
-        parser.error(f"no such section: {', '.join(sorted(unknown))}")
-    sections = {name: lambda function=function: function(chosen.small) for name, function in SECTIONS.items()}
-    return run_sections(sections, chosen.sections)
+    return run_chosen(__doc__, SECTIONS, arguments)
 
 
 if __name__ == "__main__":

@@ -14,13 +14,12 @@ All by default. --small takes sizes that a test on an emulated device bears. Pri
 is 3 where there is no PyTorch, no GPU or no gradstep, 1 where results differ.
 """
 
-import argparse
 import itertools
 import sys
 from collections.abc import Callable
 from typing import Any
 
-from cuda_contest import Contender, expect_close, measure, run_sections, table
+from cuda_contest import Contender, expect_close, measure, run_chosen, table
 
 RATE = 2.0**-10
 EPSILON = 1e-5
@@ -260,14 +259,7 @@ SECTIONS = {"rules": rules, "tensors": tensors, "window": window, "topk": topk}
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(SECTIONS))
-    parser.add_argument("--small", action="store_true")
-    chosen = parser.parse_args(arguments)
-    if unknown := set(chosen.sections) - set(SECTIONS):
-        parser.error(f"no such section: {', '.join(sorted(unknown))}")
-    sections = {name: lambda function=function: function(chosen.small) for name, function in SECTIONS.items()}
-    return run_sections(sections, chosen.sections)
+    return run_chosen(__doc__, SECTIONS, arguments)
 
 
 if __name__ == "__main__":

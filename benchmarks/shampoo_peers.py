@@ -31,10 +31,8 @@ def numpy_lapack() -> Path:
     return found[0]
 
 
-def gradstep_shampoo(
-    parameters: Arrays, block: int, every: int, threads: int, lapack_library: Path | None = None, **options: Any
-) -> Step:
-    chosen = {
+def gradstep_options(block: int, every: int) -> dict[str, Any]:
+    return {
         "learning_rate": RATE,
         "beta1": BETA1,
         "beta2": BETA2,
@@ -43,10 +41,14 @@ def gradstep_shampoo(
         "block_size": block,
         "preconditioning_compute_steps": every,
         "start_preconditioning_step": 0,
-        **options,
     }
+
+
+def gradstep_shampoo(
+    parameters: Arrays, block: int, every: int, threads: int, lapack_library: Path | None = None, **options: Any
+) -> Step:
     context = gradstep.Context(threads, lapack_library=lapack_library)
-    optimizer = gradstep.Shampoo(parameters, context=context, **chosen)
+    optimizer = gradstep.Shampoo(parameters, context=context, **{**gradstep_options(block, every), **options})
     return functools.partial(optimizer.step, parameters)
 
 
@@ -126,23 +128,24 @@ def of_torch(make: Callable[[Any], Any], parameters: Arrays, threads: int) -> St
     return step
 
 
-def meta(parameters: Arrays, block: int, every: int, threads: int) -> Step:
+def meta_optimizer(held: Any, block: int, every: int) -> Any:
     """Meta's Distributed Shampoo: eigendecompositions, in f32 where they succeed."""
     from distributed_shampoo import DistributedShampoo, RMSpropPreconditionerConfig
 
-    def make(held: Any) -> Any:
-        return DistributedShampoo(
-            held,
-            lr=RATE,
-            betas=(BETA1, BETA2),
-            epsilon=RIDGE,
-            max_preconditioner_dim=block,
-            precondition_frequency=every,
-            start_preconditioning_step=every,
-            grafting_config=RMSpropPreconditionerConfig(beta2=BETA2),
-        )
+    return DistributedShampoo(
+        held,
+        lr=RATE,
+        betas=(BETA1, BETA2),
+        epsilon=RIDGE,
+        max_preconditioner_dim=block,
+        precondition_frequency=every,
+        start_preconditioning_step=every,
+        grafting_config=RMSpropPreconditionerConfig(beta2=BETA2),
+    )
 
-    return of_torch(make, parameters, threads)
+
+def meta(parameters: Arrays, block: int, every: int, threads: int) -> Step:
+    return of_torch(functools.partial(meta_optimizer, block=block, every=every), parameters, threads)
 
 
 def pytorch_optimizer(parameters: Arrays, block: int, every: int, threads: int) -> Step:

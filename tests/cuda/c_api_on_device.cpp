@@ -225,11 +225,7 @@ gradstep_status __wrap_gradstep_accumulator_add_ex(gradstep_accumulator* accumul
                                                    double weight, void* stream, std::int32_t* ready) noexcept {
   Trip trip;
   const gradstep_tensor* there = trip.take(grads, n);
-  std::vector<gradstep_rows> rows_there(rows, rows + n_rows);
-  for (gradstep_rows& one : rows_there) {
-    one.indices = trip.take(one.indices, 1);
-    one.values = trip.take(one.values, 1);
-  }
+  const std::vector<gradstep_rows> rows_there = trip.take_rows(rows, n_rows);
   trip.begin();
   const gradstep_status status =
       __real_gradstep_accumulator_add_ex(accumulator, there, n, rows_there.data(), n_rows, weight, stream, ready);

@@ -88,6 +88,15 @@ class Trip {
     return lists_.back().data();
   }
 
+  std::vector<gradstep_rows> take_rows(const gradstep_rows* rows, std::size_t n) {
+    std::vector<gradstep_rows> there(rows, rows + n);
+    for (gradstep_rows& one : there) {
+      one.indices = take(one.indices, 1);
+      one.values = take(one.values, 1);
+    }
+    return there;
+  }
+
   /// When all are known. What is not the host's, absent or empty stays as it is.
   void begin() {
     std::vector<std::pair<std::byte*, std::byte*>> spans;
