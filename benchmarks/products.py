@@ -3,7 +3,7 @@
 """usage: products.py BUILD_DIR [RESULTS.json]
 
 Shampoo's matrix products beside torch.mm, its eigensolver beside NumPy's and torch's eigh, and its inverse fourth roots
-beside those of their eigenvectors, on one thread.
+beside those of their eigenvectors and of coupled Newton, on one thread.
 Contenders take turns in every round, and what they have computed is compared.
 """
 
@@ -31,6 +31,7 @@ except ImportError:
     torch = None
 
 SIZES = (32, 64, 128, 256, 512, 1024)
+NEWTON_SIZES = (128, 512)
 DTYPES = {"f32": np.float32, "f64": np.float64}
 SECONDS_OF_A_CALL = 0.004  # a small product is repeated for as long
 PRODUCTS_A_SECOND = 5e10  # a guess, for that
@@ -143,6 +144,23 @@ def root_case(library: Library, n: int, dtype: str) -> Case:
     return Case(f"root {dtype} {n}", contenders, check, rounds=7, clock=time.thread_time)
 
 
+def newton_case(library: Library, n: int, columns: int) -> Case:
+    """Of a statistic of so many columns; beside the steps of Google's Shampoo, and beside eigh."""
+    g = np.random.default_rng(n).standard_normal((n, columns))
+    statistic = (g @ g.T / n).astype(np.float32)
+    roots = {name: np.empty((n, n)) for name in ("gradstep", "the source's steps", "eigh")}
+    calls = dict(zip(roots, ("newton", "seeds_newton", "root_f64"), strict=True))
+    contenders = {name: library.bind(calls[name], statistic, n, root) for name, root in roots.items()}
+
+    def check() -> None:
+        assert_close(roots["gradstep"], roots["the source's steps"], 1e-6)  # where those stop
+        assert_close(roots["gradstep"], roots["eigh"], 1e-3)  # whose ridge is made from another estimate
+
+    steps = [contenders[name]() for name in ("gradstep", "the source's steps")]
+    name = f"coupled Newton {n}, {columns} columns: {steps[0]} steps, the source's {steps[1]}"
+    return Case(name, contenders, check, rounds=5, clock=time.thread_time)
+
+
 def cases(library: Library) -> list[tuple[Case, float]]:
     """With the operations of a call that count, 0 where they are not told."""
     made: list[tuple[Case, float]] = []
@@ -153,6 +171,7 @@ def cases(library: Library) -> list[tuple[Case, float]]:
         made.append((statistic_case(library, n, times), operations * times))
     for case in (eigenvectors_case, root_case):
         made += [(case(library, n, dtype), 0.0) for n in SIZES for dtype in DTYPES]
+    made += [(newton_case(library, n, n * tenths // 10), 0.0) for n in NEWTON_SIZES for tenths in (5, 20, 100)]
     return made
 
 

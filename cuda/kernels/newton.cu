@@ -21,9 +21,10 @@ struct Decision {
 
 /// By one thread, from where the iteration stands.
 template <class T>
-GRADSTEP_DEVICE void decide(const kernels::NewtonState& now, RootState& state, Decision& decision) {
+GRADSTEP_DEVICE void decide(const kernels::NewtonForm& form, const kernels::NewtonState& now, RootState& state,
+                            Decision& decision) {
   state.newton = now;
-  decision.goes_on = kernels::goes_on<T>(state.newton);
+  decision.goes_on = kernels::goes_on<T>(form, state.newton);
   decision.takes_previous = now.takes_previous;
   state.active = decision.goes_on ? 1 : 0;
   state.error = now.error;
@@ -67,15 +68,22 @@ struct BeginNewton {
     const auto damped = [&](std::int64_t i) {
       return block.load(s + i) + static_cast<T>(i % (n + 1) == 0 ? ridge : 0);
     };
+    double trace = 0;
     double squares = 0;
     for (std::int64_t i = block.thread(); i < n * n; i += kThreads) {
       const auto m = static_cast<double>(damped(i));
+      if (i % (n + 1) == 0) trace += m;
       squares += m * m;
     }
     const double pad = batch.pad_value + ridge;
-    const auto padding = static_cast<double>(form.is_extended ? batch.padded - n : 0);
+    const auto size = static_cast<double>(form.is_extended ? batch.padded : n);
+    const double padding = size - static_cast<double>(n);
+    trace = combine<true>(block, trace, shared.partials) + padding * pad;
     squares = combine<true>(block, squares, shared.partials) + padding * pad * pad;
-    const double z = kernels::newton_scale(form.exponent, squares);
+    double smallest = form.seed_rules ? state.max_eigenvalue : state.min_eigenvalue;
+    if (form.is_extended && batch.pad_value < smallest) smallest = batch.pad_value;
+    const auto [z, low] =
+        kernels::newton_start(form, trace, squares, size, kernels::newton_least(ridge, smallest, state.max_eigenvalue));
     const double h = std::pow(z, 1.0 / form.exponent);
     for (std::int64_t i = block.thread(); i < n * n; i += kThreads) {
       block.store(to.m + first + i, static_cast<T>(static_cast<double>(damped(i)) * z));
@@ -83,7 +91,7 @@ struct BeginNewton {
     }
     block.sync();
     const double distance = distance_from_identity(block, to.m + first, n, shared.partials);
-    if (block.thread() == 0) decide<T>(kernels::begin_newton(form, distance, pad * z), state, shared);
+    if (block.thread() == 0) decide<T>(form, kernels::begin_newton(form, distance, pad * z, low), state, shared);
     block.sync();
     if (!shared.goes_on) keep_root(block, to.h + first, n, to.root + first);
   }
@@ -98,10 +106,11 @@ struct WriteNewtonFactors {
   T* t;
 
   GRADSTEP_DEVICE void operator()(const Block& block, const Row& row, std::int64_t j) const {
-    if (state_of(block, batch, row.matrix).active == 0) return;
-    const double inverse = 1.0 / batch.exponent;
-    const auto scaled = static_cast<T>(-inverse * static_cast<double>(block.load(m + row.first + j)));
-    block.store(t + row.first + j, scaled + static_cast<T>(j == row.index ? 1 + inverse : 0));
+    const RootState& state = state_of(block, batch, row.matrix);
+    if (state.active == 0) return;
+    const auto [diagonal, scale] = state.newton.step;
+    const auto scaled = static_cast<T>(-scale * static_cast<double>(block.load(m + row.first + j)));
+    block.store(t + row.first + j, scaled + static_cast<T>(j == row.index ? diagonal : 0));
   }
 };
 
@@ -124,7 +133,7 @@ struct CheckNewton {
     if (block.thread() == 0) {
       kernels::NewtonState next = state.newton;
       kernels::end_iteration(form, distance, next);
-      decide<T>(next, state, shared);
+      decide<T>(form, next, state, shared);
     }
     block.sync();
     if (shared.goes_on) return;

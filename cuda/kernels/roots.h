@@ -14,6 +14,7 @@ namespace gradstep::cuda {
 /// A matrix's root under way, as device and host see it.
 struct RootState {
   double max_eigenvalue = 0;
+  double min_eigenvalue = 0;  ///< about, and not below it; for coupled Newton
   double ridge = 0;
   double error = 0;
   std::int32_t finite = 0;
@@ -46,6 +47,10 @@ void load_statistics(const RootBatch& batch, const float* from, T* statistics, c
 template <class T>
 void find_largest_eigenvalues(const RootBatch& batch, const T* statistics, const double* start, T* vectors,
                               const CudaQueue& queue);
+/// Power iteration over largest I - S, without extensions; arguments are the same.
+template <class T>
+void find_smallest_eigenvalues(const RootBatch& batch, const T* statistics, const double* start, T* vectors,
+                               const CudaQueue& queue);
 
 // By eigendecomposition. Vectors are rows; values ascend.
 /// The ridges; without an extension the largest eigenvalue is that of `values`.

@@ -71,16 +71,14 @@ double doubtful_error(const RootJob& job) {
   return is_narrow(job) ? kernels::kDoubtfulResidual<float> : kernels::kDoubtfulResidual<double>;
 }
 
-/// How many iterations of coupled Newton most matrices need: the smallest eigenvalue of M, at least that of the ridge,
-/// grows by (1 + 1/p)^p in each until it is near 1, and then its error is squared in each.
+/// How many iterations of coupled Newton most matrices need: those that take the ridge to 1, one that sees it there,
+/// and one for what rounding has left.
 std::int32_t likely_iterations(const RootJob& job) {
-  constexpr double kNearOne = 8;
-  constexpr double kMost = 40;
-  const double p = job.recipe.exponent;
-  const double size = static_cast<double>(std::max(job.n, job.recipe.padded));
-  const double smallest = (1 + p) / (2 * std::sqrt(size)) * job.recipe.matrix_epsilon;
-  const double growing = smallest > 0 ? std::log(1 / smallest) / (p * std::log(1 + 1 / p)) : kMost;
-  return static_cast<std::int32_t>(std::clamp(growing + kNearOne, 1.0, kMost));
+  const RootRecipe& recipe = job.recipe;
+  const double norm =
+      std::sqrt(static_cast<double>(std::max(job.n, recipe.padded)));  // of D, in its largest eigenvalue
+  const kernels::NewtonForm form{recipe.exponent, recipe.padded > job.n, recipe.seed_rules};
+  return std::min(kernels::newton_steps(form, recipe.matrix_epsilon / norm) + 2, kernels::kMaxRootIterations);
 }
 
 void write_record(const RootState& state, double threshold, RootRecord& record) {
@@ -263,7 +261,7 @@ const T* Roots::eigh(const RootBatch& batch, T* statistics, T* scratch, RootTabl
                                           (static_cast<std::size_t>(batch.n) * sizeof(T) + sizeof(std::int32_t)));
   auto* values = small.as<T>();
   auto* info = reinterpret_cast<std::int32_t*>(values + batch.count * batch.n);
-  if (batch.padded > 0) find_largest(batch, statistics, tables, queue);
+  if (batch.padded > 0) find_eigenvalues(batch, statistics, /*and_smallest=*/false, tables, queue);
   queue.copy(vectors, statistics, static_cast<std::size_t>(batch.count * batch.n * batch.n) * sizeof(T));
   libraries_.cusolver().decompose(vectors, batch.n, batch.count, values, info, queue);
   set_ridges(batch, values, info, queue);
@@ -315,7 +313,7 @@ const T* Roots::newton(const RootBatch& batch, const T* statistics, T* scratch, 
   const std::int64_t all = numbers_of(batch.n, batch.count);
   NewtonMatrices<T> at{scratch,           scratch + all,     scratch + 2 * all,
                        scratch + 3 * all, scratch + 4 * all, scratch + 5 * all};
-  find_largest(batch, statistics, tables, queue);
+  find_eigenvalues(batch, statistics, /*and_smallest=*/!batch.seed_rules, tables, queue);
   begin_newton(batch, statistics, at, queue);
   const auto is_active = [](const RootState& state) { return state.active != 0; };
   const auto goes_on = [&](std::int32_t k) {
@@ -342,7 +340,8 @@ const T* Roots::newton(const RootBatch& batch, const T* statistics, T* scratch, 
 }
 
 template <class T>
-void Roots::find_largest(const RootBatch& batch, const T* statistics, RootTables& tables, CudaQueue& queue) {
+void Roots::find_eigenvalues(const RootBatch& batch, const T* statistics, bool and_smallest, RootTables& tables,
+                             CudaQueue& queue) {
   const std::int64_t size = std::max(batch.n, batch.padded);
   PowerIterationStart numbers;
   std::vector<double> start(static_cast<std::size_t>(size));
@@ -351,7 +350,9 @@ void Roots::find_largest(const RootBatch& batch, const T* statistics, RootTables
   const auto section = tables.start.add(start);
   tables.start.send();
   const Buffer vectors(queue.scratch(), static_cast<std::size_t>(2 * batch.count * size) * sizeof(T));
-  find_largest_eigenvalues(batch, statistics, tables.start.at(section), vectors.as<T>(), queue);
+  const double* from = tables.start.at(section);
+  find_largest_eigenvalues(batch, statistics, from, vectors.as<T>(), queue);
+  if (and_smallest) find_smallest_eigenvalues(batch, statistics, from, vectors.as<T>(), queue);
 }
 
 std::vector<RootState> Roots::download(const RootBatch& batch, CudaQueue& queue) {

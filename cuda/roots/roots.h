@@ -74,7 +74,8 @@ class Roots {
   const T* newton(const RootBatch& batch, const T* statistics, T* scratch, RootTables& tables, std::int32_t iterations,
                   CudaQueue& queue);
   template <class T>
-  static void find_largest(const RootBatch& batch, const T* statistics, RootTables& tables, CudaQueue& queue);
+  static void find_eigenvalues(const RootBatch& batch, const T* statistics, bool and_smallest, RootTables& tables,
+                               CudaQueue& queue);
   template <class T>
   void keep(const Batch& batch, std::span<const RootState> states, const T* roots, CudaQueue& queue);
   static std::vector<RootState> download(const RootBatch& batch, CudaQueue& queue);

@@ -82,6 +82,7 @@ TEST(CudaRootLag, RootsHaveTheBitsOfThoseThatAreComputedAtOnce) {
   const std::vector<Difficulty> difficulties = {{"easy", 1e-6, 0.1, 0},
                                                 {"tried again", 1e-14, 1e-9, 6},
                                                 {"more iterations than most need", 0, 1e-3, 0},
+                                                {"no ridge", 0, 1e-3, 6},
                                                 {"none is accepted", 1e-6, 0, 2},
                                                 {"easy in f32", 1e-2, 0.1, 0, GRADSTEP_ROOT_PRECISION_F32},
                                                 {"not for f32", 1e-8, 1e-5, 3, GRADSTEP_ROOT_PRECISION_F32}};

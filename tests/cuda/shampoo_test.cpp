@@ -101,6 +101,34 @@ TEST(CudaShampoo, StepsAreTheCpusForBothRootMethods) {
   }
 }
 
+// Matrices of full rank and others: where the smallest eigenvalue is not seen, there are more steps.
+TEST(CudaShampoo, CoupledNewtonTakesTheCpusSteps) {
+  for (const int retries : {0, 6}) {
+    for (const int padding : {GRADSTEP_ROOT_PADDING_NONE, GRADSTEP_ROOT_PADDING_LARGEST}) {
+      const auto newton = [=](gradstep_shampoo_options& options) {
+        options.root_method = GRADSTEP_ROOT_METHOD_COUPLED_NEWTON;
+        options.root_retries = retries;
+        options.root_padding = padding;
+      };
+      Processor processor;
+      EmulatedCuda device(1);
+      Model expected(processor, {{4, 80}, {12, 3}}, newton);
+      Model found(device, {{4, 80}, {12, 3}}, newton);
+      ASSERT_EQ(expected.step(1), GRADSTEP_OK);
+      ASSERT_EQ(found.step(1), GRADSTEP_OK) << gradstep_last_error();
+      for (const std::size_t i : {0U, 1U}) {
+        for (const std::int64_t axis : {0, 1}) {
+          EXPECT_EQ(found.metric("root_iterations", i, axis), expected.metric("root_iterations", i, axis))
+              << "root_retries " << retries << ", root_padding " << padding << ", parameter " << i << ", axis " << axis;
+        }
+      }
+      if (retries == 0) continue;
+      const double few = found.metric("root_iterations", 0, 0);
+      EXPECT_EQ(few < found.metric("root_iterations", 1, 0) - 2, padding == GRADSTEP_ROOT_PADDING_NONE) << few;
+    }
+  }
+}
+
 // Roundings in f32, 6e-8 of the largest eigenvalue each, beside a ridge of 1e-2 of it: 1e-6 was seen.
 constexpr double kNarrowTolerance = 2e-5;
 

@@ -29,7 +29,7 @@ enum gradstep_graft_type {
 enum gradstep_root_method {
   GRADSTEP_ROOT_METHOD_INVALID = -1,
   GRADSTEP_ROOT_METHOD_AUTO = 0,           /* chosen by size and device: EIGH on CPU */
-  GRADSTEP_ROOT_METHOD_COUPLED_NEWTON = 1, /* Google's iteration */
+  GRADSTEP_ROOT_METHOD_COUPLED_NEWTON = 1, /* Google's iteration, in scaled steps */
   GRADSTEP_ROOT_METHOD_EIGH = 2            /* by the tridiagonal form of the statistic, or its eigenvectors */
 };
 
@@ -98,8 +98,8 @@ enum gradstep_one_sided {
  *
  * A root whose error (max |M - I| of the iteration, or of EIGH max |H^p D x - x| on probes) is NaN or at least
  * inverse_failure_threshold is tried again root_retries times with 10, 100 ... times the ridge (root_precision F32: in
- * f64 first); then the previous preconditioner stays. root_retries = 0 also takes the seed's rule for when
- * COUPLED_NEWTON stops.
+ * f64 first); then the previous preconditioner stays. root_retries = 0 also takes the seed's steps of
+ * COUPLED_NEWTON and its rule for when they stop.
  *
  * State "momentum" (m; preconditioned parameters, and SQRT_N), "diagonal_momentum" (n; not SQRT_N),
  * "diagonal_statistics" (v), "diagonal_exp_avg" (ADAM), "statistics.{block}.{axis}" and

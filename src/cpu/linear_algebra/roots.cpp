@@ -166,16 +166,46 @@ double RootSolver<T>::largest_eigenvalue(std::int64_t n, const RootOptions& opti
   return eigenvalue;
 }
 
+/// Of a matrix whose largest eigenvalue is about `largest`, by power iteration over largest I - S. Not below it.
+template <class T>
+double RootSolver<T>::smallest_eigenvalue(std::int64_t n, const RootOptions& options, double largest) {
+  PowerIterationStart numbers;
+  for (std::int64_t i = 0; i < n; ++i) x_[i] = static_cast<T>(numbers.next());
+  double eigenvalue = largest;
+  for (int i = 0; i < kernels::kSmallestIterations; ++i) {
+    const double norm = std::sqrt(dot(x_, x_, n));
+    if (norm == 0) break;  // all eigenvalues are the largest
+    for (std::int64_t j = 0; j < n; ++j) x_[j] = static_cast<T>(x_[j] / norm);
+    products(options).multiply_vector(statistic_, x_, n, y_);
+    eigenvalue = dot(x_, y_, n);
+    for (std::int64_t j = 0; j < n; ++j) x_[j] = static_cast<T>(largest * x_[j] - y_[j]);
+  }
+  return eigenvalue;
+}
+
+/// z and l of D, which is in a_ without its extension.
+template <class T>
+kernels::NewtonStart RootSolver<T>::newton_start(std::int64_t n, const RootOptions& options,
+                                                 const kernels::NewtonForm& form, const RootResult& result) {
+  const auto size = static_cast<double>(form.is_extended ? options.padded : n);
+  const double padding = size - static_cast<double>(n);
+  const double pad = options.pad_value + result.ridge;
+  double trace = padding * pad;
+  for (std::int64_t i = 0; i < n; ++i) trace += a_[i * n + i];
+  double smallest = form.is_extended ? options.pad_value : result.max_eigenvalue;
+  if (!form.seed_rules) smallest = std::min(smallest, smallest_eigenvalue(n, options, result.max_eigenvalue));
+  return kernels::newton_start(form, trace, dot(a_, a_, n * n) + padding * pad * pad, size,
+                               kernels::newton_least(result.ridge, smallest, result.max_eigenvalue));
+}
+
 template <class T>
 RootResult RootSolver<T>::newton(std::int64_t n, const RootOptions& options) {
   const std::int32_t p = options.exponent;
-  const double inverse = 1.0 / p;
-  const std::int64_t padding = std::max<std::int64_t>(0, options.padded - n);
-  const kernels::NewtonForm form{p, padding > 0, options.seed_rules};
+  const kernels::NewtonForm form{p, options.padded > n, options.seed_rules};
   RootResult result;
   result.max_eigenvalue = largest_eigenvalue(n, options);
   result.ridge = ridge_of(result, options);
-  if (n == 1 && padding == 0) {
+  if (n == 1 && !form.is_extended) {
     root_[0] = static_cast<T>(kernels::inverse_root(statistic_[0] + result.ridge, p));
     result.error = std::isfinite(root_[0]) ? 0 : kNan;
     return result;
@@ -187,16 +217,16 @@ RootResult RootSolver<T>::newton(std::int64_t n, const RootOptions& options) {
   T* spare = d_;
   std::copy_n(statistic_, count, m);
   add_to_diagonal(m, n, result.ridge);
-  const double pad = options.pad_value + result.ridge;
-  const double z = kernels::newton_scale(p, dot(m, m, n * n) + static_cast<double>(padding) * pad * pad);
+  const auto [z, low] = newton_start(n, options, form, result);
   for (std::size_t i = 0; i < count; ++i) m[i] = static_cast<T>(m[i] * z);
   std::fill_n(h, count, T{0});
-  add_to_diagonal(h, n, std::pow(z, inverse));
+  add_to_diagonal(h, n, std::pow(z, 1.0 / p));
   T* previous = root_;
-  kernels::NewtonState state = kernels::begin_newton(form, distance_from_identity(m, n), pad * z);
-  while (kernels::goes_on<T>(state)) {
-    for (std::size_t i = 0; i < count; ++i) t[i] = static_cast<T>(-inverse * m[i]);
-    add_to_diagonal(t, n, 1 + inverse);
+  kernels::NewtonState state =
+      kernels::begin_newton(form, distance_from_identity(m, n), (options.pad_value + result.ridge) * z, low);
+  while (kernels::goes_on<T>(form, state)) {
+    for (std::size_t i = 0; i < count; ++i) t[i] = static_cast<T>(-state.step.scale * m[i]);
+    add_to_diagonal(t, n, state.step.diagonal);
     products(options).multiply_square(h, t, n, previous);
     std::swap(h, previous);
     // M <- T^p M by repeated squaring of T, which has served H already.

@@ -14,6 +14,7 @@
 #include "cpu/linear_algebra/eigensolver/orthonormal_basis.h"
 #include "cpu/linear_algebra/products.h"
 #include "cpu/linear_algebra/tridiagonal_root.h"
+#include "kernels/inverse_root.h"
 
 namespace gradstep::cpu {
 
@@ -28,7 +29,7 @@ struct RootOptions {
   double ridge_factor = 1;
   std::int64_t padded = 0;  ///< the matrix is taken as extended to this size by a diagonal; 0 = not extended
   double pad_value = 1;     ///< what stands on that diagonal
-  bool seed_rules = false;  ///< stop as the seed does: at the first error that is 1.2 times its predecessor or more
+  bool seed_rules = false;  ///< coupled Newton's steps and stop are the seed's
 };
 
 struct RootResult {
@@ -67,6 +68,9 @@ class RootSolver {
   RootResult root_of_eigenvectors(std::int64_t n, const RootOptions& options, RootResult result);
   double estimate(std::int64_t n, const RootOptions& options, double largest);
   double largest_eigenvalue(std::int64_t n, const RootOptions& options);
+  double smallest_eigenvalue(std::int64_t n, const RootOptions& options, double largest);
+  kernels::NewtonStart newton_start(std::int64_t n, const RootOptions& options, const kernels::NewtonForm& form,
+                                    const RootResult& result);
   double residual(std::int64_t n, const RootOptions& options, double ridge);
   double full_residual(std::int64_t n, const RootOptions& options, double ridge);
   void reserve(std::int64_t n, std::int64_t padded);

@@ -68,7 +68,7 @@ c_enum! {
     RootMethod {
         /// By size and device.
         Auto = GRADSTEP_ROOT_METHOD_AUTO,
-        /// Google's iteration.
+        /// Google's iteration, in scaled steps.
         CoupledNewton = GRADSTEP_ROOT_METHOD_COUPLED_NEWTON,
         /// An eigendecomposition.
         Eigh = GRADSTEP_ROOT_METHOD_EIGH,
