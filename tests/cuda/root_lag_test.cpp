@@ -135,7 +135,7 @@ TEST(CudaRootLag, EveryOrderOfWorkComputesTheSameBits) {
 TEST(CudaRootLag, OnlyTheStepThatInstallsRootsWaitsAndNoneTakesMemory) {
   for (const int method : {GRADSTEP_ROOT_METHOD_COUPLED_NEWTON, GRADSTEP_ROOT_METHOD_EIGH}) {
     EmulatedCuda device(1);
-    Model model(device, {{40, 36}, {10}}, [method](gradstep_shampoo_options& options) {
+    Model model(device, {{20, 16}, {10}}, [method](gradstep_shampoo_options& options) {
       options.root_method = method;
       options.root_lag = 3;
       options.preconditioning_compute_steps = 4;
@@ -157,7 +157,7 @@ TEST(CudaRootLag, ARootThatIsAcceptedIsComputedOnce) {
     std::int64_t attempts[2] = {};
     for (const int lag : {0, 1}) {
       EmulatedCuda device(1);
-      Model model(device, {{40, 36}, {10}}, [=](gradstep_shampoo_options& options) {
+      Model model(device, {{20, 16}, {10}}, [=](gradstep_shampoo_options& options) {
         options.root_method = method;
         options.root_lag = lag;
         options.preconditioning_compute_steps = 2;

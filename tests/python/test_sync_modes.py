@@ -11,7 +11,13 @@ import gradstep
 RULES = {
     "adam": lambda parameters, **options: gradstep.Adam(parameters, learning_rate=0.03, **options),
     "shampoo": lambda parameters, **options: gradstep.Shampoo(
-        parameters, learning_rate=0.01, block_size=8, start_preconditioning_step=2, graft_type="rmsprop", **options
+        parameters,
+        learning_rate=0.01,
+        block_size=8,
+        start_preconditioning_step=2,
+        preconditioning_compute_steps=5,
+        graft_type="rmsprop",
+        **options,
     ),
 }
 MODES = {
