@@ -76,10 +76,10 @@ def test_tracing_an_update_makes_no_step(trace):
 @pytest.mark.parametrize("trace", TRACES)
 def test_tracing_init_makes_no_optimizer(trace):
     transformation = adapters.adam(0.1)
-    before = len(_states._entries)
+    before = set(_states._entries)  # some of which other tests have left, and may go meanwhile
     TRACES[trace](lambda: transformation.init(PARAMS), adapters.State(jnp.zeros(2, jnp.uint32), jnp.int32(0)))
     jax.effects_barrier()
-    assert len(_states._entries) == before
+    assert set(_states._entries) <= before
 
 
 @pytest.mark.parametrize("run", RUNS)
