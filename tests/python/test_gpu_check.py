@@ -77,6 +77,16 @@ def test_what_is_absent_is_said_in_words(check):
     assert "| PyTorch | not measured with: there is no PyTorch for this Python |" in table and "| from C++ |" in table
 
 
+def test_pytorchs_libraries_come_last(check, monkeypatch):
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/before")
+    _, table, error = check(
+        python='case "$1" in -c) echo /wheels/a:/wheels/b;; *) echo "| $LD_LIBRARY_PATH |";; esac',
+        bits_cuda='echo "FAILED $LD_LIBRARY_PATH"; echo "3 cases, cuda"',
+    )
+    for text in (table, error):
+        assert "/build/lib:/before:/wheels/a:/wheels/b" in text
+
+
 @pytest.mark.parametrize(
     ("replaced", "said"),
     [
