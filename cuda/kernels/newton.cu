@@ -68,30 +68,29 @@ struct BeginNewton {
     const auto damped = [&](std::int64_t i) {
       return block.load(s + i) + static_cast<T>(i % (n + 1) == 0 ? ridge : 0);
     };
-    double trace = 0;
-    double squares = 0;
+    kernels::NewtonMeasures measures;
     for (std::int64_t i = block.thread(); i < n * n; i += kThreads) {
       const auto m = static_cast<double>(damped(i));
-      if (i % (n + 1) == 0) trace += m;
-      squares += m * m;
+      if (i % (n + 1) == 0) measures.trace += m;
+      measures.squares += m * m;
     }
-    const double pad = batch.pad_value + ridge;
-    const auto size = static_cast<double>(form.is_extended ? batch.padded : n);
-    const double padding = size - static_cast<double>(n);
-    trace = combine<true>(block, trace, shared.partials) + padding * pad;
-    squares = combine<true>(block, squares, shared.partials) + padding * pad * pad;
-    double smallest = form.seed_rules ? state.max_eigenvalue : state.min_eigenvalue;
-    if (form.is_extended && batch.pad_value < smallest) smallest = batch.pad_value;
-    const auto [z, low] =
-        kernels::newton_start(form, trace, squares, size, kernels::newton_least(ridge, smallest, state.max_eigenvalue));
-    const double h = std::pow(z, 1.0 / form.exponent);
+    measures.trace = combine<true>(block, measures.trace, shared.partials);
+    measures.squares = combine<true>(block, measures.squares, shared.partials);
+    measures.rows = static_cast<double>(n);
+    measures.padding = static_cast<double>(form.is_extended ? batch.padded - n : 0);
+    measures.pad = batch.pad_value + ridge;
+    measures.ridge = ridge;
+    measures.largest = state.max_eigenvalue;
+    measures.smallest = state.min_eigenvalue;
+    const kernels::NewtonStart begin = kernels::newton_start(form, measures);
+    const double h = std::pow(begin.z, 1.0 / form.exponent);
     for (std::int64_t i = block.thread(); i < n * n; i += kThreads) {
-      block.store(to.m + first + i, static_cast<T>(static_cast<double>(damped(i)) * z));
+      block.store(to.m + first + i, static_cast<T>(static_cast<double>(damped(i)) * begin.z));
       block.store(to.h + first + i, static_cast<T>(i % (n + 1) == 0 ? h : 0));
     }
     block.sync();
     const double distance = distance_from_identity(block, to.m + first, n, shared.partials);
-    if (block.thread() == 0) decide<T>(form, kernels::begin_newton(form, distance, pad * z, low), state, shared);
+    if (block.thread() == 0) decide<T>(form, kernels::begin_newton(form, distance, begin), state, shared);
     block.sync();
     if (!shared.goes_on) keep_root(block, to.h + first, n, to.root + first);
   }

@@ -37,121 +37,78 @@ struct LoadStatistics {
   }
 };
 
-/// Element j of the product of a symmetric matrix and a vector; down a column, so that neighbours read neighbours.
+/// The largest eigenvalues, and where they are wanted the smallest.
 template <class T>
-GRADSTEP_DEVICE T times(const Block& block, const T* s, const T* x, std::int64_t n, std::int64_t j) {
-  T sum = 0;
-  for (std::int64_t i = 0; i < n; ++i) sum += block.load(s + i * n + j) * block.load(x + i);
-  return sum;
-}
-
-/// x = start; its sum of squares. By all threads, for the elements that each of them has below.
-template <class T>
-GRADSTEP_DEVICE double begin_power_iteration(Block& block, const double* start, std::int64_t size, T* x,
-                                             Partials& shared) {
-  double squares = 0;
-  for (std::int64_t j = block.thread(); j < size; j += kMatrixThreads) {
-    const auto value = static_cast<T>(block.load(start + j));
-    block.store(x + j, value);
-    squares += static_cast<double>(value) * static_cast<double>(value);
-  }
-  return combine<true>(block, squares, shared);
-}
-
-/// x / norm, for all threads to read.
-template <class T>
-GRADSTEP_DEVICE void divide(Block& block, T* x, std::int64_t size, double norm) {
-  for (std::int64_t j = block.thread(); j < size; j += kMatrixThreads) {
-    block.store(x + j, static_cast<T>(static_cast<double>(block.load(x + j)) / norm));
-  }
-  block.sync();
-}
-
-template <class T>
-struct FindLargest {
-  static constexpr const char* kName = "find_largest_eigenvalues";
+struct FindEigenvalues {
+  static constexpr const char* kName = "find_eigenvalues";
   static constexpr int kThreads = kMatrixThreads;
   using Shared = Partials;
 
   RootBatch batch;
   const T* statistics;
+  bool and_smallest;
   const double* start;
   T* vectors;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
+    const double largest = power_iteration(block, kernels::End::largest, 0);
+    const double smallest = and_smallest ? power_iteration(block, kernels::End::smallest, largest) : 0;
+    if (block.thread() != 0) return;
+    RootState& state = state_of(block, batch, block.index());
+    state.max_eigenvalue = largest;
+    state.min_eigenvalue = smallest;
+  }
+
+  /// Over the extended matrix. Threads meet in every sum, and have the same result.
+  GRADSTEP_DEVICE double power_iteration(Block& block, kernels::End end, double largest) const {
     auto& shared = block.shared<Shared>();
     const std::int64_t n = batch.n;
     const std::int64_t size = n > batch.padded ? n : batch.padded;
     const T* s = statistics + block.index() * n * n;
     T* x = vectors + block.index() * 2 * size;
     T* y = x + size;
-    double squares = begin_power_iteration(block, start, size, x, shared);
+    double squares = 0;
+    for (std::int64_t j = block.thread(); j < size; j += kThreads) {
+      const auto value = static_cast<T>(block.load(start + j));
+      block.store(x + j, value);
+      squares += static_cast<double>(value) * static_cast<double>(value);
+    }
     double eigenvalue = 0;
-    for (int i = 0; i < kernels::kMaxRootIterations; ++i) {
-      divide(block, x, size, kernels::square_root(squares));
-      double product = 0;
-      double next_squares = 0;
+    for (int i = 0; i < kernels::power_iterations(end); ++i) {
+      const double norm = kernels::square_root(combine<true>(block, squares, shared));
+      if (norm == 0) break;  // it has no other eigenvalue
+      for (std::int64_t j = block.thread(); j < size; j += kThreads) {
+        block.store(x + j, static_cast<T>(static_cast<double>(block.load(x + j)) / norm));
+      }
+      block.sync();
+      double quotient = 0;
+      squares = 0;
       for (std::int64_t j = block.thread(); j < size; j += kThreads) {
         const T own = block.load(x + j);
-        const T next = j < n ? times(block, s, x, n, j) : static_cast<T>(batch.pad_value * static_cast<double>(own));
-        block.store(y + j, next);
-        const auto value = static_cast<double>(next);
-        product += static_cast<double>(own) * value;
-        next_squares += value * value;
+        const T product = j < n ? times(block, s, x, j) : static_cast<T>(batch.pad_value * static_cast<double>(own));
+        const T to = end == kernels::End::largest
+                         ? product
+                         : static_cast<T>(largest * static_cast<double>(own) - static_cast<double>(product));
+        block.store(y + j, to);
+        quotient += static_cast<double>(own) * static_cast<double>(product);
+        squares += static_cast<double>(to) * static_cast<double>(to);
       }
-      const double next = combine<true>(block, product, shared);
-      squares = combine<true>(block, next_squares, shared);
+      const double next = combine<true>(block, quotient, shared);
       const bool moves = kernels::eigenvalue_moves(next, eigenvalue);
       eigenvalue = next;
       T* swapped = x;
       x = y;
       y = swapped;
-      if (!moves) break;
+      if (end == kernels::End::largest && !moves) break;
     }
-    if (block.thread() == 0) state_of(block, batch, block.index()).max_eigenvalue = eigenvalue;
+    return eigenvalue;
   }
-};
 
-template <class T>
-struct FindSmallest {
-  static constexpr const char* kName = "find_smallest_eigenvalues";
-  static constexpr int kThreads = kMatrixThreads;
-  using Shared = Partials;
-
-  RootBatch batch;
-  const T* statistics;
-  const double* start;
-  T* vectors;
-
-  GRADSTEP_DEVICE void operator()(Block& block) const {
-    auto& shared = block.shared<Shared>();
-    const std::int64_t n = batch.n;
-    RootState& state = state_of(block, batch, block.index());
-    const double largest = state.max_eigenvalue;
-    const T* s = statistics + block.index() * n * n;
-    T* x = vectors + block.index() * 2 * (n > batch.padded ? n : batch.padded);
-    T* y = x + n;
-    double squares = begin_power_iteration(block, start, n, x, shared);
-    double eigenvalue = largest;
-    for (int i = 0; i < kernels::kSmallestIterations && squares != 0; ++i) {
-      divide(block, x, n, kernels::square_root(squares));
-      double product = 0;
-      double next_squares = 0;
-      for (std::int64_t j = block.thread(); j < n; j += kThreads) {
-        const auto own = static_cast<double>(block.load(x + j));
-        const auto value = static_cast<double>(times(block, s, x, n, j));
-        const auto next = static_cast<T>(largest * own - value);
-        block.store(y + j, next);
-        product += own * value;
-        next_squares += static_cast<double>(next) * static_cast<double>(next);
-      }
-      eigenvalue = combine<true>(block, product, shared);
-      squares = combine<true>(block, next_squares, shared);
-      T* swapped = x;
-      x = y;
-      y = swapped;
-    }
-    if (block.thread() == 0) state.min_eigenvalue = eigenvalue;
+  /// Element j of the product; down a column of the symmetric matrix, so that neighbours read neighbours.
+  GRADSTEP_DEVICE T times(const Block& block, const T* s, const T* x, std::int64_t j) const {
+    T sum = 0;
+    for (std::int64_t i = 0; i < batch.n; ++i) sum += block.load(s + i * batch.n + j) * block.load(x + i);
+    return sum;
   }
 };
 
@@ -337,15 +294,9 @@ void load_statistics(const RootBatch& batch, const float* from, T* statistics, c
 }
 
 template <class T>
-void find_largest_eigenvalues(const RootBatch& batch, const T* statistics, const double* start, T* vectors,
-                              const CudaQueue& queue) {
-  launch(queue, batch.count, FindLargest<T>{batch, statistics, start, vectors});
-}
-
-template <class T>
-void find_smallest_eigenvalues(const RootBatch& batch, const T* statistics, const double* start, T* vectors,
-                               const CudaQueue& queue) {
-  launch(queue, batch.count, FindSmallest<T>{batch, statistics, start, vectors});
+void find_eigenvalues(const RootBatch& batch, const T* statistics, bool and_smallest, const double* start, T* vectors,
+                      const CudaQueue& queue) {
+  launch(queue, batch.count, FindEigenvalues<T>{batch, statistics, and_smallest, start, vectors});
 }
 
 template <class T>
@@ -406,10 +357,8 @@ void narrow_settled(const RootBatch& batch, const RootOutcome<T>* outcomes, doub
 }
 
 template void load_statistics(const RootBatch& batch, const float* from, float* statistics, const CudaQueue& queue);
-template void find_largest_eigenvalues(const RootBatch& batch, const float* statistics, const double* start,
-                                       float* vectors, const CudaQueue& queue);
-template void find_smallest_eigenvalues(const RootBatch& batch, const float* statistics, const double* start,
-                                        float* vectors, const CudaQueue& queue);
+template void find_eigenvalues(const RootBatch& batch, const float* statistics, bool and_smallest, const double* start,
+                               float* vectors, const CudaQueue& queue);
 template void set_ridges(const RootBatch& batch, const float* values, const int* info, const CudaQueue& queue);
 template void scale_vectors(const RootBatch& batch, const float* vectors, const float* values, bool raised, float* to,
                             const CudaQueue& queue);
@@ -425,10 +374,8 @@ template void narrow_roots(const RootOutcome<float>* outcomes, std::int64_t coun
 template void narrow_settled(const RootBatch& batch, const RootOutcome<float>* outcomes, double threshold,
                              double doubtful, const CudaQueue& queue);
 template void load_statistics(const RootBatch& batch, const float* from, double* statistics, const CudaQueue& queue);
-template void find_largest_eigenvalues(const RootBatch& batch, const double* statistics, const double* start,
-                                       double* vectors, const CudaQueue& queue);
-template void find_smallest_eigenvalues(const RootBatch& batch, const double* statistics, const double* start,
-                                        double* vectors, const CudaQueue& queue);
+template void find_eigenvalues(const RootBatch& batch, const double* statistics, bool and_smallest, const double* start,
+                               double* vectors, const CudaQueue& queue);
 template void set_ridges(const RootBatch& batch, const double* values, const int* info, const CudaQueue& queue);
 template void scale_vectors(const RootBatch& batch, const double* vectors, const double* values, bool raised,
                             double* to, const CudaQueue& queue);

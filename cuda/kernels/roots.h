@@ -14,7 +14,7 @@ namespace gradstep::cuda {
 /// A matrix's root under way, as device and host see it.
 struct RootState {
   double max_eigenvalue = 0;
-  double min_eigenvalue = 0;  ///< about, and not below it; for coupled Newton
+  double min_eigenvalue = 0;  ///< about, and not below it; for coupled Newton by other rules than the seed's
   double ridge = 0;
   double error = 0;
   std::int32_t finite = 0;
@@ -42,15 +42,11 @@ struct RootBatch {
 /// Statistics in T. One that is not finite is marked, and becomes the identity.
 template <class T>
 void load_statistics(const RootBatch& batch, const float* from, T* statistics, const CudaQueue& queue);
-/// Power iteration over the extended matrices, from `start` (max(n, padded)); `vectors` is scratch of twice that for
-/// each matrix.
+/// Power iteration over the extended matrices S, from `start` (max(n, padded)), for the largest eigenvalue, and over
+/// largest I - S for the smallest if wanted, else 0; `vectors` is scratch of twice that for each matrix.
 template <class T>
-void find_largest_eigenvalues(const RootBatch& batch, const T* statistics, const double* start, T* vectors,
-                              const CudaQueue& queue);
-/// Power iteration over largest I - S, without extensions; arguments are the same.
-template <class T>
-void find_smallest_eigenvalues(const RootBatch& batch, const T* statistics, const double* start, T* vectors,
-                               const CudaQueue& queue);
+void find_eigenvalues(const RootBatch& batch, const T* statistics, bool and_smallest, const double* start, T* vectors,
+                      const CudaQueue& queue);
 
 // By eigendecomposition. Vectors are rows; values ascend.
 /// The ridges; without an extension the largest eigenvalue is that of `values`.

@@ -350,9 +350,7 @@ void Roots::find_eigenvalues(const RootBatch& batch, const T* statistics, bool a
   const auto section = tables.start.add(start);
   tables.start.send();
   const Buffer vectors(queue.scratch(), static_cast<std::size_t>(2 * batch.count * size) * sizeof(T));
-  const double* from = tables.start.at(section);
-  find_largest_eigenvalues(batch, statistics, from, vectors.as<T>(), queue);
-  if (and_smallest) find_smallest_eigenvalues(batch, statistics, from, vectors.as<T>(), queue);
+  cuda::find_eigenvalues(batch, statistics, and_smallest, tables.start.at(section), vectors.as<T>(), queue);
 }
 
 std::vector<RootState> Roots::download(const RootBatch& batch, CudaQueue& queue) {

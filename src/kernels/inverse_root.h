@@ -12,10 +12,11 @@
 // and of these f the one that leaves the least spread is equal at l and at 1, and 1 at its maximum in between, which is
 // at (c/(p + 1))^(1/p):
 //   c = 1 + l + ... + l^p,  b = (p + 1)/(p c) (c/(p + 1))^(-1/p).
-// Small eigenvalues then grow by up to (p + 1)^(p + 1)/p^p, for p = 4 by 12 instead of 2.4. f(l) is the next l; it goes
-// to 1, and the step to Newton's. (For p = 2 this is the scaling of Chen and Chow 2014 for the matrix sign function,
-// and of degree 3 that of Amsel et al. 2025, The Polar Express.) Eigenvalues above c would turn T's sign and so spoil
-// H: 1 has to be a bound. l need only be about right: what lies below l^p comes after, at Newton's pace.
+// Small eigenvalues then grow by up to (p + 1)^(p + 1)/p^p, for p = 4 by 12 instead of 2.4 (8.4 with kNewtonLoss). f(l)
+// is the next l; it goes to 1, and the step to Newton's. (For p = 2 this is the scaling of Chen and Chow 2014 for the
+// matrix sign function, and of degree 3 that of Amsel et al. 2025, The Polar Express.) Eigenvalues above c would turn
+// T's sign and so spoil H: 1 has to be a bound. l need only be about right: what lies below l^p comes after, at
+// Newton's pace.
 //
 // All matrices are polynomials in D, so a block-diagonal extension of D by a multiple of I stays one: the padding that
 // the seed gives every statistic is one more scalar here, not rows and columns.
@@ -109,36 +110,62 @@ inline constexpr double kConvergedLow = 1e-12;
 /// The l from which on the error has to fall: before, eigenvalues near 1 are moved away from it.
 inline constexpr double kFallingLow = 0.9;
 
-/// Steps of power iteration for the smallest eigenvalue, and the part of the largest from which on it is believed.
-inline constexpr std::int32_t kSmallestIterations = 16;
+/// Which eigenvalue of S, extension included, power iteration seeks: the largest, or over `largest` I - S the smallest.
+enum class End : std::uint8_t { largest, smallest };
+
+GRADSTEP_FORMULA std::int32_t power_iterations(End end) { return end == End::largest ? kMaxRootIterations : 16; }
+
+/// The part of the largest eigenvalue from which on an estimate of the smallest is believed. Power iteration comes from
+/// above, and where there are few small ones it does not find them.
 inline constexpr double kBelievedSmallest = 1.0 / 30;
 
-/// What the eigenvalues of D are expected not to lie below, from estimates of those of S. Power iteration comes from
-/// above, and where there are few small ones it does not find them.
-GRADSTEP_FORMULA double newton_least(double ridge, double smallest, double largest) {
-  return smallest > kBelievedSmallest * largest ? smallest / 3 + ridge : ridge;
-}
-
-/// z, and l of M_0.
-struct NewtonStart {
-  double z = 1;
-  double low = 1;
+/// What is known before coupled Newton begins. Trace and sum of squares are those of D without its extension.
+struct NewtonMeasures {
+  double trace = 0;
+  double squares = 0;
+  double rows = 0;     ///< of D
+  double padding = 0;  ///< rows of its extension
+  double pad = 1;      ///< what stands on the diagonal there, ridge included
+  double ridge = 0;
+  double largest = 0;   ///< estimates of eigenvalues of S
+  double smallest = 0;  ///< 0 for the seed's rules, which do not ask
 };
 
-/// From the trace and the sum of squares of D, extension included, `size` rows, and what its eigenvalues do not lie
-/// below. None lies above mean + deviation sqrt(size - 1) (Wolkowicz and Styan 1980).
-GRADSTEP_FORMULA NewtonStart newton_start(const NewtonForm& form, double trace, double squares, double size,
-                                          double least) {
-  const double norm = square_root(squares);
-  if (form.seed_rules) return {(1 + form.exponent) / (2 * norm), 1};
-  const double mean = trace / size;
-  const double variance = squares / size - mean * mean;
-  double largest = mean + square_root((variance > 0 ? variance : 0) * (size - 1));
-  if (!(largest > 0)) largest = norm;  // all are negative
-  double low = least / largest;
-  if (!(low > kSmallestRatio)) low = kSmallestRatio;
-  if (low > 1) low = 1;
-  return {1 / largest, std::pow(low, 1.0 / form.exponent)};
+struct NewtonStart {
+  double z = 1;
+  double low = 1;  ///< l of M_0
+  double pad = 1;  ///< the extension's diagonal in M_0
+};
+
+/// What eigenvalues of D are expected not to lie below.
+GRADSTEP_FORMULA double newton_least(const NewtonMeasures& of) {
+  return of.smallest > kBelievedSmallest * of.largest ? of.smallest / 3 + of.ridge : of.ridge;
+}
+
+/// What no eigenvalue of D lies above: mean + deviation sqrt(rows - 1) (Wolkowicz and Styan 1980).
+GRADSTEP_FORMULA double newton_bound(double trace, double squares, double rows) {
+  const double mean = trace / rows;
+  const double variance = squares / rows - mean * mean;
+  const double bound = mean + square_root((variance > 0 ? variance : 0) * (rows - 1));
+  return bound > 0 ? bound : square_root(squares);  // not where all are negative
+}
+
+/// l of eigenvalues that are not below this part of the largest.
+GRADSTEP_FORMULA double newton_low(std::int32_t p, double ratio) {
+  if (!(ratio > kSmallestRatio)) ratio = kSmallestRatio;
+  return ratio < 1 ? std::pow(ratio, 1.0 / p) : 1;
+}
+
+GRADSTEP_FORMULA double seeds_scale(std::int32_t p, double norm) { return (1 + p) / (2 * norm); }
+
+GRADSTEP_FORMULA NewtonStart newton_start(const NewtonForm& form, const NewtonMeasures& of) {
+  const double squares = of.squares + of.padding * of.pad * of.pad;
+  if (form.seed_rules) {
+    const double z = seeds_scale(form.exponent, square_root(squares));
+    return {z, 1, of.pad * z};
+  }
+  const double bound = newton_bound(of.trace + of.padding * of.pad, squares, of.rows + of.padding);
+  return {1 / bound, newton_low(form.exponent, newton_least(of) / bound), of.pad / bound};
 }
 
 /// A step shrinks the largest eigenvalues beside the others by no more than this, which is the accuracy that they lose.
@@ -160,20 +187,18 @@ GRADSTEP_FORMULA NewtonStep newton_step(std::int32_t p, double low) {
 }
 
 /// What l becomes.
-GRADSTEP_FORMULA double newton_low(std::int32_t p, const NewtonStep& step, double low) {
+GRADSTEP_FORMULA double next_low(std::int32_t p, const NewtonStep& step, double low) {
   const double next = low * (step.diagonal - step.scale * std::pow(low, static_cast<double>(p)));
   return next < 1 ? next : 1;
 }
 
-/// Steps until the smallest eigenvalue, this ratio of a bound of the largest, is 1 within rounding.
+/// Steps until eigenvalues that are not below this part of the bound of all are 1 within rounding.
 GRADSTEP_FORMULA std::int32_t newton_steps(const NewtonForm& form, double ratio) {
   const std::int32_t p = form.exponent;
-  if (!(ratio > kSmallestRatio)) ratio = kSmallestRatio;
-  double low = std::pow(form.seed_rules ? (1 + p) / 2.0 * ratio : ratio, 1.0 / p);
-  if (low > 1) low = 1;
+  double low = newton_low(p, form.seed_rules ? seeds_scale(p, 1) * ratio : ratio);
   std::int32_t steps = 0;
   for (; steps < kMaxRootIterations && 1 - low > kConvergedLow; ++steps) {
-    low = newton_low(p, newton_step(p, form.seed_rules ? 1 : low), low);
+    low = next_low(p, newton_step(p, form.seed_rules ? 1 : low), low);
   }
   return steps;
 }
@@ -184,13 +209,13 @@ GRADSTEP_FORMULA double newton_error(const NewtonForm& form, double distance, do
   return form.is_extended && distance < of_pad ? of_pad : distance;
 }
 
-/// From M_0, its distance from I, and its extension's diagonal. The seed stops at the tolerance. One iteration more
-/// costs little and squares what is left of the error.
-GRADSTEP_FORMULA NewtonState begin_newton(const NewtonForm& form, double distance, double pad, double low) {
+/// From M_0 and its distance from I. The seed stops at the tolerance. One iteration more costs little and squares what
+/// is left of the error.
+GRADSTEP_FORMULA NewtonState begin_newton(const NewtonForm& form, double distance, const NewtonStart& start) {
   NewtonState state;
-  state.low = low;
-  state.error = newton_error(form, distance, pad);
-  state.pad = pad;
+  state.low = start.low;
+  state.error = newton_error(form, distance, start.pad);
+  state.pad = start.pad;
   state.polishes = form.seed_rules ? 0 : 1;
   return state;
 }
@@ -212,7 +237,7 @@ GRADSTEP_FORMULA bool goes_on(const NewtonForm& form, NewtonState& state) {
 GRADSTEP_FORMULA void end_iteration(const NewtonForm& form, double distance, NewtonState& state) {
   ++state.iterations;
   state.pad *= std::pow(state.step.diagonal - state.step.scale * state.pad, static_cast<double>(form.exponent));
-  state.low = newton_low(form.exponent, state.step, state.low);
+  state.low = next_low(form.exponent, state.step, state.low);
   const double next = newton_error(form, distance, state.pad);
   if (form.seed_rules) {
     state.takes_previous = !(next < state.error * 1.2);

@@ -98,8 +98,9 @@ enum gradstep_one_sided {
  *
  * A root whose error (max |M - I| of the iteration, or of EIGH max |H^p D x - x| on probes) is NaN or at least
  * inverse_failure_threshold is tried again root_retries times with 10, 100 ... times the ridge (root_precision F32: in
- * f64 first); then the previous preconditioner stays. root_retries = 0 also takes the seed's steps of
- * COUPLED_NEWTON and its rule for when they stop.
+ * f64 first); then the previous preconditioner stays. COUPLED_NEWTON (Iannazzo 2006) scales its steps to
+ * the interval of the eigenvalues, at most 100 of them; root_retries = 0 takes the seed's steps, and its rule for when
+ * they stop.
  *
  * State "momentum" (m; preconditioned parameters, and SQRT_N), "diagonal_momentum" (n; not SQRT_N),
  * "diagonal_statistics" (v), "diagonal_exp_avg" (ADAM), "statistics.{block}.{axis}" and

@@ -145,57 +145,49 @@ bool RootSolver<T>::refine_basis(const float* statistic, const float* basis, std
   return true;
 }
 
-/// Power iteration from a fixed vector over the extended matrix.
+/// Power iteration from a fixed vector over the extended matrix, whose largest eigenvalue is about `largest` where the
+/// smallest is sought.
 template <class T>
-double RootSolver<T>::largest_eigenvalue(std::int64_t n, const RootOptions& options) {
+double RootSolver<T>::power_iteration(std::int64_t n, const RootOptions& options, kernels::End end, double largest) {
   const std::int64_t size = std::max(n, options.padded);
   PowerIterationStart numbers;
   for (std::int64_t i = 0; i < size; ++i) x_[i] = static_cast<T>(numbers.next());
   double eigenvalue = 0;
-  for (int i = 0; i < kernels::kMaxRootIterations; ++i) {
+  for (int i = 0; i < kernels::power_iterations(end); ++i) {
     const double norm = std::sqrt(dot(x_, x_, size));
+    if (norm == 0) break;  // it has no other eigenvalue
     for (std::int64_t j = 0; j < size; ++j) x_[j] = static_cast<T>(x_[j] / norm);
     products(options).multiply_vector(statistic_, x_, n, y_);
     for (std::int64_t j = n; j < size; ++j) y_[j] = static_cast<T>(options.pad_value * x_[j]);
     const double next = dot(x_, y_, size);
     const bool moves = kernels::eigenvalue_moves(next, eigenvalue);
     eigenvalue = next;
-    std::swap(x_, y_);
-    if (!moves) break;
+    if (end == kernels::End::largest) {
+      std::swap(x_, y_);
+      if (!moves) break;
+    } else {
+      for (std::int64_t j = 0; j < size; ++j) x_[j] = static_cast<T>(largest * x_[j] - y_[j]);
+    }
   }
   return eigenvalue;
 }
 
-/// Of a matrix whose largest eigenvalue is about `largest`, by power iteration over largest I - S. Not below it.
+/// Of D, which is in a_ without its extension.
 template <class T>
-double RootSolver<T>::smallest_eigenvalue(std::int64_t n, const RootOptions& options, double largest) {
-  PowerIterationStart numbers;
-  for (std::int64_t i = 0; i < n; ++i) x_[i] = static_cast<T>(numbers.next());
-  double eigenvalue = largest;
-  for (int i = 0; i < kernels::kSmallestIterations; ++i) {
-    const double norm = std::sqrt(dot(x_, x_, n));
-    if (norm == 0) break;  // all eigenvalues are the largest
-    for (std::int64_t j = 0; j < n; ++j) x_[j] = static_cast<T>(x_[j] / norm);
-    products(options).multiply_vector(statistic_, x_, n, y_);
-    eigenvalue = dot(x_, y_, n);
-    for (std::int64_t j = 0; j < n; ++j) x_[j] = static_cast<T>(largest * x_[j] - y_[j]);
+kernels::NewtonMeasures RootSolver<T>::newton_measures(std::int64_t n, const RootOptions& options,
+                                                       const RootResult& result) {
+  kernels::NewtonMeasures measures;
+  for (std::int64_t i = 0; i < n; ++i) measures.trace += a_[i * n + i];
+  measures.squares = dot(a_, a_, n * n);
+  measures.rows = static_cast<double>(n);
+  measures.padding = static_cast<double>(std::max<std::int64_t>(0, options.padded - n));
+  measures.pad = options.pad_value + result.ridge;
+  measures.ridge = result.ridge;
+  measures.largest = result.max_eigenvalue;
+  if (!options.seed_rules) {
+    measures.smallest = power_iteration(n, options, kernels::End::smallest, result.max_eigenvalue);
   }
-  return eigenvalue;
-}
-
-/// z and l of D, which is in a_ without its extension.
-template <class T>
-kernels::NewtonStart RootSolver<T>::newton_start(std::int64_t n, const RootOptions& options,
-                                                 const kernels::NewtonForm& form, const RootResult& result) {
-  const auto size = static_cast<double>(form.is_extended ? options.padded : n);
-  const double padding = size - static_cast<double>(n);
-  const double pad = options.pad_value + result.ridge;
-  double trace = padding * pad;
-  for (std::int64_t i = 0; i < n; ++i) trace += a_[i * n + i];
-  double smallest = form.is_extended ? options.pad_value : result.max_eigenvalue;
-  if (!form.seed_rules) smallest = std::min(smallest, smallest_eigenvalue(n, options, result.max_eigenvalue));
-  return kernels::newton_start(form, trace, dot(a_, a_, n * n) + padding * pad * pad, size,
-                               kernels::newton_least(result.ridge, smallest, result.max_eigenvalue));
+  return measures;
 }
 
 template <class T>
@@ -203,7 +195,7 @@ RootResult RootSolver<T>::newton(std::int64_t n, const RootOptions& options) {
   const std::int32_t p = options.exponent;
   const kernels::NewtonForm form{p, options.padded > n, options.seed_rules};
   RootResult result;
-  result.max_eigenvalue = largest_eigenvalue(n, options);
+  result.max_eigenvalue = power_iteration(n, options, kernels::End::largest);
   result.ridge = ridge_of(result, options);
   if (n == 1 && !form.is_extended) {
     root_[0] = static_cast<T>(kernels::inverse_root(statistic_[0] + result.ridge, p));
@@ -217,13 +209,12 @@ RootResult RootSolver<T>::newton(std::int64_t n, const RootOptions& options) {
   T* spare = d_;
   std::copy_n(statistic_, count, m);
   add_to_diagonal(m, n, result.ridge);
-  const auto [z, low] = newton_start(n, options, form, result);
-  for (std::size_t i = 0; i < count; ++i) m[i] = static_cast<T>(m[i] * z);
+  const kernels::NewtonStart start = kernels::newton_start(form, newton_measures(n, options, result));
+  for (std::size_t i = 0; i < count; ++i) m[i] = static_cast<T>(m[i] * start.z);
   std::fill_n(h, count, T{0});
-  add_to_diagonal(h, n, std::pow(z, 1.0 / p));
+  add_to_diagonal(h, n, std::pow(start.z, 1.0 / p));
   T* previous = root_;
-  kernels::NewtonState state =
-      kernels::begin_newton(form, distance_from_identity(m, n), (options.pad_value + result.ridge) * z, low);
+  kernels::NewtonState state = kernels::begin_newton(form, distance_from_identity(m, n), start);
   while (kernels::goes_on<T>(form, state)) {
     for (std::size_t i = 0; i < count; ++i) t[i] = static_cast<T>(-state.step.scale * m[i]);
     add_to_diagonal(t, n, state.step.diagonal);
@@ -275,7 +266,7 @@ void RootSolver<T>::recompose(const Products<T>& products, const T* f, std::int6
 /// What the ridge is made from.
 template <class T>
 double RootSolver<T>::estimate(std::int64_t n, const RootOptions& options, double largest) {
-  return options.padded > 0 ? largest_eigenvalue(n, options) : largest;
+  return options.padded > 0 ? power_iteration(n, options, kernels::End::largest) : largest;
 }
 
 template <class T>

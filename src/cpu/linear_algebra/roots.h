@@ -67,10 +67,8 @@ class RootSolver {
   RootResult root_of_tridiagonal_form(std::int64_t n, const RootOptions& options);
   RootResult root_of_eigenvectors(std::int64_t n, const RootOptions& options, RootResult result);
   double estimate(std::int64_t n, const RootOptions& options, double largest);
-  double largest_eigenvalue(std::int64_t n, const RootOptions& options);
-  double smallest_eigenvalue(std::int64_t n, const RootOptions& options, double largest);
-  kernels::NewtonStart newton_start(std::int64_t n, const RootOptions& options, const kernels::NewtonForm& form,
-                                    const RootResult& result);
+  double power_iteration(std::int64_t n, const RootOptions& options, kernels::End end, double largest = 0);
+  kernels::NewtonMeasures newton_measures(std::int64_t n, const RootOptions& options, const RootResult& result);
   double residual(std::int64_t n, const RootOptions& options, double ridge);
   double full_residual(std::int64_t n, const RootOptions& options, double ridge);
   void reserve(std::int64_t n, std::int64_t padded);

@@ -18,7 +18,7 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 /// Where coupled Newton ends whose M has these distances from I.
 NewtonState run(const NewtonForm& form, std::initializer_list<double> distances, double low = 1) {
   const double* next = distances.begin();
-  NewtonState state = begin_newton(form, *next++, 1, low);
+  NewtonState state = begin_newton(form, *next++, {1, low, 1});
   while (goes_on<double>(form, state) && next != distances.end()) end_iteration(form, *next++, state);
   return state;
 }
@@ -91,7 +91,7 @@ TEST(InverseRoot, NewtonForgivesRisesWhileEigenvaluesAreFarFromOne) {
 }
 
 TEST(InverseRoot, NewtonEndsAtItsLastIteration) {
-  NewtonState state = begin_newton({}, 0.5, 1, 1);
+  NewtonState state = begin_newton({}, 0.5, {});
   while (goes_on<double>({}, state)) end_iteration({}, 0.5, state);
   EXPECT_EQ(state.iterations, kMaxRootIterations);
   EXPECT_FALSE(state.takes_previous);
@@ -100,7 +100,7 @@ TEST(InverseRoot, NewtonEndsAtItsLastIteration) {
 // In one dimension it is Newton's iteration for m: m <- m ((p + 1 - m) / p)^p, which ends at 1.
 TEST(InverseRoot, AnExtensionIsFollowedToTheIdentity) {
   const NewtonForm form{2, true, false};
-  NewtonState state = begin_newton(form, 0, 0.5, 1);
+  NewtonState state = begin_newton(form, 0, {1, 1, 0.5});
   EXPECT_EQ(state.error, 0.5);
   ASSERT_TRUE(goes_on<double>(form, state));
   end_iteration(form, 0, state);
@@ -113,9 +113,9 @@ TEST(InverseRoot, StepsAreNewtonsWhereNothingIsFarFromOne) {
   for (const std::int32_t p : kExponents) {
     EXPECT_EQ(newton_step(p, 1).scale, 1.0 / p);
     EXPECT_EQ(newton_step(p, 1).diagonal, 1 + 1.0 / p);
-    EXPECT_DOUBLE_EQ(newton_low(p, newton_step(p, 1), 1), 1);
+    EXPECT_DOUBLE_EQ(next_low(p, newton_step(p, 1), 1), 1);
   }
-  NewtonState state = begin_newton({4, false, false}, 1e-7, 1, 1e-3);  // what is left when it has come to its end
+  NewtonState state = begin_newton({4, false, false}, 1e-7, {1, 1e-3, 1});  // what is left when it has come to its end
   ASSERT_TRUE(goes_on<double>({4, false, false}, state));
   EXPECT_EQ(state.step.diagonal, 1.25);
 }
@@ -128,7 +128,7 @@ TEST(InverseRoot, AStepLeavesTheLeastSpread) {
       const Ends ends = ends_of(p, step, low);
       EXPECT_NEAR(ends.largest, 1, 1e-8);
       EXPECT_NEAR(stepped(p, step, low), ends.least, 1e-12);
-      EXPECT_NEAR(newton_low(p, step, low), ends.least, 1e-12);
+      EXPECT_NEAR(next_low(p, step, low), ends.least, 1e-12);
       if (loss_of(p, step) > kNewtonLoss * (1 - 1e-9)) continue;  // which has moved the shift
       EXPECT_NEAR(stepped(p, step, 1), ends.least, 1e-12);
       for (const double other : {0.99, 1.01}) {
@@ -162,7 +162,7 @@ TEST(InverseRoot, StepsAreCountedUntilTheSmallestEigenvalueIsOne) {
         const NewtonStep step = newton_step(p, seed_rules ? 1 : low);
         EXPECT_LT(y, 1 - 1e-13) << p << ' ' << k;
         y = stepped(p, step, y);
-        low = newton_low(p, step, low);
+        low = next_low(p, step, low);
       }
       EXPECT_NEAR(y, 1, 1e-11) << p;
     }
@@ -173,34 +173,63 @@ TEST(InverseRoot, StepsAreCountedUntilTheSmallestEigenvalueIsOne) {
   EXPECT_EQ(newton_steps({4, false, false}, 1), 0);
 }
 
+/// Of a diagonal matrix D = S + ridge I.
+NewtonMeasures measures_of(const std::vector<double>& values, double ridge) {
+  NewtonMeasures measures;
+  for (const double value : values) {
+    measures.trace += value;
+    measures.squares += value * value;
+  }
+  measures.rows = static_cast<double>(values.size());
+  measures.ridge = ridge;
+  return measures;
+}
+
 TEST(InverseRoot, NewtonStartsBelowABoundOfTheLargestEigenvalue) {
   const NewtonForm form{4, false, false};
   for (const std::vector<double>& values :
        {std::vector<double>{1, 1, 1, 1}, {1, 0, 0, 0, 0}, {5, 4, 3, 2, 1e-6}, {3}}) {
-    double trace = 0;
-    double squares = 0;
-    for (const double value : values) {
-      trace += value;
-      squares += value * value;
-    }
-    const double least = 1e-6;
-    const NewtonStart start = newton_start(form, trace, squares, static_cast<double>(values.size()), least);
+    const NewtonMeasures measures = measures_of(values, 1e-6);
+    const NewtonStart start = newton_start(form, measures);
     EXPECT_LE(values[0] * start.z, 1 + 1e-7);
-    EXPECT_GE(start.z, (1 - 1e-7) / std::sqrt(squares));
-    EXPECT_DOUBLE_EQ(start.low, std::pow(least * start.z, 0.25));
+    EXPECT_GE(start.z, (1 - 1e-7) / std::sqrt(measures.squares));
+    EXPECT_DOUBLE_EQ(start.low, std::pow(1e-6 * start.z, 0.25));
   }
-  EXPECT_GT(newton_start(form, -4, 4, 4, 1e-6).z, 0);
-  EXPECT_EQ(newton_start(form, 4, 4, 4, 0).low, std::pow(kSmallestRatio, 0.25));
-  EXPECT_EQ(newton_start(form, 4, 4, 4, 2).low, 1);
-  EXPECT_EQ(newton_start({4, false, true}, 4, 4, 4, 1e-6).z, 5.0 / 4);
-  EXPECT_EQ(newton_start({4, false, true}, 4, 4, 4, 1e-6).low, 1);
+  EXPECT_GT(newton_start(form, measures_of({-1, -1, -1, -1}, 1e-6)).z, 0);
+  EXPECT_EQ(newton_start(form, measures_of({1, 1}, 0)).low, std::pow(kSmallestRatio, 0.25));
+  EXPECT_EQ(newton_start(form, measures_of({1, 1}, 2)).low, 1);
+}
+
+TEST(InverseRoot, NewtonByTheSeedsRulesStartsAtItsScale) {
+  const NewtonStart start = newton_start({4, false, true}, measures_of({1, 1, 1, 1}, 1e-6));
+  EXPECT_EQ(start.z, 5.0 / 4);
+  EXPECT_EQ(start.low, 1);
+}
+
+TEST(InverseRoot, AnExtensionCountsAsRowsOfTheMatrix) {
+  for (const bool seed_rules : {false, true}) {
+    NewtonMeasures extended = measures_of({5, 4}, 1e-6);
+    extended.padding = 3;
+    extended.pad = 0.5;
+    const NewtonStart found = newton_start({4, true, seed_rules}, extended);
+    const NewtonStart expected = newton_start({4, false, seed_rules}, measures_of({5, 4, 0.5, 0.5, 0.5}, 1e-6));
+    EXPECT_EQ(found.z, expected.z);
+    EXPECT_EQ(found.low, expected.low);
+    EXPECT_DOUBLE_EQ(found.pad, 0.5 * found.z);
+  }
 }
 
 TEST(InverseRoot, AnEstimateOfTheSmallestEigenvalueIsBelievedWhereItIsNotSmall) {
-  EXPECT_DOUBLE_EQ(newton_least(0.001, 0.3, 1), 0.101);
-  EXPECT_EQ(newton_least(0.001, 0.03, 1), 0.001);
-  EXPECT_EQ(newton_least(0.001, -0.3, 1), 0.001);
-  EXPECT_EQ(newton_least(0.001, kNan, 1), 0.001);
+  NewtonMeasures measures = measures_of({1}, 0.001);
+  measures.largest = 1;
+  const auto least = [&](double smallest) {
+    measures.smallest = smallest;
+    return newton_least(measures);
+  };
+  EXPECT_DOUBLE_EQ(least(0.3), 0.101);
+  EXPECT_EQ(least(0.03), 0.001);
+  EXPECT_EQ(least(-0.3), 0.001);
+  EXPECT_EQ(least(kNan), 0.001);
 }
 
 }  // namespace

@@ -199,12 +199,15 @@ TEST(InverseRoot, NewtonTakesFewStepsWhereNoneAre) {
   EXPECT_LE(newton_iterations(std::vector<double>(40, 3), /*seed_rules=*/false), 6);
 }
 
-// Fifteen steps of power iteration do not see one small eigenvalue among others that are not much larger.
+// Power iteration does not see one small eigenvalue among others that are not much larger; with the ridge for the
+// smallest there would be 11 steps.
 TEST(InverseRoot, NewtonComesToSmallEigenvaluesThatNobodyHasSeen) {
   std::vector<double> spectrum(40, 0.05);
   spectrum[0] = 1;
   spectrum[1] = 1e-6;
-  EXPECT_LE(newton_iterations(spectrum, /*seed_rules=*/false), 25);
+  const std::int32_t iterations = newton_iterations(spectrum, /*seed_rules=*/false);
+  EXPECT_GT(iterations, 12);
+  EXPECT_LE(iterations, 25);
 }
 
 TEST(InverseRoot, ScratchBeginsAtCacheLinesSoThatRoundingIsTheSameInEveryProcess) {
