@@ -20,9 +20,10 @@ if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # of CMake 3.25, which doe
   set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
 endif()
 
-# Arithmetic is that of the CPU: nothing is contracted, and division and roots are rounded correctly (nvcc's default).
-# Functions that are constant expressions, such as those of formulas, may be called by kernels.
-set(gradstep_cuda_options -fmad=false --expt-relaxed-constexpr "SHELL:-Xcompiler -ffp-contract=off")
+# Arithmetic is that of the CPU: nothing is contracted, division and roots are rounded correctly, and numbers may be
+# subnormal; said in full, for CUDAFLAGS come before. Functions that are constant expressions, such as those of formulas,
+# may be called by kernels.
+set(gradstep_cuda_options -fmad=false -ftz=false -prec-div=true -prec-sqrt=true --expt-relaxed-constexpr "SHELL:-Xcompiler -ffp-contract=off")
 if(GRADSTEP_WARNINGS_AS_ERRORS)
   list(APPEND gradstep_cuda_options "SHELL:-Werror all-warnings" "SHELL:-Xcompiler -Wall,-Wextra,-Werror")
 endif()

@@ -15,6 +15,7 @@
 // The same source is compiled by nvcc, and as C++ for the emulated device of tests/cuda.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <type_traits>
 
@@ -104,12 +105,28 @@ using emulation::Block;
 /// Which of the launch's threads it is.
 GRADSTEP_DEVICE std::int64_t element_of(const Block& block) { return block.index() * block.threads() + block.thread(); }
 
+GRADSTEP_DEVICE int popcount(std::uint32_t bits) {
+#if defined(__CUDA_ARCH__)
+  return __popc(bits);
+#else
+  return std::popcount(bits);
+#endif
+}
+
+/// The sum over a warp, in all of its threads. Of integers, whose order does not matter.
+template <class T>
+GRADSTEP_DEVICE T warp_sum(Block& block, T value) {
+  static_assert(std::is_integral_v<T>);
+  for (int mask = kWarp / 2; mask > 0; mask /= 2) value += block.shuffle_xor(value, mask);
+  return value;
+}
+
 /// True in all threads of the block that comes last, which then sees what the others have written and has made
 /// *ticket zero again. By all threads; a barrier.
 GRADSTEP_DEVICE bool is_last(Block& block, unsigned* ticket, bool& shared) {
-  block.fence();
   block.sync();
   if (block.thread() == 0) {
+    block.fence();  // for all of the block, whose writes lie before the barrier
     shared = block.atomic_add(ticket, 1U) == static_cast<unsigned>(block.blocks() - 1);
     if (shared) block.store(ticket, 0U);
     block.fence();

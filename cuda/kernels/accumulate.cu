@@ -231,11 +231,17 @@ void accumulate(const AccumulateJob& job, CudaQueue& queue) {
 
 namespace {
 
-/// A part of a block's threads has a column of the rows i with i mod parts = part, and adds them in the list's order.
+/// A block has some columns of the rows i with i mod parts = part, and adds them in the list's order: its threads look
+/// through the list together, and then have a column each.
 struct AddRows {
   static constexpr const char* kName = "add_rows";
   static constexpr int kThreads = 256;
-  static constexpr std::int64_t kParts = 16;
+  static constexpr int kWarps = kThreads / kWarp;
+  struct Shared {
+    std::uint32_t votes[kWarps];
+    std::int64_t rows[kThreads];    ///< the block's own of the list's next kThreads
+    std::int64_t places[kThreads];  ///< theirs in the list
+  };
 
   void* sum;
   bool is_double;
@@ -244,26 +250,54 @@ struct AddRows {
   std::int64_t count;
   std::int64_t row_size;
   double factor;
+  std::int64_t parts;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
-    const std::int64_t part = block.index() % kParts;
-    const std::int64_t column = block.index() / kParts * kThreads + block.thread();
-    if (column >= row_size) return;
     if (is_double) {
-      run<double>(block, part, column);
+      run<double>(block);
     } else {
-      run<float>(block, part, column);
+      run<float>(block);
     }
   }
 
   template <class T>
-  GRADSTEP_DEVICE void run(Block& block, std::int64_t part, std::int64_t column) const {
-    for (std::int64_t j = 0; j < count; ++j) {
-      const std::int64_t row = row_at(block, j);
-      if (row % kParts != part) continue;
-      T* to = static_cast<T*>(sum) + row * row_size + column;
-      block.store(to, block.load(to) + static_cast<T>(factor) * read<T>(block, values, j * row_size + column));
+  GRADSTEP_DEVICE void run(Block& block) const {
+    const auto& shared = block.shared<Shared>();
+    const std::int64_t part = block.index() % parts;
+    const std::int64_t column = block.index() / parts * kThreads + block.thread();
+    for (std::int64_t first = 0; first < count; first += kThreads) {
+      const int found = find(block, first, part);
+      for (int k = 0; k < found && column < row_size; ++k) {
+        T* to = static_cast<T*>(sum) + shared.rows[k] * row_size + column;
+        const T value = read<T>(block, values, shared.places[k] * row_size + column);
+        block.store(to, block.load(to) + static_cast<T>(factor) * value);
+      }
     }
+  }
+
+  /// Puts the part's rows of those from `first` on into the shared list, in order; how many there are. By all threads.
+  GRADSTEP_DEVICE int find(Block& block, std::int64_t first, std::int64_t part) const {
+    auto& shared = block.shared<Shared>();
+    const std::int64_t j = first + block.thread();
+    const std::int64_t row = j < count ? row_at(block, j) : 0;
+    const bool is_own = j < count && row % parts == part;
+    const std::uint32_t votes = block.ballot(is_own);
+    const int lane = block.thread() % kWarp;
+    if (lane == 0) shared.votes[block.thread() / kWarp] = votes;
+    block.sync();  // and the list before has been read
+    int before = popcount(votes & ((1U << lane) - 1));
+    int all = 0;
+    for (int w = 0; w < kWarps; ++w) {
+      const int of_warp = popcount(shared.votes[w]);
+      if (w < block.thread() / kWarp) before += of_warp;
+      all += of_warp;
+    }
+    if (is_own) {
+      shared.rows[before] = row;
+      shared.places[before] = j;
+    }
+    block.sync();
+    return all;
   }
 
   GRADSTEP_DEVICE std::int64_t row_at(const Block& block, std::int64_t j) const {
@@ -273,6 +307,11 @@ struct AddRows {
   }
 };
 
+/// So many blocks fill a device. More would only look through the list again, as would those that find little there.
+constexpr std::int64_t kRowBlocks = 1024;
+constexpr std::int64_t kMaxRowParts = 512;
+constexpr std::int64_t kRowsOfPart = 4;
+
 }  // namespace
 
 void add_rows(const RowsJob& job, CudaQueue& queue) {
@@ -281,11 +320,13 @@ void add_rows(const RowsJob& job, CudaQueue& queue) {
   const View indices = table.view(job.indices);
   const View values = table.view(job.values);
   table.send();
-  const std::int64_t columns = parts_of(job.row_size, AddRows::kThreads);
   if (job.indices.size == 0) return;
-  launch(
-      queue, columns * AddRows::kParts,
-      AddRows{job.sum.data, job.sum.dtype == DType::f64, indices, values, job.indices.size, job.row_size, job.factor});
+  const std::int64_t columns = parts_of(job.row_size, AddRows::kThreads);
+  const std::int64_t parts =
+      std::clamp<std::int64_t>(std::min(kRowBlocks / columns, job.indices.size / kRowsOfPart), 1, kMaxRowParts);
+  launch(queue, columns * parts,
+         AddRows{job.sum.data, job.sum.dtype == DType::f64, indices, values, job.indices.size, job.row_size, job.factor,
+                 parts});
 }
 
 }  // namespace gradstep::cuda

@@ -253,7 +253,7 @@ struct CountNonfinite {
       default:
         found = run<float>(block);
     }
-    for (int mask = kWarp / 2; mask > 0; mask /= 2) found += block.shuffle_xor(found, mask);
+    found = warp_sum(block, found);
     if (block.thread() % kWarp == 0 && found > 0) block.atomic_add(count, found);
   }
 

@@ -33,9 +33,9 @@ GRADSTEP_DEVICE void decide(const kernels::NewtonForm& form, const kernels::Newt
 /// h made symmetric, into `root`. By all threads.
 template <class T>
 GRADSTEP_DEVICE void keep_root(const Block& block, const T* h, std::int64_t n, T* root) {
-  for (std::int64_t i = block.thread(); i < n * n; i += kMatrixThreads) {
-    block.store(root + i, (block.load(h + i) + block.load(h + i % n * n + i / n)) / 2);
-  }
+  for_each_place(block, n, [&](std::int64_t i, std::int64_t row, std::int64_t column) {
+    block.store(root + i, (block.load(h + i) + block.load(h + column * n + row)) / 2);
+  });
 }
 
 template <class T>
@@ -65,15 +65,15 @@ struct BeginNewton {
       state.active = 0;
       return;
     }
-    const auto damped = [&](std::int64_t i) {
-      return block.load(s + i) + static_cast<T>(i % (n + 1) == 0 ? ridge : 0);
+    const auto damped = [&](std::int64_t i, bool is_diagonal) {
+      return static_cast<double>(block.load(s + i) + static_cast<T>(is_diagonal ? ridge : 0));
     };
     kernels::NewtonMeasures measures;
-    for (std::int64_t i = block.thread(); i < n * n; i += kThreads) {
-      const auto m = static_cast<double>(damped(i));
-      if (i % (n + 1) == 0) measures.trace += m;
+    for_each_place(block, n, [&](std::int64_t i, std::int64_t row, std::int64_t column) {
+      const double m = damped(i, row == column);
+      if (row == column) measures.trace += m;
       measures.squares += m * m;
-    }
+    });
     measures.trace = combine<true>(block, measures.trace, shared.partials);
     measures.squares = combine<true>(block, measures.squares, shared.partials);
     measures.rows = static_cast<double>(n);
@@ -84,10 +84,10 @@ struct BeginNewton {
     measures.smallest = state.min_eigenvalue;
     const kernels::NewtonStart begin = kernels::newton_start(form, measures);
     const double h = std::pow(begin.z, 1.0 / form.exponent);
-    for (std::int64_t i = block.thread(); i < n * n; i += kThreads) {
-      block.store(to.m + first + i, static_cast<T>(static_cast<double>(damped(i)) * begin.z));
-      block.store(to.h + first + i, static_cast<T>(i % (n + 1) == 0 ? h : 0));
-    }
+    for_each_place(block, n, [&](std::int64_t i, std::int64_t row, std::int64_t column) {
+      block.store(to.m + first + i, static_cast<T>(damped(i, row == column) * begin.z));
+      block.store(to.h + first + i, static_cast<T>(row == column ? h : 0));
+    });
     block.sync();
     const double distance = distance_from_identity(block, to.m + first, n, shared.partials);
     if (block.thread() == 0) decide<T>(form, kernels::begin_newton(form, distance, begin), state, shared);

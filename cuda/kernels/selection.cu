@@ -40,6 +40,7 @@ template <class T>
 struct CountReaching {
   static constexpr const char* kName = "count_reaching";
   static constexpr int kThreads = kSelectionThreads;
+  static constexpr bool kWaits = true;
 
   const T* data;
   std::int64_t size;
@@ -48,28 +49,29 @@ struct CountReaching {
   Counter* counts;
   Counter* nans;  ///< may be NULL
 
+  // A warp adds up what it has found in a piece: most have one alone.
   GRADSTEP_DEVICE void operator()(Block& block) const {
     const std::int64_t begin = block.index() * kChunk;
     const std::int64_t end = begin + kChunk < size ? begin + kChunk : size;
-    std::int64_t q = 0;
-    std::int64_t piece_end = 0;
+    std::int64_t piece_begin = begin;
+    for (std::int64_t q = piece_of(begin); piece_begin < end; ++q) {
+      const std::int64_t piece_end = size * (q + 1) / pieces;
+      const std::int64_t own_end = piece_end < end ? piece_end : end;
+      const Counter found = warp_sum(block, count(block, piece_begin, own_end));
+      if (found > 0 && block.thread() % kWarp == 0) block.atomic_add(counts + q, found);
+      piece_begin = own_end;
+    }
+  }
+
+  /// The thread's own of [begin, end).
+  GRADSTEP_DEVICE Counter count(const Block& block, std::int64_t begin, std::int64_t end) const {
     Counter found = 0;
     for (std::int64_t i = begin + block.thread(); i < end; i += kThreads) {
-      if (i >= piece_end) {
-        flush(block, q, found);
-        q = piece_of(i);
-        piece_end = size * (q + 1) / pieces;
-      }
       const auto own = key_at(block, data, i);
       found += own >= key ? 1U : 0U;
       if (nans != nullptr && kernels::Magnitude<T>::is_nan(own)) block.atomic_add(nans, Counter{1});
     }
-    flush(block, q, found);
-  }
-
-  GRADSTEP_DEVICE void flush(const Block& block, std::int64_t q, Counter& found) const {
-    if (found > 0) block.atomic_add(counts + q, found);
-    found = 0;
+    return found;
   }
 
   /// Piece q begins at element size q / pieces.

@@ -73,17 +73,20 @@ struct PlainWay {
     T* p = static_cast<T*>(item.param.data);
     const T* g = static_cast<const T*>(item.gradient.data);
     const auto four = [&](std::int64_t i) {
+      // To the compiler a store may change the item: where its addresses are read again, states are stored one by one.
+      T* held[kernels::kMaxStates] = {};
+      for (int s = 0; s < kStates; ++s) held[s] = state(item, s) + i;
       auto p4 = block.load(reinterpret_cast<const Four<T>*>(p + i));
       const auto g4 = block.load(reinterpret_cast<const Four<T>*>(g + i));
       Four<T> s4[kernels::kMaxStates];
-      for (int s = 0; s < kStates; ++s) s4[s] = block.load(reinterpret_cast<const Four<T>*>(state(item, s) + i));
+      for (int s = 0; s < kStates; ++s) s4[s] = block.load(reinterpret_cast<const Four<T>*>(held[s]));
       for (int k = 0; k < 4; ++k) {
         T states[kernels::kMaxStates];
         for (int s = 0; s < kStates; ++s) states[s] = s4[s].x[k];
         p4.x[k] = p4.x[k] + rule(p4.x[k], scale(g4.x[k]), states);
         for (int s = 0; s < kStates; ++s) s4[s].x[k] = states[s];
       }
-      for (int s = 0; s < kStates; ++s) block.store(reinterpret_cast<Four<T>*>(state(item, s) + i), s4[s]);
+      for (int s = 0; s < kStates; ++s) block.store(reinterpret_cast<Four<T>*>(held[s]), s4[s]);
       block.store(reinterpret_cast<Four<T>*>(p + i), p4);
     };
     const auto one = [&](std::int64_t i) {

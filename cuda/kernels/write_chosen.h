@@ -19,7 +19,10 @@ template <class T>
 struct CountChosen {
   static constexpr const char* kName = "count_chosen";
   static constexpr int kThreads = kSelectionThreads;
-  using Shared = Found;
+  struct Shared {
+    unsigned above;
+    unsigned equal;
+  };
 
   Selected<T> selected;
   const Cut* cuts;
@@ -30,16 +33,21 @@ struct CountChosen {
     if (block.thread() == 0) shared = {};
     block.sync();
     const std::uint64_t cut = block.checked(cuts + selected.part_of(block))->key;
-    Counter above = 0;
-    Counter equal = 0;
+    unsigned above = 0;
+    unsigned equal = 0;
     selected.for_each(block, [&](std::int64_t, std::uint64_t key) {
       above += key > cut ? 1U : 0U;
       equal += key == cut ? 1U : 0U;
     });
-    block.atomic_add_shared(reinterpret_cast<Counter*>(&shared.above), above);
-    block.atomic_add_shared(reinterpret_cast<Counter*>(&shared.equal), equal);
+    add_over_warp(block, above, shared.above);
+    add_over_warp(block, equal, shared.equal);
     block.sync();
-    if (block.thread() == 0) block.store(found + block.index(), shared);
+    if (block.thread() == 0) block.store(found + block.index(), Found{shared.above, shared.equal});
+  }
+
+  GRADSTEP_DEVICE static void add_over_warp(Block& block, unsigned count, unsigned& sum) {
+    count = warp_sum(block, count);
+    if (block.thread() % kWarp == 0) block.atomic_add_shared(&sum, count);
   }
 };
 
@@ -125,8 +133,8 @@ struct WriteChosen {
       block.sync();
       Found own = before;
       for (int w = 0; w < kWarps; ++w) {
-        const std::int64_t of_warp_above = popcount(shared.above[w]);
-        const std::int64_t of_warp_equal = popcount(shared.equal[w]);
+        const int of_warp_above = popcount(shared.above[w]);
+        const int of_warp_equal = popcount(shared.equal[w]);
         if (w < warp) {
           own.above += of_warp_above;
           own.equal += of_warp_equal;
@@ -147,12 +155,6 @@ struct WriteChosen {
     block.store(indices + place, static_cast<std::int32_t>(i));
     block.store(values + place, block.load(selected.data + i));
     if (nans != nullptr && kernels::Magnitude<T>::is_nan(key)) block.atomic_add(nans, Counter{1});
-  }
-
-  GRADSTEP_DEVICE static std::int64_t popcount(std::uint32_t bits) {
-    std::int64_t count = 0;
-    for (; bits != 0; bits &= bits - 1) ++count;
-    return count;
   }
 };
 
