@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend.h"
 
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -18,6 +19,19 @@ namespace {
 
 CudaQueue& own(Queue& queue) { return static_cast<CudaQueue&>(queue); }
 
+// cudaStreamLegacy and cudaStreamPerThread.
+constexpr std::uintptr_t kLegacy = 1;
+constexpr std::uintptr_t kPerThread = 2;
+
+/// The legacy default stream has two names. That of each thread is one name for many, which no handle can keep apart.
+cudaStream_t stream_of(void* handle) {
+  const auto number = reinterpret_cast<std::uintptr_t>(handle);
+  if (number == kPerThread) {
+    fail_argument("stream: is cudaStreamPerThread, another one on each thread; expected one that was created, or NULL");
+  }
+  return number == kLegacy ? nullptr : static_cast<cudaStream_t>(handle);
+}
+
 class CudaBackend final : public Backend {
  public:
   CudaBackend(const std::shared_ptr<Allocator>& allocator, int device)
@@ -28,9 +42,10 @@ class CudaBackend final : public Backend {
   const std::shared_ptr<Memory>& memory() const override { return memory_; }
 
   Queue& queue(void* stream) override {
+    cudaStream_t of_host = stream_of(stream);
     const std::lock_guard lock(mutex_);
-    std::unique_ptr<CudaQueue>& queue = queues_[stream];
-    if (queue == nullptr) queue = std::make_unique<CudaQueue>(device_, static_cast<cudaStream_t>(stream), memory_);
+    std::unique_ptr<CudaQueue>& queue = queues_[of_host];
+    if (queue == nullptr) queue = std::make_unique<CudaQueue>(device_, of_host, memory_);
     return *queue;
   }
 
@@ -106,7 +121,7 @@ class CudaBackend final : public Backend {
  private:
   int device_;
   std::shared_ptr<Memory> memory_;
-  std::map<void*, std::unique_ptr<CudaQueue>> queues_;  // by stream
+  std::map<cudaStream_t, std::unique_ptr<CudaQueue>> queues_;
   std::mutex mutex_;
 };
 

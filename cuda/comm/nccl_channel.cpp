@@ -5,12 +5,16 @@
 // ends by its deadline and can be aborted meanwhile.
 #include "comm/nccl_channel.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
+#include <cstdlib>
 #include <thread>
 
 #include "core/error.h"
-#include "runtime/device.h"
+#include "runtime/capture.h"
 
 namespace gradstep::cuda {
 
@@ -18,8 +22,11 @@ namespace {
 
 constexpr std::chrono::microseconds kFirstPause{20};
 constexpr std::chrono::microseconds kLongestPause{2000};
-/// Of a channel that is given up in the background, for what others may still fetch from it.
+/// Of a channel that is given up in the background, for what others may still fetch from it, and then for its end.
 constexpr std::chrono::seconds kFinalize{10};
+constexpr std::chrono::seconds kAbort{2};
+/// What an abort leaves to a call to return by itself.
+constexpr std::chrono::milliseconds kCallPatience{100};
 
 gradstep_status status_of(NcclResult result) {
   switch (result) {
@@ -34,9 +41,8 @@ gradstep_status status_of(NcclResult result) {
 
 /// Ranks fetch from each other, so what is done here may not be done there: a communicator is finalized before it is
 /// destroyed, which waits for peers, and is nothing that a host's call waits for.
-void give_back(const NcclFunctions& nccl, ncclComm* comm, int device) noexcept {
-  try {
-    const OnDevice current(device);
+void finalize(const NcclFunctions& nccl, ncclComm* comm, int device) noexcept {
+  give_back(device, [&] {
     NcclResult state = nccl.finalize(comm);
     const auto end = std::chrono::steady_clock::now() + kFinalize;
     while (state == NcclResult::in_progress && std::chrono::steady_clock::now() < end) {
@@ -48,17 +54,62 @@ void give_back(const NcclFunctions& nccl, ncclComm* comm, int device) noexcept {
     } else {
       nccl.abort(comm);
     }
-  } catch (...) {  // of a device that is gone there is nothing to give back
-  }
+  });
 }
+
+/// The threads that finalize. The process does not end before they have: CUDA and NCCL would go away under them, and
+/// peers could not fetch what is still to be fetched.
+class Finalizers {
+ public:
+  // Leaked: a thread may be late.
+  static Finalizers& instance() {
+    static auto* all = new Finalizers;
+    return *all;
+  }
+
+  void start(const NcclFunctions& nccl, ncclComm* comm, int device) noexcept {
+    try {
+      const std::lock_guard lock(mutex_);
+      std::thread([this, &nccl, comm, device] {
+        finalize(nccl, comm, device);
+        const std::lock_guard end(mutex_);
+        --running_;
+        done_.notify_all();
+      }).detach();
+      ++running_;
+    } catch (...) {  // the system has no thread
+      finalize(nccl, comm, device);
+    }
+  }
+
+ private:
+  // At exit before what was there when the first channel was: CUDA and NCCL.
+  Finalizers() {
+    std::atexit([] { instance().wait(); });
+  }
+
+  void wait() {
+    if (getpid() != process_) return;  // a forked child has none of the threads
+    std::unique_lock lock(mutex_);
+    done_.wait_for(lock, kFinalize + kAbort, [this] { return running_ == 0; });
+  }
+
+  const pid_t process_ = getpid();
+  std::mutex mutex_;
+  std::condition_variable done_;
+  int running_ = 0;
+};
 
 }  // namespace
 
 NcclChannel::NcclChannel(const NcclId& id, int rank, int ranks, int device, const Deadline& deadline)
     : nccl_(nccl_functions()), device_(device), is_own_(true), rank_(rank), ranks_(ranks) {
-  const OnDevice current(device_);
+  const BesideCapture beside(device_);
+  Finalizers::instance();
   NcclConfig config;
-  const NcclResult result = nccl_.init(&comm_, ranks, id, rank, &config);
+  ncclComm* comm = nullptr;
+  const NcclResult result = nccl_.init(&comm, ranks, id, rank, &config);
+  comm_ = comm;
   if (result != NcclResult::success && result != NcclResult::in_progress) fail_nccl(result, "ncclCommInitRankConfig");
   try {
     await(result, "ncclCommInitRankConfig", deadline);
@@ -81,12 +132,7 @@ NcclChannel::NcclChannel(ncclComm* comm, int device)
 }
 
 NcclChannel::~NcclChannel() {
-  if (comm_ == nullptr || !is_own_) return;
-  try {
-    std::thread([nccl = &nccl_, comm = comm_, device = device_] { give_back(*nccl, comm, device); }).detach();
-  } catch (...) {  // the system has no thread
-    give_back(nccl_, comm_, device_);
-  }
+  if (comm_ != nullptr && is_own_) Finalizers::instance().start(nccl_, comm_, device_);
 }
 
 void NcclChannel::throw_if_aborted() const {
@@ -98,7 +144,6 @@ void NcclChannel::fail_nccl(NcclResult result, const char* what) const {
 }
 
 NcclResult NcclChannel::state() {
-  const std::lock_guard lock(mutex_);
   throw_if_aborted();
   NcclResult state = NcclResult::success;
   const NcclResult asked = nccl_.get_async_error(comm_, &state);
@@ -111,35 +156,38 @@ void NcclChannel::await(NcclResult result, const char* what, const Deadline& dea
     if (deadline.passed()) fail(GRADSTEP_ERR_TIMEOUT, "{}: was not done until the deadline", what);
     std::this_thread::sleep_for(pause);
     pause = std::min(2 * pause, kLongestPause);
+    const std::lock_guard lock(mutex_);
     result = state();
   }
   if (result != NcclResult::success) fail_nccl(result, what);
 }
 
 void NcclChannel::call(const char* what, const Deadline& deadline, FunctionRef<NcclResult(ncclComm*)> body) {
-  const OnDevice current(device_);
+  const BesideCapture beside(device_);
   NcclResult result = NcclResult::success;
   {
     const std::lock_guard lock(mutex_);
     throw_if_aborted();
     result = body(comm_);
+    throw_if_aborted();
   }
   await(result, what, deadline);
 }
 
+// Whoever has the mutex looks after the communicator by itself; and may be blocked.
 void NcclChannel::check() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return;
   const NcclResult now = state();
   if (now != NcclResult::success && now != NcclResult::in_progress) fail_nccl(now, "ncclCommGetAsyncError");
 }
 
+// A call that does not return is blocked by work before it that never ends: nothing but the abort ends that.
 void NcclChannel::abort() noexcept {
-  try {
-    const OnDevice current(device_);
-    const std::lock_guard lock(mutex_);
-    if (comm_ != nullptr) nccl_.abort(comm_);
-    comm_ = nullptr;
-  } catch (...) {  // of a device that is gone there is nothing to abort
-  }
+  give_back(device_, [&] {
+    const std::unique_lock lock(mutex_, kCallPatience);
+    if (ncclComm* comm = comm_.exchange(nullptr); comm != nullptr) nccl_.abort(comm);
+  });
 }
 
 }  // namespace gradstep::cuda

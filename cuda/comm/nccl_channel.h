@@ -4,6 +4,7 @@
 // A communicator of NCCL's. Its calls put work into a stream and return; what fails there is told by check().
 #pragma once
 
+#include <atomic>
 #include <mutex>
 
 #include "core/deadline.h"
@@ -30,11 +31,11 @@ class NcclChannel {
   void call(const char* what, const Deadline& deadline, FunctionRef<NcclResult(ncclComm*)> body);
   /// Throws if the channel is of no more use: aborted, or a call that was queued has failed.
   void check();
-  /// What is queued returns unfinished. Any thread, also during a call.
+  /// What is queued returns unfinished. Any thread, also during a call, and one that is blocked in the driver.
   void abort() noexcept;
 
  private:
-  /// NCCL takes no two calls on one communicator at a time.
+  /// Under the mutex: NCCL takes no two calls on one communicator at a time, but for ncclCommAbort().
   NcclResult state();
   void await(NcclResult result, const char* what, const Deadline& deadline);
   void throw_if_aborted() const;
@@ -45,8 +46,8 @@ class NcclChannel {
   bool is_own_;
   int rank_ = 0;
   int ranks_ = 0;
-  mutable std::mutex mutex_;  // guards comm_
-  ncclComm* comm_ = nullptr;  // NULL = aborted
+  std::timed_mutex mutex_;                 // of calls on comm_
+  std::atomic<ncclComm*> comm_ = nullptr;  // NULL = aborted
 };
 
 }  // namespace gradstep::cuda

@@ -5,7 +5,7 @@
 #include <memory>
 #include <type_traits>
 
-#include "libraries/library.h"
+#include "libraries/toolkit.h"
 
 namespace gradstep::cuda {
 
@@ -16,8 +16,8 @@ constexpr std::size_t kWorkspace = std::size_t{32} << 20;
 constexpr std::size_t kWorkspaceAlignment = 256;
 constexpr int kDefaultMath = 0;  // TF32 only for those who ask
 
-CublasFunctions open_cublas() {
-  const Library library(CublasFunctions::kLibrary, "Shampoo on CUDA", {"libcublas.so.13", "libcublas.so.12"});
+CublasFunctions find_functions() {
+  const Library& library = cublas_library();
   CublasFunctions functions{};
   library.find(functions.create, "cublasCreate_v2");
   library.find(functions.destroy, "cublasDestroy_v2");
@@ -31,8 +31,13 @@ CublasFunctions open_cublas() {
 
 }  // namespace
 
+const Library& cublas_library() {
+  static const Library library = open_cublas();
+  return library;
+}
+
 const CublasFunctions& cublas_functions() {
-  static const CublasFunctions functions = open_cublas();
+  static const CublasFunctions functions = find_functions();
   return functions;
 }
 

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "libraries/library.h"
+#include "libraries/cublas.h"
+#include "libraries/toolkit.h"
 
 namespace gradstep::cuda {
 
@@ -17,8 +18,8 @@ constexpr int kUpper = 1;  // of columns: the lower half of rows
 constexpr int kReal32 = 0;
 constexpr int kReal64 = 1;
 
-CusolverFunctions open_cusolver() {
-  const Library library(CusolverFunctions::kLibrary, "Shampoo on CUDA", {"libcusolver.so.12", "libcusolver.so.11"});
+CusolverFunctions find_functions() {
+  const Library library = open_cusolver(cublas_library());
   CusolverFunctions functions{};
   library.find(functions.create, "cusolverDnCreate");
   library.find(functions.destroy, "cusolverDnDestroy");
@@ -42,7 +43,7 @@ CusolverFunctions open_cusolver() {
 }  // namespace
 
 const CusolverFunctions& cusolver_functions() {
-  static const CusolverFunctions functions = open_cusolver();
+  static const CusolverFunctions functions = find_functions();
   return functions;
 }
 

@@ -35,15 +35,11 @@ class LibraryHandle {
 
  protected:
   LibraryHandle(int device, const Functions& functions) : device_(device), functions_(functions) {
-    const OnDevice current(device_);
+    const BesideCapture beside(device_);
     check(functions_.create(&handle_), "Create");
   }
   ~LibraryHandle() {
-    try {
-      const OnDevice current(device_);
-      functions_.destroy(handle_);
-    } catch (...) {  // of a device that is gone there is nothing to give back
-    }
+    give_back(device_, [&] { functions_.destroy(handle_); });
   }
 
   static void check(int status, const char* function) {

@@ -6,15 +6,24 @@
 
 namespace gradstep::cuda {
 
-Library::Library(const char* name, const char* needed_by, std::initializer_list<const char*> sonames) : name_(name) {
+Library::Library(const char* name, const char* needed_by, std::span<const char* const> sonames,
+                 std::span<const std::string> folders)
+    : name_(name) {
+  for (const char* soname : sonames) {
+    soname_ = soname;
+    library_ = find_loaded_library(soname);
+    if (library_ != nullptr) return;
+  }
   std::string reasons;
   for (const char* soname : sonames) {
+    soname_ = soname;
     std::string reason;
-    library_ = open_shared_library(soname, reason);
-    if (library_ != nullptr) {
-      soname_ = soname;
-      return;
+    for (const std::string& folder : folders) {
+      library_ = open_shared_library((folder + '/' + soname).c_str(), reason);
+      if (library_ != nullptr) return;
     }
+    library_ = open_shared_library(soname, reason);
+    if (library_ != nullptr) return;
     reasons += reasons.empty() ? reason : "; " + reason;
   }
   fail(GRADSTEP_ERR_BACKEND_UNAVAILABLE, "{} needs {}, which cannot be opened: {}", needed_by, name, reasons);

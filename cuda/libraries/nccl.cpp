@@ -9,7 +9,8 @@ namespace gradstep::cuda {
 namespace {
 
 NcclFunctions open_nccl() {
-  const Library library("NCCL", "communication between CUDA devices", {"libnccl.so.2"});
+  constexpr const char* kSonames[] = {"libnccl.so.2"};
+  const Library library("NCCL", "communication between CUDA devices", kSonames);
   NcclFunctions functions{};
   library.find(functions.get_unique_id, "ncclGetUniqueId");
   library.find(functions.init, "ncclCommInitRankConfig");

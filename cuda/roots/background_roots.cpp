@@ -20,7 +20,7 @@ void BackgroundRoots::begin(std::span<const RootJob> jobs, std::span<RootRecord>
     places_.push_back(at);
   }
   kept_.read(queue);
-  stream_.queue.wait(queue.record());
+  stream_.queue.follow(queue);
   pending_ = true;
   try {
     stream_.roots.put(jobs_, queued_, stream_.queue);
@@ -36,7 +36,7 @@ void BackgroundRoots::finish(CudaQueue& queue) {
   std::vector<RootRecord> found(jobs_.size());
   stream_.roots.take(jobs_, found, queued_, stream_.queue);
   for (std::size_t k = 0; k < found.size(); ++k) records_[places_[k]] = found[k];
-  queue.wait(stream_.queue.record());
+  queue.follow(stream_.queue);
   pending_ = false;
 }
 

@@ -35,7 +35,7 @@ void Bases::compute(std::span<const RootJob> jobs, std::span<RootRecord> records
   queue.zero(states, memory.bytes());
   std::vector<std::size_t> order;
   for (const auto& [key, all] : groups) {
-    const auto most = static_cast<std::size_t>(std::max<std::int64_t>(1, kRootBatchBytes / bytes_of(key.first)));
+    const auto most = root_batch_limit(bytes_of(key.first));
     for (std::size_t first = 0; first < all.size(); first += most) {
       const std::span own = std::span(all).subspan(first, std::min(most, all.size() - first));
       run_batch(jobs, own, states + order.size(), queue);

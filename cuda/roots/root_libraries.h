@@ -4,6 +4,8 @@
 // The handles that roots and bases are computed with, in the order of one queue at a time.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -14,6 +16,13 @@ namespace gradstep::cuda {
 
 /// Scratch of a batch of matrices: more are worked on one batch after the other. A single matrix may need more.
 inline constexpr std::int64_t kRootBatchBytes = std::int64_t{512} << 20;
+/// Of small ones the libraries are not given more at once.
+inline constexpr std::int64_t kMaxRootBatch = 16384;
+
+/// How many matrices a batch may have, of which one needs so much scratch.
+constexpr std::size_t root_batch_limit(std::int64_t bytes) {
+  return static_cast<std::size_t>(std::clamp<std::int64_t>(kRootBatchBytes / bytes, 1, kMaxRootBatch));
+}
 
 /// Handles are created when they are first asked for.
 class RootLibraries {

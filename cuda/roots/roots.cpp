@@ -42,7 +42,7 @@ std::vector<std::vector<std::size_t>> batches_of(std::span<const RootJob> jobs) 
   }
   std::vector<std::vector<std::size_t>> batches;
   for (const auto& [key, all] : groups) {
-    const std::size_t most = std::max<std::size_t>(1, kRootBatchBytes / scratch_of<double>(std::get<0>(key), 1));
+    const std::size_t most = root_batch_limit(static_cast<std::int64_t>(scratch_of<double>(std::get<0>(key), 1)));
     for (std::size_t first = 0; first < all.size(); first += most) {
       const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
       batches.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(std::min(most, all.size() - first)));

@@ -4,6 +4,9 @@
 // Streams that are being captured in a CUDA graph.
 #pragma once
 
+#include <utility>
+
+#include "runtime/device.h"
 #include "runtime/errors.h"
 
 namespace gradstep::cuda {
@@ -18,7 +21,6 @@ struct Capture {
 
 inline Capture capture_of(cudaStream_t stream) {
   Capture capture;
-  if (stream == nullptr) return capture;  // the legacy default stream cannot be captured
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   Capture found;
   check(cudaStreamGetCaptureInfo(stream, &status, &found.id, &found.graph), "cudaStreamGetCaptureInfo");
@@ -26,19 +28,32 @@ inline Capture capture_of(cudaStream_t stream) {
   return capture;
 }
 
-/// As long as it lives this thread may call what CUDA refuses beside a capture because it might be meant for it:
-/// memory, and questions and waits that have nothing to do with it.
+/// As long as it lives the device is current, and this thread may call what CUDA refuses beside a capture, of any
+/// thread and stream, because it might be meant for it: memory, and questions and waits that have nothing to do with
+/// it. Otherwise such a call spoils the capture, too.
 class BesideCapture {
  public:
-  BesideCapture() { exchange(); }
+  explicit BesideCapture(int device) : current_(device) {
+    check(cudaThreadExchangeStreamCaptureMode(&mode_), "cudaThreadExchangeStreamCaptureMode");
+  }
   ~BesideCapture() { cudaThreadExchangeStreamCaptureMode(&mode_); }
   BesideCapture(const BesideCapture&) = delete;
   BesideCapture& operator=(const BesideCapture&) = delete;
 
  private:
-  void exchange() { check(cudaThreadExchangeStreamCaptureMode(&mode_), "cudaThreadExchangeStreamCaptureMode"); }
-
+  OnDevice current_;
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
+
+/// give_back() gives back something of the device's, beside captures. Of a device that is gone there is nothing to give
+/// back.
+template <class Body>
+void give_back(int device, Body&& body) noexcept {
+  try {
+    const BesideCapture beside(device);
+    std::forward<Body>(body)();
+  } catch (...) {  // NOLINT(bugprone-empty-catch)
+  }
+}
 
 }  // namespace gradstep::cuda

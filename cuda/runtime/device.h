@@ -5,26 +5,28 @@
 #pragma once
 
 #include "runtime/errors.h"
+#include "runtime/primary_context.h"
 
 namespace gradstep::cuda {
 
-/// Makes a device the thread's current one, and what was current before again.
+/// Makes a device the thread's current one, and what was current before again: also where nothing was, so that no
+/// thread of the host's or of gradstep's makes a context on a device that it does not use, as cudaSetDevice() would.
 class OnDevice {
  public:
   explicit OnDevice(int device) {
-    check(cudaGetDevice(&before_), "cudaGetDevice");
-    if (before_ == device) return;
-    check(cudaSetDevice(device), "cudaSetDevice");
+    int current = 0;
+    check(cudaGetDevice(&current), "cudaGetDevice");
+    if (current == device) return;
+    push_primary_context(device);
     has_changed_ = true;
   }
   ~OnDevice() {
-    if (has_changed_) cudaSetDevice(before_);
+    if (has_changed_) pop_primary_context();
   }
   OnDevice(const OnDevice&) = delete;
   OnDevice& operator=(const OnDevice&) = delete;
 
  private:
-  int before_ = 0;
   bool has_changed_ = false;
 };
 
@@ -32,7 +34,6 @@ class OnDevice {
 inline void check_device_exists(int device) {
   int count = 0;
   if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess) {
-    cudaGetLastError();
     fail(GRADSTEP_ERR_BACKEND_UNAVAILABLE, "CUDA has no device: {} ({})", cudaGetErrorString(error),
          cudaGetErrorName(error));
   }

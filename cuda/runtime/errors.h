@@ -10,6 +10,11 @@
 
 namespace gradstep::cuda {
 
+/// Is it one of those that CUDA answers inside or beside a capture? They are numbered one after the other.
+inline bool is_about_capture(cudaError_t error) {
+  return error >= cudaErrorStreamCaptureUnsupported && error <= cudaErrorCapturedEvent;
+}
+
 [[noreturn]] void fail_cuda(cudaError_t error, const char* call);
 
 /// Throws OUT_OF_MEMORY, INVALID_STATE (inside a capture, what CUDA refuses there) or DEVICE, with the name of the

@@ -30,27 +30,32 @@ struct GraphMemory::Held {
   }
 };
 
-GraphMemory::GraphMemory(std::shared_ptr<Memory> memory, cudaStream_t stream)
-    : memory_(std::move(memory)), stream_(stream), free_(std::make_shared<FreeBlocks>()) {}
+GraphMemory::GraphMemory(std::shared_ptr<Memory> memory, int device, cudaStream_t stream)
+    : memory_(std::move(memory)), device_(device), stream_(stream), free_(std::make_shared<FreeBlocks>()) {}
 
 GraphMemory::~GraphMemory() {
   for (const auto& [data, size] : blocks_) memory_->deallocate(data, size);
 }
 
+// CUDA is not called with the mutex held that its thread needs in give_back().
+void* GraphMemory::take(std::size_t size) {
+  const std::lock_guard lock(free_->mutex);
+  const auto found = free_->by_size.find(size);
+  if (found == free_->by_size.end()) return nullptr;
+  void* data = found->second;
+  free_->by_size.erase(found);
+  return data;
+}
+
 void* GraphMemory::allocate(std::size_t bytes) {
   if (bytes == 0) return nullptr;
-  const BesideCapture beside;
+  const BesideCapture beside(device_);
   const std::size_t size = block_size(bytes);
-  void* data = nullptr;
-  {
-    const std::lock_guard lock(free_->mutex);
-    if (const auto found = free_->by_size.find(size); found != free_->by_size.end()) {
-      data = found->second;
-      free_->by_size.erase(found);
-    } else {
-      data = memory_->allocate(size);
-      blocks_.emplace_back(data, size);
-    }
+  void* data = take(size);
+  if (data == nullptr) {
+    data = memory_->allocate(size);
+    const std::lock_guard lock(mutex_);
+    blocks_.emplace_back(data, size);
   }
   auto held = std::make_unique<Held>(Held{free_, size, data});
   cudaUserObject_t object = nullptr;

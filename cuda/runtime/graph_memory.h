@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace gradstep::cuda {
 /// of it, and then serves the next graph.
 class GraphMemory final : public Memory {
  public:
-  GraphMemory(std::shared_ptr<Memory> memory, cudaStream_t stream);
+  GraphMemory(std::shared_ptr<Memory> memory, int device, cudaStream_t stream);
   ~GraphMemory() override;
 
   /// Inside a capture of the stream.
@@ -28,10 +29,15 @@ class GraphMemory final : public Memory {
   struct FreeBlocks;
   struct Held;
 
+  /// A block of such a size that no graph holds, or NULL.
+  void* take(std::size_t size);
+
   std::shared_ptr<Memory> memory_;
+  int device_;
   cudaStream_t stream_;
   std::shared_ptr<FreeBlocks> free_;
-  std::vector<std::pair<void*, std::size_t>> blocks_;  // all; guarded by free_'s mutex
+  std::mutex mutex_;
+  std::vector<std::pair<void*, std::size_t>> blocks_;  // all; guarded by mutex_
 };
 
 }  // namespace gradstep::cuda

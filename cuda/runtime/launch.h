@@ -62,8 +62,11 @@ void launch(const CudaQueue& queue, std::int64_t blocks, const Kernel& kernel) {
   if (blocks == 0) return;
   const OnDevice current(queue.device());
 #if defined(__CUDACC__)
-  run_kernel<<<static_cast<unsigned>(blocks), Kernel::kThreads, kShared, queue.stream()>>>(kernel);
-  check(cudaGetLastError(), Kernel::kName);
+  Kernel parameter = kernel;
+  void* parameters[] = {&parameter};
+  check(cudaLaunchKernel(run_kernel<Kernel>, dim3(static_cast<unsigned>(blocks)), dim3(Kernel::kThreads), parameters,
+                         kShared, queue.stream()),
+        Kernel::kName);
 #else
   check(emulation::launch({Kernel::kName, blocks, Kernel::kThreads, kShared, waits<Kernel>(),
                            [kernel](Block& block) { kernel(block); }},

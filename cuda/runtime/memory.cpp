@@ -3,22 +3,22 @@
 #include "runtime/memory.h"
 
 #include <bit>
-#include <utility>
+
+#include "runtime/capture.h"
 
 namespace gradstep::cuda {
 
 void* DeviceMemory::allocate(std::size_t bytes) {
   if (bytes == 0) return nullptr;
-  const OnDevice current(device_);
+  const BesideCapture beside(device_);
   void* data = nullptr;
   if (allocator_->is_host()) {
-    data = allocator_->allocate_on({GRADSTEP_DEVICE_CUDA, device_}, bytes, nullptr);
+    data = allocator_->allocate_on(device(), bytes, nullptr);
     if (data == nullptr) fail(GRADSTEP_ERR_OUT_OF_MEMORY, "the allocator has no {} bytes on cuda:{}", bytes, device_);
     return data;
   }
   const cudaError_t error = cudaMalloc(&data, bytes);
   if (error == cudaErrorMemoryAllocation) {
-    cudaGetLastError();
     fail(GRADSTEP_ERR_OUT_OF_MEMORY, "cuda:{} has no {} bytes", device_, bytes);
   }
   check(error, "cudaMalloc");
@@ -27,16 +27,26 @@ void* DeviceMemory::allocate(std::size_t bytes) {
 
 void DeviceMemory::deallocate(void* data, std::size_t bytes) noexcept {
   if (data == nullptr) return;
-  try {
-    const OnDevice current(device_);
-    if (allocator_->is_host()) {
-      cudaDeviceSynchronize();
-      allocator_->deallocate_on({GRADSTEP_DEVICE_CUDA, device_}, data, bytes, nullptr);
-    } else {
+  give_back(device_, [&] {
+    if (!allocator_->is_host()) {
       cudaFree(data);
+      return;
     }
-  } catch (...) {  // of a device that is gone there is nothing to give back
-  }
+    const std::lock_guard lock(mutex_);
+    unneeded_.emplace_back(data, bytes);
+    return_unneeded();
+  });
+}
+
+void DeviceMemory::return_unneeded() {
+  if (is_about_capture(cudaDeviceSynchronize())) return;
+  for (const auto& [data, bytes] : unneeded_) allocator_->deallocate_on(device(), data, bytes, nullptr);
+  unneeded_.clear();
+}
+
+DeviceMemory::~DeviceMemory() {
+  if (unneeded_.empty()) return;
+  give_back(device_, [&] { return_unneeded(); });
 }
 
 std::size_t block_size(std::size_t bytes) { return std::bit_ceil(bytes < 512 ? std::size_t{512} : bytes); }
@@ -63,10 +73,13 @@ void QueueMemory::deallocate(void* data, std::size_t bytes) noexcept {
   free_.emplace(block_size(bytes), data);
 }
 
-PinnedBuffer::PinnedBuffer(std::size_t bytes) : bytes_(bytes) {
+PinnedBuffer::PinnedBuffer(int device, std::size_t bytes) : device_(device), bytes_(bytes) {
+  const BesideCapture beside(device_);
   check(cudaHostAlloc(&data_, bytes, cudaHostAllocDefault), "cudaHostAlloc");
 }
 
-PinnedBuffer::~PinnedBuffer() { cudaFreeHost(data_); }
+PinnedBuffer::~PinnedBuffer() {
+  give_back(device_, [&] { cudaFreeHost(data_); });
+}
 
 }  // namespace gradstep::cuda

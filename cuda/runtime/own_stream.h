@@ -6,8 +6,7 @@
 
 #include <utility>
 
-#include "runtime/device.h"
-#include "runtime/errors.h"
+#include "runtime/capture.h"
 
 namespace gradstep::cuda {
 
@@ -15,7 +14,7 @@ namespace gradstep::cuda {
 class OwnStream {
  public:
   explicit OwnStream(int device) : device_(device) {
-    const OnDevice current(device_);
+    const BesideCapture beside(device_);
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
   }
   ~OwnStream() {
@@ -28,11 +27,7 @@ class OwnStream {
   /// For destroy().
   cudaStream_t release() { return std::exchange(stream_, nullptr); }
   static void destroy(int device, cudaStream_t stream) noexcept {
-    try {
-      const OnDevice current(device);
-      cudaStreamDestroy(stream);
-    } catch (...) {  // of a device that is gone there is nothing to give back
-    }
+    give_back(device, [&] { cudaStreamDestroy(stream); });
   }
 
  private:

@@ -16,15 +16,19 @@ constexpr std::size_t kMaxBlocks = 16;
 
 class Reached final : public Event::Point {
  public:
-  explicit Reached(cudaStream_t stream) : is_captured_(capture_of(stream)) { mark_.record(stream); }
+  Reached(int device, cudaStream_t stream) : mark_(device) { mark_.record(stream); }
   bool is_reached() override { return mark_.is_reached(); }
   cudaEvent_t event() const { return mark_.event(); }
-  bool is_captured() const { return is_captured_; }
 
  private:
-  bool is_captured_;
   Mark mark_;
 };
+
+bool is_done(cudaError_t error, const char* call) {
+  if (error == cudaErrorNotReady) return false;
+  check(error, call);
+  return true;
+}
 
 /// body(offset, bytes) for pieces that one block of staging can take.
 template <class Body>
@@ -36,13 +40,28 @@ void for_each_piece(std::size_t bytes, Body body) {
 
 }  // namespace
 
-// A capture, of any mode and thread, is not disturbed by a look at an event that is outside of it.
+Mark::Mark(int device) : device_(device) {
+  const BesideCapture beside(device_);
+  check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+}
+
+Mark::~Mark() {
+  give_back(device_, [&] { cudaEventDestroy(event_); });
+}
+
+void Mark::record(cudaStream_t stream) {
+  const OnDevice current(device_);
+  check(cudaEventRecord(event_, stream), "cudaEventRecord");
+}
+
 bool Mark::is_reached() const {
-  const BesideCapture beside;
-  const cudaError_t error = cudaEventQuery(event_);
-  if (error == cudaErrorNotReady) return false;
-  check(error, "cudaEventQuery");
-  return true;
+  const BesideCapture beside(device_);
+  return is_done(cudaEventQuery(event_), "cudaEventQuery");
+}
+
+void Mark::reach() const {
+  const BesideCapture beside(device_);
+  check(cudaEventSynchronize(event_), "cudaEventSynchronize");
 }
 
 Staging::Block& Staging::take(std::size_t bytes) {
@@ -58,7 +77,7 @@ Staging::Block& Staging::take(std::size_t bytes) {
     blocks_.pop_front();
     block->passed.reach();
   } else {
-    block = std::make_unique<Block>(std::max(kSmallestBlock, bytes));
+    block = std::make_unique<Block>(device_, std::max(kSmallestBlock, bytes));
   }
   blocks_.push_back(std::move(block));
   return *blocks_.back();
@@ -66,25 +85,37 @@ Staging::Block& Staging::take(std::size_t bytes) {
 
 void Staging::send_off(cudaStream_t stream) { blocks_.back()->passed.record(stream); }
 
-Event CudaQueue::record() {
-  const OnDevice current(device_);
-  return Event(std::make_shared<Reached>(stream_));
-}
+Event CudaQueue::record() { return Event(std::make_shared<Reached>(device_, stream_)); }
 
 void CudaQueue::wait(const Event& event) {
   if (event.point() == nullptr) return;
   const OnDevice current(device_);
-  auto& point = static_cast<Reached&>(*event.point());
-  if (!point.is_captured() && capture()) {  // a graph cannot wait for what is outside of it
-    if (!point.is_reached()) check_not_capturing("what was asked on another stream before is not done");
-    return;
-  }
+  const auto& point = static_cast<const Reached&>(*event.point());
   check(cudaStreamWaitEvent(stream_, point.event(), 0), "cudaStreamWaitEvent");
 }
 
+void CudaQueue::follow(Queue& earlier) {
+  auto& other = static_cast<CudaQueue&>(earlier);
+  if (!capture() || other.capture()) return wait(other.record());
+  // A graph cannot wait for what is outside of it.
+  if (!other.is_idle()) check_not_capturing("what was asked on another stream before is not done");
+}
+
+bool CudaQueue::is_idle() {
+  check_not_capturing("whether its work is done is asked");
+  const BesideCapture beside(device_);
+  return is_done(cudaStreamQuery(stream_), "cudaStreamQuery");
+}
+
 void CudaQueue::finish() {
-  const OnDevice current(device_);
+  const BesideCapture beside(device_);
   check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+}
+
+Capture CudaQueue::capture() const {
+  if (stream_ == nullptr) return {};  // the legacy default stream cannot be captured
+  const OnDevice current(device_);
+  return capture_of(stream_);
 }
 
 void CudaQueue::check_not_capturing(const char* what) const {
@@ -97,8 +128,7 @@ std::shared_ptr<Memory> CudaQueue::scratch() const { return capture() ? graph_me
 
 void CudaQueue::initialize(void* to, const void* host, std::size_t bytes) {
   if (!capture()) return host != nullptr ? upload(to, host, bytes) : zero(to, bytes);
-  const OnDevice current(device_);
-  const BesideCapture mode;
+  const BesideCapture beside(device_);
   const std::lock_guard lock(staging_mutex_);
   if (beside_ == nullptr) beside_ = std::make_unique<OwnStream>(device_);
   if (host != nullptr) {

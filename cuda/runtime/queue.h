@@ -18,20 +18,21 @@
 
 namespace gradstep::cuda {
 
-/// An event of CUDA's, without times.
+/// An event of CUDA's, without times. Calls may be on threads that have no device, and beside captures.
 class Mark {
  public:
-  Mark() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cudaEventCreateWithFlags"); }
-  ~Mark() { cudaEventDestroy(event_); }
+  explicit Mark(int device);
+  ~Mark();
   Mark(const Mark&) = delete;
   Mark& operator=(const Mark&) = delete;
 
-  void record(cudaStream_t stream) { check(cudaEventRecord(event_, stream), "cudaEventRecord"); }
+  void record(cudaStream_t stream);
   bool is_reached() const;
-  void reach() const { check(cudaEventSynchronize(event_), "cudaEventSynchronize"); }
+  void reach() const;
   cudaEvent_t event() const { return event_; }
 
  private:
+  int device_;
   cudaEvent_t event_ = nullptr;
 };
 
@@ -41,8 +42,10 @@ class Staging {
   /// What one copy may take at most.
   static constexpr std::size_t kMaxBytes = std::size_t{4} << 20;
 
+  explicit Staging(int device) : device_(device) {}
+
   struct Block {
-    explicit Block(std::size_t size) : bytes(size) {}
+    Block(int device, std::size_t size) : bytes(device, size), passed(device) {}
     PinnedBuffer bytes;
     Mark passed;
   };
@@ -53,6 +56,7 @@ class Staging {
   void send_off(cudaStream_t stream);
 
  private:
+  int device_;
   std::deque<std::unique_ptr<Block>> blocks_;  // the one sent off last is the last
 };
 
@@ -63,10 +67,15 @@ class CudaQueue final : public Queue {
         device_(device),
         stream_(stream),
         scratch_(std::make_shared<QueueMemory>(memory)),
-        graph_memory_(std::make_shared<GraphMemory>(memory, stream)) {}
+        graph_memory_(std::make_shared<GraphMemory>(memory, device, stream)),
+        staging_(device) {}
 
   Event record() override;
   void wait(const Event& event) override;
+  /// Throws INVALID_STATE inside a capture where `earlier` is not part of it, and not idle.
+  void follow(Queue& earlier) override;
+  /// Throws INVALID_STATE inside a capture.
+  bool is_idle() override;
   void finish() override;
   void upload(void* to, const void* host, std::size_t bytes) override;
   void download(void* host, const void* from, std::size_t bytes) override;
@@ -75,7 +84,7 @@ class CudaQueue final : public Queue {
 
   int device() const { return device_; }
   cudaStream_t stream() const { return stream_; }
-  Capture capture() const { return capture_of(stream_); }
+  Capture capture() const;
   /// Of what is used in this queue's order alone; inside a capture, by its graph alone.
   std::shared_ptr<Memory> scratch() const;
   /// The first bytes of what has just been taken there; host NULL = zeros. A graph finds them at every replay: inside a

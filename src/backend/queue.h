@@ -45,6 +45,10 @@ class Queue {
   virtual Event record() = 0;
   /// What is put in from here on begins after `event`.
   virtual void wait(const Event& event) = 0;
+  /// What is put in from here on begins after all that `earlier`, of the same backend, has now.
+  virtual void follow(Queue& earlier) { wait(earlier.record()); }
+  /// Has all that is in the queue been done? Never blocks. A point that is recorded only to ask lies ahead for a while.
+  virtual bool is_idle() = 0;
   /// Returns when all that is in the queue has been done. Throws what it failed with, once.
   virtual void finish() = 0;
   /// Throws INVALID_STATE where `what` asks for something that cannot be done now, as inside a capture.
@@ -86,6 +90,7 @@ class HostQueue final : public Queue {
   HostQueue() : Queue(/*is_host=*/true) {}
   Event record() override { return {}; }
   void wait(const Event& /*event*/) override {}
+  bool is_idle() override { return true; }
   void finish() override {}
   void upload(void* to, const void* host, std::size_t bytes) override { copy(to, host, bytes); }
   void download(void* host, const void* from, std::size_t bytes) override { copy(host, from, bytes); }

@@ -29,7 +29,7 @@ class Site {
   }
 
   /// Has all been done that was asked? Never blocks.
-  bool is_idle() const { return queue_->record().is_reached(); }
+  bool is_idle() const { return queue_->is_idle(); }
 
   /// destination = source, of one size; any dtypes and strides.
   void copy(const Array& destination, const Array& source) const {
@@ -49,7 +49,7 @@ class Site {
  private:
   void change(void* stream) {
     Queue& next = backend_->queue(stream);
-    if (!is_host()) next.wait(queue_->record());
+    if (!is_host()) next.follow(*queue_);
     queue_ = &next;
     stream_ = stream;
   }

@@ -29,7 +29,7 @@ DeviceCollectives::DeviceCollectives(EngineCommunicator& comm, const Site& site)
 void DeviceCollectives::perform(std::int64_t gradstep_comm_statistics::* counter, const Deadline& deadline,
                                 FunctionRef<void()> body) {
   site_.queue().check_not_capturing("ranks exchange something");
-  watch_.forget();
+  // The one before is looked after meanwhile: where it never ends, a full stream may block this one.
   comm_.perform_on(*comm_.device_engine_, counter, deadline, [&] {
     body();
     watch_.expect(site_.queue().record(), deadline);

@@ -47,7 +47,7 @@ struct ExchangeResources {
     if (own_stream != nullptr) own_lane.queue().wait(event);
   }
   void join() const {
-    if (own_stream != nullptr) site.queue().wait(own_lane.queue().record());
+    if (own_stream != nullptr) site.queue().follow(own_lane.queue());
   }
 
   std::shared_ptr<Context> context;

@@ -5,6 +5,9 @@
 #include <cuda_runtime_api.h>
 
 #include <array>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
 
 #include "cuda/emulated_device.h"
 
@@ -26,11 +29,12 @@ class CaptureStream {
 
   cudaStream_t get() const { return stream_; }
   template <class Work>
-  void capture(const Work& work) {
+  void capture(const Work& work, bool is_spoiled = false) {
     EXPECT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal), cudaSuccess);
     work();
     cudaGraph_t graph = nullptr;
-    EXPECT_EQ(cudaStreamEndCapture(stream_, &graph), cudaSuccess);
+    EXPECT_EQ(cudaStreamEndCapture(stream_, &graph), is_spoiled ? cudaErrorStreamCaptureInvalidated : cudaSuccess);
+    if (graph == nullptr) return;
     EXPECT_EQ(cudaGraphInstantiate(&graph_, graph, 0), cudaSuccess);
     EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
   }
@@ -235,6 +239,99 @@ TEST(CudaCapture, OtherStreamsMustBeDoneBeforeIt) {
   });
   TestDevice::check(stepped.step(0, usual.get()));
   EXPECT_EQ(stepped.chain().steps(), 5);
+}
+
+TEST(CudaCapture, AHandleThatIsDestroyedMeanwhileDoesNotSpoilIt) {
+  EmulatedCuda device(1);
+  CaptureStream stream;
+  Chain chain(device);
+  const auto window = [&] {
+    for (int k = 0; k < 2; ++k) chain.push(stream.get());
+  };
+  window();
+  auto other = std::make_unique<EmulatedCuda>(1);
+  auto gone = std::make_unique<Chain>(*other);
+  gone->push();
+  stream.capture([&] {
+    window();
+    gone.reset();
+    other.reset();
+  });
+  stream.replay(stream.get());
+  EXPECT_EQ(chain.steps(), 2);
+}
+
+// Its tables are new, and so is the memory in which they are staged.
+TEST(CudaCapture, AWindowOnAnotherStreamDoesNotSpoilIt) {
+  EmulatedCuda device(1);
+  CaptureStream captured;
+  CaptureStream other;
+  Chain chain(device);
+  Chain beside(device);
+  Chain expected(device);
+  const auto window = [](Chain& of, void* stream) {
+    for (int k = 0; k < 2; ++k) of.push(stream);
+  };
+  window(chain, captured.get());
+  captured.finish();
+  device.queue().finish();
+  captured.capture([&] {
+    window(chain, captured.get());
+    window(beside, other.get());
+    EXPECT_FALSE(std::isnan(beside.param(other.get())));
+    while (!beside.is_done()) {
+    }
+  });
+  window(expected, other.get());
+  EXPECT_EQ(beside.param(other.get()), expected.param(other.get()));
+}
+
+/// A host's pool, of which it is known how many blocks are in use.
+struct Pool {
+  std::int64_t in_use = 0;
+
+  gradstep_context_options options() {
+    gradstep_context_options made{};
+    TestDevice::check(gradstep_context_options_init(&made, sizeof made));
+    allocator.struct_size = sizeof allocator;
+    allocator.user = this;
+    allocator.allocate = [](void* user, std::size_t bytes, std::size_t alignment, std::int32_t device,
+                            std::int32_t number, void*) -> void* {
+      if (device != GRADSTEP_DEVICE_CUDA)
+        return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+      ++static_cast<Pool*>(user)->in_use;
+      return EmulatedCuda::control().allocate(number, bytes);
+    };
+    allocator.deallocate = [](void* user, void* data, std::size_t, std::size_t, std::int32_t device, std::int32_t,
+                              void*) {
+      if (device != GRADSTEP_DEVICE_CUDA) return std::free(data);
+      --static_cast<Pool*>(user)->in_use;
+      EmulatedCuda::control().deallocate(data);
+    };
+    made.allocator = &allocator;
+    return made;
+  }
+
+  gradstep_allocator allocator{};
+};
+
+TEST(CudaCapture, WhatAHostsAllocatorCannotHaveBackMeanwhileItHasLater) {
+  Pool pool;
+  const gradstep_context_options options = pool.options();
+  {
+    EmulatedCuda device(1, 0, &options);
+    CaptureStream stream;
+    auto gone = std::make_unique<Chain>(device);
+    gone->push();
+    const std::int64_t before = pool.in_use;
+    stream.capture([&] { gone.reset(); }, /*is_spoiled=*/true);
+    EXPECT_EQ(pool.in_use, before) << "nobody can know whether the device still uses it";
+    {
+      const Chain chain(device);
+    }
+    EXPECT_LT(pool.in_use, before);
+  }
+  EXPECT_EQ(pool.in_use, 0);
 }
 
 TEST(CudaCapture, WhatAHandleKeepsIsNotMadeInIt) {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the library promises every device, and of a step on a CUDA device beside: it is a fixed number of launches.
+#include <thread>
+
 #include "cuda/emulated_device.h"
 #include "detached/device_promises.h"
 
@@ -99,6 +101,67 @@ TEST(Cuda, AnotherDeviceIsNotTheThreadsCurrentOneAfterACall) {
   }
   EXPECT_EQ(on_second.param(), on_first.param());
   EXPECT_EQ(EmulatedCuda::control().current_device(), 0);
+}
+
+// As cudaSetDevice() would, on the way back to what was current.
+TEST(Cuda, AThreadThatHasNoDeviceMakesNoContextButOnThatOfTheHandle) {
+  const EmulatedCuda before(1, 1);  // opens the plugin
+  std::thread thread([] {
+    EmulatedCuda::control().used_devices();
+    EmulatedCuda device(1, 1);
+    Chain chain(device);
+    for (int k = 0; k < 4; ++k) chain.push();
+    chain.param();
+    EXPECT_TRUE(chain.is_done());
+  });
+  thread.join();
+  EXPECT_EQ(EmulatedCuda::control().used_devices(), 1U << 1);
+}
+
+TEST(Cuda, APollSaysAtOnceThatAllIsDone) {
+  void* const stream = EmulatedCuda::stream(1);
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    EmulatedCuda device(seed);
+    Chain chain(device);
+    chain.push(stream);
+    device.queue(stream).finish();
+    EXPECT_TRUE(chain.is_done()) << "seed " << seed;
+  }
+}
+
+TEST(Cuda, APollDoesNotWait) {
+  EmulatedCuda device(1);
+  Chain chain(device);
+  const std::int64_t waits = device.waits();
+  for (int k = 0; k < 2; ++k) chain.push();
+  int polls = 1;
+  while (!chain.is_done()) ++polls;
+  EXPECT_GT(polls, 1);
+  EXPECT_EQ(device.waits(), waits);
+}
+
+TEST(Cuda, TheDefaultStreamHasTwoNames) {
+  void* const legacy = reinterpret_cast<void*>(1);
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    EmulatedCuda device(seed);
+    Chain chain(device);
+    Chain expected(device);
+    for (int k = 0; k < 4; ++k) {
+      chain.push(k % 2 == 0 ? legacy : nullptr);
+      expected.push();
+    }
+    EXPECT_EQ(chain.param(), expected.param());
+  }
+}
+
+TEST(Cuda, AStreamThatEachThreadHasForItselfIsRefused) {
+  EmulatedCuda device(1);
+  const Chain chain(device);
+  const gradstep_tensor grads[] = {chain.grad(0), chain.grad(1)};
+  EXPECT_EQ(gradstep_optimizer_step(chain.optimizer(), chain.params(), grads, 2, reinterpret_cast<void*>(2)),
+            GRADSTEP_ERR_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(gradstep_last_error()).find("stream: is cudaStreamPerThread"), std::string::npos)
+      << gradstep_last_error();
 }
 
 TEST(Cuda, DevicesThatAreNotThereAreNamed) {

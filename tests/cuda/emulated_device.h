@@ -14,7 +14,8 @@ namespace gradstep::test {
 
 class EmulatedCuda final : public TestDevice {
  public:
-  explicit EmulatedCuda(std::uint64_t seed, std::int32_t number = 0) : TestDevice({GRADSTEP_DEVICE_CUDA, number}) {
+  explicit EmulatedCuda(std::uint64_t seed, std::int32_t number = 0, const gradstep_context_options* options = nullptr)
+      : TestDevice({GRADSTEP_DEVICE_CUDA, number}, options) {
     control().set_seed(seed);
   }
 

@@ -27,6 +27,7 @@ class NcclTrouble {
   NcclTrouble() = default;
   ~NcclTrouble() {
     EmulatedCuda::control().hang_nccl(false);
+    EmulatedCuda::control().block_nccl(false);
     for (int rank = 0; rank < 4; ++rank) EmulatedCuda::control().fail_nccl(rank, 0);
   }
   NcclTrouble(const NcclTrouble&) = delete;
@@ -187,6 +188,44 @@ TEST(CudaNcclFailures, AnExchangeThatNobodyWaitsForEndsByTheDeadlineOfItsPush) {
       kTimeoutMs);
 }
 
+// As where the stream is full of what waits for the first one.
+TEST(CudaNcclFailures, AnExchangeThatIsBlockedByOneThatHangsEndsByTheDeadlineOfThat) {
+  const NcclTrouble well_again;
+  run_nccl_ranks(
+      2,
+      [&](NcclRank& rank) {
+        gradstep_parameter parameters[2] = {};
+        gradstep_tensor grads[2] = {};
+        for (std::size_t i = 0; i < 2; ++i) {
+          parameters[i].struct_size = sizeof(gradstep_parameter);
+          parameters[i].shape = kShape.data();
+          parameters[i].ndim = 1;
+          parameters[i].dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
+          parameters[i].device = rank.device().id();
+          grads[i] = rank.tensor(kShape);
+        }
+        gradstep_reducer_options options{};
+        TestDevice::check(gradstep_reducer_options_init(&options, sizeof options));
+        options.fuse_threshold = 1;  // each has its own bucket
+        gradstep_reducer* reducer = nullptr;
+        TestDevice::check(gradstep_reducer_create(rank.device().context(), rank.comm(Carrier::nccl), &options,
+                                                  parameters, 2, &reducer));
+        rank.meet();
+        EmulatedCuda::control().hang_nccl(true);
+        rank.meet();
+        TestDevice::check(gradstep_reducer_push(reducer, 1, &grads[1], rank.stream()));
+        rank.meet();
+        EmulatedCuda::control().block_nccl(true);
+        rank.meet();
+        const auto begin = Clock::now();
+        EXPECT_EQ(gradstep_reducer_push(reducer, 0, &grads[0], rank.stream()), GRADSTEP_ERR_TIMEOUT)
+            << gradstep_last_error();
+        EXPECT_LT(Clock::now() - begin, std::chrono::milliseconds(kTimeoutMs + 1000));
+        gradstep_reducer_destroy(reducer);
+      },
+      kTimeoutMs);
+}
+
 TEST(CudaNcclFailures, RanksThatDoNotConnectEndByTheDeadline) {
   const NcclTrouble well_again;
   run_nccl_ranks(
@@ -218,16 +257,6 @@ TEST(CudaNcclFailures, ADeviceThatIsNotThereIsNamedOnItsRankAndNobodyWaits) {
   });
 }
 
-/// Those that are left when nobody gives any back any more, which happens in the background.
-std::int64_t connections_left() {
-  std::int64_t left = EmulatedCuda::control().nccl_communicators();
-  for (int k = 0; k < 1000 && left > 0; ++k) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    left = EmulatedCuda::control().nccl_communicators();
-  }
-  return left;
-}
-
 TEST(CudaNcclFailures, EveryConnectionOfNcclsIsGivenBack) {
   run_nccl_ranks(3, [&](NcclRank& rank) {
     gradstep_comm* comm = rank.comm(Carrier::nccl);
@@ -242,6 +271,22 @@ TEST(CudaNcclFailures, EveryConnectionOfNcclsIsGivenBack) {
     gradstep_comm_destroy(copy);
   });
   EXPECT_EQ(connections_left(), 0);
+}
+
+/// Ends the program: with 0 if connections that it has just destroyed are given back by then.
+[[noreturn]] void exit_after_an_exchange() {
+  emulated_cuda();
+  std::atexit([] { std::_Exit(EmulatedCuda::control().nccl_communicators() == 0 ? 0 : 1); });
+  run_nccl_ranks(2, [](NcclRank& rank) {
+    Updating updating(rank, rank.comm(Carrier::nccl));
+    TestDevice::check(updating.push());
+  });
+  std::exit(EmulatedCuda::control().nccl_communicators() > 0 ? 2 : 3);  // 3 = nothing was left to wait for
+}
+
+TEST(CudaNcclDeathTest, TheEndOfTheProcessWaitsForConnectionsThatAreGivenBack) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(exit_after_an_exchange(), testing::ExitedWithCode(0), "");
 }
 
 /// Ends the program: with 0 if NCCL is named where it is missing.

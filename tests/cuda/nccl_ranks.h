@@ -71,8 +71,8 @@ class LentGather {
 class NcclRank {
  public:
   NcclRank(std::int32_t rank, std::int32_t ranks, gradstep_comm* host, void* stream, std::barrier<>& meeting,
-           LentGather& lent)
-      : device_(1, rank % 2),
+           LentGather& lent, std::int32_t device)
+      : device_(1, device),
         rank_(rank),
         ranks_(ranks),
         host_(host),
@@ -140,9 +140,20 @@ class NcclRank {
   LentGather::End end_;
 };
 
-/// body(rank) on a thread for each.
+/// Those that are left when nobody gives any back any more, which happens in the background.
+inline std::int64_t connections_left() {
+  std::int64_t left = EmulatedCuda::control().nccl_communicators();
+  for (int k = 0; k < 1000 && left > 0; ++k) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    left = EmulatedCuda::control().nccl_communicators();
+  }
+  return left;
+}
+
+/// body(rank) on a thread for each. They take turns on two devices, or are all on the second one.
 inline void run_nccl_ranks(std::int32_t ranks, const std::function<void(NcclRank&)>& body,
-                           std::int64_t timeout_ms = 20000, std::int32_t order = GRADSTEP_REDUCTION_RANK) {
+                           std::int64_t timeout_ms = 20000, std::int32_t order = GRADSTEP_REDUCTION_RANK,
+                           std::int32_t devices = 2) {
   emulated_cuda();
   gradstep_context* context = nullptr;
   TestDevice::check(gradstep_context_create(nullptr, &context));
@@ -164,7 +175,7 @@ inline void run_nccl_ranks(std::int32_t ranks, const std::function<void(NcclRank
   for (std::int32_t r = 0; r < ranks; ++r) {
     threads.emplace_back([&, r] {
       const auto place = static_cast<std::size_t>(r);
-      NcclRank rank(r, ranks, comms[place], streams[place], meeting, lent);
+      NcclRank rank(r, ranks, comms[place], streams[place], meeting, lent, devices == 2 ? r % 2 : 1);
       body(rank);
       rank.meet();  // memory is given back when nobody needs it any more
     });

@@ -253,6 +253,34 @@ std::vector<std::vector<std::vector<float>>> step_sharded(std::int32_t ranks, Ca
   return found;
 }
 
+// Nor do the threads that look after exchanges, and end connections.
+TEST(CudaNccl, RanksOfOneDeviceMakeNoContextOnAnother) {
+  connections_left();  // of other tests
+  run_nccl_ranks(
+      2,
+      [](NcclRank& rank) {
+        gradstep_comm* comm = rank.comm(Carrier::nccl);
+        rank.meet();
+        EmulatedCuda::control().used_devices();
+        rank.meet();
+        const std::vector<gradstep_parameter> parameters = parameters_of(rank.device().id(), false);
+        gradstep_reducer* reducer = nullptr;
+        TestDevice::check(gradstep_reducer_create(rank.device().context(), comm, nullptr, parameters.data(),
+                                                  parameters.size(), &reducer));
+        for (std::size_t i = 0; i < kShapes.size(); ++i) {
+          const gradstep_tensor grad = rank.tensor(kShapes[i]);
+          TestDevice::check(gradstep_reducer_push(reducer, i, &grad, rank.stream()));
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(60));  // rounds of the watch
+        TestDevice::check(gradstep_reducer_wait(reducer, nullptr, 0, rank.stream()));
+        gradstep_reducer_destroy(reducer);
+        rank.meet();
+        EXPECT_EQ(EmulatedCuda::control().used_devices() & 1U, 0);
+        rank.meet();
+      },
+      /*timeout_ms=*/20000, GRADSTEP_REDUCTION_RANK, /*devices=*/1);
+}
+
 TEST(CudaNccl, AShardedStepHasTheBitsOfAStagedOne) {
   for (const std::int32_t ranks : {2, 3, 4}) {
     const auto staged = step_sharded(ranks, Carrier::staging);

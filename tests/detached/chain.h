@@ -18,7 +18,9 @@ namespace gradstep::test {
 /// A context that serves a device, and memory there.
 class TestDevice {
  public:
-  explicit TestDevice(gradstep_device id) : id_(id) { check(gradstep_context_create(nullptr, &context_)); }
+  explicit TestDevice(gradstep_device id, const gradstep_context_options* options = nullptr) : id_(id) {
+    check(gradstep_context_create(options, &context_));
+  }
   virtual ~TestDevice() {
     buffers_.clear();
     gradstep_context_destroy(context_);
@@ -126,6 +128,11 @@ class Chain {
   const gradstep_tensor* params() const { return params_; }
   gradstep_tensor grad(std::size_t i) const { return grads_[i]; }
   gradstep_optimizer* optimizer() const { return optimizer_; }
+  bool is_done() {
+    std::int32_t done = -1;
+    TestDevice::check(gradstep_updater_poll(updater_, &done));
+    return done != 0;
+  }
   void set_learning_rate(const gradstep_schedule& schedule) {
     TestDevice::check(gradstep_optimizer_set_schedule(optimizer_, -1, "learning_rate", &schedule));
   }

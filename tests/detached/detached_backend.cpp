@@ -33,6 +33,7 @@ class DetachedBackend::WorkQueue final : public Queue {
     const auto* point = static_cast<const Point*>(event.point().get());
     work_.put(line_, [] {}, point != nullptr ? point->point() : WorkQueues::Point{});
   }
+  bool is_idle() override { return record().is_reached(); }
   void finish() override { work_.finish(line_); }
   void upload(void* to, const void* host, std::size_t bytes) override {
     const auto* from = static_cast<const std::byte*>(host);

@@ -39,6 +39,7 @@ struct CUgraph_st {
   Captured work;
   std::vector<std::shared_ptr<void>> objects;  // that it retains
   unsigned long long id = 0;                   // of its capture
+  bool is_spoiled = false;                     // its capture
 };
 
 struct CUgraphExec_st {
@@ -49,6 +50,11 @@ struct CUgraphExec_st {
 struct CUstream_st {
   WorkQueues::Line* line = nullptr;
   CUgraph_st* capture = nullptr;
+};
+
+/// A device's primary context.
+struct CUctx_st {
+  int device;
 };
 
 struct CUevent_st {
@@ -63,6 +69,7 @@ namespace gradstep::emulation {
 namespace {
 
 constexpr int kDevices = 2;
+constexpr int kDriverVersion = 13000;
 constexpr std::size_t kMaxSharedBytes = 48 * 1024;
 constexpr int kMaxThreads = 1024;
 constexpr std::int64_t kMaxBlocks = 0x7fffffff;
@@ -74,8 +81,9 @@ struct Machine {
   CUstream_st default_streams[kDevices];
   std::map<const std::byte*, std::size_t> pinned;  // bytes by address
   std::map<void*, std::size_t> allocated;
-  std::atomic<int> captures{0};  // that are going on
+  std::vector<CUgraph_st*> captures;  // that are going on
   unsigned long long last_capture = 0;
+  std::atomic<std::uint32_t> used_devices{0};  // a bit each
   // Of tests, which keep them to the end.
   std::vector<std::unique_ptr<CUstream_st>> streams;
   std::vector<std::unique_ptr<CUgraph_st>> graphs;
@@ -94,14 +102,12 @@ Machine& machine() {
   return *instance;
 }
 
-thread_local int current_device = 0;
-thread_local cudaError_t last_error = cudaSuccess;
+thread_local int own_device = 0;
+thread_local std::vector<CUctx_st*> pushed_contexts;
 thread_local cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
 
-cudaError_t failed(cudaError_t error) {
-  if (error != cudaSuccess) last_error = error;
-  return error;
-}
+/// What needs a context on the thread's device makes one.
+void use_device() { machine().used_devices |= 1U << current_device_number(); }
 
 [[noreturn]] void complain(const char* who, const char* what) {
   std::fprintf(stderr, "emulation: %s: %s\n", who, what);
@@ -110,7 +116,7 @@ cudaError_t failed(cudaError_t error) {
 
 CUstream_st& at(cudaStream_t stream) {
   if (stream != nullptr) return *stream;
-  return machine().default_streams[current_device];
+  return machine().default_streams[current_device_number()];
 }
 
 bool is_pinned(const void* data, std::size_t bytes) {
@@ -149,6 +155,12 @@ void wait_until(const std::function<bool()>& reached, bool does_all = false) {
   }
 }
 
+/// Whoever looks again and again sees work that is done meanwhile.
+void let_time_go_on() {
+  WorkQueues& work = machine().work;
+  if (work.random() % 2 == 0) work.do_one();
+}
+
 void finish(const CUstream_st& stream) {
   wait_until([&stream] { return stream.line->is_empty(); });
 }
@@ -158,8 +170,20 @@ void finish_all() {
   wait_until([] { return machine().work.is_done_for_this_thread(); }, /*does_all=*/true);
 }
 
+/// A call that CUDA refuses inside or beside captures spoils all of them.
+cudaError_t refuse() {
+  const std::lock_guard lock(machine().mutex);
+  for (CUgraph_st* graph : machine().captures) graph->is_spoiled = true;
+  return cudaErrorStreamCaptureUnsupported;
+}
+
+bool are_captures() {
+  const std::lock_guard lock(machine().mutex);
+  return !machine().captures.empty();
+}
+
 /// What CUDA refuses while anything is captured, unless the thread says that it knows.
-bool is_refused() { return machine().captures > 0 && capture_mode != cudaStreamCaptureModeRelaxed; }
+bool is_refused() { return are_captures() && capture_mode != cudaStreamCaptureModeRelaxed; }
 
 void run_block(const Launch& launch, std::int64_t index, std::uint64_t seed) {
   std::vector<std::byte> shared(launch.shared_bytes + 16);
@@ -205,10 +229,11 @@ void check_access(const char* kernel, const void* data, std::size_t bytes, std::
 }
 
 cudaError_t launch(Launch launch, cudaStream_t stream) {
+  use_device();
   const std::lock_guard lock(machine().mutex);
   if (launch.blocks < 1 || launch.blocks > kMaxBlocks || launch.threads < 1 || launch.threads > kMaxThreads ||
       launch.shared_bytes > kMaxSharedBytes) {
-    return failed(cudaErrorInvalidValue);
+    return cudaErrorInvalidValue;
   }
   put(at(stream), [launch = std::move(launch)] { run_blocks(launch); });
   return cudaSuccess;
@@ -230,7 +255,45 @@ void at_device(const std::function<void()>& body) {
   machine().memory.close();
 }
 
-int current_device_number() { return current_device; }
+int current_device_number() { return pushed_contexts.empty() ? own_device : pushed_contexts.back()->device; }
+
+namespace {
+
+int get_device(int* device, int ordinal) {
+  if (ordinal < 0 || ordinal >= kDevices) return cudaErrorInvalidDevice;
+  *device = ordinal;
+  return 0;
+}
+
+int retain_primary_context(CUctx_st** context, int device) {
+  static CUctx_st contexts[kDevices] = {{0}, {1}};
+  *context = &contexts[device];
+  machine().used_devices |= 1U << device;
+  return 0;
+}
+
+int push_context(CUctx_st* context) {
+  pushed_contexts.push_back(context);
+  return 0;
+}
+
+int pop_context(CUctx_st** context) {
+  if (pushed_contexts.empty()) complain("cuCtxPopCurrent", "there is no context to pop");
+  *context = pushed_contexts.back();
+  pushed_contexts.pop_back();
+  return 0;
+}
+
+}  // namespace
+
+const std::map<std::string, void*>& driver_symbols() {
+  static const std::map<std::string, void*> all = {
+      {"cuDeviceGet", reinterpret_cast<void*>(get_device)},
+      {"cuDevicePrimaryCtxRetain", reinterpret_cast<void*>(retain_primary_context)},
+      {"cuCtxPushCurrent_v2", reinterpret_cast<void*>(push_context)},
+      {"cuCtxPopCurrent_v2", reinterpret_cast<void*>(pop_context)}};
+  return all;
+}
 
 namespace {
 
@@ -265,14 +328,15 @@ const Control kControl = {
       cudaGraphLaunch(exec, static_cast<cudaStream_t>(stream));
       cudaGraphExecDestroy(exec);
     },
-    [] { return current_device; },
+    current_device_number,
+    [] { return machine().used_devices.exchange(0); },
     [](int device, std::uint64_t bytes) -> void* {
-      const int before = std::exchange(current_device, device);
+      const int before = std::exchange(own_device, device);
       const cudaStreamCaptureMode mode = std::exchange(capture_mode, cudaStreamCaptureModeRelaxed);
       void* data = nullptr;
       cudaMalloc(&data, bytes);
       capture_mode = mode;
-      current_device = before;
+      own_device = before;
       return data;
     },
     [](void* data) { cudaFree(data); },
@@ -281,9 +345,10 @@ const Control kControl = {
       cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, nullptr);
       cudaDeviceSynchronize();
     },
-    [](int device) { current_device = device; },
+    [](int device) { own_device = device; },
     library_symbol,
     hang_nccl,
+    block_nccl,
     fail_nccl,
     nccl_communicators,
     [](void* stream, void (*function)(void*), void* argument) {
@@ -312,14 +377,20 @@ cudaError_t cudaGetDeviceCount(int* count) {
   return cudaSuccess;
 }
 
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = kDriverVersion;
+  return cudaSuccess;
+}
+
 cudaError_t cudaGetDevice(int* device) {
-  *device = current_device;
+  *device = current_device_number();
   return cudaSuccess;
 }
 
 cudaError_t cudaSetDevice(int device) {
-  if (device < 0 || device >= kDevices) return failed(cudaErrorInvalidDevice);
-  current_device = device;
+  if (device < 0 || device >= kDevices) return cudaErrorInvalidDevice;
+  own_device = device;
+  use_device();
   return cudaSuccess;
 }
 
@@ -340,54 +411,58 @@ const char* cudaGetErrorName(cudaError_t error) {
 
 const char* cudaGetErrorString(cudaError_t error) { return cudaGetErrorName(error); }
 
-cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
-
 cudaError_t cudaDeviceSynchronize() {
-  if (machine().captures > 0) return failed(cudaErrorStreamCaptureUnsupported);
+  use_device();
+  if (are_captures()) return refuse();
   finish_all();
   return cudaSuccess;
 }
 
 cudaError_t cudaMalloc(void** data, size_t bytes) {
+  use_device();
   const std::lock_guard lock(machine().mutex);
   Machine& all = machine();
-  if (is_refused()) return failed(cudaErrorStreamCaptureUnsupported);
+  if (is_refused()) return refuse();
   ++all.counts.allocations;
   try {
     *data = all.memory.allocate(bytes);
   } catch (...) {
-    return failed(cudaErrorMemoryAllocation);
+    return cudaErrorMemoryAllocation;
   }
   if (bytes > 0) all.allocated[*data] = bytes;
   return cudaSuccess;
 }
 
 cudaError_t cudaFree(void* data) {
+  use_device();
   Machine& all = machine();
   if (data == nullptr) return cudaSuccess;
-  if (is_refused()) return failed(cudaErrorStreamCaptureUnsupported);
+  if (is_refused()) return refuse();
   finish_all();
   const std::lock_guard lock(all.mutex);
   const auto found = all.allocated.find(data);
-  if (found == all.allocated.end()) return failed(cudaErrorInvalidValue);
+  if (found == all.allocated.end()) return cudaErrorInvalidValue;
   all.memory.deallocate(data, found->second);
   all.allocated.erase(found);
   return cudaSuccess;
 }
 
 cudaError_t cudaHostAlloc(void** data, size_t bytes, unsigned /*flags*/) {
+  use_device();
   const std::lock_guard lock(machine().mutex);
   Machine& all = machine();
-  if (is_refused()) return failed(cudaErrorStreamCaptureUnsupported);
+  if (is_refused()) return refuse();
   ++all.counts.allocations;
   *data = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
-  if (*data == nullptr) return failed(cudaErrorMemoryAllocation);
+  if (*data == nullptr) return cudaErrorMemoryAllocation;
   all.pinned[static_cast<const std::byte*>(*data)] = bytes;
   return cudaSuccess;
 }
 
 cudaError_t cudaFreeHost(void* data) {
+  use_device();
   Machine& all = machine();
+  if (is_refused()) return refuse();
   finish_all();
   const std::lock_guard lock(all.mutex);
   all.pinned.erase(static_cast<const std::byte*>(data));
@@ -396,13 +471,14 @@ cudaError_t cudaFreeHost(void* data) {
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind /*kind*/, cudaStream_t stream) {
+  use_device();
   std::unique_lock lock(machine().mutex);
   Machine& all = machine();
   const auto is_reachable = [&](const void* data) {
     return all.memory.contains(data, bytes) || is_pinned(data, bytes);
   };
   const bool is_paged = !is_reachable(to) || !is_reachable(from);
-  if (is_paged && at(stream).capture != nullptr) return failed(cudaErrorStreamCaptureUnsupported);
+  if (is_paged && at(stream).capture != nullptr) return refuse();
   const bool is_local = all.memory.contains(to, bytes) && all.memory.contains(from, bytes);
   put(at(stream), [to, from, bytes, is_local] {
     if (bytes > 0) std::memcpy(to, from, bytes);
@@ -416,39 +492,53 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
 }
 
 cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
+  use_device();
   const std::lock_guard lock(machine().mutex);
-  if (!machine().memory.contains(to, bytes)) return failed(cudaErrorInvalidValue);
+  if (!machine().memory.contains(to, bytes)) return cudaErrorInvalidValue;
   put(at(stream), [to, value, bytes] { std::memset(to, value, bytes); });
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned /*flags*/) {
+  use_device();
   const std::lock_guard lock(machine().mutex);
-  if (is_refused()) return failed(cudaErrorStreamCaptureUnsupported);
+  if (is_refused()) return refuse();
   *stream = new CUstream_st;
   (*stream)->line = &machine().work.add();
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  use_device();
   finish(*stream);
   delete stream;
   return cudaSuccess;
 }
 
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  use_device();
+  const std::lock_guard lock(machine().mutex);
+  if (is_refused() || at(stream).capture != nullptr) return refuse();
+  const WorkQueues::Line& line = *at(stream).line;
+  if (!line.is_empty()) let_time_go_on();
+  return line.is_empty() ? cudaSuccess : cudaErrorNotReady;
+}
+
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  if (is_refused() || at(stream).capture != nullptr) return failed(cudaErrorStreamCaptureUnsupported);
+  use_device();
+  if (is_refused() || at(stream).capture != nullptr) return refuse();
   finish(at(stream));
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned /*flags*/) {
+  use_device();
   const std::lock_guard lock(machine().mutex);
   CUstream_st& own = at(stream);
   if (event->capture != nullptr) {
     own.capture = event->capture;  // it joins
   } else if (own.capture != nullptr) {
-    return failed(cudaErrorStreamCaptureUnsupported);
+    return refuse();
   } else {
     machine().work.put(*own.line, [] {}, event->point);
   }
@@ -457,6 +547,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,
                                      cudaGraph_t* graph) {
+  use_device();
   const std::lock_guard lock(machine().mutex);
   CUgraph_st* const capture = at(stream).capture;
   *status = capture != nullptr ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
@@ -467,6 +558,7 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatu
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
+  use_device();
   const std::lock_guard lock(machine().mutex);
   *event = new CUevent_st;
   if (flags == cudaEventDefault) (*event)->moment = std::make_shared<std::chrono::steady_clock::time_point>();
@@ -474,62 +566,72 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  use_device();
   const std::lock_guard lock(machine().mutex);
   delete event;
   return cudaSuccess;
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  use_device();
   const std::lock_guard lock(machine().mutex);
   CUstream_st& own = at(stream);
   event->capture = own.capture;
-  if (event->moment != nullptr) put(own, [moment = event->moment] { *moment = std::chrono::steady_clock::now(); });
+  if (own.capture != nullptr && event->moment == nullptr) return cudaSuccess;
+  put(own, [moment = event->moment] {  // it has a turn of its own, on a stream that is idle, too
+    if (moment != nullptr) *moment = std::chrono::steady_clock::now();
+  });
   if (own.capture == nullptr) event->point = machine().work.end_of(*own.line);
   return cudaSuccess;
 }
 
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
+  use_device();
   std::swap(*mode, capture_mode);
   return cudaSuccess;
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
+  use_device();
   const std::lock_guard lock(machine().mutex);
-  if (is_refused()) return failed(cudaErrorStreamCaptureUnsupported);
-  if (event->capture != nullptr) return failed(cudaErrorCapturedEvent);
+  if (is_refused()) return refuse();
+  if (event->capture != nullptr) return cudaErrorCapturedEvent;
   WorkQueues& work = machine().work;
   if (work.is_reached(event->point)) return cudaSuccess;
-  if (work.random() % 2 == 0) work.do_one();  // time goes on
+  let_time_go_on();
   return work.is_reached(event->point) ? cudaSuccess : cudaErrorNotReady;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  if (is_refused()) return failed(cudaErrorStreamCaptureUnsupported);
+  use_device();
+  if (is_refused()) return refuse();
   wait_until([point = event->point] { return machine().work.is_reached(point); });
   return cudaSuccess;
 }
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
-  if (begin->moment == nullptr || end->moment == nullptr) return failed(cudaErrorInvalidResourceHandle);
+  if (begin->moment == nullptr || end->moment == nullptr) return cudaErrorInvalidResourceHandle;
   *milliseconds = std::chrono::duration<float, std::milli>(*end->moment - *begin->moment).count();
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode /*mode*/) {
   const std::lock_guard lock(machine().mutex);
-  if (stream == nullptr) return failed(cudaErrorStreamCaptureUnsupported);  // the legacy stream is not captured
+  if (stream == nullptr) return refuse();  // the legacy stream is not captured
   stream->capture = new CUgraph_st;
   stream->capture->id = ++machine().last_capture;
-  ++machine().captures;
+  machine().captures.push_back(stream->capture);
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   const std::lock_guard lock(machine().mutex);
   *graph = std::exchange(stream->capture, nullptr);
-  if (*graph == nullptr) return failed(cudaErrorStreamCaptureInvalidated);
-  --machine().captures;
-  return cudaSuccess;
+  if (*graph == nullptr) return cudaErrorStreamCaptureInvalidated;
+  std::erase(machine().captures, *graph);
+  if (!(*graph)->is_spoiled) return cudaSuccess;
+  delete std::exchange(*graph, nullptr);
+  return cudaErrorStreamCaptureInvalidated;
 }
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long /*flags*/) {
@@ -554,14 +656,14 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
 
 cudaError_t cudaUserObjectCreate(cudaUserObject_t* object, void* data, cudaHostFn_t destroy, unsigned references,
                                  unsigned flags) {
-  if (references != 1 || flags != cudaUserObjectNoDestructorSync) return failed(cudaErrorInvalidValue);
+  if (references != 1 || flags != cudaUserObjectNoDestructorSync) return cudaErrorInvalidValue;
   *object = new CUuserObject_st{std::shared_ptr<void>(data, destroy)};
   return cudaSuccess;
 }
 
 cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned references, unsigned flags) {
   const std::lock_guard lock(machine().mutex);
-  if (graph == nullptr || references != 1 || flags != cudaGraphUserObjectMove) return failed(cudaErrorInvalidValue);
+  if (graph == nullptr || references != 1 || flags != cudaGraphUserObjectMove) return cudaErrorInvalidValue;
   graph->objects.push_back(std::move(object->data));
   delete object;
   return cudaSuccess;

@@ -152,10 +152,14 @@ void at_device(const std::function<void()>& body);
 /// The calling thread's.
 int current_device_number();
 
+/// Of CUDA's driver.
+const std::map<std::string, void*>& driver_symbols();
+
 // nccl.cpp
 const std::map<std::string, void*>& nccl_symbols();
 void hang_nccl(bool hangs);
 void fail_nccl(int rank, int result);
+void block_nccl(bool blocks);
 std::int64_t nccl_communicators();
 
 // libraries.cpp

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the plugin uses of cuBLAS and cuSOLVER (NCCL is in nccl.cpp), on the emulated device: plain loops and Eigen, as
-// work of a stream. A handle that has no workspace or stream, and memory that is not the device's, end the program.
+// What the plugin uses of cuBLAS and cuSOLVER (the driver is in device.cpp, NCCL in nccl.cpp), on the emulated device:
+// plain loops and Eigen, as work of a stream. A handle that has no workspace or stream, and memory that is not the
+// device's, end the program.
 #include <Eigen/Eigenvalues>
 #include <Eigen/QR>
 #include <algorithm>
@@ -267,6 +268,7 @@ const std::map<std::string, std::map<std::string, void*>>& libraries() {
         {"cusolverDnDgeqrf", address_of(qr)},
         {"cusolverDnDorgqr_bufferSize", address_of(size_of_factor)},
         {"cusolverDnDorgqr", address_of(factor)}}},
+      {"libcuda.so.1", driver_symbols()},
       {"libnccl.so.2", nccl_symbols()}};
   return all;
 }
@@ -292,6 +294,10 @@ namespace gradstep::cuda {
   reason = std::string(soname) + ": cannot open shared object file";
   return nullptr;
 }
+
+[[gnu::visibility("default")]] void* find_loaded_library(const char* /*soname*/) { return nullptr; }
+
+[[gnu::visibility("default")]] std::string folder_of_library(void* /*library*/) { return ""; }
 
 [[gnu::visibility("default")]] void* find_symbol(void* library, const char* name) {
   const auto& functions = *static_cast<const std::map<std::string, void*>*>(library);

@@ -7,11 +7,13 @@
 // return. Whoever uses a communicator that is still busy, or was aborted, ends the program.
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -81,6 +83,7 @@ struct Library {
   std::int64_t ids = 0;
   std::int64_t alive = 0;
   bool hangs = false;
+  bool blocks = false;
 };
 
 // Leaked: threads that give communicators back may outlive static destructors.
@@ -265,8 +268,16 @@ NcclResult put_pending() {
   return result;
 }
 
-NcclResult put(ncclComm* comm, cudaStream_t stream, const Piece& piece) {
+bool is_blocked(const ncclComm* comm) {
   const std::lock_guard lock(gradstep::emulation::machine_mutex());
+  return library().blocks && !comm->aborted;
+}
+
+NcclResult put(ncclComm* comm, cudaStream_t stream, const Piece& piece) {
+  bool was_blocked = false;
+  for (; is_blocked(comm); was_blocked = true) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const std::lock_guard lock(gradstep::emulation::machine_mutex());
+  if (was_blocked && comm->aborted) return NcclResult::internal_error;
   check_usable(comm);
   if (gradstep::emulation::current_device_number() != comm->device) complain("another device is current");
   if (piece.peer < 0 || piece.peer >= comm->ranks()) return NcclResult::invalid_argument;
@@ -434,6 +445,11 @@ const std::map<std::string, void*>& nccl_symbols() {
 void hang_nccl(bool hangs) {
   const std::lock_guard lock(machine_mutex());
   library().hangs = hangs;
+}
+
+void block_nccl(bool blocks) {
+  const std::lock_guard lock(machine_mutex());
+  library().blocks = blocks;
 }
 
 void fail_nccl(int rank, int result) {

@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which cuBLAS and cuSOLVER: those that the process has, as beside PyTorch or JAX; else those of the newest release
+// that the driver can run. cuSOLVER is of cuBLAS's release, and looked for beside it first, for packages keep them in
+// folders that no loader searches, and load cuSOLVER only when it is needed.
+#pragma once
+
+#include "libraries/library.h"
+
+namespace gradstep::cuda {
+
+/// Throws BACKEND_UNAVAILABLE.
+Library open_cublas();
+/// Throws BACKEND_UNAVAILABLE.
+Library open_cusolver(const Library& cublas);
+
+}  // namespace gradstep::cuda
