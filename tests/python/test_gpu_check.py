@@ -87,6 +87,17 @@ def test_pytorchs_libraries_come_last(check, monkeypatch):
         assert "/build/lib:/before:/wheels/a:/wheels/b" in text
 
 
+def test_what_a_machine_lacks_is_no_failure(check):
+    status, table, error = check(
+        bits_cuda="echo 'FAILED a: Shampoo on CUDA needs cuSOLVER, which cannot be opened: no'; echo '3 cases, cuda'",
+        **{"compute-sanitizer": "echo '========= Error: Device not supported'; exit 9"},
+    )
+    assert status == 0, error
+    assert "| compute-sanitizer | the tool does not know this device |" in table
+    assert "| recorded cases | 2 of 3 have" in table and "; 1 need a library that cannot be opened |" in table
+    assert "which cannot be opened: no" in error
+
+
 @pytest.mark.parametrize(
     ("replaced", "said"),
     [
