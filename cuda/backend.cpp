@@ -107,12 +107,10 @@ class CudaBackend final : public Backend {
   }
   void sum_sparse(const SparseSum& job, Queue& queue) override { cuda::sum_sparse(job, own(queue)); }
 
-  void project_rows(const LowRank& job, Queue& queue) override { cuda::project_rows(job, own(queue)); }
-  void project_columns(const LowRank& job, Queue& queue) override { cuda::project_columns(job, own(queue)); }
-  void orthonormalize(const LowRank& job, Queue& queue) override { cuda::orthonormalize(job, own(queue)); }
-  void expand(const LowRank& job, const Array& result, double factor, Queue& queue) override {
-    cuda::expand(job, result, factor, own(queue));
-  }
+  void project_rows(const LowRankPlan& plan, Queue& queue) override { cuda::project_rows(plan, own(queue)); }
+  void project_columns(const LowRankPlan& plan, Queue& queue) override { cuda::project_columns(plan, own(queue)); }
+  void orthonormalize(const LowRankPlan& plan, Queue& queue) override { cuda::orthonormalize(plan, own(queue)); }
+  void expand(const LowRankPlan& plan, double factor, Queue& queue) override { cuda::expand(plan, factor, own(queue)); }
 
   std::unique_ptr<Preconditioning> make_preconditioning(const kernels::ShampooForm& /*form*/) override {
     return cuda::make_preconditioning(device_, memory_);

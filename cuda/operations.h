@@ -55,9 +55,9 @@ void put(const Array& data, const SparseList& list, bool add, CudaQueue& queue);
 void sum_sparse(const SparseSum& job, CudaQueue& queue);
 
 // kernels/low_rank.cu
-void project_rows(const LowRank& job, CudaQueue& queue);
-void project_columns(const LowRank& job, CudaQueue& queue);
-void orthonormalize(const LowRank& job, CudaQueue& queue);
-void expand(const LowRank& job, const Array& result, double factor, CudaQueue& queue);
+void project_rows(const LowRankPlan& plan, CudaQueue& queue);
+void project_columns(const LowRankPlan& plan, CudaQueue& queue);
+void orthonormalize(const LowRankPlan& plan, CudaQueue& queue);
+void expand(const LowRankPlan& plan, double factor, CudaQueue& queue);
 
 }  // namespace gradstep::cuda

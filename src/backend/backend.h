@@ -87,13 +87,13 @@ class Backend {
   virtual void put(const Array& data, const SparseList& list, bool add, Queue& queue) = 0;
   virtual void sum_sparse(const SparseSum& job, Queue& queue) = 0;
 
-  // Products are summed in f64.
-  virtual void project_rows(const LowRank& job, Queue& queue) = 0;     ///< p = m q^T, p by factor
-  virtual void project_columns(const LowRank& job, Queue& queue) = 0;  ///< q = p m, q by factor
+  // For each of the plan's matrices; products are summed in f64.
+  virtual void project_rows(const LowRankPlan& plan, Queue& queue) = 0;     ///< p = m q^T, p by factor
+  virtual void project_columns(const LowRankPlan& plan, Queue& queue) = 0;  ///< q = p m, q by factor
   /// Makes the factors of p orthonormal, in their order; one that is in the span of those before becomes zero.
-  virtual void orthonormalize(const LowRank& job, Queue& queue) = 0;
+  virtual void orthonormalize(const LowRankPlan& plan, Queue& queue) = 0;
   /// result = factor * p^T q, m = m - p^T q.
-  virtual void expand(const LowRank& job, const Array& result, double factor, Queue& queue) = 0;
+  virtual void expand(const LowRankPlan& plan, double factor, Queue& queue) = 0;
 
   /// For one optimizer, whose plans have this form. It stays valid as long as the backend. Throws UNSUPPORTED, by the
   /// option's name, for a form that the backend has not.

@@ -93,6 +93,13 @@ struct LowRank {
   std::int64_t rank = 0;
   void* p = nullptr;
   void* q = nullptr;
+  void* result = nullptr;  ///< where an expansion of the factors goes: as many numbers as m has, of its dtype
+};
+
+/// Matrices of one dtype, which share nothing.
+struct LowRankPlan {
+  std::span<const LowRank> matrices;
+  Prepared prepared;
 };
 
 }  // namespace gradstep

@@ -222,18 +222,34 @@ class CpuBackend final : public Backend {
   }
   void sum_sparse(const SparseSum& job, Queue& /*queue*/) override { cpu::sum_sparse(context_, loops_, job); }
 
-  void project_rows(const LowRank& job, Queue& /*queue*/) override {
-    for_each_part(job.rows, kSerialElements / 4, job.cols,
-                  [&](auto begin, auto end) { loops_.project_rows(job, begin, end); });
+  void project_rows(const LowRankPlan& plan, Queue& /*queue*/) override {
+    for (const LowRank& job : plan.matrices) {
+      for_each_part(job.rows, kSerialElements / 4, job.cols,
+                    [&](auto begin, auto end) { loops_.project_rows(job, begin, end); });
+    }
   }
-  void project_columns(const LowRank& job, Queue& /*queue*/) override {
-    for_each_part(job.cols, kSerialElements / 4, job.rows,
-                  [&](auto begin, auto end) { loops_.project_columns(job, begin, end); });
+  void project_columns(const LowRankPlan& plan, Queue& /*queue*/) override {
+    for (const LowRank& job : plan.matrices) {
+      for_each_part(job.cols, kSerialElements / 4, job.rows,
+                    [&](auto begin, auto end) { loops_.project_columns(job, begin, end); });
+    }
   }
-  void orthonormalize(const LowRank& job, Queue& /*queue*/) override { loops_.orthonormalize(job); }
-  void expand(const LowRank& job, const Array& result, double factor, Queue& /*queue*/) override {
-    for_each_part(job.rows, kSerialElements / 4, job.cols,
-                  [&](auto begin, auto end) { loops_.expand(job, result, factor, begin, end); });
+  void orthonormalize(const LowRankPlan& plan, Queue& /*queue*/) override {
+    std::int64_t products = 0;
+    for (const LowRank& job : plan.matrices) products += job.rank * job.rank * job.rows;
+    const auto run = [&](std::int64_t i) { loops_.orthonormalize(plan.matrices[static_cast<std::size_t>(i)]); };
+    const auto count = static_cast<std::int64_t>(plan.matrices.size());
+    if (products <= kSerialElements) {
+      for (std::int64_t i = 0; i < count; ++i) run(i);
+    } else {
+      context_.parallel_for(count, run);
+    }
+  }
+  void expand(const LowRankPlan& plan, double factor, Queue& /*queue*/) override {
+    for (const LowRank& job : plan.matrices) {
+      for_each_part(job.rows, kSerialElements / 4, job.cols,
+                    [&](auto begin, auto end) { loops_.expand(job, factor, begin, end); });
+    }
   }
 
   void sum_ranks(const RankSum& job, Queue& /*queue*/) override {

@@ -78,7 +78,7 @@ struct Loops {
   void (*project_rows)(const LowRank& job, std::int64_t begin, std::int64_t end);
   void (*project_columns)(const LowRank& job, std::int64_t begin, std::int64_t end);
   void (*orthonormalize)(const LowRank& job);
-  void (*expand)(const LowRank& job, const Array& result, double factor, std::int64_t begin, std::int64_t end);
+  void (*expand)(const LowRank& job, double factor, std::int64_t begin, std::int64_t end);
 
   void (*sum_ranks)(const RankSum& job, std::int64_t begin, std::int64_t length);
 

@@ -110,12 +110,13 @@ ExchangeCost measure_processor(Context& context) {
                  kElements;
   std::vector<float> p(static_cast<std::size_t>(kSide));
   std::vector<float> q(static_cast<std::size_t>(kSide), 1.0F);
-  const LowRank matrix{numbers, kSide, kSide, 1, p.data(), q.data()};
+  const LowRank matrix{numbers, kSide, kSide, 1, p.data(), q.data(), others.data};
+  const LowRankPlan low_rank{{&matrix, 1}, {}};
   prices.multiply = shortest([&] {
-                      backend.project_rows(matrix, site.queue());
-                      backend.orthonormalize(matrix, site.queue());
-                      backend.project_columns(matrix, site.queue());
-                      backend.expand(matrix, others, 1, site.queue());
+                      backend.project_rows(low_rank, site.queue());
+                      backend.orthonormalize(low_rank, site.queue());
+                      backend.project_columns(low_rank, site.queue());
+                      backend.expand(low_rank, 1, site.queue());
                     }) /
                     kElements;
   return prices;

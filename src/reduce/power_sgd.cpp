@@ -17,8 +17,8 @@ PowerSgdExchange::PowerSgdExchange(ExchangeResources& resources, const BucketPla
                                    const gradstep_reducer_options& checked,
                                    std::span<const std::vector<std::int64_t>> shapes)
     : BucketExchange(resources, plan, checked),
-      packed_{allocate(false), {}, {}},
-      residual_{allocate(/*zeroed=*/true), {}, {}} {
+      packed_{allocate(false), {}, {}, {}, {}},
+      residual_{allocate(/*zeroed=*/true), {}, {}, {}, {}} {
   std::int64_t begin = 0;
   for (const std::vector<std::int64_t>& shape : shapes) {
     Matrix matrix;
@@ -66,13 +66,16 @@ Array PowerSgdExchange::part(const Buffer& buffer, std::int64_t begin, std::int6
   return {buffer.as<std::byte>() + begin * size_of(plan_.dtype), size, plan_.dtype, 0, nullptr, nullptr};
 }
 
-LowRank PowerSgdExchange::job_of(const Matrix& matrix) const {
-  return {part(packed_.memory, matrix.begin, matrix.size()),
-          matrix.rows,
-          matrix.cols,
-          matrix.rank,
-          part(p_, matrix.p_begin, 0).data,
-          part(next_q_, matrix.q_begin, 0).data};
+const LowRankPlan& PowerSgdExchange::low_rank() {
+  packed_.matrices.clear();
+  for (const Matrix& matrix : matrices_) {
+    if (matrix.rank == 0) continue;
+    packed_.matrices.push_back({part(packed_.memory, matrix.begin, matrix.size()), matrix.rows, matrix.cols,
+                                matrix.rank, part(p_, matrix.p_begin, 0).data, part(next_q_, matrix.q_begin, 0).data,
+                                seen(matrix).data});
+  }
+  packed_.low_rank.matrices = packed_.matrices;
+  return packed_.low_rank;
 }
 
 /// Of result().
@@ -97,31 +100,20 @@ void PowerSgdExchange::exchange(double divisor, const Deadline& deadline, gradst
   has_expanded_ = false;
   backend().copy(packed_.out.plan(), 1, 1, queue());
   queue().copy(next_q_.data(), q_.data(), q_.bytes());
-  for (const Matrix& matrix : matrices_) {
-    if (matrix.rank > 0) backend().project_rows(job_of(matrix), queue());
-  }
+  const LowRankPlan& plan = low_rank();
+  backend().project_rows(plan, queue());
   if (q_size_ == 0) set_has_sent();
   data().all_reduce(part(p_, 0, p_size_), GRADSTEP_REDUCE_SUM, ranks, deadline);
-  for (const Matrix& matrix : matrices_) {
-    if (matrix.rank == 0) continue;
-    backend().orthonormalize(job_of(matrix), queue());
-    backend().project_columns(job_of(matrix), queue());
-  }
+  backend().orthonormalize(plan, queue());
+  backend().project_columns(plan, queue());
   set_has_sent();
   if (q_size_ > 0) data().all_reduce(part(next_q_, 0, q_size_), GRADSTEP_REDUCE_SUM, ranks, deadline);
   // What came back are means; a sum is so many times that.
   const double factor = divisor == ranks ? 1 : ranks / divisor;
   backend().copy(packed_.back.plan(), factor, 1, queue());
-  for (const Matrix& matrix : matrices_) {
-    if (matrix.rank > 0) expand(matrix, factor);
-  }
+  backend().expand(plan, factor, queue());  // what the factors leave out stays in packed_
   has_expanded_ = true;
   stats.algorithm = GRADSTEP_EXCHANGE_FACTORS;
-}
-
-/// From the factors to result(); what they leave out stays in packed_.
-void PowerSgdExchange::expand(const Matrix& matrix, double factor) {
-  backend().expand(job_of(matrix), seen(matrix), factor, queue());
 }
 
 void PowerSgdExchange::commit() {
@@ -158,9 +150,7 @@ void PowerSgdExchange::rejoin(std::int32_t root, const Deadline& deadline) {
   if (!lacks_factor_) return;
   std::swap(packed_, residual_);
   queue().copy(next_q_.data(), q_.data(), q_.bytes());
-  for (const Matrix& matrix : matrices_) {
-    if (matrix.rank > 0) expand(matrix, 1);
-  }
+  backend().expand(low_rank(), 1, queue());
   std::swap(packed_, residual_);
   lacks_factor_ = false;
 }

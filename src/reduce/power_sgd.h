@@ -41,14 +41,16 @@ class PowerSgdExchange final : public BucketExchange {
     Buffer memory;
     OwnPlan<CopyPlan, CopyItem> out;
     OwnPlan<CopyPlan, CopyItem> back;
+    std::vector<LowRank> matrices;  // which low_rank shows
+    LowRankPlan low_rank;
   };
 
   void start(const Matrix& matrix);
   void plan_dense(Window& window);
   Array part(const Buffer& buffer, std::int64_t begin, std::int64_t size) const;
-  LowRank job_of(const Matrix& matrix) const;
+  /// Of packed_, with the factors p_ and next_q_, and result().
+  const LowRankPlan& low_rank();
   Array seen(const Matrix& matrix) const;
-  void expand(const Matrix& matrix, double factor);
 
   std::vector<Matrix> matrices_;  // one per parameter
   std::int64_t p_size_ = 0;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Exchanges that NCCL carries have the bits of those that pass through the host, and nothing of them passes there.
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 
@@ -251,6 +252,45 @@ std::vector<std::vector<std::vector<float>>> step_sharded(std::int32_t ranks, Ca
     gradstep_optimizer_destroy(optimizer);
   });
   return found;
+}
+
+TEST(CudaNccl, MatricesOfABucketAreOneLaunchOfEachOfPowerSgdsKernels) {
+  run_nccl_ranks(2, [](NcclRank& rank) {
+    const std::vector<std::int64_t> shapes[] = {{30, 40}, {50, 20}, {7}, {12, 90}, {64, 64}};
+    std::vector<gradstep_parameter> parameters;
+    std::vector<gradstep_tensor> grads;
+    for (const auto& shape : shapes) {
+      gradstep_parameter parameter{};
+      parameter.struct_size = sizeof parameter;
+      parameter.shape = shape.data();
+      parameter.ndim = static_cast<std::int32_t>(shape.size());
+      parameter.dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
+      parameter.device = rank.device().id();
+      parameters.push_back(parameter);
+      grads.push_back(rank.tensor(shape));
+    }
+    gradstep_reducer_options options{};
+    TestDevice::check(gradstep_reducer_options_init(&options, sizeof options));
+    options.mode = GRADSTEP_REDUCER_POWERSGD;
+    gradstep_reducer* reducer = nullptr;
+    TestDevice::check(gradstep_reducer_create(rank.device().context(), rank.comm(Carrier::nccl), &options,
+                                              parameters.data(), parameters.size(), &reducer));
+    rank.device().queue(rank.stream()).finish();
+    rank.meet();
+    EmulatedCuda::launches();
+    rank.meet();
+    TestDevice::check(gradstep_reducer_reduce(reducer, grads.data(), nullptr, grads.size(), 1, rank.stream()));
+    rank.device().queue(rank.stream()).finish();
+    rank.meet();
+    if (rank.rank() == 0) {
+      const std::vector<std::string> names = EmulatedCuda::launches();
+      for (const char* kernel : {"project_rows", "orthonormalize", "project_columns", "expand"}) {
+        EXPECT_EQ(std::ranges::count(names, kernel), rank.ranks()) << kernel;
+      }
+    }
+    rank.meet();
+    gradstep_reducer_destroy(reducer);
+  });
 }
 
 // Nor do the threads that look after exchanges, and end connections.

@@ -282,20 +282,30 @@ void DeferringBackend::count_nonfinite(const Array& data, std::int64_t* count, Q
   put_into(queue, [this, data, count] { inner_.count_nonfinite(data, count, host_); });
 }
 
-void DeferringBackend::project_rows(const LowRank& job, Queue& queue) {
-  put_into(queue, [this, job] { inner_.project_rows(job, host_); });
+namespace {
+
+/// What has been asked of matrices, as a plan of those that there were then.
+template <class Ask>
+std::function<void()> kept(const LowRankPlan& plan, Ask ask) {
+  return [own = std::vector<LowRank>(plan.matrices.begin(), plan.matrices.end()), ask] { ask(LowRankPlan{own, {}}); };
 }
 
-void DeferringBackend::project_columns(const LowRank& job, Queue& queue) {
-  put_into(queue, [this, job] { inner_.project_columns(job, host_); });
+}  // namespace
+
+void DeferringBackend::project_rows(const LowRankPlan& plan, Queue& queue) {
+  put_into(queue, kept(plan, [this](const LowRankPlan& own) { inner_.project_rows(own, host_); }));
 }
 
-void DeferringBackend::orthonormalize(const LowRank& job, Queue& queue) {
-  put_into(queue, [this, job] { inner_.orthonormalize(job, host_); });
+void DeferringBackend::project_columns(const LowRankPlan& plan, Queue& queue) {
+  put_into(queue, kept(plan, [this](const LowRankPlan& own) { inner_.project_columns(own, host_); }));
 }
 
-void DeferringBackend::expand(const LowRank& job, const Array& result, double factor, Queue& queue) {
-  put_into(queue, [this, job, result, factor] { inner_.expand(job, result, factor, host_); });
+void DeferringBackend::orthonormalize(const LowRankPlan& plan, Queue& queue) {
+  put_into(queue, kept(plan, [this](const LowRankPlan& own) { inner_.orthonormalize(own, host_); }));
+}
+
+void DeferringBackend::expand(const LowRankPlan& plan, double factor, Queue& queue) {
+  put_into(queue, kept(plan, [this, factor](const LowRankPlan& own) { inner_.expand(own, factor, host_); }));
 }
 
 std::unique_ptr<Preconditioning> DeferringBackend::make_preconditioning(const kernels::ShampooForm& form) {

@@ -39,10 +39,10 @@ class DeferringBackend : public Backend {
   void adasum(const AdasumPlan& plan, Queue& queue) override;
   void clamp(const Array& data, double bound, Queue& queue) override;
   void count_nonfinite(const Array& data, std::int64_t* count, Queue& queue) override;
-  void project_rows(const LowRank& job, Queue& queue) override;
-  void project_columns(const LowRank& job, Queue& queue) override;
-  void orthonormalize(const LowRank& job, Queue& queue) override;
-  void expand(const LowRank& job, const Array& result, double factor, Queue& queue) override;
+  void project_rows(const LowRankPlan& plan, Queue& queue) override;
+  void project_columns(const LowRankPlan& plan, Queue& queue) override;
+  void orthonormalize(const LowRankPlan& plan, Queue& queue) override;
+  void expand(const LowRankPlan& plan, double factor, Queue& queue) override;
   void select_largest(const SelectPlan& plan, const Selection& to, Queue& queue) override;
   void count_reaching(const SelectPlan& plan, std::int64_t pieces, std::int64_t* counts, Queue& queue) override;
   void select_reaching(const SelectPlan& plan, const Selection& to, Queue& queue) override;

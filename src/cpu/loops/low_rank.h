@@ -85,12 +85,12 @@ void orthonormalize_typed(const LowRank& job) {
 }
 
 template <class T>
-void expand_typed(const LowRank& job, const Array& result, double factor, std::int64_t begin, std::int64_t end) {
+void expand_typed(const LowRank& job, double factor, std::int64_t begin, std::int64_t end) {
   const T* p = static_cast<const T*>(job.p);
   const T* q = static_cast<const T*>(job.q);
   for (std::int64_t i = begin; i < end; ++i) {
     T* m = static_cast<T*>(job.m.data) + i * job.cols;
-    T* to = static_cast<T*>(result.data) + i * job.cols;
+    T* to = static_cast<T*>(job.result) + i * job.cols;
     for (std::int64_t first = 0; first < job.cols; first += kBlock) {
       const std::int64_t count = smaller(kBlock, job.cols - first);
       Scratch<double> sums;
@@ -121,9 +121,9 @@ void orthonormalize_factors(const LowRank& job) {
   orthonormalize_typed<float>(job);
 }
 
-void expand_part(const LowRank& job, const Array& result, double factor, std::int64_t begin, std::int64_t end) {
-  if (job.m.dtype == DType::f64) return expand_typed<double>(job, result, factor, begin, end);
-  expand_typed<float>(job, result, factor, begin, end);
+void expand_part(const LowRank& job, double factor, std::int64_t begin, std::int64_t end) {
+  if (job.m.dtype == DType::f64) return expand_typed<double>(job, factor, begin, end);
+  expand_typed<float>(job, factor, begin, end);
 }
 
 }  // namespace

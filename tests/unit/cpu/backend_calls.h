@@ -138,10 +138,10 @@ class BackendCalls {
     touched.resize(static_cast<std::size_t>(count));
     return touched;
   }
-  void project_rows(const LowRank& job) { backend_.project_rows(job, queue_); }
-  void project_columns(const LowRank& job) { backend_.project_columns(job, queue_); }
-  void orthonormalize(const LowRank& job) { backend_.orthonormalize(job, queue_); }
-  void expand(const LowRank& job, const Array& result, double factor) { backend_.expand(job, result, factor, queue_); }
+  void project_rows(std::span<const LowRank> matrices) { backend_.project_rows({matrices, {}}, queue_); }
+  void project_columns(std::span<const LowRank> matrices) { backend_.project_columns({matrices, {}}, queue_); }
+  void orthonormalize(std::span<const LowRank> matrices) { backend_.orthonormalize({matrices, {}}, queue_); }
+  void expand(std::span<const LowRank> matrices, double factor) { backend_.expand({matrices, {}}, factor, queue_); }
 
  private:
   /// body(to) with room for `count`.

@@ -239,11 +239,11 @@ void record_low_rank(BackendCalls& backend, DType dtype, std::vector<std::byte>&
   TestArray result(dtype, kRows * kCols);
   m.fill(1);
   q.fill(2);
-  const LowRank job{m.array(), kRows, kCols, 3, p.array().data, q.array().data};
+  const LowRank job[] = {{m.array(), kRows, kCols, 3, p.array().data, q.array().data, result.array().data}};
   backend.project_rows(job);
   backend.orthonormalize(job);
   backend.project_columns(job);
-  backend.expand(job, result.array(), 0.7);
+  backend.expand(job, 0.7);
   for (const TestArray* array : {&m, &p, &q, &result}) append(record, array->bytes());
 }
 

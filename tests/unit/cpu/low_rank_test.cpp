@@ -35,7 +35,7 @@ TEST_P(LowRankLoops, products_are_those_of_their_definitions) {
       TestArray result(dtype, rows * cols);
       m.fill(1);
       q.fill(2);
-      const LowRank job{m.array(), rows, cols, kRank, p.array().data, q.array().data};
+      const LowRank job[] = {{m.array(), rows, cols, kRank, p.array().data, q.array().data, result.array().data}};
       backend_.project_rows(job);
       for (std::int64_t k = 0; k < kRank; ++k) {
         for (std::int64_t i = 0; i < rows; ++i) {
@@ -53,7 +53,7 @@ TEST_P(LowRankLoops, products_are_those_of_their_definitions) {
         }
       }
       const TestArray before = m;
-      backend_.expand(job, result.array(), 2);
+      backend_.expand(job, 2);
       for (std::int64_t i = 0; i < rows; ++i) {
         for (std::int64_t j = 0; j < cols; ++j) {
           double sum = 0;
@@ -72,7 +72,8 @@ TEST_P(LowRankLoops, factors_become_orthonormal_and_dependent_ones_zero) {
     TestArray p(dtype, kRank * kRows);
     p.fill(3);
     for (std::int64_t i = 0; i < kRows; ++i) p.set(kRows + i, 0.5 * p.get(i));  // the second is half of the first
-    const LowRank job{{nullptr, kRows, dtype, 0, nullptr, nullptr}, kRows, 1, kRank, p.array().data, nullptr};
+    const LowRank job[] = {
+        {{nullptr, kRows, dtype, 0, nullptr, nullptr}, kRows, 1, kRank, p.array().data, nullptr, nullptr}};
     backend_.orthonormalize(job);
     const auto dot = [&](std::int64_t a, std::int64_t b) {
       double sum = 0;
@@ -85,6 +86,42 @@ TEST_P(LowRankLoops, factors_become_orthonormal_and_dependent_ones_zero) {
     EXPECT_NEAR(dot(2, 2), 1, tolerance);
     EXPECT_NEAR(dot(0, 2), 0, tolerance);
   }
+}
+
+// Some in a list are worked on side by side, and large ones in parts.
+TEST_P(LowRankLoops, matrices_of_a_list_are_worked_on_as_those_alone) {
+  constexpr std::int64_t kRows = 5000;
+  constexpr std::int64_t kColumns = 40;
+  constexpr std::size_t kCount = 5;
+  const auto run = [&](bool together) {
+    std::vector<TestArray> arrays;
+    arrays.reserve(4 * kCount);
+    std::vector<LowRank> matrices;
+    for (std::size_t k = 0; k < kCount; ++k) {
+      const std::int64_t rows = kRows >> k;
+      const std::size_t first = arrays.size();
+      for (const std::int64_t size : {rows * kColumns, kRank * rows, kRank * kColumns, rows * kColumns}) {
+        arrays.emplace_back(DType::f32, size);
+        arrays.back().fill(static_cast<int>(arrays.size()));
+      }
+      matrices.push_back({arrays[first].array(), rows, kColumns, kRank, arrays[first + 1].array().data,
+                          arrays[first + 2].array().data, arrays[first + 3].array().data});
+    }
+    const std::size_t share = together ? kCount : 1;
+    for (std::size_t k = 0; k < kCount; k += share) {
+      const std::span list(matrices.data() + k, share);
+      backend_.project_rows(list);
+      backend_.orthonormalize(list);
+      backend_.project_columns(list);
+      backend_.expand(list, 0.5);
+    }
+    std::vector<double> numbers;
+    for (const TestArray& array : arrays) {
+      for (std::int64_t i = 0; i < array.array().size; ++i) numbers.push_back(array.get(i));
+    }
+    return numbers;
+  };
+  EXPECT_EQ(run(true), run(false));
 }
 
 }  // namespace
