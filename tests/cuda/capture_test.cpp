@@ -51,6 +51,11 @@ class CaptureStream {
   cudaGraphExec_t graph_ = nullptr;
 };
 
+/// Both micro-batches of a window, with the step.
+void push_window(Chain& chain, cudaStream_t stream) {
+  for (int k = 0; k < 2; ++k) chain.push(stream);
+}
+
 /// A chain that is stepped by two sets of gradients, which lie elsewhere.
 class SteppedChain {
  public:
@@ -98,9 +103,7 @@ TEST(CudaCapture, ACapturedWindowIsReplayedWithTheLearningRateOfTheMoment) {
     number.shape = const_cast<std::int64_t*>(&one);
     write(device.queue(stream), rate, kRates[0]);
     TestDevice::check(gradstep_optimizer_set_tensor(chain.optimizer(), -1, "learning_rate", &number));
-    const auto window = [&] {
-      for (int k = 0; k < 2; ++k) chain.push(stream);
-    };
+    const auto window = [&] { push_window(chain, static_cast<cudaStream_t>(stream)); };
     window();
     void* graph = nullptr;
     if (captures) {
@@ -159,9 +162,7 @@ TEST(CudaCapture, AWindowIsCapturedAndReplayedOnStreamsThatAreNew) {
       CaptureStream other;
       CaptureStream replays;
       Chain chain(device);
-      const auto window = [&](void* stream) {
-        for (int k = 0; k < 2; ++k) chain.push(stream);
-      };
+      const auto window = [&](cudaStream_t stream) { push_window(chain, stream); };
       window(usual.get());
       usual.finish();
       if (captures) other.capture([&] { window(other.get()); });
@@ -204,9 +205,7 @@ TEST(CudaCapture, WhatACaptureHasTakenServesTheNextWhenItsGraphIsGone) {
   EmulatedCuda device(1);
   CaptureStream stream;
   Chain chain(device);
-  const auto window = [&] {
-    for (int k = 0; k < 2; ++k) chain.push(stream.get());
-  };
+  const auto window = [&] { push_window(chain, stream.get()); };
   window();
   std::int64_t taken = 0;
   for (int k = 0; k < 5; ++k) {
@@ -219,9 +218,7 @@ TEST(CudaCapture, WhatACaptureHasTakenServesTheNextWhenItsGraphIsGone) {
   EXPECT_EQ(device.allocations(), taken);
   stream.capture(window);
   CaptureStream other;
-  other.capture([&] {
-    for (int k = 0; k < 2; ++k) chain.push(other.get());
-  });
+  other.capture([&] { push_window(chain, other.get()); });
   EXPECT_GT(device.allocations(), taken) << "two graphs share nothing";
 }
 
@@ -245,9 +242,7 @@ TEST(CudaCapture, AHandleThatIsDestroyedMeanwhileDoesNotSpoilIt) {
   EmulatedCuda device(1);
   CaptureStream stream;
   Chain chain(device);
-  const auto window = [&] {
-    for (int k = 0; k < 2; ++k) chain.push(stream.get());
-  };
+  const auto window = [&] { push_window(chain, stream.get()); };
   window();
   auto other = std::make_unique<EmulatedCuda>(1);
   auto gone = std::make_unique<Chain>(*other);
@@ -269,20 +264,17 @@ TEST(CudaCapture, AWindowOnAnotherStreamDoesNotSpoilIt) {
   Chain chain(device);
   Chain beside(device);
   Chain expected(device);
-  const auto window = [](Chain& of, void* stream) {
-    for (int k = 0; k < 2; ++k) of.push(stream);
-  };
-  window(chain, captured.get());
+  push_window(chain, captured.get());
   captured.finish();
   device.queue().finish();
   captured.capture([&] {
-    window(chain, captured.get());
-    window(beside, other.get());
+    push_window(chain, captured.get());
+    push_window(beside, other.get());
     EXPECT_FALSE(std::isnan(beside.param(other.get())));
     while (!beside.is_done()) {
     }
   });
-  window(expected, other.get());
+  push_window(expected, other.get());
   EXPECT_EQ(beside.param(other.get()), expected.param(other.get()));
 }
 
