@@ -17,6 +17,7 @@ struct Counts {
   std::int64_t copied_bytes = 0;  ///< by copies
 };
 
+/// Tests in Python have it too (tests/python/emulated_cuda.py): what is new comes last, or is put in there as well.
 struct Control {
   /// Of what is left to chance from here on: turns of streams, of blocks and of threads.
   void (*set_seed)(std::uint64_t seed);
@@ -31,8 +32,6 @@ struct Control {
   void (*replay)(void* graph, void* stream);
   /// The calling thread's.
   int (*current_device)();
-  /// A bit for each device that a call has made a context on, or used one, since this was asked last.
-  std::uint32_t (*used_devices)();
   // For hosts that have no driver of their own. Memory may be taken inside a capture, too, as by packages with a pool;
   // copies are made when all that was queued is done.
   void* (*allocate)(int device, std::uint64_t bytes);
@@ -44,9 +43,6 @@ struct Control {
   void* (*symbol)(const char* soname, const char* name);
   /// From here on nothing that is asked of NCCL is ever done; or all of it is again.
   void (*hang_nccl)(bool hangs);
-  /// From here on calls of NCCL that put work into a stream do not return until their communicator is aborted, as where
-  /// the stream is full; or they do again.
-  void (*block_nccl)(bool blocks);
   /// What ncclCommGetAsyncError reports of every communicator of this rank, an ncclResult_t; 0 = nothing.
   void (*fail_nccl)(int rank, int result);
   /// NCCL's communicators that were neither destroyed nor aborted.
@@ -56,6 +52,11 @@ struct Control {
   void (*call)(void* stream, void (*function)(void* argument), void* argument);
   /// What is asked of `later` from here on begins after what has been asked of `earlier`.
   void (*order)(void* later, void* earlier);
+  /// A bit for each device that a call has made a context on, or used one, since this was asked last.
+  std::uint32_t (*used_devices)();
+  /// From here on calls of NCCL that put work into a stream do not return until their communicator is aborted, as where
+  /// the stream is full; or they do again.
+  void (*block_nccl)(bool blocks);
 };
 
 }  // namespace gradstep::emulation

@@ -329,7 +329,6 @@ const Control kControl = {
       cudaGraphExecDestroy(exec);
     },
     current_device_number,
-    [] { return machine().used_devices.exchange(0); },
     [](int device, std::uint64_t bytes) -> void* {
       const int before = std::exchange(own_device, device);
       const cudaStreamCaptureMode mode = std::exchange(capture_mode, cudaStreamCaptureModeRelaxed);
@@ -348,7 +347,6 @@ const Control kControl = {
     [](int device) { own_device = device; },
     library_symbol,
     hang_nccl,
-    block_nccl,
     fail_nccl,
     nccl_communicators,
     [](void* stream, void (*function)(void*), void* argument) {
@@ -362,6 +360,8 @@ const Control kControl = {
       cudaStreamWaitEvent(static_cast<cudaStream_t>(later), event, 0);
       cudaEventDestroy(event);
     },
+    [] { return machine().used_devices.exchange(0); },
+    block_nccl,
 };
 
 }  // namespace
