@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
+//
+// What the blocks of a matrix have measured is folded by the one thread that decides.
 #include <cmath>
 
 #include "kernels/root_device.h"
@@ -12,87 +14,148 @@ kernels::NewtonForm form_of(const RootBatch& batch) {
   return {batch.exponent, batch.padded > batch.n, batch.seed_rules};
 }
 
-/// What the threads of a block learn from the one that has decided.
-struct Decision {
-  Partials partials;
-  bool goes_on;
-  bool takes_previous;
+/// Of rows of D, or of M.
+struct NewtonSums {
+  double trace;
+  double squares;
+  double distance;
 };
 
-/// By one thread, from where the iteration stands.
-template <class T>
-GRADSTEP_DEVICE void decide(const kernels::NewtonForm& form, const kernels::NewtonState& now, RootState& state,
-                            Decision& decision) {
-  state.newton = now;
-  decision.goes_on = kernels::goes_on<T>(form, state.newton);
-  decision.takes_previous = now.takes_previous;
-  state.active = decision.goes_on ? 1 : 0;
-  state.error = now.error;
-}
+/// And what each has measured.
+struct Parts : MatrixParts {
+  NewtonSums* sums;
 
-/// h made symmetric, into `root`. By all threads.
-template <class T>
-GRADSTEP_DEVICE void keep_root(const Block& block, const T* h, std::int64_t n, T* root) {
-  for_each_place(block, n, [&](std::int64_t i, std::int64_t row, std::int64_t column) {
-    block.store(root + i, (block.load(h + i) + block.load(h + column * n + row)) / 2);
-  });
-}
+  Parts(const RootBatch& batch, void* memory) : MatrixParts(batch), sums(static_cast<NewtonSums*>(memory)) {}
 
+  GRADSTEP_DEVICE NewtonSums* own(const Block& block) const { return block.checked(sums + block.index()); }
+  /// By one thread: of a whole matrix.
+  GRADSTEP_DEVICE NewtonSums fold(const Block& block, std::int64_t matrix) const {
+    NewtonSums all = {0, 0, 0};
+    for (std::int64_t k = 0; k < count; ++k) {
+      const NewtonSums& part = *block.checked(sums + matrix * count + k);
+      all.trace += part.trace;
+      all.squares += part.squares;
+      kernels::take_magnitude(part.distance, all.distance);
+    }
+    return all;
+  }
+};
+
+/// Trace and squares of D = S + ridge I.
 template <class T>
-struct BeginNewton {
-  static constexpr const char* kName = "begin_newton";
+struct MeasureDamped {
+  static constexpr const char* kName = "measure_damped";
   static constexpr int kThreads = kMatrixThreads;
-  using Shared = Decision;
+  using Shared = Partials;
+
+  RootBatch batch;
+  Parts parts;
+  const T* statistics;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    const std::int64_t matrix = parts.matrix(block);
+    const T* s = statistics + matrix * batch.n * batch.n;
+    const double ridge = kernels::root_ridge(batch.epsilon, state_of(block, batch, matrix).max_eigenvalue);
+    double trace = 0;
+    double squares = 0;
+    for_each_place(block, parts.range(block), batch.n, [&](std::int64_t i, std::int64_t row, std::int64_t column) {
+      const double d = damped(block, s, i, row == column ? ridge : 0);
+      if (row == column) trace += d;
+      squares += d * d;
+    });
+    trace = combine<true>(block, trace, block.shared<Shared>());
+    squares = combine<true>(block, squares, block.shared<Shared>());
+    if (block.thread() == 0) *parts.own(block) = {trace, squares, 0};
+  }
+
+  GRADSTEP_DEVICE static double damped(const Block& block, const T* s, std::int64_t i, double ridge) {
+    return static_cast<double>(block.load(s + i) + static_cast<T>(ridge));
+  }
+};
+
+/// A thread has a matrix.
+template <class T>
+struct StartNewton {
+  static constexpr const char* kName = "start_newton";
+  static constexpr int kThreads = 64;
 
   RootBatch batch;
   kernels::NewtonForm form;
+  Parts parts;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    const std::int64_t m = element_of(block);
+    if (m >= batch.count) return;
+    RootState& state = state_of(block, batch, m);
+    const NewtonSums sums = parts.fold(block, m);
+    kernels::NewtonMeasures measures;
+    measures.trace = sums.trace;
+    measures.squares = sums.squares;
+    measures.rows = static_cast<double>(batch.n);
+    measures.padding = static_cast<double>(form.is_extended ? batch.padded - batch.n : 0);
+    measures.ridge = kernels::root_ridge(batch.epsilon, state.max_eigenvalue);
+    measures.pad = batch.pad_value + measures.ridge;
+    measures.largest = state.max_eigenvalue;
+    measures.smallest = state.min_eigenvalue;
+    state.ridge = measures.ridge;
+    state.begin = kernels::newton_start(form, measures);
+    state.active = 1;
+  }
+};
+
+/// M_0 and H_0, and how far M_0 is from I.
+template <class T>
+struct WriteNewtonStart {
+  static constexpr const char* kName = "write_newton_start";
+  static constexpr int kThreads = kMatrixThreads;
+  using Shared = Partials;
+
+  RootBatch batch;
+  Parts parts;
   const T* statistics;
   NewtonMatrices<T> to;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
-    auto& shared = block.shared<Shared>();
-    RootState& state = state_of(block, batch, block.index());
-    const std::int64_t n = batch.n;
-    const std::int64_t first = block.index() * n * n;
-    const T* s = statistics + first;
+    const std::int64_t matrix = parts.matrix(block);
+    const RootState& state = state_of(block, batch, matrix);
+    const std::int64_t first = matrix * batch.n * batch.n;
+    const double ridge = state.ridge;
+    const double z = state.begin.z;
+    const double h = std::pow(z, 1.0 / batch.exponent);
+    double distance = 0;
+    for_each_place(block, parts.range(block), batch.n, [&](std::int64_t i, std::int64_t row, std::int64_t column) {
+      const bool is_diagonal = row == column;
+      const double d = MeasureDamped<T>::damped(block, statistics + first, i, is_diagonal ? ridge : 0);
+      const auto m = static_cast<T>(d * z);
+      block.store(to.m + first + i, m);
+      block.store(to.h + first + i, static_cast<T>(is_diagonal ? h : 0));
+      kernels::take_magnitude(static_cast<double>(m) - (is_diagonal ? 1 : 0), distance);
+    });
+    distance = combine<false>(block, distance, block.shared<Shared>());
+    if (block.thread() == 0) parts.own(block)->distance = distance;
+  }
+};
+
+/// Of a matrix of one number, which needs no iteration. A thread has one.
+template <class T>
+struct RootsOfNumbers {
+  static constexpr const char* kName = "roots_of_numbers";
+  static constexpr int kThreads = 64;
+
+  RootBatch batch;
+  const T* statistics;
+  T* roots;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    const std::int64_t m = element_of(block);
+    if (m >= batch.count) return;
+    RootState& state = state_of(block, batch, m);
     const double ridge = kernels::root_ridge(batch.epsilon, state.max_eigenvalue);
-    if (n == 1 && !form.is_extended) {
-      if (block.thread() != 0) return;
-      const auto root =
-          static_cast<T>(kernels::inverse_root(static_cast<double>(block.load(s)) + ridge, form.exponent));
-      block.store(to.root + first, root);
-      state.error = __builtin_isfinite(root) ? 0 : __builtin_nan("");
-      state.active = 0;
-      return;
-    }
-    const auto damped = [&](std::int64_t i, bool is_diagonal) {
-      return static_cast<double>(block.load(s + i) + static_cast<T>(is_diagonal ? ridge : 0));
-    };
-    kernels::NewtonMeasures measures;
-    for_each_place(block, n, [&](std::int64_t i, std::int64_t row, std::int64_t column) {
-      const double m = damped(i, row == column);
-      if (row == column) measures.trace += m;
-      measures.squares += m * m;
-    });
-    measures.trace = combine<true>(block, measures.trace, shared.partials);
-    measures.squares = combine<true>(block, measures.squares, shared.partials);
-    measures.rows = static_cast<double>(n);
-    measures.padding = static_cast<double>(form.is_extended ? batch.padded - n : 0);
-    measures.pad = batch.pad_value + ridge;
-    measures.ridge = ridge;
-    measures.largest = state.max_eigenvalue;
-    measures.smallest = state.min_eigenvalue;
-    const kernels::NewtonStart begin = kernels::newton_start(form, measures);
-    const double h = std::pow(begin.z, 1.0 / form.exponent);
-    for_each_place(block, n, [&](std::int64_t i, std::int64_t row, std::int64_t column) {
-      block.store(to.m + first + i, static_cast<T>(damped(i, row == column) * begin.z));
-      block.store(to.h + first + i, static_cast<T>(row == column ? h : 0));
-    });
-    block.sync();
-    const double distance = distance_from_identity(block, to.m + first, n, shared.partials);
-    if (block.thread() == 0) decide<T>(form, kernels::begin_newton(form, distance, begin), state, shared);
-    block.sync();
-    if (!shared.goes_on) keep_root(block, to.h + first, n, to.root + first);
+    const auto root =
+        static_cast<T>(kernels::inverse_root(static_cast<double>(block.load(statistics + m)) + ridge, batch.exponent));
+    block.store(roots + m, root);
+    state.error = __builtin_isfinite(root) ? 0 : __builtin_nan("");
+    state.active = 0;
   }
 };
 
@@ -114,37 +177,102 @@ struct WriteNewtonFactors {
 };
 
 template <class T>
-struct CheckNewton {
-  static constexpr const char* kName = "check_newton";
+struct MeasureDistance {
+  static constexpr const char* kName = "measure_distance";
   static constexpr int kThreads = kMatrixThreads;
-  using Shared = Decision;
+  using Shared = Partials;
 
   RootBatch batch;
-  kernels::NewtonForm form;
-  NewtonMatrices<T> matrices;
+  Parts parts;
+  const T* m;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
-    auto& shared = block.shared<Shared>();
-    RootState& state = state_of(block, batch, block.index());
-    if (state.active == 0) return;
-    const std::int64_t first = block.index() * batch.n * batch.n;
-    const double distance = distance_from_identity(block, matrices.m + first, batch.n, shared.partials);
-    if (block.thread() == 0) {
-      kernels::NewtonState next = state.newton;
-      kernels::end_iteration(form, distance, next);
-      decide<T>(form, next, state, shared);
-    }
-    block.sync();
-    if (shared.goes_on) return;
-    keep_root(block, (shared.takes_previous ? matrices.previous : matrices.h) + first, batch.n, matrices.root + first);
+    const std::int64_t matrix = parts.matrix(block);
+    if (state_of(block, batch, matrix).active == 0) return;
+    const T* own = m + matrix * batch.n * batch.n;
+    const double distance = distance_from_identity(block, own, parts.range(block), batch.n, block.shared<Shared>());
+    if (block.thread() == 0) parts.own(block)->distance = distance;
   }
 };
 
+/// Whether the iteration goes on, or begins; and which root is to be kept. A thread has a matrix.
+template <class T>
+struct DecideNewton {
+  static constexpr const char* kName = "decide_newton";
+  static constexpr int kThreads = 64;
+
+  RootBatch batch;
+  kernels::NewtonForm form;
+  Parts parts;
+  bool begins;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    const std::int64_t matrix = element_of(block);
+    if (matrix >= batch.count) return;
+    RootState& state = state_of(block, batch, matrix);
+    state.keeps = 0;
+    if (state.active == 0) return;
+    const double distance = parts.fold(block, matrix).distance;
+    if (begins) {
+      state.newton = kernels::begin_newton(form, distance, state.begin);
+    } else {
+      kernels::end_iteration(form, distance, state.newton);
+    }
+    state.error = state.newton.error;
+    const bool takes_previous = state.newton.takes_previous;
+    if (kernels::goes_on<T>(form, state.newton)) return;
+    state.active = 0;
+    state.keeps = takes_previous ? 2 : 1;
+  }
+};
+
+/// H made symmetric.
+template <class T>
+struct KeepRoots {
+  static constexpr const char* kName = "keep_roots";
+  static constexpr int kThreads = kMatrixThreads;
+
+  RootBatch batch;
+  Parts parts;
+  NewtonMatrices<T> matrices;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    const std::int64_t n = batch.n;
+    const std::int64_t matrix = parts.matrix(block);
+    const std::int32_t keeps = state_of(block, batch, matrix).keeps;
+    if (keeps == 0) return;
+    const T* h = (keeps == 1 ? matrices.h : matrices.previous) + matrix * n * n;
+    T* root = matrices.root + matrix * n * n;
+    for_each_place(block, parts.range(block), n, [&](std::int64_t i, std::int64_t row, std::int64_t column) {
+      block.store(root + i, (block.load(h + i) + block.load(h + column * n + row)) / 2);
+    });
+  }
+};
+
+template <class T>
+void decide(const RootBatch& batch, const Parts& parts, const NewtonMatrices<T>& matrices, bool begins,
+            const CudaQueue& queue) {
+  launch_each(queue, batch.count, DecideNewton<T>{batch, form_of(batch), parts, begins});
+  launch(queue, parts.blocks(), KeepRoots<T>{batch, parts, matrices});
+}
+
 }  // namespace
+
+std::size_t newton_measures_bytes(const RootBatch& batch) {
+  return static_cast<std::size_t>(MatrixParts(batch).blocks()) * sizeof(NewtonSums);
+}
 
 template <class T>
 void begin_newton(const RootBatch& batch, const T* statistics, const NewtonMatrices<T>& to, const CudaQueue& queue) {
-  launch(queue, batch.count, BeginNewton<T>{batch, form_of(batch), statistics, to});
+  const kernels::NewtonForm form = form_of(batch);
+  if (batch.n == 1 && !form.is_extended) {
+    return launch_each(queue, batch.count, RootsOfNumbers<T>{batch, statistics, to.root});
+  }
+  const Parts parts(batch, to.measures);
+  launch(queue, parts.blocks(), MeasureDamped<T>{batch, parts, statistics});
+  launch_each(queue, batch.count, StartNewton<T>{batch, form, parts});
+  launch(queue, parts.blocks(), WriteNewtonStart<T>{batch, parts, statistics, to});
+  decide(batch, parts, to, /*begins=*/true, queue);
 }
 
 template <class T>
@@ -154,7 +282,9 @@ void write_newton_factors(const RootBatch& batch, const NewtonMatrices<T>& matri
 
 template <class T>
 void check_newton(const RootBatch& batch, const NewtonMatrices<T>& matrices, const CudaQueue& queue) {
-  launch(queue, batch.count, CheckNewton<T>{batch, form_of(batch), matrices});
+  const Parts parts(batch, matrices.measures);
+  launch(queue, parts.blocks(), MeasureDistance<T>{batch, parts, matrices.m});
+  decide(batch, parts, matrices, /*begins=*/false, queue);
 }
 
 template void begin_newton(const RootBatch& batch, const float* statistics, const NewtonMatrices<float>& to,

@@ -40,23 +40,51 @@ GRADSTEP_DEVICE double combine(Block& block, double value, Partials& shared) {
   return value;
 }
 
-/// body(i, row, column) for the thread's own of the n * n places of a matrix. Divisions of 64 bits for each would take
-/// longer than what is done there.
+/// Rows of a matrix.
+struct RowRange {
+  std::int64_t begin;
+  std::int64_t end;
+};
+
+/// The matrices of a batch in parts of some rows, a block each: one block for each matrix would leave a device idle
+/// where matrices are large and therefore few.
+struct MatrixParts {
+  static constexpr std::int64_t kElements = 16384;
+
+  std::int64_t matrices;
+  std::int64_t n;
+  std::int64_t rows;   ///< of a part
+  std::int64_t count;  ///< of a matrix
+
+  explicit MatrixParts(const RootBatch& batch)
+      : matrices(batch.count), n(batch.n), rows(parts_of(kElements, n)), count(parts_of(n, rows)) {}
+
+  std::int64_t blocks() const { return matrices * count; }
+  GRADSTEP_DEVICE std::int64_t matrix(const Block& block) const { return block.index() / count; }
+  GRADSTEP_DEVICE RowRange range(const Block& block) const {
+    const std::int64_t begin = block.index() % count * rows;
+    return {begin, begin + rows < n ? begin + rows : n};
+  }
+};
+
+/// body(i, row, column) for the thread's own of the places in rows of n numbers. Divisions of 64 bits for each would
+/// take longer than what is done there.
 template <class Body>
-GRADSTEP_DEVICE void for_each_place(const Block& block, std::int64_t n, Body body) {
-  std::int64_t row = block.thread() / n;
+GRADSTEP_DEVICE void for_each_place(const Block& block, const RowRange& rows, std::int64_t n, Body body) {
+  std::int64_t row = rows.begin + block.thread() / n;
   std::int64_t column = block.thread() % n;
-  for (std::int64_t i = block.thread(); i < n * n; i += kMatrixThreads) {
+  for (std::int64_t i = rows.begin * n + block.thread(); i < rows.end * n; i += kMatrixThreads) {
     body(i, row, column);
     for (column += kMatrixThreads; column >= n; column -= n) ++row;
   }
 }
 
-/// max |a - I|; NaN if there is one. By all threads, in each of them.
+/// max |a - I| there; NaN if there is one. By all threads, in each of them.
 template <class T>
-GRADSTEP_DEVICE double distance_from_identity(Block& block, const T* a, std::int64_t n, Partials& shared) {
+GRADSTEP_DEVICE double distance_from_identity(Block& block, const T* a, const RowRange& rows, std::int64_t n,
+                                              Partials& shared) {
   double worst = 0;
-  for_each_place(block, n, [&](std::int64_t i, std::int64_t row, std::int64_t column) {
+  for_each_place(block, rows, n, [&](std::int64_t i, std::int64_t row, std::int64_t column) {
     kernels::take_magnitude(static_cast<double>(block.load(a + i)) - (row == column ? 1 : 0), worst);
   });
   return combine<false>(block, worst, shared);

@@ -12,103 +12,45 @@ template <class T>
 struct LoadStatistics {
   static constexpr const char* kName = "load_statistics";
   static constexpr int kThreads = kMatrixThreads;
-  using Shared = Partials;
 
   RootBatch batch;
+  MatrixParts parts;
   const float* from;
   T* to;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
-    const std::int64_t size = batch.n * batch.n;
-    const float* x = from + block.index() * size;
-    T* y = to + block.index() * size;
-    double strange = 0;
-    for (std::int64_t i = block.thread(); i < size; i += kThreads) {
-      const auto value = static_cast<T>(block.load(x + i));
-      if (!__builtin_isfinite(value)) strange = 1;
-      block.store(y + i, value);
-    }
-    strange = combine<false>(block, strange, block.shared<Shared>());
-    if (block.thread() == 0) state_of(block, batch, block.index()).finite = strange == 0 ? 1 : 0;
-    if (strange == 0) return;
-    for (std::int64_t i = block.thread(); i < size; i += kThreads) {
-      block.store(y + i, static_cast<T>(i % (batch.n + 1) == 0 ? 1 : 0));
-    }
+    const std::int64_t matrix = parts.matrix(block);
+    const std::int64_t first = matrix * batch.n * batch.n;
+    bool strange = false;
+    for_each_place(block, parts.range(block), batch.n, [&](std::int64_t i, std::int64_t, std::int64_t) {
+      const auto value = static_cast<T>(block.load(from + first + i));
+      strange = strange || !__builtin_isfinite(value);
+      block.store(to + first + i, value);
+    });
+    if (strange) block.store(&state_of(block, batch, matrix).strange, 1);
   }
 };
 
-/// The largest eigenvalues, and where they are wanted the smallest.
+/// The identity in the place of what is not finite.
 template <class T>
-struct FindEigenvalues {
-  static constexpr const char* kName = "find_eigenvalues";
+struct ReplaceStrange {
+  static constexpr const char* kName = "replace_strange";
   static constexpr int kThreads = kMatrixThreads;
-  using Shared = Partials;
 
   RootBatch batch;
-  const T* statistics;
-  bool and_smallest;
-  const double* start;
-  T* vectors;
+  MatrixParts parts;
+  T* statistics;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
-    const double largest = power_iteration(block, kernels::End::largest, 0);
-    const double smallest = and_smallest ? power_iteration(block, kernels::End::smallest, largest) : 0;
-    if (block.thread() != 0) return;
-    RootState& state = state_of(block, batch, block.index());
-    state.max_eigenvalue = largest;
-    state.min_eigenvalue = smallest;
-  }
-
-  /// Over the extended matrix. Threads meet in every sum, and have the same result.
-  GRADSTEP_DEVICE double power_iteration(Block& block, kernels::End end, double largest) const {
-    auto& shared = block.shared<Shared>();
-    const std::int64_t n = batch.n;
-    const std::int64_t size = n > batch.padded ? n : batch.padded;
-    const T* s = statistics + block.index() * n * n;
-    T* x = vectors + block.index() * 2 * size;
-    T* y = x + size;
-    double squares = 0;
-    for (std::int64_t j = block.thread(); j < size; j += kThreads) {
-      const auto value = static_cast<T>(block.load(start + j));
-      block.store(x + j, value);
-      squares += static_cast<double>(value) * static_cast<double>(value);
-    }
-    double eigenvalue = 0;
-    for (int i = 0; i < kernels::power_iterations(end); ++i) {
-      const double norm = kernels::square_root(combine<true>(block, squares, shared));
-      if (norm == 0) break;  // it has no other eigenvalue
-      for (std::int64_t j = block.thread(); j < size; j += kThreads) {
-        block.store(x + j, static_cast<T>(static_cast<double>(block.load(x + j)) / norm));
-      }
-      block.sync();
-      double quotient = 0;
-      squares = 0;
-      for (std::int64_t j = block.thread(); j < size; j += kThreads) {
-        const T own = block.load(x + j);
-        const T product = j < n ? times(block, s, x, j) : static_cast<T>(batch.pad_value * static_cast<double>(own));
-        const T to = end == kernels::End::largest
-                         ? product
-                         : static_cast<T>(largest * static_cast<double>(own) - static_cast<double>(product));
-        block.store(y + j, to);
-        quotient += static_cast<double>(own) * static_cast<double>(product);
-        squares += static_cast<double>(to) * static_cast<double>(to);
-      }
-      const double next = combine<true>(block, quotient, shared);
-      const bool moves = kernels::eigenvalue_moves(next, eigenvalue);
-      eigenvalue = next;
-      T* swapped = x;
-      x = y;
-      y = swapped;
-      if (end == kernels::End::largest && !moves) break;
-    }
-    return eigenvalue;
-  }
-
-  /// Element j of the product; down a column of the symmetric matrix, so that neighbours read neighbours.
-  GRADSTEP_DEVICE T times(const Block& block, const T* s, const T* x, std::int64_t j) const {
-    T sum = 0;
-    for (std::int64_t i = 0; i < batch.n; ++i) sum += block.load(s + i * batch.n + j) * block.load(x + i);
-    return sum;
+    const std::int64_t matrix = parts.matrix(block);
+    RootState& state = state_of(block, batch, matrix);
+    const RowRange rows = parts.range(block);
+    if (rows.begin == 0 && block.thread() == 0) state.finite = state.strange == 0 ? 1 : 0;
+    if (state.strange == 0) return;
+    T* own = statistics + matrix * batch.n * batch.n;
+    for_each_place(block, rows, batch.n, [&](std::int64_t i, std::int64_t row, std::int64_t column) {
+      block.store(own + i, static_cast<T>(row == column ? 1 : 0));
+    });
   }
 };
 
@@ -252,8 +194,8 @@ struct MeasureDoubtful {
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
     RootState& state = state_of(block, batch, block.index());
-    const double distance =
-        distance_from_identity(block, products + block.index() * batch.n * batch.n, batch.n, block.shared<Shared>());
+    const double distance = distance_from_identity(block, products + block.index() * batch.n * batch.n, {0, batch.n},
+                                                   batch.n, block.shared<Shared>());
     if (block.thread() == 0 && state.error > kernels::kDoubtfulResidual<T>) state.error = distance;
   }
 };
@@ -290,13 +232,9 @@ struct NarrowSettled {
 
 template <class T>
 void load_statistics(const RootBatch& batch, const float* from, T* statistics, const CudaQueue& queue) {
-  launch(queue, batch.count, LoadStatistics<T>{batch, from, statistics});
-}
-
-template <class T>
-void find_eigenvalues(const RootBatch& batch, const T* statistics, bool and_smallest, const double* start, T* vectors,
-                      const CudaQueue& queue) {
-  launch(queue, batch.count, FindEigenvalues<T>{batch, statistics, and_smallest, start, vectors});
+  const MatrixParts parts(batch);
+  launch(queue, parts.blocks(), LoadStatistics<T>{batch, parts, from, statistics});
+  launch(queue, parts.blocks(), ReplaceStrange<T>{batch, parts, statistics});
 }
 
 template <class T>
@@ -357,8 +295,6 @@ void narrow_settled(const RootBatch& batch, const RootOutcome<T>* outcomes, doub
 }
 
 template void load_statistics(const RootBatch& batch, const float* from, float* statistics, const CudaQueue& queue);
-template void find_eigenvalues(const RootBatch& batch, const float* statistics, bool and_smallest, const double* start,
-                               float* vectors, const CudaQueue& queue);
 template void set_ridges(const RootBatch& batch, const float* values, const int* info, const CudaQueue& queue);
 template void scale_vectors(const RootBatch& batch, const float* vectors, const float* values, bool raised, float* to,
                             const CudaQueue& queue);
@@ -374,8 +310,6 @@ template void narrow_roots(const RootOutcome<float>* outcomes, std::int64_t coun
 template void narrow_settled(const RootBatch& batch, const RootOutcome<float>* outcomes, double threshold,
                              double doubtful, const CudaQueue& queue);
 template void load_statistics(const RootBatch& batch, const float* from, double* statistics, const CudaQueue& queue);
-template void find_eigenvalues(const RootBatch& batch, const double* statistics, bool and_smallest, const double* start,
-                               double* vectors, const CudaQueue& queue);
 template void set_ridges(const RootBatch& batch, const double* values, const int* info, const CudaQueue& queue);
 template void scale_vectors(const RootBatch& batch, const double* vectors, const double* values, bool raised,
                             double* to, const CudaQueue& queue);

@@ -18,8 +18,11 @@ struct RootState {
   double ridge = 0;
   double error = 0;
   std::int32_t finite = 0;
-  std::int32_t raised = 0;  ///< the least eigenvalues have to be raised
-  std::int32_t active = 0;  ///< coupled Newton goes on
+  std::int32_t strange = 0;  ///< a number of the statistic is not finite
+  std::int32_t raised = 0;   ///< the least eigenvalues have to be raised
+  std::int32_t active = 0;   ///< coupled Newton goes on
+  std::int32_t keeps = 0;    ///< the root is to be kept now: 1 = h, 2 = previous
+  kernels::NewtonStart begin;
   kernels::NewtonState newton;
 };
 
@@ -39,14 +42,9 @@ struct RootBatch {
   RootState* states = nullptr;
 };
 
-/// Statistics in T. One that is not finite is marked, and becomes the identity.
+/// Statistics in T. One that is not finite is marked, and becomes the identity. States are zero before.
 template <class T>
 void load_statistics(const RootBatch& batch, const float* from, T* statistics, const CudaQueue& queue);
-/// Power iteration over the extended matrices S, from `start` (max(n, padded)), for the largest eigenvalue, and over
-/// largest I - S for the smallest if wanted, else 0; `vectors` is scratch of twice that for each matrix.
-template <class T>
-void find_eigenvalues(const RootBatch& batch, const T* statistics, bool and_smallest, const double* start, T* vectors,
-                      const CudaQueue& queue);
 
 // By eigendecomposition. Vectors are rows; values ascend.
 /// The ridges; without an extension the largest eigenvalue is that of `values`.
@@ -87,7 +85,9 @@ struct NewtonMatrices {
   T* spare = nullptr;
   T* previous = nullptr;
   T* root = nullptr;
+  void* measures = nullptr;  ///< newton_measures_bytes()
 };
+std::size_t newton_measures_bytes(const RootBatch& batch);
 template <class T>
 void begin_newton(const RootBatch& batch, const T* statistics, const NewtonMatrices<T>& to, const CudaQueue& queue);
 template <class T>

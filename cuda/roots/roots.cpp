@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "backend/power_iteration.h"
+#include "kernels/power_iteration.h"
 
 namespace gradstep::cuda {
 
@@ -311,8 +312,9 @@ template <class T>
 const T* Roots::newton(const RootBatch& batch, const T* statistics, T* scratch, RootTables& tables,
                        std::int32_t iterations, CudaQueue& queue) {
   const std::int64_t all = numbers_of(batch.n, batch.count);
-  NewtonMatrices<T> at{scratch,           scratch + all,     scratch + 2 * all,
-                       scratch + 3 * all, scratch + 4 * all, scratch + 5 * all};
+  const Buffer measures(queue.scratch(), newton_measures_bytes(batch));
+  NewtonMatrices<T> at{scratch,           scratch + all,     scratch + 2 * all, scratch + 3 * all,
+                       scratch + 4 * all, scratch + 5 * all, measures.data()};
   find_eigenvalues(batch, statistics, /*and_smallest=*/!batch.seed_rules, tables, queue);
   begin_newton(batch, statistics, at, queue);
   const auto is_active = [](const RootState& state) { return state.active != 0; };
@@ -349,8 +351,8 @@ void Roots::find_eigenvalues(const RootBatch& batch, const T* statistics, bool a
   tables.start.begin(queue);
   const auto section = tables.start.add(start);
   tables.start.send();
-  const Buffer vectors(queue.scratch(), static_cast<std::size_t>(2 * batch.count * size) * sizeof(T));
-  cuda::find_eigenvalues(batch, statistics, and_smallest, tables.start.at(section), vectors.as<T>(), queue);
+  const Buffer memory(queue.scratch(), power_iteration_bytes<T>(batch));
+  cuda::find_eigenvalues(batch, statistics, and_smallest, tables.start.at(section), memory.data(), queue);
 }
 
 std::vector<RootState> Roots::download(const RootBatch& batch, CudaQueue& queue) {

@@ -101,6 +101,18 @@ TEST(CudaShampoo, StepsAreTheCpusForBothRootMethods) {
   }
 }
 
+/// Of a matrix that several blocks share.
+constexpr std::int64_t kManyRows = 150;
+
+TEST(CudaShampoo, StepsAreTheCpusWhereSeveralBlocksShareAMatrix) {
+  const auto newton = [](gradstep_shampoo_options& options) {
+    options.root_method = GRADSTEP_ROOT_METHOD_COUPLED_NEWTON;
+    options.root_padding = GRADSTEP_ROOT_PADDING_LARGEST;
+    options.block_size = kManyRows;
+  };
+  compare(newton, kTolerance, {{kManyRows, 3}, {kManyRows - 20, 2}}, 2);
+}
+
 // Matrices of full rank and others: where the smallest eigenvalue is not seen, there are more steps.
 TEST(CudaShampoo, CoupledNewtonTakesTheCpusSteps) {
   for (const int retries : {0, 6}) {
@@ -219,16 +231,21 @@ TEST(CudaShampoo, CodedStatisticsAreSymmetricWithinARounding) {
 
 TEST(CudaShampoo, AStatisticThatIsNotFiniteKeepsTheOldRoot) {
   for (const int method : {GRADSTEP_ROOT_METHOD_COUPLED_NEWTON, GRADSTEP_ROOT_METHOD_EIGH}) {
-    EmulatedCuda device(3);
-    Model model(device, {{8, 6}, {5}}, [method](gradstep_shampoo_options& options) { options.root_method = method; });
-    ASSERT_EQ(model.step(1), GRADSTEP_OK) << gradstep_last_error();
-    const std::vector<float> before = model.state(0, "preconditioners.0.0", {8, 8});
-    const std::vector<float> other = model.state(1, "preconditioners.0.0", {5, 5});
-    EXPECT_EQ(model.metric("root_failures"), 0);
-    ASSERT_EQ(model.step(2, Model::kNone, /*poison=*/0), GRADSTEP_OK) << gradstep_last_error();
-    EXPECT_EQ(model.state(0, "preconditioners.0.0", {8, 8}), before);
-    EXPECT_NE(model.state(1, "preconditioners.0.0", {5, 5}), other);
-    EXPECT_EQ(model.metric("root_failures"), 1);
+    for (const std::int64_t rows : {std::int64_t{8}, kManyRows}) {
+      EmulatedCuda device(3);
+      Model model(device, {{rows, 6}, {5}}, [method](gradstep_shampoo_options& options) {
+        options.root_method = method;
+        options.block_size = kManyRows;
+      });
+      ASSERT_EQ(model.step(1), GRADSTEP_OK) << gradstep_last_error();
+      const std::vector<float> before = model.state(0, "preconditioners.0.0", {rows, rows});
+      const std::vector<float> other = model.state(1, "preconditioners.0.0", {5, 5});
+      EXPECT_EQ(model.metric("root_failures"), 0);
+      ASSERT_EQ(model.step(2, Model::kNone, /*poison=*/0), GRADSTEP_OK) << gradstep_last_error();
+      EXPECT_EQ(model.state(0, "preconditioners.0.0", {rows, rows}), before);
+      EXPECT_NE(model.state(1, "preconditioners.0.0", {5, 5}), other);
+      EXPECT_EQ(model.metric("root_failures"), 1);
+    }
   }
 }
 
