@@ -110,7 +110,19 @@ TEST(CudaShampoo, StepsAreTheCpusWhereSeveralBlocksShareAMatrix) {
     options.root_padding = GRADSTEP_ROOT_PADDING_LARGEST;
     options.block_size = kManyRows;
   };
-  compare(newton, kTolerance, {{kManyRows, 3}, {kManyRows - 20, 2}}, 2);
+  const std::vector<Shape> shapes = {{kManyRows, 3}, {kManyRows - 20, 2}};
+  compare(newton, kTolerance, shapes, 2);
+  Processor processor;
+  EmulatedCuda device(1);
+  Model expected(processor, shapes, newton);
+  Model found(device, shapes, newton);
+  ASSERT_EQ(expected.step(1), GRADSTEP_OK);
+  ASSERT_EQ(found.step(1), GRADSTEP_OK) << gradstep_last_error();
+  for (const std::size_t i : {0U, 1U}) {
+    EXPECT_EQ(found.metric("root_iterations", i, 0), expected.metric("root_iterations", i, 0)) << "parameter " << i;
+    EXPECT_NEAR(found.metric("root_max_eigenvalue", i, 0) / expected.metric("root_max_eigenvalue", i, 0), 1, 1e-9)
+        << "parameter " << i;
+  }
 }
 
 // Matrices of full rank and others: where the smallest eigenvalue is not seen, there are more steps.
