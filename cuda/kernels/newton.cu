@@ -41,7 +41,13 @@ struct Parts : MatrixParts {
   }
 };
 
-/// Trace and squares of D = S + ridge I.
+/// A number of D = S + ridge I.
+template <class T>
+GRADSTEP_DEVICE double damped(const Block& block, const T* s, double ridge) {
+  return static_cast<double>(block.load(s) + static_cast<T>(ridge));
+}
+
+/// Trace and squares of D.
 template <class T>
 struct MeasureDamped {
   static constexpr const char* kName = "measure_damped";
@@ -59,7 +65,7 @@ struct MeasureDamped {
     double trace = 0;
     double squares = 0;
     for_each_place(block, parts.range(block), batch.n, [&](std::int64_t i, std::int64_t row, std::int64_t column) {
-      const double d = damped(block, s, i, row == column ? ridge : 0);
+      const double d = damped(block, s + i, row == column ? ridge : 0);
       if (row == column) trace += d;
       squares += d * d;
     });
@@ -67,27 +73,17 @@ struct MeasureDamped {
     squares = combine<true>(block, squares, block.shared<Shared>());
     if (block.thread() == 0) *parts.own(block) = {trace, squares, 0};
   }
-
-  GRADSTEP_DEVICE static double damped(const Block& block, const T* s, std::int64_t i, double ridge) {
-    return static_cast<double>(block.load(s + i) + static_cast<T>(ridge));
-  }
 };
 
-/// A thread has a matrix.
-template <class T>
 struct StartNewton {
   static constexpr const char* kName = "start_newton";
-  static constexpr int kThreads = 64;
 
   RootBatch batch;
   kernels::NewtonForm form;
   Parts parts;
 
-  GRADSTEP_DEVICE void operator()(Block& block) const {
-    const std::int64_t m = element_of(block);
-    if (m >= batch.count) return;
-    RootState& state = state_of(block, batch, m);
-    const NewtonSums sums = parts.fold(block, m);
+  GRADSTEP_DEVICE void operator()(const Block& block, std::int64_t matrix, RootState& state) const {
+    const NewtonSums sums = parts.fold(block, matrix);
     kernels::NewtonMeasures measures;
     measures.trace = sums.trace;
     measures.squares = sums.squares;
@@ -103,57 +99,44 @@ struct StartNewton {
   }
 };
 
-/// M_0 and H_0, and how far M_0 is from I.
+/// M_0 and H_0.
 template <class T>
 struct WriteNewtonStart {
   static constexpr const char* kName = "write_newton_start";
-  static constexpr int kThreads = kMatrixThreads;
-  using Shared = Partials;
 
   RootBatch batch;
-  Parts parts;
   const T* statistics;
   NewtonMatrices<T> to;
 
-  GRADSTEP_DEVICE void operator()(Block& block) const {
-    const std::int64_t matrix = parts.matrix(block);
+  GRADSTEP_DEVICE void operator()(const Block& block, std::int64_t matrix, const RowRange& rows) const {
     const RootState& state = state_of(block, batch, matrix);
     const std::int64_t first = matrix * batch.n * batch.n;
     const double ridge = state.ridge;
     const double z = state.begin.z;
     const double h = std::pow(z, 1.0 / batch.exponent);
-    double distance = 0;
-    for_each_place(block, parts.range(block), batch.n, [&](std::int64_t i, std::int64_t row, std::int64_t column) {
+    for_each_place(block, rows, batch.n, [&](std::int64_t i, std::int64_t row, std::int64_t column) {
       const bool is_diagonal = row == column;
-      const double d = MeasureDamped<T>::damped(block, statistics + first, i, is_diagonal ? ridge : 0);
-      const auto m = static_cast<T>(d * z);
-      block.store(to.m + first + i, m);
+      const double d = damped(block, statistics + first + i, is_diagonal ? ridge : 0);
+      block.store(to.m + first + i, static_cast<T>(d * z));
       block.store(to.h + first + i, static_cast<T>(is_diagonal ? h : 0));
-      kernels::take_magnitude(static_cast<double>(m) - (is_diagonal ? 1 : 0), distance);
     });
-    distance = combine<false>(block, distance, block.shared<Shared>());
-    if (block.thread() == 0) parts.own(block)->distance = distance;
   }
 };
 
-/// Of a matrix of one number, which needs no iteration. A thread has one.
+/// Of matrices of one number, which need no iteration.
 template <class T>
 struct RootsOfNumbers {
   static constexpr const char* kName = "roots_of_numbers";
-  static constexpr int kThreads = 64;
 
   RootBatch batch;
   const T* statistics;
   T* roots;
 
-  GRADSTEP_DEVICE void operator()(Block& block) const {
-    const std::int64_t m = element_of(block);
-    if (m >= batch.count) return;
-    RootState& state = state_of(block, batch, m);
+  GRADSTEP_DEVICE void operator()(const Block& block, std::int64_t matrix, RootState& state) const {
     const double ridge = kernels::root_ridge(batch.epsilon, state.max_eigenvalue);
-    const auto root =
-        static_cast<T>(kernels::inverse_root(static_cast<double>(block.load(statistics + m)) + ridge, batch.exponent));
-    block.store(roots + m, root);
+    const auto number = static_cast<double>(block.load(statistics + matrix));
+    const auto root = static_cast<T>(kernels::inverse_root(number + ridge, batch.exponent));
+    block.store(roots + matrix, root);
     state.error = __builtin_isfinite(root) ? 0 : __builtin_nan("");
     state.active = 0;
   }
@@ -195,21 +178,16 @@ struct MeasureDistance {
   }
 };
 
-/// Whether the iteration goes on, or begins; and which root is to be kept. A thread has a matrix.
+/// Whether the iteration goes on, or begins; and which root is to be kept.
 template <class T>
 struct DecideNewton {
   static constexpr const char* kName = "decide_newton";
-  static constexpr int kThreads = 64;
 
-  RootBatch batch;
   kernels::NewtonForm form;
   Parts parts;
   bool begins;
 
-  GRADSTEP_DEVICE void operator()(Block& block) const {
-    const std::int64_t matrix = element_of(block);
-    if (matrix >= batch.count) return;
-    RootState& state = state_of(block, batch, matrix);
+  GRADSTEP_DEVICE void operator()(const Block& block, std::int64_t matrix, RootState& state) const {
     state.keeps = 0;
     if (state.active == 0) return;
     const double distance = parts.fold(block, matrix).distance;
@@ -219,10 +197,9 @@ struct DecideNewton {
       kernels::end_iteration(form, distance, state.newton);
     }
     state.error = state.newton.error;
-    const bool takes_previous = state.newton.takes_previous;
     if (kernels::goes_on<T>(form, state.newton)) return;
     state.active = 0;
-    state.keeps = takes_previous ? 2 : 1;
+    state.keeps = state.newton.takes_previous ? 2 : 1;
   }
 };
 
@@ -230,30 +207,29 @@ struct DecideNewton {
 template <class T>
 struct KeepRoots {
   static constexpr const char* kName = "keep_roots";
-  static constexpr int kThreads = kMatrixThreads;
 
   RootBatch batch;
-  Parts parts;
   NewtonMatrices<T> matrices;
 
-  GRADSTEP_DEVICE void operator()(Block& block) const {
+  GRADSTEP_DEVICE void operator()(const Block& block, std::int64_t matrix, const RowRange& rows) const {
     const std::int64_t n = batch.n;
-    const std::int64_t matrix = parts.matrix(block);
     const std::int32_t keeps = state_of(block, batch, matrix).keeps;
     if (keeps == 0) return;
     const T* h = (keeps == 1 ? matrices.h : matrices.previous) + matrix * n * n;
     T* root = matrices.root + matrix * n * n;
-    for_each_place(block, parts.range(block), n, [&](std::int64_t i, std::int64_t row, std::int64_t column) {
+    for_each_place(block, rows, n, [&](std::int64_t i, std::int64_t row, std::int64_t column) {
       block.store(root + i, (block.load(h + i) + block.load(h + column * n + row)) / 2);
     });
   }
 };
 
 template <class T>
-void decide(const RootBatch& batch, const Parts& parts, const NewtonMatrices<T>& matrices, bool begins,
-            const CudaQueue& queue) {
-  launch_each(queue, batch.count, DecideNewton<T>{batch, form_of(batch), parts, begins});
-  launch(queue, parts.blocks(), KeepRoots<T>{batch, parts, matrices});
+void measure_and_decide(const RootBatch& batch, const NewtonMatrices<T>& matrices, bool begins,
+                        const CudaQueue& queue) {
+  const Parts parts(batch, matrices.measures);
+  launch(queue, parts.blocks(), MeasureDistance<T>{batch, parts, matrices.m});
+  launch_matrices(queue, batch, DecideNewton<T>{form_of(batch), parts, begins});
+  launch_parts(queue, batch, KeepRoots<T>{batch, matrices});
 }
 
 }  // namespace
@@ -266,13 +242,13 @@ template <class T>
 void begin_newton(const RootBatch& batch, const T* statistics, const NewtonMatrices<T>& to, const CudaQueue& queue) {
   const kernels::NewtonForm form = form_of(batch);
   if (batch.n == 1 && !form.is_extended) {
-    return launch_each(queue, batch.count, RootsOfNumbers<T>{batch, statistics, to.root});
+    return launch_matrices(queue, batch, RootsOfNumbers<T>{batch, statistics, to.root});
   }
   const Parts parts(batch, to.measures);
   launch(queue, parts.blocks(), MeasureDamped<T>{batch, parts, statistics});
-  launch_each(queue, batch.count, StartNewton<T>{batch, form, parts});
-  launch(queue, parts.blocks(), WriteNewtonStart<T>{batch, parts, statistics, to});
-  decide(batch, parts, to, /*begins=*/true, queue);
+  launch_matrices(queue, batch, StartNewton{batch, form, parts});
+  launch_parts(queue, batch, WriteNewtonStart<T>{batch, statistics, to});
+  measure_and_decide(batch, to, /*begins=*/true, queue);
 }
 
 template <class T>
@@ -282,9 +258,7 @@ void write_newton_factors(const RootBatch& batch, const NewtonMatrices<T>& matri
 
 template <class T>
 void check_newton(const RootBatch& batch, const NewtonMatrices<T>& matrices, const CudaQueue& queue) {
-  const Parts parts(batch, matrices.measures);
-  launch(queue, parts.blocks(), MeasureDistance<T>{batch, parts, matrices.m});
-  decide(batch, parts, matrices, /*begins=*/false, queue);
+  measure_and_decide(batch, matrices, /*begins=*/false, queue);
 }
 
 template void begin_newton(const RootBatch& batch, const float* statistics, const NewtonMatrices<float>& to,

@@ -165,26 +165,21 @@ struct PowerStep {
   }
 };
 
-/// After so many steps. A thread has a matrix.
+/// After so many steps.
 template <class T>
 struct KeepEigenvalues {
   static constexpr const char* kName = "keep_eigenvalues";
-  static constexpr int kThreads = 64;
 
-  RootBatch batch;
   PowerScratch<T> scratch;
   kernels::End end;
   std::int32_t steps;
 
-  GRADSTEP_DEVICE void operator()(Block& block) const {
-    const std::int64_t m = element_of(block);
-    if (m >= batch.count) return;
-    const PowerState last = block.load(scratch.state(steps - 1, m));
+  GRADSTEP_DEVICE void operator()(const Block& block, std::int64_t matrix, RootState& state) const {
+    const PowerState last = block.load(scratch.state(steps - 1, matrix));
     double eigenvalue = last.is_done != 0 ? last.eigenvalue : 0;
     for (std::int64_t t = 0; t < scratch.tiles && last.is_done == 0; ++t) {
-      eigenvalue += block.load(scratch.sums_of(steps - 1, m) + t).quotient;
+      eigenvalue += block.load(scratch.sums_of(steps - 1, matrix) + t).quotient;
     }
-    RootState& state = state_of(block, batch, m);
     (end == kernels::End::largest ? state.max_eigenvalue : state.min_eigenvalue) = eigenvalue;
   }
 };
@@ -206,7 +201,7 @@ void find_eigenvalues(const RootBatch& batch, const T* statistics, bool and_smal
     for (std::int32_t step = 0; step < steps; ++step) {
       launch(queue, own.count * own.tiles, PowerStep<T>{batch, statistics, start, own, end, step});
     }
-    launch_each(queue, own.count, KeepEigenvalues<T>{batch, own, end, steps});
+    launch_matrices(queue, batch, KeepEigenvalues<T>{own, end, steps});
   }
 }
 

@@ -11,17 +11,13 @@ namespace gradstep::cuda {
 
 namespace {
 
-/// A thread has a matrix.
 struct MarkUnconverged {
   static constexpr const char* kName = "mark_unconverged";
-  static constexpr int kThreads = 64;
 
-  RootBatch batch;
   const int* info;
 
-  GRADSTEP_DEVICE void operator()(Block& block) const {
-    const std::int64_t m = element_of(block);
-    if (m < batch.count && block.load(info + m) != 0) state_of(block, batch, m).finite = 0;
+  GRADSTEP_DEVICE void operator()(const Block& block, std::int64_t matrix, RootState& state) const {
+    if (block.load(info + matrix) != 0) state.finite = 0;
   }
 };
 
@@ -110,7 +106,7 @@ struct WriteBases {
 }  // namespace
 
 void mark_unconverged(const RootBatch& batch, const int* info, const CudaQueue& queue) {
-  launch_each(queue, batch.count, MarkUnconverged{batch, info});
+  launch_matrices(queue, batch, MarkUnconverged{info});
 }
 
 void load_bases(const BasisItem* items, std::int64_t count, std::int64_t n, double* vectors, const CudaQueue& queue) {

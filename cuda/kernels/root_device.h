@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the kernels of roots share. Where a number of a whole matrix is sought, a block has a matrix; where none is, a
-// row.
+// What the kernels of roots share: who has what of a batch's matrices.
 #pragma once
 
 #include "device/block.h"
@@ -88,6 +87,44 @@ GRADSTEP_DEVICE double distance_from_identity(Block& block, const T* a, const Ro
     kernels::take_magnitude(static_cast<double>(block.load(a + i)) - (row == column ? 1 : 0), worst);
   });
   return combine<false>(block, worst, shared);
+}
+
+/// body(block, matrix, rows) for each part of some rows. A block has a part.
+template <class Body>
+struct ForEachOfParts {
+  static constexpr const char* kName = Body::kName;
+  static constexpr int kThreads = kMatrixThreads;
+
+  MatrixParts parts;
+  Body body;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const { body(block, parts.matrix(block), parts.range(block)); }
+};
+
+template <class Body>
+void launch_parts(const CudaQueue& queue, const RootBatch& batch, const Body& body) {
+  const MatrixParts parts(batch);
+  launch(queue, parts.blocks(), ForEachOfParts<Body>{parts, body});
+}
+
+/// body(block, matrix, its state). A thread has a matrix.
+template <class Body>
+struct ForEachOfMatrices {
+  static constexpr const char* kName = Body::kName;
+  static constexpr int kThreads = 64;
+
+  RootBatch batch;
+  Body body;
+
+  GRADSTEP_DEVICE void operator()(const Block& block) const {
+    const std::int64_t matrix = element_of(block);
+    if (matrix < batch.count) body(block, matrix, state_of(block, batch, matrix));
+  }
+};
+
+template <class Body>
+void launch_matrices(const CudaQueue& queue, const RootBatch& batch, const Body& body) {
+  launch_each(queue, batch.count, ForEachOfMatrices<Body>{batch, body});
 }
 
 struct Row {

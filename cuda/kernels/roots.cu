@@ -11,18 +11,15 @@ namespace {
 template <class T>
 struct LoadStatistics {
   static constexpr const char* kName = "load_statistics";
-  static constexpr int kThreads = kMatrixThreads;
 
   RootBatch batch;
-  MatrixParts parts;
   const float* from;
   T* to;
 
-  GRADSTEP_DEVICE void operator()(Block& block) const {
-    const std::int64_t matrix = parts.matrix(block);
+  GRADSTEP_DEVICE void operator()(const Block& block, std::int64_t matrix, const RowRange& rows) const {
     const std::int64_t first = matrix * batch.n * batch.n;
     bool strange = false;
-    for_each_place(block, parts.range(block), batch.n, [&](std::int64_t i, std::int64_t, std::int64_t) {
+    for_each_place(block, rows, batch.n, [&](std::int64_t i, std::int64_t, std::int64_t) {
       const auto value = static_cast<T>(block.load(from + first + i));
       strange = strange || !__builtin_isfinite(value);
       block.store(to + first + i, value);
@@ -35,16 +32,12 @@ struct LoadStatistics {
 template <class T>
 struct ReplaceStrange {
   static constexpr const char* kName = "replace_strange";
-  static constexpr int kThreads = kMatrixThreads;
 
   RootBatch batch;
-  MatrixParts parts;
   T* statistics;
 
-  GRADSTEP_DEVICE void operator()(Block& block) const {
-    const std::int64_t matrix = parts.matrix(block);
+  GRADSTEP_DEVICE void operator()(const Block& block, std::int64_t matrix, const RowRange& rows) const {
     RootState& state = state_of(block, batch, matrix);
-    const RowRange rows = parts.range(block);
     if (rows.begin == 0 && block.thread() == 0) state.finite = state.strange == 0 ? 1 : 0;
     if (state.strange == 0) return;
     T* own = statistics + matrix * batch.n * batch.n;
@@ -54,25 +47,20 @@ struct ReplaceStrange {
   }
 };
 
-/// A thread has a matrix.
 template <class T>
 struct SetRidges {
   static constexpr const char* kName = "set_ridges";
-  static constexpr int kThreads = 64;
 
   RootBatch batch;
   const T* values;
   const int* info;
 
-  GRADSTEP_DEVICE void operator()(Block& block) const {
-    const std::int64_t m = element_of(block);
-    if (m >= batch.count) return;
-    RootState& state = state_of(block, batch, m);
-    const T* own = values + m * batch.n;
+  GRADSTEP_DEVICE void operator()(const Block& block, std::int64_t matrix, RootState& state) const {
+    const T* own = values + matrix * batch.n;
     if (batch.padded == 0) state.max_eigenvalue = static_cast<double>(block.load(own + batch.n - 1));
     state.ridge = kernels::root_ridge(batch.epsilon, state.max_eigenvalue);
     state.raised = kernels::raise_of_eigenvalue(static_cast<double>(block.load(own)), state.ridge) > 0 ? 1 : 0;
-    if (block.load(info + m) != 0) state.ridge = __builtin_nan("");  // and so is all that comes of it
+    if (block.load(info + matrix) != 0) state.ridge = __builtin_nan("");  // and so is all that comes of it
   }
 };
 
@@ -232,14 +220,13 @@ struct NarrowSettled {
 
 template <class T>
 void load_statistics(const RootBatch& batch, const float* from, T* statistics, const CudaQueue& queue) {
-  const MatrixParts parts(batch);
-  launch(queue, parts.blocks(), LoadStatistics<T>{batch, parts, from, statistics});
-  launch(queue, parts.blocks(), ReplaceStrange<T>{batch, parts, statistics});
+  launch_parts(queue, batch, LoadStatistics<T>{batch, from, statistics});
+  launch_parts(queue, batch, ReplaceStrange<T>{batch, statistics});
 }
 
 template <class T>
 void set_ridges(const RootBatch& batch, const T* values, const int* info, const CudaQueue& queue) {
-  launch_each(queue, batch.count, SetRidges<T>{batch, values, info});
+  launch_matrices(queue, batch, SetRidges<T>{batch, values, info});
 }
 
 template <class T>
