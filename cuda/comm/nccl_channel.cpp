@@ -135,8 +135,10 @@ NcclChannel::~NcclChannel() {
   if (comm_ != nullptr && is_own_) Finalizers::instance().start(nccl_, comm_, device_);
 }
 
-void NcclChannel::throw_if_aborted() const {
-  if (comm_ == nullptr) fail(GRADSTEP_ERR_ABORTED, "the channel was aborted");
+ncclComm* NcclChannel::usable() const {
+  ncclComm* comm = comm_;
+  if (comm == nullptr) fail(GRADSTEP_ERR_ABORTED, "the channel was aborted");
+  return comm;
 }
 
 void NcclChannel::fail_nccl(NcclResult result, const char* what) const {
@@ -144,9 +146,8 @@ void NcclChannel::fail_nccl(NcclResult result, const char* what) const {
 }
 
 NcclResult NcclChannel::state() {
-  throw_if_aborted();
   NcclResult state = NcclResult::success;
-  const NcclResult asked = nccl_.get_async_error(comm_, &state);
+  const NcclResult asked = nccl_.get_async_error(usable(), &state);
   return asked == NcclResult::success ? state : asked;
 }
 
@@ -167,15 +168,15 @@ void NcclChannel::call(const char* what, const Deadline& deadline, FunctionRef<N
   NcclResult result = NcclResult::success;
   {
     const std::lock_guard lock(mutex_);
-    throw_if_aborted();
-    result = body(comm_);
-    throw_if_aborted();
+    result = body(usable());
+    usable();  // what an abort has ended returns errors of NCCL's, or none
   }
   await(result, what, deadline);
 }
 
 // Whoever has the mutex looks after the communicator by itself; and may be blocked.
 void NcclChannel::check() {
+  usable();
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
   const NcclResult now = state();

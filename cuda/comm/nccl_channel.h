@@ -29,7 +29,8 @@ class NcclChannel {
 
   /// body(the communicator) makes one call of NCCL's, or a group of them; returns when it is in the stream.
   void call(const char* what, const Deadline& deadline, FunctionRef<NcclResult(ncclComm*)> body);
-  /// Throws if the channel is of no more use: aborted, or a call that was queued has failed.
+  /// Throws if the channel is of no more use: aborted, or a call that was queued has failed, of which another thread
+  /// that is in a call is told instead. Never waits.
   void check();
   /// What is queued returns unfinished. Any thread, also during a call, and one that is blocked in the driver.
   void abort() noexcept;
@@ -38,7 +39,8 @@ class NcclChannel {
   /// Under the mutex: NCCL takes no two calls on one communicator at a time, but for ncclCommAbort().
   NcclResult state();
   void await(NcclResult result, const char* what, const Deadline& deadline);
-  void throw_if_aborted() const;
+  /// Throws ABORTED if it was aborted.
+  ncclComm* usable() const;
   [[noreturn]] void fail_nccl(NcclResult result, const char* what) const;
 
   const NcclFunctions& nccl_;
