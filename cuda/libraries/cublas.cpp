@@ -31,11 +31,6 @@ CublasFunctions find_functions() {
 
 }  // namespace
 
-const Library& cublas_library() {
-  static const Library library = open_cublas();
-  return library;
-}
-
 const CublasFunctions& cublas_functions() {
   static const CublasFunctions functions = find_functions();
   return functions;

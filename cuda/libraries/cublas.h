@@ -8,7 +8,6 @@
 #include <cstdint>
 
 #include "libraries/handle.h"
-#include "libraries/library.h"
 
 struct cublasContext;  // of the library
 
@@ -29,8 +28,7 @@ struct CublasFunctions : HandleFunctions<cublasContext> {
                       const double* beta, double* c, int ldc, long long stride_c, int count);
 };
 
-/// The process's own. Throw BACKEND_UNAVAILABLE where there is no cuBLAS.
-const Library& cublas_library();
+/// The process's own. Throws BACKEND_UNAVAILABLE where there is no cuBLAS.
 const CublasFunctions& cublas_functions();
 
 /// Row-major matrices, one every `stride` numbers; a stride of 0 is one matrix for all.

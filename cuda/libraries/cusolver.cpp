@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "libraries/cublas.h"
 #include "libraries/toolkit.h"
 
 namespace gradstep::cuda {

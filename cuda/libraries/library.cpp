@@ -19,6 +19,7 @@ Library::Library(const char* name, const char* needed_by, std::span<const char* 
     soname_ = soname;
     std::string reason;
     for (const std::string& folder : folders) {
+      if (folder.empty()) continue;
       library_ = open_shared_library((folder + '/' + soname).c_str(), reason);
       if (library_ != nullptr) return;
     }

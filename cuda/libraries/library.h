@@ -22,7 +22,7 @@ void* find_symbol(void* library, const char* name);
 class Library {
  public:
   /// The first of `sonames` that the process has, or else the first that can be opened: in one of `folders`, or by its
-  /// name alone. It stays open until the process ends. Throws BACKEND_UNAVAILABLE, with what needs it.
+  /// name alone; "" is no folder. It stays open until the process ends. Throws BACKEND_UNAVAILABLE, with what needs it.
   Library(const char* name, const char* needed_by, std::span<const char* const> sonames,
           std::span<const std::string> folders = {});
 

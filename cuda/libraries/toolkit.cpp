@@ -34,11 +34,16 @@ Library open_cublas() {
   return Library("cuBLAS", kNeededBy, sonames);
 }
 
+const Library& cublas_library() {
+  static const Library library = open_cublas();
+  return library;
+}
+
 Library open_cusolver(const Library& cublas) {
   const Release* release =
       std::ranges::find_if(kReleases, [&](const Release& one) { return cublas.soname() == one.cublas; });
   const std::string folder = cublas.folder();
-  const std::string folders[] = {folder, folder + "/../../cusolver/lib"};
+  const std::string folders[] = {folder, folder.empty() ? folder : folder + "/../../cusolver/lib"};
   return Library("cuSOLVER", kNeededBy, {&release->cusolver, 1}, folders);
 }
 

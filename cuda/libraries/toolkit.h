@@ -10,9 +10,10 @@
 
 namespace gradstep::cuda {
 
-/// Throws BACKEND_UNAVAILABLE.
+// All throw BACKEND_UNAVAILABLE.
 Library open_cublas();
-/// Throws BACKEND_UNAVAILABLE.
 Library open_cusolver(const Library& cublas);
+/// The process's own.
+const Library& cublas_library();
 
 }  // namespace gradstep::cuda
