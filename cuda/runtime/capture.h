@@ -52,7 +52,7 @@ void give_back(int device, Body&& body) noexcept {
   try {
     const BesideCapture beside(device);
     std::forward<Body>(body)();
-  } catch (...) {  // NOLINT(bugprone-empty-catch)
+  } catch (...) {  // the device is gone
   }
 }
 

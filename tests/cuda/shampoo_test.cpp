@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "cuda/shampoo_model.h"
+#include "roots/root_libraries.h"
 
 namespace gradstep::test {
 namespace {
@@ -415,6 +416,12 @@ TEST(CudaShampoo, MatricesOfASizeAreDecomposedAtOnce) {
   const SolverCalls calls = solve_four_blocks(nullptr);
   EXPECT_EQ(calls.batched, 1);
   EXPECT_EQ(calls.single, 0);
+}
+
+TEST(CudaShampoo, ABatchIsBoundedByItsScratchAndByWhatTheSolverTakes) {
+  EXPECT_EQ(cuda::root_batch_limit(8), 16384U);
+  EXPECT_EQ(cuda::root_batch_limit(std::int64_t{1} << 20), 512U);
+  EXPECT_EQ(cuda::root_batch_limit(std::int64_t{1} << 30), 1U);  // more than all scratch
 }
 
 /// Ends the program: with 0 if they are decomposed one after the other.

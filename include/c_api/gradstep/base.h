@@ -12,8 +12,10 @@
  * these without a mention of the cause:
  *
  *   INVALID_ARGUMENT   a pointer that is needed is NULL; a handle is a destroyed one or one of another kind; a
- *                      struct_size that no version has; a stream on the CPU; n differs from the number of parameters
- *   INVALID_STATE      the handle is in use by another call, or was made before a fork
+ *                      struct_size that no version has; a stream on the CPU, or on CUDA cudaStreamPerThread; n
+ *                      differs from the number of parameters
+ *   INVALID_STATE      the handle is in use by another call, or was made before a fork; its stream is being captured,
+ *                      and the call cannot be (docs/cuda.md)
  *   UNSUPPORTED        a growing struct has something set that this library does not know
  *   OUT_OF_MEMORY      the allocator, or the C++ runtime, has none left
  *   CALLBACK           a callback of the context or of the call failed, threw or did not do its work
