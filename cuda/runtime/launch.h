@@ -69,7 +69,7 @@ void launch(const CudaQueue& queue, std::int64_t blocks, const Kernel& kernel) {
         Kernel::kName);
 #else
   check(emulation::launch({Kernel::kName, blocks, Kernel::kThreads, kShared, waits<Kernel>(),
-                           [kernel](Block& block) { kernel(block); }},
+                           [kernel](Block& block) { kernel(block); }, &typeid(Kernel), emulation::bytes_of(kernel)},
                           queue.stream()),
         Kernel::kName);
 #endif

@@ -13,6 +13,16 @@
 
 namespace gradstep::kernels {
 
+/// How many bits it takes to write the number. nvcc makes a constant of std::bit_width without a word, as of the other
+/// functions of <bit> that count.
+GRADSTEP_FORMULA int bit_width(std::uint64_t bits) {
+#if defined(__CUDA_ARCH__)
+  return 64 - __clzll(static_cast<long long>(bits));
+#else
+  return static_cast<int>(std::bit_width(bits));
+#endif
+}
+
 class Power {
  public:
   /// n >= 0.
@@ -25,8 +35,8 @@ class Power {
       n_ = 0;
     }
     // products_[i] is the product over the bits i and above; it stays valid while those bits do.
-    int bit = static_cast<int>(std::bit_width(bits ^ n_));
-    const int width = static_cast<int>(std::bit_width(bits));
+    int bit = bit_width(bits ^ n_);
+    const int width = bit_width(bits);
     for (; known_ < width; ++known_) squares_[known_] = squares_[known_ - 1] * squares_[known_ - 1];
     if (bit > width) bit = width;
     double product = bit < width ? products_[bit] : 1;

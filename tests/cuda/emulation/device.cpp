@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "cuda/emulation/compiled.h"
 #include "cuda/emulation/control.h"
 #include "detached/closed_memory.h"
 #include "detached/work_queues.h"
@@ -210,15 +211,34 @@ void run_block(const Launch& launch, std::int64_t index, std::uint64_t seed) {
   }
 }
 
+/// As nvcc has compiled it.
+void run_compiled(const Launch& launch, std::uint64_t seed) {
+  const CompiledKernel compiled = find_compiled_kernel(*launch.type);
+  if (compiled.kernel->parameter_bytes != launch.object.size()) complain(launch.kernel, "its parameters have another size");
+  const auto is_device_memory = [](const void* data, std::size_t bytes) {
+    return machine().memory.contains(data, bytes);
+  };
+  try {
+    ptx::run({compiled.program, compiled.kernel, launch.object.data(), launch.blocks, launch.threads,
+              launch.shared_bytes, seed, is_device_memory});
+  } catch (const ptx::Error& error) {
+    complain(launch.kernel, error.what());
+  }
+}
+
 void run_blocks(const Launch& launch) {
   Machine& all = machine();
+  ++all.counts.launches;
+  all.launches.emplace_back(launch.kernel);
+  if (launch.type != nullptr && has_compiled_kernels()) {
+    run_compiled(launch, all.work.random());
+    return;
+  }
   std::vector<std::int64_t> order(static_cast<std::size_t>(launch.blocks));
   for (std::size_t b = 0; b < order.size(); ++b) order[b] = static_cast<std::int64_t>(b);
   std::minstd_rand random(static_cast<std::uint32_t>(all.work.random()));
   std::shuffle(order.begin(), order.end(), random);
   for (const std::int64_t b : order) run_block(launch, b, random());
-  ++all.counts.launches;
-  all.launches.emplace_back(launch.kernel);
 }
 
 }  // namespace

@@ -17,6 +17,8 @@
 #include <mutex>
 #include <string>
 #include <type_traits>
+#include <typeinfo>
+#include <vector>
 
 #include "cuda/emulation/fibers.h"
 
@@ -138,7 +140,16 @@ struct Launch {
   std::size_t shared_bytes = 0;
   bool waits = false;  ///< threads wait for each other
   std::function<void(Block&)> body;
+  // Of what nvcc compiles, too: the kernel object.
+  const std::type_info* type = nullptr;
+  std::vector<std::byte> object = {};
 };
+
+template <class Kernel>
+std::vector<std::byte> bytes_of(const Kernel& kernel) {
+  const auto* first = reinterpret_cast<const std::byte*>(&kernel);
+  return {first, first + sizeof kernel};
+}
 
 cudaError_t launch(Launch launch, cudaStream_t stream);
 

@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/emulation/compiled.h"
+
+#include <cxxabi.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gradstep::emulation {
+
+namespace {
+
+[[noreturn]] void complain(const std::string& what) {
+  std::fprintf(stderr, "emulation: %s\n", what.c_str());
+  std::abort();
+}
+
+std::string demangled(const std::string& name) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
+                                                    std::free);
+  return status == 0 ? text.get() : name;
+}
+
+/// With the name that other compilers have for a file's unnamed namespace: nvcc's is a number and so many characters.
+std::string with_unnamed_namespaces(std::string entry) {
+  static const std::regex unnamed("[0-9]+(?=_GLOBAL__N__)");
+  std::string name;
+  for (std::smatch found; std::regex_search(entry, found, unnamed);) {
+    name += found.prefix().str() + "12_GLOBAL__N_1";
+    entry = found.suffix().str().substr(std::stoul(found.str()));
+  }
+  return name + entry;
+}
+
+/// The type of the object that a kernel runs: run_kernel's argument (cuda/runtime/launch.h).
+std::string type_of_entry(const std::string& entry) {
+  const std::string name = demangled(with_unnamed_namespaces(entry));
+  const std::size_t begin = name.rfind(">(");
+  if (begin == std::string::npos) complain("what does " + name + " run?");
+  return name.substr(begin + 2, name.size() - begin - 3);
+}
+
+struct Kernels {
+  std::vector<std::unique_ptr<ptx::Program>> programs;
+  std::map<std::string, CompiledKernel> by_type;
+};
+
+Kernels read_all(const std::filesystem::path& folder) {
+  Kernels all;
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    if (file.path().extension() != ".ptx") continue;
+    std::ifstream stream(file.path());
+    std::stringstream text;
+    text << stream.rdbuf();
+    try {
+      all.programs.push_back(std::make_unique<ptx::Program>(ptx::parse(text.str(), file.path().string())));
+    } catch (const ptx::Error& error) {
+      complain(error.what());
+    }
+    const ptx::Program& program = *all.programs.back();
+    for (const ptx::Function* kernel : program.kernels) {
+      const std::string type = type_of_entry(kernel->name);
+      if (!all.by_type.emplace(type, CompiledKernel{&program, kernel}).second) complain("two kernels run " + type);
+    }
+  }
+  return all;
+}
+
+const char* folder() { return std::getenv("GRADSTEP_EMULATED_PTX"); }
+
+}  // namespace
+
+bool has_compiled_kernels() {
+  static const bool has = folder() != nullptr;
+  return has;
+}
+
+CompiledKernel find_compiled_kernel(const std::type_info& type) {
+  static const auto* const all = new Kernels(read_all(folder()));  // leaked: the device is used by static destructors
+  const std::string name = demangled(type.name());
+  const auto found = all->by_type.find(name);
+  if (found == all->by_type.end()) complain("no kernel in " + std::string(folder()) + " runs " + name);
+  return found->second;
+}
+
+}  // namespace gradstep::emulation

@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels as nvcc compiles them (../ptx), to be run in place of what the C++ compiler makes of the same sources:
+// GRADSTEP_EMULATED_PTX is a folder with the PTX of a plugin.
+#pragma once
+
+#include <typeinfo>
+
+#include "cuda/ptx/machine.h"
+
+namespace gradstep::emulation {
+
+struct CompiledKernel {
+  const ptx::Program* program = nullptr;
+  const ptx::Function* kernel = nullptr;
+};
+
+/// Is the folder named?
+bool has_compiled_kernels();
+/// What runs a kernel object of this type. Ends the program if nothing does.
+CompiledKernel find_compiled_kernel(const std::type_info& type);
+
+}  // namespace gradstep::emulation
