@@ -3,6 +3,7 @@
 //
 // gradstep_comm_* on tensors of a device: by NCCL, or through the host where nothing else reaches them.
 #include <numeric>
+#include <random>
 
 #include "cuda/nccl_ranks.h"
 #include "libraries/nccl.h"
@@ -81,6 +82,38 @@ TEST(CudaNcclCollectives, HaveTheBitsOfStagedOnesAndNothingPassesThroughTheHost)
       EXPECT_STREQ(name, "nccl");
     });
   }
+}
+
+/// Of a type with numbers of T's width, whose exponents, or whose integers, are not large.
+template <class T>
+void expect_the_bits_of_staged_ones(NcclRank& rank, std::uint8_t code, T mask) {
+  static const std::vector<std::int64_t> kShape = {517};
+  std::vector<T> numbers(static_cast<std::size_t>(kShape[0]));
+  std::mt19937_64 random(static_cast<std::uint64_t>(rank.rank()) + 1);
+  for (T& number : numbers) number = static_cast<T>(static_cast<T>(random()) & mask);
+  for (const std::int32_t op : {GRADSTEP_REDUCE_SUM, GRADSTEP_REDUCE_MAX, GRADSTEP_REDUCE_MIN}) {
+    std::vector<T> results[2];
+    for (const Carrier carrier : {Carrier::staging, Carrier::nccl}) {
+      gradstep_tensor tensor = rank.tensor(kShape, /*is_double=*/true);
+      tensor.dtype = {code, 8 * sizeof(T), 1};
+      rank.write(tensor, numbers);
+      TestDevice::check(gradstep_comm_all_reduce(rank.comm(carrier), &tensor, op, rank.stream()));
+      results[carrier == Carrier::nccl ? 1 : 0] = rank.read<T>(tensor);
+    }
+    EXPECT_EQ(results[1], results[0]) << "type " << int{code} << " of " << 8 * sizeof(T) << " bits, operation " << op;
+    EXPECT_NE(results[1], numbers);
+  }
+}
+
+TEST(CudaNcclCollectives, OfEveryTypeHaveTheBitsOfStagedOnes) {
+  run_nccl_ranks(3, [](NcclRank& rank) {
+    expect_the_bits_of_staged_ones<std::uint64_t>(rank, GRADSTEP_TYPE_FLOAT, 0xbfefffffffffffffU);
+    expect_the_bits_of_staged_ones<std::uint32_t>(rank, GRADSTEP_TYPE_FLOAT, 0xbf7fffffU);
+    expect_the_bits_of_staged_ones<std::uint16_t>(rank, GRADSTEP_TYPE_FLOAT, 0xbbffU);
+    expect_the_bits_of_staged_ones<std::uint16_t>(rank, GRADSTEP_TYPE_BFLOAT, 0xbf7fU);
+    expect_the_bits_of_staged_ones<std::uint64_t>(rank, GRADSTEP_TYPE_INT, 0xfffffffffffU);
+    expect_the_bits_of_staged_ones<std::uint32_t>(rank, GRADSTEP_TYPE_INT, 0xfffffffU);
+  });
 }
 
 TEST(CudaNcclCollectives, OfTheHostsMemoryGoByTheControlChannel) {

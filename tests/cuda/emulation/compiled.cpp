@@ -3,6 +3,7 @@
 #include "cuda/emulation/compiled.h"
 
 #include <cxxabi.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -56,6 +57,16 @@ struct Kernels {
   std::map<std::string, CompiledKernel> by_type;
 };
 
+/// A line for each kernel: its type, and a sign for each instruction, 1 where a thread has come to it.
+void write_coverage(const Kernels& kernels, const std::string& folder) {
+  std::ofstream file(std::filesystem::path(folder) / (std::to_string(getpid()) + ".txt"));
+  for (const auto& [type, compiled] : kernels.by_type) {
+    file << type << '\t';
+    for (const ptx::Instruction& instruction : compiled.kernel->instructions) file << (instruction.has_run ? 1 : 0);
+    file << '\n';
+  }
+}
+
 Kernels read_all(const std::filesystem::path& folder) {
   Kernels all;
   for (const auto& file : std::filesystem::directory_iterator(folder)) {
@@ -79,6 +90,17 @@ Kernels read_all(const std::filesystem::path& folder) {
 
 const char* folder() { return std::getenv("GRADSTEP_EMULATED_PTX"); }
 
+// Leaked: the device is used by static destructors.
+const Kernels& kernels() {
+  static const Kernels* const all = [] {
+    if (std::getenv("GRADSTEP_EMULATED_PTX_COVERAGE") != nullptr) {
+      std::atexit([] { write_coverage(kernels(), std::getenv("GRADSTEP_EMULATED_PTX_COVERAGE")); });
+    }
+    return new Kernels(read_all(folder()));
+  }();
+  return *all;
+}
+
 }  // namespace
 
 bool has_compiled_kernels() {
@@ -87,10 +109,9 @@ bool has_compiled_kernels() {
 }
 
 CompiledKernel find_compiled_kernel(const std::type_info& type) {
-  static const auto* const all = new Kernels(read_all(folder()));  // leaked: the device is used by static destructors
   const std::string name = demangled(type.name());
-  const auto found = all->by_type.find(name);
-  if (found == all->by_type.end()) complain("no kernel in " + std::string(folder()) + " runs " + name);
+  const auto found = kernels().by_type.find(name);
+  if (found == kernels().by_type.end()) complain("no kernel in " + std::string(folder()) + " runs " + name);
   return found->second;
 }
 

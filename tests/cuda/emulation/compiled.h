@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kernels as nvcc compiles them (../ptx), to be run in place of what the C++ compiler makes of the same sources:
-// GRADSTEP_EMULATED_PTX is a folder with the PTX of a plugin.
+// GRADSTEP_EMULATED_PTX is a folder with the PTX of a plugin. Into GRADSTEP_EMULATED_PTX_COVERAGE, another one, each
+// process writes what has run (../ptx_coverage).
 #pragma once
 
 #include <typeinfo>

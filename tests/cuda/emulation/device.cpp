@@ -214,7 +214,8 @@ void run_block(const Launch& launch, std::int64_t index, std::uint64_t seed) {
 /// As nvcc has compiled it.
 void run_compiled(const Launch& launch, std::uint64_t seed) {
   const CompiledKernel compiled = find_compiled_kernel(*launch.type);
-  if (compiled.kernel->parameter_bytes != launch.object.size()) complain(launch.kernel, "its parameters have another size");
+  if (compiled.kernel->parameter_bytes != launch.object.size())
+    complain(launch.kernel, "its parameters have another size");
   const auto is_device_memory = [](const void* data, std::size_t bytes) {
     return machine().memory.contains(data, bytes);
   };

@@ -20,32 +20,38 @@ bool is_ordered_in_warp(const Moment& read, const Moment& own) {
   return read.block == own.block && read.thread / kWarp == own.thread / kWarp && read.exchange < own.exchange;
 }
 
-/// Notes an access of one byte. `is_ordered` tells whether a moment lies before it.
+void note_read(History& history, const Moment& own) {
+  // It takes the place of one that lies before it. Of lanes that read together two speak for all: whoever writes is
+  // another one than the first or than the second.
+  int of_warp = 0;
+  for (std::size_t k = 0; k < history.readers; ++k) {
+    Moment& read = history.reads[k];
+    if (read.block != own.block) continue;
+    if (is_ordered_in_block(read, own)) {
+      read = own;
+      return;
+    }
+    if (read.thread / kWarp == own.thread / kWarp && read.exchange == own.exchange) ++of_warp;
+  }
+  if (of_warp < 2 && history.readers < History::kReaders) history.reads[history.readers++] = own;
+}
+
+/// Notes an access. `is_ordered` tells whether a moment lies before it.
 template <class IsOrdered>
-bool note(History& history, Access how, const Moment& own, IsOrdered is_ordered) {
+bool note_access(History& history, Access how, const Moment& own, IsOrdered is_ordered) {
   const bool are_atomic = how == Access::atomic && history.is_atomic;
   if (history.write.block >= 0 && !are_atomic && !is_ordered(history.write)) return false;
   if (how == Access::read) {
-    // It takes the place of one that lies before it. Of a warp that reads together, two speak for all.
-    std::size_t of_warp = 0;
-    for (Moment& read : history.reads) {
-      if (read.block != own.block) continue;
-      if (is_ordered_in_block(read, own)) {
-        read = own;
-        return true;
-      }
-      if (read.thread / kWarp == own.thread / kWarp && read.exchange == own.exchange) ++of_warp;
-    }
-    if (of_warp < 2) history.reads.push_back(own);
+    note_read(history, own);
     return true;
   }
-  const bool are_read_before = std::all_of(history.reads.begin(), history.reads.end(), [&](const Moment& read) {
-    return is_ordered(read) || is_ordered_in_warp(read, own);
-  });
-  if (!are_read_before) return false;
+  for (std::size_t k = 0; k < history.readers; ++k) {
+    const Moment& read = history.reads[k];
+    if (!is_ordered(read) && !is_ordered_in_warp(read, own)) return false;
+  }
   history.write = own;
   history.is_atomic = how == Access::atomic;
-  history.reads.clear();
+  history.readers = 0;
   return true;
 }
 
@@ -75,28 +81,53 @@ void Knowledge::add(const Knowledge& other) {
   }
 }
 
+template <class Note>
+bool Histories::each(std::size_t first, std::size_t bytes, Note note) {
+  for (std::size_t at = first; at < first + bytes;) {
+    Word& word = words_[at / kWord];
+    const std::size_t begin = at % kWord;
+    const std::size_t end = std::min(kWord, begin + first + bytes - at);
+    at += end - begin;
+    if (word.parts == nullptr && end - begin == kWord) {
+      if (!note(word.whole)) return false;
+      continue;
+    }
+    if (word.parts == nullptr) {
+      word.parts = std::make_unique<std::array<History, kWord>>();
+      word.parts->fill(word.whole);
+    }
+    for (std::size_t k = begin; k < end; ++k) {
+      if (!note((*word.parts)[k])) return false;
+    }
+  }
+  return true;
+}
+
+Histories& HappensBefore::page(std::uintptr_t address) {
+  const std::uintptr_t number = address / kPage;
+  if (last_ == nullptr || last_page_ != number) {
+    const auto [place, is_new] = pages_.try_emplace(number);
+    if (is_new) place->second.start(kPage);
+    last_ = &place->second;
+    last_page_ = number;
+  }
+  return *last_;
+}
+
 bool HappensBefore::note(std::uintptr_t address, std::size_t bytes, Access how, const Moment& own,
                          const Knowledge& of_thread, const Knowledge& of_block) {
   const auto is_ordered = [&](const Moment& before) {
     if (before.block == own.block) return is_ordered_in_block(before, own);
     return of_thread.has(before) || of_block.has(before);
   };
-  for (std::size_t k = 0; k < bytes;) {
-    std::array<History, 8>& word = words_[(address + k) / 8];
-    do {
-      if (!ptx::note(word[(address + k) % 8], how, own, is_ordered)) return false;
-      ++k;
-    } while (k < bytes && (address + k) % 8 != 0);
-  }
-  return true;
+  // Accesses are aligned: none lies in two pages.
+  return page(address).each(address % kPage, bytes,
+                            [&](History& history) { return note_access(history, how, own, is_ordered); });
 }
 
 bool SharedOrder::note(std::size_t address, std::size_t bytes, Access how, const Moment& own) {
   const auto is_ordered = [&own](const Moment& before) { return is_ordered_in_block(before, own); };
-  for (std::size_t k = 0; k < bytes; ++k) {
-    if (!ptx::note(bytes_[address + k], how, own, is_ordered)) return false;
-  }
-  return true;
+  return histories_.each(address, bytes, [&](History& history) { return note_access(history, how, own, is_ordered); });
 }
 
 }  // namespace gradstep::ptx

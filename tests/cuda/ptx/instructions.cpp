@@ -116,10 +116,10 @@ void load(Thread& t, const Instruction& i) {
 template <class T>
 void store(Thread& t, const Instruction& i) {
   const int count = i.from_count - 1;
+  const std::size_t bytes = sizeof(T) * static_cast<std::size_t>(count);
   T values[Instruction::kMaxFrom];
   for (int k = 0; k < count; ++k) values[k] = get<T>(t, i.from[k + 1]);
-  std::memcpy(t.access(i, sizeof(T) * static_cast<std::size_t>(count), Access::write), values,
-              sizeof(T) * static_cast<std::size_t>(count));
+  std::memcpy(t.access(i, bytes, Access::write, values), values, bytes);
 }
 
 template <class T>
@@ -268,15 +268,17 @@ void add_integer(Table& table, const std::string& type) {
   table["setp.gt." + type] = compare<T, std::greater<T>{}>;
   table["setp.ge." + type] = compare<T, [](T a, T b) { return a >= b; }>;
   if constexpr (std::is_signed_v<T>) {
-    table["abs." + type] = one<T, [](T a) { return static_cast<U>(a < 0 ? U{0} - static_cast<U>(a) : static_cast<U>(a)); }>;
+    table["abs." + type] =
+        one<T, [](T a) { return static_cast<U>(a < 0 ? U{0} - static_cast<U>(a) : static_cast<U>(a)); }>;
     table["neg." + type] = one<T, [](T a) { return static_cast<U>(U{0} - static_cast<U>(a)); }>;
   }
-  for (const auto& [name, operation] : {std::pair<const char*, Execute>{"add.cc.", chain<U, false, Part::none, false, true>},
-                                        {"addc.", chain<U, false, Part::none, true, false>},
-                                        {"addc.cc.", chain<U, false, Part::none, true, true>},
-                                        {"sub.cc.", chain<U, true, Part::none, false, true>},
-                                        {"subc.", chain<U, true, Part::none, true, false>},
-                                        {"subc.cc.", chain<U, true, Part::none, true, true>}}) {
+  for (const auto& [name, operation] :
+       {std::pair<const char*, Execute>{"add.cc.", chain<U, false, Part::none, false, true>},
+        {"addc.", chain<U, false, Part::none, true, false>},
+        {"addc.cc.", chain<U, false, Part::none, true, true>},
+        {"sub.cc.", chain<U, true, Part::none, false, true>},
+        {"subc.", chain<U, true, Part::none, true, false>},
+        {"subc.cc.", chain<U, true, Part::none, true, true>}}) {
     table[name + type] = operation;
   }
 }

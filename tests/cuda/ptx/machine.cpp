@@ -145,38 +145,45 @@ void Thread::end_call() {
 void Thread::run(std::uint64_t count) {
   for (; count > 0 && state == State::ready; --count) {
     const Instruction& instruction = frame->function->instructions[frame->next++];
+    instruction.has_run = true;
     if (instruction.guard >= 0 && ((registers[instruction.guard] & 1) != 0) == instruction.runs_unless) continue;
     instruction.execute(*this, instruction);
   }
 }
 
-std::byte* Thread::access(const Instruction& instruction, std::size_t bytes, Access how) {
+std::byte* Thread::access(const Instruction& instruction, std::size_t bytes, Access how, const void* written) {
   const std::uint64_t address = read(instruction.from[0]) + static_cast<std::uint64_t>(instruction.offset);
-  if (address % bytes != 0) fail(instruction, what(how) + " of " + std::to_string(bytes) + " bytes that is not aligned");
+  if (address % bytes != 0)
+    fail(instruction, what(how) + " of " + std::to_string(bytes) + " bytes that is not aligned");
   const auto require = [&](bool holds, const char* of) {
     if (!holds) fail(instruction, what(how) + " beyond " + of);
   };
+  // Flags that several threads raise.
+  const auto changes_nothing = [&](const std::byte* there) {
+    return written != nullptr && std::memcmp(there, written, bytes) == 0;
+  };
   const Launch& launch = *block->launch;
-  const Moment now{block->index, index, block->epoch, exchanges};
+  const Moment now = moment();
   auto* const data = reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr): PTX's addresses
   switch (instruction.space) {
     case Space::shared: {
       // Of registers of 32 bits.
       const std::size_t place = address & 0xffffffffU;
       require(place <= block->shared.size() && bytes <= block->shared.size() - place, "what the block shares");
-      if (!block->shared_order.note(place, bytes, how, now)) {
+      std::byte* const shared = block->shared.data() + place;
+      if (!changes_nothing(shared) && !block->shared_order.note(place, bytes, how, now)) {
         fail(instruction, what(how) + " of shared memory that races with another thread's");
       }
-      return block->shared.data() + place;
+      return shared;
     }
     case Space::local:
       require(address <= local.size() && bytes <= local.size() - address, "local memory");
       return local.data() + address;
     case Space::parameter:
-      require(lies_in(address, bytes, launch.parameters, launch.kernel->parameter_bytes) ||
-                  lies_in(address, bytes, reinterpret_cast<const std::byte*>(frame->slots.data()),
-                          8 * frame->slots.size()),
-              "parameters");
+      require(
+          lies_in(address, bytes, launch.parameters, launch.kernel->parameter_bytes) ||
+              lies_in(address, bytes, reinterpret_cast<const std::byte*>(frame->slots.data()), 8 * frame->slots.size()),
+          "parameters");
       return data;
     case Space::generic:
       if (lies_in(address, bytes, local.data(), local.size())) return data;
@@ -191,7 +198,7 @@ std::byte* Thread::access(const Instruction& instruction, std::size_t bytes, Acc
   if (how == Access::read && launch.program->has_data(address, bytes)) return data;
   require(launch.is_device_memory(data, bytes), "the device's memory");
   if (how == Access::atomic) meet(address);
-  if (!block->order->note(address, bytes, how, now, knowledge, block->knowledge)) {
+  if (!changes_nothing(data) && !block->order->note(address, bytes, how, now, knowledge, block->knowledge)) {
     fail(instruction, what(how) + " of global memory that races with another thread's");
   }
   return data;
@@ -207,9 +214,11 @@ void Thread::meet(std::uintptr_t address) {
   }
 }
 
+Moment Thread::moment() const { return {static_cast<std::int32_t>(block->index), index, block->epoch, exchanges}; }
+
 void Thread::fence() {
   has_fenced = true;
-  fenced_moment = {block->index, index, block->epoch, exchanges};
+  fenced_moment = moment();
   knowledge.add(told);
   fenced = block->knowledge;
   fenced.add(knowledge);
@@ -265,7 +274,8 @@ void Block::release() {
   if (at_barrier == 0) return;
   if (std::any_of(threads.begin(), threads.end(), [](const Thread& t) { return t.state == State::ready; })) return;
   if (at_barrier != threads.size()) {
-    const auto waits = std::find_if(threads.begin(), threads.end(), [](const Thread& t) { return t.state == State::at_barrier; });
+    const auto waits =
+        std::find_if(threads.begin(), threads.end(), [](const Thread& t) { return t.state == State::at_barrier; });
     waits->fail(waits->current(), "not all threads of a block come to its barrier");
   }
   ++epoch;
@@ -277,6 +287,10 @@ void Block::release() {
 }
 
 void run(const Launch& launch) {
+  if (launch.kernel->max_threads != 0 && launch.threads > launch.kernel->max_threads) {
+    throw Error(launch.kernel->name + ": launched with " + std::to_string(launch.threads) + " threads, compiled for " +
+                std::to_string(launch.kernel->max_threads));
+  }
   std::minstd_rand random(static_cast<std::uint32_t>(launch.seed));
   std::vector<std::int64_t> waiting(static_cast<std::size_t>(launch.blocks));
   for (std::size_t b = 0; b < waiting.size(); ++b) waiting[b] = static_cast<std::int64_t>(b);

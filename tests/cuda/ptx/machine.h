@@ -82,8 +82,9 @@ struct Thread {
   /// The instruction that a thread waits in, or has just executed.
   const Instruction& current() const { return frame->function->instructions[frame->next - 1]; }
 
-  /// Where `bytes` bytes at the instruction's address lie.
-  std::byte* access(const Instruction& instruction, std::size_t bytes, Access how);
+  /// Where `bytes` bytes at the instruction's address lie; of a write, what will be there.
+  std::byte* access(const Instruction& instruction, std::size_t bytes, Access how, const void* written = nullptr);
+  Moment moment() const;
   void fence();
   void meet(std::uintptr_t address);
   [[noreturn]] void fail(const Instruction& instruction, const std::string& what) const;

@@ -18,7 +18,9 @@ struct Token {
   std::uint32_t line = 0;
 };
 
-bool is_of_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$' || c == '%' || c == '.'; }
+bool is_of_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$' || c == '%' || c == '.';
+}
 
 /// Words, numbers, strings and single signs.
 std::vector<Token> tokens_of(std::string_view text) {
@@ -57,7 +59,9 @@ std::size_t bytes_of_type(std::string_view type) {
   return 0;
 }
 
-std::size_t round_up(std::size_t offset, std::size_t alignment) { return (offset + alignment - 1) / alignment * alignment; }
+std::size_t round_up(std::size_t offset, std::size_t alignment) {
+  return (offset + alignment - 1) / alignment * alignment;
+}
 
 /// What a name stands for.
 struct Symbol {
@@ -173,7 +177,8 @@ class Parser {
     }
     expect(";");
     if (reinterpret_cast<std::uintptr_t>(data.get()) % variable.alignment != 0) fail("a variable's alignment");
-    globals_[variable.name] = {{Operand::Kind::number, 0, reinterpret_cast<std::uintptr_t>(data.get())}, variable.bytes};
+    globals_[variable.name] = {{Operand::Kind::number, 0, reinterpret_cast<std::uintptr_t>(data.get())},
+                               variable.bytes};
     program_.variables.push_back({std::move(data), variable.bytes});
   }
 
@@ -324,12 +329,10 @@ class Parser {
     if (peek() == "-" || starts_with_digit(peek())) return {Operand::Kind::number, 0, signed_number()};
     const std::string_view word = take();
     if (word == "_") return {};
-    static const std::map<std::string_view, Special> special = {{"%tid.x", kThread},
-                                                                {"%ntid.x", kThreads},
-                                                                {"%ctaid.x", kBlock},
-                                                                {"%nctaid.x", kBlocks},
-                                                                {"%laneid", kLane}};
-    if (const auto found = special.find(word); found != special.end()) return {Operand::Kind::special, found->second, 0};
+    static const std::map<std::string_view, Special> special = {
+        {"%tid.x", kThread}, {"%ntid.x", kThreads}, {"%ctaid.x", kBlock}, {"%nctaid.x", kBlocks}, {"%laneid", kLane}};
+    if (const auto found = special.find(word); found != special.end())
+      return {Operand::Kind::special, found->second, 0};
     return find(word).operand;
   }
 
@@ -405,10 +408,8 @@ class Parser {
 
   /// Notes the kind of memory, and returns the opcode without it.
   static std::string plain_access(Instruction& own, const std::string& opcode) {
-    static const std::pair<std::string_view, Space> spaces[] = {{".global", Space::global},
-                                                                {".shared", Space::shared},
-                                                                {".local", Space::local},
-                                                                {".param", Space::parameter}};
+    static const std::pair<std::string_view, Space> spaces[] = {
+        {".global", Space::global}, {".shared", Space::shared}, {".local", Space::local}, {".param", Space::parameter}};
     std::string plain = opcode;
     const auto remove = [&plain](std::string_view part) {
       const std::size_t place = plain.find(part);

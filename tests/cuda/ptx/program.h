@@ -68,12 +68,13 @@ struct Instruction {
   std::uint8_t to_count = 0;
   std::uint8_t from_count = 0;
   Space space = Space::generic;
-  bool runs_unless = false;   ///< the guard is true
-  std::int32_t guard = -1;    ///< register of a predicate; none = always
-  std::int64_t offset = 0;    ///< to the address
-  std::uint32_t target = 0;   ///< of a branch: an instruction's index
+  bool runs_unless = false;  ///< the guard is true
+  std::int32_t guard = -1;   ///< register of a predicate; none = always
+  std::int64_t offset = 0;   ///< to the address
+  std::uint32_t target = 0;  ///< of a branch: an instruction's index
   const Call* call = nullptr;
-  std::uint32_t line = 0;     ///< in the PTX
+  std::uint32_t line = 0;        ///< in the PTX
+  mutable bool has_run = false;  ///< in any thread
 };
 
 struct Function {
@@ -108,8 +109,8 @@ struct Program {
 /// Throws Error: what is not understood, and in which line of `name`.
 Program parse(std::string_view text, const std::string& name);
 
-/// What executes an instruction, by its opcode without the kind of memory; moves between a register and a vector of them
-/// are mov.TYPE.pack and .unpack. NULL if it is not known.
+/// What executes an instruction, by its opcode without the kind of memory; moves between a register and a vector of
+/// them are mov.TYPE.pack and .unpack. NULL if it is not known.
 Execute find_instruction(const std::string& opcode);
 
 }  // namespace gradstep::ptx
