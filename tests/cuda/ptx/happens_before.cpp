@@ -105,13 +105,13 @@ bool Histories::each(std::size_t first, std::size_t bytes, Note note) {
 
 Histories& HappensBefore::page(std::uintptr_t address) {
   const std::uintptr_t number = address / kPage;
-  if (last_ == nullptr || last_page_ != number) {
+  Found& found = found_[number % found_.size()];
+  if (found.page == nullptr || found.number != number) {
     const auto [place, is_new] = pages_.try_emplace(number);
     if (is_new) place->second.start(kPage);
-    last_ = &place->second;
-    last_page_ = number;
+    found = {number, &place->second};
   }
-  return *last_;
+  return *found.page;
 }
 
 bool HappensBefore::note(std::uintptr_t address, std::size_t bytes, Access how, const Moment& own,

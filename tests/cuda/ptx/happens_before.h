@@ -88,8 +88,11 @@ class HappensBefore {
   Histories& page(std::uintptr_t address);
 
   std::unordered_map<std::uintptr_t, Histories> pages_;  // by address / kPage
-  std::uintptr_t last_page_ = 0;
-  Histories* last_ = nullptr;
+  struct Found {
+    std::uintptr_t number = 0;
+    Histories* page = nullptr;
+  };
+  std::array<Found, 64> found_;  // pages of late
   std::unordered_map<std::uintptr_t, Knowledge> variables_;
 };
 

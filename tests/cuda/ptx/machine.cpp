@@ -70,10 +70,8 @@ void exchange(Thread* const* lanes, int count) {
 
 }  // namespace
 
-std::uint64_t Thread::read(const Operand& operand) const {
+std::uint64_t Thread::read_other(const Operand& operand) const {
   switch (operand.kind) {
-    case Operand::Kind::reg:
-      return registers[operand.index];
     case Operand::Kind::special:
       return special[operand.index];
     case Operand::Kind::kernel_parameter:
@@ -314,8 +312,8 @@ void run(const Launch& launch) {
       if (thread.state == State::ready) ready.push_back(&thread);
     }
     std::shuffle(ready.begin(), ready.end(), random);
-    // A few instructions each, or as far as they come.
-    const std::uint64_t length = std::uint64_t{1} << random() % 14;
+    // As far as they come, and now and then a few instructions each.
+    const std::uint64_t length = std::uint64_t{1} << (random() % 4 == 0 ? random() % 8 : 13);
     for (Thread* thread : ready) thread->run(length);
     block.release();
     if (!block.has_ended()) continue;

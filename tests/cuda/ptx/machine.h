@@ -68,7 +68,10 @@ struct Thread {
   Frame* frame = nullptr;
   std::uint64_t* registers = nullptr;
 
-  std::uint64_t read(const Operand& operand) const;
+  std::uint64_t read(const Operand& operand) const {
+    return operand.kind == Operand::Kind::reg ? registers[operand.index] : read_other(operand);
+  }
+  std::uint64_t read_other(const Operand& operand) const;
   void write(const Operand& to, std::uint64_t bits) {
     if (to.kind == Operand::Kind::reg) registers[to.index] = bits;
   }
