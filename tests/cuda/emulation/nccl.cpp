@@ -59,6 +59,9 @@ struct ncclComm {
 
 namespace {
 
+/// Peers may still fetch: a process that does not wait for it ends before.
+constexpr int kFinalizePolls = 20;
+
 struct Piece {
   Kind kind = Kind::send;
   const void* send = nullptr;
@@ -334,6 +337,7 @@ NcclResult get_async_error(ncclComm* comm, NcclResult* error) {
 NcclResult finalize(ncclComm* comm) {
   const std::lock_guard lock(gradstep::emulation::machine_mutex());
   check_usable(comm);
+  comm->busy = kFinalizePolls;
   return NcclResult::in_progress;
 }
 
