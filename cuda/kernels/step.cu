@@ -53,7 +53,6 @@ struct BeginStep {
       const double measured = norm != nullptr ? block.load(norm) : __builtin_nan("");
       kernels::decide(request, measured, s);
     }
-    block.fence();
     block.sync();
     std::int32_t bad = fields * groups;
     if (s.gate != 0 && rule.family != kernels::RuleForm::Family::none) {
@@ -65,7 +64,7 @@ struct BeginStep {
     shared.bad[block.thread()] = bad;
     block.sync();
     if (block.thread() != 0) return;
-    for (int t = 1; t < kThreads; ++t) bad = shared.bad[t] < bad ? shared.bad[t] : bad;
+    for (int t = 1; t < kThreads && t < groups; ++t) bad = shared.bad[t] < bad ? shared.bad[t] : bad;
     if (bad < fields * groups) kernels::fail_step(bad, s);
     kernels::report(request, s);
   }

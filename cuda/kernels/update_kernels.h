@@ -59,7 +59,6 @@ struct Update {
       const DeviceItem& item = *block.checked(arguments.items + i);
       if (item.gradient.data != nullptr) block.store(item.used, std::uint8_t{1});
     }
-    block.sync();
     if (block.thread() == 0) kernels::close_step(s);
   }
 };

@@ -57,9 +57,17 @@ struct Kernels {
   std::map<std::string, CompiledKernel> by_type;
 };
 
+/// Of this process, in a folder that a variable of the environment names.
+std::ofstream report(const char* variable) {
+  return std::ofstream(std::filesystem::path(std::getenv(variable)) / (std::to_string(getpid()) + ".txt"));
+}
+
+constexpr const char* kCoverage = "GRADSTEP_EMULATED_PTX_COVERAGE";
+constexpr const char* kTraffic = "GRADSTEP_EMULATED_PTX_TRAFFIC";
+
 /// A line for each kernel: its type, and a sign for each instruction, 1 where a thread has come to it.
-void write_coverage(const Kernels& kernels, const std::string& folder) {
-  std::ofstream file(std::filesystem::path(folder) / (std::to_string(getpid()) + ".txt"));
+void write_coverage(const Kernels& kernels) {
+  std::ofstream file = report(kCoverage);
   for (const auto& [type, compiled] : kernels.by_type) {
     file << type << '\t';
     for (const ptx::Instruction& instruction : compiled.kernel->instructions) file << (instruction.has_run ? 1 : 0);
@@ -93,12 +101,23 @@ const char* folder() { return std::getenv("GRADSTEP_EMULATED_PTX"); }
 // Leaked: the device is used by static destructors.
 const Kernels& kernels() {
   static const Kernels* const all = [] {
-    if (std::getenv("GRADSTEP_EMULATED_PTX_COVERAGE") != nullptr) {
-      std::atexit([] { write_coverage(kernels(), std::getenv("GRADSTEP_EMULATED_PTX_COVERAGE")); });
-    }
+    if (std::getenv(kCoverage) != nullptr) std::atexit([] { write_coverage(kernels()); });
     return new Kernels(read_all(folder()));
   }();
   return *all;
+}
+
+using Traffic = std::map<const ptx::Function*, ptx::Amounts>;
+
+/// A line for each instruction that accesses device memory: kernel's type, line, requests, sectors, bytes.
+void write_traffic(const Traffic& traffic) {
+  std::ofstream file = report(kTraffic);
+  for (const auto& [kernel, amounts] : traffic) {
+    for (const auto& [line, amount] : amounts) {
+      file << type_of_entry(kernel->name) << '\t' << line << '\t' << amount.requests << '\t' << amount.sectors << '\t'
+           << amount.bytes << '\n';
+    }
+  }
 }
 
 }  // namespace
@@ -113,6 +132,15 @@ CompiledKernel find_compiled_kernel(const std::type_info& type) {
   const auto found = kernels().by_type.find(name);
   if (found == kernels().by_type.end()) complain("no kernel in " + std::string(folder()) + " runs " + name);
   return found->second;
+}
+
+ptx::Amounts* traffic_of(const ptx::Function& kernel) {
+  static Traffic* const all = [] {
+    static auto* made = std::getenv(kTraffic) != nullptr ? new Traffic : nullptr;
+    if (made != nullptr) std::atexit([] { write_traffic(*made); });
+    return made;
+  }();
+  return all != nullptr ? &(*all)[&kernel] : nullptr;
 }
 
 }  // namespace gradstep::emulation

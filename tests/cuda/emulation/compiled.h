@@ -21,5 +21,7 @@ struct CompiledKernel {
 bool has_compiled_kernels();
 /// What runs a kernel object of this type. Ends the program if nothing does.
 CompiledKernel find_compiled_kernel(const std::type_info& type);
+/// Where its accesses are counted; NULL if they are not.
+ptx::Amounts* traffic_of(const ptx::Function& kernel);
 
 }  // namespace gradstep::emulation

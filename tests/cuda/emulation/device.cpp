@@ -19,6 +19,7 @@
 
 #include "cuda/emulation/compiled.h"
 #include "cuda/emulation/control.h"
+#include "cuda/emulation/left_out.h"
 #include "detached/closed_memory.h"
 #include "detached/work_queues.h"
 
@@ -216,12 +217,22 @@ void run_compiled(const Launch& launch, std::uint64_t seed) {
   const CompiledKernel compiled = find_compiled_kernel(*launch.type);
   if (compiled.kernel->parameter_bytes != launch.object.size())
     complain(launch.kernel, "its parameters have another size");
-  const auto is_device_memory = [](const void* data, std::size_t bytes) {
-    return machine().memory.contains(data, bytes);
-  };
+  ptx::Launch of_ptx;
+  of_ptx.program = compiled.program;
+  of_ptx.kernel = compiled.kernel;
+  of_ptx.parameters = launch.object.data();
+  of_ptx.blocks = launch.blocks;
+  of_ptx.threads = launch.threads;
+  of_ptx.shared_bytes = launch.shared_bytes;
+  of_ptx.seed = seed;
+  of_ptx.is_device_memory = [](const void* data, std::size_t bytes) { return machine().memory.contains(data, bytes); };
+  of_ptx.amounts = traffic_of(*compiled.kernel);
   try {
-    ptx::run({compiled.program, compiled.kernel, launch.object.data(), launch.blocks, launch.threads,
-              launch.shared_bytes, seed, is_device_memory});
+    if (leaves_out()) {
+      run_and_leave_out(of_ptx, machine().allocated);
+    } else {
+      ptx::run(of_ptx);
+    }
   } catch (const ptx::Error& error) {
     complain(launch.kernel, error.what());
   }

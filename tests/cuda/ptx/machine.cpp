@@ -141,8 +141,10 @@ void Thread::end_call() {
 }
 
 void Thread::run(std::uint64_t count) {
+  const Instruction* const left_out = block->launch->left_out;
   for (; count > 0 && state == State::ready; --count) {
     const Instruction& instruction = frame->function->instructions[frame->next++];
+    if (&instruction == left_out) continue;
     instruction.has_run = true;
     if (instruction.guard >= 0 && ((registers[instruction.guard] & 1) != 0) == instruction.runs_unless) continue;
     instruction.execute(*this, instruction);
@@ -195,6 +197,7 @@ std::byte* Thread::access(const Instruction& instruction, std::size_t bytes, Acc
   }
   if (how == Access::read && launch.program->has_data(address, bytes)) return data;
   require(launch.is_device_memory(data, bytes), "the device's memory");
+  if (launch.amounts != nullptr) block->traffic.note(index, instruction, address, bytes);
   if (how == Access::atomic) meet(address);
   if (!changes_nothing(data) && !block->order->note(address, bytes, how, now, knowledge, block->knowledge)) {
     fail(instruction, what(how) + " of global memory that races with another thread's");
@@ -232,6 +235,7 @@ void Block::start(const Launch& own, HappensBefore& all, std::int64_t number, st
   shared.resize(own.program->static_shared_bytes + own.shared_bytes);
   for (std::byte& byte : shared) byte = static_cast<std::byte>(random());
   shared_order.start(shared.size());
+  traffic.start();
   threads.resize(static_cast<std::size_t>(own.threads));
   for (int t = 0; t < own.threads; ++t) {
     Thread& thread = threads[static_cast<std::size_t>(t)];
@@ -317,6 +321,7 @@ void run(const Launch& launch) {
     for (Thread* thread : ready) thread->run(length);
     block.release();
     if (!block.has_ended()) continue;
+    if (launch.amounts != nullptr) block.traffic.add_to(*launch.amounts);
     spare.push_back(std::move(resident[chosen]));
     resident.erase(resident.begin() + static_cast<std::ptrdiff_t>(chosen));
   }

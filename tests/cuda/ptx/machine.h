@@ -16,6 +16,7 @@
 
 #include "cuda/ptx/happens_before.h"
 #include "cuda/ptx/program.h"
+#include "cuda/ptx/traffic.h"
 
 namespace gradstep::ptx {
 
@@ -28,6 +29,8 @@ struct Launch {
   std::size_t shared_bytes = 0;  ///< beside what the program shares by itself
   std::uint64_t seed = 0;
   std::function<bool(const void*, std::size_t)> is_device_memory;
+  const Instruction* left_out = nullptr;  ///< is not executed
+  Amounts* amounts = nullptr;             ///< what is accessed is added to them
 };
 
 /// Returns when all blocks are done. Throws Error.
@@ -103,6 +106,7 @@ struct Block {
   std::uint64_t garbage = 0;
   std::vector<std::byte> shared;
   SharedOrder shared_order;
+  Traffic traffic;
   std::vector<Thread> threads;
 
   void start(const Launch& own, HappensBefore& all, std::int64_t number, std::minstd_rand& random);
