@@ -21,8 +21,11 @@
 
 #if defined(__CUDACC__)
 #define GRADSTEP_DEVICE __device__ __forceinline__
+/// Before a loop whose bodies index arrays that are to stay in registers.
+#define GRADSTEP_UNROLL _Pragma("unroll")
 #else
 #define GRADSTEP_DEVICE inline
+#define GRADSTEP_UNROLL
 #include "cuda/emulation/device.h"
 #endif
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 
 #include "kernels/codes.h"
@@ -19,7 +20,7 @@ template <class T, class Rule, template <class, class> class Way>
 struct Update {
   static constexpr const char* kName = "update";
   static constexpr int kThreads = 256;
-  static constexpr int kResidentBlocks = sizeof(T) == sizeof(float) ? 4 : 2;
+  static constexpr int kResidentBlocks = Way<T, Rule>::kResidentBlocks;
   struct Shared {
     bool last;
   };
@@ -65,6 +66,8 @@ struct Update {
 
 template <class T, class Rule>
 struct PlainWay {
+  static constexpr int kResidentBlocks = sizeof(T) == sizeof(float) ? 4 : 2;
+
   template <class Scale>
   GRADSTEP_DEVICE static void run(Block& block, const DeviceItem& item, const Chunk& chunk, const Rule& rule,
                                   const Scale& scale, std::int64_t /*step*/) {
@@ -109,11 +112,62 @@ GRADSTEP_DEVICE float rounded(float x, const kernels::StepWords& words, int stre
   return kernels::to_float(kernels::round_stochastically<Stored>(x, bits));
 }
 
-/// By blocks of 256 elements, one for each warp, whose numbers are in registers between a load and a store.
+/// body(0 of the type that an array has)
+template <class Body>
+GRADSTEP_DEVICE void with_stored_type(DType dtype, Body body) {
+  switch (dtype) {
+    case DType::f16:
+      return body(Float16{});
+    case DType::bf16:
+      return body(BFloat16{});
+    case DType::f64:
+      return body(double{});
+    default:
+      return body(float{});
+  }
+}
+
+/// body(k, where it lies) in the type that the array has, for those of its elements [begin, begin + count) that are the
+/// thread's.
+template <class Body>
+GRADSTEP_DEVICE void for_each_own_of(const Block& block, const View& view, std::int64_t begin, std::int64_t count,
+                                     Body body) {
+  const int lane = block.thread() % kWarp;
+  if (view.layout == nullptr) {
+    return with_stored_type(view.dtype, [&](auto stored) {
+      auto* first = at<decltype(stored)>(view, begin);
+      for_each_own(lane, count, [&](int k, std::int64_t i) { body(k, first + i); });
+    });
+  }
+  std::int64_t places[kOwn] = {};
+  for_each_own(lane, count, [&](int k, std::int64_t i) { places[k] = place_of(block, view, begin + i); });
+  with_stored_type(view.dtype, [&](auto stored) {
+    for_each_own(lane, count, [&](int k, std::int64_t) { body(k, at<decltype(stored)>(view, places[k])); });
+  });
+}
+
+template <class T>
+GRADSTEP_DEVICE void load_own(const Block& block, const View& view, std::int64_t begin, std::int64_t count, T* x) {
+  for_each_own_of(block, view, begin, count,
+                  [&](int k, const auto* from) { x[k] = kernels::convert<T>(block.load(from)); });
+}
+template <class T>
+GRADSTEP_DEVICE void store_own(const Block& block, const View& view, std::int64_t begin, std::int64_t count,
+                               const T* x) {
+  for_each_own_of(block, view, begin, count, [&](int k, auto* to) {
+    block.store(to, kernels::convert<std::remove_reference_t<decltype(*to)>>(x[k]));
+  });
+}
+
+/// By blocks of 256 elements, one for each warp, whose numbers are in registers between loads and stores: all loads are
+/// under way before the first number is needed, and no store comes before the last of them.
 template <class T, class Rule>
 struct StagedWay {
   static constexpr bool kIsFloat = sizeof(T) == sizeof(float);
   static constexpr int kStates = Rule::kStates;
+  /// For what is under way of eight elements, twice the registers of the plain way: with half the warps there are still
+  /// more bytes on their way than the memory's latency asks for.
+  static constexpr int kResidentBlocks = 2;
 
   template <class Scale>
   GRADSTEP_DEVICE static void run(Block& block, const DeviceItem& item, const Chunk& chunk, const Rule& rule,
@@ -129,51 +183,61 @@ struct StagedWay {
   template <class Scale>
   GRADSTEP_DEVICE static void run_block(Block& block, const DeviceItem& item, std::int64_t begin, std::int64_t count,
                                         const Rule& rule, const Scale& scale, std::int64_t step) {
-    const int lane = block.thread() % kWarp;
     const bool in_place = item.update.data == nullptr;
+    T values[kOwn] = {};
+    T gradients[kOwn] = {};
     T states[kernels::kMaxStates][kOwn] = {};
-    const kernels::StepWords words(item.random_key, step, item.first + begin);
+    load_own(block, item.gradient, begin, count, gradients);
+    load_values(block, item, begin, count, values);
+    GRADSTEP_UNROLL
     for (int s = 0; s < kStates; ++s) load_state(block, item, s, begin, count, states[s]);
-    for_each_own(lane, count, [&](int k, std::int64_t i) {
+    GRADSTEP_UNROLL
+    for (int k = 0; k < kOwn; ++k) {
       T own[kernels::kMaxStates];
       for (int s = 0; s < kStates; ++s) own[s] = states[s][k];
-      const T p = value(block, item, begin + i);
-      const T delta = rule(p, scale(read<T>(block, item.gradient, begin + i)), own);
+      const T delta = rule(values[k], scale(gradients[k]), own);
       for (int s = 0; s < kStates; ++s) states[s][k] = own[s];
-      if (in_place) {
-        store_value(block, item, begin, i, p + delta, words);
-      } else {
-        write(block, item.update, begin + i, delta);
-      }
-    });
+      values[k] = in_place ? values[k] + delta : delta;
+    }
+    const kernels::StepWords words(item.random_key, step, item.first + begin);
+    if (in_place) {
+      store_values(block, item, begin, count, values, words);
+    } else {
+      store_own(block, item.update, begin, count, values);
+    }
+    GRADSTEP_UNROLL
     for (int s = 0; s < kStates; ++s) store_state(block, item, s, begin, count, states[s], words);
   }
 
   /// The parameter's, or its master's.
-  GRADSTEP_DEVICE static T value(const Block& block, const DeviceItem& item, std::int64_t i) {
-    const T param = read<T>(block, item.param, i);
+  GRADSTEP_DEVICE static void load_values(const Block& block, const DeviceItem& item, std::int64_t begin,
+                                          std::int64_t count, T* x) {
+    load_own(block, item.param, begin, count, x);
     if constexpr (kIsFloat) {
-      if (item.master != nullptr) {
-        const float master = block.load(item.master + i);
-        return item.param.dtype == DType::f16 ? kernels::followed<Float16>(master, param)
-                                              : kernels::followed<BFloat16>(master, param);
-      }
+      if (item.master == nullptr) return;
+      const bool is_f16 = item.param.dtype == DType::f16;
+      for_each_own(block.thread() % kWarp, count, [&](int k, std::int64_t i) {
+        const float master = block.load(item.master + begin + i);
+        x[k] = is_f16 ? kernels::followed<Float16>(master, x[k]) : kernels::followed<BFloat16>(master, x[k]);
+      });
     }
-    return param;
   }
 
-  GRADSTEP_DEVICE static void store_value(const Block& block, const DeviceItem& item, std::int64_t begin,
-                                          std::int64_t i, T x, const kernels::StepWords& words) {
+  GRADSTEP_DEVICE static void store_values(const Block& block, const DeviceItem& item, std::int64_t begin,
+                                           std::int64_t count, T* x, const kernels::StepWords& words) {
     if constexpr (kIsFloat) {
+      const int lane = block.thread() % kWarp;
+      const DType dtype = item.param.dtype;
       if (item.master != nullptr) {
-        block.store(item.master + begin + i, x);
-      } else if (item.stochastic && item.param.dtype == DType::f16) {
-        x = rounded<Float16>(x, words, 0, i);
-      } else if (item.stochastic && item.param.dtype == DType::bf16) {
-        x = rounded<BFloat16>(x, words, 0, i);
+        float* to = item.master + begin;
+        for_each_own(lane, count, [&](int k, std::int64_t i) { block.store(to + i, x[k]); });
+      } else if (item.stochastic && dtype == DType::f16) {
+        for_each_own(lane, count, [&](int k, std::int64_t i) { x[k] = rounded<Float16>(x[k], words, 0, i); });
+      } else if (item.stochastic && dtype == DType::bf16) {
+        for_each_own(lane, count, [&](int k, std::int64_t i) { x[k] = rounded<BFloat16>(x[k], words, 0, i); });
       }
     }
-    write(block, item.param, begin + i, x);
+    store_own(block, item.param, begin, count, x);
   }
 
   GRADSTEP_DEVICE static bool is_signed(const DeviceItem& item, int s) { return ((item.signed_states >> s) & 1) != 0; }
