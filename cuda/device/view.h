@@ -47,21 +47,29 @@ GRADSTEP_DEVICE T* at(const View& view, std::int64_t place) {
   return static_cast<T*>(view.data) + place;
 }
 
+/// body(0 of the type that an array has)
+template <class Body>
+GRADSTEP_DEVICE auto with_stored_type(DType dtype, Body body) {
+  switch (dtype) {
+    case DType::f16:
+      return body(Float16{});
+    case DType::bf16:
+      return body(BFloat16{});
+    case DType::f64:
+      return body(double{});
+    default:
+      return body(float{});
+  }
+}
+
 /// Element i in the type that it is computed in; zero where there is no data.
 template <class T>
 GRADSTEP_DEVICE T read(const Block& block, const View& view, std::int64_t i) {
   if (view.data == nullptr) return T{0};
   const std::int64_t place = place_of(block, view, i);
-  switch (view.dtype) {
-    case DType::f16:
-      return kernels::convert<T>(block.load(at<const Float16>(view, place)));
-    case DType::bf16:
-      return kernels::convert<T>(block.load(at<const BFloat16>(view, place)));
-    case DType::f64:
-      return kernels::convert<T>(block.load(at<const double>(view, place)));
-    default:
-      return kernels::convert<T>(block.load(at<const float>(view, place)));
-  }
+  return with_stored_type(view.dtype, [&](auto stored) {
+    return kernels::convert<T>(block.load(at<const decltype(stored)>(view, place)));
+  });
 }
 
 /// Element i in f64, through the type that it is computed in.
@@ -73,16 +81,9 @@ GRADSTEP_DEVICE double read_in_double(const Block& block, const View& view, std:
 template <class T>
 GRADSTEP_DEVICE void write(const Block& block, const View& view, std::int64_t i, T value) {
   const std::int64_t place = place_of(block, view, i);
-  switch (view.dtype) {
-    case DType::f16:
-      return block.store(at<Float16>(view, place), kernels::convert<Float16>(value));
-    case DType::bf16:
-      return block.store(at<BFloat16>(view, place), kernels::convert<BFloat16>(value));
-    case DType::f64:
-      return block.store(at<double>(view, place), kernels::convert<double>(value));
-    default:
-      return block.store(at<float>(view, place), kernels::convert<float>(value));
-  }
+  with_stored_type(view.dtype, [&](auto stored) {
+    block.store(at<decltype(stored)>(view, place), kernels::convert<decltype(stored)>(value));
+  });
 }
 
 /// Four elements that are accessed as one.
@@ -90,5 +91,26 @@ template <class T>
 struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) Four {
   T x[4];
 };
+
+/// Elements i to i + 3 of an array that is_aligned, or that is zeros.
+GRADSTEP_DEVICE bool is_read_in_fours(const View& view) { return view.data == nullptr || view.is_aligned; }
+template <class T>
+GRADSTEP_DEVICE Four<T> read_four(const Block& block, const View& view, std::int64_t i) {
+  Four<T> values{};
+  if (view.data == nullptr) return values;
+  with_stored_type(view.dtype, [&](auto stored) {
+    const auto four = block.load(reinterpret_cast<const Four<decltype(stored)>*>(at<const decltype(stored)>(view, i)));
+    for (int k = 0; k < 4; ++k) values.x[k] = kernels::convert<T>(four.x[k]);
+  });
+  return values;
+}
+template <class T>
+GRADSTEP_DEVICE void write_four(const Block& block, const View& view, std::int64_t i, const Four<T>& values) {
+  with_stored_type(view.dtype, [&](auto stored) {
+    Four<decltype(stored)> four;
+    for (int k = 0; k < 4; ++k) four.x[k] = kernels::convert<decltype(stored)>(values.x[k]);
+    block.store(reinterpret_cast<Four<decltype(stored)>*>(at<decltype(stored)>(view, i)), four);
+  });
+}
 
 }  // namespace gradstep::cuda

@@ -31,7 +31,7 @@ struct Copy {
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
     const Chunk chunk = block.load(chunks + block.index());
-    const CopyPair& pair = *block.checked(pairs + chunk.item);
+    const CopyPair pair = *block.checked(pairs + chunk.item);  // in registers: no store changes it
     const double times = factor != nullptr ? multiplier * block.load(factor) : multiplier;
     const bool is_scaled = times != 1 || divisor != 1;
     if (!is_scaled && pair.source.data != nullptr && pair.source.dtype == pair.destination.dtype) {
@@ -73,12 +73,18 @@ struct Copy {
   template <class T>
   GRADSTEP_DEVICE void scale(Block& block, const CopyPair& pair, const Chunk& chunk, double times,
                              bool is_scaled) const {
-    for_each_element(block, chunk, [&](std::int64_t i) {
-      T x = read<T>(block, pair.source, i);
+    const auto scaled = [&](T x) {
       if (is_scaled) x = x * static_cast<T>(times);
       if (divisor != 1) x = x / static_cast<T>(divisor);
-      write(block, pair.destination, i, x);
-    });
+      return x;
+    };
+    const auto four = [&](std::int64_t i) {
+      Four<T> x = read_four<T>(block, pair.source, i);
+      for (int k = 0; k < 4; ++k) x.x[k] = scaled(x.x[k]);
+      write_four(block, pair.destination, i, x);
+    };
+    const auto one = [&](std::int64_t i) { write(block, pair.destination, i, scaled(read<T>(block, pair.source, i))); };
+    walk(block, chunk, is_read_in_fours(pair.source) && pair.destination.is_aligned, four, one);
   }
 };
 
@@ -106,7 +112,7 @@ struct Combine {
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
     const Chunk chunk = block.load(chunks + block.index());
-    const Combination& item = *block.checked(items + chunk.item);
+    const Combination item = *block.checked(items + chunk.item);  // in registers: no store changes it
     if (item.destination.dtype == DType::f64 || item.a.dtype == DType::f64 || item.b.dtype == DType::f64) {
       run<double>(block, item, chunk);
     } else {
@@ -116,11 +122,20 @@ struct Combine {
 
   template <class T>
   GRADSTEP_DEVICE static void run(Block& block, const Combination& item, const Chunk& chunk) {
-    for_each_element(block, chunk, [&](std::int64_t i) {
-      const T a = read<T>(block, item.a, i);
-      const T b = read<T>(block, item.b, i);
-      write(block, item.destination, i, static_cast<T>(item.a_factor) * a + static_cast<T>(item.b_factor) * b);
-    });
+    const auto combined = [&](T a, T b) {
+      return static_cast<T>(item.a_factor) * a + static_cast<T>(item.b_factor) * b;
+    };
+    const auto four = [&](std::int64_t i) {
+      Four<T> a = read_four<T>(block, item.a, i);
+      const Four<T> b = read_four<T>(block, item.b, i);
+      for (int k = 0; k < 4; ++k) a.x[k] = combined(a.x[k], b.x[k]);
+      write_four(block, item.destination, i, a);
+    };
+    const auto one = [&](std::int64_t i) {
+      write(block, item.destination, i, combined(read<T>(block, item.a, i), read<T>(block, item.b, i)));
+    };
+    const bool in_fours = is_read_in_fours(item.a) && is_read_in_fours(item.b) && item.destination.is_aligned;
+    walk(block, chunk, in_fours, four, one);
   }
 };
 

@@ -97,7 +97,8 @@ struct CountDigits {
 struct ChooseDigit {
   static constexpr const char* kName = "choose_digit";
   static constexpr int kThreads = kSelectionThreads;
-  static constexpr int kOwn = kBins / kThreads;
+  static constexpr int kOwn = kBins / kThreads;     ///< bins of a thread
+  static constexpr int kGroups = kThreads / kWarp;  ///< threads whose bins a lane of the first warp has
   struct Shared {
     std::int64_t sums[kThreads];
     unsigned counts[kBins];
@@ -106,25 +107,39 @@ struct ChooseDigit {
   const Part* parts;
   Cut* cuts;
   unsigned* counts;
-  int bins;
   int shift;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
     auto& shared = block.shared<Shared>();
     if (block.checked(parts + block.index())->count == 0) return;
     unsigned* own = counts + block.index() * kBins;
-    std::int64_t sum = 0;
-    for (int b = block.thread() * kOwn; b < (block.thread() + 1) * kOwn; ++b) {
+    for (int b = block.thread(); b < kBins; b += kThreads) {
       shared.counts[b] = block.load(own + b);
       block.store(own + b, 0U);
-      sum += shared.counts[b];
     }
+    block.sync();
+    std::int64_t sum = 0;
+    for (int k = 0; k < kOwn; ++k) sum += shared.counts[block.thread() * kOwn + k];
     shared.sums[block.thread()] = sum;
     block.sync();
-    if (block.thread() != 0) return;
+    if (block.thread() < kWarp) choose(block, shared);
+  }
+
+  /// By the first warp: its lanes look at once which of them has the digit.
+  GRADSTEP_DEVICE void choose(Block& block, const Shared& shared) const {
+    const int lane = block.thread();
     Cut& cut = *block.checked(cuts + block.index());
     std::int64_t left = cut.equal;
-    int group = (bins - 1) / kOwn;
+    std::int64_t sum = 0;
+    for (int g = 0; g < kGroups; ++g) sum += shared.sums[lane * kGroups + g];
+    std::int64_t reached = sum;  // with the lanes above
+    for (int distance = 1; distance < kWarp; distance *= 2) {
+      const std::int64_t above = block.shuffle(reached, lane + distance);
+      if (lane + distance < kWarp) reached += above;
+    }
+    if (reached < left || reached - sum >= left) return;
+    left -= reached - sum;
+    int group = lane * kGroups + kGroups - 1;
     while (shared.sums[group] < left) left -= shared.sums[group--];
     int bin = group * kOwn + kOwn - 1;
     while (shared.counts[bin] < static_cast<std::uint64_t>(left)) left -= shared.counts[bin--];

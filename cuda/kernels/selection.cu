@@ -159,7 +159,7 @@ struct Run {
     for (int top = kernels::Magnitude<T>::kBits; top > 0;) {
       const int shift = top > kDigitBits ? top - kDigitBits : 0;
       launch(queue, chunks.count, CountDigits<T>{selected, cuts, counts, top, shift});
-      launch(queue, count, ChooseDigit{selected.parts, cuts, counts, 1 << (top - shift), shift});
+      launch(queue, count, ChooseDigit{selected.parts, cuts, counts, shift});
       top = shift;
     }
   }

@@ -112,21 +112,6 @@ GRADSTEP_DEVICE float rounded(float x, const kernels::StepWords& words, int stre
   return kernels::to_float(kernels::round_stochastically<Stored>(x, bits));
 }
 
-/// body(0 of the type that an array has)
-template <class Body>
-GRADSTEP_DEVICE void with_stored_type(DType dtype, Body body) {
-  switch (dtype) {
-    case DType::f16:
-      return body(Float16{});
-    case DType::bf16:
-      return body(BFloat16{});
-    case DType::f64:
-      return body(double{});
-    default:
-      return body(float{});
-  }
-}
-
 /// body(k, where it lies) in the type that the array has, for those of its elements [begin, begin + count) that are the
 /// thread's.
 template <class Body>
