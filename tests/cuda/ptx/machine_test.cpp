@@ -37,8 +37,9 @@ TEST(PtxMachine, ABarrierShowsWhatOthersHaveWritten) {
   // Each takes the number of its neighbour in what the block shares.
   const std::string before = kOwn + "mul.lo.s32 %r5, %r1, 4;\nst.shared.u32 [%r5], %r1;\n";
   const std::string behind = "xor.b32 %r6, %r5, 128;\nld.shared.u32 %r7, [%r6];\nst.global.u32 [%d1], %r7;";
+  const std::string whole = before + "bar.sync 0;\n" + behind;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    const Memory memory = after(before + "bar.sync 0;\n" + behind, Memory(64), 64, 1, seed);
+    const Memory memory = after(whole, Memory(64), 64, 1, seed);
     for (std::uint64_t k = 0; k < 64; ++k) EXPECT_EQ(memory[k], k ^ 32U);
   }
   expect_failure(before + behind, "shared memory that races with another thread's", 64);

@@ -4,7 +4,7 @@
 #include <cctype>
 #include <charconv>
 #include <cstring>
-#include <optional>
+#include <ranges>
 #include <utility>
 
 #include "cuda/ptx/program.h"
@@ -316,9 +316,9 @@ class Parser {
   // Instructions.
   const Symbol& find(std::string_view word) const {
     const std::string name(word);
-    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-      const auto found = scope->find(name);
-      if (found != scope->end()) return found->second;
+    for (const auto& scope : std::ranges::reverse_view(scopes_)) {
+      const auto found = scope.find(name);
+      if (found != scope.end()) return found->second;
     }
     const auto found = globals_.find(name);
     if (found == globals_.end()) fail("'" + name + "' is not declared");
