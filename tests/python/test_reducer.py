@@ -200,11 +200,13 @@ def test_a_full_bucket_is_exchanged_behind_the_caller():
 
 def test_an_exception_behind_the_caller_comes_out_of_wait():
     exchange = Exchange(2)
+    created = threading.Barrier(2)
     OnAnyThread.error = LookupError("the host's own")
 
     def fail(end):
         comm = gradstep.Communicator.host(OnAnyThread(exchange, end.rank))
         reducer = gradstep.Reducer(comm, parameters(), fuse_threshold=1)
+        created.wait(20)  # the failure of one rank aborts what the other is still leaving
         reducer.push(len(SHAPES) - 1, gradients(end.rank)[-1])
         with pytest.raises(LookupError) as caught:
             reducer.wait()
