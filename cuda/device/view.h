@@ -47,7 +47,7 @@ GRADSTEP_DEVICE T* at(const View& view, std::int64_t place) {
   return static_cast<T*>(view.data) + place;
 }
 
-/// body(0 of the type that an array has)
+/// What body(0 of the type that an array has) returns, of one type for all.
 template <class Body>
 GRADSTEP_DEVICE auto with_stored_type(DType dtype, Body body) {
   switch (dtype) {

@@ -254,20 +254,7 @@ struct CountNonfinite {
   Counter* count;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
-    Counter found = 0;
-    switch (dtype) {
-      case DType::f64:
-        found = run<double>(block);
-        break;
-      case DType::f16:
-        found = run<Float16>(block);
-        break;
-      case DType::bf16:
-        found = run<BFloat16>(block);
-        break;
-      default:
-        found = run<float>(block);
-    }
+    Counter found = with_stored_type(dtype, [&](auto stored) { return run<decltype(stored)>(block); });
     found = warp_sum(block, found);
     if (block.thread() % kWarp == 0 && found > 0) block.atomic_add(count, found);
   }

@@ -5,6 +5,7 @@
 #include <cxxabi.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -44,23 +45,10 @@ std::string with_unnamed_namespaces(std::string entry) {
   return name + entry;
 }
 
-/// The type of the object that a kernel runs: run_kernel's argument (cuda/runtime/launch.h).
-std::string type_of_entry(const std::string& entry) {
-  const std::string name = demangled(with_unnamed_namespaces(entry));
-  const std::size_t begin = name.rfind(">(");
-  if (begin == std::string::npos) complain("what does " + name + " run?");
-  return name.substr(begin + 2, name.size() - begin - 3);
-}
-
 struct Kernels {
   std::vector<std::unique_ptr<ptx::Program>> programs;
   std::map<std::string, CompiledKernel> by_type;
 };
-
-/// Of this process, in a folder that a variable of the environment names.
-std::ofstream report(const char* variable) {
-  return std::ofstream(std::filesystem::path(std::getenv(variable)) / (std::to_string(getpid()) + ".txt"));
-}
 
 constexpr const char* kCoverage = "GRADSTEP_EMULATED_PTX_COVERAGE";
 constexpr const char* kTraffic = "GRADSTEP_EMULATED_PTX_TRAFFIC";
@@ -70,7 +58,10 @@ void write_coverage(const Kernels& kernels) {
   std::ofstream file = report(kCoverage);
   for (const auto& [type, compiled] : kernels.by_type) {
     file << type << '\t';
-    for (const ptx::Instruction& instruction : compiled.kernel->instructions) file << (instruction.has_run ? 1 : 0);
+    // But for the last, which is what stands behind its end.
+    const auto& instructions = compiled.kernel->instructions;
+    std::for_each(instructions.begin(), instructions.end() - 1,
+                  [&](const ptx::Instruction& instruction) { file << (instruction.has_run ? 1 : 0); });
     file << '\n';
   }
 }
@@ -89,7 +80,7 @@ Kernels read_all(const std::filesystem::path& folder) {
     }
     const ptx::Program& program = *all.programs.back();
     for (const ptx::Function* kernel : program.kernels) {
-      const std::string type = type_of_entry(kernel->name);
+      const std::string type = type_of(*kernel);
       if (!all.by_type.emplace(type, CompiledKernel{&program, kernel}).second) complain("two kernels run " + type);
     }
   }
@@ -114,13 +105,25 @@ void write_traffic(const Traffic& traffic) {
   std::ofstream file = report(kTraffic);
   for (const auto& [kernel, amounts] : traffic) {
     for (const auto& [line, amount] : amounts) {
-      file << type_of_entry(kernel->name) << '\t' << line << '\t' << amount.requests << '\t' << amount.sectors << '\t'
+      file << type_of(*kernel) << '\t' << line << '\t' << amount.requests << '\t' << amount.sectors << '\t'
            << amount.bytes << '\n';
     }
   }
 }
 
 }  // namespace
+
+// run_kernel's argument (cuda/runtime/launch.h).
+std::string type_of(const ptx::Function& kernel) {
+  const std::string name = demangled(with_unnamed_namespaces(kernel.name));
+  const std::size_t begin = name.rfind(">(");
+  if (begin == std::string::npos) complain("what does " + name + " run?");
+  return name.substr(begin + 2, name.size() - begin - 3);
+}
+
+std::ofstream report(const char* variable) {
+  return std::ofstream(std::filesystem::path(std::getenv(variable)) / (std::to_string(getpid()) + ".txt"));
+}
 
 bool has_compiled_kernels() {
   static const bool has = folder() != nullptr;

@@ -3,9 +3,12 @@
 //
 // Kernels as nvcc compiles them (../ptx), to be run in place of what the C++ compiler makes of the same sources:
 // GRADSTEP_EMULATED_PTX is a folder with the PTX of a plugin. Into GRADSTEP_EMULATED_PTX_COVERAGE, another one, each
-// process writes what has run (../ptx_coverage).
+// process writes what has run, and into GRADSTEP_EMULATED_PTX_TRAFFIC what was read and written: ../ptx_report reads
+// it.
 #pragma once
 
+#include <fstream>
+#include <string>
 #include <typeinfo>
 
 #include "cuda/ptx/machine.h"
@@ -23,5 +26,10 @@ bool has_compiled_kernels();
 CompiledKernel find_compiled_kernel(const std::type_info& type);
 /// Where its accesses are counted; NULL if they are not.
 ptx::Amounts* traffic_of(const ptx::Function& kernel);
+
+/// The type of the kernel object that it runs.
+std::string type_of(const ptx::Function& kernel);
+/// Of this process, in the folder that a variable of the environment names.
+std::ofstream report(const char* variable);
 
 }  // namespace gradstep::emulation

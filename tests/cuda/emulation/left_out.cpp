@@ -2,14 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/emulation/left_out.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
-#include <string>
 #include <vector>
+
+#include "cuda/emulation/compiled.h"
 
 namespace gradstep::emulation {
 
@@ -32,14 +30,14 @@ struct Sites {
 
 using Kernels = std::map<const ptx::Function*, Sites>;
 
-const char* folder() { return std::getenv("GRADSTEP_EMULATED_PTX_LEFT_OUT"); }
+constexpr const char* kLeftOut = "GRADSTEP_EMULATED_PTX_LEFT_OUT";
 
 /// A line for each: kernel, line of its PTX, launches, whether it was found.
 void write(const Kernels& kernels) {
-  std::ofstream file(std::filesystem::path(folder()) / (std::to_string(getpid()) + ".txt"));
+  std::ofstream file = report(kLeftOut);
   for (const auto& [function, own] : kernels) {
     for (const Site& site : own.sites) {
-      file << function->name << '\t' << site.instruction->line << '\t'
+      file << type_of(*function) << '\t' << site.instruction->line << '\t'
            << (site.instruction->execute == ptx::find_instruction("membar.gl") ? "fence" : "barrier") << '\t'
            << site.launches << '\t' << site.is_found << '\n';
     }
@@ -108,7 +106,7 @@ bool passes_without(const ptx::Instruction& instruction, ptx::Launch launch, con
 }  // namespace
 
 bool leaves_out() {
-  static const bool does = folder() != nullptr;
+  static const bool does = std::getenv(kLeftOut) != nullptr;
   return does;
 }
 

@@ -3,7 +3,7 @@
 //
 // Whether a test would find that a barrier or a fence is missing in a kernel's PTX: each is left out of some of the
 // kernel's launches, whose memory is then what it was. It is found if the launch fails, or if another result comes of
-// it. GRADSTEP_EMULATED_PTX_LEFT_OUT is a folder, into which each process writes what it has found (../ptx_left_out).
+// it. GRADSTEP_EMULATED_PTX_LEFT_OUT is a folder, into which each process writes what it has found (../ptx_report).
 #pragma once
 
 #include <cstddef>

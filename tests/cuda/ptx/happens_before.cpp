@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
+#include "cuda/ptx/program.h"
+
 namespace gradstep::ptx {
 
 namespace {
-
-constexpr int kWarp = 32;
 
 /// Within a block: the same thread, or another epoch.
 bool is_ordered_in_block(const Moment& before, const Moment& own) {

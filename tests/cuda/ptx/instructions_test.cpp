@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "cuda/ptx/ptx_test.h"
+#include "cuda/ptx/support.h"
 
 namespace gradstep::ptx {
 namespace {

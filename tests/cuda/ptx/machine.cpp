@@ -32,7 +32,7 @@ bool lies_in(std::uintptr_t address, std::size_t bytes, const std::byte* begin, 
 void exchange(Thread* const* lanes, int count) {
   const Instruction& instruction = lanes[0]->current();
   const Function* function = lanes[0]->frame->function;
-  const bool is_vote = instruction.to_count == 1;
+  const bool is_vote = instruction.exchange == Exchange::ballot;
   std::uint64_t values[kWarp] = {};
   std::uint64_t votes = 0;
   for (int lane = 0; lane < count; ++lane) {
@@ -58,7 +58,7 @@ void exchange(Thread* const* lanes, int count) {
     const auto c = static_cast<int>(own.read(instruction.from[2]));
     const int segment = c >> 8 & 31;
     const int last = (lane & segment) | (c & 31 & ~segment);
-    const bool is_butterfly = instruction.target != 0;
+    const bool is_butterfly = instruction.exchange == Exchange::butterfly;
     const int wanted = is_butterfly ? lane ^ b : (lane & segment) | (b & ~segment);
     const bool is_there = wanted <= last;
     const int source = is_there ? wanted : lane;

@@ -36,8 +36,6 @@ struct Launch {
 /// Returns when all blocks are done. Throws Error.
 void run(const Launch& launch);
 
-inline constexpr int kWarp = 32;
-
 enum class State : std::uint8_t { ready, at_barrier, at_exchange, ended };
 
 struct Block;

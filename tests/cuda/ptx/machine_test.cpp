@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Threads that wait for each other, and what a kernel may not do.
-#include "cuda/ptx/ptx_test.h"
+#include "cuda/ptx/support.h"
 
 namespace gradstep::ptx {
 namespace {
@@ -78,25 +78,10 @@ st.global.v2.u32 [%d1], {%r6, %r5};
 TEST(PtxMachine, WhoeverDoesNotComeToABarrierOrAnExchangeIsFound) {
   expect_failure(kOwn + "setp.eq.s32 %p1, %r1, 7;\n@%p1 bra $done;\nbar.sync 0;\n$done:\n",
                  "not all threads of a block come to its barrier", 64);
-  expect_failure(kOwn + R"(
-mov.u32 %r10, -1;
-setp.eq.s32 %p1, %r1, 7;
-@%p1 bra $done;
-vote.sync.ballot.b32 %r5, %p1, %r10;
-$done:
-)",
-                 "not all threads of a warp come to its exchange", 32);
-  expect_failure(kOwn + R"(
-mov.u32 %r10, -1;
-setp.eq.s32 %p1, %r1, 7;
-@%p1 bra $other;
-vote.sync.ballot.b32 %r5, %p1, %r10;
-bra $done;
-$other:
-vote.sync.ballot.b32 %r5, %p1, %r10;
-$done:
-)",
-                 "in different places", 32);
+  const std::string vote = "vote.sync.ballot.b32 %r5, %p1, %r10;\n";
+  const std::string but_of_one = kOwn + "mov.u32 %r10, -1;\nsetp.eq.s32 %p1, %r1, 7;\n@%p1 bra $other;\n" + vote;
+  expect_failure(but_of_one + "$other:\n", "not all threads of a warp come to its exchange", 32);
+  expect_failure(but_of_one + "bra $done;\n$other:\n" + vote + "$done:\n", "in different places", 32);
 }
 
 // The last block to come sums up what all have written, as is_last() of cuda/device/block.h has it.
@@ -153,6 +138,7 @@ TEST(PtxMachine, AccessesAreAlignedAndWhereTheyMayBe) {
   expect_failure("ld.global.u64 %d1, [%d0+4];", "a read of 8 bytes that is not aligned");
   expect_failure("ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%d0+8];", "a read of 16 bytes that is not aligned");
   expect_failure("st.global.u64 [%d0+8192], %d1;", "a write beyond the device's memory");
+  expect_failure("ld.global.u64 %d1, [%d0+-8];", "a read beyond the device's memory");
   expect_failure("ld.shared.u32 %r1, [1024];", "a read beyond what the block shares");
   expect_failure("mov.u64 %d1, array;\nld.param.u64 %d2, [%d1+8];", "a read beyond parameters");
   expect_failure(".local .align 16 .b8 depot[16];\nmov.u64 %d1, depot;\nst.local.u64 [%d1+16], %d0;",
@@ -164,6 +150,49 @@ TEST(PtxMachine, AFailureNamesLineThreadAndBlock) {
             "a write beyond the device's memory (line 17 of its PTX, in kernel, by thread 0 of block 0)");
   EXPECT_EQ(failure("", 257), "kernel: launched with 257 threads, compiled for 256");
   EXPECT_EQ(failure("mov.u32 %r1, %clock;"), "text:15: '%clock' is not declared");
+}
+
+TEST(PtxMachine, AnInstructionThatIsLeftOutIsNotExecuted) {
+  const Program program = parse(kernel_of(kOwn + "mul.lo.s32 %r5, %r1, 4;\nst.shared.u32 [%r5], %r1;\nbar.sync 0;\n"
+                                                 "xor.b32 %r6, %r5, 4;\nld.shared.u32 %r7, [%r6];"),
+                                "text");
+  const std::uint64_t array = 0;
+  Launch launch = launch_of(program, array, /*threads=*/64);
+  run(launch);
+  for (const Instruction& instruction : launch.kernel->instructions) {
+    if (instruction.execute == find_instruction("bar.sync")) launch.left_out = &instruction;
+  }
+  ASSERT_NE(launch.left_out, nullptr);
+  EXPECT_THROW(run(launch), Error);
+}
+
+/// Of the only access of a kernel, by a warp whose lane k reads 4 bytes, `stride` k from the first.
+Amount amount_of(int stride) {
+  const Program program = parse(kernel_of(kOwn + "mul.wide.u32 %d2, %r1, " + std::to_string(stride) +
+                                          ";\nadd.s64 %d2, %d0, %d2;\nld.global.u32 %r5, [%d2];"),
+                                "text");
+  alignas(32) std::uint64_t memory[kWarp * 4] = {};
+  const std::uint64_t array = reinterpret_cast<std::uintptr_t>(memory);
+  Amounts amounts;
+  Launch launch = launch_of(program, array, kWarp);
+  launch.amounts = &amounts;
+  launch.is_device_memory = [](const void*, std::size_t) { return true; };
+  run(launch);
+  EXPECT_EQ(amounts.size(), 1U);
+  return amounts.begin()->second;
+}
+
+TEST(PtxMachine, ARequestMovesTheSectorsThatItsLanesNeed) {
+  const auto expect = [](int stride, std::int64_t sectors, std::int64_t bytes) {
+    const Amount amount = amount_of(stride);
+    EXPECT_EQ(amount.requests, 1) << stride;
+    EXPECT_EQ(amount.sectors, sectors) << stride;
+    EXPECT_EQ(amount.bytes, bytes) << stride;
+  };
+  expect(0, 1, 4);      // all read the same
+  expect(4, 4, 128);    // neighbours
+  expect(8, 8, 128);    // every second
+  expect(32, 32, 128);  // one of each sector
 }
 
 }  // namespace

@@ -402,7 +402,9 @@ class Parser {
     } else if (opcode.starts_with("mov.") && own.from_count > 1) {
       opcode += ".pack";
     }
-    if (opcode.starts_with("shfl.sync.bfly")) own.target = 1;
+    if (opcode.starts_with("shfl.sync.bfly.")) own.exchange = Exchange::butterfly;
+    if (opcode.starts_with("shfl.sync.idx.")) own.exchange = Exchange::index;
+    if (opcode.starts_with("vote.sync.ballot.")) own.exchange = Exchange::ballot;
     own.execute = find_instruction(opcode);
   }
 

@@ -17,6 +17,8 @@
 
 namespace gradstep::ptx {
 
+inline constexpr int kWarp = 32;  ///< threads
+
 struct Instruction;
 struct Thread;
 using Execute = void (*)(Thread&, const Instruction&);
@@ -27,6 +29,9 @@ class Error : public std::runtime_error {
 };
 
 enum class Space : std::uint8_t { generic, global, shared, local, parameter };
+
+/// What the lanes of a warp do together.
+enum class Exchange : std::uint8_t { none, butterfly, index, ballot };
 
 struct Operand {
   enum class Kind : std::uint8_t {
@@ -68,6 +73,7 @@ struct Instruction {
   std::uint8_t to_count = 0;
   std::uint8_t from_count = 0;
   Space space = Space::generic;
+  Exchange exchange = Exchange::none;
   bool runs_unless = false;  ///< the guard is true
   std::int32_t guard = -1;   ///< register of a predicate; none = always
   std::int64_t offset = 0;   ///< to the address

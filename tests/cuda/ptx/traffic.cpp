@@ -8,7 +8,6 @@ namespace gradstep::ptx {
 
 namespace {
 
-constexpr int kWarp = 32;
 constexpr std::uint64_t kSector = 32;
 
 /// A thread has less than 2^10, a kernel less than 2^20 lines, and less than 2^32 times are kept apart.

@@ -32,17 +32,30 @@ ld.param.u64 %d0, [array];
          "\nret;\n}\n";
 }
 
+/// Of its only kernel. The array's address outlives it.
+inline Launch launch_of(const Program& program, const std::uint64_t& array, int threads, std::int64_t blocks = 1) {
+  Launch launch;
+  launch.program = &program;
+  launch.kernel = program.kernels.at(0);
+  launch.parameters = reinterpret_cast<const std::byte*>(&array);
+  launch.blocks = blocks;
+  launch.threads = threads;
+  launch.shared_bytes = 1024;
+  return launch;
+}
+
 inline void run_text(const std::string& text, Memory& memory, int threads = 1, std::int64_t blocks = 1,
                      std::uint64_t seed = 1) {
   const Program program = parse(text, "text");
-  const auto array = reinterpret_cast<std::uintptr_t>(memory.data());
-  const auto is_device_memory = [&memory](const void* data, std::size_t bytes) {
+  const std::uint64_t array = reinterpret_cast<std::uintptr_t>(memory.data());
+  Launch launch = launch_of(program, array, threads, blocks);
+  launch.seed = seed;
+  launch.is_device_memory = [&memory](const void* data, std::size_t bytes) {
     const auto first = static_cast<std::size_t>(static_cast<const std::byte*>(data) -
                                                 reinterpret_cast<const std::byte*>(memory.data()));
-    return first + bytes <= 8 * memory.size();
+    return first <= 8 * memory.size() && bytes <= 8 * memory.size() - first;
   };
-  run({&program, program.kernels.at(0), reinterpret_cast<const std::byte*>(&array), blocks, threads, 1024, seed,
-       is_device_memory});
+  run(launch);
 }
 
 /// The memory after a run.
