@@ -37,9 +37,10 @@ struct AdaGradRule {
         weight_decay(static_cast<T>(c.weight_decay)) {}
 
   /// Returns the change of p; state[0] is the sum of squares.
-  GRADSTEP_FORMULA T operator()(T p, T g, T* state) const {
+  template <class V>
+  GRADSTEP_FORMULA V operator()(V p, V g, V* state) const {
     if constexpr (kDecay) g = g + weight_decay * p;
-    const T sum = state[0] + g * g;
+    const V sum = state[0] + g * g;
     state[0] = sum;
     return -(learning_rate * g / (square_root(sum + inside) + outside));
   }

@@ -47,17 +47,18 @@ struct AdamRule {
         weight_decay(static_cast<T>(c.weight_decay)) {}
 
   /// Returns the change of p; state[0] is exp_avg, state[1] exp_avg_sq, state[2] max_exp_avg_sq.
-  GRADSTEP_FORMULA T operator()(T p, T g, T* state) const {
+  template <class V>
+  GRADSTEP_FORMULA V operator()(V p, V g, V* state) const {
     if constexpr (kDecay == AdamDecay::coupled) g = g + weight_decay * p;
-    const T m = beta1 * state[0] + one_minus_beta1 * g;
-    T v = beta2 * state[1] + one_minus_beta2 * (g * g);
+    const V m = beta1 * state[0] + one_minus_beta1 * g;
+    V v = beta2 * state[1] + one_minus_beta2 * (g * g);
     state[0] = m;
     state[1] = v;
     if constexpr (kAmsgrad) {
       v = state[2] > v ? state[2] : v;  // a NaN in v stays
       state[2] = v;
     }
-    const T delta = -(step_size * m / (square_root(v) * root_factor + epsilon));
+    const V delta = -(step_size * m / (square_root(v) * root_factor + epsilon));
     if constexpr (kDecay == AdamDecay::decoupled) return delta - weight_decay * p;
     return delta;
   }

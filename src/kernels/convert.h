@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/macros.h"
+#include "kernels/lanes.h"
 
 namespace gradstep::kernels {
 
@@ -22,9 +22,6 @@ struct Float16 {
 struct BFloat16 {
   std::uint16_t bits;
 };
-
-GRADSTEP_FORMULA std::uint32_t bits_of(float x) { return __builtin_bit_cast(std::uint32_t, x); }
-GRADSTEP_FORMULA float float_of(std::uint32_t bits) { return __builtin_bit_cast(float, bits); }
 
 /// The integer that a number's bits are, and those of it that are its exponent.
 template <class T>
@@ -81,12 +78,13 @@ GRADSTEP_FORMULA float to_float(Float16 x) {
   return float_of((exponent == 0 ? subnormal : normal) | static_cast<std::uint32_t>(x.bits & 0x8000U) << 16);
 }
 
-/// The bits of the bfloat16 that is nearest to a float's bits. Of one, or of vectors of them (kernels/lanes.h).
+/// The bits of the bfloat16 that is nearest to a float's bits. Of one, or of vectors of them.
 template <class Words>
 GRADSTEP_FORMULA Words bfloat16_of(Words bits) {
   const Words rounded = bits + 0x7fffU + ((bits >> 16) & 1U);
   const Words quiet_nan = bits | 0x400000U;
-  return ((bits & ~binary32::kSign) > binary32::kInfinity ? quiet_nan : rounded) >> 16;
+  const auto x = Lanes<Words>::floats_of(bits);
+  return (x != x ? quiet_nan : rounded) >> 16;
 }
 
 GRADSTEP_FORMULA BFloat16 to_bfloat16(float x) { return {static_cast<std::uint16_t>(bfloat16_of(bits_of(x)))}; }

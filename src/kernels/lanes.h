@@ -7,13 +7,14 @@
 
 #include <cstdint>
 
-#include "kernels/convert.h"
+#include "kernels/macros.h"
 
 namespace gradstep::kernels {
 
+GRADSTEP_FORMULA std::uint32_t bits_of(float x) { return __builtin_bit_cast(std::uint32_t, x); }
+GRADSTEP_FORMULA float float_of(std::uint32_t bits) { return __builtin_bit_cast(float, bits); }
+
 /// Between words and floats: here of one word.
-template <class Words>
-struct Lanes;
 template <>
 struct Lanes<std::uint32_t> {
   GRADSTEP_FORMULA static float floats_of(std::uint32_t words) { return float_of(words); }

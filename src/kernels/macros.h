@@ -24,8 +24,17 @@
 
 namespace gradstep::kernels {
 
+/// What a vector of numbers or of words needs beside the operators of the language (kernels/lanes.h).
+template <class V>
+struct Lanes;
+
+// Of a number, or of each in a vector.
 GRADSTEP_FORMULA float square_root(float x) { return __builtin_sqrtf(x); }
 GRADSTEP_FORMULA double square_root(double x) { return __builtin_sqrt(x); }
+template <class V>
+GRADSTEP_FORMULA V square_root(V x) {
+  return Lanes<V>::square_root(x);
+}
 
 /// x clamped to ±bound; NaN stays NaN.
 template <class T>

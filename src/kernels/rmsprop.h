@@ -42,18 +42,19 @@ struct RmsPropRule {
         weight_decay(static_cast<T>(c.weight_decay)) {}
 
   /// Returns the change of p; state[0] is square_avg, then grad_avg if centered, then the momentum buffer.
-  GRADSTEP_FORMULA T operator()(T p, T g, T* state) const {
+  template <class V>
+  GRADSTEP_FORMULA V operator()(V p, V g, V* state) const {
     if constexpr (kDecay) g = g + weight_decay * p;
-    T square = rho * state[0] + one_minus_rho * (g * g);
+    V square = rho * state[0] + one_minus_rho * (g * g);
     state[0] = square;
     if constexpr (kCentered) {
-      const T mean = rho * state[1] + one_minus_rho * g;
+      const V mean = rho * state[1] + one_minus_rho * g;
       state[1] = mean;
       square = square - mean * mean;
     }
-    const T direction = g / (square_root(square + inside) + outside);
+    const V direction = g / (square_root(square + inside) + outside);
     if constexpr (kMomentum) {
-      T& buffer = state[kStates - 1];
+      V& buffer = state[kStates - 1];
       buffer = momentum * buffer + direction;
       return -(learning_rate * buffer);
     } else {

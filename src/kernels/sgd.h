@@ -38,12 +38,13 @@ struct SgdRule {
         weight_decay(static_cast<T>(c.weight_decay)) {}
 
   /// Returns the change of p; state[0] is the momentum buffer.
-  GRADSTEP_FORMULA T operator()(T p, T g, T* state) const {
+  template <class V>
+  GRADSTEP_FORMULA V operator()(V p, V g, V* state) const {
     if constexpr (kDecay) g = g + weight_decay * p;
     if constexpr (kMomentum == 0) {
       return -(learning_rate * g);
     } else {
-      const T b = momentum * state[0] + gradient_factor * g;
+      const V b = momentum * state[0] + gradient_factor * g;
       state[0] = b;
       return -(learning_rate * (kMomentum == 2 ? g + momentum * b : b));
     }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Vectors of 32-bit words for formulas whose operands are narrower: compilers widen and narrow in more instructions
-// than the formulas take. All else is left to them: operators of vectors are the language's.
+// Vectors of 32-bit words, and of floats, for formulas whose operands are narrower: compilers widen and narrow in more
+// instructions than the formulas take. All else is left to them: operators of vectors are the language's.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ using Words = std::uint32_t __attribute__((vector_size(4 * kWords)));
 using Integers = std::int32_t __attribute__((vector_size(4 * kWords)));
 using Floats = float __attribute__((vector_size(4 * kWords)));
 
-/// What is loaded and stored at once: as many vectors as bytes have place in one.
+/// What is stored at once: as many vectors as bytes have place in one.
 struct FourWords {
   Words of[4];
 };
@@ -41,14 +41,27 @@ GRADSTEP_FORMULA Words load_words(const void* from) {
 
 GRADSTEP_FORMULA void store_words(void* to, Words words) { __builtin_memcpy(to, &words, sizeof words); }
 
+GRADSTEP_FORMULA Floats load_floats(const float* from) {
+  Floats floats;
+  __builtin_memcpy(&floats, from, sizeof floats);
+  return floats;
+}
+
+GRADSTEP_FORMULA void store_floats(float* to, Floats floats) { __builtin_memcpy(to, &floats, sizeof floats); }
+
 #if defined(__AVX512F__)
-GRADSTEP_FORMULA FourWords load_bytes(const std::uint8_t* from) {
-  FourWords words;
-  for (int k = 0; k < 4; ++k) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + kWords * k));
-    words.of[k] = reinterpret_cast<Words>(_mm512_maskz_cvtepu8_epi32(0xffff, bytes));
-  }
-  return words;
+/// Bytes and halves, as words.
+GRADSTEP_FORMULA Words load_bytes(const std::uint8_t* from) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+  return reinterpret_cast<Words>(_mm512_maskz_cvtepu8_epi32(0xffff, bytes));
+}
+GRADSTEP_FORMULA Words load_halves(const std::uint16_t* from) {
+  const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+  return reinterpret_cast<Words>(_mm512_maskz_cvtepu16_epi32(0xffff, halves));
+}
+
+GRADSTEP_FORMULA Floats roots_of(Floats floats) {
+  return reinterpret_cast<Floats>(_mm512_maskz_sqrt_ps(0xffff, reinterpret_cast<__m512>(floats)));
 }
 
 /// Of each word the lowest byte; the others are zero.
@@ -67,13 +80,15 @@ GRADSTEP_FORMULA void store_halves(std::uint16_t* to, Words first, Words second)
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + kWords), high);
 }
 #elif defined(__AVX2__)
-GRADSTEP_FORMULA FourWords load_bytes(const std::uint8_t* from) {
-  FourWords words;
-  for (int k = 0; k < 4; ++k) {
-    const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from + kWords * k));
-    words.of[k] = reinterpret_cast<Words>(_mm256_cvtepu8_epi32(bytes));
-  }
-  return words;
+GRADSTEP_FORMULA Words load_bytes(const std::uint8_t* from) {
+  return reinterpret_cast<Words>(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from))));
+}
+GRADSTEP_FORMULA Words load_halves(const std::uint16_t* from) {
+  return reinterpret_cast<Words>(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
+}
+
+GRADSTEP_FORMULA Floats roots_of(Floats floats) {
+  return reinterpret_cast<Floats>(_mm256_sqrt_ps(reinterpret_cast<__m256>(floats)));
 }
 
 /// Of each word the lowest byte; the others are zero.
@@ -92,15 +107,19 @@ GRADSTEP_FORMULA void store_halves(std::uint16_t* to, Words first, Words second)
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_permute4x64_epi64(packed, _MM_SHUFFLE(3, 1, 2, 0)));
 }
 #else
-GRADSTEP_FORMULA FourWords load_bytes(const std::uint8_t* from) {
-  const __m128i zero = _mm_setzero_si128();
-  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
-  const __m128i low = _mm_unpacklo_epi8(bytes, zero);
-  const __m128i high = _mm_unpackhi_epi8(bytes, zero);
-  return {{reinterpret_cast<Words>(_mm_unpacklo_epi16(low, zero)),
-           reinterpret_cast<Words>(_mm_unpackhi_epi16(low, zero)),
-           reinterpret_cast<Words>(_mm_unpacklo_epi16(high, zero)),
-           reinterpret_cast<Words>(_mm_unpackhi_epi16(high, zero))}};
+GRADSTEP_FORMULA Words load_bytes(const std::uint8_t* from) {
+  std::int32_t bytes = 0;
+  __builtin_memcpy(&bytes, from, sizeof bytes);
+  const __m128i halves = _mm_unpacklo_epi8(_mm_cvtsi32_si128(bytes), _mm_setzero_si128());
+  return reinterpret_cast<Words>(_mm_unpacklo_epi16(halves, _mm_setzero_si128()));
+}
+GRADSTEP_FORMULA Words load_halves(const std::uint16_t* from) {
+  const __m128i halves = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
+  return reinterpret_cast<Words>(_mm_unpacklo_epi16(halves, _mm_setzero_si128()));
+}
+
+GRADSTEP_FORMULA Floats roots_of(Floats floats) {
+  return reinterpret_cast<Floats>(_mm_sqrt_ps(reinterpret_cast<__m128>(floats)));
 }
 
 /// Of each word the lowest byte; the others are zero.
@@ -122,6 +141,12 @@ GRADSTEP_FORMULA void store_halves(std::uint16_t* to, Words first, Words second)
 
 }  // namespace
 }  // namespace gradstep::cpu
+
+template <>
+struct gradstep::kernels::Lanes<gradstep::cpu::Floats> {
+  using Floats = cpu::Floats;
+  GRADSTEP_FORMULA static Floats square_root(Floats floats) { return cpu::roots_of(floats); }
+};
 
 template <>
 struct gradstep::kernels::Lanes<gradstep::cpu::Words> {

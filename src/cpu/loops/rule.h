@@ -14,12 +14,16 @@ template <class T>
 struct GradientScale {
   T multiplier;
   T bound;
-  GRADSTEP_FORMULA T operator()(T g) const { return kernels::clamp(g * multiplier, bound); }
+  /// Of a number, or of each in a vector.
+  template <class V>
+  GRADSTEP_FORMULA V operator()(V g) const {
+    return kernels::clamp(g * multiplier, bound - V{});
+  }
 };
 
 /// out[i] = p[i] + delta, or delta alone. `out` may be `p` or `g` exactly.
 template <bool kAddToParam, class T, class Rule>
-GRADSTEP_FORMULA void run_rule(const Rule& rule, GradientScale<T> scale, T* out, const T* p, const T* g,
+GRADSTEP_FORMULA void run_rule(Rule rule, GradientScale<T> scale, T* out, const T* p, const T* g,
                                T* const* block_states, std::int64_t count) {
   T* states[kernels::kMaxStates];
   for (int s = 0; s < Rule::kStates; ++s) states[s] = block_states[s];

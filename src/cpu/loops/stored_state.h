@@ -36,8 +36,7 @@ GRADSTEP_FORMULA void encode_some(const kernels::BlockCode<kSigned>& code, const
 
 template <bool kSigned>
 GRADSTEP_FORMULA void decode_some(const kernels::BlockCode<kSigned>& code, const std::uint8_t* codes, float* to) {
-  const FourWords words = load_bytes(codes);
-  for (int k = 0; k < 4; ++k) store_words(to + kWords * k, code.decode(words.of[k]));
+  for (int k = 0; k < 4; ++k) store_words(to + kWords * k, code.decode(load_bytes(codes + kWords * k)));
 }
 #else
 constexpr std::int64_t kCodes = 1;

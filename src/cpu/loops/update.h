@@ -11,7 +11,7 @@
 #include "cpu/loops/block.h"
 #include "cpu/loops/rule.h"
 #include "cpu/loops/stored_state.h"
-#include "cpu/loops/update_in_pieces.h"
+#include "cpu/loops/update_in_registers.h"
 #include "cpu/loops/update_staged.h"
 
 namespace gradstep::cpu {
@@ -47,13 +47,15 @@ void update_chunk(const UpdateItem& item, const Chunk& chunk, const UpdateScalar
   const T* g = direct<T>(item.gradient, chunk.offset);
   if (item.update.data == nullptr && item.master == nullptr && p != nullptr && g != nullptr) {
     if (native) return update_plain<T>(rule, scale, item, chunk, p, g);
-    if constexpr (kStepsInPieces && sizeof(T) == sizeof(float) && Rule::kStates > 0) {
+#if defined(__SSE2__)
+    if constexpr (sizeof(T) == sizeof(float) && Rule::kStates > 0) {
       if (item.format == StateFormat::block_code && item.signed_states == Rule::kSignedStates) {
         return update_coded(rule, scale, item, chunk, p, g, scalars.step);
       }
       if (item.format == StateFormat::bf16 && !item.stochastic)
         return update_narrow(rule, scale, item, chunk, p, g, scalars.step);
     }
+#endif
   }
   update_staged<T>(rule, scale, item, chunk, scalars.step);
 }
