@@ -95,48 +95,87 @@ struct List {
   const std::int32_t* indices = nullptr;
   const void* values = nullptr;
   std::int64_t count = 0;
-  std::int64_t first = 0;  ///< entry of all lists together
 };
 
-/// A thread has an entry. If its index occurs in no list before, it adds up all lists' values for it, in their order.
+/// A block has a range of the destination and adds up what the lists have there, one list after the other, in shared
+/// memory: so every entry is read once, beside its neighbours.
 template <class T>
 struct SumSparse {
   static constexpr const char* kName = "sum_sparse";
   static constexpr int kThreads = 256;
+  static constexpr std::size_t kElements = 32 * 1024 / sizeof(T);
+  static constexpr auto kRange = static_cast<std::int64_t>(kElements);
+  static constexpr std::int64_t kLists = kThreads / 2;  ///< whose parts are looked for at once
+  struct Shared {
+    T sums[kElements];
+    std::int64_t bounds[2 * kLists];
+    Counter first_touched;
+    unsigned touched;
+    std::uint8_t has_sum[kElements];
+  };
 
   const List* lists;
   std::int64_t count;
-  std::int64_t entries;
+  std::int64_t begin;
   T* destination;
   T divisor;
   std::int32_t* touched;
   Counter* touched_count;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
-    const std::int64_t entry = element_of(block);
-    if (entry >= entries) return;
-    std::int64_t r = 0;
-    while (r + 1 < count && block.checked(lists + r + 1)->first <= entry) ++r;
-    const List own = block.load(lists + r);
-    const std::int32_t index = block.load(own.indices + entry - own.first);
-    for (std::int64_t before = 0; before < r; ++before) {
-      if (find(block, block.load(lists + before), index) >= 0) return;
+    auto& shared = block.shared<Shared>();
+    const std::int64_t first = begin + block.index() * kRange;
+    for (std::int64_t i = block.thread(); i < kRange; i += kThreads) shared.has_sum[i] = 0;
+    for (std::int64_t group = 0; group < count; group += kLists) {
+      find_parts(block, first, group, shared);
+      for (std::int64_t r = 0; r < kLists && group + r < count; ++r) {
+        const List list = block.load(lists + group + r);
+        for (std::int64_t j = shared.bounds[2 * r] + block.thread(); j < shared.bounds[2 * r + 1]; j += kThreads) {
+          const std::int64_t place = block.load(list.indices + j) - first;
+          const T value = block.load(static_cast<const T*>(list.values) + j);
+          shared.sums[place] = shared.has_sum[place] != 0 ? shared.sums[place] + value : value;
+          shared.has_sum[place] = 1;
+        }
+        block.sync();
+      }
     }
-    T sum = block.load(static_cast<const T*>(own.values) + entry - own.first);
-    for (std::int64_t after = r + 1; after < count; ++after) {
-      const List list = block.load(lists + after);
-      const std::int64_t j = find(block, list, index);
-      if (j >= 0) sum = sum + block.load(static_cast<const T*>(list.values) + j);
-    }
-    if (divisor != T{1}) sum = sum / divisor;
-    block.store(destination + index, sum);
-    block.store(touched + block.atomic_add(touched_count, Counter{1}), index);
+    write(block, first, shared);
   }
 
-  /// The place of the index in the list, or -1.
-  GRADSTEP_DEVICE static std::int64_t find(const Block& block, const List& list, std::int32_t index) {
-    const std::int64_t j = lower_bound(block, list.indices, list.count, index);
-    return j < list.count && block.load(list.indices + j) == index ? j : -1;
+  /// Two threads have a list: where its part begins, and where it ends. A barrier.
+  GRADSTEP_DEVICE void find_parts(Block& block, std::int64_t first, std::int64_t group, Shared& shared) const {
+    const std::int64_t r = group + block.thread() / 2;
+    if (r < count) {
+      const List& list = *block.checked(lists + r);
+      shared.bounds[block.thread()] =
+          lower_bound(block, list.indices, list.count, block.thread() % 2 == 0 ? first : first + kRange);
+    }
+    block.sync();
+  }
+
+  /// Warps take 32 elements after each other; each has a part of the block's place among the touched ones.
+  GRADSTEP_DEVICE void write(Block& block, std::int64_t first, Shared& shared) const {
+    const int lane = block.thread() % kWarp;
+    unsigned own = 0;
+    for (std::int64_t i = block.thread(); i < kRange; i += kThreads) own += shared.has_sum[i];
+    own = warp_sum(block, own);
+    if (block.thread() == 0) shared.touched = 0;
+    block.sync();
+    unsigned before = 0;
+    if (lane == 0) before = block.atomic_add_shared(&shared.touched, own);
+    block.sync();
+    if (block.thread() == 0) shared.first_touched = block.atomic_add(touched_count, Counter{shared.touched});
+    block.sync();
+    std::int32_t* to = touched + (shared.first_touched + block.shuffle(before, 0));
+    for (std::int64_t i = block.thread(); i < kRange; i += kThreads) {
+      const bool has_sum = shared.has_sum[i] != 0;
+      const std::uint32_t all = block.ballot(has_sum);
+      if (has_sum) {
+        block.store(destination + first + i, divisor != T{1} ? shared.sums[i] / divisor : shared.sums[i]);
+        block.store(to + popcount(all & ((1U << lane) - 1)), static_cast<std::int32_t>(first + i));
+      }
+      to += popcount(all);
+    }
   }
 };
 
@@ -146,10 +185,10 @@ struct SumForm {
 };
 
 template <class T>
-void sum_typed(const SparseSum& job, const List* lists, std::int64_t entries, CudaQueue& queue) {
-  launch_each(
-      queue, entries,
-      SumSparse<T>{lists, static_cast<std::int64_t>(job.lists.size()), entries, static_cast<T*>(job.destination.data),
+void sum_typed(const SparseSum& job, const List* lists, CudaQueue& queue) {
+  launch(
+      queue, parts_of(job.end - job.begin, SumSparse<T>::kRange),
+      SumSparse<T>{lists, static_cast<std::int64_t>(job.lists.size()), job.begin, static_cast<T*>(job.destination.data),
                    static_cast<T>(job.divisor), job.touched, reinterpret_cast<Counter*>(job.touched_count)});
 }
 
@@ -179,19 +218,15 @@ void put(const Array& data, const SparseList& list, bool add, CudaQueue& queue) 
 void sum_sparse(const SparseSum& job, CudaQueue& queue) {
   auto& form = job.prepared.get<SumForm>();
   form.lists.clear();
-  std::int64_t entries = 0;
-  for (const SparseList& list : job.lists) {
-    form.lists.push_back({list.indices, list.values, list.count, entries});
-    entries += list.count;
-  }
+  for (const SparseList& list : job.lists) form.lists.push_back({list.indices, list.values, list.count});
   form.table.begin(queue);
   const auto lists = form.table.add(form.lists);
   form.table.send();
   queue.zero(job.touched_count, sizeof *job.touched_count);
   if (job.destination.dtype == DType::f64) {
-    sum_typed<double>(job, form.table.at(lists), entries, queue);
+    sum_typed<double>(job, form.table.at(lists), queue);
   } else {
-    sum_typed<float>(job, form.table.at(lists), entries, queue);
+    sum_typed<float>(job, form.table.at(lists), queue);
   }
 }
 

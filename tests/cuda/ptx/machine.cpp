@@ -246,7 +246,7 @@ void Block::start(const Launch& own, HappensBefore& all, std::int64_t number, st
     thread.special[kBlock] = static_cast<std::uint64_t>(number);
     thread.special[kBlocks] = static_cast<std::uint64_t>(own.blocks);
     thread.special[kLane] = static_cast<std::uint64_t>(t % kWarp);
-    thread.local.assign(own.program->max_local_bytes, static_cast<std::byte>(garbage));
+    thread.local.assign(own.kernel->local_bytes + own.program->called_local_bytes, static_cast<std::byte>(garbage));
     thread.start(*own.kernel);
   }
 }

@@ -75,7 +75,6 @@ class Parser {
 
   Program parse() {
     while (at_ < tokens_.size()) read_top_level();
-    for (const auto& [name, function] : program_.functions) program_.max_local_bytes += function->local_bytes;
     return std::move(program_);
   }
 
@@ -253,7 +252,11 @@ class Parser {
       made.instructions[index].target = found->second;
     }
     *own = std::move(made);
-    if (is_kernel) program_.kernels.push_back(own.get());
+    if (is_kernel) {
+      program_.kernels.push_back(own.get());
+    } else {
+      program_.called_local_bytes += own->local_bytes;
+    }
   }
 
   void read_body() {

@@ -106,7 +106,7 @@ struct Program {
   };
   std::vector<Variable> variables;
   std::size_t static_shared_bytes = 0;
-  std::size_t max_local_bytes = 0;  ///< of all functions together
+  std::size_t called_local_bytes = 0;  ///< of all functions that kernels may call
 
   /// Do these bytes belong to a variable?
   bool has_data(std::uintptr_t address, std::size_t bytes) const;
