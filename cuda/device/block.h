@@ -81,6 +81,7 @@ class Block {
   GRADSTEP_DEVICE T atomic_add(T* to, T value) const {
     return atomicAdd(to, value);
   }
+  GRADSTEP_DEVICE void atomic_max(std::uint32_t* to, std::uint32_t value) const { atomicMax(to, value); }
   /// Of what the block shares.
   template <class T>
   GRADSTEP_DEVICE T atomic_add_shared(T* to, T value) const {

@@ -11,9 +11,40 @@ namespace {
 
 using kernels::Coding;
 
+constexpr int kMeasureThreads = 256;
+constexpr int kMeasureRows = 16;  ///< that a thread has
+
 GRADSTEP_DEVICE bool has(const MatrixCopy& matrix, Coding coding) {
   return matrix.coding == static_cast<std::int64_t>(coding);
 }
+
+/// Where an element stands in its matrix.
+struct Place {
+  std::int64_t row;
+  std::int64_t column;
+};
+
+/// Places of a chunk's elements. Divisions of 64 bits are slow: a chunk has one.
+class Places {
+ public:
+  GRADSTEP_DEVICE Places(const Chunk& chunk, std::int64_t columns)
+      : columns_(columns), begin_(chunk.offset), first_{begin_ / columns, begin_ % columns} {}
+
+  GRADSTEP_DEVICE Place at(std::int64_t i) const {
+    const std::int64_t beyond = first_.column + (i - begin_);
+    if (columns_ >= kChunk) {
+      const bool is_next = beyond >= columns_;
+      return {first_.row + (is_next ? 1 : 0), is_next ? beyond - columns_ : beyond};
+    }
+    const auto columns = static_cast<std::uint32_t>(columns_);
+    return {first_.row + static_cast<std::uint32_t>(beyond) / columns, static_cast<std::uint32_t>(beyond) % columns};
+  }
+
+ private:
+  std::int64_t columns_;
+  std::int64_t begin_;
+  Place first_;
+};
 
 /// A block has a chunk.
 struct ReadMatrices {
@@ -26,25 +57,34 @@ struct ReadMatrices {
   GRADSTEP_DEVICE void operator()(Block& block) const {
     const Chunk chunk = block.load(chunks + block.index());
     const MatrixCopy& matrix = *block.checked(items + chunk.item);
-    for_each_element(block, chunk, [&](std::int64_t i) { block.store(matrix.numbers + i, number(block, matrix, i)); });
+    if (has(matrix, Coding::none)) {
+      for_each_element(block, chunk, [&](std::int64_t i) {
+        block.store(matrix.numbers + i, block.load(static_cast<const float*>(matrix.codes) + i));
+      });
+    } else if (has(matrix, Coding::int8)) {
+      decode<std::int8_t>(block, matrix, chunk);
+    } else {
+      decode<std::int16_t>(block, matrix, chunk);
+    }
   }
 
-  GRADSTEP_DEVICE static float number(const Block& block, const MatrixCopy& matrix, std::int64_t i) {
-    if (has(matrix, Coding::none)) return block.load(static_cast<const float*>(matrix.codes) + i);
-    const std::int64_t column = i % matrix.columns;
-    const float bucket = block.load(matrix.buckets + column);
-    if (has(matrix, Coding::int8)) {
-      return kernels::column_number(block.load(static_cast<const std::int8_t*>(matrix.codes) + i), bucket);
-    }
-    if (i / matrix.columns == column) return block.load(matrix.diagonal + column);
-    return kernels::column_number(block.load(static_cast<const std::int16_t*>(matrix.codes) + i), bucket);
+  template <class Code>
+  GRADSTEP_DEVICE void decode(const Block& block, const MatrixCopy& matrix, const Chunk& chunk) const {
+    const Places places(chunk, matrix.columns);
+    for_each_element(block, chunk, [&](std::int64_t i) {
+      const Place at = places.at(i);
+      const bool is_kept = kernels::kKeepsDiagonal<Code> && at.row == at.column;
+      const Code code = block.load(static_cast<const Code*>(matrix.codes) + i);
+      block.store(matrix.numbers + i, is_kept ? block.load(matrix.diagonal + at.column)
+                                              : kernels::column_number(code, block.load(matrix.buckets + at.column)));
+    });
   }
 };
 
 /// Numbers of a list.
 struct Listed {
-  GRADSTEP_DEVICE float at(const Block& block, const MatrixCopy& matrix, std::int64_t row, std::int64_t column) const {
-    return block.load(matrix.numbers + row * matrix.columns + column);
+  GRADSTEP_DEVICE float at(const Block& block, const MatrixCopy& matrix, const Place& place) const {
+    return block.load(matrix.numbers + place.row * matrix.columns + place.column);
   }
 };
 
@@ -52,100 +92,95 @@ struct Listed {
 struct Identity {
   float value;
 
-  GRADSTEP_DEVICE float at(const Block& /*block*/, const MatrixCopy& /*matrix*/, std::int64_t row,
-                           std::int64_t column) const {
-    return row == column ? value : 0.0F;
+  GRADSTEP_DEVICE float at(const Block& /*block*/, const MatrixCopy& /*matrix*/, const Place& place) const {
+    return place.row == place.column ? value : 0.0F;
   }
 };
 
-/// A block has some columns. Its threads stand side by side over them, and have rows that follow one another: so the
-/// magnitudes of a column are folded from the first row to the last.
+/// The largest magnitudes of columns, as their bits: of these, as integers, the larger number has the larger, and a NaN
+/// the largest. A block has some rows of some columns; lanes whose column is the same are `width` apart.
 template <class Source>
-struct WriteMatrices {
-  static constexpr const char* kName = "write_matrices";
-  static constexpr int kThreads = 256;
+struct MeasureColumns {
+  static constexpr const char* kName = "measure_columns";
+  static constexpr int kThreads = kMeasureThreads;
+  static constexpr int kWarps = kThreads / kWarp;
   struct Shared {
-    float largest[kThreads];
+    float largest[kWarps][kWarp];
   };
 
   const ColumnTile* tiles;
   const MatrixCopy* items;
   Source source;
 
-  /// A thread's part of a tile.
-  struct Part {
-    std::int64_t column;
-    std::int64_t begin;
-    std::int64_t end;
-  };
-
   GRADSTEP_DEVICE void operator()(Block& block) const {
+    auto& shared = block.shared<Shared>();
     const ColumnTile tile = *block.checked(tiles + block.index());
     const MatrixCopy& matrix = *block.checked(items + tile.item);
-    const std::int64_t teams = kThreads / tile.width;
-    const std::int64_t rows = parts_of(matrix.rows, teams);
-    const std::int64_t team = block.thread() / tile.width;
-    Part part{tile.first + block.thread() % tile.width, team * rows, (team + 1) * rows};
-    if (part.end > matrix.rows) part.end = matrix.rows;
-    if (part.column >= matrix.columns) part.end = part.begin;
+    const auto width = static_cast<int>(tile.width);
+    const std::int64_t column = tile.first_column + block.thread() % width;
+    float largest = column < matrix.columns ? measure(block, matrix, tile.first_row, column, width) : 0;
+    for (int mask = width; mask < kWarp; mask *= 2) kernels::take_magnitude(block.shuffle_xor(largest, mask), largest);
+    shared.largest[block.thread() / kWarp][block.thread() % kWarp] = largest;
+    block.sync();
+    if (block.thread() >= width || column >= matrix.columns) return;
+    for (int warp = 1; warp < kWarps; ++warp) kernels::take_magnitude(shared.largest[warp][block.thread()], largest);
+    block.atomic_max(matrix.largest + column, kernels::bits_of(largest));
+  }
+
+  /// Of the thread's own rows.
+  GRADSTEP_DEVICE float measure(const Block& block, const MatrixCopy& matrix, std::int64_t first_row,
+                                std::int64_t column, int width) const {
+    const std::int64_t step = kThreads / width;
+    float largest = 0;
+    GRADSTEP_UNROLL
+    for (int k = 0; k < kMeasureRows; ++k) {
+      const std::int64_t row = first_row + block.thread() / width + k * step;
+      const bool is_kept = has(matrix, Coding::int16) && row == column;
+      if (row < matrix.rows && !is_kept) kernels::take_magnitude(source.at(block, matrix, {row, column}), largest);
+    }
+    return largest;
+  }
+};
+
+/// A block has a chunk.
+template <class Source>
+struct WriteMatrices {
+  static constexpr const char* kName = "write_matrices";
+  static constexpr int kThreads = 256;
+
+  const Chunk* chunks;
+  const MatrixCopy* items;
+  Source source;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    const Chunk chunk = block.load(chunks + block.index());
+    const MatrixCopy& matrix = *block.checked(items + chunk.item);
+    const Places places(chunk, matrix.columns);
     if (has(matrix, Coding::none)) {
-      for (std::int64_t i = part.begin; i < part.end; ++i) {
-        block.store(static_cast<float*>(matrix.codes) + i * matrix.columns + part.column,
-                    source.at(block, matrix, i, part.column));
-      }
+      for_each_element(block, chunk, [&](std::int64_t i) {
+        block.store(static_cast<float*>(matrix.codes) + i, source.at(block, matrix, places.at(i)));
+      });
     } else if (has(matrix, Coding::int8)) {
-      encode<std::int8_t>(block, matrix, part, tile.width);
+      encode<std::int8_t>(block, matrix, chunk, places);
     } else {
-      encode<std::int16_t>(block, matrix, part, tile.width);
+      encode<std::int16_t>(block, matrix, chunk, places);
     }
   }
 
   template <class Code>
-  GRADSTEP_DEVICE void encode(Block& block, const MatrixCopy& matrix, const Part& part, std::int64_t width) const {
-    constexpr bool kKeepsDiagonal = kernels::kKeepsDiagonal<Code>;
-    auto& shared = block.shared<Shared>();
-    float largest = 0;
-    for (std::int64_t i = part.begin; i < part.end; ++i) {
-      if (kKeepsDiagonal && i == part.column) continue;
-      kernels::take_magnitude(source.at(block, matrix, i, part.column), largest);
-    }
-    shared.largest[block.thread()] = largest;
-    block.sync();
-    float bucket = 0;
-    for (std::int64_t t = block.thread() % width; t < kThreads; t += width) {
-      kernels::take_magnitude(shared.largest[t], bucket);
-    }
-    bucket = kernels::column_bucket<Code>(bucket);
-    if (block.thread() < width && part.column < matrix.columns) block.store(matrix.buckets + part.column, bucket);
-    for (std::int64_t i = part.begin; i < part.end; ++i) {
-      const float number = source.at(block, matrix, i, part.column);
-      Code* code = static_cast<Code*>(matrix.codes) + i * matrix.columns + part.column;
-      if (kKeepsDiagonal && i == part.column) {
-        block.store(matrix.diagonal + i, number);
-        block.store(code, Code{0});
-      } else {
-        block.store(code, kernels::column_code<Code>(number, bucket));
-      }
-    }
+  GRADSTEP_DEVICE void encode(const Block& block, const MatrixCopy& matrix, const Chunk& chunk,
+                              const Places& places) const {
+    for_each_element(block, chunk, [&](std::int64_t i) {
+      const Place at = places.at(i);
+      const float bucket = kernels::column_bucket<Code>(kernels::float_of(block.load(matrix.largest + at.column)));
+      if (at.row == 0) block.store(matrix.buckets + at.column, bucket);
+      const float number = source.at(block, matrix, at);
+      const bool is_kept = kernels::kKeepsDiagonal<Code> && at.row == at.column;
+      if (is_kept) block.store(matrix.diagonal + at.row, number);
+      block.store(static_cast<Code*>(matrix.codes) + i, is_kept ? Code{0} : kernels::column_code<Code>(number, bucket));
+    });
   }
 };
-
-MatrixCopy copy_of(const StoredMatrix& matrix, float* numbers) {
-  return {matrix.numbers,
-          matrix.buckets,
-          matrix.diagonal,
-          numbers,
-          matrix.rows,
-          matrix.columns,
-          static_cast<std::int64_t>(matrix.coding)};
-}
-
-void append_tiles(const StoredMatrix& matrix, std::int64_t item, std::vector<ColumnTile>& tiles) {
-  if (matrix.size() == 0) return;
-  std::int64_t width = 1;
-  while (width < kWarp && width < matrix.columns) width *= 2;
-  for (std::int64_t first = 0; first < matrix.columns; first += width) tiles.push_back({item, first, width});
-}
 
 }  // namespace
 
@@ -153,48 +188,65 @@ void MatrixCopies::begin() {
   items_.clear();
   tiles_.clear();
   work_.clear();
+  measured_columns_ = 0;
 }
 
 void MatrixCopies::add(const StoredMatrix& matrix, float* numbers) {
-  append_tiles(matrix, static_cast<std::int64_t>(items_.size()), tiles_);
+  const auto item = static_cast<std::int64_t>(items_.size());
   work_.append(matrix.size());
-  items_.push_back(copy_of(matrix, numbers));
+  items_.push_back({matrix.numbers, matrix.buckets, matrix.diagonal, numbers, nullptr, matrix.rows, matrix.columns,
+                    static_cast<std::int64_t>(matrix.coding)});
+  if (!matrix.is_coded()) return;
+  measured_columns_ += matrix.columns;
+  std::int64_t width = 1;
+  while (width < kWarp && width < matrix.columns) width *= 2;
+  const std::int64_t height = kMeasureThreads / width * kMeasureRows;
+  for (std::int64_t row = 0; row < matrix.rows; row += height) {
+    for (std::int64_t column = 0; column < matrix.columns; column += width) {
+      tiles_.push_back({item, row, column, width});
+    }
+  }
 }
 
-void MatrixCopies::send(CudaQueue& queue) {
+MatrixCopies::OnDevice MatrixCopies::send(CudaQueue& queue) {
+  OnDevice sent;
+  if (measured_columns_ > 0) sent.largest = largest_.of<std::uint32_t>(queue, measured_columns_);
+  std::uint32_t* next = sent.largest;
+  for (MatrixCopy& item : items_) {
+    if (item.coding == static_cast<std::int64_t>(Coding::none)) continue;
+    item.largest = next;
+    next += item.columns;
+  }
   table_.begin(queue);
   const auto items = table_.add(items_);
   const auto tiles = table_.add(tiles_);
   const auto chunks = table_.add(work_.chunks().data(), work_.chunks().size());
   table_.send();
-  device_items_ = table_.at(items);
-  device_tiles_ = table_.at(tiles);
-  device_chunks_ = {table_.at(chunks), static_cast<std::int64_t>(work_.chunks().size())};
+  sent.items = table_.at(items);
+  sent.tiles = table_.at(tiles);
+  sent.chunks = {table_.at(chunks), static_cast<std::int64_t>(work_.chunks().size())};
+  return sent;
 }
 
 void MatrixCopies::read(CudaQueue& queue) {
   if (empty()) return;
-  send(queue);
-  launch(queue, device_chunks_.count, ReadMatrices{device_chunks_.chunks, device_items_});
+  const OnDevice sent = send(queue);
+  launch(queue, sent.chunks.count, ReadMatrices{sent.chunks.chunks, sent.items});
 }
 
-void MatrixCopies::write(CudaQueue& queue) {
+void MatrixCopies::write(CudaQueue& queue) { write_from(Listed{}, queue); }
+
+void MatrixCopies::write_identity(float value, CudaQueue& queue) { write_from(Identity{value}, queue); }
+
+template <class Source>
+void MatrixCopies::write_from(const Source& source, CudaQueue& queue) {
   if (empty()) return;
-  send(queue);
-  launch(queue, static_cast<std::int64_t>(tiles_.size()), WriteMatrices<Listed>{device_tiles_, device_items_, {}});
-}
-
-void write_identity(const StoredMatrix& to, float value, CudaQueue& queue) {
-  Table table;
-  table.begin(queue);
-  std::vector<ColumnTile> tiles;
-  append_tiles(to, 0, tiles);
-  const MatrixCopy item = copy_of(to, nullptr);
-  const auto items = table.add(&item, 1);
-  const auto sent_tiles = table.add(tiles);
-  table.send();
-  launch(queue, static_cast<std::int64_t>(tiles.size()),
-         WriteMatrices<Identity>{table.at(sent_tiles), table.at(items), {value}});
+  const OnDevice sent = send(queue);
+  if (measured_columns_ > 0) {
+    queue.zero(sent.largest, static_cast<std::size_t>(measured_columns_) * sizeof *sent.largest);
+    launch(queue, static_cast<std::int64_t>(tiles_.size()), MeasureColumns<Source>{sent.tiles, sent.items, source});
+  }
+  launch(queue, sent.chunks.count, WriteMatrices<Source>{sent.chunks.chunks, sent.items, source});
 }
 
 }  // namespace gradstep::cuda

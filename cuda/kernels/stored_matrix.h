@@ -17,15 +17,17 @@ struct MatrixCopy {
   float* buckets;
   float* diagonal;
   float* numbers;
+  std::uint32_t* largest;  ///< of its columns, while it is written; NULL where it has no coding
   std::int64_t rows;
   std::int64_t columns;
   std::int64_t coding;
 };
 
-/// Columns of a matrix, `width` at most, for one block of threads.
+/// Rows of some columns of a matrix, for one block of threads.
 struct ColumnTile {
   std::int64_t item;
-  std::int64_t first;
+  std::int64_t first_row;
+  std::int64_t first_column;
   std::int64_t width;  ///< a power of two up to 32
 };
 
@@ -41,19 +43,26 @@ class MatrixCopies {
   void read(CudaQueue& queue);
   /// Matrices from the numbers.
   void write(CudaQueue& queue);
+  /// Each becomes `value` times the identity; there need be no numbers.
+  void write_identity(float value, CudaQueue& queue);
 
  private:
-  void send(CudaQueue& queue);
+  struct OnDevice {
+    const MatrixCopy* items = nullptr;
+    const ColumnTile* tiles = nullptr;
+    Chunks chunks;
+    std::uint32_t* largest = nullptr;
+  };
+  OnDevice send(CudaQueue& queue);
+  template <class Source>
+  void write_from(const Source& source, CudaQueue& queue);
 
   std::vector<MatrixCopy> items_;
   std::vector<ColumnTile> tiles_;
   WorkList work_;
+  std::int64_t measured_columns_ = 0;
   Table table_;
-  const MatrixCopy* device_items_ = nullptr;
-  const ColumnTile* device_tiles_ = nullptr;
-  Chunks device_chunks_;
+  ScratchBuffer largest_;
 };
-
-void write_identity(const StoredMatrix& to, float value, CudaQueue& queue);
 
 }  // namespace gradstep::cuda

@@ -70,7 +70,10 @@ class CudaPreconditioning final : public Preconditioning {
   void plan(PreconditioningPlan plan, Queue& queue) override;
 
   void write_identity(const StoredMatrix& to, float value, Queue& queue) override {
-    cuda::write_identity(to, value, own(queue));
+    MatrixCopies copies;
+    copies.begin();
+    copies.add(to, nullptr);
+    copies.write_identity(value, own(queue));
   }
   void encode(const float* from, const StoredMatrix& to, Queue& queue) override {
     MatrixCopies copies;

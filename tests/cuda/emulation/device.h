@@ -99,6 +99,10 @@ class Block {
     store(to, static_cast<T>(before + value));
     return before;
   }
+  void atomic_max(std::uint32_t* to, std::uint32_t value) const {
+    const std::uint32_t before = load(to);
+    store(to, before < value ? value : before);
+  }
   template <class T>
   T atomic_add_shared(T* to, T value) const {
     const T before = *to;

@@ -123,12 +123,21 @@ void store(Thread& t, const Instruction& i) {
 }
 
 template <class T>
-void atomic_add(Thread& t, const Instruction& i) {
+T sum_of(T a, T b) {
+  return a + b;
+}
+template <class T>
+T larger_of(T a, T b) {
+  return a < b ? b : a;
+}
+
+template <class T, T (*combine)(T, T)>
+void atomic(Thread& t, const Instruction& i) {
   std::byte* data = t.access(i, sizeof(T), Access::atomic);
   T before;
   std::memcpy(&before, data, sizeof before);
-  const T sum = before + get<T>(t, i.from[1]);
-  std::memcpy(data, &sum, sizeof sum);
+  const T after = combine(before, get<T>(t, i.from[1]));
+  std::memcpy(data, &after, sizeof after);
   set<T>(t, i.to[0], before);
 }
 
@@ -439,8 +448,9 @@ Table make_table() {
   table["xor.pred"] = two<bool, [](bool a, bool b) { return a != b; }>;
   table["not.pred"] = one<bool, [](bool a) { return !a; }>;
 
-  table["atom.add.u32"] = atomic_add<std::uint32_t>;
-  table["atom.add.u64"] = atomic_add<std::uint64_t>;
+  table["atom.add.u32"] = atomic<std::uint32_t, sum_of>;
+  table["atom.add.u64"] = atomic<std::uint64_t, sum_of>;
+  table["atom.max.u32"] = atomic<std::uint32_t, larger_of>;
   // Generic addresses are the host's, as global ones are.
   table["cvta.to.global.u64"] = move<std::uint64_t>;
   table["cvta.global.u64"] = move<std::uint64_t>;
