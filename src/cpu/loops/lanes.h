@@ -113,14 +113,6 @@ GRADSTEP_FORMULA Words load_bytes(const std::uint8_t* from) {
   const __m128i halves = _mm_unpacklo_epi8(_mm_cvtsi32_si128(bytes), _mm_setzero_si128());
   return reinterpret_cast<Words>(_mm_unpacklo_epi16(halves, _mm_setzero_si128()));
 }
-GRADSTEP_FORMULA Words load_halves(const std::uint16_t* from) {
-  const __m128i halves = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
-  return reinterpret_cast<Words>(_mm_unpacklo_epi16(halves, _mm_setzero_si128()));
-}
-
-GRADSTEP_FORMULA Floats roots_of(Floats floats) {
-  return reinterpret_cast<Floats>(_mm_sqrt_ps(reinterpret_cast<__m128>(floats)));
-}
 
 /// Of each word the lowest byte; the others are zero.
 GRADSTEP_FORMULA void store_bytes(std::uint8_t* to, const FourWords& words) {
@@ -142,11 +134,13 @@ GRADSTEP_FORMULA void store_halves(std::uint16_t* to, Words first, Words second)
 }  // namespace
 }  // namespace gradstep::cpu
 
+#if defined(__AVX2__)
 template <>
 struct gradstep::kernels::Lanes<gradstep::cpu::Floats> {
   using Floats = cpu::Floats;
   GRADSTEP_FORMULA static Floats square_root(Floats floats) { return cpu::roots_of(floats); }
 };
+#endif
 
 template <>
 struct gradstep::kernels::Lanes<gradstep::cpu::Words> {

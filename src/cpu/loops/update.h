@@ -47,7 +47,7 @@ void update_chunk(const UpdateItem& item, const Chunk& chunk, const UpdateScalar
   const T* g = direct<T>(item.gradient, chunk.offset);
   if (item.update.data == nullptr && item.master == nullptr && p != nullptr && g != nullptr) {
     if (native) return update_plain<T>(rule, scale, item, chunk, p, g);
-#if defined(__SSE2__)
+#if defined(__AVX2__)
     if constexpr (sizeof(T) == sizeof(float) && Rule::kStates > 0) {
       if (item.format == StateFormat::block_code && item.signed_states == Rule::kSignedStates) {
         return update_coded(rule, scale, item, chunk, p, g, scalars.step);

@@ -3,14 +3,16 @@
 //
 // Updates whose states are kept in bf16 or in codes; all else is f32, contiguous and in place. States are widened and
 // narrowed in registers, and between that the rule runs on vectors of them: a division and a root keep one unit of the
-// processor busy for most of a rule's time, beside which the others do the rest.
+// processor busy for most of a rule's time, beside which the others do the rest. With vectors of four words that
+// is 1.07 to 1.2 times faster than staged updates (Zen 3), which is not worth 110 KB of code for processors without
+// AVX2.
 #pragma once
 
 #include "cpu/loops/rule.h"
 #include "cpu/loops/stored_state.h"
 #include "cpu/loops/update_staged.h"
 
-#if defined(__SSE2__)
+#if defined(__AVX2__)
 
 namespace gradstep::cpu {
 namespace {
