@@ -18,6 +18,14 @@ GRADSTEP_DEVICE bool has(const MatrixCopy& matrix, Coding coding) {
   return matrix.coding == static_cast<std::int64_t>(coding);
 }
 
+/// body(0 of the type that the matrix has its numbers in).
+template <class Body>
+GRADSTEP_DEVICE void with_code_type(const MatrixCopy& matrix, Body body) {
+  if (has(matrix, Coding::none)) return body(float{});
+  if (has(matrix, Coding::int8)) return body(std::int8_t{});
+  body(std::int16_t{});
+}
+
 /// Where an element stands in its matrix.
 struct Place {
   std::int64_t row;
@@ -57,27 +65,23 @@ struct ReadMatrices {
   GRADSTEP_DEVICE void operator()(Block& block) const {
     const Chunk chunk = block.load(chunks + block.index());
     const MatrixCopy& matrix = *block.checked(items + chunk.item);
-    if (has(matrix, Coding::none)) {
+    const Places places(chunk, matrix.columns);
+    with_code_type(matrix, [&](auto type) {
       for_each_element(block, chunk, [&](std::int64_t i) {
-        block.store(matrix.numbers + i, block.load(static_cast<const float*>(matrix.codes) + i));
+        const auto code = block.load(static_cast<const decltype(type)*>(matrix.codes) + i);
+        block.store(matrix.numbers + i, number_of(block, matrix, places.at(i), code));
       });
-    } else if (has(matrix, Coding::int8)) {
-      decode<std::int8_t>(block, matrix, chunk);
-    } else {
-      decode<std::int16_t>(block, matrix, chunk);
-    }
+    });
   }
 
+  GRADSTEP_DEVICE static float number_of(const Block& /*block*/, const MatrixCopy& /*matrix*/, const Place& /*at*/,
+                                         float number) {
+    return number;
+  }
   template <class Code>
-  GRADSTEP_DEVICE void decode(const Block& block, const MatrixCopy& matrix, const Chunk& chunk) const {
-    const Places places(chunk, matrix.columns);
-    for_each_element(block, chunk, [&](std::int64_t i) {
-      const Place at = places.at(i);
-      const bool is_kept = kernels::kKeepsDiagonal<Code> && at.row == at.column;
-      const Code code = block.load(static_cast<const Code*>(matrix.codes) + i);
-      block.store(matrix.numbers + i, is_kept ? block.load(matrix.diagonal + at.column)
-                                              : kernels::column_number(code, block.load(matrix.buckets + at.column)));
-    });
+  GRADSTEP_DEVICE static float number_of(const Block& block, const MatrixCopy& matrix, const Place& at, Code code) {
+    if (kernels::kKeepsDiagonal<Code> && at.row == at.column) return block.load(matrix.diagonal + at.column);
+    return kernels::column_number(code, block.load(matrix.buckets + at.column));
   }
 };
 
@@ -156,29 +160,30 @@ struct WriteMatrices {
     const Chunk chunk = block.load(chunks + block.index());
     const MatrixCopy& matrix = *block.checked(items + chunk.item);
     const Places places(chunk, matrix.columns);
-    if (has(matrix, Coding::none)) {
+    with_code_type(matrix, [&](auto type) {
       for_each_element(block, chunk, [&](std::int64_t i) {
-        block.store(static_cast<float*>(matrix.codes) + i, source.at(block, matrix, places.at(i)));
+        const Place at = places.at(i);
+        const auto code = code_of(block, matrix, at, source.at(block, matrix, at), type);
+        block.store(static_cast<decltype(type)*>(matrix.codes) + i, code);
       });
-    } else if (has(matrix, Coding::int8)) {
-      encode<std::int8_t>(block, matrix, chunk, places);
-    } else {
-      encode<std::int16_t>(block, matrix, chunk, places);
-    }
+    });
   }
 
+  GRADSTEP_DEVICE static float code_of(const Block& /*block*/, const MatrixCopy& /*matrix*/, const Place& /*at*/,
+                                       float number, float /*type*/) {
+    return number;
+  }
+  /// Writes what is kept beside the codes, too.
   template <class Code>
-  GRADSTEP_DEVICE void encode(const Block& block, const MatrixCopy& matrix, const Chunk& chunk,
-                              const Places& places) const {
-    for_each_element(block, chunk, [&](std::int64_t i) {
-      const Place at = places.at(i);
-      const float bucket = kernels::column_bucket<Code>(kernels::float_of(block.load(matrix.largest + at.column)));
-      if (at.row == 0) block.store(matrix.buckets + at.column, bucket);
-      const float number = source.at(block, matrix, at);
-      const bool is_kept = kernels::kKeepsDiagonal<Code> && at.row == at.column;
-      if (is_kept) block.store(matrix.diagonal + at.row, number);
-      block.store(static_cast<Code*>(matrix.codes) + i, is_kept ? Code{0} : kernels::column_code<Code>(number, bucket));
-    });
+  GRADSTEP_DEVICE static Code code_of(const Block& block, const MatrixCopy& matrix, const Place& at, float number,
+                                      Code /*type*/) {
+    const float bucket = kernels::column_bucket<Code>(kernels::float_of(block.load(matrix.largest + at.column)));
+    if (at.row == 0) block.store(matrix.buckets + at.column, bucket);
+    if (kernels::kKeepsDiagonal<Code> && at.row == at.column) {
+      block.store(matrix.diagonal + at.row, number);
+      return Code{0};
+    }
+    return kernels::column_code<Code>(number, bucket);
   }
 };
 

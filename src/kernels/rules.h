@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The list of update rules. Every device instantiates its loops over all of them, in f32 and f64; ids, names and
-// function objects follow from one line for each.
+// function objects follow from one line for each. A rule of T is called with numbers of T, or with vectors of them, for
+// which Lanes has square_root (kernels/macros.h).
 #pragma once
 
 #include <cstdint>

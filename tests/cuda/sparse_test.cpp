@@ -18,7 +18,7 @@ class OnBoth {
  public:
   OnBoth() : device_(1) {}
 
-  /// operation(backend, queue, copies of the inputs there) for each; then its outputs, at the host.
+  /// Of a selection, at the host.
   struct Outcome {
     std::vector<std::int32_t> indices;
     std::vector<std::uint32_t> values;
@@ -150,6 +150,14 @@ TEST(CudaSelection, FindsTheLargestOfEveryPart) {
   }
 }
 
+TEST(CudaSelection, FollowsTheRuleForNans) {
+  OnBoth both;
+  for (const bool zero : {false, true}) {
+    both.expect_same_selection(numbers(2000, false, 0.01), {{1000, 100}, {1000, 0}}, zero);
+    both.expect_same_selection(numbers(2000, false, 0.3), {{1000, 3}, {1000, 50}}, zero);
+  }
+}
+
 /// Those in [begin, end) that chance takes, ascending.
 std::vector<std::int32_t> some_of(std::int64_t begin, std::int64_t end, double probability, std::uint32_t seed) {
   std::mt19937 random(seed);
@@ -183,14 +191,6 @@ TEST(CudaSparseSum, OfNothingIsNothing) {
   OnBoth both;
   both.expect_same_sum<float>({{}, {}}, 5, 9000);
   both.expect_same_sum<float>({{}, {}}, 5, 5);
-}
-
-TEST(CudaSelection, FollowsTheRuleForNans) {
-  OnBoth both;
-  for (const bool zero : {false, true}) {
-    both.expect_same_selection(numbers(2000, false, 0.01), {{1000, 100}, {1000, 0}}, zero);
-    both.expect_same_selection(numbers(2000, false, 0.3), {{1000, 3}, {1000, 50}}, zero);
-  }
 }
 
 }  // namespace

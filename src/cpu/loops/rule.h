@@ -14,14 +14,15 @@ template <class T>
 struct GradientScale {
   T multiplier;
   T bound;
-  /// Of a number, or of each in a vector.
+  /// Of a number, or of each in a vector: a number less a vector of zeros is in each place what the number is.
   template <class V>
   GRADSTEP_FORMULA V operator()(V g) const {
     return kernels::clamp(g * multiplier, bound - V{});
   }
 };
 
-/// out[i] = p[i] + delta, or delta alone. `out` may be `p` or `g` exactly.
+/// out[i] = p[i] + delta, or delta alone. `out` may be `p` or `g` exactly. `rule` is a copy, which no store can change:
+/// so its constants stay in registers.
 template <bool kAddToParam, class T, class Rule>
 GRADSTEP_FORMULA void run_rule(Rule rule, GradientScale<T> scale, T* out, const T* p, const T* g,
                                T* const* block_states, std::int64_t count) {

@@ -19,7 +19,8 @@ namespace {
 
 using L = kernels::Lanes<Words>;
 
-/// Steps kWords elements, with their states in registers.
+/// Steps kWords elements, with their states in registers. Who calls it in a loop has the rule in a copy of its own,
+/// which no store can change: so the rule's constants are read once.
 template <class Rule>
 GRADSTEP_FORMULA void step_lanes(const Rule& rule, GradientScale<float> scale, float* p, const float* g,
                                  Floats* states) {
@@ -119,7 +120,6 @@ void update_coded(const Rule& rule, GradientScale<float> scale, const UpdateItem
   for_each_block(chunk.length, [&](std::int64_t begin, std::int64_t length, std::int64_t) {
     if (length < kBlock) return update_staged_block(rule, scale, item, chunk.offset + begin, length, step);
     const std::int64_t block = (chunk.offset + begin) / kBlock;
-    // Copies, which no store can change.
     const Rule own = rule;
     const CodedBlock<Rule> last = before->to;
     CodedBlock<Rule> to;

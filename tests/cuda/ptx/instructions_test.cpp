@@ -55,6 +55,20 @@ TEST(PtxInstructions, IntegersWrapAndDivideTowardsZero) {
   EXPECT_NE(failure("div.u32 %r1, 7, 0;").find("division by zero"), std::string::npos);
 }
 
+/// What an atomic operation answers, and leaves.
+std::pair<std::uint32_t, std::uint32_t> atomically(const std::string& opcode, std::uint32_t a, std::uint32_t b) {
+  const Memory memory =
+      after("ld.global.u32 %r2, [%d0+8];\n" + opcode + " %r3, [%d0], %r2;\nst.global.u32 [%d0+16], %r3;", {a, b, 0});
+  return {static_cast<std::uint32_t>(memory[2]), static_cast<std::uint32_t>(memory[0])};
+}
+
+TEST(PtxInstructions, AtomicOnesAnswerWhatWasThere) {
+  using Pair = std::pair<std::uint32_t, std::uint32_t>;
+  EXPECT_EQ(atomically("atom.global.add.u32", 0xffffffff, 3), Pair(0xffffffff, 2));
+  EXPECT_EQ(atomically("atom.global.max.u32", 0x80000000, 3), Pair(0x80000000, 0x80000000));
+  EXPECT_EQ(atomically("atom.global.max.u32", 3, 0x80000000), Pair(3, 0x80000000));
+}
+
 TEST(PtxInstructions, ShiftsByMoreThanTheWidthLeaveTheSign) {
   EXPECT_EQ(of_32("shl.b32", 5, 31), 0x80000000);
   EXPECT_EQ(of_32("shl.b32", 5, 32), 0U);
