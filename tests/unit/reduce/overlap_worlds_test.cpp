@@ -4,9 +4,11 @@
 // Overlapped windows on every engine: the bits of windows that are not, beside everything else that uses the same
 // communicator, and nothing left behind.
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <random>
+#include <thread>
 
 #include "optim/first_order/adam.h"
 #include "optim/first_order/first_order_optimizer.h"
@@ -181,6 +183,11 @@ TEST_P(OverlapWorlds, WindowsThatAreDroppedLeaveNoThreadAndNoDescriptor) {
   };
   const auto count = [&](int which) {
     threads[which] = entries("/proc/self/task");
+    // A thread that has been joined is listed until the kernel has taken it away.
+    for (int looks = 0; threads[which] > threads[0] && looks < 1000; ++looks) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      threads[which] = entries("/proc/self/task");
+    }
     descriptors[which] = entries("/proc/self/fd");
   };
   cycle(3);
