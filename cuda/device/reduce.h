@@ -28,21 +28,36 @@ GRADSTEP_DEVICE void for_each_of_lane(const Block& block, std::int64_t length, B
   for (std::int64_t i = begin + thread % kLanes; i < end; i += kLanes) body(i);
 }
 
-/// The same in two halves, load(i) and use(i, what it has loaded): several loads are under way before the first use,
-/// and elements are used in their order.
+/// load(i) and use(i, what it has loaded) for i = begin, begin + step, ... below `end`, in their order: kAhead loads
+/// are under way before the first use.
+template <int kAhead, class Load, class Use>
+GRADSTEP_DEVICE void walk_ahead(std::int64_t begin, std::int64_t end, std::int64_t step, Load load, Use use) {
+  std::int64_t i = begin;
+  for (; i + (kAhead - 1) * step < end; i += kAhead * step) {
+    decltype(load(i)) loaded[std::size_t{kAhead}];
+    GRADSTEP_UNROLL
+    for (int k = 0; k < kAhead; ++k) loaded[k] = load(i + k * step);
+    GRADSTEP_UNROLL
+    for (int k = 0; k < kAhead; ++k) use(i + k * step, loaded[k]);
+  }
+  for (; i < end; i += step) use(i, load(i));
+}
+
+/// at(0) + at(1) + ... + at(count - 1), from the left.
+template <class At>
+GRADSTEP_DEVICE double sum_in_order(std::int64_t count, At at) {
+  double sum = 0;
+  walk_ahead<16>(0, count, 1, at, [&](std::int64_t, double x) { sum += x; });
+  return sum;
+}
+
+/// The same for the elements i < length of a chunk that are a thread's in its team, four loads ahead.
 template <class Load, class Use>
 GRADSTEP_DEVICE void for_each_of_lane(const Block& block, std::int64_t length, Load load, Use use) {
-  constexpr int kAhead = 4;
   const int thread = block.thread() % kTeam;
   const std::int64_t begin = thread / kLanes * kQuarter;
   const std::int64_t end = begin + kQuarter < length ? begin + kQuarter : length;
-  std::int64_t i = begin + thread % kLanes;
-  for (; i + (kAhead - 1) * kLanes < end; i += kAhead * kLanes) {
-    decltype(load(i)) loaded[kAhead];
-    for (int k = 0; k < kAhead; ++k) loaded[k] = load(i + k * kLanes);
-    for (int k = 0; k < kAhead; ++k) use(i + k * kLanes, loaded[k]);
-  }
-  for (; i < end; i += kLanes) use(i, load(i));
+  walk_ahead<4>(begin + thread % kLanes, end, kLanes, load, use);
 }
 
 /// The sum over the 16 lanes of a group of threads, in each of them.

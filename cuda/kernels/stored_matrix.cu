@@ -3,6 +3,7 @@
 #include "kernels/stored_matrix.h"
 
 #include "device/chunk.h"
+#include "device/places.h"
 #include "runtime/launch.h"
 
 namespace gradstep::cuda {
@@ -25,34 +26,6 @@ GRADSTEP_DEVICE void with_code_type(const MatrixCopy& matrix, Body body) {
   if (has(matrix, Coding::int8)) return body(std::int8_t{});
   body(std::int16_t{});
 }
-
-/// Where an element stands in its matrix.
-struct Place {
-  std::int64_t row;
-  std::int64_t column;
-};
-
-/// Places of a chunk's elements. Divisions of 64 bits are slow: a chunk has one.
-class Places {
- public:
-  GRADSTEP_DEVICE Places(const Chunk& chunk, std::int64_t columns)
-      : columns_(columns), begin_(chunk.offset), first_{begin_ / columns, begin_ % columns} {}
-
-  GRADSTEP_DEVICE Place at(std::int64_t i) const {
-    const std::int64_t beyond = first_.column + (i - begin_);
-    if (columns_ >= kChunk) {
-      const bool is_next = beyond >= columns_;
-      return {first_.row + (is_next ? 1 : 0), is_next ? beyond - columns_ : beyond};
-    }
-    const auto columns = static_cast<std::uint32_t>(columns_);
-    return {first_.row + static_cast<std::uint32_t>(beyond) / columns, static_cast<std::uint32_t>(beyond) % columns};
-  }
-
- private:
-  std::int64_t columns_;
-  std::int64_t begin_;
-  Place first_;
-};
 
 /// A block has a chunk.
 struct ReadMatrices {

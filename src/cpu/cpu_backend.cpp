@@ -224,20 +224,29 @@ class CpuBackend final : public Backend {
 
   void project_rows(const LowRankPlan& plan, Queue& /*queue*/) override {
     for (const LowRank& job : plan.matrices) {
-      for_each_part(job.rows, kSerialElements / 4, job.cols,
+      for_each_part(job.rows, rows_of_part(job), job.cols,
                     [&](auto begin, auto end) { loops_.project_rows(job, begin, end); });
     }
   }
   void project_columns(const LowRankPlan& plan, Queue& /*queue*/) override {
     for (const LowRank& job : plan.matrices) {
-      for_each_part(job.cols, kSerialElements / 4, job.rows,
+      // Lines of the cache are fetched for a few columns of each row: as wide as there is work for some threads.
+      const std::int64_t columns = job.cols >= 1024 ? 256 : 64;
+      for_each_part(job.cols, columns, job.rows,
                     [&](auto begin, auto end) { loops_.project_columns(job, begin, end); });
     }
   }
   void orthonormalize(const LowRankPlan& plan, Queue& /*queue*/) override {
     std::int64_t products = 0;
-    for (const LowRank& job : plan.matrices) products += job.rank * job.rank * job.rows;
-    const auto run = [&](std::int64_t i) { loops_.orthonormalize(plan.matrices[static_cast<std::size_t>(i)]); };
+    std::int64_t rank = 0;  // the highest
+    for (const LowRank& job : plan.matrices) {
+      products += job.rank * job.rank * job.rows;
+      rank = std::max(rank, job.rank);
+    }
+    double* along = partials_of(plan.prepared, plan.matrices.size() * static_cast<std::size_t>(rank));
+    const auto run = [&](std::int64_t i) {
+      loops_.orthonormalize(plan.matrices[static_cast<std::size_t>(i)], along + i * rank);
+    };
     const auto count = static_cast<std::int64_t>(plan.matrices.size());
     if (products <= kSerialElements) {
       for (std::int64_t i = 0; i < count; ++i) run(i);
@@ -247,7 +256,7 @@ class CpuBackend final : public Backend {
   }
   void expand(const LowRankPlan& plan, double factor, Queue& /*queue*/) override {
     for (const LowRank& job : plan.matrices) {
-      for_each_part(job.rows, kSerialElements / 4, job.cols,
+      for_each_part(job.rows, rows_of_part(job), job.cols,
                     [&](auto begin, auto end) { loops_.expand(job, factor, begin, end); });
     }
   }
@@ -294,10 +303,13 @@ class CpuBackend final : public Backend {
     }
   }
 
-  /// body(begin, end) for parts of `lines` lines of `length` elements each, of about `elements` elements.
+  static std::int64_t rows_of_part(const LowRank& job) {
+    return std::max<std::int64_t>(1, kSerialElements / 4 / std::max<std::int64_t>(job.cols, 1));
+  }
+
+  /// body(begin, end) for parts of `lines` lines of `length` elements, `part` lines each.
   template <class Body>
-  void for_each_part(std::int64_t lines, std::int64_t elements, std::int64_t length, Body body) {
-    const std::int64_t part = std::max<std::int64_t>(1, elements / std::max<std::int64_t>(length, 1));
+  void for_each_part(std::int64_t lines, std::int64_t part, std::int64_t length, Body body) {
     const std::int64_t parts = (lines + part - 1) / part;
     const auto run = [&](std::int64_t i) { body(i * part, std::min(lines, (i + 1) * part)); };
     if (lines * length <= kSerialElements) {

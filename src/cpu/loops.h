@@ -77,7 +77,7 @@ struct Loops {
   // Rows, columns and rows [begin, end) of what a LowRank job computes.
   void (*project_rows)(const LowRank& job, std::int64_t begin, std::int64_t end);
   void (*project_columns)(const LowRank& job, std::int64_t begin, std::int64_t end);
-  void (*orthonormalize)(const LowRank& job);
+  void (*orthonormalize)(const LowRank& job, double* along);  ///< along[rank] is scratch
   void (*expand)(const LowRank& job, double factor, std::int64_t begin, std::int64_t end);
 
   void (*sum_ranks)(const RankSum& job, std::int64_t begin, std::int64_t length);

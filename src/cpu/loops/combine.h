@@ -39,9 +39,14 @@ class DotLanes {
   Doubles lanes_[kRegisters] = {};
 };
 
-GRADSTEP_FORMULA double fold_streams(const DotLanes* streams) {
+GRADSTEP_FORMULA double fold_quarters(const double* quarters) {
   static_assert(kStreams == 4);
-  return (streams[0].fold() + streams[1].fold()) + (streams[2].fold() + streams[3].fold());
+  return (quarters[0] + quarters[1]) + (quarters[2] + quarters[3]);
+}
+
+GRADSTEP_FORMULA double fold_streams(const DotLanes* streams) {
+  const double quarters[kStreams] = {streams[0].fold(), streams[1].fold(), streams[2].fold(), streams[3].fold()};
+  return fold_quarters(quarters);
 }
 
 template <class A, class B>

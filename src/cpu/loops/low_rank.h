@@ -1,32 +1,97 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products of a matrix with a few vectors, and back. Dot products are those of combine.h: f64, in 16 lanes, over blocks
-// of a row; sums over rows are f64 and go down the rows in order, so neither depends on how the work is shared out.
+// Products of a matrix with a few vectors, and back, in the bands of kernels/low_rank.h: neither they nor the order
+// within them depend on how the work is shared out.
 #pragma once
 
 #include "cpu/loops/combine.h"
-#include "kernels/orthonormal.h"
+#include "kernels/low_rank.h"
 
 namespace gradstep::cpu {
 namespace {
 
-template <class T>
-double dot_numbers(const T* x, const T* y, std::int64_t count) {
-  DotLanes lanes;
-  lanes.add(x, y, count);
-  return lanes.fold();
+static_assert(kernels::kDotQuarter == kBlock && kernels::kDotBand == kStreams * kBlock);
+
+/// Vectors whose dot products with another one are made together: as many as registers have place for.
+constexpr int kTogether = kRegisters < 8 ? 8 / kRegisters : 1;
+
+/// Dot products of a quarter of a band of x and of kCount vectors, y and those that follow at `stride`.
+template <int kCount, class T>
+GRADSTEP_FORMULA void dot_quarters(const T* x, const T* y, std::int64_t stride, std::int64_t count, double* sums,
+                                   std::int64_t distance) {
+  Doubles lanes[std::size_t{kCount}][kRegisters];
+  for (int k = 0; k < kCount; ++k) {
+    for (int r = 0; r < kRegisters; ++r) lanes[k][r] = Doubles{};
+  }
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (int r = 0; r < kRegisters; ++r) {
+      const Doubles own = load_doubles(x + i + r * kDoubles);
+      for (int k = 0; k < kCount; ++k) lanes[k][r] += own * load_doubles(y + k * stride + i + r * kDoubles);
+    }
+  }
+  if (i < count) {
+    for (int k = 0; k < kCount; ++k) {
+      T x_row[kLanes] = {};
+      T y_row[kLanes] = {};
+      for (std::int64_t lane = 0; i + lane < count; ++lane) {
+        x_row[lane] = x[i + lane];
+        y_row[lane] = y[k * stride + i + lane];
+      }
+      for (int r = 0; r < kRegisters; ++r) {
+        lanes[k][r] += load_doubles(x_row + r * kDoubles) * load_doubles(y_row + r * kDoubles);
+      }
+    }
+  }
+  for (int k = 0; k < kCount; ++k) sums[k * distance] = fold_lanes(lanes[k]);
+}
+
+/// dots[k] = x y_k for kCount vectors, y and those that follow at `stride`.
+template <int kCount, class T>
+void dot_numbers(const T* x, const T* y, std::int64_t stride, std::int64_t count, double* dots) {
+  for (int k = 0; k < kCount; ++k) dots[k] = 0;
+  for (std::int64_t band = 0; band < count; band += kernels::kDotBand) {
+    const std::int64_t end = smaller(count, band + kernels::kDotBand);
+    double quarters[std::size_t{kCount}][kStreams] = {};
+    std::int64_t quarter = 0;
+    for (std::int64_t first = band; first < end; first += kBlock) {
+      dot_quarters<kCount>(x + first, y + first, stride, smaller(kBlock, end - first), &quarters[0][quarter], kStreams);
+      ++quarter;
+    }
+    for (int k = 0; k < kCount; ++k) dots[k] += fold_quarters(quarters[k]);
+  }
 }
 
 template <class T>
-void project_rows_typed(const LowRank& job, std::int64_t begin, std::int64_t end) {
-  const T* m = static_cast<const T*>(job.m.data);
-  const T* q = static_cast<const T*>(job.q);
-  T* p = static_cast<T*>(job.p);
-  for (std::int64_t i = begin; i < end; ++i) {
-    for (std::int64_t k = 0; k < job.rank; ++k) {
-      p[k * job.rows + i] = static_cast<T>(dot_numbers(m + i * job.cols, q + k * job.cols, job.cols));
-    }
+double dot_numbers(const T* x, const T* y, std::int64_t count) {
+  double dot = 0;
+  dot_numbers<1>(x, y, 0, count, &dot);
+  return dot;
+}
+
+/// take(k, x y_k) for `vectors` vectors.
+template <class T, class Take>
+void for_each_dot(const T* x, const T* y, std::int64_t count, std::int64_t vectors, Take take) {
+  std::int64_t k = 0;
+  for (; k + kTogether <= vectors; k += kTogether) {
+    double dots[kTogether];
+    dot_numbers<kTogether>(x, y + k * count, count, count, dots);
+    for (int i = 0; i < kTogether; ++i) take(k + i, dots[i]);
+  }
+  for (; k < vectors; ++k) take(k, dot_numbers(x, y + k * count, count));
+}
+
+/// sums + factors[0] * rows[0] + factors[1] * rows[1] + ..., from the left; the rows are `stride` apart.
+template <class T>
+[[gnu::noinline]] void add_four_multiples(double* sums, const T* rows, std::int64_t stride, std::int64_t count,
+                                          const double* factors) {
+  GRADSTEP_INDEPENDENT
+  for (std::int64_t j = 0; j < count; ++j) {
+    const double one = sums[j] + factors[0] * static_cast<double>(rows[j]);
+    const double two = one + factors[1] * static_cast<double>(rows[stride + j]);
+    const double three = two + factors[2] * static_cast<double>(rows[2 * stride + j]);
+    sums[j] = three + factors[3] * static_cast<double>(rows[3 * stride + j]);
   }
 }
 
@@ -36,9 +101,56 @@ template <class T>
   for (std::int64_t j = 0; j < count; ++j) sums[j] += factor * static_cast<double>(row[j]);
 }
 
+/// Multiples of `rows` rows, in their order: factor(row) of each.
+template <class T, class Factor>
+void add_multiples(double* sums, const T* first, std::int64_t stride, std::int64_t count, std::int64_t rows,
+                   Factor factor) {
+  std::int64_t i = 0;
+  for (; i + 4 <= rows; i += 4) {
+    const double factors[] = {factor(i), factor(i + 1), factor(i + 2), factor(i + 3)};
+    add_four_multiples(sums, first + i * stride, stride, count, factors);
+  }
+  for (; i < rows; ++i) add_multiple(sums, first + i * stride, count, factor(i));
+}
+
+template <class T>
+void project_rows_typed(const LowRank& job, std::int64_t begin, std::int64_t end) {
+  const T* m = static_cast<const T*>(job.m.data);
+  const T* q = static_cast<const T*>(job.q);
+  T* p = static_cast<T*>(job.p);
+  for (std::int64_t i = begin; i < end; ++i) {
+    for_each_dot(m + i * job.cols, q, job.cols, job.rank,
+                 [&](std::int64_t k, double dot) { p[k * job.rows + i] = static_cast<T>(dot); });
+  }
+}
+
+/// Rows and columns of a matrix.
+struct Part {
+  std::int64_t first_row;
+  std::int64_t rows;
+  std::int64_t first_column;
+  std::int64_t columns;
+};
+
+/// Adds the columns' sums over one band of rows to those of the bands before; p is where the first factor has the band.
+template <class T>
+void add_band(const LowRank& job, const Part& part, const T* p, std::int64_t factors, Scratch<double>* sums) {
+  const T* m = static_cast<const T*>(job.m.data) + part.first_row * job.cols + part.first_column;
+  constexpr std::int64_t kRows = 4;  // that are in the cache while all factors have their turn
+  Scratch<double> own[4] = {};
+  for (std::int64_t row = 0; row < part.rows; row += kRows) {
+    for (std::int64_t k = 0; k < factors; ++k) {
+      add_multiples(own[k].values, m + row * job.cols, job.cols, part.columns, smaller(kRows, part.rows - row),
+                    [&](std::int64_t i) { return static_cast<double>(p[k * job.rows + row + i]); });
+    }
+  }
+  for (std::int64_t k = 0; k < factors; ++k) {
+    for (std::int64_t j = 0; j < part.columns; ++j) sums[k].values[j] += own[k].values[j];
+  }
+}
+
 template <class T>
 void project_columns_typed(const LowRank& job, std::int64_t begin, std::int64_t end) {
-  const T* m = static_cast<const T*>(job.m.data);
   const T* p = static_cast<const T*>(job.p);
   T* q = static_cast<T*>(job.q);
   constexpr std::int64_t kAtOnce = 4;  // factors that share one walk down the columns
@@ -47,11 +159,9 @@ void project_columns_typed(const LowRank& job, std::int64_t begin, std::int64_t 
     for (std::int64_t base = 0; base < job.rank; base += kAtOnce) {
       const std::int64_t factors = smaller(kAtOnce, job.rank - base);
       Scratch<double> sums[kAtOnce] = {};
-      for (std::int64_t i = 0; i < job.rows; ++i) {
-        for (std::int64_t k = 0; k < factors; ++k) {
-          add_multiple(sums[k].values, m + i * job.cols + first, count,
-                       static_cast<double>(p[(base + k) * job.rows + i]));
-        }
+      for (std::int64_t band = 0; band < job.rows; band += kernels::kRowBand) {
+        const std::int64_t rows = smaller(kernels::kRowBand, job.rows - band);
+        add_band(job, {band, rows, first, count}, p + base * job.rows + band, factors, sums);
       }
       for (std::int64_t k = 0; k < factors; ++k) {
         for (std::int64_t j = 0; j < count; ++j) {
@@ -62,25 +172,26 @@ void project_columns_typed(const LowRank& job, std::int64_t begin, std::int64_t 
   }
 }
 
-/// Gram and Schmidt, twice over: once leaves errors of the size of the projections that cancel.
+/// Gram and Schmidt, twice over: once leaves errors of the size of the projections that cancel. All projections of a
+/// vector are of what it is before any is taken away. `along` has room for job.rank numbers.
 template <class T>
-void orthonormalize_typed(const LowRank& job) {
+void orthonormalize_typed(const LowRank& job, double* along) {
   T* p = static_cast<T*>(job.p);
   for (std::int64_t k = 0; k < job.rank; ++k) {
-    T* column = p + k * job.rows;
-    const double before = dot_numbers(column, column, job.rows);
-    for (int pass = 0; pass < 2; ++pass) {
-      for (std::int64_t other = 0; other < k; ++other) {
-        const T* base = p + other * job.rows;
-        const double along = dot_numbers(column, base, job.rows);
-        for (std::int64_t i = 0; i < job.rows; ++i) {
-          column[i] = static_cast<T>(static_cast<double>(column[i]) - along * static_cast<double>(base[i]));
-        }
+    T* vector = p + k * job.rows;
+    const double before = dot_numbers(vector, vector, job.rows);
+    for (int pass = 0; k > 0 && pass < 2; ++pass) {
+      for_each_dot(vector, p, job.rows, k, [&](std::int64_t base, double dot) { along[base] = dot; });
+      for (std::int64_t first = 0; first < job.rows; first += kBlock) {
+        const std::int64_t count = smaller(kBlock, job.rows - first);
+        Scratch<double> left;
+        for (std::int64_t i = 0; i < count; ++i) left.values[i] = static_cast<double>(vector[first + i]);
+        add_multiples(left.values, p + first, job.rows, count, k, [&](std::int64_t base) { return -along[base]; });
+        for (std::int64_t i = 0; i < count; ++i) vector[first + i] = static_cast<T>(left.values[i]);
       }
     }
-    const double after = dot_numbers(column, column, job.rows);
-    const double scale = kernels::unit_scale<T>(before, after);
-    for (std::int64_t i = 0; i < job.rows; ++i) column[i] = static_cast<T>(scale * static_cast<double>(column[i]));
+    const double scale = kernels::unit_scale<T>(before, k > 0 ? dot_numbers(vector, vector, job.rows) : before);
+    for (std::int64_t i = 0; i < job.rows; ++i) vector[i] = static_cast<T>(scale * static_cast<double>(vector[i]));
   }
 }
 
@@ -95,9 +206,8 @@ void expand_typed(const LowRank& job, double factor, std::int64_t begin, std::in
       const std::int64_t count = smaller(kBlock, job.cols - first);
       Scratch<double> sums;
       for (std::int64_t j = 0; j < count; ++j) sums.values[j] = 0;
-      for (std::int64_t k = 0; k < job.rank; ++k) {
-        add_multiple(sums.values, q + k * job.cols + first, count, static_cast<double>(p[k * job.rows + i]));
-      }
+      add_multiples(sums.values, q + first, job.cols, count, job.rank,
+                    [&](std::int64_t k) { return static_cast<double>(p[k * job.rows + i]); });
       for (std::int64_t j = 0; j < count; ++j) {
         to[first + j] = static_cast<T>(factor * sums.values[j]);
         m[first + j] = static_cast<T>(static_cast<double>(m[first + j]) - sums.values[j]);
@@ -116,9 +226,9 @@ void project_columns_part(const LowRank& job, std::int64_t begin, std::int64_t e
   project_columns_typed<float>(job, begin, end);
 }
 
-void orthonormalize_factors(const LowRank& job) {
-  if (job.m.dtype == DType::f64) return orthonormalize_typed<double>(job);
-  orthonormalize_typed<float>(job);
+void orthonormalize_factors(const LowRank& job, double* along) {
+  if (job.m.dtype == DType::f64) return orthonormalize_typed<double>(job, along);
+  orthonormalize_typed<float>(job, along);
 }
 
 void expand_part(const LowRank& job, double factor, std::int64_t begin, std::int64_t end) {

@@ -52,10 +52,15 @@ constexpr int kLanes = 16;
 constexpr int kDoubles = sizeof(Doubles) / sizeof(double);
 constexpr int kRegisters = kLanes / kDoubles;
 
-double fold_lanes(const Doubles* registers) {
-  double lanes[kLanes];
-  __builtin_memcpy(lanes, registers, sizeof lanes);
-  for (int width = kLanes / 2; width > 0; width /= 2) {
+GRADSTEP_FORMULA double fold_lanes(const Doubles* registers) {
+  Doubles sums[kRegisters];
+  for (int r = 0; r < kRegisters; ++r) sums[r] = registers[r];
+  for (int half = kRegisters / 2; half > 0; half /= 2) {
+    for (int r = 0; r < half; ++r) sums[r] += sums[r + half];
+  }
+  double lanes[kDoubles];
+  for (int lane = 0; lane < kDoubles; ++lane) lanes[lane] = sums[0][lane];
+  for (int width = kDoubles / 2; width > 0; width /= 2) {
     for (int lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
   }
   return lanes[0];
