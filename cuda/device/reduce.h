@@ -19,6 +19,15 @@ inline constexpr int kTeam = 64;  ///< threads for a chunk
 inline constexpr std::int64_t kQuarter = kChunk / 4;
 static_assert(kTeam == 4 * kLanes);
 
+/// sum + x y of two numbers of type T. Of f32 the product is exact in f64: fused or not, it is rounded once.
+template <class T>
+GRADSTEP_DEVICE double add_product(double sum, double x, double y) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(T) == sizeof(float)) return __fma_rn(x, y, sum);
+#endif
+  return sum + x * y;
+}
+
 /// body(i) for the elements i < length of a chunk that are a thread's in its team, in their order.
 template <class Body>
 GRADSTEP_DEVICE void for_each_of_lane(const Block& block, std::int64_t length, Body body) {

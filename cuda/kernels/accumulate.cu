@@ -144,7 +144,7 @@ struct AccumulateAndSquare {
     with_formula<T>(sums.step, action, [&](auto formula) {
       const auto finish_one = [&](std::int64_t i, T x) {
         block.store(static_cast<T*>(item.sum) + chunk.offset + i, x);
-        squares += static_cast<double>(x) * static_cast<double>(x);
+        squares = add_product<T>(squares, x, x);
       };
       if (item.in_fours && action != AccumulateAction::absent) {
         struct Operands {

@@ -95,14 +95,8 @@ template <class T>
 struct ProjectRows {
   static constexpr const char* kName = "project_rows";
   static constexpr int kThreads = static_cast<int>(kTileRows) * kLanes;
-  static constexpr int kResidentBlocks = 2;
+  static constexpr int kResidentBlocks = sizeof(T) == sizeof(float) ? 3 : 2;
   static constexpr bool kWaits = true;
-
-  /// A number of the matrix, and those beside it of the factors.
-  struct Numbers {
-    T m;
-    T q[kFactors];
-  };
 
   Parts parts;
 
@@ -115,38 +109,33 @@ struct ProjectRows {
     const std::int64_t factors = smaller(kFactors, job.rank - tile.factor);
     const T* m = static_cast<const T*>(job.m) + (is_own ? row : 0) * job.cols;
     const T* q = static_cast<const T*>(job.q) + tile.factor * job.cols;
-    double quarters[4][kFactors];
+    double halves[2][kFactors];
     GRADSTEP_UNROLL
     for (int quarter = 0; quarter < 4; ++quarter) {
       const std::int64_t begin = tile.column + quarter * kDotQuarter;
       const std::int64_t end = is_own ? smaller(begin + kDotQuarter, job.cols) : begin;
       double sums[kFactors] = {};
-      walk_ahead<4>(
-          begin + lane, end, kLanes,
-          [&](std::int64_t i) {
-            Numbers numbers{block.load(m + i), {}};
+      walk_ahead<8>(
+          begin + lane, end, kLanes, [&](std::int64_t i) { return block.load(m + i); },
+          [&](std::int64_t i, T x) {
             GRADSTEP_UNROLL
             for (int k = 0; k < kFactors; ++k) {
-              if (k < factors) numbers.q[k] = block.load(q + k * job.cols + i);
-            }
-            return numbers;
-          },
-          [&](std::int64_t, const Numbers& numbers) {
-            GRADSTEP_UNROLL
-            for (int k = 0; k < kFactors; ++k) {
-              sums[k] += static_cast<double>(numbers.m) * static_cast<double>(numbers.q[k]);
+              if (k < factors) sums[k] = add_product<T>(sums[k], x, block.load(q + k * job.cols + i));
             }
           });
       GRADSTEP_UNROLL
-      for (int k = 0; k < kFactors; ++k) quarters[quarter][k] = fold_lanes(block, sums[k]);
+      for (int k = 0; k < kFactors; ++k) {
+        const double sum = fold_lanes(block, sums[k]);
+        double& half = halves[quarter / 2][k];
+        half = quarter % 2 == 0 ? sum : half + sum;
+      }
     }
     if (!is_own || lane != 0) return;
     const BandSums<T> to = sums_of_rows<T>(job);
     GRADSTEP_UNROLL
     for (int k = 0; k < kFactors; ++k) {
       if (k >= factors) break;
-      const double sum = (quarters[0][k] + quarters[1][k]) + (quarters[2][k] + quarters[3][k]);
-      to.put(block, tile.column / kDotBand, (tile.factor + k) * job.rows + row, sum);
+      to.put(block, tile.column / kDotBand, (tile.factor + k) * job.rows + row, halves[0][k] + halves[1][k]);
     }
   }
 };
@@ -184,7 +173,7 @@ struct ProjectColumns {
         0, rows, 1, [&](std::int64_t i) { return block.load(m + i * job.cols); },
         [&](std::int64_t i, T x) {
           GRADSTEP_UNROLL
-          for (int k = 0; k < kFactors; ++k) sums[k] += shared.p[i][k] * static_cast<double>(x);
+          for (int k = 0; k < kFactors; ++k) sums[k] = add_product<T>(sums[k], shared.p[i][k], x);
         });
     const BandSums<T> to = sums_of_columns<T>(job);
     GRADSTEP_UNROLL
@@ -222,7 +211,7 @@ struct OwnBand {
   static constexpr int kPlaces = 4;
   static constexpr int kThreads = kTeam;
 
-  const DeviceLowRank& job;
+  DeviceLowRank job;  // a copy: stores may be to anything
   std::int64_t band;
   std::int64_t first;
   std::int64_t end;
@@ -268,7 +257,7 @@ struct OwnBand {
     T y[kOwnRows];
     load(block, k, y);
     double sum = 0;
-    for_each_row([&](int e, std::int64_t) { sum += static_cast<double>(x[e]) * static_cast<double>(y[e]); });
+    for_each_row([&](int e, std::int64_t) { sum = add_product<T>(sum, x[e], y[e]); });
     sum = Teams<kThreads>(block).fold(block, sum, shared);
     if (block.thread() == 0) block.store(products(place, band) + i, sum);
   }
@@ -280,7 +269,7 @@ template <class T>
 struct MeasureVectors {
   static constexpr const char* kName = "measure_vectors";
   static constexpr int kThreads = OwnBand<T>::kThreads;
-  static constexpr int kResidentBlocks = 8;
+  static constexpr int kResidentBlocks = 6;
   struct Shared {
     typename Teams<kThreads>::Shared halves;
     double squares[2];
@@ -321,7 +310,7 @@ template <class T>
 struct RemoveProjections {
   static constexpr const char* kName = "remove_projections";
   static constexpr int kThreads = OwnBand<T>::kThreads;
-  static constexpr int kResidentBlocks = 8;
+  static constexpr int kResidentBlocks = 6;
   struct Shared {
     typename Teams<kThreads>::Shared halves;
     double along[std::size_t{kThreads}];
@@ -375,7 +364,7 @@ struct Expand {
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
     const Chunk chunk = block.load(chunks + block.index());
-    const DeviceLowRank& job = *block.checked(matrices + chunk.item);
+    const DeviceLowRank job = *block.checked(matrices + chunk.item);  // a copy: stores may be to anything
     const Places places(chunk, job.cols);
     walk(
         block, chunk, job.is_in_fours != 0, [&](std::int64_t i) { expand<Four<T>>(block, job, i, places.at(i)); },
@@ -398,9 +387,11 @@ struct Expand {
     for (std::int64_t k = 0; k < job.rank; ++k) {
       const auto own = static_cast<double>(block.load(p + k * job.rows));
       const Numbers row = block.load(reinterpret_cast<const Numbers*>(q + k * job.cols));
-      for (int e = 0; e < kCount; ++e) sums[e] += own * static_cast<double>(row.x[e]);
+      GRADSTEP_UNROLL
+      for (int e = 0; e < kCount; ++e) sums[e] = add_product<T>(sums[e], own, row.x[e]);
     }
-    Numbers result;
+    Numbers result{};
+    GRADSTEP_UNROLL
     for (int e = 0; e < kCount; ++e) {
       result.x[e] = static_cast<T>(factor * sums[e]);
       left.x[e] = static_cast<T>(static_cast<double>(left.x[e]) - sums[e]);

@@ -23,7 +23,7 @@ struct Square {
       const float* data = at<const float>(view, chunk.offset);
       for_each_of_lane(
           block, chunk.length, [&](std::int64_t i) { return block.load(data + i); },
-          [&](std::int64_t, float x) { sum += static_cast<double>(x) * static_cast<double>(x); });
+          [&](std::int64_t, float x) { sum = add_product<float>(sum, x, x); });
       return sum;
     }
     for_each_of_lane(block, chunk.length, [&](std::int64_t i) {

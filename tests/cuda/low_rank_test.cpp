@@ -107,16 +107,20 @@ TEST(CudaLowRank, AlignedAndNot) {
 // More of them than a block has threads.
 TEST(CudaLowRank, ManyVectors) { expect_same<float>({{150, 150, 70}, {80, 90, 3}}); }
 
-// The second factor of a matrix of rank one is zero on both devices, and not what rounding has left.
+// Zero on both devices, and not what rounding has left: by the square that the whole vector had before, of which other
+// bands' blocks must not have written anything new yet.
 TEST(CudaLowRank, DependentVectorsAreZero) {
+  constexpr std::size_t kRows = 5000;
   EmulatedCuda device(1);
   const auto run = [&](Backend& backend) {
-    Matrices<float> matrices(backend, {{1500, 8, 2}}, 0);
+    Matrices<float> matrices(backend, {{kRows, 8, 4}}, 0);
     const LowRank& job = matrices.plan().matrices[0];
-    std::vector<float> vectors(2 * 1500);
-    for (std::size_t i = 0; i < 1500; ++i) {
+    std::vector<float> vectors(4 * kRows);
+    for (std::size_t i = 0; i < kRows; ++i) {
       vectors[i] = 1.0F / static_cast<float>(i + 1);
-      vectors[1500 + i] = 0.3F * vectors[i];
+      vectors[kRows + i] = 0.3F * vectors[i];
+      vectors[2 * kRows + i] = i % 3 == 0 ? 1.0F : -0.5F;
+      vectors[3 * kRows + i] = vectors[2 * kRows + i] - vectors[i];
     }
     matrices.queue().upload(job.p, vectors.data(), vectors.size() * sizeof(float));
     backend.orthonormalize(matrices.plan(), matrices.queue());
@@ -125,7 +129,9 @@ TEST(CudaLowRank, DependentVectorsAreZero) {
   };
   const auto found = run(object_of(device.context())->backend(device.id(), "device", 0));
   EXPECT_EQ(found, run(object_of(device.context())->cpu()));
-  for (std::size_t i = 0; i < 1500; ++i) ASSERT_EQ(found[1500 + i], 0) << i;
+  for (const std::size_t dependent : {1U, 3U}) {
+    for (std::size_t i = 0; i < kRows; ++i) ASSERT_EQ(found[dependent * kRows + i], 0) << dependent << ", " << i;
+  }
 }
 
 }  // namespace

@@ -278,7 +278,7 @@ TEST(CudaNccl, LaunchesOfPowerSgdDoNotDependOnHowManyMatricesABucketHas) {
                                               parameters.data(), parameters.size(), &reducer));
     rank.device().queue(rank.stream()).finish();
     rank.meet();
-    EmulatedCuda::launches();
+    if (rank.rank() == 0) EmulatedCuda::launches();  // forgets those before
     rank.meet();
     TestDevice::check(gradstep_reducer_reduce(reducer, grads.data(), nullptr, grads.size(), 1, rank.stream()));
     rank.device().queue(rank.stream()).finish();
