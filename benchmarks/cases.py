@@ -115,6 +115,44 @@ def sparse_cases() -> Iterator[Case]:
     yield Case("sparse window, 1 % of 16M f32", calls, check, 0, 9)
 
 
+def powersgd_case(name: str, rows: int, cols: int) -> Case:
+    """A whole window of one rank. PyTorch: the same products in f32, and a QR decomposition."""
+    rank = 4
+    gradient = random_arrays([(rows, cols)], 9)[0]
+    reducer = gradstep.Reducer(
+        gradstep.Communicator.self(), [gradient], mode="powersgd", rank=rank, context=context()
+    )
+    calls = {"gradstep": lambda: reducer.reduce([gradient], in_place=False)}
+    if torch:
+        theirs = torch.from_numpy(gradient)
+        whole, residual, result = torch.empty_like(theirs), torch.zeros_like(theirs), torch.empty_like(theirs)
+        factor = torch.from_numpy(random_arrays([(cols, rank)], 10)[0])
+
+        def torch_window() -> None:
+            nonlocal factor
+            torch.add(theirs, residual, out=whole)
+            basis, _ = torch.linalg.qr(whole @ factor)
+            factor = whole.T @ basis
+            torch.matmul(basis, factor.T, out=result)
+            torch.sub(whole, result, out=residual)
+
+        calls["torch, f32"] = torch_window
+
+    def check() -> None:
+        # The residual has all that was left out of every window: as much with both.
+        if torch:
+            mine, their_length = np.linalg.norm(reducer.residual(0)), float(torch.linalg.norm(residual))
+            assert abs(mine - their_length) < 0.01 * their_length, f"residuals of lengths {mine} and {their_length}"
+
+    # gradient and residual are added, the sum is read for each product, and parted into result and residual
+    return Case(name, calls, check, 32 * rows * cols, 9)
+
+
+def powersgd_cases() -> Iterator[Case]:
+    yield powersgd_case("PowerSGD window, rank 4, 4096x4096", 4096, 4096)
+    yield powersgd_case("PowerSGD window, rank 4, 50257x768", 50257, 768)
+
+
 def step_case(
     name: str, shapes, make_mine, make_theirs, bytes_per_element: float, rounds: int, calls: int = 1, peer="torch fused"
 ) -> Case:
@@ -283,7 +321,7 @@ def all_cases() -> Iterator[Case]:
     """Made one after another, so that only one case's arrays are in memory."""
     yield from memory_cases()
     yardstick = add_yardstick()
-    for family in (accumulate_cases, optimizer_cases, precision_cases, sparse_cases, window_cases):
+    for family in (accumulate_cases, optimizer_cases, precision_cases, sparse_cases, powersgd_cases, window_cases):
         for case in family():
             if case.bytes_moved:
                 case.yardstick = yardstick
