@@ -119,9 +119,7 @@ def powersgd_case(name: str, rows: int, cols: int) -> Case:
     """A whole window of one rank. PyTorch: the same products in f32, and a QR decomposition."""
     rank = 4
     gradient = random_arrays([(rows, cols)], 9)[0]
-    reducer = gradstep.Reducer(
-        gradstep.Communicator.self(), [gradient], mode="powersgd", rank=rank, context=context()
-    )
+    reducer = gradstep.Reducer(gradstep.Communicator.self(), [gradient], mode="powersgd", rank=rank, context=context())
     calls = {"gradstep": lambda: reducer.reduce([gradient], in_place=False)}
     if torch:
         theirs = torch.from_numpy(gradient)
