@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // By the instructions CPUID and XGETBV, as volume 1 of the Intel 64 and IA-32 Architectures Software Developer's Manual
-// says in its chapters on AVX, FMA and AVX2, and on AVX-512.
+// says in its chapters on AVX, F16C, FMA and AVX2, and on AVX-512.
 #include "cpu/processor.h"
 
 #if defined(GRADSTEP_HAS_X86_LOOPS)
@@ -53,7 +53,7 @@ Processor ask() {
   if (!has_all(saved, kXmmAndYmm)) return answer;
   const std::uint32_t extended = leaf(7).ebx;
   answer.has_fma = has_all(features, bit_FMA);
-  answer.has_avx2 = has_all(extended, bit_AVX2);
+  answer.has_avx2 = has_all(extended, bit_AVX2) && has_all(features, bit_F16C);
   answer.has_avx512 = answer.has_avx2 && has_all(saved, kMasksAndZmm) && has_all(extended, kAvx512);
   return answer;
 }

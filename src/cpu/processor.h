@@ -10,7 +10,7 @@ namespace gradstep::cpu {
 /// Instructions that the processor has and whose registers the operating system saves.
 struct Processor {
   bool is_intel = false;
-  bool has_avx2 = false;
+  bool has_avx2 = false;  ///< and F16C, which is older
   bool has_fma = false;
   bool has_avx512 = false;  ///< F, BW, DQ and VL
 };

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the sources for AVX-512 call, in instructions of AVX2 and FMA. Included before all else of such a source, which
-// then takes the processor that it is compiled for to have AVX-512. Vectors of 64 bytes are the compiler's own, in
-// halves. Masks are those of all lanes: anything else is a compile error.
+// What the sources for AVX-512 call, in instructions of AVX2, F16C and FMA. Included before all else of such a source,
+// which then takes the processor that it is compiled for to have AVX-512. Vectors of 64 bytes are the compiler's own,
+// in halves. Masks are those of all lanes: anything else is a compile error.
 #pragma once
 
 #include <immintrin.h>
@@ -90,6 +90,15 @@ inline constexpr void all_lanes() {
   GRADSTEP_ALL_LANES(mask, 0xffff, (gradstep_emulated_avx512::truncate<__m128i, std::uint8_t, std::uint32_t>(words)))
 #define _mm512_maskz_cvtepi32_epi16(mask, words) \
   GRADSTEP_ALL_LANES(mask, 0xffff, (gradstep_emulated_avx512::truncate<__m256i, std::uint16_t, std::uint32_t>(words)))
+
+#define _mm512_maskz_cvtph_ps(mask, halves)                                                                   \
+  GRADSTEP_ALL_LANES(mask, 0xffff,                                                                            \
+                     gradstep_emulated_avx512::whole<__m512>(_mm256_cvtph_ps(_mm256_castsi256_si128(halves)), \
+                                                             _mm256_cvtph_ps(_mm256_extracti128_si256(halves, 1))))
+#define _mm512_maskz_cvtps_ph(mask, floats, rounding)                                                  \
+  GRADSTEP_ALL_LANES(mask, 0xffff,                                                                     \
+                     _mm256_set_m128i(_mm256_cvtps_ph(GRADSTEP_HALVES(__m256, floats).high, rounding), \
+                                      _mm256_cvtps_ph(GRADSTEP_HALVES(__m256, floats).low, rounding)))
 
 #define _mm512_maskz_cvtps_pd(mask, floats)                                                                    \
   GRADSTEP_ALL_LANES(mask, 0xff,                                                                               \

@@ -119,6 +119,20 @@ GRADSTEP_FORMULA void convert_numbers(const float* from, BFloat16* to, std::int6
 }
 #endif
 
+#if defined(__AVX2__)
+GRADSTEP_FORMULA void convert_numbers(const float* from, Float16* to, std::int64_t count) {
+  std::int64_t i = 0;
+  for (; i + kWords <= count; i += kWords) store_float16(&to[i].bits, load_floats(from + i));
+  for (; i < count; ++i) to[i] = kernels::to_float16(from[i]);
+}
+
+GRADSTEP_FORMULA void convert_numbers(const Float16* from, float* to, std::int64_t count) {
+  std::int64_t i = 0;
+  for (; i + kWords <= count; i += kWords) store_floats(to + i, load_float16(&from[i].bits));
+  for (; i < count; ++i) to[i] = kernels::to_float(from[i]);
+}
+#endif
+
 /// to[i] = element begin + i of a view whose elements are of type `From` at `data`.
 template <class To, class From>
 [[gnu::noinline]] void gather(const Array& view, const From* data, std::int64_t begin, std::int64_t count, To* to) {

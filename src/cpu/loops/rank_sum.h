@@ -20,8 +20,7 @@ template <class Op, class T>
 
 template <class To, class From>
 [[gnu::noinline]] void convert_block(To* to, const From* from, std::int64_t count) {
-  GRADSTEP_INDEPENDENT
-  for (std::int64_t i = 0; i < count; ++i) to[i] = kernels::convert<To>(from[i]);
+  convert_numbers(from, to, count);
 }
 
 template <class T>

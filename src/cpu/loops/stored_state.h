@@ -157,6 +157,20 @@ template <class Stored>
   }
 }
 
+#if defined(__AVX2__)
+template <>
+[[gnu::noinline]] void follow_host<Float16>(float* master, const float* param, std::int64_t count) {
+  std::int64_t i = 0;
+  for (; i + kWords <= count; i += kWords) {
+    const Floats own = load_floats(master + i);
+    const Floats host = load_floats(param + i);
+    const auto is_its = reinterpret_cast<Words>(rounded_to_float16(own)) == reinterpret_cast<Words>(host);
+    store_floats(master + i, is_its ? own : host);
+  }
+  for (; i < count; ++i) master[i] = kernels::followed<Float16>(master[i], param[i]);
+}
+#endif
+
 /// Where the host has written the parameter, the master follows.
 void follow_host(const UpdateItem& item, std::int64_t begin, std::int64_t count) {
   Scratch<float> scratch;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu_test_support.h"
+#include "kernels/convert.h"
 
 namespace gradstep::test {
 namespace {
@@ -83,6 +84,56 @@ TEST_P(CopyLoops, may_scale_in_place) {
   const TestArray before = array.fill(1);
   copy(array, array.array(), 1, 3);
   for (std::int64_t i = 0; i < array.size(); ++i) ASSERT_EQ(array.read<float>(i), before.read<float>(i) / 3.0F);
+}
+
+/// Loops have conversions of their own, which are those of kernels/convert.h (tests/unit/cpu/convert_test.cpp), NaNs'
+/// payloads aside.
+template <class Stored, class Copy>
+void expect_conversions_of_one_number(DType type, Copy copy) {
+  constexpr std::int64_t kAll = 1 << 16;
+  TestArray stored(type, kAll + 5);
+  TestArray floats(DType::f32, kAll + 5);
+  for (std::int64_t i = 0; i < stored.size(); ++i) stored.write(i, static_cast<std::uint16_t>(i));
+  copy(floats, stored.array());
+  for (std::int64_t i = 0; i < stored.size(); ++i) {
+    const float expected = kernels::to_float(Stored{static_cast<std::uint16_t>(i)});
+    const float found = floats.read<float>(i);
+    ASSERT_TRUE(std::isnan(expected) ? std::isnan(found)
+                                     : std::bit_cast<std::uint32_t>(found) == std::bit_cast<std::uint32_t>(expected))
+        << i << ": " << found << ", expected " << expected;
+  }
+  // Each number of the type, the ties beside it, what is next to them, and what is too large, too small, or none.
+  std::vector<float> numbers;
+  for (std::uint32_t bits = 0; bits < 0xffff; ++bits) {
+    const float a = kernels::to_float(Stored{static_cast<std::uint16_t>(bits)});
+    const float tie = a + (kernels::to_float(Stored{static_cast<std::uint16_t>(bits + 1)}) - a) / 2;
+    for (const float x : {a, tie, std::nextafter(tie, 1e30F), std::nextafter(tie, -1e30F)}) numbers.push_back(x);
+  }
+  for (const std::uint32_t bits : {0x477fefffU, 0x477ff000U, 0x477fffffU, 0x47800000U, 0x7f7fffffU, 0x7f800000U,
+                                   0x7f800001U, 0x7fffffffU, 1U, 0x33000000U, 0x33000001U, 0x007fffffU}) {
+    numbers.push_back(std::bit_cast<float>(bits));
+    numbers.push_back(std::bit_cast<float>(bits | 0x80000000U));
+  }
+  const auto count = static_cast<std::int64_t>(numbers.size());
+  TestArray wide(DType::f32, count);
+  TestArray narrow(type, count);
+  for (std::int64_t i = 0; i < count; ++i) wide.write(i, numbers[static_cast<std::size_t>(i)]);
+  copy(narrow, wide.array());
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float x = numbers[static_cast<std::size_t>(i)];
+    const std::uint16_t found = narrow.read<std::uint16_t>(i);
+    if (std::isnan(x)) {
+      ASSERT_TRUE(std::isnan(kernels::to_float(Stored{found}))) << std::hexfloat << x;
+    } else {
+      ASSERT_EQ(found, kernels::convert<Stored>(x).bits) << std::hexfloat << x;
+    }
+  }
+}
+
+TEST_P(CopyLoops, sixteen_bits_are_converted_as_one_number_is) {
+  const auto run = [this](const TestArray& to, const Array& from) { copy(to, from); };
+  expect_conversions_of_one_number<kernels::Float16>(DType::f16, run);
+  expect_conversions_of_one_number<kernels::BFloat16>(DType::bf16, run);
 }
 
 TEST_P(CopyLoops, equal_dtypes_keep_every_bit) {
