@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "cpu/adasum.h"
+#include "cpu/compact_chunk.h"
 #include "cpu/instruction_set.h"
 #include "cpu/linear_algebra/preconditioning.h"
 #include "cpu/loops.h"
@@ -62,8 +63,8 @@ class CpuBackend final : public Backend {
     for_each_chunk(chunks, [&](std::size_t i) {
       const auto item = static_cast<std::size_t>(chunks[i].item);
       const Array none;
-      loops_.accumulate(step, job.actions[item], job.sums[item], job.gradients.empty() ? none : job.gradients[item],
-                        chunks[i], measures ? squares + i : nullptr);
+      accumulate_chunk(step, job.actions[item], job.sums[item], job.gradients.empty() ? none : job.gradients[item],
+                       chunks[i], measures ? squares + i : nullptr);
     });
     if (!measures) return;
     *job.norm = std::sqrt(fold_partials({squares, chunks.size()}));
@@ -86,7 +87,7 @@ class CpuBackend final : public Backend {
     const std::span<const Chunk> chunks = plan.work->chunks();
     for_each_chunk(chunks, [&](std::size_t i) {
       const Array& array = plan.arrays[static_cast<std::size_t>(chunks[i].item)];
-      partials[i] = array.data != nullptr ? loops_.square(array, chunks[i]) : 0;
+      partials[i] = array.data != nullptr ? square_chunk(array, chunks[i]) : 0;
     });
   }
 
@@ -126,8 +127,7 @@ class CpuBackend final : public Backend {
     for_each_chunk(chunks, [&](std::size_t i) {
       const UpdateItem& item = plan.items[static_cast<std::size_t>(chunks[i].item)];
       if (is_open && item.gradient.data != nullptr) {
-        const bool is_double = item.param.dtype == DType::f64;
-        loops_.update[static_cast<std::size_t>(item.rule)][is_double ? 1 : 0](item, chunks[i], step);
+        update_chunk(item, chunks[i], step);
       } else if (item.update.data != nullptr) {
         loops_.copy(CopyItem{item.update, {}}, chunks[i], 1, 1);
       }
@@ -270,6 +270,39 @@ class CpuBackend final : public Backend {
   }
 
  private:
+  void accumulate_chunk(const AddStep& step, AccumulateAction action, const Array& sum, const Array& gradient,
+                        const Chunk& chunk, double* squares) {
+    const bool reads = action == AccumulateAction::assign || action == AccumulateAction::add;
+    if (!reads || !CompactChunk::is_for(gradient)) {
+      return loops_.accumulate(step, action, sum, gradient, chunk, squares);
+    }
+    CompactChunk compact(loops_, gradient, chunk);
+    loops_.accumulate(step, action, sum, compact.read(), chunk, squares);
+  }
+
+  double square_chunk(const Array& array, const Chunk& chunk) {
+    if (!CompactChunk::is_for(array)) return loops_.square(array, chunk);
+    CompactChunk compact(loops_, array, chunk);
+    return loops_.square(compact.read(), chunk);
+  }
+
+  void update_chunk(const UpdateItem& item, const Chunk& chunk, const UpdateScalars& step) {
+    const auto update = loops_.update[static_cast<std::size_t>(item.rule)][item.param.dtype == DType::f64 ? 1 : 0];
+    if (!CompactChunk::is_for(item.param) && !CompactChunk::is_for(item.gradient) &&
+        !CompactChunk::is_for(item.update)) {
+      return update(item, chunk, step);
+    }
+    CompactChunk param(loops_, item.param, chunk);
+    CompactChunk gradient(loops_, item.gradient, chunk);
+    CompactChunk delta(loops_, item.update, chunk);
+    UpdateItem compact = item;
+    compact.param = param.read();
+    compact.gradient = gradient.read();
+    compact.update = delta.place();
+    update(compact, chunk, step);
+    item.update.data != nullptr ? delta.write() : param.write();
+  }
+
   /// What it keeps of a step's plan.
   struct StepForm {
     StepForm() = default;

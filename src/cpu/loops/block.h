@@ -75,28 +75,82 @@ GRADSTEP_FORMULA void with_float_type(DType dtype, void* data, Body body) {
   }
 }
 
-/// Cuts the elements [begin, begin + count) of a strided view, in row-major order, into runs along its last dimension:
-/// body(offset of the first in elements, stride, elements, how many came before).
+/// A view's dimensions without those that continue the one before them, or have one element.
+struct Dimensions {
+  explicit Dimensions(const Array& view) {
+    for (int d = 0; d < view.ndim; ++d) {
+      if (view.shape[d] == 1) continue;
+      if (count > 0 && strides[count - 1] == view.shape[d] * view.strides[d]) {
+        shape[count - 1] *= view.shape[d];
+        strides[count - 1] = view.strides[d];
+      } else {
+        shape[count] = view.shape[d];
+        strides[count++] = view.strides[d];
+      }
+    }
+  }
+
+  int count = 0;
+  std::int64_t shape[kMaxDimensions];
+  std::int64_t strides[kMaxDimensions];
+};
+
+/// Elements that lie `stride` apart from `offset` on, and are as many places apart as `step` says in row-major order,
+/// from the one after `done` others on.
+struct Run {
+  std::int64_t offset;
+  std::int64_t stride;
+  std::int64_t count;
+  std::int64_t done;
+  std::int64_t step;
+};
+
+/// Cuts the elements [begin, begin + count) of a strided view, in row-major order, into runs: along the last dimension,
+/// or along the one before it where the last is short (as in images whose channels are last), or where that one's
+/// elements are nearer to each other (as in a matrix that is transposed).
 template <class Body>
 GRADSTEP_FORMULA void for_each_run(const Array& view, std::int64_t begin, std::int64_t count, Body body) {
-  const int last = view.ndim - 1;
-  if (last < 0) return body(0, 0, count, 0);
+  constexpr std::int64_t kShort = 16;
+  constexpr std::int64_t kLeastRows = 4;
+  const Dimensions dimensions(view);
+  const std::int64_t* shape = dimensions.shape;
+  const std::int64_t* strides = dimensions.strides;
+  const int last = dimensions.count - 1;
+  const bool is_short = last > 0 && shape[last] <= kShort;
+  const bool is_far = last > 0 && strides[last - 1] > 0 && strides[last - 1] < strides[last];
+  if (last < 0) return body(Run{0, 0, count, 0, 1});
   std::int64_t index[kMaxDimensions];
   for (int d = last; d >= 0; --d) {
-    index[d] = begin % view.shape[d];
-    begin /= view.shape[d];
+    index[d] = begin % shape[d];
+    begin /= shape[d];
   }
-  for (std::int64_t done = 0; done < count;) {
-    std::int64_t offset = 0;
-    for (int d = 0; d <= last; ++d) offset += index[d] * view.strides[d];
-    const std::int64_t run = smaller(view.shape[last] - index[last], count - done);
-    body(offset, view.strides[last], run, done);
-    done += run;
-    index[last] += run;
-    for (int d = last; d > 0 && index[d] == view.shape[d]; --d) {
+  const auto carry = [&](int from) {
+    for (int d = from; d > 0 && index[d] == shape[d]; --d) {
       index[d] = 0;
       ++index[d - 1];
     }
+  };
+  for (std::int64_t done = 0; done < count;) {
+    std::int64_t offset = 0;
+    for (int d = 0; d <= last; ++d) offset += index[d] * strides[d];
+    const std::int64_t length = shape[last];
+    if ((is_short || is_far) && index[last] == 0) {
+      const std::int64_t rows = smaller(shape[last - 1] - index[last - 1], (count - done) / length);
+      if ((is_short && rows >= length) || (is_far && rows >= kLeastRows)) {
+        for (std::int64_t k = 0; k < length; ++k) {
+          body(Run{offset + k * strides[last], strides[last - 1], rows, done + k, length});
+        }
+        done += rows * length;
+        index[last - 1] += rows;
+        carry(last - 1);
+        continue;
+      }
+    }
+    const std::int64_t run = smaller(length - index[last], count - done);
+    body(Run{offset, strides[last], run, done, 1});
+    done += run;
+    index[last] += run;
+    carry(last);
   }
 }
 
@@ -137,10 +191,13 @@ GRADSTEP_FORMULA void convert_numbers(const Float16* from, float* to, std::int64
 template <class To, class From>
 [[gnu::noinline]] void gather(const Array& view, const From* data, std::int64_t begin, std::int64_t count, To* to) {
   if (view.strides == nullptr) return convert_numbers(data + begin, to, count);
-  for_each_run(view, begin, count, [=](std::int64_t offset, std::int64_t stride, std::int64_t run, std::int64_t done) {
-    const From* from = data + offset;
+  for_each_run(view, begin, count, [=](const Run& run) {
+    const From* from = data + run.offset;
+    if (run.stride == 1 && run.step == 1) return convert_numbers(from, to + run.done, run.count);
     GRADSTEP_INDEPENDENT
-    for (std::int64_t i = 0; i < run; ++i) to[done + i] = kernels::convert<To>(from[i * stride]);
+    for (std::int64_t i = 0; i < run.count; ++i) {
+      to[run.done + i * run.step] = kernels::convert<To>(from[i * run.stride]);
+    }
   });
 }
 
@@ -148,10 +205,13 @@ template <class To, class From>
 template <class From, class To>
 [[gnu::noinline]] void scatter(const Array& view, To* data, std::int64_t begin, std::int64_t count, const From* from) {
   if (view.strides == nullptr) return convert_numbers(from, data + begin, count);
-  for_each_run(view, begin, count, [=](std::int64_t offset, std::int64_t stride, std::int64_t run, std::int64_t done) {
-    To* to = data + offset;
+  for_each_run(view, begin, count, [=](const Run& run) {
+    To* to = data + run.offset;
+    if (run.stride == 1 && run.step == 1) return convert_numbers(from + run.done, to, run.count);
     GRADSTEP_INDEPENDENT
-    for (std::int64_t i = 0; i < run; ++i) to[i * stride] = kernels::convert<To>(from[done + i]);
+    for (std::int64_t i = 0; i < run.count; ++i) {
+      to[i * run.stride] = kernels::convert<To>(from[run.done + i * run.step]);
+    }
   });
 }
 

@@ -22,6 +22,12 @@ void copy_bits(const CopyItem& item, const Chunk& chunk) {
     copy_block(to + chunk.offset, from + chunk.offset, chunk.length);
     return;
   }
+  if (item.destination.strides == nullptr) {
+    return gather(item.source, from, chunk.offset, chunk.length, to + chunk.offset);
+  }
+  if (item.source.strides == nullptr) {
+    return scatter(item.destination, to, chunk.offset, chunk.length, from + chunk.offset);
+  }
   Scratch<Word> scratch;
   for_each_block(chunk.length, [&](std::int64_t first, std::int64_t count, std::int64_t) {
     gather(item.source, from, chunk.offset + first, count, scratch.values);
