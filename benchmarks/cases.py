@@ -211,6 +211,8 @@ def optimizer_cases() -> Iterator[Case]:
         36,
         15,
     )
+    if torch:
+        yield channels_last_case("Adam, channels last, 512x512x3x3", (512, 512, 3, 3))
     yield step_case("Adam, 1 of 16, cost of a call", [(16,)], adam, torch_adam, 0, 31, 500)
     yield step_case("SGD momentum, 1 of 16, cost of a call", [(16,)], sgd, torch_sgd, 0, 31, 500)
 
@@ -219,7 +221,8 @@ def precision_cases() -> Iterator[Case]:
     yield narrow_state_case("Adam, bf16 state, 16M f32", 20, state_dtype="bf16")
     yield narrow_state_case("Adam, 8-bit state, 16M f32", 16 + 4 * 4 / 256, state_dtype="int8")
     if torch:
-        yield master_weights_case("AdamW, bf16 with masters, 16M")
+        yield master_weights_case("AdamW, bf16 with masters, 16M", torch.bfloat16)
+        yield master_weights_case("AdamW, f16 with masters, 16M", torch.float16)
 
 
 def narrow_state_case(name: str, bytes_per_element: float, **options) -> Case:
@@ -236,10 +239,10 @@ def narrow_state_case(name: str, bytes_per_element: float, **options) -> Case:
     return case
 
 
-def master_weights_case(name: str) -> Case:
-    """Parameters and gradients in bf16, an f32 copy that is stepped. PyTorch: the usual recipe around fused AdamW."""
+def master_weights_case(name: str, dtype) -> Case:
+    """Parameters and gradients in 16 bits, an f32 copy that is stepped. PyTorch: copies around its fused AdamW."""
     values, gradient = random_arrays([(LARGE,)] * 2, 8)
-    narrow, narrow_gradient = torch.from_numpy(values).bfloat16(), torch.from_numpy(gradient).bfloat16()
+    narrow, narrow_gradient = torch.from_numpy(values).to(dtype), torch.from_numpy(gradient).to(dtype)
     optimizer = gradstep.Adam(
         [narrow],
         learning_rate=1e-3,
@@ -248,7 +251,7 @@ def master_weights_case(name: str) -> Case:
         master_weights=True,
         context=context(),
     )
-    theirs = torch.from_numpy(values).bfloat16()
+    theirs = torch.from_numpy(values).to(dtype)
     master = torch.nn.Parameter(theirs.float())
     master.grad = torch.zeros(LARGE)
     adamw = torch.optim.AdamW([master], lr=1e-3, weight_decay=0.01, fused=True)
@@ -259,12 +262,30 @@ def master_weights_case(name: str) -> Case:
         theirs.copy_(master.detach())
 
     def check() -> None:
-        # A last bit of bf16 where the two masters lie on either side of a boundary.
+        # A last bit (of bf16, at most) where the two masters lie on either side of a boundary.
         compare([narrow.float().numpy()], [theirs.float()], 2**-7)
 
     contenders = {"gradstep": lambda: optimizer.step([narrow], [narrow_gradient]), "torch fused": torch_step}
     # gradient 2; parameter 2 + 2; master and moments 8 each
     return Case(name, contenders, check, 30 * LARGE, 9)
+
+
+def channels_last_case(name: str, shape: tuple[int, ...]) -> Case:
+    """Images' weights as PyTorch has them in channels_last: in another order in memory than in their shape."""
+
+    def arrays(seed: int) -> list:
+        return [torch.from_numpy(random_arrays([shape], seed)[0]).contiguous(memory_format=torch.channels_last)]
+
+    mine, gradients, theirs = arrays(2), arrays(3), [torch.nn.Parameter(tensor) for tensor in arrays(2)]
+    theirs[0].grad = gradients[0].clone(memory_format=torch.preserve_format)
+    optimizer = gradstep.Adam(mine, learning_rate=1e-3, context=context())
+    fused = torch.optim.Adam(theirs, lr=1e-3, fused=True)
+
+    def check() -> None:
+        compare_after_steps([tensor.numpy() for tensor in mine], theirs, optimizer.step_count)
+
+    contenders = {"gradstep": lambda: optimizer.step(mine, gradients), "torch fused": fused.step}
+    return Case(name, contenders, check, 28 * mine[0].numel(), 15)
 
 
 def window_case(name: str, shapes, rounds: int) -> Case:
