@@ -7,14 +7,13 @@
 #include "kernels/low_rank.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "device/chunk.h"
 #include "device/places.h"
 #include "device/reduce.h"
+#include "kernels/low_rank_form.h"
 #include "operations.h"
 #include "runtime/launch.h"
-#include "runtime/table.h"
 
 namespace gradstep::cuda {
 
@@ -24,37 +23,10 @@ using kernels::kDotBand;
 using kernels::kDotQuarter;
 using kernels::kRowBand;
 
-constexpr int kFactors = 4;                                       ///< that share what is loaded of a matrix
-constexpr std::int64_t kTileRows = 256 / kLanes;                  ///< of ProjectRows
-constexpr std::int64_t kTileColumns = 128;                        ///< of ProjectColumns
-constexpr std::int64_t kSums = 256;                               ///< of AddBands
-constexpr int kOwnRows = static_cast<int>(kDotQuarter) / kLanes;  ///< of a band of vectors that a thread has
-
-/// A matrix as kernels see it.
-struct DeviceLowRank {
-  void* m;
-  void* p;
-  void* q;
-  void* result;
-  std::int64_t rows;
-  std::int64_t cols;
-  std::int64_t rank;
-  double* partials;  ///< what sums of bands need
-  std::int64_t column_bands;
-  std::int64_t row_bands;
-  std::int64_t vector_bands;
-  std::int64_t is_in_fours;  ///< four numbers of m, q and the result may be accessed as one
-};
-
-/// Where a block begins.
-struct Tile {
-  std::int64_t item;
-  std::int64_t row;
-  std::int64_t column;
-  std::int64_t factor;
-};
-
-GRADSTEP_DEVICE std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+constexpr int kFactors = 4;                       ///< that share what is loaded of a matrix
+constexpr std::int64_t kTileRows = 256 / kLanes;  ///< of ProjectRows
+constexpr std::int64_t kTileColumns = 128;        ///< of ProjectColumns
+constexpr std::int64_t kSums = 256;               ///< of AddBands
 
 /// Numbers of factors, whose bands' sums lie side by side until they are added up.
 template <class T>
@@ -80,16 +52,6 @@ GRADSTEP_DEVICE BandSums<T> sums_of_columns(const DeviceLowRank& job) {
   return {static_cast<T*>(job.q), job.partials, job.rank * job.cols, job.row_bands};
 }
 
-struct Parts {
-  const Tile* tiles;
-  const DeviceLowRank* matrices;
-
-  GRADSTEP_DEVICE Tile tile(const Block& block) const { return *block.checked(tiles + block.index()); }
-  GRADSTEP_DEVICE const DeviceLowRank& matrix(const Block& block, const Tile& tile) const {
-    return *block.checked(matrices + tile.item);
-  }
-};
-
 /// p = m q^T: 16 threads have a row, and a band of columns.
 template <class T>
 struct ProjectRows {
@@ -98,10 +60,10 @@ struct ProjectRows {
   static constexpr int kResidentBlocks = sizeof(T) == sizeof(float) ? 3 : 2;
   static constexpr bool kWaits = true;
 
-  Parts parts;
+  LowRankParts parts;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
-    const Tile tile = parts.tile(block);
+    const LowRankTile tile = parts.tile(block);
     const DeviceLowRank& job = parts.matrix(block, tile);
     const int lane = block.thread() % kLanes;
     const std::int64_t row = tile.row + block.thread() / kLanes;
@@ -149,11 +111,11 @@ struct ProjectColumns {
     double p[kRowBand][kFactors];
   };
 
-  Parts parts;
+  LowRankParts parts;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
     auto& shared = block.shared<Shared>();
-    const Tile tile = parts.tile(block);
+    const LowRankTile tile = parts.tile(block);
     const DeviceLowRank& job = parts.matrix(block, tile);
     const std::int64_t rows = smaller(kRowBand, job.rows - tile.row);
     const std::int64_t factors = smaller(kFactors, job.rank - tile.factor);
@@ -189,11 +151,11 @@ struct AddBands {
   static constexpr const char* kName = "add_bands";
   static constexpr int kThreads = static_cast<int>(kSums);
 
-  Parts parts;
+  LowRankParts parts;
   bool of_rows;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
-    const Tile tile = parts.tile(block);
+    const LowRankTile tile = parts.tile(block);
     const DeviceLowRank& job = parts.matrix(block, tile);
     const BandSums<T> sums = of_rows ? sums_of_rows<T>(job) : sums_of_columns<T>(job);
     const std::int64_t i = tile.row + block.thread();
@@ -201,154 +163,6 @@ struct AddBands {
     const double sum =
         sum_in_order(sums.bands, [&](std::int64_t band) { return block.load(sums.partials + band * sums.count + i); });
     block.store(sums.to + i, static_cast<T>(sum));
-  }
-};
-
-/// A block has a band of its matrix's vectors, and a thread kOwnRows of it. What the vectors' products are in bands is
-/// in four places, by turns: a launch reads what those before it have left.
-template <class T>
-struct OwnBand {
-  static constexpr int kPlaces = 4;
-  static constexpr int kThreads = kTeam;
-
-  DeviceLowRank job;  // a copy: stores may be to anything
-  std::int64_t band;
-  std::int64_t first;
-  std::int64_t end;
-
-  GRADSTEP_DEVICE OwnBand(const Block& block, const Tile& tile, const DeviceLowRank& matrix)
-      : job(matrix), band(tile.row / kDotBand) {
-    const std::int64_t quarter = tile.row + block.thread() / kLanes * kDotQuarter;
-    first = quarter + block.thread() % kLanes;
-    end = smaller(quarter + kDotQuarter, matrix.rows);
-  }
-
-  GRADSTEP_DEVICE T* vector(std::int64_t k) const { return static_cast<T*>(job.p) + k * job.rows; }
-
-  GRADSTEP_DEVICE double* products(std::int64_t place, std::int64_t of_band) const {
-    return job.partials + (place * job.vector_bands + of_band) * job.rank;
-  }
-
-  /// body(e, row) for the e-th row of the thread.
-  template <class Body>
-  GRADSTEP_DEVICE void for_each_row(Body body) const {
-    GRADSTEP_UNROLL
-    for (int e = 0; e < kOwnRows; ++e) {
-      if (first + e * kLanes < end) body(e, first + e * kLanes);
-    }
-  }
-
-  GRADSTEP_DEVICE void load(const Block& block, std::int64_t k, T* numbers) const {
-    GRADSTEP_UNROLL
-    for (int e = 0; e < kOwnRows; ++e) numbers[e] = T{0};
-    for_each_row([&](int e, std::int64_t row) { numbers[e] = block.load(vector(k) + row); });
-  }
-
-  /// Of the whole vectors, from what the bands have.
-  GRADSTEP_DEVICE double product(const Block& block, std::int64_t place, std::int64_t k) const {
-    return sum_in_order(job.vector_bands,
-                        [&](std::int64_t of_band) { return block.load(products(place, of_band) + k); });
-  }
-
-  /// Leaves the band's product of x with vector k as number i. By all threads.
-  template <class Halves>
-  GRADSTEP_DEVICE void leave_product(Block& block, const T* x, std::int64_t k, std::int64_t place, std::int64_t i,
-                                     Halves& shared) const {
-    T y[kOwnRows];
-    load(block, k, y);
-    double sum = 0;
-    for_each_row([&](int e, std::int64_t) { sum = add_product<T>(sum, x[e], y[e]); });
-    sum = Teams<kThreads>(block).fold(block, sum, shared);
-    if (block.thread() == 0) block.store(products(place, band) + i, sum);
-  }
-};
-
-/// Vector k - 1 gets the length 1, by its squares before and after its projections were taken away; then the products
-/// of vector k with those before it, and with itself.
-template <class T>
-struct MeasureVectors {
-  static constexpr const char* kName = "measure_vectors";
-  static constexpr int kThreads = OwnBand<T>::kThreads;
-  static constexpr int kResidentBlocks = 6;
-  struct Shared {
-    typename Teams<kThreads>::Shared halves;
-    double squares[2];
-  };
-
-  Parts parts;
-  std::int64_t k;
-  std::int64_t before;  ///< places
-  std::int64_t after;
-  std::int64_t place;
-
-  GRADSTEP_DEVICE void operator()(Block& block) const {
-    auto& shared = block.shared<Shared>();
-    const Tile tile = parts.tile(block);
-    const OwnBand<T> own(block, tile, parts.matrix(block, tile));
-    if (k > own.job.rank) return;
-    if (k > 0) {
-      if (block.thread() < 2) {
-        const bool is_before = block.thread() == 0;
-        shared.squares[block.thread()] = own.product(block, is_before ? before : after, is_before ? k - 1 : 0);
-      }
-      block.sync();
-      const double scale = kernels::unit_scale<T>(shared.squares[0], shared.squares[1]);
-      T* vector = own.vector(k - 1);
-      own.for_each_row([&](int, std::int64_t row) {
-        block.store(vector + row, static_cast<T>(scale * static_cast<double>(block.load(vector + row))));
-      });
-    }
-    if (k == own.job.rank) return;
-    T x[kOwnRows];
-    own.load(block, k, x);
-    for (std::int64_t base = 0; base <= k; ++base) own.leave_product(block, x, base, place, base, shared.halves);
-  }
-};
-
-/// Takes vector k's projections away; then its products as before, or, the second time, its square.
-template <class T>
-struct RemoveProjections {
-  static constexpr const char* kName = "remove_projections";
-  static constexpr int kThreads = OwnBand<T>::kThreads;
-  static constexpr int kResidentBlocks = 6;
-  struct Shared {
-    typename Teams<kThreads>::Shared halves;
-    double along[std::size_t{kThreads}];
-  };
-
-  Parts parts;
-  std::int64_t k;
-  std::int64_t from;  ///< places
-  std::int64_t place;
-  bool is_second;
-
-  GRADSTEP_DEVICE void operator()(Block& block) const {
-    auto& shared = block.shared<Shared>();
-    const Tile tile = parts.tile(block);
-    const OwnBand<T> own(block, tile, parts.matrix(block, tile));
-    if (k >= own.job.rank) return;
-    T x[kOwnRows];
-    own.load(block, k, x);
-    double left[kOwnRows];
-    GRADSTEP_UNROLL
-    for (int e = 0; e < kOwnRows; ++e) left[e] = static_cast<double>(x[e]);
-    for (std::int64_t first = 0; first < k; first += kThreads) {
-      const std::int64_t base = first + block.thread();
-      block.sync();
-      if (base < k) shared.along[block.thread()] = own.product(block, from, base);
-      block.sync();
-      for (std::int64_t i = 0; i < kThreads && first + i < k; ++i) {
-        T y[kOwnRows];
-        own.load(block, first + i, y);
-        own.for_each_row([&](int e, std::int64_t) { left[e] -= shared.along[i] * static_cast<double>(y[e]); });
-      }
-    }
-    own.for_each_row([&](int e, std::int64_t row) {
-      x[e] = static_cast<T>(left[e]);
-      block.store(own.vector(k) + row, x[e]);
-    });
-    if (is_second) return own.leave_product(block, x, k, place, 0, shared.halves);
-    for (std::int64_t base = 0; base < k; ++base) own.leave_product(block, x, base, place, base, shared.halves);
   }
 };
 
@@ -401,82 +215,11 @@ struct Expand {
   }
 };
 
-struct Shape {
-  std::int64_t rows;
-  std::int64_t cols;
-  std::int64_t rank;
-  bool operator==(const Shape&) const = default;
-};
-
-/// Blocks of each kernel, which depend on shapes alone.
-struct Tiles {
-  std::vector<Shape> shapes;
-  std::vector<Tile> rows;
-  std::vector<Tile> columns;
-  std::vector<Tile> sums_of_rows;
-  std::vector<Tile> sums_of_columns;
-  std::vector<Tile> vectors;
-  WorkList work;
-  std::int64_t rank = 0;  ///< the highest
-
-  void cut() {
-    for (std::vector<Tile>* list : {&rows, &columns, &sums_of_rows, &sums_of_columns, &vectors}) list->clear();
-    work.clear();
-    rank = 0;
-    for (std::size_t i = 0; i < shapes.size(); ++i) {
-      const Shape& shape = shapes[i];
-      const auto item = static_cast<std::int64_t>(i);
-      add_products(item, shape, {kTileRows, kDotBand}, rows);
-      add_products(item, shape, {kRowBand, kTileColumns}, columns);
-      if (shape.cols > kDotBand) add_line(item, shape.rank * shape.rows, kSums, sums_of_rows);
-      if (shape.rows > kRowBand) add_line(item, shape.rank * shape.cols, kSums, sums_of_columns);
-      add_line(item, shape.rows, kDotBand, vectors);
-      work.append(shape.rows * shape.cols);
-      rank = std::max(rank, shape.rank);
-    }
-  }
-
- private:
-  struct Extent {
-    std::int64_t rows;
-    std::int64_t columns;
-  };
-
-  static void add_products(std::int64_t item, const Shape& shape, Extent tile, std::vector<Tile>& to) {
-    for (std::int64_t row = 0; row < shape.rows; row += tile.rows) {
-      for (std::int64_t column = 0; column < shape.cols; column += tile.columns) {
-        for (std::int64_t factor = 0; factor < shape.rank; factor += kFactors) {
-          to.push_back({item, row, column, factor});
-        }
-      }
-    }
-  }
-  static void add_line(std::int64_t item, std::int64_t count, std::int64_t tile, std::vector<Tile>& to) {
-    for (std::int64_t first = 0; first < count; first += tile) to.push_back({item, first, 0, 0});
-  }
-};
-
-/// What the device has of a plan.
-struct Form {
-  Tiles tiles;
-  std::vector<Shape> shapes;
-  std::vector<DeviceLowRank> matrices;
-  ScratchBuffer partials;
-  Table table;
-  Parts rows{};
-  Parts columns{};
-  Parts sums_of_rows{};
-  Parts sums_of_columns{};
-  Parts vectors{};
-  const Chunk* chunks = nullptr;
-  bool is_double = false;
-};
-
 /// Numbers that products of all kinds leave for what follows them.
 std::int64_t partials_of(const DeviceLowRank& job) {
   const std::int64_t of_rows = job.column_bands > 1 ? job.column_bands * job.rank * job.rows : 0;
   const std::int64_t of_columns = job.row_bands > 1 ? job.row_bands * job.rank * job.cols : 0;
-  return std::max({of_rows, of_columns, OwnBand<float>::kPlaces * job.vector_bands * job.rank});
+  return std::max({of_rows, of_columns, kPlaces * job.vector_bands * job.rank});
 }
 
 bool is_in_fours(const LowRank& job) {
@@ -487,8 +230,64 @@ bool is_in_fours(const LowRank& job) {
   return job.cols % 4 == 0 && is_aligned(job.m.data) && is_aligned(job.q) && is_aligned(job.result);
 }
 
-Form& prepare(const LowRankPlan& plan, CudaQueue& queue) {
-  auto& form = plan.prepared.get<Form>();
+template <class T>
+void project_rows_typed(const LowRankForm& form, CudaQueue& queue) {
+  launch(queue, count_of(form.tiles.rows), ProjectRows<T>{form.rows});
+  launch(queue, count_of(form.tiles.sums_of_rows), AddBands<T>{form.sums_of_rows, true});
+}
+
+template <class T>
+void project_columns_typed(const LowRankForm& form, CudaQueue& queue) {
+  launch(queue, count_of(form.tiles.columns), ProjectColumns<T>{form.columns});
+  launch(queue, count_of(form.tiles.sums_of_columns), AddBands<T>{form.sums_of_columns, false});
+}
+
+template <class T>
+void expand_typed(const LowRankForm& form, double factor, CudaQueue& queue) {
+  launch(queue, count_of(form.tiles.work.chunks()), Expand<T>{form.chunks, form.rows.matrices, factor});
+}
+
+/// Of a tile.
+struct Extent {
+  std::int64_t rows;
+  std::int64_t columns;
+};
+
+void add_products(std::int64_t item, const LowRankShape& shape, Extent tile, std::vector<LowRankTile>& to) {
+  for (std::int64_t row = 0; row < shape.rows; row += tile.rows) {
+    for (std::int64_t column = 0; column < shape.cols; column += tile.columns) {
+      for (std::int64_t factor = 0; factor < shape.rank; factor += kFactors) {
+        to.push_back({item, row, column, factor});
+      }
+    }
+  }
+}
+
+void add_line(std::int64_t item, std::int64_t count, std::int64_t tile, std::vector<LowRankTile>& to) {
+  for (std::int64_t first = 0; first < count; first += tile) to.push_back({item, first, 0, 0});
+}
+
+}  // namespace
+
+void LowRankTiles::cut() {
+  for (std::vector<LowRankTile>* list : {&rows, &columns, &sums_of_rows, &sums_of_columns, &vectors}) list->clear();
+  work.clear();
+  rank = 0;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const LowRankShape& shape = shapes[i];
+    const auto item = static_cast<std::int64_t>(i);
+    add_products(item, shape, {kTileRows, kDotBand}, rows);
+    add_products(item, shape, {kRowBand, kTileColumns}, columns);
+    if (shape.cols > kDotBand) add_line(item, shape.rank * shape.rows, kSums, sums_of_rows);
+    if (shape.rows > kRowBand) add_line(item, shape.rank * shape.cols, kSums, sums_of_columns);
+    add_line(item, shape.rows, kDotBand, vectors);
+    work.append(shape.rows * shape.cols);
+    rank = std::max(rank, shape.rank);
+  }
+}
+
+LowRankForm& prepare(const LowRankPlan& plan, CudaQueue& queue) {
+  auto& form = plan.prepared.get<LowRankForm>();
   form.shapes.clear();
   form.matrices.clear();
   std::int64_t partials = 0;
@@ -528,67 +327,18 @@ Form& prepare(const LowRankPlan& plan, CudaQueue& queue) {
   return form;
 }
 
-template <class List>
-std::int64_t count_of(const List& list) {
-  return static_cast<std::int64_t>(list.size());
-}
-
-template <class T>
-void project_rows_typed(const Form& form, CudaQueue& queue) {
-  launch(queue, count_of(form.tiles.rows), ProjectRows<T>{form.rows});
-  launch(queue, count_of(form.tiles.sums_of_rows), AddBands<T>{form.sums_of_rows, true});
-}
-
-template <class T>
-void project_columns_typed(const Form& form, CudaQueue& queue) {
-  launch(queue, count_of(form.tiles.columns), ProjectColumns<T>{form.columns});
-  launch(queue, count_of(form.tiles.sums_of_columns), AddBands<T>{form.sums_of_columns, false});
-}
-
-template <class T>
-void orthonormalize_typed(const Form& form, CudaQueue& queue) {
-  const std::int64_t blocks = count_of(form.tiles.vectors);
-  constexpr std::int64_t kPlaces = OwnBand<T>::kPlaces;
-  std::int64_t launches = 0;
-  std::int64_t before = 0;
-  for (std::int64_t k = 0; k <= form.tiles.rank; ++k) {
-    const std::int64_t after = (launches + kPlaces - 1) % kPlaces;
-    const std::int64_t place = launches++ % kPlaces;
-    launch(queue, blocks, MeasureVectors<T>{form.vectors, k, before, after, place});
-    before = place;
-    if (k == 0 || k == form.tiles.rank) continue;
-    for (const bool is_second : {false, true}) {
-      const std::int64_t from = (launches + kPlaces - 1) % kPlaces;
-      const std::int64_t to = launches++ % kPlaces;
-      launch(queue, blocks, RemoveProjections<T>{form.vectors, k, from, to, is_second});
-    }
-  }
-}
-
-template <class T>
-void expand_typed(const Form& form, double factor, CudaQueue& queue) {
-  launch(queue, count_of(form.tiles.work.chunks()), Expand<T>{form.chunks, form.rows.matrices, factor});
-}
-
-}  // namespace
-
 void project_rows(const LowRankPlan& plan, CudaQueue& queue) {
-  const Form& form = prepare(plan, queue);
+  const LowRankForm& form = prepare(plan, queue);
   form.is_double ? project_rows_typed<double>(form, queue) : project_rows_typed<float>(form, queue);
 }
 
 void project_columns(const LowRankPlan& plan, CudaQueue& queue) {
-  const Form& form = prepare(plan, queue);
+  const LowRankForm& form = prepare(plan, queue);
   form.is_double ? project_columns_typed<double>(form, queue) : project_columns_typed<float>(form, queue);
 }
 
-void orthonormalize(const LowRankPlan& plan, CudaQueue& queue) {
-  const Form& form = prepare(plan, queue);
-  form.is_double ? orthonormalize_typed<double>(form, queue) : orthonormalize_typed<float>(form, queue);
-}
-
 void expand(const LowRankPlan& plan, double factor, CudaQueue& queue) {
-  const Form& form = prepare(plan, queue);
+  const LowRankForm& form = prepare(plan, queue);
   form.is_double ? expand_typed<double>(form, factor, queue) : expand_typed<float>(form, factor, queue);
 }
 
