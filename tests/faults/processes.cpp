@@ -7,15 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <stdexcept>
-#include <thread>
+
+#include "tests/threads_left.h"
 
 namespace gradstep::test {
 
@@ -122,12 +121,8 @@ gradstep_comm_options rank_options(const std::string& engine, int rank, int worl
 }
 
 Holdings::Holdings() {
-  const auto entries = [](const char* path) {
-    const std::filesystem::directory_iterator all(path);
-    return static_cast<double>(std::distance(begin(all), end(all)));
-  };
-  descriptors = entries("/proc/self/fd");
-  threads = entries("/proc/self/task");
+  descriptors = static_cast<double>(directory_entries("/proc/self/fd"));
+  threads = static_cast<double>(directory_entries("/proc/self/task"));
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
     if (line.find("memfd:gradstep") != std::string::npos) ++shared_mappings;
@@ -135,19 +130,15 @@ Holdings::Holdings() {
 }
 
 void report_holdings(Report& report, int round) {
-  Holdings now;
+  const Holdings now;
   if (round == 2) {
     report.numbers[0] = now.descriptors;
     report.numbers[1] = now.threads;
   }
-  // A thread that has been joined is listed until the kernel has taken it away: one that is left behind stays.
-  report.numbers[1] = std::min(report.numbers[1], now.threads);
-  for (int looks = 0; round > 2 && now.threads > report.numbers[1] && looks < 1000; ++looks) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    now = Holdings();
-  }
+  report.numbers[1] = std::min(report.numbers[1], now.threads);  // there may have been one more that was joined
   report.numbers[2] = now.descriptors;
   report.numbers[3] = now.threads;
+  if (round > 2) report.numbers[3] = static_cast<double>(threads_left(static_cast<std::ptrdiff_t>(report.numbers[1])));
   report.numbers[4] = now.shared_mappings;
 }
 

@@ -4,14 +4,12 @@
 // Overlapped windows on every engine: the bits of windows that are not, beside everything else that uses the same
 // communicator, and nothing left behind.
 #include <algorithm>
-#include <chrono>
 #include <cstring>
-#include <filesystem>
 #include <random>
-#include <thread>
 
 #include "optim/first_order/adam.h"
 #include "optim/first_order/first_order_optimizer.h"
+#include "tests/threads_left.h"
 #include "unit/reduce/reducer_fixture.h"
 #include "unit/reduce/world_reduce.h"
 
@@ -160,14 +158,8 @@ TEST_P(OverlapWorlds, TwoReducersAShardedStepAndTheHostsCollectivesShareACommuni
   });
 }
 
-std::ptrdiff_t entries(const char* directory) {
-  return std::distance(std::filesystem::directory_iterator(directory), std::filesystem::directory_iterator());
-}
-
 TEST_P(OverlapWorlds, WindowsThatAreDroppedLeaveNoThreadAndNoDescriptor) {
   const World world = make_world(GetParam(), 2);
-  std::ptrdiff_t threads[2] = {};
-  std::ptrdiff_t descriptors[2] = {};
   const auto cycle = [&](int count) {
     run(world, [&](Communicator& comm) {
       TestTensor<float> g({300});
@@ -181,21 +173,12 @@ TEST_P(OverlapWorlds, WindowsThatAreDroppedLeaveNoThreadAndNoDescriptor) {
       }
     });
   };
-  const auto count = [&](int which) {
-    threads[which] = entries("/proc/self/task");
-    // A thread that has been joined is listed until the kernel has taken it away.
-    for (int looks = 0; threads[which] > threads[0] && looks < 1000; ++looks) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      threads[which] = entries("/proc/self/task");
-    }
-    descriptors[which] = entries("/proc/self/fd");
-  };
   cycle(3);
-  count(0);
+  const std::ptrdiff_t threads = threads_left(0);  // a second later
+  const std::ptrdiff_t descriptors = directory_entries("/proc/self/fd");
   cycle(100);
-  count(1);
-  EXPECT_EQ(threads[1], threads[0]);
-  EXPECT_EQ(descriptors[1], descriptors[0]);
+  EXPECT_EQ(threads_left(threads), threads);
+  EXPECT_EQ(directory_entries("/proc/self/fd"), descriptors);
 }
 
 std::vector<std::string> engines_with_channels() {
