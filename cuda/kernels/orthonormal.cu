@@ -167,18 +167,16 @@ struct RemoveProjections {
 template <class T>
 void orthonormalize_typed(const LowRankForm& form, CudaQueue& queue) {
   const std::int64_t blocks = count_of(form.tiles.vectors);
-  std::int64_t launches = 0;
-  std::int64_t before = 0;
+  const auto place = [](std::int64_t launches) { return launches % kPlaces; };
+  std::int64_t next = kPlaces;  // launch; there are places for those before the first
+  std::int64_t measured = next;
   for (std::int64_t k = 0; k <= form.tiles.rank; ++k) {
-    const std::int64_t after = (launches + kPlaces - 1) % kPlaces;
-    const std::int64_t place = launches++ % kPlaces;
-    launch(queue, blocks, MeasureVectors<T>{form.vectors, k, before, after, place});
-    before = place;
+    launch(queue, blocks, MeasureVectors<T>{form.vectors, k, place(measured), place(next - 1), place(next)});
+    measured = next++;
     if (k == 0 || k == form.tiles.rank) continue;
     for (const bool is_second : {false, true}) {
-      const std::int64_t from = (launches + kPlaces - 1) % kPlaces;
-      const std::int64_t to = launches++ % kPlaces;
-      launch(queue, blocks, RemoveProjections<T>{form.vectors, k, from, to, is_second});
+      launch(queue, blocks, RemoveProjections<T>{form.vectors, k, place(next - 1), place(next), is_second});
+      ++next;
     }
   }
 }

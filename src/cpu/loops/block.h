@@ -116,9 +116,11 @@ GRADSTEP_FORMULA void for_each_run(const Array& view, std::int64_t begin, std::i
   const std::int64_t* shape = dimensions.shape;
   const std::int64_t* strides = dimensions.strides;
   const int last = dimensions.count - 1;
-  const bool is_short = last > 0 && shape[last] <= kShort;
-  const bool is_far = last > 0 && strides[last - 1] > 0 && strides[last - 1] < strides[last];
   if (last < 0) return body(Run{0, 0, count, 0, 1});
+  const std::int64_t length = shape[last];
+  std::int64_t least_rows = count + 1;  // that go side by side: never so many
+  if (last > 0 && length <= kShort) least_rows = length;
+  if (last > 0 && strides[last - 1] > 0 && strides[last - 1] < strides[last]) least_rows = kLeastRows;
   std::int64_t index[kMaxDimensions];
   for (int d = last; d >= 0; --d) {
     index[d] = begin % shape[d];
@@ -133,18 +135,16 @@ GRADSTEP_FORMULA void for_each_run(const Array& view, std::int64_t begin, std::i
   for (std::int64_t done = 0; done < count;) {
     std::int64_t offset = 0;
     for (int d = 0; d <= last; ++d) offset += index[d] * strides[d];
-    const std::int64_t length = shape[last];
-    if ((is_short || is_far) && index[last] == 0) {
-      const std::int64_t rows = smaller(shape[last - 1] - index[last - 1], (count - done) / length);
-      if ((is_short && rows >= length) || (is_far && rows >= kLeastRows)) {
-        for (std::int64_t k = 0; k < length; ++k) {
-          body(Run{offset + k * strides[last], strides[last - 1], rows, done + k, length});
-        }
-        done += rows * length;
-        index[last - 1] += rows;
-        carry(last - 1);
-        continue;
+    const std::int64_t rows =
+        last > 0 && index[last] == 0 ? smaller(shape[last - 1] - index[last - 1], (count - done) / length) : 0;
+    if (rows >= least_rows) {
+      for (std::int64_t k = 0; k < length; ++k) {
+        body(Run{offset + k * strides[last], strides[last - 1], rows, done + k, length});
       }
+      done += rows * length;
+      index[last - 1] += rows;
+      carry(last - 1);
+      continue;
     }
     const std::int64_t run = smaller(length - index[last], count - done);
     body(Run{offset, strides[last], run, done, 1});
@@ -186,6 +186,11 @@ GRADSTEP_FORMULA void convert_numbers(const Float16* from, float* to, std::int64
   for (; i < count; ++i) to[i] = kernels::to_float(from[i]);
 }
 #endif
+
+template <class From, class To>
+[[gnu::noinline]] void convert_block(const From* from, To* to, std::int64_t count) {
+  convert_numbers(from, to, count);
+}
 
 /// to[i] = element begin + i of a view whose elements are of type `From` at `data`.
 template <class To, class From>

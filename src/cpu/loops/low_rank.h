@@ -101,12 +101,14 @@ template <class T>
   for (std::int64_t j = 0; j < count; ++j) sums[j] += factor * static_cast<double>(row[j]);
 }
 
+constexpr std::int64_t kAtOnce = 4;  ///< rows, or factors, that share one walk
+
 /// Multiples of `rows` rows, in their order: factor(row) of each.
 template <class T, class Factor>
 void add_multiples(double* sums, const T* first, std::int64_t stride, std::int64_t count, std::int64_t rows,
                    Factor factor) {
   std::int64_t i = 0;
-  for (; i + 4 <= rows; i += 4) {
+  for (; i + kAtOnce <= rows; i += kAtOnce) {
     const double factors[] = {factor(i), factor(i + 1), factor(i + 2), factor(i + 3)};
     add_four_multiples(sums, first + i * stride, stride, count, factors);
   }
@@ -132,15 +134,15 @@ struct Part {
   std::int64_t columns;
 };
 
-/// Adds the columns' sums over one band of rows to those of the bands before; p is where the first factor has the band.
+/// Adds the columns' sums over one band of rows, for up to kAtOnce factors, to those of the bands before; p is where
+/// the first factor has the band.
 template <class T>
 void add_band(const LowRank& job, const Part& part, const T* p, std::int64_t factors, Scratch<double>* sums) {
   const T* m = static_cast<const T*>(job.m.data) + part.first_row * job.cols + part.first_column;
-  constexpr std::int64_t kRows = 4;  // that are in the cache while all factors have their turn
-  Scratch<double> own[4] = {};
-  for (std::int64_t row = 0; row < part.rows; row += kRows) {
+  Scratch<double> own[kAtOnce] = {};
+  for (std::int64_t row = 0; row < part.rows; row += kAtOnce) {  // in the cache while all factors have their turn
     for (std::int64_t k = 0; k < factors; ++k) {
-      add_multiples(own[k].values, m + row * job.cols, job.cols, part.columns, smaller(kRows, part.rows - row),
+      add_multiples(own[k].values, m + row * job.cols, job.cols, part.columns, smaller(kAtOnce, part.rows - row),
                     [&](std::int64_t i) { return static_cast<double>(p[k * job.rows + row + i]); });
     }
   }
@@ -153,7 +155,6 @@ template <class T>
 void project_columns_typed(const LowRank& job, std::int64_t begin, std::int64_t end) {
   const T* p = static_cast<const T*>(job.p);
   T* q = static_cast<T*>(job.q);
-  constexpr std::int64_t kAtOnce = 4;  // factors that share one walk down the columns
   for (std::int64_t first = begin; first < end; first += kBlock) {
     const std::int64_t count = smaller(kBlock, end - first);
     for (std::int64_t base = 0; base < job.rank; base += kAtOnce) {

@@ -18,11 +18,6 @@ template <class Op, class T>
   for (std::int64_t i = 0; i < count; ++i) to[i] = op(a[i], b[i]);
 }
 
-template <class To, class From>
-[[gnu::noinline]] void convert_block(To* to, const From* from, std::int64_t count) {
-  convert_numbers(from, to, count);
-}
-
 template <class T>
 [[gnu::noinline]] void divide_block(T* x, std::int64_t count, T divisor) {
   GRADSTEP_INDEPENDENT
@@ -45,7 +40,7 @@ void reduce_blocks(Op op, const RankSum& job, std::int64_t begin, std::int64_t l
       if constexpr (kInPlace) {
         return stored;
       } else {
-        convert_block(scratch, stored, count);
+        convert_block(stored, scratch, count);
         return scratch;
       }
     };
@@ -63,7 +58,7 @@ void reduce_blocks(Op op, const RankSum& job, std::int64_t begin, std::int64_t l
       if (divisor != T{1}) divide_block(destination, count, divisor);
     } else {
       if (divisor != T{1}) divide_block(result_scratch.values, count, divisor);
-      convert_block(destination, result, count);
+      convert_block(result, destination, count);
     }
   });
 }

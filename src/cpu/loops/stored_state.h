@@ -113,18 +113,10 @@ void round_numbers(DType dtype, float* values, std::int64_t count, kernels::Rand
   }
 }
 
-[[gnu::noinline]] void widen_block(const BFloat16* from, float* to, std::int64_t count) {
-  convert_numbers(from, to, count);
-}
-
-[[gnu::noinline]] void narrow_block(const float* from, BFloat16* to, std::int64_t count) {
-  convert_numbers(from, to, count);
-}
-
 /// Elements [begin, begin + count) of state s.
 void load_state(const UpdateItem& item, int s, std::int64_t begin, std::int64_t count, float* to) {
   if (item.format == StateFormat::bf16) {
-    return widen_block(static_cast<const BFloat16*>(item.states[s]) + begin, to, count);
+    return convert_block(static_cast<const BFloat16*>(item.states[s]) + begin, to, count);
   }
   const auto decode = ((item.signed_states >> s) & 1) != 0 ? decode_block<true> : decode_block<false>;
   decode(static_cast<const std::uint8_t*>(item.states[s]) + begin, item.factors[s][begin / kBlock], to, count);
@@ -137,7 +129,7 @@ void store_states(const UpdateItem& item, std::int64_t begin, std::int64_t count
   if (item.format == StateFormat::bf16) {
     for (int s = 0; s < kStates; ++s) {
       if (item.stochastic) round_numbers(DType::bf16, values[s], count, words.stream(1 + s));
-      narrow_block(values[s], static_cast<BFloat16*>(item.states[s]) + begin, count);
+      convert_block(values[s], static_cast<BFloat16*>(item.states[s]) + begin, count);
     }
     return;
   }
@@ -151,25 +143,13 @@ void store_states(const UpdateItem& item, std::int64_t begin, std::int64_t count
 
 template <class Stored>
 [[gnu::noinline]] void follow_host(float* master, const float* param, std::int64_t count) {
+  Scratch<Stored> stored;
+  Scratch<float> rounded;
+  convert_numbers(master, stored.values, count);
+  convert_numbers(stored.values, rounded.values, count);
   GRADSTEP_INDEPENDENT
-  for (std::int64_t i = 0; i < count; ++i) {
-    master[i] = kernels::followed<Stored>(master[i], param[i]);
-  }
+  for (std::int64_t i = 0; i < count; ++i) master[i] = kernels::followed(master[i], rounded.values[i], param[i]);
 }
-
-#if defined(__AVX2__)
-template <>
-[[gnu::noinline]] void follow_host<Float16>(float* master, const float* param, std::int64_t count) {
-  std::int64_t i = 0;
-  for (; i + kWords <= count; i += kWords) {
-    const Floats own = load_floats(master + i);
-    const Floats host = load_floats(param + i);
-    const auto is_its = reinterpret_cast<Words>(rounded_to_float16(own)) == reinterpret_cast<Words>(host);
-    store_floats(master + i, is_its ? own : host);
-  }
-  for (; i < count; ++i) master[i] = kernels::followed<Float16>(master[i], param[i]);
-}
-#endif
 
 /// Where the host has written the parameter, the master follows.
 void follow_host(const UpdateItem& item, std::int64_t begin, std::int64_t count) {
