@@ -172,13 +172,10 @@ GRADSTEP_FORMULA To convert(From x) {
 
 /// What a parameter's f32 master becomes: where the parameter, widened here, is not its master's rounded value, the
 /// host has written it, and the master follows.
-GRADSTEP_FORMULA float followed(float master, float rounded, float param) {
-  return bits_of(rounded) == bits_of(param) ? master : param;
-}
-
 template <class Stored>
 GRADSTEP_FORMULA float followed(float master, float param) {
-  return followed(master, to_float(convert<Stored>(master)), param);
+  const float rounded = to_float(convert<Stored>(master));
+  return bits_of(rounded) == bits_of(param) ? master : param;
 }
 
 }  // namespace gradstep::kernels

@@ -55,9 +55,14 @@ GRADSTEP_FORMULA Floats load_float16(const std::uint16_t* from) {
   const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
   return reinterpret_cast<Floats>(_mm512_maskz_cvtph_ps(0xffff, halves));
 }
+GRADSTEP_FORMULA __m256i float16_of(Floats floats) {
+  return _mm512_maskz_cvtps_ph(0xffff, reinterpret_cast<__m512>(floats), _MM_FROUND_TO_NEAREST_INT);
+}
 GRADSTEP_FORMULA void store_float16(std::uint16_t* to, Floats floats) {
-  const __m256i halves = _mm512_maskz_cvtps_ph(0xffff, reinterpret_cast<__m512>(floats), _MM_FROUND_TO_NEAREST_INT);
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), halves);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), float16_of(floats));
+}
+GRADSTEP_FORMULA Floats rounded_to_float16(Floats floats) {
+  return reinterpret_cast<Floats>(_mm512_maskz_cvtph_ps(0xffff, float16_of(floats)));
 }
 
 /// Bytes and halves, as words.
@@ -93,9 +98,14 @@ GRADSTEP_FORMULA void store_halves(std::uint16_t* to, Words first, Words second)
 GRADSTEP_FORMULA Floats load_float16(const std::uint16_t* from) {
   return reinterpret_cast<Floats>(_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
 }
+GRADSTEP_FORMULA __m128i float16_of(Floats floats) {
+  return _mm256_cvtps_ph(reinterpret_cast<__m256>(floats), _MM_FROUND_TO_NEAREST_INT);
+}
 GRADSTEP_FORMULA void store_float16(std::uint16_t* to, Floats floats) {
-  const __m128i halves = _mm256_cvtps_ph(reinterpret_cast<__m256>(floats), _MM_FROUND_TO_NEAREST_INT);
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), halves);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), float16_of(floats));
+}
+GRADSTEP_FORMULA Floats rounded_to_float16(Floats floats) {
+  return reinterpret_cast<Floats>(_mm256_cvtph_ps(float16_of(floats)));
 }
 
 GRADSTEP_FORMULA Words load_bytes(const std::uint8_t* from) {

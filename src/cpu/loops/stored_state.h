@@ -143,12 +143,19 @@ void store_states(const UpdateItem& item, std::int64_t begin, std::int64_t count
 
 template <class Stored>
 [[gnu::noinline]] void follow_host(float* master, const float* param, std::int64_t count) {
-  Scratch<Stored> stored;
-  Scratch<float> rounded;
-  convert_numbers(master, stored.values, count);
-  convert_numbers(stored.values, rounded.values, count);
+  std::int64_t followed = 0;
+#if defined(__AVX2__)
+  if constexpr (std::is_same_v<Stored, Float16>) {  // of which compilers make vectors by the formula alone
+    for (; followed + kWords <= count; followed += kWords) {
+      const Floats own = load_floats(master + followed);
+      const Floats host = load_floats(param + followed);
+      const auto is_its = reinterpret_cast<Words>(rounded_to_float16(own)) == reinterpret_cast<Words>(host);
+      store_floats(master + followed, is_its ? own : host);
+    }
+  }
+#endif
   GRADSTEP_INDEPENDENT
-  for (std::int64_t i = 0; i < count; ++i) master[i] = kernels::followed(master[i], rounded.values[i], param[i]);
+  for (std::int64_t i = followed; i < count; ++i) master[i] = kernels::followed<Stored>(master[i], param[i]);
 }
 
 /// Where the host has written the parameter, the master follows.
