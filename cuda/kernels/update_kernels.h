@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "kernels/codes.h"
-#include "kernels/random.h"
+#include "kernels/stochastic_rounding.h"
 #include "kernels/update.h"
 #include "runtime/launch.h"
 
@@ -105,11 +105,11 @@ struct PlainWay {
   GRADSTEP_DEVICE static T* state(const DeviceItem& item, int s) { return static_cast<T*>(item.states[s]); }
 };
 
-/// Rounds element i of those that the words are for.
+/// Rounds two numbers, half a block apart, to values of a 16-bit type.
 template <class Stored>
-GRADSTEP_DEVICE float rounded(float x, const kernels::StepWords& words, int stream, std::int64_t i) {
-  const std::uint32_t bits = words.stream(stream).bits(static_cast<std::uint32_t>(i));
-  return kernels::to_float(kernels::round_stochastically<Stored>(x, bits));
+GRADSTEP_DEVICE void round_pair(std::uint32_t random, float& low, float& high) {
+  low = kernels::to_float(kernels::round_stochastically<Stored>(low, random & 0xffffU));
+  high = kernels::to_float(kernels::round_stochastically<Stored>(high, random >> 16));
 }
 
 /// body(k, where it lies) in the type that the array has, for those of its elements [begin, begin + count) that are the
@@ -184,14 +184,20 @@ struct StagedWay {
       for (int s = 0; s < kStates; ++s) states[s][k] = own[s];
       values[k] = in_place ? values[k] + delta : delta;
     }
-    const kernels::StepWords words(item.random_key, step, item.first + begin);
+    if constexpr (kIsFloat) {
+      if (item.stochastic) {
+        const kernels::RoundingBits bits(item.random_key, step, item.first + begin);
+        if (in_place && item.master == nullptr) round_values(block, item.param.dtype, bits, values);
+        if (item.format == StateFormat::bf16) round_states(block, bits, states);
+      }
+    }
     if (in_place) {
-      store_values(block, item, begin, count, values, words);
+      store_values(block, item, begin, count, values);
     } else {
       store_own(block, item.update, begin, count, values);
     }
     GRADSTEP_UNROLL
-    for (int s = 0; s < kStates; ++s) store_state(block, item, s, begin, count, states[s], words);
+    for (int s = 0; s < kStates; ++s) store_state(block, item, s, begin, count, states[s]);
   }
 
   /// The parameter's, or its master's.
@@ -208,18 +214,46 @@ struct StagedWay {
     }
   }
 
+  /// Those past the end of a short block are rounded, too.
+  GRADSTEP_DEVICE static void round_values(const Block& block, DType dtype, const kernels::RoundingBits& bits,
+                                           float* x) {
+    if (dtype == DType::f16) {
+      for_each_pair(block, bits, [&](std::uint32_t place, int low, int high) {
+        round_pair<Float16>(bits.word(place, bits.stream(0)), x[low], x[high]);
+      });
+    } else if (dtype == DType::bf16) {
+      for_each_pair(block, bits, [&](std::uint32_t place, int low, int high) {
+        round_pair<BFloat16>(bits.word(place, bits.stream(0)), x[low], x[high]);
+      });
+    }
+  }
+
+  GRADSTEP_DEVICE static void round_states(const Block& block, const kernels::RoundingBits& bits,
+                                           float (*states)[kOwn]) {
+    for_each_pair(block, bits, [&](std::uint32_t place, int low, int high) {
+      GRADSTEP_UNROLL
+      for (int s = 0; s < kStates; ++s) {
+        round_pair<BFloat16>(bits.word(place, bits.stream(1 + s)), states[s][low], states[s][high]);
+      }
+    });
+  }
+
+  /// body(place of the random bits, numbers of the thread that a word is for).
+  template <class Body>
+  GRADSTEP_DEVICE static void for_each_pair(const Block& block, const kernels::RoundingBits& bits, Body body) {
+    constexpr int kPairs = kOwn / 2;
+    static_assert(kPairs * kWarp == kernels::RoundingBits::kHalf);
+    const int lane = block.thread() % kWarp;
+    GRADSTEP_UNROLL
+    for (int k = 0; k < kPairs; ++k) body(bits.place(static_cast<std::uint32_t>(k * kWarp + lane)), k, k + kPairs);
+  }
+
   GRADSTEP_DEVICE static void store_values(const Block& block, const DeviceItem& item, std::int64_t begin,
-                                           std::int64_t count, T* x, const kernels::StepWords& words) {
+                                           std::int64_t count, const T* x) {
     if constexpr (kIsFloat) {
-      const int lane = block.thread() % kWarp;
-      const DType dtype = item.param.dtype;
       if (item.master != nullptr) {
         float* to = item.master + begin;
-        for_each_own(lane, count, [&](int k, std::int64_t i) { block.store(to + i, x[k]); });
-      } else if (item.stochastic && dtype == DType::f16) {
-        for_each_own(lane, count, [&](int k, std::int64_t i) { x[k] = rounded<Float16>(x[k], words, 0, i); });
-      } else if (item.stochastic && dtype == DType::bf16) {
-        for_each_own(lane, count, [&](int k, std::int64_t i) { x[k] = rounded<BFloat16>(x[k], words, 0, i); });
+        for_each_own(block.thread() % kWarp, count, [&](int k, std::int64_t i) { block.store(to + i, x[k]); });
       }
     }
     store_own(block, item.param, begin, count, x);
@@ -246,15 +280,13 @@ struct StagedWay {
   }
 
   GRADSTEP_DEVICE static void store_state(Block& block, const DeviceItem& item, int s, std::int64_t begin,
-                                          std::int64_t count, const T* x, const kernels::StepWords& words) {
+                                          std::int64_t count, const T* x) {
     const int lane = block.thread() % kWarp;
     if constexpr (kIsFloat) {
       if (item.format == StateFormat::bf16) {
         BFloat16* to = static_cast<BFloat16*>(item.states[s]) + begin;
-        return for_each_own(lane, count, [&](int k, std::int64_t i) {
-          const float value = item.stochastic ? rounded<BFloat16>(x[k], words, 1 + s, i) : x[k];
-          block.store(to + i, kernels::to_bfloat16(value));
-        });
+        return for_each_own(lane, count,
+                            [&](int k, std::int64_t i) { block.store(to + i, kernels::to_bfloat16(x[k])); });
       }
       if (item.format == StateFormat::block_code) {
         auto* codes = static_cast<std::uint8_t*>(item.states[s]) + begin;

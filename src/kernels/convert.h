@@ -105,37 +105,6 @@ GRADSTEP_FORMULA Float16 to_float16(float x) {
   return {static_cast<std::uint16_t>((magnitude >= kOverflow ? special : finite) | sign >> 16)};
 }
 
-/// x rounded up or down, with probabilities that make the expected value x. `random` has 32 random bits. Numbers that
-/// the type can hold, infinities and NaNs stay as they are; what would round to more than its largest is rounded to
-/// nearest.
-template <class To>
-GRADSTEP_FORMULA To round_stochastically(float x, std::uint32_t random);
-
-template <>
-GRADSTEP_FORMULA BFloat16 round_stochastically<BFloat16>(float x, std::uint32_t random) {
-  constexpr std::uint32_t kLargest = 0x7f7f0000U;
-  const std::uint32_t bits = bits_of(x);
-  const auto rounded = static_cast<std::uint16_t>((bits + (random >> 16)) >> 16);
-  return {(bits & ~binary32::kSign) >= kLargest ? to_bfloat16(x).bits : rounded};
-}
-
-template <>
-GRADSTEP_FORMULA Float16 round_stochastically<Float16>(float x, std::uint32_t random) {
-  using namespace binary32;
-  constexpr std::uint32_t kLargest = 0x477fe000U;  // 65504
-  constexpr std::uint32_t kSmallestNormal = power_of_two(-14);
-  constexpr std::uint32_t kRebias = static_cast<std::uint32_t>(127 - 15) << 23;
-  const std::uint32_t sign = bits_of(x) & kSign;
-  const std::uint32_t magnitude = bits_of(x) ^ sign;
-  const std::uint32_t normal = (magnitude - kRebias + (random >> 19)) >> 13;
-  // Subnormals are multiples of 2^-24: as a fixed-point number with 16 bits behind the point.
-  const float small = magnitude < kSmallestNormal ? float_of(magnitude) : 0.0F;
-  const std::uint32_t fixed = static_cast<std::uint32_t>(static_cast<std::int32_t>(small * 0x1p40F));
-  const std::uint32_t subnormal = (fixed + (random >> 16)) >> 16;
-  const std::uint32_t rounded = magnitude < kSmallestNormal ? subnormal : normal;
-  return {magnitude >= kLargest ? to_float16(x).bits : static_cast<std::uint16_t>(rounded | sign >> 16)};
-}
-
 /// Rounds to odd: a later rounding to a type of at most 22 bits is then as if it were the only one.
 GRADSTEP_FORMULA float round_to_odd(double x) {
   const float nearest = static_cast<float>(x);

@@ -8,7 +8,7 @@
 #include "cpu/loops/block.h"
 #include "cpu/loops/lanes.h"
 #include "kernels/block_code.h"
-#include "kernels/random.h"
+#include "kernels/stochastic_rounding.h"
 
 namespace gradstep::cpu {
 namespace {
@@ -95,23 +95,47 @@ void decode_numbers(const CodedNumbers& from, float* to, std::int64_t first, std
   }
 }
 
-template <class Stored>
-[[gnu::noinline]] void round_block(float* values, std::int64_t count, kernels::RandomWords random) {
-  GRADSTEP_INDEPENDENT
-  for (std::int64_t i = 0; i < count; ++i) {
-    const Stored rounded = kernels::round_stochastically<Stored>(values[i], random.bits(static_cast<std::uint32_t>(i)));
-    values[i] = kernels::to_float(rounded);
+/// Rounds the numbers of a block stochastically. What all streams share of the random bits is made once.
+class BlockRounding {
+ public:
+  BlockRounding(const kernels::RoundingBits& bits, std::int64_t count) : bits_(bits), count_(count) {
+    GRADSTEP_INDEPENDENT
+    for (std::int64_t i = 0; i < words(); ++i) places_[i] = bits.place(static_cast<std::uint32_t>(i));
   }
-}
 
-/// Rounds numbers to values of a 16-bit type.
-void round_numbers(DType dtype, float* values, std::int64_t count, kernels::RandomWords random) {
-  if (dtype == DType::f16) {
-    round_block<Float16>(values, count, random);
-  } else if (dtype == DType::bf16) {
-    round_block<BFloat16>(values, count, random);
+  /// Rounds the block's numbers to values of a 16-bit type; others stay as they are.
+  void round(DType dtype, int stream, float* values) const {
+    if (dtype == DType::f16) return round_to<Float16>(stream, values);
+    if (dtype == DType::bf16) return round_to<BFloat16>(stream, values);
   }
-}
+
+ private:
+  static constexpr std::int64_t kHalf = kernels::RoundingBits::kHalf;
+
+  std::int64_t words() const { return smaller(count_, kHalf); }
+
+  template <class Stored>
+  [[gnu::noinline]] void round_to(int stream, float* values) const {
+    const std::uint32_t key = bits_.stream(stream);
+    alignas(64) std::uint32_t random[kHalf];
+    const std::int64_t size = words();
+    GRADSTEP_INDEPENDENT
+    for (std::int64_t i = 0; i < size; ++i) random[i] = kernels::RoundingBits::word(places_[i], key);
+    GRADSTEP_INDEPENDENT
+    for (std::int64_t i = 0; i < size; ++i) values[i] = rounded<Stored>(values[i], random[i] & 0xffffU);
+    GRADSTEP_INDEPENDENT
+    for (std::int64_t i = kHalf; i < count_; ++i) values[i] = rounded<Stored>(values[i], random[i - kHalf] >> 16);
+  }
+
+  template <class Stored>
+  GRADSTEP_FORMULA static float rounded(float x, std::uint32_t random) {
+    return kernels::to_float(kernels::round_stochastically<Stored>(x, random));
+  }
+
+  kernels::RoundingBits bits_;
+  std::int64_t count_;
+  alignas(64) std::uint32_t places_[kHalf];
+};
 
 /// Elements [begin, begin + count) of state s.
 void load_state(const UpdateItem& item, int s, std::int64_t begin, std::int64_t count, float* to) {
@@ -122,13 +146,11 @@ void load_state(const UpdateItem& item, int s, std::int64_t begin, std::int64_t 
   decode(static_cast<const std::uint8_t*>(item.states[s]) + begin, item.factors[s][begin / kBlock], to, count);
 }
 
-/// Elements [begin, begin + count) of all states. `values` may be changed.
+/// Elements [begin, begin + count) of all states.
 template <int kStates>
-void store_states(const UpdateItem& item, std::int64_t begin, std::int64_t count, float* const* values,
-                  const kernels::StepWords& words) {
+void store_states(const UpdateItem& item, std::int64_t begin, std::int64_t count, const float* const* values) {
   if (item.format == StateFormat::bf16) {
     for (int s = 0; s < kStates; ++s) {
-      if (item.stochastic) round_numbers(DType::bf16, values[s], count, words.stream(1 + s));
       convert_block(values[s], static_cast<BFloat16*>(item.states[s]) + begin, count);
     }
     return;

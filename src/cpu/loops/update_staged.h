@@ -46,11 +46,14 @@ template <class T, class Rule>
     run_rule<false>(rule, scale, out, p, g, states, count);
   }
   if constexpr (kIsFloat) {
-    const kernels::StepWords words(item.random_key, step, item.first + begin);
-    if (in_place && item.stochastic && out == out_scratch.values) {
-      round_numbers(target.dtype, out, count, words.stream(0));
+    if (item.stochastic) {
+      const BlockRounding rounding({item.random_key, step, item.first + begin}, count);
+      if (in_place && out == out_scratch.values) rounding.round(target.dtype, 0, out);
+      if (item.format == StateFormat::bf16) {
+        for (int s = 0; s < Rule::kStates; ++s) rounding.round(DType::bf16, 1 + s, states[s]);
+      }
     }
-    if (!native) store_states<Rule::kStates>(item, begin, count, states, words);
+    if (!native) store_states<Rule::kStates>(item, begin, count, states);
   }
   if (out_in_place == nullptr || master != nullptr) store(target, begin, count, out);
 }

@@ -8,7 +8,7 @@
 
 #include "cpu_test_support.h"
 #include "kernels/block_code.h"
-#include "kernels/random.h"
+#include "kernels/stochastic_rounding.h"
 
 namespace gradstep::test {
 namespace {
