@@ -110,6 +110,7 @@ class CudaBackend final : public Backend {
   void project_rows(const LowRankPlan& plan, Queue& queue) override { cuda::project_rows(plan, own(queue)); }
   void project_columns(const LowRankPlan& plan, Queue& queue) override { cuda::project_columns(plan, own(queue)); }
   void orthonormalize(const LowRankPlan& plan, Queue& queue) override { cuda::orthonormalize(plan, own(queue)); }
+  void keep_factors(const LowRankPlan& plan, Queue& queue) override { cuda::keep_factors(plan, own(queue)); }
   void expand(const LowRankPlan& plan, double factor, Queue& queue) override { cuda::expand(plan, factor, own(queue)); }
 
   std::unique_ptr<Preconditioning> make_preconditioning(const kernels::ShampooForm& /*form*/) override {

@@ -58,6 +58,7 @@ void sum_sparse(const SparseSum& job, CudaQueue& queue);
 void project_rows(const LowRankPlan& plan, CudaQueue& queue);
 void project_columns(const LowRankPlan& plan, CudaQueue& queue);
 void orthonormalize(const LowRankPlan& plan, CudaQueue& queue);
+void keep_factors(const LowRankPlan& plan, CudaQueue& queue);
 void expand(const LowRankPlan& plan, double factor, CudaQueue& queue);
 
 }  // namespace gradstep::cuda

@@ -250,6 +250,7 @@ struct AddRows {
   std::int64_t count;
   std::int64_t row_size;
   double factor;
+  bool divides;
   std::int64_t parts;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
@@ -270,7 +271,8 @@ struct AddRows {
       for (int k = 0; k < found && column < row_size; ++k) {
         T* to = static_cast<T*>(sum) + shared.rows[k] * row_size + column;
         const T value = read<T>(block, values, shared.places[k] * row_size + column);
-        block.store(to, block.load(to) + static_cast<T>(factor) * value);
+        const T own = static_cast<T>(factor);
+        block.store(to, block.load(to) + (divides ? value / own : own * value));
       }
     }
   }
@@ -320,13 +322,13 @@ void add_rows(const RowsJob& job, CudaQueue& queue) {
   const View indices = table.view(job.indices);
   const View values = table.view(job.values);
   table.send();
-  if (job.indices.size == 0) return;
+  if (job.indices.size == 0 || job.row_size == 0) return;
   const std::int64_t columns = parts_of(job.row_size, AddRows::kThreads);
   const std::int64_t parts =
       std::clamp<std::int64_t>(std::min(kRowBlocks / columns, job.indices.size / kRowsOfPart), 1, kMaxRowParts);
   launch(queue, columns * parts,
          AddRows{job.sum.data, job.sum.dtype == DType::f64, indices, values, job.indices.size, job.row_size, job.factor,
-                 parts});
+                 job.divides, parts});
 }
 
 }  // namespace gradstep::cuda

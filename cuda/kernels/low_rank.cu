@@ -166,6 +166,35 @@ struct AddBands {
   }
 };
 
+/// A block has a factor of q, of which it seldom reads more than the beginning.
+template <class T>
+struct KeepFactors {
+  static constexpr const char* kName = "keep_factors";
+  static constexpr int kThreads = 256;
+  static constexpr bool kWaits = true;
+  struct Shared {
+    unsigned others;  ///< threads that have found a number that is not zero
+  };
+
+  LowRankParts parts;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    auto& shared = block.shared<Shared>();
+    const LowRankTile tile = parts.tile(block);
+    const DeviceLowRank& job = parts.matrix(block, tile);
+    T* q = static_cast<T*>(job.q) + tile.factor * job.cols;
+    const T* before = static_cast<const T*>(job.q_before) + tile.factor * job.cols;
+    if (block.thread() == 0) shared.others = 0;
+    block.sync();
+    bool is_zero = true;
+    for (std::int64_t i = block.thread(); i < job.cols && is_zero; i += kThreads) is_zero = block.load(q + i) == 0;
+    if (!is_zero) block.atomic_add_shared(&shared.others, 1U);
+    block.sync();
+    if (shared.others > 0) return;
+    for (std::int64_t i = block.thread(); i < job.cols; i += kThreads) block.store(q + i, block.load(before + i));
+  }
+};
+
 /// result = factor * p^T q, m = m - p^T q: a block has a chunk.
 template <class T>
 struct Expand {
@@ -270,7 +299,8 @@ void add_line(std::int64_t item, std::int64_t count, std::int64_t tile, std::vec
 }  // namespace
 
 void LowRankTiles::cut() {
-  for (std::vector<LowRankTile>* list : {&rows, &columns, &sums_of_rows, &sums_of_columns, &vectors}) list->clear();
+  for (std::vector<LowRankTile>* list : {&rows, &columns, &sums_of_rows, &sums_of_columns, &vectors, &factors})
+    list->clear();
   work.clear();
   rank = 0;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
@@ -281,6 +311,7 @@ void LowRankTiles::cut() {
     if (shape.cols > kDotBand) add_line(item, shape.rank * shape.rows, kSums, sums_of_rows);
     if (shape.rows > kRowBand) add_line(item, shape.rank * shape.cols, kSums, sums_of_columns);
     add_line(item, shape.rows, kDotBand, vectors);
+    for (std::int64_t k = 0; k < shape.rank; ++k) factors.push_back({item, 0, 0, k});
     work.append(shape.rows * shape.cols);
     rank = std::max(rank, shape.rank);
   }
@@ -294,7 +325,7 @@ LowRankForm& prepare(const LowRankPlan& plan, CudaQueue& queue) {
   for (const LowRank& job : plan.matrices) {
     form.is_double = job.m.dtype == DType::f64;
     form.shapes.push_back({job.rows, job.cols, job.rank});
-    form.matrices.push_back({job.m.data, job.p, job.q, job.result, job.rows, job.cols, job.rank, nullptr,
+    form.matrices.push_back({job.m.data, job.p, job.q, job.result, job.q_before, job.rows, job.cols, job.rank, nullptr,
                              parts_of(job.cols, kDotBand), parts_of(job.rows, kRowBand), parts_of(job.rows, kDotBand),
                              is_in_fours(job) ? 1 : 0});
     partials += partials_of(form.matrices.back());
@@ -315,6 +346,7 @@ LowRankForm& prepare(const LowRankPlan& plan, CudaQueue& queue) {
   const auto sums_of_rows = form.table.add(form.tiles.sums_of_rows);
   const auto sums_of_columns = form.table.add(form.tiles.sums_of_columns);
   const auto vectors = form.table.add(form.tiles.vectors);
+  const auto factors = form.table.add(form.tiles.factors);
   const auto chunks = form.table.add(form.tiles.work.chunks().data(), form.tiles.work.chunks().size());
   form.table.send();
   const DeviceLowRank* all = form.table.at(matrices);
@@ -323,6 +355,7 @@ LowRankForm& prepare(const LowRankPlan& plan, CudaQueue& queue) {
   form.sums_of_rows = {form.table.at(sums_of_rows), all};
   form.sums_of_columns = {form.table.at(sums_of_columns), all};
   form.vectors = {form.table.at(vectors), all};
+  form.factors = {form.table.at(factors), all};
   form.chunks = form.table.at(chunks);
   return form;
 }
@@ -335,6 +368,13 @@ void project_rows(const LowRankPlan& plan, CudaQueue& queue) {
 void project_columns(const LowRankPlan& plan, CudaQueue& queue) {
   const LowRankForm& form = prepare(plan, queue);
   form.is_double ? project_columns_typed<double>(form, queue) : project_columns_typed<float>(form, queue);
+}
+
+void keep_factors(const LowRankPlan& plan, CudaQueue& queue) {
+  const LowRankForm& form = prepare(plan, queue);
+  const std::int64_t factors = count_of(form.tiles.factors);
+  form.is_double ? launch(queue, factors, KeepFactors<double>{form.factors})
+                 : launch(queue, factors, KeepFactors<float>{form.factors});
 }
 
 void expand(const LowRankPlan& plan, double factor, CudaQueue& queue) {

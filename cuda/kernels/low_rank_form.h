@@ -20,6 +20,7 @@ struct DeviceLowRank {
   void* p;
   void* q;
   void* result;
+  const void* q_before;
   std::int64_t rows;
   std::int64_t cols;
   std::int64_t rank;
@@ -69,6 +70,7 @@ struct LowRankTiles {
   std::vector<LowRankTile> sums_of_rows;
   std::vector<LowRankTile> sums_of_columns;
   std::vector<LowRankTile> vectors;
+  std::vector<LowRankTile> factors;
   WorkList work;
   std::int64_t rank = 0;  ///< the highest
 
@@ -88,6 +90,7 @@ struct LowRankForm {
   LowRankParts sums_of_rows{};
   LowRankParts sums_of_columns{};
   LowRankParts vectors{};
+  LowRankParts factors{};
   const Chunk* chunks = nullptr;
   bool is_double = false;
 };

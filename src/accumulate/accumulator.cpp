@@ -205,10 +205,10 @@ void Accumulator::take_in(const BufferList& grads, std::span<const Rows> rows, d
   const bool divides = options_.mode == GRADSTEP_ACCUMULATE_MEAN_EACH || running;
   // Rows go in before the dense pass, which finishes and measures the window; only the running mean's rows must follow
   // its decay of the old sum.
-  if (!running) add_rows(divides ? 1 / factor : factor, rows);
+  if (!running) add_rows(factor, divides, rows);
   add_dense(last, factor, grads);
   if (running && !rows.empty()) {
-    add_rows(1 / factor, rows);
+    add_rows(factor, divides, rows);
     measured_ = false;
   }
   if (last) end_window();
@@ -250,14 +250,14 @@ void Accumulator::measure_results() {
   undivided_ = job_.norm_finish != Finish::nothing;
 }
 
-void Accumulator::add_rows(double factor, std::span<const Rows> rows) {
+void Accumulator::add_rows(double factor, bool divides, std::span<const Rows> rows) {
   for (const Rows& added : rows) {
     const std::size_t i = added.parameter;
     if (touched_[i] == 0) {
       site_.queue().zero(sums_[i].data, static_cast<std::size_t>(sums_[i].bytes()));
       touched_[i] = 1;
     }
-    site_.backend().add_rows({sums_[i], added.indices, added.values, added.row_size, factor}, site_.queue());
+    site_.backend().add_rows({sums_[i], added.indices, added.values, added.row_size, factor, divides}, site_.queue());
   }
 }
 

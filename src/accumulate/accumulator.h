@@ -86,7 +86,7 @@ class Accumulator {
   void check_whole() const;
   void take_in(const BufferList& grads, std::span<const Rows> rows, double weight);
   void add_dense(bool last, double factor, const BufferList& grads);
-  void add_rows(double factor, std::span<const Rows> rows);
+  void add_rows(double factor, bool divides, std::span<const Rows> rows);
   void finish(Finish finish, double value);
   void measure_results();
   Finish finish_of_window(double& value) const;

@@ -96,6 +96,7 @@ struct RowsJob {
   Array values;
   std::int64_t row_size = 1;
   double factor = 1;
+  bool divides = false;  ///< by the factor; otherwise values are multiplied by it
 };
 
 }  // namespace gradstep

@@ -92,6 +92,8 @@ class Backend {
   virtual void project_columns(const LowRankPlan& plan, Queue& queue) = 0;  ///< q = p m, q by factor
   /// Makes the factors of p orthonormal, in their order; one that is in the span of those before becomes zero.
   virtual void orthonormalize(const LowRankPlan& plan, Queue& queue) = 0;
+  /// Factors of q that are zero become those of q_before.
+  virtual void keep_factors(const LowRankPlan& plan, Queue& queue) = 0;
   /// result = factor * p^T q, m = m - p^T q.
   virtual void expand(const LowRankPlan& plan, double factor, Queue& queue) = 0;
 

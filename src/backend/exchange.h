@@ -93,7 +93,8 @@ struct LowRank {
   std::int64_t rank = 0;
   void* p = nullptr;
   void* q = nullptr;
-  void* result = nullptr;  ///< where an expansion of the factors goes: as many numbers as m has, of its dtype
+  void* result = nullptr;          ///< where an expansion of the factors goes: as many numbers as m has, of its dtype
+  const void* q_before = nullptr;  ///< for keep_factors(), as q
 };
 
 /// Matrices of one dtype, which share nothing.

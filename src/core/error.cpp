@@ -90,4 +90,18 @@ gradstep_status translate_exception() noexcept {
   }
 }
 
+bool is_of_this_rank(gradstep_status status) {
+  switch (status) {
+    case GRADSTEP_ERR_NUMERIC:
+    case GRADSTEP_ERR_MISMATCH:
+    case GRADSTEP_ERR_TIMEOUT:
+    case GRADSTEP_ERR_PEER_LOST:
+    case GRADSTEP_ERR_ABORTED:
+    case GRADSTEP_ERR_IO:
+      return false;
+    default:
+      return true;
+  }
+}
+
 }  // namespace gradstep

@@ -47,6 +47,9 @@ void set_last_error(const char* text) noexcept;
 /// Stores the text of the exception in flight and returns its status. Call inside a catch block.
 gradstep_status translate_exception() noexcept;
 
+/// A failure of a rank that its peers know nothing of: the others are agreed on, or the channel's.
+bool is_of_this_rank(gradstep_status status);
+
 /// The body of a function that C calls: its exceptions become a status and the thread's text.
 template <class Body>
 gradstep_status guarded(Body&& body) noexcept {

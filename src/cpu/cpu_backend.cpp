@@ -41,6 +41,15 @@ AddStep step_of(const AccumulateJob& job) {
   return step;
 }
 
+template <class T>
+void keep_factors_of(const LowRank& job) {
+  auto* q = static_cast<T*>(job.q);
+  const auto* before = static_cast<const T*>(job.q_before);
+  for (std::int64_t k = 0; k < job.rank; ++k, q += job.cols, before += job.cols) {
+    if (std::all_of(q, q + job.cols, [](T x) { return x == 0; })) std::copy_n(before, job.cols, q);
+  }
+}
+
 class CpuBackend final : public Backend {
  public:
   CpuBackend(Context& context, const Loops& loops) : context_(context), loops_(loops), memory_(context.allocator()) {}
@@ -75,12 +84,10 @@ class CpuBackend final : public Backend {
   void add_rows(const RowsJob& job, Queue& /*queue*/) override {
     constexpr std::int64_t kParts = 16;
     if (job.indices.size * job.row_size <= kSerialElements) {
-      loops_.add_rows(job.sum, job.indices, job.values, job.row_size, job.factor, RowPart{});
+      loops_.add_rows(job, RowPart{});
       return;
     }
-    context_.parallel_for(kParts, [&](std::int64_t part) {
-      loops_.add_rows(job.sum, job.indices, job.values, job.row_size, job.factor, RowPart{part, kParts});
-    });
+    context_.parallel_for(kParts, [&](std::int64_t part) { loops_.add_rows(job, RowPart{part, kParts}); });
   }
 
   void square_chunks(const NormPlan& plan, double* partials, Queue& /*queue*/) override {
@@ -252,6 +259,15 @@ class CpuBackend final : public Backend {
       for (std::int64_t i = 0; i < count; ++i) run(i);
     } else {
       context_.parallel_for(count, run);
+    }
+  }
+  void keep_factors(const LowRankPlan& plan, Queue& /*queue*/) override {
+    for (const LowRank& job : plan.matrices) {
+      if (job.m.dtype == DType::f64) {
+        keep_factors_of<double>(job);
+      } else {
+        keep_factors_of<float>(job);
+      }
     }
   }
   void expand(const LowRankPlan& plan, double factor, Queue& /*queue*/) override {

@@ -82,8 +82,7 @@ struct Loops {
 
   void (*sum_ranks)(const RankSum& job, std::int64_t begin, std::int64_t length);
 
-  void (*add_rows)(const Array& sum, const Array& indices, const Array& values, std::int64_t row_size, double factor,
-                   RowPart part);
+  void (*add_rows)(const RowsJob& job, RowPart part);
 };
 
 #if defined(__aarch64__)

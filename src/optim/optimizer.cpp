@@ -197,6 +197,7 @@ StepOutcome Optimizer::step_sharded(const StepBuffers& buffers, const StepGuards
   take_hyper_parameters();
   Sharding& sharding = *sharding_;
   StepGuards guards = asked;
+  bool has_stepped = false;
   try {
     const Deadline deadline = sharding.comm().deadline();
     Sharding::Agreement own;
@@ -221,11 +222,14 @@ StepOutcome Optimizer::step_sharded(const StepBuffers& buffers, const StepGuards
     }
     if (has_slices()) sharding.stage(buffers_.params);
     apply_guarded(guards.clip_value);
+    has_stepped = true;
     buffers_changed_ = false;
     stepped_gradients_ = shown;
     if (has_slices()) sharding.publish(buffers_.updates.empty() ? buffers_.params : buffers_.updates, deadline);
   } catch (...) {
-    if (torn_) sharding.comm().abort();  // the other ranks cannot go on without this one's share
+    torn_ = torn_ || has_stepped;  // not all of the parameters are where the state is
+    // The other ranks cannot go on without this one's share, and would take its next exchange for this one.
+    if (torn_ || is_of_this_rank(translate_exception())) sharding.comm().abort();
     lost_ = sharding.comm().status().code != GRADSTEP_OK;
     throw;
   }

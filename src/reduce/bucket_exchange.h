@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "backend/context.h"
@@ -50,6 +51,16 @@ struct ExchangeResources {
     if (own_stream != nullptr) site.queue().follow(own_lane.queue());
   }
 
+  /// Collective the first time in a window.
+  double agree_on_weight(const Deadline& deadline) {
+    if (!total_weight) {
+      double sum = weight;
+      comm->all_reduce({&sum, 1, DType::f64, 0, nullptr, nullptr}, GRADSTEP_REDUCE_SUM, 1, deadline);
+      total_weight = sum;
+    }
+    return *total_weight;
+  }
+
   std::shared_ptr<Context> context;
   Site site;  ///< in the host's order
   std::shared_ptr<void> own_stream;
@@ -58,6 +69,9 @@ struct ExchangeResources {
   std::shared_ptr<Communicator> comm;
   std::unique_ptr<DataPlane> data;  ///< of comm, on memory of the site, in the order of the lane
   std::int64_t windows = 0;         ///< that have succeeded
+  // Of the present window.
+  double weight = 1;                   ///< this rank's
+  std::optional<double> total_weight;  ///< all ranks', where an exchange has asked for it
   // At the site.
   Staging outgoing;
   Staging incoming;
@@ -89,6 +103,8 @@ class BucketExchange {
   /// What is added to them on the way, element by element, multiplied by carried_factor(); data NULL = nothing.
   virtual Array carried() const { return {}; }
   virtual double carried_factor() const { return 1; }
+  /// exchange() has divided by the total weight, where that is what the sum is to be divided by.
+  virtual bool is_divided_by_weight() const { return false; }
   /// Where the outcome of an exchange is seen. Stays where it is.
   virtual Array result() const { return array(memory_); }
 

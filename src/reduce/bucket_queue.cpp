@@ -65,7 +65,7 @@ bool BucketQueue::is_idle() const {
 
 bool BucketQueue::has_left() const {
   const std::lock_guard lock(mutex_);
-  return (failure_ == GRADSTEP_OK ? full_ : done_) > 0;
+  return failure_ == GRADSTEP_OK ? full_ > 0 : done_ > 0 || is_of_this_rank(failure_);
 }
 
 void BucketQueue::halt() noexcept {

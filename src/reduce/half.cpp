@@ -23,19 +23,30 @@ HalfExchange::HalfExchange(ExchangeResources& resources, const BucketPlan& plan,
   }
 }
 
-/// What is neither clipped nor divided before the cast needs no f32 in between.
+/// What is neither clipped nor multiplied or divided before the cast needs no f32 in between.
 bool HalfExchange::narrows_while_packing() const {
-  return options().clip_value == 0 && options().half_sum != GRADSTEP_HALF_SUM_FP16_PREDIVIDED;
+  return options().clip_value == 0 && options().half_sum != GRADSTEP_HALF_SUM_FP16_PREDIVIDED && !is_weighted();
 }
 
 Array HalfExchange::packed() const { return narrows_while_packing() ? wire_ : result(); }
 
 void HalfExchange::exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) {
   const bool predivided = options().half_sum == GRADSTEP_HALF_SUM_FP16_PREDIVIDED;
+  double multiplier = 1;
+  double before = predivided ? divisor : 1;
+  double weight = 1;
+  if (is_weighted()) {
+    // What was packed is multiplied by a weight, of tokens perhaps. A mean of gradients times ranks weight / total does
+    // not leave the range of 16 bits where gradients do not.
+    const double total = resources_.agree_on_weight(deadline);
+    weight = resources_.weight;
+    divisor = multiplier = static_cast<double>(world_size());
+    before = total > 0 ? total : 1;
+  }
   if (!narrows_while_packing()) {
-    if (options().clip_value > 0) backend().clamp(result(), options().clip_value, queue());
+    if (options().clip_value > 0) backend().clamp(result(), weight * options().clip_value, queue());
     const CopyItem narrow{wire_, result()};
-    backend().copy({&work_, {&narrow, 1}, {}}, 1, predivided ? divisor : 1, queue());
+    backend().copy({&work_, {&narrow, 1}, {}}, multiplier, before, queue());
   }
   if (options().half_sum == GRADSTEP_HALF_SUM_F32) {
     data().all_reduce(wire_, GRADSTEP_REDUCE_SUM, divisor, deadline);

@@ -15,11 +15,13 @@ class HalfExchange final : public BucketExchange {
   HalfExchange(ExchangeResources& resources, const BucketPlan& plan, const gradstep_reducer_options& options);
 
   Array packed() const override;
+  bool is_divided_by_weight() const override { return true; }
   void complete(gradstep_bucket_statistics& stats) const override;
   void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) override;
 
  private:
   bool narrows_while_packing() const;
+  bool is_weighted() const { return options().average == GRADSTEP_AVERAGE_WEIGHTED; }
   void sum_in_half(const Deadline& deadline);
 
   WorkList work_;

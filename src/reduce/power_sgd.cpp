@@ -72,7 +72,7 @@ const LowRankPlan& PowerSgdExchange::low_rank() {
     if (matrix.rank == 0) continue;
     packed_.matrices.push_back({part(packed_.memory, matrix.begin, matrix.size()), matrix.rows, matrix.cols,
                                 matrix.rank, part(p_, matrix.p_begin, 0).data, part(next_q_, matrix.q_begin, 0).data,
-                                seen(matrix).data});
+                                seen(matrix).data, part(q_, matrix.q_begin, 0).data});
   }
   packed_.low_rank.matrices = packed_.matrices;
   return packed_.low_rank;
@@ -116,7 +116,9 @@ void PowerSgdExchange::exchange(double divisor, const Deadline& deadline, gradst
   stats.algorithm = GRADSTEP_EXCHANGE_FACTORS;
 }
 
+// From a factor that is zero, as all are of a gradient that is, none but zero would come in the next window.
 void PowerSgdExchange::commit() {
+  if (q_size_ > 0) backend().keep_factors(low_rank(), queue());
   std::swap(packed_, residual_);
   std::swap(q_, next_q_);
 }

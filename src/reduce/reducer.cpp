@@ -114,7 +114,8 @@ void Reducer::open_window(double weight) {
   }
   open_ = true;
   complete_ = measured_ = false;
-  weight_ = weight;
+  weight_ = resources_.weight = weight;
+  resources_.total_weight.reset();
   full_buckets_ = 0;
   queue_->open(buckets_.size());
   resources_.join();  // of a window that has failed something may be left
@@ -264,6 +265,7 @@ void Reducer::exchange_control(std::span<Bucket> exchanged, const Deadline& dead
 
 void Reducer::divide(std::span<Bucket> exchanged, double divisor) {
   for (Bucket& bucket : exchanged) {
+    if (divisor > 0 && bucket.exchange->is_divided_by_weight()) continue;
     if (divisor > 0) {
       backend().copy(bucket.itself.plan(), 1, divisor, queue());
     } else {
@@ -288,13 +290,13 @@ void Reducer::finish_window(const BufferList& targets, const Deadline& deadline)
       if (!places_[i].pushed) pack_one(i, Array{nullptr, schema_[i].size, DType::f32, 0, nullptr, nullptr});
     }
     queue_->exchange_all(full_buckets(), deadline);
+    settle(buckets_, deadline);
+    complete_ = true;
+    write_results(targets);
   } catch (...) {
-    drop_exchanges();
+    give_up_window();
     throw;
   }
-  settle(buckets_, deadline);
-  complete_ = true;
-  write_results(targets);
 }
 
 /// What is left to know, and to agree on, when buckets are exchanged: no step is queued behind an exchange that fails.
@@ -321,6 +323,10 @@ void Reducer::run_in_lane(FunctionRef<void(Bucket&)> work, std::span<Bucket> cho
 }
 
 void Reducer::commit() { commit(buckets_); }
+
+bool Reducer::has_memory() const {
+  return std::ranges::any_of(buckets_, [](const Bucket& bucket) { return !bucket.exchange->kept().empty(); });
+}
 
 void Reducer::write_results(const BufferList& targets) {
   if (targets.empty()) return;
@@ -356,7 +362,7 @@ void Reducer::run_window(const BufferList& grads, const BufferList& results, dou
       pack(bucket, grads);
     }
   } catch (...) {
-    drop_exchanges();
+    give_up_window();
     throw;
   }
   finish_window(results, deadline);
@@ -385,6 +391,13 @@ void Reducer::cancel() {
   if (queue_->has_left()) comm().abort();
   drop_exchanges();
   open_ = false;
+}
+
+/// In a handler. Peers that have this rank's buckets would take those of its next window for the missing ones.
+void Reducer::give_up_window() noexcept {
+  const bool is_ahead = comm().world_size() > 1 && queue_->has_left();
+  drop_exchanges();
+  if (is_ahead && is_of_this_rank(translate_exception())) comm().abort();
 }
 
 void Reducer::drop_exchanges() noexcept {

@@ -46,6 +46,8 @@ class Reducer {
   /// The same without results, and what the window leaves behind for the next one is kept only by commit(): a
   /// window that is reduced again instead has left nothing.
   void exchange_window(const BufferList& grads, double weight);
+  /// Windows leave something behind for the next one.
+  bool has_memory() const;
   void commit();
   /// A window of one bucket alone: its parameters' arrays become the outcome, those of others are left as they are, and
   /// gradients() shows nothing.
@@ -140,6 +142,7 @@ class Reducer {
   void exchange(Bucket& bucket, const Deadline& deadline);
   void exchange_control(std::span<Bucket> exchanged, const Deadline& deadline);
   /// Nothing of an open window goes on: peers get an error, not a hang, where buckets have left.
+  void give_up_window() noexcept;
   void drop_exchanges() noexcept;
   void divide(std::span<Bucket> exchanged, double divisor);
   void settle(std::span<Bucket> exchanged, const Deadline& deadline);

@@ -218,13 +218,13 @@ const double* Updater::norm_of(const BufferList& grads) {
 }
 
 /// What the reducer keeps of a window for the next one is kept only now: until the step is made, the window may have to
-/// be reduced again.
+/// be reduced again. A window that is skipped leaves nothing: not finite, it would make all those after it so, too.
 bool Updater::close_window(bool applied) {
   const bool is_reduced = window_ == Window::reduced;
   window_ = Window::open;
   ++windows_;
   ++(applied ? stats_.steps : stats_.skipped_steps);
-  if (is_reduced && reducer_) reducer_->commit();
+  if (is_reduced && applied && reducer_) reducer_->commit();
   return applied;
 }
 
@@ -267,11 +267,19 @@ bool Updater::step(const StepBuffers& buffers, const double* norm) {
   StepGuards guards = step_guards();
   if (norm == nullptr && reducer_ && (guards.max_norm > 0 || guards.skip_nonfinite)) norm = reducer_->norm();
   guards.norm = norm;
-  if (!optimizer_->is_sharded()) return optimizer_->step(buffers, guards).applied;
-  // The reducer has done what a sharded step would do with gradients of its own.
-  GradientExchange reduced = optimizer_->sharding()->default_exchange();
-  reduced.gradients = GRADSTEP_SHARDED_GRADIENTS_REDUCED;
-  return optimizer_->step_sharded(buffers, guards, reduced).applied;
+  bool applied = false;
+  if (optimizer_->is_sharded()) {
+    // The reducer has done what a sharded step would do with gradients of its own.
+    GradientExchange reduced = optimizer_->sharding()->default_exchange();
+    reduced.gradients = GRADSTEP_SHARDED_GRADIENTS_REDUCED;
+    applied = optimizer_->step_sharded(buffers, guards, reduced).applied;
+  } else {
+    applied = optimizer_->step(buffers, guards).applied;
+  }
+  // A device decides by itself, and is asked only where something depends on it here.
+  const bool asks =
+      applied && guards.skip_nonfinite && !optimizer_->site().is_host() && reducer_ && reducer_->has_memory();
+  return asks ? optimizer_->last_outcome().applied : applied;
 }
 
 std::shared_ptr<Reducer> Updater::next_reducer(Communicator& comm) {

@@ -28,10 +28,10 @@ class Matrices {
     std::mt19937 random(5);
     std::normal_distribution<double> normal;
     for (const Shape& shape : shapes) {
-      void* parts[4];
+      void* parts[5];
       const std::int64_t sizes[] = {shape.rows * shape.cols, shape.rank * shape.rows, shape.rank * shape.cols,
-                                    shape.rows * shape.cols};
-      for (std::size_t k = 0; k < 4; ++k) {
+                                    shape.rows * shape.cols, shape.rank * shape.cols};
+      for (std::size_t k = 0; k < 5; ++k) {
         std::vector<T> numbers(static_cast<std::size_t>(sizes[k]) + shift);
         for (T& x : numbers) x = static_cast<T>(normal(random));
         Buffer& buffer = buffers_.emplace_back(backend.memory(), numbers.size() * sizeof(T));
@@ -39,13 +39,23 @@ class Matrices {
         parts[k] = buffer.template as<T>() + shift;
       }
       matrices_.push_back({compact_array(parts[0], sizes[0], kType<T>), shape.rows, shape.cols, shape.rank, parts[1],
-                           parts[2], parts[3]});
+                           parts[2], parts[3], parts[4]});
     }
     plan_.matrices = matrices_;
   }
 
   const LowRankPlan& plan() const { return plan_; }
   Queue& queue() { return backend_.queue(nullptr); }
+
+  /// The last factor of q of each matrix becomes zero but for a number at its end, every second one zero altogether.
+  void clear_last_factors() {
+    for (std::size_t i = 0; i < matrices_.size(); ++i) {
+      const LowRank& job = matrices_[i];
+      std::vector<T> numbers(static_cast<std::size_t>(job.cols));
+      if (i % 2 == 0) numbers.back() = T{1};
+      queue().upload(static_cast<T*>(job.q) + (job.rank - 1) * job.cols, numbers.data(), numbers.size() * sizeof(T));
+    }
+  }
 
   /// All numbers, as they are now.
   std::vector<std::byte> bytes() {
@@ -78,6 +88,9 @@ std::vector<std::vector<std::byte>> rounds_on(Backend& backend, const std::vecto
     backend.project_columns(matrices.plan(), matrices.queue());
     found.push_back(matrices.bytes());
     backend.expand(matrices.plan(), 0.75, matrices.queue());
+    found.push_back(matrices.bytes());
+    matrices.clear_last_factors();
+    backend.keep_factors(matrices.plan(), matrices.queue());
     found.push_back(matrices.bytes());
   }
   return found;

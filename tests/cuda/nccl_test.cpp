@@ -285,9 +285,9 @@ TEST(CudaNccl, LaunchesOfPowerSgdDoNotDependOnHowManyMatricesABucketHas) {
     rank.meet();
     if (rank.rank() == 0) {
       const std::vector<std::string> names = EmulatedCuda::launches();
-      const std::pair<const char*, int> expected[] = {{"project_rows", 1},       {"project_columns", 1},
-                                                      {"add_bands", 2},          {"measure_vectors", 3},
-                                                      {"remove_projections", 2}, {"expand", 1}};
+      const std::pair<const char*, int> expected[] = {
+          {"project_rows", 1},       {"project_columns", 1}, {"add_bands", 2},   {"measure_vectors", 3},
+          {"remove_projections", 2}, {"expand", 1},          {"keep_factors", 1}};
       for (const auto& [kernel, launches] : expected) {
         EXPECT_EQ(std::ranges::count(names, kernel), launches * rank.ranks()) << kernel;
       }

@@ -199,7 +199,7 @@ void DeferringBackend::accumulate(const AccumulateJob& job, Queue& queue) {
 void DeferringBackend::add_rows(const RowsJob& job, Queue& queue) {
   const Array arrays[] = {job.sum, job.indices, job.values};
   put_into(queue, [this, job, kept = std::make_shared<KeptArrays>(arrays)] {
-    inner_.add_rows({kept->arrays()[0], kept->arrays()[1], kept->arrays()[2], job.row_size, job.factor}, host_);
+    inner_.add_rows({kept->arrays()[0], kept->arrays()[1], kept->arrays()[2], job.row_size, job.factor, job.divides}, host_);
   });
 }
 
@@ -302,6 +302,10 @@ void DeferringBackend::project_columns(const LowRankPlan& plan, Queue& queue) {
 
 void DeferringBackend::orthonormalize(const LowRankPlan& plan, Queue& queue) {
   put_into(queue, kept(plan, [this](const LowRankPlan& own) { inner_.orthonormalize(own, host_); }));
+}
+
+void DeferringBackend::keep_factors(const LowRankPlan& plan, Queue& queue) {
+  put_into(queue, kept(plan, [this](const LowRankPlan& own) { inner_.keep_factors(own, host_); }));
 }
 
 void DeferringBackend::expand(const LowRankPlan& plan, double factor, Queue& queue) {

@@ -42,6 +42,7 @@ class DeferringBackend : public Backend {
   void project_rows(const LowRankPlan& plan, Queue& queue) override;
   void project_columns(const LowRankPlan& plan, Queue& queue) override;
   void orthonormalize(const LowRankPlan& plan, Queue& queue) override;
+  void keep_factors(const LowRankPlan& plan, Queue& queue) override;
   void expand(const LowRankPlan& plan, double factor, Queue& queue) override;
   void select_largest(const SelectPlan& plan, const Selection& to, Queue& queue) override;
   void count_reaching(const SelectPlan& plan, std::int64_t pieces, std::int64_t* counts, Queue& queue) override;

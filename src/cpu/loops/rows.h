@@ -10,10 +10,10 @@
 namespace gradstep::cpu {
 namespace {
 
-template <class T>
+template <bool kDivides, class T>
 [[gnu::noinline]] void add_scaled_block(T* to, const T* from, std::int64_t count, T factor) {
   GRADSTEP_INDEPENDENT
-  for (std::int64_t i = 0; i < count; ++i) to[i] = to[i] + factor * from[i];
+  for (std::int64_t i = 0; i < count; ++i) to[i] = to[i] + (kDivides ? from[i] / factor : factor * from[i]);
 }
 
 void load_indices(const Array& indices, std::int64_t begin, std::int64_t count, std::int64_t* to) {
@@ -25,8 +25,10 @@ void load_indices(const Array& indices, std::int64_t begin, std::int64_t count, 
 }
 
 template <class T>
-void add_rows_typed(const Array& sum, const Array& indices, const Array& values, std::int64_t row_size, T factor,
-                    RowPart part) {
+void add_rows_typed(const RowsJob& job, RowPart part) {
+  const auto& [sum, indices, values, row_size, job_factor, divides] = job;
+  const T factor = static_cast<T>(job_factor);
+  const auto add_block = divides ? add_scaled_block<true, T> : add_scaled_block<false, T>;
   Scratch<std::int64_t> rows;
   Scratch<T> scratch;
   for (std::int64_t first = 0; first < indices.size; first += kBlock) {
@@ -39,18 +41,17 @@ void add_rows_typed(const Array& sum, const Array& indices, const Array& values,
       for (std::int64_t done = 0; done < row_size; done += kBlock) {
         const std::int64_t count = smaller(kBlock, row_size - done);
         const T* from = read(values, (first + j) * row_size + done, count, scratch.values);
-        add_scaled_block(to + done, from, count, factor);
+        add_block(to + done, from, count, factor);
       }
     }
   }
 }
 
-void add_rows_part(const Array& sum, const Array& indices, const Array& values, std::int64_t row_size, double factor,
-                   RowPart part) {
-  if (sum.dtype == DType::f64) {
-    add_rows_typed(sum, indices, values, row_size, factor, part);
+void add_rows_part(const RowsJob& job, RowPart part) {
+  if (job.sum.dtype == DType::f64) {
+    add_rows_typed<double>(job, part);
   } else {
-    add_rows_typed(sum, indices, values, row_size, static_cast<float>(factor), part);
+    add_rows_typed<float>(job, part);
   }
 }
 

@@ -75,6 +75,42 @@ TEST_F(SparseRows, SmallIndicesWorkAndNoRowsAreLegal) {
   EXPECT_EQ(result<float>(*accumulator), std::vector<float>(10, 0));
 }
 
+TEST_F(SparseRows, RowsAreDividedAsDenseGradientsAre) {
+  values.values = {0.1F, 0.7F, -1.3F, 3.3F, 1e-3F, 9.9F};
+  indices.values = {4, 1, 2};
+  std::vector<float> same(10, 0);
+  for (std::size_t j = 0; j < 3; ++j) {
+    for (std::size_t k = 0; k < 2; ++k)
+      same[static_cast<std::size_t>(indices.values[j]) * 2 + k] = values.values[2 * j + k];
+  }
+  for (const std::int64_t steps : {1, 3, 7}) {
+    const auto options = AccumulatorOptions().with_mode(GRADSTEP_ACCUMULATE_MEAN_EACH).with_steps(steps);
+    auto of_rows = make_accumulator(options, schema);
+    auto dense = make_accumulator(options, schema);
+    TestTensor<float> first({5, 2}, same), other({3}, 6.0F);
+    const gradstep_rows r = rows();
+    const gradstep_tensor grads[] = {first.tensor(), other.tensor()};
+    const gradstep_tensor absent[] = {first.absent(), other.tensor()};
+    for (std::int64_t k = 0; k < steps; ++k) {
+      host::add_rows(*of_rows, absent, 2, &r, 1, 1);
+      host::add_rows(*dense, grads, 2, nullptr, 0, 1);
+    }
+    EXPECT_EQ(result<float>(*of_rows), result<float>(*dense)) << steps;
+  }
+}
+
+TEST_F(SparseRows, RowsWithoutElementsAddNothing) {
+  const Schema narrow = make_schema({{5, 0}, {3}});
+  auto accumulator = make_accumulator(AccumulatorOptions().with_mode(GRADSTEP_ACCUMULATE_SUM).with_steps(1), narrow);
+  TestTensor<float> empty({3, 0}), narrow_gradient({5, 0}), other({3}, 6.0F);
+  gradstep_rows r = rows();
+  value_tensor = empty.tensor();
+  value_tensor.data = values.tensor().data;  // which nobody reads
+  const gradstep_tensor grads[] = {narrow_gradient.absent(), other.tensor()};
+  EXPECT_TRUE(host::add_rows(*accumulator, grads, 2, &r, 1, 1));
+  EXPECT_EQ(result<float>(*accumulator, 1), std::vector<float>(3, 6));
+}
+
 TEST_F(SparseRows, ANonFiniteRowSkipsItsMicroBatch) {
   auto options = AccumulatorOptions().with_steps(1);
   options.nonfinite = GRADSTEP_NONFINITE_SKIP;

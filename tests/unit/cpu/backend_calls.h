@@ -141,6 +141,7 @@ class BackendCalls {
   void project_rows(std::span<const LowRank> matrices) { backend_.project_rows({matrices, {}}, queue_); }
   void project_columns(std::span<const LowRank> matrices) { backend_.project_columns({matrices, {}}, queue_); }
   void orthonormalize(std::span<const LowRank> matrices) { backend_.orthonormalize({matrices, {}}, queue_); }
+  void keep_factors(std::span<const LowRank> matrices) { backend_.keep_factors({matrices, {}}, queue_); }
   void expand(std::span<const LowRank> matrices, double factor) { backend_.expand({matrices, {}}, factor, queue_); }
 
  private:

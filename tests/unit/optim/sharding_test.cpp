@@ -12,6 +12,7 @@
 
 #include "optim/saved_optimizer.h"
 #include "reduce/reducer.h"
+#include "unit/failing_loops.h"
 #include "unit/optim/optimizer_fixture.h"
 #include "unit/ranks.h"
 #include "unit/recorded_log.h"
@@ -501,6 +502,35 @@ TEST(Sharding, AfterALostPeerParametersStandAndTheStateMustBeLoaded) {
         EXPECT_TRUE(model.step(optimizer).applied);
       },
       300);
+}
+
+// Wherever it fails, in what it does before the exchanges or in the last copy of new parameters.
+TEST(Sharding, AStepThatFailsOnOneRankIsNotGoneOnFromOnAny) {
+  int loops_of_a_step = 0;
+  for (int failing = 0; failing <= std::max(loops_of_a_step, 1); ++failing) {
+    run_ranks(2, [&](Communicator& comm) {
+      FailingLoops loops;
+      Ranked model(DType::f32);
+      FirstOrderOptimizer optimizer(loops.make(), make_adam(adam()), model.schema);
+      optimizer.attach(&comm, {});
+      model.draw(comm.rank(), 0);
+      const int before = loops.calls;
+      if (failing == 0) {
+        model.step(optimizer);
+        if (comm.rank() == 1) loops_of_a_step = loops.calls - before;
+        return;
+      }
+      if (comm.rank() == 1) {
+        loops.failing = before + failing;
+        expect_error(GRADSTEP_ERR_CALLBACK, "parallel_for", [&] { model.step(optimizer); });
+      }
+      const auto step_twice = [&] {  // a peer that the failure has overtaken is told in its next step
+        for (int k = 0; k < 2; ++k) model.step(optimizer);
+      };
+      EXPECT_THROW(step_twice(), Error) << "loop " << failing << ", rank " << comm.rank();
+    });
+  }
+  EXPECT_GT(loops_of_a_step, 2);
 }
 
 TEST(Sharding, IsInTheLog) {

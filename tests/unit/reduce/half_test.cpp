@@ -100,6 +100,29 @@ TEST(Half, ClippingComesBeforeTheCast) {
   EXPECT_EQ(found[0].values[0], 48.5F);
 }
 
+// Weights of tokens are far outside of what 16 bits hold.
+TEST(Half, WeightsNeitherOverflowNorMoveTheClipping) {
+  for (const std::int32_t mode : {GRADSTEP_REDUCER_HALF, GRADSTEP_REDUCER_BFLOAT16}) {
+    for (const double unit : {1e5, 1e-6}) {
+      for (const double clip : {0.0, 1.0}) {
+        run_ranks(3, [&](Communicator& comm) {
+          auto options = mode_options(mode);
+          options.average = GRADSTEP_AVERAGE_WEIGHTED;
+          options.clip_value = clip;
+          Reducer reducer(make_context(), comm, options, make_schema({{2}, {3}}));
+          TestTensor<float> a({2}, {1.5F, -5.0F}), b({3}, 0.0F);
+          const gradstep_tensor both[] = {a.tensor(), b.tensor()};
+          const double weight = comm.rank() * unit;  // one of them is 0
+          host::reduce(reducer, both, both, 2, weight);
+          // Exact: weights of 1 and 2 thirds of equal numbers.
+          EXPECT_EQ(a.values, (clip > 0 ? std::vector<float>{1, -1} : std::vector<float>{1.5F, -5.0F}))
+              << "mode " << mode << ", weight " << weight;
+        });
+      }
+    }
+  }
+}
+
 TEST(Half, HalfOfTheBytesTravel) {
   run_ranks(2, [](Communicator& comm) {
     Reducer reducer(make_context(), comm, mode_options(GRADSTEP_REDUCER_BFLOAT16), make_schema({{100000}}));

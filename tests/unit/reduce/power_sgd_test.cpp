@@ -95,6 +95,26 @@ TEST(PowerSgd, ResultsAndResidualAddUpToTheGradients) {
   });
 }
 
+// Of a gradient that is zero, or of fewer independent rows than there are factors, some have no direction to go on
+// from.
+TEST(PowerSgd, AWindowWithoutDirectionsDoesNotKeepThoseAfterItFromHavingSome) {
+  run_ranks(2, [](Communicator& comm) {
+    Reducer reducer(make_context(), comm, power_options(2), make_schema({{kRows, kCols}}, DType::f64));
+    const auto window = [&](const std::vector<double>& gradient) {
+      TestTensor<double> g({kRows, kCols}, gradient);
+      const gradstep_tensor tensor = g.tensor();
+      host::reduce(reducer, &tensor, &tensor, 1, 1);
+      return g.values;
+    };
+    window(std::vector<double>(kRows * kCols, 0));
+    window(low_rank(1, 7));
+    const std::vector<double> constant = low_rank(2, 3);
+    std::vector<double> found;
+    for (int w = 0; w < 8; ++w) found = window(constant);
+    for (std::size_t k = 0; k < constant.size(); ++k) ASSERT_NEAR(found[k], constant[k], 1e-6) << k;
+  });
+}
+
 // Power iteration goes on from window to window: the best approximation of a constant matrix is found in the end.
 TEST(PowerSgd, AWarmStartFindsTheLargestSingularVectors) {
   run_ranks(1, [](Communicator& comm) {

@@ -4,6 +4,8 @@
 // Calls out of turn, bad input, and failures in the middle of a window.
 #include <future>
 
+#include "unit/failing_loops.h"
+#include "unit/ranks.h"
 #include "unit/reduce/reducer_fixture.h"
 
 namespace gradstep::test {
@@ -62,6 +64,55 @@ TEST_F(Window, CancelBeforeAnythingLeftKeepsTheChannel) {
   EXPECT_EQ(reducer->comm().status().code, GRADSTEP_OK);
   const gradstep_tensor both[] = {a.tensor(), b.tensor()};
   EXPECT_NO_THROW(host::reduce(*reducer, both, nullptr, 2, 1));
+}
+
+// Else its peers would add the first bucket of its next window to the second one of theirs.
+TEST(Windows, ARankThatFailsWhenABucketHasLeftEndsItForItsPeers) {
+  constexpr std::int64_t kSize = 40000;  // enough for loops of the host
+  for (const bool pushes : {false, true}) {
+    run_ranks(2, [&](Communicator& comm) {
+      FailingLoops loops;
+      auto options = reducer_options(GRADSTEP_AVERAGE_SUM);
+      options.fuse_threshold = kSize / 2;
+      Reducer reducer(loops.make(), comm, options, make_schema({{kSize}, {kSize}, {kSize}}));
+      std::vector<TestTensor<float>> grads;
+      for (int i = 0; i < 3; ++i) grads.emplace_back(std::vector<std::int64_t>{kSize}, 1.0F + static_cast<float>(i));
+      std::vector<gradstep_tensor> tensors;
+      for (auto& grad : grads) tensors.push_back(grad.tensor());
+      const auto window = [&] {
+        if (pushes) {
+          for (std::size_t i = tensors.size(); i-- > 0;) host::push(reducer, i, tensors[i]);
+          host::wait(reducer, nullptr, 0);
+        } else {
+          host::reduce(reducer, tensors.data(), nullptr, tensors.size(), 1);
+        }
+      };
+      window();
+      if (comm.rank() == 1) {
+        loops.failing = loops.calls + 2;
+        expect_error(GRADSTEP_ERR_CALLBACK, "parallel_for", window);
+        if (pushes) {
+          loops.failing = loops.calls + 1;
+          expect_error(GRADSTEP_ERR_CALLBACK, "parallel_for", [&] { host::wait(reducer, nullptr, 0); });
+        }
+      }
+      expect_error(GRADSTEP_ERR_ABORTED, "", window);
+    });
+  }
+}
+
+TEST_F(Window, ARankThatFailsAloneTriesAgain) {
+  FailingLoops loops;
+  constexpr std::int64_t kSize = 40000;
+  auto options = reducer_options(GRADSTEP_AVERAGE_SUM);
+  options.fuse_threshold = kSize / 2;
+  Reducer reducer(loops.make(), *comm, options, make_schema({{kSize}, {kSize}}));
+  TestTensor<float> first({kSize}, 1.0F), second({kSize}, 2.0F);
+  const gradstep_tensor both[] = {first.tensor(), second.tensor()};
+  loops.failing = 2;
+  expect_error(GRADSTEP_ERR_CALLBACK, "parallel_for", [&] { host::reduce(reducer, both, nullptr, 2, 1); });
+  EXPECT_NO_THROW(host::reduce(reducer, both, both, 2, 1));
+  EXPECT_EQ(second.values[7], 2);
 }
 
 /// What a window of this gradient of one parameter writes over the -1 in `target`; no numbers = this rank has none.

@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "unit/failing_loops.h"
 #include "unit/memory_stream.h"
 #include "unit/recorded_log.h"
 #include "unit/updater/updater_fixture.h"
@@ -79,27 +80,6 @@ TEST(Recovery, SurvivorsKeepTheirResiduals) {
     EXPECT_EQ(std::memcmp(kept.data, before.data(), sizeof(float) * before.size()), 0);
   });
 }
-
-/// A host's parallel_for that runs nothing when it is called for the `failing`th time.
-struct FailingLoops {
-  int calls = 0;
-  int failing = -1;
-
-  std::shared_ptr<Context> make() {
-    auto options = default_context_options();
-    options.parallel_for_user = this;
-    options.parallel_for = [](void* user, std::int64_t n, void (*body)(void*, std::int64_t),
-                              void* body_user) -> gradstep_status {
-      auto* own = static_cast<FailingLoops*>(user);
-      if (++own->calls == own->failing) return GRADSTEP_ERR_IO;
-      for (std::int64_t i = 0; i < n; ++i) body(body_user, i);
-      return GRADSTEP_OK;
-    };
-    auto context = std::make_shared<Context>(options);
-    context->add_backend({GRADSTEP_DEVICE_CPU, 0}, cpu::make_backend(*context));
-    return context;
-  }
-};
 
 TEST(Recovery, AWindowThatWasReducedAndNotSteppedLeavesItsResidualsOnce) {
   const std::vector<std::vector<std::int64_t>> shapes = {{40000}};  // enough for loops of the host

@@ -30,6 +30,7 @@ struct Replica {
     std::int32_t nonfinite = GRADSTEP_NONFINITE_NONE;
     std::int32_t average = GRADSTEP_AVERAGE_MEAN;
     std::int32_t reducer_mode = GRADSTEP_REDUCER_DENSE;
+    std::int32_t error_feedback = GRADSTEP_ERROR_FEEDBACK_EF14;
     bool accumulates = true;
     std::vector<std::vector<std::int64_t>> shapes = kModelShapes;
     std::shared_ptr<Context> context = make_context();
@@ -52,6 +53,7 @@ struct Replica {
       auto o = default_reducer_options();
       o.average = setup.average;
       o.mode = setup.reducer_mode;
+      o.error_feedback = setup.error_feedback;
       reducer = std::make_shared<Reducer>(context, *comm, o, schema);
     }
     updater = std::make_unique<Updater>(context, optimizer, accumulator, reducer, setup.options);

@@ -127,6 +127,41 @@ TEST(UpdaterRanks, ANonFiniteRankMakesAllRanksSkip) {
   });
 }
 
+// An infinity that stayed in a residual, an estimate or a factor would make every later window infinite.
+TEST(UpdaterRanks, AWindowThatIsSkippedLeavesNothingInTheReducer) {
+  struct Memory {
+    std::int32_t mode;
+    std::int32_t error_feedback;
+  };
+  for (const Memory& memory : {Memory{GRADSTEP_REDUCER_SPARSE_TOPK, GRADSTEP_ERROR_FEEDBACK_EF14},
+                               Memory{GRADSTEP_REDUCER_SPARSE_TOPK, GRADSTEP_ERROR_FEEDBACK_EF21},
+                               Memory{GRADSTEP_REDUCER_POWERSGD, GRADSTEP_ERROR_FEEDBACK_EF14}}) {
+    Replica::Setup setup;
+    setup.steps = 1;
+    setup.options.skip_nonfinite = 1;
+    setup.reducer_mode = memory.mode;
+    setup.error_feedback = memory.error_feedback;
+    std::vector<std::vector<float>> ends(2);
+    for (const bool overflows : {false, true}) {
+      run_ranks(2, [&](Communicator& comm) {
+        Replica replica(&comm, setup);
+        const auto rank = static_cast<std::uint32_t>(comm.rank());
+        for (std::uint32_t i = 0; i < 5; ++i) {
+          auto grads = micro_batch(10 * rank + i);
+          if (overflows && i == 2) {
+            auto spoiled = grads;
+            for (auto& g : spoiled) g.values.assign(g.values.size(), std::numeric_limits<float>::infinity());
+            EXPECT_FALSE(replica.push(spoiled));
+          }
+          EXPECT_TRUE(replica.push(grads));
+        }
+        if (rank == 0) ends[overflows ? 1 : 0] = replica.params[0].values;
+      });
+    }
+    EXPECT_EQ(ends[1], ends[0]) << "mode " << memory.mode << ", error feedback " << memory.error_feedback;
+  }
+}
+
 TEST(UpdaterRanks, TokenWeightsAreSharedAcrossRanks) {
   Replica::Setup setup;
   setup.mode = GRADSTEP_ACCUMULATE_WEIGHTED;
