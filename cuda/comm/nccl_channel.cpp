@@ -11,6 +11,8 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
+#include <map>
+#include <mutex>
 #include <thread>
 
 #include "core/error.h"
@@ -55,6 +57,15 @@ void finalize(const NcclFunctions& nccl, ncclComm* comm, int device) noexcept {
       nccl.abort(comm);
     }
   });
+}
+
+/// Work for the communicators of one device may not be given to NCCL by two threads at once (its user guide, Thread
+/// Safety).
+std::timed_mutex& giving_work_to(int device) {
+  static std::mutex mutex;
+  static auto& all = *new std::map<int, std::timed_mutex>;  // leaked: a thread may be late
+  const std::lock_guard lock(mutex);
+  return all[device];
 }
 
 /// The threads that finalize. The process does not end before they have: CUDA and NCCL would go away under them, and
@@ -167,6 +178,8 @@ void NcclChannel::call(const char* what, const Deadline& deadline, FunctionRef<N
   const BesideCapture beside(device_);
   NcclResult result = NcclResult::success;
   {
+    const std::unique_lock turn(giving_work_to(device_), deadline.time());
+    if (!turn.owns_lock()) fail(GRADSTEP_ERR_TIMEOUT, "{}: another communicator's call has the device", what);
     const std::lock_guard lock(mutex_);
     result = body(usable());
     usable();  // what an abort has ended returns errors of NCCL's, or none

@@ -156,11 +156,16 @@ struct Run {
   void find_cuts() const {
     const auto count = static_cast<std::int64_t>(form.parts.size());
     auto* counts = form.counts.of<unsigned>(queue, count * kBins, /*zeroed=*/true);
-    for (int top = kernels::Magnitude<T>::kBits; top > 0;) {
-      const int shift = top > kDigitBits ? top - kDigitBits : 0;
-      launch(queue, chunks.count, CountDigits<T>{selected, cuts, counts, top, shift});
-      launch(queue, count, ChooseDigit{selected.parts, cuts, counts, shift});
-      top = shift;
+    try {
+      for (int top = kernels::Magnitude<T>::kBits; top > 0;) {
+        const int shift = top > kDigitBits ? top - kDigitBits : 0;
+        launch(queue, chunks.count, CountDigits<T>{selected, cuts, counts, top, shift});
+        launch(queue, count, ChooseDigit{selected.parts, cuts, counts, shift});
+        top = shift;
+      }
+    } catch (...) {
+      form.counts = {};  // what was counted, and not chosen from, would be counted again
+      throw;
     }
   }
 

@@ -150,6 +150,10 @@ void send_forms(Form& form, const StepPlan& plan, CudaQueue& queue) {
 void begin_step(const StepPlan& plan, const StepRequest& request, const double* values, StepScalars* scalars,
                 CudaQueue& queue) {
   auto& form = plan.prepared.get<Form>();
+  const bool is_form = plan.rule.family != kernels::RuleForm::Family::none;
+  if (values != nullptr) {
+    queue.check_not_capturing(is_form ? "the host evaluates a schedule" : "the host computes this rule's numbers");
+  }
   const double* norm = request.norm;
   if (norm == nullptr && request.depends_on_norm()) {
     auto* measured = form.norm.of<double>(queue, 1);
@@ -165,10 +169,9 @@ void begin_step(const StepPlan& plan, const StepRequest& request, const double* 
   kernel.groups = static_cast<std::int32_t>(plan.constants.size());
   kernel.constants = plan.constants.data();
   kernel.all_used = plan.all_used;
-  if (plan.rule.family != kernels::RuleForm::Family::none) {
+  if (is_form) {
     kernel.powers = form.powers.filled(queue, plan.constants.size(), Powers{});
     if (values != nullptr) {
-      queue.check_not_capturing("the host evaluates a schedule");
       form.values.begin(queue);
       const auto section = form.values.add(values, plan.constants.size() * static_cast<std::size_t>(plan.fields));
       form.values.send();

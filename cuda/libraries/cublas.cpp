@@ -22,6 +22,7 @@ CublasFunctions find_functions() {
   library.find(functions.create, "cublasCreate_v2");
   library.find(functions.destroy, "cublasDestroy_v2");
   library.find(functions.set_stream, "cublasSetStream_v2");
+  library.find(functions.get_property, "cublasGetProperty");
   library.find(functions.set_workspace, "cublasSetWorkspace_v2");
   library.find(functions.set_math_mode, "cublasSetMathMode");
   library.find(functions.multiply_f32, "cublasSgemmStridedBatched");
@@ -58,7 +59,7 @@ template <class T>
 void Cublas::multiply(const MatrixBatch<const T>& a, const MatrixBatch<const T>& b, const MatrixBatch<T>& c,
                       std::int64_t count, CudaQueue& queue) {
   if (count == 0) return;
-  const OnDevice current(device());
+  const BesideCapture beside(device());  // it loads what it needs at its first use
   begin(queue);
   const T one = 1;
   const T zero = 0;

@@ -23,6 +23,7 @@ CusolverFunctions find_functions() {
   library.find(functions.create, "cusolverDnCreate");
   library.find(functions.destroy, "cusolverDnDestroy");
   library.find(functions.set_stream, "cusolverDnSetStream");
+  library.find(functions.get_property, "cusolverGetProperty");
   library.find(functions.decomposition_f64.size, "cusolverDnDsyevd_bufferSize");
   library.find(functions.decomposition_f64.run, "cusolverDnDsyevd");
   library.find(functions.decomposition_f32.size, "cusolverDnSsyevd_bufferSize");
@@ -59,7 +60,7 @@ Cusolver::~Cusolver() {
 
 template <class T>
 void Cusolver::decompose(T* matrices, std::int64_t n, std::int64_t count, T* values, int* info, CudaQueue& queue) {
-  const OnDevice current(device());
+  const BesideCapture beside(device());  // it may wait, and loads what it needs at its first use
   if (parameters_ != nullptr && count > 1) return decompose_at_once(matrices, n, count, values, info, queue);
   const auto extent = static_cast<int>(n);
   const auto& decomposition = [&]() -> const auto& {
@@ -107,7 +108,7 @@ template void Cusolver::decompose(float* matrices, std::int64_t n, std::int64_t 
 // cuSOLVER takes rows for columns: they are made orthonormal as A = Q R of the transpose.
 void Cusolver::orthonormalize(double* matrices, std::int64_t n, std::int64_t count, double* scratch, int* info,
                               CudaQueue& queue) {
-  const OnDevice current(device());
+  const BesideCapture beside(device());  // it may wait, and loads what it needs at its first use
   const auto extent = static_cast<int>(n);
   int of_qr = 0;
   int of_factor = 0;

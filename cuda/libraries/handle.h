@@ -5,8 +5,10 @@
 #pragma once
 
 #include <cuda_runtime_api.h>
+#include <fmt/format.h>
 
 #include <cstdint>
+#include <string>
 
 #include "core/error.h"
 #include "core/memory.h"
@@ -21,7 +23,17 @@ struct HandleFunctions {
   int (*create)(Handle* handle);
   int (*destroy)(Handle handle);
   int (*set_stream)(Handle handle, cudaStream_t stream);
+  /// `part`: 0 to 2 for the version's major, minor and patch number.
+  int (*get_property)(int part, int* value);
 };
+
+/// As in "cuBLAS 13.1.0".
+template <class Functions>
+std::string version_of(const Functions& functions) {
+  int version[3] = {};
+  for (int part = 0; part < 3; ++part) functions.get_property(part, &version[part]);
+  return fmt::format("{} {}.{}.{}", Functions::kLibrary, version[0], version[1], version[2]);
+}
 
 /// A handle on a device, and a workspace in the order of the queue that it is used with. `Functions` are
 /// HandleFunctions and more; kLibrary, its name; kPrefix, of what it calls its functions; kOutOfMemory, its status.

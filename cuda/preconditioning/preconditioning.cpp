@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "preconditioning/preconditioning.h"
 
+#include <fmt/format.h>
+
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -61,10 +64,14 @@ class CudaPreconditioning final : public Preconditioning {
  public:
   CudaPreconditioning(int device, const std::shared_ptr<Memory>& memory)
       : phases_(device), eigenbases_(phases_), libraries_(device), root_stream_(device, memory) {
-    cusolver_functions();  // a step would find too late that it is missing
+    // A step would find too late that a library is missing.
+    arithmetic_ = fmt::format("CUDA {}, {}, {}", architecture_of(device), version_of(cublas_functions()),
+                              version_of(cusolver_functions()));
   }
 
-  const char* arithmetic() const override { return "cuda"; }
+  /// Products and decompositions have the same bits on devices of one kind, by the same libraries (cuBLAS, Results
+  /// Reproducibility).
+  const char* arithmetic() const override { return arithmetic_.c_str(); }
   std::int64_t bytes() const override { return phases_.bytes() + libraries_.bytes() + root_stream_.bytes(); }
 
   void plan(PreconditioningPlan plan, Queue& queue) override;
@@ -132,6 +139,7 @@ class CudaPreconditioning final : public Preconditioning {
   RootLibraries libraries_;
   Roots roots_{libraries_};
   RootStreamOwner root_stream_;
+  std::string arithmetic_;
   std::vector<std::unique_ptr<MomentumBatch>> momenta_;  // none where momenta are not in codes
   ScratchBuffer squares_;
   ScratchBuffer scales_;

@@ -20,12 +20,13 @@ struct Capture {
 };
 
 inline Capture capture_of(cudaStream_t stream) {
-  Capture capture;
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   Capture found;
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   check(cudaStreamGetCaptureInfo(stream, &status, &found.id, &found.graph), "cudaStreamGetCaptureInfo");
-  if (status != cudaStreamCaptureStatusNone) capture = found;
-  return capture;
+  if (status == cudaStreamCaptureStatusInvalidated) {  // of which nothing else is known
+    check(cudaErrorStreamCaptureInvalidated, "cudaStreamGetCaptureInfo");
+  }
+  return status == cudaStreamCaptureStatusActive ? found : Capture();
 }
 
 /// As long as it lives the device is current, and this thread may call what CUDA refuses beside a capture, of any

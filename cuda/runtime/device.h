@@ -4,6 +4,10 @@
 // The device that calls are for.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <string>
+
 #include "runtime/errors.h"
 #include "runtime/primary_context.h"
 
@@ -30,7 +34,24 @@ class OnDevice {
   bool has_changed_ = false;
 };
 
-/// Throws BACKEND_UNAVAILABLE, with the driver's words, unless there is such a device.
+/// Of a device, which is there.
+inline int attribute_of(int device, cudaDeviceAttr attribute) {
+  int value = 0;
+  check(cudaDeviceGetAttribute(&value, attribute, device), "cudaDeviceGetAttribute");
+  return value;
+}
+
+/// As in "9.0 with 132 multiprocessors".
+inline std::string architecture_of(int device) {
+  return fmt::format("{}.{} with {} multiprocessors", attribute_of(device, cudaDevAttrComputeCapabilityMajor),
+                     attribute_of(device, cudaDevAttrComputeCapabilityMinor),
+                     attribute_of(device, cudaDevAttrMultiProcessorCount));
+}
+
+/// The first number of the compute capability of the oldest devices that kernels are compiled for.
+inline constexpr int kOldestCapability = 8;
+
+/// Throws BACKEND_UNAVAILABLE, with the driver's words, unless there is such a device, and kernels for it.
 inline void check_device_exists(int device) {
   int count = 0;
   if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess) {
@@ -39,6 +60,10 @@ inline void check_device_exists(int device) {
   }
   if (device < 0 || device >= count) {
     fail(GRADSTEP_ERR_BACKEND_UNAVAILABLE, "CUDA has {} devices, and none with number {}", count, device);
+  }
+  if (attribute_of(device, cudaDevAttrComputeCapabilityMajor) < kOldestCapability) {
+    fail(GRADSTEP_ERR_BACKEND_UNAVAILABLE, "CUDA's device {} has compute capability {}; {}.0 is the least", device,
+         architecture_of(device), kOldestCapability);
   }
 }
 

@@ -64,18 +64,30 @@ void Mark::reach() const {
   check(cudaEventSynchronize(event_), "cudaEventSynchronize");
 }
 
+Staging::Block::~Block() {
+  try {
+    passed.reach();
+  } catch (...) {  // the device is gone
+  }
+}
+
 Staging::Block& Staging::take(std::size_t bytes) {
-  const auto last = std::find_if(blocks_.begin(), blocks_.end(), [&](const auto& block) {
-    return block->bytes.bytes() >= bytes && block->passed.is_reached();
-  });
+  const auto has_room = [&](const auto& block) { return block->bytes.bytes() >= bytes; };
+  const auto is_free = [&](const auto& block) { return has_room(block) && block->passed.is_reached(); };
+  auto found = std::find_if(blocks_.begin(), blocks_.end(), is_free);
+  if (found == blocks_.end() && blocks_.size() >= kMaxBlocks) {
+    found = std::find_if(blocks_.begin(), blocks_.end(), has_room);
+    if (found != blocks_.end()) {
+      (*found)->passed.reach();
+    } else {
+      blocks_.front()->passed.reach();
+      blocks_.pop_front();
+    }
+  }
   std::unique_ptr<Block> block;
-  if (last != blocks_.end()) {
-    block = std::move(*last);
-    blocks_.erase(last);
-  } else if (blocks_.size() >= kMaxBlocks && blocks_.front()->bytes.bytes() >= bytes) {
-    block = std::move(blocks_.front());
-    blocks_.pop_front();
-    block->passed.reach();
+  if (found != blocks_.end()) {
+    block = std::move(*found);
+    blocks_.erase(found);
   } else {
     block = std::make_unique<Block>(device_, std::max(kSmallestBlock, bytes));
   }

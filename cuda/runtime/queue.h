@@ -46,6 +46,8 @@ class Staging {
 
   struct Block {
     Block(int device, std::size_t size) : bytes(device, size), passed(device) {}
+    /// Waits until what was sent off from it has arrived.
+    ~Block();
     PinnedBuffer bytes;
     Mark passed;
   };

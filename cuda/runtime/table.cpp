@@ -3,6 +3,7 @@
 #include "runtime/table.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace gradstep::cuda {
 
@@ -48,13 +49,16 @@ View Table::view(const Array& array) {
   return view;
 }
 
+// What has been sent is known again when it has arrived whole.
 void Table::send() {
   if (bytes_ != sent_) {
+    sent_.clear();
     if (buffer_.bytes() < bytes_.size()) buffer_ = Buffer(queue_->scratch(), bytes_.size());
     queue_->initialize(buffer_.data(), bytes_.data(), bytes_.size());
     sent_ = bytes_;
   }
   if (layouts_ == sent_layouts_) return;
+  sent_layouts_.clear();
   for (std::size_t first = 0; first < layouts_.size(); first += kLayouts) {
     const std::size_t count = std::min(kLayouts, layouts_.size() - first);
     queue_->initialize(layout_buffers_[first / kLayouts].data(), &layouts_[first], count * sizeof(Layout));
@@ -66,22 +70,14 @@ Chunks ChunkTable::of(const WorkList& work, CudaQueue& queue) {
   const auto count = static_cast<std::int64_t>(work.chunks().size());
   const unsigned long long capture = queue.capture().id;
   if (queue_ != &queue || capture_ != capture || version_ != work.version()) {
-    buffer_ = Buffer(queue.scratch(), work.chunks().size_bytes());
-    queue.initialize(buffer_.data(), work.chunks().data(), work.chunks().size_bytes());
+    Buffer made(queue.scratch(), work.chunks().size_bytes());
+    queue.initialize(made.data(), work.chunks().data(), made.bytes());
+    buffer_ = std::move(made);
     queue_ = &queue;
     capture_ = capture;
     version_ = work.version();
   }
   return {buffer_.as<const Chunk>(), count};
-}
-
-bool ScratchBuffer::take(CudaQueue& queue, std::size_t bytes) {
-  const unsigned long long capture = queue.capture().id;
-  if (queue_ == &queue && capture_ == capture && buffer_.bytes() == bytes) return false;
-  buffer_ = Buffer(queue.scratch(), bytes);
-  queue_ = &queue;
-  capture_ = capture;
-  return true;
 }
 
 }  // namespace gradstep::cuda

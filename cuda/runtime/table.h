@@ -11,6 +11,7 @@
 #include <cstring>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "backend/work_list.h"
@@ -100,24 +101,34 @@ class ScratchBuffer {
  public:
   template <class T>
   T* of(CudaQueue& queue, std::int64_t count, bool zeroed = false) {
-    if (take(queue, static_cast<std::size_t>(count) * sizeof(T)) && zeroed) {
-      queue.initialize(buffer_.data(), nullptr, buffer_.bytes());
-    }
-    return buffer_.as<T>();
+    return ready<T>(queue, static_cast<std::size_t>(count), [&](Buffer& made) {
+      if (zeroed) queue.initialize(made.data(), nullptr, made.bytes());
+    });
   }
   /// Each of them begins as `value`.
   template <class T>
   T* filled(CudaQueue& queue, std::size_t count, const T& value) {
-    if (take(queue, count * sizeof(T))) {
+    return ready<T>(queue, count, [&](Buffer& made) {
       const std::vector<T> values(count, value);
-      queue.initialize(buffer_.data(), values.data(), buffer_.bytes());
-    }
-    return buffer_.as<T>();
+      queue.initialize(made.data(), values.data(), made.bytes());
+    });
   }
 
  private:
-  /// True if the buffer is a new one.
-  bool take(CudaQueue& queue, std::size_t bytes);
+  /// A buffer that is new is kept once `initialize` has come to an end.
+  template <class T, class Initialize>
+  T* ready(CudaQueue& queue, std::size_t count, Initialize initialize) {
+    const std::size_t bytes = count * sizeof(T);
+    const unsigned long long capture = queue.capture().id;
+    if (queue_ != &queue || capture_ != capture || buffer_.bytes() != bytes) {
+      Buffer made(queue.scratch(), bytes);
+      initialize(made);
+      buffer_ = std::move(made);
+      queue_ = &queue;
+      capture_ = capture;
+    }
+    return buffer_.as<T>();
+  }
 
   CudaQueue* queue_ = nullptr;
   unsigned long long capture_ = 0;

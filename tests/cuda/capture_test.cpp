@@ -278,6 +278,69 @@ TEST(CudaCapture, AWindowOnAnotherStreamDoesNotSpoilIt) {
   EXPECT_EQ(beside.param(other.get()), expected.param(other.get()));
 }
 
+TEST(CudaCapture, ARuleWhoseNumbersTheHostComputesIsRefused) {
+  EmulatedCuda device(1);
+  CaptureStream stream;
+  Chain chain(device, create_shampoo, /*skip_nonfinite=*/false);
+  const gradstep_tensor grads[] = {chain.grad(0), chain.grad(1)};
+  for (int k = 0; k < 2; ++k) chain.step(stream.get());
+  stream.finish();
+  stream.capture([&] {
+    EXPECT_EQ(gradstep_optimizer_step(chain.optimizer(), chain.params(), grads, 2, stream.get()),
+              GRADSTEP_ERR_INVALID_STATE);
+    EXPECT_NE(std::string(gradstep_last_error()).find("the host computes this rule's numbers"), std::string::npos)
+        << gradstep_last_error();
+  });
+  chain.step(stream.get());
+  EXPECT_EQ(chain.steps(), 3);
+}
+
+// Its decompositions wait, and load what they need.
+TEST(CudaCapture, RootsOnAnotherStreamDoNotSpoilIt) {
+  EmulatedCuda device(1);
+  CaptureStream captured;
+  CaptureStream other;
+  Chain chain(device);
+  push_window(chain, captured.get());
+  captured.finish();
+  Chain beside(device, [](gradstep_context* context, const gradstep_parameter* parameters, gradstep_optimizer** made) {
+    gradstep_shampoo_options shampoo{};
+    TestDevice::check(gradstep_shampoo_options_init(&shampoo, sizeof shampoo));
+    shampoo.start_preconditioning_step = 1;
+    shampoo.block_size = 8;
+    shampoo.skip_preconditioning_dim_size_gt = 100;
+    shampoo.root_method = GRADSTEP_ROOT_METHOD_EIGH;
+    return gradstep_optimizer_create_shampoo(context, &shampoo, parameters, 2, made);
+  });
+  device.queue().finish();
+  captured.capture([&] {
+    push_window(chain, captured.get());
+    beside.step(other.get());
+    other.finish();
+  });
+}
+
+TEST(CudaCapture, OneThatIsSpoiledIsNamedAndLeavesNothingBehind) {
+  EmulatedCuda device(1);
+  CaptureStream stream;
+  Chain chain(device);
+  Chain expected(device);
+  const gradstep_tensor grads[] = {chain.grad(0), chain.grad(1)};
+  device.queue().finish();
+  stream.capture(
+      [&] {
+        void* data = nullptr;
+        EXPECT_EQ(cudaMalloc(&data, 16), cudaErrorStreamCaptureUnsupported);
+        EXPECT_EQ(gradstep_optimizer_step(chain.optimizer(), chain.params(), grads, 2, stream.get()),
+                  GRADSTEP_ERR_DEVICE);
+        EXPECT_NE(std::string(gradstep_last_error()).find("cudaErrorStreamCaptureInvalidated"), std::string::npos)
+            << gradstep_last_error();
+      },
+      /*is_spoiled=*/true);
+  for (Chain* each : {&chain, &expected}) each->step(stream.get());
+  EXPECT_EQ(chain.param(stream.get()), expected.param(stream.get()));
+}
+
 /// A host's pool, of which it is known how many blocks are in use.
 struct Pool {
   std::int64_t in_use = 0;

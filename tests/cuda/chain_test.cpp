@@ -164,6 +164,57 @@ TEST(Cuda, AStreamThatEachThreadHasForItselfIsRefused) {
       << gradstep_last_error();
 }
 
+// What fails before it has begun is made again, of memory that is filled again.
+TEST(Cuda, AStepWhoseUploadsFailIsMadeWhenItIsAskedForAgain) {
+  const emulation::Control& cuda = EmulatedCuda::control();
+  const auto stepped = [&](std::int64_t failing, gradstep_status* status) {
+    EmulatedCuda device(1);
+    Chain chain(device, create_adam, /*skip_nonfinite=*/false);
+    gradstep_tensor grads[] = {chain.grad(0), chain.grad(1)};
+    gradstep_step_options options{};
+    TestDevice::check(gradstep_step_options_init(&options, sizeof options));
+    options.max_norm = 1;
+    device.queue().finish();
+    const auto step = [&] {
+      return gradstep_optimizer_step_ex(chain.optimizer(), chain.params(), grads, nullptr, 2, &options, nullptr);
+    };
+    cuda.fail_copy(failing);
+    *status = step();
+    cuda.fail_copy(0);
+    if (*status != GRADSTEP_OK) TestDevice::check(step());
+    return chain.param();
+  };
+  gradstep_status status = GRADSTEP_OK;
+  const float expected = stepped(0, &status);
+  std::int64_t failed = 0;
+  for (std::int64_t k = 1;; ++k) {
+    const float found = stepped(k, &status);
+    if (status == GRADSTEP_OK) break;
+    ++failed;
+    EXPECT_EQ(found, expected) << "copy " << k;
+  }
+  EXPECT_GT(failed, 3);
+}
+
+TEST(Cuda, ADeviceThatKernelsAreNotCompiledForIsNotAvailable) {
+  const emulation::Control& cuda = EmulatedCuda::control();
+  EmulatedCuda device(1);
+  std::int64_t size = 3;
+  gradstep_parameter parameter{};
+  parameter.struct_size = sizeof parameter;
+  parameter.shape = &size;
+  parameter.ndim = 1;
+  parameter.dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
+  parameter.device = {GRADSTEP_DEVICE_CUDA, 1};
+  gradstep_optimizer* optimizer = nullptr;
+  cuda.set_compute_capability(7);
+  const gradstep_status status = create_adam_of_one(device.context(), parameter, &optimizer);
+  cuda.set_compute_capability(9);
+  EXPECT_EQ(status, GRADSTEP_ERR_BACKEND_UNAVAILABLE);
+  EXPECT_NE(std::string(gradstep_last_error()).find("device 1 has compute capability 7.0"), std::string::npos)
+      << gradstep_last_error();
+}
+
 TEST(Cuda, DevicesThatAreNotThereAreNamed) {
   EmulatedCuda device(1);
   std::int64_t size = 3;

@@ -57,6 +57,10 @@ struct Control {
   /// From here on calls of NCCL that put work into a stream do not return until their communicator is aborted, as where
   /// the stream is full; or they do again.
   void (*block_nccl)(bool blocks);
+  /// Of the k-th copy or filling of memory from here on, which fails without having been made; 0 = of none.
+  void (*fail_copy)(std::int64_t k);
+  /// Of all devices, which are one architecture: the first number of its compute capability, 9 at first.
+  void (*set_compute_capability)(int major);
 };
 
 }  // namespace gradstep::emulation

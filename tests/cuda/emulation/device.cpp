@@ -86,6 +86,8 @@ struct Machine {
   std::vector<CUgraph_st*> captures;  // that are going on
   unsigned long long last_capture = 0;
   std::atomic<std::uint32_t> used_devices{0};  // a bit each
+  std::int64_t failing_copy = 0;               // so many copies from now, 0 = none
+  std::atomic<int> compute_capability{9};
   // Of tests, which keep them to the end.
   std::vector<std::unique_ptr<CUstream_st>> streams;
   std::vector<std::unique_ptr<CUgraph_st>> graphs;
@@ -186,6 +188,9 @@ bool are_captures() {
 
 /// What CUDA refuses while anything is captured, unless the thread says that it knows.
 bool is_refused() { return are_captures() && capture_mode != cudaStreamCaptureModeRelaxed; }
+
+/// With the machine's mutex. True where a test wants it.
+bool fails_copy() { return machine().failing_copy > 0 && --machine().failing_copy == 0; }
 
 void run_block(const Launch& launch, std::int64_t index, std::uint64_t seed) {
   std::vector<std::byte> shared(launch.shared_bytes + 16);
@@ -288,6 +293,12 @@ void at_device(const std::function<void()>& body) {
 }
 
 int current_device_number() { return pushed_contexts.empty() ? own_device : pushed_contexts.back()->device; }
+
+bool is_refused_beside_captures() {
+  if (!is_refused()) return false;
+  refuse();
+  return true;
+}
 
 namespace {
 
@@ -394,6 +405,8 @@ const Control kControl = {
     },
     [] { return machine().used_devices.exchange(0); },
     block_nccl,
+    [](std::int64_t k) { machine().failing_copy = k; },
+    [](int major) { machine().compute_capability = major; },
 };
 
 }  // namespace
@@ -407,6 +420,22 @@ extern "C" __attribute__((visibility("default"))) const Control* gradstep_cuda_e
 cudaError_t cudaGetDeviceCount(int* count) {
   *count = kDevices;
   return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  if (device < 0 || device >= kDevices) return cudaErrorInvalidDevice;
+  switch (attribute) {
+    case cudaDevAttrMultiProcessorCount:
+      *value = 132;
+      return cudaSuccess;
+    case cudaDevAttrComputeCapabilityMajor:
+      *value = machine().compute_capability;
+      return cudaSuccess;
+    case cudaDevAttrComputeCapabilityMinor:
+      *value = 0;
+      return cudaSuccess;
+  }
+  return cudaErrorInvalidValue;
 }
 
 cudaError_t cudaDriverGetVersion(int* version) {
@@ -506,6 +535,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
   use_device();
   std::unique_lock lock(machine().mutex);
   Machine& all = machine();
+  if (fails_copy()) return cudaErrorMemoryAllocation;
   const auto is_reachable = [&](const void* data) {
     return all.memory.contains(data, bytes) || is_pinned(data, bytes);
   };
@@ -527,6 +557,7 @@ cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stre
   use_device();
   const std::lock_guard lock(machine().mutex);
   if (!machine().memory.contains(to, bytes)) return cudaErrorInvalidValue;
+  if (fails_copy()) return cudaErrorMemoryAllocation;
   put(at(stream), [to, value, bytes] { std::memset(to, value, bytes); });
   return cudaSuccess;
 }
@@ -584,6 +615,10 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatu
   CUgraph_st* const capture = at(stream).capture;
   *status = capture != nullptr ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
   if (capture == nullptr) return cudaSuccess;
+  if (capture->is_spoiled) {  // and nothing more is said of it
+    *status = cudaStreamCaptureStatusInvalidated;
+    return cudaSuccess;
+  }
   *id = capture->id;
   *graph = capture;
   return cudaSuccess;

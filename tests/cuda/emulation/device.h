@@ -166,6 +166,9 @@ std::recursive_mutex& machine_mutex();
 void at_device(const std::function<void()>& body);
 /// The calling thread's.
 int current_device_number();
+/// Of a library's call that waits, or may load what it needs: true beside a capture, unless the thread says that it
+/// knows. The captures are spoiled then.
+bool is_refused_beside_captures();
 
 /// Of CUDA's driver.
 const std::map<std::string, void*>& driver_symbols();

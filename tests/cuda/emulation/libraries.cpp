@@ -69,6 +69,15 @@ int set_workspace(cublasContext* handle, void* workspace, std::size_t bytes) {
 
 int set_math_mode(cublasContext* /*handle*/, int mode) { return mode == 0 ? 0 : kInvalidValue; }
 
+/// Of a libraryPropertyType: major, minor and patch.
+template <int kMajor>
+int property(int type, int* value) {
+  constexpr int kValues[] = {kMajor, 1, 0};
+  if (type < 0 || type > 2) return kInvalidValue;
+  *value = kValues[type];
+  return 0;
+}
+
 /// Matrices by columns, as cuBLAS has them. Sums are in the type of the numbers.
 template <class T>
 int multiply(cublasContext* handle, int transposes_a, int transposes_b, int m, int n, int k, const T* alpha, const T* a,
@@ -103,6 +112,8 @@ int multiply(cublasContext* handle, int transposes_a, int transposes_b, int m, i
   return 0;
 }
 
+constexpr int kExecutionFailed = 6;
+
 template <class T>
 int size_of_decomposition(cusolverDnContext* /*handle*/, int /*wants_vectors*/, int /*upper*/, int n, const T* /*a*/,
                           int /*lda*/, const T* /*values*/, int* numbers) {
@@ -115,6 +126,7 @@ int decompose(cusolverDnContext* handle, int wants_vectors, int upper, int n, T*
               int numbers, int* info) {
   using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
   if (wants_vectors != 1 || n < 1 || lda != n || numbers < n * n + 32) return kInvalidValue;
+  if (is_refused_beside_captures()) return kExecutionFailed;
   const auto body = [=](Block& block) {
     const std::int64_t size = std::int64_t{n} * n;
     std::fill_n(block.checked(work, numbers), numbers, T{-1});
@@ -187,6 +199,7 @@ int decompose_batch(cusolverDnContext* handle, cusolverDnParams* parameters, int
       count < 1) {
     return kInvalidValue;
   }
+  if (is_refused_beside_captures()) return kExecutionFailed;
   std::memset(host, 0xff, host_bytes);
   auto* work = static_cast<std::byte*>(device);
   return type == kReal64 ? decompose_typed_batch(handle, upper, n, static_cast<double*>(a),
@@ -250,12 +263,14 @@ const std::map<std::string, std::map<std::string, void*>>& libraries() {
         {"cublasSetStream_v2", address_of(set_stream<cublasContext>)},
         {"cublasSetWorkspace_v2", address_of(set_workspace)},
         {"cublasSetMathMode", address_of(set_math_mode)},
+        {"cublasGetProperty", address_of(property<13>)},
         {"cublasSgemmStridedBatched", address_of(multiply<float>)},
         {"cublasDgemmStridedBatched", address_of(multiply<double>)}}},
       {"libcusolver.so.12",
        {{"cusolverDnCreate", address_of(create<cusolverDnContext>)},
         {"cusolverDnDestroy", address_of(destroy<cusolverDnContext>)},
         {"cusolverDnSetStream", address_of(set_stream<cusolverDnContext>)},
+        {"cusolverGetProperty", address_of(property<12>)},
         {"cusolverDnDsyevd_bufferSize", address_of(size_of_decomposition<double>)},
         {"cusolverDnDsyevd", address_of(decompose<double>)},
         {"cusolverDnSsyevd_bufferSize", address_of(size_of_decomposition<float>)},
