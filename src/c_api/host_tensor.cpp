@@ -128,8 +128,8 @@ Array parameter_array(const Schema& schema, const char* argument, std::size_t i,
 
 Array gradient_array(const Schema& schema, const char* argument, std::size_t i, const gradstep_tensor& tensor) {
   const Parameter& parameter = schema[i];
-  // A zeroed struct is the short way to say "none this time".
-  if (tensor.data == nullptr && tensor.ndim == 0 && tensor.shape == nullptr) {
+  // Nothing else is looked at; but an array without elements needs no data.
+  if (tensor.data == nullptr && (parameter.size > 0 || (tensor.ndim == 0 && tensor.shape == nullptr))) {
     Array absent;
     absent.dtype = parameter.dtype;
     absent.size = parameter.size;

@@ -37,6 +37,29 @@ TEST_F(Overlap, GradientsMayShareMemory) {
   EXPECT_NO_THROW(check.check(p, g, {}));
 }
 
+// As halves of one weight are that two layers take for theirs.
+TEST_F(Overlap, ColumnsOfOneMatrixLieBesideEachOther) {
+  static constexpr std::int64_t kShape[] = {4, 3};
+  static constexpr std::int64_t kStrides[] = {8, 1};
+  const auto columns = [&](std::size_t first) {
+    Array view = array(&memory[first], 12);
+    view.ndim = 2;
+    view.shape = kShape;
+    view.strides = kStrides;
+    return view;
+  };
+  std::vector<float> gradients(24);
+  const Array g[] = {array(gradients.data(), 12), array(&gradients[12], 12)};
+  for (const std::size_t apart : {3U, 5U}) {
+    const Array p[] = {columns(0), columns(apart)};
+    EXPECT_NO_THROW(check.check(p, g, {})) << apart;
+  }
+  for (const std::size_t shared : {0U, 1U, 2U, 6U, 8U, 14U}) {
+    const Array p[] = {columns(0), columns(shared)};
+    expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "params[0] overlaps params[1]", [&] { check.check(p, g, {}); });
+  }
+}
+
 /// In time that does not grow with the square of their number: a sweep over all pairs would outlast ctest's patience.
 TEST_F(Overlap, AMillionGradientsMayShareMemory) {
   constexpr std::size_t kMany = 1'000'000;
