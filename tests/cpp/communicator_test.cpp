@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <barrier>
 #include <cstring>
 #include <gradstep/gradstep.hpp>
@@ -76,6 +77,29 @@ TEST(CppCommunicator, AnAbortEndsACallThatWaitsAndTheReasonStays) {
   comms[0].abort();
   waits.join();
   EXPECT_THROW(comms[0].throw_if_broken(), Aborted);
+}
+
+// The text grows between the question for its length and the one for it.
+TEST(CppCommunicator, WhatBreaksItWhileItIsAskedIsTheErrorItself) {
+  const Context context;
+  for (int k = 0; k < 200; ++k) {
+    auto comms = Communicator::local(context, 2);
+    std::atomic<bool> begins = false;
+    std::thread aborts([&] {
+      begins = true;
+      comms[0].abort();
+    });
+    while (!begins) {
+    }
+    for (bool broken = false; !broken;) {
+      try {
+        comms[0].throw_if_broken();
+      } catch (const Aborted&) {
+        broken = true;
+      }
+    }
+    aborts.join();
+  }
 }
 
 TEST(CppCommunicator, AMissingPeerIsATimeout) {

@@ -59,8 +59,16 @@ TEST(CppTensor, AnEntryIsPointedAtAnotherBuffer) {
   ConstTensorList list{first};
   list.set_data(0, second.data());
   EXPECT_EQ(list.c()[0].data, second.data());
-  EXPECT_THROW(list.set_data(1, first.data()), std::out_of_range);
+  EXPECT_EQ(list[0].data(), second.data());
+  list.push_back(first);
+  EXPECT_EQ(list.c()[0].data, second.data()) << "entries stay where they point";
+  list.set_data(1, second.data());
+  EXPECT_THROW(list.set_data(2, first.data()), std::out_of_range);
 }
+
+static_assert(std::is_constructible_v<ConstTensor, const std::vector<float>&>);
+static_assert(!std::is_constructible_v<ConstTensor, std::vector<float>>, "its elements would be gone");
+static_assert(!std::is_constructible_v<Tensor, std::vector<float>>);
 
 TEST(CppTensor, StridesHaveTheNumberOfDimensions) {
   std::vector<float> elements(4);

@@ -136,12 +136,19 @@ using Handle = std::unique_ptr<T, Destroy<kDestroy>>;
 /// The text that a function of the (buf, cap, len) kind writes.
 template <class F>
 std::string text_of(F&& write) {
-  std::size_t bytes = 0;
-  check(write(nullptr, std::size_t{0}, &bytes));
-  std::string text(bytes, '\0');
-  check(write(text.data(), text.size(), &bytes));
-  text.resize(bytes - 1);
-  return text;
+  std::string text;
+  for (;;) {
+    std::size_t bytes = 0;
+    check(write(nullptr, std::size_t{0}, &bytes));
+    const bool has_grown = bytes > text.size();
+    text.resize(bytes);
+    const gradstep_status status = write(text.data(), text.size(), &bytes);
+    // Some texts change meanwhile, as that of a communicator that breaks.
+    if (status == GRADSTEP_ERR_INVALID_ARGUMENT && has_grown) continue;
+    check(status);
+    text.resize(bytes - 1);
+    return text;
+  }
 }
 
 /// A struct of the C API, zeroed but for its struct_size.

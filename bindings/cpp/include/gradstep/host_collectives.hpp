@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <gradstep/options.hpp>
+#include <stdexcept>
 
 namespace gradstep::inline cpp_v0 {
 
@@ -186,6 +187,7 @@ class CollectivesTable {
   static gradstep_status dup(void* user, std::int64_t timeout_ms, gradstep_comm_vtable* out, void** out_user) {
     return guarded([&] {
       auto other = std::make_unique<Kept>(host_of(user).dup(Milliseconds(timeout_ms)));
+      if (*other == nullptr) throw std::runtime_error("HostCollectives::dup returned nullptr");
       fill(**other, *out);
       *out_user = other.release();
     });

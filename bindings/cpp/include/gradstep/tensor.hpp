@@ -56,6 +56,9 @@ constexpr gradstep_device cuda(std::int32_t device_id) noexcept { return {GRADST
 
 using Shape = std::vector<std::int64_t>;
 
+template <class Void>
+class BasicTensorList;
+
 /// A buffer of the host's: borrowed, never owned. Void is `void`, or `const void` for what is only read. The buffer of
 /// a call stays where it is until the call returns, on a device until the work that it has queued is done.
 template <class Void>
@@ -85,6 +88,12 @@ class BasicTensor {
     requires std::is_const_v<Void>
   BasicTensor(const std::vector<T, Allocator>& elements, Shape shape = {})
       : BasicTensor(std::span<const T>(elements), std::move(shape)) {}
+
+  // The elements would be gone before the tensor is used.
+  template <Element T, class Allocator>
+  BasicTensor(std::vector<T, Allocator>&& elements, Shape shape = {}) = delete;
+  template <Element T, class Allocator>
+  BasicTensor(const std::vector<T, Allocator>&& elements, Shape shape = {}) = delete;
 
   /// Anything: `strides` counts elements, and is empty for compact row-major ones.
   BasicTensor(Void* data, Dtype dtype, Shape shape, gradstep_device device = kCpu, Shape strides = {})
@@ -125,6 +134,8 @@ class BasicTensor {
   }
 
  private:
+  friend class BasicTensorList<Void>;
+
   Void* data_ = nullptr;
   Dtype dtype_ = kDtypeF32;
   gradstep_device device_ = kCpu;
@@ -162,7 +173,7 @@ class BasicTensorList {
 
   /// Points entry i at another buffer of the same dtype and shape. nullptr: no gradient this time.
   void set_data(std::size_t i, Void* data) {
-    static_cast<void>(tensors_.at(i));
+    tensors_.at(i).data_ = data;
     c_[i].data = const_cast<void*>(static_cast<const void*>(data));
   }
 
