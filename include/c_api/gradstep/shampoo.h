@@ -78,7 +78,8 @@ enum gradstep_one_sided {
  *
  * SQRT_N has one momentum: n = beta1 m + w u, and the selected one is stored. decoupled_weight_decay: p -=
  * learning_rate * weight_decay * p instead. Parameters without dimensions, with one above
- * skip_preconditioning_dim_size_gt or in a group with precondition = 0 step by d = u alone.
+ * skip_preconditioning_dim_size_gt (but see one_sided and eigenvalue_corrected) or in a group with precondition = 0
+ * step by d = u alone.
  *
  * root_lag = k: the roots of step t serve from step t + k on, whenever they were computed: threads of the context's
  * background lane work on them meanwhile, and step t + k does what is left. refresh STALE is root_lag 1. Up to
@@ -91,7 +92,8 @@ enum gradstep_one_sided {
  * eigenvalue_corrected: SOAP (Vyas et al. 2024). Parameters of two dimensions and more run Adam (beta1, beta2,
  * diagonal_epsilon, bias correction, weight decay after the step) in the eigenbasis of their statistics, which one step
  * of orthogonal iteration renews after a step that is a multiple of preconditioning_compute_steps; all others run Adam.
- * The first gradient of a parameter makes its basis and does not move it. Statistics start at zero. State
+ * The first gradient of a parameter makes its basis and does not move it. A dimension above
+ * skip_preconditioning_dim_size_gt has no basis; the others of its parameter have theirs. Statistics start at zero. State
  * "diagonal_exp_avg" and "diagonal_statistics" are Adam's moments in the basis, "preconditioners.{block}.{axis}" the
  * eigenvectors in columns. Grafting, momentum, root and ridge options, start_preconditioning_step and
  * decoupled_weight_decay do not apply; root_lag and quantisation are UNSUPPORTED with it.
@@ -99,8 +101,8 @@ enum gradstep_one_sided {
  * A root whose error (max |M - I| of the iteration, or of EIGH max |H^p D x - x| on probes) is NaN or at least
  * inverse_failure_threshold is tried again root_retries times with 10, 100 ... times the ridge (root_precision F32: in
  * f64 first); then the previous preconditioner stays. COUPLED_NEWTON (Iannazzo 2006) scales its steps to
- * the interval of the eigenvalues, at most 100 of them; root_retries = 0 takes the seed's steps, and its rule for when
- * they stop.
+ * the interval of the eigenvalues, at most 100 of them; root_retries = 0 takes the source's steps, and its rule for
+ * when they stop.
  *
  * State "momentum" (m; preconditioned parameters, and SQRT_N), "diagonal_momentum" (n; not SQRT_N),
  * "diagonal_statistics" (v), "diagonal_exp_avg" (ADAM), "statistics.{block}.{axis}" and
@@ -169,7 +171,7 @@ GRADSTEP_API gradstep_status gradstep_optimizer_create_shampoo(gradstep_context*
 
 /*
  * *bytes = the bytes of state that gradstep_optimizer_create_shampoo with these arguments would allocate. Nothing is.
- * Returns: INVALID_ARGUMENT, UNSUPPORTED, BACKEND_UNAVAILABLE, OUT_OF_MEMORY (as gradstep_optimizer_create_shampoo).
+ * No device is asked. Returns: INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY (as gradstep_optimizer_create_shampoo).
  */
 GRADSTEP_API gradstep_status gradstep_shampoo_state_bytes(const gradstep_shampoo_options* options,
                                                           const gradstep_parameter* parameters, size_t n,
