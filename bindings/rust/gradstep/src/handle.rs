@@ -17,7 +17,7 @@ macro_rules! handle {
         // SAFETY: no handle is bound to a thread (base.h, Threads).
         unsafe impl Send for $handle {}
         // SAFETY: threads may call at once; where they must not, one works and the others get INVALID_STATE. What
-        // writes to memory that views show takes &mut self.
+        // writes to memory that views show, or gives it back, takes &mut self.
         unsafe impl Sync for $handle {}
 
         impl Drop for $handle {

@@ -33,6 +33,15 @@
 //! println!("{gradients:?}");
 //! # Ok::<(), gradstep::Error>(())
 //! ```
+//! ```compile_fail,E0502
+//! # let context = gradstep::Context::new()?;
+//! # let schema = [gradstep::Parameter::new(&[2])];
+//! # let mut optimizer = gradstep::Optimizer::new(&context, &gradstep::Sgd::new(0.1).momentum(0.9), &schema)?;
+//! let state = optimizer.state(0, "momentum_buffer")?;
+//! optimizer.set_value("momentum", None, 0.5)?; // after a momentum of 0 it would zero the buffer
+//! println!("{state:?}");
+//! # Ok::<(), gradstep::Error>(())
+//! ```
 //! ```compile_fail,E0505
 //! # let context = gradstep::Context::new()?;
 //! # let schema = [gradstep::Parameter::new(&[2])];

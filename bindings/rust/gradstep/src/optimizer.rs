@@ -149,11 +149,12 @@ impl Optimizer {
         })
     }
 
-    /// Sets hyper-parameter `name` of a group, or of all with None, to a constant.
+    /// Sets hyper-parameter `name` of a group, or of all with None, to a constant. State that becomes necessary, a
+    /// momentum for example, starts at zero: a view of it must not be in use.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`]: an unknown name (the text lists the known ones), group or value out of range.
-    pub fn set_value(&self, name: &str, group: Option<i32>, value: f64) -> Result<()> {
+    pub fn set_value(&mut self, name: &str, group: Option<i32>, value: f64) -> Result<()> {
         let name = c_string("name", name)?;
         // SAFETY: the name ends with a NUL.
         check(unsafe { sys::gradstep_optimizer_set_value(self.as_ptr(), c_group(group), name.as_ptr(), value) })
@@ -163,7 +164,7 @@ impl Optimizer {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`]: as [`Optimizer::set_value`]; a number of the schedule that breaks its rule.
-    pub fn set_schedule(&self, name: &str, group: Option<i32>, schedule: &Schedule) -> Result<()> {
+    pub fn set_schedule(&mut self, name: &str, group: Option<i32>, schedule: &Schedule) -> Result<()> {
         let name = c_string("name", name)?;
         schedule.give_to(|raw| {
             // SAFETY: the name ends with a NUL; C takes the schedule over.
@@ -179,7 +180,7 @@ impl Optimizer {
     ///
     /// # Errors
     /// As [`Optimizer::set_value`].
-    pub unsafe fn set_tensor(&self, name: &str, group: Option<i32>, tensor: &Tensor<'_>) -> Result<()> {
+    pub unsafe fn set_tensor(&mut self, name: &str, group: Option<i32>, tensor: &Tensor<'_>) -> Result<()> {
         let name = c_string("name", name)?;
         // SAFETY: the caller's promise.
         check(unsafe {
@@ -242,7 +243,9 @@ impl Optimizer {
     /// [`Error::InvalidArgument`]: unknown index or name. [`Error::InvalidState`]: it does not exist, e.g. no momentum.
     /// [`Error::Unsupported`]: stored in another form, or sharded: see [`Optimizer::get_state`].
     pub fn state(&self, index: usize, name: &str) -> Result<Tensor<'_>> {
-        // SAFETY: valid as long as the handle; what writes there needs &mut self.
+        // SAFETY: valid as long as the handle. What writes there or replaces the memory takes &mut self: steps, loads,
+        // setters of state and of hyper-parameters, attach_comm. What takes &self and may install roots that are due, as
+        // this call itself, has none left to install at the same step count.
         self.view(index, name).map(|view| unsafe { Tensor::from_c(view) })
     }
 
@@ -339,3 +342,26 @@ getters! {
         poll -> bool = gradstep_optimizer_poll as i32,
     }
 }
+
+/// Other ways to a new hyper-parameter while state is shown, which do not compile either:
+///
+/// ```compile_fail,E0502
+/// # let context = gradstep::Context::new()?;
+/// # let schema = [gradstep::Parameter::new(&[2])];
+/// # let mut optimizer = gradstep::Optimizer::new(&context, &gradstep::Sgd::new(0.1).momentum(0.9), &schema)?;
+/// let state = optimizer.state(0, "momentum_buffer")?;
+/// optimizer.set_schedule("momentum", None, &gradstep::Schedule::constant(0.5))?;
+/// println!("{state:?}");
+/// # Ok::<(), gradstep::Error>(())
+/// ```
+/// ```compile_fail,E0502
+/// # let context = gradstep::Context::new()?;
+/// # let schema = [gradstep::Parameter::new(&[2])];
+/// # let mut optimizer = gradstep::Optimizer::new(&context, &gradstep::Sgd::new(0.1).momentum(0.9), &schema)?;
+/// let (state, momentum) = (optimizer.state(0, "momentum_buffer")?, [0.5]);
+/// unsafe { optimizer.set_tensor("momentum", None, &gradstep::Tensor::new(&momentum, &[1])?)? };
+/// println!("{state:?}");
+/// # Ok::<(), gradstep::Error>(())
+/// ```
+#[cfg(doctest)]
+struct Shown;

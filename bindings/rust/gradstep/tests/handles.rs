@@ -52,6 +52,20 @@ fn every_option_of_momentum_arrives() {
 }
 
 #[test]
+fn a_momentum_that_becomes_necessary_again_starts_at_zero() {
+    let context = Context::new().unwrap();
+    let mut optimizer = sgd(&context, &Sgd::new(0.5).momentum(0.5));
+    step(&mut optimizer, &mut [0.0; 2], &[2.0, 1.0]).unwrap();
+    let buffer = |optimizer: &Optimizer| {
+        optimizer.state(0, "momentum_buffer").map(|state| state.as_slice::<f32>().map(<[f32]>::to_vec))
+    };
+    assert_eq!(buffer(&optimizer), Ok(Some(vec![2.0, 1.0])));
+    optimizer.set_value("momentum", None, 0.0).unwrap();
+    optimizer.set_value("momentum", None, 0.5).unwrap(); // for which no view of the buffer may be in use
+    assert_eq!(buffer(&optimizer), Ok(Some(vec![0.0, 0.0])));
+}
+
+#[test]
 fn an_error_has_the_librarys_words() {
     let context = Context::new().unwrap();
     let error = Optimizer::new(&context, &Adam::default(), &[Parameter::new(&[2])]).unwrap_err();
@@ -109,7 +123,7 @@ fn a_schedule_is_released_once() {
         let _ = &held;
         1.0
     });
-    let optimizer = sgd(&Context::new().unwrap(), &Sgd::new(0.5));
+    let mut optimizer = sgd(&Context::new().unwrap(), &Sgd::new(0.5));
     assert!(optimizer.set_schedule("no_such", None, &schedule).is_err());
     optimizer.set_schedule("learning_rate", None, &schedule).unwrap();
     drop(schedule);
@@ -121,7 +135,7 @@ fn a_schedule_is_released_once() {
 #[test]
 fn a_second_thread_on_a_handle_gets_invalid_state() {
     use std::sync::mpsc::channel;
-    let optimizer = sgd(&Context::new().unwrap(), &Sgd::new(0.5));
+    let mut optimizer = sgd(&Context::new().unwrap(), &Sgd::new(0.5));
     let ((entered, inside), (leave, may_leave)) = (channel::<()>(), channel::<()>());
     let may_leave = std::sync::Mutex::new(may_leave);
     let schedule = Schedule::function(move |_| {
