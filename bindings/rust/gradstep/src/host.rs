@@ -14,21 +14,27 @@ use crate::options::Field;
 use crate::sys;
 use crate::tensor::{Device, Dtype, Tensor, TensorMut};
 
-type Host = Box<dyn Collectives>;
+/// The user of C's table. C's buffers are as large as the table says, whatever the collectives answer later.
+struct Host {
+    collectives: Box<dyn Collectives>,
+    rank: i32,
+    world_size: i32,
+}
 
 /// C's table for the host, and its user, which the table's release drops.
-pub(crate) fn to_c(host: Host) -> (sys::gradstep_comm_vtable, *mut c_void) {
+pub(crate) fn to_c(collectives: Box<dyn Collectives>) -> (sys::gradstep_comm_vtable, *mut c_void) {
+    let (rank, world_size) = (collectives.rank(), collectives.world_size());
     let mut vtable = sys::gradstep_comm_vtable {
         struct_size: size_of::<sys::gradstep_comm_vtable>() as u32,
-        rank: host.rank(),
-        world_size: host.world_size(),
-        any_thread: host.any_thread().into_c(),
-        rank_ordered: host.rank_ordered().into_c(),
+        rank,
+        world_size,
+        any_thread: collectives.any_thread().into_c(),
+        rank_ordered: collectives.rank_ordered().into_c(),
         all_gather: Some(on_all_gather),
         release: Some(release::<Host>),
         ..Default::default()
     };
-    for optional in host.provides() {
+    for optional in collectives.provides() {
         match optional {
             Optional::AllReduce => vtable.all_reduce = Some(on_all_reduce),
             Optional::ReduceScatter => vtable.reduce_scatter = Some(on_reduce_scatter),
@@ -45,14 +51,21 @@ pub(crate) fn to_c(host: Host) -> (sys::gradstep_comm_vtable, *mut c_void) {
             Optional::Poll => vtable.poll = Some(on_poll),
         }
     }
-    (vtable, user::<Host>(host))
+    (vtable, user(Host { collectives, rank, world_size }))
 }
 
 /// # Safety
 /// `user` is from `to_c`, and not released.
-unsafe fn host<'a>(user: *mut c_void) -> &'a dyn Collectives {
+unsafe fn host<'a>(user: *mut c_void) -> &'a Host {
     // SAFETY: the caller's promise.
-    unsafe { &**user.cast::<Host>() }
+    unsafe { &*user.cast::<Host>() }
+}
+
+/// # Safety
+/// As [`host`].
+unsafe fn collectives<'a>(user: *mut c_void) -> &'a dyn Collectives {
+    // SAFETY: the caller's promise.
+    unsafe { &*host(user).collectives }
 }
 
 fn timeout(milliseconds: i64) -> Duration {
@@ -98,8 +111,8 @@ unsafe extern "C" fn on_all_gather(
         // SAFETY: the vtable's promises; C never lets send lie inside receive.
         unsafe {
             let (host, send) = (host(user), read(send, bytes));
-            let ranks = i64::from(host.world_size());
-            host.all_gather(send, written(receive, bytes * ranks), timeout(timeout_ms))
+            let receive = written(receive, bytes * i64::from(host.world_size));
+            host.collectives.all_gather(send, receive, timeout(timeout_ms))
         }
     })
 }
@@ -119,7 +132,7 @@ unsafe extern "C" fn on_all_reduce(
         // SAFETY: the vtable's promises.
         unsafe {
             let mut data = TensorMut::from_raw_parts(data, dtype, Device::Cpu, &shape, None);
-            host(user).all_reduce(&mut data, op, timeout(timeout_ms))
+            collectives(user).all_reduce(&mut data, op, timeout(timeout_ms))
         }
     })
 }
@@ -140,7 +153,7 @@ unsafe extern "C" fn on_reduce_scatter(
         // SAFETY: the vtable's promises.
         unsafe {
             let host = host(user);
-            let (blocks, block) = ([length(count) * length(host.world_size().into())], [length(count)]);
+            let (blocks, block) = ([length(count) * length(host.world_size.into())], [length(count)]);
             let bytes = blocks[0] * dtype.size();
             // receive may be a block of send, which safe code must not see. Words are aligned for every dtype.
             let inside = (send.addr()..send.addr() + bytes).contains(&receive.addr());
@@ -153,7 +166,7 @@ unsafe extern "C" fn on_reduce_scatter(
             };
             let send = Tensor::from_raw_parts(send, dtype, Device::Cpu, &blocks, None);
             let mut receive = TensorMut::from_raw_parts(receive, dtype, Device::Cpu, &block, None);
-            host.reduce_scatter(&send, &mut receive, op, timeout(timeout_ms))
+            host.collectives.reduce_scatter(&send, &mut receive, op, timeout(timeout_ms))
         }
     })
 }
@@ -167,7 +180,7 @@ unsafe extern "C" fn on_broadcast(
     timeout_ms: i64,
 ) -> sys::gradstep_status {
     // SAFETY: the vtable's promises.
-    guarded("broadcast", || unsafe { host(user).broadcast(written(data, bytes), root, timeout(timeout_ms)) })
+    guarded("broadcast", || unsafe { collectives(user).broadcast(written(data, bytes), root, timeout(timeout_ms)) })
 }
 
 unsafe extern "C" fn on_send(
@@ -179,7 +192,7 @@ unsafe extern "C" fn on_send(
     timeout_ms: i64,
 ) -> sys::gradstep_status {
     // SAFETY: the vtable's promises.
-    guarded("send", || unsafe { host(user).send(read(data, bytes), to, timeout(timeout_ms)) })
+    guarded("send", || unsafe { collectives(user).send(read(data, bytes), to, timeout(timeout_ms)) })
 }
 
 unsafe extern "C" fn on_recv(
@@ -191,7 +204,7 @@ unsafe extern "C" fn on_recv(
     timeout_ms: i64,
 ) -> sys::gradstep_status {
     // SAFETY: the vtable's promises.
-    guarded("recv", || unsafe { host(user).recv(written(data, bytes), from, timeout(timeout_ms)) })
+    guarded("recv", || unsafe { collectives(user).recv(written(data, bytes), from, timeout(timeout_ms)) })
 }
 
 unsafe extern "C" fn on_send_recv(
@@ -209,7 +222,7 @@ unsafe extern "C" fn on_send_recv(
         // SAFETY: the vtable's promises.
         let (send, receive) = unsafe { (read(send, send_bytes), written(receive, receive_bytes)) };
         // SAFETY: as above.
-        unsafe { host(user) }.send_recv(send, to, receive, from, timeout(timeout_ms))
+        unsafe { collectives(user) }.send_recv(send, to, receive, from, timeout(timeout_ms))
     })
 }
 
@@ -226,19 +239,19 @@ unsafe extern "C" fn on_exchange(
         // SAFETY: the vtable's promises: arrays with an entry for each rank, of which the own ones mean nothing.
         unsafe {
             let host = host(user);
-            let (ranks, own) = (length(host.world_size().into()), length(host.rank().into()));
+            let (ranks, own) = (length(host.world_size.into()), length(host.rank.into()));
             let bytes = |bytes: *const i64, rank: usize| if rank == own { 0 } else { *bytes.add(rank) };
             let send: Vec<_> = (0..ranks).map(|rank| read(*send.add(rank), bytes(send_bytes, rank))).collect();
             let mut receive: Vec<_> =
                 (0..ranks).map(|rank| written(*receive.add(rank), bytes(receive_bytes, rank))).collect();
-            host.exchange(&send, &mut receive, timeout(timeout_ms))
+            host.collectives.exchange(&send, &mut receive, timeout(timeout_ms))
         }
     })
 }
 
 unsafe extern "C" fn on_barrier(user: *mut c_void, _stream: *mut c_void, timeout_ms: i64) -> sys::gradstep_status {
     // SAFETY: the vtable's promises.
-    guarded("barrier", || unsafe { host(user) }.barrier(timeout(timeout_ms)))
+    guarded("barrier", || unsafe { collectives(user) }.barrier(timeout(timeout_ms)))
 }
 
 unsafe extern "C" fn on_dup(
@@ -249,37 +262,42 @@ unsafe extern "C" fn on_dup(
 ) -> sys::gradstep_status {
     guarded("dup", || {
         // SAFETY: the vtable's promises; both results are C's to be written.
-        unsafe { (*out, *out_user) = to_c(host(user).dup(timeout(timeout_ms))?) };
+        unsafe { (*out, *out_user) = to_c(collectives(user).dup(timeout(timeout_ms))?) };
         Ok(())
     })
 }
 
 unsafe extern "C" fn on_abort(user: *mut c_void) {
     // SAFETY: the vtable's promises.
-    contained(|| unsafe { host(user) }.abort());
+    contained(|| unsafe { collectives(user) }.abort());
 }
 
 unsafe extern "C" fn on_poll(user: *mut c_void) -> sys::gradstep_status {
     // SAFETY: the vtable's promises.
-    guarded("poll", || unsafe { host(user) }.poll())
+    guarded("poll", || unsafe { collectives(user) }.poll())
 }
 
 /// The table's functions as C calls them, without C: Miri runs these tests with the feature `dlopen`.
 #[cfg(test)]
 mod tests {
     use std::ptr::{null, null_mut};
+    use std::sync::atomic::{AtomicI32, Ordering};
 
     use super::*;
 
-    /// Sends everything to itself.
-    struct Mirror;
+    /// Sends everything to itself. It is rank 1 of 2, and another one of more whenever it is asked again.
+    #[derive(Default)]
+    struct Mirror {
+        ranks_told: AtomicI32,
+        sizes_told: AtomicI32,
+    }
 
     impl Collectives for Mirror {
         fn rank(&self) -> i32 {
-            1
+            1 + self.ranks_told.fetch_add(1, Ordering::Relaxed)
         }
         fn world_size(&self) -> i32 {
-            2
+            2 + self.sizes_told.fetch_add(1, Ordering::Relaxed)
         }
         fn provides(&self) -> &[Optional] {
             &[Optional::AllReduce, Optional::ReduceScatter, Optional::SendAndRecv, Optional::Exchange, Optional::Dup]
@@ -301,23 +319,25 @@ mod tests {
         ) -> Result<()> {
             let sent = send.as_slice::<i64>().expect("i64");
             let block = receive.as_mut_slice::<i64>().expect("i64");
+            assert_eq!(sent.len(), 2 * block.len(), "a block for each rank");
             let own = &sent[block.len()..];
             block.iter_mut().zip(own).for_each(|(to, from)| *to = 2 * from);
             Ok(())
         }
         fn exchange(&self, send: &[&[u8]], receive: &mut [&mut [u8]], _: Duration) -> Result<()> {
+            assert_eq!((send.len(), receive.len()), (2, 2), "an entry for each rank");
             assert!(send[1].is_empty() && receive[1].is_empty(), "its own");
             receive[0].copy_from_slice(send[0]);
             Ok(())
         }
         fn dup(&self, _: Duration) -> Result<Box<dyn Collectives>> {
-            Ok(Box::new(Self))
+            Ok(Box::new(Self::default()))
         }
     }
 
     #[test]
     fn buffers_of_c_are_seen_as_slices_and_tensors() {
-        let (table, user) = to_c(Box::new(Mirror));
+        let (table, user) = to_c(Box::new(Mirror::default()));
         let (sent, mut gathered) = ([3u8, 4], [0u8; 4]);
         let mut sums = [1.0f32, 2.0];
         let mut blocks = [1i64, 2, 3, 4];
@@ -348,6 +368,12 @@ mod tests {
             let exchange = table.exchange.unwrap();
             let status = exchange(user, send.as_ptr(), bytes.as_ptr(), receive.as_ptr(), bytes.as_ptr(), null_mut(), 9);
             assert_eq!((status, gathered), (sys::GRADSTEP_OK, [3, 4, 5, 6]));
+
+            // Buffers of every call are as large as the table says.
+            assert_eq!((table.rank, table.world_size), (1, 2));
+            let again = table.all_gather.unwrap();
+            let status = again(user, sent.as_ptr().cast(), gathered.as_mut_ptr().cast(), 2, null_mut(), 9);
+            assert_eq!((status, gathered), (sys::GRADSTEP_OK, [3, 4, 3, 4]));
 
             assert_eq!(table.dup.unwrap()(user, 9, &mut out, &mut out_user), sys::GRADSTEP_OK);
             out.release.unwrap()(out_user);
