@@ -4,7 +4,7 @@
 
 use std::ffi::{CStr, c_char, c_void};
 use std::path::Path;
-use std::ptr::{null, null_mut};
+use std::ptr::null;
 use std::time::Duration;
 
 use crate::callback::guarded;
@@ -13,7 +13,7 @@ use crate::comm::Communicator;
 use crate::comm::{CommOptions, ReductionOrder};
 #[cfg(doc)]
 use crate::error::Error;
-use crate::error::{Result, c_string, check, require};
+use crate::error::{Result, c_string, require};
 use crate::sys;
 
 /// What carries the bytes.
@@ -158,14 +158,11 @@ pub fn unique_id(engine: Engine, network_interface: Option<&str>) -> Result<Vec<
     crate::library::ready()?;
     let interface = network_interface.map(|name| c_string("network_interface", name)).transpose()?;
     let interface = interface.as_ref().map_or(null(), |name| name.as_ptr());
-    let (name, mut length) = (engine.name().as_ptr(), 0);
-    // SAFETY: only asks for the length.
-    check(unsafe { sys::gradstep_comm_unique_id_ex(name, interface, null_mut(), 0, &mut length) })?;
-    let mut id = vec![0u8; length];
-    // SAFETY: as many bytes as are told.
-    check(unsafe { sys::gradstep_comm_unique_id_ex(name, interface, id.as_mut_ptr().cast(), id.len(), &mut length) })?;
-    id.truncate(length);
-    Ok(id)
+    let name = engine.name().as_ptr();
+    // SAFETY: texts that end with a NUL, and a buffer of bytes.
+    crate::library::bytes(|buf, cap, len| unsafe {
+        sys::gradstep_comm_unique_id_ex(name, interface, buf.cast(), cap, len)
+    })
 }
 
 unsafe extern "C" fn on_set(user: *mut c_void, key: *const c_char, data: *const c_void, len: usize) -> i32 {

@@ -2,13 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What an exchange of gradients will cost, on a network that need not be there.
 
-use std::ptr::null_mut;
-
 use crate::context::Context;
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::{Result, check};
-use crate::handle::{FromC, record};
+use crate::handle::{FromC, record, records};
 use crate::options::{c_enum, options};
 use crate::reducer_options::ReducerMode;
 use crate::sys;
@@ -133,13 +131,11 @@ impl CostOptions {
     /// # Errors
     /// [`Error::InvalidArgument`]: a number that breaks its rule.
     pub fn predict(self) -> Result<Vec<Cost>> {
-        let (options, record, mut count) = (self.to_c()?, Cost::blank(), 0);
-        let size = size_of_val(&record);
-        // SAFETY: only counts.
-        check(unsafe { sys::gradstep_predict_costs(&options, null_mut(), size, 0, &mut count) })?;
-        let mut records = vec![record; count];
-        // SAFETY: as many records as are told.
-        check(unsafe { sys::gradstep_predict_costs(&options, records.as_mut_ptr(), size, records.len(), &mut count) })?;
+        let options = self.to_c()?;
+        // SAFETY: as many records as are told, or none.
+        let records = records(Cost::blank(), |records, size, capacity, count| unsafe {
+            sys::gradstep_predict_costs(&options, records, size, capacity, count)
+        })?;
         Ok(records.iter().map(Cost::from_c).collect())
     }
 }

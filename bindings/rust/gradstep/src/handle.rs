@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What all handles have in common: who owns them, and which threads may call them.
 
-use std::ptr::NonNull;
+use std::ptr::{NonNull, null_mut};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check};
+use crate::sys;
 
 /// What a successful create has written.
 pub(crate) fn made<T>(out: *mut T) -> Result<NonNull<T>> {
@@ -120,4 +121,48 @@ macro_rules! record {
     };
 }
 
+/// Records of C's, `(records, record_size, capacity, count)`: asks for their number, then for them, and again if there
+/// are more of them then.
+pub(crate) fn records<R: Copy>(
+    blank: R,
+    mut get: impl FnMut(*mut R, usize, usize, *mut usize) -> sys::gradstep_status,
+) -> Result<Vec<R>> {
+    let mut count = 0;
+    check(get(null_mut(), size_of::<R>(), 0, &mut count))?;
+    loop {
+        let mut records = vec![blank; count];
+        check(get(records.as_mut_ptr(), size_of::<R>(), records.len(), &mut count))?;
+        if count <= records.len() {
+            records.truncate(count);
+            return Ok(records);
+        }
+    }
+}
+
 pub(crate) use {getters, handle, record, streams};
+
+/// Without C: Miri runs these tests with the feature `dlopen`.
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_of_which_there_are_others_at_the_second_call_are_all_there() {
+        for counts in [vec![2, 2], vec![0, 0], vec![1, 3, 4, 4], vec![3, 1]] {
+            let last = counts[counts.len() - 1];
+            let mut calls = counts.into_iter();
+            let found = records(-1, |records: *mut i32, size, capacity, count| {
+                let all = calls.next().expect("no more calls than that");
+                assert_eq!(size, 4);
+                for i in 0..capacity.min(all) {
+                    // SAFETY: there is room for `capacity` records.
+                    unsafe { *records.add(i) = i as i32 };
+                }
+                // SAFETY: the caller's.
+                unsafe { *count = all };
+                sys::GRADSTEP_OK
+            });
+            assert_eq!(found, Ok((0..last as i32).collect()));
+        }
+    }
+}

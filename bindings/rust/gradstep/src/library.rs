@@ -104,12 +104,64 @@ pub unsafe fn load_plugin(path: impl AsRef<Path>) -> Result<()> {
     check(unsafe { sys::gradstep_backend_load(path.as_ptr()) })
 }
 
-/// A text of C's, `(buf, cap, len)`: asks for its length, then for the text.
-pub(crate) fn text(mut get: impl FnMut(*mut c_char, usize, *mut usize) -> sys::gradstep_status) -> Result<String> {
+/// Bytes of C's, `(buf, cap, len)`: asks for their number, then for them, and again if they have grown in between.
+pub(crate) fn bytes(mut get: impl FnMut(*mut u8, usize, *mut usize) -> sys::gradstep_status) -> Result<Vec<u8>> {
     let mut length = 0;
     check(get(std::ptr::null_mut(), 0, &mut length))?;
-    let mut bytes = vec![0u8; length];
-    check(get(bytes.as_mut_ptr().cast(), bytes.len(), &mut length))?;
-    bytes.truncate(length.saturating_sub(1));
+    loop {
+        let mut bytes = vec![0u8; length];
+        let status = get(bytes.as_mut_ptr(), bytes.len(), &mut length);
+        if status == sys::GRADSTEP_OK {
+            bytes.truncate(length);
+            return Ok(bytes);
+        }
+        // A buffer that was too small left the length as it was. The failure's text stays when this call succeeds.
+        check(get(std::ptr::null_mut(), 0, &mut length))?;
+        if length <= bytes.len() {
+            return check(status).map(|()| bytes);
+        }
+    }
+}
+
+/// A text of C's, `(buf, cap, len)`, which ends with a NUL.
+pub(crate) fn text(mut get: impl FnMut(*mut c_char, usize, *mut usize) -> sys::gradstep_status) -> Result<String> {
+    let mut bytes = bytes(|buf, cap, len| get(buf.cast(), cap, len))?;
+    bytes.pop();
     String::from_utf8(bytes).map_err(|error| Error::Internal(error.to_string()))
+}
+
+/// Without C: Miri runs these tests with the feature `dlopen`.
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// C's function of a text that is the next one of `texts` at each call, and stays the last one.
+    fn of<'a>(texts: &'a [&'a str]) -> impl FnMut(*mut c_char, usize, *mut usize) -> sys::gradstep_status + 'a {
+        let mut calls = texts.iter();
+        move |buf, cap, len| {
+            let text = if calls.len() > 1 { calls.next() } else { calls.as_slice().first() }.expect("a text");
+            let needed = text.len() + 1;
+            if !buf.is_null() && cap < needed {
+                return sys::GRADSTEP_ERR_INVALID_ARGUMENT;
+            }
+            // SAFETY: cap bytes, or none; len is the caller's.
+            unsafe {
+                if !buf.is_null() {
+                    std::ptr::copy_nonoverlapping(text.as_ptr(), buf.cast(), text.len());
+                    *buf.add(text.len()) = 0;
+                }
+                *len = needed;
+            }
+            sys::GRADSTEP_OK
+        }
+    }
+
+    #[test]
+    fn a_text_that_changes_between_two_calls_is_the_new_one() {
+        assert_eq!(text(of(&["the same"])).unwrap(), "the same");
+        assert_eq!(text(of(&[""])).unwrap(), "");
+        assert_eq!(text(of(&["", "the communicator was aborted"])).unwrap(), "the communicator was aborted");
+        assert_eq!(text(of(&["", "ab", "ab", "longer", "longest of all"])).unwrap(), "longest of all");
+        assert_eq!(text(of(&["longer", "short"])).unwrap(), "short");
+    }
 }

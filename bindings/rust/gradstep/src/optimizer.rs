@@ -10,7 +10,7 @@ use crate::context::Context;
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::{Result, c_string, check};
-use crate::handle::{getters, handle, made, record, streams};
+use crate::handle::{getters, handle, made, record, records, streams};
 use crate::metrics::Metric;
 use crate::options::Field;
 use crate::parameter::{Parameter, Schema};
@@ -308,14 +308,9 @@ impl Optimizer {
     /// # Errors
     /// [`Error::Callback`]: parallel_for.
     pub fn metrics(&mut self) -> Result<Vec<Metric>> {
-        let (record, mut count) = (Metric::blank(), 0);
-        let size = size_of_val(&record);
-        // SAFETY: only counts.
-        check(unsafe { sys::gradstep_optimizer_metrics(self.as_ptr(), null_mut(), size, 0, &mut count) })?;
-        let mut records = vec![record; count];
-        // SAFETY: as many records as are told.
-        check(unsafe {
-            sys::gradstep_optimizer_metrics(self.as_ptr(), records.as_mut_ptr(), size, records.len(), &mut count)
+        // SAFETY: as many records as are told, or none.
+        let records = records(Metric::blank(), |records, size, capacity, count| unsafe {
+            sys::gradstep_optimizer_metrics(self.as_ptr(), records, size, capacity, count)
         })?;
         Ok(records.iter().map(Metric::from_c).collect())
     }

@@ -13,7 +13,7 @@ use crate::context::Context;
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::{Result, check};
-use crate::handle::{getters, handle, made, streams};
+use crate::handle::{getters, handle, made, records, streams};
 use crate::parameter::{Parameter, Schema};
 use crate::reducer_options::ReducerOptions;
 use crate::sys;
@@ -196,14 +196,9 @@ impl Reducer {
     /// # Errors
     /// [`Error::InvalidState`]: in use.
     pub fn buckets(&self) -> Result<Vec<BucketStatistics>> {
-        let (record, mut count) = (BucketStatistics::blank(), 0);
-        let size = size_of_val(&record);
-        // SAFETY: only counts.
-        check(unsafe { sys::gradstep_reducer_stats(self.as_ptr(), null_mut(), size, 0, &mut count) })?;
-        let mut records = vec![record; count];
-        // SAFETY: as many records as are told.
-        check(unsafe {
-            sys::gradstep_reducer_stats(self.as_ptr(), records.as_mut_ptr(), size, records.len(), &mut count)
+        // SAFETY: as many records as are told, or none.
+        let records = records(BucketStatistics::blank(), |records, size, capacity, count| unsafe {
+            sys::gradstep_reducer_stats(self.as_ptr(), records, size, capacity, count)
         })?;
         Ok(records.iter().map(BucketStatistics::from_c).collect())
     }
