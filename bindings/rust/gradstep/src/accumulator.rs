@@ -233,7 +233,7 @@ impl Accumulator {
         Ok(views.into_iter().map(|view| unsafe { Tensor::from_c(view) }).collect())
     }
 
-    /// The Euclidean norm over the results of all parameters, in the host's memory.
+    /// The Euclidean norm over the results of all parameters, an f64 on the gradients' device.
     ///
     /// # Errors
     /// [`Error::InvalidState`]: the window is open.

@@ -154,7 +154,7 @@ impl Reducer {
         Ok(views.into_iter().map(|view| unsafe { Tensor::from_c(view) }).collect())
     }
 
-    /// The Euclidean norm of the reduced gradients of all parameters, an f64.
+    /// The Euclidean norm of the reduced gradients of all parameters, an f64 on their device.
     ///
     /// # Errors
     /// As [`Reducer::gradients`]; [`Error::Callback`]: parallel_for.
