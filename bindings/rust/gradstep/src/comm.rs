@@ -347,12 +347,13 @@ impl Communicator {
         Ok(all != 0)
     }
 
-    /// Ranks with the same color form a communicator, ordered by (key, rank); without a color, none. Collective.
+    /// Ranks with the same color, 0 or more, form a communicator, ordered by (key, rank); those without a color, or with
+    /// a negative one, none. Collective.
     ///
     /// # Errors
     /// As [`Communicator::all_reduce`].
-    pub fn split(&self, color: Option<u16>, key: i32) -> Result<Option<Self>> {
-        let (color, mut out) = (color.map_or(-1, i32::from), null_mut());
+    pub fn split(&self, color: Option<i32>, key: i32) -> Result<Option<Self>> {
+        let (color, mut out) = (color.unwrap_or(-1), null_mut());
         // SAFETY: the handle is written.
         check(unsafe { sys::gradstep_comm_split(self.as_ptr(), color, key, &mut out) })?;
         Ok(NonNull::new(out).map(|raw| Self { raw, stream: null_mut() }))
