@@ -195,10 +195,28 @@ impl Communicator {
         Self::from_c(out)
     }
 
+    /// The ranks of MPI_COMM_WORLD; collective among them. MPI is started if the process has not done so.
+    ///
+    /// # Safety
+    /// A call that ends as [`Error::Timeout`] or [`Error::Aborted`] leaves its buffers to MPI, which may still read and
+    /// write them: the memory that it was lent, and the handles that made it, are neither used nor given back while the
+    /// process lives. That holds for the communicators, reducers and sharded optimizers that are made with this one, too.
+    ///
+    /// # Errors
+    /// [`Error::BackendUnavailable`]: no plugin. Others: see comm.h.
+    pub unsafe fn mpi(context: &Context, options: CommOptions) -> Result<Self> {
+        let (mut options, mut out) = (options.to_c()?, null_mut());
+        options.engine = c"mpi".as_ptr();
+        // SAFETY: the options live during the call; the caller's promise.
+        check(unsafe { sys::gradstep_comm_create(context.as_ptr(), &options, &mut out) })?;
+        Self::from_c(out)
+    }
+
     /// The ranks of an MPI communicator; collective among them.
     ///
     /// # Safety
-    /// `comm` points to an MPI_Comm of the MPI library that gradstep's plugin was built with.
+    /// `comm` points to an MPI_Comm of the MPI library that gradstep's plugin was built with. Also as
+    /// [`Communicator::mpi`].
     ///
     /// # Errors
     /// See comm.h.

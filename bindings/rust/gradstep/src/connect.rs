@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::error::{Result, c_string, require};
 use crate::sys;
 
-/// What carries the bytes.
+/// What carries the bytes. MPI, which keeps buffers of calls that have failed, is not among them: [`Communicator::mpi`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Engine {
@@ -28,8 +28,6 @@ pub enum Engine {
     Gloo,
     /// Shm if all ranks are on one machine, else Gloo.
     Auto,
-    /// MPI_COMM_WORLD.
-    Mpi,
     /// NCCL, for memory of CUDA devices.
     Nccl,
 }
@@ -41,7 +39,6 @@ impl Engine {
             Self::Shm => c"shm",
             Self::Gloo => c"gloo",
             Self::Auto => c"auto",
-            Self::Mpi => c"mpi",
             Self::Nccl => c"nccl",
         }
     }
@@ -208,3 +205,11 @@ pub(crate) fn c_store(store: &&dyn Store) -> sys::gradstep_store {
         ..Default::default()
     }
 }
+
+/// Safe code does not reach MPI:
+///
+/// ```compile_fail,E0599
+/// let how = gradstep::Connect::new(gradstep::Engine::Mpi, 0, 1);
+/// ```
+#[cfg(doctest)]
+struct Reached;

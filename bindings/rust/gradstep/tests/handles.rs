@@ -229,7 +229,7 @@ fn ranks_in_threads_sum_and_split() {
                 assert_eq!(all, [0, 1, 2]);
                 let pair = comm.split((rank < 2).then_some(0), rank).unwrap();
                 assert_eq!(pair.map(|pair| pair.world_size().unwrap()), (rank < 2).then_some(2));
-                // Any number from 0 on: that of a host, for example.
+                // Any number from 0 on: the hash of a host's name, for example.
                 let color = if rank < 2 { i32::MAX } else { 65_536 + rank };
                 let part = comm.split(Some(color), -rank).unwrap().expect("a color");
                 let place = (part.rank().unwrap(), part.world_size().unwrap());

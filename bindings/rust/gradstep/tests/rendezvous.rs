@@ -10,11 +10,15 @@ use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
 use common::on_ranks;
-use gradstep::{Communicator, Connect, Context, Engine, Error, ReduceOp, Result, Store, unique_id};
+use gradstep::{CommOptions, Communicator, Connect, Context, Engine, Error, ReduceOp, Result, Store, unique_id};
 
 /// Whether there is Gloo to connect by; says so if not.
 fn has_gloo() -> bool {
-    let status = gradstep::backend_status("gloo").unwrap();
+    has_engine("gloo")
+}
+
+fn has_engine(name: &str) -> bool {
+    let status = gradstep::backend_status(name).unwrap();
     if status != "ok" {
         eprintln!("SKIPPED: {status}");
     }
@@ -118,4 +122,15 @@ fn what_is_missing_or_too_much_is_said() {
     assert!(matches!(&error, Error::InvalidArgument(text) if text.contains("timeout_ms")), "{error}");
     let error = unique_id(Engine::Gloo, Some("no such interface")).unwrap_err();
     assert!(matches!(&error, Error::InvalidArgument(text) if text.contains("no such interface")), "{error}");
+}
+
+#[test]
+fn mpi_tells_the_rank() {
+    if !has_engine("mpi") {
+        return;
+    }
+    // SAFETY: no call over it waits for a peer.
+    let comm = unsafe { Communicator::mpi(&Context::new().unwrap(), CommOptions::default()) }.unwrap();
+    assert_eq!((comm.engine().unwrap().as_str(), comm.rank(), comm.world_size()), ("mpi", Ok(0), Ok(1)));
+    assert_eq!(sum_over(&comm), 1.0);
 }
