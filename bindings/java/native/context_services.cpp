@@ -52,7 +52,10 @@ void* allocate(void* user, std::size_t bytes, std::size_t alignment, std::int32_
   const jlong address = env->CallStaticLongMethod(methods().callbacks, methods().allocate, static_cast<jobject>(user),
                                                   static_cast<jlong>(bytes), static_cast<jlong>(alignment),
                                                   static_cast<jint>(device_type), static_cast<jint>(device_id));
-  env->ExceptionClear();  // Callbacks.allocate has handed it to the thread's handler, and returned 0
+  if (env->ExceptionCheck()) {  // Callbacks.allocate hands what is thrown to the thread's handler: that has thrown, too
+    env->ExceptionClear();
+    return nullptr;
+  }
   return reinterpret_cast<void*>(static_cast<std::intptr_t>(address));
 }
 

@@ -8,11 +8,16 @@ import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.ReadableByteChannel;
 import java.nio.channels.WritableByteChannel;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongConsumer;
 import java.util.function.LongToDoubleFunction;
 
-/** What the JNI library calls of schedules, contexts, streams and stores. Exceptions end in it. */
+/**
+ * What the JNI library calls of schedules, contexts, streams and stores. Exceptions end in it. Where the library cannot
+ * take one, Throwable is caught: Kotlin and Scala also throw checked ones that are not declared.
+ */
 final class Callbacks {
   private static final int CHUNK = 1 << 16;
 
@@ -25,7 +30,7 @@ final class Callbacks {
   static void log(Object log, int level, byte[] utf8) {
     try {
       ((Context.Log) log).log(level, Text.of(utf8));
-    } catch (RuntimeException | Error error) { // a log cannot fail a call
+    } catch (Throwable error) { // a log cannot fail a call
       handToHandler(error);
     }
   }
@@ -34,7 +39,7 @@ final class Callbacks {
     try {
       return Thread.currentThread().isInterrupted()
           || interrupt != null && ((BooleanSupplier) interrupt).getAsBoolean();
-    } catch (RuntimeException | Error error) {
+    } catch (Throwable error) {
       Failures.keepInterrupt(error);
       return true;
     }
@@ -45,15 +50,22 @@ final class Callbacks {
     try {
       ((Context.ParallelFor) threads).run(n, work);
     } finally {
-      work.over = true;
+      work.end();
     }
   }
 
-  /** The pieces of one call's work. */
+  /**
+   * The pieces of one call's work, which is on the stack of the C function that waits for run(). That may leave while
+   * pieces are still at work, by an exception say, so they are counted, and the last one wakes who waits for them.
+   */
   private static final class Body implements LongConsumer {
+    private static final int OVER = 1 << 31;
+
     private final long function;
     private final long user;
-    private volatile boolean over;
+    private final Thread caller = Thread.currentThread();
+    /** How many pieces are inside, and OVER. */
+    private final AtomicInteger running = new AtomicInteger();
 
     Body(long function, long user) {
       this.function = function;
@@ -62,17 +74,37 @@ final class Callbacks {
 
     @Override
     public void accept(long i) {
-      if (over) {
-        throw new IllegalStateException("body: parallelFor has returned");
+      boolean late = running.getAndIncrement() < 0;
+      try {
+        if (late) {
+          throw new IllegalStateException("body: parallelFor has returned");
+        }
+        coreJNI.run_body(function, user, i);
+      } finally {
+        if (running.decrementAndGet() == OVER) {
+          LockSupport.unpark(caller);
+        }
       }
-      coreJNI.run_body(function, user, i);
+    }
+
+    /** Lets nobody in any more, and waits for those inside, whom no interrupt can stop: it is kept for later. */
+    void end() {
+      boolean interrupted = false;
+      running.getAndAdd(OVER);
+      while (running.get() != OVER) {
+        LockSupport.park(this);
+        interrupted |= Thread.interrupted();
+      }
+      if (interrupted) {
+        caller.interrupt();
+      }
     }
   }
 
   static long allocate(Object allocator, long bytes, long alignment, int deviceType, int deviceId) {
     try {
       return ((Context.Allocator) allocator).allocate(bytes, alignment, new Device(deviceType, deviceId));
-    } catch (RuntimeException | Error error) { // the call fails with OUT_OF_MEMORY
+    } catch (Throwable error) { // the call fails with OUT_OF_MEMORY
       handToHandler(error);
       return 0;
     }
@@ -81,7 +113,7 @@ final class Callbacks {
   static void deallocate(Object allocator, long address, long bytes, long alignment, int deviceType, int deviceId) {
     try {
       ((Context.Allocator) allocator).deallocate(address, bytes, alignment, new Device(deviceType, deviceId));
-    } catch (RuntimeException | Error error) {
+    } catch (Throwable error) {
       handToHandler(error);
     }
   }

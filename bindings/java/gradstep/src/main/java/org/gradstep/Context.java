@@ -42,11 +42,11 @@ public final class Context extends Handle {
   public interface ParallelFor {
     /**
      * Calls body.accept(i) once for every i from 0 to below n, in any order, on any threads, and returns when all are
-     * done.
+     * done. Where it leaves earlier, the call fails: when those that are running have ended.
      *
      * @param n how many
-     * @param body of this call alone
-     * @throws Exception if it cannot be done
+     * @param body of this call alone: when run has left, it is an IllegalStateException
+     * @throws Exception if it cannot be done; an InterruptedException sets the thread's interrupt again
      */
     void run(long n, LongConsumer body) throws Exception;
   }

@@ -92,6 +92,9 @@ final class Failures {
         return null;
       }
       KEPT.remove(found);
+      if (found.exception() instanceof InterruptedException && found.thread() == Thread.currentThread()) {
+        found.thread().interrupt(); // whoever threw it has cleared the flag, and nobody catches it by its type
+      }
       return found.exception();
     }
   }

@@ -10,11 +10,11 @@ import java.nio.ByteBuffer;
  * these.
  *
  * <p>Buffers are direct, in the machine's byte order, read-only where they are sent, and gone when the method returns:
- * they must not be kept. A method returns when its buffers are done, and keeps its timeout, in milliseconds. What it
- * throws is the cause of the exception of the call that failed by it: a {@link java.util.concurrent.TimeoutException}
- * makes that a TIMEOUT, a {@link java.net.SocketException} a PEER_LOST, an {@link InterruptedException} an ABORTED, a
- * {@link GradstepException} its own status, and anything else a CALLBACK. One call runs at a time; only {@link #abort}
- * may come during another.
+ * they must not be kept. A method returns, also by an exception, when its buffers are done and no thread of the host's
+ * touches them any more, and keeps its timeout, in milliseconds. What it throws is the cause of the exception of the
+ * call that failed by it: a {@link java.util.concurrent.TimeoutException} makes that a TIMEOUT, a {@link
+ * java.net.SocketException} a PEER_LOST, an {@link InterruptedException} an ABORTED, a {@link GradstepException} its
+ * own status, and anything else a CALLBACK. One call runs at a time; only {@link #abort} may come during another.
  */
 public interface HostCollectives {
   /**

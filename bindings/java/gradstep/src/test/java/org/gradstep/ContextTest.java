@@ -14,12 +14,22 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.ResourceBundle;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.LongConsumer;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
@@ -122,6 +132,98 @@ class ContextTest {
     }
   }
 
+  /** Runs two pieces or more on the pool, and is interrupted while some are running and one has not begun. */
+  private static void runAndLeave(ExecutorService pool, List<Future<?>> pieces, long n, LongConsumer body)
+      throws Exception {
+    CountDownLatch running = new CountDownLatch(1);
+    CountDownLatch left = new CountDownLatch(1);
+    pieces.add(pool.submit(() -> {
+      left.await();
+      body.accept(0);
+      return null;
+    }));
+    LongStream.range(1, n).forEach(i -> pieces.add(pool.submit(() -> {
+      running.countDown();
+      body.accept(i);
+    })));
+    running.await();
+    Thread.currentThread().interrupt();
+    try {
+      pieces.get(0).get();
+    } finally {
+      left.countDown();
+    }
+  }
+
+  private static boolean isInsideAPiece(StackTraceElement[] stack) {
+    return Arrays.stream(stack).anyMatch(frame -> frame.getMethodName().equals("run_body"));
+  }
+
+  /** A step that is left in the middle of one of its loops; whether it has so many. */
+  private static boolean isLeftIn(int loop, ExecutorService pool) throws InterruptedException {
+    int extent = 256;
+    AtomicInteger loops = new AtomicInteger();
+    AtomicReference<LongConsumer> late = new AtomicReference<>();
+    List<Future<?>> pieces = new ArrayList<>();
+    try (Context context = Context.builder().parallelFor((n, body) -> {
+          late.set(body);
+          if (loops.getAndIncrement() == loop) {
+            runAndLeave(pool, pieces, n, body);
+          } else {
+            LongStream.range(0, n).forEach(body);
+          }
+        }).build();
+        ShampooOptions options = new ShampooOptions()) {
+      options.setLearningRate(1);
+      options.setBlockSize(extent); // two roots, each of which takes many milliseconds
+      try (Optimizer shampoo =
+              Optimizer.shampoo(context, options, List.of(Parameter.of("x", DType.F32, extent, extent)));
+          TensorList params = TensorList.of(Tensor.of(floats(extent * extent), extent, extent));
+          TensorList grads = TensorList.of(Tensor.of(floats(extent * extent), extent, extent))) {
+        FloatBuffer elements = grads.get(0).floats();
+        for (int i = 0; i < elements.limit(); i++) {
+          elements.put(i, (float) Math.sin(i));
+        }
+        GradstepException error = null;
+        try {
+          shampoo.step(params, grads);
+        } catch (GradstepException found) {
+          error = found;
+        }
+        assertFalse(Thread.getAllStackTraces().values().stream().anyMatch(ContextTest::isInsideAPiece));
+        assertEquals("body: parallelFor has returned",
+            assertThrows(IllegalStateException.class, () -> late.get().accept(0)).getMessage());
+        if (error != null) {
+          assertTrue(error.getCause() instanceof InterruptedException, String.valueOf(error.getCause()));
+          assertTrue(Thread.interrupted()); // it is not lost
+        }
+        return error != null;
+      }
+    } finally {
+      for (Future<?> piece : pieces) {
+        try {
+          piece.get();
+        } catch (ExecutionException failure) {
+          assertEquals("body: parallelFor has returned", failure.getCause().getMessage());
+        }
+      }
+    }
+  }
+
+  @Test
+  void piecesThatRunAreWaitedForAndLaterOnesAreRefused() throws InterruptedException {
+    ExecutorService pool = Executors.newFixedThreadPool(3);
+    try {
+      int loops = 0;
+      while (isLeftIn(loops, pool)) {
+        loops++;
+      }
+      assertTrue(loops > 0);
+    } finally {
+      pool.shutdown();
+    }
+  }
+
   private static void fill(Tensor tensor, float value) {
     FloatBuffer elements = tensor.floats();
     for (int i = 0; i < elements.limit(); i++) {
@@ -163,6 +265,37 @@ class ContextTest {
           assertThrows(GradstepException.class, () -> sgd(context, 1000)).status());
     }
     assertTrue(given.isEmpty(), given.keySet().toString());
+  }
+
+  /** Throws an exception that nobody has declared, as other languages of the machine do. */
+  @SuppressWarnings("unchecked")
+  private static <E extends Exception> void throwUndeclared(Exception exception) throws E {
+    throw (E) exception;
+  }
+
+  @Test
+  void anAllocatorThatThrowsHasNoMemory() {
+    AtomicReference<Throwable> handed = new AtomicReference<>();
+    Exception thrown = new java.io.IOException("not declared");
+    Thread thread = Thread.currentThread();
+    thread.setUncaughtExceptionHandler((where, error) -> handed.set(error));
+    Context.Allocator allocator = new Context.Allocator() {
+      @Override
+      public long allocate(long bytes, long alignment, Device device) {
+        ContextTest.<RuntimeException>throwUndeclared(thrown);
+        return 0;
+      }
+
+      @Override
+      public void deallocate(long address, long bytes, long alignment, Device device) {}
+    };
+    try (Context context = Context.builder().threads(1).allocator(allocator).build()) {
+      assertEquals(Constants.ERR_OUT_OF_MEMORY,
+          assertThrows(GradstepException.class, () -> sgd(context, 1000)).status());
+    } finally {
+      thread.setUncaughtExceptionHandler(null);
+    }
+    assertSame(thrown, handed.get());
   }
 
   @Test

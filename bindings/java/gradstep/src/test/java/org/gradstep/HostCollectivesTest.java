@@ -210,6 +210,22 @@ class HostCollectivesTest {
   }
 
   @Test
+  void anInterruptIsNotLost() throws Exception {
+    run(2, (rank, channel) -> new Gatherer(rank, channel) {
+      @Override
+      public void barrier(long timeoutMillis) throws Exception {
+        Thread.currentThread().interrupt();
+        Thread.sleep(timeoutMillis); // which clears the flag
+      }
+    }, (rank, comm) -> {
+      GradstepException error = assertThrows(GradstepException.class, comm::barrier);
+      assertEquals(Constants.ERR_ABORTED, error.status());
+      assertTrue(error.getCause() instanceof InterruptedException);
+      assertTrue(Thread.interrupted());
+    });
+  }
+
+  @Test
   void collectivesThatCannotBeUsedAreRefused() {
     try (Context context = new Context(1)) {
       Channel channel = new Channel(2);
