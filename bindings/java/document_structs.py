@@ -79,7 +79,7 @@ def about(name: str, structs: dict[str, tuple[str, dict[str, str]]]) -> str:
         return "The enumerators of the C headers; see {@link Constants}."
     return (
         f"The fields of {structs[name.lower()][0]}, of which the C header says more. A new one has the defaults; it is "
-        "read during the calls that it is given to, and {@link #close} frees it."
+        "read during the calls that it is given to; after {@link #close} a use is an IllegalStateException."
     )
 
 
@@ -105,7 +105,7 @@ def document(path: Path, headers: tuple[dict[str, tuple[str, dict[str, str]]], d
         elif line.startswith(f"  public {declared[1]}()"):
             written += javadoc("The defaults.")
         elif "public void close()" in line:
-            written += javadoc("Frees the struct. A second time does nothing.")
+            written += javadoc("Gives the struct up; calls that are inside finish first. A second time does nothing.")
         written.append(line)
     path.write_text("\n".join(written))
 

@@ -23,40 +23,36 @@
     NativeLibrary.load();
   }
 %}
-// Structs of options are the public classes of these names. close() frees one; none waits for the collector.
+// Structs of options are the public classes of these names. C may read one that close() of another thread has just
+// given up, and setters have no place for a guard as handles have it: so close() forgets the address, and the memory
+// goes when nobody can reach the object, which every call takes along.
 %typemap(javaclassmodifiers) SWIGTYPE "public final class"
 %typemap(javabody) SWIGTYPE %{
   private transient long swigCPtr;
-  private transient boolean swigCMemOwn;
 
   $javaclassname(long cPtr, boolean cMemoryOwn) {
-    swigCMemOwn = cMemoryOwn;
     swigCPtr = cPtr;
+    if (cMemoryOwn) {
+      Handle.CLEANER.register(this, () -> coreJNI.delete_$javaclassname(cPtr));
+    }
   }
 
   static long getCPtr($javaclassname struct) {
-    if (struct != null && struct.swigCPtr == 0) {
+    if (struct == null) {
+      return 0;
+    }
+    long address = struct.swigCPtr; // once: another thread may close it meanwhile
+    if (address == 0) {
       throw new IllegalStateException("$javaclassname: is closed");
     }
-    return struct == null ? 0 : struct.swigCPtr;
+    return address;
   }
 %}
 %typemap(javainterfaces) SWIGTYPE "AutoCloseable"
 %typemap(javafinalize) SWIGTYPE ""
-%typemap(javadestruct, methodname="delete", methodmodifiers="synchronized") SWIGTYPE {
-    if (swigCPtr != 0) {
-      if (swigCMemOwn) {
-        swigCMemOwn = false;
-        $jnicall;
-      }
-      swigCPtr = 0;
-    }
+%typemap(javadestruct, methodname="close", methodmodifiers="@Override public") SWIGTYPE {
+    swigCPtr = 0;
   }
-%typemap(javacode) SWIGTYPE %{
-  @Override public void close() {
-    delete();
-  }
-%}
 %typemap(javacode) gradstep_accumulator_options %{
   /**
    * The dtype of the sums; without it F32, and F64 for parameters of F64.
@@ -65,10 +61,6 @@
    */
   public void setDtype(DType dtype) {
     core.set_sum_dtype(this, dtype.code, dtype.bits);
-  }
-
-  @Override public void close() {
-    delete();
   }
 %}
 // What calls report is copied into records of Java's.

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
@@ -116,6 +117,36 @@ class HandleTest {
       assertTrue(handle.get().add(grads)); // the call finishes as if nothing had happened
       assertEquals("accumulator: is closed",
           assertThrows(IllegalStateException.class, () -> handle.get().add(grads)).getMessage());
+    }
+  }
+
+  @Test
+  void optionsMayBeClosedDuringTheCallThatReadsThem() {
+    try (Context context = new Context(1)) {
+      CommunicatorOptions options = new CommunicatorOptions();
+      HostCollectives closing = new HostCollectives() {
+        @Override
+        public int rank() { // asked before the options are read
+          options.close();
+          CommunicatorOptions other = new CommunicatorOptions(); // where the first ones were, had they been freed
+          other.setTimeoutMs(-1);
+          return 0;
+        }
+
+        @Override
+        public int worldSize() {
+          return 1;
+        }
+
+        @Override
+        public void allGather(ByteBuffer send, ByteBuffer receive, long timeoutMillis) {
+          receive.put(send);
+        }
+      };
+      Communicator.host(context, closing, options).close();
+      assertEquals("CommunicatorOptions: is closed",
+          assertThrows(IllegalStateException.class, () -> Communicator.local(context, options, 1)).getMessage());
+      assertThrows(IllegalStateException.class, () -> options.setRank(1));
     }
   }
 
