@@ -3,10 +3,11 @@
 package org.gradstep;
 
 import java.lang.ref.Reference;
-import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.LongUnaryOperator;
 
 /** An update rule on your own parameters, which it steps in place. */
 public final class Optimizer extends StatefulHandle {
@@ -21,8 +22,8 @@ public final class Optimizer extends StatefulHandle {
     long measure(O options, long parameters, long n);
   }
 
-  /** Tensors that hyper-parameters are read from, by their names. */
-  private final Map<String, List<Tensor>> hyperParameters = new HashMap<>();
+  /** The tensors that hyper-parameters are read from, by their names: one for each group, or null. */
+  private final Map<String, Tensor[]> hyperParameters = new HashMap<>();
 
   private Optimizer(long address) {
     super("optimizer", address, core::optimizer_destroy, FUNCTIONS);
@@ -235,8 +236,7 @@ public final class Optimizer extends StatefulHandle {
    * @param value a constant
    */
   public void setValue(int group, String name, double value) {
-    call(address -> core.optimizer_set_value(address, group, name, value));
-    forgetTensors(group, name);
+    setHyperParameter(group, name, null, address -> core.optimizer_set_value(address, group, name, value));
   }
 
   /**
@@ -257,31 +257,37 @@ public final class Optimizer extends StatefulHandle {
    * @param schedule its value at each step
    */
   public void setSchedule(int group, String name, Schedule schedule) {
-    call(address -> core.optimizer_set_schedule(address, group, name, schedule));
-    forgetTensors(group, name);
+    setHyperParameter(group, name, null, address -> core.optimizer_set_schedule(address, group, name, schedule));
   }
 
   /**
-   * Makes a hyper-parameter what a number in memory is when a step runs. The optimizer keeps the tensor until a value
-   * or a schedule for all groups takes its place.
+   * Makes a hyper-parameter what a number in memory is when a step runs. The optimizer keeps the tensor until another
+   * one, a value or a schedule has taken its place in every group that reads it.
    *
    * @param group from 0; -1 = all
    * @param name its field of the options in C, such as "learning_rate"
    * @param value one F64 where the parameters are
    */
   public void setTensor(int group, String name, Tensor value) {
-    synchronized (hyperParameters) {
-      hyperParameters.computeIfAbsent(name, unused -> new ArrayList<>()).add(value);
-    }
-    call(address -> core.optimizer_set_tensor(address, group, name, value));
+    setHyperParameter(group, name, value, address -> core.optimizer_set_tensor(address, group, name, value));
   }
 
-  private void forgetTensors(int group, String name) {
-    if (group == -1) {
-      synchronized (hyperParameters) {
-        hyperParameters.remove(name);
-      }
+  /** Makes the call, and keeps what is read from then on; where it fails, what was kept before. */
+  private void setHyperParameter(int group, String name, Tensor value, LongUnaryOperator set) {
+    synchronized (hyperParameters) {
+      call(address -> {
+        Tensor[] found = hyperParameters.get(name);
+        if (found == null && value == null) {
+          return set.applyAsLong(address);
+        }
+        Tensor[] kept = found != null ? found : new Tensor[(int) core.optimizer_group_count(address)];
+        set.applyAsLong(address);
+        Arrays.fill(kept, group == -1 ? 0 : group, group == -1 ? kept.length : group + 1, value);
+        hyperParameters.put(name, kept);
+        return 0;
+      });
     }
+    Reference.reachabilityFence(value);
   }
 
   /**
@@ -320,7 +326,18 @@ public final class Optimizer extends StatefulHandle {
    * @param parameters with names that are not taken
    */
   public void addParameters(List<Parameter> parameters) {
-    call(address -> Parameter.lend(parameters, (data, n) -> core.optimizer_add_parameters(address, data, n)));
+    synchronized (hyperParameters) {
+      call(address -> {
+        Parameter.lend(parameters, (data, n) -> core.optimizer_add_parameters(address, data, n));
+        int groups = parameters.stream().mapToInt(Parameter::group).max().orElse(-1) + 1;
+        hyperParameters.replaceAll((name, kept) -> {
+          Tensor[] more = Arrays.copyOf(kept, Math.max(kept.length, groups));
+          Arrays.fill(more, kept.length, more.length, kept[0]); // new groups read what group 0 reads
+          return more;
+        });
+        return 0;
+      });
+    }
   }
 
   /**
@@ -370,11 +387,23 @@ public final class Optimizer extends StatefulHandle {
    *
    * @param index of the parameter
    * @param name of the state, such as "exp_avg"
-   * @param copy takes it; of the state's shape
+   * @param copy takes it; of the state's shape, in the machine's own memory
    */
   public void getState(int index, String name, Tensor copy) {
+    getState(index, name, copy, 0);
+  }
+
+  /**
+   * Copies a state tensor of parameters on a device. Collective while the state is sharded.
+   *
+   * @param index of the parameter
+   * @param name of the state, such as "exp_avg"
+   * @param copy takes it; of the state's shape, in the machine's own memory
+   * @param stream of a device; 0 on the CPU
+   */
+  public void getState(int index, String name, Tensor copy, long stream) {
     Tensor.writable(copy, "copy");
-    call(address -> core.optimizer_get_state(address, index, name, copy, 0));
+    call(address -> core.optimizer_get_state(address, index, name, copy, stream));
     Reference.reachabilityFence(copy);
   }
 
@@ -383,10 +412,22 @@ public final class Optimizer extends StatefulHandle {
    *
    * @param index of the parameter
    * @param name of the state, such as "exp_avg"
-   * @param value of the state's shape
+   * @param value of the state's shape, in the machine's own memory
    */
   public void setState(int index, String name, Tensor value) {
-    call(address -> core.optimizer_set_state(address, index, name, value, 0));
+    setState(index, name, value, 0);
+  }
+
+  /**
+   * Sets a state tensor of parameters on a device. Collective while the state is sharded.
+   *
+   * @param index of the parameter
+   * @param name of the state, such as "exp_avg"
+   * @param value of the state's shape, in the machine's own memory
+   * @param stream of a device; 0 on the CPU
+   */
+  public void setState(int index, String name, Tensor value, long stream) {
+    call(address -> core.optimizer_set_state(address, index, name, value, stream));
     Reference.reachabilityFence(value);
   }
 

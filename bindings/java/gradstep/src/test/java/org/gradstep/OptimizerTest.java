@@ -7,10 +7,13 @@ import static org.gradstep.Memory.values;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
+import java.lang.ref.WeakReference;
 import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
 import java.util.List;
@@ -109,6 +112,37 @@ class OptimizerTest {
     }
   }
 
+  private static void collect() throws InterruptedException {
+    System.gc();
+    Thread.sleep(10);
+  }
+
+  @Test
+  void aTensorIsKeptForAsLongAsAGroupReadsIt() throws InterruptedException {
+    String rate = "learning_rate";
+    Tensor first = Memory.doubles(1);
+    WeakReference<Tensor> kept = new WeakReference<>(first);
+    try (Context context = new Context(1); Optimizer sgd = sgd(context, PAIR)) {
+      sgd.setTensor(-1, rate, first);
+      first = null;
+      sgd.addParameters(List.of(Parameter.of("late", DType.F32, 2).inGroup(1))); // which reads group 0's
+      sgd.setTensor(0, rate, Memory.doubles(2));
+      collect();
+      assertNotNull(kept.get());
+      assertEquals(1.0, sgd.getValue(1, rate));
+      assertThrows(IllegalArgumentException.class, () -> sgd.setTensor(1, rate, Tensor.of(floats(3f))));
+      collect();
+      assertNotNull(kept.get());
+      sgd.setTensor(1, rate, Memory.doubles(3));
+      for (int i = 0; kept.get() != null && i < 500; i++) {
+        collect();
+      }
+      assertNull(kept.get());
+      assertEquals(2.0, sgd.getValue(0, rate));
+      assertEquals(3.0, sgd.getValue(1, rate));
+    }
+  }
+
   @Test
   void stateIsSeenCopiedAndSet() {
     try (Context context = new Context(1); AdamOptions options = new AdamOptions()) {
@@ -130,6 +164,11 @@ class OptimizerTest {
         Tensor found = Tensor.of(floats(2));
         copy.getState(0, "exp_avg", found);
         assertArrayEquals(new float[] {3, 4}, values(found.floats()));
+        copy.setState(0, "exp_avg", Tensor.of(floats(5, 6)), 0);
+        copy.getState(0, "exp_avg", found, 0);
+        assertArrayEquals(new float[] {5, 6}, values(found.floats()));
+        assertThrows(IllegalArgumentException.class, () -> copy.getState(0, "exp_avg", found, 1)); // no device's stream
+        assertThrows(IllegalArgumentException.class, () -> copy.setState(0, "exp_avg", found, 1));
         assertEquals(16, adam.memory().stateBytes());
         adam.addParameters(List.of(Parameter.of("late", DType.F32, 2)));
         assertEquals(32, adam.memory().stateBytes());
