@@ -15,7 +15,11 @@ public enum DType {
   /** 32-bit integers: indices, and what communicators carry. */
   I32(core.TYPE_INT, 32),
   /** 64-bit integers: indices, and what communicators carry. */
-  I64(core.TYPE_INT, 64);
+  I64(core.TYPE_INT, 64),
+  /** 8-bit integers, for collectives that move elements and do not reduce them. */
+  I8(core.TYPE_INT, 8),
+  /** Bytes, for collectives that move elements and do not reduce them: with these, elements of any other type. */
+  U8(core.TYPE_UINT, 8);
 
   final int code;
   final int bits;

@@ -241,7 +241,17 @@ public final class Tensor {
   }
 
   /** How many elements of the dtype a buffer has, if it can be taken at all. */
-  static long check(Buffer buffer, DType dtype, String argument) {
+  private static long check(Buffer buffer, DType dtype, String argument) {
+    long bytes = bytesOf(buffer, argument);
+    if (bytes % (dtype.bits / 8) != 0) {
+      throw new IllegalArgumentException(argument + ": has " + bytes
+          + " bytes from position to limit, expected a multiple of " + dtype.bits / 8 + ", the size of " + dtype);
+    }
+    return bytes / (dtype.bits / 8);
+  }
+
+  /** How many bytes a buffer has from position to limit, if it can be taken at all. */
+  static long bytesOf(Buffer buffer, String argument) {
     if (buffer == null) {
       throw new IllegalArgumentException(argument + ": is null");
     }
@@ -252,7 +262,7 @@ public final class Tensor {
       throw new IllegalArgumentException(
           argument + ": expected byte order " + ByteOrder.nativeOrder() + ", found " + orderOf(buffer));
     }
-    return (long) buffer.remaining() * elementBytes(buffer) * 8 / dtype.bits;
+    return (long) buffer.remaining() * elementBytes(buffer);
   }
 
   static long addressOf(Buffer buffer) {

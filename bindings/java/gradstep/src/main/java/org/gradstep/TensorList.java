@@ -116,9 +116,8 @@ public final class TensorList extends Handle {
     try {
       requireOwn();
       check(index);
-      Tensor.check(buffer, DType.F32, "buffer");
-      core.tensor_list_set_data(resource.address, index, Tensor.addressOf(buffer),
-          (long) buffer.remaining() * Tensor.elementBytes(buffer));
+      long bytes = Tensor.bytesOf(buffer, "buffer");
+      core.tensor_list_set_data(resource.address, index, Tensor.addressOf(buffer), bytes);
       owners[index] = buffer;
       readOnly[index] = buffer.isReadOnly();
     } finally {

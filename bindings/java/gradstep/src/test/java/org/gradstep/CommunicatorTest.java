@@ -53,6 +53,13 @@ class CommunicatorTest {
         Tensor word = Memory.longs(rank == 1 ? 42 : 0);
         comm.broadcast(word, 1, 0);
         assertEquals(42, word.bytes().getLong(0));
+        Tensor bytes = Tensor.of(Memory.bytes(3).put(0, (byte) (10 + rank)), DType.U8);
+        Tensor everyones = Tensor.of(Memory.bytes(9), DType.U8);
+        comm.allGather(bytes, everyones, 0);
+        assertEquals(12, everyones.bytes().get(6));
+        Tensor codes = Tensor.of(Memory.bytes(1).put(0, (byte) -rank), DType.I8);
+        comm.broadcast(codes, 2, 0);
+        assertEquals(-2, codes.bytes().get(0));
         if (rank == 0) {
           comm.send(Tensor.of(floats(5f)), 2, 0);
         } else if (rank == 2) {
@@ -67,7 +74,7 @@ class CommunicatorTest {
           assertEquals(rank == 0 ? 0 : 2 - rank, part == null ? 0 : part.rank());
           dup.barrier();
         }
-        assertEquals(1, comm.statistics().broadcasts());
+        assertEquals(2, comm.statistics().broadcasts());
         assertTrue(comm.error().isEmpty());
         assertEquals("counts: has 1 numbers, expected 3", assertThrows(IllegalArgumentException.class,
             () -> comm.allGather(own, all, new long[] {1}, 0)).getMessage());

@@ -222,4 +222,19 @@ class HandleTest {
     assertEquals("buffers[1]: is null",
         assertThrows(IllegalArgumentException.class, () -> TensorList.of(memory, null)).getMessage());
   }
+
+  @Test
+  void bytesThatAreNoWholeElementsAreRefused() {
+    ByteBuffer memory = Memory.bytes(5);
+    String expected = "buffer: has 5 bytes from position to limit, expected a multiple of 4, the size of F32";
+    assertEquals(expected,
+        assertThrows(IllegalArgumentException.class, () -> Tensor.of(memory, DType.F32)).getMessage());
+    assertEquals(expected,
+        assertThrows(IllegalArgumentException.class, () -> Tensor.of(memory, DType.F32, 1)).getMessage());
+    assertEquals(5, Tensor.of(memory, DType.U8).count());
+    try (TensorList half = TensorList.of(Tensor.of(Memory.bytes(6), DType.BF16))) {
+      half.set(0, Memory.bytes(6)); // three elements, of two bytes each
+      assertThrows(IllegalArgumentException.class, () -> half.set(0, Memory.bytes(5)));
+    }
+  }
 }
