@@ -49,12 +49,11 @@ struct Rows
     parameter::Int
     indices::Vector{Int64} # from 0 on
     values::OneTensor
-    array::Any
 end
 
 function Rows(parameter::Integer, indices, values)
     check_layout(values, "values")
-    return Rows(parameter, [Int64(index) - 1 for index in indices], one_tensor(values, "values"), values)
+    return Rows(parameter, [Int64(index) - 1 for index in indices], one_tensor(values, "values"))
 end
 
 function check_rows(schema, rows)
@@ -78,15 +77,11 @@ gradient; `nothing` alone with `rows` are rows alone. `weight` counts in mode `:
 function add!(accumulator::Accumulator, grads; weight = 1, rows = ())
     isempty(rows) || return add_rows!(accumulator, grads, weight, collect(Rows, rows))
     ready = Ref{Int32}(0)
-    pointer = enter(accumulator.handle)
-    status = try
-        bind!(accumulator.gradients, accumulator.schema, grads, GRADIENTS)
-        GC.@preserve accumulator grads C.gradstep_accumulator_add(
+    call(accumulator.handle) do pointer
+        bound = bind!(accumulator.gradients, accumulator.schema, grads, GRADIENTS)
+        GC.@preserve accumulator bound C.gradstep_accumulator_add(
             pointer, accumulator.gradients.tensors, length(accumulator.schema), weight, C_NULL, ready)
-    finally
-        leave(accumulator.handle)
     end
-    check(status)
     return ready[] != 0
 end
 
@@ -94,19 +89,15 @@ function add_rows!(accumulator, grads, weight, rows)
     check_rows(accumulator.schema, rows)
     indices = [one_tensor(each.indices, "indices") for each in rows]
     ready = Ref{Int32}(0)
-    pointer = enter(accumulator.handle)
-    status = try
-        bind!(accumulator.gradients, accumulator.schema, grads, GRADIENTS)
-        GC.@preserve accumulator grads rows indices begin
+    call(accumulator.handle) do pointer
+        bound = bind!(accumulator.gradients, accumulator.schema, grads, GRADIENTS)
+        GC.@preserve accumulator bound rows indices begin
             c_rows = [C.gradstep_rows(sizeof(C.gradstep_rows), 0, each.parameter - 1, address_of(index),
                                       address_of(each.values)) for (each, index) in zip(rows, indices)]
             C.gradstep_accumulator_add_ex(pointer, accumulator.gradients.tensors, length(accumulator.schema), c_rows,
                                           length(c_rows), weight, C_NULL, ready)
         end
-    finally
-        leave(accumulator.handle)
     end
-    check(status)
     return ready[] != 0
 end
 
@@ -145,27 +136,17 @@ sums(accumulator::Accumulator) = copies(C.gradstep_accumulator_sums, accumulator
 
 function copies(f, owner)
     found = fill(zeroed(C.gradstep_tensor), length(owner.schema))
-    pointer = enter(owner.handle)
-    try
-        GC.@preserve owner begin
-            check(f(pointer, found, length(found), C_NULL))
-            return Any[copied(tensor) for tensor in found]
-        end
-    finally
-        leave(owner.handle)
+    return alone(owner.handle) do pointer
+        check(f(pointer, found, length(found), C_NULL))
+        Any[copied(tensor) for tensor in found]
     end
 end
 
 function one_copy(f, owner)
     found = Ref(zeroed(C.gradstep_tensor))
-    pointer = enter(owner.handle)
-    try
-        GC.@preserve owner begin
-            check(f(pointer, found))
-            return copied(found[])
-        end
-    finally
-        leave(owner.handle)
+    return alone(owner.handle) do pointer
+        check(f(pointer, found))
+        copied(found[])
     end
 end
 

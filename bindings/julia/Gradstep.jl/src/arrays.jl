@@ -88,10 +88,11 @@ const zeroed_tensor = C.gradstep_tensor(C_NULL, C.gradstep_device(0, 0), 0, NO_D
         argument, ": is a ", typeof(array), ", expected an Array or a strided view of one; copy it, by collect say")
 end
 
-"""One array of any dtype that C knows, and what keeps its tensor valid."""
+"""One array of any dtype that C knows as a tensor, which is valid as long as this is kept."""
 struct OneTensor
     tensors::Tensors
     shape::Vector{Int64}
+    memory::AbstractArray
 end
 
 function one_tensor(array, argument)
@@ -99,7 +100,7 @@ function one_tensor(array, argument)
     check_layout(array, argument)
     dtype(eltype(array)) == NO_DTYPE && bad_argument(
         argument, ": eltype is ", eltype(array), ", expected one of Float16, Float32, Float64, Int32, Int64")
-    one = OneTensor(Tensors(1, ndims(array)), collect(Int64, reverse(size(array))))
+    one = OneTensor(Tensors(1, ndims(array)), collect(Int64, reverse(size(array))), array)
     show!(one.tensors, 1, array, pointer(one.shape), 0)
     return one
 end

@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Functions of Julia that C calls. C gets a `Root` as its `user` and gives it back in every call.
+# Functions of Julia that C calls. C gets a `Root` as its `user` and gives it back in every call. Ctrl-C is put off around
+# every call of C that may call back (handles.jl): no InterruptException may leave a callback.
 
 """What C may call into, kept alive until C has called `release` for it."""
 mutable struct Root
@@ -12,14 +13,30 @@ end
 const ROOTS = Root[]
 const ROOTS_LOCK = ReentrantLock()
 
-"""A pointer for C that stands for `value` until C releases it."""
-function rooted(value)
+function root_of(value)
     root = Root(value, 0)
     lock(ROOTS_LOCK) do
         filter!(each -> each.released == 0, ROOTS)
         push!(ROOTS, root)
     end
-    return pointer_from_objref(root)
+    return root
+end
+
+"""A pointer for C that stands for `value` until C releases it."""
+rooted(value) = pointer_from_objref(root_of(value))
+
+"""
+`f(user)`, which hands the pointer `user` to C, to stand for `value` until C releases it. If it throws, C has not kept the
+pointer: the call was not made, or has failed, and who fails has released it, or never looked at it.
+"""
+function with_root(f, value)
+    root = root_of(value)
+    try
+        return GC.@preserve root f(pointer_from_objref(root))
+    catch
+        root.released = Int32(1)
+        rethrow()
+    end
 end
 
 """How many values C holds. Forgets those that it has released."""
@@ -38,7 +55,11 @@ the exception's text, and a status where that is what it wants), and the call th
 """
 @noinline function answer(f, user::Ptr{Cvoid}, arguments...)
     try
-        f(value_of(user), arguments...)
+        on_this_thread() do
+            Base.sigatomic_end()
+            f(value_of(user), arguments...)
+            Base.sigatomic_begin()
+        end
         return Int32(0)
     catch exception
         text = sprint(showerror, exception)
@@ -50,12 +71,25 @@ the exception's text, and a status where that is what it wants), and the call th
     end
 end
 
-"""The exception of a callback that the failing call's text tells of, if there is one."""
-function take_exception(text)
+"""`f()` on a task that stays on its thread, also where it yields and is one of @spawn (Julia 1.7): C's frames lie on it."""
+function on_this_thread(f)
+    task = current_task()
+    was_sticky = task.sticky
+    task.sticky = true
+    try
+        return f()
+    finally
+        task.sticky = was_sticky
+    end
+end
+
+"""The exception of a callback that the failing call's text tells of, or that interrupted it, if there is one."""
+function take_exception(status, text)
     storage = task_local_storage()
     haskey(storage, EXCEPTION) || return nothing
     told, captured = pop!(storage, EXCEPTION)
-    return occursin(told, text) || isempty(told) ? captured : nothing
+    is_interrupt = status == ABORTED && captured.ex isa InterruptException
+    return is_interrupt || occursin(told, text) || isempty(told) ? captured : nothing
 end
 
 """

@@ -34,10 +34,10 @@ a call that waits for the other ranks holds its thread. Not collective.
 function local_communicators(world_size::Integer; timeout = 30, reduction_order = :rank, context = nothing)
     options = Ref(comm_options(timeout, reduction_order))
     out = fill(Ptr{C.gradstep_comm}(C_NULL), clamp(world_size, 0, 1024))
-    with_context(context) do pointer
+    return with_context(context) do pointer
         check(C.gradstep_comm_create_local_ex(pointer, world_size, options, out))
+        [Communicator(Handle(each, "communicator")) for each in out]
     end
-    return [Communicator(Handle(pointer, "communicator")) for pointer in out]
 end
 
 """
@@ -59,17 +59,17 @@ function connect(engine, rank::Integer, world_size::Integer, store; timeout = 30
     interface = network_interface === nothing ? nothing : String(network_interface)
     id = store isa AbstractVector{UInt8} ? collect(store) : UInt8[]
     path = store isa AbstractString ? String(store) : nothing
-    own = Ref(own_store(store))
-    GC.@preserve name interface id path own begin
+    GC.@preserve name interface id path begin
         options = with(comm_options(timeout, reduction_order), (
             :rank => rank, :world_size => world_size, :generation => generation,
             :engine => text_pointer(name), :network_interface => text_pointer(interface),
             :id => isempty(id) ? C_NULL : Ptr{Cvoid}(pointer(id)), :id_len => length(id),
-            :store_path => text_pointer(path),
-            :store => own[].set == C_NULL ? Ptr{C.gradstep_store}(C_NULL) :
-                      Base.unsafe_convert(Ptr{C.gradstep_store}, own)))
+            :store_path => text_pointer(path)))
         with_context(context) do pointer
-            Communicator(created(C.gradstep_comm_create, C.gradstep_comm, "communicator", pointer, Ref(options)))
+            with_store(store) do own
+                Communicator(created(C.gradstep_comm_create, C.gradstep_comm, "communicator", pointer,
+                                     Ref(with(options, (:store => own,)))))
+            end
         end
     end
 end
@@ -90,11 +90,15 @@ end
     unsafe_store!(len, Csize_t(length(value)))
 end
 
-own_store(::Union{Nothing, AbstractString, AbstractVector{UInt8}}) = zeroed(C.gradstep_store)
-own_store(store) = with(sized(C.gradstep_store), (
-    :user => rooted(store), :release => release_pointer(),
-    :set => @cfunction(store_set_entry, Int32, (Ptr{Cvoid}, Ptr{UInt8}, Ptr{UInt8}, Csize_t)),
-    :get => @cfunction(store_get_entry, Int32, (Ptr{Cvoid}, Ptr{UInt8}, Ptr{UInt8}, Ptr{Csize_t}, Int64))))
+"""`f(pointer)` with the caller's own store as C has it, null where there is none."""
+with_store(f, ::Union{Nothing, AbstractString, AbstractVector{UInt8}}) = f(Ptr{C.gradstep_store}(C_NULL))
+with_store(f, store) = with_root(store) do user
+    own = Ref(with(sized(C.gradstep_store), (
+        :user => user, :release => release_pointer(),
+        :set => @cfunction(store_set_entry, Int32, (Ptr{Cvoid}, Ptr{UInt8}, Ptr{UInt8}, Csize_t)),
+        :get => @cfunction(store_get_entry, Int32, (Ptr{Cvoid}, Ptr{UInt8}, Ptr{UInt8}, Ptr{Csize_t}, Int64)))))
+    GC.@preserve own f(Base.unsafe_convert(Ptr{C.gradstep_store}, own))
+end
 
 """
     mpi_communicator(comm_address = C_NULL; timeout = 30, reduction_order = :rank, context)
@@ -273,8 +277,10 @@ A communicator of the ranks of the same color >= 0, ordered by (key, rank); `not
 """
 function Base.split(comm::Communicator, color::Integer; key::Integer = 0)
     out = Ref{Ptr{C.gradstep_comm}}(C_NULL)
-    call((pointer, out) -> C.gradstep_comm_split(pointer, color, key, out), comm.handle, out)
-    return out[] == C_NULL ? nothing : Communicator(Handle(out[], "communicator"))
+    return alone(comm.handle) do pointer
+        check(C.gradstep_comm_split(pointer, color, key, out))
+        out[] == C_NULL ? nothing : Communicator(Handle(out[], "communicator"))
+    end
 end
 
 """
@@ -282,28 +288,15 @@ end
 
 A communicator of the same ranks with a channel of its own.
 """
-function duplicate(comm::Communicator)
-    out = Ref{Ptr{C.gradstep_comm}}(C_NULL)
-    call(C.gradstep_comm_dup, comm.handle, out)
-    return Communicator(Handle(out[], "communicator"))
-end
+duplicate(comm::Communicator) = Communicator(
+    alone(pointer -> created(C.gradstep_comm_dup, C.gradstep_comm, "communicator", pointer), comm.handle))
 
 """
     abort(comm)
 
 Ends a waiting call with `:ABORTED` and breaks the communicator. From any task, at any time; not collective.
 """
-abort(comm::Communicator) = visit(pointer -> check(C.gradstep_comm_abort(pointer)), comm.handle)
-
-"""A call that may come during another one on the handle."""
-function visit(f, handle::Handle)
-    pointer = enter(handle, VISITOR)
-    try
-        return GC.@preserve handle f(pointer)
-    finally
-        leave(handle, VISITOR)
-    end
-end
+abort(comm::Communicator) = alone(pointer -> check(C.gradstep_comm_abort(pointer)), Visit(comm.handle))
 
 """
     broken_by(comm)
@@ -312,7 +305,7 @@ The `GradstepError` that broke the communicator, or `nothing`. From any task, at
 """
 function broken_by(comm::Communicator)
     status = Ref{Int32}(0)
-    said = visit(comm.handle) do pointer
+    said = alone(Visit(comm.handle)) do pointer
         # Between the question for the length and the text itself an error may come.
         buffer, length_ = zeros(UInt8, 4096), Ref{Csize_t}(0)
         check(C.gradstep_comm_status(pointer, status, buffer, length(buffer), length_))

@@ -18,13 +18,8 @@ struct Context <: Owner
 end
 
 # Julia throws the InterruptException of a Ctrl-C at a safepoint.
-poll_interrupt(_) = GC.safepoint()
-
-function interrupt_entry(user::Ptr{Cvoid})::Int32
-    state = ccall(:jl_gc_unsafe_enter, Int8, ())
-    status = answer(poll_interrupt, user)
-    ccall(:jl_gc_unsafe_leave, Cvoid, (Int8,), state)
-    return status
+@called_by_c function interrupt_entry(context::Ptr{Cvoid})
+    GC.safepoint()
 end
 
 function log_entry(user::Ptr{Cvoid}, level::Int32, text::Ptr{UInt8})::Cvoid
@@ -36,7 +31,7 @@ end
 
 @noinline function log(user, level, text)
     try
-        value_of(user)(enum_name(C.gradstep_log_level, level), unsafe_string(text))
+        on_this_thread(() -> value_of(user)(enum_name(C.gradstep_log_level, level), unsafe_string(text)))
     catch
     end
     return nothing
@@ -44,16 +39,23 @@ end
 
 function Context(; log = nothing, lapack_library = nothing, options...)
     fields = with(defaults(C.gradstep_context_options), options)
-    fields = with(fields, (:interrupt => @cfunction(interrupt_entry, Int32, (Ptr{Cvoid},)),
-                           :interrupt_user => rooted(nothing), :interrupt_release => release_pointer()))
-    if log !== nothing
-        fields = with(fields, (:log => @cfunction(log_entry, Cvoid, (Ptr{Cvoid}, Int32, Ptr{UInt8})),
-                               :log_user => rooted(log), :log_release => release_pointer()))
-    end
-    path = lapack_library === nothing ? nothing : Base.cconvert(Cstring, String(lapack_library))
+    path = lapack_library === nothing ? nothing : String(lapack_library)
     GC.@preserve path begin
-        path === nothing || (fields = with(fields, (:lapack_library => Ptr{UInt8}(pointer(path)),)))
-        return Context(created(C.gradstep_context_create, C.gradstep_context, "context", Ref(fields)))
+        fields = with(fields, (:lapack_library => text_pointer(path),))
+        return Base.disable_sigint(() -> Context(create_context(fields, log)))
+    end
+end
+
+function create_context(fields, log)
+    create(fields) = created(C.gradstep_context_create, C.gradstep_context, "context", Ref(fields))
+    with_root(nothing) do user
+        interruptible = with(fields, (:interrupt => @cfunction(interrupt_entry, Int32, (Ptr{Cvoid},)),
+                                      :interrupt_user => user, :interrupt_release => release_pointer()))
+        log === nothing && return create(interruptible)
+        with_root(log) do user
+            create(with(interruptible, (:log => @cfunction(log_entry, Cvoid, (Ptr{Cvoid}, Int32, Ptr{UInt8})),
+                                        :log_user => user, :log_release => release_pointer())))
+        end
     end
 end
 
@@ -74,14 +76,8 @@ function default_context()
 end
 
 """
-`f(pointer)` with the context's pointer, which any number of threads may use at once; `nothing` is the default context.
+`f(pointer, pointers...)` with the context's pointer, which any number of threads may use at once, and those of handles that
+this call has for itself; `nothing` is the default context.
 """
-function with_context(f, context)
-    handle = (context === nothing ? default_context() : context::Context).handle
-    pointer = enter(handle, VISITOR)
-    try
-        return f(pointer)
-    finally
-        leave(handle, VISITOR)
-    end
-end
+with_context(f, context, handles...) =
+    alone(f, Visit((context === nothing ? default_context() : context::Context).handle), handles...)

@@ -25,6 +25,7 @@ const STATUS_NAMES = Dict(code => Symbol(uppercase(replace(string(name), r"^err_
 
 const INVALID_ARGUMENT = C.gradstep_status_code.err_invalid_argument
 const INVALID_STATE = C.gradstep_status_code.err_invalid_state
+const ABORTED = C.gradstep_status_code.err_aborted
 const CALLBACK = C.gradstep_status_code.err_callback
 
 Base.getproperty(error::GradstepError, name::Symbol) =
@@ -46,7 +47,7 @@ end
 
 @noinline function fail(status::Int32)
     text = unsafe_string(C.gradstep_last_error())
-    cause = take_exception(text)
+    cause = take_exception(status, text)
     cause !== nothing && cause.ex isa InterruptException && throw(cause.ex)
     throw(GradstepError(status, text, cause))
 end

@@ -30,6 +30,12 @@ destroy(pointer::Ptr{C.gradstep_comm}) = C.gradstep_comm_destroy(pointer)
 destroy(pointer::Ptr{C.gradstep_reducer}) = C.gradstep_reducer_destroy(pointer)
 destroy(pointer::Ptr{C.gradstep_updater}) = C.gradstep_updater_destroy(pointer)
 
+# Ctrl-C. Julia throws InterruptException at safepoints, also those between Julia and C: there it would leave a handle busy,
+# lose what C has just made, or jump over C's own frames. So it is put off from before a handle is taken until it is given
+# back (Base.sigatomic_begin and _end, which throws what has come meanwhile; an exception undoes a begin by itself), and
+# `answer` lets it through while a function of the caller's runs. That takes back one begin: no call is made between
+# another one's begin and end.
+
 """Takes the handle for a call: `bit` BUSY for one that must be alone, VISITOR for one that need not."""
 @inline function enter(handle::Handle, bit::Int = BUSY)
     while true
@@ -54,22 +60,57 @@ Gives the handle up at once; calls that are running finish first. Closing again 
 closes what nobody refers to.
 """
 function Base.close(handle::Handle)
+    Base.sigatomic_begin()
     Threads.atomic_or!(handle.state, CLOSED) == 0 && destroy(handle.pointer)
+    Base.sigatomic_end()
     return nothing
 end
 
 Base.isopen(handle::Handle) = handle.state[] & CLOSED == 0
 
-"""Calls `f(pointer, arguments...)`, which returns a status, while nobody else uses the handle."""
-@inline function call(f, handle::Handle, arguments...)
+"""`f(pointer)` while nobody else uses the handle."""
+@inline function alone(f, handle::Handle)
+    Base.sigatomic_begin()
     pointer = enter(handle)
-    status = try
-        GC.@preserve handle f(pointer, arguments...)
+    result = try
+        GC.@preserve handle f(pointer)
     finally
         leave(handle)
     end
-    check(status)
+    Base.sigatomic_end()
+    return result
 end
+
+"""
+`f(pointers...)` while this call has all of the handles, in the order in which they are given: for itself, or those in a
+`Visit` beside other calls. `nothing` is a null pointer.
+"""
+function alone(f, handles...)
+    Base.sigatomic_begin()
+    result = holding(f, (), handles...)
+    Base.sigatomic_end()
+    return result
+end
+
+struct Visit{T}
+    handle::Handle{T}
+end
+
+holding(f, pointers) = f(pointers...)
+holding(f, pointers, ::Nothing, others...) = holding(f, (pointers..., C_NULL), others...)
+holding(f, pointers, handle::Handle, others...) = holding(f, pointers, handle, BUSY, others...)
+holding(f, pointers, visit::Visit, others...) = holding(f, pointers, visit.handle, VISITOR, others...)
+function holding(f, pointers, handle::Handle, bit::Int, others...)
+    pointer = enter(handle, bit)
+    try
+        return GC.@preserve handle holding(f, (pointers..., pointer), others...)
+    finally
+        leave(handle, bit)
+    end
+end
+
+"""Calls `f(pointer, arguments...)`, which returns a status, while nobody else uses the handle."""
+@inline call(f, handle::Handle, arguments...) = check(alone(pointer -> f(pointer, arguments...), handle))
 
 """The number that `f(pointer, result)` writes."""
 @inline function number(f, handle::Handle, ::Type{T}) where {T}
@@ -78,7 +119,7 @@ end
     return result[]
 end
 
-"""The handle that `f(arguments..., out)` creates."""
+"""The handle that `f(arguments..., out)` creates. Called where Ctrl-C is put off, or what was made could be lost."""
 function created(f, ::Type{T}, what, arguments...) where {T}
     out = Ref{Ptr{T}}(C_NULL)
     check(f(arguments..., out))

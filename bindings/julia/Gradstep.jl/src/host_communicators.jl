@@ -21,7 +21,7 @@ are counted from 0.
 
 `rank_ordered = true` says that sums are in the order of ranks. A function that throws fails the call, which throws with that
 exception as its cause; a `GradstepError(:TIMEOUT, text)` or `GradstepError(:PEER_LOST, text)` gives the call its status.
-They are called on the thread that called gradstep, while it waits.
+They are called on the thread that called gradstep, while it waits: `abort` of the communicator does not reach them.
 """
 struct HostCollectives
     rank::Int
@@ -150,7 +150,7 @@ function entry(name)
     return @cfunction(poll_entry, Int32, (Ptr{Cvoid},)) # the last of HOST_FUNCTIONS
 end
 
-# any_thread stays 0: gradstep's own threads are none of Julia's.
+# any_thread stays 0, and so `abort` would never be called: gradstep's own threads are none of Julia's.
 function vtable(host::HostCollectives)
     table = with(sized(C.gradstep_comm_vtable), (
         :rank => host.rank, :world_size => host.world_size, :rank_ordered => host.rank_ordered,
@@ -167,8 +167,9 @@ function host_communicator(host::HostCollectives; timeout = 30, reduction_order 
     options = Ref(comm_options(timeout, reduction_order))
     table = Ref(vtable(host))
     with_context(context) do pointer
-        user = rooted(host)
-        Communicator(created(out -> C.gradstep_comm_create_host_ex(pointer, table, user, options, out),
-                             C.gradstep_comm, "communicator"))
+        with_root(host) do user
+            Communicator(created(C.gradstep_comm_create_host_ex, C.gradstep_comm, "communicator", pointer, table, user,
+                                 options))
+        end
     end
 end

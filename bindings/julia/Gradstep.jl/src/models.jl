@@ -118,16 +118,25 @@ struct Role
     argument::String
     is_optional::Bool # nothing is no gradient
     is_exact::Bool # the model's own eltype, else any float
+    bound::Vector{Any} # arrays whose tensors were filled
 end
+
+Role(argument, is_optional, is_exact) = Role(argument, is_optional, is_exact, [])
 
 const PARAMETERS = Role("model", false, true)
 const GRADIENTS = Role("grads", true, false)
 const RESULTS = Role("results", true, false)
 const UPDATES = Role("updates", false, true)
 
-"""Fills `tensors` with the arrays of `values`."""
-@inline bind!(tensors::Tensors, schema::Schema, values, role::Role) =
-    walk!(tensors, schema, schema.skeleton, values, role)
+"""
+Fills `tensors` with the arrays of `values`, or of the part of it that `tree` is a skeleton of. Returns these arrays, which
+the caller keeps while C uses them: `children`, or a vector of arrays, may have made them just now.
+"""
+@inline function bind!(tensors::Tensors, schema::Schema, values, role::Role, tree = schema.skeleton)
+    bound = sizehint!([], length(schema))
+    walk!(tensors, schema, tree, values, Role(role.argument, role.is_optional, role.is_exact, bound))
+    return bound
+end
 
 walk!(tensors, schema, ::Nothing, values, role) = nothing
 
@@ -195,6 +204,7 @@ end
     is_strided(array) || check_layout(array, place(role.argument, schema, i))
     has_size(schema, i, array) || refuse_size(schema, i, array, role)
     has_dtype(schema, i, array, role) || refuse_dtype(schema, i, array, role)
+    push!(role.bound, array)
     show!(tensors, i, array, shape_of(schema, i), schema.begins[i])
     return nothing
 end

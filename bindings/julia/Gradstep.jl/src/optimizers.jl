@@ -90,6 +90,8 @@ struct Optimizer{S} <: Owner
     updates::Tensors
 end
 
+Optimizer(handle, schema) = Optimizer(handle, schema, Tensors(schema), Tensors(schema), Tensors(schema))
+
 function setup(rule::Rule, model; names = nothing, groups = nothing, context = nothing)
     schema = Schema(model; names = names, groups = groups)
     handle = with_context(context) do pointer
@@ -97,7 +99,7 @@ function setup(rule::Rule, model; names = nothing, groups = nothing, context = n
             created(creator(rule), C.gradstep_optimizer, "optimizer", pointer, Ref(rule.options), parameters, n)
         end
     end
-    optimizer = Optimizer(handle, schema, Tensors(schema), Tensors(schema), Tensors(schema))
+    optimizer = Optimizer(handle, schema)
     for (name, schedule) in rule.schedules
         adjust!(optimizer; (name => schedule,)...)
     end
@@ -135,8 +137,9 @@ Steps the arrays of `model` in place.
 names may be missing); or it is an `Accumulator` or a `Reducer`, whose result is used where it lies.
 """
 function update!(optimizer::Optimizer, model, grads)
+    Base.sigatomic_begin()
     pointer = enter(optimizer.handle)
-    # A `finally` costs a seventh of a small step, and is not needed where nothing can throw.
+    # A `finally` costs a seventh of a small step, and is not needed where nothing can throw: Ctrl-C is put off.
     if try_bind!(optimizer.parameters, optimizer.schema, model, PARAMETERS) &&
        try_bind!(optimizer.gradients, optimizer.schema, grads, GRADIENTS)
         status = step_bound(optimizer, pointer, model, grads)
@@ -148,23 +151,25 @@ function update!(optimizer::Optimizer, model, grads)
             leave(optimizer.handle)
         end
     end
+    Base.sigatomic_end()
     check(status)
     return optimizer, model
 end
 
 function step_from(grads, optimizer, pointer, model)
-    bind!(optimizer.parameters, optimizer.schema, model, PARAMETERS)
+    parameters = bind!(optimizer.parameters, optimizer.schema, model, PARAMETERS)
     source = enter_source(grads)
     try
-        bind_gradients!(optimizer, source, grads)
-        return step_bound(optimizer, pointer, model, grads)
+        gradients = bind_gradients!(optimizer, source, grads)
+        return step_bound(optimizer, pointer, parameters, gradients)
     finally
         leave_source(source)
     end
 end
 
-@inline step_bound(optimizer, pointer, model, grads) = GC.@preserve optimizer model grads C.gradstep_optimizer_step(
-    pointer, optimizer.parameters.tensors, optimizer.gradients.tensors, length(optimizer.schema), C_NULL)
+@inline step_bound(optimizer, pointer, parameters, gradients) =
+    GC.@preserve optimizer parameters gradients C.gradstep_optimizer_step(
+        pointer, optimizer.parameters.tensors, optimizer.gradients.tensors, length(optimizer.schema), C_NULL)
 
 """
 What a step did: `applied` (false: it was skipped), `grad_norm` (before `grad_scale`; NaN where the step had no need to know
@@ -200,31 +205,27 @@ is. `deltas` may be `grads`.
 deltas!(deltas, optimizer::Optimizer, model, grads; options...) = step_with(optimizer, model, grads, deltas; options...)
 
 function step_with(optimizer, model, grads, deltas; grad_norm = nothing, found_inf = nothing, options...)
-    norm = grad_norm === nothing ? nothing : one_tensor([Float64(grad_norm)], "grad_norm")
+    norm = one_tensor(grad_norm isa Real ? [Float64(grad_norm)] : grad_norm, "grad_norm")
     found = one_tensor(found_inf, "found_inf")
     result = Ref(sized(C.gradstep_step_result))
-    fields = with(defaults(C.gradstep_step_options), options)
-    pointer = enter(optimizer.handle)
-    status = try
+    given = with(defaults(C.gradstep_step_options), options)
+    call(optimizer.handle) do pointer
         source = enter_source(grads)
         try
-            GC.@preserve optimizer model grads deltas norm found result begin
-                fields = with(fields, (:grad_norm => address_of(norm), :found_inf => address_of(found),
-                                       :result => Base.unsafe_convert(Ptr{C.gradstep_step_result}, result)))
-                bind!(optimizer.parameters, optimizer.schema, model, PARAMETERS)
-                bind_gradients!(optimizer, source, grads)
-                deltas === nothing || bind!(optimizer.updates, optimizer.schema, deltas, UPDATES)
-                updates = deltas === nothing ? Ptr{C.gradstep_tensor}(C_NULL) : optimizer.updates.tensors
+            parameters = bind!(optimizer.parameters, optimizer.schema, model, PARAMETERS)
+            gradients = bind_gradients!(optimizer, source, grads)
+            targets = deltas === nothing ? nothing : bind!(optimizer.updates, optimizer.schema, deltas, UPDATES)
+            updates = deltas === nothing ? Ptr{C.gradstep_tensor}(C_NULL) : optimizer.updates.tensors
+            GC.@preserve optimizer parameters gradients targets norm found result begin
+                fields = with(given, (:grad_norm => address_of(norm), :found_inf => address_of(found),
+                                      :result => Base.unsafe_convert(Ptr{C.gradstep_step_result}, result)))
                 C.gradstep_optimizer_step_ex(pointer, optimizer.parameters.tensors, optimizer.gradients.tensors,
                                              updates, length(optimizer.schema), Ref(fields), C_NULL)
             end
         finally
             leave_source(source)
         end
-    finally
-        leave(optimizer.handle)
     end
-    check(status)
     return StepResult(result[].applied != 0, result[].grad_norm, result[].clip_coefficient)
 end
 
@@ -238,19 +239,24 @@ kept as long as the optimizer may call it; one that is refused is not kept.
 adjust!(optimizer::Optimizer, learning_rate; group = -1) = adjust!(optimizer; learning_rate = learning_rate, group = group)
 
 function adjust!(optimizer::Optimizer; group = -1, changes...)
-    for (name, value) in pairs(changes)
-        if is_schedule(value)
-            with_schedule(as_schedule(value)) do schedule
-                call(C.gradstep_optimizer_set_schedule, optimizer.handle, group, string(name), schedule)
-            end
-        elseif value isa Real
-            call(C.gradstep_optimizer_set_value, optimizer.handle, group, string(name), Float64(value))
-        else
-            bad_argument(name, ": is a ", typeof(value), ", expected a number, a Schedule or a function of the step")
-        end
+    for (name, given) in pairs(changes)
+        value = hyper_parameter_value(name, given)
+        alone(pointer -> set_hyper_parameter!(pointer, group, string(name), value), optimizer.handle)
     end
     return optimizer
 end
+
+hyper_parameter_value(name, value::Real) = Float64(value)
+hyper_parameter_value(name, value::Schedule) = value
+function hyper_parameter_value(name, value)
+    is_schedule(value) && return as_schedule(value)
+    bad_argument(name, ": is a ", typeof(value), ", expected a number, a Schedule or a function of the step")
+end
+
+set_hyper_parameter!(pointer, group, name, value::Float64) =
+    check(C.gradstep_optimizer_set_value(pointer, group, name, value))
+set_hyper_parameter!(pointer, group, name, value::Schedule) =
+    with_schedule(schedule -> check(C.gradstep_optimizer_set_schedule(pointer, group, name, schedule)), value)
 
 """
     hyper_parameter(optimizer, name; group = 0)
@@ -288,14 +294,7 @@ function state_names(optimizer::Optimizer)
     return String.(split(names, ','; keepempty = false))
 end
 
-function exclusive_text(f, handle::Handle)
-    pointer = enter(handle)
-    try
-        return GC.@preserve handle text(f, pointer)
-    finally
-        leave(handle)
-    end
-end
+exclusive_text(f, handle::Handle) = alone(pointer -> text(f, pointer), handle)
 
 """
     state(optimizer, i, name)
@@ -308,8 +307,7 @@ function state(optimizer::Optimizer, i::Integer, name; size = nothing)
     check_index(schema, i)
     extents = size === nothing ? reverse(schema.shapes[(schema.begins[i] + 1):schema.begins[i + 1]]) : size
     found = Array{schema.dtypes[i] == F64 ? Float64 : Float32}(undef, extents...)
-    GC.@preserve found call(C.gradstep_optimizer_get_state, optimizer.handle, i - 1, string(name),
-                            one_tensor(found, "state"), C_NULL)
+    call(C.gradstep_optimizer_get_state, optimizer.handle, i - 1, string(name), one_tensor(found, "state"), C_NULL)
     return found
 end
 
@@ -320,8 +318,7 @@ Replaces state `name` of array i (counted from 1) by an array of its size. Colle
 """
 function set_state!(optimizer::Optimizer, i::Integer, name, value)
     check_index(optimizer.schema, i)
-    GC.@preserve value call(C.gradstep_optimizer_set_state, optimizer.handle, i - 1, string(name),
-                            one_tensor(value, "value"), C_NULL)
+    call(C.gradstep_optimizer_set_state, optimizer.handle, i - 1, string(name), one_tensor(value, "value"), C_NULL)
 end
 
 check_index(schema, i) =
@@ -333,13 +330,8 @@ check_index(schema, i) =
 State, step count and skip counter of `destination` become those of `source`.
 """
 function copy_state!(destination::Optimizer, source::Optimizer)
-    destination === source && return destination
-    pointer = enter(source.handle)
-    try
-        GC.@preserve source call(C.gradstep_optimizer_copy_state, destination.handle, pointer)
-    finally
-        leave(source.handle)
-    end
+    destination.handle === source.handle && return destination
+    alone((to, from) -> check(C.gradstep_optimizer_copy_state(to, from)), destination.handle, source.handle)
     return destination
 end
 
@@ -349,14 +341,8 @@ end
 Numbers about the optimizer and its arrays, as named tuples `(name, parameter, block, axis, value)`; the indices are C's,
 from 0 on, and -1 where one does not apply.
 """
-function metrics(optimizer::Optimizer)
-    pointer = enter(optimizer.handle)
-    try
-        return GC.@preserve optimizer records(C.gradstep_optimizer_metrics, C.gradstep_metric, pointer)
-    finally
-        leave(optimizer.handle)
-    end
-end
+metrics(optimizer::Optimizer) =
+    alone(pointer -> records(C.gradstep_optimizer_metrics, C.gradstep_metric, pointer), optimizer.handle)
 
 """
     memory(optimizer)

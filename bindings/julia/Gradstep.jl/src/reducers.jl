@@ -24,15 +24,9 @@ end
 function Reducer(comm::Communicator, model; names = nothing, may_be_unused = false, context = nothing, options...)
     schema = Schema(model; names = names, may_be_unused = may_be_unused)
     fields = Ref(with(defaults(C.gradstep_reducer_options), options))
-    handle = with_context(context) do pointer
-        comm_pointer = enter(comm.handle)
-        try
-            GC.@preserve comm with_parameters(schema) do parameters, n
-                created(C.gradstep_reducer_create, C.gradstep_reducer, "reducer", pointer, comm_pointer, fields,
-                        parameters, n)
-            end
-        finally
-            leave(comm.handle)
+    handle = with_context(context, comm.handle) do pointer, comm_pointer
+        with_parameters(schema) do parameters, n
+            created(C.gradstep_reducer_create, C.gradstep_reducer, "reducer", pointer, comm_pointer, fields, parameters, n)
         end
     end
     return Reducer(handle, schema, Tensors(schema), Tensors(schema))
@@ -50,28 +44,25 @@ Reduces a window. The outcome is written to `results`, which has the structure o
 `Accumulator`. `weight` matters for `average = :weighted`.
 """
 function reduce!(reducer::Reducer, grads; weight = 1, results = grads isa Owner ? nothing : grads)
-    pointer = enter(reducer.handle)
-    status = try
+    call(reducer.handle) do pointer
         source = enter_source(grads)
         try
-            bind_gradients!(reducer, source, grads)
-            written = results_pointer(reducer, results)
-            GC.@preserve reducer grads results C.gradstep_reducer_reduce(
+            bound = bind_gradients!(reducer, source, grads)
+            written, targets = bind_results!(reducer, results)
+            GC.@preserve reducer bound targets C.gradstep_reducer_reduce(
                 pointer, reducer.gradients.tensors, written, length(reducer.schema), weight, C_NULL)
         finally
             leave_source(source)
         end
-    finally
-        leave(reducer.handle)
     end
-    check(status)
     return results
 end
 
-function results_pointer(reducer, results)
-    results === nothing && return Ptr{C.gradstep_tensor}(C_NULL)
-    bind!(reducer.results, reducer.schema, results, RESULTS)
-    return pointer(reducer.results.tensors)
+"""A pointer for C, and the arrays that are kept while C uses it."""
+function bind_results!(reducer, results)
+    results === nothing && return Ptr{C.gradstep_tensor}(C_NULL), nothing
+    targets = bind!(reducer.results, reducer.schema, results, RESULTS)
+    return pointer(reducer.results.tensors), targets
 end
 
 """
@@ -87,15 +78,10 @@ begin!(reducer::Reducer; weight = 1) = call(C.gradstep_reducer_begin, reducer.ha
 
 function Base.push!(reducer::Reducer, i::Integer, grad)
     check_index(reducer.schema, i)
-    pointer = enter(reducer.handle)
-    status = try
-        walk!(reducer.gradients, reducer.schema, Leaf(i), grad, GRADIENTS)
-        GC.@preserve reducer grad C.gradstep_reducer_push(
-            pointer, i - 1, pointer_to(reducer.gradients, i), C_NULL)
-    finally
-        leave(reducer.handle)
+    call(reducer.handle) do pointer
+        bound = bind!(reducer.gradients, reducer.schema, grad, GRADIENTS, Leaf(i))
+        GC.@preserve reducer bound C.gradstep_reducer_push(pointer, i - 1, pointer_to(reducer.gradients, i), C_NULL)
     end
-    check(status)
     return reducer
 end
 
@@ -103,14 +89,10 @@ pointer_to(tensors::Tensors, i) = pointer(tensors.tensors, i)
 
 "See `begin!`."
 function wait!(reducer::Reducer; results = nothing)
-    pointer = enter(reducer.handle)
-    status = try
-        written = results_pointer(reducer, results)
-        GC.@preserve reducer results C.gradstep_reducer_wait(pointer, written, length(reducer.schema), C_NULL)
-    finally
-        leave(reducer.handle)
+    call(reducer.handle) do pointer
+        written, targets = bind_results!(reducer, results)
+        GC.@preserve reducer targets C.gradstep_reducer_wait(pointer, written, length(reducer.schema), C_NULL)
     end
-    check(status)
     return results
 end
 
@@ -138,14 +120,8 @@ function residual(reducer::Reducer, i::Integer)
     return one_copy((pointer, out) -> C.gradstep_reducer_residual(pointer, i - 1, out), reducer)
 end
 
-function statistics(reducer::Reducer)
-    pointer = enter(reducer.handle)
-    try
-        return GC.@preserve reducer records(C.gradstep_reducer_stats, C.gradstep_bucket_statistics, pointer)
-    finally
-        leave(reducer.handle)
-    end
-end
+statistics(reducer::Reducer) =
+    alone(pointer -> records(C.gradstep_reducer_stats, C.gradstep_bucket_statistics, pointer), reducer.handle)
 
 """
     channel_statistics(reducer)

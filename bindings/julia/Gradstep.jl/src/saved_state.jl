@@ -22,10 +22,15 @@ end
     unsafe_store!(got, Csize_t(length(bytes)))
 end
 
-stream_of(io) = with(sized(C.gradstep_stream), (
-    :user => rooted(io), :release => release_pointer(),
-    :write => @cfunction(write_entry, Int32, (Ptr{Cvoid}, Ptr{UInt8}, Csize_t)),
-    :read => @cfunction(read_entry, Int32, (Ptr{Cvoid}, Ptr{UInt8}, Csize_t, Ptr{Csize_t}))))
+"""Calls `f(pointer, stream)`, which returns a status, with the handle's pointer and `io` as C has it."""
+with_stream(f, handle::Handle, io::IO) = alone(handle) do pointer
+    with_root(io) do user
+        check(f(pointer, Ref(with(sized(C.gradstep_stream), (
+            :user => user, :release => release_pointer(),
+            :write => @cfunction(write_entry, Int32, (Ptr{Cvoid}, Ptr{UInt8}, Csize_t)),
+            :read => @cfunction(read_entry, Int32, (Ptr{Cvoid}, Ptr{UInt8}, Csize_t, Ptr{Csize_t})))))))
+    end
+end
 
 """
     save(handle, path)
@@ -36,7 +41,7 @@ whole or not at all. What is shared by ranks (sharded state, an updater with a r
 the place, the others `nothing`.
 """
 save(owner::Owner, path::AbstractString) = call(save_functions(owner)[2], owner.handle, String(path))
-save(owner::Owner, io::IO) = call(save_functions(owner)[1], owner.handle, Ref(stream_of(io)))
+save(owner::Owner, io::IO) = with_stream(save_functions(owner)[1], owner.handle, io)
 save(owner::Owner, ::Nothing) = call(save_functions(owner)[1], owner.handle, C_NULL)
 
 """
@@ -54,6 +59,6 @@ function load!(owner::Owner, path::AbstractString; options...)
 end
 function load!(owner::Owner, io::IO; options...)
     fields = Ref(with(defaults(C.gradstep_load_options), options))
-    call(load_functions(owner)[1], owner.handle, Ref(stream_of(io)), fields)
+    with_stream((pointer, stream) -> load_functions(owner)[1](pointer, stream, fields), owner.handle, io)
     return owner
 end

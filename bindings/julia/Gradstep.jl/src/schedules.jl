@@ -41,16 +41,16 @@ is_schedule(value) = value isa Schedule || !(value isa Number) && !isempty(metho
     unsafe_store!(value, Float64(f(step)))
 end
 
-"""`call(pointer)` with the schedule as C has it. C takes a function over, whether or not the call succeeds."""
+"""`call(pointer)` with the schedule as C has it. C keeps a function, unless `call` throws."""
 function with_schedule(call, schedule::Schedule)
     GC.@preserve schedule begin
         fields = with(schedule.fields, (:boundaries => pointer(schedule.boundaries), :values => pointer(schedule.values)))
-        if schedule.f !== nothing
-            fields = with(fields, (
+        schedule.f === nothing && return call(Ref(fields))
+        return with_root(schedule.f) do user
+            call(Ref(with(fields, (
                 :function => @cfunction(schedule_entry, Int32, (Ptr{Cvoid}, Int64, Ptr{Float64})),
-                :user => rooted(schedule.f), :release => release_pointer()))
+                :user => user, :release => release_pointer()))))
         end
-        return call(Ref(fields))
     end
 end
 
@@ -59,11 +59,8 @@ function (schedule::Schedule)(t::Integer)
     with_schedule(schedule) do fields
         # The library neither keeps nor releases a schedule that it only evaluates.
         user = fields[].user
-        try
-            check(C.gradstep_schedule_value(fields, t, value))
-        finally
-            user == C_NULL || release(user)
-        end
+        Base.disable_sigint(() -> check(C.gradstep_schedule_value(fields, t, value)))
+        user == C_NULL || release(user)
     end
     return value[]
 end

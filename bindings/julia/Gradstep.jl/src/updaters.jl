@@ -19,26 +19,14 @@ end
 function Updater(optimizer::Optimizer, accumulator::Union{Nothing, Accumulator} = nothing,
                  reducer::Union{Nothing, Reducer} = nothing; context = nothing, options...)
     fields = Ref(with(defaults(C.gradstep_updater_options), options))
-    parts = filter(!isnothing, Any[optimizer, accumulator, reducer])
-    handle = with_context(context) do pointer
-        entered = Handle[]
-        try
-            for part in parts
-                enter(part.handle)
-                push!(entered, part.handle)
-            end
-            GC.@preserve parts created(
-                C.gradstep_updater_create, C.gradstep_updater, "updater", pointer, optimizer.handle.pointer,
-                pointer_or_null(accumulator, C.gradstep_accumulator), pointer_or_null(reducer, C.gradstep_reducer), fields)
-        finally
-            foreach(leave, entered)
-        end
+    handle = with_context(context, map(handle_of, (optimizer, accumulator, reducer))...) do pointers...
+        created(C.gradstep_updater_create, C.gradstep_updater, "updater", pointers..., fields)
     end
     return Updater(handle, optimizer.schema, Tensors(optimizer.schema), Tensors(optimizer.schema))
 end
 
-pointer_or_null(::Nothing, ::Type{T}) where {T} = Ptr{T}(C_NULL)
-pointer_or_null(owner::Owner, _) = owner.handle.pointer
+handle_of(::Nothing) = nothing
+handle_of(owner::Owner) = owner.handle
 
 """
     push!(updater, model, grads; weight = 1) -> Bool
@@ -48,17 +36,13 @@ Collective when it ends a window.
 """
 function Base.push!(updater::Updater, model, grads; weight = 1)
     applied = Ref{Int32}(0)
-    pointer = enter(updater.handle)
-    status = try
-        bind!(updater.parameters, updater.schema, model, PARAMETERS)
-        bind!(updater.gradients, updater.schema, grads, GRADIENTS)
-        GC.@preserve updater model grads C.gradstep_updater_push(
+    call(updater.handle) do pointer
+        parameters = bind!(updater.parameters, updater.schema, model, PARAMETERS)
+        gradients = bind!(updater.gradients, updater.schema, grads, GRADIENTS)
+        GC.@preserve updater parameters gradients C.gradstep_updater_push(
             pointer, updater.parameters.tensors, updater.gradients.tensors, length(updater.schema), weight, C_NULL,
             applied)
-    finally
-        leave(updater.handle)
     end
-    check(status)
     return applied[] != 0
 end
 
@@ -69,8 +53,10 @@ Ends a window that is not full, or tries one again whose exchange failed; true i
 """
 function flush!(updater::Updater, model)
     applied = Ref{Int32}(0)
-    with_parameters_of(updater, model) do pointer, parameters, n
-        C.gradstep_updater_flush(pointer, parameters, n, C_NULL, applied)
+    call(updater.handle) do pointer
+        bound = bind!(updater.parameters, updater.schema, model, PARAMETERS)
+        GC.@preserve updater bound C.gradstep_updater_flush(
+            pointer, updater.parameters.tensors, length(updater.schema), C_NULL, applied)
     end
     return applied[] != 0
 end
@@ -82,26 +68,12 @@ Goes on with the ranks of a new communicator after a failure; `nothing` for `com
 ranks of `comm`; docs/failure.md says what is recovered.
 """
 function recover!(updater::Updater, comm::Union{Nothing, Communicator}, model)
-    comm === nothing || enter(comm.handle)
-    try
-        GC.@preserve comm with_parameters_of(updater, model) do pointer, parameters, n
-            C.gradstep_updater_recover(pointer, pointer_or_null(comm, C.gradstep_comm), parameters, n, C_NULL)
-        end
-    finally
-        comm === nothing || leave(comm.handle)
+    alone(updater.handle, handle_of(comm)) do pointer, comm_pointer
+        bound = bind!(updater.parameters, updater.schema, model, PARAMETERS)
+        GC.@preserve updater bound check(C.gradstep_updater_recover(
+            pointer, comm_pointer, updater.parameters.tensors, length(updater.schema), C_NULL))
     end
     return updater
-end
-
-function with_parameters_of(f, updater, model)
-    pointer = enter(updater.handle)
-    status = try
-        bind!(updater.parameters, updater.schema, model, PARAMETERS)
-        GC.@preserve updater model f(pointer, updater.parameters.tensors, length(updater.schema))
-    finally
-        leave(updater.handle)
-    end
-    check(status)
 end
 
 statistics(updater::Updater) = statistics(C.gradstep_updater_stats, C.gradstep_updater_statistics, updater.handle)
@@ -115,12 +87,8 @@ collective. `gradients` says whether those of a step are each rank's own (`:loca
 """
 function shard!(optimizer::Optimizer, comm::Union{Nothing, Communicator}; options...)
     fields = Ref(with(defaults(C.gradstep_sharding_options), options))
-    comm === nothing || enter(comm.handle)
-    try
-        GC.@preserve comm call(C.gradstep_optimizer_attach_comm, optimizer.handle,
-                               pointer_or_null(comm, C.gradstep_comm), fields)
-    finally
-        comm === nothing || leave(comm.handle)
+    alone(optimizer.handle, handle_of(comm)) do pointer, comm_pointer
+        check(C.gradstep_optimizer_attach_comm(pointer, comm_pointer, fields))
     end
     return optimizer
 end

@@ -112,6 +112,34 @@ end
     @test all(total .== -300)
 end
 
+@noinline function tensor_of_garbage()
+    array = [2.0]
+    return Gradstep.one_tensor(array, "x"), WeakRef(array)
+end
+
+@testset "a tensor keeps its array" begin
+    tensor, array = tensor_of_garbage()
+    GC.gc()
+    @test array.value == [2]
+    @test tensor.memory === array.value
+end
+
+"""A list whose entries are made when asked for."""
+struct Made <: AbstractVector{Vector{Float32}}
+    length::Int
+end
+Base.size(list::Made) = (list.length,)
+Base.getindex(list::Made, i::Int) = (GC.gc(); fill(Float32(i), 64))
+
+@testset "arrays that a list makes when asked are kept for the call" begin
+    model = [zeros(Float32, 64) for _ in 1:3]
+    update!(setup(SGD(1), model), model, Made(3))
+    @test model == [fill(-Float32(i), 64) for i in 1:3]
+    accumulator = Accumulator(model; mode = :sum)
+    add!(accumulator, Made(3))
+    @test gradients(accumulator) == [fill(Float32(i), 64) for i in 1:3]
+end
+
 @testset "the log reaches a function, and costs nothing to refuse" begin
     context = Context(log_level = :debug, log = (level, text) -> error("not today"))
     x = zeros(Float32, 1)

@@ -52,6 +52,42 @@ end
     end
 end
 
+const INTERRUPTED_IN_PROCESS = """
+using Gradstep
+Base.exit_on_sigint(false)
+strike() = (ccall(:kill, Cint, (Cint, Cint), getpid(), 2); Libc.systemsleep(0.5))
+interrupted(f) = try f(); false catch error error isa InterruptException || rethrow() end
+still_works(f) = try f(); true catch error false end
+const ARRAY, GRADIENT = zeros(4), ones(4)
+for (model, grads) in (((ARRAY,), (GRADIENT,)), ((a = ARRAY,), (a = GRADIENT,))), momentum in (0, t -> 0.5)
+    optimizer = setup(SGD(1; momentum = momentum), model)
+    updater = Updater(optimizer)
+    armed = Ref(false)
+    adjust!(optimizer, t -> (armed[] && strike(); armed[] = false; 1.0))
+    for f in (() -> update!(optimizer, model, grads), () -> step!(optimizer, model, grads; max_norm = 1),
+              () -> push!(updater, model, grads), () -> hyper_parameter(optimizer, :learning_rate))
+        f()
+        armed[] = true
+        print(interrupted(f) ? "i" : "-", still_works(f) ? "w" : "-")
+    end
+end
+strike_soon() = run(`sh -c "(sleep 1; kill -INT \$(getpid())) &"`)
+# A signal that comes while C computes.
+large, step_of_large = (zeros(1 << 22),), (ones(1 << 22),)
+optimizer = setup(Adam(0.1), large)
+strike_soon()
+print(interrupted(() -> while true update!(optimizer, large, step_of_large) end) ? "i" : "-")
+print(still_works(() -> update!(optimizer, large, step_of_large)) ? "w" : "-")
+# And while it waits.
+comms = local_communicators(2)
+strike_soon()
+print(interrupted(() -> barrier(comms[1])), broken_by(comms[1]).status)
+"""
+
+@testset "Ctrl-C ends a call, and leaves its handle free" begin
+    @test in_processes(INTERRUPTED_IN_PROCESS, 1) == ["iw"^17 * "trueABORTED"]
+end
+
 @testset "a library of another ABI, or none, is refused by name" begin
     code = "using Gradstep"
     command = `$(Base.julia_cmd()) --startup-file=no --project=$PROJECT -e $code`

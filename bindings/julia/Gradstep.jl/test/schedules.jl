@@ -77,3 +77,31 @@ end
     close(updater)
     @test Gradstep.kept_for_c() == held
 end
+
+@testset "what never reaches C is not kept" begin
+    x = zeros(1)
+    optimizer, other = setup(SGD(1), x), setup(SGD(1), x)
+    close(optimizer)
+    before = Gradstep.kept_for_c()
+    for _ in 1:3
+        @test failure(() -> adjust!(optimizer, t -> 0.5)).text == "optimizer: is closed"
+        @test failure(() -> save(optimizer, IOBuffer())).status === :INVALID_STATE
+        @test failure(() -> load!(optimizer, IOBuffer())).status === :INVALID_STATE
+        @test_throws ArgumentError adjust!(other; NamedTuple{(Symbol("momentum\0"),)}((t -> 0.5,))...)
+        @test failure(() -> connect("shm", 0, 1, (set = 1, get = 2); timeout = -1)).status === :INVALID_ARGUMENT
+        @test_throws ArgumentError Context(log = (level, text) -> nothing, log_level = :debug, lapack_library = "a\0")
+    end
+    @test Gradstep.kept_for_c() == before
+end
+
+@testset "a task stays on its thread while C calls back, and only then" begin
+    x = zeros(1)
+    optimizer = setup(SGD(1), x)
+    during = Ref(false)
+    adjust!(optimizer, t -> (during[] = current_task().sticky; yield(); 1.0))
+    after = fetch(Threads.@spawn (update!(optimizer, x, [1.0]); current_task().sticky))
+    @test during[] && !after
+    adjust!(optimizer, t -> throw(Unlucky()))
+    failed = Threads.@spawn (failure(() -> update!(optimizer, x, [1.0])); current_task().sticky)
+    @test !fetch(failed)
+end
