@@ -115,9 +115,12 @@ address_of(::Nothing) = Ptr{C.gradstep_tensor}(C_NULL)
 
 const JULIA_TYPES = Dict(F16 => Float16, F32 => Float32, F64 => Float64)
 
+"""The size in Julia of what a tensor of the library's shows."""
+size_of(tensor::C.gradstep_tensor) = reverse([unsafe_load(tensor.shape, axis) for axis in 1:tensor.ndim])
+
 """A copy of what a tensor of the library's shows; `nothing` where it shows nothing."""
 function copied(tensor::C.gradstep_tensor)
-    shape = reverse([unsafe_load(tensor.shape, axis) for axis in 1:tensor.ndim])
+    shape = size_of(tensor)
     tensor.data == C_NULL && prod(shape) != 0 && return nothing
     array = Array{JULIA_TYPES[tensor.dtype]}(undef, shape...)
     GC.@preserve array unsafe_copyto!(pointer(array), Ptr{eltype(array)}(tensor.data), length(array))

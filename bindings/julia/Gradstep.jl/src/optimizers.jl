@@ -297,18 +297,38 @@ end
 exclusive_text(f, handle::Handle) = alone(pointer -> text(f, pointer), handle)
 
 """
-    state(optimizer, i, name)
+    state(optimizer, i, name; size)
 
 A copy of state `name` of array i (counted from 1) of the model, shaped as the array unless the rule says else, in Float32, or
 Float64 for arrays of Float64. Collective while the state is sharded.
+
+`size`: that of the state. It is needed where the state is not of the array's own size, and is sharded, or quantized.
 """
 function state(optimizer::Optimizer, i::Integer, name; size = nothing)
     schema = optimizer.schema
     check_index(schema, i)
-    extents = size === nothing ? reverse(schema.shapes[(schema.begins[i] + 1):schema.begins[i + 1]]) : size
-    found = Array{schema.dtypes[i] == F64 ? Float64 : Float32}(undef, extents...)
-    call(C.gradstep_optimizer_get_state, optimizer.handle, i - 1, string(name), one_tensor(found, "state"), C_NULL)
+    extents = size === nothing ? size_of_state(optimizer, i, string(name)) : size
+    guess = extents === nothing ? reverse(schema.shapes[(schema.begins[i] + 1):schema.begins[i + 1]]) : extents
+    found = Array{schema.dtypes[i] == F64 ? Float64 : Float32}(undef, guess...)
+    status = alone(optimizer.handle) do pointer
+        C.gradstep_optimizer_get_state(pointer, i - 1, string(name), one_tensor(found, "state"), C_NULL)
+    end
+    try
+        check(status)
+    catch error
+        extents === nothing && status == INVALID_ARGUMENT && occursin("has shape", error.text) || rethrow()
+        bad_argument(error.text, "; give the reverse of that: state(optimizer, i, name; size = (...))")
+    end
     return found
+end
+
+"""Nothing, if the library has no view of the state, as of one that is sharded or quantized."""
+function size_of_state(optimizer, i, name)
+    view = Ref(zeroed(C.gradstep_tensor))
+    return alone(optimizer.handle) do pointer
+        status = C.gradstep_optimizer_state(pointer, i - 1, name, view)
+        status == 0 ? size_of(view[]) : nothing
+    end
 end
 
 """

@@ -87,6 +87,21 @@ end
     @test metrics(optimizer)[1].name == "step_count" && metrics(optimizer)[1].value == 7
 end
 
+@testset "a state of another size than its array" begin
+    model = (w = reshape(Float32.(1:12), 3, 4),)
+    optimizer = setup(Shampoo(0.1; best_effort_shape_interpretation = false), model)
+    update!(optimizer, model, (w = ones(Float32, 3, 4),))
+    @test size(state(optimizer, 1, "statistics.0.0")) == (4, 4) # the axes of C, from 0 on
+    @test size(state(optimizer, 1, "statistics.0.1")) == (3, 3)
+    @test size(state(optimizer, 1, "momentum")) == (3, 4)
+    @test occursin("no_such_state", failure(() -> state(optimizer, 1, "no_such_state")).text)
+    @test !occursin("size = ", failure(() -> state(optimizer, 1, "no_such_state")).text)
+    quantized = setup(Shampoo(0.1; best_effort_shape_interpretation = false, quantize_statistics = true), model)
+    update!(quantized, model, (w = ones(Float32, 3, 4),))
+    @test occursin("size = ", failure(() -> state(quantized, 1, "statistics.0.0")).text)
+    @test size(state(quantized, 1, "statistics.0.0"; size = (4, 4))) == (4, 4)
+end
+
 function allocated_by_steps(optimizer, model, grads, n)
     for _ in 1:n
         update!(optimizer, model, grads)
