@@ -170,6 +170,8 @@ window(accumulator::Accumulator) = (
     weight = number(C.gradstep_accumulator_weight, accumulator.handle, Float64),
     skipped = number(C.gradstep_accumulator_skipped, accumulator.handle, Int64))
 
+is_done(accumulator::Accumulator) = number(C.gradstep_accumulator_poll, accumulator.handle, Int32) != 0
+
 enter_source(accumulator::Accumulator) = (enter(accumulator.handle); accumulator)
 leave_source(source::Owner) = leave(source.handle)
 

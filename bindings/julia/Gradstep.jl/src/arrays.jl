@@ -88,11 +88,11 @@ const zeroed_tensor = C.gradstep_tensor(C_NULL, C.gradstep_device(0, 0), 0, NO_D
         argument, ": is a ", typeof(array), ", expected an Array or a strided view of one; copy it, by collect say")
 end
 
-"""One array of any dtype that C knows as a tensor, which is valid as long as this is kept."""
+"""One array of any dtype that C knows, or one number in memory, as a tensor, which is valid as long as this is kept."""
 struct OneTensor
     tensors::Tensors
     shape::Vector{Int64}
-    memory::AbstractArray
+    memory::Union{AbstractArray, Base.RefValue{Float64}}
 end
 
 function one_tensor(array, argument)
@@ -106,6 +106,13 @@ function one_tensor(array, argument)
 end
 
 one_tensor(::Nothing, argument) = nothing
+
+function one_tensor(number::Base.RefValue{Float64})
+    one = OneTensor(Tensors(1, 0), Int64[1], number)
+    data = Ptr{Cvoid}(Base.unsafe_convert(Ptr{Float64}, number))
+    one.tensors.tensors[1] = C.gradstep_tensor(data, CPU, 1, F64, pointer(one.shape), C_NULL, 0)
+    return one
+end
 
 Base.cconvert(::Type{Ptr{C.gradstep_tensor}}, one::OneTensor) = one
 Base.unsafe_convert(::Type{Ptr{C.gradstep_tensor}}, one::OneTensor) = pointer(one.tensors.tensors)

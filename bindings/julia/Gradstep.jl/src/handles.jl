@@ -12,8 +12,9 @@ mutable struct Handle{T}
     pointer::Ptr{T}
     state::Threads.Atomic{Int}
     what::String
+    keeps::Any # what C borrows as long as the handle is there
     function Handle(pointer::Ptr{T}, what) where {T}
-        handle = new{T}(pointer, Threads.Atomic{Int}(0), what)
+        handle = new{T}(pointer, Threads.Atomic{Int}(0), what, nothing)
         finalizer(close, handle)
         return handle
     end

@@ -150,7 +150,8 @@ function entry(name)
     return @cfunction(poll_entry, Int32, (Ptr{Cvoid},)) # the last of HOST_FUNCTIONS
 end
 
-# any_thread stays 0, and so `abort` would never be called: gradstep's own threads are none of Julia's.
+# any_thread stays 0, and so `abort` would never be called: gradstep's own threads are none of Julia's, which before 1.9 lets
+# no others in.
 function vtable(host::HostCollectives)
     table = with(sized(C.gradstep_comm_vtable), (
         :rank => host.rank, :world_size => host.world_size, :rank_ordered => host.rank_ordered,

@@ -46,3 +46,18 @@ function predict_costs(; options...)
     fields = Ref(with(defaults(C.gradstep_cost_options), options))
     return records(C.gradstep_predict_costs, C.gradstep_cost, fields)
 end
+
+"""
+    measured_costs(; context)
+
+What a rank's work on an element takes here, by the threads of the context, in seconds: options for `predict_costs`, whose
+own values are those of some other processor. Takes some milliseconds.
+
+    predict_costs(; elements = 10^8, ranks = 64, bandwidth = 1e10, latency = 1e-5, measured_costs()...)
+"""
+function measured_costs(; context = nothing)
+    fields = Ref(defaults(C.gradstep_cost_options))
+    with_context(pointer -> check(C.gradstep_cost_options_measure(fields, pointer)), context)
+    names = filter(name -> endswith(string(name), "_seconds"), fieldnames(C.gradstep_cost_options))
+    return NamedTuple{names}(map(name -> getfield(fields[], name), names))
+end

@@ -92,6 +92,12 @@ end
 
 Optimizer(handle, schema) = Optimizer(handle, schema, Tensors(schema), Tensors(schema), Tensors(schema))
 
+"""How many arrays C's optimizer has, and the caller's numbers that it reads, by group (-1: all) and name."""
+mutable struct Kept
+    arrays::Int
+    numbers::Dict{Tuple{Int, String}, Base.RefValue{Float64}}
+end
+
 function setup(rule::Rule, model; names = nothing, groups = nothing, context = nothing)
     schema = Schema(model; names = names, groups = groups)
     handle = with_context(context) do pointer
@@ -99,6 +105,7 @@ function setup(rule::Rule, model; names = nothing, groups = nothing, context = n
             created(creator(rule), C.gradstep_optimizer, "optimizer", pointer, Ref(rule.options), parameters, n)
         end
     end
+    handle.keeps = Kept(length(schema), Dict())
     optimizer = Optimizer(handle, schema)
     for (name, schedule) in rule.schedules
         adjust!(optimizer; (name => schedule,)...)
@@ -108,6 +115,52 @@ end
 
 Base.show(io::IO, optimizer::Optimizer) = print(
     io, "Optimizer of ", length(optimizer.schema), " arrays", isopen(optimizer) ? "" : ", closed")
+
+"""
+    add_parameters!(optimizer, model; names, groups) -> Optimizer
+
+An optimizer for `model`, whose first arrays are those that `optimizer` was made for, and the others new: their state starts at
+zero, and groups that are new begin with the hyper-parameters of group 0. It takes the place of `optimizer`, which is of no more
+use; both are one handle. `names` and `groups` are those of `setup`, of all arrays. Not while the state is sharded.
+"""
+function add_parameters!(optimizer::Optimizer, model; names = nothing, groups = nothing)
+    schema, old, handle = Schema(model; names = names, groups = groups), optimizer.schema, optimizer.handle
+    check_beginning(schema, old)
+    alone(handle) do pointer
+        handle.keeps.arrays == length(old) || bad_argument(
+            "optimizer: has ", handle.keeps.arrays, " arrays since an earlier add_parameters!; use what that returned")
+        before, after = Ref{Int32}(0), Ref{Int32}(0)
+        check(C.gradstep_optimizer_group_count(pointer, before))
+        with_parameters(schema) do parameters, n
+            check(C.gradstep_optimizer_add_parameters(pointer, parameters[(length(old) + 1):n], n - length(old)))
+        end
+        handle.keeps.arrays = length(schema)
+        check(C.gradstep_optimizer_group_count(pointer, after))
+        # New groups read the numbers of group 0.
+        for ((group, name), number) in collect(handle.keeps.numbers), new in before[]:(after[] - 1)
+            group == 0 && (handle.keeps.numbers[(new, name)] = number)
+        end
+    end
+    return Optimizer(handle, schema)
+end
+
+function check_beginning(schema, old)
+    n = length(old)
+    length(schema) >= n || bad_argument("model: has ", length(schema), " arrays, the optimizer ", n)
+    n == 0 || schema.are_named == old.are_named || bad_argument(
+        "model: its arrays have ", old.are_named ? "no " : "", "names, those of the optimizer ",
+        old.are_named ? "have some" : "have none")
+    for i in 1:n
+        same(list) = getfield(schema, list)[i] == getfield(old, list)[i]
+        axes = (schema.begins[i] + 1):schema.begins[i + 1]
+        same(:begins) && same(:dtypes) && axes[end] <= length(old.shapes) && schema.shapes[axes] == old.shapes[axes] ||
+            bad_argument(place("model", schema, i), ": has another size or eltype than in the optimizer")
+        old.are_named && !same(:names) && bad_argument(
+            place("model", i, schema.names[i]), ": is named ", old.names[i], " in the optimizer")
+        same(:groups) || bad_argument(
+            place("model", schema, i), ": is of group ", schema.groups[i], ", in the optimizer of group ", old.groups[i])
+    end
+end
 
 """
     state_bytes(rule, model; groups)
@@ -192,6 +245,9 @@ end
 - `skip_nonfinite`: an infinity or NaN anywhere skips the whole step;
 - `grad_norm`: the norm before `grad_scale`, where it is known already;
 - `found_inf`: a `Vector{Float32}` of one element: non-zero skips the step, and non-finite gradients set it to 1;
+- `grad_scale_tensor`: a `Vector{Float32}` of one element, a factor of `grad_scale`;
+- `outcome`: a `Vector{Float64}` of four elements, into which the step writes what `StepResult` says (`applied` as 1 or 0), and
+  the step count after it;
 - `disjoint`: you promise that no array overlaps one that is written, and nobody looks.
 """
 step!(optimizer::Optimizer, model, grads; options...) = step_with(optimizer, model, grads, nothing; options...)
@@ -204,9 +260,12 @@ is. `deltas` may be `grads`.
 """
 deltas!(deltas, optimizer::Optimizer, model, grads; options...) = step_with(optimizer, model, grads, deltas; options...)
 
-function step_with(optimizer, model, grads, deltas; grad_norm = nothing, found_inf = nothing, options...)
+function step_with(optimizer, model, grads, deltas; grad_norm = nothing, found_inf = nothing, grad_scale_tensor = nothing,
+                   outcome = nothing, options...)
     norm = one_tensor(grad_norm isa Real ? [Float64(grad_norm)] : grad_norm, "grad_norm")
     found = one_tensor(found_inf, "found_inf")
+    scale = one_tensor(grad_scale_tensor, "grad_scale_tensor")
+    told = one_tensor(outcome, "outcome")
     result = Ref(sized(C.gradstep_step_result))
     given = with(defaults(C.gradstep_step_options), options)
     call(optimizer.handle) do pointer
@@ -216,8 +275,9 @@ function step_with(optimizer, model, grads, deltas; grad_norm = nothing, found_i
             gradients = bind_gradients!(optimizer, source, grads)
             targets = deltas === nothing ? nothing : bind!(optimizer.updates, optimizer.schema, deltas, UPDATES)
             updates = deltas === nothing ? Ptr{C.gradstep_tensor}(C_NULL) : optimizer.updates.tensors
-            GC.@preserve optimizer parameters gradients targets norm found result begin
+            GC.@preserve optimizer parameters gradients targets norm found scale told result begin
                 fields = with(given, (:grad_norm => address_of(norm), :found_inf => address_of(found),
+                                      :grad_scale_tensor => address_of(scale), :outcome => address_of(told),
                                       :result => Base.unsafe_convert(Ptr{C.gradstep_step_result}, result)))
                 C.gradstep_optimizer_step_ex(pointer, optimizer.parameters.tensors, optimizer.gradients.tensors,
                                              updates, length(optimizer.schema), Ref(fields), C_NULL)
@@ -235,28 +295,46 @@ end
 
 Sets hyper-parameters of one group, or of all groups, to a number, a `Schedule` or a function of the step. A function is
 kept as long as the optimizer may call it; one that is refused is not kept.
+
+A `Ref{Float64}` is a number that may change: every step reads it anew. It is not to be written to during a call.
 """
 adjust!(optimizer::Optimizer, learning_rate; group = -1) = adjust!(optimizer; learning_rate = learning_rate, group = group)
 
 function adjust!(optimizer::Optimizer; group = -1, changes...)
     for (name, given) in pairs(changes)
         value = hyper_parameter_value(name, given)
-        alone(pointer -> set_hyper_parameter!(pointer, group, string(name), value), optimizer.handle)
+        alone(pointer -> set_hyper_parameter!(pointer, optimizer.handle.keeps, group, string(name), value), optimizer.handle)
     end
     return optimizer
 end
 
 hyper_parameter_value(name, value::Real) = Float64(value)
-hyper_parameter_value(name, value::Schedule) = value
+hyper_parameter_value(name, value::Union{Schedule, Base.RefValue{Float64}}) = value
 function hyper_parameter_value(name, value)
     is_schedule(value) && return as_schedule(value)
-    bad_argument(name, ": is a ", typeof(value), ", expected a number, a Schedule or a function of the step")
+    bad_argument(name, ": is a ", typeof(value),
+                 ", expected a number, a Schedule, a function of the step or a Ref{Float64}")
 end
 
-set_hyper_parameter!(pointer, group, name, value::Float64) =
+function set_hyper_parameter!(pointer, kept, group, name, value::Float64)
     check(C.gradstep_optimizer_set_value(pointer, group, name, value))
-set_hyper_parameter!(pointer, group, name, value::Schedule) =
+    forget!(kept, group, name)
+end
+
+function set_hyper_parameter!(pointer, kept, group, name, value::Schedule)
     with_schedule(schedule -> check(C.gradstep_optimizer_set_schedule(pointer, group, name, schedule)), value)
+    forget!(kept, group, name)
+end
+
+function set_hyper_parameter!(pointer, kept, group, name, value::Base.RefValue{Float64})
+    check(C.gradstep_optimizer_set_tensor(pointer, group, name, one_tensor(value)))
+    forget!(kept, group, name)
+    kept.numbers[(group, name)] = value
+end
+
+"""What one group no longer reads; what was given for all groups others may still read."""
+forget!(kept, group, name) =
+    group == -1 ? filter!(each -> each[1][2] != name, kept.numbers) : delete!(kept.numbers, (group, name))
 
 """
     hyper_parameter(optimizer, name; group = 0)
@@ -281,6 +359,8 @@ t = count >= 0.
 """
 set_step_count!(optimizer::Optimizer, count::Integer) =
     call(C.gradstep_optimizer_set_step_count, optimizer.handle, count)
+
+is_done(optimizer::Optimizer) = number(C.gradstep_optimizer_poll, optimizer.handle, Int32) != 0
 
 group_count(optimizer::Optimizer) = Int(number(C.gradstep_optimizer_group_count, optimizer.handle, Int32))
 

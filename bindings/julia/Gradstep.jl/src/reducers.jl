@@ -104,9 +104,10 @@ Drops an open window. Not collective.
 cancel!(reducer::Reducer) = call(C.gradstep_reducer_cancel, reducer.handle)
 
 """
-    is_done(reducer)
+    is_done(handle)
 
-Whether no bucket that has left is still being exchanged. Not collective.
+Of a `Reducer`: whether no bucket that has left is still being exchanged; of an `Updater`: whether nothing is under way in its
+parts; of an `Optimizer` or an `Accumulator`: always, with arrays of the host. Not collective.
 """
 is_done(reducer::Reducer) = number(C.gradstep_reducer_poll, reducer.handle, Int32) != 0
 

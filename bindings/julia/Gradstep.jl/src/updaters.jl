@@ -22,6 +22,7 @@ function Updater(optimizer::Optimizer, accumulator::Union{Nothing, Accumulator} 
     handle = with_context(context, map(handle_of, (optimizer, accumulator, reducer))...) do pointers...
         created(C.gradstep_updater_create, C.gradstep_updater, "updater", pointers..., fields)
     end
+    handle.keeps = optimizer.handle.keeps
     return Updater(handle, optimizer.schema, Tensors(optimizer.schema), Tensors(optimizer.schema))
 end
 
@@ -75,6 +76,8 @@ function recover!(updater::Updater, comm::Union{Nothing, Communicator}, model)
     end
     return updater
 end
+
+is_done(updater::Updater) = number(C.gradstep_updater_poll, updater.handle, Int32) != 0
 
 statistics(updater::Updater) = statistics(C.gradstep_updater_stats, C.gradstep_updater_statistics, updater.handle)
 

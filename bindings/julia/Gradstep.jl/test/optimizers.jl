@@ -43,6 +43,16 @@ end
     deltas = similar(x)
     @test deltas!(deltas, optimizer, x, Float32[1, 2]; grad_scale = 2).applied
     @test deltas == [-2, -4] && x == before
+    outcome = zeros(4)
+    step!(optimizer, x, Float32[3, 4]; grad_scale = 2, grad_scale_tensor = Float32[0.5], outcome = outcome)
+    @test x == before - [3, 4] && isequal(outcome, [1, NaN, 1, 3])
+    copyto!(x, before)
+    @test step!(optimizer, x, Float32[3, 4]; max_norm = 1, grad_norm = 10, outcome = outcome).grad_norm == 10
+    @test outcome[1:2] == [1, 10]
+    @test x - before ≈ [-0.3, -0.4] rtol = 1e-6
+    @test failure(() -> step!(optimizer, x, Float32[1, 2]; outcome = zeros(3))).status === :INVALID_ARGUMENT
+    @test failure(() -> step!(optimizer, x, Float32[1, 2]; grad_scale_tensor = [1.0])).status === :INVALID_ARGUMENT
+    @test is_done(optimizer) && is_done(Accumulator(x)) && is_done(Updater(optimizer))
     @test failure(() -> step!(optimizer, x, Float32[1, 2]; max_norm = -1)).status === :INVALID_ARGUMENT
     @test occursin("known: ", failure(() -> step!(optimizer, x, Float32[1, 2]; norm = 1)).text)
 end
@@ -100,6 +110,35 @@ end
     update!(quantized, model, (w = ones(Float32, 3, 4),))
     @test occursin("size = ", failure(() -> state(quantized, 1, "statistics.0.0")).text)
     @test size(state(quantized, 1, "statistics.0.0"; size = (4, 4))) == (4, 4)
+end
+
+@testset "arrays are added to an optimizer" begin
+    model = (a = zeros(Float32, 2),)
+    optimizer = setup(SGD(1; momentum = 0.5), model)
+    rate = Ref(1.0)
+    adjust!(optimizer, rate; group = 0)
+    update!(optimizer, model, (a = Float32[1, 2],))
+    grown = (a = model.a, b = zeros(2, 3))
+    larger = add_parameters!(optimizer, grown; groups = [0, 1])
+    adjust!(larger, 1; group = 0)
+    rate[] = 2 # of group 1 alone now
+    @test larger.handle.keeps.numbers[(1, "learning_rate")] === rate
+    update!(larger, grown, (a = Float32[0, 0], b = ones(2, 3)))
+    @test model.a == [-1.5, -3] && grown.b == fill(-2.0, 2, 3) && step_count(larger) == 2
+    @test state(larger, 2, "momentum_buffer") == ones(2, 3)
+    @test failure(() -> update!(optimizer, model, (a = Float32[0, 0],))).status === :INVALID_ARGUMENT
+    @test occursin("earlier add_parameters!", failure(() -> add_parameters!(optimizer, grown; groups = [0, 1])).text)
+    refused(model; options...) = failure(() -> add_parameters!(larger, model; options...)).text
+    @test refused((a = model.a,)) == "model: has 1 arrays, the optimizer 2"
+    @test refused((a = model.a, b = zeros(3, 2)); groups = [0, 1]) ==
+          "model[2] (b): has another size or eltype than in the optimizer"
+    @test refused((a = model.a, c = zeros(2, 3)); groups = [0, 1]) == "model[2] (c): is named b in the optimizer"
+    @test refused(grown) == "model[2] (b): is of group 0, in the optimizer of group 1"
+    @test occursin("have some", refused((model.a, grown.b)))
+    list = (zeros(1), zeros(2))
+    unnamed = add_parameters!(setup(SGD(1), list[1]), list)
+    update!(unnamed, list, ([1.0], [2.0, 3]))
+    @test list == ([-1], [-2, -3])
 end
 
 function allocated_by_steps(optimizer, model, grads, n)

@@ -105,3 +105,41 @@ end
     failed = Threads.@spawn (failure(() -> update!(optimizer, x, [1.0])); current_task().sticky)
     @test !fetch(failed)
 end
+
+@testset "a number in memory is read by every step" begin
+    model = (a = zeros(1), b = zeros(1))
+    optimizer = setup(SGD(1), model; groups = [0, 1])
+    rate = Ref(0.5)
+    adjust!(optimizer, rate)
+    updater = Updater(optimizer)
+    push!(updater, model, (a = [1.0], b = [1.0]))
+    rate[] = 0.25
+    @test hyper_parameter(optimizer, :learning_rate; group = 1) == 0.25
+    adjust!(optimizer, 1; group = 0)
+    push!(updater, model, (a = [1.0], b = [1.0]))
+    @test (model.a[1], model.b[1]) == (-1.5, -0.75)
+    @test optimizer.handle.keeps.numbers[(-1, "learning_rate")] === rate # group 1 reads it
+    rate[] = NaN
+    @test failure(() -> push!(updater, model, (a = [1.0], b = [1.0]))).status === :NUMERIC
+    adjust!(optimizer, 1)
+    @test isempty(optimizer.handle.keeps.numbers)
+    @test occursin("RefValue{Int", failure(() -> adjust!(optimizer, Ref(1))).text)
+    @test failure(() -> adjust!(optimizer; no_such_name = Ref(1.0))).status === :INVALID_ARGUMENT
+    @test isempty(optimizer.handle.keeps.numbers)
+end
+
+"""A number that only C reads, where only C and `optimizer` know it."""
+@noinline lend_garbage(optimizer) = (adjust!(optimizer, Ref(0.5)); nothing)
+
+@testset "a number in memory lives as long as C reads it" begin
+    x = zeros(1)
+    optimizer = setup(SGD(1), x)
+    updater = Updater(optimizer)
+    lend_garbage(optimizer)
+    close(optimizer)
+    optimizer = nothing
+    GC.gc()
+    others = [Ref(i + 0.0) for i in 1:10000]
+    push!(updater, x, [1.0])
+    @test x == [-0.5] && others[end][] == 10000
+end
