@@ -57,6 +57,10 @@ struct gradstep_plugin_engine {
   const char* name;
   gradstep_status (*connect)(const gradstep_comm_options* options, const gradstep_plugin_rendezvous* rendezvous,
                              const void* native, gradstep_comm_vtable* vtable, void** user);
+  /// Collective among all ranks of the channel: gives each group of them a channel of its own, the caller's rank i of
+  /// which is rank members[i] here. A rank is in one group, or in none: its count is 0 then, and nothing is filled.
+  gradstep_status (*split)(void* user, const std::int32_t* members, std::int32_t count, std::int64_t timeout_ms,
+                           gradstep_comm_vtable* vtable, void** group_user);
 };
 
 /// A backend for each device of a type.

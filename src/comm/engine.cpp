@@ -25,8 +25,8 @@ void check_vtable(const gradstep_comm_vtable& vtable) {
 
 }  // namespace
 
-Engine::Engine(std::string name, const gradstep_comm_vtable& vtable, void* user, Medium medium)
-    : name_(std::move(name)), vtable_(vtable), user_(user), medium_(medium) {
+Engine::Engine(std::string name, const gradstep_comm_vtable& vtable, void* user, Medium medium, Split splitter)
+    : name_(std::move(name)), vtable_(vtable), user_(user), medium_(medium), splitter_(splitter) {
   try {
     check_vtable(vtable_);
   } catch (...) {
@@ -60,12 +60,23 @@ std::shared_ptr<Engine> Engine::dup(const std::shared_ptr<Engine>& engine, const
   void* user = nullptr;
   call_engine(*engine, "dup", deadline,
               [&](std::int64_t timeout_ms) { return engine->vtable_.dup(engine->user_, timeout_ms, &vtable, &user); });
-  auto copy = std::make_shared<Engine>(engine->name_, vtable, user, engine->medium_);
+  auto copy = std::make_shared<Engine>(engine->name_, vtable, user, engine->medium_, engine->splitter_);
   if (copy->rank() != engine->rank() || copy->world_size() != engine->world_size()) {
     fail(GRADSTEP_ERR_MISMATCH, "{}: dup gave rank {} of {}, expected rank {} of {}", engine->name_, copy->rank(),
          copy->world_size(), engine->rank(), engine->world_size());
   }
   return copy;
+}
+
+std::shared_ptr<Engine> Engine::split(std::span<const std::int32_t> members, const Deadline& deadline) const {
+  gradstep_comm_vtable vtable{};
+  vtable.struct_size = sizeof vtable;
+  void* user = nullptr;
+  call_engine(*this, "split", deadline, [&](std::int64_t timeout_ms) {
+    return splitter_(user_, members.data(), static_cast<std::int32_t>(members.size()), timeout_ms, &vtable, &user);
+  });
+  if (members.empty()) return nullptr;
+  return std::make_shared<Engine>(name_, vtable, user, medium_, splitter_);
 }
 
 Engine::Use::Use(Engine& engine, const Deadline& deadline) : engine_(engine) {

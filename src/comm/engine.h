@@ -10,6 +10,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 
 #include "core/deadline.h"
@@ -25,8 +26,13 @@ class Engine {
   /// How bytes get to the other ranks.
   enum class Medium : std::uint8_t { network, memory };
 
+  /// As gradstep_plugin_engine::split, which the table that hosts fill does not have.
+  using Split = gradstep_status (*)(void* user, const std::int32_t* members, std::int32_t count,
+                                    std::int64_t timeout_ms, gradstep_comm_vtable* vtable, void** group_user);
+
   /// Owns `user` from here on: releases it once. Throws INVALID_ARGUMENT for a vtable that cannot work.
-  Engine(std::string name, const gradstep_comm_vtable& vtable, void* user, Medium medium = Medium::network);
+  Engine(std::string name, const gradstep_comm_vtable& vtable, void* user, Medium medium = Medium::network,
+         Split splitter = nullptr);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -57,6 +63,11 @@ class Engine {
   /// A second channel between the same ranks (collective), or this one where the engine has no dup.
   static std::shared_ptr<Engine> dup(const std::shared_ptr<Engine>& engine, const Deadline& deadline);
 
+  bool can_split() const { return splitter_ != nullptr; }
+  /// A channel of the group's own, whose rank i is rank members[i] here; NULL for a rank that is in no group.
+  /// Collective among all ranks. Needs can_split().
+  std::shared_ptr<Engine> split(std::span<const std::int32_t> members, const Deadline& deadline) const;
+
   /// One collective at a time per user; communicators that share an engine wait for each other here.
   class Use {
    public:
@@ -82,6 +93,7 @@ class Engine {
   gradstep_comm_vtable vtable_;
   void* user_;
   Medium medium_;
+  Split splitter_;
   std::atomic<bool> aborted_{false};
   ForkSafe<Turn> turn_{std::in_place};
 };

@@ -305,25 +305,30 @@ std::shared_ptr<Communicator> EngineCommunicator::split(std::int32_t color, std:
   };
   const Choice own{color, key};
   std::vector<Choice> choices(static_cast<std::size_t>(world_size()));
-  std::shared_ptr<Engine> channel;
+  std::vector<std::int32_t> members;
+  std::shared_ptr<Engine> group;
   perform(nullptr, deadline, [&] {
     wait_for_peers([&] {
       collectives_.all_gather(&own, choices.data(), sizeof own, deadline);
-      channel = Engine::dup(engine_, deadline);
+      for (std::int32_t r = 0; r < world_size() && color >= 0; ++r) {
+        if (choices[static_cast<std::size_t>(r)].color == color) members.push_back(r);
+      }
+      std::stable_sort(members.begin(), members.end(), [&](std::int32_t a, std::int32_t b) {
+        return choices[static_cast<std::size_t>(a)].key < choices[static_cast<std::size_t>(b)].key;
+      });
+      if (engine_->can_split()) {
+        group = engine_->split(members, deadline);
+        return;
+      }
+      auto channel = Engine::dup(engine_, deadline);
+      if (!members.empty()) group = make_split_engine(std::move(channel), members);
     });
   });
-  if (color < 0) return nullptr;
-  std::vector<std::int32_t> members;
-  for (std::int32_t r = 0; r < world_size(); ++r) {
-    if (choices[static_cast<std::size_t>(r)].color == color) members.push_back(r);
-  }
-  std::stable_sort(members.begin(), members.end(), [&](std::int32_t a, std::int32_t b) {
-    return choices[static_cast<std::size_t>(a)].key < choices[static_cast<std::size_t>(b)].key;
-  });
+  if (group == nullptr) return nullptr;
   std::vector<std::uint64_t> hosts;
   for (const std::int32_t member : members) hosts.push_back(hosts_[static_cast<std::size_t>(member)]);
-  auto part = std::make_shared<EngineCommunicator>(context_, make_split_engine(std::move(channel), std::move(members)),
-                                                   settings_, std::move(hosts));
+  auto part = std::make_shared<EngineCommunicator>(context_, std::move(group), settings_, std::move(hosts));
+  part->own_channel_ = engine_->can_split();
   if (has_own_device_engine()) part->attach_device(device_, nullptr, deadline);
   return part;
 }

@@ -204,6 +204,34 @@ void split_and_dup_have_channels_of_their_own() {
   EXPECT(data[99] == 32);
 }
 
+void a_dup_of_a_group_has_a_channel_of_its_own() {
+  const Context context;
+  const Comm comm(context, mpi_options());
+  gradstep_comm* part = nullptr;
+  OK(gradstep_comm_split(comm.handle, comm.rank % 2, 0, &part));
+  const Comm half(part);
+  gradstep_comm* copy = nullptr;
+  OK(gradstep_comm_dup(half.handle, &copy));
+  const Comm twin(copy);
+  const bool first = half.rank == 0;
+  const auto sum = [](const Comm& each, float own, float expected) {
+    std::vector<float> data(100000, own);
+    const auto view = floats(data);
+    OK(gradstep_comm_all_reduce(each.handle, &view.tensor, GRADSTEP_REDUCE_SUM, nullptr));
+    EXPECT(data == std::vector<float>(data.size(), expected));
+  };
+  // Every rank makes its first call on the one whose turn is second on its peer.
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    first ? sum(twin, 100, 200) : sum(half, 1, 2);
+  });
+  first ? sum(half, 1, 2) : sum(twin, 100, 200);
+  later.join();
+  OK(gradstep_comm_abort(half.handle));
+  sum(twin, 1, 2);
+  sum(comm, 1, 4);
+}
+
 void what_the_engine_started_ends_with_the_process() {
   int started = 1;
   MPI_Initialized(&started);
@@ -256,6 +284,7 @@ constexpr Case kCases[] = {
     CASE(messages_may_be_longer_than_an_int_counts),
     CASE(a_communicator_of_the_host_is_wrapped_and_left_to_it),
     CASE(split_and_dup_have_channels_of_their_own),
+    CASE(a_dup_of_a_group_has_a_channel_of_its_own),
     CASE(what_the_engine_started_ends_with_the_process),
     CASE(bad_arguments_are_named),
     CASE(a_late_peer_is_a_timeout),

@@ -149,7 +149,9 @@ typedef struct gradstep_comm_vtable {
   /* (optional) returns when all ranks have entered. */
   gradstep_status (*barrier)(void* user, void* stream, int64_t timeout_ms);
   /* (optional) collective: a second, independent channel between the same ranks; fills *out (struct_size set by the
-   * caller) and *out_user, which is released by out->release. Without it a dup shares the channel. */
+   * caller) and *out_user, which is released by out->release. Without it a dup shares the channel, and so does all that
+   * is made of a split, with it or not: ranks make the calls on communicators that share one in the same order, and
+   * what breaks or aborts one of them breaks all. */
   gradstep_status (*dup)(void* user, int64_t timeout_ms, struct gradstep_comm_vtable* out, void** out_user);
   /* (optional) makes calls in progress return, and tells the peers if it can. Called at most once, from any thread, on
    * gradstep_comm_abort and when a first error has broken the communicator; only with any_thread. */
@@ -382,14 +384,15 @@ GRADSTEP_API gradstep_status gradstep_comm_vote(gradstep_comm* comm, int32_t yes
 
 /*
  * Ranks with the same color (>= 0) form a new communicator, ordered by (key, rank); *out = NULL for color < 0, else the
- * caller's to destroy. Collective.
+ * caller's to destroy. Collective. It has a channel of its own, but of a host's communicator: see dup in its vtable.
  * Returns: INVALID_ARGUMENT (out NULL), INVALID_STATE (in use), UNSUPPORTED (a host gave no send and recv),
  * OUT_OF_MEMORY, and the statuses of a collective call.
  */
 GRADSTEP_API gradstep_status gradstep_comm_split(gradstep_comm* comm, int32_t color, int32_t key,
                                                  gradstep_comm** out) GRADSTEP_NOEXCEPT;
 
-/* *out = a communicator of the same ranks with a channel of its own, the caller's to destroy. Collective.
+/* *out = a communicator of the same ranks with a channel of its own, the caller's to destroy. Collective. Of a host's
+ * communicator see dup in its vtable.
  * Returns: INVALID_ARGUMENT (out NULL), INVALID_STATE (in use), OUT_OF_MEMORY, and the statuses of a collective call.
  */
 GRADSTEP_API gradstep_status gradstep_comm_dup(gradstep_comm* comm, gradstep_comm** out) GRADSTEP_NOEXCEPT;

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Ranks as threads of one process: a LocalGroup behind the vtable.
+#include <algorithm>
+
 #include "comm/callbacks.h"
 #include "comm/engine_communicator.h"
 #include "comm/engines/local_group.h"
@@ -37,6 +39,19 @@ gradstep_status dup(void* user, std::int64_t timeout_ms, gradstep_comm_vtable* o
     auto group = self->dup(self.rank, Deadline::after_ms(timeout_ms));
     *out = local_vtable(self.rank, self->world_size());
     *out_user = std::make_unique<Member>(std::move(group), self.rank).release();
+  });
+}
+
+gradstep_status split(void* user, const std::int32_t* members, std::int32_t count, std::int64_t timeout_ms,
+                      gradstep_comm_vtable* out, void** out_user) {
+  return guarded([&] {
+    const Member& self = member(user);
+    const std::span ranks(members, static_cast<std::size_t>(count));
+    auto group = self->split(self.rank, ranks, Deadline::after_ms(timeout_ms));
+    if (group == nullptr) return;
+    const auto rank = static_cast<std::int32_t>(std::find(ranks.begin(), ranks.end(), self.rank) - ranks.begin());
+    *out = local_vtable(rank, count);
+    *out_user = std::make_unique<Member>(std::move(group), rank).release();
   });
 }
 
@@ -94,8 +109,8 @@ std::vector<std::shared_ptr<Communicator>> make_local_communicators(const std::s
   std::vector<std::shared_ptr<Communicator>> communicators;
   for (std::int32_t rank = 0; rank < world_size; ++rank) {
     auto user = std::make_unique<Member>(group, rank);
-    auto engine =
-        std::make_shared<Engine>("local", local_vtable(rank, world_size), user.release(), Engine::Medium::memory);
+    auto engine = std::make_shared<Engine>("local", local_vtable(rank, world_size), user.release(),
+                                           Engine::Medium::memory, split);
     auto communicator = std::make_shared<EngineCommunicator>(context, std::move(engine), settings, hosts);
     communicator->tell_connected();
     communicators.push_back(std::move(communicator));

@@ -179,13 +179,24 @@ void LocalGroup::barrier(std::int32_t rank, const Deadline& deadline) {
   round(rank, Kind::barrier, 0, nullptr, deadline, [] {});
 }
 
-std::shared_ptr<LocalGroup> LocalGroup::dup(std::int32_t rank, const Deadline& deadline) {
+std::shared_ptr<LocalGroup> LocalGroup::share(std::int32_t rank, Kind kind, std::int32_t maker, std::size_t ranks,
+                                              const Deadline& deadline) {
   std::shared_ptr<LocalGroup> own;
-  if (rank == 0) own = std::make_shared<LocalGroup>(world_size());
+  if (rank == maker && ranks > 0) own = std::make_shared<LocalGroup>(static_cast<std::int32_t>(ranks));
   std::shared_ptr<LocalGroup> shared;
-  round(rank, Kind::dup, 0, &own, deadline,
-        [&] { shared = *static_cast<const std::shared_ptr<LocalGroup>*>(published_[0]); });
+  round(rank, kind, 0, &own, deadline, [&] {
+    shared = *static_cast<const std::shared_ptr<LocalGroup>*>(published_[static_cast<std::size_t>(maker)]);
+  });
   return shared;
+}
+
+std::shared_ptr<LocalGroup> LocalGroup::dup(std::int32_t rank, const Deadline& deadline) {
+  return share(rank, Kind::dup, 0, seats_.size(), deadline);
+}
+
+std::shared_ptr<LocalGroup> LocalGroup::split(std::int32_t rank, std::span<const std::int32_t> members,
+                                              const Deadline& deadline) {
+  return share(rank, Kind::split, members.empty() ? rank : members.front(), members.size(), deadline);
 }
 
 void LocalGroup::send(std::int32_t rank, const void* data, std::int64_t bytes, std::int32_t to,

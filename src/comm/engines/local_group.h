@@ -10,6 +10,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,12 +40,14 @@ class LocalGroup {
                  std::int64_t receive_bytes, std::int32_t from, const Deadline& deadline);
   /// A group of the same ranks, the same object for all of them.
   std::shared_ptr<LocalGroup> dup(std::int32_t rank, const Deadline& deadline);
+  /// A group of the ranks `members`, the same object for all of them; NULL for a rank that gives none. All ranks call.
+  std::shared_ptr<LocalGroup> split(std::int32_t rank, std::span<const std::int32_t> members, const Deadline& deadline);
 
   void abort(std::int32_t rank) noexcept;
   void leave(std::int32_t rank) noexcept;
 
  private:
-  enum class Kind : std::uint8_t { all_gather, broadcast, exchange, barrier, dup };
+  enum class Kind : std::uint8_t { all_gather, broadcast, exchange, barrier, dup, split };
 
   /// A message on its sender's stack, in its receiver's inbox until it is taken.
   struct Message {
@@ -64,6 +67,9 @@ class LocalGroup {
 
   void round(std::int32_t rank, Kind kind, std::int64_t bytes, const void* published, const Deadline& deadline,
              FunctionRef<void()> consume);
+  /// The group that rank `maker` makes for `ranks` ranks; none of 0.
+  std::shared_ptr<LocalGroup> share(std::int32_t rank, Kind kind, std::int32_t maker, std::size_t ranks,
+                                    const Deadline& deadline);
   void take(std::unique_lock<std::mutex>& lock, std::int32_t rank, void* data, std::int64_t bytes, std::int32_t from,
             const Deadline& deadline);
   void check(std::int32_t rank, std::int32_t needed) const;

@@ -37,18 +37,25 @@ std::uint64_t process_space() {
 PeerProcesses::PeerProcesses(std::span<const std::int32_t> processes, std::int32_t own_rank)
     : processes_(processes.begin(), processes.end()) {
   for (std::size_t rank = 0; rank < processes.size(); ++rank) {
-    watched_.emplace_back();
-    if (static_cast<std::int32_t>(rank) == own_rank) continue;
-    watched_.back() = FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, processes[rank], 0)));
-    if (watched_.back().valid()) continue;
+    const bool own = static_cast<std::int32_t>(rank) == own_rank;
+    watched_.push_back(std::make_shared<const FileDescriptor>(
+        own ? -1 : static_cast<int>(::syscall(SYS_pidfd_open, processes[rank], 0))));
+    if (own || watched_.back()->valid()) continue;
     if (errno == ESRCH) fail(GRADSTEP_ERR_PEER_LOST, "rank {} (process {}) has ended", rank, processes[rank]);
     fail(GRADSTEP_ERR_UNSUPPORTED, "rank {} (process {}) cannot be watched: pidfd_open: {}", rank, processes[rank],
          std::strerror(errno));
   }
 }
 
+PeerProcesses::PeerProcesses(const PeerProcesses& wider, std::span<const std::int32_t> members) {
+  for (const std::int32_t member : members) {
+    processes_.push_back(wider.processes_[static_cast<std::size_t>(member)]);
+    watched_.push_back(wider.watched_[static_cast<std::size_t>(member)]);
+  }
+}
+
 bool PeerProcesses::ended(std::int32_t rank) const {
-  const FileDescriptor& watched = watched_[static_cast<std::size_t>(rank)];
+  const FileDescriptor& watched = *watched_[static_cast<std::size_t>(rank)];
   pollfd entry{watched.get(), POLLIN, 0};  // poll takes no notice of -1
   return ::poll(&entry, 1, 0) > 0;
 }

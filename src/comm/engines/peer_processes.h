@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,6 +23,9 @@ class PeerProcesses {
   /// UNSUPPORTED if the system cannot watch processes.
   PeerProcesses(std::span<const std::int32_t> processes, std::int32_t own_rank);
 
+  /// The processes of the ranks `members` of a wider world, watched by the same descriptors.
+  PeerProcesses(const PeerProcesses& wider, std::span<const std::int32_t> members);
+
   /// Whether rank's process has ended. Never of the own one.
   bool ended(std::int32_t rank) const;
 
@@ -30,7 +34,8 @@ class PeerProcesses {
 
  private:
   std::vector<std::int32_t> processes_;
-  std::vector<FileDescriptor> watched_;  // pidfds; readable when the process has ended
+  // pidfds; readable when the process has ended. The own one is not watched.
+  std::vector<std::shared_ptr<const FileDescriptor>> watched_;
 };
 
 }  // namespace gradstep

@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <numeric>
 #include <thread>
 
 #include "core/error.h"
@@ -411,19 +412,32 @@ void SharedGroup::send_recv(const void* send, std::int64_t send_bytes, std::int3
   finish_transfers(deadline);
 }
 
-// Rank 0 makes the segment and says over this group where it is.
 std::unique_ptr<SharedGroup> SharedGroup::dup(const Deadline& deadline) {
+  std::vector<std::int32_t> everyone(static_cast<std::size_t>(world_size_));
+  std::iota(everyone.begin(), everyone.end(), 0);
+  return split(everyone, deadline);
+}
+
+// The first member makes the segment and says over this group where it is.
+std::unique_ptr<SharedGroup> SharedGroup::split(std::span<const std::int32_t> members, const Deadline& deadline) {
+  const auto ranks = static_cast<std::int32_t>(members.size());
+  const auto place = static_cast<std::int32_t>(std::find(members.begin(), members.end(), rank_) - members.begin());
   SegmentAddress address{};
-  if (rank_ != 0) recv(&address, sizeof address, 0, deadline);
-  SharedSegment segment = rank_ == 0 ? SharedSegment::create(world_size_) : SharedSegment::open(address, world_size_);
-  if (rank_ == 0) {
+  if (place != 0) recv(&address, sizeof address, members.front(), deadline);
+  SharedSegment segment = place == 0 ? SharedSegment::create(ranks) : SharedSegment::open(address, ranks);
+  if (place == 0) {
     address = segment.address();
-    for (std::int32_t peer = 1; peer < world_size_; ++peer) start_sending(peer, &address, sizeof address);
+    for (const std::int32_t peer : members.subspan(1)) start_sending(peer, &address, sizeof address);
     finish_transfers(deadline);
   }
-  auto group = std::make_unique<SharedGroup>(std::move(segment), rank_, world_size_, processes_);
+  auto group = std::make_unique<SharedGroup>(std::move(segment), place, ranks,
+                                             std::make_shared<const PeerProcesses>(*processes_, members));
   // A rank that cannot come says so here, not there.
-  const auto missing = [&](std::int32_t r) { return group->seat(r).state.load() == Seat::absent; };
+  const auto missing = [&](std::int32_t r) {
+    const auto found = std::find(members.begin(), members.end(), r);
+    return found != members.end() &&
+           group->seat(static_cast<std::int32_t>(found - members.begin())).state.load() == Seat::absent;
+  };
   group->take_seat(
       [&] {
         if (is_aborted()) fail(GRADSTEP_ERR_ABORTED, "this rank aborted");

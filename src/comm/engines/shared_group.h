@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "comm/engines/peer_processes.h"
@@ -44,6 +45,8 @@ class SharedGroup {
                  std::int32_t from, const Deadline& deadline);
   /// A second group of the same ranks (collective).
   std::unique_ptr<SharedGroup> dup(const Deadline& deadline);
+  /// A group of the ranks `members`, of which this one is one, in their order (collective among them).
+  std::unique_ptr<SharedGroup> split(std::span<const std::int32_t> members, const Deadline& deadline);
 
   void abort() noexcept;
 

@@ -104,9 +104,10 @@ World make_met_world(const std::string& engine, std::int32_t world_size, const C
   return world;
 }
 
-/// The even ranks of a local world of twice the size, in reverse order.
-World make_group_world(std::int32_t world_size, const CommSettings& settings, const std::shared_ptr<Context>& context) {
-  const World wide = make_local_communicators(context, 2 * world_size, settings);
+/// The even ranks of a world of twice the size, in reverse order.
+World make_group_world(const std::string& engine, std::int32_t world_size, const CommSettings& settings,
+                       const std::shared_ptr<Context>& context) {
+  const World wide = make_world(engine, 2 * world_size, settings, context);
   World world(static_cast<std::size_t>(world_size));
   run(wide, [&](Communicator& rank) {
     const bool even = rank.rank() % 2 == 0;
@@ -142,12 +143,13 @@ World make_world(const std::string& engine, std::int32_t world_size, const CommS
                  const std::shared_ptr<Context>& context) {
   if (engine == "local") return make_local_communicators(context, world_size, settings);
   if (engine == "shm" || engine == "gloo") return make_met_world(engine, world_size, settings, context);
-  if (engine == "group") return make_group_world(world_size, settings, context);
+  if (engine == "group") return make_group_world("local", world_size, settings, context);
+  if (engine == "host_group") return make_group_world("host_pairs", world_size, settings, context);
   return make_host_world(engine, world_size, settings, context);
 }
 
 std::vector<std::string> engines() {
-  std::vector<std::string> names = {"local", "shm", "host_gather", "host_pairs", "host_all", "group"};
+  std::vector<std::string> names = {"local", "shm", "host_gather", "host_pairs", "host_all", "group", "host_group"};
 #if defined(GRADSTEP_TEST_PLUGIN_DIR)
   names.emplace_back("gloo");
   ::setenv("GRADSTEP_PLUGIN_DIR", GRADSTEP_TEST_PLUGIN_DIR, 1);

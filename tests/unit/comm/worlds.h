@@ -17,8 +17,8 @@ namespace gradstep::test {
 using World = std::vector<std::shared_ptr<Communicator>>;
 
 /// "local"; "shm"; "gloo"; a host that lends, over an inner local world, "host_gather": all_gather alone, "host_pairs":
-/// also send and recv, "host_all": everything, summing in the order of ranks; "group": what split makes of a local
-/// world.
+/// also send and recv, "host_all": everything, summing in the order of ranks; "group", "host_group": what split
+/// makes of a local world, and of one of "host_pairs".
 World make_world(const std::string& engine, std::int32_t world_size, const CommSettings& settings = {},
                  const std::shared_ptr<Context>& context = make_context());
 

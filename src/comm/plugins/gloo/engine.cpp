@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
+#include <span>
 #include <vector>
 
 #include "comm/plugins/failure.h"
@@ -110,33 +112,49 @@ std::vector<std::vector<char>> meet(const gradstep_plugin_rendezvous& rendezvous
   return theirs;
 }
 
-/// The same over the connections of `mesh`.
-std::vector<std::vector<char>> exchange_addresses(Mesh& mesh, const std::vector<std::vector<char>>& own,
-                                                  const Deadline& deadline) {
+/// The same over the connections of `mesh`, between the ranks `members`.
+std::vector<std::vector<char>> exchange_addresses(Mesh& mesh, std::span<const std::int32_t> members,
+                                                  const std::vector<std::vector<char>>& own, const Deadline& deadline) {
   std::vector<std::vector<char>> theirs = own;
-  std::vector<const void*> send;
-  std::vector<void*> receive;
-  std::vector<std::int64_t> bytes;
+  std::vector<const void*> send(static_cast<std::size_t>(mesh.size));
+  std::vector<void*> receive(send.size());
+  std::vector<std::int64_t> bytes(send.size());
   for (std::size_t peer = 0; peer < own.size(); ++peer) {
-    send.push_back(own[peer].data());
-    receive.push_back(theirs[peer].data());
-    bytes.push_back(static_cast<std::int64_t>(own[peer].size()));
+    const auto place = static_cast<std::size_t>(members[peer]);
+    send[place] = own[peer].data();
+    receive[place] = theirs[peer].data();
+    bytes[place] = static_cast<std::int64_t>(own[peer].size());
   }
   mesh.exchange(send.data(), bytes.data(), receive.data(), bytes.data(), deadline);
   return theirs;
 }
 
-/// The second mesh is connected over the first: no store is needed.
+/// A mesh of the ranks `members`, of which this one is one, is connected over theirs: no store is needed.
+void make_group(Mesh& mesh, std::span<const std::int32_t> members, const Deadline& deadline, gradstep_comm_vtable* out,
+                void** out_user) {
+  const auto rank = static_cast<int>(std::find(members.begin(), members.end(), mesh.rank) - members.begin());
+  auto engine = std::make_unique<GlooEngine>();
+  engine->mesh = std::make_unique<Mesh>(rank, static_cast<int>(members.size()), mesh.getDevice(), deadline);
+  const auto addresses = exchange_addresses(mesh, members, addresses_of(*engine->mesh), deadline);
+  engine->mesh->connect(addresses, deadline, [&] {
+    if (mesh.aborted()) fail(GRADSTEP_ERR_ABORTED, "this rank aborted");
+  });
+  fill(*out, *engine->mesh);
+  *out_user = engine.release();
+}
+
 gradstep_status dup(void* user, std::int64_t timeout_ms, gradstep_comm_vtable* out, void** out_user) {
   return talk(user, timeout_ms, [&](Mesh& mesh, const Deadline& deadline) {
-    auto engine = std::make_unique<GlooEngine>();
-    engine->mesh = std::make_unique<Mesh>(mesh.rank, mesh.size, mesh.getDevice(), deadline);
-    const auto addresses = exchange_addresses(mesh, addresses_of(*engine->mesh), deadline);
-    engine->mesh->connect(addresses, deadline, [&] {
-      if (mesh.aborted()) fail(GRADSTEP_ERR_ABORTED, "this rank aborted");
-    });
-    fill(*out, *engine->mesh);
-    *out_user = engine.release();
+    std::vector<std::int32_t> everyone(static_cast<std::size_t>(mesh.size));
+    std::iota(everyone.begin(), everyone.end(), 0);
+    make_group(mesh, everyone, deadline, out, out_user);
+  });
+}
+
+gradstep_status split(void* user, const std::int32_t* members, std::int32_t count, std::int64_t timeout_ms,
+                      gradstep_comm_vtable* out, void** out_user) {
+  return talk(user, timeout_ms, [&](Mesh& mesh, const Deadline& deadline) {
+    if (count > 0) make_group(mesh, {members, static_cast<std::size_t>(count)}, deadline, out, out_user);
   });
 }
 
@@ -189,4 +207,5 @@ gradstep_status connect(const gradstep_comm_options* options, const gradstep_plu
 
 }  // namespace gradstep::gloo_plugin
 
-const gradstep_plugin_engine gradstep::plugin::engine = {"gloo", &gradstep::gloo_plugin::connect};
+const gradstep_plugin_engine gradstep::plugin::engine = {"gloo", &gradstep::gloo_plugin::connect,
+                                                         &gradstep::gloo_plugin::split};
