@@ -232,6 +232,24 @@ void a_dup_of_a_group_has_a_channel_of_its_own() {
   sum(comm, 1, 4);
 }
 
+void ranks_that_disagree_on_a_size_are_told() {
+  const Context context;
+  auto options = mpi_options();
+  options.timeout_ms = 5000;
+  const Comm comm(context, options);
+  for (const std::size_t count : {std::size_t{100}, std::size_t{300000}}) {
+    gradstep_comm* copy = nullptr;
+    OK(gradstep_comm_dup(comm.handle, &copy));
+    const Comm twin(copy);
+    std::vector<float> data(comm.rank == 0 ? count : count / 2, 1.0F);
+    const auto view = floats(data);
+    EXPECT(gradstep_comm_all_reduce(twin.handle, &view.tensor, GRADSTEP_REDUCE_SUM, nullptr) == GRADSTEP_ERR_MISMATCH);
+    EXPECT(std::strstr(gradstep_last_error(), "bytes") != nullptr);
+    OK(gradstep_comm_barrier(comm.handle));
+  }
+  std::printf("rank %d: both sizes were told apart\n", comm.rank);
+}
+
 void what_the_engine_started_ends_with_the_process() {
   int started = 1;
   MPI_Initialized(&started);
@@ -285,6 +303,7 @@ constexpr Case kCases[] = {
     CASE(a_communicator_of_the_host_is_wrapped_and_left_to_it),
     CASE(split_and_dup_have_channels_of_their_own),
     CASE(a_dup_of_a_group_has_a_channel_of_its_own),
+    CASE(ranks_that_disagree_on_a_size_are_told),
     CASE(what_the_engine_started_ends_with_the_process),
     CASE(bad_arguments_are_named),
     CASE(a_late_peer_is_a_timeout),

@@ -242,8 +242,11 @@ GRADSTEP_API gradstep_status gradstep_comm_create_host_ex(gradstep_context* cont
  * MPI is started (with MPI_THREAD_MULTIPLE) only if the process has not done so, and then ends with the process; what
  * the host has started is the host's to end, after the last call on the communicator. Of the failure promise MPI keeps
  * the timeout alone: the launcher ends a job whose rank died; peers of a rank that left or aborted wait for their
- * timeouts; and a call that was given up leaves its buffers to MPI for good. Only where the host has asked for
- * MPI_THREAD_MULTIPLE can calls be interrupted and aborted. GRADSTEP_REDUCTION_ENGINE sums by MPI_Iallreduce.
+ * timeouts; and a call that was given up leaves its buffers to MPI for good. Where MPI is started here, the first
+ * creation may outlast its timeout by what MPI_Init_thread takes, which no deadline reaches and which may wait for all
+ * processes of the job. Only where MPI provides MPI_THREAD_MULTIPLE, for which a host that starts MPI itself has to
+ * ask, can calls be interrupted and aborted. GRADSTEP_REDUCTION_ENGINE sums by MPI_Iallreduce, but in rank order on
+ * what split makes. A message of another length than the receiver expects is MISMATCH there.
  * Returns: INVALID_ARGUMENT (comm_address NULL, a rendezvous in the options, timeout_ms or reduction_order),
  * BACKEND_UNAVAILABLE (no plugin), INVALID_STATE (MPI was finalized), TIMEOUT (a peer did not come), MISMATCH (ranks
  * disagree on reduction_order), PEER_LOST (what MPI reports), OUT_OF_MEMORY.

@@ -113,7 +113,7 @@ class MpiEngine {
   void post_recv(void* data, std::int64_t bytes, int from) {
     for_chunks(bytes, [&](std::int64_t begin, int count) {
       check(MPI_Irecv(static_cast<char*>(data) + begin, count, MPI_BYTE, member(from), tag_, duplicate_->comm(),
-                      requests_.add()),
+                      requests_.add_receive(from, count)),
             "MPI_Irecv");
     });
   }

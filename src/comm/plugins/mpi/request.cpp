@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/plugins/mpi/request.h"
 
+#include <algorithm>
 #include <thread>
 
 #include "comm/plugins/failure.h"
@@ -21,16 +22,48 @@ constexpr std::chrono::microseconds kPause{50};
 
 }  // namespace
 
-MPI_Request* Requests::add() {
+MPI_Request* Requests::add() { return add_receive(-1, 0); }
+
+MPI_Request* Requests::add_receive(int from, int bytes) {
+  expected_.push_back({from, bytes});
   requests_.push_back(MPI_REQUEST_NULL);
   return &requests_.back();
 }
 
+void Requests::check_outcomes(int code) const {
+  for (std::size_t i = 0; i < statuses_.size(); ++i) {
+    const int failed = code == MPI_ERR_IN_STATUS ? statuses_[i].MPI_ERROR : MPI_SUCCESS;
+    if (failed == MPI_ERR_PENDING) continue;
+    int kind = MPI_SUCCESS;
+    MPI_Error_class(failed, &kind);
+    if (kind == MPI_ERR_TRUNCATE) {
+      fail(GRADSTEP_ERR_MISMATCH, "rank {} sends more than the {} bytes that this rank expects", expected_[i].from,
+           expected_[i].bytes);
+    }
+    check(failed, "a call under way");
+    if (expected_[i].from < 0) continue;
+    int bytes = 0;
+    MPI_Get_count(&statuses_[i], MPI_BYTE, &bytes);
+    if (bytes != expected_[i].bytes) {
+      fail(GRADSTEP_ERR_MISMATCH, "rank {} sends {} bytes, this rank expects {}", expected_[i].from, bytes,
+           expected_[i].bytes);
+    }
+  }
+  if (code != MPI_ERR_IN_STATUS) check(code, "MPI_Testall");
+}
+
 void Requests::wait_all(const std::atomic<bool>& aborted, const Deadline& deadline) {
+  statuses_.resize(requests_.size());
   for (int polls = 0;; ++polls) {
     int done = 0;
-    check(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, MPI_STATUSES_IGNORE), "MPI_Testall");
-    if (done != 0) break;
+    const int code = MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, statuses_.data());
+    if (code != MPI_SUCCESS || done != 0) {
+      const bool pending = std::any_of(requests_.begin(), requests_.end(),
+                                       [](MPI_Request request) { return request != MPI_REQUEST_NULL; });
+      if (pending) give_up_library();
+      check_outcomes(code);
+      break;
+    }
     if (aborted || deadline.passed()) {
       give_up_library();
       if (aborted) fail(GRADSTEP_ERR_ABORTED, "this rank aborted");
@@ -43,6 +76,7 @@ void Requests::wait_all(const std::atomic<bool>& aborted, const Deadline& deadli
     }
   }
   requests_.clear();
+  expected_.clear();
 }
 
 }  // namespace gradstep::mpi_plugin
