@@ -91,6 +91,7 @@ std::vector<char> Rendezvous::meet(std::span<const char> own, std::size_t length
   for (std::int32_t peer = 0; peer < world_size_; ++peer) {
     if (peer == rank_) continue;
     while (!acknowledged_by(peer, deadline)) {
+      poll_interrupt();  // an earlier job's values are there at once, so no get comes to it
       if (read(peer, deadline)) {
         acknowledge();
       } else {
@@ -107,8 +108,12 @@ std::vector<char> Rendezvous::meet(std::span<const char> own, std::size_t length
 }
 
 void Rendezvous::poll() {
+  poll_interrupt();
   next_polled_ = (next_polled_ + 1) % world_size_;
-  if (next_polled_ != rank_ && read(next_polled_, Deadline::after_ms(0))) {
+  if (next_polled_ == rank_) return;
+  std::size_t length = 0;
+  if (!find(kAddresses, next_polled_, length, Deadline::after_ms(0))) return;  // a store that stalls is asked again
+  if (take(next_polled_, length)) {
     fail(GRADSTEP_ERR_PEER_LOST, "rank {} started anew while the ranks connected", next_polled_);
   }
 }
@@ -122,7 +127,10 @@ void Rendezvous::publish(std::span<const char> own) {
 }
 
 bool Rendezvous::read(std::int32_t peer, const Deadline& deadline) {
-  const std::size_t length = get(kAddresses, peer, deadline);
+  return take(peer, get(kAddresses, peer, deadline));
+}
+
+bool Rendezvous::take(std::int32_t peer, std::size_t length) {
   Head head{};
   if (length >= sizeof head) std::memcpy(&head, value_.data(), sizeof head);
   if (head.magic != kMagic) fail(GRADSTEP_ERR_MISMATCH, "the store holds something else where rank {} belongs", peer);
@@ -180,14 +188,24 @@ std::string Rendezvous::key(const char* kind, std::int32_t rank) const {
 
 // A store may wait for long without asking the host, so it is given short waits.
 std::size_t Rendezvous::get(const char* kind, std::int32_t rank, const Deadline& deadline) {
-  const std::string name = key(kind, rank);
+  std::size_t length = 0;
   do {
-    std::size_t length = value_.size();
     const auto slice = std::min<std::int64_t>(deadline.remaining_ms(), kInterruptPoll.count());
-    if (store_.get(name, value_.data(), length, Deadline::after_ms(slice))) return length;
-    if (context_.interrupted()) fail(GRADSTEP_ERR_ABORTED, "the host interrupted the call");
+    if (find(kind, rank, length, Deadline::after_ms(slice))) return length;
+    poll_interrupt();
   } while (!deadline.passed());
   fail(GRADSTEP_ERR_TIMEOUT, "rank {} of {} did not come to the rendezvous until the deadline", rank, world_size_);
+}
+
+bool Rendezvous::find(const char* kind, std::int32_t rank, std::size_t& length, const Deadline& deadline) {
+  length = value_.size();
+  return store_.get(key(kind, rank), value_.data(), length, deadline);
+}
+
+void Rendezvous::poll_interrupt() {
+  if (!interrupt_due_.passed()) return;
+  if (context_.interrupted()) fail(GRADSTEP_ERR_ABORTED, "the host interrupted the call");
+  interrupt_due_ = Deadline::after_ms(kInterruptPoll.count());
 }
 
 void Rendezvous::set(const char* kind, const std::vector<char>& value) {

@@ -35,8 +35,8 @@ class Rendezvous {
   /// address of each for this rank. Throws TIMEOUT if a rank does not come, MISMATCH if one disagrees.
   std::vector<char> meet(std::span<const char> own, std::size_t length, const Deadline& deadline);
 
-  /// To be called while connecting: throws PEER_LOST if a rank has started anew since they met, and what the store
-  /// throws. Looks at one rank each time.
+  /// To be called while connecting: throws PEER_LOST if a rank has started anew since they met, ABORTED by the
+  /// interrupt, and what the store throws. Looks at one rank each time.
   void poll();
 
   /// This rendezvous as the plugin border knows it.
@@ -49,13 +49,19 @@ class Rendezvous {
   };
 
   void publish(std::span<const char> own);
-  /// Reads what rank `peer` has published; true if that is news.
+  /// Waits for what rank `peer` has published; true if that is news.
   bool read(std::int32_t peer, const Deadline& deadline);
+  /// The same of `length` bytes of value_.
+  bool take(std::int32_t peer, std::size_t length);
   void acknowledge();
   bool acknowledged_by(std::int32_t peer, const Deadline& deadline);
 
   std::string key(const char* kind, std::int32_t rank) const;
   std::size_t get(const char* kind, std::int32_t rank, const Deadline& deadline);
+  /// False if it is not there until the deadline.
+  bool find(const char* kind, std::int32_t rank, std::size_t& length, const Deadline& deadline);
+  /// Asks the host, but not more often than it has to be asked.
+  void poll_interrupt();
   void set(const char* kind, const std::vector<char>& value);
 
   Store& store_;
@@ -69,7 +75,8 @@ class Rendezvous {
   std::uint64_t nonce_ = 0;
   std::size_t address_length_ = 0;
   std::vector<Peer> peers_;
-  std::vector<char> value_;  // what get() has read
+  std::vector<char> value_;  // what was read
+  Deadline interrupt_due_ = Deadline::after_ms(0);
   std::int32_t next_polled_ = 0;
 };
 

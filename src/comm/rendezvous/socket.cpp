@@ -19,16 +19,18 @@ namespace {
 
 [[noreturn]] void fail_io(const char* call) { fail(GRADSTEP_ERR_IO, "{}: {}", call, std::strerror(errno)); }
 
-void wait_for(const FileDescriptor& socket, short events, const Deadline& deadline) {
+/// False at the deadline.
+bool wait_for(const FileDescriptor& socket, short events, const Deadline& deadline) {
   for (;;) {
     pollfd entry{socket.get(), events, 0};
     const auto left = std::min<std::int64_t>(deadline.remaining_ms(), INT_MAX);
     const int ready = ::poll(&entry, 1, static_cast<int>(left));
-    if (ready > 0) return;
-    if (ready == 0) fail(GRADSTEP_ERR_TIMEOUT, "the store did not answer until the deadline");
+    if (ready >= 0) return ready > 0;
     if (errno != EINTR) fail_io("poll");
   }
 }
+
+[[noreturn]] void fail_late() { fail(GRADSTEP_ERR_TIMEOUT, "the store did not answer until the deadline"); }
 
 bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK; }
 
@@ -51,7 +53,7 @@ FileDescriptor connect_to(const NetworkAddress& address, const Deadline& deadlin
   if (!socket.valid()) fail_io("socket");
   if (::connect(socket.get(), address.get(), address.length) != 0) {
     if (errno != EINPROGRESS) fail_io("connect");
-    wait_for(socket, POLLOUT, deadline);
+    if (!wait_for(socket, POLLOUT, deadline)) fail_late();
     int error = 0;
     socklen_t length = sizeof error;
     ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length);
@@ -63,35 +65,48 @@ FileDescriptor connect_to(const NetworkAddress& address, const Deadline& deadlin
   return socket;
 }
 
-void send_all(const FileDescriptor& socket, const void* data, std::size_t bytes, const Deadline& deadline) {
-  const auto* next = static_cast<const std::byte*>(data);
-  while (bytes > 0) {
-    const ssize_t sent = ::send(socket.get(), next, bytes, MSG_NOSIGNAL);
-    if (sent > 0) {
-      next += sent;
-      bytes -= static_cast<std::size_t>(sent);
-    } else if (would_block()) {
-      wait_for(socket, POLLOUT, deadline);
+std::size_t send_some(const FileDescriptor& socket, const void* data, std::size_t bytes, const Deadline& deadline) {
+  for (;;) {
+    const ssize_t sent = ::send(socket.get(), data, bytes, MSG_NOSIGNAL);
+    if (sent > 0) return static_cast<std::size_t>(sent);
+    if (would_block()) {
+      if (!wait_for(socket, POLLOUT, deadline)) return 0;
     } else if (errno != EINTR) {
       fail_io("send");
     }
   }
 }
 
-void recv_all(const FileDescriptor& socket, void* data, std::size_t bytes, const Deadline& deadline) {
-  auto* next = static_cast<std::byte*>(data);
-  while (bytes > 0) {
-    const ssize_t got = ::recv(socket.get(), next, bytes, 0);
-    if (got > 0) {
-      next += got;
-      bytes -= static_cast<std::size_t>(got);
-    } else if (got == 0) {
-      fail(GRADSTEP_ERR_IO, "the store closed the connection");
-    } else if (would_block()) {
-      wait_for(socket, POLLIN, deadline);
+std::size_t recv_some(const FileDescriptor& socket, void* data, std::size_t bytes, const Deadline& deadline) {
+  for (;;) {
+    const ssize_t got = ::recv(socket.get(), data, bytes, 0);
+    if (got > 0) return static_cast<std::size_t>(got);
+    if (got == 0) fail(GRADSTEP_ERR_IO, "the store closed the connection");
+    if (would_block()) {
+      if (!wait_for(socket, POLLIN, deadline)) return 0;
     } else if (errno != EINTR) {
       fail_io("recv");
     }
+  }
+}
+
+void send_all(const FileDescriptor& socket, const void* data, std::size_t bytes, const Deadline& deadline) {
+  const auto* next = static_cast<const std::byte*>(data);
+  while (bytes > 0) {
+    const std::size_t sent = send_some(socket, next, bytes, deadline);
+    if (sent == 0) fail_late();
+    next += sent;
+    bytes -= sent;
+  }
+}
+
+void recv_all(const FileDescriptor& socket, void* data, std::size_t bytes, const Deadline& deadline) {
+  auto* next = static_cast<std::byte*>(data);
+  while (bytes > 0) {
+    const std::size_t got = recv_some(socket, next, bytes, deadline);
+    if (got == 0) fail_late();
+    next += got;
+    bytes -= got;
   }
 }
 

@@ -18,6 +18,10 @@ FileDescriptor listen_on(NetworkAddress& address);
 /// A non-blocking connection. Throws TIMEOUT or IO.
 FileDescriptor connect_to(const NetworkAddress& address, const Deadline& deadline);
 
+/// At least one byte, at most so many; 0 = none could be sent, or came, until the deadline. Throws IO.
+std::size_t send_some(const FileDescriptor& socket, const void* data, std::size_t bytes, const Deadline& deadline);
+std::size_t recv_some(const FileDescriptor& socket, void* data, std::size_t bytes, const Deadline& deadline);
+
 /// All of the bytes. Throws TIMEOUT, or IO if the connection breaks.
 void send_all(const FileDescriptor& socket, const void* data, std::size_t bytes, const Deadline& deadline);
 void recv_all(const FileDescriptor& socket, void* data, std::size_t bytes, const Deadline& deadline);

@@ -1,8 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
+//
+// One request is under way at a time. A get may end before its answer has come, for the store's process may stall:
+// then the answer is still owed, and is waited for by the next call.
 #include <algorithm>
+#include <array>
 #include <thread>
-#include <vector>
 
 #include "comm/rendezvous/socket.h"
 #include "comm/rendezvous/store.h"
@@ -26,34 +29,46 @@ constexpr std::chrono::milliseconds kPauseBetweenCalls{10};
 class TcpStoreClient final : public Store {
  public:
   TcpStoreClient(const NetworkAddress& address, const Hello& hello, const Deadline& deadline)
-      : address_(address), hello_(hello), connect_deadline_(deadline) {
-    call(deadline);
+      : address_(address), hello_(hello), deadline_(deadline) {
+    call();
   }
 
   void set(const std::string& key, const void* data, std::size_t length) override {
     if (length > kMaxValueLength) fail_argument("a value of {} bytes is too long for the store", length);
-    ask(request(Operation::set, key, data, length, 0), connect_deadline_);
+    const std::string message = request(Operation::set, key, data, length, 0);
+    settle();
+    ask(message, key);
+    settle();
   }
 
   bool get(const std::string& key, void* data, std::size_t& length, const Deadline& deadline) override {
-    const std::int64_t wait = std::min<std::int64_t>(deadline.remaining_ms(), INT32_MAX);
-    const Deadline network = Deadline::after_ms(wait + kNetworkAllowanceMs);
-    const Reply reply = ask(request(Operation::get, key, nullptr, 0, wait), network);
-    if (reply.found == 0) return false;
-    if (reply.value_length > kMaxValueLength) {
-      fail(GRADSTEP_ERR_IO, "what answers there is no store: it offers a value of {} bytes", reply.value_length);
+    const Deadline network = Deadline::after_ms(deadline.remaining_ms() + kNetworkAllowanceMs);
+    if (!asked_.empty() && asked_key_ != key) {
+      if (!is_answered_by(network)) return false;
+      take_answer();
     }
-    std::vector<char> value(reply.value_length);
-    recv_all(socket_, value.data(), value.size(), network);
-    if (value.size() > length) {
-      fail_argument("the value of '{}' has {} bytes, expected at most {}", key, value.size(), length);
-    }
-    std::copy(value.begin(), value.end(), static_cast<char*>(data));
-    length = value.size();
-    return true;
+    do {  // again where an earlier get's answer was owed, whose time was over sooner
+      const std::int64_t wait = std::min<std::int64_t>(deadline.remaining_ms(), INT32_MAX);
+      if (asked_.empty()) ask(request(Operation::get, key, nullptr, 0, wait), key);
+      if (!is_answered_by(network)) return false;
+      const Answer answer = take_answer();
+      if (!answer.found) continue;
+      if (answer.value.size() > length) {
+        fail_argument("the value of '{}' has {} bytes, expected at most {}", key, answer.value.size(), length);
+      }
+      std::copy(answer.value.begin(), answer.value.end(), static_cast<char*>(data));
+      length = answer.value.size();
+      return true;
+    } while (!deadline.passed());
+    return false;
   }
 
  private:
+  struct Answer {
+    bool found;
+    std::string value;
+  };
+
   static std::string request(Operation operation, const std::string& key, const void* value, std::size_t length,
                              std::int64_t timeout_ms) {
     if (key.size() > kMaxKeyLength) fail_argument("a key of {} bytes is too long for the store", key.size());
@@ -65,31 +80,73 @@ class TcpStoreClient final : public Store {
     return message;
   }
 
-  Reply ask(const std::string& message, const Deadline& deadline) {
-    for (int calls = 1; !answered_; ++calls) {
+  void ask(const std::string& message, const std::string& key) {
+    asked_ = unsent_ = message;
+    asked_key_ = key;
+  }
+
+  /// Waits for the answer that is owed, if any, and drops it.
+  void settle() {
+    if (asked_.empty()) return;
+    if (!is_answered_by(deadline_)) fail(GRADSTEP_ERR_TIMEOUT, "the store did not answer until the deadline");
+    take_answer();
+  }
+
+  bool is_answered_by(const Deadline& deadline) {
+    for (;;) {
       try {
-        return ask_once(message, deadline);
+        return talk(deadline);
       } catch (const Error& error) {
-        if (error.status() != GRADSTEP_ERR_IO || calls == kCalls) throw;
+        if (error.status() != GRADSTEP_ERR_IO || answered_ || calls_ == kCalls) throw;
       }
-      std::this_thread::sleep_for(calls * kPauseBetweenCalls);
-      call(deadline);
+      std::this_thread::sleep_for(calls_ * kPauseBetweenCalls);
+      call();
     }
-    return ask_once(message, deadline);
   }
 
-  Reply ask_once(const std::string& message, const Deadline& deadline) {
-    send_all(socket_, message.data(), message.size(), deadline);
-    Reply reply{};
-    recv_all(socket_, &reply, sizeof reply, deadline);
+  /// Sends the rest of the request and reads the rest of its answer.
+  bool talk(const Deadline& deadline) {
+    while (!unsent_.empty()) {
+      const std::size_t sent = send_some(socket_, unsent_.data(), unsent_.size(), deadline);
+      if (sent == 0) return false;
+      unsent_.erase(0, sent);
+    }
+    std::array<char, 16384> chunk{};
+    while (received_.size() < sizeof(Reply) || received_.size() < sizeof(Reply) + reply().value_length) {
+      const std::size_t got = recv_some(socket_, chunk.data(), chunk.size(), deadline);
+      if (got == 0) return false;
+      received_.append(chunk.data(), got);
+    }
+    return true;
+  }
+
+  /// The head of the answer, which has come.
+  Reply reply() {
     answered_ = true;
-    return {ntohl(reply.found), ntohl(reply.value_length)};
+    Reply head{};
+    std::memcpy(&head, received_.data(), sizeof head);
+    head = {ntohl(head.found), ntohl(head.value_length)};
+    if (head.value_length > kMaxValueLength) {
+      fail(GRADSTEP_ERR_IO, "what answers there is no store: it offers a value of {} bytes", head.value_length);
+    }
+    return head;
   }
 
-  void call(const Deadline& deadline) {
-    socket_ = connect_to(address_, deadline);
+  Answer take_answer() {
+    const Reply head = reply();
+    Answer answer{head.found != 0, received_.substr(sizeof head, head.value_length)};
+    received_.erase(0, sizeof head + head.value_length);
+    asked_.clear();
+    return answer;
+  }
+
+  void call() {
+    ++calls_;
+    socket_ = connect_to(address_, deadline_);
+    unsent_ = asked_;
+    received_.clear();
     try {
-      send_all(socket_, &hello_, sizeof hello_, deadline);
+      send_all(socket_, &hello_, sizeof hello_, deadline_);
     } catch (const Error& error) {
       if (error.status() != GRADSTEP_ERR_IO) throw;  // turned out already, as the first request will find
     }
@@ -97,9 +154,14 @@ class TcpStoreClient final : public Store {
 
   NetworkAddress address_;
   Hello hello_;
-  Deadline connect_deadline_;
+  Deadline deadline_;  // of the whole rendezvous
   FileDescriptor socket_;
-  bool answered_ = false;
+  int calls_ = 0;
+  bool answered_ = false;  // once
+  std::string asked_;      // the request whose answer has not been taken; empty = there is none
+  std::string asked_key_;
+  std::string unsent_;    // of asked_
+  std::string received_;  // of its answer
 };
 
 }  // namespace

@@ -179,6 +179,46 @@ TEST(Rendezvous, PrefixesKeysAndPollsTheInterrupt) {
   EXPECT_NE(get(*store, "gradstep/5/rank/0"), "(none)");
 }
 
+/// A context whose host says `answer` when it is asked whether to go on.
+std::shared_ptr<Context> interrupted_by(std::atomic<int>& answer) {
+  auto options = default_context_options();
+  options.interrupt_user = &answer;
+  options.interrupt = [](void* user) -> std::int32_t { return *static_cast<std::atomic<int>*>(user); };
+  return std::make_shared<Context>(options);
+}
+
+TEST(Rendezvous, PollsTheInterruptWhereAnEarlierJobHasLeftItsValues) {
+  const TemporaryDirectory directory;
+  std::atomic<int> answer{0};
+  const auto context = interrupted_by(answer);
+  const auto meet = [&](std::int32_t rank) {
+    const auto store = open_directory_store(directory.path());
+    gradstep_comm_options place{};
+    place.rank = rank;
+    place.world_size = 2;
+    Rendezvous(*store, *context, "shm", place).meet({}, 0, Deadline::after_ms(20000));
+  };
+  for (const Outcome& outcome : run_outcomes(2, meet)) EXPECT_EQ(outcome.status, GRADSTEP_OK) << outcome.text;
+  answer = 1;
+  expect_error(GRADSTEP_ERR_ABORTED, "interrupted", [&] { meet(0); });
+}
+
+TEST(Rendezvous, PollsTheInterruptWhileTheRanksConnect) {
+  const TemporaryDirectory directory;
+  const auto store = open_directory_store(directory.path());
+  std::atomic<int> answer{0};
+  const auto context = interrupted_by(answer);
+  gradstep_comm_options place{};
+  place.world_size = 1;
+  Rendezvous rendezvous(*store, *context, "shm", place);
+  rendezvous.meet({}, 0, Deadline::after_ms(20000));
+  rendezvous.poll();
+  answer = 1;
+  expect_error(GRADSTEP_ERR_ABORTED, "interrupted", [&] {
+    for (const Deadline soon = Deadline::after_ms(20000); !soon.passed();) rendezvous.poll();
+  });
+}
+
 TEST(Rendezvous, RanksOfDifferentEnginesAreTold) {
   const TemporaryDirectory directory;
   const auto context = make_context();

@@ -203,6 +203,62 @@ TEST(TcpStoreClient, CallsAgainWhenItWasTurnedOutBeforeTheFirstAnswer) {
   set(*store, "k", "v");
 }
 
+/// What a client has said: its hello, and a request of so many bytes.
+void expect_request(const FileDescriptor& socket, std::size_t bytes, bool first) {
+  std::string said((first ? sizeof(tcp_store::Hello) : 0) + sizeof(tcp_store::Request) + bytes, '\0');
+  recv_all(socket, said.data(), said.size(), Deadline::after_ms(20000));
+}
+
+void answer(const FileDescriptor& socket, bool found, const std::string& value) {
+  const tcp_store::Reply reply{htonl(found ? 1 : 0), htonl(static_cast<std::uint32_t>(value.size()))};
+  send_all(socket, &reply, sizeof reply, Deadline::after_ms(20000));
+  std::this_thread::sleep_for(20ms);  // a rank may look in between
+  send_all(socket, value.data(), value.size(), Deadline::after_ms(20000));
+}
+
+bool look_for(Store& store, const std::string& key, std::string& value) {
+  value.resize(100);
+  std::size_t length = value.size();
+  const bool found = store.get(key, value.data(), length, Deadline::after_ms(1));
+  value.resize(found ? length : 0);
+  return found;
+}
+
+TEST(TcpStoreClient, AsksOnceAndWaitsForAStoreThatStalls) {
+  tcp_store::Id id;
+  const std::jthread server = serve_in_place_of_a_store(id, 1, [](int, const FileDescriptor& socket) {
+    expect_request(socket, 1, true);
+    std::this_thread::sleep_for(700ms);
+    answer(socket, true, "value");
+    char byte = 0;
+    EXPECT_EQ(::recv(socket.get(), &byte, 1, 0), 0) << "it was asked again";
+  });
+  const auto store = connect(id, 0, 1);
+  std::string value;
+  int looks = 0;
+  while (!look_for(*store, "k", value)) ASSERT_LT(++looks, 1000);
+  EXPECT_GT(looks, 0);
+  EXPECT_EQ(value, "value");
+}
+
+TEST(TcpStoreClient, GoesOnWithOtherKeysAfterAStall) {
+  tcp_store::Id id;
+  const std::jthread server = serve_in_place_of_a_store(id, 1, [](int, const FileDescriptor& socket) {
+    expect_request(socket, 1, true);
+    std::this_thread::sleep_for(500ms);
+    answer(socket, true, "late");  // nobody waits for it any more
+    expect_request(socket, 2, false);
+    answer(socket, true, "");
+    expect_request(socket, 1, false);
+    answer(socket, true, "other");
+  });
+  const auto store = connect(id, 0, 1);
+  std::string value;
+  EXPECT_FALSE(look_for(*store, "k", value));
+  set(*store, "s", "x");
+  EXPECT_EQ(get(*store, "o"), "other");
+}
+
 TEST(TcpStoreClient, TakesNoLengthThatNoStoreWouldSend) {
   tcp_store::Id id;
   const std::jthread server = serve_in_place_of_a_store(id, 1, [](int, const FileDescriptor& socket) {
