@@ -10,9 +10,9 @@
 namespace gradstep {
 
 std::shared_ptr<Engine> connect_gloo(Store& store, const Context& context, const gradstep_comm_options& options,
-                                     const Deadline& deadline) {
+                                     const std::string& room, const Deadline& deadline) {
   const std::string address = own_address(options.network_interface).text();
-  Rendezvous rendezvous(store, context, "gloo", options);
+  Rendezvous rendezvous(store, context, "gloo", options, room);
   const gradstep_plugin_rendezvous loan = rendezvous.loan();
 
   gradstep_comm_options connect_options = options;

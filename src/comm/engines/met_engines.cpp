@@ -16,7 +16,8 @@ namespace gradstep {
 namespace {
 
 /// Whether every rank could open the memory of every other one: all see the same processes, as the same user.
-bool share_a_host(Store& store, const Context& context, const gradstep_comm_options& options,
+/// `asked`: the engine that the host has asked for.
+bool share_a_host(Store& store, const Context& context, std::string_view asked, const gradstep_comm_options& options,
                   const Deadline& deadline) {
   struct Place {
     std::uint64_t process_space;
@@ -25,7 +26,7 @@ bool share_a_host(Store& store, const Context& context, const gradstep_comm_opti
   const Place own{process_space(), ::geteuid()};
   const std::vector<Place> everywhere(static_cast<std::size_t>(options.world_size), own);
   const auto* bytes = reinterpret_cast<const char*>(everywhere.data());
-  Rendezvous rendezvous(store, context, "auto", options, "auto/");
+  Rendezvous rendezvous(store, context, asked, options);
   const std::vector<char> met = rendezvous.meet({bytes, everywhere.size() * sizeof own}, sizeof own, deadline);
   return std::equal(met.begin(), met.end(), bytes);
 }
@@ -41,13 +42,15 @@ std::shared_ptr<Communicator> make_met_communicator(std::shared_ptr<Context> con
   const CommSettings settings = comm_settings(options);
   const Deadline deadline = Deadline::after_ms(settings.timeout_ms);
   const auto store = open_store(options, name == "shm" ? kMaxShmRanks : kMaxGlooRanks, deadline);
-  const bool shares_memory = name == "shm" || (name == "auto" && share_a_host(*store, *context, options, deadline) &&
-                                               options.world_size <= kMaxShmRanks);
+  const bool shares_memory =
+      name == "shm" || (name == "auto" && share_a_host(*store, *context, asked.engine, options, deadline) &&
+                        options.world_size <= kMaxShmRanks);
   if (name == "auto") {
     context->log().write(GRADSTEP_LOG_INFO, "communicator: engine auto is {}: {}", shares_memory ? "shm" : "gloo",
                          shares_memory ? "all ranks share a machine" : "not all ranks share a machine's memory");
   }
-  auto engine = (shares_memory ? connect_shm : connect_gloo)(*store, *context, options, deadline);
+  auto engine = (shares_memory ? connect_shm : connect_gloo)(*store, *context, options,
+                                                             name == "auto" ? kChosenRoom : "", deadline);
   auto communicator = EngineCommunicator::introduce(std::move(context), std::move(engine), settings, deadline);
   if (on_devices) communicator->attach_device({GRADSTEP_DEVICE_CUDA, options.device}, nullptr, deadline);
   return communicator;

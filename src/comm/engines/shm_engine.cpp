@@ -102,8 +102,8 @@ std::unique_ptr<SharedGroup> connect(Rendezvous& rendezvous, std::int32_t rank, 
 }  // namespace
 
 std::shared_ptr<Engine> connect_shm(Store& store, const Context& context, const gradstep_comm_options& options,
-                                    const Deadline& deadline) {
-  Rendezvous rendezvous(store, context, "shm", options);
+                                    const std::string& room, const Deadline& deadline) {
+  Rendezvous rendezvous(store, context, "shm", options, room);
   auto made = connect(rendezvous, options.rank, options.world_size, deadline);
   const gradstep_comm_vtable vtable = shm_vtable(*made);
   return std::make_shared<Engine>("shm", vtable, made.release(), Engine::Medium::memory, split);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "comm/engine_communicator.h"
 #include "comm/rendezvous/rendezvous.h"
 #include "tests/unit/comm/worlds.h"
 
@@ -40,20 +41,41 @@ TEST(Auto, TakesTheNetworkIfOneRankIsElsewhere) {
   const TemporaryDirectory directory;
   const auto outcomes = run_outcomes(3, [&](std::int32_t rank) {
     const auto context = make_context();
-    gradstep_comm_options options = auto_options(rank, 3, directory);
+    const gradstep_comm_options options = auto_options(rank, 3, directory);
     if (rank == 1) {
       // What a rank of another machine would say, and then do.
       const auto store = open_store(options, 3, Deadline::after_ms(20000));
       const std::vector<std::uint64_t> elsewhere(6, 12345);
       const std::span<const char> bytes(reinterpret_cast<const char*>(elsewhere.data()), 6 * sizeof elsewhere[0]);
-      Rendezvous(*store, *context, "auto", options, "auto/").meet(bytes, bytes.size() / 3, Deadline::after_ms(20000));
-      options.engine = "gloo";
+      const Deadline deadline = Deadline::after_ms(20000);
+      Rendezvous(*store, *context, "auto", options).meet(bytes, bytes.size() / 3, deadline);
+      auto engine = connect_gloo(*store, *context, options, kChosenRoom, deadline);
+      const auto comm = EngineCommunicator::introduce(context, std::move(engine), comm_settings(options), deadline);
+      EXPECT_TRUE(comm->vote(true, comm->deadline()));
+      return;
     }
     const auto comm = make_met_communicator(context, options);
     EXPECT_EQ(comm->engine(), "gloo");
     EXPECT_TRUE(comm->vote(true, comm->deadline()));
   });
   for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.status, GRADSTEP_OK) << outcome.text;
+}
+
+TEST(Auto, AgainstAnEngineByNameIsAMismatchOnBothSides) {
+  for (const char* other : {"shm", "gloo", "nccl"}) {
+    const std::vector<std::string> built = engines();
+    if (other == std::string("gloo") && std::find(built.begin(), built.end(), other) == built.end()) continue;
+    const TemporaryDirectory directory;
+    const auto outcomes = run_outcomes(2, [&](std::int32_t rank) {
+      gradstep_comm_options options = auto_options(rank, 2, directory);
+      if (rank == 1) options.engine = other;
+      make_met_communicator(make_context(), options);
+    });
+    for (const Outcome& outcome : outcomes) {
+      EXPECT_EQ(outcome.status, GRADSTEP_ERR_MISMATCH) << other << ": " << outcome.text;
+      EXPECT_NE(outcome.text.find("engine"), std::string::npos) << outcome.text;
+    }
+  }
 }
 
 }  // namespace
