@@ -285,10 +285,12 @@ GRADSTEP_API void gradstep_comm_destroy(gradstep_comm* comm) GRADSTEP_NOEXCEPT;
  * gradstep_comm_unique_id and gradstep_comm_unique_id_ex: make a rendezvous id for `engine` ("shm", "gloo", "auto" or
  * "nccl"): this process then serves a small TCP key-value store until every rank has connected and left, or 10 minutes
  * have passed unused. The id holds address, port and a 128-bit token; carry its bytes to all ranks by any means.
- * The store serves on `network_interface`, a name or an address (NULL, as without it: see gradstep_comm_options).
+ * The store serves on `network_interface`, a name or an address (NULL, as without it: see gradstep_comm_options), but
+ * not on a link-local IPv6 address, whose scope is another one on each machine.
  * *len (may be NULL) = bytes needed; buf NULL with cap 0 only asks for that and starts nothing. Who does not have the
  * token can neither read nor write there, and takes little: docs/failure.md has the limits.
- * Returns: INVALID_ARGUMENT (unknown engine or interface, cap too small), IO (no socket), OUT_OF_MEMORY.
+ * Returns: INVALID_ARGUMENT (unknown engine or interface, a link-local address, cap too small), IO (no socket),
+ * OUT_OF_MEMORY.
  */
 GRADSTEP_API gradstep_status gradstep_comm_unique_id(const char* engine, void* buf, size_t cap,
                                                      size_t* len) GRADSTEP_NOEXCEPT;

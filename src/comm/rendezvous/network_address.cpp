@@ -37,8 +37,7 @@ std::optional<NetworkAddress> address_of_interface(const std::string& name) {
     if (entry->ifa_addr->sa_family == AF_INET) return copy_of(entry->ifa_addr, sizeof(sockaddr_in));
     if (entry->ifa_addr->sa_family == AF_INET6 && !found) {
       const auto copy = copy_of(entry->ifa_addr, sizeof(sockaddr_in6));
-      const auto& v6 = *reinterpret_cast<const sockaddr_in6*>(&copy.storage);
-      if (!IN6_IS_ADDR_LINKLOCAL(&v6.sin6_addr)) found = copy;
+      if (!copy.is_link_local()) found = copy;
     }
   }
   return found;
@@ -49,18 +48,21 @@ bool can_bind(const NetworkAddress& address) {
   return probe.valid() && ::bind(probe.get(), address.get(), address.length) == 0;
 }
 
-/// The first address of the name that belongs to this machine.
+/// The first address of the name that belongs to this machine; a link-local one only if there is no other.
 std::optional<NetworkAddress> address_of_name(const char* name) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* list = nullptr;
   if (getaddrinfo(name, nullptr, &hints, &list) != 0) return std::nullopt;
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(list, &freeaddrinfo);
+  std::optional<NetworkAddress> found;
   for (const addrinfo* entry = list; entry != nullptr; entry = entry->ai_next) {
     const auto address = copy_of(entry->ai_addr, entry->ai_addrlen);
-    if (can_bind(address)) return address;
+    if ((address.is_link_local() && found) || !can_bind(address)) continue;
+    found = address;
+    if (!address.is_link_local()) break;
   }
-  return std::nullopt;
+  return found;
 }
 
 NetworkAddress loopback() {
@@ -85,6 +87,12 @@ void NetworkAddress::set_port(std::uint16_t port) {
   }
 }
 
+bool NetworkAddress::is_link_local() const {
+  if (family() != AF_INET6) return false;
+  const auto& v6 = *reinterpret_cast<const sockaddr_in6*>(&storage);
+  return IN6_IS_ADDR_LINKLOCAL(&v6.sin6_addr);
+}
+
 std::string NetworkAddress::text() const {
   std::array<char, NI_MAXHOST> name{};
   const int failed =
@@ -102,7 +110,8 @@ NetworkAddress own_address(const char* network_interface) {
   }
   std::array<char, 256> name{};
   if (gethostname(name.data(), name.size() - 1) == 0) {
-    if (const auto address = address_of_name(name.data())) return *address;
+    const auto address = address_of_name(name.data());
+    if (address && !address->is_link_local()) return *address;
   }
   return loopback();
 }

@@ -20,12 +20,14 @@ struct NetworkAddress {
   int family() const { return storage.ss_family; }
   std::uint16_t port() const;
   void set_port(std::uint16_t port);
+  /// Whether it means something only together with a network interface of this machine.
+  bool is_link_local() const;
   /// Numeric, without the port.
   std::string text() const;
 };
 
 /// `network_interface` is the name of a network interface, or a host name or address of this machine; NULL = the
-/// address of the host's name if it is one of this machine, else 127.0.0.1. Throws INVALID_ARGUMENT.
+/// address of the host's name if it is one of this machine and not link-local, else 127.0.0.1. Throws INVALID_ARGUMENT.
 NetworkAddress own_address(const char* network_interface);
 
 }  // namespace gradstep

@@ -25,6 +25,7 @@
 #include "comm/rendezvous/socket.h"
 #include "comm/rendezvous/tcp_store_session.h"
 #include "core/deadline.h"
+#include "core/error.h"
 #include "core/file_descriptor.h"
 #include "core/random_bytes.h"
 #include "core/thread_pool.h"
@@ -247,6 +248,10 @@ void* serve(void* server) {
 Id start_tcp_store(const char* network_interface, const StoreLimits& limits) {
   Id id;
   id.address = own_address(network_interface);
+  if (id.address.is_link_local()) {
+    fail_argument("network_interface: '{}' is a link-local address: an id cannot say on which interface it is",
+                  network_interface);
+  }
   fill_random(id.token.data(), id.token.size());
   FileDescriptor listener = listen_on(id.address);
   auto server = std::make_unique<Server>(std::move(listener), id.token, limits);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The stores through which ranks meet.
+#include <ifaddrs.h>
+
 #include <cstring>
 #include <fstream>
 #include <thread>
@@ -160,6 +162,30 @@ TEST(OwnAddress, TakesInterfacesNamesAndAddresses) {
   EXPECT_EQ(own_address("localhost").text().empty(), false);
   EXPECT_EQ(own_address(nullptr).text().empty(), false);
   expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "203.0.113.7", [] { own_address("203.0.113.7"); });
+}
+
+/// "fe80::...%eth0", if this machine has such an address.
+std::string some_link_local_address() {
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) return {};
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(list, &freeifaddrs);
+  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != AF_INET6) continue;
+    NetworkAddress address;
+    address.length = sizeof(sockaddr_in6);
+    std::memcpy(&address.storage, entry->ifa_addr, address.length);
+    if (address.is_link_local()) return address.text();
+  }
+  return {};
+}
+
+TEST(TcpStore, IsNotServedWhereAnIdCannotSayWhere) {
+  const std::string address = some_link_local_address();
+  if (address.empty()) GTEST_SKIP() << "this machine has no link-local address";
+  EXPECT_EQ(own_address(address.c_str()).text(), address);
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "'" + address + "' is a link-local address",
+               [&] { start_tcp_store(address.c_str()); });
+  EXPECT_FALSE(own_address(nullptr).is_link_local());
 }
 
 TEST(Rendezvous, PrefixesKeysAndPollsTheInterrupt) {
