@@ -48,6 +48,11 @@ struct Client {
   Client(FileDescriptor connection, Contents& contents, Clock::time_point deadline)
       : socket(std::move(connection)), session(contents), hello_until(deadline) {}
 
+  // The process may have forked since: a child's copy of the descriptor would keep the connection.
+  ~Client() { ::shutdown(socket.get(), SHUT_RDWR); }
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
   bool is_stranger() const { return !session.is_member(); }
 
   FileDescriptor socket;
@@ -71,6 +76,9 @@ class Server {
     contents_.token = token;
     if (limits_.strangers == 0) limits_.strangers = most_strangers();
   }
+  ~Server() { ::shutdown(listener_.get(), SHUT_RDWR); }  // as that of a Client: nobody shall call where nobody answers
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
 
   void serve() {
     last_used_ = Clock::now();

@@ -9,8 +9,10 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -170,6 +172,43 @@ TEST(Strangers, NeitherTheyNorMembersKeepAProcessBusyThatHasNoDescriptorLeft) {
     recv_all(ranks[1], reply.data(), reply.size(), Deadline::after_ms(20000));
     EXPECT_EQ(reply.back(), 'v');
   }
+}
+
+/// A process that has what this one has, and does nothing, while the object lives.
+class ForkedChild {
+ public:
+  ForkedChild() : process_(::fork()) {
+    if (process_ != 0) return;
+    for (;;) ::pause();
+  }
+  ~ForkedChild() {
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+  }
+  ForkedChild(const ForkedChild&) = delete;
+  ForkedChild& operator=(const ForkedChild&) = delete;
+
+ private:
+  pid_t process_;
+};
+
+TEST(Strangers, AreTurnedOutThoughAForkedChildHasTheirConnections) {
+  const auto id = start_tcp_store("127.0.0.1", {.hello = 10min, .strangers = 1});
+  const FileDescriptor stranger = call(id);
+  const auto member = connect(id, 0, 2);
+  set(*member, "k", "v");  // answered after the stranger before it was let in
+  const ForkedChild child;
+  const FileDescriptor other = call(id);
+  expect_turned_out(stranger);
+}
+
+TEST(Strangers, FindNobodyWhereAForkedChildHasThePortOfAStoreThatIsDone) {
+  const auto id = start_tcp_store("127.0.0.1");
+  const ForkedChild child;  // which has no rank's connection
+  auto only = connect(id, 0, 1);
+  set(*only, "k", "v");
+  only.reset();
+  EXPECT_TRUE(ends(id));
 }
 
 /// A server of the test's own: `talk` has one connection after the other. What goes wrong there the client will see.
