@@ -135,7 +135,8 @@ typedef struct gradstep_comm_vtable {
   /* (optional) data = the reduction of `count` elements over ranks by `op` (enum gradstep_reduce_op), in place. */
   gradstep_status (*all_reduce)(void* user, void* data, int64_t count, int32_t type_code, int32_t bits, int32_t op,
                                 void* stream, int64_t timeout_ms);
-  /* (optional) send holds world_size blocks of `count`; receive = the reduction by `op` of block `rank`. */
+  /* (optional) send holds world_size blocks of `count`; receive = the reduction by `op` of block `rank`, and may be
+   * that very block of `send`; it overlaps `send` nowhere else. */
   gradstep_status (*reduce_scatter)(void* user, const void* send, void* receive, int64_t count, int32_t type_code,
                                     int32_t bits, int32_t op, void* stream, int64_t timeout_ms);
   /* (optional) data of `root` on all ranks. */
@@ -194,7 +195,8 @@ GRADSTEP_API gradstep_status gradstep_comm_options_init(gradstep_comm_options* o
  * 256 ranks, which must see each other's processes (one machine, one namespace of process numbers, one user) through
  * /proc; it uses at most 1 MiB of memory per rank, or 16 KiB per pair of ranks if that is more, and none of /dev/shm.
  * Where the system lets ranks read each other's memory (process_vm_readv), messages from 128 KiB on are not copied
- * there. auto takes shm where it can and gloo elsewhere, the same on all ranks; gradstep_comm_engine tells which.
+ * there. auto takes shm where it can and gloo elsewhere, the same on all ranks; gradstep_comm_engine tells which. gloo
+ * and auto take at most 4096 ranks.
  * *out is the caller's to destroy.
  * Returns: INVALID_ARGUMENT (rank outside the world, no or two rendezvous, unknown engine), BACKEND_UNAVAILABLE
  * (no plugin), TIMEOUT (a peer did not come), PEER_LOST (it died meanwhile), ABORTED (the context's interrupt),
@@ -412,7 +414,8 @@ GRADSTEP_API gradstep_status gradstep_comm_abort(gradstep_comm* comm) GRADSTEP_N
 
 /*
  * *status = OK, or the error that broke the communicator, whose text goes to buf (text, see base.h). Any thread, also
- * while another one is in a call.
+ * while another one is in a call. OK has no text to ask for. An error and its text never change: a call with buf NULL
+ * that finds one tells the room that the text takes in the next call, too.
  * Returns: INVALID_ARGUMENT (status NULL, cap is too small).
  */
 GRADSTEP_API gradstep_status gradstep_comm_status(gradstep_comm* comm, gradstep_status* status, char* buf, size_t cap,
