@@ -24,6 +24,15 @@ void LocalSteps::check(const Optimizer& optimizer, const Reducer& reducer) const
   }
 }
 
+void LocalSteps::check_partition(std::int64_t partition, const Reducer& reducer) const {
+  if (sync_ != GRADSTEP_SYNC_PARAMETERS_PARTIAL) return;
+  if (partition < static_cast<std::int64_t>(reducer.bucket_count())) return;
+  fail(GRADSTEP_ERR_MISMATCH,
+       "the updater stands at partition {} of the parameters, and its reducer has {}: was it made with another "
+       "fuse_threshold?",
+       partition, reducer.bucket_count());
+}
+
 void LocalSteps::prepare_deltas(const Schema& schema) {
   for (std::size_t i = delta_buffers_.size(); i < schema.size(); ++i) {
     const std::int64_t bytes = schema[i].size * size_of(schema[i].dtype);

@@ -39,6 +39,8 @@ class LocalSteps {
   std::int64_t count() const { return count_; }
   /// Of the parameters, the next one to be exchanged.
   std::int64_t partition() const { return partition_; }
+  /// Throws MISMATCH if `partition`, which a file or another rank has named, is none of the reducer's buckets.
+  void check_partition(std::int64_t partition, const Reducer& reducer) const;
   void go_on_from(std::int64_t count, std::int64_t partition) {
     count_ = count;
     partition_ = partition;

@@ -165,10 +165,7 @@ std::function<void()> Updater::load(const StateFile& file) {
   const std::int64_t windows = has_windows ? self.integer("windows") : 0;
   const std::int64_t local_steps = local_ ? self.integer("local_steps") : 0;
   const std::int64_t partition = local_ ? self.integer("partition") : 0;
-  if (local_ && reducer_ && partition >= static_cast<std::int64_t>(reducer_->bucket_count())) {
-    fail(GRADSTEP_ERR_MISMATCH, "the saved updater stands at partition {} of the parameters, this one has {}",
-         partition, reducer_->bucket_count());
-  }
+  if (local_ && reducer_) local_->check_partition(partition, *reducer_);
   std::function<void()> take_optimizer = [this, windows, local_steps, partition,
                                           first = load_optimizer(optimizer, *optimizer_),
                                           second = load_reducer(file, static_cast<std::int32_t>(saved_ranks))] {

@@ -34,7 +34,8 @@ Updater::Updater(std::shared_ptr<Context> context, std::shared_ptr<Optimizer> op
       optimizer_(std::move(optimizer)),
       accumulator_(std::move(accumulator)),
       reducer_(std::move(reducer)),
-      options_(options) {
+      options_(options),
+      reducer_options_(reducer_ ? reducer_->options() : default_reducer_options()) {
   if (options.sync < GRADSTEP_SYNC_GRADIENTS || options.sync > GRADSTEP_SYNC_DELTAS) {
     fail_argument("options.sync: is {}, expected 0 to {}", options.sync, static_cast<int>(GRADSTEP_SYNC_DELTAS));
   }
@@ -283,8 +284,7 @@ bool Updater::step(const StepBuffers& buffers, const double* norm) {
 }
 
 std::shared_ptr<Reducer> Updater::next_reducer(Communicator& comm) {
-  const gradstep_reducer_options options = reducer_ ? reducer_->options() : default_reducer_options();
-  auto reducer = std::make_shared<Reducer>(context_, comm, options, optimizer_->schema());
+  auto reducer = std::make_shared<Reducer>(context_, comm, reducer_options_, optimizer_->schema());
   if (local_) local_->check(*optimizer_, *reducer);
   if (accumulator_ && comm.world_size() > 1) {
     accumulator_->count_pushes();
@@ -327,6 +327,7 @@ void Updater::recover(Communicator* comm, const BufferList& params) {
   }
   std::shared_ptr<Reducer> reducer = next_reducer(*comm);
   Recovery recovery(*comm, *optimizer_, standing());
+  if (local_) local_->check_partition(recovery.root_standing().partition, *reducer);
   recovery.bring(params.arrays, replicated());
   if (reducer_) reducer->take_over(*reducer_, waits() && recovery.is_finished_by_root());
   reducer->rejoin(recovery.root());

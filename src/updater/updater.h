@@ -103,6 +103,7 @@ class Updater {
   std::shared_ptr<Accumulator> accumulator_;
   std::shared_ptr<Reducer> reducer_;
   gradstep_updater_options options_;
+  gradstep_reducer_options reducer_options_;  // of all its reducers; they stay while it has none
   gradstep_updater_statistics stats_{};
   BusyFlag busy_;
   Window window_ = Window::open;

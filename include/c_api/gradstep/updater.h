@@ -127,12 +127,13 @@ GRADSTEP_API gradstep_status gradstep_updater_flush(gradstep_updater* updater, c
  *
  * Residuals of the reducer stay each rank's own; where a peer has finished the exchange that failed here, they become
  * what they would be had it succeeded here too. The updater's reducer is another one from here on, with the same
- * options; a handle of the old one is the host's to destroy. comm NULL only drops the reducer; what was stepped and not
- * exchanged is then this rank's own, and flush ends its window.
+ * options; a handle of the old one is the host's to destroy. comm NULL only drops the reducer, whose options stay for a
+ * later recover; what was stepped and not exchanged is then this rank's own, and flush ends its window. An updater that
+ * never had a reducer gets one with the defaults.
  * Returns: INVALID_ARGUMENT (params), INVALID_STATE (a sharded optimizer, or no rank with a whole state), MISMATCH
- * (reducers or states differ), ABORTED (another rank could not), OUT_OF_MEMORY, and the statuses of a collective call:
- * nothing has changed then, and the updater still needs a recover, which may be with peers on which this one has
- * succeeded.
+ * (reducers or states differ, or a partition comes next that the reducer does not have), ABORTED (another rank could
+ * not), OUT_OF_MEMORY, and the statuses of a collective call: nothing has changed then, and the updater still needs a
+ * recover, which may be with peers on which this one has succeeded.
  */
 GRADSTEP_API gradstep_status gradstep_updater_recover(gradstep_updater* updater, gradstep_comm* comm,
                                                       const gradstep_tensor* params, size_t n,

@@ -7,6 +7,7 @@
 #include "optim/first_order/first_order_optimizer.h"
 #include "optim/first_order/sgd.h"
 #include "unit/host_calls.h"
+#include "unit/memory_stream.h"
 #include "unit/ranks.h"
 #include "updater/updater.h"
 
@@ -216,6 +217,62 @@ TEST(LocalSteps, RecoveredRanksGoOnWithTheSamePartition) {
     const float g = comm.rank() == 0 ? 1 : 3;
     chain.push(g);
     EXPECT_EQ(chain.firsts(), (Firsts{start - 2, start - g, start - g})) << "rank 1's next one: the first";
+  });
+}
+
+TEST(LocalSteps, ARankThatWasAloneForAWhileGoesOnWithTheSamePartitions) {
+  run_ranks(2, [](Communicator& comm) {
+    Chain chain(comm, sync_options(GRADSTEP_SYNC_PARAMETERS_PARTIAL), default_reducer_options());
+    const auto views = chain.views();
+    chain.push(1);
+    chain.push(1);
+    host::recover(*chain.updater, nullptr, views.data(), 3);
+    chain.push(1);
+    host::recover(*chain.updater, &comm, views.data(), 3);
+    const float g = comm.rank() == 0 ? 1 : 3;
+    chain.push(g);
+    EXPECT_EQ(chain.firsts(), (Firsts{95, 97 - g, 97 - g}))
+        << "the third one in turn, the first parameter, and no other";
+  });
+}
+
+TEST(LocalSteps, TheReducersOptionsStayWhileThereIsNone) {
+  run_ranks(2, [](Communicator& comm) {
+    auto sum = default_reducer_options();
+    sum.average = GRADSTEP_AVERAGE_SUM;
+    Chain chain(comm, default_updater_options(), sum);
+    const auto views = chain.views();
+    host::recover(*chain.updater, nullptr, views.data(), 3);
+    host::recover(*chain.updater, &comm, views.data(), 3);
+    chain.push(1);
+    EXPECT_EQ(chain.firsts(), Firsts(3, 98)) << "of two gradients of 1";
+  });
+}
+
+/// The file has three partitions; a reducer that recover makes where there never was one has one.
+TEST(LocalSteps, APartitionThatTheNewReducerDoesNotHaveIsAMismatch) {
+  const auto options = sync_options(GRADSTEP_SYNC_PARAMETERS_PARTIAL);
+  std::string bytes;
+  run_ranks(2, [&](Communicator& comm) {
+    Chain chain(comm, options, default_reducer_options());
+    chain.push(1);
+    chain.push(1);
+    const auto parts = chain.updater->save();
+    Memory memory;
+    write_state_file(comm.rank() == 0 ? &memory : nullptr, "updater", parts);
+    if (comm.rank() == 0) bytes = memory.bytes;
+  });
+  run_ranks(2, [&](Communicator& comm) {
+    Chain chain(comm, options, default_reducer_options());
+    const auto views = chain.views();
+    Updater loaded(chain.context, chain.optimizer, nullptr, nullptr, options);
+    loaded.load(read_bytes(bytes))();
+    expect_error(GRADSTEP_ERR_MISMATCH, "stands at partition 2 of the parameters, and its reducer has 1",
+                 [&] { host::recover(loaded, &comm, views.data(), 3); });
+    EXPECT_EQ(chain.optimizer->step_count(), 2) << "nothing has changed";
+    chain.updater->load(read_bytes(bytes))();
+    chain.push(comm.rank() == 0 ? 1 : 3);
+    EXPECT_EQ(chain.firsts()[0], 98);
   });
 }
 
