@@ -102,7 +102,7 @@ SavedPart Accumulator::save() const {
     tensor.key = schema_[i].name + kSum;
     tensor.dtype = sums_[i].dtype;
     tensor.shape = schema_[i].shape;
-    gradstep::show(tensor, *context_, site_, sums_[i]);
+    gradstep::show(tensor, site_, sums_[i]);
     part.tensors.push_back(std::move(tensor));
   }
   return part;

@@ -39,12 +39,14 @@ inline void copy_from_host(const Context& context, const Site& site, const Array
   site.queue().upload(own.data, staged.data(), staged.bytes());
 }
 
-/// The tensor's numbers are those of `array`, contiguous, when it is written. Context and site stay until then.
-inline void show(SavedTensor& tensor, const Context& context, const Site& site, const Array& array) {
+/// The tensor's numbers are those of `array`, contiguous, when it is written. The site stays until then.
+inline void show(SavedTensor& tensor, const Site& site, const Array& array) {
   if (site.is_host()) {
     tensor.data = array.data;
   } else {
-    tensor.gather = [&context, &site, array] { return download(context, site, array); };
+    tensor.gather = [&site, array](void* whole) {
+      site.queue().download(whole, array.data, static_cast<std::size_t>(array.bytes()));
+    };
   }
 }
 

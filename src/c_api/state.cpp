@@ -83,6 +83,7 @@ struct Place {
   }
 };
 
+/// `parts()` is collective: it fails on all ranks or on none.
 template <class Parts>
 void save(const char* kind, Communicator* comm, const Place& place, Parts&& parts) {
   const bool writes = comm == nullptr || comm->rank() == 0;
@@ -91,7 +92,9 @@ void save(const char* kind, Communicator* comm, const Place& place, Parts&& part
     if (writes) sink = place.sink();
   });
   const std::map<std::string, SavedPart> all = parts();
-  all_or_none(comm, "write", [&] { write_state_file(sink.get(), kind, all); });
+  std::unique_ptr<StateWriter> writer;
+  all_or_none(comm, "save", [&] { writer = std::make_unique<StateWriter>(kind, all); });
+  all_or_none(comm, "write", [&] { writer->write(sink.get()); });
 }
 
 /// `check(file)` returns what takes the state over.
@@ -126,8 +129,12 @@ Communicator* peers_of(const Optimizer& optimizer) {
 gradstep_status save_optimizer_to(gradstep_optimizer* optimizer, const Place& place) noexcept {
   return with_place(optimizer, place, [&](Optimizer& impl) {
     impl.check_state_is_whole();  // before its channel is asked, which is broken then
-    save("optimizer", peers_of(impl), place,
-         [&] { return std::map<std::string, SavedPart>{{"", save_optimizer(impl)}}; });
+    Communicator* comm = peers_of(impl);
+    save("optimizer", comm, place, [&] {
+      std::map<std::string, SavedPart> parts;
+      all_or_none(comm, "save", [&] { parts[""] = save_optimizer(impl); });
+      return parts;
+    });
   });
 }
 

@@ -41,6 +41,10 @@ std::int64_t elements_of(const std::vector<std::int64_t>& shape) {
   return count;
 }
 
+std::size_t bytes_of(const SavedTensor& tensor) {
+  return static_cast<std::size_t>(elements_of(tensor.shape) * size_of(tensor.dtype));
+}
+
 /// Writes and adds up at once. After a failure it takes everything in silence, so that gathering can go on.
 class SummingSink {
  public:
@@ -52,6 +56,15 @@ class SummingSink {
       sink_->write(data, size);
     } catch (...) {
       failure_ = std::current_exception();
+    }
+  }
+  /// Work that comes before the next write, whatever has failed.
+  template <class Work>
+  void prepare(Work&& work) {
+    try {
+      work();
+    } catch (...) {
+      if (!failure_) failure_ = std::current_exception();
     }
   }
   void finish() {
@@ -157,29 +170,38 @@ const char* stored_name(DType dtype) {
 
 void SavedPart::set(const std::string& key, double value) { metadata[key] = fmt::format("{}", value); }
 
-void write_state_file(ByteSink* sink, const std::string& kind, const std::map<std::string, SavedPart>& parts) {
-  std::string header = json_text(header_of(kind, parts));
-  header.append((kWord - header.size() % kWord) % kWord, ' ');
-  if (header.size() > kLongestHeader) {
+StateWriter::StateWriter(const std::string& kind, const std::map<std::string, SavedPart>& parts)
+    : parts_(parts), header_(json_text(header_of(kind, parts))) {
+  header_.append((kWord - header_.size() % kWord) % kWord, ' ');
+  if (header_.size() > kLongestHeader) {
     fail(GRADSTEP_ERR_UNSUPPORTED, "the names and shapes of what is saved take {} bytes, a file has room for {}",
-         header.size(), kLongestHeader);
+         header_.size(), kLongestHeader);
   }
-  const std::uint64_t length = header.size();
-  SummingSink out(sink);
-  out.write(&length, sizeof length);
-  out.write(header.data(), header.size());
+  std::size_t largest = 0;
   for (const auto& [prefix, part] : parts) {
     for (const SavedTensor& tensor : part.tensors) {
-      const auto bytes = static_cast<std::size_t>(elements_of(tensor.shape) * size_of(tensor.dtype));
-      if (tensor.gather) {
-        const Buffer whole = tensor.gather();
-        out.write(whole.data(), bytes);
-      } else {
-        out.write(tensor.data, bytes);
-      }
+      if (tensor.gather) largest = std::max(largest, bytes_of(tensor));
+    }
+  }
+  whole_.resize(largest);
+}
+
+void StateWriter::write(ByteSink* sink) {
+  const std::uint64_t length = header_.size();
+  SummingSink out(sink);
+  out.write(&length, sizeof length);
+  out.write(header_.data(), header_.size());
+  for (const auto& [prefix, part] : parts_) {
+    for (const SavedTensor& tensor : part.tensors) {
+      if (tensor.gather) out.prepare([&] { tensor.gather(whole_.data()); });
+      out.write(tensor.gather ? whole_.data() : tensor.data, bytes_of(tensor));
     }
   }
   out.finish();
+}
+
+void write_state_file(ByteSink* sink, const std::string& kind, const std::map<std::string, SavedPart>& parts) {
+  StateWriter(kind, parts).write(sink);
 }
 
 StateFile::StateFile(ByteSource& source, bool allow_unchecked) : bytes_(read_all(source)) {

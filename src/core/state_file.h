@@ -28,8 +28,9 @@ struct SavedTensor {
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
   const void* data = nullptr;
-  /// Where it is not at hand as a whole: brings it. Called on every rank, in the order of the file.
-  std::function<Buffer()> gather;
+  /// Where it is not at hand as a whole: writes all of its bytes there. Called on every rank, in the order of the file,
+  /// also after one has failed.
+  std::function<void(void* whole)> gather;
 };
 
 /// What one handle contributes. Keys are its own; a file of several handles puts a prefix before them.
@@ -45,8 +46,23 @@ struct SavedPart {
 /// "F32": what a dtype is called in a file.
 const char* stored_name(DType dtype);
 
-/// Tensors of a part are read from memory that must stay until this returns. `sink` NULL: this rank only takes part in
-/// gathering. A failure of the sink is thrown after everything was gathered.
+/// Writes `parts`, which stay until then with the memory that they show. What can fail on one rank alone and would
+/// leave the others in the middle of gathering, for want of memory or room, fails when it is made.
+class StateWriter {
+ public:
+  StateWriter(const std::string& kind, const std::map<std::string, SavedPart>& parts);
+
+  /// Collective where a tensor's gather is. `sink` NULL: this rank only takes part in that. The first failure, of the
+  /// sink or in gathering, is thrown after everything was gathered.
+  void write(ByteSink* sink);
+
+ private:
+  const std::map<std::string, SavedPart>& parts_;
+  std::string header_;
+  std::vector<std::byte> whole_;  // one gathered tensor at a time
+};
+
+/// Both at once.
 void write_state_file(ByteSink* sink, const std::string& kind, const std::map<std::string, SavedPart>& parts);
 
 struct StateHeader;

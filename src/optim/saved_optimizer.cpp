@@ -111,7 +111,7 @@ SavedPart save_optimizer(Optimizer& optimizer) {
     tensor.shape = shape_of(schema, stored);
     tensor.data = stored.array.data;
     if (optimizer.is_sharded() || !optimizer.site().is_host())
-      tensor.gather = [&optimizer, stored] { return optimizer.gather(stored); };
+      tensor.gather = [&optimizer, stored](void* whole) { optimizer.gather(stored, whole); };
     part.tensors.push_back(std::move(tensor));
   }
   return part;

@@ -64,7 +64,7 @@ SavedPart Reducer::save() const {
     tensor.key = std::move(entry.key);
     tensor.dtype = entry.tensor.array.dtype;
     tensor.shape = std::move(entry.tensor.shape);
-    show(tensor, *resources_.context, resources_.site, entry.tensor.array);
+    show(tensor, resources_.site, entry.tensor.array);
     part.tensors.push_back(std::move(tensor));
   }
   return part;

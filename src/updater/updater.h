@@ -55,10 +55,9 @@ class Updater {
 
   /// Where saving is collective, the communicator over which it is; else NULL.
   Communicator* peers() const;
-  void check_exchanged();
   /// The parts of a file, by prefix: "optimizer/", "reducer/", and for every rank its own window,
-  /// "rank/<r>/accumulator/". Collective over peers(). They show the handles' own buffers: the caller has the Chain
-  /// until they are written.
+  /// "rank/<r>/accumulator/". Collective over peers(), and a failure on one rank is one on all. They show the handles'
+  /// own buffers: the caller has the Chain until they are written.
   std::map<std::string, SavedPart> save();
   /// Checks everything; what it returns takes it over and cannot fail. The caller has the Chain until then.
   std::function<void()> load(const StateFile& file);
@@ -92,9 +91,10 @@ class Updater {
   /// At the optimizer's site.
   const double* norm_of(const BufferList& grads);
   bool finish_sharded(StepBuffers buffers, double weight);
-  void add_of_all_ranks(std::map<std::string, SavedPart>& parts, std::string (*prefix)(std::int32_t rank),
+  void check_exchanged() const;
+  void add_of_all_ranks(std::map<std::string, SavedPart>& parts, std::string (*prefix)(std::int64_t rank),
                         const SavedPart& own);
-  std::function<void()> load_reducer(const StateFile& file, std::int32_t saved_ranks);
+  std::function<void()> load_reducer(const StateFile& file, std::int64_t saved_ranks);
   bool skip_nonfinite() const;
   StepGuards step_guards() const;
 

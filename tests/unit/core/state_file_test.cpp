@@ -262,16 +262,28 @@ TEST(StateFile, AFailureOfTheSinkComesAfterEverythingWasGathered) {
   int gathered = 0;
   SavedPart part;
   for (const char* key : {"a", "b"}) {
-    SavedTensor tensor{key, DType::f32, {0}, nullptr, [&] {
-                         ++gathered;
-                         return Buffer();
-                       }};
+    SavedTensor tensor{key, DType::f32, {0}, nullptr, [&](void*) { ++gathered; }};
     part.tensors.push_back(std::move(tensor));
   }
   expect_error(GRADSTEP_ERR_IO, "full", [&] { write_state_file(&sink, "k", {{"", part}}); });
   EXPECT_EQ(gathered, 2);
   write_state_file(nullptr, "k", {{"", part}});
   EXPECT_EQ(gathered, 4);
+}
+
+/// The other ranks are in the same gathers.
+TEST(StateFile, AFailureInGatheringComesAfterEverythingWasGathered) {
+  Memory memory;
+  int gathered = 0;
+  SavedPart part;
+  for (const char* key : {"a", "b"}) {
+    part.tensors.push_back({key, DType::f32, {1}, nullptr, [&](void*) {
+                              if (++gathered == 1) fail(GRADSTEP_ERR_IO, "gone");
+                            }});
+  }
+  expect_error(GRADSTEP_ERR_IO, "gone", [&] { write_state_file(&memory, "k", {{"", part}}); });
+  EXPECT_EQ(gathered, 2);
+  EXPECT_FALSE(memory.committed);
 }
 
 class Folder {

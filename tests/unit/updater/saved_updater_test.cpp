@@ -111,6 +111,26 @@ TEST(SavedUpdater, AWindowThatWasNotAppliedIsRefusedByAnotherNumberOfRanks) {
   EXPECT_EQ(resumed.optimizer->step_count(), 2);
 }
 
+// The others are told, and go on: their channel is whole.
+TEST(SavedUpdater, WhatCannotBeSavedOnOneRankIsNotSavedOnAny) {
+  run_ranks(
+      3,
+      [](Communicator& comm) {
+        const auto rank = static_cast<std::uint32_t>(comm.rank());
+        Replica replica(&comm, {});
+        push(replica, rank, 0, 4);
+        if (rank == 1) replica.optimizer->set_schedule(-1, "learning_rate", failing_schedule());
+        const gradstep_status expected = rank == 1 ? GRADSTEP_ERR_CALLBACK : GRADSTEP_ERR_ABORTED;
+        expect_error(expected, rank == 1 ? "a schedule's callback" : "another rank could not save",
+                     [&] { save(*replica.updater, &comm); });
+        if (rank == 1) replica.optimizer->set_schedule(-1, "learning_rate", Schedule(0.01));
+        push(replica, rank, 4, 8);
+        EXPECT_EQ(replica.optimizer->step_count(), 2);
+        EXPECT_NO_THROW(save(*replica.updater, &comm));
+      },
+      2000);
+}
+
 std::vector<float> residual_of(Reducer& reducer, std::size_t i) {
   const Array view = reducer.residual(i);
   const auto* data = static_cast<const float*>(view.data);
