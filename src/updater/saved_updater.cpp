@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A whole chain in one file. Optimizer and reducer are equal on all ranks; each rank's window is its own, and travels
-// to the rank that writes.
+// A whole chain in one file. Optimizer and reducer are equal on all ranks, but for the optimizer where ranks step by
+// themselves; that, each rank's window and what its reducer keeps are its own, and travel to the rank that writes.
 #include <cstring>
 #include <exception>
 #include <nlohmann/json.hpp>
@@ -20,10 +20,13 @@ namespace {
 constexpr const char* kOptimizer = "optimizer/";
 constexpr const char* kReducer = "reducer/";
 constexpr const char* kUpdater = "updater/";
+constexpr const char* kOptimizers = "optimizers";  // of ranks that have each its own; without it there is one
 
 std::string of_rank(std::int64_t rank, const char* part) { return "rank/" + std::to_string(rank) + "/" + part; }
 std::string window_prefix(std::int64_t rank) { return of_rank(rank, "accumulator/"); }
 std::string kept_prefix(std::int64_t rank) { return of_rank(rank, "reducer/"); }
+/// Rank 0's has the place that it has where there is one for all: readers that know no other find it.
+std::string optimizer_prefix(std::int64_t rank) { return rank == 0 ? kOptimizer : of_rank(rank, kOptimizer); }
 
 /// What each rank has of its own.
 struct Share {
@@ -102,6 +105,8 @@ void Updater::check_exchanged() const {
   }
 }
 
+bool Updater::has_state_of_its_own() const { return local_ && peers() != nullptr && !optimizer_->is_sharded(); }
+
 std::map<std::string, SavedPart> Updater::save() {
   std::map<std::string, SavedPart> parts;
   std::vector<Share> shares;
@@ -118,7 +123,12 @@ std::map<std::string, SavedPart> Updater::save() {
       self.set("local_steps", local_->count());
       self.set("partition", local_->partition());
     }
-    parts[kOptimizer] = save_optimizer(*optimizer_);
+    if (has_state_of_its_own()) {
+      self.set(kOptimizers, ranks);
+      shares.push_back({optimizer_prefix, save_optimizer(*optimizer_)});
+    } else {
+      parts[kOptimizer] = save_optimizer(*optimizer_);
+    }
     if (reducer_) {
       // What the reducer is goes into the file once, what each rank has kept under its own name.
       SavedPart reducer = reducer_->save();
@@ -178,7 +188,9 @@ std::function<void()> Updater::load(const StateFile& file) {
   const std::int64_t own_rank = comm != nullptr ? comm->rank() : 0;
   const std::int64_t ranks = comm != nullptr ? comm->world_size() : 1;
   const std::int64_t saved_ranks = self.integer("ranks", 1);
-  LoadedPart optimizer(file, kOptimizer);
+  // Older files have one for all, also where each rank had its own.
+  const std::int64_t optimizers = self.has_text(kOptimizers) ? self.integer(kOptimizers, 1) : 1;
+  LoadedPart optimizer(file, optimizer_prefix(has_state_of_its_own() ? own_rank % optimizers : 0));
   const bool has_windows = self.has_text("windows");  // not in older files
   const std::int64_t windows = has_windows ? self.integer("windows") : 0;
   const std::int64_t local_steps = local_ ? self.integer("local_steps") : 0;

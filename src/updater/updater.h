@@ -92,6 +92,8 @@ class Updater {
   const double* norm_of(const BufferList& grads);
   bool finish_sharded(StepBuffers buffers, double weight);
   void check_exchanged() const;
+  /// Ranks step by themselves: their optimizers' states differ.
+  bool has_state_of_its_own() const;
   void add_of_all_ranks(std::map<std::string, SavedPart>& parts, std::string (*prefix)(std::int64_t rank),
                         const SavedPart& own);
   std::function<void()> load_reducer(const StateFile& file, std::int64_t saved_ranks);

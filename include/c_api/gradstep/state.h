@@ -6,7 +6,8 @@
  * Files have the layout of safetensors: u64 length of a JSON header, the header, the tensors. Keys are
  * "<parameter>/<state>"; "__metadata__" has "gradstep.format" (the version, "1"), "gradstep.kind", the counters, and
  * the options for information. The last tensor, "gradstep.checksum" (U64[1]), covers every byte before it. Files depend
- * on neither the world size nor the number of threads; what each rank has of its own stands under "rank/<r>/".
+ * on neither the world size nor the number of threads; what each rank has of its own, with local steps its optimizer's
+ * state too, stands under "rank/<r>/".
  *
  * Loading restores tensors and counters, not hyper-parameters. Everything is checked before anything is changed.
  */

@@ -51,6 +51,89 @@ TEST(SavedUpdater, EveryRankResumesItsOwnWindow) {
   }
 }
 
+std::vector<float> moment_of(Replica& replica) {
+  const Array view = replica.optimizer->state(1, "exp_avg");
+  const auto* data = static_cast<const float*>(view.data);
+  return {data, data + view.size};
+}
+
+/// Files without "optimizers" are those of commits that kept rank 0's state alone.
+std::string without_states_of_their_own(const std::map<std::string, SavedPart>& parts) {
+  std::map<std::string, SavedPart> old = parts;
+  old["updater/"].metadata.erase("optimizers");
+  std::erase_if(old, [](const auto& part) { return part.first.ends_with("/optimizer/"); });
+  return saved_bytes("updater", old);
+}
+
+// Each rank's moments are of its own gradients, and so is what it steps by after a load.
+TEST(SavedUpdater, RanksThatStepByThemselvesResumeTheirOwnStates) {
+  for (const std::int32_t sync : {GRADSTEP_SYNC_DELTAS, GRADSTEP_SYNC_PARAMETERS, GRADSTEP_SYNC_PARAMETERS_PARTIAL}) {
+    Replica::Setup setup;
+    setup.options.sync = sync;
+    setup.options.sync_steps = 3;
+    std::string bytes;
+    std::vector<std::vector<std::vector<float>>> middle(3);
+    std::vector<std::vector<float>> moments(3);
+    std::vector<std::vector<float>> ends(3);
+    run_ranks(3, [&](Communicator& comm) {
+      const auto rank = static_cast<std::uint32_t>(comm.rank());
+      Replica replica(&comm, setup);
+      push(replica, rank, 0, 10);  // two windows, and half of the next
+      const std::string saved = save(*replica.updater, &comm);
+      if (rank == 0) bytes = saved;
+      moments[rank] = moment_of(replica);
+      for (const auto& param : replica.params) middle[rank].push_back(param.values);
+      push(replica, rank, 10, 24);
+      ends[rank] = replica.params[1].values;
+    });
+    EXPECT_NE(moments[0], moments[1]);
+    const StateFile file = read_bytes(bytes);
+    run_ranks(3, [&](Communicator& comm) {
+      const auto rank = static_cast<std::uint32_t>(comm.rank());
+      Replica replica(&comm, setup);
+      replica.updater->load(file)();
+      EXPECT_EQ(moment_of(replica), moments[rank]);
+      for (std::size_t k = 0; k < replica.params.size(); ++k) replica.params[k].values = middle[rank][k];
+      push(replica, rank, 10, 24);
+      EXPECT_EQ(replica.params[1].values, ends[rank]) << "sync " << sync << " rank " << rank;
+    });
+  }
+}
+
+TEST(SavedUpdater, StatesOfRanksThatStepByThemselvesGoToOtherNumbersOfRanksInTurn) {
+  Replica::Setup setup;
+  setup.options.sync = GRADSTEP_SYNC_DELTAS;
+  std::string bytes;
+  std::string old;
+  std::vector<std::vector<float>> moments(2);
+  run_ranks(2, [&](Communicator& comm) {
+    const auto rank = static_cast<std::uint32_t>(comm.rank());
+    Replica replica(&comm, setup);
+    push(replica, rank, 0, 4);
+    const std::string saved = save(*replica.updater, &comm);
+    if (rank == 0) bytes = saved;
+    moments[rank] = moment_of(replica);
+  });
+  {
+    const auto alone = make_local_communicators(make_context(), 1, {});
+    Replica replica(alone[0].get(), setup);
+    push(replica, 0, 0, 4);
+    old = without_states_of_their_own(replica.updater->save());
+  }
+  const StateFile file = read_bytes(bytes);
+  const StateFile old_file = read_bytes(old);
+  run_ranks(3, [&](Communicator& comm) {
+    Replica replica(&comm, setup);
+    replica.updater->load(file)();
+    EXPECT_EQ(moment_of(replica), moments[static_cast<std::size_t>(comm.rank() % 2)]);
+    replica.updater->load(old_file)();
+    EXPECT_EQ(moment_of(replica), moments[0]);
+    Replica equal(&comm, {});
+    equal.updater->load(file)();
+    EXPECT_EQ(moment_of(equal), moments[0]) << "replicas that step together have one state";
+  });
+}
+
 TEST(SavedUpdater, OpenWindowsOfAnotherNumberOfRanksAreRefused) {
   std::string open;
   std::string between;
