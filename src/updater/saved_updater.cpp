@@ -10,6 +10,7 @@
 #include "comm/all_or_none.h"
 #include "core/error.h"
 #include "core/json_text.h"
+#include "core/state_header.h"
 #include "optim/saved_optimizer.h"
 #include "updater/chain.h"
 
@@ -70,6 +71,16 @@ SavedPart described(const std::string& text, Communicator& comm, std::int32_t ow
     part.tensors.push_back(std::move(tensor));
   }
   return part;
+}
+
+bool has_tensors(const StateFile& file, const std::string& prefix) {
+  const auto first = file.tensors().lower_bound(prefix);
+  return first != file.tensors().end() && first->first.compare(0, prefix.size(), prefix) == 0;
+}
+
+/// `entries` of the file, of which every rank has at least one: nothing is made for ranks that it cannot have.
+void check_rank_count(std::int64_t ranks, std::size_t entries) {
+  if (static_cast<std::uint64_t>(ranks) > entries) corrupt("it is of {} ranks, and has {} entries", ranks, entries);
 }
 
 std::vector<std::string> gather_texts(Communicator& comm, const std::string& own) {
@@ -168,8 +179,11 @@ std::function<void()> Updater::load_reducer(const StateFile& file, std::int64_t 
   const std::function<void()> take_common = reducer_->check_saved(common);
   std::vector<LoadedPart> kept;
   const Communicator& comm = reducer_->comm();
+  const bool has_kept = has_tensors(file, kept_prefix(0));
+  if (has_kept) check_rank_count(saved_ranks, file.tensors().size());
   for (std::int64_t r = comm.rank(); r < saved_ranks; r += comm.world_size()) {
     kept.emplace_back(file, kept_prefix(r));
+    if (!has_kept) break;  // one is enough to find that it is missing, if it is
   }
   LoadedPart any(file, kept_prefix(0));
   return [take_common, take_kept = reducer_->load_kept(kept, any)] {
@@ -188,6 +202,7 @@ std::function<void()> Updater::load(const StateFile& file) {
   const std::int64_t own_rank = comm != nullptr ? comm->rank() : 0;
   const std::int64_t ranks = comm != nullptr ? comm->world_size() : 1;
   const std::int64_t saved_ranks = self.integer("ranks", 1);
+  if (accumulator_) check_rank_count(saved_ranks, file.metadata().size());
   // Older files have one for all, also where each rank had its own.
   const std::int64_t optimizers = self.has_text(kOptimizers) ? self.integer(kOptimizers, 1) : 1;
   LoadedPart optimizer(file, optimizer_prefix(has_state_of_its_own() ? own_rank % optimizers : 0));

@@ -134,6 +134,42 @@ TEST(SavedUpdater, StatesOfRanksThatStepByThemselvesGoToOtherNumbersOfRanksInTur
   });
 }
 
+/// What a file says of ranks that it does not have costs neither memory nor time.
+TEST(SavedUpdater, MoreRanksThanAFileHasAreCorrupt) {
+  for (const bool accumulates : {true, false}) {
+    Replica::Setup setup;
+    setup.accumulates = accumulates;
+    setup.reducer_mode = accumulates ? GRADSTEP_REDUCER_DENSE : GRADSTEP_REDUCER_SPARSE_TOPK;
+    run_ranks(1, [&](Communicator& comm) {
+      Replica replica(&comm, setup);
+      push(replica, 0, 0, 4);
+      for (const std::int64_t ranks :
+           {std::int64_t{20'000'000}, std::int64_t{INT32_MAX}, (std::int64_t{1} << 32) + 1, std::int64_t{1} << 62}) {
+        auto parts = replica.updater->save();
+        parts["updater/"].set("ranks", ranks);
+        const StateFile file = read_bytes(saved_bytes("updater", parts));
+        expect_error(GRADSTEP_ERR_CORRUPT, fmt::format("it is of {} ranks", ranks),
+                     [&] { replica.updater->load(file)(); });
+      }
+    });
+  }
+}
+
+/// Where nothing is each rank's own, how many there were is of no account.
+TEST(SavedUpdater, AFileOfManyRanksThatHaveNothingOfTheirOwnIsTakenAtOnce) {
+  Replica::Setup setup;
+  setup.accumulates = false;
+  run_ranks(2, [&](Communicator& comm) {
+    Replica replica(&comm, setup);
+    push(replica, 0, 0, 4);
+    auto parts = replica.updater->save();
+    parts["updater/"].set("ranks", std::int64_t{1} << 62);
+    const StateFile file = read_bytes(saved_bytes("updater", parts));
+    replica.updater->load(file)();
+    EXPECT_EQ(replica.optimizer->step_count(), 4);
+  });
+}
+
 TEST(SavedUpdater, OpenWindowsOfAnotherNumberOfRanksAreRefused) {
   std::string open;
   std::string between;
