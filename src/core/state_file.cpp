@@ -102,20 +102,41 @@ nlohmann::json header_of(const std::string& kind, const std::map<std::string, Sa
   return header;
 }
 
-std::vector<std::byte> read_all(ByteSource& source) {
-  constexpr std::size_t kStep = std::size_t{1} << 20;
-  std::vector<std::byte> bytes;
-  std::size_t size = 0;
-  for (;;) {
-    if (bytes.size() < size + kStep) bytes.resize(std::max(size + kStep, bytes.size() * 2));
-    const std::size_t got = source.read(bytes.data() + size, bytes.size() - size);
-    if (got == 0) break;
-    if (got > bytes.size() - size) fail(GRADSTEP_ERR_CALLBACK, "stream.read: says {} bytes, asked for fewer", got);
-    size += got;
+/// Bytes come to memory as they arrive: what a damaged length promises, and nobody sends, takes none.
+class Reader {
+ public:
+  Reader(ByteSource& source, std::vector<std::byte>& bytes) : source_(source), bytes_(bytes) {}
+
+  /// Until `size` bytes are there in all, or the source has ended.
+  void read_up_to(std::uint64_t size) {
+    while (there_ < size) {
+      const std::uint64_t more = std::max<std::uint64_t>(there_, kStep);
+      if (bytes_.size() == there_) bytes_.resize(std::min(size, there_ + more));
+      const std::size_t got = read(bytes_.data() + there_, bytes_.size() - there_);
+      if (got == 0) break;
+      there_ += got;
+    }
+    bytes_.resize(there_);
   }
-  bytes.resize(size);
-  return bytes;
-}
+  std::uint64_t there() const { return there_; }
+  bool has_ended() {
+    std::byte next{};
+    return read(&next, 1) == 0;
+  }
+
+ private:
+  static constexpr std::uint64_t kStep = std::uint64_t{1} << 20;
+
+  std::size_t read(std::byte* to, std::size_t size) {
+    const std::size_t got = source_.read(to, size);
+    if (got > size) fail(GRADSTEP_ERR_CALLBACK, "stream.read: says {} bytes, asked for fewer", got);
+    return got;
+  }
+
+  ByteSource& source_;
+  std::vector<std::byte>& bytes_;
+  std::uint64_t there_ = 0;
+};
 
 std::int64_t item_size(const std::string& key, const std::string& type) {
   if (type == "U64") return kWord;
@@ -125,19 +146,23 @@ std::int64_t item_size(const std::string& key, const std::string& type) {
   corrupt("'{}' has the dtype '{}'", key, type);
 }
 
-/// The checksum is of all bytes before it, and the last of `data_size` bytes of tensors.
-void check_checksum(const StateHeader& header, std::span<const std::byte> bytes, std::int64_t data_size,
-                    bool allow_unchecked) {
+/// Is there a checksum, and is it the last of `data_size` bytes of tensors?
+bool has_checksum(const StateHeader& header, std::int64_t data_size, bool allow_unchecked) {
   const auto found = header.entries.find(kChecksum);
   if (found == header.entries.end()) {
     if (!allow_unchecked) corrupt("it has no '{}'; options.allow_unchecked takes such files", kChecksum);
-    return;
+    return false;
   }
   const StateHeader::Entry& entry = found->second;
   if (entry.type != "U64" || entry.shape != std::vector<std::int64_t>{1} || entry.end != data_size ||
       entry.begin != data_size - static_cast<std::int64_t>(kWord) || entry.begin < 0) {
     corrupt("its checksum is not at its end");
   }
+  return true;
+}
+
+/// It is of all bytes before it.
+void check_checksum(std::span<const std::byte> bytes) {
   const std::size_t before = bytes.size() - kWord;
   std::uint64_t stored = 0;
   std::memcpy(&stored, bytes.data() + before, kWord);
@@ -150,13 +175,27 @@ void check_checksum(const StateHeader& header, std::span<const std::byte> bytes,
 
 using Ranges = std::map<std::int64_t, std::pair<std::int64_t, const std::string*>>;  // begin -> end, key
 
-void check_no_gaps(const Ranges& ranges, std::int64_t data_size) {
+/// How many bytes of tensors there are: one lies after the other. Nothing but the header has been read so far.
+std::int64_t checked_size(const StateHeader& header) {
+  Ranges ranges;
+  for (const auto& [key, entry] : header.entries) {
+    std::int64_t bytes = 0;
+    if (__builtin_mul_overflow(elements_of(entry.shape), item_size(key, entry.type), &bytes) ||
+        entry.end < entry.begin || entry.end - entry.begin != bytes) {
+      corrupt("'{}' lies at {} to {}, which is not its size", key, entry.begin, entry.end);
+    }
+    if (entry.type == "U64" && key != kChecksum) corrupt("'{}' has the dtype U64", key);
+    if (bytes > 0 && !ranges.try_emplace(entry.begin, entry.end, &key).second) corrupt("'{}' overlaps another", key);
+  }
   std::int64_t end = 0;
   for (const auto& [first, range] : ranges) {
     if (first != end) corrupt("'{}' begins at {}, the tensor before it ends at {}", *range.second, first, end);
     end = range.first;
   }
-  if (end != data_size) corrupt("{} bytes follow its last tensor", data_size - end);
+  for (const auto& [key, entry] : header.entries) {
+    if (entry.end > end) corrupt("'{}' lies at {}, the last tensor ends at {}", key, entry.end, end);
+  }
+  return end;
 }
 
 }  // namespace
@@ -204,42 +243,45 @@ void write_state_file(ByteSink* sink, const std::string& kind, const std::map<st
   StateWriter(kind, parts).write(sink);
 }
 
-StateFile::StateFile(ByteSource& source, bool allow_unchecked) : bytes_(read_all(source)) {
+StateFile::StateFile(ByteSource& source, bool allow_unchecked) {
+  Reader reader(source, bytes_);
+  reader.read_up_to(kWord);
   std::uint64_t length = 0;
   if (bytes_.size() < kWord) corrupt("it has {} bytes", bytes_.size());
   std::memcpy(&length, bytes_.data(), kWord);
-  if (length > kLongestHeader || length > bytes_.size() - kWord) {
-    corrupt("its header should have {} bytes, {} are there", length, bytes_.size() - kWord);
+  if (length > kLongestHeader) corrupt("its header should have {} bytes, the longest have {}", length, kLongestHeader);
+  const std::uint64_t data_begin = kWord + length;
+  reader.read_up_to(data_begin);
+  if (reader.there() != data_begin) {
+    corrupt("its header should have {} bytes, {} are there", length, reader.there() - kWord);
   }
   StateHeader header = read_state_header({reinterpret_cast<const char*>(bytes_.data()) + kWord, length});
   metadata_ = std::move(header.metadata);
-  const auto data_size = static_cast<std::int64_t>(bytes_.size() - kWord - length);
-  check_checksum(header, bytes_, data_size, allow_unchecked);
-  add_tensors(header, bytes_.data() + kWord + length, data_size);
+  const std::int64_t data_size = checked_size(header);
+  const bool is_checked = has_checksum(header, data_size, allow_unchecked);
+  const std::uint64_t size = data_begin + static_cast<std::uint64_t>(data_size);
+  reader.read_up_to(size);
+  if (reader.there() != size) {
+    corrupt("its tensors should have {} bytes, {} are there", data_size, reader.there() - data_begin);
+  }
+  if (!reader.has_ended()) corrupt("more bytes follow its last tensor");
+  if (is_checked) check_checksum(bytes_);
+  add_tensors(header, bytes_.data() + data_begin);
   check_format();
 }
 
-void StateFile::add_tensors(StateHeader& header, const std::byte* data, std::int64_t data_size) {
-  Ranges ranges;
+void StateFile::add_tensors(StateHeader& header, const std::byte* data) {
   for (auto& [key, entry] : header.entries) {
-    std::int64_t bytes = 0;
-    if (__builtin_mul_overflow(elements_of(entry.shape), item_size(key, entry.type), &bytes) ||
-        entry.end < entry.begin || entry.end > data_size || entry.end - entry.begin != bytes) {
-      corrupt("'{}' lies at {} to {} of {} bytes, which is not its size", key, entry.begin, entry.end, data_size);
-    }
-    if (bytes > 0 && !ranges.try_emplace(entry.begin, entry.end, &key).second) corrupt("'{}' overlaps another", key);
     if (key == kChecksum) continue;
     Tensor tensor;
     for (const TypeName& known : kTypeNames) {
       if (entry.type == known.name) tensor.dtype = known.dtype;
     }
-    if (entry.type == "U64") corrupt("'{}' has the dtype U64", key);
     tensor.shape = std::move(entry.shape);
     tensor.data = data + entry.begin;
-    tensor.bytes = bytes;
+    tensor.bytes = entry.end - entry.begin;
     tensors_.emplace(key, std::move(tensor));
   }
-  check_no_gaps(ranges, data_size);
 }
 
 void StateFile::check_format() const {

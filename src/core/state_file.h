@@ -77,7 +77,8 @@ class StateFile {
     std::int64_t bytes = 0;
   };
 
-  /// Throws CORRUPT (its form or its checksum), UNSUPPORTED (a later format).
+  /// Reads as far as its header says, which is checked first. Throws CORRUPT (its form or its checksum), UNSUPPORTED (a
+  /// later format).
   StateFile(ByteSource& source, bool allow_unchecked);
 
   /// Throws MISMATCH unless the file holds this kind of handle.
@@ -87,7 +88,7 @@ class StateFile {
   const std::map<std::string, Tensor>& tensors() const { return tensors_; }
 
  private:
-  void add_tensors(StateHeader& header, const std::byte* data, std::int64_t data_size);
+  void add_tensors(StateHeader& header, const std::byte* data);
   void check_format() const;
 
   std::vector<std::byte> bytes_;

@@ -153,6 +153,42 @@ TEST(StateFile, EveryTruncationIsCorrupt) {
   expect_corrupt(bytes + 'x');
 }
 
+/// Gives the same byte after its text for ever, and counts.
+class Endless final : public ByteSource {
+ public:
+  explicit Endless(std::string text) : text_(std::move(text)) {}
+  std::size_t read(void* data, std::size_t size) override {
+    auto* to = static_cast<char*>(data);
+    for (std::size_t i = 0; i < size; ++i, ++given) to[i] = given < text_.size() ? text_[given] : '\x7f';
+    if (given > (std::size_t{1} << 28)) fail(GRADSTEP_ERR_IO, "nobody should read so far");
+    return size;
+  }
+  std::size_t given = 0;
+
+ private:
+  std::string text_;
+};
+
+TEST(StateFile, NoMoreIsReadThanItsHeaderSays) {
+  Endless no_header("");
+  expect_error(GRADSTEP_ERR_CORRUPT, "header", [&] { StateFile(no_header, false); });
+  EXPECT_EQ(no_header.given, 8U);
+  const std::string whole = example_file();
+  Endless longer(whole);
+  expect_error(GRADSTEP_ERR_CORRUPT, "more bytes follow", [&] { StateFile(longer, false); });
+  EXPECT_EQ(longer.given, whole.size() + 1);
+  const std::string no_json = std::string(1, '\x40') + std::string(7, '\0');
+  Endless damaged(no_json);
+  expect_error(GRADSTEP_ERR_CORRUPT, "not JSON", [&] { StateFile(damaged, false); });
+  EXPECT_EQ(damaged.given, 8U + 0x40U);
+  // A header that is fine, of a tensor that is longer than what comes: memory is taken as it comes.
+  const std::string exabyte =
+      R"({"__metadata__":{"gradstep.format":"1"},"t":{"dtype":"U8","shape":[1152921504606846976],)"
+      R"("data_offsets":[0,1152921504606846976]},)"
+      R"("gradstep.checksum":{"dtype":"U64","shape":[1],"data_offsets":[1152921504606846976,1152921504606846984]}})";
+  expect_corrupt(file_with(exabyte, "d"), "should have 1152921504606846984 bytes, 9 are there");
+}
+
 TEST(StateFile, EveryFlippedByteIsCorrupt) {
   const std::string bytes = example_file();
   for (std::size_t i = 0; i < bytes.size(); ++i) {
