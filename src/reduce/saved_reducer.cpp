@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <memory>
+#include <utility>
 
 #include "backend/host_copies.h"
 #include "core/error.h"
@@ -111,12 +113,19 @@ std::function<void()> Reducer::load_kept(std::span<LoadedPart> ranks, LoadedPart
   for (const LoadedPart& rank : ranks) {
     if (!may_differ) rank.check_all_taken();
   }
-  return [this, sources] {
+  // Taken before anything is agreed on: what comes after cannot fail for want of it.
+  std::int64_t largest = 0;
+  for (const Source& source : sources) largest = std::max(largest, source.to.bytes());
+  const auto sum =
+      std::make_shared<Buffer>(resources_.context->allocate(static_cast<std::size_t>(largest), /*zeroed=*/false));
+  return [this, sources = std::move(sources), sum] {
     for (const Source& source : sources) {
-      Buffer sum = resources_.context->allocate(static_cast<std::size_t>(source.to.bytes()), /*zeroed=*/true);
-      const Array numbers = compact_array(sum.data(), source.to.size, source.to.dtype);
+      const auto bytes = static_cast<std::size_t>(source.to.bytes());
+      if (bytes == 0) continue;
+      std::memset(sum->data(), 0, bytes);
+      const Array numbers = compact_array(sum->data(), source.to.size, source.to.dtype);
       for (const std::byte* from : source.from) add(numbers, from);
-      queue().upload(source.to.data, sum.data(), sum.bytes());
+      queue().upload(source.to.data, sum->data(), bytes);
     }
     complete_ = false;
   };
