@@ -34,4 +34,9 @@ void all_or_none(Communicator& comm, const char* what, const Deadline& deadline,
   all_or_none_by(comm, what, body, [&] { return deadline; });
 }
 
+void all_or_none(Communicator* comm, const char* what, const Deadline& deadline, FunctionRef<void()> body) {
+  if (comm == nullptr) return body();
+  all_or_none(*comm, what, deadline, body);
+}
+
 }  // namespace gradstep

@@ -14,5 +14,6 @@ namespace gradstep {
 void all_or_none(Communicator* comm, const char* what, FunctionRef<void()> body);
 /// The same as a part of a call, by its deadline.
 void all_or_none(Communicator& comm, const char* what, const Deadline& deadline, FunctionRef<void()> body);
+void all_or_none(Communicator* comm, const char* what, const Deadline& deadline, FunctionRef<void()> body);
 
 }  // namespace gradstep

@@ -242,19 +242,20 @@ void Optimizer::attach(Communicator* comm, const gradstep_sharding_options& opti
   if (comm == nullptr && !is_sharded()) return;  // views of the state stay valid
   Communicator* present = is_sharded() && !lost_ ? &sharding_->comm() : nullptr;
   std::shared_ptr<Communicator> channel;
-  if (comm != nullptr) channel = comm->private_channel(comm->deadline());
+  const Deadline deadline = comm != nullptr ? comm->deadline() : sharding_->comm().deadline();
+  if (comm != nullptr) channel = comm->private_channel(deadline);
   const auto agree = [&](const char* what, FunctionRef<void()> body) {
-    all_or_none(present, what, [&] { all_or_none(channel.get(), what, body); });
+    all_or_none(present, what, deadline, [&] { all_or_none(channel.get(), what, deadline, body); });
   };
   std::unique_ptr<Sharding> next;
   if (channel != nullptr) {
     agree("share the state", [&] {
       next = std::make_unique<Sharding>(*context_, site_, channel, schema_, sharding_key(), step_count(), options,
-                                        dealing());
+                                        dealing(), deadline);
     });
   }
   try {
-    agree("take over its part of the state", [&] { prepare_slices(next.get(), /*keep=*/!lost_); });
+    agree("take over its part of the state", [&] { prepare_slices(next.get(), /*keep=*/!lost_, deadline); });
   } catch (...) {
     discard_slices();
     throw;
@@ -276,16 +277,19 @@ Buffer Optimizer::gather(const StoredState& stored) const {
 }
 
 void Optimizer::gather(const StoredState& stored, void* whole) const {
+  gather(stored, whole, is_sharded() ? sharding_->comm().deadline() : Deadline::after_ms(0));
+}
+
+void Optimizer::gather(const StoredState& stored, void* whole, const Deadline& deadline) const {
   if (is_sharded() && stored.owner >= 0) {
     Communicator& comm = sharding_->comm();
     const std::int64_t bytes = stored.total * size_of(stored.array.dtype);
     if (stored.owner == comm.rank()) {
       site_.queue().download(whole, stored.array.data, static_cast<std::size_t>(bytes));
     }
-    comm.broadcast(whole, bytes, stored.owner, comm.deadline());
+    comm.broadcast(whole, bytes, stored.owner, deadline);
   } else if (has_slices()) {
-    sharding_->gather(stored.parameter, stored.array, stored.is_blocked ? kernels::kCodeBlock : 1, whole,
-                      sharding_->comm().deadline());
+    sharding_->gather(stored.parameter, stored.array, stored.is_blocked ? kernels::kCodeBlock : 1, whole, deadline);
   } else if (stored.array.bytes() > 0) {
     site_.queue().download(whole, stored.array.data, static_cast<std::size_t>(stored.array.bytes()));
   }

@@ -128,6 +128,7 @@ class Optimizer {
   Buffer gather(const StoredState& stored) const;
   /// The same into memory for its `total` elements. Allocates nothing.
   void gather(const StoredState& stored, void* whole) const;
+  void gather(const StoredState& stored, void* whole, const Deadline& deadline) const;
 
   void copy_state(Optimizer& source);
   /// Both counters, after buffers and flags were replaced: the state is whole again.
@@ -154,8 +155,8 @@ class Optimizer {
   }
   /// Makes the state that this rank has under another sharding (NULL = none), aside. `keep` = with its present values,
   /// which is collective if it is sharded now; else as at creation. A rank that fails must not leave the others in an
-  /// exchange: what can fail on one of them (memory) comes first and is agreed on.
-  virtual void prepare_slices(const Sharding* next, bool keep) = 0;
+  /// exchange: what can fail on one of them (memory) comes first and is agreed on. `deadline` is that of the call.
+  virtual void prepare_slices(const Sharding* next, bool keep, const Deadline& deadline) = 0;
   virtual void commit_slices() noexcept = 0;
   /// Drops what was prepared.
   virtual void discard_slices() noexcept {}

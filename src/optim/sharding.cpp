@@ -53,7 +53,7 @@ struct Facts {
 
 Sharding::Sharding(const Context& context, const Site& site, std::shared_ptr<Communicator> channel,
                    const Schema& schema, const std::string& rule, std::int64_t step_count,
-                   const gradstep_sharding_options& options, Dealing dealing)
+                   const gradstep_sharding_options& options, Dealing dealing, const Deadline& deadline)
     : site_(site),
       comm_(std::move(channel)),
       data_(*comm_, context, site),
@@ -61,7 +61,7 @@ Sharding::Sharding(const Context& context, const Site& site, std::shared_ptr<Com
       exchange_(exchange_of(options)),
       dealing_(dealing) {
   own_norm_.work = &own_work_;
-  compare(schema, rule, step_count);
+  compare(schema, rule, step_count, deadline);
   deal_out(schema);
   gradient_regions_ = regions(schema, /*arithmetic=*/true);
   if (!is_whole()) param_regions_ = regions(schema, /*arithmetic=*/false);
@@ -114,10 +114,11 @@ void Sharding::stage_slices(const Schema& schema) {
   }
 }
 
-void Sharding::compare(const Schema& schema, const std::string& rule, std::int64_t step_count) const {
+void Sharding::compare(const Schema& schema, const std::string& rule, std::int64_t step_count,
+                       const Deadline& deadline) const {
   const Facts own(schema, rule, step_count, options_);
   std::vector<Facts> all(static_cast<std::size_t>(comm_->world_size()));
-  comm_->all_gather(&own, all.data(), sizeof own, comm_->deadline());
+  comm_->all_gather(&own, all.data(), sizeof own, deadline);
   // With rank 0's on every rank, so that all ranks see the same outcome.
   for (std::size_t r = 1; r < all.size(); ++r) {
     for (std::size_t i = 0; i < Facts::kCount; ++i) {

@@ -45,9 +45,10 @@ enum class Dealing : std::uint8_t {
 class Sharding {
  public:
   /// Collective: compares schemas, rules and counters over `channel`, which is this object's own. `rule` tells apart
-  /// whatever must be equal on all ranks. `site` is the optimizer's, and outlives this.
+  /// whatever must be equal on all ranks. `site` is the optimizer's, and outlives this. `deadline` is that of the call.
   Sharding(const Context& context, const Site& site, std::shared_ptr<Communicator> channel, const Schema& schema,
-           const std::string& rule, std::int64_t step_count, const gradstep_sharding_options& options, Dealing dealing);
+           const std::string& rule, std::int64_t step_count, const gradstep_sharding_options& options, Dealing dealing,
+           const Deadline& deadline);
 
   const gradstep_sharding_options& options() const { return options_; }
   const GradientExchange& default_exchange() const { return exchange_; }
@@ -104,7 +105,7 @@ class Sharding {
   };
 
   void deal_out(const Schema& schema);
-  void compare(const Schema& schema, const std::string& rule, std::int64_t step_count) const;
+  void compare(const Schema& schema, const std::string& rule, std::int64_t step_count, const Deadline& deadline) const;
   void stage_slices(const Schema& schema);
   std::vector<Region> regions(const Schema& schema, bool arithmetic);
   Array arena_array(const Region& region, std::int64_t first, std::int64_t count) const;

@@ -20,7 +20,7 @@ std::int64_t nanoseconds_since(std::chrono::steady_clock::time_point start) {
 }  // namespace
 
 Reducer::Reducer(std::shared_ptr<Context> context, Communicator& comm, const gradstep_reducer_options& options,
-                 Schema schema)
+                 Schema schema, const Deadline& deadline)
     : resources_(std::move(context), schema, checked_reducer_options(options)), schema_(std::move(schema)) {
   needs_control_ = this->options().average == GRADSTEP_AVERAGE_WEIGHTED || this->options().control != 0;
   for (const Parameter& parameter : schema_) {
@@ -33,7 +33,6 @@ Reducer::Reducer(std::shared_ptr<Context> context, Communicator& comm, const gra
   control_.resize(2 + schema_.size());
   const std::vector<BucketPlan> plans = plan_buckets(schema_, this->options().fuse_threshold);
 
-  const Deadline deadline = comm.deadline();
   resources_.comm = comm.private_channel(deadline);
   resources_.data = std::make_unique<DataPlane>(*resources_.comm, *resources_.context, resources_.lane());
   compare_plans(deadline);

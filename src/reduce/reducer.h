@@ -34,7 +34,11 @@ namespace gradstep {
 class Reducer {
  public:
   /// Collective: takes a channel of its own and compares the plans.
-  Reducer(std::shared_ptr<Context> context, Communicator& comm, const gradstep_reducer_options& options, Schema schema);
+  Reducer(std::shared_ptr<Context> context, Communicator& comm, const gradstep_reducer_options& options, Schema schema)
+      : Reducer(std::move(context), comm, options, std::move(schema), comm.deadline()) {}
+  /// The same as a part of a call, by its deadline.
+  Reducer(std::shared_ptr<Context> context, Communicator& comm, const gradstep_reducer_options& options, Schema schema,
+          const Deadline& deadline);
   ~Reducer() { drop_exchanges(); }
   Reducer(const Reducer&) = delete;
   Reducer& operator=(const Reducer&) = delete;
@@ -86,7 +90,7 @@ class Reducer {
   void take_over(Reducer& old, bool finished = false);
   /// Collective. What is to be the same on all ranks becomes so, as far as it can that of rank `root`, whatever each of
   /// them has taken over.
-  void rejoin(std::int32_t root = 0);
+  void rejoin(std::int32_t root, const Deadline& deadline);
 
   Communicator& comm() const { return *resources_.comm; }
   const Schema& schema() const { return schema_; }

@@ -157,8 +157,7 @@ bool Reducer::has_sent_all() const {
                      [](const Bucket& bucket) { return bucket.plan.elements == 0 || bucket.exchange->has_sent(); });
 }
 
-void Reducer::rejoin(std::int32_t root) {
-  const Deadline deadline = comm().deadline();
+void Reducer::rejoin(std::int32_t root, const Deadline& deadline) {
   comm().broadcast(&resources_.windows, sizeof resources_.windows, root, deadline);
   const auto rejoin = [&](Bucket& bucket) {
     if (bucket.plan.elements > 0) bucket.exchange->rejoin(root, deadline);

@@ -18,11 +18,11 @@ bool same_start(const Standing& a, const Standing& b) {
 
 }  // namespace
 
-Recovery::Recovery(Communicator& comm, Optimizer& optimizer, Standing own)
+Recovery::Recovery(Communicator& comm, Optimizer& optimizer, Standing own, const Deadline& deadline)
     : comm_(comm),
       optimizer_(optimizer),
       data_(comm, *optimizer.context(), optimizer.site()),
-      deadline_(comm.deadline()),
+      deadline_(deadline),
       all_(static_cast<std::size_t>(comm.world_size())) {
   const std::vector<StoredState> states = optimizer.stored_states();
   own.steps = optimizer.state_is_whole() ? optimizer.step_count() : -1;

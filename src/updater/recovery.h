@@ -39,7 +39,8 @@ enum class Replicated : std::uint8_t { nothing, parameters, parameters_and_state
 class Recovery {
  public:
   /// Gathers where the ranks stand. Throws MISMATCH if their states differ in form, INVALID_STATE if none is whole.
-  Recovery(Communicator& comm, Optimizer& optimizer, Standing own);
+  /// `deadline` is that of the whole call.
+  Recovery(Communicator& comm, Optimizer& optimizer, Standing own, const Deadline& deadline);
 
   /// The lowest of the ranks that are furthest: most steps, then most windows.
   std::int32_t root() const { return static_cast<std::int32_t>(root_); }

@@ -283,8 +283,8 @@ bool Updater::step(const StepBuffers& buffers, const double* norm) {
   return asks ? optimizer_->last_outcome().applied : applied;
 }
 
-std::shared_ptr<Reducer> Updater::next_reducer(Communicator& comm) {
-  auto reducer = std::make_shared<Reducer>(context_, comm, reducer_options_, optimizer_->schema());
+std::shared_ptr<Reducer> Updater::next_reducer(Communicator& comm, const Deadline& deadline) {
+  auto reducer = std::make_shared<Reducer>(context_, comm, reducer_options_, optimizer_->schema(), deadline);
   if (local_) local_->check(*optimizer_, *reducer);
   if (accumulator_ && comm.world_size() > 1) {
     accumulator_->count_pushes();
@@ -325,13 +325,14 @@ void Updater::recover(Communicator* comm, const BufferList& params) {
     reducer_.reset();
     return;
   }
-  std::shared_ptr<Reducer> reducer = next_reducer(*comm);
-  Recovery recovery(*comm, *optimizer_, standing());
+  const Deadline deadline = comm->deadline();
+  std::shared_ptr<Reducer> reducer = next_reducer(*comm, deadline);
+  Recovery recovery(*comm, *optimizer_, standing(), deadline);
   if (local_) local_->check_partition(recovery.root_standing().partition, *reducer);
   recovery.bring(params.arrays, replicated());
   if (reducer_) reducer->take_over(*reducer_, waits() && recovery.is_finished_by_root());
-  reducer->rejoin(recovery.root());
-  if (!comm->vote(true, comm->deadline())) fail(GRADSTEP_ERR_ABORTED, "a rank did not agree to recover");
+  reducer->rejoin(recovery.root(), deadline);
+  if (!comm->vote(true, deadline)) fail(GRADSTEP_ERR_ABORTED, "a rank did not agree to recover");
   recovery.commit();
   go_on_from(recovery);
   reducer_ = std::move(reducer);

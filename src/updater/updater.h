@@ -78,7 +78,7 @@ class Updater {
   bool step(const StepBuffers& buffers, const double* norm);
   bool close_window(bool applied);
 
-  std::shared_ptr<Reducer> next_reducer(Communicator& comm);
+  std::shared_ptr<Reducer> next_reducer(Communicator& comm, const Deadline& deadline);
   Standing standing() const;
   Replicated replicated() const;
   void go_on_from(const Recovery& recovery);

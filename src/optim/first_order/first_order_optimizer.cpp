@@ -199,10 +199,10 @@ void FirstOrderOptimizer::set_state(std::size_t index, const char* name, const A
   write(site().queue(), used_.as<std::uint8_t>() + index, std::uint8_t{1});
 }
 
-void FirstOrderOptimizer::prepare_slices(const Sharding* next, bool keep) {
+void FirstOrderOptimizer::prepare_slices(const Sharding* next, bool keep, const Deadline& deadline) {
   const bool gathers = keep && is_sharded();
   Buffer whole;
-  all_or_none(gathers ? &sharding()->comm() : nullptr, "allocate its part of the state", [&] {
+  all_or_none(gathers ? &sharding()->comm() : nullptr, "allocate its part of the state", deadline, [&] {
     std::vector<Slice> slices;
     for (std::size_t i = 0; i < schema().size(); ++i) {
       slices.push_back(next != nullptr ? next->slice(i) : Slice{0, schema()[i].size});
@@ -215,7 +215,7 @@ void FirstOrderOptimizer::prepare_slices(const Sharding* next, bool keep) {
   state_.fill_slices([&](const StoredState& stored, const Buffer& part, std::int64_t begin) {
     const std::int64_t first = begin * size_of(stored.array.dtype);
     if (gathers) {
-      gather(stored, whole.data());
+      gather(stored, whole.data(), deadline);
       site().queue().upload(part.data(), whole.as<std::byte>() + first, part.bytes());
     } else {
       site().queue().copy(part.data(), static_cast<const std::byte*>(stored.array.data) + first, part.bytes());

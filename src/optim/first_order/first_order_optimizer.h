@@ -39,7 +39,7 @@ class FirstOrderOptimizer final : public Optimizer {
   void check_schedules(std::span<const Schedule> schedules) const override { rule_->check(schedules); }
   void prepare(const Schema& schema, const HyperParameters& hyper_parameters) override;
   void check_gives_updates() const override;
-  void prepare_slices(const Sharding* next, bool keep) override;
+  void prepare_slices(const Sharding* next, bool keep, const Deadline& deadline) override;
   void commit_slices() noexcept override;
   void discard_slices() noexcept override { state_.discard_slices(); }
 

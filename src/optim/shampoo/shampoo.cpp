@@ -213,10 +213,10 @@ std::string Shampoo::sharding_key() const {
                      number(o.momentum_coding), number(o.matrix_coding));
 }
 
-void Shampoo::prepare_slices(const Sharding* next, bool keep) {
+void Shampoo::prepare_slices(const Sharding* next, bool keep, const Deadline& deadline) {
   const bool gathers = keep && is_sharded();
   Buffer whole;
-  all_or_none(gathers ? &sharding()->comm() : nullptr, "allocate its part of the state", [&] {
+  all_or_none(gathers ? &sharding()->comm() : nullptr, "allocate its part of the state", deadline, [&] {
     if (options_.eigenvalue_corrected() && deals_out_blocks(next)) {
       fail(GRADSTEP_ERR_UNSUPPORTED, "options.preconditioners: OWNED does not go with eigenvalue_corrected");
     }
@@ -234,7 +234,7 @@ void Shampoo::prepare_slices(const Sharding* next, bool keep) {
   if (!keep) return;
   roots_.complete_all();
   move_.gather(parameters_, whole.data(),
-               [this](const StoredState& stored, void* to) { Optimizer::gather(stored, to); });
+               [&](const StoredState& stored, void* to) { Optimizer::gather(stored, to, deadline); });
 }
 
 void Shampoo::commit_slices() noexcept {

@@ -46,7 +46,7 @@ class Shampoo final : public Optimizer {
   void apply(double clip_value) override;
   void check_schedules(std::span<const Schedule> /*schedules*/) const override {}
   void prepare(const Schema& schema, const HyperParameters& hyper_parameters) override;
-  void prepare_slices(const Sharding* next, bool keep) override;
+  void prepare_slices(const Sharding* next, bool keep, const Deadline& deadline) override;
   void commit_slices() noexcept override;
   void discard_slices() noexcept override { move_.discard(); }
   void check_gives_updates() const override;

@@ -6,9 +6,12 @@
 #include "optim/sharding.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <map>
 #include <stdexcept>
+#include <thread>
 
 #include "optim/saved_optimizer.h"
 #include "reduce/reducer.h"
@@ -406,6 +409,27 @@ TEST(Sharding, WithoutAnyShardingDetachingLeavesViewsAlone) {
   const void* view = optimizer.state(1, "exp_avg").data;
   optimizer.attach(nullptr, {});
   EXPECT_EQ(optimizer.state(1, "exp_avg").data, view);
+}
+
+// Rank 1 takes part in the first phase of attach, late, and in no other.
+TEST(Sharding, AllPhasesOfAttachShareOneDeadline) {
+  std::atomic<bool> has_ended = false;
+  run_ranks(
+      2,
+      [&](Communicator& comm) {
+        if (comm.rank() == 1) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+          const auto channel = comm.private_channel(comm.deadline());
+          while (!has_ended) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          return;
+        }
+        FirstOrderOptimizer optimizer(make_context(), make_adam(adam()), make_schema({{8}}));
+        const auto start = std::chrono::steady_clock::now();
+        expect_error(GRADSTEP_ERR_TIMEOUT, "", [&] { optimizer.attach(&comm, {}); });
+        EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(3000));
+        has_ended = true;
+      },
+      2000);
 }
 
 /// A context whose allocator refuses one allocation: the one after `*left` others; -1 = none.

@@ -3,6 +3,8 @@
 #include "updater/recovery.h"
 
 #include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "unit/failing_loops.h"
 #include "unit/memory_stream.h"
@@ -233,6 +235,28 @@ TEST(Recovery, CanBeRepeatedWhileTheHostKeepsItsFirstReducer) {
     host::recover(*replica.updater, nullptr, p.data(), p.size());
     EXPECT_FALSE(replica.push(grads));
   });
+}
+
+// Rank 1 takes part in the first phase, late, and in no other.
+TEST(Recovery, AllPhasesShareOneDeadline) {
+  std::atomic<bool> has_ended = false;
+  run_ranks(
+      2,
+      [&](Communicator& comm) {
+        Replica replica(nullptr, {});
+        if (comm.rank() == 1) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+          const Reducer reducer(replica.context, comm, default_reducer_options(), replica.updater->schema());
+          while (!has_ended) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          return;
+        }
+        const auto p = replica.param_tensors();
+        const auto start = std::chrono::steady_clock::now();
+        expect_error(GRADSTEP_ERR_TIMEOUT, "", [&] { host::recover(*replica.updater, &comm, p.data(), p.size()); });
+        EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(3000));
+        has_ended = true;
+      },
+      2000);
 }
 
 TEST(Recovery, WithoutAnAccumulatorAFlushSaysThatTheFailedPushIsToBeRepeated) {
