@@ -43,19 +43,27 @@ Updater::Updater(std::shared_ptr<Context> context, std::shared_ptr<Optimizer> op
   check_guards(step_guards());
   if (accumulator_) check_same_schema("accumulator", optimizer_->schema(), accumulator_->schema());
   if (reducer_) check_same_schema("reducer", optimizer_->schema(), reducer_->schema());
-  if (accumulator_ && reducer_ && reducer_->comm().world_size() > 1) {
-    if (!accumulator_->ends_by_count()) {
-      fail(GRADSTEP_ERR_UNSUPPORTED,
-           "accumulator: over several ranks windows must end by a count of micro-batches "
-           "(trigger steps or schedule), so that they end together");
-    }
-    accumulator_->count_pushes();
-    // Only skipped micro-batches can leave every rank with an empty window.
-    if (accumulator_->nonfinite_policy() == GRADSTEP_NONFINITE_SKIP) reducer_->always_control();
+  if (reducer_) {
+    check_windows_end_together(reducer_->comm());
+    end_windows_together(*reducer_);
   }
   known_skips_ = optimizer_->skipped_steps();
   if (options.sync != GRADSTEP_SYNC_GRADIENTS) local_.emplace(optimizer_->site(), options);
   if (local_ && reducer_) local_->check(*optimizer_, *reducer_);
+}
+
+void Updater::check_windows_end_together(const Communicator& comm) const {
+  if (!accumulator_ || comm.world_size() == 1 || accumulator_->ends_by_count()) return;
+  fail(GRADSTEP_ERR_UNSUPPORTED,
+       "accumulator: over several ranks windows must end by a count of micro-batches "
+       "(trigger steps or schedule), so that they end together");
+}
+
+void Updater::end_windows_together(Reducer& reducer) {
+  if (!accumulator_ || reducer.comm().world_size() == 1) return;
+  accumulator_->count_pushes();
+  // Only skipped micro-batches can leave every rank with an empty window.
+  if (accumulator_->nonfinite_policy() == GRADSTEP_NONFINITE_SKIP) reducer.always_control();
 }
 
 bool Updater::is_idle() const {
@@ -284,12 +292,10 @@ bool Updater::step(const StepBuffers& buffers, const double* norm) {
 }
 
 std::shared_ptr<Reducer> Updater::next_reducer(Communicator& comm, const Deadline& deadline) {
+  check_windows_end_together(comm);
   auto reducer = std::make_shared<Reducer>(context_, comm, reducer_options_, optimizer_->schema(), deadline);
   if (local_) local_->check(*optimizer_, *reducer);
-  if (accumulator_ && comm.world_size() > 1) {
-    accumulator_->count_pushes();
-    if (accumulator_->nonfinite_policy() == GRADSTEP_NONFINITE_SKIP) reducer->always_control();
-  }
+  end_windows_together(*reducer);
   return reducer;
 }
 

@@ -78,6 +78,9 @@ class Updater {
   bool step(const StepBuffers& buffers, const double* norm);
   bool close_window(bool applied);
 
+  /// Throws UNSUPPORTED for an accumulator whose windows end on each rank when they will.
+  void check_windows_end_together(const Communicator& comm) const;
+  void end_windows_together(Reducer& reducer);
   std::shared_ptr<Reducer> next_reducer(Communicator& comm, const Deadline& deadline);
   Standing standing() const;
   Replicated replicated() const;

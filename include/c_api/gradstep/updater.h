@@ -131,9 +131,10 @@ GRADSTEP_API gradstep_status gradstep_updater_flush(gradstep_updater* updater, c
  * later recover; what was stepped and not exchanged is then this rank's own, and flush ends its window. An updater that
  * never had a reducer gets one with the defaults.
  * Returns: INVALID_ARGUMENT (params), INVALID_STATE (a sharded optimizer, or no rank with a whole state), MISMATCH
- * (reducers or states differ, or a partition comes next that the reducer does not have), ABORTED (another rank could
- * not), OUT_OF_MEMORY, and the statuses of a collective call: nothing has changed then, and the updater still needs a
- * recover, which may be with peers on which this one has succeeded.
+ * (reducers or states differ, or a partition comes next that the reducer does not have), UNSUPPORTED (as
+ * gradstep_updater_create), ABORTED (another rank could not), OUT_OF_MEMORY, and the statuses of a collective call:
+ * nothing has changed then, and the updater still needs a recover, which may be with peers on which this one has
+ * succeeded.
  */
 GRADSTEP_API gradstep_status gradstep_updater_recover(gradstep_updater* updater, gradstep_comm* comm,
                                                       const gradstep_tensor* params, size_t n,

@@ -237,6 +237,22 @@ TEST(Recovery, CanBeRepeatedWhileTheHostKeepsItsFirstReducer) {
   });
 }
 
+TEST(Recovery, WindowsThatEndByWeightAreNotExchanged) {
+  run_ranks(2, [](Communicator& comm) {
+    Replica replica(nullptr, {});
+    auto options = default_accumulator_options();
+    options.mode = GRADSTEP_ACCUMULATE_WEIGHTED;
+    options.trigger = GRADSTEP_TRIGGER_MIN_WEIGHT;
+    options.min_weight = 4;
+    const auto accumulator =
+        std::make_shared<Accumulator>(replica.context, options, std::nullopt, replica.updater->schema());
+    Updater alone(replica.context, replica.optimizer, accumulator, nullptr, default_updater_options());
+    const auto p = replica.param_tensors();
+    expect_error(GRADSTEP_ERR_UNSUPPORTED, "so that they end together",
+                 [&] { host::recover(alone, &comm, p.data(), p.size()); });
+  });
+}
+
 // Rank 1 takes part in the first phase, late, and in no other.
 TEST(Recovery, AllPhasesShareOneDeadline) {
   std::atomic<bool> has_ended = false;
