@@ -60,8 +60,11 @@ SavedPart described(const std::string& text, Communicator& comm, std::int32_t ow
     tensor.gather = [&comm, owner, bytes, own = here](void* whole) {
       std::exception_ptr failure;  // the others wait for this rank
       try {
-        if (own.data != nullptr && bytes > 0) std::memcpy(whole, own.data, static_cast<std::size_t>(bytes));
-        if (own.gather) own.gather(whole);
+        if (own.gather) {
+          own.gather(whole);
+        } else if (own.data != nullptr && bytes > 0) {
+          std::memcpy(whole, own.data, static_cast<std::size_t>(bytes));
+        }
       } catch (...) {
         failure = std::current_exception();
       }
