@@ -3,6 +3,7 @@
 """Exceptions through C, the order of destruction, views, forks, and what the package says about itself."""
 
 import gc
+import io
 import logging
 import os
 import subprocess
@@ -229,3 +230,26 @@ def test_the_package_describes_its_build():
         gradstep.backend_status("abacus")
     package = os.path.dirname(gradstep.__file__)
     assert os.path.exists(os.path.join(package, "py.typed"))
+
+
+@pytest.mark.parametrize("change", ["load", "copy_state", "add_parameters", "shard_none", "recover"])
+def test_views_of_state_stay_valid_through_everything_but_sharding(change):
+    parameters = [np.zeros(300, np.float32)]
+    optimizer = gradstep.Adam(parameters, learning_rate=0.1)
+    optimizer.step(parameters, [np.ones(300, np.float32)])
+    view = optimizer.state(0, "exp_avg")
+    if change == "load":
+        file = io.BytesIO()
+        optimizer.save(file)
+        file.seek(0)
+        optimizer.load(file)
+    elif change == "copy_state":
+        optimizer.copy_state(gradstep.Adam(parameters, learning_rate=0.1))
+    elif change == "add_parameters":
+        optimizer.add_parameters([np.zeros(300, np.float32)] * 50, names=[f"more.{i}" for i in range(50)])
+    elif change == "shard_none":
+        optimizer.shard(None)
+    else:
+        updater = gradstep.Updater(optimizer, reducer=gradstep.Reducer(gradstep.Communicator.self(), parameters))
+        updater.recover(gradstep.Communicator.self(), parameters)
+    assert np.shares_memory(view, optimizer.state(0, "exp_avg"))

@@ -155,3 +155,31 @@ def test_unknown_words_are_refused_by_name():
         optimizer.shard(gradstep.Communicator.self(), gradients="mine")
     with pytest.raises(gradstep.InvalidArgument, match="average: 'median' is unknown"):
         optimizer.shard(gradstep.Communicator.self(), average="median")
+
+
+@pytest.mark.parametrize("make_alias", [lambda v: v, lambda v: v[1:], lambda v: memoryview(v), lambda v: [v.T]])
+def test_state_is_not_sharded_under_views_of_it(make_alias):
+    parameters = start()
+    optimizer = gradstep.Adam(parameters, learning_rate=0.05)
+    optimizer.step(parameters, gradients(0, 0))
+    alias = make_alias(optimizer.state(0, "exp_avg"))
+    before = optimizer.get_state(0, "exp_avg")
+    with pytest.raises(gradstep.InvalidState, match=r"shard: there are views of the state, .*: state\(0, 'exp_avg'\);"):
+        optimizer.shard(gradstep.Communicator.self())
+    assert np.array_equal(optimizer.state(0, "exp_avg"), before), "nothing has changed"
+    optimizer.shard(None)
+    del alias
+    optimizer.shard(gradstep.Communicator.self())
+    assert np.array_equal(optimizer.state(0, "exp_avg"), before)
+    copy = optimizer.state(0, "exp_avg")
+    optimizer.shard(gradstep.Communicator.self())
+    optimizer.shard(None)
+    assert np.array_equal(copy, optimizer.state(0, "exp_avg"))
+
+
+def test_views_that_nobody_can_reach_are_no_obstacle():
+    optimizer = gradstep.Adam(start(), learning_rate=0.05)
+    cycle = [optimizer.state(0, "exp_avg")]
+    cycle.append(cycle)
+    del cycle
+    optimizer.shard(gradstep.Communicator.self())

@@ -210,3 +210,17 @@ def test_what_ranks_disagree_on_is_refused_on_all():
 
     assert run_ranks(2, clip_locally) == [True, True]
     assert run_ranks(2, lack_a_reduced_gradient) == [True, True]
+
+
+def test_loaded_state_with_things_of_the_users_own_can_be_sharded():
+    parameters = [torch.nn.Parameter(torch.zeros(300))]
+    optimizer = adapters.Adam(parameters)
+    parameters[0].grad = torch.ones(300)
+    optimizer.step()
+    saved = copy.deepcopy(optimizer.state_dict())
+    saved["state"][0]["mine"] = 7
+    loaded = adapters.Adam(parameters)
+    loaded.load_state_dict(saved)
+    loaded.shard(gradstep.Communicator.self())
+    assert loaded.state[parameters[0]]["mine"] == 7
+    assert torch.equal(loaded.state[parameters[0]]["exp_avg"], saved["state"][0]["exp_avg"])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradstep import _native
-from gradstep._handle import Handle
+from gradstep._handle import Handle, Lease
 from gradstep.errors import Unsupported
 
 
@@ -103,7 +103,7 @@ class DeviceArray:
     takes it as it is. What it shows changes with the object that it is of, which it keeps alive.
     """
 
-    def __init__(self, description: View, owner: Handle) -> None:
+    def __init__(self, description: View, owner: Handle | Lease) -> None:
         self._description = description
         self._owner = owner
 
@@ -134,7 +134,7 @@ class DeviceArray:
         return f"DeviceArray(shape={self.shape}, dtype={self._description[2]}, device=({kind}, {number}))"
 
 
-def view(description: View | None, owner: Handle | None) -> Any:
+def view(description: View | None, owner: Handle | Lease | None) -> Any:
     """A writable array without a copy: NumPy's, or a DeviceArray."""
     if description is None:
         return None

@@ -52,3 +52,20 @@ class Handle:
             self._destroy(pointer)
 
     __del__ = close
+
+
+class Lease:
+    """What a view holds whose memory may go while its owner stays: as long as this is alive, somebody may look there.
+
+    `what` is for messages.
+    """
+
+    __slots__ = ("__weakref__", "_owner", "what")
+
+    def __init__(self, owner: Handle, what: str) -> None:
+        self._owner = owner
+        self.what = what
+
+    def wait(self) -> None:
+        """As the owner's."""
+        self._owner.wait()

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all optimizers share; rules.py has the rules."""
 
+import gc
 import inspect
 import math
 import re
 import sys
+import weakref
 from collections.abc import Callable, Iterable
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Self, TypedDict, Unpack
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 
 from gradstep import _native
 from gradstep._arrays import Array, Arrays, Gradients, Schema, dtype_of, empty_like, schema, view
-from gradstep._handle import Handle
+from gradstep._handle import Handle, Lease
 from gradstep._info import _sized
 from gradstep._keywords import spelled_out
 from gradstep._options import enum_value, read_record, read_records, set_options
@@ -24,7 +26,7 @@ from gradstep._saved_state import SavedState
 from gradstep._streams import stream_of
 from gradstep.communicator import Communicator
 from gradstep.context import Context, context_pointer
-from gradstep.errors import InvalidArgument, Unsupported
+from gradstep.errors import InvalidArgument, InvalidState, Unsupported
 from gradstep.schedule import Number, Schedule, as_schedule
 
 
@@ -130,6 +132,8 @@ class Optimizer(SavedState):
         self._given = dict(options)
         self._lent: dict[tuple[str, int], object] = {}
         """By name and group: arrays that hyper-parameters are read from."""
+        self._leases: weakref.WeakSet[Lease] = weakref.WeakSet()
+        """Of the views of state that somebody has."""
         pointer = self._rule.create(context_pointer(context), struct, described)
         self._handle = Handle(
             pointer, _native.optimizer_destroy, self._lent, stream_of(described[0]), _native.optimizer_poll
@@ -333,12 +337,15 @@ class Optimizer(SavedState):
     def state(self, i: int, name: str) -> NDArray[Any]:
         """State `name` of parameter i, shaped as the parameter unless the rule says else.
 
-        A view, through which it can be changed too.
+        A view, through which it can be changed too; as long as there is one, shard() is refused, which would free the
+        memory.
 
         Where it is kept in another form (in codes or sharded) it is a read-only copy; then, as get_state().
         """
         try:
-            found = view(_native.optimizer_state(self._pointer, i, name), self._handle)
+            lease = Lease(self._handle, f"state({i}, {name!r})")
+            found = view(_native.optimizer_state(self._pointer, i, name), lease)
+            self._leases.add(lease)
         except Unsupported:
             found = self.get_state(i, name)
             found.flags.writeable = False
@@ -388,12 +395,27 @@ class Optimizer(SavedState):
         average: "mean" or "sum" of local gradients.
         preconditioners: of Shampoo: "replicated" (each root is computed by one rank, all have the matrices) or "owned"
             (each rank has the matrices of its blocks; raises Unsupported with eigenvalue_corrected).
+
+        The memory of the whole state is freed. While there are views of it, which state() gave, this raises
+        InvalidState: drop them first, on all ranks, or take copies by get_state().
         """
+        if comm is not None:
+            self._refuse_to_free_views()
         options = _native.sharding_options()
         options.gradients = enum_value("SHARDED_GRADIENTS_", gradients, "gradients")
         options.average = enum_value("AVERAGE_", average, "average")
         options.preconditioners = enum_value("SHARDED_PRECONDITIONERS_", preconditioners, "preconditioners")
         _native.optimizer_attach_comm(self._pointer, None if comm is None else comm._pointer, options)
+
+    def _refuse_to_free_views(self) -> None:
+        if self._leases:
+            gc.collect()  # of those that nobody can reach, some may be in cycles
+        if held := sorted(lease.what for lease in self._leases):
+            more = f" and {len(held) - 1} more" if len(held) > 1 else ""
+            raise InvalidState(
+                f"shard: there are views of the state, whose memory it frees: {held[0]}{more}; drop them, or take copies "
+                "by get_state()"
+            )
 
     def poll(self) -> bool:
         """True when no step is under way, and the arrays that it was given are yours again: on the CPU, always."""

@@ -272,7 +272,7 @@ class Optimizer(torch.optim.Optimizer):
         """
         self._follow()
         sharding = None if comm is None else Sharding(comm, gradients, average, preconditioners)
-        if self._sharding is None and self._viewed:
+        if self._sharding is None and (self._viewed or self._shown.handed_out):
             self._rebuild(sharding=sharding)  # views that users may have keep their memory
             self._viewed = False
             return
