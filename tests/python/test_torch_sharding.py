@@ -112,6 +112,59 @@ def test_an_infinity_on_one_rank_skips_the_step_on_all():
     assert run_ranks(2, train) == [True, True]
 
 
+@pytest.mark.parametrize("gradients", ["local", "reduced"])
+@pytest.mark.parametrize("unscaled", [False, True], ids=["", "unscaled_before"])
+@pytest.mark.parametrize("lacks", [False, True], ids=["", "no_gradient_on_rank_0"])
+def test_an_infinity_on_one_rank_makes_all_scalers_back_off(gradients, unscaled, lacks):
+    def train(comm):
+        parameter = torch.nn.Parameter(torch.zeros(1))
+        optimizer = adapters.SGD([parameter], lr=1.0)
+        optimizer.shard(comm, gradients=gradients)
+        scaler = torch.amp.GradScaler("cpu", init_scale=8.0)
+        scales = []
+        for step in range(3):
+            optimizer.zero_grad()
+            infinite = step == 1 and (comm.rank == 1 or gradients == "reduced")
+            scaler.scale((parameter * (math.inf if infinite else 1.0 + comm.rank)).sum()).backward()
+            if gradients == "reduced":
+                comm.all_reduce(parameter.grad)
+                parameter.grad /= 2
+            elif lacks and comm.rank == 0 and step == 1:
+                parameter.grad = None
+            if unscaled:
+                scaler.unscale_(optimizer)
+            scaler.step(optimizer)
+            scaler.update()
+            scales.append(scaler.get_scale())
+        return parameter.item(), scales
+
+    # Two steps by the mean of 1 and 2.
+    assert run_ranks(2, train) == [(-3.0, [8.0, 4.0, 4.0])] * 2
+
+
+def test_scales_that_differ_are_refused_on_all_ranks():
+    def train(comm):
+        parameter = torch.nn.Parameter(torch.zeros(1))
+        optimizer = adapters.SGD([parameter], lr=1.0)
+        optimizer.shard(comm)
+        scaler = torch.amp.GradScaler("cpu", init_scale=8.0 - 4.0 * comm.rank)
+        scaler.scale(parameter.sum()).backward()
+        with pytest.raises(gradstep.Mismatch, match="grad_scale: is 0.125 on rank 0, 0.25 on rank 1, "):
+            scaler.step(optimizer)
+        return parameter.item()
+
+    assert run_ranks(2, train) == [0.0, 0.0]
+
+
+def test_a_scaler_may_have_seen_no_gradient():
+    parameter = torch.nn.Parameter(torch.zeros(1))
+    optimizer = adapters.SGD([parameter], lr=1.0)
+    scaler = torch.amp.GradScaler("cpu")
+    scaler.scale(torch.zeros(()))
+    scaler.step(optimizer)
+    assert parameter.item() == 0
+
+
 @pytest.mark.parametrize("looked_at", [False, True], ids=["", "after_looking_at_state"])
 def test_edits_state_dicts_and_the_end_of_sharding_change_no_bit(looked_at):
     def edit(optimizer, parameters, step):

@@ -33,6 +33,7 @@ from gradstep.torch._arguments import (
     in_torch_words,
     number,
 )
+from gradstep.torch._grad_scaler import note_infinity
 from gradstep.torch._layout import Layout, Settings
 from gradstep.torch._part import Call, Part
 from gradstep.torch._sharding import Sharding
@@ -135,6 +136,8 @@ class Optimizer(torch.optim.Optimizer):
         options: dict[str, Any] = {}
         # Both are tensors that a GradScaler sets for this call.
         scale, found_inf = getattr(self, "grad_scale", None), getattr(self, "found_inf", None)
+        if not isinstance(found_inf, Tensor):
+            found_inf = None  # 0: it has seen no gradient
         skip = False
         if self._is_decided_on_device(scale, found_inf):
             options["grad_scale_tensor"] = _gated_scale(scale, found_inf)
@@ -147,18 +150,18 @@ class Optimizer(torch.optim.Optimizer):
                 return loss
         if grad_scale != 1.0 or max_norm or clip_value:
             options |= {"grad_scale": grad_scale, "max_norm": max_norm, "clip_value": clip_value}
-        work = self._work(skip)
+        work = self._work(skip, grad_scale)
         if len(work) == 1 and len(work[0][1]) == 1:
             try:
                 self._run(work, options)
             except InvalidArgument:
                 if not self._settle():
                     raise
-                self._run(self._work(skip), options)
+                self._run(self._work(skip, grad_scale), options)
         elif work:
             # An error in a later call would come when the earlier ones have stepped.
             if not all(part.fits() for part, _ in work) and self._settle():
-                work = self._work(skip)
+                work = self._work(skip, grad_scale)
             self._run(work, {**options, "grad_norm": self._norm(work) if max_norm else None})
         if self._shown.handed_out:
             self._shown.after_step(self._layout.parts.values(), readable=self._sharding is None)
@@ -196,10 +199,10 @@ class Optimizer(torch.optim.Optimizer):
             and all(part.device.type == "cuda" and part.is_level() for part in parts)
         )
 
-    def _work(self, skip: bool) -> Work:
+    def _work(self, skip: bool, grad_scale: float) -> Work:
         """The gradstep calls of this step; none if there is no gradient, or an infinity on any rank."""
         if self._sharding is not None:
-            return self._agreed_work(self._sharding, skip)
+            return self._agreed_work(self._sharding, skip, grad_scale)
         work = []
         for part in self._layout.parts.values():
             grads = [parameter.grad for parameter in part.parameters]
@@ -208,11 +211,13 @@ class Optimizer(torch.optim.Optimizer):
                 work.append((part, calls))
         return work
 
-    def _agreed_work(self, sharding: Sharding, skip: bool) -> Work:
+    def _agreed_work(self, sharding: Sharding, skip: bool, grad_scale: float) -> Work:
         """The same calls on all ranks: for parameters that have a gradient on any of them."""
         parts = list(self._layout.parts.values())
         grads = [[parameter.grad for parameter in part.parameters] for part in parts]
-        skip, present = sharding.agree(skip, [grad is not None for of_part in grads for grad in of_part])
+        had = [grad is not None for of_part in grads for grad in of_part]
+        skip, present = sharding.agree(skip, grad_scale, had)
+        note_infinity(skip)
         if skip:
             self._last = _SKIPPED
             return []

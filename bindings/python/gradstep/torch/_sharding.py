@@ -22,14 +22,28 @@ class Sharding:
         """Spreads the state of one gradstep optimizer. Collective."""
         optimizer.shard(self._comm, *self._options)
 
-    def agree(self, found_inf: bool, present: Sequence[bool]) -> tuple[bool, list[bool]]:
-        """Whether any rank found an infinity, and which parameters have a gradient on any rank. Collective."""
-        flags = np.array([found_inf, *present], np.float32)
-        self._comm.all_reduce(flags, "sum")
-        ranks = self._comm.world_size
-        for i, having in enumerate(flags[1:]):
-            if not self.local and having not in (0, ranks):
-                raise Mismatch(
-                    f"gradients[{i}]: {having:g} of {ranks} ranks have one, which were to be reduced already"
-                )
-        return bool(flags[0]), [bool(having) for having in flags[1:]]
+    def agree(self, found_inf: bool, factor: float, present: Sequence[bool]) -> tuple[bool, list[bool]]:
+        """Whether any rank found an infinity, and which parameters have a gradient on any rank. Collective.
+
+        factor: what gradients will be multiplied by, on all ranks alike.
+        """
+        n = len(present)
+        had = np.array(present, np.float64)
+        # The largest of each, and of its opposite: both tell whether ranks differ.
+        most = np.concatenate(([found_inf, factor, -factor], had, 1 - had))
+        self._comm.all_reduce(most, "max")
+        if most[1] != -most[2]:
+            factors = self._comm.all_gather(np.array([factor]))[:, 0]
+            shown = ", ".join(f"{each:g} on rank {rank}" for rank, each in enumerate(factors))
+            raise Mismatch(
+                f"grad_scale: is {shown}, expected one number on all ranks; it is divided by the scale of a GradScaler, "
+                "which must back off on all ranks where one has found an infinity"
+            )
+        here, lacking = most[3 : 3 + n] > 0, most[3 + n :] > 0
+        if not self.local and (here & lacking).any():
+            i = int(np.flatnonzero(here & lacking)[0])
+            having = self._comm.all_gather(had[i : i + 1]).sum()
+            raise Mismatch(
+                f"gradients[{i}]: {having:g} of {self._comm.world_size} ranks have one, which were to be reduced already"
+            )
+        return bool(most[0]), here.tolist()
