@@ -483,3 +483,47 @@ def test_what_cannot_be_followed_is_refused_before_anything_moves(edit, error, t
     optimizer.load_state_dict(saved)
     optimizer.step()
     assert bits(twins.ours) != before
+
+
+@pytest.mark.parametrize("looked_at", [False, True], ids=["", "after_looking_at_state"])
+@pytest.mark.parametrize("grown", [False, True], ids=["", "grown"])
+@pytest.mark.parametrize("options", [{}, {"state_dtype": "int8"}], ids=["views", "copies"])
+def test_tensors_of_a_state_dict_that_is_kept_belong_together(looked_at, grown, options):
+    first, second = new_parameter((300,)), new_parameter((5,), 3)
+    optimizer = adapters.Adam([first, second], lr=0.02, **options)
+
+    def step(n, parameters=(first, second)):
+        for i in range(n):
+            for p in (first, second):
+                p.grad = None
+            for p in parameters:
+                p.grad = values(p.shape, i)
+            optimizer.step()
+
+    step(2)
+    held = optimizer.state if looked_at else None
+    saved = optimizer.state_dict()
+    at_once = copy.deepcopy(saved)
+    if grown:
+        optimizer.add_param_group({"params": [new_parameter((3,))]})
+    step(3, [first])
+    if held is not None:
+        assert len(optimizer.state) == 2  # which renews copies
+    now = optimizer.state_dict() if not options else at_once
+    assert [e["step"].item() for e in now["state"].values()] == ([2, 2] if options else [5, 2])
+    for i, entry in saved["state"].items():
+        assert all(torch.equal(tensor, now["state"][i][name]) for name, tensor in entry.items()), i
+
+
+def test_step_tensors_that_nobody_has_are_not_written():
+    parameter = new_parameter((4,))
+    optimizer = adapters.Adam([parameter])
+    parameter.grad = torch.ones(4)
+    optimizer.step()
+    for _ in range(3):
+        optimizer.state_dict()
+    optimizer.step()
+    assert optimizer._shown._left == []
+    kept = optimizer.state_dict()
+    optimizer.step()
+    assert kept["state"][0]["step"] == 3 and len(optimizer._shown._left) == 1

@@ -58,6 +58,11 @@ def _gated_scale(scale: Tensor | None, found_inf: Tensor | None) -> Tensor:
         return factor.reshape(1)
 
 
+def _with_entries(packed: dict[str, Any], others: Mapping[int, Entry]) -> dict[str, Any]:
+    """A state_dict with other entries in the place of some, which go by their id()."""
+    return {**packed, "state": {key: others.get(id(entry), entry) for key, entry in packed["state"].items()}}
+
+
 class Optimizer(torch.optim.Optimizer):
     """What the adapters share. Not made by itself."""
 
@@ -163,8 +168,7 @@ class Optimizer(torch.optim.Optimizer):
             if not all(part.fits() for part, _ in work) and self._settle():
                 work = self._work(skip, grad_scale)
             self._run(work, {**options, "grad_norm": self._norm(work) if max_norm else None})
-        if self._shown.handed_out:
-            self._shown.after_step(self._layout.parts.values(), readable=self._sharding is None)
+        self._shown.after_step(self._layout.parts.values(), readable=self._sharding is None)
         return loss
 
     @property
@@ -408,7 +412,10 @@ class Optimizer(torch.optim.Optimizer):
             self._shown.take(state, self._layout.parts.values())
 
     def state_dict(self) -> dict[str, Any]:
-        """Hyper-parameters and state, as torch's; the tensors are those of `state`, which go on changing."""
+        """Hyper-parameters and state, as torch's; the tensors are those of `state`, which go on changing.
+
+        State that `state` shows as copies (8 bits, sharded) does not: its entries are what they were at the call.
+        """
         was_handed_out = self._shown.handed_out
         listed = {id(parameter) for group in self.param_groups for parameter in group["params"]}
         for key in self.state:
@@ -416,9 +423,18 @@ class Optimizer(torch.optim.Optimizer):
                 raise InvalidState(
                     f"state: has a tensor of shape {tuple(key.shape)} that is in no group any more: delete its entry"
                 )
-        result = super().state_dict()
+        frozen = self._shown.frozen(shared=was_handed_out)
+        if not frozen:
+            result = super().state_dict()
+        else:
+            # Before any hook of the user's.
+            hook = self.register_state_dict_post_hook(lambda _, packed: _with_entries(packed, frozen), prepend=True)
+            try:
+                result = super().state_dict()
+            finally:
+                hook.remove()
         if not was_handed_out and not self._optimizer_state_dict_pre_hooks:
-            self._shown = ShownState(self._state_from_the_start)  # nobody has it
+            self._shown = self._shown.taken_back()
         return result
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ before each step, once the mapping has been handed out. Where gradstep keeps sta
 copies; their versions tell whether they were written to.
 """
 
+import weakref
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from itertools import chain
@@ -38,7 +39,8 @@ class _Steps:
     def write(self) -> None:
         self._array.fill(self.part.count)
         for i, count in self.part.behind.items():
-            self._array[i] = count
+            if i < len(self._array):  # the part may have grown
+                self._array[i] = count
         self._written = self._array.tobytes()
 
     def edited(self) -> bool:
@@ -62,7 +64,8 @@ class _DeviceSteps:
     def write(self) -> None:
         with torch.no_grad():
             if self.part.count_is_known or self.part.behind:
-                self._array.copy_(torch.tensor(self.part.counts, dtype=torch.float32))
+                counts = self.part.counts[: len(self._array)]  # the part may have grown
+                self._array.copy_(torch.tensor(counts, dtype=torch.float32))
             else:
                 assert self.part.outcome is not None
                 self._array.copy_(self.part.outcome[3:])  # what the step has told, or will tell when it runs
@@ -75,6 +78,18 @@ class _DeviceSteps:
         """The parameters whose step the user has written."""
         counts = self.part.counts
         return {i for i, step in enumerate(self._array.tolist()) if step != counts[i]} if self.edited() else set()
+
+
+class _LeftSteps:
+    """The `step` tensors of a state_dict() that somebody may have kept: they go on counting while they are there."""
+
+    def __init__(self, steps: _Steps | _DeviceSteps) -> None:
+        self._tensors = [weakref.ref(tensor) for tensor in steps.tensors]
+        steps.tensors = []
+        self.write = steps.write
+
+    def kept(self) -> bool:
+        return any(tensor() is not None for tensor in self._tensors)
 
 
 class ShownState:
@@ -90,6 +105,7 @@ class ShownState:
         self._tensors: dict[Tensor, dict[str, Tensor]] = {}
         self._copies: dict[Tensor, dict[str, int]] = {}
         self._stale = False
+        self._left: list[_LeftSteps] = []
         self._remember()
 
     def take(self, mapping: Any, parts: Collection[Part]) -> None:
@@ -155,11 +171,38 @@ class ShownState:
 
     def after_step(self, parts: Collection[Part], readable: bool) -> None:
         """Shows what a step has made. `readable`: reading state takes no other ranks."""
+        if self._left:
+            self._left = [steps for steps in self._left if steps.kept()]
+            for left in self._left:
+                left.write()
+        if not self.handed_out:
+            return
         self._stale = bool(self._copies)
         for steps in self._steps.values():
             steps.write()
         if readable and self._lags(parts):
             self.show(parts)
+
+    def frozen(self, shared: bool) -> dict[int, Entry]:
+        """For entries with copies, by their id(): the same without views, so that nothing in there goes on changing.
+
+        shared: somebody has the copies, which reading `state` renews.
+        """
+        found = {}
+        for parameter, copies in self._copies.items():
+            entry = self.mapping.get(parameter)
+            if isinstance(entry, dict):
+                found[id(entry)] = {
+                    name: value.clone() if isinstance(value, Tensor) and (shared or name not in copies) else value
+                    for name, value in entry.items()
+                }
+        return found
+
+    def taken_back(self) -> "ShownState":
+        """What is shown next, where nobody has the mapping any more, but perhaps tensors of it."""
+        shown = ShownState(self._from_the_start)
+        shown._left = [*self._left, *map(_LeftSteps, self._steps.values())]
+        return shown
 
     def _remember(self) -> None:
         self._keys = list(self.mapping)
