@@ -4,8 +4,8 @@
 
 gradstep holds the state; torch's users hold a mapping {parameter: {name: tensor}} and edit it as they like. Entries
 here are ordinary dicts whose tensors are views of gradstep's memory, so that writing into a tensor needs no care.
-Whatever else is done (an entry deleted, a tensor replaced) makes some object another one: identities are compared
-before each step, once the mapping has been handed out. Where gradstep keeps state in another form the tensors are
+Whatever else is done (an entry deleted, a tensor replaced, or given other memory by `.data = ` or `.set_()`) makes some
+object or address another one: both are compared before each step, once the mapping has been handed out. Where gradstep keeps state in another form the tensors are
 copies; their versions tell whether they were written to.
 """
 
@@ -101,8 +101,9 @@ class ShownState:
         self._from_the_start = from_the_start
         self._seen: dict[Part, int] = {}
         self._steps: dict[Part, _Steps | _DeviceSteps] = {}
-        # What gradstep has put into the entries, and the versions of those that are copies.
+        # What gradstep has put into the entries, where that lies, and the versions of those that are copies.
         self._tensors: dict[Tensor, dict[str, Tensor]] = {}
+        self._addresses: dict[Tensor, dict[str, int]] = {}
         self._copies: dict[Tensor, dict[str, int]] = {}
         self._stale = False
         self._left: list[_LeftSteps] = []
@@ -144,11 +145,13 @@ class ShownState:
             entry = self.mapping.get(parameter)
             if not entry and not part.has_state(i, self._from_the_start):
                 continue
-            shown = self._tensors.setdefault(parameter, {})
+            shown, addresses = self._tensors.setdefault(parameter, {}), self._addresses.setdefault(parameter, {})
             shown["step"] = steps.tensors[i]
+            addresses["step"] = steps.tensors[i].data_ptr()
             for name, (tensor, is_copy) in part.saved(i).items():
                 if name not in shown:
                     shown[name] = tensor
+                    addresses[name] = tensor.data_ptr()
                     if is_copy:
                         self._copies.setdefault(parameter, {})[name] = tensor._version
                 elif is_copy:
@@ -209,6 +212,8 @@ class ShownState:
         self._entries = list(self.mapping.values())
         self._dicts = [entry for entry in self._entries if isinstance(entry, dict)]
         self._values = list(chain.from_iterable(entry.values() for entry in self._dicts))
+        self._own = list(chain.from_iterable(map(dict.values, self._tensors.values())))
+        self._own_addresses = list(chain.from_iterable(map(dict.values, self._addresses.values())))
 
     def edited(self) -> bool:
         """Whether anything in the mapping is not what it was."""
@@ -221,7 +226,16 @@ class ShownState:
             and sum(map(len, self._dicts)) == len(self._values)
             and all(map(is_, chain.from_iterable(map(dict.values, self._dicts)), self._values))
         )
-        return not same or self._steps_edited() or self._copies_edited()
+        return not same or self._moved() or self._steps_edited() or self._copies_edited()
+
+    def _moved(self) -> bool:
+        """Whether a tensor has been given other memory."""
+        return [*map(Tensor.data_ptr, self._own)] != self._own_addresses
+
+    def _has(self, entry: Entry, parameter: Tensor, name: str) -> bool:
+        """Whether a parameter's entry has the tensor that gradstep has put there, with the memory that it had."""
+        tensor = self._tensors[parameter][name]
+        return entry.get(name) is tensor and tensor.data_ptr() == self._addresses[parameter][name]
 
     def _steps_edited(self) -> bool:
         return any(steps.edited() for steps in self._steps.values())
@@ -250,7 +264,7 @@ class ShownState:
                         f"state of parameter {part.names[i]!r}: {written[0]!r} was written to after a later step, "
                         "and is a copy of what gradstep keeps in another form: assign a tensor instead"
                     )
-                kept = all(entry.get(name) is tensor for name, tensor in shown.items())
+                kept = all(self._has(entry, parameter, name) for name in shown)
                 added = any(name not in shown for name in part.state_names(i) if entry.get(name) is not None)
                 if not kept or added or written or i in counted:
                     changed[parameter] = self._as_it_stands(part, i, entry)
@@ -258,8 +272,8 @@ class ShownState:
 
     def _as_it_stands(self, part: Part, i: int, entry: Entry) -> Entry:
         """The entry, with the present state for copies of an older one."""
-        shown = self._tensors.get(part.parameters[i], {})
-        old = [name for name in self._copies.get(part.parameters[i], ()) if entry.get(name) is shown[name]]
+        parameter = part.parameters[i]
+        old = [name for name in self._copies.get(parameter, ()) if self._has(entry, parameter, name)]
         return {**entry, **{name: part.saved(i)[name].tensor for name in old if self._stale}}
 
     def accept(self) -> None:
@@ -293,7 +307,7 @@ class ShownState:
 
     def start_anew(self, parts: Collection[Part], readable: bool) -> None:
         """Follows to gradstep optimizers that have taken over what the mapping says."""
-        self._seen, self._steps, self._tensors, self._copies = {}, {}, {}, {}
+        self._seen, self._steps, self._tensors, self._copies, self._addresses = {}, {}, {}, {}, {}
         for part in parts:
             for i, parameter in enumerate(part.parameters):
                 for name in ("step", *part.state_names(i)) if self.mapping.get(parameter) else ():
