@@ -213,6 +213,42 @@ def test_objects_that_outlive_the_package_are_destroyed_quietly():
     assert done.returncode == 0 and done.stderr == ""
 
 
+DAEMONS = {
+    "call": "optimizer = gradstep.Adam(p, learning_rate=0.1)\ncall = lambda: optimizer.step(p, g)\n",
+    "schedule": "optimizer = gradstep.Adam(p, learning_rate=lambda t: time.sleep(0.001) or 0.1)\n"
+    "call = lambda: optimizer.step(p, g)\n",
+    "file": "class File:\n"
+    "    def write(self, data): time.sleep(0.001)\n"
+    "optimizer = gradstep.Adam(p, learning_rate=0.1)\ncall = lambda: optimizer.save(File())\n",
+    "wait": "ends = gradstep.Communicator.local(2)\ncall = lambda: ends[0].all_reduce(p[0])\n",
+    "array": "class Array:\n"
+    "    def __dlpack__(self, **keywords):\n"
+    "        time.sleep(0.001)\n"
+    "        return g[0].__dlpack__(**keywords)\n"
+    "optimizer = gradstep.Adam(p, learning_rate=0.1)\ncall = lambda: optimizer.step(p, [Array()])\n",
+}
+
+
+@pytest.mark.parametrize("inside", DAEMONS)
+def test_the_interpreter_ends_while_a_daemon_thread_is_inside_a_call(inside):
+    program = (
+        "import threading, time, numpy as np, gradstep\n"
+        "p, g = [np.zeros(200000, np.float32)], [np.ones(200000, np.float32)]\n"
+        f"{DAEMONS[inside]}"
+        "started = threading.Event()\n"
+        "def loop():\n"
+        "    while True:\n"
+        "        started.set()\n"
+        "        call()\n"
+        "threading.Thread(target=loop, daemon=True).start()\n"
+        "started.wait()\n"
+        "time.sleep(0.05)\n"
+    )
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_calls_reach_the_extension_without_a_python_function_between():
     assert isinstance(gradstep._native.optimizer_step, types.BuiltinFunctionType)
     assert isinstance(gradstep._native.optimizer_destroy, types.BuiltinFunctionType)

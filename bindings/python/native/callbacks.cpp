@@ -16,7 +16,7 @@ void release_object(void* object) {
 
 gradstep_status call_schedule(void* user, std::int64_t step, double* value) {
   const GilLock lock;
-  const ObjectRef result(PyObject_CallFunction(static_cast<PyObject*>(user), "L", static_cast<long long>(step)));
+  const ObjectRef result = call(static_cast<PyObject*>(user), "L", static_cast<long long>(step));
   if (!result) return keep_exception();
   *value = PyFloat_AsDouble(result.get());
   return PyErr_Occurred() != nullptr ? keep_exception() : GRADSTEP_OK;
@@ -25,7 +25,7 @@ gradstep_status call_schedule(void* user, std::int64_t step, double* value) {
 // A log sink cannot fail a call: what it raises is reported as Python reports errors of destructors.
 void call_log(void* log, std::int32_t level, const char* text) {
   const GilLock lock;
-  const ObjectRef result(PyObject_CallFunction(static_cast<PyObject*>(log), "is", static_cast<int>(level), text));
+  const ObjectRef result = call(static_cast<PyObject*>(log), "is", static_cast<int>(level), text);
   if (!result) PyErr_WriteUnraisable(static_cast<PyObject*>(log));
 }
 
@@ -36,7 +36,7 @@ std::int32_t call_interrupt(void* interrupt) {
     return 1;
   }
   if (interrupt == nullptr) return 0;
-  const ObjectRef result(PyObject_CallFunction(static_cast<PyObject*>(interrupt), nullptr));
+  const ObjectRef result = call(static_cast<PyObject*>(interrupt), nullptr);
   const int stop = result ? PyObject_IsTrue(result.get()) : -1;
   if (stop < 0) keep_interrupt();
   return stop != 0 ? 1 : 0;

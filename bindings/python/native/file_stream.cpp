@@ -29,7 +29,7 @@ gradstep_status write_to_file(void* user, const void* data, std::size_t size) {
   while (size > 0) {
     const LentView view(rest, static_cast<std::int64_t>(size));
     if (view.get() == nullptr) return keep_exception();
-    const ObjectRef result(PyObject_CallMethod(static_cast<PyObject*>(user), "write", "O", view.get()));
+    const ObjectRef result = call_method(static_cast<PyObject*>(user), "write", "O", view.get());
     const std::size_t taken = taken_by(result.get(), size);
     if (taken == 0) return keep_exception();
     rest += taken;
@@ -40,7 +40,7 @@ gradstep_status write_to_file(void* user, const void* data, std::size_t size) {
 
 gradstep_status read_from_file(void* user, void* data, std::size_t size, std::size_t* got) {
   const GilLock lock;
-  const ObjectRef chunk(PyObject_CallMethod(static_cast<PyObject*>(user), "read", "n", static_cast<Py_ssize_t>(size)));
+  const ObjectRef chunk = call_method(static_cast<PyObject*>(user), "read", "n", static_cast<Py_ssize_t>(size));
   Py_buffer view{};
   if (!chunk || PyObject_GetBuffer(chunk.get(), &view, PyBUF_SIMPLE) != 0) return keep_exception();
   const auto length = static_cast<std::size_t>(view.len);

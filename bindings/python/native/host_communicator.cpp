@@ -29,11 +29,6 @@ double seconds(std::int64_t milliseconds) { return static_cast<double>(milliseco
 
 gradstep_status finish(const ObjectRef& result) { return result ? GRADSTEP_OK : keep_peer_exception(); }
 
-template <class... Arguments>
-ObjectRef call(void* object, const char* method, const char* format, Arguments... arguments) {
-  return ObjectRef(PyObject_CallMethod(static_cast<PyObject*>(object), method, format, arguments...));
-}
-
 /// Copies an object with the buffer protocol to `receive`; an error if it has not exactly `bytes` bytes.
 bool copy_bytes(PyObject* object, void* receive, std::int64_t bytes, const char* what) {
   Py_buffer view{};
@@ -53,14 +48,14 @@ struct HostCollectives {
   std::int32_t world_size;
 };
 
-void* object_of(void* user) { return static_cast<HostCollectives*>(user)->object; }
+PyObject* object_of(void* user) { return static_cast<HostCollectives*>(user)->object; }
 
 gradstep_status all_gather(void* user, const void* send, void* receive, std::int64_t bytes, void*,
                            std::int64_t timeout_ms) {
   const GilLock lock;
   const LentView data(send, bytes);
   if (!data.get()) return finish({});
-  ObjectRef result = call(object_of(user), "all_gather", "Od", data.get(), seconds(timeout_ms));
+  ObjectRef result = call_method(object_of(user), "all_gather", "Od", data.get(), seconds(timeout_ms));
   if (!result) return finish(result);
   const std::int32_t world_size = static_cast<HostCollectives*>(user)->world_size;
   const ObjectRef items(PySequence_Fast(result.get(), "all_gather: expected a sequence of buffers"));
@@ -83,7 +78,7 @@ gradstep_status all_reduce(void* user, void* data, std::int64_t count, std::int3
   const GilLock lock;
   const LentView view(data, count * (bits / 8), format_of(type_code, bits));
   if (!view.get()) return finish({});
-  return finish(call(object_of(user), "all_reduce", "Osd", view.get(), name_of_op(op), seconds(timeout_ms)));
+  return finish(call_method(object_of(user), "all_reduce", "Osd", view.get(), name_of_op(op), seconds(timeout_ms)));
 }
 
 gradstep_status reduce_scatter(void* user, const void* send, void* receive, std::int64_t count, std::int32_t type_code,
@@ -94,8 +89,8 @@ gradstep_status reduce_scatter(void* user, const void* send, void* receive, std:
   const LentView input(const_cast<void*>(send), bytes * static_cast<HostCollectives*>(user)->world_size, format);
   const LentView output(receive, bytes, format);
   if (!input.get() || !output.get()) return finish({});
-  return finish(
-      call(object_of(user), "reduce_scatter", "OOsd", input.get(), output.get(), name_of_op(op), seconds(timeout_ms)));
+  return finish(call_method(object_of(user), "reduce_scatter", "OOsd", input.get(), output.get(), name_of_op(op),
+                            seconds(timeout_ms)));
 }
 
 gradstep_status broadcast(void* user, void* data, std::int64_t bytes, std::int32_t root, void*,
@@ -103,7 +98,8 @@ gradstep_status broadcast(void* user, void* data, std::int64_t bytes, std::int32
   const GilLock lock;
   const LentView view(data, bytes, nullptr);
   if (!view.get()) return finish({});
-  return finish(call(object_of(user), "broadcast", "Oid", view.get(), static_cast<int>(root), seconds(timeout_ms)));
+  return finish(
+      call_method(object_of(user), "broadcast", "Oid", view.get(), static_cast<int>(root), seconds(timeout_ms)));
 }
 
 gradstep_status send(void* user, const void* data, std::int64_t bytes, std::int32_t to, void*,
@@ -111,14 +107,14 @@ gradstep_status send(void* user, const void* data, std::int64_t bytes, std::int3
   const GilLock lock;
   const LentView view(data, bytes);
   if (!view.get()) return finish({});
-  return finish(call(object_of(user), "send", "Oid", view.get(), static_cast<int>(to), seconds(timeout_ms)));
+  return finish(call_method(object_of(user), "send", "Oid", view.get(), static_cast<int>(to), seconds(timeout_ms)));
 }
 
 gradstep_status recv(void* user, void* data, std::int64_t bytes, std::int32_t from, void*, std::int64_t timeout_ms) {
   const GilLock lock;
   const LentView view(data, bytes, nullptr);
   if (!view.get()) return finish({});
-  return finish(call(object_of(user), "recv", "Oid", view.get(), static_cast<int>(from), seconds(timeout_ms)));
+  return finish(call_method(object_of(user), "recv", "Oid", view.get(), static_cast<int>(from), seconds(timeout_ms)));
 }
 
 /// None for the caller's own place and for what has no bytes.
@@ -146,22 +142,22 @@ gradstep_status exchange(void* user, const void* const* send, const std::int64_t
     if ((out != nullptr && !out->get()) || (in != nullptr && !in->get())) return finish({});
     if (!append_view(outgoing.get(), out) || !append_view(incoming.get(), in)) return finish({});
   }
-  return finish(call(object_of(user), "exchange", "OOd", outgoing.get(), incoming.get(), seconds(timeout_ms)));
+  return finish(call_method(object_of(user), "exchange", "OOd", outgoing.get(), incoming.get(), seconds(timeout_ms)));
 }
 
 gradstep_status barrier(void* user, void*, std::int64_t timeout_ms) {
   const GilLock lock;
-  return finish(call(object_of(user), "barrier", "d", seconds(timeout_ms)));
+  return finish(call_method(object_of(user), "barrier", "d", seconds(timeout_ms)));
 }
 
 gradstep_status poll(void* user) {
   const GilLock lock;
-  return finish(call(object_of(user), "poll", nullptr));
+  return finish(call_method(object_of(user), "poll", nullptr));
 }
 
 void abort_calls(void* user) {
   const GilLock lock;
-  if (!call(object_of(user), "abort", nullptr)) PyErr_WriteUnraisable(static_cast<PyObject*>(object_of(user)));
+  if (!call_method(object_of(user), "abort", nullptr)) PyErr_WriteUnraisable(object_of(user));
 }
 
 void release_collectives(void* user) {
@@ -197,7 +193,7 @@ std::unique_ptr<HostCollectives> lend(PyObject* collectives, gradstep_comm_vtabl
 
 gradstep_status dup(void* user, std::int64_t timeout_ms, gradstep_comm_vtable* out, void** out_user) {
   const GilLock lock;
-  const ObjectRef copy = call(object_of(user), "dup", "d", seconds(timeout_ms));
+  const ObjectRef copy = call_method(object_of(user), "dup", "d", seconds(timeout_ms));
   if (!copy) return finish(copy);
   auto lent = lend(copy.get(), out);
   if (!lent) return finish({});

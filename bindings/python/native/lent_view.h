@@ -17,7 +17,7 @@ class LentView {
   LentView& operator=(const LentView&) = delete;
   ~LentView() {
     if (!view_) return;
-    const ObjectRef released(PyObject_CallMethod(view_.get(), "release", nullptr));
+    const ObjectRef released = call_method(view_.get(), "release", nullptr);
     if (!released) PyErr_Clear();  // an array that still uses the view forbids it
   }
 
@@ -29,7 +29,7 @@ class LentView {
     ObjectRef bytes_view(PyMemoryView_FromMemory(data != nullptr ? static_cast<char*>(data) : &nothing,
                                                  static_cast<Py_ssize_t>(bytes), flags));
     if (!bytes_view || format == nullptr) return bytes_view;
-    return ObjectRef(PyObject_CallMethod(bytes_view.get(), "cast", "s", format));
+    return call_method(bytes_view.get(), "cast", "s", format);
   }
 
   ObjectRef view_;

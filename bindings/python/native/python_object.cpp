@@ -2,7 +2,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python_object.h"
 
+#include <unistd.h>
+
 namespace gradstep_python {
+
+namespace {
+
+// Of a thread that Python does not know but for a GilLock.
+thread_local bool is_foreign = false;
+
+}  // namespace
+
+void stop_thread_of_python() {
+  if (is_foreign) return;
+  for (;;) pause();
+}
+
+GilLock::GilLock()
+    : is_first_(PyGILState_GetThisThreadState() == nullptr), state_(stopping_at_exit([this] {
+        is_foreign |= is_first_;
+        return PyGILState_Ensure();
+      })) {}
+
+GilLock::~GilLock() {
+  PyGILState_Release(state_);
+  if (is_first_) is_foreign = false;
+}
 
 std::string text_of(PyObject* object) {
   const ObjectRef text(PyObject_Str(object));

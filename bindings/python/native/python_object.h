@@ -15,6 +15,23 @@
 
 namespace gradstep_python {
 
+/// Stops this thread for good, if Python has started it; else returns.
+void stop_thread_of_python();
+
+/// body(), which may wait for the interpreter lock. When the interpreter has begun to end, CPython before 3.14 ends a
+/// daemon thread that asks for the lock by unwinding its stack: through destructors, which would touch objects without
+/// the lock, and through `noexcept` and catch (...), which end the process. Such a thread stops here instead, as it
+/// does from 3.14 on. A thread of gradstep's own is not stopped, for gradstep waits for it at exit.
+template <class Body>
+auto stopping_at_exit(const Body& body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (...) {
+    stop_thread_of_python();
+    throw;
+  }
+}
+
 /// An owned reference, or nothing. Used only while the interpreter lock is held.
 class ObjectRef {
  public:
@@ -46,12 +63,13 @@ class ObjectRef {
 /// Holds the interpreter lock on whatever thread it is constructed.
 class GilLock {
  public:
-  GilLock() : state_(PyGILState_Ensure()) {}
+  GilLock();
   GilLock(const GilLock&) = delete;
   GilLock& operator=(const GilLock&) = delete;
-  ~GilLock() { PyGILState_Release(state_); }
+  ~GilLock();
 
  private:
+  bool is_first_;  // the thread is none of Python's
   PyGILState_STATE state_;
 };
 
@@ -61,11 +79,25 @@ class GilRelease {
   GilRelease() : state_(PyEval_SaveThread()) {}
   GilRelease(const GilRelease&) = delete;
   GilRelease& operator=(const GilRelease&) = delete;
-  ~GilRelease() { PyEval_RestoreThread(state_); }
+  ~GilRelease() {
+    stopping_at_exit([this] { PyEval_RestoreThread(state_); });
+  }
 
  private:
   PyThreadState* state_;
 };
+
+/// callable(...), with arguments as Py_BuildValue makes them. Empty with a Python error.
+template <class... Arguments>
+ObjectRef call(PyObject* callable, const char* format, Arguments... arguments) {
+  return ObjectRef(stopping_at_exit([&] { return PyObject_CallFunction(callable, format, arguments...); }));
+}
+
+/// object.method(...), in the same way.
+template <class... Arguments>
+ObjectRef call_method(PyObject* object, const char* method, const char* format, Arguments... arguments) {
+  return ObjectRef(stopping_at_exit([&] { return PyObject_CallMethod(object, method, format, arguments...); }));
+}
 
 /// str(object) as UTF-8; "?" if that fails. Leaves no Python error behind.
 std::string text_of(PyObject* object);

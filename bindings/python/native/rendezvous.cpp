@@ -18,15 +18,15 @@ void release_store(void* user) {
 
 gradstep_status store_set(void* user, const char* key, const void* data, std::size_t len) {
   const GilLock lock;
-  const ObjectRef result(PyObject_CallMethod(static_cast<PyObject*>(user), "set", "sy#", key,
-                                             static_cast<const char*>(data), static_cast<Py_ssize_t>(len)));
+  const ObjectRef result = call_method(static_cast<PyObject*>(user), "set", "sy#", key, static_cast<const char*>(data),
+                                       static_cast<Py_ssize_t>(len));
   return result ? GRADSTEP_OK : keep_peer_exception();
 }
 
 gradstep_status store_get(void* user, const char* key, void* data, std::size_t* len, std::int64_t timeout_ms) {
   const GilLock lock;
-  const ObjectRef value(
-      PyObject_CallMethod(static_cast<PyObject*>(user), "get", "sd", key, static_cast<double>(timeout_ms) / 1000.0));
+  const ObjectRef value =
+      call_method(static_cast<PyObject*>(user), "get", "sd", key, static_cast<double>(timeout_ms) / 1000.0);
   Py_buffer view{};
   if (!value || PyObject_GetBuffer(value.get(), &view, PyBUF_SIMPLE) != 0) return keep_peer_exception();
   const auto size = static_cast<std::size_t>(view.len);
