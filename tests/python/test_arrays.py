@@ -223,3 +223,31 @@ def test_jax_arrays_are_gradients_and_parameters_of_update_only():
     half = np.zeros(3, jnp.bfloat16)
     sgd([half]).step([half], [jnp.ones(3, jnp.bfloat16)])
     assert (half == -1).all()
+
+
+def test_torch_tensors_with_the_negative_bit_are_read_with_their_sign():
+    torch = pytest.importorskip("torch")
+
+    def negative(*shape):
+        found = torch.complex(torch.zeros(shape), torch.ones(shape)).conj().imag
+        assert found.is_neg() and (found == -1).all()
+        return found
+
+    for shape in ((2,), (), (1,), (1, 1), (2, 3)):
+        parameter = torch.zeros(shape)
+        optimizer = sgd([parameter])
+        optimizer.step([parameter], [negative(*shape)])
+        assert (parameter == 1).all(), shape
+        with pytest.raises(gradstep.InvalidArgument, match=r"params\[0\]: Tensor has the negative bit.*resolve_neg"):
+            optimizer.step([negative(*shape)], [torch.ones(shape)])
+    reshaped = negative().reshape(1)
+    parameter = torch.zeros(1)
+    optimizer = gradstep.Adam([parameter], learning_rate=1.0)
+    optimizer.step([parameter], [reshaped])
+    assert parameter > 0
+    optimizer.set_state(0, "exp_avg", reshaped)
+    assert optimizer.state(0, "exp_avg") == -1
+    with pytest.raises(gradstep.InvalidArgument, match="array: Tensor has the negative bit"):
+        optimizer.set_array("learning_rate", torch.ones(1, dtype=torch.complex128).conj().imag)
+    with pytest.raises(gradstep.InvalidArgument, match=r"results\[0\]: Tensor has the negative bit"):
+        gradstep.Reducer(gradstep.Communicator.self(), [parameter]).reduce([reshaped])

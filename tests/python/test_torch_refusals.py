@@ -184,3 +184,13 @@ def test_state_of_a_parameter_that_is_in_no_group_is_named_before_it_is_saved():
         optimizer.state_dict()
     del optimizer.state[old]
     assert optimizer.state_dict()["state"][0]["step"] == 1
+
+
+def test_parameters_with_the_negative_bit_are_refused_and_gradients_are_not():
+    negative = torch.complex(torch.zeros(3), torch.ones(3)).conj().imag
+    with pytest.raises(gradstep.Unsupported, match="parameter 'param.0': has the negative bit"):
+        adapters.SGD([torch.nn.Parameter(negative)], lr=1.0)
+    one = parameter(3)
+    one.grad = negative
+    adapters.SGD([one], lr=1.0).step()
+    assert one.tolist() == [1, 1, 1]

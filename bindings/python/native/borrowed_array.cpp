@@ -32,6 +32,16 @@ gradstep_dtype dtype_of_format(const char* format, Py_ssize_t item_size) {
   return {code, static_cast<std::uint8_t>(item_size * 8), 1};
 }
 
+/// Whether strides are those of row-major order to the last, and elements several: no view of complex numbers has that.
+bool is_plain(const gradstep_tensor& tensor) {
+  std::int64_t elements = 1;
+  for (std::int32_t axis = tensor.ndim - 1; axis >= 0; --axis) {
+    if (tensor.strides != nullptr && tensor.strides[axis] != elements) return false;
+    elements *= tensor.shape[axis];
+  }
+  return elements > 1;
+}
+
 bool is_compact(std::int64_t item_size, std::int32_t ndim, const std::int64_t* shape, const std::intptr_t* strides) {
   if (strides == nullptr) return true;
   std::int64_t expected = item_size;
@@ -57,7 +67,7 @@ ObjectRef dlpack_keywords(PyObject* object) {
   ObjectRef keywords(Py_BuildValue("{s(ii)}", "max_version", static_cast<int>(kDLPackMajorVersion), 0));
   const ObjectRef method = optional_attribute(object, "__dlpack_device__");
   if (!keywords || !method) return keywords;
-  const ObjectRef device(PyObject_CallObject(method.get(), nullptr));
+  const ObjectRef device = call(method.get(), nullptr);
   int type = GRADSTEP_DEVICE_CPU;
   int id = 0;
   if (!device || PyArg_ParseTuple(device.get(), "ii", &type, &id) == 0) {
@@ -66,7 +76,7 @@ ObjectRef dlpack_keywords(PyObject* object) {
   }
   if (type != GRADSTEP_DEVICE_CUDA) return keywords;
   const ObjectRef module(PyImport_ImportModule("gradstep._streams"));
-  const ObjectRef stream(module ? PyObject_CallMethod(module.get(), "of_this_call", nullptr) : nullptr);
+  const ObjectRef stream = module ? call_method(module.get(), "of_this_call", nullptr) : ObjectRef();
   if (!stream || PyDict_SetItemString(keywords.get(), "stream", stream.get()) != 0) return {};
   return keywords;
 }
@@ -77,12 +87,38 @@ std::string Label::text() const {
   return index == kSingle ? std::string(name) : std::string(name) + "[" + std::to_string(index) + "]";
 }
 
-BorrowedArray::~BorrowedArray() {
+BorrowedArray::~BorrowedArray() { release(); }
+
+void BorrowedArray::release() {
   if (view_.obj != nullptr) PyBuffer_Release(&view_);
   if (managed_ != nullptr && managed_->deleter != nullptr) managed_->deleter(managed_);
+  managed_ = nullptr;
+  keep_alive_ = ObjectRef();
 }
 
 bool BorrowedArray::borrow(PyObject* object, Label label, gradstep_tensor* tensor) {
+  return borrow_as_it_lies(object, label, tensor) && resolve_negative(object, label, tensor);
+}
+
+// torch.Tensor.imag of a conjugate is such a tensor: a view of complex numbers whose sign only torch changes as it
+// reads.
+bool BorrowedArray::resolve_negative(PyObject* object, Label label, gradstep_tensor* tensor) {
+  if (!by_dlpack_ || is_plain(*tensor)) return true;
+  const ObjectRef is_negative = optional_attribute(object, "is_neg");
+  if (!is_negative) return true;
+  const ObjectRef answer = call(is_negative.get(), nullptr);
+  if (!answer) return raise_error_from_current(GRADSTEP_ERR_INVALID_ARGUMENT, label.text());
+  if (PyObject_IsTrue(answer.get()) != 1) return true;
+  const ObjectRef resolved = call_method(object, "resolve_neg", nullptr);
+  if (!resolved) return raise_error_from_current(GRADSTEP_ERR_INVALID_ARGUMENT, label.text());
+  release();
+  if (!borrow_as_it_lies(resolved.get(), label, tensor)) return false;
+  // The export of a plain tensor keeps it.
+  is_copy_ = true;
+  return true;
+}
+
+bool BorrowedArray::borrow_as_it_lies(PyObject* object, Label label, gradstep_tensor* tensor) {
   for (const auto protocol : {&BorrowedArray::from_buffer, &BorrowedArray::from_array_struct,
                               &BorrowedArray::from_exchange_table, &BorrowedArray::from_dlpack}) {
     const Outcome outcome = (this->*protocol)(object, label, tensor);
@@ -153,6 +189,7 @@ BorrowedArray::Outcome BorrowedArray::from_exchange_table(PyObject* object, Labe
   }
   *tensor = managed_->tensor;
   read_only_ = (managed_->flags & kDLPackFlagReadOnly) != 0;
+  by_dlpack_ = true;
   return Outcome::done;
 }
 
@@ -161,20 +198,22 @@ BorrowedArray::Outcome BorrowedArray::from_dlpack(PyObject* object, Label label,
   ObjectRef detached;
   const ObjectRef requires_grad = optional_attribute(object, "requires_grad");
   if (requires_grad && PyObject_IsTrue(requires_grad.get()) == 1) {
-    detached = ObjectRef(PyObject_CallMethod(object, "detach", nullptr));
+    detached = call_method(object, "detach", nullptr);
     if (detached) object = detached.get();
     PyErr_Clear();
   }
   const ObjectRef method = optional_attribute(object, "__dlpack__");
   if (!method) return Outcome::not_offered;
+  by_dlpack_ = true;
   const ObjectRef keywords = dlpack_keywords(object);
   if (!keywords) return Outcome::failed;
   static PyObject* const no_arguments = PyTuple_New(0);
-  keep_alive_ = ObjectRef(PyObject_Call(method.get(), no_arguments, keywords.get()));
+  const auto export_capsule = [&] { return PyObject_Call(method.get(), no_arguments, keywords.get()); };
+  keep_alive_ = ObjectRef(stopping_at_exit(export_capsule));
   if (!keep_alive_ && PyErr_ExceptionMatches(PyExc_TypeError)) {
     PyErr_Clear();  // from before DLPack 1.0
     PyDict_DelItemString(keywords.get(), "max_version");
-    keep_alive_ = ObjectRef(PyObject_Call(method.get(), no_arguments, keywords.get()));
+    keep_alive_ = ObjectRef(stopping_at_exit(export_capsule));
   }
   if (!keep_alive_) {
     raise_error_from_current(GRADSTEP_ERR_INVALID_ARGUMENT, label.text() + ": cannot be shared through DLPack");

@@ -30,8 +30,8 @@ PyObject* fast_item(PyObject* items, Py_ssize_t i) {
   return PyList_Check(items) ? PyList_GetItem(items, i) : PyTuple_GetItem(items, i);
 }
 
-bool raise_read_only(const std::string& label, const std::string& type) {
-  return raise_error(GRADSTEP_ERR_INVALID_ARGUMENT, label + ": " + type + " is read-only, expected a writable array");
+bool raise_unusable(const std::string& label, const std::string& type, const char* why) {
+  return raise_error(GRADSTEP_ERR_INVALID_ARGUMENT, label + ": " + type + " " + why);
 }
 
 /// The items of a sequence as a list or tuple; an error that names the argument if there are not `expected` of them.
@@ -74,17 +74,18 @@ bool TensorList::convert_items(PyObject* items) {
     if (!item) return false;
     if (item.get() == Py_None) continue;
     if (!arrays_[i].borrow(item.get(), {name_, i}, &tensors_[i])) return false;
-    if (arrays_[i].read_only() && access_ != Access::read && first_read_only_ == Label::kSingle) {
-      first_read_only_ = i;
-      read_only_type_ = type_name_of(item.get());
+    if (access_ != Access::read && first_not_written_ == Label::kSingle && arrays_[i].why_not_written() != nullptr) {
+      first_not_written_ = i;
+      not_written_type_ = type_name_of(item.get());
     }
   }
   return true;
 }
 
 bool TensorList::check_writable() const {
-  if (first_read_only_ == Label::kSingle) return true;
-  return raise_read_only(Label{name_, first_read_only_}.text(), read_only_type_);
+  if (first_not_written_ == Label::kSingle) return true;
+  return raise_unusable(Label{name_, first_not_written_}.text(), not_written_type_,
+                        arrays_[first_not_written_].why_not_written());
 }
 
 bool TensorArguments::add(PyObject* sequence, const char* name, Access access, gradstep_tensor** out) {
@@ -119,12 +120,17 @@ bool TensorArgument::convert(PyObject* object, const char* name, Access access) 
     return true;
   }
   if (!array_.borrow(object, {name}, &tensor_)) return false;
-  return access == Access::read || !array_.read_only() || raise_read_only(name, type_name_of(object));
+  const char* why_not = access == Access::read ? nullptr : array_.why_not_written();
+  return why_not == nullptr || raise_unusable(name, type_name_of(object), why_not);
 }
 
 PyObject* lend_array(PyObject* array, const char* name) {
   auto lent = std::make_unique<TensorArgument>();
   if (!lent->convert(array, name, Access::read)) return nullptr;
+  if (lent->is_copy()) {
+    raise_unusable(name, type_name_of(array), BorrowedArray::kIsNegative);
+    return nullptr;
+  }
   PyObject* capsule = PyCapsule_New(lent.get(), kLentArray, [](PyObject* self) { delete lent_array(self); });
   if (capsule != nullptr) static_cast<void>(lent.release());  // the capsule's
   return capsule;

@@ -48,12 +48,24 @@ class BorrowedArray {
 
   /// Fills *tensor. False with a Python error if the object is no array that gradstep can name.
   bool borrow(PyObject* object, Label label, gradstep_tensor* tensor);
-  bool read_only() const { return read_only_; }
+  static constexpr const char* kIsNegative =
+      "has the negative bit, and its memory other numbers: give resolve_neg() of it";
+
+  /// Why the array cannot be written: it is read-only, or a copy of what has no memory of its own. Else NULL.
+  const char* why_not_written() const {
+    if (is_copy_) return kIsNegative;
+    return read_only_ ? "is read-only, expected a writable array" : nullptr;
+  }
+  /// Whether later changes of the array will not be seen here.
+  bool is_copy() const { return is_copy_; }
 
  private:
   /// How a protocol fared: the last two end the search.
   enum class Outcome { not_offered, done, failed };
 
+  bool borrow_as_it_lies(PyObject* object, Label label, gradstep_tensor* tensor);
+  bool resolve_negative(PyObject* object, Label label, gradstep_tensor* tensor);
+  void release();
   Outcome from_buffer(PyObject* object, Label label, gradstep_tensor* tensor);
   Outcome from_array_struct(PyObject* object, Label label, gradstep_tensor* tensor);
   Outcome from_exchange_table(PyObject* object, Label label, gradstep_tensor* tensor);
@@ -65,6 +77,8 @@ class BorrowedArray {
   ObjectRef keep_alive_;
   std::unique_ptr<std::int64_t[]> strides_;
   bool read_only_ = false;
+  bool by_dlpack_ = false;
+  bool is_copy_ = false;
 };
 
 /// A sequence of arrays; None stands for "none this time" and becomes a zeroed tensor.
@@ -83,8 +97,8 @@ class TensorList {
 
   const char* name_ = "";
   Access access_ = Access::read;
-  std::size_t first_read_only_ = Label::kSingle;
-  std::string read_only_type_;
+  std::size_t first_not_written_ = Label::kSingle;
+  std::string not_written_type_;
   std::vector<gradstep_tensor> tensors_;
   std::unique_ptr<BorrowedArray[]> arrays_;
 };
@@ -107,6 +121,7 @@ class TensorArgument {
  public:
   bool convert(PyObject* object, const char* name, Access access);
   gradstep_tensor* tensor() { return &tensor_; }
+  bool is_copy() const { return array_.is_copy(); }
 
  private:
   BorrowedArray array_;

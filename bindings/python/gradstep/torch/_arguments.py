@@ -83,6 +83,8 @@ def check_parameter(label: str, parameter: Any) -> None:
         raise Unsupported(f"{label}: is on {parameter.device}, gradstep steps on the CPU and on CUDA devices")
     if parameter.layout is not torch.strided:
         raise Unsupported(f"{label}: is {parameter.layout}, expected a dense tensor")
+    if parameter.is_neg():
+        raise Unsupported(f"{label}: has the negative bit, as the imaginary part of a conjugate: give resolve_neg() of it")
     if parameter.is_complex():
         raise Unsupported(f"{label}: is {parameter.dtype}, expected real numbers: give torch.view_as_real of it")
     if parameter.dtype not in FLOATS:
