@@ -40,7 +40,7 @@ def schema(
     """What the C library's `parameters, n` are made of. `may_be_unused` marks all parameters, or each on its own."""
     is_array = isinstance(parameters, (np.ndarray, SupportsDLPack))
     arrays = parameters if is_array or isinstance(parameters, (list, tuple)) else list(parameters)
-    flags = [may_be_unused] * len(arrays) if isinstance(may_be_unused, bool) else list(may_be_unused)  # type: ignore[arg-type]
+    flags = [may_be_unused] * len(arrays) if isinstance(may_be_unused, (bool, np.bool_)) else list(may_be_unused)  # type: ignore[arg-type]
     return (
         arrays,  # type: ignore[return-value]  # a lone array is for the C side to refuse, by name
         None if names is None else list(names),

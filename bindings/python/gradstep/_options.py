@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from gradstep import _native
+from gradstep._numbers import any_of_64_bits, set_number
 from gradstep.errors import InvalidArgument
 from gradstep.schedule import Schedule, as_schedule
 
@@ -80,10 +81,7 @@ def set_options(
         elif isinstance(getattr(struct, name), float) and (isinstance(value, Schedule) or callable(value)):
             schedules[name] = as_schedule(value)
             value = schedules[name].value(0)
-        try:
-            setattr(struct, name, value)
-        except (TypeError, OverflowError) as error:
-            raise TypeError(f"{owner}: {name} cannot be {value!r}") from error
+        set_number(struct, name, any_of_64_bits(name, value) if name == "seed" else value, f"{owner}: {name}")
     return schedules
 
 

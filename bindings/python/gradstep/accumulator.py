@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from gradstep import _native
 from gradstep._arrays import Array, Gradients, scalar, schema, view
 from gradstep._handle import Handle
+from gradstep._numbers import index, real, set_number
 from gradstep._options import enum_value
 from gradstep._repr import counted, describe
 from gradstep._saved_state import SavedState
@@ -63,14 +64,14 @@ class Accumulator(SavedState):
             if steps is not None:
                 raise TypeError("Accumulator: give steps or min_weight, not both")
             options.trigger = _native.TRIGGER_MIN_WEIGHT
-            options.min_weight = min_weight
+            set_number(options, "min_weight", min_weight, "min_weight")
         elif steps is None:
             options.trigger = _native.TRIGGER_MANUAL
         elif isinstance(steps, Schedule):
             options.trigger = _native.TRIGGER_SCHEDULE
             options.set_schedule(steps._native)
         else:
-            options.steps = steps
+            set_number(options, "steps", steps, "steps")
         if dtype is not None:
             options.dtype = _float_type(dtype)
         described = schema(parameters, names, None, may_be_unused)
@@ -101,6 +102,7 @@ class Accumulator(SavedState):
 
         None in the place of a gradient: that parameter has none. None for all of them: rows alone.
         """
+        weight = real("weight", weight)
         if self._rows:
             ready = self._handle.call(_native.accumulator_add_ex, grads, self._rows, weight)
             self._rows.clear()
@@ -117,7 +119,7 @@ class Accumulator(SavedState):
         The rows belong to the micro-batch of the next add(), which reads and checks them. If it refuses the
         micro-batch they stay; discard_sparse() drops them.
         """
-        self._rows.append((i, indices, values))
+        self._rows.append((index("i", i), indices, values))
 
     def discard_sparse(self) -> None:
         """Drops the rows that no add() has taken yet."""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from gradstep import _native
 from gradstep._arrays import Array, empty, empty_like
 from gradstep._handle import Handle
+from gradstep._numbers import integer, real, set_number
 from gradstep._options import enum_value, read_record
 from gradstep._rendezvous import find_store, own_place
 from gradstep._repr import describe
@@ -120,7 +121,7 @@ class Communicator:
         world_size: the number of ends, >= 1. timeout: seconds, > 0, of every call.
         """
         options = _options(0, 1, timeout, reduction_order)
-        ends = _native.create_local_communicators(context_pointer(context), options, world_size)
+        ends = _native.create_local_communicators(context_pointer(context), options, integer("world_size", world_size))
         return [cls(end) for end in ends]
 
     @classmethod
@@ -226,7 +227,7 @@ class Communicator:
         The other arguments are those of connect().
         """
         options = _options(rank, world_size, timeout, reduction_order, generation)
-        options.device = device
+        set_number(options, "device", device, "device")
         return cls._meet("nccl", options, store, network_interface, context)
 
     def attach_nccl(self, device: int, nccl_comm: int = 0) -> "Communicator":
@@ -235,7 +236,7 @@ class Communicator:
         nccl_comm: the address of an ncclComm_t of the same ranks, which stays yours, outlives the result and is in no
             other call during one of the result; 0 = one of its own. An error aborts it.
         """
-        return type(self)(_native.attach_nccl_communicator(self._pointer, device, nccl_comm))
+        return type(self)(_native.attach_nccl_communicator(self._pointer, integer("device", device), nccl_comm))
 
     @classmethod
     def _meet(
@@ -365,15 +366,15 @@ class Communicator:
 
     def broadcast(self, x: Array, root: int) -> None:
         """x = root's x, in place."""
-        call_on_arrays(_native.comm_broadcast, x, self._pointer, x, root)
+        call_on_arrays(_native.comm_broadcast, x, self._pointer, x, integer("root", root))
 
     def send(self, x: Array, to: int) -> None:
         """Sends x to rank `to`, which receives it. Not collective."""
-        call_on_arrays(_native.send_to, x, self._pointer, x, to)
+        call_on_arrays(_native.send_to, x, self._pointer, x, integer("to", to))
 
     def recv(self, x: Array, source: int) -> None:
         """x = what rank `source` sends, in place. Not collective."""
-        call_on_arrays(_native.comm_recv, x, self._pointer, x, source)
+        call_on_arrays(_native.comm_recv, x, self._pointer, x, integer("source", source))
 
     def barrier(self) -> None:
         """Returns when all ranks have entered."""
@@ -385,7 +386,7 @@ class Communicator:
 
     def split(self, color: int, key: int = 0) -> "Communicator | None":
         """A communicator of the ranks of the same color >= 0, ordered by (key, rank); None for a negative color."""
-        pointer = _native.comm_split(self._pointer, color, key)
+        pointer = _native.comm_split(self._pointer, integer("color", color), integer("key", key))
         return None if pointer is None else type(self)(pointer)
 
     def dup(self) -> "Communicator":
@@ -425,9 +426,9 @@ class Communicator:
 
 def _options(rank: int, world_size: int, timeout: float, reduction_order: str, generation: int = 0) -> Any:
     options = _native.comm_options()
-    options.rank = rank
-    options.world_size = world_size
-    options.generation = generation
-    options.timeout_ms = max(1, round(timeout * 1000)) if timeout > 0 else 0
+    for name, value in (("rank", rank), ("world_size", world_size), ("generation", generation)):
+        set_number(options, name, value, name)
+    seconds = real("timeout", timeout)
+    options.timeout_ms = max(1, round(seconds * 1000)) if seconds > 0 else 0
     options.reduction_order = enum_value("REDUCTION_", reduction_order, "reduction_order")
     return options

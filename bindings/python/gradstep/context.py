@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from gradstep import _native
 from gradstep._handle import Handle
+from gradstep._numbers import set_number
 from gradstep._options import enum_value
 from gradstep._repr import describe
 
@@ -49,8 +50,8 @@ class Context:
     ) -> None:
         lapack_path = None if lapack_library is None else os.fspath(lapack_library)
         options = _native.ContextArguments(_log_sink(log), interrupt, lapack_path)
-        options.num_threads = num_threads
-        options.background_threads = background_threads
+        set_number(options, "num_threads", num_threads, "num_threads")
+        set_number(options, "background_threads", background_threads, "background_threads")
         level = log_level
         if level is None:
             level = "off" if log is None else "debug" if isinstance(log, logging.Logger) else "warning"

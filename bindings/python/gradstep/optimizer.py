@@ -20,6 +20,7 @@ from gradstep._arrays import Array, Arrays, Gradients, Schema, dtype_of, empty_l
 from gradstep._handle import Handle, Lease
 from gradstep._info import _sized
 from gradstep._keywords import spelled_out
+from gradstep._numbers import integer, real
 from gradstep._options import enum_value, read_record, read_records, set_options
 from gradstep._repr import counted, describe, size_of
 from gradstep._saved_state import SavedState
@@ -66,7 +67,8 @@ def step_options(
     disjoint: bool = False,
 ) -> tuple[Any, ...]:
     """What the C library's `options` are made of."""
-    numbers = (grad_scale, max_norm or 0.0, clip_value or 0.0, skip_nonfinite, disjoint, wants_result)
+    factor, bound = real("grad_scale", grad_scale), real("max_norm", max_norm or 0.0)
+    numbers = (factor, bound, real("clip_value", clip_value or 0.0), skip_nonfinite, disjoint, wants_result)
     return (*numbers, _as_array(grad_norm), found_inf, grad_scale_tensor, outcome)
 
 
@@ -218,18 +220,19 @@ class Optimizer(SavedState):
 
     @step_count.setter
     def step_count(self, count: int) -> None:
-        _native.optimizer_set_step_count(self._pointer, count)
+        _native.optimizer_set_step_count(self._pointer, integer("step_count", count))
 
     def get_value(self, name: str, group: int = 0) -> float:
         """The hyper-parameter that the next step would use."""
-        return _native.optimizer_get_value(self._pointer, group, name)
+        return _native.optimizer_get_value(self._pointer, integer("group", group), name)
 
     def set_value(self, name: str, value: Number, group: int = -1) -> None:
         """Sets a hyper-parameter of one group, or of all with -1, to a constant or a schedule."""
+        group = integer("group", group)
         if isinstance(value, Schedule) or callable(value):
             _native.optimizer_set_schedule(self._pointer, group, name, as_schedule(value)._native)
         else:
-            _native.optimizer_set_value(self._pointer, group, name, value)
+            _native.optimizer_set_value(self._pointer, group, name, real("value", value))
         self._note_value(name, value, group)
 
     def set_array(self, name: str, array: Array, group: int = -1) -> None:
@@ -239,6 +242,7 @@ class Optimizer(SavedState):
         set_value() or set_array() puts something else in its place. Groups that add_parameters() makes later read what
         group 0 reads.
         """
+        group = integer("group", group)
         lent = _native.lend_array(array, "array")
         try:
             _native.set_optimizer_tensor(self._pointer, group, name, lent)
@@ -327,7 +331,7 @@ class Optimizer(SavedState):
 
     def _description(self, i: int) -> tuple[tuple[int, ...], str]:
         """Shape and dtype of parameter i."""
-        if not 0 <= i < len(self._descriptions):
+        if not 0 <= integer("i", i) < len(self._descriptions):
             raise InvalidArgument(f"index: is {i}, the schema has {len(self._descriptions)} parameters")
         return self._descriptions[i]
 
@@ -342,6 +346,8 @@ class Optimizer(SavedState):
 
         Where it is kept in another form (in codes or sharded) it is a read-only copy; then, as get_state().
         """
+        self._description(i)
+        i = integer("i", i)
         try:
             lease = Lease(self._handle, f"state({i}, {name!r})")
             found = view(_native.optimizer_state(self._pointer, i, name), lease)
@@ -359,6 +365,7 @@ class Optimizer(SavedState):
         Collective while the optimizer is sharded.
         """
         parameter_dtype = self._description(i)[1]
+        i = integer("i", i)
         found = dtype_of(dtype or ("float64" if parameter_dtype == "float64" else "float32"))
         copy = np.empty(self._state_shape(i, name), found)
         self._handle.call(_native.optimizer_get_state, i, name, copy)
@@ -369,8 +376,9 @@ class Optimizer(SavedState):
 
         Collective while the optimizer is sharded.
         """
+        self._description(i)
         try:
-            self._handle.call(_native.set_optimizer_state, i, name, value)
+            self._handle.call(_native.set_optimizer_state, integer("i", i), name, value)
         except InvalidArgument as error:
             raise _in_python_words(error, "value") from None
 

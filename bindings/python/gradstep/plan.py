@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradstep import _native
+from gradstep._numbers import set_number
 from gradstep._options import read_records
 from gradstep._quantities import (
     format_bandwidth,
@@ -171,9 +172,9 @@ def predict(
     }
     for name, value in fields.items():
         try:
-            setattr(options, name, value)
-        except (TypeError, OverflowError) as error:
-            raise InvalidArgument(f"{_argument(name)}: cannot be {value!r}") from error
+            set_number(options, name, value, f"{_argument(name)}:")
+        except TypeError as error:
+            raise InvalidArgument(str(error)) from error
     if measure:
         own = context if context is not None else Context(num_threads=1)
         _native.cost_options_measure(options, context_pointer(own))

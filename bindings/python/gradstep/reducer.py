@@ -11,6 +11,7 @@ from gradstep import _native
 from gradstep._arrays import Array, Gradients, scalar, schema, view
 from gradstep._handle import Handle
 from gradstep._keywords import Keyword, documented, enums_of
+from gradstep._numbers import index, real
 from gradstep._options import read_record, read_records, set_options
 from gradstep._repr import counted, describe
 from gradstep._saved_state import SavedState
@@ -159,11 +160,11 @@ class Reducer(SavedState):
 
         The outcome is written to the same arrays, unless in_place is false; gradients() shows it without a copy.
         """
-        self._handle.call(_native.reducer_reduce, grads, grads if in_place else None, weight)
+        self._handle.call(_native.reducer_reduce, grads, grads if in_place else None, real("weight", weight))
 
     def begin(self, weight: float = 1.0) -> None:
         """Opens a window of pushes with a weight other than 1."""
-        self._handle.call(_native.reducer_begin, weight)
+        self._handle.call(_native.reducer_begin, real("weight", weight))
 
     def push(self, i: int, grad: Array) -> None:
         """Hands in the gradient of parameter i as soon as it is ready, in any order; it is borrowed until wait().
@@ -172,7 +173,7 @@ class Reducer(SavedState):
         split(), with MPI without THREAD_MULTIPLE, and with host collectives without any_thread, dup and abort.
         """
         self._lent.append(_native.lend_array(grad, "grad"))
-        self._handle.call(_native.reducer_push, i, self._lent[-1])
+        self._handle.call(_native.reducer_push, index("i", i), self._lent[-1])
 
     def wait(self, results: Gradients | None = None) -> None:
         """Ends a window of pushes. The outcome is written to `results` where they are not None; see gradients()."""
@@ -199,7 +200,7 @@ class Reducer(SavedState):
 
         Writable, valid until the next window. Raises InvalidState inside a window, and where the mode keeps none.
         """
-        found = view(_native.reducer_residual(self._pointer, i), self._handle)
+        found = view(_native.reducer_residual(self._pointer, index("i", i)), self._handle)
         assert found is not None
         return found
 

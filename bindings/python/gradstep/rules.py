@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Self, TypeAlias, TypedDict, Unpack
 from gradstep import _native
 from gradstep._arrays import Array
 from gradstep._keywords import Keyword, documented, enums_of
+from gradstep._numbers import integer
 from gradstep._partition import blocks
 from gradstep.context import Context
 from gradstep.errors import InvalidArgument, InvalidState, Unsupported
@@ -378,7 +379,7 @@ class Shampoo(Optimizer):
 
     def state_names_of(self, i: int) -> list[str]:
         """The state tensors of parameter i, with a name for every block and axis that has matrices."""
-        extents = self._blocks(i)
+        i, extents = integer("i", i), self._blocks(i)
         names = []
         for pattern in self.state_names:
             if "{" not in pattern:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from gradstep import _native
+from gradstep._numbers import integer, set_number
 
 
 class Schedule:
@@ -27,7 +28,7 @@ class Schedule:
         self._native = _native.ScheduleArguments(boundaries, values, function)
         self._native.kind = getattr(_native, "SCHEDULE_" + kind.upper())
         for name, value in fields.items():
-            setattr(self._native, name, value)
+            set_number(self._native, name, value, f"{kind}: {name}")
         self.kind = kind
         points = {"boundaries": boundaries, "values": values}
         self._given = {
@@ -38,7 +39,7 @@ class Schedule:
 
     def value(self, step: int) -> float:
         """The schedule's value at `step` >= 0."""
-        return float(_native.schedule_value(self._native, step))
+        return float(_native.schedule_value(self._native, integer("step", step)))
 
     def __repr__(self) -> str:
         """The call that makes it."""

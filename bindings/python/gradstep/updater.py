@@ -8,6 +8,7 @@ from gradstep import _native
 from gradstep._arrays import Arrays, Gradients
 from gradstep._handle import Handle
 from gradstep._keywords import Keyword, documented
+from gradstep._numbers import real
 from gradstep._options import read_record, set_options
 from gradstep._repr import counted, describe
 from gradstep._saved_state import SavedState
@@ -97,6 +98,7 @@ class Updater(SavedState):
 
     def push(self, parameters: Arrays, grads: Gradients, weight: float = 1.0) -> bool:
         """Adds a micro-batch. True when this stepped the parameters. Collective when it ends a window."""
+        weight = real("weight", weight)
         if self._handle.stream is None:  # without the detour
             return _native.updater_push(self._pointer, parameters, grads, weight, None)
         return self._handle.call(_native.updater_push, parameters, grads, weight)
