@@ -84,9 +84,9 @@ def test_what_is_no_whole_number_is_refused_by_name(argument):
 @pytest.mark.parametrize("call", INDICES)
 def test_indices_may_be_of_any_kind_and_are_refused_by_name(call):
     INDICES[call](np.int64(0))
-    with pytest.raises(TypeError, match="^i: cannot be 0.0, expected a whole number"):
+    with pytest.raises(TypeError, match=r"^i: cannot be 0\.0, expected a whole number"):
         INDICES[call](0.0)
-    with pytest.raises(gradstep.InvalidArgument, match="^(i|index): is -1, "):
+    with pytest.raises(gradstep.InvalidArgument, match=r"^(i|index): is -1, "):
         INDICES[call](-1)
 
 

@@ -149,7 +149,7 @@ def test_scales_that_differ_are_refused_on_all_ranks():
         optimizer.shard(comm)
         scaler = torch.amp.GradScaler("cpu", init_scale=8.0 - 4.0 * comm.rank)
         scaler.scale(parameter.sum()).backward()
-        with pytest.raises(gradstep.Mismatch, match="grad_scale: is 0.125 on rank 0, 0.25 on rank 1, "):
+        with pytest.raises(gradstep.Mismatch, match=r"grad_scale: is 0\.125 on rank 0, 0\.25 on rank 1, "):
             scaler.step(optimizer)
         return parameter.item()
 

@@ -421,8 +421,8 @@ class Optimizer(SavedState):
         if held := sorted(lease.what for lease in self._leases):
             more = f" and {len(held) - 1} more" if len(held) > 1 else ""
             raise InvalidState(
-                f"shard: there are views of the state, whose memory it frees: {held[0]}{more}; drop them, or take copies "
-                "by get_state()"
+                f"shard: there are views of the state, whose memory it frees: {held[0]}{more}; drop them, or take "
+                "copies by get_state()"
             )
 
     def poll(self) -> bool:

@@ -36,14 +36,12 @@ class Sharding:
             factors = self._comm.all_gather(np.array([factor]))[:, 0]
             shown = ", ".join(f"{each:g} on rank {rank}" for rank, each in enumerate(factors))
             raise Mismatch(
-                f"grad_scale: is {shown}, expected one number on all ranks; it is divided by the scale of a GradScaler, "
-                "which must back off on all ranks where one has found an infinity"
+                f"grad_scale: is {shown}, expected one number on all ranks; it is divided by the scale of a "
+                "GradScaler, which must back off on all ranks where one has found an infinity"
             )
         here, lacking = most[3 : 3 + n] > 0, most[3 + n :] > 0
         if not self.local and (here & lacking).any():
             i = int(np.flatnonzero(here & lacking)[0])
-            having = self._comm.all_gather(had[i : i + 1]).sum()
-            raise Mismatch(
-                f"gradients[{i}]: {having:g} of {self._comm.world_size} ranks have one, which were to be reduced already"
-            )
+            having, ranks = self._comm.all_gather(had[i : i + 1]).sum(), self._comm.world_size
+            raise Mismatch(f"gradients[{i}]: {having:g} of {ranks} ranks have one, which were to be reduced already")
         return bool(most[0]), here.tolist()

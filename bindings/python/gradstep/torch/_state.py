@@ -4,9 +4,9 @@
 
 gradstep holds the state; torch's users hold a mapping {parameter: {name: tensor}} and edit it as they like. Entries
 here are ordinary dicts whose tensors are views of gradstep's memory, so that writing into a tensor needs no care.
-Whatever else is done (an entry deleted, a tensor replaced, or given other memory by `.data = ` or `.set_()`) makes some
-object or address another one: both are compared before each step, once the mapping has been handed out. Where gradstep keeps state in another form the tensors are
-copies; their versions tell whether they were written to.
+Whatever else is done (an entry deleted, a tensor replaced, or given other memory by `.data = ` or `.set_()`) makes
+some object or address another one: both are compared before each step, once the mapping has been handed out. Where
+gradstep keeps state in another form the tensors are copies; their versions tell whether they were written to.
 """
 
 import weakref
@@ -235,7 +235,7 @@ class ShownState:
     def _has(self, entry: Entry, parameter: Tensor, name: str) -> bool:
         """Whether a parameter's entry has the tensor that gradstep has put there, with the memory that it had."""
         tensor = self._tensors[parameter][name]
-        return entry.get(name) is tensor and tensor.data_ptr() == self._addresses[parameter][name]
+        return tensor.data_ptr() == self._addresses[parameter][name] and entry.get(name) is tensor
 
     def _steps_edited(self) -> bool:
         return any(steps.edited() for steps in self._steps.values())
