@@ -168,3 +168,13 @@ def test_bad_use_is_refused():
     with pytest.raises(gradstep.InvalidArgument, match=r"grads\[1\]: shape"):
         window.add([batch[0], batch[0]])
     assert window.count == 0, "a refused micro-batch is not added"
+
+
+def test_a_mode_that_divides_by_the_number_of_steps_must_be_given_it():
+    parameters = [np.zeros(2, np.float32)]
+    for options in ({}, {"min_weight": 2.0}):
+        with pytest.raises(
+            gradstep.InvalidArgument, match=r'^steps: must be given with mode "mean_each".*"sum", "mean"'
+        ):
+            gradstep.Accumulator(parameters, **options)
+    gradstep.Accumulator(parameters, mode="mean")

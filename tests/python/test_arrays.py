@@ -108,6 +108,7 @@ def test_bad_schemas_are_refused_by_name():
     arrays = [np.zeros(1), np.zeros(1)]
     for keywords, text in (
         ({"names": ["a"]}, "names: 1 entries, expected 2"),
+        ({"names": "ab"}, "names: is the str 'ab', expected one str for each parameter"),
         ({"names": ["a", "a"]}, "'a' is already taken"),
         ({"names": ["a", 3]}, r"names\[1\]: expected a str, found int"),
         ({"groups": [0, -1]}, "group is -1"),

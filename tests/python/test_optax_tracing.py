@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """gradstep.optax where JAX traces: nothing happens then, and what was traced happens when it is run."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -164,3 +168,28 @@ def test_accumulating_wrappers_are_refused_with_a_way_out():
     with pytest.raises(jax.errors.JaxRuntimeError, match=r"is of step 0, .*gradstep\.Accumulator"):
         for _ in range(2):
             _, state = jax.block_until_ready(wrapped.update(GRADS, state, PARAMS))
+
+
+def test_under_pmap_every_device_has_an_optimizer_of_its_own():
+    program = """
+import jax, jax.numpy as jnp, numpy as np, optax, gradstep.optax
+
+params = jnp.array([[1.0, 2.0], [3.0, 4.0]])
+def step(make, p, s):
+    for _ in range(2):
+        updates, s = make.update(p, s, p)
+        p = optax.apply_updates(p, updates)
+    return p, s
+for init_inside in (True, False):
+    found = []
+    for make in (gradstep.optax.adam(0.1), optax.adam(0.1)):
+        if init_inside:
+            run = jax.pmap(lambda p: step(make, p, make.init(p))[0])
+            found.append(run(params))
+        else:
+            found.append(jax.pmap(lambda p, s: step(make, p, s))(params, jax.pmap(make.init)(params))[0])
+    np.testing.assert_allclose(*found, atol=1e-5)
+"""
+    environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr

@@ -188,9 +188,42 @@ def test_state_of_a_parameter_that_is_in_no_group_is_named_before_it_is_saved():
 
 def test_parameters_with_the_negative_bit_are_refused_and_gradients_are_not():
     negative = torch.complex(torch.zeros(3), torch.ones(3)).conj().imag
-    with pytest.raises(gradstep.Unsupported, match="parameter 'param.0': has the negative bit"):
+    with pytest.raises(gradstep.Unsupported, match=r"parameter 'param\.0': has the negative bit"):
         adapters.SGD([torch.nn.Parameter(negative)], lr=1.0)
     one = parameter(3)
     one.grad = negative
     adapters.SGD([one], lr=1.0).step()
     assert one.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "tensor",
+    [
+        torch.zeros(1).expand(4),
+        torch.zeros(3, 1).expand(3, 4),
+        torch.zeros(6).as_strided((4, 3), (1, 1)),
+        torch.zeros(9).as_strided((3, 3), (2, 2)),
+    ],
+)
+def test_parameters_whose_elements_share_memory_are_refused(tensor):
+    with pytest.raises(gradstep.Unsupported, match=r"parameter 'param\.0': has elements that share memory"):
+        adapters.SGD([torch.nn.Parameter(tensor)], lr=1.0)
+
+
+@pytest.mark.parametrize(
+    "tensor",
+    [
+        torch.zeros(4, 3)[::2, 1:],
+        torch.zeros(4, 3, 2).permute(2, 0, 1),
+        torch.zeros(1, 3).expand(1, 3),
+        torch.zeros(9).as_strided((3, 2), (2, 3)),
+        torch.zeros(1).expand(0),
+        torch.zeros(2, 3, 4, 5).contiguous(memory_format=torch.channels_last),
+    ],
+)
+def test_parameters_may_lie_in_any_other_way(tensor):
+    tensor.zero_()
+    one = torch.nn.Parameter(tensor)
+    one.grad = torch.ones(tensor.shape)
+    adapters.SGD([one], lr=1.0).step()
+    assert (one == -1).all()

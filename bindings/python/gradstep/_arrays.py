@@ -3,7 +3,7 @@
 """NumPy arrays over the C library's memory, and the description of parameters."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, ValuesView
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gradstep import _native
 from gradstep._handle import Handle, Lease
-from gradstep.errors import Unsupported
+from gradstep.errors import InvalidArgument, Unsupported
 
 
 @runtime_checkable
@@ -21,11 +21,17 @@ class SupportsDLPack(Protocol):
     def __dlpack__(self) -> object: ...
 
 
-Array: TypeAlias = NDArray[Any] | SupportsDLPack
+class SupportsBuffer(Protocol):
+    """array.array, memoryview, ...: for type checkers, as the method is there from Python 3.12 on."""
+
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
+
+Array: TypeAlias = NDArray[Any] | SupportsDLPack | SupportsBuffer
 """Anything with the buffer protocol or ``__dlpack__``."""
 
-Arrays: TypeAlias = Sequence[Array]
-Gradients: TypeAlias = Sequence[Array | None]
+Arrays: TypeAlias = Sequence[Array] | ValuesView[Array]
+Gradients: TypeAlias = Sequence[Array | None] | ValuesView[Array | None]
 """None stands for a parameter without a gradient this time."""
 
 Schema: TypeAlias = tuple[Sequence[Array], Sequence[str] | None, Sequence[int] | None, Sequence[bool] | None]
@@ -38,6 +44,8 @@ def schema(
     may_be_unused: Iterable[bool] | bool = False,
 ) -> Schema:
     """What the C library's `parameters, n` are made of. `may_be_unused` marks all parameters, or each on its own."""
+    if isinstance(names, (str, bytes)):
+        raise InvalidArgument(f"names: is the {type(names).__name__} {names!r}, expected one str for each parameter")
     is_array = isinstance(parameters, (np.ndarray, SupportsDLPack))
     arrays = parameters if is_array or isinstance(parameters, (list, tuple)) else list(parameters)
     flags = [may_be_unused] * len(arrays) if isinstance(may_be_unused, (bool, np.bool_)) else list(may_be_unused)  # type: ignore[arg-type]

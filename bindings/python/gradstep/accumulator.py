@@ -11,7 +11,7 @@ from gradstep import _native
 from gradstep._arrays import Array, Gradients, scalar, schema, view
 from gradstep._handle import Handle
 from gradstep._numbers import index, real, set_number
-from gradstep._options import enum_value
+from gradstep._options import enum_value, known_names
 from gradstep._repr import counted, describe
 from gradstep._saved_state import SavedState
 from gradstep._streams import stream_of
@@ -26,8 +26,8 @@ class Accumulator(SavedState):
     """One sum per parameter over K micro-batches.
 
     parameters: arrays whose shapes and dtypes count; they are not kept.
-    steps: K in micro-batches, >= 1; a Schedule of K over the number of finished windows; or None for windows that only
-        flush() ends.
+    steps: K in micro-batches, >= 1; a Schedule of K over the number of finished windows; or None, with any mode but
+        "mean_each", for windows that only flush() ends.
     min_weight: ends a window when the sum of its weights reaches this, > 0, instead of steps.
     mode: "mean_each" (every gradient divided by K as it is added; needs steps), "sum", "mean", "running_mean",
         "weighted" (by the weights of add()).
@@ -60,6 +60,12 @@ class Accumulator(SavedState):
         options.mode = enum_value("ACCUMULATE_", mode, "mode")
         options.nonfinite = enum_value("NONFINITE_", nonfinite, "nonfinite")
         options.keep_sums = int(keep_sums)
+        if steps is None and options.mode == _native.ACCUMULATE_MEAN_EACH:
+            without = ", ".join(f'"{name}"' for name in known_names("ACCUMULATE_").values() if name != "mean_each")
+            raise InvalidArgument(
+                'steps: must be given with mode "mean_each", which divides each gradient by it; modes that need none, '
+                f"and take min_weight: {without}"
+            )
         if min_weight is not None:
             if steps is not None:
                 raise TypeError("Accumulator: give steps or min_weight, not both")

@@ -84,11 +84,40 @@ def check_parameter(label: str, parameter: Any) -> None:
     if parameter.layout is not torch.strided:
         raise Unsupported(f"{label}: is {parameter.layout}, expected a dense tensor")
     if parameter.is_neg():
-        raise Unsupported(f"{label}: has the negative bit, as the imaginary part of a conjugate: give resolve_neg() of it")
+        raise Unsupported(
+            f"{label}: has the negative bit, as the imaginary part of a conjugate: give resolve_neg() of it"
+        )
     if parameter.is_complex():
         raise Unsupported(f"{label}: is {parameter.dtype}, expected real numbers: give torch.view_as_real of it")
     if parameter.dtype not in FLOATS:
         raise Unsupported(f"{label}: is {parameter.dtype}, expected one of {', '.join(map(str, FLOATS))}")
+    if _overlaps_itself(parameter):
+        shape, strides = tuple(parameter.shape), parameter.stride()
+        raise Unsupported(
+            f"{label}: has elements that share memory (shape {shape}, strides {strides}), as by expand(): "
+            "give a clone()"
+        )
+
+
+def _overlaps_itself(tensor: Tensor) -> bool:
+    """Whether two elements of a tensor have one address."""
+    axes = sorted((stride, size) for stride, size in zip(tensor.stride(), tensor.shape, strict=True) if size != 1)
+    if tensor.numel() == 0:
+        return False
+    reach = 0
+    for stride, size in axes:
+        if stride <= reach:
+            break
+        reach += stride * (size - 1)
+    else:
+        return False  # each axis steps over all that the ones before it reach
+    if axes[0][0] == 0:
+        return True
+    # Strides that nobody but as_strided() makes.
+    offsets = torch.zeros(1, dtype=torch.int64)
+    for stride, size in axes:
+        offsets = (offsets[:, None] + stride * torch.arange(size)).reshape(-1)
+    return offsets.unique().numel() < offsets.numel()
 
 
 def check_capturable(where: str, group: Group, label: str, parameter: Tensor) -> None:
