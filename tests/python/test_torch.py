@@ -438,3 +438,31 @@ def test_a_scheduler_that_leaves_the_range_is_refused_with_the_group_and_can_go_
     scheduler.step()
     optimizer.step()
     assert bits(twins.ours) != before
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "calls"),
+    [
+        ("SGD", {"momentum": 0.9, "dampening": 0.3}, 2),
+        ("RMSprop", {"momentum": 0.5, "centered": True}, 1),
+        ("RMSprop", {"stochastic_rounding": True}, 4),
+        ("Adagrad", {}, 1),
+        ("Adagrad", {"lr_decay": 0.1}, 4),
+        ("Adam", {}, 4),
+    ],
+)
+def test_parameters_of_many_counts_are_stepped_together_where_the_rule_does_not_count(name, options, calls, random):
+    twins = Twins(random, [(5,), (3,), (4,), (2,)])
+    ours = getattr(adapters, name)(twins.ours, lr=0.02, **options)
+    theirs = getattr(torch.optim, name)(
+        twins.theirs, lr=0.02, **{key: value for key, value in options.items() if key != "stochastic_rounding"}
+    )
+    for step in range(4):  # one more parameter in each; in the last they have made 3, 2, 1 and no step
+        twins.backward(without=range(step + 1, 4))
+        (part,) = ours._layout.parts.values()
+        grads = [parameter.grad for parameter in part.parameters]
+        made = len(part.calls(grads, [grad is not None for grad in grads]))
+        ours.step()
+        theirs.step()
+    assert made == calls
+    assert twins.error() <= TOLERANCE[torch.float32]

@@ -9,7 +9,7 @@ anew where parameters, flags or state are others. What cannot be followed is ref
 
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import torch
@@ -112,6 +112,11 @@ class Optimizer(torch.optim.Optimizer):
     def _constants(self, group: Group) -> dict[str, Any]:
         """gradstep's options that an optimizer keeps for good."""
         raise NotImplementedError
+
+    @staticmethod
+    def _alike(count: int, groups: Sequence[Mapping[str, Any]]) -> int:
+        """The same number for counts of steps with which the rule makes the same step."""
+        return count
 
     def step(
         self,
@@ -394,6 +399,7 @@ class Optimizer(torch.optim.Optimizer):
             device,
             counts_on_device,
             self._counts_in_torch,
+            Optimizer._alike if self._options.get("stochastic_rounding") else self._alike,  # whose bits go by the count
         )
 
     @property

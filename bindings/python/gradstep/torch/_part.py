@@ -54,6 +54,7 @@ class Part:
         device: torch.device,
         counts_on_device: bool,
         counts_in_torch: bool,
+        alike: Callable[[int, Sequence[Mapping[str, Number]]], int],
     ) -> None:
         self._make = make
         self.device = device
@@ -78,6 +79,8 @@ class Part:
         self.version = 0
         """Another number when parameters may have got state that they did not have."""
         self._counts_in_torch = counts_in_torch
+        self._alike = alike
+        """Of a count, and the numbers of all groups: the same for counts with which a step is the same."""
         self._described: list[tuple[torch.dtype, torch.Size, torch.device]] = []
 
     def add_group(self, listed: Mapping[Tensor, int], names: list[str]) -> int:
@@ -180,7 +183,7 @@ class Part:
         self.optimizer.step_count = most
 
     def calls(self, grads: Grads, present: Sequence[bool]) -> list[Call]:
-        """The calls of gradstep that make one step of torch: parameters with a gradient, those of equal counts at once.
+        """The calls of gradstep that make one step of torch: parameters with a gradient, those of like counts at once.
 
         A parameter that is listed twice is stepped twice, as by torch.
         """
@@ -192,13 +195,15 @@ class Part:
             stepped = [i for i, has in enumerate(present) if has and self.repeats.get(i, 1) > turn]
             # torch's SGD looks for the momenta of all before it steps the first.
             ahead = turn if self._counts_in_torch else 0
-            for count in sorted({counts[i] for i in stepped}):
-                chosen = [i for i in stepped if counts[i] == count]
+            alike: dict[int, list[int]] = {}
+            for i in stepped:
+                alike.setdefault(self._alike(counts[i], self.pushed), []).append(i)
+            for _, chosen in sorted(alike.items()):
                 masked = grads
                 if turn > 0 or len(chosen) < len(stepped):
                     in_call = set(chosen)
                     masked = [grad if i in in_call else None for i, grad in enumerate(grads)]
-                made.append((count + ahead, chosen, masked))
+                made.append((max(counts[i] for i in chosen) + ahead, chosen, masked))
         return made
 
     def step(self, calls: Sequence[Call], **options: Any) -> StepResult:

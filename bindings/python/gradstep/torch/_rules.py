@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rules that torch has too."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Unpack
 
 import torch
@@ -59,6 +60,10 @@ class SGD(Optimizer):
     def _constants(self, group: Group) -> dict[str, Any]:
         return {"nesterov": group["nesterov"], "maximize": group["maximize"], "first_step": "copy"}
 
+    @staticmethod
+    def _alike(count: int, groups: Sequence[Mapping[str, Any]]) -> int:
+        return min(count, 1)  # the first gradient is the momentum
+
 
 class RMSprop(Optimizer):
     """torch.optim.RMSprop."""
@@ -107,6 +112,10 @@ class RMSprop(Optimizer):
 
     def _constants(self, group: Group) -> dict[str, Any]:
         return {"centered": group["centered"], "maximize": group["maximize"], "epsilon_placement": "outside"}
+
+    @staticmethod
+    def _alike(count: int, groups: Sequence[Mapping[str, Any]]) -> int:
+        return 0  # nothing is corrected by the count
 
 
 class Adagrad(Optimizer):
@@ -163,6 +172,10 @@ class Adagrad(Optimizer):
             "maximize": group["maximize"],
             "epsilon_placement": "outside",
         }
+
+    @staticmethod
+    def _alike(count: int, groups: Sequence[Mapping[str, Any]]) -> int:
+        return 0 if all(group.get("lr_decay") == 0 for group in groups) else count
 
 
 class Adam(Optimizer):
