@@ -153,3 +153,16 @@ def test_pushed_gradients_are_kept_by_whatever_keeps_the_reducer(keeper):
     del kept_by
     gc.collect()
     assert kept() is None
+
+
+def test_lists_take_arrays_that_were_lent():
+    parameters, grads = [np.zeros(2), np.zeros(3)], [np.ones(2), np.ones(3)]
+    optimizer = gradstep.SGD(parameters, learning_rate=1.0)
+    lent = [gradstep._native.lend_array(parameter, "params") for parameter in parameters]
+    optimizer.step(lent, [gradstep._native.lend_array(grads[0], "grads"), None])
+    optimizer.step([lent[0], parameters[1]], grads)
+    assert [list(parameter) for parameter in parameters] == [[-2, -2], [-1, -1, -1]]
+    parameters[1].flags.writeable = False
+    lent[1] = gradstep._native.lend_array(parameters[1], "params")
+    with pytest.raises(gradstep.InvalidArgument, match=r"params\[1\]: .* is read-only"):
+        optimizer.step(lent, grads)

@@ -73,9 +73,17 @@ bool TensorList::convert_items(PyObject* items) {
     const ObjectRef item = ObjectRef::borrow(fast_item(items, static_cast<Py_ssize_t>(i)));
     if (!item) return false;
     if (item.get() == Py_None) continue;
-    if (!arrays_[i].borrow(item.get(), {name_, i}, &tensors_[i])) return false;
-    if (access_ != Access::read && first_not_written_ == Label::kSingle && arrays_[i].why_not_written() != nullptr) {
+    const BorrowedArray* array = &arrays_[i];
+    if (PyCapsule_IsValid(item.get(), kLentArray) != 0) {
+      arrays_[i].hold(item.get());
+      tensors_[i] = *lent_array(item.get())->tensor();
+      array = &lent_array(item.get())->array();
+    } else if (!arrays_[i].borrow(item.get(), {name_, i}, &tensors_[i])) {
+      return false;
+    }
+    if (access_ != Access::read && why_not_written_ == nullptr && array->why_not_written() != nullptr) {
       first_not_written_ = i;
+      why_not_written_ = array->why_not_written();
       not_written_type_ = type_name_of(item.get());
     }
   }
@@ -83,9 +91,8 @@ bool TensorList::convert_items(PyObject* items) {
 }
 
 bool TensorList::check_writable() const {
-  if (first_not_written_ == Label::kSingle) return true;
-  return raise_unusable(Label{name_, first_not_written_}.text(), not_written_type_,
-                        arrays_[first_not_written_].why_not_written());
+  if (why_not_written_ == nullptr) return true;
+  return raise_unusable(Label{name_, first_not_written_}.text(), not_written_type_, why_not_written_);
 }
 
 bool TensorArguments::add(PyObject* sequence, const char* name, Access access, gradstep_tensor** out) {
@@ -127,7 +134,7 @@ bool TensorArgument::convert(PyObject* object, const char* name, Access access) 
 PyObject* lend_array(PyObject* array, const char* name) {
   auto lent = std::make_unique<TensorArgument>();
   if (!lent->convert(array, name, Access::read)) return nullptr;
-  if (lent->is_copy()) {
+  if (lent->array().is_copy()) {
     raise_unusable(name, type_name_of(array), BorrowedArray::kIsNegative);
     return nullptr;
   }

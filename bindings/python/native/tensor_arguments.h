@@ -56,6 +56,8 @@ class BorrowedArray {
     if (is_copy_) return kIsNegative;
     return read_only_ ? "is read-only, expected a writable array" : nullptr;
   }
+  /// Keeps what a tensor that was borrowed elsewhere belongs to.
+  void hold(PyObject* owner) { keep_alive_ = ObjectRef::borrow(owner); }
   /// Whether later changes of the array will not be seen here.
   bool is_copy() const { return is_copy_; }
 
@@ -81,7 +83,8 @@ class BorrowedArray {
   bool is_copy_ = false;
 };
 
-/// A sequence of arrays; None stands for "none this time" and becomes a zeroed tensor.
+/// A sequence of arrays, or of what lend_array() made of some; None stands for "none this time" and becomes a zeroed
+/// tensor.
 class TensorList {
  public:
   bool convert(PyObject* sequence, const char* name, Access access);
@@ -97,7 +100,8 @@ class TensorList {
 
   const char* name_ = "";
   Access access_ = Access::read;
-  std::size_t first_not_written_ = Label::kSingle;
+  std::size_t first_not_written_ = 0;
+  const char* why_not_written_ = nullptr;
   std::string not_written_type_;
   std::vector<gradstep_tensor> tensors_;
   std::unique_ptr<BorrowedArray[]> arrays_;
@@ -121,7 +125,7 @@ class TensorArgument {
  public:
   bool convert(PyObject* object, const char* name, Access access);
   gradstep_tensor* tensor() { return &tensor_; }
-  bool is_copy() const { return array_.is_copy(); }
+  const BorrowedArray& array() const { return array_; }
 
  private:
   BorrowedArray array_;

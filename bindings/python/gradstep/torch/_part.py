@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 import gradstep
-from gradstep import DeviceArray
+from gradstep import DeviceArray, _native
 from gradstep._arrays import Schema, schema
 from gradstep.errors import InvalidArgument, InvalidState, Mismatch
 from gradstep.optimizer import StepResult
@@ -201,8 +201,9 @@ class Part:
             for _, chosen in sorted(alike.items()):
                 masked = grads
                 if turn > 0 or len(chosen) < len(stepped):
-                    in_call = set(chosen)
-                    masked = [grad if i in in_call else None for i, grad in enumerate(grads)]
+                    masked = [None] * len(grads)
+                    for i in chosen:
+                        masked[i] = grads[i]
                 made.append((max(counts[i] for i in chosen) + ahead, chosen, masked))
         return made
 
@@ -224,13 +225,17 @@ class Part:
                 self._has_stepped = True
             return result
         counts = self.counts
+        parameters: Sequence[Any] = self.parameters
+        if len(calls) > 1 and self.outcome is None:
+            # Reading torch's tensors takes longer than all else in a call that steps few of them.
+            parameters = [_native.lend_array(parameter, "params") for parameter in parameters]
         try:
             for count, stepped, grads in calls:
                 assert count is not None
                 self.optimizer.step_count = count
                 again = [i for i in stepped if count == 0 < counts[i]]
                 with self._without_momentum(again) if again else nullcontext():
-                    result = self.optimizer.step(self.parameters, grads, **options)
+                    result = self.optimizer.step(parameters, grads, **options)
                 for i in stepped:
                     self.version += counts[i] == 0
                     counts[i] += 1
