@@ -26,7 +26,7 @@ enum class Place {
   after,
 };
 
-class Reader final : public nlohmann::json_sax<Json> {
+class HeaderReader final : public nlohmann::json_sax<Json> {
  public:
   StateHeader header;
 
@@ -169,7 +169,7 @@ class Reader final : public nlohmann::json_sax<Json> {
 }  // namespace
 
 StateHeader read_state_header(std::string_view text) {
-  Reader reader;
+  HeaderReader reader;
   Json::sax_parse(text.begin(), text.end(), &reader);
   return std::move(reader.header);
 }

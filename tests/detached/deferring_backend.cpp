@@ -199,7 +199,8 @@ void DeferringBackend::accumulate(const AccumulateJob& job, Queue& queue) {
 void DeferringBackend::add_rows(const RowsJob& job, Queue& queue) {
   const Array arrays[] = {job.sum, job.indices, job.values};
   put_into(queue, [this, job, kept = std::make_shared<KeptArrays>(arrays)] {
-    inner_.add_rows({kept->arrays()[0], kept->arrays()[1], kept->arrays()[2], job.row_size, job.factor, job.divides}, host_);
+    inner_.add_rows({kept->arrays()[0], kept->arrays()[1], kept->arrays()[2], job.row_size, job.factor, job.divides},
+                    host_);
   });
 }
 

@@ -93,9 +93,9 @@ enum gradstep_one_sided {
  * diagonal_epsilon, bias correction, weight decay after the step) in the eigenbasis of their statistics, which one step
  * of orthogonal iteration renews after a step that is a multiple of preconditioning_compute_steps; all others run Adam.
  * The first gradient of a parameter makes its basis and does not move it. A dimension above
- * skip_preconditioning_dim_size_gt has no basis; the others of its parameter have theirs. Statistics start at zero. State
- * "diagonal_exp_avg" and "diagonal_statistics" are Adam's moments in the basis, "preconditioners.{block}.{axis}" the
- * eigenvectors in columns. Grafting, momentum, root and ridge options, start_preconditioning_step and
+ * skip_preconditioning_dim_size_gt has no basis; the others of its parameter have theirs. Statistics start at zero.
+ * State "diagonal_exp_avg" and "diagonal_statistics" are Adam's moments in the basis, "preconditioners.{block}.{axis}"
+ * the eigenvectors in columns. Grafting, momentum, root and ridge options, start_preconditioning_step and
  * decoupled_weight_decay do not apply; root_lag and quantisation are UNSUPPORTED with it.
  *
  * A root whose error (max |M - I| of the iteration, or of EIGH max |H^p D x - x| on probes) is NaN or at least
