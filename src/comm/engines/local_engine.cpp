@@ -42,8 +42,8 @@ gradstep_status dup(void* user, std::int64_t timeout_ms, gradstep_comm_vtable* o
   });
 }
 
-gradstep_status split(void* user, const std::int32_t* members, std::int32_t count, std::int64_t timeout_ms,
-                      gradstep_comm_vtable* out, void** out_user) {
+gradstep_status split_local(void* user, const std::int32_t* members, std::int32_t count, std::int64_t timeout_ms,
+                            gradstep_comm_vtable* out, void** out_user) {
   return guarded([&] {
     const Member& self = member(user);
     const std::span ranks(members, static_cast<std::size_t>(count));
@@ -110,7 +110,7 @@ std::vector<std::shared_ptr<Communicator>> make_local_communicators(const std::s
   for (std::int32_t rank = 0; rank < world_size; ++rank) {
     auto user = std::make_unique<Member>(group, rank);
     auto engine = std::make_shared<Engine>("local", local_vtable(rank, world_size), user.release(),
-                                           Engine::Medium::memory, split);
+                                           Engine::Medium::memory, split_local);
     auto communicator = std::make_shared<EngineCommunicator>(context, std::move(engine), settings, hosts);
     communicator->tell_connected();
     communicators.push_back(std::move(communicator));

@@ -55,8 +55,8 @@ gradstep_comm_vtable shm_vtable(const SharedGroup& made) {
   return vtable;
 }
 
-gradstep_status split(void* user, const std::int32_t* members, std::int32_t count, std::int64_t ms,
-                      gradstep_comm_vtable* out, void** out_user) {
+gradstep_status split_shared(void* user, const std::int32_t* members, std::int32_t count, std::int64_t ms,
+                             gradstep_comm_vtable* out, void** out_user) {
   return guarded([&] {
     if (count == 0) return;
     auto made = group(user).split({members, static_cast<std::size_t>(count)}, Deadline::after_ms(ms));
@@ -106,7 +106,7 @@ std::shared_ptr<Engine> connect_shm(Store& store, const Context& context, const 
   Rendezvous rendezvous(store, context, "shm", options, room);
   auto made = connect(rendezvous, options.rank, options.world_size, deadline);
   const gradstep_comm_vtable vtable = shm_vtable(*made);
-  return std::make_shared<Engine>("shm", vtable, made.release(), Engine::Medium::memory, split);
+  return std::make_shared<Engine>("shm", vtable, made.release(), Engine::Medium::memory, split_shared);
 }
 
 }  // namespace gradstep
