@@ -60,7 +60,7 @@ class Duplicate {
   int new_tag() {
     int found = 0;
     int* highest = nullptr;
-    check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &highest, &found), "MPI_Comm_get_attr");
+    check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&highest), &found), "MPI_Comm_get_attr");
     const std::int64_t tag = std::int64_t{++tags_} * size_ + rank_;
     if (tag > (found != 0 ? *highest : kLeastHighestTag)) {
       fail(GRADSTEP_ERR_OUT_OF_MEMORY, "MPI has no tag left for another channel of a group");
