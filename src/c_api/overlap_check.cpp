@@ -44,12 +44,13 @@ std::optional<Stripe> stripe_of(const Array& array, std::int64_t period) {
 }
 
 /// Of arrays whose bytes interleave: true if they are certainly apart, as columns of one matrix are. Some that are
-/// apart in other ways are not found to be so.
+/// apart in other ways are not found to be so, compact ones never.
 bool lie_beside_each_other(const Array& a, const Array& b) {
+  if (a.contiguous() || b.contiguous()) return false;
   for (const Array* lines : {&a, &b}) {
-    for (std::int32_t d = 0; lines->strides != nullptr && d < lines->ndim; ++d) {
+    for (std::int32_t d = 0; d < lines->ndim; ++d) {
       const std::int64_t period = std::abs(lines->strides[d]) * size_of(lines->dtype);
-      if (period == 0 || a.strides == nullptr || b.strides == nullptr) continue;
+      if (period == 0) continue;
       const auto of_a = stripe_of(a, period);
       const auto of_b = stripe_of(b, period);
       if (!of_a || !of_b) continue;

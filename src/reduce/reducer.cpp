@@ -264,13 +264,12 @@ void Reducer::exchange_control(std::span<Bucket> exchanged, const Deadline& dead
 
 void Reducer::divide(std::span<Bucket> exchanged, double divisor) {
   for (Bucket& bucket : exchanged) {
-    if (divisor > 0 && bucket.exchange->is_divided_by_weight()) continue;
-    if (divisor > 0) {
-      backend().copy(bucket.itself.plan(), 1, divisor, queue());
-    } else {
+    if (divisor == 0) {
       // A total weight of zero means that every rank contributed zeros: the average is zero, not 0 / 0.
       const Array result = bucket.exchange->result();
       queue().zero(result.data, static_cast<std::size_t>(result.bytes()));
+    } else if (!bucket.exchange->is_divided_by_weight()) {
+      backend().copy(bucket.itself.plan(), 1, divisor, queue());
     }
   }
 }
@@ -293,7 +292,7 @@ void Reducer::finish_window(const BufferList& targets, const Deadline& deadline)
     complete_ = true;
     write_results(targets);
   } catch (...) {
-    give_up_window();
+    give_up_window(queue_->has_left());
     throw;
   }
 }
@@ -361,7 +360,7 @@ void Reducer::run_window(const BufferList& grads, const BufferList& results, dou
       pack(bucket, grads);
     }
   } catch (...) {
-    give_up_window();
+    give_up_window(queue_->has_left());
     throw;
   }
   finish_window(results, deadline);
@@ -379,9 +378,14 @@ void Reducer::reduce_bucket(std::size_t index, const BufferList& arrays, double 
   const Deadline deadline = comm().deadline();
   pack(bucket, arrays);
   bucket.packed = resources_.record();
-  queue_->exchange_alone(index, deadline);
-  settle({&bucket, 1}, deadline);
-  write_results({bucket_results_, /*version=*/0});
+  try {
+    queue_->exchange_alone(index, deadline);
+    settle({&bucket, 1}, deadline);
+    write_results({bucket_results_, /*version=*/0});
+  } catch (...) {
+    give_up_window(/*has_left=*/true);
+    throw;
+  }
   commit({&bucket, 1});
 }
 
@@ -392,11 +396,9 @@ void Reducer::cancel() {
   open_ = false;
 }
 
-/// In a handler. Peers that have this rank's buckets would take those of its next window for the missing ones.
-void Reducer::give_up_window() noexcept {
-  const bool is_ahead = comm().world_size() > 1 && queue_->has_left();
+void Reducer::give_up_window(bool has_left) noexcept {
   drop_exchanges();
-  if (is_ahead && is_of_this_rank(translate_exception())) comm().abort();
+  if (has_left && comm().world_size() > 1 && is_of_this_rank(translate_exception())) comm().abort();
 }
 
 void Reducer::drop_exchanges() noexcept {

@@ -145,8 +145,10 @@ class Reducer {
   std::size_t full_buckets();
   void exchange(Bucket& bucket, const Deadline& deadline);
   void exchange_control(std::span<Bucket> exchanged, const Deadline& deadline);
+  /// In a handler. Of a window some of which may have left: peers would take the buckets of this rank's next one for
+  /// those that are missing, so they get an error where it is this rank alone that has failed.
+  void give_up_window(bool has_left) noexcept;
   /// Nothing of an open window goes on: peers get an error, not a hang, where buckets have left.
-  void give_up_window() noexcept;
   void drop_exchanges() noexcept;
   void divide(std::span<Bucket> exchanged, double divisor);
   void settle(std::span<Bucket> exchanged, const Deadline& deadline);

@@ -199,13 +199,8 @@ TEST(Cuda, AStepWhoseUploadsFailIsMadeWhenItIsAskedForAgain) {
 TEST(Cuda, ADeviceThatKernelsAreNotCompiledForIsNotAvailable) {
   const emulation::Control& cuda = EmulatedCuda::control();
   EmulatedCuda device(1);
-  std::int64_t size = 3;
-  gradstep_parameter parameter{};
-  parameter.struct_size = sizeof parameter;
-  parameter.shape = &size;
-  parameter.ndim = 1;
-  parameter.dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
-  parameter.device = {GRADSTEP_DEVICE_CUDA, 1};
+  const std::int64_t size = 3;
+  const gradstep_parameter parameter = parameter_of(size, {GRADSTEP_DEVICE_CUDA, 1});
   gradstep_optimizer* optimizer = nullptr;
   cuda.set_compute_capability(7);
   const gradstep_status status = create_adam_of_one(device.context(), parameter, &optimizer);
@@ -217,13 +212,8 @@ TEST(Cuda, ADeviceThatKernelsAreNotCompiledForIsNotAvailable) {
 
 TEST(Cuda, DevicesThatAreNotThereAreNamed) {
   EmulatedCuda device(1);
-  std::int64_t size = 3;
-  gradstep_parameter parameter{};
-  parameter.struct_size = sizeof parameter;
-  parameter.shape = &size;
-  parameter.ndim = 1;
-  parameter.dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
-  parameter.device = {GRADSTEP_DEVICE_CUDA, 7};
+  const std::int64_t size = 3;
+  const gradstep_parameter parameter = parameter_of(size, {GRADSTEP_DEVICE_CUDA, 7});
   gradstep_optimizer* optimizer = nullptr;
   EXPECT_EQ(create_adam_of_one(device.context(), parameter, &optimizer), GRADSTEP_ERR_BACKEND_UNAVAILABLE);
   EXPECT_NE(std::string(gradstep_last_error()).find("parameters[0]: is on cuda:7: CUDA has 2 devices"),

@@ -51,6 +51,17 @@ class TestDevice {
   mutable std::vector<Buffer> buffers_;
 };
 
+/// One of a single dimension, in f32. `size` stays as long as it is used.
+inline gradstep_parameter parameter_of(const std::int64_t& size, gradstep_device device) {
+  gradstep_parameter parameter{};
+  parameter.struct_size = sizeof parameter;
+  parameter.shape = &size;
+  parameter.ndim = 1;
+  parameter.dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
+  parameter.device = device;
+  return parameter;
+}
+
 using CreateOptimizer = gradstep_status (*)(gradstep_context*, const gradstep_parameter*, gradstep_optimizer**);
 
 inline gradstep_status create_adam(gradstep_context* context, const gradstep_parameter* parameters,
@@ -79,11 +90,7 @@ class Chain {
   explicit Chain(TestDevice& device, CreateOptimizer create = create_adam, bool skip_nonfinite = true)
       : device_(device) {
     for (std::size_t i = 0; i < 2; ++i) {
-      parameters_[i].struct_size = sizeof(gradstep_parameter);
-      parameters_[i].shape = &sizes_[i];
-      parameters_[i].ndim = 1;
-      parameters_[i].dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
-      parameters_[i].device = device_.id();
+      parameters_[i] = parameter_of(sizes_[i], device_.id());
       params_[i] = tensor(i);
       grads_[i] = tensor(i);
       fill(grads_[i], i, 0.25F);

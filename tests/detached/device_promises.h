@@ -114,12 +114,7 @@ TYPED_TEST_P(DevicePromises, ContextsServeHandlesOfSeveralDevicesSideBySide) {
   TypeParam device(1);
   Chain there(device);
   std::int64_t size = 3;
-  gradstep_parameter parameter{};
-  parameter.struct_size = sizeof parameter;
-  parameter.shape = &size;
-  parameter.ndim = 1;
-  parameter.dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
-  parameter.device = {GRADSTEP_DEVICE_CPU, 0};
+  const gradstep_parameter parameter = parameter_of(size, {GRADSTEP_DEVICE_CPU, 0});
   gradstep_sgd_options options{};
   TestDevice::check(gradstep_sgd_options_init(&options, sizeof options));
   options.learning_rate = 1;

@@ -490,7 +490,10 @@ cudaError_t cudaMalloc(void** data, size_t bytes) {
   } catch (...) {
     return cudaErrorMemoryAllocation;
   }
-  if (bytes > 0) all.allocated[*data] = bytes;
+  if (bytes == 0) return cudaSuccess;
+  all.allocated[*data] = bytes;
+  // What nobody has written is not zero. No more than tables and counters take: closing takes time by the pages in use.
+  at_device([&] { std::memset(*data, 0xa5, std::min<std::size_t>(bytes, 1 << 16)); });
   return cudaSuccess;
 }
 

@@ -69,7 +69,8 @@ TEST_F(Window, CancelBeforeAnythingLeftKeepsTheChannel) {
 // Else its peers would add the first bucket of its next window to the second one of theirs.
 TEST(Windows, ARankThatFailsWhenABucketHasLeftEndsItForItsPeers) {
   constexpr std::int64_t kSize = 40000;  // enough for loops of the host
-  for (const bool pushes : {false, true}) {
+  enum class Way : std::uint8_t { reduces, pushes, takes_one_bucket };
+  for (const Way way : {Way::reduces, Way::pushes, Way::takes_one_bucket}) {
     run_ranks(2, [&](Communicator& comm) {
       FailingLoops loops;
       auto options = reducer_options(GRADSTEP_AVERAGE_SUM);
@@ -78,20 +79,28 @@ TEST(Windows, ARankThatFailsWhenABucketHasLeftEndsItForItsPeers) {
       std::vector<TestTensor<float>> grads;
       for (int i = 0; i < 3; ++i) grads.emplace_back(std::vector<std::int64_t>{kSize}, 1.0F + static_cast<float>(i));
       std::vector<gradstep_tensor> tensors;
-      for (auto& grad : grads) tensors.push_back(grad.tensor());
+      std::vector<Array> arrays;
+      for (auto& grad : grads) {
+        tensors.push_back(grad.tensor());
+        arrays.push_back(compact_array(grad.values.data(), kSize, DType::f32));
+      }
       const auto window = [&] {
-        if (pushes) {
+        if (way == Way::pushes) {
           for (std::size_t i = tensors.size(); i-- > 0;) host::push(reducer, i, tensors[i]);
           host::wait(reducer, nullptr, 0);
-        } else {
+        } else if (way == Way::reduces) {
           host::reduce(reducer, tensors.data(), nullptr, tensors.size(), 1);
+        } else {
+          reducer.reduce_bucket(0, {arrays, /*version=*/0}, 1);
         }
       };
       window();
+      const int loops_of_a_window = loops.calls;
       if (comm.rank() == 1) {
-        loops.failing = loops.calls + 2;
+        // Of a bucket alone the last loop is that which writes the result.
+        loops.failing = loops.calls + (way == Way::takes_one_bucket ? loops_of_a_window : 2);
         expect_error(GRADSTEP_ERR_CALLBACK, "parallel_for", window);
-        if (pushes) {
+        if (way == Way::pushes) {
           loops.failing = loops.calls + 1;
           expect_error(GRADSTEP_ERR_CALLBACK, "parallel_for", [&] { host::wait(reducer, nullptr, 0); });
         }

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdlib>
-
 #include "unit/memory_stream.h"
 #include "unit/reduce/reducer_fixture.h"
+#include "unit/short_of_memory.h"
 
 namespace gradstep::test {
 namespace {
@@ -45,33 +44,12 @@ TEST(SavedReducer, AnotherReducerGoesOnWithTheSameBits) {
   });
 }
 
-/// A context whose host has no memory left while `*refuses`.
-std::shared_ptr<Context> make_context_that_may_refuse(bool* refuses) {
-  gradstep_allocator allocator{};
-  allocator.struct_size = sizeof allocator;
-  allocator.user = refuses;
-  allocator.allocate = [](void* user, std::size_t bytes, std::size_t alignment, std::int32_t, std::int32_t,
-                          void*) -> void* {
-    if (*static_cast<bool*>(user)) return nullptr;
-    return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-  };
-  allocator.deallocate = [](void*, void* data, std::size_t, std::size_t, std::int32_t, std::int32_t, void*) {
-    std::free(data);
-  };
-  auto options = default_context_options();
-  options.num_threads = 1;
-  options.allocator = &allocator;
-  auto context = std::make_shared<Context>(options);
-  context->add_backend({GRADSTEP_DEVICE_CPU, 0}, cpu::make_backend(*context));
-  return context;
-}
-
 // Between the two ranks agree: what fails afterwards on one of them leaves them with different states.
 TEST(SavedReducer, MemoryIsTakenBeforeAnythingIsTakenOver) {
-  bool refuses = false;
+  std::int64_t left = -1;
   run_ranks(1, [&](Communicator& comm) {
     const Schema schema = make_schema(kGradientShapes);
-    const auto context = make_context_that_may_refuse(&refuses);
+    const auto context = make_short_of_memory(&left);
     Reducer first(context, comm, sparse(64), schema);
     reduce(first, 0);
     const std::string bytes = save(first);
@@ -79,16 +57,15 @@ TEST(SavedReducer, MemoryIsTakenBeforeAnythingIsTakenOver) {
     const std::string before = save(second);
     const StateFile file = read_bytes(bytes);
     LoadedPart part(file, "");
-    refuses = true;
+    left = 0;
     expect_error(GRADSTEP_ERR_OUT_OF_MEMORY, "allocator", [&] { second.load(part); });
     EXPECT_TRUE(save(second) == before);
-    refuses = false;
     LoadedPart again(file, "");
     const auto take_over = second.load(again);
-    refuses = true;
+    left = 0;
     EXPECT_NO_THROW(take_over());
+    EXPECT_EQ(left, 0) << "nothing was allocated";
     EXPECT_TRUE(save(second) == bytes);
-    refuses = false;
   });
 }
 
