@@ -34,12 +34,12 @@ void multiply(const T* a, const T* b, std::int64_t n, T* c, std::int64_t times) 
 }
 
 template <class T>
-std::int32_t inverse_root(const float* s, std::int64_t n, RootMethod method, bool seed_rules, T* root) {
+std::int32_t inverse_root(const float* s, std::int64_t n, RootMethod method, bool source_steps, T* root) {
   static RootSolver<T> solver;
   RootOptions options;
   options.arithmetic = &arithmetic();
   options.method = method;
-  options.seed_rules = seed_rules;
+  options.source_steps = source_steps;
   const RootResult result = solver.inverse_root(s, n, options);
   std::copy_n(solver.root(), n * n, root);
   return result.iterations;
@@ -81,15 +81,15 @@ BENCH_EXPORT int bench_decompose_f64(const double* a, std::int64_t n, double* va
 
 /// (s + 1e-6 * largest eigenvalue I)^(-1/4) and its residual.
 BENCH_EXPORT void bench_root_f32(const float* s, std::int64_t n, float* root) {
-  inverse_root(s, n, RootMethod::eigh, /*seed_rules=*/false, root);
+  inverse_root(s, n, RootMethod::eigh, /*source_steps=*/false, root);
 }
 BENCH_EXPORT void bench_root_f64(const float* s, std::int64_t n, double* root) {
-  inverse_root(s, n, RootMethod::eigh, /*seed_rules=*/false, root);
+  inverse_root(s, n, RootMethod::eigh, /*source_steps=*/false, root);
 }
 /// By coupled Newton. Its steps.
 BENCH_EXPORT int bench_newton(const float* s, std::int64_t n, double* root) {
-  return inverse_root(s, n, RootMethod::coupled_newton, /*seed_rules=*/false, root);
+  return inverse_root(s, n, RootMethod::coupled_newton, /*source_steps=*/false, root);
 }
 BENCH_EXPORT int bench_seeds_newton(const float* s, std::int64_t n, double* root) {
-  return inverse_root(s, n, RootMethod::coupled_newton, /*seed_rules=*/true, root);
+  return inverse_root(s, n, RootMethod::coupled_newton, /*source_steps=*/true, root);
 }

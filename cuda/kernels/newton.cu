@@ -11,7 +11,7 @@ namespace gradstep::cuda {
 namespace {
 
 kernels::NewtonForm form_of(const RootBatch& batch) {
-  return {batch.exponent, batch.padded > batch.n, batch.seed_rules};
+  return {batch.exponent, batch.padded > batch.n, batch.source_steps};
 }
 
 /// Of rows of D, or of M.

@@ -14,7 +14,7 @@ namespace gradstep::cuda {
 /// A matrix's root under way, as device and host see it.
 struct RootState {
   double max_eigenvalue = 0;
-  double min_eigenvalue = 0;  ///< about, and not below it; for coupled Newton by other rules than the seed's
+  double min_eigenvalue = 0;  ///< about, and not below it; for coupled Newton by other steps than the source's
   double ridge = 0;
   double error = 0;
   std::int32_t finite = 0;
@@ -37,7 +37,7 @@ struct RootBatch {
   std::int64_t padded = 0;
   double pad_value = 1;
   std::int32_t exponent = 4;
-  bool seed_rules = false;
+  bool source_steps = false;
   double epsilon = 0;  ///< for root_ridge()
   RootState* states = nullptr;
 };

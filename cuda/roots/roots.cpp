@@ -23,7 +23,7 @@ constexpr std::int64_t kLists = 7;
 
 auto key_of(const RootJob& job) {
   const RootRecipe& r = job.recipe;
-  return std::tuple(job.n, r.method, r.precision, r.exponent, r.matrix_epsilon, r.padded, r.pad_value, r.seed_rules,
+  return std::tuple(job.n, r.method, r.precision, r.exponent, r.matrix_epsilon, r.padded, r.pad_value, r.source_steps,
                     r.threshold, r.retries);
 }
 
@@ -59,7 +59,7 @@ RootBatch batch_of(const RootJob& job, std::size_t count, double ridge_factor, R
           recipe.padded,
           recipe.pad_value,
           recipe.exponent,
-          recipe.seed_rules,
+          recipe.source_steps,
           ridge_factor * recipe.matrix_epsilon,
           states};
 }
@@ -78,7 +78,7 @@ std::int32_t likely_iterations(const RootJob& job) {
   const RootRecipe& recipe = job.recipe;
   const double norm =
       std::sqrt(static_cast<double>(std::max(job.n, recipe.padded)));  // of D, in its largest eigenvalue
-  const kernels::NewtonForm form{recipe.exponent, recipe.padded > job.n, recipe.seed_rules};
+  const kernels::NewtonForm form{recipe.exponent, recipe.padded > job.n, recipe.source_steps};
   return std::min(kernels::newton_steps(form, recipe.matrix_epsilon / norm) + 2, kernels::kMaxRootIterations);
 }
 
@@ -315,7 +315,7 @@ const T* Roots::newton(const RootBatch& batch, const T* statistics, T* scratch, 
   const Buffer measures(queue.scratch(), newton_measures_bytes(batch));
   NewtonMatrices<T> at{scratch,           scratch + all,     scratch + 2 * all, scratch + 3 * all,
                        scratch + 4 * all, scratch + 5 * all, measures.data()};
-  find_eigenvalues(batch, statistics, /*and_smallest=*/!batch.seed_rules, tables, queue);
+  find_eigenvalues(batch, statistics, /*and_smallest=*/!batch.source_steps, tables, queue);
   begin_newton(batch, statistics, at, queue);
   const auto is_active = [](const RootState& state) { return state.active != 0; };
   const auto goes_on = [&](std::int32_t k) {

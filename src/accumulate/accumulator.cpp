@@ -261,7 +261,7 @@ void Accumulator::add_rows(double factor, bool divides, std::span<const Rows> ro
   }
 }
 
-double Accumulator::divisor() const {
+double Accumulator::weight() const {
   return options_.mode == GRADSTEP_ACCUMULATE_WEIGHTED ? total_weight_ : static_cast<double>(count_);
 }
 
@@ -274,7 +274,7 @@ Finish Accumulator::finish_of_window(double& value) const {
       return Finish::multiply;
     case GRADSTEP_ACCUMULATE_MEAN:
     case GRADSTEP_ACCUMULATE_WEIGHTED:
-      value = divisor();
+      value = weight();
       return value == 0 || value == 1 ? Finish::nothing : Finish::divide;
     default:
       return Finish::nothing;
@@ -362,8 +362,6 @@ BufferList Accumulator::sums() {
   }
   return show();
 }
-
-double Accumulator::weight() const { return divisor(); }
 
 const double* Accumulator::norm() const {
   if (!ready_) fail(GRADSTEP_ERR_INVALID_STATE, "the window is open: its norm is not known yet");

@@ -40,7 +40,8 @@ class Accumulator {
   };
 
   /// One micro-batch; true if it ended the window. `grads` were checked against the schema, or are none at all. On an
-  /// exception nothing was added, but by a loop that was broken off: then nothing is taken until reset.
+  /// exception nothing was added, unless the loop itself failed: then some sums have it and others not, and nothing is
+  /// taken until reset.
   bool add(const BufferList& grads, std::span<const Rows> rows, double weight);
   /// Ends a partial window; true if there is a result.
   bool flush();
@@ -56,7 +57,7 @@ class Accumulator {
   const double* norm() const;
   std::int64_t count() const { return count_; }
   std::int64_t skipped() const { return skipped_; }
-  /// Micro-batches given to this window, skipped ones included; -1 if a call on it was broken off.
+  /// Micro-batches added to this window, and after count_pushes() those skipped; -1 if a call on it failed half-way.
   std::int64_t pushes() const { return torn_ ? -1 : pushes_; }
 
   /// Ranks that share a window end it after the same number of pushes: skipped micro-batches count for the trigger.
@@ -68,7 +69,7 @@ class Accumulator {
 
   /// The window as it stands, as a part of a file; it shows the sums themselves.
   SavedPart save() const;
-  /// Checks everything; what it returns takes the window over and cannot fail.
+  /// Checks everything; what it returns takes the window over, and fails only where the device does.
   std::function<void()> load(LoadedPart& part);
 
   const Schema& schema() const { return schema_; }
@@ -90,7 +91,6 @@ class Accumulator {
   void finish(Finish finish, double value);
   void measure_results();
   Finish finish_of_window(double& value) const;
-  double divisor() const;
   void end_window();
   BufferList show();
 

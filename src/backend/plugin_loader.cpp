@@ -77,18 +77,26 @@ const gradstep_plugin_api& find_plugin(const std::string& name) {
   return load_plugin((beside ? own / file : installed).string());
 }
 
+namespace {
+
+const gradstep_plugin_backend& backend_of(const std::string& plugin, gradstep_device device) {
+  const gradstep_plugin_backend* backend = find_plugin(plugin).backend;
+  if (backend == nullptr || backend->device_type != device.device_type) {
+    fail(GRADSTEP_ERR_BACKEND_UNAVAILABLE, "plugin '{}' has no backend for it", plugin);
+  }
+  return *backend;
+}
+
+}  // namespace
+
 std::unique_ptr<Backend> make_plugin_backend(const std::string& name, gradstep_device device,
                                              const std::shared_ptr<Allocator>& allocator) {
-  const gradstep_plugin_backend* backend = find_plugin(name).backend;
-  if (backend == nullptr || backend->device_type != device.device_type) {
-    fail(GRADSTEP_ERR_BACKEND_UNAVAILABLE, "plugin '{}' has no backend for it", name);
-  }
-  return std::unique_ptr<Backend>(backend->create(allocator, device.device_id));
+  return std::unique_ptr<Backend>(backend_of(name, device).create(allocator, device.device_id));
 }
 
 std::shared_ptr<void> make_own_stream(gradstep_device device) {
   if (device.device_type != GRADSTEP_DEVICE_CUDA) return nullptr;
-  const gradstep_plugin_backend& backend = *find_plugin("cuda").backend;
+  const gradstep_plugin_backend& backend = backend_of("cuda", device);
   return {backend.create_stream(device.device_id),
           [&backend, device](void* stream) { backend.destroy_stream(device.device_id, stream); }};
 }

@@ -110,7 +110,7 @@ struct RootRecipe {
   double matrix_epsilon = 1e-6;  ///< the ridge is this times max(largest eigenvalue, 1e-6)
   std::int64_t padded = 0;       ///< the matrix is taken as extended to this size by a diagonal; 0 = not extended
   double pad_value = 1;          ///< what stands on that diagonal
-  bool seed_rules = false;       ///< coupled Newton's steps are the seed's, and so is its end
+  bool source_steps = false;     ///< coupled Newton's steps, and the rule that ends them, are distributed_shampoo.py's
   double threshold = 0.1;        ///< of the error of what is accepted
   std::int32_t retries = 0;      ///< each with ten times the ridge; after f32, in f64 first
 };

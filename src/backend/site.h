@@ -22,7 +22,7 @@ class Site {
   /// Results can be read where they are as soon as a call returns.
   bool is_host() const { return queue_->is_host(); }
 
-  /// What is asked from here on goes to the host's `stream`, and begins after all that was asked before. Throws
+  /// Work that is asked for from now on is queued on the host's `stream`, and begins after all that was before. Throws
   /// INVALID_ARGUMENT for what is no stream of the device.
   void use(void* stream) {
     if (stream != stream_) change(stream);

@@ -50,7 +50,7 @@ inline gradstep_tensor scalar_view(const double* value, gradstep_device device) 
   return tensor;
 }
 
-/// Rule 9 of the API: (buf, cap, len) text results.
+/// Results that are texts: see base.h.
 void write_text(const std::string& text, char* buf, size_t cap, size_t* len);
 
 }  // namespace gradstep

@@ -26,6 +26,12 @@ struct gradstep_parameter_list {
 
 namespace {
 
+/// For one entry more, which then cannot fail.
+template <class T>
+void make_room(std::vector<T>& list) {
+  if (list.size() == list.capacity()) list.reserve(2 * list.size() + 1);
+}
+
 gradstep_dtype dlpack_dtype(int32_t type_code, int32_t bits) {
   const gradstep_dtype dtype{static_cast<uint8_t>(type_code), static_cast<uint8_t>(bits), 1};
   if (type_code != dtype.code || bits != dtype.bits || !from_dlpack(dtype)) {
@@ -83,7 +89,7 @@ gradstep_status gradstep_tensor_list_push(gradstep_tensor_list* list, uint64_t a
     tensor.dtype = dlpack_dtype(type_code, bits);
     std::vector<int64_t> numbers(shape, shape + ndim);
     if (strides != nullptr) numbers.insert(numbers.end(), strides, strides + ndim);
-    list->tensors.reserve(list->tensors.size() + 1);
+    make_room(list->tensors);
     list->dimensions.push_back(std::move(numbers));
     tensor.shape = list->dimensions.back().data();
     if (strides != nullptr) tensor.strides = tensor.shape + ndim;
@@ -180,7 +186,7 @@ gradstep_status gradstep_parameter_list_push(gradstep_parameter_list* list, cons
     parameter.group = group;
     parameter.dtype = dlpack_dtype(type_code, bits);
     parameter.device = {device_type, device_id};
-    list->parameters.reserve(list->parameters.size() + 1);
+    make_room(list->parameters);
     list->dimensions.emplace_back(shape, shape + ndim);
     if (name != nullptr) {
       list->names.emplace_back(name);

@@ -18,7 +18,12 @@ void all_or_none_by(Communicator& comm, const char* what, FunctionRef<void()> bo
   } catch (...) {
     failure = std::current_exception();
   }
-  const bool all = comm.vote(failure == nullptr, deadline());
+  bool all = false;
+  try {
+    all = comm.vote(failure == nullptr, deadline());
+  } catch (...) {
+    if (!failure) throw;
+  }
   if (failure) std::rethrow_exception(failure);
   if (!all) fail(GRADSTEP_ERR_ABORTED, "another rank could not {}", what);
 }

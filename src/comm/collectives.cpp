@@ -10,9 +10,6 @@ namespace gradstep {
 
 namespace {
 
-// Collectives that must be built from equal blocks go in slices of this size, which bounds the staging memory at
-// world_size slices.
-
 // Of nothing, whose blocks are all empty, the base may be NULL.
 std::byte* at(void* base, std::int64_t offset) {
   return base == nullptr ? nullptr : static_cast<std::byte*>(base) + offset;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "core/error.h"
 #include "core/fork_generation.h"
 #include "core/own_thread.h"
+#include "core/thread_pool.h"
 
 namespace gradstep {
 
@@ -33,13 +35,18 @@ class DeviceWatch::Rounds {
   void add(const std::shared_ptr<Ward>& ward) {
     const std::lock_guard lock(mutex_);
     wards_.push_back(ward);
-    if (!started_) std::thread([this] { serve(); }).detach();
+    if (!started_) pthread_detach(start_thread(&Rounds::run, this));
     started_ = true;
     wake_.notify_one();
   }
   bool in_forked_child() const { return generation_ != fork_generation(); }
 
  private:
+  static void* run(void* rounds) {
+    static_cast<Rounds*>(rounds)->serve();
+    return nullptr;
+  }
+
   void serve() {
     on_own_thread = true;
     for (;;) {

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// An engine is a filled gradstep_comm_vtable and its user: ours (self, local, shm, group, gloo) and the hosts' alike.
+// An engine is a filled gradstep_comm_vtable and its user: ours (self, local, shm, gloo, mpi, nccl) and the hosts'
+// alike.
 #pragma once
 
 #include <atomic>

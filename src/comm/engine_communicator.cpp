@@ -355,20 +355,27 @@ std::shared_ptr<Communicator> EngineCommunicator::with_device(gradstep_device de
 std::shared_ptr<Communicator> EngineCommunicator::private_channel(const Deadline& deadline) {
   auto channel = duplicate(deadline);
   const std::lock_guard lock(channels_mutex_);
-  std::erase_if(channels_, [](const auto& old) { return old.expired(); });
-  channels_.push_back(channel);
+  auto channels = std::make_shared<Channels>(*channels_);
+  std::erase_if(*channels, [](const auto& old) { return old.expired(); });
+  channels->push_back(channel);
+  channels_ = std::move(channels);
   return channel;
+}
+
+std::shared_ptr<const EngineCommunicator::Channels> EngineCommunicator::channels() const {
+  const std::lock_guard lock(channels_mutex_);
+  return channels_;
 }
 
 void EngineCommunicator::abort() noexcept {
   constexpr const char* kText = "the communicator was aborted";
-  const std::lock_guard lock(channels_mutex_);
+  const auto present = channels();  // without the lock: a host's callback may abort, too
   // All are told before any engine is, for they may share one.
-  for (const auto& channel : channels_) {
+  for (const auto& channel : *present) {
     if (const auto alive = channel.lock()) alive->keep_first_error(GRADSTEP_ERR_ABORTED, kText);
   }
   break_with(GRADSTEP_ERR_ABORTED, kText);
-  for (const auto& channel : channels_) {
+  for (const auto& channel : *present) {
     if (const auto alive = channel.lock()) alive->abort();
   }
 }

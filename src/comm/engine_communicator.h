@@ -87,6 +87,10 @@ class EngineCommunicator final : public Communicator {
   /// Runs `work`, which waits for peers, so that the host can interrupt it where the engine allows that.
   void wait_for_peers(FunctionRef<void()> work);
 
+  using Channels = std::vector<std::weak_ptr<EngineCommunicator>>;
+  /// As they are now; some may be gone.
+  std::shared_ptr<const Channels> channels() const;
+
   bool has_own_device_engine() const { return device_engine_ != nullptr && device_engine_ != engine_; }
   void poll_interrupt() noexcept;
   void throw_if_broken() const;
@@ -121,8 +125,8 @@ class EngineCommunicator final : public Communicator {
   bool told_ = false;  // status_, to the log
   gradstep_comm_statistics stats_{};
 
-  std::mutex channels_mutex_;
-  std::vector<std::weak_ptr<EngineCommunicator>> channels_;
+  mutable std::mutex channels_mutex_;
+  std::shared_ptr<const Channels> channels_ = std::make_shared<Channels>();  // replaced, never changed
 };
 
 }  // namespace gradstep

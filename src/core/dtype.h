@@ -30,6 +30,7 @@ constexpr std::int64_t size_of(DType dtype) {
   return 0;
 }
 
+/// Floats come first.
 constexpr bool is_float(DType dtype) { return dtype <= DType::bf16; }
 
 /// The type in which elements of `dtype` are computed and accumulated.

@@ -47,7 +47,7 @@ void set_last_error(const char* text) noexcept;
 /// Stores the text of the exception in flight and returns its status. Call inside a catch block.
 gradstep_status translate_exception() noexcept;
 
-/// A failure of a rank that its peers know nothing of: the others are agreed on, or the channel's.
+/// Whether peers cannot know of this failure. Others are agreed on by a vote, or have broken the channel for all.
 bool is_of_this_rank(gradstep_status status);
 
 /// The body of a function that C calls: its exceptions become a status and the thread's text.

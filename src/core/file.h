@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Files whose errors name the argument, the path and the system's reason (status IO). Others may write to the folders
-// that they are in: nothing prepared there is followed, waited for or written over, unless it says so here.
+// that they are in: nothing prepared there is followed, waited for or written over, unless a function says so.
 #pragma once
 
 #include <sys/stat.h>

@@ -7,11 +7,11 @@
 
 namespace gradstep {
 
-/// FNV-1a, 64 bits. To go on with more bytes, give what came out as `seed`.
-inline std::uint64_t hash_bytes(const void* data, std::size_t bytes, std::uint64_t seed = 0xcbf29ce484222325U) {
+/// FNV-1a, 64 bits. To go on with more bytes, give what came out as `state`.
+inline std::uint64_t hash_bytes(const void* data, std::size_t bytes, std::uint64_t state = 0xcbf29ce484222325U) {
   const auto* p = static_cast<const unsigned char*>(data);
-  for (std::size_t i = 0; i < bytes; ++i) seed = (seed ^ p[i]) * 0x100000001b3U;
-  return seed;
+  for (std::size_t i = 0; i < bytes; ++i) state = (state ^ p[i]) * 0x100000001b3U;
+  return state;
 }
 
 }  // namespace gradstep

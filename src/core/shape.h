@@ -29,7 +29,7 @@ constexpr gradstep_device home_of(gradstep_device device) {
   return device.device_type == GRADSTEP_DEVICE_CUDA_HOST ? gradstep_device{GRADSTEP_DEVICE_CPU, 0} : device;
 }
 
-/// Throws UNSUPPORTED or BACKEND_UNAVAILABLE unless tensors of this device can be used.
+/// Throws unless it is memory of the host: INVALID_ARGUMENT for a CPU other than 0, UNSUPPORTED for a device.
 void check_device(const char* argument, std::size_t index, gradstep_device device);
 constexpr bool same_device(gradstep_device a, gradstep_device b) {
   return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);

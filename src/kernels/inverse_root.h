@@ -19,7 +19,7 @@
 // Newton's pace.
 //
 // All matrices are polynomials in D, so a block-diagonal extension of D by a multiple of I stays one: the padding that
-// the seed gives every statistic is one more scalar here, not rows and columns.
+// the source gives every statistic is one more scalar here, not rows and columns.
 #pragma once
 
 #include <cmath>
@@ -79,7 +79,7 @@ GRADSTEP_FORMULA int sign_of_probe(std::int64_t probe, std::int64_t i) {
 struct NewtonForm {
   std::int32_t exponent = 4;
   bool is_extended = false;
-  bool seed_rules = false;  ///< Newton's own steps, until the first error that is 1.2 times its predecessor or more
+  bool source_steps = false;  ///< Newton's own steps, until the first error that is 1.2 times its predecessor or more
 };
 
 /// T = diagonal I - scale M.
@@ -128,7 +128,7 @@ struct NewtonMeasures {
   double pad = 1;      ///< what stands on the diagonal there, ridge included
   double ridge = 0;
   double largest = 0;   ///< estimates of eigenvalues of S
-  double smallest = 0;  ///< 0 for the seed's rules, which do not ask
+  double smallest = 0;  ///< 0 for the source's steps, which do not ask
 };
 
 struct NewtonStart {
@@ -156,12 +156,12 @@ GRADSTEP_FORMULA double newton_low(std::int32_t p, double ratio) {
   return ratio < 1 ? std::pow(ratio, 1.0 / p) : 1;
 }
 
-GRADSTEP_FORMULA double seeds_scale(std::int32_t p, double norm) { return (1 + p) / (2 * norm); }
+GRADSTEP_FORMULA double source_scale(std::int32_t p, double norm) { return (1 + p) / (2 * norm); }
 
 GRADSTEP_FORMULA NewtonStart newton_start(const NewtonForm& form, const NewtonMeasures& of) {
   const double squares = of.squares + of.padding * of.pad * of.pad;
-  if (form.seed_rules) {
-    const double z = seeds_scale(form.exponent, square_root(squares));
+  if (form.source_steps) {
+    const double z = source_scale(form.exponent, square_root(squares));
     return {z, 1, of.pad * z};
   }
   const double bound = newton_bound(of.trace + of.padding * of.pad, squares, of.rows + of.padding);
@@ -195,10 +195,10 @@ GRADSTEP_FORMULA double next_low(std::int32_t p, const NewtonStep& step, double 
 /// Steps until eigenvalues that are not below this part of the bound of all are 1 within rounding.
 GRADSTEP_FORMULA std::int32_t newton_steps(const NewtonForm& form, double ratio) {
   const std::int32_t p = form.exponent;
-  double low = newton_low(p, form.seed_rules ? seeds_scale(p, 1) * ratio : ratio);
+  double low = newton_low(p, form.source_steps ? source_scale(p, 1) * ratio : ratio);
   std::int32_t steps = 0;
   for (; steps < kMaxRootIterations && 1 - low > kConvergedLow; ++steps) {
-    low = next_low(p, newton_step(p, form.seed_rules ? 1 : low), low);
+    low = next_low(p, newton_step(p, form.source_steps ? 1 : low), low);
   }
   return steps;
 }
@@ -209,14 +209,14 @@ GRADSTEP_FORMULA double newton_error(const NewtonForm& form, double distance, do
   return form.is_extended && distance < of_pad ? of_pad : distance;
 }
 
-/// From M_0 and its distance from I. The seed stops at the tolerance. One iteration more costs little and squares what
-/// is left of the error.
+/// From M_0 and its distance from I. The source stops at the tolerance. One iteration more costs little and squares
+/// what is left of the error.
 GRADSTEP_FORMULA NewtonState begin_newton(const NewtonForm& form, double distance, const NewtonStart& start) {
   NewtonState state;
   state.low = start.low;
   state.error = newton_error(form, distance, start.pad);
   state.pad = start.pad;
-  state.polishes = form.seed_rules ? 0 : 1;
+  state.polishes = form.source_steps ? 0 : 1;
   return state;
 }
 
@@ -239,7 +239,7 @@ GRADSTEP_FORMULA void end_iteration(const NewtonForm& form, double distance, New
   state.pad *= std::pow(state.step.diagonal - state.step.scale * state.pad, static_cast<double>(form.exponent));
   state.low = next_low(form.exponent, state.step, state.low);
   const double next = newton_error(form, distance, state.pad);
-  if (form.seed_rules) {
+  if (form.source_steps) {
     state.takes_previous = !(next < state.error * 1.2);
   } else {
     state.rises = next > state.error && state.low > kFallingLow ? state.rises + 1 : 0;

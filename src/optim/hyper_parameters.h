@@ -47,8 +47,8 @@ class HyperParameters {
   const Schedule& schedule(std::int32_t group, std::size_t field) const {
     return schedules_[static_cast<std::size_t>(group)][field];
   }
-  /// The checked value at `step`, whatever was refreshed last. Numbers in memory are read by `queue`; NULL = they are
-  /// the host's.
+  /// The checked value at `step`, whatever was refreshed last. Numbers that lie in a device's memory are read by
+  /// `queue`; NULL = in the host's.
   double evaluate(std::int32_t group, std::size_t field, std::int64_t step, Queue* queue = nullptr) const;
 
   /// Evaluates everything at `step`. Throws NUMERIC for a value outside its field's range, with nothing changed.

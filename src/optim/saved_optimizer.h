@@ -15,7 +15,8 @@ namespace gradstep {
 /// The part shows the optimizer's own buffers. Collective if it is sharded: every rank walks through the tensors.
 SavedPart save_optimizer(Optimizer& optimizer);
 
-/// Checks everything; what it returns takes the state over and cannot fail. A sharded optimizer takes its own slices.
+/// Checks everything; what it returns takes the state over, and fails only where the device does. A sharded optimizer
+/// takes its own slices.
 std::function<void()> load_optimizer(LoadedPart& part, Optimizer& optimizer);
 
 }  // namespace gradstep

@@ -15,10 +15,16 @@ namespace gradstep {
 
 namespace {
 
-constexpr std::int64_t kAlignment = 64;
+constexpr std::int64_t kRegionAlignment = 64;
 
-/// What ranks tell each other: [found_inf, wants a norm, weight, has a gradient, has one for parameter 0, 1, ...]
-constexpr std::size_t kFixed = 4;
+/// What ranks tell each other, and sum.
+enum Control : std::size_t {
+  kFoundInf,
+  kWantsNorm,
+  kWeight,
+  kAnyGradient,
+  kFirstParameter  // 1 for each that has a gradient
+};
 
 GradientExchange exchange_of(const gradstep_sharding_options& options) {
   GradientExchange exchange;
@@ -27,7 +33,9 @@ GradientExchange exchange_of(const gradstep_sharding_options& options) {
   return exchange;
 }
 
-std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+std::int64_t aligned(std::int64_t bytes) {
+  return (bytes + kRegionAlignment - 1) / kRegionAlignment * kRegionAlignment;
+}
 
 /// What must be equal on all ranks before state is dealt out: the schema, then these.
 struct Facts {
@@ -202,34 +210,34 @@ Sharding::Agreement Sharding::bring_gradients(const BufferList& grads, const Gra
   const double ranks = comm_->world_size();
   const bool local = exchange.gradients == GRADSTEP_SHARDED_GRADIENTS_LOCAL;
   const bool weighted = local && exchange.average == GRADSTEP_AVERAGE_WEIGHTED;
-  control_.assign(kFixed + grads.size(), 0);
-  control_[0] = own.found_inf ? 1 : 0;
-  control_[1] = own.wants_norm ? 1 : 0;
-  control_[2] = exchange.weight;
+  control_.assign(kFirstParameter + grads.size(), 0);
+  control_[kFoundInf] = own.found_inf ? 1 : 0;
+  control_[kWantsNorm] = own.wants_norm ? 1 : 0;
+  control_[kWeight] = exchange.weight;
   for (std::size_t i = 0; i < grads.size(); ++i) {
     if (grads[i].data == nullptr || grads[i].size == 0) continue;
-    control_[3] = 1;
-    control_[kFixed + i] = 1;
+    control_[kAnyGradient] = 1;
+    control_[kFirstParameter + i] = 1;
   }
   Array control;
   control.data = control_.data();
   control.size = static_cast<std::int64_t>(control_.size());
   control.dtype = DType::f64;
   comm_->all_reduce(control, GRADSTEP_REDUCE_SUM, 1, deadline);
-  if (control_[1] != 0 && control_[1] != ranks) {
+  if (control_[kWantsNorm] != 0 && control_[kWantsNorm] != ranks) {
     fail(GRADSTEP_ERR_MISMATCH, "{} of {} ranks ask for clipping by norm or for a check of finiteness, the others not",
-         control_[1], ranks);
+         control_[kWantsNorm], ranks);
   }
   Agreement agreed = own;
-  agreed.found_inf = control_[0] != 0;
-  agreed.any_gradient = control_[3] != 0;
+  agreed.found_inf = control_[kFoundInf] != 0;
+  agreed.any_gradient = control_[kAnyGradient] != 0;
 
   if (is_whole() && !local) {
     gradient_slices_.assign(grads.begin(), grads.end());
     gradients_version_ = grads.version;
     return agreed;
   }
-  const double weight_sum = control_[2];
+  const double weight_sum = control_[kWeight];
   show_gradients(grads.arrays, local);
   site_.backend().copy(gradients_in_.plan(local ? work_ : part_, grads), weighted ? exchange.weight : 1, 1,
                        site_.queue());
@@ -256,7 +264,7 @@ Sharding::Agreement Sharding::bring_gradients(const BufferList& grads, const Gra
 /// As after a dense reducer: a parameter that may not stay unused has a gradient, of zeros if need be.
 void Sharding::show_gradients(std::span<const Array> grads, bool local) {
   for (std::size_t i = 0; i < grads.size(); ++i) {
-    const bool present = local ? !may_be_unused_[i] || control_[kFixed + i] > 0 : grads[i].data != nullptr;
+    const bool present = local ? !may_be_unused_[i] || control_[kFirstParameter + i] > 0 : grads[i].data != nullptr;
     const void* shown = gradient_slices_[i].data;
     gradient_slices_[i] = whole_slices_[i];
     if (!present) gradient_slices_[i].data = nullptr;

@@ -96,9 +96,11 @@ bool BucketQueue::start_serving() {
   try {
     comm_->start([this] { serve(); });
     return true;
-  } catch (const Error&) {  // the system has no thread for it
+  } catch (...) {  // there is no thread for it, or no memory
     const std::lock_guard lock(mutex_);
-    return overlaps_ = serving_ = false;
+    overlaps_ = false;
+    serving_ = false;
+    return false;
   }
 }
 

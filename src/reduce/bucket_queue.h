@@ -71,7 +71,7 @@ class BucketQueue {
   bool overlaps_;
   std::vector<Clock::duration> waited_;  // by bucket
 
-  mutable std::mutex mutex_;              // guards all below
+  mutable std::mutex mutex_;              // guards all below while the progress thread serves
   std::size_t full_ = 0;                  // buckets that may leave
   std::size_t done_ = 0;                  // buckets that are exchanged
   bool serving_ = false;                  // by the progress thread; otherwise there is nothing to do

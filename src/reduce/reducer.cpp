@@ -13,6 +13,13 @@ namespace gradstep {
 
 namespace {
 
+/// What ranks tell each other, and sum.
+enum Control : std::size_t {
+  kWeight,
+  kRanksWithGradient,
+  kFirstParameter  // 1 for each that is touched
+};
+
 std::int64_t nanoseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count();
 }
@@ -30,7 +37,7 @@ Reducer::Reducer(std::shared_ptr<Context> context, Communicator& comm, const gra
   needs_control_ = needs_control_ || has_optional_;
   outcome_.work = &work_;
   norm_ = resources_.site.allocate(sizeof(double), /*zeroed=*/true);
-  control_.resize(2 + schema_.size());
+  control_.resize(kFirstParameter + schema_.size());
   const std::vector<BucketPlan> plans = plan_buckets(schema_, this->options().fuse_threshold);
 
   resources_.comm = comm.private_channel(deadline);
@@ -245,21 +252,20 @@ void Reducer::exchange(Bucket& bucket, const Deadline& deadline) {
 }
 
 void Reducer::exchange_control(std::span<Bucket> exchanged, const Deadline& deadline) {
-  // [W, ranks with a gradient, touched ...]
   bool any = false;
   for (std::size_t i = 0; i < places_.size(); ++i) {
-    control_[2 + i] = places_[i].touched ? 1 : 0;
+    control_[kFirstParameter + i] = places_[i].touched ? 1 : 0;
     any = any || places_[i].touched;
   }
-  control_[0] = weight_;
-  control_[1] = any ? 1 : 0;
+  control_[kWeight] = weight_;
+  control_[kRanksWithGradient] = any ? 1 : 0;
   const Array control{control_.data(), static_cast<std::int64_t>(control_.size()), DType::f64, 0, nullptr, nullptr};
   comm().all_reduce(control, GRADSTEP_REDUCE_SUM, 1, deadline);
-  any_gradient_ = control_[1] > 0;
+  any_gradient_ = control_[kRanksWithGradient] > 0;
   for (std::size_t i = 0; i < places_.size(); ++i) {
-    places_[i].touched = !schema_[i].may_be_unused || control_[2 + i] > 0;
+    places_[i].touched = !schema_[i].may_be_unused || control_[kFirstParameter + i] > 0;
   }
-  if (options().average == GRADSTEP_AVERAGE_WEIGHTED) divide(exchanged, control_[0]);
+  if (options().average == GRADSTEP_AVERAGE_WEIGHTED) divide(exchanged, control_[kWeight]);
 }
 
 void Reducer::divide(std::span<Bucket> exchanged, double divisor) {

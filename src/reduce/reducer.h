@@ -79,7 +79,7 @@ class Reducer {
 
   /// What the next window depends on. Throws INVALID_STATE while a window is open.
   SavedPart save() const;
-  /// Checks everything; what they return takes it over and cannot fail.
+  /// Checks everything; what they return takes it over, and fails only where the device does.
   std::function<void()> load(LoadedPart& part);
   /// The tensors alone: of none or several ranks, whose sum becomes what this rank keeps, and of any one rank, for what
   /// is the same on all.
@@ -145,8 +145,8 @@ class Reducer {
   std::size_t full_buckets();
   void exchange(Bucket& bucket, const Deadline& deadline);
   void exchange_control(std::span<Bucket> exchanged, const Deadline& deadline);
-  /// In a handler. Of a window some of which may have left: peers would take the buckets of this rank's next one for
-  /// those that are missing, so they get an error where it is this rank alone that has failed.
+  /// Call in a catch block. Where buckets of the window may have left, and this rank alone has failed, the channel is
+  /// aborted: peers would take the buckets of its next window for those that are missing.
   void give_up_window(bool has_left) noexcept;
   /// Nothing of an open window goes on: peers get an error, not a hang, where buckets have left.
   void drop_exchanges() noexcept;

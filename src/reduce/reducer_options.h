@@ -14,7 +14,7 @@ gradstep_reducer_options default_reducer_options();
 /// range, or one that the mode cannot take.
 gradstep_reducer_options checked_reducer_options(const gradstep_reducer_options& options);
 
-/// "sparse_topk"; of a mode that is one.
+/// As texts name it: "sparse_topk". `mode` is valid.
 const char* mode_name(std::int32_t mode);
 
 }  // namespace gradstep

@@ -43,13 +43,11 @@ Updater::Updater(std::shared_ptr<Context> context, std::shared_ptr<Optimizer> op
   check_guards(step_guards());
   if (accumulator_) check_same_schema("accumulator", optimizer_->schema(), accumulator_->schema());
   if (reducer_) check_same_schema("reducer", optimizer_->schema(), reducer_->schema());
-  if (reducer_) {
-    check_windows_end_together(reducer_->comm());
-    end_windows_together(*reducer_);
-  }
-  known_skips_ = optimizer_->skipped_steps();
+  if (reducer_) check_windows_end_together(reducer_->comm());
   if (options.sync != GRADSTEP_SYNC_GRADIENTS) local_.emplace(optimizer_->site(), options);
   if (local_ && reducer_) local_->check(*optimizer_, *reducer_);
+  known_skips_ = optimizer_->skipped_steps();
+  if (reducer_) end_windows_together(*reducer_);  // last: it changes the handles
 }
 
 void Updater::check_windows_end_together(const Communicator& comm) const {

@@ -45,7 +45,7 @@ class Updater {
 
   const Schema& schema() const { return optimizer_->schema(); }
 
-  /// What is asked from here on goes to the host's `stream`.
+  /// Work that is asked for from now on is queued on the host's `stream`.
   void use(void* stream);
   /// On devices this waits for all that is queued.
   const gradstep_updater_statistics& stats();
@@ -59,7 +59,8 @@ class Updater {
   /// "rank/<r>/accumulator/". Collective over peers(), and a failure on one rank is one on all. They show the handles'
   /// own buffers: the caller has the Chain until they are written.
   std::map<std::string, SavedPart> save();
-  /// Checks everything; what it returns takes it over and cannot fail. The caller has the Chain until then.
+  /// Checks everything; what it returns takes it over, and fails only where a device does. The caller has the Chain
+  /// until then.
   std::function<void()> load(const StateFile& file);
 
  private:

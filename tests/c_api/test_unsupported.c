@@ -162,6 +162,7 @@ static void options_of_shampoo_that_do_not_go_together(void** state) {
                GRADSTEP_ERR_UNSUPPORTED, #field);                                              \
   assert_fails(gradstep_shampoo_state_bytes(&options, &parameter, 1, &bytes), GRADSTEP_ERR_UNSUPPORTED, #field)
   UNSUPPORTED(root_lag);
+  UNSUPPORTED(refresh);
   UNSUPPORTED(quantize_momentum);
   UNSUPPORTED(quantize_statistics);
 #undef UNSUPPORTED

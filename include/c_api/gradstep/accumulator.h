@@ -52,7 +52,8 @@ enum gradstep_nonfinite_policy {
   GRADSTEP_NONFINITE_INVALID = -1,
   GRADSTEP_NONFINITE_NONE = 0,   /* infinities and NaNs are summed like any number */
   GRADSTEP_NONFINITE_POISON = 1, /* as NONE, and gradstep_accumulator_norm of the window says NaN or infinity */
-  GRADSTEP_NONFINITE_SKIP = 2    /* a micro-batch with a non-finite element is not added; costs one read of it */
+  GRADSTEP_NONFINITE_SKIP = 2    /* a micro-batch whose norm is not finite is not added: an element is not, or the
+                                    sum of squares, in f64, overflows; costs one read of it */
 };
 
 typedef struct gradstep_accumulator_options {

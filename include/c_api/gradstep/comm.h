@@ -30,10 +30,11 @@
  * refused a socket or shared memory) and CALLBACK (a host's communicator). They break the communicator.
  *
  * Deadlines. Each call fixes one deadline at entry, options.timeout_ms later, and returns by then plus 1 s at the
- * latest with TIMEOUT. Failure: the first error breaks a communicator for good; later calls return it at once, and
- * destroying it waits for nothing but a host's callback that is running. Sums: with GRADSTEP_REDUCTION_RANK every
- * element of a sum is ((x0 + x1) + x2) + ... in the order of ranks, so that results do not depend on the engine; all
- * ranks always end with the same bits.
+ * latest with TIMEOUT. Where a call of another handle computes or writes between exchanges (the roots and blocks of a
+ * sharded Shampoo, an updater's local step, collective saves and loads), each exchange has one of its own. Failure: the
+ * first error breaks a communicator for good; later calls return it at once, and destroying it waits for nothing but a
+ * host's callback that is running. Sums: with GRADSTEP_REDUCTION_RANK every element of a sum is ((x0 + x1) + x2) + ...
+ * in the order of ranks, so that results do not depend on the engine; all ranks always end with the same bits.
  */
 #ifndef GRADSTEP_COMM_H
 #define GRADSTEP_COMM_H

@@ -121,7 +121,8 @@ typedef struct gradstep_reducer_options {
   int32_t average;         /* enum gradstep_average */
   int32_t control;         /* bool: every window has the control all-reduce */
   int64_t fuse_threshold;  /* elements, >= 1; default 2097152 */
-  int64_t bucket_elements; /* capacity of a packed bucket; 0, the default, is the least: 2 fuse_threshold */
+  int64_t bucket_elements; /* room that a packed bucket may take: 0, the default, or >= 2 fuse_threshold, which none
+                              exceeds */
   double clip_value;       /* HALF and BFLOAT16: >= 0; 0 = off, the default */
   int32_t half_sum;        /* enum gradstep_half_sum */
   int32_t residual;        /* bool, default 1; sparse: 1 keeps what was not sent, 0 drops it */

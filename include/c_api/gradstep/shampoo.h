@@ -96,7 +96,7 @@ enum gradstep_one_sided {
  * skip_preconditioning_dim_size_gt has no basis; the others of its parameter have theirs. Statistics start at zero.
  * State "diagonal_exp_avg" and "diagonal_statistics" are Adam's moments in the basis, "preconditioners.{block}.{axis}"
  * the eigenvectors in columns. Grafting, momentum, root and ridge options, start_preconditioning_step and
- * decoupled_weight_decay do not apply; root_lag and quantisation are UNSUPPORTED with it.
+ * decoupled_weight_decay do not apply; root_lag, refresh STALE and quantisation are UNSUPPORTED with it.
  *
  * A root whose error (max |M - I| of the iteration, or of EIGH max |H^p D x - x| on probes) is NaN or at least
  * inverse_failure_threshold is tried again root_retries times with 10, 100 ... times the ridge (root_precision F32: in

@@ -49,7 +49,8 @@ GRADSTEP_API gradstep_status gradstep_sharding_options_init(gradstep_sharding_op
  * (gradstep_optimizer_state) are UNSUPPORTED, and those handed out before become invalid with this call. The optimizer
  * takes a channel of its own (gradstep_comm_dup); options NULL = defaults.
  * Returns: with nothing changed on any rank, INVALID_ARGUMENT (an option outside its enum), INVALID_STATE (one of the
- * handles is in use), MISMATCH (ranks whose parameters, rule or step count differ), OUT_OF_MEMORY, ABORTED (another
+ * handles is in use), MISMATCH (ranks whose parameters, rule or options of it, or step
+ * count differ), OUT_OF_MEMORY, ABORTED (another
  * rank failed, e.g. had no memory: its own status says why), UNSUPPORTED (OWNED with eigenvalue_corrected), and the
  * statuses of a collective call.
  *

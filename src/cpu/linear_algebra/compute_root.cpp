@@ -19,7 +19,7 @@ RootOptions options_of(const RootRecipe& recipe, const RootTools& tools) {
   options.matrix_epsilon = recipe.matrix_epsilon;
   options.padded = recipe.padded;
   options.pad_value = recipe.pad_value;
-  options.seed_rules = recipe.seed_rules;
+  options.source_steps = recipe.source_steps;
   return options;
 }
 

@@ -184,7 +184,7 @@ kernels::NewtonMeasures RootSolver<T>::newton_measures(std::int64_t n, const Roo
   measures.pad = options.pad_value + result.ridge;
   measures.ridge = result.ridge;
   measures.largest = result.max_eigenvalue;
-  if (!options.seed_rules) {
+  if (!options.source_steps) {
     measures.smallest = power_iteration(n, options, kernels::End::smallest, result.max_eigenvalue);
   }
   return measures;
@@ -193,7 +193,7 @@ kernels::NewtonMeasures RootSolver<T>::newton_measures(std::int64_t n, const Roo
 template <class T>
 RootResult RootSolver<T>::newton(std::int64_t n, const RootOptions& options) {
   const std::int32_t p = options.exponent;
-  const kernels::NewtonForm form{p, options.padded > n, options.seed_rules};
+  const kernels::NewtonForm form{p, options.padded > n, options.source_steps};
   RootResult result;
   result.max_eigenvalue = power_iteration(n, options, kernels::End::largest);
   result.ridge = ridge_of(result, options);

@@ -27,9 +27,9 @@ struct RootOptions {
   std::int32_t exponent = 4;     ///< p >= 1
   double matrix_epsilon = 1e-6;  ///< the ridge is this times max(largest eigenvalue, 1e-6) times ridge_factor
   double ridge_factor = 1;
-  std::int64_t padded = 0;  ///< the matrix is taken as extended to this size by a diagonal; 0 = not extended
-  double pad_value = 1;     ///< what stands on that diagonal
-  bool seed_rules = false;  ///< coupled Newton's steps and stop are the seed's
+  std::int64_t padded = 0;    ///< the matrix is taken as extended to this size by a diagonal; 0 = not extended
+  double pad_value = 1;       ///< what stands on that diagonal
+  bool source_steps = false;  ///< coupled Newton's steps, and the rule that ends them, are distributed_shampoo.py's
 };
 
 struct RootResult {

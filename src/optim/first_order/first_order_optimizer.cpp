@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optim/first_order/first_order_optimizer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "backend/host_copies.h"
@@ -208,7 +210,7 @@ void FirstOrderOptimizer::prepare_slices(const Sharding* next, bool keep, const 
       slices.push_back(next != nullptr ? next->slice(i) : Slice{0, schema()[i].size});
     }
     state_.prepare_slices(slices);
-    keeps_flags_ = keep;
+    unused_ = keep ? Buffer{} : site().allocate(used_.bytes(), /*zeroed=*/true);
     if (gathers) whole = context()->allocate(static_cast<std::size_t>(state_.largest()), /*zeroed=*/false);
   });
   if (!keep) return;
@@ -226,9 +228,25 @@ void FirstOrderOptimizer::prepare_slices(const Sharding* next, bool keep, const 
 void FirstOrderOptimizer::commit_slices() noexcept {
   state_.commit_slices();
   filled_ = false;
-  if (keeps_flags_) return;
-  site().queue().zero(used_.data(), used_.bytes());
+  if (unused_.bytes() == 0) return;
+  used_ = std::move(unused_);
   plan_.all_used = step_plan().all_used = false;
+}
+
+void FirstOrderOptimizer::discard_slices() noexcept {
+  state_.discard_slices();
+  unused_ = {};
+}
+
+/// Ranks step as one only by the same formulas, on state of the same form.
+std::string FirstOrderOptimizer::sharding_key() const {
+  const StateStorage& storage = rule_->storage();
+  const kernels::RuleForm form = rule_->form();
+  std::string key = fmt::format("{} {} {} {} {} {} {} {} {} {}", kind(), static_cast<int>(storage.format),
+                                storage.master_weights, storage.stochastic_rounding, storage.seed, rule_->maximize(),
+                                form.copies_first, form.epsilon_inside, form.epsilon_early, form.decoupled_decay);
+  for (const kernels::RuleId kernel : kernels_) key += fmt::format(" {}", static_cast<int>(kernel));
+  return key;
 }
 
 std::vector<std::uint8_t> FirstOrderOptimizer::state_flags() const {

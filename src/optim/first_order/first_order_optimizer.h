@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "optim/first_order/first_order_state.h"
@@ -41,12 +42,13 @@ class FirstOrderOptimizer final : public Optimizer {
   void check_gives_updates() const override;
   void prepare_slices(const Sharding* next, bool keep, const Deadline& deadline) override;
   void commit_slices() noexcept override;
-  void discard_slices() noexcept override { state_.discard_slices(); }
+  void discard_slices() noexcept override;
+  std::string sharding_key() const override;
 
   std::unique_ptr<UpdateRule> rule_;
   FirstOrderState state_;
   Buffer used_;                             // by parameter, one byte: 1 = a gradient has gone into the state
-  bool keeps_flags_ = false;                // between prepare_slices and commit_slices
+  Buffer unused_;                           // those of slices that are prepared as at creation: all 0
   Buffer constants_;                        // by group, kernels::GroupConstants
   std::vector<kernels::RuleId> kernels_;    // by group
   std::vector<std::uint64_t> random_keys_;  // by parameter

@@ -18,7 +18,7 @@ RootRecipe RootSchedule::recipe_of(const Task& task, const kernels::ShampooValue
   recipe.matrix_epsilon = values.matrix_epsilon;
   recipe.padded = options_.pad_to_largest ? largest_extent_ : 0;
   recipe.pad_value = options_.matrix_coding == Coding::none ? 1 : 0;
-  recipe.seed_rules = options_.retries == 0;
+  recipe.source_steps = options_.retries == 0;
   recipe.threshold = values.failure_threshold;
   recipe.retries = options_.retries;
   return recipe;
@@ -178,13 +178,14 @@ void RootSchedule::state_replaced(std::int64_t step_count) {
     for (const auto& round : rounds_) round->run->stop();
     return;
   }
+  if (step_count == 0) return;
   const auto slots = static_cast<std::int64_t>(rounds_.size());
   const std::int64_t newest = (step_count - 1) / options_.root_steps;  // in refreshes; the last one that was begun
   for (std::int64_t slot = 0; slot < slots; ++slot) {
     Round& round = *rounds_[static_cast<std::size_t>(slot)];
-    const std::int64_t refresh = newest - ((newest - slot) % slots + slots) % slots;
+    const std::int64_t refresh = newest - (newest + slots - slot) % slots;  // the last one that took this slot
     const std::int64_t step = refresh * options_.root_steps;
-    if (step_count == 0 || refresh < 0 || step + options_.lag <= step_count) continue;
+    if (refresh < 0 || step + options_.lag <= step_count) continue;
     round.step = step;
     round.complete = true;
     round.tasks = tasks_;

@@ -39,8 +39,10 @@ class RootSchedule {
       : site_(site), preconditioning_(preconditioning), options_(options), schema_(schema), log_(log) {}
 
   /// For parameters, preconditioning or ranks that are new; sets the factors' places. Rounds under way are completed by
-  /// the plan that they were begun with, and go on. `states` stay where they are until the next plan.
+  /// the plan that they were begun with, and go on. `states` stay where they are until the next plan, or follow().
   void plan(std::span<ShampooState> states, const ShampooRanks& ranks);
+  /// The states have moved, with new ones behind them, which are not planned for yet.
+  void follow(std::span<ShampooState> states) { states_ = states; }
 
   /// The refresh of step t: what the next steps are to use of it is there when this returns, or due later.
   void refresh(std::int64_t t, const PreconditioningStep& step, std::span<const kernels::ShampooValues> groups);

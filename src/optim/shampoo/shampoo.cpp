@@ -111,6 +111,7 @@ void Shampoo::prepare(const Schema& schema, const HyperParameters& hyper_paramet
     state.factors = std::move(f.state.factors);
     if (f.state.momentum.exists()) state.momentum = std::move(f.state.momentum);
   }
+  roots_.follow(parameters_);
   for (std::size_t i = 0; i < schema.size(); ++i) {
     parameters_[i].preconditioned = wants_preconditioner(schema[i], hyper_parameters);
   }
@@ -205,12 +206,12 @@ void Shampoo::apply_in_eigenbases(const PreconditioningStep& step) {
 std::string Shampoo::sharding_key() const {
   const ShampooOptions& o = options_;
   const auto number = [](auto choice) { return static_cast<int>(choice); };
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", kind(),
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", kind(),
                      preconditioning_->arithmetic(), number(o.graft()), o.block_size, o.form.start_step, o.root_steps,
                      o.statistics_steps, o.skip_above, o.exponent_override, o.merge, o.form.nesterov,
                      o.form.moving_average, o.form.decoupled_decay, number(o.method), number(o.precision),
                      o.pad_to_largest, o.retries, o.lag, number(o.sides), o.eigenvalue_corrected(),
-                     number(o.momentum_coding), number(o.matrix_coding));
+                     number(o.momentum_coding), number(o.matrix_coding), o.master_weights);
 }
 
 void Shampoo::prepare_slices(const Sharding* next, bool keep, const Deadline& deadline) {

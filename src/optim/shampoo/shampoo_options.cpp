@@ -85,6 +85,7 @@ ShampooOptions::ShampooOptions(const gradstep_shampoo_options& o)
   master_weights = o.master_weights != 0;
   if (!eigenvalue_corrected()) return;
   refuse(o.root_lag != 0, "root_lag");
+  refuse(o.refresh == GRADSTEP_REFRESH_STALE, "refresh");
   refuse(momentum_coding != Coding::none, "quantize_momentum");
   refuse(matrix_coding != Coding::none, "quantize_statistics");
 }

@@ -159,6 +159,7 @@ void Factor::record(const RootRecord& root, double threshold, std::int64_t step)
   max_eigenvalue = root.max_eigenvalue;
   iterations = root.iterations;
   retries += root.retries;
+  // As in distributed_shampoo.py, where 0 and the threshold itself stand for a root that was not computed.
   if (root.error > 0 && root.error != threshold) error = root.error;
   if (root.accepted) {
     refreshed = step + 1;

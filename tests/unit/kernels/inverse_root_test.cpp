@@ -152,14 +152,14 @@ TEST(InverseRoot, AStepTurnsNoSignAndKeepsTheAccuracyOfTheLargest) {
 }
 
 TEST(InverseRoot, StepsAreCountedUntilTheSmallestEigenvalueIsOne) {
-  for (const bool seed_rules : {false, true}) {
+  for (const bool source_steps : {false, true}) {
     for (const std::int32_t p : kExponents) {
-      const NewtonForm form{p, false, seed_rules};
-      double y = std::pow((seed_rules ? (1 + p) / 2.0 : 1) * 1e-7, 1.0 / p);
+      const NewtonForm form{p, false, source_steps};
+      double y = std::pow((source_steps ? (1 + p) / 2.0 : 1) * 1e-7, 1.0 / p);
       double low = y;
       const std::int32_t steps = newton_steps(form, 1e-7);
       for (std::int32_t k = 0; k < steps; ++k) {
-        const NewtonStep step = newton_step(p, seed_rules ? 1 : low);
+        const NewtonStep step = newton_step(p, source_steps ? 1 : low);
         EXPECT_LT(y, 1 - 1e-13) << p << ' ' << k;
         y = stepped(p, step, y);
         low = next_low(p, step, low);
@@ -207,12 +207,12 @@ TEST(InverseRoot, NewtonByTheSeedsRulesStartsAtItsScale) {
 }
 
 TEST(InverseRoot, AnExtensionCountsAsRowsOfTheMatrix) {
-  for (const bool seed_rules : {false, true}) {
+  for (const bool source_steps : {false, true}) {
     NewtonMeasures extended = measures_of({5, 4}, 1e-6);
     extended.padding = 3;
     extended.pad = 0.5;
-    const NewtonStart found = newton_start({4, true, seed_rules}, extended);
-    const NewtonStart expected = newton_start({4, false, seed_rules}, measures_of({5, 4, 0.5, 0.5, 0.5}, 1e-6));
+    const NewtonStart found = newton_start({4, true, source_steps}, extended);
+    const NewtonStart expected = newton_start({4, false, source_steps}, measures_of({5, 4, 0.5, 0.5, 0.5}, 1e-6));
     EXPECT_EQ(found.z, expected.z);
     EXPECT_EQ(found.low, expected.low);
     EXPECT_DOUBLE_EQ(found.pad, 0.5 * found.z);

@@ -386,6 +386,27 @@ TEST(Sharding, ANonFiniteGradientOnOneRankSkipsTheStepOnAll) {
   });
 }
 
+TEST(Sharding, RanksWithOtherOptionsAreRefused) {
+  using Change = void (*)(gradstep_adam_options&);
+  constexpr Change kChanges[] = {
+      [](gradstep_adam_options& o) { o.amsgrad = 1; },
+      [](gradstep_adam_options& o) { o.maximize = 1; },
+      [](gradstep_adam_options& o) { o.decoupled_weight_decay = 1; },
+      [](gradstep_adam_options& o) { o.state_dtype = GRADSTEP_STATE_DTYPE_BF16; },
+      [](gradstep_adam_options& o) { o.master_weights = 1; },
+      [](gradstep_adam_options& o) { o.seed = 7; },
+  };
+  run_ranks(2, [&](Communicator& comm) {
+    for (const Change change : kChanges) {
+      auto o = adam();
+      if (comm.rank() == 1) change(o);
+      FirstOrderOptimizer optimizer(make_context(), make_adam(o), make_schema({{5}}));
+      expect_error(GRADSTEP_ERR_MISMATCH, "the rule or its options", [&] { optimizer.attach(&comm, {}); });
+      EXPECT_FALSE(optimizer.is_sharded());
+    }
+  });
+}
+
 TEST(Sharding, RanksThatDisagreeAreToldAndNothingChanges) {
   run_ranks(2, [](Communicator& comm) {
     auto context = make_context();

@@ -187,6 +187,34 @@ TEST(UpdaterRanks, TokenWeightsAreSharedAcrossRanks) {
   });
 }
 
+// An updater over several ranks counts skipped pushes.
+TEST(UpdaterRanks, AnUpdaterThatIsRefusedLeavesItsHandlesAsTheyWere) {
+  run_ranks(2, [](Communicator& comm) {
+    Replica::Setup setup;
+    setup.steps = 2;
+    setup.nonfinite = GRADSTEP_NONFINITE_SKIP;
+    Replica replica(nullptr, setup);
+    auto options = default_updater_options();
+    options.sync = GRADSTEP_SYNC_PARAMETERS;
+    auto half = default_reducer_options();
+    half.mode = GRADSTEP_REDUCER_HALF;
+    const auto reducer = std::make_shared<Reducer>(replica.context, comm, half, make_schema(kModelShapes));
+    expect_error(GRADSTEP_ERR_UNSUPPORTED, "dense",
+                 [&] { Updater(replica.context, replica.optimizer, replica.accumulator, reducer, options); });
+    std::vector<TestTensor<float>> grads;
+    for (const auto& shape : kModelShapes) grads.emplace_back(shape, 1.0F);
+    const auto add = [&] {
+      std::vector<gradstep_tensor> tensors;
+      for (auto& grad : grads) tensors.push_back(grad.tensor());
+      return host::add(*replica.accumulator, tensors.data(), tensors.size());
+    };
+    grads[0].values[0] = std::numeric_limits<float>::infinity();
+    EXPECT_FALSE(add());
+    grads[0].values[0] = 1;
+    EXPECT_FALSE(add()) << "the first one was skipped";
+  });
+}
+
 TEST(UpdaterRanks, WindowsThatCannotEndTogetherAreUnsupported) {
   run_ranks(2, [](Communicator& comm) {
     Replica replica(&comm, {});

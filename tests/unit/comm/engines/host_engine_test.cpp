@@ -19,6 +19,7 @@ struct ScriptedHost {
   bool swap_places = false;
   int releases = 0;
   int aborts = 0;
+  Communicator* comm = nullptr;
   std::thread::id thread;
 
   gradstep_comm_vtable vtable() {
@@ -118,6 +119,22 @@ TEST(HostEngine, WithoutAnyThreadItIsCalledOnTheCallersThreadOnly) {
   EXPECT_EQ(host.thread, std::this_thread::get_id());
   comm->abort();
   EXPECT_EQ(host.aborts, 0);
+  EXPECT_EQ(comm->status().code, GRADSTEP_ERR_ABORTED);
+}
+
+TEST(HostEngine, ItsAbortMayAbortTheCommunicator) {
+  ScriptedHost host;
+  gradstep_comm_vtable vtable = host.vtable();
+  vtable.any_thread = 1;
+  vtable.abort = [](void* user) {
+    auto& self = *static_cast<ScriptedHost*>(user);
+    ++self.aborts;
+    self.comm->abort();
+  };
+  const auto comm = make_host_communicator(make_context(), vtable, &host, {});
+  host.comm = comm.get();
+  comm->abort();
+  EXPECT_EQ(host.aborts, 1);
   EXPECT_EQ(comm->status().code, GRADSTEP_ERR_ABORTED);
 }
 

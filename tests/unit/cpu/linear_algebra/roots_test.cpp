@@ -173,13 +173,13 @@ TEST(InverseRoot, InF32ItIsGoodToItsRoundingTimesTheConditionNumber) {
 }
 
 /// Steps of coupled Newton to the root of a matrix of 40 rows with these eigenvalues.
-std::int32_t newton_iterations(const std::vector<double>& spectrum, bool seed_rules) {
+std::int32_t newton_iterations(const std::vector<double>& spectrum, bool source_steps) {
   std::mt19937 generator(29);
   const std::vector<float> s = matrix_of(spectrum, generator);
   RootSolver<double> solver;
   RootOptions options;
   options.method = RootMethod::coupled_newton;
-  options.seed_rules = seed_rules;
+  options.source_steps = source_steps;
   const RootResult result = solver.inverse_root(s.data(), static_cast<std::int64_t>(spectrum.size()), options);
   EXPECT_LT(result.error, 1e-6);
   return result.iterations;
@@ -188,15 +188,15 @@ std::int32_t newton_iterations(const std::vector<double>& spectrum, bool seed_ru
 TEST(InverseRoot, NewtonTakesHalfTheSeedsStepsWhereEigenvaluesAreSmall) {
   std::vector<double> spectrum(40, 0);
   for (std::size_t i = 0; i < 20; ++i) spectrum[i] = 1 / (1.0 + static_cast<double>(i));
-  EXPECT_LE(newton_iterations(spectrum, /*seed_rules=*/false), 12);
-  EXPECT_GE(newton_iterations(spectrum, /*seed_rules=*/true), 19);
+  EXPECT_LE(newton_iterations(spectrum, /*source_steps=*/false), 12);
+  EXPECT_GE(newton_iterations(spectrum, /*source_steps=*/true), 19);
 }
 
 TEST(InverseRoot, NewtonTakesFewStepsWhereNoneAre) {
   std::vector<double> spectrum(40);
   for (std::size_t i = 0; i < 40; ++i) spectrum[i] = 1 + static_cast<double>(i) / 10;
-  EXPECT_LE(newton_iterations(spectrum, /*seed_rules=*/false), 6);
-  EXPECT_LE(newton_iterations(std::vector<double>(40, 3), /*seed_rules=*/false), 6);
+  EXPECT_LE(newton_iterations(spectrum, /*source_steps=*/false), 6);
+  EXPECT_LE(newton_iterations(std::vector<double>(40, 3), /*source_steps=*/false), 6);
 }
 
 // Power iteration does not see one small eigenvalue among others that are not much larger; with the ridge for the
@@ -205,7 +205,7 @@ TEST(InverseRoot, NewtonComesToSmallEigenvaluesThatNobodyHasSeen) {
   std::vector<double> spectrum(40, 0.05);
   spectrum[0] = 1;
   spectrum[1] = 1e-6;
-  const std::int32_t iterations = newton_iterations(spectrum, /*seed_rules=*/false);
+  const std::int32_t iterations = newton_iterations(spectrum, /*source_steps=*/false);
   EXPECT_GT(iterations, 12);
   EXPECT_LE(iterations, 25);
 }

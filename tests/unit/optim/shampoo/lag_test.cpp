@@ -149,6 +149,27 @@ TEST(ShampooLag, ParametersThatAreAddedDoNotDisturbTheOthersRoots) {
   expect_equal_params(a, b);
 }
 
+// What is asked before the next step plans for them finds the roots that are under way.
+TEST(ShampooLag, StateIsReadBehindParametersThatAreAdded) {
+  auto first = make_shampoo(lagging(1));
+  auto grown = make_shampoo(lagging(1));
+  Model<float> a;
+  Model<float> b;
+  run(a, *first, 0, 3);
+  run(b, *grown, 0, 3);
+  std::int64_t shape[] = {3, 3};
+  gradstep_parameter parameter{};
+  parameter.struct_size = sizeof parameter;
+  parameter.name = "added";
+  parameter.dtype = to_dlpack(DType::f32);
+  parameter.device = {GRADSTEP_DEVICE_CPU, 0};
+  parameter.ndim = 2;
+  parameter.shape = shape;
+  grown->add_parameters(&parameter, 1);
+  EXPECT_EQ(metric_of(*grown, "root_failures"), metric_of(*first, "root_failures"));
+  EXPECT_EQ(copy_of_state(*grown, 0, "preconditioners.0.0"), copy_of_state(*first, 0, "preconditioners.0.0"));
+}
+
 TEST(ShampooLag, PreconditioningMayBeSwitchedOffAndOnMeanwhile) {
   Model<float> models[2];
   for (const int threads : {0, 2}) {

@@ -237,6 +237,10 @@ TEST(ShampooRanks, RanksWithOtherOptionsAreRefused) {
     auto equal = make_shampoo(shampoo_options());
     expect_error(GRADSTEP_ERR_MISMATCH, "options",
                  [&] { equal->attach(&comm, dealing_out(comm.rank() == 0 ? kReplicated : kOwned)); });
+    o = shampoo_options();
+    o.master_weights = comm.rank();
+    auto other = make_shampoo(o);
+    expect_error(GRADSTEP_ERR_MISMATCH, "options", [&] { other->attach(&comm, dealing_out(kReplicated)); });
   });
 }
 
