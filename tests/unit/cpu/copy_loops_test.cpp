@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
 #include "cpu_test_support.h"
 #include "kernels/convert.h"
 
@@ -148,6 +152,67 @@ TEST_P(CopyLoops, equal_dtypes_keep_every_bit) {
     for (std::int64_t i = 0; i < 3000; ++i) integers.write(i, i * 0x0123456789abc);
     copy(integers_copy, integers.array());
     for (std::int64_t i = 0; i < 3000; ++i) ASSERT_EQ(integers_copy.read<std::int64_t>(i), i * 0x0123456789abc);
+  }
+}
+
+/// How memory lies behind `shape` if dimension order[0] is outermost in it, and so on.
+std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& shape, const std::vector<std::size_t>& order) {
+  std::vector<std::int64_t> strides(shape.size());
+  std::int64_t stride = 1;
+  for (std::size_t k = order.size(); k-- > 0;) {
+    strides[order[k]] = stride;
+    stride *= shape[order[k]];
+  }
+  return strides;
+}
+
+template <class T>
+void expect_permuted_copies(DType dtype, const std::vector<std::int64_t>& shape,
+                            const std::function<void(const Array& to, const Array& from)>& copy) {
+  std::vector<std::size_t> order(shape.size());
+  std::iota(order.begin(), order.end(), 0);
+  do {
+    const std::vector<std::int64_t> strides = strides_of(shape, order);
+    Array whole = compact_array(nullptr, 1, dtype);
+    for (const std::int64_t extent : shape) whole.size *= extent;
+    const auto size = static_cast<std::size_t>(whole.size);
+    std::vector<T> rows(size);
+    std::vector<T> permuted(size);
+    std::vector<T> back(size);
+    std::iota(rows.begin(), rows.end(), T{1});
+    Array view = whole;
+    view.data = permuted.data();
+    view.ndim = static_cast<std::int32_t>(shape.size());
+    view.shape = shape.data();
+    view.strides = strides.data();
+    copy(view, compact_array(rows.data(), whole.size, dtype));
+    for (std::size_t i = 0; i < size; ++i) {
+      std::size_t rest = i;
+      std::int64_t place = 0;
+      for (std::size_t d = shape.size(); d-- > 0;) {
+        place += static_cast<std::int64_t>(rest % static_cast<std::size_t>(shape[d])) * strides[d];
+        rest /= static_cast<std::size_t>(shape[d]);
+      }
+      ASSERT_EQ(permuted[static_cast<std::size_t>(place)], rows[i]) << i;
+    }
+    copy(compact_array(back.data(), whole.size, dtype), view);
+    ASSERT_TRUE(back == rows);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST_P(CopyLoops, any_order_of_dimensions_is_copied_to_rows_and_back) {
+  const auto copy = [&](const Array& to, const Array& from) {
+    WorkList work;
+    work.append(to.size);
+    const CopyItem item{to, from};
+    backend_.copy(work, {&item, 1}, 1, 1);
+  };
+  const std::vector<std::vector<std::int64_t>> shapes = {{4, 4},        {7, 9},       {130, 257}, {3, 70, 3, 3},
+                                                         {2, 33, 1, 5}, {5, 4, 3, 2}, {6, 17, 16}};
+  for (const auto& shape : shapes) {
+    expect_permuted_copies<std::uint16_t>(DType::bf16, shape, copy);
+    expect_permuted_copies<std::uint32_t>(DType::f32, shape, copy);
+    expect_permuted_copies<std::uint64_t>(DType::f64, shape, copy);
   }
 }
 
