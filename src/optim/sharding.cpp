@@ -8,6 +8,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "comm/compare_ranks.h"
 #include "core/error.h"
 #include "core/hash.h"
 
@@ -38,24 +39,24 @@ std::int64_t aligned(std::int64_t bytes) {
 }
 
 /// What must be equal on all ranks before state is dealt out: the schema, then these.
-struct Facts {
-  static constexpr std::size_t kCount = Schema::kDigestSize + 2;
-  std::array<std::uint64_t, kCount> values{};
+constexpr std::size_t kRule = Schema::kDigestSize;
+constexpr std::size_t kStepCount = kRule + 1;
 
-  Facts() = default;
-  Facts(const Schema& schema, const std::string& rule, std::int64_t step_count,
-        const gradstep_sharding_options& options) {
-    const auto digest = schema.digest(/*arithmetic=*/false);
-    std::copy(digest.begin(), digest.end(), values.begin());
-    const std::int32_t words[] = {options.gradients, options.average, options.preconditioners};
-    values[kCount - 2] = hash_bytes(words, sizeof words, hash_bytes(rule.data(), rule.size()));
-    values[kCount - 1] = static_cast<std::uint64_t>(step_count);
-  }
-  static const char* what(std::size_t i) {
-    if (i < Schema::kDigestSize) return Schema::kDigestWords[i];
-    return i == kCount - 2 ? "the rule or its options" : "the step count";
-  }
-};
+std::array<std::uint64_t, kStepCount + 1> facts_of(const Schema& schema, const std::string& rule,
+                                                   std::int64_t step_count, const gradstep_sharding_options& options) {
+  std::array<std::uint64_t, kStepCount + 1> facts{};
+  const auto digest = schema.digest(/*arithmetic=*/false);
+  std::copy(digest.begin(), digest.end(), facts.begin());
+  const std::int32_t words[] = {options.gradients, options.average, options.preconditioners};
+  facts[kRule] = hash_bytes(words, sizeof words, hash_bytes(rule.data(), rule.size()));
+  facts[kStepCount] = static_cast<std::uint64_t>(step_count);
+  return facts;
+}
+
+const char* fact(std::size_t i) {
+  if (i < kRule) return Schema::kDigestWords[i];
+  return i == kRule ? "the rule or its options" : "the step count";
+}
 
 }  // namespace
 
@@ -69,7 +70,7 @@ Sharding::Sharding(const Context& context, const Site& site, std::shared_ptr<Com
       exchange_(exchange_of(options)),
       dealing_(dealing) {
   own_norm_.work = &own_work_;
-  compare(schema, rule, step_count, deadline);
+  compare_ranks(*comm_, facts_of(schema, rule, step_count, options), fact, deadline);
   deal_out(schema);
   gradient_regions_ = regions(schema, /*arithmetic=*/true);
   if (!is_whole()) param_regions_ = regions(schema, /*arithmetic=*/false);
@@ -118,21 +119,6 @@ void Sharding::stage_slices(const Schema& schema) {
       params_in_.set(i, whole);
       params_out_.set(i, whole);
       staged_slices_[i] = arena_array(region, region.first[k] + slice(i).begin, slice(i).size);
-    }
-  }
-}
-
-void Sharding::compare(const Schema& schema, const std::string& rule, std::int64_t step_count,
-                       const Deadline& deadline) const {
-  const Facts own(schema, rule, step_count, options_);
-  std::vector<Facts> all(static_cast<std::size_t>(comm_->world_size()));
-  comm_->all_gather(&own, all.data(), sizeof own, deadline);
-  // With rank 0's on every rank, so that all ranks see the same outcome.
-  for (std::size_t r = 1; r < all.size(); ++r) {
-    for (std::size_t i = 0; i < Facts::kCount; ++i) {
-      if (all[r].values[i] != all[0].values[i]) {
-        fail(GRADSTEP_ERR_MISMATCH, "rank {} and rank 0 disagree on {}", r, Facts::what(i));
-      }
     }
   }
 }

@@ -105,7 +105,6 @@ class Sharding {
   };
 
   void deal_out(const Schema& schema);
-  void compare(const Schema& schema, const std::string& rule, std::int64_t step_count, const Deadline& deadline) const;
   void stage_slices(const Schema& schema);
   std::vector<Region> regions(const Schema& schema, bool arithmetic);
   Array arena_array(const Region& region, std::int64_t first, std::int64_t count) const;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "comm/compare_ranks.h"
 #include "core/error.h"
 
 namespace gradstep {
@@ -42,7 +43,7 @@ Reducer::Reducer(std::shared_ptr<Context> context, Communicator& comm, const gra
 
   resources_.comm = comm.private_channel(deadline);
   resources_.data = std::make_unique<DataPlane>(*resources_.comm, *resources_.context, resources_.lane());
-  compare_plans(deadline);
+  compare_ranks(this->comm(), digest_of(schema_, this->options()).values, PlanDigest::what, deadline);
   if (this->options().mode == GRADSTEP_REDUCER_AUTO) costs_.emplace(resources_, deadline);
   places_.resize(schema_.size());
   for (const BucketPlan& plan : plans) add_bucket(plan);
@@ -98,20 +99,6 @@ Array Reducer::part_of(const Array& whole, std::size_t index) const {
 
 Array Reducer::result_of(std::size_t index) const {
   return part_of(buckets_[places_[index].bucket].exchange->result(), index);
-}
-
-void Reducer::compare_plans(const Deadline& deadline) {
-  const PlanDigest own = digest_of(schema_, options());
-  std::vector<PlanDigest> all(static_cast<std::size_t>(comm().world_size()));
-  comm().all_gather(&own, all.data(), sizeof own, deadline);
-  // Compared with rank 0's on every rank, so that all ranks see the same outcome.
-  for (std::size_t r = 1; r < all.size(); ++r) {
-    for (std::size_t i = 0; i < PlanDigest::kCount; ++i) {
-      if (all[r].values[i] != all[0].values[i]) {
-        fail(GRADSTEP_ERR_MISMATCH, "rank {} and rank 0 disagree on {}", r, PlanDigest::what(i));
-      }
-    }
-  }
 }
 
 void Reducer::open_window(double weight) {

@@ -133,7 +133,6 @@ class Reducer {
   void check_closed() const;
   void check_channel() const;
   bool has_sent_all() const;
-  void compare_plans(const Deadline& deadline);
   void open_window(double weight);
   double pack_multiplier() const { return options().average == GRADSTEP_AVERAGE_WEIGHTED ? weight_ : 1; }
   CombineItem addition_of(const Bucket& bucket, std::size_t index, const Array& grad) const;
