@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// usage: bits [--cases FOLDER] [--threads N] [--filter GLOB] MODE
+// usage: bits [--cases FOLDER] [--threads N] [--filter GLOB]... MODE
 //
 //   --compare FILE   every case must have the hash that FILE has for it (the default, with the repository's own file)
 //   --record FILE    writes FILE anew, with the hashes of all instruction sets
 //   --trace          prints what each call of the cases computed, for a difference to be located
 //   --list           prints names
-//   --seed S, --seeds N   (bits_detached, bits_cuda) case k has seed S + k mod N
+//   --filter GLOB    cases whose name matches it, or another one that is given
+//   --seed S, --seeds N   (bits_detached, bits_cuda) case k has seed S + k mod N, and runs once
 //   --every N             of the cases that are compared, only each Nth
 //   --rounded-every N     (bits_cuda) of the cases that run without a comparison there, only each Nth
 //
@@ -38,7 +39,7 @@ struct Arguments {
   std::string cases = GRADSTEP_BITS_DIRECTORY "/cases";
   std::string mode = "compare";
   std::string file = GRADSTEP_BITS_DIRECTORY "/recorded.txt";
-  std::string filter = "*";
+  std::vector<std::string> filters;  // none: all
   int threads = 1;
   unsigned long seed = 1;
   unsigned long seeds = 1;  // case k has seed + k mod seeds
@@ -67,7 +68,7 @@ Arguments read_arguments(const std::vector<std::string>& words) {
     } else if (word == "--threads") {
       arguments.threads = std::stoi(value());
     } else if (word == "--filter") {
-      arguments.filter = value();
+      arguments.filters.push_back(value());
     } else if (word == "--compare" || word == "--record") {
       arguments.mode = word.substr(2);
       arguments.file = value();
@@ -80,18 +81,27 @@ Arguments read_arguments(const std::vector<std::string>& words) {
   return arguments;
 }
 
+bool matches(const std::string& name, const std::vector<std::string>& filters) {
+  const auto is_match = [&](const std::string& filter) { return fnmatch(filter.c_str(), name.c_str(), 0) == 0; };
+  return filters.empty() || std::any_of(filters.begin(), filters.end(), is_match);
+}
+
 std::vector<Case> chosen(const std::vector<Case>& cases, const Arguments& arguments) {
   std::vector<Case> some;
   unsigned long compared = 0;
   unsigned long rounded = 0;
   for (const Case& described : cases) {
-    if (fnmatch(arguments.filter.c_str(), described.name.c_str(), 0) != 0) continue;
+    if (!matches(described.name, arguments.filters)) continue;
     const bool is_rounded = part_of_device(described) == Part::rounded;
     if (is_rounded && rounded++ % arguments.rounded_every != 0) continue;
     if (!is_rounded && compared++ % arguments.every != 0) continue;
     some.push_back(described);
   }
-  if (some.empty()) throw std::runtime_error("no case matches " + arguments.filter);
+  if (cases.empty()) throw std::runtime_error("no cases in " + arguments.cases);
+  for (const std::string& filter : arguments.filters) {
+    const auto is_match = [&](const Case& described) { return matches(described.name, {filter}); };
+    if (std::none_of(cases.begin(), cases.end(), is_match)) throw std::runtime_error("no case matches " + filter);
+  }
   return some;
 }
 
