@@ -2,19 +2,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """scripts/gpu_check without a GPU: programs in the place of what it runs say what they were asked for."""
 
+import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from emulated_cuda import FOLDER, control, needs_device
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "gpu_check"
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "scripts" / "gpu_check"
 PROGRAMS = {
     "bin/nvidia-smi": 'case "$1" in *driver*) echo 580.1;; *) echo "NVIDIA H100, 81559 MiB";; esac',
     "bin/compute-sanitizer": "exit 0",
-    "bin/python": 'echo "| $(basename "$1") ${*:2} |"',
-    "build/bin/bits_cuda": 'echo "3 cases, cuda"',
+    "bin/python": '[ "$1" = -c ] || echo "| $(basename "$1") ${*:2} |"',
+    "build/bin/bits_cuda": 'echo "3 cases, cuda"; echo "1 of them ran without a comparison, because"',
     "build/bin/bench_cuda_rules": 'echo "| from C++ |"',
+    "build/bin/example_cuda": "exit 0",
     "build/lib/libgradstep.so": "",
     "build/lib/libgradstep_cuda.so": "",
 }
@@ -48,13 +53,17 @@ def test_all_sections_make_one_table(check):
     assert status == 0
     for line in (
         "| device | NVIDIA H100, 81559 MiB |",
-        "| recorded cases | 3 of 3 have the CPU's bits; 0 differ or fail; 0 of schedules differ; "
-        "0 need what is not there for CUDA |",
-        "| compute-sanitizer | memcheck: nothing found, racecheck: nothing found, synccheck: nothing found |",
+        "| recorded cases | 2 of 3 have the CPU's bits; 1 of them ran without a comparison; 0 differ or fail |",
+        "| compute-sanitizer | memcheck: nothing found, racecheck: nothing found, synccheck: nothing found, "
+        "initcheck: nothing found |",
+        "| examples | example_cuda: passed, example_cuda 2: there is one GPU, torch_graph.py: passed, "
+        "cuda_nccl.py: passed |",
         "| PyTorch | measured with |",
         "| from C++ |",
         "| cuda_torch.py rules tensors window topk |",
-        "| cuda_shampoo.py model products roots transformer |",
+        "| cuda_shampoo.py transformer |",
+        "| cuda_shampoo.py model products roots |",
+        "| Shampoo, a transformer | times gradstep's | 3 | | not measured |",
     ):
         assert line in table.splitlines(), table
 
@@ -63,18 +72,19 @@ def test_sections_can_be_chosen(check):
     status, table, _ = check("--only", "topk,roots")
     assert status == 0
     assert "| cuda_torch.py topk |" in table and "| cuda_shampoo.py roots |" in table
-    assert "| recorded cases | not looked at |" in table and "from C++" not in table
+    assert "| recorded cases | not looked at |" in table and "| from C++ |" not in table
 
 
 def test_an_unknown_section_is_refused(check):
     status, table, error = check("--only", "topk,nothing")
-    assert (status, table) == (2, "") and "no section 'nothing'; there are parity sanitizer native" in error
+    assert (status, table) == (2, "") and "no section 'nothing'; there are parity native rules" in error
 
 
 def test_what_is_absent_is_said_in_words(check):
     status, table, _ = check(python="echo 'there is no PyTorch for this Python' >&2; exit 3")
     assert status == 0
     assert "| PyTorch | not measured with: there is no PyTorch for this Python |" in table and "| from C++ |" in table
+    assert "torch_graph.py and cuda_nccl.py: there is no PyTorch |" in table
 
 
 def test_pytorchs_libraries_come_last(check, monkeypatch):
@@ -90,12 +100,153 @@ def test_pytorchs_libraries_come_last(check, monkeypatch):
 def test_what_a_machine_lacks_is_no_failure(check):
     status, table, error = check(
         bits_cuda="echo 'FAILED a: Shampoo on CUDA needs cuSOLVER, which cannot be opened: no'; echo '3 cases, cuda'",
+        example_cuda="exit 77",
         **{"compute-sanitizer": "echo '========= Error: Device not supported'; exit 9"},
     )
     assert status == 0, error
     assert "| compute-sanitizer | the tool does not know this device |" in table
+    assert "| examples | example_cuda: nothing to run on, " in table
     assert "| recorded cases | 2 of 3 have" in table and "; 1 need a library that cannot be opened |" in table
     assert "which cannot be opened: no" in error
+
+
+def test_the_sanitizer_looks_at_recorded_cases_that_reach_each_kind_of_kernel(check, tmp_path):
+    check("--only", "sanitizer", **{"compute-sanitizer": f'echo "$*" >>{tmp_path}/asked'})
+    asked = [line.split() for line in (tmp_path / "asked").read_text().splitlines()]
+    assert [words[1] for words in asked] == ["memcheck", "racecheck", "synccheck", "initcheck"]
+    recorded = (ROOT / "tests" / "bits" / "recorded.txt").read_text().split()
+    for words in asked:
+        cases = [words[k + 1] for k, word in enumerate(words) if word == "--filter"]
+        assert set(cases) <= set(recorded)
+        of_libraries = any(case.startswith("shampoo/") for case in cases)
+        assert of_libraries == ("kns=gradstep" in words), "cuBLAS's and cuSOLVER's kernels are not ours to look at"
+        kinds = {case.split("/")[0] for case in cases}
+        assert kinds >= {"rules", "guards", "accumulators", "storage", "reducers"}
+
+
+def test_a_second_gpu_is_used(check):
+    smi = 'case "$1" in *driver*) echo 1; echo 1;; *) echo "A, 1 MiB"; echo "B, 1 MiB";; esac'
+    status, table, error = check("--only", "examples", example_cuda='[ "$1" != 2 ]', **{"nvidia-smi": smi})
+    assert status == 1 and "failed: example_cuda 2" in error
+    assert "| device | A, 1 MiB |" in table and "example_cuda: passed, example_cuda 2: status 1" in table
+
+
+def kinds_of_schedules(value):
+    if isinstance(value, dict):
+        own = {value["kind"]} if isinstance(value.get("kind"), str) else set()
+        return own.union(*map(kinds_of_schedules, value.values()))
+    return set().union(*map(kinds_of_schedules, value)) if isinstance(value, list) else set()
+
+
+def test_only_schedules_that_call_pow_or_cos_may_differ(check):
+    """docs/cuda.md, Bits: of the others every difference is a failure."""
+    cases = json.loads((ROOT / "tests" / "bits" / "cases" / "schedules.json").read_text())["cases"]
+    may_differ = {
+        case["name"]: not kinds_of_schedules(case).isdisjoint({"exponential_decay", "polynomial", "cosine"})
+        for case in cases
+    }
+    assert {True, False} == set(may_differ.values())
+    for name, may in [*may_differ.items(), ("groups_and_more", False)]:
+        status, table, _ = check(
+            "--only", "parity", bits_cuda=f"echo 'FAILED schedules/{name}: expected 1, found 2'\necho '9 cases, cuda'"
+        )
+        assert (status == 0) == may, name
+        said = "0 differ or fail; 1 differ whose schedules call pow or cos" if may else "1 differ or fail"
+        assert f"| recorded cases | 8 of 9 have the CPU's bits; 0 of them ran without a comparison; {said} |" in table
+    status, *_ = check("--only", "parity", bits_cuda="echo 'FAILED schedules/cosine: no memory'\necho '9 cases, cuda'")
+    assert status == 1, "what fails is no difference"
+
+
+BESIDE = "| best ms | median ms | GB/s | of the copy | times gradstep's |\n|---|---|---|---|---|---|"
+RULES = """
+| 100000000 f32{where} | best ms | median ms | GB/s | of the copy |{more}
+|---|---|---|---|---|{rule}
+| copy | 0.3 | 0.3 | 2700 | 1.00 |{none}
+| SGD | 0.5 | 0.5 | 2300 | 0.89 |{none}
+| AdamW | 1.1 | 1.1 | 2450 | 0.90 |{none}
+"""
+
+
+def test_aims_are_compared_with_what_was_measured(check):
+    beside = RULES.format(where="", more=" times gradstep's |", rule="---|", none="  |")
+    beside += "| AdamW: PyTorch fused | 1.2 | 1.2 | 2300 | 0.86 | 0.99 |\n"
+    beside += f"\n| 400 tensors of 64x64 {BESIDE}\n"
+    beside += "| gradstep.torch.Adam | 0.1 | 0.1 | 9 |  | 5.00 |\n| PyTorch fused | 0.1 | 0.1 | 9 |  | 2.00 |\n"
+    title = "transformer, 973M parameters, blocks of 512, roots every {} step(s)"
+    shampoo = ""
+    for every, times in ((1, 3.5), (10, 2.99)):
+        shampoo += (
+            f"\n| {title.format(every)} | rounds | best ms a step | median ms | without roots | times gradstep's |\n"
+        )
+        shampoo += f"|---|---|---|---|---|---|\n| Meta's Distributed Shampoo | 3 | 9.00 | 9.00 |  | {times} |\n"
+    status, table, _ = check(
+        bench_cuda_rules=f"cat <<'END'\n{RULES.format(where=', from C++', more='', rule='', none='')}END",
+        python='case "$*" in '
+        f"*cuda_torch*) cat <<'END'\n{beside}END\n;; *transformer*) cat <<'END'\n{shampoo}END\n;; esac",
+    )
+    assert status == 0, "an aim that is missed is no failure"
+    aims = table[table.index("| aims |") :].split("\n\n")[0].splitlines()[2:]
+    assert aims == [
+        "| 100000000 f32, from C++: SGD | of the copy | 0.9 | 0.89 | missed |",
+        "| 100000000 f32, from C++: AdamW | of the copy | 0.9 | 0.90 | met |",
+        "| 100000000 f32: SGD | of the copy | 0.9 | 0.89 | missed |",
+        "| 100000000 f32: AdamW | of the copy | 0.9 | 0.90 | met |",
+        "| 100000000 f32: AdamW: PyTorch fused | times gradstep's | 1 | 0.99 | missed |",
+        "| 400 tensors of 64x64: PyTorch fused | times gradstep's | 2 | 2.00 | met |",
+        "| windows | times gradstep's | 1.3 | | not measured |",
+        "| the largest 1 % | times gradstep's | 5 | | not measured |",
+        f"| {title.format(1)}: Meta's Distributed Shampoo | times gradstep's | 3 | 3.5 | met |",
+        f"| {title.format(10)}: Meta's Distributed Shampoo | times gradstep's | 3 | 2.99 | missed |",
+    ]
+
+
+def test_calls_that_the_head_names_are_within_the_time():
+    text = SCRIPT.read_text()
+    limits = {"parity": 150, "native": 60, "rules": 120, "transformer": 150, "model": 240}
+    limits |= {"examples": 4 * 30, "sanitizer": 4 * 90}
+    for words in (
+        "within 150 ",
+        "within 60 ",
+        "within 30 ",
+        "within 90 ",
+        "cuda_torch 120 rules",
+        "cuda_shampoo 150 tr",
+        "cuda_shampoo 240 m",
+    ):
+        assert words in text
+    calls = [
+        line.split("--only ")[1].split()[0].split(",")
+        for line in text.splitlines()
+        if line.startswith("#   scripts/gpu_check")
+    ]
+    assert len(calls) == 3
+    for call in calls:
+        assert sum(limits.get(section, 0) for section in call) <= 480
+    all_sections = text.split("sections=(")[1].split(")")[0].split()
+    assert [section for call in calls for section in call] == all_sections
+
+
+@needs_device
+def test_one_rank_with_nccl_has_the_bits_of_one_without(monkeypatch, capfd):
+    pytest.importorskip("torch")
+    from emulated_torch_cuda import present_with_fused_rules
+
+    monkeypatch.setenv("GRADSTEP_PLUGIN_DIR", FOLDER)
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import cuda_nccl
+
+    control().set_seed(1)
+    with present_with_fused_rules(monkeypatch):
+        assert cuda_nccl.main() == 0
+        assert f"{len(cuda_nccl.MODES)} modes: the same bits" in capfd.readouterr().out
+        own = cuda_nccl.windows
+        monkeypatch.setattr(
+            cuda_nccl, "windows", lambda comm, *rest: [x + (comm.engine == "nccl") for x in own(comm, *rest)]
+        )
+        with pytest.raises(SystemExit, match="dense: by NCCL bits are others"):
+            cuda_nccl.main()
+        monkeypatch.setattr(sys.modules["torch"].cuda, "is_available", lambda: False)
+        assert cuda_nccl.main() == cuda_nccl.NOTHING_TO_RUN_ON
 
 
 @pytest.mark.parametrize(
@@ -104,11 +255,16 @@ def test_what_a_machine_lacks_is_no_failure(check):
         ({"bits_cuda": "echo 'FAILED first: expected 1, found 2'; echo '3 cases, cuda'"}, "recorded cases"),
         ({"compute-sanitizer": "exit 9"}, "compute-sanitizer, racecheck"),
         ({"bench_cuda_rules": "exit 1"}, "bench_cuda_rules"),
-        ({"python": "exit 1"}, "cuda_torch (status 1);cuda_shampoo (status 1)"),
+        (
+            {"python": "exit 1"},
+            "cuda_torch, rules tensors window topk (status 1);cuda_shampoo, transformer (status 1);",
+        ),
+        ({"example_cuda": "exit 1"}, "failed: example_cuda"),
+        ({"python": '[[ "$*" != *torch_graph* ]]'}, "failed: torch_graph.py"),
         ({"bits_cuda": "echo '3 cases, cuda (emulated)'"}, "is built for the emulated device"),
         ({"nvidia-smi": "echo no driver; exit 9"}, "there is no GPU here: no driver"),
     ],
-    ids=["bits", "sanitizer", "native", "beside PyTorch", "emulated", "no driver"],
+    ids=["bits", "sanitizer", "native", "beside PyTorch", "example", "example in Python", "emulated", "no driver"],
 )
 def test_what_fails_fails_the_check(replaced, said, check):
     status, _, error = check(**replaced)
