@@ -81,10 +81,10 @@ def test_an_unknown_section_is_refused(check):
 
 
 def test_what_is_absent_is_said_in_words(check):
-    status, table, _ = check(python="echo 'there is no PyTorch for this Python' >&2; exit 3")
+    status, table, _ = check(python="echo; echo 'there is no PyTorch for this Python' >&2; exit 3")
     assert status == 0
     assert "| PyTorch | not measured with: there is no PyTorch for this Python |" in table and "| from C++ |" in table
-    assert "torch_graph.py and cuda_nccl.py: there is no PyTorch |" in table
+    assert "torch_graph.py and cuda_nccl.py: there is no PyTorch for this Python |" in table
 
 
 def test_pytorchs_libraries_come_last(check, monkeypatch):
