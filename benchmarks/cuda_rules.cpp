@@ -1,13 +1,19 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// usage: bench_cuda_rules [--small]
+// usage: bench_cuda_rules [--small] [rules|tensors|windows]...
 //
-// From C++, on the first CUDA device, in f32: accumulation and update rules on 1e8 elements beside a copy from device
-// to device; Adam on 400 tensors of 64x64; windows of eight micro-batches of a model of 124M parameters with clipping
-// and AdamW, call by call and as a CUDA graph. All take turns in every round, times are between events of the device,
-// and results are checked before they are printed, as tables of Markdown. --small takes sizes that a test on an
-// emulated device bears. The exit status is 1 where there is no device or a result is wrong.
+// From C++, on the first CUDA device, in f32, each alone or all by default:
+//
+//   rules    accumulation and update rules on 1e8 elements beside a copy from device to device
+//   tensors  Adam on 400 tensors of 64x64
+//   windows  eight micro-batches of a model of 124M parameters with clipping and AdamW, call by call and as a CUDA
+//   graph
+//
+// All take turns in every round, times are between events of the device, and results are checked before they are
+// printed, as tables of Markdown: the title of one whose results are wrong says so. --small takes sizes that a test on
+// an emulated device bears. The exit status is 1 where there is no device or a result is wrong, 2 where there is no
+// such part.
 #include <cuda_runtime_api.h>
 #include <gradstep/gradstep.h>
 
@@ -16,7 +22,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <numeric>
 #include <string>
@@ -87,9 +92,9 @@ class Tensors {
   std::vector<gradstep_parameter> parameters_;
 };
 
-/// Ends the program unless the first and the last element are within `tolerance` of what is expected.
-void expect(const std::string& what, const gradstep_tensor& tensor, double expected, double tolerance,
-            cudaStream_t stream) {
+/// Whether the first and the last element are within `tolerance` of what is expected; says it if not.
+bool is_near(const std::string& what, const gradstep_tensor& tensor, double expected, double tolerance,
+             cudaStream_t stream) {
   const auto* data = static_cast<const float*>(tensor.data);
   for (const float* place : {data, data + *tensor.shape - 1}) {
     float found = 0;
@@ -97,8 +102,9 @@ void expect(const std::string& what, const gradstep_tensor& tensor, double expec
     check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
     if (std::abs(static_cast<double>(found) - expected) <= tolerance) continue;
     std::fprintf(stderr, "%s: computed %g instead of %g\n", what.c_str(), static_cast<double>(found), expected);
-    std::exit(EXIT_FAILURE);
+    return false;
   }
+  return true;
 }
 
 struct Subject {
@@ -141,9 +147,10 @@ double measure(std::vector<Subject>& subjects, Repetitions repetitions, cudaStre
   return (rounds + 1.0) * calls;
 }
 
-/// The first subject is the yardstick.
-void print(const std::string& title, std::vector<Subject>& subjects) {
-  std::printf("\n| %s, from C++ | best ms | median ms | GB/s | of the copy |\n|---|---|---|---|---|\n", title.c_str());
+/// The first subject is the yardstick. Returns `agrees`.
+bool print(const std::string& title, bool agrees, std::vector<Subject>& subjects) {
+  std::printf("\n| %s, from C++%s | best ms | median ms | GB/s | of the copy |\n|---|---|---|---|---|\n", title.c_str(),
+              agrees ? "" : ", results differ");
   for (Subject& subject : subjects) std::sort(subject.milliseconds.begin(), subject.milliseconds.end());
   const auto gigabytes = [](const Subject& subject) { return subject.bytes / subject.milliseconds.front() / 1e6; };
   for (const Subject& subject : subjects) {
@@ -152,6 +159,7 @@ void print(const std::string& title, std::vector<Subject>& subjects) {
                 gigabytes(subject) / gigabytes(subjects.front()));
   }
   std::fflush(stdout);
+  return agrees;
 }
 
 Subject copy_of(std::int64_t elements, cudaStream_t stream) {
@@ -175,7 +183,7 @@ gradstep_optimizer* make_adam(gradstep_context* context, const Tensors& tensors,
   return adam;
 }
 
-void rules(gradstep_context* context, std::int64_t elements, Repetitions repetitions, cudaStream_t stream) {
+bool rules(gradstep_context* context, std::int64_t elements, Repetitions repetitions, cudaStream_t stream) {
   const Tensors gradient({elements}, 1, stream);
   const Tensors by_sgd({elements}, 0, stream);
   const Tensors by_momentum({elements}, 0, stream);
@@ -216,17 +224,18 @@ void rules(gradstep_context* context, std::int64_t elements, Repetitions repetit
   gradstep_tensor sum{};
   check(gradstep_accumulator_flush(accumulator, stream, nullptr));
   check(gradstep_accumulator_gradients(accumulator, &sum, 1, stream));
-  expect("accumulate", sum, steps, 0, stream);
-  expect("SGD", by_sgd.back(), -steps * kLearningRate, 0, stream);
-  expect("SGD with momentum", by_momentum.back(), -(2 * steps - 2 + std::exp2(1 - steps)) * kLearningRate,
-         1e-3 * steps * kLearningRate, stream);
-  expect("AdamW", by_adam.back(), -steps * kLearningRate, 1e-3 * steps * kLearningRate, stream);
-  print(std::to_string(elements) + " f32", subjects);
+  bool agrees = is_near("accumulate", sum, steps, 0, stream);
+  agrees &= is_near("SGD", by_sgd.back(), -steps * kLearningRate, 0, stream);
+  agrees &= is_near("SGD with momentum", by_momentum.back(), -(2 * steps - 2 + std::exp2(1 - steps)) * kLearningRate,
+                    1e-3 * steps * kLearningRate, stream);
+  agrees &= is_near("AdamW", by_adam.back(), -steps * kLearningRate, 1e-3 * steps * kLearningRate, stream);
+  print(std::to_string(elements) + " f32", agrees, subjects);
   gradstep_accumulator_destroy(accumulator);
   for (gradstep_optimizer* optimizer : {sgd, momentum, adam}) gradstep_optimizer_destroy(optimizer);
+  return agrees;
 }
 
-void many_tensors(gradstep_context* context, std::size_t count, Repetitions repetitions, cudaStream_t stream) {
+bool many_tensors(gradstep_context* context, std::size_t count, Repetitions repetitions, cudaStream_t stream) {
   constexpr std::int64_t kElements = 64 * 64;
   const std::vector sizes(count, kElements);
   const Tensors gradients(sizes, 1, stream);
@@ -238,9 +247,9 @@ void many_tensors(gradstep_context* context, std::size_t count, Repetitions repe
        [&] { check(gradstep_optimizer_step(adam, parameters.data(), gradients.data(), count, stream)); }},
   };
   const double steps = measure(subjects, repetitions, stream);
-  expect("Adam", parameters.back(), -steps * kLearningRate, 1e-3 * steps * kLearningRate, stream);
-  print(std::to_string(count) + " tensors of 64x64", subjects);
+  const bool agrees = is_near("Adam", parameters.back(), -steps * kLearningRate, 1e-3 * steps * kLearningRate, stream);
   gradstep_optimizer_destroy(adam);
+  return print(std::to_string(count) + " tensors of 64x64", agrees, subjects);
 }
 
 std::vector<std::int64_t> transformer(std::int64_t wide, int layers, std::int64_t words, std::int64_t positions) {
@@ -295,8 +304,8 @@ class Windows {
   }
 
   // A step of Adam is a learning rate long, but for epsilon, 1e-8 beside gradients of 1e-4 when they are clipped.
-  void expect_travelled(const char* what) const {
-    expect(what, parameters_.back(), -travelled_, 2e-3 * travelled_, stream_);
+  bool has_travelled(const char* what) const {
+    return is_near(what, parameters_.back(), -travelled_, 2e-3 * travelled_, stream_);
   }
 
  private:
@@ -347,34 +356,51 @@ class Windows {
   double travelled_ = 0;
 };
 
-void windows(gradstep_context* context, const std::vector<std::int64_t>& sizes, Repetitions repetitions,
+/// The calls are reported before anything is captured: an error ends the program.
+bool windows(gradstep_context* context, const std::vector<std::int64_t>& sizes, Repetitions repetitions,
              cudaStream_t stream) {
   const Tensors gradients(sizes, 1, stream);
-  Windows eager(context, gradients, sizes, /*captured=*/false, stream);
-  Windows replayed(context, gradients, sizes, /*captured=*/true, stream);
   // The first gradient is not added to anything; the last addition measures the norm; AdamW.
   const double bytes = (8 + 12 * (kMicroBatches - 1) + 28) * gradients.elements();
-  std::vector<Subject> subjects = {
-      copy_of(static_cast<std::int64_t>(gradients.elements()), stream),
-      {"call by call", bytes, [&] { eager.run(); }},
-      {"a CUDA graph", bytes, [&] { replayed.run(); }},
-  };
-  measure(subjects, repetitions, stream);
-  eager.expect_travelled("windows, call by call");
-  replayed.expect_travelled("windows of a CUDA graph");
   char title[80];
   std::snprintf(title, sizeof title, "%d micro-batches of %.1fM f32, clipped, AdamW", kMicroBatches,
                 gradients.elements() / 1e6);
-  print(title, subjects);
+  const Subject copies = copy_of(static_cast<std::int64_t>(gradients.elements()), stream);
+  bool agrees = true;
+  for (const bool captured : {false, true}) {
+    Windows one(context, gradients, sizes, captured, stream);
+    const char* const name = captured ? "a CUDA graph" : "call by call";
+    std::vector<Subject> subjects = {copies, {name, bytes, [&] { one.run(); }}};
+    measure(subjects, repetitions, stream);
+    agrees &= print(title, one.has_travelled(name), subjects);
+  }
+  return agrees;
+}
+
+bool run(const std::string& part, bool small, gradstep_context* context, cudaStream_t stream) {
+  const Repetitions few = {2, 2};
+  if (part == "rules") return rules(context, small ? 300 : 100'000'000, small ? few : Repetitions{}, stream);
+  if (part == "tensors") return many_tensors(context, small ? 2 : 400, small ? few : Repetitions{}, stream);
+  return windows(context, small ? transformer(2, 1, 10, 20) : transformer(768, 12, 50257, 1024),
+                 small ? few : Repetitions{15, 3}, stream);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool small = argc == 2 && std::strcmp(argv[1], "--small") == 0;
-  if (argc > 1 && !small) {
-    std::fprintf(stderr, "usage: bench_cuda_rules [--small]\n");
-    return EXIT_FAILURE;
+  const std::vector<std::string> all = {"rules", "tensors", "windows"};
+  std::vector<std::string> parts;
+  bool small = false;
+  for (int k = 1; k < argc; ++k) {
+    const std::string argument = argv[k];
+    if (argument == "--small") {
+      small = true;
+    } else if (std::find(all.begin(), all.end(), argument) != all.end()) {
+      parts.push_back(argument);
+    } else {
+      std::fprintf(stderr, "usage: bench_cuda_rules [--small] [rules|tensors|windows]...\n");
+      return 2;
+    }
   }
   int count = 0;
   if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess || count == 0) {
@@ -385,12 +411,9 @@ int main(int argc, char** argv) {
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
   gradstep_context* context = nullptr;
   check(gradstep_context_create(nullptr, &context));
-  const Repetitions few = {2, 2};
-  rules(context, small ? 300 : 100'000'000, small ? few : Repetitions{}, stream);
-  many_tensors(context, small ? 2 : 400, small ? few : Repetitions{}, stream);
-  windows(context, small ? transformer(2, 1, 10, 20) : transformer(768, 12, 50257, 1024),
-          small ? few : Repetitions{15, 3}, stream);
+  bool agrees = true;
+  for (const std::string& part : parts.empty() ? all : parts) agrees &= run(part, small, context, stream);
   gradstep_context_destroy(context);
   check(cudaStreamDestroy(stream), "cudaStreamDestroy");
-  return EXIT_SUCCESS;
+  return agrees ? EXIT_SUCCESS : EXIT_FAILURE;
 }
