@@ -1,16 +1,20 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""Contenders on one CUDA device, timed by PyTorch's events. They take turns in every round, and nothing is reported
-before their results were compared.
+"""Contenders on one CUDA device, timed by PyTorch's events. They take turns in every round, and results are compared
+before anything is reported. What fails, or differs, fails the program at its end, and is named in the tables; it takes
+no other's row with it.
 
 What cuda_torch.py and cuda_shampoo.py share.
 """
 
 import argparse
+import contextlib
+import ctypes
 import statistics
 import sys
 import time
-from collections.abc import Callable, Sequence
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,13 +25,43 @@ NOTHING_TO_RUN_ON = 3
 """The exit status where PyTorch, a GPU or gradstep is missing."""
 
 
+def describe(error: Exception) -> str:
+    """One line that a cell of a table can hold."""
+    text = " ".join(str(error).split()).replace("|", "/")
+    return f"{type(error).__name__}: {text[:300]}"
+
+
+class Failures:
+    """Of parts that do not end what comes after them: each is said at once, and all are raised in the end."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def add(self, text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+        self.count += 1
+
+    @contextlib.contextmanager
+    def caught(self, part: str) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            self.add(f"{part}: {describe(error)}")
+            if not isinstance(error, AssertionError):
+                traceback.print_exception(error)
+
+    def end(self) -> None:
+        if self.count:
+            raise AssertionError(f"{self.count} failed, as said above")
+
+
 @dataclass
 class Contender:
     """One way of doing something.
 
     before: what the host does before each call, and is never captured. captured: `call` is put into a CUDA graph, and
     replayed. moved: bytes that a call must read and write at least; 0 where they are not what binds. beside: the
-    contender whose work this is, too.
+    contender whose work this is, too. failure: why it takes part no more.
     """
 
     name: str
@@ -37,6 +71,7 @@ class Contender:
     captured: bool = False
     before: Callable[[], object] | None = None
     milliseconds: list[float] = field(default_factory=list)
+    failure: str = ""
     _captured: Callable[[], object] | None = None
 
     def prepare(self) -> None:
@@ -52,9 +87,20 @@ class Contender:
         torch.cuda.current_stream().wait_stream(side)
         if self.captured:
             graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
+            # A capture that fails leaves its own stream the current one.
+            with torch.cuda.stream(torch.cuda.current_stream()), torch.cuda.graph(graph):
                 body()
             self.call, self._captured = graph.replay, body  # whose handles the graph works on
+
+    def attempt(self, work: Callable[[], object]) -> None:
+        """An error ends this contender alone."""
+        if self.failure:
+            return
+        try:
+            work()
+        except Exception as error:
+            self.failure = describe(error)
+            traceback.print_exception(error)
 
     def once(self) -> None:
         if self.before is not None:
@@ -81,43 +127,104 @@ def span(call: Callable[[], object], calls: int = 1) -> float:
     return begin.elapsed_time(end) / calls
 
 
-def measure(contenders: Sequence[Contender], rounds: int = 15, calls: int = 10, seconds: float = 20.0) -> None:
-    """At least three rounds, and no new one after `seconds`."""
+def measure(contenders: Sequence[Contender], rounds: int = 15, calls: int = 10, seconds: float = 20.0) -> int:
+    """At least three rounds, or `rounds`, and no new one after `seconds`; returns how many."""
     for contender in contenders:
-        contender.prepare()
+        contender.attempt(contender.prepare)
+
+    def time_calls(contender: Contender, counts: bool) -> None:
+        milliseconds = span(contender.once, calls)
+        if counts:
+            contender.milliseconds.append(milliseconds)
+
     begin = time.perf_counter()
     for number in range(-1, rounds):  # the first is not counted
         if number >= 3 and time.perf_counter() - begin > seconds:
-            break
+            return number
         for contender in contenders if number % 2 == 0 else reversed(contenders):
-            milliseconds = span(contender.once, calls)
-            if number >= 0:
-                contender.milliseconds.append(milliseconds)
+            contender.attempt(lambda one=contender, counts=number >= 0: time_calls(one, counts))
+    return rounds
 
 
-def expect_close(what: str, ours: Sequence[Any], theirs: Sequence[Any], tolerance: float) -> None:
-    """Both have moved alike: no element differs by more than `tolerance` of the largest one."""
+def difference(what: str, ours: Sequence[Any], theirs: Sequence[Any], tolerance: float) -> str:
+    """Empty if both have moved alike: no element differs by more than `tolerance` of the largest one."""
     for index, (a, b) in enumerate(zip(ours, theirs, strict=True)):
-        difference, largest = float((a - b).abs().max()), float(a.abs().max())
-        if not difference <= tolerance * largest or largest == 0:  # a NaN is no agreement
-            raise AssertionError(
-                f"{what}: tensor {index} differs by {difference:g}, its largest element is {largest:g}"
-            )
+        apart, largest = float((a - b).abs().max()), float(a.abs().max())
+        if not apart <= tolerance * largest or largest == 0:  # a NaN is no agreement
+            return f"{what}: tensor {index} differs by {apart:g}, its largest element is {largest:g}"
+    return ""
+
+
+def differences(contenders: Sequence[Contender], ends: Sequence[Sequence[Any]], tolerance: float) -> Iterator[str]:
+    """Of each from the first one, among those that have come to their end."""
+    whole = [(one, end) for one, end in zip(contenders, ends, strict=True) if not one.failure]
+    for one, end in whole[1:]:
+        yield difference(one.name, whole[0][1], end, tolerance)
+
+
+def report(
+    title: str, contenders: Sequence[Contender], found: Iterable[str], yardstick: Contender | None = None
+) -> None:
+    """The table, whose title says whether results differ; raises what was wrong when it is printed. found: what
+    differs, in words; empty ones are none.
+    """
+    failures, compared = Failures(), Failures()
+    with compared.caught(f"{title}: not compared"):
+        for text in found:
+            if text:
+                compared.add(text)
+    table(title + ", results differ" * (compared.count > 0), contenders, yardstick)
+    for contender in contenders:
+        if contender.failure:
+            failures.add(f"{contender.name}: {contender.failure}")
+    failures.count += compared.count
+    failures.end()
 
 
 def table(title: str, contenders: Sequence[Contender], yardstick: Contender | None = None) -> None:
     """Rows of Markdown. yardstick: a copy, whose bytes a second are the machine's limit."""
 
-    def speed(contender: Contender) -> float:
-        return contender.moved / contender.best() / 1e6
+    def speed(contender: Contender | None) -> float:
+        return contender.moved / contender.best() / 1e6 if contender and contender.milliseconds else 0.0
 
     print(f"\n| {title} | best ms | median ms | GB/s | of the copy | times gradstep's |\n|---|---|---|---|---|---|")
     for one in contenders:
-        cells = [one.name, f"{one.best():.3f}", f"{one.median():.3f}"]
-        cells.append(f"{speed(one):.0f}" if one.moved else "")
-        cells.append(f"{speed(one) / speed(yardstick):.2f}" if one.moved and yardstick else "")
-        cells.append(f"{one.best() / one.beside.best():.2f}" if one.beside else "")
+        cells = [one.name + (f": {one.failure}" if one.failure else "")] + [""] * 5
+        if one.milliseconds:
+            cells[1:3] = [f"{one.best():.3f}", f"{one.median():.3f}"]
+            if one.moved:
+                cells[3] = f"{speed(one):.0f}"
+            if one.moved and speed(yardstick):
+                cells[4] = f"{speed(one) / speed(yardstick):.2f}"
+            if one.beside and one.beside.milliseconds:
+                cells[5] = f"{one.best() / one.beside.best():.2f}"
         print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def versions() -> str:
+    """Of PyTorch and of the libraries that it and gradstep call, as far as they tell."""
+    import torch
+
+    found = [f"PyTorch {torch.__version__}", f"CUDA {torch.version.cuda}"]
+    # By the names that gradstep opens, in its order: those that PyTorch has opened are taken again.
+    for name, function, sonames in (
+        ("cuBLAS", "cublasGetProperty", ("libcublas.so.13", "libcublas.so.12")),
+        ("cuSOLVER", "cusolverGetProperty", ("libcusolver.so.12", "libcusolver.so.11")),
+    ):
+        for soname in sonames:
+            with contextlib.suppress(OSError, AttributeError):
+                get_property, number = getattr(ctypes.CDLL(soname), function), ctypes.c_int()
+                parts = []
+                for part in range(3):  # MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL
+                    get_property(part, ctypes.byref(number))
+                    parts.append(str(number.value))
+                found.append(f"{name} {'.'.join(parts)}")
+                break
+    with contextlib.suppress(OSError, AttributeError):
+        number = ctypes.c_int()
+        if ctypes.CDLL("libnccl.so.2").ncclGetVersion(ctypes.byref(number)) == 0 and number.value:
+            found.append(f"NCCL {number.value // 10000}.{number.value // 100 % 100}.{number.value % 100}")
+    return ", ".join(found)
 
 
 def missing() -> str:
@@ -143,15 +250,13 @@ def run_sections(sections: dict[str, Callable[[], None]], chosen: Sequence[str])
         return NOTHING_TO_RUN_ON
     import torch
 
-    failed = []
+    print(versions(), flush=True)
+    failures = Failures()
     for name in chosen or sections:
         torch.manual_seed(0)
-        try:
+        with failures.caught(name):
             sections[name]()
-        except Exception as error:
-            print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
-            failed.append(name)
-    return 1 if failed else 0
+    return 1 if failures.count else 0
 
 
 def run_chosen(

@@ -5,43 +5,70 @@
 Shampoo on the first CUDA device, beside Meta's Distributed Shampoo where that can be imported:
 
   model        shampoo.py's matrices, each dimension four times; blocks of 128 and 512, roots every step and every ten
-  transformer  the layers of a transformer of a billion parameters, roots every step and every ten
+  transformer  the sixteen layers of a transformer of a billion parameters without Meta's, which takes their 7424 roots
+               one by one, and two of the layers with it; roots every step and every ten
   products     FLOP/s of statistics and of preconditioning, beside torch.mm
-  roots        what a root takes, by method, size and precision: for the table of root_method "auto"
+  roots        what a root takes, by method, size and precision: for the table of root_method "auto"; with the steps and
+               the FLOP/s of coupled Newton
 
 All by default. --small takes sizes that a test on an emulated device bears. Before anything is timed, steps with either
-method are compared with the CPU's. Prints tables of Markdown; the exit status is that of cuda_torch.py.
+method are compared with the CPU's. Prints tables of Markdown; the exit status is that of cuda_torch.py, but that Meta's
+fails alone.
 """
 
 import gc
 import statistics
 import sys
 import time
-from collections.abc import Callable, Sequence
+import traceback
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from cuda_contest import run_chosen, span
+from cuda_contest import Failures, describe, run_chosen, span
 from shampoo import SHAPES
 
 GRADIENTS = 2  # of which steps take one after another
 NEVER = 10**6
 METHODS = ("eigh", "coupled_newton")
+DIFFER = "results differ"
 
 Step = Callable[[Sequence[Any]], object]
+Maker = Callable[[list[Any]], Step]
 Shapes = Sequence[tuple[int, ...]]
 
 
 @dataclass
 class Contender:
-    """Milliseconds of every step, by round."""
+    """Milliseconds of every step, by round. failure: why it takes part no more."""
 
     name: str
-    step: Step
+    step: Step | None
     parameters: list[Any]
     rounds: list[list[float]] = field(default_factory=list)
+    steps: int = 0
+    failure: str = ""
+    is_too_large: bool = False
+
+    def give_up(self, error: Exception) -> None:
+        """When the error is gone, nothing refers to its memory any more."""
+        import torch
+
+        import gradstep
+
+        if isinstance(error, ImportError):
+            self.failure = f"not installed ({error})"
+        elif isinstance(error, (torch.cuda.OutOfMemoryError, gradstep.OutOfMemory)):
+            self.failure = f"does not fit into the device's memory ({describe(error)})"
+            self.is_too_large = True
+        else:
+            self.failure = f"failed ({describe(error)})"
+            traceback.print_exception(error)
+        print(f"{self.name}: {self.failure}", flush=True)
+        self.step, self.parameters = None, []
 
     def run(self, gradients: list[list[Any]], count: int) -> list[float]:
+        self.steps += count
         return [span(lambda k=k: self.step(gradients[k % len(gradients)])) for k in range(count)]
 
     def best(self) -> float:
@@ -76,12 +103,16 @@ def model_of(shapes: Shapes) -> tuple[list[Any], list[list[Any]]]:
     return drawn(1.0), [drawn(0.01) for _ in range(GRADIENTS)]
 
 
-def ours(parameters: list[Any], block: int, every: int, **options: Any) -> Step:
+def shampoo_of(parameters: list[Any], block: int, every: int, **options: Any) -> Any:
     from shampoo_peers import gradstep_options
 
     import gradstep
 
-    optimizer = gradstep.Shampoo(parameters, **{**gradstep_options(block, every), **options})
+    return gradstep.Shampoo(parameters, **{**gradstep_options(block, every), **options})
+
+
+def ours(parameters: list[Any], block: int, every: int, **options: Any) -> Step:
+    optimizer = shampoo_of(parameters, block, every, **options)
     return lambda gradients: optimizer.step(parameters, gradients)
 
 
@@ -100,74 +131,98 @@ def meta(parameters: list[Any], block: int, every: int) -> Step:
     return step
 
 
-def measure(
-    makers: dict[str, Callable[[list[Any]], Step]], shapes: Shapes, count: int, seconds: float
-) -> list[Contender]:
-    """Rounds of `count` steps, by contenders in turns; at least one, and no new one after `seconds`. What is not
-    installed or does not fit into the device's memory is named and left out.
+def first_run(name: str, make: Maker, start: list[Any], gradients: list[list[Any]], count: int) -> Contender:
+    """Takes memory, and passes the first roots."""
+    contender = Contender(name, None, [])
+    begin = time.perf_counter()
+    try:
+        contender.parameters = [parameter.clone() for parameter in start]
+        contender.step = make(contender.parameters)
+        contender.rounds.append(contender.run(gradients, count))
+    except Exception as error:
+        contender.give_up(error)
+    else:
+        print(f"{name}: {count} step(s) for the first time: {time.perf_counter() - begin:.1f} s", flush=True)
+    return contender
+
+
+def measure(makers: dict[str, Maker], shapes: Shapes, count: int, seconds: float, rounds: int = 9) -> list[Contender]:
+    """Rounds of `count` steps, by contenders in turns; no new one after `seconds`. A first run is not counted, unless
+    it was longer than that: then it is the only one. What is not installed, does not fit into the device's memory, or
+    fails, takes part no more.
     """
-    import torch
-
-    import gradstep
-
     start, gradients = model_of(shapes)
-    contenders = []
+    contenders, takes_turns = [], []
     for name, make in makers.items():
-        try:
-            own = [parameter.clone() for parameter in start]
-            contender = Contender(name, make(own), own)
-            contender.run(gradients, count)  # takes memory, and passes the first roots
-            contenders.append(contender)
-        except ImportError as error:
-            print(f"{name}: not installed ({error})", flush=True)
-        except (torch.cuda.OutOfMemoryError, gradstep.OutOfMemory) as error:
-            print(f"{name}: does not fit into the device's memory ({error})", flush=True)
+        contender = first_run(name, make, start, gradients, count)
+        contenders.append(contender)
+        if not contender.failure and sum(contender.rounds[0]) <= seconds * 1e3:
+            contender.rounds.clear()
+            takes_turns.append(contender)
         give_back_memory()
     begin = time.perf_counter()
-    for number in range(9):
+    for number in range(rounds):
         if number > 0 and time.perf_counter() - begin > seconds:
             break
-        for contender in contenders if number % 2 == 0 else reversed(contenders):
-            contender.rounds.append(contender.run(gradients, count))
-    check_directions(contenders, start)
+        for contender in takes_turns if number % 2 == 0 else takes_turns[::-1]:
+            if contender.failure:
+                continue
+            try:
+                contender.rounds.append(contender.run(gradients, count))
+            except Exception as error:
+                contender.give_up(error)
+            if contender.failure:
+                give_back_memory()
+    for contender in contenders:
+        if not contender.failure:
+            try:
+                check_direction(contender, contenders[0], start)
+            except Exception as error:
+                contender.failure = f"{DIFFER} ({describe(error)})"
+                print(f"{contender.name}: {contender.failure}", flush=True)
     return contenders
 
 
-def check_directions(contenders: Sequence[Contender], start: list[Any]) -> None:
-    """All of them have moved every parameter, and to numbers. Other implementations have other ridges and momenta, so
-    they cannot be held to the same numbers: how much they agree is the cosine of the angle between the ways that the
-    largest parameter went, and is printed.
+def check_direction(contender: Contender, first: Contender, start: list[Any]) -> None:
+    """It has moved every parameter, and to numbers. Other implementations have other ridges and momenta, so they cannot
+    be held to the same numbers: how much they agree with the first is the cosine of the angle between the ways that
+    the largest parameter went, and is printed.
     """
     import torch
 
+    for parameter, before in zip(contender.parameters, start, strict=True):
+        if not bool(torch.isfinite(parameter).all()) or bool((parameter == before).all()):
+            raise AssertionError("a parameter stays, or is no number")
+    if contender is first or first.failure:
+        return
     largest = max(range(len(start)), key=lambda k: start[k].numel())
-    ways = []
-    for contender in contenders:
-        for parameter, before in zip(contender.parameters, start, strict=True):
-            if not bool(torch.isfinite(parameter).all()) or bool((parameter == before).all()):
-                raise AssertionError(f"{contender.name}: a parameter stays, or is no number")
-        ways.append((contender.parameters[largest] - start[largest]).flatten())
-    for contender, way in zip(contenders[1:], ways[1:], strict=True):
-        cosine = float((way * ways[0]).sum() / (way.norm() * ways[0].norm()))
-        print(f"{contender.name}: cosine {cosine:.3f} with {contenders[0].name}", flush=True)
+    way, other = ((one.parameters[largest] - start[largest]).flatten() for one in (contender, first))
+    cosine = float((way * other).sum() / (way.norm() * other.norm()))
+    steps = f" ({contender.steps} steps beside {first.steps})" if contender.steps != first.steps else ""
+    print(f"{contender.name}: cosine {cosine:.3f} with {first.name}{steps}", flush=True)
 
 
 def table(title: str, contenders: Sequence[Contender]) -> None:
     print(f"\n| {title} | rounds | best ms a step | median ms | without roots | times gradstep's |")
     print("|---|---|---|---|---|---|")
     for one in contenders:
-        without = f"{one.best_without_roots():.2f}" if len(one.rounds[0]) > 1 else ""
-        times = one.best() / contenders[0].best()
-        print(
-            f"| {one.name} | {len(one.rounds)} | {one.best():.2f} | {one.median():.2f} | {without} | {times:.2f} |",
-            flush=True,
-        )
+        cells = [one.name + (f": {one.failure}" if one.failure else ""), str(len(one.rounds))] + [""] * 4
+        if one.rounds:
+            cells[2:4] = [f"{one.best():.2f}", f"{one.median():.2f}"]
+            if len(one.rounds[0]) > 1:
+                cells[4] = f"{one.best_without_roots():.2f}"
+            if contenders[0].rounds:
+                cells[5] = f"{one.best() / contenders[0].best():.2f}"
+        print("| " + " | ".join(cells) + " |", flush=True)
 
 
-def check_against_the_cpu(shapes: Shapes, block: int) -> None:
-    """Three steps with roots, by either method: the way of each parameter within a thousandth of the CPU's."""
+def check_against_the_cpu(shapes: Shapes, block: int, failures: Failures) -> str:
+    """Three steps with roots, by either method: the way of each parameter within a thousandth of the CPU's. Otherwise
+    returns what titles of tables end in.
+    """
     import numpy as np
 
+    before_these = failures.count
     start, gradients = model_of(shapes)
     host = [parameter.cpu().numpy().copy() for parameter in start]
     before = [parameter.copy() for parameter in host]
@@ -175,50 +230,84 @@ def check_against_the_cpu(shapes: Shapes, block: int) -> None:
     for k in range(3):
         at_host([gradient.cpu().numpy() for gradient in gradients[k % GRADIENTS]])
     for method in METHODS:
-        own = [parameter.clone() for parameter in start]
-        step = ours(own, block, 1, root_method=method)
-        for k in range(3):
-            step(gradients[k % GRADIENTS])
-        for there, here, origin in zip(own, host, before, strict=True):
-            error = np.abs(there.cpu().numpy() - here).max() / np.abs(here - origin).max()
-            if not error <= 1e-3:
-                raise AssertionError(f"{method}: steps differ from the CPU's by {error:.1e}")
+        with failures.caught(f"{method}, beside the CPU"):
+            own = [parameter.clone() for parameter in start]
+            step = ours(own, block, 1, root_method=method)
+            for k in range(3):
+                step(gradients[k % GRADIENTS])
+            for there, here, origin in zip(own, host, before, strict=True):
+                error = np.abs(there.cpu().numpy() - here).max() / np.abs(here - origin).max()
+                if not error <= 1e-3:
+                    raise AssertionError(f"{method}: steps differ from the CPU's by {error:.1e}")
+    return f", {DIFFER}" if failures.count > before_these else ""
 
 
-def contest(title: str, shapes: Shapes, blocks: Sequence[int], methods: Sequence[str], seconds: float) -> None:
-    for block in blocks:
-        for every in (1, 10):
-            makers: dict[str, Callable[[list[Any]], Step]] = {
-                f"gradstep, {method}": lambda own, b=block, e=every, m=method: ours(own, b, e, root_method=m)
-                for method in methods
-            }
-            if every > 1:
-                makers[f"gradstep, {methods[0]}, root_lag {every}"] = lambda own, b=block, e=every: ours(
-                    own, b, e, root_method=methods[0], root_lag=e
-                )
-            makers["Meta's Distributed Shampoo"] = lambda own, b=block, e=every: meta(own, b, e)
-            found = measure(makers, shapes, every, seconds)
-            table(f"{title}, blocks of {block}, roots every {every} step(s)", found)
-            del found
-            give_back_memory()
+@dataclass
+class Contest:
+    """Tables of the same model by several options. rounds: at most."""
+
+    title: str
+    shapes: Shapes
+    methods: Sequence[str]
+    seconds: float
+    rounds: int
+    failures: Failures
+    with_peers: bool = True
+
+    def run(self, block: int, every: int) -> None:
+        makers: dict[str, Maker] = {
+            f"gradstep, {method}": lambda own, m=method: ours(own, block, every, root_method=m)
+            for method in self.methods
+        }
+        if every > 1:
+            makers[f"gradstep, {self.methods[0]}, root_lag {every}"] = lambda own: ours(
+                own, block, every, root_method=self.methods[0], root_lag=every
+            )
+        peers: dict[str, Maker] = {}
+        if self.with_peers:
+            peers["Meta's Distributed Shampoo"] = lambda own: meta(own, block, every)
+        title = f"{self.title}, blocks of {block}, roots every {every} step(s)"
+
+        def measured() -> list[Contender]:
+            return measure({**makers, **peers}, self.shapes, every, self.seconds, self.rounds)
+
+        with self.failures.caught(title):
+            self.report(title, measured(), makers)
+        give_back_memory()
+
+    def report(self, title: str, found: Sequence[Contender], makers: Container[str]) -> None:
+        """makers: names of gradstep's own, whose failures are the section's; too little memory is none."""
+        own = [one for one in found if one.name in makers and one.failure and not one.is_too_large]
+        table(title + f", {DIFFER}" * any(one.failure.startswith(DIFFER) for one in own), found)
+        for one in own:
+            self.failures.add(f"{title}: {one.name}: {one.failure}")
 
 
 def model(small: bool) -> None:
     shapes = [(12, 12), (12, 20)] if small else [(4 * rows, 4 * columns) for rows, columns in SHAPES]
-    check_against_the_cpu([(6, 6), (6, 10)] if small else SHAPES, 4 if small else 128)
-    contest(f"{len(shapes)} matrices", shapes, (8,) if small else (128, 512), METHODS[::-1], 0 if small else 6)
+    failures = Failures()
+    differ = check_against_the_cpu([(6, 6), (6, 10)] if small else SHAPES, 4 if small else 128, failures)
+    title, limits = f"{len(shapes)} matrices{differ}", (60, 1) if small else (6, 9)
+    for block in (8,) if small else (128, 512):
+        for every in (1, 10):
+            Contest(title, shapes, METHODS[::-1], *limits, failures).run(block, every)
+    failures.end()
 
 
 def transformer(small: bool) -> None:
-    """Sixteen layers, 2048 wide, a quarter of that for keys and values, gated perceptrons of 8192; no embedding."""
-    wide, layers = (16, 1) if small else (2048, 16)
+    """Layers 2048 wide, a quarter of that for keys and values, gated perceptrons of 8192; no embedding."""
+    wide = 8 if small else 2048
     layer = [(wide, wide), (wide // 4, wide), (wide // 4, wide), (wide, wide)]
     layer += [(4 * wide, wide), (4 * wide, wide), (wide, 4 * wide)]
-    shapes = layer * layers
-    elements = sum(rows * columns for rows, columns in shapes)
-    check_against_the_cpu([(6, 6), (6, 10)] if small else SHAPES[:1], 4 if small else 128)
-    title = f"transformer, {elements / 1e6:.0f}M parameters"
-    contest(title, shapes, (8,) if small else (512,), METHODS[1:], 0 if small else 15)
+    failures = Failures()
+    differ = check_against_the_cpu([(6, 6), (6, 10)] if small else SHAPES[:1], 4 if small else 128, failures)
+    limits = (60, 1) if small else (15, 9)
+    for layers, with_peers in ((1 if small else 16, False), (1 if small else 2, True)):
+        elements = layers * sum(rows * columns for rows, columns in layer)
+        title = f"{layers} layer(s) of a transformer, {elements / 1e6:.0f}M parameters{differ}"
+        for every in (1, 10):
+            Contest(title, layer * layers, METHODS[1:], *limits, failures, with_peers).run(8 if small else 512, every)
+    failures.end()
 
 
 def products(small: bool) -> None:
@@ -226,14 +315,14 @@ def products(small: bool) -> None:
     import torch
 
     shapes = [(16, 16), (16, 32)] if small else [(4 * rows, 4 * columns) for rows, columns in SHAPES]
-    check_against_the_cpu([(6, 6)] if small else SHAPES[:1], 4 if small else 128)
+    failures = Failures()
+    differ = check_against_the_cpu([(6, 6)] if small else SHAPES[:1], 4 if small else 128, failures)
     start, gradients = model_of(shapes)
     extent = 16 if small else 4096
     square = torch.randn(extent, extent, device="cuda")
     rounds, steps = (1, 2) if small else (6, 8)
-    print("\n| TFLOP/s | torch.mm, f32 | statistics | preconditioning | ms of statistics | of preconditioning |")
-    print("|---|---|---|---|---|---|")
-    for block in (8,) if small else (128, 512, 1024):
+
+    def row(block: int) -> None:
         kinds = (
             {},
             {"statistics_compute_steps": NEVER},
@@ -262,46 +351,83 @@ def products(small: bool) -> None:
             f"{no_statistics - neither:.3f}",
         ]
         print(f"| blocks of {block} | " + " | ".join(cells) + " |", flush=True)
-        del contenders
+
+    print(
+        f"\n| TFLOP/s{differ} | torch.mm, f32 | statistics | preconditioning | ms of statistics | of preconditioning |"
+    )
+    print("|---|---|---|---|---|---|")
+    for block in (8,) if small else (128, 512, 1024):
+        with failures.caught(f"products, blocks of {block}"):
+            row(block)
         give_back_memory()
+    failures.end()
 
 
-def roots(small: bool) -> None:
-    """A step with roots without one that takes none, divided by the roots. The methods' outcomes are compared."""
+@dataclass
+class TimedRoots:
+    """milliseconds: of one. steps: of coupled Newton, in the mean. root: the first of all, to be compared."""
+
+    milliseconds: float
+    steps: float
+    root: Any
+
+    def teraflops(self, n: int) -> float:
+        """A step is four products for the inverse fourth root: T M, T T, its square times M, and H T."""
+        return self.steps * 4 * 2 * n**3 / max(self.milliseconds, 1e-9) / 1e9  # a difference of times
+
+
+def time_roots(n: int, count: int, small: bool, **options: Any) -> TimedRoots:
+    """A step with roots without one that takes none, divided by the roots."""
     from shampoo_peers import RATE, RIDGE
 
     import gradstep
 
-    check_against_the_cpu([(6, 6)] if small else SHAPES[:1], 4 if small else 128)
+    start, gradients = model_of([(n, n)] * count)
+    own = [parameter.clone() for parameter in start]
+    optimizer = shampoo_of(own, n, 1, **options)
+    every = Contender("", lambda gradients: optimizer.step(own, gradients), own)
+    never = Contender("", ours(own, n, NEVER, **options), own)
+    for contender in (every, never):
+        contender.run(gradients, 2)
+        contender.rounds = [contender.run(gradients, 3) for _ in range(1 if small else 2)]
+    milliseconds = (min(map(min, every.rounds)) - min(map(min, never.rounds))) / (2 * count)
+    steps = statistics.mean(one.value for one in optimizer.metrics() if one.name == "root_iterations")
+    options |= {"block_size": n, "matrix_epsilon": RIDGE, "preconditioning_compute_steps": 1}
+    compared = gradstep.Shampoo(own, learning_rate=RATE, start_preconditioning_step=0, **options)
+    for gradient in gradients:
+        compared.step(own, gradient)
+    return TimedRoots(milliseconds, steps, compared.get_state(0, "preconditioners.0.0"))
+
+
+def roots(small: bool) -> None:
+    """The methods' outcomes are compared."""
+    failures = Failures()
+    differ = check_against_the_cpu([(6, 6)] if small else SHAPES[:1], 4 if small else 128, failures)
     # f32 leaves a relative error of its precision times a quarter of the condition number, a million at this ridge.
     tolerances = {"f64": 1e-3, "f32": 0.1}
     columns = [f"{method}, {precision}" for precision in tolerances for method in METHODS]
-    print("\n| ms a root | roots | " + " | ".join(columns) + " |\n|---|---|" + "---|" * len(columns))
+    columns += [f"{what}, {precision}" for precision in tolerances for what in ("Newton's steps", "its TFLOP/s")]
+    print(f"\n| ms a root{differ} | roots | " + " | ".join(columns) + " |\n|---|---|" + "---|" * len(columns))
     for n in (4, 8) if small else (32, 64, 128, 256, 512, 1024, 2048):
-        shapes = [(n, n)] * (2 if small else max(1, 2**21 // n**2))
-        start, gradients = model_of(shapes)
-        cells = []
+        count = 2 if small else max(1, 2**21 // n**2)
+        times, rates, differing = [], [], ""
         for precision, tolerance in tolerances.items():
-            found = []
+            found: dict[str, TimedRoots] = {}
             for method in METHODS:
-                own = [parameter.clone() for parameter in start]
-                options = {"root_method": method, "root_precision": precision}
-                every, never = (Contender("", ours(own, n, each, **options), own) for each in (1, NEVER))
-                for contender in (every, never):
-                    contender.run(gradients, 2)
-                    contender.rounds = [contender.run(gradients, 3) for _ in range(1 if small else 2)]
-                cells.append((min(map(min, every.rounds)) - min(map(min, never.rounds))) / (2 * len(shapes)))
-                options |= {"block_size": n, "matrix_epsilon": RIDGE, "preconditioning_compute_steps": 1}
-                optimizer = gradstep.Shampoo(own, learning_rate=RATE, start_preconditioning_step=0, **options)
-                for gradient in gradients:
-                    optimizer.step(own, gradient)
-                found.append(optimizer.get_state(0, "preconditioners.0.0"))
-                del every, never, contender, optimizer
+                with failures.caught(f"roots of {n}, {method}, {precision}"):
+                    found[method] = time_roots(n, count, small, root_method=method, root_precision=precision)
                 give_back_memory()
-            difference = abs(found[0] - found[1]).max() / abs(found[0]).max()
-            if not difference <= tolerance:
-                raise AssertionError(f"roots of {n}, {precision}: the methods differ by {difference:.1e}")
-        print(f"| {n} | {2 * len(shapes)} | " + " | ".join(f"{cell:.4f}" for cell in cells) + " |", flush=True)
+            if len(found) == len(METHODS):
+                eigh, newton = (found[method].root for method in METHODS)
+                difference = abs(eigh - newton).max() / abs(eigh).max()
+                if not difference <= tolerance:
+                    failures.add(f"roots of {n}, {precision}: the methods differ by {difference:.1e}")
+                    differing += f", {precision} differs"
+            times += [f"{found[method].milliseconds:.4f}" if method in found else "failed" for method in METHODS]
+            newton_steps = found.get("coupled_newton")
+            rates += [f"{newton_steps.steps:.1f}", f"{newton_steps.teraflops(n):.2f}"] if newton_steps else ["", ""]
+        print(f"| {n}{differing} | {2 * count} | " + " | ".join(times + rates) + " |", flush=True)
+    failures.end()
 
 
 SECTIONS = {"model": model, "transformer": transformer, "products": products, "roots": roots}

@@ -10,16 +10,18 @@ gradstep beside PyTorch on the first CUDA device, on tensors of PyTorch's:
            learning rate each time: call by call, and as a CUDA graph
   topk     the largest 1 % of 6.4e7 elements
 
-All by default. --small takes sizes that a test on an emulated device bears. Prints tables of Markdown; the exit status
-is 3 where there is no PyTorch, no GPU or no gradstep, 1 where results differ.
+All by default. --small takes sizes that a test on an emulated device bears. Prints the versions of PyTorch and of the
+libraries, and tables of Markdown; graphs have tables of their own, behind those of calls. The exit status is 3 where
+there is no PyTorch, no GPU or no gradstep, 1 where results differ or something has failed; the tables say which.
 """
 
 import itertools
+import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from cuda_contest import Contender, expect_close, measure, run_chosen, table
+from cuda_contest import Contender, Failures, difference, differences, measure, report, run_chosen
 
 RATE = 2.0**-10
 EPSILON = 1e-5
@@ -50,6 +52,10 @@ def torch_step(rule: str, parameters: list[Any], gradients: list[Any], **options
     return getattr(torch.optim, rule)(parameters, **{"lr": RATE, "fused": True, **options}).step
 
 
+def differences_of_ends(contenders: list[Contender], ends: list[list[Any]], tolerance: float) -> Iterator[str]:
+    return differences(contenders, [[parameter.data for parameter in end] for end in ends], tolerance)
+
+
 def rules(small: bool) -> None:
     import torch
 
@@ -61,7 +67,8 @@ def rules(small: bool) -> None:
     total = torch.zeros_like(gradient[0])
     accumulator = gradstep.Accumulator(gradient, mode="sum")
     add = Contender("accumulate", lambda: accumulator.add(gradient), 12.0 * elements)
-    contenders = [copy, add, Contender("PyTorch add_", lambda: total.add_(gradient[0]), add.moved, add)]
+    by_torch = Contender("PyTorch add_", lambda: total.add_(gradient[0]), add.moved, add)
+    contenders = [copy, add, by_torch]
     ends = []
     for name, moved, rule, ours, torch_rule, theirs in (
         ("SGD", 12, gradstep.SGD, {}, "SGD", {}),
@@ -78,16 +85,21 @@ def rules(small: bool) -> None:
         (mine,), (other,) = parameters_like([(elements,)]), parameters_like([(elements,)])
         optimizer = rule([mine.data], learning_rate=RATE, **ours)
         step = Contender(name, lambda o=optimizer, p=mine.data: o.step([p], gradient), moved * float(elements))
-        peer = torch_step(torch_rule, [other], gradient, **theirs)
-        contenders += [step, Contender(f"{name}: PyTorch fused", peer, step.moved, step)]
-        ends.append((name, mine, other))
+        by_peer = torch_step(torch_rule, [other], gradient, **theirs)
+        peer = Contender(f"{name}: PyTorch fused", by_peer, step.moved, step)
+        contenders += [step, peer]
+        ends.append((step, peer, mine, other))
     measure(contenders, **(SMALL if small else {}))
-    accumulator.flush()
-    expect_close("accumulate", [torch.from_dlpack(accumulator.gradients()[0])], [total], 0.0)
-    # Roundings of f32 add up over the steps; moments divide by numbers of either's rounding.
-    for name, mine, other in ends:
-        expect_close(name, [mine.data], [other.data], 1e-3 if name == "AdamW" else 1e-4)
-    table(f"{elements} f32", contenders, copy)
+
+    def compare() -> Iterator[str]:
+        # Roundings of f32 add up over the steps; moments divide by numbers of either's rounding.
+        for step, peer, mine, other in ends:
+            yield from differences([step, peer], [[mine.data], [other.data]], 1e-3 if step.name == "AdamW" else 1e-4)
+        if not add.failure and not by_torch.failure:
+            accumulator.flush()
+            yield difference("accumulate", [torch.from_dlpack(accumulator.gradients()[0])], [total], 0.0)
+
+    report(f"{elements} f32", contenders, compare(), copy)
 
 
 def tensors(small: bool) -> None:
@@ -99,7 +111,9 @@ def tensors(small: bool) -> None:
     shapes: list[tuple[int, ...]] = [(8, 8)] * 7 if small else [(64, 64)] * 400
     gradients = [torch.randn(shape, device="cuda") for shape in shapes]
     moved = 28.0 * sum(gradient.numel() for gradient in gradients)
-    ends = []
+    title = f"{len(shapes)} tensors of {shapes[0][0]}x{shapes[0][1]}"
+    failures, repetitions = Failures(), SMALL if small else {}
+    ends: list[list[Any]] = []
 
     def ours() -> Callable[[], object]:
         own = [parameter.data for parameter in parameters_like(shapes)]
@@ -120,17 +134,21 @@ def tensors(small: bool) -> None:
         return torch_step("Adam", own, gradients, **options)
 
     first = Contender("gradstep.Adam", ours(), moved)
-    contenders = [
+    eager = [
         first,
         Contender("gradstep.torch.Adam", adapter(), moved, first),
         Contender("PyTorch fused", theirs(), moved, first),
-        replayed := Contender("gradstep.Adam, a graph", ours(), moved, captured=True),
-        Contender("PyTorch fused, a graph", theirs(capturable=True), moved, replayed, captured=True),
     ]
-    measure(contenders, **(SMALL if small else {}))
-    for contender, end in zip(contenders, ends, strict=True):
-        expect_close(contender.name, ends[0], [parameter.data for parameter in end], 1e-3)
-    table(f"{len(shapes)} tensors of {shapes[0][0]}x{shapes[0][1]}", contenders)
+    rounds = measure(eager, **repetitions)
+    with failures.caught("tensors"):
+        report(title, eager, differences_of_ends(eager, ends, 1e-3))
+    with failures.caught("tensors, graphs"):
+        replayed = Contender("gradstep.Adam, a graph", ours(), moved, captured=True)
+        peer = Contender("PyTorch fused, a graph", theirs(capturable=True), moved, replayed, captured=True)
+        measure([replayed, peer], **{**repetitions, "rounds": rounds, "seconds": math.inf})
+        found = differences_of_ends([first, replayed, peer], [ends[0], *ends[-2:]], 1e-3)
+        report(f"{title}, graphs", [replayed, peer], found)
+    failures.end()
 
 
 def transformer(small: bool) -> list[tuple[int, ...]]:
@@ -151,7 +169,9 @@ def window(small: bool) -> None:
     elements = sum(gradient.numel() for gradient in batches[0])
     # The first gradient is not added to anything; the last addition can measure the norm; AdamW.
     moved = (8.0 + 12 * (micro_batches - 1) + 28) * elements
-    ends = []
+    title = f"{micro_batches} micro-batches of {elements / 1e6:.1f}M f32"
+    failures, repetitions = Failures(), SMALL if small else {"calls": 3}
+    ends: list[list[Any]] = []
 
     def rates() -> Callable[[], float]:
         numbers = itertools.count()
@@ -205,13 +225,18 @@ def window(small: bool) -> None:
         name = "PyTorch: _foreach_zero_, _foreach_add_, clip_grad_norm_, fused" + ", a graph" * captured
         return Contender(name, body, moved, beside, captured, before)
 
-    eager = ours(False)
-    contenders = [eager, theirs(False, eager), replayed := ours(True), theirs(True, replayed)]
     copy = copy_of(elements)
-    measure([copy, *contenders], **(SMALL if small else {"calls": 3}))
-    for contender, end in zip(contenders, ends, strict=True):
-        expect_close(contender.name, ends[0], [parameter.data for parameter in end], 2e-3)
-    table(f"{micro_batches} micro-batches of {elements / 1e6:.1f}M f32", [copy, *contenders], copy)
+    eager = [first := ours(False), theirs(False, first)]
+    rounds = measure([copy, *eager], **repetitions)
+    with failures.caught("window"):
+        report(title, [copy, *eager], differences_of_ends(eager, ends, 2e-3), copy)
+    with failures.caught("window, graphs"):
+        captured = [replayed := ours(True), theirs(True, replayed)]
+        copy.milliseconds.clear()
+        measure([copy, *captured], **{**repetitions, "rounds": rounds, "seconds": math.inf})
+        found = differences_of_ends([first, *captured], [ends[0], *ends[-2:]], 2e-3)
+        report(f"{title}, graphs", [copy, *captured], found, copy)
+    failures.end()
 
 
 def topk(small: bool) -> None:
@@ -240,19 +265,25 @@ def topk(small: bool) -> None:
         for name, reducer, moved in zip(("gradstep", "gradstep, with a residual"), reducers, (8.0, 16.0), strict=True)
     )
     copy = copy_of(elements)
-    contenders = [copy, ours, with_residual, Contender("torch.topk of magnitudes", select, 4.0 * elements, ours)]
+    peer = Contender("torch.topk of magnitudes", select, 4.0 * elements, ours)
+    contenders = [copy, ours, with_residual, peer]
     measure(contenders, **(SMALL if small else {"calls": 3}))
-    indices, values = found
-    kept = torch.from_dlpack(reducers[0].gradients()[0])
-    # Of elements as large as the smallest that is chosen, either may take others.
-    smallest = values.abs().min()
-    surely = gradient.abs() > smallest
-    theirs = torch.zeros_like(gradient).index_put_((indices,), values)
-    if int((kept != 0).sum()) != chosen or not torch.equal(kept * surely, theirs * surely):
-        raise AssertionError(f"topk: {int((kept != 0).sum())} elements of {chosen}, or others than torch.topk's")
-    if float(kept[kept != 0].abs().min()) != float(smallest):
-        raise AssertionError("topk: the smallest chosen element is another one than torch.topk's")
-    table(f"{fraction:.0%} of {elements} f32", contenders, copy)
+
+    def compare() -> Iterator[str]:
+        if ours.failure or peer.failure:
+            return
+        indices, values = found
+        kept = torch.from_dlpack(reducers[0].gradients()[0])
+        # Of elements as large as the smallest that is chosen, either may take others.
+        smallest = values.abs().min()
+        surely = gradient.abs() > smallest
+        theirs = torch.zeros_like(gradient).index_put_((indices,), values)
+        if int((kept != 0).sum()) != chosen or not torch.equal(kept * surely, theirs * surely):
+            yield f"topk: {int((kept != 0).sum())} elements of {chosen}, or others than torch.topk's"
+        if float(kept[kept != 0].abs().min()) != float(smallest):
+            yield "topk: the smallest chosen element is another one than torch.topk's"
+
+    report(f"{fraction:.0%} of {elements} f32", contenders, compare(), copy)
 
 
 SECTIONS = {"rules": rules, "tensors": tensors, "window": window, "topk": topk}
