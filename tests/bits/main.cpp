@@ -3,7 +3,8 @@
 //
 // usage: bits [--cases FOLDER] [--threads N] [--filter GLOB]... MODE
 //
-//   --compare FILE   every case must have the hash that FILE has for it (the default, with the repository's own file)
+//   --compare FILE   every case must have the hash that FILE has for it (the default, with the repository's own file);
+//                    says how each file of cases ended, when it has
 //   --record FILE    writes FILE anew, with the hashes of all instruction sets
 //   --trace          prints what each call of the cases computed, for a difference to be located
 //   --list           prints names
@@ -25,6 +26,7 @@
 #include <fstream>
 #include <iostream>
 #include <stdexcept>
+#include <utility>
 
 #include "device.h"
 #include "digest.h"
@@ -122,6 +124,32 @@ Outcome run_named(const Case& described, const Arguments& arguments, bool trace 
   }
 }
 
+/// Cases of one file, which follow each other. What is killed has said how those before ended.
+class Family {
+ public:
+  void enter(const Case& described, int failures) {
+    const std::string name = described.name.substr(0, described.name.find('/'));
+    if (name != name_) {
+      end(failures);
+      *this = Family(name, failures);
+    }
+    ++cases_;
+  }
+  void end(int failures) const {
+    if (cases_ == 0) return;
+    std::cout << name_ << ": " << cases_ << " have ended, " << failures - failures_before_ << " failures" << std::endl;
+  }
+
+  Family() = default;
+
+ private:
+  Family(std::string name, int failures) : name_(std::move(name)), failures_before_(failures) {}
+
+  std::string name_;
+  int cases_ = 0;
+  int failures_before_ = 0;
+};
+
 int compare(const std::vector<Case>& cases, const Arguments& arguments) {
   const Records records(arguments.file);
   const std::string set = build_info("instruction_set");
@@ -137,7 +165,9 @@ int compare(const std::vector<Case>& cases, const Arguments& arguments) {
   for (const std::string& name : records.names_without(cases)) report(name + ": recorded, and there is no such case");
   const std::vector<Case> some = chosen(cases, arguments);
   unsigned long k = 0;
+  Family family;
   for (const Case& described : some) {
+    family.enter(described, failures);
     set_device_seed(arguments.seed + k++ % arguments.seeds);
     const Part part = part_of_device(described);
     try {
@@ -156,6 +186,7 @@ int compare(const std::vector<Case>& cases, const Arguments& arguments) {
       report(error.what());
     }
   }
+  family.end(failures);
   std::cout << some.size() << " cases, " << device_name() << ", " << set << ", " << arguments.threads
             << " threads: " << failures << " failures" << std::endl;
   if (rounded > 0) {
