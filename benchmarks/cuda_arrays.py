@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: cuda_arrays.py
 
-Steps of Adam on arrays of PyTorch, CuPy and JAX on the first CUDA device have the bits of those on NumPy's. JAX's arrays
-cannot be written, so there the updates are compared, which tensors of PyTorch take. What is not here is named.
+Steps of Adam on arrays of PyTorch, CuPy and JAX on the first CUDA device have the bits of those on NumPy's. JAX's
+arrays cannot be written, so there the updates are compared, which tensors of PyTorch take. What is not here is named.
 
 The exit status is 77 where there is no PyTorch, no GPU or no gradstep, 1 where bits differ.
 """

@@ -304,7 +304,7 @@ def transformer(small: bool) -> None:
     limits = (60, 1) if small else (15, 9)
     for layers, with_peers in ((1 if small else 16, False), (1 if small else 2, True)):
         elements = layers * sum(rows * columns for rows, columns in layer)
-        title = f"{layers} layer(s) of a transformer, {elements / 1e6:.0f}M parameters{differ}"
+        title = f"transformer, {layers} of 16 layers, {elements / 1e6:.0f}M parameters{differ}"
         for every in (1, 10):
             Contest(title, layer * layers, METHODS[1:], *limits, failures, with_peers).run(8 if small else 512, every)
     failures.end()

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -16,11 +17,11 @@ SCRIPT = ROOT / "scripts" / "gpu_check"
 PROGRAMS = {
     "bin/nvidia-smi": 'case "$1" in *driver*) echo 580.1;; *) echo "NVIDIA H100, 81559 MiB";; esac',
     "bin/compute-sanitizer": "exit 0",
-    "bin/python": '[ "$1" = -c ] || echo "| $(basename "$1") ${*:2} |"',
+    "bin/python": '[ "$1" = -c ] || { echo "PyTorch 2.11, CUDA 13.0"; echo "| $(basename "$1") ${*:2} |"; }',
     "build/bin/bits_cuda": 'echo "3 cases, cuda"; echo "1 of them ran without a comparison, because"',
-    "build/bin/bench_cuda_rules": 'echo "| from C++ |"',
+    "build/bin/bench_cuda_rules": 'echo "| $1 from C++ |"',
     "build/bin/example_cuda": "exit 0",
-    "build/lib/libgradstep.so": "",
+    "build/lib/libgradstep.so.0": "",
     "build/lib/libgradstep_cuda.so": "",
 }
 
@@ -55,14 +56,13 @@ def test_all_sections_make_one_table(check):
         "| device | NVIDIA H100, 81559 MiB |",
         "| recorded cases | 2 of 3 have the CPU's bits; 1 of them ran without a comparison; 0 differ or fail |",
         "| compute-sanitizer | memcheck: nothing found, racecheck: nothing found, synccheck: nothing found, "
-        "initcheck: nothing found |",
+        "initcheck: nothing found, memcheck of every 25th: nothing found |",
         "| examples | example_cuda: passed, example_cuda 2: there is one GPU, torch_graph.py: passed, "
-        "cuda_nccl.py: passed |",
-        "| PyTorch | measured with |",
-        "| from C++ |",
-        "| cuda_torch.py rules tensors window topk |",
-        "| cuda_shampoo.py transformer |",
-        "| cuda_shampoo.py model products roots |",
+        "cuda_nccl.py: passed, cuda_arrays.py: passed |",
+        "| PyTorch | measured with 2.11, CUDA 13.0 |",
+        *(f"| {part} from C++ |" for part in ("rules", "tensors", "windows")),
+        *(f"| cuda_torch.py {section} |" for section in ("rules", "tensors", "window", "topk")),
+        *(f"| cuda_shampoo.py {section} |" for section in ("transformer", "model", "products", "roots")),
         "| Shampoo, a transformer | times gradstep's | 3 | | not measured |",
     ):
         assert line in table.splitlines(), table
@@ -72,7 +72,7 @@ def test_sections_can_be_chosen(check):
     status, table, _ = check("--only", "topk,roots")
     assert status == 0
     assert "| cuda_torch.py topk |" in table and "| cuda_shampoo.py roots |" in table
-    assert "| recorded cases | not looked at |" in table and "| from C++ |" not in table
+    assert "| recorded cases | not looked at |" in table and "from C++ |\n" not in table
 
 
 def test_an_unknown_section_is_refused(check):
@@ -83,8 +83,9 @@ def test_an_unknown_section_is_refused(check):
 def test_what_is_absent_is_said_in_words(check):
     status, table, _ = check(python="echo; echo 'there is no PyTorch for this Python' >&2; exit 3")
     assert status == 0
-    assert "| PyTorch | not measured with: there is no PyTorch for this Python |" in table and "| from C++ |" in table
-    assert "torch_graph.py and cuda_nccl.py: there is no PyTorch for this Python |" in table
+    assert "| PyTorch | not measured with: there is no PyTorch for this Python |" in table
+    assert "| windows from C++ |" in table
+    assert "torch_graph.py, cuda_nccl.py and cuda_arrays.py: there is no PyTorch for this Python |" in table
 
 
 def test_pytorchs_libraries_come_last(check, monkeypatch):
@@ -100,12 +101,12 @@ def test_pytorchs_libraries_come_last(check, monkeypatch):
 def test_what_a_machine_lacks_is_no_failure(check):
     status, table, error = check(
         bits_cuda="echo 'FAILED a: Shampoo on CUDA needs cuSOLVER, which cannot be opened: no'; echo '3 cases, cuda'",
-        example_cuda="exit 77",
+        example_cuda="echo 'nothing to run on: a plugin of another build'; exit 77",
         **{"compute-sanitizer": "echo '========= Error: Device not supported'; exit 9"},
     )
     assert status == 0, error
     assert "| compute-sanitizer | the tool does not know this device |" in table
-    assert "| examples | example_cuda: nothing to run on, " in table
+    assert "| examples | example_cuda: nothing to run on (a plugin of another build), " in table
     assert "| recorded cases | 2 of 3 have" in table and "; 1 need a library that cannot be opened |" in table
     assert "which cannot be opened: no" in error
 
@@ -113,7 +114,8 @@ def test_what_a_machine_lacks_is_no_failure(check):
 def test_the_sanitizer_looks_at_recorded_cases_that_reach_each_kind_of_kernel(check, tmp_path):
     check("--only", "sanitizer", **{"compute-sanitizer": f'echo "$*" >>{tmp_path}/asked'})
     asked = [line.split() for line in (tmp_path / "asked").read_text().splitlines()]
-    assert [words[1] for words in asked] == ["memcheck", "racecheck", "synccheck", "initcheck"]
+    assert [words[1] for words in asked] == ["memcheck", "racecheck", "synccheck", "initcheck", "memcheck"]
+    assert asked.pop()[-4:] == ["--every", "25", "--rounded-every", "25"]
     recorded = (ROOT / "tests" / "bits" / "recorded.txt").read_text().split()
     for words in asked:
         cases = [words[k + 1] for k, word in enumerate(words) if word == "--filter"]
@@ -172,7 +174,9 @@ def test_aims_are_compared_with_what_was_measured(check):
     beside += "| AdamW: PyTorch fused | 1.2 | 1.2 | 2300 | 0.86 | 0.99 |\n"
     beside += f"\n| 400 tensors of 64x64 {BESIDE}\n"
     beside += "| gradstep.torch.Adam | 0.1 | 0.1 | 9 |  | 5.00 |\n| PyTorch fused | 0.1 | 0.1 | 9 |  | 2.00 |\n"
-    title = "transformer, 973M parameters, blocks of 512, roots every {} step(s)"
+    beside += f"\n| 8 micro-batches of 124.4M f32, graphs {BESIDE}\n| PyTorch: all, a graph | 9 | 9 | 9 |  | 1.30 |\n"
+    beside += f"\n| 1% of 64000000 f32, results differ {BESIDE}\n| torch.topk of magnitudes | 9 | 9 | 9 |  | 9.00 |\n"
+    title = "transformer, 2 of 16 layers, 122M parameters, blocks of 512, roots every {} step(s)"
     shampoo = ""
     for every, times in ((1, 3.5), (10, 2.99)):
         shampoo += (
@@ -180,9 +184,9 @@ def test_aims_are_compared_with_what_was_measured(check):
         )
         shampoo += f"|---|---|---|---|---|---|\n| Meta's Distributed Shampoo | 3 | 9.00 | 9.00 |  | {times} |\n"
     status, table, _ = check(
-        bench_cuda_rules=f"cat <<'END'\n{RULES.format(where=', from C++', more='', rule='', none='')}END",
+        bench_cuda_rules=f"[ $1 = rules ] && cat <<'END'\n{RULES.format(where=', from C++', more='', rule='', none='')}END\nexit 0",
         python='case "$*" in '
-        f"*cuda_torch*) cat <<'END'\n{beside}END\n;; *transformer*) cat <<'END'\n{shampoo}END\n;; esac",
+        f"*cuda_torch*rules) cat <<'END'\n{beside}END\n;; *transformer*) cat <<'END'\n{shampoo}END\n;; esac",
     )
     assert status == 0, "an aim that is missed is no failure"
     aims = table[table.index("| aims |") :].split("\n\n")[0].splitlines()[2:]
@@ -193,37 +197,103 @@ def test_aims_are_compared_with_what_was_measured(check):
         "| 100000000 f32: AdamW | of the copy | 0.9 | 0.90 | met |",
         "| 100000000 f32: AdamW: PyTorch fused | times gradstep's | 1 | 0.99 | missed |",
         "| 400 tensors of 64x64: PyTorch fused | times gradstep's | 2 | 2.00 | met |",
-        "| windows | times gradstep's | 1.3 | | not measured |",
+        "| 8 micro-batches of 124.4M f32, graphs: PyTorch: all, a graph | times gradstep's | 1.3 | 1.30 | met |",
         "| the largest 1 % | times gradstep's | 5 | | not measured |",
         f"| {title.format(1)}: Meta's Distributed Shampoo | times gradstep's | 3 | 3.5 | met |",
         f"| {title.format(10)}: Meta's Distributed Shampoo | times gradstep's | 3 | 2.99 | missed |",
     ]
 
 
+def limits_of_sections():
+    words = SCRIPT.read_text().split("limits=(")[1].split(")")[0].split()
+    return {name.strip("[]"): int(number) for name, number in (word.split("=") for word in words)}
+
+
 def test_calls_that_the_head_names_are_within_the_time():
     text = SCRIPT.read_text()
-    limits = {"parity": 150, "native": 60, "rules": 120, "transformer": 150, "model": 240}
-    limits |= {"examples": 4 * 30, "sanitizer": 4 * 90}
-    for words in (
-        "within 150 ",
-        "within 60 ",
-        "within 30 ",
-        "within 90 ",
-        "cuda_torch 120 rules",
-        "cuda_shampoo 150 tr",
-        "cuda_shampoo 240 m",
-    ):
-        assert words in text
     calls = [
         line.split("--only ")[1].split()[0].split(",")
         for line in text.splitlines()
         if line.startswith("#   scripts/gpu_check")
     ]
+    limits = limits_of_sections()
     assert len(calls) == 3
     for call in calls:
-        assert sum(limits.get(section, 0) for section in call) <= 480
+        assert sum(limits[section] for section in call) <= 480
     all_sections = text.split("sections=(")[1].split(")")[0].split()
-    assert [section for call in calls for section in call] == all_sections
+    assert [section for call in calls for section in call] == all_sections == list(limits)
+    parts = [int(words.split()[-1]) for words in ('logged "$name" 30', 'sanitize "$check" 60', '25th" 100')]
+    assert all(f" {part} " in text for part in parts)
+    assert 5 * parts[0] <= limits["examples"] and 4 * parts[1] + parts[2] <= limits["sanitizer"]
+
+
+@pytest.mark.parametrize(("chosen", "least"), [("roots", 440), ("products,roots", 350), ("roots,sanitizer", 90)])
+def test_a_section_gets_what_those_after_it_leave(chosen, least, check, tmp_path):
+    """The first one's time, which timeout is told."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "timeout").write_text(f'#!/bin/sh\necho "$2" >>{tmp_path}/told\n')
+    (tmp_path / "bin" / "timeout").chmod(0o755)
+    check("--only", chosen)
+    first = int((tmp_path / "told").read_text().split()[0])
+    rest = sum(limits_of_sections()[section] for section in chosen.split(",")[1:])
+    assert least <= first and (first <= 480 - rest or first == limits_of_sections()[chosen.split(",")[0]])
+
+
+def test_the_time_can_be_chosen(check, monkeypatch):
+    monkeypatch.setenv("GRADSTEP_GPU_SECONDS", "4")  # of which the script has used little before
+    status, table, error = check("--only", "parity,topk", bits_cuda="echo 'rules: 44 have ended, 1 failures'; sleep 60")
+    assert status == 1 and "cuda_torch, topk (the time was over)" in error
+    assert "| recorded cases | did not end (the time was over); before, rules: 44 with 1 failures |" in table
+
+
+def test_what_ends_the_script_leaves_the_sections_before(check, tmp_path):
+    """And the log, of all that programs said."""
+    status, table, _ = check(
+        "--only",
+        "parity,native,rules",
+        bits_cuda="echo 'FAILED first: expected 1, found 2'; echo '3 cases, cuda'",
+        bench_cuda_rules='[ "$1" != tensors ] || { echo "an illegal access" >&2; exit 1; }; echo "| $1 from C++ |"',
+        python='[ "$1" = -c ] && exit; echo "a traceback" >&2; kill -9 $(ps -o ppid= -p $PPID)',
+    )
+    assert status == -9
+    assert "| recorded cases | 2 of 3 have" in table
+    assert "| rules from C++ |" in table and "| windows from C++ |" in table and "| tensors from C++ |" not in table
+    log = (tmp_path / "results.log").read_text()
+    for text in ("== bits\nFAILED first", "== bench_cuda_rules tensors\nan illegal access", "a traceback"):
+        assert text in log
+
+
+@pytest.fixture
+def the_emulated_device(monkeypatch):
+    pytest.importorskip("torch")
+    from emulated_torch_cuda import present_with_fused_rules
+
+    monkeypatch.setenv("GRADSTEP_PLUGIN_DIR", FOLDER)
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    control().set_seed(1)
+    with present_with_fused_rules(monkeypatch):
+        yield
+
+
+@needs_device
+def test_steps_on_arrays_of_other_packages_have_the_bits_of_numpys(the_emulated_device, monkeypatch, capfd):
+    import cuda_arrays
+
+    # The packages themselves have no emulated device: who takes their places puts everything into PyTorch's.
+    torch = sys.modules["torch"]
+    cupy = types.SimpleNamespace(asarray=cuda_arrays.to_torch, asnumpy=cuda_arrays.of_torch)
+    jax = types.SimpleNamespace(devices=lambda kind: ["one"], device_put=lambda x, device: cuda_arrays.to_torch(x))
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    monkeypatch.setitem(sys.modules, "jax", jax)
+    assert cuda_arrays.main() == 0
+    assert capfd.readouterr().out == "".join(f"{name}: the same bits\n" for name in ("torch", "cupy", "jax"))
+    monkeypatch.setitem(sys.modules, "jax", None)
+    cupy.asnumpy = lambda x: cuda_arrays.of_torch(x) + 1
+    assert cuda_arrays.main() == 1
+    out = capfd.readouterr().out
+    assert "torch: the same bits\ncupy: bits are others\njax: not here (" in out
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert cuda_arrays.main() == cuda_arrays.NOTHING_TO_RUN_ON
 
 
 @needs_device
@@ -254,10 +324,10 @@ def test_one_rank_with_nccl_has_the_bits_of_one_without(monkeypatch, capfd):
     [
         ({"bits_cuda": "echo 'FAILED first: expected 1, found 2'; echo '3 cases, cuda'"}, "recorded cases"),
         ({"compute-sanitizer": "exit 9"}, "compute-sanitizer, racecheck"),
-        ({"bench_cuda_rules": "exit 1"}, "bench_cuda_rules"),
+        ({"bench_cuda_rules": '[ "$1" != windows ]'}, "failed: bench_cuda_rules, windows (status 1)"),
         (
             {"python": "exit 1"},
-            "cuda_torch, rules tensors window topk (status 1);cuda_shampoo, transformer (status 1);",
+            "cuda_torch, rules (status 1);cuda_torch, tensors (status 1);",
         ),
         ({"example_cuda": "exit 1"}, "failed: example_cuda"),
         ({"python": '[[ "$*" != *torch_graph* ]]'}, "failed: torch_graph.py"),
