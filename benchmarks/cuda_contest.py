@@ -165,19 +165,19 @@ def differences(contenders: Sequence[Contender], ends: Sequence[Sequence[Any]], 
 def report(
     title: str, contenders: Sequence[Contender], found: Iterable[str], yardstick: Contender | None = None
 ) -> None:
-    """The table, whose title says whether results differ; raises what was wrong when it is printed. found: what
-    differs, in words; empty ones are none.
+    """The table, whose title says where results differ or could not be compared; raises what was wrong when it is
+    printed. found: what differs, in words; empty ones are none.
     """
-    failures, compared = Failures(), Failures()
-    with compared.caught(f"{title}: not compared"):
-        for text in found:
-            if text:
-                compared.add(text)
-    table(title + ", results differ" * (compared.count > 0), contenders, yardstick)
+    failures, outcome = Failures(), ", not compared"
+    with failures.caught(f"{title}: not compared"):
+        different = [text for text in found if text]
+        for text in different:
+            failures.add(text)
+        outcome = ", results differ" if different else ""
+    table(title + outcome, contenders, yardstick)
     for contender in contenders:
         if contender.failure:
             failures.add(f"{contender.name}: {contender.failure}")
-    failures.count += compared.count
     failures.end()
 
 

@@ -178,7 +178,8 @@ def measure(makers: dict[str, Maker], shapes: Shapes, count: int, seconds: float
             try:
                 check_direction(contender, contenders[0], start)
             except Exception as error:
-                contender.failure = f"{DIFFER} ({describe(error)})"
+                outcome = DIFFER if isinstance(error, AssertionError) else "not compared"
+                contender.failure = f"{outcome} ({describe(error)})"
                 print(f"{contender.name}: {contender.failure}", flush=True)
     return contenders
 

@@ -96,6 +96,17 @@ def test_a_contender_that_fails_late_keeps_its_rounds(capfd, monkeypatch):
     assert "RuntimeError: late" in name and float(best) == float(median) > 0
 
 
+def test_what_cannot_be_compared_is_printed_and_fails(capfd, monkeypatch):
+    def refused(*_):
+        raise RuntimeError("an illegal access")
+
+    monkeypatch.setattr(cuda_torch, "difference", refused)
+    assert run(cuda_torch, "rules") == 1
+    captured = capfd.readouterr()
+    assert titles(captured.out) == ["| 5000 f32, not compared"] and "AdamW: PyTorch fused" in rows(captured.out)
+    assert "5000 f32: not compared: RuntimeError: an illegal access" in captured.err
+
+
 def test_the_versions_are_said_once(capfd):
     assert run(cuda_torch, "tensors", "topk") == 0
     lines = [line for line in capfd.readouterr().out.splitlines() if line.startswith("PyTorch ")]

@@ -183,8 +183,9 @@ def test_aims_are_compared_with_what_was_measured(check):
             f"\n| {title.format(every)} | rounds | best ms a step | median ms | without roots | times gradstep's |\n"
         )
         shampoo += f"|---|---|---|---|---|---|\n| Meta's Distributed Shampoo | 3 | 9.00 | 9.00 |  | {times} |\n"
+    native = RULES.format(where=", from C++", more="", rule="", none="")
     status, table, _ = check(
-        bench_cuda_rules=f"[ $1 = rules ] && cat <<'END'\n{RULES.format(where=', from C++', more='', rule='', none='')}END\nexit 0",
+        bench_cuda_rules=f"[ $1 = rules ] && cat <<'END'\n{native}END\nexit 0",
         python='case "$*" in '
         f"*cuda_torch*rules) cat <<'END'\n{beside}END\n;; *transformer*) cat <<'END'\n{shampoo}END\n;; esac",
     )
