@@ -29,6 +29,8 @@ constexpr std::chrono::seconds kFinalize{10};
 constexpr std::chrono::seconds kAbort{2};
 /// What an abort leaves to a call to return by itself.
 constexpr std::chrono::milliseconds kCallPatience{100};
+/// How often a call that waits for its turn looks whether it was aborted.
+constexpr std::chrono::milliseconds kLookAround{20};
 
 gradstep_status status_of(NcclResult result) {
   switch (result) {
@@ -60,7 +62,7 @@ void finalize(const NcclFunctions& nccl, ncclComm* comm, int device) noexcept {
 }
 
 /// Work for the communicators of one device may not be given to NCCL by two threads at once (its user guide, Thread
-/// Safety).
+/// Safety). A call that returns in progress gives it in the background: its turn is over when it is done.
 std::timed_mutex& giving_work_to(int device) {
   static std::mutex mutex;
   static auto& all = *new std::map<int, std::timed_mutex>;  // leaked: a thread may be late
@@ -176,15 +178,23 @@ void NcclChannel::await(NcclResult result, const char* what, const Deadline& dea
 
 void NcclChannel::call(const char* what, const Deadline& deadline, FunctionRef<NcclResult(ncclComm*)> body) {
   const BesideCapture beside(device_);
+  std::unique_lock turn(giving_work_to(device_), std::defer_lock);
+  while (!turn.try_lock_until(std::min(deadline.time(), std::chrono::steady_clock::now() + kLookAround))) {
+    usable();  // an abort cannot wake whoever waits for another communicator
+    if (deadline.passed()) fail(GRADSTEP_ERR_TIMEOUT, "{}: another communicator's call has the device", what);
+  }
   NcclResult result = NcclResult::success;
   {
-    const std::unique_lock turn(giving_work_to(device_), deadline.time());
-    if (!turn.owns_lock()) fail(GRADSTEP_ERR_TIMEOUT, "{}: another communicator's call has the device", what);
     const std::lock_guard lock(mutex_);
     result = body(usable());
     usable();  // what an abort has ended returns errors of NCCL's, or none
   }
-  await(result, what, deadline);
+  try {
+    await(result, what, deadline);
+  } catch (...) {
+    abort();  // nothing else ends what NCCL still does in the background; the next turn begins behind it
+    throw;
+  }
 }
 
 // Whoever has the mutex looks after the communicator by itself; and may be blocked.

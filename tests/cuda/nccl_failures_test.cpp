@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "cuda/nccl_ranks.h"
+#include "cuda/nccl_updating.h"
 #include "libraries/nccl.h"
 
 namespace gradstep::test {
@@ -20,66 +20,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kTimeoutMs = 300;
 const std::vector<std::int64_t> kShape = {70000};
-
-/// Makes NCCL well again, whatever a test has made of it.
-class NcclTrouble {
- public:
-  NcclTrouble() = default;
-  ~NcclTrouble() {
-    EmulatedCuda::control().hang_nccl(false);
-    EmulatedCuda::control().block_nccl(false);
-    for (int rank = 0; rank < 4; ++rank) EmulatedCuda::control().fail_nccl(rank, 0);
-  }
-  NcclTrouble(const NcclTrouble&) = delete;
-  NcclTrouble& operator=(const NcclTrouble&) = delete;
-};
-
-/// A dense reducer, Adam behind it, and an updater that drives both.
-class Updating {
- public:
-  Updating(NcclRank& rank, gradstep_comm* comm) : rank_(rank) {
-    parameter_.struct_size = sizeof parameter_;
-    parameter_.shape = kShape.data();
-    parameter_.ndim = 1;
-    parameter_.dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
-    parameter_.device = rank.device().id();
-    param_ = rank.tensor(kShape);
-    grad_ = rank.tensor(kShape);
-    rank.write(param_, std::vector<float>(70000, 1.0F));
-    rank.write(grad_, std::vector<float>(70000, static_cast<float>(rank.rank()) + 1));
-    gradstep_context* context = rank.device().context();
-    gradstep_adam_options adam{};
-    TestDevice::check(gradstep_adam_options_init(&adam, sizeof adam));
-    adam.learning_rate = 0.5;
-    TestDevice::check(gradstep_optimizer_create_adam(context, &adam, &parameter_, 1, &optimizer_));
-    TestDevice::check(gradstep_reducer_create(context, comm, nullptr, &parameter_, 1, &reducer_));
-    TestDevice::check(gradstep_updater_create(context, optimizer_, nullptr, reducer_, nullptr, &updater_));
-  }
-  ~Updating() {
-    gradstep_updater_destroy(updater_);
-    gradstep_reducer_destroy(reducer_);
-    gradstep_optimizer_destroy(optimizer_);
-  }
-  Updating(const Updating&) = delete;
-  Updating& operator=(const Updating&) = delete;
-
-  gradstep_status push() { return gradstep_updater_push(updater_, &param_, &grad_, 1, 1, rank_.stream(), nullptr); }
-  std::vector<float> param() { return rank_.read(param_); }
-  std::int64_t steps() {
-    std::int64_t count = 0;
-    TestDevice::check(gradstep_optimizer_step_count(optimizer_, &count));
-    return count;
-  }
-
- private:
-  NcclRank& rank_;
-  gradstep_parameter parameter_{};
-  gradstep_tensor param_{};
-  gradstep_tensor grad_{};
-  gradstep_optimizer* optimizer_ = nullptr;
-  gradstep_reducer* reducer_ = nullptr;
-  gradstep_updater* updater_ = nullptr;
-};
 
 /// After one window that succeeds, what a second one returns that `trouble` makes fail: on every rank, with nothing
 /// stepped, and the same again in a third one.

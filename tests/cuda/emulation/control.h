@@ -61,6 +61,9 @@ struct Control {
   void (*fail_copy)(std::int64_t k);
   /// Of all devices, which are one architecture: the first number of its compute capability, 9 at first.
   void (*set_compute_capability)(int major);
+  /// From here on calls of NCCL's that have returned in progress, as the first of a communicator does, stay so; or they
+  /// come to their end again.
+  void (*keep_nccl_busy)(bool keeps);
 };
 
 }  // namespace gradstep::emulation

@@ -407,6 +407,7 @@ const Control kControl = {
     block_nccl,
     [](std::int64_t k) { machine().failing_copy = k; },
     [](int major) { machine().compute_capability = major; },
+    keep_nccl_busy,
 };
 
 }  // namespace

@@ -178,6 +178,7 @@ const std::map<std::string, void*>& nccl_symbols();
 void hang_nccl(bool hangs);
 void fail_nccl(int rank, int result);
 void block_nccl(bool blocks);
+void keep_nccl_busy(bool keeps);
 std::int64_t nccl_communicators();
 
 // libraries.cpp

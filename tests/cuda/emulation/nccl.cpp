@@ -4,7 +4,8 @@
 // What the plugin uses of NCCL, between ranks that are threads. A call or a group is one piece of a stream: its turn
 // has come when all before it in the stream is done, and it is done when those of its peers have had their turns, too;
 // what comes behind it waits. Communicators do not block: connecting, and the first call, are done a while after they
-// return. Whoever uses a communicator that is still busy, or was aborted, ends the program.
+// return. Whoever uses a communicator that is still busy, or was aborted, ends the program; so does whoever gives work
+// to two communicators of a device at once: from a call on until it is done, or aborted.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -61,6 +62,8 @@ namespace {
 
 /// Peers may still fetch: a process that does not wait for it ends before.
 constexpr int kFinalizePolls = 20;
+/// Long enough for another thread to come between, if it may.
+constexpr int kFirstCallPolls = 4;
 
 struct Piece {
   Kind kind = Kind::send;
@@ -82,11 +85,13 @@ struct Group {
 
 struct Library {
   std::map<std::array<char, sizeof(NcclId)>, std::shared_ptr<World>> worlds;
-  std::map<int, int> failures;  // by rank
+  std::map<int, int> failures;     // by rank
+  std::map<int, ncclComm*> given;  // what work is being given to, by device
   std::int64_t ids = 0;
   std::int64_t alive = 0;
   bool hangs = false;
   bool blocks = false;
+  bool keeps_busy = false;
 };
 
 // Leaked: threads that give communicators back may outlive static destructors.
@@ -247,6 +252,18 @@ void check_usable(const ncclComm* comm) {
   if (comm->aborted) complain("a communicator that was aborted is used");
 }
 
+/// With the machine's lock, as what follows.
+void begin_giving(ncclComm* comm) {
+  ncclComm*& given = library().given[comm->device];
+  if (given != nullptr && given != comm) complain("two communicators of a device are given work at once");
+  given = comm;
+}
+
+void end_giving(const ncclComm* comm) {
+  ncclComm*& given = library().given[comm->device];
+  if (given == comm) given = nullptr;
+}
+
 NcclResult put_pending() {
   NcclResult result = NcclResult::success;
   std::vector<Queued> all = std::exchange(pending, {});
@@ -261,11 +278,16 @@ NcclResult put_pending() {
     }
     std::erase_if(all, [&](const Queued& one) { return one.comm == group->comm; });
     if (!group->comm->connected || group->comm->busy > 0) complain("a call before the one before it is done");
-    if (!gradstep::emulation::put_when(stream, [group] { return is_done(*group); })) return NcclResult::invalid_usage;
+    if (!gradstep::emulation::put_when(stream, [group] { return is_done(*group); })) {
+      end_giving(group->comm);
+      return NcclResult::invalid_usage;
+    }
     if (!group->comm->called) {
       group->comm->called = true;
-      group->comm->busy = 2;
+      group->comm->busy = kFirstCallPolls;
       result = NcclResult::in_progress;
+    } else {
+      end_giving(group->comm);
     }
   }
   return result;
@@ -277,13 +299,21 @@ bool is_blocked(const ncclComm* comm) {
 }
 
 NcclResult put(ncclComm* comm, cudaStream_t stream, const Piece& piece) {
+  {
+    const std::lock_guard lock(gradstep::emulation::machine_mutex());
+    check_usable(comm);
+    begin_giving(comm);
+  }
   bool was_blocked = false;
   for (; is_blocked(comm); was_blocked = true) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const std::lock_guard lock(gradstep::emulation::machine_mutex());
   if (was_blocked && comm->aborted) return NcclResult::internal_error;
   check_usable(comm);
   if (gradstep::emulation::current_device_number() != comm->device) complain("another device is current");
-  if (piece.peer < 0 || piece.peer >= comm->ranks()) return NcclResult::invalid_argument;
+  if (piece.peer < 0 || piece.peer >= comm->ranks()) {
+    end_giving(comm);
+    return NcclResult::invalid_argument;
+  }
   pending.push_back({comm, stream, piece});
   return depth > 0 ? NcclResult::success : put_pending();
 }
@@ -325,7 +355,7 @@ NcclResult get_async_error(ncclComm* comm, NcclResult* error) {
         !library().hangs && std::ranges::all_of(members, [](const ncclComm* member) { return member != nullptr; });
     if (!comm->connected) *error = NcclResult::in_progress;
   } else if (comm->busy > 0) {
-    --comm->busy;
+    if (!library().keeps_busy && --comm->busy == 0) end_giving(comm);
     *error = NcclResult::in_progress;
   }
   if (const auto failure = library().failures.find(comm->rank); failure != library().failures.end()) {
@@ -345,6 +375,7 @@ NcclResult finalize(ncclComm* comm) {
 NcclResult end(ncclComm* comm) {
   const std::lock_guard lock(gradstep::emulation::machine_mutex());
   check_usable(comm);
+  end_giving(comm);
   comm->aborted = true;
   --library().alive;
   return NcclResult::success;
@@ -454,6 +485,11 @@ void hang_nccl(bool hangs) {
 void block_nccl(bool blocks) {
   const std::lock_guard lock(machine_mutex());
   library().blocks = blocks;
+}
+
+void keep_nccl_busy(bool keeps) {
+  const std::lock_guard lock(machine_mutex());
+  library().keeps_busy = keeps;
 }
 
 void fail_nccl(int rank, int result) {
