@@ -78,6 +78,37 @@ TEST(CudaNcclFailures, ARankThatNcclHasGivenUpTakesTheOthersWithItByTheDeadline)
   EXPECT_NE(found[2], GRADSTEP_OK);
 }
 
+TEST(CudaNcclFailures, ARankWhoseDeviceFailsTakesTheOthersWithItByTheDeadline) {
+  const NcclTrouble well_again;
+  run_nccl_ranks(
+      2,
+      [&](NcclRank& rank) {
+        Updating updating(rank, rank.comm(Carrier::nccl));
+        TestDevice::check(updating.push());
+        const std::vector<float> before = updating.param();
+        rank.meet();
+        if (rank.rank() == 0) {
+          EmulatedCuda::control().fail_kernel(1);
+          EXPECT_EQ(updating.step(), GRADSTEP_OK);
+          std::int64_t steps = 0;
+          EXPECT_EQ(updating.ask_steps(&steps), GRADSTEP_ERR_DEVICE);
+        }
+        rank.meet();
+        const auto begin = Clock::now();
+        const gradstep_status status = updating.push();
+        EXPECT_LT(Clock::now() - begin, std::chrono::milliseconds(kTimeoutMs + 1000));
+        if (rank.rank() == 0) {
+          EXPECT_EQ(status, GRADSTEP_ERR_DEVICE) << gradstep_last_error();
+          EXPECT_NE(std::string(gradstep_last_error()).find("cudaErrorIllegalAddress"), std::string::npos)
+              << gradstep_last_error();
+        } else {
+          EXPECT_NE(status, GRADSTEP_OK);
+          EXPECT_EQ(updating.param(), before);
+        }
+      },
+      kTimeoutMs);
+}
+
 TEST(CudaNcclFailures, AnAbortFromAnotherThreadEndsAnExchangeThatHangs) {
   const NcclTrouble well_again;
   run_nccl_ranks(2, [&](NcclRank& rank) {

@@ -16,6 +16,7 @@ class NcclTrouble {
     EmulatedCuda::control().hang_nccl(false);
     EmulatedCuda::control().block_nccl(false);
     EmulatedCuda::control().keep_nccl_busy(false);
+    EmulatedCuda::control().fail_kernel(0);
     for (int rank = 0; rank < 4; ++rank) EmulatedCuda::control().fail_nccl(rank, 0);
   }
   NcclTrouble(const NcclTrouble&) = delete;
@@ -73,10 +74,13 @@ class Updating {
     return gradstep_updater_recover(updater_, comm, &param_, 1, rank_.stream());
   }
   void set_gradient(const std::vector<float>& values) { rank_.write(grad_, values); }
+  /// Of the optimizer alone.
+  gradstep_status step() { return gradstep_optimizer_step(optimizer_, &param_, &grad_, 1, rank_.stream()); }
   std::vector<float> param() { return rank_.read(param_); }
+  gradstep_status ask_steps(std::int64_t* count) { return gradstep_optimizer_step_count(optimizer_, count); }
   std::int64_t steps() {
     std::int64_t count = 0;
-    TestDevice::check(gradstep_optimizer_step_count(optimizer_, &count));
+    TestDevice::check(ask_steps(&count));
     return count;
   }
 

@@ -64,6 +64,10 @@ struct Control {
   /// From here on calls of NCCL's that have returned in progress, as the first of a communicator does, stay so; or they
   /// come to their end again.
   void (*keep_nccl_busy)(bool keeps);
+  /// Of the k-th kernel that runs from here on, which writes nothing and fails with cudaErrorIllegalAddress: so does
+  /// all that is asked of its device afterwards, and what was asked before and has not run has no effect. 0 = of none,
+  /// and all devices are well again.
+  void (*fail_kernel)(std::int64_t k);
 };
 
 }  // namespace gradstep::emulation

@@ -87,6 +87,8 @@ struct Machine {
   unsigned long long last_capture = 0;
   std::atomic<std::uint32_t> used_devices{0};  // a bit each
   std::int64_t failing_copy = 0;               // so many copies from now, 0 = none
+  std::int64_t failing_kernel = 0;             // so many launches from now, 0 = none
+  std::atomic<int> errors[kDevices] = {};      // that stay, a cudaError_t of each device
   std::atomic<int> compute_capability{9};
   // Of tests, which keep them to the end.
   std::vector<std::unique_ptr<CUstream_st>> streams;
@@ -132,7 +134,13 @@ bool is_pinned(const void* data, std::size_t bytes) {
   return first + bytes <= after->first + after->second;
 }
 
-void put(CUstream_st& stream, std::function<void()> work) {
+/// Of the thread's device: what has failed there, and stays.
+cudaError_t device_error() { return static_cast<cudaError_t>(machine().errors[current_device_number()].load()); }
+
+void put(CUstream_st& stream, std::function<void()> on_device) {
+  auto work = [device = current_device_number(), on_device = std::move(on_device)] {
+    if (machine().errors[device] == cudaSuccess) on_device();
+  };
   if (stream.capture != nullptr) {
     stream.capture->work.push_back(std::move(work));
   } else {
@@ -243,8 +251,12 @@ void run_compiled(const Launch& launch, std::uint64_t seed) {
   }
 }
 
-void run_blocks(const Launch& launch) {
+void run_blocks(const Launch& launch, int device) {
   Machine& all = machine();
+  if (all.failing_kernel > 0 && --all.failing_kernel == 0) {
+    all.errors[device] = cudaErrorIllegalAddress;
+    return;
+  }
   ++all.counts.launches;
   all.launches.emplace_back(launch.kernel);
   if (launch.type != nullptr && has_compiled_kernels()) {
@@ -267,12 +279,13 @@ void check_access(const char* kernel, const void* data, std::size_t bytes, std::
 
 cudaError_t launch(Launch launch, cudaStream_t stream) {
   use_device();
+  if (const cudaError_t error = device_error()) return error;
   const std::lock_guard lock(machine().mutex);
   if (launch.blocks < 1 || launch.blocks > kMaxBlocks || launch.threads < 1 || launch.threads > kMaxThreads ||
       launch.shared_bytes > kMaxSharedBytes) {
     return cudaErrorInvalidValue;
   }
-  put(at(stream), [launch = std::move(launch)] { run_blocks(launch); });
+  put(at(stream), [launch = std::move(launch), device = current_device_number()] { run_blocks(launch, device); });
   return cudaSuccess;
 }
 
@@ -280,7 +293,10 @@ bool put_when(cudaStream_t stream, std::function<bool()> ready) {
   const std::lock_guard lock(machine().mutex);
   CUstream_st& own = at(stream);
   if (own.capture != nullptr) return false;
-  machine().work.put(*own.line, [] {}, {}, std::move(ready));
+  auto ready_or_lost = [device = current_device_number(), ready = std::move(ready)] {
+    return machine().errors[device] != cudaSuccess || ready();
+  };
+  machine().work.put(*own.line, [] {}, {}, std::move(ready_or_lost));
   return true;
 }
 
@@ -408,6 +424,12 @@ const Control kControl = {
     [](std::int64_t k) { machine().failing_copy = k; },
     [](int major) { machine().compute_capability = major; },
     keep_nccl_busy,
+    [](std::int64_t k) {
+      const std::lock_guard lock(machine().mutex);
+      machine().failing_kernel = k;
+      if (k > 0) return;
+      for (auto& error : machine().errors) error = cudaSuccess;
+    },
 };
 
 }  // namespace
@@ -464,6 +486,8 @@ const char* cudaGetErrorName(cudaError_t error) {
       return "cudaErrorMemoryAllocation";
     case cudaErrorInvalidDevice:
       return "cudaErrorInvalidDevice";
+    case cudaErrorIllegalAddress:
+      return "cudaErrorIllegalAddress";
     case cudaErrorStreamCaptureUnsupported:
       return "cudaErrorStreamCaptureUnsupported";
     default:
@@ -477,11 +501,12 @@ cudaError_t cudaDeviceSynchronize() {
   use_device();
   if (are_captures()) return refuse();
   finish_all();
-  return cudaSuccess;
+  return device_error();
 }
 
 cudaError_t cudaMalloc(void** data, size_t bytes) {
   use_device();
+  if (const cudaError_t error = device_error()) return error;
   const std::lock_guard lock(machine().mutex);
   Machine& all = machine();
   if (is_refused()) return refuse();
@@ -509,11 +534,12 @@ cudaError_t cudaFree(void* data) {
   if (found == all.allocated.end()) return cudaErrorInvalidValue;
   all.memory.deallocate(data, found->second);
   all.allocated.erase(found);
-  return cudaSuccess;
+  return device_error();
 }
 
 cudaError_t cudaHostAlloc(void** data, size_t bytes, unsigned /*flags*/) {
   use_device();
+  if (const cudaError_t error = device_error()) return error;
   const std::lock_guard lock(machine().mutex);
   Machine& all = machine();
   if (is_refused()) return refuse();
@@ -532,11 +558,12 @@ cudaError_t cudaFreeHost(void* data) {
   const std::lock_guard lock(all.mutex);
   all.pinned.erase(static_cast<const std::byte*>(data));
   std::free(data);
-  return cudaSuccess;
+  return device_error();
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind /*kind*/, cudaStream_t stream) {
   use_device();
+  if (const cudaError_t error = device_error()) return error;
   std::unique_lock lock(machine().mutex);
   Machine& all = machine();
   if (fails_copy()) return cudaErrorMemoryAllocation;
@@ -554,11 +581,12 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
   });
   lock.unlock();
   if (is_paged) finish(at(stream));  // pageable memory is waited for
-  return cudaSuccess;
+  return device_error();
 }
 
 cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
   use_device();
+  if (const cudaError_t error = device_error()) return error;
   const std::lock_guard lock(machine().mutex);
   if (!machine().memory.contains(to, bytes)) return cudaErrorInvalidValue;
   if (fails_copy()) return cudaErrorMemoryAllocation;
@@ -568,6 +596,7 @@ cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stre
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned /*flags*/) {
   use_device();
+  if (const cudaError_t error = device_error()) return error;
   const std::lock_guard lock(machine().mutex);
   if (is_refused()) return refuse();
   *stream = new CUstream_st;
@@ -579,7 +608,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   use_device();
   finish(*stream);
   delete stream;
-  return cudaSuccess;
+  return device_error();
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
@@ -588,6 +617,7 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
   if (is_refused() || at(stream).capture != nullptr) return refuse();
   const WorkQueues::Line& line = *at(stream).line;
   if (!line.is_empty()) let_time_go_on();
+  if (const cudaError_t error = device_error()) return error;
   return line.is_empty() ? cudaSuccess : cudaErrorNotReady;
 }
 
@@ -595,11 +625,12 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   use_device();
   if (is_refused() || at(stream).capture != nullptr) return refuse();
   finish(at(stream));
-  return cudaSuccess;
+  return device_error();
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned /*flags*/) {
   use_device();
+  if (const cudaError_t error = device_error()) return error;
   const std::lock_guard lock(machine().mutex);
   CUstream_st& own = at(stream);
   if (event->capture != nullptr) {
@@ -615,6 +646,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,
                                      cudaGraph_t* graph) {
   use_device();
+  if (const cudaError_t error = device_error()) return error;
   const std::lock_guard lock(machine().mutex);
   CUgraph_st* const capture = at(stream).capture;
   *status = capture != nullptr ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
@@ -630,6 +662,7 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatu
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   use_device();
+  if (const cudaError_t error = device_error()) return error;
   const std::lock_guard lock(machine().mutex);
   *event = new CUevent_st;
   if (flags == cudaEventDefault) (*event)->moment = std::make_shared<std::chrono::steady_clock::time_point>();
@@ -640,11 +673,12 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   use_device();
   const std::lock_guard lock(machine().mutex);
   delete event;
-  return cudaSuccess;
+  return device_error();
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   use_device();
+  if (const cudaError_t error = device_error()) return error;
   const std::lock_guard lock(machine().mutex);
   CUstream_st& own = at(stream);
   event->capture = own.capture;
@@ -664,12 +698,14 @@ cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   use_device();
+  if (const cudaError_t error = device_error()) return error;
   const std::lock_guard lock(machine().mutex);
   if (is_refused()) return refuse();
   if (event->capture != nullptr) return cudaErrorCapturedEvent;
   WorkQueues& work = machine().work;
   if (work.is_reached(event->point)) return cudaSuccess;
   let_time_go_on();
+  if (const cudaError_t error = device_error()) return error;
   return work.is_reached(event->point) ? cudaSuccess : cudaErrorNotReady;
 }
 
@@ -677,7 +713,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   use_device();
   if (is_refused()) return refuse();
   wait_until([point = event->point] { return machine().work.is_reached(point); });
-  return cudaSuccess;
+  return device_error();
 }
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
@@ -712,6 +748,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsig
 }
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+  if (const cudaError_t error = device_error()) return error;
   const std::lock_guard lock(machine().mutex);
   put(at(stream), [work = exec->work, objects = exec->objects] {
     for (const auto& piece : work) piece();
