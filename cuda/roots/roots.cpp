@@ -30,6 +30,9 @@ auto key_of(const RootJob& job) {
 /// Of a list: its matrices, or their probes.
 std::int64_t numbers_of(std::int64_t n, std::int64_t count) { return count * n * std::max(n, kernels::kProbes); }
 
+/// A batch whose products are not more makes an iteration about as soon as the host could look at the one before.
+constexpr std::int64_t kLightWork = std::int64_t{1} << 26;
+
 template <class T>
 std::size_t scratch_of(std::int64_t n, std::size_t count) {
   return static_cast<std::size_t>(kLists * numbers_of(n, static_cast<std::int64_t>(count))) * sizeof(T);
@@ -82,6 +85,13 @@ std::int32_t likely_iterations(const RootJob& job) {
   return std::min(kernels::newton_steps(form, recipe.matrix_epsilon / norm) + 2, kernels::kMaxRootIterations);
 }
 
+/// How many iterations are made before the host looks for the first time. Where they take long, one too many costs more
+/// than a look.
+std::int32_t unseen_iterations(const RootJob& job, std::size_t count) {
+  const bool is_light = static_cast<std::int64_t>(count) * job.n * job.n * job.n <= kLightWork;
+  return is_light ? likely_iterations(job) : 0;
+}
+
 void write_record(const RootState& state, double threshold, RootRecord& record) {
   const bool finite = state.finite != 0;
   record.computed = true;
@@ -103,25 +113,53 @@ MatrixBatch<T> probes(T* first, std::int64_t n) {
 
 }  // namespace
 
+template <class T>
+struct Roots::Attempt {
+  Buffer memory;
+  Buffer measures;  ///< of coupled Newton
+  RootBatch device;
+  NewtonMatrices<T> newton;
+  const T* roots = nullptr;  ///< in what comes behind the statistics
+
+  T* statistics() const { return memory.as<T>(); }
+  T* scratch() const { return statistics() + numbers_of(device.n, device.count); }
+};
+
 void Roots::compute(std::span<const RootJob> jobs, std::span<RootRecord> records, bool into_results, CudaQueue& queue) {
   std::fill(records.begin(), records.end(), RootRecord{});
   queue.check_not_capturing("roots are due, whose numbers the host looks at");
+  std::vector<Batch> batches;
   for (std::vector<std::size_t>& own : batches_of(jobs)) {
-    Batch batch{jobs, records, std::move(own)};
-    batch.into_results = into_results;
-    const std::int32_t retries = batch.front().recipe.retries;
-    bool narrow = is_narrow(batch.front());
-    for (std::int32_t attempt = 0; attempt <= retries && !batch.own.empty(); ++attempt) {
-      for (const std::size_t at : batch.own) records[at].retries = attempt;
+    if (batches.size() == tables_.size()) tables_.push_back(std::make_unique<RootTables>());
+    RootTables* const tables = tables_[batches.size()].get();
+    batches.push_back({jobs, records, std::move(own), tables, /*ridge_factor=*/1, into_results});
+  }
+  for (std::size_t first = 0, last = 0; first < batches.size(); first = last) {
+    std::size_t bytes = 0;
+    do {
+      bytes += scratch_of<double>(batches[last].n(), batches[last].own.size());
+      ++last;
+    } while (last < batches.size() &&
+             bytes + scratch_of<double>(batches[last].n(), batches[last].own.size()) <= kRootBatchBytes);
+    run_group(std::span(batches).subspan(first, last - first), queue);
+  }
+}
+
+/// Batches that fit into the scratch together, at which the host looks together.
+void Roots::run_group(std::span<Batch> group, CudaQueue& queue) {
+  for (std::int32_t attempt = 0;; ++attempt) {
+    std::vector<Batch*> narrow;
+    std::vector<Batch*> wide;
+    for (Batch& batch : group) {
+      if (batch.own.empty() || attempt > batch.front().recipe.retries) continue;
+      for (const std::size_t at : batch.own) batch.records[at].retries = attempt;
       // A root that f32 cannot give is worth f64 before it is worth a larger ridge.
-      if (narrow) {
-        try_batch<float>(batch, queue);
-        narrow = false;
-      } else {
-        try_batch<double>(batch, queue);
-        batch.ridge_factor *= kernels::kRidgeGrowth;
-      }
+      (attempt == 0 && is_narrow(batch.front()) ? narrow : wide).push_back(&batch);
     }
+    if (narrow.empty() && wide.empty()) return;
+    try_batches<float>(narrow, queue);
+    try_batches<double>(wide, queue);
+    for (Batch* batch : wide) batch->ridge_factor *= kernels::kRidgeGrowth;
   }
 }
 
@@ -145,17 +183,16 @@ template <class T>
 void Roots::put_batch(std::span<const RootJob> jobs, std::span<const std::size_t> own, RootState* states,
                       RootTables& tables, CudaQueue& queue) {
   const RootJob& front = jobs[own.front()];
-  const Buffer memory(queue.scratch(), scratch_of<T>(front.n, own.size()));
-  const RootBatch batch = batch_of(front, own.size(), /*ridge_factor=*/1, states);
-  const T* roots = solve(jobs, own, batch, memory.as<T>(), tables, likely_iterations(front), queue);
+  const Attempt<T> attempt = begin<T>(jobs, own, /*ridge_factor=*/1, states, tables, likely_iterations(front), queue);
   std::vector<RootOutcome<T>> outcomes;
   for (std::size_t k = 0; k < own.size(); ++k) {
-    outcomes.push_back({roots + static_cast<std::int64_t>(k) * front.n * front.n, jobs[own[k]].result});
+    outcomes.push_back({attempt.roots + static_cast<std::int64_t>(k) * front.n * front.n, jobs[own[k]].result});
   }
   tables.outcome_table.begin(queue);
   const auto section = tables.outcome_table.add(outcomes);
   tables.outcome_table.send();
-  narrow_settled(batch, tables.outcome_table.at(section), front.recipe.threshold, doubtful_error(front), queue);
+  narrow_settled(attempt.device, tables.outcome_table.at(section), front.recipe.threshold, doubtful_error(front),
+                 queue);
 }
 
 void Roots::take(std::span<const RootJob> jobs, std::span<RootRecord> records, QueuedRoots& queued, CudaQueue& queue) {
@@ -183,71 +220,114 @@ void Roots::take(std::span<const RootJob> jobs, std::span<RootRecord> records, Q
   for (std::size_t k = 0; k < left.size(); ++k) records[places[k]] = found[k];
 }
 
-/// The roots lie in what comes behind the statistics.
+/// Coupled Newton makes so many iterations.
 template <class T>
-const T* Roots::solve(std::span<const RootJob> jobs, std::span<const std::size_t> own, const RootBatch& batch,
-                      T* statistics, RootTables& tables, std::int32_t iterations, CudaQueue& queue) {
-  const std::int64_t n = batch.n;
-  T* const scratch = statistics + numbers_of(n, batch.count);
+Roots::Attempt<T> Roots::begin(std::span<const RootJob> jobs, std::span<const std::size_t> own, double ridge_factor,
+                               RootState* states, RootTables& tables, std::int32_t iterations, CudaQueue& queue) {
+  const RootJob& front = jobs[own.front()];
+  const std::int64_t n = front.n;
+  Attempt<T> attempt;
+  attempt.memory = Buffer(queue.scratch(), scratch_of<T>(n, own.size()));
+  attempt.device = batch_of(front, own.size(), ridge_factor, states);
+  T* const statistics = attempt.statistics();
+  T* const scratch = attempt.scratch();
   auto* const stored = reinterpret_cast<float*>(scratch);
   tables.statistics.begin();
   for (std::size_t k = 0; k < own.size(); ++k) {
     tables.statistics.add(jobs[own[k]].statistic, stored + static_cast<std::int64_t>(k) * n * n);
   }
   tables.statistics.read(queue);
-  load_statistics(batch, stored, statistics, queue);
-  return jobs[own.front()].recipe.method == RootMethod::eigh
-             ? eigh(batch, statistics, scratch, tables, queue)
-             : newton(batch, statistics, scratch, tables, iterations, queue);
+  load_statistics(attempt.device, stored, statistics, queue);
+  if (front.recipe.method == RootMethod::eigh) {
+    attempt.roots = eigh(attempt.device, statistics, scratch, tables, queue);
+    return attempt;
+  }
+  const std::int64_t all = numbers_of(n, attempt.device.count);
+  attempt.measures = Buffer(queue.scratch(), newton_measures_bytes(attempt.device));
+  attempt.newton = {scratch,           scratch + all,     scratch + 2 * all,      scratch + 3 * all,
+                    scratch + 4 * all, scratch + 5 * all, attempt.measures.data()};
+  attempt.roots = attempt.newton.root;
+  find_eigenvalues(attempt.device, statistics, /*and_smallest=*/!attempt.device.source_steps, tables, queue);
+  begin_newton(attempt.device, statistics, attempt.newton, queue);
+  for (std::int32_t k = 0; k < iterations; ++k) iterate(attempt, queue);
+  return attempt;
 }
 
-/// What it leaves in batch.own is worth another attempt.
+/// What is left in their `own` is worth another attempt.
 template <class T>
-void Roots::try_batch(Batch& batch, CudaQueue& queue) {
-  const RootRecipe& recipe = batch.front().recipe;
-  const Buffer memory(queue.scratch(), scratch_of<T>(batch.n(), batch.own.size()));
-  const Buffer states_memory(queue.scratch(), batch.own.size() * sizeof(RootState));
-  auto* const statistics = memory.as<T>();
-  const RootBatch device = batch_of(batch.front(), batch.own.size(), batch.ridge_factor, states_memory.as<RootState>());
-  queue.zero(device.states, states_memory.bytes());
-  const T* roots = solve(batch.jobs, batch.own, device, statistics, tables_, /*iterations=*/0, queue);
-  std::vector<RootState> states = download(device, queue);
-  const auto is_doubtful = [](const RootState& s) { return s.error > kernels::kDoubtfulResidual<T>; };
-  if (recipe.method == RootMethod::eigh && std::ranges::any_of(states, is_doubtful)) {
-    measure_residuals(device, statistics, roots, statistics + numbers_of(device.n, device.count), queue);
-    states = download(device, queue);
+void Roots::try_batches(std::span<Batch* const> batches, CudaQueue& queue) {
+  if (batches.empty()) return;
+  std::size_t count = 0;
+  for (const Batch* batch : batches) count += batch->own.size();
+  const Buffer memory(queue.scratch(), count * sizeof(RootState));
+  queue.zero(memory.data(), memory.bytes());
+  std::vector<RootState> states(count);
+  const auto look = [&] { queue.download(states.data(), memory.data(), memory.bytes()); };
+  std::vector<Attempt<T>> attempts;
+  std::vector<std::span<const RootState>> seen;
+  std::size_t first = 0;
+  for (const Batch* batch : batches) {
+    attempts.push_back(begin<T>(batch->jobs, batch->own, batch->ridge_factor, memory.as<RootState>() + first,
+                                *batch->tables, unseen_iterations(batch->front(), batch->own.size()), queue));
+    seen.push_back(std::span(states).subspan(first, batch->own.size()));
+    first += batch->own.size();
   }
+  look();
 
-  std::vector<std::size_t> failed;
-  for (std::size_t k = 0; k < batch.own.size(); ++k) {
-    RootRecord& record = batch.records[batch.own[k]];
-    write_record(states[k], recipe.threshold, record);
-    if (record.is_worth_another()) failed.push_back(batch.own[k]);
+  const auto is_active = [](const RootState& s) { return s.active != 0; };
+  for (bool goes_on = true; goes_on;) {
+    goes_on = false;
+    for (std::size_t b = 0; b < batches.size(); ++b) {
+      if (std::ranges::none_of(seen[b], is_active)) continue;
+      iterate(attempts[b], queue);
+      goes_on = true;
+    }
+    if (goes_on) look();
   }
-  keep(batch, states, roots, queue);
-  batch.own = std::move(failed);
+  const auto is_doubtful = [](const RootState& s) { return s.error > kernels::kDoubtfulResidual<T>; };
+  bool are_doubtful = false;
+  for (std::size_t b = 0; b < batches.size(); ++b) {
+    if (batches[b]->front().recipe.method != RootMethod::eigh || std::ranges::none_of(seen[b], is_doubtful)) continue;
+    const Attempt<T>& attempt = attempts[b];
+    measure_residuals(attempt.device, attempt.statistics(), attempt.roots, attempt.scratch(), queue);
+    are_doubtful = true;
+  }
+  if (are_doubtful) look();
+
+  for (std::size_t b = 0; b < batches.size(); ++b) {
+    Batch& batch = *batches[b];
+    std::vector<std::size_t> failed;
+    for (std::size_t k = 0; k < batch.own.size(); ++k) {
+      RootRecord& record = batch.records[batch.own[k]];
+      write_record(seen[b][k], batch.front().recipe.threshold, record);
+      if (record.is_worth_another()) failed.push_back(batch.own[k]);
+    }
+    keep(batch, attempts[b].roots, queue);
+    batch.own = std::move(failed);
+  }
 }
 
 /// The accepted ones, in f32, where they go.
 template <class T>
-void Roots::keep(const Batch& batch, std::span<const RootState> states, const T* roots, CudaQueue& queue) {
+void Roots::keep(const Batch& batch, const T* roots, CudaQueue& queue) {
   const std::int64_t n = batch.n();
-  const Buffer narrow(queue.scratch(), batch.into_results ? 0 : states.size() * static_cast<std::size_t>(n * n) * 4);
+  RootTables& tables = *batch.tables;
+  const Buffer narrow(queue.scratch(), batch.into_results ? 0 : batch.own.size() * static_cast<std::size_t>(n * n) * 4);
   std::vector<RootOutcome<T>> outcomes;
-  tables_.outcomes.begin();
+  tables.outcomes.begin();
   for (std::size_t k = 0; k < batch.own.size(); ++k) {
     const RootJob& job = batch.jobs[batch.own[k]];
     if (!batch.records[batch.own[k]].accepted || (batch.into_results && job.result == nullptr)) continue;
     const std::int64_t first = static_cast<std::int64_t>(k) * n * n;
     float* to = batch.into_results ? job.result : narrow.as<float>() + first;
     outcomes.push_back({roots + first, to});
-    if (!batch.into_results) tables_.outcomes.add(job.preconditioner, to);
+    if (!batch.into_results) tables.outcomes.add(job.preconditioner, to);
   }
-  tables_.outcome_table.begin(queue);
-  const auto section = tables_.outcome_table.add(outcomes);
-  tables_.outcome_table.send();
-  narrow_roots(tables_.outcome_table.at(section), static_cast<std::int64_t>(outcomes.size()), n, queue);
-  tables_.outcomes.write(queue);
+  tables.outcome_table.begin(queue);
+  const auto section = tables.outcome_table.add(outcomes);
+  tables.outcome_table.send();
+  narrow_roots(tables.outcome_table.at(section), static_cast<std::int64_t>(outcomes.size()), n, queue);
+  tables.outcomes.write(queue);
 }
 
 /// By the eigendecomposition of S: S and S + ridge I share their vectors.
@@ -306,39 +386,26 @@ void Roots::measure_residuals(const RootBatch& batch, const T* statistics, const
   measure_doubtful(batch, x, queue);
 }
 
-/// Those that have come to their end are multiplied along with the others until none is left, or, if they are told, for
-/// so many iterations; their roots have been kept.
+/// Those that have come to their end are multiplied along with the others; their roots have been kept.
 template <class T>
-const T* Roots::newton(const RootBatch& batch, const T* statistics, T* scratch, RootTables& tables,
-                       std::int32_t iterations, CudaQueue& queue) {
-  const std::int64_t all = numbers_of(batch.n, batch.count);
-  const Buffer measures(queue.scratch(), newton_measures_bytes(batch));
-  NewtonMatrices<T> at{scratch,           scratch + all,     scratch + 2 * all, scratch + 3 * all,
-                       scratch + 4 * all, scratch + 5 * all, measures.data()};
-  find_eigenvalues(batch, statistics, /*and_smallest=*/!batch.source_steps, tables, queue);
-  begin_newton(batch, statistics, at, queue);
-  const auto is_active = [](const RootState& state) { return state.active != 0; };
-  const auto goes_on = [&](std::int32_t k) {
-    return iterations > 0 ? k < iterations : std::ranges::any_of(download(batch, queue), is_active);
-  };
-  for (std::int32_t k = 0; goes_on(k); ++k) {
-    write_newton_factors(batch, at, queue);
-    multiply<T>(batch, at.h, at.t, at.previous, queue);
-    std::swap(at.h, at.previous);
-    // M <- T^p M by repeated squaring of T, which has served H already.
-    for (std::int32_t bits = batch.exponent; bits > 0; bits /= 2) {
-      if (bits % 2 == 1) {
-        multiply<T>(batch, at.t, at.m, at.spare, queue);
-        std::swap(at.m, at.spare);
-      }
-      if (bits > 1) {
-        multiply<T>(batch, at.t, at.t, at.spare, queue);
-        std::swap(at.t, at.spare);
-      }
+void Roots::iterate(Attempt<T>& attempt, CudaQueue& queue) {
+  const RootBatch& batch = attempt.device;
+  NewtonMatrices<T>& at = attempt.newton;
+  write_newton_factors(batch, at, queue);
+  multiply<T>(batch, at.h, at.t, at.previous, queue);
+  std::swap(at.h, at.previous);
+  // M <- T^p M by repeated squaring of T, which has served H already.
+  for (std::int32_t bits = batch.exponent; bits > 0; bits /= 2) {
+    if (bits % 2 == 1) {
+      multiply<T>(batch, at.t, at.m, at.spare, queue);
+      std::swap(at.m, at.spare);
     }
-    check_newton(batch, at, queue);
+    if (bits > 1) {
+      multiply<T>(batch, at.t, at.t, at.spare, queue);
+      std::swap(at.t, at.spare);
+    }
   }
-  return at.root;
+  check_newton(batch, at, queue);
 }
 
 template <class T>
@@ -353,12 +420,6 @@ void Roots::find_eigenvalues(const RootBatch& batch, const T* statistics, bool a
   tables.start.send();
   const Buffer memory(queue.scratch(), power_iteration_bytes<T>(batch));
   cuda::find_eigenvalues(batch, statistics, and_smallest, tables.start.at(section), memory.data(), queue);
-}
-
-std::vector<RootState> Roots::download(const RootBatch& batch, CudaQueue& queue) {
-  std::vector<RootState> states(static_cast<std::size_t>(batch.count));
-  queue.download(states.data(), batch.states, states.size() * sizeof(RootState));
-  return states;
 }
 
 template <class T>

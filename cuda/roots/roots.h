@@ -50,40 +50,42 @@ class Roots {
     std::span<const RootJob> jobs;
     std::span<RootRecord> records;
     std::vector<std::size_t> own;
+    RootTables* tables = nullptr;
     double ridge_factor = 1;
     bool into_results = false;
 
     const RootJob& front() const { return jobs[own.front()]; }
     std::int64_t n() const { return front().n; }
   };
+  /// An attempt in the arithmetic of T, as far as it has been put into a queue.
+  template <class T>
+  struct Attempt;
 
-  // In the arithmetic of T.
+  void run_group(std::span<Batch> group, CudaQueue& queue);
+  template <class T>
+  void try_batches(std::span<Batch* const> batches, CudaQueue& queue);
+  template <class T>
+  Attempt<T> begin(std::span<const RootJob> jobs, std::span<const std::size_t> own, double ridge_factor,
+                   RootState* states, RootTables& tables, std::int32_t iterations, CudaQueue& queue);
   template <class T>
   void put_batch(std::span<const RootJob> jobs, std::span<const std::size_t> own, RootState* states, RootTables& tables,
                  CudaQueue& queue);
-  template <class T>
-  void try_batch(Batch& batch, CudaQueue& queue);
-  template <class T>
-  const T* solve(std::span<const RootJob> jobs, std::span<const std::size_t> own, const RootBatch& batch, T* statistics,
-                 RootTables& tables, std::int32_t iterations, CudaQueue& queue);
   template <class T>
   const T* eigh(const RootBatch& batch, T* statistics, T* scratch, RootTables& tables, CudaQueue& queue);
   template <class T>
   void measure_residuals(const RootBatch& batch, const T* statistics, const T* roots, T* scratch, CudaQueue& queue);
   template <class T>
-  const T* newton(const RootBatch& batch, const T* statistics, T* scratch, RootTables& tables, std::int32_t iterations,
-                  CudaQueue& queue);
+  void iterate(Attempt<T>& attempt, CudaQueue& queue);
   template <class T>
   static void find_eigenvalues(const RootBatch& batch, const T* statistics, bool and_smallest, RootTables& tables,
                                CudaQueue& queue);
   template <class T>
-  void keep(const Batch& batch, std::span<const RootState> states, const T* roots, CudaQueue& queue);
-  static std::vector<RootState> download(const RootBatch& batch, CudaQueue& queue);
+  static void keep(const Batch& batch, const T* roots, CudaQueue& queue);
   template <class T>
   void multiply(const RootBatch& batch, const T* a, const T* b, T* c, CudaQueue& queue);
 
   RootLibraries& libraries_;
-  RootTables tables_;
+  std::vector<std::unique_ptr<RootTables>> tables_;  // by batch of compute()
 };
 
 }  // namespace gradstep::cuda

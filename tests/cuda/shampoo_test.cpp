@@ -441,5 +441,48 @@ TEST(CudaShampooDeathTest, ALibraryThatIsMissingIsNamedWhenTheOptimizerIsCreated
   EXPECT_EXIT(create_without("libcusolver.so.12", "cuSOLVER"), testing::ExitedWithCode(0), "");
 }
 
+/// Of the host for the device, in the third step, which computes roots by coupled Newton.
+std::int64_t waits_of_a_step(std::vector<Shape> shapes, const Change& change) {
+  EmulatedCuda device(1);
+  Model model(device, std::move(shapes), [&](gradstep_shampoo_options& options) {
+    options.root_method = GRADSTEP_ROOT_METHOD_COUPLED_NEWTON;
+    options.preconditioning_compute_steps = 1;
+    change(options);
+  });
+  for (int t = 0; t < 2; ++t) TestDevice::check(model.step(t));
+  device.queue().finish();
+  const std::int64_t before = device.waits();
+  TestDevice::check(model.step(2));
+  return device.waits() - before;
+}
+
+TEST(CudaShampoo, TheHostLooksOnceAtRootsOfAllExtents) {
+  const auto easy = [](gradstep_shampoo_options& options) { options.matrix_epsilon = 1e-6; };
+  const std::int64_t of_one = waits_of_a_step({{12, 12}}, easy);
+  EXPECT_EQ(waits_of_a_step({{12, 9}, {7}, {4, 3, 5}, {16, 10}, {40, 6}}, easy), of_one);
+  EXPECT_LE(of_one, 2);
+}
+
+// Those that need more iterations, or other attempts, are looked at together: as often as the one that needs most.
+TEST(CudaShampoo, TheHostLooksTogetherAtRootsThatNeedMore) {
+  const std::vector<Shape> shapes = {{12, 5}, {7, 3}, {16, 4}};
+  const auto of_more_iterations = [](gradstep_shampoo_options& options) {
+    options.matrix_epsilon = 10;
+    options.inverse_failure_threshold = 1e-9;
+    options.root_retries = 0;
+  };
+  std::int64_t most = 0;
+  for (const Shape& shape : shapes) most = std::max(most, waits_of_a_step({shape}, of_more_iterations));
+  EXPECT_GT(most, 1);
+  EXPECT_LE(waits_of_a_step(shapes, of_more_iterations), most + 1);
+  const auto of_retries = [](gradstep_shampoo_options& options) {
+    options.matrix_epsilon = 1e-14;
+    options.inverse_failure_threshold = 1e-9;
+    options.root_retries = 6;
+  };
+  EXPECT_GT(waits_of_a_step(shapes, of_retries), 1);
+  EXPECT_LE(waits_of_a_step(shapes, of_retries), 7);
+}
+
 }  // namespace
 }  // namespace gradstep::test
