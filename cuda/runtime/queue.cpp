@@ -72,6 +72,11 @@ Staging::Block::~Block() {
 }
 
 Staging::Block& Staging::take(std::size_t bytes) {
+  blocks_.push_back(borrow(bytes));
+  return *blocks_.back();
+}
+
+std::unique_ptr<Staging::Block> Staging::borrow(std::size_t bytes) {
   const auto has_room = [&](const auto& block) { return block->bytes.bytes() >= bytes; };
   const auto is_free = [&](const auto& block) { return has_room(block) && block->passed.is_reached(); };
   auto found = std::find_if(blocks_.begin(), blocks_.end(), is_free);
@@ -84,15 +89,10 @@ Staging::Block& Staging::take(std::size_t bytes) {
       blocks_.pop_front();
     }
   }
-  std::unique_ptr<Block> block;
-  if (found != blocks_.end()) {
-    block = std::move(*found);
-    blocks_.erase(found);
-  } else {
-    block = std::make_unique<Block>(device_, std::max(kSmallestBlock, bytes));
-  }
-  blocks_.push_back(std::move(block));
-  return *blocks_.back();
+  if (found == blocks_.end()) return std::make_unique<Block>(device_, std::max(kSmallestBlock, bytes));
+  std::unique_ptr<Block> block = std::move(*found);
+  blocks_.erase(found);
+  return block;
 }
 
 void Staging::send_off(cudaStream_t stream) { blocks_.back()->passed.record(stream); }
@@ -165,20 +165,37 @@ void CudaQueue::upload(void* to, const void* host, std::size_t bytes) {
   });
 }
 
+// A piece travels while the one before it is read. Others use the staging while this waits.
 void CudaQueue::download(void* host, const void* from, std::size_t bytes) {
   const OnDevice current(device_);
   check_not_capturing("the host asks for an answer");
-  const std::lock_guard lock(staging_mutex_);
+  if (bytes == 0) return finish();
+  struct Piece {
+    std::unique_ptr<Staging::Block> block;
+    std::size_t offset = 0;
+    std::size_t length = 0;
+  };
+  const auto read = [&](Piece piece) {
+    if (piece.block == nullptr) return;
+    piece.block->passed.reach();
+    std::memcpy(static_cast<std::byte*>(host) + piece.offset, piece.block->bytes.data(), piece.length);
+    const std::lock_guard lock(staging_mutex_);
+    staging_.give_back(std::move(piece.block));
+  };
+  Piece before;
   for_each_piece(bytes, [&](std::size_t offset, std::size_t length) {
-    const Staging::Block& block = staging_.take(length);
-    check(cudaMemcpyAsync(block.bytes.data(), static_cast<const std::byte*>(from) + offset, length, cudaMemcpyDefault,
-                          stream_),
-          "cudaMemcpyAsync");
-    staging_.send_off(stream_);
-    finish();
-    std::memcpy(static_cast<std::byte*>(host) + offset, block.bytes.data(), length);
+    Piece piece{nullptr, offset, length};
+    {
+      const std::lock_guard lock(staging_mutex_);
+      piece.block = staging_.borrow(length);
+      check(cudaMemcpyAsync(piece.block->bytes.data(), static_cast<const std::byte*>(from) + offset, length,
+                            cudaMemcpyDefault, stream_),
+            "cudaMemcpyAsync");
+      piece.block->passed.record(stream_);
+    }
+    read(std::exchange(before, std::move(piece)));
   });
-  if (bytes == 0) finish();
+  read(std::move(before));
 }
 
 void CudaQueue::copy(void* to, const void* from, std::size_t bytes) {

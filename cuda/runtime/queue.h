@@ -9,6 +9,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "backend/queue.h"
 #include "runtime/capture.h"
@@ -56,6 +57,9 @@ class Staging {
   /// before the next one is taken.
   Block& take(std::size_t bytes);
   void send_off(cudaStream_t stream);
+  /// As take(), for whoever reads what arrives there: nobody else's until it is given back.
+  std::unique_ptr<Block> borrow(std::size_t bytes);
+  void give_back(std::unique_ptr<Block> block) { blocks_.push_back(std::move(block)); }
 
  private:
   int device_;
