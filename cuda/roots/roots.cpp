@@ -269,7 +269,7 @@ void Roots::try_batches(std::span<Batch* const> batches, CudaQueue& queue) {
   for (const Batch* batch : batches) {
     attempts.push_back(begin<T>(batch->jobs, batch->own, batch->ridge_factor, memory.as<RootState>() + first,
                                 *batch->tables, unseen_iterations(batch->front(), batch->own.size()), queue));
-    seen.push_back(std::span(states).subspan(first, batch->own.size()));
+    seen.emplace_back(states.data() + first, batch->own.size());
     first += batch->own.size();
   }
   look();

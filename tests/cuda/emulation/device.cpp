@@ -142,7 +142,7 @@ void put(CUstream_st& stream, std::function<void()> on_device) {
     if (machine().errors[device] == cudaSuccess) on_device();
   };
   if (stream.capture != nullptr) {
-    stream.capture->work.push_back(std::move(work));
+    stream.capture->work.emplace_back(std::move(work));
   } else {
     machine().work.put(*stream.line, std::move(work));
   }
