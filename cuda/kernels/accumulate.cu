@@ -20,7 +20,8 @@ struct Item {
   void* sum = nullptr;
   bool is_double = false;
   bool in_fours = false;
-  std::uint8_t unused[6] = {};
+  bool is_sums_type = false;  ///< the gradient
+  std::uint8_t unused[5] = {};
 };
 
 /// What is done to each sum. In most windows it is the same to all, and then a parameter of the launch, so that the
@@ -110,12 +111,11 @@ struct Accumulate {
     const AccumulateAction action = sums.actions.of(block, chunk.item);
     with_formula<T>(step, action, [&](auto formula) {
       T* sum = static_cast<T*>(item.sum);
-      const T* gradient = static_cast<const T*>(item.gradient.data);
       const bool assigns = action == AccumulateAction::assign;
       const bool in_fours = item.in_fours && action != AccumulateAction::absent;
       const auto four = [&](std::int64_t i) {
         Four<T> a{};
-        const auto g = block.load(reinterpret_cast<const Four<T>*>(gradient + i));
+        const auto g = read_four<T>(block, item.gradient, i);
         if (!assigns) a = block.load(reinterpret_cast<const Four<T>*>(sum + i));
         for (int k = 0; k < 4; ++k) a.x[k] = finished(step, formula(a.x[k], g.x[k]));
         block.store(reinterpret_cast<Four<T>*>(sum + i), a);
@@ -146,7 +146,7 @@ struct AccumulateAndSquare {
         block.store(static_cast<T*>(item.sum) + chunk.offset + i, x);
         squares = add_product<T>(squares, x, x);
       };
-      if (item.in_fours && action != AccumulateAction::absent) {
+      if (item.is_sums_type && item.in_fours && action != AccumulateAction::absent) {
         struct Operands {
           T a;
           T g;
@@ -186,7 +186,8 @@ const Item* send_items(Form& form, const AccumulateJob& job, CudaQueue& queue) {
     item.sum = job.sums[k].data;
     item.is_double = job.sums[k].dtype == DType::f64;
     const bool is_aligned = reinterpret_cast<std::uintptr_t>(item.sum) % 16 == 0;
-    item.in_fours = is_aligned && item.gradient.is_aligned && item.gradient.dtype == job.sums[k].dtype;
+    item.in_fours = is_aligned && item.gradient.is_aligned;
+    item.is_sums_type = item.gradient.dtype == job.sums[k].dtype;
     form.items.push_back(item);
   }
   const auto items = form.items_table.add(form.items);
