@@ -39,23 +39,23 @@ std::int64_t aligned(std::int64_t bytes) {
 }
 
 /// What must be equal on all ranks before state is dealt out: the schema, then these.
-constexpr std::size_t kRule = Schema::kDigestSize;
-constexpr std::size_t kStepCount = kRule + 1;
+constexpr std::size_t kRuleFact = Schema::kDigestSize;
+constexpr std::size_t kStepFact = kRuleFact + 1;
 
-std::array<std::uint64_t, kStepCount + 1> facts_of(const Schema& schema, const std::string& rule,
-                                                   std::int64_t step_count, const gradstep_sharding_options& options) {
-  std::array<std::uint64_t, kStepCount + 1> facts{};
+std::array<std::uint64_t, kStepFact + 1> facts_of(const Schema& schema, const std::string& rule,
+                                                  std::int64_t step_count, const gradstep_sharding_options& options) {
+  std::array<std::uint64_t, kStepFact + 1> facts{};
   const auto digest = schema.digest(/*arithmetic=*/false);
   std::copy(digest.begin(), digest.end(), facts.begin());
   const std::int32_t words[] = {options.gradients, options.average, options.preconditioners};
-  facts[kRule] = hash_bytes(words, sizeof words, hash_bytes(rule.data(), rule.size()));
-  facts[kStepCount] = static_cast<std::uint64_t>(step_count);
+  facts[kRuleFact] = hash_bytes(words, sizeof words, hash_bytes(rule.data(), rule.size()));
+  facts[kStepFact] = static_cast<std::uint64_t>(step_count);
   return facts;
 }
 
 const char* fact(std::size_t i) {
-  if (i < kRule) return Schema::kDigestWords[i];
-  return i == kRule ? "the rule or its options" : "the step count";
+  if (i < kRuleFact) return Schema::kDigestWords[i];
+  return i == kRuleFact ? "the rule or its options" : "the step count";
 }
 
 }  // namespace

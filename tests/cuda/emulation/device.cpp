@@ -134,12 +134,15 @@ bool is_pinned(const void* data, std::size_t bytes) {
   return first + bytes <= after->first + after->second;
 }
 
-/// Of the thread's device: what has failed there, and stays.
-cudaError_t device_error() { return static_cast<cudaError_t>(machine().errors[current_device_number()].load()); }
+/// What has failed on a device, and stays. Tests also have memory on devices that there are not.
+cudaError_t error_of(int device) {
+  return device < kDevices ? static_cast<cudaError_t>(machine().errors[device].load()) : cudaSuccess;
+}
+cudaError_t device_error() { return error_of(current_device_number()); }
 
 void put(CUstream_st& stream, std::function<void()> on_device) {
   auto work = [device = current_device_number(), on_device = std::move(on_device)] {
-    if (machine().errors[device] == cudaSuccess) on_device();
+    if (error_of(device) == cudaSuccess) on_device();
   };
   if (stream.capture != nullptr) {
     stream.capture->work.emplace_back(std::move(work));
@@ -294,7 +297,7 @@ bool put_when(cudaStream_t stream, std::function<bool()> ready) {
   CUstream_st& own = at(stream);
   if (own.capture != nullptr) return false;
   auto ready_or_lost = [device = current_device_number(), ready = std::move(ready)] {
-    return machine().errors[device] != cudaSuccess || ready();
+    return error_of(device) != cudaSuccess || ready();
   };
   machine().work.put(*own.line, [] {}, {}, std::move(ready_or_lost));
   return true;
