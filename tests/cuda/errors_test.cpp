@@ -113,14 +113,7 @@ TEST(CudaErrors, SoIsOneOfShampoos) { fail_every_kernel(create_shampoo, 5); }
 /// Whose roots are computed on a stream of their own.
 gradstep_status create_lagging_shampoo(gradstep_context* context, const gradstep_parameter* parameters,
                                        gradstep_optimizer** optimizer) {
-  gradstep_shampoo_options shampoo{};
-  TestDevice::check(gradstep_shampoo_options_init(&shampoo, sizeof shampoo));
-  shampoo.learning_rate = 0.5;
-  shampoo.start_preconditioning_step = 1;
-  shampoo.preconditioning_compute_steps = 2;
-  shampoo.root_lag = 1;
-  shampoo.block_size = 8;
-  return gradstep_optimizer_create_shampoo(context, &shampoo, parameters, 2, optimizer);
+  return create_shampoo_with(2, 1, context, parameters, optimizer);
 }
 
 TEST(CudaErrors, SoIsOneBesideTheSteps) { fail_every_kernel(create_lagging_shampoo, 5); }

@@ -33,11 +33,7 @@ struct UpdatingSetup {
 class Updating {
  public:
   Updating(NcclRank& rank, gradstep_comm* comm, const UpdatingSetup& setup = {}) : rank_(rank), shape_{setup.size} {
-    parameter_.struct_size = sizeof parameter_;
-    parameter_.shape = shape_.data();
-    parameter_.ndim = 1;
-    parameter_.dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
-    parameter_.device = rank.device().id();
+    const gradstep_parameter parameter = parameter_of(shape_[0], rank.device().id());
     param_ = rank.tensor(shape_);
     grad_ = rank.tensor(shape_);
     rank.write(param_, std::vector<float>(static_cast<std::size_t>(setup.size), 1.0F));
@@ -46,17 +42,17 @@ class Updating {
     gradstep_adam_options adam{};
     TestDevice::check(gradstep_adam_options_init(&adam, sizeof adam));
     adam.learning_rate = 0.5;
-    TestDevice::check(gradstep_optimizer_create_adam(context, &adam, &parameter_, 1, &optimizer_));
+    TestDevice::check(gradstep_optimizer_create_adam(context, &adam, &parameter, 1, &optimizer_));
     if (setup.steps > 0) {
       gradstep_accumulator_options accumulation{};
       TestDevice::check(gradstep_accumulator_options_init(&accumulation, sizeof accumulation));
       accumulation.steps = setup.steps;
-      TestDevice::check(gradstep_accumulator_create(context, &accumulation, &parameter_, 1, &accumulator_));
+      TestDevice::check(gradstep_accumulator_create(context, &accumulation, &parameter, 1, &accumulator_));
     }
     gradstep_reducer_options reduction{};
     TestDevice::check(gradstep_reducer_options_init(&reduction, sizeof reduction));
     reduction.mode = setup.mode;
-    TestDevice::check(gradstep_reducer_create(context, comm, &reduction, &parameter_, 1, &reducer_));
+    TestDevice::check(gradstep_reducer_create(context, comm, &reduction, &parameter, 1, &reducer_));
     TestDevice::check(gradstep_updater_create(context, optimizer_, accumulator_, reducer_, nullptr, &updater_));
   }
   ~Updating() {
@@ -87,7 +83,6 @@ class Updating {
  private:
   NcclRank& rank_;
   std::vector<std::int64_t> shape_;
-  gradstep_parameter parameter_{};
   gradstep_tensor param_{};
   gradstep_tensor grad_{};
   gradstep_optimizer* optimizer_ = nullptr;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "detached/parameter_of.h"
 #include "gradstep/gradstep.h"
 
 namespace gradstep::test {
@@ -17,12 +18,7 @@ void check(gradstep_status status) { ASSERT_EQ(status, GRADSTEP_OK) << gradstep_
 
 gradstep_status create_sgd(gradstep_context* context, gradstep_device device, gradstep_optimizer** optimizer) {
   const std::int64_t size = 3;
-  gradstep_parameter parameter{};
-  parameter.struct_size = sizeof parameter;
-  parameter.shape = &size;
-  parameter.ndim = 1;
-  parameter.dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
-  parameter.device = device;
+  const gradstep_parameter parameter = parameter_of(size, device);
   gradstep_sgd_options options{};
   check(gradstep_sgd_options_init(&options, sizeof options));
   options.learning_rate = 1;

@@ -11,6 +11,7 @@
 
 #include "backend/backend.h"
 #include "c_api/handles.h"
+#include "detached/parameter_of.h"
 #include "gradstep/gradstep.h"
 
 namespace gradstep::test {
@@ -51,17 +52,6 @@ class TestDevice {
   mutable std::vector<Buffer> buffers_;
 };
 
-/// One of a single dimension, in f32. `size` stays as long as it is used.
-inline gradstep_parameter parameter_of(const std::int64_t& size, gradstep_device device) {
-  gradstep_parameter parameter{};
-  parameter.struct_size = sizeof parameter;
-  parameter.shape = &size;
-  parameter.ndim = 1;
-  parameter.dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
-  parameter.device = device;
-  return parameter;
-}
-
 using CreateOptimizer = gradstep_status (*)(gradstep_context*, const gradstep_parameter*, gradstep_optimizer**);
 
 inline gradstep_status create_adam(gradstep_context* context, const gradstep_parameter* parameters,
@@ -72,16 +62,23 @@ inline gradstep_status create_adam(gradstep_context* context, const gradstep_par
   return gradstep_optimizer_create_adam(context, &adam, parameters, 2, optimizer);
 }
 
-/// Whose roots are the first step's for long.
-inline gradstep_status create_shampoo(gradstep_context* context, const gradstep_parameter* parameters,
-                                      gradstep_optimizer** optimizer) {
+/// Whose roots are those of each `root_steps`-th step, and serve `lag` steps later.
+inline gradstep_status create_shampoo_with(std::int64_t root_steps, std::int32_t lag, gradstep_context* context,
+                                           const gradstep_parameter* parameters, gradstep_optimizer** optimizer) {
   gradstep_shampoo_options shampoo{};
   TestDevice::check(gradstep_shampoo_options_init(&shampoo, sizeof shampoo));
   shampoo.learning_rate = 0.5;
   shampoo.start_preconditioning_step = 1;
-  shampoo.preconditioning_compute_steps = 1000;
+  shampoo.preconditioning_compute_steps = root_steps;
+  shampoo.root_lag = lag;
   shampoo.block_size = 8;
   return gradstep_optimizer_create_shampoo(context, &shampoo, parameters, 2, optimizer);
+}
+
+/// Whose roots are the first step's for long.
+inline gradstep_status create_shampoo(gradstep_context* context, const gradstep_parameter* parameters,
+                                      gradstep_optimizer** optimizer) {
+  return create_shampoo_with(1000, 0, context, parameters, optimizer);
 }
 
 /// Two parameters, an optimizer with clipping and perhaps a check of finiteness, and an accumulator before it.

@@ -118,13 +118,8 @@ TEST(ShampooLag, ASetStepCountInstallsWhatIsPending) {
   EXPECT_EQ(metric_of(*lagged, "root_failures"), 0);
 }
 
-TEST(ShampooLag, ParametersThatAreAddedDoNotDisturbTheOthersRoots) {
-  auto first = make_shampoo(lagging(3));
-  auto grown = make_shampoo(lagging(3));
-  Model<float> a;
-  Model<float> b;
-  run(a, *first, 0, 4);
-  run(b, *grown, 0, 4);
+/// Of 3 x 3.
+void add_a_matrix(Shampoo& optimizer) {
   std::int64_t shape[] = {3, 3};
   gradstep_parameter parameter{};
   parameter.struct_size = sizeof parameter;
@@ -133,7 +128,17 @@ TEST(ShampooLag, ParametersThatAreAddedDoNotDisturbTheOthersRoots) {
   parameter.device = {GRADSTEP_DEVICE_CPU, 0};
   parameter.ndim = 2;
   parameter.shape = shape;
-  grown->add_parameters(&parameter, 1);
+  optimizer.add_parameters(&parameter, 1);
+}
+
+TEST(ShampooLag, ParametersThatAreAddedDoNotDisturbTheOthersRoots) {
+  auto first = make_shampoo(lagging(3));
+  auto grown = make_shampoo(lagging(3));
+  Model<float> a;
+  Model<float> b;
+  run(a, *first, 0, 4);
+  run(b, *grown, 0, 4);
+  add_a_matrix(*grown);
   TestTensor<float> value({3, 3});
   TestTensor<float> grad({3, 3});
   for (std::uint32_t t = 4; t < 9; ++t) {
@@ -157,15 +162,7 @@ TEST(ShampooLag, StateIsReadBehindParametersThatAreAdded) {
   Model<float> b;
   run(a, *first, 0, 3);
   run(b, *grown, 0, 3);
-  std::int64_t shape[] = {3, 3};
-  gradstep_parameter parameter{};
-  parameter.struct_size = sizeof parameter;
-  parameter.name = "added";
-  parameter.dtype = to_dlpack(DType::f32);
-  parameter.device = {GRADSTEP_DEVICE_CPU, 0};
-  parameter.ndim = 2;
-  parameter.shape = shape;
-  grown->add_parameters(&parameter, 1);
+  add_a_matrix(*grown);
   EXPECT_EQ(metric_of(*grown, "root_failures"), metric_of(*first, "root_failures"));
   EXPECT_EQ(copy_of_state(*grown, 0, "preconditioners.0.0"), copy_of_state(*first, 0, "preconditioners.0.0"));
 }
