@@ -114,23 +114,56 @@ GRADSTEP_FORMULA void transpose_tile(const T* from, std::int64_t across, T* to, 
   for (std::int64_t j = 0; j < kTile; ++j) __builtin_memcpy(to + j * width, &lines[j], sizeof(Line));
 }
 
-/// to[j * width + i] = from[i * across + j] of `lines` lines i of `length` numbers j.
+/// Asks memory for the lines [begin, end), before they are worked on: the processor does not see lines coming that are
+/// far apart.
 template <class T>
-GRADSTEP_FORMULA void transpose(const T* from, std::int64_t across, std::int64_t lines, std::int64_t length, T* to,
-                                std::int64_t width) {
+GRADSTEP_FORMULA void prefetch_lines(const T* from, std::int64_t across, std::int64_t begin, std::int64_t end,
+                                     std::int64_t length) {
+  constexpr std::int64_t kCacheLine = 64 / sizeof(T);
+  for (std::int64_t i = begin; i < end; ++i) {
+    for (std::int64_t j = 0; j < length; j += kCacheLine) __builtin_prefetch(from + i * across + j);
+  }
+}
+
+/// to[j * width + i] = from[i * across + j] of `lines` lines i of `length` numbers j, one line after the other as they
+/// are read.
+template <class T>
+GRADSTEP_FORMULA void transpose_as_read(const T* from, std::int64_t across, std::int64_t lines, std::int64_t length,
+                                        T* to, std::int64_t width) {
+  constexpr std::int64_t kAhead = 2 * kTile;
   const auto transpose_rest = [&](std::int64_t first, std::int64_t end, std::int64_t begin) {
     for (std::int64_t i = first; i < end; ++i) {
       GRADSTEP_INDEPENDENT
       for (std::int64_t j = begin; j < length; ++j) to[j * width + i] = from[i * across + j];
     }
   };
+  prefetch_lines(from, across, 0, smaller(kAhead, lines), length);
   std::int64_t i = 0;
   for (; i + kTile <= lines; i += kTile) {
+    prefetch_lines(from, across, i + kAhead, smaller(i + kAhead + kTile, lines), length);
     std::int64_t j = 0;
     for (; j + kTile <= length; j += kTile) transpose_tile(from + i * across + j, across, to + j * width + i, width);
     transpose_rest(i, i + kTile, j);
   }
   transpose_rest(i, lines, 0);
+}
+
+/// The same, one line after the other as they are written: each has all its numbers before the cache needs its place.
+template <class T>
+GRADSTEP_FORMULA void transpose_as_written(const T* from, std::int64_t across, std::int64_t lines, std::int64_t length,
+                                           T* to, std::int64_t width) {
+  std::int64_t j = 0;
+  for (; j + kTile <= length; j += kTile) {
+    std::int64_t i = 0;
+    for (; i + kTile <= lines; i += kTile) transpose_tile(from + i * across + j, across, to + j * width + i, width);
+    for (; i < lines; ++i) {
+      for (std::int64_t k = j; k < j + kTile; ++k) to[k * width + i] = from[i * across + k];
+    }
+  }
+  for (; j < length; ++j) {
+    GRADSTEP_INDEPENDENT
+    for (std::int64_t i = 0; i < lines; ++i) to[j * width + i] = from[i * across + j];
+  }
 }
 
 /// Where the rows and columns of a patch lie on one side of a copy.
@@ -145,10 +178,10 @@ template <class From, class To>
 GRADSTEP_FORMULA void copy_patch(const Side<From>& from, const Side<To>& to, std::int64_t rows, std::int64_t columns) {
   if constexpr (std::is_same_v<const To, From> && std::is_arithmetic_v<To>) {
     if (columns > 1 && from.row_stride == 1 && to.column_stride == 1) {
-      return transpose(from.data, from.column_stride, columns, rows, to.data, to.row_stride);
+      return transpose_as_read(from.data, from.column_stride, columns, rows, to.data, to.row_stride);
     }
     if (columns > 1 && from.column_stride == 1 && to.row_stride == 1) {
-      return transpose(from.data, from.row_stride, rows, columns, to.data, to.column_stride);
+      return transpose_as_written(from.data, from.row_stride, rows, columns, to.data, to.column_stride);
     }
   }
   for (std::int64_t k = 0; k < columns; ++k) {
