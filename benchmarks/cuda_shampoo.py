@@ -264,6 +264,9 @@ class Contest:
             makers[f"gradstep, {self.methods[0]}, root_lag {every}"] = lambda own: ours(
                 own, block, every, root_method=self.methods[0], root_lag=every
             )
+        makers[f"gradstep, {self.methods[0]}, products in TF32"] = lambda own: ours(
+            own, block, every, root_method=self.methods[0], product_precision="tf32"
+        )
         peers: dict[str, Maker] = {}
         if self.with_peers:
             peers["Meta's Distributed Shampoo"] = lambda own: meta(own, block, every)
@@ -323,7 +326,7 @@ def products(small: bool) -> None:
     square = torch.randn(extent, extent, device="cuda")
     rounds, steps = (1, 2) if small else (6, 8)
 
-    def row(block: int) -> None:
+    def row(block: int, precision: str) -> None:
         kinds = (
             {},
             {"statistics_compute_steps": NEVER},
@@ -332,7 +335,8 @@ def products(small: bool) -> None:
         contenders = []
         for kind in kinds:
             own = [parameter.clone() for parameter in start]
-            contenders.append(Contender("", ours(own, block, NEVER, **kind), own))
+            optimizer = ours(own, block, NEVER, product_precision=precision, **kind)
+            contenders.append(Contender("", optimizer, own))
         multiply = Contender("", lambda _: torch.mm(square, square), [])
         for number in range(-1, rounds):
             for contender in (*contenders, multiply):
@@ -351,16 +355,17 @@ def products(small: bool) -> None:
             f"{whole - no_statistics:.3f}",
             f"{no_statistics - neither:.3f}",
         ]
-        print(f"| blocks of {block} | " + " | ".join(cells) + " |", flush=True)
+        print(f"| blocks of {block}{', TF32' * (precision == 'tf32')} | " + " | ".join(cells) + " |", flush=True)
 
     print(
         f"\n| TFLOP/s{differ} | torch.mm, f32 | statistics | preconditioning | ms of statistics | of preconditioning |"
     )
     print("|---|---|---|---|---|---|")
     for block in (8,) if small else (128, 512, 1024):
-        with failures.caught(f"products, blocks of {block}"):
-            row(block)
-        give_back_memory()
+        for precision in ("f32", "tf32"):
+            with failures.caught(f"products, blocks of {block}, {precision}"):
+                row(block, precision)
+            give_back_memory()
     failures.end()
 
 

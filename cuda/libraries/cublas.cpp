@@ -14,7 +14,9 @@ namespace {
 /// What its reference recommends for the largest devices.
 constexpr std::size_t kWorkspace = std::size_t{32} << 20;
 constexpr std::size_t kWorkspaceAlignment = 256;
-constexpr int kDefaultMath = 0;  // TF32 only for those who ask
+// cublasMath_t.
+constexpr int kDefaultMath = 0;
+constexpr int kTf32Math = 3;
 
 CublasFunctions find_functions() {
   const Library& library = cublas_library();
@@ -37,9 +39,11 @@ const CublasFunctions& cublas_functions() {
   return functions;
 }
 
-Cublas::Cublas(int device) : LibraryHandle(device, cublas_functions()) {
-  const OnDevice current(device);
-  check(functions().set_math_mode(handle(), kDefaultMath), "SetMathMode");
+Cublas::Cublas(int device) : LibraryHandle(device, cublas_functions()) { round_operands(false); }
+
+void Cublas::round_operands(bool to_tf32) {
+  const OnDevice current(device());
+  check(functions().set_math_mode(handle(), to_tf32 ? kTf32Math : kDefaultMath), "SetMathMode");
 }
 
 /// A workspace of our own: that of the library, which a handle has again whenever its stream is set, is one for all

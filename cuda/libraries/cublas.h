@@ -51,7 +51,11 @@ class Cublas : public LibraryHandle<CublasFunctions> {
  public:
   explicit Cublas(int device);
 
-  /// c = a b for `count` matrices each. In f32 products are those of f32 numbers, not TF32.
+  /// From now on products of f32 numbers may be made by tensor cores, which round each to TF32 first (10 bits behind the
+  /// point) and sum in f32. A new handle's are those of the f32 numbers.
+  void round_operands(bool to_tf32);
+
+  /// c = a b for `count` matrices each.
   template <class T>
   void multiply(const MatrixBatch<const T>& a, const MatrixBatch<const T>& b, const MatrixBatch<T>& c,
                 std::int64_t count, CudaQueue& queue);

@@ -25,6 +25,7 @@ void Phases::plan(PreconditioningPlan plan) {
     }
   }
   plan_ = std::move(plan);
+  cublas_.round_operands(plan_.products == ProductPrecision::tf32);
   plan_batches();
   plan_tensors();
   scratch_numbers_ = 0;

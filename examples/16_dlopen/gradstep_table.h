@@ -542,6 +542,11 @@ enum gradstep_root_precision {
   GRADSTEP_ROOT_PRECISION_F64 = 0,
   GRADSTEP_ROOT_PRECISION_F32 = 1
 };
+enum gradstep_product_precision {
+  GRADSTEP_PRODUCT_PRECISION_INVALID = -1,
+  GRADSTEP_PRODUCT_PRECISION_F32 = 0,
+  GRADSTEP_PRODUCT_PRECISION_TF32 = 1
+};
 enum gradstep_root_padding {
   GRADSTEP_ROOT_PADDING_INVALID = -1,
   GRADSTEP_ROOT_PADDING_NONE = 0,
@@ -589,6 +594,8 @@ typedef struct gradstep_shampoo_options {
   int32_t one_sided;
   int32_t eigenvalue_corrected;
   int32_t master_weights;
+  int32_t product_precision;
+  int32_t reserved;
 } gradstep_shampoo_options;
 enum gradstep_sharded_gradients {
   GRADSTEP_SHARDED_GRADIENTS_INVALID = -1,

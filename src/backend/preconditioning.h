@@ -73,8 +73,12 @@ struct BlockPlan {
   float* exchange = nullptr;  ///< present = P(g) goes here, compact, to be spread when all ranks' blocks have come
 };
 
+/// tf32: devices that have it may round the operands of f32 products to 10 bits behind the point.
+enum class ProductPrecision : std::uint8_t { f32, tf32 };
+
 struct PreconditioningPlan {
   kernels::ShampooForm form;
+  ProductPrecision products = ProductPrecision::f32;
   const WorkList* work = nullptr;  ///< of all tensors; stays where it is
   std::vector<TensorPlan> tensors;
   std::vector<FactorPlan> factors;  ///< of one block side by side

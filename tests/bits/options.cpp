@@ -135,6 +135,7 @@ struct Fields<gradstep_shampoo_options> {
       FIELD(decoupled_weight_decay),
       FIELD(root_method, Words{"auto", "coupled_newton", "eigh"}),
       FIELD(root_precision, Words{"f64", "f32"}),
+      FIELD(product_precision, Words{"f32", "tf32"}),
       FIELD(root_padding, Words{"none", "largest"}),
       FIELD(root_retries),
       FIELD(root_lag),

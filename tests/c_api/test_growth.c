@@ -366,7 +366,7 @@ static const forged_case kRead[] = {
     FORGED(gradstep_rmsprop_options, rmsprop, 0),
     FORGED(gradstep_adagrad_options, adagrad, 0),
     FORGED(gradstep_adam_options, adam, 0),
-    FORGED(gradstep_shampoo_options, shampoo, 0),
+    GROWN_FORGED(gradstep_shampoo_options, shampoo, 0, product_precision),
     GROWN_FORGED(gradstep_step_options, step, 0, grad_scale_tensor),
     FORGED(gradstep_sharding_options, sharding, 0),
     FORGED(gradstep_reducer_options, reducer, 0),

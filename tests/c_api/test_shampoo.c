@@ -95,6 +95,10 @@ static void what_does_not_fit_is_refused(void** state) {
   assert_fails(gradstep_optimizer_create_shampoo(f->context, &o, f->m.parameters, kModelParameters, &f->optimizer),
                GRADSTEP_ERR_INVALID_ARGUMENT, "root_lag", "1001");
   o.root_lag = 2;
+  o.product_precision = 2;
+  assert_fails(gradstep_optimizer_create_shampoo(f->context, &o, f->m.parameters, kModelParameters, &f->optimizer),
+               GRADSTEP_ERR_INVALID_ARGUMENT, "product_precision", "2");
+  o.product_precision = GRADSTEP_PRODUCT_PRECISION_F32;
   o.eigenvalue_corrected = 1;
   assert_fails(gradstep_optimizer_create_shampoo(f->context, &o, f->m.parameters, kModelParameters, &f->optimizer),
                GRADSTEP_ERR_UNSUPPORTED, "root_lag", "eigenvalue_corrected");

@@ -127,6 +127,13 @@ class Model {
     for (std::size_t i = 0; i < params_.size(); ++i) write(params_[i], outcome.parameters[i]);
   }
   gradstep_optimizer* optimizer() const { return optimizer_; }
+  /// The gradient of parameter i in step t; of step 0, its first values.
+  std::vector<float> numbers(std::size_t i, int t) const {
+    std::mt19937 generator(static_cast<unsigned>(100 * t) + static_cast<unsigned>(i));
+    std::vector<float> values(size(i));
+    for (float& value : values) value = static_cast<float>(generator() % 2001) / 1000.0F - 1.0F;
+    return values;
+  }
 
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
@@ -134,12 +141,6 @@ class Model {
   std::size_t size(std::size_t i) const {
     return static_cast<std::size_t>(
         std::accumulate(shapes_[i].begin(), shapes_[i].end(), std::int64_t{1}, std::multiplies<>()));
-  }
-  std::vector<float> numbers(std::size_t i, int t) const {
-    std::mt19937 generator(static_cast<unsigned>(100 * t) + static_cast<unsigned>(i));
-    std::vector<float> values(size(i));
-    for (float& value : values) value = static_cast<float>(generator() % 2001) / 1000.0F - 1.0F;
-    return values;
   }
   static gradstep_tensor view(float* data, gradstep_device device, Shape& shape) {
     gradstep_tensor tensor{};
@@ -187,6 +188,16 @@ inline double difference(const std::vector<float>& a, const std::vector<float>& 
     worst = distance <= worst ? worst : distance;
   }
   return worst / largest;
+}
+
+/// To eleven bits, the first of which is not stored.
+inline std::vector<float> rounded_to_tf32(std::vector<float> values) {
+  for (float& value : values) {
+    int exponent = 0;
+    const float fraction = std::frexp(value, &exponent);
+    value = std::ldexp(std::round(std::ldexp(fraction, 11)), exponent - 11);
+  }
+  return values;
 }
 
 /// `steps` steps on both devices; tensor 0 has no gradient in the third.

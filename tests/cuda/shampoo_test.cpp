@@ -178,6 +178,47 @@ TEST(CudaShampoo, StepsAreTheCpusWithRootsInF32) {
   }
 }
 
+void products_in_tf32(gradstep_shampoo_options& options) {
+  options.product_precision = GRADSTEP_PRODUCT_PRECISION_TF32;
+  options.matrix_epsilon = 1e-2;
+}
+
+// Operands are rounded by 2^-11 of them at most.
+TEST(CudaShampoo, StepsAreTheCpusWithProductsInTf32) {
+  compare(products_in_tf32, 5e-3, {{12, 9}, {7}, {4, 3, 5}, {40, 36}}, 3);
+}
+
+TEST(CudaShampoo, StatisticsInTf32AreThoseOfRoundedGradientsAndOnlyWhereAskedFor) {
+  constexpr std::size_t kRows = 12;
+  constexpr std::size_t kColumns = 9;
+  EmulatedCuda device(1);
+  for (const bool rounds : {true, false}) {
+    const auto change = [rounds](gradstep_shampoo_options& options) {
+      options.product_precision = rounds ? GRADSTEP_PRODUCT_PRECISION_TF32 : GRADSTEP_PRODUCT_PRECISION_F32;
+      options.beta2 = 1;
+      options.matrix_epsilon = 1e-2;
+    };
+    Model model(device, {{kRows, kColumns}}, change);
+    ASSERT_EQ(model.step(1), GRADSTEP_OK) << gradstep_last_error();
+    const std::vector<float> gradient = model.numbers(0, 1);
+    const std::vector<float> rounded = rounded_to_tf32(gradient);
+    const auto statistic_of = [](const std::vector<float>& g) {
+      std::vector<float> statistic(kRows * kRows);
+      for (std::size_t i = 0; i < kRows; ++i) {
+        for (std::size_t j = 0; j < kRows; ++j) {
+          double sum = i == j ? 1e-2 : 0;
+          for (std::size_t k = 0; k < kColumns; ++k) sum += double{g[i * kColumns + k]} * double{g[j * kColumns + k]};
+          statistic[i * kRows + j] = static_cast<float>(sum);
+        }
+      }
+      return statistic;
+    };
+    const std::vector<float> found = model.state(0, "statistics.0.0", {kRows, kRows});
+    EXPECT_LE(difference(found, statistic_of(rounds ? rounded : gradient)), 1e-6);
+    EXPECT_GE(difference(found, statistic_of(rounds ? gradient : rounded)), 1e-5);
+  }
+}
+
 TEST(CudaShampoo, RootsInF32TakeNothingInF64) {
   for (const int method : {GRADSTEP_ROOT_METHOD_COUPLED_NEWTON, GRADSTEP_ROOT_METHOD_EIGH}) {
     EmulatedCuda device(1);

@@ -74,6 +74,21 @@ TEST(CudaSoap, AStepInTheBasesIsEqualToTheBit) {
   EXPECT_EQ(a.states, b.states);
 }
 
+// Without beta1 the first moment is the gradient in the bases.
+TEST(CudaSoap, RotationsInTf32RoundTheGradientToIt) {
+  EmulatedCuda device(7);
+  Model model(device, {{14, 9}}, with([](gradstep_shampoo_options& options) {
+                options.product_precision = GRADSTEP_PRODUCT_PRECISION_TF32;
+                options.beta1 = 0;
+                options.preconditioning_compute_steps = 1000;
+              }));
+  ASSERT_EQ(model.step(1), GRADSTEP_OK) << gradstep_last_error();
+  model.set_state(0, "preconditioners.0.0", {14, 14}, identity(14));
+  model.set_state(0, "preconditioners.0.1", {9, 9}, identity(9));
+  ASSERT_EQ(model.step(2), GRADSTEP_OK) << gradstep_last_error();
+  EXPECT_EQ(model.state(0, "diagonal_exp_avg", {14, 9}), rounded_to_tf32(model.numbers(0, 2)));
+}
+
 // Rounding of a rotation, 1e-7 of the largest gradient, is 1e-4 of an element that is 1000 times smaller, and Adam's
 // direction is a quotient of such elements: 5e-5 was seen.
 constexpr double kTolerance = 5e-4;

@@ -224,6 +224,13 @@ class ShampooOptions(TypedDict, total=False):
     ]
     root_method: Annotated[str, Keyword("how roots are computed", enum="ROOT_METHOD_")]
     root_precision: Annotated[str, Keyword("in which roots are computed", enum="ROOT_PRECISION_")]
+    product_precision: Annotated[
+        str,
+        Keyword(
+            'of statistics and preconditioned gradients; "tf32": CUDA\'s tensor cores round operands to 10 bits',
+            enum="PRODUCT_PRECISION_",
+        ),
+    ]
     root_padding: Annotated[
         str,
         Keyword(

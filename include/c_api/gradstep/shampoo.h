@@ -40,6 +40,14 @@ enum gradstep_root_precision {
   GRADSTEP_ROOT_PRECISION_F32 = 1 /* a root that fails is tried again in f64 first, see root_retries */
 };
 
+/* What the f32 products of a device may do to their operands: statistics, P(g), and SOAP's rotations. Roots and bases
+ * are not concerned. */
+enum gradstep_product_precision {
+  GRADSTEP_PRODUCT_PRECISION_INVALID = -1,
+  GRADSTEP_PRODUCT_PRECISION_F32 = 0,
+  GRADSTEP_PRODUCT_PRECISION_TF32 = 1 /* CUDA: tensor cores, which keep 10 of 23 bits; sums in f32. CPU: as F32 */
+};
+
 enum gradstep_root_padding {
   GRADSTEP_ROOT_PADDING_INVALID = -1,
   GRADSTEP_ROOT_PADDING_NONE = 0,
@@ -149,6 +157,8 @@ typedef struct gradstep_shampoo_options {
   int32_t one_sided;                        /* enum gradstep_one_sided */
   int32_t eigenvalue_corrected;             /* bool */
   int32_t master_weights;                   /* bool */
+  int32_t product_precision;                /* enum gradstep_product_precision */
+  int32_t reserved;                         /* 0 */
 } gradstep_shampoo_options;
 
 /* Writes the defaults into the struct_size bytes at o; learning_rate becomes NaN, which create refuses.

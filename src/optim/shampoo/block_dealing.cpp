@@ -84,6 +84,7 @@ PreconditioningPlan plan_preconditioning(const ShampooOptions& options, const Sc
                                          FunctionRef<StepScratch(std::size_t)> scratch_of) {
   PreconditioningPlan plan;
   plan.form = options.form;
+  plan.products = options.products;
   plan.work = &work;
   for (std::size_t i = 0; i < states.size(); ++i) {
     const ShampooState& state = states[i];

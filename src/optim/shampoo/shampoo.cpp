@@ -206,11 +206,11 @@ void Shampoo::apply_in_eigenbases(const PreconditioningStep& step) {
 std::string Shampoo::sharding_key() const {
   const ShampooOptions& o = options_;
   const auto number = [](auto choice) { return static_cast<int>(choice); };
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", kind(),
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", kind(),
                      preconditioning_->arithmetic(), number(o.graft()), o.block_size, o.form.start_step, o.root_steps,
                      o.statistics_steps, o.skip_above, o.exponent_override, o.merge, o.form.nesterov,
                      o.form.moving_average, o.form.decoupled_decay, number(o.method), number(o.precision),
-                     o.pad_to_largest, o.retries, o.lag, number(o.sides), o.eigenvalue_corrected(),
+                     number(o.products), o.pad_to_largest, o.retries, o.lag, number(o.sides), o.eigenvalue_corrected(),
                      number(o.momentum_coding), number(o.matrix_coding), o.master_weights);
 }
 

@@ -66,6 +66,7 @@ ShampooOptions::ShampooOptions(const gradstep_shampoo_options& o)
   check_choice("options.exponent_override", o.exponent_override, kLargestExponent + 1, "0 to 1024");
   check_choice("options.root_method", o.root_method, 3, "0 (auto), 1 (coupled_newton) or 2 (eigh)");
   check_choice("options.root_precision", o.root_precision, 2, "0 (f64) or 1 (f32)");
+  check_choice("options.product_precision", o.product_precision, 2, "0 (f32) or 1 (tf32)");
   check_choice("options.root_padding", o.root_padding, 2, "0 (none) or 1 (largest)");
   check_choice("options.root_retries", o.root_retries, 13, "0 to 12");
   check_choice("options.refresh", o.refresh, 2, "0 (fresh) or 1 (stale)");
@@ -80,6 +81,7 @@ ShampooOptions::ShampooOptions(const gradstep_shampoo_options& o)
   method = o.root_method == GRADSTEP_ROOT_METHOD_COUPLED_NEWTON ? RootMethod::coupled_newton : RootMethod::eigh;
   pad_to_largest = o.root_padding == GRADSTEP_ROOT_PADDING_LARGEST;
   precision = o.root_precision == GRADSTEP_ROOT_PRECISION_F32 ? RootPrecision::f32 : RootPrecision::f64;
+  products = static_cast<ProductPrecision>(o.product_precision);
   lag = std::max(o.root_lag, o.refresh == GRADSTEP_REFRESH_STALE ? 1 : 0);
   sides = static_cast<Sides>(o.one_sided);
   master_weights = o.master_weights != 0;

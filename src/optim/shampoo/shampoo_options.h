@@ -56,6 +56,7 @@ struct ShampooOptions {
   bool merge = true;
   RootMethod method = RootMethod::eigh;
   RootPrecision precision = RootPrecision::f64;
+  ProductPrecision products = ProductPrecision::f32;
   bool pad_to_largest = false;
   std::int32_t retries = 0;
   std::int64_t lag = 0;  ///< roots of step c serve from step c + lag on

@@ -7,12 +7,15 @@
 #include <Eigen/Eigenvalues>
 #include <Eigen/QR>
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <set>
 #include <string>
+#include <type_traits>
 
 #include "cuda/emulation/device.h"
 #include "libraries/cublas.h"
@@ -22,6 +25,7 @@
 struct cublasContext {
   cudaStream_t stream = nullptr;
   bool has_workspace = false;
+  int math_mode = 0;
 };
 
 struct cusolverDnContext {
@@ -52,11 +56,10 @@ int destroy(Context* handle) {
   return 0;
 }
 
-/// Nothing else stays: a workspace is that of the library again.
 template <class Context>
 int set_stream(Context* handle, cudaStream_t stream) {
-  *handle = Context{};
   handle->stream = stream;
+  if constexpr (std::is_same_v<Context, cublasContext>) handle->has_workspace = false;  // is the library's again
   return 0;
 }
 
@@ -67,7 +70,27 @@ int set_workspace(cublasContext* handle, void* workspace, std::size_t bytes) {
   return 0;
 }
 
-int set_math_mode(cublasContext* /*handle*/, int mode) { return mode == 0 ? 0 : kInvalidValue; }
+constexpr int kDefaultMath = 0;
+constexpr int kTf32Math = 3;
+
+int set_math_mode(cublasContext* handle, int mode) {
+  if (mode != kDefaultMath && mode != kTf32Math) return kInvalidValue;
+  handle->math_mode = mode;
+  return 0;
+}
+
+/// To ten bits behind the point, ties away from zero, as PTX's cvt.rna.tf32.f32 does.
+float rounded_to_tf32(float x) {
+  if (!std::isfinite(x)) return x;
+  return std::bit_cast<float>((std::bit_cast<std::uint32_t>(x) + 0x1000U) & ~0x1fffU);
+}
+
+/// What tensor cores make of an operand.
+template <class T>
+T operand(T x, bool rounds) {
+  if constexpr (std::is_same_v<T, float>) return rounds ? rounded_to_tf32(x) : x;
+  return x;
+}
 
 /// Of a libraryPropertyType: major, minor and patch.
 template <int kMajor>
@@ -90,6 +113,7 @@ int multiply(cublasContext* handle, int transposes_a, int transposes_b, int m, i
   }
   const T scale = *alpha;
   const T keep = *beta;
+  const bool rounds = handle->math_mode == kTf32Math;
   const auto body = [=](Block& block) {
     for (int item = 0; item < count; ++item) {
       const T* x = block.checked(a + item * stride_a, std::int64_t{lda} * (transposes_a != 0 ? m : k));
@@ -99,8 +123,8 @@ int multiply(cublasContext* handle, int transposes_a, int transposes_b, int m, i
         for (std::int64_t i = 0; i < m; ++i) {
           T sum = 0;
           for (std::int64_t l = 0; l < k; ++l) {
-            sum += (transposes_a != 0 ? x[i * lda + l] : x[l * lda + i]) *
-                   (transposes_b != 0 ? y[l * ldb + j] : y[j * ldb + l]);
+            sum += operand(transposes_a != 0 ? x[i * lda + l] : x[l * lda + i], rounds) *
+                   operand(transposes_b != 0 ? y[l * ldb + j] : y[j * ldb + l], rounds);
           }
           T& to = z[j * ldc + i];
           to = scale * sum + (keep == 0 ? 0 : keep * to);

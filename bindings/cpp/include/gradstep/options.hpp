@@ -180,6 +180,11 @@ enum class RootPrecision : std::int32_t {
   kF32 = GRADSTEP_ROOT_PRECISION_F32,
 };
 
+enum class ProductPrecision : std::int32_t {
+  kF32 = GRADSTEP_PRODUCT_PRECISION_F32,
+  kTf32 = GRADSTEP_PRODUCT_PRECISION_TF32,
+};
+
 enum class RootPadding : std::int32_t {
   kNone = GRADSTEP_ROOT_PADDING_NONE,
   kLargest = GRADSTEP_ROOT_PADDING_LARGEST,
@@ -512,6 +517,7 @@ struct ShampooOptions {
   OneSided one_sided = static_cast<OneSided>(library().one_sided);
   bool eigenvalue_corrected = library().eigenvalue_corrected != 0;
   bool master_weights = library().master_weights != 0;
+  ProductPrecision product_precision = static_cast<ProductPrecision>(library().product_precision);
 
   static const gradstep_shampoo_options& library() {
     return detail::defaults<gradstep_shampoo_options, gradstep_shampoo_options_init>();
@@ -551,6 +557,7 @@ struct ShampooOptions {
     made.one_sided = static_cast<std::int32_t>(one_sided);
     made.eigenvalue_corrected = eigenvalue_corrected ? 1 : 0;
     made.master_weights = master_weights ? 1 : 0;
+    made.product_precision = static_cast<std::int32_t>(product_precision);
     return made;
   }
 };

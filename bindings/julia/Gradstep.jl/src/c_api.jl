@@ -40,6 +40,7 @@ const gradstep_schedule_kind = (constant = Int32(0), exponential_decay = Int32(1
 const gradstep_graft_type = (sgd = Int32(0), adagrad = Int32(1), rmsprop = Int32(2), rmsprop_normalized = Int32(3), sqrt_n = Int32(4), adagrad_normalized = Int32(5), adam = Int32(6), none = Int32(7),)
 const gradstep_root_method = (auto = Int32(0), coupled_newton = Int32(1), eigh = Int32(2),)
 const gradstep_root_precision = (f64 = Int32(0), f32 = Int32(1),)
+const gradstep_product_precision = (f32 = Int32(0), tf32 = Int32(1),)
 const gradstep_root_padding = (none = Int32(0), largest = Int32(1),)
 const gradstep_refresh = (fresh = Int32(0), stale = Int32(1),)
 const gradstep_one_sided = (none = Int32(0), input = Int32(1), output = Int32(2),)
@@ -420,6 +421,8 @@ struct gradstep_shampoo_options
     one_sided::Int32
     eigenvalue_corrected::Int32
     master_weights::Int32
+    product_precision::Int32
+    reserved::Int32
 end
 
 struct gradstep_sharding_options
@@ -546,6 +549,7 @@ const FIELD_WORDS = Dict{Tuple{DataType, Symbol}, Any}(
     (gradstep_shampoo_options, :one_sided) => gradstep_one_sided,
     (gradstep_shampoo_options, :eigenvalue_corrected) => Bool,
     (gradstep_shampoo_options, :master_weights) => Bool,
+    (gradstep_shampoo_options, :product_precision) => gradstep_product_precision,
     (gradstep_sharding_options, :gradients) => gradstep_sharded_gradients,
     (gradstep_sharding_options, :average) => gradstep_average,
     (gradstep_sharding_options, :preconditioners) => gradstep_sharded_preconditioners,

@@ -1869,6 +1869,10 @@ pub const GRADSTEP_ROOT_PRECISION_INVALID: gradstep_root_precision = -1;
 pub const GRADSTEP_ROOT_PRECISION_F64: gradstep_root_precision = 0;
 pub const GRADSTEP_ROOT_PRECISION_F32: gradstep_root_precision = 1;
 pub type gradstep_root_precision = ::core::ffi::c_int;
+pub const GRADSTEP_PRODUCT_PRECISION_INVALID: gradstep_product_precision = -1;
+pub const GRADSTEP_PRODUCT_PRECISION_F32: gradstep_product_precision = 0;
+pub const GRADSTEP_PRODUCT_PRECISION_TF32: gradstep_product_precision = 1;
+pub type gradstep_product_precision = ::core::ffi::c_int;
 pub const GRADSTEP_ROOT_PADDING_INVALID: gradstep_root_padding = -1;
 pub const GRADSTEP_ROOT_PADDING_NONE: gradstep_root_padding = 0;
 pub const GRADSTEP_ROOT_PADDING_LARGEST: gradstep_root_padding = 1;
@@ -1919,12 +1923,14 @@ pub struct gradstep_shampoo_options {
     pub one_sided: i32,
     pub eigenvalue_corrected: i32,
     pub master_weights: i32,
+    pub product_precision: i32,
+    pub reserved: i32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     [
         "Size of gradstep_shampoo_options",
-    ][::core::mem::size_of::<gradstep_shampoo_options>() - 200usize];
+    ][::core::mem::size_of::<gradstep_shampoo_options>() - 208usize];
     [
         "Alignment of gradstep_shampoo_options",
     ][::core::mem::align_of::<gradstep_shampoo_options>() - 8usize];
@@ -2040,6 +2046,12 @@ const _: () = {
     [
         "Offset of field: gradstep_shampoo_options::master_weights",
     ][::core::mem::offset_of!(gradstep_shampoo_options, master_weights) - 196usize];
+    [
+        "Offset of field: gradstep_shampoo_options::product_precision",
+    ][::core::mem::offset_of!(gradstep_shampoo_options, product_precision) - 200usize];
+    [
+        "Offset of field: gradstep_shampoo_options::reserved",
+    ][::core::mem::offset_of!(gradstep_shampoo_options, reserved) - 204usize];
 };
 pub const GRADSTEP_SHARDED_GRADIENTS_INVALID: gradstep_sharded_gradients = -1;
 pub const GRADSTEP_SHARDED_GRADIENTS_LOCAL: gradstep_sharded_gradients = 0;

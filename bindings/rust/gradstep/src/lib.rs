@@ -118,7 +118,7 @@ pub use reducer_options::SparseExchange;
 pub use reducer_options::{Candidates, ErrorFeedback, HalfSum, NanPolicy, ReducerMode, ReducerOptions, Selection};
 pub use rule::Rule;
 pub use rules::{AdaGrad, Adam, BiasCorrection, EpsilonPlacement, FirstStep, RmsProp, Sgd, Shampoo, StateDtype};
-pub use rules::{GraftType, OneSided, Refresh, RootMethod, RootPadding, RootPrecision};
+pub use rules::{GraftType, OneSided, ProductPrecision, Refresh, RootMethod, RootPadding, RootPrecision};
 pub use schedule::Schedule;
 pub use sharding::{ShardedGradients, ShardedPreconditioners, ShardingOptions};
 pub use state::LoadOptions;

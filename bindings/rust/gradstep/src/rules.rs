@@ -84,6 +84,15 @@ c_enum! {
     }
 }
 c_enum! {
+    /// What a device's f32 products may do to their operands.
+    ProductPrecision {
+        /// Nothing.
+        F32 = GRADSTEP_PRODUCT_PRECISION_F32,
+        /// Round them to TF32, on CUDA's tensor cores.
+        Tf32 = GRADSTEP_PRODUCT_PRECISION_TF32,
+    }
+}
+c_enum! {
     /// Whether statistics are extended to the largest block.
     RootPadding {
         /// No.
@@ -277,5 +286,7 @@ options! {
         eigenvalue_corrected: bool,
         /// Keeps f32 copies of 16-bit parameters.
         master_weights: bool,
+        /// Of statistics and preconditioned gradients.
+        product_precision: ProductPrecision,
     }
 }

@@ -241,6 +241,10 @@ TEST(ShampooRanks, RanksWithOtherOptionsAreRefused) {
     o.master_weights = comm.rank();
     auto other = make_shampoo(o);
     expect_error(GRADSTEP_ERR_MISMATCH, "options", [&] { other->attach(&comm, dealing_out(kReplicated)); });
+    o = shampoo_options();
+    o.product_precision = comm.rank();
+    auto rounding = make_shampoo(o);
+    expect_error(GRADSTEP_ERR_MISMATCH, "options", [&] { rounding->attach(&comm, dealing_out(kReplicated)); });
   });
 }
 

@@ -365,6 +365,7 @@ TEST(Shampoo, IllegalOptionsAreRefused) {
   refuses(kBad, "exponent_override", [](auto& o) { o.exponent_override = -1; });
   refuses(kBad, "root_method", [](auto& o) { o.root_method = 3; });
   refuses(kBad, "root_precision", [](auto& o) { o.root_precision = -1; });
+  refuses(kBad, "product_precision", [](auto& o) { o.product_precision = 2; });
   refuses(kBad, "root_padding", [](auto& o) { o.root_padding = 2; });
   refuses(kBad, "root_retries", [](auto& o) { o.root_retries = -1; });
   refuses(kBad, "root_lag", [](auto& o) { o.root_lag = -1; });
