@@ -51,8 +51,8 @@ class Cublas : public LibraryHandle<CublasFunctions> {
  public:
   explicit Cublas(int device);
 
-  /// From now on products of f32 numbers may be made by tensor cores, which round each to TF32 first (10 bits behind the
-  /// point) and sum in f32. A new handle's are those of the f32 numbers.
+  /// From now on products of f32 numbers may be made by tensor cores, which round each to TF32 first (10 bits behind
+  /// the point) and sum in f32. A new handle's are those of the f32 numbers.
   void round_operands(bool to_tf32);
 
   /// c = a b for `count` matrices each.
