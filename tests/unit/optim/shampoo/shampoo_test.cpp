@@ -128,6 +128,18 @@ TEST(Shampoo, AfterThreeStepsNothingIsAllocatedAndNothingGrows) {
   }
 }
 
+TEST(Shampoo, TheCpuComputesProductsInF32WhateverTheyMayBe) {
+  auto o = shampoo_options();
+  auto exact = make_shampoo(o);
+  o.product_precision = GRADSTEP_PRODUCT_PRECISION_TF32;
+  auto rounding = make_shampoo(o);
+  Model<float> a;
+  Model<float> b;
+  run(a, *exact, 0, 4);
+  run(b, *rounding, 0, 4);
+  for (std::size_t k = 0; k < kShapes.size(); ++k) EXPECT_EQ(a.params[k].values, b.params[k].values);
+}
+
 TEST(Shampoo, ResumesFromASavedStateWithTheSameBits) {
   for (const std::int32_t coded : {0, 1}) {
     auto o = shampoo_options();
