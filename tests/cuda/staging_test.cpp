@@ -2,8 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Copies between host and device in pieces, and threads that make them by one stream.
+#include <signal.h>
+#include <sys/mman.h>
+#include <time.h>
+
 #include <atomic>
 #include <chrono>
+#include <span>
 
 #include "cuda/nccl_updating.h"
 
@@ -23,6 +28,79 @@ std::vector<float> download(EmulatedCuda& device, void* stream, const float* fro
   std::vector<float> values(count);
   device.queue(stream).download(values.data(), from, count * sizeof(float));
   return values;
+}
+
+/// Memory of the host that is closed at first: whoever writes to it waits there until it is opened. One at a time.
+class ClosedPages {
+ public:
+  explicit ClosedPages(std::size_t bytes)
+      : bytes_(bytes), begin_(mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    if (begin_ == MAP_FAILED) throw std::bad_alloc();
+    closed = this;
+    struct sigaction action = {};
+    action.sa_sigaction = &wait_there;
+    action.sa_flags = SA_SIGINFO;
+    sigaction(SIGSEGV, &action, &before_);
+  }
+  ~ClosedPages() {
+    sigaction(SIGSEGV, &before_, nullptr);
+    closed = nullptr;
+    munmap(begin_, bytes_);
+  }
+  ClosedPages(const ClosedPages&) = delete;
+  ClosedPages& operator=(const ClosedPages&) = delete;
+
+  bool is_awaited() const { return is_awaited_; }
+  void open() {
+    mprotect(begin_, bytes_, PROT_READ | PROT_WRITE);
+    is_open_ = true;
+  }
+  template <class T>
+  std::span<T> as() const {
+    return {static_cast<T*>(begin_), bytes_ / sizeof(T)};
+  }
+
+ private:
+  static void wait_there(int number, siginfo_t* info, void* /*context*/) {
+    const auto place = static_cast<std::byte*>(info->si_addr) - static_cast<std::byte*>(closed->begin_);
+    if (place < 0 || static_cast<std::size_t>(place) >= closed->bytes_) {
+      signal(number, SIG_DFL);  // it comes again
+      return;
+    }
+    closed->is_awaited_ = true;
+    const timespec moment = {0, 1000000};
+    while (!closed->is_open_) nanosleep(&moment, nullptr);
+  }
+
+  static inline ClosedPages* closed = nullptr;
+
+  std::size_t bytes_;
+  void* begin_;
+  struct sigaction before_ = {};
+  std::atomic<bool> is_awaited_ = false;
+  std::atomic<bool> is_open_ = false;
+};
+
+TEST(CudaStaging, WhatIsBeingReadIsNobodyElsesYet) {
+  constexpr std::size_t kCount = std::size_t{1} << 18;
+  EmulatedCuda device(3);
+  const std::vector<float> values = numbers_of(kCount, 1);
+  const std::vector<float> others = numbers_of(kCount, 2);
+  float* const places[] = {device.allocate(kCount), device.allocate(kCount)};
+  upload(device, EmulatedCuda::stream(1), places[0], values);
+  upload(device, EmulatedCuda::stream(1), places[1], others);
+  device.queue(EmulatedCuda::stream(1)).finish();
+
+  void* const stream = EmulatedCuda::stream(2);  // has no blocks yet
+  device.queue(stream);
+  ClosedPages host(kCount * sizeof(float));
+  const std::span<float> found = host.as<float>();
+  std::thread reader([&] { device.queue(stream).download(found.data(), places[0], found.size_bytes()); });
+  while (!host.is_awaited()) std::this_thread::yield();
+  EXPECT_TRUE(download(device, stream, places[1], kCount) == others);
+  host.open();
+  reader.join();
+  EXPECT_TRUE(std::equal(found.begin(), found.end(), values.begin(), values.end()));
 }
 
 TEST(CudaStaging, ThreadsThatCopyByOneStreamGetWhatIsTheirs) {
