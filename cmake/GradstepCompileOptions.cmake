@@ -41,11 +41,20 @@ function(gradstep_options name sanitizers batches)
   endif()
 endfunction()
 
-gradstep_options(gradstep_compile_options "${GRADSTEP_SANITIZE}" ${batches_of_library})
+# Fuzzers are led by the coverage of what they feed (gradstep_coverage): it is nobody else's, and has a price at every
+# comparison.
+string(REPLACE ",fuzzer-no-link" "" sanitizers "${GRADSTEP_SANITIZE}")
+gradstep_options(gradstep_compile_options "${sanitizers}" ${batches_of_library})
+add_library(gradstep_coverage INTERFACE)
+set(no_coverage "")  # for sources that have no decisions that a fuzzer could lead to
+if(NOT sanitizers STREQUAL "${GRADSTEP_SANITIZE}")
+  target_compile_options(gradstep_coverage INTERFACE -fsanitize=fuzzer-no-link)
+  set(no_coverage -fno-sanitize=fuzzer-no-link)
+endif()
 
 # Tests are compiled to be compiled quickly: what they test is compiled as it is delivered, or with all sanitizers. Their
-# own undefined behaviour and coverage are left out: looking for them made a test five times slower to compile.
-string(REGEX REPLACE ",(undefined|fuzzer-no-link)" "" test_sanitizers "${GRADSTEP_SANITIZE}")
+# own undefined behaviour is left out: looking for it made a test five times slower to compile.
+string(REPLACE ",undefined" "" test_sanitizers "${sanitizers}")
 gradstep_options(gradstep_test_options "${test_sanitizers}" ${batches_of_tests})
 if(GRADSTEP_SANITIZE)
   target_compile_options(gradstep_test_options INTERFACE $<IF:$<BOOL:$<TARGET_PROPERTY:GRADSTEP_OPTIMISED>>,-O1,-O0>)

@@ -23,9 +23,12 @@
 #define GRADSTEP_DEVICE __device__ __forceinline__
 /// Before a loop whose bodies index arrays that are to stay in registers.
 #define GRADSTEP_UNROLL _Pragma("unroll")
+/// Before a loop whose body is long, and whose arrays may be in memory.
+#define GRADSTEP_ROLLED _Pragma("unroll 1")
 #else
 #define GRADSTEP_DEVICE inline
 #define GRADSTEP_UNROLL
+#define GRADSTEP_ROLLED
 #include "cuda/emulation/device.h"
 #endif
 

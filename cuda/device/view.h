@@ -5,6 +5,8 @@
 // with any strides.
 #pragma once
 
+#include <type_traits>
+
 #include "core/array.h"
 #include "device/block.h"
 #include "kernels/convert.h"
@@ -59,6 +61,34 @@ GRADSTEP_DEVICE auto with_stored_type(DType dtype, Body body) {
       return body(double{});
     default:
       return body(float{});
+  }
+}
+
+/// As with_stored_type(), of parameters that are computed in T, and of what is stored as they are: f64 ones are those
+/// that are computed in f64.
+template <class T, class Body>
+GRADSTEP_DEVICE auto with_parameter_type(DType dtype, Body body) {
+  if constexpr (std::is_same_v<T, double>) {
+    return body(double{});
+  } else {
+    switch (dtype) {
+      case DType::f16:
+        return body(Float16{});
+      case DType::bf16:
+        return body(BFloat16{});
+      default:
+        return body(float{});
+    }
+  }
+}
+
+/// Of their gradients: any type for f64 parameters, and none but theirs is f64.
+template <class T, class Body>
+GRADSTEP_DEVICE auto with_gradient_type(DType dtype, Body body) {
+  if constexpr (std::is_same_v<T, double>) {
+    return with_stored_type(dtype, body);
+  } else {
+    return with_parameter_type<T>(dtype, body);
   }
 }
 

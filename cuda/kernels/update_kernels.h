@@ -112,34 +112,54 @@ GRADSTEP_DEVICE void round_pair(std::uint32_t random, float& low, float& high) {
   high = kernels::to_float(kernels::round_stochastically<Stored>(high, random >> 16));
 }
 
+/// What for_each_own_of() goes through, whose elements are computed in T.
+template <class T>
+struct ParameterElements {
+  template <class Body>
+  GRADSTEP_DEVICE static void with_type(DType dtype, Body body) {
+    with_parameter_type<T>(dtype, body);
+  }
+};
+template <class T>
+struct GradientElements {
+  template <class Body>
+  GRADSTEP_DEVICE static void with_type(DType dtype, Body body) {
+    with_gradient_type<T>(dtype, body);
+  }
+};
+
 /// body(k, where it lies) in the type that the array has, for those of its elements [begin, begin + count) that are the
 /// thread's.
-template <class Body>
+template <class Elements, class Body>
 GRADSTEP_DEVICE void for_each_own_of(const Block& block, const View& view, std::int64_t begin, std::int64_t count,
                                      Body body) {
   const int lane = block.thread() % kWarp;
   if (view.layout == nullptr) {
-    return with_stored_type(view.dtype, [&](auto stored) {
+    return Elements::with_type(view.dtype, [&](auto stored) {
       auto* first = at<decltype(stored)>(view, begin);
       for_each_own(lane, count, [&](int k, std::int64_t i) { body(k, first + i); });
     });
   }
   std::int64_t places[kOwn] = {};
-  for_each_own(lane, count, [&](int k, std::int64_t i) { places[k] = place_of(block, view, begin + i); });
-  with_stored_type(view.dtype, [&](auto stored) {
+  GRADSTEP_ROLLED
+  for (int k = 0; k < kOwn; ++k) {
+    const std::int64_t i = k * kWarp + lane;
+    if (i < count) places[k] = place_of(block, view, begin + i);
+  }
+  Elements::with_type(view.dtype, [&](auto stored) {
     for_each_own(lane, count, [&](int k, std::int64_t) { body(k, at<decltype(stored)>(view, places[k])); });
   });
 }
 
-template <class T>
+template <class Elements, class T>
 GRADSTEP_DEVICE void load_own(const Block& block, const View& view, std::int64_t begin, std::int64_t count, T* x) {
-  for_each_own_of(block, view, begin, count,
-                  [&](int k, const auto* from) { x[k] = kernels::convert<T>(block.load(from)); });
+  for_each_own_of<Elements>(block, view, begin, count,
+                            [&](int k, const auto* from) { x[k] = kernels::convert<T>(block.load(from)); });
 }
 template <class T>
 GRADSTEP_DEVICE void store_own(const Block& block, const View& view, std::int64_t begin, std::int64_t count,
                                const T* x) {
-  for_each_own_of(block, view, begin, count, [&](int k, auto* to) {
+  for_each_own_of<ParameterElements<T>>(block, view, begin, count, [&](int k, auto* to) {
     block.store(to, kernels::convert<std::remove_reference_t<decltype(*to)>>(x[k]));
   });
 }
@@ -172,7 +192,7 @@ struct StagedWay {
     T values[kOwn] = {};
     T gradients[kOwn] = {};
     T states[kernels::kMaxStates][kOwn] = {};
-    load_own(block, item.gradient, begin, count, gradients);
+    load_own<GradientElements<T>>(block, item.gradient, begin, count, gradients);
     load_values(block, item, begin, count, values);
     GRADSTEP_UNROLL
     for (int s = 0; s < kStates; ++s) load_state(block, item, s, begin, count, states[s]);
@@ -203,7 +223,7 @@ struct StagedWay {
   /// The parameter's, or its master's.
   GRADSTEP_DEVICE static void load_values(const Block& block, const DeviceItem& item, std::int64_t begin,
                                           std::int64_t count, T* x) {
-    load_own(block, item.param, begin, count, x);
+    load_own<ParameterElements<T>>(block, item.param, begin, count, x);
     if constexpr (kIsFloat) {
       if (item.master == nullptr) return;
       const bool is_f16 = item.param.dtype == DType::f16;

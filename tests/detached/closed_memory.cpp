@@ -92,6 +92,14 @@ bool ClosedMemory::contains(const void* data, std::size_t bytes) const {
   return first >= begin_ && first + bytes <= begin_ + kSpace;
 }
 
+bool ClosedMemory::has_buffers_at([[maybe_unused]] const void* data, [[maybe_unused]] std::size_t bytes) {
+#if defined(GRADSTEP_POISONS)
+  return __asan_region_is_poisoned(const_cast<void*>(data), bytes) == nullptr;
+#else
+  return true;
+#endif
+}
+
 void ClosedMemory::open() {
   const std::lock_guard lock(mutex_);
   if (open_++ == 0 && used_ > 0) mprotect(begin_, rounded(used_, kPage), PROT_READ | PROT_WRITE);

@@ -29,6 +29,8 @@ class ClosedMemory final : public Memory {
 
   /// Does [data, data + bytes) lie in it?
   bool contains(const void* data, std::size_t bytes) const;
+  /// Under the address sanitizer: is all of it in buffers that have not been given back? Elsewhere true.
+  static bool has_buffers_at(const void* data, std::size_t bytes);
 
   /// Scopes may be nested.
   void open();

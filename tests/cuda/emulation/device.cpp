@@ -204,12 +204,12 @@ bool is_refused() { return are_captures() && capture_mode != cudaStreamCaptureMo
 bool fails_copy() { return machine().failing_copy > 0 && --machine().failing_copy == 0; }
 
 void run_block(const Launch& launch, std::int64_t index, std::uint64_t seed) {
-  std::vector<std::byte> shared(launch.shared_bytes + 16);
-  std::minstd_rand random(static_cast<std::uint32_t>(seed));
-  for (std::byte& byte : shared) byte = static_cast<std::byte>(random());  // nobody has written it
+  using Words = std::linear_congruential_engine<std::uint64_t, 6364136223846793005U, 1442695040888963407U, 0>;
+  std::vector<std::uint64_t> shared(launch.shared_bytes / sizeof(std::uint64_t) + 3);
+  std::ranges::generate(shared, Words(seed));  // nobody has written it
   std::vector<std::byte> exchange(static_cast<std::size_t>(launch.threads) * 32);
   void* place = shared.data();
-  std::size_t room = shared.size();
+  std::size_t room = shared.size() * sizeof shared[0];
   BlockState state;
   state.kernel = launch.kernel;
   state.index = index;
@@ -278,6 +278,11 @@ void run_blocks(const Launch& launch, int device) {
 void check_access(const char* kernel, const void* data, std::size_t bytes, std::size_t alignment) {
   if (reinterpret_cast<std::uintptr_t>(data) % alignment != 0) complain(kernel, "an access is not aligned");
   if (!machine().memory.contains(data, bytes)) complain(kernel, "an access is not to the device's memory");
+}
+
+void check_range(const char* kernel, const void* data, std::size_t bytes, std::size_t alignment) {
+  check_access(kernel, data, bytes, alignment);
+  if (!ClosedMemory::has_buffers_at(data, bytes)) complain(kernel, "an access is to what no buffer has");
 }
 
 cudaError_t launch(Launch launch, cudaStream_t stream) {

@@ -38,8 +38,11 @@ struct BlockState {
   std::byte* exchange = nullptr;  ///< two slots of 16 bytes for each thread
 };
 
-/// Ends the program unless a kernel may access [data, data + bytes).
+/// Ends the program unless [data, data + bytes) is the device's.
 void check_access(const char* kernel, const void* data, std::size_t bytes, std::size_t alignment);
+/// As check_access(), for what accesses it without being looked at: under the address sanitizer all of it must be a
+/// buffer's, too.
+void check_range(const char* kernel, const void* data, std::size_t bytes, std::size_t alignment);
 
 /// A thread's view of its block: what cuda/device/block.h has for a GPU.
 class Block {
@@ -88,7 +91,7 @@ class Block {
   /// Memory that formulas read and write themselves.
   template <class T>
   T* checked(T* data, std::int64_t count = 1) const {
-    check_access(state_.kernel, data, sizeof(T) * static_cast<std::size_t>(count), alignof(T));
+    check_range(state_.kernel, data, sizeof(T) * static_cast<std::size_t>(count), alignof(T));
     return data;
   }
 

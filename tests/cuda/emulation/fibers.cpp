@@ -12,14 +12,7 @@
 
 #include "cuda/emulation/stack_switch.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define GRADSTEP_SWITCHES_STACKS
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define GRADSTEP_SWITCHES_STACKS
-#endif
-#endif
-#if defined(GRADSTEP_SWITCHES_STACKS)
+#if defined(GRADSTEP_ANNOUNCES_STACKS)
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -36,16 +29,14 @@ struct Fiber {
   StackPointer place;
   std::unique_ptr<std::byte[]> stack = std::make_unique<std::byte[]>(kStack);
   void* fake_stack = nullptr;
-  State state = State::ready;
 };
 
 class Block {
  public:
   void run(int count, std::uint64_t seed, const char* kernel, const std::function<void(int)>& body);
-  void wait(State state) {
-    Fiber& own = fibers_[static_cast<std::size_t>(current_)];
-    own.state = state;
-    leave(own);
+  void wait(State where) {
+    state(current_) = where;
+    leave(fibers_[static_cast<std::size_t>(current_)]);
   }
 
  private:
@@ -56,7 +47,11 @@ class Block {
   void release();
   [[noreturn]] void complain(const char* what) const;
 
+  State& state(int thread) { return states_[static_cast<std::size_t>(thread)]; }
+
   std::vector<Fiber> fibers_;  // those of former blocks are used again
+  std::vector<State> states_;  // of each thread
+  std::vector<int> turns_;     // threads that are to run until they wait
   int count_ = 0;
   int current_ = 0;
   const char* kernel_ = "";
@@ -72,14 +67,14 @@ thread_local Block block;
 
 void switch_to([[maybe_unused]] void** fake_stack, [[maybe_unused]] const void* bottom,
                [[maybe_unused]] std::size_t size) {
-#if defined(GRADSTEP_SWITCHES_STACKS)
+#if defined(GRADSTEP_ANNOUNCES_STACKS)
   __sanitizer_start_switch_fiber(fake_stack, bottom, size);
 #endif
 }
 
 void arrived([[maybe_unused]] void* fake_stack, [[maybe_unused]] const void** bottom,
              [[maybe_unused]] std::size_t* size) {
-#if defined(GRADSTEP_SWITCHES_STACKS)
+#if defined(GRADSTEP_ANNOUNCES_STACKS)
   __sanitizer_finish_switch_fiber(fake_stack, bottom, size);
 #endif
 }
@@ -98,7 +93,7 @@ void Block::enter() {
     if (self.failure_ == nullptr) self.failure_ = std::current_exception();
   }
   Fiber& own = self.fibers_[static_cast<std::size_t>(self.current_)];
-  own.state = State::ended;
+  self.state(self.current_) = State::ended;
   switch_to(nullptr, self.scheduler_stack_, self.scheduler_size_);
   StackPointer::change(own.place, self.scheduler_);
 }
@@ -106,7 +101,6 @@ void Block::enter() {
 void Block::start(Fiber& fiber) {
   fiber.place.start_at(&Block::enter, fiber.stack.get(), kStack);
   fiber.fake_stack = nullptr;
-  fiber.state = State::ready;
 }
 
 void Block::resume(int thread) {
@@ -127,25 +121,24 @@ void Block::leave(Fiber& own) {
 void Block::release() {
   int blocked = 0;
   int ended = 0;
+  bool any_ready = false;
   for (int first = 0; first < count_; first += kWarp) {
     const int end = std::min(first + kWarp, count_);
     int at_warp = 0;
     for (int t = first; t < end; ++t) {
-      const State state = fibers_[static_cast<std::size_t>(t)].state;
-      at_warp += state == State::at_warp ? 1 : 0;
-      blocked += state == State::at_block ? 1 : 0;
-      ended += state == State::ended ? 1 : 0;
+      any_ready = any_ready || state(t) == State::ready;
+      at_warp += state(t) == State::at_warp ? 1 : 0;
+      blocked += state(t) == State::at_block ? 1 : 0;
+      ended += state(t) == State::ended ? 1 : 0;
     }
     if (at_warp == 0) continue;
     if (at_warp != end - first) complain("not all threads of a warp come to its shuffle");
-    for (int t = first; t < end; ++t) fibers_[static_cast<std::size_t>(t)].state = State::ready;
+    for (int t = first; t < end; ++t) state(t) = State::ready;
+    any_ready = true;
   }
-  if (blocked == 0) return;
-  const bool any_ready = std::any_of(fibers_.begin(), fibers_.begin() + count_,
-                                     [](const Fiber& fiber) { return fiber.state == State::ready; });
-  if (any_ready) return;
+  if (blocked == 0 || any_ready) return;
   if (blocked + ended != count_ || ended > 0) complain("not all threads of a block come to its barrier");
-  for (int t = 0; t < count_; ++t) fibers_[static_cast<std::size_t>(t)].state = State::ready;
+  std::ranges::fill(states_, State::ready);
 }
 
 void Block::run(int count, std::uint64_t seed, const char* kernel, const std::function<void(int)>& body) {
@@ -154,30 +147,32 @@ void Block::run(int count, std::uint64_t seed, const char* kernel, const std::fu
   body_ = &body;
   failure_ = nullptr;
   while (fibers_.size() < static_cast<std::size_t>(count)) fibers_.emplace_back();
-  std::vector<int> order(static_cast<std::size_t>(count));
-  for (int t = 0; t < count; ++t) {
-    order[static_cast<std::size_t>(t)] = t;
-    start(fibers_[static_cast<std::size_t>(t)]);
-  }
+  states_.assign(static_cast<std::size_t>(count), State::ready);
+  for (int t = 0; t < count; ++t) start(fibers_[static_cast<std::size_t>(t)]);
   std::minstd_rand random(static_cast<std::uint32_t>(seed));
+  const auto below = [&random](std::size_t n) { return std::size_t{random()} * n >> 31; };
   // Warps that rest until the others have run ahead as far as they can, or a while.
   std::uint64_t resting = random();
-  for (bool any = true; any;) {
-    std::shuffle(order.begin(), order.end(), random);
-    any = false;
-    bool has_run = false;
-    for (const int t : order) {
-      if (fibers_[static_cast<std::size_t>(t)].state != State::ready) continue;
+  for (;;) {
+    bool any = false;
+    turns_.clear();
+    for (int t = 0; t < count; ++t) {
+      if (state(t) != State::ready) continue;
       any = true;
-      if ((resting >> (t / kWarp) & 1) != 0) continue;
-      resume(t);
-      has_run = true;
+      if ((resting >> (t / kWarp) & 1) == 0) turns_.push_back(t);
+    }
+    if (!any) break;
+    const bool has_run = !turns_.empty();
+    while (!turns_.empty()) {
+      std::swap(turns_[below(turns_.size())], turns_.back());
+      resume(turns_.back());
+      turns_.pop_back();
     }
     release();
-    if (!has_run || random() % 16 == 0) resting = random();
+    if (!has_run || below(16) == 0) resting = random();
   }
-  const auto has_ended = [](const Fiber& fiber) { return fiber.state == State::ended; };
-  if (!std::all_of(fibers_.begin(), fibers_.begin() + count, has_ended)) complain("its threads wait for each other");
+  const auto has_ended = [](State state) { return state == State::ended; };
+  if (!std::ranges::all_of(states_, has_ended)) complain("its threads wait for each other");
   if (failure_ != nullptr) std::rethrow_exception(failure_);
 }
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the plugin uses of cuBLAS and cuSOLVER (the driver is in device.cpp, NCCL in nccl.cpp), on the emulated device:
-// plain loops and Eigen, as work of a stream. A handle that has no workspace or stream, and memory that is not the
-// device's, end the program.
+// by Eigen, as work of a stream. A handle that has no workspace or stream, and memory that is not the device's, end the
+// program. As NVIDIA's, this is compiled for speed and without sanitizers: what is accessed is checked in whole ranges.
 #include <Eigen/Eigenvalues>
 #include <Eigen/QR>
 #include <algorithm>
@@ -79,17 +79,11 @@ int set_math_mode(cublasContext* handle, int mode) {
   return 0;
 }
 
-/// To ten bits behind the point, ties away from zero, as PTX's cvt.rna.tf32.f32 does.
+/// To ten bits behind the point, ties away from zero, as PTX's cvt.rna.tf32.f32 does: what tensor cores make of an
+/// operand.
 float rounded_to_tf32(float x) {
   if (!std::isfinite(x)) return x;
   return std::bit_cast<float>((std::bit_cast<std::uint32_t>(x) + 0x1000U) & ~0x1fffU);
-}
-
-/// What tensor cores make of an operand.
-template <class T>
-T operand(T x, bool rounds) {
-  if constexpr (std::is_same_v<T, float>) return rounds ? rounded_to_tf32(x) : x;
-  return x;
 }
 
 /// Of a libraryPropertyType: major, minor and patch.
@@ -101,7 +95,32 @@ int property(int type, int* value) {
   return 0;
 }
 
-/// Matrices by columns, as cuBLAS has them. Sums are in the type of the numbers.
+template <class T>
+using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
+
+/// By columns, as the libraries have them, which lie `between` numbers after one another.
+template <class T>
+struct Operand {
+  T* data;
+  std::int64_t rows;
+  std::int64_t columns;
+  std::int64_t between;
+
+  Eigen::Map<Matrix<std::remove_const_t<T>>, 0, Eigen::OuterStride<>> in(const Block& block) const {
+    auto* first = const_cast<std::remove_const_t<T>*>(block.checked(data, between * (columns - 1) + rows));
+    return {first, rows, columns, Eigen::OuterStride<>(between)};
+  }
+  Matrix<std::remove_const_t<T>> copy(const Block& block, bool transposes, bool rounds) const {
+    Matrix<std::remove_const_t<T>> x = in(block);
+    if constexpr (std::is_same_v<std::remove_const_t<T>, float>) {
+      if (rounds) x = x.unaryExpr(&rounded_to_tf32).eval();
+    }
+    if (transposes) x.transposeInPlace();
+    return x;
+  }
+};
+
+/// Sums are in the type of the numbers.
 template <class T>
 int multiply(cublasContext* handle, int transposes_a, int transposes_b, int m, int n, int k, const T* alpha, const T* a,
              int lda, long long stride_a, const T* b, int ldb, long long stride_b, const T* beta, T* c, int ldc,
@@ -116,19 +135,15 @@ int multiply(cublasContext* handle, int transposes_a, int transposes_b, int m, i
   const bool rounds = handle->math_mode == kTf32Math;
   const auto body = [=](Block& block) {
     for (int item = 0; item < count; ++item) {
-      const T* x = block.checked(a + item * stride_a, std::int64_t{lda} * (transposes_a != 0 ? m : k));
-      const T* y = block.checked(b + item * stride_b, std::int64_t{ldb} * (transposes_b != 0 ? k : n));
-      T* z = block.checked(c + item * stride_c, std::int64_t{ldc} * n);
-      for (std::int64_t j = 0; j < n; ++j) {
-        for (std::int64_t i = 0; i < m; ++i) {
-          T sum = 0;
-          for (std::int64_t l = 0; l < k; ++l) {
-            sum += operand(transposes_a != 0 ? x[i * lda + l] : x[l * lda + i], rounds) *
-                   operand(transposes_b != 0 ? y[l * ldb + j] : y[j * ldb + l], rounds);
-          }
-          T& to = z[j * ldc + i];
-          to = scale * sum + (keep == 0 ? 0 : keep * to);
-        }
+      const Operand<const T> x{a + item * stride_a, transposes_a != 0 ? k : m, transposes_a != 0 ? m : k, lda};
+      const Operand<const T> y{b + item * stride_b, transposes_b != 0 ? n : k, transposes_b != 0 ? k : n, ldb};
+      const Matrix<T> product =
+          scale * (x.copy(block, transposes_a != 0, rounds) * y.copy(block, transposes_b != 0, rounds));
+      auto z = Operand<T>{c + item * stride_c, m, n, ldc}.in(block);
+      if (keep == 0) {
+        z = product;  // whatever was there
+      } else {
+        z = product + keep * z;
       }
     }
   };
@@ -148,15 +163,14 @@ int size_of_decomposition(cusolverDnContext* /*handle*/, int /*wants_vectors*/, 
 template <class T>
 int decompose(cusolverDnContext* handle, int wants_vectors, int upper, int n, T* a, int lda, T* values, T* work,
               int numbers, int* info) {
-  using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
   if (wants_vectors != 1 || n < 1 || lda != n || numbers < n * n + 32) return kInvalidValue;
   if (is_refused_beside_captures()) return kExecutionFailed;
   const auto body = [=](Block& block) {
     const std::int64_t size = std::int64_t{n} * n;
     std::fill_n(block.checked(work, numbers), numbers, T{-1});
-    Eigen::Map<Matrix> matrix(block.checked(a, size), n, n);
-    const Matrix lower = upper != 0 ? Matrix(matrix.transpose()) : Matrix(matrix);
-    const Eigen::SelfAdjointEigenSolver<Matrix> solver(lower);
+    Eigen::Map<Matrix<T>> matrix(block.checked(a, size), n, n);
+    const Matrix<T> lower = upper != 0 ? Matrix<T>(matrix.transpose()) : Matrix<T>(matrix);
+    const Eigen::SelfAdjointEigenSolver<Matrix<T>> solver(lower);
     matrix = solver.eigenvectors();
     Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, 1>>(block.checked(values, n), n) = solver.eigenvalues();
     block.store(info, solver.info() == Eigen::Success ? 0 : 1);
@@ -197,14 +211,13 @@ int size_of_batch(cusolverDnContext* /*handle*/, cusolverDnParams* /*parameters*
 template <class T>
 int decompose_typed_batch(cusolverDnContext* handle, int upper, std::int64_t n, T* a, T* values, std::byte* device,
                           int* info, std::int64_t count) {
-  using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
   const auto body = [=](Block& block) {
     const std::size_t bytes = batch_bytes(n, sizeof(T) == 8 ? kReal64 : 0, count);
     std::fill_n(block.checked(device, static_cast<std::int64_t>(bytes)), bytes, std::byte{0xff});
     for (std::int64_t k = 0; k < count; ++k) {
-      Eigen::Map<Matrix> matrix(block.checked(a + k * n * n, n * n), n, n);
-      const Matrix lower = upper != 0 ? Matrix(matrix.transpose()) : Matrix(matrix);
-      const Eigen::SelfAdjointEigenSolver<Matrix> solver(lower);
+      Eigen::Map<Matrix<T>> matrix(block.checked(a + k * n * n, n * n), n, n);
+      const Matrix<T> lower = upper != 0 ? Matrix<T>(matrix.transpose()) : Matrix<T>(matrix);
+      const Eigen::SelfAdjointEigenSolver<Matrix<T>> solver(lower);
       matrix = solver.eigenvectors();
       Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, 1>>(block.checked(values + k * n, n), n) = solver.eigenvalues();
       block.store(info + k, solver.info() == Eigen::Success ? 0 : 1);
