@@ -9,6 +9,8 @@
 
 namespace gradstep::cuda {
 
+inline constexpr int kChunkThreads = 256;  ///< usually
+
 /// body(element) for those of a chunk that are the thread's.
 template <class Body>
 GRADSTEP_DEVICE void for_each_element(const Block& block, const Chunk& chunk, Body body) {

@@ -168,7 +168,7 @@ struct AccumulateAndSquare {
   }
 };
 
-struct Form {
+struct PreparedSums {
   ChunkTable chunks;
   Table items_table;
   Table actions_table;
@@ -177,7 +177,7 @@ struct Form {
   std::vector<AccumulateAction> actions;
 };
 
-const Item* send_items(Form& form, const AccumulateJob& job, CudaQueue& queue) {
+const Item* send_items(PreparedSums& form, const AccumulateJob& job, CudaQueue& queue) {
   form.items_table.begin(queue);
   form.items.clear();
   for (std::size_t k = 0; k < job.sums.size(); ++k) {
@@ -200,7 +200,7 @@ bool leaves_absent(const AddStep& step, const AccumulateJob& job) {
   return step.formula != AddFormula::running && step.finish == Finish::nothing && job.norm == nullptr;
 }
 
-Actions send_actions(Form& form, const AccumulateJob& job, const AddStep& step, CudaQueue& queue) {
+Actions send_actions(PreparedSums& form, const AccumulateJob& job, const AddStep& step, CudaQueue& queue) {
   form.actions.assign(job.actions.begin(), job.actions.end());
   if (leaves_absent(step, job)) {
     std::replace(form.actions.begin(), form.actions.end(), AccumulateAction::absent, AccumulateAction::none);
@@ -221,7 +221,7 @@ Actions send_actions(Form& form, const AccumulateJob& job, const AddStep& step, 
 }  // namespace
 
 void accumulate(const AccumulateJob& job, CudaQueue& queue) {
-  auto& form = job.prepared.get<Form>();
+  auto& form = job.prepared.get<PreparedSums>();
   const AddStep step = add_step(job);
   const Sums sums{send_items(form, job, queue), send_actions(form, job, step, queue), step};
   const Chunks chunks = form.chunks.of(*job.work, queue);

@@ -10,8 +10,6 @@ namespace gradstep::cuda {
 
 namespace {
 
-constexpr int kChunkThreads = 256;
-
 struct StepInBases {
   static constexpr const char* kName = "step_in_bases";
   static constexpr int kThreads = kChunkThreads;

@@ -14,8 +14,6 @@ namespace {
 using kernels::Graft;
 using kernels::GraftScales;
 
-constexpr int kChunkThreads = 256;
-
 struct FollowMasters {
   static constexpr const char* kName = "follow_masters";
   static constexpr int kThreads = kChunkThreads;
@@ -143,7 +141,7 @@ struct SetScales {
   }
 };
 
-struct Finish {
+struct FinishTensors {
   static constexpr const char* kName = "finish_shampoo";
   static constexpr int kThreads = kChunkThreads;
 
@@ -195,7 +193,7 @@ void graft(const TensorBatch& batch, Graft graft, const GraftScratch& scratch, c
 }
 
 void finish(const TensorBatch& batch, const GraftScales* scales, const CudaQueue& queue) {
-  launch(queue, batch.chunks.count, Finish{batch, scales});
+  launch(queue, batch.chunks.count, FinishTensors{batch, scales});
 }
 
 }  // namespace gradstep::cuda

@@ -82,7 +82,7 @@ struct CountReaching {
   }
 };
 
-struct Form {
+struct PreparedSelection {
   Table parts_table;
   ChunkTable chunks;
   WorkList work;
@@ -104,13 +104,13 @@ bool same_parts(const std::vector<SelectPart>& a, std::span<const SelectPart> b)
 template <class T>
 struct Run {
   CudaQueue& queue;
-  Form& form;
+  PreparedSelection& form;
   Chunks chunks;
   Selected<T> selected;
   Cut* cuts = nullptr;
 
   Run(const SelectPlan& plan, std::span<const SelectPart> cut_for, CudaQueue& in_queue)
-      : queue(in_queue), form(plan.prepared.get<Form>()) {
+      : queue(in_queue), form(plan.prepared.get<PreparedSelection>()) {
     if (!same_parts(form.cut_for, cut_for)) divide(cut_for);
     form.parts_table.begin(queue);
     const auto section = form.parts_table.add(form.parts);

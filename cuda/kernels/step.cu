@@ -97,7 +97,7 @@ struct CloseStep {
 };
 
 /// Closed forms on the device: the points of piecewise ones are in the table as well.
-struct Form {
+struct PreparedStep {
   Table forms;
   std::vector<Table> points;
   Table values;
@@ -127,7 +127,7 @@ HyperParameterForm without_padding(const HyperParameterForm& from) {
   return to;
 }
 
-void send_forms(Form& form, const StepPlan& plan, CudaQueue& queue) {
+void send_forms(PreparedStep& form, const StepPlan& plan, CudaQueue& queue) {
   form.shown.resize(plan.forms.size());
   form.points.resize(plan.forms.size());
   for (std::size_t i = 0; i < form.shown.size(); ++i) {
@@ -149,7 +149,7 @@ void send_forms(Form& form, const StepPlan& plan, CudaQueue& queue) {
 
 void begin_step(const StepPlan& plan, const StepRequest& request, const double* values, StepScalars* scalars,
                 CudaQueue& queue) {
-  auto& form = plan.prepared.get<Form>();
+  auto& form = plan.prepared.get<PreparedStep>();
   const bool is_form = plan.rule.family != kernels::RuleForm::Family::none;
   if (values != nullptr) {
     queue.check_not_capturing(is_form ? "the host evaluates a schedule" : "the host computes this rule's numbers");

@@ -22,13 +22,13 @@ struct Kind {
 };
 
 /// Chunks of one kind, side by side.
-struct Part {
+struct ChunksOfKind {
   Kind kind;
   std::vector<Chunk> chunks;
   Table::Section<Chunk> section;
 };
 
-struct Form {
+struct PreparedUpdate {
   Table items_table;
   Table chunks_table;
   ChunkTable chunks;
@@ -38,7 +38,7 @@ struct Form {
   // What parts were made of.
   std::uint64_t sorted_version = 0;
   std::vector<Kind> sorted_kinds;
-  std::vector<Part> parts;
+  std::vector<ChunksOfKind> parts;
 };
 
 bool is_direct(const Array& array, DType arithmetic) { return array.contiguous() && array.dtype == arithmetic; }
@@ -84,14 +84,15 @@ DeviceItem device_item(const UpdateItem& item, Table& table) {
   return to;
 }
 
-void sort_into_parts(Form& form, const UpdatePlan& plan) {
+void sort_into_parts(PreparedUpdate& form, const UpdatePlan& plan) {
   if (form.sorted_version == plan.work->version() && form.sorted_kinds == form.kinds) return;
   form.sorted_version = plan.work->version();
   form.sorted_kinds = form.kinds;
   form.parts.clear();
   for (const Chunk& chunk : plan.work->chunks()) {
     const Kind& kind = form.kinds[static_cast<std::size_t>(chunk.item)];
-    auto part = std::find_if(form.parts.begin(), form.parts.end(), [&](const Part& p) { return p.kind == kind; });
+    auto part =
+        std::find_if(form.parts.begin(), form.parts.end(), [&](const ChunksOfKind& p) { return p.kind == kind; });
     if (part == form.parts.end()) part = form.parts.insert(part, {kind, {}, {}});
     part->chunks.push_back(chunk);
   }
@@ -106,7 +107,7 @@ void launch_kind(const Kind& kind, const UpdateArguments& arguments, std::int64_
 }  // namespace
 
 void update(const UpdatePlan& plan, kernels::StepScalars* scalars, CudaQueue& queue) {
-  auto& form = plan.prepared.get<Form>();
+  auto& form = plan.prepared.get<PreparedUpdate>();
   form.items_table.begin(queue);
   form.items.clear();
   form.kinds.clear();
@@ -137,9 +138,9 @@ void update(const UpdatePlan& plan, kernels::StepScalars* scalars, CudaQueue& qu
   }
   sort_into_parts(form, plan);
   form.chunks_table.begin(queue);
-  for (Part& part : form.parts) part.section = form.chunks_table.add(part.chunks);
+  for (ChunksOfKind& part : form.parts) part.section = form.chunks_table.add(part.chunks);
   form.chunks_table.send();
-  for (const Part& part : form.parts) {
+  for (const ChunksOfKind& part : form.parts) {
     arguments.chunks = form.chunks_table.at(part.section);
     arguments.closes = &part == &form.parts.back();
     launch_kind(part.kind, arguments, static_cast<std::int64_t>(part.chunks.size()), queue);

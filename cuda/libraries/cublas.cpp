@@ -18,7 +18,7 @@ constexpr std::size_t kWorkspaceAlignment = 256;
 constexpr int kDefaultMath = 0;
 constexpr int kTf32Math = 3;
 
-CublasFunctions find_functions() {
+CublasFunctions find_cublas_functions() {
   const Library& library = cublas_library();
   CublasFunctions functions{};
   library.find(functions.create, "cublasCreate_v2");
@@ -35,7 +35,7 @@ CublasFunctions find_functions() {
 }  // namespace
 
 const CublasFunctions& cublas_functions() {
-  static const CublasFunctions functions = find_functions();
+  static const CublasFunctions functions = find_cublas_functions();
   return functions;
 }
 

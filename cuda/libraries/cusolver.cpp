@@ -17,7 +17,7 @@ constexpr int kUpper = 1;  // of columns: the lower half of rows
 constexpr int kReal32 = 0;
 constexpr int kReal64 = 1;
 
-CusolverFunctions find_functions() {
+CusolverFunctions find_cusolver_functions() {
   const Library library = open_cusolver(cublas_library());
   CusolverFunctions functions{};
   library.find(functions.create, "cusolverDnCreate");
@@ -43,7 +43,7 @@ CusolverFunctions find_functions() {
 }  // namespace
 
 const CusolverFunctions& cusolver_functions() {
-  static const CusolverFunctions functions = find_functions();
+  static const CusolverFunctions functions = find_cusolver_functions();
   return functions;
 }
 

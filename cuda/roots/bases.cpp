@@ -14,9 +14,9 @@ namespace gradstep::cuda {
 namespace {
 
 /// Matrices in f64 that a job needs: the statistic, its vectors, their products; and a row.
-constexpr std::int64_t kLists = 3;
+constexpr std::int64_t kListsOfBases = 3;
 
-std::int64_t bytes_of(std::int64_t n) { return (kLists * n * n + n) * 8; }
+std::int64_t bytes_of(std::int64_t n) { return (kListsOfBases * n * n + n) * 8; }
 
 }  // namespace
 

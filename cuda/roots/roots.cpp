@@ -19,7 +19,7 @@ namespace gradstep::cuda {
 namespace {
 
 /// Lists of matrices that a batch needs: the statistics, and six more.
-constexpr std::int64_t kLists = 7;
+constexpr std::int64_t kListsOfRoots = 7;
 
 auto key_of(const RootJob& job) {
   const RootRecipe& r = job.recipe;
@@ -35,7 +35,7 @@ constexpr std::int64_t kLightWork = std::int64_t{1} << 26;
 
 template <class T>
 std::size_t scratch_of(std::int64_t n, std::size_t count) {
-  return static_cast<std::size_t>(kLists * numbers_of(n, static_cast<std::int64_t>(count))) * sizeof(T);
+  return static_cast<std::size_t>(kListsOfRoots * numbers_of(n, static_cast<std::int64_t>(count))) * sizeof(T);
 }
 
 /// Jobs of one extent and recipe, as many as fit into the scratch.

@@ -137,13 +137,15 @@ int multiply(cublasContext* handle, int transposes_a, int transposes_b, int m, i
     for (int item = 0; item < count; ++item) {
       const Operand<const T> x{a + item * stride_a, transposes_a != 0 ? k : m, transposes_a != 0 ? m : k, lda};
       const Operand<const T> y{b + item * stride_b, transposes_b != 0 ? n : k, transposes_b != 0 ? k : n, ldb};
-      const Matrix<T> product =
-          scale * (x.copy(block, transposes_a != 0, rounds) * y.copy(block, transposes_b != 0, rounds));
+      // Sums of products of columns.
+      const Matrix<T> rows = x.copy(block, transposes_a == 0, rounds);
+      const Matrix<T> columns = y.copy(block, transposes_b != 0, rounds);
       auto z = Operand<T>{c + item * stride_c, m, n, ldc}.in(block);
-      if (keep == 0) {
-        z = product;  // whatever was there
-      } else {
-        z = product + keep * z;
+      for (int j = 0; j < n; ++j) {
+        for (int i = 0; i < m; ++i) {
+          const T sum = rows.col(i).dot(columns.col(j));
+          z(i, j) = scale * sum + (keep == 0 ? 0 : keep * z(i, j));
+        }
       }
     }
   };
