@@ -13,8 +13,10 @@
 #if defined(GRADSTEP_THREAD_SANITIZER)
 // libgloo is not instrumented: an UnboundBuffer's destructor waits for libgloo's thread through a reference count that
 // the sanitizer cannot see.
-extern "C" __attribute__((visibility("default"))) const char*
-__tsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier): the sanitizer's name
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wreserved-identifier"  // the sanitizer's name
+#endif
+extern "C" __attribute__((visibility("default"))) const char* __tsan_default_suppressions() {
   return "race:gloo::transport::tcp::UnboundBuffer::~UnboundBuffer\n"
          "race:std::default_delete<gloo::transport::UnboundBuffer>\n";
 }
