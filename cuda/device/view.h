@@ -16,7 +16,7 @@ namespace gradstep::cuda {
 using kernels::BFloat16;
 using kernels::Float16;
 
-/// Of arrays that are not compact.
+/// Of arrays that are not compact: dimensions that continue each other are one.
 struct Layout {
   std::int64_t ndim;
   std::int64_t shape[kMaxDimensions];
@@ -38,8 +38,9 @@ GRADSTEP_DEVICE std::int64_t place_of(const Block& block, const View& view, std:
   const Layout& layout = *block.checked(view.layout);
   std::int64_t place = 0;
   for (std::int64_t d = layout.ndim - 1; d > 0; --d) {
-    place += i % layout.shape[d] * layout.strides[d];
-    i /= layout.shape[d];
+    const std::int64_t rows = i / layout.shape[d];
+    place += (i - rows * layout.shape[d]) * layout.strides[d];
+    i = rows;
   }
   return layout.ndim > 0 ? place + i * layout.strides[0] : place;
 }

@@ -128,39 +128,62 @@ struct GradientElements {
   }
 };
 
-/// body(k, where it lies) in the type that the array has, for those of its elements [begin, begin + count) that are the
-/// thread's.
+/// Where elements [begin, begin + count) of an array lie that are the thread's, if it is not compact. Those that were
+/// found last are known: gradients mostly lie as their parameters do. They are in memory of the caller's, because what
+/// is in one object with them would be in memory, too.
+class OwnPlaces {
+ public:
+  GRADSTEP_DEVICE OwnPlaces(const Block& block, std::int64_t begin, std::int64_t count, std::int64_t (&places)[kOwn])
+      : block_(block), begin_(begin), count_(count), places_(places) {}
+
+  GRADSTEP_DEVICE const Block& block() const { return block_; }
+  GRADSTEP_DEVICE std::int64_t begin() const { return begin_; }
+  GRADSTEP_DEVICE std::int64_t count() const { return count_; }
+  GRADSTEP_DEVICE int lane() const { return block_.thread() % kWarp; }
+
+  GRADSTEP_DEVICE void find(const View& view) {
+    if (view.layout == layout_) return;
+    layout_ = view.layout;
+    GRADSTEP_ROLLED
+    for (int k = 0; k < kOwn; ++k) {
+      const std::int64_t i = k * kWarp + lane();
+      if (i < count_) places_[k] = place_of(block_, view, begin_ + i);
+    }
+  }
+  GRADSTEP_DEVICE std::int64_t operator[](int k) const { return places_[k]; }
+
+ private:
+  const Block& block_;
+  std::int64_t begin_;
+  std::int64_t count_;
+  std::int64_t* places_;
+  const Layout* layout_ = nullptr;
+};
+
+/// body(k, where it lies) in the type that the array has, for the thread's elements.
 template <class Elements, class Body>
-GRADSTEP_DEVICE void for_each_own_of(const Block& block, const View& view, std::int64_t begin, std::int64_t count,
-                                     Body body) {
-  const int lane = block.thread() % kWarp;
+GRADSTEP_DEVICE void for_each_own_of(const View& view, OwnPlaces& own, Body body) {
   if (view.layout == nullptr) {
     return Elements::with_type(view.dtype, [&](auto stored) {
-      auto* first = at<decltype(stored)>(view, begin);
-      for_each_own(lane, count, [&](int k, std::int64_t i) { body(k, first + i); });
+      auto* first = at<decltype(stored)>(view, own.begin());
+      for_each_own(own.lane(), own.count(), [&](int k, std::int64_t i) { body(k, first + i); });
     });
   }
-  std::int64_t places[kOwn] = {};
-  GRADSTEP_ROLLED
-  for (int k = 0; k < kOwn; ++k) {
-    const std::int64_t i = k * kWarp + lane;
-    if (i < count) places[k] = place_of(block, view, begin + i);
-  }
+  own.find(view);
   Elements::with_type(view.dtype, [&](auto stored) {
-    for_each_own(lane, count, [&](int k, std::int64_t) { body(k, at<decltype(stored)>(view, places[k])); });
+    for_each_own(own.lane(), own.count(), [&](int k, std::int64_t) { body(k, at<decltype(stored)>(view, own[k])); });
   });
 }
 
 template <class Elements, class T>
-GRADSTEP_DEVICE void load_own(const Block& block, const View& view, std::int64_t begin, std::int64_t count, T* x) {
-  for_each_own_of<Elements>(block, view, begin, count,
-                            [&](int k, const auto* from) { x[k] = kernels::convert<T>(block.load(from)); });
+GRADSTEP_DEVICE void load_own(const View& view, OwnPlaces& own, T* x) {
+  for_each_own_of<Elements>(view, own,
+                            [&](int k, const auto* from) { x[k] = kernels::convert<T>(own.block().load(from)); });
 }
 template <class T>
-GRADSTEP_DEVICE void store_own(const Block& block, const View& view, std::int64_t begin, std::int64_t count,
-                               const T* x) {
-  for_each_own_of<ParameterElements<T>>(block, view, begin, count, [&](int k, auto* to) {
-    block.store(to, kernels::convert<std::remove_reference_t<decltype(*to)>>(x[k]));
+GRADSTEP_DEVICE void store_own(const View& view, OwnPlaces& own, const T* x) {
+  for_each_own_of<ParameterElements<T>>(view, own, [&](int k, auto* to) {
+    own.block().store(to, kernels::convert<std::remove_reference_t<decltype(*to)>>(x[k]));
   });
 }
 
@@ -192,16 +215,18 @@ struct StagedWay {
     T values[kOwn] = {};
     T gradients[kOwn] = {};
     T states[kernels::kMaxStates][kOwn] = {};
-    load_own<GradientElements<T>>(block, item.gradient, begin, count, gradients);
-    load_values(block, item, begin, count, values);
+    std::int64_t places[kOwn];
+    OwnPlaces own(block, begin, count, places);
+    load_own<GradientElements<T>>(item.gradient, own, gradients);
+    load_values(item, own, values);
     GRADSTEP_UNROLL
     for (int s = 0; s < kStates; ++s) load_state(block, item, s, begin, count, states[s]);
     GRADSTEP_UNROLL
     for (int k = 0; k < kOwn; ++k) {
-      T own[kernels::kMaxStates];
-      for (int s = 0; s < kStates; ++s) own[s] = states[s][k];
-      const T delta = rule(values[k], scale(gradients[k]), own);
-      for (int s = 0; s < kStates; ++s) states[s][k] = own[s];
+      T own_states[kernels::kMaxStates];
+      for (int s = 0; s < kStates; ++s) own_states[s] = states[s][k];
+      const T delta = rule(values[k], scale(gradients[k]), own_states);
+      for (int s = 0; s < kStates; ++s) states[s][k] = own_states[s];
       values[k] = in_place ? values[k] + delta : delta;
     }
     if constexpr (kIsFloat) {
@@ -212,23 +237,23 @@ struct StagedWay {
       }
     }
     if (in_place) {
-      store_values(block, item, begin, count, values);
+      store_values(item, own, values);
     } else {
-      store_own(block, item.update, begin, count, values);
+      store_own(item.update, own, values);
     }
     GRADSTEP_UNROLL
     for (int s = 0; s < kStates; ++s) store_state(block, item, s, begin, count, states[s]);
   }
 
   /// The parameter's, or its master's.
-  GRADSTEP_DEVICE static void load_values(const Block& block, const DeviceItem& item, std::int64_t begin,
-                                          std::int64_t count, T* x) {
-    load_own<ParameterElements<T>>(block, item.param, begin, count, x);
+  GRADSTEP_DEVICE static void load_values(const DeviceItem& item, OwnPlaces& own, T* x) {
+    load_own<ParameterElements<T>>(item.param, own, x);
     if constexpr (kIsFloat) {
       if (item.master == nullptr) return;
+      const float* from = item.master + own.begin();
       const bool is_f16 = item.param.dtype == DType::f16;
-      for_each_own(block.thread() % kWarp, count, [&](int k, std::int64_t i) {
-        const float master = block.load(item.master + begin + i);
+      for_each_own(own.lane(), own.count(), [&](int k, std::int64_t i) {
+        const float master = own.block().load(from + i);
         x[k] = is_f16 ? kernels::followed<Float16>(master, x[k]) : kernels::followed<BFloat16>(master, x[k]);
       });
     }
@@ -268,15 +293,14 @@ struct StagedWay {
     for (int k = 0; k < kPairs; ++k) body(bits.place(static_cast<std::uint32_t>(k * kWarp + lane)), k, k + kPairs);
   }
 
-  GRADSTEP_DEVICE static void store_values(const Block& block, const DeviceItem& item, std::int64_t begin,
-                                           std::int64_t count, const T* x) {
+  GRADSTEP_DEVICE static void store_values(const DeviceItem& item, OwnPlaces& own, const T* x) {
     if constexpr (kIsFloat) {
       if (item.master != nullptr) {
-        float* to = item.master + begin;
-        for_each_own(block.thread() % kWarp, count, [&](int k, std::int64_t i) { block.store(to + i, x[k]); });
+        float* to = item.master + own.begin();
+        for_each_own(own.lane(), own.count(), [&](int k, std::int64_t i) { own.block().store(to + i, x[k]); });
       }
     }
-    store_own(block, item.param, begin, count, x);
+    store_own(item.param, own, x);
   }
 
   GRADSTEP_DEVICE static bool is_signed(const DeviceItem& item, int s) { return ((item.signed_states >> s) & 1) != 0; }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/dimensions.h"
+
 namespace gradstep::cuda {
 
 namespace {
@@ -34,14 +36,15 @@ View Table::view(const Array& array) {
     view.is_aligned = reinterpret_cast<std::uintptr_t>(array.data) % bytes == 0;
     return view;
   }
+  const Dimensions dimensions(array);
   Layout layout{};
-  layout.ndim = array.ndim;
-  for (std::int32_t d = 0; d < array.ndim; ++d) {
-    layout.shape[d] = array.shape[d];
-    layout.strides[d] = array.strides[d];
+  layout.ndim = dimensions.count;
+  for (int d = 0; d < dimensions.count; ++d) {
+    layout.shape[d] = dimensions.shape[d];
+    layout.strides[d] = dimensions.strides[d];
   }
-  const std::size_t place = layouts_.size();
-  layouts_.push_back(layout);
+  if (layouts_.empty() || layouts_.back() != layout) layouts_.push_back(layout);
+  const std::size_t place = layouts_.size() - 1;
   if (place / kLayouts == layout_buffers_.size()) {
     layout_buffers_.emplace_back(queue_->scratch(), kLayouts * sizeof(Layout));
   }

@@ -9,32 +9,13 @@
 #include <type_traits>
 
 #include "core/array.h"
+#include "core/dimensions.h"
 #include "cpu/loops/conversions.h"
 
 namespace gradstep::cpu {
 namespace {
 
 GRADSTEP_FORMULA std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
-
-/// A view's dimensions without those that continue the one before them, or have one element.
-struct Dimensions {
-  explicit Dimensions(const Array& view) {
-    for (int d = 0; d < view.ndim; ++d) {
-      if (view.shape[d] == 1) continue;
-      if (count > 0 && strides[count - 1] == view.shape[d] * view.strides[d]) {
-        shape[count - 1] *= view.shape[d];
-        strides[count - 1] = view.strides[d];
-      } else {
-        shape[count] = view.shape[d];
-        strides[count++] = view.strides[d];
-      }
-    }
-  }
-
-  int count = 0;
-  std::int64_t shape[kMaxDimensions];
-  std::int64_t strides[kMaxDimensions];
-};
 
 /// Elements of a view that follow each other in row-major order after `done` others: rows that are `row_stride` apart
 /// in memory, the first of them at `offset`, of columns that are `column_stride` apart. Elements of one line are rows
