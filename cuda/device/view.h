@@ -38,9 +38,8 @@ GRADSTEP_DEVICE std::int64_t place_of(const Block& block, const View& view, std:
   const Layout& layout = *block.checked(view.layout);
   std::int64_t place = 0;
   for (std::int64_t d = layout.ndim - 1; d > 0; --d) {
-    const std::int64_t rows = i / layout.shape[d];
-    place += (i - rows * layout.shape[d]) * layout.strides[d];
-    i = rows;
+    place += i % layout.shape[d] * layout.strides[d];
+    i /= layout.shape[d];
   }
   return layout.ndim > 0 ? place + i * layout.strides[0] : place;
 }
