@@ -129,6 +129,10 @@ void not_there(void** /*state*/) { skip(); }
 
 }  // namespace
 
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wreserved-identifier"  // the linker's names
+#endif
+
 #define REAL(function) decltype(function) __real_##function
 
 extern "C" {
