@@ -30,7 +30,6 @@ function(gradstep_options name sanitizers batches)
     $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual>
     $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-gnu-unique>
     $<$<C_COMPILER_ID:Clang>:-Wreserved-identifier>
-    $<$<C_COMPILER_ID:Clang>:-Wno-reserved-macro-identifier>  # by which the standard library is asked for more
     $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-pass-failed>  # loops marked as independent are vectorised where that pays
     $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-deprecated-declarations>  # libstdc++'s own std::stable_sort
     $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>  # GCC 12 warns about std::string's own operator+ (its bug 105651)

@@ -9,7 +9,7 @@
 
 namespace gradstep::cuda {
 
-inline constexpr int kChunkThreads = 256;  ///< usually
+inline constexpr int kChunkThreads = 256;  ///< of a block that has a chunk, in most kernels
 
 /// body(element) for those of a chunk that are the thread's.
 template <class Body>

@@ -49,46 +49,34 @@ GRADSTEP_DEVICE T* at(const View& view, std::int64_t place) {
   return static_cast<T*>(view.data) + place;
 }
 
-/// What body(0 of the type that an array has) returns, of one type for all.
+/// with_stored_type() of arrays that are not f64.
 template <class Body>
-GRADSTEP_DEVICE auto with_stored_type(DType dtype, Body body) {
+GRADSTEP_DEVICE auto with_narrow_type(DType dtype, Body body) {
   switch (dtype) {
     case DType::f16:
       return body(Float16{});
     case DType::bf16:
       return body(BFloat16{});
-    case DType::f64:
-      return body(double{});
     default:
       return body(float{});
   }
 }
 
-/// As with_stored_type(), of parameters that are computed in T, and of what is stored as they are: f64 ones are those
-/// that are computed in f64.
+/// What body(0 of the type that an array has) returns, of one type for all.
+template <class Body>
+GRADSTEP_DEVICE auto with_stored_type(DType dtype, Body body) {
+  if (dtype == DType::f64) return body(double{});
+  return with_narrow_type(dtype, body);
+}
+
+/// with_stored_type() of parameters that are computed in T, and of updates, which have their type: f64 if T is, and not
+/// otherwise. Gradients may be f64 in any case: an accumulator's sums are, where its host wants them to be.
 template <class T, class Body>
 GRADSTEP_DEVICE auto with_parameter_type(DType dtype, Body body) {
   if constexpr (std::is_same_v<T, double>) {
     return body(double{});
   } else {
-    switch (dtype) {
-      case DType::f16:
-        return body(Float16{});
-      case DType::bf16:
-        return body(BFloat16{});
-      default:
-        return body(float{});
-    }
-  }
-}
-
-/// Of their gradients: any type for f64 parameters, and none but theirs is f64.
-template <class T, class Body>
-GRADSTEP_DEVICE auto with_gradient_type(DType dtype, Body body) {
-  if constexpr (std::is_same_v<T, double>) {
-    return with_stored_type(dtype, body);
-  } else {
-    return with_parameter_type<T>(dtype, body);
+    return with_narrow_type(dtype, body);
   }
 }
 

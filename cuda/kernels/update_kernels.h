@@ -112,22 +112,6 @@ GRADSTEP_DEVICE void round_pair(std::uint32_t random, float& low, float& high) {
   high = kernels::to_float(kernels::round_stochastically<Stored>(high, random >> 16));
 }
 
-/// What for_each_own_of() goes through, whose elements are computed in T.
-template <class T>
-struct ParameterElements {
-  template <class Body>
-  GRADSTEP_DEVICE static void with_type(DType dtype, Body body) {
-    with_parameter_type<T>(dtype, body);
-  }
-};
-template <class T>
-struct GradientElements {
-  template <class Body>
-  GRADSTEP_DEVICE static void with_type(DType dtype, Body body) {
-    with_gradient_type<T>(dtype, body);
-  }
-};
-
 /// Where elements [begin, begin + count) of an array lie that are the thread's, if it is not compact. Those that were
 /// found last are known: gradients mostly lie as their parameters do. They are in memory of the caller's, because what
 /// is in one object with them would be in memory, too.
@@ -160,29 +144,38 @@ class OwnPlaces {
   const Layout* layout_ = nullptr;
 };
 
-/// body(k, where it lies) in the type that the array has, for the thread's elements.
-template <class Elements, class Body>
-GRADSTEP_DEVICE void for_each_own_of(const View& view, OwnPlaces& own, Body body) {
+/// body(k, where it lies) for the thread's elements, in the type that with_type(dtype, ...) calls for.
+template <class WithType, class Body>
+GRADSTEP_DEVICE void for_each_own_of(const View& view, OwnPlaces& own, WithType with_type, Body body) {
   if (view.layout == nullptr) {
-    return Elements::with_type(view.dtype, [&](auto stored) {
+    return with_type(view.dtype, [&](auto stored) {
       auto* first = at<decltype(stored)>(view, own.begin());
       for_each_own(own.lane(), own.count(), [&](int k, std::int64_t i) { body(k, first + i); });
     });
   }
   own.find(view);
-  Elements::with_type(view.dtype, [&](auto stored) {
+  with_type(view.dtype, [&](auto stored) {
     for_each_own(own.lane(), own.count(), [&](int k, std::int64_t) { body(k, at<decltype(stored)>(view, own[k])); });
   });
 }
 
-template <class Elements, class T>
-GRADSTEP_DEVICE void load_own(const View& view, OwnPlaces& own, T* x) {
-  for_each_own_of<Elements>(view, own,
-                            [&](int k, const auto* from) { x[k] = kernels::convert<T>(own.block().load(from)); });
+template <class T>
+GRADSTEP_DEVICE void load_gradients(const View& view, OwnPlaces& own, T* x) {
+  const auto with_type = [](DType dtype, auto body) { with_stored_type(dtype, body); };
+  for_each_own_of(view, own, with_type,
+                  [&](int k, const auto* from) { x[k] = kernels::convert<T>(own.block().load(from)); });
 }
 template <class T>
-GRADSTEP_DEVICE void store_own(const View& view, OwnPlaces& own, const T* x) {
-  for_each_own_of<ParameterElements<T>>(view, own, [&](int k, auto* to) {
+GRADSTEP_DEVICE void load_parameters(const View& view, OwnPlaces& own, T* x) {
+  const auto with_type = [](DType dtype, auto body) { with_parameter_type<T>(dtype, body); };
+  for_each_own_of(view, own, with_type,
+                  [&](int k, const auto* from) { x[k] = kernels::convert<T>(own.block().load(from)); });
+}
+/// Of parameters, or of updates.
+template <class T>
+GRADSTEP_DEVICE void store_parameters(const View& view, OwnPlaces& own, const T* x) {
+  const auto with_type = [](DType dtype, auto body) { with_parameter_type<T>(dtype, body); };
+  for_each_own_of(view, own, with_type, [&](int k, auto* to) {
     own.block().store(to, kernels::convert<std::remove_reference_t<decltype(*to)>>(x[k]));
   });
 }
@@ -217,7 +210,7 @@ struct StagedWay {
     T states[kernels::kMaxStates][kOwn] = {};
     std::int64_t places[kOwn];
     OwnPlaces own(block, begin, count, places);
-    load_own<GradientElements<T>>(item.gradient, own, gradients);
+    load_gradients(item.gradient, own, gradients);
     load_values(item, own, values);
     GRADSTEP_UNROLL
     for (int s = 0; s < kStates; ++s) load_state(block, item, s, begin, count, states[s]);
@@ -239,7 +232,7 @@ struct StagedWay {
     if (in_place) {
       store_values(item, own, values);
     } else {
-      store_own(item.update, own, values);
+      store_parameters(item.update, own, values);
     }
     GRADSTEP_UNROLL
     for (int s = 0; s < kStates; ++s) store_state(block, item, s, begin, count, states[s]);
@@ -247,7 +240,7 @@ struct StagedWay {
 
   /// The parameter's, or its master's.
   GRADSTEP_DEVICE static void load_values(const DeviceItem& item, OwnPlaces& own, T* x) {
-    load_own<ParameterElements<T>>(item.param, own, x);
+    load_parameters(item.param, own, x);
     if constexpr (kIsFloat) {
       if (item.master == nullptr) return;
       const float* from = item.master + own.begin();
@@ -300,7 +293,7 @@ struct StagedWay {
         for_each_own(own.lane(), own.count(), [&](int k, std::int64_t i) { own.block().store(to + i, x[k]); });
       }
     }
-    store_own(item.param, own, x);
+    store_parameters(item.param, own, x);
   }
 
   GRADSTEP_DEVICE static bool is_signed(const DeviceItem& item, int s) { return ((item.signed_states >> s) & 1) != 0; }
