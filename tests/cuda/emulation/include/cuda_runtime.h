@@ -11,9 +11,16 @@
 
 #include "cuda/emulation/device.h"
 
-#define __global__  // NOLINT(bugprone-reserved-identifier): CUDA's name
-#define __device__  // NOLINT(bugprone-reserved-identifier): CUDA's name
-#define __host__    // NOLINT(bugprone-reserved-identifier): CUDA's name
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wreserved-macro-identifier"
+#endif
+#define __global__
+#define __device__
+#define __host__
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
 
 struct dim3 {
   unsigned x = 1;
