@@ -58,21 +58,27 @@ void Cublas::begin(CudaQueue& queue) {
   has_workspace_ = true;
 }
 
+namespace {
+
+template <class T>
+int row_length(const MatrixBatch<T>& batch) {
+  return static_cast<int>(batch.between != 0 ? batch.between : batch.columns);
+}
+
+}  // namespace
+
 // cuBLAS takes columns for rows, and so sees every matrix transposed: c^T = b^T a^T.
 template <class T>
-void Cublas::multiply(const MatrixBatch<const T>& a, const MatrixBatch<const T>& b, const MatrixBatch<T>& c,
-                      std::int64_t count, CudaQueue& queue) {
+void Cublas::add_product(T scale, const MatrixBatch<const T>& a, const MatrixBatch<const T>& b, T keep,
+                         const MatrixBatch<T>& c, std::int64_t count, CudaQueue& queue) {
   if (count == 0) return;
   const BesideCapture beside(device());  // it loads what it needs at its first use
   begin(queue);
-  const T one = 1;
-  const T zero = 0;
   const std::int64_t inner = a.transposed ? a.rows : a.columns;
   const auto call = [&](auto* function, const char* name) {
     check(function(handle(), b.transposed ? 1 : 0, a.transposed ? 1 : 0, static_cast<int>(c.columns),
-                   static_cast<int>(c.rows), static_cast<int>(inner), &one, b.first, static_cast<int>(b.columns),
-                   b.stride, a.first, static_cast<int>(a.columns), a.stride, &zero, c.first,
-                   static_cast<int>(c.columns), c.stride, static_cast<int>(count)),
+                   static_cast<int>(c.rows), static_cast<int>(inner), &scale, b.first, row_length(b), b.stride, a.first,
+                   row_length(a), a.stride, &keep, c.first, row_length(c), c.stride, static_cast<int>(count)),
           name);
   };
   if constexpr (std::is_same_v<T, double>) {
@@ -82,9 +88,23 @@ void Cublas::multiply(const MatrixBatch<const T>& a, const MatrixBatch<const T>&
   }
 }
 
+template <class T>
+void Cublas::multiply(const MatrixBatch<const T>& a, const MatrixBatch<const T>& b, const MatrixBatch<T>& c,
+                      std::int64_t count, CudaQueue& queue) {
+  add_product<T>(1, a, b, 0, c, count, queue);
+}
+
+template <class T>
+void Cublas::subtract_product(const MatrixBatch<const T>& a, const MatrixBatch<const T>& b, const MatrixBatch<T>& c,
+                              std::int64_t count, CudaQueue& queue) {
+  add_product<T>(-1, a, b, 1, c, count, queue);
+}
+
 template void Cublas::multiply(const MatrixBatch<const float>& a, const MatrixBatch<const float>& b,
                                const MatrixBatch<float>& c, std::int64_t count, CudaQueue& queue);
 template void Cublas::multiply(const MatrixBatch<const double>& a, const MatrixBatch<const double>& b,
                                const MatrixBatch<double>& c, std::int64_t count, CudaQueue& queue);
+template void Cublas::subtract_product(const MatrixBatch<const double>& a, const MatrixBatch<const double>& b,
+                                       const MatrixBatch<double>& c, std::int64_t count, CudaQueue& queue);
 
 }  // namespace gradstep::cuda

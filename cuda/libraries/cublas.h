@@ -38,7 +38,8 @@ struct MatrixBatch {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   std::int64_t stride = 0;
-  bool transposed = false;  ///< is used as its transpose, which has `columns` rows
+  bool transposed = false;   ///< is used as its transpose, which has `columns` rows
+  std::int64_t between = 0;  ///< numbers from one row to the next; 0 = `columns`
 };
 
 template <class T>
@@ -59,9 +60,17 @@ class Cublas : public LibraryHandle<CublasFunctions> {
   template <class T>
   void multiply(const MatrixBatch<const T>& a, const MatrixBatch<const T>& b, const MatrixBatch<T>& c,
                 std::int64_t count, CudaQueue& queue);
+  /// c = c - a b, where c is neither a nor b.
+  template <class T>
+  void subtract_product(const MatrixBatch<const T>& a, const MatrixBatch<const T>& b, const MatrixBatch<T>& c,
+                        std::int64_t count, CudaQueue& queue);
 
  private:
   void begin(CudaQueue& queue);
+  /// c = keep c + scale a b.
+  template <class T>
+  void add_product(T scale, const MatrixBatch<const T>& a, const MatrixBatch<const T>& b, T keep,
+                   const MatrixBatch<T>& c, std::int64_t count, CudaQueue& queue);
 
   bool has_workspace_ = false;
 };

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libraries/cusolver.h"
 
-#include <algorithm>
 #include <type_traits>
 
 #include "libraries/toolkit.h"
@@ -33,10 +32,6 @@ CusolverFunctions find_cusolver_functions() {
   library.find_if_there(batched.destroy_parameters, "cusolverDnDestroyParams");
   library.find_if_there(batched.size, "cusolverDnXsyevBatched_bufferSize");
   library.find_if_there(batched.run, "cusolverDnXsyevBatched");
-  library.find(functions.size_of_qr, "cusolverDnDgeqrf_bufferSize");
-  library.find(functions.qr, "cusolverDnDgeqrf");
-  library.find(functions.size_of_factor, "cusolverDnDorgqr_bufferSize");
-  library.find(functions.factor, "cusolverDnDorgqr");
   return functions;
 }
 
@@ -104,25 +99,5 @@ template void Cusolver::decompose(double* matrices, std::int64_t n, std::int64_t
                                   CudaQueue& queue);
 template void Cusolver::decompose(float* matrices, std::int64_t n, std::int64_t count, float* values, int* info,
                                   CudaQueue& queue);
-
-// cuSOLVER takes rows for columns: they are made orthonormal as A = Q R of the transpose.
-void Cusolver::orthonormalize(double* matrices, std::int64_t n, std::int64_t count, double* scratch, int* info,
-                              CudaQueue& queue) {
-  const BesideCapture beside(device());  // it may wait, and loads what it needs at its first use
-  const auto extent = static_cast<int>(n);
-  int of_qr = 0;
-  int of_factor = 0;
-  check(functions().size_of_qr(handle(), extent, extent, matrices, extent, &of_qr), "Dgeqrf_bufferSize");
-  check(functions().size_of_factor(handle(), extent, extent, extent, matrices, extent, scratch, &of_factor),
-        "Dorgqr_bufferSize");
-  const int numbers = std::max(of_qr, of_factor);
-  use(queue, static_cast<std::size_t>(numbers) * sizeof(double));
-  auto* work = workspace().as<double>();
-  for (std::int64_t m = 0; m < count; ++m) {
-    double* matrix = matrices + m * n * n;
-    check(functions().qr(handle(), extent, extent, matrix, extent, scratch, work, numbers, info), "Dgeqrf");
-    check(functions().factor(handle(), extent, extent, extent, matrix, extent, scratch, work, numbers, info), "Dorgqr");
-  }
-}
 
 }  // namespace gradstep::cuda

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is used of cuSOLVER: symmetric eigendecompositions in f64 and f32, those of many matrices at once where the
-// library has them (CUDA 12.6 Update 2 and later), QR decompositions in f64. Prototypes are those of its reference
-// (cusolverDn.h); its headers are not needed.
+// library has them (CUDA 12.6 Update 2 and later). Prototypes are those of its reference (cusolverDn.h); its headers
+// are not needed.
 #pragma once
 
 #include <cstddef>
@@ -42,12 +42,6 @@ struct CusolverFunctions : HandleFunctions<cusolverDnContext> {
                void* a, std::int64_t lda, int type_of_values, void* values, int type_of_arithmetic, void* device,
                std::size_t device_bytes, void* host, std::size_t host_bytes, int* info, std::int64_t count);
   } batched;
-  // Householder's QR decomposition, and its orthogonal factor.
-  int (*size_of_qr)(Handle handle, int m, int n, const double* a, int lda, int* numbers);
-  int (*qr)(Handle handle, int m, int n, double* a, int lda, double* tau, double* work, int numbers, int* info);
-  int (*size_of_factor)(Handle handle, int m, int n, int k, const double* a, int lda, const double* tau, int* numbers);
-  int (*factor)(Handle handle, int m, int n, int k, double* a, int lda, const double* tau, double* work, int numbers,
-                int* info);
 };
 
 /// The process's own. Throws BACKEND_UNAVAILABLE where there is no cuSOLVER.
@@ -64,10 +58,6 @@ class Cusolver : public LibraryHandle<CusolverFunctions> {
   /// (count, n), ascending; `info` (count): 0 where the iteration has converged. May wait for the device.
   template <class T>
   void decompose(T* matrices, std::int64_t n, std::int64_t count, T* values, int* info, CudaQueue& queue);
-  /// The rows of `count` n x n matrices side by side are made orthonormal, the first one first. `scratch` (n) and one
-  /// `info` are scratch.
-  void orthonormalize(double* matrices, std::int64_t n, std::int64_t count, double* scratch, int* info,
-                      CudaQueue& queue);
 
  private:
   template <class T>

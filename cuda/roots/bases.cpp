@@ -9,14 +9,14 @@
 #include <map>
 #include <utility>
 
+#include "roots/orthonormal_basis.h"
+
 namespace gradstep::cuda {
 
 namespace {
 
-/// Matrices in f64 that a job needs: the statistic, its vectors, their products; and a row.
-constexpr std::int64_t kListsOfBases = 3;
-
-std::int64_t bytes_of(std::int64_t n) { return (kListsOfBases * n * n + n) * 8; }
+/// Numbers in f64 that a job needs: the statistic, its vectors, their products or other scratch, a row.
+std::int64_t numbers_of_basis(std::int64_t n) { return 2 * n * n + OrthonormalBases::scratch_of(n) + n; }
 
 }  // namespace
 
@@ -35,7 +35,7 @@ void Bases::compute(std::span<const RootJob> jobs, std::span<RootRecord> records
   queue.zero(states, memory.bytes());
   std::vector<std::size_t> order;
   for (const auto& [key, all] : groups) {
-    const auto most = root_batch_limit(bytes_of(key.first));
+    const auto most = root_batch_limit(numbers_of_basis(key.first) * static_cast<std::int64_t>(sizeof(double)));
     for (std::size_t first = 0; first < all.size(); first += most) {
       const std::span own = std::span(all).subspan(first, std::min(most, all.size() - first));
       run_batch(jobs, own, states + order.size(), queue);
@@ -56,12 +56,11 @@ void Bases::run_batch(std::span<const RootJob> jobs, std::span<const std::size_t
   const std::int64_t n = jobs[own.front()].n;
   const auto count = static_cast<std::int64_t>(own.size());
   const bool is_refined = jobs[own.front()].action == RootAction::refine;
-  const Buffer memory(queue.scratch(), own.size() * static_cast<std::size_t>(bytes_of(n)));
-  const Buffer info(queue.scratch(), own.size() * sizeof(int));
+  const Buffer memory(queue.scratch(), static_cast<std::size_t>(count * numbers_of_basis(n)) * sizeof(double));
   auto* const statistics = memory.as<double>();
   double* const vectors = statistics + count * n * n;
   double* const products = vectors + count * n * n;
-  double* const values = products + count * n * n;
+  double* const values = products + count * OrthonormalBases::scratch_of(n);
   RootBatch batch;
   batch.n = n;
   batch.count = count;
@@ -81,6 +80,7 @@ void Bases::run_batch(std::span<const RootJob> jobs, std::span<const std::size_t
   statistics_.read(queue);
   if (!is_refined) {
     load_statistics(batch, reinterpret_cast<float*>(products), vectors, queue);
+    const Buffer info(queue.scratch(), own.size() * sizeof(int));
     libraries_.cusolver().decompose(vectors, n, count, values, info.as<int>(), queue);
     mark_unconverged(batch, info.as<int>(), queue);
     return write_bases(shown, vectors, count, n, /*ascending=*/true, queue);
@@ -91,8 +91,8 @@ void Bases::run_batch(std::span<const RootJob> jobs, std::span<const std::size_t
   libraries_.cublas().multiply<double>(rows, {statistics, n, n, n * n}, {products, n, n, n * n}, count, queue);
   find_quotients(vectors, products, count, n, values, queue);
   sort_products(shown, products, values, count, n, statistics, queue);
-  libraries_.cusolver().orthonormalize(statistics, n, count, values, info.as<int>(), queue);
-  write_bases(shown, statistics, count, n, /*ascending=*/false, queue);
+  make_orthonormal({n, count, statistics, vectors, products}, libraries_.cublas(), queue);
+  write_bases(shown, vectors, count, n, /*ascending=*/false, queue);
 }
 
 }  // namespace gradstep::cuda

@@ -5,7 +5,6 @@
 // by Eigen, as work of a stream. A handle that has no workspace or stream, and memory that is not the device's, end the
 // program. As NVIDIA's, this is compiled for speed and without sanitizers: what is accessed is checked in whole ranges.
 #include <Eigen/Eigenvalues>
-#include <Eigen/QR>
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -247,47 +246,6 @@ int decompose_batch(cusolverDnContext* handle, cusolverDnParams* parameters, int
                                                  work, info, count);
 }
 
-int size_of_qr(cusolverDnContext* /*handle*/, int /*m*/, int n, const double* /*a*/, int /*lda*/, int* numbers) {
-  *numbers = n;
-  return 0;
-}
-
-int qr(cusolverDnContext* handle, int m, int n, double* a, int lda, double* tau, double* work, int numbers, int* info) {
-  if (m != n || n < 1 || lda != n || numbers < n) return kInvalidValue;
-  const auto body = [=](Block& block) {
-    std::fill_n(block.checked(work, numbers), numbers, -1.0);
-    Eigen::Map<Eigen::MatrixXd> matrix(block.checked(a, std::int64_t{n} * n), n, n);
-    const Eigen::HouseholderQR<Eigen::MatrixXd> decomposed(matrix);
-    matrix = decomposed.matrixQR();
-    Eigen::Map<Eigen::VectorXd>(block.checked(tau, n), n) = decomposed.hCoeffs();
-    block.store(info, 0);
-  };
-  launch(one_thread("cusolver_qr", body), handle->stream);
-  return 0;
-}
-
-int size_of_factor(cusolverDnContext* /*handle*/, int /*m*/, int n, int /*k*/, const double* /*a*/, int /*lda*/,
-                   const double* /*tau*/, int* numbers) {
-  *numbers = n + 16;
-  return 0;
-}
-
-int factor(cusolverDnContext* handle, int m, int n, int k, double* a, int lda, const double* tau, double* work,
-           int numbers, int* info) {
-  if (m != n || k != n || n < 1 || lda != n || numbers < n + 16) return kInvalidValue;
-  const auto body = [=](Block& block) {
-    std::fill_n(block.checked(work, numbers), numbers, -1.0);
-    Eigen::Map<Eigen::MatrixXd> matrix(block.checked(a, std::int64_t{n} * n), n, n);
-    const Eigen::MatrixXd reflections = matrix;
-    const Eigen::VectorXd scales = Eigen::Map<const Eigen::VectorXd>(block.checked(tau, n), n);
-    matrix = Eigen::HouseholderSequence<Eigen::MatrixXd, Eigen::VectorXd>(reflections, scales) *
-             Eigen::MatrixXd::Identity(n, n);
-    block.store(info, 0);
-  };
-  launch(one_thread("cusolver_qr_factor", body), handle->stream);
-  return 0;
-}
-
 template <class Function>
 void* address_of(Function* function) {
   return reinterpret_cast<void*>(function);
@@ -317,11 +275,7 @@ const std::map<std::string, std::map<std::string, void*>>& libraries() {
         {"cusolverDnCreateParams", address_of(create_parameters)},
         {"cusolverDnDestroyParams", address_of(destroy_parameters)},
         {"cusolverDnXsyevBatched_bufferSize", address_of(size_of_batch)},
-        {"cusolverDnXsyevBatched", address_of(decompose_batch)},
-        {"cusolverDnDgeqrf_bufferSize", address_of(size_of_qr)},
-        {"cusolverDnDgeqrf", address_of(qr)},
-        {"cusolverDnDorgqr_bufferSize", address_of(size_of_factor)},
-        {"cusolverDnDorgqr", address_of(factor)}}},
+        {"cusolverDnXsyevBatched", address_of(decompose_batch)}}},
       {"libcuda.so.1", driver_symbols()},
       {"libnccl.so.2", nccl_symbols()}};
   return all;

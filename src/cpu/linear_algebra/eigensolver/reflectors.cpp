@@ -3,27 +3,19 @@
 #include "cpu/linear_algebra/eigensolver/reflectors.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 namespace gradstep::cpu {
 
 template <class T>
 Reflection<T> make_reflector(const DenseLoops<T>& loops, T* x, std::int64_t count) {
-  // Below it squares have lost digits, and a vector of their length would not be normed.
-  constexpr T kNegligible = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
-  const T first = x[0];
-  const T squares = loops.dot(x + 1, x + 1, count - 1);
+  const Reflection<T> reflection = kernels::reflection(x[0], loops.dot(x + 1, x + 1, count - 1));
   x[0] = 1;
-  if (!(squares > kNegligible)) {
+  if (reflection.scale == 0) {
     std::fill_n(x + 1, count - 1, T{0});
-    return {first, 0};
+  } else {
+    for (std::int64_t i = 1; i < count; ++i) x[i] /= reflection.pivot;
   }
-  const T length = std::sqrt(first * first + squares);
-  const T beta = first > 0 ? -length : length;
-  const T pivot = first - beta;
-  for (std::int64_t i = 1; i < count; ++i) x[i] /= pivot;
-  return {beta, (beta - first) / beta};
+  return reflection;
 }
 
 template <class T>

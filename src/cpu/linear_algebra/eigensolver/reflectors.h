@@ -9,16 +9,13 @@
 #include <vector>
 
 #include "cpu/linear_algebra/products.h"
+#include "kernels/reflection.h"
 
 namespace gradstep::cpu {
 
-/// Turns x (count numbers) into the v, v[0] = 1, whose reflector takes x to (beta, 0, ...). Numbers too small for their
-/// squares to count are taken for zero, so x is to have been scaled.
-template <class T>
-struct Reflection {
-  T beta;
-  T scale;
-};
+using kernels::Reflection;
+
+/// Turns x (count numbers) into the v whose reflector takes it to (beta, 0, ...).
 template <class T>
 Reflection<T> make_reflector(const DenseLoops<T>& loops, T* x, std::int64_t count);
 
