@@ -10,6 +10,7 @@ Shampoo on the first CUDA device, beside Meta's Distributed Shampoo where that c
   products     FLOP/s of statistics and of preconditioning, beside torch.mm
   roots        what a root takes, by method, size and precision: for the table of root_method "auto"; with the steps and
                the FLOP/s of coupled Newton
+  bases        what the refinement of a basis of SOAP takes, by size, beside torch.linalg.qr of as many products
 
 All by default. --small takes sizes that a test on an emulated device bears. Before anything is timed, steps with either
 method are compared with the CPU's. Prints tables of Markdown; the exit status is that of cuda_torch.py, but that Meta's
@@ -32,6 +33,7 @@ GRADIENTS = 2  # of which steps take one after another
 NEVER = 10**6
 METHODS = ("eigh", "coupled_newton")
 DIFFER = "results differ"
+MOST_DECOMPOSED = 128  # by PyTorch at once: of large ones it does one after the other
 
 Step = Callable[[Sequence[Any]], object]
 Maker = Callable[[list[Any]], Step]
@@ -436,7 +438,58 @@ def roots(small: bool) -> None:
     failures.end()
 
 
-SECTIONS = {"model": model, "transformer": transformer, "products": products, "roots": roots}
+def refresh(n: int, count: int, small: bool) -> float:
+    """Milliseconds of one basis: a step that refreshes them without one that does not, divided by the bases."""
+    import torch
+
+    start, gradients = model_of([(n, n)] * count)
+    times = []
+    for every in (1, NEVER):
+        own = [parameter.clone() for parameter in start]
+        optimizer = shampoo_of(own, n, every, eigenvalue_corrected=True)
+        contender = Contender("", lambda gradients, o=optimizer, p=own: o.step(p, gradients), own)
+        contender.run(gradients, 2)  # the first one is by eigenvectors
+        rounds = [contender.run(gradients, 3) for _ in range(1 if small else 2)]
+        times.append(min(map(min, rounds)))
+        basis = torch.as_tensor(optimizer.get_state(0, "preconditioners.0.0"), dtype=torch.float64)
+        error = float((basis.T @ basis - torch.eye(n, dtype=torch.float64)).abs().max())
+        if not error <= 1e-5:
+            raise AssertionError(f"vectors of {n} are orthonormal but for {error:.1e}")
+    return (times[0] - times[1]) / (2 * count)
+
+
+def decompose(n: int, count: int, dtype: Any) -> float:
+    """Milliseconds of one of as many QR decompositions at once, of products of statistics with a basis."""
+    import torch
+
+    g = torch.randn(count, n, n, device="cuda", dtype=dtype)
+    matrices = torch.matmul(torch.matmul(g, g.mT), torch.linalg.qr(g[0]).Q)
+    return min([span(lambda: torch.linalg.qr(matrices)) for _ in range(3)]) / count
+
+
+def bases(small: bool) -> None:
+    import torch
+
+    failures = Failures()
+    print("\n| ms a basis | bases | gradstep | torch.linalg.qr, f64 | torch.linalg.qr, f32 |\n|---|---|---|---|---|")
+    for n in (4, 8) if small else (32, 64, 128, 256, 512, 1024, 2048):
+        count = 2 if small else max(1, 2**21 // n**2)
+        decomposed = min(2 * count, MOST_DECOMPOSED)
+        cells = []
+        for name, time_one in {
+            "gradstep": lambda n=n, count=count: refresh(n, count, small),
+            "PyTorch, f64": lambda n=n, count=decomposed: decompose(n, count, torch.float64),
+            "PyTorch, f32": lambda n=n, count=decomposed: decompose(n, count, torch.float32),
+        }.items():
+            cells.append("failed")
+            with failures.caught(f"bases of {n}, {name}"):
+                cells[-1] = f"{time_one():.4f}"
+            give_back_memory()
+        print(f"| {n} | {2 * count} | " + " | ".join(cells) + " |", flush=True)
+    failures.end()
+
+
+SECTIONS = {"model": model, "transformer": transformer, "products": products, "roots": roots, "bases": bases}
 
 
 def main(arguments: list[str] | None = None) -> int:

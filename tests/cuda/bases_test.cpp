@@ -7,6 +7,7 @@
 #include <memory>
 #include <numeric>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "cuda/emulated_device.h"
@@ -168,16 +169,21 @@ TEST_F(CudaBases, AreCompletedWhereTheStatisticIsNotOfFullRank) {
   expect_equal(found[0], refined(problems[0]), kRank);
 }
 
+// Of a decomposition, docs/cuda.md says how many.
 TEST_F(CudaBases, OfManyMatricesTakeTheLaunchesOfOne) {
-  std::vector<std::size_t> launches;
+  constexpr std::size_t kSize = 40;
+  std::vector<std::vector<std::string>> launches;
   for (const unsigned count : {1U, 4U}) {
     std::vector<Problem> problems;
-    for (unsigned k = 0; k < count; ++k) problems.push_back(some_problem(40, 80, k));
+    for (unsigned k = 0; k < count; ++k) problems.push_back(some_problem(kSize, 2 * kSize, k));
     EmulatedCuda::launches();
     refine(problems);
-    launches.push_back(EmulatedCuda::launches().size());
+    launches.push_back(EmulatedCuda::launches());
   }
   EXPECT_EQ(launches[1], launches[0]);
+  const auto sorted = std::find(launches[0].begin(), launches[0].end(), "sort_products");
+  const auto written = std::find(sorted, launches[0].end(), "write_bases");
+  EXPECT_EQ(static_cast<std::size_t>(std::distance(sorted, written) - 1), 6 * ((kSize + 31) / 32) - 1);
 }
 
 }  // namespace

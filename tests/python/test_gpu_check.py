@@ -62,7 +62,7 @@ def test_all_sections_make_one_table(check):
         "| PyTorch | measured with 2.11, CUDA 13.0 |",
         *(f"| {part} from C++ |" for part in ("rules", "tensors", "windows")),
         *(f"| cuda_torch.py {section} |" for section in ("rules", "tensors", "window", "topk")),
-        *(f"| cuda_shampoo.py {section} |" for section in ("transformer", "model", "products", "roots")),
+        *(f"| cuda_shampoo.py {section} |" for section in ("transformer", "model", "products", "roots", "bases")),
         "| Shampoo, a transformer | times gradstep's | 3 | | not measured |",
     ):
         assert line in table.splitlines(), table
