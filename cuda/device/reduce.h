@@ -75,6 +75,13 @@ GRADSTEP_DEVICE double fold_lanes(Block& block, double sum) {
   return sum;
 }
 
+/// The sum over a warp, in each of its threads; all of them have the same bits.
+GRADSTEP_DEVICE double fold_warp(Block& block, double sum) {
+  static_assert(kWarp == 2 * kLanes);
+  sum = fold_lanes(block, sum);
+  return sum + block.shuffle_xor(sum, kLanes);
+}
+
 /// A thread in a block whose threads are teams, with a chunk each.
 template <int kThreads>
 struct Teams {
@@ -92,8 +99,7 @@ struct Teams {
   /// The sum over the thread's team, in each of it. All threads of the block take part.
   GRADSTEP_DEVICE double fold(Block& block, double sum, Shared& shared) const {
     double* own = shared.halves[block.thread() / kTeam];
-    sum = fold_lanes(block, sum);
-    sum += block.shuffle_xor(sum, kLanes);  // two quarters
+    sum = fold_warp(block, sum);  // two quarters
     block.sync();
     if (block.thread() % kWarp == 0) own[block.thread() % kTeam / kWarp] = sum;
     block.sync();

@@ -10,15 +10,9 @@ namespace gradstep::cuda {
 
 namespace {
 
-/// The sum over a warp, in each of its threads; all of them have the same bits.
-GRADSTEP_DEVICE double sum_of_warp(Block& block, double value) {
-  for (int mask = kWarp / 2; mask > 0; mask /= 2) value += block.shuffle_xor(value, mask);
-  return value;
-}
-
-/// A block has a matrix, and each of its warps a row. One reflector after the other is made, by all warps alike, out of
-/// one pass over its row beside their own: of its vector v they know x, which is v times the pivot, and v's product
-/// with their own row follows from x's. Rows that come later are reflected then; those before are vectors, whose
+/// A block has a matrix, and each of its warps a row. One reflector after the other is made, by all warps alike, who
+/// read its row beside their own: of its vector v they know x, which is v times the pivot, and v's product with their
+/// own row follows from x's. By a second pass rows that come later are reflected; those before are vectors, whose
 /// products make T. A row is read by the others until its step is over, and replaced by v after that. Number i of a row
 /// is thread i mod 32's throughout, which therefore need not wait for the others of its warp.
 struct MakeReflectors {
@@ -71,8 +65,8 @@ struct MakeReflectors {
       squares += pair.x * pair.x;
       product += pair.x * pair.own;
     });
-    squares = sum_of_warp(block, squares);
-    product = sum_of_warp(block, product);
+    squares = fold_warp(block, squares);
+    product = fold_warp(block, product);
     const auto reflection = kernels::reflection(block.load(from + j), squares);
     product = block.shuffle(lane(block) == j ? block.load(row + j) : 0, j) + product / reflection.pivot;
     if (own > j) {
@@ -96,7 +90,7 @@ struct MakeReflectors {
     const int column = lane(block);
     double number = own == column && own < count ? shared.scales[own] : 0;
     for (int k = own + 1; k < count; ++k) {
-      const double sum = sum_of_warp(block, column >= own && column < k ? number * shared.products[k][column] : 0);
+      const double sum = fold_warp(block, column >= own && column < k ? number * shared.products[k][column] : 0);
       if (column == k) number = -shared.scales[k] * sum;
     }
     block.store(triangles + (block.index() * kReflectors + own) * kReflectors + column, number);

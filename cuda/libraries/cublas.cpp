@@ -32,6 +32,11 @@ CublasFunctions find_cublas_functions() {
   return functions;
 }
 
+template <class T>
+int row_length(const MatrixBatch<T>& batch) {
+  return static_cast<int>(batch.between != 0 ? batch.between : batch.columns);
+}
+
 }  // namespace
 
 const CublasFunctions& cublas_functions() {
@@ -57,15 +62,6 @@ void Cublas::begin(CudaQueue& queue) {
   check(functions().set_workspace(handle(), own, kWorkspace), "SetWorkspace");
   has_workspace_ = true;
 }
-
-namespace {
-
-template <class T>
-int row_length(const MatrixBatch<T>& batch) {
-  return static_cast<int>(batch.between != 0 ? batch.between : batch.columns);
-}
-
-}  // namespace
 
 // cuBLAS takes columns for rows, and so sees every matrix transposed: c^T = b^T a^T.
 template <class T>

@@ -16,7 +16,7 @@ namespace gradstep::cuda {
 struct OrthonormalBases {
   std::int64_t n = 0;
   std::int64_t count = 0;
-  double* from = nullptr;     ///< (count, n, n); is overwritten
+  double* from = nullptr;     ///< (count, n, n), of numbers whose squares f64 has; is overwritten
   double* to = nullptr;       ///< (count, n, n)
   double* scratch = nullptr;  ///< count * scratch_of(n) numbers
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Householder's reflectors, H = I - scale v v^T with v[0] = 1.
+// Householder's reflectors (1958), H = I - scale v v^T with v[0] = 1.
 #pragma once
 
 #include <limits>
