@@ -13,8 +13,8 @@ Shampoo on the first CUDA device, beside Meta's Distributed Shampoo where that c
   bases        what the refinement of a basis of SOAP takes, by size, beside torch.linalg.qr of as many products
 
 All by default. --small takes sizes that a test on an emulated device bears. Before anything is timed, steps with either
-method of roots are compared with the CPU's; of bases it is looked whether they are orthonormal. Prints tables of Markdown; the exit status is that of cuda_torch.py, but that Meta's
-fails alone.
+method of roots are compared with the CPU's; of bases it is looked whether they are orthonormal. Prints tables of
+Markdown; the exit status is that of cuda_torch.py, but that Meta's fails alone.
 """
 
 import gc
