@@ -11,7 +11,8 @@ namespace gradstep::cuda {
 namespace {
 
 kernels::NewtonForm form_of(const RootBatch& batch) {
-  return {batch.exponent, batch.padded > batch.n, batch.source_steps};
+  const auto padding = static_cast<double>(batch.padded > batch.n ? batch.padded - batch.n : 0);
+  return {batch.exponent, static_cast<double>(batch.n), padding, batch.source_steps};
 }
 
 /// Of rows of D, or of M.
@@ -80,6 +81,7 @@ struct StartNewton {
 
   RootBatch batch;
   kernels::NewtonForm form;
+  kernels::NewtonLadder ladder;
   Parts parts;
 
   GRADSTEP_DEVICE void operator()(const Block& block, std::int64_t matrix, RootState& state) const {
@@ -87,17 +89,20 @@ struct StartNewton {
     kernels::NewtonMeasures measures;
     measures.trace = sums.trace;
     measures.squares = sums.squares;
-    measures.rows = static_cast<double>(batch.n);
-    measures.padding = static_cast<double>(form.is_extended ? batch.padded - batch.n : 0);
     measures.ridge = kernels::root_ridge(batch.epsilon, state.max_eigenvalue);
     measures.pad = batch.pad_value + measures.ridge;
     measures.largest = state.max_eigenvalue;
     measures.smallest = state.min_eigenvalue;
     state.ridge = measures.ridge;
-    state.begin = kernels::newton_start(form, measures);
+    state.begin = kernels::newton_start(form, ladder, measures);
     state.active = 1;
   }
 };
+
+/// What stands on the diagonal of H_0.
+GRADSTEP_DEVICE double first_root(const RootBatch& batch, const RootState& state) {
+  return std::pow(state.begin.z, 1.0 / batch.exponent);
+}
 
 /// M_0 and H_0.
 template <class T>
@@ -113,7 +118,7 @@ struct WriteNewtonStart {
     const std::int64_t first = matrix * batch.n * batch.n;
     const double ridge = state.ridge;
     const double z = state.begin.z;
-    const double h = std::pow(z, 1.0 / batch.exponent);
+    const double h = first_root(batch, state);
     for_each_place(block, rows, batch.n, [&](std::int64_t i, std::int64_t row, std::int64_t column) {
       const bool is_diagonal = row == column;
       const double d = damped(block, statistics + first + i, is_diagonal ? ridge : 0);
@@ -147,18 +152,23 @@ struct WriteNewtonFactors {
   static constexpr const char* kName = "write_newton_factors";
 
   RootBatch batch;
-  const T* m;
-  T* t;
+  NewtonMatrices<T> matrices;
+  bool is_first;
 
   GRADSTEP_DEVICE void operator()(const Block& block, const Row& row, std::int64_t j) const {
     const RootState& state = state_of(block, batch, row.matrix);
-    if (state.active == 0) return;
-    const auto [diagonal, scale] = state.newton.step;
-    const auto scaled = static_cast<T>(-scale * static_cast<double>(block.load(m + row.first + j)));
-    block.store(t + row.first + j, scaled + static_cast<T>(j == row.index ? diagonal : 0));
+    if (state.active == 0 && state.keeps != RootToKeep::next_h) return;
+    const kernels::NewtonStep& step = state.newton.step;
+    const std::int64_t i = row.first + j;
+    T t = static_cast<T>(step.linear) * block.load(matrices.m + i);
+    if (step.square != 0) t += static_cast<T>(step.square) * block.load(matrices.spare + i);
+    if (j == row.index) t += static_cast<T>(step.constant);
+    block.store(matrices.t + i, t);
+    if (is_first) block.store(matrices.previous + i, static_cast<T>(first_root(batch, state)) * t);
   }
 };
 
+/// Of M - I: the sum of squares, and the largest.
 template <class T>
 struct MeasureDistance {
   static constexpr const char* kName = "measure_distance";
@@ -173,33 +183,47 @@ struct MeasureDistance {
     const std::int64_t matrix = parts.matrix(block);
     if (state_of(block, batch, matrix).active == 0) return;
     const T* own = m + matrix * batch.n * batch.n;
-    const double distance = distance_from_identity(block, own, parts.range(block), batch.n, block.shared<Shared>());
-    if (block.thread() == 0) parts.own(block)->distance = distance;
+    const RowRange rows = parts.range(block);
+    double value = 0;
+    if (batch.source_steps) {
+      value = distance_from_identity(block, own, rows, batch.n, block.shared<Shared>());
+    } else {
+      for_each_place(block, rows, batch.n, [&](std::int64_t i, std::int64_t row, std::int64_t column) {
+        const double x = static_cast<double>(block.load(own + i)) - (row == column ? 1 : 0);
+        value += x * x;
+      });
+      value = combine<true>(block, value, block.shared<Shared>());
+    }
+    if (block.thread() == 0) *parts.own(block) = {0, batch.source_steps ? 0 : value, batch.source_steps ? value : 0};
   }
 };
 
-/// Whether the iteration goes on, or begins; and which root is to be kept.
-template <class T>
+/// Whether a step is to come, also at the beginning; and which root is to be kept.
 struct DecideNewton {
   static constexpr const char* kName = "decide_newton";
 
   kernels::NewtonForm form;
+  kernels::NewtonLadder ladder;
   Parts parts;
   bool begins;
 
   GRADSTEP_DEVICE void operator()(const Block& block, std::int64_t matrix, RootState& state) const {
-    state.keeps = 0;
+    state.keeps = RootToKeep::none;
     if (state.active == 0) return;
-    const double distance = parts.fold(block, matrix).distance;
+    const NewtonSums sums = parts.fold(block, matrix);
+    const double distance = form.source_steps ? sums.distance : sums.squares;
     if (begins) {
       state.newton = kernels::begin_newton(form, distance, state.begin);
     } else {
       kernels::end_iteration(form, distance, state.newton);
     }
+    const bool goes_on = kernels::goes_on(form, ladder, state.newton);
     state.error = state.newton.error;
-    if (kernels::goes_on<T>(form, state.newton)) return;
+    if (goes_on && !state.newton.is_last) return;
     state.active = 0;
-    state.keeps = state.newton.takes_previous ? 2 : 1;
+    state.keeps = goes_on                         ? RootToKeep::next_h
+                  : state.newton.takes_previous ? RootToKeep::previous
+                                                : RootToKeep::h;
   }
 };
 
@@ -210,12 +234,13 @@ struct KeepRoots {
 
   RootBatch batch;
   NewtonMatrices<T> matrices;
+  bool is_stepped;  ///< h is what it was to become
 
   GRADSTEP_DEVICE void operator()(const Block& block, std::int64_t matrix, const RowRange& rows) const {
     const std::int64_t n = batch.n;
-    const std::int32_t keeps = state_of(block, batch, matrix).keeps;
-    if (keeps == 0) return;
-    const T* h = (keeps == 1 ? matrices.h : matrices.previous) + matrix * n * n;
+    const RootToKeep keeps = state_of(block, batch, matrix).keeps;
+    if (keeps == RootToKeep::none || (keeps == RootToKeep::next_h) != is_stepped) return;
+    const T* h = (keeps == RootToKeep::previous ? matrices.previous : matrices.h) + matrix * n * n;
     T* root = matrices.root + matrix * n * n;
     for_each_place(block, rows, n, [&](std::int64_t i, std::int64_t row, std::int64_t column) {
       block.store(root + i, (block.load(h + i) + block.load(h + column * n + row)) / 2);
@@ -228,8 +253,8 @@ void measure_and_decide(const RootBatch& batch, const NewtonMatrices<T>& matrice
                         const CudaQueue& queue) {
   const Parts parts(batch, matrices.measures);
   launch(queue, parts.blocks(), MeasureDistance<T>{batch, parts, matrices.m});
-  launch_matrices(queue, batch, DecideNewton<T>{form_of(batch), parts, begins});
-  launch_parts(queue, batch, KeepRoots<T>{batch, matrices});
+  launch_matrices(queue, batch, DecideNewton{form_of(batch), newton_ladder(batch.exponent), parts, begins});
+  launch_parts(queue, batch, KeepRoots<T>{batch, matrices, /*is_stepped=*/false});
 }
 
 }  // namespace
@@ -241,19 +266,25 @@ std::size_t newton_measures_bytes(const RootBatch& batch) {
 template <class T>
 void begin_newton(const RootBatch& batch, const T* statistics, const NewtonMatrices<T>& to, const CudaQueue& queue) {
   const kernels::NewtonForm form = form_of(batch);
-  if (batch.n == 1 && !form.is_extended) {
+  if (batch.n == 1 && form.padding == 0) {
     return launch_matrices(queue, batch, RootsOfNumbers<T>{batch, statistics, to.root});
   }
   const Parts parts(batch, to.measures);
   launch(queue, parts.blocks(), MeasureDamped<T>{batch, parts, statistics});
-  launch_matrices(queue, batch, StartNewton{batch, form, parts});
+  launch_matrices(queue, batch, StartNewton{batch, form, newton_ladder(batch.exponent), parts});
   launch_parts(queue, batch, WriteNewtonStart<T>{batch, statistics, to});
   measure_and_decide(batch, to, /*begins=*/true, queue);
 }
 
 template <class T>
-void write_newton_factors(const RootBatch& batch, const NewtonMatrices<T>& matrices, const CudaQueue& queue) {
-  launch_rows(queue, batch, WriteNewtonFactors<T>{batch, matrices.m, matrices.t});
+void write_newton_factors(const RootBatch& batch, const NewtonMatrices<T>& matrices, bool is_first,
+                          const CudaQueue& queue) {
+  launch_rows(queue, batch, WriteNewtonFactors<T>{batch, matrices, is_first});
+}
+
+template <class T>
+void keep_last_roots(const RootBatch& batch, const NewtonMatrices<T>& matrices, const CudaQueue& queue) {
+  launch_parts(queue, batch, KeepRoots<T>{batch, matrices, /*is_stepped=*/true});
 }
 
 template <class T>
@@ -263,13 +294,15 @@ void check_newton(const RootBatch& batch, const NewtonMatrices<T>& matrices, con
 
 template void begin_newton(const RootBatch& batch, const float* statistics, const NewtonMatrices<float>& to,
                            const CudaQueue& queue);
-template void write_newton_factors(const RootBatch& batch, const NewtonMatrices<float>& matrices,
+template void write_newton_factors(const RootBatch& batch, const NewtonMatrices<float>& matrices, bool is_first,
                                    const CudaQueue& queue);
+template void keep_last_roots(const RootBatch& batch, const NewtonMatrices<float>& matrices, const CudaQueue& queue);
 template void check_newton(const RootBatch& batch, const NewtonMatrices<float>& matrices, const CudaQueue& queue);
 template void begin_newton(const RootBatch& batch, const double* statistics, const NewtonMatrices<double>& to,
                            const CudaQueue& queue);
-template void write_newton_factors(const RootBatch& batch, const NewtonMatrices<double>& matrices,
+template void write_newton_factors(const RootBatch& batch, const NewtonMatrices<double>& matrices, bool is_first,
                                    const CudaQueue& queue);
+template void keep_last_roots(const RootBatch& batch, const NewtonMatrices<double>& matrices, const CudaQueue& queue);
 template void check_newton(const RootBatch& batch, const NewtonMatrices<double>& matrices, const CudaQueue& queue);
 
 }  // namespace gradstep::cuda

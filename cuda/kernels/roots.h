@@ -5,11 +5,15 @@
 // by side, in the arithmetic of T: f64 or f32.
 #pragma once
 
+#include "backend/newton_ladder.h"
 #include "backend/preconditioning.h"
 #include "kernels/inverse_root.h"
 #include "runtime/table.h"
 
 namespace gradstep::cuda {
+
+/// What of coupled Newton is the root.
+enum class RootToKeep : std::int32_t { none, h, previous, next_h };
 
 /// A matrix's root under way, as device and host see it.
 struct RootState {
@@ -21,7 +25,7 @@ struct RootState {
   std::int32_t strange = 0;  ///< a number of the statistic is not finite
   std::int32_t raised = 0;   ///< the least eigenvalues have to be raised
   std::int32_t active = 0;   ///< coupled Newton goes on
-  std::int32_t keeps = 0;    ///< the root is to be kept now: 1 = h, 2 = previous
+  RootToKeep keeps = RootToKeep::none;
   kernels::NewtonStart begin;
   kernels::NewtonState newton;
 };
@@ -76,7 +80,7 @@ void damp(const RootBatch& batch, const T* statistics, T* to, const CudaQueue& q
 template <class T>
 void measure_doubtful(const RootBatch& batch, const T* products, const CudaQueue& queue);
 
-// Coupled Newton.
+// Coupled Newton. A step is: m m, but by the source's steps; write_newton_factors; h t; keep_last_roots; t^p m; check_newton.
 template <class T>
 struct NewtonMatrices {
   T* m = nullptr;
@@ -90,9 +94,14 @@ struct NewtonMatrices {
 std::size_t newton_measures_bytes(const RootBatch& batch);
 template <class T>
 void begin_newton(const RootBatch& batch, const T* statistics, const NewtonMatrices<T>& to, const CudaQueue& queue);
+/// t, of m and, but by the source's steps, its square, which is in spare. In the first step also h t, into previous.
 template <class T>
-void write_newton_factors(const RootBatch& batch, const NewtonMatrices<T>& matrices, const CudaQueue& queue);
-/// The new errors, and the roots of those that have come to their end.
+void write_newton_factors(const RootBatch& batch, const NewtonMatrices<T>& matrices, bool is_first,
+                          const CudaQueue& queue);
+/// h of those that have come to their end by this step.
+template <class T>
+void keep_last_roots(const RootBatch& batch, const NewtonMatrices<T>& matrices, const CudaQueue& queue);
+/// The new errors, and the roots of those that have come to their end without another step.
 template <class T>
 void check_newton(const RootBatch& batch, const NewtonMatrices<T>& matrices, const CudaQueue& queue);
 

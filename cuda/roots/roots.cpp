@@ -75,14 +75,16 @@ double doubtful_error(const RootJob& job) {
   return is_narrow(job) ? kernels::kDoubtfulResidual<float> : kernels::kDoubtfulResidual<double>;
 }
 
-/// How many iterations of coupled Newton most matrices need: those that take the ridge to 1, one that sees it there,
-/// and one for what rounding has left.
+/// How many iterations of coupled Newton most matrices need. By the source's steps, two more than those that take the
+/// ridge to 1.
 std::int32_t likely_iterations(const RootJob& job) {
   const RootRecipe& recipe = job.recipe;
   const double norm =
       std::sqrt(static_cast<double>(std::max(job.n, recipe.padded)));  // of D, in its largest eigenvalue
-  const kernels::NewtonForm form{recipe.exponent, recipe.padded > job.n, recipe.source_steps};
-  return std::min(kernels::newton_steps(form, recipe.matrix_epsilon / norm) + 2, kernels::kMaxRootIterations);
+  const kernels::NewtonForm form{.exponent = recipe.exponent, .source_steps = recipe.source_steps};
+  const std::int32_t steps =
+      kernels::newton_steps(form, newton_ladder(recipe.exponent), recipe.matrix_epsilon / norm);
+  return std::min(steps + (recipe.source_steps ? 2 : 0), kernels::kMaxRootIterations);
 }
 
 /// How many iterations are made before the host looks for the first time. Where they take long, one too many costs more
@@ -119,6 +121,7 @@ struct Roots::Attempt {
   Buffer measures;  ///< of coupled Newton
   RootBatch device;
   NewtonMatrices<T> newton;
+  bool is_stepped = false;   ///< coupled Newton has made a step, and M is what it was before
   const T* roots = nullptr;  ///< in what comes behind the statistics
 
   T* statistics() const { return memory.as<T>(); }
@@ -386,26 +389,33 @@ void Roots::measure_residuals(const RootBatch& batch, const T* statistics, const
   measure_doubtful(batch, x, queue);
 }
 
-/// Those that have come to their end are multiplied along with the others; their roots have been kept.
+/// A step of coupled Newton, but for M, which is of no use after the last one and so is made by the next. Those that have
+/// come to their end are multiplied along with the others; their roots have been kept.
 template <class T>
 void Roots::iterate(Attempt<T>& attempt, CudaQueue& queue) {
   const RootBatch& batch = attempt.device;
   NewtonMatrices<T>& at = attempt.newton;
-  write_newton_factors(batch, at, queue);
-  multiply<T>(batch, at.h, at.t, at.previous, queue);
-  std::swap(at.h, at.previous);
-  // M <- T^p M by repeated squaring of T, which has served H already.
-  for (std::int32_t bits = batch.exponent; bits > 0; bits /= 2) {
-    if (bits % 2 == 1) {
-      multiply<T>(batch, at.t, at.m, at.spare, queue);
-      std::swap(at.m, at.spare);
+  const bool is_first = !attempt.is_stepped;
+  if (!is_first) {
+    // M <- T^p M by repeated squaring of T, which has served H already.
+    for (std::int32_t bits = batch.exponent; bits > 0; bits /= 2) {
+      if (bits % 2 == 1) {
+        multiply<T>(batch, at.t, at.m, at.spare, queue);
+        std::swap(at.m, at.spare);
+      }
+      if (bits > 1) {
+        multiply<T>(batch, at.t, at.t, at.spare, queue);
+        std::swap(at.t, at.spare);
+      }
     }
-    if (bits > 1) {
-      multiply<T>(batch, at.t, at.t, at.spare, queue);
-      std::swap(at.t, at.spare);
-    }
+    check_newton(batch, at, queue);
   }
-  check_newton(batch, at, queue);
+  if (!batch.source_steps) multiply<T>(batch, at.m, at.m, at.spare, queue);
+  write_newton_factors(batch, at, is_first, queue);
+  if (!is_first) multiply<T>(batch, at.h, at.t, at.previous, queue);
+  std::swap(at.h, at.previous);
+  keep_last_roots(batch, at, queue);
+  attempt.is_stepped = true;
 }
 
 template <class T>

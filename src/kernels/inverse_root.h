@@ -5,18 +5,21 @@
 // which are each device's own.
 //
 // Coupled Newton (Iannazzo 2006; Higham, Functions of Matrices, 7.3) keeps M_k = H_k^p D and drives it to I:
-//   M_0 = z D, H_0 = z^(1/p) I;  T = b (c I - M);  M <- T^p M, H <- H T.
-// Newton's step has b = 1/p and c = p + 1. In it a small eigenvalue of M grows by (1 + 1/p)^p, so that a condition
-// number of a million takes some twenty steps. Let the eigenvalues y^p of M be in [l^p, 1]. A step takes y to
-//   f(y) = b y (c - y^p),
-// and of these f the one that leaves the least spread is equal at l and at 1, and 1 at its maximum in between, which is
-// at (c/(p + 1))^(1/p):
-//   c = 1 + l + ... + l^p,  b = (p + 1)/(p c) (c/(p + 1))^(-1/p).
-// Small eigenvalues then grow by up to (p + 1)^(p + 1)/p^p, for p = 4 by 12 instead of 2.4 (8.4 with kNewtonLoss). f(l)
-// is the next l; it goes to 1, and the step to Newton's. (For p = 2 this is the scaling of Chen and Chow 2014 for the
-// matrix sign function, and of degree 3 that of Amsel et al. 2025, The Polar Express.) Eigenvalues above c would turn
-// T's sign and so spoil H: 1 has to be a bound. l need only be about right: what lies below l^p comes after, at
-// Newton's pace.
+//   M_0 = z D, H_0 = z^(1/p) I;  T = q(M);  M <- T^p M, H <- H T.
+// Newton's step has q(x) = (p + 1 - x) / p. In it a small eigenvalue of M grows by (1 + 1/p)^p, so that a condition
+// number of a million takes some twenty steps. Ours have one product more, M^2, and q of degree 2. An eigenvalue y^p of
+// M becomes f(y)^p, f(y) = y q(y^p). Of all such f the one that leaves the least spread of [l, 1] alternates between its
+// largest and its smallest values there (Chebyshev); scaled so that the largest is 1, it has
+//   f(l) = f(y2) < f(y1) = f(1) = 1, where l < y1 < y2 < 1 and f'(y1) = f'(y2) = 0.
+// So f takes [l, 1] into [f(l), 1], whence another goes on: a ladder of them leads from every l to 1, and its rungs are
+// the same for all matrices (backend/newton_ladder.h). For p = 4 a rung makes small eigenvalues 30 times as large.
+// The step that closes is the series of x^(-1/p) around 1, as far as x^2: what is left of I - M is its cube, about.
+// (For p = 2 the rungs are those of degree 5 of Chen and Chow 2014 for the matrix sign function, and of Amsel et al.
+// 2025, The Polar Express.) 1 has to be a bound of the eigenvalues: those above it grow. l need only be about right: what
+// lies below it comes after, with closing steps.
+//
+// The products of a step are M^2, H T and those of T^p M. The first H T is none, for H_0 is a multiple of I, and M is of no
+// use after the last step: p = 4 and the default ridge take 7 steps of together 31 products.
 //
 // All matrices are polynomials in D, so a block-diagonal extension of D by a multiple of I stays one: the padding that
 // the source gives every statistic is one more scalar here, not rows and columns.
@@ -78,37 +81,45 @@ GRADSTEP_FORMULA int sign_of_probe(std::int64_t probe, std::int64_t i) {
 
 struct NewtonForm {
   std::int32_t exponent = 4;
-  bool is_extended = false;
+  double rows = 0;            ///< of D, without its extension
+  double padding = 0;         ///< rows of that
   bool source_steps = false;  ///< Newton's own steps, until the first error that is 1.2 times its predecessor or more
 };
 
-/// T = diagonal I - scale M.
+/// T = constant I + linear M + square M^2. The source's have no square.
 struct NewtonStep {
-  double diagonal = 0;
-  double scale = 0;
+  double constant = 0;
+  double linear = 0;
+  double square = 0;
+};
+
+inline constexpr std::int32_t kMostRungs = 24;
+
+/// Rungs of one exponent, the last one first.
+struct NewtonLadder {
+  NewtonStep steps[kMostRungs] = {};
+  double least[kMostRungs] = {};  ///< eigenvalue of M from which the step, and those before it in the list, lead to 1
+  std::int32_t count = 0;
 };
 
 /// Where coupled Newton stands.
 struct NewtonState {
-  double error = 0;  ///< max |M - I|
+  double error = 0;  ///< of M: max |M - I| by the source's rules, else ||M - I||_F, which no eigenvalue's distance exceeds
   double pad = 1;    ///< what the extension's diagonal has become in M
-  double low = 1;    ///< l
   NewtonStep step;   ///< the next one
+  std::int32_t rungs = 0;  ///< that are to be taken yet
   std::int32_t iterations = 0;
-  std::int32_t rises = 0;     ///< of the error, in a row
-  std::int32_t polishes = 0;  ///< iterations that are worth it even now
+  std::int32_t rises = 0;  ///< of the error, in a row
+  bool is_last = false;    ///< the step closes: H T is the root, and error what is left then
   bool takes_previous = false;
 };
 
-/// Where it stops. In f32 rounding alone keeps M this far from I.
-template <class T>
-inline constexpr double kNewtonTolerance = kIsWide<T> ? 1e-6 : 1e-5;
+/// Where the source stops.
+inline constexpr double kSourceTolerance = 1e-6;
+/// What rungs leave of the distance of eigenvalues from 1. The closing step leaves half its cube.
+inline constexpr double kClosingDistance = 1e-3;
 /// Eigenvalues that are smaller beside the largest are not told from zero.
 inline constexpr double kSmallestRatio = 1e-16;
-/// The distance of l from 1 at which there is nothing left to do.
-inline constexpr double kConvergedLow = 1e-12;
-/// The l from which on the error has to fall: before, eigenvalues near 1 are moved away from it.
-inline constexpr double kFallingLow = 0.9;
 
 /// Which eigenvalue of S, extension included, power iteration seeks: the largest, or over `largest` I - S the smallest.
 enum class End : std::uint8_t { largest, smallest };
@@ -123,9 +134,7 @@ inline constexpr double kBelievedSmallest = 1.0 / 30;
 struct NewtonMeasures {
   double trace = 0;
   double squares = 0;
-  double rows = 0;     ///< of D
-  double padding = 0;  ///< rows of its extension
-  double pad = 1;      ///< what stands on the diagonal there, ridge included
+  double pad = 1;  ///< what stands on the extension's diagonal, ridge included
   double ridge = 0;
   double largest = 0;   ///< estimates of eigenvalues of S
   double smallest = 0;  ///< 0 for the source's steps, which do not ask
@@ -133,8 +142,8 @@ struct NewtonMeasures {
 
 struct NewtonStart {
   double z = 1;
-  double low = 1;  ///< l of M_0
-  double pad = 1;  ///< the extension's diagonal in M_0
+  double pad = 1;          ///< the extension's diagonal in M_0; 1 if there is none
+  std::int32_t rungs = 0;  ///< from what eigenvalues of M_0 are expected not to lie below
 };
 
 /// What eigenvalues of D are expected not to lie below.
@@ -150,99 +159,109 @@ GRADSTEP_FORMULA double newton_bound(double trace, double squares, double rows) 
   return bound > 0 ? bound : square_root(squares);  // not where all are negative
 }
 
-/// l of eigenvalues that are not below this part of the largest.
-GRADSTEP_FORMULA double newton_low(std::int32_t p, double ratio) {
-  if (!(ratio > kSmallestRatio)) ratio = kSmallestRatio;
-  return ratio < 1 ? std::pow(ratio, 1.0 / p) : 1;
+/// Rungs for eigenvalues of M that are not below this one.
+GRADSTEP_FORMULA std::int32_t rungs_of(const NewtonLadder& ladder, double least) {
+  if (!(least < 1 - kClosingDistance)) return 0;
+  std::int32_t rungs = 1;
+  while (rungs < ladder.count && least < ladder.least[rungs - 1]) ++rungs;
+  return rungs;
 }
 
 GRADSTEP_FORMULA double source_scale(std::int32_t p, double norm) { return (1 + p) / (2 * norm); }
 
-GRADSTEP_FORMULA NewtonStart newton_start(const NewtonForm& form, const NewtonMeasures& of) {
-  const double squares = of.squares + of.padding * of.pad * of.pad;
+GRADSTEP_FORMULA NewtonStart newton_start(const NewtonForm& form, const NewtonLadder& ladder, const NewtonMeasures& of) {
+  const double squares = of.squares + form.padding * of.pad * of.pad;
   if (form.source_steps) {
     const double z = source_scale(form.exponent, square_root(squares));
-    return {z, 1, of.pad * z};
+    return {z, form.padding > 0 ? of.pad * z : 1, 0};
   }
-  const double bound = newton_bound(of.trace + of.padding * of.pad, squares, of.rows + of.padding);
-  return {1 / bound, newton_low(form.exponent, newton_least(of) / bound), of.pad / bound};
+  const double bound = newton_bound(of.trace + form.padding * of.pad, squares, form.rows + form.padding);
+  const double pad = form.padding > 0 ? of.pad / bound : 1;
+  return {1 / bound, pad, rungs_of(ladder, newton_least(of) / bound)};
 }
 
-/// A step shrinks the largest eigenvalues beside the others by no more than this, which is the accuracy that they lose.
-inline constexpr double kNewtonLoss = 100;
-
-GRADSTEP_FORMULA NewtonStep newton_step(std::int32_t p, double low) {
-  const double inverse = 1.0 / p;
-  if (!(low < 1)) return {1 + inverse, inverse};
-  double shift = 1;
-  double power = 1;
-  for (std::int32_t k = 1; k <= p; ++k) {
-    power *= low;
-    shift += power;
-  }
-  const double least = 1 / (1 - std::pow(kNewtonLoss, -inverse));
-  if (shift < least) shift = least;
-  const double scale = (p + 1) / (p * shift * std::pow(shift / (p + 1), inverse));
-  return {scale * shift, scale};
+/// q(x).
+GRADSTEP_FORMULA double newton_factor(const NewtonStep& step, double x) {
+  return step.constant + x * (step.linear + x * step.square);
 }
 
-/// What l becomes.
-GRADSTEP_FORMULA double next_low(std::int32_t p, const NewtonStep& step, double low) {
-  const double next = low * (step.diagonal - step.scale * std::pow(low, static_cast<double>(p)));
-  return next < 1 ? next : 1;
+/// What becomes of an eigenvalue of M.
+GRADSTEP_FORMULA double newton_stepped(std::int32_t p, const NewtonStep& step, double x) {
+  return x * std::pow(newton_factor(step, x), static_cast<double>(p));
+}
+
+GRADSTEP_FORMULA NewtonStep source_step(std::int32_t p) { return {1 + 1.0 / p, -1.0 / p, 0}; }
+
+/// 1 + e/p + (1/p)(1/p + 1) e^2 / 2 of e = 1 - x.
+GRADSTEP_FORMULA NewtonStep closing_step(std::int32_t p) {
+  const double first = 1.0 / p;
+  const double second = first * (first + 1) / 2;
+  return {1 + first + second, -first - 2 * second, second};
+}
+
+/// What a closing step leaves of such an error: the next term of the series, p times.
+GRADSTEP_FORMULA double closed_error(std::int32_t p, double error) {
+  const double first = 1.0 / p;
+  return (first + 1) * (first + 2) / 6 * error * error * error;
 }
 
 /// Steps until eigenvalues that are not below this part of the bound of all are 1 within rounding.
-GRADSTEP_FORMULA std::int32_t newton_steps(const NewtonForm& form, double ratio) {
+GRADSTEP_FORMULA std::int32_t newton_steps(const NewtonForm& form, const NewtonLadder& ladder, double ratio) {
   const std::int32_t p = form.exponent;
-  double low = newton_low(p, form.source_steps ? source_scale(p, 1) * ratio : ratio);
+  if (!form.source_steps) return rungs_of(ladder, ratio) + 1;
+  double least = source_scale(p, 1) * (ratio > kSmallestRatio ? ratio : kSmallestRatio);
   std::int32_t steps = 0;
-  for (; steps < kMaxRootIterations && 1 - low > kConvergedLow; ++steps) {
-    low = next_low(p, newton_step(p, form.source_steps ? 1 : low), low);
+  for (; steps < kMaxRootIterations && 1 - least > kSourceTolerance; ++steps) {
+    least = newton_stepped(p, source_step(p), least);
   }
   return steps;
 }
 
-/// The error from that of the matrix without its extension.
+/// From what M is away from I, without its extension: the largest number of M - I by the source's rules, else the sum of
+/// squares of all.
 GRADSTEP_FORMULA double newton_error(const NewtonForm& form, double distance, double pad) {
   const double of_pad = magnitude(pad - 1);
-  return form.is_extended && distance < of_pad ? of_pad : distance;
+  if (!form.source_steps) return square_root(distance + form.padding * of_pad * of_pad);
+  return form.padding > 0 && distance < of_pad ? of_pad : distance;
 }
 
-/// From M_0 and its distance from I. The source stops at the tolerance. One iteration more costs little and squares
-/// what is left of the error.
 GRADSTEP_FORMULA NewtonState begin_newton(const NewtonForm& form, double distance, const NewtonStart& start) {
   NewtonState state;
-  state.low = start.low;
+  state.rungs = start.rungs;
   state.error = newton_error(form, distance, start.pad);
   state.pad = start.pad;
-  state.polishes = form.source_steps ? 0 : 1;
   return state;
 }
 
-/// Whether another iteration is to follow: state.step. If not, H is the root, or the one before it if
-/// state.takes_previous.
-template <class T>
-GRADSTEP_FORMULA bool goes_on(const NewtonForm& form, NewtonState& state) {
-  if (state.iterations >= kMaxRootIterations || state.takes_previous) return false;
-  if (!(state.error > kNewtonTolerance<T>)) {
-    if (state.polishes-- == 0) return false;
-    state.low = 1;
+/// Whether a step is to follow: state.step. If not, H is the root, or the one before it if state.takes_previous.
+GRADSTEP_FORMULA bool goes_on(const NewtonForm& form, const NewtonLadder& ladder, NewtonState& state) {
+  const std::int32_t p = form.exponent;
+  if (state.iterations >= kMaxRootIterations || state.takes_previous || state.is_last) return false;
+  if (form.source_steps) {
+    state.step = source_step(p);
+    return state.error > kSourceTolerance;
   }
-  state.step = newton_step(form.exponent, state.low);
+  // Eigenvalues that are away by as much as all together may be are rare, and even they are good for f32 then.
+  state.is_last = !(state.error > kClosingDistance * square_root(form.rows + form.padding));
+  state.step = state.is_last || state.rungs == 0 ? closing_step(p) : ladder.steps[state.rungs - 1];
+  if (state.rungs > 0) --state.rungs;
+  if (state.is_last) {
+    state.error = closed_error(p, state.error);
+    ++state.iterations;
+  }
   return true;
 }
 
-/// After an iteration, whose M has this distance from I.
+/// After a step that was not the last, whose M has this distance from I.
 GRADSTEP_FORMULA void end_iteration(const NewtonForm& form, double distance, NewtonState& state) {
   ++state.iterations;
-  state.pad *= std::pow(state.step.diagonal - state.step.scale * state.pad, static_cast<double>(form.exponent));
-  state.low = next_low(form.exponent, state.step, state.low);
+  state.pad = newton_stepped(form.exponent, state.step, state.pad);
   const double next = newton_error(form, distance, state.pad);
   if (form.source_steps) {
     state.takes_previous = !(next < state.error * 1.2);
   } else {
-    state.rises = next > state.error && state.low > kFallingLow ? state.rises + 1 : 0;
+    // While rungs are taken, eigenvalues near 1 are moved away from it.
+    state.rises = next > state.error && state.rungs == 0 ? state.rises + 1 : 0;
     state.takes_previous = state.rises >= 3 || !__builtin_isfinite(next);
   }
   state.error = next;

@@ -32,6 +32,11 @@ class Products {
   void multiply_square(const T* a, const T* b, std::int64_t n, T* c) const {
     multiply({.rows = n, .columns = n, .depth = n, .a = {a, n}, .b = {b, n}, .c = c, .c_stride = n});
   }
+  /// The same where c is symmetric, as it is if both are and commute: half of the operations.
+  void multiply_commuting(const T* a, const T* b, std::int64_t n, T* c) const {
+    multiply({.rows = n, .columns = n, .depth = n, .a = {a, n}, .b = {b, n}, .c = c, .c_stride = n, .only_lower = true});
+    loops_->mirror_lower(c, n, n);
+  }
   /// y = a x, of a compact n x n matrix.
   void multiply_vector(const T* a, const T* x, std::int64_t n, T* y) const {
     loops_->multiply_vector(a, n, n, x, n, y);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "backend/newton_ladder.h"
 #include "backend/power_iteration.h"
 #include "kernels/eigenbasis.h"
 #include "kernels/inverse_root.h"
@@ -34,6 +35,22 @@ void add_to_diagonal(T* a, std::int64_t n, double value) {
   for (std::int64_t i = 0; i < n; ++i) a[i * n + i] += static_cast<T>(value);
 }
 
+/// t = q(M), whose square comes to `square`.
+template <class T, class Multiply>
+void write_newton_factor(const kernels::NewtonStep& step, std::int64_t n, const T* m, T* square, T* t,
+                         Multiply multiply) {
+  const auto linear = static_cast<T>(step.linear);
+  const std::int64_t count = n * n;
+  if (step.square == 0) {
+    for (std::int64_t i = 0; i < count; ++i) t[i] = linear * m[i];
+  } else {
+    multiply(m, m, square);
+    const auto quadratic = static_cast<T>(step.square);
+    for (std::int64_t i = 0; i < count; ++i) t[i] = linear * m[i] + quadratic * square[i];
+  }
+  add_to_diagonal(t, n, step.constant);
+}
+
 /// a = (a + a^T) / 2.
 template <class T>
 void make_symmetric(T* a, std::int64_t n) {
@@ -44,16 +61,29 @@ void make_symmetric(T* a, std::int64_t n) {
   }
 }
 
+/// take(a - I) for each number there.
+template <class T, class Take>
+void for_each_difference_from_identity(const T* a, std::int64_t n, Take take) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) take(static_cast<double>(a[i * n + j]) - (i == j ? 1 : 0));
+  }
+}
+
 /// max |a - I|; NaN if there is one.
 template <class T>
-double distance_from_identity(const T* a, std::int64_t n) {
+double largest_difference(const T* a, std::int64_t n) {
   double largest = 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    for (std::int64_t j = 0; j < n; ++j) {
-      kernels::take_magnitude(static_cast<double>(a[i * n + j]) - (i == j ? 1 : 0), largest);
-    }
-  }
+  for_each_difference_from_identity(a, n, [&](double x) { kernels::take_magnitude(x, largest); });
   return largest;
+}
+
+/// What newton_error() takes.
+template <class T>
+double newton_distance(const kernels::NewtonForm& form, const T* m, std::int64_t n) {
+  if (form.source_steps) return largest_difference(m, n);
+  double squares = 0;
+  for_each_difference_from_identity(m, n, [&](double x) { squares += x * x; });
+  return squares;
 }
 
 }  // namespace
@@ -179,8 +209,6 @@ kernels::NewtonMeasures RootSolver<T>::newton_measures(std::int64_t n, const Roo
   kernels::NewtonMeasures measures;
   for (std::int64_t i = 0; i < n; ++i) measures.trace += a_[i * n + i];
   measures.squares = dot(a_, a_, n * n);
-  measures.rows = static_cast<double>(n);
-  measures.padding = static_cast<double>(std::max<std::int64_t>(0, options.padded - n));
   measures.pad = options.pad_value + result.ridge;
   measures.ridge = result.ridge;
   measures.largest = result.max_eigenvalue;
@@ -193,11 +221,13 @@ kernels::NewtonMeasures RootSolver<T>::newton_measures(std::int64_t n, const Roo
 template <class T>
 RootResult RootSolver<T>::newton(std::int64_t n, const RootOptions& options) {
   const std::int32_t p = options.exponent;
-  const kernels::NewtonForm form{p, options.padded > n, options.source_steps};
+  const auto padding = static_cast<double>(std::max<std::int64_t>(0, options.padded - n));
+  const kernels::NewtonForm form{p, static_cast<double>(n), padding, options.source_steps};
+  if (!form.source_steps) products(options).loops().mirror_lower(statistic_, n, n);  // what comes of codes is only nearly so
   RootResult result;
   result.max_eigenvalue = power_iteration(n, options, kernels::End::largest);
   result.ridge = ridge_of(result, options);
-  if (n == 1 && !form.is_extended) {
+  if (n == 1 && padding == 0) {
     root_[0] = static_cast<T>(kernels::inverse_root(statistic_[0] + result.ridge, p));
     result.error = std::isfinite(root_[0]) ? 0 : kNan;
     return result;
@@ -207,31 +237,41 @@ RootResult RootSolver<T>::newton(std::int64_t n, const RootOptions& options) {
   T* h = b_;
   T* t = c_;
   T* spare = d_;
+  const auto multiply = [&](const T* a, const T* b, T* c) {
+    if (form.source_steps) return products(options).multiply_square(a, b, n, c);
+    products(options).multiply_commuting(a, b, n, c);
+  };
   std::copy_n(statistic_, count, m);
   add_to_diagonal(m, n, result.ridge);
-  const kernels::NewtonStart start = kernels::newton_start(form, newton_measures(n, options, result));
+  const kernels::NewtonLadder& ladder = newton_ladder(p);
+  const kernels::NewtonStart start = kernels::newton_start(form, ladder, newton_measures(n, options, result));
   for (std::size_t i = 0; i < count; ++i) m[i] = static_cast<T>(m[i] * start.z);
+  const auto first = static_cast<T>(std::pow(start.z, 1.0 / p));  // H_0, of its diagonal
   std::fill_n(h, count, T{0});
-  add_to_diagonal(h, n, std::pow(start.z, 1.0 / p));
+  add_to_diagonal(h, n, first);
   T* previous = root_;
-  kernels::NewtonState state = kernels::begin_newton(form, distance_from_identity(m, n), start);
-  while (kernels::goes_on<T>(form, state)) {
-    for (std::size_t i = 0; i < count; ++i) t[i] = static_cast<T>(-state.step.scale * m[i]);
-    add_to_diagonal(t, n, state.step.diagonal);
-    products(options).multiply_square(h, t, n, previous);
+  kernels::NewtonState state = kernels::begin_newton(form, newton_distance(form, m, n), start);
+  for (bool is_first = true; kernels::goes_on(form, ladder, state); is_first = false) {
+    write_newton_factor(state.step, n, m, spare, t, multiply);
+    if (is_first) {
+      for (std::size_t i = 0; i < count; ++i) previous[i] = first * t[i];
+    } else {
+      multiply(h, t, previous);
+    }
     std::swap(h, previous);
+    if (state.is_last) break;
     // M <- T^p M by repeated squaring of T, which has served H already.
     for (std::int32_t bits = p; bits > 0; bits /= 2) {
       if (bits % 2 == 1) {
-        products(options).multiply_square(t, m, n, spare);
+        multiply(t, m, spare);
         std::swap(m, spare);
       }
       if (bits > 1) {
-        products(options).multiply_square(t, t, n, spare);
+        multiply(t, t, spare);
         std::swap(t, spare);
       }
     }
-    kernels::end_iteration(form, distance_from_identity(m, n), state);
+    kernels::end_iteration(form, newton_distance(form, m, n), state);
   }
   if (state.takes_previous) std::swap(h, previous);
   if (h != root_) std::copy_n(h, count, root_);
@@ -355,7 +395,7 @@ double RootSolver<T>::full_residual(std::int64_t n, const RootOptions& options, 
     products(options).multiply_square(root_, a_, n, b_);
     std::swap(a_, b_);
   }
-  return distance_from_identity(a_, n);
+  return largest_difference(a_, n);
 }
 
 template class RootSolver<double>;

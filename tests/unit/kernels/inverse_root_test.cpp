@@ -15,41 +15,32 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
+constexpr std::int32_t kExponents[] = {1, 2, 4, 6, 8, 16};
+
+constexpr NewtonForm kForm{.exponent = 4, .rows = 1};
+constexpr NewtonForm kSource{.exponent = 4, .rows = 1, .source_steps = true};
+
+/// Rungs that make nothing larger: what is looked at here is when steps end.
+NewtonLadder ladder_of_closing_steps(std::int32_t rungs) {
+  NewtonLadder ladder;
+  for (ladder.count = 0; ladder.count < rungs; ++ladder.count) {
+    ladder.steps[ladder.count] = closing_step(kForm.exponent);
+    ladder.least[ladder.count] = 0;
+  }
+  return ladder;
+}
+
 /// Where coupled Newton ends whose M has these distances from I.
-NewtonState run(const NewtonForm& form, std::initializer_list<double> distances, double low = 1) {
+NewtonState run(const NewtonForm& form, std::initializer_list<double> distances, std::int32_t rungs = 0) {
+  const NewtonLadder ladder = ladder_of_closing_steps(rungs);
+  const auto measured = [&](double distance) { return form.source_steps ? distance : distance * distance; };
   const double* next = distances.begin();
-  NewtonState state = begin_newton(form, *next++, {1, low, 1});
-  while (goes_on<double>(form, state) && next != distances.end()) end_iteration(form, *next++, state);
+  NewtonState state = begin_newton(form, measured(*next++), {.rungs = rungs});
+  while (goes_on(form, ladder, state) && !state.is_last && next != distances.end()) {
+    end_iteration(form, measured(*next++), state);
+  }
   return state;
 }
-
-/// What a step makes of an eigenvalue y^p of M, to the power 1/p.
-double stepped(std::int32_t p, const NewtonStep& step, double y) {
-  return y * (step.diagonal - step.scale * std::pow(y, static_cast<double>(p)));
-}
-
-struct Ends {
-  double least;
-  double largest;
-};
-
-/// Of stepped(y) for y from l to 1.
-Ends ends_of(std::int32_t p, const NewtonStep& step, double low) {
-  constexpr int kPoints = 20000;
-  Ends ends{2, 0};
-  for (int i = 0; i <= kPoints; ++i) {
-    const double f = stepped(p, step, low + (1 - low) * i / kPoints);
-    ends = {std::min(ends.least, f), std::max(ends.largest, f)};
-  }
-  return ends;
-}
-
-/// How much a step shrinks the largest eigenvalue beside those near zero.
-double loss_of(std::int32_t p, const NewtonStep& step) {
-  return std::pow(step.diagonal / (step.diagonal - step.scale), static_cast<double>(p));
-}
-
-constexpr std::int32_t kExponents[] = {1, 2, 4, 6, 8, 16};
 
 TEST(InverseRoot, ARidgeIsMadeFromNoLessThanTheSmallestEigenvalue) {
   EXPECT_EQ(root_ridge(0.5, 8), 4);
@@ -67,110 +58,124 @@ TEST(InverseRoot, DampedEigenvaluesBelowHalfTheRidgeCountAsThat) {
   EXPECT_EQ(raise_of_eigenvalue(-15, 1), 14.5);
 }
 
-TEST(InverseRoot, NewtonGoesOnceMoreBelowItsTolerance) {
-  EXPECT_EQ(run({4, false, false}, {0.5, 0.1, 1e-7, 1e-14, 1e-14}).iterations, 3);
-  EXPECT_EQ(run({4, false, true}, {0.5, 0.1, 1e-7, 1e-14, 1e-14}).iterations, 2);
+TEST(InverseRoot, NewtonClosesWhenNothingIsFarFromOne) {
+  const NewtonState state = run(kForm, {0.5, 0.1, 1e-4, 1e-12, 1e-12});
+  EXPECT_TRUE(state.is_last);
+  EXPECT_EQ(state.iterations, 3);
+  EXPECT_DOUBLE_EQ(state.error, 1.25 * 2.25 / 6 * 1e-12);
+  EXPECT_EQ(state.step.constant, closing_step(4).constant);
+  EXPECT_FALSE(run(kForm, {0.5, 2e-3}).is_last);
+  // As a mean over the rows: all together may be away by as much.
+  NewtonForm form = kForm;
+  form.rows = 3;
+  form.padding = 13;
+  EXPECT_TRUE(run(form, {0.5, 3.9e-3}).is_last);
+  EXPECT_FALSE(run(form, {0.5, 4.1e-3}).is_last);
+}
+
+TEST(InverseRoot, NewtonClosesBeforeItHasTakenAllRungsWhereNoneIsNeeded) {
+  const NewtonState state = run(kForm, {0.5, 1e-4}, 5);
+  EXPECT_TRUE(state.is_last);
+  EXPECT_EQ(state.iterations, 2);
+}
+
+TEST(InverseRoot, NewtonByTheSeedsRulesStopsAtTheirTolerance) {
+  const NewtonState state = run(kSource, {0.5, 0.1, 2e-6, 1e-7, 1e-14});
+  EXPECT_EQ(state.iterations, 3);
+  EXPECT_EQ(state.error, 1e-7);
+  EXPECT_FALSE(state.is_last);
 }
 
 TEST(InverseRoot, NewtonTakesThePreviousIterateAfterThreeRises) {
-  const NewtonState state = run({4, false, false}, {0.1, 0.2, 0.1, 0.2, 0.3, 0.4, 0.5});
+  const NewtonState state = run(kForm, {0.1, 0.2, 0.1, 0.2, 0.3, 0.4, 0.5});
   EXPECT_TRUE(state.takes_previous);
   EXPECT_EQ(state.iterations, 5);
-  EXPECT_TRUE(run({4, false, false}, {0.5, kNan, 0.1}).takes_previous);
+  EXPECT_TRUE(run(kForm, {0.5, kNan, 0.1}).takes_previous);
 }
+
+TEST(InverseRoot, NewtonOfWhatIsNotFiniteHasNoError) { EXPECT_TRUE(std::isnan(run(kForm, {kNan, kNan}).error)); }
 
 TEST(InverseRoot, NewtonByTheSeedsRulesTakesItAfterOneRiseByAFifth) {
-  EXPECT_FALSE(run({4, false, true}, {0.5, 0.55}).takes_previous);
-  EXPECT_TRUE(run({4, false, true}, {0.5, 0.65}).takes_previous);
-  EXPECT_TRUE(run({4, false, true}, {0.5, kNan}).takes_previous);
+  EXPECT_FALSE(run(kSource, {0.5, 0.55}).takes_previous);
+  EXPECT_TRUE(run(kSource, {0.5, 0.65}).takes_previous);
+  EXPECT_TRUE(run(kSource, {0.5, kNan}).takes_previous);
 }
 
-TEST(InverseRoot, NewtonForgivesRisesWhileEigenvaluesAreFarFromOne) {
-  EXPECT_FALSE(run({4, false, false}, {0.5, 0.6, 0.7, 0.8}, 1e-3).takes_previous);
-  EXPECT_TRUE(run({4, false, false}, {0.5, 0.6, 0.7, 0.8}).takes_previous);
+TEST(InverseRoot, NewtonForgivesRisesWhileItTakesRungs) {
+  EXPECT_FALSE(run(kForm, {0.5, 0.6, 0.7, 0.8}, 4).takes_previous);
+  EXPECT_TRUE(run(kForm, {0.5, 0.6, 0.7, 0.8}).takes_previous);
 }
 
 TEST(InverseRoot, NewtonEndsAtItsLastIteration) {
-  NewtonState state = begin_newton({}, 0.5, {});
-  while (goes_on<double>({}, state)) end_iteration({}, 0.5, state);
-  EXPECT_EQ(state.iterations, kMaxRootIterations);
-  EXPECT_FALSE(state.takes_previous);
+  for (const NewtonForm& form : {kForm, kSource}) {
+    const NewtonLadder ladder;
+    NewtonState state = begin_newton(form, 0.5, {});
+    while (goes_on(form, ladder, state)) end_iteration(form, 0.5, state);
+    EXPECT_EQ(state.iterations, kMaxRootIterations);
+    EXPECT_FALSE(state.takes_previous);
+  }
 }
 
-// In one dimension it is Newton's iteration for m: m <- m ((p + 1 - m) / p)^p, which ends at 1.
+// In one dimension it is an iteration for m alone, which ends at 1: m <- m q(m)^p, by the source m ((p + 1 - m) / p)^p.
 TEST(InverseRoot, AnExtensionIsFollowedToTheIdentity) {
-  const NewtonForm form{2, true, false};
-  NewtonState state = begin_newton(form, 0, {1, 1, 0.5});
-  EXPECT_EQ(state.error, 0.5);
-  ASSERT_TRUE(goes_on<double>(form, state));
-  end_iteration(form, 0, state);
-  EXPECT_EQ(state.pad, 0.5 * 1.25 * 1.25);
-  while (goes_on<double>(form, state)) end_iteration(form, 0, state);
-  EXPECT_LT(state.error, 1e-6);
-}
-
-TEST(InverseRoot, StepsAreNewtonsWhereNothingIsFarFromOne) {
-  for (const std::int32_t p : kExponents) {
-    EXPECT_EQ(newton_step(p, 1).scale, 1.0 / p);
-    EXPECT_EQ(newton_step(p, 1).diagonal, 1 + 1.0 / p);
-    EXPECT_DOUBLE_EQ(next_low(p, newton_step(p, 1), 1), 1);
-  }
-  NewtonState state = begin_newton({4, false, false}, 1e-7, {1, 1e-3, 1});  // what is left when it has come to its end
-  ASSERT_TRUE(goes_on<double>({4, false, false}, state));
-  EXPECT_EQ(state.step.diagonal, 1.25);
-}
-
-// Equal at both ends, 1 where it is largest; and other shifts leave a larger spread.
-TEST(InverseRoot, AStepLeavesTheLeastSpread) {
-  for (const std::int32_t p : kExponents) {
-    for (const double low : {0.6, 0.8, 0.99}) {
-      const NewtonStep step = newton_step(p, low);
-      const Ends ends = ends_of(p, step, low);
-      EXPECT_NEAR(ends.largest, 1, 1e-8);
-      EXPECT_NEAR(stepped(p, step, low), ends.least, 1e-12);
-      EXPECT_NEAR(next_low(p, step, low), ends.least, 1e-12);
-      if (loss_of(p, step) > kNewtonLoss * (1 - 1e-9)) continue;  // which has moved the shift
-      EXPECT_NEAR(stepped(p, step, 1), ends.least, 1e-12);
-      for (const double other : {0.99, 1.01}) {
-        const Ends worse = ends_of(p, {step.diagonal * other, step.scale}, low);
-        EXPECT_LT(worse.least / worse.largest, ends.least / ends.largest) << p << ' ' << low << ' ' << other;
-      }
-    }
-  }
-}
-
-TEST(InverseRoot, AStepTurnsNoSignAndKeepsTheAccuracyOfTheLargest) {
-  for (const std::int32_t p : kExponents) {
-    for (const double low : {0.0, 1e-8, 1e-3, 0.1, 0.5, 1.0}) {
-      const NewtonStep step = newton_step(p, low);
-      EXPECT_GT(step.scale, 0);
-      EXPECT_GT(step.diagonal, step.scale);
-      EXPECT_LE(loss_of(p, step), kNewtonLoss * (1 + 1e-12));
-      EXPECT_LE(ends_of(p, step, 0).largest, 1 + 1e-12);
-    }
-  }
-}
-
-TEST(InverseRoot, StepsAreCountedUntilTheSmallestEigenvalueIsOne) {
   for (const bool source_steps : {false, true}) {
-    for (const std::int32_t p : kExponents) {
-      const NewtonForm form{p, false, source_steps};
-      double y = std::pow((source_steps ? (1 + p) / 2.0 : 1) * 1e-7, 1.0 / p);
-      double low = y;
-      const std::int32_t steps = newton_steps(form, 1e-7);
-      for (std::int32_t k = 0; k < steps; ++k) {
-        const NewtonStep step = newton_step(p, source_steps ? 1 : low);
-        EXPECT_LT(y, 1 - 1e-13) << p << ' ' << k;
-        y = stepped(p, step, y);
-        low = next_low(p, step, low);
-      }
-      EXPECT_NEAR(y, 1, 1e-11) << p;
+    const NewtonForm form{.exponent = 2, .rows = 1, .padding = 4, .source_steps = source_steps};
+    const NewtonLadder ladder;
+    NewtonState state = begin_newton(form, 0, {.pad = 0.5});
+    EXPECT_EQ(state.error, source_steps ? 0.5 : 1);
+    ASSERT_TRUE(goes_on(form, ladder, state));
+    end_iteration(form, 0, state);
+    const double factor = source_steps ? 1.25 : 1 + 0.5 / 2 + 3.0 / 8 * 0.25;  // of e = 1/2
+    EXPECT_DOUBLE_EQ(state.pad, 0.5 * factor * factor);
+    while (goes_on(form, ladder, state) && !state.is_last) end_iteration(form, 0, state);
+    EXPECT_LT(state.error, 1e-6);
+  }
+}
+
+TEST(InverseRoot, AStepOfTheSourceIsNewtons) {
+  for (const std::int32_t p : kExponents) {
+    const NewtonStep step = source_step(p);
+    for (const double x : {0.0, 0.5, 1.0}) EXPECT_DOUBLE_EQ(newton_factor(step, x), (p + 1 - x) / p);
+    EXPECT_EQ(step.square, 0);
+  }
+}
+
+TEST(InverseRoot, AClosingStepLeavesTheCube) {
+  for (const std::int32_t p : kExponents) {
+    EXPECT_NEAR(newton_stepped(p, closing_step(p), 1), 1, 1e-14);
+    for (const double error : {1e-2, -1e-2}) {
+      const double left = 1 - newton_stepped(p, closing_step(p), 1 - error);
+      EXPECT_NEAR(left / closed_error(p, error), 1, 0.03) << p;
     }
   }
-  EXPECT_LE(newton_steps({4, false, false}, 1e-6), 11);
-  EXPECT_GE(newton_steps({4, false, true}, 1e-6), 19);
-  EXPECT_EQ(newton_steps({4, false, false}, 0), newton_steps({4, false, false}, kSmallestRatio));
-  EXPECT_EQ(newton_steps({4, false, false}, 1), 0);
+}
+
+TEST(InverseRoot, RungsAreThoseThatLeadToOne) {
+  NewtonLadder ladder;
+  ladder.count = 3;
+  for (const std::int32_t k : {0, 1, 2}) ladder.least[k] = std::pow(0.1, k + 1);
+  EXPECT_EQ(rungs_of(ladder, 1), 0);
+  EXPECT_EQ(rungs_of(ladder, 0.9999), 0);
+  EXPECT_EQ(rungs_of(ladder, 0.5), 1);
+  EXPECT_EQ(rungs_of(ladder, 0.05), 2);
+  EXPECT_EQ(rungs_of(ladder, 0.005), 3);
+  EXPECT_EQ(rungs_of(ladder, 0), 3);
+  EXPECT_EQ(newton_steps(kForm, ladder, 0.05), 3);
+}
+
+TEST(InverseRoot, StepsOfTheSourceAreCountedUntilTheSmallestEigenvalueIsOne) {
+  for (const std::int32_t p : kExponents) {
+    const NewtonForm form{.exponent = p, .source_steps = true};
+    double x = (1 + p) / 2.0 * 1e-7;
+    const std::int32_t steps = newton_steps(form, NewtonLadder{}, 1e-7);
+    for (std::int32_t k = 0; k < steps; ++k) {
+      EXPECT_GT(1 - x, kSourceTolerance) << p << ' ' << k;
+      x = newton_stepped(p, source_step(p), x);
+    }
+    EXPECT_NEAR(x, 1, kSourceTolerance) << p;
+  }
+  EXPECT_GE(newton_steps(kSource, NewtonLadder{}, 1e-6), 18);
+  EXPECT_EQ(newton_steps(kSource, NewtonLadder{}, 0), newton_steps(kSource, NewtonLadder{}, kSmallestRatio));
 }
 
 /// Of a diagonal matrix D = S + ridge I.
@@ -180,41 +185,54 @@ NewtonMeasures measures_of(const std::vector<double>& values, double ridge) {
     measures.trace += value;
     measures.squares += value * value;
   }
-  measures.rows = static_cast<double>(values.size());
   measures.ridge = ridge;
   return measures;
 }
 
+NewtonForm form_of(const std::vector<double>& values, bool source_steps = false) {
+  return {.exponent = 4, .rows = static_cast<double>(values.size()), .source_steps = source_steps};
+}
+
 TEST(InverseRoot, NewtonStartsBelowABoundOfTheLargestEigenvalue) {
-  const NewtonForm form{4, false, false};
+  NewtonLadder ladder;
+  ladder.count = 2;
+  ladder.least[0] = 1e-3;
   for (const std::vector<double>& values :
        {std::vector<double>{1, 1, 1, 1}, {1, 0, 0, 0, 0}, {5, 4, 3, 2, 1e-6}, {3}}) {
     const NewtonMeasures measures = measures_of(values, 1e-6);
-    const NewtonStart start = newton_start(form, measures);
+    const NewtonStart start = newton_start(form_of(values), ladder, measures);
     EXPECT_LE(values[0] * start.z, 1 + 1e-7);
     EXPECT_GE(start.z, (1 - 1e-7) / std::sqrt(measures.squares));
-    EXPECT_DOUBLE_EQ(start.low, std::pow(1e-6 * start.z, 0.25));
+    EXPECT_EQ(start.rungs, 2);
+    EXPECT_EQ(start.pad, 1);
   }
-  EXPECT_GT(newton_start(form, measures_of({-1, -1, -1, -1}, 1e-6)).z, 0);
-  EXPECT_EQ(newton_start(form, measures_of({1, 1}, 0)).low, std::pow(kSmallestRatio, 0.25));
-  EXPECT_EQ(newton_start(form, measures_of({1, 1}, 2)).low, 1);
+  const auto rungs = [&](double ridge) { return newton_start(form_of({1, 1}), ladder, measures_of({1, 1}, ridge)).rungs; };
+  EXPECT_EQ(rungs(0), 2);
+  EXPECT_EQ(rungs(0.1), 1);
+  EXPECT_EQ(rungs(2), 0);
+  EXPECT_GT(newton_start(form_of({1, 1, 1, 1}), ladder, measures_of({-1, -1, -1, -1}, 1e-6)).z, 0);
 }
 
 TEST(InverseRoot, NewtonByTheSeedsRulesStartsAtItsScale) {
-  const NewtonStart start = newton_start({4, false, true}, measures_of({1, 1, 1, 1}, 1e-6));
+  const std::vector<double> ones = {1, 1, 1, 1};
+  const NewtonStart start = newton_start(form_of(ones, /*source_steps=*/true), NewtonLadder{}, measures_of(ones, 1e-6));
   EXPECT_EQ(start.z, 5.0 / 4);
-  EXPECT_EQ(start.low, 1);
+  EXPECT_EQ(start.rungs, 0);
 }
 
 TEST(InverseRoot, AnExtensionCountsAsRowsOfTheMatrix) {
+  NewtonLadder ladder;
+  ladder.count = 1;
   for (const bool source_steps : {false, true}) {
     NewtonMeasures extended = measures_of({5, 4}, 1e-6);
-    extended.padding = 3;
     extended.pad = 0.5;
-    const NewtonStart found = newton_start({4, true, source_steps}, extended);
-    const NewtonStart expected = newton_start({4, false, source_steps}, measures_of({5, 4, 0.5, 0.5, 0.5}, 1e-6));
+    NewtonForm form = form_of({5, 4}, source_steps);
+    form.padding = 3;
+    const std::vector<double> values = {5, 4, 0.5, 0.5, 0.5};
+    const NewtonStart found = newton_start(form, ladder, extended);
+    const NewtonStart expected = newton_start(form_of(values, source_steps), ladder, measures_of(values, 1e-6));
     EXPECT_EQ(found.z, expected.z);
-    EXPECT_EQ(found.low, expected.low);
+    EXPECT_EQ(found.rungs, expected.rungs);
     EXPECT_DOUBLE_EQ(found.pad, 0.5 * found.z);
   }
 }
