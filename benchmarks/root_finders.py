@@ -66,8 +66,8 @@ def own_root(
 
 
 def rung_of(low: float) -> NDArray[np.float64]:
-    """Of the odd polynomial of degree 5 that leaves the least spread of [low, 1], and whose largest value there is 1, the
-    coefficients of y, y^3 and y^5: by Remez's exchange."""
+    """Coefficients of y, y^3 and y^5: the polynomial that leaves the least spread of [low, 1], and whose largest value
+    there is 1, by Remez's exchange."""
     grid = np.unique(np.concatenate([np.geomspace(low, 1, 20001), np.linspace(low, 1, 20001)]))
     basis = grid[:, None] ** np.array([1, 3, 5])
     places = (len(grid) - 1) * np.array([0, 1, 3, 4]) // 4
