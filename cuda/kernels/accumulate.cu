@@ -72,11 +72,11 @@ GRADSTEP_DEVICE T finished(const AddStep& step, T x) {
 
 /// Reads the sum only where it counts: the first gradient of a window finds whatever was there.
 template <class T, class Formula>
-GRADSTEP_DEVICE T element(const Block& block, const AddStep& step, const Item& item, AccumulateAction action,
-                          Formula formula, std::int64_t i) {
+GRADSTEP_DEVICE T element(const Block& block, const AddStep& step, const T* sum, const View& gradient,
+                          AccumulateAction action, Formula formula, std::int64_t i) {
   const bool assigns = action == AccumulateAction::assign;
-  const T a = assigns ? T{0} : block.load(static_cast<const T*>(item.sum) + i);
-  const T g = action == AccumulateAction::absent ? T{0} : read<T>(block, item.gradient, i);
+  const T a = assigns ? T{0} : block.load(sum + i);
+  const T g = action == AccumulateAction::absent ? T{0} : read<T>(block, gradient, i);
   return finished(step, formula(a, g));
 }
 
@@ -110,17 +110,21 @@ struct Accumulate {
     const AddStep& step = sums.step;
     const AccumulateAction action = sums.actions.of(block, chunk.item);
     with_formula<T>(step, action, [&](auto formula) {
-      T* sum = static_cast<T*>(item.sum);
+      // To the compiler a store may change the item, which it would read again for each element.
+      T* const sum = static_cast<T*>(item.sum);
+      const View gradient = item.gradient;
       const bool assigns = action == AccumulateAction::assign;
       const bool in_fours = item.in_fours && action != AccumulateAction::absent;
       const auto four = [&](std::int64_t i) {
         Four<T> a{};
-        const auto g = read_four<T>(block, item.gradient, i);
+        const auto g = read_four<T>(block, gradient, i);
         if (!assigns) a = block.load(reinterpret_cast<const Four<T>*>(sum + i));
         for (int k = 0; k < 4; ++k) a.x[k] = finished(step, formula(a.x[k], g.x[k]));
         block.store(reinterpret_cast<Four<T>*>(sum + i), a);
       };
-      const auto one = [&](std::int64_t i) { block.store(sum + i, element<T>(block, step, item, action, formula, i)); };
+      const auto one = [&](std::int64_t i) {
+        block.store(sum + i, element<T>(block, step, sum, gradient, action, formula, i));
+      };
       walk(block, chunk, in_fours, four, one);
     });
   }
@@ -142,8 +146,9 @@ struct AccumulateAndSquare {
     double squares = 0;
     const AccumulateAction action = sums.actions.of(block, chunk.item);
     with_formula<T>(sums.step, action, [&](auto formula) {
+      T* const sum = static_cast<T*>(item.sum) + chunk.offset;
       const auto finish_one = [&](std::int64_t i, T x) {
-        block.store(static_cast<T*>(item.sum) + chunk.offset + i, x);
+        block.store(sum + i, x);
         squares = add_product<T>(squares, x, x);
       };
       if (item.is_sums_type && item.in_fours && action != AccumulateAction::absent) {
@@ -151,7 +156,6 @@ struct AccumulateAndSquare {
           T a;
           T g;
         };
-        const T* sum = static_cast<const T*>(item.sum) + chunk.offset;
         const T* gradient = static_cast<const T*>(item.gradient.data) + chunk.offset;
         const bool assigns = action == AccumulateAction::assign;
         for_each_of_lane(
@@ -160,8 +164,9 @@ struct AccumulateAndSquare {
             [&](std::int64_t i, Operands own) { finish_one(i, finished(sums.step, formula(own.a, own.g))); });
         return;
       }
+      const View gradient = item.gradient;
       for_each_of_lane(block, chunk.length, [&](std::int64_t i) {
-        finish_one(i, element<T>(block, sums.step, item, action, formula, chunk.offset + i));
+        finish_one(i, element<T>(block, sums.step, sum - chunk.offset, gradient, action, formula, chunk.offset + i));
       });
     });
     return squares;

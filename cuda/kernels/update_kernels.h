@@ -66,43 +66,42 @@ struct Update {
 
 template <class T, class Rule>
 struct PlainWay {
-  static constexpr int kResidentBlocks = sizeof(T) == sizeof(float) ? 4 : 2;
+  static constexpr int kStates = Rule::kStates;
+  /// Three states do not fit into the registers of four blocks; three blocks have more bytes on their way than needed.
+  static constexpr int kResidentBlocks = sizeof(T) != sizeof(float) ? 2 : kStates > 2 ? 3 : 4;
 
   template <class Scale>
   GRADSTEP_DEVICE static void run(Block& block, const DeviceItem& item, const Chunk& chunk, const Rule& rule,
                                   const Scale& scale, std::int64_t /*step*/) {
-    constexpr int kStates = Rule::kStates;
+    // To the compiler a store may change the item, whose addresses it would read again for each element.
     T* p = static_cast<T*>(item.param.data);
     const T* g = static_cast<const T*>(item.gradient.data);
+    T* held[kernels::kMaxStates] = {};
+    for (int s = 0; s < kStates; ++s) held[s] = static_cast<T*>(item.states[s]);
     const auto four = [&](std::int64_t i) {
-      // To the compiler a store may change the item: where its addresses are read again, states are stored one by one.
-      T* held[kernels::kMaxStates] = {};
-      for (int s = 0; s < kStates; ++s) held[s] = state(item, s) + i;
       auto p4 = block.load(reinterpret_cast<const Four<T>*>(p + i));
       const auto g4 = block.load(reinterpret_cast<const Four<T>*>(g + i));
       Four<T> s4[kernels::kMaxStates];
-      for (int s = 0; s < kStates; ++s) s4[s] = block.load(reinterpret_cast<const Four<T>*>(held[s]));
+      for (int s = 0; s < kStates; ++s) s4[s] = block.load(reinterpret_cast<const Four<T>*>(held[s] + i));
       for (int k = 0; k < 4; ++k) {
         T states[kernels::kMaxStates];
         for (int s = 0; s < kStates; ++s) states[s] = s4[s].x[k];
         p4.x[k] = p4.x[k] + rule(p4.x[k], scale(g4.x[k]), states);
         for (int s = 0; s < kStates; ++s) s4[s].x[k] = states[s];
       }
-      for (int s = 0; s < kStates; ++s) block.store(reinterpret_cast<Four<T>*>(held[s]), s4[s]);
+      for (int s = 0; s < kStates; ++s) block.store(reinterpret_cast<Four<T>*>(held[s] + i), s4[s]);
       block.store(reinterpret_cast<Four<T>*>(p + i), p4);
     };
     const auto one = [&](std::int64_t i) {
       T states[kernels::kMaxStates];
-      for (int s = 0; s < kStates; ++s) states[s] = block.load(state(item, s) + i);
+      for (int s = 0; s < kStates; ++s) states[s] = block.load(held[s] + i);
       const T value = block.load(p + i);
       const T result = value + rule(value, scale(block.load(g + i)), states);
-      for (int s = 0; s < kStates; ++s) block.store(state(item, s) + i, states[s]);
+      for (int s = 0; s < kStates; ++s) block.store(held[s] + i, states[s]);
       block.store(p + i, result);
     };
     walk(block, chunk, item.in_fours, four, one);
   }
-
-  GRADSTEP_DEVICE static T* state(const DeviceItem& item, int s) { return static_cast<T*>(item.states[s]); }
 };
 
 /// Rounds two numbers, half a block apart, to values of a 16-bit type.

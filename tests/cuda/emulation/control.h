@@ -17,6 +17,12 @@ struct Counts {
   std::int64_t copied_bytes = 0;  ///< by copies
 };
 
+/// What a kernel's warps asked of device memory (../ptx/traffic.h).
+struct Traffic {
+  std::int64_t bytes = 0;  ///< that they need
+  std::int64_t moved = 0;  ///< whole sectors
+};
+
 /// Tests in Python have it too (tests/python/emulated_cuda.py): what is new comes last, or is put in there as well.
 struct Control {
   /// Of what is left to chance from here on: turns of streams, of blocks and of threads.
@@ -68,6 +74,10 @@ struct Control {
   /// all that is asked of its device afterwards, and what was asked before and has not run has no effect. 0 = of none,
   /// and all devices are well again.
   void (*fail_kernel)(std::int64_t k);
+  /// From here on the accesses of kernels are counted, or no more.
+  void (*count_traffic)(bool counts);
+  /// Of launch(k), if they were; 0 where it is not run as nvcc has compiled it.
+  Traffic (*traffic)(std::int64_t k);
 };
 
 }  // namespace gradstep::emulation

@@ -95,6 +95,8 @@ struct Machine {
   std::vector<std::unique_ptr<CUgraph_st>> graphs;
   Counts counts;
   std::vector<std::string> launches;
+  bool counts_traffic = false;
+  std::vector<Traffic> traffic;  // of launches
   std::recursive_mutex mutex;
 
   Machine() {
@@ -242,7 +244,8 @@ void run_compiled(const Launch& launch, std::uint64_t seed) {
   of_ptx.shared_bytes = launch.shared_bytes;
   of_ptx.seed = seed;
   of_ptx.is_device_memory = [](const void* data, std::size_t bytes) { return machine().memory.contains(data, bytes); };
-  of_ptx.amounts = traffic_of(*compiled.kernel);
+  ptx::Amounts own;
+  of_ptx.amounts = machine().counts_traffic ? &own : traffic_of(*compiled.kernel);
   try {
     if (leaves_out()) {
       run_and_leave_out(of_ptx, machine().allocated);
@@ -251,6 +254,11 @@ void run_compiled(const Launch& launch, std::uint64_t seed) {
     }
   } catch (const ptx::Error& error) {
     complain(launch.kernel, error.what());
+  }
+  for (const auto& [line, amount] : own) {
+    Traffic& all = machine().traffic.back();
+    all.bytes += amount.bytes;
+    all.moved += ptx::kSector * amount.sectors;
   }
 }
 
@@ -262,6 +270,7 @@ void run_blocks(const Launch& launch, int device) {
   }
   ++all.counts.launches;
   all.launches.emplace_back(launch.kernel);
+  all.traffic.emplace_back();
   if (launch.type != nullptr && has_compiled_kernels()) {
     run_compiled(launch, all.work.random());
     return;
@@ -375,7 +384,10 @@ const Control kControl = {
       const auto& launches = machine().launches;
       return k < static_cast<std::int64_t>(launches.size()) ? launches[static_cast<std::size_t>(k)].c_str() : nullptr;
     },
-    [] { machine().launches.clear(); },
+    [] {
+      machine().launches.clear();
+      machine().traffic.clear();
+    },
     []() -> void* {
       cudaStream_t stream = nullptr;
       cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
@@ -438,6 +450,8 @@ const Control kControl = {
       if (k > 0) return;
       for (auto& error : machine().errors) error = cudaSuccess;
     },
+    [](bool counts) { machine().counts_traffic = counts; },
+    [](std::int64_t k) { return machine().traffic.at(static_cast<std::size_t>(k)); },
 };
 
 }  // namespace

@@ -8,8 +8,6 @@ namespace gradstep::ptx {
 
 namespace {
 
-constexpr std::uint64_t kSector = 32;
-
 /// A thread has less than 2^10, a kernel less than 2^20 lines, and less than 2^32 times are kept apart.
 std::uint64_t key(std::uint32_t line, int who, std::uint32_t time) {
   return std::uint64_t{line} << 44 | static_cast<std::uint64_t>(who) << 32 | time;
@@ -35,8 +33,8 @@ void Traffic::add_to(Amounts& amounts) const {
     for (const auto& [address, bytes] : pieces) {
       const std::uint64_t own_end = address + bytes;
       if (own_end > end) amount.bytes += static_cast<std::int64_t>(own_end - std::max(address, end));
-      const std::uint64_t first = std::max(address / kSector, end_sector);
-      const std::uint64_t behind = (own_end - 1) / kSector + 1;
+      const std::uint64_t first = std::max(address / std::uint64_t{kSector}, end_sector);
+      const std::uint64_t behind = (own_end - 1) / std::uint64_t{kSector} + 1;
       if (behind > first) amount.sectors += static_cast<std::int64_t>(behind - first);
       end = std::max(end, own_end);
       end_sector = std::max(end_sector, behind);

@@ -16,6 +16,9 @@
 
 namespace gradstep::ptx {
 
+/// What a request moves at least, in bytes.
+inline constexpr std::int64_t kSector = 32;
+
 /// By requests of one instruction.
 struct Amount {
   std::int64_t requests = 0;

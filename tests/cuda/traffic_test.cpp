@@ -1,0 +1,211 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// How many bytes of device memory a window and a step move. What their launches are is asked on every emulated device; what
+// each moves, where kernels run as nvcc has compiled them: the accesses are those of its PTX.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cuda/emulated_device.h"
+
+namespace gradstep::test {
+namespace {
+
+constexpr std::int64_t kElements = 16384;  // of each tensor
+constexpr std::size_t kTensors = 2;
+
+/// Of what is moved, what may be beside the elements: tables of where tensors lie, constants, sums of blocks.
+constexpr double kBeside = 0.02;
+
+/// A launch, and the bytes of each element that it has to read and write; 0 = it is about none.
+using Plan = std::vector<std::pair<std::string, int>>;
+
+/// Does kernels, in the place of the C++ compiler's, as nvcc has compiled them.
+bool runs_ptx() { return std::getenv("GRADSTEP_EMULATED_PTX") != nullptr; }
+
+template <class Work>
+void expect_traffic(EmulatedCuda& device, const Plan& plan, const Work& work, const std::string& what) {
+  const emulation::Control& cuda = EmulatedCuda::control();
+  device.queue().finish();
+  EmulatedCuda::launches();
+  cuda.count_traffic(true);
+  work();
+  device.queue().finish();
+  cuda.count_traffic(false);
+  std::vector<emulation::Traffic> found;
+  for (std::int64_t k = 0; cuda.launch(k) != nullptr; ++k) found.push_back(cuda.traffic(k));
+  std::vector<std::string> names;
+  for (const auto& [name, bytes] : plan) names.push_back(name);
+  ASSERT_EQ(EmulatedCuda::launches(), names) << what;
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    const std::string which = what + ", " + names[k];
+    if (!runs_ptx()) {
+      EXPECT_EQ(found[k].moved, 0) << which;
+      continue;
+    }
+    const auto needed = static_cast<double>(plan[k].second) * kElements * kTensors;
+    const double beside = kBeside * 28 * kElements * kTensors;
+    const auto bytes = static_cast<double>(found[k].bytes);
+    const auto moved = static_cast<double>(found[k].moved);
+    EXPECT_GE(bytes, needed) << which;
+    EXPECT_LE(bytes, needed + beside) << which << ": " << bytes / (kElements * kTensors) << " an element";
+    EXPECT_LE(moved, needed + beside) << which << ": " << moved / (kElements * kTensors) << " an element";
+  }
+}
+
+class Tensors {
+ public:
+  explicit Tensors(EmulatedCuda& device) {
+    for (std::size_t i = 0; i < kTensors; ++i) {
+      parameters_[i] = parameter_of(size_, device.id());
+      for (gradstep_tensor* tensor : {&parameters[i], &gradients[i]}) {
+        tensor->data = device.allocate(static_cast<std::size_t>(size_));
+        tensor->device = device.id();
+        tensor->ndim = 1;
+        tensor->dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
+        tensor->shape = &size_;
+        const std::vector<float> values(static_cast<std::size_t>(size_), 0.5F);
+        device.queue().upload(tensor->data, values.data(), values.size() * sizeof(float));
+      }
+    }
+    device.queue().finish();
+  }
+  Tensors(const Tensors&) = delete;
+  Tensors& operator=(const Tensors&) = delete;
+
+  const gradstep_parameter* all() const { return parameters_; }
+
+  gradstep_tensor parameters[kTensors] = {};
+  gradstep_tensor gradients[kTensors] = {};
+
+ private:
+  std::int64_t size_ = kElements;
+  gradstep_parameter parameters_[kTensors] = {};
+};
+
+struct Optimizer {
+  gradstep_optimizer* handle = nullptr;
+
+  Optimizer() = default;
+  ~Optimizer() { gradstep_optimizer_destroy(handle); }
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+};
+
+using Create = gradstep_status (*)(gradstep_context*, const gradstep_parameter*, gradstep_optimizer**);
+
+/// With the defaults but for a learning rate, and what `change` says.
+template <auto kInit, auto kCreate, class Options, class Change>
+gradstep_status create(gradstep_context* context, const gradstep_parameter* parameters, gradstep_optimizer** made,
+                       const Change& change) {
+  Options options{};
+  TestDevice::check(kInit(&options, sizeof options));
+  options.learning_rate = 0.5;
+  change(options);
+  return kCreate(context, &options, parameters, kTensors, made);
+}
+
+template <class Change>
+gradstep_status create_adam(gradstep_context* context, const gradstep_parameter* parameters, gradstep_optimizer** made,
+                            const Change& change) {
+  return create<gradstep_adam_options_init, gradstep_optimizer_create_adam, gradstep_adam_options>(context, parameters,
+                                                                                                   made, change);
+}
+
+gradstep_status create_sgd(gradstep_context* context, const gradstep_parameter* parameters, gradstep_optimizer** made) {
+  return create<gradstep_sgd_options_init, gradstep_optimizer_create_sgd, gradstep_sgd_options>(
+      context, parameters, made, [](const gradstep_sgd_options&) {});
+}
+
+gradstep_status create_momentum(gradstep_context* context, const gradstep_parameter* parameters,
+                                gradstep_optimizer** made) {
+  return create<gradstep_sgd_options_init, gradstep_optimizer_create_sgd, gradstep_sgd_options>(
+      context, parameters, made, [](gradstep_sgd_options& options) { options.momentum = 0.9; });
+}
+
+gradstep_status create_rmsprop(gradstep_context* context, const gradstep_parameter* parameters,
+                               gradstep_optimizer** made) {
+  return create<gradstep_rmsprop_options_init, gradstep_optimizer_create_rmsprop, gradstep_rmsprop_options>(
+      context, parameters, made, [](const gradstep_rmsprop_options&) {});
+}
+
+gradstep_status create_adagrad(gradstep_context* context, const gradstep_parameter* parameters,
+                               gradstep_optimizer** made) {
+  return create<gradstep_adagrad_options_init, gradstep_optimizer_create_adagrad, gradstep_adagrad_options>(
+      context, parameters, made, [](const gradstep_adagrad_options&) {});
+}
+
+gradstep_status create_adamw(gradstep_context* context, const gradstep_parameter* parameters,
+                             gradstep_optimizer** made) {
+  return create_adam(context, parameters, made, [](gradstep_adam_options& options) {
+    options.weight_decay = 0.01;
+    options.decoupled_weight_decay = 1;
+  });
+}
+
+gradstep_status create_amsgrad(gradstep_context* context, const gradstep_parameter* parameters,
+                               gradstep_optimizer** made) {
+  return create_adam(context, parameters, made, [](gradstep_adam_options& options) { options.amsgrad = 1; });
+}
+
+// f32: 4 bytes for each that is read or written.
+TEST(CudaTraffic, AStepMovesWhatItsRuleReadsAndWrites) {
+  struct Rule {
+    const char* name;
+    Create create;
+    int bytes;
+  };
+  for (const Rule& rule : {Rule{"SGD", create_sgd, 12}, Rule{"SGD with momentum", create_momentum, 20},
+                           Rule{"RMSProp", create_rmsprop, 20}, Rule{"AdaGrad", create_adagrad, 20},
+                           Rule{"AdamW", create_adamw, 28}, Rule{"AMSGrad", create_amsgrad, 36}}) {
+    EmulatedCuda device(1);
+    const Tensors tensors(device);
+    Optimizer optimizer;
+    TestDevice::check(rule.create(device.context(), tensors.all(), &optimizer.handle));
+    const auto step = [&] {
+      TestDevice::check(
+          gradstep_optimizer_step(optimizer.handle, tensors.parameters, tensors.gradients, kTensors, nullptr));
+    };
+    step();  // which makes its state
+    expect_traffic(device, {{"begin_step", 0}, {"update", rule.bytes}}, step, rule.name);
+  }
+}
+
+// The first micro-batch is written, the others are added; clipping costs no launch and no byte of an element.
+TEST(CudaTraffic, AWindowMovesEachGradientOnceAndItsSumOnceForEach) {
+  EmulatedCuda device(1);
+  const Tensors tensors(device);
+  Optimizer optimizer;
+  TestDevice::check(create_adamw(device.context(), tensors.all(), &optimizer.handle));
+  gradstep_accumulator_options window{};
+  TestDevice::check(gradstep_accumulator_options_init(&window, sizeof window));
+  window.steps = 3;
+  window.mode = GRADSTEP_ACCUMULATE_MEAN;
+  gradstep_accumulator* accumulator = nullptr;
+  TestDevice::check(
+      gradstep_accumulator_create(device.context(), &window, tensors.all(), kTensors, &accumulator));
+  gradstep_updater_options clipped{};
+  TestDevice::check(gradstep_updater_options_init(&clipped, sizeof clipped));
+  clipped.max_norm = 1;
+  clipped.skip_nonfinite = 1;
+  gradstep_updater* updater = nullptr;
+  TestDevice::check(
+      gradstep_updater_create(device.context(), optimizer.handle, accumulator, nullptr, &clipped, &updater));
+  const auto push = [&] {
+    for (int k = 0; k < 3; ++k) {
+      TestDevice::check(
+          gradstep_updater_push(updater, tensors.parameters, tensors.gradients, kTensors, 1, nullptr, nullptr));
+    }
+  };
+  push();
+  expect_traffic(
+      device,
+      {{"accumulate", 8}, {"accumulate", 12}, {"accumulate_and_measure", 12}, {"begin_step", 0}, {"update", 28}}, push,
+      "a window");
+  gradstep_updater_destroy(updater);
+  gradstep_accumulator_destroy(accumulator);
+}
+
+}  // namespace
+}  // namespace gradstep::test
