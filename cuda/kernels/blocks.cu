@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/blocks.h"
 
+#include "device/tiles.h"
 #include "kernels/block_device.h"
 #include "runtime/launch.h"
 
@@ -59,11 +60,8 @@ struct SpreadExchanged {
 /// A block of threads has a tile: read by rows and written by rows.
 struct Transpose {
   static constexpr const char* kName = "transpose";
-  static constexpr int kTile = 32;
-  static constexpr int kThreads = 256;
-  struct Shared {
-    float tile[kTile][kTile + 1];
-  };
+  static constexpr int kThreads = kTileThreads;
+  using Shared = Tile<float>;
 
   const float* from;
   std::int64_t rows;
@@ -72,30 +70,27 @@ struct Transpose {
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
     auto& shared = block.shared<Shared>();
-    const std::int64_t across = parts_of(columns, kTile);
-    const std::int64_t tiles = across * parts_of(rows, kTile);
-    const std::int64_t matrix = block.index() / tiles * rows * columns;
-    const std::int64_t top = block.index() % tiles / across * kTile;
-    const std::int64_t left = block.index() % tiles % across * kTile;
-    const int lane = block.thread() % kTile;
-    for (int k = block.thread() / kTile; k < kTile; k += kThreads / kTile) {
-      if (top + k < rows && left + lane < columns) {
-        shared.tile[k][lane] = block.load(from + matrix + (top + k) * columns + left + lane);
+    const TilePlace at(block, rows, columns);
+    const std::int64_t matrix = at.matrix * rows * columns;
+    for_each_of_tile(block, [&](int r, int c) {
+      if (at.top + r < rows && at.left + c < columns) {
+        shared[r][c] = block.load(from + matrix + (at.top + r) * columns + at.left + c);
       }
-    }
+    });
     block.sync();
-    for (int k = block.thread() / kTile; k < kTile; k += kThreads / kTile) {
-      if (left + k < columns && top + lane < rows) {
-        block.store(to + matrix + (left + k) * rows + top + lane, shared.tile[lane][k]);
+    for_each_of_tile(block, [&](int r, int c) {
+      if (at.left + r < columns && at.top + c < rows) {
+        block.store(to + matrix + (at.left + r) * rows + at.top + c, shared[c][r]);
       }
-    }
+    });
   }
 };
 
-/// A block of threads has a row of the lower half, which is the upper half's column: codes have no symmetry to keep.
+/// A block of threads has a tile. The upper half is the lower one's mirror image: codes have no symmetry to keep.
 struct AddToStatistics {
   static constexpr const char* kName = "add_to_statistics";
-  static constexpr int kThreads = 128;
+  static constexpr int kThreads = kTileThreads;
+  using Shared = Tile<float>;
 
   const StatisticItem* items;
   std::int64_t n;
@@ -104,19 +99,21 @@ struct AddToStatistics {
   const Averaging* groups;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
-    const std::int64_t item = block.index() / n;
-    const std::int64_t row = block.index() % n;
-    const StatisticItem& own = *block.checked(items + item);
+    const TilePlace at(block, n, n);
+    if (at.is_above_diagonal()) return;
+    const StatisticItem& own = *block.checked(items + at.matrix);
     const TensorItem& tensor = *block.checked(tensors + own.tensor);
     if (tensor.takes_part == 0) return;
-    const Averaging& averaging = *block.checked(groups + tensor.group);
-    const float* product = products + item * n * n;
-    for (std::int64_t j = block.thread(); j <= row; j += kThreads) {
-      const std::int64_t lower = row * n + j;
-      const float s = averaging.keep * block.load(own.numbers + lower) + averaging.add * block.load(product + lower);
-      block.store(own.numbers + lower, s);
-      block.store(own.numbers + j * n + row, s);
-    }
+    const Averaging averaging = *block.checked(groups + tensor.group);
+    float* const numbers = own.numbers;
+    const float* const product = products + at.matrix * n * n;
+    mirror_tile<float>(
+        block, at, n, block.shared<Shared>(),
+        [&](std::int64_t row, std::int64_t column) {
+          const std::int64_t i = row * n + column;
+          return averaging.keep * block.load(numbers + i) + averaging.add * block.load(product + i);
+        },
+        [&](std::int64_t row, std::int64_t column, float s) { block.store(numbers + row * n + column, s); });
   }
 };
 
@@ -149,13 +146,12 @@ void spread_exchanged(const BlockBatch& batch, const CudaQueue& queue) {
 
 void transpose(const float* from, std::int64_t rows, std::int64_t columns, std::int64_t count, float* to,
                const CudaQueue& queue) {
-  const std::int64_t tiles = parts_of(rows, Transpose::kTile) * parts_of(columns, Transpose::kTile);
-  launch(queue, count * tiles, Transpose{from, rows, columns, to});
+  launch(queue, count * tiles_of(rows) * tiles_of(columns), Transpose{from, rows, columns, to});
 }
 
 void add_to_statistics(const StatisticItem* items, std::int64_t count, std::int64_t n, const float* products,
                        const TensorItem* tensors, const Averaging* groups, const CudaQueue& queue) {
-  launch(queue, count * n, AddToStatistics{items, n, products, tensors, groups});
+  launch(queue, count * tiles_of(n) * tiles_of(n), AddToStatistics{items, n, products, tensors, groups});
 }
 
 }  // namespace gradstep::cuda

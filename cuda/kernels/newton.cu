@@ -4,6 +4,7 @@
 // What the blocks of a matrix have measured is folded by the one thread that decides.
 #include <cmath>
 
+#include "device/tiles.h"
 #include "kernels/root_device.h"
 
 namespace gradstep::cuda {
@@ -221,32 +222,47 @@ struct DecideNewton {
     state.error = state.newton.error;
     if (goes_on && !state.newton.is_last) return;
     state.active = 0;
-    state.keeps = goes_on                         ? RootToKeep::next_h
-                  : state.newton.takes_previous ? RootToKeep::previous
-                                                : RootToKeep::h;
+    state.keeps = goes_on ? RootToKeep::next_h : state.newton.takes_previous ? RootToKeep::previous : RootToKeep::h;
   }
 };
 
-/// H made symmetric.
+/// H made symmetric. A block has a tile, and its mirror image.
 template <class T>
 struct KeepRoots {
   static constexpr const char* kName = "keep_roots";
+  static constexpr int kThreads = kTileThreads;
+  using Shared = Tile<T>;
 
   RootBatch batch;
   NewtonMatrices<T> matrices;
   bool is_stepped;  ///< h is what it was to become
 
-  GRADSTEP_DEVICE void operator()(const Block& block, std::int64_t matrix, const RowRange& rows) const {
+  GRADSTEP_DEVICE void operator()(Block& block) const {
     const std::int64_t n = batch.n;
-    const RootToKeep keeps = state_of(block, batch, matrix).keeps;
-    if (keeps == RootToKeep::none || (keeps == RootToKeep::next_h) != is_stepped) return;
-    const T* h = (keeps == RootToKeep::previous ? matrices.previous : matrices.h) + matrix * n * n;
-    T* root = matrices.root + matrix * n * n;
-    for_each_place(block, rows, n, [&](std::int64_t i, std::int64_t row, std::int64_t column) {
-      block.store(root + i, (block.load(h + i) + block.load(h + column * n + row)) / 2);
+    const TilePlace at(block, n, n);
+    const RootToKeep keeps = state_of(block, batch, at.matrix).keeps;
+    if (keeps == RootToKeep::none || (keeps == RootToKeep::next_h) != is_stepped || at.is_above_diagonal()) return;
+    const T* h = (keeps == RootToKeep::previous ? matrices.previous : matrices.h) + at.matrix * n * n;
+    T* root = matrices.root + at.matrix * n * n;
+    auto& shared = block.template shared<Shared>();
+    // What the mirror image of the tile has, by its rows.
+    for_each_of_tile(block, [&](int r, int c) {
+      if (at.left + r < n && at.top + c < n) shared[c][r] = block.load(h + (at.left + r) * n + at.top + c);
     });
+    block.sync();
+    mirror_tile<T>(
+        block, at, n, shared,
+        [&](std::int64_t row, std::int64_t column) {
+          return (block.load(h + row * n + column) + shared[row - at.top][column - at.left]) / 2;
+        },
+        [&](std::int64_t row, std::int64_t column, T x) { block.store(root + row * n + column, x); });
   }
 };
+
+template <class T>
+void keep_roots(const RootBatch& batch, const NewtonMatrices<T>& matrices, bool is_stepped, const CudaQueue& queue) {
+  launch(queue, batch.count * tiles_of(batch.n) * tiles_of(batch.n), KeepRoots<T>{batch, matrices, is_stepped});
+}
 
 template <class T>
 void measure_and_decide(const RootBatch& batch, const NewtonMatrices<T>& matrices, bool begins,
@@ -254,7 +270,7 @@ void measure_and_decide(const RootBatch& batch, const NewtonMatrices<T>& matrice
   const Parts parts(batch, matrices.measures);
   launch(queue, parts.blocks(), MeasureDistance<T>{batch, parts, matrices.m});
   launch_matrices(queue, batch, DecideNewton{form_of(batch), newton_ladder(batch.exponent), parts, begins});
-  launch_parts(queue, batch, KeepRoots<T>{batch, matrices, /*is_stepped=*/false});
+  keep_roots(batch, matrices, /*is_stepped=*/false, queue);
 }
 
 }  // namespace
@@ -284,7 +300,7 @@ void write_newton_factors(const RootBatch& batch, const NewtonMatrices<T>& matri
 
 template <class T>
 void keep_last_roots(const RootBatch& batch, const NewtonMatrices<T>& matrices, const CudaQueue& queue) {
-  launch_parts(queue, batch, KeepRoots<T>{batch, matrices, /*is_stepped=*/true});
+  keep_roots(batch, matrices, /*is_stepped=*/true, queue);
 }
 
 template <class T>

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/roots.h"
 
+#include "device/tiles.h"
 #include "kernels/root_device.h"
 
 namespace gradstep::cuda {
@@ -83,16 +84,26 @@ struct ScaleVectors {
   }
 };
 
+/// A block has a tile.
 template <class T>
 struct MirrorLower {
   static constexpr const char* kName = "mirror_lower";
+  static constexpr int kThreads = kTileThreads;
+  using Shared = Tile<T>;
 
   T* matrices;
   std::int64_t n;
 
-  GRADSTEP_DEVICE void operator()(const Block& block, const Row& row, std::int64_t j) const {
-    if (j <= row.index) return;
-    block.store(matrices + row.first + j, block.load(matrices + row.first + (j - row.index) * n + row.index));
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    const TilePlace at(block, n, n);
+    if (at.is_above_diagonal()) return;
+    T* const own = matrices + at.matrix * n * n;
+    mirror_tile<T>(
+        block, at, n, block.template shared<Shared>(),
+        [&](std::int64_t row, std::int64_t column) { return block.load(own + row * n + column); },
+        [&](std::int64_t row, std::int64_t column, T x) {
+          if (column > row) block.store(own + row * n + column, x);
+        });
   }
 };
 
@@ -237,7 +248,7 @@ void scale_vectors(const RootBatch& batch, const T* vectors, const T* values, bo
 
 template <class T>
 void mirror_lower(const RootBatch& batch, T* matrices, const CudaQueue& queue) {
-  launch_rows(queue, batch, MirrorLower<T>{matrices, batch.n});
+  launch(queue, batch.count * tiles_of(batch.n) * tiles_of(batch.n), MirrorLower<T>{matrices, batch.n});
 }
 
 template <class T>

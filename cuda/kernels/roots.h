@@ -80,7 +80,8 @@ void damp(const RootBatch& batch, const T* statistics, T* to, const CudaQueue& q
 template <class T>
 void measure_doubtful(const RootBatch& batch, const T* products, const CudaQueue& queue);
 
-// Coupled Newton. A step is: m m, but by the source's steps; write_newton_factors; h t; keep_last_roots; t^p m; check_newton.
+// Coupled Newton. A step is: m m, but by the source's steps; write_newton_factors; h t; keep_last_roots; t^p m;
+// check_newton.
 template <class T>
 struct NewtonMatrices {
   T* m = nullptr;

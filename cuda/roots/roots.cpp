@@ -82,8 +82,7 @@ std::int32_t likely_iterations(const RootJob& job) {
   const double norm =
       std::sqrt(static_cast<double>(std::max(job.n, recipe.padded)));  // of D, in its largest eigenvalue
   const kernels::NewtonForm form{.exponent = recipe.exponent, .source_steps = recipe.source_steps};
-  const std::int32_t steps =
-      kernels::newton_steps(form, newton_ladder(recipe.exponent), recipe.matrix_epsilon / norm);
+  const std::int32_t steps = kernels::newton_steps(form, newton_ladder(recipe.exponent), recipe.matrix_epsilon / norm);
   return std::min(steps + (recipe.source_steps ? 2 : 0), kernels::kMaxRootIterations);
 }
 
@@ -389,8 +388,8 @@ void Roots::measure_residuals(const RootBatch& batch, const T* statistics, const
   measure_doubtful(batch, x, queue);
 }
 
-/// A step of coupled Newton, but for M, which is of no use after the last one and so is made by the next. Those that have
-/// come to their end are multiplied along with the others; their roots have been kept.
+/// A step of coupled Newton, but for M, which is of no use after the last one and so is made by the next. Those that
+/// have come to their end are multiplied along with the others; their roots have been kept.
 template <class T>
 void Roots::iterate(Attempt<T>& attempt, CudaQueue& queue) {
   const RootBatch& batch = attempt.device;

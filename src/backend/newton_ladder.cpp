@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// f(y) = y q(y^p) of kernels/inverse_root.h, by the places u = y^p at which its slope, which is a square polynomial of u, is
+// f(y) = y q(y^p) of kernels/inverse_root.h, by the places u = y^p at which its slope, which is quadratic in u, is
 // zero: f'(y) = C (u - u1)(u - u2), so
 //   f(y) = C y (u1 u2 - (u1 + u2) u / (p + 1) + u^2 / (2p + 1)).
-// That f(y1) = f(1) is a linear equation for u2, so there is one f for each u1; the dip f(y2) between them grows with u1.
+// That f(y1) = f(1) is a linear equation for u2, so there is one f for each u1; the dip f(y2) between them grows with
+// u1.
 #include "backend/newton_ladder.h"
 
 #include <cmath>

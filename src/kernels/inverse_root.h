@@ -8,18 +8,18 @@
 //   M_0 = z D, H_0 = z^(1/p) I;  T = q(M);  M <- T^p M, H <- H T.
 // Newton's step has q(x) = (p + 1 - x) / p. In it a small eigenvalue of M grows by (1 + 1/p)^p, so that a condition
 // number of a million takes some twenty steps. Ours have one product more, M^2, and q of degree 2. An eigenvalue y^p of
-// M becomes f(y)^p, f(y) = y q(y^p). Of all such f the one that leaves the least spread of [l, 1] alternates between its
-// largest and its smallest values there (Chebyshev); scaled so that the largest is 1, it has
+// M becomes f(y)^p, f(y) = y q(y^p). Of all such f the one that leaves the least spread of [l, 1] alternates between
+// its largest and its smallest values there (Chebyshev); scaled so that the largest is 1, it has
 //   f(l) = f(y2) < f(y1) = f(1) = 1, where l < y1 < y2 < 1 and f'(y1) = f'(y2) = 0.
 // So f takes [l, 1] into [f(l), 1], whence another goes on: a ladder of them leads from every l to 1, and its rungs are
 // the same for all matrices (backend/newton_ladder.h). For p = 4 a rung makes small eigenvalues 30 times as large.
 // The step that closes is the series of x^(-1/p) around 1, as far as x^2: what is left of I - M is its cube, about.
-// (For p = 2 the rungs are those of degree 5 of Chen and Chow 2014 for the matrix sign function, and of Amsel et al.
-// 2025, The Polar Express.) 1 has to be a bound of the eigenvalues: those above it grow. l need only be about right: what
-// lies below it comes after, with closing steps.
+// (For p = 2 the rungs are the polynomials of degree 5 of Amsel et al. 2025, The Polar Express; of degree 3 they are in
+// Chen and Chow 2014.) 1 has to be a bound of the eigenvalues: those above it grow. l need only be about right:
+// what lies below it comes after, with closing steps.
 //
-// The products of a step are M^2, H T and those of T^p M. The first H T is none, for H_0 is a multiple of I, and M is of no
-// use after the last step: p = 4 and the default ridge take 7 steps of together 31 products.
+// The products of a step are M^2, H T and those of T^p M. The first H T is none, for H_0 is a multiple of I, and M is
+// of no use after the last step: p = 4 and the default ridge take 7 steps of together 31 products.
 //
 // All matrices are polynomials in D, so a block-diagonal extension of D by a multiple of I stays one: the padding that
 // the source gives every statistic is one more scalar here, not rows and columns.
@@ -104,9 +104,10 @@ struct NewtonLadder {
 
 /// Where coupled Newton stands.
 struct NewtonState {
-  double error = 0;  ///< of M: max |M - I| by the source's rules, else ||M - I||_F, which no eigenvalue's distance exceeds
-  double pad = 1;    ///< what the extension's diagonal has become in M
-  NewtonStep step;   ///< the next one
+  double error =
+      0;  ///< of M: max |M - I| by the source's rules, else ||M - I||_F, which no eigenvalue's distance exceeds
+  double pad = 1;          ///< what the extension's diagonal has become in M
+  NewtonStep step;         ///< the next one
   std::int32_t rungs = 0;  ///< that are to be taken yet
   std::int32_t iterations = 0;
   std::int32_t rises = 0;  ///< of the error, in a row
@@ -169,7 +170,8 @@ GRADSTEP_FORMULA std::int32_t rungs_of(const NewtonLadder& ladder, double least)
 
 GRADSTEP_FORMULA double source_scale(std::int32_t p, double norm) { return (1 + p) / (2 * norm); }
 
-GRADSTEP_FORMULA NewtonStart newton_start(const NewtonForm& form, const NewtonLadder& ladder, const NewtonMeasures& of) {
+GRADSTEP_FORMULA NewtonStart newton_start(const NewtonForm& form, const NewtonLadder& ladder,
+                                          const NewtonMeasures& of) {
   const double squares = of.squares + form.padding * of.pad * of.pad;
   if (form.source_steps) {
     const double z = source_scale(form.exponent, square_root(squares));
@@ -217,8 +219,8 @@ GRADSTEP_FORMULA std::int32_t newton_steps(const NewtonForm& form, const NewtonL
   return steps;
 }
 
-/// From what M is away from I, without its extension: the largest number of M - I by the source's rules, else the sum of
-/// squares of all.
+/// From what M is away from I, without its extension: the largest number of M - I by the source's rules, else the sum
+/// of squares of all.
 GRADSTEP_FORMULA double newton_error(const NewtonForm& form, double distance, double pad) {
   const double of_pad = magnitude(pad - 1);
   if (!form.source_steps) return square_root(distance + form.padding * of_pad * of_pad);

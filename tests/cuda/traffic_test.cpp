@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// How many bytes of device memory a window and a step move. What their launches are is asked on every emulated device; what
-// each moves, where kernels run as nvcc has compiled them: the accesses are those of its PTX.
+// How many bytes of device memory a window and a step move. What their launches are is asked on every emulated device;
+// what each moves, where kernels run as nvcc has compiled them: the accesses are those of its PTX.
 #include <string>
 #include <utility>
 #include <vector>
@@ -183,8 +183,7 @@ TEST(CudaTraffic, AWindowMovesEachGradientOnceAndItsSumOnceForEach) {
   window.steps = 3;
   window.mode = GRADSTEP_ACCUMULATE_MEAN;
   gradstep_accumulator* accumulator = nullptr;
-  TestDevice::check(
-      gradstep_accumulator_create(device.context(), &window, tensors.all(), kTensors, &accumulator));
+  TestDevice::check(gradstep_accumulator_create(device.context(), &window, tensors.all(), kTensors, &accumulator));
   gradstep_updater_options clipped{};
   TestDevice::check(gradstep_updater_options_init(&clipped, sizeof clipped));
   clipped.max_norm = 1;
@@ -205,6 +204,53 @@ TEST(CudaTraffic, AWindowMovesEachGradientOnceAndItsSumOnceForEach) {
       "a window");
   gradstep_updater_destroy(updater);
   gradstep_accumulator_destroy(accumulator);
+}
+
+// Half of it is read, and all of it written: its rows, and the columns that are their mirror images, by whole lines.
+TEST(CudaTraffic, AStatisticIsAddedToByWholeLines) {
+  constexpr std::int64_t kRows = 128;
+  EmulatedCuda device(1);
+  const std::int64_t shape[2] = {kRows, kRows};
+  gradstep_parameter parameter = parameter_of(shape[0], device.id());
+  parameter.ndim = 2;
+  parameter.shape = shape;
+  gradstep_tensor tensors[2] = {};
+  for (gradstep_tensor& tensor : tensors) {
+    tensor.data = device.allocate(std::size_t{kRows * kRows});
+    tensor.device = device.id();
+    tensor.ndim = 2;
+    tensor.dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
+    tensor.shape = const_cast<std::int64_t*>(shape);
+    const std::vector<float> values(std::size_t{kRows * kRows}, 0.5F);
+    device.queue().upload(tensor.data, values.data(), values.size() * sizeof(float));
+  }
+  gradstep_shampoo_options options{};
+  TestDevice::check(gradstep_shampoo_options_init(&options, sizeof options));
+  options.learning_rate = 0.5;
+  options.preconditioning_compute_steps = 1000;
+  Optimizer optimizer;
+  TestDevice::check(gradstep_optimizer_create_shampoo(device.context(), &options, &parameter, 1, &optimizer.handle));
+  const emulation::Control& cuda = EmulatedCuda::control();
+  const auto step = [&] {
+    TestDevice::check(gradstep_optimizer_step(optimizer.handle, &tensors[0], &tensors[1], 1, nullptr));
+    device.queue().finish();
+  };
+  step();
+  EmulatedCuda::launches();
+  cuda.count_traffic(true);
+  step();
+  cuda.count_traffic(false);
+  std::int64_t moved = 0;
+  for (std::int64_t k = 0; cuda.launch(k) != nullptr; ++k) {
+    if (std::string(cuda.launch(k)) == "add_to_statistics") moved += cuda.traffic(k).moved;
+  }
+  if (!runs_ptx()) {
+    EXPECT_EQ(moved, 0);
+    return;
+  }
+  const auto needed = static_cast<double>(2 * (kRows * (kRows + 1) / 2 * 8 + kRows * kRows * 4));  // of two matrices
+  EXPECT_GE(static_cast<double>(moved), needed);
+  EXPECT_LE(static_cast<double>(moved), 1.2 * needed);  // with what each warp reads of tables
 }
 
 }  // namespace

@@ -34,7 +34,8 @@ class Products {
   }
   /// The same where c is symmetric, as it is if both are and commute: half of the operations.
   void multiply_commuting(const T* a, const T* b, std::int64_t n, T* c) const {
-    multiply({.rows = n, .columns = n, .depth = n, .a = {a, n}, .b = {b, n}, .c = c, .c_stride = n, .only_lower = true});
+    multiply(
+        {.rows = n, .columns = n, .depth = n, .a = {a, n}, .b = {b, n}, .c = c, .c_stride = n, .only_lower = true});
     loops_->mirror_lower(c, n, n);
   }
   /// y = a x, of a compact n x n matrix.

@@ -50,7 +50,8 @@ TEST(NewtonLadder, EachRungLeadsToTheNextAndTheFirstToOne) {
       const std::vector<long double> extrema = extrema_of(p, ladder.steps[k], low);
       const auto [least, largest] = std::minmax_element(extrema.begin(), extrema.end());
       EXPECT_NEAR(static_cast<double>(*largest), 1, 1e-12) << p << ' ' << k;
-      EXPECT_NEAR(static_cast<double>(stepped(p, ladder.steps[k], low) / root_of(target, p)), 1, 1e-12) << p << ' ' << k;
+      EXPECT_NEAR(static_cast<double>(stepped(p, ladder.steps[k], low) / root_of(target, p)), 1, 1e-12)
+          << p << ' ' << k;
       EXPECT_GT(*least, root_of(target, p) * (1 - 1e-12)) << p << ' ' << k;
       target = ladder.least[k];
     }

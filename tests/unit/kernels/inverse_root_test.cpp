@@ -206,7 +206,9 @@ TEST(InverseRoot, NewtonStartsBelowABoundOfTheLargestEigenvalue) {
     EXPECT_EQ(start.rungs, 2);
     EXPECT_EQ(start.pad, 1);
   }
-  const auto rungs = [&](double ridge) { return newton_start(form_of({1, 1}), ladder, measures_of({1, 1}, ridge)).rungs; };
+  const auto rungs = [&](double ridge) {
+    return newton_start(form_of({1, 1}), ladder, measures_of({1, 1}, ridge)).rungs;
+  };
   EXPECT_EQ(rungs(0), 2);
   EXPECT_EQ(rungs(0.1), 1);
   EXPECT_EQ(rungs(2), 0);
