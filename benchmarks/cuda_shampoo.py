@@ -380,8 +380,8 @@ class TimedRoots:
     root: Any
 
     def teraflops(self, n: int) -> float:
-        """A step is five products for the inverse fourth root: M M, H T, T T, its square, and that times M. The first has
-        no H T, and the last only the first two."""
+        """A step is five products for the inverse fourth root: M M, H T, T T, its square, and that times M. The first
+        has no H T, and the last only the first two."""
         return (5 * self.steps - 4) * 2 * n**3 / max(self.milliseconds, 1e-9) / 1e9  # a difference of times
 
 
