@@ -21,6 +21,9 @@ using kernels::NewtonStep;
 
 /// A step makes the largest eigenvalues no smaller than this beside others, which is the accuracy that they lose.
 constexpr double kLeastDip = 1e-2;
+/// Rounding brings eigenvalues above 1, from where the next rungs would take them further: all up to this much above it
+/// become 1 at most.
+constexpr double kAboveOne = 1e-3;
 constexpr int kHalvings = 100;  // until a place between 0 and 1 is exact
 
 /// The largest x in (low, high) of which is(x), which small ones are.
@@ -59,14 +62,22 @@ Rung rung_with_dip(std::int32_t p, double dip) {
   return rung_of(p, last_of(0, 1, is_deeper));
 }
 
+/// f of an interval that ends at 1 + kAboveOne.
+NewtonStep widened(std::int32_t p, const NewtonStep& step) {
+  const double x = 1 + kAboveOne;
+  const double y = std::pow(x, 1.0 / p);
+  return {step.constant / y, step.linear / (y * x), step.square / (y * x * x)};
+}
+
 NewtonLadder make_ladder(std::int32_t p) {
   NewtonLadder ladder;
   const Rung deepest = rung_with_dip(p, kLeastDip);
   double target = 1 - kernels::kClosingDistance;
   while (target > kernels::kSmallestRatio && ladder.count < kernels::kMostRungs) {
     const Rung rung = target > kLeastDip ? rung_with_dip(p, target) : deepest;
-    target = last_of(0, rung.u1, [&](double x) { return newton_stepped(p, rung.step, x) < target; });
-    ladder.steps[ladder.count] = rung.step;
+    const NewtonStep step = widened(p, rung.step);
+    target = last_of(0, rung.u1, [&](double x) { return newton_stepped(p, step, x) < target; });
+    ladder.steps[ladder.count] = step;
     ladder.least[ladder.count++] = target;
   }
   return ladder;

@@ -15,8 +15,8 @@
 // the same for all matrices (backend/newton_ladder.h). For p = 4 a rung makes small eigenvalues 30 times as large.
 // The step that closes is the series of x^(-1/p) around 1, as far as x^2: what is left of I - M is its cube, about.
 // (For p = 2 the rungs are the polynomials of degree 5 of Amsel et al. 2025, The Polar Express; of degree 3 they are in
-// Chen and Chow 2014.) 1 has to be a bound of the eigenvalues: those above it grow. l need only be about right:
-// what lies below it comes after, with closing steps.
+// Chen and Chow 2014.) 1 has to be a bound of the eigenvalues, but for rounding: those above it grow. l need only be
+// about right: what lies below it comes after, with closing steps.
 //
 // The products of a step are M^2, H T and those of T^p M. The first H T is none, for H_0 is a multiple of I, and M is
 // of no use after the last step: p = 4 and the default ridge take 7 steps of together 31 products.

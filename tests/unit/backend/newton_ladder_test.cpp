@@ -22,7 +22,10 @@ long double stepped(std::int32_t p, const NewtonStep& step, long double y) {
   return y * (step.constant + x * (step.linear + x * step.square));
 }
 
-/// f at the ends of [low, 1], and where its slope is zero between them, in order.
+/// Where the intervals end.
+constexpr long double kEnd = 1.001L;
+
+/// f at the ends of [low, kEnd] in y^p, and where its slope is zero between them, in order.
 std::vector<long double> extrema_of(std::int32_t p, const NewtonStep& step, long double low) {
   // f' = constant + (p + 1) linear x + (2p + 1) square x^2 of x = y^p.
   const long double square = (2.0L * p + 1) * step.square;
@@ -31,9 +34,9 @@ std::vector<long double> extrema_of(std::int32_t p, const NewtonStep& step, long
   std::vector<long double> places = {low};
   for (const long double x : {(-half - root) / square, (-half + root) / square}) {
     const long double y = std::pow(x, 1 / static_cast<long double>(p));
-    if (y > low && y < 1) places.push_back(y);
+    if (y > low && x < kEnd) places.push_back(y);
   }
-  places.push_back(1);
+  places.push_back(std::pow(kEnd, 1 / static_cast<long double>(p)));
   for (long double& place : places) place = stepped(p, step, place);
   return places;
 }
