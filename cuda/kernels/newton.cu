@@ -100,11 +100,6 @@ struct StartNewton {
   }
 };
 
-/// What stands on the diagonal of H_0.
-GRADSTEP_DEVICE double first_root(const RootBatch& batch, const RootState& state) {
-  return std::pow(state.begin.z, 1.0 / batch.exponent);
-}
-
 /// M_0 and H_0.
 template <class T>
 struct WriteNewtonStart {
@@ -119,7 +114,7 @@ struct WriteNewtonStart {
     const std::int64_t first = matrix * batch.n * batch.n;
     const double ridge = state.ridge;
     const double z = state.begin.z;
-    const double h = first_root(batch, state);
+    const double h = std::pow(z, 1.0 / batch.exponent);
     for_each_place(block, rows, batch.n, [&](std::int64_t i, std::int64_t row, std::int64_t column) {
       const bool is_diagonal = row == column;
       const double d = damped(block, statistics + first + i, is_diagonal ? ridge : 0);
@@ -165,7 +160,9 @@ struct WriteNewtonFactors {
     if (step.square != 0) t += static_cast<T>(step.square) * block.load(matrices.spare + i);
     if (j == row.index) t += static_cast<T>(step.constant);
     block.store(matrices.t + i, t);
-    if (is_first) block.store(matrices.previous + i, static_cast<T>(first_root(batch, state)) * t);
+    if (!is_first) return;
+    const T diagonal = block.load(matrices.h + row.matrix * batch.n * batch.n);  // of H_0
+    block.store(matrices.previous + i, diagonal * t);
   }
 };
 

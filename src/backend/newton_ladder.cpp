@@ -86,10 +86,11 @@ NewtonLadder make_ladder(std::int32_t p) {
 }  // namespace
 
 const NewtonLadder& newton_ladder(std::int32_t p) {
+  // Leaked: roots may be under way when the process ends.
   static std::mutex mutex;
-  static std::map<std::int32_t, NewtonLadder> ladders;
+  static auto* const ladders = new std::map<std::int32_t, NewtonLadder>;
   const std::scoped_lock lock(mutex);
-  const auto [place, is_new] = ladders.try_emplace(p);
+  const auto [place, is_new] = ladders->try_emplace(p);
   if (is_new) place->second = make_ladder(p);
   return place->second;
 }

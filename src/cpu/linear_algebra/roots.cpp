@@ -223,8 +223,8 @@ RootResult RootSolver<T>::newton(std::int64_t n, const RootOptions& options) {
   const std::int32_t p = options.exponent;
   const auto padding = static_cast<double>(std::max<std::int64_t>(0, options.padded - n));
   const kernels::NewtonForm form{p, static_cast<double>(n), padding, options.source_steps};
-  if (!form.source_steps)
-    products(options).loops().mirror_lower(statistic_, n, n);  // what comes of codes is only nearly so
+  // What comes of codes is only nearly symmetric.
+  if (!form.source_steps) products(options).loops().mirror_lower(statistic_, n, n);
   RootResult result;
   result.max_eigenvalue = power_iteration(n, options, kernels::End::largest);
   result.ridge = ridge_of(result, options);
