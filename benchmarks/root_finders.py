@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""usage: root_finders.py BUILD_DIR [--small]
+"""usage: root_finders.py BUILD_DIR
 
 How many matrix products inverse fourth roots take that are made of nothing else, and how far they come with them: what
 holds on every device. gradstep's coupled Newton and Google's are the library's own; of the others only the formulas are
@@ -18,7 +18,7 @@ The errors are of the largest number of the root by the eigenvectors. The first 
 many steps as bring it within TOLERANCE, or MOST products.
 """
 
-import argparse
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -32,6 +32,8 @@ TOLERANCE = 1e-8
 MOST = 400
 RIDGE = 1e-6
 P = 4
+ROWS = 256
+COLUMNS = (128, 512, 2560)
 
 
 def statistic_of(n: int, columns: int) -> NDArray[np.float32]:
@@ -101,7 +103,7 @@ def polar_express(a: Matrix, low: float) -> Iterator[tuple[int, Matrix, Matrix]]
     y, z = a, identity
     products = 0
     while True:
-        # Those below a tenth are not moved by more than the largest can bear.
+        # From a longer interval than 0.03 the largest would lose too much of their accuracy beside the others.
         c = rung_of(max(low, 0.03)) if low < 0.999 else np.array([15, -10, 3]) / 8
         m = z @ y if products else y
         step = c[0] * identity + c[1] * m + c[2] * (m @ m)
@@ -179,14 +181,10 @@ def finders(library: Library, n: int, columns: int) -> dict[str, tuple[int, floa
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("build", type=Path)
-    parser.add_argument("--small", action="store_true", help="for a test")
-    arguments = parser.parse_args()
-    n = 24 if arguments.small else 256
-    library = Library(arguments.build)
-    cases = [finders(library, n, columns) for columns in (n // 2, 2 * n, 10 * n)]
-    print(f"| products, error | {n} rows, {n // 2} columns | {2 * n} columns | {10 * n} columns |\n|---|---|---|---|")
+    library = Library(Path(sys.argv[1]))
+    cases = [finders(library, ROWS, columns) for columns in COLUMNS]
+    columns = " | ".join(f"{count} columns" for count in COLUMNS)
+    print(f"| products, error, of {ROWS} rows | {columns} |\n|---|---|---|---|")
     for name in cases[0]:
         print(f"| {name} | " + " | ".join("{}, {:.0e}".format(*case[name]) for case in cases) + " |")
 

@@ -197,6 +197,7 @@ struct MeasureDistance {
 };
 
 /// Whether a step is to come, also at the beginning; and which root is to be kept.
+template <class T>
 struct DecideNewton {
   static constexpr const char* kName = "decide_newton";
 
@@ -215,7 +216,7 @@ struct DecideNewton {
     } else {
       kernels::end_iteration(form, distance, state.newton);
     }
-    const bool goes_on = kernels::goes_on(form, ladder, state.newton);
+    const bool goes_on = kernels::goes_on<T>(form, ladder, state.newton);
     state.error = state.newton.error;
     if (goes_on && !state.newton.is_last) return;
     state.active = 0;
@@ -266,7 +267,7 @@ void measure_and_decide(const RootBatch& batch, const NewtonMatrices<T>& matrice
                         const CudaQueue& queue) {
   const Parts parts(batch, matrices.measures);
   launch(queue, parts.blocks(), MeasureDistance<T>{batch, parts, matrices.m});
-  launch_matrices(queue, batch, DecideNewton{form_of(batch), newton_ladder(batch.exponent), parts, begins});
+  launch_matrices(queue, batch, DecideNewton<T>{form_of(batch), newton_ladder(batch.exponent), parts, begins});
   keep_roots(batch, matrices, /*is_stepped=*/false, queue);
 }
 

@@ -115,8 +115,9 @@ struct NewtonState {
   bool takes_previous = false;
 };
 
-/// Where the source stops.
-inline constexpr double kSourceTolerance = 1e-6;
+/// Where the source's steps stop. In f32 rounding alone may keep M this far from I.
+template <class T>
+inline constexpr double kSourceTolerance = kIsWide<T> ? 1e-6 : 1e-5;
 /// What rungs leave of the distance of eigenvalues from 1. The closing step leaves half its cube.
 inline constexpr double kClosingDistance = 1e-3;
 /// Eigenvalues that are smaller beside the largest are not told from zero.
@@ -213,7 +214,7 @@ GRADSTEP_FORMULA std::int32_t newton_steps(const NewtonForm& form, const NewtonL
   if (!form.source_steps) return rungs_of(ladder, ratio) + 1;
   double least = source_scale(p, 1) * (ratio > kSmallestRatio ? ratio : kSmallestRatio);
   std::int32_t steps = 0;
-  for (; steps < kMaxRootIterations && 1 - least > kSourceTolerance; ++steps) {
+  for (; steps < kMaxRootIterations && 1 - least > kSourceTolerance<double>; ++steps) {
     least = newton_stepped(p, source_step(p), least);
   }
   return steps;
@@ -236,12 +237,13 @@ GRADSTEP_FORMULA NewtonState begin_newton(const NewtonForm& form, double distanc
 }
 
 /// Whether a step is to follow: state.step. If not, H is the root, or the one before it if state.takes_previous.
+template <class T>
 GRADSTEP_FORMULA bool goes_on(const NewtonForm& form, const NewtonLadder& ladder, NewtonState& state) {
   const std::int32_t p = form.exponent;
   if (state.iterations >= kMaxRootIterations || state.takes_previous || state.is_last) return false;
   if (form.source_steps) {
     state.step = source_step(p);
-    return state.error > kSourceTolerance;
+    return state.error > kSourceTolerance<T>;
   }
   // Eigenvalues that are away by as much as all together may be are rare, and even they are good for f32 then.
   state.is_last = !(state.error > kClosingDistance * square_root(form.rows + form.padding));

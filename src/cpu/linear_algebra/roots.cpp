@@ -252,7 +252,7 @@ RootResult RootSolver<T>::newton(std::int64_t n, const RootOptions& options) {
   add_to_diagonal(h, n, first);
   T* previous = root_;
   kernels::NewtonState state = kernels::begin_newton(form, newton_distance(form, m, n), start);
-  for (bool is_first = true; kernels::goes_on(form, ladder, state); is_first = false) {
+  for (bool is_first = true; kernels::goes_on<T>(form, ladder, state); is_first = false) {
     write_newton_factor(state.step, n, m, spare, t, multiply);
     if (is_first) {
       for (std::size_t i = 0; i < count; ++i) previous[i] = first * t[i];

@@ -31,12 +31,13 @@ NewtonLadder ladder_of_closing_steps(std::int32_t rungs) {
 }
 
 /// Where coupled Newton ends whose M has these distances from I.
+template <class T = double>
 NewtonState run(const NewtonForm& form, std::initializer_list<double> distances, std::int32_t rungs = 0) {
   const NewtonLadder ladder = ladder_of_closing_steps(rungs);
   const auto measured = [&](double distance) { return form.source_steps ? distance : distance * distance; };
   const double* next = distances.begin();
   NewtonState state = begin_newton(form, measured(*next++), {.rungs = rungs});
-  while (goes_on(form, ladder, state) && !state.is_last && next != distances.end()) {
+  while (goes_on<T>(form, ladder, state) && !state.is_last && next != distances.end()) {
     end_iteration(form, measured(*next++), state);
   }
   return state;
@@ -84,6 +85,7 @@ TEST(InverseRoot, NewtonByTheSeedsRulesStopsAtTheirTolerance) {
   EXPECT_EQ(state.iterations, 3);
   EXPECT_EQ(state.error, 1e-7);
   EXPECT_FALSE(state.is_last);
+  EXPECT_EQ(run<float>(kSource, {0.5, 0.1, 2e-6, 1e-7, 1e-14}).iterations, 2);
 }
 
 TEST(InverseRoot, NewtonTakesThePreviousIterateAfterThreeRises) {
@@ -110,7 +112,7 @@ TEST(InverseRoot, NewtonEndsAtItsLastIteration) {
   for (const NewtonForm& form : {kForm, kSource}) {
     const NewtonLadder ladder;
     NewtonState state = begin_newton(form, 0.5, {});
-    while (goes_on(form, ladder, state)) end_iteration(form, 0.5, state);
+    while (goes_on<double>(form, ladder, state)) end_iteration(form, 0.5, state);
     EXPECT_EQ(state.iterations, kMaxRootIterations);
     EXPECT_FALSE(state.takes_previous);
   }
@@ -123,11 +125,11 @@ TEST(InverseRoot, AnExtensionIsFollowedToTheIdentity) {
     const NewtonLadder ladder;
     NewtonState state = begin_newton(form, 0, {.pad = 0.5});
     EXPECT_EQ(state.error, source_steps ? 0.5 : 1);
-    ASSERT_TRUE(goes_on(form, ladder, state));
+    ASSERT_TRUE(goes_on<double>(form, ladder, state));
     end_iteration(form, 0, state);
     const double factor = source_steps ? 1.25 : 1 + 0.5 / 2 + 3.0 / 8 * 0.25;  // of e = 1/2
     EXPECT_DOUBLE_EQ(state.pad, 0.5 * factor * factor);
-    while (goes_on(form, ladder, state) && !state.is_last) end_iteration(form, 0, state);
+    while (goes_on<double>(form, ladder, state) && !state.is_last) end_iteration(form, 0, state);
     EXPECT_LT(state.error, 1e-6);
   }
 }
@@ -169,10 +171,10 @@ TEST(InverseRoot, StepsOfTheSourceAreCountedUntilTheSmallestEigenvalueIsOne) {
     double x = (1 + p) / 2.0 * 1e-7;
     const std::int32_t steps = newton_steps(form, NewtonLadder{}, 1e-7);
     for (std::int32_t k = 0; k < steps; ++k) {
-      EXPECT_GT(1 - x, kSourceTolerance) << p << ' ' << k;
+      EXPECT_GT(1 - x, kSourceTolerance<double>) << p << ' ' << k;
       x = newton_stepped(p, source_step(p), x);
     }
-    EXPECT_NEAR(x, 1, kSourceTolerance) << p;
+    EXPECT_NEAR(x, 1, kSourceTolerance<double>) << p;
   }
   EXPECT_GE(newton_steps(kSource, NewtonLadder{}, 1e-6), 18);
   EXPECT_EQ(newton_steps(kSource, NewtonLadder{}, 0), newton_steps(kSource, NewtonLadder{}, kSmallestRatio));
