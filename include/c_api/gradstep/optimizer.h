@@ -398,9 +398,10 @@ GRADSTEP_API gradstep_status gradstep_optimizer_copy_state(gradstep_optimizer* d
 /*
  * Writes up to `capacity` records of record_size bytes each; *count = how many there are. records NULL only counts.
  * All rules: "step_count", "skipped_steps". Shampoo, for each statistic (parameter, block, axis):
- * "inverse_pth_root_errors" (of the last refresh whose error was above 0), "root_max_eigenvalue", "root_iterations",
- * "root_retries" and "root_failures" (totals), "preconditioner_age" (steps since the one whose statistics its last
- * successful refresh used).
+ * "inverse_pth_root_errors" (of a root H of D = S + ridge I about max |H^p D - I|, of the last refresh whose error was
+ * above 0: docs/shampoo.md says how it is measured), "root_max_eigenvalue" (the estimate that the ridge was made from),
+ * "root_iterations" (of coupled Newton), "root_retries" and "root_failures" (totals), "preconditioner_age" (steps since
+ * the one whose statistics its last successful refresh used).
  * Returns: INVALID_ARGUMENT (count NULL, a record_size that no version has), INVALID_STATE (in use), CALLBACK
  * (parallel_for, for roots of a Shampoo that are under way).
  */
