@@ -104,8 +104,7 @@ struct NewtonLadder {
 
 /// Where coupled Newton stands.
 struct NewtonState {
-  double error =
-      0;  ///< of M: max |M - I| by the source's rules, else ||M - I||_F, which no eigenvalue's distance exceeds
+  double error = 0;        ///< of M: max |M - I| by the source's rules, else ||M - I||_F
   double pad = 1;          ///< what the extension's diagonal has become in M
   NewtonStep step;         ///< the next one
   std::int32_t rungs = 0;  ///< that are to be taken yet
@@ -245,7 +244,7 @@ GRADSTEP_FORMULA bool goes_on(const NewtonForm& form, const NewtonLadder& ladder
     state.step = source_step(p);
     return state.error > kSourceTolerance<T>;
   }
-  // Eigenvalues that are away by as much as all together may be are rare, and even they are good for f32 then.
+  // By the mean of all: one alone that is away by as much, 0.03 of a thousand rows, is 2e-5 away when the step is made.
   state.is_last = !(state.error > kClosingDistance * square_root(form.rows + form.padding));
   state.step = state.is_last || state.rungs == 0 ? closing_step(p) : ladder.steps[state.rungs - 1];
   if (state.rungs > 0) --state.rungs;
