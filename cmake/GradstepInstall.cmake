@@ -23,6 +23,11 @@ install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/include/c_api/gradstep DESTINATION
 install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/bindings/cpp/include/gradstep DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         COMPONENT dev FILES_MATCHING PATTERN "*.hpp")
 
+# For programs that open the library themselves. An archive of the library's sources alone has no examples.
+install(FILES ${CMAKE_CURRENT_SOURCE_DIR}/include/gradstep_api.json DESTINATION ${CMAKE_INSTALL_DATADIR}/gradstep COMPONENT dev)
+install(FILES ${CMAKE_CURRENT_SOURCE_DIR}/examples/16_dlopen/gradstep_table.h
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gradstep COMPONENT dev OPTIONAL)
+
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/gradstep)
 install(EXPORT gradstepTargets NAMESPACE gradstep:: DESTINATION ${package_dir} COMPONENT dev)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/gradstepConfig.cmake.in

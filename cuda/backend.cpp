@@ -63,8 +63,8 @@ class CudaBackend final : public Backend {
   void encode(const float* from, const CodedNumbers& to, Queue& queue) override { cuda::encode(from, to, own(queue)); }
   void decode(const CodedNumbers& from, float* to, Queue& queue) override { cuda::decode(from, to, own(queue)); }
 
-  void square_chunks(const NormPlan& plan, double* partials, Queue& queue) override {
-    cuda::square_chunks(plan, partials, own(queue));
+  void square_chunks(const NormPlan& plan, double scale, double* partials, Queue& queue) override {
+    cuda::square_chunks(plan, scale, partials, own(queue));
   }
   void fold(const double* partials, std::int64_t count, double* norm, Queue& queue) override {
     cuda::fold(partials, count, norm, own(queue));

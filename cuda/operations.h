@@ -14,7 +14,7 @@ void accumulate(const AccumulateJob& job, CudaQueue& queue);
 void add_rows(const RowsJob& job, CudaQueue& queue);
 
 // kernels/norm.cu
-void square_chunks(const NormPlan& plan, double* partials, CudaQueue& queue);
+void square_chunks(const NormPlan& plan, double scale, double* partials, CudaQueue& queue);
 void fold(const double* partials, std::int64_t count, double* norm, CudaQueue& queue);
 void measure(const NormPlan& plan, double* norm, CudaQueue& queue);
 void dot_chunks(const CombinePlan& plan, Dots* dots, CudaQueue& queue);

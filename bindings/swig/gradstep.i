@@ -111,6 +111,9 @@
 %result(gradstep_cost)
 %result(gradstep_memory)
 %result(gradstep_metric)
+#if defined(SWIGPYTHON)
+%result(gradstep_rule)
+#endif
 %result(gradstep_updater_statistics)
 
 %include "gradstep/base.h"
@@ -127,6 +130,9 @@
 %include "gradstep/cost.h"
 %include "gradstep/updater.h"
 %include "gradstep/state.h"
+#if defined(SWIGPYTHON)  // Java has adapters
+%include "gradstep/rule.h"
+#endif
 
 %exception;
 #if defined(SWIGPYTHON)

@@ -139,6 +139,7 @@
 %typemap(jni) const gradstep_tensor* NAME "jobject"
 %typemap(jtype) const gradstep_tensor* NAME "Tensor"
 %typemap(jstype) const gradstep_tensor* NAME "Tensor"
+%typemap(javain) const gradstep_tensor* NAME "Tensor.alive($javainput, \"$1_name\")"
 %typemap(in) const gradstep_tensor* NAME (gradstep_java::TensorArgument tensor) {
   $1 = const_cast<$1_ltype>(tensor.convert(jenv, $input));
 }

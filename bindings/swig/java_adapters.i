@@ -30,6 +30,13 @@
 %tensor_argument(grad_scale_tensor)
 %tensor_argument(outcome)
 
+%{
+#include <deque>
+#include <string>
+#include <vector>
+%}
+%ignore OptionList;
+
 %inline %{
 static gradstep_status create_context(JNIEnv* env, int32_t num_threads, int32_t background_threads, int32_t log_level,
                                       jobject log, jobject interrupt, jobject parallel_for, jobject allocator,
@@ -116,6 +123,32 @@ static gradstep_status step_with(JNIEnv* env, gradstep_optimizer* optimizer, con
     env->SetDoubleArrayRegion(result, 0, 3, numbers);
   }
   return status;
+}
+
+// Options of a rule by name, which Java pushes one by one.
+struct OptionList {
+  std::deque<std::string> texts;  // what options point at
+  std::vector<gradstep_option> options;
+
+  const char* keep(const char* text) { return text == nullptr ? nullptr : texts.emplace_back(text).c_str(); }
+};
+static void* new_option_list() { return new OptionList(); }
+static void push_option(void* list, const char* name, double number, const char* text) {
+  auto* options = static_cast<OptionList*>(list);
+  const char* kept = options->keep(name);
+  options->options.push_back({kept, number, options->keep(text)});
+}
+static void delete_option_list(void* list) { delete static_cast<OptionList*>(list); }
+
+static gradstep_status create_optimizer(gradstep_context* context, const char* rule, void* list,
+                                        const gradstep_parameter* parameters, size_t n, gradstep_optimizer** out) {
+  const auto& options = static_cast<OptionList*>(list)->options;
+  return gradstep_optimizer_create(context, rule, options.data(), options.size(), parameters, n, out);
+}
+static gradstep_status rule_state_bytes(const char* rule, void* list, const gradstep_parameter* parameters, size_t n,
+                                        int64_t* bytes) {
+  const auto& options = static_cast<OptionList*>(list)->options;
+  return gradstep_rule_state_bytes(rule, options.data(), options.size(), parameters, n, bytes);
 }
 
 // description: address, type_code, bits, device_type, device_id, ndim, shape, strides; room for 6 + 2 * 32 numbers.

@@ -8,6 +8,7 @@
 #include "errors.h"
 #include "file_stream.h"
 #include "host_communicator.h"
+#include "option_arguments.h"
 #include "rendezvous.h"
 #include "step_arguments.h"
 #include "tensor_arguments.h"
@@ -57,6 +58,12 @@ using gradstep_python::Access;
   if (!row_list.convert($input)) SWIG_fail;
   $1 = row_list.data();
   $2 = row_list.size();
+}
+
+%typemap(in) (const gradstep_option* options, size_t option_count) (gradstep_python::OptionArguments named) {
+  if (!named.convert($input)) SWIG_fail;
+  $1 = const_cast<gradstep_option*>(named.data());
+  $2 = named.size();
 }
 
 // Names, and paths.
@@ -224,6 +231,17 @@ using gradstep_python::Access;
 %records(gradstep_bucket_statistics)
 %records(gradstep_cost)
 %records(gradstep_metric)
+%records(gradstep_rule_option)
+
+// Texts that stay until the process ends.
+%immutable gradstep_rule::name;
+%immutable gradstep_rule::source;
+%immutable gradstep_rule::formula;
+%immutable gradstep_rule::states;
+%immutable gradstep_rule_option::name;
+%immutable gradstep_rule_option::meaning;
+%immutable gradstep_rule_option::choices;
+%ignore gradstep_option;
 
 // Lists of Python objects take their place.
 %rename("$ignore", regextarget=1) "^gradstep_(tensor|parameter)_list_";

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::chrono::microseconds kFirstPause{20};
 constexpr std::chrono::microseconds kLongestPause{2000};
-/// Of a channel that is given up in the background, for what others may still fetch from it, and then for its end.
+/// How long a channel that is given up stays for what others may still fetch from it, and how long its end may take.
 constexpr std::chrono::seconds kFinalize{10};
 constexpr std::chrono::seconds kAbort{2};
 /// What an abort leaves to a call to return by itself.
@@ -197,7 +197,7 @@ void NcclChannel::call(const char* what, const Deadline& deadline, FunctionRef<N
   }
 }
 
-// Whoever has the mutex looks after the communicator by itself; and may be blocked.
+// A thread that has the mutex looks after the communicator itself, and may be blocked.
 void NcclChannel::check() {
   usable();
   const std::unique_lock lock(mutex_, std::try_to_lock);

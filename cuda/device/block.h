@@ -12,7 +12,7 @@
 //     GRADSTEP_DEVICE void operator()(Block& block) const;
 //   };
 //
-// The same source is compiled by nvcc, and as C++ for the emulated device of tests/cuda.
+// This source is compiled by nvcc, and as C++ for the emulated device of tests/cuda.
 #pragma once
 
 #include <bit>
@@ -64,7 +64,7 @@ class Block {
     return *reinterpret_cast<T*>(gradstep_shared);
   }
 
-  // Of up to 16 bytes, aligned to their size, in global memory: what the block shares is not reached by these.
+  // Values of up to 16 bytes, aligned to their size, in global memory. Shared memory is not reached by these.
   template <class T>
   GRADSTEP_DEVICE T load(const T* from) const {
     return *global(from);
@@ -85,7 +85,7 @@ class Block {
     return atomicAdd(to, value);
   }
   GRADSTEP_DEVICE void atomic_max(std::uint32_t* to, std::uint32_t value) const { atomicMax(to, value); }
-  /// Of what the block shares.
+  /// atomic_add() in shared memory.
   template <class T>
   GRADSTEP_DEVICE T atomic_add_shared(T* to, T value) const {
     return atomicAdd(to, value);
@@ -93,7 +93,8 @@ class Block {
   GRADSTEP_DEVICE void fence() const { __threadfence(); }
 
  private:
-  /// Of pointers out of tables the compiler does not know it, and makes accesses of any kind of memory.
+  /// Tells the compiler that the memory is global: of pointers out of tables it does not know, and makes slower
+  /// accesses.
   template <class T>
   GRADSTEP_DEVICE static T* global(T* data) {
     __builtin_assume(__isGlobal(data));

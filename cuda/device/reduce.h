@@ -60,7 +60,7 @@ GRADSTEP_DEVICE double sum_in_order(std::int64_t count, At at) {
   return sum;
 }
 
-/// The same for the elements i < length of a chunk that are a thread's in its team, four loads ahead.
+/// walk_ahead() over the elements i < length of a chunk that are a thread's in its team, four loads ahead.
 template <class Load, class Use>
 GRADSTEP_DEVICE void for_each_of_lane(const Block& block, std::int64_t length, Load load, Use use) {
   const int thread = block.thread() % kTeam;

@@ -27,7 +27,7 @@ struct TilePlace {
   std::int64_t top;
   std::int64_t left;
 
-  /// Of matrices of `rows` and `columns`; blocks are as many as they have tiles together.
+  /// The tiles of matrices of `rows` and `columns`. There are as many blocks as the matrices have tiles together.
   GRADSTEP_DEVICE TilePlace(const Block& block, std::int64_t rows, std::int64_t columns) {
     const std::int64_t across = tiles_of(columns);
     const std::int64_t tiles = across * tiles_of(rows);

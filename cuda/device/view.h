@@ -16,7 +16,7 @@ namespace gradstep::cuda {
 using kernels::BFloat16;
 using kernels::Float16;
 
-/// Of arrays that are not compact: dimensions that continue each other are one.
+/// The layout of an array that is not compact: dimensions that continue each other are one.
 struct Layout {
   std::int64_t ndim;
   std::int64_t shape[kMaxDimensions];
@@ -31,6 +31,8 @@ struct View {
   bool is_aligned = false;  ///< compact, and four elements at a time may be accessed as one
   std::uint8_t unused[6] = {};
 };
+
+inline bool is_double(const View& view) { return view.data != nullptr && view.dtype == DType::f64; }
 
 /// Where element i of the array lies, in elements from the first.
 GRADSTEP_DEVICE std::int64_t place_of(const Block& block, const View& view, std::int64_t i) {

@@ -130,7 +130,7 @@ struct Accumulate {
   }
 };
 
-/// The same with the squares of the results, in the lanes of device/reduce.h.
+/// Accumulates, and sums the squares of the results in the lanes of device/reduce.h.
 struct AccumulateAndSquare {
   static constexpr const char* kName = "accumulate_and_measure";
 
@@ -177,9 +177,11 @@ struct PreparedSums {
   ChunkTable chunks;
   Table items_table;
   Table actions_table;
+  Table results_table;
   NormScratch norm;
   std::vector<Item> items;
   std::vector<AccumulateAction> actions;
+  std::vector<View> results;
 };
 
 const Item* send_items(PreparedSums& form, const AccumulateJob& job, CudaQueue& queue) {
@@ -223,6 +225,20 @@ Actions send_actions(PreparedSums& form, const AccumulateJob& job, const AddStep
   return actions;
 }
 
+/// The sums whose norm the job asks for, if any of them is f64; else NULL.
+const View* send_wide_results(PreparedSums& form, const AccumulateJob& job, CudaQueue& queue) {
+  form.results.clear();
+  form.results_table.begin(queue);
+  for (std::size_t k = 0; k < job.sums.size(); ++k) {
+    const bool counts = job.actions[k] != AccumulateAction::none;
+    form.results.push_back(counts ? form.results_table.view(job.sums[k]) : View{});
+  }
+  if (std::ranges::none_of(form.results, is_double)) return nullptr;
+  const auto results = form.results_table.add(form.results);
+  form.results_table.send();
+  return form.results_table.at(results);
+}
+
 }  // namespace
 
 void accumulate(const AccumulateJob& job, CudaQueue& queue) {
@@ -232,7 +248,10 @@ void accumulate(const AccumulateJob& job, CudaQueue& queue) {
   const Chunks chunks = form.chunks.of(*job.work, queue);
   if (job.norm == nullptr) return launch(queue, chunks.count, Accumulate{chunks.chunks, sums});
   const NormEnd end{job.norm, job.norm_finish, job.norm_finish_value};
-  form.norm.launch_measure(AccumulateAndSquare{sums}, chunks, /*squares=*/nullptr, end, queue);
+  const View* results = chunks.count > 0 ? send_wide_results(form, job, queue) : nullptr;
+  form.norm.launch_measure(AccumulateAndSquare{sums}, chunks, /*squares=*/nullptr,
+                           results != nullptr ? NormEnd{form.norm.root(queue)} : end, queue);
+  if (results != nullptr) form.norm.launch_scaled(results, chunks, end, queue);
 }
 
 namespace {

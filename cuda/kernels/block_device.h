@@ -50,7 +50,7 @@ GRADSTEP_DEVICE void for_each_of_blocks(const Block& block, const BlockBatch& ba
   });
 }
 
-/// The same where blocks lie turned in scratch: `scratch` runs through that.
+/// Runs over blocks that lie turned in scratch: `scratch` runs through that.
 template <class Body>
 GRADSTEP_DEVICE void for_each_turned(const Block& block, const BlockBatch& batch, std::int64_t moved, Body body) {
   for_each_of_blocks(block, batch, [&](const BlockElement& at) {

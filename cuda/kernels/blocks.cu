@@ -4,6 +4,7 @@
 
 #include "device/tiles.h"
 #include "kernels/block_device.h"
+#include "kernels/stored.h"
 #include "runtime/launch.h"
 
 namespace gradstep::cuda {
@@ -117,6 +118,39 @@ struct AddToStatistics {
   }
 };
 
+/// Where a sum of squares on the diagonal is too large, its row and column become zeros beside the largest number, as
+/// on the CPU. A block has a matrix.
+struct KeepFinite {
+  static constexpr const char* kName = "keep_finite";
+  static constexpr int kThreads = 128;
+  static constexpr bool kWaits = true;
+
+  const StatisticItem* items;
+  std::int64_t n;
+  const TensorItem* tensors;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    const StatisticItem& own = *block.checked(items + block.index());
+    if (block.checked(tensors + own.tensor)->takes_part == 0) return;
+    float* const numbers = own.numbers;
+    const auto is_too_large = [&](std::int64_t i) {
+      return block.load(numbers + i * n + i) > kernels::kLargestStored<float>;
+    };
+    for (std::int64_t i = block.thread(); i < n; i += kThreads) {
+      if (!is_too_large(i)) continue;
+      for (std::int64_t j = 0; j < n; ++j) {
+        if (j == i) continue;
+        block.store(numbers + i * n + j, 0.0F);
+        if (!is_too_large(j)) block.store(numbers + j * n + i, 0.0F);  // else another thread does
+      }
+    }
+    block.sync();  // the diagonal has been read
+    for (std::int64_t i = block.thread(); i < n; i += kThreads) {
+      if (is_too_large(i)) block.store(numbers + i * n + i, kernels::kLargestStored<float>);
+    }
+  }
+};
+
 }  // namespace
 
 BlockItem block_item(const BlockPlan& block) {
@@ -152,6 +186,7 @@ void transpose(const float* from, std::int64_t rows, std::int64_t columns, std::
 void add_to_statistics(const StatisticItem* items, std::int64_t count, std::int64_t n, const float* products,
                        const TensorItem* tensors, const Averaging* groups, const CudaQueue& queue) {
   launch(queue, count * tiles_of(n) * tiles_of(n), AddToStatistics{items, n, products, tensors, groups});
+  launch(queue, count, KeepFinite{items, n, tensors});
 }
 
 }  // namespace gradstep::cuda

@@ -67,7 +67,8 @@ void spread_exchanged(const BlockBatch& batch, const CudaQueue& queue);
 void transpose(const float* from, std::int64_t rows, std::int64_t columns, std::int64_t count, float* to,
                const CudaQueue& queue);
 
-/// s = keep s + add p, symmetric to the bit, for statistics of one extent of blocks whose tensors take part.
+/// s = keep s + add p, symmetric to the bit and finite but for NaN, for statistics of one extent of blocks whose
+/// tensors take part.
 struct StatisticItem {
   float* numbers;
   std::int64_t tensor;

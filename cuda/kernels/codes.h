@@ -21,6 +21,18 @@ GRADSTEP_DEVICE void for_each_own(int lane, std::int64_t count, Body body) {
   }
 }
 
+/// The largest of a warp's finite numbers, as bits without a sign.
+GRADSTEP_DEVICE std::uint32_t largest_finite(Block& block, const float* x, std::int64_t count) {
+  std::uint32_t largest = 0;
+  for_each_own(block.thread() % kWarp, count,
+               [&](int k, std::int64_t) { kernels::take_finite(kernels::bits_of(x[k]), largest); });
+  for (int mask = kWarp / 2; mask > 0; mask /= 2) {
+    const auto other = static_cast<std::uint32_t>(block.shuffle_xor(static_cast<std::int32_t>(largest), mask));
+    largest = other > largest ? other : largest;
+  }
+  return largest;
+}
+
 template <bool kSigned>
 GRADSTEP_DEVICE void encode_block(Block& block, const float* x, std::int64_t count, std::uint8_t* codes,
                                   float* factor) {
@@ -34,12 +46,14 @@ GRADSTEP_DEVICE void encode_block(Block& block, const float* x, std::int64_t cou
     const std::int32_t other = block.shuffle_xor(largest, mask);
     largest = other > largest ? other : largest;
   }
-  const float whole = kernels::block_factor(static_cast<std::uint32_t>(largest));
-  const bool is_finite = !kernels::is_nonfinite<float>(kernels::bits_of(whole));
+  auto factor_bits = static_cast<std::uint32_t>(largest);
+  if (kernels::is_nonfinite<float>(factor_bits)) factor_bits = largest_finite(block, x, count);  // in the whole warp
+  const float whole = kernels::float_of(factor_bits);
   const kernels::BlockCode<kSigned> code(whole);
   if (lane == 0) block.store(factor, whole);
   for_each_own(lane, count, [&](int k, std::int64_t i) {
-    block.store(codes + i, static_cast<std::uint8_t>(is_finite ? code.encode(kernels::bits_of(x[k])) : 0));
+    block.store(codes + i,
+                static_cast<std::uint8_t>(code.encode(kernels::codable(kernels::bits_of(x[k]), factor_bits))));
   });
 }
 

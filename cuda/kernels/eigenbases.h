@@ -11,10 +11,10 @@
 
 namespace gradstep::cuda {
 
-/// A step of Adam: gradients in the bases, turned, become its directions. Of a tensor that takes no part: nothing.
+/// A step of Adam: gradients in the bases, turned, become its directions. Tensors that take no part are left alone.
 void step_in_bases(const BlockBatch& batch, std::int64_t moved, const GroupItem* groups, float* rotated,
                    const CudaQueue& queue);
-/// The same for tensors without bases, into the place of P(g).
+/// A step of Adam for tensors without bases, into the place of P(g).
 void step_without_bases(const TensorBatch& batch, const CudaQueue& queue);
 /// From Adam's directions to the outcomes; a tensor's first gradient moves nothing.
 void finish_corrected(const TensorBatch& batch, const CudaQueue& queue);

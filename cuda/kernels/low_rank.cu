@@ -276,7 +276,7 @@ void expand_typed(const LowRankForm& form, double factor, CudaQueue& queue) {
   launch(queue, count_of(form.tiles.work.chunks()), Expand<T>{form.chunks, form.rows.matrices, factor});
 }
 
-/// Of a tile.
+/// The extent of a tile.
 struct Extent {
   std::int64_t rows;
   std::int64_t columns;

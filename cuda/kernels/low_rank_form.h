@@ -95,7 +95,7 @@ struct LowRankForm {
   bool is_double = false;
 };
 
-/// Of the plan as it is now, sent to the device.
+/// Makes the form of the plan as it is now, and sends it to the device.
 LowRankForm& prepare(const LowRankPlan& plan, CudaQueue& queue);
 
 template <class List>

@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Norms in one launch: teams of threads have a chunk each, and the last block folds what they have left.
+// Norms in one launch: teams of threads have a chunk each, and the last block folds what they have left. Where there
+// are f64 numbers a second launch follows, which does so once more at another scale if their squares have left f64's
+// range.
 #pragma once
 
 #include "backend/accumulation.h"
@@ -16,6 +18,11 @@ struct NormEnd {
   double* norm = nullptr;  ///< NULL = the chunks' sums are wanted, and no norm
   Finish finish = Finish::nothing;
   double value = 1;
+
+  GRADSTEP_DEVICE double of(double root) const {
+    if (finish == Finish::divide) return root / value;
+    return finish == Finish::multiply ? root * value : root;
+  }
 };
 
 /// `Own` says what a thread adds to the squares of its team's chunk: double operator()(Block&, const Chunk&) const.
@@ -45,10 +52,7 @@ struct Measure {
     const double all = fold_by_block<double, kThreads>(block, chunks.count, shared.trees,
                                                        [&](std::int64_t i) { return block.load(squares + i); });
     if (block.thread() != 0) return;
-    double norm = kernels::square_root(all);
-    if (end.finish == Finish::divide) norm /= end.value;
-    if (end.finish == Finish::multiply) norm *= end.value;
-    block.store(end.norm, norm);
+    block.store(end.norm, end.of(kernels::square_root(all)));
   }
 };
 
@@ -64,8 +68,21 @@ class NormScratch {
     if (blocks == 0 && end.norm != nullptr) blocks = 1;  // it writes the norm of nothing
     launch(queue, blocks, Measure<Own>{own, chunks, squares, ticket, end});
   }
+  /// After a launch_measure() that has left root(): the norm of `views`, which are what it has measured.
+  void launch_scaled(const View* views, const Chunks& chunks, const NormEnd& end, CudaQueue& queue) {
+    launch_scaled(views, chunks, squares_.of<double>(queue, chunks.count), root(queue), 1, end, queue);
+  }
+  /// The squares alone, at a scale.
+  void launch_scaled(const View* views, const Chunks& chunks, double scale, double* squares, CudaQueue& queue) {
+    launch_scaled(views, chunks, squares, nullptr, scale, NormEnd{}, queue);
+  }
+  double* root(CudaQueue& queue) { return root_.of<double>(queue, 1); }
 
  private:
+  void launch_scaled(const View* views, const Chunks& chunks, double* squares, const double* root, double scale,
+                     const NormEnd& end, CudaQueue& queue);
+
+  ScratchBuffer root_;
   ScratchBuffer squares_;
   ScratchBuffer ticket_;
 };

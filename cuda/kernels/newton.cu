@@ -16,7 +16,7 @@ kernels::NewtonForm form_of(const RootBatch& batch) {
   return {batch.exponent, static_cast<double>(batch.n), padding, batch.source_steps};
 }
 
-/// Of rows of D, or of M.
+/// Sums over rows of D, or of M.
 struct NewtonSums {
   double trace;
   double squares;
@@ -124,7 +124,7 @@ struct WriteNewtonStart {
   }
 };
 
-/// Of matrices of one number, which need no iteration.
+/// The roots of matrices of one number, which need no iteration.
 template <class T>
 struct RootsOfNumbers {
   static constexpr const char* kName = "roots_of_numbers";
@@ -166,7 +166,7 @@ struct WriteNewtonFactors {
   }
 };
 
-/// Of M - I: the sum of squares, and the largest.
+/// Measures M - I: the sum of squares, and the largest.
 template <class T>
 struct MeasureDistance {
   static constexpr const char* kName = "measure_distance";

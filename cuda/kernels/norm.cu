@@ -1,9 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <vector>
 
+#include "device/view.h"
 #include "kernels/adasum.h"
 #include "kernels/measure.h"
+#include "kernels/norm_scale.h"
 #include "operations.h"
 
 namespace gradstep::cuda {
@@ -28,6 +31,58 @@ struct Square {
     }
     for_each_of_lane(block, chunk.length, [&](std::int64_t i) {
       const double x = read_in_double(block, view, chunk.offset + i);
+      sum += x * x;
+    });
+    return sum;
+  }
+};
+
+/// The sums of squares of the arrays' numbers times a scale: that which a norm asks for, and then what becomes of it.
+struct MeasureScaled {
+  static constexpr const char* kName = "measure_scaled";
+  static constexpr int kThreads = 256;
+  struct Shared {
+    typename Teams<kThreads>::Shared teams;
+    double trees[kThreads];
+    bool last;
+  };
+
+  const View* views;
+  Chunks chunks;
+  double* squares;  ///< by chunk
+  unsigned* ticket;
+  const double* root;  ///< of the unscaled squares' sum; NULL = `scale` is given
+  double scale;
+  NormEnd end;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    auto& shared = block.shared<Shared>();
+    const Teams<kThreads> teams(block);
+    double factor = scale;
+    if (root != nullptr) {
+      const double unscaled = block.load(root);
+      factor = kernels::norm_scale(unscaled);
+      if (factor == 1) {
+        if (block.index() == 0 && block.thread() == 0) block.store(end.norm, end.of(unscaled));
+        return;
+      }
+    }
+    const bool exists = teams.chunk < chunks.count;
+    double sum = exists ? square(block, block.load(chunks.chunks + teams.chunk), factor) : 0;
+    sum = teams.fold(block, sum, shared.teams);
+    if (exists && teams.is_first) block.store(squares + teams.chunk, sum);
+    if (end.norm == nullptr || !is_last(block, ticket, shared.last)) return;
+    const double all = fold_by_block<double, kThreads>(block, chunks.count, shared.trees,
+                                                       [&](std::int64_t i) { return block.load(squares + i); });
+    if (block.thread() == 0) block.store(end.norm, end.of(kernels::square_root(all) / factor));
+  }
+
+  GRADSTEP_DEVICE double square(Block& block, const Chunk& chunk, double factor) const {
+    const View& view = *block.checked(views + chunk.item);
+    double sum = 0;
+    if (view.data == nullptr) return sum;
+    for_each_of_lane(block, chunk.length, [&](std::int64_t i) {
+      const double x = read_in_double(block, view, chunk.offset + i) * factor;
       sum += x * x;
     });
     return sum;
@@ -102,27 +157,45 @@ struct DotForm {
   std::vector<Pair> pairs;
 };
 
-/// `partials` NULL = they are nobody's.
-void square(const NormPlan& plan, double* partials, double* norm, CudaQueue& queue) {
-  auto& form = plan.prepared.get<NormForm>();
+const View* send_views(NormForm& form, const NormPlan& plan, CudaQueue& queue) {
   form.table.begin(queue);
   form.views.clear();
   for (const Array& array : plan.arrays) form.views.push_back(form.table.view(array));
   const auto views = form.table.add(form.views);
   form.table.send();
-  const Chunks chunks = form.chunks.of(*plan.work, queue);
-  form.norm.launch_measure(Square{form.table.at(views)}, chunks, partials, NormEnd{norm}, queue);
+  return form.table.at(views);
 }
 
 }  // namespace
 
-void square_chunks(const NormPlan& plan, double* partials, CudaQueue& queue) { square(plan, partials, nullptr, queue); }
+void NormScratch::launch_scaled(const View* views, const Chunks& chunks, double* squares, const double* root,
+                                double scale, const NormEnd& end, CudaQueue& queue) {
+  auto* ticket = ticket_.of<unsigned>(queue, 1, /*zeroed=*/true);
+  launch(queue, parts_of(chunks.count, Teams<MeasureScaled::kThreads>::kCount),
+         MeasureScaled{views, chunks, squares, ticket, root, scale, end});
+}
+
+void square_chunks(const NormPlan& plan, double scale, double* partials, CudaQueue& queue) {
+  auto& form = plan.prepared.get<NormForm>();
+  const View* views = send_views(form, plan, queue);
+  const Chunks chunks = form.chunks.of(*plan.work, queue);
+  if (scale != 1) return form.norm.launch_scaled(views, chunks, scale, partials, queue);
+  form.norm.launch_measure(Square{views}, chunks, partials, NormEnd{}, queue);
+}
 
 void fold(const double* partials, std::int64_t count, double* norm, CudaQueue& queue) {
   launch(queue, 1, Fold{partials, count, norm});
 }
 
-void measure(const NormPlan& plan, double* norm, CudaQueue& queue) { square(plan, nullptr, norm, queue); }
+void measure(const NormPlan& plan, double* norm, CudaQueue& queue) {
+  auto& form = plan.prepared.get<NormForm>();
+  const View* views = send_views(form, plan, queue);
+  const Chunks chunks = form.chunks.of(*plan.work, queue);
+  const bool is_wide = std::ranges::any_of(form.views, is_double) && chunks.count > 0;
+  const NormEnd end{is_wide ? form.norm.root(queue) : norm};
+  form.norm.launch_measure(Square{views}, chunks, /*squares=*/nullptr, end, queue);
+  if (is_wide) form.norm.launch_scaled(views, chunks, NormEnd{norm}, queue);
+}
 
 void dot_chunks(const CombinePlan& plan, Dots* dots, CudaQueue& queue) {
   auto& form = plan.prepared.get<DotForm>();

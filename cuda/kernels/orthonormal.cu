@@ -56,7 +56,7 @@ struct OwnBand {
     for_each_row([&](int e, std::int64_t row) { numbers[e] = block.load(vector(k) + row); });
   }
 
-  /// Of the whole vectors, from what the bands have.
+  /// The product of whole vectors, from what the bands have.
   GRADSTEP_DEVICE double product(const Block& block, std::int64_t place, std::int64_t k) const {
     return sum_in_order(job.vector_bands,
                         [&](std::int64_t of_band) { return block.load(products(place, of_band) + k); });

@@ -59,7 +59,7 @@ struct Cut {
   std::int64_t equal = 0;  ///< of those that share them, how many are wanted
 };
 
-/// Of the elements that share a part's digits so far, how many have which next digit.
+/// Counts the next digit of the elements that share a part's digits so far.
 template <class T>
 struct CountDigits {
   static constexpr const char* kName = "count_digits";

@@ -114,7 +114,7 @@ struct RootOutcome {
 };
 template <class T>
 void narrow_roots(const RootOutcome<T>* outcomes, std::int64_t count, std::int64_t n, const CudaQueue& queue);
-/// Those of a batch that are settled.
+/// Narrows those roots of a batch that are settled.
 template <class T>
 void narrow_settled(const RootBatch& batch, const RootOutcome<T>* outcomes, double threshold, double doubtful,
                     const CudaQueue& queue);

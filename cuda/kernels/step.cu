@@ -4,8 +4,9 @@
 #include <vector>
 
 #include "device/block.h"
-#include "kernels/constants.h"
+#include "kernels/schedule.h"
 #include "operations.h"
+#include "rules/constants.h"
 #include "runtime/launch.h"
 #include "runtime/table.h"
 
@@ -17,14 +18,12 @@ inline constexpr bool kHasNoPadding<kernels::HyperParameterForm> = true;
 
 namespace {
 
-using kernels::GroupConstants;
 using kernels::HyperParameterForm;
-using kernels::Powers;
+using kernels::StepLimits;
 using kernels::StepRequest;
 using kernels::StepScalars;
-
-/// More than any rule has.
-constexpr int kMaxFields = 16;
+using rules::GroupConstants;
+using rules::Powers;
 
 /// One block decides, and its threads write the constants, a group each.
 struct BeginStep {
@@ -35,9 +34,10 @@ struct BeginStep {
   };
 
   StepRequest request;
+  StepLimits limits;
   const double* norm;  ///< NULL = nobody asked
   StepScalars* scalars;
-  kernels::RuleForm rule;
+  rules::RuleForm rule;
   std::int32_t fields;
   std::int32_t groups;
   const HyperParameterForm* forms;  ///< [group][field]; NULL = values
@@ -51,11 +51,11 @@ struct BeginStep {
     StepScalars& s = *block.checked(scalars);
     if (block.thread() == 0) {
       const double measured = norm != nullptr ? block.load(norm) : __builtin_nan("");
-      kernels::decide(request, measured, s);
+      kernels::decide(request, limits, measured, measured, s);
     }
     block.sync();
     std::int32_t bad = fields * groups;
-    if (s.gate != 0 && rule.family != kernels::RuleForm::Family::none) {
+    if (s.gate != 0 && rule.is_listed()) {
       for (std::int32_t g = block.thread(); g < groups; g += kThreads) {
         const std::int32_t found = write_group(block, g, s.steps);
         bad = found < bad ? found : bad;
@@ -71,7 +71,7 @@ struct BeginStep {
 
   /// The position of the first hyper-parameter that is out of its range, or that behind the last.
   GRADSTEP_DEVICE std::int32_t write_group(Block& block, std::int32_t g, std::int64_t t) const {
-    double evaluated[kMaxFields];
+    double evaluated[rules::kMaxFields];
     const double* own = evaluated;
     if (forms != nullptr) {
       const std::int32_t bad = kernels::evaluate(block.checked(forms + g * fields, fields), fields, t, evaluated);
@@ -81,8 +81,8 @@ struct BeginStep {
     }
     GroupConstants& to = *block.checked(constants + g);
     Powers& kept = *block.checked(powers + g);
-    kernels::write_constants(rule, own, t, /*first=*/false, kept, to.usual);
-    if (!all_used) kernels::write_constants(rule, own, t, /*first=*/true, kept, to.first);
+    rules::write_constants(rule, own, t, /*is_first=*/false, kept, to.usual);
+    if (!all_used) rules::write_constants(rule, own, t, /*is_first=*/true, kept, to.first);
     return fields * groups;
   }
 };
@@ -106,7 +106,7 @@ struct PreparedStep {
   std::vector<HyperParameterForm> shown;
 };
 
-/// The same form with zeros between its fields.
+/// Copies the form with zeros between its fields.
 HyperParameterForm without_padding(const HyperParameterForm& from) {
   HyperParameterForm to;
   std::memset(static_cast<void*>(&to), 0, sizeof to);
@@ -150,7 +150,7 @@ void send_forms(PreparedStep& form, const StepPlan& plan, CudaQueue& queue) {
 void begin_step(const StepPlan& plan, const StepRequest& request, const double* values, StepScalars* scalars,
                 CudaQueue& queue) {
   auto& form = plan.prepared.get<PreparedStep>();
-  const bool is_form = plan.rule.family != kernels::RuleForm::Family::none;
+  const bool is_form = plan.rule.is_listed();
   if (values != nullptr) {
     queue.check_not_capturing(is_form ? "the host evaluates a schedule" : "the host computes this rule's numbers");
   }
@@ -162,6 +162,7 @@ void begin_step(const StepPlan& plan, const StepRequest& request, const double* 
   }
   BeginStep kernel{};
   kernel.request = request;
+  kernel.limits = plan.limits;
   kernel.norm = norm;
   kernel.scalars = scalars;
   kernel.rule = plan.rule;

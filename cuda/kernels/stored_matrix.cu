@@ -74,8 +74,8 @@ struct Identity {
   }
 };
 
-/// The largest magnitudes of columns, as their bits: of these, as integers, the larger number has the larger, and a NaN
-/// the largest. A block has some rows of some columns; lanes whose column is the same are `width` apart.
+/// The largest finite magnitudes of columns, as their bits: of these, as integers, the larger number has the larger. A
+/// block has some rows of some columns; lanes whose column is the same are `width` apart.
 template <class Source>
 struct MeasureColumns {
   static constexpr const char* kName = "measure_columns";
@@ -104,7 +104,7 @@ struct MeasureColumns {
     block.atomic_max(matrix.largest + column, kernels::bits_of(largest));
   }
 
-  /// Of the thread's own rows.
+  /// The largest magnitude in the thread's own rows.
   GRADSTEP_DEVICE float measure(const Block& block, const MatrixCopy& matrix, std::int64_t first_row,
                                 std::int64_t column, int width) const {
     const std::int64_t step = kThreads / width;
@@ -113,7 +113,9 @@ struct MeasureColumns {
     for (int k = 0; k < kMeasureRows; ++k) {
       const std::int64_t row = first_row + block.thread() / width + k * step;
       const bool is_kept = has(matrix, Coding::int16) && row == column;
-      if (row < matrix.rows && !is_kept) kernels::take_magnitude(source.at(block, matrix, {row, column}), largest);
+      if (row < matrix.rows && !is_kept) {
+        kernels::take_finite_magnitude(source.at(block, matrix, {row, column}), largest);
+      }
     }
     return largest;
   }

@@ -15,7 +15,7 @@ namespace {
 
 /// Which kernel an item needs: all of one kind are one launch.
 struct Kind {
-  kernels::RuleId rule = kernels::RuleId{};
+  rules::KernelId kernel = rules::KernelId{};
   bool is_double = false;
   bool is_plain = false;
   bool operator==(const Kind&) const = default;
@@ -45,13 +45,13 @@ bool is_direct(const Array& array, DType arithmetic) { return array.contiguous()
 
 int states_of(const UpdateItem& item) {
   int states = 0;
-  while (states < kernels::kMaxStates && item.states[states] != nullptr) ++states;
+  while (states < rules::kMaxStates && item.states[states] != nullptr) ++states;
   return states;
 }
 
 Kind kind_of(const UpdateItem& item) {
   Kind kind;
-  kind.rule = item.rule;
+  kind.kernel = item.kernel;
   kind.is_double = item.param.dtype == DType::f64;
   const DType arithmetic = arithmetic_dtype(item.param.dtype);
   const bool is_native = item.format == StateFormat::native || states_of(item) == 0;
@@ -68,7 +68,7 @@ DeviceItem device_item(const UpdateItem& item, Table& table) {
   to.gradient = table.view(item.gradient);
   to.update = table.view(item.update);
   to.in_fours = to.param.is_aligned && to.gradient.is_aligned;
-  for (int s = 0; s < kernels::kMaxStates; ++s) {
+  for (int s = 0; s < rules::kMaxStates; ++s) {
     to.states[s] = item.states[s];
     to.factors[s] = item.factors[s];
     to.in_fours = to.in_fours && is_aligned(item.states[s]);
@@ -101,7 +101,7 @@ void sort_into_parts(PreparedUpdate& form, const UpdatePlan& plan) {
 void launch_kind(const Kind& kind, const UpdateArguments& arguments, std::int64_t blocks, const CudaQueue& queue) {
   const UpdatesByRule& plain = kind.is_double ? kPlainUpdates_f64 : kPlainUpdates_f32;
   const UpdatesByRule& staged = kind.is_double ? kStagedUpdates_f64 : kStagedUpdates_f32;
-  (kind.is_plain ? plain : staged)[static_cast<std::size_t>(kind.rule)](arguments, blocks, queue);
+  (kind.is_plain ? plain : staged)[static_cast<std::size_t>(kind.kernel)](arguments, blocks, queue);
 }
 
 }  // namespace
@@ -130,10 +130,17 @@ void update(const UpdatePlan& plan, kernels::StepScalars* scalars, CudaQueue& qu
   const bool is_one_kind =
       std::adjacent_find(form.kinds.begin(), form.kinds.end(), std::not_equal_to<>()) == form.kinds.end();
   const Chunks chunks = form.chunks.of(*plan.work, queue);
-  if (chunks.count == 0) return close_step(scalars, queue);
+  if (form.items.empty()) return close_step(scalars, queue);
+  arguments.closes = true;
+  if (chunks.count == 0) {  // no elements, as on a rank whose share is empty: flags are set by a chunk of none
+    form.chunks_table.begin(queue);
+    const auto none = form.chunks_table.add(std::vector<Chunk>(1));
+    form.chunks_table.send();
+    arguments.chunks = form.chunks_table.at(none);
+    return launch_kind(form.kinds.front(), arguments, 1, queue);
+  }
   if (is_one_kind) {
     arguments.chunks = chunks.chunks;
-    arguments.closes = true;
     return launch_kind(form.kinds.front(), arguments, chunks.count, queue);
   }
   sort_into_parts(form, plan);

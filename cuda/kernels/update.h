@@ -18,10 +18,10 @@ struct DeviceItem {
   View param;
   View gradient;
   View update;
-  void* states[kernels::kMaxStates] = {};
-  float* factors[kernels::kMaxStates] = {};
+  void* states[rules::kMaxStates] = {};
+  float* factors[rules::kMaxStates] = {};
   float* master = nullptr;
-  const kernels::GroupConstants* constants = nullptr;
+  const rules::GroupConstants* constants = nullptr;
   std::uint8_t* used = nullptr;
   std::uint64_t random_key = 0;
   std::int64_t first = 0;
@@ -47,7 +47,7 @@ struct UpdateArguments {
 
 /// Launches the kernel of a rule.
 using LaunchUpdate = void (*)(const UpdateArguments& arguments, std::int64_t blocks, const CudaQueue& queue);
-using UpdatesByRule = std::array<LaunchUpdate, kernels::kRules>;
+using UpdatesByRule = std::array<LaunchUpdate, rules::kKernelCount>;
 
 /// Everything compact, of the arithmetic type, and in place; or anything.
 extern const UpdatesByRule kPlainUpdates_f32;

@@ -32,9 +32,9 @@ struct Update {
     const DeviceItem& item = *block.checked(arguments.items + chunk.item);
     const kernels::StepScalars& s = *block.checked(arguments.scalars);
     if (s.gate != 0 && item.gradient.data != nullptr) {
-      const kernels::GroupConstants& constants = *block.checked(item.constants);
-      const kernels::RuleConstants& own = block.load(item.used) != 0 ? constants.usual : constants.first;
-      const Rule rule(*reinterpret_cast<const typename Rule::Constants*>(own.bytes));
+      const rules::GroupConstants& constants = *block.checked(item.constants);
+      const rules::RuleConstants& own = block.load(item.used) != 0 ? constants.usual : constants.first;
+      const Rule rule(own);
       const Scale scale{static_cast<T>(arguments.maximize ? -s.grad_multiplier : s.grad_multiplier),
                         static_cast<T>(arguments.clip_bound)};
       Way<T, Rule>::run(block, item, chunk, rule, scale, s.steps);
@@ -76,15 +76,15 @@ struct PlainWay {
     // To the compiler a store may change the item, whose addresses it would read again for each element.
     T* p = static_cast<T*>(item.param.data);
     const T* g = static_cast<const T*>(item.gradient.data);
-    T* held[kernels::kMaxStates] = {};
+    T* held[rules::kMaxStates] = {};
     for (int s = 0; s < kStates; ++s) held[s] = static_cast<T*>(item.states[s]);
     const auto four = [&](std::int64_t i) {
       auto p4 = block.load(reinterpret_cast<const Four<T>*>(p + i));
       const auto g4 = block.load(reinterpret_cast<const Four<T>*>(g + i));
-      Four<T> s4[kernels::kMaxStates];
+      Four<T> s4[rules::kMaxStates];
       for (int s = 0; s < kStates; ++s) s4[s] = block.load(reinterpret_cast<const Four<T>*>(held[s] + i));
       for (int k = 0; k < 4; ++k) {
-        T states[kernels::kMaxStates];
+        T states[rules::kMaxStates];
         for (int s = 0; s < kStates; ++s) states[s] = s4[s].x[k];
         p4.x[k] = p4.x[k] + rule(p4.x[k], scale(g4.x[k]), states);
         for (int s = 0; s < kStates; ++s) s4[s].x[k] = states[s];
@@ -93,7 +93,7 @@ struct PlainWay {
       block.store(reinterpret_cast<Four<T>*>(p + i), p4);
     };
     const auto one = [&](std::int64_t i) {
-      T states[kernels::kMaxStates];
+      T states[rules::kMaxStates];
       for (int s = 0; s < kStates; ++s) states[s] = block.load(held[s] + i);
       const T value = block.load(p + i);
       const T result = value + rule(value, scale(block.load(g + i)), states);
@@ -170,7 +170,7 @@ GRADSTEP_DEVICE void load_parameters(const View& view, OwnPlaces& own, T* x) {
   for_each_own_of(view, own, with_type,
                   [&](int k, const auto* from) { x[k] = kernels::convert<T>(own.block().load(from)); });
 }
-/// Of parameters, or of updates.
+/// Stores parameters, or updates.
 template <class T>
 GRADSTEP_DEVICE void store_parameters(const View& view, OwnPlaces& own, const T* x) {
   const auto with_type = [](DType dtype, auto body) { with_parameter_type<T>(dtype, body); };
@@ -206,7 +206,7 @@ struct StagedWay {
     const bool in_place = item.update.data == nullptr;
     T values[kOwn] = {};
     T gradients[kOwn] = {};
-    T states[kernels::kMaxStates][kOwn] = {};
+    T states[rules::kMaxStates][kOwn] = {};
     std::int64_t places[kOwn];
     OwnPlaces own(block, begin, count, places);
     load_gradients(item.gradient, own, gradients);
@@ -215,7 +215,7 @@ struct StagedWay {
     for (int s = 0; s < kStates; ++s) load_state(block, item, s, begin, count, states[s]);
     GRADSTEP_UNROLL
     for (int k = 0; k < kOwn; ++k) {
-      T own_states[kernels::kMaxStates];
+      T own_states[rules::kMaxStates];
       for (int s = 0; s < kStates; ++s) own_states[s] = states[s][k];
       const T delta = rule(values[k], scale(gradients[k]), own_states);
       for (int s = 0; s < kStates; ++s) states[s][k] = own_states[s];
@@ -251,7 +251,7 @@ struct StagedWay {
     }
   }
 
-  /// Those past the end of a short block are rounded, too.
+  /// Values past the end of a short block are rounded, too.
   GRADSTEP_DEVICE static void round_values(const Block& block, DType dtype, const kernels::RoundingBits& bits,
                                            float* x) {
     if (dtype == DType::f16) {
@@ -341,10 +341,11 @@ void launch_update(const UpdateArguments& arguments, std::int64_t blocks, const 
 
 template <class T, template <class, class> class Way, std::size_t... kIds>
 constexpr UpdatesByRule updates_by_rule(std::index_sequence<kIds...> /*ids*/) {
-  return {launch_update<T, kernels::RuleIn<kernels::RuleId{kIds}, T>, Way>...};
+  return {launch_update<T, rules::KernelOf<kIds, T>, Way>...};
 }
 
 template <class T, template <class, class> class Way>
-inline constexpr UpdatesByRule kUpdatesByRule = updates_by_rule<T, Way>(std::make_index_sequence<kernels::kRules>());
+inline constexpr UpdatesByRule kUpdatesByRule =
+    updates_by_rule<T, Way>(std::make_index_sequence<rules::kKernelCount>());
 
 }  // namespace gradstep::cuda

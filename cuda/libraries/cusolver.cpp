@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kVectors = 1;
 constexpr int kUpper = 1;  // of columns: the lower half of rows
-// Of cudaDataType.
+// Values of cudaDataType.
 constexpr int kReal32 = 0;
 constexpr int kReal64 = 1;
 

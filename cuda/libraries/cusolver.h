@@ -12,7 +12,7 @@
 
 #include "libraries/handle.h"
 
-// Of the library.
+// The library's handle.
 struct cusolverDnContext;
 struct cusolverDnParams;
 

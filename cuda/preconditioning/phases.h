@@ -55,7 +55,7 @@ struct Batch {
   MatrixCopies bases;  // that are installed
 
   std::int64_t count() const { return static_cast<std::int64_t>(blocks.size()); }
-  /// Of the largest matrix.
+  /// Elements of the largest matrix.
   std::int64_t square() const;
   std::int64_t scratch_of_statistics() const { return count() * (size + (has_coded_statistics ? 2 : 1) * square()); }
   std::int64_t scratch_of_products() const { return count() * (2 * size + square()); }
@@ -97,7 +97,7 @@ class Phases {
   TensorBatch begin(const PreconditioningStep& step, CudaQueue& queue, Those those = Those::all);
   /// What begin() says of the tensors, beside what changes from step to step.
   std::vector<TensorItem>& tensors() { return tensors_; }
-  /// Of the groups, from begin() on.
+  /// What is averaged, by group, from begin() on.
   const Averaging* averaging() const { return device_averaging_; }
   BlockBatch show(Batch& batch, const TensorBatch& tensors, CudaQueue& queue);
 

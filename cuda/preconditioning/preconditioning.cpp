@@ -143,7 +143,7 @@ class CudaPreconditioning final : public Preconditioning {
   std::vector<std::unique_ptr<MomentumBatch>> momenta_;  // none where momenta are not in codes
   ScratchBuffer squares_;
   ScratchBuffer scales_;
-  // Of all ranks' blocks.
+  // The work of all ranks' blocks.
   WorkList all_work_;
   ChunkTable all_chunks_;
   Table all_table_;

@@ -34,7 +34,7 @@ class RootStreamOwner {
     if (stream_ == nullptr) stream_ = std::make_unique<RootStream>(device_, memory_);
     return *stream_;
   }
-  /// Of workspaces.
+  /// Bytes of workspaces.
   std::int64_t bytes() const { return stream_ != nullptr ? stream_->libraries.bytes() : 0; }
 
  private:
@@ -48,8 +48,8 @@ class BackgroundRoots {
  public:
   explicit BackgroundRoots(RootStream& stream) : stream_(stream) {}
 
-  /// Of the statistics as they are now in the order of `queue`. The jobs' results keep them until their roots are
-  /// there.
+  /// Begins the roots of the statistics as they are now in the order of `queue`. The jobs' results keep the statistics
+  /// until their roots are there.
   void begin(std::span<const RootJob> jobs, std::span<RootRecord> records, CudaQueue& queue);
   /// Waits for what was begun, and does what is left; `queue` sees the results from here on.
   void finish(CudaQueue& queue);

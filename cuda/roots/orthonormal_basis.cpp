@@ -36,7 +36,7 @@ class Decomposition {
   using Batch = MatrixBatch<double>;
 
   std::int64_t rows_of(std::int64_t first) const { return std::min<std::int64_t>(kReflectors, bases_.n - first); }
-  /// Of the matrices from such a place on.
+  /// The part of the matrices from such a place on.
   Batch part(double* matrices, std::int64_t row, std::int64_t column, std::int64_t rows, std::int64_t columns) const {
     const std::int64_t n = bases_.n;
     return {matrices + row * n + column, rows, columns, n * n, false, n};

@@ -16,7 +16,7 @@ namespace gradstep::cuda {
 
 /// Scratch of a batch of matrices: more are worked on one batch after the other. A single matrix may need more.
 inline constexpr std::int64_t kRootBatchBytes = std::int64_t{512} << 20;
-/// Of small ones the libraries are not given more at once.
+/// The most small matrices that the libraries are given at once.
 inline constexpr std::int64_t kMaxRootBatch = 16384;
 
 /// How many matrices a batch may have, of which one needs so much scratch.
@@ -37,7 +37,7 @@ class RootLibraries {
     if (cusolver_ == nullptr) cusolver_ = std::make_unique<Cusolver>(device_);
     return *cusolver_;
   }
-  /// Of their workspaces.
+  /// Bytes of their workspaces.
   std::int64_t bytes() const {
     return (cublas_ != nullptr ? cublas_->bytes() : 0) + (cusolver_ != nullptr ? cusolver_->bytes() : 0);
   }

@@ -27,7 +27,7 @@ auto key_of(const RootJob& job) {
                     r.threshold, r.retries);
 }
 
-/// Of a list: its matrices, or their probes.
+/// How many numbers a list has: its matrices, or their probes.
 std::int64_t numbers_of(std::int64_t n, std::int64_t count) { return count * n * std::max(n, kernels::kProbes); }
 
 /// A batch whose products are not more makes an iteration about as soon as the host could look at the one before.
@@ -69,7 +69,7 @@ RootBatch batch_of(const RootJob& job, std::size_t count, double ridge_factor, R
 
 bool is_narrow(const RootJob& job) { return job.recipe.precision == RootPrecision::f32; }
 
-/// Of eigendecompositions, whose residual is looked at again above it.
+/// The residual of an eigendecomposition above which it is looked at again.
 double doubtful_error(const RootJob& job) {
   if (job.recipe.method != RootMethod::eigh) return std::numeric_limits<double>::infinity();
   return is_narrow(job) ? kernels::kDoubtfulResidual<float> : kernels::kDoubtfulResidual<double>;

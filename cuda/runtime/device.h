@@ -34,7 +34,7 @@ class OnDevice {
   bool has_changed_ = false;
 };
 
-/// Of a device, which is there.
+/// The attribute of a device that exists.
 inline int attribute_of(int device, cudaDeviceAttr attribute) {
   int value = 0;
   check(cudaDeviceGetAttribute(&value, attribute, device), "cudaDeviceGetAttribute");

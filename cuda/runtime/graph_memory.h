@@ -13,8 +13,8 @@
 
 namespace gradstep::cuda {
 
-/// Of the graphs that one stream is captured in. A block is its graph's until CUDA has destroyed that and what was made
-/// of it, and then serves the next graph.
+/// Memory of the graphs that one stream is captured in. A block is its graph's until CUDA has destroyed that and what
+/// was made of it, and then serves the next graph.
 class GraphMemory final : public Memory {
  public:
   GraphMemory(std::shared_ptr<Memory> memory, int device, cudaStream_t stream);
@@ -22,7 +22,7 @@ class GraphMemory final : public Memory {
 
   /// Inside a capture of the stream.
   void* allocate(std::size_t bytes) override;
-  /// Whoever asked needs it no more, but the graph does.
+  /// The caller needs it no more, but the graph does.
   void deallocate(void* /*data*/, std::size_t /*bytes*/) noexcept override {}
 
  private:

@@ -91,7 +91,7 @@ class CudaQueue final : public Queue {
   int device() const { return device_; }
   cudaStream_t stream() const { return stream_; }
   Capture capture() const;
-  /// Of what is used in this queue's order alone; inside a capture, by its graph alone.
+  /// Memory for what is used in this queue's order alone; inside a capture, by its graph alone.
   std::shared_ptr<Memory> scratch() const;
   /// The first bytes of what has just been taken there; host NULL = zeros. A graph finds them at every replay: inside a
   /// capture they are written at once, beside it.

@@ -21,7 +21,7 @@
 
 namespace gradstep::cuda {
 
-/// Of what can be compared by its bytes.
+/// Whether values can be compared by their bytes.
 template <class T>
 inline constexpr bool kHasNoPadding = std::has_unique_object_representations_v<T>;
 template <>

@@ -78,7 +78,7 @@ def train_and_resume(path: Path) -> Any:
     state = second.init(params)
     optimizer = gradstep.optax.optimizer_of(state)
     optimizer.load(path)
-    state = state._replace(step=jnp.int32(optimizer.step_count))
+    state = state._replace(count=jnp.int32(optimizer.step_count))
     # docs:end load
     step = jax.jit(make_step(second))
     for inputs, targets in zip(*halves[1], strict=True):

@@ -520,6 +520,37 @@ typedef struct gradstep_memory {
   int64_t state_bytes;
   int64_t other_bytes;
 } gradstep_memory;
+enum gradstep_option_kind {
+  GRADSTEP_OPTION_INVALID = -1,
+  GRADSTEP_OPTION_HYPER_PARAMETER = 0,
+  GRADSTEP_OPTION_SETTING = 1,
+  GRADSTEP_OPTION_CHOICE = 2,
+  GRADSTEP_OPTION_FLAG = 3,
+  GRADSTEP_OPTION_INTEGER = 4
+};
+typedef struct gradstep_option {
+  const char* name;
+  double value;
+  const char* text;
+} gradstep_option;
+typedef struct gradstep_rule {
+  uint32_t struct_size;
+  int32_t reserved;
+  const char* name;
+  const char* source;
+  const char* formula;
+  const char* states;
+} gradstep_rule;
+typedef struct gradstep_rule_option {
+  uint32_t struct_size;
+  int32_t kind;
+  const char* name;
+  const char* meaning;
+  const char* choices;
+  double initial;
+  double minimum;
+  double limit;
+} gradstep_rule_option;
 enum gradstep_graft_type {
   GRADSTEP_GRAFT_TYPE_INVALID = -1,
   GRADSTEP_GRAFT_TYPE_SGD = 0,
@@ -794,6 +825,7 @@ typedef struct gradstep_table {
   gradstep_status (*reducer_push)(gradstep_reducer* reducer, size_t index, const gradstep_tensor* grad, void* stream);
   gradstep_status (*reducer_wait)(gradstep_reducer* reducer, const gradstep_tensor* results, size_t n, void* stream);
   gradstep_status (*reducer_poll)(gradstep_reducer* reducer, int32_t* done);
+  gradstep_status (*reducer_set_loss_scale)(gradstep_reducer* reducer, double scale);
   gradstep_status (*reducer_cancel)(gradstep_reducer* reducer);
   gradstep_status (*reducer_gradients)(gradstep_reducer* reducer, gradstep_tensor* tensors_out, size_t n, void* stream);
   gradstep_status (*reducer_norm)(gradstep_reducer* reducer, gradstep_tensor* tensor_out, void* stream);
@@ -801,6 +833,15 @@ typedef struct gradstep_table {
   gradstep_status (*reducer_stats)(gradstep_reducer* reducer, gradstep_bucket_statistics* records, size_t record_size,
                                    size_t capacity, size_t* count);
   gradstep_status (*reducer_comm_stats)(gradstep_reducer* reducer, gradstep_comm_statistics* stats);
+  gradstep_status (*rule_count)(size_t* count);
+  gradstep_status (*rule_describe)(size_t index, gradstep_rule* rule);
+  gradstep_status (*rule_options)(const char* rule, gradstep_rule_option* records, size_t record_size, size_t capacity,
+                                  size_t* count);
+  gradstep_status (*optimizer_create)(gradstep_context* context, const char* rule, const gradstep_option* options,
+                                      size_t option_count, const gradstep_parameter* parameters, size_t n,
+                                      gradstep_optimizer** out);
+  gradstep_status (*rule_state_bytes)(const char* rule, const gradstep_option* options, size_t option_count,
+                                      const gradstep_parameter* parameters, size_t n, int64_t* bytes);
   gradstep_status (*schedule_init)(gradstep_schedule* s, size_t struct_size);
   gradstep_status (*schedule_value)(const gradstep_schedule* s, int64_t step, double* value);
   gradstep_status (*shampoo_options_init)(gradstep_shampoo_options* o, size_t struct_size);
@@ -981,12 +1022,18 @@ static inline int gradstep_table_open(gradstep_table* table, const char* path, c
                    {"gradstep_reducer_push", offsetof(gradstep_table, reducer_push)},
                    {"gradstep_reducer_wait", offsetof(gradstep_table, reducer_wait)},
                    {"gradstep_reducer_poll", offsetof(gradstep_table, reducer_poll)},
+                   {"gradstep_reducer_set_loss_scale", offsetof(gradstep_table, reducer_set_loss_scale)},
                    {"gradstep_reducer_cancel", offsetof(gradstep_table, reducer_cancel)},
                    {"gradstep_reducer_gradients", offsetof(gradstep_table, reducer_gradients)},
                    {"gradstep_reducer_norm", offsetof(gradstep_table, reducer_norm)},
                    {"gradstep_reducer_residual", offsetof(gradstep_table, reducer_residual)},
                    {"gradstep_reducer_stats", offsetof(gradstep_table, reducer_stats)},
                    {"gradstep_reducer_comm_stats", offsetof(gradstep_table, reducer_comm_stats)},
+                   {"gradstep_rule_count", offsetof(gradstep_table, rule_count)},
+                   {"gradstep_rule_describe", offsetof(gradstep_table, rule_describe)},
+                   {"gradstep_rule_options", offsetof(gradstep_table, rule_options)},
+                   {"gradstep_optimizer_create", offsetof(gradstep_table, optimizer_create)},
+                   {"gradstep_rule_state_bytes", offsetof(gradstep_table, rule_state_bytes)},
                    {"gradstep_schedule_init", offsetof(gradstep_table, schedule_init)},
                    {"gradstep_schedule_value", offsetof(gradstep_table, schedule_value)},
                    {"gradstep_shampoo_options_init", offsetof(gradstep_table, shampoo_options_init)},

@@ -6,8 +6,10 @@
 #include <cmath>
 
 #include "backend/host_copies.h"
+#include "core/absence.h"
 #include "core/error.h"
 #include "core/shape.h"
+#include "core/weight.h"
 
 namespace gradstep {
 
@@ -70,6 +72,7 @@ Accumulator::Accumulator(std::shared_ptr<Context> context, const gradstep_accumu
     sum.size = parameter.size;
     buffers_.push_back(site_.allocate(static_cast<std::size_t>(sum.bytes()), /*zeroed=*/false));
     sum.data = buffers_.back().data();
+    place_if_empty(sum);
     sums_.push_back(sum);
     work_.append(parameter.size);
   }
@@ -79,6 +82,7 @@ Accumulator::Accumulator(std::shared_ptr<Context> context, const gradstep_accumu
   job_.work = incoming_.work = &work_;
   job_.sums = sums_;
   job_.actions = actions_;
+  site_.backend().reserve(job_);  // so that no window is broken off for want of memory
 }
 
 void Accumulator::check(std::span<const Array> grads) const {
@@ -161,15 +165,20 @@ AccumulateFormula Accumulator::formula() const {
 }
 
 bool Accumulator::add(const BufferList& grads, std::span<const Rows> rows, double weight) {
-  if (!(weight >= 0) || !std::isfinite(weight)) {
-    fail_argument("weight: is {}, expected a finite number of at least 0", weight);
+  check_weight(weight);
+  const bool weighted = options_.mode == GRADSTEP_ACCUMULATE_WEIGHTED;
+  if (weighted) {
+    const bool wide = std::ranges::all_of(sums_, [](const Array& sum) { return sum.dtype == DType::f64; });
+    check_weight(weight, micro_batch_weights(wide));
   }
   check_whole();
   check(grads.arrays);
   for (std::size_t j = 0; j < rows.size(); ++j) check_indices(j, rows[j]);
   const bool opens = ready_ || pushes_ == 0;
   const std::int64_t length = opens ? window_length() : length_;
-  const bool skip = options_.nonfinite == GRADSTEP_NONFINITE_SKIP && !is_finite(grads, rows);
+  // Gradients of weight 0 are not read.
+  const bool looks = options_.nonfinite == GRADSTEP_NONFINITE_SKIP && !(weighted && weight == 0);
+  const bool skip = looks && !is_finite(grads, rows);
 
   // Nothing below throws but a device or a host's parallel_for.
   if (opens) reset();
@@ -221,10 +230,12 @@ void Accumulator::check_whole() const {
 
 void Accumulator::add_dense(bool last, double factor, const BufferList& grads) {
   for (std::size_t i = 0; i < schema_.size(); ++i) {
-    if (!grads.empty() && grads[i].data != nullptr) {
+    const bool has_gradient = !grads.empty() && !is_absent(grads[i]);
+    if (has_gradient && factor != 0) {
       actions_[i] = touched_[i] != 0 ? AccumulateAction::add : AccumulateAction::assign;
       touched_[i] = 1;
     } else {
+      if (has_gradient) touch(i);
       actions_[i] = touched_[i] != 0 ? AccumulateAction::absent : AccumulateAction::none;
     }
   }
@@ -250,13 +261,18 @@ void Accumulator::measure_results() {
   undivided_ = job_.norm_finish != Finish::nothing;
 }
 
+/// From here on there is a sum.
+void Accumulator::touch(std::size_t i) {
+  if (touched_[i] != 0) return;
+  site_.queue().zero(sums_[i].data, static_cast<std::size_t>(sums_[i].bytes()));
+  touched_[i] = 1;
+}
+
 void Accumulator::add_rows(double factor, bool divides, std::span<const Rows> rows) {
   for (const Rows& added : rows) {
     const std::size_t i = added.parameter;
-    if (touched_[i] == 0) {
-      site_.queue().zero(sums_[i].data, static_cast<std::size_t>(sums_[i].bytes()));
-      touched_[i] = 1;
-    }
+    touch(i);
+    if (factor == 0) continue;
     site_.backend().add_rows({sums_[i], added.indices, added.values, added.row_size, factor, divides}, site_.queue());
   }
 }

@@ -15,6 +15,7 @@
 #include "backend/schedule.h"
 #include "core/buffer_list.h"
 #include "core/busy_flag.h"
+#include "core/hash.h"
 #include "core/schema.h"
 #include "core/state_part.h"
 #include "gradstep/accumulator.h"
@@ -65,6 +66,12 @@ class Accumulator {
   bool ends_by_count() const {
     return options_.trigger == GRADSTEP_TRIGGER_STEPS || options_.trigger == GRADSTEP_TRIGGER_SCHEDULE;
   }
+  /// Equal for windows that end and add up alike.
+  std::uint64_t digest() const {
+    const std::int64_t words[] = {options_.mode, options_.trigger, options_.nonfinite, options_.steps};
+    const std::uint64_t digest = hash_bytes(words, sizeof words);
+    return steps_schedule_ ? steps_schedule_->digest(digest) : digest;
+  }
   std::int32_t nonfinite_policy() const { return options_.nonfinite; }
 
   /// The window as it stands, as a part of a file; it shows the sums themselves.
@@ -86,6 +93,7 @@ class Accumulator {
   AccumulateFormula formula() const;
   void check_whole() const;
   void take_in(const BufferList& grads, std::span<const Rows> rows, double weight);
+  void touch(std::size_t i);
   void add_dense(bool last, double factor, const BufferList& grads);
   void add_rows(double factor, bool divides, std::span<const Rows> rows);
   void finish(Finish finish, double value);

@@ -4,7 +4,7 @@
 // The device interface. Operations are at the size of a phase: whole lists of tensors in one call, never one tensor at
 // a time. They are put into a queue and answer nothing: what they compute lies in the backend's memory, and whoever
 // wants to know it on the host downloads it. Structs are read before a call returns; memory that they point to is read
-// when its turn comes. Floor 4 knows devices only through this.
+// when its turn comes. Handles know devices only through this.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +35,8 @@ class Backend {
 
   // Accumulation.
   virtual void accumulate(const AccumulateJob& job, Queue& queue) = 0;
+  /// Takes the memory that such jobs need, of whatever window.
+  virtual void reserve(const AccumulateJob& /*job*/) {}
   virtual void add_rows(const RowsJob& job, Queue& queue) = 0;
 
   // The step of an element-wise rule.
@@ -50,12 +52,15 @@ class Backend {
   virtual void decode(const CodedNumbers& from, float* to, Queue& queue) = 0;
 
   // Lists of arrays.
-  /// partials[c] = the sum of squares over chunk c of the plan's work.
-  virtual void square_chunks(const NormPlan& plan, double* partials, Queue& queue) = 0;
+  /// partials[c] = the sum of squares over chunk c of the plan's work, of the numbers times `scale`, in f64.
+  virtual void square_chunks(const NormPlan& plan, double scale, double* partials, Queue& queue) = 0;
   /// *norm = the root of what fold_partials() makes of `count` partials.
   virtual void fold(const double* partials, std::int64_t count, double* norm, Queue& queue) = 0;
-  /// Both at once.
+  /// The norm of all arrays together. Where squares of f64 numbers leave f64's range, they are taken once more, at the
+  /// scale that kernels/norm_scale.h gives.
   virtual void measure(const NormPlan& plan, double* norm, Queue& queue) = 0;
+  /// No element of finite arrays has a larger magnitude than *largest: the largest itself, or on devices their norm.
+  virtual void find_largest(const NormPlan& plan, double* largest, Queue& queue) { measure(plan, largest, queue); }
   virtual void copy(const CopyPlan& plan, double multiplier, double divisor, Queue& queue) = 0;
   virtual void combine(const CombinePlan& plan, Queue& queue) = 0;
   virtual void combine_vectors(const LinearPlan& plan, Queue& queue) = 0;
@@ -76,7 +81,7 @@ class Backend {
   virtual void select_largest(const SelectPlan& plan, const Selection& to, Queue& queue) = 0;
   /// counts[q] = how many reach the threshold in piece q of the plan's data.
   virtual void count_reaching(const SelectPlan& plan, std::int64_t pieces, std::int64_t* counts, Queue& queue) = 0;
-  /// Those that the last count of this plan has found; its data are as they were.
+  /// Selects the elements that the last count_reaching() of this plan has counted. The data must not have changed.
   virtual void select_reaching(const SelectPlan& plan, const Selection& to, Queue& queue) = 0;
   /// counts[q] = how many of the list's indices, which ascend, lie in piece q of `elements`.
   virtual void count_pieces(const SparseList& list, std::int64_t elements, std::int64_t pieces, std::int64_t* counts,

@@ -118,6 +118,10 @@ void Context::parallel_for(std::int64_t n, FunctionRef<void(std::int64_t)> body)
     return;
   }
   HostLoop loop(n, body);
+  if (!loop.has_account()) {
+    loops_begun_.fetch_add(1, std::memory_order_relaxed);
+    return pool_.run(n, body);  // on the caller alone: a loop takes no memory that it cannot do without
+  }
   const auto note = [&] {
     if (loop.count() > 0) loops_begun_.fetch_add(1, std::memory_order_relaxed);
   };

@@ -38,7 +38,7 @@ class Context {
   /// That of a plugin is made when it is first asked for. Throws BACKEND_UNAVAILABLE or UNSUPPORTED by `argument` and
   /// `index` where nothing serves the device.
   Backend& backend(gradstep_device device, const char* argument, std::size_t index) const;
-  /// Whose backend it is. The CPU's for what is none of this context's.
+  /// The device that `backend` serves; the CPU if the backend is not one of this context's.
   gradstep_device device_of(const Backend& backend) const;
   /// The one of all parameters. Throws as backend(), and UNSUPPORTED where they are on several devices.
   Site site(const Schema& schema) const;

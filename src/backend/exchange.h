@@ -14,7 +14,7 @@
 
 namespace gradstep {
 
-/// Of two arrays, over a chunk.
+/// The dot products of two arrays over a chunk.
 using kernels::Dots;
 
 /// destination = what Adasum makes of the vectors (kernels/adasum.h), as a LinearCombination of them.

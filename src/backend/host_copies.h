@@ -16,7 +16,7 @@ inline Buffer download(const Context& context, const Site& site, const Array& ar
   return host;
 }
 
-/// The same bytes at the site.
+/// Moves a host's bytes to the site.
 inline Buffer upload(const Site& site, Buffer host) {
   if (site.is_host()) return host;
   Buffer there = site.allocate(host.bytes(), /*zeroed=*/false);

@@ -12,6 +12,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
 
 #include "core/error.h"
 #include "core/fp_environment.h"
@@ -23,8 +24,11 @@ class HostLoop {
  public:
   HostLoop(std::int64_t n, FunctionRef<void(std::int64_t)> body)
       : body_(body), n_(n), words_(static_cast<std::size_t>((n + kBits - 1) / kBits)) {
-    if (words_ > kOnStack) more_ = std::make_unique<Word[]>(words_);
+    if (words_ > kOnStack) more_.reset(new (std::nothrow) Word[words_]());
   }
+
+  /// False if there was no memory to keep account of so many indices.
+  bool has_account() const { return words_ <= kOnStack || more_ != nullptr; }
 
   /// The function that the host gets; `loop` is its body_user. An index runs once; others that are asked for are noted.
   static void run(void* loop, std::int64_t i) { static_cast<HostLoop*>(loop)->run(i); }

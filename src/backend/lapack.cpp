@@ -70,6 +70,12 @@ class OneThread {
       threads_.set(setting.before);
     }
   }
+  /// So that the first one to live takes no memory.
+  static void prepare(const LapackThreads& threads) {
+    if (threads.set == nullptr) return;
+    const std::lock_guard lock(mutex());
+    settings()[threads.set];
+  }
   OneThread(const OneThread&) = delete;
   OneThread& operator=(const OneThread&) = delete;
 
@@ -124,6 +130,7 @@ std::shared_ptr<const Lapack> Lapack::open(const std::string& path) {
     if (lapack->dsyevd_ == nullptr || lapack->ssyevd_ == nullptr) continue;
     lapack->has_wide_integers_ = writes_wide_integers(lapack->dsyevd_);
     lapack->threads_ = threads_of(library, naming);
+    OneThread::prepare(lapack->threads_);
     return lapack;
   }
   dlclose(library);
@@ -153,9 +160,8 @@ bool Lapack::call(T* a, std::int64_t n, T* values, LapackScratch<T>& scratch) co
 
 template <class T>
 bool Lapack::decompose(const T* a, std::int64_t n, T* values, T* vectors, LapackScratch<T>& scratch) const {
-  // The least sizes of its documentation.
-  const auto numbers = static_cast<std::size_t>(1 + 6 * n + 2 * n * n);
-  const auto integers = static_cast<std::size_t>(3 + 5 * n);
+  const std::size_t numbers = LapackScratch<T>::numbers_for(n);
+  const std::size_t integers = LapackScratch<T>::integers_for(n);
   if (scratch.numbers.size() < numbers) scratch.numbers.resize(numbers);
   if (scratch.integers.size() < integers) scratch.integers.resize(integers);
   std::copy_n(a, n * n, vectors);

@@ -17,6 +17,14 @@ struct LapackScratch {
   std::vector<T> numbers;
   std::vector<std::int64_t> integers;
 
+  /// The least sizes of its documentation for an n x n matrix.
+  static std::size_t numbers_for(std::int64_t n) { return static_cast<std::size_t>(1 + 6 * n + 2 * n * n); }
+  static std::size_t integers_for(std::int64_t n) { return static_cast<std::size_t>(3 + 5 * n); }
+
+  void reserve(std::int64_t n) {
+    numbers.reserve(numbers_for(n));
+    integers.reserve(integers_for(n));
+  }
   std::size_t bytes() const { return numbers.capacity() * sizeof(T) + integers.capacity() * sizeof(std::int64_t); }
 };
 

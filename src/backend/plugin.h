@@ -17,6 +17,7 @@
 namespace gradstep {
 class Allocator;
 class Backend;
+struct Said;
 }  // namespace gradstep
 
 #define GRADSTEP_PLUGIN_ENTRY "gradstep_plugin_entry"
@@ -61,6 +62,8 @@ struct gradstep_plugin_engine {
   /// which is rank members[i] here. A rank is in one group, or in none: its count is 0 then, and nothing is filled.
   gradstep_status (*split)(void* user, const std::int32_t* members, std::int32_t count, std::int64_t timeout_ms,
                            gradstep_comm_vtable* vtable, void** group_user);
+  /// As gradstep::Engine::Carry; NULL = messages carry nothing but their bytes.
+  void (*carry)(void* user, gradstep::Said* said);
 };
 
 /// A backend for each device of a type.
@@ -89,7 +92,7 @@ struct gradstep_plugin_device_engine {
   /// TIMEOUT.
   void (*connect)(const void* id, std::int32_t device_id, std::int64_t timeout_ms, gradstep_comm_vtable* vtable,
                   void** user);
-  /// The same by a connection of the library's that the host has. Throws INVALID_ARGUMENT where it has other ranks.
+  /// Makes an engine of a connection that the host has. Throws INVALID_ARGUMENT where it has other ranks.
   void (*wrap)(void* native, std::int32_t device_id, gradstep_comm_vtable* vtable, void** user);
 };
 

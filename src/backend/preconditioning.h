@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Shampoo's part of the device interface. An operation is a phase of a step over all blocks of a model: a CPU loads,
-// contracts and writes block by block in its caches, another device batches over blocks of one size, and floor 4 cannot
-// tell. A plan says where everything lies; it is made anew when parameters, preconditioning or ranks change. What
-// changes from step to step is a PreconditioningStep.
+// contracts and writes block by block in its caches, another device batches over blocks of one size, and an optimizer
+// cannot tell. A plan says where everything lies; it is made anew when parameters, preconditioning or ranks change.
+// What changes from step to step is a PreconditioningStep.
 #pragma once
 
 #include <cmath>
@@ -83,7 +83,7 @@ struct PreconditioningPlan {
   std::vector<TensorPlan> tensors;
   std::vector<FactorPlan> factors;  ///< of one block side by side
   std::vector<BlockPlan> blocks;    ///< by rank, what takes longest first
-  // Those of this rank.
+  // The blocks of this rank.
   std::size_t first_own_block = 0;
   std::size_t own_blocks = 0;
 };
@@ -204,13 +204,16 @@ class Preconditioning {
   /// The outcomes.
   virtual void finish_in_bases(const PreconditioningStep& step, Queue& queue) = 0;
 
+  /// Takes the memory that such roots need, before a step that could not be undone. Backends that have it already, or
+  /// take none, do nothing.
+  virtual void reserve_roots(std::span<const RootJob> /*jobs*/) {}
   /// At once, into the preconditioners of those that are accepted; results and bases have no part in it. Returns when
   /// the records are written.
   virtual void refresh_roots(std::span<const RootJob> jobs, std::span<RootRecord> records, Queue& queue) = 0;
   virtual std::unique_ptr<RootRun> make_root_run() = 0;
   /// What a finished run has accepted becomes the preconditioners.
   virtual void install_roots(std::span<const RootJob> jobs, std::span<const RootRecord> records, Queue& queue) = 0;
-  /// The same for bases; Adam's moments follow them: the first by rotation, the second by the new order of the vectors.
+  /// Installs bases. Adam's moments follow: the first by rotation, the second by the new order of the vectors.
   virtual void install_bases(const PreconditioningStep& step, std::span<const RootJob> jobs,
                              std::span<const RootRecord> records, Queue& queue) = 0;
 };

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/schedule.h"
 
+#include <array>
 #include <cmath>
 
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/options.h"
 
 namespace gradstep {
@@ -96,6 +98,16 @@ double Schedule::value(std::int64_t step) const {
          last_error());
   }
   return kernels::warmed_up(form_, step, value);
+}
+
+std::uint64_t Schedule::digest(std::uint64_t state) const {
+  const std::array<std::int64_t, 4> whole = {static_cast<std::int64_t>(form_.kind), form_.staircase ? 1 : 0,
+                                             form_.decay_steps, form_.warmup_steps};
+  const std::array<double, 4> numbers = {form_.init_value, form_.end_value, form_.decay_rate, form_.power};
+  state = hash_bytes(whole.data(), sizeof whole, state);
+  state = hash_bytes(numbers.data(), sizeof numbers, state);
+  state = hash_bytes(boundaries_.data(), boundaries_.size() * sizeof(std::int64_t), state);
+  return hash_bytes(values_.data(), values_.size() * sizeof(double), state);
 }
 
 kernels::ScheduleForm Schedule::form() const {

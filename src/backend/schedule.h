@@ -36,6 +36,10 @@ class Schedule {
   kernels::ScheduleForm form() const;
   bool has_callback() const { return form_.kind == kernels::ScheduleKind::callback; }
 
+  /// Goes on with `state`, see hash_bytes. Equal for equal definitions; of a callback, and of a number in memory, only
+  /// the kind and the warm-up.
+  std::uint64_t digest(std::uint64_t state) const;
+
   bool is_constant() const { return form_.kind == kernels::ScheduleKind::constant && form_.warmup_steps == 0; }
 
   /// SINGA's notion of a hyper-parameter that is switched off: the constant 0, or an exponential decay from 0.

@@ -11,19 +11,20 @@
 #include <span>
 
 #include "backend/arrays.h"
-#include "kernels/constants.h"
-#include "kernels/rules.h"
+#include "kernels/schedule.h"
 #include "kernels/step.h"
+#include "rules/kernels.h"
 
 namespace gradstep {
 
 /// How a step begins.
 struct StepPlan {
   NormPlan gradients;
-  kernels::RuleForm rule;
+  kernels::StepLimits limits;
+  rules::RuleForm rule;
   std::int32_t fields = 0;
   std::span<const kernels::HyperParameterForm> forms;  ///< [group][field], at the host
-  std::span<kernels::GroupConstants> constants;        ///< by group, in the backend's memory
+  std::span<rules::GroupConstants> constants;          ///< by group, in the backend's memory
   bool all_used = false;  ///< no parameter needs the constants of a first gradient any more
   Prepared prepared;
 };
@@ -40,14 +41,14 @@ struct UpdateItem {
   Array param;
   Array gradient;  ///< data NULL with elements = the parameter is left alone
   Array update;    ///< present = the delta goes here and param is only read
-  kernels::RuleId rule = kernels::RuleId{};
+  rules::KernelId kernel = rules::KernelId{};
   StateFormat format = StateFormat::native;
   bool stochastic = false;         ///< what is stored in 16 bits is rounded stochastically
   std::uint8_t signed_states = 0;  ///< block_code: bit s = state s has signs
-  void* states[kernels::kMaxStates] = {};
-  float* factors[kernels::kMaxStates] = {};  ///< block_code: one per 256 elements
-  float* master = nullptr;                   ///< present = what is stepped; param is its rounded value
-  const kernels::GroupConstants* constants = nullptr;
+  void* states[rules::kMaxStates] = {};
+  float* factors[rules::kMaxStates] = {};  ///< block_code: one per 256 elements
+  float* master = nullptr;                 ///< present = what is stepped; param is its rounded value
+  const rules::GroupConstants* constants = nullptr;
   std::uint8_t* used = nullptr;  ///< 1 = a gradient has gone into the state; becomes 1
   std::uint64_t random_key = 0;
   std::int64_t first = 0;  ///< position of param's first element in the tensor that random_key belongs to

@@ -5,6 +5,7 @@
 // threads.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -33,6 +34,7 @@ class WorkList {
 
   /// An item of which only elements [begin, begin + size) are worked on. `begin` is a multiple of kChunk.
   void append_part(std::int64_t begin, std::int64_t size) {
+    reserve((size + kChunk - 1) / kChunk);
     for (std::int64_t offset = 0; offset < size; offset += kChunk) {
       const std::int64_t left = size - offset;
       chunks_.push_back({items_, static_cast<std::int32_t>(left < kChunk ? left : kChunk), begin + offset});
@@ -69,6 +71,12 @@ class WorkList {
   std::int32_t items() const { return items_; }
 
  private:
+  /// At once and as vectors grow: what is too large is found before it has been filled.
+  void reserve(std::int64_t more) {
+    const std::size_t needed = chunks_.size() + static_cast<std::size_t>(more);
+    if (needed > chunks_.capacity()) chunks_.reserve(std::max({std::size_t{16}, needed, 2 * chunks_.capacity()}));
+  }
+
   std::vector<Chunk> chunks_;
   std::int32_t items_ = 0;
   mutable std::uint64_t version_ = 0;  // 0 = not asked for since the last change

@@ -3,10 +3,10 @@
 #include "gradstep/base.h"
 
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "c_api/guard.h"
 #include "comm/engines/engine_table.h"
+#include "core/json_text.h"
 #include "cpu/cpu_backend.h"
 #include "gradstep_build_id.h"
 
@@ -27,18 +27,27 @@ void write_text(const std::string& text, char* buf, size_t cap, size_t* len) {
 namespace {
 
 std::string build_info_text() {
-  nlohmann::ordered_json info;
-  info["version"] = GRADSTEP_VERSION_STRING;
-  info["abi_version"] = GRADSTEP_ABI_VERSION;
-  info["build_id"] = GRADSTEP_BUILD_ID;
-  info["compiler"] = __VERSION__;
-  info["instruction_sets"] = cpu::compiled_instruction_sets();
-  info["instruction_set"] = cpu::chosen_instruction_set();
-  info["backends"] = {"cpu"};
+  std::string json;
+  const auto text = [&](std::string_view value) { append_json(json, value); };
+  json += R"({"version":)";
+  text(GRADSTEP_VERSION_STRING);
+  json += R"(,"abi_version":)";
+  append_json(json, std::int64_t{GRADSTEP_ABI_VERSION});
+  json += R"(,"build_id":)";
+  text(GRADSTEP_BUILD_ID);
+  json += R"(,"compiler":)";
+  text(__VERSION__);
+  json += R"(,"instruction_sets":)";
+  append_json_list(json, cpu::compiled_instruction_sets(), text);
+  json += R"(,"instruction_set":)";
+  text(cpu::chosen_instruction_set());
+  std::vector<std::string_view> engines;
   for (const EngineEntry& engine : kEngines) {
-    if (!engine.is_choice) info["engines"].push_back(engine.name);
+    if (!engine.is_choice) engines.push_back(engine.name);
   }
-  return info.dump();
+  json += R"(,"backends":["cpu"],"engines":)";
+  append_json_list(json, engines, text);
+  return json + "}";
 }
 
 }  // namespace

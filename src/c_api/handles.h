@@ -17,7 +17,7 @@
 struct gradstep_context : gradstep::Handle<gradstep::Context, "context"> {};
 
 struct gradstep_comm : gradstep::Handle<gradstep::Communicator, "comm"> {
-  // Of the handle, not of the object: reducers and optimizers use that one when they like.
+  // The handle's own flag, not the object's: reducers and optimizers use the object when they like.
   gradstep::BusyFlag& busy() { return flag; }
   gradstep::BusyFlag flag;
   std::vector<std::unique_ptr<gradstep::CommPlane>> planes;

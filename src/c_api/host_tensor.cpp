@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/absence.h"
 #include "core/error.h"
 #include "core/shape.h"
 
@@ -37,6 +38,10 @@ void check_reach(const char* argument, std::size_t index, const gradstep_tensor&
 Array shaped_array(const Schema& schema, const char* argument, std::size_t i, const gradstep_tensor& tensor) {
   const Parameter& parameter = schema[i];
   if (!same_shape(tensor, parameter)) {
+    if (tensor.data == nullptr && tensor.ndim == 0) {
+      fail_argument("{}[{}]: is absent, parameter '{}' has shape {}", argument, i, parameter.name,
+                    shape_text(parameter.shape));
+    }
     fail_argument("{}[{}]: shape {}, parameter '{}' has {}", argument, i, shape_text(tensor), parameter.name,
                   shape_text(parameter.shape));
   }
@@ -74,7 +79,12 @@ Array to_array(const char* argument, std::size_t index, const gradstep_tensor& t
   Array array;
   array.dtype = *dtype;
   array.size = element_count(argument, index, {tensor.shape, static_cast<std::size_t>(tensor.ndim)});
+  place_if_empty(array);
   if (tensor.data == nullptr) return array;
+  if (tensor.byte_offset > UINTPTR_MAX - reinterpret_cast<std::uintptr_t>(tensor.data)) {
+    fail_argument("{}[{}]: byte_offset is {}: data + byte_offset is beyond the last address", argument, index,
+                  tensor.byte_offset);
+  }
   array.data = static_cast<char*>(tensor.data) + tensor.byte_offset;
   if (reinterpret_cast<std::uintptr_t>(array.data) % static_cast<std::uintptr_t>(size_of(*dtype)) != 0 &&
       array.size > 0) {
@@ -113,6 +123,13 @@ Array to_contiguous_array(const char* argument, const gradstep_tensor* tensor, g
     fail(GRADSTEP_ERR_UNSUPPORTED, "{}: is not contiguous (shape {})", argument, shape_text(*tensor));
   }
   return array;
+}
+
+void check_written(const char* argument, std::size_t i, const gradstep_tensor& tensor, const Array& array) {
+  if (!overlaps_itself(array)) return;
+  const std::span<const std::int64_t> strides(tensor.strides, static_cast<std::size_t>(tensor.ndim));
+  fail_argument("{}[{}]: is written, and its elements share memory (shape {}, strides {})", argument, i,
+                shape_text(tensor), shape_text(strides));
 }
 
 Array parameter_array(const Schema& schema, const char* argument, std::size_t i, const gradstep_tensor& tensor) {

@@ -21,7 +21,7 @@ bool is_compact(const gradstep_tensor& tensor);
 /// Checks a tensor on its own: device, known dtype, shape, alignment. `argument` and `index` are for the text.
 Array to_array(const char* argument, std::size_t index, const gradstep_tensor& tensor);
 
-/// The same for a single tensor argument.
+/// For a single tensor argument.
 Array to_array(const char* argument, const gradstep_tensor* tensor);
 
 /// On `home`, a device, and contiguous.
@@ -30,6 +30,9 @@ Array to_contiguous_array(const char* argument, const gradstep_tensor* tensor,
 
 /// Throws unless the tensor is on `home`.
 void check_home(const char* argument, const gradstep_tensor& tensor, gradstep_device home);
+
+/// Throws INVALID_ARGUMENT if elements of `array`, which is that tensor and is to be written, share memory.
+void check_written(const char* argument, std::size_t i, const gradstep_tensor& tensor, const Array& array);
 
 /// Checks tensors[i] as a buffer of parameter i with its own dtype; it must be present.
 Array parameter_array(const Schema& schema, const char* argument, std::size_t i, const gradstep_tensor& tensor);

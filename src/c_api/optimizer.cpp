@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "c_api/any_device.h"
 #include "c_api/guard.h"
 #include "c_api/handles.h"
 #include "c_api/host_tensor.h"
@@ -13,25 +14,17 @@
 #include "core/text.h"
 #include "gradstep/shampoo.h"
 #include "gradstep/sharding.h"
-#include "optim/first_order/adagrad.h"
-#include "optim/first_order/adam.h"
 #include "optim/first_order/first_order_optimizer.h"
-#include "optim/first_order/rmsprop.h"
-#include "optim/first_order/sgd.h"
+#include "optim/first_order/typed_options.h"
 #include "optim/shampoo/shampoo.h"
 
 using namespace gradstep;
 
 namespace {
 
-std::unique_ptr<UpdateRule> rule_of(const gradstep_sgd_options& options) { return make_sgd(options); }
-std::unique_ptr<UpdateRule> rule_of(const gradstep_rmsprop_options& options) { return make_rmsprop(options); }
-std::unique_ptr<UpdateRule> rule_of(const gradstep_adagrad_options& options) { return make_adagrad(options); }
-std::unique_ptr<UpdateRule> rule_of(const gradstep_adam_options& options) { return make_adam(options); }
-
 template <class Options>
 std::shared_ptr<Optimizer> make(std::shared_ptr<Context> context, const Options& options, Schema schema) {
-  return std::make_shared<FirstOrderOptimizer>(std::move(context), rule_of(options), std::move(schema));
+  return std::make_shared<FirstOrderOptimizer>(std::move(context), make_rule(options), std::move(schema));
 }
 std::shared_ptr<Optimizer> make(std::shared_ptr<Context> context, const gradstep_shampoo_options& options,
                                 Schema schema) {
@@ -40,7 +33,7 @@ std::shared_ptr<Optimizer> make(std::shared_ptr<Context> context, const gradstep
 
 template <class Options>
 std::int64_t bytes_of(const Options& options, const Schema& schema) {
-  return FirstOrderOptimizer::state_bytes(*rule_of(options), schema);
+  return FirstOrderOptimizer::state_bytes(make_rule(options), schema);
 }
 std::int64_t bytes_of(const gradstep_shampoo_options& options, const Schema& schema) {
   return Shampoo::state_bytes(options, schema);
@@ -63,10 +56,7 @@ gradstep_status state_bytes(const Options* options, const gradstep_parameter* pa
                             int64_t* bytes) noexcept {
   return guarded_math([&] {
     check_out("bytes", bytes);
-    const Schema schema(parameters, n);
-    for (std::size_t i = 0; i < n; ++i) {  // state takes as much on every device
-      if (schema[i].device.device_type != GRADSTEP_DEVICE_CUDA) check_device("parameters", i, schema[i].device);
-    }
+    const Schema schema = schema_of_any_device(parameters, n);
     *bytes = bytes_of(read_struct("options", options), schema);
   });
 }
@@ -170,19 +160,19 @@ Array state_tensor(const Optimizer& impl, size_t index, const char* name, const 
 }  // namespace
 
 gradstep_status gradstep_sgd_options_init(gradstep_sgd_options* o, size_t struct_size) noexcept {
-  return guarded([&] { init_struct("o", o, struct_size, default_sgd_options()); });
+  return guarded([&] { init_struct("o", o, struct_size, default_options<gradstep_sgd_options>()); });
 }
 
 gradstep_status gradstep_rmsprop_options_init(gradstep_rmsprop_options* o, size_t struct_size) noexcept {
-  return guarded([&] { init_struct("o", o, struct_size, default_rmsprop_options()); });
+  return guarded([&] { init_struct("o", o, struct_size, default_options<gradstep_rmsprop_options>()); });
 }
 
 gradstep_status gradstep_adagrad_options_init(gradstep_adagrad_options* o, size_t struct_size) noexcept {
-  return guarded([&] { init_struct("o", o, struct_size, default_adagrad_options()); });
+  return guarded([&] { init_struct("o", o, struct_size, default_options<gradstep_adagrad_options>()); });
 }
 
 gradstep_status gradstep_adam_options_init(gradstep_adam_options* o, size_t struct_size) noexcept {
-  return guarded([&] { init_struct("o", o, struct_size, default_adam_options()); });
+  return guarded([&] { init_struct("o", o, struct_size, default_options<gradstep_adam_options>()); });
 }
 
 gradstep_status gradstep_shampoo_options_init(gradstep_shampoo_options* o, size_t struct_size) noexcept {
@@ -313,7 +303,9 @@ gradstep_status gradstep_optimizer_get_state(gradstep_optimizer* optimizer, size
   return with(optimizer, [&](Optimizer& impl) {
     impl.site().use(stream);
     impl.check_state_is_whole();
-    impl.get_state(index, name, state_tensor(impl, index, name, tensor));
+    const Array host = state_tensor(impl, index, name, tensor);
+    check_written("tensor", 0, *tensor, host);
+    impl.get_state(index, name, host);
   });
 }
 

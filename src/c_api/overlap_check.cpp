@@ -43,8 +43,8 @@ std::optional<Stripe> stripe_of(const Array& array, std::int64_t period) {
   return Stripe{((begin + first) % period + period) % period, length};
 }
 
-/// Of arrays whose bytes interleave: true if they are certainly apart, as columns of one matrix are. Some that are
-/// apart in other ways are not found to be so, compact ones never.
+/// Whether arrays whose bytes interleave are certainly apart, as columns of one matrix are. Some that are apart in
+/// other ways are not found to be so, compact ones never.
 bool lie_beside_each_other(const Array& a, const Array& b) {
   if (a.contiguous() || b.contiguous()) return false;
   for (const Array* lines : {&a, &b}) {

@@ -13,7 +13,8 @@ namespace {
 
 /// results NULL = none are wanted.
 const BufferList& bind_results(gradstep_reducer& reducer, const gradstep_tensor* results, size_t n) {
-  return results != nullptr ? reducer.results.bind(reducer.impl->schema(), results, n) : reducer.results.bind_none();
+  return results != nullptr ? reducer.results.bind(reducer.impl->schema(), results, n, Use::write)
+                            : reducer.results.bind_none();
 }
 
 }  // namespace
@@ -72,6 +73,10 @@ gradstep_status gradstep_reducer_wait(gradstep_reducer* reducer, const gradstep_
 
 gradstep_status gradstep_reducer_poll(gradstep_reducer* reducer, int32_t* done) noexcept {
   return with(reducer, [&](Reducer& impl) { check_out("done", done) = impl.is_idle() ? 1 : 0; });
+}
+
+gradstep_status gradstep_reducer_set_loss_scale(gradstep_reducer* reducer, double scale) noexcept {
+  return with(reducer, [&](Reducer& impl) { impl.set_loss_scale(scale); });
 }
 
 gradstep_status gradstep_reducer_cancel(gradstep_reducer* reducer) noexcept {

@@ -97,15 +97,15 @@ void save(const char* kind, Communicator* comm, const Place& place, Parts&& part
   all_or_none(comm, "write", [&] { writer->write(sink.get()); });
 }
 
-/// `check(file)` returns what takes the state over.
-template <class Check>
-void load(const char* kind, Communicator* comm, const Place& place, const gradstep_load_options* options,
+/// `check(file)` returns what takes the state over. It has use for `parts()` of the file's tensors.
+template <class Parts, class Check>
+void load(const char* kind, Communicator* comm, const Place& place, const gradstep_load_options* options, Parts&& parts,
           Check&& check) {
   const auto read = read_struct_or({}, "options", options);
   std::unique_ptr<StateFile> file;
   std::function<void()> take_over;
   all_or_none(comm, "read or take what was saved", [&] {
-    file = std::make_unique<StateFile>(*place.source(), read.allow_unchecked != 0);
+    file = std::make_unique<StateFile>(*place.source(), read.allow_unchecked != 0, parts());
     file->check_kind(kind);
     take_over = check(*file);
   });
@@ -141,7 +141,8 @@ gradstep_status save_optimizer_to(gradstep_optimizer* optimizer, const Place& pl
 gradstep_status load_optimizer_from(gradstep_optimizer* optimizer, const Place& place,
                                     const gradstep_load_options* options) noexcept {
   return with_place(optimizer, place, [&](Optimizer& impl) {
-    load("optimizer", peers_of(impl), place, options, [&](const StateFile& file) {
+    const auto parts = [&] { return own_parts(impl, ""); };
+    load("optimizer", peers_of(impl), place, options, parts, [&](const StateFile& file) {
       LoadedPart part(file, "");
       return load_optimizer(part, impl);
     });
@@ -159,7 +160,8 @@ gradstep_status save_to(Handle* handle, const Place& place) noexcept {
 template <class Handle>
 gradstep_status load_from(Handle* handle, const Place& place, const gradstep_load_options* options) noexcept {
   return with_place(handle, place, [&](auto& impl) {
-    load(Handle::kName, nullptr, place, options, [&](const StateFile& file) {
+    const auto all = [] { return TensorParts{}; };
+    load(Handle::kName, nullptr, place, options, all, [&](const StateFile& file) {
       LoadedPart part(file, "");
       return impl.load(part);
     });
@@ -177,7 +179,8 @@ gradstep_status load_updater_from(gradstep_updater* updater, const Place& place,
                                   const gradstep_load_options* options) noexcept {
   return with_place(updater, place, [&](Updater& impl) {
     const Updater::Chain chain(impl);
-    load("updater", impl.peers(), place, options, [&](const StateFile& file) { return impl.load(file); });
+    const auto parts = [&] { return impl.own_parts(); };
+    load("updater", impl.peers(), place, options, parts, [&](const StateFile& file) { return impl.load(file); });
   });
 }
 

@@ -14,7 +14,7 @@ bool TensorBinding::shows_again(const Schema& schema, const gradstep_tensor* ten
   return true;
 }
 
-const BufferList& TensorBinding::bind(const Schema& schema, const gradstep_tensor* tensors, std::size_t n) {
+const BufferList& TensorBinding::bind(const Schema& schema, const gradstep_tensor* tensors, std::size_t n, Use use) {
   if (shows_again(schema, tensors, n)) return list_;
   list_ = {};
   schema.check_count(argument_, tensors, n);
@@ -22,6 +22,7 @@ const BufferList& TensorBinding::bind(const Schema& schema, const gradstep_tenso
   for (std::size_t i = 0; i < n; ++i) {
     arrays_[i] = role_ == Role::parameter ? parameter_array(schema, argument_, i, tensors[i])
                                           : gradient_array(schema, argument_, i, tensors[i]);
+    if (use == Use::write) check_written(argument_, i, tensors[i], arrays_[i]);
   }
   list_ = {arrays_, new_version()};
   return list_;
@@ -35,9 +36,9 @@ const BufferList& TensorBinding::bind_none() {
 const StepBuffers& StepBinding::bind(const Schema& schema, const gradstep_tensor* params, const gradstep_tensor* grads,
                                      const gradstep_tensor* updates, std::size_t n, bool disjoint) {
   StepBuffers bound;
-  bound.params = params_.bind(schema, params, n);
+  bound.params = params_.bind(schema, params, n, updates == nullptr ? Use::write : Use::read);
   bound.grads = grads_.bind(schema, grads, n);
-  if (updates != nullptr) bound.updates = updates_.bind(schema, updates, n);
+  if (updates != nullptr) bound.updates = updates_.bind(schema, updates, n, Use::write);
   const bool known = bound.params.shows_again(buffers_.params) && bound.grads.shows_again(buffers_.grads) &&
                      (updates != nullptr ? bound.updates.shows_again(buffers_.updates) : buffers_.updates.empty());
   if (known && (compared_ || disjoint)) return buffers_;

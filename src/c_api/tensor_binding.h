@@ -20,13 +20,15 @@ enum class Role : std::uint8_t {
   gradient,   ///< any float dtype that goes with theirs; data NULL = none this time
 };
 
+enum class Use : std::uint8_t { read, write };
+
 class TensorBinding {
  public:
   TensorBinding(const char* argument, Role role) : argument_(argument), role_(role) {}
 
-  /// Throws INVALID_ARGUMENT unless there is one tensor for each parameter that may play the role. What is returned
-  /// stays valid until the next call.
-  const BufferList& bind(const Schema& schema, const gradstep_tensor* tensors, std::size_t n);
+  /// Throws INVALID_ARGUMENT unless there is one tensor for each parameter that may play the role, or if elements of a
+  /// written one share memory. What is returned stays valid until the next call.
+  const BufferList& bind(const Schema& schema, const gradstep_tensor* tensors, std::size_t n, Use use = Use::read);
   /// No list at all, if that is legal.
   const BufferList& bind_none();
 

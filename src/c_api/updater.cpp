@@ -50,7 +50,7 @@ gradstep_status gradstep_updater_flush(gradstep_updater* updater, const gradstep
   return with(updater, [&](Updater& impl) {
     impl.use(stream);
     write_applied(applied_out, false);
-    write_applied(applied_out, impl.flush(updater->params.bind(impl.schema(), params, n)));
+    write_applied(applied_out, impl.flush(updater->params.bind(impl.schema(), params, n, Use::write)));
   });
 }
 
@@ -58,7 +58,7 @@ gradstep_status gradstep_updater_recover(gradstep_updater* updater, gradstep_com
                                          size_t n, void* stream) noexcept {
   return with(updater, [&](Updater& impl) {
     impl.use(stream);
-    const BufferList& bound = updater->params.bind(impl.schema(), params, n);
+    const BufferList& bound = updater->params.bind(impl.schema(), params, n, Use::write);
     if (comm == nullptr) return impl.recover(nullptr, bound);
     const InUse use(comm);
     impl.recover(use->impl.get(), bound);

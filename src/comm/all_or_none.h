@@ -10,9 +10,9 @@
 namespace gradstep {
 
 /// Collective. Runs `body` and votes on how it went. A rank where it failed throws that error; the others throw
-/// ABORTED, "another rank could not <what>". `comm` NULL = alone.
+/// ABORTED, "another rank could not <what>", with the first such rank and its words. `comm` NULL = alone.
 void all_or_none(Communicator* comm, const char* what, FunctionRef<void()> body);
-/// The same as a part of a call, by its deadline.
+/// For a call that has a deadline already.
 void all_or_none(Communicator& comm, const char* what, const Deadline& deadline, FunctionRef<void()> body);
 void all_or_none(Communicator* comm, const char* what, const Deadline& deadline, FunctionRef<void()> body);
 

@@ -10,7 +10,7 @@ namespace gradstep {
 
 namespace {
 
-// Of nothing, whose blocks are all empty, the base may be NULL.
+// The base may be NULL where all blocks are empty.
 std::byte* at(void* base, std::int64_t offset) {
   return base == nullptr ? nullptr : static_cast<std::byte*>(base) + offset;
 }
@@ -151,7 +151,7 @@ void Collectives::engine_all_gather(const void* send, void* receive, std::int64_
 }
 
 void Collectives::all_gather(const void* send, void* receive, std::int64_t bytes, const Deadline& deadline) {
-  if (bytes == 0) return;
+  if (bytes == 0) return meet(deadline);
   if (world_size() == 1 || engine_->vtable().all_gather == nullptr) {
     copy(at(receive, rank() * bytes), send, bytes);
     if (world_size() == 1) return;
@@ -248,7 +248,8 @@ void Collectives::gathered_all_to_all(const void* send, std::byte* receive, std:
 }
 
 void Collectives::broadcast(void* data, std::int64_t bytes, std::int32_t root, const Deadline& deadline) {
-  if (bytes == 0 || world_size() == 1) return;
+  if (bytes == 0) return meet(deadline);
+  if (world_size() == 1) return;
   if (engine_->vtable().broadcast != nullptr) {
     call_engine(*engine_, "broadcast", deadline, [&](std::int64_t timeout_ms) {
       return engine_->vtable().broadcast(engine_->user(), data, bytes, root, site_.stream(), timeout_ms);
@@ -268,10 +269,34 @@ void Collectives::tree_broadcast(void* data, std::int64_t bytes, std::int32_t ro
   const std::int32_t distance = (rank() - root + ranks) % ranks;
   std::int32_t bit = 1;
   while (bit < ranks && (distance & bit) == 0) bit <<= 1;
-  if (distance != 0) recv(data, bytes, (root + distance - bit) % ranks, deadline);
+  if (distance != 0) receive_part(data, bytes, (root + distance - bit) % ranks, deadline);
   for (bit >>= 1; bit > 0; bit >>= 1) {
-    if (distance + bit < ranks) send(data, bytes, (root + distance + bit) % ranks, deadline);
+    if (distance + bit < ranks) give_part(data, bytes, (root + distance + bit) % ranks, deadline);
   }
+}
+
+// Where the engine needs it, the receiver sends a byte meanwhile, by which the giver learns whether it makes the same
+// call.
+void Collectives::give_part(const void* data, std::int64_t bytes, std::int32_t to, const Deadline& deadline) {
+  if (!engine_->needs_answers()) return send(data, bytes, to, deadline);
+  std::byte token{};
+  call_engine(*engine_, "send_recv", deadline, [&](std::int64_t timeout_ms) {
+    return engine_->vtable().send_recv(engine_->user(), data, bytes, to, &token, 1, to, site_.stream(), timeout_ms);
+  });
+  *sent_ += bytes;
+}
+
+void Collectives::receive_part(void* data, std::int64_t bytes, std::int32_t from, const Deadline& deadline) {
+  if (!engine_->needs_answers()) return recv(data, bytes, from, deadline);
+  const std::byte token{};
+  call_engine(*engine_, "send_recv", deadline, [&](std::int64_t timeout_ms) {
+    return engine_->vtable().send_recv(engine_->user(), &token, 1, from, data, bytes, from, site_.stream(), timeout_ms);
+  });
+}
+
+/// A call of nothing is a call. Devices have nothing to wait for.
+void Collectives::meet(const Deadline& deadline) {
+  if (site_.is_host()) barrier(deadline);
 }
 
 void Collectives::gathered_broadcast(std::byte* data, std::int64_t bytes, std::int32_t root, const Deadline& deadline) {

@@ -25,7 +25,7 @@ using SentBytes = std::atomic<std::int64_t>;
 
 class Collectives {
  public:
-  /// Of memory of `site`, which outlives it.
+  /// Moves memory of `site`, which outlives it.
   Collectives(std::shared_ptr<Engine> engine, const Site& site, std::shared_ptr<SentBytes> sent);
 
   std::int32_t rank() const { return engine_->rank(); }
@@ -65,6 +65,9 @@ class Collectives {
                            const Deadline& deadline);
   void gathered_all_to_all(const void* send, std::byte* receive, std::span<const std::int64_t> bytes,
                            const Deadline& deadline);
+  void meet(const Deadline& deadline);
+  void give_part(const void* data, std::int64_t bytes, std::int32_t to, const Deadline& deadline);
+  void receive_part(void* data, std::int64_t bytes, std::int32_t from, const Deadline& deadline);
   void tree_broadcast(void* data, std::int64_t bytes, std::int32_t root, const Deadline& deadline);
   void gathered_broadcast(std::byte* data, std::int64_t bytes, std::int32_t root, const Deadline& deadline);
 

@@ -98,6 +98,14 @@ class Communicator {
   /// engine's library. Collective.
   virtual std::shared_ptr<Communicator> with_device(gradstep_device device, void* native, const Deadline& deadline) = 0;
 
+  /// Whether notes go with this rank's messages, so that ranks with different ones all hear of it in an all-reduce of
+  /// more than nothing.
+  virtual bool carries_notes() const = 0;
+  /// What stands for whatever callers want to be equal on all ranks, from the next call on. Forgets what was heard.
+  virtual void set_note(std::uint64_t note) = 0;
+  /// A peer's note was another one since set_note().
+  virtual bool heard_other_note() const = 0;
+
   /// True if start() may be used: calls may come from gradstep's own threads and can be aborted, and no other
   /// communicator uses the channel, so that the order of calls on it is this communicator's alone.
   virtual bool overlaps() const = 0;

@@ -8,10 +8,16 @@
 
 namespace gradstep {
 
-void compare_ranks(Communicator& comm, std::span<const std::uint64_t> own, const char* (*what)(std::size_t),
+void compare_ranks(Communicator& comm, std::span<const std::uint64_t> own, FunctionRef<std::string(std::size_t)> what,
                    const Deadline& deadline) {
+  std::vector<std::uint64_t> room(own.size() * static_cast<std::size_t>(comm.world_size()));
+  compare_ranks(comm, own, what, deadline, room);
+}
+
+void compare_ranks(Communicator& comm, std::span<const std::uint64_t> own, FunctionRef<std::string(std::size_t)> what,
+                   const Deadline& deadline, std::span<std::uint64_t> room) {
   const std::size_t count = own.size();
-  std::vector<std::uint64_t> all(count * static_cast<std::size_t>(comm.world_size()));
+  const std::span<std::uint64_t> all = room.first(count * static_cast<std::size_t>(comm.world_size()));
   comm.all_gather(own.data(), all.data(), static_cast<std::int64_t>(own.size_bytes()), deadline);
   for (std::size_t k = count; k < all.size(); ++k) {
     if (all[k] == all[k % count]) continue;

@@ -25,20 +25,24 @@ void check_vtable(const gradstep_comm_vtable& vtable) {
 
 }  // namespace
 
-Engine::Engine(std::string name, const gradstep_comm_vtable& vtable, void* user, Medium medium, Split splitter)
-    : name_(std::move(name)), vtable_(vtable), user_(user), medium_(medium), splitter_(splitter) {
+std::shared_ptr<Engine> Engine::make(std::string_view name, const gradstep_comm_vtable& vtable, void* user,
+                                     Medium medium, Split splitter, Carry carrier) {
+  std::shared_ptr<Engine> engine;
   try {
-    check_vtable(vtable_);
+    check_vtable(vtable);
+    engine.reset(new Engine(name, vtable, medium, splitter, carrier));
   } catch (...) {
-    release();
+    if (vtable.release != nullptr) call_host_quietly([&] { vtable.release(user); });
     throw;
   }
+  engine->user_ = user;
+  engine->has_user_ = true;
+  if (carrier != nullptr) carrier(user, &engine->said_);
+  return engine;
 }
 
-Engine::~Engine() { release(); }
-
-void Engine::release() noexcept {
-  if (vtable_.release != nullptr) call_host_quietly([this] { vtable_.release(user_); });
+Engine::~Engine() {
+  if (has_user_ && vtable_.release != nullptr) call_host_quietly([this] { vtable_.release(user_); });
 }
 
 void Engine::abort() noexcept {
@@ -60,7 +64,7 @@ std::shared_ptr<Engine> Engine::dup(const std::shared_ptr<Engine>& engine, const
   void* user = nullptr;
   call_engine(*engine, "dup", deadline,
               [&](std::int64_t timeout_ms) { return engine->vtable_.dup(engine->user_, timeout_ms, &vtable, &user); });
-  auto copy = std::make_shared<Engine>(engine->name_, vtable, user, engine->medium_, engine->splitter_);
+  auto copy = Engine::make(engine->name_, vtable, user, engine->medium_, engine->splitter_, engine->carrier_);
   if (copy->rank() != engine->rank() || copy->world_size() != engine->world_size()) {
     fail(GRADSTEP_ERR_MISMATCH, "{}: dup gave rank {} of {}, expected rank {} of {}", engine->name_, copy->rank(),
          copy->world_size(), engine->rank(), engine->world_size());
@@ -76,7 +80,7 @@ std::shared_ptr<Engine> Engine::split(std::span<const std::int32_t> members, con
     return splitter_(user_, members.data(), static_cast<std::int32_t>(members.size()), timeout_ms, &vtable, &user);
   });
   if (members.empty()) return nullptr;
-  return std::make_shared<Engine>(name_, vtable, user, medium_, splitter_);
+  return Engine::make(name_, vtable, user, medium_, splitter_, carrier_);
 }
 
 Engine::Use::Use(Engine& engine, const Deadline& deadline) : engine_(engine) {

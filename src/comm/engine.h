@@ -13,7 +13,9 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 
+#include "comm/call.h"
 #include "core/deadline.h"
 #include "core/error.h"
 #include "core/fork_safe.h"
@@ -31,9 +33,15 @@ class Engine {
   using Split = gradstep_status (*)(void* user, const std::int32_t* members, std::int32_t count,
                                     std::int64_t timeout_ms, gradstep_comm_vtable* vtable, void** group_user);
 
-  /// Owns `user` from here on: releases it once. Throws INVALID_ARGUMENT for a vtable that cannot work.
-  Engine(std::string name, const gradstep_comm_vtable& vtable, void* user, Medium medium = Medium::network,
-         Split splitter = nullptr);
+  /// From now on `*said` goes with every message of the engine, and is compared with what the peers say. It outlives
+  /// the engine's use.
+  using Carry = void (*)(void* user, Said* said);
+
+  /// Takes `user` over, and releases it once, also where this fails. Throws INVALID_ARGUMENT for a vtable that cannot
+  /// work.
+  static std::shared_ptr<Engine> make(std::string_view name, const gradstep_comm_vtable& vtable, void* user,
+                                      Medium medium = Medium::network, Split splitter = nullptr,
+                                      Carry carrier = nullptr);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -47,6 +55,13 @@ class Engine {
   bool shares_memory() const { return medium_ == Medium::memory; }
   bool any_thread() const { return vtable_.any_thread != 0; }
   bool point_to_point() const { return vtable_.send != nullptr; }
+  /// What ranks say of their calls goes with their messages, and an engine that finds a difference fails with MISMATCH
+  /// on all of them.
+  bool carries_calls() const { return carrier_ != nullptr; }
+  /// What this rank says: set it before each call.
+  Said& said() { return said_; }
+  /// Whether it takes a message of the receiver's for the sender of another to hear what the receiver calls.
+  bool needs_answers() const { return carries_calls() && !said_.senders_hear; }
   bool can_exchange() const { return point_to_point() || vtable_.exchange != nullptr; }
 
   /// Whether memory of this type of device can be given to its functions.
@@ -82,19 +97,23 @@ class Engine {
   };
 
  private:
+  Engine(std::string_view name, const gradstep_comm_vtable& vtable, Medium medium, Split splitter, Carry carrier)
+      : name_(name), vtable_(vtable), medium_(medium), splitter_(splitter), carrier_(carrier) {}
+
   struct Turn {
     std::mutex mutex;
     std::condition_variable freed;
     bool taken = false;
   };
 
-  void release() noexcept;
-
   std::string name_;
   gradstep_comm_vtable vtable_;
-  void* user_;
+  void* user_ = nullptr;
+  bool has_user_ = false;
   Medium medium_;
   Split splitter_;
+  Carry carrier_;
+  Said said_;
   std::atomic<bool> aborted_{false};
   ForkSafe<Turn> turn_{std::in_place};
 };

@@ -10,6 +10,7 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <numeric>
 
 #include "comm/device_collectives.h"
 #include "comm/engines/device_engine.h"
@@ -160,6 +161,7 @@ void EngineCommunicator::perform_on(Engine& engine, std::int64_t gradstep_comm_s
       const Engine::Use use(engine, deadline);
       engine_->check();
       if (has_own_device_engine()) device_engine_->check();
+      engine.said().call = 0;
       body();
     }
   } catch (...) {
@@ -188,19 +190,21 @@ void EngineCommunicator::wait_for_peers(FunctionRef<void()> work) {
 }
 
 void EngineCommunicator::all_reduce(const Array& data, std::int32_t op, double divisor, const Deadline& deadline) {
-  perform(&gradstep_comm_statistics::all_reduces, deadline,
-          [&] { reductions_.all_reduce(data, op, divisor, deadline); });
+  perform(Call::of_reduction(CallKind::all_reduce, data.size, data.dtype, op), &gradstep_comm_statistics::all_reduces,
+          deadline, [&] { reductions_.all_reduce(data, op, divisor, deadline); });
 }
 
 void EngineCommunicator::reduce_scatter(const Array& input, const Array& output, std::int32_t op,
                                         const Deadline& deadline) {
-  perform(&gradstep_comm_statistics::reduce_scatters, deadline,
+  perform(Call::of_reduction(CallKind::reduce_scatter, input.size, input.dtype, op),
+          &gradstep_comm_statistics::reduce_scatters, deadline,
           [&] { reductions_.reduce_scatter(input, output, op, deadline); });
 }
 
 void EngineCommunicator::reduce_scatter_v(const Array& data, std::span<const std::int64_t> counts, std::int32_t op,
                                           double divisor, const Deadline& deadline) {
-  perform(&gradstep_comm_statistics::reduce_scatters, deadline,
+  perform(Call::of_reduction(CallKind::reduce_scatter, data.size, data.dtype, op),
+          &gradstep_comm_statistics::reduce_scatters, deadline,
           [&] { reductions_.reduce_scatter_v(data, counts, op, divisor, deadline); });
 }
 
@@ -220,26 +224,28 @@ void EngineCommunicator::require_point_to_point(const char* call) const {
 }
 
 void EngineCommunicator::all_gather(const void* send, void* receive, std::int64_t bytes, const Deadline& deadline) {
-  perform(&gradstep_comm_statistics::all_gathers, deadline,
+  perform(Call::of_bytes(CallKind::all_gather, bytes), &gradstep_comm_statistics::all_gathers, deadline,
           [&] { wait_for_peers([&] { collectives_.all_gather(send, receive, bytes, deadline); }); });
 }
 
 void EngineCommunicator::all_gather_v(const void* send, void* receive, std::span<const std::int64_t> bytes,
                                       const Deadline& deadline) {
-  perform(&gradstep_comm_statistics::all_gathers, deadline,
+  const std::int64_t all = std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0});
+  perform(Call::of_bytes(CallKind::all_gather, all), &gradstep_comm_statistics::all_gathers, deadline,
           [&] { wait_for_peers([&] { collectives_.all_gather_v(send, receive, bytes, deadline); }); });
 }
 
 void EngineCommunicator::all_to_all(const void* send, void* receive, std::span<const std::int64_t> bytes,
                                     const Deadline& deadline) {
-  perform(&gradstep_comm_statistics::exchanges, deadline,
+  const std::int64_t all = std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0});
+  perform(Call::of_bytes(CallKind::all_to_all, all), &gradstep_comm_statistics::exchanges, deadline,
           [&] { wait_for_peers([&] { collectives_.all_to_all(send, receive, bytes, deadline); }); });
 }
 
 void EngineCommunicator::exchange(std::span<const Outgoing> outgoing, std::span<const Incoming> incoming,
                                   const Deadline& deadline) {
   if (!can_exchange()) fail(GRADSTEP_ERR_UNSUPPORTED, "exchange: the {} engine only gathers", engine_->name());
-  perform(&gradstep_comm_statistics::exchanges, deadline, [&] {
+  perform(Call::of_bytes(CallKind::exchange, 0), &gradstep_comm_statistics::exchanges, deadline, [&] {
     if (world_size() == 1) return;
     wait_for_peers([&] {
       collectives_.exchange([&](std::int32_t to) { return outgoing[static_cast<std::size_t>(to)]; },
@@ -249,33 +255,37 @@ void EngineCommunicator::exchange(std::span<const Outgoing> outgoing, std::span<
 }
 
 void EngineCommunicator::broadcast(void* data, std::int64_t bytes, std::int32_t root, const Deadline& deadline) {
-  perform(&gradstep_comm_statistics::broadcasts, deadline,
+  perform(Call::of_bytes(CallKind::broadcast, bytes, root), &gradstep_comm_statistics::broadcasts, deadline,
           [&] { wait_for_peers([&] { collectives_.broadcast(data, bytes, root, deadline); }); });
 }
 
 void EngineCommunicator::send(const void* data, std::int64_t bytes, std::int32_t to, const Deadline& deadline) {
   require_point_to_point("send");
-  perform(&gradstep_comm_statistics::sends, deadline, [&] {
+  perform(Call::of_bytes(CallKind::point_to_point, bytes), &gradstep_comm_statistics::sends, deadline, [&] {
     if (bytes > 0) wait_for_peers([&] { collectives_.send(data, bytes, to, deadline); });
   });
 }
 
 void EngineCommunicator::recv(void* data, std::int64_t bytes, std::int32_t from, const Deadline& deadline) {
   require_point_to_point("recv");
-  perform(&gradstep_comm_statistics::receives, deadline, [&] {
+  perform(Call::of_bytes(CallKind::point_to_point, bytes), &gradstep_comm_statistics::receives, deadline, [&] {
     if (bytes > 0) wait_for_peers([&] { collectives_.recv(data, bytes, from, deadline); });
   });
 }
 
 void EngineCommunicator::barrier(const Deadline& deadline) {
-  perform(&gradstep_comm_statistics::barriers, deadline,
+  perform(Call::of_bytes(CallKind::barrier, 0), &gradstep_comm_statistics::barriers, deadline,
           [&] { wait_for_peers([&] { collectives_.barrier(deadline); }); });
 }
 
 bool EngineCommunicator::vote(bool yes, const Deadline& deadline) {
   const char own = yes ? 1 : 0;
-  std::vector<char> votes(static_cast<std::size_t>(world_size()));
-  all_gather(&own, votes.data(), 1, deadline);
+  std::vector<char> votes;
+  // Room is made within the call: a rank that finds none breaks the channel, and nobody waits for its vote.
+  perform(Call::of_bytes(CallKind::all_gather, 1), &gradstep_comm_statistics::all_gathers, deadline, [&] {
+    votes.resize(static_cast<std::size_t>(world_size()));
+    wait_for_peers([&] { collectives_.all_gather(&own, votes.data(), 1, deadline); });
+  });
   return std::all_of(votes.begin(), votes.end(), [](char vote) { return vote == 1; });
 }
 
@@ -283,7 +293,8 @@ std::shared_ptr<Communicator> EngineCommunicator::dup(const Deadline& deadline) 
 
 std::shared_ptr<EngineCommunicator> EngineCommunicator::duplicate_host(const Deadline& deadline) {
   std::shared_ptr<Engine> channel;
-  perform(nullptr, deadline, [&] { wait_for_peers([&] { channel = Engine::dup(engine_, deadline); }); });
+  perform(Call::of_bytes(CallKind::channel, 0), nullptr, deadline,
+          [&] { wait_for_peers([&] { channel = Engine::dup(engine_, deadline); }); });
   const bool own = channel != engine_;
   auto copy = std::make_shared<EngineCommunicator>(context_, std::move(channel), settings_, hosts_);
   copy->own_channel_ = own;
@@ -307,7 +318,7 @@ std::shared_ptr<Communicator> EngineCommunicator::split(std::int32_t color, std:
   std::vector<Choice> choices(static_cast<std::size_t>(world_size()));
   std::vector<std::int32_t> members;
   std::shared_ptr<Engine> group;
-  perform(nullptr, deadline, [&] {
+  perform(Call::of_bytes(CallKind::channel, 0), nullptr, deadline, [&] {
     wait_for_peers([&] {
       collectives_.all_gather(&own, choices.data(), sizeof own, deadline);
       for (std::int32_t r = 0; r < world_size() && color >= 0; ++r) {

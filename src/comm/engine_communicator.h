@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "comm/call.h"
 #include "comm/collectives.h"
 #include "comm/communicator.h"
 #include "comm/communicators.h"
@@ -67,6 +68,15 @@ class EngineCommunicator final : public Communicator {
   /// Collective: from here on memory of `device` is carried too, as in with_device().
   void attach_device(gradstep_device device, void* native, const Deadline& deadline);
 
+  bool carries_notes() const override {
+    return engine_->carries_calls() && own_channel_ && world_size() <= kMostRanksWithNotes;
+  }
+  void set_note(std::uint64_t note) override {
+    engine_->said().note = note;
+    engine_->said().heard = false;
+  }
+  bool heard_other_note() const override { return engine_->said().heard; }
+
   bool overlaps() const override;
   void start(std::function<void()> job) override { progress_.start(std::move(job)); }
   void finish() override;
@@ -78,9 +88,16 @@ class EngineCommunicator final : public Communicator {
  private:
   friend class DeviceCollectives;
 
+  /// Among so many ranks all of them hear from all in an all-reduce, however its data are cut into pieces.
+  static constexpr std::int32_t kMostRanksWithNotes = 16;
+
   /// Runs one public call: refuses if broken, takes the engine, counts and times; any failure of `body` is sticky.
-  void perform(std::int64_t gradstep_comm_statistics::* counter, const Deadline& deadline, FunctionRef<void()> body) {
-    perform_on(*engine_, counter, deadline, body);
+  void perform(const Call& call, std::int64_t gradstep_comm_statistics::* counter, const Deadline& deadline,
+               FunctionRef<void()> body) {
+    perform_on(*engine_, counter, deadline, [&] {
+      engine_->said().call = code_of(call);
+      body();
+    });
   }
   void perform_on(Engine& engine, std::int64_t gradstep_comm_statistics::* counter, const Deadline& deadline,
                   FunctionRef<void()> body);
@@ -97,7 +114,7 @@ class EngineCommunicator final : public Communicator {
   void keep_first_error(gradstep_status code, std::string text) noexcept;
   /// The error of a broken communicator, to the log; once.
   void tell_broken() noexcept;
-  /// The same, and ends the engine's calls in progress.
+  /// Breaks the communicator, and ends the engine's calls in progress.
   void break_with(gradstep_status code, std::string text) noexcept;
   /// By the exception in flight.
   void break_with_current() noexcept;

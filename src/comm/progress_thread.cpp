@@ -72,7 +72,11 @@ void ProgressThread::Shared::serve() {
     }
     lock.lock();
     failure = status;
-    if (status != GRADSTEP_OK) text = last_error();
+    try {
+      if (status != GRADSTEP_OK) text = last_error();
+    } catch (const std::bad_alloc&) {
+      text.clear();  // the status must do
+    }
     job = nullptr;
     done.notify_one();
   }

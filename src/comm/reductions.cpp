@@ -68,7 +68,7 @@ void Reductions::sum_blocks(const std::byte* blocks, std::int64_t stride, const 
 }
 
 void Reductions::all_reduce(const Array& data, std::int32_t op, double divisor, const Deadline& deadline) {
-  if (data.size == 0) return;
+  if (data.size == 0) return meet(deadline);
   if (world_size() == 1) {
     if (divisor != 1) sum_blocks(static_cast<std::byte*>(data.data), 0, data, data.size, op, divisor);
   } else if (engine_->vtable().all_reduce != nullptr && native_order_serves()) {
@@ -82,6 +82,12 @@ void Reductions::all_reduce(const Array& data, std::int32_t op, double divisor, 
       all_reduce_direct(slice(data, begin, std::min(step, data.size - begin)), op, divisor, deadline);
     }
   }
+}
+
+// A call of nothing is a call: ranks wait for each other and compare what they call. Devices have nothing to wait for.
+void Reductions::meet(const Deadline& deadline) {
+  if (!site_.is_host()) return;
+  wait_for_peers_([&] { collectives_.barrier(deadline); });
 }
 
 void Reductions::all_reduce_gathered(const Array& data, std::int32_t op, double divisor, const Deadline& deadline) {
@@ -161,7 +167,7 @@ void Reductions::all_reduce_native(const Array& data, std::int32_t op, double di
 }
 
 void Reductions::reduce_scatter(const Array& input, const Array& output, std::int32_t op, const Deadline& deadline) {
-  if (output.size == 0) return;
+  if (output.size == 0) return meet(deadline);
   const auto& vtable = engine_->vtable();
   if (world_size() > 1 && vtable.reduce_scatter != nullptr && native_order_serves() && engines_reduce(input.dtype)) {
     wait_for_peers_([&] {
@@ -187,6 +193,7 @@ void Reductions::reduce_scatter_v(const Array& data, std::span<const std::int64_
     pieces_.push_back(slice(data, begin, count));
     begin += count;
   }
+  if (begin == 0) return meet(deadline);
   if (world_size() > 1 && !engine_->can_exchange()) {
     scatter_pieces_gathered(pieces_, op, divisor, deadline);
   } else {

@@ -41,6 +41,7 @@ class Reductions {
   std::int32_t rank() const { return engine_->rank(); }
   std::int32_t world_size() const { return engine_->world_size(); }
 
+  void meet(const Deadline& deadline);
   void all_reduce_gathered(const Array& data, std::int32_t op, double divisor, const Deadline& deadline);
   void all_reduce_direct(const Array& data, std::int32_t op, double divisor, const Deadline& deadline);
   void all_reduce_native(const Array& data, std::int32_t op, double divisor, const Deadline& deadline);

@@ -67,18 +67,28 @@ void BackgroundLane::submit(std::shared_ptr<BackgroundJob> job) {
   if (threads_ == 0) return;
   {
     const std::lock_guard lock(signals_->mutex);
-    workers_.reserve(static_cast<std::size_t>(threads_));
-    while (workers_.size() < static_cast<std::size_t>(threads_)) {
-      workers_.push_back(start_thread(
-          [](void* lane) -> void* {
-            static_cast<BackgroundLane*>(lane)->work();
-            return nullptr;
-          },
-          this));
-    }
+    start_threads();
+    if (workers_.empty()) return;
     jobs_.push_back(std::move(job));
   }
   signals_->wake.notify_all();
+}
+
+/// As many as there can be. Those that are missing are tried again with the next job.
+void BackgroundLane::start_threads() {
+  workers_.reserve(static_cast<std::size_t>(threads_));
+  while (workers_.size() < static_cast<std::size_t>(threads_)) {
+    pthread_t worker{};
+    if (!try_start_thread(
+            [](void* lane) -> void* {
+              static_cast<BackgroundLane*>(lane)->work();
+              return nullptr;
+            },
+            this, worker)) {
+      return;
+    }
+    workers_.push_back(worker);
+  }
 }
 
 void BackgroundLane::work() {

@@ -54,7 +54,9 @@ class BackgroundLane {
   BackgroundLane(const BackgroundLane&) = delete;
   BackgroundLane& operator=(const BackgroundLane&) = delete;
 
-  /// Jobs are taken up in the order of their arrival.
+  int threads() const { return threads_; }
+  /// Jobs are taken up in the order of their arrival, by as many threads as the system has; where it has none, jobs
+  /// wait for their owners. Throws bad_alloc, and then has not taken the job.
   void submit(std::shared_ptr<BackgroundJob> job);
 
  private:
@@ -63,6 +65,7 @@ class BackgroundLane {
     std::condition_variable wake;
   };
 
+  void start_threads();
   void work();
 
   const int threads_;

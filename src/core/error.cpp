@@ -2,28 +2,64 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/error.h"
 
+#include <pthread.h>
+
+#include <cstdlib>
+#include <cstring>
 #include <new>
+#include <system_error>
+#include <utility>
 
 namespace gradstep {
 
 namespace {
 
-// The slot never throws: a text that cannot be stored is replaced by a constant one.
+/// Trivial to destroy: glibc ends the process where it has no memory to note that a thread's object is to be destroyed.
+/// The text goes with the thread by a key, which may fail.
 struct MessageSlot {
-  std::string text;
+  char* text = nullptr;
+  std::size_t capacity = 0;
   const char* shown = "";
-
-  void set(const char* value) noexcept {
-    try {
-      text = value != nullptr ? value : "";
-      shown = text.c_str();
-    } catch (...) {
-      shown = "out of memory while storing an error text";
-    }
-  }
 };
 
-thread_local MessageSlot message_slot;
+constinit thread_local MessageSlot message_slot;
+
+class TextKey {
+ public:
+  TextKey() : is_made_(pthread_key_create(&key_, free_text) == 0) {}
+  ~TextKey() {
+    if (std::exchange(is_made_, false)) pthread_key_delete(key_);
+  }
+  TextKey(const TextKey&) = delete;
+  TextKey& operator=(const TextKey&) = delete;
+
+  bool keep(char* text) const noexcept { return !is_made_ || pthread_setspecific(key_, text) == 0; }
+
+ private:
+  static void free_text(void* text) {
+    message_slot = {};
+    std::free(text);
+  }
+
+  pthread_key_t key_{};
+  bool is_made_;
+};
+
+TextKey text_key;
+
+/// Room for `size` characters. False, and there is none, if there is no memory.
+bool make_room(MessageSlot& slot, std::size_t size) noexcept {
+  if (size <= slot.capacity) return true;
+  auto* text = static_cast<char*>(std::malloc(size));
+  if (text == nullptr) return false;
+  if (!text_key.keep(text)) {
+    std::free(text);
+    return false;
+  }
+  std::free(std::exchange(slot.text, text));
+  slot.capacity = size;
+  return true;
+}
 
 }  // namespace
 
@@ -70,7 +106,17 @@ const char* status_name(gradstep_status status) noexcept {
 
 const char* last_error() noexcept { return message_slot.shown; }
 
-void set_last_error(const char* text) noexcept { message_slot.set(text); }
+/// A text that cannot be stored is replaced by a constant one.
+void set_last_error(const char* text) noexcept {
+  MessageSlot& slot = message_slot;
+  const std::size_t size = std::strlen(text != nullptr ? text : "") + 1;
+  if (!make_room(slot, size)) {
+    slot.shown = "out of memory while storing an error text";
+    return;
+  }
+  std::memmove(slot.text, text != nullptr ? text : "", size);  // it may be the slot's own
+  slot.shown = slot.text;
+}
 
 gradstep_status translate_exception() noexcept {
   try {
@@ -81,6 +127,9 @@ gradstep_status translate_exception() noexcept {
   } catch (const std::bad_alloc&) {
     set_last_error("out of memory");
     return GRADSTEP_ERR_OUT_OF_MEMORY;
+  } catch (const std::system_error& error) {  // of a thread or a lock of the standard library
+    set_last_error(error.what());
+    return error.code() == std::errc::resource_unavailable_try_again ? GRADSTEP_ERR_OUT_OF_MEMORY : GRADSTEP_ERR_IO;
   } catch (const std::exception& error) {
     set_last_error(error.what());
     return GRADSTEP_ERR_INTERNAL;

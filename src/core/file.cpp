@@ -49,9 +49,9 @@ std::string unguessable_name_for(const std::string& path) {
   return fmt::format("{}.tmp.{:016x}", path, number);
 }
 
-// Whoever may write to a folder can put a link at a name that he expects others to write to. In folders for everybody,
-// such as /tmp, Linux can be told (fs.protected_symlinks) to follow only the links of the process's own user and of the
-// folder's owner. This is the same rule, whatever Linux was told.
+// A user who may write to a folder can put a link at a name that others are about to write to. In folders for
+// everybody, such as /tmp, Linux can be told (fs.protected_symlinks) to follow only the links of the process's own user
+// and of the folder's owner. This is the same rule, whatever Linux was told.
 void check_trusted(const std::string& link, uid_t owner) {
   struct stat folder{};
   if (stat(folder_of(link).c_str(), &folder) != 0) return;

@@ -23,7 +23,7 @@ auto call_host(const char* name, Function&& function) {
   }
 }
 
-/// The same for functions that clean up, which nobody can be told about: what they throw is dropped.
+/// Calls a function that cleans up. What it throws is dropped: there is nobody to tell.
 template <class Function>
 void call_host_quietly(Function&& function) noexcept {
   try {

@@ -49,7 +49,7 @@ std::size_t given_struct_size(const char* argument, const T* source) {
   return size;
 }
 
-/// The same, checked.
+/// given_struct_size(), checked.
 template <class T>
 std::size_t struct_size_of(const char* argument, const T* source) {
   const std::size_t size = given_struct_size(argument, source);
@@ -87,7 +87,7 @@ T read_struct(const char* argument, const T* source) {
   return copy;
 }
 
-/// The same, where NULL stands for the defaults.
+/// read_struct(), where NULL stands for the defaults.
 template <class T>
 T read_struct_or(const T& defaults, const char* argument, const T* source) {
   return source != nullptr ? read_struct(argument, source) : defaults;

@@ -9,6 +9,7 @@
 #include "core/hash.h"
 #include "core/options.h"
 #include "core/shape.h"
+#include "core/text.h"
 
 namespace gradstep {
 
@@ -25,6 +26,10 @@ Parameter read_parameter(const char* bytes, std::size_t i, std::size_t position)
   if (parameter.name.empty()) fail_argument("{}[{}]: name is empty", kArgument, i);
   if (parameter.name.size() > kLongestName) {
     fail_argument("{}[{}]: name has {} bytes, expected at most {}", kArgument, i, parameter.name.size(), kLongestName);
+  }
+  if (const std::size_t at = utf8_prefix(parameter.name); at < parameter.name.size()) {
+    fail_argument("{}[{}]: name is not UTF-8 from byte {} on ({:#04x})", kArgument, i, at,
+                  static_cast<unsigned char>(parameter.name[at]));
   }
   if (raw.ndim < 0) fail_argument("{}[{}]: ndim is {}", kArgument, i, raw.ndim);
   if (raw.ndim > 0 && raw.shape == nullptr) fail_argument("{}[{}]: shape is NULL", kArgument, i);
@@ -56,8 +61,8 @@ Parameter read_parameter(const char* bytes, std::size_t i, std::size_t position)
 
 }  // namespace
 
-void Schema::append(const gradstep_parameter* parameters, std::size_t n) {
-  if (n == 0) return;
+Schema::Addition Schema::checked(const gradstep_parameter* parameters, std::size_t n) {
+  if (n == 0) return {{}, by_name_};
   if (parameters == nullptr) fail_argument("parameters: is NULL with n = {}", n);
   const std::size_t stride = parameters[0].struct_size;
   std::vector<Parameter> added;
@@ -74,8 +79,13 @@ void Schema::append(const gradstep_parameter* parameters, std::size_t n) {
                     names[added.back().name]);
     }
   }
-  parameters_.insert(parameters_.end(), std::make_move_iterator(added.begin()), std::make_move_iterator(added.end()));
-  by_name_ = std::move(names);
+  parameters_.reserve(parameters_.size() + n);
+  return {std::move(added), std::move(names)};
+}
+
+void Schema::add(Addition addition) noexcept {
+  for (Parameter& parameter : addition.parameters) parameters_.push_back(std::move(parameter));
+  by_name_ = std::move(addition.by_name);
 }
 
 std::int32_t Schema::group_count() const {

@@ -4,6 +4,7 @@
 // The host's parameters as described once at creation.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -32,13 +33,24 @@ class Schema {
   Schema(const gradstep_parameter* parameters, std::size_t n) { append(parameters, n); }
 
   /// Copies and checks; on failure nothing is added.
-  void append(const gradstep_parameter* parameters, std::size_t n);
+  void append(const gradstep_parameter* parameters, std::size_t n) { add(checked(parameters, n)); }
+
+  /// append() in two parts; the second cannot fail. Addresses of shapes stay.
+  struct Addition {
+    std::vector<Parameter> parameters;
+    std::unordered_map<std::string, std::size_t> by_name;  // old ones and new ones
+  };
+  Addition checked(const gradstep_parameter* parameters, std::size_t n);
+  void add(Addition addition) noexcept;
 
   std::size_t size() const { return parameters_.size(); }
   const Parameter& operator[](std::size_t i) const { return parameters_[i]; }
   auto begin() const { return parameters_.begin(); }
   auto end() const { return parameters_.end(); }
   std::int32_t group_count() const;
+  bool is_all_f64() const {
+    return std::ranges::all_of(parameters_, [](const Parameter& parameter) { return parameter.dtype == DType::f64; });
+  }
   /// That of the first parameter; the CPU of none.
   gradstep_device device() const {
     return parameters_.empty() ? gradstep_device{GRADSTEP_DEVICE_CPU, 0} : parameters_.front().device;

@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/shape.h"
 
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
 #include "core/error.h"
 #include "core/text.h"
 
@@ -66,6 +70,38 @@ ByteRange byte_range(const Array& array) {
     (reach < 0 ? low : high) += reach;
   }
   return {base + static_cast<std::uintptr_t>(low), base + static_cast<std::uintptr_t>(high + element)};
+}
+
+bool overlaps_itself(const Array& array) {
+  if (array.contiguous() || array.size < 2) return false;
+  struct Axis {
+    std::int64_t stride;
+    std::int64_t size;
+  };
+  std::vector<Axis> axes;
+  for (std::int32_t axis = 0; axis < array.ndim; ++axis) {
+    if (array.shape[axis] > 1) axes.push_back({std::abs(array.strides[axis]), array.shape[axis]});
+  }
+  std::sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return a.stride < b.stride; });
+  std::int64_t reach = 0;  // of all axes so far
+  bool nested = true;
+  for (const Axis& axis : axes) {
+    nested = nested && axis.stride > reach;
+    reach += axis.stride * (axis.size - 1);
+  }
+  if (nested) return false;
+  if (axes.front().stride == 0 || array.size > reach + 1) return true;
+  // Strides that interlock: the places of all elements are compared.
+  std::vector<std::int64_t> places = {0};
+  places.reserve(static_cast<std::size_t>(array.size));
+  for (const Axis& axis : axes) {
+    const std::size_t inner = places.size();
+    for (std::int64_t i = 1; i < axis.size; ++i) {
+      for (std::size_t k = 0; k < inner; ++k) places.push_back(places[k] + i * axis.stride);
+    }
+  }
+  std::ranges::sort(places);
+  return std::ranges::adjacent_find(places) != places.end();
 }
 
 }  // namespace gradstep

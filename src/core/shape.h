@@ -43,4 +43,7 @@ struct ByteRange {
 };
 ByteRange byte_range(const Array& array);
 
+/// Whether two elements of an array share memory.
+bool overlaps_itself(const Array& array);
+
 }  // namespace gradstep

@@ -6,12 +6,10 @@
 #include <bit>
 #include <cstring>
 #include <exception>
-#include <nlohmann/json.hpp>
 #include <span>
 
 #include "core/checksum.h"
 #include "core/error.h"
-#include "core/json_text.h"
 #include "core/state_header.h"
 
 namespace gradstep {
@@ -41,6 +39,17 @@ std::int64_t elements_of(const std::vector<std::int64_t>& shape) {
   return count;
 }
 
+/// True if no element has all the exponent's bits set.
+template <class Word>
+bool exponents_below(const std::byte* data, std::int64_t bytes, Word exponent) {
+  for (std::int64_t at = 0; at < bytes; at += static_cast<std::int64_t>(sizeof(Word))) {
+    Word word = 0;
+    std::memcpy(&word, data + at, sizeof word);
+    if ((word & exponent) == exponent) return false;
+  }
+  return true;
+}
+
 std::size_t bytes_of(const SavedTensor& tensor) {
   return static_cast<std::size_t>(elements_of(tensor.shape) * size_of(tensor.dtype));
 }
@@ -48,7 +57,7 @@ std::size_t bytes_of(const SavedTensor& tensor) {
 /// Writes and adds up at once. After a failure it takes everything in silence, so that gathering can go on.
 class SummingSink {
  public:
-  explicit SummingSink(ByteSink* sink) : sink_(sink) {}
+  SummingSink(ByteSink* sink, Checksum& checksum) : sink_(sink), checksum_(checksum) {}
   void write(const void* data, std::size_t size) {
     if (sink_ == nullptr || failure_) return;
     try {
@@ -76,23 +85,29 @@ class SummingSink {
 
  private:
   ByteSink* sink_;
-  Checksum checksum_;
+  Checksum& checksum_;
   std::exception_ptr failure_;
 };
 
-nlohmann::json header_of(const std::string& kind, const std::map<std::string, SavedPart>& parts) {
-  nlohmann::json header = nlohmann::json::object();
-  auto& metadata = header[kMetadataKey];
-  metadata[kFormat] = kVersion;
-  metadata[kKind] = kind;
+void check_finite(const std::string& prefix, const SavedTensor& tensor, const void* data) {
+  if (!tensor.is_finite ||
+      all_finite(tensor.dtype, static_cast<const std::byte*>(data), static_cast<std::int64_t>(bytes_of(tensor)))) {
+    return;
+  }
+  fail(GRADSTEP_ERR_NUMERIC, "'{}{}' holds NaN or infinity, which no load takes: nothing is saved", prefix, tensor.key);
+}
+
+StateHeader header_of(const std::string& kind, const std::map<std::string, SavedPart>& parts) {
+  StateHeader header;
+  header.metadata = {{kFormat, kVersion}, {kKind, kind}};
   std::int64_t offset = 0;
   const auto declare = [&](const std::string& key, const char* type, const std::vector<std::int64_t>& shape,
                            std::int64_t bytes) {
-    header[key] = {{"dtype", type}, {"shape", shape}, {"data_offsets", {offset, offset + bytes}}};
+    header.entries[key] = {type, shape, offset, offset + bytes};
     offset += bytes;
   };
   for (const auto& [prefix, part] : parts) {
-    for (const auto& [key, value] : part.metadata) metadata[prefix + key] = value;
+    for (const auto& [key, value] : part.metadata) header.metadata[prefix + key] = value;
     for (const SavedTensor& tensor : part.tensors) {
       declare(prefix + tensor.key, stored_name(tensor.dtype), tensor.shape,
               elements_of(tensor.shape) * size_of(tensor.dtype));
@@ -102,26 +117,37 @@ nlohmann::json header_of(const std::string& kind, const std::map<std::string, Sa
   return header;
 }
 
-/// Bytes come to memory as they arrive: what a damaged length promises, and nobody sends, takes none.
-class Reader {
- public:
-  Reader(ByteSource& source, std::vector<std::byte>& bytes) : source_(source), bytes_(bytes) {}
+}  // namespace
 
-  /// Until `size` bytes are there in all, or the source has ended.
-  void read_up_to(std::uint64_t size) {
-    while (there_ < size) {
-      const std::uint64_t more = std::max<std::uint64_t>(there_, kStep);
-      if (bytes_.size() == there_) bytes_.resize(std::min(size, there_ + more));
-      const std::size_t got = read(bytes_.data() + there_, bytes_.size() - there_);
-      if (got == 0) break;
-      there_ += got;
+/// Bytes come to memory as they arrive: what a damaged length promises, and nobody sends, takes none.
+class StateReader {
+ public:
+  StateReader(ByteSource& source, std::vector<std::byte>& kept) : source_(source), kept_(kept) {}
+
+  /// The next `size` bytes, or what is left of the source, behind those that are kept.
+  void keep(std::uint64_t size) {
+    const std::uint64_t end = there_ + size;
+    std::size_t at = kept_.size();
+    while (there_ < end && !has_ended_) {
+      const std::uint64_t more = std::max<std::uint64_t>(kept_.size(), kStep);
+      if (kept_.size() == at) kept_.resize(at + std::min(end - there_, more));
+      at += read(kept_.data() + at, kept_.size() - at);
     }
-    bytes_.resize(there_);
+    kept_.resize(at);
   }
+  /// Up to byte `end` of the source, of which nothing is kept.
+  void skip_to(std::uint64_t end) {
+    while (there_ < end && !has_ended_) {
+      if (skipped_.empty()) skipped_.resize(kStep);
+      read(skipped_.data(), std::min<std::uint64_t>(skipped_.size(), end - there_));
+    }
+  }
+  /// How many bytes were read, and what they add up to.
   std::uint64_t there() const { return there_; }
-  bool has_ended() {
+  std::uint64_t sum() const { return checksum_.value(); }
+  bool is_at_end() {
     std::byte next{};
-    return read(&next, 1) == 0;
+    return has_ended_ || read(&next, 1) == 0;
   }
 
  private:
@@ -130,20 +156,25 @@ class Reader {
   std::size_t read(std::byte* to, std::size_t size) {
     const std::size_t got = source_.read(to, size);
     if (got > size) fail(GRADSTEP_ERR_CALLBACK, "stream.read: says {} bytes, asked for fewer", got);
+    has_ended_ = got == 0;
+    checksum_.add(to, got);
+    there_ += got;
     return got;
   }
 
   ByteSource& source_;
-  std::vector<std::byte>& bytes_;
+  std::vector<std::byte>& kept_;
+  std::vector<std::byte> skipped_;
+  Checksum checksum_;
   std::uint64_t there_ = 0;
+  bool has_ended_ = false;
 };
+
+namespace {
 
 std::int64_t item_size(const std::string& key, const std::string& type) {
   if (type == "U64") return kWord;
-  for (const TypeName& known : kTypeNames) {
-    if (type == known.name) return size_of(known.dtype);
-  }
-  corrupt("'{}' has the dtype '{}'", key, type);
+  return size_of(stored_dtype(key, type));
 }
 
 /// Is there a checksum, and is it the last of `data_size` bytes of tensors?
@@ -159,18 +190,6 @@ bool has_checksum(const StateHeader& header, std::int64_t data_size, bool allow_
     corrupt("its checksum is not at its end");
   }
   return true;
-}
-
-/// It is of all bytes before it.
-void check_checksum(std::span<const std::byte> bytes) {
-  const std::size_t before = bytes.size() - kWord;
-  std::uint64_t stored = 0;
-  std::memcpy(&stored, bytes.data() + before, kWord);
-  Checksum checksum;
-  checksum.add(bytes.data(), before);
-  if (checksum.value() != stored) {
-    corrupt("its checksum is {:016x}, its bytes have {:016x}", stored, checksum.value());
-  }
 }
 
 using Ranges = std::map<std::int64_t, std::pair<std::int64_t, const std::string*>>;  // begin -> end, key
@@ -207,10 +226,32 @@ const char* stored_name(DType dtype) {
   return "?";
 }
 
+DType stored_dtype(const std::string& key, const std::string& name) {
+  for (const TypeName& type : kTypeNames) {
+    if (name == type.name) return type.dtype;
+  }
+  corrupt("'{}' has the dtype '{}'", key, name);
+}
+
+bool all_finite(DType dtype, const std::byte* data, std::int64_t bytes) {
+  switch (dtype) {
+    case DType::f32:
+      return exponents_below<std::uint32_t>(data, bytes, 0x7f800000U);
+    case DType::f64:
+      return exponents_below<std::uint64_t>(data, bytes, 0x7ff0000000000000U);
+    case DType::f16:
+      return exponents_below<std::uint16_t>(data, bytes, 0x7c00U);
+    case DType::bf16:
+      return exponents_below<std::uint16_t>(data, bytes, 0x7f80U);
+    default:
+      return true;
+  }
+}
+
 void SavedPart::set(const std::string& key, double value) { metadata[key] = fmt::format("{}", value); }
 
 StateWriter::StateWriter(const std::string& kind, const std::map<std::string, SavedPart>& parts)
-    : parts_(parts), header_(json_text(header_of(kind, parts))) {
+    : parts_(parts), header_(state_header_text(header_of(kind, parts))) {
   header_.append((kWord - header_.size() % kWord) % kWord, ' ');
   if (header_.size() > kLongestHeader) {
     fail(GRADSTEP_ERR_UNSUPPORTED, "the names and shapes of what is saved take {} bytes, a file has room for {}",
@@ -219,7 +260,11 @@ StateWriter::StateWriter(const std::string& kind, const std::map<std::string, Sa
   std::size_t largest = 0;
   for (const auto& [prefix, part] : parts) {
     for (const SavedTensor& tensor : part.tensors) {
-      if (tensor.gather) largest = std::max(largest, bytes_of(tensor));
+      if (tensor.gather) {
+        largest = std::max(largest, bytes_of(tensor));
+      } else {
+        check_finite(prefix, tensor, tensor.data);
+      }
     }
   }
   whole_.resize(largest);
@@ -227,12 +272,17 @@ StateWriter::StateWriter(const std::string& kind, const std::map<std::string, Sa
 
 void StateWriter::write(ByteSink* sink) {
   const std::uint64_t length = header_.size();
-  SummingSink out(sink);
+  SummingSink out(sink, checksum_);
   out.write(&length, sizeof length);
   out.write(header_.data(), header_.size());
   for (const auto& [prefix, part] : parts_) {
     for (const SavedTensor& tensor : part.tensors) {
-      if (tensor.gather) out.prepare([&] { tensor.gather(whole_.data()); });
+      if (tensor.gather) {
+        out.prepare([&] {
+          tensor.gather(whole_.data());
+          check_finite(prefix, tensor, whole_.data());
+        });
+      }
       out.write(tensor.gather ? whole_.data() : tensor.data, bytes_of(tensor));
     }
   }
@@ -243,15 +293,15 @@ void write_state_file(ByteSink* sink, const std::string& kind, const std::map<st
   StateWriter(kind, parts).write(sink);
 }
 
-StateFile::StateFile(ByteSource& source, bool allow_unchecked) {
-  Reader reader(source, bytes_);
-  reader.read_up_to(kWord);
+StateFile::StateFile(ByteSource& source, bool allow_unchecked, const TensorParts& parts) {
+  StateReader reader(source, bytes_);
+  reader.keep(kWord);
   std::uint64_t length = 0;
   if (bytes_.size() < kWord) corrupt("it has {} bytes", bytes_.size());
   std::memcpy(&length, bytes_.data(), kWord);
   if (length > kLongestHeader) corrupt("its header should have {} bytes, the longest have {}", length, kLongestHeader);
   const std::uint64_t data_begin = kWord + length;
-  reader.read_up_to(data_begin);
+  reader.keep(length);
   if (reader.there() != data_begin) {
     corrupt("its header should have {} bytes, {} are there", length, reader.there() - kWord);
   }
@@ -259,29 +309,49 @@ StateFile::StateFile(ByteSource& source, bool allow_unchecked) {
   metadata_ = std::move(header.metadata);
   const std::int64_t data_size = checked_size(header);
   const bool is_checked = has_checksum(header, data_size, allow_unchecked);
+  header.entries.erase(kChecksum);
+  const std::vector<Place> places = read_tensors(reader, header, parts);
   const std::uint64_t size = data_begin + static_cast<std::uint64_t>(data_size);
-  reader.read_up_to(size);
+  reader.skip_to(is_checked ? size - kWord : size);
+  const std::uint64_t sum = reader.sum();
+  const std::size_t kept = bytes_.size();
+  if (is_checked) reader.keep(kWord);
   if (reader.there() != size) {
     corrupt("its tensors should have {} bytes, {} are there", data_size, reader.there() - data_begin);
   }
-  if (!reader.has_ended()) corrupt("more bytes follow its last tensor");
-  if (is_checked) check_checksum(bytes_);
-  add_tensors(header, bytes_.data() + data_begin);
+  std::uint64_t stored = sum;
+  if (is_checked) std::memcpy(&stored, bytes_.data() + kept, kWord);
+  if (!reader.is_at_end()) corrupt("more bytes follow its last tensor");
+  if (stored != sum) corrupt("its checksum is {:016x}, its bytes have {:016x}", stored, sum);
+  for (const Place& place : places) place.tensor->data = bytes_.data() + place.offset;
   check_format();
 }
 
-void StateFile::add_tensors(StateHeader& header, const std::byte* data) {
-  for (auto& [key, entry] : header.entries) {
-    if (key == kChecksum) continue;
-    Tensor tensor;
-    for (const TypeName& known : kTypeNames) {
-      if (entry.type == known.name) tensor.dtype = known.dtype;
-    }
+/// One after the other, as they lie in the file.
+std::vector<StateFile::Place> StateFile::read_tensors(StateReader& reader, StateHeader& header,
+                                                      const TensorParts& parts) {
+  const std::uint64_t data_begin = reader.there();
+  std::vector<std::map<std::string, StateHeader::Entry>::iterator> in_order;
+  for (auto entry = header.entries.begin(); entry != header.entries.end(); ++entry) in_order.push_back(entry);
+  std::ranges::sort(in_order, {}, [](const auto& entry) { return entry->second.begin; });
+  std::vector<Place> places;
+  for (const auto& named : in_order) {
+    auto& [key, entry] = *named;
+    Tensor& tensor = tensors_[key];
+    tensor.dtype = stored_dtype(key, entry.type);
     tensor.shape = std::move(entry.shape);
-    tensor.data = data + entry.begin;
     tensor.bytes = entry.end - entry.begin;
-    tensors_.emplace(key, std::move(tensor));
+    if (const auto part = parts.find(key); part != parts.end()) {
+      // A tensor may be smaller than the reader expects; tensor() then says so.
+      tensor.first = std::min(part->second.first, tensor.bytes);
+      tensor.bytes = std::min(part->second.bytes, tensor.bytes - tensor.first);
+    }
+    places.push_back({&tensor, bytes_.size()});
+    if (tensor.bytes == 0) continue;
+    reader.skip_to(data_begin + static_cast<std::uint64_t>(entry.begin + tensor.first));
+    reader.keep(static_cast<std::uint64_t>(tensor.bytes));
   }
+  return places;
 }
 
 void StateFile::check_format() const {

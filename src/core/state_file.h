@@ -17,6 +17,7 @@
 
 #include "core/array.h"
 #include "core/byte_stream.h"
+#include "core/checksum.h"
 #include "core/memory.h"
 #include "core/schema.h"
 
@@ -31,7 +32,12 @@ struct SavedTensor {
   /// Where it is not at hand as a whole: writes all of its bytes there. Called on every rank, in the order of the file,
   /// also after one has failed.
   std::function<void(void* whole)> gather;
+  /// A load refuses it with NaN or infinity, so a save does.
+  bool is_finite = false;
 };
+
+/// True for numbers that are no floats. `data` need not be aligned.
+bool all_finite(DType dtype, const std::byte* data, std::int64_t bytes);
 
 /// What one handle contributes. Keys are its own; a file of several handles puts a prefix before them.
 struct SavedPart {
@@ -43,43 +49,56 @@ struct SavedPart {
   void set(const std::string& key, std::string value) { metadata[key] = std::move(value); }
 };
 
-/// "F32": what a dtype is called in a file.
+/// "F32": what a dtype is called in a file. The other way it throws CORRUPT, with the key, for other names.
 const char* stored_name(DType dtype);
+DType stored_dtype(const std::string& key, const std::string& name);
 
 /// Writes `parts`, which stay until then with the memory that they show. What can fail on one rank alone and would
-/// leave the others in the middle of gathering, for want of memory or room, fails when it is made.
+/// leave the others in the middle of gathering, for want of memory or room, fails when it is made. Throws NUMERIC for
+/// numbers that no load takes: when it is made, or, where they are gathered first, on all ranks before the sink
+/// commits.
 class StateWriter {
  public:
   StateWriter(const std::string& kind, const std::map<std::string, SavedPart>& parts);
 
-  /// Collective where a tensor's gather is. `sink` NULL: this rank only takes part in that. The first failure, of the
-  /// sink or in gathering, is thrown after everything was gathered.
+  /// Once. Collective where a tensor's gather is. `sink` NULL: this rank only takes part in that. The first failure, of
+  /// the sink or in gathering, is thrown after everything was gathered.
   void write(ByteSink* sink);
 
  private:
   const std::map<std::string, SavedPart>& parts_;
   std::string header_;
   std::vector<std::byte> whole_;  // one gathered tensor at a time
+  Checksum checksum_;
 };
 
 /// Both at once.
 void write_state_file(ByteSink* sink, const std::string& kind, const std::map<std::string, SavedPart>& parts);
 
 struct StateHeader;
+class StateReader;
 
-/// A whole file in memory that passed every check of its form.
+/// Bytes of tensors, by key, for readers that have use for a part of them.
+struct TensorPart {
+  std::int64_t first = 0;
+  std::int64_t bytes = 0;
+};
+using TensorParts = std::map<std::string, TensorPart>;
+
+/// A file in memory that passed every check of its form.
 class StateFile {
  public:
   struct Tensor {
     DType dtype = DType::f32;
     std::vector<std::int64_t> shape;
-    const std::byte* data = nullptr;  ///< not aligned
-    std::int64_t bytes = 0;
+    const std::byte* data = nullptr;  ///< of what is kept; not aligned
+    std::int64_t first = 0;           ///< byte of the tensor that is kept
+    std::int64_t bytes = 0;           ///< that are kept
   };
 
-  /// Reads as far as its header says, which is checked first. Throws CORRUPT (its form or its checksum), UNSUPPORTED (a
-  /// later format).
-  StateFile(ByteSource& source, bool allow_unchecked);
+  /// Reads as far as its header says, which is checked first. Of tensors that `parts` names, no more is kept; all bytes
+  /// are in the checksum. Throws CORRUPT (its form or its checksum), UNSUPPORTED (a later format).
+  StateFile(ByteSource& source, bool allow_unchecked, const TensorParts& parts = {});
 
   /// Throws MISMATCH unless the file holds this kind of handle.
   void check_kind(const std::string& kind) const;
@@ -88,7 +107,12 @@ class StateFile {
   const std::map<std::string, Tensor>& tensors() const { return tensors_; }
 
  private:
-  void add_tensors(StateHeader& header, const std::byte* data);
+  /// Where a tensor's bytes begin in bytes_, which may still move.
+  struct Place {
+    Tensor* tensor;
+    std::size_t offset;
+  };
+  std::vector<Place> read_tensors(StateReader& reader, StateHeader& header, const TensorParts& parts);
   void check_format() const;
 
   std::vector<std::byte> bytes_;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/array.h"
+#include "core/json_text.h"
 
 namespace gradstep {
 
@@ -167,6 +168,28 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
 };
 
 }  // namespace
+
+/// Keys in the order of their bytes, that of the metadata among them.
+std::string state_header_text(const StateHeader& header) {
+  std::map<std::string_view, const StateHeader::Entry*> keys{{kMetadataKey, nullptr}};
+  for (const auto& [key, entry] : header.entries) keys.emplace(key, &entry);
+  std::string json;
+  append_json_object(json, keys, [&](const StateHeader::Entry* entry) {
+    if (entry == nullptr) {
+      append_json_object(json, header.metadata, [&](const std::string& text) { append_json(json, text); });
+      return;
+    }
+    const std::int64_t offsets[] = {entry->begin, entry->end};
+    json += R"({"data_offsets":)";
+    append_json(json, offsets);
+    json += R"(,"dtype":)";
+    append_json(json, std::string_view(entry->type));
+    json += R"(,"shape":)";
+    append_json(json, entry->shape);
+    json += '}';
+  });
+  return json;
+}
 
 StateHeader read_state_header(std::string_view text) {
   HeaderReader reader;

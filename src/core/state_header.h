@@ -36,6 +36,9 @@ struct StateHeader {
   std::map<std::string, Entry> entries;
 };
 
+/// The text of one. Throws UNSUPPORTED if a name is not UTF-8.
+std::string state_header_text(const StateHeader& header);
+
 /// Throws CORRUPT for anything but an object of such entries. Takes time and memory in proportion to the text.
 StateHeader read_state_header(std::string_view text);
 

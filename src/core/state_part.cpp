@@ -3,8 +3,7 @@
 #include "core/state_part.h"
 
 #include <charconv>
-#include <cstring>
-#include <nlohmann/json.hpp>
+#include <map>
 
 #include "core/error.h"
 #include "core/json_text.h"
@@ -19,32 +18,6 @@ namespace {
 constexpr std::int64_t kLargestCounter = std::int64_t{1} << 62;
 
 constexpr const char* kParameters = "parameters";
-
-/// True if no element has all the exponent's bits set.
-template <class Word>
-bool exponents_below(const StateFile::Tensor& tensor, Word exponent) {
-  for (std::int64_t at = 0; at < tensor.bytes; at += static_cast<std::int64_t>(sizeof(Word))) {
-    Word word = 0;
-    std::memcpy(&word, tensor.data + at, sizeof word);
-    if ((word & exponent) == exponent) return false;
-  }
-  return true;
-}
-
-bool all_finite(const StateFile::Tensor& tensor) {
-  switch (tensor.dtype) {
-    case DType::f32:
-      return exponents_below<std::uint32_t>(tensor, 0x7f800000U);
-    case DType::f64:
-      return exponents_below<std::uint64_t>(tensor, 0x7ff0000000000000U);
-    case DType::f16:
-      return exponents_below<std::uint16_t>(tensor, 0x7c00U);
-    case DType::bf16:
-      return exponents_below<std::uint16_t>(tensor, 0x7f80U);
-    default:
-      return true;
-  }
-}
 
 }  // namespace
 
@@ -89,7 +62,7 @@ const StateFile::Tensor& LoadedPart::tensor(const std::string& key, DType dtype,
 const StateFile::Tensor& LoadedPart::finite_tensor(const std::string& key, DType dtype,
                                                    const std::vector<std::int64_t>& shape) {
   const StateFile::Tensor& found = tensor(key, dtype, shape);
-  if (is_float(dtype) && !all_finite(found)) corrupt("'{}' holds NaN or infinity", prefix_ + key);
+  if (!all_finite(dtype, found.data, found.bytes)) corrupt("'{}' holds NaN or infinity", prefix_ + key);
   return found;
 }
 
@@ -102,28 +75,29 @@ void LoadedPart::check_all_taken() const {
 }
 
 void save_parameters(SavedPart& part, const Schema& schema) {
-  nlohmann::json shapes = nlohmann::json::object();
+  std::map<std::string_view, std::span<const std::int64_t>> shapes;
   for (const Parameter& parameter : schema) shapes[parameter.name] = parameter.shape;
-  part.set(kParameters, json_text(shapes));
+  std::string json;
+  append_json_object(json, shapes, [&](std::span<const std::int64_t> shape) { append_json(json, shape); });
+  part.set(kParameters, std::move(json));
 }
 
 void check_parameters(const LoadedPart& part, const Schema& schema) {
-  const auto saved = nlohmann::json::parse(part.text(kParameters), nullptr, /*allow_exceptions=*/false);
-  if (!saved.is_object()) corrupt("its metadata '{}' is no JSON object", kParameters);
+  const auto saved = read_json_shapes(part.text(kParameters), kParameters);
   for (const Parameter& parameter : schema) {
     const auto found = saved.find(parameter.name);
     if (found == saved.end()) {
       fail(GRADSTEP_ERR_MISMATCH, "the saved state has no parameter '{}'", parameter.name);
     }
-    if (*found != nlohmann::json(parameter.shape)) {
+    if (found->second != parameter.shape) {
       fail(GRADSTEP_ERR_MISMATCH, "parameter '{}' has shape {} in the saved state, expected {}", parameter.name,
-           found->dump(), shape_text(parameter.shape));
+           shape_text(found->second), shape_text(parameter.shape));
     }
   }
   if (saved.size() == schema.size()) return;
   std::set<std::string> own;
   for (const Parameter& parameter : schema) own.insert(parameter.name);
-  for (const auto& [name, shape] : saved.items()) {
+  for (const auto& [name, shape] : saved) {
     if (own.count(name) == 0)
       fail(GRADSTEP_ERR_MISMATCH, "the saved state has a parameter '{}', which is not here", name);
   }

@@ -29,7 +29,7 @@ class LoadedPart {
   bool has(const std::string& key) const { return file_.tensors().count(prefix_ + key) > 0; }
   /// Throws MISMATCH unless the tensor exists with this dtype and shape.
   const StateFile::Tensor& tensor(const std::string& key, DType dtype, const std::vector<std::int64_t>& shape);
-  /// The same, and CORRUPT if a number in it is not finite.
+  /// tensor(), and CORRUPT if a number in it is not finite.
   const StateFile::Tensor& finite_tensor(const std::string& key, DType dtype, const std::vector<std::int64_t>& shape);
   /// Throws MISMATCH if the file holds a tensor that nobody asked for.
   void check_all_taken() const;

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace gradstep {
 
@@ -23,5 +25,8 @@ template <class Items>
 std::string join(const Items& items, const char* separator) {
   return join(items, separator, [](const char* item) { return item; });
 }
+
+/// The place of the first byte that is not part of UTF-8 (RFC 3629); the length if there is none.
+std::size_t utf8_prefix(std::string_view text);
 
 }  // namespace gradstep

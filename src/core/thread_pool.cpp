@@ -12,15 +12,29 @@
 
 namespace gradstep {
 
-pthread_t start_thread(void* (*entry)(void*), void* argument) {
+namespace {
+
+/// 0, or why there is no thread.
+int start(void* (*entry)(void*), void* argument, pthread_t& thread) noexcept {
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_t thread{};
   const int failed = pthread_create(&thread, nullptr, entry, argument);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (failed != 0) fail(GRADSTEP_ERR_OUT_OF_MEMORY, "pthread_create failed with {}", failed);
+  return failed;
+}
+
+}  // namespace
+
+bool try_start_thread(void* (*entry)(void*), void* argument, pthread_t& thread) noexcept {
+  return start(entry, argument, thread) == 0;
+}
+
+pthread_t start_thread(void* (*entry)(void*), void* argument) {
+  pthread_t thread{};
+  const int failed = start(entry, argument, thread);
+  if (failed != 0) fail(GRADSTEP_ERR_OUT_OF_MEMORY, "no thread can be started: pthread_create failed with {}", failed);
   return thread;
 }
 
@@ -58,22 +72,34 @@ void ThreadPool::run(std::int64_t n, FunctionRef<void(std::int64_t)> body) {
   if (job.error) std::rethrow_exception(job.error);
 }
 
-void ThreadPool::start_threads() {
-  if (!workers_.empty()) return;
-  fork_generation_ = fork_generation();
-  workers_.reserve(static_cast<std::size_t>(threads_ - 1));
-  for (int i = 1; i < threads_; ++i) {
-    workers_.push_back(start_thread(
-        [](void* pool) -> void* {
-          static_cast<ThreadPool*>(pool)->work();
-          return nullptr;
-        },
-        this));
+/// As many as there can be. Those that are missing are tried again by the next run.
+void ThreadPool::start_threads() noexcept {
+  const auto wanted = static_cast<std::size_t>(threads_ - 1);
+  if (workers_.size() == wanted) return;
+  if (workers_.empty()) fork_generation_ = fork_generation();
+  // New workers take part from the next round on, which does not begin meanwhile. Those before have read this.
+  rounds_before_ = round_;
+  try {
+    workers_.reserve(wanted);
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+  while (workers_.size() < wanted) {
+    pthread_t worker{};
+    if (!try_start_thread(
+            [](void* pool) -> void* {
+              static_cast<ThreadPool*>(pool)->work();
+              return nullptr;
+            },
+            this, worker)) {
+      return;
+    }
+    workers_.push_back(worker);
   }
 }
 
 void ThreadPool::work() {
-  std::uint64_t seen = 0;
+  std::uint64_t seen = rounds_before_;
   std::unique_lock lock(mutex_);
   for (;;) {
     signals_->wake.wait(lock, [&] { return stopping_ || round_ != seen; });

@@ -29,7 +29,7 @@ class ThreadPool {
   int threads() const { return threads_; }
 
   /// body(i) for every i in [0, n); the first exception is rethrown when all have ended. Runs on the caller alone while
-  /// another thread is using the pool.
+  /// another thread is using the pool, and with fewer threads if the system has no more. Throws nothing of its own.
   void run(std::int64_t n, FunctionRef<void(std::int64_t)> body);
 
  private:
@@ -42,7 +42,7 @@ class ThreadPool {
     std::exception_ptr error;
   };
 
-  void start_threads();
+  void start_threads() noexcept;
   void work();
   static void drain(Job& job);
 
@@ -59,11 +59,14 @@ class ThreadPool {
   ForkSafe<Signals> signals_{std::in_place};  // the workers wait on them at the time of a fork
   Job* job_ = nullptr;
   std::uint64_t round_ = 0;
+  std::uint64_t rounds_before_ = 0;  // when the newest workers were started
   std::size_t active_ = 0;
   bool stopping_ = false;
 };
 
-/// Starts a thread with all signals blocked. Throws OUT_OF_MEMORY when the system has none.
+/// Starts a thread with all signals blocked. False when the system has none.
+bool try_start_thread(void* (*entry)(void*), void* argument, pthread_t& thread) noexcept;
+/// Throws OUT_OF_MEMORY when the system has none.
 pthread_t start_thread(void* (*entry)(void*), void* argument);
 
 }  // namespace gradstep

@@ -30,6 +30,8 @@
   X(gradstep_reducer_options, reserved, 104)           \
   X(gradstep_rmsprop_options, seed, 80)                \
   X(gradstep_rows, values, 32)                         \
+  X(gradstep_rule, states, 40)                         \
+  X(gradstep_rule_option, limit, 56)                   \
   X(gradstep_schedule, release, 104)                   \
   X(gradstep_sgd_options, seed, 72)                    \
   X(gradstep_shampoo_options, master_weights, 200)     \

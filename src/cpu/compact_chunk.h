@@ -12,7 +12,7 @@
 
 namespace gradstep::cpu {
 
-/// Of arrays of up to 4 bytes an element; others are left as they are. On the stack: 64 KB.
+/// Makes arrays of up to 4 bytes an element contiguous; others are left as they are. On the stack: 64 KB.
 class CompactChunk {
  public:
   CompactChunk(const Loops& loops, const Array& array, const Chunk& chunk)
@@ -29,7 +29,7 @@ class CompactChunk {
     return own();
   }
 
-  /// The same, to be written first.
+  /// The chunk's place, for a caller that writes before it reads.
   Array place() { return is_for(array_) ? own() : array_; }
 
   /// What has been written there goes to the array.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -13,6 +14,7 @@
 #include "cpu/linear_algebra/preconditioning.h"
 #include "cpu/loops.h"
 #include "cpu/selection.h"
+#include "kernels/norm_scale.h"
 
 namespace gradstep::cpu {
 
@@ -76,10 +78,14 @@ class CpuBackend final : public Backend {
                        chunks[i], measures ? squares + i : nullptr);
     });
     if (!measures) return;
-    *job.norm = std::sqrt(fold_partials({squares, chunks.size()}));
+    *job.norm = root_of_squares(chunks, {squares, chunks.size()}, [&](std::size_t i) {
+      return job.actions[i] != AccumulateAction::none ? job.sums[i] : Array{};
+    });
     if (job.norm_finish == Finish::divide) *job.norm /= job.norm_finish_value;
     if (job.norm_finish == Finish::multiply) *job.norm *= job.norm_finish_value;
   }
+
+  void reserve(const AccumulateJob& job) override { partials_of(job.prepared, job.work->chunks().size()); }
 
   void add_rows(const RowsJob& job, Queue& /*queue*/) override {
     constexpr std::int64_t kParts = 16;
@@ -90,12 +96,8 @@ class CpuBackend final : public Backend {
     context_.parallel_for(kParts, [&](std::int64_t part) { loops_.add_rows(job, RowPart{part, kParts}); });
   }
 
-  void square_chunks(const NormPlan& plan, double* partials, Queue& /*queue*/) override {
-    const std::span<const Chunk> chunks = plan.work->chunks();
-    for_each_chunk(chunks, [&](std::size_t i) {
-      const Array& array = plan.arrays[static_cast<std::size_t>(chunks[i].item)];
-      partials[i] = array.data != nullptr ? square_chunk(array, chunks[i]) : 0;
-    });
+  void square_chunks(const NormPlan& plan, double scale, double* partials, Queue& /*queue*/) override {
+    square_chunks(plan.work->chunks(), scale, partials, [&](std::size_t i) { return Array{plan.arrays[i]}; });
   }
 
   void fold(const double* partials, std::int64_t count, double* norm, Queue& /*queue*/) override {
@@ -105,8 +107,19 @@ class CpuBackend final : public Backend {
   void measure(const NormPlan& plan, double* norm, Queue& queue) override {
     const std::size_t count = plan.work->chunks().size();
     double* partials = partials_of(plan.prepared, count);
-    square_chunks(plan, partials, queue);
-    fold(partials, static_cast<std::int64_t>(count), norm, queue);
+    square_chunks(plan, 1, partials, queue);
+    *norm =
+        root_of_squares(plan.work->chunks(), {partials, count}, [&](std::size_t i) { return Array{plan.arrays[i]}; });
+  }
+
+  void find_largest(const NormPlan& plan, double* largest, Queue& /*queue*/) override {
+    const std::span<const Chunk> chunks = plan.work->chunks();
+    const std::span<double> found(partials_of(plan.prepared, chunks.size()), chunks.size());
+    for_each_chunk(chunks, [&](std::size_t i) {
+      const Array& array = plan.arrays[static_cast<std::size_t>(chunks[i].item)];
+      found[i] = array.data != nullptr ? largest_of_chunk(array, chunks[i]) : 0;
+    });
+    *largest = found.empty() ? 0 : std::ranges::max(found);
   }
 
   void begin_step(const StepPlan& plan, const kernels::StepRequest& request, const double* values,
@@ -117,8 +130,14 @@ class CpuBackend final : public Backend {
     } else if (request.depends_on_norm()) {
       measure(plan.gradients, &norm, queue);
     }
-    kernels::decide(request, norm, *scalars);
-    if (scalars->gate != 0 && plan.rule.family != kernels::RuleForm::Family::none) {
+    double largest = norm;
+    if (request.largest != nullptr) {
+      largest = *request.largest;
+    } else if (!request.is_part && kernels::depends_on_elements(request, plan.limits, norm)) {
+      find_largest(plan.gradients, &largest, queue);
+    }
+    kernels::decide(request, plan.limits, norm, largest, *scalars);
+    if (scalars->gate != 0 && plan.rule.is_listed()) {
       write_constants(plan, values, *scalars);
     }
     kernels::report(request, *scalars);
@@ -296,6 +315,54 @@ class CpuBackend final : public Backend {
     loops_.accumulate(step, action, sum, compact.read(), chunk, squares);
   }
 
+  /// `array_of(item)` has no data where there are no numbers.
+  template <class ArrayOf>
+  void square_chunks(std::span<const Chunk> chunks, double scale, double* squares, ArrayOf array_of) {
+    for_each_chunk(chunks, [&](std::size_t i) {
+      const Array array = array_of(static_cast<std::size_t>(chunks[i].item));
+      squares[i] = array.data == nullptr ? 0
+                   : scale == 1          ? square_chunk(array, chunks[i])
+                                         : square_scaled_chunk(array, chunks[i], scale);
+    });
+  }
+
+  /// A norm from the squares of chunks. Squares of f64 numbers may have left f64's range: they are then taken once
+  /// more, of the numbers times a power of two.
+  template <class ArrayOf>
+  double root_of_squares(std::span<const Chunk> chunks, std::span<double> squares, ArrayOf array_of) {
+    const double norm = std::sqrt(fold_partials(squares));
+    const double scale = kernels::norm_scale(norm);
+    const auto is_wide = [&](const Chunk& chunk) {
+      const Array array = array_of(static_cast<std::size_t>(chunk.item));
+      return array.data != nullptr && array.dtype == DType::f64;
+    };
+    if (scale == 1 || std::ranges::none_of(chunks, is_wide)) return norm;
+    square_chunks(chunks, scale, squares.data(), array_of);
+    return std::sqrt(fold_partials(squares)) / scale;
+  }
+
+  /// As an array of which `chunk` alone is there, in `numbers`.
+  Array scaled_chunk(const Array& array, const Chunk& chunk, double scale, std::span<double, kChunk> numbers) {
+    const auto before = static_cast<std::uintptr_t>(chunk.offset * std::int64_t{sizeof(double)});
+    void* begin = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(numbers.data()) - before);
+    const Array scaled = compact_array(begin, array.size, DType::f64);
+    loops_.copy(CopyItem{scaled, array}, chunk, scale, 1);
+    return scaled;
+  }
+
+  [[gnu::noinline]] double square_scaled_chunk(const Array& array, const Chunk& chunk, double scale) {
+    alignas(64) double numbers[kChunk];
+    return loops_.square(scaled_chunk(array, chunk, scale, numbers), chunk);
+  }
+
+  [[gnu::noinline]] double largest_of_chunk(const Array& array, const Chunk& chunk) {
+    alignas(64) double numbers[kChunk];
+    scaled_chunk(array, chunk, 1, numbers);
+    double largest = 0;
+    for (std::int64_t i = 0; i < chunk.length; ++i) largest = std::max(largest, std::abs(numbers[i]));
+    return largest;
+  }
+
   double square_chunk(const Array& array, const Chunk& chunk) {
     if (!CompactChunk::is_for(array)) return loops_.square(array, chunk);
     CompactChunk compact(loops_, array, chunk);
@@ -303,7 +370,7 @@ class CpuBackend final : public Backend {
   }
 
   void update_chunk(const UpdateItem& item, const Chunk& chunk, const UpdateScalars& step) {
-    const auto update = loops_.update[static_cast<std::size_t>(item.rule)][item.param.dtype == DType::f64 ? 1 : 0];
+    const auto update = loops_.update[static_cast<std::size_t>(item.kernel)][item.param.dtype == DType::f64 ? 1 : 0];
     if (!CompactChunk::is_for(item.param) && !CompactChunk::is_for(item.gradient) &&
         !CompactChunk::is_for(item.update)) {
       return update(item, chunk, step);
@@ -324,13 +391,15 @@ class CpuBackend final : public Backend {
     StepForm() = default;
     explicit StepForm(const StepPlan& plan)
         : powers(plan.constants.size()), values(static_cast<std::size_t>(plan.fields)) {}
-    std::vector<kernels::Powers> powers;  // by group
-    std::vector<double> values;           // of one group
+    std::vector<rules::Powers> powers;  // by group
+    std::vector<double> values;         // of one group
   };
 
   static double* partials_of(const Prepared& prepared, std::size_t count) {
     auto& partials = prepared.get<std::vector<double>>();
-    if (partials.size() != count) partials.resize(count);
+    // Lists whose length varies from call to call seldom need more.
+    if (partials.capacity() < count) partials.reserve(std::max<std::size_t>(16, std::bit_ceil(count)));
+    partials.resize(count);
     return partials.data();
   }
 
@@ -344,10 +413,10 @@ class CpuBackend final : public Backend {
         const std::int32_t bad = kernels::evaluate(forms, plan.fields, scalars.steps, form.values.data());
         if (bad < plan.fields) return kernels::fail_step(static_cast<std::int32_t>(g) * plan.fields + bad, scalars);
       }
-      kernels::GroupConstants& to = plan.constants[g];
-      kernels::write_constants(plan.rule, own, scalars.steps, /*first=*/false, form.powers[g], to.usual);
+      rules::GroupConstants& to = plan.constants[g];
+      rules::write_constants(plan.rule, own, scalars.steps, /*is_first=*/false, form.powers[g], to.usual);
       if (!plan.all_used) {
-        kernels::write_constants(plan.rule, own, scalars.steps, /*first=*/true, form.powers[g], to.first);
+        rules::write_constants(plan.rule, own, scalars.steps, /*is_first=*/true, form.powers[g], to.first);
       }
     }
   }

@@ -39,7 +39,7 @@ struct Loops {
   const char* instruction_set;
 
   /// By rule, then by arithmetic type of the parameter (f32, f64).
-  Update update[kernels::kRules][2];
+  Update update[rules::kKernelCount][2];
 
   /// `squares` may be NULL.
   void (*accumulate)(const AddStep& step, AccumulateAction action, const Array& sum, const Array& gradient,
@@ -59,7 +59,7 @@ struct Loops {
 
   void (*copy)(const CopyItem& item, const Chunk& chunk, double multiplier, double divisor);
 
-  // Of contiguous data, elements [begin, begin + length).
+  // For elements [begin, begin + length) of contiguous data.
   void (*clamp)(const Array& data, std::int64_t begin, std::int64_t length, double bound);
   std::int64_t (*count_nonfinite)(const Array& data, std::int64_t begin, std::int64_t length);
 

@@ -32,7 +32,7 @@ struct Dots {
 
 GRADSTEP_FORMULA Dots operator+(const Dots& x, const Dots& y) { return {x.ab + y.ab, x.aa + y.aa, x.bb + y.bb}; }
 
-/// Those over a whole vector, from those over its chunks, which lie `stride` apart.
+/// Adds up the dots of a vector's chunks, which lie `stride` apart.
 GRADSTEP_FORMULA Dots fold_dots(const Dots* dots, std::int64_t chunks, std::int64_t stride) {
   return fold<Dots>(chunks, [&](std::int64_t c) { return dots[c * stride]; });
 }
@@ -47,8 +47,8 @@ GRADSTEP_FORMULA double adasum_pair_factor(double dot, double square, int own, i
   return square == 0 ? kept : kept - times_power_of_two(dot / (2 * square), k - other);
 }
 
-/// The same among `ranks` vectors of which the one stored for the largest part of itself is stored for 2^-smallest of
-/// it; dots are of the vector with the sum.
+/// The factor of one of `ranks` vectors. `own` and `smallest` say for which power of two of itself a vector is stored;
+/// dots are of the vector with the sum.
 GRADSTEP_FORMULA double adasum_factor_among(const Dots& dots, double ranks, int own, int smallest) {
   const double kept = times_power_of_two(1, smallest - own);
   return dots.aa == 0 ? kept : kept - (dots.ab - kept * dots.aa) / (ranks * dots.aa);

@@ -31,11 +31,11 @@ class BlockCode {
  public:
   static constexpr std::uint32_t kLargest = kSigned ? 127 : 255;
 
-  /// For the numbers of one block, by its factor. Numbers of a block whose factor is NaN are NaN.
+  /// For the numbers of one block, by its factor, which is finite.
   GRADSTEP_FORMULA explicit BlockCode(float factor)
-      : start_(largest(factor) + kAdded), floor_(float_of(largest(factor) - kSpan) + (factor - factor)) {}
+      : start_(largest(factor) + kAdded), floor_(float_of(largest(factor) - kSpan)) {}
 
-  /// The codes of numbers in floats' bits, none of them larger than the factor, which is not NaN.
+  /// The codes of numbers in floats' bits, none of them larger than the factor.
   template <class Words>
   GRADSTEP_FORMULA Words encode(Words numbers) const {
     using L = Lanes<Words>;
@@ -81,9 +81,16 @@ class BlockCode {
   float floor_;
 };
 
-/// The factor of a block, by the largest of its numbers' bits without their signs: NaN where one is not finite.
-GRADSTEP_FORMULA float block_factor(std::uint32_t largest) {
-  return float_of(is_nonfinite<float>(largest) ? 0x7fc00000U : largest);
+/// A number of a block that has some that are not finite, in floats' bits: those become the factor, the largest of the
+/// others, and keep their signs.
+GRADSTEP_FORMULA std::uint32_t codable(std::uint32_t number, std::uint32_t factor) {
+  return is_nonfinite<float>(number) ? (number & binary32::kSign) | factor : number;
+}
+
+/// `largest`, of the bits of finite numbers without their signs, takes in a number's.
+GRADSTEP_FORMULA void take_finite(std::uint32_t number, std::uint32_t& largest) {
+  const std::uint32_t magnitude = number & ~binary32::kSign;
+  if (!is_nonfinite<float>(magnitude) && magnitude > largest) largest = magnitude;
 }
 
 }  // namespace gradstep::kernels

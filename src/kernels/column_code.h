@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Integer codes for a matrix, as in Google's Shampoo: a column shares a bucket, the value of code 1, which is its
-// largest magnitude / the largest code. Codes are rounded half to even. A NaN makes its bucket NaN, and so the whole
-// column when it is read back.
+// largest magnitude / the largest code. Codes are rounded half to even. A number that is infinite or NaN is coded as 0,
+// and its column as if it were not there.
 #pragma once
 
 #include <cstdint>
@@ -38,14 +38,20 @@ inline constexpr float kLargestCode = sizeof(Code) == 1 ? 127.0F : 32767.0F;
 template <class Code>
 inline constexpr bool kKeepsDiagonal = sizeof(Code) > 1;
 
+/// `largest`, of the finite magnitudes of a column, takes in x.
+GRADSTEP_FORMULA void take_finite_magnitude(float x, float& largest) {
+  const float own = magnitude(x);
+  if (own > largest && own < __builtin_inff()) largest = own;
+}
+
 /// From the largest magnitude of a column.
 template <class Code>
 GRADSTEP_FORMULA float column_bucket(float largest) {
   return largest / kLargestCode<Code>;
 }
 
-/// Of |x| up to the column's largest magnitude; 0 where the bucket is 0 or not finite. Written so that it becomes
-/// vectors.
+/// The code of |x|, which is at most the column's largest magnitude; 0 where the bucket is 0 or not finite. Written so
+/// that it becomes vectors.
 template <class Code>
 GRADSTEP_FORMULA Code column_code(float x, float bucket) {
   constexpr auto kLimit = static_cast<std::int32_t>(kLargestCode<Code>);

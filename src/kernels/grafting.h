@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "kernels/macros.h"
+#include "kernels/stored.h"
 
 namespace gradstep::kernels {
 
@@ -96,7 +97,7 @@ GRADSTEP_FORMULA void set_scales(Graft graft, double clip_scaled_norm, std::int6
 
 GRADSTEP_FORMULA float divide_by_root(float g, float scale, const RootConstants& c, float& v) {
   const float scaled = g * scale;
-  v = c.keep * v + c.add * (scaled * scaled);
+  v = storable<float>(c.keep * v + c.add * scaled * scaled);  // left to right: a square may be beyond float
   return scaled / (square_root(v) + c.epsilon);
 }
 
@@ -106,7 +107,7 @@ GRADSTEP_FORMULA float sign(float g) { return g > 0 ? 1.0F : g < 0 ? -1.0F : g; 
 /// m and v take in g; (correct1 m) / (sqrt(correct2 v) + epsilon).
 GRADSTEP_FORMULA float moment_direction(float g, const MomentConstants& c, float& m, float& v) {
   m = c.beta1 * m + c.add1 * g;
-  v = c.beta2 * v + c.add2 * (g * g);
+  v = storable<float>(c.beta2 * v + c.add2 * g * g);
   return m * c.correct1 / (square_root(v * c.correct2) + c.epsilon);
 }
 
@@ -145,7 +146,7 @@ GRADSTEP_FORMULA float moved(FinishForm form, float direction, float momentum, f
 
 // The outcome of an element from u, the grafting direction, and from `direction`, P(g).
 
-/// Of a parameter that is not preconditioned.
+/// The change of a parameter that is not preconditioned.
 GRADSTEP_FORMULA float finish_plain(FinishForm form, float u, float p, float& momentum, const FinishConstants& c) {
   const float grafted = decayed(u / c.graft_divisor, p, c);
   momentum = next_momentum(momentum, grafted, c);

@@ -33,11 +33,11 @@
 
 namespace gradstep::kernels {
 
-/// Of power iteration, and of coupled Newton.
+/// The most iterations of the power method, and of coupled Newton.
 inline constexpr std::int32_t kMaxRootIterations = 100;
 /// The smallest that a ridge is made from.
 inline constexpr double kSmallestEigenvalue = 1e-6;
-/// Of the ridge, from one attempt to the next.
+/// How the ridge grows from one attempt to the next.
 inline constexpr double kRidgeGrowth = 10;
 
 GRADSTEP_FORMULA double root_ridge(double epsilon, double largest_eigenvalue) {

@@ -28,7 +28,7 @@ namespace gradstep::kernels {
 template <class V>
 struct Lanes;
 
-// Of a number, or of each in a vector.
+// The square root of a number, or of each number in a vector.
 GRADSTEP_FORMULA float square_root(float x) { return __builtin_sqrtf(x); }
 GRADSTEP_FORMULA double square_root(double x) { return __builtin_sqrt(x); }
 template <class V>
@@ -41,6 +41,14 @@ template <class T>
 GRADSTEP_FORMULA T clamp(T x, T bound) {
   const T upper = bound < x ? bound : x;
   return upper < -bound ? -bound : upper;
+}
+
+/// 1, 0 or -1; NaN stays NaN. V is T or a vector of T.
+template <class T, class V>
+GRADSTEP_FORMULA V sign(V x) {
+  const V zero{};
+  const V one = zero + T{1};
+  return x > zero ? one : (x < zero ? -one : x);
 }
 
 }  // namespace gradstep::kernels

@@ -21,7 +21,7 @@ struct Magnitude {
   GRADSTEP_FORMULA static BitsOf<T> key(BitsOf<T> bits) { return bits & kMagnitude<BitsOf<T>>; }
   GRADSTEP_FORMULA static bool is_nan(BitsOf<T> key) { return key > Exponent<T>::kMask; }
 
-  /// Of numbers that reach a threshold >= 0; zeros reach none.
+  /// The smallest key of a number that reaches a threshold >= 0; zeros reach none.
   GRADSTEP_FORMULA static BitsOf<T> key_of_threshold(double threshold) {
     const auto key = __builtin_bit_cast(BitsOf<T>, static_cast<T>(threshold));
     return key > 0 ? key : 1;

@@ -88,4 +88,16 @@ GRADSTEP_FORMULA double scheduled(const ScheduleForm& s, std::int64_t step) {
   return warmed_up(s, step, schedule_value(s, steps_after_warmup(s, step)));
 }
 
+/// Writes the values of a group's hyper-parameters at t. Returns the position of the first that is out of its range, or
+/// `fields`.
+GRADSTEP_FORMULA std::int32_t evaluate(const HyperParameterForm* forms, std::int32_t fields, std::int64_t t,
+                                       double* values) {
+  std::int32_t bad = fields;
+  for (std::int32_t i = fields; i-- > 0;) {
+    values[i] = scheduled(forms[i].schedule, t);
+    if (!(values[i] - values[i] == 0 && values[i] >= forms[i].minimum && values[i] < forms[i].limit)) bad = i;
+  }
+  return bad;
+}
+
 }  // namespace gradstep::kernels

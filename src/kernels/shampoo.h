@@ -37,7 +37,7 @@ struct ShampooForm {
 };
 
 struct ShampooConstants {
-  // Of statistics: keep * s + add * (g contracted with itself).
+  // Statistics become keep * s + add * (g contracted with itself).
   float keep = 0;
   float add = 0;
   double clip_scaled_norm = 0;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "kernels/macros.h"
 
@@ -21,6 +22,12 @@ struct StepScalars {
   std::uint32_t failure = 0;  ///< 1 + the position of a hyper-parameter that left its range; steps are not made then
 };
 
+/// Up to where a step stores finite numbers. Known beforehand, and the same wherever the step is decided.
+struct StepLimits {
+  double gradient = std::numeric_limits<double>::infinity();    ///< of an element that a rule sees
+  double multiplier = std::numeric_limits<double>::infinity();  ///< of gradients
+};
+
 /// What the host asks of a step. Pointers are to the backend's memory.
 struct StepRequest {
   double grad_scale = 1;
@@ -29,18 +36,51 @@ struct StepRequest {
   bool skip_nonfinite = false;
   bool skip = false;                         ///< whatever the gradients are
   const double* norm = nullptr;              ///< of the gradients; NULL = measured where something depends on it
-  float* found_inf = nullptr;                ///< non-zero skips the step; becomes 1 when the norm is not finite
+  const double* largest = nullptr;           ///< the largest magnitude of an element; NULL = measured where it decides
+  bool is_part = false;                      ///< the norm is that of more arrays than the step's
+  float* found_inf = nullptr;                ///< non-zero skips the step; becomes 1 when the step counts as not finite
   const float* grad_scale_factor = nullptr;  ///< multiplies grad_scale; one that is not finite skips the step
   double* outcome = nullptr;                 ///< [4], see report()
 
-  bool depends_on_norm() const { return max_norm > 0 || skip_nonfinite || found_inf != nullptr; }
+  constexpr bool may_skip() const { return skip_nonfinite || found_inf != nullptr; }
+  bool depends_on_norm() const { return max_norm > 0 || may_skip(); }
   /// Whether the step is made does not depend on what is in the backend's memory.
-  bool is_decided_by_host() const { return !skip_nonfinite && found_inf == nullptr && grad_scale_factor == nullptr; }
+  bool is_decided_by_host() const { return !may_skip() && grad_scale_factor == nullptr; }
 };
 
 GRADSTEP_FORMULA bool is_finite(double x) { return x - x == 0; }
 
-GRADSTEP_FORMULA void decide(const StepRequest& request, double norm, StepScalars& s) {
+/// A NaN norm makes the coefficient NaN, as PyTorch's clamp does: the gradients' NaNs are not hidden. `scale` is a
+/// magnitude. Its product with a finite norm may be beyond a double.
+GRADSTEP_FORMULA double clip_coefficient(double max_norm, double scale, double norm) {
+  const double scaled = scale * norm;
+  const double coefficient =
+      is_finite(scaled) || !is_finite(norm) ? max_norm / (scaled + 1e-6) : max_norm / norm / scale;
+  return coefficient > 1 ? 1 : coefficient;
+}
+
+/// Could the step store a number that is not finite? No element of the gradients is larger than `largest`, for which
+/// their norm will do.
+GRADSTEP_FORMULA bool could_overflow(const StepRequest& request, const StepLimits& limits, double largest, double scale,
+                                     double coefficient) {
+  if (!is_finite(largest)) return true;
+  const double magnitude = scale < 0 ? -scale : scale;
+  double seen = magnitude * largest;
+  if (request.max_norm > 0 && request.max_norm < seen) seen = request.max_norm;
+  if (request.clip_value > 0 && request.clip_value < seen) seen = request.clip_value;
+  return !(seen <= limits.gradient && magnitude * coefficient <= limits.multiplier);
+}
+
+/// Whether the norm alone does not tell if the step is skipped: it is above the limit, and an element may not be.
+GRADSTEP_FORMULA bool depends_on_elements(const StepRequest& request, const StepLimits& limits, double norm) {
+  if (!request.may_skip() || !is_finite(norm)) return false;
+  double scale = request.grad_scale;
+  if (request.grad_scale_factor != nullptr) scale *= static_cast<double>(*request.grad_scale_factor);
+  return could_overflow(request, limits, norm, scale, 0);
+}
+
+GRADSTEP_FORMULA void decide(const StepRequest& request, const StepLimits& limits, double norm, double largest,
+                             StepScalars& s) {
   s.norm = norm;
   s.clip_coefficient = 1;
   double scale = request.grad_scale;
@@ -49,7 +89,9 @@ GRADSTEP_FORMULA void decide(const StepRequest& request, double norm, StepScalar
     scale *= static_cast<double>(*request.grad_scale_factor);
     skip = skip || !is_finite(scale);
   }
-  if ((request.skip_nonfinite || request.found_inf != nullptr) && !is_finite(norm)) {
+  double coefficient = 1;
+  if (request.max_norm > 0) coefficient = clip_coefficient(request.max_norm, scale < 0 ? -scale : scale, norm);
+  if (request.may_skip() && (!is_finite(norm) || could_overflow(request, limits, largest, scale, coefficient))) {
     skip = true;
     if (request.found_inf != nullptr) *request.found_inf = 1;
   }
@@ -59,12 +101,8 @@ GRADSTEP_FORMULA void decide(const StepRequest& request, double norm, StepScalar
     ++s.skipped;
     return;
   }
-  if (request.max_norm > 0) {
-    // A NaN norm makes the coefficient NaN, as PyTorch's clamp does: the gradients' NaNs are not hidden.
-    const double coefficient = request.max_norm / ((scale < 0 ? -scale : scale) * norm + 1e-6);
-    s.clip_coefficient = coefficient > 1 ? 1 : coefficient;
-  }
-  s.grad_multiplier = scale * s.clip_coefficient;
+  s.clip_coefficient = coefficient;
+  s.grad_multiplier = scale * coefficient;
 }
 
 /// Hyper-parameter `position` ([group][field]) has left its range.

@@ -5,33 +5,37 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "backend/queue.h"
 #include "backend/schedule.h"
+#include "core/error.h"
+#include "rules/description.h"
 
 namespace gradstep {
 
-/// A hyper-parameter's name and legal values. The name is the one of the options struct's field.
-struct HyperParameterField {
-  const char* name;
-  double minimum = -std::numeric_limits<double>::max();
-  double limit = std::numeric_limits<double>::infinity();  ///< values are below it
-};
+/// Throws `status` with a text that begins with `where`.
+[[noreturn]] void fail_out_of_range(const rules::Range& range, double value, gradstep_status status,
+                                    const std::string& where);
+
+/// Throws INVALID_ARGUMENT unless `value` is one of 0 .. count-1.
+inline void check_choice(const char* argument, std::int32_t value, std::int32_t count, const char* choices) {
+  if (value < 0 || value >= count) fail_argument("{}: is {}, expected {}", argument, value, choices);
+}
 
 class HyperParameters {
  public:
   /// All groups start with the constants `values`, one per field; they are checked.
-  HyperParameters(std::span<const HyperParameterField> fields, std::span<const double> values, std::int32_t groups);
+  HyperParameters(std::span<const rules::Field> fields, std::span<const double> values, std::int32_t groups);
 
   std::int32_t group_count() const { return static_cast<std::int32_t>(schedules_.size()); }
   std::size_t field_count() const { return fields_.size(); }
   std::vector<const char*> names() const {
     std::vector<const char*> names;
-    for (const HyperParameterField& field : fields_) names.push_back(field.name);
+    for (const rules::Field& field : fields_) names.push_back(field.name);
     return names;
   }
 
@@ -55,7 +59,7 @@ class HyperParameters {
   void refresh(std::int64_t step, Queue* queue = nullptr) {
     if (!settled_) evaluate_all(step, queue);
   }
-  /// Of the last refresh, by field.
+  /// The values of the last refresh, by field.
   std::span<const double> values(std::int32_t group) const {
     return {values_.data() + static_cast<std::size_t>(group) * fields_.size(), fields_.size()};
   }
@@ -64,18 +68,24 @@ class HyperParameters {
   bool needs_host() const;
   /// For devices that evaluate them, [group][field]; shows these schedules' tables.
   std::vector<kernels::HyperParameterForm> forms() const;
+  /// By field: equal on two ranks whose groups have the same schedules and, where the host is asked for a value, got
+  /// the same ones at the last refresh.
+  std::vector<std::uint64_t> facts() const;
+  /// Stands for all of facts(), at little cost where nothing changes.
+  std::uint64_t digest();
   /// True if a refresh can only give the values that stand there already.
   bool settled() const { return settled_; }
 
  private:
   void evaluate_all(std::int64_t step, Queue* queue);
-  void check_value(std::size_t field, double value, gradstep_status status, const std::string& where) const;
+  std::uint64_t digest_of(std::size_t field, std::uint64_t state) const;
 
-  std::span<const HyperParameterField> fields_;
+  std::span<const rules::Field> fields_;
   std::vector<std::vector<Schedule>> schedules_;  // [group][field]
   std::vector<double> values_;                    // [group * fields + field]
   std::vector<double> fresh_;                     // a refresh in the making
   bool settled_ = false;
+  std::optional<std::uint64_t> digest_;
 };
 
 }  // namespace gradstep

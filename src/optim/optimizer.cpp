@@ -8,10 +8,8 @@
 #include <limits>
 #include <utility>
 
-#include "comm/all_or_none.h"
 #include "core/error.h"
 #include "core/shape.h"
-#include "kernels/block_code.h"
 
 namespace gradstep {
 
@@ -43,16 +41,19 @@ void check_guards(const StepGuards& guards) {
   check_at_least_zero("options.clip_value", guards.clip_value);
 }
 
-Optimizer::Optimizer(std::shared_ptr<Context> context, Schema schema, std::span<const HyperParameterField> fields,
+Optimizer::Optimizer(std::shared_ptr<Context> context, Schema schema, std::span<const rules::Field> fields,
                      std::span<const double> values)
     : context_(std::move(context)),
       site_(context_->site(schema)),
       schema_(std::move(schema)),
       hyper_parameters_(fields, values, schema_.group_count()),
       scalars_(site_.allocate(sizeof(kernels::StepScalars), /*zeroed=*/true)) {
-  for (const Parameter& parameter : schema_) work_.append(parameter.size);
   step_plan_.gradients.work = &work_;
   step_plan_.fields = static_cast<std::int32_t>(fields.size());
+}
+
+void Optimizer::list_work() {
+  for (const Parameter& parameter : schema_) work_.append(parameter.size);
 }
 
 void Optimizer::take(const StepBuffers& buffers) {
@@ -68,7 +69,7 @@ void Optimizer::take(const StepBuffers& buffers) {
 /// Where steps are queued, t is the device's: it evaluates schedules that need no host. For others the host waits, and
 /// for rules whose constants it writes.
 bool Optimizer::is_evaluated_here() const {
-  return site_.is_host() || step_plan_.rule.family == kernels::RuleForm::Family::none || hyper_parameters_.needs_host();
+  return site_.is_host() || !step_plan_.rule.is_listed() || hyper_parameters_.needs_host();
 }
 
 void Optimizer::take_hyper_parameters() {
@@ -95,7 +96,8 @@ void Optimizer::write_zero_updates() {
 void Optimizer::check_state_is_whole() const {
   if (lost_) {
     fail(GRADSTEP_ERR_INVALID_STATE,
-         "optimizer: an exchange of its sharded state failed: attach a communicator (or none) and load a saved state");
+         "optimizer: an exchange of its sharded state failed, and the state is lost: {}load a saved state",
+         can_be_reached() ? "" : "attach a communicator of the ranks that are left (or none), then ");
   }
   if (torn_) {
     fail(GRADSTEP_ERR_INVALID_STATE,
@@ -109,7 +111,7 @@ void Optimizer::begin_step(const StepGuards& guards) {
   site_.backend().begin_step(step_plan_, guards, values, scalars(), site_.queue());
   if (!clock_) return;
   if (is_evaluated_here() && guards.is_decided_by_host()) {
-    kernels::decide(guards, kNan, *clock_);
+    kernels::decide(guards, step_plan_.limits, kNan, kNan, *clock_);
   } else {
     clock_.reset();
   }
@@ -126,6 +128,11 @@ void Optimizer::tell_skipped(const StepGuards& guards, const StepOutcome& outcom
   if (guards.skip_nonfinite && !std::isfinite(outcome.grad_norm)) {
     log.write(GRADSTEP_LOG_WARNING, "optimizer {}: step {} was skipped: the norm of its gradients is {}", kind(),
               scalars()->steps + 1, outcome.grad_norm);
+  } else if (guards.skip_nonfinite && (guards.found_inf == nullptr || *guards.found_inf != 0) && !guards.skip) {
+    log.write(GRADSTEP_LOG_WARNING,
+              "optimizer {}: step {} was skipped: the norm of its gradients is {}, times a scale of {}; what it stores "
+              "is finite up to {}",
+              kind(), scalars()->steps + 1, outcome.grad_norm, guards.grad_scale, step_plan_.limits.gradient);
   } else {
     log.write(GRADSTEP_LOG_WARNING, "optimizer {}: step {} was skipped: found_inf is set", kind(),
               scalars()->steps + 1);
@@ -167,11 +174,11 @@ kernels::StepScalars Optimizer::awaited_scalars() const {
 
 /// What fails before its first loop has begun has changed nothing.
 void Optimizer::change_state(FunctionRef<void()> body) {
-  const std::int64_t before = context_->loops_begun();
+  nothing_has_changed();
   try {
     body();
   } catch (...) {
-    if (!torn_ && context_->loops_begun() != before) {
+    if (!torn_ && context_->loops_begun() != loops_before_) {
       torn_ = true;
       context_->log().write(GRADSTEP_LOG_ERROR, "optimizer {}: a step was broken off half-way", kind());
     }
@@ -188,111 +195,6 @@ StepOutcome Optimizer::step(const StepBuffers& buffers, const StepGuards& guards
   apply_guarded(guards.clip_value);
   buffers_changed_ = false;
   return outcome(guards);
-}
-
-StepOutcome Optimizer::step_sharded(const StepBuffers& buffers, const StepGuards& asked,
-                                    const GradientExchange& exchange) {
-  take(buffers);
-  check_state_is_whole();
-  take_hyper_parameters();
-  Sharding& sharding = *sharding_;
-  StepGuards guards = asked;
-  bool has_stepped = false;
-  try {
-    const Deadline deadline = sharding.comm().deadline();
-    Sharding::Agreement own;
-    own.found_inf = guards.found_inf != nullptr && read(site_.queue(), guards.found_inf) != 0;
-    own.wants_norm = guards.norm == nullptr && guards.depends_on_norm();
-    const Sharding::Agreement agreed = sharding.bring_gradients(buffers_.grads, exchange, own, deadline);
-    if (exchange.needs_gradient && !agreed.any_gradient) {
-      StepOutcome nothing;
-      nothing.grad_norm = kNan;
-      return nothing;
-    }
-    if (guards.found_inf != nullptr && agreed.found_inf) write(site_.queue(), guards.found_inf, 1.0F);
-    if (agreed.wants_norm) guards.norm = sharding.norm(deadline);
-    guards.skip = agreed.found_inf;
-    sharding.data().settle(deadline);
-    const std::uint64_t shown = sharding.gradients().version;
-    buffers_changed_ = buffers_changed_ || shown == 0 || shown != stepped_gradients_;
-    begin_step(guards);
-    if (site_.is_host() && !gate_is_open()) {
-      write_zero_updates();
-      return outcome(guards);
-    }
-    if (has_slices()) sharding.stage(buffers_.params);
-    apply_guarded(guards.clip_value);
-    has_stepped = true;
-    buffers_changed_ = false;
-    stepped_gradients_ = shown;
-    if (has_slices()) sharding.publish(buffers_.updates.empty() ? buffers_.params : buffers_.updates, deadline);
-  } catch (...) {
-    torn_ = torn_ || has_stepped;  // not all of the parameters are where the state is
-    // The other ranks cannot go on without this one's share, and would take its next exchange for this one.
-    if (torn_ || is_of_this_rank(translate_exception())) sharding.comm().abort();
-    lost_ = sharding.comm().status().code != GRADSTEP_OK;
-    throw;
-  }
-  return outcome(guards);
-}
-
-// All ranks take the new sharding or none does: those that share the state now, and those that are to share it. Ranks
-// whose channel is lost can agree on nothing; they leave it one by one.
-void Optimizer::attach(Communicator* comm, const gradstep_sharding_options& options) {
-  if (comm == nullptr && !is_sharded()) return;  // views of the state stay valid
-  Communicator* present = is_sharded() && !lost_ ? &sharding_->comm() : nullptr;
-  std::shared_ptr<Communicator> channel;
-  const Deadline deadline = comm != nullptr ? comm->deadline() : sharding_->comm().deadline();
-  if (comm != nullptr) channel = comm->private_channel(deadline);
-  const auto agree = [&](const char* what, FunctionRef<void()> body) {
-    all_or_none(present, what, deadline, [&] { all_or_none(channel.get(), what, deadline, body); });
-  };
-  std::unique_ptr<Sharding> next;
-  if (channel != nullptr) {
-    agree("share the state", [&] {
-      next = std::make_unique<Sharding>(*context_, site_, channel, schema_, sharding_key(), step_count(), options,
-                                        dealing(), deadline);
-    });
-  }
-  try {
-    agree("take over its part of the state", [&] { prepare_slices(next.get(), /*keep=*/!lost_, deadline); });
-  } catch (...) {
-    discard_slices();
-    throw;
-  }
-  sharding_ = std::move(next);
-  if (is_sharded()) {
-    context_->log().write(GRADSTEP_LOG_INFO, "optimizer {}: its state is spread over {} ranks, this is rank {}", kind(),
-                          sharding_->comm().world_size(), sharding_->comm().rank());
-  }
-  commit_slices();
-  buffers_ = {};
-}
-
-Buffer Optimizer::gather(const StoredState& stored) const {
-  const std::int64_t bytes = stored.total * size_of(stored.array.dtype);
-  Buffer whole = context_->allocate(static_cast<std::size_t>(bytes), /*zeroed=*/false);
-  gather(stored, whole.data());
-  return whole;
-}
-
-void Optimizer::gather(const StoredState& stored, void* whole) const {
-  gather(stored, whole, is_sharded() ? sharding_->comm().deadline() : Deadline::after_ms(0));
-}
-
-void Optimizer::gather(const StoredState& stored, void* whole, const Deadline& deadline) const {
-  if (is_sharded() && stored.owner >= 0) {
-    Communicator& comm = sharding_->comm();
-    const std::int64_t bytes = stored.total * size_of(stored.array.dtype);
-    if (stored.owner == comm.rank()) {
-      site_.queue().download(whole, stored.array.data, static_cast<std::size_t>(bytes));
-    }
-    comm.broadcast(whole, bytes, stored.owner, deadline);
-  } else if (has_slices()) {
-    sharding_->gather(stored.parameter, stored.array, stored.is_blocked ? kernels::kCodeBlock : 1, whole, deadline);
-  } else if (stored.array.bytes() > 0) {
-    site_.queue().download(whole, stored.array.data, static_cast<std::size_t>(stored.array.bytes()));
-  }
 }
 
 void Optimizer::set_schedule(std::int32_t group, const char* name, const Schedule& schedule) {
@@ -328,13 +230,16 @@ void Optimizer::add_parameters(const gradstep_parameter* parameters, std::size_t
   }
   HyperParameters changed = hyper_parameters_;
   changed.grow(grown.group_count());
+  WorkList more = work_;
+  for (std::size_t i = schema_.size(); i < grown.size(); ++i) more.append(grown[i].size);
+  // Adding to the live schema keeps the addresses of the shapes that views point to.
+  Schema::Addition addition = schema_.checked(parameters, n);
   prepare(grown, changed);
   buffers_ = {};
   refreshed_ = false;
-  // Appending to the live schema keeps the addresses of the shapes that views point to.
-  schema_.append(parameters, n);
+  schema_.add(std::move(addition));
   hyper_parameters_ = std::move(changed);
-  for (std::size_t i = schema_.size() - n; i < schema_.size(); ++i) work_.append(schema_[i].size);
+  work_ = std::move(more);
   step_plan_.gradients.prepared.forget();
   step_plan_.forms = {};
 }

@@ -45,9 +45,9 @@ struct StoredState {
   bool is_blocked = false;  ///< the latter
   /// >= 0: the one rank that has it, whole; the others have nothing of it.
   std::int32_t owner = -1;
-  /// Of the whole; empty = the parameter's, or the list that factors are.
+  /// The shape of the whole state; empty = the parameter's shape, or the length of the list of factors.
   std::vector<std::int64_t> shape = {};  // NOLINT(readability-redundant-member-init): lists may leave it out
-  /// Of 8-bit codes; their factors are the stored state after this one.
+  /// How 8-bit codes are read. Their factors are the stored state after this one.
   enum class Code : std::uint8_t { none, of_magnitudes, with_signs } code = Code::none;
 };
 
@@ -56,7 +56,7 @@ constexpr std::int64_t kMostSteps = std::int64_t{1} << 53;
 
 class Optimizer {
  public:
-  Optimizer(std::shared_ptr<Context> context, Schema schema, std::span<const HyperParameterField> fields,
+  Optimizer(std::shared_ptr<Context> context, Schema schema, std::span<const rules::Field> fields,
             std::span<const double> values);
   virtual ~Optimizer() = default;
   Optimizer(const Optimizer&) = delete;
@@ -77,7 +77,9 @@ class Optimizer {
   StepOutcome step_sharded(const StepBuffers& buffers, const StepGuards& guards, const GradientExchange& exchange);
 
   /// Collective. Deals the state out over the ranks of `comm`, or gathers it with NULL. A failure on one rank is one on
-  /// all, and nothing has changed. NULL on an optimizer that is not sharded does nothing.
+  /// all, and nothing has changed. NULL on an optimizer that is not sharded does nothing. Where a part of the state is
+  /// gone on one of the ranks, it is lost on all of them, and what is dealt out waits for a saved one; with NULL a rank
+  /// that finds a peer gone throws the first time.
   void attach(Communicator* comm, const gradstep_sharding_options& options);
   bool is_sharded() const { return sharding_ != nullptr; }
   /// False from a failed exchange or half a step on, until state is loaded or copied in.
@@ -93,6 +95,13 @@ class Optimizer {
 
   /// On failure nothing is added.
   void add_parameters(const gradstep_parameter* parameters, std::size_t n);
+
+  /// Tells apart whatever ranks that step as one must have in common, but for the hyper-parameters.
+  std::string rule_text() const { return sharding_key(); }
+  /// A hash of the schedules, and of the values that callbacks gave at the last refresh.
+  std::uint64_t hyper_parameter_digest() { return hyper_parameters_.digest(); }
+  /// Collective. Throws MISMATCH, on all ranks alike, that names what differs.
+  void compare_hyper_parameters(Communicator& comm, const Deadline& deadline) const;
 
   const Schema& schema() const { return schema_; }
   const std::shared_ptr<Context>& context() const { return context_; }
@@ -124,9 +133,8 @@ class Optimizer {
   virtual std::int64_t other_bytes() const;
   /// Numbers of this rule about its parameters, beside the counters.
   virtual void append_metrics(std::vector<gradstep_metric>& /*metrics*/) {}
-  /// The whole of a stored state, contiguous. Collective if it is spread over the ranks.
-  Buffer gather(const StoredState& stored) const;
-  /// The same into memory for its `total` elements. Allocates nothing.
+  /// Writes the whole of a stored state to memory for its `total` elements, contiguous. Collective if it is spread over
+  /// the ranks. Allocates nothing.
   void gather(const StoredState& stored, void* whole) const;
   void gather(const StoredState& stored, void* whole, const Deadline& deadline) const;
 
@@ -176,21 +184,31 @@ class Optimizer {
   }
   /// False if apply() has seen the same buffers before.
   bool buffers_changed() const { return buffers_changed_; }
+  /// When all state is there: a list of the work on more than memory can hold takes minutes.
+  void list_work();
   const WorkList& work() const { return is_sharded() ? sharding_->work() : work_; }
   const HyperParameters& hyper_parameters() const { return hyper_parameters_; }
   kernels::StepScalars* scalars() const { return scalars_.as<kernels::StepScalars>(); }
-  /// Of which the rule sets what concerns it.
+  /// The subclass fills in the fields that its rule uses.
   StepPlan& step_plan() { return step_plan_; }
   /// Whether the step is made, and t. On devices this waits if a step since it was last asked for could have been
   /// skipped there.
   bool gate_is_open() const { return clock().gate != 0; }
   std::int64_t t() const { return clock().steps; }
   void write_zero_updates();
+  /// In apply(): what was done so far leaves parameters and state as good as they were, if the step fails right here.
+  void nothing_has_changed() { loops_before_ = context_->loops_begun(); }
 
  private:
   bool has_slices() const { return is_sharded() && !sharding_->is_whole(); }
   void take(const StepBuffers& buffers);
   void take_hyper_parameters();
+  Sharding::Agreement agree_on_step(const StepGuards& guards, const GradientExchange& exchange,
+                                    const Deadline& deadline);
+  /// In a text about what ranks disagree on.
+  std::string hyper_parameter_text(std::size_t field) const;
+  std::uint64_t digest_of_step(const StepGuards& guards, const GradientExchange& exchange);
+  [[noreturn]] void compare_step(const StepGuards& guards, const GradientExchange& exchange, const Deadline& deadline);
   kernels::StepScalars awaited_scalars() const;
   const kernels::StepScalars& clock() const;
   bool is_evaluated_here() const;
@@ -199,6 +217,10 @@ class Optimizer {
   StepOutcome outcome(const StepGuards& guards) const;
   void tell_skipped(const StepGuards& guards, const StepOutcome& outcome) const;
   void change_state(FunctionRef<void()> body);
+  /// The ranks that share the state, as far as is known.
+  bool can_be_reached() const;
+  void deal_out(const std::shared_ptr<Communicator>& channel, const gradstep_sharding_options& options, bool keep,
+                const Deadline& deadline);
 
   std::shared_ptr<Context> context_;
   Site site_;
@@ -207,13 +229,14 @@ class Optimizer {
   WorkList work_;
   StepBuffers buffers_;  // of the last step; what they show is valid during a step alone
   Buffer scalars_;       // kernels::StepScalars
-  // Of devices: gate and counters as they are after all that is queued, as long as the host can tell.
+  // On devices: gate and counters as they are after all that is queued, as long as the host can tell.
   mutable std::optional<kernels::StepScalars> clock_;
   StepPlan step_plan_;
   std::vector<kernels::HyperParameterForm> forms_;  // of devices, which evaluate schedules themselves
   std::unique_ptr<Sharding> sharding_;
-  bool lost_ = false;  // an exchange failed: the ranks' slices no longer belong together
-  bool torn_ = false;  // a step was broken off: some parameters and states have made it, others have not
+  bool lost_ = false;              // an exchange failed: the ranks' slices no longer belong together
+  bool torn_ = false;              // a step was broken off: some parameters and states have made it, others have not
+  std::int64_t loops_before_ = 0;  // of the context, when the step began to change something
   BusyFlag busy_;
   bool buffers_changed_ = true;
   std::uint64_t stepped_gradients_ = 0;  // version of the slices that apply() has seen

@@ -17,7 +17,7 @@ template <class Options>
 struct OptionField {
   std::size_t place;
   double Options::* member;
-  HyperParameterField field;
+  rules::Field field;
 };
 
 /// The lines in the order of their places, whatever order they are written in. Does not compile unless every place from
@@ -33,7 +33,7 @@ class OptionFields {
     }
   }
 
-  constexpr std::span<const HyperParameterField> fields() const { return fields_; }
+  constexpr std::span<const rules::Field> fields() const { return fields_; }
 
   /// What the options hold, by place.
   constexpr std::array<double, kCount> values(const Options& options) const {
@@ -44,7 +44,7 @@ class OptionFields {
 
  private:
   std::array<double Options::*, kCount> members_{};
-  std::array<HyperParameterField, kCount> fields_{};
+  std::array<rules::Field, kCount> fields_{};
 };
 
 }  // namespace gradstep

@@ -3,8 +3,8 @@
 #include "optim/saved_optimizer.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 
@@ -36,14 +36,19 @@ std::vector<std::int64_t> shape_of(const Schema& schema, const StoredState& stor
   return stored.is_blocked ? std::vector<std::int64_t>{stored.total} : parameter.shape;
 }
 
-nlohmann::json hyper_parameters_of(const Optimizer& optimizer) {
-  nlohmann::json groups = nlohmann::json::array();
-  for (std::int32_t g = 0; g < optimizer.group_count(); ++g) {
-    nlohmann::json values = nlohmann::json::object();
-    for (const char* name : optimizer.hyper_parameter_names()) values[name] = optimizer.get_value(g, name);
-    groups.push_back(values);
+/// A list of what the groups have.
+std::string hyper_parameters_of(const Optimizer& optimizer) {
+  std::vector<std::map<std::string_view, double>> groups(static_cast<std::size_t>(optimizer.group_count()));
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    for (const char* name : optimizer.hyper_parameter_names()) {
+      groups[g][name] = optimizer.get_value(static_cast<std::int32_t>(g), name);
+    }
   }
-  return groups;
+  std::string json;
+  append_json_list(json, groups, [&](const auto& values) {
+    append_json_object(json, values, [&](double value) { append_json(json, value); });
+  });
+  return json;
 }
 
 bool is_coded(const StoredState& stored) { return stored.code != StoredState::Code::none; }
@@ -67,7 +72,7 @@ struct Move {
 
 /// From the beginning of this rank's part on.
 const std::byte* own_part(const StateFile::Tensor& tensor, const StoredState& stored) {
-  return tensor.data + stored.begin * size_of(stored.array.dtype);
+  return tensor.data + (stored.begin * size_of(stored.array.dtype) - tensor.first);
 }
 
 /// Codes and factors of the dynamic code, as those of kernels/block_code.h.
@@ -96,13 +101,15 @@ SavedPart save_optimizer(Optimizer& optimizer) {
   part.set(kRule, optimizer.kind());
   part.set(kSteps, optimizer.step_count());
   part.set(kSkipped, optimizer.skipped_steps());
-  part.set(kHyperParameters, hyper_parameters_of(optimizer).dump());
-  nlohmann::json unused = nlohmann::json::array();
+  part.set(kHyperParameters, hyper_parameters_of(optimizer));
+  std::vector<std::string_view> unused;
   const std::vector<std::uint8_t> used = optimizer.state_flags();
   for (std::size_t i = 0; i < used.size(); ++i) {
     if (used[i] == 0) unused.push_back(schema[i].name);
   }
-  part.set(kUnused, json_text(unused));
+  std::string names;
+  append_json_list(names, unused, [&](std::string_view name) { append_json(names, name); });
+  part.set(kUnused, std::move(names));
   for (const StoredState& stored : optimizer.stored_states()) {
     if (is_coded(stored)) part.set(kBlockCode, kOctaves);
     SavedTensor tensor;
@@ -110,11 +117,22 @@ SavedPart save_optimizer(Optimizer& optimizer) {
     tensor.dtype = stored.array.dtype;
     tensor.shape = shape_of(schema, stored);
     tensor.data = stored.array.data;
+    tensor.is_finite = true;
     if (optimizer.is_sharded() || !optimizer.site().is_host())
       tensor.gather = [&optimizer, stored](void* whole) { optimizer.gather(stored, whole); };
     part.tensors.push_back(std::move(tensor));
   }
   return part;
+}
+
+TensorParts own_parts(Optimizer& optimizer, const std::string& prefix) {
+  TensorParts parts;
+  if (!optimizer.is_sharded()) return parts;
+  for (const StoredState& stored : optimizer.stored_states()) {
+    parts[prefix + key_of(optimizer.schema(), stored)] = {stored.begin * size_of(stored.array.dtype),
+                                                          stored.array.bytes()};
+  }
+  return parts;
 }
 
 std::function<void()> load_optimizer(LoadedPart& part, Optimizer& optimizer) {
@@ -126,13 +144,8 @@ std::function<void()> load_optimizer(LoadedPart& part, Optimizer& optimizer) {
   check_parameters(part, schema);
   const std::int64_t steps = part.integer(kSteps);
   const std::int64_t skipped = part.integer(kSkipped);
-  std::set<std::string> unused;
-  const auto names = nlohmann::json::parse(part.text(kUnused), nullptr, /*allow_exceptions=*/false);
-  if (!names.is_array()) fail(GRADSTEP_ERR_CORRUPT, "the saved state's '{}' is no list", kUnused);
-  for (const auto& name : names) {
-    if (!name.is_string()) fail(GRADSTEP_ERR_CORRUPT, "the saved state's '{}' is no list of names", kUnused);
-    unused.insert(name.get<std::string>());
-  }
+  const std::vector<std::string> names = read_json_names(part.text(kUnused), kUnused);
+  const std::set<std::string_view> unused(names.begin(), names.end());
   std::vector<std::uint8_t> flags;
   flags.reserve(schema.size());
   for (const Parameter& parameter : schema) flags.push_back(unused.count(parameter.name) == 0 ? 1 : 0);

@@ -15,8 +15,13 @@ namespace gradstep {
 /// The part shows the optimizer's own buffers. Collective if it is sharded: every rank walks through the tensors.
 SavedPart save_optimizer(Optimizer& optimizer);
 
+/// What this rank's part of a sharded optimizer has use for in a file, where its tensors' keys begin with `prefix`;
+/// none of one that is not sharded, which takes all.
+TensorParts own_parts(Optimizer& optimizer, const std::string& prefix);
+
 /// Checks everything; what it returns takes the state over, and fails only where the device does. A sharded optimizer
-/// takes its own slices.
+/// takes its own slices,
+/// of which the file has own_parts() at least.
 std::function<void()> load_optimizer(LoadedPart& part, Optimizer& optimizer);
 
 }  // namespace gradstep

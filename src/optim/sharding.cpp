@@ -8,9 +8,10 @@
 #include <cstring>
 #include <numeric>
 
-#include "comm/compare_ranks.h"
+#include "core/absence.h"
 #include "core/error.h"
 #include "core/hash.h"
+#include "kernels/norm_scale.h"
 
 namespace gradstep {
 
@@ -24,8 +25,26 @@ enum Control : std::size_t {
   kWantsNorm,
   kWeight,
   kAnyGradient,
-  kFirstParameter  // 1 for each that has a gradient
+  kFailed,
+  kFailedRank,
+  kFacts,                        // two numbers and their squares
+  kFirstParameter = kFacts + 4,  // 1 for each that has a gradient
 };
+
+/// Each half of a fact has so many bits: sums of squares are exact for up to 4096 ranks.
+constexpr int kFactBits = 20;
+constexpr std::uint64_t kFactMask = (std::uint64_t{1} << kFactBits) - 1;
+
+void put_fact(std::uint64_t fact, double* control) {
+  control[0] = static_cast<double>(fact & kFactMask);
+  control[1] = control[0] * control[0];
+}
+
+/// After the sum: numbers are equal where the mean of their squares is the square of their mean.
+bool is_fact_equal(const double* control, double ranks) {
+  const auto sum = static_cast<std::uint64_t>(control[0]);
+  return static_cast<std::uint64_t>(control[1]) * static_cast<std::uint64_t>(ranks) == sum * sum;
+}
 
 GradientExchange exchange_of(const gradstep_sharding_options& options) {
   GradientExchange exchange;
@@ -42,9 +61,11 @@ std::int64_t aligned(std::int64_t bytes) {
 constexpr std::size_t kRuleFact = Schema::kDigestSize;
 constexpr std::size_t kStepFact = kRuleFact + 1;
 
-std::array<std::uint64_t, kStepFact + 1> facts_of(const Schema& schema, const std::string& rule,
-                                                  std::int64_t step_count, const gradstep_sharding_options& options) {
-  std::array<std::uint64_t, kStepFact + 1> facts{};
+}  // namespace
+
+std::vector<std::uint64_t> Sharding::facts(const Schema& schema, const std::string& rule, std::int64_t step_count,
+                                           const gradstep_sharding_options& options) {
+  std::vector<std::uint64_t> facts(kStepFact + 1);
   const auto digest = schema.digest(/*arithmetic=*/false);
   std::copy(digest.begin(), digest.end(), facts.begin());
   const std::int32_t words[] = {options.gradients, options.average, options.preconditioners};
@@ -53,16 +74,13 @@ std::array<std::uint64_t, kStepFact + 1> facts_of(const Schema& schema, const st
   return facts;
 }
 
-const char* fact(std::size_t i) {
+const char* Sharding::fact_text(std::size_t i) {
   if (i < kRuleFact) return Schema::kDigestWords[i];
   return i == kRuleFact ? "the rule or its options" : "the step count";
 }
 
-}  // namespace
-
 Sharding::Sharding(const Context& context, const Site& site, std::shared_ptr<Communicator> channel,
-                   const Schema& schema, const std::string& rule, std::int64_t step_count,
-                   const gradstep_sharding_options& options, Dealing dealing, const Deadline& deadline)
+                   const Schema& schema, const gradstep_sharding_options& options, Dealing dealing)
     : site_(site),
       comm_(std::move(channel)),
       data_(*comm_, context, site),
@@ -70,7 +88,6 @@ Sharding::Sharding(const Context& context, const Site& site, std::shared_ptr<Com
       exchange_(exchange_of(options)),
       dealing_(dealing) {
   own_norm_.work = &own_work_;
-  compare_ranks(*comm_, facts_of(schema, rule, step_count, options), fact, deadline);
   deal_out(schema);
   gradient_regions_ = regions(schema, /*arithmetic=*/true);
   if (!is_whole()) param_regions_ = regions(schema, /*arithmetic=*/false);
@@ -91,10 +108,12 @@ Sharding::Sharding(const Context& context, const Site& site, std::shared_ptr<Com
       Array& mine = gradient_slices_[i];
       mine = arena_array(region, region.first[k], schema[i].size);
       gradients_in_.set(i, mine);
-      if (is_whole()) continue;
-      mine.data = region.own.as<std::byte>() + at * size_of(region.dtype);
-      mine.size = slice(i).size;
-      at += mine.size;
+      if (!is_whole()) {
+        mine.data = region.own.as<std::byte>() + at * size_of(region.dtype);
+        mine.size = slice(i).size;
+        at += mine.size;
+      }
+      place_if_empty(mine);
     }
   }
   whole_slices_ = gradient_slices_;
@@ -149,6 +168,7 @@ void Sharding::deal_out(const Schema& schema) {
   for (const std::int64_t chunks : chunk_counts_) {
     partial_bytes_.push_back(chunks * static_cast<std::int64_t>(sizeof(double)));
   }
+  gather_bytes_.resize(ranks);
 }
 
 std::vector<Sharding::Region> Sharding::regions(const Schema& schema, bool arithmetic) {
@@ -191,17 +211,19 @@ void Sharding::keep_own(Region& region) {
   site_.queue().copy(region.own.data(), own.data, static_cast<std::size_t>(own.bytes()));
 }
 
-Sharding::Agreement Sharding::bring_gradients(const BufferList& grads, const GradientExchange& exchange, Agreement own,
-                                              const Deadline& deadline) {
+Sharding::Agreement Sharding::agree(const BufferList& grads, const GradientExchange& exchange, Agreement own,
+                                    const Deadline& deadline) {
   const double ranks = comm_->world_size();
-  const bool local = exchange.gradients == GRADSTEP_SHARDED_GRADIENTS_LOCAL;
-  const bool weighted = local && exchange.average == GRADSTEP_AVERAGE_WEIGHTED;
   control_.assign(kFirstParameter + grads.size(), 0);
   control_[kFoundInf] = own.found_inf ? 1 : 0;
   control_[kWantsNorm] = own.wants_norm ? 1 : 0;
   control_[kWeight] = exchange.weight;
+  control_[kFailed] = own.has_failed ? 1 : 0;
+  control_[kFailedRank] = own.has_failed ? comm_->rank() : 0;
+  put_fact(own.facts, &control_[kFacts]);
+  put_fact(own.facts >> kFactBits, &control_[kFacts + 2]);
   for (std::size_t i = 0; i < grads.size(); ++i) {
-    if (grads[i].data == nullptr || grads[i].size == 0) continue;
+    if (is_absent(grads[i])) continue;
     control_[kAnyGradient] = 1;
     control_[kFirstParameter + i] = 1;
   }
@@ -210,23 +232,44 @@ Sharding::Agreement Sharding::bring_gradients(const BufferList& grads, const Gra
   control.size = static_cast<std::int64_t>(control_.size());
   control.dtype = DType::f64;
   comm_->all_reduce(control, GRADSTEP_REDUCE_SUM, 1, deadline);
+  if (control_[kFailed] != 0) {
+    fail(GRADSTEP_ERR_ABORTED, "{} could not begin the step",
+         control_[kFailed] == 1 ? fmt::format("rank {}", control_[kFailedRank])
+                                : fmt::format("{} of {} ranks", control_[kFailed], ranks));
+  }
+  Agreement agreed = own;
+  agreed.is_equal = is_fact_equal(&control_[kFacts], ranks) && is_fact_equal(&control_[kFacts + 2], ranks);
+  if (!agreed.is_equal) return agreed;
   if (control_[kWantsNorm] != 0 && control_[kWantsNorm] != ranks) {
     fail(GRADSTEP_ERR_MISMATCH, "{} of {} ranks ask for clipping by norm or for a check of finiteness, the others not",
          control_[kWantsNorm], ranks);
   }
-  Agreement agreed = own;
   agreed.found_inf = control_[kFoundInf] != 0;
   agreed.any_gradient = control_[kAnyGradient] != 0;
+  return agreed;
+}
 
+void Sharding::bring_gradients(const BufferList& grads, const GradientExchange& exchange, const Deadline& deadline) {
+  const double ranks = comm_->world_size();
+  const bool local = exchange.gradients == GRADSTEP_SHARDED_GRADIENTS_LOCAL;
+  const bool weighted = local && exchange.average == GRADSTEP_AVERAGE_WEIGHTED;
   if (is_whole() && !local) {
     gradient_slices_.assign(grads.begin(), grads.end());
     gradients_version_ = grads.version;
-    return agreed;
+    return;
   }
   const double weight_sum = control_[kWeight];
   show_gradients(grads.arrays, local);
-  site_.backend().copy(gradients_in_.plan(local ? work_ : part_, grads), weighted ? exchange.weight : 1, 1,
-                       site_.queue());
+  if (weighted && exchange.weight == 0) {
+    // Gradients of weight 0 are not read.
+    for (const Region& region : gradient_regions_) {
+      const Array all = arena_array(region, 0, region.elements);
+      site_.queue().zero(all.data, static_cast<std::size_t>(all.bytes()));
+    }
+  } else {
+    site_.backend().copy(gradients_in_.plan(local ? work_ : part_, grads), weighted ? exchange.weight : 1, 1,
+                         site_.queue());
+  }
   double divisor = 1;
   if (weighted) divisor = weight_sum > 0 ? weight_sum : 1;
   if (local && exchange.average == GRADSTEP_AVERAGE_MEAN) divisor = ranks;
@@ -244,13 +287,12 @@ Sharding::Agreement Sharding::bring_gradients(const BufferList& grads, const Gra
     keep_own(region);
     if (weighted && !(weight_sum > 0)) site_.queue().zero(region.own.data(), region.own.bytes());
   }
-  return agreed;
 }
 
 /// As after a dense reducer: a parameter that may not stay unused has a gradient, of zeros if need be.
 void Sharding::show_gradients(std::span<const Array> grads, bool local) {
   for (std::size_t i = 0; i < grads.size(); ++i) {
-    const bool present = local ? !may_be_unused_[i] || control_[kFirstParameter + i] > 0 : grads[i].data != nullptr;
+    const bool present = local ? !may_be_unused_[i] || control_[kFirstParameter + i] > 0 : !is_absent(grads[i]);
     const void* shown = gradient_slices_[i].data;
     gradient_slices_[i] = whole_slices_[i];
     if (!present) gradient_slices_[i].data = nullptr;
@@ -258,21 +300,42 @@ void Sharding::show_gradients(std::span<const Array> grads, bool local) {
   }
 }
 
+/// All ranks fold the same partials, and so agree on whether squares have left f64's range.
 const double* Sharding::norm(const Deadline& deadline) {
-  const std::int64_t all = std::accumulate(chunk_counts_.begin(), chunk_counts_.end(), std::int64_t{0});
-  const auto rank = static_cast<std::size_t>(comm_->rank());
-  const std::int64_t first =
-      is_whole() ? 0 : std::accumulate(chunk_counts_.begin(), chunk_counts_.begin() + comm_->rank(), std::int64_t{0});
-  const std::int64_t count = is_whole() ? chunk_counts_[rank] : all;
-  const std::size_t needed = static_cast<std::size_t>(count + 1) * sizeof(double);
+  const std::int64_t count = std::accumulate(chunk_counts_.begin(), chunk_counts_.end(), std::int64_t{0});
+  const std::size_t needed = static_cast<std::size_t>(is_whole() ? 1 : count + 1) * sizeof(double);
   if (squares_.bytes() < needed) squares_ = site_.allocate(needed, /*zeroed=*/false);
   double* norm = squares_.as<double>();
-  double* partials = norm + 1;
   own_norm_.arrays = gradients();
-  site_.backend().square_chunks(own_norm_, partials + first, site_.queue());
-  if (!is_whole()) data_.all_gather_v(partials + first, partials, partial_bytes_, deadline);
-  site_.backend().fold(partials, count, norm, site_.queue());
+  if (is_whole()) {
+    site_.backend().measure(own_norm_, norm, site_.queue());
+    return norm;
+  }
+  double* partials = norm + 1;
+  const std::int64_t first =
+      std::accumulate(chunk_counts_.begin(), chunk_counts_.begin() + comm_->rank(), std::int64_t{0});
+  const auto fold_squares = [&](double scale) {
+    site_.backend().square_chunks(own_norm_, scale, partials + first, site_.queue());
+    data_.all_gather_v(partials + first, partials, partial_bytes_, deadline);
+    site_.backend().fold(partials, count, norm, site_.queue());
+  };
+  fold_squares(1);
+  const auto is_wide = [](const Region& region) { return region.dtype == DType::f64; };
+  if (std::ranges::none_of(gradient_regions_, is_wide)) return norm;
+  data_.settle(deadline);
+  const double scale = kernels::norm_scale(read(site_.queue(), norm));
+  if (scale == 1) return norm;
+  fold_squares(scale);
+  data_.settle(deadline);
+  write(site_.queue(), norm, read(site_.queue(), norm) / scale);
   return norm;
+}
+
+const double* Sharding::largest(const Deadline& deadline) {
+  own_norm_.arrays = gradients();
+  site_.backend().find_largest(own_norm_, &largest_, site_.queue());
+  if (!is_whole()) comm_->all_reduce(compact_array(&largest_, 1, DType::f64), GRADSTEP_REDUCE_MAX, 1, deadline);
+  return &largest_;
 }
 
 void Sharding::stage(const BufferList& params) {
@@ -290,14 +353,19 @@ void Sharding::publish(const BufferList& targets, const Deadline& deadline) {
 
 void Sharding::gather(std::size_t parameter, const Array& own, std::int64_t per_block, void* whole,
                       const Deadline& deadline) const {
-  std::vector<std::int64_t> bytes;
-  for (const std::vector<Slice>& rank : slices_) {
-    bytes.push_back((rank[parameter].size + per_block - 1) / per_block * size_of(own.dtype));
+  for (std::size_t rank = 0; rank < slices_.size(); ++rank) {
+    gather_bytes_[rank] = (slices_[rank][parameter].size + per_block - 1) / per_block * size_of(own.dtype);
   }
-  if (site_.is_host()) return comm_->all_gather_v(own.data, whole, bytes, deadline);
-  std::vector<std::byte> staged(static_cast<std::size_t>(own.bytes()));
-  site_.queue().download(staged.data(), own.data, staged.size());
-  comm_->all_gather_v(staged.data(), whole, bytes, deadline);
+  if (site_.is_host()) return comm_->all_gather_v(own.data, whole, gather_bytes_, deadline);
+  std::vector<std::byte> staged;
+  try {
+    staged.resize(static_cast<std::size_t>(own.bytes()));
+    site_.queue().download(staged.data(), own.data, staged.size());
+  } catch (...) {
+    comm_->abort();  // the others wait in this exchange
+    throw;
+  }
+  comm_->all_gather_v(staged.data(), whole, gather_bytes_, deadline);
 }
 
 std::int64_t Sharding::bytes() const {

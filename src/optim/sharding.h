@@ -35,6 +35,7 @@ struct GradientExchange {
   std::int32_t average = GRADSTEP_AVERAGE_MEAN;
   double weight = 1;            ///< of this rank, for AVERAGE_WEIGHTED
   bool needs_gradient = false;  ///< no step where no rank has a gradient
+  std::uint64_t window = 0;     ///< stands for what ranks must agree on of the window that the gradients are of
 };
 
 enum class Dealing : std::uint8_t {
@@ -44,11 +45,15 @@ enum class Dealing : std::uint8_t {
 
 class Sharding {
  public:
-  /// Collective: compares schemas, rules and counters over `channel`, which is this object's own. `rule` tells apart
-  /// whatever must be equal on all ranks. `site` is the optimizer's, and outlives this. `deadline` is that of the call.
+  /// What ranks compare before they share state, for compare_ranks(). `rule` tells apart whatever must be equal on all
+  /// of them.
+  static std::vector<std::uint64_t> facts(const Schema& schema, const std::string& rule, std::int64_t step_count,
+                                          const gradstep_sharding_options& options);
+  static const char* fact_text(std::size_t i);
+
+  /// `channel` is this object's own. `site` is the optimizer's, and outlives this.
   Sharding(const Context& context, const Site& site, std::shared_ptr<Communicator> channel, const Schema& schema,
-           const std::string& rule, std::int64_t step_count, const gradstep_sharding_options& options, Dealing dealing,
-           const Deadline& deadline);
+           const gradstep_sharding_options& options, Dealing dealing);
 
   const gradstep_sharding_options& options() const { return options_; }
   const GradientExchange& default_exchange() const { return exchange_; }
@@ -67,15 +72,22 @@ class Sharding {
     bool found_inf = false;     ///< in: here; out: on any rank
     bool wants_norm = false;    ///< equal on all ranks, or MISMATCH on all
     bool any_gradient = false;  ///< out: some rank has a gradient
+    bool has_failed = false;    ///< in: this rank cannot step; ABORTED on all
+    std::uint64_t facts = 0;    ///< in: stands for what must be equal on all ranks
+    bool is_equal = true;       ///< out: `facts` is
   };
-  /// Brings every rank its slices of the gradients. Collective; `deadline` is that of the whole step.
-  Agreement bring_gradients(const BufferList& grads, const GradientExchange& exchange, Agreement own,
-                            const Deadline& deadline);
+  /// One exchange before anything is changed. Collective; `deadline` is that of the whole step.
+  Agreement agree(const BufferList& grads, const GradientExchange& exchange, Agreement own, const Deadline& deadline);
+  /// Brings every rank its slices of the gradients for which agree() was called. Collective.
+  void bring_gradients(const BufferList& grads, const GradientExchange& exchange, const Deadline& deadline);
   /// By parameter: this rank's slice, contiguous in the arithmetic dtype (whole and REDUCED: the host's own); no data =
   /// no rank has a gradient.
   BufferList gradients() const { return {gradient_slices_, gradients_version_}; }
-  /// The norm of the whole gradient, at the site. Collective.
+  /// The norm of the whole gradient, at the site. Collective. With f64 gradients the host waits for it, and a second
+  /// exchange follows where their squares have left f64's range.
   const double* norm(const Deadline& deadline);
+  /// The largest magnitude of an element of the whole gradient, on the host. Collective.
+  const double* largest(const Deadline& deadline);
 
   /// Copies this rank's slices of the parameters into staging, where the step works on them.
   void stage(const BufferList& params);
@@ -117,9 +129,10 @@ class Sharding {
   gradstep_sharding_options options_;
   GradientExchange exchange_;
   Dealing dealing_;
-  std::vector<std::vector<Slice>> slices_;   // by rank, then parameter
-  std::vector<std::int64_t> chunk_counts_;   // by rank
-  std::vector<std::int64_t> partial_bytes_;  // of their sums of squares, by rank
+  std::vector<std::vector<Slice>> slices_;          // by rank, then parameter
+  std::vector<std::int64_t> chunk_counts_;          // by rank
+  std::vector<std::int64_t> partial_bytes_;         // of their sums of squares, by rank
+  mutable std::vector<std::int64_t> gather_bytes_;  // of one state, by rank: room made beforehand
   std::vector<bool> may_be_unused_;
   WorkList work_;      // of the whole tensors
   WorkList own_work_;  // of this rank's slices
@@ -137,6 +150,7 @@ class Sharding {
   std::vector<double> control_;
   NormPlan own_norm_;
   Buffer squares_;  // the norm, and the partials of all ranks
+  double largest_ = 0;
 };
 
 }  // namespace gradstep

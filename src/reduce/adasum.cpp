@@ -132,8 +132,8 @@ void AdasumExchange::plan_all() {
   }
 }
 
-// Of one part, pairs take turns: the dots of a piece are one list, ordered by chunk, then pair, and so are those of all
-// pieces, one after the other.
+// Pairs take turns in a part: the dots of a piece are one list, ordered by chunk, then pair. The lists of the pieces
+// follow one another.
 void AdasumExchange::add_level(std::vector<Pair> pairs, std::vector<std::vector<std::size_t>> groups) {
   Level& level = levels_.emplace_back();
   std::size_t each = 0;

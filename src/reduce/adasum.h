@@ -47,7 +47,7 @@ class AdasumExchange final : public BucketExchange {
   std::size_t own_piece() const { return is_cut() ? rank() : 0; }
   std::size_t parameters() const { return parameter_chunks_.size() - 1; }
   bool is_tree() const;
-  /// Of rank v's block, or, v being the number of ranks, of their sum.
+  /// The part of rank v's block; v = number of ranks: of their sum.
   Array part_of(std::size_t v, const Part& part) const;
 
   void reserve_memory();

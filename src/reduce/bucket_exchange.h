@@ -4,6 +4,7 @@
 // How one bucket's gradients become those of all ranks: one class per mode, all behind this interface.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -32,7 +33,9 @@ struct ExchangeResources {
         options(checked),
         outgoing(site.backend().memory()),
         incoming(site.backend().memory()),
-        blocks(site.backend().memory()) {
+        blocks(site.backend().memory()),
+        nonfinite(site.allocate(sizeof(std::int64_t), /*zeroed=*/true)),
+        half_norm(site.allocate(sizeof(double), /*zeroed=*/true)) {
     if (own_stream != nullptr) own_lane.use(own_stream.get());
   }
 
@@ -50,6 +53,9 @@ struct ExchangeResources {
   void join() const {
     if (own_stream != nullptr) site.queue().follow(own_lane.queue());
   }
+
+  /// True if all numbers of a contiguous array at the site are finite. Waits for the queue.
+  bool is_finite(const Array& numbers, Queue& queue) const;
 
   /// Collective the first time in a window.
   double agree_on_weight(const Deadline& deadline) {
@@ -69,14 +75,20 @@ struct ExchangeResources {
   std::shared_ptr<Communicator> comm;
   std::unique_ptr<DataPlane> data;  ///< of comm, on memory of the site, in the order of the lane
   std::int64_t windows = 0;         ///< that have succeeded
-  // Of the present window.
+  double loss_scale = 1;            ///< of the gradients, and so of what is kept
+  // The present window.
   double weight = 1;                   ///< this rank's
   std::optional<double> total_weight;  ///< all ranks', where an exchange has asked for it
   // At the site.
   Staging outgoing;
   Staging incoming;
   Staging blocks;
+  Buffer nonfinite;
+  Buffer half_norm;
 };
+
+/// Numbers below it neither become infinite in a sum of two, nor where one is added to any finite number.
+double safe_bound(DType dtype);
 
 /// Numbers of one parameter that stay from window to window.
 struct KeptTensor {
@@ -86,6 +98,7 @@ struct KeptTensor {
   /// Empty = the parameter's.
   std::vector<std::int64_t> shape = {};  // NOLINT(readability-redundant-member-init): lists may leave it out
   bool replicated = false;               ///< the same on all ranks; else this rank's own, to be added up
+  bool is_scaled = true;                 ///< as gradients are, by the loss scale
 };
 
 class BucketExchange {
@@ -114,9 +127,14 @@ class BucketExchange {
   /// Like all that queues work here, in the order of the lane.
   /// A failure leaves behind nothing that a later window could see.
   virtual void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) = 0;
+  /// No element of the last exchange's result is larger, before it is divided by the weight; NaN or infinite where one
+  /// may not be finite. Waits for the exchange. Up to safe_bound() what commit() keeps is finite, too.
+  virtual double largest() { return std::numeric_limits<double>::infinity(); }
+  /// The result is finite and may be larger: what commit() would keep becomes finite, too. In the host's order.
+  virtual void limit_kept() {}
   /// What lies at the site and is asked for seldom.
   virtual void complete(gradstep_bucket_statistics& /*stats*/) const {}
-  /// The whole window has succeeded: what it leaves behind for the next one is kept from now on.
+  /// The whole window has succeeded, and its result is finite: what it leaves behind is kept from now on.
   virtual void commit() {}
   virtual std::vector<KeptTensor> kept() { return {}; }
   /// In the window that has failed this rank has given what the others need: they may have finished it.

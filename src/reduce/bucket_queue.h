@@ -40,7 +40,7 @@ class BucketQueue {
   /// The buckets before `end` are full. Lets them leave and returns at once; where the channel does not overlap, when
   /// they are exchanged, by `deadline`. Throws the window's error.
   void let_leave(std::size_t end, const Deadline& deadline);
-  /// The same, and returns when they are exchanged: all by `deadline`.
+  /// let_leave(), and returns when all are exchanged, by `deadline`.
   void exchange_all(std::size_t end, const Deadline& deadline);
   /// One bucket on the host's thread. Nothing is running.
   void exchange_alone(std::size_t bucket, const Deadline& deadline);

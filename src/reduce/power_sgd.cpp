@@ -7,11 +7,18 @@
 #include "reduce/power_sgd.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "kernels/random.h"
 
 namespace gradstep {
+
+namespace {
+
+constexpr double kLargeFactor = 0x1p40;
+
+}  // namespace
 
 PowerSgdExchange::PowerSgdExchange(ExchangeResources& resources, const BucketPlan& plan,
                                    const gradstep_reducer_options& checked,
@@ -43,6 +50,11 @@ PowerSgdExchange::PowerSgdExchange(ExchangeResources& resources, const BucketPla
   p_ = resources_.site.allocate(bytes(p_size_), /*zeroed=*/false);
   q_ = resources_.site.allocate(bytes(q_size_), /*zeroed=*/false);
   next_q_ = resources_.site.allocate(bytes(q_size_), /*zeroed=*/false);
+  norms_ = resources_.site.allocate(sizeof(Norms), /*zeroed=*/true);
+  p_work_.append(p_size_);
+  q_work_.append(q_size_);
+  p_norm_.work = &p_work_;
+  q_norm_.work = &q_work_;
   for (const Matrix& matrix : matrices_) start(matrix);
   plan_dense(packed_);
   plan_dense(residual_);
@@ -78,7 +90,7 @@ const LowRankPlan& PowerSgdExchange::low_rank() {
   return packed_.low_rank;
 }
 
-/// Of result().
+/// The matrix's part of result().
 Array PowerSgdExchange::seen(const Matrix& matrix) const {
   std::byte* first = static_cast<std::byte*>(result().data) + matrix.begin * size_of(plan_.dtype);
   return compact_array(first, matrix.size(), plan_.dtype);
@@ -109,16 +121,42 @@ void PowerSgdExchange::exchange(double divisor, const Deadline& deadline, gradst
   set_has_sent();
   if (q_size_ > 0) data().all_reduce(part(next_q_, 0, q_size_), GRADSTEP_REDUCE_SUM, ranks, deadline);
   // What came back are means; a sum is so many times that.
-  const double factor = divisor == ranks ? 1 : ranks / divisor;
-  backend().copy(packed_.back.plan(), factor, 1, queue());
-  backend().expand(plan, factor, queue());  // what the factors leave out stays in packed_
+  factor_ = divisor == ranks ? 1 : ranks / divisor;
+  backend().copy(packed_.back.plan(), factor_, 1, queue());
+  backend().expand(plan, factor_, queue());  // what the factors leave out stays in packed_
   has_expanded_ = true;
+  const Array p = part(p_, 0, p_size_);
+  const Array q = part(next_q_, 0, q_size_);
+  p_norm_.arrays = {{&p, 1}, /*version=*/0};
+  q_norm_.arrays = {{&q, 1}, /*version=*/0};
+  backend().measure(p_norm_, &norms_.as<Norms>()->p, queue());
+  backend().measure(q_norm_, &norms_.as<Norms>()->q, queue());
   stats.algorithm = GRADSTEP_EXCHANGE_FACTORS;
+}
+
+// Rows of P, which is orthonormal, are no longer than 1, but for roundings. An element that is not finite makes NaNs of
+// Q.
+double PowerSgdExchange::largest() {
+  seen_norms_ = read(queue(), norms_.as<Norms>());
+  return 2 * factor_ * (seen_norms_.p + seen_norms_.q);
+}
+
+// Where gradients of ranks nearly cancel, a finite mean leaves what is infinite on one of them, or would be in later
+// sums.
+void PowerSgdExchange::limit_kept() {
+  backend().clamp(array(packed_.memory), safe_bound(plan_.dtype), resources_.site.queue());
 }
 
 // From a factor that is zero, as all are of a gradient that is, none but zero would come in the next window.
 void PowerSgdExchange::commit() {
   if (q_size_ > 0) backend().keep_factors(low_rank(), queue());
+  if (seen_norms_.q > kLargeFactor) {
+    // Only its directions count: the next window's P must not become infinite of it. A power of two changes no bit.
+    const Array q = part(next_q_, 0, q_size_);
+    const CopyItem itself{q, q};
+    const double scale = std::max(std::ldexp(1.0, -std::ilogb(seen_norms_.q)), 0x1p-126);
+    backend().copy({&q_work_, {&itself, 1}, {}}, scale, 1, queue());
+  }
   std::swap(packed_, residual_);
   std::swap(q_, next_q_);
 }
@@ -130,7 +168,7 @@ std::vector<KeptTensor> PowerSgdExchange::kept() {
     list.push_back({i, "residual", part(residual_.memory, matrix.begin, matrix.size())});
     if (matrix.rank > 0) {
       const Array factors = part(q_, matrix.q_begin, matrix.rank * matrix.cols);
-      list.push_back({i, "factor", factors, {matrix.rank, matrix.cols}, /*replicated=*/true});
+      list.push_back({i, "factor", factors, {matrix.rank, matrix.cols}, /*replicated=*/true, /*is_scaled=*/false});
     }
   }
   return list;

@@ -19,6 +19,8 @@ class PowerSgdExchange final : public BucketExchange {
   Array packed() const override { return array(packed_.memory); }
   Array carried() const override { return array(residual_.memory); }
   void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) override;
+  double largest() override;
+  void limit_kept() override;
   void commit() override;
   std::vector<KeptTensor> kept() override;
   void finish(const BucketExchange& failed) override;
@@ -48,7 +50,7 @@ class PowerSgdExchange final : public BucketExchange {
   void start(const Matrix& matrix);
   void plan_dense(Window& window);
   Array part(const Buffer& buffer, std::int64_t begin, std::int64_t size) const;
-  /// Of packed_, with the factors p_ and next_q_, and result().
+  /// The plan of packed_, with the factors p_ and next_q_, and result().
   const LowRankPlan& low_rank();
   Array seen(const Matrix& matrix) const;
 
@@ -60,6 +62,16 @@ class PowerSgdExchange final : public BucketExchange {
   Buffer p_;  // factors, and in between what travels densely
   Buffer q_;  // of the last window; where the next one starts
   Buffer next_q_;
+  /// The norms of both factors that were exchanged.
+  struct Norms {
+    double p = 0;
+    double q = 0;
+  };
+  WorkList p_work_, q_work_;
+  NormPlan p_norm_, q_norm_;
+  Buffer norms_;               // at the site
+  Norms seen_norms_;           // the same, where largest() has asked
+  double factor_ = 1;          // of the last expansion
   bool has_expanded_ = false;  // packed_ is less what was sent
   bool lacks_factor_ = false;  // finish() waits for the Q that rejoin() brings
 };

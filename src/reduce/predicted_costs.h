@@ -16,7 +16,7 @@ gradstep_cost_options default_cost_options();
 /// Throws INVALID_ARGUMENT on a field that breaks its rule.
 void check_cost_options(const gradstep_cost_options& options);
 
-/// Of options that were checked.
+/// Takes options that were checked.
 std::vector<gradstep_cost> predict_costs(const gradstep_cost_options& options);
 
 }  // namespace gradstep

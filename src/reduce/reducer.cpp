@@ -8,18 +8,13 @@
 #include <utility>
 
 #include "comm/compare_ranks.h"
+#include "core/absence.h"
 #include "core/error.h"
+#include "core/weight.h"
 
 namespace gradstep {
 
 namespace {
-
-/// What ranks tell each other, and sum.
-enum Control : std::size_t {
-  kWeight,
-  kRanksWithGradient,
-  kFirstParameter  // 1 for each that is touched
-};
 
 std::int64_t nanoseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count();
@@ -43,7 +38,8 @@ Reducer::Reducer(std::shared_ptr<Context> context, Communicator& comm, const gra
 
   resources_.comm = comm.private_channel(deadline);
   resources_.data = std::make_unique<DataPlane>(*resources_.comm, *resources_.context, resources_.lane());
-  compare_ranks(this->comm(), digest_of(schema_, this->options()).values, PlanDigest::what, deadline);
+  const auto what = [](std::size_t i) { return PlanDigest::what(i); };
+  compare_ranks(this->comm(), digest_of(schema_, this->options()).values, what, deadline);
   if (this->options().mode == GRADSTEP_REDUCER_AUTO) costs_.emplace(resources_, deadline);
   places_.resize(schema_.size());
   for (const BucketPlan& plan : plans) add_bucket(plan);
@@ -85,6 +81,7 @@ void Reducer::add_bucket(const BucketPlan& plan) {
   bucket.stats.elements = plan.elements;
   bucket.stats.parameters = static_cast<std::int64_t>(plan.parameters.size());
   bucket.stats.bytes_dense = 2 * (ranks - 1) * plan.elements * size_of(plan.dtype) / ranks;
+  has_memory_ = has_memory_ || !bucket.exchange->kept().empty();
   buckets_.push_back(std::move(bucket));
 }
 
@@ -98,14 +95,14 @@ Array Reducer::part_of(const Array& whole, std::size_t index) const {
 }
 
 Array Reducer::result_of(std::size_t index) const {
-  return part_of(buckets_[places_[index].bucket].exchange->result(), index);
+  Array result = part_of(buckets_[places_[index].bucket].exchange->result(), index);
+  place_if_empty(result);
+  return result;
 }
 
 void Reducer::open_window(double weight) {
-  if (!(weight >= 0) || !std::isfinite(weight)) {
-    fail_argument("weight: is {}, expected a finite number of at least 0", weight);
-  }
-  open_ = true;
+  check_weight(weight);
+  if (options().average == GRADSTEP_AVERAGE_WEIGHTED) check_weight(weight, rank_weights(schema_.is_all_f64()));
   complete_ = measured_ = false;
   weight_ = resources_.weight = weight;
   resources_.total_weight.reset();
@@ -117,6 +114,7 @@ void Reducer::open_window(double weight) {
     bucket.exchange->begin();
   }
   for (Place& place : places_) place.pushed = place.touched = false;
+  open_ = true;  // now that nothing can fail
 }
 
 void Reducer::begin(double weight) {
@@ -126,7 +124,9 @@ void Reducer::begin(double weight) {
 
 CombineItem Reducer::addition_of(const Bucket& bucket, std::size_t index, const Array& grad) const {
   const BucketExchange& exchange = *bucket.exchange;
-  return {part_of(exchange.packed(), index), grad, part_of(exchange.carried(), index), pack_multiplier(),
+  Array added = grad;
+  if (pack_multiplier() == 0) added.data = nullptr;  // a gradient of weight 0 is not read
+  return {part_of(exchange.packed(), index), added, part_of(exchange.carried(), index), pack_multiplier(),
           exchange.carried_factor()};
 }
 
@@ -173,7 +173,7 @@ void Reducer::pack_one(std::size_t index, const Array& grad) {
   Bucket& bucket = buckets_[places_[index].bucket];
   const CombineItem sum = addition_of(bucket, index, grad);
   if (sum.b.data == nullptr) {
-    const CopyItem copy{sum.destination, grad};
+    const CopyItem copy{sum.destination, sum.a};
     backend().copy({&places_[index].work, {&copy, 1}, {}}, sum.a_factor, 1, queue());
   } else {
     backend().combine({&places_[index].work, {&sum, 1}, {}}, queue());
@@ -184,7 +184,7 @@ void Reducer::pack_one(std::size_t index, const Array& grad) {
 
 void Reducer::set_pushed(std::size_t index, const Array& grad) {
   places_[index].pushed = true;
-  places_[index].touched = grad.data != nullptr;
+  places_[index].touched = !is_absent(grad);
   --buckets_[places_[index].bucket].pending;
 }
 
@@ -284,6 +284,7 @@ void Reducer::finish_window(const BufferList& targets, const Deadline& deadline)
     settle(buckets_, deadline);
     complete_ = true;
     write_results(targets);
+    measure_window(buckets_, targets);
   } catch (...) {
     give_up_window(queue_->has_left());
     throw;
@@ -302,30 +303,13 @@ void Reducer::settle(std::span<Bucket> exchanged, const Deadline& deadline) {
   }
 }
 
-void Reducer::commit(std::span<Bucket> exchanged) {
-  run_in_lane([](Bucket& bucket) { bucket.exchange->commit(); }, exchanged);
-  ++resources_.windows;
-}
-
-void Reducer::run_in_lane(FunctionRef<void(Bucket&)> work, std::span<Bucket> chosen) {
-  resources_.follow(resources_.record());
-  for (Bucket& bucket : chosen) work(bucket);
-  resources_.join();
-}
-
-void Reducer::commit() { commit(buckets_); }
-
-bool Reducer::has_memory() const {
-  return std::ranges::any_of(buckets_, [](const Bucket& bucket) { return !bucket.exchange->kept().empty(); });
-}
-
 void Reducer::write_results(const BufferList& targets) {
   if (targets.empty()) return;
   if (has_optional_ || targets.version == 0 || targets.version != results_version_) {
     results_version_ = 0;
     results_.clear();
     for (std::size_t i = 0; i < targets.size(); ++i) {
-      if (places_[i].touched && targets[i].data != nullptr) results_.add({targets[i], result_of(i)}, targets[i].size);
+      if (places_[i].touched && !is_absent(targets[i])) results_.add({targets[i], result_of(i)}, targets[i].size);
     }
     results_version_ = targets.version;
   }
@@ -348,7 +332,7 @@ void Reducer::run_window(const BufferList& grads, const BufferList& results, dou
   queue_->limit(deadline);
   try {
     for (Bucket& bucket : buckets_) {
-      // Those before it are exchanged meanwhile; with a single bucket there is nothing to gain.
+      // Buckets before it are exchanged meanwhile; with a single bucket there is nothing to gain.
       if (full_buckets() > 0) queue_->let_leave(full_buckets(), deadline);
       pack(bucket, grads);
     }
@@ -375,6 +359,7 @@ void Reducer::reduce_bucket(std::size_t index, const BufferList& arrays, double 
     queue_->exchange_alone(index, deadline);
     settle({&bucket, 1}, deadline);
     write_results({bucket_results_, /*version=*/0});
+    measure_window({&bucket, 1}, {bucket_results_, /*version=*/0});
   } catch (...) {
     give_up_window(/*has_left=*/true);
     throw;

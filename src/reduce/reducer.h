@@ -36,7 +36,7 @@ class Reducer {
   /// Collective: takes a channel of its own and compares the plans.
   Reducer(std::shared_ptr<Context> context, Communicator& comm, const gradstep_reducer_options& options, Schema schema)
       : Reducer(std::move(context), comm, options, std::move(schema), comm.deadline()) {}
-  /// The same as a part of a call, by its deadline.
+  /// For a call that has a deadline already.
   Reducer(std::shared_ptr<Context> context, Communicator& comm, const gradstep_reducer_options& options, Schema schema,
           const Deadline& deadline);
   ~Reducer() { drop_exchanges(); }
@@ -47,12 +47,15 @@ class Reducer {
 
   /// A whole window. `results`, if not empty, get the outcome.
   void reduce(const BufferList& grads, const BufferList& results, double weight);
-  /// The same without results, and what the window leaves behind for the next one is kept only by commit(): a
-  /// window that is reduced again instead has left nothing.
+  /// reduce() without results. What the window leaves behind for the next one is kept only by commit(): a window that
+  /// is reduced again instead has left nothing.
   void exchange_window(const BufferList& grads, double weight);
   /// Windows leave something behind for the next one.
-  bool has_memory() const;
+  bool has_memory() const { return has_memory_; }
+  /// Nothing, if the window's result is not finite.
   void commit();
+  /// The gradients of the next windows are multiplied by it; what is kept becomes so, too.
+  void set_loss_scale(double scale);
   /// A window of one bucket alone: its parameters' arrays become the outcome, those of others are left as they are, and
   /// gradients() shows nothing.
   void reduce_bucket(std::size_t index, const BufferList& arrays, double weight);
@@ -71,7 +74,7 @@ class Reducer {
 
   /// The outcome of the last window, in the buckets; data NULL where no rank had a gradient.
   BufferList gradients();
-  /// Of gradients(), at the site.
+  /// The norm of gradients(), at the site.
   const double* norm();
   std::vector<gradstep_bucket_statistics> bucket_stats() const;
   /// One parameter's.
@@ -124,6 +127,13 @@ class Reducer {
     bool touched = false;  // here; after a window, on any rank
   };
 
+  /// What ranks tell each other, and sum.
+  enum Control : std::size_t {
+    kWeight,
+    kRanksWithGradient,
+    kFirstParameter  // 1 for each that is touched
+  };
+
   void add_bucket(const BucketPlan& plan);
   Array part_of(const Array& whole, std::size_t index) const;
   Array result_of(std::size_t index) const;
@@ -150,6 +160,9 @@ class Reducer {
   /// Nothing of an open window goes on: peers get an error, not a hang, where buckets have left.
   void drop_exchanges() noexcept;
   void divide(std::span<Bucket> exchanged, double divisor);
+  /// What is written to `targets` is there.
+  void measure_window(std::span<Bucket> exchanged, const BufferList& targets);
+  bool is_finite(Bucket& bucket, const BufferList& targets);
   void settle(std::span<Bucket> exchanged, const Deadline& deadline);
   void commit(std::span<Bucket> exchanged);
   /// Work of exchanges, between what the host's order has now and what it will have.
@@ -177,6 +190,8 @@ class Reducer {
   bool has_optional_ = false;   // parameters that all ranks may leave out of a window
   bool needs_control_ = false;  // by the schema or the options
   bool any_gradient_ = false;
+  bool has_memory_ = false;
+  bool keeps_ = true;  // what the window leaves behind
   bool open_ = false;
   bool complete_ = false;  // gradients() are valid
   bool queued_ = false;    // exchanges that are on their way on the device

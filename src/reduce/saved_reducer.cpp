@@ -3,6 +3,7 @@
 //
 // What a reducer keeps from window to window, in a file: "<parameter>/residual" and its like.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -61,12 +62,14 @@ SavedPart Reducer::save() const {
   save_parameters(part, schema_);
   part.set("mode", std::int64_t{options().mode});
   part.set("windows", resources_.windows);
+  if (resources_.loss_scale != 1) part.set("loss_scale", resources_.loss_scale);
   for (Entry& entry : entries_of(buckets_, schema_)) {
     SavedTensor tensor;
     tensor.key = std::move(entry.key);
     tensor.dtype = entry.tensor.array.dtype;
     tensor.shape = std::move(entry.tensor.shape);
     show(tensor, resources_.site, entry.tensor.array);
+    tensor.is_finite = true;
     part.tensors.push_back(std::move(tensor));
   }
   return part;
@@ -78,8 +81,17 @@ std::function<void()> Reducer::check_saved(const LoadedPart& part) {
   if (part.integer("mode") != options().mode) {
     fail(GRADSTEP_ERR_MISMATCH, "the saved reducer has mode {}, this one has {}", part.integer("mode"), options().mode);
   }
-  const std::int64_t windows = options().mode == GRADSTEP_REDUCER_DENSE ? 0 : part.integer("windows");
-  return [this, windows] { resources_.windows = windows; };
+  // Not in older files of mode DENSE.
+  const bool has_windows = options().mode != GRADSTEP_REDUCER_DENSE || part.has_text("windows");
+  const std::int64_t windows = has_windows ? part.integer("windows") : 0;
+  const double loss_scale = part.has_text("loss_scale") ? part.number("loss_scale") : 1;
+  if (!(loss_scale > 0) || !std::isfinite(loss_scale)) {
+    fail(GRADSTEP_ERR_CORRUPT, "the saved reducer has loss_scale {}, expected a finite number above 0", loss_scale);
+  }
+  return [this, windows, loss_scale] {
+    resources_.windows = windows;
+    resources_.loss_scale = loss_scale;
+  };
 }
 
 std::function<void()> Reducer::load(LoadedPart& part) {
@@ -143,6 +155,7 @@ void Reducer::take_over(Reducer& old, bool finished) {
     queue().copy(to.data, other->second.data, static_cast<std::size_t>(to.bytes()));
   }
   resources_.windows = old.resources_.windows;
+  resources_.loss_scale = old.resources_.loss_scale;
   if (!finished || !old.has_sent_all()) return;
   const auto finish = [&](Bucket& bucket) {
     const auto b = static_cast<std::size_t>(&bucket - buckets_.data());

@@ -75,6 +75,7 @@ SparseExchange::SparseExchange(ExchangeResources& resources, const BucketPlan& p
   };
   nonfinite_ = numbers(1);
   head_ = numbers(kHead);
+  norm_ = resources.site.allocate(sizeof(double), /*zeroed=*/true);
   counts_ = numbers(1 + world_size());
   all_counts_ = numbers((1 + world_size()) * world_size());
 }
@@ -119,12 +120,35 @@ void SparseExchange::exchange(double divisor, const Deadline& deadline, gradstep
     backend().combine({&work_, {&estimated, 1}, {}}, queue());
     const CopyItem divided{array(estimated_), array(estimated_)};
     if (divisor != 1) backend().copy({&work_, {&divided, 1}, {}}, 1, divisor, queue());
+  } else if (residual_.data() != nullptr || has_momentum()) {
+    measure_lists();
   }
   last_selected_ = 0;
   for (std::size_t r = 0; r < world_size(); ++r) {
     for (std::size_t q = 0; q < pieces_; ++q) last_selected_ += count_of(r, q);
   }
   stats.selected += own_count_;
+}
+
+/// What was added up, of all ranks.
+void SparseExchange::measure_lists() {
+  list_work_.clear();
+  list_values_.clear();
+  list_values_.reserve(lists_.size());
+  for (const SparseList& list : lists_) {
+    list_work_.append(list.count);
+    list_values_.push_back({const_cast<void*>(list.values), list.count, plan_.dtype, 0, nullptr, nullptr});
+  }
+  list_norm_.work = &list_work_;
+  list_norm_.arrays = {list_values_, /*version=*/0};
+  backend().measure(list_norm_, norm_.as<double>(), queue());
+}
+
+// What is not finite is selected before anything else, so that it shows here if it is somewhere in a residual. EF21's
+// result has all that came before in it.
+double SparseExchange::largest() {
+  if (is_ef21()) return BucketExchange::largest();
+  return static_cast<double>(world_size()) * read(queue(), norm_.as<double>());
 }
 
 void SparseExchange::complete(gradstep_bucket_statistics& stats) const {
@@ -226,7 +250,8 @@ void SparseExchange::agree(const Deadline& deadline) {
   read_headers(all.first, all.stride);
 }
 
-/// Of all ranks, at the host. Throws NUMERIC on all of them if one has NaNs that it must not send.
+/// Reads the headers of all ranks on the host. Throws NUMERIC on all ranks if one has NaNs that it must not send. Only
+/// NaNs that were selected are counted: there may be more.
 void SparseExchange::read_headers(const std::byte* first, std::int64_t stride) {
   const std::size_t length = 1 + pieces_;
   headers_.resize(length * world_size());
@@ -235,7 +260,8 @@ void SparseExchange::read_headers(const std::byte* first, std::int64_t stride) {
   }
   for (std::size_t r = 0; r < world_size(); ++r) {
     if (options().nan_policy == GRADSTEP_NAN_ERROR && headers_[r * length] != 0) {
-      fail(GRADSTEP_ERR_NUMERIC, "gradient + residual of rank {} has {} elements that are NaN (nan_policy is error)", r,
+      fail(GRADSTEP_ERR_NUMERIC,
+           "gradient + residual of rank {} has NaN: {} of the elements that it would send are (nan_policy is error)", r,
            headers_[r * length]);
     }
   }

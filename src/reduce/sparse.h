@@ -15,7 +15,7 @@ namespace gradstep {
 /// How many of n elements top-k selects. In f64: f32 cannot count above 2^24.
 std::int64_t selected_count(double sparsity, std::int64_t n);
 
-/// Of a bucket: selections are lists of 32-bit indices.
+/// The most elements of a bucket: selections are lists of 32-bit indices.
 inline constexpr std::int64_t kMostSparseElements = std::numeric_limits<std::int32_t>::max();
 
 class SparseExchange final : public BucketExchange {
@@ -29,6 +29,7 @@ class SparseExchange final : public BucketExchange {
   Array result() const override { return is_ef21() ? array(estimated_) : BucketExchange::result(); }
   void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) override;
   void complete(gradstep_bucket_statistics& stats) const override;
+  double largest() override;
   void commit() override;
   std::vector<KeptTensor> kept() override;
   void finish(const BucketExchange& failed) override;
@@ -58,6 +59,7 @@ class SparseExchange final : public BucketExchange {
   void exchange_pieces(const Deadline& deadline);
   void share_sums(const Deadline& deadline);
   void clear_sum();
+  void measure_lists();
   void sum_lists(std::int64_t begin, std::int64_t end, double divisor);
   std::int64_t piece_begin(std::size_t q) const;
   /// How many elements rank r has selected in piece q.
@@ -92,6 +94,10 @@ class SparseExchange final : public BucketExchange {
   std::vector<std::int64_t> bytes_;    // of each rank's message, or of this rank's for each of the others
   std::vector<std::int64_t> incoming_bytes_;
   std::vector<SparseList> lists_;
+  WorkList list_work_;  // of their values
+  std::vector<Array> list_values_;
+  NormPlan list_norm_;  // of them
+  Buffer norm_;         // of the same
   SparseSum sum_;
 
   Staging touched_memory_;          // a count, indices

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "updater/local_steps.h"
 
+#include "core/absence.h"
 #include "core/error.h"
 
 namespace gradstep {
@@ -36,7 +37,7 @@ void LocalSteps::check_partition(std::int64_t partition, const Reducer& reducer)
 void LocalSteps::prepare_deltas(const Schema& schema) {
   for (std::size_t i = delta_buffers_.size(); i < schema.size(); ++i) {
     const std::int64_t bytes = schema[i].size * size_of(schema[i].dtype);
-    delta_buffers_.push_back(site_.allocate(static_cast<std::size_t>(bytes), /*zeroed=*/false));
+    delta_buffers_.push_back(site_.allocate(static_cast<std::size_t>(bytes), /*zeroed=*/true));
     deltas_.set(i, compact_array(delta_buffers_.back().data(), schema[i].size, schema[i].dtype));
   }
 }
@@ -52,23 +53,28 @@ bool LocalSteps::step(Optimizer& optimizer, StepBuffers buffers, const StepGuard
   return true;
 }
 
-bool LocalSteps::exchange(Reducer* reducer, const BufferList& params) {
+bool LocalSteps::exchange(Reducer* reducer, const BufferList& params, Run run) {
   if (exchanges_deltas()) {
-    exchange_deltas(reducer, params);
+    exchange_deltas(reducer, params, run);
     return true;
   }
-  if (reducer != nullptr && count_ >= sync_steps_) exchange_parameters(*reducer, params);
+  if (reducer != nullptr && count_ >= sync_steps_) exchange_parameters(*reducer, params, run);
   return false;
 }
 
-void LocalSteps::exchange_deltas(Reducer* reducer, const BufferList& params) {
-  if (reducer != nullptr) reducer->exchange_window(deltas_.list(), weight_);
+void LocalSteps::take_part(const Optimizer& optimizer, Reducer& reducer) {
+  prepare_deltas(optimizer.schema());
+  reducer.exchange_window(deltas_.list(), weight_);
+}
+
+void LocalSteps::exchange_deltas(Reducer* reducer, const BufferList& params, Run run) {
+  if (reducer != nullptr) run([&] { reducer->exchange_window(deltas_.list(), weight_); });
   const BufferList reduced = reducer != nullptr ? reducer->gradients() : deltas_.list();
   if (!params.shows_again(added_params_) || !reduced.shows_again(added_deltas_)) {
     added_params_ = added_deltas_ = {};
     additions_.clear();
     for (std::size_t i = 0; i < params.size(); ++i) {
-      if (reduced[i].data != nullptr) additions_.add({params[i], params[i], reduced[i]}, params[i].size);
+      if (!is_absent(reduced[i])) additions_.add({params[i], params[i], reduced[i]}, params[i].size);
     }
     added_params_ = params;
     added_deltas_ = reduced;
@@ -78,11 +84,11 @@ void LocalSteps::exchange_deltas(Reducer* reducer, const BufferList& params) {
 
 // Gradients of one partition at a time would not do: what a rank has learnt from the others would depend on the
 // partition. Parameters carry it along.
-void LocalSteps::exchange_parameters(Reducer& reducer, const BufferList& params) {
+void LocalSteps::exchange_parameters(Reducer& reducer, const BufferList& params, Run run) {
   if (sync_ == GRADSTEP_SYNC_PARAMETERS) {
-    reducer.reduce(params, params, weight_);
+    run([&] { reducer.reduce(params, params, weight_); });
   } else {
-    reducer.reduce_bucket(static_cast<std::size_t>(partition_), params, weight_);
+    run([&] { reducer.reduce_bucket(static_cast<std::size_t>(partition_), params, weight_); });
     partition_ = (partition_ + 1) % static_cast<std::int64_t>(reducer.bucket_count());
   }
   count_ = 0;

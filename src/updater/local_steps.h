@@ -33,11 +33,16 @@ class LocalSteps {
 
   /// What the last step has changed, or where it has led, becomes that of all ranks, if it is time. Until this has
   /// returned the exchange may be repeated. `reducer` NULL = alone. True if a window of the reducer is left to commit.
-  bool exchange(Reducer* reducer, const BufferList& params);
+  /// `run` runs what all ranks do.
+  using Run = FunctionRef<void(FunctionRef<void()>)>;
+  bool exchange(Reducer* reducer, const BufferList& params, Run run);
+
+  /// The exchange of deltas by a rank that could not step: what it gives is nobody's.
+  void take_part(const Optimizer& optimizer, Reducer& reducer);
 
   /// Steps since parameters were exchanged.
   std::int64_t count() const { return count_; }
-  /// Of the parameters, the next one to be exchanged.
+  /// The partition of the parameters that is exchanged next.
   std::int64_t partition() const { return partition_; }
   /// Throws MISMATCH if `partition`, which a file or another rank has named, is none of the reducer's buckets.
   void check_partition(std::int64_t partition, const Reducer& reducer) const;
@@ -48,8 +53,8 @@ class LocalSteps {
 
  private:
   void prepare_deltas(const Schema& schema);
-  void exchange_deltas(Reducer* reducer, const BufferList& params);
-  void exchange_parameters(Reducer& reducer, const BufferList& params);
+  void exchange_deltas(Reducer* reducer, const BufferList& params, Run run);
+  void exchange_parameters(Reducer& reducer, const BufferList& params, Run run);
 
   const Site& site_;  // the optimizer's
   std::int32_t sync_;

@@ -48,7 +48,7 @@ class Recovery {
   const Standing& own_standing() const { return all_[static_cast<std::size_t>(comm_.rank())]; }
   bool is_root() const { return root() == comm_.rank(); }
 
-  /// The same windows are behind all ranks, and none of their steps is to be undone.
+  /// All ranks have stepped the same windows, and none of their steps is to be undone.
   bool together() const { return together_; }
   /// All stand at the same push of the same window.
   bool keeps_windows() const { return keeps_windows_; }

@@ -3,13 +3,13 @@
 //
 // A whole chain in one file. Optimizer and reducer are equal on all ranks, but for the optimizer where ranks step by
 // themselves; that, each rank's window and what its reducer keeps are its own, and travel to the rank that writes.
+#include <algorithm>
 #include <cstring>
 #include <exception>
-#include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "comm/all_or_none.h"
 #include "core/error.h"
-#include "core/json_text.h"
 #include "core/state_header.h"
 #include "optim/saved_optimizer.h"
 #include "updater/chain.h"
@@ -35,25 +35,41 @@ struct Share {
   SavedPart part;
 };
 
-/// What describes a part, without its numbers.
+/// How far tensors reach in the description of a part, if their numbers have to be finite.
+constexpr std::int64_t kFinite = 2;
+
+/// What describes a part, without its numbers: a header in which a tensor begins at its position.
 std::string describe(const SavedPart& part) {
-  nlohmann::json tensors = nlohmann::json::array();
+  StateHeader header;
+  header.metadata = part.metadata;
+  std::int64_t position = 0;
   for (const SavedTensor& tensor : part.tensors) {
-    tensors.push_back({{"key", tensor.key}, {"dtype", static_cast<int>(tensor.dtype)}, {"shape", tensor.shape}});
+    header.entries[tensor.key] = {stored_name(tensor.dtype), tensor.shape, position,
+                                  position + (tensor.is_finite ? kFinite : 1)};
+    ++position;
   }
-  return json_text(nlohmann::json{{"metadata", part.metadata}, {"tensors", tensors}});
+  return state_header_text(header);
+}
+
+/// Its entries in the order of the part.
+std::vector<const std::pair<const std::string, StateHeader::Entry>*> in_order(const StateHeader& header) {
+  std::vector<const std::pair<const std::string, StateHeader::Entry>*> entries;
+  for (const auto& entry : header.entries) entries.push_back(&entry);
+  std::ranges::sort(entries, {}, [](const auto* entry) { return entry->second.begin; });
+  return entries;
 }
 
 /// Another rank's part, whose tensors come over when they are written. `own` is this rank's part if it is that one.
 SavedPart described(const std::string& text, Communicator& comm, std::int32_t owner, const SavedPart* own) {
-  const auto json = nlohmann::json::parse(text);
+  const StateHeader header = read_state_header(text);
   SavedPart part;
-  part.metadata = json.at("metadata").get<std::map<std::string, std::string>>();
-  for (const auto& entry : json.at("tensors")) {
+  part.metadata = header.metadata;
+  for (const auto* entry : in_order(header)) {
     SavedTensor tensor;
-    tensor.key = entry.at("key").get<std::string>();
-    tensor.dtype = static_cast<DType>(entry.at("dtype").get<int>());
-    tensor.shape = entry.at("shape").get<std::vector<std::int64_t>>();
+    tensor.key = entry->first;
+    tensor.dtype = stored_dtype(tensor.key, entry->second.type);
+    tensor.shape = entry->second.shape;
+    tensor.is_finite = entry->second.end - entry->second.begin == kFinite;
     std::int64_t bytes = size_of(tensor.dtype);
     for (const std::int64_t dimension : tensor.shape) bytes *= dimension;
     const SavedTensor here = own != nullptr ? own->tensors[part.tensors.size()] : SavedTensor{};
@@ -86,23 +102,31 @@ void check_rank_count(std::int64_t ranks, std::size_t entries) {
   if (static_cast<std::uint64_t>(ranks) > entries) corrupt("it is of {} ranks, and has {} entries", ranks, entries);
 }
 
-std::vector<std::string> gather_texts(Communicator& comm, const std::string& own) {
-  const auto ranks = static_cast<std::size_t>(comm.world_size());
+/// Collective: calls take(rank, text) for the text of each rank. Room is made where all ranks agree on it.
+void gather_texts(Communicator& comm, FunctionRef<std::string()> own_text,
+                  FunctionRef<void(std::int32_t, const std::string&)> take) {
   const Deadline deadline = comm.deadline();
-  std::vector<std::int64_t> sizes(ranks);
+  std::string own;
+  std::vector<std::int64_t> sizes;
+  all_or_none(comm, "save", deadline, [&] {
+    own = own_text();
+    sizes.resize(static_cast<std::size_t>(comm.world_size()));
+  });
   const auto size = static_cast<std::int64_t>(own.size());
   comm.all_gather(&size, sizes.data(), sizeof size, deadline);
-  std::int64_t all = 0;
-  for (const std::int64_t s : sizes) all += s;
-  std::string joined(static_cast<std::size_t>(all), ' ');
+  std::string joined;
+  all_or_none(comm, "save", deadline, [&] {
+    joined.resize(static_cast<std::size_t>(std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0})));
+  });
   comm.all_gather_v(own.data(), joined.data(), sizes, deadline);
-  std::vector<std::string> texts;
-  std::size_t at = 0;
-  for (const std::int64_t s : sizes) {
-    texts.push_back(joined.substr(at, static_cast<std::size_t>(s)));
-    at += static_cast<std::size_t>(s);
-  }
-  return texts;
+  all_or_none(comm, "save", deadline, [&] {
+    std::size_t at = 0;
+    for (std::size_t rank = 0; rank < sizes.size(); ++rank) {
+      const auto length = static_cast<std::size_t>(sizes[rank]);
+      take(static_cast<std::int32_t>(rank), joined.substr(at, length));
+      at += length;
+    }
+  });
 }
 
 }  // namespace
@@ -168,10 +192,11 @@ void Updater::add_of_all_ranks(std::map<std::string, SavedPart>& parts, std::str
     parts[prefix(0)] = own;
     return;
   }
-  const std::vector<std::string> texts = gather_texts(*comm, describe(own));
-  for (std::int32_t r = 0; r < comm->world_size(); ++r) {
-    parts[prefix(r)] = described(texts[static_cast<std::size_t>(r)], *comm, r, r == comm->rank() ? &own : nullptr);
-  }
+  gather_texts(
+      *comm, [&] { return describe(own); },
+      [&](std::int32_t rank, const std::string& text) {
+        parts[prefix(rank)] = described(text, *comm, rank, rank == comm->rank() ? &own : nullptr);
+      });
 }
 
 /// Old rank r's residuals go to the rank r mod the number of ranks there are now: none is lost, none counts twice.
@@ -194,6 +219,8 @@ std::function<void()> Updater::load_reducer(const StateFile& file, std::int64_t 
     take_kept();
   };
 }
+
+TensorParts Updater::own_parts() { return gradstep::own_parts(*optimizer_, optimizer_prefix(0)); }
 
 std::function<void()> Updater::load(const StateFile& file) {
   LoadedPart self(file, kUpdater);

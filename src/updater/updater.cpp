@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/hash.h"
+#include "core/weight.h"
 #include "updater/chain.h"
 
 namespace gradstep {
@@ -16,6 +18,11 @@ void check_same_schema(const char* what, const Schema& optimizer, const Schema& 
   if (const std::string difference = optimizer.difference(other); !difference.empty()) {
     fail(GRADSTEP_ERR_MISMATCH, "optimizer and {}: {}", what, difference);
   }
+}
+
+std::uint64_t rule_number(const Optimizer& optimizer) {
+  const std::string text = optimizer.rule_text();
+  return hash_bytes(text.data(), text.size());
 }
 
 }  // namespace
@@ -35,6 +42,7 @@ Updater::Updater(std::shared_ptr<Context> context, std::shared_ptr<Optimizer> op
       accumulator_(std::move(accumulator)),
       reducer_(std::move(reducer)),
       options_(options),
+      rule_(rule_number(*optimizer_)),
       reducer_options_(reducer_ ? reducer_->options() : default_reducer_options()) {
   if (options.sync < GRADSTEP_SYNC_GRADIENTS || options.sync > GRADSTEP_SYNC_DELTAS) {
     fail_argument("options.sync: is {}, expected 0 to {}", options.sync, static_cast<int>(GRADSTEP_SYNC_DELTAS));
@@ -103,15 +111,23 @@ void Updater::check_may_push() const {
   }
 }
 
+bool Updater::averages_by_weight() const {
+  if (reducer_) return reducer_->options().average == GRADSTEP_AVERAGE_WEIGHTED;
+  return optimizer_->is_sharded() && optimizer_->sharding()->default_exchange().average == GRADSTEP_AVERAGE_WEIGHTED;
+}
+
 bool Updater::push(const StepBuffers& buffers, double weight) {
   const Chain chain(*this);
   check_may_push();
+  check_weight(weight);
+  if (averages_by_weight()) {
+    const bool wide = schema().is_all_f64();
+    check_weight(weight, accumulator_ ? micro_batch_weights(wide) : rank_weights(wide));
+  }
   bool ready = true;
   if (accumulator_) {
     const Stopwatch stopwatch(stats_.accumulate_nanoseconds);
     ready = accumulator_->add(buffers.grads, {}, weight);
-  } else if (!(weight >= 0) || !std::isfinite(weight)) {
-    fail_argument("weight: is {}, expected a finite number of at least 0", weight);
   }
   window_ = Window::open;
   ++stats_.pushes;
@@ -138,16 +154,18 @@ bool Updater::flush(const BufferList& params) {
 /// The gradients of `buffers` are the window where no accumulator has gathered it.
 bool Updater::finish_window(StepBuffers buffers, double weight) {
   if (window_ == Window::open) window_ = Window::full;
-  // A host's schedule that fails does so here, before the ranks have exchanged anything.
-  optimizer_->refresh();
   const double* norm = nullptr;
   // Also where recover() has dropped the reducer since: a window that is stepped is not stepped again.
   const bool is_stepped = window_ == Window::stepped;
-  if (local_ && (reducer_ || is_stepped)) {
-    return finish_local(*local_, buffers, weight);
-  }
   const bool is_dense = !reducer_ || reducer_->options().mode == GRADSTEP_REDUCER_DENSE;
-  if (optimizer_->is_sharded() && is_dense) return finish_sharded(buffers, weight);
+  const bool reduces_itself = optimizer_->is_sharded() && is_dense && !(local_ && (reducer_ || is_stepped));
+  if (reduces_itself) return finish_sharded(buffers, weight);
+  // A host's schedule that fails does so here, and stops all ranks.
+  const std::exception_ptr failure = refresh_hyper_parameters();
+  if (local_ && (reducer_ || is_stepped)) {
+    return finish_local(*local_, buffers, weight, failure);
+  }
+  if (failure && (!reducer_ || window_ == Window::reduced)) std::rethrow_exception(failure);
   if (accumulator_ && !reducer_) {
     buffers.grads = accumulator_->results();
     norm = accumulator_->norm();
@@ -159,7 +177,7 @@ bool Updater::finish_window(StepBuffers buffers, double weight) {
         buffers.grads = accumulator_->results();
         weight = accumulator_->weight();
       }
-      reducer_->exchange_window(buffers.grads, weight);
+      exchange_gradients(buffers.grads, weight, failure);
       window_ = Window::reduced;
     }
     buffers.grads = reducer_->gradients();
@@ -169,8 +187,18 @@ bool Updater::finish_window(StepBuffers buffers, double weight) {
   return close_window(!nobody && step(buffers, norm));
 }
 
-bool Updater::finish_local(LocalSteps& local, StepBuffers buffers, double weight) {
+bool Updater::votes_first() const { return agrees() && skip_nonfinite(); }
+
+bool Updater::finish_local(LocalSteps& local, StepBuffers buffers, double weight, const std::exception_ptr& failure) {
   const bool was_stepped = window_ == Window::stepped;
+  if (failure) {
+    if (!was_stepped && votes_first()) static_cast<void>(agree(failure, /*is_finite=*/true));
+    // The others learn of it in the exchange, and add nothing.
+    if (!was_stepped && !votes_first() && local.exchanges_deltas() && notes_serve()) {
+      compare_beside(failure, [&] { local.take_part(*optimizer_, *reducer_); });
+    }
+    std::rethrow_exception(failure);
+  }
   if (!was_stepped) {
     if (accumulator_) {
       buffers.grads = accumulator_->results();
@@ -181,7 +209,7 @@ bool Updater::finish_local(LocalSteps& local, StepBuffers buffers, double weight
   }
   try {
     // A peer may have failed before its step, and now asks first.
-    if (was_stepped && reducer_ && skip_nonfinite() && !all_finite(true)) return close_window(false);
+    if (was_stepped && votes_first() && !agree(nullptr, /*is_finite=*/true)) return close_window(false);
     exchange_locally(local, buffers.params);
   } catch (const Error& error) {
     fail(error.status(), "{} ({})", error.what(),
@@ -197,9 +225,9 @@ bool Updater::step_locally(LocalSteps& local, const StepBuffers& buffers, double
   const Stopwatch stopwatch(stats_.step_nanoseconds);
   StepGuards guards = step_guards();
   if (accumulator_) guards.norm = accumulator_->norm();
-  if (guards.skip_nonfinite) {
+  if (votes_first()) {
     if (guards.norm == nullptr) guards.norm = norm_of(buffers.grads);
-    guards.skip = !all_finite(std::isfinite(read(optimizer_->site().queue(), guards.norm)));
+    guards.skip = !agree(nullptr, std::isfinite(read(optimizer_->site().queue(), guards.norm)));
     if (guards.skip) ++known_skips_;
   }
   return local.step(*optimizer_, buffers, guards, weight);
@@ -207,12 +235,10 @@ bool Updater::step_locally(LocalSteps& local, const StepBuffers& buffers, double
 
 void Updater::exchange_locally(LocalSteps& local, const BufferList& params) {
   const Stopwatch stopwatch(stats_.reduce_nanoseconds);
-  if (local.exchange(reducer_.get(), params)) window_ = Window::reduced;
-}
-
-bool Updater::all_finite(bool own_is) {
-  Communicator& comm = reducer_->comm();
-  return comm.vote(own_is, comm.deadline());
+  const auto run = [&](FunctionRef<void()> exchange) {
+    return notes_serve() ? compare_beside(nullptr, exchange) : exchange();
+  };
+  if (local.exchange(reducer_.get(), params, run)) window_ = Window::reduced;
 }
 
 const double* Updater::norm_of(const BufferList& grads) {
@@ -252,6 +278,7 @@ bool Updater::finish_sharded(StepBuffers buffers, double weight) {
   if (accumulator_) {
     buffers.grads = accumulator_->results();
     exchange.weight = accumulator_->weight();
+    exchange.window = accumulator_->digest() ^ static_cast<std::uint64_t>(accumulator_->pushes());
     exchange.needs_gradient = accumulator_->nonfinite_policy() == GRADSTEP_NONFINITE_SKIP;
   } else {
     exchange.weight = weight;
@@ -334,12 +361,15 @@ void Updater::recover(Communicator* comm, const BufferList& params) {
   Recovery recovery(*comm, *optimizer_, standing(), deadline);
   if (local_) local_->check_partition(recovery.root_standing().partition, *reducer);
   recovery.bring(params.arrays, replicated());
-  if (reducer_) reducer->take_over(*reducer_, waits() && recovery.is_finished_by_root());
+  // A window that the root has skipped has left nothing behind.
+  const bool is_applied = local_ || recovery.root_standing().steps > recovery.own_standing().steps;
+  if (reducer_) reducer->take_over(*reducer_, waits() && recovery.is_finished_by_root() && is_applied);
   reducer->rejoin(recovery.root(), deadline);
   if (!comm->vote(true, deadline)) fail(GRADSTEP_ERR_ABORTED, "a rank did not agree to recover");
   recovery.commit();
   go_on_from(recovery);
   reducer_ = std::move(reducer);
+  has_met_ = false;
   context_->log().write(GRADSTEP_LOG_INFO,
                         "updater: recovered with {} ranks, from rank {} after {} windows and {} steps",
                         comm->world_size(), recovery.root(), windows_, recovery.root_standing().steps);

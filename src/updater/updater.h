@@ -4,7 +4,9 @@
 // Accumulator, reducer and optimizer chained: what Lingvo's GradientAggregationOptimizer and SINGA's DistOpt do in one.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -14,6 +16,7 @@
 
 #include "accumulate/accumulator.h"
 #include "core/busy_flag.h"
+#include "core/function_ref.h"
 #include "core/state_part.h"
 #include "gradstep/updater.h"
 #include "optim/optimizer.h"
@@ -59,6 +62,8 @@ class Updater {
   /// "rank/<r>/accumulator/". Collective over peers(), and a failure on one rank is one on all. They show the handles'
   /// own buffers: the caller has the Chain until they are written.
   std::map<std::string, SavedPart> save();
+  /// What this rank has use for of the tensors of such a file that it does not take whole.
+  TensorParts own_parts();
   /// Checks everything; what it returns takes it over, and fails only where a device does. The caller has the Chain
   /// until then.
   std::function<void()> load(const StateFile& file);
@@ -75,6 +80,8 @@ class Updater {
   /// A window that has ended is still to be applied. The host may have reset the accumulator since.
   bool waits() const { return window_ != Window::open && (!accumulator_ || accumulator_->ready()); }
   void check_may_push() const;
+  /// The ranks' gradients are averaged by their weights.
+  bool averages_by_weight() const;
   bool finish_window(StepBuffers buffers, double weight);
   bool step(const StepBuffers& buffers, const double* norm);
   bool close_window(bool applied);
@@ -88,10 +95,25 @@ class Updater {
   void go_on_from(const Recovery& recovery);
 
   // A failed exchange finds the local step done, so it is the exchange alone that is retried.
-  bool finish_local(LocalSteps& local, StepBuffers buffers, double weight);
+  bool finish_local(LocalSteps& local, StepBuffers buffers, double weight, const std::exception_ptr& failure);
   bool step_locally(LocalSteps& local, const StepBuffers& buffers, double weight);
   void exchange_locally(LocalSteps& local, const BufferList& params);
-  bool all_finite(bool own_is);
+  /// Before local steps ranks vote on what is finite, and compare what they must agree on.
+  bool votes_first() const;
+
+  // What the ranks of the reducer must agree on (agreement.cpp).
+  static constexpr std::size_t kFacts = 11;
+  using Facts = std::array<std::uint64_t, kFacts>;
+  Facts facts();
+  std::uint64_t digest();
+  bool agrees() const;
+  std::exception_ptr refresh_hyper_parameters();
+  [[noreturn]] void tell_difference(const std::exception_ptr& failure, const Deadline& deadline);
+  bool agree(const std::exception_ptr& failure, bool is_finite);
+  bool notes_serve() const;
+  void compare_beside(const std::exception_ptr& failure, FunctionRef<void()> exchange);
+  void exchange_gradients(const BufferList& grads, double weight, const std::exception_ptr& failure);
+
   /// At the optimizer's site.
   const double* norm_of(const BufferList& grads);
   bool finish_sharded(StepBuffers buffers, double weight);
@@ -109,6 +131,7 @@ class Updater {
   std::shared_ptr<Accumulator> accumulator_;
   std::shared_ptr<Reducer> reducer_;
   gradstep_updater_options options_;
+  std::uint64_t rule_;                        // of the optimizer and its options, as a number
   gradstep_reducer_options reducer_options_;  // of all its reducers; they stay while it has none
   gradstep_updater_statistics stats_{};
   BusyFlag busy_;
@@ -117,6 +140,7 @@ class Updater {
   std::int64_t known_skips_ = 0;  // the optimizer's skipped steps that stats_ has
   std::int64_t recoveries_ = 0;
   std::int64_t recovered_at_ = 0;    // windows_ at the last of them
+  bool has_met_ = false;             // the ranks of this reducer have agreed once
   Buffer norm_;                      // of gradients that nobody else has measured
   std::optional<LocalSteps> local_;  // by sync: each rank steps before they exchange
 };

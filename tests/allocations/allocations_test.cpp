@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/handles.h"
+#include "tests/host_model.h"
 
 namespace {
 
@@ -49,9 +50,7 @@ using gradstep_handles::OptimizerHandle;
 using gradstep_handles::ReducerHandle;
 using gradstep_handles::UpdaterHandle;
 
-/// A host with a small, a matrix-shaped and a large parameter, on as many threads.
-class Host {
- public:
+struct Host : HostModel {
   explicit Host(int number) : threads(number) {
     auto options = defaults_of(gradstep_context_options_init);
     options.num_threads = number;
@@ -59,47 +58,10 @@ class Host {
     gradstep_context* created = nullptr;
     check(gradstep_context_create(&options, &created));
     context.reset(created);
-    for (std::size_t i = 0; i < kCount; ++i) {
-      std::size_t size = 1;
-      for (const std::int64_t dimension : shapes[i]) size *= static_cast<std::size_t>(dimension);
-      values[i].assign(size, 0.5F);
-      slopes[i].assign(size, 0.25F);
-      deltas[i].assign(size, 0);
-      parameters[i] = {};
-      parameters[i].struct_size = sizeof(gradstep_parameter);
-      parameters[i].shape = shapes[i].data();
-      parameters[i].ndim = static_cast<std::int32_t>(shapes[i].size());
-      parameters[i].dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
-      parameters[i].device = {GRADSTEP_DEVICE_CPU, 0};
-      params[i] = tensor(values[i], i);
-      grads[i] = tensor(slopes[i], i);
-      updates[i] = tensor(deltas[i], i);
-    }
   }
 
-  static constexpr std::size_t kCount = 3;
   const int threads;
   ContextHandle context;
-  gradstep_parameter parameters[kCount];
-  gradstep_tensor params[kCount];
-  gradstep_tensor grads[kCount];
-  gradstep_tensor updates[kCount];
-  std::vector<float> values[kCount];
-  std::vector<float> slopes[kCount];
-
- private:
-  gradstep_tensor tensor(std::vector<float>& numbers, std::size_t i) {
-    gradstep_tensor view{};
-    view.data = numbers.data();
-    view.device = {GRADSTEP_DEVICE_CPU, 0};
-    view.ndim = parameters[i].ndim;
-    view.dtype = parameters[i].dtype;
-    view.shape = shapes[i].data();
-    return view;
-  }
-
-  std::vector<std::int64_t> shapes[kCount] = {{7}, {40, 24}, {70000}};
-  std::vector<float> deltas[kCount];
 };
 
 /// How often `call` has used operator new after it has run `before` times.
@@ -153,6 +115,16 @@ TEST_P(Allocations, TheLibrarysOwnAreSeen) {
 TEST_P(Allocations, AFirstOrderStepMakesNone) {
   EXPECT_EQ(of_steps(make_adam(host)), 0);
   EXPECT_EQ(of_steps(make_adam(host, /*narrow_state=*/true)), 0);
+}
+
+TEST_P(Allocations, AStepWithASchedulesValueMakesNone) {
+  const OptimizerHandle optimizer = make_adam(host);
+  gradstep_schedule schedule = defaults_of(gradstep_schedule_init);
+  schedule.kind = GRADSTEP_SCHEDULE_COSINE;
+  schedule.init_value = 0.1;
+  schedule.decay_steps = 1000;
+  check(gradstep_optimizer_set_schedule(optimizer.get(), -1, "learning_rate", &schedule));
+  EXPECT_EQ(of_steps(optimizer), 0);
 }
 
 TEST_P(Allocations, AGuardedStepMakesNone) {
@@ -227,8 +199,8 @@ ReducerHandle make_reducer(Host& host, gradstep_comm* comm, const gradstep_reduc
   return ReducerHandle(created);
 }
 
-/// Of a bucket that is gathered as a whole, and one that is cut into pieces. Each rank has a context of its own: that
-/// keeps as much scratch as has ever been in use at once.
+/// The allocations of a bucket that is gathered as a whole, and of one that is cut into pieces. Each rank has a context
+/// of its own: that keeps as much scratch as has ever been in use at once.
 long of_windows(Host& host, const gradstep_reducer_options& options) {
   return of_ranks(host, [&](gradstep_comm* comm) {
     Host own(host.threads);

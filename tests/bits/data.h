@@ -50,7 +50,7 @@ class HostTensor {
   void fill(const DataKey& key, int exponent);
   /// Writes one f32 at an element of the row-major order.
   void set(std::size_t element, std::uint32_t f32_bits);
-  /// The same with the bytes of one element.
+  /// Sets an element by its bytes.
   void set_bytes(std::size_t element, const void* bytes);
 
   std::size_t size() const { return size_; }

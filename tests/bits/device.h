@@ -41,7 +41,7 @@ enum class Part {
   rounded,   ///< it differs by rounding from what is recorded, and runs without a comparison
 };
 Part part_of_device(const Case& described);
-/// Of what is left to chance on devices that are made from here on.
+/// The seed of what is left to chance on devices that are made from here on.
 void set_device_seed(unsigned long seed);
 
 }  // namespace gradstep_bits

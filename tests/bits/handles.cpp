@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "handles.h"
 
-#include <stdexcept>
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "options.h"
 
@@ -16,26 +17,32 @@ using nlohmann::json;
 /// Keys of an optimizer that are no fields of its options.
 const std::vector<std::string> kOtherKeys = {"rule", "groups", "first_parameters"};
 
-template <class Options>
-gradstep_optimizer* create(gradstep_context* context, const json& spec,
-                           const std::vector<gradstep_parameter>& parameters,
-                           gradstep_status (*create)(gradstep_context*, const Options*, const gradstep_parameter*,
-                                                     std::size_t, gradstep_optimizer**)) {
-  const auto options = options_of<Options>(spec, "optimizer", kOtherKeys);
+gradstep_optimizer* create_shampoo(gradstep_context* context, const json& spec,
+                                   const std::vector<gradstep_parameter>& parameters) {
+  const auto options = options_of<gradstep_shampoo_options>(spec, "optimizer", kOtherKeys);
   gradstep_optimizer* optimizer = nullptr;
-  check(create(context, &options, parameters.data(), parameters.size(), &optimizer));
+  check(gradstep_optimizer_create_shampoo(context, &options, parameters.data(), parameters.size(), &optimizer));
   return optimizer;
+}
+
+/// Words are names of choices; a schedule counts by its value at step 0.
+gradstep_option option_of(const std::string& name, const json& value) {
+  if (value.is_string()) return {name.c_str(), 0, value.get_ref<const std::string&>().c_str()};
+  return {name.c_str(), value.is_object() ? ScheduleOf(value).at_step_0() : value.get<double>(), nullptr};
 }
 
 gradstep_optimizer* create(gradstep_context* context, const json& spec,
                            const std::vector<gradstep_parameter>& parameters) {
   const auto rule = spec.at("rule").get<std::string>();
-  if (rule == "sgd") return create(context, spec, parameters, gradstep_optimizer_create_sgd);
-  if (rule == "rmsprop") return create(context, spec, parameters, gradstep_optimizer_create_rmsprop);
-  if (rule == "adagrad") return create(context, spec, parameters, gradstep_optimizer_create_adagrad);
-  if (rule == "adam") return create(context, spec, parameters, gradstep_optimizer_create_adam);
-  if (rule == "shampoo") return create(context, spec, parameters, gradstep_optimizer_create_shampoo);
-  throw std::runtime_error("optimizer.rule: is '" + rule + "', expected sgd, rmsprop, adagrad, adam or shampoo");
+  if (rule == "shampoo") return create_shampoo(context, spec, parameters);
+  std::vector<gradstep_option> options;
+  for (const auto& [name, value] : spec.items()) {
+    if (std::ranges::find(kOtherKeys, name) == kOtherKeys.end()) options.push_back(option_of(name, value));
+  }
+  gradstep_optimizer* optimizer = nullptr;
+  check(gradstep_optimizer_create(context, rule.c_str(), options.data(), options.size(), parameters.data(),
+                                  parameters.size(), &optimizer));
+  return optimizer;
 }
 
 }  // namespace

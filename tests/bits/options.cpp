@@ -27,83 +27,12 @@ struct Field {
 
 #define FIELD(name, ...) Field<Options>(#name, &Options::name __VA_OPT__(, ) __VA_ARGS__)
 
-const Words kStateDtypes = {"native", "bf16", "int8"};
-const Words kEpsilonPlacements = {"inside", "outside"};
 const Words kAverages = {"unset", "sum", "mean", "weighted"};
 const Words kScheduleKinds = {"constant", "exponential_decay", "inverse_time", "polynomial",
                               "cosine",   "piecewise",         "callback"};
 
 template <class Options>
 struct Fields;
-
-/// `fields` and those that every first-order rule has.
-template <class Options>
-std::vector<Field<Options>> with_storage(std::vector<Field<Options>> fields) {
-  for (Field<Options> field : {FIELD(maximize), FIELD(master_weights), FIELD(state_dtype, kStateDtypes),
-                               FIELD(stochastic_rounding), FIELD(seed)}) {
-    fields.push_back(std::move(field));
-  }
-  return fields;
-}
-
-template <>
-struct Fields<gradstep_sgd_options> {
-  using Options = gradstep_sgd_options;
-  static constexpr auto init = gradstep_sgd_options_init;
-  static inline const std::vector<Field<Options>> all = with_storage<Options>({
-      FIELD(learning_rate),
-      FIELD(momentum),
-      FIELD(dampening),
-      FIELD(weight_decay),
-      FIELD(nesterov),
-      FIELD(first_step, Words{"dampen", "copy"}),
-  });
-};
-
-template <>
-struct Fields<gradstep_rmsprop_options> {
-  using Options = gradstep_rmsprop_options;
-  static constexpr auto init = gradstep_rmsprop_options_init;
-  static inline const std::vector<Field<Options>> all = with_storage<Options>({
-      FIELD(learning_rate),
-      FIELD(rho),
-      FIELD(epsilon),
-      FIELD(weight_decay),
-      FIELD(momentum),
-      FIELD(epsilon_placement, kEpsilonPlacements),
-      FIELD(centered),
-  });
-};
-
-template <>
-struct Fields<gradstep_adagrad_options> {
-  using Options = gradstep_adagrad_options;
-  static constexpr auto init = gradstep_adagrad_options_init;
-  static inline const std::vector<Field<Options>> all = with_storage<Options>({
-      FIELD(learning_rate),
-      FIELD(epsilon),
-      FIELD(weight_decay),
-      FIELD(lr_decay),
-      FIELD(initial_accumulator),
-      FIELD(epsilon_placement, kEpsilonPlacements),
-  });
-};
-
-template <>
-struct Fields<gradstep_adam_options> {
-  using Options = gradstep_adam_options;
-  static constexpr auto init = gradstep_adam_options_init;
-  static inline const std::vector<Field<Options>> all = with_storage<Options>({
-      FIELD(learning_rate),
-      FIELD(beta1),
-      FIELD(beta2),
-      FIELD(epsilon),
-      FIELD(weight_decay),
-      FIELD(bias_correction, Words{"standard", "tf"}),
-      FIELD(decoupled_weight_decay),
-      FIELD(amsgrad),
-  });
-};
 
 template <>
 struct Fields<gradstep_shampoo_options> {
@@ -337,10 +266,6 @@ double ScheduleOf::at_step_0() const {
   return value;
 }
 
-template gradstep_sgd_options options_of(const json&, const char*, const std::vector<std::string>&);
-template gradstep_rmsprop_options options_of(const json&, const char*, const std::vector<std::string>&);
-template gradstep_adagrad_options options_of(const json&, const char*, const std::vector<std::string>&);
-template gradstep_adam_options options_of(const json&, const char*, const std::vector<std::string>&);
 template gradstep_shampoo_options options_of(const json&, const char*, const std::vector<std::string>&);
 template gradstep_accumulator_options options_of(const json&, const char*, const std::vector<std::string>&);
 template gradstep_reducer_options options_of(const json&, const char*, const std::vector<std::string>&);

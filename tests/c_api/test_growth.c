@@ -469,6 +469,11 @@ static gradstep_status write_updater_stats(void* forged, world* w) {
   return gradstep_updater_stats(w->updater, forged);
 }
 
+static gradstep_status write_rule(void* forged, world* w) {
+  (void)w;
+  return gradstep_rule_describe(0, forged);
+}
+
 #define FORGED(type, use) {#type, sizeof(type), sizeof(type), NULL, use, 0}
 static const forged_case kWritten[] = {
     FORGED(gradstep_step_result, write_result),
@@ -476,6 +481,7 @@ static const forged_case kWritten[] = {
     FORGED(gradstep_comm_statistics, write_comm_stats),
     FORGED(gradstep_comm_statistics, write_reducer_comm_stats),
     FORGED(gradstep_updater_statistics, write_updater_stats),
+    FORGED(gradstep_rule, write_rule),
 };
 #undef FORGED
 
@@ -513,6 +519,11 @@ static gradstep_status write_costs(void* records, size_t record_size, size_t* co
   return gradstep_predict_costs(&options, records, record_size, 2, count);
 }
 
+static gradstep_status write_rule_options(void* records, size_t record_size, size_t* count, world* w) {
+  (void)w;
+  return gradstep_rule_options("adam", records, record_size, 2, count);
+}
+
 static void records_have_the_stride_of_a_newer_host(void** state) {
   static const struct {
     size_t size;
@@ -522,6 +533,7 @@ static void records_have_the_stride_of_a_newer_host(void** state) {
       FORGED(gradstep_metric, write_metrics),
       FORGED(gradstep_bucket_statistics, write_buckets),
       FORGED(gradstep_cost, write_costs),
+      FORGED(gradstep_rule_option, write_rule_options),
 #undef FORGED
   };
   for (size_t i = 0; i < COUNT_OF(kRecords); ++i) {

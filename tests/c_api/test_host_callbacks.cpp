@@ -330,8 +330,10 @@ TEST_F(HostCallbacks, TheHandlesOfAChainAreInUseWhileItIsSaved) {
   create_updater();
   const auto stream = stream_of([&](const void*, size_t) {
     // Would move the state that is being written.
-    expect_status(GRADSTEP_ERR_INVALID_STATE, "another thread", gradstep_optimizer_set_step_count(optimizer_, 1));
-    expect_status(GRADSTEP_ERR_INVALID_STATE, "another thread", gradstep_accumulator_reset(accumulator_, nullptr));
+    expect_status(GRADSTEP_ERR_INVALID_STATE, "a call of this thread",
+                  gradstep_optimizer_set_step_count(optimizer_, 1));
+    expect_status(GRADSTEP_ERR_INVALID_STATE, "a call of this thread",
+                  gradstep_accumulator_reset(accumulator_, nullptr));
     return GRADSTEP_OK;
   });
   expect_ok(gradstep_updater_save(updater_, &stream));

@@ -74,6 +74,14 @@ static void bad_options_are_named(void** state) {
                GRADSTEP_ERR_INVALID_ARGUMENT, "options", "NULL");
 }
 
+static void names_that_are_not_utf8_are_refused(void** state) {
+  fixture* f = *state;
+  f->m.parameters[1].name = "w\xff";
+  assert_fails(gradstep_optimizer_create_sgd(f->context, &f->sgd, f->m.parameters, kModelParameters, &f->optimizer),
+               GRADSTEP_ERR_INVALID_ARGUMENT, "parameters[1]", "not UTF-8 from byte 1 on (0xff)");
+  assert_null(f->optimizer);
+}
+
 static void step_counts_out_of_range_are_refused(void** state) {
   fixture* f = *state;
   int64_t count = 0;
@@ -146,6 +154,7 @@ static void bad_step_options_change_nothing(void** state) {
 
 static void bad_tensors_are_named_and_change_nothing(void** state) {
   const int64_t wrong_shape[] = {6};
+  int64_t none[] = {0};
   double doubles[6] = {0};
   fixture* f = *state;
   model good;
@@ -175,6 +184,10 @@ static void bad_tensors_are_named_and_change_nothing(void** state) {
   REFUSED("params[0]", "params[1]", "overlaps");
   f->m.gradients[1].data = (char*)f->m.grads + 2;
   REFUSED("grads[1]", "aligned");
+  f->m.params[1].strides = none;
+  REFUSED("params[1]", "share memory", "strides (0)");
+  f->m.params[1].byte_offset = UINT64_MAX - 3;
+  REFUSED("params[1]", "byte_offset is 18446744073709551612");
 #undef REFUSED
   assert_fails(gradstep_optimizer_step(f->optimizer, f->m.params, f->m.gradients, 1, NULL),
                GRADSTEP_ERR_INVALID_ARGUMENT, "n is 1", "2");
@@ -277,6 +290,7 @@ static void a_call_while_another_is_inside_is_refused(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      TEST(names_that_are_not_utf8_are_refused),
       TEST(step_counts_out_of_range_are_refused),
       TEST(unknown_names_list_the_known_ones),
       TEST(bad_options_are_named),

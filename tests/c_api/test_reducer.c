@@ -491,6 +491,33 @@ static void a_nan_fails_the_window_of_every_rank_and_changes_nothing(void** stat
   run_all(j, reduce_in_place_body);
 }
 
+/* One of nine elements is sent. What waits follows the loss scale; an infinite window leaves it as it was. */
+static void what_waits_follows_the_loss_scale_and_outlives_an_infinite_window(void** state) {
+  job* j = *state;
+  gradstep_tensor residual;
+  for (int r = 0; r < kRanks; ++r) {
+    j->ranks[r].options.mode = GRADSTEP_REDUCER_SPARSE_TOPK;
+    j->ranks[r].options.sparsity = 1.0 / 9;
+  }
+  run_all(j, create_body);
+  for (int r = 0; r < kRanks; ++r) assert_ok(gradstep_reducer_set_loss_scale(j->ranks[r].reducer, 8));
+  run_all(j, reduce_in_place_body);
+  for (int r = 0; r < kRanks; ++r) assert_ok(gradstep_reducer_set_loss_scale(j->ranks[r].reducer, 4));
+  for (int i = 0; i < kModelElements; ++i) j->ranks[1].m.grads[i] = INFINITY;
+  run_all(j, reduce_in_place_body);
+  for (int r = 0; r < kRanks; ++r) {
+    assert_ok(gradstep_reducer_residual(j->ranks[r].reducer, 0, &residual));
+    for (int i = 0; i < 6; ++i) {
+      assert_true(((const float*)residual.data)[i] == (float)(r + 1) * (float)(i + 1) / 8 / 2);
+    }
+  }
+  assert_fails(gradstep_reducer_set_loss_scale(j->ranks[0].reducer, 0), GRADSTEP_ERR_INVALID_ARGUMENT, "scale", "0");
+  assert_fails(gradstep_reducer_set_loss_scale(j->ranks[0].reducer, HUGE_VAL), GRADSTEP_ERR_INVALID_ARGUMENT, "scale",
+               "inf");
+  assert_ok(gradstep_reducer_begin(j->ranks[0].reducer, 1, NULL));
+  assert_fails(gradstep_reducer_set_loss_scale(j->ranks[0].reducer, 2), GRADSTEP_ERR_INVALID_STATE, "window", "");
+}
+
 static void adasum_takes_no_mean(void** state) {
   job* j = *state;
   j->ranks[0].options.mode = GRADSTEP_REDUCER_ADASUM_TREE;
@@ -522,6 +549,7 @@ int main(void) {
       TEST(every_mode_reduces_to_the_same_bits_on_all_ranks),
       TEST(what_is_not_sent_waits_in_the_residual),
       TEST(a_nan_fails_the_window_of_every_rank_and_changes_nothing),
+      TEST(what_waits_follows_the_loss_scale_and_outlives_an_infinite_window),
       TEST(adasum_takes_no_mean),
       TEST(bad_arguments_are_named),
   };

@@ -204,38 +204,6 @@ static void sparse_buckets_of_two_to_the_31_elements(void** state) {
   gradstep_comm_destroy(comm);
 }
 
-static gradstep_status refuse_to_write(void* user, const void* data, size_t size) {
-  (void)user, (void)data, (void)size;
-  return GRADSTEP_ERR_IO;
-}
-
-static void names_that_are_no_utf8_are_not_saved(void** state) {
-  const gradstep_sgd_options options = sgd_options();
-  const gradstep_parameter parameter = parameter_f32("\xff", 1, kShape);
-  gradstep_comm* comm = alone(*state);
-  gradstep_optimizer* optimizer = NULL;
-  gradstep_accumulator* accumulator = NULL;
-  gradstep_reducer* reducer = NULL;
-  gradstep_updater* updater = NULL;
-  gradstep_stream stream;
-  memset(&stream, 0, sizeof stream);
-  stream.struct_size = sizeof stream;
-  stream.write = refuse_to_write;
-  assert_ok(gradstep_optimizer_create_sgd(*state, &options, &parameter, 1, &optimizer));
-  assert_ok(gradstep_accumulator_create(*state, NULL, &parameter, 1, &accumulator));
-  assert_ok(gradstep_reducer_create(*state, comm, NULL, &parameter, 1, &reducer));
-  assert_ok(gradstep_updater_create(*state, optimizer, accumulator, reducer, NULL, &updater));
-  assert_fails(gradstep_optimizer_save(optimizer, &stream), GRADSTEP_ERR_UNSUPPORTED, "UTF-8");
-  assert_fails(gradstep_accumulator_save(accumulator, &stream), GRADSTEP_ERR_UNSUPPORTED, "UTF-8");
-  assert_fails(gradstep_reducer_save(reducer, &stream), GRADSTEP_ERR_UNSUPPORTED, "UTF-8");
-  assert_fails(gradstep_updater_save(updater, &stream), GRADSTEP_ERR_UNSUPPORTED, "UTF-8");
-  gradstep_updater_destroy(updater);
-  gradstep_reducer_destroy(reducer);
-  gradstep_accumulator_destroy(accumulator);
-  gradstep_optimizer_destroy(optimizer);
-  gradstep_comm_destroy(comm);
-}
-
 static void chains_whose_steps_come_first(void** state) {
   const gradstep_parameter parameter = parameter_f32("p", 1, kShape);
   const gradstep_sgd_options sgd = sgd_options();
@@ -284,7 +252,6 @@ int main(void) {
       cmocka_unit_test(options_of_shampoo_that_do_not_go_together),
       cmocka_unit_test(sums_of_modes_that_divide_each_gradient),
       cmocka_unit_test(sparse_buckets_of_two_to_the_31_elements),
-      cmocka_unit_test(names_that_are_no_utf8_are_not_saved),
       cmocka_unit_test(chains_whose_steps_come_first),
   };
   return cmocka_run_group_tests(tests, setup, teardown);

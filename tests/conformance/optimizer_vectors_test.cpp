@@ -3,8 +3,12 @@
 //
 // Runs the optimizers over recorded trajectories: the parameters after every step must be the recorded ones. Options
 // and schedules come from the file's metadata, whose words are those of the C API.
+#include <algorithm>
+#include <filesystem>
 #include <map>
 #include <ostream>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "support.h"
@@ -38,55 +42,25 @@ void set_hyper_parameters(gradstep_optimizer* optimizer, const nlohmann::json& o
 }
 
 /// What creation is given: a constant, or a schedule's value at step 0.
-double at_step_0(const nlohmann::json& options, const char* name, double otherwise) {
-  if (!options.contains(name)) return otherwise;
-  const auto& value = options.at(name);
+double at_step_0(const nlohmann::json& value) {
   return value.is_object() ? value.at("init_value").get<double>() : value.get<double>();
 }
 
 OptimizerHandle make_optimizer(gradstep_context* context, const nlohmann::json& meta,
                                const std::vector<gradstep_parameter>& parameters) {
-  const auto& options = meta.at("options");
-  gradstep_optimizer* optimizer = nullptr;
-  if (meta.at("optimizer") == "sgd") {
-    gradstep_sgd_options sgd;
-    check(gradstep_sgd_options_init(&sgd, sizeof sgd));
-    sgd.learning_rate = at_step_0(options, "learning_rate", sgd.learning_rate);
-    sgd.momentum = at_step_0(options, "momentum", sgd.momentum);
-    sgd.dampening = at_step_0(options, "dampening", sgd.dampening);
-    sgd.weight_decay = at_step_0(options, "weight_decay", sgd.weight_decay);
-    sgd.nesterov = options.value("nesterov", false) ? 1 : 0;
-    check(gradstep_optimizer_create_sgd(context, &sgd, parameters.data(), parameters.size(), &optimizer));
-  } else if (meta.at("optimizer") == "rmsprop") {
-    gradstep_rmsprop_options rmsprop;
-    check(gradstep_rmsprop_options_init(&rmsprop, sizeof rmsprop));
-    rmsprop.learning_rate = at_step_0(options, "learning_rate", rmsprop.learning_rate);
-    rmsprop.rho = at_step_0(options, "rho", rmsprop.rho);
-    rmsprop.epsilon = at_step_0(options, "epsilon", rmsprop.epsilon);
-    rmsprop.weight_decay = at_step_0(options, "weight_decay", rmsprop.weight_decay);
-    check(gradstep_optimizer_create_rmsprop(context, &rmsprop, parameters.data(), parameters.size(), &optimizer));
-  } else if (meta.at("optimizer") == "adagrad") {
-    gradstep_adagrad_options adagrad;
-    check(gradstep_adagrad_options_init(&adagrad, sizeof adagrad));
-    adagrad.learning_rate = at_step_0(options, "learning_rate", adagrad.learning_rate);
-    adagrad.epsilon = at_step_0(options, "epsilon", adagrad.epsilon);
-    adagrad.weight_decay = at_step_0(options, "weight_decay", adagrad.weight_decay);
-    check(gradstep_optimizer_create_adagrad(context, &adagrad, parameters.data(), parameters.size(), &optimizer));
-  } else {
-    gradstep_adam_options adam;
-    check(gradstep_adam_options_init(&adam, sizeof adam));
-    adam.learning_rate = at_step_0(options, "learning_rate", adam.learning_rate);
-    adam.beta1 = at_step_0(options, "beta1", adam.beta1);
-    adam.beta2 = at_step_0(options, "beta2", adam.beta2);
-    adam.epsilon = at_step_0(options, "epsilon", adam.epsilon);
-    adam.weight_decay = at_step_0(options, "weight_decay", adam.weight_decay);
-    check(gradstep_optimizer_create_adam(context, &adam, parameters.data(), parameters.size(), &optimizer));
+  std::vector<gradstep_option> options;
+  for (const auto& [name, value] : meta.at("options").items()) {
+    const double number = value.is_boolean() ? (value.get<bool>() ? 1 : 0) : at_step_0(value);
+    options.push_back({name.c_str(), number, nullptr});
   }
+  gradstep_optimizer* optimizer = nullptr;
+  check(gradstep_optimizer_create(context, meta.at("optimizer").get<std::string>().c_str(), options.data(),
+                                  options.size(), parameters.data(), parameters.size(), &optimizer));
   return OptimizerHandle(optimizer);
 }
 
 struct Case {
-  const char* file;
+  std::string file;
   int threads;
 };
 
@@ -127,18 +101,22 @@ TEST_P(OptimizerVectors, ParametersFollowTheRecordedTrajectory) {
   }
 }
 
+/// The files of rules that are made by their names: those of SINGA and of optax.
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
-  for (const char* file :
-       {"singa_sgd_plain", "singa_sgd_momentum", "singa_sgd_nesterov", "singa_sgd_scheduled", "singa_rmsprop",
-        "singa_rmsprop_scheduled", "singa_adagrad", "singa_adam", "singa_adam_scheduled"}) {
+  for (const auto& entry : std::filesystem::directory_iterator(GRADSTEP_VECTOR_DIRECTORY)) {
+    const std::string file = entry.path().stem().string();
+    if (!file.starts_with("singa_") && !file.starts_with("optax_")) continue;
     for (const int threads : {1, 2}) cases.push_back({file, threads});
   }
+  std::ranges::sort(cases, {}, [](const Case& c) { return std::pair(c.file, c.threads); });
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(Singa, OptimizerVectors, testing::ValuesIn(all_cases()), [](const auto& test) {
-  return std::string(test.param.file) + "_threads_" + std::to_string(test.param.threads);
+TEST(OptimizerVectorFiles, AreThere) { EXPECT_GE(all_cases().size(), 22U); }
+
+INSTANTIATE_TEST_SUITE_P(Recorded, OptimizerVectors, testing::ValuesIn(all_cases()), [](const auto& test) {
+  return test.param.file + "_threads_" + std::to_string(test.param.threads);
 });
 
 }  // namespace

@@ -41,6 +41,18 @@ TEST(CppOptimizer, ASteppedParameterIsTheHostsOwnMemory) {
   EXPECT_TRUE(sgd.poll());
 }
 
+TEST(CppOptimizer, ARuleIsMadeByItsNameAndOptions) {
+  const Context context;
+  Model model;
+  const RuleOptions options = {{"learning_rate", 0.25}, {"maximize", true}, {"state_dtype", "bf16"}, {"seed", "-1"}};
+  auto lion = Optimizer::by_name(context, "lion", options, model.schema);
+  EXPECT_EQ(lion.memory().state_bytes, state_bytes("lion", options, model.schema));
+  lion.step(model.params, model.grads);
+  EXPECT_EQ(model.value, (std::vector<float>{1.25F, -0.75F}));
+  EXPECT_THROW(Optimizer::by_name(context, "lions", options, model.schema), InvalidArgument);
+  EXPECT_THROW(Optimizer::by_name(context, "lion", {{"lr", 1}}, model.schema), InvalidArgument);
+}
+
 TEST(CppOptimizer, EveryRuleIsMadeAndSaysWhatItWouldHold) {
   const Context context;
   Model model;

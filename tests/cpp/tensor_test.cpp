@@ -30,6 +30,16 @@ TEST(CppTensor, AShapeOfAnotherSizeIsRefusedWithBothNumbers) {
   }
 }
 
+TEST(CppTensor, AShapeThatNoTensorHasIsRefused) {
+  std::vector<float> four(4);
+  std::vector<float> none;
+  EXPECT_THROW(Tensor(four, {-2, -2}), InvalidArgument);
+  EXPECT_THROW(Tensor(four.data(), kDtypeF32, {-2, -2}), InvalidArgument);
+  // 2^64 elements, which wrap to none.
+  EXPECT_THROW(Tensor(none, {std::int64_t{1} << 32, std::int64_t{1} << 32}), InvalidArgument);
+  EXPECT_EQ(Tensor(none, {INT64_MAX, INT64_MAX, 0}).element_count(), 0U);
+}
+
 TEST(CppTensor, WhatIsOnlyReadMayBeConstAndWhatIsWrittenMayNot) {
   const std::vector<float> constant{1, 2};
   const ConstTensor read(constant);

@@ -169,7 +169,7 @@ TEST_F(CudaBases, AreCompletedWhereTheStatisticIsNotOfFullRank) {
   expect_equal(found[0], refined(problems[0]), kRank);
 }
 
-// Of a decomposition, docs/cuda.md says how many.
+// docs/cuda.md says how many launches a decomposition takes.
 TEST_F(CudaBases, OfManyMatricesTakeTheLaunchesOfOne) {
   constexpr std::size_t kSize = 40;
   std::vector<std::vector<std::string>> launches;

@@ -54,7 +54,7 @@ constexpr NotThere kNotThere[] = {
     {"shapes_that_cannot_be_read_are_refused_in_every_call", kNoMemory},
 };
 
-/// Of all threads.
+/// What all threads share.
 struct Shared {
   std::mutex mutex;
   std::map<const void*, std::size_t> parameters;             // of a handle: lists of another length are not looked at

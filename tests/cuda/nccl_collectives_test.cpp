@@ -84,7 +84,7 @@ TEST(CudaNcclCollectives, HaveTheBitsOfStagedOnesAndNothingPassesThroughTheHost)
   }
 }
 
-/// Of a type with numbers of T's width, whose exponents, or whose integers, are not large.
+/// For a type with numbers of T's width, whose exponents, or whose integers, are not large.
 template <class T>
 void expect_the_bits_of_staged_ones(NcclRank& rank, std::uint8_t code, T mask) {
   static const std::vector<std::int64_t> kShape = {517};

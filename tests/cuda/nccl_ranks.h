@@ -140,7 +140,7 @@ class NcclRank {
   LentGather::End end_;
 };
 
-/// Those that are left when nobody gives any back any more, which happens in the background.
+/// How many are left when none is given back any more, which happens in the background.
 inline std::int64_t connections_left() {
   std::int64_t left = EmulatedCuda::control().nccl_communicators();
   for (int k = 0; k < 1000 && left > 0; ++k) {

@@ -13,14 +13,14 @@ namespace {
 
 /// In the last one everything is where it was in one before.
 constexpr int kWindows = 4;
-/// Of a rank's window, where some tables of what lies where are sent anew; gradients are 80 KB.
+/// Bytes of a rank's window, where some tables of what lies where are sent anew; gradients are 80 KB.
 constexpr std::int64_t kTables = 1024;
 
 struct Mode {
   const char* name;
   std::function<void(gradstep_reducer_options&)> choose;
   bool is_double = false;
-  /// Of a rank's window, where the host must know something.
+  /// Bytes of a rank's window, where the host must know something.
   std::int64_t seen_bytes = 0;
 };
 
@@ -137,7 +137,7 @@ const std::vector<Mode> kModes = {
     {"powersgd", [](auto& o) { o.mode = GRADSTEP_REDUCER_POWERSGD; }},
 };
 
-/// Of which the host sees lengths and NaNs.
+/// Modes of which the host sees lengths and NaNs.
 const std::vector<Mode> kSeenModes = {
     {"adasum tree f64", [](auto& o) { o.mode = GRADSTEP_REDUCER_ADASUM_TREE; }, true, 2000},
     {"top-k, gathered",
@@ -219,11 +219,14 @@ TEST(CudaNccl, SumsInTheEnginesOrderAreEqualOnAllRanksAndCloseToThoseInRankOrder
   }
 }
 
-/// Parameters after some steps of Adam whose state is shared by the ranks.
-std::vector<std::vector<std::vector<float>>> step_sharded(std::int32_t ranks, Carrier carrier) {
-  std::vector<std::vector<std::vector<float>>> found(static_cast<std::size_t>(ranks));
+/// Parameters after some clipped steps of Adam whose state is shared by the ranks, of gradients times `size`. T: float,
+/// double.
+template <class T>
+std::vector<std::vector<std::vector<T>>> step_sharded(std::int32_t ranks, Carrier carrier, double size = 1) {
+  constexpr bool kIsDouble = sizeof(T) == sizeof(double);
+  std::vector<std::vector<std::vector<T>>> found(static_cast<std::size_t>(ranks));
   run_nccl_ranks(ranks, [&](NcclRank& rank) {
-    const auto parameters = parameters_of(rank.device().id(), false);
+    const auto parameters = parameters_of(rank.device().id(), kIsDouble);
     gradstep_adam_options adam{};
     TestDevice::check(gradstep_adam_options_init(&adam, sizeof adam));
     adam.learning_rate = 0.01;
@@ -234,10 +237,12 @@ std::vector<std::vector<std::vector<float>>> step_sharded(std::int32_t ranks, Ca
     std::vector<gradstep_tensor> params;
     std::vector<gradstep_tensor> grads;
     for (std::size_t i = 0; i < kShapes.size(); ++i) {
-      params.push_back(rank.tensor(kShapes[i]));
-      grads.push_back(rank.tensor(kShapes[i]));
-      rank.write(params[i], as<float>(values_of(i, 77)));
-      rank.write(grads[i], as<float>(values_of(i, rank.rank())));
+      params.push_back(rank.tensor(kShapes[i], kIsDouble));
+      grads.push_back(rank.tensor(kShapes[i], kIsDouble));
+      std::vector<double> values = values_of(i, rank.rank());
+      for (double& value : values) value *= size;
+      rank.write(params[i], as<T>(values_of(i, 77)));
+      rank.write(grads[i], as<T>(values));
     }
     gradstep_step_options step{};
     TestDevice::check(gradstep_step_options_init(&step, sizeof step));
@@ -247,14 +252,14 @@ std::vector<std::vector<std::vector<float>>> step_sharded(std::int32_t ranks, Ca
                                                    &step, rank.stream()));
     }
     for (const gradstep_tensor& param : params) {
-      found[static_cast<std::size_t>(rank.rank())].push_back(rank.read(param));
+      found[static_cast<std::size_t>(rank.rank())].push_back(rank.read<T>(param));
     }
     gradstep_optimizer_destroy(optimizer);
   });
   return found;
 }
 
-// Of rank 2 as by default: a vector takes a launch that measures it, and the second two that take its projections away.
+// Rank 2, the default: a vector takes a launch that measures it, and the second two that take its projections away.
 TEST(CudaNccl, LaunchesOfPowerSgdDoNotDependOnHowManyMatricesABucketHas) {
   run_nccl_ranks(2, [](NcclRank& rank) {
     const std::vector<std::int64_t> shapes[] = {{30, 40}, {2050, 9}, {7}, {12, 90}, {9, 1100}, {64, 64}};
@@ -327,9 +332,23 @@ TEST(CudaNccl, RanksOfOneDeviceMakeNoContextOnAnother) {
 
 TEST(CudaNccl, AShardedStepHasTheBitsOfAStagedOne) {
   for (const std::int32_t ranks : {2, 3, 4}) {
-    const auto staged = step_sharded(ranks, Carrier::staging);
-    EXPECT_EQ(step_sharded(ranks, Carrier::nccl), staged) << ranks << " ranks";
+    const auto staged = step_sharded<float>(ranks, Carrier::staging);
+    EXPECT_EQ(step_sharded<float>(ranks, Carrier::nccl), staged) << ranks << " ranks";
     EXPECT_EQ(staged.back(), staged.front());
+  }
+}
+
+/// Clipped gradients are the same whatever their size, but for rounding.
+TEST(CudaNccl, AShardedStepClipsDoublesUpToTheEndsOfTheirRange) {
+  const auto usual = step_sharded<double>(2, Carrier::nccl, 0x1p300);
+  for (const double size : {0x1p600, 0x1p1000}) {
+    for (const Carrier carrier : {Carrier::staging, Carrier::nccl}) {
+      const auto found = step_sharded<double>(2, carrier, size);
+      EXPECT_EQ(found[1], found[0]);
+      for (std::size_t i = 0; i < kShapes.size(); ++i) {
+        for (std::size_t k = 0; k < found[0][i].size(); ++k) ASSERT_NEAR(found[0][i][k], usual[0][i][k], 1e-12);
+      }
+    }
   }
 }
 

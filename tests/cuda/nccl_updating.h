@@ -70,7 +70,7 @@ class Updating {
     return gradstep_updater_recover(updater_, comm, &param_, 1, rank_.stream());
   }
   void set_gradient(const std::vector<float>& values) { rank_.write(grad_, values); }
-  /// Of the optimizer alone.
+  /// A step of the optimizer alone.
   gradstep_status step() { return gradstep_optimizer_step(optimizer_, &param_, &grad_, 1, rank_.stream()); }
   std::vector<float> param() { return rank_.read(param_); }
   gradstep_status ask_steps(std::int64_t* count) { return gradstep_optimizer_step_count(optimizer_, count); }

@@ -57,7 +57,7 @@ struct FoundRoot {
   std::vector<double> metrics;
 };
 
-/// Whoever asks for metrics sees what the next step is to see.
+/// Metrics show what the next step is to see.
 std::vector<FoundRoot> roots_of(Model& model) {
   std::vector<FoundRoot> found;
   const std::vector<std::pair<std::size_t, std::int64_t>> axes = {{0, 12}, {0, 5}, {1, 7}, {1, 7}};

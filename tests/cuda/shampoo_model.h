@@ -62,7 +62,9 @@ class Model {
   gradstep_status step(int t, std::size_t missing = kNone, std::size_t poison = kNone, bool skips = false) {
     std::vector<gradstep_tensor> grads = grads_;
     for (std::size_t i = 0; i < grads.size(); ++i) {
-      write(grads[i], i == poison ? std::vector<float>(size(i), kNan) : numbers(i, t));
+      std::vector<float> values = i == poison ? std::vector<float>(size(i), kNan) : numbers(i, t);
+      if (t == kSpikedStep && i == 0) std::ranges::copy(spikes, values.begin());
+      write(grads[i], values);
       if (i == missing) grads[i] = {};
     }
     gradstep_step_options options{};
@@ -136,6 +138,10 @@ class Model {
   }
 
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  static constexpr int kSpikedStep = 2;
+
+  /// The first elements of parameter 0's gradient in that step.
+  std::vector<float> spikes;
 
  private:
   std::size_t size(std::size_t i) const {

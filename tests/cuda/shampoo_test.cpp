@@ -102,7 +102,7 @@ TEST(CudaShampoo, StepsAreTheCpusForBothRootMethods) {
   }
 }
 
-/// Of a matrix that several blocks share.
+/// Rows of a matrix that several blocks share.
 constexpr std::int64_t kManyRows = 150;
 
 TEST(CudaShampoo, StepsAreTheCpusWhereSeveralBlocksShareAMatrix) {
@@ -349,6 +349,43 @@ TEST(CudaShampoo, RootsOfMatricesOfOneNumberAreTheCpus) {
   compare([](gradstep_shampoo_options& options) { options.block_size = 7; }, kTolerance, {{15, 8}, {1}, {1, 1}, {29}});
 }
 
+// Without guards squares of finite gradients leave f32's range: statistics stay finite, whatever they are kept as, and
+// roots are found again when their averages have forgotten them.
+TEST(CudaShampoo, StatisticsThatHaveOverflownAreTheCpusAndGiveRootsAgain) {
+  for (const int coded : {0, 1}) {
+    const auto averages = [coded](gradstep_shampoo_options& options) {
+      options.beta2 = 0.5;
+      options.quantize_statistics = coded;
+      options.preconditioning_compute_steps = 25;
+    };
+    Processor processor;
+    EmulatedCuda device(1);
+    Model expected(processor, {{9, 6}}, averages);
+    Model found(device, {{9, 6}}, averages);
+    const auto statistics = [](Model& model) {
+      std::vector<float> all = model.state(0, "statistics.0.0", {9, 9});
+      const std::vector<float> right = model.state(0, "statistics.0.1", {6, 6});
+      all.insert(all.end(), right.begin(), right.end());
+      return all;
+    };
+    for (Model* model : {&expected, &found}) {
+      model->spikes = {1, 3e19F, 1, 0.5F, 1, -3e19F, 1, 1, 1, 1, 1, -2.9e19F};
+      for (int t = 1; t <= Model::kSpikedStep; ++t) ASSERT_EQ(model->step(t), GRADSTEP_OK) << gradstep_last_error();
+    }
+    const std::vector<float> spiked = statistics(found);
+    ASSERT_EQ(spiked.size(), 9 * 9 + 6 * 6) << gradstep_last_error();
+    EXPECT_EQ(*std::ranges::max_element(spiked), 0x1.fep127F);
+    for (const float x : spiked) ASSERT_TRUE(std::isfinite(x)) << "quantize_statistics " << coded;
+    EXPECT_LE(difference(spiked, statistics(expected)), 1e-6);
+    for (int t = Model::kSpikedStep + 1; t <= 152; ++t) {
+      ASSERT_EQ(found.step(t), GRADSTEP_OK) << gradstep_last_error();
+    }
+    const auto parameters = found.parameters();
+    for (const float p : parameters[0]) ASSERT_TRUE(std::isfinite(p));
+    EXPECT_LT(found.metric("preconditioner_age"), 26);
+  }
+}
+
 // What has a batch of its own is one launch, however many blocks there are.
 TEST(CudaShampoo, AStepBetweenRootsIsAFixedNumberOfLaunches) {
   std::vector<std::vector<std::string>> launches;
@@ -363,7 +400,7 @@ TEST(CudaShampoo, AStepBetweenRootsIsAFixedNumberOfLaunches) {
     device.queue().finish();
     launches.push_back(EmulatedCuda::launches());
   }
-  const std::vector<std::string> axis = {"gather_gradients", "cublas_f32", "add_to_statistics"};
+  const std::vector<std::string> axis = {"gather_gradients", "cublas_f32", "add_to_statistics", "keep_finite"};
   std::vector<std::string> expected = {"begin_step", "copy"};
   for (int k = 0; k < 2; ++k) expected.insert(expected.end(), axis.begin(), axis.end());
   for (const char* name : {"gather_gradients", "cublas_f32", "cublas_f32", "scatter_preconditioned", "square_tensors",
@@ -482,7 +519,7 @@ TEST(CudaShampooDeathTest, ALibraryThatIsMissingIsNamedWhenTheOptimizerIsCreated
   EXPECT_EXIT(create_without("libcusolver.so.12", "cuSOLVER"), testing::ExitedWithCode(0), "");
 }
 
-/// Of the host for the device, in the third step, which computes roots by coupled Newton.
+/// How often the host waits for the device in the third step, which computes roots by coupled Newton.
 std::int64_t waits_of_a_step(std::vector<Shape> shapes, const Change& change) {
   EmulatedCuda device(1);
   Model model(device, std::move(shapes), [&](gradstep_shampoo_options& options) {
@@ -504,7 +541,7 @@ TEST(CudaShampoo, TheHostLooksOnceAtRootsOfAllExtents) {
   EXPECT_LE(of_one, 2);
 }
 
-// Those that need more iterations, or other attempts, are looked at together: as often as the one that needs most.
+// Roots that need more iterations, or other attempts, are looked at together: as often as the one that needs most.
 TEST(CudaShampoo, TheHostLooksTogetherAtRootsThatNeedMore) {
   const std::vector<Shape> shapes = {{12, 5}, {7, 3}, {16, 4}};
   const auto of_more_iterations = [](gradstep_shampoo_options& options) {

@@ -323,9 +323,11 @@ TEST(CudaSoap, AStepBetweenRefreshesIsAFixedNumberOfLaunches) {
                                              "gather_gradients",
                                              "cublas_f32",
                                              "add_to_statistics",
+                                             "keep_finite",
                                              "gather_gradients",
                                              "cublas_f32",
                                              "add_to_statistics",
+                                             "keep_finite",
                                              "finish_corrected",
                                              "close_step"};
   EXPECT_EQ(launches[0], expected);

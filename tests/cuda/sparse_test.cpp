@@ -13,12 +13,12 @@
 namespace gradstep::test {
 namespace {
 
-/// The same operation on two backends, with memory of each.
+/// An operation on two backends, with memory of each.
 class OnBoth {
  public:
   OnBoth() : device_(1) {}
 
-  /// Of a selection, at the host.
+  /// What a selection found, at the host.
   struct Outcome {
     std::vector<std::int32_t> indices;
     std::vector<std::uint32_t> values;
@@ -158,7 +158,7 @@ TEST(CudaSelection, FollowsTheRuleForNans) {
   }
 }
 
-/// Those in [begin, end) that chance takes, ascending.
+/// Numbers in [begin, end) that chance takes, ascending.
 std::vector<std::int32_t> some_of(std::int64_t begin, std::int64_t end, double probability, std::uint32_t seed) {
   std::mt19937 random(seed);
   std::vector<std::int32_t> indices;

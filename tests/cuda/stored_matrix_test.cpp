@@ -85,7 +85,7 @@ class CudaStoredMatrix : public ::testing::Test {
   EmulatedCuda device_{1};
 };
 
-/// Of very different sizes in each column, and a column of zeros.
+/// Numbers of very different sizes in each column, and a column of zeros.
 std::vector<float> some_numbers(std::int64_t rows, std::int64_t columns) {
   std::mt19937 random(5);
   std::normal_distribution<float> normal;
@@ -113,7 +113,7 @@ TEST_F(CudaStoredMatrix, KeepsTheDiagonalOfStatisticsApart) {
   }
 }
 
-TEST_F(CudaStoredMatrix, ANanIsItsColumns) {
+TEST_F(CudaStoredMatrix, ANumberThatIsNotFiniteLeavesItsColumnAsItIs) {
   for (const float special : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     std::vector<float> numbers = some_numbers(1000, 5);
     numbers[5 * 777 + 3] = special;

@@ -228,9 +228,9 @@ void DeferringBackend::decode(const CodedNumbers& from, float* to, Queue& queue)
   put_into(queue, [this, from, to] { inner_.decode(from, to, host_); });
 }
 
-void DeferringBackend::square_chunks(const NormPlan& plan, double* partials, Queue& queue) {
-  put_into(queue, [this, kept = std::make_shared<KeptNorm>(plan), partials] {
-    inner_.square_chunks(kept->plan(), partials, host_);
+void DeferringBackend::square_chunks(const NormPlan& plan, double scale, double* partials, Queue& queue) {
+  put_into(queue, [this, kept = std::make_shared<KeptNorm>(plan), scale, partials] {
+    inner_.square_chunks(kept->plan(), scale, partials, host_);
   });
 }
 

@@ -45,7 +45,7 @@ class Training {
   /// Collective. Gradients that belong to the rank and the number of the push.
   gradstep_status push(int number);
 
-  /// Of the push that has just failed: empty if it left what was promised, else what it did not.
+  /// What the push that has just failed broke of its promises; empty if nothing.
   std::string broken_promise();
 
   /// Collective among the survivors, with their new communicator: finishes what failed and trains once more.

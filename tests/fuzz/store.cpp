@@ -130,7 +130,7 @@ class Client {
   std::string answers_;
 };
 
-/// The same words without pauses, in pieces of one size: the same answers, the same contents, the same end.
+/// Says the words again without pauses, in pieces of one size: answers, contents and end must be equal.
 void check_pieces(const std::string& said) {
   const Session::Time now{};
   Contents contents[2];

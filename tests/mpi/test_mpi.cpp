@@ -272,6 +272,9 @@ void bad_arguments_are_named() {
   EXPECT(gradstep_comm_create(context.handle, &options, &made) == GRADSTEP_ERR_INVALID_ARGUMENT);
   EXPECT(std::strstr(gradstep_last_error(), "store_path") != nullptr);
   EXPECT(gradstep_comm_wrap_mpi(context.handle, nullptr, &made) == GRADSTEP_ERR_INVALID_ARGUMENT);
+  const MPI_Comm none = MPI_COMM_NULL;
+  EXPECT(gradstep_comm_wrap_mpi(context.handle, &none, &made) == GRADSTEP_ERR_INVALID_ARGUMENT);
+  EXPECT(std::strstr(gradstep_last_error(), "MPI_COMM_NULL") != nullptr);
   EXPECT(std::strstr(gradstep_last_error(), "comm_address") != nullptr);
 }
 

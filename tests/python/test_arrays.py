@@ -104,6 +104,24 @@ def test_overlapping_parameter_and_gradient_are_refused():
         sgd([memory[:4]]).step([memory[:4]], [memory[2:]])
 
 
+def test_what_is_written_may_not_overlap_itself():
+    def strided(*strides):
+        return np.lib.stride_tricks.as_strided(np.ones(8, np.float32), (2, 3), [4 * stride for stride in strides])
+
+    plain = np.ones((2, 3), np.float32)
+    for bad in (strided(0, 1), strided(1, 1), strided(0, 0)):
+        with pytest.raises(gradstep.InvalidArgument, match=r"params\[0\]: is written, and its elements share memory"):
+            sgd([plain]).step([bad], [plain])
+        with pytest.raises(gradstep.InvalidArgument, match=r"updates\[0\]: is written"):
+            sgd([plain]).update([plain], [plain], out=[bad])
+        with pytest.raises(gradstep.InvalidArgument, match=r"results\[0\]: is written"):
+            gradstep.Reducer(gradstep.Communicator.local(1)[0], [plain]).reduce([bad])
+    # What is only read may, and what interlocks does not overlap.
+    sgd([plain]).update([strided(0, 1)], [strided(1, 1)])
+    gradstep.Reducer(gradstep.Communicator.local(1)[0], [plain]).reduce([strided(0, 1)], in_place=False)
+    sgd([plain]).step([strided(3, 2)], [plain])
+
+
 def test_bad_schemas_are_refused_by_name():
     arrays = [np.zeros(1), np.zeros(1)]
     for keywords, text in (

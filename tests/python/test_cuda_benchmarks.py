@@ -113,7 +113,10 @@ def test_the_versions_are_said_once(capfd):
     assert len(lines) == 1 and lines[0].startswith(f"PyTorch {torch.__version__}, CUDA {torch.version.cuda}")
 
 
-@pytest.mark.parametrize("section", cuda_shampoo.SECTIONS)
+@pytest.mark.parametrize(
+    "section",
+    [pytest.param(one, marks=pytest.mark.night) if one == "transformer" else one for one in cuda_shampoo.SECTIONS],
+)
 def test_shampoo_is_measured_without_its_peer(section, capfd, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed_shampoo", None)  # whatever is installed here
     assert run(cuda_shampoo, section) == 0, capfd.readouterr().err
@@ -144,7 +147,7 @@ def test_a_peer_of_shampoo_takes_part(capfd, peer):
     assert "Meta's Distributed Shampoo" in rows(out) and "Meta's Distributed Shampoo: cosine" in out
 
 
-@pytest.mark.parametrize("at", ["the first step", "a later one"])
+@pytest.mark.parametrize("at", [pytest.param("the first step", marks=pytest.mark.night), "a later one"])
 def test_a_peer_that_fails_takes_no_row_with_it(at, capfd, peer, monkeypatch):
     calls = []
 

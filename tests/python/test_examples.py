@@ -49,6 +49,7 @@ def test_optax_training():
     assert "resumed in the middle: the same bits" in run(EXAMPLES / "08_optax" / "optax_training.py")
 
 
+@pytest.mark.night
 def test_transformer():
     pytest.importorskip("torch")
     output = run(EXAMPLES / "09_transformer" / "transformer.py", "--quick")

@@ -134,6 +134,29 @@ def lent_by_mpi4py():
     return exercise(gradstep.mpi4py.communicator(MPI.COMM_WORLD))
 
 
+def refused_of_mpi4py():
+    from mpi4py import MPI
+
+    import gradstep.mpi4py
+
+    world, side = MPI.COMM_WORLD, MPI.COMM_WORLD.rank
+    inter = MPI.COMM_SELF.Create_intercomm(0, world, 1 - side)
+    for make in (gradstep.mpi4py.communicator, gradstep.Communicator.mpi):
+        with pytest.raises(
+            gradstep.InvalidArgument, match="comm: is an intercommunicator, of 1 ranks here and 1 there"
+        ):
+            make(inter, timeout=5)
+        with pytest.raises(gradstep.InvalidArgument, match=r"comm: is MPI\.COMM_NULL"):
+            make(MPI.COMM_NULL)
+        for wrong in (3, "world", MPI.GROUP_EMPTY):
+            with pytest.raises(gradstep.InvalidArgument, match=f"comm: is a {type(wrong).__name__}, expected"):
+                make(wrong)
+    merged = gradstep.mpi4py.communicator(inter.Merge(side == 1), timeout=5)
+    x = np.full(2, side + 1.0)
+    merged.all_reduce(x)
+    return f"{merged.world_size}:{x[0]}"
+
+
 needs_mpi = pytest.mark.skipif(not gradstep.backend_available("mpi"), reason=f"mpi: {gradstep.backend_status('mpi')}")
 
 
@@ -151,6 +174,20 @@ def test_mpi_takes_a_communicator_of_mpi4py():
 def test_mpi4py_lends_its_collectives(local_digest):
     pytest.importorskip("mpi4py")
     assert mpirun(3, "lent_by_mpi4py") == [local_digest] * 3
+
+
+def test_what_is_no_intracommunicator_is_refused():
+    pytest.importorskip("mpi4py")
+    assert mpirun(2, "refused_of_mpi4py") == ["2:3.0"] * 2
+
+
+def test_what_is_no_process_group_is_refused():
+    pytest.importorskip("torch")
+    import gradstep.torch
+
+    for make in (gradstep.torch.communicator, gradstep.torch.connect):
+        with pytest.raises(gradstep.InvalidArgument, match="process_group: is a str, expected"):
+            make("gloo")
 
 
 if __name__ == "__main__":

@@ -144,10 +144,42 @@ def test_a_state_serves_one_update(compiled, random):
     with pytest.raises(error, match="is of step 0, its optimizer is at step 1"):
         jax.block_until_ready(update(params, first, params))
     _, third = jax.block_until_ready(update(params, second, params))
-    assert int(third.step) == 2, "a refused update changes nothing"
+    assert int(third.count) == 2, "a refused update changes nothing"
     with pytest.raises(error, match="belongs to another process"):
-        stranger = adapters.State(jnp.array([1, 2], jnp.uint32), third.step)
+        stranger = adapters.State(jnp.array([1, 2], jnp.uint32), third.count)
         jax.block_until_ready(update(params, stranger, params))
+
+
+def test_the_count_is_named_as_in_optax():
+    params = {"w": jnp.ones(3)}
+    transformation = optax.chain(optax.clip(1.0), adapters.adam(0.1))
+    _, state = transformation.update(params, transformation.init(params), params)
+    assert optax.tree_utils.tree_get(state, "count") == 1
+    assert optax.tree_utils.tree_get(state, "token").shape == (2,)
+    optimizer = adapters.optimizer_of(state)
+    optimizer.step_count = 7
+    state = optax.tree_utils.tree_set(state, count=jnp.int32(7))
+    _, state = transformation.update(params, state, params)
+    assert optimizer.step_count == 8 and state[1].count == state[1].step == 8
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "jit"])
+def test_a_count_stays_at_the_largest_int32(compiled):
+    params = {"w": jnp.ones(3)}
+    transformation = adapters.adam(0.1)
+    update = jax.jit(transformation.update) if compiled else transformation.update
+    state = transformation.init(params)
+    optimizer = adapters.optimizer_of(state)
+    optimizer.step_count = 2**31 - 2
+    state = state._replace(count=jnp.int32(2**31 - 2))
+    for _ in range(3):
+        _, state = jax.block_until_ready(update(params, state, params))
+        assert state.count == 2**31 - 1
+    assert optimizer.step_count == 2**31 + 1
+    optimizer.step_count = 5
+    error = jax.errors.JaxRuntimeError if compiled else gradstep.InvalidState
+    with pytest.raises(error, match="is of step 2147483647, its optimizer is at step 5"):
+        jax.block_until_ready(update(params, state, params))
 
 
 def test_pickled_states_name_the_public_module():

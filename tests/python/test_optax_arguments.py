@@ -141,7 +141,7 @@ def test_a_state_restored_as_numpy_arrays_goes_on(random):
     transformation = adapters.adam(0.1)
     _, state = transformation.update(params, transformation.init(params))
     _, state = transformation.update(params, jax.tree.map(np.asarray, state))
-    assert int(state.step) == adapters.optimizer_of(state).step_count == 2
+    assert int(state.count) == adapters.optimizer_of(state).step_count == 2
 
 
 def test_the_accumulator_has_the_dtype_asked_for(random):

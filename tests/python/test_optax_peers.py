@@ -74,6 +74,7 @@ def faults_of(suite, results):
 
 
 # One test, for one run of them all has the imports and what is compiled once.
+@pytest.mark.night
 def test_optax_s_own_tests_pass_but_for_the_list(tmp_path):
     suites = [suite for suite in SUITES if runnable(suite)]
     results = run_suites(tmp_path, suites)

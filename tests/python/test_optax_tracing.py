@@ -91,7 +91,7 @@ def test_what_was_traced_happens_once_when_it_is_run(run):
     transformation, reference = adapters.adam(0.1), optax.adam(0.1)
     state = jax.block_until_ready(RUNS[run](lambda: transformation.init(PARAMS)))
     updates, state = jax.block_until_ready(RUNS[run](lambda: transformation.update(GRADS, state, PARAMS)))
-    assert adapters.optimizer_of(state).step_count == int(state.step) == 1
+    assert adapters.optimizer_of(state).step_count == int(state.count) == 1
     expected, _ = reference.update(GRADS, reference.init(PARAMS), PARAMS)
     for a, b in zip(jax.tree.leaves(updates), jax.tree.leaves(expected), strict=True):
         np.testing.assert_allclose(a, b, rtol=RTOL)
@@ -170,8 +170,64 @@ def test_accumulating_wrappers_are_refused_with_a_way_out():
             _, state = jax.block_until_ready(wrapped.update(GRADS, state, PARAMS))
 
 
+def test_what_sam_drops_is_refused_by_its_name_and_its_opaque_mode_works():
+    wrapped = optax.contrib.sam(adapters.sgd(0.1), optax.sgd(0.05))
+    state = wrapped.init(PARAMS)
+    with pytest.raises(jax.errors.JaxRuntimeError, match=r"is of step 0, .*optax\.contrib\.sam without opaque_mode"):
+        for _ in range(2):
+            _, state = jax.block_until_ready(jax.jit(wrapped.update)(GRADS, state, PARAMS))
+    found = []
+    for module in (adapters, optax):
+        wrapped = optax.contrib.sam(module.sgd(0.1), optax.sgd(0.05), opaque_mode=True)
+        updates, _ = wrapped.update(GRADS, wrapped.init(PARAMS), PARAMS, grad_fn=lambda params, _: params)
+        found.append(jax.tree.leaves(updates))
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, rtol=RTOL)
+
+
+def run_on_two_devices(program):
+    environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+def test_updates_lie_where_their_parameters_do_and_shard_map_is_named():
+    run_on_two_devices("""
+import jax, jax.numpy as jnp, numpy as np, optax, gradstep.optax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()), ("d",))
+sharded = NamedSharding(mesh, P("d", None))
+make = gradstep.optax.adam(0.1)
+for place in (jax.devices()[1], sharded):
+    p = jax.device_put(jnp.ones((4, 3)), place)
+    for params in (p, None):
+        updates, _ = make.update(p, make.init(p), params)
+        assert updates.sharding == p.sharding, (updates.sharding, p.sharding)
+p = jnp.ones((4, 3))
+updates, state = make.update(p, make.init(p), p)
+assert not updates.committed
+assert updates.devices() == {jax.devices()[0]}
+
+p = jax.device_put(p, sharded)
+def step(p, s):
+    updates, s = make.update(2 * p, s, p)
+    return optax.apply_updates(p, updates), s
+kept = jax.jit(step, out_shardings=(sharded, None))(p, make.init(p))[0]
+assert kept.sharding == sharded and kept.sharding.spec == P("d", None)
+
+update = jax.shard_map(lambda p, s: make.update(p, s, p), mesh=mesh, in_specs=P(), out_specs=P(), check_vma=False)
+try:
+    jax.block_until_ready(jax.jit(update)(jnp.ones(3), make.init(jnp.ones(3))))
+except jax.errors.JaxRuntimeError as error:
+    assert "In jax.shard_map and jax.pmap every device makes the update" in str(error), error
+else:
+    raise AssertionError("a state from outside serves one device")
+""")
+
+
 def test_under_pmap_every_device_has_an_optimizer_of_its_own():
-    program = """
+    run_on_two_devices("""
 import jax, jax.numpy as jnp, numpy as np, optax, gradstep.optax
 
 params = jnp.array([[1.0, 2.0], [3.0, 4.0]])
@@ -189,7 +245,4 @@ for init_inside in (True, False):
         else:
             found.append(jax.pmap(lambda p, s: step(make, p, s))(params, jax.pmap(make.init)(params))[0])
     np.testing.assert_allclose(*found, atol=1e-5)
-"""
-    environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_PLATFORMS": "cpu"}
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
+""")

@@ -222,6 +222,20 @@ def test_saving_replaces_a_file_whole(tmp_path, random):
     assert [entry.name for entry in tmp_path.iterdir()] == ["state"], "nothing is left beside it"
 
 
+def test_a_state_that_no_load_takes_leaves_the_file_in_its_place(tmp_path, random):
+    optimizer, parameters = trained(random)
+    for own in (optimizer, gradstep.Updater(optimizer)):
+        path = tmp_path / type(own).__name__
+        own.save(path)
+        before = path.read_bytes()
+        optimizer.step(parameters, [np.full_like(parameter, np.nan) for parameter in parameters])
+        with pytest.raises(gradstep.NumericError, match=r"exp_avg' holds NaN or infinity"):
+            own.save(path)
+        assert path.read_bytes() == before
+        optimizer.load(tmp_path / type(optimizer).__name__)
+    assert len(list(tmp_path.iterdir())) == 2, "nothing is left beside them"
+
+
 def test_an_open_window_goes_on(tmp_path, random):
     parameters = [np.zeros(5, np.float32), np.zeros(3, np.float32)]
     grads = [[random.standard_normal(5).astype(np.float32), None] for _ in range(4)]

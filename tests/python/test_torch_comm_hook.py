@@ -219,6 +219,34 @@ def resume(rank, options):
     return True
 
 
+def train_with_a_scaler(rank, world_size):
+    """One window is infinite on rank 0, one NaN on rank 1, and the scale grows: what is kept follows."""
+    comm = gradstep.torch.connect()
+    for name in ("dense", "top-K with residuals", "PowerSGD"):
+        module = torch.nn.Linear(40, 10, bias=False)
+        torch.nn.init.zeros_(module.weight)
+        model = DistributedDataParallel(module)
+        scaler = torch.amp.GradScaler("cpu", init_scale=65536.0, growth_interval=10)
+        hook = gradstep.torch.comm_hook(model, comm, scaler=scaler, **MODES[name])
+        model.register_comm_hook(None, hook)
+        optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+        skipped, scales = 0, set()
+        for step in range(32):
+            factor = {(3, 0): 1e38, (7, 1): float("nan")}.get((step, rank), 1.0)
+            scale = scaler.get_scale()
+            scaler.scale(model(torch.ones(1, 40)).sum() * factor).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            optimizer.zero_grad()
+            skipped += scaler.get_scale() < scale
+            scales.add(scale)
+        assert skipped == 2 and len(scales) > 2, f"{name}: {skipped} steps were skipped"
+        kept = 0 if name == "dense" else torch.as_tensor(hook.reducer.residual(0)) / scale
+        given = kept - module.weight.detach()
+        assert torch.allclose(given, torch.full_like(given, 30)), f"{name}: {given.min()} to {given.max()} of 30"
+    return True
+
+
 def lose_a_peer(rank, world_size):
     model = DistributedDataParallel(make_model(), **SMALL_BUCKETS)
     model.register_comm_hook(None, gradstep.torch.comm_hook(model, timeout=10.0))
@@ -236,7 +264,14 @@ def lose_a_peer(rank, world_size):
 @pytest.fixture(scope="module")
 def two_ranks(tmp_path_factory):
     """What each body found on each rank: one pair of processes for all, for importing torch takes seconds."""
-    bodies = [compare_modes, compare_with_ddp, train_on_uneven_inputs, resume_sparse, resume_powersgd]
+    bodies = [
+        compare_modes,
+        compare_with_ddp,
+        train_on_uneven_inputs,
+        resume_sparse,
+        resume_powersgd,
+        train_with_a_scaler,
+    ]
     return run(tmp_path_factory.mktemp("two"), 2, bodies)
 
 
@@ -247,6 +282,10 @@ def two_ranks(tmp_path_factory):
         ("compare_with_ddp", "dense has the bits of DDP's own mean"),
         ("resume_sparse", "a resumed run has the bits of an uninterrupted one"),
         ("resume_powersgd", "a resumed run has the bits of an uninterrupted one"),
+        (
+            "train_with_a_scaler",
+            "an overflow skips one step, and nothing is lost or counts twice when the scale changes",
+        ),
     ],
 )
 def test_on_two_ranks(two_ranks, body, promise):

@@ -323,7 +323,7 @@ def test_entries_and_their_tensors_stay_the_same_objects_from_step_to_step(rando
     assert optimizer.state[twins.ours[0]]["exp_avg"] is moments
 
 
-def test_a_moment_that_a_user_has_assigned_is_copied_into_gradstep(random):
+def test_a_moment_that_a_user_has_assigned_is_followed_and_written_to(random):
     twins = Twins(random, SHAPES)
     optimizer = adapters.AdamW(twins.ours, lr=0.02, betas=(1 / 2, 1 / 2))
     twins.backward()
@@ -333,7 +333,7 @@ def test_a_moment_that_a_user_has_assigned_is_copied_into_gradstep(random):
     for parameter in twins.ours:
         parameter.grad = torch.zeros_like(parameter)
     optimizer.step()
-    assert (optimizer.state[twins.ours[0]]["exp_avg"] == 0.5).all() and (mine == 1).all()
+    assert (optimizer.state[twins.ours[0]]["exp_avg"] == 0.5).all() and (mine == 0.5).all()
 
 
 def test_eight_bit_state_is_followed_where_it_was_edited_last_and_refused_where_it_is_old(random):

@@ -157,6 +157,15 @@ def test_gradients_that_cannot_step_are_refused_before_anything_moves():
     assert (first == 0).all()
 
 
+def test_a_sparse_gradient_is_told_without_the_errors_on_the_way():
+    parameter_ = parameter(5, 3)
+    optimizer = adapters.SGD([parameter_], lr=0.1)
+    parameter_.grad = torch.eye(5, 3).to_sparse()
+    with pytest.raises(gradstep.Unsupported, match=r"found torch\.sparse_coo") as caught:
+        optimizer.step()
+    assert caught.value.__cause__ is None and caught.value.__suppress_context__
+
+
 def test_a_state_dict_that_does_not_fit_changes_nothing():
     ours = adapters.Adam([parameter(2)], lr=0.5)
     weight = ours.param_groups[0]["params"][0]

@@ -21,7 +21,7 @@ class RecordedLog {
     std::string text;
   };
 
-  /// Of this context, which it may outlive no more than its handles.
+  /// A context with this log, which it may outlive no more than its handles.
   std::shared_ptr<Context> context(gradstep_log_level level = GRADSTEP_LOG_DEBUG) {
     auto options = default_context_options();
     options.num_threads = 1;

@@ -45,6 +45,7 @@ from gradstep.errors import (
     Timeout,
     Unsupported,
 )
+from gradstep.named_rules import RuleDescription, RuleOption, describe_rules, make_optimizer, optimizer_class
 from gradstep.optimizer import Memory, Metric, Optimizer, StepResult
 from gradstep.reducer import BucketStatistics, Reducer, ReducerStatistics
 from gradstep.rules import SGD, AdaGrad, Adam, RMSProp, Shampoo
@@ -83,6 +84,8 @@ __all__ = [
     "RMSProp",
     "Reducer",
     "ReducerStatistics",
+    "RuleDescription",
+    "RuleOption",
     "Shampoo",
     "StepResult",
     "Store",
@@ -94,7 +97,10 @@ __all__ = [
     "backend_status",
     "build_info",
     "default_context",
+    "describe_rules",
     "load_backend",
+    "make_optimizer",
+    "optimizer_class",
     "schedule",
     "unique_id",
     "version",

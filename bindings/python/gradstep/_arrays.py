@@ -60,8 +60,11 @@ def schema(
 def dtype_of(name: str) -> np.dtype[Any]:
     """The NumPy dtype of a name; bfloat16 is ml_dtypes'."""
     if name == "bfloat16":
-        import ml_dtypes
-
+        try:
+            import ml_dtypes
+        except ModuleNotFoundError as error:
+            text = "bfloat16: NumPy has no such dtype without the package ml_dtypes: pip install 'gradstep[bfloat16]'"
+            raise ModuleNotFoundError(text, name=error.name) from None
         return np.dtype(ml_dtypes.bfloat16)
     return np.dtype(name)
 
@@ -142,15 +145,18 @@ class DeviceArray:
         return f"DeviceArray(shape={self.shape}, dtype={self._description[2]}, device=({kind}, {number}))"
 
 
-def view(description: View | None, owner: Handle | Lease | None) -> Any:
-    """A writable array without a copy: NumPy's, or a DeviceArray."""
+def view(description: View | None, owner: Handle | Lease | None, *, bits: bool = False) -> Any:
+    """A writable array without a copy: NumPy's, or a DeviceArray.
+
+    bits: NumPy's arrays show bfloat16 as int16, which needs no ml_dtypes.
+    """
     if description is None:
         return None
     address, shape, dtype_name, device = description
     if device[0] == _native.DEVICE_CUDA:
         assert owner is not None
         return DeviceArray(description, owner)
-    dtype = dtype_of(dtype_name)
+    dtype = np.dtype(np.int16) if bits and dtype_name == "bfloat16" else dtype_of(dtype_name)
     if 0 in shape:
         return np.empty(shape, dtype)
     interface = {"version": 3, "data": (address, False), "shape": shape, "typestr": dtype.str}

@@ -70,6 +70,8 @@ def connect(
 
 
 def _rank_in(group: dist.ProcessGroup) -> int:
+    if group is not dist.GroupMember.NON_GROUP_MEMBER and not isinstance(group, dist.ProcessGroup):
+        raise InvalidArgument(f"process_group: is a {type(group).__name__}, expected one of torch.distributed")
     rank = dist.get_rank(group)
     if rank < 0:
         raise InvalidArgument("process_group: this process is not one of its ranks")

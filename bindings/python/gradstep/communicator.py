@@ -87,7 +87,8 @@ class Communicator:
     rank: this end's index, 0 <= rank < world_size. world_size: the number of ranks, >= 1.
     store: where the ranks meet: a directory that all of them share (its path), the bytes of unique_id(), or a Store.
     timeout: seconds, > 0, in steps of a millisecond; of every call.
-    network_interface: its name or address; None = the one of the host's name, else loopback.
+    network_interface: its name or address; None = the one of the host's name, else loopback. Where that is loopback,
+        and the store of a unique_id() is reached from another address of this machine, that address.
     generation: >= 0; a new number for each communicator that is made through the same store.
     reduction_order: "rank" sums in the order of ranks: the same bits on every engine; "engine" as the engine likes.
     context: whose threads work and whose interrupt ends a wait; None = default_context().
@@ -164,7 +165,7 @@ class Communicator:
         rank, world_size: 0 <= rank < world_size.
         store: a directory that all ranks share, the bytes of unique_id("gloo"), or a Store.
         timeout: seconds, > 0, of every call.
-        network_interface: its name or address; None = the one of the host's name, else loopback.
+        network_interface: its name or address; None = that of the host's name, else loopback, or as connect() has it.
         generation: a new number for each communicator made through the same store.
         """
         options = _options(rank, world_size, timeout, reduction_order, generation)
@@ -280,6 +281,9 @@ class Communicator:
             return cls(_native.create_communicator(pointer, options, "mpi", None, None, None, None))
         from mpi4py import MPI
 
+        from gradstep.mpi4py import check_intracommunicator
+
+        check_intracommunicator(comm)
         return cls(_native.wrap_mpi_communicator(pointer, MPI._addressof(comm), options))
 
     @classmethod

@@ -7,12 +7,13 @@ Communicator.mpi does the same without Python in between, where libgradstep_mpi 
 
 import time
 from collections.abc import Callable, Sequence
+from typing import cast
 
 from mpi4py import MPI
 
 from gradstep.communicator import Communicator
 from gradstep.context import Context
-from gradstep.errors import Aborted
+from gradstep.errors import Aborted, InvalidArgument
 
 __all__ = ["communicator"]
 
@@ -34,8 +35,25 @@ def communicator(
 
     reduction_order "engine" sums by MPI's own all-reduce. MPI ends a job whose rank died; the timeout alone is kept,
     and what was given up at a timeout MPI may still write to. Calls can be aborted where MPI runs with THREAD_MULTIPLE.
+
+    Raises InvalidArgument for an intercommunicator, whose reductions give each side the other's result.
     """
+    check_intracommunicator(comm)
     return Communicator.host(_Collectives(comm.Dup()), timeout, reduction_order=reduction_order, context=context)
+
+
+def check_intracommunicator(comm: object) -> None:
+    """Refuses what has no ranks that could reduce among themselves."""
+    if not isinstance(comm, MPI.Comm):
+        raise InvalidArgument(f"comm: is a {type(comm).__name__}, expected an mpi4py.MPI.Intracomm")
+    if comm == MPI.COMM_NULL:
+        raise InvalidArgument("comm: is MPI.COMM_NULL, expected a communicator that this process is a rank of")
+    if comm.Is_inter():
+        there = cast(MPI.Intercomm, comm).Get_remote_size()
+        raise InvalidArgument(
+            f"comm: is an intercommunicator, of {comm.Get_size()} ranks here and {there} there; "
+            "expected an intracommunicator: comm.Merge() makes one of both groups"
+        )
 
 
 class _Collectives:

@@ -99,6 +99,12 @@ class Rule(NamedTuple):
     """For options that are enums: the prefix of their C enumerators."""
 
 
+def above_zero(first: float, schedule: Schedule) -> float:
+    """A number for the first value of a schedule, which counts as absent where the schedule does."""
+    rises = first == 0 and schedule.kind not in ("constant", "exponential_decay")
+    return sys.float_info.min if rises else first  # what rises from 0 needs its buffers from the start
+
+
 _ENUMS = {"state_dtype": "STATE_DTYPE_"}
 _APPLIED = StepResult(True, math.nan, 1.0)
 _QUEUED = StepResult(True, math.nan, math.nan)
@@ -128,15 +134,21 @@ class Optimizer(SavedState):
         made._create(described, context, options)
         return made
 
-    def _create(self, described: Schema, context: Context | None, options: dict[str, Any]) -> None:
+    def _make(
+        self, described: Schema, context: Context | None, options: dict[str, Any]
+    ) -> tuple[Any, dict[str, Schedule]]:
+        """The handle, and the schedules among the options by name."""
         self._options = struct = self._rule.options()
         schedules = set_options(struct, type(self).__name__, options, _ENUMS | self._rule.enums)
+        return self._rule.create(context_pointer(context), struct, described), schedules
+
+    def _create(self, described: Schema, context: Context | None, options: dict[str, Any]) -> None:
+        pointer, schedules = self._make(described, context, options)
         self._given = dict(options)
         self._lent: dict[tuple[str, int], object] = {}
         """By name and group: arrays that hyper-parameters are read from."""
         self._leases: weakref.WeakSet[Lease] = weakref.WeakSet()
         """Of the views of state that somebody has."""
-        pointer = self._rule.create(context_pointer(context), struct, described)
         self._handle = Handle(
             pointer, _native.optimizer_destroy, self._lent, stream_of(described[0]), _native.optimizer_poll
         )
@@ -170,7 +182,7 @@ class Optimizer(SavedState):
             a float64 array of one element.
         clip_value: then clips each element; >= 0, None or 0 = off.
         found_inf: float32 array of one element: non-zero skips the step, and non-finite gradients set it.
-        skip_nonfinite: a non-finite gradient anywhere skips the whole step.
+        skip_nonfinite: a step that counts as non-finite (docs/numerics.md) is skipped as a whole.
         grad_scale_tensor: float32 array of one finite element, which multiplies grad_scale and is read when the step
             runs.
         outcome: float64 array of four elements, which the step fills: 1 if it was applied, else 0; grad_norm and
@@ -313,9 +325,7 @@ class Optimizer(SavedState):
         struct = cls._rule.options()
         schedules = set_options(struct, cls.__name__, options, _ENUMS | cls._rule.enums)
         for name, schedule in schedules.items():
-            # What rises from 0 needs its buffers from the start.
-            if getattr(struct, name) == 0 and schedule.kind not in ("constant", "exponential_decay"):
-                setattr(struct, name, sys.float_info.min)
+            setattr(struct, name, above_zero(getattr(struct, name), schedule))
         return cls._rule.state_bytes(struct, schema(parameters, names, groups))
 
     @property
@@ -346,11 +356,15 @@ class Optimizer(SavedState):
 
         Where it is kept in another form (in codes or sharded) it is a read-only copy; then, as get_state().
         """
+        return self._state(i, name)
+
+    def _state(self, i: int, name: str, *, bits: bool = False) -> NDArray[Any]:
+        """state(), with bfloat16 as int16 if `bits`."""
         self._description(i)
         i = integer("i", i)
         try:
             lease = Lease(self._handle, f"state({i}, {name!r})")
-            found = view(_native.optimizer_state(self._pointer, i, name), lease)
+            found = view(_native.optimizer_state(self._pointer, i, name), lease, bits=bits)
             self._leases.add(lease)
         except Unsupported:
             found = self.get_state(i, name)

@@ -158,7 +158,8 @@ class Reducer(SavedState):
     def reduce(self, grads: Gradients, weight: float = 1.0, *, in_place: bool = True) -> None:
         """Reduces one gradient per parameter; None contributes zeros.
 
-        The outcome is written to the same arrays, unless in_place is false; gradients() shows it without a copy.
+        The outcome is written to the same arrays, unless in_place is false; gradients() shows it without a copy. If it
+        is not finite, as `norm` then is not, what the mode keeps stays what it was.
         """
         self._handle.call(_native.reducer_reduce, grads, grads if in_place else None, real("weight", weight))
 
@@ -181,6 +182,14 @@ class Reducer(SavedState):
             self._handle.call(_native.reducer_wait, results)
         finally:
             self._lent.clear()
+
+    def set_loss_scale(self, scale: float) -> None:
+        """Says by what a loss scaler multiplies the gradients of the next windows: finite, > 0, the same on all ranks.
+
+        What the mode keeps (residuals, velocities, estimates) is multiplied by the quotient of this scale and the last
+        one. 1 until the first call; after load() that of the file. Without a change nothing is done.
+        """
+        _native.reducer_set_loss_scale(self._pointer, real("scale", scale))
 
     def poll(self) -> bool:
         """True when no bucket is being exchanged behind the caller's work. Returns at once; errors come from wait()."""

@@ -169,7 +169,11 @@ class AdamOptions(CommonOptions, total=False):
 
 @documented(AdamOptions, _native.adam_options, last=_COMMON, arguments=_ARGUMENTS)
 class Adam(Optimizer):
-    """Adam (Kingma and Ba 2015), and with decoupled_weight_decay AdamW (Loshchilov and Hutter 2019)."""
+    """Adam (Kingma and Ba 2015), and with decoupled_weight_decay AdamW (Loshchilov and Hutter 2019).
+
+    One step count serves all parameters: one whose first gradient comes late makes steps of up to 3.16, then 6.6
+    times learning_rate (docs/numerics.md, "Steps"). gradstep.torch counts the steps of each.
+    """
 
     _rule = Rule(_native.adam_options, _native.optimizer_create_adam, _native.adam_state_bytes, enums_of(AdamOptions))
 

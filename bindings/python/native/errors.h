@@ -29,11 +29,11 @@ bool check_status(gradstep_status status);
 /// gradstep_last_error(). Returns CALLBACK, the status to hand to gradstep.
 gradstep_status keep_exception();
 
-/// The same for the interrupt of a context, which has no status of its own.
+/// keep_exception() for the interrupt of a context, which has no status of its own.
 void keep_interrupt();
 
-/// The same for callbacks that talk to peers: an exception of gradstep's own classes keeps its status, TimeoutError is
-/// TIMEOUT and ConnectionError PEER_LOST.
+/// keep_exception() for callbacks that talk to peers: an exception of gradstep's own classes keeps its status,
+/// TimeoutError is TIMEOUT and ConnectionError PEER_LOST.
 gradstep_status keep_peer_exception();
 
 }  // namespace gradstep_python

@@ -8,7 +8,7 @@ namespace gradstep_python {
 
 namespace {
 
-// Of a thread that Python does not know but for a GilLock.
+// Whether Python knows this thread by a GilLock alone.
 thread_local bool is_foreign = false;
 
 }  // namespace

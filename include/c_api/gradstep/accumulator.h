@@ -101,7 +101,8 @@ GRADSTEP_API void gradstep_accumulator_destroy(gradstep_accumulator* accumulator
 /*
  * Adds one micro-batch: grads[i] has the shape and device of parameter i and any float dtype (f64 only into f64).
  * grads[i].data NULL (with elements) = no gradient for parameter i this time. `weight` is finite and >= 0; it counts in
- * mode WEIGHTED and for MIN_WEIGHT. *ready_out (may be NULL) = 1 when this add ended the window, else 0. The gradients'
+ * mode WEIGHTED, where it is 0 (grads are not read) or 2^-64 to 2^64 (f64: 2^-512 to 2^512), and for MIN_WEIGHT.
+ * *ready_out (may be NULL) = 1 when this add ended the window, else 0. The gradients'
  * squared norm and finiteness are gathered in the last add itself.
  * Returns: INVALID_ARGUMENT (shape, dtype, device, n, weight; nothing is added), INVALID_STATE (in use; or an earlier
  * call was broken off, see below), CALLBACK (the schedule of window lengths: nothing is added; or parallel_for),

@@ -26,8 +26,10 @@
  *
  * The statuses of a collective call, beside those of base.h: TIMEOUT (a peer did not come until the deadline),
  * PEER_LOST (one closed its connection, died or left), ABORTED (gradstep_comm_abort or the context's interrupt),
- * MISMATCH (ranks make different calls, or the same with other sizes, where the engine can see it), IO (the system
- * refused a socket or shared memory) and CALLBACK (a host's communicator). They break the communicator.
+ * MISMATCH (ranks make different calls, or the same with another operation, dtype, root or count: over local, shm and
+ * gloo on all ranks that wait, and the text names both calls; over mpi another length alone), IO (the system refused a
+ * socket or shared memory) and CALLBACK (a host's communicator). They break the communicator. A call of no elements is
+ * a call: it waits for the others.
  *
  * Deadlines. Each call fixes one deadline at entry, options.timeout_ms later, and returns by then plus 1 s at the
  * latest with TIMEOUT. Where a call of another handle computes or writes between exchanges (the roots and blocks of a
@@ -102,9 +104,11 @@ typedef struct gradstep_comm_options {
   const gradstep_store* store;
   const char* store_path;
 
-  const char* network_interface; /* its name or address, for gloo; NULL = that of the host's name, else loopback */
-  int64_t generation;            /* a new number for each communicator made through the same store */
-  int32_t device;                /* of nccl: the number of this rank's CUDA device */
+  /* Its name or address, for gloo; NULL = that of the host's name, else loopback. Where that is loopback, and an id's
+   * store is reached from another address of this machine, it is the latter. */
+  const char* network_interface;
+  int64_t generation; /* a new number for each communicator made through the same store */
+  int32_t device;     /* of nccl: the number of this rank's CUDA device */
   int32_t reserved;
 } gradstep_comm_options;
 
@@ -250,9 +254,9 @@ GRADSTEP_API gradstep_status gradstep_comm_create_host_ex(gradstep_context* cont
  * processes of the job. Only where MPI provides MPI_THREAD_MULTIPLE, for which a host that starts MPI itself has to
  * ask, can calls be interrupted and aborted. GRADSTEP_REDUCTION_ENGINE sums by MPI_Iallreduce, but in rank order on
  * what split makes. A message of another length than the receiver expects is MISMATCH there.
- * Returns: INVALID_ARGUMENT (comm_address NULL, a rendezvous in the options, timeout_ms or reduction_order),
- * BACKEND_UNAVAILABLE (no plugin), INVALID_STATE (MPI was finalized), TIMEOUT (a peer did not come), MISMATCH (ranks
- * disagree on reduction_order), PEER_LOST (what MPI reports), OUT_OF_MEMORY.
+ * Returns: INVALID_ARGUMENT (comm_address NULL, or of MPI_COMM_NULL or an intercommunicator, a rendezvous in the
+ * options, timeout_ms or reduction_order), BACKEND_UNAVAILABLE (no plugin), INVALID_STATE (MPI was finalized), TIMEOUT
+ * (a peer did not come), MISMATCH (ranks disagree on reduction_order), PEER_LOST (what MPI reports), OUT_OF_MEMORY.
  */
 GRADSTEP_API gradstep_status gradstep_comm_wrap_mpi(gradstep_context* context, const void* comm_address,
                                                     gradstep_comm** out) GRADSTEP_NOEXCEPT;

@@ -39,7 +39,7 @@ enum gradstep_cost_algorithm {
   GRADSTEP_COST_RING = 1,
   GRADSTEP_COST_TREE = 2,
   GRADSTEP_COST_HIERARCHICAL = 3,
-  /* Of SPARSE_TOPK, see enum gradstep_sparse_exchange. */
+  /* Exchanges of SPARSE_TOPK, see enum gradstep_sparse_exchange. */
   GRADSTEP_COST_SPARSE_GATHER = 4,
   GRADSTEP_COST_SPARSE_SPLIT = 5
 };

@@ -21,6 +21,7 @@
 #include "gradstep/cost.h"
 #include "gradstep/optimizer.h"
 #include "gradstep/reducer.h"
+#include "gradstep/rule.h"
 #include "gradstep/schedule.h"
 #include "gradstep/shampoo.h"
 #include "gradstep/sharding.h"

@@ -10,8 +10,13 @@
  * from 0) is absent: it costs nothing and keeps no buffer. Arithmetic is f32 for f32, f16 and bf16 parameters and f64
  * for f64 ones.
  *
+ * One step count serves all parameters. With Adam's bias correction a parameter whose first gradient comes late, or
+ * that is added late, is corrected as if its moments were old: with the usual betas its first step is up to 3.16 times
+ * learning_rate long, and later ones up to 6.6 times (docs/numerics.md, "Steps").
+ *
  * In a step the gradient that a rule sees is clip(g * grad_scale * c, +-clip_value), negated under maximize, where c =
- * min(1, max_norm / (|grad_scale| * norm + 1e-6)) if max_norm > 0 (PyTorch's clip_grad_norm_), else 1.
+ * min(1, max_norm / (|grad_scale| * norm + 1e-6)) if max_norm > 0 (PyTorch's clip_grad_norm_), else 1. A step counts as
+ * non-finite if the norm is, or if what it would store could leave the type's range (docs/numerics.md).
  */
 #ifndef GRADSTEP_OPTIMIZER_H
 #define GRADSTEP_OPTIMIZER_H
@@ -171,12 +176,12 @@ typedef struct gradstep_step_result {
 
 typedef struct gradstep_step_options {
   uint32_t struct_size;
-  int32_t skip_nonfinite;           /* bool: a non-finite gradient anywhere skips the whole step */
+  int32_t skip_nonfinite;           /* bool: a step that counts as non-finite is skipped as a whole */
   double grad_scale;                /* finite; default 1 */
   double max_norm;                  /* >= 0; 0 = off */
   double clip_value;                /* >= 0; 0 = off */
   const gradstep_tensor* grad_norm; /* f64[1]: the gradients' norm before grad_scale; NULL = computed when needed */
-  gradstep_tensor* found_inf;       /* f32[1]: non-zero skips the step; non-finite gradients set it to 1; may be NULL */
+  gradstep_tensor* found_inf;       /* f32[1]: non-zero skips the step; a non-finite step sets it to 1; may be NULL */
   gradstep_step_result* result;     /* may be NULL */
   /* f32[1]: a factor of grad_scale, finite, read when the step runs; NULL = 1. */
   const gradstep_tensor* grad_scale_tensor;

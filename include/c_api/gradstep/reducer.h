@@ -40,7 +40,7 @@ typedef struct gradstep_reducer gradstep_reducer;
  * SPARSE_THRESHOLD, SPARSE_TOPK: u = gradient + residual; every rank sends those u with |u| >= sparsity (zeros never),
  * or the k = ceil(sparsity n) largest of n, ties to the lowest index; the result is their sum over the ranks, and zero
  * elsewhere; the residual keeps what was not sent. Residuals are in units of the sum, this rank's own, start at zero,
- * and change only when a whole window has succeeded. Source: SINGA.
+ * and change only when a whole window has succeeded and its outcome is finite. Source: SINGA.
  *
  * ADASUM_TREE, ADASUM_NWAY: gradients that agree are averaged, orthogonal ones added, for each parameter by itself. The
  * tree merges pairs, A(a, b) = (1 - a.b / (2 |a|^2)) a + (1 - a.b / (2 |b|^2)) b with a the lower rank's: first rank
@@ -108,10 +108,10 @@ enum gradstep_sparse_exchange {
 /* What a sparse mode sends, and what it keeps. */
 enum gradstep_error_feedback {
   GRADSTEP_ERROR_FEEDBACK_INVALID = -1,
-  /* Of gradient + residual; keeps what was not sent (Seide et al. 2014, SINGA). */
+  /* Sends of gradient + residual; keeps what was not sent (Seide et al. 2014, SINGA). */
   GRADSTEP_ERROR_FEEDBACK_EF14 = 0,
-  /* Of the difference between the gradient and an estimate of it that all ranks together know; the result is the sum of
-   * all estimates, dense. SPARSE_TOPK only, average not WEIGHTED (Richtarik, Sokolov, Fatkhullin 2021). */
+  /* Sends of the difference between the gradient and an estimate of it that all ranks together know; the result is the
+   * sum of all estimates, dense. SPARSE_TOPK only, average not WEIGHTED (Richtarik, Sokolov, Fatkhullin 2021). */
   GRADSTEP_ERROR_FEEDBACK_EF21 = 1
 };
 
@@ -206,8 +206,12 @@ GRADSTEP_API void gradstep_reducer_destroy(gradstep_reducer* reducer) GRADSTEP_N
  * Reduces a whole window. Collective. grads[i] has the shape of parameter i and any float dtype (f64 only for f64);
  * data NULL contributes zeros. The outcome is written to results[i] (same shape and float dtypes, may be grads[i]
  * itself; rounded to its dtype) unless results or its data is NULL; gradstep_reducer_gradients shows it without a
- * copy. `weight` (finite, >= 0) matters for WEIGHTED. Where no rank had a gradient for a MAY_BE_UNUSED parameter,
+ * copy. `weight` (finite, >= 0) matters for WEIGHTED: 0 (grads are not read) or 2^-96 to 2^96 (f64: 2^-768 to 2^768).
+ * Where no rank had a gradient for a MAY_BE_UNUSED parameter,
  * results[i] is left alone.
+ * A window whose outcome is not finite, or is not where it is rounded to results of 16 bits, leaves nothing behind:
+ * residuals, velocities, estimates and factors stay what they were before it, on all ranks alike; dtypes of results are
+ * therefore to be the same on all ranks.
  * Returns: INVALID_ARGUMENT (shape, dtype, device, n, weight), INVALID_STATE (pushes of a window are pending), NUMERIC
  * (NaN in a sparse mode with NAN_ERROR), and the statuses of a collective call, after which grads, results and
  * residuals are untouched.
@@ -248,6 +252,17 @@ GRADSTEP_API gradstep_status gradstep_reducer_wait(gradstep_reducer* reducer, co
  * Returns: INVALID_ARGUMENT (done NULL), INVALID_STATE (in use).
  */
 GRADSTEP_API gradstep_status gradstep_reducer_poll(gradstep_reducer* reducer, int32_t* done) GRADSTEP_NOEXCEPT;
+
+/*
+ * The gradients of the windows that follow are multiplied by `scale`, finite and > 0: a loss scaler's. Until the first
+ * call it is 1. What a mode keeps between windows is multiplied by the quotient of this scale and the last one, in
+ * place, exactly where that is a power of two (what would be infinite becomes the largest finite number), so that it
+ * goes on in the units of the gradients that are to come. Without a change nothing is done. All ranks give the same
+ * scale before the same window; it is not compared. Saved with the reducer: after gradstep_reducer_load it is that of
+ * the file, 1 in files without one. Not collective.
+ * Returns: INVALID_ARGUMENT (scale), INVALID_STATE (inside a window; in use), CALLBACK (parallel_for).
+ */
+GRADSTEP_API gradstep_status gradstep_reducer_set_loss_scale(gradstep_reducer* reducer, double scale) GRADSTEP_NOEXCEPT;
 
 /*
  * Drops an open window; without one it does nothing. If a bucket has already left, the channel is aborted: peers get an

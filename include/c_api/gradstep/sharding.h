@@ -49,14 +49,19 @@ GRADSTEP_API gradstep_status gradstep_sharding_options_init(gradstep_sharding_op
  * (gradstep_optimizer_state) are UNSUPPORTED, and those handed out before become invalid with this call. The optimizer
  * takes a channel of its own (gradstep_comm_dup); options NULL = defaults.
  * Returns: with nothing changed on any rank, INVALID_ARGUMENT (an option outside its enum), INVALID_STATE (one of the
- * handles is in use), MISMATCH (ranks whose parameters, rule or options of it, or step
+ * handles is in use), MISMATCH (ranks whose parameters, rule or options of it, hyper-parameters or step
  * count differ), OUT_OF_MEMORY, ABORTED (another
  * rank failed, e.g. had no memory: its own status says why), UNSUPPORTED (OWNED with eigenvalue_corrected), and the
  * statuses of a collective call.
  *
+ * A step compares hyper-parameters, guards and the step count first: MISMATCH on all ranks where they differ, and
+ * where a rank's schedule fails its own status there and ABORTED on the others, with nothing changed or lost.
  * After a failed step the parameters are as before it and the state is lost: steps, saves, copies and reads of it
- * return INVALID_STATE until state is loaded or copied in, after another attach_comm. Source: Lingvo ShardedAdam;
- * Rajbhandari et al. 2020 (ZeRO, stage 1).
+ * return INVALID_STATE until state is loaded or copied in, after another attach_comm. That one does not ask peers that
+ * are known to be gone, whichever collective call has found it, and no step counts are compared: a state that is lost
+ * on one rank of comm is lost on all of them, and dealt out as at creation. Where no rank knows of it yet, this call
+ * finds it and goes on so; with comm NULL it returns the error, and succeeds when it is called again. Source: Lingvo
+ * ShardedAdam; Rajbhandari et al. 2020 (ZeRO, stage 1).
  *
  * Shampoo deals out other things (options->preconditioners), the costliest first, each to the rank with the least to
  * do. Gradients are all-reduced (LOCAL), and every rank steps the whole model. REPLICATED: each root is computed by one

@@ -51,9 +51,11 @@ typedef struct gradstep_dtype {
 
 /*
  * A view of an n-dimensional array. `strides` counts elements; NULL means compact row-major. The first element is at
- * data + byte_offset, aligned to its element size. Non-contiguous views work on CPU. A tensor with a zero in `shape`
+ * data + byte_offset, aligned to its element size. Non-contiguous views work on CPU; in one that a call writes no two
+ * elements may share memory (a stride of 0, say), or the call returns INVALID_ARGUMENT. A tensor with a zero in `shape`
  * has no elements and is legal, whatever its data. Where a gradient may be absent, data NULL says so, and the other
- * fields then matter no more: a zeroed struct will do.
+ * fields then matter no more: a zeroed struct will do. A gradient for a parameter without elements is absent if ndim is
+ * 0 and shape NULL as well; with the parameter's shape it is there, whatever its data.
  */
 typedef struct gradstep_tensor {
   void* data;

@@ -89,7 +89,9 @@ GRADSTEP_API void gradstep_updater_destroy(gradstep_updater* updater) GRADSTEP_N
  * Returns: INVALID_ARGUMENT (nothing happened), INVALID_STATE (one of the handles is in use; or the last window's
  * exchange failed: flush to retry it, reset the accumulator to drop it, or recover; or the optimizer's state is lost),
  * CALLBACK (a schedule or parallel_for, see gradstep_accumulator_add and gradstep_optimizer_step), NUMERIC (a
- * schedule's value, or a NaN in a sparse mode with NAN_ERROR), and the statuses of a collective call.
+ * schedule's value, or a NaN in a sparse mode with NAN_ERROR), and the statuses of a collective call: MISMATCH also
+ * where ranks have other rules, hyper-parameters, options or windows, and ABORTED where another rank's schedule failed;
+ * these leave the communicator usable.
  *
  * After an error of the exchange the micro-batch is in, the window stays READY and params, state and counters are as
  * before the call. Without an accumulator nothing has kept the gradients, which are the host's: the push itself is to

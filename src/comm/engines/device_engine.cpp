@@ -52,7 +52,7 @@ std::shared_ptr<Engine> connect_device_engine(Communicator& control, gradstep_de
     } else {
       engine->connect(id.data(), device.device_id, deadline.remaining_ms(), &vtable, &user);
     }
-    connected = std::make_shared<Engine>(engine->name, vtable, user);
+    connected = Engine::make(engine->name, vtable, user);
   });
   return connected;
 }

@@ -10,7 +10,7 @@ namespace gradstep {
 std::shared_ptr<Communicator> make_host_communicator(std::shared_ptr<Context> context,
                                                      const gradstep_comm_vtable& vtable, void* user,
                                                      const CommSettings& settings) {
-  auto engine = std::make_shared<Engine>("host", vtable, user);  // owns user: from here on every failure releases it
+  auto engine = Engine::make("host", vtable, user);  // every failure releases user
   if (vtable.all_gather == nullptr) fail_argument("vtable.all_gather: is NULL");
   if (vtable.rank_ordered != 0 && vtable.rank_ordered != 1) {
     fail_argument("vtable.rank_ordered: is {}, expected 0 or 1", vtable.rank_ordered);

@@ -55,6 +55,8 @@ gradstep_status split_local(void* user, const std::int32_t* members, std::int32_
   });
 }
 
+void carry_local(void* user, Said* said) { member(user)->carry(member(user).rank, said); }
+
 gradstep_comm_vtable local_vtable(std::int32_t rank, std::int32_t world_size) {
   gradstep_comm_vtable vtable = empty_vtable(rank, world_size, true);
   vtable.all_gather = [](void* user, const void* send, void* receive, std::int64_t bytes, void*, std::int64_t ms) {
@@ -109,8 +111,8 @@ std::vector<std::shared_ptr<Communicator>> make_local_communicators(const std::s
   std::vector<std::shared_ptr<Communicator>> communicators;
   for (std::int32_t rank = 0; rank < world_size; ++rank) {
     auto user = std::make_unique<Member>(group, rank);
-    auto engine = std::make_shared<Engine>("local", local_vtable(rank, world_size), user.release(),
-                                           Engine::Medium::memory, split_local);
+    auto engine = Engine::make("local", local_vtable(rank, world_size), user.release(), Engine::Medium::memory,
+                               split_local, carry_local);
     auto communicator = std::make_shared<EngineCommunicator>(context, std::move(engine), settings, hosts);
     communicator->tell_connected();
     communicators.push_back(std::move(communicator));

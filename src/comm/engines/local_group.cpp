@@ -22,7 +22,7 @@ class LocalGroup::Posted {
  public:
   Posted(LocalGroup& group, std::unique_lock<std::mutex>& lock, std::int32_t from, const void* data, std::int64_t bytes,
          std::int32_t to)
-      : group_(group), lock_(lock), message_{from, data, bytes}, from_(from), to_(to) {
+      : group_(group), lock_(lock), message_{from, data, bytes, group.seat(from).call_code()}, from_(from), to_(to) {
     group_.seat(to_).inbox.push_back(&message_);
     group_.seat(to_).changed.notify_one();
   }
@@ -97,11 +97,16 @@ void LocalGroup::round(std::int32_t rank, Kind kind, std::int64_t bytes, const v
   if (arrived_ == 0) {
     kind_ = kind;
     bytes_ = bytes;
+    call_ = seat(rank).call_code();
+    first_ = rank;
+  } else if (call_ != seat(rank).call_code()) {
+    disagree(text_of_difference(rank, seat(rank).call_code(), first_, call_));
   } else if (kind_ != kind || bytes_ != bytes) {
     disagree(fmt::format("rank {} makes another call, or with {} bytes where others have {}", rank, bytes, bytes_));
   }
   const auto place = static_cast<std::size_t>(rank);
   published_[place] = published;
+  if (seats_[place].said != nullptr) seats_[place].note = seats_[place].said->note;
   arrived_ranks_[place] = true;
   const std::uint64_t mine = finished_ + 1;
   if (++arrived_ == world_size()) {
@@ -124,6 +129,9 @@ void LocalGroup::round(std::int32_t rank, Kind kind, std::int64_t bytes, const v
     }
   }
   lock.unlock();
+  if (Said* said = seats_[place].said; said != nullptr) {
+    for (const Seat& peer : seats_) said->hear(peer.note);
+  }
   consume();
   lock.lock();
   if (--consuming_ == 0) {
@@ -234,6 +242,9 @@ void LocalGroup::take(std::unique_lock<std::mutex>& lock, std::int32_t rank, voi
     fail(GRADSTEP_ERR_TIMEOUT, "rank {} sent nothing until the deadline", from);
   }
   Message& message = **found;
+  if (message.call != seat(rank).call_code()) {
+    disagree(text_of_difference(from, message.call, rank, seat(rank).call_code()));
+  }
   if (message.bytes != bytes) {
     disagree(fmt::format("rank {} sends {} bytes, rank {} expects {}", from, message.bytes, rank, bytes));
   }
@@ -244,6 +255,11 @@ void LocalGroup::take(std::unique_lock<std::mutex>& lock, std::int32_t rank, voi
   lock.lock();
   message.done = true;
   seat(from).changed.notify_one();
+}
+
+void LocalGroup::carry(std::int32_t rank, Said* said) {
+  const std::lock_guard lock(mutex_);
+  seat(rank).said = said;
 }
 
 void LocalGroup::abort(std::int32_t rank) noexcept {

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/call.h"
 #include "core/deadline.h"
 #include "core/function_ref.h"
 #include "gradstep/base.h"
@@ -43,6 +44,9 @@ class LocalGroup {
   /// A group of the ranks `members`, the same object for all of them; NULL for a rank that gives none. All ranks call.
   std::shared_ptr<LocalGroup> split(std::int32_t rank, std::span<const std::int32_t> members, const Deadline& deadline);
 
+  /// What `rank` says with its messages; others compare it with theirs.
+  void carry(std::int32_t rank, Said* said);
+
   void abort(std::int32_t rank) noexcept;
   void leave(std::int32_t rank) noexcept;
 
@@ -54,6 +58,7 @@ class LocalGroup {
     std::int32_t from;
     const void* data;
     std::int64_t bytes;
+    std::uint64_t call;
     bool copying = false;
     bool done = false;
   };
@@ -62,6 +67,9 @@ class LocalGroup {
     std::condition_variable changed;
     bool left = false;
     bool aborted = false;
+    Said* said = nullptr;
+    std::uint64_t note = 0;  // as it was when the rank came to the round
+    std::uint64_t call_code() const { return said == nullptr ? 0 : said->call; }
   };
   class Posted;
 
@@ -90,6 +98,8 @@ class LocalGroup {
   std::vector<bool> arrived_ranks_;
   Kind kind_ = Kind::barrier;
   std::int64_t bytes_ = 0;
+  std::uint64_t call_ = 0;
+  std::int32_t first_ = 0;  // of the ranks: the one that has come first
   std::int32_t arrived_ = 0;
   std::int32_t consuming_ = 0;
   std::uint64_t ready_ = 0;     // rounds in which all have arrived

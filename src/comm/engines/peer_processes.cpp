@@ -16,11 +16,25 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <new>
+#include <utility>
 
 #include "core/error.h"
 #include "core/hash.h"
 
 namespace gradstep {
+
+namespace {
+
+/// Throws where `error` is a shortage.
+void fail_if_short(int error) {
+  if (error == ENOMEM) throw std::bad_alloc();
+  if (error != EMFILE && error != ENFILE) return;
+  fail(GRADSTEP_ERR_IO, "the shm engine: {} (the process may have {} descriptors)", std::strerror(error),
+       most_descriptors());
+}
+
+}  // namespace
 
 std::uint64_t process_space() {
   std::array<char, 64> boot{};
@@ -28,6 +42,8 @@ std::uint64_t process_space() {
   const ssize_t length = file.valid() ? ::read(file.get(), boot.data(), boot.size()) : -1;
   struct stat space{};
   if (length <= 0 || ::stat("/proc/self/ns/pid", &space) != 0) {
+    fail_if_short(errno);
+    if (errno != ENOENT) fail(GRADSTEP_ERR_IO, "/proc: {}", std::strerror(errno));
     fail(GRADSTEP_ERR_UNSUPPORTED, "the shm engine needs Linux with /proc");
   }
   const std::uint64_t numbers = space.st_ino;
@@ -38,12 +54,14 @@ PeerProcesses::PeerProcesses(std::span<const std::int32_t> processes, std::int32
     : processes_(processes.begin(), processes.end()) {
   for (std::size_t rank = 0; rank < processes.size(); ++rank) {
     const bool own = static_cast<std::int32_t>(rank) == own_rank;
-    watched_.push_back(std::make_shared<const FileDescriptor>(
-        own ? -1 : static_cast<int>(::syscall(SYS_pidfd_open, processes[rank], 0))));
-    if (own || watched_.back()->valid()) continue;
-    if (errno == ESRCH) fail(GRADSTEP_ERR_PEER_LOST, "rank {} (process {}) has ended", rank, processes[rank]);
-    fail(GRADSTEP_ERR_UNSUPPORTED, "rank {} (process {}) cannot be watched: pidfd_open: {}", rank, processes[rank],
-         std::strerror(errno));
+    FileDescriptor watched(own ? -1 : static_cast<int>(::syscall(SYS_pidfd_open, processes[rank], 0)));
+    if (!own && !watched.valid()) {
+      if (errno == ESRCH) fail(GRADSTEP_ERR_PEER_LOST, "rank {} (process {}) has ended", rank, processes[rank]);
+      fail_if_short(errno);
+      fail(GRADSTEP_ERR_UNSUPPORTED, "rank {} (process {}) cannot be watched: pidfd_open: {}", rank, processes[rank],
+           std::strerror(errno));
+    }
+    watched_.push_back(std::make_shared<const FileDescriptor>(std::move(watched)));
   }
 }
 

@@ -15,7 +15,7 @@ std::shared_ptr<Communicator> make_self_communicator(std::shared_ptr<Context> co
     if (send != receive) std::memmove(receive, send, static_cast<std::size_t>(bytes));
     return gradstep_status{GRADSTEP_OK};
   };
-  auto engine = std::make_shared<Engine>("self", vtable, nullptr);
+  auto engine = Engine::make("self", vtable, nullptr);
   return std::make_shared<EngineCommunicator>(std::move(context), std::move(engine), settings,
                                               std::vector<std::uint64_t>{0});
 }

@@ -38,6 +38,8 @@ constexpr std::int64_t kFetchedChunkBytes = std::int64_t{1} << 20;
 struct Announcement {
   std::int64_t bytes;
   std::uint64_t address;  // where it lies in the sender's memory; 0 = it follows in the ring
+  std::uint64_t call;     // that it belongs to, and
+  std::uint64_t note;     // what else is to be equal: see Said
 };
 
 // A few microseconds, about what falling asleep and being woken costs; none where ranks must share processors. Then
@@ -120,8 +122,11 @@ SharedGroup::~SharedGroup() {
   if (fork_generation_ == fork_generation()) leave_as(Seat::left);
 }
 
-// The first reason to leave is the one that the peers shall see.
+// The first reason to leave is the one that the peers shall see, also where it was another rank's: calls that differ.
 void SharedGroup::leave_as(Seat::State state) noexcept {
+  for (std::int32_t r = 0; r < world_size_ && state == Seat::aborted; ++r) {
+    if (seat(r).state.load() == Seat::disagreed) state = Seat::disagreed;
+  }
   std::uint32_t sitting = Seat::present;
   if (!seat(rank_).state.compare_exchange_strong(sitting, state)) return;
   for (std::int32_t r = 0; r < world_size_; ++r) ring_bell(seat(r));
@@ -201,7 +206,7 @@ bool SharedGroup::announce(Transfer& message, std::int32_t to) {
   RingIndices& indices = segment_.indices(rank_, to);
   const std::uint64_t written = indices.written.load();
   if (ring.size - (written - indices.taken.load()) < sizeof(Announcement)) return false;
-  Announcement announcement{message.bytes, 0};
+  Announcement announcement{message.bytes, 0, said_->call, said_->note};
   if (message.bytes >= kFetchedBytes && indices.fetches.load() != 0) {
     announcement.address = reinterpret_cast<std::uint64_t>(message.data);
     message.ticket = ++offered_[static_cast<std::size_t>(to)];
@@ -243,11 +248,16 @@ bool SharedGroup::hear_of(Transfer& message, std::int32_t from) {
   Announcement announcement{};
   ring.get(taken, &announcement, sizeof announcement);
   indices.taken.store(taken + sizeof announcement);
+  if (announcement.call != said_->call) {
+    leave_as(Seat::disagreed);
+    fail(GRADSTEP_ERR_MISMATCH, "{}", text_of_difference(from, announcement.call, rank_, said_->call));
+  }
   if (announcement.bytes != message.bytes) {
     leave_as(Seat::disagreed);
     fail(GRADSTEP_ERR_MISMATCH, "rank {} sends {} bytes, rank {} expects {}", from, announcement.bytes, rank_,
          message.bytes);
   }
+  said_->hear(announcement.note);
   message.source = announcement.address;
   message.announced = true;
   return true;
@@ -379,7 +389,7 @@ void SharedGroup::fail_for(std::int32_t lost) const {
     case Seat::aborted:
       fail(GRADSTEP_ERR_PEER_LOST, "rank {} aborted", lost);
     case Seat::disagreed:
-      fail(GRADSTEP_ERR_MISMATCH, "rank {} expects other bytes than it was sent", lost);
+      fail(GRADSTEP_ERR_MISMATCH, "rank {} found that ranks make different calls, or with other bytes", lost);
     default:
       fail(GRADSTEP_ERR_PEER_LOST, "the process of rank {} has ended", lost);
   }

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "comm/call.h"
 #include "comm/engines/peer_processes.h"
 #include "comm/engines/shared_segment.h"
 #include "core/deadline.h"
@@ -47,6 +48,9 @@ class SharedGroup {
   std::unique_ptr<SharedGroup> dup(const Deadline& deadline);
   /// A group of the ranks `members`, of which this one is one, in their order (collective among them).
   std::unique_ptr<SharedGroup> split(std::span<const std::int32_t> members, const Deadline& deadline);
+
+  /// What this rank says with its messages; the others compare it with theirs.
+  void carry(Said* said) { said_ = said; }
 
   void abort() noexcept;
 
@@ -88,7 +92,10 @@ class SharedGroup {
 
   [[noreturn]] void fail_late(FunctionRef<bool(std::int32_t)> needs) const;
 
-  bool is_aborted() const { return seat(rank_).state.load() == Seat::aborted; }
+  bool is_aborted() const {
+    const std::uint32_t state = seat(rank_).state.load();
+    return state == Seat::aborted || state == Seat::disagreed;
+  }
   Seat& seat(std::int32_t rank) const { return segment_.seat(rank); }
 
   SharedSegment segment_;
@@ -97,6 +104,8 @@ class SharedGroup {
   std::shared_ptr<const PeerProcesses> processes_;
   bool crowded_;  // more ranks than processors
   std::uint32_t fork_generation_;
+  Said silent_;
+  Said* said_ = &silent_;
   std::vector<Transfer> outgoing_;  // one per peer
   std::vector<Transfer> incoming_;
   std::vector<std::uint64_t> offered_;  // messages that each peer was to fetch

@@ -70,7 +70,10 @@ SharedSegment::SharedSegment(FileDescriptor descriptor, std::int32_t world_size)
 // New pages are zeros, which is what every atomic starts from.
 SharedSegment SharedSegment::create(std::int32_t world_size) {
   FileDescriptor memory(::memfd_create("gradstep", MFD_CLOEXEC));
-  if (!memory.valid()) fail(GRADSTEP_ERR_IO, "memfd_create: {}", std::strerror(errno));
+  if (!memory.valid()) {
+    fail(GRADSTEP_ERR_IO, "memfd_create: {} (the process may have {} descriptors)", std::strerror(errno),
+         most_descriptors());
+  }
   const std::size_t total = layout_of(world_size, ring_bytes_for(world_size)).total;
   if (::ftruncate(memory.get(), static_cast<off_t>(total)) != 0) {
     fail(GRADSTEP_ERR_OUT_OF_MEMORY, "{} bytes of shared memory: {}", total, std::strerror(errno));
@@ -86,8 +89,8 @@ SharedSegment SharedSegment::open(const SegmentAddress& address, std::int32_t wo
   FileDescriptor memory(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   if (!memory.valid()) {
     const gradstep_status status = errno == ENOENT ? GRADSTEP_ERR_PEER_LOST : GRADSTEP_ERR_IO;
-    fail(status, "the shared memory of process {} cannot be opened: {}: {}", address.process, path,
-         std::strerror(errno));
+    fail(status, "the shared memory of process {} cannot be opened: {}: {} (this process may have {} descriptors)",
+         address.process, path, std::strerror(errno), most_descriptors());
   }
   const off_t size = ::lseek(memory.get(), 0, SEEK_END);
   if (size != static_cast<off_t>(layout_of(world_size, ring_bytes_for(world_size)).total)) {

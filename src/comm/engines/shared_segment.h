@@ -52,7 +52,7 @@ class SharedSegment {
   SharedSegment& operator=(SharedSegment&&) = delete;
   ~SharedSegment();
 
-  /// Of a segment that this process has made and not yet closed.
+  /// The address of a segment that this process has made and not yet closed.
   SegmentAddress address() const;
   /// Nobody can open it from now on; those who have it keep it.
   void close() { descriptor_ = FileDescriptor(); }
@@ -60,7 +60,7 @@ class SharedSegment {
   Seat& seat(std::int32_t rank) const;
   RingIndices& indices(std::int32_t from, std::int32_t to) const;
   std::byte* ring(std::int32_t from, std::int32_t to) const;
-  /// Of every ring; a power of two.
+  /// The size of a ring; a power of two.
   std::uint64_t ring_bytes() const { return ring_bytes_; }
 
  private:

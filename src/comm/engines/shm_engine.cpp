@@ -55,6 +55,8 @@ gradstep_comm_vtable shm_vtable(const SharedGroup& made) {
   return vtable;
 }
 
+void carry_shared(void* user, Said* said) { group(user).carry(said); }
+
 gradstep_status split_shared(void* user, const std::int32_t* members, std::int32_t count, std::int64_t ms,
                              gradstep_comm_vtable* out, void** out_user) {
   return guarded([&] {
@@ -106,7 +108,7 @@ std::shared_ptr<Engine> connect_shm(Store& store, const Context& context, const 
   Rendezvous rendezvous(store, context, "shm", options, room);
   auto made = connect(rendezvous, options.rank, options.world_size, deadline);
   const gradstep_comm_vtable vtable = shm_vtable(*made);
-  return std::make_shared<Engine>("shm", vtable, made.release(), Engine::Medium::memory, split_shared);
+  return Engine::make("shm", vtable, made.release(), Engine::Medium::memory, split_shared, carry_shared);
 }
 
 }  // namespace gradstep

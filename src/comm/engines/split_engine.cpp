@@ -62,10 +62,10 @@ std::shared_ptr<Engine> make_split_engine(std::shared_ptr<Engine> channel, std::
   }
   vtable.abort = [](void* user) { group_of(user).channel->abort(); };
   vtable.release = [](void* user) { delete static_cast<Group*>(user); };
-  std::string name = channel->name();
+  const std::string name = channel->name();
   const Engine::Medium medium = channel->medium();
   auto group = std::make_unique<Group>(Group{std::move(channel), std::move(members)});
-  return std::make_shared<Engine>(std::move(name), vtable, group.release(), medium);
+  return Engine::make(name, vtable, group.release(), medium);
 }
 
 }  // namespace gradstep

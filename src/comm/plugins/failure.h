@@ -9,6 +9,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "backend/plugin.h"
@@ -53,6 +54,9 @@ gradstep_status at_border(Body&& body) noexcept {
   } catch (const std::bad_alloc&) {
     set_error("out of memory");
     return GRADSTEP_ERR_OUT_OF_MEMORY;
+  } catch (const std::system_error& error) {  // of a thread or a lock of the standard library
+    set_error(error.what());
+    return error.code() == std::errc::resource_unavailable_try_again ? GRADSTEP_ERR_OUT_OF_MEMORY : GRADSTEP_ERR_IO;
   } catch (const std::exception& error) {
     set_error(error.what());
     return GRADSTEP_ERR_INTERNAL;

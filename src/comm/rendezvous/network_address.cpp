@@ -8,9 +8,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <memory>
-#include <optional>
+#include <new>
 
 #include "core/error.h"
 #include "core/file_descriptor.h"
@@ -29,7 +30,10 @@ NetworkAddress copy_of(const sockaddr* address, socklen_t length) {
 /// The IPv4 address of the interface, else a global IPv6 address.
 std::optional<NetworkAddress> address_of_interface(const std::string& name) {
   ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) return std::nullopt;
+  if (getifaddrs(&list) != 0) {
+    if (errno == ENOMEM) throw std::bad_alloc();
+    return std::nullopt;
+  }
   const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(list, &freeifaddrs);
   std::optional<NetworkAddress> found;
   for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
@@ -43,9 +47,20 @@ std::optional<NetworkAddress> address_of_interface(const std::string& name) {
   return found;
 }
 
+/// What the process or the machine is short of says nothing about an address.
+void fail_if_short(const NetworkAddress& address, int error) {
+  for (const int shortage : {EMFILE, ENFILE, ENOBUFS, ENOMEM, EADDRINUSE}) {
+    if (error != shortage) continue;
+    fail(GRADSTEP_ERR_IO, "network_interface: no socket can be bound to {}: {} (the process may have {} descriptors)",
+         address.text(), std::strerror(error), most_descriptors());
+  }
+}
+
 bool can_bind(const NetworkAddress& address) {
   const FileDescriptor probe(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
-  return probe.valid() && ::bind(probe.get(), address.get(), address.length) == 0;
+  if (probe.valid() && ::bind(probe.get(), address.get(), address.length) == 0) return true;
+  fail_if_short(address, errno);
+  return false;
 }
 
 /// The first address of the name that belongs to this machine; a link-local one only if there is no other.
@@ -53,7 +68,9 @@ std::optional<NetworkAddress> address_of_name(const char* name) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* list = nullptr;
-  if (getaddrinfo(name, nullptr, &hints, &list) != 0) return std::nullopt;
+  const int failed = getaddrinfo(name, nullptr, &hints, &list);
+  if (failed == EAI_MEMORY) throw std::bad_alloc();
+  if (failed != 0) return std::nullopt;
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(list, &freeaddrinfo);
   std::optional<NetworkAddress> found;
   for (const addrinfo* entry = list; entry != nullptr; entry = entry->ai_next) {
@@ -93,6 +110,14 @@ bool NetworkAddress::is_link_local() const {
   return IN6_IS_ADDR_LINKLOCAL(&v6.sin6_addr);
 }
 
+bool NetworkAddress::is_loopback() const {
+  if (family() == AF_INET) {
+    return ntohl(reinterpret_cast<const sockaddr_in*>(&storage)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+  }
+  const auto& v6 = *reinterpret_cast<const sockaddr_in6*>(&storage);
+  return family() == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
+}
+
 std::string NetworkAddress::text() const {
   std::array<char, NI_MAXHOST> name{};
   const int failed =
@@ -100,7 +125,12 @@ std::string NetworkAddress::text() const {
   return failed == 0 ? name.data() : "?";
 }
 
-NetworkAddress own_address(const char* network_interface) {
+std::string own_host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
+}
+
+NetworkAddress own_address(const char* network_interface, const std::optional<NetworkAddress>& reached_from) {
   if (network_interface != nullptr) {
     if (const auto address = address_of_interface(network_interface)) return *address;
     if (const auto address = address_of_name(network_interface)) return *address;
@@ -108,12 +138,13 @@ NetworkAddress own_address(const char* network_interface) {
         "network_interface: '{}' is neither a network interface with an address nor an address of this machine",
         network_interface);
   }
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) == 0) {
-    const auto address = address_of_name(name.data());
-    if (address && !address->is_link_local()) return *address;
-  }
-  return loopback();
+  const auto named = address_of_name(own_host_name().c_str());
+  const NetworkAddress address = named && !named->is_link_local() ? *named : loopback();
+  const bool is_reached = reached_from && !reached_from->is_loopback() && !reached_from->is_link_local();
+  if (!address.is_loopback() || !is_reached) return address;
+  NetworkAddress chosen = *reached_from;
+  chosen.set_port(0);
+  return chosen;
 }
 
 }  // namespace gradstep

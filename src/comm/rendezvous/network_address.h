@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace gradstep {
@@ -22,12 +23,20 @@ struct NetworkAddress {
   void set_port(std::uint16_t port);
   /// Whether it means something only together with a network interface of this machine.
   bool is_link_local() const;
+  /// Whether it leads to the machine itself, on every machine.
+  bool is_loopback() const;
   /// Numeric, without the port.
   std::string text() const;
 };
 
+/// As gethostname says it; "?" if it does not.
+std::string own_host_name();
+
 /// `network_interface` is the name of a network interface, or a host name or address of this machine; NULL = the
-/// address of the host's name if it is one of this machine and not link-local, else 127.0.0.1. Throws INVALID_ARGUMENT.
-NetworkAddress own_address(const char* network_interface);
+/// address of the host's name if it is one of this machine and not link-local, else 127.0.0.1. If that is a loopback
+/// address, as Debian's /etc/hosts has it, and `reached_from` is not, it is the latter: other machines reach it. Throws
+/// INVALID_ARGUMENT.
+NetworkAddress own_address(const char* network_interface,
+                           const std::optional<NetworkAddress>& reached_from = std::nullopt);
 
 }  // namespace gradstep

@@ -104,6 +104,7 @@ std::vector<char> Rendezvous::meet(std::span<const char> own, std::size_t length
     std::copy(peers_[peer].address.begin(), peers_[peer].address.end(),
               addresses.begin() + static_cast<std::ptrdiff_t>(peer * length));
   }
+  has_met_ = true;
   return addresses;
 }
 
@@ -194,7 +195,11 @@ std::size_t Rendezvous::get(const char* kind, std::int32_t rank, const Deadline&
     if (find(kind, rank, length, Deadline::after_ms(slice))) return length;
     poll_interrupt();
   } while (!deadline.passed());
-  fail(GRADSTEP_ERR_TIMEOUT, "rank {} of {} did not come to the rendezvous until the deadline", rank, world_size_);
+  const std::optional<NetworkAddress> own = store_.reached_from();
+  fail(GRADSTEP_ERR_TIMEOUT, "rank {} of {} did not come to the rendezvous until the deadline{}", rank, world_size_,
+       own && own->is_loopback() ? " (the store of the id is at a loopback address, which other machines cannot reach: "
+                                   "gradstep_comm_unique_id_ex takes a network_interface)"
+                                 : "");
 }
 
 bool Rendezvous::find(const char* kind, std::int32_t rank, std::size_t& length, const Deadline& deadline) {

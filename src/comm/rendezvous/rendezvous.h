@@ -35,6 +35,9 @@ class Rendezvous {
   /// address of each for this rank. Throws TIMEOUT if a rank does not come, MISMATCH if one disagrees.
   std::vector<char> meet(std::span<const char> own, std::size_t length, const Deadline& deadline);
 
+  /// Whether all ranks have come, and have each other's addresses.
+  bool has_met() const { return has_met_; }
+
   /// To be called while connecting: throws PEER_LOST if a rank has started anew since they met, ABORTED by the
   /// interrupt, and what the store throws. Looks at one rank each time.
   void poll();
@@ -51,7 +54,7 @@ class Rendezvous {
   void publish(std::span<const char> own);
   /// Waits for what rank `peer` has published; true if that is news.
   bool read(std::int32_t peer, const Deadline& deadline);
-  /// The same of `length` bytes of value_.
+  /// Takes `length` bytes of value_ for what the peer has said.
   bool take(std::int32_t peer, std::size_t length);
   void acknowledge();
   bool acknowledged_by(std::int32_t peer, const Deadline& deadline);
@@ -78,6 +81,7 @@ class Rendezvous {
   std::vector<char> value_;  // what was read
   Deadline interrupt_due_ = Deadline::after_ms(0);
   std::int32_t next_polled_ = 0;
+  bool has_met_ = false;
 };
 
 }  // namespace gradstep

@@ -7,8 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "comm/rendezvous/network_address.h"
 #include "core/deadline.h"
 #include "gradstep/comm.h"
 
@@ -24,6 +26,9 @@ class Store {
   /// Waits for the key; false = not until the deadline. `length` is data's capacity, then the value's length. Throws
   /// INVALID_ARGUMENT if the value does not fit.
   virtual bool get(const std::string& key, void* data, std::size_t& length, const Deadline& deadline) = 0;
+
+  /// The address of this machine from which it reaches the store, where that is over the network.
+  virtual std::optional<NetworkAddress> reached_from() const { return std::nullopt; }
 };
 
 /// Files in a directory that all ranks share; made if it does not exist. Throws IO.

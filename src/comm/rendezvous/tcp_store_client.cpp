@@ -63,6 +63,13 @@ class TcpStoreClient final : public Store {
     return false;
   }
 
+  std::optional<NetworkAddress> reached_from() const override {
+    NetworkAddress own;
+    own.length = sizeof own.storage;
+    if (getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&own.storage), &own.length) != 0) return std::nullopt;
+    return own;
+  }
+
  private:
   struct Answer {
     bool found;
@@ -173,8 +180,12 @@ std::unique_ptr<Store> connect_tcp_store(const void* id_bytes, std::size_t id_le
     const Hello hello{id.token, htonl(static_cast<std::uint32_t>(rank)), htonl(static_cast<std::uint32_t>(world_size))};
     return std::make_unique<TcpStoreClient>(id.address, hello, deadline);
   } catch (const Error& error) {
-    fail(error.status(), "options.id: the store at {} port {}: {} (does the process that made the id still run?)",
-         id.address.text(), id.address.port(), error.what());
+    const char* hint = id.address.is_loopback()
+                           ? "; or it runs on another machine, and must give gradstep_comm_unique_id a "
+                             "network_interface that other machines reach, not a loopback address"
+                           : "";
+    fail(error.status(), "options.id: the store at {} port {}: {} (does the process that made the id still run{}?)",
+         id.address.text(), id.address.port(), error.what(), hint);
   }
 }
 

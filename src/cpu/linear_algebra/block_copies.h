@@ -48,13 +48,13 @@ inline bool is_in_place(const BlockPlan& block) {
   return block.extents.size() == 1 || (block.extents.size() == 2 && block.extents[1] > 1);
 }
 
-/// Of an axis of a block that is_in_place(), in its tensor.
+/// The layout of an axis in the tensor, for a block that is_in_place().
 inline AxisLayout layout_in_tensor(const BlockPlan& block, const FactorPlan& axis) {
   const std::int64_t row = block.extents.size() == 1 ? block.size : block.strides[0];
   return axis.inner == 1 ? AxisLayout{axis.outer, axis.n, 1, row, 1} : AxisLayout{1, axis.n, axis.inner, 0, row};
 }
 
-/// Of an axis of a compact copy of its block.
+/// The layout of an axis in a compact copy of its block.
 inline AxisLayout compact_layout(const FactorPlan& axis) {
   return {axis.outer, axis.n, axis.inner, axis.n * axis.inner, axis.inner};
 }

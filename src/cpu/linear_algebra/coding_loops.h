@@ -9,7 +9,7 @@
 
 namespace gradstep::cpu {
 
-/// Of matrices that have a coding. Numbers are row-major; of some rows, theirs alone.
+/// The loops over matrices that have a coding. Numbers are row-major. Where rows are given, they are those of the rows.
 struct CodingLoops {
   void (*decode)(const StoredMatrix& from, std::int64_t begin_row, std::int64_t end_row, float* numbers);
   /// largest[j], of magnitudes so far, takes in column j of these rows. A diagonal that is kept apart does not count.

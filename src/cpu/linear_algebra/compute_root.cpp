@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/linear_algebra/compute_root.h"
 
+#include <algorithm>
+
+#include "backend/newton_ladder.h"
 #include "kernels/inverse_root.h"
 
 namespace gradstep::cpu {
@@ -58,6 +61,46 @@ RootRecord compute_root(const float* statistic, std::int64_t n, const RootRecipe
     }
   }
   return record;
+}
+
+void reserve_roots(Context& context, std::span<const RootJob> jobs, const RootTools& tools, Workspaces& workspaces) {
+  const auto is_due = [&](std::size_t at) { return jobs[at].action != RootAction::none; };
+  const JobSharing sharing = sharing_of(context, jobs, is_due);
+  if (sharing.due == 0) return;
+  const RootTools chosen = tools.with_threads(sharing.is_shared ? &context : nullptr);
+  // The largest matrix of each kind; epsilons and exponents differ by group and by axes.
+  struct Kind {
+    std::int64_t n = 0;
+    RootOptions options;
+  };
+  Kind kinds[4];
+  std::int64_t coded = 0;
+  for (const RootJob& job : jobs) {
+    if (job.action == RootAction::none) continue;
+    Kind& kind = kinds[static_cast<std::size_t>(job.action)];
+    const double least =
+        kind.n > 0 ? std::min(kind.options.matrix_epsilon, job.recipe.matrix_epsilon) : job.recipe.matrix_epsilon;
+    kind.options = options_of(job.recipe, chosen);
+    kind.options.matrix_epsilon = least;
+    kind.n = std::max(kind.n, job.n);
+    if (job.statistic.is_coded()) coded = std::max(coded, job.n);
+    if (job.action == RootAction::root && job.recipe.method != RootMethod::eigh) newton_ladder(job.recipe.exponent);
+  }
+  const std::size_t tasks = sharing.is_shared ? 1 : std::min(context.width(), sharing.due);
+  workspaces.prepare(tasks, [&](Workspace& workspace) {
+    Workspace::resized(workspace.first, coded * coded);
+    for (const RootAction action : {RootAction::root, RootAction::eigenvectors, RootAction::refine}) {
+      const auto& [n, options] = kinds[static_cast<std::size_t>(action)];
+      if (n == 0) continue;
+      Workspace::resized(workspace.second, n * n);
+      // Bases are in f64.
+      if (action == RootAction::root && options.precision == RootPrecision::f32) {
+        workspace.narrow_roots.reserve(action, n, options);
+      } else {
+        workspace.roots.reserve(action, n, options);
+      }
+    }
+  });
 }
 
 RootRecord compute_basis(const RootJob& job, const RootTools& tools, Workspace& workspace) {

@@ -68,7 +68,7 @@ struct Tridiagonal {
   T smallest_pivot = 0;  ///< a smaller one counts as its negative
 };
 
-/// Of a sum of weight (A + shift I)^-1. There are whole multiples of kPolesAtOnce.
+/// The terms of a sum of weight (A + shift I)^-1. Their number is a multiple of kPolesAtOnce.
 template <class T>
 struct Poles {
   const T* shifts = nullptr;
@@ -96,7 +96,7 @@ struct DenseLoops {
   /// sums[i] = row i of `rows` times x, of `count` rows of `length` numbers.
   void (*multiply_vector)(const T* rows, std::int64_t stride, std::int64_t count, const T* x, std::int64_t length,
                           T* sums);
-  /// The same for two vectors that follow one another, and their sums.
+  /// Multiplies two vectors that follow one another, into two lists of sums.
   void (*multiply_two)(const T* rows, std::int64_t stride, std::int64_t count, const T* x, std::int64_t length,
                        T* sums);
   /// y -= factors[0] row 0, then row 1 and so on, of `count` rows of `length` numbers.
@@ -108,7 +108,7 @@ struct DenseLoops {
   /// (x, y) = (c x + s y, c y - s x).
   void (*rotate)(T* x, T* y, std::int64_t count, T c, T s);
 
-  // Of the secular equation (eigensolver/secular_equation.h).
+  // For the secular equation (eigensolver/secular_equation.h).
   /// Sums of z^2 / (delta - tau) and of z^2 / (delta - tau)^2.
   void (*sum_poles)(const T* z, const T* delta, T tau, std::int64_t count, T* sum, T* slope);
   /// w *= difference / (d - pole).
@@ -116,11 +116,11 @@ struct DenseLoops {
   /// x = z / difference.
   void (*divide)(const T* z, const T* difference, std::int64_t count, T* x);
 
-  // Of functions of a tridiagonal matrix (tridiagonal_root.h).
+  // For functions of a tridiagonal matrix (tridiagonal_root.h).
   /// How many eigenvalues lie below each of kSturmShifts shifts (Sturm's sequence).
   void (*count_below)(const Tridiagonal<T>& matrix, const T* shifts, std::int64_t* counts);
-  /// Of each weight (A + shift I)^-1, A + shift I positive definite: its diagonal, (n, poles.count), and the ratios, of
-  /// the same shape, that take row j - 1 to row j below the diagonal.
+  /// For each weight (A + shift I)^-1, A + shift I positive definite: writes its diagonal, (n, poles.count), and the
+  /// ratios, of that shape too, that take row j - 1 to row j below the diagonal.
   void (*find_resolvents)(const Tridiagonal<T>& matrix, const Poles<T>& poles, T* diagonals, T* ratios);
   /// The lower triangle of `scale` times their sum into f (n, n), whose upper one may change. `strip`: 64 bytes for
   /// each row.

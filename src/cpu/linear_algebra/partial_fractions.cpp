@@ -29,7 +29,7 @@ GaussRule gauss_rule(std::int64_t count, double power) {
   rule.count = count;
   double beside[kMostNodes] = {};
   double vectors[kMostNodes * kMostNodes];
-  // Of Jacobi's polynomials on [-1, 1] with the weight (1 + x)^power.
+  // The recurrence of Jacobi's polynomials on [-1, 1] with the weight (1 + x)^power.
   for (std::int64_t i = 0; i < count; ++i) {
     const auto k = static_cast<double>(i);
     const double sum = 2 * k + power;
@@ -48,18 +48,34 @@ GaussRule gauss_rule(std::int64_t count, double power) {
   return rule;
 }
 
+// A rule of N nodes errs by about r^(-2 N), r the sum of the half-axes of the largest ellipse around its piece in which
+// the integrand is analytic: r^2 is 34 outside, and asinh(2 pi / length) is log r between.
+constexpr std::int64_t nodes_outside(PartialFractions::Accuracy accuracy) {
+  return accuracy == PartialFractions::Accuracy::f64 ? 8 : 4;
+}
+constexpr double longest_piece(PartialFractions::Accuracy accuracy) {
+  return accuracy == PartialFractions::Accuracy::f64 ? 4.8 : 9.6;
+}
+double pieces_between(double log_ratio, PartialFractions::Accuracy accuracy) {
+  return std::ceil(log_ratio / longest_piece(accuracy));
+}
+
 }  // namespace
+
+/// The poles of accuracy f64, which has more than f32.
+std::size_t PartialFractions::most_poles(double ratio) {
+  constexpr double kLargestRatio = 1e18;  // no two eigenvalues that f64 tells apart are further
+  const double pieces = pieces_between(std::log(std::min(ratio, kLargestRatio)), Accuracy::f64);
+  return static_cast<std::size_t>(2 * nodes_outside(Accuracy::f64)) +
+         static_cast<std::size_t>(kMostNodes) * static_cast<std::size_t>(pieces);
+}
 
 void PartialFractions::expand_inverse_root(std::int32_t exponent, double smallest, double largest, Accuracy accuracy) {
   shifts_.clear();
   weights_.clear();
   if (exponent == 1) return add(0, 1);
-  // A rule of N nodes errs by about r^(-2 N), r the sum of the half-axes of the largest ellipse around its piece in
-  // which the integrand is analytic: r^2 is 34 outside, and asinh(2 pi / length) is log r between.
-  const bool is_wide = accuracy == Accuracy::f64;
-  const std::int64_t outside = is_wide ? 8 : 4;
+  const std::int64_t outside = nodes_outside(accuracy);
   constexpr std::int64_t kBetween = kMostNodes;
-  const double longest_piece = is_wide ? 4.8 : 9.6;
 
   const double a = 1.0 / exponent;
   const double factor = std::sin(std::numbers::pi * a) / std::numbers::pi;
@@ -68,7 +84,7 @@ void PartialFractions::expand_inverse_root(std::int32_t exponent, double smalles
   for (std::int64_t i = 0; i < below.count; ++i) add(smallest * below.nodes[i], smallest_power * below.weights[i]);
 
   const double length = std::log(largest / smallest);
-  const double pieces = std::ceil(length / longest_piece);
+  const double pieces = pieces_between(length, accuracy);
   const GaussRule between = gauss_rule(kBetween, 0);
   for (double piece = 0; piece < pieces; ++piece) {
     for (std::int64_t i = 0; i < between.count; ++i) {

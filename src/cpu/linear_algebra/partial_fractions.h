@@ -10,6 +10,7 @@
 // (Golub and Welsch 1969), between are Gauss-Legendre rules on equal pieces of log s.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -17,15 +18,19 @@ namespace gradstep::cpu {
 
 class PartialFractions {
  public:
-  PartialFractions() {
-    shifts_.reserve(64);
-    weights_.reserve(64);
-  }
+  PartialFractions() { reserve(64); }
 
   enum class Accuracy { f64, f32 };  ///< relative errors below 1e-11, and below 1e-5
 
-  /// Of x^(-1/exponent), exponent >= 1, on [smallest, largest], 0 < smallest <= largest.
+  /// Expands x^(-1/exponent), exponent >= 1, on [smallest, largest], 0 < smallest <= largest.
   void expand_inverse_root(std::int32_t exponent, double smallest, double largest, Accuracy accuracy);
+
+  /// How many an expansion has, at most, where `largest` is `ratio` times `smallest`.
+  static std::size_t most_poles(double ratio);
+  void reserve(std::size_t poles) {
+    shifts_.reserve(poles);
+    weights_.reserve(poles);
+  }
 
   /// Shifts ascend.
   const std::vector<double>& shifts() const { return shifts_; }

@@ -11,6 +11,7 @@
 #include "cpu/linear_algebra/root_run.h"
 #include "cpu/linear_algebra/stored_matrix.h"
 #include "kernels/convert.h"
+#include "kernels/stored.h"
 
 namespace gradstep::cpu {
 
@@ -33,6 +34,17 @@ BlockNumbers load_block(const PreconditioningStep& step, const BlockPlan& block,
   float* copy = Workspace::resized(workspace.first, block.size);
   read_block(gradient, block, copy);
   return {copy, false};
+}
+
+/// Where a sum of squares on the diagonal is too large, its row and column become zeros beside the largest number. The
+/// matrix stays positive semidefinite, and forgets as averages do. NaN stays, and its roots are refused.
+void keep_finite(float* statistic, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    float& diagonal = statistic[i * n + i];
+    if (!(diagonal > kernels::kLargestStored<float>)) continue;
+    for (std::int64_t j = 0; j < n; ++j) statistic[i * n + j] = statistic[j * n + i] = 0;
+    diagonal = kernels::kLargestStored<float>;
+  }
 }
 
 class CpuPreconditioning final : public Preconditioning {
@@ -97,8 +109,12 @@ class CpuPreconditioning final : public Preconditioning {
   void step_in_bases(const PreconditioningStep& step, Queue& /*queue*/) override { bases_.step(step); }
   void finish_in_bases(const PreconditioningStep& step, Queue& /*queue*/) override { bases_.finish(step); }
 
+  void reserve_roots(std::span<const RootJob> jobs) override {
+    cpu::reserve_roots(phases_.context, jobs, tools(), phases_.workspaces);
+  }
   void refresh_roots(std::span<const RootJob> jobs, std::span<RootRecord> records, Queue& /*queue*/) override;
   std::unique_ptr<RootRun> make_root_run() override {
+    has_runs_ = true;
     return std::make_unique<CpuRootRun>(phases_.context, tools(), phases_.workspaces);
   }
   void install_roots(std::span<const RootJob> jobs, std::span<const RootRecord> records, Queue& /*queue*/) override {
@@ -123,6 +139,7 @@ class CpuPreconditioning final : public Preconditioning {
   Phases phases_;
   Grafting grafting_;
   Eigenbases bases_;
+  bool has_runs_ = false;  // beside the steps there may be threads that compute roots
 };
 
 /// So that no step takes memory, whichever thread takes which block.
@@ -141,8 +158,9 @@ void CpuPreconditioning::reserve_scratch() {
                          Products<float>::packed_size(contraction_product(layout), width)});
     }
   }
+  const auto beside = static_cast<std::size_t>(has_runs_ ? phases_.context.background().threads() : 0);
   const std::int64_t moments = plan.form.eigenvalue_corrected ? 2 * block_size : 0;
-  phases_.workspaces.reserve(phases_.tasks_of_blocks(), block_size, std::max(block_size, coded),
+  phases_.workspaces.reserve(phases_.tasks_of_blocks() + beside, block_size, std::max(block_size, coded),
                              std::max(coded, moments), static_cast<std::int64_t>(packed));
 }
 
@@ -154,6 +172,7 @@ void CpuPreconditioning::update_statistics(const PreconditioningStep& step, cons
     float* statistic = read_matrix(phases_.coding(), axis.statistic, scratch);
     update_statistic(phases_.products(workspace), g.first, g.layout(block, axis), constants.keep, constants.add,
                      statistic);
+    keep_finite(statistic, axis.n);
     write_matrix(phases_.coding(), statistic, axis.statistic);
   }
 }

@@ -32,7 +32,7 @@ void multiply_rows(const DenseLoops<T>& loops, Product<T> product, std::int64_t 
   loops.multiply(product, packed);
 }
 
-/// Of the lower triangle: what is left of the part's corner on the diagonal, and the corner.
+/// Computes rows of the lower triangle: what is left of the part's corner on the diagonal, and the corner.
 template <class T>
 void multiply_lower_rows(const DenseLoops<T>& loops, const Product<T>& product, std::int64_t begin, std::int64_t end,
                          T* packed) {

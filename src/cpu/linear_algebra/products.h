@@ -24,6 +24,11 @@ class Products {
   /// Numbers of scratch for a product that `width` threads share.
   static std::size_t packed_size(const Product<T>& product, std::size_t width = 1);
 
+  /// So that no product of up to `n` rows, columns and depth takes memory.
+  void reserve(std::int64_t n) const {
+    packed_->reserve(packed_size({.rows = n, .columns = n, .depth = n}, threads_ != nullptr ? threads_->width() : 1));
+  }
+
   const DenseLoops<T>& loops() const { return *loops_; }
   void multiply(const Product<T>& product) const;
   /// body(i) for every i in [0, count), on these threads.
@@ -32,7 +37,7 @@ class Products {
   void multiply_square(const T* a, const T* b, std::int64_t n, T* c) const {
     multiply({.rows = n, .columns = n, .depth = n, .a = {a, n}, .b = {b, n}, .c = c, .c_stride = n});
   }
-  /// The same where c is symmetric, as it is if both are and commute: half of the operations.
+  /// multiply() where c is symmetric, as it is if a and b are and commute: half of the operations.
   void multiply_commuting(const T* a, const T* b, std::int64_t n, T* c) const {
     multiply(
         {.rows = n, .columns = n, .depth = n, .a = {a, n}, .b = {b, n}, .c = c, .c_stride = n, .only_lower = true});
@@ -67,7 +72,7 @@ struct AxisLayout {
   std::int64_t stride = 1;
 };
 
-/// Of the product that update_statistic and contract_axis do most of; without pointers, to reserve scratch.
+/// The product that update_statistic and contract_axis do most of, without pointers, to reserve scratch.
 Product<float> statistic_product(const AxisLayout& layout);
 Product<float> contraction_product(const AxisLayout& layout);
 

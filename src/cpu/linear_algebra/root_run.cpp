@@ -26,8 +26,13 @@ void CpuRootRun::begin(std::span<const RootJob> jobs, std::span<RootRecord> reco
   }
   pending_ = true;
   if (!in_background) return;
-  job_ = std::make_shared<BackgroundJob>(count, [this](std::int64_t at) { run(static_cast<std::size_t>(at), tools_); });
-  context_.background().submit(job_);
+  try {
+    job_ =
+        std::make_shared<BackgroundJob>(count, [this](std::int64_t at) { run(static_cast<std::size_t>(at), tools_); });
+    context_.background().submit(job_);
+  } catch (const std::bad_alloc&) {
+    job_.reset();  // finish() does it
+  }
 }
 
 /// On any thread: touches nothing but the job's result and record.

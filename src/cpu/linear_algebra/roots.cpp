@@ -107,6 +107,20 @@ void RootSolver<T>::reserve(std::int64_t n, std::int64_t padded) {
   }
 }
 
+/// Newton's rungs are shared by all: see reserve_roots().
+template <class T>
+void RootSolver<T>::reserve(RootAction action, std::int64_t n, const RootOptions& options) {
+  reserve(n, options.padded);
+  products(options).reserve(std::max(n, ReflectorBlock<T>::kReflectors));
+  if (action == RootAction::refine) return orthonormal_basis_.reserve(n);
+  if (action == RootAction::root && options.method != RootMethod::eigh) return;
+  const bool has_foreign = options.lapack != nullptr && n >= kSmallestForLapack;
+  if (has_foreign) lapack_scratch_.reserve(n);
+  const std::int64_t own = has_foreign ? kSmallestForLapack : n;
+  eigensolver_.reserve(own);
+  if (action == RootAction::root) tridiagonal_root_.reserve(own, options.matrix_epsilon);
+}
+
 /// False if a number is not finite.
 template <class T>
 bool RootSolver<T>::load(const float* statistic, std::int64_t n) {
@@ -202,7 +216,7 @@ double RootSolver<T>::power_iteration(std::int64_t n, const RootOptions& options
   return eigenvalue;
 }
 
-/// Of D, which is in a_ without its extension.
+/// Measures D, which is in a_ without its extension.
 template <class T>
 kernels::NewtonMeasures RootSolver<T>::newton_measures(std::int64_t n, const RootOptions& options,
                                                        const RootResult& result) {

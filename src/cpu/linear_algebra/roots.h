@@ -46,6 +46,9 @@ class RootSolver {
   /// (S + ridge I)^(-1/p) of an n x n statistic into root().
   RootResult inverse_root(const float* statistic, std::int64_t n, const RootOptions& options);
 
+  /// So that `action` on matrices up to n x n takes no memory.
+  void reserve(RootAction action, std::int64_t n, const RootOptions& options);
+
   /// Eigenvectors of an n x n statistic into the columns of root(), largest eigenvalue first. False if there are none.
   bool eigenvectors(const float* statistic, std::int64_t n, const RootOptions& options);
   /// One step of orthogonal iteration from a basis (Vyas et al. 2024, algorithm 4): its columns, ordered by their

@@ -15,6 +15,8 @@ namespace {
 constexpr std::int32_t kLargestExponent = 64;  // the larger, the closer to 0 is the least node of a rule
 constexpr std::size_t kUsualPoles = 64;        // so that a root after another spectrum takes no memory
 
+std::size_t whole_groups(std::size_t poles) { return (poles + kPolesAtOnce - 1) / kPolesAtOnce * kPolesAtOnce; }
+
 }  // namespace
 
 template <class T>
@@ -72,6 +74,18 @@ double TridiagonalRoot<T>::smallest_damped(double ridge) const {
 }
 
 template <class T>
+void TridiagonalRoot<T>::reserve(std::int64_t n, double epsilon) {
+  const std::size_t poles = PartialFractions::most_poles(2 * (1 + 1 / epsilon));
+  fractions_.reserve(poles);
+  const auto rows = static_cast<std::size_t>(n);
+  const std::size_t room = std::max(whole_groups(poles), kUsualPoles);
+  poles_.reserve(2 * room);
+  diagonals_.reserve(rows * room);
+  ratios_.reserve(rows * room);
+  strip_.reserve(rows * (64 / sizeof(T)));
+}
+
+template <class T>
 bool TridiagonalRoot<T>::compute(double ridge, std::int32_t exponent, double scale, T* f) {
   const double smallest = smallest_damped(ridge);
   if (exponent > kLargestExponent || !(smallest > 0)) return false;
@@ -79,14 +93,12 @@ bool TridiagonalRoot<T>::compute(double ridge, std::int32_t exponent, double sca
   fractions_.expand_inverse_root(exponent, smallest, largest_ + ridge,
                                  kernels::kIsWide<T> ? Accuracy::f64 : Accuracy::f32);
   const std::size_t poles = fractions_.shifts().size();
-  const std::size_t count = (poles + kPolesAtOnce - 1) / kPolesAtOnce * kPolesAtOnce;
+  const std::size_t count = whole_groups(poles);
   const auto n = static_cast<std::size_t>(matrix_.n);
   const std::size_t room = std::max(count, kUsualPoles);
   if (poles_.size() < 2 * room) poles_.resize(2 * room);
-  if (diagonals_.size() < n * room) {
-    diagonals_.resize(n * room);
-    ratios_.resize(n * room);
-  }
+  if (diagonals_.size() < n * room) diagonals_.resize(n * room);
+  if (ratios_.size() < n * room) ratios_.resize(n * room);
   const std::size_t strip = n * (64 / sizeof(T));
   if (strip_.size() < strip) strip_.resize(strip);
   T* shifts = poles_.data();

@@ -32,6 +32,8 @@ class TridiagonalRoot {
   /// as before, if an eigenvalue of T lies below -ridge / 2, or for exponents above 64.
   bool compute(double ridge, std::int32_t exponent, double scale, T* f);
 
+  /// So that matrices up to n x n whose ridge is `epsilon` times their largest eigenvalue, or more, take no memory.
+  void reserve(std::int64_t n, double epsilon);
   std::size_t bytes() const {
     return (poles_.capacity() + diagonals_.capacity() + ratios_.capacity() + strip_.capacity()) * sizeof(T);
   }

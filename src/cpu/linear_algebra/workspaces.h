@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "core/aligned_vector.h"
@@ -41,8 +42,9 @@ class Workspaces {
     explicit Lent(Workspaces& owner) : owner_(owner) {
       const std::lock_guard lock(owner_.mutex_);
       if (owner_.free_.empty()) {
-        owner_.free_.reserve(++owner_.count_);  // giving back cannot fail
+        owner_.free_.reserve(owner_.count_ + 1);  // giving back cannot fail
         workspace_ = std::make_unique<Workspace>();
+        ++owner_.count_;
       } else {
         workspace_ = std::move(owner_.free_.back());
         owner_.free_.pop_back();
@@ -66,8 +68,9 @@ class Workspaces {
   /// Room for `count` tasks at once that need so many numbers each. While nothing is lent.
   void reserve(std::size_t count, std::int64_t first, std::int64_t second, std::int64_t third, std::int64_t packed) {
     while (count_ < count) {
-      free_.reserve(++count_);
+      free_.reserve(count_ + 1);
       free_.push_back(std::make_unique<Workspace>());
+      ++count_;
     }
     for (const auto& workspace : free_) {
       Workspace::resized(workspace->first, first);
@@ -75,6 +78,12 @@ class Workspaces {
       Workspace::resized(workspace->third, third);
       Workspace::resized(workspace->packed, packed);
     }
+  }
+  /// prepare(workspace) for those that `count` tasks at once get: the last ones. While nothing is lent.
+  template <class Prepare>
+  void prepare(std::size_t count, Prepare prepare) {
+    reserve(count, 0, 0, 0, 0);
+    for (const auto& workspace : std::span(free_).last(count)) prepare(*workspace);
   }
   /// While nothing is lent.
   std::size_t bytes() const {

@@ -79,7 +79,7 @@ GRADSTEP_FORMULA Floats roots_of(Floats floats) {
   return reinterpret_cast<Floats>(_mm512_maskz_sqrt_ps(0xffff, reinterpret_cast<__m512>(floats)));
 }
 
-/// Of each word the lowest byte; the others are zero.
+/// Stores the lowest byte of each word; the others are zero.
 GRADSTEP_FORMULA void store_bytes(std::uint8_t* to, const FourWords& words) {
   for (int k = 0; k < 4; ++k) {
     const __m128i bytes = _mm512_maskz_cvtepi32_epi8(0xffff, reinterpret_cast<__m512i>(words.of[k]));
@@ -119,7 +119,7 @@ GRADSTEP_FORMULA Floats roots_of(Floats floats) {
   return reinterpret_cast<Floats>(_mm256_sqrt_ps(reinterpret_cast<__m256>(floats)));
 }
 
-/// Of each word the lowest byte; the others are zero.
+/// Stores the lowest byte of each word; the others are zero.
 GRADSTEP_FORMULA void store_bytes(std::uint8_t* to, const FourWords& words) {
   const auto at = [&](int k) { return reinterpret_cast<__m256i>(words.of[k]); };
   // Halves of vectors are packed each on their own: groups of four bytes come out as 0, 4, 1, 5, 2, 6, 3, 7.
@@ -142,7 +142,7 @@ GRADSTEP_FORMULA Words load_bytes(const std::uint8_t* from) {
   return reinterpret_cast<Words>(_mm_unpacklo_epi16(halves, _mm_setzero_si128()));
 }
 
-/// Of each word the lowest byte; the others are zero.
+/// Stores the lowest byte of each word; the others are zero.
 GRADSTEP_FORMULA void store_bytes(std::uint8_t* to, const FourWords& words) {
   const auto at = [&](int k) { return reinterpret_cast<__m128i>(words.of[k]); };
   const __m128i bytes = _mm_packus_epi16(_mm_packs_epi32(at(0), at(1)), _mm_packs_epi32(at(2), at(3)));

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "cpu/loops/block.h"
-#include "kernels/rules.h"
+#include "rules/kernels.h"
 
 namespace gradstep::cpu {
 namespace {
@@ -14,7 +14,7 @@ template <class T>
 struct GradientScale {
   T multiplier;
   T bound;
-  /// Of a number, or of each in a vector: a number less a vector of zeros is in each place what the number is.
+  /// Works on a number or a vector: `bound - V{}` is a vector with `bound` in each place.
   template <class V>
   GRADSTEP_FORMULA V operator()(V g) const {
     return kernels::clamp(g * multiplier, bound - V{});
@@ -26,11 +26,11 @@ struct GradientScale {
 template <bool kAddToParam, class T, class Rule>
 GRADSTEP_FORMULA void run_rule(Rule rule, GradientScale<T> scale, T* out, const T* p, const T* g,
                                T* const* block_states, std::int64_t count) {
-  T* states[kernels::kMaxStates];
+  T* states[rules::kMaxStates];
   for (int s = 0; s < Rule::kStates; ++s) states[s] = block_states[s];
   GRADSTEP_INDEPENDENT
   for (std::int64_t i = 0; i < count; ++i) {
-    T state[kernels::kMaxStates];
+    T state[rules::kMaxStates];
     for (int s = 0; s < Rule::kStates; ++s) state[s] = states[s][i];
     const T delta = rule(p[i], scale(g[i]), state);
     for (int s = 0; s < Rule::kStates; ++s) states[s][i] = state[s];

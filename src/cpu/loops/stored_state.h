@@ -15,13 +15,25 @@ namespace {
 
 static_assert(kBlock == kernels::kCodeBlock);
 
+/// Replaces the numbers of a block that are not finite by those that are coded in their stead. Writes all of them to
+/// `to`, which may be `from`. Returns the block's factor.
+[[gnu::noinline, gnu::cold]] float make_finite(const float* from, std::int64_t count, float* to) {
+  std::uint32_t largest = 0;
+  for (std::int64_t i = 0; i < count; ++i) kernels::take_finite(kernels::bits_of(from[i]), largest);
+  for (std::int64_t i = 0; i < count; ++i) {
+    to[i] = kernels::float_of(kernels::codable(kernels::bits_of(from[i]), largest));
+  }
+  return kernels::float_of(largest);
+}
+
+/// The largest magnitude of a block; infinity or NaN where one is not finite.
 [[gnu::noinline]] float measure_block(const float* numbers, std::int64_t count) {
   std::int32_t largest = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     const auto magnitude = static_cast<std::int32_t>(kernels::bits_of(numbers[i]) & ~kernels::binary32::kSign);
     largest = magnitude > largest ? magnitude : largest;
   }
-  return kernels::block_factor(static_cast<std::uint32_t>(largest));
+  return kernels::float_of(static_cast<std::uint32_t>(largest));
 }
 
 #if defined(__SSE2__)
@@ -52,13 +64,11 @@ GRADSTEP_FORMULA void decode_some(const kernels::BlockCode<kSigned>& code, const
 }
 #endif
 
-/// By the factor that measure_block() has found.
+/// The factor of a block is finite.
+bool is_factor(float largest) { return !kernels::is_nonfinite<float>(kernels::bits_of(largest)); }
+
 template <bool kSigned>
 [[gnu::noinline]] void encode_block(const float* from, float factor, std::uint8_t* codes, std::int64_t count) {
-  if (kernels::is_nonfinite<float>(kernels::bits_of(factor))) {
-    __builtin_memset(codes, 0, static_cast<std::size_t>(count));
-    return;
-  }
   const kernels::BlockCode<kSigned> code(factor);
   std::int64_t coded = 0;
   for (; coded + kCodes <= count; coded += kCodes) encode_some(code, from + coded, codes + coded);
@@ -80,9 +90,15 @@ template <bool kSigned>
 void encode_numbers(const float* from, const CodedNumbers& to, std::int64_t first, std::int64_t count) {
   for (std::int64_t begin = first; begin < first + count; begin += kBlock) {
     const std::int64_t length = smaller(kBlock, first + count - begin);
-    const float factor = measure_block(from + begin, length);
+    const float* numbers = from + begin;
+    Scratch<float> finite;
+    float factor = measure_block(numbers, length);
+    if (!is_factor(factor)) {
+      factor = make_finite(numbers, length, finite.values);
+      numbers = finite.values;
+    }
     const auto encode = to.is_signed ? encode_block<true> : encode_block<false>;
-    encode(from + begin, factor, to.codes + begin, length);
+    encode(numbers, factor, to.codes + begin, length);
     to.factors[begin / kBlock] = factor;
   }
 }
@@ -146,9 +162,9 @@ void load_state(const UpdateItem& item, int s, std::int64_t begin, std::int64_t 
   decode(static_cast<const std::uint8_t*>(item.states[s]) + begin, item.factors[s][begin / kBlock], to, count);
 }
 
-/// Elements [begin, begin + count) of all states.
+/// Elements [begin, begin + count) of all states. Values that their code does not have may be changed.
 template <int kStates>
-void store_states(const UpdateItem& item, std::int64_t begin, std::int64_t count, const float* const* values) {
+void store_states(const UpdateItem& item, std::int64_t begin, std::int64_t count, float* const* values) {
   if (item.format == StateFormat::bf16) {
     for (int s = 0; s < kStates; ++s) {
       convert_block(values[s], static_cast<BFloat16*>(item.states[s]) + begin, count);
@@ -158,8 +174,10 @@ void store_states(const UpdateItem& item, std::int64_t begin, std::int64_t count
   // What is measured of one state is waited for while the next one is measured.
   for (int s = 0; s < kStates; ++s) item.factors[s][begin / kBlock] = measure_block(values[s], count);
   for (int s = 0; s < kStates; ++s) {
+    float& factor = item.factors[s][begin / kBlock];
+    if (!is_factor(factor)) factor = make_finite(values[s], count, values[s]);
     const auto encode = ((item.signed_states >> s) & 1) != 0 ? encode_block<true> : encode_block<false>;
-    encode(values[s], item.factors[s][begin / kBlock], static_cast<std::uint8_t*>(item.states[s]) + begin, count);
+    encode(values[s], factor, static_cast<std::uint8_t*>(item.states[s]) + begin, count);
   }
 }
 

@@ -129,7 +129,7 @@ GRADSTEP_FORMULA void transpose_as_read(const T* from, std::int64_t across, std:
   transpose_rest(i, lines, 0);
 }
 
-/// The same, one line after the other as they are written: each has all its numbers before the cache needs its place.
+/// Transposes one written line after the other: each has all its numbers before the cache needs its place.
 template <class T>
 GRADSTEP_FORMULA void transpose_as_written(const T* from, std::int64_t across, std::int64_t lines, std::int64_t length,
                                            T* to, std::int64_t width) {

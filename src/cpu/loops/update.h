@@ -22,7 +22,7 @@ template <class T, class Rule>
 void update_plain(const Rule& rule, GradientScale<T> scale, const UpdateItem& item, const Chunk& chunk, T* p,
                   const T* g) {
   for_each_block(chunk.length, [&](std::int64_t first, std::int64_t count, std::int64_t) {
-    T* states[kernels::kMaxStates];
+    T* states[rules::kMaxStates];
     for (int s = 0; s < Rule::kStates; ++s) states[s] = static_cast<T*>(item.states[s]) + chunk.offset + first;
     run_rule<true>(rule, scale, p + first, p + first, g + first, states, count);
   });
@@ -39,8 +39,8 @@ void update_staged(const Rule& rule, GradientScale<T> scale, const UpdateItem& i
 
 template <class T, class Rule>
 void update_chunk(const UpdateItem& item, const Chunk& chunk, const UpdateScalars& scalars) {
-  const kernels::RuleConstants& constants = *item.used != 0 ? item.constants->usual : item.constants->first;
-  const Rule rule(*reinterpret_cast<const typename Rule::Constants*>(constants.bytes));
+  const rules::RuleConstants& constants = *item.used != 0 ? item.constants->usual : item.constants->first;
+  const Rule rule(constants);
   const GradientScale<T> scale{static_cast<T>(scalars.grad_multiplier), static_cast<T>(scalars.clip_bound)};
   const bool native = item.format == StateFormat::native || Rule::kStates == 0;
   T* p = direct<T>(item.param, chunk.offset);
@@ -62,8 +62,8 @@ void update_chunk(const UpdateItem& item, const Chunk& chunk, const UpdateScalar
 
 template <std::size_t... kIds>
 constexpr void fill_update_table(std::index_sequence<kIds...>, Loops& loops) {
-  ((loops.update[kIds][0] = update_chunk<float, kernels::RuleIn<kernels::RuleId{kIds}, float>>,
-    loops.update[kIds][1] = update_chunk<double, kernels::RuleIn<kernels::RuleId{kIds}, double>>),
+  ((loops.update[kIds][0] = update_chunk<float, rules::KernelOf<kIds, float>>,
+    loops.update[kIds][1] = update_chunk<double, rules::KernelOf<kIds, double>>),
    ...);
 }
 

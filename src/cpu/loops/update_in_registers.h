@@ -35,10 +35,10 @@ void update_narrow(const Rule& rule, GradientScale<float> scale, const UpdateIte
   for_each_block(chunk.length, [&](std::int64_t begin, std::int64_t length, std::int64_t) {
     if (length < kBlock) return update_staged_block(rule, scale, item, chunk.offset + begin, length, step);
     const Rule own = rule;
-    std::uint16_t* stored[kernels::kMaxStates];
+    std::uint16_t* stored[rules::kMaxStates];
     for (int s = 0; s < kStates; ++s) stored[s] = static_cast<std::uint16_t*>(item.states[s]) + chunk.offset + begin;
     for (std::int64_t i = 0; i < kBlock; i += 2 * kWords) {
-      Floats states[2][kernels::kMaxStates];
+      Floats states[2][rules::kMaxStates];
       for (int half = 0; half < 2; ++half) {
         const std::int64_t first = i + half * kWords;
         for (int s = 0; s < kStates; ++s) states[half][s] = L::floats_of(load_halves(stored[s] + first) << 16);
@@ -62,10 +62,10 @@ constexpr bool is_signed(int state) {
 /// Where the codes of a block are.
 template <class Rule>
 struct CodedBlock {
-  std::uint8_t* codes[kernels::kMaxStates];
-  float factors[kernels::kMaxStates];
+  std::uint8_t* codes[rules::kMaxStates];
+  float factors[rules::kMaxStates];
 
-  /// Of elements i to i + kCodes - 1. They mean nothing where the factor is not finite, see finish().
+  /// Writes the codes of elements i to i + kCodes - 1.
   GRADSTEP_FORMULA void write(const Scratch<float>* states, std::int64_t i) const {
     for (int s = 0; s < Rule::kStates; ++s) {
       if (is_signed<Rule>(s)) {
@@ -75,19 +75,12 @@ struct CodedBlock {
       }
     }
   }
-
-  /// When all are written.
-  GRADSTEP_FORMULA void finish() const {
-    for (int s = 0; s < Rule::kStates; ++s) {
-      if (kernels::is_nonfinite<float>(kernels::bits_of(factors[s]))) __builtin_memset(codes[s], 0, kBlock);
-    }
-  }
 };
 
 /// A block whose rule has run: its factors are known, its codes are not written yet.
 template <class Rule>
 struct SteppedBlock {
-  Scratch<float> states[kernels::kMaxStates];
+  Scratch<float> states[rules::kMaxStates];
   CodedBlock<Rule> to;
 };
 
@@ -97,11 +90,12 @@ GRADSTEP_FORMULA Floats read_codes(bool is_signed, const std::uint8_t* codes, fl
                                 : kernels::BlockCode<false>(factor).decode(words));
 }
 
-/// What block_factor() makes of the largest of some words.
-GRADSTEP_FORMULA float factor_of(Integers magnitudes) {
+/// The factor of a block, by the largest of some of its words each. Numbers that are not finite are replaced.
+GRADSTEP_FORMULA float factor_of(Integers magnitudes, float* numbers) {
   std::int32_t largest = 0;
   for (std::int64_t k = 0; k < kWords; ++k) largest = magnitudes[k] > largest ? magnitudes[k] : largest;
-  return kernels::block_factor(static_cast<std::uint32_t>(largest));
+  const float factor = kernels::float_of(static_cast<std::uint32_t>(largest));
+  return is_factor(factor) ? factor : make_finite(numbers, kBlock, numbers);
 }
 
 /// A code depends on the largest number of its block: so a block's codes are written while the next one is stepped.
@@ -124,7 +118,7 @@ void update_coded(const Rule& rule, GradientScale<float> scale, const UpdateItem
     const CodedBlock<Rule> last = before->to;
     CodedBlock<Rule> to;
     Scratch<float>* const states = now->states;
-    Integers largest[kernels::kMaxStates];
+    Integers largest[rules::kMaxStates];
     for (int s = 0; s < kStates; ++s) {
       to.codes[s] = static_cast<std::uint8_t*>(item.states[s]) + chunk.offset + begin;
       to.factors[s] = item.factors[s][block];
@@ -132,7 +126,7 @@ void update_coded(const Rule& rule, GradientScale<float> scale, const UpdateItem
     }
     for (std::int64_t i = 0; i < kBlock; i += kCodes) {
       for (std::int64_t first = i; first < i + kCodes; first += kWords) {
-        Floats lanes[kernels::kMaxStates];
+        Floats lanes[rules::kMaxStates];
         for (int s = 0; s < kStates; ++s) {
           lanes[s] = read_codes(is_signed<Rule>(s), to.codes[s] + first, to.factors[s]);
         }
@@ -145,15 +139,15 @@ void update_coded(const Rule& rule, GradientScale<float> scale, const UpdateItem
       }
       last.write(before->states, i);
     }
-    last.finish();
-    for (int s = 0; s < kStates; ++s) to.factors[s] = item.factors[s][block] = factor_of(largest[s]);
+    for (int s = 0; s < kStates; ++s) {
+      to.factors[s] = item.factors[s][block] = factor_of(largest[s], states[s].values);
+    }
     now->to = to;
     SteppedBlock<Rule>* const next = before;
     before = now;
     now = next;
   });
   for (std::int64_t i = 0; i < kBlock; i += kCodes) before->to.write(before->states, i);
-  before->to.finish();
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ template <class T, class Rule>
       master = item.master + begin;
     }
   }
-  T* states[kernels::kMaxStates];
+  T* states[rules::kMaxStates];
   for (int s = 0; s < Rule::kStates; ++s) {
     states[s] = native ? static_cast<T*>(item.states[s]) + begin : state_scratch[s].values;
     if constexpr (kIsFloat) {

@@ -50,7 +50,7 @@ void encode(const std::array<std::uint32_t, kernels::kCodeBlock>& numbers, std::
             float* factor) {
   std::uint32_t largest = 0;
   for (std::size_t i = 0; i < count; ++i) largest = std::max(largest, numbers[i] & ~kernels::binary32::kSign);
-  *factor = kernels::block_factor(largest);
+  *factor = kernels::float_of(largest);
   const kernels::BlockCode<kSigned> code(*factor);
   for (std::size_t i = 0; i < count; ++i) codes[i] = static_cast<std::uint8_t>(code.encode(numbers[i]));
 }

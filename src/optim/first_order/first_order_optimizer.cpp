@@ -5,12 +5,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "backend/host_copies.h"
 #include "comm/all_or_none.h"
 #include "core/error.h"
 #include "core/hash.h"
 #include "kernels/random.h"
+#include "kernels/stored.h"
 
 namespace gradstep {
 
@@ -35,23 +37,37 @@ void check_storage(const StateStorage& storage, const Schema& schema) {
   }
 }
 
-}  // namespace
-
-FirstOrderOptimizer::FirstOrderOptimizer(std::shared_ptr<Context> context, std::unique_ptr<UpdateRule> rule,
-                                         Schema parameters)
-    : Optimizer(std::move(context), std::move(parameters), rule->fields(), rule->defaults()),
-      rule_(std::move(rule)),
-      state_(*this->context(), site(), *rule_) {
-  for (std::int32_t g = 0; g < group_count(); ++g) rule_->check(schedules_of(hyper_parameters(), g));
-  prepare(schema(), hyper_parameters());
+/// Over all parameters, so those of the smallest type.
+kernels::StepLimits limits_of(const Rule& rule, const Schema& schema, const HyperParameters& hyper_parameters) {
+  kernels::StepLimits limits;
+  for (const Parameter& parameter : schema) {
+    const bool wide = parameter.dtype == DType::f64;
+    const double largest = wide ? kernels::kLargestStored<double> : double{kernels::kLargestStored<float>};
+    limits.gradient =
+        std::min(limits.gradient, rule.largest_gradient(schedules_of(hyper_parameters, parameter.group), largest));
+    limits.multiplier = std::min(limits.multiplier,
+                                 wide ? std::numeric_limits<double>::max() : double{std::numeric_limits<float>::max()});
+  }
+  return limits;
 }
 
-std::int64_t FirstOrderOptimizer::state_bytes(const UpdateRule& rule, const Schema& schema) {
+}  // namespace
+
+FirstOrderOptimizer::FirstOrderOptimizer(std::shared_ptr<Context> context, Rule rule, Schema parameters)
+    : Optimizer(std::move(context), std::move(parameters), rule.fields(), rule.values()),
+      rule_(std::move(rule)),
+      state_(*this->context(), site(), rule_) {
+  for (std::int32_t g = 0; g < group_count(); ++g) rule_.check(schedules_of(hyper_parameters(), g));
+  prepare(schema(), hyper_parameters());
+  list_work();
+}
+
+std::int64_t FirstOrderOptimizer::state_bytes(const Rule& rule, const Schema& schema) {
   check_storage(rule.storage(), schema);
-  const HyperParameters hyper_parameters(rule.fields(), rule.defaults(), schema.group_count());
+  const HyperParameters hyper_parameters(rule.fields(), rule.values(), schema.group_count());
   std::int64_t bytes = 0;
   for (const Parameter& parameter : schema) {
-    const std::uint32_t states = rule.states_of(schedules_of(hyper_parameters, parameter.group));
+    const std::uint32_t states = rule.states(schedules_of(hyper_parameters, parameter.group));
     bytes += __builtin_popcount(states) * stored_bytes(rule.storage().format, parameter.dtype, parameter.size);
     if (wants_master(rule.storage(), parameter)) bytes += parameter.size * size_of(DType::f32);
   }
@@ -62,8 +78,8 @@ std::vector<FirstOrderState::Want> FirstOrderOptimizer::wants(const Schema& sche
                                                               const HyperParameters& hyper_parameters) const {
   std::vector<FirstOrderState::Want> wants;
   for (std::size_t i = 0; i < schema.size(); ++i) {
-    const std::uint32_t states = rule_->states_of(schedules_of(hyper_parameters, schema[i].group));
-    const std::uint32_t master = wants_master(rule_->storage(), schema[i]) ? 1U << FirstOrderState::kMaster : 0U;
+    const std::uint32_t states = rule_.states(schedules_of(hyper_parameters, schema[i].group));
+    const std::uint32_t master = wants_master(rule_.storage(), schema[i]) ? 1U << FirstOrderState::kMaster : 0U;
     wants.push_back({&schema[i], states | master, slice_of(schema, i)});
   }
   return wants;
@@ -71,21 +87,22 @@ std::vector<FirstOrderState::Want> FirstOrderOptimizer::wants(const Schema& sche
 
 void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& hyper_parameters) {
   // Everything that can throw happens on the side; the swaps below cannot.
-  check_storage(rule_->storage(), schema);
+  check_storage(rule_.storage(), schema);
   const std::vector<FirstOrderState::Want> wanted = wants(schema, hyper_parameters);
   std::vector<std::uint64_t> keys;
   std::vector<std::uint8_t> flags = state_flags();
   flags.resize(schema.size(), 0);
   for (std::size_t i = 0; i < schema.size(); ++i) {
-    keys.push_back(random_key(schema[i].name, rule_->storage().seed));
+    keys.push_back(random_key(schema[i].name, rule_.storage().seed));
     if (state_.begins_anew(i, wanted[i].slots)) flags[i] = 0;
   }
-  std::vector<kernels::RuleId> kernels;
+  std::vector<rules::KernelId> kernels;
   for (std::int32_t g = 0; g < hyper_parameters.group_count(); ++g) {
-    kernels.push_back(rule_->kernel(schedules_of(hyper_parameters, g)));
+    kernels.push_back(rule_.kernel(schedules_of(hyper_parameters, g)));
   }
+  const kernels::StepLimits limits = limits_of(rule_, schema, hyper_parameters);
   std::vector<UpdateItem> items(schema.size());
-  Buffer constants = site().allocate(kernels.size() * sizeof(kernels::GroupConstants), /*zeroed=*/true);
+  Buffer constants = site().allocate(kernels.size() * sizeof(rules::GroupConstants), /*zeroed=*/true);
   Buffer used = site().allocate(schema.size(), /*zeroed=*/true);
   FirstOrderState::Growth growth = state_.grow(wanted);
 
@@ -95,8 +112,9 @@ void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& h
   items_.swap(items);
   used_ = std::move(used);
   constants_ = std::move(constants);
-  step_plan().rule = rule_->form();
-  step_plan().constants = {constants_.as<kernels::GroupConstants>(), kernels_.size()};
+  step_plan().rule = rule_.form();
+  step_plan().constants = {constants_.as<rules::GroupConstants>(), kernels_.size()};
+  step_plan().limits = limits;
   step_plan().prepared.forget();
   write_flags(flags);
 }
@@ -116,16 +134,16 @@ void FirstOrderOptimizer::fill_items() {
     item.param = params()[i];
     item.gradient = grads()[i];
     if (!updates().empty()) item.update = updates()[i];
-    item.rule = kernels_[group];
-    item.constants = constants_.as<kernels::GroupConstants>() + group;
+    item.kernel = kernels_[group];
+    item.constants = constants_.as<rules::GroupConstants>() + group;
     item.used = used_.as<std::uint8_t>() + i;
-    item.stochastic = rule_->storage().stochastic_rounding;
+    item.stochastic = rule_.storage().stochastic_rounding;
     item.random_key = random_keys_[i];
     state_.show(i, item);
   }
   plan_.work = &work();
   plan_.items = items_;
-  plan_.maximize = rule_->maximize();
+  plan_.maximize = rule_.maximize();
   plan_.prepared.forget();
   filled_ = true;
 }
@@ -141,9 +159,9 @@ void FirstOrderOptimizer::apply(double clip_value) {
 }
 
 void FirstOrderOptimizer::check_gives_updates() const {
-  if (!rule_->storage().master_weights) return;
+  if (!rule_.storage().master_weights) return;
   for (const Parameter& parameter : schema()) {
-    if (wants_master(rule_->storage(), parameter)) {
+    if (wants_master(rule_.storage(), parameter)) {
       fail(GRADSTEP_ERR_UNSUPPORTED,
            "updates: parameter '{}' has master weights, which only a step in place can follow", parameter.name);
     }
@@ -163,18 +181,22 @@ Array FirstOrderOptimizer::state(std::size_t index, const char* name) {
 
 void FirstOrderOptimizer::get_state(std::size_t index, const char* name, const Array& host) {
   const std::size_t slot = state_.find(schema(), index, name);
+  const std::int64_t total = schema()[index].size;
   Array own = state_.numbers(index, slot);
   Buffer decoded;
-  if (state_.is_coded(slot)) {
-    decoded = site().allocate(static_cast<std::size_t>(own.size * size_of(DType::f32)), /*zeroed=*/false);
-    site().backend().decode(state_.codes(index, slot), decoded.as<float>(), site().queue());
-    own.data = decoded.data();
-    own.dtype = DType::f32;
-  }
+  Buffer whole;
+  all_or_none(is_sharded() ? &sharding()->comm() : nullptr, "read its state", [&] {
+    if (state_.is_coded(slot)) {
+      decoded = site().allocate(static_cast<std::size_t>(own.size * size_of(DType::f32)), /*zeroed=*/false);
+      site().backend().decode(state_.codes(index, slot), decoded.as<float>(), site().queue());
+      own.data = decoded.data();
+      own.dtype = DType::f32;
+    }
+    if (is_sharded()) whole = context()->allocate(static_cast<std::size_t>(total * size_of(own.dtype)), false);
+  });
   if (is_sharded()) {
-    const StoredState stored{index, name, own, state_.slice(index).begin, schema()[index].size, false};
-    const Buffer gathered = gather(stored);
-    Site(context()->cpu()).copy(host, compact_array(gathered.data(), stored.total, own.dtype));
+    gather({index, name, own, state_.slice(index).begin, total, false}, whole.data());
+    Site(context()->cpu()).copy(host, compact_array(whole.data(), total, own.dtype));
   } else {
     copy_to_host(*context(), site(), own, host);
   }
@@ -240,12 +262,8 @@ void FirstOrderOptimizer::discard_slices() noexcept {
 
 /// Ranks step as one only by the same formulas, on state of the same form.
 std::string FirstOrderOptimizer::sharding_key() const {
-  const StateStorage& storage = rule_->storage();
-  const kernels::RuleForm form = rule_->form();
-  std::string key = fmt::format("{} {} {} {} {} {} {} {} {} {}", kind(), static_cast<int>(storage.format),
-                                storage.master_weights, storage.stochastic_rounding, storage.seed, rule_->maximize(),
-                                form.copies_first, form.epsilon_inside, form.epsilon_early, form.decoupled_decay);
-  for (const kernels::RuleId kernel : kernels_) key += fmt::format(" {}", static_cast<int>(kernel));
+  std::string key = rule_.key();
+  for (const rules::KernelId kernel : kernels_) key += fmt::format(" {}", static_cast<int>(kernel));
   return key;
 }
 

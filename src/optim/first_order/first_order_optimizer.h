@@ -9,19 +9,19 @@
 #include <vector>
 
 #include "optim/first_order/first_order_state.h"
-#include "optim/first_order/update_rule.h"
+#include "optim/first_order/rule.h"
 #include "optim/optimizer.h"
 
 namespace gradstep {
 
 class FirstOrderOptimizer final : public Optimizer {
  public:
-  FirstOrderOptimizer(std::shared_ptr<Context> context, std::unique_ptr<UpdateRule> rule, Schema schema);
+  FirstOrderOptimizer(std::shared_ptr<Context> context, Rule rule, Schema schema);
 
   /// Bytes of state that such an optimizer would hold.
-  static std::int64_t state_bytes(const UpdateRule& rule, const Schema& schema);
+  static std::int64_t state_bytes(const Rule& rule, const Schema& schema);
 
-  const char* kind() const override { return rule_->name(); }
+  const char* kind() const override { return rule_.name(); }
   std::span<const char* const> state_names() const override { return state_.names(); }
   Array state(std::size_t index, const char* name) override;
   void get_state(std::size_t index, const char* name, const Array& host) override;
@@ -37,7 +37,7 @@ class FirstOrderOptimizer final : public Optimizer {
   void apply(double clip_value) override;
   /// What `flags` say becomes so at the site.
   void write_flags(std::span<const std::uint8_t> flags);
-  void check_schedules(std::span<const Schedule> schedules) const override { rule_->check(schedules); }
+  void check_schedules(std::span<const Schedule> schedules) const override { rule_.check(schedules); }
   void prepare(const Schema& schema, const HyperParameters& hyper_parameters) override;
   void check_gives_updates() const override;
   void prepare_slices(const Sharding* next, bool keep, const Deadline& deadline) override;
@@ -45,12 +45,12 @@ class FirstOrderOptimizer final : public Optimizer {
   void discard_slices() noexcept override;
   std::string sharding_key() const override;
 
-  std::unique_ptr<UpdateRule> rule_;
+  Rule rule_;
   FirstOrderState state_;
   Buffer used_;                             // by parameter, one byte: 1 = a gradient has gone into the state
   Buffer unused_;                           // those of slices that are prepared as at creation: all 0
-  Buffer constants_;                        // by group, kernels::GroupConstants
-  std::vector<kernels::RuleId> kernels_;    // by group
+  Buffer constants_;                        // by group, rules::GroupConstants
+  std::vector<rules::KernelId> kernels_;    // by group
   std::vector<std::uint64_t> random_keys_;  // by parameter
   std::vector<UpdateItem> items_;
   UpdatePlan plan_;      // of items_

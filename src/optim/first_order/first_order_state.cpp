@@ -19,7 +19,7 @@ bool has_bit(std::uint32_t bits, std::size_t i) { return ((bits >> i) & 1U) != 0
 
 }  // namespace
 
-FirstOrderState::FirstOrderState(const Context& context, const Site& site, const UpdateRule& rule)
+FirstOrderState::FirstOrderState(const Context& context, const Site& site, const Rule& rule)
     : context_(context), site_(site), rule_(rule), names_(rule.state_names().begin(), rule.state_names().end()) {
   if (rule.storage().master_weights) names_.push_back(kMasterWeights);
 }
@@ -30,7 +30,7 @@ StateFormat FirstOrderState::format_of(std::size_t slot) const {
 
 const char* FirstOrderState::name_of(std::size_t slot) const { return slot == kMaster ? kMasterWeights : names_[slot]; }
 
-bool FirstOrderState::is_signed(std::size_t slot) const { return has_bit(rule_.signed_states(), slot); }
+bool FirstOrderState::is_signed(std::size_t slot) const { return slot != kMaster && rule_.has_signs(slot); }
 
 std::size_t FirstOrderState::find(const Schema& schema, std::size_t index, const char* name) const {
   if (index >= schema.size()) fail_argument("index: is {}, the schema has {} parameters", index, schema.size());

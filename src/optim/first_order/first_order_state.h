@@ -12,7 +12,7 @@
 
 #include "backend/context.h"
 #include "core/function_ref.h"
-#include "optim/first_order/update_rule.h"
+#include "optim/first_order/rule.h"
 #include "optim/optimizer.h"
 
 namespace gradstep {
@@ -20,8 +20,8 @@ namespace gradstep {
 class FirstOrderState {
  public:
   /// A rule's states come first, then the master weights.
-  static constexpr std::size_t kMaster = kernels::kMaxStates;
-  static constexpr std::size_t kSlots = kernels::kMaxStates + 1;
+  static constexpr std::size_t kMaster = rules::kMaxStates;
+  static constexpr std::size_t kSlots = rules::kMaxStates + 1;
 
   /// What is to be kept for one parameter.
   struct Want {
@@ -32,7 +32,7 @@ class FirstOrderState {
   struct Growth;
 
   /// All outlive it.
-  FirstOrderState(const Context& context, const Site& site, const UpdateRule& rule);
+  FirstOrderState(const Context& context, const Site& site, const Rule& rule);
 
   std::span<const char* const> names() const { return names_; }
   /// The slot of a name that exists for this parameter. Throws INVALID_ARGUMENT or INVALID_STATE.
@@ -90,7 +90,7 @@ class FirstOrderState {
 
   const Context& context_;
   const Site& site_;
-  const UpdateRule& rule_;
+  const Rule& rule_;
   std::vector<const char*> names_;
   std::vector<PerParameter> parameters_;
   std::vector<PerParameter> prepared_;  // between prepare_slices and commit_slices

@@ -20,7 +20,7 @@ std::vector<StoredState> stored_of(const StateMatrix& matrix, std::size_t parame
 
 /// Parameters whose blocks all ranks have, before and after, keep their factors.
 void FactorMove::prepare(std::span<const ShampooState> states, std::vector<std::vector<std::int32_t>> owners,
-                         std::int32_t rank, std::span<const double> matrix_epsilon) {
+                         std::int32_t rank, std::span<const double> matrix_epsilon, bool keep) {
   owners_ = std::move(owners);
   owners_.resize(states.size());
   factors_.clear();
@@ -37,7 +37,7 @@ void FactorMove::prepare(std::span<const ShampooState> states, std::vector<std::
     }
   }
   allocate_factors(site_, preconditioning_, made);
-  keep_present(states);
+  if (keep) keep_present(states);
 }
 
 void FactorMove::keep_present(std::span<const ShampooState> states) {

@@ -21,9 +21,9 @@ class FactorMove {
       : site_(site), preconditioning_(preconditioning), options_(options) {}
 
   /// Makes room. `owners`: of every block, by parameter; empty = every rank has all. `matrix_epsilon` by parameter:
-  /// what statistics start with where no rank gives them.
+  /// what statistics start with where no rank gives them. `keep`: this rank's own matrices stay.
   void prepare(std::span<const ShampooState> states, std::vector<std::vector<std::int32_t>> owners, std::int32_t rank,
-               std::span<const double> matrix_epsilon);
+               std::span<const double> matrix_epsilon, bool keep);
   /// Brings every rank what it is missing. `scratch` has room for the largest matrix.
   void gather(std::span<const ShampooState> states, void* scratch, Gather gather);
   void commit(std::span<ShampooState> states, std::int32_t rank) noexcept;

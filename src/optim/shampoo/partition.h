@@ -48,7 +48,7 @@ class Partition {
   /// Lexicographic, axis 0 slowest.
   const std::vector<Block>& blocks() const { return blocks_; }
   bool is_whole() const { return blocks_.size() == 1; }
-  /// Of the merged tensor, which is compact and row-major.
+  /// The strides of the merged tensor, which is compact and row-major.
   std::vector<std::int64_t> strides() const;
 
  private:

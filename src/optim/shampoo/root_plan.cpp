@@ -85,35 +85,41 @@ void RootSchedule::plan_rounds() {
   const bool at_once = options_.lag == 0 && !exchanges && !options_.eigenvalue_corrected();
   const auto count = static_cast<std::size_t>(at_once ? 0 : std::max<std::int64_t>(options_.rounds(), 1));
   if (rounds_.size() != count) {
-    finish();
-    rounds_.clear();
+    std::vector<std::unique_ptr<Round>> rounds;
     for (std::size_t r = 0; r < count; ++r) {
-      rounds_.push_back(std::make_unique<Round>());
-      rounds_.back()->run = preconditioning_.make_root_run();
+      auto round = std::make_unique<Round>();
+      round->run = preconditioning_.make_root_run();
+      rounds.push_back(std::move(round));
     }
+    order_.reserve(count);
+    finish();
+    rounds_.swap(rounds);
   }
   for (const auto& round : rounds_) {
+    round->tasks.reserve(tasks_.size());
+    round->jobs.reserve(tasks_.size());
+    round->records.reserve(tasks_.size());
     if (round->is_free()) round->tasks.clear();
     move_numbers(*round, site_.allocate(static_cast<std::size_t>(round_size_) * sizeof(float), /*zeroed=*/true));
     bind_jobs(*round);
   }
 }
 
-/// The root of a parameter that was switched off is dropped, for good.
+/// The root of a parameter that was switched off is dropped, for good. Places change when all numbers have moved.
 void RootSchedule::move_numbers(Round& round, Buffer numbers) {
+  const auto offset_of = [this](const Task& task) { return task.offset >= 0 ? factor_of(task).offset : -1; };
   CopyList moved;
   moved.begin(round.tasks.size());
   for (std::size_t at = 0; at < round.tasks.size(); ++at) {
-    Task& task = round.tasks[at];
-    const std::int64_t offset = task.offset >= 0 ? factor_of(task).offset : -1;
-    if (offset >= 0) {
-      const std::int64_t size = task.n * task.n;
-      moved.set(at, compact_array(numbers.as<float>() + offset, size, DType::f32),
-                compact_array(round.numbers.as<float>() + task.offset, size, DType::f32));
-    }
-    task.offset = offset;
+    const Task& task = round.tasks[at];
+    const std::int64_t offset = offset_of(task);
+    if (offset < 0) continue;
+    const std::int64_t size = task.n * task.n;
+    moved.set(at, compact_array(numbers.as<float>() + offset, size, DType::f32),
+              compact_array(round.numbers.as<float>() + task.offset, size, DType::f32));
   }
   moved.run(site_);
+  for (Task& task : round.tasks) task.offset = offset_of(task);
   round.numbers = std::move(numbers);
 }
 

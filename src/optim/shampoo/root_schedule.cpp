@@ -32,26 +32,34 @@ RootAction RootSchedule::action_of(const Task& task, bool is_due, const Precondi
   return tensor.used ? RootAction::refine : RootAction::eigenvectors;
 }
 
+/// Rounds for later steps may find none in the background: what is left of them is done before a later step begins.
+void RootSchedule::reserve(const PreconditioningStep& step, bool is_due,
+                           std::span<const kernels::ShampooValues> groups) {
+  if (options_.lag > 0) return;
+  const std::span<const Task> tasks = std::span(tasks_).subspan(own_.begin, own_.count);
+  const std::span<RootJob> jobs = std::span(jobs_).subspan(own_.begin, own_.count);
+  records_.resize(jobs.size());
+  for (std::size_t at = 0; at < jobs.size(); ++at) {
+    jobs[at].action = action_of(tasks[at], is_due, step);
+    jobs[at].recipe = recipe_of(tasks[at], groups[static_cast<std::size_t>(states_[tasks[at].parameter].group)]);
+  }
+  preconditioning_.reserve_roots(jobs);
+}
+
 void RootSchedule::refresh(std::int64_t t, const PreconditioningStep& step,
                            std::span<const kernels::ShampooValues> groups) {
   if (rounds_.empty()) {
-    refresh_here(t, step, groups);
+    refresh_here(t);
     return;
   }
   begin_round(t, step, groups);
   settle(t, &step);
 }
 
-/// At once and without a copy of the statistics.
-void RootSchedule::refresh_here(std::int64_t t, const PreconditioningStep& step,
-                                std::span<const kernels::ShampooValues> groups) {
+/// At once and without a copy of the statistics, by the jobs that reserve() has filled in.
+void RootSchedule::refresh_here(std::int64_t t) {
   const std::span<const Task> tasks = std::span(tasks_).subspan(own_.begin, own_.count);
   const std::span<RootJob> jobs = std::span(jobs_).subspan(own_.begin, own_.count);
-  records_.resize(jobs.size());
-  for (std::size_t at = 0; at < jobs.size(); ++at) {
-    jobs[at].action = action_of(tasks[at], /*is_due=*/true, step);
-    jobs[at].recipe = recipe_of(tasks[at], groups[static_cast<std::size_t>(states_[tasks[at].parameter].group)]);
-  }
   preconditioning_.refresh_roots(jobs, records_, site_.queue());
   for (std::size_t at = 0; at < jobs.size(); ++at) {
     if (records_[at].computed) record(tasks[at], records_[at], jobs[at].recipe.threshold, t);
@@ -132,13 +140,13 @@ void RootSchedule::record(const Task& task, const RootRecord& root, double thres
       schema_[task.parameter].name, factor.block, factor.axis, step + 1, root.error, threshold);
 }
 
-std::vector<RootSchedule::Round*> RootSchedule::rounds_in_order() {
-  std::vector<Round*> rounds;
+std::span<RootSchedule::Round* const> RootSchedule::rounds_in_order() noexcept {
+  order_.clear();
   for (const auto& round : rounds_) {
-    if (!round->is_free()) rounds.push_back(round.get());
+    if (!round->is_free()) order_.push_back(round.get());
   }
-  std::sort(rounds.begin(), rounds.end(), [](const Round* a, const Round* b) { return a->step < b->step; });
-  return rounds;
+  std::sort(order_.begin(), order_.end(), [](const Round* a, const Round* b) { return a->step < b->step; });
+  return order_;
 }
 
 void RootSchedule::settle(std::int64_t t) { settle(t, nullptr); }

@@ -44,6 +44,8 @@ class RootSchedule {
   /// The states have moved, with new ones behind them, which are not planned for yet.
   void follow(std::span<ShampooState> states) { states_ = states; }
 
+  /// Takes the memory that the refresh of step t needs, which then fails for no want of it.
+  void reserve(const PreconditioningStep& step, bool is_due, std::span<const kernels::ShampooValues> groups);
   /// The refresh of step t: what the next steps are to use of it is there when this returns, or due later.
   void refresh(std::int64_t t, const PreconditioningStep& step, std::span<const kernels::ShampooValues> groups);
   /// Installs what step t is to use. Collective if roots are dealt out, as are the next two.
@@ -95,7 +97,7 @@ class RootSchedule {
 
   RootRecipe recipe_of(const Task& task, const kernels::ShampooValues& values) const;
   RootAction action_of(const Task& task, bool is_due, const PreconditioningStep& step) const;
-  void refresh_here(std::int64_t t, const PreconditioningStep& step, std::span<const kernels::ShampooValues> groups);
+  void refresh_here(std::int64_t t);
   void begin_round(std::int64_t t, const PreconditioningStep& step, std::span<const kernels::ShampooValues> groups);
   void settle(std::int64_t t, const PreconditioningStep* step);
   void complete(Round& round);
@@ -104,7 +106,7 @@ class RootSchedule {
   void record(Round& round);
   void record(const Task& task, const RootRecord& root, double threshold, std::int64_t step);
   void clear_missing(Round& round);
-  std::vector<Round*> rounds_in_order();
+  std::span<Round* const> rounds_in_order() noexcept;
   Factor& factor_of(const Task& task) { return states_[task.parameter].factors[task.factor]; }
 
   const Site& site_;
@@ -123,6 +125,7 @@ class RootSchedule {
   std::int64_t round_size_ = 0;             // numbers
   std::int64_t largest_extent_ = 0;
   std::vector<std::unique_ptr<Round>> rounds_;
+  std::vector<Round*> order_;  // of rounds_in_order(), with room for all
 };
 
 }  // namespace gradstep

@@ -5,9 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "comm/all_or_none.h"
 #include "core/error.h"
+#include "kernels/stored.h"
 
 namespace gradstep {
 
@@ -15,6 +18,20 @@ namespace {
 
 bool deals_out_blocks(const Sharding* sharding) {
   return sharding != nullptr && sharding->options().preconditioners == GRADSTEP_SHARDED_PRECONDITIONERS_OWNED;
+}
+
+/// Whether a tensor has its first gradient.
+bool meets_new(const PreconditioningStep& step) {
+  return std::any_of(step.tensors.begin(), step.tensors.end(),
+                     [](const TensorStep& tensor) { return tensor.takes_part && !tensor.used; });
+}
+
+/// Throws OUT_OF_MEMORY if there is not even room for one number each: to list the blocks of so many takes minutes.
+void check_room(const Site& site, const Schema& schema) {
+  constexpr std::int64_t kLarge = std::int64_t{1} << 32;
+  for (const Parameter& parameter : schema) {
+    if (parameter.size > kLarge) site.allocate(static_cast<std::size_t>(parameter.size) * sizeof(float), false);
+  }
 }
 
 /// A state that a new schema or new schedules call for.
@@ -46,7 +63,10 @@ Shampoo::Shampoo(std::shared_ptr<Context> context, const gradstep_shampoo_option
       staging_(site()),
       move_(site(), *preconditioning_, options_),
       roots_(site(), *preconditioning_, options_, schema(), this->context()->log()) {
+  // Statistics are products of gradients, each no larger than the square of the norm.
+  step_plan().limits = {std::sqrt(double{kernels::kLargestStored<float>}), std::numeric_limits<float>::max()};
   prepare(schema(), hyper_parameters());
+  list_work();
 }
 
 std::int64_t Shampoo::state_bytes(const gradstep_shampoo_options& options, const Schema& schema) {
@@ -76,6 +96,7 @@ void Shampoo::check_gives_updates() const {
 }
 
 void Shampoo::prepare(const Schema& schema, const HyperParameters& hyper_parameters) {
+  check_room(site(), schema);
   std::vector<FreshState> fresh;
   for (std::size_t i = 0; i < schema.size(); ++i) {
     check_parameter(options_, schema[i]);
@@ -136,17 +157,21 @@ void Shampoo::plan() {
   planned_ = true;
 }
 
+/// What can fail for want of memory comes before the first number of the state changes.
 void Shampoo::apply(double clip_value) {
   if (!gate_is_open()) return write_zero_updates();
   plan();
   roots_.settle(t());
   const PreconditioningStep step = begin_step(clip_value);
+  const bool is_due = t() % options_.root_steps == 0;
+  if (is_due || meets_new(step)) roots_.reserve(step, is_due, values_);
+  nothing_has_changed();
   if (options_.eigenvalue_corrected()) {
     apply_in_eigenbases(step);
   } else {
     apply_roots(step);
   }
-  staging_.publish(params(), updates());
+  staging_.publish();
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (step.tensors[i].takes_part) parameters_[i].used = true;
   }
@@ -193,8 +218,7 @@ void Shampoo::apply_roots(const PreconditioningStep& step) {
 void Shampoo::apply_in_eigenbases(const PreconditioningStep& step) {
   const bool statistics_due = t() % options_.statistics_steps == 0;
   const bool bases_due = t() % options_.root_steps == 0;
-  const bool any_new = std::any_of(step.tensors.begin(), step.tensors.end(),
-                                   [](const TensorStep& tensor) { return tensor.takes_part && !tensor.used; });
+  const bool any_new = meets_new(step);
   preconditioning_->step_in_bases(step, site().queue());
   if (statistics_due || any_new)
     preconditioning_->update_statistics(step, /*only_new=*/!statistics_due, site().queue());
@@ -216,6 +240,7 @@ std::string Shampoo::sharding_key() const {
 
 void Shampoo::prepare_slices(const Sharding* next, bool keep, const Deadline& deadline) {
   const bool gathers = keep && is_sharded();
+  if (!keep && is_sharded()) roots_.close();  // the peers that roots under way would be exchanged with are gone
   Buffer whole;
   all_or_none(gathers ? &sharding()->comm() : nullptr, "allocate its part of the state", deadline, [&] {
     if (options_.eigenvalue_corrected() && deals_out_blocks(next)) {
@@ -228,7 +253,7 @@ void Shampoo::prepare_slices(const Sharding* next, bool keep, const Deadline& de
     for (const Parameter& parameter : schema()) {
       epsilons.push_back(hyper_parameters().values(parameter.group)[kMatrixEpsilon]);
     }
-    move_.prepare(parameters_, std::move(owners), next != nullptr ? next->comm().rank() : 0, epsilons);
+    move_.prepare(parameters_, std::move(owners), next != nullptr ? next->comm().rank() : 0, epsilons, keep);
     const std::int64_t largest = roots_.largest_extent();
     whole = context()->allocate(static_cast<std::size_t>(largest * largest) * sizeof(float), /*zeroed=*/false);
   });

@@ -71,7 +71,7 @@ class Shampoo final : public Optimizer {
   BlockDealing blocks_;
   FactorMove move_;
   RootSchedule roots_;
-  // Of a step, by group.
+  // The numbers of a step, by group.
   std::vector<kernels::ShampooValues> values_;
   std::vector<kernels::ShampooConstants> constants_;
 };

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "core/error.h"
-#include "optim/first_order/update_rule.h"
+#include "optim/first_order/state_storage.h"
 #include "optim/option_fields.h"
 
 namespace gradstep {
@@ -21,17 +21,17 @@ constexpr double kAboveOne = 1 + std::numeric_limits<double>::epsilon();
 using Options = gradstep_shampoo_options;
 
 constexpr OptionFields<Options, kShampooFields> kFields({
-    {kLearningRate, &Options::learning_rate, {"learning_rate", 0}},
-    {kBeta1, &Options::beta1, {"beta1", 0, 1}},
-    {kBeta2, &Options::beta2, {"beta2", 0, kAboveOne}},
-    {kDiagonalEpsilon, &Options::diagonal_epsilon, {"diagonal_epsilon", 0}},
-    {kMatrixEpsilon, &Options::matrix_epsilon, {"matrix_epsilon", 0}},
-    {kWeightDecay, &Options::weight_decay, {"weight_decay", 0}},
-    {kFailureThreshold, &Options::inverse_failure_threshold, {"inverse_failure_threshold", 0}},
-    {kClipScaledNorm, &Options::clip_by_scaled_gradient_norm, {"clip_by_scaled_gradient_norm", 0}},
-    {kGraftBeta1, &Options::graft_beta1, {"graft_beta1", 0, 1}},
-    {kGraftBeta2, &Options::graft_beta2, {"graft_beta2", 0, 1}},
-    {kPrecondition, &Options::precondition, {"precondition", 0}},
+    {kLearningRate, &Options::learning_rate, {"learning_rate", rules::at_least(0), rules::kRequired}},
+    {kBeta1, &Options::beta1, {"beta1", rules::kFraction}},
+    {kBeta2, &Options::beta2, {"beta2", {0, kAboveOne}}},
+    {kDiagonalEpsilon, &Options::diagonal_epsilon, {"diagonal_epsilon", rules::at_least(0)}},
+    {kMatrixEpsilon, &Options::matrix_epsilon, {"matrix_epsilon", rules::at_least(0)}},
+    {kWeightDecay, &Options::weight_decay, {"weight_decay", rules::at_least(0)}},
+    {kFailureThreshold, &Options::inverse_failure_threshold, {"inverse_failure_threshold", rules::at_least(0)}},
+    {kClipScaledNorm, &Options::clip_by_scaled_gradient_norm, {"clip_by_scaled_gradient_norm", rules::at_least(0)}},
+    {kGraftBeta1, &Options::graft_beta1, {"graft_beta1", rules::kFraction}},
+    {kGraftBeta2, &Options::graft_beta2, {"graft_beta2", rules::kFraction}},
+    {kPrecondition, &Options::precondition, {"precondition", rules::at_least(0)}},
 });
 
 void check_at_least(const char* argument, std::int64_t value, std::int64_t least) {
@@ -44,7 +44,7 @@ void refuse(bool wanted, const char* option) {
 
 }  // namespace
 
-std::span<const HyperParameterField> ShampooOptions::fields() { return kFields.fields(); }
+std::span<const rules::Field> ShampooOptions::fields() { return kFields.fields(); }
 
 ShampooOptions::ShampooOptions(const gradstep_shampoo_options& o)
     : values(kFields.values(o)),

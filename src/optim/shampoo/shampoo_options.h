@@ -44,7 +44,7 @@ struct ShampooOptions {
   /// Throws INVALID_ARGUMENT or UNSUPPORTED; the hyper-parameters are checked by HyperParameters.
   explicit ShampooOptions(const gradstep_shampoo_options& options);
 
-  static std::span<const HyperParameterField> fields();
+  static std::span<const rules::Field> fields();
 
   std::array<double, kShampooFields> values;
   kernels::ShampooForm form;
@@ -73,7 +73,7 @@ struct ShampooOptions {
   std::int64_t rounds() const { return (lag + root_steps - 1) / root_steps; }
 };
 
-/// Those of a group at some step, in the order of ShampooField.
+/// Reads the values of a group at some step, which are in the order of ShampooField.
 void read_values(std::span<const double> values, kernels::ShampooValues& read);
 
 gradstep_shampoo_options default_shampoo_options();

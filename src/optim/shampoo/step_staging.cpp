@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/absence.h"
+
 namespace gradstep {
 
 namespace {
@@ -28,11 +30,15 @@ bool CopyList::is_empty() const {
   return std::all_of(sizes_.begin(), sizes_.end(), [](std::int64_t size) { return size == 0; });
 }
 
+void CopyList::plan() {
+  if (sizes_ == planned_sizes_) return;
+  planned_sizes_.clear();  // in case there is no memory
+  work_ = WorkList(sizes_);
+  planned_sizes_ = sizes_;
+}
+
 void CopyList::run(const Site& site, const double* factor) {
-  if (sizes_ != planned_sizes_) {
-    work_ = WorkList(sizes_);
-    planned_sizes_ = sizes_;
-  }
+  plan();
   if (work_.chunks().empty()) return;
   plan_.work = &work_;
   plan_.items = items_;
@@ -92,7 +98,7 @@ void StepStaging::load_gradients(std::span<const Array> grads, const double* gra
   copied_.begin(grads.size());
   for (std::size_t i = 0; i < grads.size(); ++i) {
     TensorStep& tensor = tensors_[i];
-    tensor.takes_part = grads[i].data != nullptr;
+    tensor.takes_part = !is_absent(grads[i]);
     const bool in_place = tensor.takes_part && is_compact_f32(grads[i]) && as_they_are;
     tensor.gradient = in_place ? static_cast<const float*>(grads[i].data) : direction(i);
     tensor.direction = keeps_gradient ? tensor.gradient : direction(i);
@@ -105,6 +111,7 @@ void StepStaging::load_gradients(std::span<const Array> grads, const double* gra
   }
 }
 
+/// Lists what publish() copies, too: that takes no memory afterwards.
 void StepStaging::place_outcomes(std::span<const Array> params, std::span<const Array> updates) {
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const Array& wanted = updates.empty() ? params[i] : updates[i];
@@ -116,9 +123,6 @@ void StepStaging::place_outcomes(std::span<const Array> params, std::span<const 
       tensors_[i].outcome = direction(i);
     }
   }
-}
-
-void StepStaging::publish(std::span<const Array> params, std::span<const Array> updates) {
   const bool in_place = updates.empty();
   published_.begin(tensors_.size());
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
@@ -128,7 +132,7 @@ void StepStaging::publish(std::span<const Array> params, std::span<const Array> 
     if (is_done || sizes_[i] == 0) continue;
     published_.set(i, wanted, tensor.takes_part ? staged(tensor.outcome, i) : staged(nullptr, i));
   }
-  published_.run(site_);
+  published_.plan();
 }
 
 }  // namespace gradstep

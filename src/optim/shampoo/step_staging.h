@@ -17,6 +17,8 @@ class CopyList {
   void begin(std::size_t count);
   void set(std::size_t i, const Array& destination, const Array& source);
   bool is_empty() const;
+  /// run() takes no memory after this.
+  void plan();
   /// `factor` is the site's; NULL = 1.
   void run(const Site& site, const double* factor = nullptr);
 
@@ -45,8 +47,8 @@ class StepStaging {
   /// Where outcomes go, perhaps before they are rounded to what the host has. `updates` may be empty.
   void place_outcomes(std::span<const Array> params, std::span<const Array> updates);
   /// What could not be written in place is rounded into the host's parameters or updates. Updates of parameters that
-  /// took no part are zero.
-  void publish(std::span<const Array> params, std::span<const Array> updates);
+  /// took no part are zero. Takes no memory.
+  void publish() { published_.run(site_); }
 
   std::span<const TensorStep> tensors() const { return tensors_; }
   float* direction(std::size_t i) const { return gradients_.as<float>() + offsets_[i]; }

@@ -29,7 +29,7 @@ ptx::Amounts* traffic_of(const ptx::Function& kernel);
 
 /// The type of the kernel object that it runs.
 std::string type_of(const ptx::Function& kernel);
-/// Of this process, in the folder that a variable of the environment names.
+/// A report of this process, in the folder that a variable of the environment names.
 std::ofstream report(const char* variable);
 
 }  // namespace gradstep::emulation

@@ -25,7 +25,7 @@ struct Traffic {
 
 /// Tests in Python have it too (tests/python/emulated_cuda.py): what is new comes last, or is put in there as well.
 struct Control {
-  /// Of what is left to chance from here on: turns of streams, of blocks and of threads.
+  /// The seed of what is left to chance from here on: turns of streams, of blocks and of threads.
   void (*set_seed)(std::uint64_t seed);
   Counts (*counts)();
   /// The name of the k-th launch since the last call of forget_launches(); NULL past the end.
@@ -63,20 +63,20 @@ struct Control {
   /// From here on calls of NCCL that put work into a stream do not return until their communicator is aborted, as where
   /// the stream is full; or they do again.
   void (*block_nccl)(bool blocks);
-  /// Of the k-th copy or filling of memory from here on, which fails without having been made; 0 = of none.
+  /// Lets the k-th copy or filling of memory from here on fail without having been made; 0 = none.
   void (*fail_copy)(std::int64_t k);
-  /// Of all devices, which are one architecture: the first number of its compute capability, 9 at first.
+  /// The first number of the compute capability of all devices, which are one architecture; 9 at first.
   void (*set_compute_capability)(int major);
   /// From here on calls of NCCL's that have returned in progress, as the first of a communicator does, stay so; or they
   /// come to their end again.
   void (*keep_nccl_busy)(bool keeps);
-  /// Of the k-th kernel that runs from here on, which writes nothing and fails with cudaErrorIllegalAddress: so does
-  /// all that is asked of its device afterwards, and what was asked before and has not run has no effect. 0 = of none,
-  /// and all devices are well again.
+  /// Lets the k-th kernel that runs from here on write nothing and fail with cudaErrorIllegalAddress: so does all that
+  /// is asked of its device afterwards, and what was asked before and has not run has no effect. 0 = none, and all
+  /// devices are well again.
   void (*fail_kernel)(std::int64_t k);
   /// From here on the accesses of kernels are counted, or no more.
   void (*count_traffic)(bool counts);
-  /// Of launch(k), if they were; 0 where it is not run as nvcc has compiled it.
+  /// The traffic of launch(k), if it was counted; 0 where it is not run as nvcc has compiled it.
   Traffic (*traffic)(std::int64_t k);
 };
 

@@ -90,7 +90,7 @@ struct Machine {
   std::int64_t failing_kernel = 0;             // so many launches from now, 0 = none
   std::atomic<int> errors[kDevices] = {};      // that stay, a cudaError_t of each device
   std::atomic<int> compute_capability{9};
-  // Of tests, which keep them to the end.
+  // What tests have made, and keep to the end.
   std::vector<std::unique_ptr<CUstream_st>> streams;
   std::vector<std::unique_ptr<CUgraph_st>> graphs;
   Counts counts;
@@ -172,7 +172,7 @@ void wait_until(const std::function<bool()>& reached, bool does_all = false) {
   }
 }
 
-/// Whoever looks again and again sees work that is done meanwhile.
+/// A thread that looks again and again sees work that is done meanwhile.
 void let_time_go_on() {
   WorkQueues& work = machine().work;
   if (work.random() % 2 == 0) work.do_one();

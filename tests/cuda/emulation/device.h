@@ -147,7 +147,7 @@ struct Launch {
   std::size_t shared_bytes = 0;
   bool waits = false;  ///< threads wait for each other
   std::function<void(Block&)> body;
-  // Of what nvcc compiles, too: the kernel object.
+  // The kernel object of what nvcc compiles, too.
   const std::type_info* type = nullptr;
   std::vector<std::byte> object = {};
 };
@@ -169,11 +169,11 @@ std::recursive_mutex& machine_mutex();
 void at_device(const std::function<void()>& body);
 /// The calling thread's.
 int current_device_number();
-/// Of a library's call that waits, or may load what it needs: true beside a capture, unless the thread says that it
-/// knows. The captures are spoiled then.
+/// Whether a library's call that waits, or may load what it needs, is refused: true beside a capture, unless the thread
+/// says that it knows. The captures are spoiled then.
 bool is_refused_beside_captures();
 
-/// Of CUDA's driver.
+/// The symbols of CUDA's driver.
 const std::map<std::string, void*>& driver_symbols();
 
 // nccl.cpp

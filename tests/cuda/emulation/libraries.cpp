@@ -85,7 +85,7 @@ float rounded_to_tf32(float x) {
   return std::bit_cast<float>((std::bit_cast<std::uint32_t>(x) + 0x1000U) & ~0x1fffU);
 }
 
-/// Of a libraryPropertyType: major, minor and patch.
+/// A property by its libraryPropertyType: major, minor or patch.
 template <int kMajor>
 int property(int type, int* value) {
   constexpr int kValues[] = {kMajor, 1, 0};

@@ -47,8 +47,7 @@ class Knowledge {
 
 /// What bytes have seen that are accessed together.
 struct History {
-  /// Of those that have read, as many are remembered: whoever writes without an order has none with the first of them
-  /// either, as a rule.
+  /// How many readers are remembered. A writer without an order has none with the first of them either, as a rule.
   static constexpr std::size_t kReaders = 4;
 
   Moment write;
@@ -57,7 +56,7 @@ struct History {
   std::array<Moment, kReaders> reads;  ///< since then
 };
 
-/// Of memory from 0 to `bytes`, by words of four bytes, and by bytes where these are accessed alone.
+/// The histories of memory from 0 to `bytes`, by words of four bytes, and by bytes where these are accessed alone.
 class Histories {
  public:
   /// note(history) of all that [first, first + bytes) has; false as soon as one is.

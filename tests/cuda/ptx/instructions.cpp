@@ -343,7 +343,7 @@ void add_float(Table& table, const std::string& type) {
   table["setp.le." + type] = compare<T, [](T a, T b) { return a <= b; }>;
   table["setp.gt." + type] = compare<T, std::greater<T>{}>;
   table["setp.ge." + type] = compare<T, [](T a, T b) { return a >= b; }>;
-  // The same, and true where one is a NaN.
+  // These are true where one is a NaN, too.
   table["setp.equ." + type] = compare<T, [](T a, T b) { return !(a < b || b < a); }>;
   table["setp.neu." + type] = compare<T, [](T a, T b) { return a != b; }>;
   table["setp.ltu." + type] = compare<T, [](T a, T b) { return !(a >= b); }>;

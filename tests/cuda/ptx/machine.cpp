@@ -167,7 +167,7 @@ std::byte* Thread::access(const Instruction& instruction, std::size_t bytes, Acc
   auto* const data = reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr): PTX's addresses
   switch (instruction.space) {
     case Space::shared: {
-      // Of registers of 32 bits.
+      // The address is in a register of 32 bits.
       const std::size_t place = address & 0xffffffffU;
       require(place <= block->shared.size() && bytes <= block->shared.size() - place, "what the block shares");
       std::byte* const shared = block->shared.data() + place;

@@ -59,13 +59,13 @@ struct Thread {
   std::vector<Frame> frames;
   std::size_t depth = 0;  ///< frames in use
   std::vector<std::byte> local;
-  // Of other blocks: what it knows, alone of its block; what it will know after a fence; what others may know of it.
+  // What it knows of other blocks, alone of its block; what it will know after a fence; what others may know of it.
   Knowledge knowledge;
   Knowledge told;
   Knowledge fenced;
   Moment fenced_moment;
   bool has_fenced = false;
-  // Of the frame that runs.
+  // The frame that runs.
   Frame* frame = nullptr;
   std::uint64_t* registers = nullptr;
 

@@ -166,7 +166,7 @@ TEST(PtxMachine, AnInstructionThatIsLeftOutIsNotExecuted) {
   EXPECT_THROW(run(launch), Error);
 }
 
-/// Of the only access of a kernel, by a warp whose lane k reads 4 bytes, `stride` k from the first.
+/// What the only access of a kernel amounts to, by a warp whose lane k reads 4 bytes, `stride` k from the first.
 Amount amount_of(int stride) {
   const Program program = parse(kernel_of(kOwn + "mul.wide.u32 %d2, %r1, " + std::to_string(stride) +
                                           ";\nadd.s64 %d2, %d0, %d2;\nld.global.u32 %r5, [%d2];"),

@@ -289,7 +289,7 @@ class Parser {
         read_instruction();
       }
     }
-    // Whoever runs over the end is told so.
+    // A program that runs over the end is told so.
     Instruction end;
     end.execute = find_instruction("end");
     end.line = tokens_[at_ - 1].line;
@@ -467,7 +467,7 @@ class Parser {
   std::size_t at_ = 0;
   Program program_;
   std::map<std::string, Symbol> globals_;
-  // Of the function that is read.
+  // The function that is read.
   Function* function_ = nullptr;
   std::vector<std::map<std::string, Symbol>> scopes_;
   std::map<std::string, std::uint32_t> labels_;

@@ -32,7 +32,7 @@ ld.param.u64 %d0, [array];
          "\nret;\n}\n";
 }
 
-/// Of its only kernel. The array's address outlives it.
+/// A launch of its only kernel. The array's address outlives it.
 inline Launch launch_of(const Program& program, const std::uint64_t& array, int threads, std::int64_t blocks = 1) {
   Launch launch;
   launch.program = &program;

@@ -28,7 +28,7 @@ struct Amount {
 
 using Amounts = std::map<std::uint32_t, Amount>;  // by line of the PTX
 
-/// Of one block.
+/// The traffic of one block.
 class Traffic {
  public:
   void start() {
@@ -39,7 +39,7 @@ class Traffic {
   void add_to(Amounts& amounts) const;
 
  private:
-  /// Of an instruction, of a warp, for the k-th time.
+  /// An instruction of a warp, for the k-th time.
   struct Request {
     std::uint32_t line = 0;
     std::vector<std::pair<std::uint64_t, std::uint32_t>> pieces;  // address, bytes

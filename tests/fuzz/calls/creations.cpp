@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 #include <cstddef>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 #include "calls.h"
 
@@ -32,6 +34,30 @@ gradstep_status create_optimizer(Host& host, gradstep_status (*init)(Options*, s
   });
 }
 
+/// A rule by its name: names, numbers and texts that it takes, and others.
+gradstep_status create_named_optimizer(Host& host) {
+  static constexpr const char* kRules[] = {"sgd", "rmsprop", "adagrad", "adam", "lion", "other", nullptr};
+  static constexpr const char* kNames[] = {"beta1",       "beta2", "weight_decay", "momentum", "nesterov",
+                                           "state_dtype", "seed",  "maximize",     "other",    nullptr};
+  static constexpr const char* kTexts[] = {"bf16", "int8", "copy", "tf", "-12", "other"};
+  HostileValues& values = host.values();
+  const char* rule = kRules[values.below(std::size(kRules))];
+  std::vector<gradstep_option> options;
+  if (!values.once_in(16)) options.push_back({"learning_rate", 0.125, nullptr});
+  for (std::size_t left = values.below(4); left > 0; --left) {
+    const char* text = values.once_in(3) ? kTexts[values.below(std::size(kTexts))] : nullptr;
+    options.push_back({kNames[values.below(std::size(kNames))], values.number(), text});
+  }
+  if (values.once_in(8)) {
+    std::int64_t bytes = 0;
+    return gradstep_rule_state_bytes(rule, options.data(), options.size(), host.parameters(), host.count(), &bytes);
+  }
+  return host.make(host.handles.optimizers, gradstep_optimizer_destroy, [&](gradstep_optimizer** out) {
+    return gradstep_optimizer_create(host.pick(host.handles.contexts), rule, options.data(), options.size(),
+                                     host.parameters(), host.count(), out);
+  });
+}
+
 }  // namespace
 
 gradstep_status make_context(Host& host) {
@@ -42,7 +68,7 @@ gradstep_status make_context(Host& host) {
 }
 
 gradstep_status make_optimizer(Host& host) {
-  switch (host.values().below(5)) {
+  switch (host.values().below(6)) {
     case 0:
       return create_optimizer(host, gradstep_sgd_options_init, gradstep_optimizer_create_sgd, gradstep_sgd_state_bytes);
     case 1:
@@ -54,6 +80,8 @@ gradstep_status make_optimizer(Host& host) {
     case 3:
       return create_optimizer(host, gradstep_adam_options_init, gradstep_optimizer_create_adam,
                               gradstep_adam_state_bytes);
+    case 4:
+      return create_named_optimizer(host);
     default:
       return create_optimizer(host, gradstep_shampoo_options_init, gradstep_optimizer_create_shampoo,
                               gradstep_shampoo_state_bytes);

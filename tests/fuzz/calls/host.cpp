@@ -13,7 +13,7 @@ namespace gradstep::fuzz {
 
 namespace {
 
-// Of each list of buffers: kMost tensors of at most kElements doubles, with as much around them for strides to reach.
+// Each list of buffers has kMost tensors of at most kElements doubles, with as much around them for strides to reach.
 constexpr std::size_t kElements = 256;
 constexpr std::size_t kRoom = 4 * kElements;
 constexpr std::size_t kLists = 3;

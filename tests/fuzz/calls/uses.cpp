@@ -164,7 +164,7 @@ gradstep_status use_reducer(Host& host) {
   stats.struct_size = host.struct_size(sizeof stats);
   std::size_t count = 0;
   std::int32_t done = 0;
-  switch (values.below(12)) {
+  switch (values.below(13)) {
     case 0:
       return gradstep_reducer_begin(reducer, weight, host.device_stream());
     case 1:
@@ -187,6 +187,8 @@ gradstep_status use_reducer(Host& host) {
       return gradstep_reducer_comm_stats(reducer, &stats);
     case 10:
       return gradstep_reducer_poll(reducer, &done);
+    case 11:
+      return gradstep_reducer_set_loss_scale(reducer, values.number());
     default:
       return gradstep_reducer_reduce(reducer, host.tensors(Buffers::grads), results, host.count(), weight,
                                      host.device_stream());

@@ -198,6 +198,41 @@ TEST_F(Windows, AWeightedWindowOfNoWeightIsZero) {
   for (const float value : result<float>(*accumulator)) ASSERT_EQ(value, 0);
 }
 
+TEST_F(Windows, AGradientOfWeightZeroIsNotRead) {
+  auto options = AccumulatorOptions().with_mode(GRADSTEP_ACCUMULATE_WEIGHTED).with_steps(3);
+  options.nonfinite = GRADSTEP_NONFINITE_SKIP;
+  auto accumulator = make_accumulator(options, schema);
+  auto g = micro_batches(2);
+  g[0].values.assign(kSize, std::numeric_limits<float>::quiet_NaN());
+  add(*accumulator, g[0], 0);
+  add(*accumulator, g[1], 5);
+  EXPECT_TRUE(add(*accumulator, g[0], 0));
+  EXPECT_EQ(accumulator->skipped(), 0);
+  const std::vector<float> mean = result<float>(*accumulator);
+  for (std::size_t i = 0; i < mean.size(); ++i) ASSERT_NEAR(mean[i], g[1].values[i], kTolerance);
+}
+
+TEST_F(Windows, WeightsThatASumInFloatCannotHoldAreRefused) {
+  auto accumulator =
+      make_accumulator(AccumulatorOptions().with_mode(GRADSTEP_ACCUMULATE_WEIGHTED).with_steps(2), schema);
+  auto g = micro_batches(2);
+  for (const double weight : {1e40, 1e35, 1e-50}) {
+    expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "weight: is ", [&] { add(*accumulator, g[0], weight); });
+  }
+  EXPECT_EQ(accumulator->count(), 0);
+  add(*accumulator, g[0], 1e-19);
+  EXPECT_TRUE(add(*accumulator, g[0], 1e-19));
+  const std::vector<float> mean = result<float>(*accumulator);
+  for (std::size_t i = 0; i < mean.size(); ++i) ASSERT_NEAR(mean[i], g[0].values[i], kTolerance);
+  const Schema wide = make_schema({{kSize}}, DType::f64);
+  auto doubles = make_accumulator(AccumulatorOptions().with_mode(GRADSTEP_ACCUMULATE_WEIGHTED).with_steps(2), wide);
+  TestTensor<double> two({kSize}, std::vector<double>(kSize, 2));
+  const gradstep_tensor tensor = two.tensor();
+  host::add(*doubles, &tensor, 1, 1e-50);
+  EXPECT_TRUE(host::add(*doubles, &tensor, 1, 1e-50));
+  for (const double value : result<double>(*doubles)) ASSERT_NEAR(value, 2, 1e-14);
+}
+
 TEST_F(Windows, KeptSumsAreUndividedUntilTheGradientsAreAskedFor) {
   AccumulatorOptions options;
   options.mode = GRADSTEP_ACCUMULATE_WEIGHTED;
@@ -236,6 +271,18 @@ TEST(Accumulator, ParametersWithoutAGradientCountAsZeroAndUntouchedOnesHaveNoRes
   EXPECT_EQ(read<float>(views[1]), std::vector<float>(3, 2));
   EXPECT_EQ(views[2].data, nullptr);
   EXPECT_DOUBLE_EQ(*accumulator->norm(), std::sqrt(6 * 4.0));
+}
+
+// Squares of these leave the range of f64, the norm does not.
+TEST(Accumulator, NormsOfDoublesAreRightUpToTheEndsOfTheirRange) {
+  const Schema schema = make_schema({{4}}, DType::f64);
+  for (const double size : {1e200, 1e-200}) {
+    auto accumulator = make_accumulator(AccumulatorOptions().with_steps(1), schema);
+    TestTensor<double> g({4}, size);
+    const gradstep_tensor grad = g.tensor();
+    EXPECT_TRUE(host::add(*accumulator, &grad, 1, 1));
+    EXPECT_DOUBLE_EQ(*accumulator->norm(), 2 * size);
+  }
 }
 
 TEST(Accumulator, ARunningMeanTakesAMissingGradientAsZero) {

@@ -87,7 +87,7 @@ TEST(SavedAccumulator, OtherOptionsAreRefusedAndChangeNothing) {
   TestTensor<float> b({20001});
   const gradstep_tensor grads[] = {a.tensor(), b.tensor()};
   host::add(other, grads, 2, 1);
-  expect_error(GRADSTEP_ERR_MISMATCH, "'p1' has shape [20001]", [&] { load(*means, save(other)); });
+  expect_error(GRADSTEP_ERR_MISMATCH, "'p1' has shape (20001)", [&] { load(*means, save(other)); });
   EXPECT_EQ(save(*means), before);
 }
 

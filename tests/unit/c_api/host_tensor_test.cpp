@@ -27,6 +27,14 @@ TEST(HostTensor, ByteOffsetMovesTheData) {
   EXPECT_EQ(to_array("x", 0, tensor).data, &t.values[2]);
 }
 
+TEST(HostTensor, AByteOffsetThatWrapsAroundIsRefused) {
+  TestTensor<float> t({4});
+  gradstep_tensor tensor = t.tensor();
+  tensor.byte_offset = UINT64_MAX - 3;
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "grads[2]: byte_offset is 18446744073709551612",
+               [&] { to_array("grads", 2, tensor); });
+}
+
 TEST(HostTensor, UnknownDtypesDevicesAndMisalignmentAreNamed) {
   TestTensor<float> t({4});
   gradstep_tensor tensor = t.tensor();
@@ -67,6 +75,8 @@ TEST(HostTensor, IsCheckedAgainstItsParameter) {
   TestTensor<float> good({5, 4});
   expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "params[0]: data is NULL",
                [&] { parameter_array(schema, "params", 0, good.absent()); });
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "params[0]: is absent, parameter 'p0' has shape (5,4)",
+               [&] { parameter_array(schema, "params", 0, gradstep_tensor{}); });
   EXPECT_EQ(gradient_array(schema, "grads", 0, good.absent()).data, nullptr) << "an absent gradient is legal";
   EXPECT_EQ(parameter_array(schema, "params", 0, good.tensor()).size, 20);
 }

@@ -93,6 +93,25 @@ TEST_F(Binding, BuffersThatWereNotComparedAreComparedWithoutThePromise) {
   expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "params[0] overlaps grads[0]", [&] { bind(); });
 }
 
+TEST_F(Binding, WhatIsWrittenMayNotOverlapItself) {
+  std::int64_t strides[] = {1, 1};
+  params[0].strides = strides;
+  const char* text = "params[0]: is written, and its elements share memory (shape (5,4), strides (1,1))";
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, text, [&] { bind(); });
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, text,
+               [&] { binding.bind(schema, params.data(), grads.data(), nullptr, 2, /*disjoint=*/true); });
+  TestTensor<float> u0({5, 4});
+  TestTensor<float> u1({3});
+  gradstep_tensor updates[] = {u0.tensor(), u1.tensor()};
+  EXPECT_EQ(bind(updates).params[0].data, p0.values.data()) << "is only read";
+  updates[0].strides = strides;
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "updates[0]: is written", [&] { bind(updates); });
+  read();
+  std::int64_t none[] = {0, 1};
+  grads[0].strides = none;
+  EXPECT_EQ(bind().grads[0].data, g0.values.data()) << "is only read";
+}
+
 TEST_F(Binding, UpdatesComeAndGo) {
   TestTensor<float> u0({5, 4});
   TestTensor<float> u1({3});

@@ -3,13 +3,14 @@
 #include "comm/compare_ranks.h"
 
 #include <array>
+#include <string>
 
 #include "unit/ranks.h"
 
 namespace gradstep::test {
 namespace {
 
-const char* word(std::size_t i) { return i == 0 ? "the first fact" : "the second fact"; }
+const auto word = [](std::size_t i) -> std::string { return i == 0 ? "the first fact" : "the second fact"; };
 
 TEST(CompareRanks, AllAreToldTheFirstDifferenceFromRankZero) {
   run_ranks(4, [](Communicator& comm) {

@@ -132,7 +132,7 @@ std::vector<std::byte> compute(DType dtype, std::size_t count, std::int32_t rank
   }
 }
 
-/// The same, computed once for all ranks and engines.
+/// What is expected, computed once for all ranks and engines.
 const std::vector<std::byte>& expected(DType dtype, std::size_t count, std::int32_t ranks, std::int32_t op,
                                        double divisor = 1) {
   static std::mutex mutex;

@@ -18,7 +18,7 @@ float sum(Communicator& comm, float value) {
   return data[0];
 }
 
-/// Those that make channels of some of their ranks.
+/// The engines that make channels of some of their ranks.
 std::vector<std::string> splitting_engines() {
   std::vector<std::string> names;
   for (const std::string& name : engines()) {

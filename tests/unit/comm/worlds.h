@@ -35,7 +35,7 @@ struct Outcome {
 /// Runs body(communicator) on one thread per rank, and waits for all.
 std::vector<Outcome> run_outcomes(const World& world, const std::function<void(Communicator&)>& body);
 std::vector<Outcome> run_outcomes(std::int32_t ranks, const std::function<void(std::int32_t)>& body);
-/// The same where no rank may fail.
+/// Runs the ranks; none may fail.
 void run(const World& world, const std::function<void(Communicator&)>& body);
 
 /// What a host has lent and how it was used; lives until released.

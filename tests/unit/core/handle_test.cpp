@@ -66,6 +66,13 @@ TEST(Handle, AKindOfHandleIsItsName) {
   destroy(handle);
 }
 
+TEST(Handle, ACallOutOfACallbackIsToldFromAnotherThreads) {
+  SampleHandle handle;
+  const InUse first(&handle);
+  expect_error(GRADSTEP_ERR_INVALID_STATE, "a call of this thread, which has called back, is using it",
+               [&] { InUse<SampleHandle> second(&handle); });
+}
+
 TEST(Handle, ASecondThreadGetsInvalidState) {
   SampleHandle handle;
   const InUse first(&handle);
@@ -103,7 +110,7 @@ TEST(Handle, ACallThatIsRefusedLeavesAgain) {
   auto* handle = new SampleHandle(&freed);
   {
     const InUse use(handle);
-    expect_error(GRADSTEP_ERR_INVALID_STATE, "another thread", [&] { const InUse second(handle); });
+    expect_error(GRADSTEP_ERR_INVALID_STATE, "a call of this thread", [&] { const InUse second(handle); });
   }
   destroy(handle);
   EXPECT_EQ(freed, 1);

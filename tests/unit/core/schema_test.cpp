@@ -52,6 +52,35 @@ TEST(Schema, BadParametersAreNamedByIndex) {
   expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "parameters: is NULL with n = 3", [&] { Schema(nullptr, 3); });
 }
 
+TEST(Schema, NamesThatAreNotUtf8AreRefusedByIndex) {
+  const std::vector<std::int64_t> shape = {2};
+  for (const char* name : {"plain", "na\xc3\xafve", "\xe2\x82\xac", "\xed\x9f\xbf\xee\x80\x80", "\xf0\x90\x80\x80",
+                           "\xf4\x8f\xbf\xbf", "line\nbreak"}) {
+    const auto p = parameter(name, shape);
+    EXPECT_EQ(Schema(&p, 1)[0].name, name);
+  }
+  struct Bad {
+    const char* name;
+    int at;
+  };
+  for (const Bad& bad : {Bad{"\xff", 0},
+                         {"w\x80", 1},
+                         {"ab\xc3", 2},
+                         {"\xc0\xaf", 0},
+                         {"\xe0\x9f\xbf", 0},
+                         {"a\xed\xa0\x80", 1},
+                         {"\xf0\x8f\xbf\xbf", 0},
+                         {"\xf4\x90\x80\x80", 0},
+                         {"\xe2\x82", 0},
+                         {"\xf8\x88\x80\x80\x80", 0},
+                         {"\xe2\x82z", 0}}) {
+    const gradstep_parameter p[] = {parameter("good", shape), parameter(bad.name, shape)};
+    expect_error(GRADSTEP_ERR_INVALID_ARGUMENT,
+                 fmt::format("parameters[1]: name is not UTF-8 from byte {} on", bad.at).c_str(),
+                 [&] { Schema(p, 2); });
+  }
+}
+
 TEST(Schema, DifferencesAreToldInWords) {
   EXPECT_EQ(make_schema({{2}, {3}}).difference(make_schema({{2}, {3}})), "");
   EXPECT_EQ(make_schema({{2}, {3}}).difference(make_schema({{2}, {4}})), "parameter 'p1' has shape (3) against (4)");

@@ -80,6 +80,34 @@ TEST(StateFile, WhatIsWrittenComesBack) {
   part.check_all_taken();
 }
 
+TEST(StateFile, OfNamedTensorsAPartIsKeptAndAllBytesAreChecked) {
+  const std::string bytes = example_file();
+  const TensorParts parts = {{"a/p/numbers", {8, 12}}, {"a/p/codes", {0, 0}}, {"a/unknown", {5, 5}}};
+  Memory memory(bytes);
+  const StateFile file(memory, false, parts);
+  LoadedPart part(file, "a/");
+  const auto& numbers = part.tensor("p/numbers", DType::f32, {2, 3});
+  EXPECT_EQ(numbers.first, 8);
+  ASSERT_EQ(numbers.bytes, 12);
+  EXPECT_EQ(std::memcmp(numbers.data, kNumbers.data() + 2, 12), 0);
+  EXPECT_EQ(part.tensor("p/codes", DType::u8, {3}).bytes, 0);
+  part.tensor("empty/numbers", DType::f64, {0, 4});
+  part.check_all_taken();
+  for (std::size_t from_end = 1; from_end <= 35; ++from_end) {
+    std::string damaged = bytes;
+    damaged[damaged.size() - from_end] ^= 1;
+    Memory changed(damaged);
+    expect_error(GRADSTEP_ERR_CORRUPT, "checksum", [&] { StateFile(changed, false, parts); });
+    Memory cut(bytes.substr(0, bytes.size() - from_end));
+    expect_error(GRADSTEP_ERR_CORRUPT, "are there", [&] { StateFile(cut, false, parts); });
+  }
+  // Parts of what a reader expects in tensors that are smaller.
+  Memory other(bytes);
+  const StateFile smaller(other, false, {{"a/p/numbers", {100, 12}}, {"a/p/codes", {1, 12}}});
+  EXPECT_EQ(smaller.tensors().at("a/p/numbers").bytes, 0);
+  EXPECT_EQ(smaller.tensors().at("a/p/codes").bytes, 2);
+}
+
 TEST(StateFile, OtherShapesDtypesAndNamesAreMismatches) {
   Memory memory(example_file());
   const StateFile file(memory, false);
@@ -319,6 +347,32 @@ TEST(StateFile, AFailureInGatheringComesAfterEverythingWasGathered) {
   }
   expect_error(GRADSTEP_ERR_IO, "gone", [&] { write_state_file(&memory, "k", {{"", part}}); });
   EXPECT_EQ(gathered, 2);
+  EXPECT_FALSE(memory.committed);
+}
+
+/// What load refuses by finite_tensor() is not written. Where it must be gathered first, it still is on all ranks.
+TEST(StateFile, NumbersThatNoLoadTakesAreNotWritten) {
+  const std::vector<float> bad = {1, std::numeric_limits<float>::infinity()};
+  Memory memory;
+  SavedPart part;
+  part.tensors.push_back({"state", DType::f32, {2}, bad.data(), {}, /*is_finite=*/true});
+  expect_error(GRADSTEP_ERR_NUMERIC, "'optimizer/state' holds NaN or infinity",
+               [&] { write_state_file(&memory, "k", {{"optimizer/", part}}); });
+  EXPECT_TRUE(memory.bytes.empty());
+  int gathered = 0;
+  SavedPart spread;
+  for (const char* key : {"a", "b"}) {
+    const auto gather = [&](void* whole) {
+      ++gathered;
+      std::memcpy(whole, bad.data(), sizeof(float) * bad.size());
+    };
+    spread.tensors.push_back({key, DType::f32, {2}, nullptr, gather, /*is_finite=*/true});
+  }
+  for (Memory* sink : {&memory, static_cast<Memory*>(nullptr)}) {
+    gathered = 0;
+    expect_error(GRADSTEP_ERR_NUMERIC, "'a' holds NaN", [&] { write_state_file(sink, "k", {{"", spread}}); });
+    EXPECT_EQ(gathered, 2);
+  }
   EXPECT_FALSE(memory.committed);
 }
 

@@ -15,11 +15,12 @@ namespace gradstep::test {
 
 /// A rule's constants, for first steps as for others. They stay until the end.
 template <class Constants>
-const kernels::GroupConstants* group_constants(const Constants& constants) {
-  static std::deque<kernels::GroupConstants> kept;
-  kernels::GroupConstants& group = kept.emplace_back();
-  std::memcpy(group.usual.bytes, &constants, sizeof constants);
-  std::memcpy(group.first.bytes, &constants, sizeof constants);
+const rules::GroupConstants* group_constants(const Constants& constants, double decay = 0) {
+  static std::deque<rules::GroupConstants> kept;
+  rules::GroupConstants& group = kept.emplace_back();
+  std::memcpy(group.usual.numbers, &constants, sizeof constants);
+  group.usual.decay = decay;
+  group.first = group.usual;
   return &group;
 }
 
@@ -42,7 +43,7 @@ class BackendCalls {
     backend_.add_rows({sum, indices, values, row_size, factor}, queue_);
   }
   void square_chunks(const WorkList& work, std::span<const Array> arrays, std::span<double> squares) {
-    backend_.square_chunks({&work, {arrays, 0}, {}}, squares.data(), queue_);
+    backend_.square_chunks({&work, {arrays, 0}, {}}, 1, squares.data(), queue_);
   }
   double norm(const WorkList& work, std::span<const Array> arrays) {
     double norm = 0;

@@ -42,24 +42,38 @@ void append(std::vector<std::byte>& record, std::span<const double> values) {
   record.insert(record.end(), bytes.begin(), bytes.end());
 }
 
-const kernels::GroupConstants* constants_of(kernels::RuleId rule) {
-  static const auto* sgd = group_constants(
-      kernels::SgdConstants{.learning_rate = 0.1, .momentum = 0.9, .gradient_factor = 0.9, .weight_decay = 0.01});
-  static const auto* rmsprop = group_constants(kernels::RmsPropConstants{
-      .learning_rate = 0.1, .rho = 0.9, .momentum = 0.8, .inside = 1e-8, .outside = 1e-9, .weight_decay = 0.01});
-  static const auto* adagrad = group_constants(
-      kernels::AdaGradConstants{.learning_rate = 0.1, .inside = 1e-8, .outside = 1e-9, .weight_decay = 0.01});
-  static const auto* adam = group_constants(kernels::AdamConstants{
-      .beta1 = 0.9, .beta2 = 0.99, .step_size = 0.02, .root_factor = 1.5, .epsilon = 1e-8, .weight_decay = 0.01});
-  if (rule < kernels::RuleId::rmsprop) return sgd;
-  if (rule < kernels::RuleId::adagrad) return rmsprop;
-  if (rule < kernels::RuleId::adam) return adagrad;
-  return adam;
+/// The constants of step 3, by hyper-parameters that are the initial ones, or small.
+template <class Rule>
+const rules::GroupConstants* constants_of_rule() {
+  double values[rules::kMaxFields];
+  for (std::size_t i = 0; i < std::size(Rule::kFields); ++i) {
+    const double initial = Rule::kFields[i].initial;
+    values[i] = initial > 0 ? initial : 0.01;
+  }
+  values[Rule::learning_rate] = 0.1;
+  const std::int32_t choices[rules::kMaxChoices] = {};
+  rules::Powers powers;
+  return group_constants(Rule::constants(choices, values, rules::Clock{3, false, powers}), 0.01);
+}
+
+template <class... Rules>
+const rules::GroupConstants* constants_of(rules::KernelId kernel, rules::RuleList<Rules...> /*list*/) {
+  static const rules::GroupConstants* const by_rule[] = {constants_of_rule<Rules>()...};
+  return by_rule[rules::kKernels[static_cast<std::size_t>(kernel)].rule];
+}
+
+template <std::size_t... kIds>
+std::uint8_t signed_states_of(rules::KernelId kernel, std::index_sequence<kIds...> /*ids*/) {
+  static constexpr std::uint8_t kSigned[] = {rules::KernelOf<kIds, float>::kSignedStates...};
+  return kSigned[static_cast<std::size_t>(kernel)];
+}
+std::uint8_t signed_states_of(rules::KernelId kernel) {
+  return signed_states_of(kernel, std::make_index_sequence<rules::kKernelCount>());
 }
 
 enum class Storage { native, bf16, bf16_stochastic, block_code, master };
 
-void record_update(BackendCalls& backend, DType dtype, kernels::RuleId rule, Storage storage,
+void record_update(BackendCalls& backend, DType dtype, rules::KernelId kernel, Storage storage,
                    std::vector<std::byte>& record) {
   TestArray param = make_array(dtype, 1);
   const TestArray gradient = make_array(dtype, 2);
@@ -72,11 +86,11 @@ void record_update(BackendCalls& backend, DType dtype, kernels::RuleId rule, Sto
   UpdateItem item;
   item.param = param.array();
   item.gradient = gradient.array();
-  item.rule = rule;
-  item.constants = constants_of(rule);
+  item.kernel = kernel;
+  item.constants = constants_of(kernel, rules::AllRules{});
   item.random_key = 17;
   item.stochastic = storage == Storage::bf16_stochastic;
-  item.signed_states = kernels::kSignedStates[static_cast<std::size_t>(rule)];
+  item.signed_states = signed_states_of(kernel);
   if (narrow) item.format = StateFormat::bf16;
   if (coded) item.format = StateFormat::block_code;
   if (storage == Storage::master) item.master = static_cast<float*>(master.array().data);
@@ -102,12 +116,13 @@ void record_update(BackendCalls& backend, DType dtype, kernels::RuleId rule, Sto
 }
 
 void record_updates(BackendCalls& backend, DType dtype, std::vector<std::byte>& record) {
-  for (int rule = 0; rule < kernels::kRules; ++rule) {
-    const auto id = static_cast<kernels::RuleId>(rule);
+  for (int rule = 0; rule < rules::kKernelCount; ++rule) {
+    const auto id = rules::KernelId{rule};
     record_update(backend, dtype, id, Storage::native, record);
     // How states are stored does not depend on the rule but for their number.
-    const bool other_storage = id == kernels::RuleId::sgd_momentum || id == kernels::RuleId::adam_decoupled ||
-                               id == kernels::RuleId::rmsprop_centered_momentum;
+    const bool other_storage = id == rules::kernel_id<rules::Sgd>(1, rules::Decay::none) ||
+                               id == rules::kernel_id<rules::Adam>(0, rules::Decay::decoupled) ||
+                               id == rules::kernel_id<rules::RmsProp>(3, rules::Decay::none);
     if (dtype == DType::f64 || !other_storage) continue;
     record_update(backend, dtype, id, Storage::bf16, record);
     record_update(backend, dtype, id, Storage::bf16_stochastic, record);

@@ -106,13 +106,13 @@ class PermutedArrays : public testing::TestWithParam<std::string> {
 
  private:
   void step(const WorkList& work, const Array& param, const Array& gradient, const Array& update) {
-    static const kernels::GroupConstants* constants =
-        group_constants(kernels::SgdConstants{.learning_rate = 0.05, .weight_decay = 0.01});
+    static const rules::GroupConstants* constants = group_constants(
+        rules::Sgd::Constants<double>{.learning_rate = 0.05, .momentum = 0, .gradient_factor = 1}, 0.01);
     UpdateItem item;
     item.param = param;
     item.gradient = gradient;
     item.update = update;
-    item.rule = kernels::RuleId::sgd_decay;
+    item.kernel = rules::kernel_id<rules::Sgd>(0, rules::Decay::coupled);
     item.constants = constants;
     UpdateJob job;
     job.work = &work;

@@ -8,36 +8,42 @@
 namespace gradstep::test {
 namespace {
 
-using kernels::AdaGradConstants;
-using kernels::AdamConstants;
-using kernels::RmsPropConstants;
-using kernels::RuleId;
-using kernels::SgdConstants;
+using rules::Decay;
+using AdaGradConstants = rules::AdaGrad::Constants<double>;
+using AdamConstants = rules::Adam::Constants<double>;
+using RmsPropConstants = rules::RmsProp::Constants<double>;
+using SgdConstants = rules::Sgd::Constants<double>;
 
-constexpr SgdConstants kSgd{.learning_rate = 0.05, .momentum = 0.9, .gradient_factor = 0.75, .weight_decay = 0.01};
-constexpr AdamConstants kAdam{
-    .beta1 = 0.9, .beta2 = 0.99, .step_size = 0.02, .root_factor = 1.5, .epsilon = 1e-3, .weight_decay = 0.01};
+constexpr double kWeightDecay = 0.01;
+constexpr SgdConstants kSgd{.learning_rate = 0.05, .momentum = 0.9, .gradient_factor = 0.75};
+constexpr AdamConstants kAdam{.beta1 = 0.9,
+                              .one_minus_beta1 = 1 - 0.9,
+                              .beta2 = 0.99,
+                              .one_minus_beta2 = 1 - 0.99,
+                              .step_size = 0.02,
+                              .root_factor = 1.5,
+                              .epsilon = 1e-3};
 constexpr RmsPropConstants kInside{
-    .learning_rate = 0.02, .rho = 0.9, .momentum = 0.8, .inside = 1e-2, .outside = 0, .weight_decay = 0.01};
+    .learning_rate = 0.02, .rho = 0.9, .one_minus_rho = 1 - 0.9, .momentum = 0.8, .epsilon = {1e-2, 0}};
 constexpr RmsPropConstants kOutside{
-    .learning_rate = 0.02, .rho = 0.9, .momentum = 0.8, .inside = 0, .outside = 1e-2, .weight_decay = 0.01};
-constexpr AdaGradConstants kAdaGrad{.learning_rate = 0.05, .inside = 1e-2, .outside = 0, .weight_decay = 0.01};
+    .learning_rate = 0.02, .rho = 0.9, .one_minus_rho = 1 - 0.9, .momentum = 0.8, .epsilon = {0, 1e-2}};
+constexpr AdaGradConstants kAdaGrad{.learning_rate = 0.05, .epsilon = {1e-2, 0}};
 
 constexpr std::size_t kMostStates = 3;
 using State = std::array<double, kMostStates>;
 
 /// One element of a rule in f64: changes the state, returns the change of p. Written from docs/numerics.md, without a
-/// look at src/kernels.
+/// look at src/rules.
 using Reference = double (*)(double p, double g, State& state);
 
 template <bool kDecay>
 double plain_sgd(double p, double g, State& /*state*/) {
-  return -kSgd.learning_rate * (g + (kDecay ? kSgd.weight_decay * p : 0));
+  return -kSgd.learning_rate * (g + (kDecay ? kWeightDecay * p : 0));
 }
 
 template <bool kNesterov, bool kDecay>
 double momentum_sgd(double p, double g, State& state) {
-  const double d = g + (kDecay ? kSgd.weight_decay * p : 0);
+  const double d = g + (kDecay ? kWeightDecay * p : 0);
   state[0] = kSgd.momentum * state[0] + kSgd.gradient_factor * d;
   return -kSgd.learning_rate * (kNesterov ? d + kSgd.momentum * state[0] : state[0]);
 }
@@ -45,7 +51,7 @@ double momentum_sgd(double p, double g, State& state) {
 template <const RmsPropConstants& kConstants, bool kCentered, bool kMomentum, bool kDecay>
 double rmsprop(double p, double g, State& state) {
   const auto& c = kConstants;
-  const double d = g + (kDecay ? c.weight_decay * p : 0);
+  const double d = g + (kDecay ? kWeightDecay * p : 0);
   state[0] = c.rho * state[0] + (1 - c.rho) * d * d;
   double variance = state[0];
   std::size_t next = 1;
@@ -54,7 +60,7 @@ double rmsprop(double p, double g, State& state) {
     variance -= state[next] * state[next];
     ++next;
   }
-  const double direction = d / (std::sqrt(variance + c.inside) + c.outside);
+  const double direction = d / (std::sqrt(variance + c.epsilon.inside) + c.epsilon.outside);
   if (!kMomentum) return -c.learning_rate * direction;
   state[next] = c.momentum * state[next] + direction;
   return -c.learning_rate * state[next];
@@ -62,74 +68,85 @@ double rmsprop(double p, double g, State& state) {
 
 template <bool kDecay>
 double adagrad(double p, double g, State& state) {
-  const double d = g + (kDecay ? kAdaGrad.weight_decay * p : 0);
+  const double d = g + (kDecay ? kWeightDecay * p : 0);
   state[0] += d * d;
-  return -kAdaGrad.learning_rate * d / std::sqrt(state[0] + kAdaGrad.inside);
+  return -kAdaGrad.learning_rate * d / std::sqrt(state[0] + kAdaGrad.epsilon.inside);
 }
-
-enum class Decay { none, coupled, decoupled };
 
 template <Decay kDecay, bool kAmsgrad>
 double adam(double p, double g, State& state) {
-  const double d = g + (kDecay == Decay::coupled ? kAdam.weight_decay * p : 0);
+  const double d = g + (kDecay == Decay::coupled ? kWeightDecay * p : 0);
   state[0] = kAdam.beta1 * state[0] + (1 - kAdam.beta1) * d;
   state[1] = kAdam.beta2 * state[1] + (1 - kAdam.beta2) * d * d;
   double second = state[1];
   if (kAmsgrad) second = state[2] = std::max(state[2], second);
   const double step = kAdam.step_size * state[0] / (kAdam.root_factor * std::sqrt(second) + kAdam.epsilon);
-  return -step - (kDecay == Decay::decoupled ? kAdam.weight_decay * p : 0);
+  return -step - (kDecay == Decay::decoupled ? kWeightDecay * p : 0);
 }
 
 template <const auto& kConstants>
-const kernels::GroupConstants* constants() {
-  static const kernels::GroupConstants* group = group_constants(kConstants);
+const rules::GroupConstants* constants() {
+  static const rules::GroupConstants* group = group_constants(kConstants, kWeightDecay);
   return group;
 }
 
-struct RuleCase {
-  RuleId rule;
+struct KernelCase {
+  rules::KernelId kernel;
   int states;
-  const kernels::GroupConstants* (*constants)();
+  const rules::GroupConstants* (*constants)();
   Reference reference;
 
-  const char* name() const { return kernels::kRuleNames[static_cast<std::size_t>(rule)]; }
+  /// "rule 3 variant 1 decay 2", of the list and of its header.
+  std::string name() const {
+    const rules::KernelForm& form = rules::kKernels[static_cast<std::size_t>(kernel)];
+    return fmt::format("rule {} variant {} decay {}", form.rule, form.variant, static_cast<int>(form.decay));
+  }
 };
 
-constexpr RuleCase kRules[] = {
-    {RuleId::sgd, 0, constants<kSgd>, plain_sgd<false>},
-    {RuleId::sgd_decay, 0, constants<kSgd>, plain_sgd<true>},
-    {RuleId::sgd_momentum, 1, constants<kSgd>, momentum_sgd<false, false>},
-    {RuleId::sgd_momentum_decay, 1, constants<kSgd>, momentum_sgd<false, true>},
-    {RuleId::sgd_nesterov, 1, constants<kSgd>, momentum_sgd<true, false>},
-    {RuleId::sgd_nesterov_decay, 1, constants<kSgd>, momentum_sgd<true, true>},
-    {RuleId::adam, 2, constants<kAdam>, adam<Decay::none, false>},
-    {RuleId::adam_coupled, 2, constants<kAdam>, adam<Decay::coupled, false>},
-    {RuleId::adam_decoupled, 2, constants<kAdam>, adam<Decay::decoupled, false>},
-    {RuleId::amsgrad, 3, constants<kAdam>, adam<Decay::none, true>},
-    {RuleId::amsgrad_coupled, 3, constants<kAdam>, adam<Decay::coupled, true>},
-    {RuleId::amsgrad_decoupled, 3, constants<kAdam>, adam<Decay::decoupled, true>},
-    {RuleId::rmsprop, 1, constants<kInside>, rmsprop<kInside, false, false, false>},
-    {RuleId::rmsprop_decay, 1, constants<kOutside>, rmsprop<kOutside, false, false, true>},
-    {RuleId::rmsprop_momentum, 2, constants<kOutside>, rmsprop<kOutside, false, true, false>},
-    {RuleId::rmsprop_momentum_decay, 2, constants<kInside>, rmsprop<kInside, false, true, true>},
-    {RuleId::rmsprop_centered, 2, constants<kInside>, rmsprop<kInside, true, false, false>},
-    {RuleId::rmsprop_centered_decay, 2, constants<kInside>, rmsprop<kInside, true, false, true>},
-    {RuleId::rmsprop_centered_momentum, 3, constants<kInside>, rmsprop<kInside, true, true, false>},
-    {RuleId::rmsprop_centered_momentum_decay, 3, constants<kOutside>, rmsprop<kOutside, true, true, true>},
-    {RuleId::adagrad, 1, constants<kAdaGrad>, adagrad<false>},
-    {RuleId::adagrad_decay, 1, constants<kAdaGrad>, adagrad<true>},
+constexpr KernelCase kKernels[] = {
+    {rules::kernel_id<rules::Sgd>(0, Decay::none), 0, constants<kSgd>, plain_sgd<false>},
+    {rules::kernel_id<rules::Sgd>(0, Decay::coupled), 0, constants<kSgd>, plain_sgd<true>},
+    {rules::kernel_id<rules::Sgd>(1, Decay::none), 1, constants<kSgd>, momentum_sgd<false, false>},
+    {rules::kernel_id<rules::Sgd>(1, Decay::coupled), 1, constants<kSgd>, momentum_sgd<false, true>},
+    {rules::kernel_id<rules::Sgd>(2, Decay::none), 1, constants<kSgd>, momentum_sgd<true, false>},
+    {rules::kernel_id<rules::Sgd>(2, Decay::coupled), 1, constants<kSgd>, momentum_sgd<true, true>},
+    {rules::kernel_id<rules::Adam>(0, Decay::none), 2, constants<kAdam>, adam<Decay::none, false>},
+    {rules::kernel_id<rules::Adam>(0, Decay::coupled), 2, constants<kAdam>, adam<Decay::coupled, false>},
+    {rules::kernel_id<rules::Adam>(0, Decay::decoupled), 2, constants<kAdam>, adam<Decay::decoupled, false>},
+    {rules::kernel_id<rules::Adam>(1, Decay::none), 3, constants<kAdam>, adam<Decay::none, true>},
+    {rules::kernel_id<rules::Adam>(1, Decay::coupled), 3, constants<kAdam>, adam<Decay::coupled, true>},
+    {rules::kernel_id<rules::Adam>(1, Decay::decoupled), 3, constants<kAdam>, adam<Decay::decoupled, true>},
+    {rules::kernel_id<rules::RmsProp>(0, Decay::none), 1, constants<kInside>, rmsprop<kInside, false, false, false>},
+    {rules::kernel_id<rules::RmsProp>(0, Decay::coupled), 1, constants<kOutside>,
+     rmsprop<kOutside, false, false, true>},
+    {rules::kernel_id<rules::RmsProp>(2, Decay::none), 2, constants<kOutside>, rmsprop<kOutside, false, true, false>},
+    {rules::kernel_id<rules::RmsProp>(2, Decay::coupled), 2, constants<kInside>, rmsprop<kInside, false, true, true>},
+    {rules::kernel_id<rules::RmsProp>(1, Decay::none), 2, constants<kInside>, rmsprop<kInside, true, false, false>},
+    {rules::kernel_id<rules::RmsProp>(1, Decay::coupled), 2, constants<kInside>, rmsprop<kInside, true, false, true>},
+    {rules::kernel_id<rules::RmsProp>(3, Decay::none), 3, constants<kInside>, rmsprop<kInside, true, true, false>},
+    {rules::kernel_id<rules::RmsProp>(3, Decay::coupled), 3, constants<kOutside>, rmsprop<kOutside, true, true, true>},
+    {rules::kernel_id<rules::AdaGrad>(0, Decay::none), 1, constants<kAdaGrad>, adagrad<false>},
+    {rules::kernel_id<rules::AdaGrad>(0, Decay::coupled), 1, constants<kAdaGrad>, adagrad<true>},
 };
 
-consteval bool every_rule_has_a_case() {
-  int cases[kernels::kRules] = {};
-  for (const RuleCase& each : kRules) ++cases[static_cast<int>(each.rule)];
-  return std::all_of(std::begin(cases), std::end(cases), [](int count) { return count == 1; });
+/// A rule that has cases has one for each of its kernels. Others are tested in unit/rules and conformance.
+consteval bool cases_are_complete() {
+  int cases[rules::kKernelCount] = {};
+  bool has_cases[rules::AllRules::kCount] = {};
+  for (const KernelCase& each : kKernels) {
+    ++cases[static_cast<int>(each.kernel)];
+    has_cases[rules::kKernels[static_cast<std::size_t>(each.kernel)].rule] = true;
+  }
+  for (int id = 0; id < rules::kKernelCount; ++id) {
+    if (cases[id] != (has_cases[rules::kKernels[static_cast<std::size_t>(id)].rule] ? 1 : 0)) return false;
+  }
+  return true;
 }
-static_assert(every_rule_has_a_case());
+static_assert(cases_are_complete());
 
 /// One parameter with all that belongs to it.
 struct Problem {
-  Problem(const RuleCase& rule_case, DType dtype, std::int64_t size, Layout layout = Layout::contiguous)
+  Problem(const KernelCase& rule_case, DType dtype, std::int64_t size, Layout layout = Layout::contiguous)
       : rule(rule_case),
         param(dtype, size, layout),
         gradient(dtype, size, layout),
@@ -154,7 +171,7 @@ struct Problem {
     item.gradient = gradient.array();
     if (!in_place) item.update = update.array();
     for (std::size_t s = 0; s < states.size(); ++s) item.states[s] = states[s].array().data;
-    item.rule = rule.rule;
+    item.kernel = rule.kernel;
     item.constants = rule.constants();
     return item;
   }
@@ -169,7 +186,7 @@ struct Problem {
     backend.update(job);
   }
 
-  RuleCase rule;
+  KernelCase rule;
   TestArray param;
   TestArray gradient;
   TestArray update;
@@ -190,7 +207,7 @@ INSTANTIATE_TEST_SUITE_P(cpu, UpdateLoops, testing::ValuesIn(cpu::compiled_instr
 
 // Tolerance: each rule does at most 12 roundings of quantities of magnitude about 1 in the arithmetic type, and the
 // stored result is rounded once more to its own dtype.
-void expect_reference(BackendCalls& backend, const RuleCase& rule, DType dtype, std::int64_t size, Layout layout,
+void expect_reference(BackendCalls& backend, const KernelCase& rule, DType dtype, std::int64_t size, Layout layout,
                       bool in_place) {
   SCOPED_TRACE(testing::Message() << rule.name() << " " << name_of(dtype) << " size " << size << " layout "
                                   << static_cast<int>(layout) << (in_place ? " in place" : " delta"));
@@ -224,7 +241,7 @@ void expect_reference(BackendCalls& backend, const RuleCase& rule, DType dtype, 
 }
 
 TEST_P(UpdateLoops, every_rule_matches_its_definition_for_all_sizes) {
-  for (const RuleCase& rule : kRules) {
+  for (const KernelCase& rule : kKernels) {
     for (const std::int64_t size : odd_sizes()) {
       for (const DType dtype : {DType::f32, DType::f64}) {
         expect_reference(backend_, rule, dtype, size, Layout::contiguous, true);
@@ -235,7 +252,7 @@ TEST_P(UpdateLoops, every_rule_matches_its_definition_for_all_sizes) {
 }
 
 TEST_P(UpdateLoops, every_dtype_and_layout_matches) {
-  for (const RuleCase& rule : {kRules[5], kRules[8]}) {
+  for (const KernelCase& rule : {kKernels[5], kKernels[8]}) {
     for (const DType dtype : kFloatTypes) {
       for (const Layout layout : kLayouts) {
         for (const std::int64_t size : {1, 17, 1025, 17850}) {
@@ -248,7 +265,7 @@ TEST_P(UpdateLoops, every_dtype_and_layout_matches) {
 }
 
 TEST_P(UpdateLoops, param_plus_delta_is_the_step_in_place) {
-  for (const RuleCase& rule : kRules) {
+  for (const KernelCase& rule : kKernels) {
     Problem in_place(rule, DType::f32, 20000);
     Problem apart = in_place;
     in_place.run(backend_, true, 0.25, 0.2);
@@ -261,7 +278,7 @@ TEST_P(UpdateLoops, param_plus_delta_is_the_step_in_place) {
 }
 
 TEST_P(UpdateLoops, the_update_may_be_the_gradient_itself) {
-  for (const RuleCase& rule : kRules) {
+  for (const KernelCase& rule : kKernels) {
     for (const DType dtype : kFloatTypes) {
       for (const Layout layout : kLayouts) {
         Problem apart(rule, dtype, 3000, layout);
@@ -281,7 +298,7 @@ TEST_P(UpdateLoops, the_update_may_be_the_gradient_itself) {
 }
 
 TEST_P(UpdateLoops, operands_may_differ_in_dtype) {
-  Problem reference(kRules[8], DType::f32, 5000);
+  Problem reference(kKernels[8], DType::f32, 5000);
   for (std::int64_t i = 0; i < 5000; ++i) reference.gradient.set(i, decode16(DType::bf16, encode16(DType::bf16, 0.1)));
   Problem mixed = reference;
   TestArray narrow(DType::bf16, 5000, Layout::strided);
@@ -297,8 +314,8 @@ TEST_P(UpdateLoops, operands_may_differ_in_dtype) {
 }
 
 TEST_P(UpdateLoops, a_parameter_without_gradient_is_left_alone_and_has_a_delta_of_zero) {
-  Problem problem(kRules[6], DType::f32, 17000);
-  const Problem before(kRules[6], DType::f32, 17000);
+  Problem problem(kKernels[6], DType::f32, 17000);
+  const Problem before(kKernels[6], DType::f32, 17000);
   UpdateItem item = problem.item(true);
   item.gradient.data = nullptr;
   UpdateJob job;
@@ -315,7 +332,7 @@ TEST_P(UpdateLoops, a_parameter_without_gradient_is_left_alone_and_has_a_delta_o
 TEST_P(UpdateLoops, clipping_bounds_infinities_and_keeps_nan) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   for (const DType dtype : {DType::f32, DType::f64, DType::bf16}) {
-    Problem problem(kRules[0], dtype, 40);
+    Problem problem(kKernels[0], dtype, 40);
     for (std::int64_t i = 0; i < 40; ++i) problem.param.set(i, 0);
     problem.gradient.set(0, kInfinity);
     problem.gradient.set(1, -kInfinity);
@@ -337,7 +354,7 @@ TEST_P(UpdateLoops, one_call_serves_a_list_of_different_parameters) {
   std::vector<Problem> alone;
   const std::vector<std::int64_t> sizes = {5, 0, 40000, 1, 300, 17};
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    together.emplace_back(kRules[i], kFloatTypes[i % 4], sizes[i]);
+    together.emplace_back(kKernels[i], kFloatTypes[i % 4], sizes[i]);
     alone.push_back(together.back());
   }
   const WorkList work(sizes);

@@ -14,6 +14,8 @@
 #include <random>
 #include <vector>
 
+#include "kernels/stored.h"
+
 namespace gradstep::kernels {
 namespace {
 
@@ -169,14 +171,21 @@ TEST(BlockCode, TinyBlocksAreCodedInTheRangeOfNormalNumbers) {
   EXPECT_EQ(decoded<false>(0.0F, 0), 0);
 }
 
-TEST(BlockCode, ABlockWithNanOrInfinityIsNan) {
-  EXPECT_TRUE(std::isnan(block_factor(0x7f800000U)));
-  EXPECT_TRUE(std::isnan(block_factor(0x7fc12345U)));
-  EXPECT_EQ(block_factor(bits_of(3.0F)), 3.0F);
-  for (std::uint32_t code = 0; code < 256; ++code) {
-    ASSERT_TRUE(std::isnan(decoded<true>(std::numeric_limits<float>::quiet_NaN(), code)));
-    ASSERT_TRUE(std::isnan(decoded<false>(std::numeric_limits<float>::quiet_NaN(), code)));
+TEST(BlockCode, NumbersThatAreNotFiniteAreCodedAsTheLargestOfTheOthers) {
+  std::uint32_t largest = 0;
+  for (const std::uint32_t number : {bits_of(-3.0F), 0x7f800000U, 0xff800000U, 0x7fc12345U, bits_of(2.0F)}) {
+    take_finite(number, largest);
   }
+  EXPECT_EQ(largest, bits_of(3.0F));
+  EXPECT_EQ(codable(0x7f800000U, largest), bits_of(3.0F));
+  EXPECT_EQ(codable(0xff800000U, largest), bits_of(-3.0F));
+  EXPECT_EQ(codable(0x7fc12345U, largest), bits_of(3.0F));
+  EXPECT_EQ(codable(bits_of(-2.0F), largest), bits_of(-2.0F));
+}
+
+TEST(BlockCode, TheLargestStoredNumberIsKept) {
+  EXPECT_EQ(decoded<false>(kLargestStored<float>, 255), kLargestStored<float>);
+  EXPECT_EQ(decoded<true>(kLargestStored<float>, 255), -kLargestStored<float>);
 }
 
 }  // namespace

@@ -41,5 +41,12 @@ TEST(ColumnCode, ANanStaysTheLargestMagnitude) {
   EXPECT_TRUE(std::isnan(largest_of({kNan, kInfinity, 4})));
 }
 
+TEST(ColumnCode, NumbersThatAreNotFiniteWidenNoColumnAndAreZero) {
+  float largest = 0;
+  for (const float x : {kNan, 2.0F, -kInfinity, -3.0F, kInfinity}) take_finite_magnitude(x, largest);
+  EXPECT_EQ(largest, 3);
+  for (const float x : {kNan, kInfinity, -kInfinity}) EXPECT_EQ(column_code<std::int8_t>(x, 0.5F), 0);
+}
+
 }  // namespace
 }  // namespace gradstep::kernels

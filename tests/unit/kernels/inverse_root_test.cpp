@@ -180,7 +180,7 @@ TEST(InverseRoot, StepsOfTheSourceAreCountedUntilTheSmallestEigenvalueIsOne) {
   EXPECT_EQ(newton_steps(kSource, NewtonLadder{}, 0), newton_steps(kSource, NewtonLadder{}, kSmallestRatio));
 }
 
-/// Of a diagonal matrix D = S + ridge I.
+/// The measures of a diagonal matrix D = S + ridge I.
 NewtonMeasures measures_of(const std::vector<double>& values, double ridge) {
   NewtonMeasures measures;
   for (const double value : values) {

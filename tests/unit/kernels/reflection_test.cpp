@@ -37,7 +37,7 @@ TEST(Reflection, TakesAVectorToItsLengthOnTheFirstAxis) {
   }
 }
 
-// Of the same sign they would cancel.
+// Numbers of one sign would cancel.
 TEST(Reflection, GoesToTheOtherSideOfTheFirstNumber) {
   EXPECT_LT(kernels::reflection(1.0, 1e-20).beta, 0);
   EXPECT_GT(kernels::reflection(-1.0, 1e-20).beta, 0);

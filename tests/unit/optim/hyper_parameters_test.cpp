@@ -7,7 +7,7 @@
 namespace gradstep::test {
 namespace {
 
-const HyperParameterField kFields[] = {{"learning_rate", 0}, {"beta", 0, 1}};
+const rules::Field kFields[] = {{"learning_rate", rules::at_least(0), rules::kRequired}, {"beta", rules::kFraction}};
 const double kValues[] = {0.1, 0.5};
 
 TEST(HyperParameters, AnUnknownNameListsTheKnownOnes) {
@@ -62,7 +62,7 @@ TEST(HyperParameters, ANumberInMemoryIsReadAndCheckedAtEveryRefresh) {
 }
 
 TEST(HyperParameters, GroupsOfParametersStepWithTheirOwnRate) {
-  auto o = default_sgd_options();
+  auto o = default_options<gradstep_sgd_options>();
   o.learning_rate = 1;
   std::vector<std::int64_t> shape = {3};
   std::vector<gradstep_parameter> parameters(2);
@@ -75,7 +75,7 @@ TEST(HyperParameters, GroupsOfParametersStepWithTheirOwnRate) {
     p.dtype = to_dlpack(DType::f32);
     p.device = {GRADSTEP_DEVICE_CPU, 0};
   }
-  FirstOrderOptimizer optimizer(make_context(), make_sgd(o), Schema(parameters.data(), 2));
+  FirstOrderOptimizer optimizer(make_context(), make_rule(o), Schema(parameters.data(), 2));
   EXPECT_EQ(optimizer.group_count(), 2);
   optimizer.set_schedule(1, "learning_rate", Schedule(0.25));
   TestTensor<float> p0({3}), p1({3}), g({3}, 1.0F);

@@ -8,22 +8,14 @@
 #include <functional>
 
 #include "gradstep/optimizer.h"
-#include "optim/first_order/adagrad.h"
-#include "optim/first_order/adam.h"
 #include "optim/first_order/first_order_optimizer.h"
-#include "optim/first_order/rmsprop.h"
-#include "optim/first_order/sgd.h"
+#include "optim/first_order/typed_options.h"
 #include "unit/host_calls.h"
 #include "unit/support.h"
 
 namespace gradstep::test {
 
 inline const std::vector<std::vector<std::int64_t>> kShapes = {{7, 5}, {1000}};
-
-inline std::unique_ptr<UpdateRule> make_rule(const gradstep_sgd_options& options) { return make_sgd(options); }
-inline std::unique_ptr<UpdateRule> make_rule(const gradstep_rmsprop_options& options) { return make_rmsprop(options); }
-inline std::unique_ptr<UpdateRule> make_rule(const gradstep_adagrad_options& options) { return make_adagrad(options); }
-inline std::unique_ptr<UpdateRule> make_rule(const gradstep_adam_options& options) { return make_adam(options); }
 
 /// A context that counts what it allocates. Without background threads nobody but the caller and the pool works, so
 /// that scratch does not depend on who came first.

@@ -6,7 +6,7 @@ namespace gradstep::test {
 namespace {
 
 gradstep_adam_options adam() {
-  auto o = default_adam_options();
+  auto o = default_options<gradstep_adam_options>();
   o.learning_rate = 0.1;
   return o;
 }
@@ -34,11 +34,11 @@ TEST(OptimizerState, ACopiedStateContinuesWithTheSameBits) {
 
 TEST(OptimizerState, CopyBetweenDifferentOptimizersIsAMismatchInWords) {
   auto a = make_optimizer(adam());
-  auto sgd = default_sgd_options();
+  auto sgd = default_options<gradstep_sgd_options>();
   sgd.learning_rate = 1;
   auto b = make_optimizer(sgd);
   expect_error(GRADSTEP_ERR_MISMATCH, "source: is sgd, destination is adam", [&] { a->copy_state(*b); });
-  FirstOrderOptimizer other(make_context(), make_adam(adam()), make_schema({{7, 5}, {999}}));
+  FirstOrderOptimizer other(make_context(), make_rule(adam()), make_schema({{7, 5}, {999}}));
   expect_error(GRADSTEP_ERR_MISMATCH, "parameter 'p1' has shape (1000) against (999)", [&] { a->copy_state(other); });
   sgd.momentum = 0.9;
   auto c = make_optimizer(sgd);
@@ -86,7 +86,7 @@ TEST(OptimizerState, UnknownStatesAndIndicesAreNamed) {
 }
 
 TEST(OptimizerState, BytesBeforeCreationEqualWhatIsHeldAfter) {
-  auto o = default_sgd_options();
+  auto o = default_options<gradstep_sgd_options>();
   o.learning_rate = 1;
   for (const double momentum : {0.0, 0.9}) {
     o.momentum = momentum;
@@ -95,14 +95,14 @@ TEST(OptimizerState, BytesBeforeCreationEqualWhatIsHeldAfter) {
       auto optimizer = make_optimizer(o, dtype);
       std::int64_t held = 0;
       for (const StoredState& stored : optimizer->stored_states()) held += stored.array.bytes();
-      EXPECT_EQ(held, FirstOrderOptimizer::state_bytes(*make_sgd(o), schema));
+      EXPECT_EQ(held, FirstOrderOptimizer::state_bytes(make_rule(o), schema));
       EXPECT_EQ(held, momentum == 0 ? 0 : 1035 * (dtype == DType::f64 ? 8 : 4));
     }
   }
 }
 
 TEST(OptimizerState, ParametersOfNoElementsAreLegal) {
-  FirstOrderOptimizer optimizer(make_context(), make_adam(adam()), make_schema({{0, 4}, {2}}));
+  FirstOrderOptimizer optimizer(make_context(), make_rule(adam()), make_schema({{0, 4}, {2}}));
   TestTensor<float> empty({0, 4}), p({2}), g({2}, 1.0F);
   const gradstep_tensor params[] = {empty.absent(), p.tensor()};
   const gradstep_tensor grads[] = {empty.absent(), g.tensor()};
@@ -112,7 +112,7 @@ TEST(OptimizerState, ParametersOfNoElementsAreLegal) {
 
 TEST(OptimizerState, TheHotPathCallsTheAllocatorNoMore) {
   int allocations = 0;
-  FirstOrderOptimizer optimizer(make_counting_context(&allocations, 2), make_adam(adam()), make_schema(kShapes));
+  FirstOrderOptimizer optimizer(make_counting_context(&allocations, 2), make_rule(adam()), make_schema(kShapes));
   Model<float> model;
   model.draw_gradients(0);
   StepGuards guards;

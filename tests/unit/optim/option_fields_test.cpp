@@ -16,14 +16,14 @@ struct Options {
 enum Place : std::size_t { kDecay, kRate, kPlaces };
 
 constexpr OptionFields<Options, kPlaces> kFields({
-    {kRate, &Options::rate, {"rate", 0}},
-    {kDecay, &Options::decay, {"decay", 0, 1}},
+    {kRate, &Options::rate, {"rate", rules::at_least(0)}},
+    {kDecay, &Options::decay, {"decay", rules::kFraction}},
 });
 
 TEST(OptionFields, NamesRangesAndValuesGoByPlaceAndNotByTheOrderOfTheLines) {
   EXPECT_STREQ(kFields.fields()[kRate].name, "rate");
   EXPECT_STREQ(kFields.fields()[kDecay].name, "decay");
-  EXPECT_EQ(kFields.fields()[kDecay].limit, 1);
+  EXPECT_EQ(kFields.fields()[kDecay].range.limit, 1);
   EXPECT_EQ(kFields.values(Options{})[kRate], 0.1);
   EXPECT_EQ(kFields.values(Options{})[kDecay], 0.2);
 }

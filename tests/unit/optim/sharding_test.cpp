@@ -9,14 +9,18 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <functional>
+#include <limits>
 #include <map>
+#include <numeric>
 #include <stdexcept>
 #include <thread>
 
 #include "optim/saved_optimizer.h"
 #include "reduce/reducer.h"
 #include "unit/failing_loops.h"
-#include "unit/optim/optimizer_fixture.h"
+#include "unit/memory_stream.h"
+#include "unit/optim/ranked_model.h"
 #include "unit/ranks.h"
 #include "unit/recorded_log.h"
 #include "unit/short_of_memory.h"
@@ -24,67 +28,10 @@
 namespace gradstep::test {
 namespace {
 
-/// Less than a chunk, several chunks with a rest, exactly one, and one element.
-const std::vector<std::vector<std::int64_t>> kUneven = {{5, 7}, {3 * kChunk + 100}, {kChunk}, {1}, {2 * kChunk - 1}};
-
-gradstep_adam_options adam() {
-  auto o = default_adam_options();
-  o.learning_rate = 0.01;
-  o.weight_decay = 0.1;
-  return o;
-}
-
-/// Parameters of one dtype, equal on all ranks, and gradients that differ by rank. Both stay where they are, and so
-/// does what was worked out for them.
-struct Ranked {
-  Schema schema;
-  DType dtype;
-  std::vector<std::vector<std::byte>> params;
-  std::vector<std::vector<float>> grads;
-  std::vector<bool> absent;
-  StepBinding binding;
-
-  explicit Ranked(DType type, std::uint32_t flags = 0) : schema(make_schema(kUneven, type, flags)), dtype(type) {
-    const auto context = make_context();
-    for (std::size_t i = 0; i < schema.size(); ++i) {
-      auto values = random_values<float>(static_cast<std::size_t>(schema[i].size), 7 + static_cast<std::uint32_t>(i));
-      params.emplace_back(values.size() * static_cast<std::size_t>(size_of(dtype)));
-      CopyItem item;
-      item.destination = {params.back().data(), schema[i].size, dtype, 0, nullptr, nullptr};
-      item.source = {values.data(), schema[i].size, DType::f32, 0, nullptr, nullptr};
-      Site(context->cpu()).copy(item.destination, item.source);
-      grads.emplace_back(values.size());
-    }
-    absent.assign(schema.size(), false);
-  }
-  void draw(std::int32_t rank, std::uint32_t step) {
-    for (std::size_t i = 0; i < grads.size(); ++i) {
-      const auto seed = 1000 * static_cast<std::uint32_t>(rank) + 31 * step + static_cast<std::uint32_t>(i);
-      std::ranges::copy(random_values<float>(grads[i].size(), seed), grads[i].begin());
-    }
-  }
-  std::vector<gradstep_tensor> param_tensors() {
-    std::vector<gradstep_tensor> list;
-    for (std::size_t i = 0; i < params.size(); ++i) list.push_back(view_of(schema, i, params[i].data(), dtype));
-    return list;
-  }
-  std::vector<gradstep_tensor> grad_tensors() {
-    std::vector<gradstep_tensor> list;
-    for (std::size_t i = 0; i < grads.size(); ++i) {
-      list.push_back(view_of(schema, i, absent[i] ? nullptr : grads[i].data(), DType::f32));
-    }
-    return list;
-  }
-  const StepBuffers& buffers() {
-    return binding.bind(schema, param_tensors().data(), grad_tensors().data(), nullptr, schema.size());
-  }
-  StepOutcome step(Optimizer& optimizer, const StepGuards& guards = {}) { return optimizer.step(buffers(), guards); }
-};
-
-using MakeRule = std::function<std::unique_ptr<UpdateRule>()>;
+using MakeRule = std::function<Rule()>;
 
 struct Trajectory {
-  MakeRule rule = [] { return make_adam(adam()); };
+  MakeRule rule = [] { return make_rule(adam()); };
   DType dtype = DType::f32;
   StepGuards guards;
   std::uint32_t flags = 0;
@@ -165,26 +112,26 @@ TEST(Sharding, UnderTheEnginesOrderItStaysNear) {
 }
 
 TEST(Sharding, EqualsItForEveryRuleAndStorage) {
-  auto sgd = default_sgd_options();
+  auto sgd = default_options<gradstep_sgd_options>();
   sgd.learning_rate = 0.1;
   sgd.momentum = 0.9;
-  auto rmsprop = default_rmsprop_options();
+  auto rmsprop = default_options<gradstep_rmsprop_options>();
   rmsprop.learning_rate = 0.01;
   rmsprop.centered = 1;
-  auto adagrad = default_adagrad_options();
+  auto adagrad = default_options<gradstep_adagrad_options>();
   adagrad.learning_rate = 0.1;
   auto coded = adam();
   coded.state_dtype = GRADSTEP_STATE_DTYPE_INT8;
   auto narrow = adam();
   narrow.state_dtype = GRADSTEP_STATE_DTYPE_BF16;
   narrow.stochastic_rounding = 1;
-  const MakeRule rules[] = {[&] { return make_sgd(sgd); }, [&] { return make_rmsprop(rmsprop); },
-                            [&] { return make_adagrad(adagrad); }, [&] { return make_adam(coded); },
-                            [&] { return make_adam(narrow); }};
+  const MakeRule rules[] = {[&] { return make_rule(sgd); }, [&] { return make_rule(rmsprop); },
+                            [&] { return make_rule(adagrad); }, [&] { return make_rule(coded); },
+                            [&] { return make_rule(narrow); }};
   for (const MakeRule& rule : rules) {
     Trajectory run;
     run.rule = rule;
-    EXPECT_EQ(sharded(3, run), unsharded(3, run)) << rule()->name();
+    EXPECT_EQ(sharded(3, run), unsharded(3, run)) << rule().name();
   }
 }
 
@@ -192,7 +139,7 @@ TEST(Sharding, EqualsItForNarrowParametersWithMasters) {
   auto o = adam();
   o.master_weights = 1;
   Trajectory run;
-  run.rule = [&] { return make_adam(o); };
+  run.rule = [&] { return make_rule(o); };
   run.dtype = DType::bf16;
   expect_equal_bits(run);
 }
@@ -211,6 +158,96 @@ TEST(Sharding, ClippingByNormAndValueHasTheSameBits) {
   expect_equal_bits(run);
 }
 
+using Doubles = std::vector<std::vector<double>>;
+
+/// What a rank has after one clipped step of SGD.
+struct WideStep {
+  bool applied = false;
+  double norm = 0;
+  Doubles params;
+  std::int64_t gathers = 0;
+  bool operator==(const WideStep& other) const {
+    return applied == other.applied && norm == other.norm && params == other.params;
+  }
+};
+
+WideStep wide_step(Communicator* comm, std::int32_t gradients, double max_norm, Doubles grads) {
+  auto options = default_options<gradstep_sgd_options>();
+  options.learning_rate = 1;
+  const Schema schema = make_schema(kUneven, DType::f64);
+  FirstOrderOptimizer optimizer(make_context(), make_rule(options), schema);
+  gradstep_sharding_options exchange{};
+  exchange.gradients = gradients;
+  if (comm != nullptr) optimizer.attach(comm, exchange);
+  WideStep result;
+  for (const auto& grad : grads) result.params.emplace_back(grad.size());
+  std::vector<gradstep_tensor> params_shown;
+  std::vector<gradstep_tensor> grads_shown;
+  for (std::size_t i = 0; i < schema.size(); ++i) {
+    params_shown.push_back(view_of(schema, i, result.params[i].data(), DType::f64));
+    grads_shown.push_back(view_of(schema, i, grads[i].data(), DType::f64));
+  }
+  StepGuards guards;
+  guards.max_norm = max_norm;
+  guards.skip_nonfinite = true;
+  const auto gathers = [&] { return comm != nullptr ? optimizer.sharding()->comm().stats().all_gathers : 0; };
+  const std::int64_t before = gathers();
+  const StepOutcome outcome =
+      host::step(optimizer, params_shown.data(), grads_shown.data(), nullptr, schema.size(), guards);
+  result.gathers = gathers() - before;
+  result.applied = outcome.applied;
+  result.norm = outcome.grad_norm;
+  return result;
+}
+
+/// Squares of all but the first of these leave the range of f64, norms do not.
+TEST(Sharding, NormsOfDoublesAreRightUpToTheEndsOfTheirRange) {
+  for (const double size : {1.0, 1e150, 1e200, 1e305, 1e-140, 1e-200, 1e-307, 1e-320}) {
+    Doubles grads;
+    for (const auto& shape : kUneven) {
+      const std::int64_t count = std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>{});
+      grads.push_back(random_values<double>(static_cast<std::size_t>(count), static_cast<std::uint32_t>(count)));
+      for (double& g : grads.back()) g *= size;
+    }
+    const WideStep expected = wide_step(nullptr, GRADSTEP_SHARDED_GRADIENTS_REDUCED, size, grads);
+    EXPECT_TRUE(expected.applied) << size;
+    EXPECT_GT(expected.norm, size);
+    EXPECT_LT(expected.norm, 1000 * size);
+    for (const std::int32_t gradients : {GRADSTEP_SHARDED_GRADIENTS_REDUCED, GRADSTEP_SHARDED_GRADIENTS_LOCAL}) {
+      for (std::int32_t ranks = 1; ranks <= 4; ++ranks) {
+        // The mean over three ranks is rounded.
+        if (ranks == 3 && gradients == GRADSTEP_SHARDED_GRADIENTS_LOCAL) continue;
+        run_ranks(ranks, [&](Communicator& comm) {
+          const WideStep own = wide_step(&comm, gradients, size, grads);
+          EXPECT_EQ(own.norm, expected.norm) << size << ", rank " << comm.rank() << " of " << ranks;
+          EXPECT_TRUE(own == expected) << size << ", rank " << comm.rank() << " of " << ranks;
+          EXPECT_EQ(own.gathers, size == 1 ? 2 : 3) << "sums of squares travel again only where they have to";
+        });
+      }
+    }
+  }
+}
+
+TEST(Sharding, TheNormOfTheLargestDoubleIsItselfAndThatOfInfinityIsInfinite) {
+  constexpr double kLargest = std::numeric_limits<double>::max();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (std::int32_t ranks = 1; ranks <= 4; ++ranks) {
+    run_ranks(ranks, [&](Communicator& comm) {
+      Doubles grads = {std::vector<double>(35), std::vector<double>(3 * kChunk + 100), std::vector<double>(kChunk),
+                       std::vector<double>(1), std::vector<double>(2 * kChunk - 1)};
+      grads[1][2 * kChunk + 5] = kLargest;
+      const WideStep largest = wide_step(&comm, GRADSTEP_SHARDED_GRADIENTS_REDUCED, 1, grads);
+      EXPECT_TRUE(largest.applied);
+      EXPECT_EQ(largest.norm, kLargest);
+      EXPECT_NEAR(largest.params[1][2 * kChunk + 5], -1, 1e-9) << "its coefficient is a denormal number";
+      grads[4][7] = -kInfinity;
+      const WideStep infinite = wide_step(&comm, GRADSTEP_SHARDED_GRADIENTS_REDUCED, 1, grads);
+      EXPECT_FALSE(infinite.applied);
+      EXPECT_EQ(infinite.norm, kInfinity);
+    });
+  }
+}
+
 TEST(Sharding, AGradientThatOneRankAloneHasReachesAll) {
   Trajectory run;
   run.flags = GRADSTEP_PARAMETER_MAY_BE_UNUSED;
@@ -222,7 +259,7 @@ TEST(Sharding, AGradientThatOneRankAloneHasReachesAll) {
 TEST(Sharding, WhatAStepThatWasNotMadeHasSeenOfGradientsIsSeenByTheNextOne) {
   run_ranks(2, [](Communicator& comm) {
     Ranked model(DType::f32, GRADSTEP_PARAMETER_MAY_BE_UNUSED);
-    FirstOrderOptimizer optimizer(make_context(), make_adam(adam()), model.schema);
+    FirstOrderOptimizer optimizer(make_context(), make_rule(adam()), model.schema);
     optimizer.attach(&comm, {});
     model.draw(comm.rank(), 0);
     model.absent.assign(model.schema.size(), comm.rank() != 0);
@@ -238,6 +275,55 @@ TEST(Sharding, WhatAStepThatWasNotMadeHasSeenOfGradientsIsSeenByTheNextOne) {
     EXPECT_FALSE(optimizer.step_sharded(buffers, {}, exchange).applied);
     EXPECT_TRUE(optimizer.step(buffers, {}).applied);
     EXPECT_EQ(model.params, after_one) << "what no rank has a gradient for was stepped";
+  });
+}
+
+TEST(Sharding, AGradientOfWeightZeroIsNotRead) {
+  run_ranks(2, [](Communicator& comm) {
+    Ranked model(DType::f32);
+    FirstOrderOptimizer optimizer(make_context(), make_rule(adam()), model.schema);
+    optimizer.attach(&comm, {});
+    const bool is_empty = comm.rank() == 1;
+    if (is_empty) {
+      for (auto& grad : model.grads) grad.assign(grad.size(), std::numeric_limits<float>::quiet_NaN());
+    }
+    GradientExchange exchange = optimizer.sharding()->default_exchange();
+    exchange.average = GRADSTEP_AVERAGE_WEIGHTED;
+    exchange.weight = is_empty ? 0 : 2;
+    StepGuards guards;
+    guards.skip_nonfinite = true;
+    EXPECT_TRUE(optimizer.step_sharded(model.buffers(), guards, exchange).applied);
+  });
+}
+
+/// The file that is there stays, and no rank hangs in the gathering.
+TEST(Sharding, WhatNoLoadTakesIsNotSavedByAnyRank) {
+  run_ranks(2, [](Communicator& comm) {
+    Ranked model(DType::f32);
+    FirstOrderOptimizer optimizer(make_context(), make_rule(adam()), model.schema);
+    optimizer.attach(&comm, {});
+    model.draw(comm.rank(), 0);
+    if (comm.rank() == 1) model.grads[1][3] = std::numeric_limits<float>::quiet_NaN();
+    model.step(optimizer);
+    Memory memory;
+    expect_error(GRADSTEP_ERR_NUMERIC, "'p1/exp_avg' holds NaN or infinity", [&] {
+      write_state_file(comm.rank() == 0 ? &memory : nullptr, "optimizer", {{"", save_optimizer(optimizer)}});
+    });
+    EXPECT_FALSE(memory.committed);
+  });
+}
+
+TEST(Sharding, ManyElementsBelowTheLimitAreStoredAndALargerOneOnOneRankSkipsTheStepOnAll) {
+  run_ranks(3, [](Communicator& comm) {
+    Ranked model(DType::f32);
+    FirstOrderOptimizer optimizer(make_context(), make_rule(adam()), model.schema);
+    optimizer.attach(&comm, {});
+    StepGuards guards;
+    guards.skip_nonfinite = true;
+    for (auto& grad : model.grads) std::ranges::fill(grad, 5e20F);
+    EXPECT_TRUE(model.step(optimizer, guards).applied) << "their norm is above the limit of 5.8e20";
+    if (comm.rank() == 1) model.grads[1].back() = 1e21F;  // a mean of 6.7e20
+    EXPECT_FALSE(model.step(optimizer, guards).applied);
   });
 }
 
@@ -266,8 +352,8 @@ TEST(Sharding, UpdatesAreGatheredInsteadOfParameters) {
     Ranked in_place(DType::f32);
     Ranked apart(DType::f32);
     Ranked updates(DType::f32);
-    FirstOrderOptimizer stepping(make_context(), make_adam(adam()), in_place.schema);
-    FirstOrderOptimizer giving(make_context(), make_adam(adam()), apart.schema);
+    FirstOrderOptimizer stepping(make_context(), make_rule(adam()), in_place.schema);
+    FirstOrderOptimizer giving(make_context(), make_rule(adam()), apart.schema);
     stepping.attach(&comm, {});
     giving.attach(&comm, {});
     in_place.draw(comm.rank(), 0);
@@ -291,7 +377,7 @@ TEST(Sharding, EachRankHoldsItsShareOfTheState) {
   std::vector<std::int64_t> held(kRanks);
   run_ranks(kRanks, [&](Communicator& comm) {
     const Schema schema = make_schema({{64 * kChunk}, {10}});
-    FirstOrderOptimizer optimizer(make_context(), make_adam(adam()), schema);
+    FirstOrderOptimizer optimizer(make_context(), make_rule(adam()), schema);
     optimizer.attach(&comm, {});
     for (const StoredState& stored : optimizer.stored_states()) {
       held[static_cast<std::size_t>(comm.rank())] += stored.array.bytes();
@@ -314,7 +400,7 @@ TEST(Sharding, StateMovesToAnotherNumberOfRanksAndBack) {
   for (const std::int32_t format : {GRADSTEP_STATE_DTYPE_NATIVE, GRADSTEP_STATE_DTYPE_INT8}) {
     auto o = adam();
     o.state_dtype = format;
-    run.rule = [&] { return make_adam(o); };
+    run.rule = [&] { return make_rule(o); };
     const auto expected = unsharded(1, run);
     run_ranks(3, [&](Communicator& comm) {
       Ranked model(run.dtype);
@@ -344,7 +430,7 @@ TEST(Sharding, StateMovesToAnotherNumberOfRanksAndBack) {
 TEST(Sharding, SingleStatesAreGatheredAndDealtOut) {
   run_ranks(3, [](Communicator& comm) {
     Ranked model(DType::f32);
-    FirstOrderOptimizer optimizer(make_context(), make_adam(adam()), model.schema);
+    FirstOrderOptimizer optimizer(make_context(), make_rule(adam()), model.schema);
     optimizer.attach(&comm, {});
     auto values = random_values<float>(static_cast<std::size_t>(model.schema[1].size), 5);
     std::vector<float> back(values.size());
@@ -364,7 +450,7 @@ TEST(Sharding, SingleStatesAreGatheredAndDealtOut) {
 TEST(Sharding, ANonFiniteGradientOnOneRankSkipsTheStepOnAll) {
   run_ranks(3, [](Communicator& comm) {
     Ranked model(DType::f32);
-    FirstOrderOptimizer optimizer(make_context(), make_adam(adam()), model.schema);
+    FirstOrderOptimizer optimizer(make_context(), make_rule(adam()), model.schema);
     optimizer.attach(&comm, {});
     model.draw(comm.rank(), 0);
     if (comm.rank() == 1) model.grads[4][9] = std::numeric_limits<float>::quiet_NaN();
@@ -386,48 +472,9 @@ TEST(Sharding, ANonFiniteGradientOnOneRankSkipsTheStepOnAll) {
   });
 }
 
-TEST(Sharding, RanksWithOtherOptionsAreRefused) {
-  using Change = void (*)(gradstep_adam_options&);
-  constexpr Change kChanges[] = {
-      [](gradstep_adam_options& o) { o.amsgrad = 1; },
-      [](gradstep_adam_options& o) { o.maximize = 1; },
-      [](gradstep_adam_options& o) { o.decoupled_weight_decay = 1; },
-      [](gradstep_adam_options& o) { o.state_dtype = GRADSTEP_STATE_DTYPE_BF16; },
-      [](gradstep_adam_options& o) { o.master_weights = 1; },
-      [](gradstep_adam_options& o) { o.seed = 7; },
-  };
-  run_ranks(2, [&](Communicator& comm) {
-    for (const Change change : kChanges) {
-      auto o = adam();
-      if (comm.rank() == 1) change(o);
-      FirstOrderOptimizer optimizer(make_context(), make_adam(o), make_schema({{5}}));
-      expect_error(GRADSTEP_ERR_MISMATCH, "the rule or its options", [&] { optimizer.attach(&comm, {}); });
-      EXPECT_FALSE(optimizer.is_sharded());
-    }
-  });
-}
-
-TEST(Sharding, RanksThatDisagreeAreToldAndNothingChanges) {
-  run_ranks(2, [](Communicator& comm) {
-    auto context = make_context();
-    const Schema schema = make_schema(comm.rank() == 0 ? std::vector<std::vector<std::int64_t>>{{5}}
-                                                       : std::vector<std::vector<std::int64_t>>{{6}});
-    FirstOrderOptimizer optimizer(context, make_adam(adam()), schema);
-    expect_error(GRADSTEP_ERR_MISMATCH, "the parameters' shapes", [&] { optimizer.attach(&comm, {}); });
-    EXPECT_FALSE(optimizer.is_sharded());
-    Ranked model(DType::f32);
-    FirstOrderOptimizer other(context, make_adam(adam()), model.schema);
-    other.attach(&comm, {});
-    StepGuards guards;
-    guards.max_norm = comm.rank();  // one asks for clipping, the other does not
-    expect_error(GRADSTEP_ERR_MISMATCH, "1 of 2 ranks", [&] { model.step(other, guards); });
-    EXPECT_TRUE(model.step(other).applied) << "nothing was lost";
-  });
-}
-
 TEST(Sharding, WithoutAnyShardingDetachingLeavesViewsAlone) {
   Ranked model(DType::f32);
-  FirstOrderOptimizer optimizer(make_context(), make_adam(adam()), model.schema);
+  FirstOrderOptimizer optimizer(make_context(), make_rule(adam()), model.schema);
   const void* view = optimizer.state(1, "exp_avg").data;
   optimizer.attach(nullptr, {});
   EXPECT_EQ(optimizer.state(1, "exp_avg").data, view);
@@ -445,7 +492,7 @@ TEST(Sharding, AllPhasesOfAttachShareOneDeadline) {
           while (!has_ended) std::this_thread::sleep_for(std::chrono::milliseconds(1));
           return;
         }
-        FirstOrderOptimizer optimizer(make_context(), make_adam(adam()), make_schema({{8}}));
+        FirstOrderOptimizer optimizer(make_context(), make_rule(adam()), make_schema({{8}}));
         const auto start = std::chrono::steady_clock::now();
         expect_error(GRADSTEP_ERR_TIMEOUT, "", [&] { optimizer.attach(&comm, {}); });
         EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(3000));
@@ -458,7 +505,7 @@ TEST(Sharding, ARankWithoutMemoryLeavesAllRanksAsTheyWere) {
   auto o = adam();
   o.state_dtype = GRADSTEP_STATE_DTYPE_INT8;
   Trajectory run;
-  run.rule = [&] { return make_adam(o); };
+  run.rule = [&] { return make_rule(o); };
   run.steps = 9;
   const auto expected = unsharded(1, run);
   run_ranks(3, [&](Communicator& comm) {
@@ -508,8 +555,8 @@ TEST(Sharding, AfterALostPeerParametersStandAndTheStateMustBeLoaded) {
       2,
       [](Communicator& comm) {
         Ranked model(DType::f32);
-        FirstOrderOptimizer optimizer(make_context(), make_adam(adam()), model.schema);
-        FirstOrderOptimizer saved(make_context(), make_adam(adam()), model.schema);
+        FirstOrderOptimizer optimizer(make_context(), make_rule(adam()), model.schema);
+        FirstOrderOptimizer saved(make_context(), make_rule(adam()), model.schema);
         optimizer.attach(&comm, {});
         if (comm.rank() == 1) return;  // never comes to the step
         const auto before = model.params;
@@ -533,7 +580,7 @@ TEST(Sharding, AStepThatFailsOnOneRankIsNotGoneOnFromOnAny) {
     run_ranks(2, [&](Communicator& comm) {
       FailingLoops loops;
       Ranked model(DType::f32);
-      FirstOrderOptimizer optimizer(loops.make(), make_adam(adam()), model.schema);
+      FirstOrderOptimizer optimizer(loops.make(), make_rule(adam()), model.schema);
       optimizer.attach(&comm, {});
       model.draw(comm.rank(), 0);
       const int before = loops.calls;
@@ -557,7 +604,7 @@ TEST(Sharding, AStepThatFailsOnOneRankIsNotGoneOnFromOnAny) {
 
 TEST(Sharding, IsInTheLog) {
   RecordedLog records;
-  auto options = default_adam_options();
+  auto options = default_options<gradstep_adam_options>();
   options.learning_rate = 0.1;
   const auto context = records.context();
   run_ranks(2, [&](Communicator& comm) {

@@ -12,7 +12,7 @@ namespace gradstep::test {
 namespace {
 
 gradstep_sgd_options plain_sgd() {
-  auto o = default_sgd_options();
+  auto o = default_options<gradstep_sgd_options>();
   o.learning_rate = 1;
   return o;
 }
@@ -41,6 +41,27 @@ TEST(StepGuards, GlobalNormClippingScalesEveryGradientByOneCoefficient) {
   for (std::size_t k = 0; k < before.size(); ++k) {
     for (std::size_t i = 0; i < before[k].values.size(); ++i) {
       EXPECT_EQ(model.params[k].values[i], before[k].values[i] - factor * model.grads[k].values[i]);
+    }
+  }
+}
+
+/// Squares of these leave the range of f64, the norm does not.
+TEST(StepGuards, NormsOfDoublesAreRightUpToTheEndsOfTheirRange) {
+  for (const double size : {1e200, 1e-200, 1e307, 1e-320}) {
+    auto optimizer = make_optimizer(plain_sgd(), DType::f64);
+    Model<double> model;
+    for (auto& grad : model.grads) grad.values.assign(grad.values.size(), 0);
+    for (std::size_t i = 0; i < 4; ++i) model.grads[1].values[i] = size;
+    for (auto& param : model.params) param.values.assign(param.values.size(), 0);
+    StepGuards guards;
+    guards.max_norm = size;
+    guards.skip_nonfinite = true;
+    guards.grad_scale = size > 1 ? 1e50 : 1;  // its product with the norm may be beyond f64
+    const StepOutcome outcome = model.step(*optimizer, guards);
+    EXPECT_TRUE(outcome.applied) << size;
+    EXPECT_NEAR(outcome.grad_norm / (2 * size), 1, 1e-3) << size;
+    if (size > 1) {
+      EXPECT_NEAR(model.params[1].values[0] / (-size / 2), 1, 1e-12) << "clipped, and not to nothing";
     }
   }
 }
@@ -82,7 +103,7 @@ TEST(StepGuards, ValuesAreClampedAfterScaling) {
 }
 
 TEST(StepGuards, ASkippedStepChangesNothingButItsCounter) {
-  auto o = default_adam_options();
+  auto o = default_options<gradstep_adam_options>();
   o.learning_rate = 0.1;
   auto optimizer = make_optimizer(o);
   Model<float> model;
@@ -140,7 +161,7 @@ TEST(StepGuards, WithoutGuardsNonFiniteGradientsGoThrough) {
 }
 
 TEST(StepGuards, UpdatesAreExactlyWhatAStepWouldAdd) {
-  auto o = default_adam_options();
+  auto o = default_options<gradstep_adam_options>();
   o.learning_rate = 0.1;
   o.weight_decay = 0.1;
   o.decoupled_weight_decay = 1;
@@ -178,7 +199,7 @@ TEST(StepGuards, IllegalOptionsAreNamed) {
 
 TEST(StepGuards, SkippedStepsAreInTheLog) {
   RecordedLog records;
-  auto options = default_sgd_options();
+  auto options = default_options<gradstep_sgd_options>();
   options.learning_rate = 0.1;
   FirstOrderOptimizer optimizer(records.context(), make_rule(options), make_schema(kShapes));
   Model<float> model;

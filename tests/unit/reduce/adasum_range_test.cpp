@@ -55,7 +55,7 @@ enum class Outcome { formula, cancels, exact, nan };
 struct Case {
   const char* name;
   std::size_t size;
-  /// Of rank r among `ranks`; rounded to the dtype.
+  /// The value of rank r among `ranks`, rounded to the dtype.
   std::function<double(const Range& range, std::size_t r, std::size_t ranks, std::size_t i)> value;
   Outcome outcome = Outcome::formula;  ///< exact: bit by bit; cancels: relative to the largest that went in
 };

@@ -72,7 +72,7 @@ std::vector<Tensors<T>> random_gradients(std::size_t ranks, const std::vector<st
       const auto seed = static_cast<std::uint32_t>(31 * r + i);
       gradients[r].emplace_back(std::vector<std::int64_t>{sizes[i]},
                                 random_values<T>(static_cast<std::size_t>(sizes[i]), seed));
-      // Of unlike lengths, and with something in common.
+      // Vectors of unlike lengths, with something in common.
       for (std::size_t k = 0; k < gradients[r][i].values.size(); ++k) {
         gradients[r][i].values[k] = static_cast<T>(static_cast<double>(r + 1) * gradients[r][i].values[k] + 0.7);
       }

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <random>
 
-#include "optim/first_order/adam.h"
 #include "optim/first_order/first_order_optimizer.h"
+#include "optim/first_order/typed_options.h"
 #include "tests/threads_left.h"
 #include "unit/reduce/reducer_fixture.h"
 #include "unit/reduce/world_reduce.h"
@@ -106,9 +106,9 @@ TEST_P(OverlapWorlds, TwoReducersAShardedStepAndTheHostsCollectivesShareACommuni
     Reducer b(context, comm, second, schema);
     Reducer whole_a(context, comm, first, schema);
     Reducer whole_b(context, comm, second, schema);
-    auto adam = default_adam_options();
+    auto adam = default_options<gradstep_adam_options>();
     adam.learning_rate = 0.01;
-    FirstOrderOptimizer optimizer(context, make_adam(adam), schema);
+    FirstOrderOptimizer optimizer(context, make_rule(adam), schema);
     optimizer.attach(&comm, gradstep_sharding_options{});
     auto params = gradients_of(0, 99);
     const auto param_tensors = views_of(params);

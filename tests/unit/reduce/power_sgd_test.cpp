@@ -83,7 +83,7 @@ TEST(PowerSgd, ResultsAndResidualAddUpToTheGradients) {
     std::vector<double> sum(kRows * kCols, 0);
     std::vector<double> results(kRows * kCols, 0);
     for (std::uint32_t w = 0; w < 4; ++w) {
-      // The same on both ranks, so that each rank's residual is that of the mean.
+      // Equal on both ranks, so that each rank's residual is that of the mean.
       TestTensor<double> g({kRows, kCols}, random_values<double>(kRows * kCols, w));
       const gradstep_tensor tensor = g.tensor();
       for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += g.values[k];
@@ -95,8 +95,8 @@ TEST(PowerSgd, ResultsAndResidualAddUpToTheGradients) {
   });
 }
 
-// Of a gradient that is zero, or of fewer independent rows than there are factors, some have no direction to go on
-// from.
+// Where a gradient is zero, or has fewer independent rows than there are factors, some factors have no direction to go
+// on from.
 TEST(PowerSgd, AWindowWithoutDirectionsDoesNotKeepThoseAfterItFromHavingSome) {
   run_ranks(2, [](Communicator& comm) {
     Reducer reducer(make_context(), comm, power_options(2), make_schema({{kRows, kCols}}, DType::f64));

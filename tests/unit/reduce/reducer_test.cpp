@@ -145,6 +145,35 @@ TEST(Reducer, NoWeightAnywhereIsZeroNotNan) {
   });
 }
 
+TEST(Reducer, AGradientOfWeightZeroIsNotRead) {
+  for (const std::int32_t mode : {GRADSTEP_REDUCER_DENSE, GRADSTEP_REDUCER_BFLOAT16}) {
+    run_ranks(2, [&](Communicator& comm) {
+      auto options = reducer_options(GRADSTEP_AVERAGE_WEIGHTED);
+      options.mode = mode;
+      Reducer reducer(make_context(), comm, options, make_schema({{3}}));
+      const bool is_empty = comm.rank() == 1;
+      TestTensor<float> g({3}, is_empty ? std::numeric_limits<float>::quiet_NaN() : 5.0F);
+      const gradstep_tensor tensor = g.tensor();
+      host::reduce(reducer, &tensor, &tensor, 1, is_empty ? 0 : 3);
+      EXPECT_EQ(g.values, std::vector<float>(3, 5));
+    });
+  }
+}
+
+TEST(Reducer, WeightsThatASumInFloatCannotHoldAreRefused) {
+  run_ranks(1, [](Communicator& comm) {
+    Reducer reducer(make_context(), comm, reducer_options(GRADSTEP_AVERAGE_WEIGHTED), make_schema({{3}}));
+    TestTensor<float> g({3}, 2.0F);
+    const gradstep_tensor tensor = g.tensor();
+    for (const double weight : {1e40, 1e35, 1e-50}) {
+      expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "weight: is ",
+                   [&] { host::reduce(reducer, &tensor, &tensor, 1, weight); });
+    }
+    host::reduce(reducer, &tensor, &tensor, 1, 1e-20);
+    for (const float value : g.values) EXPECT_NEAR(value, 2, 1e-6);
+  });
+}
+
 TEST(Reducer, RanksThatDisagreeAreToldOnEveryRank) {
   run_ranks(3, [](Communicator& comm) {
     const std::int64_t last = comm.rank() == 2 ? 8 : 9;

@@ -97,7 +97,7 @@ TEST(Windows, ARankThatFailsWhenABucketHasLeftEndsItForItsPeers) {
       window();
       const int loops_of_a_window = loops.calls;
       if (comm.rank() == 1) {
-        // Of a bucket alone the last loop is that which writes the result.
+        // With a single bucket the last loop is the one that writes the result.
         loops.failing = loops.calls + (way == Way::takes_one_bucket ? loops_of_a_window : 2);
         expect_error(GRADSTEP_ERR_CALLBACK, "parallel_for", window);
         if (way == Way::pushes) {

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
 #include "unit/memory_stream.h"
 #include "unit/reduce/reducer_fixture.h"
 #include "unit/short_of_memory.h"
@@ -97,6 +99,36 @@ TEST(TakenOverReducer, RanksThatStoodApartHoldTheSameBitsAgain) {
   }
 }
 
+TEST(SavedReducer, EveryModeCountsItsWindowsOn) {
+  run_ranks(1, [](Communicator& comm) {
+    const Schema schema = make_schema(kGradientShapes);
+    for (const std::int32_t mode : {GRADSTEP_REDUCER_DENSE, GRADSTEP_REDUCER_HALF, GRADSTEP_REDUCER_POWERSGD}) {
+      auto options = reducer_options();
+      options.mode = mode;
+      Reducer first(make_context(), comm, options, schema);
+      for (const std::int32_t window : {0, 1, 2}) reduce(first, window);
+      const std::string bytes = save(first);
+      Reducer second(make_context(), comm, options, schema);
+      load(second, bytes);
+      EXPECT_TRUE(save(second) == bytes) << "mode " << mode;
+    }
+  });
+}
+
+// Files have a loss scale where there is one.
+TEST(SavedReducer, ADamagedLossScaleIsRefused) {
+  run_ranks(1, [](Communicator& comm) {
+    const Schema schema = make_schema(kGradientShapes);
+    Reducer reducer(make_context(), comm, sparse(64), schema);
+    EXPECT_EQ(save(reducer).find("loss_scale"), std::string::npos);
+    for (const double scale : {0.0, -2.0, HUGE_VAL}) {
+      SavedPart part = reducer.save();
+      part.set("loss_scale", scale);
+      expect_error(GRADSTEP_ERR_CORRUPT, "loss_scale", [&] { load(reducer, saved_bytes("reducer", {{"", part}})); });
+    }
+  });
+}
+
 TEST(SavedReducer, AnotherModeOrADamagedResidualIsRefusedAndChangesNothing) {
   run_ranks(1, [](Communicator& comm) {
     const Schema schema = make_schema(kGradientShapes);
@@ -106,7 +138,9 @@ TEST(SavedReducer, AnotherModeOrADamagedResidualIsRefusedAndChangesNothing) {
     Reducer dense(make_context(), comm, reducer_options(), schema);
     expect_error(GRADSTEP_ERR_MISMATCH, "has mode 4, this one has 0", [&] { load(dense, before); });
     static_cast<float*>(reducer.residual(3).data)[5] = std::numeric_limits<float>::quiet_NaN();
-    const std::string damaged = save(reducer);
+    SavedPart part = reducer.save();
+    for (SavedTensor& tensor : part.tensors) tensor.is_finite = false;  // as a file that somebody else has written
+    const std::string damaged = saved_bytes("reducer", {{"", part}});
     Reducer other(make_context(), comm, sparse(64), schema);
     reduce(other, 1);
     expect_error(GRADSTEP_ERR_CORRUPT, "p3/residual", [&] { load(other, damaged); });

@@ -283,7 +283,8 @@ TEST(SparseDefects, ANanNeverStaysInTheResidual) {
       Reducer strict(make_context(), comm, options, make_schema({{4}}));
       reduce_one(strict, clean);
       const Values before = residual_of(strict);
-      expect_error(GRADSTEP_ERR_NUMERIC, "rank 1 has 1 elements that are NaN", [&] { reduce_one(strict, broken); });
+      expect_error(GRADSTEP_ERR_NUMERIC, "rank 1 has NaN: 1 of the elements that it would send",
+                   [&] { reduce_one(strict, broken); });
       EXPECT_EQ(residual_of(strict), before) << "as before the call, on every rank";
       EXPECT_EQ(reduce_one(strict, clean), (Values{8, 0, 0, 0})) << "the next window is as if there had been none";
 

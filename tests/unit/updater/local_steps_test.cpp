@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "optim/first_order/first_order_optimizer.h"
-#include "optim/first_order/sgd.h"
+#include "optim/first_order/typed_options.h"
 #include "unit/host_calls.h"
 #include "unit/memory_stream.h"
 #include "unit/ranks.h"
@@ -24,10 +24,10 @@ struct Chain {
 
   Chain(Communicator& comm, gradstep_updater_options options, gradstep_reducer_options reduction, double momentum = 0) {
     const Schema schema = make_schema({{2}, {2}, {2}});
-    auto sgd = default_sgd_options();
+    auto sgd = default_options<gradstep_sgd_options>();
     sgd.learning_rate = 1;
     sgd.momentum = momentum;
-    optimizer = std::make_shared<FirstOrderOptimizer>(context, make_sgd(sgd), schema);
+    optimizer = std::make_shared<FirstOrderOptimizer>(context, make_rule(sgd), schema);
     reduction.fuse_threshold = 1;
     reducer = std::make_shared<Reducer>(context, comm, reduction, schema);
     updater = std::make_unique<Updater>(context, optimizer, nullptr, reducer, options);

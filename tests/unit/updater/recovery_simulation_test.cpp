@@ -16,10 +16,9 @@ namespace {
 
 constexpr int kMostComplaints = 5;
 constexpr std::int64_t kNoMoreCalls = 200;
-/// Sanitizers take a part of the calls in each variant, another one in the next: of the least number of variants below,
-/// so that each call's turn comes.
+/// Sanitizers take a part of the calls in each variant, another part in the next.
 #if defined(GRADSTEP_SANITIZED)
-constexpr std::int64_t kStride = 6;
+constexpr std::int64_t kStride = 17;
 #else
 constexpr std::int64_t kStride = 1;
 #endif
@@ -90,6 +89,10 @@ std::vector<SimulatedSetup> skipping_setups() {
   std::vector<SimulatedSetup> all = {skipping(with(dense, "gradients", GRADSTEP_SYNC_GRADIENTS)),
                                      skipping(with(dense, "deltas", GRADSTEP_SYNC_DELTAS))};
   for (const SimulatedSetup& setup : local_setups()) all.push_back(skipping(setup));
+  for (const SimulatedSetup& setup : modes()) {
+    const std::int32_t kind = setup.reduction.mode;
+    if (kind == GRADSTEP_REDUCER_SPARSE_TOPK || kind == GRADSTEP_REDUCER_POWERSGD) all.push_back(skipping(setup));
+  }
   return all;
 }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "optim/saved_optimizer.h"
 #include "unit/failing_loops.h"
 #include "unit/memory_stream.h"
 #include "unit/recorded_log.h"
@@ -332,6 +333,58 @@ TEST(Recovery, IsInTheLog) {
   EXPECT_EQ(records.count(GRADSTEP_LOG_WARNING, "recovery dropped this rank's window of 2 micro-batches"), 1);
   EXPECT_EQ(
       records.count(GRADSTEP_LOG_INFO, "updater: recovered with 2 ranks, from rank 0 after 0 windows and 0 steps"), 2);
+}
+
+// Without a reducer: the sharded optimizer exchanges the gradients itself.
+TEST(Recovery, AnUpdaterGoesOnWhenItsShardedOptimizerIsAttachedAndLoaded) {
+  Replica::Setup setup;
+  setup.steps = 2;
+  Replica alone(nullptr, setup);
+  const auto push = [](Replica& replica, std::uint32_t from, std::uint32_t to) {
+    for (std::uint32_t i = from; i < to; ++i) {
+      auto grads = micro_batch(i);
+      replica.push(grads);
+    }
+  };
+  push(alone, 0, 4);
+  const std::string updater_file = saved_bytes("updater", alone.updater->save());
+  const std::string optimizer_file = saved_bytes("optimizer", {{"", save_optimizer(*alone.optimizer)}});
+  const auto middle = alone.params;
+  push(alone, 4, 6);
+  gradstep_sharding_options equal{};
+  equal.gradients = GRADSTEP_SHARDED_GRADIENTS_REDUCED;
+  for (const bool loads_updater : {false, true}) {
+    CommSettings settings;
+    settings.timeout_ms = 10000;
+    const auto survivors = make_local_communicators(make_context(), 2, settings);
+    run_ranks(3, [&](Communicator& comm) {
+      Replica replica(nullptr, setup);
+      replica.optimizer->attach(&comm, equal);
+      push(replica, 0, 5);
+      comm.barrier(comm.deadline());
+      if (comm.rank() == 2) return comm.abort();
+      EXPECT_THROW(push(replica, 5, 6), Error);
+      Communicator& left = *survivors[static_cast<std::size_t>(comm.rank())];
+      const auto p = replica.param_tensors();
+      expect_error(GRADSTEP_ERR_INVALID_STATE, "load a saved state",
+                   [&] { host::recover(*replica.updater, &left, p.data(), p.size()); });
+      replica.optimizer->attach(&left, equal);
+      const StateFile file = read_bytes(loads_updater ? updater_file : optimizer_file);
+      if (loads_updater) {
+        replica.updater->load(file)();
+      } else {
+        LoadedPart part(file, "");
+        load_optimizer(part, *replica.optimizer)();
+      }
+      for (std::size_t k = 0; k < middle.size(); ++k) replica.params[k].values = middle[k].values;
+      if (loads_updater) {
+        push(replica, 4, 6);  // the window that failed is dropped
+      } else {
+        EXPECT_TRUE(replica.flush());  // and here it has waited
+      }
+      for (std::size_t k = 0; k < middle.size(); ++k) EXPECT_EQ(replica.params[k].values, alone.params[k].values);
+    });
+  }
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <limits>
 #include <memory>
 
-#include "optim/first_order/adam.h"
+#include "optim/first_order/typed_options.h"
 
 namespace gradstep::test {
 
@@ -69,9 +69,9 @@ class Trainee {
  public:
   Trainee(const SimulatedSetup& setup, std::int32_t rank) : setup_(setup), rank_(rank) {
     const Schema schema = make_schema(kShapes);
-    auto adam = default_adam_options();
+    auto adam = default_options<gradstep_adam_options>();
     adam.learning_rate = 0.25;
-    optimizer_ = std::make_shared<FirstOrderOptimizer>(context_, make_adam(adam), schema);
+    optimizer_ = std::make_shared<FirstOrderOptimizer>(context_, make_rule(adam), schema);
     if (setup.accumulates) {
       auto options = default_accumulator_options();
       options.steps = kSimulatedMicroBatches;

@@ -6,8 +6,8 @@
 
 #include <limits>
 
-#include "optim/first_order/adam.h"
 #include "optim/first_order/first_order_optimizer.h"
+#include "optim/first_order/typed_options.h"
 #include "unit/host_calls.h"
 #include "unit/ranks.h"
 #include "updater/updater.h"
@@ -32,6 +32,8 @@ struct Replica {
     std::int32_t reducer_mode = GRADSTEP_REDUCER_DENSE;
     std::int32_t error_feedback = GRADSTEP_ERROR_FEEDBACK_EF14;
     bool accumulates = true;
+    bool amsgrad = false;
+    double learning_rate = 0.01;
     std::vector<std::vector<std::int64_t>> shapes = kModelShapes;
     std::shared_ptr<Context> context = make_context();
     gradstep_updater_options options = default_updater_options();
@@ -39,9 +41,10 @@ struct Replica {
 
   Replica(Communicator* comm, const Setup& setup) : context(setup.context) {
     const Schema schema = make_schema(setup.shapes);
-    auto adam = default_adam_options();
-    adam.learning_rate = 0.01;
-    optimizer = std::make_shared<FirstOrderOptimizer>(context, make_adam(adam), schema);
+    auto adam = default_options<gradstep_adam_options>();
+    adam.learning_rate = setup.learning_rate;
+    adam.amsgrad = setup.amsgrad ? 1 : 0;
+    optimizer = std::make_shared<FirstOrderOptimizer>(context, make_rule(adam), schema);
     if (setup.accumulates) {
       auto o = default_accumulator_options();
       o.mode = setup.mode;

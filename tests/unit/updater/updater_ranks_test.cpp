@@ -10,6 +10,10 @@ namespace {
 TEST(UpdaterRanks, TheFirstMicroBatchesTouchNoNetworkAndTheLastSendsOneAllReducePerBucket) {
   run_ranks(2, [](Communicator& comm) {
     Replica replica(&comm, {});
+    for (std::uint32_t i = 0; i < 4; ++i) {  // in the first window ranks also say what they must agree on
+      auto grads = micro_batch(i);
+      replica.push(grads);
+    }
     const auto calls = [&] {
       const auto s = replica.reducer->comm().stats();
       return s.all_reduces + s.all_gathers + s.broadcasts + s.sends + s.receives + s.barriers + s.reduce_scatters;
@@ -260,6 +264,19 @@ TEST(UpdaterRanks, AShardedOptimizerEndsWhereAnUnshardedOneEnds) {
       });
     }
   }
+}
+
+// Two chunks for four ranks.
+TEST(UpdaterRanks, ARankWithoutElementsSeesThatGradientsCame) {
+  run_ranks(4, [](Communicator& comm) {
+    Replica replica(&comm, {});
+    replica.optimizer->attach(&comm, {});
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      auto grads = micro_batch(i);
+      replica.push(grads);
+    }
+    EXPECT_EQ(replica.optimizer->state_flags(), (std::vector<std::uint8_t>{1, 1})) << "rank " << comm.rank();
+  });
 }
 
 TEST(UpdaterRanks, AShardedOptimizerCannotBeRecoveredFromSurvivors) {

@@ -41,7 +41,7 @@ class Accumulator : public SavedState<Accumulator, gradstep_accumulator_save, gr
     check(gradstep_accumulator_add(c(), grads.c(), grads.size(), weight, stream, &ready));
     return ready != 0;
   }
-  /// The same with sparse rows, which belong to this micro-batch.
+  /// Adds gradients with sparse rows, which belong to this micro-batch.
   bool add(ConstTensors grads, std::span<const Rows> rows, double weight = 1, void* stream = nullptr) {
     std::vector<gradstep_tensor> tensors;
     std::vector<gradstep_rows> c_rows(rows.size(), detail::sized<gradstep_rows>());

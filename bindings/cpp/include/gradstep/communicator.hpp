@@ -24,7 +24,7 @@ class Store {
   virtual std::vector<std::byte> get(const std::string& key, std::chrono::milliseconds timeout) = 0;
 };
 
-/// Of what is local, the host's or MPI's own: rank and world size are known there.
+/// Options of communicators that are local, the host's or MPI's own: rank and world size are known there.
 struct ConnectOptions {
   std::chrono::milliseconds timeout{30000};  ///< of every call
   ReductionOrder reduction_order = ReductionOrder::kRank;
@@ -103,7 +103,8 @@ class Communicator {
     return Communicator(made);
   }
 
-  /// The same ranks, with NCCL for memory of CUDA device `device`. nccl_comm: an ncclComm_t of the host's, or nullptr.
+  /// A communicator of these ranks, with NCCL for memory of CUDA device `device`. nccl_comm: an ncclComm_t of the
+  /// host's, or nullptr.
   [[nodiscard]] Communicator attach_nccl(std::int32_t device, void* nccl_comm = nullptr) {
     gradstep_comm* made = nullptr;
     check(gradstep_comm_attach_nccl(c(), device, nccl_comm, &made));
@@ -179,7 +180,7 @@ class Communicator {
     if (made == nullptr) return std::nullopt;
     return Communicator(made);
   }
-  /// The same ranks over a channel of its own.
+  /// A communicator of these ranks over a channel of its own.
   Communicator dup() {
     gradstep_comm* made = nullptr;
     check(gradstep_comm_dup(c(), &made));

@@ -31,7 +31,7 @@ struct Provided {
 /// that are inside the library, and by its own threads if any_thread says so; one at a time but for abort.
 class HostCollectives {
  public:
-  /// Of one call.
+  /// What a call needs beside its buffers.
   struct Call {
     void* stream = nullptr;  ///< of device memory, else nullptr
     std::chrono::milliseconds timeout{};

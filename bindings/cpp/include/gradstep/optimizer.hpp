@@ -4,11 +4,16 @@
 // optimizer.hpp: update rules on the host's own parameters.
 #pragma once
 
+#include <gradstep/rule.h>
 #include <gradstep/shampoo.h>
 #include <gradstep/sharding.h>
 
 #include <gradstep/context.hpp>
 #include <gradstep/saved_state.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace gradstep::inline cpp_v0 {
 
@@ -34,6 +39,34 @@ struct StepOptions {
   bool disjoint = false;
 };
 
+/// An option of a rule by its name, as of the C struct's field: {"beta1", 0.9}, {"amsgrad", true}, {"state_dtype",
+/// "bf16"}.
+class RuleOption {
+ public:
+  /// A number, or a flag.
+  RuleOption(std::string name, double value) : name_(std::move(name)), value_(value) {}
+  /// The name of a choice, or a whole number beyond 2^53.
+  RuleOption(std::string name, std::string text) : name_(std::move(name)), text_(std::move(text)) {}
+
+  [[nodiscard]] gradstep_option c() const { return {name_.c_str(), value_, text_ ? text_->c_str() : nullptr}; }
+
+ private:
+  std::string name_;
+  double value_ = 0;
+  std::optional<std::string> text_;
+};
+using RuleOptions = std::vector<RuleOption>;
+
+namespace detail {
+
+inline std::vector<gradstep_option> c_options(const RuleOptions& options) {
+  std::vector<gradstep_option> list;
+  for (const RuleOption& option : options) list.push_back(option.c());
+  return list;
+}
+
+}  // namespace detail
+
 class Optimizer : public SavedState<Optimizer, gradstep_optimizer_save, gradstep_optimizer_load,
                                     gradstep_optimizer_save_file, gradstep_optimizer_load_file> {
  public:
@@ -51,6 +84,17 @@ class Optimizer : public SavedState<Optimizer, gradstep_optimizer_save, gradstep
   }
   static Optimizer shampoo(const Context& context, const ShampooOptions& options, const Parameters& parameters) {
     return create<gradstep_optimizer_create_shampoo>(context, options.c(), parameters);
+  }
+  /// Makes an optimizer of the rule of that name, such as "lion". Throws InvalidArgument, which lists the known names,
+  /// for a rule or an option that is unknown.
+  static Optimizer by_name(const Context& context, const std::string& rule, const RuleOptions& options,
+                           const Parameters& parameters) {
+    const auto list = detail::c_parameters(parameters);
+    const auto named = detail::c_options(options);
+    gradstep_optimizer* made = nullptr;
+    check(gradstep_optimizer_create(context.c(), rule.c_str(), named.data(), named.size(), list.data(), list.size(),
+                                    &made));
+    return Optimizer(made);
   }
 
   /// Steps the parameters in place. A gradient of nullptr leaves its parameter alone.
@@ -210,6 +254,13 @@ std::int64_t state_bytes(const Options& options, const Parameters& parameters) {
 }  // namespace detail
 
 /// The bytes of state that an optimizer would have. Nothing is allocated.
+inline std::int64_t state_bytes(const std::string& rule, const RuleOptions& options, const Parameters& parameters) {
+  const auto list = detail::c_parameters(parameters);
+  const auto named = detail::c_options(options);
+  std::int64_t bytes = 0;
+  check(gradstep_rule_state_bytes(rule.c_str(), named.data(), named.size(), list.data(), list.size(), &bytes));
+  return bytes;
+}
 inline std::int64_t state_bytes(const SgdOptions& options, const Parameters& parameters) {
   return detail::state_bytes<gradstep_sgd_state_bytes>(options.c(), parameters);
 }

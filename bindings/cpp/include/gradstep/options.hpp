@@ -158,6 +158,14 @@ enum class ExchangeAlgorithm : std::int32_t {
   kFactors = GRADSTEP_EXCHANGE_FACTORS,
 };
 
+enum class OptionKind : std::int32_t {
+  kHyperParameter = GRADSTEP_OPTION_HYPER_PARAMETER,
+  kSetting = GRADSTEP_OPTION_SETTING,
+  kChoice = GRADSTEP_OPTION_CHOICE,
+  kFlag = GRADSTEP_OPTION_FLAG,
+  kInteger = GRADSTEP_OPTION_INTEGER,
+};
+
 enum class GraftType : std::int32_t {
   kSgd = GRADSTEP_GRAFT_TYPE_SGD,
   kAdagrad = GRADSTEP_GRAFT_TYPE_ADAGRAD,

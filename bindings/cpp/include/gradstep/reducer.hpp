@@ -27,7 +27,7 @@ class Reducer : public SavedState<Reducer, gradstep_reducer_save, gradstep_reduc
   void reduce(ConstTensors grads, double weight = 1, void* stream = nullptr) {
     check(gradstep_reducer_reduce(c(), grads.c(), nullptr, grads.size(), weight, stream));
   }
-  /// The same, and writes the result; results may be grads.
+  /// Reduces, and writes the result; results may be grads.
   void reduce(ConstTensors grads, const TensorList& results, double weight = 1, void* stream = nullptr) {
     detail::require_size(results.size(), grads.size(), "results");
     check(gradstep_reducer_reduce(c(), grads.c(), results.c(), grads.size(), weight, stream));
@@ -44,6 +44,8 @@ class Reducer : public SavedState<Reducer, gradstep_reducer_save, gradstep_reduc
   void wait(const TensorList& results, void* stream = nullptr) {
     check(gradstep_reducer_wait(c(), results.c(), results.size(), stream));
   }
+  /// The gradients of the next windows are multiplied by it; what is kept becomes so, too. The same on all ranks.
+  void set_loss_scale(double scale) { check(gradstep_reducer_set_loss_scale(c(), scale)); }
   /// Drops an open window.
   void cancel() { check(gradstep_reducer_cancel(c())); }
   /// Whether no bucket that has left is still being exchanged.
@@ -82,7 +84,7 @@ class Reducer : public SavedState<Reducer, gradstep_reducer_save, gradstep_reduc
           return gradstep_reducer_stats(c(), records, size, capacity, count);
         });
   }
-  /// Of the reducer's own channel.
+  /// The statistics of the reducer's own channel.
   [[nodiscard]] CommStatistics comm_statistics() const {
     auto found = detail::sized<CommStatistics>();
     check(gradstep_reducer_comm_stats(c(), &found));

@@ -7,11 +7,15 @@
 #include <gradstep/tensor.h>
 #include <gradstep/error.hpp>
 
+#include <algorithm>
 #include <concepts>
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <limits>
 #include <numeric>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -59,6 +63,29 @@ using Shape = std::vector<std::int64_t>;
 template <class Void>
 class BasicTensorList;
 
+namespace detail {
+
+/// Throws where a shape has no number of elements.
+inline std::size_t checked_element_count(const Shape& shape) {
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (shape[axis] < 0) {
+      throw InvalidArgument("shape[" + std::to_string(axis) + "] is " + std::to_string(shape[axis]) +
+                            ", expected at least 0");
+    }
+  }
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) {
+    if (extent > std::numeric_limits<std::int64_t>::max() / count) {
+      throw InvalidArgument("the shape has more elements than an int64_t can count");
+    }
+    count *= extent;
+  }
+  return static_cast<std::size_t>(count);
+}
+
+}  // namespace detail
+
 /// A buffer of the host's: borrowed, never owned. Void is `void`, or `const void` for what is only read. The buffer of
 /// a call stays where it is until the call returns, on a device until the work that it has queued is done.
 template <class Void>
@@ -98,6 +125,7 @@ class BasicTensor {
   /// Anything: `strides` counts elements, and is empty for compact row-major ones.
   BasicTensor(Void* data, Dtype dtype, Shape shape, gradstep_device device = kCpu, Shape strides = {})
       : data_(data), dtype_(dtype), device_(device), shape_(std::move(shape)), strides_(std::move(strides)) {
+    detail::checked_element_count(shape_);
     if (!strides_.empty() && strides_.size() != shape_.size()) {
       throw InvalidArgument(std::to_string(strides_.size()) + " strides for a tensor of " +
                             std::to_string(shape_.size()) + " dimensions");

@@ -31,14 +31,14 @@ include("saved_state.jl")
 include("info.jl")
 
 export GradstepError, Context, default_context, Schedule
-export SGD, RMSProp, AdaGrad, Adam, AdamW, Shampoo, setup, add_parameters!, update!, step!, deltas!, adjust!,
-       hyper_parameter, step_count, set_step_count!, state_names, state, set_state!, copy_state!, metrics, memory,
+export SGD, RMSProp, AdaGrad, Adam, AdamW, Shampoo, NamedRule, setup, add_parameters!, update!, step!, deltas!,
+       adjust!, hyper_parameter, step_count, set_step_count!, state_names, state, set_state!, copy_state!, metrics, memory,
        state_bytes
 export Accumulator, Rows, add!, flush!, reset!, gradients, sums, gradient_norm, window
 export Communicator, self_communicator, local_communicators, connect, mpi_communicator, unique_id, rank, world_size,
        local_rank, engine, all_reduce!, all_gather, reduce_scatter, send, receive!, barrier, vote, duplicate, abort,
        broken_by, statistics, HostCollectives, host_communicator
-export Reducer, reduce!, begin!, wait!, cancel!, is_done, residual, channel_statistics
+export Reducer, reduce!, begin!, wait!, cancel!, set_loss_scale!, is_done, residual, channel_statistics
 export Updater, recover!, shard!
 export save, load!
 export library_version, build_info, backend_available, backend_status, load_backend, predict_costs, measured_costs

@@ -20,6 +20,8 @@ struct Accumulator{S} <: Owner
     gradients::Tensors
 end
 
+keywords(::Type{C.gradstep_accumulator_options}) = (:schedule,)
+
 function Accumulator(model; names = nothing, groups = nothing, context = nothing, schedule = nothing,
                      dtype = nothing, options...)
     schema = Schema(model; names = names, groups = groups)
@@ -48,12 +50,11 @@ Sparse rows of array number `parameter` (from 1 on): slice `indices[j]` of its l
 struct Rows
     parameter::Int
     indices::Vector{Int64} # from 0 on
-    values::OneTensor
-end
-
-function Rows(parameter::Integer, indices, values)
-    check_layout(values, "values")
-    return Rows(parameter, [Int64(index) - 1 for index in indices], one_tensor(values, "values"))
+    values::AbstractArray
+    function Rows(parameter::Integer, indices, values)
+        one_tensor(values, "values") # or it throws
+        return new(parameter, [Int64(index) - 1 for index in indices], values)
+    end
 end
 
 function check_rows(schema, rows)
@@ -88,12 +89,13 @@ end
 function add_rows!(accumulator, grads, weight, rows)
     check_rows(accumulator.schema, rows)
     indices = [one_tensor(each.indices, "indices") for each in rows]
+    values = [one_tensor(each.values, "values") for each in rows]
     ready = Ref{Int32}(0)
     call(accumulator.handle) do pointer
         bound = bind!(accumulator.gradients, accumulator.schema, grads, GRADIENTS)
-        GC.@preserve accumulator bound rows indices begin
+        GC.@preserve accumulator bound indices values begin
             c_rows = [C.gradstep_rows(sizeof(C.gradstep_rows), 0, each.parameter - 1, address_of(index),
-                                      address_of(each.values)) for (each, index) in zip(rows, indices)]
+                                      address_of(value)) for (each, index, value) in zip(rows, indices, values)]
             C.gradstep_accumulator_add_ex(pointer, accumulator.gradients.tensors, length(accumulator.schema), c_rows,
                                           length(c_rows), weight, C_NULL, ready)
         end

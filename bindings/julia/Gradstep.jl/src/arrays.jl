@@ -57,7 +57,7 @@ Tensors for C, in memory that stays where it is: every call on a handle fills th
 
 `strides` has room for every axis; tensors point into it, and to the schema's shapes.
 """
-struct Tensors
+mutable struct Tensors
     tensors::Vector{C.gradstep_tensor}
     strides::Vector{Int64}
 end

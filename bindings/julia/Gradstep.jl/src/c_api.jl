@@ -36,6 +36,7 @@ const gradstep_nan_policy = (error = Int32(0), zero = Int32(1), send = Int32(2),
 const gradstep_sparse_exchange = (auto = Int32(0), gather = Int32(1), split = Int32(2),)
 const gradstep_error_feedback = (ef14 = Int32(0), ef21 = Int32(1),)
 const gradstep_exchange_algorithm = (none = Int32(0), all_reduce = Int32(1), pieces = Int32(2), gather = Int32(3), sparse_gather = Int32(4), sparse_split = Int32(5), factors = Int32(6),)
+const gradstep_option_kind = (hyper_parameter = Int32(0), setting = Int32(1), choice = Int32(2), flag = Int32(3), integer = Int32(4),)
 const gradstep_schedule_kind = (constant = Int32(0), exponential_decay = Int32(1), inverse_time = Int32(2), polynomial = Int32(3), cosine = Int32(4), piecewise = Int32(5), callback = Int32(6),)
 const gradstep_graft_type = (sgd = Int32(0), adagrad = Int32(1), rmsprop = Int32(2), rmsprop_normalized = Int32(3), sqrt_n = Int32(4), adagrad_normalized = Int32(5), adam = Int32(6), none = Int32(7),)
 const gradstep_root_method = (auto = Int32(0), coupled_newton = Int32(1), eigh = Int32(2),)
@@ -386,6 +387,32 @@ struct gradstep_bucket_statistics
     wait_nanoseconds::Int64
 end
 
+struct gradstep_option
+    name::Ptr{UInt8}
+    value::Float64
+    text::Ptr{UInt8}
+end
+
+struct gradstep_rule
+    struct_size::UInt32
+    reserved::Int32
+    name::Ptr{UInt8}
+    source::Ptr{UInt8}
+    formula::Ptr{UInt8}
+    states::Ptr{UInt8}
+end
+
+struct gradstep_rule_option
+    struct_size::UInt32
+    kind::Int32
+    name::Ptr{UInt8}
+    meaning::Ptr{UInt8}
+    choices::Ptr{UInt8}
+    initial::Float64
+    minimum::Float64
+    limit::Float64
+end
+
 struct gradstep_shampoo_options
     struct_size::UInt32
     graft_type::Int32
@@ -535,6 +562,7 @@ const FIELD_WORDS = Dict{Tuple{DataType, Symbol}, Any}(
     (gradstep_reducer_options, :error_feedback) => gradstep_error_feedback,
     (gradstep_bucket_statistics, :mode) => gradstep_reducer_mode,
     (gradstep_bucket_statistics, :algorithm) => gradstep_exchange_algorithm,
+    (gradstep_rule_option, :kind) => gradstep_option_kind,
     (gradstep_shampoo_options, :graft_type) => gradstep_graft_type,
     (gradstep_shampoo_options, :best_effort_shape_interpretation) => Bool,
     (gradstep_shampoo_options, :nesterov) => Bool,
@@ -659,12 +687,18 @@ const FIELD_WORDS = Dict{Tuple{DataType, Symbol}, Any}(
 @c gradstep_reducer_push(reducer::Ptr{gradstep_reducer}, index::Csize_t, grad::Ptr{gradstep_tensor}, stream::Ptr{Cvoid})::Int32
 @c gradstep_reducer_wait(reducer::Ptr{gradstep_reducer}, results::Ptr{gradstep_tensor}, n::Csize_t, stream::Ptr{Cvoid})::Int32
 @c gradstep_reducer_poll(reducer::Ptr{gradstep_reducer}, done::Ptr{Int32})::Int32
+@c gradstep_reducer_set_loss_scale(reducer::Ptr{gradstep_reducer}, scale::Float64)::Int32
 @c gradstep_reducer_cancel(reducer::Ptr{gradstep_reducer})::Int32
 @c gradstep_reducer_gradients(reducer::Ptr{gradstep_reducer}, tensors_out::Ptr{gradstep_tensor}, n::Csize_t, stream::Ptr{Cvoid})::Int32
 @c gradstep_reducer_norm(reducer::Ptr{gradstep_reducer}, tensor_out::Ptr{gradstep_tensor}, stream::Ptr{Cvoid})::Int32
 @c gradstep_reducer_residual(reducer::Ptr{gradstep_reducer}, index::Csize_t, tensor_out::Ptr{gradstep_tensor})::Int32
 @c gradstep_reducer_stats(reducer::Ptr{gradstep_reducer}, records::Ptr{gradstep_bucket_statistics}, record_size::Csize_t, capacity::Csize_t, count::Ptr{Csize_t})::Int32
 @c gradstep_reducer_comm_stats(reducer::Ptr{gradstep_reducer}, stats::Ptr{gradstep_comm_statistics})::Int32
+@c gradstep_rule_count(count::Ptr{Csize_t})::Int32
+@c gradstep_rule_describe(index::Csize_t, rule::Ptr{gradstep_rule})::Int32
+@c gradstep_rule_options(rule::Cstring, records::Ptr{gradstep_rule_option}, record_size::Csize_t, capacity::Csize_t, count::Ptr{Csize_t})::Int32
+@c gradstep_optimizer_create(context::Ptr{gradstep_context}, rule::Cstring, options::Ptr{gradstep_option}, option_count::Csize_t, parameters::Ptr{gradstep_parameter}, n::Csize_t, out::Ptr{Ptr{gradstep_optimizer}})::Int32
+@c gradstep_rule_state_bytes(rule::Cstring, options::Ptr{gradstep_option}, option_count::Csize_t, parameters::Ptr{gradstep_parameter}, n::Csize_t, bytes::Ptr{Int64})::Int32
 @c gradstep_schedule_init(s::Ptr{gradstep_schedule}, struct_size::Csize_t)::Int32
 @c gradstep_schedule_value(s::Ptr{gradstep_schedule}, step::Int64, value::Ptr{Float64})::Int32
 @c gradstep_shampoo_options_init(o::Ptr{gradstep_shampoo_options}, struct_size::Csize_t)::Int32

@@ -37,6 +37,8 @@ end
     return nothing
 end
 
+keywords(::Type{C.gradstep_context_options}) = (:log, :lapack_library)
+
 function Context(; log = nothing, lapack_library = nothing, options...)
     fields = with(defaults(C.gradstep_context_options), options)
     path = lapack_library === nothing ? nothing : String(lapack_library)

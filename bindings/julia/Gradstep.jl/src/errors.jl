@@ -49,5 +49,11 @@ end
     text = unsafe_string(C.gradstep_last_error())
     cause = take_exception(status, text)
     cause !== nothing && cause.ex isa InterruptException && throw(cause.ex)
-    throw(GradstepError(status, text, cause))
+    throw(GradstepError(status, cause === nothing ? counted_from_1(text) : text, cause))
 end
+
+"""The library's text, whose lists count from 0, as this package counts and calls them."""
+counted_from_1(text) = replace(text, r"\b(params|parameters|grads|updates|results|rows|indices|boundaries|values)\[\d+\]" => found -> begin
+    list, index = split(found[1:(end - 1)], '[')
+    string(list in ("params", "parameters") ? "model" : list, "[", parse(Int, index) + 1, "]")
+end)

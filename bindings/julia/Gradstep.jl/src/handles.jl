@@ -1,6 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
 
+using Serialization: Serialization, AbstractSerializer
+
 """
 A C handle: used by one call at a time, and destroyed once, by `close` or by the garbage collector.
 
@@ -135,6 +137,18 @@ function text(f, arguments...)
     check(f(arguments..., buffer, length[], length))
     return String(resize!(buffer, length[] - 1))
 end
+
+# A copy of the pointer would be an alias, and point nowhere once the handle is closed.
+Base.deepcopy_internal(handle::Handle, ::IdDict) = throw(not_copied(handle))
+Serialization.serialize(::AbstractSerializer, handle::Handle) = throw(not_copied(handle))
+
+not_copied(handle) = GradstepError(INVALID_STATE, string(
+    handle.what, ": is a handle of the C library, which can be neither copied nor serialized", where_else(handle.pointer)))
+
+where_else(::Ptr) = "; make another one"
+where_else(::Ptr{C.gradstep_optimizer}) = "; deepcopy copies an Optimizer, save writes it to a file or an IO for load!"
+where_else(::Ptr{<:Union{C.gradstep_accumulator, C.gradstep_reducer, C.gradstep_updater}}) =
+    "; save writes what it holds to a file or an IO, load! reads that into another one"
 
 """Anything with a field `handle`."""
 abstract type Owner end

@@ -9,7 +9,7 @@ struct Leaf
 end
 
 """Names, shapes and dtypes of a model's arrays, and the skeleton by which models and gradients are walked."""
-struct Schema{S}
+mutable struct Schema{S}
     skeleton::S
     names::Vector{String}
     shapes::Vector{Int64}
@@ -33,9 +33,11 @@ struct. Define it for a type of yours where that is not so.
 children(x::Union{Tuple, NamedTuple, AbstractVector}) = x
 children(x::Union{Number, AbstractString, Symbol, Function, Module, Type, Nothing, Missing}) = nothing
 children(x::AbstractDict) = bad_argument("model: has a ", typeof(x), ", whose order is not fixed; use a NamedTuple")
-function children(x::T) where {T}
+@generated function children(x::T) where {T}
     isstructtype(T) && fieldcount(T) > 0 || return nothing
-    return NamedTuple{fieldnames(T)}(ntuple(i -> getfield(x, i), fieldcount(T)))
+    types = Tuple{(fieldtype(T, i) for i in 1:fieldcount(T))...} # as declared: the compiler knows what comes out
+    fields = (:(getfield(x, $i)) for i in 1:fieldcount(T))
+    return :(NamedTuple{$(fieldnames(T)), $types}(($(fields...),)))
 end
 
 struct Found
@@ -45,17 +47,25 @@ end
 
 joined(path, name) = isempty(path) ? string(name) : string(path, ".", name)
 
-function skeleton(array::AbstractArray{<:Number}, found, path)
+"""The skeleton of `x`, which lies in each of `around`; its arrays are added to `found`."""
+function skeleton(array::AbstractArray{<:Number}, found, path, around)
     push!(found, Found(array, path))
     return Leaf(length(found))
 end
-function skeleton(x, found, path)
+function skeleton(x, found, path, around)
     inner = children(x)
     inner === nothing && return nothing
-    inner isa NamedTuple && return NamedTuple{keys(inner)}(
-        Tuple([skeleton(value, found, joined(path, name)) for (name, value) in pairs(inner)]))
-    each = [skeleton(value, found, joined(path, i)) for (i, value) in enumerate(inner)]
-    return inner isa Tuple ? Tuple(each) : each
+    any(each -> each === x, around) && bad_argument("model: ", isempty(path) ? "" : path * " ", "is a ", typeof(x), " that contains itself")
+    push!(around, x)
+    tree = if inner isa NamedTuple
+        NamedTuple{keys(inner)}(
+            Tuple([skeleton(value, found, joined(path, name), around) for (name, value) in pairs(inner)]))
+    else
+        each = [skeleton(value, found, joined(path, i), around) for (i, value) in enumerate(inner)]
+        inner isa Tuple ? Tuple(each) : each
+    end
+    pop!(around)
+    return tree
 end
 
 is_flat(skeleton) = skeleton isa Leaf || (!(skeleton isa NamedTuple) && skeleton !== nothing && all(is_leaf, skeleton))
@@ -63,7 +73,7 @@ is_leaf(x) = x isa Leaf
 
 function Schema(model; names = nothing, groups = nothing, may_be_unused = false)
     found = Found[]
-    tree = skeleton(model, found, "")
+    tree = skeleton(model, found, "", [])
     n = length(found)
     shapes, begins = Int64[], [0]
     for (i, each) in enumerate(found)
@@ -74,9 +84,9 @@ function Schema(model; names = nothing, groups = nothing, may_be_unused = false)
         append!(shapes, reverse(size(each.array)))
         push!(begins, length(shapes))
     end
-    paths = [each.path for each in found]
+    paths = String[each.path for each in found]
     return Schema(tree, names === nothing ? paths : entries("names", String, names, n, paths), shapes, begins,
-                  [dtype(eltype(each.array)) for each in found],
+                  C.gradstep_dtype[dtype(eltype(each.array)) for each in found],
                   groups === nothing ? zeros(Int32, n) : entries("groups", Int32, groups, n, paths),
                   may_be_unused isa Bool ? fill(UInt32(may_be_unused), n) :
                   UInt32.(entries("may_be_unused", Bool, may_be_unused, n, paths)),
@@ -87,7 +97,7 @@ end
 function entries(argument, ::Type{T}, given, n, paths) where {T}
     found = given isa Function ? map(given, paths) : collect(given)
     length(found) == n || bad_argument(argument, ": ", length(found), " entries, expected ", n, ", one of each array")
-    return [converted(T, string(argument, "[", i, "]"), each) for (i, each) in enumerate(found)]
+    return T[converted(T, string(argument, "[", i, "]"), each) for (i, each) in enumerate(found)]
 end
 
 converted(::Type{String}, name, value::Union{AbstractString, Symbol}) = String(value)
@@ -97,7 +107,7 @@ function with_parameters(f, schema::Schema)
     n = length(schema)
     any(name -> '\0' in name, schema.names) && bad_argument("names: one has a NUL in it")
     GC.@preserve schema begin
-        parameters = [C.gradstep_parameter(
+        parameters = C.gradstep_parameter[C.gradstep_parameter(
             sizeof(C.gradstep_parameter), schema.flags[i],
             schema.are_named ? pointer(schema.names[i]) : Ptr{UInt8}(C_NULL), shape_of(schema, i),
             schema.begins[i + 1] - schema.begins[i], schema.groups[i], schema.dtypes[i], CPU, 0) for i in 1:n]
@@ -114,7 +124,7 @@ place(argument, i, path) = isempty(path) || path == string(i) ? string(argument,
 # Walking: values hang on the skeleton as the arrays did on the model. `role` says what they are.
 
 """What a value is to the schema: an array of the model, of its size and dtype, or a gradient of it."""
-struct Role
+mutable struct Role
     argument::String
     is_optional::Bool # nothing is no gradient
     is_exact::Bool # the model's own eltype, else any float
@@ -138,6 +148,10 @@ the caller keeps while C uses them: `children`, or a vector of arrays, may have 
     return bound
 end
 
+# A walk must cost little more than one over a list of arrays. So nothing is passed whose size a call of a function unknown to
+# the compiler would have to copy to the heap (schemas, tensors and roles are mutable for that), and tuples are walked by
+# code with a line for each entry: recursion gives up being inferred at 16 entries.
+
 walk!(tensors, schema, ::Nothing, values, role) = nothing
 
 @inline function walk!(tensors, schema, leaf::Leaf, values, role)
@@ -153,52 +167,63 @@ end
 @noinline refuse_value(schema, leaf, values, role) =
     bad_argument(place(role.argument, schema, leaf.index), ": is a ", typeof(values), ", expected an array")
 
-@inline walk!(tensors, schema, ::Tuple{}, ::Tuple{}, role) = nothing
-@inline function walk!(tensors, schema, tree::Tuple, values::Tuple, role)
-    length(tree) == length(values) || refuse_length(tree, values, role)
-    walk!(tensors, schema, first(tree), first(values), role)
-    walk!(tensors, schema, Base.tail(tree), Base.tail(values), role)
+const Absent = Union{Nothing, Missing}
+
+"""Lines that walk entry i of `tree` with what `value_of(i)` says."""
+walks(tree, value_of) =
+    [:(walk_entry!(tensors, schema, getfield(tree, $i), $(value_of(i)), role)) for i in 1:fieldcount(tree)]
+
+walk!(tensors, schema, tree::Tuple, ::Absent, role) = walk_absent!(tensors, schema, tree, role)
+walk!(tensors, schema, tree::NamedTuple, ::Absent, role) = walk_absent!(tensors, schema, tree, role)
+
+# Calls, not copies, or a model of a hundred layers takes the compiler minutes.
+@noinline walk_entry!(tensors, schema, tree, values, role) = walk!(tensors, schema, tree, values, role)
+@noinline try_walk_entry!(tensors, schema, tree, values, role) = try_walk!(tensors, schema, tree, values, role)
+
+@generated walk_absent!(tensors, schema, tree, role) = Expr(:block, walks(tree, i -> nothing)..., nothing)
+
+@generated function walk!(tensors, schema, tree::Tuple, values::Tuple, role)
+    fieldcount(tree) == fieldcount(values) || return :(refuse_length(tree, values, role))
+    return Expr(:block, walks(tree, i -> :(getfield(values, $i)))..., nothing)
 end
 
+@generated function walk!(tensors, schema, tree::NamedTuple, values::NamedTuple, role)
+    for name in fieldnames(values)
+        name in fieldnames(tree) || return :(refuse_name($(QuoteNode(name)), role))
+    end
+    value_of(i) = fieldname(tree, i) in fieldnames(values) ? :(getfield(values, $(QuoteNode(fieldname(tree, i))))) : nothing
+    return Expr(:block, walks(tree, value_of)..., nothing)
+end
+
+@noinline refuse_name(name, role) = bad_argument(role.argument, ": has a ", name, ", the model has none")
+
+@inline function walk!(tensors, schema, tree::NamedTuple, values, role)
+    inner = children(values)
+    inner isa Union{NamedTuple, Nothing} || refuse_fields(tree, values, role)
+    return walk!(tensors, schema, tree, inner, role)
+end
+
+@noinline refuse_fields(tree, values, role) =
+    bad_argument(role.argument, ": has a ", typeof(values), " where the model has fields ", join(keys(tree), ", "))
+
+walk!(tensors, schema, tree::AbstractVector, ::Absent, role) =
+    foreach(each -> walk!(tensors, schema, each, nothing, role), tree)
+
 function walk!(tensors, schema, tree::Union{Tuple, AbstractVector}, values, role)
-    if values === nothing || values === missing
-        foreach(each -> walk!(tensors, schema, each, nothing, role), tree)
-    else
-        inner = values isa Union{Tuple, AbstractVector} ? values : children(values)
-        inner isa Union{Tuple, AbstractVector} || bad_argument(
-            role.argument, ": has a ", typeof(values), " where the model has a list of ", length(tree))
-        length(tree) == length(inner) || refuse_length(tree, inner, role)
-        for (each, value) in zip(tree, inner)
-            walk!(tensors, schema, each, value, role)
-        end
+    inner = values isa Union{Tuple, AbstractVector} ? values : children(values)
+    inner isa Union{Tuple, AbstractVector} || refuse_list(tree, values, role)
+    length(tree) == length(inner) || refuse_length(tree, inner, role)
+    for (each, value) in zip(tree, inner)
+        walk!(tensors, schema, each, value, role)
     end
     return nothing
 end
+
+@noinline refuse_list(tree, values, role) =
+    bad_argument(role.argument, ": has a ", typeof(values), " where the model has a list of ", length(tree))
 
 @noinline refuse_length(tree, values, role) =
     bad_argument(role.argument, ": ", length(values), " entries, the model has ", length(tree))
-
-@inline function walk!(tensors, schema, tree::NamedTuple, values, role)
-    walk_fields!(tensors, schema, tree, fields_of(values), role)
-end
-
-fields_of(values::Union{NamedTuple, Nothing, Missing}) = values
-fields_of(values) = children(values)
-
-function walk_fields!(tensors, schema, tree::NamedTuple, values, role)
-    if values isa NamedTuple
-        for name in keys(values)
-            haskey(tree, name) || bad_argument(role.argument, ": has a ", name, ", the model has none")
-        end
-    elseif values !== nothing && values !== missing
-        bad_argument(role.argument, ": has a ", typeof(values), " where the model has fields ", join(keys(tree), ", "))
-    end
-    foreach(keys(tree)) do name
-        value = values isa NamedTuple && haskey(values, name) ? values[name] : nothing
-        walk!(tensors, schema, tree[name], value, role)
-    end
-    return nothing
-end
 
 @inline function bind_array!(tensors, schema, i, array::AbstractArray, role)
     is_strided(array) || check_layout(array, place(role.argument, schema, i))
@@ -232,10 +257,12 @@ end
     show!(tensors, i, array, shape_of(schema, i), schema.begins[i])
     return true
 end
-@inline try_walk!(tensors, schema, ::Tuple{}, ::Tuple{}, role) = true
-@inline try_walk!(tensors, schema, tree::Tuple, values::Tuple, role) =
-    length(tree) == length(values) && try_walk!(tensors, schema, first(tree), first(values), role) &&
-    try_walk!(tensors, schema, Base.tail(tree), Base.tail(values), role)
+@generated function try_walk!(tensors, schema, tree::Tuple, values::Tuple, role)
+    fieldcount(tree) == fieldcount(values) || return false
+    walks = [:(try_walk_entry!(tensors, schema, getfield(tree, $i), getfield(values, $i), role) || return false)
+             for i in 1:fieldcount(tree)]
+    return Expr(:block, walks..., true)
+end
 try_walk!(tensors, schema, tree, values, role) = false
 
 @noinline function refuse_size(schema, i, array, role)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-An update rule with its options, to be handed to `setup`: `SGD`, `RMSProp`, `AdaGrad`, `Adam`, `AdamW` or `Shampoo`.
+An update rule with its options, to be handed to `setup`: `SGD`, `RMSProp`, `AdaGrad`, `Adam`, `AdamW`, `Shampoo` or `NamedRule`.
 
 Options are keywords with the names and defaults of the C structs (`Gradstep.options(Adam)` lists them). Every
 real number among them may be a schedule: a `Schedule`, or a function of the step.
@@ -13,15 +13,19 @@ struct Rule{T}
     schedules::Vector{Pair{Symbol, Schedule}}
 end
 
+"""The first value of a schedule. What rises from 0 needs its buffers from the start."""
+function value_at_creation(schedule)
+    first_value = schedule(0)
+    return first_value == 0 ? floatmin(Float64) : first_value
+end
+
 function Rule(name, ::Type{T}, given) where {T}
     schedules = Pair{Symbol, Schedule}[]
     fields = Pair{Symbol, Any}[]
     for (key, value) in pairs(given)
         if key in fieldnames(T) && fieldtype(T, field_index(T, key)) == Float64 && is_schedule(value)
             push!(schedules, key => as_schedule(value))
-            # What rises from 0 needs its buffers from the start.
-            first_value = schedules[end].second(0)
-            value = first_value == 0 ? floatmin(Float64) : first_value
+            value = value_at_creation(schedules[end].second)
         end
         push!(fields, key => value)
     end
@@ -57,6 +61,58 @@ for (rule, c_name, says) in RULES
     end
 end
 
+"""What a rule by its name is given: numbers and texts by the names of its options."""
+struct NamedOptions
+    rule::String
+    given::Vector{Tuple{String, Float64, Union{Nothing, String}}}
+end
+
+"""
+    NamedRule(name; options...)
+
+The rule of that name, such as `"lion"`: for rules without a function of their own, and for configurations. Options have the
+names, ranges and defaults of the C library's (`gradstep_rule_options`); texts and symbols are names of choices. Schedules
+serve as for the other rules.
+"""
+function NamedRule(name; options...)
+    given = Tuple{String, Float64, Union{Nothing, String}}[]
+    schedules = Pair{Symbol, Schedule}[]
+    for (key, value) in pairs(options)
+        if value isa Union{AbstractString, Symbol}
+            push!(given, (String(key), 0.0, String(value)))
+        elseif value isa Integer && !(-2^53 <= value <= 2^53)
+            push!(given, (String(key), 0.0, string(value)))
+        elseif is_schedule(value)
+            push!(schedules, key => as_schedule(value))
+            push!(given, (String(key), value_at_creation(schedules[end].second), nothing))
+        else
+            push!(given, (String(key), Float64(value), nothing))
+        end
+    end
+    return Rule{NamedOptions}(String(name), NamedOptions(String(name), given), schedules)
+end
+
+Base.show(io::IO, rule::Rule{NamedOptions}) = print(io, "NamedRule(", repr(rule.name), "; ", join(
+    ["$name = $(repr(text === nothing ? value : text))" for (name, value, text) in rule.options.given], ", "), ")")
+
+creator(::Rule{NamedOptions}) = C.gradstep_optimizer_create
+byte_counter(::Rule{NamedOptions}) = C.gradstep_rule_state_bytes
+
+"""Calls `f` with the arguments by which C takes the rule's options."""
+with_options(f, rule::Rule) = f(Ref(rule.options))
+function with_options(f, rule::Rule{NamedOptions})
+    name, given = rule.options.rule, rule.options.given
+    texts = Iterators.flatten(((option, text) for (option, _, text) in given))
+    for text in texts
+        text === nothing || !Base.containsnul(text) || throw(ArgumentError("NamedRule: $(repr(text)) has a NUL"))
+    end
+    GC.@preserve given begin
+        options = [C.gradstep_option(pointer(option), value, text === nothing ? C_NULL : pointer(text))
+                   for (option, value, text) in given]
+        return f(name, options, length(options))
+    end
+end
+
 """
     AdamW(learning_rate; options...)
 
@@ -71,11 +127,17 @@ The options of `SGD`, `RMSProp`, `AdaGrad`, `Adam` or `Shampoo` with their defau
 """
 function options end
 
+"""What a hyper-parameter may be set to."""
+const Setting = Union{Float64, Schedule, Base.RefValue{Float64}}
+
 """
     setup(rule, model; names, groups, context)
 
 An `Optimizer` for the arrays of `model`: tuples, named tuples, vectors and structs of arrays, nested in any way
 (`Gradstep.children` says what of a type counts). The arrays stay yours; state starts at zero.
+
+`deepcopy(optimizer)` is an optimizer of its own, with the state, step count and hyper-parameters that the first one has
+then. It cannot be made of one that is sharded.
 
 - `names`: one for each array, by which saved state is found again. By default an array has the path to it
   (`"layers.1.weight"`), and those of a plain list `"param.0"` and so on.
@@ -92,26 +154,58 @@ end
 
 Optimizer(handle, schema) = Optimizer(handle, schema, Tensors(schema), Tensors(schema), Tensors(schema))
 
-"""How many arrays C's optimizer has, and the caller's numbers that it reads, by group (-1: all) and name."""
+"""
+What is known of C's optimizer: how it was made, how many arrays it has, whether its state is sharded; and its hyper-parameters
+that were set since, by group (-1: all) and name. A `Ref` among them is read by C.
+"""
 mutable struct Kept
+    rule::Rule
+    context::Context
     arrays::Int
-    numbers::Dict{Tuple{Int, String}, Base.RefValue{Float64}}
+    is_sharded::Bool
+    settings::Dict{Tuple{Int, String}, Setting}
 end
 
 function setup(rule::Rule, model; names = nothing, groups = nothing, context = nothing)
-    schema = Schema(model; names = names, groups = groups)
-    handle = with_context(context) do pointer
-        with_parameters(schema) do parameters, n
-            created(creator(rule), C.gradstep_optimizer, "optimizer", pointer, Ref(rule.options), parameters, n)
-        end
-    end
-    handle.keeps = Kept(length(schema), Dict())
-    optimizer = Optimizer(handle, schema)
+    optimizer = created_optimizer(rule, Schema(model; names = names, groups = groups),
+                                  context === nothing ? default_context() : context)
     for (name, schedule) in rule.schedules
         adjust!(optimizer; (name => schedule,)...)
     end
     return optimizer
 end
+
+function created_optimizer(rule, schema, context)
+    handle = with_context(context) do pointer
+        with_parameters(schema) do parameters, n
+            with_options(rule) do options...
+                created(creator(rule), C.gradstep_optimizer, "optimizer", pointer, options..., parameters, n)
+            end
+        end
+    end
+    handle.keeps = Kept(rule, context, length(schema), false, Dict())
+    return Optimizer(handle, schema)
+end
+
+function Base.deepcopy_internal(optimizer::Optimizer, copies::IdDict)
+    handle = optimizer.handle
+    haskey(copies, handle) && return Optimizer(copies[handle], optimizer.schema)
+    kept = handle.keeps
+    kept.is_sharded && throw(GradstepError(
+        INVALID_STATE, "optimizer: is sharded, and cannot be copied by one rank; save writes it to a file, load! reads that"))
+    kept.arrays == length(optimizer.schema) || throw(superseded(kept))
+    copy = created_optimizer(kept.rule, optimizer.schema, kept.context)
+    copies[handle] = copy.handle
+    # What was set for all groups before what was set for one.
+    for ((group, name), value) in sort!(collect(kept.settings); by = first)
+        own = Base.deepcopy_internal(value, copies)
+        alone(pointer -> set_hyper_parameter!(pointer, copy.handle.keeps, group, name, own), copy.handle)
+    end
+    return copy_state!(copy, optimizer)
+end
+
+superseded(kept) = GradstepError(INVALID_ARGUMENT, string(
+    "optimizer: has ", kept.arrays, " arrays since an earlier add_parameters!; use what that returned"))
 
 Base.show(io::IO, optimizer::Optimizer) = print(
     io, "Optimizer of ", length(optimizer.schema), " arrays", isopen(optimizer) ? "" : ", closed")
@@ -127,8 +221,7 @@ function add_parameters!(optimizer::Optimizer, model; names = nothing, groups = 
     schema, old, handle = Schema(model; names = names, groups = groups), optimizer.schema, optimizer.handle
     check_beginning(schema, old)
     alone(handle) do pointer
-        handle.keeps.arrays == length(old) || bad_argument(
-            "optimizer: has ", handle.keeps.arrays, " arrays since an earlier add_parameters!; use what that returned")
+        handle.keeps.arrays == length(old) || throw(superseded(handle.keeps))
         before, after = Ref{Int32}(0), Ref{Int32}(0)
         check(C.gradstep_optimizer_group_count(pointer, before))
         with_parameters(schema) do parameters, n
@@ -136,9 +229,9 @@ function add_parameters!(optimizer::Optimizer, model; names = nothing, groups = 
         end
         handle.keeps.arrays = length(schema)
         check(C.gradstep_optimizer_group_count(pointer, after))
-        # New groups read the numbers of group 0.
-        for ((group, name), number) in collect(handle.keeps.numbers), new in before[]:(after[] - 1)
-            group == 0 && (handle.keeps.numbers[(new, name)] = number)
+        # New groups have what group 0 has.
+        for ((group, name), value) in collect(handle.keeps.settings), new in before[]:(after[] - 1)
+            group == 0 && (handle.keeps.settings[(new, name)] = value)
         end
     end
     return Optimizer(handle, schema)
@@ -170,7 +263,9 @@ How many bytes of state an optimizer of these arguments holds. None are allocate
 function state_bytes(rule::Rule, model; groups = nothing)
     schema = Schema(model; groups = groups)
     bytes = Ref{Int64}(0)
-    with_parameters((parameters, n) -> check(byte_counter(rule)(Ref(rule.options), parameters, n, bytes)), schema)
+    with_parameters(schema) do parameters, n
+        with_options((options...) -> check(byte_counter(rule)(options..., parameters, n, bytes)), rule)
+    end
     return bytes[]
 end
 
@@ -260,6 +355,8 @@ is. `deltas` may be `grads`.
 """
 deltas!(deltas, optimizer::Optimizer, model, grads; options...) = step_with(optimizer, model, grads, deltas; options...)
 
+keywords(::Type{C.gradstep_step_options}) = (:grad_norm, :found_inf, :grad_scale_tensor, :outcome)
+
 function step_with(optimizer, model, grads, deltas; grad_norm = nothing, found_inf = nothing, grad_scale_tensor = nothing,
                    outcome = nothing, options...)
     norm = one_tensor(grad_norm isa Real ? [Float64(grad_norm)] : grad_norm, "grad_norm")
@@ -318,23 +415,25 @@ end
 
 function set_hyper_parameter!(pointer, kept, group, name, value::Float64)
     check(C.gradstep_optimizer_set_value(pointer, group, name, value))
-    forget!(kept, group, name)
+    keep!(kept, group, name, value)
 end
 
 function set_hyper_parameter!(pointer, kept, group, name, value::Schedule)
     with_schedule(schedule -> check(C.gradstep_optimizer_set_schedule(pointer, group, name, schedule)), value)
-    forget!(kept, group, name)
+    keep!(kept, group, name, value)
 end
 
 function set_hyper_parameter!(pointer, kept, group, name, value::Base.RefValue{Float64})
     check(C.gradstep_optimizer_set_tensor(pointer, group, name, one_tensor(value)))
-    forget!(kept, group, name)
-    kept.numbers[(group, name)] = value
+    keep!(kept, group, name, value)
 end
 
-"""What one group no longer reads; what was given for all groups others may still read."""
-forget!(kept, group, name) =
-    group == -1 ? filter!(each -> each[1][2] != name, kept.numbers) : delete!(kept.numbers, (group, name))
+"""What is set for all groups replaces what was set for one; the other way round others may still have it."""
+function keep!(kept, group, name, value)
+    group == -1 && filter!(each -> each[1][2] != name, kept.settings)
+    kept.settings[(group, name)] = value
+    return nothing
+end
 
 """
     hyper_parameter(optimizer, name; group = 0)

@@ -29,19 +29,25 @@ end
 pairs_of(fields::Union{NamedTuple, Base.Iterators.Pairs}) = pairs(fields)
 pairs_of(fields) = fields
 
+# Fields that are pointers are set by this package alone, some of them by keywords of another type.
+is_given(::Type{T}, name) where {T} = is_option(name) && !(fieldtype(T, name) <: Ptr) || name in keywords(T)
+keywords(::Type) = ()
+
 is_option(name) = name !== :struct_size && !startswith(string(name), "reserved")
 
 function field_index(::Type{T}, name) where {T}
     index = findfirst(==(name), fieldnames(T))
-    index === nothing || return index
-    known = join(filter(is_option, fieldnames(T)), ", ")
-    bad_argument("unknown option ", name, "; known: ", known)
+    return index === nothing ? unknown_option(T, name) : index
 end
+
+@noinline unknown_option(::Type{T}, name) where {T} = bad_argument(
+    "unknown option ", name, "; known: ", join(filter(each -> is_given(T, each), fieldnames(T)), ", "))
 
 function field_value(::Type{T}, name, value) where {T}
     words = get(C.FIELD_WORDS, (T, name), nothing)
     words isa NamedTuple && return enum_value(words, name, value)
     words === Bool && !(value isa Bool) && bad_argument(name, ": ", repr(value), " is no Bool")
+    fieldtype(T, field_index(T, name)) <: Ptr && !(value isa Ptr) && unknown_option(T, name)
     return converted(fieldtype(T, field_index(T, name)), name, value)
 end
 

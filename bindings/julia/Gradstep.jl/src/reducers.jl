@@ -97,6 +97,14 @@ function wait!(reducer::Reducer; results = nothing)
 end
 
 """
+    set_loss_scale!(reducer, scale)
+
+The gradients of the next windows are multiplied by `scale`; what the mode keeps becomes so, too. All ranks give the same. 1
+until the first call; after a load that of the file. Not collective.
+"""
+set_loss_scale!(reducer::Reducer, scale) = call(C.gradstep_reducer_set_loss_scale, reducer.handle, scale)
+
+"""
     cancel!(reducer)
 
 Drops an open window. Not collective.

@@ -92,6 +92,7 @@ function shard!(optimizer::Optimizer, comm::Union{Nothing, Communicator}; option
     fields = Ref(with(defaults(C.gradstep_sharding_options), options))
     alone(optimizer.handle, handle_of(comm)) do pointer, comm_pointer
         check(C.gradstep_optimizer_attach_comm(pointer, comm_pointer, fields))
+        optimizer.handle.keeps.is_sharded = comm !== nothing
     end
     return optimizer
 end

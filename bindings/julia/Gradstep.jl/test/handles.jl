@@ -162,3 +162,49 @@ end
     @test [cost.network_seconds for cost in here] == [cost.network_seconds for cost in costs]
     @test [cost.seconds for cost in here] != [cost.seconds for cost in costs]
 end
+
+@testset "a handle that cannot be copied or serialized says what to do" begin
+    x = zeros(Float32, 2)
+    optimizer, accumulator, comm, context = setup(SGD(1), x), Accumulator(x), self_communicator(), Context()
+    reducer = Reducer(comm, x)
+    updater = Updater(optimizer, accumulator, reducer)
+    for owner in (accumulator, reducer, updater), copy in (deepcopy, each -> serialize(IOBuffer(), each))
+        error = failure(() -> copy(Dict(:state => owner)))
+        @test error.status === :INVALID_STATE && occursin("save writes", error.text)
+    end
+    for owner in (comm, context), copy in (deepcopy, each -> serialize(IOBuffer(), each))
+        @test occursin("make another one", failure(() -> copy(owner)).text)
+    end
+    @test occursin("save writes", failure(() -> serialize(IOBuffer(), optimizer)).text)
+    shard!(optimizer, comm)
+    @test occursin("is sharded", failure(() -> deepcopy(optimizer)).text)
+end
+
+@testset "what holds no handle is copied with its arrays" begin
+    values = ones(Float32, 1, 1)
+    rows = deepcopy(Rows(1, [2], values))
+    values .= NaN
+    io = IOBuffer()
+    serialize(io, rows)
+    for each in (rows, deserialize(seekstart(io)))
+        accumulator = Accumulator((zeros(Float32, 1, 3),); mode = :sum)
+        add!(accumulator, nothing; rows = (each,))
+        @test gradients(accumulator) == [Float32[0 1 0]]
+    end
+end
+
+@testset "unknown options are told by what may be given" begin
+    known(f) = split(failure(f).text, "known: ")[2]
+    @test Set(split(known(() -> Context(log_user = 1)), ", ")) ==
+          Set(["num_threads", "background_threads", "log_level", "log", "lapack_library"])
+    @test known(() -> Context(threads = 1)) == known(() -> Context(log_user = 1))
+    x = zeros(Float32, 1)
+    @test !occursin("result", known(() -> step!(setup(SGD(1), x), x, x; max = 1)))
+end
+
+@testset "the library's texts count arrays from 1" begin
+    x = zeros(Float32, 4)
+    optimizer = setup(SGD(1), (x, x))
+    @test startswith(failure(() -> update!(optimizer, (x, x), (ones(Float32, 4), ones(Float32, 4)))).text,
+                     "model[1] overlaps model[2]")
+end

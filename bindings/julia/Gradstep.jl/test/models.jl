@@ -78,3 +78,54 @@ end
     @test says(() -> setup(SGD(1), (zeros(Float32, 2), Dict(:a => [1f0])))) isa String
     @test all(iszero, model.a) && all(iszero, model.b) && step_count(optimizer) == 0
 end
+
+@testset "models without arrays" begin
+    for model in ((), 1f0, nothing, (a = (), f = tanh), Any[])
+        optimizer = setup(Adam(0.1), model)
+        @test update!(optimizer, model, nothing) === (optimizer, model)
+        @test step_count(optimizer) == 1 && state_bytes(Adam(0.1), model) == 0
+        accumulator, reducer = Accumulator(model), Reducer(self_communicator(), model)
+        @test add!(accumulator, nothing) && isempty(gradients(accumulator))
+        reduce!(reducer, nothing)
+        @test isempty(gradients(reducer))
+    end
+end
+
+mutable struct Node
+    weight::Vector{Float32}
+    next::Any
+end
+
+@testset "a model that contains itself is refused" begin
+    node = Node(ones(Float32, 1), nothing)
+    node.next = (back = node,)
+    @test failure(() -> setup(SGD(1), node)).text == "model: next.back is a $Node that contains itself"
+    list = Any[ones(Float32, 1)]
+    push!(list, list)
+    @test occursin("contains itself", failure(() -> setup(SGD(1), list)).text)
+    # Twice is not within.
+    shared = Dense(ones(Float32, 1), nothing, tanh)
+    @test length(setup(SGD(1), (shared, shared)).schema) == 2
+end
+
+struct Untyped
+    weight
+    bias
+end
+
+@testset "a step of structs allocates no more than one of a list of their arrays" begin
+    function allocated(model, grads)
+        optimizer = setup(Adam(0.1), model)
+        update!(optimizer, model, grads)
+        return @allocated update!(optimizer, model, grads)
+    end
+    n = 20
+    layer(make) = make(ones(Float32, 2, 2), ones(Float32, 2))
+    named(weight, bias) = (weight = weight, bias = bias)
+    list() = [ones(Float32, 2) for _ in 1:(2n)]
+    limit = 3 * allocated(list(), list())
+    for make in (Untyped, named, (weight, bias) -> Dense(weight, bias, tanh))
+        @test allocated(Tuple(layer(make) for _ in 1:n), Tuple(layer(named) for _ in 1:n)) <= limit
+        @test allocated([layer(make) for _ in 1:n], [layer(named) for _ in 1:n]) <= limit
+    end
+end

@@ -17,6 +17,26 @@
     @test step_count(optimizer) == 5
 end
 
+@testset "a rule by its name and options" begin
+    x = Float32[1, 2, 3]
+    lion = NamedRule("lion"; learning_rate = 0.5, maximize = true, state_dtype = :bf16, seed = typemin(Int64))
+    optimizer = setup(lion, x)
+    update!(optimizer, x, Float32[3, -0.25, 0])
+    @test x == [1.5, 1.5, 3]
+    @test memory(optimizer).state_bytes == state_bytes(lion, x) == 6
+    @test occursin("NamedRule(\"lion\"; learning_rate = 0.5", sprint(show, lion))
+    copied = deepcopy(optimizer)
+    update!(copied, x, Float32[1, 1, 1])
+    @test x == [2, 2, 3.5] && step_count(optimizer) == 1
+    scheduled = setup(NamedRule("lion"; learning_rate = t -> 0.25 * t), x)
+    update!(scheduled, x, Float32[1, 1, 1])
+    update!(scheduled, x, Float32[1, 1, 1])
+    @test x == [1.75, 1.75, 3.25]
+    @test occursin("is not known", failure(() -> setup(NamedRule("lions"), x)).text)
+    @test occursin("'lr' is not an option of lion", failure(() -> setup(NamedRule("lion"; lr = 1), x)).text)
+    @test occursin("learning_rate is not there", failure(() -> setup(NamedRule("lion"), x)).text)
+end
+
 @testset "every rule steps against the gradient" begin
     for rule in (SGD(0.1), SGD(0.1; momentum = 0.9, nesterov = true), RMSProp(0.1), AdaGrad(0.1; lr_decay = 0.1),
                  Adam(0.1; amsgrad = true), AdamW(0.1; weight_decay = 0.1), Shampoo(0.1; start_preconditioning_step = 0))
@@ -122,7 +142,7 @@ end
     larger = add_parameters!(optimizer, grown; groups = [0, 1])
     adjust!(larger, 1; group = 0)
     rate[] = 2 # of group 1 alone now
-    @test larger.handle.keeps.numbers[(1, "learning_rate")] === rate
+    @test larger.handle.keeps.settings[(1, "learning_rate")] === rate
     update!(larger, grown, (a = Float32[0, 0], b = ones(2, 3)))
     @test model.a == [-1.5, -3] && grown.b == fill(-2.0, 2, 3) && step_count(larger) == 2
     @test state(larger, 2, "momentum_buffer") == ones(2, 3)
@@ -153,4 +173,40 @@ end
 @testset "a step allocates nothing" begin
     model, grads = (zeros(Float32, 16),), (ones(Float32, 16),)
     @test allocated_by_steps(setup(Adam(1e-3), model), model, grads, 100) == 0
+end
+
+@testset "a deepcopy of an optimizer is one of its own" begin
+    model, grads = (Float32[1 2; 3 4], Float32[5]), (ones(Float32, 2, 2), Float32[1])
+    rate = Ref(0.5)
+    optimizer = setup(Adam(t -> 0.1 / (1 + t); weight_decay = 0.01), model; groups = [0, 1])
+    adjust!(optimizer; beta1 = 0.8)
+    adjust!(optimizer; group = 1, learning_rate = rate)
+    update!(optimizer, model, grads)
+    best, best_model, best_rate = deepcopy((optimizer, model, rate))
+    update!(optimizer, model, grads)
+    @test step_count(optimizer) == 2 && step_count(best) == 1
+    rate[] = 0.25
+    @test hyper_parameter(best, :learning_rate; group = 1) == 0.5 && best_rate !== rate
+    best_rate[] = 0.125
+    @test hyper_parameter(optimizer, :learning_rate; group = 1) == 0.25
+    @test hyper_parameter(best, :learning_rate; group = 1) == 0.125
+    best_rate[] = 0.5
+    close(optimizer)
+    # It goes on as the original did.
+    update!(best, best_model, grads)
+    @test best_model == model
+    @test hyper_parameter(best, :beta1) == 0.8 && hyper_parameter(best, :learning_rate) == 0.1 / 3
+    @test failure(() -> deepcopy(optimizer)).text == "optimizer: is closed"
+end
+
+@testset "a deepcopy of a grown optimizer has its groups" begin
+    model = (ones(Float32, 2), ones(Float32, 2))
+    old = setup(SGD(0.5; momentum = 0.5), model[1:1]; names = ["a"])
+    adjust!(old, 0.25; group = 0)
+    grown = add_parameters!(old, model; names = ["a", "b"], groups = [0, 1])
+    @test occursin("add_parameters!", failure(() -> deepcopy(old)).text)
+    copy = deepcopy(Dict(:best => grown))[:best]
+    @test hyper_parameter(copy, :learning_rate; group = 1) == 0.25
+    update!(copy, model, (ones(Float32, 2), ones(Float32, 2)))
+    @test step_count(grown) == 0 && model == (fill(0.75f0, 2), fill(0.75f0, 2))
 end

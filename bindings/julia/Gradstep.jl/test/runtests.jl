@@ -5,6 +5,7 @@
 # has passed is written there; a failure ends the run with its own words.
 
 using Gradstep
+using Serialization: deserialize, serialize
 using Test
 
 Threads.nthreads() >= 2 || error("start julia with --threads=2: each of two ranks takes a thread of its own")

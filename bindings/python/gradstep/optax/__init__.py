@@ -14,7 +14,8 @@ eval_shape, ...) it becomes a callback to the host, and nothing happens before w
 ordering by JAX: the step that one update returns is what the next one takes. There an error is JAX's own, with
 gradstep's text. Not possible: jax.vmap and jax.grad of update(), complex numbers (but by
 optax.contrib.split_real_and_imaginary), arrays spread over several processes, wrappers that update and then drop the
-result (optax.MultiSteps; gradstep has Accumulator), and optax.inject_hyperparams, which makes a transformation for each
+result (optax.MultiSteps; gradstep has Accumulator; optax.contrib.sam without opaque_mode=True), shard_map with a state
+from outside, and optax.inject_hyperparams, which makes a transformation for each
 step (a schedule, or set_value of optimizer_of(state)). What an optimizer holds is freed with the transformation that
 made it, or by release().
 """

@@ -19,10 +19,15 @@ Tree: TypeAlias = Any
 
 
 class State(NamedTuple):
-    """The state of a transformation: uint32[2] and int32[]."""
+    """The state of a transformation: uint32[2], and int32[], which stays at its largest as optax's counts do."""
 
     token: Any
-    step: Any
+    count: Any
+
+    @property
+    def step(self) -> Any:
+        """The count."""
+        return self.count
 
 
 State.__module__ = "gradstep.optax"  # where pickles look for it
@@ -52,7 +57,7 @@ def optimizer_of(state: Tree) -> gradstep.Optimizer:
     """The gradstep optimizer behind a state, or behind the only one in a state of optax.chain, masked, ...
 
     Serves to save it, load it, or look into it. After a load() go on with
-    ``state._replace(step=jnp.int32(optimizer.step_count))``.
+    ``state._replace(count=jnp.int32(optimizer.step_count))``.
     """
     entry = _entries.get(_key(state))
     if entry is None or entry.optimizer is None:

@@ -21,6 +21,12 @@ def is_recorded(value: Any) -> bool:
     return isinstance(value, jax.core.Tracer)
 
 
+def on_each_device() -> bool:
+    """Whether what JAX traces runs on each device of a mesh, as in shard_map and pmap."""
+    mesh = getattr(jax.sharding, "get_abstract_mesh", lambda: None)()
+    return bool(getattr(mesh, "manual_axes", ()))
+
+
 def on_host(function: Callable[..., Any], results: Any, *arguments: Any, seen: Sequence[Any] = ()) -> Any:
     """Records a call of the host. `seen` is not handed over, but tells whether there is a vmap around."""
 

@@ -20,7 +20,7 @@ import gradstep
 from gradstep._arrays import dtype_of
 from gradstep.errors import InvalidArgument, InvalidState, Unsupported
 from gradstep.optax._states import Entry, State, Tree, optimizer_of, register
-from gradstep.optax._tracing import is_recorded, on_host
+from gradstep.optax._tracing import is_recorded, on_each_device, on_host
 from gradstep.schedule import Schedule
 
 Mask: TypeAlias = Tree | Callable[[Tree], Tree]
@@ -158,16 +158,16 @@ class Transformation:
         if targets is None and self._reads_parameters():
             raise InvalidArgument("params: is None; weight_decay needs the parameters: update(grads, state, params)")
         dtypes = self._update_dtypes(grads, targets)
-        step = _array(state.step)
-        following = step + 1
+        step = _array(state.count)
+        following = jax.lax.min(step, np.array(np.iinfo(step.dtype).max - 1, step.dtype)) + 1
         values = [function(step) for function in self._functions.values()]
         arguments = (state.token, step, values, grads, targets)
-        make = functools.partial(self._update, dtypes)
+        make = functools.partial(self._update, dtypes, on_each_device())
         if is_recorded(following) or any(map(is_recorded, jax.tree_util.tree_leaves(arguments))):
             results = [jax.ShapeDtypeStruct(leaf.shape, dtype) for leaf, dtype in zip(grads, dtypes, strict=True)]
             deltas = on_host(make, results, *arguments)
         else:
-            deltas = [jnp.asarray(delta) for delta in make(*arguments)]
+            deltas = list(map(_placed, make(*arguments), grads if targets is None else targets, grads))
         return jax.tree_util.tree_unflatten(structure, deltas), State(state.token, following)
 
     def _reads_parameters(self) -> bool:
@@ -189,6 +189,7 @@ class Transformation:
     def _update(
         self,
         dtypes: Sequence[Any],
+        on_each_device: bool,
         token: Any,
         step: Any,
         values: Sequence[Any],
@@ -197,11 +198,11 @@ class Transformation:
     ) -> list[NDArray[Any]]:
         """The step itself, on the host."""
         optimizer = optimizer_of(State(token, step))
-        if int(step) != optimizer.step_count:
+        if int(step) != min(optimizer.step_count, np.iinfo(step.dtype).max):
+            reason = _ON_EACH_DEVICE if on_each_device else _DROPPED
             raise InvalidState(
                 f"state: is of step {int(step)}, its optimizer is at step {optimizer.step_count}; "
-                "each state serves one update, and the next takes the state that this one returns. Wrappers that drop "
-                "what an update returned, such as optax.MultiSteps, cannot hold it: gradstep.Accumulator accumulates"
+                f"each state serves one update, and the next takes the state that this one returns. {reason}"
             )
         for (name, number), value in zip(self._functions, values, strict=True):
             for group in self._groups_of(optimizer, name, number):
@@ -210,6 +211,24 @@ class Transformation:
         targets = _stand_ins(optimizer, arrays) if params is None else [np.asarray(param) for param in params]
         deltas = optimizer.update(targets, arrays)
         return [delta.astype(dtype, copy=False) for delta, dtype in zip(deltas, dtypes, strict=True)]
+
+
+_DROPPED = (
+    "Wrappers that drop what an update returned cannot hold it, such as optax.MultiSteps (gradstep.Accumulator "
+    "accumulates) and optax.contrib.sam without opaque_mode=True"
+)
+_ON_EACH_DEVICE = (
+    "In jax.shard_map and jax.pmap every device makes the update, and needs a state of its own: call init in there, or "
+    "update outside"
+)
+
+
+def _placed(delta: NDArray[Any], param: Any, grad: Any) -> Any:
+    """An update of an array that was put on some devices is put there too."""
+    for like in (param, grad):
+        if getattr(like, "committed", False):
+            return jax.device_put(delta, like.sharding)
+    return jnp.asarray(delta)
 
 
 def _stand_ins(optimizer: gradstep.Optimizer, grads: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:

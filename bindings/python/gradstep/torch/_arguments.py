@@ -91,7 +91,7 @@ def check_parameter(label: str, parameter: Any) -> None:
         raise Unsupported(f"{label}: is {parameter.dtype}, expected real numbers: give torch.view_as_real of it")
     if parameter.dtype not in FLOATS:
         raise Unsupported(f"{label}: is {parameter.dtype}, expected one of {', '.join(map(str, FLOATS))}")
-    if _overlaps_itself(parameter):
+    if overlaps_itself(parameter):
         shape, strides = tuple(parameter.shape), parameter.stride()
         raise Unsupported(
             f"{label}: has elements that share memory (shape {shape}, strides {strides}), as by expand(): "
@@ -99,7 +99,7 @@ def check_parameter(label: str, parameter: Any) -> None:
         )
 
 
-def _overlaps_itself(tensor: Tensor) -> bool:
+def overlaps_itself(tensor: Tensor) -> bool:
     """Whether two elements of a tensor have one address."""
     axes = sorted((stride, size) for stride, size in zip(tensor.stride(), tensor.shape, strict=True) if size != 1)
     if tensor.numel() == 0:

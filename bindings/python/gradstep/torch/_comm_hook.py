@@ -28,6 +28,8 @@ from gradstep.reducer import Reducer, ReducerOptions
 Model: TypeAlias = "torch.nn.Module | Iterable[tuple[str, Tensor]]"
 
 _SAVED = "reducer"
+_KEEPING = frozenset(("sparse_threshold", "sparse_topk", "powersgd", "auto"))
+"""Modes that may keep something between windows."""
 
 
 @documented(ReducerOptions, _native.reducer_options)
@@ -45,6 +47,11 @@ class CommHook:
         may be shared or closed afterwards.
     timeout: seconds, > 0; of every call, where comm is None.
     context: whose threads work; None = gradstep.default_context().
+    scaler: the torch.amp.GradScaler of the loss, if there is one. What a mode keeps (residuals, factors) then follows
+        its scale. It is asked at the beginning of a window, on a CUDA device a wait, and only in modes that keep
+        something. nan_policy is then "send" unless given: the scaler sees NaNs, and skips the step.
+
+    A window that is not finite leaves nothing behind: after an overflow a scaler skips one step, in every mode.
     """
 
     def __init__(
@@ -54,11 +61,16 @@ class CommHook:
         timeout: float = 30.0,
         *,
         context: Context | None = None,
+        scaler: torch.amp.GradScaler | None = None,
         **options: Unpack[ReducerOptions],
     ) -> None:
         named = _synchronised(model)
         self._parameters = [parameter for _, parameter in named]
         self._indices = {id(parameter): i for i, parameter in enumerate(self._parameters)}
+        mode = options.get("mode", "dense")
+        self._scaler = scaler if mode in _KEEPING else None
+        if self._scaler is not None and mode != "powersgd":
+            options.setdefault("nan_policy", "send")
         if comm is None:
             group = model.process_group if isinstance(model, DistributedDataParallel) else None
             comm = connect(group, timeout, context=context)
@@ -72,13 +84,15 @@ class CommHook:
         self._results: list[Tensor | None] = [None] * len(named)
         """Where the open window's results go: views of DDP's buckets."""
         self._waiting: list[tuple[torch.futures.Future[Tensor], Tensor]] = []
-        self.__name__ = self.__qualname__ = f"gradstep.torch.comm_hook(mode={options.get('mode', 'dense')!r})"
+        self.__name__ = self.__qualname__ = f"gradstep.torch.comm_hook(mode={mode!r})"
 
     def __call__(self, state: object, bucket: dist.GradBucket) -> torch.futures.Future[Tensor]:
         """What DDP calls, with the state that it was registered with, which is not looked at."""
         try:
             if bucket.index() == 0:
                 self._drop()  # of a backward pass that broke off
+                if self._scaler is not None:
+                    self._reducer.set_loss_scale(self._scaler.get_scale())
             future = self._push(bucket)
             if bucket.is_last():
                 self._finish()
@@ -154,10 +168,11 @@ def comm_hook(
     timeout: float = 30.0,
     *,
     context: Context | None = None,
+    scaler: torch.amp.GradScaler | None = None,
     **options: Unpack[ReducerOptions],
 ) -> CommHook:
     """A communication hook for DistributedDataParallel: see CommHook, and Reducer for the options."""
-    return CommHook(model, comm, timeout, context=context, **options)
+    return CommHook(model, comm, timeout, context=context, scaler=scaler, **options)
 
 
 def _synchronised(model: Model) -> list[tuple[str, Tensor]]:

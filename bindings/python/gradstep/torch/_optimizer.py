@@ -165,7 +165,11 @@ class Optimizer(torch.optim.Optimizer):
             try:
                 self._run(work, options)
             except InvalidArgument:
-                if not self._settle():
+                try:
+                    is_settled = self._settle()
+                except Exception as reason:
+                    raise reason from None  # says it all
+                if not is_settled:
                     raise
                 self._run(self._work(skip, grad_scale), options)
         elif work:
@@ -337,10 +341,10 @@ class Optimizer(torch.optim.Optimizer):
             except Error as error:
                 raise in_torch_words(error, self._words, index) from None
 
-    def _rebuild(self, edits: Mapping[Tensor, Entry] | None = None, sharding: Sharding | None = None) -> None:
-        """Makes the gradstep optimizers anew, with the state that parameters have now, or that was edited."""
+    def _rebuild(self, edits: dict[Tensor, Entry] | None = None, sharding: Sharding | None = None) -> None:
+        """Makes the gradstep optimizers anew, with the state that parameters have now, or that was edited (taken)."""
         old = self._layout.place_of()
-        edits = edits or {}
+        edits = {} if edits is None else edits
 
         def entry_of(parameter: Tensor) -> Entry:
             if parameter in edits:
@@ -355,7 +359,8 @@ class Optimizer(torch.optim.Optimizer):
         kept = layout.place_of()
         self._shown.leave([place for parameter, place in old.items() if parameter not in kept])
         self._layout, self._sharding = layout, sharding
-        self._shown.start_anew(layout.parts.values(), readable=sharding is None)
+        edits.clear()  # or else nobody could tell whether a user has the tensors in there
+        self._shown.start_anew(layout.parts.values(), readable=sharding is None, follow=True)
 
     def _made_layout(self, entry_of: Callable[[Tensor], Entry], sharding: Sharding | None) -> Layout:
         layout = Layout()
@@ -394,8 +399,9 @@ class Optimizer(torch.optim.Optimizer):
             self._rule([], context=self._context, **options)
         except Error as error:
             raise in_torch_words(error, self._words, index) from None
+        rule, context = self._rule, self._context  # not self: the last reference to an optimizer frees it
         return Part(
-            lambda described: self._rule._of(described, self._context, options),
+            lambda described: rule._of(described, context, options),
             device,
             counts_on_device,
             self._counts_in_torch,

@@ -273,7 +273,7 @@ class Part:
         found = {}
         for name in self.state_names(i):
             try:
-                found[name] = _tensor(self.optimizer.state(i, name), self.device)
+                found[name] = _tensor(self.optimizer._state(i, name, bits=True), self.device)
             except InvalidState:  # no such buffer in this group or of this dtype
                 continue
         return found
@@ -315,7 +315,7 @@ class Part:
         """Whether an entry without `name` is no state of this rule. Shampoo's matrices may be missing."""
         if name in _OPTIONAL_STATE or "." in name:
             return False
-        self.optimizer.state(i, name)
+        self.optimizer._state(i, name, bits=True)
         return True
 
     def _count_of(self, label: str, entry: Mapping[str, Any]) -> int:
@@ -342,7 +342,10 @@ def _description(parameter: Tensor) -> tuple[torch.dtype, torch.Size, torch.devi
 
 
 def _tensor(array: NDArray[Any] | DeviceArray, device: torch.device) -> SavedTensor:
-    """A tensor over the memory of an array; over a copy's where the array is read-only, being one itself."""
+    """A tensor over the memory of an array; over a copy's where the array is read-only, being one itself.
+
+    State in int16 is bfloat16, which torch has and NumPy has not.
+    """
     if isinstance(array, DeviceArray):
         with torch.inference_mode(False):
             return SavedTensor(torch.from_dlpack(array), False)
@@ -350,6 +353,7 @@ def _tensor(array: NDArray[Any] | DeviceArray, device: torch.device) -> SavedTen
     if is_copy:
         array = array.copy()
     with torch.inference_mode(False):
-        if array.dtype.name == "bfloat16":
-            return SavedTensor(torch.from_numpy(array.view(np.int16)).view(torch.bfloat16).to(device), is_copy)
-        return SavedTensor(torch.from_numpy(array).to(device), is_copy)
+        tensor = torch.from_numpy(array)
+        if array.dtype == np.int16:
+            tensor = tensor.view(torch.bfloat16)
+        return SavedTensor(tensor.to(device), is_copy)

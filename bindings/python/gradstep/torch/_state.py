@@ -6,7 +6,8 @@ gradstep holds the state; torch's users hold a mapping {parameter: {name: tensor
 here are ordinary dicts whose tensors are views of gradstep's memory, so that writing into a tensor needs no care.
 Whatever else is done (an entry deleted, a tensor replaced, or given other memory by `.data = ` or `.set_()`) makes
 some object or address another one: both are compared before each step, once the mapping has been handed out. Where
-gradstep keeps state in another form the tensors are copies; their versions tell whether they were written to.
+gradstep keeps state in another form the tensors are copies; their versions tell whether they were written to. A tensor
+that the user has put there, and has elsewhere too, stays there: each step writes the new state to it.
 """
 
 import weakref
@@ -21,6 +22,7 @@ import torch
 from torch import Tensor
 
 from gradstep.errors import InvalidState
+from gradstep.torch._arguments import overlaps_itself
 from gradstep.torch._part import Part
 
 Entry: TypeAlias = dict[str, Any]
@@ -105,6 +107,8 @@ class ShownState:
         self._tensors: dict[Tensor, dict[str, Tensor]] = {}
         self._addresses: dict[Tensor, dict[str, int]] = {}
         self._copies: dict[Tensor, dict[str, int]] = {}
+        # The versions of tensors that are the user's own, to which each step writes.
+        self._users: dict[Tensor, dict[str, int]] = {}
         self._stale = False
         self._left: list[_LeftSteps] = []
         self._remember()
@@ -146,15 +150,16 @@ class ShownState:
             if not entry and not part.has_state(i, self._from_the_start):
                 continue
             shown, addresses = self._tensors.setdefault(parameter, {}), self._addresses.setdefault(parameter, {})
-            shown["step"] = steps.tensors[i]
-            addresses["step"] = steps.tensors[i].data_ptr()
+            if "step" not in self._users.get(parameter, ()):
+                shown["step"] = steps.tensors[i]
+                addresses["step"] = steps.tensors[i].data_ptr()
             for name, (tensor, is_copy) in part.saved(i).items():
                 if name not in shown:
                     shown[name] = tensor
                     addresses[name] = tensor.data_ptr()
                     if is_copy:
                         self._copies.setdefault(parameter, {})[name] = tensor._version
-                elif is_copy:
+                elif is_copy and name in self._copies.get(parameter, ()):
                     self._refresh(parameter, name, tensor)
             if entry is None:
                 entry = self.mapping[parameter] = {}
@@ -163,8 +168,9 @@ class ShownState:
     def _refresh_copies(self, part: Part) -> None:
         for i, parameter in enumerate(part.parameters):
             if parameter in self._copies:
-                for name, (tensor, _) in part.saved(i).items():
-                    self._refresh(parameter, name, tensor)
+                saved = part.saved(i)
+                for name in self._copies[parameter]:
+                    self._refresh(parameter, name, saved[name].tensor)
 
     def _refresh(self, parameter: Tensor, name: str, source: Tensor) -> None:
         tensor = self._tensors[parameter][name]
@@ -183,8 +189,26 @@ class ShownState:
         self._stale = bool(self._copies)
         for steps in self._steps.values():
             steps.write()
+        if self._users:
+            self._write_to_users(parts)
         if readable and self._lags(parts):
             self.show(parts)
+
+    def _write_to_users(self, parts: Collection[Part]) -> None:
+        for part in parts:
+            for i, parameter in enumerate(part.parameters):
+                names = self._users.get(parameter)
+                if not names:
+                    continue
+                saved = {name: shown.tensor for name, shown in part.saved(i).items()}
+                saved["step"] = self._steps[part].tensors[i]
+                with torch.no_grad():
+                    for name in names.keys() & saved.keys():
+                        self._tensors[parameter][name].copy_(saved[name])
+        # At the end: tensors that are views of one have one version.
+        for parameter, names in self._users.items():
+            for name in names:
+                names[name] = self._tensors[parameter][name]._version
 
     def frozen(self, shared: bool) -> dict[int, Entry]:
         """For entries with copies, by their id(): the same without views, so that nothing in there goes on changing.
@@ -241,10 +265,11 @@ class ShownState:
         return any(steps.edited() for steps in self._steps.values())
 
     def _copies_edited(self) -> bool:
-        return any(self._written_to(parameter, name) for parameter, names in self._copies.items() for name in names)
+        versions = chain(self._copies.items(), self._users.items())
+        return any(self._written_to(parameter, name) for parameter, names in versions for name in names)
 
     def _written_to(self, parameter: Tensor, name: str) -> bool:
-        version = self._copies.get(parameter, {}).get(name)
+        version = self._copies.get(parameter, {}).get(name, self._users.get(parameter, {}).get(name))
         return version is not None and version != self._tensors[parameter][name]._version
 
     def edits(self, parts: Collection[Part]) -> dict[Tensor, Entry]:
@@ -259,9 +284,10 @@ class ShownState:
                         f"state of parameter {part.names[i]!r}: is a {type(entry).__name__}, expected a dict"
                     )
                 written = [n for n in shown if entry.get(n) is shown[n] and self._written_to(parameter, n)]
-                if written and self._stale:
+                late = [n for n in written if self._stale and n in self._copies.get(parameter, ())]
+                if late:
                     raise InvalidState(
-                        f"state of parameter {part.names[i]!r}: {written[0]!r} was written to after a later step, "
+                        f"state of parameter {part.names[i]!r}: {late[0]!r} was written to after a later step, "
                         "and is a copy of what gradstep keeps in another form: assign a tensor instead"
                     )
                 kept = all(self._has(entry, parameter, name) for name in shown)
@@ -291,7 +317,8 @@ class ShownState:
             if not self.handed_out and part.has_state(i, self._from_the_start):
                 self.mapping[parameter] = part.entry(i)
             entry = self.mapping.get(parameter) or {}
-            entry.update({name: value.clone() for name, value in entry.items() if isinstance(value, Tensor)})
+            ours = {name: value for name, value in entry.items() if name not in self._users.get(parameter, ())}
+            entry.update({name: value.clone() for name, value in ours.items() if isinstance(value, Tensor)})
         self.handed_out = self.handed_out or bool(self.mapping)
 
     def adopt(self, entries: Mapping[Any, Any], parts: Collection[Part], readable: bool) -> None:
@@ -305,13 +332,34 @@ class ShownState:
             self.show(parts)
         self._remember()
 
-    def start_anew(self, parts: Collection[Part], readable: bool) -> None:
-        """Follows to gradstep optimizers that have taken over what the mapping says."""
-        self._seen, self._steps, self._tensors, self._copies, self._addresses = {}, {}, {}, {}, {}
+    def start_anew(self, parts: Collection[Part], readable: bool, follow: bool = False) -> None:
+        """Follows to gradstep optimizers that have taken over what the mapping says.
+
+        follow: tensors that the user has put there stay where anybody else has them.
+        """
+        own = {id(tensor) for tensor in self._own}
+        users = {id(self._tensors[parameter][name]) for parameter, names in self._users.items() for name in names}
+        found: list[tuple[Tensor, str, weakref.ref[Tensor]]] = []
         for part in parts:
             for i, parameter in enumerate(part.parameters):
                 for name in ("step", *part.state_names(i)) if self.mapping.get(parameter) else ():
-                    self.mapping[parameter].pop(name, None)
+                    value = self.mapping[parameter].pop(name, None)
+                    is_users = id(value) in users or id(value) not in own
+                    if follow and readable and is_users and isinstance(value, Tensor) and _can_be_written_to(value):
+                        found.append((parameter, name, weakref.ref(value)))
+                    del value
+        self._seen, self._steps, self._tensors, self._copies, self._addresses, self._users = {}, {}, {}, {}, {}, {}
+        self._remember()  # forgets what was there before
+        for parameter, name, reference in found:
+            tensor = reference()
+            if tensor is not None:
+                self._tensors.setdefault(parameter, {})[name] = tensor
+                self._addresses.setdefault(parameter, {})[name] = tensor.data_ptr()
+                self._users.setdefault(parameter, {})[name] = tensor._version
         if self.handed_out and readable:
             self.show(parts)
         self._remember()
+
+
+def _can_be_written_to(tensor: Tensor) -> bool:
+    return tensor.layout is torch.strided and not tensor.is_inference() and not overlaps_itself(tensor)

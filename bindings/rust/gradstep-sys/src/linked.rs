@@ -538,6 +538,12 @@ unsafe extern "C" {
     ) -> gradstep_status;
 }
 unsafe extern "C" {
+    pub fn gradstep_reducer_set_loss_scale(
+        reducer: *mut gradstep_reducer,
+        scale: f64,
+    ) -> gradstep_status;
+}
+unsafe extern "C" {
     pub fn gradstep_reducer_cancel(reducer: *mut gradstep_reducer) -> gradstep_status;
 }
 unsafe extern "C" {
@@ -845,6 +851,45 @@ unsafe extern "C" {
     pub fn gradstep_optimizer_poll(
         optimizer: *mut gradstep_optimizer,
         done: *mut i32,
+    ) -> gradstep_status;
+}
+unsafe extern "C" {
+    pub fn gradstep_rule_count(count: *mut usize) -> gradstep_status;
+}
+unsafe extern "C" {
+    pub fn gradstep_rule_describe(
+        index: usize,
+        rule: *mut gradstep_rule,
+    ) -> gradstep_status;
+}
+unsafe extern "C" {
+    pub fn gradstep_rule_options(
+        rule: *const ::core::ffi::c_char,
+        records: *mut gradstep_rule_option,
+        record_size: usize,
+        capacity: usize,
+        count: *mut usize,
+    ) -> gradstep_status;
+}
+unsafe extern "C" {
+    pub fn gradstep_optimizer_create(
+        context: *mut gradstep_context,
+        rule: *const ::core::ffi::c_char,
+        options: *const gradstep_option,
+        option_count: usize,
+        parameters: *const gradstep_parameter,
+        n: usize,
+        out: *mut *mut gradstep_optimizer,
+    ) -> gradstep_status;
+}
+unsafe extern "C" {
+    pub fn gradstep_rule_state_bytes(
+        rule: *const ::core::ffi::c_char,
+        options: *const gradstep_option,
+        option_count: usize,
+        parameters: *const gradstep_parameter,
+        n: usize,
+        bytes: *mut i64,
     ) -> gradstep_status;
 }
 unsafe extern "C" {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The library that is opened at run time: one for the process, which never closes it.
 
+use std::error::Error;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::Path;
@@ -27,14 +28,26 @@ pub enum OpenError {
 impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Loader(error) => error.fmt(f),
+            // The words of libloading are "dlopen failed"; those of the loader are its source.
+            Self::Loader(error) => match error.source() {
+                Some(words) => write!(f, "{words}"),
+                None => write!(f, "{error}"),
+            },
             Self::Abi(error) => error.fmt(f),
             Self::OtherLibrary(path) => write!(f, "{} is open already", Path::new(path).display()),
         }
     }
 }
 
-impl std::error::Error for OpenError {}
+impl Error for OpenError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Loader(error) => Some(error),
+            Self::Abi(error) => Some(error),
+            Self::OtherLibrary(_) => None,
+        }
+    }
+}
 
 /// Opens the library at `path`, a path or a name that the loader searches for, and checks its ABI before anything else is
 /// looked up. Opening the same one again does nothing. Any thread.

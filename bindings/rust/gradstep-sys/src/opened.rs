@@ -394,6 +394,10 @@ pub(crate) struct Functions {
         reducer: *mut gradstep_reducer,
         done: *mut i32,
     ) -> gradstep_status,
+    gradstep_reducer_set_loss_scale: unsafe extern "C" fn(
+        reducer: *mut gradstep_reducer,
+        scale: f64,
+    ) -> gradstep_status,
     gradstep_reducer_cancel: unsafe extern "C" fn(
         reducer: *mut gradstep_reducer,
     ) -> gradstep_status,
@@ -621,6 +625,35 @@ pub(crate) struct Functions {
     gradstep_optimizer_poll: unsafe extern "C" fn(
         optimizer: *mut gradstep_optimizer,
         done: *mut i32,
+    ) -> gradstep_status,
+    gradstep_rule_count: unsafe extern "C" fn(count: *mut usize) -> gradstep_status,
+    gradstep_rule_describe: unsafe extern "C" fn(
+        index: usize,
+        rule: *mut gradstep_rule,
+    ) -> gradstep_status,
+    gradstep_rule_options: unsafe extern "C" fn(
+        rule: *const ::core::ffi::c_char,
+        records: *mut gradstep_rule_option,
+        record_size: usize,
+        capacity: usize,
+        count: *mut usize,
+    ) -> gradstep_status,
+    gradstep_optimizer_create: unsafe extern "C" fn(
+        context: *mut gradstep_context,
+        rule: *const ::core::ffi::c_char,
+        options: *const gradstep_option,
+        option_count: usize,
+        parameters: *const gradstep_parameter,
+        n: usize,
+        out: *mut *mut gradstep_optimizer,
+    ) -> gradstep_status,
+    gradstep_rule_state_bytes: unsafe extern "C" fn(
+        rule: *const ::core::ffi::c_char,
+        options: *const gradstep_option,
+        option_count: usize,
+        parameters: *const gradstep_parameter,
+        n: usize,
+        bytes: *mut i64,
     ) -> gradstep_status,
     gradstep_shampoo_options_init: unsafe extern "C" fn(
         o: *mut gradstep_shampoo_options,
@@ -969,6 +1002,9 @@ impl Functions {
             gradstep_reducer_push: unsafe { *library.get(c"gradstep_reducer_push")? },
             gradstep_reducer_wait: unsafe { *library.get(c"gradstep_reducer_wait")? },
             gradstep_reducer_poll: unsafe { *library.get(c"gradstep_reducer_poll")? },
+            gradstep_reducer_set_loss_scale: unsafe {
+                *library.get(c"gradstep_reducer_set_loss_scale")?
+            },
             gradstep_reducer_cancel: unsafe {
                 *library.get(c"gradstep_reducer_cancel")?
             },
@@ -1088,6 +1124,15 @@ impl Functions {
             },
             gradstep_optimizer_poll: unsafe {
                 *library.get(c"gradstep_optimizer_poll")?
+            },
+            gradstep_rule_count: unsafe { *library.get(c"gradstep_rule_count")? },
+            gradstep_rule_describe: unsafe { *library.get(c"gradstep_rule_describe")? },
+            gradstep_rule_options: unsafe { *library.get(c"gradstep_rule_options")? },
+            gradstep_optimizer_create: unsafe {
+                *library.get(c"gradstep_optimizer_create")?
+            },
+            gradstep_rule_state_bytes: unsafe {
+                *library.get(c"gradstep_rule_state_bytes")?
             },
             gradstep_shampoo_options_init: unsafe {
                 *library.get(c"gradstep_shampoo_options_init")?
@@ -1869,6 +1914,13 @@ pub unsafe fn gradstep_reducer_poll(
     unsafe { (functions().gradstep_reducer_poll)(reducer, done) }
 }
 #[inline]
+pub unsafe fn gradstep_reducer_set_loss_scale(
+    reducer: *mut gradstep_reducer,
+    scale: f64,
+) -> gradstep_status {
+    unsafe { (functions().gradstep_reducer_set_loss_scale)(reducer, scale) }
+}
+#[inline]
 pub unsafe fn gradstep_reducer_cancel(
     reducer: *mut gradstep_reducer,
 ) -> gradstep_status {
@@ -2271,6 +2323,73 @@ pub unsafe fn gradstep_optimizer_poll(
     done: *mut i32,
 ) -> gradstep_status {
     unsafe { (functions().gradstep_optimizer_poll)(optimizer, done) }
+}
+#[inline]
+pub unsafe fn gradstep_rule_count(count: *mut usize) -> gradstep_status {
+    unsafe { (functions().gradstep_rule_count)(count) }
+}
+#[inline]
+pub unsafe fn gradstep_rule_describe(
+    index: usize,
+    rule: *mut gradstep_rule,
+) -> gradstep_status {
+    unsafe { (functions().gradstep_rule_describe)(index, rule) }
+}
+#[inline]
+pub unsafe fn gradstep_rule_options(
+    rule: *const ::core::ffi::c_char,
+    records: *mut gradstep_rule_option,
+    record_size: usize,
+    capacity: usize,
+    count: *mut usize,
+) -> gradstep_status {
+    unsafe {
+        (functions().gradstep_rule_options)(rule, records, record_size, capacity, count)
+    }
+}
+#[inline]
+pub unsafe fn gradstep_optimizer_create(
+    context: *mut gradstep_context,
+    rule: *const ::core::ffi::c_char,
+    options: *const gradstep_option,
+    option_count: usize,
+    parameters: *const gradstep_parameter,
+    n: usize,
+    out: *mut *mut gradstep_optimizer,
+) -> gradstep_status {
+    unsafe {
+        (functions()
+            .gradstep_optimizer_create)(
+            context,
+            rule,
+            options,
+            option_count,
+            parameters,
+            n,
+            out,
+        )
+    }
+}
+#[inline]
+pub unsafe fn gradstep_rule_state_bytes(
+    rule: *const ::core::ffi::c_char,
+    options: *const gradstep_option,
+    option_count: usize,
+    parameters: *const gradstep_parameter,
+    n: usize,
+    bytes: *mut i64,
+) -> gradstep_status {
+    unsafe {
+        (functions()
+            .gradstep_rule_state_bytes)(
+            rule,
+            options,
+            option_count,
+            parameters,
+            n,
+            bytes,
+        )
+    }
 }
 #[inline]
 pub unsafe fn gradstep_shampoo_options_init(

@@ -1850,6 +1850,141 @@ const _: () = {
         "Offset of field: gradstep_memory::other_bytes",
     ][::core::mem::offset_of!(gradstep_memory, other_bytes) - 16usize];
 };
+pub const GRADSTEP_OPTION_INVALID: gradstep_option_kind = -1;
+pub const GRADSTEP_OPTION_HYPER_PARAMETER: gradstep_option_kind = 0;
+pub const GRADSTEP_OPTION_SETTING: gradstep_option_kind = 1;
+pub const GRADSTEP_OPTION_CHOICE: gradstep_option_kind = 2;
+pub const GRADSTEP_OPTION_FLAG: gradstep_option_kind = 3;
+pub const GRADSTEP_OPTION_INTEGER: gradstep_option_kind = 4;
+pub type gradstep_option_kind = ::core::ffi::c_int;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct gradstep_option {
+    pub name: *const ::core::ffi::c_char,
+    pub value: f64,
+    pub text: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gradstep_option"][::core::mem::size_of::<gradstep_option>() - 24usize];
+    [
+        "Alignment of gradstep_option",
+    ][::core::mem::align_of::<gradstep_option>() - 8usize];
+    [
+        "Offset of field: gradstep_option::name",
+    ][::core::mem::offset_of!(gradstep_option, name) - 0usize];
+    [
+        "Offset of field: gradstep_option::value",
+    ][::core::mem::offset_of!(gradstep_option, value) - 8usize];
+    [
+        "Offset of field: gradstep_option::text",
+    ][::core::mem::offset_of!(gradstep_option, text) - 16usize];
+};
+impl Default for gradstep_option {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct gradstep_rule {
+    pub struct_size: u32,
+    pub reserved: i32,
+    pub name: *const ::core::ffi::c_char,
+    pub source: *const ::core::ffi::c_char,
+    pub formula: *const ::core::ffi::c_char,
+    pub states: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of gradstep_rule"][::core::mem::size_of::<gradstep_rule>() - 40usize];
+    ["Alignment of gradstep_rule"][::core::mem::align_of::<gradstep_rule>() - 8usize];
+    [
+        "Offset of field: gradstep_rule::struct_size",
+    ][::core::mem::offset_of!(gradstep_rule, struct_size) - 0usize];
+    [
+        "Offset of field: gradstep_rule::reserved",
+    ][::core::mem::offset_of!(gradstep_rule, reserved) - 4usize];
+    [
+        "Offset of field: gradstep_rule::name",
+    ][::core::mem::offset_of!(gradstep_rule, name) - 8usize];
+    [
+        "Offset of field: gradstep_rule::source",
+    ][::core::mem::offset_of!(gradstep_rule, source) - 16usize];
+    [
+        "Offset of field: gradstep_rule::formula",
+    ][::core::mem::offset_of!(gradstep_rule, formula) - 24usize];
+    [
+        "Offset of field: gradstep_rule::states",
+    ][::core::mem::offset_of!(gradstep_rule, states) - 32usize];
+};
+impl Default for gradstep_rule {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct gradstep_rule_option {
+    pub struct_size: u32,
+    pub kind: i32,
+    pub name: *const ::core::ffi::c_char,
+    pub meaning: *const ::core::ffi::c_char,
+    pub choices: *const ::core::ffi::c_char,
+    pub initial: f64,
+    pub minimum: f64,
+    pub limit: f64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gradstep_rule_option",
+    ][::core::mem::size_of::<gradstep_rule_option>() - 56usize];
+    [
+        "Alignment of gradstep_rule_option",
+    ][::core::mem::align_of::<gradstep_rule_option>() - 8usize];
+    [
+        "Offset of field: gradstep_rule_option::struct_size",
+    ][::core::mem::offset_of!(gradstep_rule_option, struct_size) - 0usize];
+    [
+        "Offset of field: gradstep_rule_option::kind",
+    ][::core::mem::offset_of!(gradstep_rule_option, kind) - 4usize];
+    [
+        "Offset of field: gradstep_rule_option::name",
+    ][::core::mem::offset_of!(gradstep_rule_option, name) - 8usize];
+    [
+        "Offset of field: gradstep_rule_option::meaning",
+    ][::core::mem::offset_of!(gradstep_rule_option, meaning) - 16usize];
+    [
+        "Offset of field: gradstep_rule_option::choices",
+    ][::core::mem::offset_of!(gradstep_rule_option, choices) - 24usize];
+    [
+        "Offset of field: gradstep_rule_option::initial",
+    ][::core::mem::offset_of!(gradstep_rule_option, initial) - 32usize];
+    [
+        "Offset of field: gradstep_rule_option::minimum",
+    ][::core::mem::offset_of!(gradstep_rule_option, minimum) - 40usize];
+    [
+        "Offset of field: gradstep_rule_option::limit",
+    ][::core::mem::offset_of!(gradstep_rule_option, limit) - 48usize];
+};
+impl Default for gradstep_rule_option {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
 pub const GRADSTEP_GRAFT_TYPE_INVALID: gradstep_graft_type = -1;
 pub const GRADSTEP_GRAFT_TYPE_SGD: gradstep_graft_type = 0;
 pub const GRADSTEP_GRAFT_TYPE_ADAGRAD: gradstep_graft_type = 1;

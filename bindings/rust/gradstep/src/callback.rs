@@ -25,6 +25,12 @@ pub(crate) fn guarded(what: &str, body: impl FnOnce() -> Result<()>) -> sys::gra
     error.status()
 }
 
+/// Asks an object of the host's outside of any call of C's; a panic is CALLBACK there too.
+pub(crate) fn asked<T>(what: &str, body: impl FnOnce() -> T) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(body))
+        .map_err(|payload| Error::Callback(format!("{what} panicked: {}", words_of(payload))))
+}
+
 /// Runs `body` for a C function that cannot fail; a panic gives None.
 pub(crate) fn contained<T>(body: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(body)).map_err(words_of).ok()

@@ -40,7 +40,7 @@ pub enum Optional {
 /// are called where [`Collectives::provides`] lists them.
 ///
 /// A call returns when its buffers are done, within the timeout. Its error, [`Error::Timeout`] or [`Error::PeerLost`]
-/// for example, and its text become those of the call of gradstep that needed it; a panic is [`Error::Callback`]. One
+/// for example, and its text become those of the call of gradstep that needed it; a panic of any function is [`Error::Callback`]. One
 /// call runs at a time, and only `abort` comes during another. Memory is the host's. Ranks count from 0.
 ///
 /// ```

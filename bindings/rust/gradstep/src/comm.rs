@@ -163,7 +163,7 @@ impl Communicator {
     /// disagree, or all_gather mixes their data up. Also what all_gather returns.
     pub fn host(context: &Context, collectives: impl Collectives, options: CommOptions) -> Result<Self> {
         let (options, mut out) = (options.to_c()?, null_mut());
-        let (vtable, user) = host::to_c(Box::new(collectives));
+        let (vtable, user) = host::to_c(Box::new(collectives))?;
         // SAFETY: the table's functions fit the user, which C owns from here on.
         check(unsafe { sys::gradstep_comm_create_host_ex(context.as_ptr(), &vtable, user, &options, &mut out) })?;
         Self::from_c(out)

@@ -6,7 +6,7 @@
 use std::ffi::c_void;
 use std::time::Duration;
 
-use crate::callback::{contained, guarded, release, user};
+use crate::callback::{asked, contained, guarded, release, user};
 use crate::collectives::{Collectives, Optional};
 use crate::comm::ReduceOp;
 use crate::error::{Error, Result};
@@ -22,19 +22,19 @@ struct Host {
 }
 
 /// C's table for the host, and its user, which the table's release drops.
-pub(crate) fn to_c(collectives: Box<dyn Collectives>) -> (sys::gradstep_comm_vtable, *mut c_void) {
-    let (rank, world_size) = (collectives.rank(), collectives.world_size());
+pub(crate) fn to_c(collectives: Box<dyn Collectives>) -> Result<(sys::gradstep_comm_vtable, *mut c_void)> {
+    let (rank, world_size) = (asked("rank", || collectives.rank())?, asked("world_size", || collectives.world_size())?);
     let mut vtable = sys::gradstep_comm_vtable {
         struct_size: size_of::<sys::gradstep_comm_vtable>() as u32,
         rank,
         world_size,
-        any_thread: collectives.any_thread().into_c(),
-        rank_ordered: collectives.rank_ordered().into_c(),
+        any_thread: asked("any_thread", || collectives.any_thread())?.into_c(),
+        rank_ordered: asked("rank_ordered", || collectives.rank_ordered())?.into_c(),
         all_gather: Some(on_all_gather),
         release: Some(release::<Host>),
         ..Default::default()
     };
-    for optional in collectives.provides() {
+    for optional in asked("provides", || collectives.provides().to_vec())? {
         match optional {
             Optional::AllReduce => vtable.all_reduce = Some(on_all_reduce),
             Optional::ReduceScatter => vtable.reduce_scatter = Some(on_reduce_scatter),
@@ -51,7 +51,7 @@ pub(crate) fn to_c(collectives: Box<dyn Collectives>) -> (sys::gradstep_comm_vta
             Optional::Poll => vtable.poll = Some(on_poll),
         }
     }
-    (vtable, user(Host { collectives, rank, world_size }))
+    Ok((vtable, user(Host { collectives, rank, world_size })))
 }
 
 /// # Safety
@@ -262,7 +262,7 @@ unsafe extern "C" fn on_dup(
 ) -> sys::gradstep_status {
     guarded("dup", || {
         // SAFETY: the vtable's promises; both results are C's to be written.
-        unsafe { (*out, *out_user) = to_c(collectives(user).dup(timeout(timeout_ms))?) };
+        unsafe { (*out, *out_user) = to_c(collectives(user).dup(timeout(timeout_ms))?)? };
         Ok(())
     })
 }
@@ -337,7 +337,7 @@ mod tests {
 
     #[test]
     fn buffers_of_c_are_seen_as_slices_and_tensors() {
-        let (table, user) = to_c(Box::new(Mirror::default()));
+        let (table, user) = to_c(Box::new(Mirror::default())).unwrap();
         let (sent, mut gathered) = ([3u8, 4], [0u8; 4]);
         let mut sums = [1.0f32, 2.0];
         let mut blocks = [1i64, 2, 3, 4];

@@ -17,11 +17,24 @@ use crate::sys;
 /// The library must be gradstep: its initialisers run, and its functions are believed to be what the headers declare.
 ///
 /// # Errors
-/// [`Error::BackendUnavailable`] with the loader's words, or with both ABI versions; another library is open already.
+/// [`Error::BackendUnavailable`] with the path, and the loader's words or both ABI versions; another library is open
+/// already.
 #[cfg(feature = "dlopen")]
 pub unsafe fn load(path: impl AsRef<Path>) -> Result<()> {
     // SAFETY: the caller's promise.
-    unsafe { sys::open(path.as_ref()) }.map_err(|error| Error::BackendUnavailable(error.to_string()))
+    unsafe { open(path.as_ref()) }
+}
+
+/// # Safety
+/// As [`load`].
+#[cfg(feature = "dlopen")]
+unsafe fn open(path: &Path) -> Result<()> {
+    // SAFETY: the caller's promise.
+    unsafe { sys::open(path) }.map_err(|error| {
+        let (name, words) = (path.display().to_string(), error.to_string());
+        // The loader's words begin with the name; a name that is resolved to a path may be missing in them.
+        Error::BackendUnavailable(if words.starts_with(&name) { words } else { format!("{name}: {words}") })
+    })
 }
 
 /// Ok once the library is there and has the ABI that this crate was made for; to be called before anything else of C.
@@ -33,7 +46,7 @@ pub(crate) fn ready() -> Result<()> {
         if !sys::is_open() {
             let name = std::env::var_os("GRADSTEP_LIBRARY").unwrap_or_else(|| "libgradstep.so.0".into());
             // SAFETY: whoever runs the program has put gradstep there, as a program trusts what it is linked with.
-            unsafe { sys::open(name) }.map_err(|error| Error::BackendUnavailable(error.to_string()))?;
+            unsafe { open(Path::new(&name)) }?;
         }
         READY.get_or_init(|| ());
     }

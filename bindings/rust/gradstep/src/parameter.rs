@@ -5,7 +5,7 @@
 use std::ffi::CString;
 use std::marker::PhantomData;
 
-use crate::error::{Result, c_string};
+use crate::error::{Result, c_string, require};
 use crate::sys;
 use crate::tensor::{Device, Dtype};
 
@@ -87,6 +87,13 @@ impl<'a> Schema<'a> {
         let name_of = |(i, parameter): (usize, &Parameter)| {
             parameter.name.as_deref().map(|name| c_string(&format!("parameters[{i}].name"), name)).transpose()
         };
+        for (i, parameter) in parameters.iter().enumerate() {
+            for (axis, &extent) in parameter.shape.iter().enumerate() {
+                require(i64::try_from(extent).is_ok(), || {
+                    format!("parameters[{i}].shape[{axis}]: is {extent}, expected at most {}", i64::MAX)
+                })?;
+            }
+        }
         let names = parameters.iter().enumerate().map(name_of).collect::<Result<Vec<_>>>()?;
         let raw = parameters.iter().zip(&names).map(|(parameter, name)| sys::gradstep_parameter {
             struct_size: size_of::<sys::gradstep_parameter>() as u32,

@@ -133,6 +133,16 @@ impl Reducer {
         check(unsafe { sys::gradstep_reducer_wait(self.as_ptr(), results, self.parameters, self.stream) })
     }
 
+    /// The gradients of the next windows are multiplied by `scale`; what the mode keeps becomes so, too. All ranks give
+    /// the same. 1 until the first call; after a load that of the file.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`]: not finite or not above 0; [`Error::InvalidState`]: inside a window.
+    pub fn set_loss_scale(&mut self, scale: f64) -> Result<()> {
+        // SAFETY: a handle.
+        check(unsafe { sys::gradstep_reducer_set_loss_scale(self.as_ptr(), scale) })
+    }
+
     /// Drops an open window. If a bucket has left, the channel is aborted: peers get an error.
     ///
     /// # Errors

@@ -8,10 +8,10 @@ use crate::parameter::Schema;
 use crate::sys;
 use crate::{AdaGrad, Adam, RmsProp, Sgd, Shampoo};
 
-/// An update rule: [`Sgd`], [`RmsProp`], [`AdaGrad`], [`Adam`] or [`Shampoo`].
+/// An update rule: [`Sgd`], [`RmsProp`], [`AdaGrad`], [`Adam`] or [`Shampoo`], or one by its name, [`crate::NamedRule`].
 pub trait Rule: sealed::Create {}
 
-mod sealed {
+pub(crate) mod sealed {
     use super::{Context, Result, Schema, sys};
 
     pub trait Create {

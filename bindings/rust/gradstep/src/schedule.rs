@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::callback::{guarded, release, user};
-use crate::error::{Result, check};
+use crate::error::{Result, check, require};
 use crate::sys;
 
 type Function = Arc<dyn Fn(i64) -> Result<f64> + Send + Sync>;
@@ -127,6 +127,7 @@ impl Schedule {
     /// [`Error::Callback`](crate::Error::Callback): the function failed.
     pub fn value(&self, step: i64) -> Result<f64> {
         crate::library::ready()?;
+        self.check_lengths()?;
         let mut value = 0.0;
         let function = self.function.clone();
         let raw = self.raw_with(function.as_ref().map_or(std::ptr::null_mut(), |f| (&raw const *f).cast_mut().cast()));
@@ -138,18 +139,26 @@ impl Schedule {
     /// Hands the schedule to a function of C that takes it over: it copies the numbers and releases the function, also
     /// when it fails.
     pub(crate) fn give_to(&self, take: impl FnOnce(&sys::gradstep_schedule) -> sys::gradstep_status) -> Result<()> {
+        self.check_lengths()?;
         let function = self.function.clone().map_or(std::ptr::null_mut(), user::<Function>);
         let mut raw = self.raw_with(function);
         raw.release = self.function.as_ref().map(|_| release::<Function> as unsafe extern "C" fn(*mut c_void));
         check(take(&raw))
     }
 
+    /// C is told one length of the two lists.
+    fn check_lengths(&self) -> Result<()> {
+        let (boundaries, values) = (self.boundaries.len(), self.values.len());
+        let is_piecewise = self.raw.kind == sys::GRADSTEP_SCHEDULE_PIECEWISE;
+        require(!is_piecewise || (boundaries + 1 == values && i32::try_from(values).is_ok()), || {
+            format!("schedule: {boundaries} boundaries and {values} values, expected one boundary less than values")
+        })
+    }
+
     fn raw_with(&self, user: *mut c_void) -> sys::gradstep_schedule {
         let mut raw = self.raw;
         if raw.kind == sys::GRADSTEP_SCHEDULE_PIECEWISE {
-            // C is told one length: what would be read beyond the shorter list is not, and 0 points are refused.
-            let fits = self.boundaries.len() + 1 == self.values.len();
-            raw.n_points = if fits { i32::try_from(self.values.len()).unwrap_or(0) } else { 0 };
+            raw.n_points = i32::try_from(self.values.len()).unwrap_or(0);
             (raw.boundaries, raw.values) = (self.boundaries.as_ptr(), self.values.as_ptr());
         }
         if self.function.is_some() {

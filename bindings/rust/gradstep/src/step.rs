@@ -7,7 +7,7 @@ use crate::tensor::{Tensor, TensorMut};
 /// Options of one step.
 #[derive(Debug, Default)]
 pub struct StepOptions<'a> {
-    /// A non-finite gradient anywhere skips the whole step.
+    /// A step that counts as non-finite is skipped as a whole.
     pub skip_nonfinite: bool,
     /// Finite; None is 1.
     pub grad_scale: Option<f64>,

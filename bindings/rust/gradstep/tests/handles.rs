@@ -3,8 +3,8 @@
 //! What each handle promises, over the border and back.
 
 use gradstep::{
-    Accumulator, AccumulatorOptions, Adam, Communicator, Context, Error, LoadOptions, Optimizer, Parameter, ReduceOp,
-    Schedule, Sgd, Shampoo, StepOptions, Tensor, TensorMut,
+    Accumulator, AccumulatorOptions, Adam, Communicator, Context, Error, LoadOptions, NamedRule, Optimizer, Parameter,
+    ReduceOp, Schedule, Sgd, Shampoo, StepOptions, Tensor, TensorMut,
 };
 
 fn sgd(context: &Context, rule: &Sgd) -> Optimizer {
@@ -38,6 +38,42 @@ fn the_step_of_the_guide() -> gradstep::Result<()> {
         assert!((w - expected).abs() < 1e-6, "{weight:?}");
     }
     Ok(())
+}
+
+#[test]
+fn a_rule_is_made_by_its_name_and_options() {
+    let context = Context::new().unwrap();
+    let lion = NamedRule::new("lion").number("learning_rate", 0.5).flag("maximize", true).text("state_dtype", "bf16");
+    let parameters = [Parameter::new(&[2]).name("w")];
+    let mut optimizer = Optimizer::new(&context, &lion, &parameters).unwrap();
+    let mut weight = [1.0f32, 2.0];
+    step(&mut optimizer, &mut weight, &[3.0, -0.25]).unwrap();
+    assert_eq!(weight, [1.5, 1.5]);
+    assert_eq!(Optimizer::state_bytes(&lion, &parameters), Ok(4));
+    for (rule, text) in [
+        (NamedRule::new("lions"), "rule: 'lions' is not known"),
+        (lion.clone().number("lr", 1.0), "options[3].name: 'lr' is not an option of lion"),
+        (NamedRule::new("lion"), "options: learning_rate is not there"),
+        (NamedRule::new("li\0on"), "rule"),
+    ] {
+        match Optimizer::new(&context, &rule, &parameters) {
+            Err(Error::InvalidArgument(found)) => assert!(found.contains(text), "{found}"),
+            other => panic!("{:?}", other.err()),
+        }
+    }
+}
+
+#[test]
+fn rules_describe_themselves() {
+    let rules = gradstep::describe_rules().unwrap();
+    let adam = rules.iter().find(|rule| rule.name == "adam").unwrap();
+    assert_eq!(adam.states, ["exp_avg", "exp_avg_sq", "max_exp_avg_sq"]);
+    let option = |name: &str| adam.options.iter().find(|option| option.name == name).unwrap();
+    assert_eq!((option("beta2").default, option("beta2").limit), (Some(0.999), 1.0));
+    assert_eq!(option("learning_rate").default, None);
+    assert_eq!(option("bias_correction").choices, ["standard", "tf"]);
+    assert_eq!(option("amsgrad").kind, Some(gradstep::OptionKind::Flag));
+    assert!(rules.iter().all(|rule| !rule.source.is_empty() && !rule.formula.is_empty()));
 }
 
 #[test]

@@ -349,3 +349,57 @@ fn an_abort_ends_a_call_of_the_host() {
         None
     });
 }
+
+/// Collectives of which one question panics.
+struct Panicking(&'static str);
+
+impl Panicking {
+    fn answer<T>(&self, name: &str, value: T) -> T {
+        assert!(self.0 != name, "{name} is not known");
+        value
+    }
+}
+
+impl Collectives for Panicking {
+    fn rank(&self) -> i32 {
+        self.answer("rank", 0)
+    }
+
+    fn world_size(&self) -> i32 {
+        self.answer("world_size", 1)
+    }
+
+    fn any_thread(&self) -> bool {
+        self.answer("any_thread", false)
+    }
+
+    fn rank_ordered(&self) -> bool {
+        self.answer("rank_ordered", true)
+    }
+
+    fn provides(&self) -> &[Optional] {
+        self.answer("provides", if self.0 == "dup" { &[] } else { &[Optional::Dup] })
+    }
+
+    fn all_gather(&self, send: &[u8], receive: &mut [u8], _: Duration) -> Result<()> {
+        receive.copy_from_slice(send);
+        Ok(())
+    }
+
+    fn dup(&self, _: Duration) -> Result<Box<dyn Collectives>> {
+        Ok(Box::new(Panicking("rank")))
+    }
+}
+
+#[test]
+fn collectives_that_panic_when_asked_make_no_communicator() {
+    let context = Context::new().unwrap();
+    for name in ["rank", "world_size", "any_thread", "rank_ordered", "provides"] {
+        let made = Communicator::host(&context, Panicking(name), CommOptions::default());
+        let Err(Error::Callback(text)) = made.map(drop) else { panic!("{name}") };
+        assert_eq!(text, format!("{name} panicked: {name} is not known"));
+    }
+    let comm = Communicator::host(&context, Panicking(""), CommOptions::default()).unwrap();
+    let Err(Error::Callback(text)) = comm.dup().map(drop) else { panic!("dup") };
+    assert!(text.contains("rank panicked: rank is not known"), "{text}");
+}

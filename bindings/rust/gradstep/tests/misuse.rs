@@ -56,6 +56,19 @@ fn bad_options_are_named_with_what_was_expected() {
 }
 
 #[test]
+fn lists_and_shapes_that_c_cannot_have_are_told_as_they_were_given() {
+    let context = Context::new().unwrap();
+    let schedule = Schedule::piecewise([1, 2], [0.1]);
+    let expected = "schedule: 2 boundaries and 1 values, expected one boundary less than values";
+    assert_eq!(text!(schedule.value(0), InvalidArgument), expected);
+    let mut optimizer = sgd(&context);
+    assert_eq!(text!(optimizer.set_schedule("learning_rate", None, &schedule), InvalidArgument), expected);
+    let huge = [Parameter::new(&[1]), Parameter::new(&[2, usize::MAX])];
+    let text = text!(Optimizer::new(&context, &Sgd::new(1.0), &huge).map(drop), InvalidArgument);
+    assert_eq!(text, "parameters[1].shape[1]: is 18446744073709551615, expected at most 9223372036854775807");
+}
+
+#[test]
 fn the_same_memory_twice_is_refused() {
     let context = Context::new().unwrap();
     let schema = [Parameter::new(&[2]), Parameter::new(&[2])];

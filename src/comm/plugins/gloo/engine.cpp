@@ -112,7 +112,7 @@ std::vector<std::vector<char>> meet(const gradstep_plugin_rendezvous& rendezvous
   return theirs;
 }
 
-/// The same over the connections of `mesh`, between the ranks `members`.
+/// Exchanges them over the connections of `mesh`, between the ranks `members`.
 std::vector<std::vector<char>> exchange_addresses(Mesh& mesh, std::span<const std::int32_t> members,
                                                   const std::vector<std::vector<char>>& own, const Deadline& deadline) {
   std::vector<std::vector<char>> theirs = own;
@@ -157,6 +157,8 @@ gradstep_status split(void* user, const std::int32_t* members, std::int32_t coun
     if (count > 0) make_group(mesh, {members, static_cast<std::size_t>(count)}, deadline, out, out_user);
   });
 }
+
+void carry(void* user, Said* said) { mesh_of(user).carry(said); }
 
 void abort(void* user) {
   const SigpipeBlocked blocked;
@@ -208,4 +210,4 @@ gradstep_status connect(const gradstep_comm_options* options, const gradstep_plu
 }  // namespace gradstep::gloo_plugin
 
 const gradstep_plugin_engine gradstep::plugin::engine = {"gloo", &gradstep::gloo_plugin::connect,
-                                                         &gradstep::gloo_plugin::split};
+                                                         &gradstep::gloo_plugin::split, &gradstep::gloo_plugin::carry};

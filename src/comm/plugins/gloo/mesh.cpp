@@ -7,24 +7,30 @@
 // under way; the unmatched receive is always queued, so a peer's death wakes whoever waits on its window at once, and
 // nobody else.
 //
-// A message's slot is its number on that connection and its length. Ranks that disagree about a length thus never
-// match, and time out; matched with a wrong length, libgloo would throw on its own thread, which ends the process.
+// A message's slot is its number on that connection, its length, and the call that it belongs to. Ranks that disagree
+// thus never match, and no byte goes; each learns of the other's call by the announcements (see Calls).
 #include "comm/plugins/gloo/mesh.h"
 
 #include <gloo/transport/context.h>
 #include <gloo/transport/pair.h>
 #include <gloo/transport/tcp/device.h>
-#include <sys/resource.h>
+#include <netdb.h>
+#include <sys/socket.h>
 
 #include <condition_variable>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <mutex>
+#include <new>
+#include <system_error>
 #include <thread>
 
 #include "comm/plugins/failure.h"
 #include "comm/plugins/gloo/haste.h"
+#include "comm/plugins/gloo/pairs.h"
 #include "comm/plugins/gloo/signals.h"
+#include "core/file_descriptor.h"
 
 namespace gradstep::gloo_plugin {
 
@@ -32,12 +38,13 @@ using namespace plugin;
 
 namespace {
 
-constexpr std::uint64_t kUnmatchedSlot = std::numeric_limits<std::uint64_t>::max();
 constexpr std::chrono::milliseconds kConnectPoll{20};
 
-constexpr std::uint64_t slot_of(std::uint64_t number, std::int64_t bytes) {
+constexpr std::uint64_t slot_of(const Calls::Posted& message, std::int64_t bytes) {
   constexpr int kLengthBits = 40;
-  return (number << kLengthBits) ^ (static_cast<std::uint64_t>(bytes) & ((std::uint64_t{1} << kLengthBits) - 1));
+  constexpr std::uint64_t kMixer = 0x9e3779b97f4a7c15;
+  return ((message.number + (message.call * kMixer >> kLengthBits)) << kLengthBits) ^
+         (static_cast<std::uint64_t>(bytes) & ((std::uint64_t{1} << kLengthBits) - 1));
 }
 
 std::size_t offset_of(const void* data) { return reinterpret_cast<std::size_t>(data); }
@@ -53,33 +60,68 @@ std::chrono::milliseconds left(const Deadline& deadline) {
   return std::chrono::milliseconds(std::max<std::int64_t>(1, deadline.remaining_ms()));
 }
 
-rlim_t most_descriptors() {
-  rlimit limit{};
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  return limit.rlim_cur;
+[[noreturn]] void fail_for_want_of_threads() { fail(GRADSTEP_ERR_OUT_OF_MEMORY, "gloo: no thread can be started"); }
+
+/// What libgloo's text begins with where this process, not the peer, lacks something.
+bool is_of_this_process(const std::string& text) {
+  for (const char* call : {"socket: ", "setsockopt: ", "accept: "}) {
+    if (text.starts_with(call)) return true;
+  }
+  return false;
+}
+
+/// libgloo's own lookup keeps the list when a socket cannot be made.
+::gloo::transport::tcp::attr look_up(const std::string& address) {
+  addrinfo hints{};
+  hints.ai_flags = AI_NUMERICHOST;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* list = nullptr;
+  const int failed = getaddrinfo(address.c_str(), nullptr, &hints, &list);
+  if (failed == EAI_MEMORY) throw std::bad_alloc();
+  if (failed != 0) fail(GRADSTEP_ERR_INVALID_ARGUMENT, "network_interface: {}: {}", address, gai_strerror(failed));
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(list, &freeaddrinfo);
+  ::gloo::transport::tcp::attr found;
+  found.hostname = address;
+  found.ai_family = list->ai_family;
+  found.ai_socktype = list->ai_socktype;
+  found.ai_protocol = list->ai_protocol;
+  std::memcpy(&found.ai_addr, list->ai_addr, list->ai_addrlen);
+  found.ai_addrlen = static_cast<int>(list->ai_addrlen);
+  return found;
 }
 
 }  // namespace
 
 std::shared_ptr<::gloo::transport::Device> make_device(const std::string& address) {
   const AllSignalsBlocked blocked;  // the device starts a thread
-  ::gloo::transport::tcp::attr attributes;
-  attributes.hostname = address;
-  return ::gloo::transport::tcp::CreateDevice(attributes);
+  const ::gloo::transport::tcp::attr attributes = look_up(address);
+  try {
+    return std::make_shared<::gloo::transport::tcp::Device>(attributes);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::system_error&) {
+    fail_for_want_of_threads();
+  } catch (const std::exception& error) {
+    fail(GRADSTEP_ERR_IO, "network_interface: nothing can be opened on {}: {} (the process may have {} descriptors)",
+         address, reason(error), most_descriptors());
+  }
 }
 
 Mesh::Mesh(int own_rank, int world_size, std::shared_ptr<::gloo::transport::Device> device, const Deadline& deadline)
     : ::gloo::Context(own_rank, world_size),
       windows_(static_cast<std::size_t>(world_size)),
-      sends_(static_cast<std::size_t>(world_size)),
-      receives_(static_cast<std::size_t>(world_size)) {
+      calls_(std::make_shared<Calls>(own_rank, world_size)) {
   device_ = std::move(device);
-  transportContext_ = device_->createContext(own_rank, world_size);
+  transportContext_ = std::make_shared<CarefulContext>(
+      std::dynamic_pointer_cast<::gloo::transport::tcp::Device>(device_), own_rank, world_size, calls_);
   // Bounds libgloo's own wait for one connection, at five times this; connect() has the stricter watch.
   transportContext_->setTimeout(left(deadline));
   const Haste haste(device_);  // now, while there are descriptors
   try {
     for_each_peer([&](int peer) { transportContext_->createPair(peer)->setLocalRank(0); });
+  } catch (const std::bad_alloc&) {
+    transportContext_.reset();
+    throw;
   } catch (const std::exception& error) {
     transportContext_.reset();
     fail(GRADSTEP_ERR_IO, "a socket for each of {} peers cannot be made: {} (the process may have {} descriptors)",
@@ -88,7 +130,10 @@ Mesh::Mesh(int own_rank, int world_size, std::shared_ptr<::gloo::transport::Devi
 }
 
 // Windows hold references on the transport; the pairs then close gracefully: what was sent still arrives.
-Mesh::~Mesh() { windows_.clear(); }
+Mesh::~Mesh() {
+  calls_->set_alarm(nullptr);
+  windows_.clear();
+}
 
 template <class Body>
 void Mesh::for_each_peer(Body&& body) {
@@ -106,22 +151,25 @@ void Mesh::connect(const std::vector<std::vector<char>>& addresses, const Deadli
   std::condition_variable ended;
   bool done = false;
   std::atomic<bool> stop{false};
-  std::string failure;
+  std::exception_ptr failure;
   std::thread connecting;
-  {
+  try {
     const AllSignalsBlocked blocked;
     connecting = std::thread([&] {
-      std::string text;
+      std::exception_ptr thrown;
       try {
         connect_pairs(addresses, stop);
-      } catch (const std::exception& error) {
-        text = reason(error);
+      } catch (...) {
+        thrown = std::current_exception();
       }
       const std::lock_guard lock(mutex);
-      failure = std::move(text);
+      failure = std::move(thrown);
       done = true;
       ended.notify_one();
     });
+  } catch (const std::system_error&) {
+    close();
+    fail_for_want_of_threads();
   }
   std::exception_ptr given_up;
   {
@@ -144,9 +192,9 @@ void Mesh::connect(const std::vector<std::vector<char>>& addresses, const Deadli
   }
   connecting.join();
   if (given_up) std::rethrow_exception(given_up);
-  if (!failure.empty()) {
+  if (failure) {
     close();
-    fail(GRADSTEP_ERR_PEER_LOST, "{}", failure);
+    std::rethrow_exception(failure);
   }
   open_windows();
   // Nobody goes on, or leaves, before everybody has all connections.
@@ -162,8 +210,15 @@ void Mesh::connect_pairs(const std::vector<std::vector<char>>& addresses, const 
     if (peer == rank) continue;
     try {
       getPair(peer)->connect(addresses[static_cast<std::size_t>(peer)]);
+    } catch (const std::bad_alloc&) {
+      throw;
     } catch (const std::exception& error) {
-      fail(GRADSTEP_ERR_PEER_LOST, "rank {} cannot be reached: {}", peer, reason(error));
+      const std::string text = reason(error);
+      if (is_of_this_process(text)) {
+        fail(GRADSTEP_ERR_IO, "no connection to rank {} can be made: {} (the process may have {} descriptors)", peer,
+             text, most_descriptors());
+      }
+      fail(GRADSTEP_ERR_PEER_LOST, "rank {} cannot be reached: {}", peer, text);
     }
   }
 }
@@ -178,20 +233,34 @@ void Mesh::open_windows() {
   });
 }
 
+void Mesh::carry(Said* said) {
+  said->senders_hear = true;
+  calls_->carry(said);
+  calls_->set_alarm([this] { wake(); });
+}
+
 // Runs a step of libgloo that concerns `peer`. libgloo says in words what went wrong; the facts are ours to tell: an
-// abort, a deadline that has passed, else a connection that broke.
+// abort, calls that differ, a deadline that has passed, else a connection that broke.
 template <class Work>
 void Mesh::guard(int peer, const Deadline* deadline, Work&& work) {
   try {
     if (aborted()) fail(GRADSTEP_ERR_ABORTED, "this rank aborted");
     work();
+    if (calls_->differ()) fail(GRADSTEP_ERR_MISMATCH, "ranks make different calls");
   } catch (const std::exception& error) {
+    const bool differ = calls_->differ();
+    if (differ) tell_difference();
     close();
     if (aborted()) fail(GRADSTEP_ERR_ABORTED, "this rank aborted");
+    if (differ) {
+      const Calls::Difference found = calls_->difference();
+      fail(GRADSTEP_ERR_MISMATCH, "{}", text_of_difference(found.peer, found.peers, found.rank, found.own));
+    }
     if (deadline != nullptr && deadline->passed()) {
       fail(GRADSTEP_ERR_TIMEOUT,
-           "rank {} did not answer until the deadline: it is slow or stopped, or makes a call of another size", peer);
+           "rank {} did not answer until the deadline: it is slow or stopped, or does not make this call", peer);
     }
+    if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) throw;
     fail(GRADSTEP_ERR_PEER_LOST, "the connection to rank {} broke: {}", peer, reason(error));
   }
 }
@@ -199,14 +268,16 @@ void Mesh::guard(int peer, const Deadline* deadline, Work&& work) {
 void Mesh::post_send(int to, const void* data, std::int64_t bytes) {
   const auto place = static_cast<std::size_t>(to);
   guard(to, nullptr, [&] {
-    windows_[place]->send(to, slot_of(sends_[place]++, bytes), offset_of(data), static_cast<std::size_t>(bytes));
+    const Calls::Posted message = calls_->post(Calls::Side::send, to, bytes);
+    windows_[place]->send(to, slot_of(message, bytes), offset_of(data), static_cast<std::size_t>(bytes));
   });
 }
 
 void Mesh::post_recv(int from, void* data, std::int64_t bytes) {
   const auto place = static_cast<std::size_t>(from);
   guard(from, nullptr, [&] {
-    windows_[place]->recv(from, slot_of(receives_[place]++, bytes), offset_of(data), static_cast<std::size_t>(bytes));
+    const Calls::Posted message = calls_->post(Calls::Side::receive, from, bytes);
+    windows_[place]->recv(from, slot_of(message, bytes), offset_of(data), static_cast<std::size_t>(bytes));
   });
 }
 
@@ -223,6 +294,7 @@ void Mesh::finish(int peer, const Deadline& deadline, Wait&& wait) {
     }
     if (!done) fail(GRADSTEP_ERR_ABORTED, "this rank aborted");
   });
+  calls_->finish();
 }
 
 void Mesh::wait_send(int to, const Deadline& deadline) {
@@ -270,13 +342,30 @@ void Mesh::close() noexcept {
   }
 }
 
-void Mesh::abort() noexcept {
-  if (aborted_.exchange(true)) return;
+// The others learn it from here too, before the connections close.
+void Mesh::tell_difference() noexcept {
+  const std::uint64_t length = length_of(calls_->difference());
+  for_each_peer([&](int peer) {
+    try {
+      windows_[static_cast<std::size_t>(peer)]->recv(peer, kDifferenceSlot, 0, length);
+    } catch (const std::exception&) {
+      // That connection is closed already.
+    }
+  });
+}
+
+/// Makes waits return.
+void Mesh::wake() noexcept {
   for (auto& window : windows_) {
     if (window == nullptr) continue;
     window->abortWaitRecv();
     window->abortWaitSend();
   }
+}
+
+void Mesh::abort() noexcept {
+  if (aborted_.exchange(true)) return;
+  wake();
   close();
 }
 

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/plugins/gloo/calls.h"
 #include "core/deadline.h"
 
 namespace gradstep::gloo_plugin {
@@ -48,6 +49,9 @@ class Mesh : public ::gloo::Context {
   void exchange(const void* const* send, const std::int64_t* send_bytes, void* const* receive,
                 const std::int64_t* receive_bytes, const Deadline& deadline);
 
+  /// From here on ranks compare what is said before each call, and what differs is a MISMATCH on all of them.
+  void carry(Said* said);
+
   void abort() noexcept;
   bool aborted() const noexcept { return aborted_.load(); }
 
@@ -55,6 +59,8 @@ class Mesh : public ::gloo::Context {
   void connect_pairs(const std::vector<std::vector<char>>& addresses, const std::atomic<bool>& stop);
   void open_windows();
   void close() noexcept;
+  void tell_difference() noexcept;
+  void wake() noexcept;
   template <class Work>
   void guard(int peer, const Deadline* deadline, Work&& work);
   template <class Wait>
@@ -63,8 +69,7 @@ class Mesh : public ::gloo::Context {
   void for_each_peer(Body&& body);
 
   std::vector<std::unique_ptr<::gloo::transport::UnboundBuffer>> windows_;  // one per peer
-  std::vector<std::uint64_t> sends_;                                        // messages so far, per peer
-  std::vector<std::uint64_t> receives_;
+  std::shared_ptr<Calls> calls_;
   std::atomic<bool> aborted_{false};
 };
 

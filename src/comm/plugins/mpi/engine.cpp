@@ -87,7 +87,7 @@ class MpiEngine {
     std::iota(members_.begin(), members_.end(), 0);
     rank_ = duplicate_->rank();
   }
-  /// Those of its ranks that are `members`, by messages with a tag of their own.
+  /// An engine of the ranks `members`, by messages with a tag of their own.
   MpiEngine(std::shared_ptr<Duplicate> duplicate, std::vector<int> members, int tag)
       : duplicate_(std::move(duplicate)), members_(std::move(members)), tag_(tag) {
     rank_ = static_cast<int>(std::find(members_.begin(), members_.end(), duplicate_->rank()) - members_.begin());
@@ -283,12 +283,25 @@ void fill(gradstep_comm_vtable& vtable, const MpiEngine& engine) {
   vtable.release = [](void* user) { delete &engine_of(user); };
 }
 
+/// The reductions of an intercommunicator give each of its groups the other's result.
+void check_intracommunicator(MPI_Comm comm) {
+  if (comm == MPI_COMM_NULL)
+    fail(GRADSTEP_ERR_INVALID_ARGUMENT, "comm_address: points to MPI_COMM_NULL, expected a communicator");
+  int is_inter = 0;
+  check(MPI_Comm_test_inter(comm, &is_inter), "MPI_Comm_test_inter");
+  if (is_inter != 0) {
+    fail(GRADSTEP_ERR_INVALID_ARGUMENT,
+         "comm_address: points to an intercommunicator, expected an intracommunicator (MPI_Intercomm_merge makes one)");
+  }
+}
+
 gradstep_status connect(const gradstep_comm_options* options, const gradstep_plugin_rendezvous*, const void* native,
                         gradstep_comm_vtable* vtable, void** user) {
   return at_border([&] {
     const std::atomic<bool> aborted{false};
     start_library();
     MPI_Comm original = native != nullptr ? *static_cast<const MPI_Comm*>(native) : MPI_COMM_WORLD;
+    check_intracommunicator(original);
     auto engine = std::make_unique<MpiEngine>(
         std::make_shared<Duplicate>(original, aborted, Deadline::after_ms(options->timeout_ms)));
     fill(*vtable, *engine);
@@ -301,4 +314,4 @@ gradstep_status connect(const gradstep_comm_options* options, const gradstep_plu
 }  // namespace gradstep::mpi_plugin
 
 const gradstep_plugin_engine gradstep::plugin::engine = {"mpi", &gradstep::mpi_plugin::connect,
-                                                         &gradstep::mpi_plugin::split};
+                                                         &gradstep::mpi_plugin::split, nullptr};

@@ -17,7 +17,7 @@ class Requests {
  public:
   /// Where to put the next one that MPI starts.
   MPI_Request* add();
-  /// The same of a message that rank `from` of the channel shall send, of so many bytes.
+  /// Adds a message of `bytes` bytes that rank `from` of the channel shall send.
   MPI_Request* add_receive(int from, int bytes);
   /// Waits for all. Throws TIMEOUT at the deadline, ABORTED when `aborted` is set, MISMATCH where a message has another
   /// length than was expected, and PEER_LOST for what else MPI reports. If anything is still under way then, MPI keeps

@@ -19,6 +19,14 @@ class DivideAndConquer {
   /// overwritten. `scratch`: 3 n^2 numbers. False if it did not converge.
   bool solve(const Products<T>& products, T* diagonal, T* off_diagonal, std::int64_t n, T* vectors, T* scratch);
 
+  /// So that matrices up to n x n take no memory.
+  void reserve(std::int64_t n) {
+    const auto count = static_cast<std::size_t>(n);
+    for (std::vector<T>* list : {&z_, &poles_, &weights_, &values_, &products_}) list->reserve(count);
+    for (std::vector<std::int64_t>* list : {&order_, &kept_, &deflated_, &place_}) list->reserve(count);
+    side_.reserve(count);
+  }
+
   std::size_t bytes() const {
     return (z_.capacity() + poles_.capacity() + weights_.capacity() + values_.capacity() + products_.capacity()) *
                sizeof(T) +
@@ -27,7 +35,7 @@ class DivideAndConquer {
   }
 
  private:
-  /// Of a join: the part [begin, end) of the matrix, cut at `middle`.
+  /// What a join works on: the part [begin, end) of the matrix, cut at `middle`.
   struct Part {
     std::int64_t begin;
     std::int64_t middle;

@@ -20,7 +20,7 @@ class Eigensolver {
   /// converge.
   bool decompose(const Products<T>& products, const T* a, std::int64_t n, T* values, T* vectors, T* scratch);
 
-  // The same in two parts, for those who may not need the vectors.
+  // In two parts, for callers that may not need the vectors.
   /// The tridiagonal form of 2^-exponent a into `diagonal` and off_diagonal(), and `reflectors` (n, n). `scratch`: n^2
   /// numbers. False if a number is not finite.
   bool reduce(const Products<T>& products, const T* a, std::int64_t n, T* diagonal, T* reflectors, T* scratch);
@@ -32,6 +32,12 @@ class Eigensolver {
   int exponent() const { return exponent_; }
   TridiagonalForm<T>& form() { return form_; }
 
+  /// So that matrices up to n x n take no memory.
+  void reserve(std::int64_t n) {
+    form_.reserve(n);
+    conquer_.reserve(n);
+    off_diagonal_.reserve(static_cast<std::size_t>(n));
+  }
   std::size_t bytes() const { return form_.bytes() + conquer_.bytes() + off_diagonal_.capacity() * sizeof(T); }
 
  private:

@@ -16,6 +16,11 @@ class OrthonormalBasis {
   /// Columns of A are the rows of a (n, n), which is overwritten; those of Q become the rows of q (n, n).
   void make(const Products<T>& products, T* a, std::int64_t n, T* q);
 
+  /// So that matrices up to n x n take no memory.
+  void reserve(std::int64_t n) {
+    scales_.reserve(static_cast<std::size_t>(n));
+    block_.reserve(n);
+  }
   std::size_t bytes() const { return scales_.capacity() * sizeof(T) + block_.bytes(); }
 
  private:

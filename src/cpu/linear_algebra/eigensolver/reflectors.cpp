@@ -49,10 +49,8 @@ template <class T>
 void ReflectorBlock<T>::apply(const Products<T>& products, bool backwards, T* x, std::int64_t stride,
                               std::int64_t rows) {
   const auto size = static_cast<std::size_t>(rows * kReflectors);
-  if (dots_.size() < size) {
-    dots_.resize(size);
-    turned_.resize(size);
-  }
+  if (dots_.size() < size) dots_.resize(size);
+  if (turned_.size() < size) turned_.resize(size);
   const Operand<T> reflectors{reflectors_, stride_};
   const Operand<T> triangle = Operand<T>{triangle_, kReflectors}.transposed();
   products.multiply({.rows = rows,
@@ -86,10 +84,8 @@ template <class T>
 void ReflectorBlock<T>::conjugate(const Products<T>& products, T* x, std::int64_t n) {
   const std::int64_t beside = n - length_;
   const auto size = static_cast<std::size_t>(n * kReflectors);
-  if (dots_.size() < size) {
-    dots_.resize(size);
-    turned_.resize(size);
-  }
+  if (dots_.size() < size) dots_.resize(size);
+  if (turned_.size() < size) turned_.resize(size);
   if (both_.size() < 3 * size) both_.resize(3 * size);
   const Operand<T> reflectors{reflectors_, stride_};
   const Operand<T> triangle = Operand<T>{triangle_, kReflectors}.transposed();

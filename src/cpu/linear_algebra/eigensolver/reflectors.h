@@ -36,6 +36,13 @@ class ReflectorBlock {
   /// is read and written; the upper one may change.
   void conjugate(const Products<T>& products, T* x, std::int64_t n);
 
+  /// So that reflectors of matrices up to n x n take no memory.
+  void reserve(std::int64_t n) {
+    const auto size = static_cast<std::size_t>(n * kReflectors);
+    dots_.reserve(size);
+    turned_.reserve(size);
+    both_.reserve(3 * size);
+  }
   std::size_t bytes() const { return (dots_.capacity() + turned_.capacity() + both_.capacity()) * sizeof(T); }
 
  private:

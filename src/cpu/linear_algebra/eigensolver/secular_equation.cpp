@@ -48,7 +48,7 @@ T step_between(const Evaluation<T>& at, T left, T right) {
   return a <= 0 ? (a - root) / (2 * c) : 2 * b / (a + root);
 }
 
-/// The same with one pole.
+/// The step with one pole.
 template <class T>
 T step_above(const Evaluation<T>& at, T left) {
   return left + left * left * at.left_slope / (at.value - left * at.left_slope);

@@ -88,6 +88,16 @@ void TridiagonalForm<T>::reduce_panel(const Products<T>& products, const T* a, s
 }
 
 template <class T>
+void TridiagonalForm<T>::reserve(std::int64_t n) {
+  const auto count = static_cast<std::size_t>(n);
+  scales_.reserve(count);
+  column_.reserve(count);
+  panel_.reserve(static_cast<std::size_t>(3 * kPanel) * count);
+  if (n >= kSmallestInStrips) strips_.reserve(static_cast<std::size_t>(kStrips) * count);
+  block_.reserve(n);
+}
+
+template <class T>
 void TridiagonalForm<T>::reduce(const Products<T>& products, T* a, std::int64_t n, T* reflectors, T* diagonal,
                                 T* off_diagonal) {
   scales_.resize(static_cast<std::size_t>(n));

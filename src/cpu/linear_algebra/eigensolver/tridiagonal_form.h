@@ -25,6 +25,8 @@ class TridiagonalForm {
   /// A function of T becomes that of A: f (n, n), whose lower triangle is given, and all of which is written.
   void transform_function(const Products<T>& products, const T* reflectors, std::int64_t n, T* f);
 
+  /// So that matrices up to n x n take no memory.
+  void reserve(std::int64_t n);
   std::size_t bytes() const {
     return (scales_.capacity() + panel_.capacity() + column_.capacity() + strips_.capacity()) * sizeof(T) +
            block_.bytes();

@@ -35,7 +35,7 @@ struct cudaLaunchConfig_t {
   cudaStream_t stream = nullptr;
 };
 
-// Of the thread that runs.
+// The thread that runs.
 inline thread_local dim3 threadIdx;
 inline thread_local dim3 blockIdx;
 inline thread_local dim3 blockDim;

@@ -171,7 +171,7 @@ TEST(HostEngine, LocalRankCountsRanksOfTheSameHostName) {
   const auto context = make_context();
   ScriptedHost host;
   gradstep_comm_vtable vtable = host.vtable();
-  auto engine = std::make_shared<Engine>("host", vtable, &host);
+  auto engine = Engine::make("host", vtable, &host);
   const EngineCommunicator same(context, engine, {}, {7, 7});
   EXPECT_EQ(same.local_rank(), 0);
   run(make_world("local", 3), [](Communicator& comm) { EXPECT_EQ(comm.local_rank(), comm.rank()); });

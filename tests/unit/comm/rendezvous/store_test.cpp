@@ -154,6 +154,21 @@ TEST(TcpStore, AServerThatIsGoneIsAnIoErrorThatNamesIt) {
   auto id = start_tcp_store("127.0.0.1", {.patience = std::chrono::milliseconds(1)});
   ASSERT_TRUE(becomes_unserved(id));
   expect_error(GRADSTEP_ERR_IO, "127.0.0.1", [&] { connect(id, 0, 1); });
+  expect_error(GRADSTEP_ERR_IO, "network_interface", [&] { connect(id, 0, 1); });
+}
+
+TEST(OwnAddress, LoopbackAddressesAreKnown) {
+  EXPECT_TRUE(own_address("127.0.0.1").is_loopback());
+  EXPECT_TRUE(own_address("127.0.1.1").is_loopback());
+  NetworkAddress address;
+  address.storage.ss_family = AF_INET6;
+  reinterpret_cast<sockaddr_in6*>(&address.storage)->sin6_addr = in6addr_loopback;
+  EXPECT_TRUE(address.is_loopback());
+  reinterpret_cast<sockaddr_in6*>(&address.storage)->sin6_addr.s6_addr[0] = 0x20;
+  EXPECT_FALSE(address.is_loopback());
+  address.storage.ss_family = AF_INET;
+  reinterpret_cast<sockaddr_in*>(&address.storage)->sin_addr.s_addr = htonl(0x0a630701);
+  EXPECT_FALSE(address.is_loopback());
 }
 
 TEST(OwnAddress, TakesInterfacesNamesAndAddresses) {
@@ -162,6 +177,65 @@ TEST(OwnAddress, TakesInterfacesNamesAndAddresses) {
   EXPECT_EQ(own_address("localhost").text().empty(), false);
   EXPECT_EQ(own_address(nullptr).text().empty(), false);
   expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "203.0.113.7", [] { own_address("203.0.113.7"); });
+}
+
+NetworkAddress ipv4(std::uint32_t address) {
+  sockaddr_in v4{};
+  v4.sin_family = AF_INET;
+  v4.sin_addr.s_addr = htonl(address);
+  NetworkAddress result;
+  std::memcpy(&result.storage, &v4, sizeof v4);
+  result.length = sizeof v4;
+  return result;
+}
+
+/// Where the host's name is a loopback address, that of the connection to the store stands in for it.
+TEST(OwnAddress, IsThatFromWhichTheStoreIsReachedRatherThanLoopback) {
+  const NetworkAddress named = own_address(nullptr);
+  NetworkAddress reached = ipv4(0x0a630701);
+  reached.set_port(4711);
+  const NetworkAddress chosen = own_address(nullptr, reached);
+  EXPECT_EQ(chosen.text(), named.is_loopback() ? "10.99.7.1" : named.text());
+  EXPECT_EQ(chosen.port(), 0);
+  EXPECT_EQ(own_address(nullptr, ipv4(INADDR_LOOPBACK + 256)).text(), named.text());
+  EXPECT_EQ(own_address("127.0.0.1", reached).text(), "127.0.0.1") << "a network_interface was given";
+}
+
+/// An IPv4 address of this machine that is no loopback address; empty if it has none.
+std::string some_reachable_address() {
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) return {};
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(list, &freeifaddrs);
+  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != AF_INET) continue;
+    NetworkAddress address;
+    address.length = sizeof(sockaddr_in);
+    std::memcpy(&address.storage, entry->ifa_addr, address.length);
+    if (!address.is_loopback()) return address.text();
+  }
+  return {};
+}
+
+TEST(TcpStore, SaysFromWhichAddressItIsReached) {
+  const auto here = start_tcp_store("127.0.0.1");
+  const auto reached = connect(here, 0, 1)->reached_from();
+  ASSERT_TRUE(reached);
+  EXPECT_TRUE(reached->is_loopback());
+  const std::string address = some_reachable_address();
+  if (address.empty()) GTEST_SKIP() << "this machine has loopback addresses alone";
+  const auto there = start_tcp_store(address.c_str());
+  EXPECT_EQ(connect(there, 0, 1)->reached_from()->text(), address);
+}
+
+TEST(Rendezvous, WhoWaitsAtALoopbackAddressIsToldOfInterfaces) {
+  const auto id = start_tcp_store("127.0.0.1");
+  const auto store = connect(id, 0, 2);
+  gradstep_comm_options options{};
+  options.world_size = 2;
+  const auto context = make_context();
+  Rendezvous rendezvous(*store, *context, "gloo", options);
+  const std::vector<char> own(2);
+  expect_error(GRADSTEP_ERR_TIMEOUT, "network_interface", [&] { rendezvous.meet(own, 1, Deadline::after_ms(50)); });
 }
 
 /// "fe80::...%eth0", if this machine has such an address.

@@ -172,8 +172,8 @@ TEST(InverseRoot, InF32ItIsGoodToItsRoundingTimesTheConditionNumber) {
   }
 }
 
-// Of rank one, the bound of the largest eigenvalue is that eigenvalue: rounding takes it above. The default ridge
-// leaves f32 a relative error of eps / 4 * cond, 1.5e-2.
+// A matrix of rank one: the bound of the largest eigenvalue is that eigenvalue, and rounding takes it above. The
+// default ridge leaves f32 a relative error of eps / 4 * cond, 1.5e-2.
 TEST(InverseRoot, NewtonInF32StaysBelowItsBoundWhereThatIsExact) {
   std::mt19937 generator(5);
   std::vector<double> spectrum(150, 0);

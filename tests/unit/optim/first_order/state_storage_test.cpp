@@ -10,7 +10,7 @@ namespace gradstep::test {
 namespace {
 
 gradstep_adam_options adam(std::int32_t state_dtype = GRADSTEP_STATE_DTYPE_NATIVE) {
-  auto o = default_adam_options();
+  auto o = default_options<gradstep_adam_options>();
   o.learning_rate = 0.01;
   o.state_dtype = state_dtype;
   return o;
@@ -19,7 +19,7 @@ gradstep_adam_options adam(std::int32_t state_dtype = GRADSTEP_STATE_DTYPE_NATIV
 const std::vector<std::int64_t> kNarrow = {1000};
 
 std::unique_ptr<FirstOrderOptimizer> narrow_optimizer(const gradstep_adam_options& o, int threads = 1) {
-  return std::make_unique<FirstOrderOptimizer>(make_context(threads), make_adam(o),
+  return std::make_unique<FirstOrderOptimizer>(make_context(threads), make_rule(o),
                                                make_schema({kNarrow}, DType::bf16));
 }
 
@@ -41,7 +41,7 @@ TEST(StateStorage, BytesHeldAreThoseForeseenAndThoseOfTheFormat) {
     o.master_weights = c.master;
     auto optimizer = narrow_optimizer(o);
     EXPECT_EQ(bytes_held(*optimizer), c.bytes);
-    EXPECT_EQ(FirstOrderOptimizer::state_bytes(*make_adam(o), schema), c.bytes);
+    EXPECT_EQ(FirstOrderOptimizer::state_bytes(make_rule(o), schema), c.bytes);
   }
 }
 
@@ -49,7 +49,7 @@ TEST(StateStorage, MasterWeightsFollowTheF32Trajectory) {
   auto o = adam();
   o.master_weights = 1;
   auto with_master = narrow_optimizer(o);
-  FirstOrderOptimizer wide(make_context(), make_adam(adam()), make_schema({kNarrow}));
+  FirstOrderOptimizer wide(make_context(), make_rule(adam()), make_schema({kNarrow}));
   NarrowModel model(kNarrow);
   for (std::uint32_t t = 0; t < 20; ++t) {
     model.step(*with_master, t);
@@ -147,10 +147,10 @@ TEST(StateStorage, StochasticRoundingRepeatsBySeedAndDoesNotDependOnThreads) {
 // Without it, steps that are smaller than half the distance of neighbours change nothing at all.
 TEST(StateStorage, StochasticRoundingLetsSmallStepsMoveNarrowParameters) {
   const auto moved = [](bool stochastic) {
-    auto o = default_sgd_options();
+    auto o = default_options<gradstep_sgd_options>();
     o.learning_rate = 1;
     o.stochastic_rounding = stochastic ? 1 : 0;
-    FirstOrderOptimizer optimizer(make_context(), make_sgd(o), make_schema({kNarrow}, DType::bf16));
+    FirstOrderOptimizer optimizer(make_context(), make_rule(o), make_schema({kNarrow}, DType::bf16));
     TestTensor<kernels::BFloat16> param(kNarrow, kernels::to_bfloat16(1.0F));
     TestTensor<float> grad(kNarrow, 0x1p-12F);  // an eighth of half the distance below 1
     const gradstep_tensor p = param.tensor();

@@ -118,7 +118,7 @@ TEST(ShampooLag, ASetStepCountInstallsWhatIsPending) {
   EXPECT_EQ(metric_of(*lagged, "root_failures"), 0);
 }
 
-/// Of 3 x 3.
+/// Adds a parameter of 3 x 3.
 void add_a_matrix(Shampoo& optimizer) {
   std::int64_t shape[] = {3, 3};
   gradstep_parameter parameter{};

@@ -267,7 +267,7 @@ TEST(Shampoo, ANonFiniteStatisticKeepsThePreconditionerAndIsCounted) {
     const Array root = optimizer->state(0, "preconditioners.0.0");
     const std::vector<float> before(static_cast<float*>(root.data), static_cast<float*>(root.data) + root.size);
     model.draw_gradients(2);
-    model.grads[0].values[0] = std::numeric_limits<float>::infinity();
+    model.grads[0].values[0] = std::numeric_limits<float>::quiet_NaN();
     model.step(*optimizer);
     EXPECT_TRUE(std::equal(before.begin(), before.end(), static_cast<const float*>(root.data)));
     EXPECT_EQ(metric_of(*optimizer, "root_failures"), 2);  // both axes of the first block
@@ -396,7 +396,7 @@ TEST(Shampoo, RefusedRootsAreInTheLog) {
   run(model, optimizer, 0, 2);
   EXPECT_EQ(records.count(GRADSTEP_LOG_WARNING, ""), 0);
   model.draw_gradients(2);
-  model.grads[0].values[0] = std::numeric_limits<float>::infinity();
+  model.grads[0].values[0] = std::numeric_limits<float>::quiet_NaN();
   model.step(optimizer);
   EXPECT_EQ(records.count(GRADSTEP_LOG_WARNING, "the root of 'p0', block 0, axis 0, after step 3 was refused"), 1);
   EXPECT_EQ(records.count(GRADSTEP_LOG_WARNING, "was refused"), 2);  // both axes of the first block

@@ -34,7 +34,7 @@ public final class Accumulator extends StatefulHandle {
    * @param parameters the model
    */
   public Accumulator(Context context, AccumulatorOptions options, Schedule windowLength, List<Parameter> parameters) {
-    super("accumulator", context.call(address -> Parameter.lend(parameters,
+    super("accumulator", present(context, "context").call(address -> Parameter.lend(parameters,
         (data, n) -> core.create_accumulator(address, options, windowLength, data, n))), core::accumulator_destroy,
         FUNCTIONS);
     this.size = parameters.size();
@@ -59,9 +59,9 @@ public final class Accumulator extends StatefulHandle {
    * @return whether this ended the window
    */
   public boolean add(TensorList grads, double weight, long stream) {
-    enter(resource, grads.resource, null, null);
+    enter(resource, resourceOf(grads, "grads"), null, null);
     try {
-      return core.accumulator_add(resource.address, grads.read(), grads.size(), weight, stream) != 0;
+      return core.accumulator_add(resource.address, grads.read("grads"), grads.size(), weight, stream) != 0;
     } finally {
       leave(resource, grads.resource, null, null);
     }
@@ -80,7 +80,7 @@ public final class Accumulator extends StatefulHandle {
     Rows[] array = Rows.toArray(rows);
     enter(resource, resourceOf(grads), null, null);
     try {
-      return core.accumulator_add_ex(resource.address, grads == null ? 0 : grads.read(),
+      return core.accumulator_add_ex(resource.address, grads == null ? 0 : grads.read("grads"),
           grads == null ? 0 : grads.size(), array, weight, stream) != 0;
     } finally {
       leave(resource, resourceOf(grads), null, null);

@@ -30,7 +30,7 @@ public final class Communicator extends Handle {
       throw new IllegalArgumentException("worldSize: is " + worldSize + ", expected 1 or more");
     }
     long[] addresses = new long[worldSize];
-    context.call(address -> core.create_local_communicators(address, options, addresses));
+    present(context, "context").call(address -> core.create_local_communicators(address, options, addresses));
     List<Communicator> ends = new ArrayList<>(worldSize);
     for (long address : addresses) {
       ends.add(new Communicator(address));
@@ -58,13 +58,16 @@ public final class Communicator extends Handle {
    * @param options rank, world size, timeout
    * @param engine "gloo" or "auto"
    * @param where the ranks meet
-   * @param networkInterface its name or address; null = the one of the host's name, else loopback
+   * @param networkInterface its name or address; null = the one of the host's name, else that from which the store of
+   *     an id is reached, else loopback
    * @return this rank's end, the caller's to close
    */
   public static Communicator connect(
       Context context, CommunicatorOptions options, String engine, Rendezvous where, String networkInterface) {
-    return new Communicator(context.call(address -> core.create_communicator(
-        address, options, engine, where.id, where.store, where.folder, networkInterface)));
+    present(engine, "engine");
+    present(where, "where");
+    return new Communicator(present(context, "context").call(address -> core.create_communicator(
+        address, present(options, "options"), engine, where.id, where.store, where.folder, networkInterface)));
   }
 
   /**
@@ -77,7 +80,8 @@ public final class Communicator extends Handle {
    */
   public static Communicator host(Context context, HostCollectives collectives, CommunicatorOptions options) {
     return new Communicator(
-        context.call(address -> core.create_host_communicator(address, collectives, options)));
+        present(context, "context").call(address -> core.create_host_communicator(
+            address, present(collectives, "collectives"), options)));
   }
 
   /**
@@ -89,7 +93,8 @@ public final class Communicator extends Handle {
    * @return this rank's end, the caller's to close
    */
   public static Communicator wrapMpi(Context context, long commAddress, CommunicatorOptions options) {
-    return new Communicator(context.call(address -> core.comm_wrap_mpi_ex(address, commAddress, options)));
+    return new Communicator(
+        present(context, "context").call(address -> core.comm_wrap_mpi_ex(address, commAddress, options)));
   }
 
   /**
@@ -107,7 +112,8 @@ public final class Communicator extends Handle {
    * A place for ranks to meet, which this process serves until all have connected.
    *
    * @param engine "shm", "gloo", "auto" or "nccl"
-   * @param networkInterface its name or address; null = the one of the host's name, else loopback
+   * @param networkInterface its name or address; null = the one of the host's name, else that from which the store of
+   *     an id is reached, else loopback
    * @return for {@link Rendezvous#id}, on every rank
    */
   public static byte[] uniqueId(String engine, String networkInterface) {

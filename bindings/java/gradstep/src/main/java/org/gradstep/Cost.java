@@ -44,6 +44,6 @@ public record Cost(int mode, int algorithm, long bytes, double seconds, double n
    * @param context whose threads work
    */
   public static void measure(CostOptions options, Context context) {
-    context.call(address -> core.cost_options_measure(options, address));
+    Handle.present(context, "context").call(address -> core.cost_options_measure(options, address));
   }
 }

@@ -29,6 +29,16 @@ public final class GradstepException extends RuntimeException {
   }
 
   /**
+   * What failed, with the name of its status.
+   *
+   * @return the class, the status and the text
+   */
+  @Override
+  public String toString() {
+    return getClass().getName() + ": " + statusName() + ": " + getMessage();
+  }
+
+  /**
    * What failed.
    *
    * @return a constant of {@link Constants} whose name begins with ERR_

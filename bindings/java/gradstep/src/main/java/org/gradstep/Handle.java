@@ -49,9 +49,32 @@ abstract class Handle implements AutoCloseable {
     }
   }
 
+  /**
+   * What it is.
+   *
+   * @return the kind, and whether it is closed
+   */
+  @Override
+  public String toString() {
+    return resource.toString();
+  }
+
+  /** An argument that must not be null. */
+  static <T> T present(T value, String argument) {
+    if (value == null) {
+      throw new IllegalArgumentException(argument + ": is null");
+    }
+    return value;
+  }
+
   /** null for a handle that is absent. */
   static Resource resourceOf(Handle handle) {
     return handle == null ? null : handle.resource;
+  }
+
+  /** The resource of an argument that must not be null. */
+  static Resource resourceOf(Handle handle, String argument) {
+    return present(handle, argument).resource;
   }
 
   static long addressOf(Handle handle) {
@@ -86,6 +109,11 @@ abstract class Handle implements AutoCloseable {
       this.name = name;
       this.address = address;
       this.destroy = destroy;
+    }
+
+    @Override
+    public String toString() {
+      return users < 0 ? name + ", closed" : name;
     }
 
     long enter() {

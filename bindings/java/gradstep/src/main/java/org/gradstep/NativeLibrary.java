@@ -14,7 +14,7 @@ import java.nio.file.Path;
  */
 final class NativeLibrary {
   private static final String LIBRARY = "libgradstep_java.so";
-  private static final String[] PLUGINS = {"libgradstep_gloo.so"};
+  private static final String[] PLUGINS = {"libgradstep_gloo.so", "libgradstep_mpi.so"};
 
   private NativeLibrary() {}
 

@@ -31,12 +31,68 @@ public final class Optimizer extends StatefulHandle {
   }
 
   private static <O> Optimizer create(Context context, O options, List<Parameter> parameters, Create<O> rule) {
-    return new Optimizer(context.call(
+    return new Optimizer(present(context, "context").call(
         address -> Parameter.lend(parameters, (data, n) -> rule.create(address, options, data, n))));
   }
 
   private static <O> long measure(O options, List<Parameter> parameters, Measure<O> rule) {
     return Parameter.lend(parameters, (data, n) -> rule.measure(options, data, n));
+  }
+
+  private interface WithOptions {
+    long with(long options);
+  }
+
+  /** The C options of that many names, for the time of a call. */
+  private static long lend(Map<String, ?> options, WithOptions use) {
+    long list = core.new_option_list();
+    try {
+      present(options, "options").forEach((name, value) -> {
+        if (value instanceof Boolean flag) {
+          core.push_option(list, name, flag ? 1 : 0, null);
+        } else if (value instanceof Long whole && (whole > 1L << 53 || whole < -(1L << 53))) {
+          core.push_option(list, name, 0, whole.toString());
+        } else if (value instanceof Number number) {
+          core.push_option(list, name, number.doubleValue(), null);
+        } else if (value instanceof String text) {
+          core.push_option(list, name, 0, text);
+        } else {
+          throw new IllegalArgumentException(
+              "options: " + name + " is " + value + ", expected a number, a boolean or a string");
+        }
+      });
+      return use.with(list);
+    } finally {
+      core.delete_option_list(list);
+    }
+  }
+
+  /**
+   * By the name of a rule, such as {@code "lion"}: for rules without a method of their own, and for configurations.
+   *
+   * @param context whose threads work
+   * @param rule the name
+   * @param options by the names of the C library's options: numbers, booleans for flags, strings for choices
+   * @param parameters the model
+   * @return the optimizer, the caller's to close
+   */
+  public static Optimizer byName(
+      Context context, String rule, Map<String, ?> options, List<Parameter> parameters) {
+    return new Optimizer(present(context, "context").call(address -> lend(options,
+        list -> Parameter.lend(parameters, (data, n) -> core.create_optimizer(address, rule, list, data, n)))));
+  }
+
+  /**
+   * The bytes of state that {@link #byName} would allocate.
+   *
+   * @param rule the name
+   * @param options as of {@link #byName}
+   * @param parameters the model
+   * @return bytes; none is allocated
+   */
+  public static long stateBytes(String rule, Map<String, ?> options, List<Parameter> parameters) {
+    return lend(
+        options, list -> Parameter.lend(parameters, (data, n) -> core.rule_state_bytes(rule, list, data, n)));
   }
 
   /**
@@ -171,7 +227,7 @@ public final class Optimizer extends StatefulHandle {
    * @param stream of a device; 0 on the CPU
    */
   public void step(TensorList params, TensorList grads, long stream) {
-    enter(resource, params.resource, grads.resource, null);
+    enter(resource, resourceOf(params, "params"), resourceOf(grads, "grads"), null);
     try {
       core.optimizer_step(
           resource.address, params.write("params"), grads.read("grads", params.size()), params.size(), stream);
@@ -189,9 +245,9 @@ public final class Optimizer extends StatefulHandle {
    * @return what was done
    */
   public StepResult step(TensorList params, TensorList grads, StepOptions options) {
-    enter(resource, params.resource, grads.resource, null);
+    enter(resource, resourceOf(params, "params"), resourceOf(grads, "grads"), null);
     try {
-      return options.step(
+      return present(options, "options").step(
           resource.address, params.write("params"), grads.read("grads", params.size()), 0, params.size());
     } finally {
       leave(resource, params.resource, grads.resource, null);
@@ -208,11 +264,11 @@ public final class Optimizer extends StatefulHandle {
    * @return what was done
    */
   public StepResult update(TensorList params, TensorList grads, TensorList updates, StepOptions options) {
-    enter(resource, params.resource, grads.resource, updates.resource);
+    enter(resource, resourceOf(params, "params"), resourceOf(grads, "grads"), resourceOf(updates, "updates"));
     try {
-      updates.read("updates", params.size());
-      return options.step(resource.address, params.read(), grads.read("grads", params.size()),
-          updates.write("updates"), params.size());
+      return present(options, "options").step(resource.address, params.read("params"),
+          grads.read("grads", params.size()),
+          updates.write("updates", params.size()), params.size());
     } finally {
       leave(resource, params.resource, grads.resource, updates.resource);
     }

@@ -65,7 +65,7 @@ public record Parameter(String name, DType dtype, Device device, int group, bool
     long list = core.parameter_list_create();
     try {
       int i = 0;
-      for (Parameter each : parameters) {
+      for (Parameter each : Handle.present(parameters, "parameters")) {
         if (each == null) {
           throw new IllegalArgumentException("parameters[" + i + "]: is null");
         }

@@ -23,7 +23,8 @@ public final class Reducer extends StatefulHandle {
    * @param parameters the model, the same on all ranks
    */
   public Reducer(Context context, Communicator comm, ReducerOptions options, List<Parameter> parameters) {
-    super("reducer", context.call(address -> comm.call(comms -> Parameter.lend(parameters,
+    super("reducer", present(context, "context").call(
+        address -> present(comm, "comm").call(comms -> Parameter.lend(parameters,
         (data, n) -> core.reducer_create(address, comms, options, data, n)))), core::reducer_destroy, FUNCTIONS);
     this.size = parameters.size();
   }
@@ -46,18 +47,13 @@ public final class Reducer extends StatefulHandle {
    * @param stream of a device; 0 on the CPU
    */
   public void reduce(TensorList grads, TensorList results, double weight, long stream) {
-    enter(resource, grads.resource, resourceOf(results), null);
+    enter(resource, resourceOf(grads, "grads"), resourceOf(results), null);
     try {
-      core.reducer_reduce(resource.address, grads.read(),
-          results == null ? 0 : checked(results, grads.size()), grads.size(), weight, stream);
+      core.reducer_reduce(resource.address, grads.read("grads"),
+          results == null ? 0 : results.write("results", grads.size()), grads.size(), weight, stream);
     } finally {
       leave(resource, grads.resource, resourceOf(results), null);
     }
-  }
-
-  private static long checked(TensorList results, int expected) {
-    results.read("results", expected);
-    return results.write("results");
   }
 
   /**
@@ -106,6 +102,16 @@ public final class Reducer extends StatefulHandle {
    */
   public boolean poll() {
     return call(core::reducer_poll) != 0;
+  }
+
+  /**
+   * The gradients of the next windows are multiplied by a loss scale; what the mode keeps becomes so, too. All ranks give
+   * the same. Not collective.
+   *
+   * @param scale finite and above 0; 1 until the first call, after a load that of the file
+   */
+  public void setLossScale(double scale) {
+    call(address -> core.reducer_set_loss_scale(address, scale));
   }
 
   /** Drops an open window; peers get an error if a bucket has left. Not collective. */

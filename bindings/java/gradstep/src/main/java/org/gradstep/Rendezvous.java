@@ -3,7 +3,6 @@
 package org.gradstep;
 
 import java.nio.file.Path;
-import java.util.Objects;
 
 /** Where the ranks of a communicator meet. */
 public final class Rendezvous {
@@ -46,7 +45,7 @@ public final class Rendezvous {
    * @return the place
    */
   public static Rendezvous folder(Path folder) {
-    return new Rendezvous(null, folder.toString(), null);
+    return new Rendezvous(null, Handle.present(folder, "folder").toString(), null);
   }
 
   /**
@@ -56,7 +55,7 @@ public final class Rendezvous {
    * @return the place
    */
   public static Rendezvous id(byte[] id) {
-    return new Rendezvous(id.clone(), null, null);
+    return new Rendezvous(Handle.present(id, "id").clone(), null, null);
   }
 
   /**
@@ -66,7 +65,7 @@ public final class Rendezvous {
    * @return the place
    */
   public static Rendezvous store(Store store) {
-    return new Rendezvous(null, null, Objects.requireNonNull(store, "store"));
+    return new Rendezvous(null, null, Handle.present(store, "store"));
   }
 
   /**

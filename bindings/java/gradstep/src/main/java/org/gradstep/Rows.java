@@ -18,6 +18,8 @@ public record Rows(long parameter, Tensor indices, Tensor values) {
       if (array[i] == null || array[i].indices == null || array[i].values == null) {
         throw new IllegalArgumentException("rows[" + i + "]: is null, or has no indices or no values");
       }
+      Tensor.alive(array[i].indices, "rows[" + i + "].indices");
+      Tensor.alive(array[i].values, "rows[" + i + "].values");
     }
     return array;
   }

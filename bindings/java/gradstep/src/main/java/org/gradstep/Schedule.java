@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.gradstep;
 
-import java.util.Objects;
 import java.util.function.LongToDoubleFunction;
 
 /** A number as a function of the step counter t, which is 0 at the first step. Immutable. */
@@ -122,7 +121,7 @@ public final class Schedule {
    * @return the schedule
    */
   public static Schedule of(LongToDoubleFunction function) {
-    Objects.requireNonNull(function, "function");
+    Handle.present(function, "function");
     return new Schedule(core.SCHEDULE_CALLBACK, 0, 0, 0, 0, 1, false, 0, null, null, function);
   }
 

@@ -136,7 +136,8 @@ public final class StepOptions {
     Tensor.writable(foundInf, "foundInf");
     Tensor.writable(outcome, "outcome");
     core.step_with(optimizer, params, grads, updates, n, skipNonfinite ? 1 : 0, gradScale, maxNorm, clipValue,
-        disjoint ? 1 : 0, gradNorm, foundInf, gradScaleTensor, outcome, result, stream);
+        disjoint ? 1 : 0, Tensor.alive(gradNorm, "gradNorm"), Tensor.alive(foundInf, "foundInf"),
+        Tensor.alive(gradScaleTensor, "gradScaleTensor"), Tensor.alive(outcome, "outcome"), result, stream);
     Reference.reachabilityFence(this);
     return new StepResult(result[0] != 0, result[1], result[2]);
   }

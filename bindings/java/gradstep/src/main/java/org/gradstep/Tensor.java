@@ -12,7 +12,12 @@ import java.nio.IntBuffer;
 import java.nio.LongBuffer;
 import java.util.Arrays;
 
-/** A view of memory that is not copied: of a direct buffer from its position to its limit, or of an address. */
+/**
+ * A view of memory that is not copied: of a direct buffer from its position to its limit, or of an address. A buffer
+ * of a java.lang.foreign.Arena is looked at when a call begins: where the arena is closed, or confined to another
+ * thread, the call is an {@link IllegalStateException} or a WrongThreadException. The caller keeps the arena open until
+ * calls have returned; of the tensor of {@link Optimizer#setTensor}, as long as the optimizer reads it.
+ */
 public final class Tensor {
   // The JNI library reads these by their names.
   final long address;
@@ -113,15 +118,13 @@ public final class Tensor {
       throw new IllegalArgumentException(
           "strides: has " + strides.length + " numbers, the shape has " + shape.length);
     }
+    elements(shape);
     return new Tensor(address, dtype, device, shape.clone(), strides == null ? null : strides.clone(), false, null);
   }
 
   private static Tensor of(Buffer buffer, DType dtype, String argument, long... shape) {
     long count = check(buffer, dtype, argument);
-    long needed = 1;
-    for (long extent : shape) {
-      needed = Math.multiplyExact(needed, extent);
-    }
+    long needed = elements(shape);
     if (needed != count) {
       throw new IllegalArgumentException(
           argument + ": has " + count + " elements from position to limit, the shape needs " + needed);
@@ -171,7 +174,39 @@ public final class Tensor {
    * @return the product of the extents
    */
   public long count() {
-    return Arrays.stream(shape).reduce(1, Math::multiplyExact);
+    return elements(shape);
+  }
+
+  /** How many elements a shape has. */
+  private static long elements(long[] shape) {
+    boolean isEmpty = false;
+    for (int axis = 0; axis < shape.length; axis++) {
+      if (shape[axis] < 0) {
+        throw new IllegalArgumentException("shape[" + axis + "]: is " + shape[axis] + ", expected at least 0");
+      }
+      isEmpty |= shape[axis] == 0;
+    }
+    long count = isEmpty ? 0 : 1;
+    for (long extent : shape) {
+      if (count > 0 && extent > Long.MAX_VALUE / count) {
+        throw new IllegalArgumentException(
+            "shape: " + Arrays.toString(shape) + " has more elements than a long can count");
+      }
+      count *= extent;
+    }
+    return count;
+  }
+
+  /**
+   * What is shown, not its elements.
+   *
+   * @return dtype, shape and, where they are not the usual ones, strides and device
+   */
+  @Override
+  public String toString() {
+    return "Tensor(" + dtype() + ", " + Arrays.toString(shape)
+        + (isCompact() ? "" : ", strides " + Arrays.toString(strides))
+        + (device().isHost() ? "" : ", on " + device()) + ")";
   }
 
   /**
@@ -182,6 +217,7 @@ public final class Tensor {
    * @throws UnsupportedOperationException if they are on a device, not compact, or more than a buffer can hold
    */
   public ByteBuffer bytes() {
+    alive(this, "tensor");
     long size = count() * bits / 8;
     if (!device().isHost() || !isCompact() || size > Integer.MAX_VALUE) {
       throw new UnsupportedOperationException("tensor: no buffer can show " + size + " bytes on " + device()
@@ -232,6 +268,37 @@ public final class Tensor {
     return true;
   }
 
+  /** A tensor whose memory is still there. */
+  static Tensor alive(Tensor tensor, String argument) {
+    if (tensor != null) {
+      requireAlive(tensor.owner, argument, -1);
+    }
+    return tensor;
+  }
+
+  /** Looks at one element, as Java itself looks at buffers of an arena: C would not see that the arena is closed. */
+  static void requireAlive(Object owner, String argument, int index) {
+    if (!(owner instanceof Buffer buffer) || buffer.limit() == 0) {
+      return;
+    }
+    try {
+      if (buffer instanceof FloatBuffer floats) {
+        floats.get(0);
+      } else if (buffer instanceof ByteBuffer bytes) {
+        bytes.get(0);
+      } else if (buffer instanceof DoubleBuffer doubles) {
+        doubles.get(0);
+      } else if (buffer instanceof LongBuffer longs) {
+        longs.get(0);
+      } else if (buffer instanceof IntBuffer ints) {
+        ints.get(0);
+      }
+    } catch (IllegalStateException closed) {
+      throw new IllegalStateException(argument + (index < 0 ? "" : "[" + index + "]")
+          + ": the arena of its buffer is closed: " + closed.getMessage(), closed);
+    }
+  }
+
   /** A tensor that a call writes to. */
   static Tensor writable(Tensor tensor, String argument) {
     if (tensor != null && tensor.readOnly) {
@@ -260,7 +327,9 @@ public final class Tensor {
     }
     if (orderOf(buffer) != ByteOrder.nativeOrder() && !(buffer instanceof ByteBuffer)) {
       throw new IllegalArgumentException(
-          argument + ": expected byte order " + ByteOrder.nativeOrder() + ", found " + orderOf(buffer));
+          argument + ": expected byte order " + ByteOrder.nativeOrder() + ", found " + orderOf(buffer)
+          + "; new ByteBuffers, also those of MemorySegment.asByteBuffer(), are in BIG_ENDIAN: view them by"
+          + " order(ByteOrder.nativeOrder()).asFloatBuffer() and so on");
     }
     return (long) buffer.remaining() * elementBytes(buffer);
   }

@@ -44,7 +44,7 @@ public final class TensorList extends Handle {
   public static TensorList of(Tensor... tensors) {
     long address = core.tensor_list_create();
     try {
-      for (Tensor tensor : tensors) {
+      for (Tensor tensor : present(tensors, "tensors")) {
         if (tensor == null) {
           pushAbsent(address);
         } else {
@@ -73,7 +73,7 @@ public final class TensorList extends Handle {
    * @return the list, the caller's to close
    */
   public static TensorList of(Buffer... buffers) {
-    Tensor[] tensors = new Tensor[buffers.length];
+    Tensor[] tensors = new Tensor[present(buffers, "buffers").length];
     for (int i = 0; i < buffers.length; i++) {
       String argument = "buffers[" + i + "]";
       tensors[i] = Tensor.vector(buffers[i], Tensor.dtypeOf(buffers[i], argument), argument);
@@ -189,18 +189,31 @@ public final class TensorList extends Handle {
 
   /** The C array of a list that is entered. */
   long read(String argument, int expected) {
+    requireSize(argument, expected);
+    return read(argument);
+  }
+
+  private void requireSize(String argument, int expected) {
     if (size != expected) {
       throw new IllegalArgumentException(argument + ": has " + size + " tensors, expected " + expected);
+    }
+  }
+
+  long read(String argument) {
+    for (int i = 0; i < size; i++) {
+      Tensor.requireAlive(owners[i], argument, i);
     }
     return data;
   }
 
-  long read() {
-    return data;
+  /** The same, of tensors that the call writes to. */
+  long write(String argument, int expected) {
+    requireSize(argument, expected);
+    return write(argument);
   }
 
-  /** The same, of tensors that the call writes to. */
   long write(String argument) {
+    read(argument);
     for (int i = 0; i < size; i++) {
       if (readOnly[i]) {
         throw new IllegalArgumentException(argument + "[" + i + "]: the buffer is read-only");

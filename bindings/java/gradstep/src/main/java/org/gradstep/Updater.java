@@ -29,7 +29,8 @@ public final class Updater extends StatefulHandle {
 
   private static long create(
       Context context, Optimizer optimizer, Accumulator accumulator, Reducer reducer, UpdaterOptions options) {
-    enter(context.resource, optimizer.resource, resourceOf(accumulator), resourceOf(reducer));
+    enter(resourceOf(context, "context"), resourceOf(optimizer, "optimizer"),
+        resourceOf(accumulator), resourceOf(reducer));
     try {
       return core.updater_create(context.resource.address, optimizer.resource.address, addressOf(accumulator),
           addressOf(reducer), options);
@@ -59,7 +60,7 @@ public final class Updater extends StatefulHandle {
    * @return whether the parameters were stepped
    */
   public boolean push(TensorList params, TensorList grads, double weight, long stream) {
-    enter(resource, params.resource, grads.resource, null);
+    enter(resource, resourceOf(params, "params"), resourceOf(grads, "grads"), null);
     try {
       return core.updater_push(resource.address, params.write("params"), grads.read("grads", params.size()),
           params.size(), weight, stream) != 0;
@@ -86,7 +87,7 @@ public final class Updater extends StatefulHandle {
    * @return whether the parameters were stepped
    */
   public boolean flush(TensorList params, long stream) {
-    enter(resource, params.resource, null, null);
+    enter(resource, resourceOf(params, "params"), null, null);
     try {
       return core.updater_flush(resource.address, params.write("params"), params.size(), stream) != 0;
     } finally {
@@ -102,7 +103,7 @@ public final class Updater extends StatefulHandle {
    * @param stream of a device; 0 on the CPU
    */
   public void recover(Communicator comm, TensorList params, long stream) {
-    enter(resource, resourceOf(comm), params.resource, null);
+    enter(resource, resourceOf(comm), resourceOf(params, "params"), null);
     try {
       core.updater_recover(resource.address, addressOf(comm), params.write("params"), params.size(), stream);
     } finally {

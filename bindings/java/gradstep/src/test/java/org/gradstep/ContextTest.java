@@ -357,4 +357,14 @@ class ContextTest {
       assertEquals(0.04, dense.networkSeconds(), 1e-9);
     }
   }
+
+  @Test
+  void pluginsInTheJarAreFound() {
+    for (String engine : List.of("gloo", "mpi")) {
+      String file = "/org/gradstep/native/linux-" + System.getProperty("os.arch") + "/libgradstep_" + engine + ".so";
+      if (ContextTest.class.getResource(file) != null) {
+        assertTrue(Gradstep.isAvailable(engine), () -> engine + ": " + Gradstep.availability(engine));
+      }
+    }
+  }
 }

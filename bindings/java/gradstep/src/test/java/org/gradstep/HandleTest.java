@@ -99,7 +99,8 @@ class HandleTest {
         TensorList grads = TensorList.of(ones())) {
       inside.set(() -> assertThrows(IllegalStateException.class, accumulator::count));
       assertTrue(accumulator.add(grads));
-      assertTrue(((Exception) found.get()).getMessage().contains("another thread is using it"), found.get().toString());
+      assertTrue(((Exception) found.get()).getMessage().contains("of this thread, which has called back"),
+          found.get().toString());
       inside.set(() -> assertThrows(IllegalStateException.class, () -> grads.set(0, ones())));
       assertTrue(accumulator.add(grads));
       assertEquals("tensor list: is in use by another call or a view", ((Exception) found.get()).getMessage());

@@ -17,6 +17,7 @@ import java.lang.ref.WeakReference;
 import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class OptimizerTest {
@@ -26,6 +27,27 @@ class OptimizerTest {
     try (SgdOptions options = new SgdOptions()) {
       options.setLearningRate(1);
       return Optimizer.sgd(context, options, model);
+    }
+  }
+
+  @Test
+  void aRuleIsMadeByItsNameAndOptions() {
+    FloatBuffer memory = floats(1, 2);
+    Map<String, Object> options =
+        Map.of("learning_rate", 0.5, "maximize", true, "state_dtype", "bf16", "seed", Long.MIN_VALUE);
+    try (Context context = new Context(1);
+        Optimizer lion = Optimizer.byName(context, "lion", options, PAIR);
+        TensorList params = TensorList.of(memory);
+        TensorList grads = TensorList.of(floats(3, -0.25f))) {
+      assertEquals(4, Optimizer.stateBytes("lion", options, PAIR));
+      lion.step(params, grads);
+      assertArrayEquals(new float[] {1.5f, 1.5f}, values(memory));
+      assertTrue(assertThrows(IllegalArgumentException.class,
+          () -> Optimizer.byName(context, "lions", options, PAIR)).getMessage().contains("'lions' is not known"));
+      assertTrue(assertThrows(IllegalArgumentException.class, () -> Optimizer.byName(
+          context, "lion", Map.of("lr", 1), PAIR)).getMessage().contains("'lr' is not an option of lion"));
+      assertTrue(assertThrows(IllegalArgumentException.class, () -> Optimizer.byName(
+          context, "lion", Map.of("beta1", List.of()), PAIR)).getMessage().contains("beta1 is []"));
     }
   }
 

@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//! Rules by their names.
+
+use std::ffi::CString;
+use std::ptr::null;
+
+use crate::context::Context;
+use crate::error::{Result, c_string, check};
+use crate::parameter::Schema;
+use crate::rule::{Rule, sealed};
+use crate::sys;
+
+/// A rule by its name, with options by theirs: for rules without a type of their own, such as `"lion"`, and for
+/// hosts that read a configuration. Options have the names, ranges and defaults of the C library's
+/// (`gradstep_rule_options`); [`crate::Optimizer::new`] checks them.
+///
+/// ```
+/// # use gradstep::{Context, NamedRule, Optimizer, Parameter};
+/// let lion = NamedRule::new("lion").number("learning_rate", 1e-4).text("state_dtype", "bf16");
+/// let optimizer = Optimizer::new(&Context::new()?, &lion, &[Parameter::new(&[3])])?;
+/// # Ok::<(), gradstep::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedRule {
+    name: String,
+    options: Vec<(String, Value)>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Value {
+    Number(f64),
+    Text(String),
+}
+
+impl NamedRule {
+    /// The rule of that name, with no options yet.
+    pub fn new(name: &str) -> Self {
+        Self { name: name.to_owned(), options: Vec::new() }
+    }
+
+    /// Gives a number.
+    pub fn number(mut self, name: &str, value: f64) -> Self {
+        self.options.push((name.to_owned(), Value::Number(value)));
+        self
+    }
+
+    /// Sets a flag.
+    pub fn flag(self, name: &str, value: bool) -> Self {
+        self.number(name, f64::from(u8::from(value)))
+    }
+
+    /// Gives the name of a choice, or a whole number beyond 2^53.
+    pub fn text(mut self, name: &str, text: &str) -> Self {
+        self.options.push((name.to_owned(), Value::Text(text.to_owned())));
+        self
+    }
+
+    /// Calls `body` with what C takes.
+    fn with_c(&self, body: impl FnOnce(&CString, &[sys::gradstep_option]) -> sys::gradstep_status) -> Result<()> {
+        let name = c_string("rule", self.name.as_str())?;
+        let mut texts = Vec::new();
+        for (option, value) in &self.options {
+            let text = match value {
+                Value::Number(_) => None,
+                Value::Text(text) => Some(c_string("an option's text", text.as_str())?),
+            };
+            texts.push((c_string("an option's name", option.as_str())?, text));
+        }
+        let options: Vec<_> = self
+            .options
+            .iter()
+            .zip(&texts)
+            .map(|((_, value), (name, text))| sys::gradstep_option {
+                name: name.as_ptr(),
+                value: if let Value::Number(number) = value { *number } else { 0.0 },
+                text: text.as_ref().map_or(null(), |text| text.as_ptr()),
+            })
+            .collect();
+        check(body(&name, &options))
+    }
+}
+
+impl Rule for NamedRule {}
+
+impl sealed::Create for NamedRule {
+    fn create(&self, context: &Context, schema: &Schema<'_>, out: &mut *mut sys::gradstep_optimizer) -> Result<()> {
+        self.with_c(|name, options| {
+            // SAFETY: name, options and schema live during the call.
+            unsafe {
+                sys::gradstep_optimizer_create(
+                    context.as_ptr(),
+                    name.as_ptr(),
+                    options.as_ptr(),
+                    options.len(),
+                    schema.as_ptr(),
+                    schema.len(),
+                    out,
+                )
+            }
+        })
+    }
+
+    fn state_bytes(&self, schema: &Schema<'_>) -> Result<i64> {
+        let mut bytes = 0;
+        self.with_c(|name, options| {
+            // SAFETY: name, options and schema live during the call.
+            unsafe {
+                sys::gradstep_rule_state_bytes(
+                    name.as_ptr(),
+                    options.as_ptr(),
+                    options.len(),
+                    schema.as_ptr(),
+                    schema.len(),
+                    &mut bytes,
+                )
+            }
+        })?;
+        Ok(bytes)
+    }
+}

@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//! What the C library says of its rules.
+
+use std::ffi::{CStr, c_char};
+
+use crate::error::{Result, check};
+use crate::handle::records;
+use crate::options::c_enum;
+use crate::sys;
+
+c_enum! {
+    /// What an option of a rule is.
+    OptionKind {
+        /// A number that a schedule may change with the steps.
+        HyperParameter = GRADSTEP_OPTION_HYPER_PARAMETER,
+        /// A number that is read at creation alone.
+        Setting = GRADSTEP_OPTION_SETTING,
+        /// One of several names.
+        Choice = GRADSTEP_OPTION_CHOICE,
+        /// 0 or 1.
+        Flag = GRADSTEP_OPTION_FLAG,
+        /// A whole number of 64 bits.
+        Integer = GRADSTEP_OPTION_INTEGER,
+    }
+}
+
+/// An option that a rule takes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RuleOption {
+    /// As [`crate::NamedRule`] takes it.
+    pub name: String,
+    /// None: of a kind that this crate does not know.
+    pub kind: Option<OptionKind>,
+    /// One line.
+    pub meaning: String,
+    /// The values of a choice.
+    pub choices: Vec<String>,
+    /// None: it must be given. Of a choice: the place among `choices`.
+    pub default: Option<f64>,
+    /// The least legal number.
+    pub minimum: f64,
+    /// Legal numbers are below it.
+    pub limit: f64,
+}
+
+/// A rule that [`crate::NamedRule`] makes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RuleDescription {
+    /// Its name.
+    pub name: String,
+    /// The paper, and the implementation whose numbers it reproduces.
+    pub source: String,
+    /// g: gradient; p: parameter; t: steps before this one.
+    pub formula: String,
+    /// The states that it can have.
+    pub states: Vec<String>,
+    /// Its own options, then those that all rules share.
+    pub options: Vec<RuleOption>,
+}
+
+fn text(data: *const c_char) -> String {
+    // SAFETY: texts of rules end with a NUL and stay until the process ends.
+    unsafe { CStr::from_ptr(data) }.to_string_lossy().into_owned()
+}
+
+fn list(data: *const c_char) -> Vec<String> {
+    if data.is_null() { Vec::new() } else { text(data).split(',').map(str::to_owned).collect() }
+}
+
+fn option_of(raw: &sys::gradstep_rule_option) -> RuleOption {
+    RuleOption {
+        name: text(raw.name),
+        kind: OptionKind::from_c(raw.kind),
+        meaning: text(raw.meaning),
+        choices: list(raw.choices),
+        default: Some(raw.initial).filter(|number| !number.is_nan()),
+        minimum: raw.minimum,
+        limit: raw.limit,
+    }
+}
+
+fn rule_at(index: usize) -> Result<RuleDescription> {
+    let mut raw = sys::gradstep_rule { struct_size: size_of::<sys::gradstep_rule>() as u32, ..Default::default() };
+    // SAFETY: the struct is written.
+    check(unsafe { sys::gradstep_rule_describe(index, &mut raw) })?;
+    let blank =
+        sys::gradstep_rule_option { struct_size: size_of::<sys::gradstep_rule_option>() as u32, ..Default::default() };
+    // SAFETY: as many records as are told, or none; the name is C's own.
+    let options = records(blank, |records, size, capacity, count| unsafe {
+        sys::gradstep_rule_options(raw.name, records, size, capacity, count)
+    })?;
+    Ok(RuleDescription {
+        name: text(raw.name),
+        source: text(raw.source),
+        formula: text(raw.formula),
+        states: list(raw.states),
+        options: options.iter().map(option_of).collect(),
+    })
+}
+
+/// The rules that there are by name. Shampoo is none of them.
+///
+/// # Errors
+/// None that a host can cause.
+pub fn describe_rules() -> Result<Vec<RuleDescription>> {
+    let mut count = 0;
+    // SAFETY: a number is written.
+    check(unsafe { sys::gradstep_rule_count(&mut count) })?;
+    (0..count).map(rule_at).collect()
+}

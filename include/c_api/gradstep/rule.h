@@ -1,0 +1,102 @@
+/* SPDX-FileCopyrightText: 2026 The gradstep authors
+ * SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rule.h: optimizers by the name of their rule. Which rules there are, what options they take, and how to make one.
+ *
+ *   gradstep_option options[] = {{"learning_rate", 1e-3, NULL}, {"amsgrad", 1, NULL}, {"state_dtype", 0, "bf16"}};
+ *   gradstep_optimizer_create(context, "adam", options, 3, parameters, n, &optimizer);
+ *
+ * The options of "sgd", "rmsprop", "adagrad" and "adam" have the names, ranges and defaults of the fields of their
+ * structs (optimizer.h); the optimizers are the same. Rules that have no struct:
+ *
+ *   "lion" (Chen et al. 2023, algorithm 2): u = sign(beta1 m + (1 - beta1) g); m = beta2 m + (1 - beta2) g;
+ *   p -= learning_rate * u, and with weight_decay p -= learning_rate * weight_decay * p first. State "exp_avg".
+ */
+#ifndef GRADSTEP_RULE_H
+#define GRADSTEP_RULE_H
+
+#include "gradstep/optimizer.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+enum gradstep_option_kind {
+  GRADSTEP_OPTION_INVALID = -1,
+  GRADSTEP_OPTION_HYPER_PARAMETER = 0, /* a number that a schedule may change with the steps */
+  GRADSTEP_OPTION_SETTING = 1,         /* a number that is read at creation alone */
+  GRADSTEP_OPTION_CHOICE = 2,          /* one of several names, or its number */
+  GRADSTEP_OPTION_FLAG = 3,            /* 0 or 1 */
+  GRADSTEP_OPTION_INTEGER = 4          /* a whole number of 64 bits */
+};
+
+/* One option by its name. This struct does not grow. */
+typedef struct gradstep_option {
+  const char* name;
+  double value;     /* a number; a flag's 0 or 1; the number of a choice */
+  const char* text; /* CHOICE: its name. INTEGER: decimal digits, for numbers beyond 2^53. NULL = value counts */
+} gradstep_option;
+
+/* A rule. Texts are UTF-8 and stay until the process ends. */
+typedef struct gradstep_rule {
+  uint32_t struct_size;
+  int32_t reserved;
+  const char* name;    /* "adam" */
+  const char* source;  /* paper, algorithm, implementation whose numbers it reproduces */
+  const char* formula; /* g: gradient; p: parameter; t: steps before this one */
+  const char* states;  /* names of the states that it can have, separated by commas */
+} gradstep_rule;
+
+/* An option that a rule takes. Texts stay until the process ends. */
+typedef struct gradstep_rule_option {
+  uint32_t struct_size;
+  int32_t kind;        /* enum gradstep_option_kind */
+  const char* name;    /* "beta1" */
+  const char* meaning; /* one line */
+  const char* choices; /* CHOICE: the names of 0, 1, ..., separated by commas; else NULL */
+  double initial;      /* the default; NaN = the host must give one */
+  double minimum;      /* legal numbers are finite, at least minimum, */
+  double limit;        /* and below limit, which may be infinite */
+} gradstep_rule_option;
+
+/* *count = how many rules there are. Returns: INVALID_ARGUMENT (count NULL). */
+GRADSTEP_API gradstep_status gradstep_rule_count(size_t* count) GRADSTEP_NOEXCEPT;
+
+/* *rule = the rule at `index`, below gradstep_rule_count. rule->struct_size is set by the caller.
+ * Returns: INVALID_ARGUMENT (no such index, rule NULL, a bad struct_size), OUT_OF_MEMORY. */
+GRADSTEP_API gradstep_status gradstep_rule_describe(size_t index, gradstep_rule* rule) GRADSTEP_NOEXCEPT;
+
+/*
+ * The options of the rule of that name: the rule's own, then those that all rules share. Fills the first `capacity`
+ * elements of `records`, each of record_size bytes; records NULL writes none. *count = how many there are.
+ * Returns: INVALID_ARGUMENT (an unknown name, whose text lists the known ones; count NULL, a record_size that no
+ * version has), OUT_OF_MEMORY.
+ */
+GRADSTEP_API gradstep_status gradstep_rule_options(const char* rule, gradstep_rule_option* records, size_t record_size,
+                                                   size_t capacity, size_t* count) GRADSTEP_NOEXCEPT;
+
+/*
+ * Makes an optimizer of the rule of that name for n parameters (n may be 0). `options` has option_count elements, in
+ * any order, and is read during the call with its texts; an option that is left out has its default. State is allocated
+ * here. *out is the caller's to destroy (gradstep_optimizer_destroy).
+ * Returns: INVALID_ARGUMENT (an unknown rule, whose text lists the known ones; an option that is unknown, given twice,
+ * out of its range, or required and missing; a NULL, a bad schema), UNSUPPORTED, BACKEND_UNAVAILABLE, OUT_OF_MEMORY (as
+ * gradstep_optimizer_create_adam).
+ */
+GRADSTEP_API gradstep_status gradstep_optimizer_create(gradstep_context* context, const char* rule,
+                                                       const gradstep_option* options, size_t option_count,
+                                                       const gradstep_parameter* parameters, size_t n,
+                                                       gradstep_optimizer** out) GRADSTEP_NOEXCEPT;
+
+/* *bytes = the bytes of state that gradstep_optimizer_create with these arguments would allocate. Nothing is, and no
+ * device is asked whether it is there.
+ * Returns: INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY (as gradstep_optimizer_create). */
+GRADSTEP_API gradstep_status gradstep_rule_state_bytes(const char* rule, const gradstep_option* options,
+                                                       size_t option_count, const gradstep_parameter* parameters,
+                                                       size_t n, int64_t* bytes) GRADSTEP_NOEXCEPT;
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif

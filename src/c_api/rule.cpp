@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "gradstep/rule.h"
+
+#include <deque>
+#include <memory>
+
+#include "c_api/any_device.h"
+#include "c_api/guard.h"
+#include "c_api/handles.h"
+#include "core/options.h"
+#include "core/text.h"
+#include "optim/first_order/first_order_optimizer.h"
+#include "optim/first_order/named_options.h"
+
+using namespace gradstep;
+
+namespace {
+
+/// Texts that are made once and stay until the process ends, destructors of other libraries included.
+struct Texts {
+  std::string states;
+  std::deque<std::string> choices;  // by option; empty = no choice
+};
+
+const Texts& texts_of(const RuleType& type) {
+  static const std::deque<Texts>& all = *[] {
+    auto made = std::make_unique<std::deque<Texts>>();
+    for (const RuleType& each : rule_types()) {
+      Texts& texts = made->emplace_back();
+      texts.states = join(each.about.states, ",", [](const rules::State& state) { return state.name; });
+      for (const RuleOption& option : options_of(each)) texts.choices.push_back(join(option.choices, ","));
+    }
+    return made.release();
+  }();
+  return all[static_cast<std::size_t>(type.place)];
+}
+
+gradstep_rule_option record_of(const RuleOption& option, const std::string& choices) {
+  gradstep_rule_option record{};
+  record.kind = option.kind;
+  record.name = option.name;
+  record.meaning = option.meaning;
+  record.choices = option.choices.empty() ? nullptr : choices.c_str();
+  record.initial = option.initial;
+  record.minimum = option.range.minimum;
+  record.limit = option.range.limit;
+  return record;
+}
+
+Rule rule_of(const char* name, const gradstep_option* options, std::size_t count) {
+  const RuleType& type = find_rule(name);
+  if (count > 0) check_out("options", options);
+  return make_rule(type, std::span(options, count));
+}
+
+}  // namespace
+
+gradstep_status gradstep_rule_count(size_t* count) noexcept {
+  return guarded([&] { check_out("count", count) = rule_types().size(); });
+}
+
+gradstep_status gradstep_rule_describe(size_t index, gradstep_rule* rule) noexcept {
+  return guarded([&] {
+    if (index >= rule_types().size()) fail_argument("index: is {}, there are {} rules", index, rule_types().size());
+    const RuleType& type = rule_types()[index];
+    gradstep_rule written{};
+    written.name = type.about.name;
+    written.source = type.about.source;
+    written.formula = type.about.formula;
+    written.states = texts_of(type).states.c_str();
+    write_struct("rule", rule, written);
+  });
+}
+
+gradstep_status gradstep_rule_options(const char* rule, gradstep_rule_option* records, size_t record_size,
+                                      size_t capacity, size_t* count) noexcept {
+  return guarded([&] {
+    check_out("count", count);
+    const RuleType& type = find_rule(rule);
+    const std::vector<RuleOption> options = options_of(type);
+    std::vector<gradstep_rule_option> all;
+    for (std::size_t i = 0; i < options.size(); ++i) all.push_back(record_of(options[i], texts_of(type).choices[i]));
+    write_records<gradstep_rule_option>(records, record_size, capacity, all);
+    *count = all.size();
+  });
+}
+
+gradstep_status gradstep_optimizer_create(gradstep_context* context, const char* rule, const gradstep_option* options,
+                                          size_t option_count, const gradstep_parameter* parameters, size_t n,
+                                          gradstep_optimizer** out) noexcept {
+  return guarded_math([&] {
+    check_out("out", out);
+    std::shared_ptr<Context> shared = object_of(context);
+    hand_out(out, std::make_shared<FirstOrderOptimizer>(std::move(shared), rule_of(rule, options, option_count),
+                                                        Schema(parameters, n)));
+  });
+}
+
+gradstep_status gradstep_rule_state_bytes(const char* rule, const gradstep_option* options, size_t option_count,
+                                          const gradstep_parameter* parameters, size_t n, int64_t* bytes) noexcept {
+  return guarded_math([&] {
+    check_out("bytes", bytes);
+    const Schema schema = schema_of_any_device(parameters, n);
+    *bytes = FirstOrderOptimizer::state_bytes(rule_of(rule, options, option_count), schema);
+  });
+}

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rules and their options by name (include/c_api/gradstep/rule.h).
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "gradstep/rule.h"
+#include "optim/first_order/rule.h"
+
+namespace gradstep {
+
+/// An option that a rule takes.
+struct RuleOption {
+  gradstep_option_kind kind = GRADSTEP_OPTION_INVALID;
+  const char* name = nullptr;
+  const char* meaning = nullptr;
+  std::span<const char* const> choices;
+  double initial = 0;
+  rules::Range range;
+};
+
+/// Throws INVALID_ARGUMENT for an unknown name; the text lists the known ones.
+const RuleType& find_rule(const char* name);
+
+/// The rule's own options (hyper-parameters, settings, choices), then those that all rules share.
+std::vector<RuleOption> options_of(const RuleType& type);
+
+/// Throws INVALID_ARGUMENT for an option that is unknown, given twice, out of its range, or required and missing.
+Rule make_rule(const RuleType& type, std::span<const gradstep_option> options);
+
+}  // namespace gradstep

@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "optim/first_order/rule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "optim/hyper_parameters.h"
+
+namespace gradstep {
+
+namespace {
+
+template <class Rule>
+constexpr RuleType type_of(std::int32_t place) {
+  static_assert(std::size(Rule::kFields) <= rules::kMaxFields && std::size(Rule::kStates) <= rules::kMaxStates);
+  static_assert(Rule::kAbout.settings.size() <= rules::kMaxSettings);
+  static_assert(Rule::kAbout.choices.size() <= rules::kMaxChoices);
+  static_assert(std::ranges::is_sorted(Rule::kStates, {}, [](const rules::State& s) { return s.listed_with >= 0; }),
+                "states that a flag names come last");
+  return {place,         Rule::kAbout, Rule::weight_decay,     &Rule::variant,
+          &Rule::states, &Rule::decay, &Rule::largest_gradient};
+}
+
+template <class... Rules>
+std::span<const RuleType> types_of(rules::RuleList<Rules...> list) {
+  static const RuleType types[] = {type_of<Rules>(rules::place_of<Rules>(list))...};
+  return types;
+}
+
+/// The schedules of a group as its rule sees them.
+class GroupSetup {
+ public:
+  GroupSetup(const RuleOptions& options, std::span<const Schedule> schedules) : choices_(options.choices.data()) {
+    for (std::size_t i = 0; i < schedules.size(); ++i) {
+      const Schedule& schedule = schedules[i];
+      const double constant = schedule.is_constant() ? schedule.value(0) : std::numeric_limits<double>::quiet_NaN();
+      values_[i] = {constant, schedule.is_absent()};
+    }
+  }
+
+  operator rules::Setup() const { return {choices_, values_.data()}; }
+
+ private:
+  const std::int32_t* choices_;
+  std::array<rules::Setup::Value, rules::kMaxFields> values_{};
+};
+
+/// "0 (dampen) or 1 (copy)"
+std::string listed(std::span<const char* const> values) {
+  std::string text;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i > 0) text += i + 1 == values.size() ? " or " : ", ";
+    text += fmt::format("{} ({})", i, values[i]);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::span<const RuleType> rule_types() { return types_of(rules::AllRules{}); }
+
+Rule::Rule(const RuleType& type, const RuleOptions& options) : type_(&type), options_(options) {
+  const rules::Description& about = type.about;
+  for (std::size_t i = 0; i < about.choices.size(); ++i) {
+    const rules::Choice& choice = about.choices[i];
+    const std::int32_t value = options.choices[i];
+    if (choice.values.empty() || (value >= 0 && static_cast<std::size_t>(value) < choice.values.size())) continue;
+    fail_argument("options.{}: is {}, expected {}", choice.name, value, listed(choice.values));
+  }
+  for (std::size_t i = 0; i < about.settings.size(); ++i) {
+    const rules::Field& setting = about.settings[i];
+    if (setting.range.holds(options.settings[i])) continue;
+    fail_out_of_range(setting.range, options.settings[i], GRADSTEP_ERR_INVALID_ARGUMENT,
+                      fmt::format("options.{}", setting.name));
+  }
+  for (const rules::State& state : about.states) {
+    const bool is_known =
+        state.listed_with == rules::State::kNone || options.choices[static_cast<std::size_t>(state.listed_with)] != 0;
+    if (is_known) state_names_.push_back(state.name);
+  }
+}
+
+double Rule::initial_value(std::size_t state) const {
+  const int setting = type_->about.states[state].initial;
+  return setting == rules::State::kNone ? 0 : options_.settings[static_cast<std::size_t>(setting)];
+}
+
+void Rule::check(std::span<const Schedule> schedules) const {
+  for (std::size_t flag = 0; flag < type_->about.choices.size(); ++flag) {
+    if (options_.choices[flag] != 0) check_requirements(flag, schedules);
+  }
+}
+
+/// The text says all that the flag needs and all that was found.
+void Rule::check_requirements(std::size_t flag, std::span<const Schedule> schedules) const {
+  std::vector<std::string> needed;
+  std::vector<std::string> found;
+  bool are_met = true;
+  for (const rules::Requirement& requirement : type_->about.requirements) {
+    if (requirement.flag != flag) continue;
+    const double value = schedules[requirement.field].value(0);
+    const char* name = fields()[requirement.field].name;
+    are_met = are_met && (requirement.positive ? value > 0 : value == 0);
+    needed.push_back(fmt::format("{} {}", name, requirement.positive ? "above 0" : "0"));
+    found.push_back(fmt::format("{} {}", name, value));
+  }
+  if (are_met) return;
+  const auto text = [](const std::string& each) { return each; };
+  fail_argument("{}: needs {}, found {}", type_->about.choices[flag].name, join(needed, " and ", text),
+                join(found, " and ", text));
+}
+
+std::uint32_t Rule::states(std::span<const Schedule> schedules) const {
+  return type_->states(type_->variant(GroupSetup(options_, schedules)));
+}
+
+rules::KernelId Rule::kernel(std::span<const Schedule> schedules) const {
+  const bool decays = !schedules[type_->weight_decay].is_absent();
+  return rules::kernel_id(type_->place, type_->variant(GroupSetup(options_, schedules)),
+                          decays ? type_->decay(options_.choices.data()) : rules::Decay::none);
+}
+
+double Rule::largest_gradient(std::span<const Schedule> schedules, double largest) const {
+  return type_->largest_gradient(GroupSetup(options_, schedules), largest);
+}
+
+rules::RuleForm Rule::form() const {
+  rules::RuleForm form;
+  form.rule = type_->place;
+  for (std::size_t i = 0; i < options_.choices.size(); ++i) form.choices[i] = options_.choices[i];
+  return form;
+}
+
+std::string Rule::key() const {
+  const StateStorage& storage = options_.storage;
+  std::string key = fmt::format("{} {} {} {} {} {}", name(), static_cast<int>(storage.format), storage.master_weights,
+                                storage.stochastic_rounding, storage.seed, options_.maximize);
+  for (const std::int32_t choice : options_.choices) key += fmt::format(" {}", choice);
+  for (const double setting : options_.settings) key += fmt::format(" {}", setting);
+  return key;
+}
+
+}  // namespace gradstep

@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// A rule of src/rules with the options of one optimizer.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "backend/schedule.h"
+#include "optim/first_order/state_storage.h"
+#include "rules/kernels.h"
+
+namespace gradstep {
+
+/// What a host chooses at the creation of an optimizer. Hyper-parameters, settings and choices are in the order of the
+/// rule's description.
+struct RuleOptions {
+  std::array<double, rules::kMaxFields> fields{};
+  std::array<double, rules::kMaxSettings> settings{};
+  std::array<std::int32_t, rules::kMaxChoices> choices{};
+  bool maximize = false;
+  StateStorage storage;
+};
+
+/// A rule of the list, for code that does not know which.
+struct RuleType {
+  std::int32_t place = 0;  ///< in the list
+  const rules::Description& about;
+  std::size_t weight_decay = 0;  ///< place of the hyper-parameter
+  int (*variant)(const rules::Setup& setup) = nullptr;
+  std::uint32_t (*states)(int variant) = nullptr;
+  rules::Decay (*decay)(const std::int32_t* choices) = nullptr;
+  double (*largest_gradient)(const rules::Setup& setup, double largest) = nullptr;
+};
+
+/// The rules of the list, in its order.
+std::span<const RuleType> rule_types();
+
+template <class Rule>
+const RuleType& rule_type() {
+  return rule_types()[static_cast<std::size_t>(rules::place_of<Rule>(rules::AllRules{}))];
+}
+
+/// The schedules of a group decide which kernel and which states it needs.
+class Rule {
+ public:
+  /// Throws INVALID_ARGUMENT for a setting or a choice that is out of its range. HyperParameters checks the fields.
+  Rule(const RuleType& type, const RuleOptions& options);
+
+  /// In the API and in files.
+  const char* name() const { return type_->about.name; }
+  std::span<const rules::Field> fields() const { return type_->about.fields; }
+  /// The constants of the options, by field.
+  std::span<const double> values() const { return {options_.fields.data(), fields().size()}; }
+  std::span<const char* const> state_names() const { return state_names_; }
+  const StateStorage& storage() const { return options_.storage; }
+  bool maximize() const { return options_.maximize; }
+  bool has_signs(std::size_t state) const { return type_->about.states[state].has_signs; }
+  double initial_value(std::size_t state) const;
+
+  /// Throws INVALID_ARGUMENT where a flag needs other values of hyper-parameters. Called at creation and before a
+  /// schedule changes.
+  void check(std::span<const Schedule> schedules) const;
+  /// Bit s: state s exists for the parameters of such a group.
+  std::uint32_t states(std::span<const Schedule> schedules) const;
+  rules::KernelId kernel(std::span<const Schedule> schedules) const;
+  /// The largest element of a gradient with which the states stay within `largest`. A hyper-parameter that changes with
+  /// the steps counts as the value that allows least.
+  double largest_gradient(std::span<const Schedule> schedules, double largest) const;
+
+  /// How constants follow from hyper-parameters.
+  rules::RuleForm form() const;
+  /// Equal on two ranks whose rules step alike, given the same kernels and schedules.
+  std::string key() const;
+
+ private:
+  void check_requirements(std::size_t flag, std::span<const Schedule> schedules) const;
+
+  const RuleType* type_;
+  RuleOptions options_;
+  std::vector<const char*> state_names_;
+};
+
+}  // namespace gradstep

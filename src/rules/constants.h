@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// From hyper-parameters to the constants that a rule computes with in a step, on every device in the same way.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/macros.h"
+#include "rules/clock.h"
+#include "rules/list.h"
+
+namespace gradstep::rules {
+
+/// The constants of any rule.
+struct alignas(16) RuleConstants {
+  double numbers[7];
+  double decay;  ///< coupled: the hyper-parameter; decoupled: times learning_rate
+};
+
+/// The constants of a parameter group. `first` is for parameters whose state no gradient has gone into.
+struct GroupConstants {
+  RuleConstants usual;
+  RuleConstants first;
+};
+
+/// A rule with what its constants depend on beside hyper-parameters and time.
+struct RuleForm {
+  static constexpr std::int32_t kNone = -1;
+
+  std::int32_t rule = kNone;  ///< place in the list; kNone = the host computes the numbers of its rule
+  std::int32_t choices[kMaxChoices] = {};
+
+  constexpr bool is_listed() const { return rule != kNone; }
+};
+
+template <class Rule, class... Rules>
+constexpr int place_of(RuleList<Rules...> /*list*/) {
+  constexpr bool kIsIt[] = {std::is_same_v<Rule, Rules>...};
+  int place = 0;
+  while (!kIsIt[place]) ++place;
+  return place;
+}
+
+/// How many numbers a rule's constants are.
+template <class Rule>
+inline constexpr int kConstants = static_cast<int>(sizeof(typename Rule::template Constants<double>) / sizeof(double));
+
+template <class Rule>
+GRADSTEP_FORMULA void write(const RuleForm& form, const double* values, const Clock& clock, RuleConstants& to) {
+  using Constants = typename Rule::template Constants<double>;
+  static_assert(sizeof(Constants) <= sizeof to.numbers, "constants do not fit into RuleConstants");
+  static_assert(std::is_trivially_copyable_v<Constants>, "constants are copied as numbers");
+  const Constants constants = Rule::constants(form.choices, values, clock);
+  __builtin_memcpy(to.numbers, &constants, sizeof constants);
+  to.decay = values[Rule::weight_decay];
+  if (Rule::decay(form.choices) == Decay::decoupled) to.decay = values[Rule::learning_rate] * to.decay;
+}
+
+/// In the arithmetic of T.
+template <class Rule, class T>
+GRADSTEP_FORMULA typename Rule::template Constants<T> read(const RuleConstants& from) {
+  typename Rule::template Constants<T> to;
+  static_assert(sizeof to == kConstants<Rule> * sizeof(T), "constants are numbers of one type");
+  T numbers[kConstants<Rule>];
+  for (int i = 0; i < kConstants<Rule>; ++i) numbers[i] = static_cast<T>(from.numbers[i]);
+  __builtin_memcpy(&to, numbers, sizeof to);
+  return to;
+}
+
+template <class... Rules>
+GRADSTEP_FORMULA void write_constants(RuleList<Rules...> /*list*/, const RuleForm& form, const double* values,
+                                      const Clock& clock, RuleConstants& to) {
+  std::int32_t place = 0;
+  ((place++ == form.rule ? write<Rules>(form, values, clock, to) : void()), ...);
+}
+
+/// `is_first`: no gradient has gone into the state. `powers` are kept from step to step.
+GRADSTEP_FORMULA void write_constants(const RuleForm& form, const double* values, std::int64_t t, bool is_first,
+                                      Powers& powers, RuleConstants& to) {
+  write_constants(AllRules{}, form, values, Clock{t, is_first, powers}, to);
+}
+
+}  // namespace gradstep::rules

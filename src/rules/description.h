@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a rule says about itself, as data. Each header of this folder is one rule: its description beside its formula.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+namespace gradstep::rules {
+
+// Room for any rule, on hosts and devices.
+inline constexpr int kMaxFields = 16;
+inline constexpr int kMaxSettings = 2;
+inline constexpr int kMaxChoices = 4;
+inline constexpr int kMaxStates = 4;
+
+/// Legal values: finite, at least `minimum`, below `limit`.
+struct Range {
+  double minimum = -std::numeric_limits<double>::max();
+  double limit = std::numeric_limits<double>::infinity();
+
+  constexpr bool holds(double value) const { return value - value == 0 && value >= minimum && value < limit; }
+};
+constexpr Range at_least(double minimum) { return {.minimum = minimum}; }
+/// [0, 1)
+inline constexpr Range kFraction = {.minimum = 0, .limit = 1};
+
+/// In place of an initial value: the host must give one.
+inline constexpr double kRequired = std::numeric_limits<double>::quiet_NaN();
+
+/// A number of the options. Hyper-parameters may change with the steps by a schedule; settings are read at creation.
+struct Field {
+  const char* name = nullptr;
+  Range range;
+  double initial = 0;
+  const char* meaning = "";
+};
+
+/// An option that chooses between formulas.
+struct Choice {
+  const char* name = nullptr;
+  std::span<const char* const> values;  ///< names of 0, 1, ...; empty = a flag
+  const char* meaning = "";
+};
+
+/// A state of one number per element.
+struct State {
+  static constexpr int kNone = -1;
+
+  const char* name = nullptr;
+  bool has_signs = false;
+  int initial = kNone;      ///< the setting that it starts with; kNone = 0
+  int listed_with = kNone;  ///< the flag without which its name is unknown; such states come last; kNone = always known
+};
+
+/// A flag that needs a hyper-parameter to be positive, or to be zero.
+struct Requirement {
+  std::uint8_t flag = 0;
+  std::uint8_t field = 0;
+  bool positive = true;
+};
+
+struct Description {
+  const char* name = nullptr;     ///< in the API and in files
+  const char* source = nullptr;   ///< paper, algorithm; where the numbers come from
+  const char* formula = nullptr;  ///< g: gradient; p: parameter; t: steps before this one
+  std::span<const Field> fields;
+  std::span<const Field> settings;
+  std::span<const Choice> choices;
+  std::span<const State> states;
+  std::span<const Requirement> requirements;
+};
+
+/// How the weights shrink. `coupled` adds decay * p to the gradient; `decoupled` subtracts learning_rate * decay * p
+/// from the parameter.
+enum class Decay : std::uint8_t { none, coupled, decoupled };
+
+/// What an optimizer's options and a group's schedules say, for rules to decide by.
+struct Setup {
+  /// A hyper-parameter's schedule.
+  struct Value {
+    double constant = 0;  ///< NaN = it changes with the steps
+    bool is_absent = false;
+  };
+  const std::int32_t* choices = nullptr;
+  const Value* fields = nullptr;
+
+  constexpr bool has(std::size_t field) const { return !fields[field].is_absent; }
+  /// The value; `otherwise` for one that changes with the steps.
+  constexpr double constant(std::size_t field, double otherwise) const {
+    const double value = fields[field].constant;
+    return __builtin_isnan(value) ? otherwise : value;
+  }
+};
+
+}  // namespace gradstep::rules

@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// From the list of rules to the kernels that every device instantiates, in f32 and f64: each variant of each rule with
+// each kind of weight decay. A kernel is called with numbers of T, or with vectors of them, for which Lanes has
+// square_root (kernels/macros.h).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <span>
+
+#include "kernels/macros.h"
+#include "kernels/stored.h"
+#include "rules/constants.h"
+#include "rules/list.h"
+
+namespace gradstep::rules {
+
+struct KernelForm {
+  int rule = 0;  ///< place in the list
+  int variant = 0;
+  Decay decay = Decay::none;
+};
+
+namespace detail {
+
+template <class... Rules>
+constexpr int count_kernels(RuleList<Rules...> /*list*/) {
+  return ((Rules::kVariants * static_cast<int>(std::size(Rules::kDecays))) + ...);
+}
+
+template <class... Rules>
+constexpr auto list_kernels(RuleList<Rules...> /*list*/) {
+  std::array<KernelForm, count_kernels(RuleList<Rules...>{})> forms{};
+  std::size_t next = 0;
+  int rule = 0;
+  const auto append = [&](int variants, std::span<const Decay> decays) {
+    for (int v = 0; v < variants; ++v) {
+      for (const Decay decay : decays) forms[next++] = {rule, v, decay};
+    }
+    ++rule;
+  };
+  (append(Rules::kVariants, Rules::kDecays), ...);
+  return forms;
+}
+
+}  // namespace detail
+
+/// A place in kKernels.
+enum class KernelId : std::int32_t {};
+
+inline constexpr auto kKernels = detail::list_kernels(AllRules{});
+inline constexpr int kKernelCount = static_cast<int>(kKernels.size());
+
+/// -1 where a rule does not have that kind of decay.
+constexpr KernelId kernel_id(int rule, int variant, Decay decay) {
+  for (int id = 0; id < kKernelCount; ++id) {
+    const KernelForm& form = kKernels[static_cast<std::size_t>(id)];
+    if (form.rule == rule && form.variant == variant && form.decay == decay) return KernelId{id};
+  }
+  return KernelId{-1};
+}
+
+template <class Rule>
+constexpr KernelId kernel_id(int variant, Decay decay) {
+  return kernel_id(place_of<Rule>(AllRules{}), variant, decay);
+}
+
+/// The function object of a rule in the arithmetic of T.
+template <class T, class Rule, int kVariant, Decay kDecay>
+class Kernel {
+ public:
+  static constexpr int kStates = [] {
+    int count = 0;
+    for (std::size_t s = 0; s < kMaxStates; ++s) count += static_cast<int>((Rule::states(kVariant) >> s) & 1U);
+    return count;
+  }();
+
+  /// Bit s: state s of those that the kernel gets has signs.
+  static constexpr std::uint8_t kSignedStates = [] {
+    std::uint32_t bits = 0;
+    int place = 0;
+    for (std::size_t s = 0; s < std::size(Rule::kStates); ++s) {
+      if (((Rule::states(kVariant) >> s) & 1U) == 0) continue;
+      if (Rule::kStates[s].has_signs) bits |= 1U << place;
+      ++place;
+    }
+    return static_cast<std::uint8_t>(bits);
+  }();
+
+  GRADSTEP_FORMULA explicit Kernel(const RuleConstants& constants)
+      : constants_(read<Rule, T>(constants)), decay_(static_cast<T>(constants.decay)) {}
+
+  /// Returns the change of p. `state` holds the states that exist, in the order of the description.
+  template <class V>
+  GRADSTEP_FORMULA V operator()(V p, V g, V* state) const {
+    if constexpr (kDecay == Decay::coupled) g = g + decay_ * p;
+    const V delta = Rule::template delta<T, kVariant>(constants_, p, g, state, largest_);
+    if constexpr (kDecay == Decay::decoupled) return delta - decay_ * p;
+    return delta;
+  }
+
+ private:
+  typename Rule::template Constants<T> constants_;
+  T decay_;
+  T largest_ = kernels::largest_stored<T>();
+};
+
+/// The kernel of an id in the arithmetic of T.
+template <std::size_t kId, class T>
+using KernelOf =
+    Kernel<T, AllRules::At<static_cast<std::size_t>(kKernels[kId].rule)>, kKernels[kId].variant, kKernels[kId].decay>;
+
+}  // namespace gradstep::rules

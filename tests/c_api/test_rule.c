@@ -1,0 +1,217 @@
+/* SPDX-FileCopyrightText: 2026 The gradstep authors
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <string.h>
+
+#include "optimizer_fixture.h"
+
+/* Makes f->optimizer of a rule by names. */
+static gradstep_status create(fixture* f, const char* rule, const gradstep_option* options, size_t count) {
+  gradstep_optimizer_destroy(f->optimizer);
+  f->optimizer = NULL;
+  return gradstep_optimizer_create(f->context, rule, options, count, f->m.parameters, kModelParameters, &f->optimizer);
+}
+
+static int32_t find_rule(const char* name, gradstep_rule* rule) {
+  size_t count = 0;
+  assert_ok(gradstep_rule_count(&count));
+  for (size_t i = 0; i < count; ++i) {
+    rule->struct_size = sizeof *rule;
+    assert_ok(gradstep_rule_describe(i, rule));
+    if (strcmp(rule->name, name) == 0) return 1;
+  }
+  return 0;
+}
+
+static gradstep_rule_option option_of(const char* rule, const char* name) {
+  gradstep_rule_option records[32];
+  size_t count = 0;
+  assert_ok(gradstep_rule_options(rule, records, sizeof records[0], COUNT_OF(records), &count));
+  assert_true(count <= COUNT_OF(records));
+  for (size_t i = 0; i < count; ++i) {
+    if (strcmp(records[i].name, name) == 0) return records[i];
+  }
+  fail_msg("%s has no option %s", rule, name);
+  return records[0];
+}
+
+static void every_rule_describes_itself(void** state) {
+  size_t count = 0, options = 0;
+  gradstep_rule rule = {.struct_size = sizeof rule};
+  (void)state;
+  assert_ok(gradstep_rule_count(&count));
+  assert_true(count >= 4);
+  for (size_t i = 0; i < count; ++i) {
+    assert_ok(gradstep_rule_describe(i, &rule));
+    assert_true(strlen(rule.name) > 0 && strlen(rule.source) > 0 && strlen(rule.formula) > 0);
+    assert_ok(gradstep_rule_options(rule.name, NULL, 0, 0, &options));
+    assert_true(options > 5);
+  }
+  assert_true(find_rule("adam", &rule));
+  assert_string_equal(rule.states, "exp_avg,exp_avg_sq,max_exp_avg_sq");
+  assert_fails(gradstep_rule_describe(count, &rule), GRADSTEP_ERR_INVALID_ARGUMENT, "index: is ");
+  assert_fails(gradstep_rule_describe(0, NULL), GRADSTEP_ERR_INVALID_ARGUMENT, "rule");
+  assert_fails(gradstep_rule_count(NULL), GRADSTEP_ERR_INVALID_ARGUMENT, "count");
+}
+
+static void options_say_what_is_legal(void** state) {
+  gradstep_rule_option option = option_of("adam", "learning_rate");
+  size_t count = 0;
+  (void)state;
+  assert_int_equal(option.kind, GRADSTEP_OPTION_HYPER_PARAMETER);
+  assert_true(isnan(option.initial) && option.minimum == 0 && isinf(option.limit));
+  option = option_of("adam", "beta2");
+  assert_true(option.initial == 0.999 && option.minimum == 0 && option.limit == 1 && option.choices == NULL);
+  option = option_of("adagrad", "initial_accumulator");
+  assert_int_equal(option.kind, GRADSTEP_OPTION_SETTING);
+  option = option_of("sgd", "first_step");
+  assert_int_equal(option.kind, GRADSTEP_OPTION_CHOICE);
+  assert_string_equal(option.choices, "dampen,copy");
+  option = option_of("rmsprop", "centered");
+  assert_int_equal(option.kind, GRADSTEP_OPTION_FLAG);
+  option = option_of("sgd", "seed");
+  assert_int_equal(option.kind, GRADSTEP_OPTION_INTEGER);
+  assert_fails(gradstep_rule_options("lars", NULL, 0, 0, &count), GRADSTEP_ERR_INVALID_ARGUMENT,
+               "rule: 'lars' is not known, expected one of sgd, rmsprop, adagrad, adam, lion");
+  assert_fails(gradstep_rule_options(NULL, NULL, 0, 0, &count), GRADSTEP_ERR_INVALID_ARGUMENT, "rule: is NULL");
+  assert_fails(gradstep_rule_options("adam", NULL, 0, 0, NULL), GRADSTEP_ERR_INVALID_ARGUMENT, "count");
+}
+
+/* The bits of one step by the typed struct. */
+static void expect_same_step(fixture* f, void (*typed)(fixture*), const char* rule, const gradstep_option* options,
+                             size_t count) {
+  float expected[kModelElements];
+  model_init(&f->m);
+  typed(f);
+  step(f);
+  step(f);
+  memcpy(expected, f->m.values, sizeof expected);
+  model_init(&f->m);
+  assert_ok(create(f, rule, options, count));
+  step(f);
+  step(f);
+  assert_memory_equal(f->m.values, expected, sizeof expected);
+}
+
+static void names_make_the_optimizer_of_the_struct(void** state) {
+  fixture* f = *state;
+  const gradstep_option sgd[] = {{"learning_rate", 1, NULL}, {"momentum", 0.5, NULL}, {"first_step", 0, "copy"}};
+  const gradstep_option rmsprop[] = {
+      {"centered", 1, NULL}, {"learning_rate", 0.125, NULL}, {"epsilon_placement", 1, NULL}};
+  const gradstep_option adagrad[] = {{"learning_rate", 0.125, NULL}, {"initial_accumulator", 0.25, NULL}};
+  const gradstep_option adam[] = {
+      {"learning_rate", 0.125, NULL}, {"weight_decay", 0.5, NULL}, {"decoupled_weight_decay", 1, NULL},
+      {"amsgrad", 1, NULL},           {"maximize", 1, NULL},       {"state_dtype", 0, "bf16"}};
+  f->sgd.momentum = 0.5;
+  f->sgd.first_step = GRADSTEP_SGD_FIRST_STEP_COPY;
+  f->rmsprop.centered = 1;
+  f->rmsprop.epsilon_placement = GRADSTEP_EPSILON_PLACEMENT_OUTSIDE;
+  f->adagrad.initial_accumulator = 0.25;
+  f->adam.weight_decay = 0.5;
+  f->adam.decoupled_weight_decay = f->adam.amsgrad = f->adam.maximize = 1;
+  f->adam.state_dtype = GRADSTEP_STATE_DTYPE_BF16;
+  expect_same_step(f, create_sgd, "sgd", sgd, COUNT_OF(sgd));
+  expect_same_step(f, create_rmsprop, "rmsprop", rmsprop, COUNT_OF(rmsprop));
+  expect_same_step(f, create_adagrad, "adagrad", adagrad, COUNT_OF(adagrad));
+  expect_same_step(f, create_adam, "adam", adam, COUNT_OF(adam));
+}
+
+/* sign(0.1 g) = 1; m = 0.01 g; the second step's direction is sign(0.9 * 0.01 g + 0.1 g) = 1. */
+static void lion_steps_by_signs(void** state) {
+  fixture* f = *state;
+  const gradstep_option options[] = {{"learning_rate", 0.25, NULL}};
+  gradstep_tensor m;
+  assert_ok(create(f, "lion", options, 1));
+  f->m.grads[0] = 0;
+  f->m.grads[1] = -f->m.grads[1];
+  step(f);
+  assert_true(f->m.values[0] == 1 && f->m.values[1] == 2.25F && f->m.values[2] == 2.75F);
+  step(f);
+  assert_true(f->m.values[0] == 1 && f->m.values[1] == 2.5F && f->m.values[2] == 2.5F);
+  assert_ok(gradstep_optimizer_state(f->optimizer, 0, "exp_avg", &m));
+  assert_true(((const float*)m.data)[0] == 0 && ((const float*)m.data)[1] < 0);
+}
+
+static void state_bytes_are_known_beforehand(void** state) {
+  fixture* f = *state;
+  const gradstep_option options[] = {{"learning_rate", 0.1, NULL}, {"amsgrad", 1, NULL}};
+  int64_t bytes = 0;
+  assert_ok(gradstep_rule_state_bytes("adam", options, 2, f->m.parameters, kModelParameters, &bytes));
+  assert_int_equal(bytes, 3 * kModelElements * sizeof(float));
+  assert_fails(gradstep_rule_state_bytes("adam", options, 2, f->m.parameters, kModelParameters, NULL),
+               GRADSTEP_ERR_INVALID_ARGUMENT, "bytes");
+}
+
+static void bad_options_are_named(void** state) {
+  static const struct {
+    gradstep_option option;
+    const char* text;
+  } kBad[] = {
+      {{"lr", 1, NULL}, "options[1].name: 'lr' is not an option of adam, expected one of learning_rate, beta1"},
+      {{NULL, 1, NULL}, "options[1].name: is NULL"},
+      {{"learning_rate", 0.1, NULL}, "options[1].name: 'learning_rate' was given before"},
+      {{"beta1", 1, NULL}, "options[1] (beta1): is 1, expected in [0, 1)"},
+      {{"beta1", 0, "0.5"}, "options[1] (beta1): is '0.5', expected a number"},
+      {{"amsgrad", 2, NULL}, "options[1] (amsgrad): is 2, expected 0 or 1"},
+      {{"state_dtype", 0, "f16"}, "options[1] (state_dtype): is 'f16', expected one of native, bf16, int8"},
+      {{"state_dtype", 3, NULL}, "options[1] (state_dtype): is 3, expected one of native, bf16, int8"},
+      {{"state_dtype", 0.5, NULL}, "options[1] (state_dtype): is 0.5, expected one of native, bf16, int8"},
+      {{"seed", 0.5, NULL}, "options[1] (seed): is 0.5, expected a whole number"},
+      {{"seed", 1e300, NULL}, "options[1] (seed): is 1e+300, expected a whole number"},
+      {{"seed", 0, "12x"}, "options[1] (seed): is '12x', expected a whole number of 64 bits"},
+      {{"seed", 0, "9223372036854775808"}, "expected a whole number of 64 bits"},
+  };
+  fixture* f = *state;
+  const gradstep_option good[] = {{"learning_rate", 0.1, NULL}, {"seed", 0, "-9223372036854775808"}};
+  for (size_t i = 0; i < COUNT_OF(kBad); ++i) {
+    const gradstep_option options[] = {good[0], kBad[i].option};
+    assert_fails(create(f, "adam", options, 2), GRADSTEP_ERR_INVALID_ARGUMENT, kBad[i].text);
+    assert_null(f->optimizer);
+  }
+  assert_fails(create(f, "adam", NULL, 0), GRADSTEP_ERR_INVALID_ARGUMENT,
+               "options: learning_rate is not there, and adam has no default for it");
+  assert_fails(create(f, "adam", NULL, 1), GRADSTEP_ERR_INVALID_ARGUMENT, "options: is NULL");
+  assert_fails(create(f, "lars", good, 1), GRADSTEP_ERR_INVALID_ARGUMENT, "rule: 'lars' is not known");
+  assert_ok(create(f, "adam", good, 2));
+}
+
+static void narrow_state_of_f64_parameters_is_refused(void** state) {
+  fixture* f = *state;
+  const gradstep_option options[] = {{"learning_rate", 0.1, NULL}, {"state_dtype", 0, "bf16"}};
+  int64_t bytes = 0;
+  f->m.parameters[1].dtype = dtype_f64();
+  assert_fails(create(f, "adam", options, 2), GRADSTEP_ERR_UNSUPPORTED, "state_dtype");
+  assert_fails(gradstep_rule_state_bytes("adam", options, 2, f->m.parameters, kModelParameters, &bytes),
+               GRADSTEP_ERR_UNSUPPORTED, "state_dtype");
+}
+
+static void the_documentations_example_runs(void** state) {
+  fixture* f = *state;
+  gradstep_context* context = f->context;
+  const gradstep_parameter* parameters = f->m.parameters;
+  gradstep_optimizer* optimizer = NULL;
+  /* docs:begin by_name */
+  const gradstep_option options[] = {
+      {"learning_rate", 1e-4, NULL},
+      {"weight_decay", 0.1, NULL},
+      {"state_dtype", 0, "bf16"},
+  };
+  gradstep_status status = gradstep_optimizer_create(context, "lion", options, 3, parameters, 2, &optimizer);
+  /* docs:end by_name */
+  assert_ok(status);
+  gradstep_optimizer_destroy(optimizer);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_rule_describes_itself),
+      cmocka_unit_test(options_say_what_is_legal),
+      cmocka_unit_test_setup_teardown(names_make_the_optimizer_of_the_struct, fixture_setup, fixture_teardown),
+      cmocka_unit_test_setup_teardown(lion_steps_by_signs, fixture_setup, fixture_teardown),
+      cmocka_unit_test_setup_teardown(state_bytes_are_known_beforehand, fixture_setup, fixture_teardown),
+      cmocka_unit_test_setup_teardown(the_documentations_example_runs, fixture_setup, fixture_teardown),
+      cmocka_unit_test_setup_teardown(bad_options_are_named, fixture_setup, fixture_teardown),
+      cmocka_unit_test_setup_teardown(narrow_state_of_f64_parameters_is_refused, fixture_setup, fixture_teardown),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,128 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""Optimizers by the name of their rule."""
+
+import math
+
+import numpy as np
+import pytest
+
+import gradstep
+
+
+def test_rules_describe_themselves_and_their_options():
+    rules = gradstep.describe_rules()
+    assert {"sgd", "rmsprop", "adagrad", "adam", "lion"} <= set(rules)
+    for name, rule in rules.items():
+        assert rule.name == name
+        assert rule.source
+        assert rule.formula
+        assert rule.options["learning_rate"].default is None
+        for option in rule.options.values():
+            assert option.meaning
+            assert option.kind != "choice" or option.default in option.choices
+    adam = rules["adam"]
+    assert adam.states == ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
+    assert adam.options["beta2"] == (
+        "beta2",
+        "hyper_parameter",
+        "share of the mean square that a step keeps",
+        0.999,
+        (),
+        0.0,
+        1.0,
+    )
+    assert adam.options["bias_correction"].choices == ("standard", "tf")
+    assert adam.options["amsgrad"].default is False
+    assert adam.options["seed"].default == 0
+
+
+@pytest.mark.parametrize("rule", sorted(gradstep.describe_rules()))
+def test_options_by_name_are_those_of_the_class(rule):
+    """Rules with a class of their own have the keywords and defaults of their C struct."""
+    described = gradstep.describe_rules()[rule].options
+    cls = gradstep.optimizer_class(rule)
+    if not hasattr(cls, "_rule"):
+        return
+    fields = {name for name in vars(cls._rule.options) if not name.startswith(("_", "reserved", "struct_size", "this"))}
+    assert set(described) == fields
+    struct = cls._rule.options()
+    for option in described.values():
+        value = getattr(struct, option.name)
+        if option.kind == "choice":
+            assert option.choices[value] == option.default
+        else:
+            assert (math.isnan(value) and option.default is None) or value == option.default
+
+
+def test_names_of_rules_with_a_class_give_that_class():
+    parameters = [np.zeros(3, np.float32)]
+    assert type(gradstep.make_optimizer("adam", parameters, learning_rate=0.1)) is gradstep.Adam
+    assert type(gradstep.make_optimizer("shampoo", parameters, learning_rate=0.1)) is gradstep.Shampoo
+    assert gradstep.optimizer_class("lion") is gradstep.optimizer_class("lion")
+
+
+def lion(p, m, g, rate, beta1, beta2, decay):
+    u = np.sign(beta1 * m + (1 - beta1) * g)
+    return p - rate * (u + decay * p), beta2 * m + (1 - beta2) * g
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.1])
+def test_lion_follows_its_formula(decay):
+    rng = np.random.default_rng(1)
+    p = rng.standard_normal((7, 5))
+    expected, m = p.copy(), np.zeros_like(p)
+    schedule = gradstep.schedule.cosine(0.1, decay_steps=30)
+    optimizer = gradstep.make_optimizer("lion", [p], learning_rate=schedule, beta1=0.8, weight_decay=decay)
+    for t in range(20):
+        g = rng.standard_normal(p.shape)
+        g[0] = 0
+        optimizer.step([p], [g])
+        expected, m = lion(expected, m, g, schedule.value(t), 0.8, 0.99, decay)
+    np.testing.assert_allclose(p, expected, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(optimizer.state(0, "exp_avg"), m, rtol=1e-12)
+
+
+def test_lion_has_what_all_rules_have(tmp_path):
+    parameters = [np.ones((300, 3), np.float32), np.ones(5, np.float32)]
+    options = {"learning_rate": 0.1, "state_dtype": "int8", "maximize": True, "seed": 2**64 - 1}
+    optimizer = gradstep.make_optimizer("lion", parameters, names=["a", "b"], groups=[0, 1], **options)
+    optimizer.set_value("learning_rate", 0.5, group=1)
+    optimizer.step(parameters, [np.ones_like(array) for array in parameters])
+    assert parameters[0][0, 0] == np.float32(1.1)
+    assert parameters[1][0] == 1.5
+    lion_class = gradstep.optimizer_class("lion")
+    assert optimizer.memory().state_bytes == lion_class.state_bytes(parameters, **options)
+    assert "Lion" in repr(optimizer)
+    assert "sign(beta1" in lion_class.__doc__
+    optimizer.save(tmp_path / "state")
+    other = gradstep.make_optimizer("lion", parameters, names=["a", "b"], groups=[0, 1], **options)
+    other.load(tmp_path / "state")
+    assert other.step_count == 1
+    np.testing.assert_array_equal(other.get_state(0, "exp_avg"), optimizer.get_state(0, "exp_avg"))
+
+
+def test_what_is_wrong_is_named():
+    parameters = [np.zeros(3, np.float32)]
+
+    def make(rule="lion", **options):
+        return gradstep.make_optimizer(rule, parameters, **options)
+
+    with pytest.raises(gradstep.InvalidArgument, match="rule: 'lars' is not known, expected one of adagrad, adam, "):
+        make("lars", learning_rate=0.1)
+    with pytest.raises(TypeError, match=r"Lion: unknown option 'lr'; known: .*did you mean learning_rate"):
+        make(lr=0.1)
+    with pytest.raises(gradstep.InvalidArgument, match="options: learning_rate is not there"):
+        make()
+    with pytest.raises(gradstep.InvalidArgument, match=r"\(beta1\): is 1, expected in \[0, 1\)"):
+        make(learning_rate=0.1, beta1=1)
+    with pytest.raises(TypeError, match="beta1: cannot be 'x', expected a number"):
+        make(learning_rate=0.1, beta1="x")
+    with pytest.raises(gradstep.InvalidArgument, match="is 'f16', expected one of native, bf16, int8"):
+        make(learning_rate=0.1, state_dtype="f16")
+    with pytest.raises(TypeError, match="state_dtype: cannot be 1, expected one of"):
+        make(learning_rate=0.1, state_dtype=1)
+    with pytest.raises(TypeError, match="maximize: cannot be 'yes', expected True or False"):
+        make(learning_rate=0.1, maximize="yes")
+    with pytest.raises(gradstep.InvalidArgument, match="seed: is 18446744073709551616"):
+        make(learning_rate=0.1, seed=2**64)
