@@ -21,7 +21,7 @@ import cuda_contest  # noqa: E402
 import cuda_shampoo  # noqa: E402
 import cuda_torch  # noqa: E402
 
-pytestmark = needs_device
+pytestmark = [needs_device, pytest.mark.night]
 
 
 @pytest.fixture(autouse=True)
@@ -115,7 +115,7 @@ def test_the_versions_are_said_once(capfd):
 
 @pytest.mark.parametrize(
     "section",
-    [pytest.param(one, marks=pytest.mark.night) if one == "transformer" else one for one in cuda_shampoo.SECTIONS],
+    cuda_shampoo.SECTIONS,
 )
 def test_shampoo_is_measured_without_its_peer(section, capfd, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed_shampoo", None)  # whatever is installed here
@@ -147,7 +147,7 @@ def test_a_peer_of_shampoo_takes_part(capfd, peer):
     assert "Meta's Distributed Shampoo" in rows(out) and "Meta's Distributed Shampoo: cosine" in out
 
 
-@pytest.mark.parametrize("at", [pytest.param("the first step", marks=pytest.mark.night), "a later one"])
+@pytest.mark.parametrize("at", ["the first step", "a later one"])
 def test_a_peer_that_fails_takes_no_row_with_it(at, capfd, peer, monkeypatch):
     calls = []
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from emulated_cuda import FOLDER, control, needs_device
 
+pytestmark = pytest.mark.night
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts" / "gpu_check"
 PROGRAMS = {
