@@ -25,7 +25,7 @@ using kernels::StepScalars;
 using rules::GroupConstants;
 using rules::Powers;
 
-/// One block decides, and its threads write the constants, a group each.
+/// One block decides, and its threads write the constants, those of a group or of a parameter each.
 struct BeginStep {
   static constexpr const char* kName = "begin_step";
   static constexpr int kThreads = 128;
@@ -40,6 +40,9 @@ struct BeginStep {
   rules::RuleForm rule;
   std::int32_t fields;
   std::int32_t groups;
+  std::int32_t count;               ///< of constants
+  const std::int32_t* group_of;     ///< by constants; NULL = they are by group
+  const double* const* counts;      ///< t of each; NULL = that of the optimizer
   const HyperParameterForm* forms;  ///< [group][field]; NULL = values
   const double* values;
   GroupConstants* constants;
@@ -56,21 +59,22 @@ struct BeginStep {
     block.sync();
     std::int32_t bad = fields * groups;
     if (s.gate != 0 && rule.is_listed()) {
-      for (std::int32_t g = block.thread(); g < groups; g += kThreads) {
-        const std::int32_t found = write_group(block, g, s.steps);
+      for (std::int32_t k = block.thread(); k < count; k += kThreads) {
+        const std::int32_t found = write_constants(block, k, s.steps);
         bad = found < bad ? found : bad;
       }
     }
     shared.bad[block.thread()] = bad;
     block.sync();
     if (block.thread() != 0) return;
-    for (int t = 1; t < kThreads && t < groups; ++t) bad = shared.bad[t] < bad ? shared.bad[t] : bad;
+    for (int t = 1; t < kThreads && t < count; ++t) bad = shared.bad[t] < bad ? shared.bad[t] : bad;
     if (bad < fields * groups) kernels::fail_step(bad, s);
     kernels::report(request, s);
   }
 
   /// The position of the first hyper-parameter that is out of its range, or that behind the last.
-  GRADSTEP_DEVICE std::int32_t write_group(Block& block, std::int32_t g, std::int64_t t) const {
+  GRADSTEP_DEVICE std::int32_t write_constants(Block& block, std::int32_t k, std::int64_t t) const {
+    const std::int32_t g = group_of != nullptr ? block.load(group_of + k) : k;
     double evaluated[rules::kMaxFields];
     const double* own = evaluated;
     if (forms != nullptr) {
@@ -79,8 +83,9 @@ struct BeginStep {
     } else {
       own = block.checked(values + g * fields, fields);
     }
-    GroupConstants& to = *block.checked(constants + g);
-    Powers& kept = *block.checked(powers + g);
+    if (counts != nullptr) t = static_cast<std::int64_t>(block.load(block.load(counts + k)));
+    GroupConstants& to = *block.checked(constants + k);
+    Powers& kept = *block.checked(powers + k);
     rules::write_constants(rule, own, t, /*is_first=*/false, kept, to.usual);
     if (!all_used) rules::write_constants(rule, own, t, /*is_first=*/true, kept, to.first);
     return fields * groups;
@@ -167,14 +172,18 @@ void begin_step(const StepPlan& plan, const StepRequest& request, const double* 
   kernel.scalars = scalars;
   kernel.rule = plan.rule;
   kernel.fields = plan.fields;
-  kernel.groups = static_cast<std::int32_t>(plan.constants.size());
+  kernel.groups = plan.groups;
+  kernel.count = static_cast<std::int32_t>(plan.constants.size());
+  kernel.group_of = plan.group_of;
+  kernel.counts = plan.counts;
   kernel.constants = plan.constants.data();
   kernel.all_used = plan.all_used;
   if (is_form) {
     kernel.powers = form.powers.filled(queue, plan.constants.size(), Powers{});
     if (values != nullptr) {
       form.values.begin(queue);
-      const auto section = form.values.add(values, plan.constants.size() * static_cast<std::size_t>(plan.fields));
+      const auto section =
+          form.values.add(values, static_cast<std::size_t>(plan.groups) * static_cast<std::size_t>(plan.fields));
       form.values.send();
       kernel.values = form.values.at(section);
     } else {

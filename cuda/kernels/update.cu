@@ -76,6 +76,7 @@ DeviceItem device_item(const UpdateItem& item, Table& table) {
   to.master = item.master;
   to.constants = item.constants;
   to.used = item.used;
+  to.count = item.count;
   to.random_key = item.random_key;
   to.first = item.first;
   to.format = item.format;
@@ -125,7 +126,7 @@ void update(const UpdatePlan& plan, kernels::StepScalars* scalars, CudaQueue& qu
   arguments.ticket = form.ticket.of<unsigned>(queue, 1, /*zeroed=*/true);
   arguments.clip_bound = plan.clip_value > 0 ? plan.clip_value : std::numeric_limits<double>::infinity();
   arguments.maximize = plan.maximize;
-  arguments.all_used = plan.all_used;
+  arguments.marks_items = !plan.all_used || plan.counts_each;
 
   const bool is_one_kind =
       std::adjacent_find(form.kinds.begin(), form.kinds.end(), std::not_equal_to<>()) == form.kinds.end();

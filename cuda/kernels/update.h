@@ -23,6 +23,7 @@ struct DeviceItem {
   float* master = nullptr;
   const rules::GroupConstants* constants = nullptr;
   std::uint8_t* used = nullptr;
+  double* count = nullptr;
   std::uint64_t random_key = 0;
   std::int64_t first = 0;
   StateFormat format = StateFormat::native;
@@ -41,8 +42,8 @@ struct UpdateArguments {
   unsigned* ticket = nullptr;
   double clip_bound = 0;  ///< infinite when off
   bool maximize = false;
-  bool closes = false;  ///< the last launch: flags are set, and t goes on
-  bool all_used = false;
+  bool closes = false;       ///< the last launch: flags are set, and t goes on
+  bool marks_items = false;  ///< some flag or count of the items changes
 };
 
 /// Launches the kernel of a rule.

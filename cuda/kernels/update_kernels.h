@@ -56,9 +56,11 @@ struct Update {
   GRADSTEP_DEVICE void close(Block& block) const {
     kernels::StepScalars& s = *block.checked(arguments.scalars);
     if (s.gate == 0) return;
-    for (std::int64_t i = block.thread(); i < arguments.item_count && !arguments.all_used; i += kThreads) {
+    for (std::int64_t i = block.thread(); i < arguments.item_count && arguments.marks_items; i += kThreads) {
       const DeviceItem& item = *block.checked(arguments.items + i);
-      if (item.gradient.data != nullptr) block.store(item.used, std::uint8_t{1});
+      if (item.gradient.data == nullptr) continue;
+      block.store(item.used, std::uint8_t{1});
+      if (item.count != nullptr) block.store(item.count, block.load(item.count) + 1);
     }
     if (block.thread() == 0) kernels::close_step(s);
   }

@@ -76,25 +76,6 @@ class CudaPreconditioning final : public Preconditioning {
 
   void plan(PreconditioningPlan plan, Queue& queue) override;
 
-  void write_identity(const StoredMatrix& to, float value, Queue& queue) override {
-    MatrixCopies copies;
-    copies.begin();
-    copies.add(to, nullptr);
-    copies.write_identity(value, own(queue));
-  }
-  void encode(const float* from, const StoredMatrix& to, Queue& queue) override {
-    MatrixCopies copies;
-    copies.begin();
-    copies.add(to, const_cast<float*>(from));  // is read
-    copies.write(own(queue));
-  }
-  void decode(const StoredMatrix& from, float* to, Queue& queue) override {
-    MatrixCopies copies;
-    copies.begin();
-    copies.add(from, to);
-    copies.read(own(queue));
-  }
-
   void follow_masters(const PreconditioningStep& step, Queue& queue) override {
     cuda::follow_masters(phases_.begin(step, own(queue)), own(queue));
   }

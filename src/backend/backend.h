@@ -17,6 +17,7 @@
 #include "backend/preconditioning.h"
 #include "backend/queue.h"
 #include "backend/step.h"
+#include "backend/stored_numbers.h"
 #include "core/memory.h"
 
 namespace gradstep {
@@ -48,8 +49,14 @@ class Backend {
   virtual void update(const UpdatePlan& plan, kernels::StepScalars* scalars, Queue& queue) = 0;
   /// The end of a step that other operations have made.
   virtual void close_step(kernels::StepScalars* scalars, Queue& queue) = 0;
+
+  // State outside a step. Plain numbers are contiguous f32.
   virtual void encode(const float* from, const CodedNumbers& to, Queue& queue) = 0;
   virtual void decode(const CodedNumbers& from, float* to, Queue& queue) = 0;
+  virtual void encode(const float* from, const StoredMatrix& to, Queue& queue) = 0;
+  virtual void decode(const StoredMatrix& from, float* to, Queue& queue) = 0;
+  /// to = value * I.
+  virtual void write_identity(const StoredMatrix& to, float value, Queue& queue) = 0;
 
   // Lists of arrays.
   /// partials[c] = the sum of squares over chunk c of the plan's work, of the numbers times `scale`, in f64.

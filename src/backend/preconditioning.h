@@ -14,27 +14,12 @@
 #include <vector>
 
 #include "backend/queue.h"
+#include "backend/stored_numbers.h"
 #include "backend/work_list.h"
 #include "core/dtype.h"
-#include "kernels/column_code.h"
 #include "kernels/shampoo.h"
 
 namespace gradstep {
-
-/// A matrix of state where it lies, row-major: f32 numbers, or integer codes (kernels/column_code.h).
-struct StoredMatrix {
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
-  kernels::Coding coding = kernels::Coding::none;
-  void* numbers = nullptr;    ///< f32 or codes; NULL = absent
-  float* buckets = nullptr;   ///< one a column, of codes
-  float* diagonal = nullptr;  ///< int16, whose matrices are square
-
-  std::int64_t size() const { return rows * columns; }
-  bool exists() const { return numbers != nullptr; }
-  bool is_coded() const { return coding != kernels::Coding::none; }
-  float* floats() const { return static_cast<float*>(numbers); }
-};
 
 /// What is kept of a parameter as a whole. Absent matrices are not used by the form of the plan.
 struct TensorPlan {
@@ -178,11 +163,6 @@ class Preconditioning {
 
   /// Takes the place of the plan before. No run is under way.
   virtual void plan(PreconditioningPlan plan, Queue& queue) = 0;
-
-  // Single matrices, of any plan or none.
-  virtual void write_identity(const StoredMatrix& to, float value, Queue& queue) = 0;
-  virtual void encode(const float* from, const StoredMatrix& to, Queue& queue) = 0;
-  virtual void decode(const StoredMatrix& from, float* to, Queue& queue) = 0;
 
   /// Masters follow where the host has written: where one does not round to the parameter's value it takes that value.
   virtual void follow_masters(const PreconditioningStep& step, Queue& queue) = 0;

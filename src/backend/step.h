@@ -23,8 +23,13 @@ struct StepPlan {
   kernels::StepLimits limits;
   rules::RuleForm rule;
   std::int32_t fields = 0;
+  std::int32_t groups = 0;
   std::span<const kernels::HyperParameterForm> forms;  ///< [group][field], at the host
-  std::span<rules::GroupConstants> constants;          ///< by group, in the backend's memory
+  std::span<rules::GroupConstants> constants;          ///< by group or by parameter, in the backend's memory
+  /// Present: constants are by parameter. Its group, and the steps before this one that it took part in: what rules
+  /// call t. In the backend's memory.
+  const std::int32_t* group_of = nullptr;
+  const double* const* counts = nullptr;
   bool all_used = false;  ///< no parameter needs the constants of a first gradient any more
   Prepared prepared;
 };
@@ -50,24 +55,18 @@ struct UpdateItem {
   float* master = nullptr;                 ///< present = what is stepped; param is its rounded value
   const rules::GroupConstants* constants = nullptr;
   std::uint8_t* used = nullptr;  ///< 1 = a gradient has gone into the state; becomes 1
+  double* count = nullptr;       ///< present: the steps that param took part in; one more after this one
   std::uint64_t random_key = 0;
   std::int64_t first = 0;  ///< position of param's first element in the tensor that random_key belongs to
-};
-
-/// f32 numbers as block codes.
-struct CodedNumbers {
-  std::uint8_t* codes = nullptr;
-  float* factors = nullptr;
-  std::int64_t count = 0;
-  bool is_signed = false;
 };
 
 struct UpdatePlan {
   const WorkList* work = nullptr;
   std::span<const UpdateItem> items;
-  bool maximize = false;  ///< gradients are negated
-  bool all_used = false;  ///< of all items is known that a gradient has gone into their state
-  double clip_value = 0;  ///< clamps what comes out of the multiplication to ±clip_value; 0 = off
+  bool maximize = false;     ///< gradients are negated
+  bool all_used = false;     ///< of all items is known that a gradient has gone into their state
+  bool counts_each = false;  ///< items have counts
+  double clip_value = 0;     ///< clamps what comes out of the multiplication to ±clip_value; 0 = off
   Prepared prepared;
 };
 

@@ -331,7 +331,8 @@ gradstep_status gradstep_optimizer_metrics(gradstep_optimizer* optimizer, gradst
     check_out("count", count);
     std::vector<gradstep_metric> all = {metric("step_count", impl.step_count()),
                                         metric("skipped_steps", impl.skipped_steps())};
-    impl.append_metrics(all);
+    const std::span<const gradstep_metric> own = impl.metrics();
+    all.insert(all.end(), own.begin(), own.end());
     write_records<gradstep_metric>(records, record_size, capacity, all);
     *count = all.size();
   });

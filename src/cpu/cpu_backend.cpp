@@ -12,6 +12,7 @@
 #include "cpu/compact_chunk.h"
 #include "cpu/instruction_set.h"
 #include "cpu/linear_algebra/preconditioning.h"
+#include "cpu/linear_algebra/stored_matrix.h"
 #include "cpu/loops.h"
 #include "cpu/selection.h"
 #include "kernels/norm_scale.h"
@@ -159,9 +160,11 @@ class CpuBackend final : public Backend {
       }
     });
     if (!is_open) return;
-    if (!plan.all_used) {
+    if (!plan.all_used || plan.counts_each) {
       for (const UpdateItem& item : plan.items) {
-        if (item.gradient.data != nullptr) *item.used = 1;
+        if (item.gradient.data == nullptr) continue;
+        *item.used = 1;
+        if (item.count != nullptr) ++*item.count;
       }
     }
     kernels::close_step(*scalars);
@@ -175,6 +178,15 @@ class CpuBackend final : public Backend {
 
   void decode(const CodedNumbers& from, float* to, Queue& /*queue*/) override {
     for_each_piece(from.count, [&](std::int64_t first, std::int64_t count) { loops_.decode(from, to, first, count); });
+  }
+  void encode(const float* from, const StoredMatrix& to, Queue& /*queue*/) override {
+    write_matrix(choose_arithmetic(loops_).coding, from, to);
+  }
+  void decode(const StoredMatrix& from, float* to, Queue& /*queue*/) override {
+    copy_matrix(choose_arithmetic(loops_).coding, from, to);
+  }
+  void write_identity(const StoredMatrix& to, float value, Queue& /*queue*/) override {
+    cpu::write_identity(choose_arithmetic(loops_).coding, to, value);
   }
 
   void copy(const CopyPlan& plan, double multiplier, double divisor, Queue& /*queue*/) override {
@@ -391,7 +403,7 @@ class CpuBackend final : public Backend {
     StepForm() = default;
     explicit StepForm(const StepPlan& plan)
         : powers(plan.constants.size()), values(static_cast<std::size_t>(plan.fields)) {}
-    std::vector<rules::Powers> powers;  // by group
+    std::vector<rules::Powers> powers;  // as constants
     std::vector<double> values;         // of one group
   };
 
@@ -406,18 +418,18 @@ class CpuBackend final : public Backend {
   static void write_constants(const StepPlan& plan, const double* values, kernels::StepScalars& scalars) {
     auto& form = plan.prepared.get<StepForm>();
     if (form.powers.size() != plan.constants.size()) form = StepForm(plan);
-    for (std::size_t g = 0; g < plan.constants.size(); ++g) {
+    for (std::size_t k = 0; k < plan.constants.size(); ++k) {
+      const std::size_t g = plan.group_of != nullptr ? static_cast<std::size_t>(plan.group_of[k]) : k;
       const double* own = values != nullptr ? values + g * form.values.size() : form.values.data();
       if (values == nullptr) {
         const kernels::HyperParameterForm* forms = plan.forms.data() + g * form.values.size();
         const std::int32_t bad = kernels::evaluate(forms, plan.fields, scalars.steps, form.values.data());
         if (bad < plan.fields) return kernels::fail_step(static_cast<std::int32_t>(g) * plan.fields + bad, scalars);
       }
-      rules::GroupConstants& to = plan.constants[g];
-      rules::write_constants(plan.rule, own, scalars.steps, /*is_first=*/false, form.powers[g], to.usual);
-      if (!plan.all_used) {
-        rules::write_constants(plan.rule, own, scalars.steps, /*is_first=*/true, form.powers[g], to.first);
-      }
+      const std::int64_t t = plan.counts != nullptr ? static_cast<std::int64_t>(*plan.counts[k]) : scalars.steps;
+      rules::GroupConstants& to = plan.constants[k];
+      rules::write_constants(plan.rule, own, t, /*is_first=*/false, form.powers[k], to.usual);
+      if (!plan.all_used) rules::write_constants(plan.rule, own, t, /*is_first=*/true, form.powers[k], to.first);
     }
   }
 

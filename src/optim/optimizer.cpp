@@ -42,10 +42,12 @@ void check_guards(const StepGuards& guards) {
 }
 
 Optimizer::Optimizer(std::shared_ptr<Context> context, Schema schema, std::span<const rules::Field> fields,
-                     std::span<const double> values)
-    : context_(std::move(context)),
+                     std::span<const double> values, Traits traits)
+    : traits_(std::move(traits)),
+      context_(std::move(context)),
       site_(context_->site(schema)),
       schema_(std::move(schema)),
+      state_(*context_, site_, traits_.flags_at_site),
       hyper_parameters_(fields, values, schema_.group_count()),
       scalars_(site_.allocate(sizeof(kernels::StepScalars), /*zeroed=*/true)) {
   step_plan_.gradients.work = &work_;
@@ -202,8 +204,6 @@ void Optimizer::set_schedule(std::int32_t group, const char* name, const Schedul
   hyper_parameters_.check_group(group);
   HyperParameters changed = hyper_parameters_;
   changed.set(group, field, schedule);
-  for (std::int32_t g = 0; g < changed.group_count(); ++g)
-    check_schedules({&changed.schedule(g, 0), changed.field_count()});
   prepare(schema_, changed);
   buffers_ = {};
   refreshed_ = false;
@@ -246,10 +246,11 @@ void Optimizer::add_parameters(const gradstep_parameter* parameters, std::size_t
 
 void Optimizer::set_step_count(std::int64_t count) {
   if (count < 0 || count > kMostSteps) fail_argument("count: is {}, expected 0 to {}", count, kMostSteps);
-  finish_pending();
+  on(StateEvent::is_counted);
   write(site_.queue(), &scalars()->steps, count);
   clock_.reset();
   refreshed_ = false;
+  on(StateEvent::was_counted);
 }
 
 void Optimizer::set_counters(std::int64_t steps, std::int64_t skipped) {
@@ -257,13 +258,21 @@ void Optimizer::set_counters(std::int64_t steps, std::int64_t skipped) {
   write(site_.queue(), &scalars()->skipped, skipped);
   clock_.reset();
   lost_ = torn_ = refreshed_ = false;
-  state_replaced();
+  on(StateEvent::was_replaced);
 }
 
 std::int64_t Optimizer::other_bytes() const {
-  return (is_sharded() ? sharding_->bytes() : 0) +
+  return (is_sharded() ? sharding_->bytes() : 0) + scratch_bytes() + static_cast<std::int64_t>(state_.bytes()) +
          static_cast<std::int64_t>(work_.chunks().size() * (sizeof(Chunk) + sizeof(double)) +
                                    schema_.size() * sizeof(Parameter));
+}
+
+void Optimizer::check_gives_updates() const {
+  for (std::size_t i = 0; i < schema_.size(); ++i) {
+    if (!state_.has_master(i)) continue;
+    fail(GRADSTEP_ERR_UNSUPPORTED, "updates: parameter '{}' has master weights, which only a step in place can follow",
+         schema_[i].name);
+  }
 }
 
 void Optimizer::copy_state(Optimizer& source) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,6 +21,7 @@
 #include "gradstep/sharding.h"
 #include "optim/hyper_parameters.h"
 #include "optim/sharding.h"
+#include "optim/state/state_store.h"
 
 namespace gradstep {
 
@@ -35,34 +37,17 @@ struct StepOutcome {
   double clip_coefficient = 1;
 };
 
-/// One tensor of the state in the form that it is kept in: this rank's part of it.
-struct StoredState {
-  std::size_t parameter = 0;
-  std::string name;         ///< "exp_avg"; block-wise codes keep their factors beside, as "exp_avg.scales"
-  Array array;              ///< contiguous; elements [begin, begin + size) of the whole tensor
-  std::int64_t begin = 0;   ///< 0 and all of them, unless the optimizer is sharded
-  std::int64_t total = 0;   ///< elements of the whole: those of the parameter, or one per 256 of them for factors
-  bool is_blocked = false;  ///< the latter
-  /// >= 0: the one rank that has it, whole; the others have nothing of it.
-  std::int32_t owner = -1;
-  /// The shape of the whole state; empty = the parameter's shape, or the length of the list of factors.
-  std::vector<std::int64_t> shape = {};  // NOLINT(readability-redundant-member-init): lists may leave it out
-  /// How 8-bit codes are read. Their factors are the stored state after this one.
-  enum class Code : std::uint8_t { none, of_magnitudes, with_signs } code = Code::none;
-};
-
 /// Up to here t is exact as a double, which is what schedules and bias corrections compute with.
 constexpr std::int64_t kMostSteps = std::int64_t{1} << 53;
 
 class Optimizer {
  public:
-  Optimizer(std::shared_ptr<Context> context, Schema schema, std::span<const rules::Field> fields,
-            std::span<const double> values);
   virtual ~Optimizer() = default;
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  virtual const char* kind() const = 0;
+  /// The rule's name in the API and in files.
+  const char* kind() const { return traits_.kind; }
 
   /// Evaluates the hyper-parameters of the next step, which then does not do it again: what could fail in a host's
   /// callback fails here.
@@ -97,7 +82,7 @@ class Optimizer {
   void add_parameters(const gradstep_parameter* parameters, std::size_t n);
 
   /// Tells apart whatever ranks that step as one must have in common, but for the hyper-parameters.
-  std::string rule_text() const { return sharding_key(); }
+  const std::string& rule_text() const { return rule_text_; }
   /// A hash of the schedules, and of the values that callbacks gave at the last refresh.
   std::uint64_t hyper_parameter_digest() { return hyper_parameters_.digest(); }
   /// Collective. Throws MISMATCH, on all ranks alike, that names what differs.
@@ -113,26 +98,24 @@ class Optimizer {
   /// What the last step did, waited for. Throws as step_count().
   StepOutcome last_outcome() const;
 
-  virtual std::span<const char* const> state_names() const = 0;
-  /// The buffer of one state, shaped as the parameter. Throws INVALID_ARGUMENT, INVALID_STATE, or UNSUPPORTED where no
-  /// such buffer exists.
-  virtual Array state(std::size_t index, const char* name) = 0;
+  std::span<const char* const> state_names() const { return traits_.state_names; }
+  /// The buffer of one state. Throws INVALID_ARGUMENT, INVALID_STATE, or UNSUPPORTED where no such buffer exists.
+  Array state(std::size_t index, const char* name);
   /// The shape of a state; that of the parameter where the name says nothing else. Valid as long as the optimizer.
-  virtual std::span<const std::int64_t> state_shape(std::size_t index, const char* /*name*/) const {
-    return schema_[index].shape;
-  }
-  /// Copies a state to or from a tensor of the state's size and any float dtype.
-  virtual void get_state(std::size_t index, const char* name, const Array& host) = 0;
-  virtual void set_state(std::size_t index, const char* name, const Array& host) = 0;
+  std::span<const std::int64_t> state_shape(std::size_t index, const char* name) const;
+  /// Copies a state to or from a tensor of the state's size and any float dtype. To read what is spread over ranks is
+  /// collective.
+  void get_state(std::size_t index, const char* name, const Array& host);
+  void set_state(std::size_t index, const char* name, const Array& host);
   /// Every buffer that exists, in an order that is the same on all ranks; together with flags and counters it is the
   /// whole state.
-  virtual std::vector<StoredState> stored_states() = 0;
+  std::vector<StoredState> stored_states();
   /// By parameter, 1 = a gradient has gone into its state.
-  virtual std::vector<std::uint8_t> state_flags() const = 0;
-  virtual void set_state_flags(std::span<const std::uint8_t> flags) = 0;
-  virtual std::int64_t other_bytes() const;
-  /// Numbers of this rule about its parameters, beside the counters.
-  virtual void append_metrics(std::vector<gradstep_metric>& /*metrics*/) {}
+  std::vector<std::uint8_t> state_flags() const { return state_.flags().read(site_); }
+  void set_state_flags(std::span<const std::uint8_t> flags);
+  std::int64_t other_bytes() const;
+  /// Numbers of this rule about its parameters, beside the counters. Valid until the next call.
+  std::span<const gradstep_metric> metrics();
   /// Writes the whole of a stored state to memory for its `total` elements, contiguous. Collective if it is spread over
   /// the ranks. Allocates nothing.
   void gather(const StoredState& stored, void* whole) const;
@@ -143,38 +126,55 @@ class Optimizer {
   void set_counters(std::int64_t steps, std::int64_t skipped);
 
   /// Throws UNSUPPORTED if deltas cannot be given out instead of stepping in place.
-  virtual void check_gives_updates() const {}
+  void check_gives_updates() const;
 
   BusyFlag& busy() { return busy_; }
   Site& site() { return site_; }
   const Site& site() const { return site_; }
 
  protected:
+  /// What tells optimizers apart.
+  struct Traits {
+    const char* kind = nullptr;
+    std::vector<const char*> state_names;  ///< "statistics.{block}.{axis}" stands for all that begin with "statistics."
+    Dealing dealing = Dealing::chunks;
+    bool flags_at_site = false;  ///< the step that the backend makes writes state_flags()
+  };
+  /// What happens to the state.
+  enum class StateEvent : std::uint8_t {
+    is_read,        ///< by name
+    is_saved,       ///< as a whole: pending_ is filled
+    is_measured,    ///< metrics_ is filled
+    is_dealt_out,   ///< numbers are about to be gathered and dealt out
+    is_lost,        ///< it is about to be dealt out without its numbers
+    has_new_flags,  ///< from outside
+    is_moving,      ///< what was shown of it will lie elsewhere; nothing may fail
+    was_replaced,   ///< buffers and counters, from outside
+    is_counted,     ///< the step count is about to be set from outside
+    was_counted,    ///< that is done
+  };
+
+  Optimizer(std::shared_ptr<Context> context, Schema schema, std::span<const rules::Field> fields,
+            std::span<const double> values, Traits traits);
+
   /// Applies the rule to the buffers of the step if scalars() says so, and closes it; hyper-parameters are fresh.
   virtual void apply(double clip_value) = 0;
-  /// Throws if the rule cannot take this change of schedules; called before it is made.
-  virtual void check_schedules(std::span<const Schedule> schedules) const = 0;
-  /// Schedules or parameters changed: allocate buffers that have become necessary. Must either succeed or throw with
-  /// everything as before.
+  /// For parameters or schedules that are new: checks them and gives state() what they need. Throws with everything as
+  /// before.
   virtual void prepare(const Schema& schema, const HyperParameters& hyper_parameters) = 0;
+  virtual void on(StateEvent /*event*/) {}
+  /// The rank that is to have a matrix of the state under `next`; -1 = all. NULL = all have all.
+  using OwnerOf = std::function<std::int32_t(std::size_t parameter, std::size_t slot)>;
+  virtual OwnerOf owners(const Sharding* /*next*/) { return nullptr; }
+  /// Bytes beside the state.
+  virtual std::int64_t scratch_bytes() const = 0;
+
   /// The part of parameter i whose state is this rank's.
-  Slice slice_of(const Schema& schema, std::size_t i) const {
-    return sharding_ != nullptr ? sharding_->slice(i) : Slice{0, schema[i].size};
-  }
-  /// Makes the state that this rank has under another sharding (NULL = none), aside. `keep` = with its present values,
-  /// which is collective if it is sharded now; else as at creation. A rank that fails must not leave the others in an
-  /// exchange: what can fail on one of them (memory) comes first and is agreed on. `deadline` is that of the call.
-  virtual void prepare_slices(const Sharding* next, bool keep, const Deadline& deadline) = 0;
-  virtual void commit_slices() noexcept = 0;
-  /// Drops what was prepared.
-  virtual void discard_slices() noexcept {}
-  virtual Dealing dealing() const { return Dealing::chunks; }
+  Slice slice_of(const Schema& schema, std::size_t i) const { return slice_under(sharding_.get(), schema[i], i); }
+  StateStore& store() { return state_; }
+  const StateStore& store() const { return state_; }
   /// What must be equal on all ranks that share the state.
-  virtual std::string sharding_key() const { return kind(); }
-  /// The buffers of stored_states() and the counters were replaced from outside.
-  virtual void state_replaced() {}
-  /// The step count is about to be set from outside: what waits for a later step happens now.
-  virtual void finish_pending() {}
+  void set_rule_text(std::string text) { rule_text_ = std::move(text); }
 
   // What apply() works on: the buffers of the step, or this rank's slices.
   std::span<const Array> params() const { return has_slices() ? sharding_->staged() : buffers_.params.arrays; }
@@ -199,8 +199,18 @@ class Optimizer {
   /// In apply(): what was done so far leaves parameters and state as good as they were, if the step fails right here.
   void nothing_has_changed() { loops_before_ = context_->loops_begun(); }
 
+  std::vector<StoredState> pending_;      // state beside the store
+  std::vector<gradstep_metric> metrics_;  // of this rule
+
  private:
   bool has_slices() const { return is_sharded() && !sharding_->is_whole(); }
+  Slice slice_under(const Sharding* sharding, const Parameter& parameter, std::size_t i) const {
+    const bool is_whole = sharding == nullptr || traits_.dealing == Dealing::whole;
+    return is_whole ? Slice{0, parameter.size} : sharding->slice(i);
+  }
+  /// The slot of a state that exists. Throws INVALID_ARGUMENT or INVALID_STATE.
+  std::size_t find_state(std::size_t index, const char* name) const;
+  void prepare_move(const Sharding* next, bool keep, const Deadline& deadline);
   void take(const StepBuffers& buffers);
   void take_hyper_parameters();
   Sharding::Agreement agree_on_step(const StepGuards& guards, const GradientExchange& exchange,
@@ -222,9 +232,12 @@ class Optimizer {
   void deal_out(const std::shared_ptr<Communicator>& channel, const gradstep_sharding_options& options, bool keep,
                 const Deadline& deadline);
 
+  Traits traits_;
+  std::string rule_text_;
   std::shared_ptr<Context> context_;
   Site site_;
   Schema schema_;
+  StateStore state_;
   HyperParameters hyper_parameters_;
   WorkList work_;
   StepBuffers buffers_;  // of the last step; what they show is valid during a step alone

@@ -211,8 +211,8 @@ void Optimizer::deal_out(const std::shared_ptr<Communicator>& channel, const gra
   std::vector<std::uint64_t> room;
   agree("share the state", [&] {
     if (channel == nullptr) return;
-    next = std::make_unique<Sharding>(*context_, site_, channel, schema_, options, dealing());
-    facts = Sharding::facts(schema_, sharding_key(), keep ? step_count() : 0, options);
+    next = std::make_unique<Sharding>(*context_, site_, channel, schema_, options, traits_.dealing);
+    facts = Sharding::facts(schema_, rule_text_, keep ? step_count() : 0, options);
     if (keep) values = hyper_parameters_.facts();
     room.resize(std::max(facts.size(), values.size()) * static_cast<std::size_t>(channel->world_size()));
   });
@@ -222,9 +222,9 @@ void Optimizer::deal_out(const std::shared_ptr<Communicator>& channel, const gra
     if (keep) compare_ranks(*channel, values, [&](std::size_t i) { return hyper_parameter_text(i); }, deadline, room);
   });
   try {
-    agree("take over its part of the state", [&] { prepare_slices(next.get(), keep, deadline); });
+    agree("take over its part of the state", [&] { prepare_move(next.get(), keep, deadline); });
   } catch (...) {
-    discard_slices();
+    state_.discard_move();
     throw;
   }
   sharding_ = std::move(next);
@@ -232,8 +232,33 @@ void Optimizer::deal_out(const std::shared_ptr<Communicator>& channel, const gra
     context_->log().write(GRADSTEP_LOG_INFO, "optimizer {}: its state is spread over {} ranks, this is rank {}", kind(),
                           sharding_->comm().world_size(), sharding_->comm().rank());
   }
-  commit_slices();
+  on(StateEvent::is_moving);
+  state_.commit_move();
   buffers_ = {};
+}
+
+/// A rank that fails must not leave the others in an exchange: what can fail on one of them comes first and is agreed
+/// on.
+void Optimizer::prepare_move(const Sharding* next, bool keep, const Deadline& deadline) {
+  const bool is_spread = keep && is_sharded();
+  const bool gathers = is_spread && has_slices();
+  if (!keep && is_sharded()) on(StateEvent::is_lost);
+  Buffer whole;
+  all_or_none(is_spread ? &sharding_->comm() : nullptr, "allocate its part of the state", deadline, [&] {
+    const OwnerOf owner_of = owners(next);
+    const std::int32_t rank = next != nullptr ? next->comm().rank() : 0;
+    const auto place = [&](std::size_t i, std::size_t slot) -> StatePlace {
+      const StateTensor& tensor = state_.tensor(i, slot);
+      if (!state_.is_whole(i, slot)) return {slice_under(next, schema_[i], i), -1};
+      const std::int32_t owner = owner_of ? owner_of(i, slot) : -1;
+      return {{0, owner < 0 || owner == rank ? tensor.form().size() : 0}, owner};
+    };
+    state_.prepare_move(place, gathers, keep);
+    if (is_spread) whole = context_->allocate(static_cast<std::size_t>(state_.largest_moved()), /*zeroed=*/false);
+  });
+  if (!keep) return;
+  on(StateEvent::is_dealt_out);
+  state_.fill_moved(gathers, [&](const StoredState& stored, void* to) { gather(stored, to, deadline); }, whole.data());
 }
 
 void Optimizer::gather(const StoredState& stored, void* whole) const {
@@ -248,7 +273,7 @@ void Optimizer::gather(const StoredState& stored, void* whole, const Deadline& d
       site_.queue().download(whole, stored.array.data, static_cast<std::size_t>(bytes));
     }
     comm.broadcast(whole, bytes, stored.owner, deadline);
-  } else if (has_slices()) {
+  } else if (has_slices() && !stored.is_whole) {
     sharding_->gather(stored.parameter, stored.array, stored.is_blocked ? kernels::kCodeBlock : 1, whole, deadline);
   } else if (stored.array.bytes() > 0) {
     site_.queue().download(whole, stored.array.data, static_cast<std::size_t>(stored.array.bytes()));

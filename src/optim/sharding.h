@@ -20,14 +20,9 @@
 #include "comm/data_plane.h"
 #include "core/schema.h"
 #include "gradstep/sharding.h"
+#include "optim/state/stored_state.h"
 
 namespace gradstep {
-
-/// Elements [begin, begin + size) of a parameter.
-struct Slice {
-  std::int64_t begin = 0;
-  std::int64_t size = 0;
-};
 
 /// How the gradients of a sharded step become one.
 struct GradientExchange {

@@ -156,7 +156,8 @@ struct KeptStep {
     }
     plan.forms = std::as_const(forms).items();
     if (shown_values != nullptr) {
-      values.assign(shown_values, shown_values + plan.constants.size() * static_cast<std::size_t>(plan.fields));
+      values.assign(shown_values,
+                    shown_values + static_cast<std::size_t>(plan.groups) * static_cast<std::size_t>(plan.fields));
     }
   }
 
@@ -226,6 +227,18 @@ void DeferringBackend::encode(const float* from, const CodedNumbers& to, Queue& 
 
 void DeferringBackend::decode(const CodedNumbers& from, float* to, Queue& queue) {
   put_into(queue, [this, from, to] { inner_.decode(from, to, host_); });
+}
+
+void DeferringBackend::encode(const float* from, const StoredMatrix& to, Queue& queue) {
+  put_into(queue, [this, from, to] { inner_.encode(from, to, host_); });
+}
+
+void DeferringBackend::decode(const StoredMatrix& from, float* to, Queue& queue) {
+  put_into(queue, [this, from, to] { inner_.decode(from, to, host_); });
+}
+
+void DeferringBackend::write_identity(const StoredMatrix& to, float value, Queue& queue) {
+  put_into(queue, [this, to, value] { inner_.write_identity(to, value, host_); });
 }
 
 void DeferringBackend::square_chunks(const NormPlan& plan, double scale, double* partials, Queue& queue) {

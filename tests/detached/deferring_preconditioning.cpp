@@ -72,15 +72,6 @@ class DeferringPreconditioning final : public Preconditioning {
       inner_->plan(std::move(plan), host_);
     });
   }
-  void write_identity(const StoredMatrix& to, float value, Queue& queue) override {
-    put_into_(queue, [this, to, value] { inner_->write_identity(to, value, host_); });
-  }
-  void encode(const float* from, const StoredMatrix& to, Queue& queue) override {
-    put_into_(queue, [this, from, to] { inner_->encode(from, to, host_); });
-  }
-  void decode(const StoredMatrix& from, float* to, Queue& queue) override {
-    put_into_(queue, [this, from, to] { inner_->decode(from, to, host_); });
-  }
   void follow_masters(const PreconditioningStep& step, Queue& queue) override {
     in_step(step, queue, [this](const PreconditioningStep& s) { inner_->follow_masters(s, host_); });
   }

@@ -64,19 +64,6 @@ class CpuPreconditioning final : public Preconditioning {
     grafting_.plan();
   }
 
-  void write_identity(const StoredMatrix& to, float value, Queue& /*queue*/) override {
-    cpu::write_identity(phases_.coding(), to, value);
-  }
-  void encode(const float* from, const StoredMatrix& to, Queue& /*queue*/) override {
-    write_matrix(phases_.coding(), from, to);
-  }
-  void decode(const StoredMatrix& from, float* to, Queue& /*queue*/) override {
-    const float* numbers = read_matrix(phases_.coding(), from, to);
-    if (numbers != to && from.size() > 0) {
-      std::memcpy(to, numbers, static_cast<std::size_t>(from.size()) * sizeof(float));
-    }
-  }
-
   void follow_masters(const PreconditioningStep& step, Queue& /*queue*/) override;
 
   void update_statistics(const PreconditioningStep& step, bool only_new, Queue& /*queue*/) override {

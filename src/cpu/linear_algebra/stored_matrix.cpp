@@ -14,6 +14,13 @@ float* read_matrix(const CodingLoops& loops, const StoredMatrix& matrix, float* 
   return scratch;
 }
 
+void copy_matrix(const CodingLoops& loops, const StoredMatrix& matrix, float* to) {
+  const float* numbers = read_matrix(loops, matrix, to);
+  if (numbers != to && matrix.size() > 0) {
+    std::memcpy(to, numbers, static_cast<std::size_t>(matrix.size()) * sizeof(float));
+  }
+}
+
 void write_matrix(const CodingLoops& loops, const float* numbers, const StoredMatrix& matrix) {
   if (matrix.is_coded()) {
     std::fill_n(matrix.buckets, matrix.columns, 0.0F);

@@ -11,6 +11,9 @@ namespace gradstep::cpu {
 /// The numbers themselves if they are not coded, else decoded into `scratch` (size() floats).
 float* read_matrix(const CodingLoops& loops, const StoredMatrix& matrix, float* scratch);
 
+/// The numbers, decoded where they are coded, into `to`.
+void copy_matrix(const CodingLoops& loops, const StoredMatrix& matrix, float* to);
+
 /// Stores numbers; those that read_matrix returned uncoded are stored already.
 void write_matrix(const CodingLoops& loops, const float* numbers, const StoredMatrix& matrix);
 

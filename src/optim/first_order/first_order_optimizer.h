@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "optim/first_order/first_order_state.h"
 #include "optim/first_order/rule.h"
 #include "optim/optimizer.h"
 
@@ -21,35 +20,27 @@ class FirstOrderOptimizer final : public Optimizer {
   /// Bytes of state that such an optimizer would hold.
   static std::int64_t state_bytes(const Rule& rule, const Schema& schema);
 
-  const char* kind() const override { return rule_.name(); }
-  std::span<const char* const> state_names() const override { return state_.names(); }
-  Array state(std::size_t index, const char* name) override;
-  void get_state(std::size_t index, const char* name, const Array& host) override;
-  void set_state(std::size_t index, const char* name, const Array& host) override;
-  std::vector<StoredState> stored_states() override { return state_.stored(); }
-  std::vector<std::uint8_t> state_flags() const override;
-  void set_state_flags(std::span<const std::uint8_t> flags) override;
-  std::int64_t other_bytes() const override;
-
  private:
-  std::vector<FirstOrderState::Want> wants(const Schema& schema, const HyperParameters& hyper_parameters) const;
+  /// The slots of a parameter: a rule's states come first, then the master weights and its step count.
+  static constexpr std::size_t kMaster = rules::kMaxStates;
+  static constexpr std::size_t kSteps = kMaster + 1;
+
+  static Traits traits_of(const Rule& rule);
+  static std::vector<StateWish> wishes_of(const Rule& rule, const Parameter& parameter,
+                                          const HyperParameters& hyper_parameters);
   void fill_items();
   void apply(double clip_value) override;
-  /// What `flags` say becomes so at the site.
-  void write_flags(std::span<const std::uint8_t> flags);
-  void check_schedules(std::span<const Schedule> schedules) const override { rule_.check(schedules); }
   void prepare(const Schema& schema, const HyperParameters& hyper_parameters) override;
-  void check_gives_updates() const override;
-  void prepare_slices(const Sharding* next, bool keep, const Deadline& deadline) override;
-  void commit_slices() noexcept override;
-  void discard_slices() noexcept override;
-  std::string sharding_key() const override;
+  void on(StateEvent event) override;
+  std::int64_t scratch_bytes() const override;
+  void set_all_used(bool all_used);
+  void list_counts(const Schema& schema);
+  double* count_of(std::size_t parameter) const;
 
   Rule rule_;
-  FirstOrderState state_;
-  Buffer used_;                             // by parameter, one byte: 1 = a gradient has gone into the state
-  Buffer unused_;                           // those of slices that are prepared as at creation: all 0
-  Buffer constants_;                        // by group, rules::GroupConstants
+  Buffer constants_;                        // rules::GroupConstants, by group, or by parameter if each counts its steps
+  Buffer group_of_;                         // then by parameter, std::int32_t
+  Buffer counts_;                           // then by parameter, double*
   std::vector<rules::KernelId> kernels_;    // by group
   std::vector<std::uint64_t> random_keys_;  // by parameter
   std::vector<UpdateItem> items_;

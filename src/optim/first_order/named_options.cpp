@@ -20,6 +20,7 @@ namespace {
 constexpr double kLargestExact = 9007199254740992;  // 2^53
 
 constexpr const char* kStateDtypes[] = {"native", "bf16", "int8"};
+constexpr const char* kStepCountings[] = {"optimizer", "parameter"};
 constexpr rules::Range kAnyInteger = {.minimum = -kLargestExact, .limit = kLargestExact + 2};
 constexpr rules::Range kFlagRange = {.minimum = 0, .limit = 2};
 
@@ -37,7 +38,7 @@ struct SharedOptions {
 
 /// The places of options that all rules share, behind the rule's own.
 struct Shared {
-  enum : std::uint8_t { maximize, master_weights, state_dtype, stochastic_rounding, seed, count };
+  enum : std::uint8_t { maximize, master_weights, state_dtype, stochastic_rounding, seed, step_counting, count };
 };
 
 const RuleOption kShared[Shared::count] = {
@@ -52,6 +53,9 @@ const RuleOption kShared[Shared::count] = {
      0,
      kFlagRange},
     {GRADSTEP_OPTION_INTEGER, "seed", "of stochastic_rounding: equal seeds give equal bits", {}, 0, kAnyInteger},
+    {GRADSTEP_OPTION_CHOICE, "step_counting",
+     "whose steps t counts; parameter: those that each took part in, as PyTorch does", kStepCountings, 0,
+     range_of_choices(std::size(kStepCountings))},
 };
 
 /// "options[2] (beta1)"
@@ -170,6 +174,7 @@ Rule make_rule(const RuleType& type, std::span<const gradstep_option> options) {
   for (std::size_t i = 0; i < type.about.settings.size(); ++i) read.settings[i] = *next++;
   for (std::size_t i = 0; i < type.about.choices.size(); ++i) read.choices[i] = static_cast<std::int32_t>(*next++);
   read.maximize = next[Shared::maximize] != 0;
+  read.counts_each = next[Shared::step_counting] != 0;
   shared.master_weights = static_cast<std::int32_t>(next[Shared::master_weights]);
   shared.state_dtype = static_cast<std::int32_t>(next[Shared::state_dtype]);
   shared.stochastic_rounding = static_cast<std::int32_t>(next[Shared::stochastic_rounding]);

@@ -143,6 +143,7 @@ std::string Rule::key() const {
                                 storage.stochastic_rounding, storage.seed, options_.maximize);
   for (const std::int32_t choice : options_.choices) key += fmt::format(" {}", choice);
   for (const double setting : options_.settings) key += fmt::format(" {}", setting);
+  if (options_.counts_each) key += " counts each";
   return key;
 }
 

@@ -22,6 +22,7 @@ struct RuleOptions {
   std::array<double, rules::kMaxSettings> settings{};
   std::array<std::int32_t, rules::kMaxChoices> choices{};
   bool maximize = false;
+  bool counts_each = false;  ///< t of a parameter: the steps that it took part in
   StateStorage storage;
 };
 
@@ -58,6 +59,7 @@ class Rule {
   std::span<const char* const> state_names() const { return state_names_; }
   const StateStorage& storage() const { return options_.storage; }
   bool maximize() const { return options_.maximize; }
+  bool counts_each() const { return options_.counts_each; }
   bool has_signs(std::size_t state) const { return type_->about.states[state].has_signs; }
   double initial_value(std::size_t state) const;
 

@@ -10,7 +10,6 @@
 #include "core/error.h"
 #include "core/schema.h"
 #include "gradstep/optimizer.h"
-#include "kernels/block_code.h"
 
 namespace gradstep {
 
@@ -23,24 +22,6 @@ struct StateStorage {
 
 inline bool wants_master(const StateStorage& storage, const Parameter& parameter) {
   return storage.master_weights && (parameter.dtype == DType::f16 || parameter.dtype == DType::bf16);
-}
-
-/// Blocks of kernels::kCodeBlock elements, each with a factor of its own.
-constexpr std::int64_t factor_count(std::int64_t elements) {
-  return (elements + kernels::kCodeBlock - 1) / kernels::kCodeBlock;
-}
-
-/// Bytes of one state of `elements` elements.
-constexpr std::int64_t stored_bytes(StateFormat format, DType parameter, std::int64_t elements) {
-  switch (format) {
-    case StateFormat::bf16:
-      return elements * size_of(DType::bf16);
-    case StateFormat::block_code:
-      return elements + factor_count(elements) * size_of(DType::f32);
-    case StateFormat::native:
-      break;
-  }
-  return elements * size_of(arithmetic_dtype(parameter));
 }
 
 /// Reads the shared fields of an options struct. Throws INVALID_ARGUMENT.

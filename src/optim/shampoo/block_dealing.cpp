@@ -94,11 +94,11 @@ PreconditioningPlan plan_preconditioning(const ShampooOptions& options, const Sc
     tensor.group = schema[i].group;
     tensor.dtype = schema[i].dtype;
     tensor.preconditioned = state.preconditioned;
-    tensor.momentum = state.momentum.view();
-    tensor.diagonal_momentum = state.diagonal_momentum.view();
-    tensor.diagonal_statistics = state.diagonal_statistics.view();
-    tensor.diagonal_exp_avg = state.diagonal_exp_avg.view();
-    tensor.master = state.master.view().floats();
+    tensor.momentum = state.matrix(kMomentum);
+    tensor.diagonal_momentum = state.matrix(kDiagonalMomentum);
+    tensor.diagonal_statistics = state.matrix(kDiagonalStatistics);
+    tensor.diagonal_exp_avg = state.matrix(kDiagonalExpAvg);
+    tensor.master = state.master();
     tensor.direction = scratch.direction;
     tensor.preconditioned_gradient = scratch.preconditioned;
     plan.tensors.push_back(tensor);
@@ -110,10 +110,10 @@ PreconditioningPlan plan_preconditioning(const ShampooOptions& options, const Sc
     planned.tensor = task.parameter;
     planned.first_factor = plan.factors.size();
     planned.exchange = blocks.exchange(task);
-    for (const Factor& factor : state.factors_of(task.block)) {
-      const AxisView axis = view_axis(block, factor.axis);
-      plan.factors.push_back(
-          {axis.outer, axis.n, axis.inner, factor.statistic.view(), factor.preconditioner.view(), factor.task});
+    for (std::size_t k = task.block * state.axes.size(); k < (task.block + 1) * state.axes.size(); ++k) {
+      const AxisView axis = view_axis(block, state.factors[k].axis);
+      plan.factors.push_back({axis.outer, axis.n, axis.inner, state.statistic(k).matrix(),
+                              state.preconditioner(k).matrix(), state.factors[k].task});
     }
     planned.factors = plan.factors.size() - planned.first_factor;
   }

@@ -35,9 +35,9 @@ void RootSchedule::plan_tasks() {
     for (Factor& factor : state.factors) factor.offset = -1;
     if (!state.preconditioned) continue;
     for (std::size_t k = 0; k < state.factors.size(); ++k) {
-      const std::int64_t n = state.factors[k].extent();
+      const std::int64_t n = state.factors[k].extent;
       largest_extent_ = std::max(largest_extent_, n);
-      if (state.factors[k].statistic.is_here()) tasks_.push_back({i, k, n, std::pow(static_cast<double>(n), 3)});
+      if (state.statistic(k).is_here()) tasks_.push_back({i, k, n, std::pow(static_cast<double>(n), 3)});
     }
   }
   deal_out();
@@ -59,8 +59,8 @@ void RootSchedule::plan_tasks() {
     if (task.owner == ranks_.rank() && own_.count++ == 0) own_.begin = at;
     RootJob job;
     job.n = task.n;
-    job.statistic = factor.statistic.view();
-    job.preconditioner = factor.preconditioner.view();
+    job.statistic = states_[task.parameter].statistic(task.factor).matrix();
+    job.preconditioner = states_[task.parameter].preconditioner(task.factor).matrix();
     jobs_.push_back(job);
   }
 }
@@ -128,11 +128,10 @@ void RootSchedule::bind_jobs(Round& round) {
   round.jobs.resize(round.tasks.size());
   for (std::size_t at = 0; at < round.tasks.size(); ++at) {
     const Task& task = round.tasks[at];
-    const Factor& factor = factor_of(task);
     RootJob& job = round.jobs[at];
     job.n = task.n;
-    job.statistic = factor.statistic.view();
-    job.preconditioner = factor.preconditioner.view();
+    job.statistic = states_[task.parameter].statistic(task.factor).matrix();
+    job.preconditioner = states_[task.parameter].preconditioner(task.factor).matrix();
     job.result = task.offset >= 0 ? round.numbers.as<float>() + task.offset : nullptr;
   }
 }

@@ -219,7 +219,7 @@ void RootSchedule::append_pending(std::vector<StoredState>& stored) {
       const ShampooState& state = states_[i];
       if (!state.preconditioned) continue;
       for (const Factor& factor : state.factors) {
-        const std::int64_t n = factor.extent();
+        const std::int64_t n = factor.extent;
         Array array;
         array.dtype = DType::f32;
         if (factor.offset >= 0) {

@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
-#include "comm/all_or_none.h"
 #include "core/error.h"
 #include "kernels/stored.h"
 
@@ -34,37 +34,35 @@ void check_room(const Site& site, const Schema& schema) {
   }
 }
 
-/// A state that a new schema or new schedules call for.
-struct FreshState {
-  std::size_t parameter = 0;
-  double matrix_epsilon = 0;  // what statistics start with
-  ShampooState state;
-};
+/// What must be equal on all ranks: they compute alike from the same numbers only with the same arithmetic.
+std::string rule_text_of(const ShampooOptions& o, const char* arithmetic) {
+  const auto number = [](auto choice) { return static_cast<int>(choice); };
+  return fmt::format("shampoo {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", arithmetic,
+                     number(o.graft()), o.block_size, o.form.start_step, o.root_steps, o.statistics_steps, o.skip_above,
+                     o.exponent_override, o.merge, o.form.nesterov, o.form.moving_average, o.form.decoupled_decay,
+                     number(o.method), number(o.precision), number(o.products), o.pad_to_largest, o.retries, o.lag,
+                     number(o.sides), o.eigenvalue_corrected(), number(o.momentum_coding), number(o.matrix_coding),
+                     o.master_weights);
+}
 
-void allocate(const Site& site, Preconditioning& preconditioning, std::vector<FreshState>& fresh) {
-  std::vector<NewFactor> factors;
-  for (FreshState& f : fresh) {
-    ShampooState& s = f.state;
-    for (StateMatrix* matrix :
-         {&s.momentum, &s.diagonal_momentum, &s.diagonal_statistics, &s.diagonal_exp_avg, &s.master}) {
-      if (matrix->exists()) allocate_matrices(site, {&matrix, 1});
-    }
-    for (Factor& factor : s.factors) factors.push_back({&factor, f.matrix_epsilon});
-  }
-  allocate_factors(site, preconditioning, factors);
+std::vector<const char*> names_of_state() {
+  return {"momentum",     "diagonal_momentum",         "diagonal_statistics",           "diagonal_exp_avg",
+          kMasterWeights, "statistics.{block}.{axis}", "preconditioners.{block}.{axis}"};
 }
 
 }  // namespace
 
 Shampoo::Shampoo(std::shared_ptr<Context> context, const gradstep_shampoo_options& options, Schema parameters)
-    : Optimizer(std::move(context), std::move(parameters), ShampooOptions::fields(), ShampooOptions(options).values),
+    : Optimizer(
+          std::move(context), std::move(parameters), ShampooOptions::fields(), ShampooOptions(options).values,
+          {.kind = "shampoo", .state_names = names_of_state(), .dealing = Dealing::whole, .flags_at_site = false}),
       options_(options),
       preconditioning_(site().backend().make_preconditioning(options_.form)),
       staging_(site()),
-      move_(site(), *preconditioning_, options_),
       roots_(site(), *preconditioning_, options_, schema(), this->context()->log()) {
   // Statistics are products of gradients, each no larger than the square of the norm.
   step_plan().limits = {std::sqrt(double{kernels::kLargestStored<float>}), std::numeric_limits<float>::max()};
+  set_rule_text(rule_text_of(options_, preconditioning_->arithmetic()));
   prepare(schema(), hyper_parameters());
   list_work();
 }
@@ -86,51 +84,48 @@ bool Shampoo::wants_preconditioner(const Parameter& parameter, const HyperParame
          !hyper_parameters.schedule(parameter.group, kPrecondition).is_absent();
 }
 
-void Shampoo::check_gives_updates() const {
-  for (const Parameter& parameter : schema()) {
-    if (wants_master(options_, parameter)) {
-      fail(GRADSTEP_ERR_UNSUPPORTED,
-           "updates: parameter '{}' has master weights, which only a step in place can follow", parameter.name);
-    }
-  }
-}
-
+/// Everything that can throw happens on the side.
 void Shampoo::prepare(const Schema& schema, const HyperParameters& hyper_parameters) {
   check_room(site(), schema);
-  std::vector<FreshState> fresh;
+  std::vector<ShampooState> fresh;
+  std::vector<ParameterWish> wishes;
   for (std::size_t i = 0; i < schema.size(); ++i) {
     check_parameter(options_, schema[i]);
     const bool wanted = wants_preconditioner(schema[i], hyper_parameters);
     const bool is_known = i < parameters_.size();
-    if (is_known && (!wanted || !parameters_[i].factors.empty())) continue;
-    if (is_known && ranks().owns_blocks) {
-      fail(GRADSTEP_ERR_INVALID_STATE, "precondition: blocks are dealt out to ranks: attach no communicator first");
+    const bool is_fresh = !is_known || (wanted && parameters_[i].factors.empty());
+    double epsilon = 0;
+    if (is_fresh) {
+      if (is_known && ranks().owns_blocks) {
+        fail(GRADSTEP_ERR_INVALID_STATE, "precondition: blocks are dealt out to ranks: attach no communicator first");
+      }
+      if (!options_.eigenvalue_corrected()) {
+        epsilon = hyper_parameters.evaluate(schema[i].group, kMatrixEpsilon, step_count(), &site().queue());
+      }
+      fresh.push_back(make_shampoo_state(options_, schema[i], wanted));
+      fresh.back().store = &store();
+      fresh.back().index = i;
     }
-    const double epsilon = options_.eigenvalue_corrected() ? 0
-                                                           : hyper_parameters.evaluate(schema[i].group, kMatrixEpsilon,
-                                                                                       step_count(), &site().queue());
-    ShampooState state = make_shampoo_state(options_, schema[i], wanted);
-    if (is_known) {
-      // Switched on later: the momentum of the grafting rule goes on, the other one begins.
-      if (parameters_[i].momentum.exists()) state.momentum = {};
-      state.diagonal_momentum = state.diagonal_statistics = state.diagonal_exp_avg = state.master = {};
+    ShampooState known;  // switched on or off
+    if (!is_fresh) {
+      known.preconditioned = wanted;
+      known.factors = parameters_[i].factors;
     }
-    fresh.push_back({i, epsilon, std::move(state)});
+    const bool has_momentum = store().tensor(i, kMomentum).exists();
+    wishes.push_back({shampoo_wishes(options_, schema[i], is_fresh ? fresh.back() : known, has_momentum, epsilon),
+                      slice_of(schema, i)});
   }
-  allocate(site(), *preconditioning_, fresh);
+  StateStore::Growth growth = store().grow(wishes);
   parameters_.reserve(schema.size());
 
+  store().commit(std::move(growth));
   planned_ = false;
-  for (FreshState& f : fresh) {
-    if (f.parameter >= parameters_.size()) {
-      parameters_.push_back(std::move(f.state));
-      continue;
+  for (ShampooState& state : fresh) {
+    if (state.index < parameters_.size()) {
+      parameters_[state.index] = std::move(state);
+    } else {
+      parameters_.push_back(std::move(state));
     }
-    ShampooState& state = parameters_[f.parameter];
-    state.partition = std::move(f.state.partition);
-    state.axes = std::move(f.state.axes);
-    state.factors = std::move(f.state.factors);
-    if (f.state.momentum.exists()) state.momentum = std::move(f.state.momentum);
   }
   roots_.follow(parameters_);
   for (std::size_t i = 0; i < schema.size(); ++i) {
@@ -173,7 +168,7 @@ void Shampoo::apply(double clip_value) {
   }
   staging_.publish();
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (step.tensors[i].takes_part) parameters_[i].used = true;
+    if (step.tensors[i].takes_part) store().flags().mark(site(), i);
   }
   site().backend().close_step(scalars(), site().queue());
 }
@@ -188,7 +183,7 @@ PreconditioningStep Shampoo::begin_step(double clip_value) {
     kernels::set_shampoo_constants(options_.form, values_[g], t(), /*adds=*/updates().empty(), constants_[g]);
   }
   const PreconditioningStep step{staging_.tensors(), constants_};
-  if (staging_.load_parameters(params()) && options_.master_weights) {
+  if (staging_.load_parameters(params(), store().flags().here()) && options_.master_weights) {
     preconditioning_->follow_masters(step, site().queue());
     staging_.step_masters();
   }
@@ -226,47 +221,78 @@ void Shampoo::apply_in_eigenbases(const PreconditioningStep& step) {
   preconditioning_->finish_in_bases(step, site().queue());
 }
 
-/// Ranks compute the same from the same numbers only with the same arithmetic.
-std::string Shampoo::sharding_key() const {
-  const ShampooOptions& o = options_;
-  const auto number = [](auto choice) { return static_cast<int>(choice); };
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", kind(),
-                     preconditioning_->arithmetic(), number(o.graft()), o.block_size, o.form.start_step, o.root_steps,
-                     o.statistics_steps, o.skip_above, o.exponent_override, o.merge, o.form.nesterov,
-                     o.form.moving_average, o.form.decoupled_decay, number(o.method), number(o.precision),
-                     number(o.products), o.pad_to_largest, o.retries, o.lag, number(o.sides), o.eigenvalue_corrected(),
-                     number(o.momentum_coding), number(o.matrix_coding), o.master_weights);
+Optimizer::OwnerOf Shampoo::owners(const Sharding* next) {
+  const bool deals_out = deals_out_blocks(next);
+  if (options_.eigenvalue_corrected() && deals_out) {
+    fail(GRADSTEP_ERR_UNSUPPORTED, "options.preconditioners: OWNED does not go with eigenvalue_corrected");
+  }
+  plan();
+  if (!deals_out) return nullptr;
+  return [this, owners = assign_blocks(options_, parameters_, next->comm().world_size())](std::size_t i,
+                                                                                          std::size_t slot) {
+    return owners[i][parameters_[i].factors[(slot - kFirstMatrix) / 2].block];
+  };
 }
 
-void Shampoo::prepare_slices(const Sharding* next, bool keep, const Deadline& deadline) {
-  const bool gathers = keep && is_sharded();
-  if (!keep && is_sharded()) roots_.close();  // the peers that roots under way would be exchanged with are gone
-  Buffer whole;
-  all_or_none(gathers ? &sharding()->comm() : nullptr, "allocate its part of the state", deadline, [&] {
-    if (options_.eigenvalue_corrected() && deals_out_blocks(next)) {
-      fail(GRADSTEP_ERR_UNSUPPORTED, "options.preconditioners: OWNED does not go with eigenvalue_corrected");
-    }
-    plan();
-    std::vector<std::vector<std::int32_t>> owners;
-    if (deals_out_blocks(next)) owners = assign_blocks(options_, parameters_, next->comm().world_size());
-    std::vector<double> epsilons;
-    for (const Parameter& parameter : schema()) {
-      epsilons.push_back(hyper_parameters().values(parameter.group)[kMatrixEpsilon]);
-    }
-    move_.prepare(parameters_, std::move(owners), next != nullptr ? next->comm().rank() : 0, epsilons, keep);
-    const std::int64_t largest = roots_.largest_extent();
-    whole = context()->allocate(static_cast<std::size_t>(largest * largest) * sizeof(float), /*zeroed=*/false);
-  });
-  if (!keep) return;
-  roots_.complete_all();
-  move_.gather(parameters_, whole.data(),
-               [&](const StoredState& stored, void* to) { Optimizer::gather(stored, to, deadline); });
+void Shampoo::on(StateEvent event) {
+  switch (event) {
+    case StateEvent::is_read:
+      return roots_.settle(step_count());
+    case StateEvent::is_saved:
+      plan();
+      roots_.settle(step_count());
+      roots_.complete_all();
+      return roots_.append_pending(pending_);
+    case StateEvent::is_measured:
+      return append_metrics();
+    case StateEvent::is_dealt_out:
+      return roots_.complete_all();
+    case StateEvent::is_lost:  // the peers that roots under way would be exchanged with are gone
+      return roots_.close();
+    case StateEvent::is_moving:
+      roots_.close();
+      planned_ = false;
+      return;
+    case StateEvent::was_replaced:
+      return roots_.state_replaced(step_count());
+    case StateEvent::is_counted:
+      return roots_.finish();
+    case StateEvent::was_counted:
+    case StateEvent::has_new_flags:
+      return;
+  }
 }
 
-void Shampoo::commit_slices() noexcept {
-  roots_.close();
-  move_.commit(parameters_, ranks().rank());
-  planned_ = false;
+std::int64_t Shampoo::scratch_bytes() const {
+  return preconditioning_->bytes() + static_cast<std::int64_t>(staging_.bytes() + blocks_.bytes() + roots_.bytes());
+}
+
+void Shampoo::append_metrics() {
+  // Over several ranks that would be collective: there, metrics are as of the last step.
+  if (!is_sharded()) roots_.settle(step_count());
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const ShampooState& state = parameters_[i];
+    if (!state.preconditioned) continue;
+    for (std::size_t k = 0; k < state.factors.size(); ++k) {
+      if (!state.statistic(k).is_here()) continue;
+      const Factor& factor = state.factors[k];
+      const auto append = [&](const char* name, double value) {
+        gradstep_metric record{};
+        std::strncpy(record.name, name, sizeof record.name - 1);
+        record.parameter = static_cast<std::int64_t>(i);
+        record.block = static_cast<std::int64_t>(factor.block);
+        record.axis = static_cast<std::int64_t>(factor.axis);
+        record.value = value;
+        metrics_.push_back(record);
+      };
+      append("inverse_pth_root_errors", factor.error);
+      append("root_max_eigenvalue", factor.max_eigenvalue);
+      append("root_iterations", factor.iterations);
+      append("root_retries", static_cast<double>(factor.retries));
+      append("root_failures", static_cast<double>(factor.failures));
+      append("preconditioner_age", static_cast<double>(step_count() - factor.refreshed));
+    }
+  }
 }
 
 }  // namespace gradstep

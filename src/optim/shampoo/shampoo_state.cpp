@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optim/shampoo/shampoo_state.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <utility>
 
 #include "core/error.h"
 
@@ -23,25 +22,9 @@ Extents extents_of(const Parameter& parameter) {
   return {rows, rows > 0 ? parameter.size / rows : 0};
 }
 
-/// Reads "3.1" after a prefix of `name`.
-bool read_place(const std::string& name, const char* prefix, std::size_t* block, std::size_t* axis) {
-  const std::size_t length = std::strlen(prefix);
-  if (name.compare(0, length, prefix) != 0) return false;
-  std::size_t* const numbers[] = {block, axis};
-  std::size_t at = length;
-  for (std::size_t k = 0; k < 2; ++k) {
-    const std::size_t first = at;
-    *numbers[k] = 0;
-    for (; at < name.size() && name[at] >= '0' && name[at] <= '9' && at - first < 9; ++at) {
-      *numbers[k] = *numbers[k] * 10 + static_cast<std::size_t>(name[at] - '0');
-    }
-    if (at == first || (at - first > 1 && name[first] == '0')) return false;
-    if (k == 0) {
-      if (at >= name.size() || name[at] != '.') return false;
-      ++at;
-    }
-  }
-  return at == name.size();
+Encoding encoding_of(Coding coding) {
+  if (coding == Coding::int8) return Encoding::columns_int8;
+  return coding == Coding::int16 ? Encoding::columns_int16 : Encoding::f32;
 }
 
 Partition partition_of(const ShampooOptions& options, const Parameter& parameter) {
@@ -85,72 +68,59 @@ void check_parameter(const ShampooOptions& options, const Parameter& parameter) 
   }
 }
 
-Factor make_factor(const ShampooOptions& options, std::size_t block, std::size_t axis, std::int64_t extent) {
-  Factor factor;
-  factor.block = block;
-  factor.axis = axis;
-  factor.shape = {extent, extent};
-  factor.statistic = StateMatrix(extent, extent, options.matrix_coding);
-  factor.preconditioner = StateMatrix(extent, extent, options.matrix_coding);
-  return factor;
-}
-
 ShampooState make_shampoo_state(const ShampooOptions& options, const Parameter& parameter, bool preconditioned) {
   ShampooState state;
   state.group = parameter.group;
   state.preconditioned = preconditioned;
-  const Extents whole = extents_of(parameter);
-  const auto tensor = [&](Coding coding) { return StateMatrix(whole.rows, whole.columns, coding); };
-  const bool corrected = options.eigenvalue_corrected();
-  const bool shared_momentum = options.graft() == Graft::sqrt_n;
-  if (wants_master(options, parameter)) state.master = tensor(Coding::none);
-  if (!corrected && (preconditioned || shared_momentum)) state.momentum = tensor(options.momentum_coding);
-  if (!corrected && !shared_momentum) state.diagonal_momentum = tensor(options.momentum_coding);
-  if (corrected || has_statistics(options.graft())) state.diagonal_statistics = tensor(Coding::none);
-  if (corrected || options.graft() == Graft::adam) state.diagonal_exp_avg = tensor(Coding::none);
   if (!preconditioned) return state;
   state.partition = partition_of(options, parameter);
   state.axes = preconditioned_axes(options, state.partition);
   for (std::size_t b = 0; b < state.partition.blocks().size(); ++b) {
     for (const std::size_t axis : state.axes) {
-      state.factors.push_back(make_factor(options, b, axis, state.partition.blocks()[b].extents[axis]));
+      state.factors.push_back({.block = b, .axis = axis, .extent = state.partition.blocks()[b].extents[axis]});
     }
   }
   return state;
 }
 
-void allocate_factors(const Site& site, Preconditioning& preconditioning, std::span<const NewFactor> factors) {
-  for (const auto matrix : {&Factor::statistic, &Factor::preconditioner}) {
-    std::vector<StateMatrix*> matrices;
-    for (const NewFactor& f : factors) matrices.push_back(&(f.factor->*matrix));
-    allocate_matrices(site, matrices);
+std::vector<StateWish> shampoo_wishes(const ShampooOptions& options, const Parameter& parameter,
+                                      const ShampooState& state, bool has_momentum, double matrix_epsilon) {
+  const Extents whole = extents_of(parameter);
+  const bool corrected = options.eigenvalue_corrected();
+  const bool shared_momentum = options.graft() == Graft::sqrt_n;
+  std::vector<StateWish> wishes;
+  const auto wish = [&](ShampooSlot slot, const char* name, Coding coding) {
+    std::vector<std::int64_t> shape = parameter.shape;
+    if (shape.empty()) shape = {whole.rows, whole.columns};
+    wishes.push_back({slot, name, TensorForm{whole.rows, whole.columns, encoding_of(coding)}, std::move(shape)});
+  };
+  if (!corrected && (state.preconditioned || shared_momentum || has_momentum)) {
+    wish(kMomentum, "momentum", options.momentum_coding);
   }
-  for (const NewFactor& f : factors) {
-    preconditioning.write_identity(f.factor->statistic.view(), static_cast<float>(f.matrix_epsilon), site.queue());
-    preconditioning.write_identity(f.factor->preconditioner.view(), 1, site.queue());
+  if (!corrected && !shared_momentum) wish(kDiagonalMomentum, "diagonal_momentum", options.momentum_coding);
+  if (corrected || has_statistics(options.graft())) wish(kDiagonalStatistics, "diagonal_statistics", Coding::none);
+  if (corrected || options.graft() == Graft::adam) wish(kDiagonalExpAvg, "diagonal_exp_avg", Coding::none);
+  if (wants_master(options, parameter)) wish(kMaster, kMasterWeights, Coding::none);
+  if (!state.preconditioned) return wishes;
+  std::size_t slot = kFirstMatrix;
+  for (const Factor& factor : state.factors) {
+    const std::int64_t n = factor.extent;
+    TensorForm form{n, n, encoding_of(options.matrix_coding)};
+    form.is_diagonal = true;
+    form.initial = matrix_epsilon;
+    wishes.push_back({slot++, "statistics." + factor.place(), form, {n, n}, /*is_whole=*/true});
+    form.initial = 1;
+    wishes.push_back({slot++, "preconditioners." + factor.place(), form, {n, n}, /*is_whole=*/true});
   }
+  return wishes;
 }
 
 std::int64_t shampoo_state_bytes(const ShampooOptions& options, const Parameter& parameter, bool preconditioned) {
-  const Extents whole = extents_of(parameter);
-  const auto tensor = [&](Coding coding) { return StateMatrix::bytes_of(whole.rows, whole.columns, coding); };
-  const bool two_momenta = preconditioned && options.graft() != Graft::sqrt_n;
-  std::int64_t bytes = 2 * tensor(Coding::none);  // of Adam
-  if (!options.eigenvalue_corrected()) {
-    bytes = (two_momenta ? 2 : 1) * tensor(options.momentum_coding);
-    if (has_statistics(options.graft())) bytes += tensor(Coding::none);
-    if (options.graft() == Graft::adam) bytes += tensor(Coding::none);
-  }
-  if (wants_master(options, parameter)) bytes += tensor(Coding::none);
-  if (!preconditioned) return bytes;
-  const std::int64_t pending = keeps_pending_roots(options) ? options.rounds() : 0;
-  const Partition partition = partition_of(options, parameter);
-  for (const Block& block : partition.blocks()) {
-    for (const std::size_t axis : preconditioned_axes(options, partition)) {
-      const std::int64_t extent = block.extents[axis];
-      bytes += 2 * StateMatrix::bytes_of(extent, extent, options.matrix_coding);
-      bytes += pending * StateMatrix::bytes_of(extent, extent, Coding::none);
-    }
+  const ShampooState state = make_shampoo_state(options, parameter, preconditioned);
+  std::int64_t bytes = bytes_of(shampoo_wishes(options, parameter, state, /*has_momentum=*/false, 0));
+  if (!keeps_pending_roots(options)) return bytes;
+  for (const Factor& factor : state.factors) {
+    bytes += options.rounds() * factor.extent * factor.extent * size_of(DType::f32);
   }
   return bytes;
 }
@@ -170,49 +140,14 @@ void Factor::record(const RootRecord& root, double threshold, std::int64_t step)
 
 double ShampooState::cost_of_steps(std::size_t block) const {
   double extents = 0;
-  for (const Factor& factor : factors_of(block)) extents += static_cast<double>(factor.extent());
+  for (const Factor& factor : factors_of(block)) extents += static_cast<double>(factor.extent);
   return static_cast<double>(partition.blocks()[block].size) * extents;
 }
 
 double ShampooState::cost_of_roots(std::size_t block) const {
   double cost = 0;
-  for (const Factor& factor : factors_of(block)) cost += std::pow(static_cast<double>(factor.extent()), 3);
+  for (const Factor& factor : factors_of(block)) cost += std::pow(static_cast<double>(factor.extent), 3);
   return cost;
-}
-
-ShampooState::Named ShampooState::find(const std::string& name) const {
-  const auto whole = [](const StateMatrix& matrix) { return Named{matrix.exists() ? &matrix : nullptr, {}, -1}; };
-  if (name == "momentum") return whole(momentum);
-  if (name == "diagonal_momentum") return whole(diagonal_momentum);
-  if (name == "diagonal_statistics") return whole(diagonal_statistics);
-  if (name == "diagonal_exp_avg") return whole(diagonal_exp_avg);
-  if (name == "master_weights") return whole(master);
-  std::size_t block = 0;
-  std::size_t axis = 0;
-  const bool is_statistic = read_place(name, "statistics.", &block, &axis);
-  if (!is_statistic && !read_place(name, "preconditioners.", &block, &axis)) return {};
-  const auto position = std::find(axes.begin(), axes.end(), axis);
-  if (!preconditioned || block >= partition.blocks().size() || position == axes.end()) return {};
-  const Factor& found = factors_of(block)[static_cast<std::size_t>(position - axes.begin())];
-  return {is_statistic ? &found.statistic : &found.preconditioner, found.shape, owner(block)};
-}
-
-void ShampooState::append_stored(std::size_t index, const Parameter& parameter,
-                                 std::vector<StoredState>& stored) const {
-  const auto append = [&](const char* name, const StateMatrix& matrix) {
-    if (matrix.exists()) matrix.append_stored(index, name, parameter.shape, -1, stored);
-  };
-  append("momentum", momentum);
-  append("diagonal_momentum", diagonal_momentum);
-  append("diagonal_statistics", diagonal_statistics);
-  append("diagonal_exp_avg", diagonal_exp_avg);
-  append("master_weights", master);
-  if (!preconditioned) return;
-  for (const Factor& f : factors) {
-    f.statistic.append_stored(index, "statistics." + f.place(), {f.extent(), f.extent()}, owner(f.block), stored);
-    f.preconditioner.append_stored(index, "preconditioners." + f.place(), {f.extent(), f.extent()}, owner(f.block),
-                                   stored);
-  }
 }
 
 }  // namespace gradstep

@@ -65,14 +65,14 @@ void StepStaging::plan(const Schema& schema, std::span<const ShampooState> state
   copies_ = Buffer();
 }
 
-bool StepStaging::load_parameters(std::span<const Array> params) {
+bool StepStaging::load_parameters(std::span<const Array> params, std::span<const std::uint8_t> used) {
   if (copies_.bytes() == 0 && !std::all_of(params.begin(), params.end(), is_compact_f32)) {
     copies_ = site_.allocate(gradients_.bytes(), /*zeroed=*/false);
   }
   loaded_.begin(params.size());
   for (std::size_t i = 0; i < params.size(); ++i) {
     TensorStep& tensor = tensors_[i];
-    tensor.used = states_[i].used;
+    tensor.used = used[i] != 0;
     if (is_compact_f32(params[i])) {
       tensor.value = static_cast<const float*>(params[i].data);
       continue;
@@ -88,7 +88,7 @@ bool StepStaging::load_parameters(std::span<const Array> params) {
 
 void StepStaging::step_masters() {
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    if (states_[i].master.exists()) tensors_[i].value = states_[i].master.view().floats();
+    if (states_[i].master() != nullptr) tensors_[i].value = states_[i].master();
   }
 }
 
@@ -117,8 +117,8 @@ void StepStaging::place_outcomes(std::span<const Array> params, std::span<const 
     const Array& wanted = updates.empty() ? params[i] : updates[i];
     if (is_compact_f32(wanted)) {
       tensors_[i].outcome = static_cast<float*>(wanted.data);
-    } else if (updates.empty() && states_[i].master.exists()) {
-      tensors_[i].outcome = states_[i].master.view().floats();
+    } else if (updates.empty() && states_[i].master() != nullptr) {
+      tensors_[i].outcome = states_[i].master();
     } else {
       tensors_[i].outcome = direction(i);
     }

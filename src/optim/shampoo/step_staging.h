@@ -36,8 +36,8 @@ class StepStaging {
 
   void plan(const Schema& schema, std::span<const ShampooState> states);
 
-  /// True if narrow or strided parameters were copied.
-  bool load_parameters(std::span<const Array> params);
+  /// True if narrow or strided parameters were copied. `used`: by parameter, 1 = a gradient has gone into its state.
+  bool load_parameters(std::span<const Array> params, std::span<const std::uint8_t> used);
   /// Masters take the place of the parameters that round to them.
   void step_masters();
   /// Gradients times what lies at `grad_multiplier`, the site's. `keeps_gradient`: the grafting direction is the

@@ -224,9 +224,7 @@ TEST(FiniteState, StatisticsThatHaveOverflownGiveRootsAgain) {
     model.step(optimizer);
   }
   expect_finite(model);
-  std::vector<gradstep_metric> metrics;
-  optimizer.append_metrics(metrics);
-  for (const gradstep_metric& metric : metrics) {
+  for (const gradstep_metric& metric : optimizer.metrics()) {
     if (std::string(metric.name) == "preconditioner_age") {
       EXPECT_LT(metric.value, 50);
     }

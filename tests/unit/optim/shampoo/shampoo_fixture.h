@@ -51,10 +51,8 @@ inline std::vector<float> copy_of_state(Optimizer& optimizer, std::size_t index,
 }
 
 inline double metric_of(Optimizer& optimizer, const std::string& name) {
-  std::vector<gradstep_metric> metrics;
-  optimizer.append_metrics(metrics);
   double sum = 0;
-  for (const gradstep_metric& metric : metrics) sum += metric.name == name ? metric.value : 0;
+  for (const gradstep_metric& metric : optimizer.metrics()) sum += metric.name == name ? metric.value : 0;
   return sum;
 }
 

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Numbers of state as they are kept: plain or in codes.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/column_code.h"
+
+namespace gradstep {
+
+/// f32 numbers as block codes.
+struct CodedNumbers {
+  std::uint8_t* codes = nullptr;
+  float* factors = nullptr;
+  std::int64_t count = 0;
+  bool is_signed = false;
+};
+
+/// A matrix of state where it lies, row-major: f32 numbers, or integer codes (kernels/column_code.h).
+struct StoredMatrix {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  kernels::Coding coding = kernels::Coding::none;
+  void* numbers = nullptr;    ///< f32 or codes; NULL = absent
+  float* buckets = nullptr;   ///< one a column, of codes
+  float* diagonal = nullptr;  ///< int16, whose matrices are square
+
+  std::int64_t size() const { return rows * columns; }
+  bool exists() const { return numbers != nullptr; }
+  bool is_coded() const { return coding != kernels::Coding::none; }
+  float* floats() const { return static_cast<float*>(numbers); }
+};
+
+}  // namespace gradstep

@@ -1,0 +1,193 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "optim/state/state_store.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gradstep {
+
+std::int64_t bytes_of(std::span<const StateWish> tensors) {
+  std::int64_t bytes = 0;
+  for (const StateWish& wish : tensors) bytes += wish.form.bytes();
+  return bytes;
+}
+
+const StateStore::Entry* StateStore::entry(std::size_t parameter, std::size_t slot) const {
+  if (parameter >= parameters_.size() || slot >= parameters_[parameter].size()) return nullptr;
+  return &parameters_[parameter][slot];
+}
+
+const StateTensor& StateStore::tensor(std::size_t parameter, std::size_t slot) const {
+  static const StateTensor kNone;
+  const Entry* found = entry(parameter, slot);
+  return found != nullptr ? found->tensor : kNone;
+}
+
+bool StateStore::is_active(std::size_t parameter, std::size_t slot) const {
+  const Entry* found = entry(parameter, slot);
+  return found != nullptr && found->active;
+}
+
+std::size_t StateStore::find(std::size_t parameter, const char* name) const {
+  const std::vector<Entry>& entries = parameters_[parameter];
+  const auto found = std::ranges::find_if(entries, [&](const Entry& e) { return e.active && e.about->name == name; });
+  return static_cast<std::size_t>(found - entries.begin());
+}
+
+std::span<const std::int64_t> StateStore::shape(std::size_t parameter, std::size_t slot) const {
+  const StateWish& about = *parameters_[parameter][slot].about;
+  return about.is_whole ? std::span<const std::int64_t>(about.shape) : std::span<const std::int64_t>();
+}
+
+std::vector<StoredState> StateStore::stored(std::size_t parameter, const Entry& entry) {
+  std::vector<StoredState> stored;
+  entry.tensor.append_stored(parameter, entry.about->name, entry.about->shape, entry.owner, stored);
+  for (StoredState& state : stored) state.is_whole = entry.about->is_whole;
+  return stored;
+}
+
+std::vector<StoredState> StateStore::stored() const {
+  std::vector<StoredState> all;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    for (const Entry& entry : parameters_[i]) {
+      if (!entry.active) continue;
+      for (StoredState& state : stored(i, entry)) all.push_back(std::move(state));
+    }
+  }
+  return all;
+}
+
+/// Gives tensors that are to be here memory and the numbers that they begin with.
+void StateStore::make(Entries& entries, std::span<const Position> positions) const {
+  std::vector<StateTensor*> whole;
+  std::vector<StateTensor*> cut;
+  for (const Position& at : positions) {
+    Entry& made = entries[at.parameter][at.slot];
+    if (made.owner >= 0 && made.tensor.slice().size == 0) continue;
+    (made.about->is_whole ? whole : cut).push_back(&made.tensor);
+  }
+  allocate_tensors(site_, cut, /*side_by_side=*/false);
+  allocate_tensors(site_, whole, /*side_by_side=*/true);
+  for (const Position& at : positions) entries[at.parameter][at.slot].tensor.write_initial(context_, site_);
+}
+
+bool StateStore::begins_anew(std::size_t parameter, const ParameterWish& wish) const {
+  return std::ranges::any_of(wish.tensors,
+                             [&](const StateWish& w) { return !w.is_whole && !is_active(parameter, w.slot); });
+}
+
+StateStore::Growth StateStore::grow(std::span<const ParameterWish> wishes) const {
+  Growth growth;
+  growth.parameters = parameters_;
+  growth.parameters.resize(wishes.size());
+  std::vector<Position> fresh;
+  for (std::size_t i = 0; i < wishes.size(); ++i) {
+    std::vector<Entry>& entries = growth.parameters[i];
+    for (Entry& entry : entries) entry.active = false;
+    for (const StateWish& wish : wishes[i].tensors) {
+      if (wish.slot >= entries.size()) entries.resize(wish.slot + 1);
+      Entry& entry = entries[wish.slot];
+      entry.active = true;
+      if (entry.tensor.exists()) continue;
+      entry.about = std::make_shared<const StateWish>(wish);
+      entry.tensor = StateTensor(wish.form, wish.is_whole ? Slice{0, wish.form.size()} : wishes[i].slice);
+      fresh.push_back({i, wish.slot});
+    }
+  }
+  make(growth.parameters, fresh);
+  std::vector<std::uint8_t> flags = flags_.read(site_);
+  flags.resize(wishes.size());
+  growth.flags = UsedFlags(site_, flags.size(), flags_at_site_);
+  growth.flags.write(site_, flags);
+  // What was switched off is nobody's: it may begin anew before the rest is taken over.
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    for (std::size_t slot = 0; slot < parameters_[i].size(); ++slot) {
+      const Entry& before = parameters_[i][slot];
+      const bool comes_back = before.tensor.exists() && !before.active && growth.parameters[i][slot].active;
+      if (comes_back && !before.about->is_whole) before.tensor.write_initial(context_, site_);
+    }
+  }
+  return growth;
+}
+
+void StateStore::commit(Growth growth) noexcept {
+  parameters_ = std::move(growth.parameters);
+  flags_ = std::move(growth.flags);
+}
+
+void StateStore::prepare_move(FunctionRef<StatePlace(std::size_t, std::size_t)> place, bool gathers, bool keep) {
+  discard_move();
+  next_ = parameters_;
+  for (std::size_t i = 0; i < next_.size(); ++i) {
+    for (std::size_t slot = 0; slot < next_[i].size(); ++slot) {
+      Entry& entry = next_[i][slot];
+      if (!entry.tensor.exists()) continue;
+      if (!entry.active && !entry.about->is_whole) {
+        entry = {};
+        continue;
+      }
+      const StatePlace to = place(i, slot);
+      const bool is_spread = gathers && !entry.about->is_whole;
+      const bool stays = !is_spread && entry.owner < 0 && to.owner < 0 && entry.tensor.slice() == to.slice;
+      if (stays) continue;
+      entry.owner = to.owner;
+      entry.tensor = StateTensor(entry.tensor.form(), to.slice);
+      moved_.push_back({i, slot});
+    }
+  }
+  make(next_, moved_);
+  next_flags_ = UsedFlags(site_, flags_.size(), flags_at_site_);
+  if (keep) next_flags_.write(site_, flags_.read(site_));
+}
+
+std::int64_t StateStore::largest_moved() const {
+  std::int64_t largest = 0;
+  for (const Position& at : moved_) {
+    for (const StoredState& state : stored(at.parameter, parameters_[at.parameter][at.slot])) {
+      largest = std::max(largest, state.total * size_of(state.array.dtype));
+    }
+  }
+  return largest;
+}
+
+void StateStore::fill_moved(bool gathers, FunctionRef<void(const StoredState&, void*)> gather, void* whole) {
+  for (const Position& at : moved_) {
+    const Entry& before = parameters_[at.parameter][at.slot];
+    const std::vector<StoredState> from = stored(at.parameter, before);
+    const std::vector<StoredState> to = stored(at.parameter, next_[at.parameter][at.slot]);
+    for (std::size_t part = 0; part < from.size(); ++part) {
+      const Array& array = to[part].array;
+      const auto bytes = static_cast<std::size_t>(array.bytes());
+      const std::int64_t first = to[part].begin * size_of(array.dtype);
+      if ((gathers && !before.about->is_whole) || before.owner >= 0) {
+        gather(from[part], whole);
+        site_.queue().upload(array.data, static_cast<const std::byte*>(whole) + first, bytes);
+      } else if (bytes > 0) {
+        site_.queue().copy(array.data, static_cast<const std::byte*>(from[part].array.data) + first, bytes);
+      }
+    }
+  }
+}
+
+void StateStore::commit_move() noexcept {
+  parameters_ = std::move(next_);
+  flags_ = std::move(next_flags_);
+  discard_move();
+}
+
+void StateStore::discard_move() noexcept {
+  next_.clear();
+  moved_.clear();
+  next_flags_ = {};
+}
+
+std::size_t StateStore::bytes() const {
+  std::size_t bytes = flags_.bytes();
+  for (const std::vector<Entry>& entries : parameters_) {
+    bytes += sizeof entries + entries.capacity() * (sizeof(Entry) + sizeof(StateWish));
+  }
+  return bytes;
+}
+
+}  // namespace gradstep

@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// All that an optimizer keeps for its parameters: by parameter a list of tensors with names. Over several ranks a
+// tensor is there in slices, on one rank or on all of them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/function_ref.h"
+#include "core/schema.h"
+#include "optim/state/state_tensor.h"
+#include "optim/state/used_flags.h"
+
+namespace gradstep {
+
+inline constexpr const char* kMasterWeights = "master_weights";
+
+/// A tensor that a parameter is to have, by its place in the parameter's list.
+struct StateWish {
+  std::size_t slot = 0;
+  std::string name;
+  TensorForm form;
+  std::vector<std::int64_t> shape = {};  // NOLINT(readability-redundant-member-init): in files; empty = the parameter's
+  /// Not cut into slices: one rank has it, or all have. It has its shape in views too, lies beside its like, and goes on
+  /// where it was switched off for a while. Others begin anew.
+  bool is_whole = false;
+};
+
+struct ParameterWish {
+  std::vector<StateWish> tensors;
+  Slice slice;  ///< of the tensors that are cut
+};
+
+std::int64_t bytes_of(std::span<const StateWish> tensors);
+
+/// Where a tensor is to be.
+struct StatePlace {
+  Slice slice;              ///< of this rank
+  std::int32_t owner = -1;  ///< >= 0: the one rank that has it
+};
+
+class StateStore {
+ public:
+  /// Both outlive it. `flags_at_site`: whether a gradient has gone into a state is written by the site.
+  StateStore(const Context& context, const Site& site, bool flags_at_site)
+      : context_(context), site_(site), flags_at_site_(flags_at_site) {}
+
+  /// Tensors in the list of a parameter; some may be switched off, or not exist.
+  std::size_t slots(std::size_t parameter) const { return parameters_[parameter].size(); }
+  /// Without memory where the parameter has none in this slot.
+  const StateTensor& tensor(std::size_t parameter, std::size_t slot) const;
+  bool is_active(std::size_t parameter, std::size_t slot) const;
+  bool is_whole(std::size_t parameter, std::size_t slot) const {
+    return parameters_[parameter][slot].about->is_whole;
+  }
+  std::int32_t owner(std::size_t parameter, std::size_t slot) const { return parameters_[parameter][slot].owner; }
+  /// The slot of a name that takes part; slots() = none.
+  std::size_t find(std::size_t parameter, const char* name) const;
+  /// The shape of the tensor's views; empty = the parameter's.
+  std::span<const std::int64_t> shape(std::size_t parameter, std::size_t slot) const;
+  bool has_master(std::size_t parameter) const { return find(parameter, kMasterWeights) < slots(parameter); }
+  /// Every array that exists, in an order that is the same on all ranks.
+  std::vector<StoredState> stored() const;
+
+  UsedFlags& flags() { return flags_; }
+  const UsedFlags& flags() const { return flags_; }
+
+  /// Makes what is missing, aside, for parameters that are known or new. Throws with everything as before.
+  struct Growth;
+  Growth grow(std::span<const ParameterWish> wishes) const;
+  void commit(Growth growth) noexcept;
+  /// Will one of these tensors begin, or begin again, with numbers that no gradient has gone into?
+  bool begins_anew(std::size_t parameter, const ParameterWish& wish) const;
+
+  /// Makes room, aside, for what is to be elsewhere. `gathers`: slices are spread over ranks now, and will be gathered.
+  /// `keep`: flags stay.
+  void prepare_move(FunctionRef<StatePlace(std::size_t parameter, std::size_t slot)> place, bool gathers, bool keep);
+  /// Bytes of the largest array to be filled.
+  std::int64_t largest_moved() const;
+  /// Fills what was prepared with the present numbers. gather(stored, whole) writes those that are spread over ranks to
+  /// `whole`, which has largest_moved() bytes of the host's memory.
+  void fill_moved(bool gathers, FunctionRef<void(const StoredState&, void*)> gather, void* whole);
+  void commit_move() noexcept;
+  void discard_move() noexcept;
+
+  std::size_t bytes() const;
+
+ private:
+  /// A place in a parameter's list. Its description stays where it is: views show its shape.
+  struct Entry {
+    std::shared_ptr<const StateWish> about;
+    StateTensor tensor;
+    std::int32_t owner = -1;
+    bool active = false;
+  };
+  using Entries = std::vector<std::vector<Entry>>;
+  struct Position {
+    std::size_t parameter = 0;
+    std::size_t slot = 0;
+  };
+
+  const Entry* entry(std::size_t parameter, std::size_t slot) const;
+  static std::vector<StoredState> stored(std::size_t parameter, const Entry& entry);
+  void make(Entries& entries, std::span<const Position> positions) const;
+
+  const Context& context_;
+  const Site& site_;
+  bool flags_at_site_;
+  Entries parameters_;
+  UsedFlags flags_;
+  // Between prepare_move() and commit_move().
+  Entries next_;
+  std::vector<Position> moved_;
+  UsedFlags next_flags_;
+};
+
+/// What waits to be taken over.
+struct StateStore::Growth {
+  Entries parameters;
+  UsedFlags flags;
+};
+
+}  // namespace gradstep

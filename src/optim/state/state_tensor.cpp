@@ -1,0 +1,177 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "optim/state/state_tensor.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "backend/host_copies.h"
+#include "kernels/block_code.h"
+
+namespace gradstep {
+
+namespace {
+
+DType dtype_of(Encoding encoding) {
+  switch (encoding) {
+    case Encoding::f32:
+      return DType::f32;
+    case Encoding::f64:
+      return DType::f64;
+    case Encoding::bf16:
+      return DType::bf16;
+    default:
+      return DType::u8;
+  }
+}
+
+kernels::Coding coding_of(Encoding encoding) {
+  if (encoding == Encoding::columns_int8) return kernels::Coding::int8;
+  return encoding == Encoding::columns_int16 ? kernels::Coding::int16 : kernels::Coding::none;
+}
+
+/// Bytes of one number.
+std::int64_t number_size(Encoding encoding) {
+  return encoding == Encoding::columns_int16 ? 2 : size_of(dtype_of(encoding));
+}
+
+std::int64_t block_count(std::int64_t elements) { return (elements + kernels::kCodeBlock - 1) / kernels::kCodeBlock; }
+
+std::int64_t factor_count(const TensorForm& form, std::int64_t elements) {
+  if (form.encoding < Encoding::blocks) return 0;
+  return form.encoding == Encoding::blocks ? block_count(elements) : form.columns;
+}
+
+std::int64_t diagonal_length(const TensorForm& form) {
+  return form.encoding == Encoding::columns_int16 ? form.columns : 0;
+}
+
+std::size_t whole_lines(std::int64_t bytes) {
+  return (static_cast<std::size_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+}  // namespace
+
+std::int64_t TensorForm::bytes(std::int64_t elements) const {
+  const std::int64_t lists = factor_count(*this, elements) + diagonal_length(*this);
+  return elements * number_size(encoding) + lists * size_of(DType::f32);
+}
+
+/// How the memory of tensors of one form is divided: all numbers, then all factors, then all diagonals.
+struct StateTensor::Layout {
+  std::size_t numbers = 0;  // bytes of one tensor
+  std::size_t factors = 0;
+  std::size_t diagonal = 0;
+
+  explicit Layout(const StateTensor& tensor)
+      : numbers(whole_lines(tensor.slice_.size * number_size(tensor.form_.encoding))),
+        factors(whole_lines(factor_count(tensor.form_, tensor.slice_.size) * size_of(DType::f32))),
+        diagonal(whole_lines(diagonal_length(tensor.form_) * size_of(DType::f32))) {}
+
+  std::size_t bytes() const { return numbers + factors + diagonal; }
+};
+
+Array StateTensor::numbers() const {
+  const std::int64_t bytes_each = number_size(form_.encoding) / size_of(dtype_of(form_.encoding));
+  return compact_array(numbers_, slice_.size * bytes_each, dtype_of(form_.encoding));
+}
+
+StoredMatrix StateTensor::matrix() const {
+  return {form_.rows, form_.columns, coding_of(form_.encoding), numbers_, factors(), static_cast<float*>(diagonal_)};
+}
+
+CodedNumbers StateTensor::codes() const {
+  return {static_cast<std::uint8_t*>(numbers_), factors(), slice_.size, form_.has_signs};
+}
+
+void StateTensor::encode(const Site& site, const float* from) const {
+  if (form_.encoding == Encoding::blocks) {
+    site.backend().encode(from, codes(), site.queue());
+  } else {
+    site.backend().encode(from, matrix(), site.queue());
+  }
+}
+
+void StateTensor::decode(const Site& site, float* to) const {
+  if (form_.encoding == Encoding::blocks) {
+    site.backend().decode(codes(), to, site.queue());
+  } else {
+    site.backend().decode(matrix(), to, site.queue());
+  }
+}
+
+void StateTensor::write_initial(const Context& context, const Site& site) const {
+  if (!is_here() || slice_.size == 0) return;
+  if (form_.is_diagonal) {
+    return site.backend().write_identity(matrix(), static_cast<float>(form_.initial), site.queue());
+  }
+  const Array kept = numbers();
+  site.queue().zero(numbers_, static_cast<std::size_t>(kept.bytes()));
+  site.queue().zero(factors_, static_cast<std::size_t>(factor_count(form_, slice_.size) * size_of(DType::f32)));
+  site.queue().zero(diagonal_, static_cast<std::size_t>(diagonal_length(form_) * size_of(DType::f32)));
+  if (form_.initial == 0) return;
+  const DType dtype = form_.encoding == Encoding::f64 ? DType::f64 : DType::f32;
+  Buffer filled = context.allocate(static_cast<std::size_t>(slice_.size * size_of(dtype)), /*zeroed=*/false);
+  if (dtype == DType::f64) {
+    std::fill_n(filled.as<double>(), slice_.size, form_.initial);
+  } else {
+    std::fill_n(filled.as<float>(), slice_.size, static_cast<float>(form_.initial));
+  }
+  const Buffer source = upload(site, std::move(filled));
+  if (is_coded()) return encode(site, source.as<float>());
+  site.copy(kept, compact_array(source.data(), slice_.size, dtype));
+}
+
+void StateTensor::append_stored(std::size_t parameter, const std::string& name, std::span<const std::int64_t> shape,
+                                std::int32_t owner, std::vector<StoredState>& stored) const {
+  using Code = StoredState::Code;
+  StoredState numbers_stored{parameter, name, numbers(), slice_.begin, form_.size(), false, owner};
+  numbers_stored.shape.assign(shape.begin(), shape.end());
+  if (form_.encoding == Encoding::blocks)
+    numbers_stored.code = form_.has_signs ? Code::with_signs : Code::of_magnitudes;
+  if (form_.encoding == Encoding::columns_int16) {
+    numbers_stored.total *= 2;
+    numbers_stored.shape.push_back(2);
+  }
+  stored.push_back(std::move(numbers_stored));
+  const auto append_list = [&](const char* suffix, void* list, std::int64_t length) {
+    const Array array = compact_array(list, is_here() ? length : 0, DType::f32);
+    stored.push_back({parameter, name + suffix, array, 0, length, false, owner, {length}});
+  };
+  if (form_.encoding == Encoding::blocks) {
+    const Array array = compact_array(factors_, block_count(slice_.size), DType::f32);
+    stored.push_back({parameter, name + ".scales", array, slice_.begin / kernels::kCodeBlock, block_count(form_.size()),
+                      true, owner});
+  } else if (is_coded()) {
+    append_list(".buckets", factors_, form_.columns);
+    if (diagonal_length(form_) > 0) append_list(".diagonal", diagonal_, form_.columns);
+  }
+}
+
+void allocate_tensors(const Site& site, std::span<StateTensor* const> tensors, bool side_by_side) {
+  std::vector<StateTensor*> sorted(tensors.begin(), tensors.end());
+  const auto form_of = [](const StateTensor* tensor) {
+    const TensorForm& form = tensor->form_;
+    return std::tuple(form.rows, form.columns, form.encoding);
+  };
+  if (side_by_side) std::ranges::stable_sort(sorted, {}, form_of);
+  for (auto begin = sorted.begin(); begin != sorted.end();) {
+    const auto end = side_by_side ? std::find_if(begin, sorted.end(),
+                                                 [&](const StateTensor* t) { return form_of(t) != form_of(*begin); })
+                                  : begin + 1;
+    const auto count = static_cast<std::size_t>(end - begin);
+    const StateTensor::Layout layout(**begin);
+    const auto memory = std::make_shared<const Buffer>(site.allocate(count * layout.bytes(), /*zeroed=*/true));
+    for (std::size_t k = 0; begin != end; ++begin, ++k) {
+      StateTensor& tensor = **begin;
+      auto* const bytes = memory->as<std::byte>();
+      tensor.memory_ = memory;
+      if (layout.numbers > 0) tensor.numbers_ = bytes + k * layout.numbers;
+      std::byte* const lists = bytes + count * layout.numbers;
+      if (layout.factors > 0) tensor.factors_ = lists + k * layout.factors;
+      if (layout.diagonal > 0) tensor.diagonal_ = lists + count * layout.factors + k * layout.diagonal;
+    }
+  }
+}
+
+}  // namespace gradstep

@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// A tensor of an optimizer's state, in whatever encoding.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/context.h"
+#include "backend/site.h"
+#include "backend/stored_numbers.h"
+#include "optim/state/stored_state.h"
+
+namespace gradstep {
+
+/// How the numbers of a tensor are kept.
+enum class Encoding : std::uint8_t {
+  f32,
+  f64,
+  bf16,
+  blocks,         ///< kernels/block_code.h: 8 bits, a factor for each block of elements
+  columns_int8,   ///< kernels/column_code.h
+  columns_int16,  ///< likewise; square matrices keep their diagonal apart
+};
+
+/// What a tensor is, wherever its numbers lie.
+struct TensorForm {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  Encoding encoding = Encoding::f32;
+  bool has_signs = false;    ///< `blocks` only
+  bool is_diagonal = false;  ///< `initial` is on the diagonal, and 0 elsewhere
+  double initial = 0;        ///< of every number
+
+  std::int64_t size() const { return rows * columns; }
+  /// Bytes of `elements` of its numbers, factors included.
+  std::int64_t bytes(std::int64_t elements) const;
+  std::int64_t bytes() const { return bytes(size()); }
+};
+
+class StateTensor {
+ public:
+  StateTensor() = default;
+  /// Without memory, which allocate_tensors() gives it. Columns in codes are kept whole.
+  StateTensor(const TensorForm& form, Slice slice) : exists_(true), form_(form), slice_(slice) {}
+
+  bool exists() const { return exists_; }
+  /// False: it has no memory yet, or another rank has it.
+  bool is_here() const { return memory_ != nullptr; }
+  const TensorForm& form() const { return form_; }
+  /// The elements that this rank has.
+  Slice slice() const { return slice_; }
+  /// In integer codes, which no view shows.
+  bool is_coded() const { return form_.encoding >= Encoding::blocks; }
+
+  /// The numbers as they are kept.
+  Array numbers() const;
+  float* factors() const { return static_cast<float*>(factors_); }
+  /// Of a whole tensor in f32 or column codes; no numbers if it is not here.
+  StoredMatrix matrix() const;
+
+  /// Plain f32 numbers in and out of codes.
+  void encode(const Site& site, const float* from) const;
+  void decode(const Site& site, float* to) const;
+  /// Writes what it begins with. May take memory of the host's for it.
+  void write_initial(const Context& context, const Site& site) const;
+
+  /// Adds its arrays under `name`. `shape` is that of the whole tensor in files; empty = the parameter's.
+  void append_stored(std::size_t parameter, const std::string& name, std::span<const std::int64_t> shape,
+                     std::int32_t owner, std::vector<StoredState>& stored) const;
+
+ private:
+  friend void allocate_tensors(const Site& site, std::span<StateTensor* const> tensors, bool side_by_side);
+  struct Layout;
+
+  CodedNumbers codes() const;
+
+  bool exists_ = false;
+  TensorForm form_;
+  Slice slice_;
+  void* numbers_ = nullptr;
+  void* factors_ = nullptr;   // f32: one for each block, or for each column
+  void* diagonal_ = nullptr;  // f32
+  std::shared_ptr<const Buffer> memory_;
+};
+
+/// Gives tensors memory of zeros. `side_by_side`: those of one form lie at one distance, in the order of the list and
+/// each at a multiple of 64 bytes, so that a device can take them in one batch.
+void allocate_tensors(const Site& site, std::span<StateTensor* const> tensors, bool side_by_side);
+
+}  // namespace gradstep
