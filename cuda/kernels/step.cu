@@ -37,7 +37,7 @@ struct BeginStep {
   StepLimits limits;
   const double* norm;  ///< NULL = nobody asked
   StepScalars* scalars;
-  rules::RuleForm rule;
+  const rules::RuleForm* rules;  ///< by group; NULL = the host computes the numbers
   std::int32_t fields;
   std::int32_t groups;
   std::int32_t count;               ///< of constants
@@ -58,7 +58,7 @@ struct BeginStep {
     }
     block.sync();
     std::int32_t bad = fields * groups;
-    if (s.gate != 0 && rule.is_listed()) {
+    if (s.gate != 0 && rules != nullptr) {
       for (std::int32_t k = block.thread(); k < count; k += kThreads) {
         const std::int32_t found = write_constants(block, k, s.steps);
         bad = found < bad ? found : bad;
@@ -84,6 +84,7 @@ struct BeginStep {
       own = block.checked(values + g * fields, fields);
     }
     if (counts != nullptr) t = static_cast<std::int64_t>(block.load(block.load(counts + k)));
+    const rules::RuleForm& rule = *block.checked(rules + g);
     GroupConstants& to = *block.checked(constants + k);
     Powers& kept = *block.checked(powers + k);
     rules::write_constants(rule, own, t, /*is_first=*/false, kept, to.usual);
@@ -103,6 +104,7 @@ struct CloseStep {
 
 /// Closed forms on the device: the points of piecewise ones are in the table as well.
 struct PreparedStep {
+  Table rules;
   Table forms;
   std::vector<Table> points;
   Table values;
@@ -155,7 +157,7 @@ void send_forms(PreparedStep& form, const StepPlan& plan, CudaQueue& queue) {
 void begin_step(const StepPlan& plan, const StepRequest& request, const double* values, StepScalars* scalars,
                 CudaQueue& queue) {
   auto& form = plan.prepared.get<PreparedStep>();
-  const bool is_form = plan.rule.is_listed();
+  const bool is_form = !plan.rules.empty();
   if (values != nullptr) {
     queue.check_not_capturing(is_form ? "the host evaluates a schedule" : "the host computes this rule's numbers");
   }
@@ -170,20 +172,22 @@ void begin_step(const StepPlan& plan, const StepRequest& request, const double* 
   kernel.limits = plan.limits;
   kernel.norm = norm;
   kernel.scalars = scalars;
-  kernel.rule = plan.rule;
   kernel.fields = plan.fields;
-  kernel.groups = plan.groups;
+  kernel.groups = static_cast<std::int32_t>(plan.rules.size());
   kernel.count = static_cast<std::int32_t>(plan.constants.size());
   kernel.group_of = plan.group_of;
   kernel.counts = plan.counts;
   kernel.constants = plan.constants.data();
   kernel.all_used = plan.all_used;
   if (is_form) {
+    form.rules.begin(queue);
+    const auto rules = form.rules.add(plan.rules.data(), plan.rules.size());
+    form.rules.send();
+    kernel.rules = form.rules.at(rules);
     kernel.powers = form.powers.filled(queue, plan.constants.size(), Powers{});
     if (values != nullptr) {
       form.values.begin(queue);
-      const auto section =
-          form.values.add(values, static_cast<std::size_t>(plan.groups) * static_cast<std::size_t>(plan.fields));
+      const auto section = form.values.add(values, plan.rules.size() * static_cast<std::size_t>(plan.fields));
       form.values.send();
       kernel.values = form.values.at(section);
     } else {

@@ -21,9 +21,8 @@ namespace gradstep {
 struct StepPlan {
   NormPlan gradients;
   kernels::StepLimits limits;
-  rules::RuleForm rule;
-  std::int32_t fields = 0;
-  std::int32_t groups = 0;
+  std::span<const rules::RuleForm> rules;              ///< by group; empty = the host computes the numbers of its rule
+  std::int32_t fields = 0;                             ///< of the group that has most
   std::span<const kernels::HyperParameterForm> forms;  ///< [group][field], at the host
   std::span<rules::GroupConstants> constants;          ///< by group or by parameter, in the backend's memory
   /// Present: constants are by parameter. Its group, and the steps before this one that it took part in: what rules

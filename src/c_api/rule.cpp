@@ -54,6 +54,20 @@ Rule rule_of(const char* name, const gradstep_option* options, std::size_t count
   return make_rule(type, std::span(options, count));
 }
 
+RulesByGroup rules_of(const gradstep_group_rule* groups, std::size_t count) {
+  if (count == 0) fail_argument("group_count: is 0, expected at least 1");
+  check_out("groups", groups);
+  std::vector<Rule> rules;
+  for (std::size_t g = 0; g < count; ++g) {
+    try {
+      rules.push_back(rule_of(groups[g].rule, groups[g].options, groups[g].option_count));
+    } catch (const Error& error) {
+      fail(error.status(), "groups[{}]: {}", g, error.what());
+    }
+  }
+  return RulesByGroup(std::move(rules));
+}
+
 }  // namespace
 
 gradstep_status gradstep_rule_count(size_t* count) noexcept {
@@ -93,6 +107,17 @@ gradstep_status gradstep_optimizer_create(gradstep_context* context, const char*
     check_out("out", out);
     std::shared_ptr<Context> shared = object_of(context);
     hand_out(out, std::make_shared<FirstOrderOptimizer>(std::move(shared), rule_of(rule, options, option_count),
+                                                        Schema(parameters, n)));
+  });
+}
+
+gradstep_status gradstep_optimizer_create_by_group(gradstep_context* context, const gradstep_group_rule* groups,
+                                                   size_t group_count, const gradstep_parameter* parameters, size_t n,
+                                                   gradstep_optimizer** out) noexcept {
+  return guarded_math([&] {
+    check_out("out", out);
+    std::shared_ptr<Context> shared = object_of(context);
+    hand_out(out, std::make_shared<FirstOrderOptimizer>(std::move(shared), rules_of(groups, group_count),
                                                         Schema(parameters, n)));
   });
 }

@@ -138,7 +138,7 @@ class CpuBackend final : public Backend {
       find_largest(plan.gradients, &largest, queue);
     }
     kernels::decide(request, plan.limits, norm, largest, *scalars);
-    if (scalars->gate != 0 && plan.rule.is_listed()) {
+    if (scalars->gate != 0 && !plan.rules.empty()) {
       write_constants(plan, values, *scalars);
     }
     kernels::report(request, *scalars);
@@ -428,8 +428,8 @@ class CpuBackend final : public Backend {
       }
       const std::int64_t t = plan.counts != nullptr ? static_cast<std::int64_t>(*plan.counts[k]) : scalars.steps;
       rules::GroupConstants& to = plan.constants[k];
-      rules::write_constants(plan.rule, own, t, /*is_first=*/false, form.powers[k], to.usual);
-      if (!plan.all_used) rules::write_constants(plan.rule, own, t, /*is_first=*/true, form.powers[k], to.first);
+      rules::write_constants(plan.rules[g], own, t, /*is_first=*/false, form.powers[k], to.usual);
+      if (!plan.all_used) rules::write_constants(plan.rules[g], own, t, /*is_first=*/true, form.powers[k], to.first);
     }
   }
 

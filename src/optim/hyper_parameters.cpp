@@ -12,38 +12,61 @@
 
 namespace gradstep {
 
-HyperParameters::HyperParameters(std::span<const rules::Field> fields, std::span<const double> values,
-                                 std::int32_t groups)
-    : fields_(fields) {
-  std::vector<Schedule> group;
-  group.reserve(fields.size());
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (std::isnan(values[i]) && std::isnan(fields[i].initial)) fail_argument("options.{}: is not set", fields[i].name);
-    if (!fields[i].range.holds(values[i])) {
-      fail_out_of_range(fields[i].range, values[i], GRADSTEP_ERR_INVALID_ARGUMENT,
-                        fmt::format("options.{}", fields[i].name));
+HyperParameters::HyperParameters(std::span<const GroupFields> by_group, std::int32_t groups) : rules_(by_group.size()) {
+  for (const GroupFields& given : by_group) {
+    Group group{given.fields, {}};
+    for (std::size_t i = 0; i < given.fields.size(); ++i) {
+      const rules::Field& field = given.fields[i];
+      const double value = given.values[i];
+      if (std::isnan(value) && std::isnan(field.initial)) fail_argument("options.{}: is not set", field.name);
+      if (!field.range.holds(value)) {
+        fail_out_of_range(field.range, value, GRADSTEP_ERR_INVALID_ARGUMENT, fmt::format("options.{}", field.name));
+      }
+      group.schedules.emplace_back(value);
     }
-    group.emplace_back(values[i]);
+    field_count_ = std::max(field_count_, given.fields.size());
+    groups_.push_back(std::move(group));
   }
-  schedules_.assign(static_cast<std::size_t>(groups), group);
-  values_.resize(schedules_.size() * fields_.size());
+  const std::size_t fewest = rules_ > 1 ? rules_ : 0;  // a rule may wait for its first parameter
+  groups_.resize(std::max(static_cast<std::size_t>(groups), fewest), Group(groups_.back()));
+  values_.resize(groups_.size() * field_count_);
+}
+
+std::vector<const char*> HyperParameters::names() const {
+  std::vector<const char*> names;
+  const auto is_known = [&](const char* name) {
+    return std::ranges::any_of(names, [&](const char* known) { return std::strcmp(known, name) == 0; });
+  };
+  for (const Group& group : groups_) {
+    for (const rules::Field& field : group.fields) {
+      if (!is_known(field.name)) names.push_back(field.name);
+    }
+  }
+  return names;
 }
 
 void HyperParameters::grow(std::int32_t groups) {
   if (groups <= group_count()) return;
-  schedules_.resize(static_cast<std::size_t>(groups), schedules_.front());
-  values_.resize(schedules_.size() * fields_.size());
+  groups_.resize(static_cast<std::size_t>(groups), Group(rules_ > 1 ? groups_.back() : groups_.front()));
+  values_.resize(groups_.size() * field_count_);
   settled_ = false;
   digest_.reset();
 }
 
-std::size_t HyperParameters::field(const char* name) const {
+std::size_t HyperParameters::Group::find(const char* name) const {
+  std::size_t i = 0;
+  while (i < fields.size() && std::strcmp(fields[i].name, name) != 0) ++i;
+  return i;
+}
+
+std::size_t HyperParameters::field(std::int32_t group, const char* name) const {
   if (name == nullptr) fail_argument("name: is NULL");
-  for (std::size_t i = 0; i < fields_.size(); ++i) {
-    if (std::strcmp(fields_[i].name, name) == 0) return i;
-  }
-  fail_argument("name: '{}' is not a hyper-parameter of this optimizer, expected one of {}", name,
-                join(fields_, ", ", [](const rules::Field& f) { return f.name; }));
+  const Group& asked = at(group == -1 ? 0 : group);
+  const std::size_t found = asked.find(name);
+  if (found < asked.fields.size()) return found;
+  fail_argument("name: '{}' is not a hyper-parameter of {}, expected one of {}", name,
+                rules_ > 1 ? fmt::format("group {}", group) : "this optimizer",
+                join(asked.fields, ", ", [](const rules::Field& f) { return f.name; }));
 }
 
 void HyperParameters::check_group(std::int32_t group) const {
@@ -52,14 +75,20 @@ void HyperParameters::check_group(std::int32_t group) const {
   }
 }
 
-void HyperParameters::set(std::int32_t group, std::size_t field, const Schedule& schedule) {
-  const rules::Range& range = fields_[field].range;
-  if (schedule.is_constant() && !range.holds(schedule.value(0))) {
-    fail_out_of_range(range, schedule.value(0), GRADSTEP_ERR_INVALID_ARGUMENT, fields_[field].name);
-  }
+void HyperParameters::set(std::int32_t group, const char* name, const Schedule& schedule) {
+  if (name == nullptr) fail_argument("name: is NULL");
+  bool is_known = false;
   for (std::int32_t g = 0; g < group_count(); ++g) {
-    if (group == -1 || group == g) schedules_[static_cast<std::size_t>(g)][field] = schedule;
+    const std::size_t place = at(g).find(name);
+    if ((group != -1 && group != g) || place == at(g).fields.size()) continue;
+    const rules::Range& range = at(g).fields[place].range;
+    if (schedule.is_constant() && !range.holds(schedule.value(0))) {
+      fail_out_of_range(range, schedule.value(0), GRADSTEP_ERR_INVALID_ARGUMENT, name);
+    }
+    groups_[static_cast<std::size_t>(g)].schedules[place] = schedule;
+    is_known = true;
   }
+  if (!is_known) (void)field(group, name);  // throws
   settled_ = false;
   digest_.reset();
 }
@@ -68,9 +97,10 @@ double HyperParameters::evaluate(std::int32_t group, std::size_t field, std::int
   const Schedule& asked = schedule(group, field);
   const bool is_elsewhere = queue != nullptr && asked.number() != nullptr;
   const double value = is_elsewhere ? read(*queue, asked.number()) : asked.value(step);
-  if (!fields_[field].range.holds(value)) {
-    fail_out_of_range(fields_[field].range, value, GRADSTEP_ERR_NUMERIC,
-                      fmt::format("{} of group {} at step {}", fields_[field].name, group, step));
+  const rules::Field& about = fields(group)[field];
+  if (!about.range.holds(value)) {
+    fail_out_of_range(about.range, value, GRADSTEP_ERR_NUMERIC,
+                      fmt::format("{} of group {} at step {}", about.name, group, step));
   }
   return value;
 }
@@ -78,10 +108,10 @@ double HyperParameters::evaluate(std::int32_t group, std::size_t field, std::int
 void HyperParameters::evaluate_all(std::int64_t step, Queue* queue) {
   fresh_.resize(values_.size());
   bool constant = true;
-  for (std::size_t g = 0; g < schedules_.size(); ++g) {
-    for (std::size_t i = 0; i < fields_.size(); ++i) {
-      fresh_[g * fields_.size() + i] = evaluate(static_cast<std::int32_t>(g), i, step, queue);
-      constant = constant && schedules_[g][i].is_constant();
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    for (std::size_t i = 0; i < groups_[g].fields.size(); ++i) {
+      fresh_[g * field_count_ + i] = evaluate(static_cast<std::int32_t>(g), i, step, queue);
+      constant = constant && groups_[g].schedules[i].is_constant();
     }
   }
   values_.swap(fresh_);
@@ -89,17 +119,22 @@ void HyperParameters::evaluate_all(std::int64_t step, Queue* queue) {
 }
 
 bool HyperParameters::needs_host() const {
-  for (const std::vector<Schedule>& group : schedules_) {
-    if (std::ranges::any_of(group, [](const Schedule& schedule) { return schedule.has_callback(); })) return true;
+  for (const Group& group : groups_) {
+    if (std::ranges::any_of(group.schedules, [](const Schedule& schedule) { return schedule.has_callback(); }))
+      return true;
   }
   return false;
 }
 
 std::vector<kernels::HyperParameterForm> HyperParameters::forms() const {
   std::vector<kernels::HyperParameterForm> forms;
-  for (const std::vector<Schedule>& group : schedules_) {
-    for (std::size_t i = 0; i < fields_.size(); ++i) {
-      forms.push_back({group[i].form(), fields_[i].range.minimum, fields_[i].range.limit});
+  for (const Group& group : groups_) {
+    for (std::size_t i = 0; i < group.fields.size(); ++i) {
+      forms.push_back({group.schedules[i].form(), group.fields[i].range.minimum, group.fields[i].range.limit});
+    }
+    const rules::Range any;
+    for (std::size_t i = group.fields.size(); i < field_count_; ++i) {
+      forms.push_back({Schedule(0).form(), any.minimum, any.limit});  // nobody reads it
     }
   }
   return forms;
@@ -107,23 +142,25 @@ std::vector<kernels::HyperParameterForm> HyperParameters::forms() const {
 
 std::vector<std::uint64_t> HyperParameters::facts() const {
   std::vector<std::uint64_t> facts;
-  for (std::size_t i = 0; i < fields_.size(); ++i) facts.push_back(digest_of(i, hash_bytes(nullptr, 0)));
+  for (const char* name : names()) facts.push_back(digest_of(name, hash_bytes(nullptr, 0)));
   return facts;
 }
 
 std::uint64_t HyperParameters::digest() {
   if (!digest_ || needs_host()) {
     digest_ = hash_bytes(nullptr, 0);
-    for (std::size_t i = 0; i < fields_.size(); ++i) digest_ = digest_of(i, *digest_);
+    for (const char* name : names()) digest_ = digest_of(name, *digest_);
   }
   return *digest_;
 }
 
-std::uint64_t HyperParameters::digest_of(std::size_t field, std::uint64_t state) const {
-  for (std::size_t g = 0; g < schedules_.size(); ++g) {
-    const Schedule& schedule = schedules_[g][field];
+std::uint64_t HyperParameters::digest_of(const char* name, std::uint64_t state) const {
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const std::size_t field = groups_[g].find(name);
+    if (field == groups_[g].fields.size()) continue;
+    const Schedule& schedule = groups_[g].schedules[field];
     state = schedule.digest(state);
-    if (schedule.has_callback()) state = hash_bytes(&values_[g * fields_.size() + field], sizeof(double), state);
+    if (schedule.has_callback()) state = hash_bytes(&values_[g * field_count_ + field], sizeof(double), state);
   }
   return state;
 }

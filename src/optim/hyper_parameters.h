@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The named numbers of an update rule: one schedule per field and group, and their values at the current step.
+// The named numbers of an optimizer's rules: one schedule per field and group, and their values at the current step.
 #pragma once
 
 #include <cstdint>
@@ -26,31 +26,40 @@ inline void check_choice(const char* argument, std::int32_t value, std::int32_t 
   if (value < 0 || value >= count) fail_argument("{}: is {}, expected {}", argument, value, choices);
 }
 
+/// What a group's rule computes with, and the values that it starts with.
+struct GroupFields {
+  std::span<const rules::Field> fields;
+  std::span<const double> values;
+};
+
 class HyperParameters {
  public:
   /// All groups start with the constants `values`, one per field; they are checked.
-  HyperParameters(std::span<const rules::Field> fields, std::span<const double> values, std::int32_t groups);
+  HyperParameters(std::span<const rules::Field> fields, std::span<const double> values, std::int32_t groups)
+      : HyperParameters(std::vector<GroupFields>(1, {fields, values}), groups) {}
+  /// By group; those behind the last one are like it. Several groups are there from the start.
+  HyperParameters(std::span<const GroupFields> by_group, std::int32_t groups);
 
-  std::int32_t group_count() const { return static_cast<std::int32_t>(schedules_.size()); }
-  std::size_t field_count() const { return fields_.size(); }
-  std::vector<const char*> names() const {
-    std::vector<const char*> names;
-    for (const rules::Field& field : fields_) names.push_back(field.name);
-    return names;
-  }
+  std::int32_t group_count() const { return static_cast<std::int32_t>(groups_.size()); }
+  /// The most fields that a group has: the distance of groups in lists of values.
+  std::size_t field_count() const { return field_count_; }
+  /// All names, in the order of the groups.
+  std::vector<const char*> names() const;
+  /// Those of a group.
+  std::span<const rules::Field> fields(std::int32_t group) const { return at(group).fields; }
 
-  /// New groups take group 0's schedules.
+  /// New groups take the last one's schedules if it has a rule of its own, else group 0's.
   void grow(std::int32_t groups);
 
-  /// Throws for an unknown name; the text lists the known ones.
-  std::size_t field(const char* name) const;
+  /// Throws for a name that the group does not have; the text lists those it has. -1 = group 0.
+  std::size_t field(std::int32_t group, const char* name) const;
   /// Throws for a group that does not exist; -1 is legal and means all.
   void check_group(std::int32_t group) const;
 
-  void set(std::int32_t group, std::size_t field, const Schedule& schedule);
-  const Schedule& schedule(std::int32_t group, std::size_t field) const {
-    return schedules_[static_cast<std::size_t>(group)][field];
-  }
+  /// -1 = all groups that have the name; throws if none has.
+  void set(std::int32_t group, const char* name, const Schedule& schedule);
+  const Schedule& schedule(std::int32_t group, std::size_t field) const { return at(group).schedules[field]; }
+  std::span<const Schedule> schedules(std::int32_t group) const { return at(group).schedules; }
   /// The checked value at `step`, whatever was refreshed last. Numbers that lie in a device's memory are read by
   /// `queue`; NULL = in the host's.
   double evaluate(std::int32_t group, std::size_t field, std::int64_t step, Queue* queue = nullptr) const;
@@ -61,14 +70,14 @@ class HyperParameters {
   }
   /// The values of the last refresh, by field.
   std::span<const double> values(std::int32_t group) const {
-    return {values_.data() + static_cast<std::size_t>(group) * fields_.size(), fields_.size()};
+    return {values_.data() + static_cast<std::size_t>(group) * field_count_, fields(group).size()};
   }
   std::span<const double> all_values() const { return values_; }
   /// Does a schedule call the host?
   bool needs_host() const;
   /// For devices that evaluate them, [group][field]; shows these schedules' tables.
   std::vector<kernels::HyperParameterForm> forms() const;
-  /// By field: equal on two ranks whose groups have the same schedules and, where the host is asked for a value, got
+  /// By name: equal on two ranks whose groups have the same schedules and, where the host is asked for a value, got
   /// the same ones at the last refresh.
   std::vector<std::uint64_t> facts() const;
   /// Stands for all of facts(), at little cost where nothing changes.
@@ -77,13 +86,23 @@ class HyperParameters {
   bool settled() const { return settled_; }
 
  private:
-  void evaluate_all(std::int64_t step, Queue* queue);
-  std::uint64_t digest_of(std::size_t field, std::uint64_t state) const;
+  struct Group {
+    std::span<const rules::Field> fields;
+    std::vector<Schedule> schedules;
 
-  std::span<const rules::Field> fields_;
-  std::vector<std::vector<Schedule>> schedules_;  // [group][field]
-  std::vector<double> values_;                    // [group * fields + field]
-  std::vector<double> fresh_;                     // a refresh in the making
+    /// The place of a field; fields.size() = it has none of that name.
+    std::size_t find(const char* name) const;
+  };
+
+  const Group& at(std::int32_t group) const { return groups_[static_cast<std::size_t>(group)]; }
+  void evaluate_all(std::int64_t step, Queue* queue);
+  std::uint64_t digest_of(const char* name, std::uint64_t state) const;
+
+  std::vector<Group> groups_;
+  std::size_t rules_ = 1;  // groups that were given fields of their own
+  std::size_t field_count_ = 0;
+  std::vector<double> values_;  // [group * field_count + field]
+  std::vector<double> fresh_;   // a refresh in the making
   bool settled_ = false;
   std::optional<std::uint64_t> digest_;
 };

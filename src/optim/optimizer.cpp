@@ -41,17 +41,17 @@ void check_guards(const StepGuards& guards) {
   check_at_least_zero("options.clip_value", guards.clip_value);
 }
 
-Optimizer::Optimizer(std::shared_ptr<Context> context, Schema schema, std::span<const rules::Field> fields,
-                     std::span<const double> values, Traits traits)
+Optimizer::Optimizer(std::shared_ptr<Context> context, Schema schema, std::span<const GroupFields> fields,
+                     Traits traits)
     : traits_(std::move(traits)),
       context_(std::move(context)),
       site_(context_->site(schema)),
       schema_(std::move(schema)),
       state_(*context_, site_, traits_.flags_at_site),
-      hyper_parameters_(fields, values, schema_.group_count()),
+      hyper_parameters_(fields, schema_.group_count()),
       scalars_(site_.allocate(sizeof(kernels::StepScalars), /*zeroed=*/true)) {
   step_plan_.gradients.work = &work_;
-  step_plan_.fields = static_cast<std::int32_t>(fields.size());
+  step_plan_.fields = static_cast<std::int32_t>(hyper_parameters_.field_count());
 }
 
 void Optimizer::list_work() {
@@ -71,7 +71,7 @@ void Optimizer::take(const StepBuffers& buffers) {
 /// Where steps are queued, t is the device's: it evaluates schedules that need no host. For others the host waits, and
 /// for rules whose constants it writes.
 bool Optimizer::is_evaluated_here() const {
-  return site_.is_host() || !step_plan_.rule.is_listed() || hyper_parameters_.needs_host();
+  return site_.is_host() || step_plan_.rules.empty() || hyper_parameters_.needs_host();
 }
 
 void Optimizer::take_hyper_parameters() {
@@ -170,8 +170,9 @@ kernels::StepScalars Optimizer::awaited_scalars() const {
   write(site_.queue(), &scalars()->failure, std::uint32_t{0});
   const std::size_t position = last.failure - 1;
   const std::size_t fields = hyper_parameters_.field_count();
+  const auto group = static_cast<std::int32_t>(position / fields);
   fail(GRADSTEP_ERR_NUMERIC, "{} of group {} at step {}: is out of its range, and the steps since were not made",
-       hyper_parameters_.names()[position % fields], position / fields, last.steps);
+       hyper_parameters_.fields(group)[position % fields].name, group, last.steps);
 }
 
 /// What fails before its first loop has begun has changed nothing.
@@ -200,10 +201,9 @@ StepOutcome Optimizer::step(const StepBuffers& buffers, const StepGuards& guards
 }
 
 void Optimizer::set_schedule(std::int32_t group, const char* name, const Schedule& schedule) {
-  const std::size_t field = hyper_parameters_.field(name);
   hyper_parameters_.check_group(group);
   HyperParameters changed = hyper_parameters_;
-  changed.set(group, field, schedule);
+  changed.set(group, name, schedule);
   prepare(schema_, changed);
   buffers_ = {};
   refreshed_ = false;
@@ -212,8 +212,8 @@ void Optimizer::set_schedule(std::int32_t group, const char* name, const Schedul
 }
 
 double Optimizer::get_value(std::int32_t group, const char* name) const {
-  const std::size_t field = hyper_parameters_.field(name);
   hyper_parameters_.check_group(group);
+  const std::size_t field = hyper_parameters_.field(group, name);
   return hyper_parameters_.evaluate(group == -1 ? 0 : group, field, step_count(), &site_.queue());
 }
 

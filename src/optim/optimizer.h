@@ -46,8 +46,8 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  /// The rule's name in the API and in files.
-  const char* kind() const { return traits_.kind; }
+  /// The rule's name in the API and in files; of several, in the order of the groups, "muon+adam".
+  const char* kind() const { return traits_.kind.c_str(); }
 
   /// Evaluates the hyper-parameters of the next step, which then does not do it again: what could fail in a host's
   /// callback fails here.
@@ -75,7 +75,7 @@ class Optimizer {
 
   void set_schedule(std::int32_t group, const char* name, const Schedule& schedule);
   double get_value(std::int32_t group, const char* name) const;
-  std::vector<const char*> hyper_parameter_names() const { return hyper_parameters_.names(); }
+  const HyperParameters& hyper_parameters() const { return hyper_parameters_; }
   std::int32_t group_count() const { return hyper_parameters_.group_count(); }
 
   /// On failure nothing is added.
@@ -135,7 +135,7 @@ class Optimizer {
  protected:
   /// What tells optimizers apart.
   struct Traits {
-    const char* kind = nullptr;
+    std::string kind;
     std::vector<const char*> state_names;  ///< "statistics.{block}.{axis}" stands for all that begin with "statistics."
     Dealing dealing = Dealing::chunks;
     bool flags_at_site = false;  ///< the step that the backend makes writes state_flags()
@@ -154,8 +154,8 @@ class Optimizer {
     was_counted,    ///< that is done
   };
 
-  Optimizer(std::shared_ptr<Context> context, Schema schema, std::span<const rules::Field> fields,
-            std::span<const double> values, Traits traits);
+  /// `fields` by group: those behind the last one are like it.
+  Optimizer(std::shared_ptr<Context> context, Schema schema, std::span<const GroupFields> fields, Traits traits);
 
   /// Applies the rule to the buffers of the step if scalars() says so, and closes it; hyper-parameters are fresh.
   virtual void apply(double clip_value) = 0;
@@ -187,7 +187,6 @@ class Optimizer {
   /// When all state is there: a list of the work on more than memory can hold takes minutes.
   void list_work();
   const WorkList& work() const { return is_sharded() ? sharding_->work() : work_; }
-  const HyperParameters& hyper_parameters() const { return hyper_parameters_; }
   kernels::StepScalars* scalars() const { return scalars_.as<kernels::StepScalars>(); }
   /// The subclass fills in the fields that its rule uses.
   StepPlan& step_plan() { return step_plan_; }

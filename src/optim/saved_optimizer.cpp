@@ -40,8 +40,9 @@ std::vector<std::int64_t> shape_of(const Schema& schema, const StoredState& stor
 std::string hyper_parameters_of(const Optimizer& optimizer) {
   std::vector<std::map<std::string_view, double>> groups(static_cast<std::size_t>(optimizer.group_count()));
   for (std::size_t g = 0; g < groups.size(); ++g) {
-    for (const char* name : optimizer.hyper_parameter_names()) {
-      groups[g][name] = optimizer.get_value(static_cast<std::int32_t>(g), name);
+    const auto group = static_cast<std::int32_t>(g);
+    for (const rules::Field& field : optimizer.hyper_parameters().fields(group)) {
+      groups[g][field.name] = optimizer.get_value(group, field.name);
     }
   }
   std::string json;

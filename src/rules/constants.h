@@ -27,12 +27,8 @@ struct GroupConstants {
 
 /// A rule with what its constants depend on beside hyper-parameters and time.
 struct RuleForm {
-  static constexpr std::int32_t kNone = -1;
-
-  std::int32_t rule = kNone;  ///< place in the list; kNone = the host computes the numbers of its rule
+  std::int32_t rule = 0;  ///< place in the list
   std::int32_t choices[kMaxChoices] = {};
-
-  constexpr bool is_listed() const { return rule != kNone; }
 };
 
 template <class Rule, class... Rules>

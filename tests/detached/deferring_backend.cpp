@@ -145,8 +145,9 @@ struct KeptMerges {
 
 struct KeptStep {
   KeptStep(const StepPlan& shown, const double* shown_values)
-      : plan(shown), gradients(shown.gradients), forms(shown.forms) {
+      : plan(shown), gradients(shown.gradients), rules(shown.rules), forms(shown.forms) {
     plan.gradients = gradients.plan();
+    plan.rules = std::as_const(rules).items();
     for (kernels::HyperParameterForm& form : forms.items()) {
       kernels::ScheduleForm& s = form.schedule;
       const auto n = static_cast<std::size_t>(s.n_points);
@@ -156,13 +157,13 @@ struct KeptStep {
     }
     plan.forms = std::as_const(forms).items();
     if (shown_values != nullptr) {
-      values.assign(shown_values,
-                    shown_values + static_cast<std::size_t>(plan.groups) * static_cast<std::size_t>(plan.fields));
+      values.assign(shown_values, shown_values + plan.rules.size() * static_cast<std::size_t>(plan.fields));
     }
   }
 
   StepPlan plan;
   KeptNorm gradients;
+  Kept<rules::RuleForm> rules;
   Kept<kernels::HyperParameterForm> forms;
   std::deque<std::vector<std::int64_t>> boundaries;
   std::deque<std::vector<double>> tables;

@@ -345,8 +345,8 @@ class Optimizer(SavedState):
             raise InvalidArgument(f"index: is {i}, the schema has {len(self._descriptions)} parameters")
         return self._descriptions[i]
 
-    def _state_shape(self, i: int, _name: str) -> tuple[int, ...]:
-        return self._description(i)[0]
+    def _state_shape(self, i: int, name: str) -> tuple[int, ...]:
+        return (1,) if name == "step" else self._description(i)[0]
 
     def state(self, i: int, name: str) -> NDArray[Any]:
         """State `name` of parameter i, shaped as the parameter unless the rule says else.

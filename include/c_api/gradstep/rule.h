@@ -88,6 +88,29 @@ GRADSTEP_API gradstep_status gradstep_optimizer_create(gradstep_context* context
                                                        const gradstep_parameter* parameters, size_t n,
                                                        gradstep_optimizer** out) GRADSTEP_NOEXCEPT;
 
+/* The rule of a parameter group, and its options. This struct does not grow. */
+typedef struct gradstep_group_rule {
+  const char* rule;
+  const gradstep_option* options;
+  size_t option_count;
+} gradstep_group_rule;
+
+/*
+ * Makes one optimizer of several rules: groups[g] is the rule of the parameters of group g, below group_count. One
+ * norm, one clip, one step count, one saved state; set_value and the like with group -1 change all groups that have a
+ * hyper-parameter of that name. The options maximize and step_counting are equal in all groups. `groups` is read during
+ * the call. *out is the caller's to destroy (gradstep_optimizer_destroy).
+ *
+ *   gradstep_group_rule groups[] = {{"lion", lion_options, 2}, {"adam", adam_options, 1}};
+ *   gradstep_optimizer_create_by_group(context, groups, 2, parameters, n, &optimizer);
+ *
+ * Returns: as gradstep_optimizer_create, and INVALID_ARGUMENT (group_count 0; a parameter whose group has no rule).
+ */
+GRADSTEP_API gradstep_status gradstep_optimizer_create_by_group(gradstep_context* context,
+                                                                const gradstep_group_rule* groups, size_t group_count,
+                                                                const gradstep_parameter* parameters, size_t n,
+                                                                gradstep_optimizer** out) GRADSTEP_NOEXCEPT;
+
 /* *bytes = the bytes of state that gradstep_optimizer_create with these arguments would allocate. Nothing is, and no
  * device is asked whether it is there.
  * Returns: INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY (as gradstep_optimizer_create). */

@@ -16,10 +16,6 @@ namespace gradstep {
 
 namespace {
 
-std::span<const Schedule> schedules_of(const HyperParameters& hyper_parameters, std::int32_t group) {
-  return {&hyper_parameters.schedule(group, 0), hyper_parameters.field_count()};
-}
-
 /// A stream of random bits of its own for each parameter.
 std::uint64_t random_key(const std::string& name, std::uint64_t seed) {
   return kernels::mix64(hash_bytes(name.data(), name.size()) ^ kernels::mix64(seed));
@@ -47,13 +43,15 @@ void check_storage(const StateStorage& storage, const Parameter& parameter) {
 }
 
 /// Over all parameters, so those of the smallest type.
-kernels::StepLimits limits_of(const Rule& rule, const Schema& schema, const HyperParameters& hyper_parameters) {
+kernels::StepLimits limits_of(const RulesByGroup& rules, const Schema& schema,
+                              const HyperParameters& hyper_parameters) {
   kernels::StepLimits limits;
   for (const Parameter& parameter : schema) {
     const bool wide = parameter.dtype == DType::f64;
     const double largest = wide ? kernels::kLargestStored<double> : double{kernels::kLargestStored<float>};
+    const Rule& rule = rules.of(parameter.group);
     limits.gradient =
-        std::min(limits.gradient, rule.largest_gradient(schedules_of(hyper_parameters, parameter.group), largest));
+        std::min(limits.gradient, rule.largest_gradient(hyper_parameters.schedules(parameter.group), largest));
     limits.multiplier = std::min(limits.multiplier,
                                  wide ? std::numeric_limits<double>::max() : double{std::numeric_limits<float>::max()});
   }
@@ -62,17 +60,17 @@ kernels::StepLimits limits_of(const Rule& rule, const Schema& schema, const Hype
 
 }  // namespace
 
-Optimizer::Traits FirstOrderOptimizer::traits_of(const Rule& rule) {
-  Traits traits{.kind = rule.name(), .state_names = {}, .dealing = Dealing::chunks, .flags_at_site = true};
-  traits.state_names.assign(rule.state_names().begin(), rule.state_names().end());
-  if (rule.storage().master_weights) traits.state_names.push_back(kMasterWeights);
-  if (rule.counts_each()) traits.state_names.push_back(kStepCount);
+Optimizer::Traits FirstOrderOptimizer::traits_of(const RulesByGroup& rules) {
+  Traits traits{.kind = rules.name(), .state_names = rules.state_names(), .flags_at_site = true};
+  if (rules.any([](const Rule& rule) { return rule.storage().master_weights; })) {
+    traits.state_names.push_back(kMasterWeights);
+  }
+  if (rules.counts_each()) traits.state_names.push_back(kStepCount);
   return traits;
 }
 
-FirstOrderOptimizer::FirstOrderOptimizer(std::shared_ptr<Context> context, Rule rule, Schema parameters)
-    : Optimizer(std::move(context), std::move(parameters), rule.fields(), rule.values(), traits_of(rule)),
-      rule_(std::move(rule)) {
+FirstOrderOptimizer::FirstOrderOptimizer(std::shared_ptr<Context> context, RulesByGroup rules, Schema parameters)
+    : Optimizer(std::move(context), std::move(parameters), rules.fields(), traits_of(rules)), rules_(std::move(rules)) {
   prepare(schema(), hyper_parameters());
   list_work();
 }
@@ -80,7 +78,7 @@ FirstOrderOptimizer::FirstOrderOptimizer(std::shared_ptr<Context> context, Rule 
 std::vector<StateWish> FirstOrderOptimizer::wishes_of(const Rule& rule, const Parameter& parameter,
                                                       const HyperParameters& hyper_parameters) {
   check_storage(rule.storage(), parameter);
-  const std::uint32_t states = rule.states(schedules_of(hyper_parameters, parameter.group));
+  const std::uint32_t states = rule.states(hyper_parameters.schedules(parameter.group));
   std::vector<StateWish> wishes;
   for (std::size_t s = 0; s < rule.state_names().size(); ++s) {
     if (((states >> s) & 1U) == 0) continue;
@@ -97,35 +95,41 @@ std::vector<StateWish> FirstOrderOptimizer::wishes_of(const Rule& rule, const Pa
   return wishes;
 }
 
-std::int64_t FirstOrderOptimizer::state_bytes(const Rule& rule, const Schema& schema) {
-  const HyperParameters hyper_parameters(rule.fields(), rule.values(), schema.group_count());
+std::int64_t FirstOrderOptimizer::state_bytes(const RulesByGroup& rules, const Schema& schema) {
+  rules.check(schema);
+  const HyperParameters hyper_parameters(rules.fields(), schema.group_count());
   std::int64_t bytes = 0;
-  for (const Parameter& parameter : schema) bytes += bytes_of(wishes_of(rule, parameter, hyper_parameters));
+  for (const Parameter& parameter : schema) {
+    bytes += bytes_of(wishes_of(rules.of(parameter.group), parameter, hyper_parameters));
+  }
   return bytes;
 }
 
 void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& hyper_parameters) {
   // Everything that can throw happens on the side; the swaps below cannot.
-  for (std::int32_t g = 0; g < hyper_parameters.group_count(); ++g) rule_.check(schedules_of(hyper_parameters, g));
+  rules_.check(schema);
+  for (std::int32_t g = 0; g < hyper_parameters.group_count(); ++g) rules_.of(g).check(hyper_parameters.schedules(g));
   std::vector<ParameterWish> wishes;
   std::vector<std::uint64_t> keys;
   std::vector<std::uint8_t> flags = state_flags();
   flags.resize(schema.size(), 0);
   for (std::size_t i = 0; i < schema.size(); ++i) {
-    wishes.push_back({wishes_of(rule_, schema[i], hyper_parameters), slice_of(schema, i)});
-    keys.push_back(random_key(schema[i].name, rule_.storage().seed));
+    wishes.push_back({wishes_of(rules_.of(schema[i].group), schema[i], hyper_parameters), slice_of(schema, i)});
+    keys.push_back(random_key(schema[i].name, rules_.of(schema[i].group).storage().seed));
     if (store().begins_anew(i, wishes[i])) flags[i] = 0;
   }
   std::vector<rules::KernelId> kernels;
-  std::string text = rule_.key();
+  std::vector<rules::RuleForm> forms;
+  std::string text = rules_.key();
   for (std::int32_t g = 0; g < hyper_parameters.group_count(); ++g) {
-    kernels.push_back(rule_.kernel(schedules_of(hyper_parameters, g)));
+    forms.push_back(rules_.of(g).form());
+    kernels.push_back(rules_.of(g).kernel(hyper_parameters.schedules(g)));
     text += fmt::format(" {}", static_cast<int>(kernels.back()));
   }
-  const kernels::StepLimits limits = limits_of(rule_, schema, hyper_parameters);
+  const kernels::StepLimits limits = limits_of(rules_, schema, hyper_parameters);
   std::vector<UpdateItem> items(schema.size());
-  const std::size_t lists = rule_.counts_each() ? schema.size() : kernels.size();
-  const std::size_t counted = rule_.counts_each() ? schema.size() : 0;
+  const std::size_t lists = rules_.counts_each() ? schema.size() : kernels.size();
+  const std::size_t counted = rules_.counts_each() ? schema.size() : 0;
   Buffer constants = site().allocate(lists * sizeof(rules::GroupConstants), /*zeroed=*/true);
   Buffer group_of = site().allocate(counted * sizeof(std::int32_t), /*zeroed=*/true);
   Buffer counts = site().allocate(counted * sizeof(double*), /*zeroed=*/true);
@@ -139,12 +143,12 @@ void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& h
   constants_ = std::move(constants);
   group_of_ = std::move(group_of);
   counts_ = std::move(counts);
-  step_plan().rule = rule_.form();
-  step_plan().groups = hyper_parameters.group_count();
+  forms_.swap(forms);
+  step_plan().rules = forms_;
   step_plan().constants = {constants_.as<rules::GroupConstants>(), lists};
   step_plan().limits = limits;
   step_plan().prepared.forget();
-  if (rule_.counts_each()) list_counts(schema);
+  if (rules_.counts_each()) list_counts(schema);
   set_state_flags(flags);
 }
 
@@ -170,7 +174,7 @@ double* FirstOrderOptimizer::count_of(std::size_t parameter) const {
 void FirstOrderOptimizer::on(StateEvent event) {
   if (event == StateEvent::is_moving || event == StateEvent::has_new_flags) filled_ = false;
   if (event == StateEvent::is_lost) set_all_used(false);
-  if (event == StateEvent::was_counted && rule_.counts_each()) {
+  if (event == StateEvent::was_counted && rules_.counts_each()) {
     const auto steps = static_cast<double>(step_count());
     for (std::size_t i = 0; i < schema().size(); ++i) write(site().queue(), count_of(i), steps);
   }
@@ -184,18 +188,19 @@ void FirstOrderOptimizer::set_all_used(bool all_used) { plan_.all_used = step_pl
 void FirstOrderOptimizer::fill_items() {
   for (std::size_t i = 0; i < items_.size(); ++i) {
     const auto group = static_cast<std::size_t>(schema()[i].group);
+    const Rule& rule = rules_.of(schema()[i].group);
     UpdateItem& item = items_[i];
     item = {};
     item.param = params()[i];
     item.gradient = grads()[i];
     if (!updates().empty()) item.update = updates()[i];
     item.kernel = kernels_[group];
-    item.constants = constants_.as<rules::GroupConstants>() + (rule_.counts_each() ? i : group);
+    item.constants = constants_.as<rules::GroupConstants>() + (rules_.counts_each() ? i : group);
     item.count = count_of(i);
     item.used = store().flags().there() + i;
-    item.stochastic = rule_.storage().stochastic_rounding;
+    item.stochastic = rule.storage().stochastic_rounding;
     item.random_key = random_keys_[i];
-    item.format = rule_.storage().format;
+    item.format = rule.storage().format;
     item.first = slice_of(schema(), i).begin;
     item.master = static_cast<float*>(store().tensor(i, kMaster).numbers().data);
     std::size_t place = 0;
@@ -210,7 +215,7 @@ void FirstOrderOptimizer::fill_items() {
   }
   plan_.work = &work();
   plan_.items = items_;
-  plan_.maximize = rule_.maximize();
+  plan_.maximize = rules_.maximize();
   plan_.prepared.forget();
   filled_ = true;
 }

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// An optimizer whose rule is element-wise: one kernel per group, run over the parameters and their state.
+// An optimizer whose rules are element-wise: one rule or several, by group; one kernel per group, run over the
+// parameters and their state.
 #pragma once
 
 #include <memory>
@@ -15,17 +16,23 @@ namespace gradstep {
 
 class FirstOrderOptimizer final : public Optimizer {
  public:
-  FirstOrderOptimizer(std::shared_ptr<Context> context, Rule rule, Schema schema);
+  /// One rule for all groups.
+  FirstOrderOptimizer(std::shared_ptr<Context> context, Rule rule, Schema schema)
+      : FirstOrderOptimizer(std::move(context), RulesByGroup({std::move(rule)}), std::move(schema)) {}
+  FirstOrderOptimizer(std::shared_ptr<Context> context, RulesByGroup rules, Schema schema);
 
   /// Bytes of state that such an optimizer would hold.
-  static std::int64_t state_bytes(const Rule& rule, const Schema& schema);
+  static std::int64_t state_bytes(const RulesByGroup& rules, const Schema& schema);
+  static std::int64_t state_bytes(const Rule& rule, const Schema& schema) {
+    return state_bytes(RulesByGroup({rule}), schema);
+  }
 
  private:
   /// The slots of a parameter: a rule's states come first, then the master weights and its step count.
   static constexpr std::size_t kMaster = rules::kMaxStates;
   static constexpr std::size_t kSteps = kMaster + 1;
 
-  static Traits traits_of(const Rule& rule);
+  static Traits traits_of(const RulesByGroup& rules);
   static std::vector<StateWish> wishes_of(const Rule& rule, const Parameter& parameter,
                                           const HyperParameters& hyper_parameters);
   void fill_items();
@@ -37,7 +44,8 @@ class FirstOrderOptimizer final : public Optimizer {
   void list_counts(const Schema& schema);
   double* count_of(std::size_t parameter) const;
 
-  Rule rule_;
+  RulesByGroup rules_;
+  std::vector<rules::RuleForm> forms_;      // by group
   Buffer constants_;                        // rules::GroupConstants, by group, or by parameter if each counts its steps
   Buffer group_of_;                         // then by parameter, std::int32_t
   Buffer counts_;                           // then by parameter, double*

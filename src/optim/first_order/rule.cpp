@@ -7,10 +7,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string_view>
+#include <utility>
 
 #include "core/error.h"
 #include "core/text.h"
-#include "optim/hyper_parameters.h"
 
 namespace gradstep {
 
@@ -145,6 +146,52 @@ std::string Rule::key() const {
   for (const double setting : options_.settings) key += fmt::format(" {}", setting);
   if (options_.counts_each) key += " counts each";
   return key;
+}
+
+RulesByGroup::RulesByGroup(std::vector<Rule> rules) : rules_(std::move(rules)) {
+  for (std::size_t g = 1; g < rules_.size(); ++g) {
+    if (rules_[g].maximize() != maximize()) {
+      fail_argument("groups[{}]: maximize is {}, that of groups[0] is {}: all groups have one", g,
+                    static_cast<int>(rules_[g].maximize()), static_cast<int>(maximize()));
+    }
+    if (rules_[g].counts_each() != counts_each()) {
+      fail_argument("groups[{}]: step_counting is {}, that of groups[0] is {}: all groups have one", g,
+                    static_cast<int>(rules_[g].counts_each()), static_cast<int>(counts_each()));
+    }
+  }
+}
+
+void RulesByGroup::check(const Schema& schema) const {
+  if (rules_.size() == 1) return;
+  for (const Parameter& parameter : schema) {
+    if (static_cast<std::size_t>(parameter.group) < rules_.size()) continue;
+    fail_argument("parameter '{}': its group is {}, and there are rules for groups 0 to {}", parameter.name,
+                  parameter.group, rules_.size() - 1);
+  }
+}
+
+std::string RulesByGroup::name() const {
+  return join(rules_, "+", [](const Rule& rule) { return rule.name(); });
+}
+
+std::vector<GroupFields> RulesByGroup::fields() const {
+  std::vector<GroupFields> fields;
+  for (const Rule& rule : rules_) fields.push_back({rule.fields(), rule.values()});
+  return fields;
+}
+
+std::vector<const char*> RulesByGroup::state_names() const {
+  std::vector<const char*> names;
+  for (const Rule& rule : rules_) {
+    for (const char* name : rule.state_names()) {
+      if (std::ranges::find(names, std::string_view(name)) == names.end()) names.push_back(name);
+    }
+  }
+  return names;
+}
+
+std::string RulesByGroup::key() const {
+  return join(rules_, " ", [](const Rule& rule) { return rule.key(); });
 }
 
 }  // namespace gradstep

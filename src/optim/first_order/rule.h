@@ -4,13 +4,16 @@
 // A rule of src/rules with the options of one optimizer.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "backend/schedule.h"
 #include "optim/first_order/state_storage.h"
+#include "optim/hyper_parameters.h"
 #include "rules/kernels.h"
 
 namespace gradstep {
@@ -84,6 +87,37 @@ class Rule {
   const RuleType* type_;
   RuleOptions options_;
   std::vector<const char*> state_names_;
+};
+
+/// The rules of an optimizer: one for all groups, or one for each group.
+class RulesByGroup {
+ public:
+  explicit RulesByGroup(std::vector<Rule> rules);
+
+  const Rule& of(std::int32_t group) const {
+    return rules_.size() == 1 ? rules_.front() : rules_[static_cast<std::size_t>(group)];
+  }
+  /// Throws INVALID_ARGUMENT for a parameter whose group has no rule.
+  void check(const Schema& schema) const;
+
+  /// "adam"; of several, "lion+adam".
+  std::string name() const;
+  std::vector<GroupFields> fields() const;
+  /// Of all, each once.
+  std::vector<const char*> state_names() const;
+  /// Those of Rule, one after the other.
+  std::string key() const;
+  template <class Test>
+  bool any(Test test) const {
+    return std::ranges::any_of(rules_, test);
+  }
+
+  // Equal in all.
+  bool maximize() const { return rules_.front().maximize(); }
+  bool counts_each() const { return rules_.front().counts_each(); }
+
+ private:
+  std::vector<Rule> rules_;
 };
 
 }  // namespace gradstep

@@ -54,7 +54,8 @@ std::vector<const char*> names_of_state() {
 
 Shampoo::Shampoo(std::shared_ptr<Context> context, const gradstep_shampoo_options& options, Schema parameters)
     : Optimizer(
-          std::move(context), std::move(parameters), ShampooOptions::fields(), ShampooOptions(options).values,
+          std::move(context), std::move(parameters),
+          std::vector<GroupFields>(1, {ShampooOptions::fields(), ShampooOptions(options).values}),
           {.kind = "shampoo", .state_names = names_of_state(), .dealing = Dealing::whole, .flags_at_site = false}),
       options_(options),
       preconditioning_(site().backend().make_preconditioning(options_.form)),

@@ -15,13 +15,13 @@ TEST(HyperParameters, AnUnknownNameListsTheKnownOnes) {
   expect_error(GRADSTEP_ERR_INVALID_ARGUMENT,
                "'lr' is not a hyper-parameter of this optimizer, expected one of "
                "learning_rate, beta",
-               [&] { (void)h.field("lr"); });
+               [&] { (void)h.field(0, "lr"); });
 }
 
 TEST(HyperParameters, GroupsAreIndependentAndNewOnesFollowGroupZero) {
   HyperParameters h(kFields, kValues, 2);
-  h.set(1, 0, Schedule(0.7));
-  h.set(0, 1, Schedule(0.25));
+  h.set(1, "learning_rate", Schedule(0.7));
+  h.set(0, "beta", Schedule(0.25));
   h.grow(3);
   h.refresh(0);
   EXPECT_EQ(h.values(0)[0], 0.1);
@@ -34,8 +34,8 @@ TEST(HyperParameters, GroupsAreIndependentAndNewOnesFollowGroupZero) {
 
 TEST(HyperParameters, RangesAreCheckedWhereAConstantIsSet) {
   HyperParameters h(kFields, kValues, 1);
-  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "beta: is 1, expected in [0, 1)", [&] { h.set(0, 1, Schedule(1)); });
-  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "learning_rate", [&] { h.set(0, 0, Schedule(-1)); });
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "beta: is 1, expected in [0, 1)", [&] { h.set(0, "beta", Schedule(1)); });
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "learning_rate", [&] { h.set(0, "learning_rate", Schedule(-1)); });
   h.refresh(0);
   EXPECT_EQ(h.values(0)[1], 0.5);
 }
@@ -43,7 +43,7 @@ TEST(HyperParameters, RangesAreCheckedWhereAConstantIsSet) {
 TEST(HyperParameters, ANumberInMemoryIsReadAndCheckedAtEveryRefresh) {
   double beta = 0.25;
   HyperParameters h(kFields, kValues, 1);
-  h.set(0, 1, Schedule::in_memory(&beta));
+  h.set(0, "beta", Schedule::in_memory(&beta));
   EXPECT_FALSE(h.schedule(0, 1).is_constant());
   h.refresh(0);
   EXPECT_EQ(h.values(0)[1], 0.25);
@@ -59,6 +59,27 @@ TEST(HyperParameters, ANumberInMemoryIsReadAndCheckedAtEveryRefresh) {
   h.grow(2);
   h.refresh(3);
   EXPECT_EQ(h.values(1)[1], 0);
+}
+
+TEST(HyperParameters, GroupsMayHaveFieldsOfTheirOwn) {
+  const rules::Field fields[] = {{"momentum", rules::kFraction}, {"learning_rate", rules::at_least(0)}, {"nu", {}}};
+  const double values[] = {0.9, 0.01, -3};
+  const GroupFields groups[] = {{kFields, kValues}, {fields, values}};
+  HyperParameters h(groups, 1);
+  EXPECT_EQ(h.group_count(), 2) << "a rule waits for its first parameter";
+  EXPECT_EQ(h.field_count(), 3U);
+  h.set(-1, "learning_rate", Schedule(0.5));
+  h.set(-1, "nu", Schedule(2));
+  h.refresh(0);
+  EXPECT_EQ(h.values(0).size(), 2U);
+  EXPECT_EQ(h.values(0)[0], 0.5);
+  EXPECT_EQ(h.values(1)[1], 0.5);
+  EXPECT_EQ(h.values(1)[2], 2);
+  EXPECT_EQ(h.facts().size(), 4U) << "learning_rate, beta, momentum and nu";
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "'beta' is not a hyper-parameter of group 1, expected one of momentum",
+               [&] { h.set(1, "beta", Schedule(0.5)); });
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "'lr' is not a hyper-parameter of group",
+               [&] { h.set(-1, "lr", Schedule(1)); });
 }
 
 TEST(HyperParameters, GroupsOfParametersStepWithTheirOwnRate) {
