@@ -9,6 +9,7 @@ import json
 import re
 
 from c_headers import field_words
+
 from generators.places import INCLUDE, ROOT
 
 HEADERS = INCLUDE / "gradstep"

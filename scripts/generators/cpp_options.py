@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from c_headers import Enum, Struct, field_words, read, shared_prefix
+
 from generators.places import INCLUDE, ROOT, formatted
 
 OUTPUT = ROOT / "bindings" / "cpp" / "include" / "gradstep" / "options.hpp"

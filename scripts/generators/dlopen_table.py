@@ -7,6 +7,7 @@ library at run time. It has every type, and a table with a pointer for every fun
 import re
 
 from c_headers import Function, plain_text, read
+
 from generators.places import INCLUDE, ROOT, formatted
 
 OUTPUT = ROOT / "examples" / "16_dlopen" / "gradstep_table.h"

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from c_headers import Alias, Declaration, Enum, Function, Struct, field_words, read, shared_prefix
+
 from generators.places import INCLUDE, ROOT
 
 OUTPUT = ROOT / "bindings" / "julia" / "Gradstep.jl" / "src" / "c_api.jl"
