@@ -233,16 +233,6 @@ using gradstep_python::Access;
 %records(gradstep_metric)
 %records(gradstep_rule_option)
 
-// Texts that stay until the process ends.
-%immutable gradstep_rule::name;
-%immutable gradstep_rule::source;
-%immutable gradstep_rule::formula;
-%immutable gradstep_rule::states;
-%immutable gradstep_rule_option::name;
-%immutable gradstep_rule_option::meaning;
-%immutable gradstep_rule_option::choices;
-%ignore gradstep_option;
-
 // Lists of Python objects take their place.
 %rename("$ignore", regextarget=1) "^gradstep_(tensor|parameter)_list_";
 
