@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prints what the rules of src/rules say of themselves as JSON, for rules_page.py. A number that no JSON has is null.
+// Prints what the rules of src/rules say of themselves as JSON, for rules.py. A number that no JSON has is null.
 #include <cmath>
 #include <cstdio>
 #include <iterator>

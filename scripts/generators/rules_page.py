@@ -1,19 +1,15 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""docs/rules.md, a page of first-order rules, from their descriptions in src/rules, which print_rules.cpp prints."""
+"""docs/rules.md, a page of first-order rules, from their descriptions in src/rules."""
 
 import itertools
 import json
-import os
 import struct
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from decimal import ROUND_DOWN, Context
-from pathlib import Path
-from typing import Any
 
 from generators.places import ROOT
+from generators.rules import Rule, read_rules
 
 OUTPUT = ROOT / "docs" / "rules.md"
 VECTORS = ROOT / "tests" / "conformance" / "vectors"
@@ -38,20 +34,8 @@ one; other letters are states, or what is computed on the way.
 """
 # Bytes of a state's element. int8: a block of 256 has an f32.
 STORAGE = {"f32": 4.0, "f64": 8.0, "bf16": 2.0, "int8": 1 + 4 / 256}
-Rule = dict[str, Any]
 # What of a rule's setup can differ (a choice, or a hyper-parameter that is absent or not), and the values of such.
 Condition = dict[str, int]
-
-
-def read_rules() -> list[Rule]:
-    """The descriptions, by the C++ compiler (CXX)."""
-    with tempfile.TemporaryDirectory() as folder:
-        program = Path(folder) / "print_rules"
-        source = Path(__file__).parent / "print_rules.cpp"
-        compiler = os.environ.get("CXX", "c++")
-        subprocess.run([compiler, "-std=c++20", f"-I{ROOT / 'src'}", source, "-o", program], check=True)
-        rules: list[Rule] = json.loads(subprocess.run([program], check=True, capture_output=True, text=True).stdout)
-    return rules
 
 
 def conditions(rule: Rule, state: int) -> list[Condition]:
