@@ -233,6 +233,10 @@ using gradstep_python::Access;
 %records(gradstep_metric)
 %records(gradstep_rule_option)
 
+// These rules are made by their names.
+%rename("$ignore", regextarget=1) "^gradstep_optimizer_create_(sgd|rmsprop|adagrad|adam)$";
+%rename("$ignore", regextarget=1) "^gradstep_(sgd|rmsprop|adagrad|adam)_state_bytes$";
+
 // Lists of Python objects take their place.
 %rename("$ignore", regextarget=1) "^gradstep_(tensor|parameter)_list_";
 

@@ -92,7 +92,8 @@ def describe_rules() -> Mapping[str, RuleDescription]:
         _native.rule_describe(index, rule)
         records = read_records(_native.rule_options, rule.name)
         options = MappingProxyType({record.name: _option(record) for record in records})
-        found[rule.name] = RuleDescription(rule.name, rule.source, rule.formula, tuple(rule.states.split(",")), options)
+        states = tuple(rule.states.split(",")) if rule.states else ()
+        found[rule.name] = RuleDescription(rule.name, rule.source, rule.formula, states, options)
     return MappingProxyType(found)
 
 
