@@ -96,6 +96,16 @@
   void set_schedule(const gradstep_schedule* borrowed) { $self->schedule = borrowed; }
 }
 
+// Texts that stay until the process ends.
+%immutable gradstep_rule::name;
+%immutable gradstep_rule::source;
+%immutable gradstep_rule::formula;
+%immutable gradstep_rule::states;
+%immutable gradstep_rule_option::name;
+%immutable gradstep_rule_option::meaning;
+%immutable gradstep_rule_option::choices;
+%ignore gradstep_option;
+
 // A new result struct says its size.
 %define %result(NAME)
 %extend NAME {
@@ -111,9 +121,7 @@
 %result(gradstep_cost)
 %result(gradstep_memory)
 %result(gradstep_metric)
-#if defined(SWIGPYTHON)
 %result(gradstep_rule)
-#endif
 %result(gradstep_updater_statistics)
 
 %include "gradstep/base.h"
@@ -130,9 +138,7 @@
 %include "gradstep/cost.h"
 %include "gradstep/updater.h"
 %include "gradstep/state.h"
-#if defined(SWIGPYTHON)  // Java has adapters
 %include "gradstep/rule.h"
-#endif
 
 %exception;
 #if defined(SWIGPYTHON)

@@ -72,6 +72,8 @@
 %report(gradstep_cost)
 %report(gradstep_memory)
 %report(gradstep_metric)
+%report(gradstep_rule)
+%report(gradstep_rule_option)
 %report(gradstep_updater_statistics)
 %rename("%(lowercamelcase)s", %$isvariable, %$ismember) "";
 %ignore struct_size;
@@ -95,6 +97,8 @@
 %rename(MetricStruct) gradstep_metric;
 %rename(ReducerOptions) gradstep_reducer_options;
 %rename(RmsPropOptions) gradstep_rmsprop_options;
+%rename(RuleOptionStruct) gradstep_rule_option;
+%rename(RuleStruct) gradstep_rule;
 %rename(SgdOptions) gradstep_sgd_options;
 %rename(ShampooOptions) gradstep_shampoo_options;
 %rename(ShardingOptions) gradstep_sharding_options;
@@ -263,6 +267,7 @@
 %records(gradstep_bucket_statistics)
 %records(gradstep_cost)
 %records(gradstep_metric)
+%records(gradstep_rule_option)
 
 // Declared again in java_adapters.i, with arguments that Java objects fit.
 %ignore gradstep_accumulator_create;
@@ -282,6 +287,8 @@
 %ignore gradstep_last_error;
 %ignore gradstep_context_create;
 %ignore gradstep_context_options;
+%ignore gradstep_optimizer_create;
 %ignore gradstep_optimizer_step_ex;
 %ignore gradstep_optimizer_update;
+%ignore gradstep_rule_state_bytes;
 %ignore gradstep_tensor_list_get;

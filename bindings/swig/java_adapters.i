@@ -187,6 +187,7 @@ static void delete_##NAME(void* array) { delete[] static_cast<TYPE*>(array); }
 %record_array(gradstep_bucket_statistics, bucket_records)
 %record_array(gradstep_cost, cost_records)
 %record_array(gradstep_metric, metric_records)
+%record_array(gradstep_rule_option, option_records)
 
 // The address of a direct buffer's element 0, or 0; a direct buffer on memory that is not Java's; and a piece of the
 // work that a context's parallel_for hands out.

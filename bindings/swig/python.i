@@ -233,15 +233,9 @@ using gradstep_python::Access;
 %records(gradstep_metric)
 %records(gradstep_rule_option)
 
-// Texts that stay until the process ends.
-%immutable gradstep_rule::name;
-%immutable gradstep_rule::source;
-%immutable gradstep_rule::formula;
-%immutable gradstep_rule::states;
-%immutable gradstep_rule_option::name;
-%immutable gradstep_rule_option::meaning;
-%immutable gradstep_rule_option::choices;
-%ignore gradstep_option;
+// These rules are made by their names.
+%rename("$ignore", regextarget=1) "^gradstep_optimizer_create_(sgd|rmsprop|adagrad|adam)$";
+%rename("$ignore", regextarget=1) "^gradstep_(sgd|rmsprop|adagrad|adam)_state_bytes$";
 
 // Lists of Python objects take their place.
 %rename("$ignore", regextarget=1) "^gradstep_(tensor|parameter)_list_";

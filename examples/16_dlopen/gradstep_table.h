@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 /*
  * gradstep_table.h: gradstep for a program that opens the library itself and is not linked with it; POSIX. It needs no
- * header of gradstep's, whose comments are the reference. Written by scripts/dlopen_table.
+ * header of gradstep's, whose comments are the reference. Written by scripts/generate.
  */
 #ifndef GRADSTEP_TABLE_H
 #define GRADSTEP_TABLE_H

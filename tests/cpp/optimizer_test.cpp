@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <gradstep/gradstep.hpp>
@@ -51,6 +52,36 @@ TEST(CppOptimizer, ARuleIsMadeByItsNameAndOptions) {
   EXPECT_EQ(model.value, (std::vector<float>{1.25F, -0.75F}));
   EXPECT_THROW(Optimizer::by_name(context, "lions", options, model.schema), InvalidArgument);
   EXPECT_THROW(Optimizer::by_name(context, "lion", {{"lr", 1}}, model.schema), InvalidArgument);
+}
+
+TEST(CppOptimizer, RulesDescribeThemselvesAndAreMadeByTheirDescriptions) {
+  const Context context;
+  const Model model;
+  const std::vector<RuleDescription> rules = describe_rules();
+  const auto adam = std::find_if(rules.begin(), rules.end(), [](const auto& rule) { return rule.name == "adam"; });
+  ASSERT_NE(adam, rules.end());
+  EXPECT_NE(adam->source.find("Kingma"), std::string::npos);
+  EXPECT_NE(adam->formula.find("beta1"), std::string::npos);
+  EXPECT_EQ(adam->states, (std::vector<std::string>{"exp_avg", "exp_avg_sq", "max_exp_avg_sq"}));
+  const OptionDescription& beta2 = adam->options.at(2);
+  EXPECT_EQ(beta2.name, "beta2");
+  EXPECT_EQ(beta2.kind, OptionKind::kHyperParameter);
+  EXPECT_EQ(beta2.meaning, "share of the mean square that a step keeps");
+  EXPECT_EQ(beta2.initial, 0.999);
+  EXPECT_EQ(beta2.minimum, 0);
+  EXPECT_EQ(beta2.limit, 1);
+  for (const RuleDescription& rule : rules) {
+    RuleOptions all;
+    for (const OptionDescription& option : rule.options) {
+      EXPECT_EQ(option.kind == OptionKind::kChoice, !option.choices.empty()) << option.name;
+      if (option.choices.empty()) {
+        all.emplace_back(option.name, option.initial.value_or(option.minimum));
+      } else {
+        all.emplace_back(option.name, option.choices.at(static_cast<std::size_t>(option.initial.value())));
+      }
+    }
+    EXPECT_NO_THROW(Optimizer::by_name(context, rule.name, all, model.schema)) << rule.name;
+  }
 }
 
 TEST(CppOptimizer, EveryRuleIsMadeAndSaysWhatItWouldHold) {

@@ -173,6 +173,11 @@ class Rank:
         else:
             getattr(self, f"call_{line.call}")(line)
 
+    def call_optimizer(self, line: Line) -> None:
+        self.handles["optimizer"] = gradstep.make_optimizer(
+            line.keys["rule"], self.values, groups=self.groups, context=self.context, **line.fields("rule")
+        )
+
     def call_accumulator(self, line: Line) -> None:
         options = line.fields()
         trigger = options.pop("trigger", "steps")

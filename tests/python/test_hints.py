@@ -17,9 +17,10 @@ optimizer = gradstep.Adam(parameters.values(), learning_rate=0.1, names=paramete
 optimizer.step(parameters.values(), gradients.values())
 optimizer.step(list(parameters.values()), list(gradients.values()), max_norm=1.0)
 gradstep.SGD([array.array("f", [1.0])], learning_rate=0.1)
+gradstep.Lion(parameters.values(), learning_rate=lambda t: 0.1 / (t + 1), beta1=0.8, state_dtype="bf16")
 gradstep.SGD([memoryview(bytearray(8)).cast("f"), bytearray(4)], learning_rate=0.1)
 """
-WRONG = "optimizer.step(np.zeros(2), [3])\n"
+WRONG = "optimizer.step(np.zeros(2), [3])\ngradstep.Lion([], learning_rate=0.1, beta1='fast')\n"
 
 
 def test_hints_are_as_wide_as_the_documentation(tmp_path):
@@ -29,4 +30,4 @@ def test_hints_are_as_wide_as_the_documentation(tmp_path):
     assert status == 0, report + errors
     file.write_text(PROGRAM + WRONG)
     report, _, status = mypy.run(["--strict", "--follow-imports=silent", "--cache-dir", str(tmp_path), str(file)])
-    assert status == 1 and report.count("error:") == 2, report
+    assert status == 1 and report.count("error:") == 3, report

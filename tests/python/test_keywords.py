@@ -6,33 +6,32 @@ import inspect
 import math
 import pydoc
 import re
+from typing import get_type_hints
 
 import numpy as np
 import pytest
 
 import gradstep
 from gradstep._keywords import keywords_of
+from gradstep._named_optimizer import keywords_of_rule
 from gradstep.reducer import ReducerOptions
-from gradstep.rules import AdaGradOptions, AdamOptions, RMSPropOptions, SGDOptions, ShampooOptions
 from gradstep.schedule import Number
+from gradstep.shampoo import ShampooOptions
 from gradstep.updater import UpdaterOptions
 
-RULES = {
-    gradstep.SGD: SGDOptions,
-    gradstep.RMSProp: RMSPropOptions,
-    gradstep.AdaGrad: AdaGradOptions,
-    gradstep.Adam: AdamOptions,
-    gradstep.Shampoo: ShampooOptions,
-}
-TABLES = {**RULES, gradstep.Reducer: ReducerOptions, gradstep.Updater: UpdaterOptions}
-KEYWORDS = [(cls, name) for cls, table in TABLES.items() for name in table.__annotations__]
-
-
+RULES = {gradstep.optimizer_class(rule): rule for rule in gradstep.describe_rules()}
+TABLES = {gradstep.Shampoo: ShampooOptions, gradstep.Reducer: ReducerOptions, gradstep.Updater: UpdaterOptions}
 STRUCTS = {
-    **{rule: rule._rule.options for rule in RULES},
+    gradstep.Shampoo: gradstep._native.shampoo_options,
     gradstep.Reducer: gradstep._native.reducer_options,
     gradstep.Updater: gradstep._native.updater_options,
 }
+# Of each class, its keywords by name: their types, and what is said of them.
+SAID = {
+    **{cls: keywords_of(table) for cls, table in TABLES.items()},
+    **{cls: {name: each[:2] for name, each in keywords_of_rule(rule).items()} for cls, rule in RULES.items()},
+}
+KEYWORDS = [(cls, name) for cls, said in SAID.items() for name in said]
 
 
 def make(cls, **options):
@@ -66,10 +65,29 @@ def test_the_defaults_shown_are_those_of_the_c_library(cls):
     assert {name: getattr(struct, name) for name in shown} == {name: getattr(untouched, name) for name in shown}
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+@pytest.mark.parametrize("cls", RULES, ids=lambda cls: cls.__name__)
+def test_a_rules_keywords_are_the_options_of_the_c_library(cls):
+    assert gradstep.rules.CLASSES[RULES[cls]] is cls
+    options = gradstep.describe_rules()[RULES[cls]].options
+    parameters = inspect.signature(cls).parameters
+    assert not any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
+    assert set(parameters) == {"parameters", "names", "groups", "context", *options}
+    given = {name: option.default for name, option in options.items() if option.default is not None}
+    shown = {name: parameters[name].default for name in options}
+    assert given == {name: default for name, default in shown.items() if default is not inspect.Parameter.empty}
+    make(cls, **given)  # they are legal, all together
+
+
+@pytest.mark.parametrize("cls", RULES, ids=lambda cls: cls.__name__)
+def test_type_checkers_know_a_rules_keywords(cls):
+    table = getattr(gradstep.rules, f"{cls.__name__}Options")
+    assert get_type_hints(table) == {name: kind for name, (kind, _) in SAID[cls].items()}
+
+
+@pytest.mark.parametrize("rule", [*RULES, gradstep.Shampoo], ids=lambda rule: rule.__name__)
 def test_the_learning_rate_must_be_given_and_the_signature_says_so(rule):
     assert inspect.signature(rule).parameters["learning_rate"].default is inspect.Parameter.empty
-    with pytest.raises(gradstep.InvalidArgument, match="learning_rate: is not set"):
+    with pytest.raises(gradstep.InvalidArgument, match=r"learning_rate.*is not"):
         rule([np.zeros(2, np.float32)])
 
 
@@ -96,16 +114,12 @@ COMPANY = {
     "momentum_correction": {"mode": "sparse_topk"},
     "warmup_steps": {"mode": "sparse_topk"},
 }
-BOUNDED = [
-    (cls, name)
-    for cls, name in KEYWORDS
-    if keywords_of(TABLES[cls])[name][1].bounds not in ("", "finite", "any of 64 bits")
-]
+BOUNDED = [(cls, name) for cls, name in KEYWORDS if SAID[cls][name][1].bounds not in ("", "finite", "any of 64 bits")]
 
 
 @pytest.mark.parametrize(("cls", "name"), BOUNDED, ids=lambda value: getattr(value, "__name__", value))
 def test_the_bounds_shown_are_those_that_are_kept(cls, name):
-    kind, keyword = keywords_of(TABLES[cls])[name]
+    kind, keyword = SAID[cls][name]
     outside, inside = outside_and_inside(keyword.bounds)
     as_kind = int if kind is int else float
     for value in outside:
@@ -118,7 +132,7 @@ def test_the_bounds_shown_are_those_that_are_kept(cls, name):
 @pytest.mark.parametrize(("cls", "name"), KEYWORDS, ids=lambda value: getattr(value, "__name__", value))
 def test_help_says_what_every_keyword_is_for(cls, name):
     text = pydoc.plain(pydoc.render_doc(cls))
-    kind, keyword = keywords_of(TABLES[cls])[name]
+    kind, keyword = SAID[cls][name]
     for argument in ("context: ", "parameters: " if cls is not gradstep.Updater else "accumulator: "):
         assert f"\n |  {argument}" in text
     entry = re.search(rf"^ \|      {name}\*?(?: = | \()(?:.*\n)(?: \|          .*\n)*", text, re.MULTILINE)
@@ -127,9 +141,8 @@ def test_help_says_what_every_keyword_is_for(cls, name):
     assert keyword.text in said and keyword.bounds in said
     assert (f"{name}*" in said) == (kind == Number)
     default = inspect.signature(cls).parameters[name].default
-    if keyword.enum:
-        for known in gradstep._options.known_names(keyword.enum).values():
-            assert f'"{known}"' in said
+    for known in gradstep._options.known_names(keyword.enum).values() if keyword.enum else keyword.choices:
+        assert f'"{known}"' in said
     shown = f'"{default}"' if isinstance(default, str) else repr(default)
     assert default is inspect.Parameter.empty or f"= {shown}" in said
 

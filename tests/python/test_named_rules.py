@@ -37,16 +37,11 @@ def test_rules_describe_themselves_and_their_options():
     assert adam.options["seed"].default == 0
 
 
-@pytest.mark.parametrize("rule", sorted(gradstep.describe_rules()))
-def test_options_by_name_are_those_of_the_class(rule):
-    """Rules with a class of their own have the keywords and defaults of their C struct."""
+@pytest.mark.parametrize("rule", ["sgd", "rmsprop", "adagrad", "adam"])
+def test_options_by_name_are_those_of_the_c_struct(rule):
     described = gradstep.describe_rules()[rule].options
-    cls = gradstep.optimizer_class(rule)
-    if not hasattr(cls, "_rule"):
-        return
-    fields = {name for name in vars(cls._rule.options) if not name.startswith(("_", "reserved", "struct_size", "this"))}
-    assert set(described) == fields
-    struct = cls._rule.options()
+    struct = getattr(gradstep._native, f"{rule}_options")()
+    assert set(described) == set(gradstep._options.option_names(type(struct)))
     for option in described.values():
         value = getattr(struct, option.name)
         if option.kind == "choice":
@@ -59,7 +54,7 @@ def test_names_of_rules_with_a_class_give_that_class():
     parameters = [np.zeros(3, np.float32)]
     assert type(gradstep.make_optimizer("adam", parameters, learning_rate=0.1)) is gradstep.Adam
     assert type(gradstep.make_optimizer("shampoo", parameters, learning_rate=0.1)) is gradstep.Shampoo
-    assert gradstep.optimizer_class("lion") is gradstep.optimizer_class("lion")
+    assert gradstep.optimizer_class("lion") is gradstep.Lion
 
 
 def lion(p, m, g, rate, beta1, beta2, decay):
@@ -114,7 +109,7 @@ def test_what_is_wrong_is_named():
         make(lr=0.1)
     with pytest.raises(gradstep.InvalidArgument, match="options: learning_rate is not there"):
         make()
-    with pytest.raises(gradstep.InvalidArgument, match=r"\(beta1\): is 1, expected in \[0, 1\)"):
+    with pytest.raises(gradstep.InvalidArgument, match=r"^beta1: is 1, expected in \[0, 1\)"):
         make(learning_rate=0.1, beta1=1)
     with pytest.raises(TypeError, match="beta1: cannot be 'x', expected a number"):
         make(learning_rate=0.1, beta1="x")

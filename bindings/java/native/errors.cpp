@@ -33,6 +33,7 @@ gradstep_status keep_exception(JNIEnv* env) {
 }  // namespace
 
 jbyteArray to_bytes(JNIEnv* env, const char* text) {
+  if (text == nullptr) return nullptr;
   const auto length = static_cast<jsize>(std::strlen(text));
   jbyteArray bytes = env->NewByteArray(length);
   if (bytes != nullptr) env->SetByteArrayRegion(bytes, 0, length, reinterpret_cast<const jbyte*>(text));

@@ -9,7 +9,8 @@
 
 namespace gradstep_java {
 
-/// NUL-terminated text as an array of bytes without the NUL; NULL with a Java exception if there is no memory.
+/// NUL-terminated text as an array of bytes without the NUL; NULL for NULL, and with a Java exception if there is no
+/// memory.
 jbyteArray to_bytes(JNIEnv* env, const char* text);
 
 /// Throws the Java exception for a status, with this thread's gradstep_last_error() as text.

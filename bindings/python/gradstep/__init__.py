@@ -14,6 +14,7 @@ they are used where they lie, without a copy. What is written must be writable. 
 ``gradstep.plan`` says what synchronisation will cost. Each is there when it is imported.
 """
 
+from gradstep import rules as _rules
 from gradstep import schedule
 from gradstep._arrays import DeviceArray
 from gradstep._info import (
@@ -24,6 +25,7 @@ from gradstep._info import (
     unique_id,
     version,
 )
+from gradstep._named_optimizer import RuleDescription, RuleOption, describe_rules
 from gradstep.accumulator import Accumulator
 from gradstep.communicator import Communicator, CommunicatorStatistics, HostCollectives, Store
 from gradstep.context import Context, default_context
@@ -45,20 +47,18 @@ from gradstep.errors import (
     Timeout,
     Unsupported,
 )
-from gradstep.named_rules import RuleDescription, RuleOption, describe_rules, make_optimizer, optimizer_class
+from gradstep.named_rules import make_optimizer, optimizer_class
 from gradstep.optimizer import Memory, Metric, Optimizer, StepResult
 from gradstep.reducer import BucketStatistics, Reducer, ReducerStatistics
-from gradstep.rules import SGD, AdaGrad, Adam, RMSProp, Shampoo
+from gradstep.rules import *  # noqa: F403
+from gradstep.shampoo import Shampoo
 from gradstep.updater import Updater, UpdaterStatistics
 
 __version__ = version()
 
 __all__ = [
-    "SGD",
     "Aborted",
     "Accumulator",
-    "AdaGrad",
-    "Adam",
     "BackendUnavailable",
     "BucketStatistics",
     "CallbackError",
@@ -81,7 +81,6 @@ __all__ = [
     "Optimizer",
     "OutOfMemory",
     "PeerLost",
-    "RMSProp",
     "Reducer",
     "ReducerStatistics",
     "RuleDescription",
@@ -105,3 +104,4 @@ __all__ = [
     "unique_id",
     "version",
 ]
+__all__ += _rules.__all__

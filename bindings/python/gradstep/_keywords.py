@@ -9,7 +9,7 @@ import functools
 import inspect
 import math
 import textwrap
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from gradstep._options import known_names
@@ -26,6 +26,8 @@ class Keyword(NamedTuple):
     """The legal values, where the type does not say it: ">= 0", "> 0", "in [0, 1)", "0 to 12"; the C library checks."""
     enum: str = ""
     """If the field is an enum: the prefix of its C enumerators."""
+    choices: tuple[str, ...] = ()
+    """If the values are names, and no enum has them: those names."""
 
 
 class Documented(NamedTuple):
@@ -53,30 +55,29 @@ def enums_of(table: type) -> dict[str, str]:
     return {name: keyword.enum for name, (_, keyword) in keywords_of(table).items() if keyword.enum}
 
 
-def documented(
-    table: type, struct: type, *, last: Collection[str] = (), arguments: str = ""
-) -> Callable[[Class], Class]:
+def documented(table: type, struct: type, *, arguments: str = "") -> Callable[[Class], Class]:
     """A class decorator: the keywords of `table`, whose defaults are in `struct`, join signature and docstring.
 
-    last: those that come after the others. arguments: what is said of the other arguments, before the keywords.
+    arguments: what is said of the other arguments, before the keywords.
     """
     defaults = struct()
-    found = {
+    entries = {
         name: Documented(kind, keyword, _default(getattr(defaults, name), kind, keyword))
         for name, (kind, keyword) in keywords_of(table).items()
     }
-    ordered = sorted(found, key=lambda name: (found[name].default is not inspect.Parameter.empty, name in last))
+    return functools.partial(document, entries=entries, arguments=arguments)
 
-    def document(cls: Class) -> Class:
-        entries = {name: found[name] for name in ordered}
-        init: Any = cls.__init__  # type: ignore[misc]  # the class's own
-        init.__signature__ = _signature(inspect.signature(init), entries)
-        if cls.__doc__ is not None:  # python -OO
-            paragraphs = (inspect.cleandoc(cls.__doc__), inspect.cleandoc(arguments), describe(entries))
-            cls.__doc__ = "\n\n".join(filter(None, paragraphs))
-        return cls
 
-    return document
+def document(cls: Class, entries: dict[str, Documented], arguments: str) -> Class:
+    """The class with keywords in its signature and docstring, those first that must be given."""
+    required = {name: entry for name, entry in entries.items() if entry.default is inspect.Parameter.empty}
+    entries = {**required, **entries}
+    init: Any = cls.__init__  # type: ignore[misc]  # the class's own
+    init.__signature__ = _signature(inspect.signature(init), entries)
+    if cls.__doc__ is not None:  # python -OO
+        paragraphs = (inspect.cleandoc(cls.__doc__), inspect.cleandoc(arguments), describe(entries))
+        cls.__doc__ = "\n\n".join(filter(None, paragraphs))
+    return cls
 
 
 def describe(entries: dict[str, Documented]) -> str:
@@ -93,8 +94,8 @@ def describe(entries: dict[str, Documented]) -> str:
 def _line(name: str, entry: Documented) -> str:
     required = entry.default is inspect.Parameter.empty
     values = ["must be given"] if required else []
-    if entry.keyword.enum:
-        names = known_names(entry.keyword.enum).values()
+    names = known_names(entry.keyword.enum).values() if entry.keyword.enum else entry.keyword.choices
+    if names:
         values.append("or " + ", ".join(_quoted(name) for name in names if name != entry.default))
     if entry.keyword.bounds:
         values.append(entry.keyword.bounds)

@@ -8,9 +8,9 @@ import math
 import re
 import sys
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple, Self, TypedDict, Unpack
+from typing import Any, NamedTuple, Self, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,12 @@ from gradstep._handle import Handle, Lease
 from gradstep._info import _sized
 from gradstep._keywords import spelled_out
 from gradstep._numbers import integer, real
-from gradstep._options import enum_value, read_record, read_records, set_options
+from gradstep._options import enum_value, read_record, read_records
 from gradstep._repr import counted, describe, size_of
 from gradstep._saved_state import SavedState
 from gradstep._streams import stream_of
 from gradstep.communicator import Communicator
-from gradstep.context import Context, context_pointer
+from gradstep.context import Context
 from gradstep.errors import InvalidArgument, InvalidState, Unsupported
 from gradstep.schedule import Number, Schedule, as_schedule
 
@@ -89,31 +89,19 @@ class Memory(NamedTuple):
     other_bytes: int
 
 
-class Rule(NamedTuple):
-    """What distinguishes one rule from another in the C API."""
-
-    options: type
-    create: Callable[..., Any]
-    state_bytes: Callable[..., int]
-    enums: dict[str, str] = {}  # noqa: RUF012
-    """For options that are enums: the prefix of their C enumerators."""
-
-
 def above_zero(first: float, schedule: Schedule) -> float:
     """A number for the first value of a schedule, which counts as absent where the schedule does."""
     rises = first == 0 and schedule.kind not in ("constant", "exponential_decay")
     return sys.float_info.min if rises else first  # what rises from 0 needs its buffers from the start
 
 
-_ENUMS = {"state_dtype": "STATE_DTYPE_"}
 _APPLIED = StepResult(True, math.nan, 1.0)
 _QUEUED = StepResult(True, math.nan, math.nan)
 
 
 class Optimizer(SavedState):
-    """What all rules share. A rule is a subclass with its `_rule` and the types of its options."""
+    """What all rules share. A rule is a subclass, with the types of its options."""
 
-    _rule: ClassVar[Rule]
     _kind = "optimizer"
 
     def __init__(
@@ -138,9 +126,7 @@ class Optimizer(SavedState):
         self, described: Schema, context: Context | None, options: dict[str, Any]
     ) -> tuple[Any, dict[str, Schedule]]:
         """The handle, and the schedules among the options by name."""
-        self._options = struct = self._rule.options()
-        schedules = set_options(struct, type(self).__name__, options, _ENUMS | self._rule.enums)
-        return self._rule.create(context_pointer(context), struct, described), schedules
+        raise NotImplementedError
 
     def _create(self, described: Schema, context: Context | None, options: dict[str, Any]) -> None:
         pointer, schedules = self._make(described, context, options)
@@ -322,11 +308,7 @@ class Optimizer(SavedState):
 
         The arguments are those of the class, without a context; shapes and dtypes of the arrays count.
         """
-        struct = cls._rule.options()
-        schedules = set_options(struct, cls.__name__, options, _ENUMS | cls._rule.enums)
-        for name, schedule in schedules.items():
-            setattr(struct, name, above_zero(getattr(struct, name), schedule))
-        return cls._rule.state_bytes(struct, schema(parameters, names, groups))
+        raise NotImplementedError
 
     @property
     def state_names(self) -> list[str]:

@@ -1,74 +1,30 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""The update rules. Options are the fields of the C library's struct of the same rule."""
+#
+# Written by scripts/generate from src/rules.
+"""The first-order rules. Their documentation is what the C library says of them."""
 
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, ClassVar, Self, TypeAlias, TypedDict, Unpack
+from collections.abc import Iterable
+from typing import Unpack
 
-from gradstep import _native
 from gradstep._arrays import Array
-from gradstep._keywords import Keyword, documented, enums_of
-from gradstep._numbers import integer
-from gradstep._partition import blocks
+from gradstep._named_optimizer import NamedOptimizer, rule_class
+from gradstep._shared_options import SharedOptions
 from gradstep.context import Context
-from gradstep.errors import InvalidArgument, InvalidState, Unsupported
-from gradstep.optimizer import Optimizer, Rule
 from gradstep.schedule import Number
 
 
-class CommonOptions(TypedDict, total=False):
-    """What every rule but Shampoo takes besides its own options."""
-
-    learning_rate: Annotated[Number, Keyword("what the direction of a step is multiplied by", ">= 0")]
-    weight_decay: Annotated[Number, Keyword("this much of the parameter is added to its gradient", ">= 0")]
-    maximize: Annotated[bool, Keyword("steps up the gradient")]
-    master_weights: Annotated[
-        bool,
-        Keyword("steps a float32 copy of every float16 and bfloat16 parameter, which is the copy's rounded value"),
-    ]
-    state_dtype: Annotated[
-        str,
-        Keyword(
-            'how state is stored: "native" is the dtype of the arithmetic, "int8" one byte an element, coded in blocks',
-            enum="STATE_DTYPE_",
-        ),
-    ]
-    stochastic_rounding: Annotated[
-        bool, Keyword("rounds what is stored in 16 bits up or down at random, exact on average")
-    ]
-    seed: Annotated[int, Keyword("of stochastic_rounding: equal seeds give equal bits", "any of 64 bits")]
+class SGDOptions(SharedOptions, total=False):
+    learning_rate: Number
+    momentum: Number
+    dampening: Number
+    weight_decay: Number
+    nesterov: bool
+    first_step: str
 
 
-_COMMON = frozenset(CommonOptions.__annotations__) - {"learning_rate"}
-_ARGUMENTS = """
-    parameters: arrays whose shapes and dtypes count; step() is given them anew.
-    names: one str each; None = "param.0", "param.1", ...; saved state and stochastic rounding go by them.
-    groups: one int >= 0 each; None = all in group 0; every group has its own hyper-parameters, see set_value().
-    context: whose threads work; None = default_context().
-"""
-
-
-class SGDOptions(CommonOptions, total=False):
-    momentum: Annotated[
-        Number, Keyword("the part of the last direction that goes into the next; 0 keeps no buffer", ">= 0")
-    ]
-    dampening: Annotated[Number, Keyword("1 - dampening of a gradient goes into the momentum")]
-    nesterov: Annotated[bool, Keyword("looks ahead by one momentum; needs momentum above 0 and dampening 0")]
-    first_step: Annotated[
-        str,
-        Keyword(
-            'where the momentum starts: "dampen" at 0, "copy" at the first gradient, as in PyTorch',
-            enum="SGD_FIRST_STEP_",
-        ),
-    ]
-
-
-@documented(SGDOptions, _native.sgd_options, last=_COMMON, arguments=_ARGUMENTS)
-class SGD(Optimizer):
-    """Stochastic gradient descent, with momentum, dampening, Nesterov's form and weight decay."""
-
-    _rule = Rule(_native.sgd_options, _native.optimizer_create_sgd, _native.sgd_state_bytes, enums_of(SGDOptions))
-
+@rule_class("sgd")
+class SGD(NamedOptimizer):
     def __init__(
         self,
         parameters: Iterable[Array],
@@ -81,36 +37,18 @@ class SGD(Optimizer):
         super().__init__(parameters, names=names, groups=groups, context=context, **options)
 
 
-_EpsilonPlacement: TypeAlias = Annotated[
-    str,
-    Keyword(
-        'where epsilon is added to the divisor: "inside" its root, as in SINGA, or "outside", as in PyTorch',
-        enum="EPSILON_PLACEMENT_",
-    ),
-]
+class RMSPropOptions(SharedOptions, total=False):
+    learning_rate: Number
+    rho: Number
+    epsilon: Number
+    weight_decay: Number
+    momentum: Number
+    epsilon_placement: str
+    centered: bool
 
 
-class RMSPropOptions(CommonOptions, total=False):
-    rho: Annotated[Number, Keyword("what a step leaves of the running mean square", "in [0, 1)")]
-    epsilon: Annotated[Number, Keyword("keeps the divisor from 0", ">= 0")]
-    momentum: Annotated[
-        Number, Keyword("the part of the last direction that goes into the next; 0 keeps no buffer", ">= 0")
-    ]
-    centered: Annotated[
-        bool,
-        Keyword("subtracts the running mean, so that the divisor is a standard deviation (Graves 2013)"),
-    ]
-    epsilon_placement: _EpsilonPlacement
-
-
-@documented(RMSPropOptions, _native.rmsprop_options, last=_COMMON, arguments=_ARGUMENTS)
-class RMSProp(Optimizer):
-    """Gradients divided by the root of their running mean square (Tieleman and Hinton 2012)."""
-
-    _rule = Rule(
-        _native.rmsprop_options, _native.optimizer_create_rmsprop, _native.rmsprop_state_bytes, enums_of(RMSPropOptions)
-    )
-
+@rule_class("rmsprop")
+class RMSProp(NamedOptimizer):
     def __init__(
         self,
         parameters: Iterable[Array],
@@ -123,21 +61,17 @@ class RMSProp(Optimizer):
         super().__init__(parameters, names=names, groups=groups, context=context, **options)
 
 
-class AdaGradOptions(CommonOptions, total=False):
-    epsilon: Annotated[Number, Keyword("keeps the divisor from 0", ">= 0")]
-    lr_decay: Annotated[Number, Keyword("the learning rate of step t is divided by 1 + t * lr_decay", ">= 0")]
-    initial_accumulator: Annotated[float, Keyword("what the sum of squares starts at", ">= 0")]
-    epsilon_placement: _EpsilonPlacement
+class AdaGradOptions(SharedOptions, total=False):
+    learning_rate: Number
+    epsilon: Number
+    weight_decay: Number
+    lr_decay: Number
+    initial_accumulator: float
+    epsilon_placement: str
 
 
-@documented(AdaGradOptions, _native.adagrad_options, last=_COMMON, arguments=_ARGUMENTS)
-class AdaGrad(Optimizer):
-    """Gradients divided by the root of the sum of their squares (Duchi et al. 2011)."""
-
-    _rule = Rule(
-        _native.adagrad_options, _native.optimizer_create_adagrad, _native.adagrad_state_bytes, enums_of(AdaGradOptions)
-    )
-
+@rule_class("adagrad")
+class AdaGrad(NamedOptimizer):
     def __init__(
         self,
         parameters: Iterable[Array],
@@ -150,33 +84,19 @@ class AdaGrad(Optimizer):
         super().__init__(parameters, names=names, groups=groups, context=context, **options)
 
 
-class AdamOptions(CommonOptions, total=False):
-    beta1: Annotated[Number, Keyword("what a step leaves of the running mean of gradients", "in [0, 1)")]
-    beta2: Annotated[Number, Keyword("what a step leaves of the running mean of their squares", "in [0, 1)")]
-    epsilon: Annotated[Number, Keyword("keeps the divisor from 0", ">= 0")]
-    decoupled_weight_decay: Annotated[
-        bool, Keyword("AdamW: learning_rate * weight_decay of the parameter is taken from it, past the moments")
-    ]
-    bias_correction: Annotated[
-        str,
-        Keyword(
-            'of the moments\' start at 0; with "tf" epsilon joins before it, as in TensorFlow and Lingvo',
-            enum="BIAS_CORRECTION_",
-        ),
-    ]
-    amsgrad: Annotated[bool, Keyword("the largest second moment so far is the divisor (Reddi et al. 2018)")]
+class AdamOptions(SharedOptions, total=False):
+    learning_rate: Number
+    beta1: Number
+    beta2: Number
+    epsilon: Number
+    weight_decay: Number
+    bias_correction: str
+    decoupled_weight_decay: bool
+    amsgrad: bool
 
 
-@documented(AdamOptions, _native.adam_options, last=_COMMON, arguments=_ARGUMENTS)
-class Adam(Optimizer):
-    """Adam (Kingma and Ba 2015), and with decoupled_weight_decay AdamW (Loshchilov and Hutter 2019).
-
-    One step count serves all parameters: one whose first gradient comes late makes steps of up to 3.16, then 6.6
-    times learning_rate (docs/numerics.md, "Steps"). gradstep.torch counts the steps of each.
-    """
-
-    _rule = Rule(_native.adam_options, _native.optimizer_create_adam, _native.adam_state_bytes, enums_of(AdamOptions))
-
+@rule_class("adam")
+class Adam(NamedOptimizer):
     def __init__(
         self,
         parameters: Iterable[Array],
@@ -189,111 +109,15 @@ class Adam(Optimizer):
         super().__init__(parameters, names=names, groups=groups, context=context, **options)
 
 
-class ShampooOptions(TypedDict, total=False):
-    learning_rate: Annotated[Number, Keyword("what the direction of a step is multiplied by", ">= 0")]
-    block_size: Annotated[
-        int,
-        Keyword("elements: longer dimensions are cut at its multiples, neighbours are merged up to it", ">= 1"),
-    ]
-    beta1: Annotated[Number, Keyword("what a step leaves of the momentum", "in [0, 1)")]
-    beta2: Annotated[
-        Number, Keyword("what an update leaves of the statistics; 1 turns the mean into a sum", "in [0, 1]")
-    ]
-    diagonal_epsilon: Annotated[Number, Keyword("keeps the divisor of the grafting rule from 0", ">= 0")]
-    matrix_epsilon: Annotated[Number, Keyword("the ridge under a root, as a part of the largest eigenvalue", ">= 0")]
-    weight_decay: Annotated[Number, Keyword("this much of the parameter is added to the direction", ">= 0")]
-    decoupled_weight_decay: Annotated[
-        bool, Keyword("takes learning_rate * weight_decay of the parameter from it instead, past the momentum")
-    ]
-    start_preconditioning_step: Annotated[int, Keyword("steps by the grafting rule alone", ">= 0")]
-    preconditioning_compute_steps: Annotated[int, Keyword("steps from new roots to new roots", ">= 1")]
-    statistics_compute_steps: Annotated[int, Keyword("steps from one update of the statistics to the next", ">= 1")]
-    best_effort_shape_interpretation: Annotated[bool, Keyword("merges small neighbouring dimensions")]
-    graft_type: Annotated[str, Keyword("the rule whose length a step has", enum="GRAFT_TYPE_")]
-    graft_beta1: Annotated[Number, Keyword('of graft_type "adam"', "in [0, 1)")]
-    graft_beta2: Annotated[Number, Keyword('of graft_type "adam"', "in [0, 1)")]
-    clip_by_scaled_gradient_norm: Annotated[
-        Number, Keyword("limits the root mean square of the rmsprop graftings' direction; 0 = off", ">= 0")
-    ]
-    nesterov: Annotated[bool, Keyword("looks ahead by one momentum")]
-    moving_average_for_momentum: Annotated[bool, Keyword("1 - beta1 of a direction goes into the momentum, not all")]
-    exponent_override: Annotated[
-        int, Keyword("p of the roots S ** (-1 / p); 0 = twice the number of dimensions", ">= 0")
-    ]
-    skip_preconditioning_dim_size_gt: Annotated[
-        int, Keyword("elements: a parameter with a longer dimension steps by the grafting rule alone", ">= 1")
-    ]
-    precondition: Annotated[
-        Number, Keyword("0 steps by the grafting rule alone; as a constant it keeps no matrices either", ">= 0")
-    ]
-    root_method: Annotated[str, Keyword("how roots are computed", enum="ROOT_METHOD_")]
-    root_precision: Annotated[str, Keyword("in which roots are computed", enum="ROOT_PRECISION_")]
-    product_precision: Annotated[
-        str,
-        Keyword(
-            'of statistics and preconditioned gradients; "tf32": CUDA\'s tensor cores round operands to 10 bits',
-            enum="PRODUCT_PRECISION_",
-        ),
-    ]
-    root_padding: Annotated[
-        str,
-        Keyword(
-            '"largest" computes them as if every block had the size of the largest, as Google\'s code does',
-            enum="ROOT_PADDING_",
-        ),
-    ]
-    root_retries: Annotated[int, Keyword("with ten times the ridge each, after a root that failed", "0 to 12")]
-    root_lag: Annotated[
-        int, Keyword("roots serve so many steps later, and are computed beside the steps in between", "0 to 1000")
-    ]
-    refresh: Annotated[
-        str,
-        Keyword('"fresh": roots serve in the step that computes them; "stale": from the next on', enum="REFRESH_"),
-    ]
-    inverse_failure_threshold: Annotated[Number, Keyword("a root whose error reaches it has failed", ">= 0")]
-    quantize_momentum: Annotated[bool, Keyword("keeps the momenta in int8")]
-    quantize_statistics: Annotated[bool, Keyword("keeps statistics and preconditioners in int16")]
-    one_sided: Annotated[
-        str,
-        Keyword(
-            'preconditions only the axes of the "input" (all but the last) or of the "output" (the last)',
-            enum="ONE_SIDED_",
-        ),
-    ]
-    eigenvalue_corrected: Annotated[
-        bool,
-        Keyword(
-            "SOAP (Vyas et al. 2024): Adam in the eigenbasis of the statistics, by beta1, beta2 and diagonal_epsilon; "
-            "graft_type and the momenta play no part"
-        ),
-    ]
-    master_weights: Annotated[
-        bool,
-        Keyword("steps a float32 copy of every float16 and bfloat16 parameter, which is the copy's rounded value"),
-    ]
+class LionOptions(SharedOptions, total=False):
+    learning_rate: Number
+    beta1: Number
+    beta2: Number
+    weight_decay: Number
 
 
-@documented(ShampooOptions, _native.shampoo_options, arguments=_ARGUMENTS)
-class Shampoo(Optimizer):
-    """Distributed Shampoo (Gupta, Koren and Singer 2018; Anil et al. 2020), for float32, float16 and bfloat16.
-
-    State beside the tensors of the parameter's shape: "statistics.{block}.{axis}", "preconditioners.{block}.{axis}".
-    metrics() has error, eigenvalue, iterations, retries, failures and age of every root.
-
-    unpreconditioned: groups that step by the grafting rule alone, and keep no matrices.
-    """
-
-    _rule = Rule(
-        _native.shampoo_options, _native.optimizer_create_shampoo, _native.shampoo_state_bytes, enums_of(ShampooOptions)
-    )
-    ADAMW_OPTIONS: ClassVar[Mapping[str, Any]] = {
-        "graft_type": "adam",
-        "decoupled_weight_decay": True,
-        "moving_average_for_momentum": True,
-        "nesterov": False,
-    }
-    """The flags that from_adamw chooses."""
-
+@rule_class("lion")
+class Lion(NamedOptimizer):
     def __init__(
         self,
         parameters: Iterable[Array],
@@ -301,128 +125,22 @@ class Shampoo(Optimizer):
         names: Iterable[str] | None = None,
         groups: Iterable[int] | None = None,
         context: Context | None = None,
-        unpreconditioned: Iterable[int] = (),
-        **options: Unpack[ShampooOptions],
+        **options: Unpack[LionOptions],
     ) -> None:
-        unpreconditioned = set(unpreconditioned)
-        precondition = options.get("precondition", 1.0)
-        if unpreconditioned:
-            options = {**options, "precondition": 0.0}  # so that no matrices are made for them
         super().__init__(parameters, names=names, groups=groups, context=context, **options)
-        for group in sorted(set(range(self.group_count)) - unpreconditioned) if unpreconditioned else ():
-            self.set_value("precondition", precondition, group)
 
-    @classmethod
-    def state_bytes(
-        cls,
-        parameters: Iterable[Array],
-        *,
-        names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
-        unpreconditioned: Iterable[int] = (),
-        **options: Any,
-    ) -> int:
-        left_out = set(unpreconditioned)
-        if not left_out:
-            return super().state_bytes(parameters, names=names, groups=groups, **options)
-        arrays = list(parameters)
-        group_of = [0] * len(arrays) if groups is None else list(groups)
-        if len(group_of) != len(arrays):
-            raise InvalidArgument(f"groups: {len(group_of)} entries, expected {len(arrays)}")
-        total = 0
-        for plain in (False, True):
-            chosen = [array for array, group in zip(arrays, group_of, strict=True) if (group in left_out) == plain]
-            total += super().state_bytes(chosen, **(options | {"precondition": 0.0} if plain else options))
-        return total
 
-    @classmethod
-    def from_adamw(
-        cls,
-        parameters: Iterable[Array],
-        *,
-        learning_rate: Number,
-        beta1: Number = 0.9,
-        beta2: Number = 0.999,
-        epsilon: Number = 1e-8,
-        weight_decay: Number = 0.0,
-        names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
-        context: Context | None = None,
-        adamw_groups: Iterable[int] = (),
-        **options: Any,
-    ) -> Self:
-        """Shampoo in the place of a tuned AdamW: the same learning rate, betas, epsilon and decoupled decay.
-
-        A step of Adam is as long as the mean over time, by beta1, of the directions g / (sqrt(v) + epsilon). Here every
-        preconditioned direction gets the length of that direction of its step, and the same mean is taken of them:
-        graft_type="adam" with graft_beta1=0 and graft_beta2=beta2, moving_average_for_momentum with beta1, no Nesterov
-        term. So beta1 averages once. With it in graft_beta1 too, the length would already be that of a mean, and
-        averaging over beta1 again would make steps several times too short; in graft_beta1 alone the length
-        would be right, but the direction that of a single gradient.
-        What differs from Adam: the mean starts from 0 without a correction, so the first 1 / (1 - beta1) steps are
-        shorter.
-
-        adamw_groups: groups that stay with AdamW itself (embeddings and output layers, often; parameters without
-            dimensions or with one above skip_preconditioning_dim_size_gt gain by it too): beta1 is in graft_beta1.
-        options: those of Shampoo. With precondition=0 all groups are AdamW's. With eigenvalue_corrected the rule is
-            Adam in other coordinates, by beta1, beta2 and epsilon themselves; adamw_groups then differ from AdamW in
-            that their first gradient makes no step.
-        """
-        chosen: dict[str, Any] = {
-            "learning_rate": learning_rate,
-            "beta1": beta1,
-            "beta2": beta2,
-            "diagonal_epsilon": epsilon,
-            "weight_decay": weight_decay,
-            "graft_beta1": 0.0,
-            "graft_beta2": beta2,
-            **cls.ADAMW_OPTIONS,
-            **options,
-        }
-        plain = set(adamw_groups)
-        made = cls(parameters, names=names, groups=groups, context=context, unpreconditioned=plain, **chosen)
-        if chosen.get("precondition", 1.0) == 0:
-            plain = set(range(made.group_count))
-        for group in plain if not chosen.get("eigenvalue_corrected") else ():
-            made.set_value("beta1", 0.0, group)
-            made.set_value("graft_beta1", beta1, group)
-        return made
-
-    def state_names_of(self, i: int) -> list[str]:
-        """The state tensors of parameter i, with a name for every block and axis that has matrices."""
-        i, extents = integer("i", i), self._blocks(i)
-        names = []
-        for pattern in self.state_names:
-            if "{" not in pattern:
-                names += [pattern] if self._has_state(i, pattern) else []
-                continue
-            # An axis has matrices in all blocks or in none.
-            axes = range(len(extents[0]) if extents else 0)
-            having = [axis for axis in axes if self._has_state(i, pattern.format(block=0, axis=axis))]
-            names += [pattern.format(block=block, axis=axis) for block in range(len(extents)) for axis in having]
-        return names
-
-    def _has_state(self, i: int, name: str) -> bool:
-        try:
-            _native.optimizer_state(self._pointer, i, name)
-        except InvalidState:
-            return False
-        except Unsupported:  # there, but in another form
-            pass
-        return True
-
-    def _blocks(self, i: int) -> list[tuple[int, ...]]:
-        """The extents of the blocks of parameter i, as if it were preconditioned."""
-        shape, _ = self._description(i)
-        if not shape or 0 in shape:
-            return []
-        return blocks(shape, self._options.block_size, bool(self._options.best_effort_shape_interpretation))
-
-    def _state_shape(self, i: int, name: str) -> tuple[int, ...]:
-        _, *place = name.split(".")
-        extents = self._blocks(i)
-        if len(place) == 2 and all(number.isdecimal() for number in place):
-            block, axis = map(int, place)
-            if block < len(extents) and axis < len(extents[block]):
-                return extents[block][axis], extents[block][axis]
-        return super()._state_shape(i, name)
+CLASSES: dict[str, type[NamedOptimizer]] = {
+    "sgd": SGD,
+    "rmsprop": RMSProp,
+    "adagrad": AdaGrad,
+    "adam": Adam,
+    "lion": Lion,
+}
+__all__ = [
+    "SGD",
+    "AdaGrad",
+    "Adam",
+    "Lion",
+    "RMSProp",
+]

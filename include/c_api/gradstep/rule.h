@@ -7,10 +7,8 @@
  *   gradstep_optimizer_create(context, "adam", options, 3, parameters, n, &optimizer);
  *
  * The options of "sgd", "rmsprop", "adagrad" and "adam" have the names, ranges and defaults of the fields of their
- * structs (optimizer.h); the optimizers are the same. Rules that have no struct:
- *
- *   "lion" (Chen et al. 2023, algorithm 2): u = sign(beta1 m + (1 - beta1) g); m = beta2 m + (1 - beta2) g;
- *   p -= learning_rate * u, and with weight_decay p -= learning_rate * weight_decay * p first. State "exp_avg".
+ * structs (optimizer.h); the optimizers are the same. Other rules have no struct. gradstep_rule_describe and
+ * gradstep_rule_options say what a rule computes and takes; docs/rules.md is made of the same words.
  */
 #ifndef GRADSTEP_RULE_H
 #define GRADSTEP_RULE_H

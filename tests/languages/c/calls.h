@@ -9,7 +9,7 @@
 typedef gradstep_status script_call(rank* r, const script_line* line);
 
 /* creations.c */
-script_call create_sgd, create_rmsprop, create_adagrad, create_adam, create_shampoo;
+script_call create_sgd, create_rmsprop, create_adagrad, create_adam, create_shampoo, create_optimizer;
 script_call create_accumulator, create_reducer, create_updater;
 script_call set_value, set_schedule;
 

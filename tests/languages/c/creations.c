@@ -81,6 +81,19 @@ CREATE_RULE(adagrad)
 CREATE_RULE(adam)
 CREATE_RULE(shampoo)
 
+gradstep_status create_optimizer(rank* r, const script_line* line) {
+  gradstep_option options[kMaxKeys];
+  size_t n = 0;
+  for (int k = 0; k < line->n_keys; ++k) {
+    if (place_in("rule,times,only,fails", line->keys[k]) >= 0) continue;
+    char* end;
+    const double number = strtod(line->values[k], &end);
+    options[n++] = (gradstep_option){line->keys[k], number, *end == '\0' ? NULL : line->values[k]};
+  }
+  REPLACE(optimizer, r->optimizer,
+          gradstep_optimizer_create(r->context, value_of(line, "rule"), options, n, r->parameters, r->n, &made));
+}
+
 gradstep_status create_accumulator(rank* r, const script_line* line) {
   gradstep_accumulator_options options;
   schedule windows;

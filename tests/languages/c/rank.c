@@ -13,17 +13,29 @@
 static const struct {
   const char* name;
   script_call* make;
-} kCalls[] = {{"sgd", create_sgd},         {"rmsprop", create_rmsprop},
-              {"adagrad", create_adagrad}, {"adam", create_adam},
-              {"shampoo", create_shampoo}, {"accumulator", create_accumulator},
-              {"reducer", create_reducer}, {"updater", create_updater},
-              {"set", set_value},          {"schedule", set_schedule},
-              {"step", call_step},         {"add", call_add},
-              {"flush", call_flush},       {"reset", call_reset},
-              {"reduce", call_reduce},     {"exchange", call_exchange},
-              {"push", call_push},         {"finish", call_finish},
-              {"save", call_save},         {"load", call_load},
-              {"hash", call_hash},         {"parameters", read_parameters}};
+} kCalls[] = {{"sgd", create_sgd},
+              {"rmsprop", create_rmsprop},
+              {"adagrad", create_adagrad},
+              {"adam", create_adam},
+              {"shampoo", create_shampoo},
+              {"optimizer", create_optimizer},
+              {"accumulator", create_accumulator},
+              {"reducer", create_reducer},
+              {"updater", create_updater},
+              {"set", set_value},
+              {"schedule", set_schedule},
+              {"step", call_step},
+              {"add", call_add},
+              {"flush", call_flush},
+              {"reset", call_reset},
+              {"reduce", call_reduce},
+              {"exchange", call_exchange},
+              {"push", call_push},
+              {"finish", call_finish},
+              {"save", call_save},
+              {"load", call_load},
+              {"hash", call_hash},
+              {"parameters", read_parameters}};
 
 static gradstep_status make_call(rank* r, const script_line* line) {
   for (size_t k = 0; k < sizeof kCalls / sizeof *kCalls; ++k) {

@@ -5,6 +5,7 @@
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 namespace languages {
@@ -122,6 +123,22 @@ TensorList Rank::values() {
   TensorList list;
   for (Array& value : values_) list.push_back(value.tensor());
   return list;
+}
+
+void Rank::create_by_name(const script_line* line) {
+  gradstep::RuleOptions options;
+  for (int k = 0; k < line->n_keys; ++k) {
+    const char* key = line->keys[k];
+    if (place_in("rule,times,only,fails", key) >= 0) continue;
+    char* end = nullptr;
+    const double number = std::strtod(line->values[k], &end);
+    if (*end == '\0') {
+      options.emplace_back(key, number);
+    } else {
+      options.emplace_back(key, line->values[k]);
+    }
+  }
+  optimizer_ = Optimizer::by_name(context_, value_of(line, "rule"), options, parameters_);
 }
 
 void Rank::create_accumulator(const script_line* line) {
@@ -285,6 +302,7 @@ Rank::Call Rank::call_of(const script_line* line) {
       {"adagrad", &Rank::create_optimizer<gradstep::AdagradOptions, Optimizer::adagrad>},
       {"adam", &Rank::create_optimizer<gradstep::AdamOptions, Optimizer::adam>},
       {"shampoo", &Rank::create_optimizer<gradstep::ShampooOptions, Optimizer::shampoo>},
+      {"optimizer", &Rank::create_by_name},
       {"accumulator", &Rank::create_accumulator},
       {"reducer", &Rank::create_reducer},
       {"updater", &Rank::create_updater},

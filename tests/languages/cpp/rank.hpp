@@ -49,6 +49,7 @@ class Rank {
   void create_optimizer(const script_line* line) {
     optimizer_ = kCreate(context_, options_of<Options>(line), parameters_);
   }
+  void create_by_name(const script_line* line);
   void create_accumulator(const script_line* line);
   void create_reducer(const script_line* line);
   void create_updater(const script_line* line);

@@ -158,6 +158,14 @@ function make_optimizer(rank, line)
                                       context = rank.context)
 end
 
+"Options are numbers where a value is one, else texts."
+function make_by_name(rank, line)
+    options = [Symbol(key) => something(tryparse(Float64, value), value) for (key, value) in line.keys
+               if !(key in ("rule", "times", "only", "fails"))]
+    rank.handles["optimizer"] = setup(NamedRule(line.keys["rule"]; options...), rank.values; groups = rank.groups,
+                                      context = rank.context)
+end
+
 function make_accumulator(rank, line)
     options = fields(line, Gradstep.C.gradstep_accumulator_options)
     schedule = haskey(line.keys, "schedule.kind") ? schedule_of(line, "schedule.") : nothing
@@ -237,6 +245,7 @@ function make_hash(rank, line)
 end
 
 const CALLS = Dict(
+    "optimizer" => make_by_name,
     "accumulator" => make_accumulator,
     "reducer" => make_reducer,
     "updater" => make_updater,

@@ -85,8 +85,8 @@ class Optimizer : public SavedState<Optimizer, gradstep_optimizer_save, gradstep
   static Optimizer shampoo(const Context& context, const ShampooOptions& options, const Parameters& parameters) {
     return create<gradstep_optimizer_create_shampoo>(context, options.c(), parameters);
   }
-  /// Makes an optimizer of the rule of that name, such as "lion". Throws InvalidArgument, which lists the known names,
-  /// for a rule or an option that is unknown.
+  /// Makes an optimizer of the rule of that name, such as "lion"; describe_rules() lists them (rules.hpp). Throws
+  /// InvalidArgument, which lists the known names, for a rule or an option that is unknown.
   static Optimizer by_name(const Context& context, const std::string& rule, const RuleOptions& options,
                            const Parameters& parameters) {
     const auto list = detail::c_parameters(parameters);

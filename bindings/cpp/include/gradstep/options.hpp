@@ -4,7 +4,7 @@
 // options.hpp: enums and options, by the names of the C API, whose comments are the reference. Fields are given by
 // designated initialisers, in their order; what is left out has the default of the library that runs.
 //
-// Written by bindings/cpp/generate.py.
+// Written by scripts/generate.
 #pragma once
 
 #include <gradstep/gradstep.h>

@@ -22,6 +22,7 @@ include("models.jl")
 include("context.jl")
 include("schedules.jl")
 include("optimizers.jl")
+include("named_rules.jl")
 include("accumulators.jl")
 include("communicators.jl")
 include("host_communicators.jl")
@@ -31,7 +32,7 @@ include("saved_state.jl")
 include("info.jl")
 
 export GradstepError, Context, default_context, Schedule
-export SGD, RMSProp, AdaGrad, Adam, AdamW, Shampoo, NamedRule, setup, add_parameters!, update!, step!, deltas!,
+export SGD, RMSProp, AdaGrad, Adam, AdamW, Shampoo, NamedRule, describe_rules, setup, add_parameters!, update!, step!, deltas!,
        adjust!, hyper_parameter, step_count, set_step_count!, state_names, state, set_state!, copy_state!, metrics, memory,
        state_bytes
 export Accumulator, Rows, add!, flush!, reset!, gradients, sums, gradient_norm, window

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Written by bindings/julia/generate.py from include/c_api/gradstep. The comments there are the reference.
+# Written by scripts/generate from include/c_api/gradstep. The comments there are the reference.
 
 const GRADSTEP_ABI_VERSION = 0x00000001
 

@@ -61,57 +61,8 @@ for (rule, c_name, says) in RULES
     end
 end
 
-"""What a rule by its name is given: numbers and texts by the names of its options."""
-struct NamedOptions
-    rule::String
-    given::Vector{Tuple{String, Float64, Union{Nothing, String}}}
-end
-
-"""
-    NamedRule(name; options...)
-
-The rule of that name, such as `"lion"`: for rules without a function of their own, and for configurations. Options have the
-names, ranges and defaults of the C library's (`gradstep_rule_options`); texts and symbols are names of choices. Schedules
-serve as for the other rules.
-"""
-function NamedRule(name; options...)
-    given = Tuple{String, Float64, Union{Nothing, String}}[]
-    schedules = Pair{Symbol, Schedule}[]
-    for (key, value) in pairs(options)
-        if value isa Union{AbstractString, Symbol}
-            push!(given, (String(key), 0.0, String(value)))
-        elseif value isa Integer && !(-2^53 <= value <= 2^53)
-            push!(given, (String(key), 0.0, string(value)))
-        elseif is_schedule(value)
-            push!(schedules, key => as_schedule(value))
-            push!(given, (String(key), value_at_creation(schedules[end].second), nothing))
-        else
-            push!(given, (String(key), Float64(value), nothing))
-        end
-    end
-    return Rule{NamedOptions}(String(name), NamedOptions(String(name), given), schedules)
-end
-
-Base.show(io::IO, rule::Rule{NamedOptions}) = print(io, "NamedRule(", repr(rule.name), "; ", join(
-    ["$name = $(repr(text === nothing ? value : text))" for (name, value, text) in rule.options.given], ", "), ")")
-
-creator(::Rule{NamedOptions}) = C.gradstep_optimizer_create
-byte_counter(::Rule{NamedOptions}) = C.gradstep_rule_state_bytes
-
 """Calls `f` with the arguments by which C takes the rule's options."""
 with_options(f, rule::Rule) = f(Ref(rule.options))
-function with_options(f, rule::Rule{NamedOptions})
-    name, given = rule.options.rule, rule.options.given
-    texts = Iterators.flatten(((option, text) for (option, _, text) in given))
-    for text in texts
-        text === nothing || !Base.containsnul(text) || throw(ArgumentError("NamedRule: $(repr(text)) has a NUL"))
-    end
-    GC.@preserve given begin
-        options = [C.gradstep_option(pointer(option), value, text === nothing ? C_NULL : pointer(text))
-                   for (option, value, text) in given]
-        return f(name, options, length(options))
-    end
-end
 
 """
     AdamW(learning_rate; options...)

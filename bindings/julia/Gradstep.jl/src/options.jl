@@ -85,6 +85,7 @@ function shown_field(::Type{T}, name, value) where {T}
     words = get(C.FIELD_WORDS, (T, name), nothing)
     words isa NamedTuple && return enum_name(words, value)
     words === Bool && return value != 0
+    value isa Ptr{UInt8} && return value == C_NULL ? nothing : unsafe_string(value)
     value isa NTuple{N, UInt8} where {N} && return String(UInt8[byte for byte in Iterators.takewhile(!=(0), value)])
     return value
 end

@@ -37,6 +37,20 @@ end
     @test occursin("learning_rate is not there", failure(() -> setup(NamedRule("lion"), x)).text)
 end
 
+@testset "rules describe themselves and are made by their descriptions" begin
+    rules = describe_rules()
+    adam = only(filter(rule -> rule.name == "adam", rules))
+    @test occursin("Kingma", adam.source) && occursin("beta1", adam.formula)
+    @test adam.states == ["exp_avg", "exp_avg_sq", "max_exp_avg_sq"]
+    @test (name = :beta2, kind = :hyper_parameter, meaning = "share of the mean square that a step keeps", choices = Symbol[],
+           default = 0.999, minimum = 0.0, limit = 1.0) in adam.options
+    for rule in rules
+        given = [each.name => each.default === nothing ? each.minimum : each.default for each in rule.options]
+        @test state_names(setup(NamedRule(rule.name; given...), Float32[1])) ⊆ rule.states
+        @test all(each -> each.kind !== :choice || each.default in each.choices, rule.options)
+    end
+end
+
 @testset "every rule steps against the gradient" begin
     for rule in (SGD(0.1), SGD(0.1; momentum = 0.9, nesterov = true), RMSProp(0.1), AdaGrad(0.1; lr_decay = 0.1),
                  Adam(0.1; amsgrad = true), AdamW(0.1; weight_decay = 0.1), Shampoo(0.1; start_preconditioning_step = 0))

@@ -8,13 +8,14 @@ import torch
 from torch import Tensor
 
 import gradstep
+from gradstep import _native
 from gradstep._options import option_names
 from gradstep.errors import Unsupported
 from gradstep.torch._arguments import THREADS, Group, Parameters, Words, check_keywords, pair
 from gradstep.torch._optimizer import Optimizer
 
 _RENAMED = {"learning_rate", "beta1", "beta2", "graft_beta1", "graft_beta2", "precondition", "weight_decay"}
-_SHAMPOO_DEFAULTS = gradstep.Shampoo._rule.options()
+_SHAMPOO_DEFAULTS = _native.shampoo_options()
 _SHAMPOO_OPTIONS = [name for name in option_names(type(_SHAMPOO_DEFAULTS)) if name not in _RENAMED]
 _SHAMPOO_NUMBERS = {name for name in _SHAMPOO_OPTIONS if isinstance(getattr(_SHAMPOO_DEFAULTS, name), float)}
 

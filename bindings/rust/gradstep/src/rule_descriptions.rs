@@ -65,7 +65,7 @@ fn text(data: *const c_char) -> String {
 }
 
 fn list(data: *const c_char) -> Vec<String> {
-    if data.is_null() { Vec::new() } else { text(data).split(',').map(str::to_owned).collect() }
+    if data.is_null() { Vec::new() } else { text(data).split_terminator(',').map(str::to_owned).collect() }
 }
 
 fn option_of(raw: &sys::gradstep_rule_option) -> RuleOption {

@@ -5,8 +5,8 @@
 use std::path::Path;
 
 use gradstep::{
-    Accumulator, Communicator, Context, Dtype, Error, LoadOptions, Optimizer, Reducer, Rows, Rule, StepOptions, Tensor,
-    Trigger,
+    Accumulator, Communicator, Context, Dtype, Error, LoadOptions, NamedRule, Optimizer, Reducer, Rows, Rule,
+    StepOptions, Tensor, Trigger,
 };
 
 use crate::Result;
@@ -88,6 +88,7 @@ impl<'a> Rank<'a> {
             "adagrad" => self.make_optimizer::<gradstep::AdaGrad>(line),
             "adam" => self.make_optimizer::<gradstep::Adam>(line),
             "shampoo" => self.make_optimizer::<gradstep::Shampoo>(line),
+            "optimizer" => self.make_by_name(line),
             "accumulator" => self.make_accumulator(line),
             "reducer" => self.make_reducer(line),
             "updater" => self.handles.make_updater(self.context, &options_of(line, &[])?),
@@ -126,6 +127,18 @@ impl<'a> Rank<'a> {
 
     fn make_optimizer<R: Rule + Options>(&mut self, line: &Line) -> Result<()> {
         let rule = options_of::<R>(line, &[])?;
+        self.handles.optimizer = Some(Optimizer::new(self.context, &rule, &self.model.schema)?);
+        Ok(())
+    }
+
+    /// Options are numbers where a value is one, else texts.
+    fn make_by_name(&mut self, line: &Line) -> Result<()> {
+        let rule = line.fields(&["rule"]).fold(NamedRule::new(line.need("rule")?), |rule, (name, value)| {
+            match value.parse() {
+                Ok(number) => rule.number(name, number),
+                Err(_) => rule.text(name, value),
+            }
+        });
         self.handles.optimizer = Some(Optimizer::new(self.context, &rule, &self.model.schema)?);
         Ok(())
     }

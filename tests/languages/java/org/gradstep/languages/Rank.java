@@ -102,6 +102,8 @@ final class Rank {
     switch (line.call()) {
       case "sgd", "rmsprop", "adagrad", "adam", "shampoo" -> optimizer =
           Rules.create(context, line.call(), line.fields(), parameters);
+      case "optimizer" -> optimizer =
+          Optimizer.byName(context, line.text("rule"), Rules.options(line.fields("rule")), parameters);
       case "accumulator" -> accumulator = makeAccumulator(line);
       case "reducer" -> {
         try (ReducerOptions options = Fields.set(new ReducerOptions(), line.fields())) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.gradstep.languages;
 
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.gradstep.AdaGradOptions;
@@ -16,6 +17,19 @@ import org.gradstep.ShampooOptions;
 /** Optimizers by the name of their rule, for scripts and recorded vectors. */
 public final class Rules {
   private Rules() {}
+
+  /** Options by name: numbers where a value is one, else its text. */
+  static Map<String, Object> options(Map<String, String> fields) {
+    Map<String, Object> options = new HashMap<>();
+    fields.forEach((name, value) -> {
+      try {
+        options.put(name, Double.valueOf(value));
+      } catch (NumberFormatException word) {
+        options.put(name, value);
+      }
+    });
+    return options;
+  }
 
   /** An optimizer of the rule, with the options' fields as in {@link Fields}. */
   public static Optimizer create(Context context, String rule, Map<String, String> fields, List<Parameter> parameters) {

@@ -69,6 +69,7 @@ public final class Optimizer extends StatefulHandle {
 
   /**
    * By the name of a rule, such as {@code "lion"}: for rules without a method of their own, and for configurations.
+   * {@link RuleDescription#all} lists the rules and their options.
    *
    * @param context whose threads work
    * @param rule the name

@@ -20,7 +20,7 @@ final class Text {
   }
 
   static String of(byte[] bytes) {
-    return new String(bytes, StandardCharsets.UTF_8);
+    return bytes == null ? null : new String(bytes, StandardCharsets.UTF_8);
   }
 
   /** What a function writes that is called twice: for the length with the NUL, and for the text. */

@@ -16,8 +16,10 @@ import static org.junit.jupiter.api.Assumptions.assumeFalse;
 import java.lang.ref.WeakReference;
 import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalDouble;
 import org.junit.jupiter.api.Test;
 
 class OptimizerTest {
@@ -48,6 +50,29 @@ class OptimizerTest {
           context, "lion", Map.of("lr", 1), PAIR)).getMessage().contains("'lr' is not an option of lion"));
       assertTrue(assertThrows(IllegalArgumentException.class, () -> Optimizer.byName(
           context, "lion", Map.of("beta1", List.of()), PAIR)).getMessage().contains("beta1 is []"));
+    }
+  }
+
+  @Test
+  void rulesDescribeThemselvesAndAreMadeByTheirDescriptions() {
+    List<RuleDescription> rules = RuleDescription.all();
+    RuleDescription adam = rules.stream().filter(rule -> rule.name().equals("adam")).findFirst().orElseThrow();
+    assertTrue(adam.source().contains("Kingma"));
+    assertTrue(adam.formula().contains("beta1"));
+    assertEquals(List.of("exp_avg", "exp_avg_sq", "max_exp_avg_sq"), adam.states());
+    assertTrue(adam.options().contains(new RuleDescription.Option("beta2", RuleDescription.Kind.HYPER_PARAMETER,
+        "share of the mean square that a step keeps", List.of(), OptionalDouble.of(0.999), 0, 1)));
+    try (Context context = new Context(1)) {
+      for (RuleDescription rule : rules) {
+        Map<String, Object> all = new HashMap<>();
+        for (RuleDescription.Option option : rule.options()) {
+          assertEquals(option.kind() == RuleDescription.Kind.CHOICE, !option.choices().isEmpty(), option.name());
+          Object given = option.initial().orElse(option.minimum());
+          all.put(option.name(),
+              option.choices().isEmpty() ? given : option.choices().get((int) option.initial().getAsDouble()));
+        }
+        Optimizer.byName(context, rule.name(), all, PAIR).close();
+      }
     }
   }
 

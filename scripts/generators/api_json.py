@@ -1,22 +1,18 @@
-#!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""usage: api_json [--check]
-
-Writes include/gradstep_api.json, the C API for languages that read no headers: functions, structs with the place of
-every field, enumerators and constants. Sizes and offsets are those of tests/abi/layout.txt, which a test compares with
-the compiler's. --check compares instead.
+"""include/gradstep_api.json, the C API for languages that read no headers: functions, structs with the place of every
+field, enumerators and constants. Sizes and offsets are those of tests/abi/layout.txt, which a test compares with the
+compiler's.
 """
 
 import json
 import re
-import sys
-from pathlib import Path
 
 from c_headers import field_words
 
-ROOT = Path(__file__).resolve().parent.parent
-HEADERS = ROOT / "include" / "c_api" / "gradstep"
+from generators.places import INCLUDE, ROOT
+
+HEADERS = INCLUDE / "gradstep"
 OUTPUT = ROOT / "include" / "gradstep_api.json"
 # A name, " = ", and what is recorded of it.
 LINE = re.compile(r"(?P<kind>\w+) (?P<name>[\w.]+) = (?P<rest>.*)")
@@ -90,17 +86,3 @@ def generated() -> str:
         "functions": functions,
     }
     return written(api, 2) + "\n"
-
-
-def main() -> int:
-    text = generated()
-    if "--check" not in sys.argv[1:]:
-        OUTPUT.write_text(text)
-        return 0
-    if not OUTPUT.exists() or OUTPUT.read_text() != text:
-        print(f"{OUTPUT.relative_to(ROOT)} is not what the headers say: run scripts/api_json", file=sys.stderr)
-        return 1
-    return 0
-
-
-sys.exit(main())

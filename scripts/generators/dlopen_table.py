@@ -1,28 +1,22 @@
-#!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""usage: dlopen_table [--check]
-
-Writes examples/16_dlopen/gradstep_table.h from the public headers: one header, to be copied, for programs that open the
-library at run time. It has every type, and a table with a pointer for every function. --check compares instead.
+"""examples/16_dlopen/gradstep_table.h, from the public headers: one header, to be copied, for programs that open the
+library at run time. It has every type, and a table with a pointer for every function.
 """
 
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 from c_headers import Function, plain_text, read
 
-ROOT = Path(__file__).resolve().parent.parent
-INCLUDE = ROOT / "include" / "c_api"
+from generators.places import INCLUDE, ROOT, formatted
+
 OUTPUT = ROOT / "examples" / "16_dlopen" / "gradstep_table.h"
 TEXT = """\
 /* SPDX-FileCopyrightText: 2026 The gradstep authors
  * SPDX-License-Identifier: Apache-2.0 */
 /*
  * gradstep_table.h: gradstep for a program that opens the library itself and is not linked with it; POSIX. It needs no
- * header of gradstep's, whose comments are the reference. Written by scripts/dlopen_table.
+ * header of gradstep's, whose comments are the reference. Written by scripts/generate.
  */
 #ifndef GRADSTEP_TABLE_H
 #define GRADSTEP_TABLE_H
@@ -92,19 +86,4 @@ def generated() -> str:
         ),
     )
     text = text.replace("@ENTRIES@", ",\n".join(f'{{"gradstep_{n}", offsetof(gradstep_table, {n})}}' for n in names))
-    command = ["clang-format-19", f"--assume-filename={OUTPUT}", "--style=file"]
-    return subprocess.run(command, input=text, check=True, capture_output=True, text=True, cwd=ROOT).stdout
-
-
-def main() -> int:
-    text = generated()
-    if "--check" not in sys.argv[1:]:
-        OUTPUT.write_text(text)
-        return 0
-    if not OUTPUT.exists() or OUTPUT.read_text() != text:
-        print(f"{OUTPUT.relative_to(ROOT)} is not what the headers say: run scripts/dlopen_table", file=sys.stderr)
-        return 1
-    return 0
-
-
-sys.exit(main())
+    return formatted(text, OUTPUT)

@@ -1,25 +1,17 @@
-#!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""usage: generate.py [--check]
-
-Writes include/gradstep/options.hpp from the public C headers: an enum class for each enum that a field or an argument
-has, and for each options struct an aggregate with bools, those enums, and the library's own defaults. --check compares
-instead.
+"""gradstep/options.hpp of the C++ layer, from the public C headers: an enum class for each enum that a field or an
+argument has, and for each options struct an aggregate with bools, those enums, and the library's own defaults.
 """
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
-from c_headers import Enum, Struct, field_words, read, shared_prefix  # noqa: E402
+from c_headers import Enum, Struct, field_words, read, shared_prefix
 
-INCLUDE = ROOT / "include" / "c_api"
-OUTPUT = Path(__file__).resolve().parent / "include" / "gradstep" / "options.hpp"
+from generators.places import INCLUDE, ROOT, formatted
+
+OUTPUT = ROOT / "bindings" / "cpp" / "include" / "gradstep" / "options.hpp"
 HEAD = """\
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
@@ -27,7 +19,7 @@ HEAD = """\
 // options.hpp: enums and options, by the names of the C API, whose comments are the reference. Fields are given by
 // designated initialisers, in their order; what is left out has the default of the library that runs.
 //
-// Written by bindings/cpp/generate.py.
+// Written by scripts/generate.
 #pragma once
 
 #include <gradstep/gradstep.h>
@@ -147,21 +139,4 @@ def generated() -> str:
         if isinstance(found, Struct) and found.name.endswith("_options") and found.name not in BY_HAND:
             text = (INCLUDE / "gradstep" / found.header).read_text()
             lines += options_lines(found, dict(field_words(text, found.name)))
-    formatter = ["clang-format-19", f"--assume-filename={OUTPUT}", "--style=file"]
-    return subprocess.run(
-        formatter, input="\n".join(lines) + TAIL, check=True, capture_output=True, text=True, cwd=ROOT
-    ).stdout
-
-
-def main() -> int:
-    text = generated()
-    if "--check" not in sys.argv[1:]:
-        OUTPUT.write_text(text)
-        return 0
-    if not OUTPUT.exists() or OUTPUT.read_text() != text:
-        print(f"{OUTPUT.relative_to(ROOT)} is not what the headers say: run bindings/cpp/generate.py", file=sys.stderr)
-        return 1
-    return 0
-
-
-sys.exit(main())
+    return formatted("\n".join(lines) + TAIL, OUTPUT)

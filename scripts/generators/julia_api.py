@@ -1,29 +1,22 @@
-#!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""usage: generate.py [--check]
-
-Writes Gradstep.jl/src/c_api.jl, the low layer of the Julia package, from the public headers: a struct for each struct,
-a named tuple for each enum, a function for each function, and which integer fields are enums or bools. --check compares
-instead.
+"""The low layer of the Julia package, from the public headers: a struct for each struct, a named tuple for each enum, a
+function for each function, and which integer fields are enums or bools.
 """
 
 import re
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
-from c_headers import Alias, Declaration, Enum, Function, Struct, field_words, read, shared_prefix  # noqa: E402
+from c_headers import Alias, Declaration, Enum, Function, Struct, field_words, read, shared_prefix
 
-INCLUDE = ROOT / "include" / "c_api"
-OUTPUT = Path(__file__).resolve().parent / "Gradstep.jl" / "src" / "c_api.jl"
+from generators.places import INCLUDE, ROOT
+
+OUTPUT = ROOT / "bindings" / "julia" / "Gradstep.jl" / "src" / "c_api.jl"
 HEAD = """\
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Written by bindings/julia/generate.py from include/c_api/gradstep. The comments there are the reference.
+# Written by scripts/generate from include/c_api/gradstep. The comments there are the reference.
 """
 SCALARS = {
     "int32_t": "Int32",
@@ -134,19 +127,3 @@ def generated() -> str:
     lines += [")", ""]
     lines += [function_line(found, types) for found in declarations if isinstance(found, Function)]
     return "\n".join(lines) + "\n"
-
-
-def main() -> int:
-    text = generated()
-    if "--check" not in sys.argv[1:]:
-        OUTPUT.write_text(text)
-        return 0
-    if not OUTPUT.exists() or OUTPUT.read_text() != text:
-        print(
-            f"{OUTPUT.relative_to(ROOT)} is not what the headers say: run bindings/julia/generate.py", file=sys.stderr
-        )
-        return 1
-    return 0
-
-
-sys.exit(main())

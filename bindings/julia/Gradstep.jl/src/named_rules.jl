@@ -1,0 +1,89 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Rules by their names, and what the library says of them.
+
+"""What a rule by its name is given: numbers and texts by the names of its options."""
+struct NamedOptions
+    rule::String
+    given::Vector{Tuple{String, Float64, Union{Nothing, String}}}
+end
+
+"""
+    NamedRule(name; options...)
+
+The rule of that name, such as `"lion"`: for rules without a function of their own, and for configurations. Options have the
+names, ranges and defaults that `describe_rules` lists; texts and symbols are names of choices. Schedules serve as for the
+other rules.
+"""
+function NamedRule(name; options...)
+    given = Tuple{String, Float64, Union{Nothing, String}}[]
+    schedules = Pair{Symbol, Schedule}[]
+    for (key, value) in pairs(options)
+        if value isa Union{AbstractString, Symbol}
+            push!(given, (String(key), 0.0, String(value)))
+        elseif value isa Integer && !(-2^53 <= value <= 2^53)
+            push!(given, (String(key), 0.0, string(value)))
+        elseif is_schedule(value)
+            push!(schedules, key => as_schedule(value))
+            push!(given, (String(key), value_at_creation(schedules[end].second), nothing))
+        else
+            push!(given, (String(key), Float64(value), nothing))
+        end
+    end
+    return Rule{NamedOptions}(String(name), NamedOptions(String(name), given), schedules)
+end
+
+"""
+    describe_rules()
+
+The rules that `NamedRule` makes: for each a named tuple of its `name`, `source`, `formula` (g: gradient; p: parameter; t: steps
+before this one), the names of the `states` that it can have, and its `options`, those that all rules share last. An option is a
+named tuple of its `name`, `kind` (`:hyper_parameter`, which takes a schedule too, `:setting`, `:choice`, `:flag` or `:integer`),
+`meaning`, `choices` (a choice's values), `default` (`nothing`: it must be given), `minimum`, and `limit`, below which legal
+numbers are.
+"""
+function describe_rules()
+    count = Ref{Csize_t}(0)
+    check(C.gradstep_rule_count(count))
+    return [described_rule(index) for index in 1:count[]]
+end
+
+function described_rule(index)
+    rule = Ref(sized(C.gradstep_rule))
+    check(C.gradstep_rule_describe(index - 1, rule))
+    name, source, formula, states = record(rule[])
+    options = map(described_option, records(C.gradstep_rule_options, C.gradstep_rule_option, name))
+    return (name = name, source = source, formula = formula, states = split_names(states), options = options)
+end
+
+function described_option(option)
+    choices = split_names(option.choices)
+    default = isnan(option.initial) ? nothing :
+        option.kind === :choice ? Symbol(choices[Int(option.initial) + 1]) :
+        option.kind === :flag ? option.initial != 0 :
+        option.kind === :integer ? Int(option.initial) : option.initial
+    return (name = Symbol(option.name), kind = option.kind, meaning = option.meaning, choices = Symbol.(choices), default = default,
+            minimum = option.minimum, limit = option.limit)
+end
+
+split_names(text) = text === nothing ? String[] : String.(split(text, ','; keepempty = false))
+
+Base.show(io::IO, rule::Rule{NamedOptions}) = print(io, "NamedRule(", repr(rule.name), "; ", join(
+    ["$name = $(repr(text === nothing ? value : text))" for (name, value, text) in rule.options.given], ", "), ")")
+
+creator(::Rule{NamedOptions}) = C.gradstep_optimizer_create
+byte_counter(::Rule{NamedOptions}) = C.gradstep_rule_state_bytes
+
+function with_options(f, rule::Rule{NamedOptions})
+    name, given = rule.options.rule, rule.options.given
+    texts = Iterators.flatten(((option, text) for (option, _, text) in given))
+    for text in texts
+        text === nothing || !Base.containsnul(text) || throw(ArgumentError("NamedRule: $(repr(text)) has a NUL"))
+    end
+    GC.@preserve given begin
+        options = [C.gradstep_option(pointer(option), value, text === nothing ? C_NULL : pointer(text))
+                   for (option, value, text) in given]
+        return f(name, options, length(options))
+    end
+end

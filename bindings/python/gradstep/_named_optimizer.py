@@ -1,0 +1,210 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the C library says of its rules, and optimizers that are made by the name of theirs."""
+
+import functools
+import inspect
+import math
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+from gradstep import _native
+from gradstep._arrays import Array, Schema, schema
+from gradstep._keywords import Documented, Keyword, document
+from gradstep._numbers import any_of_64_bits, plain, real
+from gradstep._options import read_records, unknown_option
+from gradstep._shared_options import ARGUMENTS
+from gradstep.context import Context, context_pointer
+from gradstep.errors import InvalidArgument
+from gradstep.optimizer import Optimizer, above_zero
+from gradstep.schedule import Number, Schedule, as_schedule
+
+_Option = tuple[str, float, str | None]
+"""What the C library takes: a name, a number and a text that may take its place."""
+
+
+class RuleOption(NamedTuple):
+    """An option of a rule."""
+
+    name: str
+    kind: str
+    """"hyper_parameter" (takes a schedule, too), "setting", "choice", "flag" or "integer"."""
+    meaning: str
+    default: float | bool | str | int | None
+    """None: it must be given."""
+    choices: tuple[str, ...]
+    """The values of a choice."""
+    minimum: float
+    """The least legal number."""
+    limit: float
+    """Legal numbers are below it."""
+
+
+class RuleDescription(NamedTuple):
+    """A rule."""
+
+    name: str
+    source: str
+    """The paper, and the implementation whose numbers it reproduces."""
+    formula: str
+    """g: gradient; p: parameter; t: steps before this one."""
+    states: tuple[str, ...]
+    """The states that it can have."""
+    options: Mapping[str, RuleOption]
+
+
+_KINDS = {
+    _native.OPTION_HYPER_PARAMETER: "hyper_parameter",
+    _native.OPTION_SETTING: "setting",
+    _native.OPTION_CHOICE: "choice",
+    _native.OPTION_FLAG: "flag",
+    _native.OPTION_INTEGER: "integer",
+}
+
+
+def _default(kind: str, initial: float, choices: tuple[str, ...]) -> float | bool | str | int | None:
+    if kind == "choice":
+        return choices[int(initial)]
+    if kind == "flag":
+        return bool(initial)
+    if kind == "integer":
+        return int(initial)
+    return None if math.isnan(initial) else initial
+
+
+def _option(record: Any) -> RuleOption:
+    kind = _KINDS[record.kind]
+    choices = tuple(record.choices.split(",")) if record.choices else ()
+    default = _default(kind, record.initial, choices)
+    return RuleOption(record.name, kind, record.meaning, default, choices, record.minimum, record.limit)
+
+
+@functools.cache
+def describe_rules() -> Mapping[str, RuleDescription]:
+    """The rules of the C library by name, with formula, source, states and options. Shampoo is none of them."""
+    found = {}
+    for index in range(_native.rule_count()):
+        rule = _native.rule()
+        _native.rule_describe(index, rule)
+        records = read_records(_native.rule_options, rule.name)
+        options = MappingProxyType({record.name: _option(record) for record in records})
+        states = tuple(rule.states.split(",")) if rule.states else ()
+        found[rule.name] = RuleDescription(rule.name, rule.source, rule.formula, states, options)
+    return MappingProxyType(found)
+
+
+def _converted(option: RuleOption, argument: str, value: Any) -> _Option:
+    if option.kind == "choice":
+        if not isinstance(value, str):
+            raise TypeError(f"{argument}: cannot be {value!r}, expected one of {', '.join(option.choices)}")
+        return option.name, 0.0, value
+    if option.kind == "integer":
+        return option.name, 0.0, str(any_of_64_bits(argument, value))
+    if option.kind == "flag":
+        try:
+            return option.name, float(plain(value, 0)), None
+        except TypeError:
+            raise TypeError(f"{argument}: cannot be {value!r}, expected True or False") from None
+    return option.name, real(argument, value), None
+
+
+def _refused(error: InvalidArgument) -> InvalidArgument:
+    """The same error, where C says the place of an option, too."""
+    return InvalidArgument(re.sub(r"^options\[\d+\] \((\w+)\)", r"\1", str(error)))
+
+
+class NamedOptimizer(Optimizer):
+    """An optimizer whose options are those that the C library describes."""
+
+    _name: ClassVar[str]
+    """The rule's."""
+
+    @classmethod
+    def _read(cls, options: Mapping[str, Any]) -> tuple[list[_Option], dict[str, Schedule]]:
+        known = describe_rules()[cls._name].options
+        given, schedules = [], {}
+        for name, value in options.items():
+            if name not in known:
+                raise unknown_option(cls.__name__, name, known)
+            option = known[name]
+            if option.kind == "hyper_parameter" and (isinstance(value, Schedule) or callable(value)):
+                schedules[name] = as_schedule(value)
+                value = schedules[name].value(0)
+            given.append(_converted(option, f"{cls.__name__}: {name}", value))
+        return given, schedules
+
+    def _make(
+        self, described: Schema, context: Context | None, options: dict[str, Any]
+    ) -> tuple[Any, dict[str, Schedule]]:
+        given, schedules = self._read(options)
+        try:
+            return _native.optimizer_create(context_pointer(context), self._name, given, described), schedules
+        except InvalidArgument as error:
+            raise _refused(error) from None
+
+    @classmethod
+    def state_bytes(
+        cls,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        **options: Any,
+    ) -> int:
+        given, schedules = cls._read(options)
+        given = [
+            (name, above_zero(number, schedules[name]) if name in schedules else number, text)
+            for name, number, text in given
+        ]
+        try:
+            return _native.rule_state_bytes(cls._name, given, schema(parameters, names, groups))
+        except InvalidArgument as error:
+            raise _refused(error) from None
+
+
+_TYPES = {"hyper_parameter": Number, "setting": float, "choice": str, "flag": bool, "integer": int}
+
+
+def _bounds(option: RuleOption) -> str:
+    if option.kind in ("choice", "flag"):
+        return ""
+    if option.kind == "integer":
+        return "any of 64 bits"
+    if option.limit < math.inf:
+        return f"in [{option.minimum:g}, {option.limit:g})"
+    return f">= {option.minimum:g}" if option.minimum > -sys.float_info.max else ""
+
+
+def keywords_of_rule(rule: str) -> dict[str, Documented]:
+    """Its options as keywords."""
+    return {
+        option.name: Documented(
+            _TYPES[option.kind],
+            Keyword(option.meaning, _bounds(option), choices=option.choices),
+            inspect.Parameter.empty if option.default is None else option.default,
+        )
+        for option in describe_rules()[rule].options.values()
+    }
+
+
+Class = TypeVar("Class", bound=type[NamedOptimizer])
+
+
+def rule_class(rule: str) -> Callable[[Class], Class]:
+    """A class decorator: the class is that rule's, and documented by what the C library says of it."""
+
+    def make(cls: Class) -> Class:
+        cls._name = rule
+        about = describe_rules()[rule]
+        formula = textwrap.indent(about.formula, "    ")
+        cls.__doc__ = (
+            f"{about.source}.\n\n{formula}\n\nOne step count, t, serves all parameters, whenever their first gradient "
+            'comes (docs/numerics.md, "Steps").'
+        )
+        return document(cls, keywords_of_rule(rule), ARGUMENTS)
+
+    return make

@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Prints what the rules of src/rules say of themselves as JSON, for rules.py. A number that no JSON has is null.
+#include <cmath>
+#include <cstdio>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "kernels/stored.h"
+#include "rules/list.h"
+
+namespace gradstep::rules {
+namespace {
+
+std::string quoted(const std::string& text) {
+  std::string made = "\"";
+  for (const char c : text) {
+    if (c == '\n') {
+      made += "\\n";
+      continue;
+    }
+    if (c == '"' || c == '\\') made += '\\';
+    made += c;
+  }
+  return made + '"';
+}
+
+std::string number(double value) {
+  if (!std::isfinite(value)) return "null";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.17g", value);
+  return text;
+}
+
+/// "[a, b]" of what `print` makes of each.
+template <class Range, class Print>
+std::string listed(const Range& range, const Print& print) {
+  std::string made = "[";
+  for (const auto& each : range) made += (made.size() > 1 ? ",\n" : "") + print(each);
+  return made + "]";
+}
+
+std::string print(const Field& field) {
+  const bool is_bounded = field.range.minimum != Range{}.minimum;
+  return "{\"name\": " + quoted(field.name) + ", \"minimum\": " + (is_bounded ? number(field.range.minimum) : "null") +
+         ", \"limit\": " + number(field.range.limit) + ", \"initial\": " + number(field.initial) +
+         ", \"meaning\": " + quoted(field.meaning) + "}";
+}
+
+std::string print(const Choice& choice) {
+  return "{\"name\": " + quoted(choice.name) + ", \"values\": " + listed(choice.values, quoted) +
+         ", \"meaning\": " + quoted(choice.meaning) + "}";
+}
+
+/// `initial` is the setting's name, "" for 0.
+std::string print(const State& state, const Description& about) {
+  const bool has_initial = state.initial != State::kNone;
+  return "{\"name\": " + quoted(state.name) + ", \"has_signs\": " + (state.has_signs ? "true" : "false") +
+         ", \"initial\": " + quoted(has_initial ? about.settings[static_cast<std::size_t>(state.initial)].name : "") +
+         "}";
+}
+
+/// One way to set a rule up, and the states that it has then.
+struct Case {
+  std::vector<std::int32_t> choices;
+  std::vector<bool> are_there;  ///< the hyper-parameters: false = absent
+  std::uint32_t states = 0;
+};
+
+std::string print(const Case& found) {
+  return "[" + listed(found.choices, [](std::int32_t choice) { return std::to_string(choice); }) + ", " +
+         listed(found.are_there, [](bool is_there) { return std::string(is_there ? "1" : "0"); }) + ", " +
+         std::to_string(found.states) + "]";
+}
+
+template <class Rule>
+std::vector<Case> cases() {
+  const Description& about = Rule::kAbout;
+  std::vector<std::vector<std::int32_t>> choices{{}};
+  for (const Choice& choice : about.choices) {
+    std::vector<std::vector<std::int32_t>> longer;
+    const std::size_t count = choice.values.empty() ? 2 : choice.values.size();
+    for (const auto& before : choices) {
+      for (std::size_t value = 0; value < count; ++value) {
+        longer.push_back(before);
+        longer.back().push_back(static_cast<std::int32_t>(value));
+      }
+    }
+    choices = longer;
+  }
+  const std::size_t fields = about.fields.size();
+  std::vector<Case> found;
+  for (const auto& chosen : choices) {
+    for (std::size_t bits = 0; bits < std::size_t{1} << fields; ++bits) {
+      Case each{chosen, {}, 0};
+      std::vector<Setup::Value> values(fields);
+      for (std::size_t i = 0; i < fields; ++i) {
+        each.are_there.push_back((bits >> i & 1) != 0);
+        values[i] = {each.are_there[i] ? std::nan("") : 0, !each.are_there[i]};
+      }
+      each.states = Rule::states(Rule::variant({chosen.data(), values.data()}));
+      found.push_back(each);
+    }
+  }
+  return found;
+}
+
+/// With the initial values; what the host must give changes with the steps.
+template <class Rule>
+double largest_gradient(double largest) {
+  const std::vector<std::int32_t> choices(kMaxChoices);
+  std::vector<Setup::Value> values;
+  for (const Field& field : Rule::kAbout.fields) values.push_back({field.initial, field.initial == 0});
+  return Rule::largest_gradient({choices.data(), values.data()}, largest);
+}
+
+template <class Rule>
+std::string print_rule() {
+  const Description& about = Rule::kAbout;
+  const auto text = [](const auto& each) { return print(each); };
+  const auto state = [&](const State& each) { return print(each, about); };
+  return "{\"name\": " + quoted(about.name) + ", \"source\": " + quoted(about.source) +
+         ", \"formula\": " + quoted(about.formula) + ",\n\"fields\": " + listed(about.fields, text) +
+         ",\n\"settings\": " + listed(about.settings, text) + ",\n\"choices\": " + listed(about.choices, text) +
+         ",\n\"states\": " + listed(about.states, state) + ",\n\"largest_gradient\": [" +
+         number(largest_gradient<Rule>(kernels::kLargestStored<float>)) + ", " +
+         number(largest_gradient<Rule>(kernels::kLargestStored<double>)) +
+         "],\n\"cases\": " + listed(cases<Rule>(), text) + "}";
+}
+
+template <class... Rules>
+void print_rules(RuleList<Rules...> /*list*/) {
+  const std::vector<std::string> rules = {print_rule<Rules>()...};
+  std::puts(listed(rules, [](const std::string& rule) { return rule; }).c_str());
+}
+
+}  // namespace
+}  // namespace gradstep::rules
+
+int main() { gradstep::rules::print_rules(gradstep::rules::AllRules{}); }

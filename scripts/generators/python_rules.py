@@ -1,0 +1,80 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""gradstep/rules.py of the Python package: a class for each rule, whose keywords type checkers know."""
+
+from collections.abc import Iterator
+
+from generators.places import ROOT
+from generators.rules import Rule, read_rules
+
+OUTPUT = ROOT / "bindings" / "python" / "gradstep" / "rules.py"
+HEAD = """\
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Written by scripts/generate from src/rules.
+\"\"\"The first-order rules. Their documentation is what the C library says of them.\"\"\"
+
+from collections.abc import Iterable
+from typing import Unpack
+
+from gradstep._arrays import Array
+from gradstep._named_optimizer import NamedOptimizer, rule_class
+from gradstep._shared_options import SharedOptions
+from gradstep.context import Context
+from gradstep.schedule import Number
+"""
+CLASS = """
+
+class {name}Options(SharedOptions, total=False):
+{options}
+
+
+@rule_class("{rule}")
+class {name}(NamedOptimizer):
+    def __init__(
+        self,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        context: Context | None = None,
+        **options: Unpack[{name}Options],
+    ) -> None:
+        super().__init__(parameters, names=names, groups=groups, context=context, **options)
+"""
+TAIL = """
+
+CLASSES: dict[str, type[NamedOptimizer]] = {{
+{classes}
+}}
+__all__ = [
+{names}
+]
+"""
+# Classes that are not called by the words of the rule.
+NAMES = {"sgd": "SGD", "rmsprop": "RMSProp", "adagrad": "AdaGrad"}
+
+
+def class_name(rule: str) -> str:
+    return NAMES.get(rule) or "".join(word.capitalize() for word in rule.split("_"))
+
+
+def options_of(rule: Rule) -> Iterator[str]:
+    yield from (f"    {field['name']}: Number" for field in rule["fields"])
+    yield from (f"    {setting['name']}: float" for setting in rule["settings"])
+    yield from (f"    {choice['name']}: {'str' if choice['values'] else 'bool'}" for choice in rule["choices"])
+
+
+def generated() -> str:
+    rules = {rule["name"]: rule for rule in read_rules()}
+    classes = {name: class_name(name) for name in rules}
+    text = HEAD
+    for name, rule in rules.items():
+        text += CLASS.format(name=classes[name], rule=name, options="\n".join(options_of(rule)))
+    return text + TAIL.format(
+        classes="\n".join(f'    "{rule}": {name},' for rule, name in classes.items()),
+        names="\n".join(
+            f'    "{name}",' for name in sorted(classes.values(), key=lambda name: (not name.isupper(), name))
+        ),
+    )

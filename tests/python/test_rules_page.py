@@ -1,0 +1,96 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""docs/rules.md, which is made from sources, says what the library does."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gradstep
+
+ROOT = Path(__file__).resolve().parents[2]
+HEAD, *SECTIONS = (ROOT / "docs" / "rules.md").read_text().split("\n## ")
+PAGE = {section.partition("\n")[0]: section for section in SECTIONS}
+SHARED = {"maximize", "master_weights", "state_dtype", "stochastic_rounding", "seed"}
+KINDS = {"hyper-parameter": "hyper_parameter"}
+SIZE = 1 << 14
+
+
+def test_the_page_has_the_rules_of_the_library():
+    assert list(PAGE) == list(gradstep.describe_rules())
+    assert all(f"`{name}`" in HEAD for name in SHARED)
+
+
+def tables(section: str) -> list[list[list[str]]]:
+    """The cells of each table below its head."""
+    found = re.findall(r"(?:^\|.*\n)+", section, re.MULTILINE)
+    return [
+        [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]] for table in found
+    ]
+
+
+def legal(option: gradstep.RuleOption) -> str:
+    if option.kind == "flag":
+        return ""
+    if option.choices:
+        return ", ".join(option.choices)
+    if option.minimum < -1e300:
+        return "any"
+    return f"≥ {option.minimum:g}" if option.limit == float("inf") else f"[{option.minimum:g}, {option.limit:g})"
+
+
+def default(option: gradstep.RuleOption) -> str | float:
+    if option.default is None:
+        return "required"
+    return str(option.default).lower() if isinstance(option.default, bool) else option.default
+
+
+@pytest.mark.parametrize("rule", gradstep.describe_rules().values(), ids=lambda rule: rule.name)
+def test_each_rule_is_what_the_library_says_of_it(rule):
+    section = PAGE[rule.name]
+    assert f"Source: {rule.source}.\n" in section
+    assert f"```text\n{rule.formula}\n```" in section
+    rows = {row[0].strip("`"): row[1:] for row in tables(section)[0]}
+    assert set(rows) == set(rule.options) - SHARED
+    for name, (kind, initial, values, meaning) in rows.items():
+        option = rule.options[name]
+        assert (KINDS.get(kind, kind), values, meaning) == (option.kind, legal(option), option.meaning)
+        assert initial == default(option) or float(initial) == default(option)
+
+
+@pytest.mark.parametrize("rule", gradstep.describe_rules().values(), ids=lambda rule: rule.name)
+def test_bytes_are_what_the_library_allocates(rule):
+    """With nothing but what must be given the states are those that are always there."""
+    _, states, sizes = tables(PAGE[rule.name])
+    always = [row[0] for row in states if row[3] == "always"]
+    (row,) = (row for row in sizes if row[0] == (", ".join(always) or "no state"))
+    for text, dtype, state_dtype in zip(
+        row[1:], ("float32", "float64", "float32", "float32"), ("native", "native", "bf16", "int8"), strict=True
+    ):
+        options = {name: option.minimum for name, option in rule.options.items() if option.default is None}
+        cls = gradstep.optimizer_class(rule.name)
+        allocated = cls.state_bytes([np.zeros(SIZE, dtype)], state_dtype=state_dtype, **options)
+        assert float(text) == float(f"{allocated / SIZE:.3g}")
+
+
+@pytest.mark.parametrize("rule", PAGE)
+def test_examples_make_the_rule(rule, tmp_path):
+    codes = dict(re.findall(r"```(c|python)\n(.*?)```", PAGE[rule], re.DOTALL))
+    names = {"gradstep": gradstep, "arrays": [np.zeros(3, np.float32)]}
+    exec(codes["python"], names)
+    assert type(names["optimizer"]) is gradstep.optimizer_class(rule)
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler for the example in C")
+    source = tmp_path / "example.c"
+    source.write_text(
+        "#include <gradstep/gradstep.h>\ngradstep_status make(gradstep_context* context, const gradstep_parameter* "
+        "parameters, size_t n, gradstep_optimizer* optimizer);\ngradstep_status make(gradstep_context* context, const "
+        "gradstep_parameter* parameters, size_t n, gradstep_optimizer* optimizer) {\ngradstep_status status;\n"
+        f"{codes['c']}return status;\n}}\n"
+    )
+    include = f"-I{ROOT / 'include' / 'c_api'}"
+    subprocess.run(["cc", "-std=c99", "-Wall", "-Werror", include, "-fsyntax-only", source], check=True)
