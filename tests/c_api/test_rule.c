@@ -185,6 +185,45 @@ static void narrow_state_of_f64_parameters_is_refused(void** state) {
                GRADSTEP_ERR_UNSUPPORTED, "state_dtype");
 }
 
+static void groups_choose_their_rules(void** state) {
+  fixture* f = *state;
+  gradstep_context* context = f->context;
+  gradstep_parameter* parameters = f->m.parameters;
+  const size_t n = kModelParameters;
+  gradstep_optimizer* optimizer = NULL;
+  for (size_t i = 0; i < n; ++i) parameters[i].group = i == 0 ? 0 : 1;
+  /* docs:begin by_group */
+  const gradstep_option for_matrices[] = {{"learning_rate", 1e-4, NULL}, {"weight_decay", 0.1, NULL}};
+  const gradstep_option for_the_rest[] = {{"learning_rate", 1e-3, NULL}};
+  const gradstep_group_rule groups[] = {{"lion", for_matrices, 2}, {"adam", for_the_rest, 1}};
+  gradstep_status status = gradstep_optimizer_create_by_group(context, groups, 2, parameters, n, &optimizer);
+  /* docs:end by_group */
+  assert_ok(status);
+  double value = 0;
+  assert_ok(gradstep_optimizer_get_value(optimizer, 0, "beta2", &value));
+  assert_true(value == 0.99);
+  assert_ok(gradstep_optimizer_get_value(optimizer, 1, "beta2", &value));
+  assert_true(value == 0.999);
+  gradstep_optimizer_destroy(optimizer);
+  optimizer = NULL;
+  const gradstep_option bad[] = {{"learning_rate", 1e-3, NULL}, {"beta1", 1, NULL}};
+  const gradstep_group_rule wrong[] = {groups[0], {"adam", bad, 2}};
+  const gradstep_group_rule unequal[] = {
+      groups[0], {"adam", (const gradstep_option[]){for_the_rest[0], {"maximize", 1, NULL}}, 2}};
+  assert_fails(gradstep_optimizer_create_by_group(context, wrong, 2, parameters, n, &optimizer),
+               GRADSTEP_ERR_INVALID_ARGUMENT, "groups[1]: options[1] (beta1): is 1, expected in [0, 1)");
+  assert_fails(gradstep_optimizer_create_by_group(context, unequal, 2, parameters, n, &optimizer),
+               GRADSTEP_ERR_INVALID_ARGUMENT, "groups[1]: maximize is 1, that of groups[0] is 0");
+  assert_fails(gradstep_optimizer_create_by_group(context, groups, 0, parameters, n, &optimizer),
+               GRADSTEP_ERR_INVALID_ARGUMENT, "group_count: is 0");
+  assert_fails(gradstep_optimizer_create_by_group(context, NULL, 2, parameters, n, &optimizer),
+               GRADSTEP_ERR_INVALID_ARGUMENT, "groups: is NULL");
+  parameters[1].group = 2;
+  assert_fails(gradstep_optimizer_create_by_group(context, groups, 2, parameters, n, &optimizer),
+               GRADSTEP_ERR_INVALID_ARGUMENT, "its group is 2, and there are rules for groups 0 to 1");
+  assert_null(optimizer);
+}
+
 static void the_documentations_example_runs(void** state) {
   fixture* f = *state;
   gradstep_context* context = f->context;
@@ -210,6 +249,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(lion_steps_by_signs, fixture_setup, fixture_teardown),
       cmocka_unit_test_setup_teardown(state_bytes_are_known_beforehand, fixture_setup, fixture_teardown),
       cmocka_unit_test_setup_teardown(the_documentations_example_runs, fixture_setup, fixture_teardown),
+      cmocka_unit_test_setup_teardown(groups_choose_their_rules, fixture_setup, fixture_teardown),
       cmocka_unit_test_setup_teardown(bad_options_are_named, fixture_setup, fixture_teardown),
       cmocka_unit_test_setup_teardown(narrow_state_of_f64_parameters_is_refused, fixture_setup, fixture_teardown),
   };

@@ -883,6 +883,16 @@ unsafe extern "C" {
     ) -> gradstep_status;
 }
 unsafe extern "C" {
+    pub fn gradstep_optimizer_create_by_group(
+        context: *mut gradstep_context,
+        groups: *const gradstep_group_rule,
+        group_count: usize,
+        parameters: *const gradstep_parameter,
+        n: usize,
+        out: *mut *mut gradstep_optimizer,
+    ) -> gradstep_status;
+}
+unsafe extern "C" {
     pub fn gradstep_rule_state_bytes(
         rule: *const ::core::ffi::c_char,
         options: *const gradstep_option,

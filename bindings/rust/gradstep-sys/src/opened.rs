@@ -647,6 +647,14 @@ pub(crate) struct Functions {
         n: usize,
         out: *mut *mut gradstep_optimizer,
     ) -> gradstep_status,
+    gradstep_optimizer_create_by_group: unsafe extern "C" fn(
+        context: *mut gradstep_context,
+        groups: *const gradstep_group_rule,
+        group_count: usize,
+        parameters: *const gradstep_parameter,
+        n: usize,
+        out: *mut *mut gradstep_optimizer,
+    ) -> gradstep_status,
     gradstep_rule_state_bytes: unsafe extern "C" fn(
         rule: *const ::core::ffi::c_char,
         options: *const gradstep_option,
@@ -1130,6 +1138,9 @@ impl Functions {
             gradstep_rule_options: unsafe { *library.get(c"gradstep_rule_options")? },
             gradstep_optimizer_create: unsafe {
                 *library.get(c"gradstep_optimizer_create")?
+            },
+            gradstep_optimizer_create_by_group: unsafe {
+                *library.get(c"gradstep_optimizer_create_by_group")?
             },
             gradstep_rule_state_bytes: unsafe {
                 *library.get(c"gradstep_rule_state_bytes")?
@@ -2364,6 +2375,27 @@ pub unsafe fn gradstep_optimizer_create(
             rule,
             options,
             option_count,
+            parameters,
+            n,
+            out,
+        )
+    }
+}
+#[inline]
+pub unsafe fn gradstep_optimizer_create_by_group(
+    context: *mut gradstep_context,
+    groups: *const gradstep_group_rule,
+    group_count: usize,
+    parameters: *const gradstep_parameter,
+    n: usize,
+    out: *mut *mut gradstep_optimizer,
+) -> gradstep_status {
+    unsafe {
+        (functions()
+            .gradstep_optimizer_create_by_group)(
+            context,
+            groups,
+            group_count,
             parameters,
             n,
             out,

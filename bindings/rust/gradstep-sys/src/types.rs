@@ -1985,6 +1985,40 @@ impl Default for gradstep_rule_option {
         }
     }
 }
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct gradstep_group_rule {
+    pub rule: *const ::core::ffi::c_char,
+    pub options: *const gradstep_option,
+    pub option_count: usize,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    [
+        "Size of gradstep_group_rule",
+    ][::core::mem::size_of::<gradstep_group_rule>() - 24usize];
+    [
+        "Alignment of gradstep_group_rule",
+    ][::core::mem::align_of::<gradstep_group_rule>() - 8usize];
+    [
+        "Offset of field: gradstep_group_rule::rule",
+    ][::core::mem::offset_of!(gradstep_group_rule, rule) - 0usize];
+    [
+        "Offset of field: gradstep_group_rule::options",
+    ][::core::mem::offset_of!(gradstep_group_rule, options) - 8usize];
+    [
+        "Offset of field: gradstep_group_rule::option_count",
+    ][::core::mem::offset_of!(gradstep_group_rule, option_count) - 16usize];
+};
+impl Default for gradstep_group_rule {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
 pub const GRADSTEP_GRAFT_TYPE_INVALID: gradstep_graft_type = -1;
 pub const GRADSTEP_GRAFT_TYPE_SGD: gradstep_graft_type = 0;
 pub const GRADSTEP_GRAFT_TYPE_ADAGRAD: gradstep_graft_type = 1;
