@@ -60,6 +60,9 @@ class CudaBackend final : public Backend {
   void update(const UpdatePlan& plan, kernels::StepScalars* scalars, Queue& queue) override {
     cuda::update(plan, scalars, own(queue));
   }
+  void average(const AveragePlan& plan, const kernels::StepScalars* scalars, Queue& queue) override {
+    cuda::average(plan, scalars, own(queue));
+  }
   void close_step(kernels::StepScalars* scalars, Queue& queue) override { cuda::close_step(scalars, own(queue)); }
   void encode(const float* from, const CodedNumbers& to, Queue& queue) override { cuda::encode(from, to, own(queue)); }
   void decode(const CodedNumbers& from, float* to, Queue& queue) override { cuda::decode(from, to, own(queue)); }

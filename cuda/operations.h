@@ -27,6 +27,9 @@ void close_step(kernels::StepScalars* scalars, CudaQueue& queue);
 // kernels/update.cu
 void update(const UpdatePlan& plan, kernels::StepScalars* scalars, CudaQueue& queue);
 
+// kernels/average.cu
+void average(const AveragePlan& plan, const kernels::StepScalars* scalars, CudaQueue& queue);
+
 // kernels/codes.cu
 void encode(const float* from, const CodedNumbers& to, CudaQueue& queue);
 void decode(const CodedNumbers& from, float* to, CudaQueue& queue);

@@ -69,4 +69,18 @@ struct UpdatePlan {
   Prepared prepared;
 };
 
+/// The average of a parameter over the steps.
+struct AverageItem {
+  Array average;  ///< contiguous f32 or f64
+  Array value;    ///< any float dtype and strides
+  double decay = 0;
+  double* count = nullptr;  ///< values that are in it; one more afterwards
+};
+
+struct AveragePlan {
+  const WorkList* work = nullptr;
+  std::span<const AverageItem> items;
+  Prepared prepared;
+};
+
 }  // namespace gradstep

@@ -144,14 +144,15 @@ gradstep_tensor state_view(const Optimizer& impl, size_t index, const char* name
 }
 
 /// The host's tensor for a state of parameter `index`, checked.
-Array state_tensor(const Optimizer& impl, size_t index, const char* name, const gradstep_tensor* tensor) {
-  check_out("tensor", tensor);
-  const Array host = to_array("tensor", tensor);
+Array state_tensor(const Optimizer& impl, size_t index, const char* name, const gradstep_tensor* tensor,
+                   const char* argument = "tensor") {
+  check_out(argument, tensor);
+  const Array host = to_array(argument, tensor);
   if (index >= impl.schema().size()) return host;  // the state's own check says what is wrong
   const Parameter& parameter = impl.schema()[index];
   const auto shape = impl.state_shape(index, name);
   if (shape_text(*tensor) != shape_text(shape) || !is_float(host.dtype)) {
-    fail_argument("tensor: is {} {}, state '{}' of parameter '{}' has shape {}", name_of(host.dtype),
+    fail_argument("{}: is {} {}, state '{}' of parameter '{}' has shape {}", argument, name_of(host.dtype),
                   shape_text(*tensor), name != nullptr ? name : "NULL", parameter.name, shape_text(shape));
   }
   return host;
@@ -306,6 +307,26 @@ gradstep_status gradstep_optimizer_get_state(gradstep_optimizer* optimizer, size
     const Array host = state_tensor(impl, index, name, tensor);
     check_written("tensor", 0, *tensor, host);
     impl.get_state(index, name, host);
+  });
+}
+
+gradstep_status gradstep_optimizer_average(gradstep_optimizer* optimizer, const gradstep_tensor* tensors, size_t n,
+                                           void* stream) noexcept {
+  return with(optimizer, [&](Optimizer& impl) {
+    impl.schema().check_count("tensors", tensors, n);
+    impl.site().use(stream);
+    impl.check_state_is_whole();
+    std::vector<Array> wanted;
+    for (size_t i = 0; i < n; ++i) {
+      const std::string argument = "tensors[" + std::to_string(i) + "]";
+      const bool is_wanted = tensors[i].data != nullptr;
+      wanted.push_back(is_wanted ? state_tensor(impl, i, kWeightAverage, &tensors[i], argument.c_str()) : Array{});
+      if (is_wanted) check_written("tensors", i, tensors[i], wanted[i]);
+    }
+    for (size_t i = 0; i < n; ++i) impl.check_average(i);
+    for (size_t i = 0; i < n; ++i) {
+      if (wanted[i].data != nullptr) impl.get_state(i, kWeightAverage, wanted[i]);
+    }
   });
 }
 

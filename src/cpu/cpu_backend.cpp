@@ -170,6 +170,17 @@ class CpuBackend final : public Backend {
     kernels::close_step(*scalars);
   }
 
+  void average(const AveragePlan& plan, const kernels::StepScalars* scalars, Queue& /*queue*/) override {
+    if (scalars->gate == 0) return;
+    const std::span<const Chunk> chunks = plan.work->chunks();
+    for_each_chunk(chunks, [&](std::size_t i) {
+      const AverageItem& item = plan.items[static_cast<std::size_t>(chunks[i].item)];
+      if (*item.count == 0) return loops_.copy(CopyItem{item.average, item.value}, chunks[i], 1, 1);
+      loops_.combine(CombineItem{item.average, item.average, item.value, item.decay, 1 - item.decay}, chunks[i]);
+    });
+    for (const AverageItem& item : plan.items) ++*item.count;
+  }
+
   void close_step(kernels::StepScalars* scalars, Queue& /*queue*/) override { kernels::close_step(*scalars); }
 
   void encode(const float* from, const CodedNumbers& to, Queue& /*queue*/) override {

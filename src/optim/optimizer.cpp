@@ -269,9 +269,12 @@ std::int64_t Optimizer::other_bytes() const {
 
 void Optimizer::check_gives_updates() const {
   for (std::size_t i = 0; i < schema_.size(); ++i) {
-    if (!state_.has_master(i)) continue;
-    fail(GRADSTEP_ERR_UNSUPPORTED, "updates: parameter '{}' has master weights, which only a step in place can follow",
-         schema_[i].name);
+    for (const auto& [state, what] :
+         {std::pair(kMasterWeights, "master weights"), std::pair(kWeightAverage, "an average")}) {
+      if (!state_.has(i, state)) continue;
+      fail(GRADSTEP_ERR_UNSUPPORTED, "updates: parameter '{}' has {}, which only a step in place can follow",
+           schema_[i].name, what);
+    }
   }
 }
 

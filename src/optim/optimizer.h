@@ -125,6 +125,8 @@ class Optimizer {
   /// Both counters, after buffers and flags were replaced: the state is whole again.
   void set_counters(std::int64_t steps, std::int64_t skipped);
 
+  /// Throws INVALID_STATE unless a parameter has an average of its weights.
+  void check_average(std::size_t index);
   /// Throws UNSUPPORTED if deltas cannot be given out instead of stepping in place.
   void check_gives_updates() const;
 

@@ -100,6 +100,15 @@ void Optimizer::set_state(std::size_t index, const char* name, const Array& host
   state_.flags().mark(site_, index);
 }
 
+void Optimizer::check_average(std::size_t index) {
+  (void)find_state(index, kWeightAverage);
+  double count = 0;
+  get_state(index, kWeightAverageCount, compact_array(&count, 1, DType::f64));
+  if (count == 0) {
+    fail(GRADSTEP_ERR_INVALID_STATE, "parameter '{}' has no average yet: no step was made", schema_[index].name);
+  }
+}
+
 void Optimizer::set_state_flags(std::span<const std::uint8_t> flags) {
   state_.flags().write(site_, flags);
   on(StateEvent::has_new_flags);

@@ -147,7 +147,8 @@ void Rank::feed_state() {
     const std::string stem = name.substr(0, name.size() - (is_matrix ? pattern.size() : 0));
     for (std::size_t i = 0; i < count(); ++i) {
       if (!is_matrix) {
-        feed_state_tensor(i, name, name == "step" ? std::vector<std::int64_t>{1} : shapes_[i]);
+        feed_state_tensor(i, name,
+                          name == "step" || name == "average_count" ? std::vector<std::int64_t>{1} : shapes_[i]);
         continue;
       }
       bool found = true;

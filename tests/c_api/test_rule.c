@@ -142,6 +142,32 @@ static void state_bytes_are_known_beforehand(void** state) {
                GRADSTEP_ERR_INVALID_ARGUMENT, "bytes");
 }
 
+static void averages_of_weights_are_copied_out(void** state) {
+  fixture* f = *state;
+  const gradstep_option options[] = {{"learning_rate", 0.5, NULL}, {"average_decay", 0.75, NULL}};
+  float averages[kModelElements] = {0};
+  gradstep_tensor tensors[kModelParameters];
+  for (size_t i = 0; i < kModelParameters; ++i) {
+    tensors[i] = f->m.params[i];
+    tensors[i].data = averages + ((const float*)f->m.params[i].data - f->m.values);
+  }
+  assert_ok(create(f, "sgd", options, 2));
+  assert_fails(gradstep_optimizer_average(f->optimizer, tensors, kModelParameters, NULL), GRADSTEP_ERR_INVALID_STATE,
+               "has no average yet: no step was made");
+  assert_ok(gradstep_optimizer_step(f->optimizer, f->m.params, f->m.gradients, kModelParameters, NULL));
+  assert_ok(gradstep_optimizer_average(f->optimizer, tensors, kModelParameters, NULL));
+  assert_float_equal(averages[0], f->m.values[0], 0);
+  const float before = averages[0];
+  assert_ok(gradstep_optimizer_step(f->optimizer, f->m.params, f->m.gradients, kModelParameters, NULL));
+  assert_ok(gradstep_optimizer_average(f->optimizer, tensors, kModelParameters, NULL));
+  assert_float_equal(averages[0], 0.75F * before + 0.25F * f->m.values[0], 1e-6);
+  assert_fails(gradstep_optimizer_average(f->optimizer, tensors, kModelParameters - 1, NULL),
+               GRADSTEP_ERR_INVALID_ARGUMENT, "n is 1, the schema has 2 parameters");
+  tensors[1].ndim = 0;
+  assert_fails(gradstep_optimizer_average(f->optimizer, tensors, kModelParameters, NULL), GRADSTEP_ERR_INVALID_ARGUMENT,
+               "tensors[1]: is f32 ()");
+}
+
 static void bad_options_are_named(void** state) {
   static const struct {
     gradstep_option option;
@@ -249,6 +275,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(lion_steps_by_signs, fixture_setup, fixture_teardown),
       cmocka_unit_test_setup_teardown(state_bytes_are_known_beforehand, fixture_setup, fixture_teardown),
       cmocka_unit_test_setup_teardown(the_documentations_example_runs, fixture_setup, fixture_teardown),
+      cmocka_unit_test_setup_teardown(averages_of_weights_are_copied_out, fixture_setup, fixture_teardown),
       cmocka_unit_test_setup_teardown(groups_choose_their_rules, fixture_setup, fixture_teardown),
       cmocka_unit_test_setup_teardown(bad_options_are_named, fixture_setup, fixture_teardown),
       cmocka_unit_test_setup_teardown(narrow_state_of_f64_parameters_is_refused, fixture_setup, fixture_teardown),

@@ -27,8 +27,8 @@ struct Stored {
 class Matrix {
  public:
   Matrix(Backend& backend, std::int64_t rows, std::int64_t columns, Coding coding)
-      : queue_(backend.queue(nullptr)),
-        preconditioning_(backend.make_preconditioning({})),
+      : backend_(backend),
+        queue_(backend.queue(nullptr)),
         codes_(backend.memory(), static_cast<std::size_t>(rows * columns * kernels::code_size(coding))),
         buckets_(backend.memory(), static_cast<std::size_t>(columns) * sizeof(float)),
         diagonal_(backend.memory(), coding == Coding::int16 ? buckets_.bytes() : 0),
@@ -37,11 +37,11 @@ class Matrix {
 
   Stored encode(const std::vector<float>& numbers) {
     queue_.upload(numbers_.data(), numbers.data(), numbers_.bytes());
-    preconditioning_->encode(numbers_.as<float>(), matrix_, queue_);
+    backend_.encode(numbers_.as<float>(), matrix_, queue_);
     return read();
   }
   Stored write_identity(float value) {
-    preconditioning_->write_identity(matrix_, value, queue_);
+    backend_.write_identity(matrix_, value, queue_);
     return read();
   }
 
@@ -51,7 +51,7 @@ class Matrix {
     download(stored.codes, codes_);
     if (matrix_.is_coded()) download(stored.buckets, buckets_);
     download(stored.diagonal, diagonal_);
-    preconditioning_->decode(matrix_, numbers_.as<float>(), queue_);
+    backend_.decode(matrix_, numbers_.as<float>(), queue_);
     download(stored.numbers, numbers_);
     return stored;
   }
@@ -61,8 +61,8 @@ class Matrix {
     queue_.download(to.data(), from.data(), from.bytes());
   }
 
+  Backend& backend_;
   Queue& queue_;
-  std::unique_ptr<Preconditioning> preconditioning_;
   Buffer codes_;
   Buffer buckets_;
   Buffer diagonal_;

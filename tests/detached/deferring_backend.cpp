@@ -36,6 +36,10 @@ class Shapes {
     own(item.destination);
     own(item.source);
   }
+  void own(AverageItem& item) {
+    own(item.average);
+    own(item.value);
+  }
   void own(CombineItem& item) {
     own(item.destination);
     own(item.a);
@@ -216,6 +220,12 @@ void DeferringBackend::begin_step(const StepPlan& plan, const kernels::StepReque
 void DeferringBackend::update(const UpdatePlan& plan, kernels::StepScalars* scalars, Queue& queue) {
   put_into(queue,
            [this, kept = std::make_shared<KeptUpdate>(plan), scalars] { inner_.update(kept->plan, scalars, host_); });
+}
+
+void DeferringBackend::average(const AveragePlan& plan, const kernels::StepScalars* scalars, Queue& queue) {
+  put_into(queue, [this, kept = std::make_shared<KeptList<AveragePlan, AverageItem>>(plan), scalars] {
+    inner_.average(kept->plan, scalars, host_);
+  });
 }
 
 void DeferringBackend::close_step(kernels::StepScalars* scalars, Queue& queue) {

@@ -328,7 +328,7 @@ class Optimizer(SavedState):
         return self._descriptions[i]
 
     def _state_shape(self, i: int, name: str) -> tuple[int, ...]:
-        return (1,) if name == "step" else self._description(i)[0]
+        return (1,) if name in ("step", "average_count") else self._description(i)[0]
 
     def state(self, i: int, name: str) -> NDArray[Any]:
         """State `name` of parameter i, shaped as the parameter unless the rule says else.

@@ -23,6 +23,11 @@ std::uint64_t random_key(const std::string& name, std::uint64_t seed) {
 
 constexpr const char* kStepCount = "step";
 
+/// One number for each parameter.
+StateWish number_wish(std::size_t slot, const char* name) {
+  return {slot, name, TensorForm{1, 1, Encoding::f64}, {1}, /*is_whole=*/true};
+}
+
 Encoding encoding_of(const StateStorage& storage, const Parameter& parameter) {
   switch (storage.format) {
     case StateFormat::bf16:
@@ -66,6 +71,9 @@ Optimizer::Traits FirstOrderOptimizer::traits_of(const RulesByGroup& rules) {
     traits.state_names.push_back(kMasterWeights);
   }
   if (rules.counts_each()) traits.state_names.push_back(kStepCount);
+  if (rules.any([](const Rule& rule) { return rule.average_decay() > 0; })) {
+    traits.state_names.insert(traits.state_names.end(), {kWeightAverage, kWeightAverageCount});
+  }
   return traits;
 }
 
@@ -90,8 +98,12 @@ std::vector<StateWish> FirstOrderOptimizer::wishes_of(const Rule& rule, const Pa
   if (wants_master(rule.storage(), parameter)) {
     wishes.push_back({kMaster, kMasterWeights, TensorForm{1, parameter.size, Encoding::f32}});
   }
-  if (rule.counts_each())
-    wishes.push_back({kSteps, kStepCount, TensorForm{1, 1, Encoding::f64}, {1}, /*is_whole=*/true});
+  if (rule.counts_each()) wishes.push_back(number_wish(kSteps, kStepCount));
+  if (rule.average_decay() > 0) {
+    const Encoding encoding = parameter.dtype == DType::f64 ? Encoding::f64 : Encoding::f32;
+    wishes.push_back({kAverage, kWeightAverage, TensorForm{1, parameter.size, encoding}});
+    wishes.push_back(number_wish(kAverageCount, kWeightAverageCount));
+  }
   return wishes;
 }
 
@@ -158,7 +170,7 @@ void FirstOrderOptimizer::list_counts(const Schema& schema) {
   std::vector<double*> counts;
   for (std::size_t i = 0; i < schema.size(); ++i) {
     groups.push_back(schema[i].group);
-    counts.push_back(count_of(i));
+    counts.push_back(number_of(i, kSteps));
   }
   site().queue().upload(group_of_.data(), groups.data(), group_of_.bytes());
   site().queue().upload(counts_.data(), counts.data(), counts_.bytes());
@@ -167,8 +179,8 @@ void FirstOrderOptimizer::list_counts(const Schema& schema) {
   plan_.counts_each = true;
 }
 
-double* FirstOrderOptimizer::count_of(std::size_t parameter) const {
-  return static_cast<double*>(store().tensor(parameter, kSteps).numbers().data);
+double* FirstOrderOptimizer::number_of(std::size_t parameter, std::size_t slot) const {
+  return static_cast<double*>(store().tensor(parameter, slot).numbers().data);
 }
 
 void FirstOrderOptimizer::on(StateEvent event) {
@@ -176,7 +188,7 @@ void FirstOrderOptimizer::on(StateEvent event) {
   if (event == StateEvent::is_lost) set_all_used(false);
   if (event == StateEvent::was_counted && rules_.counts_each()) {
     const auto steps = static_cast<double>(step_count());
-    for (std::size_t i = 0; i < schema().size(); ++i) write(site().queue(), count_of(i), steps);
+    for (std::size_t i = 0; i < schema().size(); ++i) write(site().queue(), number_of(i, kSteps), steps);
   }
   if (event == StateEvent::has_new_flags) {
     set_all_used(std::ranges::all_of(state_flags(), [](std::uint8_t flag) { return flag != 0; }));
@@ -196,7 +208,7 @@ void FirstOrderOptimizer::fill_items() {
     if (!updates().empty()) item.update = updates()[i];
     item.kernel = kernels_[group];
     item.constants = constants_.as<rules::GroupConstants>() + (rules_.counts_each() ? i : group);
-    item.count = count_of(i);
+    item.count = number_of(i, kSteps);
     item.used = store().flags().there() + i;
     item.stochastic = rule.storage().stochastic_rounding;
     item.random_key = random_keys_[i];
@@ -217,13 +229,31 @@ void FirstOrderOptimizer::fill_items() {
   plan_.items = items_;
   plan_.maximize = rules_.maximize();
   plan_.prepared.forget();
+  fill_averages();
   filled_ = true;
+}
+
+void FirstOrderOptimizer::fill_averages() {
+  averages_.clear();
+  averaged_ = {};
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    const StateTensor& average = store().tensor(i, kAverage);
+    if (!average.exists()) continue;
+    const Array master = store().tensor(i, kMaster).numbers();
+    averages_.push_back({average.numbers(), master.data != nullptr ? master : items_[i].param,
+                         rules_.of(schema()[i].group).average_decay(), number_of(i, kAverageCount)});
+    averaged_.append(average.slice().size);
+  }
+  average_plan_.work = &averaged_;
+  average_plan_.items = averages_;
+  average_plan_.prepared.forget();
 }
 
 void FirstOrderOptimizer::apply(double clip_value) {
   if (buffers_changed() || !filled_) fill_items();
   plan_.clip_value = clip_value;
   site().backend().update(plan_, scalars(), site().queue());
+  if (!averages_.empty()) site().backend().average(average_plan_, scalars(), site().queue());
   if (plan_.all_used || !site().is_host()) return;
   const std::span used(store().flags().there(), store().flags().size());
   set_all_used(std::ranges::all_of(used, [](std::uint8_t flag) { return flag != 0; }));

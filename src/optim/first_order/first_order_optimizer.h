@@ -28,21 +28,25 @@ class FirstOrderOptimizer final : public Optimizer {
   }
 
  private:
-  /// The slots of a parameter: a rule's states come first, then the master weights and its step count.
+  /// The slots of a parameter: a rule's states come first.
   static constexpr std::size_t kMaster = rules::kMaxStates;
   static constexpr std::size_t kSteps = kMaster + 1;
+  static constexpr std::size_t kAverage = kMaster + 2;
+  static constexpr std::size_t kAverageCount = kMaster + 3;
 
   static Traits traits_of(const RulesByGroup& rules);
   static std::vector<StateWish> wishes_of(const Rule& rule, const Parameter& parameter,
                                           const HyperParameters& hyper_parameters);
   void fill_items();
+  void fill_averages();
   void apply(double clip_value) override;
   void prepare(const Schema& schema, const HyperParameters& hyper_parameters) override;
   void on(StateEvent event) override;
   std::int64_t scratch_bytes() const override;
   void set_all_used(bool all_used);
   void list_counts(const Schema& schema);
-  double* count_of(std::size_t parameter) const;
+  /// A number that is kept for each parameter; NULL = it is not.
+  double* number_of(std::size_t parameter, std::size_t slot) const;
 
   RulesByGroup rules_;
   std::vector<rules::RuleForm> forms_;      // by group
@@ -52,8 +56,11 @@ class FirstOrderOptimizer final : public Optimizer {
   std::vector<rules::KernelId> kernels_;    // by group
   std::vector<std::uint64_t> random_keys_;  // by parameter
   std::vector<UpdateItem> items_;
-  UpdatePlan plan_;      // of items_
-  bool filled_ = false;  // items_ are those of the bound buffers
+  UpdatePlan plan_;  // of items_
+  std::vector<AverageItem> averages_;
+  WorkList averaged_;         // what averages_ are of
+  AveragePlan average_plan_;  // of averages_
+  bool filled_ = false;       // items_ are those of the bound buffers
 };
 
 }  // namespace gradstep

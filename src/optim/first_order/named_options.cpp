@@ -38,7 +38,16 @@ struct SharedOptions {
 
 /// The places of options that all rules share, behind the rule's own.
 struct Shared {
-  enum : std::uint8_t { maximize, master_weights, state_dtype, stochastic_rounding, seed, step_counting, count };
+  enum : std::uint8_t {
+    maximize,
+    master_weights,
+    state_dtype,
+    stochastic_rounding,
+    seed,
+    step_counting,
+    average_decay,
+    count
+  };
 };
 
 const RuleOption kShared[Shared::count] = {
@@ -56,6 +65,12 @@ const RuleOption kShared[Shared::count] = {
     {GRADSTEP_OPTION_CHOICE, "step_counting",
      "whose steps t counts; parameter: those that each took part in, as PyTorch does", kStepCountings, 0,
      range_of_choices(std::size(kStepCountings))},
+    {GRADSTEP_OPTION_SETTING,
+     "average_decay",
+     "keeps an average of the weights: this share of it at each step; 0 = none",
+     {},
+     0,
+     rules::kFraction},
 };
 
 /// "options[2] (beta1)"
@@ -175,6 +190,7 @@ Rule make_rule(const RuleType& type, std::span<const gradstep_option> options) {
   for (std::size_t i = 0; i < type.about.choices.size(); ++i) read.choices[i] = static_cast<std::int32_t>(*next++);
   read.maximize = next[Shared::maximize] != 0;
   read.counts_each = next[Shared::step_counting] != 0;
+  read.average_decay = next[Shared::average_decay];
   shared.master_weights = static_cast<std::int32_t>(next[Shared::master_weights]);
   shared.state_dtype = static_cast<std::int32_t>(next[Shared::state_dtype]);
   shared.stochastic_rounding = static_cast<std::int32_t>(next[Shared::stochastic_rounding]);

@@ -145,6 +145,7 @@ std::string Rule::key() const {
   for (const std::int32_t choice : options_.choices) key += fmt::format(" {}", choice);
   for (const double setting : options_.settings) key += fmt::format(" {}", setting);
   if (options_.counts_each) key += " counts each";
+  if (options_.average_decay > 0) key += fmt::format(" averages by {}", options_.average_decay);
   return key;
 }
 

@@ -26,6 +26,7 @@ struct RuleOptions {
   std::array<std::int32_t, rules::kMaxChoices> choices{};
   bool maximize = false;
   bool counts_each = false;  ///< t of a parameter: the steps that it took part in
+  double average_decay = 0;  ///< 0 = no average of the weights
   StateStorage storage;
 };
 
@@ -63,6 +64,7 @@ class Rule {
   const StateStorage& storage() const { return options_.storage; }
   bool maximize() const { return options_.maximize; }
   bool counts_each() const { return options_.counts_each; }
+  double average_decay() const { return options_.average_decay; }
   bool has_signs(std::size_t state) const { return type_->about.states[state].has_signs; }
   double initial_value(std::size_t state) const;
 

@@ -18,7 +18,10 @@
 
 namespace gradstep {
 
+// States that are no rule's own.
 inline constexpr const char* kMasterWeights = "master_weights";
+inline constexpr const char* kWeightAverage = "average";
+inline constexpr const char* kWeightAverageCount = "average_count";  ///< steps that are in it
 
 /// A tensor that a parameter is to have, by its place in the parameter's list.
 struct StateWish {
@@ -26,8 +29,8 @@ struct StateWish {
   std::string name;
   TensorForm form;
   std::vector<std::int64_t> shape = {};  // NOLINT(readability-redundant-member-init): in files; empty = the parameter's
-  /// Not cut into slices: one rank has it, or all have. It has its shape in views too, lies beside its like, and goes on
-  /// where it was switched off for a while. Others begin anew.
+  /// Not cut into slices: one rank has it, or all have. It has its shape in views too, lies beside its like, and goes
+  /// on where it was switched off for a while. Others begin anew.
   bool is_whole = false;
 };
 
@@ -55,15 +58,13 @@ class StateStore {
   /// Without memory where the parameter has none in this slot.
   const StateTensor& tensor(std::size_t parameter, std::size_t slot) const;
   bool is_active(std::size_t parameter, std::size_t slot) const;
-  bool is_whole(std::size_t parameter, std::size_t slot) const {
-    return parameters_[parameter][slot].about->is_whole;
-  }
+  bool is_whole(std::size_t parameter, std::size_t slot) const { return parameters_[parameter][slot].about->is_whole; }
   std::int32_t owner(std::size_t parameter, std::size_t slot) const { return parameters_[parameter][slot].owner; }
   /// The slot of a name that takes part; slots() = none.
   std::size_t find(std::size_t parameter, const char* name) const;
   /// The shape of the tensor's views; empty = the parameter's.
   std::span<const std::int64_t> shape(std::size_t parameter, std::size_t slot) const;
-  bool has_master(std::size_t parameter) const { return find(parameter, kMasterWeights) < slots(parameter); }
+  bool has(std::size_t parameter, const char* name) const { return find(parameter, name) < slots(parameter); }
   /// Every array that exists, in an order that is the same on all ranks.
   std::vector<StoredState> stored() const;
 
