@@ -66,7 +66,7 @@ def in_words(rule: Rule, found: list[Condition]) -> str:
 
     def words(name: str, value: int) -> str:
         if choices.get(name):
-            return f"`{name}` {choices[name][value]}"
+            return f"with `{name}` {choices[name][value]}"
         if name in choices:
             return f"with `{name}`" if value else f"without `{name}`"
         return f"with a `{name}` that is not the constant 0" if value else f"where `{name}` is the constant 0"
@@ -80,6 +80,10 @@ def shown(number: float) -> str:
     """As it is written: 0.999, 1e-08 as 1e-8."""
     mantissa, sign, exponent = f"{number:.15g}".partition("e")
     return f"{mantissa}e{int(exponent)}" if sign else mantissa
+
+
+def in_cell(text: str) -> str:
+    return text.replace("|", r"\|")
 
 
 def legal(option: Rule) -> str:
@@ -97,11 +101,11 @@ def option_lines(rule: Rule) -> Iterator[str]:
     for kind, options in (("hyper-parameter", rule["fields"]), ("setting", rule["settings"])):
         for each in options:
             default = "required" if each["initial"] is None else shown(each["initial"])
-            yield f"| `{each['name']}` | {kind} | {default} | {legal(each)} | {each['meaning']} |"
+            yield f"| `{each['name']}` | {kind} | {default} | {legal(each)} | {in_cell(each['meaning'])} |"
     for each in rule["choices"]:
         values = each["values"]
         kind, default, values = ("choice", values[0], ", ".join(values)) if values else ("flag", "false", "")
-        yield f"| `{each['name']}` | {kind} | {default} | {values} | {each['meaning']} |"
+        yield f"| `{each['name']}` | {kind} | {default} | {values} | {in_cell(each['meaning'])} |"
 
 
 def state_lines(rule: Rule) -> Iterator[str]:

@@ -29,7 +29,11 @@ def tables(section: str) -> list[list[list[str]]]:
     """The cells of each table below its head."""
     found = re.findall(r"(?:^\|.*\n)+", section, re.MULTILINE)
     return [
-        [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]] for table in found
+        [
+            [cell.strip().replace(r"\|", "|") for cell in re.split(r"(?<!\\)\|", line.strip("|"))]
+            for line in table.splitlines()[2:]
+        ]
+        for table in found
     ]
 
 
