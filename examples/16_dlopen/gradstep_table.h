@@ -848,6 +848,8 @@ typedef struct gradstep_table {
   gradstep_status (*optimizer_create_by_group)(gradstep_context* context, const gradstep_group_rule* groups,
                                                size_t group_count, const gradstep_parameter* parameters, size_t n,
                                                gradstep_optimizer** out);
+  gradstep_status (*optimizer_average)(gradstep_optimizer* optimizer, const gradstep_tensor* tensors, size_t n,
+                                       void* stream);
   gradstep_status (*rule_state_bytes)(const char* rule, const gradstep_option* options, size_t option_count,
                                       const gradstep_parameter* parameters, size_t n, int64_t* bytes);
   gradstep_status (*schedule_init)(gradstep_schedule* s, size_t struct_size);
@@ -1042,6 +1044,7 @@ static inline int gradstep_table_open(gradstep_table* table, const char* path, c
                    {"gradstep_rule_options", offsetof(gradstep_table, rule_options)},
                    {"gradstep_optimizer_create", offsetof(gradstep_table, optimizer_create)},
                    {"gradstep_optimizer_create_by_group", offsetof(gradstep_table, optimizer_create_by_group)},
+                   {"gradstep_optimizer_average", offsetof(gradstep_table, optimizer_average)},
                    {"gradstep_rule_state_bytes", offsetof(gradstep_table, rule_state_bytes)},
                    {"gradstep_schedule_init", offsetof(gradstep_table, schedule_init)},
                    {"gradstep_schedule_value", offsetof(gradstep_table, schedule_value)},

@@ -705,6 +705,7 @@ const FIELD_WORDS = Dict{Tuple{DataType, Symbol}, Any}(
 @c gradstep_rule_options(rule::Cstring, records::Ptr{gradstep_rule_option}, record_size::Csize_t, capacity::Csize_t, count::Ptr{Csize_t})::Int32
 @c gradstep_optimizer_create(context::Ptr{gradstep_context}, rule::Cstring, options::Ptr{gradstep_option}, option_count::Csize_t, parameters::Ptr{gradstep_parameter}, n::Csize_t, out::Ptr{Ptr{gradstep_optimizer}})::Int32
 @c gradstep_optimizer_create_by_group(context::Ptr{gradstep_context}, groups::Ptr{gradstep_group_rule}, group_count::Csize_t, parameters::Ptr{gradstep_parameter}, n::Csize_t, out::Ptr{Ptr{gradstep_optimizer}})::Int32
+@c gradstep_optimizer_average(optimizer::Ptr{gradstep_optimizer}, tensors::Ptr{gradstep_tensor}, n::Csize_t, stream::Ptr{Cvoid})::Int32
 @c gradstep_rule_state_bytes(rule::Cstring, options::Ptr{gradstep_option}, option_count::Csize_t, parameters::Ptr{gradstep_parameter}, n::Csize_t, bytes::Ptr{Int64})::Int32
 @c gradstep_schedule_init(s::Ptr{gradstep_schedule}, struct_size::Csize_t)::Int32
 @c gradstep_schedule_value(s::Ptr{gradstep_schedule}, step::Int64, value::Ptr{Float64})::Int32

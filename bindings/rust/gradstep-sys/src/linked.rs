@@ -893,6 +893,14 @@ unsafe extern "C" {
     ) -> gradstep_status;
 }
 unsafe extern "C" {
+    pub fn gradstep_optimizer_average(
+        optimizer: *mut gradstep_optimizer,
+        tensors: *const gradstep_tensor,
+        n: usize,
+        stream: *mut ::core::ffi::c_void,
+    ) -> gradstep_status;
+}
+unsafe extern "C" {
     pub fn gradstep_rule_state_bytes(
         rule: *const ::core::ffi::c_char,
         options: *const gradstep_option,

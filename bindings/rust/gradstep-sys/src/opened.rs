@@ -655,6 +655,12 @@ pub(crate) struct Functions {
         n: usize,
         out: *mut *mut gradstep_optimizer,
     ) -> gradstep_status,
+    gradstep_optimizer_average: unsafe extern "C" fn(
+        optimizer: *mut gradstep_optimizer,
+        tensors: *const gradstep_tensor,
+        n: usize,
+        stream: *mut ::core::ffi::c_void,
+    ) -> gradstep_status,
     gradstep_rule_state_bytes: unsafe extern "C" fn(
         rule: *const ::core::ffi::c_char,
         options: *const gradstep_option,
@@ -1141,6 +1147,9 @@ impl Functions {
             },
             gradstep_optimizer_create_by_group: unsafe {
                 *library.get(c"gradstep_optimizer_create_by_group")?
+            },
+            gradstep_optimizer_average: unsafe {
+                *library.get(c"gradstep_optimizer_average")?
             },
             gradstep_rule_state_bytes: unsafe {
                 *library.get(c"gradstep_rule_state_bytes")?
@@ -2401,6 +2410,15 @@ pub unsafe fn gradstep_optimizer_create_by_group(
             out,
         )
     }
+}
+#[inline]
+pub unsafe fn gradstep_optimizer_average(
+    optimizer: *mut gradstep_optimizer,
+    tensors: *const gradstep_tensor,
+    n: usize,
+    stream: *mut ::core::ffi::c_void,
+) -> gradstep_status {
+    unsafe { (functions().gradstep_optimizer_average)(optimizer, tensors, n, stream) }
 }
 #[inline]
 pub unsafe fn gradstep_rule_state_bytes(
