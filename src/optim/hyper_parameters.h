@@ -45,7 +45,7 @@ class HyperParameters {
   std::size_t field_count() const { return field_count_; }
   /// All names, in the order of the groups.
   std::vector<const char*> names() const;
-  /// Those of a group.
+  /// The fields of a group.
   std::span<const rules::Field> fields(std::int32_t group) const { return at(group).fields; }
 
   /// New groups take the last one's schedules if it has a rule of its own, else group 0's.

@@ -42,7 +42,6 @@ struct AdaGrad {
       .states = kStates,
       .requirements = {}};
 
-  static constexpr Decay kDecays[] = {Decay::none, Decay::coupled};
   static constexpr Decay decay(const std::int32_t* /*choices*/) { return Decay::coupled; }
 
   static constexpr int kVariants = 1;

@@ -49,7 +49,6 @@ struct Adam {
       .states = kStates,
       .requirements = {}};
 
-  static constexpr Decay kDecays[] = {Decay::none, Decay::coupled, Decay::decoupled};
   static constexpr Decay decay(const std::int32_t* choices) {
     return choices[decoupled_weight_decay] != 0 ? Decay::decoupled : Decay::coupled;
   }

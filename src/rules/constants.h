@@ -16,7 +16,7 @@ namespace gradstep::rules {
 /// The constants of any rule.
 struct alignas(16) RuleConstants {
   double numbers[7];
-  double decay;  ///< coupled: the hyper-parameter; decoupled: times learning_rate
+  double decay;  ///< decay_factor()
 };
 
 /// The constants of a parameter group. `first` is for parameters whose state no gradient has gone into.
@@ -29,7 +29,33 @@ struct GroupConstants {
 struct RuleForm {
   std::int32_t rule = 0;  ///< place in the list
   std::int32_t choices[kMaxChoices] = {};
+  DecayMode decay_mode = DecayMode::of_rule;
+  double peak_learning_rate = 0;  ///< of modes that divide by it
 };
+
+/// The kind of kernel that a decay of this mode needs.
+constexpr Decay decay_of(DecayMode mode, Decay of_rule) {
+  if (mode == DecayMode::of_rule) return of_rule;
+  return mode == DecayMode::coupled ? Decay::coupled : Decay::decoupled;
+}
+
+/// What a kernel multiplies p by.
+GRADSTEP_FORMULA double decay_factor(const RuleForm& form, Decay of_rule, double decay, double learning_rate) {
+  switch (form.decay_mode) {
+    case DecayMode::of_rule:
+      return of_rule == Decay::decoupled ? learning_rate * decay : decay;
+    case DecayMode::coupled:
+    case DecayMode::independent:
+      return decay;
+    case DecayMode::decoupled:
+      return learning_rate * decay;
+    case DecayMode::relative:
+      return learning_rate / form.peak_learning_rate * decay;
+    case DecayMode::corrected:
+      break;
+  }
+  return learning_rate * decay * learning_rate / form.peak_learning_rate;
+}
 
 template <class Rule, class... Rules>
 constexpr int place_of(RuleList<Rules...> /*list*/) {
@@ -50,8 +76,7 @@ GRADSTEP_FORMULA void write(const RuleForm& form, const double* values, const Cl
   static_assert(std::is_trivially_copyable_v<Constants>, "constants are copied as numbers");
   const Constants constants = Rule::constants(form.choices, values, clock);
   __builtin_memcpy(to.numbers, &constants, sizeof constants);
-  to.decay = values[Rule::weight_decay];
-  if (Rule::decay(form.choices) == Decay::decoupled) to.decay = values[Rule::learning_rate] * to.decay;
+  to.decay = decay_factor(form, Rule::decay(form.choices), values[Rule::weight_decay], values[Rule::learning_rate]);
 }
 
 /// In the arithmetic of T.

@@ -77,6 +77,17 @@ struct Description {
 /// How the weights shrink. `coupled` adds decay * p to the gradient; `decoupled` subtracts learning_rate * decay * p
 /// from the parameter.
 enum class Decay : std::uint8_t { none, coupled, decoupled };
+inline constexpr Decay kDecays[] = {Decay::none, Decay::coupled, Decay::decoupled};
+
+/// What a host may choose in place of the rule's own decay. All but the first two subtract from the parameter.
+enum class DecayMode : std::int32_t {
+  of_rule,
+  coupled,      ///< decay * p is added to the gradient (L2)
+  decoupled,    ///< learning_rate * decay * p (Loshchilov and Hutter 2019)
+  independent,  ///< decay * p
+  relative,     ///< learning_rate / peak * decay * p
+  corrected,    ///< learning_rate^2 / peak * decay * p (Defazio 2025)
+};
 
 /// What an optimizer's options and a group's schedules say, for rules to decide by.
 struct Setup {

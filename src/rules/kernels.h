@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <span>
 
 #include "kernels/macros.h"
 #include "kernels/stored.h"
@@ -29,7 +28,7 @@ namespace detail {
 
 template <class... Rules>
 constexpr int count_kernels(RuleList<Rules...> /*list*/) {
-  return ((Rules::kVariants * static_cast<int>(std::size(Rules::kDecays))) + ...);
+  return (Rules::kVariants + ...) * static_cast<int>(std::size(kDecays));
 }
 
 template <class... Rules>
@@ -37,13 +36,13 @@ constexpr auto list_kernels(RuleList<Rules...> /*list*/) {
   std::array<KernelForm, count_kernels(RuleList<Rules...>{})> forms{};
   std::size_t next = 0;
   int rule = 0;
-  const auto append = [&](int variants, std::span<const Decay> decays) {
+  const auto append = [&](int variants) {
     for (int v = 0; v < variants; ++v) {
-      for (const Decay decay : decays) forms[next++] = {rule, v, decay};
+      for (const Decay decay : kDecays) forms[next++] = {rule, v, decay};
     }
     ++rule;
   };
-  (append(Rules::kVariants, Rules::kDecays), ...);
+  (append(Rules::kVariants), ...);
   return forms;
 }
 
@@ -55,7 +54,7 @@ enum class KernelId : std::int32_t {};
 inline constexpr auto kKernels = detail::list_kernels(AllRules{});
 inline constexpr int kKernelCount = static_cast<int>(kKernels.size());
 
-/// -1 where a rule does not have that kind of decay.
+/// -1 for what is not in the list.
 constexpr KernelId kernel_id(int rule, int variant, Decay decay) {
   for (int id = 0; id < kKernelCount; ++id) {
     const KernelForm& form = kKernels[static_cast<std::size_t>(id)];

@@ -34,7 +34,6 @@ struct Lion {
       .states = kStates,
       .requirements = {}};
 
-  static constexpr Decay kDecays[] = {Decay::none, Decay::decoupled};
   static constexpr Decay decay(const std::int32_t* /*choices*/) { return Decay::decoupled; }
 
   static constexpr int kVariants = 1;

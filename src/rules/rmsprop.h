@@ -47,7 +47,6 @@ struct RmsProp {
       .states = kStates,
       .requirements = {}};
 
-  static constexpr Decay kDecays[] = {Decay::none, Decay::coupled};
   static constexpr Decay decay(const std::int32_t* /*choices*/) { return Decay::coupled; }
 
   // Bit 0: centered; bit 1: momentum.

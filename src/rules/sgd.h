@@ -41,7 +41,6 @@ struct Sgd {
       .states = kStates,
       .requirements = kRequirements};
 
-  static constexpr Decay kDecays[] = {Decay::none, Decay::coupled};
   static constexpr Decay decay(const std::int32_t* /*choices*/) { return Decay::coupled; }
 
   // 0: without momentum, 1: with it, 2: Nesterov's.

@@ -20,6 +20,7 @@ namespace {
 constexpr double kLargestExact = 9007199254740992;  // 2^53
 
 constexpr const char* kStateDtypes[] = {"native", "bf16", "int8"};
+constexpr const char* kDecayModes[] = {"rule", "coupled", "decoupled", "independent", "relative", "corrected"};
 constexpr const char* kStepCountings[] = {"optimizer", "parameter"};
 constexpr rules::Range kAnyInteger = {.minimum = -kLargestExact, .limit = kLargestExact + 2};
 constexpr rules::Range kFlagRange = {.minimum = 0, .limit = 2};
@@ -46,6 +47,8 @@ struct Shared {
     seed,
     step_counting,
     average_decay,
+    decay_mode,
+    peak_learning_rate,
     count
   };
 };
@@ -71,6 +74,18 @@ const RuleOption kShared[Shared::count] = {
      {},
      0,
      rules::kFraction},
+    {GRADSTEP_OPTION_CHOICE, "decay_mode",
+     "coupled: weight_decay * p is added to the gradient. Others subtract from p: decoupled learning_rate * "
+     "weight_decay * p; "
+     "independent weight_decay * p; relative learning_rate / peak_learning_rate * weight_decay * p; corrected "
+     "learning_rate^2 / peak_learning_rate * weight_decay * p. rule: as the rule says",
+     kDecayModes, 0, range_of_choices(std::size(kDecayModes))},
+    {GRADSTEP_OPTION_SETTING,
+     "peak_learning_rate",
+     "the largest learning rate of the schedule, for decay_mode",
+     {},
+     0,
+     rules::at_least(0)},
 };
 
 /// "options[2] (beta1)"
@@ -191,6 +206,8 @@ Rule make_rule(const RuleType& type, std::span<const gradstep_option> options) {
   read.maximize = next[Shared::maximize] != 0;
   read.counts_each = next[Shared::step_counting] != 0;
   read.average_decay = next[Shared::average_decay];
+  read.decay_mode = static_cast<rules::DecayMode>(next[Shared::decay_mode]);
+  read.peak_learning_rate = next[Shared::peak_learning_rate];
   shared.master_weights = static_cast<std::int32_t>(next[Shared::master_weights]);
   shared.state_dtype = static_cast<std::int32_t>(next[Shared::state_dtype]);
   shared.stochastic_rounding = static_cast<std::int32_t>(next[Shared::stochastic_rounding]);

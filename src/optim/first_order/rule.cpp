@@ -80,6 +80,12 @@ Rule::Rule(const RuleType& type, const RuleOptions& options) : type_(&type), opt
     fail_out_of_range(setting.range, options.settings[i], GRADSTEP_ERR_INVALID_ARGUMENT,
                       fmt::format("options.{}", setting.name));
   }
+  const bool divides =
+      options.decay_mode == rules::DecayMode::relative || options.decay_mode == rules::DecayMode::corrected;
+  if (divides && !(options.peak_learning_rate > 0)) {
+    fail_argument("options.peak_learning_rate: is {}, expected above 0, for decay_mode divides by it",
+                  options.peak_learning_rate);
+  }
   for (const rules::State& state : about.states) {
     const bool is_known =
         state.listed_with == rules::State::kNone || options.choices[static_cast<std::size_t>(state.listed_with)] != 0;
@@ -123,8 +129,9 @@ std::uint32_t Rule::states(std::span<const Schedule> schedules) const {
 
 rules::KernelId Rule::kernel(std::span<const Schedule> schedules) const {
   const bool decays = !schedules[type_->weight_decay].is_absent();
-  return rules::kernel_id(type_->place, type_->variant(GroupSetup(options_, schedules)),
-                          decays ? type_->decay(options_.choices.data()) : rules::Decay::none);
+  return rules::kernel_id(
+      type_->place, type_->variant(GroupSetup(options_, schedules)),
+      decays ? rules::decay_of(options_.decay_mode, type_->decay(options_.choices.data())) : rules::Decay::none);
 }
 
 double Rule::largest_gradient(std::span<const Schedule> schedules, double largest) const {
@@ -135,6 +142,8 @@ rules::RuleForm Rule::form() const {
   rules::RuleForm form;
   form.rule = type_->place;
   for (std::size_t i = 0; i < options_.choices.size(); ++i) form.choices[i] = options_.choices[i];
+  form.decay_mode = options_.decay_mode;
+  form.peak_learning_rate = options_.peak_learning_rate;
   return form;
 }
 
@@ -144,6 +153,9 @@ std::string Rule::key() const {
                                 storage.stochastic_rounding, storage.seed, options_.maximize);
   for (const std::int32_t choice : options_.choices) key += fmt::format(" {}", choice);
   for (const double setting : options_.settings) key += fmt::format(" {}", setting);
+  if (options_.decay_mode != rules::DecayMode::of_rule) {
+    key += fmt::format(" decays by {} {}", static_cast<int>(options_.decay_mode), options_.peak_learning_rate);
+  }
   if (options_.counts_each) key += " counts each";
   if (options_.average_decay > 0) key += fmt::format(" averages by {}", options_.average_decay);
   return key;

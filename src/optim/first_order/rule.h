@@ -26,7 +26,9 @@ struct RuleOptions {
   std::array<std::int32_t, rules::kMaxChoices> choices{};
   bool maximize = false;
   bool counts_each = false;  ///< t of a parameter: the steps that it took part in
-  double average_decay = 0;  ///< 0 = no average of the weights
+  rules::DecayMode decay_mode = rules::DecayMode::of_rule;
+  double peak_learning_rate = 0;  ///< of decay modes that divide by it
+  double average_decay = 0;       ///< 0 = no average of the weights
   StateStorage storage;
 };
 

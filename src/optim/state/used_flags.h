@@ -51,7 +51,7 @@ class UsedFlags {
 
   /// Where the site's flags lie.
   std::uint8_t* there() const { return there_.as<std::uint8_t>(); }
-  /// Those on the host.
+  /// The flags, where they are the host's.
   std::span<const std::uint8_t> here() const { return here_; }
 
  private:

@@ -36,52 +36,50 @@ using State = std::array<double, kMostStates>;
 /// look at src/rules.
 using Reference = double (*)(double p, double g, State& state);
 
-template <bool kDecay>
-double plain_sgd(double p, double g, State& /*state*/) {
-  return -kSgd.learning_rate * (g + (kDecay ? kWeightDecay * p : 0));
+double plain_sgd(double g, State& /*state*/) { return -kSgd.learning_rate * g; }
+
+template <bool kNesterov>
+double momentum_sgd(double g, State& state) {
+  state[0] = kSgd.momentum * state[0] + kSgd.gradient_factor * g;
+  return -kSgd.learning_rate * (kNesterov ? g + kSgd.momentum * state[0] : state[0]);
 }
 
-template <bool kNesterov, bool kDecay>
-double momentum_sgd(double p, double g, State& state) {
-  const double d = g + (kDecay ? kWeightDecay * p : 0);
-  state[0] = kSgd.momentum * state[0] + kSgd.gradient_factor * d;
-  return -kSgd.learning_rate * (kNesterov ? d + kSgd.momentum * state[0] : state[0]);
-}
-
-template <const RmsPropConstants& kConstants, bool kCentered, bool kMomentum, bool kDecay>
-double rmsprop(double p, double g, State& state) {
+template <const RmsPropConstants& kConstants, bool kCentered, bool kMomentum>
+double rmsprop(double g, State& state) {
   const auto& c = kConstants;
-  const double d = g + (kDecay ? kWeightDecay * p : 0);
-  state[0] = c.rho * state[0] + (1 - c.rho) * d * d;
+  state[0] = c.rho * state[0] + (1 - c.rho) * g * g;
   double variance = state[0];
   std::size_t next = 1;
   if (kCentered) {
-    state[next] = c.rho * state[next] + (1 - c.rho) * d;
+    state[next] = c.rho * state[next] + (1 - c.rho) * g;
     variance -= state[next] * state[next];
     ++next;
   }
-  const double direction = d / (std::sqrt(variance + c.epsilon.inside) + c.epsilon.outside);
+  const double direction = g / (std::sqrt(variance + c.epsilon.inside) + c.epsilon.outside);
   if (!kMomentum) return -c.learning_rate * direction;
   state[next] = c.momentum * state[next] + direction;
   return -c.learning_rate * state[next];
 }
 
-template <bool kDecay>
-double adagrad(double p, double g, State& state) {
-  const double d = g + (kDecay ? kWeightDecay * p : 0);
-  state[0] += d * d;
-  return -kAdaGrad.learning_rate * d / std::sqrt(state[0] + kAdaGrad.epsilon.inside);
+double adagrad(double g, State& state) {
+  state[0] += g * g;
+  return -kAdaGrad.learning_rate * g / std::sqrt(state[0] + kAdaGrad.epsilon.inside);
 }
 
-template <Decay kDecay, bool kAmsgrad>
-double adam(double p, double g, State& state) {
-  const double d = g + (kDecay == Decay::coupled ? kWeightDecay * p : 0);
-  state[0] = kAdam.beta1 * state[0] + (1 - kAdam.beta1) * d;
-  state[1] = kAdam.beta2 * state[1] + (1 - kAdam.beta2) * d * d;
+template <bool kAmsgrad>
+double adam(double g, State& state) {
+  state[0] = kAdam.beta1 * state[0] + (1 - kAdam.beta1) * g;
+  state[1] = kAdam.beta2 * state[1] + (1 - kAdam.beta2) * g * g;
   double second = state[1];
   if (kAmsgrad) second = state[2] = std::max(state[2], second);
-  const double step = kAdam.step_size * state[0] / (kAdam.root_factor * std::sqrt(second) + kAdam.epsilon);
-  return -step - (kDecay == Decay::decoupled ? kWeightDecay * p : 0);
+  return -kAdam.step_size * state[0] / (kAdam.root_factor * std::sqrt(second) + kAdam.epsilon);
+}
+
+/// A formula with a decay around it.
+template <double (*kFormula)(double g, State& state), Decay kDecay>
+double decaying(double p, double g, State& state) {
+  const double change = kFormula(g + (kDecay == Decay::coupled ? kWeightDecay * p : 0), state);
+  return change - (kDecay == Decay::decoupled ? kWeightDecay * p : 0);
 }
 
 template <const auto& kConstants>
@@ -103,31 +101,35 @@ struct KernelCase {
   }
 };
 
-constexpr KernelCase kKernels[] = {
-    {rules::kernel_id<rules::Sgd>(0, Decay::none), 0, constants<kSgd>, plain_sgd<false>},
-    {rules::kernel_id<rules::Sgd>(0, Decay::coupled), 0, constants<kSgd>, plain_sgd<true>},
-    {rules::kernel_id<rules::Sgd>(1, Decay::none), 1, constants<kSgd>, momentum_sgd<false, false>},
-    {rules::kernel_id<rules::Sgd>(1, Decay::coupled), 1, constants<kSgd>, momentum_sgd<false, true>},
-    {rules::kernel_id<rules::Sgd>(2, Decay::none), 1, constants<kSgd>, momentum_sgd<true, false>},
-    {rules::kernel_id<rules::Sgd>(2, Decay::coupled), 1, constants<kSgd>, momentum_sgd<true, true>},
-    {rules::kernel_id<rules::Adam>(0, Decay::none), 2, constants<kAdam>, adam<Decay::none, false>},
-    {rules::kernel_id<rules::Adam>(0, Decay::coupled), 2, constants<kAdam>, adam<Decay::coupled, false>},
-    {rules::kernel_id<rules::Adam>(0, Decay::decoupled), 2, constants<kAdam>, adam<Decay::decoupled, false>},
-    {rules::kernel_id<rules::Adam>(1, Decay::none), 3, constants<kAdam>, adam<Decay::none, true>},
-    {rules::kernel_id<rules::Adam>(1, Decay::coupled), 3, constants<kAdam>, adam<Decay::coupled, true>},
-    {rules::kernel_id<rules::Adam>(1, Decay::decoupled), 3, constants<kAdam>, adam<Decay::decoupled, true>},
-    {rules::kernel_id<rules::RmsProp>(0, Decay::none), 1, constants<kInside>, rmsprop<kInside, false, false, false>},
-    {rules::kernel_id<rules::RmsProp>(0, Decay::coupled), 1, constants<kOutside>,
-     rmsprop<kOutside, false, false, true>},
-    {rules::kernel_id<rules::RmsProp>(2, Decay::none), 2, constants<kOutside>, rmsprop<kOutside, false, true, false>},
-    {rules::kernel_id<rules::RmsProp>(2, Decay::coupled), 2, constants<kInside>, rmsprop<kInside, false, true, true>},
-    {rules::kernel_id<rules::RmsProp>(1, Decay::none), 2, constants<kInside>, rmsprop<kInside, true, false, false>},
-    {rules::kernel_id<rules::RmsProp>(1, Decay::coupled), 2, constants<kInside>, rmsprop<kInside, true, false, true>},
-    {rules::kernel_id<rules::RmsProp>(3, Decay::none), 3, constants<kInside>, rmsprop<kInside, true, true, false>},
-    {rules::kernel_id<rules::RmsProp>(3, Decay::coupled), 3, constants<kOutside>, rmsprop<kOutside, true, true, true>},
-    {rules::kernel_id<rules::AdaGrad>(0, Decay::none), 1, constants<kAdaGrad>, adagrad<false>},
-    {rules::kernel_id<rules::AdaGrad>(0, Decay::coupled), 1, constants<kAdaGrad>, adagrad<true>},
-};
+/// A variant of a rule, with each kind of decay.
+template <class Rule, int kVariant, const auto& kConstants, double (*kFormula)(double g, State& state)>
+constexpr std::array<KernelCase, 3> cases_of(int states) {
+  const auto with = [&](Decay decay, Reference reference) {
+    return KernelCase{rules::kernel_id<Rule>(kVariant, decay), states, constants<kConstants>, reference};
+  };
+  return {with(Decay::none, decaying<kFormula, Decay::none>), with(Decay::coupled, decaying<kFormula, Decay::coupled>),
+          with(Decay::decoupled, decaying<kFormula, Decay::decoupled>)};
+}
+
+template <std::size_t kSize>
+constexpr std::array<KernelCase, 3 * kSize> flat(const std::array<KernelCase, 3> (&lists)[kSize]) {
+  std::array<KernelCase, 3 * kSize> all{};
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = lists[i / 3][i % 3];
+  return all;
+}
+
+constexpr auto kKernels = flat({
+    cases_of<rules::Sgd, 0, kSgd, plain_sgd>(0),
+    cases_of<rules::Sgd, 1, kSgd, momentum_sgd<false>>(1),
+    cases_of<rules::Sgd, 2, kSgd, momentum_sgd<true>>(1),
+    cases_of<rules::Adam, 0, kAdam, adam<false>>(2),
+    cases_of<rules::Adam, 1, kAdam, adam<true>>(3),
+    cases_of<rules::RmsProp, 0, kOutside, rmsprop<kOutside, false, false>>(1),
+    cases_of<rules::RmsProp, 1, kInside, rmsprop<kInside, true, false>>(2),
+    cases_of<rules::RmsProp, 2, kOutside, rmsprop<kOutside, false, true>>(2),
+    cases_of<rules::RmsProp, 3, kInside, rmsprop<kInside, true, true>>(3),
+    cases_of<rules::AdaGrad, 0, kAdaGrad, adagrad>(1),
+});
 
 /// A rule that has cases has one for each of its kernels. Others are tested in unit/rules and conformance.
 consteval bool cases_are_complete() {

@@ -71,7 +71,7 @@ TEST(WeightAverage, NeedsStepsInPlace) {
   FirstOrderOptimizer optimizer(make_context(), averaging(), make_schema(kShapes));
   Model<float> model;
   model.draw_gradients(0);
-  expect_error(GRADSTEP_ERR_UNSUPPORTED, "parameter 'param.0' has an average, which only a step in place can follow",
+  expect_error(GRADSTEP_ERR_UNSUPPORTED, "parameter 'p0' has an average, which only a step in place can follow",
                [&] { model.update(optimizer); });
 }
 
