@@ -191,4 +191,4 @@ def test_what_is_no_process_group_is_refused():
 
 
 if __name__ == "__main__":
-    print("", globals()[sys.argv[1]](), flush=True)  # mpirun may put the lines of two ranks into one
+    print("", globals()[sys.argv[1]](), "", flush=True)  # mpirun may put the lines of two ranks into one

@@ -107,9 +107,9 @@ class RulesByGroup {
   /// "adam"; of several, "lion+adam".
   std::string name() const;
   std::vector<GroupFields> fields() const;
-  /// Of all, each once.
+  /// The names of all rules, each once.
   std::vector<const char*> state_names() const;
-  /// Those of Rule, one after the other.
+  /// Equal on two ranks whose rules step alike, given the same kernels and schedules.
   std::string key() const;
   template <class Test>
   bool any(Test test) const {
