@@ -16,6 +16,10 @@ namespace gradstep::cuda {
 template <>
 inline constexpr bool kHasNoPadding<kernels::HyperParameterForm> = true;
 
+template <>
+inline constexpr bool kHasNoPadding<rules::RuleForm> =
+    sizeof(rules::RuleForm) == (2 + rules::kMaxChoices) * sizeof(std::int32_t) + sizeof(double);
+
 namespace {
 
 using kernels::HyperParameterForm;

@@ -18,7 +18,7 @@ namespace {
 /// "statistics.{block}.{axis}" stands for every name that begins with "statistics.".
 bool stands_for(std::string_view listed, std::string_view name) {
   const std::size_t open = listed.find('{');
-  return open == listed.npos ? listed == name : name.starts_with(listed.substr(0, open));
+  return open == std::string_view::npos ? listed == name : name.starts_with(listed.substr(0, open));
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ void check_same_schema(const char* what, const Schema& optimizer, const Schema& 
 }
 
 std::uint64_t rule_number(const Optimizer& optimizer) {
-  const std::string text = optimizer.rule_text();
+  const std::string& text = optimizer.rule_text();
   return hash_bytes(text.data(), text.size());
 }
 

@@ -173,7 +173,7 @@ void FirstOrderOptimizer::list_counts(const Schema& schema) {
     counts.push_back(number_of(i, kSteps));
   }
   site().queue().upload(group_of_.data(), groups.data(), group_of_.bytes());
-  site().queue().upload(counts_.data(), counts.data(), counts_.bytes());
+  site().queue().upload(counts_.data(), static_cast<const void*>(counts.data()), counts_.bytes());
   step_plan().group_of = group_of_.as<std::int32_t>();
   step_plan().counts = counts_.as<double*>();
   plan_.counts_each = true;

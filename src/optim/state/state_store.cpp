@@ -185,7 +185,7 @@ void StateStore::discard_move() noexcept {
 std::size_t StateStore::bytes() const {
   std::size_t bytes = flags_.bytes();
   for (const std::vector<Entry>& entries : parameters_) {
-    bytes += sizeof entries + entries.capacity() * (sizeof(Entry) + sizeof(StateWish));
+    bytes += entries.capacity() * (sizeof(Entry) + sizeof(StateWish));
   }
   return bytes;
 }
