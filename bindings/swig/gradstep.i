@@ -105,6 +105,7 @@
 %immutable gradstep_rule_option::meaning;
 %immutable gradstep_rule_option::choices;
 %ignore gradstep_option;
+%ignore gradstep_group_rule;
 
 // A new result struct says its size.
 %define %result(NAME)

@@ -288,6 +288,7 @@
 %ignore gradstep_context_create;
 %ignore gradstep_context_options;
 %ignore gradstep_optimizer_create;
+%ignore gradstep_optimizer_create_by_group;
 %ignore gradstep_optimizer_step_ex;
 %ignore gradstep_optimizer_update;
 %ignore gradstep_rule_state_bytes;

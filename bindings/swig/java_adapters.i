@@ -129,6 +129,7 @@ static gradstep_status step_with(JNIEnv* env, gradstep_optimizer* optimizer, con
 struct OptionList {
   std::deque<std::string> texts;  // what options point at
   std::vector<gradstep_option> options;
+  std::vector<gradstep_group_rule> groups;  // of rules by group; with counts alone until they are all here
 
   const char* keep(const char* text) { return text == nullptr ? nullptr : texts.emplace_back(text).c_str(); }
 };
@@ -138,12 +139,30 @@ static void push_option(void* list, const char* name, double number, const char*
   const char* kept = options->keep(name);
   options->options.push_back({kept, number, options->keep(text)});
 }
+// The options since the last call are those of this rule.
+static void end_group(void* list, const char* rule) {
+  auto* options = static_cast<OptionList*>(list);
+  size_t before = 0;
+  for (const gradstep_group_rule& group : options->groups) before += group.option_count;
+  options->groups.push_back({options->keep(rule), nullptr, options->options.size() - before});
+}
 static void delete_option_list(void* list) { delete static_cast<OptionList*>(list); }
 
 static gradstep_status create_optimizer(gradstep_context* context, const char* rule, void* list,
                                         const gradstep_parameter* parameters, size_t n, gradstep_optimizer** out) {
   const auto& options = static_cast<OptionList*>(list)->options;
   return gradstep_optimizer_create(context, rule, options.data(), options.size(), parameters, n, out);
+}
+static gradstep_status create_optimizer_by_group(gradstep_context* context, void* list,
+                                                 const gradstep_parameter* parameters, size_t n,
+                                                 gradstep_optimizer** out) {
+  auto& groups = static_cast<OptionList*>(list)->groups;
+  const gradstep_option* next = static_cast<OptionList*>(list)->options.data();
+  for (gradstep_group_rule& group : groups) {
+    group.options = next;
+    next += group.option_count;
+  }
+  return gradstep_optimizer_create_by_group(context, groups.data(), groups.size(), parameters, n, out);
 }
 static gradstep_status rule_state_bytes(const char* rule, void* list, const gradstep_parameter* parameters, size_t n,
                                         int64_t* bytes) {

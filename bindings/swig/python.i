@@ -27,6 +27,7 @@ using gradstep_python::Access;
 %tensor_list(grads, Access::read)
 %tensor_list(updates, Access::write)
 %tensor_list(results, Access::write)
+%tensor_list(tensors, Access::write)
 %typemap(in, numinputs=0) size_t n (gradstep_python::TensorArguments _global_tensors) ""
 %typemap(check) size_t n {
   if (!_global_tensors.finish(&$1)) SWIG_fail;
@@ -64,6 +65,12 @@ using gradstep_python::Access;
   if (!named.convert($input)) SWIG_fail;
   $1 = const_cast<gradstep_option*>(named.data());
   $2 = named.size();
+}
+
+%typemap(in) (const gradstep_group_rule* groups, size_t group_count) (gradstep_python::GroupArguments by_group) {
+  if (!by_group.convert($input)) SWIG_fail;
+  $1 = const_cast<gradstep_group_rule*>(by_group.data());
+  $2 = by_group.size();
 }
 
 // Names, and paths.

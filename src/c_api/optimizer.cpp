@@ -323,7 +323,9 @@ gradstep_status gradstep_optimizer_average(gradstep_optimizer* optimizer, const 
       wanted.push_back(is_wanted ? state_tensor(impl, i, kWeightAverage, &tensors[i], argument.c_str()) : Array{});
       if (is_wanted) check_written("tensors", i, tensors[i], wanted[i]);
     }
-    for (size_t i = 0; i < n; ++i) impl.check_average(i);
+    for (size_t i = 0; i < n; ++i) {
+      if (wanted[i].data != nullptr) impl.check_average(i);
+    }
     for (size_t i = 0; i < n; ++i) {
       if (wanted[i].data != nullptr) impl.get_state(i, kWeightAverage, wanted[i]);
     }

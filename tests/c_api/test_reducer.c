@@ -439,7 +439,7 @@ static void every_mode_reduces_to_the_same_bits_on_all_ranks(void** state) {
   }
 }
 
-/* Of nine elements 1/8 ... 9/8 a third is sent, the rest waits; r + 1 times that on rank r. */
+/* A third of nine elements 1/8 ... 9/8 is sent, the rest waits; r + 1 times that on rank r. */
 static void what_is_not_sent_waits_in_the_residual(void** state) {
   job* j = *state;
   gradstep_tensor residual;

@@ -54,6 +54,21 @@ TEST(CppOptimizer, ARuleIsMadeByItsNameAndOptions) {
   EXPECT_THROW(Optimizer::by_name(context, "lion", {{"lr", 1}}, model.schema), InvalidArgument);
 }
 
+TEST(CppOptimizer, GroupsHaveRulesOfTheirOwnAndWeightsAnAverage) {
+  const Context context;
+  Model model;
+  const RuleOptions lion = {{"learning_rate", 0.25}, {"average_decay", 0.5}};
+  auto optimizer = Optimizer::by_group(context, {{"lion", lion}, {"adam", {{"learning_rate", 1}}}}, model.schema);
+  EXPECT_EQ(optimizer.value("beta2", 1), 0.999);
+  std::vector<float> average(2);
+  EXPECT_THROW(optimizer.average(TensorList{average}), InvalidState);
+  optimizer.step(model.params, model.grads);
+  EXPECT_EQ(model.value, (std::vector<float>{0.75F, -1.25F}));
+  optimizer.average(TensorList{average});
+  EXPECT_EQ(average, model.value);
+  EXPECT_THROW(Optimizer::by_group(context, {{"lion", {}}, {"adam", {}}}, model.schema), InvalidArgument);
+}
+
 TEST(CppOptimizer, RulesDescribeThemselvesAndAreMadeByTheirDescriptions) {
   const Context context;
   const Model model;

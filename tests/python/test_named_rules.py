@@ -41,8 +41,9 @@ def test_rules_describe_themselves_and_their_options():
 def test_options_by_name_are_those_of_the_c_struct(rule):
     described = gradstep.describe_rules()[rule].options
     struct = getattr(gradstep._native, f"{rule}_options")()
-    assert set(described) == set(gradstep._options.option_names(type(struct)))
-    for option in described.values():
+    own = set(gradstep._options.option_names(type(struct)))
+    assert set(described) == own | {"step_counting", "average_decay", "decay_mode", "peak_learning_rate"}
+    for option in (described[name] for name in own):
         value = getattr(struct, option.name)
         if option.kind == "choice":
             assert option.choices[value] == option.default
@@ -121,3 +122,74 @@ def test_what_is_wrong_is_named():
         make(learning_rate=0.1, maximize="yes")
     with pytest.raises(gradstep.InvalidArgument, match="seed: is 18446744073709551616"):
         make(learning_rate=0.1, seed=2**64)
+
+
+def test_groups_have_rules_of_their_own(tmp_path):
+    a, b = np.ones(3, np.float32), np.ones((2, 2), np.float32)
+    rules = [
+        ("lion", {"learning_rate": 0.25}),
+        ("adam", {"learning_rate": lambda t: 0.1 * (t + 1), "state_dtype": "bf16"}),
+    ]
+    optimizer = gradstep.make_optimizer(rules, [a, b], groups=[0, 1])
+    alone = [a.copy(), b.copy()]
+    single = [gradstep.make_optimizer(rule, [array], **own) for (rule, own), array in zip(rules, alone, strict=True)]
+    for t in range(4):
+        grads = [np.full(array.shape, 0.5 - t, np.float32) for array in (a, b)]
+        optimizer.step([a, b], grads)
+        for one, array, grad in zip(single, alone, grads, strict=True):
+            one.step([array], [grad])
+    np.testing.assert_array_equal(a, alone[0])
+    np.testing.assert_array_equal(b, alone[1])
+    assert optimizer.get_value("beta2", 0) == 0.99
+    assert optimizer.get_value("beta2", 1) == 0.999
+    optimizer.save(tmp_path / "state")
+    other = gradstep.make_optimizer(rules, [a, b], groups=[0, 1])
+    other.load(tmp_path / "state")
+    assert other.step_count == 4
+    with pytest.raises(gradstep.InvalidArgument, match=r"rules\[1\]: 'lars' is not known"):
+        gradstep.make_optimizer([rules[0], ("lars", {})], [a, b])
+    with pytest.raises(TypeError, match=r"rules\[0\] \(lion\): unknown option 'lr'"):
+        gradstep.make_optimizer([("lion", {"lr": 1})], [a])
+    with pytest.raises(gradstep.InvalidArgument, match=r"its group is 2, and there are rules for groups 0 to 1"):
+        gradstep.make_optimizer(rules, [a, b], groups=[0, 2])
+    with pytest.raises(TypeError, match="stand beside each rule"):
+        gradstep.make_optimizer(rules, [a, b], learning_rate=1)
+
+
+def test_averages_of_weights():
+    arrays = [np.ones(3, np.float32), np.zeros((2, 2))]
+    optimizer = gradstep.make_optimizer("sgd", arrays, learning_rate=0.5, average_decay=0.75)
+    with pytest.raises(gradstep.InvalidState, match="has no average yet"):
+        optimizer.average()
+    expected = None
+    for t in range(3):
+        optimizer.step(arrays, [np.full(array.shape, t + 1.0, array.dtype) for array in arrays])
+        expected = (
+            [array.copy() for array in arrays]
+            if expected is None
+            else [0.75 * mean + 0.25 * array for mean, array in zip(expected, arrays, strict=True)]
+        )
+    found = optimizer.average()
+    for mean, array, want in zip(found, arrays, expected, strict=True):
+        assert mean.dtype == array.dtype
+        np.testing.assert_allclose(mean, want, rtol=1e-6)
+    into = [np.zeros(3), None]
+    assert optimizer.average(into)[0] is into[0]
+    np.testing.assert_allclose(into[0], expected[0], rtol=1e-6)
+
+
+def test_steps_are_counted_for_each_parameter_as_by_torch():
+    torch = pytest.importorskip("torch")
+    ours = [np.ones(3, np.float32), np.ones(2, np.float32)]
+    theirs = [torch.nn.Parameter(torch.ones(3)), torch.nn.Parameter(torch.ones(2))]
+    optimizer = gradstep.make_optimizer("adam", ours, learning_rate=0.1, step_counting="parameter")
+    reference = torch.optim.Adam(theirs, lr=0.1)
+    for t in range(6):
+        grads = [np.full(3, 0.3 + t, np.float32), np.full(2, 1.0 - t, np.float32) if t >= 3 else None]
+        optimizer.step(ours, grads)
+        for parameter, grad in zip(theirs, grads, strict=True):
+            parameter.grad = None if grad is None else torch.from_numpy(grad)
+        reference.step()
+    for mine, parameter in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(mine, parameter.detach().numpy(), rtol=1e-6)
+    assert [optimizer.get_state(i, "step").item() for i in range(2)] == [6, 3]

@@ -117,6 +117,45 @@ def _refused(error: InvalidArgument) -> InvalidArgument:
     return InvalidArgument(re.sub(r"^options\[\d+\] \((\w+)\)", r"\1", str(error)))
 
 
+def _read_options(rule: str, whose: str, options: Mapping[str, Any]) -> tuple[list[_Option], dict[str, Schedule]]:
+    """What C takes for the options of a rule, and the schedules among them."""
+    known = describe_rules()[rule].options
+    given, schedules = [], {}
+    for name, value in options.items():
+        if name not in known:
+            raise unknown_option(whose, name, known)
+        option = known[name]
+        if option.kind == "hyper_parameter" and (isinstance(value, Schedule) or callable(value)):
+            schedules[name] = as_schedule(value)
+            value = schedules[name].value(0)
+        given.append(_converted(option, f"{whose}: {name}", value))
+    return given, schedules
+
+
+class GroupedOptimizer(Optimizer):
+    """An optimizer with a rule for each parameter group."""
+
+    def _make(
+        self, described: Schema, context: Context | None, options: dict[str, Any]
+    ) -> tuple[Any, dict[str, Schedule]]:
+        given, self._by_group = [], []
+        for group, (rule, own) in enumerate(options["rules"]):
+            if rule not in describe_rules():
+                raise InvalidArgument(
+                    f"rules[{group}]: {rule!r} is not known, expected one of {', '.join(describe_rules())}"
+                )
+            read, schedules = _read_options(rule, f"rules[{group}] ({rule})", own)
+            given.append((rule, read))
+            self._by_group.append(schedules)
+        return _native.optimizer_create_by_group(context_pointer(context), given, described), {}
+
+    def _create(self, described: Schema, context: Context | None, options: dict[str, Any]) -> None:
+        super()._create(described, context, options)
+        for group, schedules in enumerate(self._by_group):
+            for name, value in schedules.items():
+                _native.optimizer_set_schedule(self._pointer, group, name, value._native)
+
+
 class NamedOptimizer(Optimizer):
     """An optimizer whose options are those that the C library describes."""
 
@@ -125,17 +164,7 @@ class NamedOptimizer(Optimizer):
 
     @classmethod
     def _read(cls, options: Mapping[str, Any]) -> tuple[list[_Option], dict[str, Schedule]]:
-        known = describe_rules()[cls._name].options
-        given, schedules = [], {}
-        for name, value in options.items():
-            if name not in known:
-                raise unknown_option(cls.__name__, name, known)
-            option = known[name]
-            if option.kind == "hyper_parameter" and (isinstance(value, Schedule) or callable(value)):
-                schedules[name] = as_schedule(value)
-                value = schedules[name].value(0)
-            given.append(_converted(option, f"{cls.__name__}: {name}", value))
-        return given, schedules
+        return _read_options(cls._name, cls.__name__, options)
 
     def _make(
         self, described: Schema, context: Context | None, options: dict[str, Any]

@@ -13,6 +13,10 @@ class SharedOptions(TypedDict, total=False):
     state_dtype: str
     stochastic_rounding: bool
     seed: int
+    step_counting: str
+    average_decay: float
+    decay_mode: str
+    peak_learning_rate: float
 
 
 ARGUMENTS = """

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Optimizers by the name of their rule."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from gradstep._arrays import Array
+from gradstep._named_optimizer import GroupedOptimizer
 from gradstep.context import Context
 from gradstep.errors import InvalidArgument
 from gradstep.optimizer import Optimizer
@@ -23,7 +24,7 @@ def optimizer_class(rule: str) -> type[Optimizer]:
 
 
 def make_optimizer(
-    rule: str,
+    rule: str | Sequence[tuple[str, Mapping[str, Any]]],
     parameters: Iterable[Array],
     *,
     names: Iterable[str] | None = None,
@@ -36,6 +37,15 @@ def make_optimizer(
     The other arguments are those of its class, optimizer_class(rule).
 
     >>> gradstep.make_optimizer("lion", arrays, learning_rate=1e-4, weight_decay=0.1)
+
+    A list has a rule and its options for each of the `groups`: one optimizer, one norm, one clip, one saved state.
+
+    >>> rules = [("lion", {"learning_rate": 1e-4}), ("adam", {"learning_rate": 1e-3})]
+    >>> gradstep.make_optimizer(rules, arrays, groups=[0, 1, 1])
     """
+    if not isinstance(rule, str):
+        if options:
+            raise TypeError(f"{next(iter(options))}: the options of rules by group stand beside each rule")
+        return GroupedOptimizer(parameters, names=names, groups=groups, context=context, rules=list(rule))
     make: Callable[..., Optimizer] = optimizer_class(rule)
     return make(parameters, names=names, groups=groups, context=context, **options)

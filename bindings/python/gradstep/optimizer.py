@@ -8,7 +8,7 @@ import math
 import re
 import sys
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from numbers import Real
 from typing import Any, NamedTuple, Self, TypedDict, Unpack
 
@@ -366,6 +366,19 @@ class Optimizer(SavedState):
         copy = np.empty(self._state_shape(i, name), found)
         self._handle.call(_native.optimizer_get_state, i, name, copy)
         return copy
+
+    def average(self, out: Sequence[Array | None] | None = None) -> list[Array | None]:
+        """The averages of the weights that the option `average_decay` keeps, by parameter.
+
+        out: takes them, arrays of the parameters' shapes and any float dtype; None in it = not wanted. New arrays of
+        the arithmetic's dtype by default. Collective while the optimizer is sharded. Raises InvalidState before the
+        first step, and where there are none.
+        """
+        if out is None:
+            wide = [np.float64 if dtype == "float64" else np.float32 for _, dtype in self._descriptions]
+            out = [np.empty(shape, dtype) for (shape, _), dtype in zip(self._descriptions, wide, strict=True)]
+        self._handle.call(_native.optimizer_average, list(out))
+        return list(out)
 
     def set_state(self, i: int, name: str, value: Array) -> None:
         """Replaces state `name` of parameter i by an array of the state's shape and any float dtype.

@@ -22,4 +22,19 @@ bool OptionArguments::convert(PyObject* list) {
   return true;
 }
 
+bool GroupArguments::convert(PyObject* list) {
+  const Py_ssize_t count = PyList_Size(list);
+  if (count < 0) return false;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* name = nullptr;
+    PyObject* options = nullptr;
+    if (!PyArg_ParseTuple(PyList_GetItem(list, i), "OO", &name, &options)) return false;
+    TextArgument& own_name = names_.emplace_back();
+    OptionArguments& own_options = options_.emplace_back();
+    if (!own_name.convert(name, "rule") || !own_options.convert(options)) return false;
+    groups_.push_back({own_name.get(), own_options.data(), own_options.size()});
+  }
+  return true;
+}
+
 }  // namespace gradstep_python

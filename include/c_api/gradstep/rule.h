@@ -111,13 +111,14 @@ GRADSTEP_API gradstep_status gradstep_optimizer_create_by_group(gradstep_context
 
 /*
  * Copies the averages of the weights (the option average_decay) into n tensors, by parameter: of its shape and any
- * float dtype; data NULL = not wanted. The first step copies the parameter, each later one makes average =
- * average_decay * average + (1 - average_decay) * p, from master weights where there are some. A skipped step changes
- * nothing. The averages are the states "average" too: saved, loaded and sharded. Collective while the state is sharded,
- * where every rank wants the same ones. `stream`: as in gradstep_optimizer_get_state. Returns: INVALID_ARGUMENT
- * (tensors NULL, n, another shape, no float dtype), INVALID_STATE (in use; a parameter has no average, or no step was
- * made yet; the state is lost, see gradstep_optimizer_step), CALLBACK (parallel_for), OUT_OF_MEMORY, and, sharded, the
- * statuses of a collective call.
+ * float dtype; data NULL = not wanted. The first step copies the parameter, each later one makes
+ * average = average_decay * average + (1 - average_decay) * p, from master weights where there are some. A skipped
+ * step changes nothing; deltas (gradstep_optimizer_update) cannot be given out. The averages are the states "average"
+ * too: saved, loaded and sharded. Collective while the state is sharded, where every rank wants the same ones.
+ * `stream`: as in gradstep_optimizer_get_state.
+ * Returns: INVALID_ARGUMENT (tensors NULL, n, another shape, no float dtype), INVALID_STATE (in use; a parameter has
+ * no average, or no step was made yet; the state is lost, see gradstep_optimizer_step), CALLBACK (parallel_for),
+ * OUT_OF_MEMORY, and, sharded, the statuses of a collective call.
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_average(gradstep_optimizer* optimizer, const gradstep_tensor* tensors,
                                                         size_t n, void* stream) GRADSTEP_NOEXCEPT;

@@ -23,8 +23,8 @@ typedef struct field_table {
 } field_table;
 
 /* Sets in `options`, a struct of the call `table`, what the line gives and is not among `known` ("first,second,...").
- * Of an accumulator's line with prefix "schedule." those keys that have it, and without one ("") the others. Returns
- * how many fields were set. */
+ * With the prefix "schedule." an accumulator's line gives the keys that have it, and without one ("") the others.
+ * Returns how many fields were set. */
 int set_fields(const script_line* line, const char* table, const char* prefix, const char* known, void* options);
 
 #endif

@@ -57,6 +57,12 @@ class RuleOption {
 };
 using RuleOptions = std::vector<RuleOption>;
 
+/// The rule of a parameter group.
+struct GroupRule {
+  std::string rule;
+  RuleOptions options;
+};
+
 namespace detail {
 
 inline std::vector<gradstep_option> c_options(const RuleOptions& options) {
@@ -94,6 +100,25 @@ class Optimizer : public SavedState<Optimizer, gradstep_optimizer_save, gradstep
     gradstep_optimizer* made = nullptr;
     check(gradstep_optimizer_create(context.c(), rule.c_str(), named.data(), named.size(), list.data(), list.size(),
                                     &made));
+    return Optimizer(made);
+  }
+
+  /// Makes one optimizer of several rules: groups[g] is that of the parameters of group g. Throws InvalidArgument as
+  /// by_name(), and for a parameter whose group has no rule.
+  ///
+  ///     Optimizer::by_group(context, {{"lion", {{"learning_rate", 1e-4}}}, {"adam", {{"learning_rate", 1e-3}}}},
+  ///     schema);
+  static Optimizer by_group(const Context& context, const std::vector<GroupRule>& groups,
+                            const Parameters& parameters) {
+    const auto list = detail::c_parameters(parameters);
+    std::vector<std::vector<gradstep_option>> options;
+    std::vector<gradstep_group_rule> rules;
+    for (const GroupRule& group : groups) options.push_back(detail::c_options(group.options));
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      rules.push_back({groups[g].rule.c_str(), options[g].data(), options[g].size()});
+    }
+    gradstep_optimizer* made = nullptr;
+    check(gradstep_optimizer_create_by_group(context.c(), rules.data(), rules.size(), list.data(), list.size(), &made));
     return Optimizer(made);
   }
 
@@ -175,6 +200,11 @@ class Optimizer : public SavedState<Optimizer, gradstep_optimizer_save, gradstep
   void set_state(std::size_t index, const std::string& name, const ConstTensor& from, void* stream = nullptr) {
     const gradstep_tensor shown = from.c();
     check(gradstep_optimizer_set_state(c(), index, name.c_str(), &shown, stream));
+  }
+  /// Copies the averages of the weights (the option average_decay) into tensors of the parameters' shapes and any float
+  /// dtype.
+  void average(const TensorList& to, void* stream = nullptr) const {
+    check(gradstep_optimizer_average(c(), to.c(), to.size(), stream));
   }
   void copy_state(const Optimizer& source) { check(gradstep_optimizer_copy_state(c(), source.c())); }
 

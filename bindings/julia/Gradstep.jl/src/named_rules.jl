@@ -76,14 +76,55 @@ creator(::Rule{NamedOptions}) = C.gradstep_optimizer_create
 byte_counter(::Rule{NamedOptions}) = C.gradstep_rule_state_bytes
 
 function with_options(f, rule::Rule{NamedOptions})
-    name, given = rule.options.rule, rule.options.given
-    texts = Iterators.flatten(((option, text) for (option, _, text) in given))
-    for text in texts
+    given = rule.options.given
+    check_texts(given)
+    GC.@preserve given begin
+        options = c_options(given)
+        return f(rule.options.rule, options, length(options))
+    end
+end
+
+function check_texts(given)
+    for text in Iterators.flatten(((option, text) for (option, _, text) in given))
         text === nothing || !Base.containsnul(text) || throw(ArgumentError("NamedRule: $(repr(text)) has a NUL"))
     end
-    GC.@preserve given begin
-        options = [C.gradstep_option(pointer(option), value, text === nothing ? C_NULL : pointer(text))
-                   for (option, value, text) in given]
-        return f(name, options, length(options))
+end
+
+"""Valid as long as `given`."""
+c_options(given) = [C.gradstep_option(pointer(option), value, text === nothing ? C_NULL : pointer(text))
+                    for (option, value, text) in given]
+
+"""The rules of an optimizer that has one for each group."""
+struct RulesByGroup
+    rules::Vector{Rule{NamedOptions}}
+end
+
+"""
+    setup(rules, model; names, groups, context)
+
+One optimizer of several `NamedRule`s, by group from 0 on: one norm, one clip, one step count, one saved state.
+"""
+function setup(rules::AbstractVector{<:Rule{NamedOptions}}, model; names = nothing, groups = nothing, context = nothing)
+    all = Rule{RulesByGroup}("by group", RulesByGroup(rules), Pair{Symbol, Schedule}[])
+    optimizer = setup(all, model; names = names, groups = groups, context = context)
+    for (i, rule) in enumerate(rules), (name, schedule) in rule.schedules
+        adjust!(optimizer; group = i - 1, (name => schedule,)...)
+    end
+    return optimizer
+end
+
+creator(::Rule{RulesByGroup}) = C.gradstep_optimizer_create_by_group
+
+function with_options(f, rule::Rule{RulesByGroup})
+    rules = [each.options for each in rule.options.rules]
+    foreach(each -> check_texts(each.given), rules)
+    any(each -> Base.containsnul(each.rule), rules) && throw(ArgumentError("NamedRule: a name has a NUL"))
+    GC.@preserve rules begin
+        options = [c_options(each.given) for each in rules]
+        GC.@preserve options begin
+            groups = [C.gradstep_group_rule(pointer(each.rule), pointer(own), length(own))
+                      for (each, own) in zip(rules, options)]
+            return f(groups, length(groups))
+        end
     end
 end

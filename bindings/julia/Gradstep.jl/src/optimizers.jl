@@ -452,6 +452,20 @@ function state(optimizer::Optimizer, i::Integer, name; size = nothing)
     return found
 end
 
+"""
+    average(optimizer)
+
+The averages of the weights that the option `average_decay` keeps: a copy for each array of the model. Collective while the state is
+sharded.
+"""
+function average(optimizer::Optimizer)
+    return map(1:length(optimizer.schema)) do i
+        only(state(optimizer, i, "average_count"; size = (1,))) > 0 ||
+            throw(GradstepError(INVALID_STATE, "average: no step was made yet"))
+        state(optimizer, i, "average")
+    end
+end
+
 """Nothing, if the library has no view of the state, as of one that is sharded or quantized."""
 function size_of_state(optimizer, i, name)
     view = Ref(zeroed(C.gradstep_tensor))

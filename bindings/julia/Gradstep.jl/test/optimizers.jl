@@ -37,6 +37,23 @@ end
     @test occursin("learning_rate is not there", failure(() -> setup(NamedRule("lion"), x)).text)
 end
 
+@testset "a rule for each group, and an average of the weights" begin
+    model = (a = Float32[1, 2], b = Float32[3])
+    rules = [NamedRule("lion"; learning_rate = 0.5, average_decay = 0.5), NamedRule("sgd"; learning_rate = t -> 0.25 * (t + 1))]
+    optimizer = setup(rules, model; groups = [0, 1])
+    @test occursin("no step was made", failure(() -> Gradstep.average(setup(rules[1], model.a))).text)
+    for _ in 1:2
+        update!(optimizer, model, (a = Float32[7, -7], b = Float32[1]))
+    end
+    @test model.a == [0, 3] && model.b == [2.25]
+    @test hyper_parameter(optimizer, :beta2; group = 0) == 0.99
+    @test state(optimizer, 1, "average") == [0.25, 2.75]
+    single = setup(rules[1], model.a)
+    update!(single, model.a, Float32[1, 1])
+    @test Gradstep.average(single) == [model.a]
+    @test occursin("its group is 2", failure(() -> setup(rules, model; groups = [0, 2])).text)
+end
+
 @testset "rules describe themselves and are made by their descriptions" begin
     rules = describe_rules()
     adam = only(filter(rule -> rule.name == "adam", rules))

@@ -56,9 +56,8 @@ impl NamedRule {
         self
     }
 
-    /// Calls `body` with what C takes.
-    fn with_c(&self, body: impl FnOnce(&CString, &[sys::gradstep_option]) -> sys::gradstep_status) -> Result<()> {
-        let name = c_string("rule", self.name.as_str())?;
+    /// What C takes.
+    pub(crate) fn to_c(&self) -> Result<CRule> {
         let mut texts = Vec::new();
         for (option, value) in &self.options {
             let text = match value {
@@ -67,7 +66,7 @@ impl NamedRule {
             };
             texts.push((c_string("an option's name", option.as_str())?, text));
         }
-        let options: Vec<_> = self
+        let options = self
             .options
             .iter()
             .zip(&texts)
@@ -77,7 +76,25 @@ impl NamedRule {
                 text: text.as_ref().map_or(null(), |text| text.as_ptr()),
             })
             .collect();
-        check(body(&name, &options))
+        Ok(CRule { name: c_string("rule", self.name.as_str())?, options, _texts: texts })
+    }
+}
+
+/// A rule with its options, for C.
+pub(crate) struct CRule {
+    name: CString,
+    options: Vec<sys::gradstep_option>,
+    _texts: Vec<(CString, Option<CString>)>, // what the options point at
+}
+
+impl CRule {
+    /// Valid as long as this.
+    pub(crate) fn as_group(&self) -> sys::gradstep_group_rule {
+        sys::gradstep_group_rule {
+            rule: self.name.as_ptr(),
+            options: self.options.as_ptr(),
+            option_count: self.options.len(),
+        }
     }
 }
 
@@ -85,36 +102,33 @@ impl Rule for NamedRule {}
 
 impl sealed::Create for NamedRule {
     fn create(&self, context: &Context, schema: &Schema<'_>, out: &mut *mut sys::gradstep_optimizer) -> Result<()> {
-        self.with_c(|name, options| {
-            // SAFETY: name, options and schema live during the call.
-            unsafe {
-                sys::gradstep_optimizer_create(
-                    context.as_ptr(),
-                    name.as_ptr(),
-                    options.as_ptr(),
-                    options.len(),
-                    schema.as_ptr(),
-                    schema.len(),
-                    out,
-                )
-            }
+        let rule = self.to_c()?;
+        // SAFETY: rule and schema live during the call.
+        check(unsafe {
+            sys::gradstep_optimizer_create(
+                context.as_ptr(),
+                rule.name.as_ptr(),
+                rule.options.as_ptr(),
+                rule.options.len(),
+                schema.as_ptr(),
+                schema.len(),
+                out,
+            )
         })
     }
 
     fn state_bytes(&self, schema: &Schema<'_>) -> Result<i64> {
-        let mut bytes = 0;
-        self.with_c(|name, options| {
-            // SAFETY: name, options and schema live during the call.
-            unsafe {
-                sys::gradstep_rule_state_bytes(
-                    name.as_ptr(),
-                    options.as_ptr(),
-                    options.len(),
-                    schema.as_ptr(),
-                    schema.len(),
-                    &mut bytes,
-                )
-            }
+        let (rule, mut bytes) = (self.to_c()?, 0);
+        // SAFETY: rule and schema live during the call.
+        check(unsafe {
+            sys::gradstep_rule_state_bytes(
+                rule.name.as_ptr(),
+                rule.options.as_ptr(),
+                rule.options.len(),
+                schema.as_ptr(),
+                schema.len(),
+                &mut bytes,
+            )
         })?;
         Ok(bytes)
     }

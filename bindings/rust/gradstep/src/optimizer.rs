@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::error::{Result, c_string, check};
 use crate::handle::{getters, handle, made, record, records, streams};
 use crate::metrics::Metric;
+use crate::named_rule::{CRule, NamedRule};
 use crate::options::Field;
 use crate::parameter::{Parameter, Schema};
 use crate::rule::Rule;
@@ -54,6 +55,40 @@ impl Optimizer {
     pub fn new(context: &Context, rule: &impl Rule, parameters: &[Parameter]) -> Result<Self> {
         let (schema, mut out) = (Schema::new(parameters)?, null_mut());
         rule.create(context, &schema, &mut out)?;
+        Ok(Self { raw: made(out)?, stream: null_mut() })
+    }
+
+    /// Makes one optimizer of several rules: `groups[g]` is that of the parameters of group g. One norm, one clip, one
+    /// step count, one saved state.
+    ///
+    /// ```
+    /// # use gradstep::{Context, NamedRule, Optimizer, Parameter};
+    /// let groups = [
+    ///     NamedRule::new("lion").number("learning_rate", 1e-4),
+    ///     NamedRule::new("adam").number("learning_rate", 1e-3),
+    /// ];
+    /// let parameters = [Parameter::new(&[3, 4]).group(0), Parameter::new(&[3]).group(1)];
+    /// let optimizer = Optimizer::by_group(&Context::new()?, &groups, &parameters)?;
+    /// # Ok::<(), gradstep::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Optimizer::new`]; [`Error::InvalidArgument`] for a parameter whose group has no rule, too.
+    pub fn by_group(context: &Context, groups: &[NamedRule], parameters: &[Parameter]) -> Result<Self> {
+        let (schema, mut out) = (Schema::new(parameters)?, null_mut());
+        let own = groups.iter().map(NamedRule::to_c).collect::<Result<Vec<_>>>()?;
+        let rules: Vec<_> = own.iter().map(CRule::as_group).collect();
+        // SAFETY: rules and schema live during the call.
+        check(unsafe {
+            sys::gradstep_optimizer_create_by_group(
+                context.as_ptr(),
+                rules.as_ptr(),
+                rules.len(),
+                schema.as_ptr(),
+                schema.len(),
+                &mut out,
+            )
+        })?;
         Ok(Self { raw: made(out)?, stream: null_mut() })
     }
 
@@ -269,6 +304,18 @@ impl Optimizer {
         check(unsafe {
             sys::gradstep_optimizer_get_state(self.as_ptr(), index, name.as_ptr(), tensor.as_c(), self.stream)
         })
+    }
+
+    /// Copies the averages of the weights (the option `average_decay`) into one tensor for each parameter, of any float
+    /// dtype. Collective while the state is sharded.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`]: another number of tensors or another shape. [`Error::InvalidState`]: there are none,
+    /// or no step was made yet. Also the errors of a collective call.
+    pub fn average(&mut self, tensors: &mut [TensorMut<'_>]) -> Result<()> {
+        let n = tensors.len();
+        // SAFETY: n tensors, borrowed during the call.
+        check(unsafe { sys::gradstep_optimizer_average(self.as_ptr(), c_tensors_mut(tensors), n, self.stream) })
     }
 
     /// Copies a tensor into state `name` of parameter `index`. Collective while the state is sharded.

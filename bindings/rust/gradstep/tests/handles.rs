@@ -41,6 +41,31 @@ fn the_step_of_the_guide() -> gradstep::Result<()> {
 }
 
 #[test]
+fn groups_have_rules_of_their_own_and_weights_an_average() {
+    let context = Context::new().unwrap();
+    let lion = NamedRule::new("lion").number("learning_rate", 0.5).number("average_decay", 0.5);
+    let groups = [lion, NamedRule::new("sgd").number("learning_rate", 0.25).number("average_decay", 0.5)];
+    let parameters = [Parameter::new(&[2]), Parameter::new(&[1]).group(1)];
+    let mut optimizer = Optimizer::by_group(&context, &groups, &parameters).unwrap();
+    let (mut a, mut b) = ([1.0f32, 2.0], [3.0f32]);
+    let average = |optimizer: &mut Optimizer| -> gradstep::Result<([f32; 2], [f32; 1])> {
+        let (mut first, mut second) = ([0.0f32; 2], [0.0f32]);
+        optimizer.average(&mut [TensorMut::new(&mut first, &[2])?, TensorMut::new(&mut second, &[1])?])?;
+        Ok((first, second))
+    };
+    assert!(average(&mut optimizer).unwrap_err().to_string().contains("has no average yet"));
+    for _ in 0..2 {
+        let params = &mut [TensorMut::new(&mut a, &[2]).unwrap(), TensorMut::new(&mut b, &[1]).unwrap()];
+        let grads = [Tensor::new(&[7.0f32, -7.0], &[2]).unwrap(), Tensor::new(&[1.0f32], &[1]).unwrap()];
+        optimizer.step(params, &grads).unwrap();
+    }
+    assert_eq!((a, b), ([0.0, 3.0], [2.5]));
+    assert_eq!(average(&mut optimizer).unwrap(), ([0.25, 2.75], [2.625]));
+    let missing = Optimizer::by_group(&context, &groups, &[Parameter::new(&[2]).group(2)]);
+    assert!(missing.err().unwrap().to_string().contains("its group is 2"));
+}
+
+#[test]
 fn a_rule_is_made_by_its_name_and_options() {
     let context = Context::new().unwrap();
     let lion = NamedRule::new("lion").number("learning_rate", 0.5).flag("maximize", true).text("state_dtype", "bf16");

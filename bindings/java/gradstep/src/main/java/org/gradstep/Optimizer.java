@@ -47,24 +47,28 @@ public final class Optimizer extends StatefulHandle {
   private static long lend(Map<String, ?> options, WithOptions use) {
     long list = core.new_option_list();
     try {
-      present(options, "options").forEach((name, value) -> {
-        if (value instanceof Boolean flag) {
-          core.push_option(list, name, flag ? 1 : 0, null);
-        } else if (value instanceof Long whole && (whole > 1L << 53 || whole < -(1L << 53))) {
-          core.push_option(list, name, 0, whole.toString());
-        } else if (value instanceof Number number) {
-          core.push_option(list, name, number.doubleValue(), null);
-        } else if (value instanceof String text) {
-          core.push_option(list, name, 0, text);
-        } else {
-          throw new IllegalArgumentException(
-              "options: " + name + " is " + value + ", expected a number, a boolean or a string");
-        }
-      });
+      push(list, options);
       return use.with(list);
     } finally {
       core.delete_option_list(list);
     }
+  }
+
+  private static void push(long list, Map<String, ?> options) {
+    present(options, "options").forEach((name, value) -> {
+      if (value instanceof Boolean flag) {
+        core.push_option(list, name, flag ? 1 : 0, null);
+      } else if (value instanceof Long whole && (whole > 1L << 53 || whole < -(1L << 53))) {
+        core.push_option(list, name, 0, whole.toString());
+      } else if (value instanceof Number number) {
+        core.push_option(list, name, number.doubleValue(), null);
+      } else if (value instanceof String text) {
+        core.push_option(list, name, 0, text);
+      } else {
+        throw new IllegalArgumentException(
+            "options: " + name + " is " + value + ", expected a number, a boolean or a string");
+      }
+    });
   }
 
   /**
@@ -81,6 +85,37 @@ public final class Optimizer extends StatefulHandle {
       Context context, String rule, Map<String, ?> options, List<Parameter> parameters) {
     return new Optimizer(present(context, "context").call(address -> lend(options,
         list -> Parameter.lend(parameters, (data, n) -> core.create_optimizer(address, rule, list, data, n)))));
+  }
+
+  /**
+   * The rule of a parameter group.
+   *
+   * @param rule the name
+   * @param options as of {@link #byName}
+   */
+  public record GroupRule(String rule, Map<String, ?> options) {
+  }
+
+  /**
+   * One optimizer of several rules: one norm, one clip, one step count, one saved state.
+   *
+   * @param context whose threads work
+   * @param groups by parameter group
+   * @param parameters the model
+   * @return the optimizer, the caller's to close
+   */
+  public static Optimizer byGroup(Context context, List<GroupRule> groups, List<Parameter> parameters) {
+    long list = core.new_option_list();
+    try {
+      for (GroupRule group : present(groups, "groups")) {
+        push(list, group.options());
+        core.end_group(list, group.rule());
+      }
+      return new Optimizer(present(context, "context").call(
+          address -> Parameter.lend(parameters, (data, n) -> core.create_optimizer_by_group(address, list, data, n))));
+    } finally {
+      core.delete_option_list(list);
+    }
   }
 
   /**
@@ -462,6 +497,20 @@ public final class Optimizer extends StatefulHandle {
     Tensor.writable(copy, "copy");
     call(address -> core.optimizer_get_state(address, index, name, copy, stream));
     Reference.reachabilityFence(copy);
+  }
+
+  /**
+   * Copies the averages of the weights, which the option "average_decay" keeps. Collective while the state is sharded.
+   *
+   * @param copies take them; one for each parameter, of its shape; an absent one is not wanted
+   */
+  public void average(TensorList copies) {
+    enter(resource, resourceOf(copies, "copies"), null, null);
+    try {
+      core.optimizer_average(resource.address, copies.write("copies"), copies.size(), 0);
+    } finally {
+      leave(resource, copies.resource, null, null);
+    }
   }
 
   /**

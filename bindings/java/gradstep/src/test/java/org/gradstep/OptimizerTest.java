@@ -54,6 +54,30 @@ class OptimizerTest {
   }
 
   @Test
+  void groupsHaveRulesOfTheirOwnAndWeightsAnAverage() {
+    FloatBuffer memory = floats(1, 2);
+    FloatBuffer copy = floats(0, 0);
+    List<Optimizer.GroupRule> groups = List.of(
+        new Optimizer.GroupRule("lion", Map.of("learning_rate", 0.5, "average_decay", 0.5)),
+        new Optimizer.GroupRule("adam", Map.of("learning_rate", 1)));
+    try (Context context = new Context(1);
+        Optimizer optimizer = Optimizer.byGroup(context, groups, PAIR);
+        TensorList params = TensorList.of(memory);
+        TensorList copies = TensorList.of(copy);
+        TensorList grads = TensorList.of(floats(3, -0.25f))) {
+      assertThrows(IllegalStateException.class, () -> optimizer.average(copies));
+      optimizer.step(params, grads);
+      optimizer.step(params, grads);
+      assertArrayEquals(new float[] {0, 3}, values(memory));
+      optimizer.average(copies);
+      assertArrayEquals(new float[] {0.25f, 2.75f}, values(copy));
+      assertTrue(assertThrows(IllegalArgumentException.class, () -> Optimizer.byGroup(
+          context, List.of(groups.get(0), new Optimizer.GroupRule("lars", Map.of())), PAIR)).getMessage().contains(
+              "groups[1]: rule: 'lars' is not known"));
+    }
+  }
+
+  @Test
   void rulesDescribeThemselvesAndAreMadeByTheirDescriptions() {
     List<RuleDescription> rules = RuleDescription.all();
     RuleDescription adam = rules.stream().filter(rule -> rule.name().equals("adam")).findFirst().orElseThrow();
