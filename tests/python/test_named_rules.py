@@ -142,16 +142,32 @@ def test_groups_have_rules_of_their_own(tmp_path):
     np.testing.assert_array_equal(b, alone[1])
     assert optimizer.get_value("beta2", 0) == 0.99
     assert optimizer.get_value("beta2", 1) == 0.999
+    optimizer.set_value("learning_rate", 0.5, 0)
+    before = [a.copy(), b.copy()]
     optimizer.save(tmp_path / "state")
     other = gradstep.make_optimizer(rules, [a, b], groups=[0, 1])
     other.load(tmp_path / "state")
-    assert other.step_count == 4
-    with pytest.raises(gradstep.InvalidArgument, match=r"rules\[1\]: 'lars' is not known"):
+    other.set_value("learning_rate", 0.5, 0)
+    ones = [np.ones_like(a), np.ones_like(b)]
+    optimizer.step([a, b], ones)
+    other.step(before, ones)
+    np.testing.assert_array_equal(before[0], a)
+    np.testing.assert_array_equal(before[1], b)
+    with pytest.raises(gradstep.InvalidArgument, match=r"rule\[1\]: 'lars' is not known"):
         gradstep.make_optimizer([rules[0], ("lars", {})], [a, b])
-    with pytest.raises(TypeError, match=r"rules\[0\] \(lion\): unknown option 'lr'"):
+    with pytest.raises(TypeError, match=r"rule\[0\] \(lion\): unknown option 'lr'"):
         gradstep.make_optimizer([("lion", {"lr": 1})], [a])
     with pytest.raises(gradstep.InvalidArgument, match=r"its group is 2, and there are rules for groups 0 to 1"):
         gradstep.make_optimizer(rules, [a, b], groups=[0, 2])
+    with pytest.raises(gradstep.InvalidArgument, match=r"^rule\[0\]: beta1: is 1, expected in"):
+        gradstep.make_optimizer([("lion", {"learning_rate": 1, "beta1": 1})], [a])
+    with pytest.raises(TypeError, match=r"rule\[1\]: is \('sgd',\), expected a tuple of a name and a dict of options"):
+        gradstep.make_optimizer([rules[0], ("sgd",)], [a])
+    lone = [np.zeros(1, np.float32), np.zeros(1, np.float32)]
+    scheduled = gradstep.make_optimizer([("sgd", {"learning_rate": lambda t: 1.0 + t})], lone, groups=[0, 1])
+    for _ in range(2):
+        scheduled.step(lone, [np.ones(1, np.float32)] * 2)
+    assert [array.item() for array in lone] == [-3, -3]
     with pytest.raises(TypeError, match="stand beside each rule"):
         gradstep.make_optimizer(rules, [a, b], learning_rate=1)
 

@@ -139,21 +139,28 @@ class GroupedOptimizer(Optimizer):
         self, described: Schema, context: Context | None, options: dict[str, Any]
     ) -> tuple[Any, dict[str, Schedule]]:
         given, self._by_group = [], []
-        for group, (rule, own) in enumerate(options["rules"]):
+        for group, pair in enumerate(options["rules"]):
+            if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], Mapping)):
+                raise TypeError(f"rule[{group}]: is {pair!r}, expected a tuple of a name and a dict of options")
+            rule, own = pair
             if rule not in describe_rules():
-                raise InvalidArgument(
-                    f"rules[{group}]: {rule!r} is not known, expected one of {', '.join(describe_rules())}"
-                )
-            read, schedules = _read_options(rule, f"rules[{group}] ({rule})", own)
+                known = ", ".join(describe_rules())
+                raise InvalidArgument(f"rule[{group}]: {rule!r} is not known, expected one of {known}")
+            read, schedules = _read_options(rule, f"rule[{group}] ({rule})", own)
             given.append((rule, read))
             self._by_group.append(schedules)
-        return _native.optimizer_create_by_group(context_pointer(context), given, described), {}
+        try:
+            return _native.optimizer_create_by_group(context_pointer(context), given, described), {}
+        except InvalidArgument as error:
+            text = re.sub(r"^groups\[(\d+)\]: (options\[\d+\] \((\w+)\))?", r"rule[\1]: \3", str(error))
+            raise InvalidArgument(text) from None
 
     def _create(self, described: Schema, context: Context | None, options: dict[str, Any]) -> None:
         super()._create(described, context, options)
         for group, schedules in enumerate(self._by_group):
+            whose = group if len(self._by_group) > 1 else -1  # a lone rule is that of all groups
             for name, value in schedules.items():
-                _native.optimizer_set_schedule(self._pointer, group, name, value._native)
+                _native.optimizer_set_schedule(self._pointer, whose, name, value._native)
 
 
 class NamedOptimizer(Optimizer):

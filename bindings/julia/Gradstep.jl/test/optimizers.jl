@@ -52,6 +52,12 @@ end
     update!(single, model.a, Float32[1, 1])
     @test Gradstep.average(single) == [model.a]
     @test occursin("its group is 2", failure(() -> setup(rules, model; groups = [0, 2])).text)
+    lone = (a = Float32[0], b = Float32[0])
+    optimizer = setup([NamedRule("sgd"; learning_rate = t -> 1.0 + t)], lone; groups = [0, 1])
+    for _ in 1:2
+        update!(optimizer, lone, (a = Float32[1], b = Float32[1]))
+    end
+    @test lone.a == lone.b == [-3]
 end
 
 @testset "rules describe themselves and are made by their descriptions" begin
