@@ -7,7 +7,6 @@
 #include <mutex>
 #include <utility>
 
-#include "kernels/stored_matrix.h"
 #include "operations.h"
 #include "preconditioning/preconditioning.h"
 #include "runtime/device.h"
@@ -60,29 +59,19 @@ class CudaBackend final : public Backend {
   void update(const UpdatePlan& plan, kernels::StepScalars* scalars, Queue& queue) override {
     cuda::update(plan, scalars, own(queue));
   }
+  void apply_trust(const TrustPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override {
+    cuda::apply_trust(plan, scalars, own(queue));
+  }
   void average(const AveragePlan& plan, const kernels::StepScalars* scalars, Queue& queue) override {
     cuda::average(plan, scalars, own(queue));
   }
   void close_step(kernels::StepScalars* scalars, Queue& queue) override { cuda::close_step(scalars, own(queue)); }
   void encode(const float* from, const CodedNumbers& to, Queue& queue) override { cuda::encode(from, to, own(queue)); }
   void decode(const CodedNumbers& from, float* to, Queue& queue) override { cuda::decode(from, to, own(queue)); }
-  void encode(const float* from, const StoredMatrix& to, Queue& queue) override {
-    MatrixCopies copies;
-    copies.begin();
-    copies.add(to, const_cast<float*>(from));  // is read
-    copies.write(own(queue));
-  }
-  void decode(const StoredMatrix& from, float* to, Queue& queue) override {
-    MatrixCopies copies;
-    copies.begin();
-    copies.add(from, to);
-    copies.read(own(queue));
-  }
+  void encode(const float* from, const StoredMatrix& to, Queue& queue) override { cuda::encode(from, to, own(queue)); }
+  void decode(const StoredMatrix& from, float* to, Queue& queue) override { cuda::decode(from, to, own(queue)); }
   void write_identity(const StoredMatrix& to, float value, Queue& queue) override {
-    MatrixCopies copies;
-    copies.begin();
-    copies.add(to, nullptr);
-    copies.write_identity(value, own(queue));
+    cuda::write_identity(to, value, own(queue));
   }
 
   void square_chunks(const NormPlan& plan, double scale, double* partials, Queue& queue) override {

@@ -27,12 +27,20 @@ void close_step(kernels::StepScalars* scalars, CudaQueue& queue);
 // kernels/update.cu
 void update(const UpdatePlan& plan, kernels::StepScalars* scalars, CudaQueue& queue);
 
+// kernels/trust.cu
+void apply_trust(const TrustPlan& plan, const kernels::StepScalars* scalars, CudaQueue& queue);
+
 // kernels/average.cu
 void average(const AveragePlan& plan, const kernels::StepScalars* scalars, CudaQueue& queue);
 
 // kernels/codes.cu
 void encode(const float* from, const CodedNumbers& to, CudaQueue& queue);
 void decode(const CodedNumbers& from, float* to, CudaQueue& queue);
+
+// kernels/stored_matrix.cu
+void encode(const float* from, const StoredMatrix& to, CudaQueue& queue);
+void decode(const StoredMatrix& from, float* to, CudaQueue& queue);
+void write_identity(const StoredMatrix& to, float value, CudaQueue& queue);
 
 // kernels/arrays.cu
 void copy(const CopyPlan& plan, double multiplier, double divisor, CudaQueue& queue);

@@ -4,6 +4,7 @@
 
 #include "device/chunk.h"
 #include "device/places.h"
+#include "operations.h"
 #include "runtime/launch.h"
 
 namespace gradstep::cuda {
@@ -227,6 +228,27 @@ void MatrixCopies::write_from(const Source& source, CudaQueue& queue) {
     launch(queue, static_cast<std::int64_t>(tiles_.size()), MeasureColumns<Source>{sent.tiles, sent.items, source});
   }
   launch(queue, sent.chunks.count, WriteMatrices<Source>{sent.chunks.chunks, sent.items, source});
+}
+
+void encode(const float* from, const StoredMatrix& to, CudaQueue& queue) {
+  MatrixCopies copies;
+  copies.begin();
+  copies.add(to, const_cast<float*>(from));  // is read
+  copies.write(queue);
+}
+
+void decode(const StoredMatrix& from, float* to, CudaQueue& queue) {
+  MatrixCopies copies;
+  copies.begin();
+  copies.add(from, to);
+  copies.read(queue);
+}
+
+void write_identity(const StoredMatrix& to, float value, CudaQueue& queue) {
+  MatrixCopies copies;
+  copies.begin();
+  copies.add(to, nullptr);
+  copies.write_identity(value, queue);
 }
 
 }  // namespace gradstep::cuda

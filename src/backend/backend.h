@@ -47,6 +47,9 @@ class Backend {
                           kernels::StepScalars* scalars, Queue& queue) = 0;
   /// The whole of a step, at the end of which t goes on. Items with an `update` get zeros when the gate is closed.
   virtual void update(const UpdatePlan& plan, kernels::StepScalars* scalars, Queue& queue) = 0;
+  /// After update(), and if that made the step: param + ratio * change, or update = ratio * change. Without a step
+  /// updates become 0.
+  virtual void apply_trust(const TrustPlan& plan, const kernels::StepScalars* scalars, Queue& queue) = 0;
   /// After update(), and if that made the step: average = decay * average + (1 - decay) * value; the first value is
   /// copied.
   virtual void average(const AveragePlan& plan, const kernels::StepScalars* scalars, Queue& queue) = 0;

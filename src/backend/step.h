@@ -83,4 +83,24 @@ struct AveragePlan {
   Prepared prepared;
 };
 
+/// A parameter whose change is multiplied by |value| / |change|, the change without its learning rate; 1 where one of
+/// them is 0 (You et al. 2020, algorithm 2).
+struct TrustItem {
+  Array param;   ///< any float dtype and strides
+  Array update;  ///< present = the change goes here and param is only read
+  Array change;  ///< contiguous, in the arithmetic type: what update() has written; no data = left alone
+  const rules::GroupConstants* constants = nullptr;
+  std::int64_t first = 0;  ///< its first partial
+  std::int64_t count = 0;  ///< partials
+};
+
+struct TrustPlan {
+  const WorkList* work = nullptr;
+  std::span<const TrustItem> items;
+  // Sums of squares by chunk, of the whole parameters, in the backend's memory.
+  const double* values = nullptr;
+  const double* changes = nullptr;
+  Prepared prepared;
+};
+
 }  // namespace gradstep

@@ -170,6 +170,30 @@ class CpuBackend final : public Backend {
     kernels::close_step(*scalars);
   }
 
+  void apply_trust(const TrustPlan& plan, const kernels::StepScalars* scalars, Queue& /*queue*/) override {
+    const bool is_open = scalars->gate != 0;
+    auto& ratios = plan.prepared.get<std::vector<double>>();
+    ratios.resize(plan.items.size());
+    for (std::size_t i = 0; i < ratios.size(); ++i) {
+      const TrustItem& item = plan.items[i];
+      const auto squares = [&](const double* partials) {
+        return fold_partials({partials + item.first, static_cast<std::size_t>(item.count)});
+      };
+      ratios[i] = rules::trust_ratio(squares(plan.values), squares(plan.changes), item.constants->usual.learning_rate);
+    }
+    const std::span<const Chunk> chunks = plan.work->chunks();
+    for_each_chunk(chunks, [&](std::size_t i) {
+      const auto at = static_cast<std::size_t>(chunks[i].item);
+      const TrustItem& item = plan.items[at];
+      const bool moves = is_open && item.change.data != nullptr;
+      if (item.update.data != nullptr) {
+        loops_.copy(CopyItem{item.update, moves ? item.change : Array{}}, chunks[i], moves ? ratios[at] : 1, 1);
+      } else if (moves) {
+        loops_.combine(CombineItem{item.param, item.param, item.change, 1, ratios[at]}, chunks[i]);
+      }
+    });
+  }
+
   void average(const AveragePlan& plan, const kernels::StepScalars* scalars, Queue& /*queue*/) override {
     if (scalars->gate == 0) return;
     const std::span<const Chunk> chunks = plan.work->chunks();

@@ -300,9 +300,20 @@ void Sharding::show_gradients(std::span<const Array> grads, bool local) {
   }
 }
 
+std::int64_t Sharding::chunk_count() const {
+  return std::accumulate(chunk_counts_.begin(), chunk_counts_.end(), std::int64_t{0});
+}
+
+void Sharding::gather_partials(const NormPlan& own, double scale, double* partials, const Deadline& deadline) const {
+  const std::int64_t first =
+      std::accumulate(chunk_counts_.begin(), chunk_counts_.begin() + comm_->rank(), std::int64_t{0});
+  site_.backend().square_chunks(own, scale, partials + first, site_.queue());
+  data_.all_gather_v(partials + first, partials, partial_bytes_, deadline);
+}
+
 /// All ranks fold the same partials, and so agree on whether squares have left f64's range.
 const double* Sharding::norm(const Deadline& deadline) {
-  const std::int64_t count = std::accumulate(chunk_counts_.begin(), chunk_counts_.end(), std::int64_t{0});
+  const std::int64_t count = chunk_count();
   const std::size_t needed = static_cast<std::size_t>(is_whole() ? 1 : count + 1) * sizeof(double);
   if (squares_.bytes() < needed) squares_ = site_.allocate(needed, /*zeroed=*/false);
   double* norm = squares_.as<double>();
@@ -312,11 +323,8 @@ const double* Sharding::norm(const Deadline& deadline) {
     return norm;
   }
   double* partials = norm + 1;
-  const std::int64_t first =
-      std::accumulate(chunk_counts_.begin(), chunk_counts_.begin() + comm_->rank(), std::int64_t{0});
   const auto fold_squares = [&](double scale) {
-    site_.backend().square_chunks(own_norm_, scale, partials + first, site_.queue());
-    data_.all_gather_v(partials + first, partials, partial_bytes_, deadline);
+    gather_partials(own_norm_, scale, partials, deadline);
     site_.backend().fold(partials, count, norm, site_.queue());
   };
   fold_squares(1);

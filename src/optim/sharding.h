@@ -78,6 +78,9 @@ class Sharding {
   /// By parameter: this rank's slice, contiguous in the arithmetic dtype (whole and REDUCED: the host's own); no data =
   /// no rank has a gradient.
   BufferList gradients() const { return {gradient_slices_, gradients_version_}; }
+  /// Sums of squares of this rank's chunks, in their place among those of all ranks. Collective; at the site.
+  void gather_partials(const NormPlan& own, double scale, double* partials, const Deadline& deadline) const;
+  std::int64_t chunk_count() const;
   /// The norm of the whole gradient, at the site. Collective. With f64 gradients the host waits for it, and a second
   /// exchange follows where their squares have left f64's range.
   const double* norm(const Deadline& deadline);

@@ -15,8 +15,9 @@ namespace gradstep::rules {
 
 /// The constants of any rule.
 struct alignas(16) RuleConstants {
-  double numbers[7];
+  double numbers[8];
   double decay;  ///< decay_factor()
+  double learning_rate;
 };
 
 /// The constants of a parameter group. `first` is for parameters whose state no gradient has gone into.
@@ -76,6 +77,7 @@ GRADSTEP_FORMULA void write(const RuleForm& form, const double* values, const Cl
   static_assert(std::is_trivially_copyable_v<Constants>, "constants are copied as numbers");
   const Constants constants = Rule::constants(form.choices, values, clock);
   __builtin_memcpy(to.numbers, &constants, sizeof constants);
+  to.learning_rate = values[Rule::learning_rate];
   to.decay = decay_factor(form, Rule::decay(form.choices), values[Rule::weight_decay], values[Rule::learning_rate]);
 }
 
@@ -101,6 +103,12 @@ GRADSTEP_FORMULA void write_constants(RuleList<Rules...> /*list*/, const RuleFor
 GRADSTEP_FORMULA void write_constants(const RuleForm& form, const double* values, std::int64_t t, bool is_first,
                                       Powers& powers, RuleConstants& to) {
   write_constants(AllRules{}, form, values, Clock{t, is_first, powers}, to);
+}
+
+/// What a change is multiplied by, from the sums of squares of the value and of the change.
+GRADSTEP_FORMULA double trust_ratio(double value_squares, double change_squares, double learning_rate) {
+  if (!(value_squares > 0 && change_squares > 0)) return 1;
+  return kernels::square_root(value_squares) * learning_rate / kernels::square_root(change_squares);
 }
 
 }  // namespace gradstep::rules

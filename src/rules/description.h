@@ -72,6 +72,7 @@ struct Description {
   std::span<const Choice> choices;
   std::span<const State> states;
   std::span<const Requirement> requirements;
+  bool trust_ratio = false;  ///< the change of a tensor is scaled to the length of the tensor
 };
 
 /// How the weights shrink. `coupled` adds decay * p to the gradient; `decoupled` subtracts learning_rate * decay * p

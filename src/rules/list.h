@@ -9,6 +9,7 @@
 
 #include "rules/adagrad.h"
 #include "rules/adam.h"
+#include "rules/lamb.h"
 #include "rules/lion.h"
 #include "rules/rmsprop.h"
 #include "rules/sgd.h"
@@ -22,6 +23,6 @@ struct RuleList {
   using At = std::tuple_element_t<kPlace, std::tuple<Rules...>>;
 };
 
-using AllRules = RuleList<Sgd, RmsProp, AdaGrad, Adam, Lion>;
+using AllRules = RuleList<Sgd, RmsProp, AdaGrad, Adam, Lion, Lamb>;
 
 }  // namespace gradstep::rules

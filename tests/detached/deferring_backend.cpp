@@ -36,6 +36,11 @@ class Shapes {
     own(item.destination);
     own(item.source);
   }
+  void own(TrustItem& item) {
+    own(item.param);
+    own(item.update);
+    own(item.change);
+  }
   void own(AverageItem& item) {
     own(item.average);
     own(item.value);
@@ -220,6 +225,12 @@ void DeferringBackend::begin_step(const StepPlan& plan, const kernels::StepReque
 void DeferringBackend::update(const UpdatePlan& plan, kernels::StepScalars* scalars, Queue& queue) {
   put_into(queue,
            [this, kept = std::make_shared<KeptUpdate>(plan), scalars] { inner_.update(kept->plan, scalars, host_); });
+}
+
+void DeferringBackend::apply_trust(const TrustPlan& plan, const kernels::StepScalars* scalars, Queue& queue) {
+  put_into(queue, [this, kept = std::make_shared<KeptList<TrustPlan, TrustItem>>(plan), scalars] {
+    inner_.apply_trust(kept->plan, scalars, host_);
+  });
 }
 
 void DeferringBackend::average(const AveragePlan& plan, const kernels::StepScalars* scalars, Queue& queue) {

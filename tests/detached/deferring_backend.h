@@ -25,6 +25,7 @@ class DeferringBackend : public Backend {
   void begin_step(const StepPlan& plan, const kernels::StepRequest& request, const double* values,
                   kernels::StepScalars* scalars, Queue& queue) override;
   void update(const UpdatePlan& plan, kernels::StepScalars* scalars, Queue& queue) override;
+  void apply_trust(const TrustPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override;
   void average(const AveragePlan& plan, const kernels::StepScalars* scalars, Queue& queue) override;
   void close_step(kernels::StepScalars* scalars, Queue& queue) override;
   void encode(const float* from, const CodedNumbers& to, Queue& queue) override;

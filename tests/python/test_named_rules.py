@@ -42,7 +42,7 @@ def test_options_by_name_are_those_of_the_c_struct(rule):
     described = gradstep.describe_rules()[rule].options
     struct = getattr(gradstep._native, f"{rule}_options")()
     own = set(gradstep._options.option_names(type(struct)))
-    assert set(described) == own | {"step_counting", "average_decay", "decay_mode", "peak_learning_rate"}
+    assert set(described) == own | {"step_counting", "average_decay", "decay_mode", "peak_learning_rate", "trust_ratio"}
     for option in (described[name] for name in own):
         value = getattr(struct, option.name)
         if option.kind == "choice":

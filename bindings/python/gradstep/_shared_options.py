@@ -17,6 +17,7 @@ class SharedOptions(TypedDict, total=False):
     average_decay: float
     decay_mode: str
     peak_learning_rate: float
+    trust_ratio: bool
 
 
 ARGUMENTS = """

@@ -130,17 +130,42 @@ class Lion(NamedOptimizer):
         super().__init__(parameters, names=names, groups=groups, context=context, **options)
 
 
+class LambOptions(SharedOptions, total=False):
+    learning_rate: Number
+    beta1: Number
+    beta2: Number
+    epsilon: Number
+    epsilon_root: Number
+    weight_decay: Number
+
+
+@rule_class("lamb")
+class Lamb(NamedOptimizer):
+    def __init__(
+        self,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        context: Context | None = None,
+        **options: Unpack[LambOptions],
+    ) -> None:
+        super().__init__(parameters, names=names, groups=groups, context=context, **options)
+
+
 CLASSES: dict[str, type[NamedOptimizer]] = {
     "sgd": SGD,
     "rmsprop": RMSProp,
     "adagrad": AdaGrad,
     "adam": Adam,
     "lion": Lion,
+    "lamb": Lamb,
 }
 __all__ = [
     "SGD",
     "AdaGrad",
     "Adam",
+    "Lamb",
     "Lion",
     "RMSProp",
 ]

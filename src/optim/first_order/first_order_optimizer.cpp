@@ -229,8 +229,72 @@ void FirstOrderOptimizer::fill_items() {
   plan_.items = items_;
   plan_.maximize = rules_.maximize();
   plan_.prepared.forget();
+  if (rules_.has_trust_ratio()) fill_trust();
   fill_averages();
   filled_ = true;
+}
+
+/// Rules write their changes aside, where they wait for their ratio.
+void FirstOrderOptimizer::fill_trust() {
+  constexpr std::int64_t kLine = static_cast<std::int64_t>(kAlignment);
+  std::vector<std::int64_t> offsets;
+  std::int64_t bytes = 0;
+  for (const UpdateItem& item : items_) {
+    offsets.push_back(bytes);
+    bytes += (item.param.size * size_of(arithmetic_dtype(item.param.dtype)) + kLine - 1) / kLine * kLine;
+  }
+  if (changes_.bytes() != static_cast<std::size_t>(bytes)) {
+    changes_ = site().allocate(static_cast<std::size_t>(bytes), /*zeroed=*/true);
+  }
+  const std::int64_t chunks = is_sharded() ? sharding()->chunk_count() : std::ssize(work().chunks());
+  if (squares_.bytes() != static_cast<std::size_t>(2 * chunks) * sizeof(double)) {
+    squares_ = site().allocate(static_cast<std::size_t>(2 * chunks) * sizeof(double), /*zeroed=*/true);
+  }
+  trusted_.clear();
+  values_.clear();
+  changes_shown_.clear();
+  std::int64_t first = 0;
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    UpdateItem& item = items_[i];
+    Array change =
+        compact_array(changes_.as<std::byte>() + offsets[i], item.param.size, arithmetic_dtype(item.param.dtype));
+    const std::int64_t count = (schema()[i].size + kChunk - 1) / kChunk;
+    TrustItem trusted{item.param, item.update, change, item.constants, first, count};
+    if (item.gradient.data == nullptr) trusted.change.data = nullptr;
+    first += count;
+    item.update = change;
+    values_.push_back(item.param);
+    changes_shown_.push_back(change);
+    trusted_.push_back(trusted);
+  }
+  const auto show = [&](NormPlan& plan, const std::vector<Array>& arrays) {
+    plan.work = &work();
+    plan.arrays = {arrays, 0};
+    plan.prepared.forget();
+  };
+  show(value_norms_, values_);
+  show(change_norms_, changes_shown_);
+  trust_plan_.work = &work();
+  trust_plan_.items = trusted_;
+  trust_plan_.values = squares_.as<double>();
+  trust_plan_.changes = squares_.as<double>() + chunks;
+  trust_plan_.prepared.forget();
+}
+
+/// The norms of whole tensors, so that ratios depend on no cut over ranks.
+void FirstOrderOptimizer::apply_trust() {
+  auto* values = squares_.as<double>();
+  auto* changes = const_cast<double*>(trust_plan_.changes);
+  if (is_sharded()) {
+    const Deadline deadline = sharding()->comm().deadline();
+    sharding()->gather_partials(value_norms_, 1, values, deadline);
+    sharding()->gather_partials(change_norms_, 1, changes, deadline);
+    sharding()->data().settle(deadline);
+  } else {
+    site().backend().square_chunks(value_norms_, 1, values, site().queue());
+    site().backend().square_chunks(change_norms_, 1, changes, site().queue());
+  }
+  site().backend().apply_trust(trust_plan_, scalars(), site().queue());
 }
 
 void FirstOrderOptimizer::fill_averages() {
@@ -253,6 +317,7 @@ void FirstOrderOptimizer::apply(double clip_value) {
   if (buffers_changed() || !filled_) fill_items();
   plan_.clip_value = clip_value;
   site().backend().update(plan_, scalars(), site().queue());
+  if (rules_.has_trust_ratio()) apply_trust();
   if (!averages_.empty()) site().backend().average(average_plan_, scalars(), site().queue());
   if (plan_.all_used || !site().is_host()) return;
   const std::span used(store().flags().there(), store().flags().size());
@@ -260,8 +325,9 @@ void FirstOrderOptimizer::apply(double clip_value) {
 }
 
 std::int64_t FirstOrderOptimizer::scratch_bytes() const {
-  return static_cast<std::int64_t>(items_.capacity() * sizeof(UpdateItem) + constants_.bytes() + group_of_.bytes() +
-                                   counts_.bytes() + random_keys_.capacity() * sizeof(std::uint64_t));
+  return static_cast<std::int64_t>(items_.capacity() * sizeof(UpdateItem) + constants_.bytes() + changes_.bytes() +
+                                   squares_.bytes() + group_of_.bytes() + counts_.bytes() +
+                                   random_keys_.capacity() * sizeof(std::uint64_t));
 }
 
 }  // namespace gradstep

@@ -49,6 +49,7 @@ struct Shared {
     average_decay,
     decay_mode,
     peak_learning_rate,
+    trust_ratio,
     count
   };
 };
@@ -86,6 +87,12 @@ const RuleOption kShared[Shared::count] = {
      {},
      0,
      rules::at_least(0)},
+    {GRADSTEP_OPTION_FLAG,
+     "trust_ratio",
+     "scales the change of each tensor to the tensor's length, times the learning rate (LAMB)",
+     {},
+     0,
+     kFlagRange},
 };
 
 /// "options[2] (beta1)"
@@ -208,6 +215,7 @@ Rule make_rule(const RuleType& type, std::span<const gradstep_option> options) {
   read.average_decay = next[Shared::average_decay];
   read.decay_mode = static_cast<rules::DecayMode>(next[Shared::decay_mode]);
   read.peak_learning_rate = next[Shared::peak_learning_rate];
+  read.trust_ratio = next[Shared::trust_ratio] != 0;
   shared.master_weights = static_cast<std::int32_t>(next[Shared::master_weights]);
   shared.state_dtype = static_cast<std::int32_t>(next[Shared::state_dtype]);
   shared.stochastic_rounding = static_cast<std::int32_t>(next[Shared::stochastic_rounding]);

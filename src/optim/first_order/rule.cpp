@@ -86,6 +86,11 @@ Rule::Rule(const RuleType& type, const RuleOptions& options) : type_(&type), opt
     fail_argument("options.peak_learning_rate: is {}, expected above 0, for decay_mode divides by it",
                   options.peak_learning_rate);
   }
+  options_.trust_ratio = options.trust_ratio || about.trust_ratio;
+  if (options_.trust_ratio && (options.storage.master_weights || options.storage.stochastic_rounding)) {
+    fail(GRADSTEP_ERR_UNSUPPORTED, "options.{}: does not go with a trust ratio",
+         options.storage.master_weights ? "master_weights" : "stochastic_rounding");
+  }
   for (const rules::State& state : about.states) {
     const bool is_known =
         state.listed_with == rules::State::kNone || options.choices[static_cast<std::size_t>(state.listed_with)] != 0;
@@ -156,22 +161,24 @@ std::string Rule::key() const {
   if (options_.decay_mode != rules::DecayMode::of_rule) {
     key += fmt::format(" decays by {} {}", static_cast<int>(options_.decay_mode), options_.peak_learning_rate);
   }
+  if (options_.trust_ratio) key += " trust ratio";
   if (options_.counts_each) key += " counts each";
   if (options_.average_decay > 0) key += fmt::format(" averages by {}", options_.average_decay);
   return key;
 }
 
 RulesByGroup::RulesByGroup(std::vector<Rule> rules) : rules_(std::move(rules)) {
-  for (std::size_t g = 1; g < rules_.size(); ++g) {
-    if (rules_[g].maximize() != maximize()) {
-      fail_argument("groups[{}]: maximize is {}, that of groups[0] is {}: all groups have one", g,
-                    static_cast<int>(rules_[g].maximize()), static_cast<int>(maximize()));
+  const auto check_equal = [&](const char* option, bool (Rule::*value)() const) {
+    for (std::size_t g = 1; g < rules_.size(); ++g) {
+      const bool found = (rules_[g].*value)();
+      if (found == (rules_.front().*value)()) continue;
+      fail_argument("groups[{}]: {} is {}, that of groups[0] is {}: all groups have one", g, option,
+                    static_cast<int>(found), static_cast<int>(!found));
     }
-    if (rules_[g].counts_each() != counts_each()) {
-      fail_argument("groups[{}]: step_counting is {}, that of groups[0] is {}: all groups have one", g,
-                    static_cast<int>(rules_[g].counts_each()), static_cast<int>(counts_each()));
-    }
-  }
+  };
+  check_equal("maximize", &Rule::maximize);
+  check_equal("step_counting", &Rule::counts_each);
+  check_equal("trust_ratio", &Rule::has_trust_ratio);
 }
 
 void RulesByGroup::check(const Schema& schema) const {

@@ -26,6 +26,7 @@ struct RuleOptions {
   std::array<std::int32_t, rules::kMaxChoices> choices{};
   bool maximize = false;
   bool counts_each = false;  ///< t of a parameter: the steps that it took part in
+  bool trust_ratio = false;
   rules::DecayMode decay_mode = rules::DecayMode::of_rule;
   double peak_learning_rate = 0;  ///< of decay modes that divide by it
   double average_decay = 0;       ///< 0 = no average of the weights
@@ -66,6 +67,7 @@ class Rule {
   const StateStorage& storage() const { return options_.storage; }
   bool maximize() const { return options_.maximize; }
   bool counts_each() const { return options_.counts_each; }
+  bool has_trust_ratio() const { return options_.trust_ratio; }
   double average_decay() const { return options_.average_decay; }
   bool has_signs(std::size_t state) const { return type_->about.states[state].has_signs; }
   double initial_value(std::size_t state) const;
@@ -119,6 +121,7 @@ class RulesByGroup {
   // Equal in all.
   bool maximize() const { return rules_.front().maximize(); }
   bool counts_each() const { return rules_.front().counts_each(); }
+  bool has_trust_ratio() const { return rules_.front().has_trust_ratio(); }
 
  private:
   std::vector<Rule> rules_;

@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "optim/first_order/named_options.h"
 #include "optim/saved_optimizer.h"
 #include "reduce/reducer.h"
 #include "unit/failing_loops.h"
@@ -125,9 +126,10 @@ TEST(Sharding, EqualsItForEveryRuleAndStorage) {
   auto narrow = adam();
   narrow.state_dtype = GRADSTEP_STATE_DTYPE_BF16;
   narrow.stochastic_rounding = 1;
-  const MakeRule rules[] = {[&] { return make_rule(sgd); }, [&] { return make_rule(rmsprop); },
+  const gradstep_option lamb[] = {{"learning_rate", 0.01, nullptr}, {"weight_decay", 0.1, nullptr}};
+  const MakeRule rules[] = {[&] { return make_rule(sgd); },     [&] { return make_rule(rmsprop); },
                             [&] { return make_rule(adagrad); }, [&] { return make_rule(coded); },
-                            [&] { return make_rule(narrow); }};
+                            [&] { return make_rule(narrow); },  [&] { return make_rule(find_rule("lamb"), lamb); }};
   for (const MakeRule& rule : rules) {
     Trajectory run;
     run.rule = rule;

