@@ -15,7 +15,8 @@ import gradstep
 ROOT = Path(__file__).resolve().parents[2]
 HEAD, *SECTIONS = (ROOT / "docs" / "rules.md").read_text().split("\n## ")
 PAGE = {section.partition("\n")[0]: section for section in SECTIONS}
-SHARED = {"maximize", "master_weights", "state_dtype", "stochastic_rounding", "seed"}
+STORAGE = {"maximize", "master_weights", "state_dtype", "stochastic_rounding", "seed"}
+SHARED = STORAGE | {"step_counting", "average_decay", "decay_mode", "peak_learning_rate", "trust_ratio"}
 KINDS = {"hyper-parameter": "hyper_parameter"}
 SIZE = 1 << 14
 
