@@ -101,7 +101,10 @@ void Optimizer::set_state(std::size_t index, const char* name, const Array& host
 }
 
 void Optimizer::check_average(std::size_t index) {
-  (void)find_state(index, kWeightAverage);
+  if (!state_.has(index, kWeightAverage)) {
+    fail(GRADSTEP_ERR_INVALID_STATE, "parameter '{}' has no average: its rule's average_decay is 0",
+         schema_[index].name);
+  }
   double count = 0;
   get_state(index, kWeightAverageCount, compact_array(&count, 1, DType::f64));
   if (count == 0) {

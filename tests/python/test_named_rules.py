@@ -172,28 +172,6 @@ def test_groups_have_rules_of_their_own(tmp_path):
         gradstep.make_optimizer(rules, [a, b], learning_rate=1)
 
 
-def test_averages_of_weights():
-    arrays = [np.ones(3, np.float32), np.zeros((2, 2))]
-    optimizer = gradstep.make_optimizer("sgd", arrays, learning_rate=0.5, average_decay=0.75)
-    with pytest.raises(gradstep.InvalidState, match="has no average yet"):
-        optimizer.average()
-    expected = None
-    for t in range(3):
-        optimizer.step(arrays, [np.full(array.shape, t + 1.0, array.dtype) for array in arrays])
-        expected = (
-            [array.copy() for array in arrays]
-            if expected is None
-            else [0.75 * mean + 0.25 * array for mean, array in zip(expected, arrays, strict=True)]
-        )
-    found = optimizer.average()
-    for mean, array, want in zip(found, arrays, expected, strict=True):
-        assert mean.dtype == array.dtype
-        np.testing.assert_allclose(mean, want, rtol=1e-6)
-    into = [np.zeros(3), None]
-    assert optimizer.average(into)[0] is into[0]
-    np.testing.assert_allclose(into[0], expected[0], rtol=1e-6)
-
-
 def test_steps_are_counted_for_each_parameter_as_by_torch():
     torch = pytest.importorskip("torch")
     ours = [np.ones(3, np.float32), np.ones(2, np.float32)]
