@@ -59,7 +59,7 @@ class FirstOrderOptimizer final : public Optimizer {
   std::vector<std::uint64_t> random_keys_;  // by parameter
   std::vector<UpdateItem> items_;
   UpdatePlan plan_;  // of items_
-  // Of a trust ratio: changes before they are scaled, and sums of squares by chunk.
+  // What a trust ratio needs: changes before they are scaled, and sums of squares by chunk.
   Buffer changes_;
   Buffer squares_;
   std::vector<Array> values_;
