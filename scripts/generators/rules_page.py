@@ -25,9 +25,9 @@ one; other letters are states, or what is computed on the way.
 - A **hyper-parameter** may be a [schedule](handles/schedule.md), and differ between parameter groups. A **setting** is
   a number that is read at creation. A **choice** takes one of several names, a **flag** true or false.
 - All rules also take `maximize`, and for [storage](numerics.md#storage) `master_weights`, `state_dtype`,
-  `stochastic_rounding` and `seed`; whatever the formula, [all of them](handles/optimizer.md#by-name) have `step_counting`,
-  `average_decay`, `decay_mode`, `peak_learning_rate` and `trust_ratio`. `gradstep_rule_options` lists all options of a
-  rule.
+  `stochastic_rounding` and `seed`; whatever the formula, [all of them](handles/optimizer.md#by-name) have
+  `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate` and `trust_ratio`. `gradstep_rule_options` lists
+  all options of a rule.
 - **Bytes** are those of state for one element of a parameter: in the dtype of the arithmetic, or for other parameters
   than f64 by `state_dtype`. `master_weights` adds 4 for parameters in f16 and bf16.
 - **Large gradients** could bring states out of their type's range ([numerics.md](numerics.md#large-gradients)).
