@@ -91,7 +91,7 @@ TEST_P(StepCounting, ACountFromOutsideIsThatOfEveryParameter) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Rules, StepCounting, testing::Values("adam", "adagrad"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& each) { return std::string(each.param); });
 
 TEST(StepCountingOption, HasTheTwoWordsAlone) {
   expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "is 'tensor', expected one of optimizer, parameter",
