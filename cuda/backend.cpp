@@ -56,11 +56,24 @@ class CudaBackend final : public Backend {
                   kernels::StepScalars* scalars, Queue& queue) override {
     cuda::begin_step(plan, request, values, scalars, own(queue));
   }
+  void shape_gradients(const UnitPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override {
+    cuda::shape_gradients(plan, scalars, own(queue));
+  }
   void update(const UpdatePlan& plan, kernels::StepScalars* scalars, Queue& queue) override {
     cuda::update(plan, scalars, own(queue));
   }
-  void apply_trust(const TrustPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override {
-    cuda::apply_trust(plan, scalars, own(queue));
+  void count_staying(const FinishPlan& plan, const kernels::StepScalars* scalars, double* partials,
+                     Queue& queue) override {
+    cuda::count_staying(plan, scalars, partials, own(queue));
+  }
+  void reserve_orthogonal(const OrthogonalPlan& plan, Queue& queue) override {
+    cuda::reserve_orthogonal(plan, own(queue));
+  }
+  void orthogonalize(const OrthogonalPlan& plan, const kernels::StepScalars* /*scalars*/, Queue& queue) override {
+    cuda::orthogonalize(plan, own(queue));
+  }
+  void finish(const FinishPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override {
+    cuda::finish(plan, scalars, own(queue));
   }
   void average(const AveragePlan& plan, const kernels::StepScalars* scalars, Queue& queue) override {
     cuda::average(plan, scalars, own(queue));
@@ -124,7 +137,7 @@ class CudaBackend final : public Backend {
   void keep_factors(const LowRankPlan& plan, Queue& queue) override { cuda::keep_factors(plan, own(queue)); }
   void expand(const LowRankPlan& plan, double factor, Queue& queue) override { cuda::expand(plan, factor, own(queue)); }
 
-  std::unique_ptr<Preconditioning> make_preconditioning(const kernels::ShampooForm& /*form*/) override {
+  std::unique_ptr<Preconditioning> make_preconditioning(const rules::ShampooForm& /*form*/) override {
     return cuda::make_preconditioning(device_, memory_);
   }
 

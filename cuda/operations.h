@@ -24,11 +24,19 @@ void begin_step(const StepPlan& plan, const kernels::StepRequest& request, const
                 kernels::StepScalars* scalars, CudaQueue& queue);
 void close_step(kernels::StepScalars* scalars, CudaQueue& queue);
 
+// kernels/gradient_units.cu
+void shape_gradients(const UnitPlan& plan, const kernels::StepScalars* scalars, CudaQueue& queue);
+
 // kernels/update.cu
 void update(const UpdatePlan& plan, kernels::StepScalars* scalars, CudaQueue& queue);
 
-// kernels/trust.cu
-void apply_trust(const TrustPlan& plan, const kernels::StepScalars* scalars, CudaQueue& queue);
+// kernels/orthogonalize.cu
+void reserve_orthogonal(const OrthogonalPlan& plan, CudaQueue& queue);
+void orthogonalize(const OrthogonalPlan& plan, CudaQueue& queue);
+
+// kernels/finish.cu
+void count_staying(const FinishPlan& plan, const kernels::StepScalars* scalars, double* partials, CudaQueue& queue);
+void finish(const FinishPlan& plan, const kernels::StepScalars* scalars, CudaQueue& queue);
 
 // kernels/average.cu
 void average(const AveragePlan& plan, const kernels::StepScalars* scalars, CudaQueue& queue);

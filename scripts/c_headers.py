@@ -56,6 +56,8 @@ class Alias(Declaration):
     type: str = ""
 
 
+# Headers of inline functions alone, which call the others: nothing in them is part of the library's interface.
+INLINE = {"rules.h"}
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 # What only C++ sees; then the lines of the preprocessor.
 NOT_C = [
@@ -154,8 +156,9 @@ def read_header(path: Path) -> list[Declaration]:
 
 
 def read(include: Path) -> list[Declaration]:
-    """All declarations of include/gradstep/*.h, in the order of files and lines."""
-    return [found for path in sorted((include / "gradstep").glob("*.h")) for found in read_header(path)]
+    """All declarations of the library in include/gradstep/*.h, in the order of files and lines."""
+    paths = sorted(path for path in (include / "gradstep").glob("*.h") if path.name not in INLINE)
+    return [found for path in paths for found in read_header(path)]
 
 
 def field_words(text: str, struct: str) -> Iterator[tuple[str, str]]:
@@ -176,9 +179,10 @@ def shared_prefix(names: list[str]) -> str:
 
 
 def in_order(folder: Path, name: str, done: list[str]) -> list[str]:
-    """The header `name` behind those that it includes, each of them once."""
+    """The header `name` behind those of the library that it includes, each of them once."""
     for included in INCLUDED.findall((folder / name).read_text()):
-        in_order(folder, included, done)
+        if included not in INLINE:
+            in_order(folder, included, done)
     if name not in done:
         done.append(name)
     return done

@@ -4,6 +4,7 @@
 
 #include "device/chunk.h"
 #include "kernels/block_device.h"
+#include "kernels/direction_device.h"
 #include "runtime/launch.h"
 
 namespace gradstep::cuda {
@@ -20,12 +21,11 @@ struct StepInBases {
   float* rotated;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
+    const Chunk chunk = block.load(batch.chunks.chunks + block.index());
+    const TensorItem& tensor = *block.checked(batch.tensors + block.checked(batch.blocks + chunk.item)->tensor);
+    const rules::Direction<rules::Adam> adam(block.checked(groups + tensor.group)->direction);
     for_each_turned(block, batch, moved, [&](const BlockElement& at) {
-      const kernels::MomentConstants& c = block.checked(groups + at.tensor.group)->moments;
-      const std::int64_t place = at.place();
-      float& m = *block.checked(at.tensor.exp_avg + place);
-      float& v = *block.checked(at.tensor.statistics + place);
-      block.store(rotated + at.scratch, kernels::moment_direction(block.load(rotated + at.scratch), c, m, v));
+      block.store(rotated + at.scratch, direct(block, adam, tensor, block.load(rotated + at.scratch), at.place()));
     });
   }
 };
@@ -40,12 +40,9 @@ struct StepWithoutBases {
     const Chunk chunk = block.load(batch.chunks.chunks + block.index());
     const TensorItem& tensor = *block.checked(batch.tensors + chunk.item);
     if (tensor.takes_part == 0 || tensor.preconditioned != 0) return;
-    const kernels::MomentConstants& c = block.checked(batch.groups + tensor.group)->moments;
+    const rules::Direction<rules::Adam> adam(block.checked(batch.groups + tensor.group)->direction);
     for_each_element(block, chunk, [&](std::int64_t i) {
-      float& m = *block.checked(tensor.exp_avg + i);
-      float& v = *block.checked(tensor.statistics + i);
-      block.store(tensor.preconditioned_gradient + i,
-                  kernels::moment_direction(block.load(tensor.gradient + i), c, m, v));
+      block.store(tensor.preconditioned_gradient + i, direct(block, adam, tensor, block.load(tensor.gradient + i), i));
     });
   }
 };

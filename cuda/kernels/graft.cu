@@ -5,6 +5,7 @@
 #include "device/chunk.h"
 #include "device/reduce.h"
 #include "kernels/convert.h"
+#include "kernels/direction_device.h"
 #include "runtime/launch.h"
 
 namespace gradstep::cuda {
@@ -47,28 +48,30 @@ struct WriteDirections {
     if (tensor.takes_part == 0) return;
     const GroupItem& group = *block.checked(batch.groups + tensor.group);
     const float scale = kernels::is_normalized(graft) ? block.checked(scales + chunk.item)->gradient : 1.0F;
-    for_each_element(block, chunk, [&](std::int64_t i) {
-      block.store(tensor.direction + i, direction(block, tensor, group, scale, i));
-    });
+    if (graft == Graft::adam) {
+      write(block, tensor, chunk, scale, rules::Direction<rules::Adam>(group.direction));
+    } else if (kernels::is_rmsprop(graft)) {
+      write(block, tensor, chunk, scale, rules::Direction<rules::RmsProp>(group.direction));
+    } else if (kernels::is_adagrad(graft)) {
+      write(block, tensor, chunk, scale, rules::Direction<rules::AdaGrad>(group.direction));
+    } else {
+      write(block, tensor, chunk, scale, rules::SignDirection{});
+    }
   }
 
-  GRADSTEP_DEVICE float direction(const Block& block, const TensorItem& tensor, const GroupItem& group, float scale,
-                                  std::int64_t i) const {
-    const float g = block.load(tensor.gradient + i);
-    if (graft == Graft::sqrt_n) return kernels::sign(g);
-    float& v = *block.checked(tensor.statistics + i);
-    if (graft == Graft::adam) return kernels::moment_direction(g, group.moments, *block.checked(tensor.exp_avg + i), v);
-    return kernels::divide_by_root(g, scale, group.root, v);
+  template <class Rule>
+  GRADSTEP_DEVICE static void write(Block& block, const TensorItem& tensor, const Chunk& chunk, float scale,
+                                    const Rule& rule) {
+    for_each_element(block, chunk, [&](std::int64_t i) {
+      block.store(tensor.direction + i, direct(block, rule, tensor, block.load(tensor.gradient + i) * scale, i));
+    });
   }
 };
 
-/// A chunk has a thread for each of the lanes of its sum.
 struct SquareTensors {
   static constexpr const char* kName = "square_tensors";
-  static constexpr int kThreads = 128;
-  static constexpr bool kWaits = true;
-  static constexpr int kSums = kernels::kGraftLanes;
-  static constexpr int kTeams = kThreads / kSums;
+  static constexpr int kThreads = 256;
+  using Shared = Teams<kThreads>::Shared;
 
   TensorBatch batch;
   bool of_gradients;  ///< and of nothing else
@@ -76,29 +79,28 @@ struct SquareTensors {
   double* preconditioned_squares;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
-    const std::int64_t c = block.index() * kTeams + block.thread() / kSums;
-    const bool is_own = c < batch.chunks.count;
-    const Chunk chunk = is_own ? block.load(batch.chunks.chunks + c) : Chunk{0, 0, 0};
-    const TensorItem* tensor = is_own ? block.checked(batch.tensors + chunk.item) : nullptr;
-    const bool takes_part = is_own && tensor->takes_part != 0;
-    const float* input = takes_part ? of_gradients ? tensor->gradient : tensor->input : nullptr;
-    const double sum = sum_of_squares(block, input, chunk);
-    if (is_own && block.thread() % kSums == 0) block.store(squares + c, sum);
+    const Teams<kThreads> teams(block);
+    const bool exists = teams.chunk < batch.chunks.count;
+    const Chunk chunk = exists ? block.load(batch.chunks.chunks + teams.chunk) : Chunk{0, 0, 0};
+    const TensorItem* tensor = exists ? block.checked(batch.tensors + chunk.item) : nullptr;
+    const bool takes_part = exists && tensor->takes_part != 0;
+    square(block, teams, takes_part ? of_gradients ? tensor->gradient : tensor->input : nullptr, chunk, squares);
     if (of_gradients) return;
-    const float* p = takes_part && tensor->preconditioned != 0 ? tensor->preconditioned_gradient : nullptr;
-    const double preconditioned = sum_of_squares(block, p, chunk);
-    if (is_own && block.thread() % kSums == 0) block.store(preconditioned_squares + c, preconditioned);
+    const bool has_both = takes_part && tensor->preconditioned != 0;
+    square(block, teams, has_both ? tensor->preconditioned_gradient : nullptr, chunk, preconditioned_squares);
   }
 
-  /// By all threads of a warp. x NULL = zeros.
-  GRADSTEP_DEVICE static double sum_of_squares(Block& block, const float* x, const Chunk& chunk) {
+  /// x NULL = zeros.
+  GRADSTEP_DEVICE void square(Block& block, const Teams<kThreads>& teams, const float* x, const Chunk& chunk,
+                              double* to) const {
     double sum = 0;
-    for (std::int64_t k = block.thread() % kSums; x != nullptr && k < chunk.length; k += kSums) {
-      const auto value = static_cast<double>(block.load(x + chunk.offset + k));
-      sum += value * value;
+    if (x != nullptr) {
+      for_each_of_lane(
+          block, chunk.length, [&](std::int64_t i) { return block.load(x + chunk.offset + i); },
+          [&](std::int64_t, float value) { sum = add_product<float>(sum, value, value); });
     }
-    for (int mask = 1; mask < kSums; mask *= 2) sum += block.shuffle_xor(sum, mask);
-    return sum;
+    sum = teams.fold(block, sum, block.shared<Shared>());
+    if (teams.chunk < batch.chunks.count && teams.is_first) block.store(to + teams.chunk, sum);
   }
 };
 
@@ -182,7 +184,7 @@ void follow_masters(const TensorBatch& batch, const CudaQueue& queue) {
 
 void graft(const TensorBatch& batch, Graft graft, const GraftScratch& scratch, const CudaQueue& queue) {
   const auto measure = [&](bool of_gradients) {
-    launch(queue, parts_of(batch.chunks.count, SquareTensors::kTeams),
+    launch(queue, parts_of(batch.chunks.count, Teams<SquareTensors::kThreads>::kCount),
            SquareTensors{batch, of_gradients, scratch.squares, scratch.preconditioned_squares});
     launch(queue, batch.tensor_count,
            SetScales{batch, graft, of_gradients, scratch.squares, scratch.preconditioned_squares, scratch.scales});

@@ -6,22 +6,21 @@
 #pragma once
 
 #include "kernels/blocks.h"
-#include "kernels/shampoo.h"
+#include "rules/shampoo.h"
 
 namespace gradstep::cuda {
 
 /// Constants of a group, as kernels take them.
 struct GroupItem {
-  kernels::RootConstants root;
-  kernels::MomentConstants moments;
+  rules::RuleConstants direction;
   kernels::FinishConstants finish;
   kernels::CorrectedConstants corrected;
   double clip_scaled_norm;
 };
 template <>
 inline constexpr bool kHasNoPadding<GroupItem> =
-    sizeof(GroupItem) == sizeof(kernels::RootConstants) + sizeof(kernels::MomentConstants) +
-                             sizeof(kernels::FinishConstants) + sizeof(kernels::CorrectedConstants) + sizeof(double);
+    sizeof(GroupItem) == sizeof(rules::RuleConstants) + sizeof(kernels::FinishConstants) +
+                             sizeof(kernels::CorrectedConstants) + sizeof(double);
 
 /// Chunks of whole tensors.
 struct TensorBatch {

@@ -18,7 +18,8 @@ inline constexpr bool kHasNoPadding<kernels::HyperParameterForm> = true;
 
 template <>
 inline constexpr bool kHasNoPadding<rules::RuleForm> =
-    sizeof(rules::RuleForm) == (2 + rules::kMaxChoices) * sizeof(std::int32_t) + sizeof(double);
+    sizeof(rules::RuleForm) ==
+    (4 + rules::kMaxChoices) * sizeof(std::int32_t) + (1 + rules::kMaxSettings) * sizeof(double);
 
 namespace {
 

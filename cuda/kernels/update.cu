@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "operations.h"
-#include "runtime/table.h"
 
 namespace gradstep::cuda {
 
@@ -49,18 +48,38 @@ int states_of(const UpdateItem& item) {
   return states;
 }
 
-Kind kind_of(const UpdateItem& item) {
-  Kind kind;
-  kind.kernel = item.kernel;
-  kind.is_double = item.param.dtype == DType::f64;
-  const DType arithmetic = arithmetic_dtype(item.param.dtype);
-  const bool is_native = item.format == StateFormat::native || states_of(item) == 0;
-  kind.is_plain = item.update.data == nullptr && item.master == nullptr && is_native &&
-                  is_direct(item.param, arithmetic) && is_direct(item.gradient, arithmetic);
-  return kind;
+bool is_aligned(const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; }
+
+Kind kind_of(const UpdateItem& item) { return {item.kernel, item.param.dtype == DType::f64, is_plain(item)}; }
+
+void sort_into_parts(PreparedUpdate& form, const UpdatePlan& plan) {
+  if (form.sorted_version == plan.work->version() && form.sorted_kinds == form.kinds) return;
+  form.sorted_version = plan.work->version();
+  form.sorted_kinds = form.kinds;
+  form.parts.clear();
+  for (const Chunk& chunk : plan.work->chunks()) {
+    const Kind& kind = form.kinds[static_cast<std::size_t>(chunk.item)];
+    auto part =
+        std::find_if(form.parts.begin(), form.parts.end(), [&](const ChunksOfKind& p) { return p.kind == kind; });
+    if (part == form.parts.end()) part = form.parts.insert(part, {kind, {}, {}});
+    part->chunks.push_back(chunk);
+  }
 }
 
-bool is_aligned(const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; }
+void launch_kind(const Kind& kind, const UpdateArguments& arguments, std::int64_t blocks, const CudaQueue& queue) {
+  const UpdatesByRule& plain = kind.is_double ? kPlainUpdates_f64 : kPlainUpdates_f32;
+  const UpdatesByRule& staged = kind.is_double ? kStagedUpdates_f64 : kStagedUpdates_f32;
+  (kind.is_plain ? plain : staged)[static_cast<std::size_t>(kind.kernel)](arguments, blocks, queue);
+}
+
+}  // namespace
+
+bool is_plain(const UpdateItem& item) {
+  const DType arithmetic = arithmetic_dtype(item.param.dtype);
+  const bool is_native = item.format == StateFormat::native || states_of(item) == 0;
+  return item.update.data == nullptr && item.master == nullptr && is_native && is_direct(item.param, arithmetic) &&
+         is_direct(item.gradient, arithmetic);
+}
 
 DeviceItem device_item(const UpdateItem& item, Table& table) {
   DeviceItem to;
@@ -84,28 +103,6 @@ DeviceItem device_item(const UpdateItem& item, Table& table) {
   to.stochastic = item.stochastic;
   return to;
 }
-
-void sort_into_parts(PreparedUpdate& form, const UpdatePlan& plan) {
-  if (form.sorted_version == plan.work->version() && form.sorted_kinds == form.kinds) return;
-  form.sorted_version = plan.work->version();
-  form.sorted_kinds = form.kinds;
-  form.parts.clear();
-  for (const Chunk& chunk : plan.work->chunks()) {
-    const Kind& kind = form.kinds[static_cast<std::size_t>(chunk.item)];
-    auto part =
-        std::find_if(form.parts.begin(), form.parts.end(), [&](const ChunksOfKind& p) { return p.kind == kind; });
-    if (part == form.parts.end()) part = form.parts.insert(part, {kind, {}, {}});
-    part->chunks.push_back(chunk);
-  }
-}
-
-void launch_kind(const Kind& kind, const UpdateArguments& arguments, std::int64_t blocks, const CudaQueue& queue) {
-  const UpdatesByRule& plain = kind.is_double ? kPlainUpdates_f64 : kPlainUpdates_f32;
-  const UpdatesByRule& staged = kind.is_double ? kStagedUpdates_f64 : kStagedUpdates_f32;
-  (kind.is_plain ? plain : staged)[static_cast<std::size_t>(kind.kernel)](arguments, blocks, queue);
-}
-
-}  // namespace
 
 void update(const UpdatePlan& plan, kernels::StepScalars* scalars, CudaQueue& queue) {
   auto& form = plan.prepared.get<PreparedUpdate>();

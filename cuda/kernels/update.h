@@ -10,6 +10,7 @@
 #include "backend/step.h"
 #include "device/chunk.h"
 #include "runtime/queue.h"
+#include "runtime/table.h"
 
 namespace gradstep::cuda {
 
@@ -32,6 +33,11 @@ struct DeviceItem {
   bool in_fours = false;
   std::uint8_t unused[4] = {};
 };
+
+/// What kernels need to know of an item, its views in `table`.
+DeviceItem device_item(const UpdateItem& item, Table& table);
+/// Everything compact, of the arithmetic type, and in place.
+bool is_plain(const UpdateItem& item);
 
 /// What all launches of a step share.
 struct UpdateArguments {

@@ -91,7 +91,9 @@ struct PlainWay {
         p4.x[k] = p4.x[k] + rule(p4.x[k], scale(g4.x[k]), states);
         for (int s = 0; s < kStates; ++s) s4[s].x[k] = states[s];
       }
-      for (int s = 0; s < kStates; ++s) block.store(reinterpret_cast<Four<T>*>(held[s] + i), s4[s]);
+      if constexpr (Rule::kWritesStates) {
+        for (int s = 0; s < kStates; ++s) block.store(reinterpret_cast<Four<T>*>(held[s] + i), s4[s]);
+      }
       block.store(reinterpret_cast<Four<T>*>(p + i), p4);
     };
     const auto one = [&](std::int64_t i) {
@@ -99,7 +101,9 @@ struct PlainWay {
       for (int s = 0; s < kStates; ++s) states[s] = block.load(held[s] + i);
       const T value = block.load(p + i);
       const T result = value + rule(value, scale(block.load(g + i)), states);
-      for (int s = 0; s < kStates; ++s) block.store(held[s] + i, states[s]);
+      if constexpr (Rule::kWritesStates) {
+        for (int s = 0; s < kStates; ++s) block.store(held[s] + i, states[s]);
+      }
       block.store(p + i, result);
     };
     walk(block, chunk, item.in_fours, four, one);
@@ -213,6 +217,7 @@ struct StagedWay {
     OwnPlaces own(block, begin, count, places);
     load_gradients(item.gradient, own, gradients);
     load_values(item, own, values);
+    if (!in_place) store_masters(item, own, values);
     GRADSTEP_UNROLL
     for (int s = 0; s < kStates; ++s) load_state(block, item, s, begin, count, states[s]);
     GRADSTEP_UNROLL
@@ -235,8 +240,10 @@ struct StagedWay {
     } else {
       store_parameters(item.update, own, values);
     }
-    GRADSTEP_UNROLL
-    for (int s = 0; s < kStates; ++s) store_state(block, item, s, begin, count, states[s]);
+    if constexpr (Rule::kWritesStates) {
+      GRADSTEP_UNROLL
+      for (int s = 0; s < kStates; ++s) store_state(block, item, s, begin, count, states[s]);
+    }
   }
 
   /// The parameter's, or its master's.
@@ -287,13 +294,16 @@ struct StagedWay {
     for (int k = 0; k < kPairs; ++k) body(bits.place(static_cast<std::uint32_t>(k * kWarp + lane)), k, k + kPairs);
   }
 
-  GRADSTEP_DEVICE static void store_values(const DeviceItem& item, OwnPlaces& own, const T* x) {
+  GRADSTEP_DEVICE static void store_masters(const DeviceItem& item, const OwnPlaces& own, const T* x) {
     if constexpr (kIsFloat) {
-      if (item.master != nullptr) {
-        float* to = item.master + own.begin();
-        for_each_own(own.lane(), own.count(), [&](int k, std::int64_t i) { own.block().store(to + i, x[k]); });
-      }
+      if (item.master == nullptr) return;
+      float* to = item.master + own.begin();
+      for_each_own(own.lane(), own.count(), [&](int k, std::int64_t i) { own.block().store(to + i, x[k]); });
     }
+  }
+
+  GRADSTEP_DEVICE static void store_values(const DeviceItem& item, OwnPlaces& own, const T* x) {
+    store_masters(item, own, x);
     store_parameters(item.param, own, x);
   }
 

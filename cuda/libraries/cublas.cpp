@@ -96,6 +96,10 @@ void Cublas::subtract_product(const MatrixBatch<const T>& a, const MatrixBatch<c
   add_product<T>(-1, a, b, 1, c, count, queue);
 }
 
+template void Cublas::add_product(float scale, const MatrixBatch<const float>& a, const MatrixBatch<const float>& b,
+                                  float keep, const MatrixBatch<float>& c, std::int64_t count, CudaQueue& queue);
+template void Cublas::add_product(double scale, const MatrixBatch<const double>& a, const MatrixBatch<const double>& b,
+                                  double keep, const MatrixBatch<double>& c, std::int64_t count, CudaQueue& queue);
 template void Cublas::multiply(const MatrixBatch<const float>& a, const MatrixBatch<const float>& b,
                                const MatrixBatch<float>& c, std::int64_t count, CudaQueue& queue);
 template void Cublas::multiply(const MatrixBatch<const double>& a, const MatrixBatch<const double>& b,

@@ -65,12 +65,13 @@ class Cublas : public LibraryHandle<CublasFunctions> {
   void subtract_product(const MatrixBatch<const T>& a, const MatrixBatch<const T>& b, const MatrixBatch<T>& c,
                         std::int64_t count, CudaQueue& queue);
 
- private:
-  void begin(CudaQueue& queue);
-  /// c = keep c + scale a b.
+  /// c = keep c + scale a b, where c is neither a nor b.
   template <class T>
   void add_product(T scale, const MatrixBatch<const T>& a, const MatrixBatch<const T>& b, T keep,
                    const MatrixBatch<T>& c, std::int64_t count, CudaQueue& queue);
+
+ private:
+  void begin(CudaQueue& queue);
 
   bool has_workspace_ = false;
 };

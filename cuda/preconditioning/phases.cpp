@@ -105,8 +105,8 @@ TensorBatch Phases::begin(const PreconditioningStep& step, CudaQueue& queue, Tho
   }
   groups_.clear();
   averaging_.clear();
-  for (const kernels::ShampooConstants& c : step.groups) {
-    groups_.push_back({c.root, c.moments, c.finish, c.corrected, c.clip_scaled_norm});
+  for (const rules::ShampooConstants& c : step.groups) {
+    groups_.push_back({c.direction, c.finish, c.corrected, c.clip_scaled_norm});
     averaging_.push_back({c.keep, c.add});
   }
   tensor_table_.begin(queue);

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from c_headers import COMMENT, Alias, Declaration, Enum, Function, Struct, prose, read_header
+from c_headers import COMMENT, INLINE, Alias, Declaration, Enum, Function, Struct, prose, read_header
 
 MACRO = re.compile(r"(?P<comment>/\*(?:(?!\*/).)*\*/)\n#define (?P<name>GRADSTEP_\w+) (?P<value>\S+)\n", re.DOTALL)
 
@@ -164,7 +164,8 @@ def kinds_of(headers: list[Path]) -> dict[str, str]:
 
 def write(include: Path, out: Path) -> None:
     """A page for each header, and their index."""
-    headers = [path for path in sorted((include / "gradstep").glob("*.h")) if path.name != "gradstep.h"]
+    left_out = {"gradstep.h", *INLINE}
+    headers = [path for path in sorted((include / "gradstep").glob("*.h")) if path.name not in left_out]
     kinds = kinds_of(headers)
     out.mkdir(parents=True, exist_ok=True)
     for path in headers:

@@ -6,7 +6,7 @@
 Makes the tree that Sphinx reads. Pages keep the places that they have in the repository, so that their links mean the
 same there and on the site. A link to something that is no page gets one:
 
-- to a public header or their folder: the C reference, which is made here;
+- to a public header of the library or their folder: the C reference, which is made here;
 - to another folder: its README.md;
 - to any other text file, and to what lies beside a linked README.md: a page that shows it.
 
@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "docs" / "site"
 sys.path.insert(0, str(ROOT / "scripts"))
 import c_reference  # noqa: E402
+from c_headers import INLINE  # noqa: E402
 
 FENCE = re.compile(r"^(```+|~~~+).*?^\1 *$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"(?<=\]\()(?P<target>[^)\s]+)(?=\))")
@@ -97,7 +98,7 @@ class Stage:
         path = PurePosixPath(*parts)
         if path == HEADERS:
             return C_REFERENCE / "index.rst"
-        if path.parent == HEADERS and path in self._files:
+        if path.parent == HEADERS and path in self._files and path.name not in INLINE:
             return C_REFERENCE / ("index.rst" if path.stem == "gradstep" else f"{path.stem}.rst")
         if path in self._folders:
             return self._resolved(path / "README.md") or self._folder(path)

@@ -528,6 +528,32 @@ enum gradstep_option_kind {
   GRADSTEP_OPTION_FLAG = 3,
   GRADSTEP_OPTION_INTEGER = 4
 };
+enum gradstep_step_counting {
+  GRADSTEP_STEP_COUNTING_INVALID = -1,
+  GRADSTEP_STEP_COUNTING_OPTIMIZER = 0,
+  GRADSTEP_STEP_COUNTING_PARAMETER = 1
+};
+enum gradstep_decay_mode {
+  GRADSTEP_DECAY_MODE_INVALID = -1,
+  GRADSTEP_DECAY_MODE_RULE = 0,
+  GRADSTEP_DECAY_MODE_COUPLED = 1,
+  GRADSTEP_DECAY_MODE_DECOUPLED = 2,
+  GRADSTEP_DECAY_MODE_INDEPENDENT = 3,
+  GRADSTEP_DECAY_MODE_RELATIVE = 4,
+  GRADSTEP_DECAY_MODE_CORRECTED = 5
+};
+enum gradstep_cautious_update {
+  GRADSTEP_CAUTIOUS_UPDATE_INVALID = -1,
+  GRADSTEP_CAUTIOUS_UPDATE_OFF = 0,
+  GRADSTEP_CAUTIOUS_UPDATE_MEAN = 1,
+  GRADSTEP_CAUTIOUS_UPDATE_SUM = 2
+};
+enum gradstep_adaptive_clip_units {
+  GRADSTEP_ADAPTIVE_CLIP_UNITS_INVALID = -1,
+  GRADSTEP_ADAPTIVE_CLIP_UNITS_ROWS = 0,
+  GRADSTEP_ADAPTIVE_CLIP_UNITS_COLUMNS = 1,
+  GRADSTEP_ADAPTIVE_CLIP_UNITS_SECOND = 2
+};
 typedef struct gradstep_option {
   const char* name;
   double value;
@@ -631,7 +657,7 @@ typedef struct gradstep_shampoo_options {
   int32_t eigenvalue_corrected;
   int32_t master_weights;
   int32_t product_precision;
-  int32_t reserved;
+  int32_t maximize;
 } gradstep_shampoo_options;
 enum gradstep_sharded_gradients {
   GRADSTEP_SHARDED_GRADIENTS_INVALID = -1,

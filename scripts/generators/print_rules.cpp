@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prints what the rules of src/rules say of themselves as JSON, for rules.py. A number that no JSON has is null.
+// Prints what the rules of src/rules say of themselves, and the options that all share, as JSON, for rules.py. A number
+// that no JSON has is null.
 #include <cmath>
 #include <cstdio>
 #include <iterator>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "kernels/stored.h"
+#include "optim/first_order/shared_options.h"
 #include "rules/list.h"
 
 namespace gradstep::rules {
@@ -46,12 +48,19 @@ std::string print(const Field& field) {
   const bool is_bounded = field.range.minimum != Range{}.minimum;
   return "{\"name\": " + quoted(field.name) + ", \"minimum\": " + (is_bounded ? number(field.range.minimum) : "null") +
          ", \"limit\": " + number(field.range.limit) + ", \"initial\": " + number(field.initial) +
-         ", \"meaning\": " + quoted(field.meaning) + "}";
+         ", \"whole\": " + (field.range.is_whole ? "true" : "false") + ", \"meaning\": " + quoted(field.meaning) + "}";
 }
 
 std::string print(const Choice& choice) {
   return "{\"name\": " + quoted(choice.name) + ", \"values\": " + listed(choice.values, quoted) +
-         ", \"meaning\": " + quoted(choice.meaning) + "}";
+         ", \"initial\": " + std::to_string(choice.initial) + ", \"meaning\": " + quoted(choice.meaning) + "}";
+}
+
+std::string print(const RuleOption& option) {
+  constexpr const char* kKinds[] = {"number", "number", "choice", "flag", "integer"};
+  return "{\"kind\": " + quoted(kKinds[option.kind]) +
+         ", \"field\": " + print(Field{option.name, option.range, option.initial, option.meaning}) +
+         ", \"values\": " + listed(option.choices, quoted) + "}";
 }
 
 /// `initial` is the setting's name, "" for 0.
@@ -81,7 +90,8 @@ std::vector<Case> cases() {
   std::vector<std::vector<std::int32_t>> choices{{}};
   for (const Choice& choice : about.choices) {
     std::vector<std::vector<std::int32_t>> longer;
-    const std::size_t count = choice.values.empty() ? 2 : choice.values.size();
+    // A rule of one variant has its states whatever is chosen.
+    const std::size_t count = Rule::kVariants == 1 ? 1 : choice.values.empty() ? 2 : choice.values.size();
     for (const auto& before : choices) {
       for (std::size_t value = 0; value < count; ++value) {
         longer.push_back(before);
@@ -133,7 +143,9 @@ std::string print_rule() {
 template <class... Rules>
 void print_rules(RuleList<Rules...> /*list*/) {
   const std::vector<std::string> rules = {print_rule<Rules>()...};
-  std::puts(listed(rules, [](const std::string& rule) { return rule; }).c_str());
+  const std::string all = listed(rules, [](const std::string& rule) { return rule; });
+  const std::string shared = listed(kSharedOptions, [](const RuleOption& option) { return print(option); });
+  std::puts(("{\"rules\": " + all + ",\n\"shared\": " + shared + "}").c_str());
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 from collections.abc import Iterator
 
 from generators.places import ROOT
-from generators.rules import Rule, read_rules
+from generators.rules import Rule, capitalized, read_rules
 
 OUTPUT = ROOT / "bindings" / "python" / "gradstep" / "rules.py"
 HEAD = """\
@@ -57,7 +57,7 @@ NAMES = {"sgd": "SGD", "rmsprop": "RMSProp", "adagrad": "AdaGrad"}
 
 
 def class_name(rule: str) -> str:
-    return NAMES.get(rule) or "".join(word.capitalize() for word in rule.split("_"))
+    return NAMES.get(rule) or capitalized(rule)
 
 
 def options_of(rule: Rule) -> Iterator[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from decimal import ROUND_DOWN, Context
 
 from generators.places import ROOT
-from generators.rules import Rule, read_rules
+from generators.rules import Rule, legal, read_rules, shown
 
 OUTPUT = ROOT / "docs" / "rules.md"
 VECTORS = ROOT / "tests" / "conformance" / "vectors"
@@ -26,8 +26,9 @@ one; other letters are states, or what is computed on the way.
   a number that is read at creation. A **choice** takes one of several names, a **flag** true or false.
 - All rules also take `maximize`, and for [storage](numerics.md#storage) `master_weights`, `state_dtype`,
   `stochastic_rounding` and `seed`; whatever the formula, [all of them](handles/optimizer.md#by-name) have
-  `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate` and `trust_ratio`. `gradstep_rule_options` lists
-  all options of a rule.
+  `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
+  `cautious_decay`, `adaptive_clip` with `adaptive_clip_epsilon` and `adaptive_clip_units`, and `center_gradients`.
+  `gradstep_rule_options` lists all options of a rule.
 - **Bytes** are those of state for one element of a parameter: in the dtype of the arithmetic, or for other parameters
   than f64 by `state_dtype`. `master_weights` adds 4 for parameters in f16 and bf16.
 - **Large gradients** could bring states out of their type's range ([numerics.md](numerics.md#large-gradients)).
@@ -78,23 +79,8 @@ def in_words(rule: Rule, found: list[Condition]) -> str:
     return ", or ".join(" and ".join(words(*each) for each in condition.items()) for condition in found)
 
 
-def shown(number: float) -> str:
-    """As it is written: 0.999, 1e-08 as 1e-8."""
-    mantissa, sign, exponent = f"{number:.15g}".partition("e")
-    return f"{mantissa}e{int(exponent)}" if sign else mantissa
-
-
 def in_cell(text: str) -> str:
     return text.replace("|", r"\|")
-
-
-def legal(option: Rule) -> str:
-    low, high = option["minimum"], option["limit"]
-    if low is None and high is None:
-        return "any"
-    if high is None:
-        return f"≥ {shown(low)}"
-    return f"< {shown(high)}" if low is None else f"[{shown(low)}, {shown(high)})"
 
 
 def option_lines(rule: Rule) -> Iterator[str]:
@@ -103,10 +89,14 @@ def option_lines(rule: Rule) -> Iterator[str]:
     for kind, options in (("hyper-parameter", rule["fields"]), ("setting", rule["settings"])):
         for each in options:
             default = "required" if each["initial"] is None else shown(each["initial"])
-            yield f"| `{each['name']}` | {kind} | {default} | {legal(each)} | {in_cell(each['meaning'])} |"
+            numbers = legal(each, "≥").removeprefix("in ") or "any"
+            yield f"| `{each['name']}` | {kind} | {default} | {numbers} | {in_cell(each['meaning'])} |"
     for each in rule["choices"]:
         values = each["values"]
-        kind, default, values = ("choice", values[0], ", ".join(values)) if values else ("flag", "false", "")
+        initial = each["initial"]
+        kind, default, values = (
+            ("choice", values[initial], ", ".join(values)) if values else ("flag", "true" if initial else "false", "")
+        )
         yield f"| `{each['name']}` | {kind} | {default} | {values} | {in_cell(each['meaning'])} |"
 
 

@@ -45,11 +45,20 @@ class Backend {
   /// or, where they are NULL, from the plan's forms at t = scalars->steps.
   virtual void begin_step(const StepPlan& plan, const kernels::StepRequest& request, const double* values,
                           kernels::StepScalars* scalars, Queue& queue) = 0;
+  /// Before update(), and if the step is made: what the plan says of gradients.
+  virtual void shape_gradients(const UnitPlan& plan, const kernels::StepScalars* scalars, Queue& queue) = 0;
   /// The whole of a step, at the end of which t goes on. Items with an `update` get zeros when the gate is closed.
   virtual void update(const UpdatePlan& plan, kernels::StepScalars* scalars, Queue& queue) = 0;
-  /// After update(), and if that made the step: param + ratio * change, or update = ratio * change. Without a step
-  /// updates become 0.
-  virtual void apply_trust(const TrustPlan& plan, const kernels::StepScalars* scalars, Queue& queue) = 0;
+  /// After update(). partials[c] = how many elements of chunk c of the plan's work stay under their cautious update.
+  virtual void count_staying(const FinishPlan& plan, const kernels::StepScalars* scalars, double* partials,
+                             Queue& queue) = 0;
+  /// Takes what orthogonalize() needs, before a step that could not be undone.
+  virtual void reserve_orthogonal(const OrthogonalPlan& plan, Queue& queue) = 0;
+  /// Orthogonalizes the plan's matrices. Without a step they are left alone, or hold nothing that means anything.
+  virtual void orthogonalize(const OrthogonalPlan& plan, const kernels::StepScalars* scalars, Queue& queue) = 0;
+  /// After update(), and if that made the step: the changes are scaled, masked and added to param, or written to
+  /// update. Without a step updates become 0.
+  virtual void finish(const FinishPlan& plan, const kernels::StepScalars* scalars, Queue& queue) = 0;
   /// After update(), and if that made the step: average = decay * average + (1 - decay) * value; the first value is
   /// copied.
   virtual void average(const AveragePlan& plan, const kernels::StepScalars* scalars, Queue& queue) = 0;
@@ -117,7 +126,7 @@ class Backend {
 
   /// For one optimizer, whose plans have this form. It stays valid as long as the backend. Throws UNSUPPORTED, by the
   /// option's name, for a form that the backend has not.
-  virtual std::unique_ptr<Preconditioning> make_preconditioning(const kernels::ShampooForm& form) = 0;
+  virtual std::unique_ptr<Preconditioning> make_preconditioning(const rules::ShampooForm& form) = 0;
 };
 
 /// Folds the partials of a fixed number of chunks in one fixed tree. Squared norms of any part of the library are this.

@@ -17,7 +17,7 @@
 #include "backend/stored_numbers.h"
 #include "backend/work_list.h"
 #include "core/dtype.h"
-#include "kernels/shampoo.h"
+#include "rules/shampoo.h"
 
 namespace gradstep {
 
@@ -62,7 +62,7 @@ struct BlockPlan {
 enum class ProductPrecision : std::uint8_t { f32, tf32 };
 
 struct PreconditioningPlan {
-  kernels::ShampooForm form;
+  rules::ShampooForm form;
   ProductPrecision products = ProductPrecision::f32;
   const WorkList* work = nullptr;  ///< of all tensors; stays where it is
   std::vector<TensorPlan> tensors;
@@ -85,7 +85,7 @@ struct TensorStep {
 
 struct PreconditioningStep {
   std::span<const TensorStep> tensors;
-  std::span<const kernels::ShampooConstants> groups;
+  std::span<const rules::ShampooConstants> groups;
 };
 
 enum class RootMethod : std::uint8_t { coupled_newton, eigh };

@@ -14,6 +14,7 @@
 #include "kernels/schedule.h"
 #include "kernels/step.h"
 #include "rules/kernels.h"
+#include "rules/newton_schulz.h"
 
 namespace gradstep {
 
@@ -83,23 +84,80 @@ struct AveragePlan {
   Prepared prepared;
 };
 
-/// A parameter whose change is multiplied by |value| / |change|, the change without its learning rate; 1 where one of
-/// them is 0 (You et al. 2020, algorithm 2).
-struct TrustItem {
-  Array param;   ///< any float dtype and strides
-  Array update;  ///< present = the change goes here and param is only read
-  Array change;  ///< contiguous, in the arithmetic type: what update() has written; no data = left alone
-  const rules::GroupConstants* constants = nullptr;
+/// What a change is multiplied by.
+enum class ChangeScale : std::uint8_t {
+  none,
+  trust_ratio,  ///< |value| / |change|, the change without its learning rate; 1 where one of them is 0 (You et al.
+                ///< 2020)
+  step,         ///< -learning_rate * step_scale: the change is a direction
+};
+
+/// How the elements whose change has the sign of the gradient are left out (Liang et al. 2024, Cautious Optimizers),
+/// and what the others are multiplied by. n: elements; k: those that stay.
+enum class CautiousUpdate : std::uint8_t {
+  off,
+  mean,  ///< 1 / max(k / n, 1e-3): C-Optim's AdamW
+  sum,   ///< n / (k + 1): C-Optim's Lion, pytorch_optimizer
+};
+
+/// A parameter whose change lies aside until whole tensors are known.
+struct FinishItem {
+  /// param, master, update, stochastic, random_key and first as in an update. states[0]: the change, contiguous in the
+  /// arithmetic type, which update() has written; the gradient, or the change where `cautious` is off. A gradient
+  /// without data: left alone.
+  UpdateItem item;
+  ChangeScale scale = ChangeScale::none;
+  double step_scale = 1;
+  CautiousUpdate cautious = CautiousUpdate::off;
+  bool decays = false;  ///< constants' decay * param is subtracted as well
+  bool decays_aligned =
+      false;               ///< only where that does not oppose the change (Chen et al. 2025, Cautious Weight Decay)
+  std::int64_t size = 0;   ///< elements of the whole tensor
   std::int64_t first = 0;  ///< its first partial
   std::int64_t count = 0;  ///< partials
 };
 
-struct TrustPlan {
+struct FinishPlan {
   const WorkList* work = nullptr;
-  std::span<const TrustItem> items;
-  // Sums of squares by chunk, of the whole parameters, in the backend's memory.
-  const double* values = nullptr;
-  const double* changes = nullptr;
+  std::span<const FinishItem> items;
+  bool maximize = false;  ///< gradients are negated
+  // By chunk, of the whole parameters, in the backend's memory; read where an item's form asks for it.
+  const double* values = nullptr;   ///< sums of squares of param
+  const double* changes = nullptr;  ///< sums of squares of change
+  const double* staying = nullptr;  ///< numbers of elements that stay under the cautious update
+  Prepared prepared;
+};
+
+/// A gradient whose units are clipped, or centered. Views show the elements of a unit side by side, one unit after the
+/// other.
+struct UnitItem {
+  Array gradient;           ///< no data = left alone
+  Array value;              ///< the parameter; of clipping
+  Array to;                 ///< in the arithmetic type; may be the gradient
+  std::int64_t length = 0;  ///< elements of a unit
+  std::int64_t first = 0;   ///< its first chunk
+  double clip = 0;          ///< > 0: units are clipped (kernels/gradient_units.h); 0: their mean is subtracted
+  double epsilon = 0;       ///< of clipping
+
+  std::int64_t chunks_of_unit() const { return (length + kChunk - 1) / kChunk; }
+};
+
+struct UnitPlan {
+  const WorkList* work = nullptr;  ///< no chunk has elements of two units
+  std::span<const UnitItem> items;
+  Prepared prepared;
+};
+
+/// A matrix that is orthogonalized in place (rules/newton_schulz.h). Contiguous, rows by columns, f32 or f64.
+struct OrthogonalItem {
+  Array matrix;  ///< no data = left alone
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  rules::NewtonSchulz form;
+};
+
+struct OrthogonalPlan {
+  std::span<const OrthogonalItem> items;
   Prepared prepared;
 };
 

@@ -43,6 +43,19 @@ class WorkList {
     version_ = 0;
   }
 
+  /// An item of `count` runs of `length` elements, each cut for itself.
+  void append_runs(std::int64_t count, std::int64_t length) {
+    reserve(count * ((length + kChunk - 1) / kChunk));
+    for (std::int64_t run = 0; run < count; ++run) {
+      for (std::int64_t offset = 0; offset < length; offset += kChunk) {
+        const std::int64_t left = length - offset;
+        chunks_.push_back({items_, static_cast<std::int32_t>(left < kChunk ? left : kChunk), run * length + offset});
+      }
+    }
+    ++items_;
+    version_ = 0;
+  }
+
   /// `count` items of one size, whose chunks take turns: all their first ones, then all their second ones, ...
   void append_in_turns(std::int64_t size, std::int32_t count) {
     for (std::int64_t offset = 0; offset < size; offset += kChunk) {

@@ -135,22 +135,22 @@ gradstep_metric metric(const char* name, int64_t value) {
   return record;
 }
 
-gradstep_tensor state_view(const Optimizer& impl, size_t index, const char* name, const Array& array) {
+gradstep_tensor state_view(Optimizer& impl, size_t index, const char* name, const Array& array) {
   gradstep_tensor tensor = view_of(impl.schema(), index, array.data, array.dtype);
-  const auto shape = impl.state_shape(index, name);
+  const auto shape = impl.state().shape(index, name);
   tensor.ndim = static_cast<int32_t>(shape.size());
   tensor.shape = const_cast<int64_t*>(shape.data());  // as in view_of(schema, ...)
   return tensor;
 }
 
 /// The host's tensor for a state of parameter `index`, checked.
-Array state_tensor(const Optimizer& impl, size_t index, const char* name, const gradstep_tensor* tensor,
+Array state_tensor(Optimizer& impl, size_t index, const char* name, const gradstep_tensor* tensor,
                    const char* argument = "tensor") {
   check_out(argument, tensor);
   const Array host = to_array(argument, tensor);
   if (index >= impl.schema().size()) return host;  // the state's own check says what is wrong
   const Parameter& parameter = impl.schema()[index];
-  const auto shape = impl.state_shape(index, name);
+  const auto shape = impl.state().shape(index, name);
   if (shape_text(*tensor) != shape_text(shape) || !is_float(host.dtype)) {
     fail_argument("{}: is {} {}, state '{}' of parameter '{}' has shape {}", argument, name_of(host.dtype),
                   shape_text(*tensor), name != nullptr ? name : "NULL", parameter.name, shape_text(shape));
@@ -269,7 +269,7 @@ gradstep_status gradstep_optimizer_get_value(gradstep_optimizer* optimizer, int3
 }
 
 gradstep_status gradstep_optimizer_group_count(gradstep_optimizer* optimizer, int32_t* count) noexcept {
-  return with(optimizer, [&](Optimizer& impl) { check_out("count", count) = impl.group_count(); });
+  return with(optimizer, [&](Optimizer& impl) { check_out("count", count) = impl.hyper_parameters().group_count(); });
 }
 
 gradstep_status gradstep_optimizer_add_parameters(gradstep_optimizer* optimizer, const gradstep_parameter* parameters,
@@ -287,7 +287,7 @@ gradstep_status gradstep_optimizer_set_step_count(gradstep_optimizer* optimizer,
 
 gradstep_status gradstep_optimizer_state_names(gradstep_optimizer* optimizer, char* buf, size_t cap,
                                                size_t* len) noexcept {
-  return with(optimizer, [&](Optimizer& impl) { write_text(join(impl.state_names(), ","), buf, cap, len); });
+  return with(optimizer, [&](Optimizer& impl) { write_text(join(impl.state().names(), ","), buf, cap, len); });
 }
 
 gradstep_status gradstep_optimizer_state(gradstep_optimizer* optimizer, size_t index, const char* name,
@@ -295,7 +295,7 @@ gradstep_status gradstep_optimizer_state(gradstep_optimizer* optimizer, size_t i
   return with(optimizer, [&](Optimizer& impl) {
     check_out("tensor_out", tensor_out);
     impl.check_state_is_whole();
-    *tensor_out = state_view(impl, index, name, impl.state(index, name));
+    *tensor_out = state_view(impl, index, name, impl.state().view(index, name));
   });
 }
 
@@ -306,7 +306,7 @@ gradstep_status gradstep_optimizer_get_state(gradstep_optimizer* optimizer, size
     impl.check_state_is_whole();
     const Array host = state_tensor(impl, index, name, tensor);
     check_written("tensor", 0, *tensor, host);
-    impl.get_state(index, name, host);
+    impl.state().get(index, name, host);
   });
 }
 
@@ -324,10 +324,10 @@ gradstep_status gradstep_optimizer_average(gradstep_optimizer* optimizer, const 
       if (is_wanted) check_written("tensors", i, tensors[i], wanted[i]);
     }
     for (size_t i = 0; i < n; ++i) {
-      if (wanted[i].data != nullptr) impl.check_average(i);
+      if (wanted[i].data != nullptr) impl.state().check_average(i);
     }
     for (size_t i = 0; i < n; ++i) {
-      if (wanted[i].data != nullptr) impl.get_state(i, kWeightAverage, wanted[i]);
+      if (wanted[i].data != nullptr) impl.state().get(i, kWeightAverage, wanted[i]);
     }
   });
 }
@@ -336,7 +336,7 @@ gradstep_status gradstep_optimizer_set_state(gradstep_optimizer* optimizer, size
                                              const gradstep_tensor* tensor, void* stream) noexcept {
   return with(optimizer, [&](Optimizer& impl) {
     impl.site().use(stream);
-    impl.set_state(index, name, state_tensor(impl, index, name, tensor));
+    impl.state().set(index, name, state_tensor(impl, index, name, tensor));
   });
 }
 
@@ -364,7 +364,7 @@ gradstep_status gradstep_optimizer_metrics(gradstep_optimizer* optimizer, gradst
 gradstep_status gradstep_optimizer_memory(gradstep_optimizer* optimizer, gradstep_memory* memory) noexcept {
   return with(optimizer, [&](Optimizer& impl) {
     gradstep_memory written{};
-    for (const StoredState& stored : impl.stored_states()) written.state_bytes += stored.array.bytes();
+    for (const StoredState& stored : impl.state().stored()) written.state_bytes += stored.array.bytes();
     written.other_bytes = impl.other_bytes();
     write_struct("memory", memory, written);
   });

@@ -6,14 +6,16 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
-#include <limits>
 
 #include "cpu/adasum.h"
+#include "cpu/chunk_runner.h"
 #include "cpu/compact_chunk.h"
 #include "cpu/instruction_set.h"
+#include "cpu/linear_algebra/orthogonalize.h"
 #include "cpu/linear_algebra/preconditioning.h"
 #include "cpu/linear_algebra/stored_matrix.h"
 #include "cpu/loops.h"
+#include "cpu/rule_step.h"
 #include "cpu/selection.h"
 #include "kernels/norm_scale.h"
 
@@ -21,20 +23,8 @@ namespace gradstep::cpu {
 
 namespace {
 
-/// Waking the pool costs about as much as this many elements.
-constexpr std::int64_t kSerialElements = 2 * kChunk;
-
 /// Jobs that write more than this find little of it in a cache afterwards.
 constexpr std::int64_t kPastCacheBytes = std::int64_t{8} << 20;
-
-bool is_small(std::span<const Chunk> chunks) {
-  std::int64_t elements = 0;
-  for (const Chunk& chunk : chunks) {
-    elements += chunk.length;
-    if (elements > kSerialElements) return false;
-  }
-  return true;
-}
 
 AddStep step_of(const AccumulateJob& job) {
   AddStep step{gradstep::add_step(job)};
@@ -53,9 +43,14 @@ void keep_factors_of(const LowRank& job) {
   }
 }
 
-class CpuBackend final : public Backend {
+class CpuBackend final : public Backend, private ChunkRunner {
  public:
-  CpuBackend(Context& context, const Loops& loops) : context_(context), loops_(loops), memory_(context.allocator()) {}
+  CpuBackend(Context& context, const Loops& loops)
+      : ChunkRunner(context),
+        context_(context),
+        loops_(loops),
+        memory_(context.allocator()),
+        rule_step_(*this, context, loops) {}
 
   const char* name() const override { return "cpu"; }
   const char* instruction_set() const override { return loops_.instruction_set; }
@@ -125,86 +120,30 @@ class CpuBackend final : public Backend {
 
   void begin_step(const StepPlan& plan, const kernels::StepRequest& request, const double* values,
                   kernels::StepScalars* scalars, Queue& queue) override {
-    double norm = std::numeric_limits<double>::quiet_NaN();
-    if (request.norm != nullptr) {
-      norm = *request.norm;
-    } else if (request.depends_on_norm()) {
-      measure(plan.gradients, &norm, queue);
-    }
-    double largest = norm;
-    if (request.largest != nullptr) {
-      largest = *request.largest;
-    } else if (!request.is_part && kernels::depends_on_elements(request, plan.limits, norm)) {
-      find_largest(plan.gradients, &largest, queue);
-    }
-    kernels::decide(request, plan.limits, norm, largest, *scalars);
-    if (scalars->gate != 0 && !plan.rules.empty()) {
-      write_constants(plan, values, *scalars);
-    }
-    kernels::report(request, *scalars);
+    rule_step_.begin(plan, request, values, scalars, queue);
   }
-
+  void shape_gradients(const UnitPlan& plan, const kernels::StepScalars* scalars, Queue& /*queue*/) override {
+    rule_step_.shape_gradients(plan, scalars);
+  }
   void update(const UpdatePlan& plan, kernels::StepScalars* scalars, Queue& /*queue*/) override {
-    const std::span<const Chunk> chunks = plan.work->chunks();
-    const bool is_open = scalars->gate != 0;
-    UpdateScalars step;
-    step.grad_multiplier = plan.maximize ? -scalars->grad_multiplier : scalars->grad_multiplier;
-    step.clip_bound = plan.clip_value > 0 ? plan.clip_value : std::numeric_limits<double>::infinity();
-    step.step = scalars->steps;
-    for_each_chunk(chunks, [&](std::size_t i) {
-      const UpdateItem& item = plan.items[static_cast<std::size_t>(chunks[i].item)];
-      if (is_open && item.gradient.data != nullptr) {
-        update_chunk(item, chunks[i], step);
-      } else if (item.update.data != nullptr) {
-        loops_.copy(CopyItem{item.update, {}}, chunks[i], 1, 1);
-      }
-    });
-    if (!is_open) return;
-    if (!plan.all_used || plan.counts_each) {
-      for (const UpdateItem& item : plan.items) {
-        if (item.gradient.data == nullptr) continue;
-        *item.used = 1;
-        if (item.count != nullptr) ++*item.count;
-      }
-    }
-    kernels::close_step(*scalars);
+    rule_step_.update(plan, scalars);
   }
-
-  void apply_trust(const TrustPlan& plan, const kernels::StepScalars* scalars, Queue& /*queue*/) override {
-    const bool is_open = scalars->gate != 0;
-    auto& ratios = plan.prepared.get<std::vector<double>>();
-    ratios.resize(plan.items.size());
-    for (std::size_t i = 0; i < ratios.size(); ++i) {
-      const TrustItem& item = plan.items[i];
-      const auto squares = [&](const double* partials) {
-        return fold_partials({partials + item.first, static_cast<std::size_t>(item.count)});
-      };
-      ratios[i] = rules::trust_ratio(squares(plan.values), squares(plan.changes), item.constants->usual.learning_rate);
-    }
-    const std::span<const Chunk> chunks = plan.work->chunks();
-    for_each_chunk(chunks, [&](std::size_t i) {
-      const auto at = static_cast<std::size_t>(chunks[i].item);
-      const TrustItem& item = plan.items[at];
-      const bool moves = is_open && item.change.data != nullptr;
-      if (item.update.data != nullptr) {
-        loops_.copy(CopyItem{item.update, moves ? item.change : Array{}}, chunks[i], moves ? ratios[at] : 1, 1);
-      } else if (moves) {
-        loops_.combine(CombineItem{item.param, item.param, item.change, 1, ratios[at]}, chunks[i]);
-      }
-    });
+  void count_staying(const FinishPlan& plan, const kernels::StepScalars* scalars, double* partials,
+                     Queue& /*queue*/) override {
+    rule_step_.count_staying(plan, scalars, partials);
   }
-
+  void reserve_orthogonal(const OrthogonalPlan& plan, Queue& /*queue*/) override {
+    cpu::reserve_orthogonal(context_, plan);
+  }
+  void orthogonalize(const OrthogonalPlan& plan, const kernels::StepScalars* scalars, Queue& /*queue*/) override {
+    if (scalars->gate != 0) cpu::orthogonalize(context_, loops_, plan);
+  }
+  void finish(const FinishPlan& plan, const kernels::StepScalars* scalars, Queue& /*queue*/) override {
+    rule_step_.finish(plan, scalars);
+  }
   void average(const AveragePlan& plan, const kernels::StepScalars* scalars, Queue& /*queue*/) override {
-    if (scalars->gate == 0) return;
-    const std::span<const Chunk> chunks = plan.work->chunks();
-    for_each_chunk(chunks, [&](std::size_t i) {
-      const AverageItem& item = plan.items[static_cast<std::size_t>(chunks[i].item)];
-      if (*item.count == 0) return loops_.copy(CopyItem{item.average, item.value}, chunks[i], 1, 1);
-      loops_.combine(CombineItem{item.average, item.average, item.value, item.decay, 1 - item.decay}, chunks[i]);
-    });
-    for (const AverageItem& item : plan.items) ++*item.count;
+    rule_step_.average(plan, scalars);
   }
-
   void close_step(kernels::StepScalars* scalars, Queue& /*queue*/) override { kernels::close_step(*scalars); }
 
   void encode(const float* from, const CodedNumbers& to, Queue& /*queue*/) override {
@@ -214,14 +153,10 @@ class CpuBackend final : public Backend {
   void decode(const CodedNumbers& from, float* to, Queue& /*queue*/) override {
     for_each_piece(from.count, [&](std::int64_t first, std::int64_t count) { loops_.decode(from, to, first, count); });
   }
-  void encode(const float* from, const StoredMatrix& to, Queue& /*queue*/) override {
-    write_matrix(choose_arithmetic(loops_).coding, from, to);
-  }
-  void decode(const StoredMatrix& from, float* to, Queue& /*queue*/) override {
-    copy_matrix(choose_arithmetic(loops_).coding, from, to);
-  }
+  void encode(const float* from, const StoredMatrix& to, Queue& /*queue*/) override { write_matrix(loops_, from, to); }
+  void decode(const StoredMatrix& from, float* to, Queue& /*queue*/) override { copy_matrix(loops_, from, to); }
   void write_identity(const StoredMatrix& to, float value, Queue& /*queue*/) override {
-    cpu::write_identity(choose_arithmetic(loops_).coding, to, value);
+    cpu::write_identity(loops_, to, value);
   }
 
   void copy(const CopyPlan& plan, double multiplier, double divisor, Queue& /*queue*/) override {
@@ -347,8 +282,8 @@ class CpuBackend final : public Backend {
     for_each_piece(job.count, [&](std::int64_t first, std::int64_t count) { loops_.sum_ranks(job, first, count); });
   }
 
-  std::unique_ptr<Preconditioning> make_preconditioning(const kernels::ShampooForm& /*form*/) override {
-    return cpu::make_preconditioning(context_, choose_arithmetic(loops_));
+  std::unique_ptr<Preconditioning> make_preconditioning(const rules::ShampooForm& /*form*/) override {
+    return cpu::make_preconditioning(context_, loops_);
   }
 
  private:
@@ -416,32 +351,6 @@ class CpuBackend final : public Backend {
     return loops_.square(compact.read(), chunk);
   }
 
-  void update_chunk(const UpdateItem& item, const Chunk& chunk, const UpdateScalars& step) {
-    const auto update = loops_.update[static_cast<std::size_t>(item.kernel)][item.param.dtype == DType::f64 ? 1 : 0];
-    if (!CompactChunk::is_for(item.param) && !CompactChunk::is_for(item.gradient) &&
-        !CompactChunk::is_for(item.update)) {
-      return update(item, chunk, step);
-    }
-    CompactChunk param(loops_, item.param, chunk);
-    CompactChunk gradient(loops_, item.gradient, chunk);
-    CompactChunk delta(loops_, item.update, chunk);
-    UpdateItem compact = item;
-    compact.param = param.read();
-    compact.gradient = gradient.read();
-    compact.update = delta.place();
-    update(compact, chunk, step);
-    item.update.data != nullptr ? delta.write() : param.write();
-  }
-
-  /// What it keeps of a step's plan.
-  struct StepForm {
-    StepForm() = default;
-    explicit StepForm(const StepPlan& plan)
-        : powers(plan.constants.size()), values(static_cast<std::size_t>(plan.fields)) {}
-    std::vector<rules::Powers> powers;  // as constants
-    std::vector<double> values;         // of one group
-  };
-
   static double* partials_of(const Prepared& prepared, std::size_t count) {
     auto& partials = prepared.get<std::vector<double>>();
     // Lists whose length varies from call to call seldom need more.
@@ -450,61 +359,8 @@ class CpuBackend final : public Backend {
     return partials.data();
   }
 
-  static void write_constants(const StepPlan& plan, const double* values, kernels::StepScalars& scalars) {
-    auto& form = plan.prepared.get<StepForm>();
-    if (form.powers.size() != plan.constants.size()) form = StepForm(plan);
-    for (std::size_t k = 0; k < plan.constants.size(); ++k) {
-      const std::size_t g = plan.group_of != nullptr ? static_cast<std::size_t>(plan.group_of[k]) : k;
-      const double* own = values != nullptr ? values + g * form.values.size() : form.values.data();
-      if (values == nullptr) {
-        const kernels::HyperParameterForm* forms = plan.forms.data() + g * form.values.size();
-        const std::int32_t bad = kernels::evaluate(forms, plan.fields, scalars.steps, form.values.data());
-        if (bad < plan.fields) return kernels::fail_step(static_cast<std::int32_t>(g) * plan.fields + bad, scalars);
-      }
-      const std::int64_t t = plan.counts != nullptr ? static_cast<std::int64_t>(*plan.counts[k]) : scalars.steps;
-      rules::GroupConstants& to = plan.constants[k];
-      rules::write_constants(plan.rules[g], own, t, /*is_first=*/false, form.powers[k], to.usual);
-      if (!plan.all_used) rules::write_constants(plan.rules[g], own, t, /*is_first=*/true, form.powers[k], to.first);
-    }
-  }
-
   static std::int64_t rows_of_part(const LowRank& job) {
     return std::max<std::int64_t>(1, kSerialElements / 4 / std::max<std::int64_t>(job.cols, 1));
-  }
-
-  /// body(begin, end) for parts of `lines` lines of `length` elements, `part` lines each.
-  template <class Body>
-  void for_each_part(std::int64_t lines, std::int64_t part, std::int64_t length, Body body) {
-    const std::int64_t parts = (lines + part - 1) / part;
-    const auto run = [&](std::int64_t i) { body(i * part, std::min(lines, (i + 1) * part)); };
-    if (lines * length <= kSerialElements) {
-      for (std::int64_t i = 0; i < parts; ++i) run(i);
-    } else {
-      context_.parallel_for(parts, run);
-    }
-  }
-
-  /// body(i) for every chunk, on the caller alone when that is faster.
-  template <class Body>
-  void for_each_chunk(std::span<const Chunk> chunks, Body body) {
-    if (is_small(chunks)) {
-      for (std::size_t i = 0; i < chunks.size(); ++i) body(i);
-    } else {
-      context_.parallel_for(static_cast<std::int64_t>(chunks.size()),
-                            [&](std::int64_t i) { body(static_cast<std::size_t>(i)); });
-    }
-  }
-
-  /// body(first, count) for every chunk of `elements`, likewise.
-  template <class Body>
-  void for_each_piece(std::int64_t elements, Body body) {
-    const std::int64_t pieces = (elements + kChunk - 1) / kChunk;
-    const auto piece = [&](std::int64_t i) { body(i * kChunk, std::min(kChunk, elements - i * kChunk)); };
-    if (elements <= kSerialElements) {
-      for (std::int64_t i = 0; i < pieces; ++i) piece(i);
-    } else {
-      context_.parallel_for(pieces, piece);
-    }
   }
 
   Context& context_;
@@ -512,6 +368,7 @@ class CpuBackend final : public Backend {
   std::shared_ptr<Memory> memory_;
   HostQueue queue_;
   SelectionScratch selections_;
+  RuleStep rule_step_;
 };
 
 }  // namespace

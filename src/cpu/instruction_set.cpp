@@ -65,8 +65,8 @@ const Loops& choose_loops() {
 
 const Arithmetic& choose_arithmetic([[maybe_unused]] const Loops& loops) {
 #if defined(GRADSTEP_HAS_X86_LOOPS)
-  static constexpr Arithmetic kAvx2{"fused", kDenseAvx2, kGraftingAvx2, kCodingAvx2};
-  static constexpr Arithmetic kAvx512{"fused", kDenseAvx512, kGraftingAvx2, kCodingAvx512};
+  static constexpr Arithmetic kAvx2{"fused", kDenseAvx2};
+  static constexpr Arithmetic kAvx512{"fused", kDenseAvx512};
   // AVX2 loops do without FMA, these do not.
   if (&loops != &kLoops_baseline && processor().has_fma) {
     return &loops == &kLoops_avx512 ? kAvx512 : kAvx2;

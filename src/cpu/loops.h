@@ -30,6 +30,24 @@ struct UpdateScalars {
   std::int64_t step = 0;
 };
 
+/// What a direction of rules/shampoo.h takes. Arrays that are given twice must be the same from the beginning on.
+struct DirectionArrays {
+  const float* g;
+  float* u;          ///< may be g
+  float* states[2];  ///< those of the rule
+};
+
+/// Without `direction` the parameter is not preconditioned and has one momentum, `diagonal`; with it and `diagonal`
+/// NULL the two directions share `momentum` (SQRT_N).
+struct GraftArrays {
+  const float* u;          ///< the grafting direction
+  const float* direction;  ///< P(g)
+  const float* p;
+  float* momentum;
+  float* diagonal;
+  float* out;  ///< may be u or p
+};
+
 /// How this processor likes memory to be walked: see loops/block.h.
 extern const bool kInterleavesStreams;
 
@@ -40,6 +58,13 @@ struct Loops {
 
   /// By rule, then by arithmetic type of the parameter (f32, f64).
   Update update[rules::kKernelCount][2];
+
+  using Finish = void (*)(const UpdateItem& item, const Chunk& chunk, const UpdateScalars& scalars, double factor,
+                          double decay);
+  /// [masked][0: does not decay, 1: decays, 2: decays where that is aligned] (kernels/finish.h).
+  Finish finish[2][3];
+  /// How many elements of a chunk have opposite signs; equal ones if `is_negated`. `change` is contiguous.
+  std::int64_t (*count_opposed)(const Array& change, const Array& gradient, const Chunk& chunk, bool is_negated);
 
   /// `squares` may be NULL.
   void (*accumulate)(const AddStep& step, AccumulateAction action, const Array& sum, const Array& gradient,
@@ -83,6 +108,24 @@ struct Loops {
   void (*sum_ranks)(const RankSum& job, std::int64_t begin, std::int64_t length);
 
   void (*add_rows)(const RowsJob& job, RowPart part);
+
+  // Matrices that have a coding. Numbers are row-major. Where rows are given, they are those of the rows.
+  void (*decode_matrix)(const StoredMatrix& from, std::int64_t begin_row, std::int64_t end_row, float* numbers);
+  /// largest[j], of magnitudes so far, takes in column j of these rows. A diagonal that is kept apart does not count.
+  void (*take_largest_of_columns)(const StoredMatrix& matrix, std::int64_t begin_row, std::int64_t end_row,
+                                  const float* numbers, float* largest);
+  /// to.buckets holds the largest magnitude of each column.
+  void (*encode_matrix)(const float* numbers, const StoredMatrix& to);
+
+  // A step of Shampoo.
+  /// The direction of scale g by one of the rules that are not plain.
+  void (*write_direction)(kernels::Graft graft, const rules::RuleConstants& constants, float scale,
+                          const DirectionArrays& arrays, std::int64_t count);
+  /// The change of p.
+  void (*finish_grafted)(const GraftArrays& arrays, std::int64_t count, const kernels::FinishConstants& constants);
+  /// From Adam's direction to the change of p. out may be p; `adds` as in FinishConstants.
+  void (*finish_corrected)(const float* direction, const float* p, float* out, std::int64_t count, bool adds,
+                           const kernels::CorrectedConstants& constants);
 };
 
 #if defined(__aarch64__)

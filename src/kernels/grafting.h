@@ -1,14 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shampoo's element-wise formulas: the direction whose length a step gets (grafting), Adam in an eigenbasis, the two
-// momenta. Their order of operations is that of Google's code; see gradstep_shampoo_options.
+// Shampoo's element-wise formulas: the norms that a direction and the gradient P(g) get (grafting), the two momenta.
+// Their order of operations is that of Google's code; see gradstep_shampoo_options. Directions are in rules/shampoo.h.
 #pragma once
 
 #include <cstdint>
 
 #include "kernels/macros.h"
-#include "kernels/stored.h"
 
 namespace gradstep::kernels {
 
@@ -32,24 +31,6 @@ constexpr bool is_plain(Graft graft) { return graft == Graft::sgd || graft == Gr
 constexpr bool is_rmsprop(Graft graft) { return graft == Graft::rmsprop || graft == Graft::rmsprop_normalized; }
 constexpr bool is_adagrad(Graft graft) { return graft == Graft::adagrad || graft == Graft::adagrad_normalized; }
 constexpr bool has_statistics(Graft graft) { return is_rmsprop(graft) || is_adagrad(graft) || graft == Graft::adam; }
-
-/// Adam's two moments.
-struct MomentConstants {
-  float beta1 = 0;
-  float beta2 = 0;
-  float add1 = 0;
-  float add2 = 0;
-  float correct1 = 1;  ///< of m
-  float correct2 = 1;  ///< of v
-  float epsilon = 0;
-};
-
-/// v = keep v + add (scale g)^2; scale g / (sqrt(v) + epsilon).
-struct RootConstants {
-  float keep = 1;
-  float add = 1;
-  float epsilon = 0;
-};
 
 /// From directions to the step. Without a gap: devices compare its bytes.
 struct FinishConstants {
@@ -94,25 +75,6 @@ GRADSTEP_FORMULA void set_scales(Graft graft, double clip_scaled_norm, std::int6
     scales.preconditioned = static_cast<float>(norm / (preconditioned_norm + kNormEpsilon));
   }
 }
-
-GRADSTEP_FORMULA float divide_by_root(float g, float scale, const RootConstants& c, float& v) {
-  const float scaled = g * scale;
-  v = storable<float>(c.keep * v + c.add * scaled * scaled);  // left to right: a square may be beyond float
-  return scaled / (square_root(v) + c.epsilon);
-}
-
-/// -1, 0 or 1; NaN stays.
-GRADSTEP_FORMULA float sign(float g) { return g > 0 ? 1.0F : g < 0 ? -1.0F : g; }
-
-/// m and v take in g; (correct1 m) / (sqrt(correct2 v) + epsilon).
-GRADSTEP_FORMULA float moment_direction(float g, const MomentConstants& c, float& m, float& v) {
-  m = c.beta1 * m + c.add1 * g;
-  v = storable<float>(c.beta2 * v + c.add2 * g * g);
-  return m * c.correct1 / (square_root(v * c.correct2) + c.epsilon);
-}
-
-/// Lanes of a chunk's sum of squares: element i goes to lane i mod 8, and the lanes are folded in one tree.
-inline constexpr int kGraftLanes = 8;
 
 /// A tensor's constants from its group's.
 GRADSTEP_FORMULA FinishConstants finish_of_tensor(FinishConstants group, const GraftScales& scales) {

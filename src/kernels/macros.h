@@ -43,6 +43,12 @@ GRADSTEP_FORMULA T clamp(T x, T bound) {
   return upper < -bound ? -bound : upper;
 }
 
+/// |x|. V is a number or a vector.
+template <class V>
+GRADSTEP_FORMULA V magnitude(V x) {
+  return x < V{} ? -x : x;
+}
+
 /// 1, 0 or -1; NaN stays NaN. V is T or a vector of T.
 template <class T, class V>
 GRADSTEP_FORMULA V sign(V x) {

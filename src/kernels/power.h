@@ -56,4 +56,27 @@ class Power {
   double products_[64] = {0};
 };
 
+/// next(...next(next(initial, 1), 2)..., n), kept for the next n. A step costs one call of `next`; another key, or a
+/// smaller n, begins anew.
+class Fold {
+ public:
+  template <class Next>
+  GRADSTEP_FORMULA double operator()(double key, double other_key, std::int64_t n, double initial, Next next) {
+    if (key != key_ || other_key != other_key_ || n < n_ || n_ == 0) {
+      key_ = key;
+      other_key_ = other_key;
+      n_ = 0;
+      value_ = initial;
+    }
+    while (n_ < n) value_ = next(value_, ++n_);
+    return value_;
+  }
+
+ private:
+  double key_ = 0;
+  double other_key_ = 0;
+  std::int64_t n_ = 0;
+  double value_ = 0;
+};
+
 }  // namespace gradstep::kernels

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optim/hyper_parameters.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -146,7 +148,11 @@ std::vector<std::uint64_t> HyperParameters::facts() const {
   return facts;
 }
 
-std::uint64_t HyperParameters::digest() {
+std::string HyperParameters::fact_text(std::size_t i) const {
+  return fmt::format("the hyper-parameter '{}', its schedule or the value that a callback gave", names()[i]);
+}
+
+std::uint64_t HyperParameters::digest() const {
   if (!digest_ || needs_host()) {
     digest_ = hash_bytes(nullptr, 0);
     for (const char* name : names()) digest_ = digest_of(name, *digest_);
@@ -166,7 +172,8 @@ std::uint64_t HyperParameters::digest_of(const char* name, std::uint64_t state) 
 }
 
 void fail_out_of_range(const rules::Range& range, double value, gradstep_status status, const std::string& where) {
-  const auto [minimum, limit] = range;
+  const auto [minimum, limit, is_whole] = range;
+  if (is_whole) fail(status, "{}: is {}, expected a whole number from {} to {}", where, value, minimum, limit - 1);
   if (std::isfinite(limit)) fail(status, "{}: is {}, expected in [{}, {})", where, value, minimum, limit);
   if (minimum == 0) fail(status, "{}: is {}, expected a finite number of at least 0", where, value);
   fail(status, "{}: is {}, expected a finite number", where, value);

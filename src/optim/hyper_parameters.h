@@ -80,8 +80,10 @@ class HyperParameters {
   /// By name: equal on two ranks whose groups have the same schedules and, where the host is asked for a value, got
   /// the same ones at the last refresh.
   std::vector<std::uint64_t> facts() const;
+  /// In a text about a fact that ranks disagree on.
+  std::string fact_text(std::size_t i) const;
   /// Stands for all of facts(), at little cost where nothing changes.
-  std::uint64_t digest();
+  std::uint64_t digest() const;
   /// True if a refresh can only give the values that stand there already.
   bool settled() const { return settled_; }
 
@@ -104,7 +106,7 @@ class HyperParameters {
   std::vector<double> values_;  // [group * field_count + field]
   std::vector<double> fresh_;   // a refresh in the making
   bool settled_ = false;
-  std::optional<std::uint64_t> digest_;
+  mutable std::optional<std::uint64_t> digest_;
 };
 
 }  // namespace gradstep

@@ -38,7 +38,8 @@ std::vector<std::int64_t> shape_of(const Schema& schema, const StoredState& stor
 
 /// A list of what the groups have.
 std::string hyper_parameters_of(const Optimizer& optimizer) {
-  std::vector<std::map<std::string_view, double>> groups(static_cast<std::size_t>(optimizer.group_count()));
+  std::vector<std::map<std::string_view, double>> groups(
+      static_cast<std::size_t>(optimizer.hyper_parameters().group_count()));
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const auto group = static_cast<std::int32_t>(g);
     for (const rules::Field& field : optimizer.hyper_parameters().fields(group)) {
@@ -104,14 +105,14 @@ SavedPart save_optimizer(Optimizer& optimizer) {
   part.set(kSkipped, optimizer.skipped_steps());
   part.set(kHyperParameters, hyper_parameters_of(optimizer));
   std::vector<std::string_view> unused;
-  const std::vector<std::uint8_t> used = optimizer.state_flags();
+  const std::vector<std::uint8_t> used = optimizer.state().flags();
   for (std::size_t i = 0; i < used.size(); ++i) {
     if (used[i] == 0) unused.push_back(schema[i].name);
   }
   std::string names;
   append_json_list(names, unused, [&](std::string_view name) { append_json(names, name); });
   part.set(kUnused, std::move(names));
-  for (const StoredState& stored : optimizer.stored_states()) {
+  for (const StoredState& stored : optimizer.state().stored()) {
     if (is_coded(stored)) part.set(kBlockCode, kOctaves);
     SavedTensor tensor;
     tensor.key = key_of(schema, stored);
@@ -120,7 +121,7 @@ SavedPart save_optimizer(Optimizer& optimizer) {
     tensor.data = stored.array.data;
     tensor.is_finite = true;
     if (optimizer.is_sharded() || !optimizer.site().is_host())
-      tensor.gather = [&optimizer, stored](void* whole) { optimizer.gather(stored, whole); };
+      tensor.gather = [&optimizer, stored](void* whole) { optimizer.state().gather(stored, whole); };
     part.tensors.push_back(std::move(tensor));
   }
   return part;
@@ -129,7 +130,7 @@ SavedPart save_optimizer(Optimizer& optimizer) {
 TensorParts own_parts(Optimizer& optimizer, const std::string& prefix) {
   TensorParts parts;
   if (!optimizer.is_sharded()) return parts;
-  for (const StoredState& stored : optimizer.stored_states()) {
+  for (const StoredState& stored : optimizer.state().stored()) {
     parts[prefix + key_of(optimizer.schema(), stored)] = {stored.begin * size_of(stored.array.dtype),
                                                           stored.array.bytes()};
   }
@@ -151,7 +152,7 @@ std::function<void()> load_optimizer(LoadedPart& part, Optimizer& optimizer) {
   flags.reserve(schema.size());
   for (const Parameter& parameter : schema) flags.push_back(unused.count(parameter.name) == 0 ? 1 : 0);
 
-  const std::vector<StoredState> stored = optimizer.stored_states();
+  const std::vector<StoredState> stored = optimizer.state().stored();
   const bool recodes = std::ranges::any_of(stored, is_coded) && has_dynamic_code(part);
   const auto take = [&](const StoredState& state) {
     return own_part(part.finite_tensor(key_of(schema, state), state.array.dtype, shape_of(schema, state)), state);
@@ -171,7 +172,7 @@ std::function<void()> load_optimizer(LoadedPart& part, Optimizer& optimizer) {
     for (const Move& move : moves) {
       optimizer.site().queue().upload(move.to.data, move.from, static_cast<std::size_t>(move.to.bytes()));
     }
-    optimizer.set_state_flags(flags);
+    optimizer.state().set_flags(flags);
     optimizer.set_counters(steps, skipped);
     optimizer.context()->log().write(GRADSTEP_LOG_INFO, "optimizer {}: loaded a state of {} steps", optimizer.kind(),
                                      steps);

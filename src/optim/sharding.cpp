@@ -3,21 +3,16 @@
 #include "optim/sharding.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstring>
 #include <numeric>
 
 #include "core/absence.h"
 #include "core/error.h"
-#include "core/hash.h"
 #include "kernels/norm_scale.h"
 
 namespace gradstep {
 
 namespace {
-
-constexpr std::int64_t kRegionAlignment = 64;
 
 /// What ranks tell each other, and sum.
 enum Control : std::size_t {
@@ -53,60 +48,36 @@ GradientExchange exchange_of(const gradstep_sharding_options& options) {
   return exchange;
 }
 
-std::int64_t aligned(std::int64_t bytes) {
-  return (bytes + kRegionAlignment - 1) / kRegionAlignment * kRegionAlignment;
-}
-
-/// What must be equal on all ranks before state is dealt out: the schema, then these.
-constexpr std::size_t kRuleFact = Schema::kDigestSize;
-constexpr std::size_t kStepFact = kRuleFact + 1;
-
 }  // namespace
 
-std::vector<std::uint64_t> Sharding::facts(const Schema& schema, const std::string& rule, std::int64_t step_count,
-                                           const gradstep_sharding_options& options) {
-  std::vector<std::uint64_t> facts(kStepFact + 1);
-  const auto digest = schema.digest(/*arithmetic=*/false);
-  std::copy(digest.begin(), digest.end(), facts.begin());
-  const std::int32_t words[] = {options.gradients, options.average, options.preconditioners};
-  facts[kRuleFact] = hash_bytes(words, sizeof words, hash_bytes(rule.data(), rule.size()));
-  facts[kStepFact] = static_cast<std::uint64_t>(step_count);
-  return facts;
-}
-
-const char* Sharding::fact_text(std::size_t i) {
-  if (i < kRuleFact) return Schema::kDigestWords[i];
-  return i == kRuleFact ? "the rule or its options" : "the step count";
-}
-
 Sharding::Sharding(const Context& context, const Site& site, std::shared_ptr<Communicator> channel,
-                   const Schema& schema, const gradstep_sharding_options& options, Dealing dealing)
+                   const Schema& schema, const gradstep_sharding_options& options, Dealing dealing,
+                   const std::vector<bool>& undivided)
     : site_(site),
       comm_(std::move(channel)),
       data_(*comm_, context, site),
       options_(options),
       exchange_(exchange_of(options)),
-      dealing_(dealing) {
+      dealing_(dealing),
+      parameters_(site, data_, arena_, work_, part_) {
   own_norm_.work = &own_work_;
-  deal_out(schema);
-  gradient_regions_ = regions(schema, /*arithmetic=*/true);
-  if (!is_whole()) param_regions_ = regions(schema, /*arithmetic=*/false);
-  const auto end_of = [](const std::vector<Region>& all) {
-    return all.empty() ? 0 : all.back().offset + all.back().elements * size_of(all.back().dtype);
-  };
-  arena_ = site_.allocate(static_cast<std::size_t>(std::max(end_of(gradient_regions_), end_of(param_regions_))),
+  deal_out(schema, undivided);
+  gradient_regions_ = arena_regions(schema, slices_, comm_->rank(), /*arithmetic=*/true);
+  std::vector<ArenaRegion> params;
+  if (!is_whole()) params = arena_regions(schema, slices_, comm_->rank(), /*arithmetic=*/false);
+  arena_ = site_.allocate(static_cast<std::size_t>(std::max(arena_bytes(gradient_regions_), arena_bytes(params))),
                           /*zeroed=*/false);
 
   gradient_slices_.resize(schema.size());
   gradients_in_.resize(schema.size());
-  for (Region& region : gradient_regions_) {
+  for (ArenaRegion& region : gradient_regions_) {
     const std::int64_t own = is_whole() ? 0 : region.counts[static_cast<std::size_t>(comm_->rank())];
     region.own = site_.allocate(static_cast<std::size_t>(own * size_of(region.dtype)), /*zeroed=*/false);
     std::int64_t at = 0;
     for (std::size_t k = 0; k < region.parameters.size(); ++k) {
       const std::size_t i = region.parameters[k];
       Array& mine = gradient_slices_[i];
-      mine = arena_array(region, region.first[k], schema[i].size);
+      mine = region.array(arena_, region.first[k], schema[i].size);
       gradients_in_.set(i, mine);
       if (!is_whole()) {
         mine.data = region.own.as<std::byte>() + at * size_of(region.dtype);
@@ -117,7 +88,9 @@ Sharding::Sharding(const Context& context, const Site& site, std::shared_ptr<Com
     }
   }
   whole_slices_ = gradient_slices_;
-  if (!is_whole()) stage_slices(schema);
+  if (!is_whole()) {
+    parameters_.place(schema, slices_[static_cast<std::size_t>(comm_->rank())], std::move(params));
+  }
   for (std::size_t i = 0; i < schema.size(); ++i) {
     work_.append(schema[i].size);
     own_work_.append(slice(i).size);
@@ -126,24 +99,8 @@ Sharding::Sharding(const Context& context, const Site& site, std::shared_ptr<Com
   }
 }
 
-/// Where this rank's slices of the parameters lie in the arena.
-void Sharding::stage_slices(const Schema& schema) {
-  staged_slices_.resize(schema.size());
-  params_in_.resize(schema.size());
-  params_out_.resize(schema.size());
-  for (const Region& region : param_regions_) {
-    for (std::size_t k = 0; k < region.parameters.size(); ++k) {
-      const std::size_t i = region.parameters[k];
-      const Array whole = arena_array(region, region.first[k], schema[i].size);
-      params_in_.set(i, whole);
-      params_out_.set(i, whole);
-      staged_slices_[i] = arena_array(region, region.first[k] + slice(i).begin, slice(i).size);
-    }
-  }
-}
-
-// A chunk goes to the rank in whose share of all elements its middle lies.
-void Sharding::deal_out(const Schema& schema) {
+// A chunk, or a parameter that is not divided, goes to the rank in whose share of all elements its middle lies.
+void Sharding::deal_out(const Schema& schema, const std::vector<bool>& undivided) {
   const auto ranks = static_cast<std::size_t>(comm_->world_size());
   slices_.assign(ranks, std::vector<Slice>(schema.size()));
   chunk_counts_.assign(ranks, 0);
@@ -151,8 +108,10 @@ void Sharding::deal_out(const Schema& schema) {
   for (const Parameter& parameter : schema) total += parameter.size;
   std::int64_t before = 0;
   for (std::size_t i = 0; i < schema.size(); ++i) {
-    for (std::int64_t offset = 0; offset < schema[i].size; offset += kChunk) {
-      const std::int64_t length = std::min(kChunk, schema[i].size - offset);
+    const bool is_one = !undivided.empty() && undivided[i];
+    const std::int64_t part = is_one ? std::max<std::int64_t>(schema[i].size, 1) : kChunk;
+    for (std::int64_t offset = 0; offset < schema[i].size; offset += part) {
+      const std::int64_t length = std::min(part, schema[i].size - offset);
       const double middle = static_cast<double>(before) + static_cast<double>(length) / 2;
       const auto share = static_cast<std::size_t>(middle * static_cast<double>(ranks) / static_cast<double>(total));
       const std::size_t rank = std::min(share, ranks - 1);
@@ -161,7 +120,7 @@ void Sharding::deal_out(const Schema& schema) {
         Slice& slice = slices_[r][i];
         if (slice.size == 0) slice.begin = offset;
         slice.size += length;
-        ++chunk_counts_[r];
+        chunk_counts_[r] += (length + kChunk - 1) / kChunk;
       }
     }
   }
@@ -169,46 +128,6 @@ void Sharding::deal_out(const Schema& schema) {
     partial_bytes_.push_back(chunks * static_cast<std::int64_t>(sizeof(double)));
   }
   gather_bytes_.resize(ranks);
-}
-
-std::vector<Sharding::Region> Sharding::regions(const Schema& schema, bool arithmetic) {
-  std::vector<Region> all;
-  for (std::size_t i = 0; i < schema.size(); ++i) {
-    const DType dtype = arithmetic ? arithmetic_dtype(schema[i].dtype) : schema[i].dtype;
-    auto region = std::find_if(all.begin(), all.end(), [&](const Region& r) { return r.dtype == dtype; });
-    if (region == all.end()) {
-      region = all.insert(all.end(), Region{});
-      region->dtype = dtype;
-      region->counts.resize(slices_.size());
-    }
-    region->parameters.push_back(i);
-    region->first.push_back(region->elements);
-    region->elements += schema[i].size;
-    for (std::size_t r = 0; r < slices_.size(); ++r) region->counts[r] += slices_[r][i].size;
-  }
-  std::int64_t offset = 0;
-  for (Region& region : all) {
-    region.offset = offset;
-    offset = aligned(offset + region.elements * size_of(region.dtype));
-    for (const std::int64_t count : region.counts) region.bytes.push_back(count * size_of(region.dtype));
-    region.own_first = std::accumulate(region.counts.begin(), region.counts.begin() + comm_->rank(), std::int64_t{0});
-  }
-  return all;
-}
-
-Array Sharding::arena_array(const Region& region, std::int64_t first, std::int64_t count) const {
-  Array array;
-  array.data = arena_.as<std::byte>() + region.offset + first * size_of(region.dtype);
-  array.size = count;
-  array.dtype = region.dtype;
-  return array;
-}
-
-void Sharding::keep_own(Region& region) {
-  if (is_whole()) return;
-  const std::int64_t count = region.counts[static_cast<std::size_t>(comm_->rank())];
-  const Array own = arena_array(region, region.own_first, count);
-  site_.queue().copy(region.own.data(), own.data, static_cast<std::size_t>(own.bytes()));
 }
 
 Sharding::Agreement Sharding::agree(const BufferList& grads, const GradientExchange& exchange, Agreement own,
@@ -262,27 +181,30 @@ void Sharding::bring_gradients(const BufferList& grads, const GradientExchange& 
   show_gradients(grads.arrays, local);
   if (weighted && exchange.weight == 0) {
     // Gradients of weight 0 are not read.
-    for (const Region& region : gradient_regions_) {
-      const Array all = arena_array(region, 0, region.elements);
+    for (const ArenaRegion& region : gradient_regions_) {
+      const Array all = region.all(arena_);
       site_.queue().zero(all.data, static_cast<std::size_t>(all.bytes()));
     }
   } else {
     site_.backend().copy(gradients_in_.plan(local ? work_ : part_, grads), weighted ? exchange.weight : 1, 1,
                          site_.queue());
   }
+  const auto keep_own = [&](const ArenaRegion& region) {
+    const Array own = region.array(arena_, region.own_first, region.counts[static_cast<std::size_t>(comm_->rank())]);
+    site_.queue().copy(region.own.data(), own.data, static_cast<std::size_t>(own.bytes()));
+  };
   double divisor = 1;
   if (weighted) divisor = weight_sum > 0 ? weight_sum : 1;
   if (local && exchange.average == GRADSTEP_AVERAGE_MEAN) divisor = ranks;
-  for (Region& region : gradient_regions_) {
+  for (ArenaRegion& region : gradient_regions_) {
     if (is_whole()) {
-      const Array all = arena_array(region, 0, region.elements);
+      const Array all = region.all(arena_);
       data_.all_reduce(all, GRADSTEP_REDUCE_SUM, divisor, deadline);
       if (weighted && !(weight_sum > 0)) site_.queue().zero(all.data, static_cast<std::size_t>(all.bytes()));
       continue;
     }
     if (local) {
-      data_.reduce_scatter_v(arena_array(region, 0, region.elements), region.counts, GRADSTEP_REDUCE_SUM, divisor,
-                             deadline);
+      data_.reduce_scatter_v(region.all(arena_), region.counts, GRADSTEP_REDUCE_SUM, divisor, deadline);
     }
     keep_own(region);
     if (weighted && !(weight_sum > 0)) site_.queue().zero(region.own.data(), region.own.bytes());
@@ -304,10 +226,10 @@ std::int64_t Sharding::chunk_count() const {
   return std::accumulate(chunk_counts_.begin(), chunk_counts_.end(), std::int64_t{0});
 }
 
-void Sharding::gather_partials(const NormPlan& own, double scale, double* partials, const Deadline& deadline) const {
+void Sharding::gather_partials(FunctionRef<void(double*)> measure, double* partials, const Deadline& deadline) const {
   const std::int64_t first =
       std::accumulate(chunk_counts_.begin(), chunk_counts_.begin() + comm_->rank(), std::int64_t{0});
-  site_.backend().square_chunks(own, scale, partials + first, site_.queue());
+  measure(partials + first);
   data_.all_gather_v(partials + first, partials, partial_bytes_, deadline);
 }
 
@@ -324,11 +246,12 @@ const double* Sharding::norm(const Deadline& deadline) {
   }
   double* partials = norm + 1;
   const auto fold_squares = [&](double scale) {
-    gather_partials(own_norm_, scale, partials, deadline);
+    const auto measure = [&](double* to) { site_.backend().square_chunks(own_norm_, scale, to, site_.queue()); };
+    gather_partials(measure, partials, deadline);
     site_.backend().fold(partials, count, norm, site_.queue());
   };
   fold_squares(1);
-  const auto is_wide = [](const Region& region) { return region.dtype == DType::f64; };
+  const auto is_wide = [](const ArenaRegion& region) { return region.dtype == DType::f64; };
   if (std::ranges::none_of(gradient_regions_, is_wide)) return norm;
   data_.settle(deadline);
   const double scale = kernels::norm_scale(read(site_.queue(), norm));
@@ -344,19 +267,6 @@ const double* Sharding::largest(const Deadline& deadline) {
   site_.backend().find_largest(own_norm_, &largest_, site_.queue());
   if (!is_whole()) comm_->all_reduce(compact_array(&largest_, 1, DType::f64), GRADSTEP_REDUCE_MAX, 1, deadline);
   return &largest_;
-}
-
-void Sharding::stage(const BufferList& params) {
-  site_.backend().copy(params_in_.plan(part_, params), 1, 1, site_.queue());
-}
-
-void Sharding::publish(const BufferList& targets, const Deadline& deadline) {
-  for (const Region& region : param_regions_) {
-    const Array own = arena_array(region, region.own_first, 0);
-    data_.all_gather_v(own.data, arena_array(region, 0, 0).data, region.bytes, deadline);
-  }
-  data_.settle(deadline);
-  site_.backend().copy(params_out_.plan(work_, targets), 1, 1, site_.queue());
 }
 
 void Sharding::gather(std::size_t parameter, const Array& own, std::int64_t per_block, void* whole,
@@ -378,7 +288,7 @@ void Sharding::gather(std::size_t parameter, const Array& own, std::int64_t per_
 
 std::int64_t Sharding::bytes() const {
   std::size_t bytes = arena_.bytes();
-  for (const Region& region : gradient_regions_) bytes += region.own.bytes();
+  for (const ArenaRegion& region : gradient_regions_) bytes += region.own.bytes();
   return static_cast<std::int64_t>(bytes + squares_.bytes());
 }
 

@@ -5,21 +5,24 @@
 //
 // The chunks of all parameters, in the order of the schema, are dealt out in one contiguous run per rank, by elements.
 // A slice thus begins at a multiple of kChunk, so that a norm is folded from the very partials of an unsharded step and
-// block codes stay whole. An optimizer that deals out something else than elements gets whole tensors on every rank.
+// block codes stay whole; a matrix that a rule works on as a whole goes to one rank. An optimizer that deals out
+// something else than elements gets whole tensors on every rank.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "backend/bound_copies.h"
 #include "backend/context.h"
 #include "comm/communicator.h"
 #include "comm/data_plane.h"
+#include "core/function_ref.h"
 #include "core/schema.h"
 #include "gradstep/sharding.h"
+#include "optim/arena_region.h"
+#include "optim/staged_parameters.h"
 #include "optim/state/stored_state.h"
 
 namespace gradstep {
@@ -40,15 +43,10 @@ enum class Dealing : std::uint8_t {
 
 class Sharding {
  public:
-  /// What ranks compare before they share state, for compare_ranks(). `rule` tells apart whatever must be equal on all
-  /// of them.
-  static std::vector<std::uint64_t> facts(const Schema& schema, const std::string& rule, std::int64_t step_count,
-                                          const gradstep_sharding_options& options);
-  static const char* fact_text(std::size_t i);
-
-  /// `channel` is this object's own. `site` is the optimizer's, and outlives this.
+  /// `channel` is this object's own. `site` is the optimizer's, and outlives this. `undivided`: the parameters that one
+  /// rank has as a whole; empty = none.
   Sharding(const Context& context, const Site& site, std::shared_ptr<Communicator> channel, const Schema& schema,
-           const gradstep_sharding_options& options, Dealing dealing);
+           const gradstep_sharding_options& options, Dealing dealing, const std::vector<bool>& undivided);
 
   const gradstep_sharding_options& options() const { return options_; }
   const GradientExchange& default_exchange() const { return exchange_; }
@@ -61,6 +59,9 @@ class Sharding {
   Slice slice(std::int32_t rank, std::size_t i) const { return slices_[static_cast<std::size_t>(rank)][i]; }
   /// The chunks of this rank's slices, item i being the slice of parameter i.
   const WorkList& work() const { return own_work_; }
+
+  /// For the step of slices.
+  StagedParameters& parameters() { return parameters_; }
 
   /// What ranks must agree on before a step. Sums over the ranks where ranks may differ.
   struct Agreement {
@@ -78,20 +79,15 @@ class Sharding {
   /// By parameter: this rank's slice, contiguous in the arithmetic dtype (whole and REDUCED: the host's own); no data =
   /// no rank has a gradient.
   BufferList gradients() const { return {gradient_slices_, gradients_version_}; }
-  /// Sums of squares of this rank's chunks, in their place among those of all ranks. Collective; at the site.
-  void gather_partials(const NormPlan& own, double scale, double* partials, const Deadline& deadline) const;
+  /// What measure(to) writes for each of this rank's chunks, in their place among those of all ranks. Collective; at
+  /// the site.
+  void gather_partials(FunctionRef<void(double*)> measure, double* partials, const Deadline& deadline) const;
   std::int64_t chunk_count() const;
   /// The norm of the whole gradient, at the site. Collective. With f64 gradients the host waits for it, and a second
   /// exchange follows where their squares have left f64's range.
   const double* norm(const Deadline& deadline);
   /// The largest magnitude of an element of the whole gradient, on the host. Collective.
   const double* largest(const Deadline& deadline);
-
-  /// Copies this rank's slices of the parameters into staging, where the step works on them.
-  void stage(const BufferList& params);
-  std::span<const Array> staged() const { return staged_slices_; }
-  /// Gathers what all ranks have staged and, when all is there, writes it to the targets. Collective.
-  void publish(const BufferList& targets, const Deadline& deadline);
 
   /// Writes the whole of a tensor of which this rank has `own`: `per_block` elements of the parameter make one of it.
   /// Collective.
@@ -101,24 +97,7 @@ class Sharding {
   std::int64_t bytes() const;
 
  private:
-  /// Parameters of one dtype, one after the other in the arena. A rank's slices of them are contiguous there.
-  struct Region {
-    DType dtype = DType::f32;
-    std::vector<std::size_t> parameters;
-    std::vector<std::int64_t> first;   ///< by position: where the parameter begins, in elements
-    std::vector<std::int64_t> counts;  ///< elements by rank
-    std::vector<std::int64_t> bytes;   ///< by rank
-    std::int64_t offset = 0;           ///< of the region in the arena, in bytes
-    std::int64_t elements = 0;
-    std::int64_t own_first = 0;  ///< where this rank's elements begin
-    Buffer own;                  ///< gradients: this rank's elements, reduced; none if it has all
-  };
-
-  void deal_out(const Schema& schema);
-  void stage_slices(const Schema& schema);
-  std::vector<Region> regions(const Schema& schema, bool arithmetic);
-  Array arena_array(const Region& region, std::int64_t first, std::int64_t count) const;
-  void keep_own(Region& region);
+  void deal_out(const Schema& schema, const std::vector<bool>& undivided);
   void show_gradients(std::span<const Array> grads, bool local);
 
   const Site& site_;
@@ -135,16 +114,13 @@ class Sharding {
   WorkList work_;      // of the whole tensors
   WorkList own_work_;  // of this rank's slices
   WorkList part_;      // of this rank's slices, at their places in the whole tensors
-  std::vector<Region> gradient_regions_;
-  std::vector<Region> param_regions_;
+  std::vector<ArenaRegion> gradient_regions_;
   Buffer arena_;  // gradients on their way out, then parameters on their way in
-  BoundCopies gradients_in_{BoundCopies::Direction::from_host};  // to the arena, as are
-  BoundCopies params_in_{BoundCopies::Direction::from_host};
-  BoundCopies params_out_{BoundCopies::Direction::to_host};
+  StagedParameters parameters_;
+  BoundCopies gradients_in_{BoundCopies::Direction::from_host};  // to the arena
   std::vector<Array> gradient_slices_;
   std::uint64_t gradients_version_ = new_version();
   std::vector<Array> whole_slices_;  // those of gradients of parameters that have one
-  std::vector<Array> staged_slices_;
   std::vector<double> control_;
   NormPlan own_norm_;
   Buffer squares_;  // the norm, and the partials of all ranks

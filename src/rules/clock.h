@@ -8,10 +8,11 @@
 
 namespace gradstep::rules {
 
-/// Powers of a group's hyper-parameters that the last step left behind.
+/// What the last step left behind of a group's constants: powers of hyper-parameters, and a sum or product over steps.
 struct Powers {
-  static constexpr int kCount = 2;
+  static constexpr int kCount = 3;
   kernels::Power of[kCount];
+  kernels::Fold fold;
 };
 
 /// The step that constants are computed for.
@@ -19,9 +20,15 @@ struct Clock {
   std::int64_t t = 0;     ///< steps before this one
   bool is_first = false;  ///< no gradient has gone into the state
   Powers& powers;
+  const double* settings = nullptr;  ///< in the order of the description
 
   /// base^(t+1). Each `slot` belongs to one hyper-parameter.
   GRADSTEP_FORMULA double power(int slot, double base) const { return powers.of[slot](base, t + 1); }
+  /// next(...next(next(initial, 1), 2)..., t + 1). `next` depends on its arguments and on two keys.
+  template <class Next>
+  GRADSTEP_FORMULA double fold(double key, double other_key, double initial, Next next) const {
+    return powers.fold(key, other_key, t + 1, initial, next);
+  }
 };
 
 }  // namespace gradstep::rules

@@ -15,9 +15,13 @@ namespace gradstep::rules {
 
 /// The constants of any rule.
 struct alignas(16) RuleConstants {
-  double numbers[8];
+  double numbers[13];
   double decay;  ///< decay_factor()
+  // What a kernel of every kind of decay adds to the gradient, and subtracts from the parameter, times p.
+  double coupled;
+  double decoupled;
   double learning_rate;
+  double unused;
 };
 
 /// The constants of a parameter group. `first` is for parameters whose state no gradient has gone into.
@@ -30,7 +34,10 @@ struct GroupConstants {
 struct RuleForm {
   std::int32_t rule = 0;  ///< place in the list
   std::int32_t choices[kMaxChoices] = {};
+  std::int32_t decays_later = 0;  ///< what is subtracted is not subtracted by the kernel
+  std::int32_t unused = 0;
   DecayMode decay_mode = DecayMode::of_rule;
+  double settings[kMaxSettings] = {};
   double peak_learning_rate = 0;  ///< of modes that divide by it
 };
 
@@ -71,14 +78,22 @@ template <class Rule>
 inline constexpr int kConstants = static_cast<int>(sizeof(typename Rule::template Constants<double>) / sizeof(double));
 
 template <class Rule>
-GRADSTEP_FORMULA void write(const RuleForm& form, const double* values, const Clock& clock, RuleConstants& to) {
-  using Constants = typename Rule::template Constants<double>;
-  static_assert(sizeof(Constants) <= sizeof to.numbers, "constants do not fit into RuleConstants");
-  static_assert(std::is_trivially_copyable_v<Constants>, "constants are copied as numbers");
-  const Constants constants = Rule::constants(form.choices, values, clock);
+GRADSTEP_FORMULA void store(const typename Rule::template Constants<double>& constants, RuleConstants& to) {
+  static_assert(sizeof constants <= sizeof to.numbers, "constants do not fit into RuleConstants");
+  static_assert(std::is_trivially_copyable_v<typename Rule::template Constants<double>>,
+                "constants are copied as numbers");
   __builtin_memcpy(to.numbers, &constants, sizeof constants);
+}
+
+template <class Rule>
+GRADSTEP_FORMULA void write(const RuleForm& form, const double* values, const Clock& clock, RuleConstants& to) {
+  store<Rule>(Rule::constants(form.choices, values, clock), to);
   to.learning_rate = values[Rule::learning_rate];
-  to.decay = decay_factor(form, Rule::decay(form.choices), values[Rule::weight_decay], values[Rule::learning_rate]);
+  const Decay of_rule = Rule::decay(form.choices);
+  to.decay = decay_factor(form, of_rule, values[Rule::weight_decay], values[Rule::learning_rate]);
+  const bool is_coupled = decay_of(form.decay_mode, of_rule) == Decay::coupled;
+  to.coupled = is_coupled ? to.decay : 0;
+  to.decoupled = is_coupled || form.decays_later != 0 ? 0 : to.decay;
 }
 
 /// In the arithmetic of T.
@@ -102,13 +117,20 @@ GRADSTEP_FORMULA void write_constants(RuleList<Rules...> /*list*/, const RuleFor
 /// `is_first`: no gradient has gone into the state. `powers` are kept from step to step.
 GRADSTEP_FORMULA void write_constants(const RuleForm& form, const double* values, std::int64_t t, bool is_first,
                                       Powers& powers, RuleConstants& to) {
-  write_constants(AllRules{}, form, values, Clock{t, is_first, powers}, to);
+  write_constants(AllRules{}, form, values, Clock{t, is_first, powers, form.settings}, to);
 }
 
-/// What a change is multiplied by, from the sums of squares of the value and of the change.
+/// |value| / |change|, the change without its learning rate, from sums of squares; 1 where one of them is 0.
 GRADSTEP_FORMULA double trust_ratio(double value_squares, double change_squares, double learning_rate) {
   if (!(value_squares > 0 && change_squares > 0)) return 1;
   return kernels::square_root(value_squares) * learning_rate / kernels::square_root(change_squares);
+}
+
+/// What the elements that stay are multiplied by: CautiousUpdate's `mean`, or `sum`.
+GRADSTEP_FORMULA double cautious_factor(bool by_mean, double staying, double size) {
+  if (!by_mean) return size / (staying + 1);
+  const double mean = staying / size;
+  return 1 / (mean > 1e-3 ? mean : 1e-3);
 }
 
 }  // namespace gradstep::rules

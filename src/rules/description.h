@@ -13,18 +13,23 @@ namespace gradstep::rules {
 
 // Room for any rule, on hosts and devices.
 inline constexpr int kMaxFields = 16;
-inline constexpr int kMaxSettings = 2;
-inline constexpr int kMaxChoices = 4;
+inline constexpr int kMaxSettings = 6;
+inline constexpr int kMaxChoices = 6;
 inline constexpr int kMaxStates = 4;
 
 /// Legal values: finite, at least `minimum`, below `limit`.
 struct Range {
   double minimum = -std::numeric_limits<double>::max();
   double limit = std::numeric_limits<double>::infinity();
+  bool is_whole = false;  ///< a whole number
 
-  constexpr bool holds(double value) const { return value - value == 0 && value >= minimum && value < limit; }
+  constexpr bool holds(double value) const {
+    return value - value == 0 && value >= minimum && value < limit && (!is_whole || value == __builtin_floor(value));
+  }
 };
 constexpr Range at_least(double minimum) { return {.minimum = minimum}; }
+/// Whole numbers from `first` to `last`.
+constexpr Range whole(double first, double last) { return {.minimum = first, .limit = last + 1, .is_whole = true}; }
 /// [0, 1)
 inline constexpr Range kFraction = {.minimum = 0, .limit = 1};
 
@@ -44,6 +49,7 @@ struct Choice {
   const char* name = nullptr;
   std::span<const char* const> values;  ///< names of 0, 1, ...; empty = a flag
   const char* meaning = "";
+  std::int32_t initial = 0;
 };
 
 /// A state of one number per element.
@@ -76,8 +82,8 @@ struct Description {
 };
 
 /// How the weights shrink. `coupled` adds decay * p to the gradient; `decoupled` subtracts learning_rate * decay * p
-/// from the parameter.
-enum class Decay : std::uint8_t { none, coupled, decoupled };
+/// from the parameter; `any` is a kernel that does both, with factors that may be 0.
+enum class Decay : std::uint8_t { none, coupled, decoupled, any };
 inline constexpr Decay kDecays[] = {Decay::none, Decay::coupled, Decay::decoupled};
 
 /// What a host may choose in place of the rule's own decay. All but the first two subtract from the parameter.

@@ -26,9 +26,15 @@ struct KernelForm {
 
 namespace detail {
 
+/// Rules that are seldom bound by arithmetic have one kernel for all kinds of decay.
+template <class Rule>
+constexpr bool has_one_kernel() {
+  return requires { Rule::kOneKernel; };
+}
+
 template <class... Rules>
 constexpr int count_kernels(RuleList<Rules...> /*list*/) {
-  return (Rules::kVariants + ...) * static_cast<int>(std::size(kDecays));
+  return ((Rules::kVariants * (has_one_kernel<Rules>() ? 1 : static_cast<int>(std::size(kDecays)))) + ...);
 }
 
 template <class... Rules>
@@ -36,13 +42,17 @@ constexpr auto list_kernels(RuleList<Rules...> /*list*/) {
   std::array<KernelForm, count_kernels(RuleList<Rules...>{})> forms{};
   std::size_t next = 0;
   int rule = 0;
-  const auto append = [&](int variants) {
+  const auto append = [&](int variants, bool is_one) {
     for (int v = 0; v < variants; ++v) {
-      for (const Decay decay : kDecays) forms[next++] = {rule, v, decay};
+      if (is_one) {
+        forms[next++] = {rule, v, Decay::any};
+      } else {
+        for (const Decay decay : kDecays) forms[next++] = {rule, v, decay};
+      }
     }
     ++rule;
   };
-  (append(Rules::kVariants), ...);
+  (append(Rules::kVariants, has_one_kernel<Rules>()), ...);
   return forms;
 }
 
@@ -58,7 +68,8 @@ inline constexpr int kKernelCount = static_cast<int>(kKernels.size());
 constexpr KernelId kernel_id(int rule, int variant, Decay decay) {
   for (int id = 0; id < kKernelCount; ++id) {
     const KernelForm& form = kKernels[static_cast<std::size_t>(id)];
-    if (form.rule == rule && form.variant == variant && form.decay == decay) return KernelId{id};
+    const bool has_decay = form.decay == decay || form.decay == Decay::any;
+    if (form.rule == rule && form.variant == variant && has_decay) return KernelId{id};
   }
   return KernelId{-1};
 }
@@ -77,6 +88,7 @@ class Kernel {
     for (std::size_t s = 0; s < kMaxStates; ++s) count += static_cast<int>((Rule::states(kVariant) >> s) & 1U);
     return count;
   }();
+  static constexpr bool kWritesStates = true;
 
   /// Bit s: state s of those that the kernel gets has signs.
   static constexpr std::uint8_t kSignedStates = [] {
@@ -91,20 +103,24 @@ class Kernel {
   }();
 
   GRADSTEP_FORMULA explicit Kernel(const RuleConstants& constants)
-      : constants_(read<Rule, T>(constants)), decay_(static_cast<T>(constants.decay)) {}
+      : constants_(read<Rule, T>(constants)),
+        decay_(static_cast<T>(kDecay == Decay::any ? constants.decoupled : constants.decay)),
+        coupled_(static_cast<T>(constants.coupled)) {}
 
   /// Returns the change of p. `state` holds the states that exist, in the order of the description.
   template <class V>
   GRADSTEP_FORMULA V operator()(V p, V g, V* state) const {
     if constexpr (kDecay == Decay::coupled) g = g + decay_ * p;
+    if constexpr (kDecay == Decay::any) g = g + coupled_ * p;
     const V delta = Rule::template delta<T, kVariant>(constants_, p, g, state, largest_);
-    if constexpr (kDecay == Decay::decoupled) return delta - decay_ * p;
+    if constexpr (kDecay == Decay::decoupled || kDecay == Decay::any) return delta - decay_ * p;
     return delta;
   }
 
  private:
   typename Rule::template Constants<T> constants_;
   T decay_;
+  T coupled_;
   T largest_ = kernels::largest_stored<T>();
 };
 

@@ -7,12 +7,25 @@
 #include <cstddef>
 #include <tuple>
 
+#include "rules/adabelief.h"
+#include "rules/adadelta.h"
 #include "rules/adagrad.h"
 #include "rules/adam.h"
+#include "rules/adamax.h"
+#include "rules/adan.h"
+#include "rules/ademamix.h"
+#include "rules/adopt.h"
 #include "rules/lamb.h"
+#include "rules/laprop.h"
 #include "rules/lion.h"
+#include "rules/muon.h"
+#include "rules/nadam.h"
+#include "rules/radam.h"
 #include "rules/rmsprop.h"
+#include "rules/rprop.h"
 #include "rules/sgd.h"
+#include "rules/signum.h"
+#include "rules/yogi.h"
 
 namespace gradstep::rules {
 
@@ -23,6 +36,7 @@ struct RuleList {
   using At = std::tuple_element_t<kPlace, std::tuple<Rules...>>;
 };
 
-using AllRules = RuleList<Sgd, RmsProp, AdaGrad, Adam, Lion, Lamb>;
+using AllRules = RuleList<Sgd, RmsProp, AdaGrad, Adam, Lion, Lamb, Muon, Signum, NAdam, RAdam, Adamax, Adadelta, Rprop,
+                          AdaBelief, Yogi, Adan, AdEMAMix, Adopt, LaProp>;
 
 }  // namespace gradstep::rules

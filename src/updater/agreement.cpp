@@ -48,7 +48,7 @@ Updater::Facts Updater::facts() {
           accumulator_ ? accumulator_->digest() : 0,
           accumulator_ ? static_cast<std::uint64_t>(accumulator_->pushes()) : 0,
           counts ? static_cast<std::uint64_t>(optimizer_->step_count()) : 0,
-          optimizer_->hyper_parameter_digest()};
+          optimizer_->hyper_parameters().digest()};
 }
 
 std::uint64_t Updater::digest() {
@@ -81,7 +81,8 @@ void Updater::tell_difference(const std::exception_ptr& failure, const Deadline&
   const Facts all = facts();
   // The last is told in more detail.
   compare_ranks(comm, std::span(all).first(kFacts - 1), [](std::size_t i) { return kFactWords[i]; }, deadline);
-  optimizer_->compare_hyper_parameters(comm, deadline);
+  const HyperParameters& values = optimizer_->hyper_parameters();
+  compare_ranks(comm, values.facts(), [&](std::size_t i) { return values.fact_text(i); }, deadline);
   fail(GRADSTEP_ERR_MISMATCH, "the ranks disagree on the updater");
 }
 

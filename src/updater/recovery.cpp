@@ -24,7 +24,7 @@ Recovery::Recovery(Communicator& comm, Optimizer& optimizer, Standing own, const
       data_(comm, *optimizer.context(), optimizer.site()),
       deadline_(deadline),
       all_(static_cast<std::size_t>(comm.world_size())) {
-  const std::vector<StoredState> states = optimizer.stored_states();
+  const std::vector<StoredState> states = optimizer.state().stored();
   own.steps = optimizer.state_is_whole() ? optimizer.step_count() : -1;
   own.skipped = optimizer.skipped_steps();
   own.buffers = static_cast<std::int64_t>(states.size());
@@ -103,8 +103,8 @@ void Recovery::bring(std::span<const Array> params, Replicated replicated) {
     for (const Array& param : params) stage(param);
   }
   if (brings_state_) {
-    for (const StoredState& state : optimizer_.stored_states()) stage(state.array);
-    flags_ = optimizer_.state_flags();
+    for (const StoredState& state : optimizer_.state().stored()) stage(state.array);
+    flags_ = optimizer_.state().flags();
   }
   if (is_root()) copy(/*out=*/true);
   for (const Transfer& transfer : transfers_) {
@@ -118,7 +118,7 @@ void Recovery::commit() {
   if (is_root()) return;
   copy(/*out=*/false);
   if (!brings_state_) return;
-  optimizer_.set_state_flags(flags_);
+  optimizer_.state().set_flags(flags_);
   optimizer_.set_counters(root_standing().steps, root_standing().skipped);
 }
 

@@ -41,7 +41,8 @@ Case read_case(const json& file, const std::string& prefix, const json& describe
 bool Case::may_differ_by_rounding() const {
   if (!spec.contains("optimizer")) return false;
   const json& optimizer = spec.at("optimizer");
-  return optimizer.at("rule") == "shampoo" && optimizer.value("precondition", 1) != 0;
+  const auto rule = optimizer.at("rule");
+  return rule == "muon" || (rule == "shampoo" && optimizer.value("precondition", 1) != 0);
 }
 
 std::vector<Case> read_cases(const std::filesystem::path& folder) {

@@ -74,6 +74,7 @@ struct Fields<gradstep_shampoo_options> {
       FIELD(one_sided, Words{"none", "input", "output"}),
       FIELD(eigenvalue_corrected),
       FIELD(master_weights),
+      FIELD(maximize),
   };
 };
 

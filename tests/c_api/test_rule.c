@@ -116,6 +116,73 @@ static void names_make_the_optimizer_of_the_struct(void** state) {
   expect_same_step(f, create_adam, "adam", adam, COUNT_OF(adam));
 }
 
+static void create_lion(fixture* f) {
+  gradstep_context* context = f->context;
+  const gradstep_parameter* parameters = f->m.parameters;
+  const size_t n = kModelParameters;
+  gradstep_optimizer* optimizer = NULL;
+  /* docs:begin typed */
+  gradstep_lion_options options = gradstep_lion_options_default();
+  options.learning_rate = 0.125;
+  options.beta1 = 0.5;
+  options.weight_decay = 0.25;
+  options.state_dtype = GRADSTEP_STATE_DTYPE_BF16;
+  options.decay_mode = GRADSTEP_DECAY_MODE_INDEPENDENT;
+  gradstep_status status = gradstep_optimizer_create_lion(context, &options, parameters, n, &optimizer);
+  /* docs:end typed */
+  assert_ok(status);
+  gradstep_optimizer_destroy(f->optimizer);
+  f->optimizer = optimizer;
+}
+
+static void create_lamb(fixture* f) {
+  gradstep_lamb_options options = gradstep_lamb_options_default();
+  options.learning_rate = 0.125;
+  options.epsilon_root = 1e-3;
+  options.maximize = 1;
+  options.step_counting = GRADSTEP_STEP_COUNTING_PARAMETER;
+  gradstep_optimizer_destroy(f->optimizer);
+  f->optimizer = NULL;
+  assert_ok(gradstep_optimizer_create_lamb(f->context, &options, f->m.parameters, kModelParameters, &f->optimizer));
+}
+
+static void structs_of_headers_alone_make_the_optimizer_of_the_name(void** state) {
+  fixture* f = *state;
+  const gradstep_option lion[] = {{"learning_rate", 0.125, NULL},
+                                  {"beta1", 0.5, NULL},
+                                  {"weight_decay", 0.25, NULL},
+                                  {"state_dtype", 0, "bf16"},
+                                  {"decay_mode", 0, "independent"}};
+  const gradstep_option lamb[] = {{"learning_rate", 0.125, NULL},
+                                  {"epsilon_root", 1e-3, NULL},
+                                  {"maximize", 1, NULL},
+                                  {"step_counting", 0, "parameter"}};
+  gradstep_lion_options options = gradstep_lion_options_default();
+  gradstep_rule_buffer buffer;
+  gradstep_optimizer* optimizer = NULL;
+  int64_t bytes = 0;
+  expect_same_step(f, create_lion, "lion", lion, COUNT_OF(lion));
+  expect_same_step(f, create_lamb, "lamb", lamb, COUNT_OF(lamb));
+  assert_fails(gradstep_optimizer_create_lion(f->context, &options, f->m.parameters, kModelParameters, &optimizer),
+               GRADSTEP_ERR_INVALID_ARGUMENT, "options[0] (learning_rate): is nan");
+  assert_fails(gradstep_optimizer_create_lion(f->context, NULL, f->m.parameters, kModelParameters, &optimizer),
+               GRADSTEP_ERR_INVALID_ARGUMENT, "learning_rate is not there");
+  options.learning_rate = 0.125;
+  options.beta1 = 1;
+  assert_fails(gradstep_optimizer_create_lion(f->context, &options, f->m.parameters, kModelParameters, &optimizer),
+               GRADSTEP_ERR_INVALID_ARGUMENT, "options[1] (beta1): is 1, expected in [0, 1)");
+  assert_null(optimizer);
+  options.beta1 = 0.5;
+  options.seed = INT64_MIN;
+  const gradstep_group_rule rule = gradstep_lion_rule(&options, &buffer);
+  assert_ok(
+      gradstep_rule_state_bytes(rule.rule, rule.options, rule.option_count, f->m.parameters, kModelParameters, &bytes));
+  assert_int_equal(bytes, kModelElements * sizeof(float));
+  assert_string_equal(buffer.seed, "-9223372036854775808");
+  assert_ok(gradstep_optimizer_create_by_group(f->context, &rule, 1, f->m.parameters, kModelParameters, &optimizer));
+  gradstep_optimizer_destroy(optimizer);
+}
+
 /* sign(0.1 g) = 1; m = 0.01 g; the second step's direction is sign(0.9 * 0.01 g + 0.1 g) = 1. */
 static void lion_steps_by_signs(void** state) {
   fixture* f = *state;
@@ -272,6 +339,8 @@ int main(void) {
       cmocka_unit_test(every_rule_describes_itself),
       cmocka_unit_test(options_say_what_is_legal),
       cmocka_unit_test_setup_teardown(names_make_the_optimizer_of_the_struct, fixture_setup, fixture_teardown),
+      cmocka_unit_test_setup_teardown(structs_of_headers_alone_make_the_optimizer_of_the_name, fixture_setup,
+                                      fixture_teardown),
       cmocka_unit_test_setup_teardown(lion_steps_by_signs, fixture_setup, fixture_teardown),
       cmocka_unit_test_setup_teardown(state_bytes_are_known_beforehand, fixture_setup, fixture_teardown),
       cmocka_unit_test_setup_teardown(the_documentations_example_runs, fixture_setup, fixture_teardown),

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cmath>
 #include <gradstep/gradstep.hpp>
+#include <limits>
 #include <thread>
 
 namespace gradstep {
@@ -54,6 +55,41 @@ TEST(CppOptimizer, ARuleIsMadeByItsNameAndOptions) {
   EXPECT_THROW(Optimizer::by_name(context, "lion", {{"lr", 1}}, model.schema), InvalidArgument);
 }
 
+/// The weights after two steps.
+std::vector<float> stepped(Optimizer optimizer) {
+  Model model;
+  optimizer.step(model.params, model.grads);
+  optimizer.step(model.params, model.grads);
+  return model.value;
+}
+
+TEST(CppOptimizer, OptionsOfARuleMakeTheOptimizerOfItsName) {
+  const Context context;
+  const Parameters schema = Model().schema;
+  const std::int64_t seed = std::numeric_limits<std::int64_t>::min();
+  const LionOptions lion{
+      .learning_rate = 0.25, .beta1 = 0.5, .maximize = true, .state_dtype = StateDtype::kBf16, .seed = seed};
+  const RuleOptions named = {{"learning_rate", 0.25},
+                             {"beta1", 0.5},
+                             {"maximize", true},
+                             {"state_dtype", "bf16"},
+                             {"seed", std::to_string(seed)}};
+  EXPECT_EQ(stepped(Optimizer(context, lion, schema)), stepped(Optimizer::by_name(context, "lion", named, schema)));
+  EXPECT_EQ(state_bytes(lion, schema), 4);
+  EXPECT_EQ(stepped(Optimizer(context, LambOptions{.learning_rate = 0.25, .decay_mode = DecayMode::kCoupled}, schema)),
+            stepped(Optimizer::by_name(context, "lamb", {{"learning_rate", 0.25}, {"decay_mode", "coupled"}}, schema)));
+  EXPECT_EQ(stepped(Optimizer::by_group(context, {lion, GroupRule{"adam", {{"learning_rate", 1}, {"maximize", true}}}},
+                                        schema)),
+            stepped(Optimizer(context, lion, schema)));
+  try {
+    const Optimizer bad(context, LionOptions{.learning_rate = 0.25, .beta1 = 1}, schema);
+    ADD_FAILURE() << "beta1 = 1 was taken";
+  } catch (const InvalidArgument& error) {
+    EXPECT_NE(std::string(error.what()).find("(beta1): is 1"), std::string::npos) << error.what();
+  }
+  EXPECT_THROW(Optimizer(context, LionOptions{}, schema), InvalidArgument);
+}
+
 TEST(CppOptimizer, GroupsHaveRulesOfTheirOwnAndWeightsAnAverage) {
   const Context context;
   Model model;
@@ -71,7 +107,7 @@ TEST(CppOptimizer, GroupsHaveRulesOfTheirOwnAndWeightsAnAverage) {
 
 TEST(CppOptimizer, RulesDescribeThemselvesAndAreMadeByTheirDescriptions) {
   const Context context;
-  const Model model;
+  const Parameters matrix = {{.name = "weight", .shape = {2, 3}}};
   const std::vector<RuleDescription> rules = describe_rules();
   const auto adam = std::find_if(rules.begin(), rules.end(), [](const auto& rule) { return rule.name == "adam"; });
   ASSERT_NE(adam, rules.end());
@@ -95,7 +131,7 @@ TEST(CppOptimizer, RulesDescribeThemselvesAndAreMadeByTheirDescriptions) {
         all.emplace_back(option.name, option.choices.at(static_cast<std::size_t>(option.initial.value())));
       }
     }
-    EXPECT_NO_THROW(Optimizer::by_name(context, rule.name, all, model.schema)) << rule.name;
+    EXPECT_NO_THROW(Optimizer::by_name(context, rule.name, all, matrix)) << rule.name;
   }
 }
 

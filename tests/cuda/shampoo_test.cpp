@@ -41,6 +41,20 @@ TEST(CudaShampoo, NormsOfManyChunksAreEqualToTheBit) {
   compare(normalized, 0, {{5, 16384}, {40001}, {7}, {16384}}, 2);
 }
 
+TEST(CudaShampoo, NegatedGradientsAreEqualToTheBit) {
+  const auto maximized = [](gradstep_shampoo_options& options) {
+    options.precondition = 0;
+    options.maximize = 1;
+  };
+  compare(maximized, 0, kShapes);
+  compare(
+      [&](gradstep_shampoo_options& options) {
+        maximized(options);
+        options.eigenvalue_corrected = 1;
+      },
+      0, kShapes);
+}
+
 TEST(CudaShampoo, CodesOfMomentaAreEqualToTheBit) {
   const auto coded = [](gradstep_shampoo_options& options) {
     options.precondition = 0;

@@ -36,11 +36,12 @@ class Shapes {
     own(item.destination);
     own(item.source);
   }
-  void own(TrustItem& item) {
-    own(item.param);
-    own(item.update);
-    own(item.change);
+  void own(UnitItem& item) {
+    own(item.gradient);
+    own(item.value);
+    own(item.to);
   }
+  void own(FinishItem& item) { own(item.item); }
   void own(AverageItem& item) {
     own(item.average);
     own(item.value);
@@ -222,14 +223,33 @@ void DeferringBackend::begin_step(const StepPlan& plan, const kernels::StepReque
   });
 }
 
+void DeferringBackend::shape_gradients(const UnitPlan& plan, const kernels::StepScalars* scalars, Queue& queue) {
+  put_into(queue, [this, kept = std::make_shared<KeptList<UnitPlan, UnitItem>>(plan), scalars] {
+    inner_.shape_gradients(kept->plan, scalars, host_);
+  });
+}
+
 void DeferringBackend::update(const UpdatePlan& plan, kernels::StepScalars* scalars, Queue& queue) {
   put_into(queue,
            [this, kept = std::make_shared<KeptUpdate>(plan), scalars] { inner_.update(kept->plan, scalars, host_); });
 }
 
-void DeferringBackend::apply_trust(const TrustPlan& plan, const kernels::StepScalars* scalars, Queue& queue) {
-  put_into(queue, [this, kept = std::make_shared<KeptList<TrustPlan, TrustItem>>(plan), scalars] {
-    inner_.apply_trust(kept->plan, scalars, host_);
+void DeferringBackend::count_staying(const FinishPlan& plan, const kernels::StepScalars* scalars, double* partials,
+                                     Queue& queue) {
+  put_into(queue, [this, kept = std::make_shared<KeptList<FinishPlan, FinishItem>>(plan), scalars, partials] {
+    inner_.count_staying(kept->plan, scalars, partials, host_);
+  });
+}
+
+void DeferringBackend::orthogonalize(const OrthogonalPlan& plan, const kernels::StepScalars* scalars, Queue& queue) {
+  put_into(queue, [this, kept = std::make_shared<Kept<OrthogonalItem>>(plan.items), scalars] {
+    inner_.orthogonalize({std::as_const(*kept).items(), {}}, scalars, host_);
+  });
+}
+
+void DeferringBackend::finish(const FinishPlan& plan, const kernels::StepScalars* scalars, Queue& queue) {
+  put_into(queue, [this, kept = std::make_shared<KeptList<FinishPlan, FinishItem>>(plan), scalars] {
+    inner_.finish(kept->plan, scalars, host_);
   });
 }
 
@@ -348,7 +368,7 @@ void DeferringBackend::expand(const LowRankPlan& plan, double factor, Queue& que
   put_into(queue, kept(plan, [this, factor](const LowRankPlan& own) { inner_.expand(own, factor, host_); }));
 }
 
-std::unique_ptr<Preconditioning> DeferringBackend::make_preconditioning(const kernels::ShampooForm& form) {
+std::unique_ptr<Preconditioning> DeferringBackend::make_preconditioning(const rules::ShampooForm& form) {
   return defer(inner_.make_preconditioning(form),
                [this](Queue& queue, std::function<void()> work) { put_into(queue, std::move(work)); });
 }

@@ -24,8 +24,15 @@ class DeferringBackend : public Backend {
   void add_rows(const RowsJob& job, Queue& queue) override;
   void begin_step(const StepPlan& plan, const kernels::StepRequest& request, const double* values,
                   kernels::StepScalars* scalars, Queue& queue) override;
+  void shape_gradients(const UnitPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override;
   void update(const UpdatePlan& plan, kernels::StepScalars* scalars, Queue& queue) override;
-  void apply_trust(const TrustPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override;
+  void count_staying(const FinishPlan& plan, const kernels::StepScalars* scalars, double* partials,
+                     Queue& queue) override;
+  void reserve_orthogonal(const OrthogonalPlan& plan, Queue& /*queue*/) override {
+    inner_.reserve_orthogonal(plan, host_);
+  }
+  void orthogonalize(const OrthogonalPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override;
+  void finish(const FinishPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override;
   void average(const AveragePlan& plan, const kernels::StepScalars* scalars, Queue& queue) override;
   void close_step(kernels::StepScalars* scalars, Queue& queue) override;
   void encode(const float* from, const CodedNumbers& to, Queue& queue) override;
@@ -57,7 +64,7 @@ class DeferringBackend : public Backend {
   void take(const Array& data, const SparseList& list, void* values, Queue& queue) override;
   void put(const Array& data, const SparseList& list, bool add, Queue& queue) override;
   void sum_sparse(const SparseSum& job, Queue& queue) override;
-  std::unique_ptr<Preconditioning> make_preconditioning(const kernels::ShampooForm& form) override;
+  std::unique_ptr<Preconditioning> make_preconditioning(const rules::ShampooForm& form) override;
 
  protected:
   /// `work` is to be done in the order of `queue`.

@@ -15,7 +15,7 @@ struct KeptStep {
   PreconditioningStep step() const { return {tensors, groups}; }
 
   std::vector<TensorStep> tensors;
-  std::vector<kernels::ShampooConstants> groups;
+  std::vector<rules::ShampooConstants> groups;
 };
 
 struct KeptJobs {

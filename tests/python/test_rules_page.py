@@ -17,6 +17,8 @@ HEAD, *SECTIONS = (ROOT / "docs" / "rules.md").read_text().split("\n## ")
 PAGE = {section.partition("\n")[0]: section for section in SECTIONS}
 STORAGE = {"maximize", "master_weights", "state_dtype", "stochastic_rounding", "seed"}
 SHARED = STORAGE | {"step_counting", "average_decay", "decay_mode", "peak_learning_rate", "trust_ratio"}
+SHARED |= {"cautious_update", "cautious_decay", "center_gradients"}
+SHARED |= {"adaptive_clip", "adaptive_clip_epsilon", "adaptive_clip_units"}
 KINDS = {"hyper-parameter": "hyper_parameter"}
 SIZE = 1 << 14
 
@@ -45,7 +47,8 @@ def legal(option: gradstep.RuleOption) -> str:
         return ", ".join(option.choices)
     if option.minimum < -1e300:
         return "any"
-    return f"≥ {option.minimum:g}" if option.limit == float("inf") else f"[{option.minimum:g}, {option.limit:g})"
+    low, high = f"{option.minimum:.15g}", f"{option.limit:.15g}"
+    return f"≥ {low}" if option.limit == float("inf") else f"[{low}, {high})"
 
 
 def default(option: gradstep.RuleOption) -> str | float:
@@ -63,29 +66,35 @@ def test_each_rule_is_what_the_library_says_of_it(rule):
     assert set(rows) == set(rule.options) - SHARED
     for name, (kind, initial, values, meaning) in rows.items():
         option = rule.options[name]
-        assert (KINDS.get(kind, kind), values, meaning) == (option.kind, legal(option), option.meaning)
+        numbers = values.removesuffix(", whole")
+        assert (KINDS.get(kind, kind), numbers, meaning) == (option.kind, legal(option), option.meaning)
         assert initial == default(option) or float(initial) == default(option)
 
 
 @pytest.mark.parametrize("rule", gradstep.describe_rules().values(), ids=lambda rule: rule.name)
 def test_bytes_are_what_the_library_allocates(rule):
-    """With nothing but what must be given the states are those that are always there."""
+    """With nothing but what must be given the states are those that the defaults have."""
     _, states, sizes = tables(PAGE[rule.name])
-    always = [row[0] for row in states if row[3] == "always"]
-    (row,) = (row for row in sizes if row[0] == (", ".join(always) or "no state"))
+
+    def is_there(condition: str) -> bool:
+        needed = re.fullmatch("with a `(.*)` that is not the constant 0", condition)
+        return condition == "always" or bool(needed and rule.options[needed[1]].default)
+
+    there = [row[0] for row in states if is_there(row[3])]
+    (row,) = (row for row in sizes if row[0] == (", ".join(there) or "no state"))
     for text, dtype, state_dtype in zip(
         row[1:], ("float32", "float64", "float32", "float32"), ("native", "native", "bf16", "int8"), strict=True
     ):
         options = {name: option.minimum for name, option in rule.options.items() if option.default is None}
         cls = gradstep.optimizer_class(rule.name)
-        allocated = cls.state_bytes([np.zeros(SIZE, dtype)], state_dtype=state_dtype, **options)
+        allocated = cls.state_bytes([np.zeros((1, SIZE), dtype)], state_dtype=state_dtype, **options)
         assert float(text) == float(f"{allocated / SIZE:.3g}")
 
 
 @pytest.mark.parametrize("rule", PAGE)
 def test_examples_make_the_rule(rule, tmp_path):
     codes = dict(re.findall(r"```(c|python)\n(.*?)```", PAGE[rule], re.DOTALL))
-    names = {"gradstep": gradstep, "arrays": [np.zeros(3, np.float32)]}
+    names = {"gradstep": gradstep, "arrays": [np.zeros((1, 3), np.float32)]}
     exec(codes["python"], names)
     assert type(names["optimizer"]) is gradstep.optimizer_class(rule)
     if shutil.which("cc") is None:

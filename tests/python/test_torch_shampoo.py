@@ -75,6 +75,19 @@ def test_shampoo_takes_over_an_adamw(source, random):
         adapters.Shampoo.from_adamw(torch.optim.Adam(twins.ours, weight_decay=0.1))
 
 
+def test_shampoo_takes_over_maximize(random):
+    twins = Twins(random, [(6, 5), (7,)])
+    up = adapters.Shampoo.from_adamw(torch.optim.AdamW(twins.ours, **ADAMW, maximize=True), block_size=4)
+    down = adapters.Shampoo.from_adamw(twins.theirs, **ADAMW, block_size=4)
+    for _ in range(STEPS):
+        twins.backward()
+        for parameter in twins.theirs:
+            parameter.grad.neg_()
+        up.step()
+        down.step()
+    assert bits(twins.ours) == bits(twins.theirs)
+
+
 def test_shampoo_resumes_from_a_state_dict_with_the_same_bits(random):
     twins = Twins(random, [(6, 5), (7,), (3, 4), ()])
     grads = [[twins.tensor(p.shape) for p in twins.ours] for _ in range(STEPS)]

@@ -18,6 +18,12 @@ class SharedOptions(TypedDict, total=False):
     decay_mode: str
     peak_learning_rate: float
     trust_ratio: bool
+    cautious_update: str
+    cautious_decay: bool
+    adaptive_clip: float
+    adaptive_clip_epsilon: float
+    adaptive_clip_units: str
+    center_gradients: bool
 
 
 ARGUMENTS = """

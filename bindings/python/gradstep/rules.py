@@ -153,6 +153,320 @@ class Lamb(NamedOptimizer):
         super().__init__(parameters, names=names, groups=groups, context=context, **options)
 
 
+class MuonOptions(SharedOptions, total=False):
+    learning_rate: Number
+    momentum: Number
+    weight_decay: Number
+    iterations: float
+    epsilon: float
+    scale_factor: float
+    coefficient_a: float
+    coefficient_b: float
+    coefficient_c: float
+    momentum_form: str
+    nesterov: bool
+    step_scale: str
+    coefficients: str
+    normalizer: str
+
+
+@rule_class("muon")
+class Muon(NamedOptimizer):
+    def __init__(
+        self,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        context: Context | None = None,
+        **options: Unpack[MuonOptions],
+    ) -> None:
+        super().__init__(parameters, names=names, groups=groups, context=context, **options)
+
+
+class SignumOptions(SharedOptions, total=False):
+    learning_rate: Number
+    momentum: Number
+    weight_decay: Number
+    nesterov: bool
+
+
+@rule_class("signum")
+class Signum(NamedOptimizer):
+    def __init__(
+        self,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        context: Context | None = None,
+        **options: Unpack[SignumOptions],
+    ) -> None:
+        super().__init__(parameters, names=names, groups=groups, context=context, **options)
+
+
+class NadamOptions(SharedOptions, total=False):
+    learning_rate: Number
+    beta1: Number
+    beta2: Number
+    epsilon: Number
+    epsilon_root: Number
+    momentum_decay: Number
+    weight_decay: Number
+    form: str
+
+
+@rule_class("nadam")
+class Nadam(NamedOptimizer):
+    def __init__(
+        self,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        context: Context | None = None,
+        **options: Unpack[NadamOptions],
+    ) -> None:
+        super().__init__(parameters, names=names, groups=groups, context=context, **options)
+
+
+class RadamOptions(SharedOptions, total=False):
+    learning_rate: Number
+    beta1: Number
+    beta2: Number
+    epsilon: Number
+    epsilon_root: Number
+    threshold: Number
+    weight_decay: Number
+    form: str
+    nesterov: bool
+
+
+@rule_class("radam")
+class Radam(NamedOptimizer):
+    def __init__(
+        self,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        context: Context | None = None,
+        **options: Unpack[RadamOptions],
+    ) -> None:
+        super().__init__(parameters, names=names, groups=groups, context=context, **options)
+
+
+class AdamaxOptions(SharedOptions, total=False):
+    learning_rate: Number
+    beta1: Number
+    beta2: Number
+    epsilon: Number
+    weight_decay: Number
+
+
+@rule_class("adamax")
+class Adamax(NamedOptimizer):
+    def __init__(
+        self,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        context: Context | None = None,
+        **options: Unpack[AdamaxOptions],
+    ) -> None:
+        super().__init__(parameters, names=names, groups=groups, context=context, **options)
+
+
+class AdadeltaOptions(SharedOptions, total=False):
+    learning_rate: Number
+    rho: Number
+    epsilon: Number
+    weight_decay: Number
+
+
+@rule_class("adadelta")
+class Adadelta(NamedOptimizer):
+    def __init__(
+        self,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        context: Context | None = None,
+        **options: Unpack[AdadeltaOptions],
+    ) -> None:
+        super().__init__(parameters, names=names, groups=groups, context=context, **options)
+
+
+class RpropOptions(SharedOptions, total=False):
+    learning_rate: Number
+    eta_minus: Number
+    eta_plus: Number
+    minimum_step: Number
+    maximum_step: Number
+    weight_decay: Number
+
+
+@rule_class("rprop")
+class Rprop(NamedOptimizer):
+    def __init__(
+        self,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        context: Context | None = None,
+        **options: Unpack[RpropOptions],
+    ) -> None:
+        super().__init__(parameters, names=names, groups=groups, context=context, **options)
+
+
+class AdabeliefOptions(SharedOptions, total=False):
+    learning_rate: Number
+    beta1: Number
+    beta2: Number
+    epsilon: Number
+    epsilon_root: Number
+    weight_decay: Number
+    nesterov: bool
+
+
+@rule_class("adabelief")
+class Adabelief(NamedOptimizer):
+    def __init__(
+        self,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        context: Context | None = None,
+        **options: Unpack[AdabeliefOptions],
+    ) -> None:
+        super().__init__(parameters, names=names, groups=groups, context=context, **options)
+
+
+class YogiOptions(SharedOptions, total=False):
+    learning_rate: Number
+    beta1: Number
+    beta2: Number
+    epsilon: Number
+    weight_decay: Number
+    initial_accumulator: float
+
+
+@rule_class("yogi")
+class Yogi(NamedOptimizer):
+    def __init__(
+        self,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        context: Context | None = None,
+        **options: Unpack[YogiOptions],
+    ) -> None:
+        super().__init__(parameters, names=names, groups=groups, context=context, **options)
+
+
+class AdanOptions(SharedOptions, total=False):
+    learning_rate: Number
+    beta1: Number
+    beta2: Number
+    beta3: Number
+    epsilon: Number
+    epsilon_root: Number
+    weight_decay: Number
+    form: str
+
+
+@rule_class("adan")
+class Adan(NamedOptimizer):
+    def __init__(
+        self,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        context: Context | None = None,
+        **options: Unpack[AdanOptions],
+    ) -> None:
+        super().__init__(parameters, names=names, groups=groups, context=context, **options)
+
+
+class AdemamixOptions(SharedOptions, total=False):
+    learning_rate: Number
+    beta1: Number
+    beta2: Number
+    beta3: Number
+    alpha: Number
+    epsilon: Number
+    weight_decay: Number
+    alpha_steps: float
+    beta3_steps: float
+    warmup: str
+
+
+@rule_class("ademamix")
+class Ademamix(NamedOptimizer):
+    def __init__(
+        self,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        context: Context | None = None,
+        **options: Unpack[AdemamixOptions],
+    ) -> None:
+        super().__init__(parameters, names=names, groups=groups, context=context, **options)
+
+
+class AdoptOptions(SharedOptions, total=False):
+    learning_rate: Number
+    beta1: Number
+    beta2: Number
+    epsilon: Number
+    weight_decay: Number
+    clipping: str
+    nesterov: bool
+
+
+@rule_class("adopt")
+class Adopt(NamedOptimizer):
+    def __init__(
+        self,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        context: Context | None = None,
+        **options: Unpack[AdoptOptions],
+    ) -> None:
+        super().__init__(parameters, names=names, groups=groups, context=context, **options)
+
+
+class LapropOptions(SharedOptions, total=False):
+    learning_rate: Number
+    beta1: Number
+    beta2: Number
+    epsilon: Number
+    weight_decay: Number
+
+
+@rule_class("laprop")
+class Laprop(NamedOptimizer):
+    def __init__(
+        self,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        context: Context | None = None,
+        **options: Unpack[LapropOptions],
+    ) -> None:
+        super().__init__(parameters, names=names, groups=groups, context=context, **options)
+
+
 CLASSES: dict[str, type[NamedOptimizer]] = {
     "sgd": SGD,
     "rmsprop": RMSProp,
@@ -160,12 +474,38 @@ CLASSES: dict[str, type[NamedOptimizer]] = {
     "adam": Adam,
     "lion": Lion,
     "lamb": Lamb,
+    "muon": Muon,
+    "signum": Signum,
+    "nadam": Nadam,
+    "radam": Radam,
+    "adamax": Adamax,
+    "adadelta": Adadelta,
+    "rprop": Rprop,
+    "adabelief": Adabelief,
+    "yogi": Yogi,
+    "adan": Adan,
+    "ademamix": Ademamix,
+    "adopt": Adopt,
+    "laprop": Laprop,
 }
 __all__ = [
     "SGD",
     "AdaGrad",
+    "Adabelief",
+    "Adadelta",
     "Adam",
+    "Adamax",
+    "Adan",
+    "Ademamix",
+    "Adopt",
     "Lamb",
+    "Laprop",
     "Lion",
+    "Muon",
+    "Nadam",
     "RMSProp",
+    "Radam",
+    "Rprop",
+    "Signum",
+    "Yogi",
 ]

@@ -100,6 +100,7 @@ class ShampooOptions(TypedDict, total=False):
         bool,
         Keyword("steps a float32 copy of every float16 and bfloat16 parameter, which is the copy's rounded value"),
     ]
+    maximize: Annotated[bool, Keyword("steps up the gradient")]
 
 
 _ENUMS = enums_of(ShampooOptions)

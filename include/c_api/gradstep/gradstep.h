@@ -22,6 +22,7 @@
 #include "gradstep/optimizer.h"
 #include "gradstep/reducer.h"
 #include "gradstep/rule.h"
+#include "gradstep/rules.h"
 #include "gradstep/schedule.h"
 #include "gradstep/shampoo.h"
 #include "gradstep/sharding.h"

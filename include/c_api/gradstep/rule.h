@@ -7,8 +7,9 @@
  *   gradstep_optimizer_create(context, "adam", options, 3, parameters, n, &optimizer);
  *
  * The options of "sgd", "rmsprop", "adagrad" and "adam" have the names, ranges and defaults of the fields of their
- * structs (optimizer.h); the optimizers are the same. Other rules have no struct. gradstep_rule_describe and
- * gradstep_rule_options say what a rule computes and takes; docs/rules.md is made of the same words.
+ * structs (optimizer.h); the optimizers are the same. Other rules have structs in rules.h, and functions there that
+ * call these. gradstep_rule_describe and gradstep_rule_options say what a rule computes and takes; docs/rules.md is
+ * made of the same words.
  */
 #ifndef GRADSTEP_RULE_H
 #define GRADSTEP_RULE_H
@@ -26,6 +27,42 @@ enum gradstep_option_kind {
   GRADSTEP_OPTION_CHOICE = 2,          /* one of several names, or its number */
   GRADSTEP_OPTION_FLAG = 3,            /* 0 or 1 */
   GRADSTEP_OPTION_INTEGER = 4          /* a whole number of 64 bits */
+};
+
+/* Option "step_counting" of every rule: whose steps t counts. */
+enum gradstep_step_counting {
+  GRADSTEP_STEP_COUNTING_INVALID = -1,
+  GRADSTEP_STEP_COUNTING_OPTIMIZER = 0,
+  GRADSTEP_STEP_COUNTING_PARAMETER = 1 /* those that each took part in, as PyTorch does */
+};
+
+/* Option "decay_mode" of every rule. All but the first two subtract from the parameter. */
+enum gradstep_decay_mode {
+  GRADSTEP_DECAY_MODE_INVALID = -1,
+  GRADSTEP_DECAY_MODE_RULE = 0,        /* as the rule says */
+  GRADSTEP_DECAY_MODE_COUPLED = 1,     /* weight_decay * p is added to the gradient */
+  GRADSTEP_DECAY_MODE_DECOUPLED = 2,   /* learning_rate * weight_decay * p */
+  GRADSTEP_DECAY_MODE_INDEPENDENT = 3, /* weight_decay * p */
+  GRADSTEP_DECAY_MODE_RELATIVE = 4,    /* learning_rate / peak_learning_rate * weight_decay * p */
+  GRADSTEP_DECAY_MODE_CORRECTED = 5    /* learning_rate^2 / peak_learning_rate * weight_decay * p */
+};
+
+/* Option "cautious_update" of every rule: elements whose change has the sign of the gradient are left out, and the k of
+ * n that stay in a tensor are multiplied. Source: Liang et al. 2024, Cautious Optimizers. */
+enum gradstep_cautious_update {
+  GRADSTEP_CAUTIOUS_UPDATE_INVALID = -1,
+  GRADSTEP_CAUTIOUS_UPDATE_OFF = 0,
+  GRADSTEP_CAUTIOUS_UPDATE_MEAN = 1, /* by 1 / max(k / n, 1e-3) */
+  GRADSTEP_CAUTIOUS_UPDATE_SUM = 2   /* by n / (k + 1) */
+};
+
+/* Option "adaptive_clip_units" of every rule: the elements that are clipped together. A tensor of one axis is one unit.
+ * Source: Brock et al. 2021, High-Performance Large-Scale Image Recognition Without Normalization. */
+enum gradstep_adaptive_clip_units {
+  GRADSTEP_ADAPTIVE_CLIP_UNITS_INVALID = -1,
+  GRADSTEP_ADAPTIVE_CLIP_UNITS_ROWS = 0,    /* all but the first axis: the weights of an output */
+  GRADSTEP_ADAPTIVE_CLIP_UNITS_COLUMNS = 1, /* the first of two or three axes, all but the last of more: optax */
+  GRADSTEP_ADAPTIVE_CLIP_UNITS_SECOND = 2 /* the second of two or three, all but the first of more: pytorch_optimizer */
 };
 
 /* One option by its name. This struct does not grow. */

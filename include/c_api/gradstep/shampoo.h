@@ -158,7 +158,7 @@ typedef struct gradstep_shampoo_options {
   int32_t eigenvalue_corrected;             /* bool */
   int32_t master_weights;                   /* bool */
   int32_t product_precision;                /* enum gradstep_product_precision */
-  int32_t reserved;                         /* 0 */
+  int32_t maximize;                         /* bool: negates the gradients, before all else */
 } gradstep_shampoo_options;
 
 /* Writes the defaults into the struct_size bytes at o; learning_rate becomes NaN, which create refuses.

@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "cpu/linear_algebra/coding_loops.h"
 #include "cpu/linear_algebra/dense.h"
-#include "cpu/linear_algebra/grafting_loops.h"
 
 namespace gradstep::cpu {
 
@@ -12,8 +10,6 @@ namespace gradstep::cpu {
 struct Arithmetic {
   const char* name;
   const Dense& dense;
-  const GraftingLoops& grafting;
-  const CodingLoops& coding;
 };
 
 /// What every processor of the architecture has: on aarch64 that is NEON with its fused operations.
@@ -22,7 +18,6 @@ inline constexpr const char* kBaselineArithmeticName = "fused";
 #else
 inline constexpr const char* kBaselineArithmeticName = "baseline";
 #endif
-inline constexpr Arithmetic kBaselineArithmetic{kBaselineArithmeticName, kDenseBaseline, kGraftingBaseline,
-                                                kCodingBaseline};
+inline constexpr Arithmetic kBaselineArithmetic{kBaselineArithmeticName, kDenseBaseline};
 
 }  // namespace gradstep::cpu

@@ -31,9 +31,11 @@ void Eigenbases::step(const PreconditioningStep& step) {
     const TensorPlan& plan = phases_.plan.tensors[i];
     const TensorStep& tensor = step.tensors[i];
     if (plan.preconditioned || !tensor.used || !tensor.takes_part) return;
-    phases_.loops().adam(tensor.gradient + chunk.offset, plan.diagonal_exp_avg.floats() + chunk.offset,
-                         plan.diagonal_statistics.floats() + chunk.offset, plan.preconditioned_gradient + chunk.offset,
-                         chunk.length, phases_.constants(step, i).moments);
+    const DirectionArrays arrays{
+        tensor.gradient + chunk.offset,
+        plan.preconditioned_gradient + chunk.offset,
+        {numbers_at(plan.diagonal_exp_avg, chunk.offset), numbers_at(plan.diagonal_statistics, chunk.offset)}};
+    phases_.loops.write_direction(kernels::Graft::adam, phases_.constants(step, i).direction, 1, arrays, chunk.length);
   });
 }
 
@@ -48,7 +50,8 @@ void Eigenbases::step_block(const PreconditioningStep& step, const BlockPlan& bl
   read_block(tensor.diagonal_exp_avg.floats(), block, m);
   read_block(tensor.diagonal_statistics.floats(), block, v);
   rotate(block, /*back=*/false, workspace, g, other);
-  phases_.loops().adam(g, m, v, g, block.size, phases_.constants(step, block.tensor).moments);
+  phases_.loops.write_direction(kernels::Graft::adam, phases_.constants(step, block.tensor).direction, 1,
+                                {g, g, {m, v}}, block.size);
   rotate(block, /*back=*/true, workspace, g, other);
   write_block(g, block, tensor.preconditioned_gradient);
   write_block(m, block, tensor.diagonal_exp_avg.floats());
@@ -80,7 +83,7 @@ void Eigenbases::install(const PreconditioningStep& step, std::span<const RootJo
     for (const FactorPlan& axis : phases_.factors_of(block)) {
       if (!records[axis.job].accepted) continue;
       const float* basis = jobs[axis.job].result;
-      write_matrix(phases_.coding(), basis, axis.preconditioner);
+      write_matrix(phases_.loops, basis, axis.preconditioner);
       if (!moves) continue;
       permute_axis(v, axis, basis + axis.n * axis.n, other);
       std::swap(v, other);
@@ -97,13 +100,13 @@ void Eigenbases::finish(const PreconditioningStep& step) {
   phases_.for_each_chunk([&](std::size_t /*at*/, std::size_t i, const Chunk& chunk) {
     const TensorStep& tensor = step.tensors[i];
     if (!tensor.takes_part) return;
-    const kernels::ShampooConstants& constants = phases_.constants(step, i);
+    const rules::ShampooConstants& constants = phases_.constants(step, i);
     const bool adds = constants.finish.adds;
     const float* p = tensor.value + chunk.offset;
     float* out = tensor.outcome + chunk.offset;
     if (tensor.used) {
-      phases_.loops().finish_corrected(phases_.plan.tensors[i].preconditioned_gradient + chunk.offset, p, out,
-                                       chunk.length, adds, constants.corrected);
+      phases_.loops.finish_corrected(phases_.plan.tensors[i].preconditioned_gradient + chunk.offset, p, out,
+                                     chunk.length, adds, constants.corrected);
     } else if (!adds) {
       std::fill_n(out, chunk.length, 0.0F);
     } else if (out != p) {

@@ -61,10 +61,14 @@ void Grafting::fold(std::span<const double> squares, std::vector<double>& norms)
   }
 }
 
+double Grafting::square(const float* x, const Chunk& chunk) const {
+  return phases_.loops.square({.data = const_cast<float*>(x)}, chunk);
+}
+
 void Grafting::normalize(const PreconditioningStep& step) {
   phases_.for_each_chunk([&](std::size_t at, std::size_t i, const Chunk& chunk) {
     const TensorStep& tensor = step.tensors[i];
-    squares_[at] = tensor.takes_part ? phases_.loops().sum_of_squares(tensor.gradient + chunk.offset, chunk.length) : 0;
+    squares_[at] = tensor.takes_part ? square(tensor.gradient, chunk) : 0;
   });
   fold(squares_, norms_);
   for (std::size_t i = 0; i < scales_.size(); ++i) scales_[i].gradient = kernels::normalizing_scale(norms_[i]);
@@ -73,18 +77,14 @@ void Grafting::normalize(const PreconditioningStep& step) {
 void Grafting::graft(const PreconditioningStep& step) {
   const std::vector<TensorPlan>& tensors = phases_.plan.tensors;
   const Graft graft = phases_.plan.form.graft;
-  const GraftingLoops& loops = phases_.loops();
   std::fill(scales_.begin(), scales_.end(), kernels::GraftScales{});
   if (kernels::is_normalized(graft)) normalize(step);
   phases_.for_each_chunk([&](std::size_t at, std::size_t i, const Chunk& chunk) {
     squares_[at] = preconditioned_squares_[at] = 0;
     if (!step.tensors[i].takes_part) return;
     write_direction(step, i, chunk);
-    squares_[at] = loops.sum_of_squares(step.tensors[i].direction + chunk.offset, chunk.length);
-    if (tensors[i].preconditioned) {
-      preconditioned_squares_[at] =
-          loops.sum_of_squares(tensors[i].preconditioned_gradient + chunk.offset, chunk.length);
-    }
+    squares_[at] = square(step.tensors[i].direction, chunk);
+    if (tensors[i].preconditioned) preconditioned_squares_[at] = square(tensors[i].preconditioned_gradient, chunk);
   });
   fold(squares_, norms_);
   fold(preconditioned_squares_, preconditioned_norms_);
@@ -96,29 +96,15 @@ void Grafting::graft(const PreconditioningStep& step) {
 
 void Grafting::write_direction(const PreconditioningStep& step, std::size_t i, const Chunk& chunk) {
   const TensorPlan& tensor = phases_.plan.tensors[i];
-  const kernels::ShampooConstants& constants = phases_.constants(step, i);
-  const GraftingLoops& loops = phases_.loops();
-  const float* g = step.tensors[i].gradient + chunk.offset;
-  float* u = tensor.direction + chunk.offset;
-  switch (phases_.plan.form.graft) {
-    case Graft::sgd:
-    case Graft::none:
-      break;
-    case Graft::adagrad:
-    case Graft::adagrad_normalized:
-    case Graft::rmsprop:
-    case Graft::rmsprop_normalized:
-      loops.divide_by_root(g, tensor.diagonal_statistics.floats() + chunk.offset, u, chunk.length, scales_[i].gradient,
-                           constants.root);
-      break;
-    case Graft::sqrt_n:
-      loops.take_signs(g, u, chunk.length);
-      break;
-    case Graft::adam:
-      loops.adam(g, tensor.diagonal_exp_avg.floats() + chunk.offset, tensor.diagonal_statistics.floats() + chunk.offset,
-                 u, chunk.length, constants.moments);
-      break;
+  const Graft graft = phases_.plan.form.graft;
+  if (kernels::is_plain(graft)) return;
+  float* statistics = numbers_at(tensor.diagonal_statistics, chunk.offset);
+  DirectionArrays arrays{step.tensors[i].gradient + chunk.offset, tensor.direction + chunk.offset, {statistics}};
+  if (graft == Graft::adam) {
+    arrays.states[0] = numbers_at(tensor.diagonal_exp_avg, chunk.offset);
+    arrays.states[1] = statistics;
   }
+  phases_.loops.write_direction(graft, phases_.constants(step, i).direction, scales_[i].gradient, arrays, chunk.length);
 }
 
 void Grafting::finish(const PreconditioningStep& step) {
@@ -135,8 +121,8 @@ void Grafting::finish(const PreconditioningStep& step) {
   phases_.for_each_chunk([&](std::size_t /*at*/, std::size_t i, const Chunk& chunk) {
     if (!step.tensors[i].takes_part) return;
     const TensorPlan& tensor = tensors[i];
-    float* m = tensor.momentum.exists() ? tensor.momentum.floats() + chunk.offset : nullptr;
-    float* n = tensor.diagonal_momentum.exists() ? tensor.diagonal_momentum.floats() + chunk.offset : nullptr;
+    float* m = numbers_at(tensor.momentum, chunk.offset);
+    float* n = numbers_at(tensor.diagonal_momentum, chunk.offset);
     finish_range(step, i, chunk.offset, chunk.length, m, n);
   });
 }
@@ -148,26 +134,27 @@ void Grafting::CodedMomentum::reserve(const StoredMatrix& matrix) {
 }
 
 /// The rows' numbers, NULL if the matrix is absent. With the first rows all columns' largest begin anew.
-float* Grafting::CodedMomentum::decode(const CodingLoops& loops, const StoredMatrix& matrix, std::int64_t begin_row,
+float* Grafting::CodedMomentum::decode(const Loops& loops, const StoredMatrix& matrix, std::int64_t begin_row,
                                        std::int64_t end_row) {
   if (!matrix.exists()) return nullptr;
   const std::int64_t first = begin_row * matrix.columns;
   if (!matrix.is_coded()) return matrix.floats() + first;
   if (begin_row == 0) std::fill_n(largest.begin(), matrix.columns, 0.0F);
-  loops.decode(matrix, begin_row, end_row, numbers.data() + first);
+  loops.decode_matrix(matrix, begin_row, end_row, numbers.data() + first);
   return numbers.data() + first;
 }
 
-void Grafting::CodedMomentum::take_largest(const CodingLoops& loops, const StoredMatrix& matrix, std::int64_t begin_row,
+void Grafting::CodedMomentum::take_largest(const Loops& loops, const StoredMatrix& matrix, std::int64_t begin_row,
                                            std::int64_t end_row) {
   if (!matrix.is_coded()) return;
-  loops.take_largest(matrix, begin_row, end_row, numbers.data() + begin_row * matrix.columns, largest.data());
+  loops.take_largest_of_columns(matrix, begin_row, end_row, numbers.data() + begin_row * matrix.columns,
+                                largest.data());
 }
 
-void Grafting::CodedMomentum::encode(const CodingLoops& loops, const StoredMatrix& matrix) const {
+void Grafting::CodedMomentum::encode(const Loops& loops, const StoredMatrix& matrix) const {
   if (!matrix.is_coded()) return;
   std::copy_n(largest.begin(), matrix.columns, matrix.buckets);
-  loops.encode(numbers.data(), matrix);
+  loops.encode_matrix(numbers.data(), matrix);
 }
 
 /// Codes of a column share a bucket over all rows, so a tensor is encoded as a whole. What comes before is done for
@@ -175,7 +162,7 @@ void Grafting::CodedMomentum::encode(const CodingLoops& loops, const StoredMatri
 void Grafting::finish_coded(const PreconditioningStep& step, std::size_t i, Lane& lane) const {
   constexpr std::int64_t kNumbersAtOnce = 2048;
   const TensorPlan& tensor = phases_.plan.tensors[i];
-  const CodingLoops& loops = phases_.coding();
+  const Loops& loops = phases_.loops;
   const StoredMatrix& shape = tensor.momentum.exists() ? tensor.momentum : tensor.diagonal_momentum;
   const std::int64_t rows_at_once =
       std::max<std::int64_t>(1, kNumbersAtOnce / std::max<std::int64_t>(1, shape.columns));
@@ -197,7 +184,7 @@ void Grafting::finish_range(const PreconditioningStep& step, std::size_t i, std:
   const TensorPlan& plan = phases_.plan.tensors[i];
   const TensorStep& tensor = step.tensors[i];
   const float* direction = plan.preconditioned ? plan.preconditioned_gradient + begin : nullptr;
-  phases_.loops().finish(
+  phases_.loops.finish_grafted(
       {tensor.direction + begin, direction, tensor.value + begin, momentum, diagonal_momentum, tensor.outcome + begin},
       count, kernels::finish_of_tensor(phases_.constants(step, i).finish, scales_[i]));
 }

@@ -27,10 +27,9 @@ class Grafting {
     AlignedVector<float> largest;  // of each column
 
     void reserve(const StoredMatrix& matrix);
-    float* decode(const CodingLoops& loops, const StoredMatrix& matrix, std::int64_t begin_row, std::int64_t end_row);
-    void take_largest(const CodingLoops& loops, const StoredMatrix& matrix, std::int64_t begin_row,
-                      std::int64_t end_row);
-    void encode(const CodingLoops& loops, const StoredMatrix& matrix) const;
+    float* decode(const Loops& loops, const StoredMatrix& matrix, std::int64_t begin_row, std::int64_t end_row);
+    void take_largest(const Loops& loops, const StoredMatrix& matrix, std::int64_t begin_row, std::int64_t end_row);
+    void encode(const Loops& loops, const StoredMatrix& matrix) const;
     std::size_t size() const { return numbers.size() + largest.size(); }
   };
   /// Tensors that follow one another, and scratch for the largest of them.
@@ -44,6 +43,7 @@ class Grafting {
   void deal_out_coded();
   void normalize(const PreconditioningStep& step);
   void write_direction(const PreconditioningStep& step, std::size_t tensor, const Chunk& chunk);
+  double square(const float* x, const Chunk& chunk) const;
   void fold(std::span<const double> squares, std::vector<double>& norms) const;
   void finish_coded(const PreconditioningStep& step, std::size_t tensor, Lane& lane) const;
   void finish_range(const PreconditioningStep& step, std::size_t tensor, std::int64_t begin, std::int64_t count,

@@ -9,11 +9,18 @@
 #include "cpu/linear_algebra/arithmetic.h"
 #include "cpu/linear_algebra/block_copies.h"
 #include "cpu/linear_algebra/workspaces.h"
+#include "cpu/loops.h"
 
 namespace gradstep::cpu {
 
+/// From `offset` on, NULL if there is no such state.
+inline float* numbers_at(const StoredMatrix& state, std::int64_t offset) {
+  return state.exists() ? state.floats() + offset : nullptr;
+}
+
 struct Phases {
   Context& context;
+  const Loops& loops;
   const Arithmetic& arithmetic;
   PreconditioningPlan plan = {};
   Workspaces workspaces = {};
@@ -26,10 +33,8 @@ struct Phases {
   Products<float> products(Workspace& workspace) const {
     return {arithmetic.dense.f32, workspace.packed, shares_blocks ? &context : nullptr};
   }
-  const GraftingLoops& loops() const { return arithmetic.grafting; }
-  const CodingLoops& coding() const { return arithmetic.coding; }
 
-  const kernels::ShampooConstants& constants(const PreconditioningStep& step, std::size_t tensor) const {
+  const rules::ShampooConstants& constants(const PreconditioningStep& step, std::size_t tensor) const {
     return step.groups[static_cast<std::size_t>(plan.tensors[tensor].group)];
   }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cpu/instruction_set.h"
 #include "cpu/linear_algebra/block_copies.h"
 #include "cpu/linear_algebra/eigenbases.h"
 #include "cpu/linear_algebra/grafting.h"
@@ -49,8 +50,8 @@ void keep_finite(float* statistic, std::int64_t n) {
 
 class CpuPreconditioning final : public Preconditioning {
  public:
-  CpuPreconditioning(Context& context, const Arithmetic& arithmetic)
-      : phases_{context, arithmetic}, grafting_(phases_), bases_(phases_) {}
+  CpuPreconditioning(Context& context, const Loops& loops)
+      : phases_{context, loops, choose_arithmetic(loops)}, grafting_(phases_), bases_(phases_) {}
 
   const char* arithmetic() const override { return phases_.arithmetic.name; }
   std::int64_t bytes() const override {
@@ -102,12 +103,12 @@ class CpuPreconditioning final : public Preconditioning {
   void refresh_roots(std::span<const RootJob> jobs, std::span<RootRecord> records, Queue& /*queue*/) override;
   std::unique_ptr<RootRun> make_root_run() override {
     has_runs_ = true;
-    return std::make_unique<CpuRootRun>(phases_.context, tools(), phases_.workspaces);
+    return std::make_unique<CpuRootRun>(phases_.context, phases_.loops, tools(), phases_.workspaces);
   }
   void install_roots(std::span<const RootJob> jobs, std::span<const RootRecord> records, Queue& /*queue*/) override {
     for (std::size_t at = 0; at < jobs.size(); ++at) {
       if (records[at].accepted && jobs[at].result != nullptr)
-        write_matrix(phases_.coding(), jobs[at].result, jobs[at].preconditioner);
+        write_matrix(phases_.loops, jobs[at].result, jobs[at].preconditioner);
     }
   }
   void install_bases(const PreconditioningStep& step, std::span<const RootJob> jobs,
@@ -153,14 +154,14 @@ void CpuPreconditioning::reserve_scratch() {
 
 void CpuPreconditioning::update_statistics(const PreconditioningStep& step, const BlockPlan& block,
                                            const BlockNumbers& g, Workspace& workspace) const {
-  const kernels::ShampooConstants& constants = phases_.constants(step, block.tensor);
+  const rules::ShampooConstants& constants = phases_.constants(step, block.tensor);
   for (const FactorPlan& axis : phases_.factors_of(block)) {
     float* scratch = axis.statistic.is_coded() ? Workspace::resized(workspace.second, axis.n * axis.n) : nullptr;
-    float* statistic = read_matrix(phases_.coding(), axis.statistic, scratch);
+    float* statistic = read_matrix(phases_.loops, axis.statistic, scratch);
     update_statistic(phases_.products(workspace), g.first, g.layout(block, axis), constants.keep, constants.add,
                      statistic);
     keep_finite(statistic, axis.n);
-    write_matrix(phases_.coding(), statistic, axis.statistic);
+    write_matrix(phases_.loops, statistic, axis.statistic);
   }
 }
 
@@ -175,7 +176,7 @@ void CpuPreconditioning::precondition(const BlockPlan& block, BlockNumbers from,
   const std::span<const FactorPlan> axes = phases_.factors_of(block);
   for (const FactorPlan& axis : axes) {
     float* scratch = axis.preconditioner.is_coded() ? Workspace::resized(workspace.third, axis.n * axis.n) : nullptr;
-    const float* root = read_matrix(phases_.coding(), axis.preconditioner, scratch);
+    const float* root = read_matrix(phases_.loops, axis.preconditioner, scratch);
     const bool is_last = &axis == &axes.back();
     float* to = scratches[next];
     if (is_last && block.exchange != nullptr) to = block.exchange;
@@ -198,10 +199,10 @@ void CpuPreconditioning::refresh_roots(std::span<const RootJob> jobs, std::span<
     const Workspaces::Lent workspace(phases_.workspaces);
     const std::int64_t count = job.n * job.n;
     float* scratch = job.statistic.is_coded() ? Workspace::resized(workspace->first, count) : nullptr;
-    const float* statistic = read_matrix(phases_.coding(), job.statistic, scratch);
+    const float* statistic = read_matrix(phases_.loops, job.statistic, scratch);
     float* root = Workspace::resized(workspace->second, count);
     record = compute_root(statistic, job.n, job.recipe, tools, *workspace, root);
-    if (record.accepted) write_matrix(phases_.coding(), root, job.preconditioner);
+    if (record.accepted) write_matrix(phases_.loops, root, job.preconditioner);
   });
 }
 
@@ -221,8 +222,8 @@ void CpuPreconditioning::follow_masters(const PreconditioningStep& step, Queue& 
 
 }  // namespace
 
-std::unique_ptr<Preconditioning> make_preconditioning(Context& context, const Arithmetic& arithmetic) {
-  return std::make_unique<CpuPreconditioning>(context, arithmetic);
+std::unique_ptr<Preconditioning> make_preconditioning(Context& context, const Loops& loops) {
+  return std::make_unique<CpuPreconditioning>(context, loops);
 }
 
 }  // namespace gradstep::cpu

@@ -8,11 +8,11 @@
 #include <memory>
 
 #include "backend/context.h"
-#include "cpu/linear_algebra/arithmetic.h"
+#include "cpu/loops.h"
 
 namespace gradstep::cpu {
 
 /// `context` outlives it.
-std::unique_ptr<Preconditioning> make_preconditioning(Context& context, const Arithmetic& arithmetic);
+std::unique_ptr<Preconditioning> make_preconditioning(Context& context, const Loops& loops);
 
 }  // namespace gradstep::cpu

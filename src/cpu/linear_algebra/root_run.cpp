@@ -20,8 +20,7 @@ void CpuRootRun::begin(std::span<const RootJob> jobs, std::span<RootRecord> reco
       const RootJob& job = jobs[static_cast<std::size_t>(at)];
       if (!is_root(job)) return;
       const StoredMatrix copy{job.n, job.n, kernels::Coding::none, job.result, nullptr, nullptr};
-      const CodingLoops& coding = tools_.arithmetic->coding;
-      write_matrix(coding, read_matrix(coding, job.statistic, job.result), copy);
+      write_matrix(loops_, read_matrix(loops_, job.statistic, job.result), copy);
     });
   }
   pending_ = true;

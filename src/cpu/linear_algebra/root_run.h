@@ -9,13 +9,14 @@
 
 #include "backend/context.h"
 #include "cpu/linear_algebra/compute_root.h"
+#include "cpu/loops.h"
 
 namespace gradstep::cpu {
 
 class CpuRootRun final : public RootRun {
  public:
-  CpuRootRun(Context& context, const RootTools& tools, Workspaces& workspaces)
-      : context_(context), tools_(tools), workspaces_(workspaces) {}
+  CpuRootRun(Context& context, const Loops& loops, const RootTools& tools, Workspaces& workspaces)
+      : context_(context), loops_(loops), tools_(tools), workspaces_(workspaces) {}
   CpuRootRun(const CpuRootRun&) = delete;
   CpuRootRun& operator=(const CpuRootRun&) = delete;
   ~CpuRootRun() override { CpuRootRun::stop(); }
@@ -29,6 +30,7 @@ class CpuRootRun final : public RootRun {
   void run(std::size_t at, const RootTools& tools);
 
   Context& context_;
+  const Loops& loops_;
   RootTools tools_;
   Workspaces& workspaces_;
   std::span<const RootJob> jobs_;

@@ -5,13 +5,11 @@
 // a plan has foreseen (a host's own threads) bring theirs when they come.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <mutex>
-#include <span>
-#include <vector>
 
 #include "core/aligned_vector.h"
+#include "cpu/linear_algebra/pool.h"
 #include "cpu/linear_algebra/roots.h"
 
 namespace gradstep::cpu {
@@ -34,45 +32,12 @@ struct Workspace {
   }
 };
 
-class Workspaces {
+class Workspaces : public Pool<Workspace> {
  public:
-  /// A workspace for the length of a task.
-  class Lent {
-   public:
-    explicit Lent(Workspaces& owner) : owner_(owner) {
-      const std::lock_guard lock(owner_.mutex_);
-      if (owner_.free_.empty()) {
-        owner_.free_.reserve(owner_.count_ + 1);  // giving back cannot fail
-        workspace_ = std::make_unique<Workspace>();
-        ++owner_.count_;
-      } else {
-        workspace_ = std::move(owner_.free_.back());
-        owner_.free_.pop_back();
-      }
-    }
-    ~Lent() {
-      const std::lock_guard lock(owner_.mutex_);
-      owner_.free_.push_back(std::move(workspace_));
-    }
-    Lent(const Lent&) = delete;
-    Lent& operator=(const Lent&) = delete;
-
-    Workspace& operator*() const { return *workspace_; }
-    Workspace* operator->() const { return workspace_.get(); }
-
-   private:
-    Workspaces& owner_;
-    std::unique_ptr<Workspace> workspace_;
-  };
-
   /// Room for `count` tasks at once that need so many numbers each. While nothing is lent.
   void reserve(std::size_t count, std::int64_t first, std::int64_t second, std::int64_t third, std::int64_t packed) {
-    while (count_ < count) {
-      free_.reserve(count_ + 1);
-      free_.push_back(std::make_unique<Workspace>());
-      ++count_;
-    }
-    for (const auto& workspace : free_) {
+    grow(count);
+    for (const auto& workspace : all()) {
       Workspace::resized(workspace->first, first);
       Workspace::resized(workspace->second, second);
       Workspace::resized(workspace->third, third);
@@ -83,19 +48,14 @@ class Workspaces {
   template <class Prepare>
   void prepare(std::size_t count, Prepare prepare) {
     reserve(count, 0, 0, 0, 0);
-    for (const auto& workspace : std::span(free_).last(count)) prepare(*workspace);
+    for (const auto& workspace : all().last(count)) prepare(*workspace);
   }
   /// While nothing is lent.
   std::size_t bytes() const {
     std::size_t total = 0;
-    for (const auto& workspace : free_) total += workspace->bytes();
+    for (const auto& workspace : all()) total += workspace->bytes();
     return total;
   }
-
- private:
-  std::mutex mutex_;
-  std::size_t count_ = 0;
-  std::vector<std::unique_ptr<Workspace>> free_;
 };
 
 }  // namespace gradstep::cpu

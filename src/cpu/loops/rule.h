@@ -33,7 +33,9 @@ GRADSTEP_FORMULA void run_rule(Rule rule, GradientScale<T> scale, T* out, const 
     T state[rules::kMaxStates];
     for (int s = 0; s < Rule::kStates; ++s) state[s] = states[s][i];
     const T delta = rule(p[i], scale(g[i]), state);
-    for (int s = 0; s < Rule::kStates; ++s) states[s][i] = state[s];
+    if constexpr (Rule::kWritesStates) {
+      for (int s = 0; s < Rule::kStates; ++s) states[s][i] = state[s];
+    }
     out[i] = kAddToParam ? p[i] + delta : delta;
   }
 }

@@ -38,7 +38,7 @@ template <class T, class Rule>
   }
   const T* p = master != nullptr ? master : read(item.param, begin, count, p_scratch.values);
   const T* g = read(item.gradient, begin, count, g_scratch.values);
-  T* out_in_place = master != nullptr ? master : direct<T>(target, begin);
+  T* out_in_place = in_place && master != nullptr ? master : direct<T>(target, begin);
   T* out = out_in_place != nullptr ? out_in_place : out_scratch.values;
   if (in_place) {
     run_rule<true>(rule, scale, out, p, g, states, count);
@@ -55,7 +55,7 @@ template <class T, class Rule>
     }
     if (!native) store_states<Rule::kStates>(item, begin, count, states);
   }
-  if (out_in_place == nullptr || master != nullptr) store(target, begin, count, out);
+  if (out_in_place == nullptr || out_in_place == master) store(target, begin, count, out);
 }
 
 }  // namespace

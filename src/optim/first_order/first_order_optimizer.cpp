@@ -47,6 +47,12 @@ void check_storage(const StateStorage& storage, const Parameter& parameter) {
   }
 }
 
+void check_shape(const Rule& rule, const Parameter& parameter) {
+  if (!rule.is_of_matrices() || parameter.shape.size() >= 2) return;
+  fail_argument("parameter '{}': has {} axes, {} needs 2 or more; a group with another rule may have it",
+                parameter.name, parameter.shape.size(), rule.name());
+}
+
 /// Over all parameters, so those of the smallest type.
 kernels::StepLimits limits_of(const RulesByGroup& rules, const Schema& schema,
                               const HyperParameters& hyper_parameters) {
@@ -78,7 +84,10 @@ Optimizer::Traits FirstOrderOptimizer::traits_of(const RulesByGroup& rules) {
 }
 
 FirstOrderOptimizer::FirstOrderOptimizer(std::shared_ptr<Context> context, RulesByGroup rules, Schema parameters)
-    : Optimizer(std::move(context), std::move(parameters), rules.fields(), traits_of(rules)), rules_(std::move(rules)) {
+    : Optimizer(std::move(context), std::move(parameters), rules.fields(), traits_of(rules)),
+      rules_(std::move(rules)),
+      units_(site()),
+      finish_(site()) {
   prepare(schema(), hyper_parameters());
   list_work();
 }
@@ -123,12 +132,20 @@ void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& h
   for (std::int32_t g = 0; g < hyper_parameters.group_count(); ++g) rules_.of(g).check(hyper_parameters.schedules(g));
   std::vector<ParameterWish> wishes;
   std::vector<std::uint64_t> keys;
-  std::vector<std::uint8_t> flags = state_flags();
+  std::vector<std::uint8_t> flags = state().flags();
   flags.resize(schema.size(), 0);
   for (std::size_t i = 0; i < schema.size(); ++i) {
     wishes.push_back({wishes_of(rules_.of(schema[i].group), schema[i], hyper_parameters), slice_of(schema, i)});
     keys.push_back(random_key(schema[i].name, rules_.of(schema[i].group).storage().seed));
     if (store().begins_anew(i, wishes[i])) flags[i] = 0;
+  }
+  std::vector<FinishOptions> finish;
+  std::vector<bool> undivided;
+  for (const Parameter& parameter : schema) {
+    const Rule& rule = rules_.of(parameter.group);
+    check_shape(rule, parameter);
+    finish.push_back(rule.finish(hyper_parameters.schedules(parameter.group)));
+    undivided.push_back(rule.is_of_matrices() || rule.unit_clip().ratio > 0 || rule.centers_gradients());
   }
   std::vector<rules::KernelId> kernels;
   std::vector<rules::RuleForm> forms;
@@ -149,6 +166,8 @@ void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& h
 
   store().commit(std::move(growth));
   set_rule_text(std::move(text));
+  set_undivided(std::move(undivided));
+  finish_.set_options(std::move(finish));
   random_keys_.swap(keys);
   kernels_.swap(kernels);
   items_.swap(items);
@@ -161,7 +180,7 @@ void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& h
   step_plan().limits = limits;
   step_plan().prepared.forget();
   if (rules_.counts_each()) list_counts(schema);
-  set_state_flags(flags);
+  state().set_flags(flags);
 }
 
 /// Where the step finds what is counted by parameter.
@@ -191,7 +210,7 @@ void FirstOrderOptimizer::on(StateEvent event) {
     for (std::size_t i = 0; i < schema().size(); ++i) write(site().queue(), number_of(i, kSteps), steps);
   }
   if (event == StateEvent::has_new_flags) {
-    set_all_used(std::ranges::all_of(state_flags(), [](std::uint8_t flag) { return flag != 0; }));
+    set_all_used(std::ranges::all_of(state().flags(), [](std::uint8_t flag) { return flag != 0; }));
   }
 }
 
@@ -229,72 +248,10 @@ void FirstOrderOptimizer::fill_items() {
   plan_.items = items_;
   plan_.maximize = rules_.maximize();
   plan_.prepared.forget();
-  if (rules_.has_trust_ratio()) fill_trust();
+  units_.fill(items_, rules_, schema());
+  finish_.fill(items_, rules_, schema(), work(), sharding());
   fill_averages();
   filled_ = true;
-}
-
-/// Rules write their changes aside, where they wait for their ratio.
-void FirstOrderOptimizer::fill_trust() {
-  constexpr std::int64_t kLine = static_cast<std::int64_t>(kAlignment);
-  std::vector<std::int64_t> offsets;
-  std::int64_t bytes = 0;
-  for (const UpdateItem& item : items_) {
-    offsets.push_back(bytes);
-    bytes += (item.param.size * size_of(arithmetic_dtype(item.param.dtype)) + kLine - 1) / kLine * kLine;
-  }
-  if (changes_.bytes() != static_cast<std::size_t>(bytes)) {
-    changes_ = site().allocate(static_cast<std::size_t>(bytes), /*zeroed=*/true);
-  }
-  const std::int64_t chunks = is_sharded() ? sharding()->chunk_count() : std::ssize(work().chunks());
-  if (squares_.bytes() != static_cast<std::size_t>(2 * chunks) * sizeof(double)) {
-    squares_ = site().allocate(static_cast<std::size_t>(2 * chunks) * sizeof(double), /*zeroed=*/true);
-  }
-  trusted_.clear();
-  values_.clear();
-  changes_shown_.clear();
-  std::int64_t first = 0;
-  for (std::size_t i = 0; i < items_.size(); ++i) {
-    UpdateItem& item = items_[i];
-    Array change =
-        compact_array(changes_.as<std::byte>() + offsets[i], item.param.size, arithmetic_dtype(item.param.dtype));
-    const std::int64_t count = (schema()[i].size + kChunk - 1) / kChunk;
-    TrustItem trusted{item.param, item.update, change, item.constants, first, count};
-    if (item.gradient.data == nullptr) trusted.change.data = nullptr;
-    first += count;
-    item.update = change;
-    values_.push_back(item.param);
-    changes_shown_.push_back(change);
-    trusted_.push_back(trusted);
-  }
-  const auto show = [&](NormPlan& plan, const std::vector<Array>& arrays) {
-    plan.work = &work();
-    plan.arrays = {arrays, 0};
-    plan.prepared.forget();
-  };
-  show(value_norms_, values_);
-  show(change_norms_, changes_shown_);
-  trust_plan_.work = &work();
-  trust_plan_.items = trusted_;
-  trust_plan_.values = squares_.as<double>();
-  trust_plan_.changes = squares_.as<double>() + chunks;
-  trust_plan_.prepared.forget();
-}
-
-/// The norms of whole tensors, so that ratios depend on no cut over ranks.
-void FirstOrderOptimizer::apply_trust() {
-  auto* values = squares_.as<double>();
-  auto* changes = const_cast<double*>(trust_plan_.changes);
-  if (is_sharded()) {
-    const Deadline deadline = sharding()->comm().deadline();
-    sharding()->gather_partials(value_norms_, 1, values, deadline);
-    sharding()->gather_partials(change_norms_, 1, changes, deadline);
-    sharding()->data().settle(deadline);
-  } else {
-    site().backend().square_chunks(value_norms_, 1, values, site().queue());
-    site().backend().square_chunks(change_norms_, 1, changes, site().queue());
-  }
-  site().backend().apply_trust(trust_plan_, scalars(), site().queue());
 }
 
 void FirstOrderOptimizer::fill_averages() {
@@ -316,8 +273,9 @@ void FirstOrderOptimizer::fill_averages() {
 void FirstOrderOptimizer::apply(double clip_value) {
   if (buffers_changed() || !filled_) fill_items();
   plan_.clip_value = clip_value;
+  units_.run(scalars());
   site().backend().update(plan_, scalars(), site().queue());
-  if (rules_.has_trust_ratio()) apply_trust();
+  finish_.run(scalars(), sharding());
   if (!averages_.empty()) site().backend().average(average_plan_, scalars(), site().queue());
   if (plan_.all_used || !site().is_host()) return;
   const std::span used(store().flags().there(), store().flags().size());
@@ -325,9 +283,9 @@ void FirstOrderOptimizer::apply(double clip_value) {
 }
 
 std::int64_t FirstOrderOptimizer::scratch_bytes() const {
-  return static_cast<std::int64_t>(items_.capacity() * sizeof(UpdateItem) + constants_.bytes() + changes_.bytes() +
-                                   squares_.bytes() + group_of_.bytes() + counts_.bytes() +
-                                   random_keys_.capacity() * sizeof(std::uint64_t));
+  return units_.bytes() + finish_.bytes() +
+         static_cast<std::int64_t>(items_.capacity() * sizeof(UpdateItem) + constants_.bytes() + group_of_.bytes() +
+                                   counts_.bytes() + random_keys_.capacity() * sizeof(std::uint64_t));
 }
 
 }  // namespace gradstep

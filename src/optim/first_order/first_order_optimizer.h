@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "optim/first_order/finish_phases.h"
+#include "optim/first_order/gradient_units.h"
 #include "optim/first_order/rule.h"
 #include "optim/optimizer.h"
 
@@ -39,8 +41,6 @@ class FirstOrderOptimizer final : public Optimizer {
                                           const HyperParameters& hyper_parameters);
   void fill_items();
   void fill_averages();
-  void fill_trust();
-  void apply_trust();
   void apply(double clip_value) override;
   void prepare(const Schema& schema, const HyperParameters& hyper_parameters) override;
   void on(StateEvent event) override;
@@ -59,15 +59,8 @@ class FirstOrderOptimizer final : public Optimizer {
   std::vector<std::uint64_t> random_keys_;  // by parameter
   std::vector<UpdateItem> items_;
   UpdatePlan plan_;  // of items_
-  // What a trust ratio needs: changes before they are scaled, and sums of squares by chunk.
-  Buffer changes_;
-  Buffer squares_;
-  std::vector<Array> values_;
-  std::vector<Array> changes_shown_;
-  std::vector<TrustItem> trusted_;
-  NormPlan value_norms_;
-  NormPlan change_norms_;
-  TrustPlan trust_plan_;
+  GradientUnits units_;
+  FinishPhases finish_;
   std::vector<AverageItem> averages_;
   WorkList averaged_;         // what averages_ are of
   AveragePlan average_plan_;  // of averages_

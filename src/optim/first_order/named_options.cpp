@@ -7,7 +7,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -17,82 +16,12 @@ namespace gradstep {
 
 namespace {
 
-constexpr double kLargestExact = 9007199254740992;  // 2^53
-
-constexpr const char* kStateDtypes[] = {"native", "bf16", "int8"};
-constexpr const char* kDecayModes[] = {"rule", "coupled", "decoupled", "independent", "relative", "corrected"};
-constexpr const char* kStepCountings[] = {"optimizer", "parameter"};
-constexpr rules::Range kAnyInteger = {.minimum = -kLargestExact, .limit = kLargestExact + 2};
-constexpr rules::Range kFlagRange = {.minimum = 0, .limit = 2};
-
-constexpr rules::Range range_of_choices(std::size_t count) {
-  return {.minimum = 0, .limit = static_cast<double>(count)};
-}
-
 /// What storage_of() reads.
 struct SharedOptions {
   std::int32_t master_weights = 0;
   std::int32_t state_dtype = 0;
   std::int32_t stochastic_rounding = 0;
   std::int64_t seed = 0;
-};
-
-/// The places of options that all rules share, behind the rule's own.
-struct Shared {
-  enum : std::uint8_t {
-    maximize,
-    master_weights,
-    state_dtype,
-    stochastic_rounding,
-    seed,
-    step_counting,
-    average_decay,
-    decay_mode,
-    peak_learning_rate,
-    trust_ratio,
-    count
-  };
-};
-
-const RuleOption kShared[Shared::count] = {
-    {GRADSTEP_OPTION_FLAG, "maximize", "steps up the gradient", {}, 0, kFlagRange},
-    {GRADSTEP_OPTION_FLAG, "master_weights", "steps an f32 copy of every f16 and bf16 parameter", {}, 0, kFlagRange},
-    {GRADSTEP_OPTION_CHOICE, "state_dtype", "how state is stored; int8: one byte an element, coded in blocks",
-     kStateDtypes, 0, range_of_choices(std::size(kStateDtypes))},
-    {GRADSTEP_OPTION_FLAG,
-     "stochastic_rounding",
-     "rounds what is stored in 16 bits at random, exact on average",
-     {},
-     0,
-     kFlagRange},
-    {GRADSTEP_OPTION_INTEGER, "seed", "of stochastic_rounding: equal seeds give equal bits", {}, 0, kAnyInteger},
-    {GRADSTEP_OPTION_CHOICE, "step_counting",
-     "whose steps t counts; parameter: those that each took part in, as PyTorch does", kStepCountings, 0,
-     range_of_choices(std::size(kStepCountings))},
-    {GRADSTEP_OPTION_SETTING,
-     "average_decay",
-     "keeps an average of the weights: this share of it at each step; 0 = none",
-     {},
-     0,
-     rules::kFraction},
-    {GRADSTEP_OPTION_CHOICE, "decay_mode",
-     "coupled: weight_decay * p is added to the gradient. Others subtract from p: decoupled learning_rate * "
-     "weight_decay * p; "
-     "independent weight_decay * p; relative learning_rate / peak_learning_rate * weight_decay * p; corrected "
-     "learning_rate^2 / peak_learning_rate * weight_decay * p. rule: as the rule says",
-     kDecayModes, 0, range_of_choices(std::size(kDecayModes))},
-    {GRADSTEP_OPTION_SETTING,
-     "peak_learning_rate",
-     "the largest learning rate of the schedule, for decay_mode",
-     {},
-     0,
-     rules::at_least(0)},
-    {GRADSTEP_OPTION_FLAG,
-     "trust_ratio",
-     "scales the change of each tensor to the tensor's length, times the learning rate (LAMB)",
-     {},
-     0,
-     kFlagRange},
 };
 
 /// "options[2] (beta1)"
@@ -177,9 +106,10 @@ std::vector<RuleOption> options_of(const RuleType& type) {
   for (const rules::Choice& choice : about.choices) {
     const bool is_flag = choice.values.empty();
     options.push_back({is_flag ? GRADSTEP_OPTION_FLAG : GRADSTEP_OPTION_CHOICE, choice.name, choice.meaning,
-                       choice.values, 0, is_flag ? kFlagRange : range_of_choices(choice.values.size())});
+                       choice.values, static_cast<double>(choice.initial),
+                       is_flag ? kFlagRange : range_of_choices(choice.values.size())});
   }
-  options.insert(options.end(), std::begin(kShared), std::end(kShared));
+  options.insert(options.end(), std::begin(kSharedOptions), std::end(kSharedOptions));
   return options;
 }
 
@@ -210,15 +140,20 @@ Rule make_rule(const RuleType& type, std::span<const gradstep_option> options) {
   for (std::size_t i = 0; i < type.about.fields.size(); ++i) read.fields[i] = *next++;
   for (std::size_t i = 0; i < type.about.settings.size(); ++i) read.settings[i] = *next++;
   for (std::size_t i = 0; i < type.about.choices.size(); ++i) read.choices[i] = static_cast<std::int32_t>(*next++);
-  read.maximize = next[Shared::maximize] != 0;
-  read.counts_each = next[Shared::step_counting] != 0;
-  read.average_decay = next[Shared::average_decay];
-  read.decay_mode = static_cast<rules::DecayMode>(next[Shared::decay_mode]);
-  read.peak_learning_rate = next[Shared::peak_learning_rate];
-  read.trust_ratio = next[Shared::trust_ratio] != 0;
-  shared.master_weights = static_cast<std::int32_t>(next[Shared::master_weights]);
-  shared.state_dtype = static_cast<std::int32_t>(next[Shared::state_dtype]);
-  shared.stochastic_rounding = static_cast<std::int32_t>(next[Shared::stochastic_rounding]);
+  read.maximize = next[SharedPlace::maximize] != 0;
+  read.counts_each = next[SharedPlace::step_counting] != 0;
+  read.average_decay = next[SharedPlace::average_decay];
+  read.decay_mode = static_cast<rules::DecayMode>(next[SharedPlace::decay_mode]);
+  read.peak_learning_rate = next[SharedPlace::peak_learning_rate];
+  read.trust_ratio = next[SharedPlace::trust_ratio] != 0;
+  read.cautious_update = static_cast<CautiousUpdate>(next[SharedPlace::cautious_update]);
+  read.unit_clip = {next[SharedPlace::adaptive_clip], next[SharedPlace::adaptive_clip_epsilon],
+                    static_cast<ClipUnits>(next[SharedPlace::adaptive_clip_units])};
+  read.center_gradients = next[SharedPlace::center_gradients] != 0;
+  read.cautious_decay = next[SharedPlace::cautious_decay] != 0;
+  shared.master_weights = static_cast<std::int32_t>(next[SharedPlace::master_weights]);
+  shared.state_dtype = static_cast<std::int32_t>(next[SharedPlace::state_dtype]);
+  shared.stochastic_rounding = static_cast<std::int32_t>(next[SharedPlace::stochastic_rounding]);
   read.storage = storage_of(shared);
   return {type, read};
 }

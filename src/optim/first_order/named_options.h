@@ -9,18 +9,9 @@
 
 #include "gradstep/rule.h"
 #include "optim/first_order/rule.h"
+#include "optim/first_order/shared_options.h"
 
 namespace gradstep {
-
-/// An option that a rule takes.
-struct RuleOption {
-  gradstep_option_kind kind = GRADSTEP_OPTION_INVALID;
-  const char* name = nullptr;
-  const char* meaning = nullptr;
-  std::span<const char* const> choices;
-  double initial = 0;
-  rules::Range range;
-};
 
 /// Throws INVALID_ARGUMENT for an unknown name; the text lists the known ones.
 const RuleType& find_rule(const char* name);

@@ -24,8 +24,13 @@ constexpr RuleType type_of(std::int32_t place) {
   static_assert(Rule::kAbout.choices.size() <= rules::kMaxChoices);
   static_assert(std::ranges::is_sorted(Rule::kStates, {}, [](const rules::State& s) { return s.listed_with >= 0; }),
                 "states that a flag names come last");
-  return {place,         Rule::kAbout, Rule::weight_decay,     &Rule::variant,
-          &Rule::states, &Rule::decay, &Rule::largest_gradient};
+  RuleType type{place,         Rule::kAbout, Rule::weight_decay,     &Rule::variant,
+                &Rule::states, &Rule::decay, &Rule::largest_gradient};
+  if constexpr (requires { &Rule::orthogonalization; }) {
+    type.orthogonalization = &Rule::orthogonalization;
+    type.step_scale = &Rule::step_scale;
+  }
+  return type;
 }
 
 template <class... Rules>
@@ -87,9 +92,15 @@ Rule::Rule(const RuleType& type, const RuleOptions& options) : type_(&type), opt
                   options.peak_learning_rate);
   }
   options_.trust_ratio = options.trust_ratio || about.trust_ratio;
-  if (options_.trust_ratio && (options.storage.master_weights || options.storage.stochastic_rounding)) {
-    fail(GRADSTEP_ERR_UNSUPPORTED, "options.{}: does not go with a trust ratio",
-         options.storage.master_weights ? "master_weights" : "stochastic_rounding");
+  if (options_.trust_ratio && is_of_matrices()) {
+    fail(GRADSTEP_ERR_UNSUPPORTED, "options.trust_ratio: {} has a scale of its own, step_scale", about.name);
+  }
+  if (options_.trust_ratio && options.cautious_decay) {
+    fail(GRADSTEP_ERR_UNSUPPORTED, "options.cautious_decay: with a trust ratio the decay is part of the change");
+  }
+  const rules::Decay decay = rules::decay_of(options.decay_mode, type.decay(options.choices.data()));
+  if (options.cautious_decay && decay == rules::Decay::coupled) {
+    fail_argument("options.cautious_decay: needs a decay that is subtracted from p, found one that joins the gradient");
   }
   for (const rules::State& state : about.states) {
     const bool is_known =
@@ -132,11 +143,39 @@ std::uint32_t Rule::states(std::span<const Schedule> schedules) const {
   return type_->states(type_->variant(GroupSetup(options_, schedules)));
 }
 
+rules::Decay Rule::decay(std::span<const Schedule> schedules) const {
+  if (schedules[type_->weight_decay].is_absent()) return rules::Decay::none;
+  return rules::decay_of(options_.decay_mode, type_->decay(options_.choices.data()));
+}
+
+/// A decay that is subtracted is no part of what is orthogonalized or masked; a trust ratio is of both together.
+bool Rule::decays_later() const {
+  const bool waits = is_of_matrices() || options_.cautious_update != CautiousUpdate::off || options_.cautious_decay;
+  return waits && !options_.trust_ratio;
+}
+
+FinishOptions Rule::finish(std::span<const Schedule> schedules) const {
+  FinishOptions finish;
+  if (is_of_matrices()) finish.scale = ChangeScale::step;
+  if (options_.trust_ratio) finish.scale = ChangeScale::trust_ratio;
+  finish.cautious = options_.cautious_update;
+  finish.decays = decays_later() && decay(schedules) == rules::Decay::decoupled;
+  finish.decays_aligned = finish.decays && options_.cautious_decay;
+  return finish;
+}
+
+rules::NewtonSchulz Rule::orthogonalization() const {
+  return type_->orthogonalization(options_.choices.data(), options_.settings.data());
+}
+
+double Rule::step_scale(std::int64_t rows, std::int64_t columns) const {
+  return type_->step_scale(options_.choices.data(), options_.settings.data(), static_cast<double>(rows),
+                           static_cast<double>(columns));
+}
+
 rules::KernelId Rule::kernel(std::span<const Schedule> schedules) const {
-  const bool decays = !schedules[type_->weight_decay].is_absent();
-  return rules::kernel_id(
-      type_->place, type_->variant(GroupSetup(options_, schedules)),
-      decays ? rules::decay_of(options_.decay_mode, type_->decay(options_.choices.data())) : rules::Decay::none);
+  return rules::kernel_id(type_->place, type_->variant(GroupSetup(options_, schedules)),
+                          finish(schedules).decays ? rules::Decay::none : decay(schedules));
 }
 
 double Rule::largest_gradient(std::span<const Schedule> schedules, double largest) const {
@@ -147,6 +186,8 @@ rules::RuleForm Rule::form() const {
   rules::RuleForm form;
   form.rule = type_->place;
   for (std::size_t i = 0; i < options_.choices.size(); ++i) form.choices[i] = options_.choices[i];
+  for (std::size_t i = 0; i < options_.settings.size(); ++i) form.settings[i] = options_.settings[i];
+  form.decays_later = decays_later() ? 1 : 0;
   form.decay_mode = options_.decay_mode;
   form.peak_learning_rate = options_.peak_learning_rate;
   return form;
@@ -162,6 +203,15 @@ std::string Rule::key() const {
     key += fmt::format(" decays by {} {}", static_cast<int>(options_.decay_mode), options_.peak_learning_rate);
   }
   if (options_.trust_ratio) key += " trust ratio";
+  if (options_.cautious_update != CautiousUpdate::off) {
+    key += fmt::format(" cautious {}", static_cast<int>(options_.cautious_update));
+  }
+  if (options_.unit_clip.ratio > 0) {
+    key += fmt::format(" clips units {} {} {}", options_.unit_clip.ratio, options_.unit_clip.epsilon,
+                       static_cast<int>(options_.unit_clip.units));
+  }
+  if (options_.center_gradients) key += " centers gradients";
+  if (options_.cautious_decay) key += " cautious decay";
   if (options_.counts_each) key += " counts each";
   if (options_.average_decay > 0) key += fmt::format(" averages by {}", options_.average_decay);
   return key;
@@ -178,7 +228,6 @@ RulesByGroup::RulesByGroup(std::vector<Rule> rules) : rules_(std::move(rules)) {
   };
   check_equal("maximize", &Rule::maximize);
   check_equal("step_counting", &Rule::counts_each);
-  check_equal("trust_ratio", &Rule::has_trust_ratio);
 }
 
 void RulesByGroup::check(const Schema& schema) const {

@@ -12,11 +12,25 @@
 #include <vector>
 
 #include "backend/schedule.h"
+#include "backend/step.h"
 #include "optim/first_order/state_storage.h"
 #include "optim/hyper_parameters.h"
 #include "rules/kernels.h"
 
 namespace gradstep {
+
+/// What the elements of a gradient are clipped together with (Brock et al. 2021); in one axis, with all of them.
+enum class ClipUnits : std::int32_t {
+  rows,     ///< all but the first axis: the weights of an output
+  columns,  ///< the first of two or three axes; all but the last of more: optax
+  second,   ///< the second of two or three axes; all but the first of more: pytorch_optimizer
+};
+
+struct UnitClip {
+  double ratio = 0;       ///< gradients are at most this times as long as their parameters; 0 = off
+  double epsilon = 1e-3;  ///< parameters count as this long at least
+  ClipUnits units = ClipUnits::rows;
+};
 
 /// What a host chooses at the creation of an optimizer. Hyper-parameters, settings and choices are in the order of the
 /// rule's description.
@@ -27,7 +41,11 @@ struct RuleOptions {
   bool maximize = false;
   bool counts_each = false;  ///< t of a parameter: the steps that it took part in
   bool trust_ratio = false;
+  CautiousUpdate cautious_update = CautiousUpdate::off;
+  bool cautious_decay = false;  ///< no decay where it opposes the change
   rules::DecayMode decay_mode = rules::DecayMode::of_rule;
+  UnitClip unit_clip;
+  bool center_gradients = false;
   double peak_learning_rate = 0;  ///< of decay modes that divide by it
   double average_decay = 0;       ///< 0 = no average of the weights
   StateStorage storage;
@@ -42,6 +60,19 @@ struct RuleType {
   std::uint32_t (*states)(int variant) = nullptr;
   rules::Decay (*decay)(const std::int32_t* choices) = nullptr;
   double (*largest_gradient)(const rules::Setup& setup, double largest) = nullptr;
+  // Present in rules whose changes are orthogonalized.
+  rules::NewtonSchulz (*orthogonalization)(const std::int32_t* choices, const double* settings) = nullptr;
+  double (*step_scale)(const std::int32_t* choices, const double* settings, double rows, double columns) = nullptr;
+};
+
+/// What is done to the change of a whole tensor before it is added.
+struct FinishOptions {
+  ChangeScale scale = ChangeScale::none;
+  CautiousUpdate cautious = CautiousUpdate::off;
+  bool decays = false;          ///< the weight decay is subtracted then
+  bool decays_aligned = false;  ///< where it does not oppose the change
+
+  bool are_needed() const { return scale != ChangeScale::none || cautious != CautiousUpdate::off || decays; }
 };
 
 /// The rules of the list, in its order.
@@ -67,7 +98,13 @@ class Rule {
   const StateStorage& storage() const { return options_.storage; }
   bool maximize() const { return options_.maximize; }
   bool counts_each() const { return options_.counts_each; }
-  bool has_trust_ratio() const { return options_.trust_ratio; }
+  /// Whether changes are orthogonalized; parameters are matrices then.
+  bool is_of_matrices() const { return type_->orthogonalization != nullptr; }
+  rules::NewtonSchulz orthogonalization() const;
+  double step_scale(std::int64_t rows, std::int64_t columns) const;
+  const UnitClip& unit_clip() const { return options_.unit_clip; }
+  bool centers_gradients() const { return options_.center_gradients; }
+  FinishOptions finish(std::span<const Schedule> schedules) const;
   double average_decay() const { return options_.average_decay; }
   bool has_signs(std::size_t state) const { return type_->about.states[state].has_signs; }
   double initial_value(std::size_t state) const;
@@ -89,6 +126,10 @@ class Rule {
 
  private:
   void check_requirements(std::size_t flag, std::span<const Schedule> schedules) const;
+  /// Whether a decay that is subtracted waits for the change of the whole tensor.
+  bool decays_later() const;
+  /// The kind of weight decay that a group needs.
+  rules::Decay decay(std::span<const Schedule> schedules) const;
 
   const RuleType* type_;
   RuleOptions options_;
@@ -121,7 +162,6 @@ class RulesByGroup {
   // Equal in all.
   bool maximize() const { return rules_.front().maximize(); }
   bool counts_each() const { return rules_.front().counts_each(); }
-  bool has_trust_ratio() const { return rules_.front().has_trust_ratio(); }
 
  private:
   std::vector<Rule> rules_;

@@ -9,7 +9,7 @@
 
 namespace gradstep {
 
-RootRecipe RootSchedule::recipe_of(const Task& task, const kernels::ShampooValues& values) const {
+RootRecipe RootSchedule::recipe_of(const Task& task, const rules::ShampooValues& values) const {
   const auto axes = static_cast<std::int32_t>(states_[task.parameter].axes.size());
   RootRecipe recipe;
   recipe.method = options_.method;
@@ -33,8 +33,7 @@ RootAction RootSchedule::action_of(const Task& task, bool is_due, const Precondi
 }
 
 /// Rounds for later steps may find none in the background: what is left of them is done before a later step begins.
-void RootSchedule::reserve(const PreconditioningStep& step, bool is_due,
-                           std::span<const kernels::ShampooValues> groups) {
+void RootSchedule::reserve(const PreconditioningStep& step, bool is_due, std::span<const rules::ShampooValues> groups) {
   if (options_.lag > 0) return;
   const std::span<const Task> tasks = std::span(tasks_).subspan(own_.begin, own_.count);
   const std::span<RootJob> jobs = std::span(jobs_).subspan(own_.begin, own_.count);
@@ -47,7 +46,7 @@ void RootSchedule::reserve(const PreconditioningStep& step, bool is_due,
 }
 
 void RootSchedule::refresh(std::int64_t t, const PreconditioningStep& step,
-                           std::span<const kernels::ShampooValues> groups) {
+                           std::span<const rules::ShampooValues> groups) {
   if (rounds_.empty()) {
     refresh_here(t);
     return;
@@ -68,7 +67,7 @@ void RootSchedule::refresh_here(std::int64_t t) {
 
 /// Keeps this step's statistics and starts on their roots: in the background, if they are for a later step.
 void RootSchedule::begin_round(std::int64_t t, const PreconditioningStep& step,
-                               std::span<const kernels::ShampooValues> groups) {
+                               std::span<const rules::ShampooValues> groups) {
   Round& round = *rounds_[static_cast<std::size_t>(t / options_.root_steps) % rounds_.size()];
   if (!round.is_free()) {
     complete(round);

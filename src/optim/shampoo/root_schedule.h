@@ -45,9 +45,9 @@ class RootSchedule {
   void follow(std::span<ShampooState> states) { states_ = states; }
 
   /// Takes the memory that the refresh of step t needs, which then fails for no want of it.
-  void reserve(const PreconditioningStep& step, bool is_due, std::span<const kernels::ShampooValues> groups);
+  void reserve(const PreconditioningStep& step, bool is_due, std::span<const rules::ShampooValues> groups);
   /// The refresh of step t: what the next steps are to use of it is there when this returns, or due later.
-  void refresh(std::int64_t t, const PreconditioningStep& step, std::span<const kernels::ShampooValues> groups);
+  void refresh(std::int64_t t, const PreconditioningStep& step, std::span<const rules::ShampooValues> groups);
   /// Installs what step t is to use. Collective if roots are dealt out, as are the next two.
   void settle(std::int64_t t);
   void complete_all();
@@ -95,10 +95,10 @@ class RootSchedule {
   void move_numbers(Round& round, Buffer numbers);
   void bind_jobs(Round& round);
 
-  RootRecipe recipe_of(const Task& task, const kernels::ShampooValues& values) const;
+  RootRecipe recipe_of(const Task& task, const rules::ShampooValues& values) const;
   RootAction action_of(const Task& task, bool is_due, const PreconditioningStep& step) const;
   void refresh_here(std::int64_t t);
-  void begin_round(std::int64_t t, const PreconditioningStep& step, std::span<const kernels::ShampooValues> groups);
+  void begin_round(std::int64_t t, const PreconditioningStep& step, std::span<const rules::ShampooValues> groups);
   void settle(std::int64_t t, const PreconditioningStep* step);
   void complete(Round& round);
   void gather(Round& round);

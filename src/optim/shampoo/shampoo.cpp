@@ -37,12 +37,12 @@ void check_room(const Site& site, const Schema& schema) {
 /// What must be equal on all ranks: they compute alike from the same numbers only with the same arithmetic.
 std::string rule_text_of(const ShampooOptions& o, const char* arithmetic) {
   const auto number = [](auto choice) { return static_cast<int>(choice); };
-  return fmt::format("shampoo {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", arithmetic,
+  return fmt::format("shampoo {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", arithmetic,
                      number(o.graft()), o.block_size, o.form.start_step, o.root_steps, o.statistics_steps, o.skip_above,
                      o.exponent_override, o.merge, o.form.nesterov, o.form.moving_average, o.form.decoupled_decay,
                      number(o.method), number(o.precision), number(o.products), o.pad_to_largest, o.retries, o.lag,
                      number(o.sides), o.eigenvalue_corrected(), number(o.momentum_coding), number(o.matrix_coding),
-                     o.master_weights);
+                     o.master_weights, o.maximize);
 }
 
 std::vector<const char*> names_of_state() {
@@ -176,19 +176,20 @@ void Shampoo::apply(double clip_value) {
 
 /// What the step computes with: constants by group, and f32 numbers where the backend can read them.
 PreconditioningStep Shampoo::begin_step(double clip_value) {
-  const auto groups = static_cast<std::size_t>(group_count());
+  const auto groups = static_cast<std::size_t>(hyper_parameters().group_count());
   values_.resize(groups);
   constants_.resize(groups);
   for (std::size_t g = 0; g < groups; ++g) {
     read_values(hyper_parameters().values(static_cast<std::int32_t>(g)), values_[g]);
-    kernels::set_shampoo_constants(options_.form, values_[g], t(), /*adds=*/updates().empty(), constants_[g]);
+    rules::set_shampoo_constants(options_.form, values_[g], t(), /*adds=*/updates().empty(), constants_[g]);
   }
   const PreconditioningStep step{staging_.tensors(), constants_};
   if (staging_.load_parameters(params(), store().flags().here()) && options_.master_weights) {
     preconditioning_->follow_masters(step, site().queue());
     staging_.step_masters();
   }
-  staging_.load_gradients(grads(), &scalars()->grad_multiplier, clip_value, is_plain(options_.graft()));
+  staging_.load_gradients(grads(), &scalars()->grad_multiplier, options_.maximize, clip_value,
+                          is_plain(options_.graft()));
   staging_.place_outcomes(params(), updates());
   return step;
 }

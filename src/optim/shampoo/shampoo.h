@@ -52,8 +52,8 @@ class Shampoo final : public Optimizer {
   BlockDealing blocks_;
   RootSchedule roots_;
   // The numbers of a step, by group.
-  std::vector<kernels::ShampooValues> values_;
-  std::vector<kernels::ShampooConstants> constants_;
+  std::vector<rules::ShampooValues> values_;
+  std::vector<rules::ShampooConstants> constants_;
 };
 
 }  // namespace gradstep

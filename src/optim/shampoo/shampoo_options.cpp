@@ -85,6 +85,7 @@ ShampooOptions::ShampooOptions(const gradstep_shampoo_options& o)
   lag = std::max(o.root_lag, o.refresh == GRADSTEP_REFRESH_STALE ? 1 : 0);
   sides = static_cast<Sides>(o.one_sided);
   master_weights = o.master_weights != 0;
+  maximize = o.maximize != 0;
   if (!eigenvalue_corrected()) return;
   refuse(o.root_lag != 0, "root_lag");
   refuse(o.refresh == GRADSTEP_REFRESH_STALE, "refresh");
@@ -92,7 +93,7 @@ ShampooOptions::ShampooOptions(const gradstep_shampoo_options& o)
   refuse(matrix_coding != Coding::none, "quantize_statistics");
 }
 
-void read_values(std::span<const double> values, kernels::ShampooValues& read) {
+void read_values(std::span<const double> values, rules::ShampooValues& read) {
   read.learning_rate = values[kLearningRate];
   read.beta1 = values[kBeta1];
   read.beta2 = values[kBeta2];

@@ -47,7 +47,7 @@ struct ShampooOptions {
   static std::span<const rules::Field> fields();
 
   std::array<double, kShampooFields> values;
-  kernels::ShampooForm form;
+  rules::ShampooForm form;
   std::int64_t block_size = 0;
   std::int64_t root_steps = 1;
   std::int64_t statistics_steps = 1;
@@ -62,6 +62,7 @@ struct ShampooOptions {
   std::int64_t lag = 0;  ///< roots of step c serve from step c + lag on
   Sides sides = Sides::all;
   bool master_weights = false;
+  bool maximize = false;
   Coding momentum_coding = Coding::none;
   Coding matrix_coding = Coding::none;
 
@@ -74,7 +75,7 @@ struct ShampooOptions {
 };
 
 /// Reads the values of a group at some step, which are in the order of ShampooField.
-void read_values(std::span<const double> values, kernels::ShampooValues& read);
+void read_values(std::span<const double> values, rules::ShampooValues& read);
 
 gradstep_shampoo_options default_shampoo_options();
 

@@ -37,13 +37,13 @@ void CopyList::plan() {
   planned_sizes_ = sizes_;
 }
 
-void CopyList::run(const Site& site, const double* factor) {
+void CopyList::run(const Site& site, const double* factor, double multiplier) {
   plan();
   if (work_.chunks().empty()) return;
   plan_.work = &work_;
   plan_.items = items_;
   plan_.factor = factor;
-  site.backend().copy(plan_, 1, 1, site.queue());
+  site.backend().copy(plan_, multiplier, 1, site.queue());
 }
 
 void StepStaging::plan(const Schema& schema, std::span<const ShampooState> states) {
@@ -92,9 +92,9 @@ void StepStaging::step_masters() {
   }
 }
 
-void StepStaging::load_gradients(std::span<const Array> grads, const double* grad_multiplier, double clip_value,
-                                 bool keeps_gradient) {
-  const bool as_they_are = site_.is_host() && *grad_multiplier == 1 && clip_value == 0;
+void StepStaging::load_gradients(std::span<const Array> grads, const double* grad_multiplier, bool maximize,
+                                 double clip_value, bool keeps_gradient) {
+  const bool as_they_are = site_.is_host() && *grad_multiplier == 1 && !maximize && clip_value == 0;
   copied_.begin(grads.size());
   for (std::size_t i = 0; i < grads.size(); ++i) {
     TensorStep& tensor = tensors_[i];
@@ -104,7 +104,7 @@ void StepStaging::load_gradients(std::span<const Array> grads, const double* gra
     tensor.direction = keeps_gradient ? tensor.gradient : direction(i);
     if (tensor.takes_part && !in_place) copied_.set(i, staged(direction(i), i), grads[i]);
   }
-  copied_.run(site_, grad_multiplier);
+  copied_.run(site_, grad_multiplier, maximize ? -1 : 1);
   if (clip_value == 0) return;
   for (std::size_t i = 0; i < grads.size(); ++i) {
     if (tensors_[i].takes_part) site_.backend().clamp(staged(direction(i), i), clip_value, site_.queue());

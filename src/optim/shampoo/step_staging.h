@@ -20,7 +20,7 @@ class CopyList {
   /// run() takes no memory after this.
   void plan();
   /// `factor` is the site's; NULL = 1.
-  void run(const Site& site, const double* factor = nullptr);
+  void run(const Site& site, const double* factor = nullptr, double multiplier = 1);
 
  private:
   std::vector<CopyItem> items_;
@@ -40,9 +40,9 @@ class StepStaging {
   bool load_parameters(std::span<const Array> params, std::span<const std::uint8_t> used);
   /// Masters take the place of the parameters that round to them.
   void step_masters();
-  /// Gradients times what lies at `grad_multiplier`, the site's. `keeps_gradient`: the grafting direction is the
-  /// gradient itself.
-  void load_gradients(std::span<const Array> grads, const double* grad_multiplier, double clip_value,
+  /// Gradients times what lies at `grad_multiplier`, the site's, negated under `maximize`. `keeps_gradient`: the
+  /// grafting direction is the gradient itself.
+  void load_gradients(std::span<const Array> grads, const double* grad_multiplier, bool maximize, double clip_value,
                       bool keeps_gradient);
   /// Where outcomes go, perhaps before they are rounded to what the host has. `updates` may be empty.
   void place_outcomes(std::span<const Array> params, std::span<const Array> updates);

@@ -4,6 +4,8 @@
 // The promise of docs/numerics.md: the same bits whatever the instruction set, the number of threads, the thread that
 // runs a body and the floating-point mode that the host has set.
 #include <cfenv>
+#include <cmath>
+#include <limits>
 #include <thread>
 
 #if defined(__SSE2__)
@@ -42,6 +44,14 @@ void append(std::vector<std::byte>& record, std::span<const double> values) {
   record.insert(record.end(), bytes.begin(), bytes.end());
 }
 
+/// A NaN is a NaN, whichever of two operands it comes from.
+void append_numbers(std::vector<std::byte>& record, TestArray& array) {
+  for (std::int64_t i = 0; i < kSize; ++i) {
+    if (std::isnan(array.get(i))) array.set(i, std::numeric_limits<double>::quiet_NaN());
+  }
+  append(record, array.bytes());
+}
+
 /// The constants of step 3, by hyper-parameters that are the initial ones, or small.
 template <class Rule>
 const rules::GroupConstants* constants_of_rule() {
@@ -52,8 +62,9 @@ const rules::GroupConstants* constants_of_rule() {
   }
   values[Rule::learning_rate] = 0.1;
   const std::int32_t choices[rules::kMaxChoices] = {};
+  const double settings[rules::kMaxSettings] = {};
   rules::Powers powers;
-  return group_constants(Rule::constants(choices, values, rules::Clock{3, false, powers}), 0.01);
+  return group_constants(Rule::constants(choices, values, rules::Clock{3, false, powers, settings}), 0.01);
 }
 
 template <class... Rules>
@@ -80,8 +91,9 @@ void record_update(BackendCalls& backend, DType dtype, rules::KernelId kernel, S
   const bool narrow = storage == Storage::bf16 || storage == Storage::bf16_stochastic;
   const bool coded = storage == Storage::block_code;
   const DType stored = narrow ? DType::bf16 : coded ? DType::u8 : arithmetic_dtype(dtype);
-  std::vector<TestArray> states(3, TestArray(stored, kSize));
-  std::vector<TestArray> factors(3, TestArray(DType::f32, (kSize + kernels::kCodeBlock - 1) / kernels::kCodeBlock));
+  std::vector<TestArray> states(rules::kMaxStates, TestArray(stored, kSize));
+  std::vector<TestArray> factors(rules::kMaxStates,
+                                 TestArray(DType::f32, (kSize + kernels::kCodeBlock - 1) / kernels::kCodeBlock));
   TestArray master(DType::f32, kSize);
   UpdateItem item;
   item.param = param.array();
@@ -109,9 +121,9 @@ void record_update(BackendCalls& backend, DType dtype, rules::KernelId kernel, S
   job.grad_multiplier = 0.3;
   job.clip_value = 0.2;
   for (job.step = 0; job.step < 2; ++job.step) backend.update(job);
-  append(record, param.bytes());
-  append(record, master.bytes());
-  for (const TestArray& state : states) append(record, state.bytes());
+  append_numbers(record, param);
+  append_numbers(record, master);
+  for (TestArray& state : states) coded ? append(record, state.bytes()) : append_numbers(record, state);
   for (const TestArray& factor : factors) append(record, factor.bytes());
 }
 

@@ -4,14 +4,12 @@
 # The objects of the loops define their table and nothing else that a linker could merge or prefer: a weak symbol would let
 # an inline function compiled for AVX-512 serve a processor that has none. OBJECTS: the library's objects; NM: the tool.
 foreach(object ${OBJECTS})
-  if(NOT object MATCHES "/(loops|coding_loops|dense|grafting_loops)_([a-z0-9]+)\\.cpp")
+  if(NOT object MATCHES "/(loops|dense)_([a-z0-9]+)\\.cpp")
     continue()
   endif()
   set(instruction_set ${CMAKE_MATCH_2})
   set(table_of_loops kLoops_${instruction_set})
-  set(table_of_coding_loops kCoding)  # and, of these, the instruction set in CamelCase
-  set(table_of_dense kDense)
-  set(table_of_grafting_loops kGrafting)
+  set(table_of_dense kDense)  # and the instruction set in CamelCase
   set(table ${table_of_${CMAKE_MATCH_1}})
   list(APPEND checked ${instruction_set})
   execute_process(COMMAND ${NM} --defined-only --extern-only ${object} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)

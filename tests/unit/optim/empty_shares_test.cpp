@@ -113,7 +113,7 @@ TEST(EmptyShares, FilesAndLaterStepsDoNotDependOnTheNumberOfRanks) {
         const auto optimizer = make();
         optimizer->attach(&comm, sharding);
         for (std::uint32_t t = 0; t < kSteps; ++t) model.step(*optimizer, t);
-        EXPECT_EQ(optimizer->state_flags(), std::vector<std::uint8_t>(kSmall.size(), 1));
+        EXPECT_EQ(optimizer->state().flags(), std::vector<std::uint8_t>(kSmall.size(), 1));
         const std::string own = file_of(*optimizer, comm.rank() == 0);
         EXPECT_TRUE(comm.rank() != 0 || own == file);
         if (rule == 6) return;  // its roots under way are installed by an attach
@@ -139,10 +139,10 @@ TEST(EmptyShares, AGradientOfNoElementsIsThereWhateverItsAddress) {
     const gradstep_tensor p[] = {view_of(schema, 0, address, DType::f32), view_of(schema, 1, values, DType::f32)};
     gradstep_tensor g[] = {gradstep_tensor{}, view_of(schema, 1, numbers, DType::f32)};
     host::step(optimizer, p, g, nullptr, 2);
-    EXPECT_EQ(optimizer.state_flags(), (std::vector<std::uint8_t>{0, 1})) << "a zeroed struct is no gradient";
+    EXPECT_EQ(optimizer.state().flags(), (std::vector<std::uint8_t>{0, 1})) << "a zeroed struct is no gradient";
     g[0] = view_of(schema, 0, address, DType::f32);
     host::step(optimizer, p, g, nullptr, 2);
-    EXPECT_EQ(optimizer.state_flags(), (std::vector<std::uint8_t>{1, 1}));
+    EXPECT_EQ(optimizer.state().flags(), (std::vector<std::uint8_t>{1, 1}));
     files.push_back(file_of(optimizer, true));
   }
   EXPECT_EQ(files[0], files[1]);

@@ -82,7 +82,7 @@ TEST(FiniteState, TheSecondMomentOfASpikeFallsAgain) {
   auto optimizer = make_optimizer(options);
   Model<float> model;
   step_with(model, *optimizer, 3e19F);
-  const auto v = [&] { return static_cast<const float*>(optimizer->state(1, "exp_avg_sq").data)[kSpiked]; };
+  const auto v = [&] { return static_cast<const float*>(optimizer->state().view(1, "exp_avg_sq").data)[kSpiked]; };
   EXPECT_NEAR(v() / 9e35F, 1, 1e-5);
   step_with(model, *optimizer, 1.0F);
   EXPECT_NEAR(v() / 9e35F, 0.999, 1e-5);
@@ -180,7 +180,7 @@ TEST(FiniteState, WithoutGuardsSumsOfSquaresStopAtTheLargestNumber) {
   auto optimizer = make_optimizer(options);
   Model<float> model;
   for (int t = 0; t < 2; ++t) step_with(model, *optimizer, 1e30F);
-  EXPECT_EQ(static_cast<const float*>(optimizer->state(1, "exp_avg_sq").data)[kSpiked], 0x1.fep127F);
+  EXPECT_EQ(static_cast<const float*>(optimizer->state().view(1, "exp_avg_sq").data)[kSpiked], 0x1.fep127F);
   expect_finite(model);
   load(*optimizer, save(*optimizer));
 }

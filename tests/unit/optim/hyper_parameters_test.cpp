@@ -97,7 +97,7 @@ TEST(HyperParameters, GroupsOfParametersStepWithTheirOwnRate) {
     p.device = {GRADSTEP_DEVICE_CPU, 0};
   }
   FirstOrderOptimizer optimizer(make_context(), make_rule(o), Schema(parameters.data(), 2));
-  EXPECT_EQ(optimizer.group_count(), 2);
+  EXPECT_EQ(optimizer.hyper_parameters().group_count(), 2);
   optimizer.set_schedule(1, "learning_rate", Schedule(0.25));
   TestTensor<float> p0({3}), p1({3}), g({3}, 1.0F);
   const gradstep_tensor params[] = {p0.tensor(), p1.tensor()};

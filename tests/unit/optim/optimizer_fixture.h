@@ -120,7 +120,7 @@ struct NarrowModel {
 
 inline std::int64_t bytes_held(Optimizer& optimizer) {
   std::int64_t bytes = 0;
-  for (const StoredState& stored : optimizer.stored_states()) bytes += stored.array.bytes();
+  for (const StoredState& stored : optimizer.state().stored()) bytes += stored.array.bytes();
   return bytes;
 }
 

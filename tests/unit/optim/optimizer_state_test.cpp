@@ -50,7 +50,7 @@ TEST(OptimizerState, AddedParametersStartAtZeroAndOldStateStaysWhereItIs) {
   Model<float> model;
   model.draw_gradients(0);
   model.step(*optimizer);
-  const void* address = optimizer->state(0, "exp_avg").data;
+  const void* address = optimizer->state().view(0, "exp_avg").data;
   const gradstep_tensor view = view_of(optimizer->schema(), 0, nullptr, DType::f32);
   const std::vector<std::int64_t> shape = {3};
   gradstep_parameter added{};
@@ -62,10 +62,10 @@ TEST(OptimizerState, AddedParametersStartAtZeroAndOldStateStaysWhereItIs) {
   added.dtype = to_dlpack(DType::f32);
   added.device = {GRADSTEP_DEVICE_CPU, 0};
   optimizer->add_parameters(&added, 1);
-  EXPECT_EQ(optimizer->state(0, "exp_avg").data, address);
+  EXPECT_EQ(optimizer->state().view(0, "exp_avg").data, address);
   EXPECT_EQ(view_of(optimizer->schema(), 0, nullptr, DType::f32).shape, view.shape) << "views' shapes must stay valid";
-  EXPECT_EQ(optimizer->group_count(), 2);
-  EXPECT_EQ(static_cast<const float*>(optimizer->state(2, "exp_avg").data)[2], 0);
+  EXPECT_EQ(optimizer->hyper_parameters().group_count(), 2);
+  EXPECT_EQ(static_cast<const float*>(optimizer->state().view(2, "exp_avg").data)[2], 0);
   expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "'new' is already taken", [&] { optimizer->add_parameters(&added, 1); });
   EXPECT_EQ(optimizer->schema().size(), 3U);
 
@@ -81,8 +81,8 @@ TEST(OptimizerState, AddedParametersStartAtZeroAndOldStateStaysWhereItIs) {
 TEST(OptimizerState, UnknownStatesAndIndicesAreNamed) {
   auto optimizer = make_optimizer(adam());
   expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "'moment' is not a state of adam, expected one of exp_avg, exp_avg_sq",
-               [&] { optimizer->state(0, "moment"); });
-  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "index: is 2", [&] { optimizer->state(2, "exp_avg"); });
+               [&] { optimizer->state().view(0, "moment"); });
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "index: is 2", [&] { optimizer->state().view(2, "exp_avg"); });
 }
 
 TEST(OptimizerState, BytesBeforeCreationEqualWhatIsHeldAfter) {
@@ -94,7 +94,7 @@ TEST(OptimizerState, BytesBeforeCreationEqualWhatIsHeldAfter) {
       const Schema schema = make_schema(kShapes, dtype);
       auto optimizer = make_optimizer(o, dtype);
       std::int64_t held = 0;
-      for (const StoredState& stored : optimizer->stored_states()) held += stored.array.bytes();
+      for (const StoredState& stored : optimizer->state().stored()) held += stored.array.bytes();
       EXPECT_EQ(held, FirstOrderOptimizer::state_bytes(make_rule(o), schema));
       EXPECT_EQ(held, momentum == 0 ? 0 : 1035 * (dtype == DType::f64 ? 8 : 4));
     }

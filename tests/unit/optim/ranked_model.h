@@ -34,7 +34,8 @@ struct Ranked {
   std::vector<bool> absent;
   StepBinding binding;
 
-  explicit Ranked(DType type, std::uint32_t flags = 0) : schema(make_schema(kUneven, type, flags)), dtype(type) {
+  explicit Ranked(DType type, std::uint32_t flags = 0, const std::vector<std::vector<std::int64_t>>& shapes = kUneven)
+      : schema(make_schema(shapes, type, flags)), dtype(type) {
     const auto context = make_context();
     for (std::size_t i = 0; i < schema.size(); ++i) {
       auto values = random_values<float>(static_cast<std::size_t>(schema[i].size), 7 + static_cast<std::uint32_t>(i));

@@ -114,7 +114,7 @@ TEST(SavedOptimizer, AParameterWithoutAGradientSoFarIsRemembered) {
   host::step(*optimizer, p.data(), g.data(), nullptr, 2);
   auto other = make_optimizer(sgd);
   load(*other, save(*optimizer));
-  EXPECT_EQ(other->state_flags(), (std::vector<std::uint8_t>{1, 0}));
+  EXPECT_EQ(other->state().flags(), (std::vector<std::uint8_t>{1, 0}));
 }
 
 TEST(SavedOptimizer, TheOrderOfParametersMayChange) {
@@ -135,8 +135,8 @@ TEST(SavedOptimizer, TheOrderOfParametersMayChange) {
   }
   FirstOrderOptimizer backward(make_context(), make_rule(adam()), Schema(swapped, 2));
   load(backward, save(*forward));
-  const Array a = forward->state(0, "exp_avg");
-  const Array b = backward.state(1, "exp_avg");
+  const Array a = forward->state().view(0, "exp_avg");
+  const Array b = backward.state().view(1, "exp_avg");
   ASSERT_EQ(a.size, b.size);
   EXPECT_EQ(std::memcmp(a.data, b.data, static_cast<std::size_t>(a.bytes())), 0);
 }
@@ -167,7 +167,7 @@ TEST(SavedOptimizer, WhatDoesNotFitIsNamedAndChangesNothing) {
   FirstOrderOptimizer more(make_context(), make_rule(adam()), make_schema({{7, 5}, {1000}, {3}}));
   refused(GRADSTEP_ERR_MISMATCH, "parameter 'p2', which is not here", save(more));
   auto poisoned = make_optimizer(adam());
-  static_cast<float*>(poisoned->state(1, "exp_avg").data)[7] = std::numeric_limits<float>::quiet_NaN();
+  static_cast<float*>(poisoned->state().view(1, "exp_avg").data)[7] = std::numeric_limits<float>::quiet_NaN();
   SavedPart part = save_optimizer(*poisoned);
   for (SavedTensor& tensor : part.tensors) tensor.is_finite = false;  // as a file that somebody else has written
   refused(GRADSTEP_ERR_CORRUPT, "p1/exp_avg", saved_bytes("optimizer", {{"", part}}));
@@ -281,8 +281,8 @@ TEST(SavedOptimizer, GoldenFilesOfFormat1Load) {
       model.draw_gradients(t);
       model.step(*optimizer);
     }
-    const std::vector<StoredState> own = optimizer->stored_states();
-    const std::vector<StoredState> of_file = loaded->stored_states();
+    const std::vector<StoredState> own = optimizer->state().stored();
+    const std::vector<StoredState> of_file = loaded->state().stored();
     for (std::size_t s = 0; s < own.size(); ++s) {
       if (own[s].array.dtype != DType::f32) continue;
       const auto* expected = static_cast<const float*>(own[s].array.data);
@@ -344,7 +344,7 @@ TEST(SavedOptimizer, CodesOfFilesThatDoNotNameTheirsAreRounded) {
     host.data = state.data();
     host.size = 1000;
     host.dtype = DType::f64;
-    loaded->get_state(1, name, host);
+    loaded->state().get(1, name, host);
     for (std::size_t block = 0; block < 1000; block += 256) {
       double largest = 0;
       for (std::size_t i = block; i < std::min<std::size_t>(block + 256, 1000); ++i) {

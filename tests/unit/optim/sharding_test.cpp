@@ -36,6 +36,7 @@ struct Trajectory {
   DType dtype = DType::f32;
   StepGuards guards;
   std::uint32_t flags = 0;
+  std::vector<std::vector<std::int64_t>> shapes = kUneven;
   std::int32_t unused = -1;  ///< this parameter has a gradient on rank 0 alone
   std::int32_t reduced = GRADSTEP_SHARDED_GRADIENTS_LOCAL;
   int steps = 4;
@@ -51,7 +52,7 @@ std::vector<std::vector<std::byte>> unsharded(std::int32_t ranks, const Trajecto
   std::vector<std::vector<std::byte>> result;
   const auto body = [&](Communicator& comm) {
     const auto context = make_context();
-    Ranked model(run.dtype, run.flags);
+    Ranked model(run.dtype, run.flags, run.shapes);
     FirstOrderOptimizer optimizer(context, run.rule(), model.schema);
     Reducer reducer(context, comm, default_reducer_options(), model.schema);
     std::vector<gradstep_tensor> views(model.schema.size());
@@ -73,7 +74,7 @@ std::vector<std::vector<std::byte>> sharded(std::int32_t ranks, const Trajectory
   std::vector<std::vector<std::vector<std::byte>>> results(static_cast<std::size_t>(ranks));
   const auto body = [&](Communicator& comm) {
     const auto context = make_context();
-    Ranked model(run.dtype, run.flags);
+    Ranked model(run.dtype, run.flags, run.shapes);
     FirstOrderOptimizer optimizer(context, run.rule(), model.schema);
     gradstep_sharding_options exchange{};
     exchange.gradients = run.reduced;
@@ -135,6 +136,28 @@ TEST(Sharding, EqualsItForEveryRuleAndStorage) {
     run.rule = rule;
     EXPECT_EQ(sharded(3, run), unsharded(3, run)) << rule().name();
   }
+}
+
+TEST(Sharding, EqualsItWhereTensorsAreLookedAtAsAWhole) {
+  const gradstep_option rate = {"learning_rate", 0.01, nullptr};
+  const gradstep_option decay = {"weight_decay", 0.1, nullptr};
+  const std::vector<gradstep_option> of_adam[] = {
+      {rate, decay, {"cautious_update", 0, "mean"}, {"trust_ratio", 1, nullptr}},
+      {rate, decay, {"decay_mode", 0, "decoupled"}, {"cautious_update", 0, "sum"}, {"cautious_decay", 1, nullptr}},
+      {rate, {"adaptive_clip", 0.01, nullptr}, {"adaptive_clip_units", 0, "columns"}, {"center_gradients", 1, nullptr}},
+      {rate, {"trust_ratio", 1, nullptr}, {"master_weights", 1, nullptr}, {"cautious_update", 0, "mean"}}};
+  for (const std::vector<gradstep_option>& options : of_adam) {
+    for (const DType dtype : {DType::f32, DType::bf16}) {
+      Trajectory run;
+      run.dtype = dtype;
+      run.rule = [&] { return make_rule(find_rule("adam"), options); };
+      EXPECT_EQ(sharded(3, run), unsharded(3, run)) << run.rule().key();
+    }
+  }
+  Trajectory run;
+  run.shapes = {{7, 5}, {200, 130}, {1, 1}, {40, 700}, {3, 4, 5}, {0, 3}};
+  run.rule = [&] { return make_rule(find_rule("muon"), std::vector{rate, decay}); };
+  expect_equal_bits(run);
 }
 
 TEST(Sharding, EqualsItForNarrowParametersWithMasters) {
@@ -381,7 +404,7 @@ TEST(Sharding, EachRankHoldsItsShareOfTheState) {
     const Schema schema = make_schema({{64 * kChunk}, {10}});
     FirstOrderOptimizer optimizer(make_context(), make_rule(adam()), schema);
     optimizer.attach(&comm, {});
-    for (const StoredState& stored : optimizer.stored_states()) {
+    for (const StoredState& stored : optimizer.state().stored()) {
       held[static_cast<std::size_t>(comm.rank())] += stored.array.bytes();
     }
   });
@@ -442,10 +465,10 @@ TEST(Sharding, SingleStatesAreGatheredAndDealtOut) {
       a.size = model.schema[1].size;
       return a;
     };
-    optimizer.set_state(1, "exp_avg", array(values));
-    optimizer.get_state(1, "exp_avg", array(back));
+    optimizer.state().set(1, "exp_avg", array(values));
+    optimizer.state().get(1, "exp_avg", array(back));
     EXPECT_EQ(back, values);
-    expect_error(GRADSTEP_ERR_UNSUPPORTED, "get_state", [&] { optimizer.state(1, "exp_avg"); });
+    expect_error(GRADSTEP_ERR_UNSUPPORTED, "get_state", [&] { optimizer.state().view(1, "exp_avg"); });
   });
 }
 
@@ -477,9 +500,9 @@ TEST(Sharding, ANonFiniteGradientOnOneRankSkipsTheStepOnAll) {
 TEST(Sharding, WithoutAnyShardingDetachingLeavesViewsAlone) {
   Ranked model(DType::f32);
   FirstOrderOptimizer optimizer(make_context(), make_rule(adam()), model.schema);
-  const void* view = optimizer.state(1, "exp_avg").data;
+  const void* view = optimizer.state().view(1, "exp_avg").data;
   optimizer.attach(nullptr, {});
-  EXPECT_EQ(optimizer.state(1, "exp_avg").data, view);
+  EXPECT_EQ(optimizer.state().view(1, "exp_avg").data, view);
 }
 
 // Rank 1 takes part in the first phase of attach, late, and in no other.

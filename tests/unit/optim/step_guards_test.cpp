@@ -110,7 +110,7 @@ TEST(StepGuards, ASkippedStepChangesNothingButItsCounter) {
   model.draw_gradients(1);
   model.step(*optimizer);
   const auto params = model.params;
-  const auto* m = static_cast<const float*>(optimizer->state(1, "exp_avg").data);
+  const auto* m = static_cast<const float*>(optimizer->state().view(1, "exp_avg").data);
   const float first_moment = m[7];
   model.grads[1].values[999] = std::numeric_limits<float>::infinity();
   float found_inf = 0;

@@ -59,7 +59,7 @@ TEST(AdaGrad, TheAccumulatorStartsWhereItIsToldToInEveryStorage) {
     Array host;
     host.data = sum.values.data();
     host.size = 1000;
-    optimizer->get_state(1, "sum", host);
+    optimizer->state().get(1, "sum", host);
     for (const float value : sum.values) ASSERT_EQ(value, 0.25F);
   }
 }

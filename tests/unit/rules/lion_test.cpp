@@ -74,7 +74,7 @@ TEST(Lion, ItsMomentumHasSignsInEveryStorage) {
     Array host;
     host.data = momentum.values.data();
     host.size = 1000;
-    optimizer->get_state(1, "exp_avg", host);
+    optimizer->state().get(1, "exp_avg", host);
     for (std::size_t i = 0; i < 1000; ++i) {
       const float expected = 0.01F * model.grads[1].values[i];
       ASSERT_NEAR(momentum.values[i], expected, 0.05F * std::abs(expected) + 1e-4F) << storage << " " << i;

@@ -55,15 +55,15 @@ TEST(RmsProp, FollowsItsFormulaInEveryCombinationOfOptions) {
 TEST(RmsProp, StatesAreThoseThatTheOptionsNeed) {
   auto o = options();
   auto plain = make_optimizer(o);
-  EXPECT_EQ(plain->stored_states().size(), 2U);
-  expect_error(GRADSTEP_ERR_INVALID_STATE, "grad_avg", [&] { plain->state(0, "grad_avg"); });
+  EXPECT_EQ(plain->state().stored().size(), 2U);
+  expect_error(GRADSTEP_ERR_INVALID_STATE, "grad_avg", [&] { plain->state().view(0, "grad_avg"); });
   o.centered = 1;
   o.momentum = 0.5;
   auto full = make_optimizer(o);
-  EXPECT_EQ(full->stored_states().size(), 6U);
-  EXPECT_EQ(full->state(1, "grad_avg").size, 1000);
+  EXPECT_EQ(full->state().stored().size(), 6U);
+  EXPECT_EQ(full->state().view(1, "grad_avg").size, 1000);
   full->set_schedule(-1, "momentum", Schedule(0.0));
-  EXPECT_EQ(full->stored_states().size(), 4U);
+  EXPECT_EQ(full->state().stored().size(), 4U);
 }
 
 TEST(RmsProp, IllegalOptionsAreRefused) {

@@ -80,7 +80,7 @@ TEST(Sgd, AMissingGradientTouchesNeitherParameterNorBufferAndTimeGoesOn) {
   model.draw_gradients(0);
   model.step(*optimizer);
   const auto before = model.params[0].values;
-  const Array buffer = optimizer->state(0, "momentum_buffer");
+  const Array buffer = optimizer->state().view(0, "momentum_buffer");
   const auto* b = static_cast<const float*>(buffer.data);
   const std::vector<float> buffer_before(b, b + buffer.size);
   const auto p = Model<float>::tensors(model.params);
@@ -94,9 +94,9 @@ TEST(Sgd, AMissingGradientTouchesNeitherParameterNorBufferAndTimeGoesOn) {
 
 TEST(Sgd, MomentumThatIsSwitchedOnLaterStartsAtZero) {
   auto optimizer = make_optimizer(options(0, 0, 0));
-  expect_error(GRADSTEP_ERR_INVALID_STATE, "does not exist", [&] { optimizer->state(0, "momentum_buffer"); });
+  expect_error(GRADSTEP_ERR_INVALID_STATE, "does not exist", [&] { optimizer->state().view(0, "momentum_buffer"); });
   optimizer->set_schedule(-1, "momentum", Schedule(0.5));
-  const Array buffer = optimizer->state(1, "momentum_buffer");
+  const Array buffer = optimizer->state().view(1, "momentum_buffer");
   for (std::int64_t i = 0; i < buffer.size; ++i) EXPECT_EQ(static_cast<const float*>(buffer.data)[i], 0);
   Model<float> model;
   model.draw_gradients(0);
@@ -105,7 +105,7 @@ TEST(Sgd, MomentumThatIsSwitchedOnLaterStartsAtZero) {
   optimizer->set_schedule(-1, "momentum", Schedule(0));
   model.step(*optimizer);
   optimizer->set_schedule(-1, "momentum", Schedule(0.5));
-  EXPECT_EQ(static_cast<const float*>(optimizer->state(1, "momentum_buffer").data)[0], 0);
+  EXPECT_EQ(static_cast<const float*>(optimizer->state().view(1, "momentum_buffer").data)[0], 0);
 }
 
 TEST(Sgd, UnsetAndIllegalOptionsAreRefused) {

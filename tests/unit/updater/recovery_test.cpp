@@ -138,7 +138,7 @@ TEST(Recovery, EveryoneTakesOverTheLowestRankThatIsFurthest) {
     EXPECT_EQ(replica.optimizer->step_count(), 3);
     EXPECT_TRUE(rank != 1 || replica.params[1].values == own) << "rank 1 is the lowest that is furthest";
     params[rank] = replica.params[1].values;
-    const Array m = replica.optimizer->state(1, "exp_avg");
+    const Array m = replica.optimizer->state().view(1, "exp_avg");
     moments[rank].assign(static_cast<const float*>(m.data), static_cast<const float*>(m.data) + m.size);
   });
   for (const std::size_t r : {0U, 2U}) {
@@ -183,7 +183,7 @@ TEST(Recovery, AStateThatWasLostIsNotPassedOn) {
     if (rank == 1) replica.optimizer->copy_state(*kept.optimizer);
     host::recover(*replica.updater, survivors[rank].get(), p.data(), p.size());
     EXPECT_EQ(replica.optimizer->step_count(), 1);
-    const Array m = replica.optimizer->state(1, "exp_avg");
+    const Array m = replica.optimizer->state().view(1, "exp_avg");
     moments[rank].assign(static_cast<const float*>(m.data), static_cast<const float*>(m.data) + m.size);
   });
   EXPECT_EQ(moments[0], moments[1]);

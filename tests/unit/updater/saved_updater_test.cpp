@@ -52,7 +52,7 @@ TEST(SavedUpdater, EveryRankResumesItsOwnWindow) {
 }
 
 std::vector<float> moment_of(Replica& replica) {
-  const Array view = replica.optimizer->state(1, "exp_avg");
+  const Array view = replica.optimizer->state().view(1, "exp_avg");
   const auto* data = static_cast<const float*>(view.data);
   return {data, data + view.size};
 }

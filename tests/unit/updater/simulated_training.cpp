@@ -184,7 +184,7 @@ class Trainee {
     for (const auto& param : params_) {
       bytes.append(reinterpret_cast<const char*>(param.values.data()), param.values.size() * sizeof(float));
     }
-    for (const StoredState& state : optimizer_->stored_states()) {
+    for (const StoredState& state : optimizer_->state().stored()) {
       bytes.append(static_cast<const char*>(state.array.data), static_cast<std::size_t>(state.array.bytes()));
     }
     return bytes;

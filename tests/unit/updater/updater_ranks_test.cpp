@@ -275,7 +275,7 @@ TEST(UpdaterRanks, ARankWithoutElementsSeesThatGradientsCame) {
       auto grads = micro_batch(i);
       replica.push(grads);
     }
-    EXPECT_EQ(replica.optimizer->state_flags(), (std::vector<std::uint8_t>{1, 1})) << "rank " << comm.rank();
+    EXPECT_EQ(replica.optimizer->state().flags(), (std::vector<std::uint8_t>{1, 1})) << "rank " << comm.rank();
   });
 }
 

@@ -17,6 +17,7 @@
 #include <gradstep/optimizer.hpp>
 #include <gradstep/options.hpp>
 #include <gradstep/reducer.hpp>
+#include <gradstep/rule_options.hpp>
 #include <gradstep/rules.hpp>
 #include <gradstep/saved_state.hpp>
 #include <gradstep/schedule.hpp>

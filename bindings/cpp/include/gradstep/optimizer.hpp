@@ -57,7 +57,7 @@ class RuleOption {
 };
 using RuleOptions = std::vector<RuleOption>;
 
-/// The rule of a parameter group.
+/// A rule with its options: of a parameter group, or of all.
 struct GroupRule {
   std::string rule;
   RuleOptions options;
@@ -91,6 +91,9 @@ class Optimizer : public SavedState<Optimizer, gradstep_optimizer_save, gradstep
   static Optimizer shampoo(const Context& context, const ShampooOptions& options, const Parameters& parameters) {
     return create<gradstep_optimizer_create_shampoo>(context, options.c(), parameters);
   }
+  /// Makes an optimizer of one rule: LionOptions and the others of rule_options.hpp, or a name with options.
+  Optimizer(const Context& context, const GroupRule& rule, const Parameters& parameters)
+      : Optimizer(by_name(context, rule.rule, rule.options, parameters)) {}
   /// Makes an optimizer of the rule of that name, such as "lion"; describe_rules() lists them (rules.hpp). Throws
   /// InvalidArgument, which lists the known names, for a rule or an option that is unknown.
   static Optimizer by_name(const Context& context, const std::string& rule, const RuleOptions& options,
@@ -290,6 +293,9 @@ inline std::int64_t state_bytes(const std::string& rule, const RuleOptions& opti
   std::int64_t bytes = 0;
   check(gradstep_rule_state_bytes(rule.c_str(), named.data(), named.size(), list.data(), list.size(), &bytes));
   return bytes;
+}
+inline std::int64_t state_bytes(const GroupRule& rule, const Parameters& parameters) {
+  return state_bytes(rule.rule, rule.options, parameters);
 }
 inline std::int64_t state_bytes(const SgdOptions& options, const Parameters& parameters) {
   return detail::state_bytes<gradstep_sgd_state_bytes>(options.c(), parameters);

@@ -166,6 +166,32 @@ enum class OptionKind : std::int32_t {
   kInteger = GRADSTEP_OPTION_INTEGER,
 };
 
+enum class StepCounting : std::int32_t {
+  kOptimizer = GRADSTEP_STEP_COUNTING_OPTIMIZER,
+  kParameter = GRADSTEP_STEP_COUNTING_PARAMETER,
+};
+
+enum class DecayMode : std::int32_t {
+  kRule = GRADSTEP_DECAY_MODE_RULE,
+  kCoupled = GRADSTEP_DECAY_MODE_COUPLED,
+  kDecoupled = GRADSTEP_DECAY_MODE_DECOUPLED,
+  kIndependent = GRADSTEP_DECAY_MODE_INDEPENDENT,
+  kRelative = GRADSTEP_DECAY_MODE_RELATIVE,
+  kCorrected = GRADSTEP_DECAY_MODE_CORRECTED,
+};
+
+enum class CautiousUpdate : std::int32_t {
+  kOff = GRADSTEP_CAUTIOUS_UPDATE_OFF,
+  kMean = GRADSTEP_CAUTIOUS_UPDATE_MEAN,
+  kSum = GRADSTEP_CAUTIOUS_UPDATE_SUM,
+};
+
+enum class AdaptiveClipUnits : std::int32_t {
+  kRows = GRADSTEP_ADAPTIVE_CLIP_UNITS_ROWS,
+  kColumns = GRADSTEP_ADAPTIVE_CLIP_UNITS_COLUMNS,
+  kSecond = GRADSTEP_ADAPTIVE_CLIP_UNITS_SECOND,
+};
+
 enum class GraftType : std::int32_t {
   kSgd = GRADSTEP_GRAFT_TYPE_SGD,
   kAdagrad = GRADSTEP_GRAFT_TYPE_ADAGRAD,
@@ -526,6 +552,7 @@ struct ShampooOptions {
   bool eigenvalue_corrected = library().eigenvalue_corrected != 0;
   bool master_weights = library().master_weights != 0;
   ProductPrecision product_precision = static_cast<ProductPrecision>(library().product_precision);
+  bool maximize = library().maximize != 0;
 
   static const gradstep_shampoo_options& library() {
     return detail::defaults<gradstep_shampoo_options, gradstep_shampoo_options_init>();
@@ -566,6 +593,7 @@ struct ShampooOptions {
     made.eigenvalue_corrected = eigenvalue_corrected ? 1 : 0;
     made.master_weights = master_weights ? 1 : 0;
     made.product_precision = static_cast<std::int32_t>(product_precision);
+    made.maximize = maximize ? 1 : 0;
     return made;
   }
 };

@@ -37,6 +37,10 @@ const gradstep_sparse_exchange = (auto = Int32(0), gather = Int32(1), split = In
 const gradstep_error_feedback = (ef14 = Int32(0), ef21 = Int32(1),)
 const gradstep_exchange_algorithm = (none = Int32(0), all_reduce = Int32(1), pieces = Int32(2), gather = Int32(3), sparse_gather = Int32(4), sparse_split = Int32(5), factors = Int32(6),)
 const gradstep_option_kind = (hyper_parameter = Int32(0), setting = Int32(1), choice = Int32(2), flag = Int32(3), integer = Int32(4),)
+const gradstep_step_counting = (optimizer = Int32(0), parameter = Int32(1),)
+const gradstep_decay_mode = (rule = Int32(0), coupled = Int32(1), decoupled = Int32(2), independent = Int32(3), relative = Int32(4), corrected = Int32(5),)
+const gradstep_cautious_update = (off = Int32(0), mean = Int32(1), sum = Int32(2),)
+const gradstep_adaptive_clip_units = (rows = Int32(0), columns = Int32(1), second = Int32(2),)
 const gradstep_schedule_kind = (constant = Int32(0), exponential_decay = Int32(1), inverse_time = Int32(2), polynomial = Int32(3), cosine = Int32(4), piecewise = Int32(5), callback = Int32(6),)
 const gradstep_graft_type = (sgd = Int32(0), adagrad = Int32(1), rmsprop = Int32(2), rmsprop_normalized = Int32(3), sqrt_n = Int32(4), adagrad_normalized = Int32(5), adam = Int32(6), none = Int32(7),)
 const gradstep_root_method = (auto = Int32(0), coupled_newton = Int32(1), eigh = Int32(2),)
@@ -455,7 +459,7 @@ struct gradstep_shampoo_options
     eigenvalue_corrected::Int32
     master_weights::Int32
     product_precision::Int32
-    reserved::Int32
+    maximize::Int32
 end
 
 struct gradstep_sharding_options
@@ -584,6 +588,7 @@ const FIELD_WORDS = Dict{Tuple{DataType, Symbol}, Any}(
     (gradstep_shampoo_options, :eigenvalue_corrected) => Bool,
     (gradstep_shampoo_options, :master_weights) => Bool,
     (gradstep_shampoo_options, :product_precision) => gradstep_product_precision,
+    (gradstep_shampoo_options, :maximize) => Bool,
     (gradstep_sharding_options, :gradients) => gradstep_sharded_gradients,
     (gradstep_sharding_options, :average) => gradstep_average,
     (gradstep_sharding_options, :preconditioners) => gradstep_sharded_preconditioners,

@@ -12,7 +12,7 @@ end
 """
     NamedRule(name; options...)
 
-The rule of that name, such as `"lion"`: for rules without a function of their own, and for configurations. Options have the
+The rule of that name, such as `"lion"`, for configurations; `Lion` and others are functions, too. Options have the
 names, ranges and defaults that `describe_rules` lists; texts and symbols are names of choices. Schedules serve as for the
 other rules.
 """
@@ -65,6 +65,13 @@ function described_option(option)
         option.kind === :integer ? Int(option.initial) : option.initial
     return (name = Symbol(option.name), kind = option.kind, meaning = option.meaning, choices = Symbol.(choices), default = default,
             minimum = option.minimum, limit = option.limit)
+end
+
+"""The options of a rule with their defaults; NaN: it must be given."""
+function options_by_name(name)
+    described = only(filter(rule -> rule.name == name, describe_rules())).options
+    return NamedTuple{Tuple(each.name for each in described)}(
+        map(each -> each.default === nothing ? NaN : each.default, described))
 end
 
 split_names(text) = text === nothing ? String[] : String.(split(text, ','; keepempty = false))

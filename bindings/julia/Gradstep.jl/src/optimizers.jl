@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-An update rule with its options, to be handed to `setup`: `SGD`, `RMSProp`, `AdaGrad`, `Adam`, `AdamW`, `Shampoo` or `NamedRule`.
+An update rule with its options, to be handed to `setup`: `SGD`, `RMSProp`, `AdaGrad`, `Adam`, `AdamW`, `Shampoo`, `Lion` and
+others (typed_rules.jl), or `NamedRule`.
 
 Options are keywords with the names and defaults of the C structs (`Gradstep.options(Adam)` lists them). Every
 real number among them may be a schedule: a `Schedule`, or a function of the step.
@@ -74,7 +75,7 @@ AdamW(learning_rate; options...) = Adam(learning_rate; decoupled_weight_decay = 
 """
     Gradstep.options(rule)
 
-The options of `SGD`, `RMSProp`, `AdaGrad`, `Adam` or `Shampoo` with their defaults, as a named tuple.
+The options of a rule, such as `Adam`, with their defaults, as a named tuple. NaN: it must be given.
 """
 function options end
 

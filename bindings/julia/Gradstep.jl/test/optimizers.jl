@@ -37,6 +37,26 @@ end
     @test occursin("learning_rate is not there", failure(() -> setup(NamedRule("lion"), x)).text)
 end
 
+@testset "a function of a rule makes the rule of its name" begin
+    for (typed, named) in (
+            (Lion(0.5; beta1 = 0.5, maximize = true, state_dtype = :bf16, seed = typemin(Int64)),
+             NamedRule("lion"; learning_rate = 0.5, beta1 = 0.5, maximize = true, state_dtype = :bf16, seed = typemin(Int64))),
+            (Lion(t -> 0.25 * t), NamedRule("lion"; learning_rate = t -> 0.25 * t)),
+            (Lamb(0.5; weight_decay = 0.25, decay_mode = :coupled),
+             NamedRule("lamb"; learning_rate = 0.5, weight_decay = 0.25, decay_mode = :coupled)))
+        x, y = Float32[1, 2, 3], Float32[1, 2, 3]
+        a, b = setup(typed, x), setup(named, y)
+        for _ in 1:3
+            update!(a, x, Float32[3, -0.25, 0])
+            update!(b, y, Float32[3, -0.25, 0])
+        end
+        @test x == y != [1, 2, 3]
+    end
+    @test occursin("(beta1): is 1", failure(() -> setup(Lion(0.5; beta1 = 1), Float32[1])).text)
+    found = Gradstep.options(Lamb)
+    @test isnan(found.learning_rate) && found.epsilon == 1e-6 && found.maximize === false && found.state_dtype === :native
+end
+
 @testset "a rule for each group, and an average of the weights" begin
     model = (a = Float32[1, 2], b = Float32[3])
     rules = [NamedRule("lion"; learning_rate = 0.5, average_decay = 0.5), NamedRule("sgd"; learning_rate = t -> 0.25 * (t + 1))]
@@ -69,7 +89,7 @@ end
            default = 0.999, minimum = 0.0, limit = 1.0) in adam.options
     for rule in rules
         given = [each.name => each.default === nothing ? each.minimum : each.default for each in rule.options]
-        @test state_names(setup(NamedRule(rule.name; given...), Float32[1])) ⊆ rule.states
+        @test state_names(setup(NamedRule(rule.name; given...), Float32[1 2])) ⊆ rule.states
         @test all(each -> each.kind !== :choice || each.default in each.choices, rule.options)
     end
 end

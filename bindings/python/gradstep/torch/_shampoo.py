@@ -113,10 +113,9 @@ class Shampoo(Optimizer):
 
 def _adamw_group(index: int, group: Group) -> Group:
     """What Shampoo takes over of a group of an AdamW."""
-    for flag in ("amsgrad", "maximize"):
-        if group.get(flag):
-            raise Unsupported(f"params: group {index} has {flag}, which Shampoo has not")
+    if group.get("amsgrad"):
+        raise Unsupported(f"params: group {index} has amsgrad, which Shampoo has not")
     if group["weight_decay"] and not group.get("decoupled_weight_decay"):
         raise Unsupported(f"params: group {index} has a weight decay that is not decoupled, as in Adam; expected AdamW")
-    taken = ("params", "param_names", "lr", "betas", "eps", "weight_decay", "precondition")
+    taken = ("params", "param_names", "lr", "betas", "eps", "weight_decay", "maximize", "precondition")
     return {name: group[name] for name in taken if name in group}

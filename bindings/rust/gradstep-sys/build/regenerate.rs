@@ -19,6 +19,7 @@ pub(crate) fn run(source: &Path) {
         .header(include.join("gradstep/gradstep.h").to_str().expect("a path of UTF-8"))
         .clang_arg(format!("-I{}", include.display()))
         .allowlist_file(".*/gradstep/[a-z_]+\\.h")
+        .blocklist_file(".*/gradstep/rules\\.h") // inline functions and their structs
         .prepend_enum_name(false)
         .derive_default(true)
         .generate_comments(false) // the headers have them, in their own format

@@ -1857,6 +1857,28 @@ pub const GRADSTEP_OPTION_CHOICE: gradstep_option_kind = 2;
 pub const GRADSTEP_OPTION_FLAG: gradstep_option_kind = 3;
 pub const GRADSTEP_OPTION_INTEGER: gradstep_option_kind = 4;
 pub type gradstep_option_kind = ::core::ffi::c_int;
+pub const GRADSTEP_STEP_COUNTING_INVALID: gradstep_step_counting = -1;
+pub const GRADSTEP_STEP_COUNTING_OPTIMIZER: gradstep_step_counting = 0;
+pub const GRADSTEP_STEP_COUNTING_PARAMETER: gradstep_step_counting = 1;
+pub type gradstep_step_counting = ::core::ffi::c_int;
+pub const GRADSTEP_DECAY_MODE_INVALID: gradstep_decay_mode = -1;
+pub const GRADSTEP_DECAY_MODE_RULE: gradstep_decay_mode = 0;
+pub const GRADSTEP_DECAY_MODE_COUPLED: gradstep_decay_mode = 1;
+pub const GRADSTEP_DECAY_MODE_DECOUPLED: gradstep_decay_mode = 2;
+pub const GRADSTEP_DECAY_MODE_INDEPENDENT: gradstep_decay_mode = 3;
+pub const GRADSTEP_DECAY_MODE_RELATIVE: gradstep_decay_mode = 4;
+pub const GRADSTEP_DECAY_MODE_CORRECTED: gradstep_decay_mode = 5;
+pub type gradstep_decay_mode = ::core::ffi::c_int;
+pub const GRADSTEP_CAUTIOUS_UPDATE_INVALID: gradstep_cautious_update = -1;
+pub const GRADSTEP_CAUTIOUS_UPDATE_OFF: gradstep_cautious_update = 0;
+pub const GRADSTEP_CAUTIOUS_UPDATE_MEAN: gradstep_cautious_update = 1;
+pub const GRADSTEP_CAUTIOUS_UPDATE_SUM: gradstep_cautious_update = 2;
+pub type gradstep_cautious_update = ::core::ffi::c_int;
+pub const GRADSTEP_ADAPTIVE_CLIP_UNITS_INVALID: gradstep_adaptive_clip_units = -1;
+pub const GRADSTEP_ADAPTIVE_CLIP_UNITS_ROWS: gradstep_adaptive_clip_units = 0;
+pub const GRADSTEP_ADAPTIVE_CLIP_UNITS_COLUMNS: gradstep_adaptive_clip_units = 1;
+pub const GRADSTEP_ADAPTIVE_CLIP_UNITS_SECOND: gradstep_adaptive_clip_units = 2;
+pub type gradstep_adaptive_clip_units = ::core::ffi::c_int;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct gradstep_option {
@@ -2093,7 +2115,7 @@ pub struct gradstep_shampoo_options {
     pub eigenvalue_corrected: i32,
     pub master_weights: i32,
     pub product_precision: i32,
-    pub reserved: i32,
+    pub maximize: i32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
@@ -2219,8 +2241,8 @@ const _: () = {
         "Offset of field: gradstep_shampoo_options::product_precision",
     ][::core::mem::offset_of!(gradstep_shampoo_options, product_precision) - 200usize];
     [
-        "Offset of field: gradstep_shampoo_options::reserved",
-    ][::core::mem::offset_of!(gradstep_shampoo_options, reserved) - 204usize];
+        "Offset of field: gradstep_shampoo_options::maximize",
+    ][::core::mem::offset_of!(gradstep_shampoo_options, maximize) - 204usize];
 };
 pub const GRADSTEP_SHARDED_GRADIENTS_INVALID: gradstep_sharded_gradients = -1;
 pub const GRADSTEP_SHARDED_GRADIENTS_LOCAL: gradstep_sharded_gradients = 0;

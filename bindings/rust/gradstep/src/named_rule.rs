@@ -11,8 +11,8 @@ use crate::parameter::Schema;
 use crate::rule::{Rule, sealed};
 use crate::sys;
 
-/// A rule by its name, with options by theirs: for rules without a type of their own, such as `"lion"`, and for
-/// hosts that read a configuration. Options have the names, ranges and defaults of the C library's
+/// A rule by its name, with options by theirs, for hosts that read a configuration. Rules that are types, such as
+/// [`crate::Lion`], become one by `into`, as [`crate::Optimizer::by_group`] takes them. Options have the names, ranges and defaults of the C library's
 /// (`gradstep_rule_options`); [`crate::Optimizer::new`] checks them.
 ///
 /// ```
@@ -28,10 +28,78 @@ pub struct NamedRule {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Value {
+pub(crate) enum Value {
     Number(f64),
     Text(String),
 }
+
+impl From<f64> for Value {
+    fn from(number: f64) -> Self {
+        Self::Number(number)
+    }
+}
+
+/// A flag, or the number of a choice.
+impl From<i32> for Value {
+    fn from(number: i32) -> Self {
+        Self::Number(number.into())
+    }
+}
+
+/// As text, which holds all 64 bits.
+impl From<i64> for Value {
+    fn from(number: i64) -> Self {
+        Self::Text(number.to_string())
+    }
+}
+
+/// A builder of a rule's options by their names: what is not set keeps the library's default.
+macro_rules! named_options {
+    ($(#[$meta:meta])* $name:ident by $rule:literal of ($($required:ident),*) {
+        $($(#[$doc:meta])* $field:ident: $type:ty,)*
+    }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Default)]
+        pub struct $name { $($field: Option<$type>,)* }
+
+        impl $name {
+            /// The rule with what it must be given, and defaults.
+            pub fn new($($required: f64),*) -> Self {
+                Self::default()$(.$required($required))*
+            }
+
+            $($(#[$doc])*
+            #[must_use]
+            pub fn $field(mut self, value: $type) -> Self {
+                self.$field = Some(value);
+                self
+            })*
+        }
+
+        impl From<$name> for $crate::NamedRule {
+            fn from(rule: $name) -> Self {
+                Self::new($rule)$(.with(stringify!($field), rule.$field.map($crate::options::Field::into_c)))*
+            }
+        }
+
+        impl $crate::rule::Rule for $name {}
+        impl $crate::rule::sealed::Create for $name {
+            fn create(
+                &self,
+                context: &$crate::context::Context,
+                schema: &$crate::parameter::Schema<'_>,
+                out: &mut *mut $crate::sys::gradstep_optimizer,
+            ) -> $crate::Result<()> {
+                $crate::rule::sealed::Create::create(&$crate::NamedRule::from(*self), context, schema, out)
+            }
+
+            fn state_bytes(&self, schema: &$crate::parameter::Schema<'_>) -> $crate::Result<i64> {
+                $crate::rule::sealed::Create::state_bytes(&$crate::NamedRule::from(*self), schema)
+            }
+        }
+    };
+}
+pub(crate) use named_options;
 
 impl NamedRule {
     /// The rule of that name, with no options yet.
@@ -53,6 +121,11 @@ impl NamedRule {
     /// Gives the name of a choice, or a whole number beyond 2^53.
     pub fn text(mut self, name: &str, text: &str) -> Self {
         self.options.push((name.to_owned(), Value::Text(text.to_owned())));
+        self
+    }
+
+    pub(crate) fn with(mut self, name: &str, value: Option<impl Into<Value>>) -> Self {
+        self.options.extend(value.map(|value| (name.to_owned(), value.into())));
         self
     }
 

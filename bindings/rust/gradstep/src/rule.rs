@@ -8,7 +8,8 @@ use crate::parameter::Schema;
 use crate::sys;
 use crate::{AdaGrad, Adam, RmsProp, Sgd, Shampoo};
 
-/// An update rule: [`Sgd`], [`RmsProp`], [`AdaGrad`], [`Adam`] or [`Shampoo`], or one by its name, [`crate::NamedRule`].
+/// An update rule: [`Sgd`], [`RmsProp`], [`AdaGrad`], [`Adam`], [`Shampoo`], [`crate::Lion`] and others of C's list of
+/// rules, or one by its name, [`crate::NamedRule`].
 pub trait Rule: sealed::Create {}
 
 pub(crate) mod sealed {

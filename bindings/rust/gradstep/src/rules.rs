@@ -16,6 +16,55 @@ c_enum! {
     }
 }
 c_enum! {
+    /// How elements whose change has the sign of the gradient are left out, and what the `k` of `n` others are
+    /// multiplied by.
+    CautiousUpdate {
+        /// None are.
+        Off = GRADSTEP_CAUTIOUS_UPDATE_OFF,
+        /// `1 / max(k / n, 1e-3)`.
+        Mean = GRADSTEP_CAUTIOUS_UPDATE_MEAN,
+        /// `n / (k + 1)`.
+        Sum = GRADSTEP_CAUTIOUS_UPDATE_SUM,
+    }
+}
+c_enum! {
+    /// The elements that `adaptive_clip` clips together. A tensor of one axis is one unit.
+    AdaptiveClipUnits {
+        /// All but the first axis: the weights of an output.
+        Rows = GRADSTEP_ADAPTIVE_CLIP_UNITS_ROWS,
+        /// The first of two or three axes, all but the last of more, as in optax.
+        Columns = GRADSTEP_ADAPTIVE_CLIP_UNITS_COLUMNS,
+        /// The second of two or three axes, all but the first of more, as in `pytorch_optimizer`.
+        Second = GRADSTEP_ADAPTIVE_CLIP_UNITS_SECOND,
+    }
+}
+c_enum! {
+    /// Whose steps t counts.
+    StepCounting {
+        /// The optimizer's.
+        Optimizer = GRADSTEP_STEP_COUNTING_OPTIMIZER,
+        /// Those that each parameter took part in, as in PyTorch.
+        Parameter = GRADSTEP_STEP_COUNTING_PARAMETER,
+    }
+}
+c_enum! {
+    /// How the weights shrink. All but the first two subtract from the parameter.
+    DecayMode {
+        /// As the rule says.
+        Rule = GRADSTEP_DECAY_MODE_RULE,
+        /// `weight_decay * p` is added to the gradient.
+        Coupled = GRADSTEP_DECAY_MODE_COUPLED,
+        /// `learning_rate * weight_decay * p`.
+        Decoupled = GRADSTEP_DECAY_MODE_DECOUPLED,
+        /// `weight_decay * p`.
+        Independent = GRADSTEP_DECAY_MODE_INDEPENDENT,
+        /// `learning_rate / peak_learning_rate * weight_decay * p`.
+        Relative = GRADSTEP_DECAY_MODE_RELATIVE,
+        /// `learning_rate^2 / peak_learning_rate * weight_decay * p`.
+        Corrected = GRADSTEP_DECAY_MODE_CORRECTED,
+    }
+}
+c_enum! {
     /// Where epsilon is added.
     EpsilonPlacement {
         /// `g / sqrt(a + epsilon)`.
@@ -288,5 +337,7 @@ options! {
         master_weights: bool,
         /// Of statistics and preconditioned gradients.
         product_precision: ProductPrecision,
+        /// Negates the gradients.
+        maximize: bool,
     }
 }

@@ -3,8 +3,8 @@
 //! What each handle promises, over the border and back.
 
 use gradstep::{
-    Accumulator, AccumulatorOptions, Adam, Communicator, Context, Error, LoadOptions, NamedRule, Optimizer, Parameter,
-    ReduceOp, Schedule, Sgd, Shampoo, StepOptions, Tensor, TensorMut,
+    Accumulator, AccumulatorOptions, Adam, Communicator, Context, DecayMode, Error, Lamb, Lion, LoadOptions, NamedRule,
+    Optimizer, Parameter, ReduceOp, Rule, Schedule, Sgd, Shampoo, StateDtype, StepOptions, Tensor, TensorMut,
 };
 
 fn sgd(context: &Context, rule: &Sgd) -> Optimizer {
@@ -85,6 +85,37 @@ fn a_rule_is_made_by_its_name_and_options() {
             Err(Error::InvalidArgument(found)) => assert!(found.contains(text), "{found}"),
             other => panic!("{:?}", other.err()),
         }
+    }
+}
+
+#[test]
+fn a_typed_rule_is_the_rule_of_its_name() {
+    let context = Context::new().unwrap();
+    let parameters = [Parameter::new(&[2]).name("w")];
+    let stepped = |mut optimizer: Optimizer| {
+        let mut weight = [1.0f32, 2.0];
+        step(&mut optimizer, &mut weight, &[3.0, -0.25]).unwrap();
+        step(&mut optimizer, &mut weight, &[-1.0, 0.5]).unwrap();
+        weight.map(f32::to_bits)
+    };
+    fn made(context: &Context, rule: &impl Rule, parameters: &[Parameter]) -> Optimizer {
+        Optimizer::new(context, rule, parameters).unwrap()
+    }
+    let lion = Lion::new(0.5).beta1(0.5).maximize(true).state_dtype(StateDtype::Bf16).seed(i64::MIN);
+    let seed = i64::MIN.to_string();
+    let named = NamedRule::new("lion").number("learning_rate", 0.5).number("beta1", 0.5).flag("maximize", true);
+    let named = named.text("state_dtype", "bf16").text("seed", &seed);
+    assert_eq!(stepped(made(&context, &lion, &parameters)), stepped(made(&context, &named, &parameters)));
+    assert_eq!(Optimizer::state_bytes(&lion, &parameters), Ok(4));
+    let by_group = Optimizer::by_group(&context, &[lion.into()], &parameters).unwrap();
+    assert_eq!(stepped(by_group), stepped(made(&context, &named, &parameters)));
+    let lamb = Lamb::new(0.5).weight_decay(0.25).decay_mode(DecayMode::Coupled);
+    let named = NamedRule::new("lamb").number("learning_rate", 0.5).number("weight_decay", 0.25);
+    let named = named.text("decay_mode", "coupled");
+    assert_eq!(stepped(made(&context, &lamb, &parameters)), stepped(made(&context, &named, &parameters)));
+    match Optimizer::new(&context, &Lion::new(0.5).beta1(1.0), &parameters) {
+        Err(Error::InvalidArgument(found)) => assert!(found.contains("(beta1): is 1"), "{found}"),
+        other => panic!("{:?}", other.err()),
     }
 }
 

@@ -8,26 +8,32 @@
 #include <random>
 #include <vector>
 
-#include "cpu/linear_algebra/coding_loops.h"
 #include "cpu/linear_algebra/dense.h"
+#include "cpu/loops.h"
 
 namespace gradstep::cpu {
 
 struct Table {
   const char* name;
   const Dense* dense;
-  const CodingLoops* coding;
+  const Loops* loops;
 };
+
+#if defined(__aarch64__)
+inline const Loops& lowest_loops() { return kLoops_neon; }
+#else
+inline const Loops& lowest_loops() { return kLoops_baseline; }
+#endif
 
 /// From the least to the best.
 inline std::vector<Table> tables() {
-  std::vector<Table> all = {{"baseline", &kDenseBaseline, &kCodingBaseline}};
+  std::vector<Table> all = {{"baseline", &kDenseBaseline, &lowest_loops()}};
 #if defined(GRADSTEP_HAS_X86_LOOPS)
   const bool has_fused = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
-  if (has_fused) all.push_back({"avx2", &kDenseAvx2, &kCodingAvx2});
+  if (has_fused) all.push_back({"avx2", &kDenseAvx2, &kLoops_avx2});
   if (has_fused && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
       __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512dq") != 0) {
-    all.push_back({"avx512", &kDenseAvx512, &kCodingAvx512});
+    all.push_back({"avx512", &kDenseAvx512, &kLoops_avx512});
   }
 #endif
   return all;

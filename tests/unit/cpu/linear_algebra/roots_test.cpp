@@ -393,7 +393,7 @@ TEST(InverseRoot, HasTheSameBitsWhereverThereAreFusedOperationsAndForEveryNumber
     if (table.dense == &kDenseBaseline) continue;
     for (const int threads : {1, 3}) {
       const auto context = test::make_context(threads);
-      const Arithmetic arithmetic{table.name, *table.dense, kGraftingBaseline, kCodingBaseline};
+      const Arithmetic arithmetic{table.name, *table.dense};
       RootOptions options;
       options.arithmetic = &arithmetic;
       options.threads = context.get();

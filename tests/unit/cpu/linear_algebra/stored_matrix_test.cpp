@@ -15,9 +15,6 @@ namespace {
 
 using kernels::Coding;
 
-/// What the tests run with.
-const CodingLoops& chosen_coding() { return choose_arithmetic(choose_loops()).coding; }
-
 /// A matrix with memory of its own.
 struct OwnedMatrix {
   std::vector<std::int32_t> numbers;
@@ -33,7 +30,7 @@ struct OwnedMatrix {
     if (coding != Coding::none) view.buckets = buckets.data();
     if (coding == Coding::int16) view.diagonal = diagonal.data();
   }
-  std::vector<float> read(const CodingLoops& loops = chosen_coding()) const {
+  std::vector<float> read(const Loops& loops = choose_loops()) const {
     std::vector<float> scratch(static_cast<std::size_t>(view.size()));
     const float* values = read_matrix(loops, view, scratch.data());
     return {values, values + view.size()};
@@ -44,7 +41,7 @@ TEST(StoredMatrix, CodesAreWithinHalfACellOfTheNumbers) {
   const auto numbers = test::random_values<float>(5 * 5, 3);
   for (const Coding coding : {Coding::int8, Coding::int16}) {
     OwnedMatrix matrix(5, 5, coding);
-    write_matrix(chosen_coding(), numbers.data(), matrix.view);
+    write_matrix(choose_loops(), numbers.data(), matrix.view);
     const std::vector<float> back = matrix.read();
     for (std::size_t j = 0; j < 5; ++j) {
       float largest = 0;
@@ -68,7 +65,7 @@ TEST(StoredMatrix, CodesAreRoundedHalfToEven) {
   }
   for (std::size_t j = 0; j < 37; ++j) numbers[509 * 37 + j] = j % 2 == 0 ? 0.49999997F : -1e-30F;
   OwnedMatrix matrix(510, kColumns, Coding::int8);
-  write_matrix(chosen_coding(), numbers.data(), matrix.view);
+  write_matrix(choose_loops(), numbers.data(), matrix.view);
   const std::vector<float> back = matrix.read();
   for (std::size_t k = 0; k < numbers.size(); ++k) ASSERT_EQ(back[k], std::nearbyint(numbers[k])) << numbers[k];
 }
@@ -80,14 +77,14 @@ TEST(StoredMatrix, EveryInstructionSetGivesTheSameCodes) {
     numbers[static_cast<std::size_t>(n) % numbers.size()] *= 1e-42F;
     for (const Coding coding : {Coding::int8, Coding::int16}) {
       OwnedMatrix baseline(n, n, coding);
-      write_matrix(kCodingBaseline, numbers.data(), baseline.view);
+      write_matrix(lowest_loops(), numbers.data(), baseline.view);
       for (const Table& table : tables()) {
         OwnedMatrix own(n, n, coding);
-        write_matrix(*table.coding, numbers.data(), own.view);
+        write_matrix(*table.loops, numbers.data(), own.view);
         EXPECT_EQ(own.numbers, baseline.numbers) << table.name << n;
         EXPECT_EQ(own.buckets, baseline.buckets) << table.name << n;
         EXPECT_EQ(own.diagonal, baseline.diagonal) << table.name << n;
-        EXPECT_EQ(own.read(*table.coding), baseline.read(kCodingBaseline)) << table.name << n;
+        EXPECT_EQ(own.read(*table.loops), baseline.read(lowest_loops())) << table.name << n;
       }
     }
   }
@@ -98,20 +95,20 @@ TEST(StoredMatrix, SomeRowsAfterTheOtherAreAsTheWhole) {
   const auto numbers = test::random_values<float>(kSize * kSize, 11);
   for (const Coding coding : {Coding::int8, Coding::int16}) {
     const OwnedMatrix matrix(kSize, kSize, coding);
-    write_matrix(kCodingBaseline, numbers.data(), matrix.view);
-    const std::vector<float> whole = matrix.read(kCodingBaseline);
+    write_matrix(lowest_loops(), numbers.data(), matrix.view);
+    const std::vector<float> whole = matrix.read(lowest_loops());
     for (const Table& table : tables()) {
       std::vector<float> rows(whole.size());
       std::vector<float> largest(kSize, 0.0F);
       for (std::int64_t begin = 0; begin < kSize; begin += 4) {
         const std::int64_t end = std::min(kSize, begin + 4);
-        table.coding->decode(matrix.view, begin, end, rows.data() + begin * kSize);
-        table.coding->take_largest(matrix.view, begin, end, numbers.data() + begin * kSize, largest.data());
+        table.loops->decode_matrix(matrix.view, begin, end, rows.data() + begin * kSize);
+        table.loops->take_largest_of_columns(matrix.view, begin, end, numbers.data() + begin * kSize, largest.data());
       }
       EXPECT_EQ(rows, whole) << table.name;
       const OwnedMatrix again(kSize, kSize, coding);
       std::ranges::copy(largest, again.view.buckets);
-      table.coding->encode(numbers.data(), again.view);
+      table.loops->encode_matrix(numbers.data(), again.view);
       EXPECT_EQ(again.buckets, matrix.buckets) << table.name;
       EXPECT_EQ(again.numbers, matrix.numbers) << table.name;
     }
@@ -122,7 +119,7 @@ TEST(StoredMatrix, TheDiagonalOfInt16IsExact) {
   auto numbers = test::random_values<float>(4 * 4, 5);
   numbers[5] = 1e20F;  // and does not widen its column's cells
   OwnedMatrix matrix(4, 4, Coding::int16);
-  write_matrix(chosen_coding(), numbers.data(), matrix.view);
+  write_matrix(choose_loops(), numbers.data(), matrix.view);
   const std::vector<float> back = matrix.read();
   for (const std::size_t i : {0U, 5U, 10U, 15U}) EXPECT_EQ(back[i], numbers[i]);
   EXPECT_NEAR(back[1], numbers[1], 1e-3);
@@ -133,7 +130,7 @@ TEST(StoredMatrix, ANumberThatIsNotFiniteLeavesItsColumnAsItIs) {
   numbers[1 * 4 + 2] = std::numeric_limits<float>::quiet_NaN();
   numbers[2 * 4] = std::numeric_limits<float>::infinity();
   OwnedMatrix matrix(3, 4, Coding::int8);
-  write_matrix(chosen_coding(), numbers.data(), matrix.view);
+  write_matrix(choose_loops(), numbers.data(), matrix.view);
   const std::vector<float> back = matrix.read();
   for (std::size_t k = 0; k < 12; ++k) EXPECT_EQ(back[k], k == 6 || k == 8 ? 0 : 1) << k;
 }
@@ -141,7 +138,7 @@ TEST(StoredMatrix, ANumberThatIsNotFiniteLeavesItsColumnAsItIs) {
 TEST(StoredMatrix, AnIdentityIsOneInEveryCoding) {
   for (const Coding coding : {Coding::none, Coding::int8, Coding::int16}) {
     OwnedMatrix matrix(3, 3, coding);
-    write_identity(chosen_coding(), matrix.view, 0.25F);
+    write_identity(choose_loops(), matrix.view, 0.25F);
     EXPECT_EQ(matrix.read(), (std::vector<float>{0.25F, 0, 0, 0, 0.25F, 0, 0, 0, 0.25F}));
   }
 }

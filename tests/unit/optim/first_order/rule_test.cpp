@@ -13,6 +13,7 @@ RuleOptions initial_options(const RuleType& type) {
   RuleOptions options;
   for (std::size_t i = 0; i < type.about.fields.size(); ++i) options.fields[i] = type.about.fields[i].initial;
   for (std::size_t i = 0; i < type.about.settings.size(); ++i) options.settings[i] = type.about.settings[i].initial;
+  for (std::size_t i = 0; i < type.about.choices.size(); ++i) options.choices[i] = type.about.choices[i].initial;
   return options;
 }
 
@@ -49,10 +50,11 @@ TEST(Rule, AChoiceThatIsUnknownListsTheKnownOnes) {
       for (const std::int32_t value : {-1, static_cast<std::int32_t>(choice.values.size())}) {
         RuleOptions options = initial_options(type);
         options.choices[i] = value;
+        const std::size_t last = choice.values.size() - 1;
         expect_error(GRADSTEP_ERR_INVALID_ARGUMENT,
-                     fmt::format("options.{}: is {}, expected 0 ({}) or 1 ({})", choice.name, value, choice.values[0],
-                                 choice.values[1])
-                         .c_str(),
+                     fmt::format("options.{}: is {}, expected 0 ({})", choice.name, value, choice.values[0]).c_str(),
+                     [&] { Rule(type, options); });
+        expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, fmt::format(" or {} ({})", last, choice.values[last]).c_str(),
                      [&] { Rule(type, options); });
       }
     }
@@ -104,10 +106,11 @@ TEST(Rule, KeysDifferWhereAnyOptionDoes) {
       EXPECT_EQ(keys.size(), ++expected) << type.about.name;
     };
     for (std::size_t i = 0; i < type.about.choices.size(); ++i) {
-      changed([&](RuleOptions& options) { options.choices[i] = 1; });
+      changed([&](RuleOptions& options) { options.choices[i] = 1 - options.choices[i]; });
     }
     for (std::size_t i = 0; i < type.about.settings.size(); ++i) {
-      changed([&](RuleOptions& options) { options.settings[i] = 0.25; });
+      const bool is_whole = type.about.settings[i].range.is_whole;
+      changed([&](RuleOptions& options) { options.settings[i] = is_whole ? 3 : 0.25; });
     }
     changed([](RuleOptions& options) { options.maximize = true; });
     changed([](RuleOptions& options) { options.storage.format = StateFormat::bf16; });
@@ -115,10 +118,17 @@ TEST(Rule, KeysDifferWhereAnyOptionDoes) {
     changed([](RuleOptions& options) { options.counts_each = true; });
     changed([](RuleOptions& options) { options.average_decay = 0.5; });
     changed([](RuleOptions& options) { options.decay_mode = rules::DecayMode::independent; });
-    if (type.about.trust_ratio) continue;  // what follows does not go with it
-    changed([](RuleOptions& options) { options.trust_ratio = true; });
     changed([](RuleOptions& options) { options.storage.master_weights = true; });
     changed([](RuleOptions& options) { options.storage.stochastic_rounding = true; });
+    changed([](RuleOptions& options) { options.cautious_update = CautiousUpdate::mean; });
+    changed([](RuleOptions& options) { options.unit_clip.ratio = 0.01; });
+    changed([](RuleOptions& options) { options.center_gradients = true; });
+    if (type.about.trust_ratio) continue;  // what follows does not go with it
+    if (type.orthogonalization == nullptr) changed([](RuleOptions& options) { options.trust_ratio = true; });
+    changed([](RuleOptions& options) {
+      options.decay_mode = rules::DecayMode::decoupled;
+      options.cautious_decay = true;
+    });
   }
 }
 

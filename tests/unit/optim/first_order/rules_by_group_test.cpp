@@ -43,8 +43,12 @@ FirstOrderOptimizer grouped() { return {make_context(), RulesByGroup({lion(), ad
 struct Beside {
   Model<float> model;
   Model<float> alone;
-  FirstOrderOptimizer first{make_context(), lion(), make_schema({kShapes[0]})};
-  FirstOrderOptimizer second{make_context(), adam_in_int8(), make_schema({kShapes[1]})};
+  FirstOrderOptimizer first;
+  FirstOrderOptimizer second;
+
+  explicit Beside(const Rule& of_first = lion(), const Rule& of_second = adam_in_int8())
+      : first(make_context(), of_first, make_schema({kShapes[0]})),
+        second(make_context(), of_second, make_schema({kShapes[1]})) {}
 
   void step(Optimizer& optimizer, std::uint32_t t) {
     model.draw_gradients(t);
@@ -68,10 +72,10 @@ TEST(RulesByGroup, EachGroupStepsByItsRule) {
   beside.expect_equal();
   EXPECT_STREQ(optimizer.kind(), "lion+adam");
   std::vector<float> numbers(1000);
-  optimizer.get_state(1, "exp_avg_sq", compact_array(numbers.data(), 1000, DType::f32));
+  optimizer.state().get(1, "exp_avg_sq", compact_array(numbers.data(), 1000, DType::f32));
   EXPECT_GT(numbers[0], 0);
   expect_error(GRADSTEP_ERR_INVALID_STATE, "'exp_avg_sq' of parameter 'param.0' does not exist",
-               [&] { optimizer.state(0, "exp_avg_sq"); });
+               [&] { optimizer.state().view(0, "exp_avg_sq"); });
 }
 
 TEST(RulesByGroup, HyperParametersAreThoseOfTheGroup) {
@@ -139,6 +143,17 @@ TEST(RulesByGroup, WhatDoesNotFitIsNamed) {
                [] { FirstOrderOptimizer(make_context(), RulesByGroup({lion(), lion()}), grouped_schema(2)); });
   expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "groups[1]: maximize is 1, that of groups[0] is 0",
                [] { RulesByGroup({lion(), lion(true)}); });
+}
+
+TEST(RulesByGroup, ChangesOfOneGroupMayWaitForTheirTensor) {
+  const gradstep_option options[] = {{"learning_rate", 0.01, nullptr}};
+  for (const char* waiting : {"lamb", "muon"}) {
+    const Rule rule = make_rule(find_rule(waiting), options);
+    FirstOrderOptimizer optimizer(make_context(), RulesByGroup({rule, adam_in_int8()}), grouped_schema());
+    Beside both(rule);
+    for (std::uint32_t t = 0; t < 3; ++t) both.step(optimizer, t);
+    both.expect_equal();
+  }
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ TEST(StateStorage, MasterWeightsFollowTheF32Trajectory) {
     model.step(*with_master, t);
     model.step_twin(wide, t);
   }
-  const Array master = with_master->state(0, "master_weights");
+  const Array master = with_master->state().view(0, "master_weights");
   EXPECT_EQ(std::vector<float>(static_cast<float*>(master.data), static_cast<float*>(master.data) + master.size),
             model.twin.values);
   EXPECT_EQ(bits_of(model.param.values), bits_of(to_bfloat16(model.twin.values)));
@@ -76,8 +76,8 @@ TEST(StateStorage, MasterWeightsGiveNoUpdates) {
   Model<float> plain;
   plain.draw_gradients(1);
   EXPECT_TRUE(plain.update(*wide).applied);
-  EXPECT_EQ(wide->stored_states().size(), 4U);
-  expect_error(GRADSTEP_ERR_INVALID_STATE, "master_weights", [&] { wide->state(0, "master_weights"); });
+  EXPECT_EQ(wide->state().stored().size(), 4U);
+  expect_error(GRADSTEP_ERR_INVALID_STATE, "master_weights", [&] { wide->state().view(0, "master_weights"); });
 }
 
 TEST(StateStorage, NarrowStatesStayNearTheWideTrajectory) {
@@ -118,14 +118,15 @@ TEST(StateStorage, StatesAreReadAndWrittenInAnyStorage) {
       host.dtype = DType::f64;
       return host;
     };
-    optimizer->set_state(1, "exp_avg", array(in));
-    optimizer->get_state(1, "exp_avg", array(out));
+    optimizer->state().set(1, "exp_avg", array(in));
+    optimizer->state().get(1, "exp_avg", array(out));
     // An octave below the largest of its block, -0.5 is known to one part in 32.
     for (std::size_t i = 0; i < 1000; ++i) ASSERT_NEAR(out.values[i], in.values[i], 0.5 / 32) << i;
     if (format == GRADSTEP_STATE_DTYPE_INT8) {
-      expect_error(GRADSTEP_ERR_UNSUPPORTED, "get_state", [&] { optimizer->state(1, "exp_avg"); });
+      expect_error(GRADSTEP_ERR_UNSUPPORTED, "get_state", [&] { optimizer->state().view(1, "exp_avg"); });
     } else {
-      EXPECT_EQ(optimizer->state(1, "exp_avg").dtype, format == GRADSTEP_STATE_DTYPE_BF16 ? DType::bf16 : DType::f32);
+      EXPECT_EQ(optimizer->state().view(1, "exp_avg").dtype,
+                format == GRADSTEP_STATE_DTYPE_BF16 ? DType::bf16 : DType::f32);
     }
   }
 }
@@ -180,10 +181,10 @@ TEST(StateStorage, NarrowSecondMomentsFallOnlyWithStochasticRounding) {
     host.data = v.data();
     host.size = 1000;
     host.dtype = DType::f64;
-    optimizer->set_state(1, "exp_avg_sq", host);
+    optimizer->state().set(1, "exp_avg_sq", host);
     Model<float> model;
     for (int t = 0; t < kSteps; ++t) model.step(*optimizer);
-    optimizer->get_state(1, "exp_avg_sq", host);
+    optimizer->state().get(1, "exp_avg_sq", host);
     double sum = 0;
     for (const double value : v) sum += value;
     return sum / 1000;

@@ -53,10 +53,10 @@ TEST_P(StepCounting, EachParameterStepsAsIfItWereAlone) {
   for (std::uint32_t t = 0; t < 12; ++t) step(optimizer, t, /*second_has_gradient=*/t >= 5 && t != 8);
   for (std::size_t i = 0; i < kShapes.size(); ++i) EXPECT_EQ(model_.params[i].values, alone_.params[i].values) << i;
   double steps = 0;
-  optimizer.get_state(1, "step", compact_array(&steps, 1, DType::f64));
+  optimizer.state().get(1, "step", compact_array(&steps, 1, DType::f64));
   EXPECT_EQ(steps, 6);
   EXPECT_EQ(optimizer.step_count(), 12);
-  EXPECT_EQ(optimizer.state_shape(1, "step").size(), 1U);
+  EXPECT_EQ(optimizer.state().shape(1, "step").size(), 1U);
 }
 
 TEST_P(StepCounting, ByDefaultALateParameterHasTheOptimizersT) {
@@ -66,7 +66,7 @@ TEST_P(StepCounting, ByDefaultALateParameterHasTheOptimizersT) {
   EXPECT_NE(model_.params[1].values, alone_.params[1].values);
   double steps = 0;
   expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "'step' is not a state of",
-               [&] { optimizer.get_state(1, "step", compact_array(&steps, 1, DType::f64)); });
+               [&] { optimizer.state().get(1, "step", compact_array(&steps, 1, DType::f64)); });
 }
 
 TEST_P(StepCounting, CountsAreSavedAndCopied) {

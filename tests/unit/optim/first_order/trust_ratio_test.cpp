@@ -26,9 +26,12 @@ double length_of(const std::vector<T>& values) {
 
 TEST(TrustRatio, AChangeIsAsLongAsItsTensorTimesTheRateWhateverTheRule) {
   for (const RuleType& type : rule_types()) {
+    if (type.orthogonalization != nullptr) continue;
     FirstOrderOptimizer optimizer(make_context(), trusting(type.about.name), make_schema(kShapes, DType::f64));
     Model<double> model;
     model.draw_gradients(0);
+    model.step(optimizer);  // ADOPT's first one moves nothing
+    model.draw_gradients(1);
     const Model<double> before = model;
     model.step(optimizer);
     for (std::size_t i = 0; i < kShapes.size(); ++i) {
@@ -96,12 +99,9 @@ TEST(TrustRatio, ASkippedStepAndAMissingGradientChangeNothing) {
   EXPECT_EQ(model.params[1].values, before.params[1].values);
 }
 
-TEST(TrustRatio, WhatRoundsTwiceIsRefused) {
-  expect_error(GRADSTEP_ERR_UNSUPPORTED, "options.master_weights: does not go with a trust ratio",
-               [] { trusting("adam", {{"master_weights", 1, nullptr}}); });
-  const gradstep_option options[] = {{"learning_rate", 0.1, nullptr}, {"stochastic_rounding", 1, nullptr}};
-  expect_error(GRADSTEP_ERR_UNSUPPORTED, "options.stochastic_rounding: does not go with a trust ratio",
-               [&] { make_rule(find_rule("lamb"), options); });
+TEST(TrustRatio, WhatHasAScaleOfItsOwnRefusesIt) {
+  expect_error(GRADSTEP_ERR_UNSUPPORTED, "options.trust_ratio: muon has a scale of its own, step_scale",
+               [] { trusting("muon"); });
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ Rule averaging(std::initializer_list<gradstep_option> more = {}) {
 
 std::vector<float> average_of(Optimizer& optimizer, std::size_t index, std::size_t size) {
   std::vector<float> average(size);
-  optimizer.get_state(index, "average", compact_array(average.data(), static_cast<std::int64_t>(size), DType::f32));
+  optimizer.state().get(index, "average", compact_array(average.data(), static_cast<std::int64_t>(size), DType::f32));
   return average;
 }
 
@@ -80,7 +80,7 @@ TEST(WeightAverage, WithoutTheOptionThereIsNone) {
   const Rule plain = make_rule(find_rule("adam"), options);
   FirstOrderOptimizer optimizer(make_context(), plain, make_schema(kShapes));
   expect_error(GRADSTEP_ERR_INVALID_STATE, "parameter 'p0' has no average: its rule's average_decay is 0",
-               [&] { optimizer.check_average(0); });
+               [&] { optimizer.state().check_average(0); });
   EXPECT_EQ(FirstOrderOptimizer::state_bytes(averaging(), make_schema(kShapes)),
             FirstOrderOptimizer::state_bytes(plain, make_schema(kShapes)) + 1035 * 4 + 2 * 8);
 }

@@ -39,7 +39,7 @@ TEST(ShampooEigenbasis, WithoutPreconditioningItIsAdam) {
 TEST(ShampooEigenbasis, VectorsHaveNoBasis) {
   auto optimizer = make_shampoo(soap());
   EXPECT_EQ(copy_of_state(*optimizer, 0, "statistics.0.0").size(), 16U);
-  expect_error(GRADSTEP_ERR_INVALID_STATE, "statistics.0.0", [&] { optimizer->state(1, "statistics.0.0"); });
+  expect_error(GRADSTEP_ERR_INVALID_STATE, "statistics.0.0", [&] { optimizer->state().view(1, "statistics.0.0"); });
 }
 
 TEST(ShampooEigenbasis, TheFirstGradientMakesTheBasisAndNothingElse) {
@@ -101,7 +101,7 @@ TEST(ShampooEigenbasis, ThreadsAndResumingChangeNoBit) {
 
 TEST(ShampooEigenbasis, StateBytesAreThoseOfTheStoredState) {
   std::int64_t bytes = 0;
-  for (const StoredState& stored : make_shampoo(soap())->stored_states()) bytes += stored.array.bytes();
+  for (const StoredState& stored : make_shampoo(soap())->state().stored()) bytes += stored.array.bytes();
   EXPECT_EQ(bytes, Shampoo::state_bytes(soap(), make_schema(kShapes)));
 }
 

@@ -100,7 +100,7 @@ TEST(ShampooLag, PendingRootsCountAsState) {
   for (const std::int32_t lag : {1, 2, 4}) {
     const auto o = lagging(lag, 2);
     std::int64_t bytes = 0;
-    for (const StoredState& stored : make_shampoo(o)->stored_states()) bytes += stored.array.bytes();
+    for (const StoredState& stored : make_shampoo(o)->state().stored()) bytes += stored.array.bytes();
     EXPECT_EQ(bytes, Shampoo::state_bytes(o, make_schema(kShapes))) << lag;
   }
 }

@@ -141,14 +141,14 @@ TEST(ShampooRanks, OwnedStateIsOnOneRankOnlyAndReadableOnAll) {
     for (const char* name : {"statistics.0.0", "preconditioners.1.1", "preconditioners.3.0", "momentum"}) {
       EXPECT_EQ(copy_of_state(*optimizer, 0, name), copy_of_state(*alone, 0, name)) << name;
     }
-    expect_error(GRADSTEP_ERR_UNSUPPORTED, "get_state", [&] { optimizer->state(0, "momentum"); });
-    for (const StoredState& stored : optimizer->stored_states()) {
+    expect_error(GRADSTEP_ERR_UNSUPPORTED, "get_state", [&] { optimizer->state().view(0, "momentum"); });
+    for (const StoredState& stored : optimizer->state().stored()) {
       if (stored.owner >= 0) factors[static_cast<std::size_t>(comm.rank())] += stored.array.bytes();
       EXPECT_EQ(stored.array.size, stored.owner < 0 || stored.owner == comm.rank() ? stored.total : 0);
     }
   });
   std::int64_t sum = 0;
-  for (const StoredState& stored : alone->stored_states()) {
+  for (const StoredState& stored : alone->state().stored()) {
     if (stored.name.find("statistics.") == 0 || stored.name.find("preconditioners.") == 0) sum += stored.array.bytes();
   }
   EXPECT_EQ(factors[0] + factors[1] + factors[2], sum);
@@ -162,7 +162,7 @@ TEST(ShampooRanks, ASetStateReachesItsOwner) {
     for (std::size_t k = 0; k < 16; ++k) values[k] = static_cast<float>(k);
     for (const char* name : {"statistics.0.0", "statistics.1.0", "statistics.2.1"}) {
       const auto size = static_cast<std::int64_t>(copy_of_state(*optimizer, 0, name).size());
-      optimizer->set_state(0, name, {values.data(), size, DType::f32, 0, nullptr, nullptr});
+      optimizer->state().set(0, name, {values.data(), size, DType::f32, 0, nullptr, nullptr});
       const auto read = copy_of_state(*optimizer, 0, name);
       EXPECT_TRUE(std::equal(read.begin(), read.end(), values.begin()));
     }

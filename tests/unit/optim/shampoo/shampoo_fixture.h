@@ -42,11 +42,11 @@ inline void expect_equal_params(const Model<float>& a, const Model<float>& b) {
 }
 
 inline std::vector<float> copy_of_state(Optimizer& optimizer, std::size_t index, const char* name) {
-  const auto shape = optimizer.state_shape(index, name);
+  const auto shape = optimizer.state().shape(index, name);
   std::int64_t size = 1;
   for (const std::int64_t extent : shape) size *= extent;
   std::vector<float> values(static_cast<std::size_t>(size));
-  optimizer.get_state(index, name, {values.data(), size, DType::f32, 0, nullptr, nullptr});
+  optimizer.state().get(index, name, {values.data(), size, DType::f32, 0, nullptr, nullptr});
   return values;
 }
 

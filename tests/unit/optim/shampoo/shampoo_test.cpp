@@ -45,7 +45,30 @@ TEST(Shampoo, AModelWithoutPreconditionedParametersSteps) {
   // Without a preconditioner, SGD grafting is SGD.
   const ReferenceRule sgd = [&](double p, double g, double*, std::int64_t) { return p - o.learning_rate * g; };
   EXPECT_LT(run_beside<float>(*optimizer, sgd), kTolerance32);
-  EXPECT_EQ(optimizer->stored_states().size(), kShapes.size());
+  EXPECT_EQ(optimizer->state().stored().size(), kShapes.size());
+}
+
+TEST(Shampoo, MaximizeNegatesGradients) {
+  for (const std::int32_t eigenvalue_corrected : {0, 1}) {
+    auto o = shampoo_options();
+    o.eigenvalue_corrected = eigenvalue_corrected;
+    o.weight_decay = 0.1;
+    const auto minimizing = make_shampoo(o);
+    o.maximize = 1;
+    const auto maximizing = make_shampoo(o);
+    Model<float> down;
+    Model<float> up;
+    for (std::uint32_t t = 0; t < 4; ++t) {
+      down.draw_gradients(t);
+      up.draw_gradients(t);
+      for (auto& gradient : down.grads) {
+        for (float& g : gradient.values) g = -g;
+      }
+      down.step(*minimizing);
+      up.step(*maximizing);
+    }
+    expect_equal_params(down, up);
+  }
 }
 
 TEST(Shampoo, AGroupWithoutPreconditioningRunsTheGraftingRule) {
@@ -74,24 +97,24 @@ TEST(Shampoo, PreconditioningCanBeSwitchedOnByGroup) {
   auto optimizer = make_shampoo(o);
   Model<float> model;
   run(model, *optimizer, 0, 2);
-  expect_error(GRADSTEP_ERR_INVALID_STATE, "statistics.0.0", [&] { optimizer->state(0, "statistics.0.0"); });
+  expect_error(GRADSTEP_ERR_INVALID_STATE, "statistics.0.0", [&] { optimizer->state().view(0, "statistics.0.0"); });
   optimizer->set_schedule(-1, "precondition", Schedule(1));
   run(model, *optimizer, 2, 4);
-  EXPECT_EQ(optimizer->state(0, "statistics.0.0").size, 16);
+  EXPECT_EQ(optimizer->state().view(0, "statistics.0.0").size, 16);
   EXPECT_EQ(metric_of(*optimizer, "root_failures"), 0);
 }
 
 TEST(Shampoo, StatesAreShapedAsTheyAre) {
   auto optimizer = make_shampoo(shampoo_options());
-  EXPECT_EQ(optimizer->state(0, "momentum").size, 35);
-  EXPECT_EQ(optimizer->state(0, "statistics.1.1").size, 1);  // 5 = 4 + 1
-  EXPECT_EQ(optimizer->state_shape(0, "preconditioners.2.0")[0], 3);
-  EXPECT_EQ(optimizer->state_shape(0, "momentum").size(), 2U);
-  EXPECT_EQ(static_cast<const float*>(optimizer->state(0, "preconditioners.0.0").data)[0], 1.0F);
-  EXPECT_EQ(static_cast<const float*>(optimizer->state(0, "statistics.0.0").data)[5], 1e-6F);
-  expect_error(GRADSTEP_ERR_INVALID_STATE, "statistics.4.0", [&] { optimizer->state(0, "statistics.4.0"); });
-  expect_error(GRADSTEP_ERR_INVALID_STATE, "statistics.00.0", [&] { optimizer->state(0, "statistics.00.0"); });
-  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "exp_avg", [&] { optimizer->state(0, "exp_avg"); });
+  EXPECT_EQ(optimizer->state().view(0, "momentum").size, 35);
+  EXPECT_EQ(optimizer->state().view(0, "statistics.1.1").size, 1);  // 5 = 4 + 1
+  EXPECT_EQ(optimizer->state().shape(0, "preconditioners.2.0")[0], 3);
+  EXPECT_EQ(optimizer->state().shape(0, "momentum").size(), 2U);
+  EXPECT_EQ(static_cast<const float*>(optimizer->state().view(0, "preconditioners.0.0").data)[0], 1.0F);
+  EXPECT_EQ(static_cast<const float*>(optimizer->state().view(0, "statistics.0.0").data)[5], 1e-6F);
+  expect_error(GRADSTEP_ERR_INVALID_STATE, "statistics.4.0", [&] { optimizer->state().view(0, "statistics.4.0"); });
+  expect_error(GRADSTEP_ERR_INVALID_STATE, "statistics.00.0", [&] { optimizer->state().view(0, "statistics.00.0"); });
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "exp_avg", [&] { optimizer->state().view(0, "exp_avg"); });
 }
 
 TEST(Shampoo, StateBytesAreThoseOfTheStoredState) {
@@ -179,14 +202,14 @@ TEST(Shampoo, CodedStateIsReadAndWrittenByCopy) {
   auto o = shampoo_options();
   o.quantize_momentum = o.quantize_statistics = 1;
   auto optimizer = make_shampoo(o);
-  expect_error(GRADSTEP_ERR_UNSUPPORTED, "codes", [&] { optimizer->state(0, "momentum"); });
+  expect_error(GRADSTEP_ERR_UNSUPPORTED, "codes", [&] { optimizer->state().view(0, "momentum"); });
   TestTensor<float> values({4, 4});
   for (std::size_t i = 0; i < 16; ++i) values.values[i] = i % 5 == 0 ? 0.1234567F : static_cast<float>(i) * 0.01F;
   Array host{values.values.data(), 16, DType::f32, 0, nullptr, nullptr};
-  optimizer->set_state(0, "statistics.0.0", host);
+  optimizer->state().set(0, "statistics.0.0", host);
   const std::vector<float> before = values.values;
   values.values.assign(16, 0.0F);
-  optimizer->get_state(0, "statistics.0.0", host);
+  optimizer->state().get(0, "statistics.0.0", host);
   for (std::size_t i = 0; i < 16; ++i) {
     if (i % 5 == 0) {
       EXPECT_EQ(values.values[i], before[i]);  // the diagonal is exact
@@ -203,14 +226,14 @@ TEST(Shampoo, AnAbsentGradientLeavesParameterAndStateAlone) {
   const auto before = model.params[0].values;
   std::vector<float> statistic(16);
   const Array host{statistic.data(), 16, DType::f32, 0, nullptr, nullptr};
-  optimizer->get_state(0, "statistics.0.0", host);
+  optimizer->state().get(0, "statistics.0.0", host);
   const std::vector<float> statistic_before = statistic;
   const auto p = Model<float>::tensors(model.params);
   auto g = Model<float>::tensors(model.grads);
   g[0].data = nullptr;
   host::step(*optimizer, p.data(), g.data(), nullptr, p.size());
   EXPECT_EQ(model.params[0].values, before);
-  optimizer->get_state(0, "statistics.0.0", host);
+  optimizer->state().get(0, "statistics.0.0", host);
   EXPECT_EQ(statistic, statistic_before);
   EXPECT_EQ(optimizer->step_count(), 3);
 }
@@ -264,7 +287,7 @@ TEST(Shampoo, ANonFiniteStatisticKeepsThePreconditionerAndIsCounted) {
     auto optimizer = make_shampoo(o);
     Model<float> model;
     run(model, *optimizer, 0, 2);
-    const Array root = optimizer->state(0, "preconditioners.0.0");
+    const Array root = optimizer->state().view(0, "preconditioners.0.0");
     const std::vector<float> before(static_cast<float*>(root.data), static_cast<float*>(root.data) + root.size);
     model.draw_gradients(2);
     model.grads[0].values[0] = std::numeric_limits<float>::quiet_NaN();

@@ -120,9 +120,9 @@ TEST(ShampooSides, StatesAreNamedByTheAxisOfTheTensor) {
   o.one_sided = GRADSTEP_ONE_SIDED_OUTPUT;
   auto optimizer = make_shampoo(o);
   EXPECT_EQ(copy_of_state(*optimizer, 0, "statistics.0.1").size(), 16U);
-  expect_error(GRADSTEP_ERR_INVALID_STATE, "statistics.0.0", [&] { optimizer->state(0, "statistics.0.0"); });
+  expect_error(GRADSTEP_ERR_INVALID_STATE, "statistics.0.0", [&] { optimizer->state().view(0, "statistics.0.0"); });
   std::int64_t bytes = 0;
-  for (const StoredState& stored : optimizer->stored_states()) bytes += stored.array.bytes();
+  for (const StoredState& stored : optimizer->state().stored()) bytes += stored.array.bytes();
   EXPECT_EQ(bytes, Shampoo::state_bytes(o, make_schema(kShapes)));
 }
 

@@ -72,7 +72,30 @@ public final class Optimizer extends StatefulHandle {
   }
 
   /**
-   * By the name of a rule, such as {@code "lion"}: for rules without a method of their own, and for configurations.
+   * By a rule and its options, such as {@link LionOptions}.
+   *
+   * @param context whose threads work
+   * @param options of the rule
+   * @param parameters the model
+   * @return the optimizer, the caller's to close
+   */
+  public static Optimizer create(Context context, RuleOptions options, List<Parameter> parameters) {
+    return byName(context, present(options, "options").rule(), options.options(), parameters);
+  }
+
+  /**
+   * The bytes of state that {@link #create} would allocate.
+   *
+   * @param options of the rule
+   * @param parameters the model
+   * @return bytes; none is allocated
+   */
+  public static long stateBytes(RuleOptions options, List<Parameter> parameters) {
+    return stateBytes(present(options, "options").rule(), options.options(), parameters);
+  }
+
+  /**
+   * By the name of a rule, such as {@code "lion"}, for configurations.
    * {@link RuleDescription#all} lists the rules and their options.
    *
    * @param context whose threads work
@@ -94,6 +117,14 @@ public final class Optimizer extends StatefulHandle {
    * @param options as of {@link #byName}
    */
   public record GroupRule(String rule, Map<String, ?> options) {
+    /**
+     * A rule and its options, such as {@link LionOptions}.
+     *
+     * @param options of the rule
+     */
+    public GroupRule(RuleOptions options) {
+      this(options.rule(), options.options());
+    }
   }
 
   /**

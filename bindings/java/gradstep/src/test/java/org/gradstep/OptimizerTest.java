@@ -53,6 +53,40 @@ class OptimizerTest {
     }
   }
 
+  private static float[] stepped(Optimizer made) {
+    FloatBuffer memory = floats(1, 2);
+    try (Optimizer optimizer = made;
+        TensorList params = TensorList.of(memory);
+        TensorList grads = TensorList.of(floats(3, -0.25f))) {
+      optimizer.step(params, grads);
+      optimizer.step(params, grads);
+    }
+    return values(memory);
+  }
+
+  @Test
+  void optionsOfARuleMakeTheOptimizerOfItsName() {
+    LionOptions lion = LionOptions.builder(0.5).beta1(0.5).maximize(true).stateDtype(StateDtype.BF16)
+        .seed(Long.MIN_VALUE).build();
+    LambOptions lamb = LambOptions.builder(0.5).weightDecay(0.25).decayMode(DecayMode.COUPLED).build();
+    try (Context context = new Context(1)) {
+      assertEquals(4, Optimizer.stateBytes(lion, PAIR));
+      assertArrayEquals(
+          stepped(Optimizer.byName(context, "lion", Map.of("learning_rate", 0.5, "beta1", 0.5, "maximize", true,
+              "state_dtype", "bf16", "seed", Long.MIN_VALUE), PAIR)),
+          stepped(Optimizer.create(context, lion, PAIR)));
+      assertArrayEquals(
+          stepped(Optimizer.byName(context, "lamb",
+              Map.of("learning_rate", 0.5, "weight_decay", 0.25, "decay_mode", "coupled"), PAIR)),
+          stepped(Optimizer.create(context, lamb, PAIR)));
+      assertArrayEquals(stepped(Optimizer.create(context, lamb, PAIR)),
+          stepped(Optimizer.byGroup(context, List.of(new Optimizer.GroupRule(lamb)), PAIR)));
+      assertTrue(assertThrows(IllegalArgumentException.class,
+          () -> Optimizer.create(context, LionOptions.builder(0.5).beta1(1).build(), PAIR)).getMessage().contains(
+              "(beta1): is 1"));
+    }
+  }
+
   @Test
   void groupsHaveRulesOfTheirOwnAndWeightsAnAverage() {
     FloatBuffer memory = floats(1, 2);
@@ -95,7 +129,7 @@ class OptimizerTest {
           all.put(option.name(),
               option.choices().isEmpty() ? given : option.choices().get((int) option.initial().getAsDouble()));
         }
-        Optimizer.byName(context, rule.name(), all, PAIR).close();
+        Optimizer.byName(context, rule.name(), all, List.of(Parameter.of("matrix", DType.F32, 1, 2))).close();
       }
     }
   }

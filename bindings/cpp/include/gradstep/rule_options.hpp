@@ -1,0 +1,997 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// rule_options.hpp: the options of rules that C makes by name. Fields are given by designated initialisers, in their
+// order. Each of these is a GroupRule where one is wanted:
+//
+//     Optimizer lion(context, LionOptions{.learning_rate = 1e-4}, schema);
+//     auto both = Optimizer::by_group(context, {LionOptions{.learning_rate = 1e-4}, GroupRule{"adam", {...}}}, schema);
+//
+// Written by scripts/generate from src/rules.
+#pragma once
+
+#include <gradstep/optimizer.hpp>
+#include <gradstep/options.hpp>
+#include <limits>
+#include <string>
+#include <type_traits>
+
+namespace gradstep::inline cpp_v0 {
+
+namespace detail {
+
+/// In place of a number that must be given: the library refuses it.
+inline constexpr double kNotGiven = std::numeric_limits<double>::quiet_NaN();
+
+template <class T>
+RuleOption option(const char* name, T value) {
+  if constexpr (std::is_same_v<T, std::int64_t>) {
+    return {name, std::to_string(value)};
+  } else {
+    return {name, static_cast<double>(value)};
+  }
+}
+
+}  // namespace detail
+
+/// lion. Source: Chen et al. 2023, Symbolic Discovery of Optimization Algorithms, algorithm 2; the numbers of optax.
+///
+///     u = sign(beta1 * m + (1 - beta1) * g), where sign(0) = 0
+///     m = beta2 * m + (1 - beta2) * g
+///     p = p - learning_rate * u
+///
+/// State exp_avg.
+struct LionOptions {
+  double learning_rate = detail::kNotGiven;  ///< step size; >= 0, must be given
+  double beta1 = 0.9;                        ///< share of the momentum in the direction; in [0, 1), default 0.9
+  double beta2 = 0.99;                       ///< share of the momentum that a step keeps; in [0, 1), default 0.99
+  double weight_decay = 0;                   ///< learning_rate * weight_decay * p is subtracted from p; >= 0, default 0
+  bool maximize = false;
+  bool master_weights = false;
+  StateDtype state_dtype = StateDtype::kNative;
+  bool stochastic_rounding = false;
+  std::int64_t seed = 0;
+  StepCounting step_counting = StepCounting::kOptimizer;
+  double average_decay = 0;
+  DecayMode decay_mode = DecayMode::kRule;
+  double peak_learning_rate = 0;
+  bool trust_ratio = false;
+  CautiousUpdate cautious_update = CautiousUpdate::kOff;
+  bool cautious_decay = false;
+  double adaptive_clip = 0;
+  double adaptive_clip_epsilon = 0.001;
+  AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
+  bool center_gradients = false;
+
+  operator GroupRule() const {
+    return {"lion",
+            {detail::option("learning_rate", learning_rate),
+             detail::option("beta1", beta1),
+             detail::option("beta2", beta2),
+             detail::option("weight_decay", weight_decay),
+             detail::option("maximize", maximize),
+             detail::option("master_weights", master_weights),
+             detail::option("state_dtype", state_dtype),
+             detail::option("stochastic_rounding", stochastic_rounding),
+             detail::option("seed", seed),
+             detail::option("step_counting", step_counting),
+             detail::option("average_decay", average_decay),
+             detail::option("decay_mode", decay_mode),
+             detail::option("peak_learning_rate", peak_learning_rate),
+             detail::option("trust_ratio", trust_ratio),
+             detail::option("cautious_update", cautious_update),
+             detail::option("cautious_decay", cautious_decay),
+             detail::option("adaptive_clip", adaptive_clip),
+             detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
+             detail::option("adaptive_clip_units", adaptive_clip_units),
+             detail::option("center_gradients", center_gradients)}};
+  }
+};
+
+/// lamb. Source: You et al. 2020, Large Batch Optimization for Deep Learning, algorithm 2; the numbers of optax.
+///
+///     m = beta1 * m + (1 - beta1) * g
+///     v = beta2 * v + (1 - beta2) * g^2
+///     u = m / (1 - beta1^(t+1)) / (sqrt(v / (1 - beta2^(t+1)) + epsilon_root) + epsilon) + weight_decay * p
+///     p = p - learning_rate * norm(p) / norm(u) * u, or without the ratio where a norm is 0; norms of the tensor
+///
+/// State exp_avg, exp_avg_sq.
+struct LambOptions {
+  double learning_rate = detail::kNotGiven;  ///< step size; >= 0, must be given
+  double beta1 = 0.9;                        ///< share of the mean that a step keeps; in [0, 1), default 0.9
+  double beta2 = 0.999;                      ///< share of the mean square that a step keeps; in [0, 1), default 0.999
+  double epsilon = 1e-6;                     ///< keeps the denominator from zero; >= 0, default 1e-6
+  double epsilon_root = 0;                   ///< joins the corrected mean square under the root; >= 0, default 0
+  double weight_decay = 0;                   ///< times p is added to u; >= 0, default 0
+  bool maximize = false;
+  bool master_weights = false;
+  StateDtype state_dtype = StateDtype::kNative;
+  bool stochastic_rounding = false;
+  std::int64_t seed = 0;
+  StepCounting step_counting = StepCounting::kOptimizer;
+  double average_decay = 0;
+  DecayMode decay_mode = DecayMode::kRule;
+  double peak_learning_rate = 0;
+  bool trust_ratio = false;
+  CautiousUpdate cautious_update = CautiousUpdate::kOff;
+  bool cautious_decay = false;
+  double adaptive_clip = 0;
+  double adaptive_clip_epsilon = 0.001;
+  AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
+  bool center_gradients = false;
+
+  operator GroupRule() const {
+    return {"lamb",
+            {detail::option("learning_rate", learning_rate),
+             detail::option("beta1", beta1),
+             detail::option("beta2", beta2),
+             detail::option("epsilon", epsilon),
+             detail::option("epsilon_root", epsilon_root),
+             detail::option("weight_decay", weight_decay),
+             detail::option("maximize", maximize),
+             detail::option("master_weights", master_weights),
+             detail::option("state_dtype", state_dtype),
+             detail::option("stochastic_rounding", stochastic_rounding),
+             detail::option("seed", seed),
+             detail::option("step_counting", step_counting),
+             detail::option("average_decay", average_decay),
+             detail::option("decay_mode", decay_mode),
+             detail::option("peak_learning_rate", peak_learning_rate),
+             detail::option("trust_ratio", trust_ratio),
+             detail::option("cautious_update", cautious_update),
+             detail::option("cautious_decay", cautious_decay),
+             detail::option("adaptive_clip", adaptive_clip),
+             detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
+             detail::option("adaptive_clip_units", adaptive_clip_units),
+             detail::option("center_gradients", center_gradients)}};
+  }
+};
+
+enum class MuonMomentumForm : std::int32_t { kAverage = 0, kSum = 1, kCorrected = 2 };
+
+enum class MuonStepScale : std::int32_t { kShape = 0, kRms = 1, kSpectral = 2, kLargest = 3, kKernel = 4, kNone = 5 };
+
+enum class MuonCoefficients : std::int32_t {
+  kSimple = 0,
+  kQuintic = 1,
+  kPolarExpress = 2,
+  kPolarExpressNvidia = 3,
+  kCans = 4,
+  kAol = 5,
+  kDeepseekv4 = 6,
+  kCubic = 7,
+  kOwn = 8
+};
+
+enum class MuonNormalizer : std::int32_t { kAdd = 0, kMax = 1, kSafe = 2 };
+
+/// muon. Source: Jordan et al. 2024, Muon; options where KellerJordan/Muon, torch, Moonlight, dion, NVIDIA and optax
+/// differ, the numbers of each.
+///
+///     m = momentum * m + (1 - momentum) * g
+///     u = (1 - momentum) * g + momentum * m if nesterov else m
+///     o = orthogonalize(u) of the first axis against all others
+///     p = p - learning_rate * scale_factor * step_scale * o; every parameter needs 2 axes or more
+///
+/// State momentum_buffer.
+struct MuonOptions {
+  double learning_rate = detail::kNotGiven;  ///< step size; >= 0, must be given
+  double momentum = 0.95;                    ///< share of the momentum that a step keeps; in [0, 1), default 0.95
+  double weight_decay = 0;                   ///< learning_rate * weight_decay * p is subtracted from p; >= 0, default 0
+  double iterations = 5;                     ///< Newton-Schulz iterations; in [1, 101), whole, default 5
+  double epsilon = 1e-7;          ///< keeps the norm that a matrix is divided by from zero; >= 0, default 1e-7
+  double scale_factor = 1;        ///< multiplies what step_scale says; >= 0, default 1
+  double coefficient_a = 3.4445;  ///< of coefficients = own: X = a X + (b A + c A^2) X, A = X X^T; default 3.4445
+  double coefficient_b = -4.775;  ///< likewise; default -4.775
+  double coefficient_c = 2.0315;  ///< likewise; default 2.0315
+  MuonMomentumForm momentum_form =
+      MuonMomentumForm::kAverage;  ///< average: m = momentum * m + (1 - momentum) * g (KellerJordan, torch, NVIDIA);
+                                   ///< sum: m = momentum * m + g (Moonlight, dion); corrected: the average, corrected
+                                   ///< for its bias (optax)
+  bool nesterov = true;            ///< looks one step ahead; default true
+  MuonStepScale step_scale =
+      MuonStepScale::kShape;  ///< shape: sqrt(max(1, rows / columns)) (KellerJordan, torch); rms: 0.2 sqrt(max(rows,
+                              ///< columns)) (Moonlight, torch); spectral: sqrt(rows / columns) (dion, torch, NVIDIA);
+                              ///< largest: sqrt(max(rows, columns)) (NVIDIA); kernel: sqrt(max(1, columns / rows)), for
+                              ///< weights of inputs x outputs (optax); none: 1
+  MuonCoefficients coefficients = MuonCoefficients::kSimple;  ///< of the Newton-Schulz iterations
+  MuonNormalizer normalizer = MuonNormalizer::kAdd;  ///< what a matrix is divided by first. add: norm + epsilon; max:
+                                                     ///< max(norm, epsilon); safe: 1.02 norm + epsilon
+  bool maximize = false;
+  bool master_weights = false;
+  StateDtype state_dtype = StateDtype::kNative;
+  bool stochastic_rounding = false;
+  std::int64_t seed = 0;
+  StepCounting step_counting = StepCounting::kOptimizer;
+  double average_decay = 0;
+  DecayMode decay_mode = DecayMode::kRule;
+  double peak_learning_rate = 0;
+  bool trust_ratio = false;
+  CautiousUpdate cautious_update = CautiousUpdate::kOff;
+  bool cautious_decay = false;
+  double adaptive_clip = 0;
+  double adaptive_clip_epsilon = 0.001;
+  AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
+  bool center_gradients = false;
+
+  operator GroupRule() const {
+    return {"muon",
+            {detail::option("learning_rate", learning_rate),
+             detail::option("momentum", momentum),
+             detail::option("weight_decay", weight_decay),
+             detail::option("iterations", iterations),
+             detail::option("epsilon", epsilon),
+             detail::option("scale_factor", scale_factor),
+             detail::option("coefficient_a", coefficient_a),
+             detail::option("coefficient_b", coefficient_b),
+             detail::option("coefficient_c", coefficient_c),
+             detail::option("momentum_form", momentum_form),
+             detail::option("nesterov", nesterov),
+             detail::option("step_scale", step_scale),
+             detail::option("coefficients", coefficients),
+             detail::option("normalizer", normalizer),
+             detail::option("maximize", maximize),
+             detail::option("master_weights", master_weights),
+             detail::option("state_dtype", state_dtype),
+             detail::option("stochastic_rounding", stochastic_rounding),
+             detail::option("seed", seed),
+             detail::option("step_counting", step_counting),
+             detail::option("average_decay", average_decay),
+             detail::option("decay_mode", decay_mode),
+             detail::option("peak_learning_rate", peak_learning_rate),
+             detail::option("trust_ratio", trust_ratio),
+             detail::option("cautious_update", cautious_update),
+             detail::option("cautious_decay", cautious_decay),
+             detail::option("adaptive_clip", adaptive_clip),
+             detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
+             detail::option("adaptive_clip_units", adaptive_clip_units),
+             detail::option("center_gradients", center_gradients)}};
+  }
+};
+
+/// signum. Source: Bernstein et al. 2018, signSGD; the numbers of optax, with nesterov those of NVIDIA.
+///
+///     m = momentum * m + (1 - momentum) * g
+///     u = m; with nesterov momentum * m / (1 - momentum^(t+2)) + (1 - momentum) * g / (1 - momentum^(t+1))
+///     p = p - learning_rate * sign(u), where sign(0) = 0; without momentum sign(g)
+///
+/// State momentum_buffer.
+struct SignumOptions {
+  double learning_rate = detail::kNotGiven;  ///< step size; >= 0, must be given
+  double momentum = 0.9;    ///< share of the momentum that a step keeps; 0: signSGD; in [0, 1), default 0.9
+  double weight_decay = 0;  ///< learning_rate * weight_decay * p is subtracted from p; >= 0, default 0
+  bool nesterov = false;    ///< looks one step ahead
+  bool maximize = false;
+  bool master_weights = false;
+  StateDtype state_dtype = StateDtype::kNative;
+  bool stochastic_rounding = false;
+  std::int64_t seed = 0;
+  StepCounting step_counting = StepCounting::kOptimizer;
+  double average_decay = 0;
+  DecayMode decay_mode = DecayMode::kRule;
+  double peak_learning_rate = 0;
+  bool trust_ratio = false;
+  CautiousUpdate cautious_update = CautiousUpdate::kOff;
+  bool cautious_decay = false;
+  double adaptive_clip = 0;
+  double adaptive_clip_epsilon = 0.001;
+  AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
+  bool center_gradients = false;
+
+  operator GroupRule() const {
+    return {"signum",
+            {detail::option("learning_rate", learning_rate),
+             detail::option("momentum", momentum),
+             detail::option("weight_decay", weight_decay),
+             detail::option("nesterov", nesterov),
+             detail::option("maximize", maximize),
+             detail::option("master_weights", master_weights),
+             detail::option("state_dtype", state_dtype),
+             detail::option("stochastic_rounding", stochastic_rounding),
+             detail::option("seed", seed),
+             detail::option("step_counting", step_counting),
+             detail::option("average_decay", average_decay),
+             detail::option("decay_mode", decay_mode),
+             detail::option("peak_learning_rate", peak_learning_rate),
+             detail::option("trust_ratio", trust_ratio),
+             detail::option("cautious_update", cautious_update),
+             detail::option("cautious_decay", cautious_decay),
+             detail::option("adaptive_clip", adaptive_clip),
+             detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
+             detail::option("adaptive_clip_units", adaptive_clip_units),
+             detail::option("center_gradients", center_gradients)}};
+  }
+};
+
+enum class NadamForm : std::int32_t { kTorch = 0, kOptax = 1 };
+
+/// nadam. Source: Dozat 2016, Incorporating Nesterov Momentum into Adam; the numbers of torch and of optax, which
+/// differ.
+///
+///     m = beta1 * m + (1 - beta1) * g
+///     v = beta2 * v + (1 - beta2) * g^2
+///     d = sqrt(v / (1 - beta2^(t+1)) + epsilon_root) + epsilon
+///     form torch, mu(i) = beta1 * (1 - 0.96^(i * momentum_decay) / 2), M = mu(1) * ... * mu(t+1):
+///     p = p - learning_rate * ((1 - mu(t+1)) / (1 - M) * g + mu(t+2) / (1 - M * mu(t+2)) * m) / d
+///     form optax: p = p - learning_rate * ((1 - beta1) / (1 - beta1^(t+1)) * g + beta1 / (1 - beta1^(t+2)) * m) / d
+///
+/// State exp_avg, exp_avg_sq.
+struct NadamOptions {
+  double learning_rate = detail::kNotGiven;  ///< step size; >= 0, must be given
+  double beta1 = 0.9;                        ///< share of the mean that a step keeps; in [0, 1), default 0.9
+  double beta2 = 0.999;                      ///< share of the mean square that a step keeps; in [0, 1), default 0.999
+  double epsilon = 1e-8;                     ///< keeps the denominator from zero; >= 0, default 1e-8
+  double epsilon_root = 0;                   ///< joins the corrected mean square under the root; >= 0, default 0
+  double momentum_decay = 0.004;             ///< how soon the momentum of form torch reaches beta1; >= 0, default 0.004
+  double weight_decay = 0;                   ///< times p is added to the gradient; >= 0, default 0
+  NadamForm form = NadamForm::kTorch;        ///< torch or optax
+  bool maximize = false;
+  bool master_weights = false;
+  StateDtype state_dtype = StateDtype::kNative;
+  bool stochastic_rounding = false;
+  std::int64_t seed = 0;
+  StepCounting step_counting = StepCounting::kOptimizer;
+  double average_decay = 0;
+  DecayMode decay_mode = DecayMode::kRule;
+  double peak_learning_rate = 0;
+  bool trust_ratio = false;
+  CautiousUpdate cautious_update = CautiousUpdate::kOff;
+  bool cautious_decay = false;
+  double adaptive_clip = 0;
+  double adaptive_clip_epsilon = 0.001;
+  AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
+  bool center_gradients = false;
+
+  operator GroupRule() const {
+    return {"nadam",
+            {detail::option("learning_rate", learning_rate),
+             detail::option("beta1", beta1),
+             detail::option("beta2", beta2),
+             detail::option("epsilon", epsilon),
+             detail::option("epsilon_root", epsilon_root),
+             detail::option("momentum_decay", momentum_decay),
+             detail::option("weight_decay", weight_decay),
+             detail::option("form", form),
+             detail::option("maximize", maximize),
+             detail::option("master_weights", master_weights),
+             detail::option("state_dtype", state_dtype),
+             detail::option("stochastic_rounding", stochastic_rounding),
+             detail::option("seed", seed),
+             detail::option("step_counting", step_counting),
+             detail::option("average_decay", average_decay),
+             detail::option("decay_mode", decay_mode),
+             detail::option("peak_learning_rate", peak_learning_rate),
+             detail::option("trust_ratio", trust_ratio),
+             detail::option("cautious_update", cautious_update),
+             detail::option("cautious_decay", cautious_decay),
+             detail::option("adaptive_clip", adaptive_clip),
+             detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
+             detail::option("adaptive_clip_units", adaptive_clip_units),
+             detail::option("center_gradients", center_gradients)}};
+  }
+};
+
+enum class RadamForm : std::int32_t { kTorch = 0, kOptax = 1 };
+
+/// radam. Source: Liu et al. 2020, On the Variance of the Adaptive Learning Rate; the numbers of torch and of optax.
+///
+///     m = beta1 * m + (1 - beta1) * g
+///     v = beta2 * v + (1 - beta2) * g^2
+///     M = m / (1 - beta1^(t+1)); with nesterov beta1 * m / (1 - beta1^(t+2)) + (1 - beta1) * g / (1 - beta1^(t+1))
+///     R = 2 / (1 - beta2) - 1, r = R - 2 * (t+1) * beta2^(t+1) / (1 - beta2^(t+1))
+///     s = sqrt((r - 4) * (r - 2) * R / ((R - 4) * (R - 2) * r)) where r is above the threshold, and else p = p -
+///     learning_rate * M form torch: p = p - learning_rate * s * M * sqrt(1 - beta2^(t+1)) / (sqrt(v) + epsilon) form
+///     optax: p = p - learning_rate * s * M / (sqrt(v / (1 - beta2^(t+1)) + epsilon_root) + epsilon)
+///
+/// State exp_avg, exp_avg_sq.
+struct RadamOptions {
+  double learning_rate = detail::kNotGiven;  ///< step size; >= 0, must be given
+  double beta1 = 0.9;                        ///< share of the mean that a step keeps; in [0, 1), default 0.9
+  double beta2 = 0.999;                      ///< share of the mean square that a step keeps; in [0, 1), default 0.999
+  double epsilon = 1e-8;                     ///< keeps the denominator from zero; >= 0, default 1e-8
+  double epsilon_root = 0;                   ///< joins the corrected mean square under the root; >= 0, default 0
+  double threshold = 5;                      ///< of r, for form optax; torch has 5; >= 4, default 5
+  double weight_decay = 0;                   ///< times p is added to the gradient; >= 0, default 0
+  RadamForm form = RadamForm::kTorch;        ///< torch or optax
+  bool nesterov = false;                     ///< looks one step ahead
+  bool maximize = false;
+  bool master_weights = false;
+  StateDtype state_dtype = StateDtype::kNative;
+  bool stochastic_rounding = false;
+  std::int64_t seed = 0;
+  StepCounting step_counting = StepCounting::kOptimizer;
+  double average_decay = 0;
+  DecayMode decay_mode = DecayMode::kRule;
+  double peak_learning_rate = 0;
+  bool trust_ratio = false;
+  CautiousUpdate cautious_update = CautiousUpdate::kOff;
+  bool cautious_decay = false;
+  double adaptive_clip = 0;
+  double adaptive_clip_epsilon = 0.001;
+  AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
+  bool center_gradients = false;
+
+  operator GroupRule() const {
+    return {"radam",
+            {detail::option("learning_rate", learning_rate),
+             detail::option("beta1", beta1),
+             detail::option("beta2", beta2),
+             detail::option("epsilon", epsilon),
+             detail::option("epsilon_root", epsilon_root),
+             detail::option("threshold", threshold),
+             detail::option("weight_decay", weight_decay),
+             detail::option("form", form),
+             detail::option("nesterov", nesterov),
+             detail::option("maximize", maximize),
+             detail::option("master_weights", master_weights),
+             detail::option("state_dtype", state_dtype),
+             detail::option("stochastic_rounding", stochastic_rounding),
+             detail::option("seed", seed),
+             detail::option("step_counting", step_counting),
+             detail::option("average_decay", average_decay),
+             detail::option("decay_mode", decay_mode),
+             detail::option("peak_learning_rate", peak_learning_rate),
+             detail::option("trust_ratio", trust_ratio),
+             detail::option("cautious_update", cautious_update),
+             detail::option("cautious_decay", cautious_decay),
+             detail::option("adaptive_clip", adaptive_clip),
+             detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
+             detail::option("adaptive_clip_units", adaptive_clip_units),
+             detail::option("center_gradients", center_gradients)}};
+  }
+};
+
+/// adamax. Source: Kingma and Ba 2015, Adam, algorithm 2; the numbers of torch and optax.
+///
+///     m = beta1 * m + (1 - beta1) * g
+///     u = max(beta2 * u, abs(g) + epsilon)
+///     p = p - learning_rate / (1 - beta1^(t+1)) * m / u
+///
+/// State exp_avg, exp_inf.
+struct AdamaxOptions {
+  double learning_rate = detail::kNotGiven;  ///< step size; >= 0, must be given
+  double beta1 = 0.9;                        ///< share of the mean that a step keeps; in [0, 1), default 0.9
+  double beta2 = 0.999;     ///< share of the largest magnitude that a step keeps; in [0, 1), default 0.999
+  double epsilon = 1e-8;    ///< keeps the denominator from zero; >= 0, default 1e-8
+  double weight_decay = 0;  ///< times p is added to the gradient; >= 0, default 0
+  bool maximize = false;
+  bool master_weights = false;
+  StateDtype state_dtype = StateDtype::kNative;
+  bool stochastic_rounding = false;
+  std::int64_t seed = 0;
+  StepCounting step_counting = StepCounting::kOptimizer;
+  double average_decay = 0;
+  DecayMode decay_mode = DecayMode::kRule;
+  double peak_learning_rate = 0;
+  bool trust_ratio = false;
+  CautiousUpdate cautious_update = CautiousUpdate::kOff;
+  bool cautious_decay = false;
+  double adaptive_clip = 0;
+  double adaptive_clip_epsilon = 0.001;
+  AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
+  bool center_gradients = false;
+
+  operator GroupRule() const {
+    return {"adamax",
+            {detail::option("learning_rate", learning_rate),
+             detail::option("beta1", beta1),
+             detail::option("beta2", beta2),
+             detail::option("epsilon", epsilon),
+             detail::option("weight_decay", weight_decay),
+             detail::option("maximize", maximize),
+             detail::option("master_weights", master_weights),
+             detail::option("state_dtype", state_dtype),
+             detail::option("stochastic_rounding", stochastic_rounding),
+             detail::option("seed", seed),
+             detail::option("step_counting", step_counting),
+             detail::option("average_decay", average_decay),
+             detail::option("decay_mode", decay_mode),
+             detail::option("peak_learning_rate", peak_learning_rate),
+             detail::option("trust_ratio", trust_ratio),
+             detail::option("cautious_update", cautious_update),
+             detail::option("cautious_decay", cautious_decay),
+             detail::option("adaptive_clip", adaptive_clip),
+             detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
+             detail::option("adaptive_clip_units", adaptive_clip_units),
+             detail::option("center_gradients", center_gradients)}};
+  }
+};
+
+/// adadelta. Source: Zeiler 2012, ADADELTA, algorithm 1; the numbers of torch and optax.
+///
+///     v = rho * v + (1 - rho) * g^2
+///     d = sqrt(D + epsilon) / sqrt(v + epsilon) * g
+///     D = rho * D + (1 - rho) * d^2
+///     p = p - learning_rate * d
+///
+/// State square_avg, acc_delta.
+struct AdadeltaOptions {
+  double learning_rate = detail::kNotGiven;  ///< step size; >= 0, must be given
+  double rho = 0.9;                          ///< share of both means that a step keeps; in [0, 1), default 0.9
+  double epsilon = 1e-6;    ///< keeps roots from zero, and lets the first steps begin; >= 0, default 1e-6
+  double weight_decay = 0;  ///< times p is added to the gradient; >= 0, default 0
+  bool maximize = false;
+  bool master_weights = false;
+  StateDtype state_dtype = StateDtype::kNative;
+  bool stochastic_rounding = false;
+  std::int64_t seed = 0;
+  StepCounting step_counting = StepCounting::kOptimizer;
+  double average_decay = 0;
+  DecayMode decay_mode = DecayMode::kRule;
+  double peak_learning_rate = 0;
+  bool trust_ratio = false;
+  CautiousUpdate cautious_update = CautiousUpdate::kOff;
+  bool cautious_decay = false;
+  double adaptive_clip = 0;
+  double adaptive_clip_epsilon = 0.001;
+  AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
+  bool center_gradients = false;
+
+  operator GroupRule() const {
+    return {"adadelta",
+            {detail::option("learning_rate", learning_rate),
+             detail::option("rho", rho),
+             detail::option("epsilon", epsilon),
+             detail::option("weight_decay", weight_decay),
+             detail::option("maximize", maximize),
+             detail::option("master_weights", master_weights),
+             detail::option("state_dtype", state_dtype),
+             detail::option("stochastic_rounding", stochastic_rounding),
+             detail::option("seed", seed),
+             detail::option("step_counting", step_counting),
+             detail::option("average_decay", average_decay),
+             detail::option("decay_mode", decay_mode),
+             detail::option("peak_learning_rate", peak_learning_rate),
+             detail::option("trust_ratio", trust_ratio),
+             detail::option("cautious_update", cautious_update),
+             detail::option("cautious_decay", cautious_decay),
+             detail::option("adaptive_clip", adaptive_clip),
+             detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
+             detail::option("adaptive_clip_units", adaptive_clip_units),
+             detail::option("center_gradients", center_gradients)}};
+  }
+};
+
+/// rprop. Source: Riedmiller and Braun 1993, RPROP; the numbers of torch.
+///
+///     s = -1, 0 or 1, by the signs of g and of g before
+///     step = clamp(step * (eta_plus if s > 0, eta_minus if s < 0, else 1), minimum_step, maximum_step)
+///     g = 0 where s < 0
+///     p = p - sign(g) * step; the first step is learning_rate
+///
+/// State previous_gradient, step_size.
+struct RpropOptions {
+  double learning_rate =
+      detail::kNotGiven;       ///< first step size of every element; later ones are states; >= 0, must be given
+  double eta_minus = 0.5;      ///< times the step size where the gradient has turned; in [0, 1), default 0.5
+  double eta_plus = 1.2;       ///< times the step size where it has not; >= 1, default 1.2
+  double minimum_step = 1e-6;  ///< least step size; >= 0, default 1e-6
+  double maximum_step = 50;    ///< largest step size; >= 0, default 50
+  double weight_decay = 0;     ///< times p is added to the gradient; >= 0, default 0
+  bool maximize = false;
+  bool master_weights = false;
+  StateDtype state_dtype = StateDtype::kNative;
+  bool stochastic_rounding = false;
+  std::int64_t seed = 0;
+  StepCounting step_counting = StepCounting::kOptimizer;
+  double average_decay = 0;
+  DecayMode decay_mode = DecayMode::kRule;
+  double peak_learning_rate = 0;
+  bool trust_ratio = false;
+  CautiousUpdate cautious_update = CautiousUpdate::kOff;
+  bool cautious_decay = false;
+  double adaptive_clip = 0;
+  double adaptive_clip_epsilon = 0.001;
+  AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
+  bool center_gradients = false;
+
+  operator GroupRule() const {
+    return {"rprop",
+            {detail::option("learning_rate", learning_rate),
+             detail::option("eta_minus", eta_minus),
+             detail::option("eta_plus", eta_plus),
+             detail::option("minimum_step", minimum_step),
+             detail::option("maximum_step", maximum_step),
+             detail::option("weight_decay", weight_decay),
+             detail::option("maximize", maximize),
+             detail::option("master_weights", master_weights),
+             detail::option("state_dtype", state_dtype),
+             detail::option("stochastic_rounding", stochastic_rounding),
+             detail::option("seed", seed),
+             detail::option("step_counting", step_counting),
+             detail::option("average_decay", average_decay),
+             detail::option("decay_mode", decay_mode),
+             detail::option("peak_learning_rate", peak_learning_rate),
+             detail::option("trust_ratio", trust_ratio),
+             detail::option("cautious_update", cautious_update),
+             detail::option("cautious_decay", cautious_decay),
+             detail::option("adaptive_clip", adaptive_clip),
+             detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
+             detail::option("adaptive_clip_units", adaptive_clip_units),
+             detail::option("center_gradients", center_gradients)}};
+  }
+};
+
+/// adabelief. Source: Zhuang et al. 2020, AdaBelief; the numbers of optax.
+///
+///     m = beta1 * m + (1 - beta1) * g
+///     s = beta2 * s + (1 - beta2) * (g - m)^2 + epsilon_root
+///     M = m / (1 - beta1^(t+1)); with nesterov beta1 * m / (1 - beta1^(t+2)) + (1 - beta1) * g / (1 - beta1^(t+1))
+///     p = p - learning_rate * M / (sqrt(s / (1 - beta2^(t+1))) + epsilon)
+///
+/// State exp_avg, exp_avg_var.
+struct AdabeliefOptions {
+  double learning_rate = detail::kNotGiven;  ///< step size; >= 0, must be given
+  double beta1 = 0.9;                        ///< share of the mean that a step keeps; in [0, 1), default 0.9
+  double beta2 = 0.999;         ///< share of the mean squared surprise that a step keeps; in [0, 1), default 0.999
+  double epsilon = 1e-16;       ///< keeps the denominator from zero; >= 0, default 1e-16
+  double epsilon_root = 1e-16;  ///< is added to s in every step; >= 0, default 1e-16
+  double weight_decay = 0;      ///< learning_rate * weight_decay * p is subtracted from p; >= 0, default 0
+  bool nesterov = false;        ///< looks one step ahead
+  bool maximize = false;
+  bool master_weights = false;
+  StateDtype state_dtype = StateDtype::kNative;
+  bool stochastic_rounding = false;
+  std::int64_t seed = 0;
+  StepCounting step_counting = StepCounting::kOptimizer;
+  double average_decay = 0;
+  DecayMode decay_mode = DecayMode::kRule;
+  double peak_learning_rate = 0;
+  bool trust_ratio = false;
+  CautiousUpdate cautious_update = CautiousUpdate::kOff;
+  bool cautious_decay = false;
+  double adaptive_clip = 0;
+  double adaptive_clip_epsilon = 0.001;
+  AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
+  bool center_gradients = false;
+
+  operator GroupRule() const {
+    return {"adabelief",
+            {detail::option("learning_rate", learning_rate),
+             detail::option("beta1", beta1),
+             detail::option("beta2", beta2),
+             detail::option("epsilon", epsilon),
+             detail::option("epsilon_root", epsilon_root),
+             detail::option("weight_decay", weight_decay),
+             detail::option("nesterov", nesterov),
+             detail::option("maximize", maximize),
+             detail::option("master_weights", master_weights),
+             detail::option("state_dtype", state_dtype),
+             detail::option("stochastic_rounding", stochastic_rounding),
+             detail::option("seed", seed),
+             detail::option("step_counting", step_counting),
+             detail::option("average_decay", average_decay),
+             detail::option("decay_mode", decay_mode),
+             detail::option("peak_learning_rate", peak_learning_rate),
+             detail::option("trust_ratio", trust_ratio),
+             detail::option("cautious_update", cautious_update),
+             detail::option("cautious_decay", cautious_decay),
+             detail::option("adaptive_clip", adaptive_clip),
+             detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
+             detail::option("adaptive_clip_units", adaptive_clip_units),
+             detail::option("center_gradients", center_gradients)}};
+  }
+};
+
+/// yogi. Source: Zaheer et al. 2018, Adaptive Methods for Nonconvex Optimization, algorithm 2; the numbers of optax.
+///
+///     m = beta1 * m + (1 - beta1) * g
+///     v = v - (1 - beta2) * sign(v - g^2) * g^2; both start at initial_accumulator
+///     p = p - learning_rate * m / (1 - beta1^(t+1)) / (sqrt(v / (1 - beta2^(t+1))) + epsilon)
+///
+/// State exp_avg, exp_avg_sq.
+struct YogiOptions {
+  double learning_rate = detail::kNotGiven;  ///< step size; >= 0, must be given
+  double beta1 = 0.9;                        ///< share of the mean that a step keeps; in [0, 1), default 0.9
+  double beta2 = 0.999;                      ///< 1 - beta2 of g^2 is how far v moves; in [0, 1), default 0.999
+  double epsilon = 0.001;                    ///< keeps the denominator from zero; >= 0, default 0.001
+  double weight_decay = 0;                   ///< learning_rate * weight_decay * p is subtracted from p; >= 0, default 0
+  double initial_accumulator = 1e-6;         ///< what m and v start with; >= 0, default 1e-6
+  bool maximize = false;
+  bool master_weights = false;
+  StateDtype state_dtype = StateDtype::kNative;
+  bool stochastic_rounding = false;
+  std::int64_t seed = 0;
+  StepCounting step_counting = StepCounting::kOptimizer;
+  double average_decay = 0;
+  DecayMode decay_mode = DecayMode::kRule;
+  double peak_learning_rate = 0;
+  bool trust_ratio = false;
+  CautiousUpdate cautious_update = CautiousUpdate::kOff;
+  bool cautious_decay = false;
+  double adaptive_clip = 0;
+  double adaptive_clip_epsilon = 0.001;
+  AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
+  bool center_gradients = false;
+
+  operator GroupRule() const {
+    return {"yogi",
+            {detail::option("learning_rate", learning_rate),
+             detail::option("beta1", beta1),
+             detail::option("beta2", beta2),
+             detail::option("epsilon", epsilon),
+             detail::option("weight_decay", weight_decay),
+             detail::option("initial_accumulator", initial_accumulator),
+             detail::option("maximize", maximize),
+             detail::option("master_weights", master_weights),
+             detail::option("state_dtype", state_dtype),
+             detail::option("stochastic_rounding", stochastic_rounding),
+             detail::option("seed", seed),
+             detail::option("step_counting", step_counting),
+             detail::option("average_decay", average_decay),
+             detail::option("decay_mode", decay_mode),
+             detail::option("peak_learning_rate", peak_learning_rate),
+             detail::option("trust_ratio", trust_ratio),
+             detail::option("cautious_update", cautious_update),
+             detail::option("cautious_decay", cautious_decay),
+             detail::option("adaptive_clip", adaptive_clip),
+             detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
+             detail::option("adaptive_clip_units", adaptive_clip_units),
+             detail::option("center_gradients", center_gradients)}};
+  }
+};
+
+enum class AdanForm : std::int32_t { kAuthors = 0, kOptax = 1 };
+
+/// adan. Source: Xie et al. 2022, Adan, algorithm 1; the numbers of pytorch_optimizer and of optax.
+///
+///     d = g - g before, 0 in the first step; k = beta2 for form authors, 1 - beta2 for form optax
+///     m = beta1 * m + (1 - beta1) * g
+///     D = beta2 * D + (1 - beta2) * d
+///     n = beta3 * n + (1 - beta3) * (g + k * d)^2
+///     u = m / (1 - beta1^(t+1)) + k * D / (1 - beta2^(t+1))
+///     p = p - learning_rate * u / (sqrt(n / (1 - beta3^(t+1)) + epsilon_root) + epsilon)
+///
+/// State exp_avg, exp_avg_diff, exp_avg_sq, previous_gradient.
+struct AdanOptions {
+  double learning_rate = detail::kNotGiven;  ///< step size; >= 0, must be given
+  double beta1 = 0.98;                       ///< share of the mean that a step keeps; in [0, 1), default 0.98
+  double beta2 = 0.92;                 ///< share of the mean difference that a step keeps; in [0, 1), default 0.92
+  double beta3 = 0.99;                 ///< share of the mean square that a step keeps; in [0, 1), default 0.99
+  double epsilon = 1e-8;               ///< keeps the denominator from zero; >= 0, default 1e-8
+  double epsilon_root = 0;             ///< joins the corrected mean square under the root; >= 0, default 0
+  double weight_decay = 0;             ///< learning_rate * weight_decay * p is subtracted from p; >= 0, default 0
+  AdanForm form = AdanForm::kAuthors;  ///< authors (as pytorch_optimizer) or optax: what k is
+  bool maximize = false;
+  bool master_weights = false;
+  StateDtype state_dtype = StateDtype::kNative;
+  bool stochastic_rounding = false;
+  std::int64_t seed = 0;
+  StepCounting step_counting = StepCounting::kOptimizer;
+  double average_decay = 0;
+  DecayMode decay_mode = DecayMode::kRule;
+  double peak_learning_rate = 0;
+  bool trust_ratio = false;
+  CautiousUpdate cautious_update = CautiousUpdate::kOff;
+  bool cautious_decay = false;
+  double adaptive_clip = 0;
+  double adaptive_clip_epsilon = 0.001;
+  AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
+  bool center_gradients = false;
+
+  operator GroupRule() const {
+    return {"adan",
+            {detail::option("learning_rate", learning_rate),
+             detail::option("beta1", beta1),
+             detail::option("beta2", beta2),
+             detail::option("beta3", beta3),
+             detail::option("epsilon", epsilon),
+             detail::option("epsilon_root", epsilon_root),
+             detail::option("weight_decay", weight_decay),
+             detail::option("form", form),
+             detail::option("maximize", maximize),
+             detail::option("master_weights", master_weights),
+             detail::option("state_dtype", state_dtype),
+             detail::option("stochastic_rounding", stochastic_rounding),
+             detail::option("seed", seed),
+             detail::option("step_counting", step_counting),
+             detail::option("average_decay", average_decay),
+             detail::option("decay_mode", decay_mode),
+             detail::option("peak_learning_rate", peak_learning_rate),
+             detail::option("trust_ratio", trust_ratio),
+             detail::option("cautious_update", cautious_update),
+             detail::option("cautious_decay", cautious_decay),
+             detail::option("adaptive_clip", adaptive_clip),
+             detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
+             detail::option("adaptive_clip_units", adaptive_clip_units),
+             detail::option("center_gradients", center_gradients)}};
+  }
+};
+
+enum class AdemamixWarmup : std::int32_t { kLogarithm = 0, kHalfLife = 1 };
+
+/// ademamix. Source: Pagliardini et al. 2024, The AdEMAMix Optimizer, algorithm 1; the numbers of optax,
+/// pytorch_optimizer and NVIDIA.
+///
+///     m = beta1 * m + (1 - beta1) * g
+///     s = B * s + (1 - B) * g
+///     v = beta2 * v + (1 - beta2) * g^2
+///     u = (m / (1 - beta1^(t+1)) + A * s) / (sqrt(v / (1 - beta2^(t+1))) + epsilon)
+///     p = p - learning_rate * u
+///     A rises from 0 to alpha in alpha_steps, B from beta1 to beta3 in beta3_steps: by their logarithms, or by
+///     half-lives
+///
+/// State exp_avg_fast, exp_avg_slow, exp_avg_sq.
+struct AdemamixOptions {
+  double learning_rate = detail::kNotGiven;  ///< step size; >= 0, must be given
+  double beta1 = 0.9;                        ///< share of the fast mean that a step keeps; in [0, 1), default 0.9
+  double beta2 = 0.999;                      ///< share of the mean square that a step keeps; in [0, 1), default 0.999
+  double beta3 = 0.9999;                     ///< share of the slow mean that a step keeps; in [0, 1), default 0.9999
+  double alpha = 5;                          ///< weight of the slow mean; >= 0, default 5
+  double epsilon = 1e-8;                     ///< keeps the denominator from zero; >= 0, default 1e-8
+  double weight_decay = 0;                   ///< learning_rate * weight_decay * p is subtracted from p; >= 0, default 0
+  double alpha_steps = 0;  ///< steps in which alpha rises; 0 = none; in [0, 1000000000), whole, default 0
+  double beta3_steps = 0;  ///< steps in which beta3 rises; 0 = none; in [0, 1000000000), whole, default 0
+  AdemamixWarmup warmup = AdemamixWarmup::kLogarithm;  ///< how beta3 rises. logarithm: as the paper and
+                                                       ///< pytorch_optimizer; half_life: linear in it, as NVIDIA
+  bool maximize = false;
+  bool master_weights = false;
+  StateDtype state_dtype = StateDtype::kNative;
+  bool stochastic_rounding = false;
+  std::int64_t seed = 0;
+  StepCounting step_counting = StepCounting::kOptimizer;
+  double average_decay = 0;
+  DecayMode decay_mode = DecayMode::kRule;
+  double peak_learning_rate = 0;
+  bool trust_ratio = false;
+  CautiousUpdate cautious_update = CautiousUpdate::kOff;
+  bool cautious_decay = false;
+  double adaptive_clip = 0;
+  double adaptive_clip_epsilon = 0.001;
+  AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
+  bool center_gradients = false;
+
+  operator GroupRule() const {
+    return {"ademamix",
+            {detail::option("learning_rate", learning_rate),
+             detail::option("beta1", beta1),
+             detail::option("beta2", beta2),
+             detail::option("beta3", beta3),
+             detail::option("alpha", alpha),
+             detail::option("epsilon", epsilon),
+             detail::option("weight_decay", weight_decay),
+             detail::option("alpha_steps", alpha_steps),
+             detail::option("beta3_steps", beta3_steps),
+             detail::option("warmup", warmup),
+             detail::option("maximize", maximize),
+             detail::option("master_weights", master_weights),
+             detail::option("state_dtype", state_dtype),
+             detail::option("stochastic_rounding", stochastic_rounding),
+             detail::option("seed", seed),
+             detail::option("step_counting", step_counting),
+             detail::option("average_decay", average_decay),
+             detail::option("decay_mode", decay_mode),
+             detail::option("peak_learning_rate", peak_learning_rate),
+             detail::option("trust_ratio", trust_ratio),
+             detail::option("cautious_update", cautious_update),
+             detail::option("cautious_decay", cautious_decay),
+             detail::option("adaptive_clip", adaptive_clip),
+             detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
+             detail::option("adaptive_clip_units", adaptive_clip_units),
+             detail::option("center_gradients", center_gradients)}};
+  }
+};
+
+enum class AdoptClipping : std::int32_t { kOptax = 0, kPytorchOptimizer = 1, kNone = 2 };
+
+/// adopt. Source: Taniguchi et al. 2024, ADOPT, algorithm 2; the numbers of optax and of pytorch_optimizer.
+///
+///     the first step: v = g^2, and nothing else
+///     u = clamp(g / max(sqrt(v), epsilon), -C, C), with the v of the step before
+///     C = t^(1/4) for clipping optax, (t+1)^(1/4) for pytorch_optimizer
+///     m = beta1 * m + (1 - beta1) * u
+///     v = beta2 * v + (1 - beta2) * g^2
+///     p = p - learning_rate * (beta1 * m + (1 - beta1) * u if nesterov else m)
+///
+/// State exp_avg, exp_avg_sq.
+struct AdoptOptions {
+  double learning_rate = detail::kNotGiven;  ///< step size; >= 0, must be given
+  double beta1 = 0.9;                        ///< share of the mean that a step keeps; in [0, 1), default 0.9
+  double beta2 = 0.9999;                     ///< share of the mean square that a step keeps; in [0, 1), default 0.9999
+  double epsilon = 1e-6;                     ///< least denominator; >= 0, default 1e-6
+  double weight_decay = 0;                   ///< times p is added to the gradient; >= 0, default 0
+  AdoptClipping clipping =
+      AdoptClipping::kOptax;  ///< of u: by t as optax counts it, as pytorch_optimizer does, or none
+  bool nesterov = false;      ///< looks one step ahead
+  bool maximize = false;
+  bool master_weights = false;
+  StateDtype state_dtype = StateDtype::kNative;
+  bool stochastic_rounding = false;
+  std::int64_t seed = 0;
+  StepCounting step_counting = StepCounting::kOptimizer;
+  double average_decay = 0;
+  DecayMode decay_mode = DecayMode::kRule;
+  double peak_learning_rate = 0;
+  bool trust_ratio = false;
+  CautiousUpdate cautious_update = CautiousUpdate::kOff;
+  bool cautious_decay = false;
+  double adaptive_clip = 0;
+  double adaptive_clip_epsilon = 0.001;
+  AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
+  bool center_gradients = false;
+
+  operator GroupRule() const {
+    return {"adopt",
+            {detail::option("learning_rate", learning_rate),
+             detail::option("beta1", beta1),
+             detail::option("beta2", beta2),
+             detail::option("epsilon", epsilon),
+             detail::option("weight_decay", weight_decay),
+             detail::option("clipping", clipping),
+             detail::option("nesterov", nesterov),
+             detail::option("maximize", maximize),
+             detail::option("master_weights", master_weights),
+             detail::option("state_dtype", state_dtype),
+             detail::option("stochastic_rounding", stochastic_rounding),
+             detail::option("seed", seed),
+             detail::option("step_counting", step_counting),
+             detail::option("average_decay", average_decay),
+             detail::option("decay_mode", decay_mode),
+             detail::option("peak_learning_rate", peak_learning_rate),
+             detail::option("trust_ratio", trust_ratio),
+             detail::option("cautious_update", cautious_update),
+             detail::option("cautious_decay", cautious_decay),
+             detail::option("adaptive_clip", adaptive_clip),
+             detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
+             detail::option("adaptive_clip_units", adaptive_clip_units),
+             detail::option("center_gradients", center_gradients)}};
+  }
+};
+
+/// laprop. Source: Ziyin et al. 2020, LaProp, algorithm 1; the numbers of NVIDIA.
+///
+///     v = beta2 * v + (1 - beta2) * g^2
+///     m = beta1 * m + (1 - beta1) * g / (sqrt(v / (1 - beta2^(t+1))) + epsilon)
+///     p = p - learning_rate * m / (1 - beta1^(t+1))
+///
+/// State exp_avg, exp_avg_sq.
+struct LapropOptions {
+  double learning_rate = detail::kNotGiven;  ///< step size; >= 0, must be given
+  double beta1 = 0.9;                        ///< share of the mean that a step keeps; in [0, 1), default 0.9
+  double beta2 = 0.999;                      ///< share of the mean square that a step keeps; in [0, 1), default 0.999
+  double epsilon = 1e-15;                    ///< keeps the denominator from zero; >= 0, default 1e-15
+  double weight_decay = 0;                   ///< learning_rate * weight_decay * p is subtracted from p; >= 0, default 0
+  bool maximize = false;
+  bool master_weights = false;
+  StateDtype state_dtype = StateDtype::kNative;
+  bool stochastic_rounding = false;
+  std::int64_t seed = 0;
+  StepCounting step_counting = StepCounting::kOptimizer;
+  double average_decay = 0;
+  DecayMode decay_mode = DecayMode::kRule;
+  double peak_learning_rate = 0;
+  bool trust_ratio = false;
+  CautiousUpdate cautious_update = CautiousUpdate::kOff;
+  bool cautious_decay = false;
+  double adaptive_clip = 0;
+  double adaptive_clip_epsilon = 0.001;
+  AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
+  bool center_gradients = false;
+
+  operator GroupRule() const {
+    return {"laprop",
+            {detail::option("learning_rate", learning_rate),
+             detail::option("beta1", beta1),
+             detail::option("beta2", beta2),
+             detail::option("epsilon", epsilon),
+             detail::option("weight_decay", weight_decay),
+             detail::option("maximize", maximize),
+             detail::option("master_weights", master_weights),
+             detail::option("state_dtype", state_dtype),
+             detail::option("stochastic_rounding", stochastic_rounding),
+             detail::option("seed", seed),
+             detail::option("step_counting", step_counting),
+             detail::option("average_decay", average_decay),
+             detail::option("decay_mode", decay_mode),
+             detail::option("peak_learning_rate", peak_learning_rate),
+             detail::option("trust_ratio", trust_ratio),
+             detail::option("cautious_update", cautious_update),
+             detail::option("cautious_decay", cautious_decay),
+             detail::option("adaptive_clip", adaptive_clip),
+             detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
+             detail::option("adaptive_clip_units", adaptive_clip_units),
+             detail::option("center_gradients", center_gradients)}};
+  }
+};
+
+}  // namespace gradstep::inline cpp_v0

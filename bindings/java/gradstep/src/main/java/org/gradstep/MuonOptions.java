@@ -1,0 +1,196 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Written by scripts/generate from src/rules.
+package org.gradstep;
+
+/**
+ * Muon. Source: Jordan et al. 2024, Muon; options where KellerJordan/Muon, torch, Moonlight, dion, NVIDIA and optax
+ * differ, the numbers of each.
+ *
+ * <pre>
+ * m = momentum * m + (1 - momentum) * g
+ * u = (1 - momentum) * g + momentum * m if nesterov else m
+ * o = orthogonalize(u) of the first axis against all others
+ * p = p - learning_rate * scale_factor * step_scale * o; every parameter needs 2 axes or more
+ * </pre>
+ *
+ * <p>State momentum_buffer.
+ */
+public final class MuonOptions extends RuleOptions {
+  private MuonOptions(Builder builder) {
+    super("muon", builder);
+  }
+
+  /**
+   * Begins with what must be given.
+   *
+   * @param learningRate step size
+   * @return the builder
+   */
+  public static Builder builder(double learningRate) {
+    return new Builder().learningRate(learningRate);
+  }
+
+  /** Collects options; what is not given has the library's default. */
+  public static final class Builder extends RuleOptions.Builder<Builder> {
+    private Builder() {}
+
+    @Override
+    Builder self() {
+      return this;
+    }
+
+    /**
+     * The options as they are now.
+     *
+     * @return for {@link Optimizer#create}
+     */
+    public MuonOptions build() {
+      return new MuonOptions(this);
+    }
+
+    /**
+     * Step size; &gt;= 0, must be given.
+     *
+     * @param learningRate the new one
+     * @return this
+     */
+    public Builder learningRate(double learningRate) {
+      return with("learning_rate", learningRate);
+    }
+
+    /**
+     * Share of the momentum that a step keeps; in [0, 1), default 0.95.
+     *
+     * @param momentum the new one
+     * @return this
+     */
+    public Builder momentum(double momentum) {
+      return with("momentum", momentum);
+    }
+
+    /**
+     * learning_rate * weight_decay * p is subtracted from p; &gt;= 0, default 0.
+     *
+     * @param weightDecay the new one
+     * @return this
+     */
+    public Builder weightDecay(double weightDecay) {
+      return with("weight_decay", weightDecay);
+    }
+
+    /**
+     * Newton-Schulz iterations; in [1, 101), whole, default 5.
+     *
+     * @param iterations the new one
+     * @return this
+     */
+    public Builder iterations(double iterations) {
+      return with("iterations", iterations);
+    }
+
+    /**
+     * Keeps the norm that a matrix is divided by from zero; &gt;= 0, default 1e-7.
+     *
+     * @param epsilon the new one
+     * @return this
+     */
+    public Builder epsilon(double epsilon) {
+      return with("epsilon", epsilon);
+    }
+
+    /**
+     * Multiplies what step_scale says; &gt;= 0, default 1.
+     *
+     * @param scaleFactor the new one
+     * @return this
+     */
+    public Builder scaleFactor(double scaleFactor) {
+      return with("scale_factor", scaleFactor);
+    }
+
+    /**
+     * Of coefficients = own: X = a X + (b A + c A^2) X, A = X X^T; default 3.4445.
+     *
+     * @param coefficientA the new one
+     * @return this
+     */
+    public Builder coefficientA(double coefficientA) {
+      return with("coefficient_a", coefficientA);
+    }
+
+    /**
+     * likewise; default -4.775.
+     *
+     * @param coefficientB the new one
+     * @return this
+     */
+    public Builder coefficientB(double coefficientB) {
+      return with("coefficient_b", coefficientB);
+    }
+
+    /**
+     * likewise; default 2.0315.
+     *
+     * @param coefficientC the new one
+     * @return this
+     */
+    public Builder coefficientC(double coefficientC) {
+      return with("coefficient_c", coefficientC);
+    }
+
+    /**
+     * Average: m = momentum * m + (1 - momentum) * g (KellerJordan, torch, NVIDIA); sum: m = momentum * m + g
+     * (Moonlight, dion); corrected: the average, corrected for its bias (optax).
+     *
+     * @param momentumForm the new one
+     * @return this
+     */
+    public Builder momentumForm(MuonMomentumForm momentumForm) {
+      return with("momentum_form", Handle.present(momentumForm, "momentumForm"));
+    }
+
+    /**
+     * Looks one step ahead; default true.
+     *
+     * @param nesterov the new one
+     * @return this
+     */
+    public Builder nesterov(boolean nesterov) {
+      return with("nesterov", nesterov);
+    }
+
+    /**
+     * Shape: sqrt(max(1, rows / columns)) (KellerJordan, torch); rms: 0.2 sqrt(max(rows, columns)) (Moonlight,
+     * torch); spectral: sqrt(rows / columns) (dion, torch, NVIDIA); largest: sqrt(max(rows, columns)) (NVIDIA);
+     * kernel: sqrt(max(1, columns / rows)), for weights of inputs x outputs (optax); none: 1.
+     *
+     * @param stepScale the new one
+     * @return this
+     */
+    public Builder stepScale(MuonStepScale stepScale) {
+      return with("step_scale", Handle.present(stepScale, "stepScale"));
+    }
+
+    /**
+     * Of the Newton-Schulz iterations.
+     *
+     * @param coefficients the new one
+     * @return this
+     */
+    public Builder coefficients(MuonCoefficients coefficients) {
+      return with("coefficients", Handle.present(coefficients, "coefficients"));
+    }
+
+    /**
+     * What a matrix is divided by first. add: norm + epsilon; max: max(norm, epsilon); safe: 1.02 norm + epsilon.
+     *
+     * @param normalizer the new one
+     * @return this
+     */
+    public Builder normalizer(MuonNormalizer normalizer) {
+      return with("normalizer", Handle.present(normalizer, "normalizer"));
+    }
+  }
+}

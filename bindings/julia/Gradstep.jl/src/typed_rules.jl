@@ -1,0 +1,398 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Written by scripts/generate from src/rules.
+
+export Lion, Lamb, Muon, Signum, Nadam, Radam, Adamax, Adadelta, Rprop, Adabelief, Yogi, Adan, Ademamix, Adopt, Laprop
+
+@doc raw"""
+    Lion(learning_rate; beta1 = 0.9, beta2 = 0.99, weight_decay = 0, options...)
+
+Chen et al. 2023, Symbolic Discovery of Optimization Algorithms, algorithm 2; the numbers of optax.
+
+    u = sign(beta1 * m + (1 - beta1) * g), where sign(0) = 0
+    m = beta2 * m + (1 - beta2) * g
+    p = p - learning_rate * u
+
+- `learning_rate`: step size; >= 0, must be given
+- `beta1`: share of the momentum in the direction; in [0, 1), default 0.9
+- `beta2`: share of the momentum that a step keeps; in [0, 1), default 0.99
+- `weight_decay`: `learning_rate` * `weight_decay` * p is subtracted from p; >= 0, default 0
+
+State `exp_avg`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`, `seed`,
+`step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+"""
+Lion(learning_rate; options...) = NamedRule("lion"; learning_rate = learning_rate, options...)
+options(::typeof(Lion)) = options_by_name("lion")
+
+@doc raw"""
+    Lamb(learning_rate; beta1 = 0.9, beta2 = 0.999, epsilon = 1e-6, epsilon_root = 0, weight_decay = 0, options...)
+
+You et al. 2020, Large Batch Optimization for Deep Learning, algorithm 2; the numbers of optax.
+
+    m = beta1 * m + (1 - beta1) * g
+    v = beta2 * v + (1 - beta2) * g^2
+    u = m / (1 - beta1^(t+1)) / (sqrt(v / (1 - beta2^(t+1)) + epsilon_root) + epsilon) + weight_decay * p
+    p = p - learning_rate * norm(p) / norm(u) * u, or without the ratio where a norm is 0; norms of the tensor
+
+- `learning_rate`: step size; >= 0, must be given
+- `beta1`: share of the mean that a step keeps; in [0, 1), default 0.9
+- `beta2`: share of the mean square that a step keeps; in [0, 1), default 0.999
+- `epsilon`: keeps the denominator from zero; >= 0, default 1e-6
+- `epsilon_root`: joins the corrected mean square under the root; >= 0, default 0
+- `weight_decay`: times p is added to u; >= 0, default 0
+
+State `exp_avg`, `exp_avg_sq`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`,
+`seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+"""
+Lamb(learning_rate; options...) = NamedRule("lamb"; learning_rate = learning_rate, options...)
+options(::typeof(Lamb)) = options_by_name("lamb")
+
+@doc raw"""
+    Muon(learning_rate; momentum = 0.95, weight_decay = 0, iterations = 5, epsilon = 1e-7, scale_factor = 1,
+    coefficient_a = 3.4445, coefficient_b = -4.775, coefficient_c = 2.0315, momentum_form = :average, nesterov = true,
+    step_scale = :shape, coefficients = :simple, normalizer = :add, options...)
+
+Jordan et al. 2024, Muon; options where KellerJordan/Muon, torch, Moonlight, dion, NVIDIA and optax differ, the numbers of each.
+
+    m = momentum * m + (1 - momentum) * g
+    u = (1 - momentum) * g + momentum * m if nesterov else m
+    o = orthogonalize(u) of the first axis against all others
+    p = p - learning_rate * scale_factor * step_scale * o; every parameter needs 2 axes or more
+
+- `learning_rate`: step size; >= 0, must be given
+- `momentum`: share of the momentum that a step keeps; in [0, 1), default 0.95
+- `weight_decay`: `learning_rate` * `weight_decay` * p is subtracted from p; >= 0, default 0
+- `iterations`: Newton-Schulz iterations; in [1, 101), whole, default 5
+- `epsilon`: keeps the norm that a matrix is divided by from zero; >= 0, default 1e-7
+- `scale_factor`: multiplies what `step_scale` says; >= 0, default 1
+- `coefficient_a`: of coefficients = own: X = a X + (b A + c A^2) X, A = X X^T; default 3.4445
+- `coefficient_b`: likewise; default -4.775
+- `coefficient_c`: likewise; default 2.0315
+- `momentum_form`: average: m = momentum * m + (1 - momentum) * g (KellerJordan, torch, NVIDIA); sum: m = momentum * m + g (Moonlight, dion); corrected: the average, corrected for its bias (optax)
+- `nesterov`: looks one step ahead; default true
+- `step_scale`: shape: sqrt(max(1, rows / columns)) (KellerJordan, torch); rms: 0.2 sqrt(max(rows, columns)) (Moonlight, torch); spectral: sqrt(rows / columns) (dion, torch, NVIDIA); largest: sqrt(max(rows, columns)) (NVIDIA); kernel: sqrt(max(1, columns / rows)), for weights of inputs x outputs (optax); none: 1
+- `coefficients`: of the Newton-Schulz iterations
+- `normalizer`: what a matrix is divided by first. add: norm + epsilon; max: max(norm, epsilon); safe: 1.02 norm + epsilon
+
+State `momentum_buffer`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`, `seed`,
+`step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+"""
+Muon(learning_rate; options...) = NamedRule("muon"; learning_rate = learning_rate, options...)
+options(::typeof(Muon)) = options_by_name("muon")
+
+@doc raw"""
+    Signum(learning_rate; momentum = 0.9, weight_decay = 0, nesterov = false, options...)
+
+Bernstein et al. 2018, signSGD; the numbers of optax, with nesterov those of NVIDIA.
+
+    m = momentum * m + (1 - momentum) * g
+    u = m; with nesterov momentum * m / (1 - momentum^(t+2)) + (1 - momentum) * g / (1 - momentum^(t+1))
+    p = p - learning_rate * sign(u), where sign(0) = 0; without momentum sign(g)
+
+- `learning_rate`: step size; >= 0, must be given
+- `momentum`: share of the momentum that a step keeps; 0: signSGD; in [0, 1), default 0.9
+- `weight_decay`: `learning_rate` * `weight_decay` * p is subtracted from p; >= 0, default 0
+- `nesterov`: looks one step ahead
+
+State `momentum_buffer`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`, `seed`,
+`step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+"""
+Signum(learning_rate; options...) = NamedRule("signum"; learning_rate = learning_rate, options...)
+options(::typeof(Signum)) = options_by_name("signum")
+
+@doc raw"""
+    Nadam(learning_rate; beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, epsilon_root = 0, momentum_decay = 0.004,
+    weight_decay = 0, form = :torch, options...)
+
+Dozat 2016, Incorporating Nesterov Momentum into Adam; the numbers of torch and of optax, which differ.
+
+    m = beta1 * m + (1 - beta1) * g
+    v = beta2 * v + (1 - beta2) * g^2
+    d = sqrt(v / (1 - beta2^(t+1)) + epsilon_root) + epsilon
+    form torch, mu(i) = beta1 * (1 - 0.96^(i * momentum_decay) / 2), M = mu(1) * ... * mu(t+1):
+    p = p - learning_rate * ((1 - mu(t+1)) / (1 - M) * g + mu(t+2) / (1 - M * mu(t+2)) * m) / d
+    form optax: p = p - learning_rate * ((1 - beta1) / (1 - beta1^(t+1)) * g + beta1 / (1 - beta1^(t+2)) * m) / d
+
+- `learning_rate`: step size; >= 0, must be given
+- `beta1`: share of the mean that a step keeps; in [0, 1), default 0.9
+- `beta2`: share of the mean square that a step keeps; in [0, 1), default 0.999
+- `epsilon`: keeps the denominator from zero; >= 0, default 1e-8
+- `epsilon_root`: joins the corrected mean square under the root; >= 0, default 0
+- `momentum_decay`: how soon the momentum of form torch reaches beta1; >= 0, default 0.004
+- `weight_decay`: times p is added to the gradient; >= 0, default 0
+- `form`: torch or optax
+
+State `exp_avg`, `exp_avg_sq`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`,
+`seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+"""
+Nadam(learning_rate; options...) = NamedRule("nadam"; learning_rate = learning_rate, options...)
+options(::typeof(Nadam)) = options_by_name("nadam")
+
+@doc raw"""
+    Radam(learning_rate; beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, epsilon_root = 0, threshold = 5, weight_decay = 0,
+    form = :torch, nesterov = false, options...)
+
+Liu et al. 2020, On the Variance of the Adaptive Learning Rate; the numbers of torch and of optax.
+
+    m = beta1 * m + (1 - beta1) * g
+    v = beta2 * v + (1 - beta2) * g^2
+    M = m / (1 - beta1^(t+1)); with nesterov beta1 * m / (1 - beta1^(t+2)) + (1 - beta1) * g / (1 - beta1^(t+1))
+    R = 2 / (1 - beta2) - 1, r = R - 2 * (t+1) * beta2^(t+1) / (1 - beta2^(t+1))
+    s = sqrt((r - 4) * (r - 2) * R / ((R - 4) * (R - 2) * r)) where r is above the threshold, and else p = p - learning_rate * M
+    form torch: p = p - learning_rate * s * M * sqrt(1 - beta2^(t+1)) / (sqrt(v) + epsilon)
+    form optax: p = p - learning_rate * s * M / (sqrt(v / (1 - beta2^(t+1)) + epsilon_root) + epsilon)
+
+- `learning_rate`: step size; >= 0, must be given
+- `beta1`: share of the mean that a step keeps; in [0, 1), default 0.9
+- `beta2`: share of the mean square that a step keeps; in [0, 1), default 0.999
+- `epsilon`: keeps the denominator from zero; >= 0, default 1e-8
+- `epsilon_root`: joins the corrected mean square under the root; >= 0, default 0
+- `threshold`: of r, for form optax; torch has 5; >= 4, default 5
+- `weight_decay`: times p is added to the gradient; >= 0, default 0
+- `form`: torch or optax
+- `nesterov`: looks one step ahead
+
+State `exp_avg`, `exp_avg_sq`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`,
+`seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+"""
+Radam(learning_rate; options...) = NamedRule("radam"; learning_rate = learning_rate, options...)
+options(::typeof(Radam)) = options_by_name("radam")
+
+@doc raw"""
+    Adamax(learning_rate; beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0, options...)
+
+Kingma and Ba 2015, Adam, algorithm 2; the numbers of torch and optax.
+
+    m = beta1 * m + (1 - beta1) * g
+    u = max(beta2 * u, abs(g) + epsilon)
+    p = p - learning_rate / (1 - beta1^(t+1)) * m / u
+
+- `learning_rate`: step size; >= 0, must be given
+- `beta1`: share of the mean that a step keeps; in [0, 1), default 0.9
+- `beta2`: share of the largest magnitude that a step keeps; in [0, 1), default 0.999
+- `epsilon`: keeps the denominator from zero; >= 0, default 1e-8
+- `weight_decay`: times p is added to the gradient; >= 0, default 0
+
+State `exp_avg`, `exp_inf`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`, `seed`,
+`step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+"""
+Adamax(learning_rate; options...) = NamedRule("adamax"; learning_rate = learning_rate, options...)
+options(::typeof(Adamax)) = options_by_name("adamax")
+
+@doc raw"""
+    Adadelta(learning_rate; rho = 0.9, epsilon = 1e-6, weight_decay = 0, options...)
+
+Zeiler 2012, ADADELTA, algorithm 1; the numbers of torch and optax.
+
+    v = rho * v + (1 - rho) * g^2
+    d = sqrt(D + epsilon) / sqrt(v + epsilon) * g
+    D = rho * D + (1 - rho) * d^2
+    p = p - learning_rate * d
+
+- `learning_rate`: step size; >= 0, must be given
+- `rho`: share of both means that a step keeps; in [0, 1), default 0.9
+- `epsilon`: keeps roots from zero, and lets the first steps begin; >= 0, default 1e-6
+- `weight_decay`: times p is added to the gradient; >= 0, default 0
+
+State `square_avg`, `acc_delta`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`,
+`seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+"""
+Adadelta(learning_rate; options...) = NamedRule("adadelta"; learning_rate = learning_rate, options...)
+options(::typeof(Adadelta)) = options_by_name("adadelta")
+
+@doc raw"""
+    Rprop(learning_rate; eta_minus = 0.5, eta_plus = 1.2, minimum_step = 1e-6, maximum_step = 50, weight_decay = 0,
+    options...)
+
+Riedmiller and Braun 1993, RPROP; the numbers of torch.
+
+    s = -1, 0 or 1, by the signs of g and of g before
+    step = clamp(step * (eta_plus if s > 0, eta_minus if s < 0, else 1), minimum_step, maximum_step)
+    g = 0 where s < 0
+    p = p - sign(g) * step; the first step is learning_rate
+
+- `learning_rate`: first step size of every element; later ones are states; >= 0, must be given
+- `eta_minus`: times the step size where the gradient has turned; in [0, 1), default 0.5
+- `eta_plus`: times the step size where it has not; >= 1, default 1.2
+- `minimum_step`: least step size; >= 0, default 1e-6
+- `maximum_step`: largest step size; >= 0, default 50
+- `weight_decay`: times p is added to the gradient; >= 0, default 0
+
+State `previous_gradient`, `step_size`. All rules take `maximize`, `master_weights`, `state_dtype`,
+`stochastic_rounding`, `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`,
+`cautious_update`, `cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`,
+`center_gradients`, too.
+"""
+Rprop(learning_rate; options...) = NamedRule("rprop"; learning_rate = learning_rate, options...)
+options(::typeof(Rprop)) = options_by_name("rprop")
+
+@doc raw"""
+    Adabelief(learning_rate; beta1 = 0.9, beta2 = 0.999, epsilon = 1e-16, epsilon_root = 1e-16, weight_decay = 0,
+    nesterov = false, options...)
+
+Zhuang et al. 2020, AdaBelief; the numbers of optax.
+
+    m = beta1 * m + (1 - beta1) * g
+    s = beta2 * s + (1 - beta2) * (g - m)^2 + epsilon_root
+    M = m / (1 - beta1^(t+1)); with nesterov beta1 * m / (1 - beta1^(t+2)) + (1 - beta1) * g / (1 - beta1^(t+1))
+    p = p - learning_rate * M / (sqrt(s / (1 - beta2^(t+1))) + epsilon)
+
+- `learning_rate`: step size; >= 0, must be given
+- `beta1`: share of the mean that a step keeps; in [0, 1), default 0.9
+- `beta2`: share of the mean squared surprise that a step keeps; in [0, 1), default 0.999
+- `epsilon`: keeps the denominator from zero; >= 0, default 1e-16
+- `epsilon_root`: is added to s in every step; >= 0, default 1e-16
+- `weight_decay`: `learning_rate` * `weight_decay` * p is subtracted from p; >= 0, default 0
+- `nesterov`: looks one step ahead
+
+State `exp_avg`, `exp_avg_var`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`,
+`seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+"""
+Adabelief(learning_rate; options...) = NamedRule("adabelief"; learning_rate = learning_rate, options...)
+options(::typeof(Adabelief)) = options_by_name("adabelief")
+
+@doc raw"""
+    Yogi(learning_rate; beta1 = 0.9, beta2 = 0.999, epsilon = 0.001, weight_decay = 0, initial_accumulator = 1e-6,
+    options...)
+
+Zaheer et al. 2018, Adaptive Methods for Nonconvex Optimization, algorithm 2; the numbers of optax.
+
+    m = beta1 * m + (1 - beta1) * g
+    v = v - (1 - beta2) * sign(v - g^2) * g^2; both start at initial_accumulator
+    p = p - learning_rate * m / (1 - beta1^(t+1)) / (sqrt(v / (1 - beta2^(t+1))) + epsilon)
+
+- `learning_rate`: step size; >= 0, must be given
+- `beta1`: share of the mean that a step keeps; in [0, 1), default 0.9
+- `beta2`: 1 - beta2 of g^2 is how far v moves; in [0, 1), default 0.999
+- `epsilon`: keeps the denominator from zero; >= 0, default 0.001
+- `weight_decay`: `learning_rate` * `weight_decay` * p is subtracted from p; >= 0, default 0
+- `initial_accumulator`: what m and v start with; >= 0, default 1e-6
+
+State `exp_avg`, `exp_avg_sq`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`,
+`seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+"""
+Yogi(learning_rate; options...) = NamedRule("yogi"; learning_rate = learning_rate, options...)
+options(::typeof(Yogi)) = options_by_name("yogi")
+
+@doc raw"""
+    Adan(learning_rate; beta1 = 0.98, beta2 = 0.92, beta3 = 0.99, epsilon = 1e-8, epsilon_root = 0, weight_decay = 0,
+    form = :authors, options...)
+
+Xie et al. 2022, Adan, algorithm 1; the numbers of pytorch_optimizer and of optax.
+
+    d = g - g before, 0 in the first step; k = beta2 for form authors, 1 - beta2 for form optax
+    m = beta1 * m + (1 - beta1) * g
+    D = beta2 * D + (1 - beta2) * d
+    n = beta3 * n + (1 - beta3) * (g + k * d)^2
+    u = m / (1 - beta1^(t+1)) + k * D / (1 - beta2^(t+1))
+    p = p - learning_rate * u / (sqrt(n / (1 - beta3^(t+1)) + epsilon_root) + epsilon)
+
+- `learning_rate`: step size; >= 0, must be given
+- `beta1`: share of the mean that a step keeps; in [0, 1), default 0.98
+- `beta2`: share of the mean difference that a step keeps; in [0, 1), default 0.92
+- `beta3`: share of the mean square that a step keeps; in [0, 1), default 0.99
+- `epsilon`: keeps the denominator from zero; >= 0, default 1e-8
+- `epsilon_root`: joins the corrected mean square under the root; >= 0, default 0
+- `weight_decay`: `learning_rate` * `weight_decay` * p is subtracted from p; >= 0, default 0
+- `form`: authors (as `pytorch_optimizer`) or optax: what k is
+
+State `exp_avg`, `exp_avg_diff`, `exp_avg_sq`, `previous_gradient`. All rules take `maximize`, `master_weights`,
+`state_dtype`, `stochastic_rounding`, `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`,
+`trust_ratio`, `cautious_update`, `cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`,
+`center_gradients`, too.
+"""
+Adan(learning_rate; options...) = NamedRule("adan"; learning_rate = learning_rate, options...)
+options(::typeof(Adan)) = options_by_name("adan")
+
+@doc raw"""
+    Ademamix(learning_rate; beta1 = 0.9, beta2 = 0.999, beta3 = 0.9999, alpha = 5, epsilon = 1e-8, weight_decay = 0,
+    alpha_steps = 0, beta3_steps = 0, warmup = :logarithm, options...)
+
+Pagliardini et al. 2024, The AdEMAMix Optimizer, algorithm 1; the numbers of optax, pytorch_optimizer and NVIDIA.
+
+    m = beta1 * m + (1 - beta1) * g
+    s = B * s + (1 - B) * g
+    v = beta2 * v + (1 - beta2) * g^2
+    u = (m / (1 - beta1^(t+1)) + A * s) / (sqrt(v / (1 - beta2^(t+1))) + epsilon)
+    p = p - learning_rate * u
+    A rises from 0 to alpha in alpha_steps, B from beta1 to beta3 in beta3_steps: by their logarithms, or by half-lives
+
+- `learning_rate`: step size; >= 0, must be given
+- `beta1`: share of the fast mean that a step keeps; in [0, 1), default 0.9
+- `beta2`: share of the mean square that a step keeps; in [0, 1), default 0.999
+- `beta3`: share of the slow mean that a step keeps; in [0, 1), default 0.9999
+- `alpha`: weight of the slow mean; >= 0, default 5
+- `epsilon`: keeps the denominator from zero; >= 0, default 1e-8
+- `weight_decay`: `learning_rate` * `weight_decay` * p is subtracted from p; >= 0, default 0
+- `alpha_steps`: steps in which alpha rises; 0 = none; in [0, 1000000000), whole, default 0
+- `beta3_steps`: steps in which beta3 rises; 0 = none; in [0, 1000000000), whole, default 0
+- `warmup`: how beta3 rises. logarithm: as the paper and `pytorch_optimizer`; `half_life`: linear in it, as NVIDIA
+
+State `exp_avg_fast`, `exp_avg_slow`, `exp_avg_sq`. All rules take `maximize`, `master_weights`, `state_dtype`,
+`stochastic_rounding`, `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`,
+`cautious_update`, `cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`,
+`center_gradients`, too.
+"""
+Ademamix(learning_rate; options...) = NamedRule("ademamix"; learning_rate = learning_rate, options...)
+options(::typeof(Ademamix)) = options_by_name("ademamix")
+
+@doc raw"""
+    Adopt(learning_rate; beta1 = 0.9, beta2 = 0.9999, epsilon = 1e-6, weight_decay = 0, clipping = :optax,
+    nesterov = false, options...)
+
+Taniguchi et al. 2024, ADOPT, algorithm 2; the numbers of optax and of pytorch_optimizer.
+
+    the first step: v = g^2, and nothing else
+    u = clamp(g / max(sqrt(v), epsilon), -C, C), with the v of the step before
+    C = t^(1/4) for clipping optax, (t+1)^(1/4) for pytorch_optimizer
+    m = beta1 * m + (1 - beta1) * u
+    v = beta2 * v + (1 - beta2) * g^2
+    p = p - learning_rate * (beta1 * m + (1 - beta1) * u if nesterov else m)
+
+- `learning_rate`: step size; >= 0, must be given
+- `beta1`: share of the mean that a step keeps; in [0, 1), default 0.9
+- `beta2`: share of the mean square that a step keeps; in [0, 1), default 0.9999
+- `epsilon`: least denominator; >= 0, default 1e-6
+- `weight_decay`: times p is added to the gradient; >= 0, default 0
+- `clipping`: of u: by t as optax counts it, as `pytorch_optimizer` does, or none
+- `nesterov`: looks one step ahead
+
+State `exp_avg`, `exp_avg_sq`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`,
+`seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+"""
+Adopt(learning_rate; options...) = NamedRule("adopt"; learning_rate = learning_rate, options...)
+options(::typeof(Adopt)) = options_by_name("adopt")
+
+@doc raw"""
+    Laprop(learning_rate; beta1 = 0.9, beta2 = 0.999, epsilon = 1e-15, weight_decay = 0, options...)
+
+Ziyin et al. 2020, LaProp, algorithm 1; the numbers of NVIDIA.
+
+    v = beta2 * v + (1 - beta2) * g^2
+    m = beta1 * m + (1 - beta1) * g / (sqrt(v / (1 - beta2^(t+1))) + epsilon)
+    p = p - learning_rate * m / (1 - beta1^(t+1))
+
+- `learning_rate`: step size; >= 0, must be given
+- `beta1`: share of the mean that a step keeps; in [0, 1), default 0.9
+- `beta2`: share of the mean square that a step keeps; in [0, 1), default 0.999
+- `epsilon`: keeps the denominator from zero; >= 0, default 1e-15
+- `weight_decay`: `learning_rate` * `weight_decay` * p is subtracted from p; >= 0, default 0
+
+State `exp_avg`, `exp_avg_sq`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`,
+`seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+"""
+Laprop(learning_rate; options...) = NamedRule("laprop"; learning_rate = learning_rate, options...)
+options(::typeof(Laprop)) = options_by_name("laprop")

@@ -1,0 +1,685 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+// Written by scripts/generate from src/rules.
+//! Rules that C makes by their names.
+
+use crate::named_rule::named_options;
+use crate::rules::{AdaptiveClipUnits, CautiousUpdate, DecayMode, StateDtype, StepCounting};
+
+/// Options of a rule: its own, and those that all of them have.
+macro_rules! rule {
+    ($(#[$meta:meta])* $name:ident by $rule:literal of ($($required:ident),*) { $($own:tt)* }) => {
+        named_options! {
+            $(#[$meta])*
+            $name by $rule of ($($required),*) {
+                $($own)*
+                /// Steps up the gradient.
+                maximize: bool,
+                /// Steps an f32 copy of every f16 and bf16 parameter.
+                master_weights: bool,
+                /// How state is stored; int8: one byte an element, coded in blocks.
+                state_dtype: StateDtype,
+                /// Rounds what is stored in 16 bits at random, exact on average.
+                stochastic_rounding: bool,
+                /// Starts stochastic_rounding: equal seeds give equal bits.
+                seed: i64,
+                /// Whose steps t counts; parameter: those that each took part in, as PyTorch does.
+                step_counting: StepCounting,
+                /// Keeps an average of the weights: this share of it at each step; 0 = none; in [0, 1), default 0.
+                average_decay: f64,
+                /// Coupled: weight_decay * p is added to the gradient. Others subtract from p: decoupled
+                /// learning_rate * weight_decay * p; independent weight_decay * p; relative learning_rate /
+                /// peak_learning_rate * weight_decay * p; corrected learning_rate^2 /
+                /// peak_learning_rate * weight_decay * p. rule: as the rule says.
+                decay_mode: DecayMode,
+                /// The largest learning rate of the schedule, for decay_mode; >= 0, default 0.
+                peak_learning_rate: f64,
+                /// Scales the change of each tensor to the tensor's length, times the learning rate (LAMB).
+                trust_ratio: bool,
+                /// Leaves out elements whose change has the sign of the gradient, and multiplies the others: mean by 1
+                /// / max(k / n, 1e-3), sum by n / (k + 1), where k of n elements of the tensor stay.
+                cautious_update: CautiousUpdate,
+                /// Weights decay only where that does not oppose the change.
+                cautious_decay: bool,
+                /// Shortens each unit of a gradient to this times the length of its unit of p; 0 = off; >= 0, default
+                /// 0.
+                adaptive_clip: f64,
+                /// The least length of a unit of p for adaptive_clip; >= 0, default 0.001.
+                adaptive_clip_epsilon: f64,
+                /// Elements that one unit has. rows: all but the first axis; columns: the first of two or three axes,
+                /// all but the last of more (optax); second: the second of two or three axes, all but the first of more
+                /// (pytorch_optimizer). A tensor of one axis is one unit.
+                adaptive_clip_units: AdaptiveClipUnits,
+                /// Subtracts from each row of a gradient its mean, where there are two axes or more.
+                center_gradients: bool,
+            }
+        }
+    };
+}
+
+rule! {
+    /// Lion. Source: Chen et al. 2023, Symbolic Discovery of Optimization Algorithms, algorithm 2; the numbers of
+    /// optax.
+    ///
+    /// ```text
+    /// u = sign(beta1 * m + (1 - beta1) * g), where sign(0) = 0
+    /// m = beta2 * m + (1 - beta2) * g
+    /// p = p - learning_rate * u
+    /// ```
+    ///
+    /// State exp_avg.
+    Lion by "lion" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// Share of the momentum in the direction; in [0, 1), default 0.9.
+        beta1: f64,
+        /// Share of the momentum that a step keeps; in [0, 1), default 0.99.
+        beta2: f64,
+        /// learning_rate * weight_decay * p is subtracted from p; >= 0, default 0.
+        weight_decay: f64,
+    }
+}
+
+rule! {
+    /// Lamb. Source: You et al. 2020, Large Batch Optimization for Deep Learning, algorithm 2; the numbers of optax.
+    ///
+    /// ```text
+    /// m = beta1 * m + (1 - beta1) * g
+    /// v = beta2 * v + (1 - beta2) * g^2
+    /// u = m / (1 - beta1^(t+1)) / (sqrt(v / (1 - beta2^(t+1)) + epsilon_root) + epsilon) + weight_decay * p
+    /// p = p - learning_rate * norm(p) / norm(u) * u, or without the ratio where a norm is 0; norms of the tensor
+    /// ```
+    ///
+    /// State exp_avg, exp_avg_sq.
+    Lamb by "lamb" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// Share of the mean that a step keeps; in [0, 1), default 0.9.
+        beta1: f64,
+        /// Share of the mean square that a step keeps; in [0, 1), default 0.999.
+        beta2: f64,
+        /// Keeps the denominator from zero; >= 0, default 1e-6.
+        epsilon: f64,
+        /// Joins the corrected mean square under the root; >= 0, default 0.
+        epsilon_root: f64,
+        /// Times p is added to u; >= 0, default 0.
+        weight_decay: f64,
+    }
+}
+
+/// Option of [`Muon`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MuonMomentumForm {
+    /// `average`.
+    Average,
+    /// `sum`.
+    Sum,
+    /// `corrected`.
+    Corrected,
+}
+
+impl crate::options::Field for MuonMomentumForm {
+    type C = i32;
+    fn into_c(self) -> i32 {
+        self as i32
+    }
+}
+
+/// Option of [`Muon`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MuonStepScale {
+    /// `shape`.
+    Shape,
+    /// `rms`.
+    Rms,
+    /// `spectral`.
+    Spectral,
+    /// `largest`.
+    Largest,
+    /// `kernel`.
+    Kernel,
+    /// `none`.
+    None,
+}
+
+impl crate::options::Field for MuonStepScale {
+    type C = i32;
+    fn into_c(self) -> i32 {
+        self as i32
+    }
+}
+
+/// Option of [`Muon`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MuonCoefficients {
+    /// `simple`.
+    Simple,
+    /// `quintic`.
+    Quintic,
+    /// `polar_express`.
+    PolarExpress,
+    /// `polar_express_nvidia`.
+    PolarExpressNvidia,
+    /// `cans`.
+    Cans,
+    /// `aol`.
+    Aol,
+    /// `deepseekv4`.
+    Deepseekv4,
+    /// `cubic`.
+    Cubic,
+    /// `own`.
+    Own,
+}
+
+impl crate::options::Field for MuonCoefficients {
+    type C = i32;
+    fn into_c(self) -> i32 {
+        self as i32
+    }
+}
+
+/// Option of [`Muon`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MuonNormalizer {
+    /// `add`.
+    Add,
+    /// `max`.
+    Max,
+    /// `safe`.
+    Safe,
+}
+
+impl crate::options::Field for MuonNormalizer {
+    type C = i32;
+    fn into_c(self) -> i32 {
+        self as i32
+    }
+}
+
+rule! {
+    /// Muon. Source: Jordan et al. 2024, Muon; options where KellerJordan/Muon, torch, Moonlight, dion, NVIDIA and
+    /// optax differ, the numbers of each.
+    ///
+    /// ```text
+    /// m = momentum * m + (1 - momentum) * g
+    /// u = (1 - momentum) * g + momentum * m if nesterov else m
+    /// o = orthogonalize(u) of the first axis against all others
+    /// p = p - learning_rate * scale_factor * step_scale * o; every parameter needs 2 axes or more
+    /// ```
+    ///
+    /// State momentum_buffer.
+    Muon by "muon" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// Share of the momentum that a step keeps; in [0, 1), default 0.95.
+        momentum: f64,
+        /// learning_rate * weight_decay * p is subtracted from p; >= 0, default 0.
+        weight_decay: f64,
+        /// Newton-Schulz iterations; in [1, 101), whole, default 5.
+        iterations: f64,
+        /// Keeps the norm that a matrix is divided by from zero; >= 0, default 1e-7.
+        epsilon: f64,
+        /// Multiplies what step_scale says; >= 0, default 1.
+        scale_factor: f64,
+        /// Of coefficients = own: X = a X + (b A + c A^2) X, A = X X^T; default 3.4445.
+        coefficient_a: f64,
+        /// likewise; default -4.775.
+        coefficient_b: f64,
+        /// likewise; default 2.0315.
+        coefficient_c: f64,
+        /// Average: m = momentum * m + (1 - momentum) * g (KellerJordan, torch, NVIDIA); sum: m = momentum * m + g
+        /// (Moonlight, dion); corrected: the average, corrected for its bias (optax).
+        momentum_form: MuonMomentumForm,
+        /// Looks one step ahead; default true.
+        nesterov: bool,
+        /// Shape: sqrt(max(1, rows / columns)) (KellerJordan, torch); rms: 0.2 sqrt(max(rows, columns)) (Moonlight,
+        /// torch); spectral: sqrt(rows / columns) (dion, torch, NVIDIA); largest: sqrt(max(rows, columns)) (NVIDIA);
+        /// kernel: sqrt(max(1, columns / rows)), for weights of inputs x outputs (optax); none: 1.
+        step_scale: MuonStepScale,
+        /// Of the Newton-Schulz iterations.
+        coefficients: MuonCoefficients,
+        /// What a matrix is divided by first. add: norm + epsilon; max: max(norm, epsilon); safe: 1.02 norm + epsilon.
+        normalizer: MuonNormalizer,
+    }
+}
+
+rule! {
+    /// Signum. Source: Bernstein et al. 2018, signSGD; the numbers of optax, with nesterov those of NVIDIA.
+    ///
+    /// ```text
+    /// m = momentum * m + (1 - momentum) * g
+    /// u = m; with nesterov momentum * m / (1 - momentum^(t+2)) + (1 - momentum) * g / (1 - momentum^(t+1))
+    /// p = p - learning_rate * sign(u), where sign(0) = 0; without momentum sign(g)
+    /// ```
+    ///
+    /// State momentum_buffer.
+    Signum by "signum" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// Share of the momentum that a step keeps; 0: signSGD; in [0, 1), default 0.9.
+        momentum: f64,
+        /// learning_rate * weight_decay * p is subtracted from p; >= 0, default 0.
+        weight_decay: f64,
+        /// Looks one step ahead.
+        nesterov: bool,
+    }
+}
+
+/// Option of [`Nadam`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum NadamForm {
+    /// `torch`.
+    Torch,
+    /// `optax`.
+    Optax,
+}
+
+impl crate::options::Field for NadamForm {
+    type C = i32;
+    fn into_c(self) -> i32 {
+        self as i32
+    }
+}
+
+rule! {
+    /// Nadam. Source: Dozat 2016, Incorporating Nesterov Momentum into Adam; the numbers of torch and of optax, which
+    /// differ.
+    ///
+    /// ```text
+    /// m = beta1 * m + (1 - beta1) * g
+    /// v = beta2 * v + (1 - beta2) * g^2
+    /// d = sqrt(v / (1 - beta2^(t+1)) + epsilon_root) + epsilon
+    /// form torch, mu(i) = beta1 * (1 - 0.96^(i * momentum_decay) / 2), M = mu(1) * ... * mu(t+1):
+    /// p = p - learning_rate * ((1 - mu(t+1)) / (1 - M) * g + mu(t+2) / (1 - M * mu(t+2)) * m) / d
+    /// form optax: p = p - learning_rate * ((1 - beta1) / (1 - beta1^(t+1)) * g + beta1 / (1 - beta1^(t+2)) * m) / d
+    /// ```
+    ///
+    /// State exp_avg, exp_avg_sq.
+    Nadam by "nadam" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// Share of the mean that a step keeps; in [0, 1), default 0.9.
+        beta1: f64,
+        /// Share of the mean square that a step keeps; in [0, 1), default 0.999.
+        beta2: f64,
+        /// Keeps the denominator from zero; >= 0, default 1e-8.
+        epsilon: f64,
+        /// Joins the corrected mean square under the root; >= 0, default 0.
+        epsilon_root: f64,
+        /// How soon the momentum of form torch reaches beta1; >= 0, default 0.004.
+        momentum_decay: f64,
+        /// Times p is added to the gradient; >= 0, default 0.
+        weight_decay: f64,
+        /// Torch or optax.
+        form: NadamForm,
+    }
+}
+
+/// Option of [`Radam`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RadamForm {
+    /// `torch`.
+    Torch,
+    /// `optax`.
+    Optax,
+}
+
+impl crate::options::Field for RadamForm {
+    type C = i32;
+    fn into_c(self) -> i32 {
+        self as i32
+    }
+}
+
+rule! {
+    /// Radam. Source: Liu et al. 2020, On the Variance of the Adaptive Learning Rate; the numbers of torch and of
+    /// optax.
+    ///
+    /// ```text
+    /// m = beta1 * m + (1 - beta1) * g
+    /// v = beta2 * v + (1 - beta2) * g^2
+    /// M = m / (1 - beta1^(t+1)); with nesterov beta1 * m / (1 - beta1^(t+2)) + (1 - beta1) * g / (1 - beta1^(t+1))
+    /// R = 2 / (1 - beta2) - 1, r = R - 2 * (t+1) * beta2^(t+1) / (1 - beta2^(t+1))
+    /// s = sqrt((r - 4) * (r - 2) * R / ((R - 4) * (R - 2) * r)) where r is above the threshold, and else p = p - learning_rate * M
+    /// form torch: p = p - learning_rate * s * M * sqrt(1 - beta2^(t+1)) / (sqrt(v) + epsilon)
+    /// form optax: p = p - learning_rate * s * M / (sqrt(v / (1 - beta2^(t+1)) + epsilon_root) + epsilon)
+    /// ```
+    ///
+    /// State exp_avg, exp_avg_sq.
+    Radam by "radam" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// Share of the mean that a step keeps; in [0, 1), default 0.9.
+        beta1: f64,
+        /// Share of the mean square that a step keeps; in [0, 1), default 0.999.
+        beta2: f64,
+        /// Keeps the denominator from zero; >= 0, default 1e-8.
+        epsilon: f64,
+        /// Joins the corrected mean square under the root; >= 0, default 0.
+        epsilon_root: f64,
+        /// Of r, for form optax; torch has 5; >= 4, default 5.
+        threshold: f64,
+        /// Times p is added to the gradient; >= 0, default 0.
+        weight_decay: f64,
+        /// Torch or optax.
+        form: RadamForm,
+        /// Looks one step ahead.
+        nesterov: bool,
+    }
+}
+
+rule! {
+    /// Adamax. Source: Kingma and Ba 2015, Adam, algorithm 2; the numbers of torch and optax.
+    ///
+    /// ```text
+    /// m = beta1 * m + (1 - beta1) * g
+    /// u = max(beta2 * u, abs(g) + epsilon)
+    /// p = p - learning_rate / (1 - beta1^(t+1)) * m / u
+    /// ```
+    ///
+    /// State exp_avg, exp_inf.
+    Adamax by "adamax" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// Share of the mean that a step keeps; in [0, 1), default 0.9.
+        beta1: f64,
+        /// Share of the largest magnitude that a step keeps; in [0, 1), default 0.999.
+        beta2: f64,
+        /// Keeps the denominator from zero; >= 0, default 1e-8.
+        epsilon: f64,
+        /// Times p is added to the gradient; >= 0, default 0.
+        weight_decay: f64,
+    }
+}
+
+rule! {
+    /// Adadelta. Source: Zeiler 2012, ADADELTA, algorithm 1; the numbers of torch and optax.
+    ///
+    /// ```text
+    /// v = rho * v + (1 - rho) * g^2
+    /// d = sqrt(D + epsilon) / sqrt(v + epsilon) * g
+    /// D = rho * D + (1 - rho) * d^2
+    /// p = p - learning_rate * d
+    /// ```
+    ///
+    /// State square_avg, acc_delta.
+    Adadelta by "adadelta" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// Share of both means that a step keeps; in [0, 1), default 0.9.
+        rho: f64,
+        /// Keeps roots from zero, and lets the first steps begin; >= 0, default 1e-6.
+        epsilon: f64,
+        /// Times p is added to the gradient; >= 0, default 0.
+        weight_decay: f64,
+    }
+}
+
+rule! {
+    /// Rprop. Source: Riedmiller and Braun 1993, RPROP; the numbers of torch.
+    ///
+    /// ```text
+    /// s = -1, 0 or 1, by the signs of g and of g before
+    /// step = clamp(step * (eta_plus if s > 0, eta_minus if s < 0, else 1), minimum_step, maximum_step)
+    /// g = 0 where s < 0
+    /// p = p - sign(g) * step; the first step is learning_rate
+    /// ```
+    ///
+    /// State previous_gradient, step_size.
+    Rprop by "rprop" of (learning_rate) {
+        /// First step size of every element; later ones are states; >= 0, must be given.
+        learning_rate: f64,
+        /// Times the step size where the gradient has turned; in [0, 1), default 0.5.
+        eta_minus: f64,
+        /// Times the step size where it has not; >= 1, default 1.2.
+        eta_plus: f64,
+        /// Least step size; >= 0, default 1e-6.
+        minimum_step: f64,
+        /// Largest step size; >= 0, default 50.
+        maximum_step: f64,
+        /// Times p is added to the gradient; >= 0, default 0.
+        weight_decay: f64,
+    }
+}
+
+rule! {
+    /// Adabelief. Source: Zhuang et al. 2020, AdaBelief; the numbers of optax.
+    ///
+    /// ```text
+    /// m = beta1 * m + (1 - beta1) * g
+    /// s = beta2 * s + (1 - beta2) * (g - m)^2 + epsilon_root
+    /// M = m / (1 - beta1^(t+1)); with nesterov beta1 * m / (1 - beta1^(t+2)) + (1 - beta1) * g / (1 - beta1^(t+1))
+    /// p = p - learning_rate * M / (sqrt(s / (1 - beta2^(t+1))) + epsilon)
+    /// ```
+    ///
+    /// State exp_avg, exp_avg_var.
+    Adabelief by "adabelief" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// Share of the mean that a step keeps; in [0, 1), default 0.9.
+        beta1: f64,
+        /// Share of the mean squared surprise that a step keeps; in [0, 1), default 0.999.
+        beta2: f64,
+        /// Keeps the denominator from zero; >= 0, default 1e-16.
+        epsilon: f64,
+        /// Is added to s in every step; >= 0, default 1e-16.
+        epsilon_root: f64,
+        /// learning_rate * weight_decay * p is subtracted from p; >= 0, default 0.
+        weight_decay: f64,
+        /// Looks one step ahead.
+        nesterov: bool,
+    }
+}
+
+rule! {
+    /// Yogi. Source: Zaheer et al. 2018, Adaptive Methods for Nonconvex Optimization, algorithm 2; the numbers of
+    /// optax.
+    ///
+    /// ```text
+    /// m = beta1 * m + (1 - beta1) * g
+    /// v = v - (1 - beta2) * sign(v - g^2) * g^2; both start at initial_accumulator
+    /// p = p - learning_rate * m / (1 - beta1^(t+1)) / (sqrt(v / (1 - beta2^(t+1))) + epsilon)
+    /// ```
+    ///
+    /// State exp_avg, exp_avg_sq.
+    Yogi by "yogi" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// Share of the mean that a step keeps; in [0, 1), default 0.9.
+        beta1: f64,
+        /// 1 - beta2 of g^2 is how far v moves; in [0, 1), default 0.999.
+        beta2: f64,
+        /// Keeps the denominator from zero; >= 0, default 0.001.
+        epsilon: f64,
+        /// learning_rate * weight_decay * p is subtracted from p; >= 0, default 0.
+        weight_decay: f64,
+        /// What m and v start with; >= 0, default 1e-6.
+        initial_accumulator: f64,
+    }
+}
+
+/// Option of [`Adan`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AdanForm {
+    /// `authors`.
+    Authors,
+    /// `optax`.
+    Optax,
+}
+
+impl crate::options::Field for AdanForm {
+    type C = i32;
+    fn into_c(self) -> i32 {
+        self as i32
+    }
+}
+
+rule! {
+    /// Adan. Source: Xie et al. 2022, Adan, algorithm 1; the numbers of pytorch_optimizer and of optax.
+    ///
+    /// ```text
+    /// d = g - g before, 0 in the first step; k = beta2 for form authors, 1 - beta2 for form optax
+    /// m = beta1 * m + (1 - beta1) * g
+    /// D = beta2 * D + (1 - beta2) * d
+    /// n = beta3 * n + (1 - beta3) * (g + k * d)^2
+    /// u = m / (1 - beta1^(t+1)) + k * D / (1 - beta2^(t+1))
+    /// p = p - learning_rate * u / (sqrt(n / (1 - beta3^(t+1)) + epsilon_root) + epsilon)
+    /// ```
+    ///
+    /// State exp_avg, exp_avg_diff, exp_avg_sq, previous_gradient.
+    Adan by "adan" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// Share of the mean that a step keeps; in [0, 1), default 0.98.
+        beta1: f64,
+        /// Share of the mean difference that a step keeps; in [0, 1), default 0.92.
+        beta2: f64,
+        /// Share of the mean square that a step keeps; in [0, 1), default 0.99.
+        beta3: f64,
+        /// Keeps the denominator from zero; >= 0, default 1e-8.
+        epsilon: f64,
+        /// Joins the corrected mean square under the root; >= 0, default 0.
+        epsilon_root: f64,
+        /// learning_rate * weight_decay * p is subtracted from p; >= 0, default 0.
+        weight_decay: f64,
+        /// Authors (as pytorch_optimizer) or optax: what k is.
+        form: AdanForm,
+    }
+}
+
+/// Option of [`Ademamix`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AdemamixWarmup {
+    /// `logarithm`.
+    Logarithm,
+    /// `half_life`.
+    HalfLife,
+}
+
+impl crate::options::Field for AdemamixWarmup {
+    type C = i32;
+    fn into_c(self) -> i32 {
+        self as i32
+    }
+}
+
+rule! {
+    /// Ademamix. Source: Pagliardini et al. 2024, The AdEMAMix Optimizer, algorithm 1; the numbers of optax,
+    /// pytorch_optimizer and NVIDIA.
+    ///
+    /// ```text
+    /// m = beta1 * m + (1 - beta1) * g
+    /// s = B * s + (1 - B) * g
+    /// v = beta2 * v + (1 - beta2) * g^2
+    /// u = (m / (1 - beta1^(t+1)) + A * s) / (sqrt(v / (1 - beta2^(t+1))) + epsilon)
+    /// p = p - learning_rate * u
+    /// A rises from 0 to alpha in alpha_steps, B from beta1 to beta3 in beta3_steps: by their logarithms, or by half-lives
+    /// ```
+    ///
+    /// State exp_avg_fast, exp_avg_slow, exp_avg_sq.
+    Ademamix by "ademamix" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// Share of the fast mean that a step keeps; in [0, 1), default 0.9.
+        beta1: f64,
+        /// Share of the mean square that a step keeps; in [0, 1), default 0.999.
+        beta2: f64,
+        /// Share of the slow mean that a step keeps; in [0, 1), default 0.9999.
+        beta3: f64,
+        /// Weight of the slow mean; >= 0, default 5.
+        alpha: f64,
+        /// Keeps the denominator from zero; >= 0, default 1e-8.
+        epsilon: f64,
+        /// learning_rate * weight_decay * p is subtracted from p; >= 0, default 0.
+        weight_decay: f64,
+        /// Steps in which alpha rises; 0 = none; in [0, 1000000000), whole, default 0.
+        alpha_steps: f64,
+        /// Steps in which beta3 rises; 0 = none; in [0, 1000000000), whole, default 0.
+        beta3_steps: f64,
+        /// How beta3 rises. logarithm: as the paper and pytorch_optimizer; half_life: linear in it, as NVIDIA.
+        warmup: AdemamixWarmup,
+    }
+}
+
+/// Option of [`Adopt`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AdoptClipping {
+    /// `optax`.
+    Optax,
+    /// `pytorch_optimizer`.
+    PytorchOptimizer,
+    /// `none`.
+    None,
+}
+
+impl crate::options::Field for AdoptClipping {
+    type C = i32;
+    fn into_c(self) -> i32 {
+        self as i32
+    }
+}
+
+rule! {
+    /// Adopt. Source: Taniguchi et al. 2024, ADOPT, algorithm 2; the numbers of optax and of pytorch_optimizer.
+    ///
+    /// ```text
+    /// the first step: v = g^2, and nothing else
+    /// u = clamp(g / max(sqrt(v), epsilon), -C, C), with the v of the step before
+    /// C = t^(1/4) for clipping optax, (t+1)^(1/4) for pytorch_optimizer
+    /// m = beta1 * m + (1 - beta1) * u
+    /// v = beta2 * v + (1 - beta2) * g^2
+    /// p = p - learning_rate * (beta1 * m + (1 - beta1) * u if nesterov else m)
+    /// ```
+    ///
+    /// State exp_avg, exp_avg_sq.
+    Adopt by "adopt" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// Share of the mean that a step keeps; in [0, 1), default 0.9.
+        beta1: f64,
+        /// Share of the mean square that a step keeps; in [0, 1), default 0.9999.
+        beta2: f64,
+        /// Least denominator; >= 0, default 1e-6.
+        epsilon: f64,
+        /// Times p is added to the gradient; >= 0, default 0.
+        weight_decay: f64,
+        /// Of u: by t as optax counts it, as pytorch_optimizer does, or none.
+        clipping: AdoptClipping,
+        /// Looks one step ahead.
+        nesterov: bool,
+    }
+}
+
+rule! {
+    /// Laprop. Source: Ziyin et al. 2020, LaProp, algorithm 1; the numbers of NVIDIA.
+    ///
+    /// ```text
+    /// v = beta2 * v + (1 - beta2) * g^2
+    /// m = beta1 * m + (1 - beta1) * g / (sqrt(v / (1 - beta2^(t+1))) + epsilon)
+    /// p = p - learning_rate * m / (1 - beta1^(t+1))
+    /// ```
+    ///
+    /// State exp_avg, exp_avg_sq.
+    Laprop by "laprop" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// Share of the mean that a step keeps; in [0, 1), default 0.9.
+        beta1: f64,
+        /// Share of the mean square that a step keeps; in [0, 1), default 0.999.
+        beta2: f64,
+        /// Keeps the denominator from zero; >= 0, default 1e-15.
+        epsilon: f64,
+        /// learning_rate * weight_decay * p is subtracted from p; >= 0, default 0.
+        weight_decay: f64,
+    }
+}

@@ -1,0 +1,98 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""typed_rules.rs of the Rust crate: a builder for the options of each rule."""
+
+from collections.abc import Iterator
+
+from generators.places import ROOT
+from generators.rules import (
+    Option,
+    Rule,
+    capitalized,
+    own_enums,
+    own_options,
+    sentence,
+    shared_options,
+    states_of,
+    typed_rules,
+    words_of,
+    wrapped,
+)
+
+OUTPUT = ROOT / "bindings" / "rust" / "gradstep" / "src" / "typed_rules.rs"
+HEAD = """\
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+// Written by scripts/generate from src/rules.
+//! Rules that C makes by their names.
+
+use crate::named_rule::named_options;
+use crate::rules::{@ENUMS@};
+
+/// Options of a rule: its own, and those that all of them have.
+macro_rules! rule {
+    ($(#[$meta:meta])* $name:ident by $rule:literal of ($($required:ident),*) { $($own:tt)* }) => {
+        named_options! {
+            $(#[$meta])*
+            $name by $rule of ($($required),*) {
+                $($own)*
+@SHARED@
+            }
+        }
+    };
+}
+"""
+ENUM = """
+/// Option of [`{rule}`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum {name} {{
+{variants}
+}}
+
+impl crate::options::Field for {name} {{
+    type C = i32;
+    fn into_c(self) -> i32 {{
+        self as i32
+    }}
+}}"""
+TYPES = {"number": "f64", "flag": "bool", "integer": "i64"}
+
+
+def option_lines(option: Option, indent: str) -> Iterator[str]:
+    yield from (f"{indent}/// {line}" for line in wrapped(sentence(option.says()), 116 - len(indent)))
+    yield f"{indent}{option.name}: {TYPES.get(option.kind) or capitalized(option.enum)},"
+
+
+def rule_lines(rule: Rule) -> Iterator[str]:
+    for name, values in own_enums(rule).items():
+        variants = "\n".join(f"    /// `{word}`.\n    {capitalized(word)}," for word in values)
+        yield ENUM.format(rule=words_of(rule), name=capitalized(name), variants=variants)
+    yield ""
+    required = ", ".join(option.name for option in own_options(rule) if option.default is None)
+    yield "rule! {"
+    yield from (f"    /// {line}" for line in wrapped(f"{words_of(rule)}. Source: {rule['source']}.", 112))
+    yield "    ///"
+    yield "    /// ```text"
+    yield from (f"    /// {line}" for line in rule["formula"].splitlines())
+    yield "    /// ```"
+    if rule["states"]:
+        yield "    ///"
+        yield f"    /// {states_of(rule)}"
+    yield f'    {words_of(rule)} by "{rule["name"]}" of ({required}) {{'
+    for each in own_options(rule):
+        yield from option_lines(each, "        ")
+    yield "    }"
+    yield "}"
+
+
+def generated() -> str:
+    shared = [line for each in shared_options() for line in option_lines(each, " " * 16)]
+    lines = [line for rule in typed_rules() for line in rule_lines(rule)]
+    options = [*shared_options(), *(each for rule in typed_rules() for each in own_options(rule))]
+    enums = {capitalized(each.enum) for each in options if each.enum == each.name}
+    return (
+        HEAD.replace("@ENUMS@", ", ".join(sorted(enums))).replace("@SHARED@", "\n".join(shared))
+        + "\n".join(lines)
+        + "\n"
+    )

@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "optim/first_order/finish_phases.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/memory.h"
+
+namespace gradstep {
+
+namespace {
+
+/// Bytes of a parameter's change, whole lines of the cache.
+std::int64_t change_bytes(const Array& param) {
+  constexpr auto kLine = static_cast<std::int64_t>(kAlignment);
+  return (param.size * size_of(arithmetic_dtype(param.dtype)) + kLine - 1) / kLine * kLine;
+}
+
+/// What update() steps: the master, where there is one.
+Array stepped(const UpdateItem& item) {
+  return item.master != nullptr ? compact_array(item.master, item.param.size, DType::f32) : item.param;
+}
+
+}  // namespace
+
+void FinishPhases::fill(std::span<UpdateItem> items, const RulesByGroup& rules, const Schema& schema,
+                        const WorkList& work, const Sharding* sharding) {
+  waits_ = std::ranges::any_of(options_, &FinishOptions::are_needed);
+  has_ratios_ = has_masks_ = false;
+  if (!waits_) return;
+  const std::int64_t chunks = sharding != nullptr ? sharding->chunk_count() : std::ssize(work.chunks());
+  make_room(items, chunks);
+  items_.assign(items.size(), {});
+  values_.assign(items.size(), {});
+  shown_changes_.assign(items.size(), {});
+  std::vector<OrthogonalItem> matrices;
+  std::int64_t offset = 0;
+  std::int64_t first = 0;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    UpdateItem& item = items[i];
+    const FinishOptions& options = options_[i];
+    FinishItem& finish = items_[i];
+    finish.size = schema[i].size;
+    finish.first = first;
+    finish.count = (schema[i].size + kChunk - 1) / kChunk;
+    first += finish.count;
+    values_[i].size = shown_changes_[i].size = item.param.size;
+    if (!options.are_needed()) continue;
+    const Array change =
+        compact_array(changes_.as<std::byte>() + offset, item.param.size, arithmetic_dtype(item.param.dtype));
+    offset += change_bytes(item.param);
+    finish.scale = options.scale;
+    finish.cautious = options.cautious;
+    finish.decays = options.decays;
+    finish.decays_aligned = options.decays_aligned;
+    finish.item = item;
+    finish.item.states[0] = change.data;
+    finish.item.format = StateFormat::native;
+    if (options.cautious == CautiousUpdate::off && item.gradient.data != nullptr) finish.item.gradient = change;
+    item.update = change;
+    if (options.scale == ChangeScale::trust_ratio) {
+      has_ratios_ = true;
+      values_[i] = stepped(item);
+      shown_changes_[i] = change;
+    }
+    has_masks_ = has_masks_ || options.cautious != CautiousUpdate::off;
+    if (options.scale == ChangeScale::step) {
+      const std::int64_t rows = schema[i].shape.front();
+      const std::int64_t columns = rows == 0 ? 0 : schema[i].size / rows;
+      const Rule& rule = rules.of(schema[i].group);
+      finish.step_scale = schema[i].size == 0 ? 1 : rule.step_scale(rows, columns);
+      // Ranks that have no part of it have no elements.
+      if (change.size > 0 && item.gradient.data != nullptr) {
+        matrices.push_back({change, rows, columns, rule.orthogonalization()});
+      }
+    }
+  }
+  const auto show = [&](NormPlan& plan, const std::vector<Array>& arrays) {
+    plan.work = &work;
+    plan.arrays = {arrays, 0};
+    plan.prepared.forget();
+  };
+  show(value_norms_, values_);
+  show(change_norms_, shown_changes_);
+  take(std::move(matrices));
+  plan_.work = &work;
+  plan_.items = items_;
+  plan_.maximize = rules.maximize();
+  plan_.values = partials_.as<double>();
+  plan_.changes = plan_.values + chunks;
+  plan_.staying = plan_.changes + chunks;
+  plan_.prepared.forget();
+}
+
+void FinishPhases::make_room(std::span<const UpdateItem> items, std::int64_t chunks) {
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (options_[i].are_needed()) bytes += change_bytes(items[i].param);
+  }
+  const auto fit = [&](Buffer& buffer, std::int64_t needed) {
+    if (buffer.bytes() == static_cast<std::size_t>(needed)) return;
+    buffer = site_.allocate(static_cast<std::size_t>(needed), /*zeroed=*/true);
+  };
+  fit(changes_, bytes);
+  fit(partials_, 3 * chunks * static_cast<std::int64_t>(sizeof(double)));
+}
+
+/// What a backend has made for the matrices is dear, and stays as long as they do.
+void FinishPhases::take(std::vector<OrthogonalItem> matrices) {
+  const auto is_same = [](const OrthogonalItem& a, const OrthogonalItem& b) {
+    return a.matrix.data == b.matrix.data && a.matrix.dtype == b.matrix.dtype && a.rows == b.rows &&
+           a.columns == b.columns && a.form == b.form;
+  };
+  if (std::ranges::equal(matrices, matrices_, is_same)) return;
+  matrices_.swap(matrices);
+  orthogonal_plan_.items = matrices_;
+  orthogonal_plan_.prepared.forget();
+  if (!matrices_.empty()) site_.backend().reserve_orthogonal(orthogonal_plan_, site_.queue());
+}
+
+void FinishPhases::measure(const double* partials, FunctionRef<void(double*)> measure, const Sharding* sharding) {
+  auto* to = const_cast<double*>(partials);
+  if (sharding == nullptr) return measure(to);
+  sharding->gather_partials(measure, to, sharding->comm().deadline());
+}
+
+void FinishPhases::run(const kernels::StepScalars* scalars, const Sharding* sharding) {
+  if (!waits_) return;
+  Backend& backend = site_.backend();
+  Queue& queue = site_.queue();
+  if (!matrices_.empty()) backend.orthogonalize(orthogonal_plan_, scalars, queue);
+  if (has_ratios_) {
+    measure(plan_.values, [&](double* to) { backend.square_chunks(value_norms_, 1, to, queue); }, sharding);
+    measure(plan_.changes, [&](double* to) { backend.square_chunks(change_norms_, 1, to, queue); }, sharding);
+  }
+  if (has_masks_) {
+    measure(plan_.staying, [&](double* to) { backend.count_staying(plan_, scalars, to, queue); }, sharding);
+  }
+  if (sharding != nullptr && (has_ratios_ || has_masks_)) sharding->data().settle(sharding->comm().deadline());
+  backend.finish(plan_, scalars, queue);
+}
+
+}  // namespace gradstep

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The phases of a step that follow the element-wise one, for parameters whose change waits until the whole tensor is
+// known: their changes go to scratch, are orthogonalized or measured there, and then added.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "backend/site.h"
+#include "backend/step.h"
+#include "core/schema.h"
+#include "optim/first_order/rule.h"
+#include "optim/sharding.h"
+
+namespace gradstep {
+
+class FinishPhases {
+ public:
+  /// `site` outlives it.
+  explicit FinishPhases(const Site& site) : site_(site) {}
+
+  /// By parameter, before a list of items is filled.
+  void set_options(std::vector<FinishOptions> options) { options_ = std::move(options); }
+  /// Sends the changes of items that wait to scratch. `sharding` may be NULL; `work` and `items` stay where they are.
+  void fill(std::span<UpdateItem> items, const RulesByGroup& rules, const Schema& schema, const WorkList& work,
+            const Sharding* sharding);
+  /// After the update of those items.
+  void run(const kernels::StepScalars* scalars, const Sharding* sharding);
+
+  std::int64_t bytes() const { return static_cast<std::int64_t>(changes_.bytes() + partials_.bytes()); }
+
+ private:
+  void make_room(std::span<const UpdateItem> items, std::int64_t chunks);
+  void take(std::vector<OrthogonalItem> matrices);
+  /// partials = what measure(partials) writes of this rank's chunks, of all ranks.
+  void measure(const double* partials, FunctionRef<void(double*)> measure, const Sharding* sharding);
+
+  const Site& site_;
+  std::vector<FinishOptions> options_;  // by parameter
+  Buffer changes_;
+  Buffer partials_;  // by chunk of all ranks: squares of values, squares of changes, elements that stay
+  std::vector<FinishItem> items_;
+  std::vector<OrthogonalItem> matrices_;
+  std::vector<Array> values_;  // whose squares are wanted
+  std::vector<Array> shown_changes_;
+  NormPlan value_norms_;
+  NormPlan change_norms_;
+  OrthogonalPlan orthogonal_plan_;
+  FinishPlan plan_;
+  bool has_ratios_ = false;
+  bool has_masks_ = false;
+  bool waits_ = false;  // some parameter does
+};
+
+}  // namespace gradstep

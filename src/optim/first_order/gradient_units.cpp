@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "optim/first_order/gradient_units.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+
+#include "core/memory.h"
+
+namespace gradstep {
+
+namespace {
+
+/// The axes of a tensor in the order in which its units lie side by side: those that a unit has come last.
+std::vector<std::size_t> order_of(std::size_t axes, ClipUnits units) {
+  std::vector<std::size_t> order(axes);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (axes < 2 || units == ClipUnits::rows || (units == ClipUnits::second && axes != 3)) return order;
+  if (units == ClipUnits::second) return {0, 2, 1};
+  // columns
+  if (axes > 3) return (std::rotate(order.begin(), order.end() - 1, order.end()), order);
+  return (std::rotate(order.begin(), order.begin() + 1, order.end()), order);
+}
+
+/// Elements of a unit.
+std::int64_t length_of(const Parameter& parameter, ClipUnits units) {
+  const std::size_t axes = parameter.shape.size();
+  if (axes < 2 || parameter.size == 0) return parameter.size;
+  if (units == ClipUnits::columns) {
+    return axes > 3 ? parameter.size / parameter.shape.back() : parameter.shape.front();
+  }
+  if (units == ClipUnits::second && axes == 3) return parameter.shape[1];
+  return parameter.size / parameter.shape.front();
+}
+
+}  // namespace
+
+void GradientUnits::fill(std::span<UpdateItem> items, const RulesByGroup& rules, const Schema& schema) {
+  clipped_ = {};
+  centered_ = {};
+  numbers_.clear();
+  constexpr auto kLine = static_cast<std::int64_t>(kAlignment);
+  std::vector<std::int64_t> offsets(items.size(), -1);
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const Rule& rule = rules.of(schema[i].group);
+    const bool centers = rule.centers_gradients() && schema[i].shape.size() > 1;
+    if (!(rule.unit_clip().ratio > 0) && !centers) continue;
+    if (items[i].gradient.data == nullptr || items[i].gradient.size == 0) continue;
+    offsets[i] = bytes;
+    bytes += (items[i].gradient.size * size_of(arithmetic_dtype(items[i].param.dtype)) + kLine - 1) / kLine * kLine;
+  }
+  if (shaped_.bytes() != static_cast<std::size_t>(bytes)) {
+    shaped_ = site_.allocate(static_cast<std::size_t>(bytes), /*zeroed=*/false);
+  }
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (offsets[i] < 0) continue;
+    UpdateItem& item = items[i];
+    const Rule& rule = rules.of(schema[i].group);
+    const UnitClip& clip = rule.unit_clip();
+    const Array shaped =
+        compact_array(shaped_.as<std::byte>() + offsets[i], item.gradient.size, arithmetic_dtype(item.param.dtype));
+    if (clip.ratio > 0) {
+      add(clipped_,
+          {.gradient = item.gradient, .value = item.param, .to = shaped, .clip = clip.ratio, .epsilon = clip.epsilon},
+          schema[i], clip.units);
+      item.gradient = shaped;
+    }
+    if (rule.centers_gradients() && schema[i].shape.size() > 1) {
+      add(centered_, {.gradient = item.gradient, .value = {}, .to = shaped}, schema[i], ClipUnits::rows);
+      item.gradient = shaped;
+    }
+  }
+  for (Pass* pass : {&clipped_, &centered_}) {
+    pass->plan.work = &pass->work;
+    pass->plan.items = pass->items;
+  }
+}
+
+void GradientUnits::add(Pass& pass, UnitItem item, const Parameter& parameter, ClipUnits units) {
+  const std::vector<std::size_t> order = order_of(parameter.shape.size(), units);
+  item.length = length_of(parameter, units);
+  item.first = std::ssize(pass.work.chunks());
+  pass.work.append_runs(parameter.size / item.length, item.length);
+  for (Array* array : {&item.gradient, &item.value, &item.to}) *array = turned(*array, parameter, order);
+  pass.items.push_back(item);
+}
+
+Array GradientUnits::turned(const Array& array, const Parameter& parameter, std::span<const std::size_t> axes) {
+  if (array.data == nullptr || std::ranges::is_sorted(axes)) return array;
+  std::vector<std::int64_t> strides(axes.size());
+  std::int64_t compact = 1;
+  for (std::size_t axis = axes.size(); axis-- > 0;) {
+    strides[axis] = array.strides != nullptr ? array.strides[axis] : compact;
+    compact *= parameter.shape[axis];
+  }
+  std::vector<std::int64_t>& shape_here = numbers_.emplace_back();
+  std::vector<std::int64_t>& strides_here = numbers_.emplace_back();
+  for (const std::size_t axis : axes) {
+    shape_here.push_back(parameter.shape[axis]);
+    strides_here.push_back(strides[axis]);
+  }
+  Array view = array;
+  view.ndim = static_cast<std::int32_t>(axes.size());
+  view.shape = shape_here.data();
+  view.strides = strides_here.data();
+  return view;
+}
+
+void GradientUnits::run(const kernels::StepScalars* scalars) {
+  for (const Pass* pass : {&clipped_, &centered_}) {
+    if (!pass->items.empty()) site_.backend().shape_gradients(pass->plan, scalars, site_.queue());
+  }
+}
+
+}  // namespace gradstep

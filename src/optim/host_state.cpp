@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "optim/host_state.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "backend/host_copies.h"
+#include "comm/all_or_none.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "kernels/block_code.h"
+#include "optim/stepped_model.h"
+
+namespace gradstep {
+
+namespace {
+
+/// "statistics.{block}.{axis}" stands for every name that begins with "statistics.".
+bool stands_for(std::string_view listed, std::string_view name) {
+  const std::size_t open = listed.find('{');
+  return open == std::string_view::npos ? listed == name : name.starts_with(listed.substr(0, open));
+}
+
+}  // namespace
+
+HostState::HostState(SteppedModel& model)
+    : model_(model), schema_(model.schema()), site_(model.site()), store_(model.store()) {}
+
+std::size_t HostState::find(std::size_t index, const char* name) const {
+  if (index >= schema_.size()) fail_argument("index: is {}, the schema has {} parameters", index, schema_.size());
+  if (name == nullptr) fail_argument("name: is NULL");
+  const std::size_t slot = store_.find(index, name);
+  if (slot < store_.slots(index)) return slot;
+  if (std::ranges::any_of(model_.traits_.state_names, [&](const char* listed) { return stands_for(listed, name); })) {
+    fail(GRADSTEP_ERR_INVALID_STATE,
+         "state '{}' of parameter '{}' does not exist: what needs it is switched off, or does not fit its shape", name,
+         schema_[index].name);
+  }
+  fail_argument("name: '{}' is not a state of {}, expected one of {}", name, model_.kind(),
+                join(model_.traits_.state_names, ", "));
+}
+
+std::span<const char* const> HostState::names() const { return model_.traits_.state_names; }
+
+std::span<const std::int64_t> HostState::shape(std::size_t index, const char* name) const {
+  if (index < schema_.size() && name != nullptr) {
+    const std::size_t slot = store_.find(index, name);
+    if (slot < store_.slots(index) && store_.is_whole(index, slot)) return store_.shape(index, slot);
+  }
+  return schema_[index].shape;
+}
+
+Array HostState::view(std::size_t index, const char* name) const {
+  const std::size_t slot = find(index, name);
+  if (model_.is_sharded()) fail(GRADSTEP_ERR_UNSUPPORTED, "state '{}' is shared by ranks: get_state copies it", name);
+  model_.on(SteppedModel::StateEvent::is_read);
+  const StateTensor& tensor = store_.tensor(index, slot);
+  if (tensor.is_coded()) fail(GRADSTEP_ERR_UNSUPPORTED, "state '{}' is stored in codes: get_state copies it", name);
+  return tensor.numbers();
+}
+
+void HostState::get(std::size_t index, const char* name, const Array& host) const {
+  model_.on(SteppedModel::StateEvent::is_read);
+  const std::size_t slot = find(index, name);
+  const StateTensor& tensor = store_.tensor(index, slot);
+  const std::int32_t owner = store_.owner(index, slot);
+  const bool travels = model_.is_sharded() && (owner >= 0 || (model_.has_slices() && !store_.is_whole(index, slot)));
+  const std::int64_t total = tensor.form().size();
+  Array own = tensor.numbers();
+  Buffer decoded;
+  Buffer whole;
+  all_or_none(travels ? &model_.sharding()->comm() : nullptr, "read its state", [&] {
+    if (tensor.is_coded()) {
+      own = compact_array(nullptr, tensor.slice().size, DType::f32);
+      decoded = site_.allocate(static_cast<std::size_t>(own.bytes()), /*zeroed=*/false);
+      own.data = decoded.data();
+      if (tensor.is_here()) tensor.decode(site_, decoded.as<float>());
+    }
+    if (travels)
+      whole = model_.context()->allocate(static_cast<std::size_t>(total * size_of(own.dtype)), /*zeroed=*/false);
+  });
+  if (!travels) return copy_to_host(*model_.context(), site_, own, host);
+  gather({index, name, own, tensor.slice().begin, total, false, owner}, whole.data());
+  Site(model_.context()->cpu()).copy(host, compact_array(whole.data(), total, own.dtype));
+}
+
+void HostState::set(std::size_t index, const char* name, const Array& host) const {
+  model_.on(SteppedModel::StateEvent::is_read);
+  const std::size_t slot = find(index, name);
+  const StateTensor& tensor = store_.tensor(index, slot);
+  const Slice slice = tensor.slice();
+  const bool is_plain = !tensor.is_coded() && slice.size == host.size;
+  if (is_plain) {
+    copy_from_host(*model_.context(), site_, host, tensor.numbers());
+  } else if (tensor.is_here()) {
+    // Whole and in the arithmetic type, of which this rank's part is taken.
+    const DType dtype = arithmetic_dtype(schema_[index].dtype);
+    const Buffer staged = site_.allocate(static_cast<std::size_t>(host.size * size_of(dtype)), /*zeroed=*/false);
+    copy_from_host(*model_.context(), site_, host, compact_array(staged.data(), host.size, dtype));
+    const Array part = compact_array(staged.as<std::byte>() + slice.begin * size_of(dtype), slice.size, dtype);
+    if (tensor.is_coded()) {
+      tensor.encode(site_, static_cast<const float*>(part.data));
+    } else {
+      site_.copy(tensor.numbers(), part);
+    }
+  }
+  store_.flags().mark(site_, index);
+}
+
+void HostState::check_average(std::size_t index) const {
+  if (!store_.has(index, kWeightAverage)) {
+    fail(GRADSTEP_ERR_INVALID_STATE, "parameter '{}' has no average: its rule's average_decay is 0",
+         schema_[index].name);
+  }
+  double count = 0;
+  get(index, kWeightAverageCount, compact_array(&count, 1, DType::f64));
+  if (count == 0) {
+    fail(GRADSTEP_ERR_INVALID_STATE, "parameter '{}' has no average yet: no step was made", schema_[index].name);
+  }
+}
+
+std::vector<std::uint8_t> HostState::flags() const { return store_.flags().read(site_); }
+
+void HostState::set_flags(std::span<const std::uint8_t> flags) const {
+  store_.flags().write(site_, flags);
+  model_.on(SteppedModel::StateEvent::has_new_flags);
+}
+
+std::vector<StoredState> HostState::stored() const {
+  model_.pending_.clear();
+  model_.on(SteppedModel::StateEvent::is_saved);
+  std::vector<StoredState> all = store_.stored();
+  all.insert(all.end(), model_.pending_.begin(), model_.pending_.end());
+  return all;
+}
+
+void HostState::gather(const StoredState& stored, void* whole) const {
+  gather(stored, whole, model_.is_sharded() ? model_.sharding()->comm().deadline() : Deadline::after_ms(0));
+}
+
+void HostState::gather(const StoredState& stored, void* whole, const Deadline& deadline) const {
+  if (model_.is_sharded() && stored.owner >= 0) {
+    Communicator& comm = model_.sharding()->comm();
+    const std::int64_t bytes = stored.total * size_of(stored.array.dtype);
+    if (stored.owner == comm.rank()) {
+      site_.queue().download(whole, stored.array.data, static_cast<std::size_t>(bytes));
+    }
+    comm.broadcast(whole, bytes, stored.owner, deadline);
+  } else if (model_.has_slices() && !stored.is_whole) {
+    model_.sharding()->gather(stored.parameter, stored.array, stored.is_blocked ? kernels::kCodeBlock : 1, whole,
+                              deadline);
+  } else if (stored.array.bytes() > 0) {
+    site_.queue().download(whole, stored.array.data, static_cast<std::size_t>(stored.array.bytes()));
+  }
+}
+
+}  // namespace gradstep

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// An optimizer's state as hosts and files see it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "backend/site.h"
+#include "core/deadline.h"
+#include "core/schema.h"
+#include "optim/state/state_store.h"
+
+namespace gradstep {
+
+class SteppedModel;
+
+/// Shows the state of a model, which outlives it and all that is shown.
+class HostState {
+ public:
+  explicit HostState(SteppedModel& model);
+
+  std::span<const char* const> names() const;
+  /// The buffer of one state. Throws INVALID_ARGUMENT, INVALID_STATE, or UNSUPPORTED where no such buffer exists.
+  Array view(std::size_t index, const char* name) const;
+  /// The shape of a state; that of the parameter where the name says nothing else.
+  std::span<const std::int64_t> shape(std::size_t index, const char* name) const;
+  /// Copies a state to or from a tensor of the state's size and any float dtype. To read what is spread over ranks is
+  /// collective.
+  void get(std::size_t index, const char* name, const Array& host) const;
+  void set(std::size_t index, const char* name, const Array& host) const;
+  /// Throws INVALID_STATE unless a parameter has an average of its weights.
+  void check_average(std::size_t index) const;
+
+  /// Every buffer that exists, in an order that is the same on all ranks; together with flags and counters it is the
+  /// whole state.
+  std::vector<StoredState> stored() const;
+  /// By parameter, 1 = a gradient has gone into its state.
+  std::vector<std::uint8_t> flags() const;
+  void set_flags(std::span<const std::uint8_t> flags) const;
+  /// Writes the whole of a stored state to memory for its `total` elements, contiguous. Collective if it is spread over
+  /// the ranks. Allocates nothing.
+  void gather(const StoredState& stored, void* whole) const;
+  void gather(const StoredState& stored, void* whole, const Deadline& deadline) const;
+
+ private:
+  /// The slot of a state that exists. Throws INVALID_ARGUMENT or INVALID_STATE.
+  std::size_t find(std::size_t index, const char* name) const;
+
+  SteppedModel& model_;
+  const Schema& schema_;
+  const Site& site_;
+  StateStore& store_;
+};
+
+}  // namespace gradstep

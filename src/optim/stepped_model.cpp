@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "optim/stepped_model.h"
+
+#include <utility>
+
+#include "comm/all_or_none.h"
+#include "core/error.h"
+#include "core/shape.h"
+
+namespace gradstep {
+
+SteppedModel::SteppedModel(std::shared_ptr<Context> context, Schema schema, Traits traits)
+    : traits_(std::move(traits)),
+      context_(std::move(context)),
+      site_(context_->site(schema)),
+      schema_(std::move(schema)),
+      state_(*context_, site_, traits_.flags_at_site) {}
+
+void SteppedModel::check_gives_updates() const {
+  for (std::size_t i = 0; i < schema_.size(); ++i) {
+    for (const auto& [state, what] :
+         {std::pair(kMasterWeights, "master weights"), std::pair(kWeightAverage, "an average")}) {
+      if (!state_.has(i, state)) continue;
+      fail(GRADSTEP_ERR_UNSUPPORTED, "updates: parameter '{}' has {}, which only a step in place can follow",
+           schema_[i].name, what);
+    }
+  }
+}
+
+std::int64_t SteppedModel::own_bytes() const {
+  return (is_sharded() ? sharding_->bytes() : 0) + static_cast<std::int64_t>(state_.bytes()) +
+         static_cast<std::int64_t>(work_.chunks().size() * (sizeof(Chunk) + sizeof(double)) +
+                                   schema_.size() * sizeof(Parameter));
+}
+
+void SteppedModel::take(const StepBuffers& buffers) {
+  const bool in_place = buffers.updates.empty();
+  const bool again = buffers.params.shows_again(buffers_.params) && buffers.grads.shows_again(buffers_.grads) &&
+                     (in_place ? buffers_.updates.empty() : buffers.updates.shows_again(buffers_.updates));
+  if (again && !buffers_changed_) return;
+  if (!in_place) check_gives_updates();
+  buffers_ = buffers;
+  buffers_changed_ = true;
+}
+
+void SteppedModel::buffers_were_seen() {
+  buffers_changed_ = false;
+  if (is_sharded()) seen_gradients_ = sharding_->gradients().version;
+}
+
+void SteppedModel::write_zero_updates() {
+  if (buffers_.updates.empty()) return;
+  std::vector<CopyItem> items(buffers_.updates.size());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    items[i].destination = buffers_.updates[i];
+    items[i].source.size = buffers_.updates[i].size;
+  }
+  site_.backend().copy({&work_, items, {}}, 1, 1, site_.queue());
+}
+
+void SteppedModel::list_work() {
+  for (const Parameter& parameter : schema_) work_.append(parameter.size);
+}
+
+SteppedModel::Addition SteppedModel::checked(const gradstep_parameter* parameters, std::size_t n) {
+  if (is_sharded()) {
+    fail(GRADSTEP_ERR_INVALID_STATE, "optimizer: is sharded: attach no communicator first, and this one again after");
+  }
+  Addition addition{schema_, {}, work_};
+  Schema& grown = addition.grown;
+  grown.append(parameters, n);
+  (void)context_->site(grown);  // throws unless somebody serves them, and all on one device
+  if (!same_device(grown.device(), schema_.device())) {
+    fail(GRADSTEP_ERR_UNSUPPORTED, "parameters[0]: is on {}, the optimizer is on {}", device_text(grown.device()),
+         device_text(schema_.device()));
+  }
+  for (std::size_t i = schema_.size(); i < grown.size(); ++i) addition.work.append(grown[i].size);
+  // Adding to the live schema keeps the addresses of the shapes that views point to.
+  addition.parameters = schema_.checked(parameters, n);
+  return addition;
+}
+
+void SteppedModel::add(Addition addition) noexcept {
+  buffers_ = {};
+  schema_.add(std::move(addition.parameters));
+  work_ = std::move(addition.work);
+}
+
+std::unique_ptr<Sharding> SteppedModel::make_sharding(std::shared_ptr<Communicator> channel,
+                                                      const gradstep_sharding_options& options) const {
+  return std::make_unique<Sharding>(*context_, site_, std::move(channel), schema_, options, traits_.dealing,
+                                    undivided_);
+}
+
+// What can fail on one rank comes first and is agreed on.
+void SteppedModel::prepare_move(const Sharding* next, bool keep, const Deadline& deadline) {
+  const bool is_spread = keep && is_sharded();
+  const bool gathers = is_spread && has_slices();
+  if (!keep && is_sharded()) on(StateEvent::is_lost);
+  Buffer whole;
+  all_or_none(is_spread ? &sharding_->comm() : nullptr, "allocate its part of the state", deadline, [&] {
+    const OwnerOf owner_of = owners(next);
+    const bool cuts = next != nullptr && !next->is_whole();
+    const std::int32_t rank = next != nullptr ? next->comm().rank() : 0;
+    const auto place = [&](std::size_t i, std::size_t slot) -> StatePlace {
+      if (!state_.is_whole(i, slot)) return {cuts ? next->slice(i) : Slice{0, schema_[i].size}, -1};
+      const std::int32_t owner = owner_of ? owner_of(i, slot) : -1;
+      return {{0, owner < 0 || owner == rank ? state_.tensor(i, slot).form().size() : 0}, owner};
+    };
+    state_.prepare_move(place, gathers, keep);
+    if (is_spread) whole = context_->allocate(static_cast<std::size_t>(state_.largest_moved()), /*zeroed=*/false);
+  });
+  if (!keep) return;
+  on(StateEvent::is_dealt_out);
+  state_.fill_moved(
+      gathers, [&](const StoredState& stored, void* to) { state().gather(stored, to, deadline); }, whole.data());
+}
+
+void SteppedModel::commit_move(std::unique_ptr<Sharding> next) noexcept {
+  sharding_ = std::move(next);
+  on(StateEvent::is_moving);
+  state_.commit_move();
+  buffers_ = {};
+}
+
+}  // namespace gradstep

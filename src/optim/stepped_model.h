@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The model that an optimizer steps: its parameters and their state, how both are spread over ranks, and the buffers of
+// a step.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/context.h"
+#include "core/buffer_list.h"
+#include "core/schema.h"
+#include "optim/host_state.h"
+#include "optim/sharding.h"
+#include "optim/state/state_store.h"
+
+namespace gradstep {
+
+class SteppedModel {
+ public:
+  virtual ~SteppedModel() = default;
+  SteppedModel(const SteppedModel&) = delete;
+  SteppedModel& operator=(const SteppedModel&) = delete;
+
+  /// The rule's name in the API and in files; of several, in the order of the groups, "muon+adam".
+  const char* kind() const { return traits_.kind.c_str(); }
+  const Schema& schema() const { return schema_; }
+  const std::shared_ptr<Context>& context() const { return context_; }
+  Site& site() { return site_; }
+  const Site& site() const { return site_; }
+  bool is_sharded() const { return sharding_ != nullptr; }
+  const Sharding* sharding() const { return sharding_.get(); }
+  HostState state() { return HostState(*this); }
+  /// Throws UNSUPPORTED if deltas cannot be given out instead of stepping in place.
+  void check_gives_updates() const;
+
+ protected:
+  /// What tells optimizers apart.
+  struct Traits {
+    std::string kind;
+    std::vector<const char*> state_names;  ///< "statistics.{block}.{axis}" stands for all that begin with "statistics."
+    Dealing dealing = Dealing::chunks;
+    bool flags_at_site = false;  ///< the step that the backend makes writes the flags
+  };
+  /// What happens to the state.
+  enum class StateEvent : std::uint8_t {
+    is_read,        ///< by name
+    is_saved,       ///< as a whole: pending_ is filled
+    is_measured,    ///< metrics_ is filled
+    is_dealt_out,   ///< numbers are about to be gathered and dealt out
+    is_lost,        ///< it is about to be dealt out without its numbers
+    has_new_flags,  ///< from outside
+    is_moving,      ///< what was shown of it will lie elsewhere; nothing may fail
+    was_replaced,   ///< buffers and counters, from outside
+    is_counted,     ///< the step count is about to be set from outside
+    was_counted,    ///< that is done
+  };
+
+  SteppedModel(std::shared_ptr<Context> context, Schema schema, Traits traits);
+
+  virtual void on(StateEvent /*event*/) {}
+  /// The rank that is to have a matrix of the state under `next`; -1 = all. NULL = all have all.
+  using OwnerOf = std::function<std::int32_t(std::size_t parameter, std::size_t slot)>;
+  virtual OwnerOf owners(const Sharding* /*next*/) { return nullptr; }
+
+  /// The part of parameter i whose state is this rank's.
+  Slice slice_of(const Schema& schema, std::size_t i) const {
+    return has_slices() ? sharding_->slice(i) : Slice{0, schema[i].size};
+  }
+  StateStore& store() { return state_; }
+  const StateStore& store() const { return state_; }
+  /// In the host's memory and at the site, beside the state.
+  std::int64_t own_bytes() const;
+
+  // What a step works on: the host's buffers, or this rank's slices.
+  std::span<const Array> params() const {
+    return has_slices() ? sharding_->parameters().slices() : buffers_.params.arrays;
+  }
+  std::span<const Array> grads() const { return is_sharded() ? sharding_->gradients().arrays : buffers_.grads.arrays; }
+  std::span<const Array> updates() const {
+    return has_slices() && !buffers_.updates.empty() ? sharding_->parameters().slices() : buffers_.updates.arrays;
+  }
+  const WorkList& work() const { return is_sharded() ? sharding_->work() : work_; }
+  bool has_slices() const { return is_sharded() && !sharding_->is_whole(); }
+  /// False if a step has worked on the same buffers before.
+  bool buffers_changed() const {
+    return buffers_changed_ || (is_sharded() && !sharding_->gradients().shows_again({{}, seen_gradients_}));
+  }
+  void buffers_were_seen();
+  /// Takes the buffers of a step that begins, which were checked against the schema.
+  void take(const StepBuffers& buffers);
+  void write_zero_updates();
+
+  /// When all state is there: a list of the work on more than memory can hold takes minutes.
+  void list_work();
+
+  /// Parameters to come. The first part throws where they cannot; the second one cannot fail.
+  struct Addition {
+    Schema grown;
+    Schema::Addition parameters;
+    WorkList work;
+  };
+  Addition checked(const gradstep_parameter* parameters, std::size_t n);
+  void add(Addition addition) noexcept;
+
+  /// By parameter: whether one rank is to have all of it, where others have slices.
+  void set_undivided(std::vector<bool> undivided) { undivided_ = std::move(undivided); }
+  std::unique_ptr<Sharding> make_sharding(std::shared_ptr<Communicator> channel,
+                                          const gradstep_sharding_options& options) const;
+  /// Collective among the ranks that share the state. Makes ready, aside, what is to be elsewhere under `next`, with
+  /// its numbers if `keep`. A rank that fails leaves no other one in an exchange.
+  void prepare_move(const Sharding* next, bool keep, const Deadline& deadline);
+  void commit_move(std::unique_ptr<Sharding> next) noexcept;
+
+ private:
+  friend class HostState;
+
+  Traits traits_;
+  std::shared_ptr<Context> context_;
+  Site site_;
+  Schema schema_;
+  StateStore state_;
+  WorkList work_;                // on all of every parameter
+  std::vector<bool> undivided_;  // by parameter; empty = none
+  bool buffers_changed_ = true;
+  std::uint64_t seen_gradients_ = 0;  // version of the slices that a step has worked on
+
+ protected:
+  std::vector<StoredState> pending_;  // state beside the store
+  StepBuffers buffers_;               // of the last step; what they show is valid during a step alone
+  std::unique_ptr<Sharding> sharding_;
+};
+
+}  // namespace gradstep

@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/macros.h"
+#include "rules/clock.h"
+#include "rules/description.h"
+#include "rules/newton_schulz.h"
+
+namespace gradstep::rules {
+
+struct Muon {
+  enum : std::uint8_t { learning_rate, momentum, weight_decay };
+  static constexpr Field kFields[] = {
+      {"learning_rate", at_least(0), kRequired, "step size"},
+      {"momentum", kFraction, 0.95, "share of the momentum that a step keeps"},
+      {"weight_decay", at_least(0), 0, "learning_rate * weight_decay * p is subtracted from p"},
+  };
+
+  enum : std::uint8_t { iterations, epsilon, scale_factor, coefficient_a, coefficient_b, coefficient_c };
+  static constexpr Field kSettings[] = {
+      {"iterations", whole(1, 100), 5, "Newton-Schulz iterations"},
+      {"epsilon", at_least(0), 1e-7, "keeps the norm that a matrix is divided by from zero"},
+      {"scale_factor", at_least(0), 1, "multiplies what step_scale says"},
+      {"coefficient_a", {}, 3.4445, "of coefficients = own: X = a X + (b A + c A^2) X, A = X X^T"},
+      {"coefficient_b", {}, -4.7750, "likewise"},
+      {"coefficient_c", {}, 2.0315, "likewise"},
+  };
+
+  enum : std::uint8_t { momentum_form, nesterov, step_scale_by, coefficients, normalizer };
+  static constexpr const char* kMomentumForms[] = {"average", "sum", "corrected"};
+  enum : std::uint8_t { average, sum, corrected };
+  static constexpr const char* kStepScales[] = {"shape", "rms", "spectral", "largest", "kernel", "none"};
+  enum : std::uint8_t { shape, rms, spectral, largest, kernel, none };
+  static constexpr Choice kChoices[] = {
+      {"momentum_form", kMomentumForms,
+       "average: m = momentum * m + (1 - momentum) * g (KellerJordan, torch, NVIDIA); sum: m = momentum * m + g "
+       "(Moonlight, dion); corrected: the average, corrected for its bias (optax)"},
+      {.name = "nesterov", .values = {}, .meaning = "looks one step ahead", .initial = 1},
+      {"step_scale", kStepScales,
+       "shape: sqrt(max(1, rows / columns)) (KellerJordan, torch); rms: 0.2 sqrt(max(rows, columns)) (Moonlight, "
+       "torch); spectral: sqrt(rows / columns) (dion, torch, NVIDIA); largest: sqrt(max(rows, columns)) (NVIDIA); "
+       "kernel: sqrt(max(1, columns / rows)), for weights of inputs x outputs (optax); none: 1"},
+      {"coefficients", kNewtonSchulzSets, "of the Newton-Schulz iterations"},
+      {"normalizer", kNormalizers,
+       "what a matrix is divided by first. add: norm + epsilon; max: max(norm, epsilon); safe: 1.02 norm + epsilon"},
+  };
+
+  static constexpr State kStates[] = {{.name = "momentum_buffer", .has_signs = true}};
+
+  static constexpr Description kAbout = {
+      .name = "muon",
+      .source =
+          "Jordan et al. 2024, Muon; options where KellerJordan/Muon, torch, Moonlight, dion, NVIDIA and optax "
+          "differ, the numbers of each",
+      .formula =
+          "m = momentum * m + (1 - momentum) * g\n"
+          "u = (1 - momentum) * g + momentum * m if nesterov else m\n"
+          "o = orthogonalize(u) of the first axis against all others\n"
+          "p = p - learning_rate * scale_factor * step_scale * o; every parameter needs 2 axes or more",
+      .fields = kFields,
+      .settings = kSettings,
+      .choices = kChoices,
+      .states = kStates,
+      .requirements = {}};
+
+  static constexpr bool kOneKernel = true;
+  static constexpr Decay decay(const std::int32_t* /*choices*/) { return Decay::decoupled; }
+
+  static constexpr int kVariants = 1;
+  static constexpr int variant(const Setup& /*setup*/) { return 0; }
+  static constexpr std::uint32_t states(int /*variant*/) { return 1; }
+
+  /// A sum that takes in g in every step ends at g / (1 - momentum), and Nesterov's look ahead adds less than it again.
+  static double largest_gradient(const Setup& setup, double largest) {
+    return setup.choices[momentum_form] == sum ? largest * (1 - setup.constant(momentum, 0)) / 2 : largest;
+  }
+
+  template <class T>
+  struct Constants {
+    T keep, take;  ///< m = keep m + take g
+    T of_g, of_m;  ///< u = of_g g + of_m m
+  };
+
+  static GRADSTEP_FORMULA Constants<double> constants(const std::int32_t* choices, const double* v,
+                                                      const Clock& clock) {
+    const double share = v[momentum];
+    const double take = choices[momentum_form] == sum ? 1 : 1 - share;
+    if (choices[momentum_form] != corrected) {
+      return choices[nesterov] != 0 ? Constants<double>{share, take, take, share}
+                                    : Constants<double>{share, take, 0, 1};
+    }
+    const double now = clock.power(0, share);
+    return choices[nesterov] != 0 ? Constants<double>{share, take, take / (1 - now), share / (1 - now * share)}
+                                  : Constants<double>{share, take, 0, 1 / (1 - now)};
+  }
+
+  /// Returns u, which is orthogonalized as a whole.
+  template <class T, int kVariant, class V>
+  static GRADSTEP_FORMULA V delta(const Constants<T>& c, V /*p*/, V g, V* state, T /*largest*/) {
+    const V m = c.keep * state[0] + c.take * g;
+    state[0] = m;
+    return c.of_g * g + c.of_m * m;
+  }
+
+  static NewtonSchulz orthogonalization(const std::int32_t* choices, const double* settings) {
+    return {static_cast<NewtonSchulzSet>(choices[coefficients]),
+            static_cast<std::int32_t>(settings[iterations]),
+            static_cast<Normalizer>(choices[normalizer]),
+            settings[epsilon],
+            {settings[coefficient_a], settings[coefficient_b], settings[coefficient_c]}};
+  }
+
+  /// What a step along an orthogonalized matrix is multiplied by, beside the learning rate.
+  static double step_scale(const std::int32_t* choices, const double* settings, double rows, double columns) {
+    const double longer = rows > columns ? rows : columns;
+    double scale = 1;
+    switch (choices[step_scale_by]) {
+      case shape:
+        scale = std::sqrt(rows > columns ? rows / columns : 1);
+        break;
+      case rms:
+        scale = 0.2 * std::sqrt(longer);
+        break;
+      case spectral:
+        scale = std::sqrt(rows / columns);
+        break;
+      case largest:
+        scale = std::sqrt(longer);
+        break;
+      case kernel:
+        scale = std::sqrt(columns > rows ? columns / rows : 1);
+        break;
+      default:
+        break;
+    }
+    return settings[scale_factor] * scale;
+  }
+};
+
+}  // namespace gradstep::rules

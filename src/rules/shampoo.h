@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a step of Shampoo computes with: the hyper-parameters of a group at t, with bias corrections by squaring, and
+// the directions of grafting and of Adam in an eigenbasis, which are those of the rules.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/grafting.h"
+#include "kernels/power.h"
+#include "rules/kernels.h"
+
+namespace gradstep::rules {
+
+using kernels::Graft;
+
+/// The hyper-parameters of a group, in the order of gradstep_shampoo_options.
+struct ShampooValues {
+  double learning_rate = 0;
+  double beta1 = 0;
+  double beta2 = 0;
+  double diagonal_epsilon = 0;
+  double matrix_epsilon = 0;
+  double weight_decay = 0;
+  double failure_threshold = 0;
+  double clip_scaled_norm = 0;
+  double graft_beta1 = 0;
+  double graft_beta2 = 0;
+  double precondition = 0;
+};
+
+/// The options that choose among formulas.
+struct ShampooForm {
+  Graft graft = Graft::sgd;
+  bool nesterov = true;
+  bool moving_average = false;
+  bool decoupled_decay = false;
+  bool eigenvalue_corrected = false;
+  std::int64_t start_step = 0;
+};
+
+struct ShampooConstants {
+  // Statistics become keep * s + add * (g contracted with itself).
+  float keep = 0;
+  float add = 0;
+  double clip_scaled_norm = 0;
+  RuleConstants direction = {};     ///< of the grafting rule; eigenvalue-corrected: of Adam in the basis
+  kernels::FinishConstants finish;  ///< a tensor's own scales come to it
+  kernels::CorrectedConstants corrected;
+};
+
+/// The change of p by a rule at learning rate 1, negated.
+template <class Rule>
+class Direction {
+  using Change = Kernel<float, Rule, 0, Decay::none>;
+
+ public:
+  static constexpr int kStates = Change::kStates;
+  static constexpr bool kWritesStates = true;
+
+  GRADSTEP_FORMULA explicit Direction(const RuleConstants& constants) : change_(constants) {}
+
+  GRADSTEP_FORMULA float operator()(float p, float g, float* state) const { return -change_(p, g, state); }
+
+ private:
+  Change change_;
+};
+
+/// Signs (SQRT_N).
+struct SignDirection {
+  static constexpr int kStates = 0;
+  static constexpr bool kWritesStates = false;
+
+  GRADSTEP_FORMULA float operator()(float /*p*/, float g, float* /*state*/) const { return kernels::sign<float>(g); }
+};
+
+/// The weight of what is added to an average; sums (beta = 1) take all of it.
+constexpr double added_weight(double beta) { return beta == 1 ? 1 : 1 - beta; }
+
+namespace shampoo {
+
+GRADSTEP_FORMULA void set_direction(const ShampooForm& form, const ShampooValues& v, std::int64_t t,
+                                    RuleConstants& to) {
+  const Epsilon<double> epsilon = place_epsilon(kOutside, v.diagonal_epsilon);
+  if (form.eigenvalue_corrected) {  // bias corrections come with the learning rate
+    store<Adam>({v.beta1, 1 - v.beta1, v.beta2, added_weight(v.beta2), 1, 1, v.diagonal_epsilon}, to);
+  } else if (form.graft == Graft::adam) {
+    const double values[] = {1, v.graft_beta1, v.graft_beta2, v.diagonal_epsilon, 0};
+    Powers powers;
+    write<Adam>(RuleForm{}, values, Clock{t, false, powers}, to);
+  } else if (kernels::is_rmsprop(form.graft)) {
+    store<RmsProp>({1, v.beta2, added_weight(v.beta2), 0, epsilon}, to);
+  } else if (kernels::is_adagrad(form.graft)) {
+    store<AdaGrad>({1, epsilon}, to);
+  }
+}
+
+GRADSTEP_FORMULA kernels::CorrectedConstants corrected_step(const ShampooValues& v, std::int64_t t) {
+  const std::int64_t n = t > 1 ? t : 1;  // the first gradient only makes the basis
+  const double correction1 = 1 - kernels::Power()(v.beta1, n);
+  const double correction2 = v.beta2 == 1 ? 1 : 1 - kernels::Power()(v.beta2, n);
+  return {static_cast<float>(v.learning_rate * kernels::square_root(correction2) / correction1),
+          static_cast<float>(v.learning_rate * v.weight_decay)};
+}
+
+GRADSTEP_FORMULA kernels::FinishConstants finish_step(const ShampooForm& form, const ShampooValues& v, std::int64_t t,
+                                                      bool adds) {
+  const auto rate = static_cast<float>(v.learning_rate);
+  const auto decay = static_cast<float>(v.weight_decay);
+  kernels::FinishConstants c;
+  c.beta1 = static_cast<float>(v.beta1);
+  c.added = form.moving_average ? static_cast<float>(1 - v.beta1) : 1.0F;
+  c.coupled_decay = form.decoupled_decay ? 0.0F : decay;
+  c.decoupled_decay = form.decoupled_decay ? rate * decay : 0.0F;
+  c.rate = rate;
+  c.selects_preconditioned = t >= form.start_step;
+  c.nesterov = form.nesterov;
+  c.adds = adds;
+  return c;
+}
+
+}  // namespace shampoo
+
+/// `adds`: outcomes are new parameters; else they are changes.
+GRADSTEP_FORMULA void set_shampoo_constants(const ShampooForm& form, const ShampooValues& v, std::int64_t t, bool adds,
+                                            ShampooConstants& c) {
+  c.keep = static_cast<float>(v.beta2);
+  c.add = static_cast<float>(added_weight(v.beta2));
+  c.clip_scaled_norm = v.clip_scaled_norm;
+  shampoo::set_direction(form, v, t, c.direction);
+  c.finish = shampoo::finish_step(form, v, t, adds);
+  if (form.eigenvalue_corrected) c.corrected = shampoo::corrected_step(v, t);
+}
+
+}  // namespace gradstep::rules

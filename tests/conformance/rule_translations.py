@@ -1,0 +1,326 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""How the keywords of other systems' rules are said in gradstep's options."""
+
+from collections.abc import Callable
+from typing import Any
+
+Options = dict[str, Any]
+Translated = tuple[str, Options]
+
+
+class Skip(Exception):
+    """A case that gradstep does not reproduce. The text is the reason; none is a mistake."""
+
+
+def adam_options(hyper: Options, decay: float) -> Options:
+    """AdamW's, of torch's keywords, with the source's own default decay."""
+    beta1, beta2 = hyper.get("betas", (0.9, 0.999))
+    return {
+        "beta1": beta1,
+        "beta2": beta2,
+        "epsilon": hyper.get("eps", 1e-8),
+        "weight_decay": hyper.get("weight_decay", decay),
+        "decoupled_weight_decay": True,
+    }
+
+
+def lion_options(hyper: Options, decay: float) -> Options:
+    beta1, beta2 = hyper.get("betas", (hyper.get("b1", 0.9), hyper.get("b2", 0.99)))
+    return {"beta1": beta1, "beta2": beta2, "weight_decay": hyper.get("weight_decay", decay)}
+
+
+def muon_torch(hyper: Options) -> Options:
+    scales = {None: "shape", "original": "shape", "match_rms_adamw": "rms", "spectral_unclamped": "spectral"}
+    options: Options = {
+        "momentum": hyper.get("momentum", 0.95),
+        "nesterov": hyper.get("nesterov", True),
+        "weight_decay": hyper.get("weight_decay", 0.1),
+        "iterations": hyper.get("ns_steps", 5),
+        "epsilon": hyper.get("eps", 1e-7),
+        "normalizer": "max",
+        "step_scale": scales[hyper.get("adjust_lr_fn")],
+    }
+    return options | own_coefficients(hyper.get("ns_coefficients"))
+
+
+def own_coefficients(three: list[float] | None) -> Options:
+    if three is None:
+        return {}
+    a, b, c = three
+    return {"coefficients": "own", "coefficient_a": a, "coefficient_b": b, "coefficient_c": c}
+
+
+def muon_kellerjordan(hyper: Options) -> Options:
+    return {"momentum": hyper.get("momentum", 0.95), "weight_decay": hyper.get("weight_decay", 0)}
+
+
+def muon_moonlight(hyper: Options) -> Options:
+    return {
+        "momentum_form": "sum",
+        "momentum": hyper.get("momentum", 0.95),
+        "nesterov": hyper.get("nesterov", True),
+        "weight_decay": hyper.get("weight_decay", 0.1),
+        "iterations": hyper.get("ns_steps", 5),
+        "step_scale": "rms",
+    }
+
+
+def muon_nvidia(hyper: Options) -> Options:
+    scales = {"spectral": "largest", "shape_scaling": "shape", "unit_rms_norm": "spectral"}
+    sets = {"polar_express": "polar_express_nvidia", "cubic5": "cubic"}
+    coefficients = hyper.get("coefficient_type", "quintic")
+    modes = {"decoupled": "decoupled", "independent": "independent", "l2": "coupled"}
+    return {
+        "momentum": hyper.get("momentum", 0.95),
+        "nesterov": hyper.get("nesterov", False),
+        "weight_decay": hyper.get("weight_decay", 0.01),
+        "decay_mode": modes[hyper.get("weight_decay_method", "decoupled")],
+        "coefficients": sets.get(coefficients, coefficients),
+        "iterations": hyper.get("num_ns_steps", 5),
+        "step_scale": scales[hyper.get("scale_mode", "spectral")],
+        "scale_factor": hyper.get("extra_scale_factor", 1.0),
+        "normalizer": "max",
+        "epsilon": 1e-15,
+    }
+
+
+def muon_dion(hyper: Options) -> Options:
+    scales = {"spectral_norm": "spectral", "rms_norm": "rms", None: "none"}
+    is_polar = hyper.get("use_polar_express", True)
+    return {
+        "momentum_form": "sum",
+        "momentum": hyper.get("momentum", hyper.get("mu", 0.95)),
+        "nesterov": hyper.get("nesterov", False),
+        "weight_decay": hyper.get("weight_decay", 0.01),
+        "cautious_decay": hyper.get("cautious_wd", False),
+        "coefficients": "polar_express" if is_polar else "quintic",
+        "normalizer": "safe" if is_polar else "add",
+        "epsilon": hyper.get("epsilon", 1e-8),
+        "step_scale": scales[hyper.get("adjust_lr", "spectral_norm")],
+    }
+
+
+def muon_dion_reference(hyper: Options) -> Options:
+    defaults = {"nesterov": True, "weight_decay": 0.1, "use_polar_express": False}
+    return muon_dion(defaults | hyper) | {"coefficients": "simple", "iterations": hyper.get("ns_steps", 5)}
+
+
+def muon_optax(hyper: Options) -> Options:
+    for name in ("adaptive", "preconditioning"):
+        if hyper.get(name):
+            raise Skip(f"muon has no {name}={hyper[name]!r}")
+    if isinstance(hyper.get("ns_coeffs"), str):
+        raise Skip(f"muon has not the coefficients {hyper['ns_coeffs']!r}")
+    rms = hyper.get("consistent_rms")
+    return {
+        "momentum_form": "corrected",
+        "momentum": hyper.get("beta", 0.95),
+        "nesterov": hyper.get("nesterov", True),
+        "weight_decay": hyper.get("weight_decay", 0),
+        "iterations": hyper.get("ns_steps", 5),
+        "epsilon": hyper.get("eps", 1e-8),
+        "step_scale": "kernel" if rms is None else "largest",
+        "scale_factor": 1.0 if rms is None else rms,
+    }
+
+
+def cautious_adamw(hyper: Options) -> Options:
+    return adam_options({"eps": 1e-6} | hyper, 0) | {"cautious_update": "mean"}
+
+
+def cautious_adamw_loop(hyper: Options) -> Options:
+    """Its epsilon joins sqrt(v) before the correction."""
+    return cautious_adamw(hyper) | {"bias_correction": "tf"}
+
+
+def lamb_optax(hyper: Options) -> Options:
+    return {
+        "beta1": hyper.get("b1", 0.9),
+        "beta2": hyper.get("b2", 0.999),
+        "epsilon": hyper.get("eps", 1e-6),
+        "epsilon_root": hyper.get("eps_root", 0),
+        "weight_decay": hyper.get("weight_decay", 0),
+    }
+
+
+def decay_meta(mode: str) -> Callable[[Options], Options]:
+    def options(hyper: Options) -> Options:
+        adam = adam_options({"betas": (0.9, 0.99)} | hyper, 0) | {"decay_mode": mode}
+        return adam | ({"peak_learning_rate": hyper["lr"]} if mode in ("relative", "corrected") else {})
+
+    return options
+
+
+def agc(units: str, clip: str, epsilon: str) -> Callable[[Options], Options]:
+    return lambda hyper: {
+        "adaptive_clip": hyper.get(clip, 0.01),
+        "adaptive_clip_epsilon": hyper.get(epsilon, 1e-3),
+        "adaptive_clip_units": units,
+    }
+
+
+def dion_scalar(hyper: Options) -> Options:
+    """Defaults of dion's rules for what is no matrix."""
+    return {"betas": (0.9, 0.95)} | hyper
+
+
+def torch_moments(hyper: Options, names: tuple[str, ...] = ("beta1", "beta2"), **defaults: Any) -> Options:
+    """The options that torch's rules have in common, where they are given."""
+    options: Options = dict(defaults)
+    if "betas" in hyper:
+        options |= dict(zip(names, hyper["betas"], strict=True))
+    for theirs, ours in (("eps", "epsilon"), ("weight_decay", "weight_decay"), ("momentum_decay", "momentum_decay")):
+        if theirs in hyper:
+            options[ours] = hyper[theirs]
+    return options
+
+
+def optax_moments(hyper: Options, **defaults: Any) -> Options:
+    """The options that optax's rules have in common, where they are given."""
+    names = {
+        "b1": "beta1",
+        "b2": "beta2",
+        "b3": "beta3",
+        "eps": "epsilon",
+        "eps_root": "epsilon_root",
+        "alpha": "alpha",
+        "threshold": "threshold",
+        "weight_decay": "weight_decay",
+    }
+    return defaults | {ours: hyper[theirs] for theirs, ours in names.items() if theirs in hyper}
+
+
+def nadamw_optax(hyper: Options) -> Options:
+    return optax_moments(hyper, form="optax", decay_mode="decoupled", weight_decay=1e-4)
+
+
+def adadelta(hyper: Options) -> Options:
+    names = {"rho": "rho", "eps": "epsilon", "weight_decay": "weight_decay"}
+    return {ours: hyper[theirs] for theirs, ours in names.items() if theirs in hyper}
+
+
+def rprop(hyper: Options) -> Options:
+    eta_minus, eta_plus = hyper.get("etas", (0.5, 1.2))
+    minimum, maximum = hyper.get("step_sizes", (1e-6, 50))
+    return {"eta_minus": eta_minus, "eta_plus": eta_plus, "minimum_step": minimum, "maximum_step": maximum}
+
+
+def adan_kozistr(hyper: Options) -> Options:
+    if hyper.get("weight_decay"):
+        raise Skip("adan has no proximal decay, p / (1 + lr * weight_decay)")
+    return torch_moments(hyper, ("beta1", "beta2", "beta3"))
+
+
+def ademamix_kozistr(hyper: Options) -> Options:
+    steps = hyper.get("t_alpha_beta3") or 0
+    moments = torch_moments(hyper, ("beta1", "beta2", "beta3"))
+    alpha = {"alpha": hyper["alpha"]} if "alpha" in hyper else {}
+    return moments | alpha | {"alpha_steps": steps, "beta3_steps": steps, "decay_mode": "coupled"}
+
+
+def ademamix_nvidia(hyper: Options) -> Options:
+    moments = torch_moments(hyper, ("beta1", "beta2", "beta3"))
+    steps = {"alpha_steps": hyper.get("aw") or 0, "beta3_steps": hyper.get("slow") or 0}
+    return moments | steps | {"alpha": hyper.get("alpha", 2), "warmup": "half_life"}
+
+
+def adopt_optax(hyper: Options) -> Options:
+    return optax_moments(hyper)
+
+
+def adopt_kozistr(hyper: Options) -> Options:
+    mode = "decoupled" if hyper.get("weight_decouple") else "coupled"
+    return torch_moments(hyper, clipping="pytorch_optimizer", decay_mode=mode)
+
+
+def laprop(mode: str) -> Callable[[Options], Options]:
+    """NVIDIA's kinds of decay."""
+    peak = {"peak_learning_rate": 1.0} if mode == "corrected" else {}
+    return lambda hyper: torch_moments(hyper, decay_mode=mode, epsilon=1e-8) | peak
+
+
+def signum(hyper: Options) -> Options:
+    options: Options = {"nesterov": hyper.get("nesterov", False), "momentum": hyper.get("beta", 0.9)}
+    return options | ({"weight_decay": hyper["weight_decay"]} if "weight_decay" in hyper else {})
+
+
+def reason(text: str) -> Callable[[Options], Options]:
+    def skip(_: Options) -> Options:
+        raise Skip(text)
+
+    return skip
+
+
+# By the name of the file: gradstep's rule, and its options for the source's keywords.
+RULES: dict[str, tuple[str, Callable[[Options], Options]]] = {
+    "adabelief_nesterov_optax": ("adabelief", lambda hyper: optax_moments(hyper, nesterov=True)),
+    "adabelief_optax": ("adabelief", optax_moments),
+    "adadelta_torch": ("adadelta", adadelta),
+    "adamax_optax": ("adamax", optax_moments),
+    "adamax_torch": ("adamax", torch_moments),
+    "adamaxw_optax": ("adamax", lambda hyper: optax_moments(hyper, decay_mode="decoupled", weight_decay=1e-4)),
+    "adan_kozistr": ("adan", adan_kozistr),
+    "adan_optax": ("adan", lambda hyper: optax_moments(hyper, form="optax", epsilon_root=1e-8)),
+    "adanw_kozistr": ("adan", lambda hyper: torch_moments(hyper, ("beta1", "beta2", "beta3"))),
+    "ademamix_kozistr": ("ademamix", ademamix_kozistr),
+    "ademamix_nvidia": ("ademamix", ademamix_nvidia),
+    "ademamix_optax": ("ademamix", optax_moments),
+    "adopt_kozistr": ("adopt", adopt_kozistr),
+    "adopt_nesterov_optax": ("adopt", lambda hyper: adopt_optax(hyper) | {"nesterov": True}),
+    "adopt_noclip_optax": ("adopt", lambda hyper: adopt_optax(hyper) | {"clipping": "none"}),
+    "adopt_optax": ("adopt", adopt_optax),
+    "agc_kozistr": ("sgd", agc("second", "agc_clip_val", "agc_eps")),
+    "agc_optax": ("sgd", agc("columns", "clipping", "eps")),
+    "cautious_adamw_coptim": ("adam", cautious_adamw_loop),
+    "cautious_adamw_foreach_coptim": ("adam", cautious_adamw),
+    "cautious_lion_coptim": ("lion", lambda hyper: lion_options(hyper, 0) | {"cautious_update": "sum"}),
+    "cautious_lion_kozistr": ("lion", lambda hyper: lion_options(hyper, 0) | {"cautious_update": "sum"}),
+    "cautious_wd_adamw_dion": ("adam", lambda hyper: adam_options(dion_scalar(hyper), 0.1) | {"cautious_decay": True}),
+    "cautious_wd_lion_dion": ("lion", lambda hyper: lion_options(dion_scalar(hyper), 0.1) | {"cautious_decay": True}),
+    "centralize_optax": ("sgd", lambda hyper: {"momentum": hyper.get("momentum", 0.9), "center_gradients": True}),
+    "decay_decoupled_laprop_nvidia": ("laprop", laprop("decoupled")),
+    "decay_independent_laprop_nvidia": ("laprop", laprop("independent")),
+    "decay_l2_laprop_nvidia": ("laprop", laprop("coupled")),
+    "decay_palm_laprop_nvidia": ("laprop", laprop("corrected")),
+    "decay_corrected_meta": ("adam", decay_meta("corrected")),
+    "decay_decoupled_meta": ("adam", decay_meta("decoupled")),
+    "decay_independent_meta": ("adam", decay_meta("relative")),
+    "decay_l2_meta": ("adam", decay_meta("coupled")),
+    "lamb_optax": ("lamb", lamb_optax),
+    "laprop_nvidia": ("laprop", torch_moments),
+    "lion_optax": ("lion", lambda hyper: lion_options(hyper, 1e-3)),
+    "muon_dion": ("muon", muon_dion),
+    "muon_dion_reference": ("muon", muon_dion_reference),
+    "muon_kellerjordan": ("muon", muon_kellerjordan),
+    "muon_moonlight": ("muon", muon_moonlight),
+    "muon_nvidia": ("muon", muon_nvidia),
+    "muon_optax": ("muon", muon_optax),
+    "muon_torch": ("muon", muon_torch),
+    "nadam_optax": ("nadam", lambda hyper: optax_moments(hyper, form="optax")),
+    "nadam_torch": ("nadam", torch_moments),
+    "nadamw_optax": ("nadam", nadamw_optax),
+    "nadamw_torch": ("nadam", lambda hyper: torch_moments(hyper, decay_mode="decoupled")),
+    "radam_nesterov_optax": ("radam", lambda hyper: optax_moments(hyper, form="optax", nesterov=True)),
+    "radam_optax": ("radam", lambda hyper: optax_moments(hyper, form="optax")),
+    "radam_torch": ("radam", torch_moments),
+    "radamw_torch": ("radam", lambda hyper: torch_moments(hyper, decay_mode="decoupled")),
+    "rprop_optax": ("rprop", reason("it applies the update of the step before; rprop is torch's")),
+    "rprop_torch": ("rprop", rprop),
+    "signsgd_optax": ("signum", lambda _: {"momentum": 0}),
+    "signum_nesterov_nvidia": ("signum", signum),
+    "signum_optax": ("signum", signum),
+    "signum_shape_scaled_nvidia": ("signum", reason("signum has no scale by the shape")),
+    "yogi_optax": ("yogi", optax_moments),
+}
+
+
+def translate(name: str, meta: Options, case: Options) -> Translated:
+    """The rule and its options, beside the learning rate."""
+    if name.endswith("_bf16"):
+        raise Skip("its rounding belongs to the products of torch, and has no definition")
+    if name not in RULES:
+        raise Skip(f"no rule {meta.get('rule', name)!r}")
+    rule, options_of = RULES[name]
+    rates = case["lr"]
+    return rule, options_of({"lr": rates[0] if isinstance(rates, list) else rates} | case["hyper"])

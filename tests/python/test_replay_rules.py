@@ -1,0 +1,42 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""Rules beside the systems that they come from (tests/conformance/rules)."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[1] / "conformance"
+PROGRAM = FOLDER / "replay_rules"
+
+
+def replay(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, PROGRAM, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_every_case_is_within_its_tolerance():
+    done = replay(FOLDER / "rules")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1].endswith(" 0 misses")
+    replayed = {line.split()[0] for line in done.stdout.splitlines() if line.endswith(" ok")}
+    assert replayed == {path.stem for path in (FOLDER / "rules").glob("*.npz")}
+
+
+@pytest.mark.parametrize("change", ["the numbers", "the source"])
+def test_a_difference_is_a_miss_and_an_unknown_rule_has_a_reason(tmp_path, change):
+    arrays = dict(np.load(FOLDER / "rules" / "lion_optax.npz"))
+    if change == "the numbers":
+        arrays["full/p_0"] = arrays["full/p_0"] + np.float32(1e-4)
+        np.savez(tmp_path / "lion_optax.npz", **arrays)
+        done = replay(tmp_path)
+        assert done.returncode == 1
+        assert "lion_optax full float64: 0.0001 of" in done.stdout
+        assert done.stdout.count("MISS") == 2
+    else:
+        np.savez(tmp_path / "tiger_optax.npz", **arrays)
+        done = replay(tmp_path)
+        assert done.returncode == 0
+        assert "tiger_optax full: skipped, no rule 'lion'" in done.stdout

@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Muon beside its definition in f64. (Recorded numbers of six systems: tests/conformance/rules.)
+#include "rules/muon.h"
+
+#include "optim/first_order/named_options.h"
+#include "unit/optim/optimizer_fixture.h"
+
+namespace gradstep::test {
+namespace {
+
+using Matrix = std::vector<double>;
+
+Rule muon(std::vector<gradstep_option> options = {}) {
+  options.push_back({"learning_rate", 0.5, nullptr});
+  return make_rule(find_rule("muon"), options);
+}
+
+template <class T>
+std::vector<T> stepped(const Rule& rule, const std::vector<std::int64_t>& shape, std::vector<T> param,
+                       const std::vector<std::vector<T>>& gradients, int threads = 1) {
+  const DType dtype = sizeof(T) == sizeof(double) ? DType::f64 : DType::f32;
+  FirstOrderOptimizer optimizer(make_context(threads), rule, make_schema({shape}, dtype));
+  TestTensor<T> p(shape);
+  TestTensor<T> g(shape);
+  p.values = std::move(param);
+  const gradstep_tensor params = p.tensor();
+  for (const std::vector<T>& gradient : gradients) {
+    g.values = gradient;
+    const gradstep_tensor grads = g.tensor();
+    host::step(optimizer, &params, &grads, nullptr, 1);
+  }
+  return p.values;
+}
+
+/// X = a X + (b A + c A^2) X with A = X X^T, `iterations` times.
+Matrix newton_schulz(Matrix x, std::int64_t rows, std::int64_t columns, const rules::NewtonSchulz& form) {
+  double squares = 0;
+  for (const double value : x) squares += value * value;
+  for (double& value : x) value *= form.factor(std::sqrt(squares));
+  const auto product = [](const Matrix& a, const Matrix& b, std::int64_t n, std::int64_t depth, std::int64_t m) {
+    Matrix c(static_cast<std::size_t>(n * m));
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t k = 0; k < depth; ++k) {
+        for (std::int64_t j = 0; j < m; ++j) {
+          c[static_cast<std::size_t>(i * m + j)] +=
+              a[static_cast<std::size_t>(i * depth + k)] * b[static_cast<std::size_t>(k * m + j)];
+        }
+      }
+    }
+    return c;
+  };
+  for (std::int32_t k = 0; k < form.iterations; ++k) {
+    const auto [a, b, c] = form.step(k);
+    Matrix turned(x.size());
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t j = 0; j < columns; ++j) {
+        turned[static_cast<std::size_t>(j * rows + i)] = x[static_cast<std::size_t>(i * columns + j)];
+      }
+    }
+    const Matrix square = product(x, turned, rows, columns, rows);
+    const Matrix fourth = product(square, square, rows, rows, rows);
+    Matrix sum(square.size());
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = b * square[i] + c * fourth[i];
+    const Matrix more = product(sum, x, rows, rows, columns);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = a * x[i] + more[i];
+  }
+  return x;
+}
+
+TEST(Muon, KnownSingularValuesOfFiveSimpleAndFiveQuinticIterations) {
+  for (const auto& [set, first, second] : {std::tuple("simple", 0.722876168617117, 1.119203929916045),
+                                           std::tuple("quintic", 1.018628685789459, 1.005632194375495)}) {
+    const Rule rule = muon({{"momentum", 0, nullptr}, {"coefficients", 0, set}, {"epsilon", 0, nullptr}});
+    const Matrix after = stepped<double>(rule, {2, 2}, {0, 0, 0, 0}, {{3, 0, 0, 4}});
+    EXPECT_NEAR(after[0], -0.5 * first, 1e-13);
+    EXPECT_NEAR(after[3], -0.5 * second, 1e-13);
+    EXPECT_EQ(after[1], 0);
+  }
+}
+
+TEST(Muon, FollowsItsDefinitionInEveryShapeAndForm) {
+  for (const auto& [rows, columns] : {std::pair(4, 9), std::pair(9, 4), std::pair(1, 6), std::pair(6, 1)}) {
+    for (const char* form : {"average", "sum"}) {
+      for (const double nesterov : {0.0, 1.0}) {
+        const auto size = static_cast<std::size_t>(rows * columns);
+        Matrix p = random_values<double>(size, 1);
+        const std::vector<Matrix> gradients = {random_values<double>(size, 2), random_values<double>(size, 3)};
+        const Matrix after = stepped<double>(muon({{"momentum", 0.75, nullptr},
+                                                   {"momentum_form", 0, form},
+                                                   {"nesterov", nesterov, nullptr},
+                                                   {"weight_decay", 0.25, nullptr}}),
+                                             {rows, columns}, p, gradients);
+        Matrix m(size);
+        const double take = *form == 's' ? 1 : 0.25;
+        for (const Matrix& g : gradients) {
+          Matrix u(size);
+          for (std::size_t i = 0; i < size; ++i) {
+            m[i] = 0.75 * m[i] + take * g[i];
+            u[i] = nesterov != 0 ? take * g[i] + 0.75 * m[i] : m[i];
+          }
+          const Matrix o = newton_schulz(u, rows, columns, {});
+          const double scale = std::sqrt(std::max(1.0, static_cast<double>(rows) / columns));
+          for (std::size_t i = 0; i < size; ++i) p[i] = p[i] * (1 - 0.5 * 0.25) - 0.5 * scale * o[i];
+        }
+        for (std::size_t i = 0; i < size; ++i) EXPECT_NEAR(after[i], p[i], 1e-12) << rows << " " << form;
+      }
+    }
+  }
+}
+
+TEST(Muon, ATensorOfMoreAxesIsAMatrixOfItsFirstAgainstTheOthers) {
+  const std::vector<float> p = random_values<float>(120, 1);
+  const std::vector<std::vector<float>> g = {random_values<float>(120, 2)};
+  EXPECT_EQ(stepped<float>(muon(), {6, 4, 5}, p, g), stepped<float>(muon(), {6, 20}, p, g));
+}
+
+TEST(Muon, ThreadsChangeNoBit) {
+  const std::vector<float> p = random_values<float>(300 * 260, 1);
+  const std::vector<std::vector<float>> g = {random_values<float>(300 * 260, 2)};
+  EXPECT_EQ(stepped<float>(muon(), {300, 260}, p, g, 1), stepped<float>(muon(), {300, 260}, p, g, 3));
+}
+
+TEST(Muon, AGradientOfZerosMovesNothing) {
+  const std::vector<float> p = random_values<float>(12, 1);
+  EXPECT_EQ(stepped<float>(muon(), {3, 4}, p, {std::vector<float>(12)}), p);
+}
+
+TEST(Muon, AVectorIsRefusedByName) {
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "has 1 axes, muon needs 2 or more; a group with another rule may have it",
+               [] { FirstOrderOptimizer(make_context(), muon(), make_schema(kShapes)); });
+}
+
+TEST(Muon, IterationsAreAWholeNumber) {
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "(iterations): is 2.5, expected a whole number from 1 to 100",
+               [] { muon({{"iterations", 2.5, nullptr}}); });
+}
+
+}  // namespace
+}  // namespace gradstep::test
