@@ -4,11 +4,12 @@
 
 from collections.abc import Iterator
 
-from generators.cpp_options import class_name, enumerator
+from generators.cpp_options import enumerator
 from generators.places import ROOT, formatted
 from generators.rules import (
     Option,
     Rule,
+    capitalized,
     own_enums,
     own_options,
     shared_options,
@@ -69,7 +70,7 @@ def default(option: Option) -> tuple[str, str]:
         case "flag":
             return "bool", "true" if option.default else "false"
         case "choice":
-            kind = class_name(option.enum)
+            kind = capitalized(option.enum)
             return kind, f"{kind}::{enumerator(option.values[int(option.default or 0)])}"
         case _:
             return "std::int64_t", "0"
@@ -79,7 +80,7 @@ def rule_lines(rule: Rule) -> Iterator[str]:
     own, shared = own_options(rule), shared_options()
     for name, values in own_enums(rule).items():
         named = ", ".join(f"{enumerator(word)} = {number}" for number, word in enumerate(values))
-        yield f"\nenum class {class_name(name)} : std::int32_t {{ {named} }};"
+        yield f"\nenum class {capitalized(name)} : std::int32_t {{ {named} }};"
     yield f"\n/// {rule['name']}. Source: {rule['source']}."
     yield "///"
     yield from (f"///     {line}" for line in rule["formula"].splitlines())

@@ -3,8 +3,7 @@
 """The page of the Python reference that has the class of each rule."""
 
 from generators.places import ROOT
-from generators.python_rules import class_name
-from generators.rules import read_rules
+from generators.rules import capitalized, read_rules
 
 OUTPUT = ROOT / "docs" / "site" / "python" / "rules.rst"
 HEAD = """\
@@ -18,5 +17,5 @@ First-order rules
 
 
 def generated() -> str:
-    names = [class_name(rule["name"]) for rule in read_rules()]
+    names = [capitalized(rule["name"]) for rule in read_rules()]
     return HEAD + "".join(f"\n.. autoclass:: gradstep.{name}\n   :members:\n" for name in names)

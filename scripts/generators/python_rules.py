@@ -5,7 +5,7 @@
 from collections.abc import Iterator
 
 from generators.places import ROOT
-from generators.rules import Rule, capitalized, read_rules
+from generators.rules import Rule, read_rules, words_of
 
 OUTPUT = ROOT / "bindings" / "python" / "gradstep" / "rules.py"
 HEAD = """\
@@ -52,12 +52,6 @@ __all__ = [
 {names}
 ]
 """
-# Classes that are not called by the words of the rule.
-NAMES = {"sgd": "SGD", "rmsprop": "RMSProp", "adagrad": "AdaGrad"}
-
-
-def class_name(rule: str) -> str:
-    return NAMES.get(rule) or capitalized(rule)
 
 
 def options_of(rule: Rule) -> Iterator[str]:
@@ -68,7 +62,7 @@ def options_of(rule: Rule) -> Iterator[str]:
 
 def generated() -> str:
     rules = {rule["name"]: rule for rule in read_rules()}
-    classes = {name: class_name(name) for name in rules}
+    classes = {name: words_of(rule) for name, rule in rules.items()}
     text = HEAD
     for name, rule in rules.items():
         text += CLASS.format(name=classes[name], rule=name, options="\n".join(options_of(rule)))

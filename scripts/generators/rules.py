@@ -19,6 +19,17 @@ from generators.places import INCLUDE, ROOT
 Rule = dict[str, Any]
 # Rules whose options struct is written by hand in C, and whose types in other languages come from that.
 HAND_WRITTEN = {"sgd", "rmsprop", "adagrad", "adam"}
+# Types that are not called by the words of the rule.
+NAMES = {
+    "adabelief": "AdaBelief",
+    "adagrad": "AdaGrad",
+    "ademamix": "AdEMAMix",
+    "laprop": "LaProp",
+    "nadam": "NAdam",
+    "radam": "RAdam",
+    "rmsprop": "RMSProp",
+    "sgd": "SGD",
+}
 
 
 @functools.cache
@@ -125,7 +136,7 @@ def words_of(rule: Rule) -> str:
 
 
 def capitalized(name: str) -> str:
-    return "".join(word.capitalize() for word in name.split("_"))
+    return "".join(NAMES.get(word) or word.capitalize() for word in name.split("_"))
 
 
 def states_of(rule: Rule) -> str:

@@ -205,7 +205,7 @@ class Signum(NamedOptimizer):
         super().__init__(parameters, names=names, groups=groups, context=context, **options)
 
 
-class NadamOptions(SharedOptions, total=False):
+class NAdamOptions(SharedOptions, total=False):
     learning_rate: Number
     beta1: Number
     beta2: Number
@@ -217,7 +217,7 @@ class NadamOptions(SharedOptions, total=False):
 
 
 @rule_class("nadam")
-class Nadam(NamedOptimizer):
+class NAdam(NamedOptimizer):
     def __init__(
         self,
         parameters: Iterable[Array],
@@ -225,12 +225,12 @@ class Nadam(NamedOptimizer):
         names: Iterable[str] | None = None,
         groups: Iterable[int] | None = None,
         context: Context | None = None,
-        **options: Unpack[NadamOptions],
+        **options: Unpack[NAdamOptions],
     ) -> None:
         super().__init__(parameters, names=names, groups=groups, context=context, **options)
 
 
-class RadamOptions(SharedOptions, total=False):
+class RAdamOptions(SharedOptions, total=False):
     learning_rate: Number
     beta1: Number
     beta2: Number
@@ -243,7 +243,7 @@ class RadamOptions(SharedOptions, total=False):
 
 
 @rule_class("radam")
-class Radam(NamedOptimizer):
+class RAdam(NamedOptimizer):
     def __init__(
         self,
         parameters: Iterable[Array],
@@ -251,7 +251,7 @@ class Radam(NamedOptimizer):
         names: Iterable[str] | None = None,
         groups: Iterable[int] | None = None,
         context: Context | None = None,
-        **options: Unpack[RadamOptions],
+        **options: Unpack[RAdamOptions],
     ) -> None:
         super().__init__(parameters, names=names, groups=groups, context=context, **options)
 
@@ -322,7 +322,7 @@ class Rprop(NamedOptimizer):
         super().__init__(parameters, names=names, groups=groups, context=context, **options)
 
 
-class AdabeliefOptions(SharedOptions, total=False):
+class AdaBeliefOptions(SharedOptions, total=False):
     learning_rate: Number
     beta1: Number
     beta2: Number
@@ -333,7 +333,7 @@ class AdabeliefOptions(SharedOptions, total=False):
 
 
 @rule_class("adabelief")
-class Adabelief(NamedOptimizer):
+class AdaBelief(NamedOptimizer):
     def __init__(
         self,
         parameters: Iterable[Array],
@@ -341,7 +341,7 @@ class Adabelief(NamedOptimizer):
         names: Iterable[str] | None = None,
         groups: Iterable[int] | None = None,
         context: Context | None = None,
-        **options: Unpack[AdabeliefOptions],
+        **options: Unpack[AdaBeliefOptions],
     ) -> None:
         super().__init__(parameters, names=names, groups=groups, context=context, **options)
 
@@ -394,7 +394,7 @@ class Adan(NamedOptimizer):
         super().__init__(parameters, names=names, groups=groups, context=context, **options)
 
 
-class AdemamixOptions(SharedOptions, total=False):
+class AdEMAMixOptions(SharedOptions, total=False):
     learning_rate: Number
     beta1: Number
     beta2: Number
@@ -408,7 +408,7 @@ class AdemamixOptions(SharedOptions, total=False):
 
 
 @rule_class("ademamix")
-class Ademamix(NamedOptimizer):
+class AdEMAMix(NamedOptimizer):
     def __init__(
         self,
         parameters: Iterable[Array],
@@ -416,7 +416,7 @@ class Ademamix(NamedOptimizer):
         names: Iterable[str] | None = None,
         groups: Iterable[int] | None = None,
         context: Context | None = None,
-        **options: Unpack[AdemamixOptions],
+        **options: Unpack[AdEMAMixOptions],
     ) -> None:
         super().__init__(parameters, names=names, groups=groups, context=context, **options)
 
@@ -445,7 +445,7 @@ class Adopt(NamedOptimizer):
         super().__init__(parameters, names=names, groups=groups, context=context, **options)
 
 
-class LapropOptions(SharedOptions, total=False):
+class LaPropOptions(SharedOptions, total=False):
     learning_rate: Number
     beta1: Number
     beta2: Number
@@ -454,7 +454,7 @@ class LapropOptions(SharedOptions, total=False):
 
 
 @rule_class("laprop")
-class Laprop(NamedOptimizer):
+class LaProp(NamedOptimizer):
     def __init__(
         self,
         parameters: Iterable[Array],
@@ -462,7 +462,7 @@ class Laprop(NamedOptimizer):
         names: Iterable[str] | None = None,
         groups: Iterable[int] | None = None,
         context: Context | None = None,
-        **options: Unpack[LapropOptions],
+        **options: Unpack[LaPropOptions],
     ) -> None:
         super().__init__(parameters, names=names, groups=groups, context=context, **options)
 
@@ -476,35 +476,35 @@ CLASSES: dict[str, type[NamedOptimizer]] = {
     "lamb": Lamb,
     "muon": Muon,
     "signum": Signum,
-    "nadam": Nadam,
-    "radam": Radam,
+    "nadam": NAdam,
+    "radam": RAdam,
     "adamax": Adamax,
     "adadelta": Adadelta,
     "rprop": Rprop,
-    "adabelief": Adabelief,
+    "adabelief": AdaBelief,
     "yogi": Yogi,
     "adan": Adan,
-    "ademamix": Ademamix,
+    "ademamix": AdEMAMix,
     "adopt": Adopt,
-    "laprop": Laprop,
+    "laprop": LaProp,
 }
 __all__ = [
     "SGD",
+    "AdEMAMix",
+    "AdaBelief",
     "AdaGrad",
-    "Adabelief",
     "Adadelta",
     "Adam",
     "Adamax",
     "Adan",
-    "Ademamix",
     "Adopt",
+    "LaProp",
     "Lamb",
-    "Laprop",
     "Lion",
     "Muon",
-    "Nadam",
+    "NAdam",
+    "RAdam",
     "RMSProp",
-    "Radam",
     "Rprop",
     "Signum",
     "Yogi",

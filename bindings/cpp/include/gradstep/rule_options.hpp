@@ -303,7 +303,7 @@ struct SignumOptions {
   }
 };
 
-enum class NadamForm : std::int32_t { kTorch = 0, kOptax = 1 };
+enum class NAdamForm : std::int32_t { kTorch = 0, kOptax = 1 };
 
 /// nadam. Source: Dozat 2016, Incorporating Nesterov Momentum into Adam; the numbers of torch and of optax, which
 /// differ.
@@ -316,7 +316,7 @@ enum class NadamForm : std::int32_t { kTorch = 0, kOptax = 1 };
 ///     form optax: p = p - learning_rate * ((1 - beta1) / (1 - beta1^(t+1)) * g + beta1 / (1 - beta1^(t+2)) * m) / d
 ///
 /// State exp_avg, exp_avg_sq.
-struct NadamOptions {
+struct NAdamOptions {
   double learning_rate = detail::kNotGiven;  ///< step size; >= 0, must be given
   double beta1 = 0.9;                        ///< share of the mean that a step keeps; in [0, 1), default 0.9
   double beta2 = 0.999;                      ///< share of the mean square that a step keeps; in [0, 1), default 0.999
@@ -324,7 +324,7 @@ struct NadamOptions {
   double epsilon_root = 0;                   ///< joins the corrected mean square under the root; >= 0, default 0
   double momentum_decay = 0.004;             ///< how soon the momentum of form torch reaches beta1; >= 0, default 0.004
   double weight_decay = 0;                   ///< times p is added to the gradient; >= 0, default 0
-  NadamForm form = NadamForm::kTorch;        ///< torch or optax
+  NAdamForm form = NAdamForm::kTorch;        ///< torch or optax
   bool maximize = false;
   bool master_weights = false;
   StateDtype state_dtype = StateDtype::kNative;
@@ -371,7 +371,7 @@ struct NadamOptions {
   }
 };
 
-enum class RadamForm : std::int32_t { kTorch = 0, kOptax = 1 };
+enum class RAdamForm : std::int32_t { kTorch = 0, kOptax = 1 };
 
 /// radam. Source: Liu et al. 2020, On the Variance of the Adaptive Learning Rate; the numbers of torch and of optax.
 ///
@@ -384,7 +384,7 @@ enum class RadamForm : std::int32_t { kTorch = 0, kOptax = 1 };
 ///     optax: p = p - learning_rate * s * M / (sqrt(v / (1 - beta2^(t+1)) + epsilon_root) + epsilon)
 ///
 /// State exp_avg, exp_avg_sq.
-struct RadamOptions {
+struct RAdamOptions {
   double learning_rate = detail::kNotGiven;  ///< step size; >= 0, must be given
   double beta1 = 0.9;                        ///< share of the mean that a step keeps; in [0, 1), default 0.9
   double beta2 = 0.999;                      ///< share of the mean square that a step keeps; in [0, 1), default 0.999
@@ -392,7 +392,7 @@ struct RadamOptions {
   double epsilon_root = 0;                   ///< joins the corrected mean square under the root; >= 0, default 0
   double threshold = 5;                      ///< of r, for form optax; torch has 5; >= 4, default 5
   double weight_decay = 0;                   ///< times p is added to the gradient; >= 0, default 0
-  RadamForm form = RadamForm::kTorch;        ///< torch or optax
+  RAdamForm form = RAdamForm::kTorch;        ///< torch or optax
   bool nesterov = false;                     ///< looks one step ahead
   bool maximize = false;
   bool master_weights = false;
@@ -620,7 +620,7 @@ struct RpropOptions {
 ///     p = p - learning_rate * M / (sqrt(s / (1 - beta2^(t+1))) + epsilon)
 ///
 /// State exp_avg, exp_avg_var.
-struct AdabeliefOptions {
+struct AdaBeliefOptions {
   double learning_rate = detail::kNotGiven;  ///< step size; >= 0, must be given
   double beta1 = 0.9;                        ///< share of the mean that a step keeps; in [0, 1), default 0.9
   double beta2 = 0.999;         ///< share of the mean squared surprise that a step keeps; in [0, 1), default 0.999
@@ -798,7 +798,7 @@ struct AdanOptions {
   }
 };
 
-enum class AdemamixWarmup : std::int32_t { kLogarithm = 0, kHalfLife = 1 };
+enum class AdEMAMixWarmup : std::int32_t { kLogarithm = 0, kHalfLife = 1 };
 
 /// ademamix. Source: Pagliardini et al. 2024, The AdEMAMix Optimizer, algorithm 1; the numbers of optax,
 /// pytorch_optimizer and NVIDIA.
@@ -812,7 +812,7 @@ enum class AdemamixWarmup : std::int32_t { kLogarithm = 0, kHalfLife = 1 };
 ///     half-lives
 ///
 /// State exp_avg_fast, exp_avg_slow, exp_avg_sq.
-struct AdemamixOptions {
+struct AdEMAMixOptions {
   double learning_rate = detail::kNotGiven;  ///< step size; >= 0, must be given
   double beta1 = 0.9;                        ///< share of the fast mean that a step keeps; in [0, 1), default 0.9
   double beta2 = 0.999;                      ///< share of the mean square that a step keeps; in [0, 1), default 0.999
@@ -822,7 +822,7 @@ struct AdemamixOptions {
   double weight_decay = 0;                   ///< learning_rate * weight_decay * p is subtracted from p; >= 0, default 0
   double alpha_steps = 0;  ///< steps in which alpha rises; 0 = none; in [0, 1000000000), whole, default 0
   double beta3_steps = 0;  ///< steps in which beta3 rises; 0 = none; in [0, 1000000000), whole, default 0
-  AdemamixWarmup warmup = AdemamixWarmup::kLogarithm;  ///< how beta3 rises. logarithm: as the paper and
+  AdEMAMixWarmup warmup = AdEMAMixWarmup::kLogarithm;  ///< how beta3 rises. logarithm: as the paper and
                                                        ///< pytorch_optimizer; half_life: linear in it, as NVIDIA
   bool maximize = false;
   bool master_weights = false;
@@ -945,7 +945,7 @@ struct AdoptOptions {
 ///     p = p - learning_rate * m / (1 - beta1^(t+1))
 ///
 /// State exp_avg, exp_avg_sq.
-struct LapropOptions {
+struct LaPropOptions {
   double learning_rate = detail::kNotGiven;  ///< step size; >= 0, must be given
   double beta1 = 0.9;                        ///< share of the mean that a step keeps; in [0, 1), default 0.9
   double beta2 = 0.999;                      ///< share of the mean square that a step keeps; in [0, 1), default 0.999

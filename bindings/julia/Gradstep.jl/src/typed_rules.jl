@@ -3,7 +3,7 @@
 #
 # Written by scripts/generate from src/rules.
 
-export Lion, Lamb, Muon, Signum, Nadam, Radam, Adamax, Adadelta, Rprop, Adabelief, Yogi, Adan, Ademamix, Adopt, Laprop
+export Lion, Lamb, Muon, Signum, NAdam, RAdam, Adamax, Adadelta, Rprop, AdaBelief, Yogi, Adan, AdEMAMix, Adopt, LaProp
 
 @doc raw"""
     Lion(learning_rate; beta1 = 0.9, beta2 = 0.99, weight_decay = 0, options...)
@@ -106,7 +106,7 @@ Signum(learning_rate; options...) = NamedRule("signum"; learning_rate = learning
 options(::typeof(Signum)) = options_by_name("signum")
 
 @doc raw"""
-    Nadam(learning_rate; beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, epsilon_root = 0, momentum_decay = 0.004,
+    NAdam(learning_rate; beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, epsilon_root = 0, momentum_decay = 0.004,
     weight_decay = 0, form = :torch, options...)
 
 Dozat 2016, Incorporating Nesterov Momentum into Adam; the numbers of torch and of optax, which differ.
@@ -131,11 +131,11 @@ State `exp_avg`, `exp_avg_sq`. All rules take `maximize`, `master_weights`, `sta
 `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
 `cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
 """
-Nadam(learning_rate; options...) = NamedRule("nadam"; learning_rate = learning_rate, options...)
-options(::typeof(Nadam)) = options_by_name("nadam")
+NAdam(learning_rate; options...) = NamedRule("nadam"; learning_rate = learning_rate, options...)
+options(::typeof(NAdam)) = options_by_name("nadam")
 
 @doc raw"""
-    Radam(learning_rate; beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, epsilon_root = 0, threshold = 5, weight_decay = 0,
+    RAdam(learning_rate; beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, epsilon_root = 0, threshold = 5, weight_decay = 0,
     form = :torch, nesterov = false, options...)
 
 Liu et al. 2020, On the Variance of the Adaptive Learning Rate; the numbers of torch and of optax.
@@ -162,8 +162,8 @@ State `exp_avg`, `exp_avg_sq`. All rules take `maximize`, `master_weights`, `sta
 `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
 `cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
 """
-Radam(learning_rate; options...) = NamedRule("radam"; learning_rate = learning_rate, options...)
-options(::typeof(Radam)) = options_by_name("radam")
+RAdam(learning_rate; options...) = NamedRule("radam"; learning_rate = learning_rate, options...)
+options(::typeof(RAdam)) = options_by_name("radam")
 
 @doc raw"""
     Adamax(learning_rate; beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0, options...)
@@ -236,7 +236,7 @@ Rprop(learning_rate; options...) = NamedRule("rprop"; learning_rate = learning_r
 options(::typeof(Rprop)) = options_by_name("rprop")
 
 @doc raw"""
-    Adabelief(learning_rate; beta1 = 0.9, beta2 = 0.999, epsilon = 1e-16, epsilon_root = 1e-16, weight_decay = 0,
+    AdaBelief(learning_rate; beta1 = 0.9, beta2 = 0.999, epsilon = 1e-16, epsilon_root = 1e-16, weight_decay = 0,
     nesterov = false, options...)
 
 Zhuang et al. 2020, AdaBelief; the numbers of optax.
@@ -258,8 +258,8 @@ State `exp_avg`, `exp_avg_var`. All rules take `maximize`, `master_weights`, `st
 `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
 `cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
 """
-Adabelief(learning_rate; options...) = NamedRule("adabelief"; learning_rate = learning_rate, options...)
-options(::typeof(Adabelief)) = options_by_name("adabelief")
+AdaBelief(learning_rate; options...) = NamedRule("adabelief"; learning_rate = learning_rate, options...)
+options(::typeof(AdaBelief)) = options_by_name("adabelief")
 
 @doc raw"""
     Yogi(learning_rate; beta1 = 0.9, beta2 = 0.999, epsilon = 0.001, weight_decay = 0, initial_accumulator = 1e-6,
@@ -316,7 +316,7 @@ Adan(learning_rate; options...) = NamedRule("adan"; learning_rate = learning_rat
 options(::typeof(Adan)) = options_by_name("adan")
 
 @doc raw"""
-    Ademamix(learning_rate; beta1 = 0.9, beta2 = 0.999, beta3 = 0.9999, alpha = 5, epsilon = 1e-8, weight_decay = 0,
+    AdEMAMix(learning_rate; beta1 = 0.9, beta2 = 0.999, beta3 = 0.9999, alpha = 5, epsilon = 1e-8, weight_decay = 0,
     alpha_steps = 0, beta3_steps = 0, warmup = :logarithm, options...)
 
 Pagliardini et al. 2024, The AdEMAMix Optimizer, algorithm 1; the numbers of optax, pytorch_optimizer and NVIDIA.
@@ -344,8 +344,8 @@ State `exp_avg_fast`, `exp_avg_slow`, `exp_avg_sq`. All rules take `maximize`, `
 `cautious_update`, `cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`,
 `center_gradients`, too.
 """
-Ademamix(learning_rate; options...) = NamedRule("ademamix"; learning_rate = learning_rate, options...)
-options(::typeof(Ademamix)) = options_by_name("ademamix")
+AdEMAMix(learning_rate; options...) = NamedRule("ademamix"; learning_rate = learning_rate, options...)
+options(::typeof(AdEMAMix)) = options_by_name("ademamix")
 
 @doc raw"""
     Adopt(learning_rate; beta1 = 0.9, beta2 = 0.9999, epsilon = 1e-6, weight_decay = 0, clipping = :optax,
@@ -376,7 +376,7 @@ Adopt(learning_rate; options...) = NamedRule("adopt"; learning_rate = learning_r
 options(::typeof(Adopt)) = options_by_name("adopt")
 
 @doc raw"""
-    Laprop(learning_rate; beta1 = 0.9, beta2 = 0.999, epsilon = 1e-15, weight_decay = 0, options...)
+    LaProp(learning_rate; beta1 = 0.9, beta2 = 0.999, epsilon = 1e-15, weight_decay = 0, options...)
 
 Ziyin et al. 2020, LaProp, algorithm 1; the numbers of NVIDIA.
 
@@ -394,5 +394,5 @@ State `exp_avg`, `exp_avg_sq`. All rules take `maximize`, `master_weights`, `sta
 `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
 `cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
 """
-Laprop(learning_rate; options...) = NamedRule("laprop"; learning_rate = learning_rate, options...)
-options(::typeof(Laprop)) = options_by_name("laprop")
+LaProp(learning_rate; options...) = NamedRule("laprop"; learning_rate = learning_rate, options...)
+options(::typeof(LaProp)) = options_by_name("laprop")

@@ -69,6 +69,8 @@ class Optimizer(torch.optim.Optimizer):
     _rule: ClassVar[type[gradstep.Optimizer]]
     _twin: ClassVar[type[torch.optim.Optimizer] | None] = None
     """torch's own optimizer of this rule: the judge of constructor arguments, and the source of their defaults."""
+    _probe: ClassVar[tuple[int, ...]] = (0,)
+    """A shape that the twin takes."""
     _words: ClassVar[Words]
     _for_all_groups: ClassVar[tuple[str, ...]] = EXTRAS
     """Keywords that a group cannot have of its own."""
@@ -103,7 +105,7 @@ class Optimizer(torch.optim.Optimizer):
         taken = inspect.signature(self._twin).parameters  # an older torch knows fewer
         given = {name: value for name, value in options.items() if name in taken}
         twin: Any = self._twin
-        return {**options, **twin([torch.empty(0, device="cpu")], **given).defaults}
+        return {**options, **twin([torch.empty(self._probe, device="cpu")], **given).defaults}
 
     def _values(self, group: Group) -> dict[str, Any]:
         """gradstep's hyper-parameters of a group."""

@@ -270,17 +270,17 @@ rule! {
     }
 }
 
-/// Option of [`Nadam`].
+/// Option of [`NAdam`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum NadamForm {
+pub enum NAdamForm {
     /// `torch`.
     Torch,
     /// `optax`.
     Optax,
 }
 
-impl crate::options::Field for NadamForm {
+impl crate::options::Field for NAdamForm {
     type C = i32;
     fn into_c(self) -> i32 {
         self as i32
@@ -288,7 +288,7 @@ impl crate::options::Field for NadamForm {
 }
 
 rule! {
-    /// Nadam. Source: Dozat 2016, Incorporating Nesterov Momentum into Adam; the numbers of torch and of optax, which
+    /// NAdam. Source: Dozat 2016, Incorporating Nesterov Momentum into Adam; the numbers of torch and of optax, which
     /// differ.
     ///
     /// ```text
@@ -301,7 +301,7 @@ rule! {
     /// ```
     ///
     /// State exp_avg, exp_avg_sq.
-    Nadam by "nadam" of (learning_rate) {
+    NAdam by "nadam" of (learning_rate) {
         /// Step size; >= 0, must be given.
         learning_rate: f64,
         /// Share of the mean that a step keeps; in [0, 1), default 0.9.
@@ -317,21 +317,21 @@ rule! {
         /// Times p is added to the gradient; >= 0, default 0.
         weight_decay: f64,
         /// Torch or optax.
-        form: NadamForm,
+        form: NAdamForm,
     }
 }
 
-/// Option of [`Radam`].
+/// Option of [`RAdam`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum RadamForm {
+pub enum RAdamForm {
     /// `torch`.
     Torch,
     /// `optax`.
     Optax,
 }
 
-impl crate::options::Field for RadamForm {
+impl crate::options::Field for RAdamForm {
     type C = i32;
     fn into_c(self) -> i32 {
         self as i32
@@ -339,7 +339,7 @@ impl crate::options::Field for RadamForm {
 }
 
 rule! {
-    /// Radam. Source: Liu et al. 2020, On the Variance of the Adaptive Learning Rate; the numbers of torch and of
+    /// RAdam. Source: Liu et al. 2020, On the Variance of the Adaptive Learning Rate; the numbers of torch and of
     /// optax.
     ///
     /// ```text
@@ -353,7 +353,7 @@ rule! {
     /// ```
     ///
     /// State exp_avg, exp_avg_sq.
-    Radam by "radam" of (learning_rate) {
+    RAdam by "radam" of (learning_rate) {
         /// Step size; >= 0, must be given.
         learning_rate: f64,
         /// Share of the mean that a step keeps; in [0, 1), default 0.9.
@@ -369,7 +369,7 @@ rule! {
         /// Times p is added to the gradient; >= 0, default 0.
         weight_decay: f64,
         /// Torch or optax.
-        form: RadamForm,
+        form: RAdamForm,
         /// Looks one step ahead.
         nesterov: bool,
     }
@@ -450,7 +450,7 @@ rule! {
 }
 
 rule! {
-    /// Adabelief. Source: Zhuang et al. 2020, AdaBelief; the numbers of optax.
+    /// AdaBelief. Source: Zhuang et al. 2020, AdaBelief; the numbers of optax.
     ///
     /// ```text
     /// m = beta1 * m + (1 - beta1) * g
@@ -460,7 +460,7 @@ rule! {
     /// ```
     ///
     /// State exp_avg, exp_avg_var.
-    Adabelief by "adabelief" of (learning_rate) {
+    AdaBelief by "adabelief" of (learning_rate) {
         /// Step size; >= 0, must be given.
         learning_rate: f64,
         /// Share of the mean that a step keeps; in [0, 1), default 0.9.
@@ -555,17 +555,17 @@ rule! {
     }
 }
 
-/// Option of [`Ademamix`].
+/// Option of [`AdEMAMix`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum AdemamixWarmup {
+pub enum AdEMAMixWarmup {
     /// `logarithm`.
     Logarithm,
     /// `half_life`.
     HalfLife,
 }
 
-impl crate::options::Field for AdemamixWarmup {
+impl crate::options::Field for AdEMAMixWarmup {
     type C = i32;
     fn into_c(self) -> i32 {
         self as i32
@@ -573,7 +573,7 @@ impl crate::options::Field for AdemamixWarmup {
 }
 
 rule! {
-    /// Ademamix. Source: Pagliardini et al. 2024, The AdEMAMix Optimizer, algorithm 1; the numbers of optax,
+    /// AdEMAMix. Source: Pagliardini et al. 2024, The AdEMAMix Optimizer, algorithm 1; the numbers of optax,
     /// pytorch_optimizer and NVIDIA.
     ///
     /// ```text
@@ -586,7 +586,7 @@ rule! {
     /// ```
     ///
     /// State exp_avg_fast, exp_avg_slow, exp_avg_sq.
-    Ademamix by "ademamix" of (learning_rate) {
+    AdEMAMix by "ademamix" of (learning_rate) {
         /// Step size; >= 0, must be given.
         learning_rate: f64,
         /// Share of the fast mean that a step keeps; in [0, 1), default 0.9.
@@ -606,7 +606,7 @@ rule! {
         /// Steps in which beta3 rises; 0 = none; in [0, 1000000000), whole, default 0.
         beta3_steps: f64,
         /// How beta3 rises. logarithm: as the paper and pytorch_optimizer; half_life: linear in it, as NVIDIA.
-        warmup: AdemamixWarmup,
+        warmup: AdEMAMixWarmup,
     }
 }
 
@@ -661,7 +661,7 @@ rule! {
 }
 
 rule! {
-    /// Laprop. Source: Ziyin et al. 2020, LaProp, algorithm 1; the numbers of NVIDIA.
+    /// LaProp. Source: Ziyin et al. 2020, LaProp, algorithm 1; the numbers of NVIDIA.
     ///
     /// ```text
     /// v = beta2 * v + (1 - beta2) * g^2
@@ -670,7 +670,7 @@ rule! {
     /// ```
     ///
     /// State exp_avg, exp_avg_sq.
-    Laprop by "laprop" of (learning_rate) {
+    LaProp by "laprop" of (learning_rate) {
         /// Step size; >= 0, must be given.
         learning_rate: f64,
         /// Share of the mean that a step keeps; in [0, 1), default 0.9.

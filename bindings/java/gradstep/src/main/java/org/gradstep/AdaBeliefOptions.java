@@ -5,19 +5,20 @@
 package org.gradstep;
 
 /**
- * Laprop. Source: Ziyin et al. 2020, LaProp, algorithm 1; the numbers of NVIDIA.
+ * AdaBelief. Source: Zhuang et al. 2020, AdaBelief; the numbers of optax.
  *
  * <pre>
- * v = beta2 * v + (1 - beta2) * g^2
- * m = beta1 * m + (1 - beta1) * g / (sqrt(v / (1 - beta2^(t+1))) + epsilon)
- * p = p - learning_rate * m / (1 - beta1^(t+1))
+ * m = beta1 * m + (1 - beta1) * g
+ * s = beta2 * s + (1 - beta2) * (g - m)^2 + epsilon_root
+ * M = m / (1 - beta1^(t+1)); with nesterov beta1 * m / (1 - beta1^(t+2)) + (1 - beta1) * g / (1 - beta1^(t+1))
+ * p = p - learning_rate * M / (sqrt(s / (1 - beta2^(t+1))) + epsilon)
  * </pre>
  *
- * <p>State exp_avg, exp_avg_sq.
+ * <p>State exp_avg, exp_avg_var.
  */
-public final class LapropOptions extends RuleOptions {
-  private LapropOptions(Builder builder) {
-    super("laprop", builder);
+public final class AdaBeliefOptions extends RuleOptions {
+  private AdaBeliefOptions(Builder builder) {
+    super("adabelief", builder);
   }
 
   /**
@@ -44,8 +45,8 @@ public final class LapropOptions extends RuleOptions {
      *
      * @return for {@link Optimizer#create}
      */
-    public LapropOptions build() {
-      return new LapropOptions(this);
+    public AdaBeliefOptions build() {
+      return new AdaBeliefOptions(this);
     }
 
     /**
@@ -69,7 +70,7 @@ public final class LapropOptions extends RuleOptions {
     }
 
     /**
-     * Share of the mean square that a step keeps; in [0, 1), default 0.999.
+     * Share of the mean squared surprise that a step keeps; in [0, 1), default 0.999.
      *
      * @param beta2 the new one
      * @return this
@@ -79,13 +80,23 @@ public final class LapropOptions extends RuleOptions {
     }
 
     /**
-     * Keeps the denominator from zero; &gt;= 0, default 1e-15.
+     * Keeps the denominator from zero; &gt;= 0, default 1e-16.
      *
      * @param epsilon the new one
      * @return this
      */
     public Builder epsilon(double epsilon) {
       return with("epsilon", epsilon);
+    }
+
+    /**
+     * Is added to s in every step; &gt;= 0, default 1e-16.
+     *
+     * @param epsilonRoot the new one
+     * @return this
+     */
+    public Builder epsilonRoot(double epsilonRoot) {
+      return with("epsilon_root", epsilonRoot);
     }
 
     /**
@@ -96,6 +107,16 @@ public final class LapropOptions extends RuleOptions {
      */
     public Builder weightDecay(double weightDecay) {
       return with("weight_decay", weightDecay);
+    }
+
+    /**
+     * Looks one step ahead.
+     *
+     * @param nesterov the new one
+     * @return this
+     */
+    public Builder nesterov(boolean nesterov) {
+      return with("nesterov", nesterov);
     }
   }
 }

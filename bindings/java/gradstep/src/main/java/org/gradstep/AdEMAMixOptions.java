@@ -5,7 +5,7 @@
 package org.gradstep;
 
 /**
- * Ademamix. Source: Pagliardini et al. 2024, The AdEMAMix Optimizer, algorithm 1; the numbers of optax,
+ * AdEMAMix. Source: Pagliardini et al. 2024, The AdEMAMix Optimizer, algorithm 1; the numbers of optax,
  * pytorch_optimizer and NVIDIA.
  *
  * <pre>
@@ -19,8 +19,8 @@ package org.gradstep;
  *
  * <p>State exp_avg_fast, exp_avg_slow, exp_avg_sq.
  */
-public final class AdemamixOptions extends RuleOptions {
-  private AdemamixOptions(Builder builder) {
+public final class AdEMAMixOptions extends RuleOptions {
+  private AdEMAMixOptions(Builder builder) {
     super("ademamix", builder);
   }
 
@@ -48,8 +48,8 @@ public final class AdemamixOptions extends RuleOptions {
      *
      * @return for {@link Optimizer#create}
      */
-    public AdemamixOptions build() {
-      return new AdemamixOptions(this);
+    public AdEMAMixOptions build() {
+      return new AdEMAMixOptions(this);
     }
 
     /**
@@ -148,7 +148,7 @@ public final class AdemamixOptions extends RuleOptions {
      * @param warmup the new one
      * @return this
      */
-    public Builder warmup(AdemamixWarmup warmup) {
+    public Builder warmup(AdEMAMixWarmup warmup) {
       return with("warmup", Handle.present(warmup, "warmup"));
     }
   }

@@ -5,20 +5,23 @@
 package org.gradstep;
 
 /**
- * Adabelief. Source: Zhuang et al. 2020, AdaBelief; the numbers of optax.
+ * RAdam. Source: Liu et al. 2020, On the Variance of the Adaptive Learning Rate; the numbers of torch and of optax.
  *
  * <pre>
  * m = beta1 * m + (1 - beta1) * g
- * s = beta2 * s + (1 - beta2) * (g - m)^2 + epsilon_root
+ * v = beta2 * v + (1 - beta2) * g^2
  * M = m / (1 - beta1^(t+1)); with nesterov beta1 * m / (1 - beta1^(t+2)) + (1 - beta1) * g / (1 - beta1^(t+1))
- * p = p - learning_rate * M / (sqrt(s / (1 - beta2^(t+1))) + epsilon)
+ * R = 2 / (1 - beta2) - 1, r = R - 2 * (t+1) * beta2^(t+1) / (1 - beta2^(t+1))
+ * s = sqrt((r - 4) * (r - 2) * R / ((R - 4) * (R - 2) * r)) where r is above the threshold, and else p = p - learning_rate * M
+ * form torch: p = p - learning_rate * s * M * sqrt(1 - beta2^(t+1)) / (sqrt(v) + epsilon)
+ * form optax: p = p - learning_rate * s * M / (sqrt(v / (1 - beta2^(t+1)) + epsilon_root) + epsilon)
  * </pre>
  *
- * <p>State exp_avg, exp_avg_var.
+ * <p>State exp_avg, exp_avg_sq.
  */
-public final class AdabeliefOptions extends RuleOptions {
-  private AdabeliefOptions(Builder builder) {
-    super("adabelief", builder);
+public final class RAdamOptions extends RuleOptions {
+  private RAdamOptions(Builder builder) {
+    super("radam", builder);
   }
 
   /**
@@ -45,8 +48,8 @@ public final class AdabeliefOptions extends RuleOptions {
      *
      * @return for {@link Optimizer#create}
      */
-    public AdabeliefOptions build() {
-      return new AdabeliefOptions(this);
+    public RAdamOptions build() {
+      return new RAdamOptions(this);
     }
 
     /**
@@ -70,7 +73,7 @@ public final class AdabeliefOptions extends RuleOptions {
     }
 
     /**
-     * Share of the mean squared surprise that a step keeps; in [0, 1), default 0.999.
+     * Share of the mean square that a step keeps; in [0, 1), default 0.999.
      *
      * @param beta2 the new one
      * @return this
@@ -80,7 +83,7 @@ public final class AdabeliefOptions extends RuleOptions {
     }
 
     /**
-     * Keeps the denominator from zero; &gt;= 0, default 1e-16.
+     * Keeps the denominator from zero; &gt;= 0, default 1e-8.
      *
      * @param epsilon the new one
      * @return this
@@ -90,7 +93,7 @@ public final class AdabeliefOptions extends RuleOptions {
     }
 
     /**
-     * Is added to s in every step; &gt;= 0, default 1e-16.
+     * Joins the corrected mean square under the root; &gt;= 0, default 0.
      *
      * @param epsilonRoot the new one
      * @return this
@@ -100,13 +103,33 @@ public final class AdabeliefOptions extends RuleOptions {
     }
 
     /**
-     * learning_rate * weight_decay * p is subtracted from p; &gt;= 0, default 0.
+     * Of r, for form optax; torch has 5; &gt;= 4, default 5.
+     *
+     * @param threshold the new one
+     * @return this
+     */
+    public Builder threshold(double threshold) {
+      return with("threshold", threshold);
+    }
+
+    /**
+     * Times p is added to the gradient; &gt;= 0, default 0.
      *
      * @param weightDecay the new one
      * @return this
      */
     public Builder weightDecay(double weightDecay) {
       return with("weight_decay", weightDecay);
+    }
+
+    /**
+     * Torch or optax.
+     *
+     * @param form the new one
+     * @return this
+     */
+    public Builder form(RAdamForm form) {
+      return with("form", Handle.present(form, "form"));
     }
 
     /**

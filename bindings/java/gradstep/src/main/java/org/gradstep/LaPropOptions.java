@@ -5,23 +5,19 @@
 package org.gradstep;
 
 /**
- * Radam. Source: Liu et al. 2020, On the Variance of the Adaptive Learning Rate; the numbers of torch and of optax.
+ * LaProp. Source: Ziyin et al. 2020, LaProp, algorithm 1; the numbers of NVIDIA.
  *
  * <pre>
- * m = beta1 * m + (1 - beta1) * g
  * v = beta2 * v + (1 - beta2) * g^2
- * M = m / (1 - beta1^(t+1)); with nesterov beta1 * m / (1 - beta1^(t+2)) + (1 - beta1) * g / (1 - beta1^(t+1))
- * R = 2 / (1 - beta2) - 1, r = R - 2 * (t+1) * beta2^(t+1) / (1 - beta2^(t+1))
- * s = sqrt((r - 4) * (r - 2) * R / ((R - 4) * (R - 2) * r)) where r is above the threshold, and else p = p - learning_rate * M
- * form torch: p = p - learning_rate * s * M * sqrt(1 - beta2^(t+1)) / (sqrt(v) + epsilon)
- * form optax: p = p - learning_rate * s * M / (sqrt(v / (1 - beta2^(t+1)) + epsilon_root) + epsilon)
+ * m = beta1 * m + (1 - beta1) * g / (sqrt(v / (1 - beta2^(t+1))) + epsilon)
+ * p = p - learning_rate * m / (1 - beta1^(t+1))
  * </pre>
  *
  * <p>State exp_avg, exp_avg_sq.
  */
-public final class RadamOptions extends RuleOptions {
-  private RadamOptions(Builder builder) {
-    super("radam", builder);
+public final class LaPropOptions extends RuleOptions {
+  private LaPropOptions(Builder builder) {
+    super("laprop", builder);
   }
 
   /**
@@ -48,8 +44,8 @@ public final class RadamOptions extends RuleOptions {
      *
      * @return for {@link Optimizer#create}
      */
-    public RadamOptions build() {
-      return new RadamOptions(this);
+    public LaPropOptions build() {
+      return new LaPropOptions(this);
     }
 
     /**
@@ -83,7 +79,7 @@ public final class RadamOptions extends RuleOptions {
     }
 
     /**
-     * Keeps the denominator from zero; &gt;= 0, default 1e-8.
+     * Keeps the denominator from zero; &gt;= 0, default 1e-15.
      *
      * @param epsilon the new one
      * @return this
@@ -93,53 +89,13 @@ public final class RadamOptions extends RuleOptions {
     }
 
     /**
-     * Joins the corrected mean square under the root; &gt;= 0, default 0.
-     *
-     * @param epsilonRoot the new one
-     * @return this
-     */
-    public Builder epsilonRoot(double epsilonRoot) {
-      return with("epsilon_root", epsilonRoot);
-    }
-
-    /**
-     * Of r, for form optax; torch has 5; &gt;= 4, default 5.
-     *
-     * @param threshold the new one
-     * @return this
-     */
-    public Builder threshold(double threshold) {
-      return with("threshold", threshold);
-    }
-
-    /**
-     * Times p is added to the gradient; &gt;= 0, default 0.
+     * learning_rate * weight_decay * p is subtracted from p; &gt;= 0, default 0.
      *
      * @param weightDecay the new one
      * @return this
      */
     public Builder weightDecay(double weightDecay) {
       return with("weight_decay", weightDecay);
-    }
-
-    /**
-     * Torch or optax.
-     *
-     * @param form the new one
-     * @return this
-     */
-    public Builder form(RadamForm form) {
-      return with("form", Handle.present(form, "form"));
-    }
-
-    /**
-     * Looks one step ahead.
-     *
-     * @param nesterov the new one
-     * @return this
-     */
-    public Builder nesterov(boolean nesterov) {
-      return with("nesterov", nesterov);
     }
   }
 }

@@ -7,7 +7,7 @@ package org.gradstep;
 /**
  * Torch or optax.
  */
-public enum NadamForm {
+public enum NAdamForm {
   /** {@code torch}. */
   TORCH,
   /** {@code optax}. */

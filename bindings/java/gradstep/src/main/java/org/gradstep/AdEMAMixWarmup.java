@@ -7,7 +7,7 @@ package org.gradstep;
 /**
  * How beta3 rises. logarithm: as the paper and pytorch_optimizer; half_life: linear in it, as NVIDIA.
  */
-public enum AdemamixWarmup {
+public enum AdEMAMixWarmup {
   /** {@code logarithm}. */
   LOGARITHM,
   /** {@code half_life}. */

@@ -5,7 +5,7 @@
 package org.gradstep;
 
 /**
- * Nadam. Source: Dozat 2016, Incorporating Nesterov Momentum into Adam; the numbers of torch and of optax, which
+ * NAdam. Source: Dozat 2016, Incorporating Nesterov Momentum into Adam; the numbers of torch and of optax, which
  * differ.
  *
  * <pre>
@@ -19,8 +19,8 @@ package org.gradstep;
  *
  * <p>State exp_avg, exp_avg_sq.
  */
-public final class NadamOptions extends RuleOptions {
-  private NadamOptions(Builder builder) {
+public final class NAdamOptions extends RuleOptions {
+  private NAdamOptions(Builder builder) {
     super("nadam", builder);
   }
 
@@ -48,8 +48,8 @@ public final class NadamOptions extends RuleOptions {
      *
      * @return for {@link Optimizer#create}
      */
-    public NadamOptions build() {
-      return new NadamOptions(this);
+    public NAdamOptions build() {
+      return new NAdamOptions(this);
     }
 
     /**
@@ -128,7 +128,7 @@ public final class NadamOptions extends RuleOptions {
      * @param form the new one
      * @return this
      */
-    public Builder form(NadamForm form) {
+    public Builder form(NAdamForm form) {
       return with("form", Handle.present(form, "form"));
     }
   }

@@ -7,7 +7,7 @@ package org.gradstep;
 /**
  * Torch or optax.
  */
-public enum RadamForm {
+public enum RAdamForm {
   /** {@code torch}. */
   TORCH,
   /** {@code optax}. */
