@@ -204,12 +204,11 @@ def test_rmsprop_with_bias_correction_is_the_adam_that_its_refusal_names(random)
     assert largest_error(got, expected) <= TOLERANCE
 
 
-@pytest.mark.parametrize("name", ["amsgrad", "nadam", "nadamw"])
-def test_other_rules_are_missing_with_a_reason(name):
-    with pytest.raises(AttributeError, match=f"'{name}'; .*optax.{name}"):
-        getattr(adapters, name)
-    with pytest.raises(AttributeError, match="there are adagrad, adam, adamw"):
-        adapters.lion  # noqa: B018
+def test_other_rules_are_missing_with_a_reason():
+    with pytest.raises(AttributeError, match=r"'amsgrad'; .*optax\.amsgrad"):
+        adapters.amsgrad  # noqa: B018
+    with pytest.raises(AttributeError, match="there are adabelief, adadelta, adagrad, adam, adamax"):
+        adapters.novograd  # noqa: B018
 
 
 @pytest.mark.parametrize("compiled", [False, True], ids=["eager", "jit"])

@@ -23,28 +23,58 @@ made it, or by release().
 from collections.abc import Mapping
 from typing import NoReturn
 
+from gradstep.optax._more_rules import (
+    adabelief,
+    adadelta,
+    adamax,
+    adamaxw,
+    adan,
+    ademamix,
+    adopt,
+    lamb,
+    lion,
+    nadam,
+    nadamw,
+    radam,
+    sign_sgd,
+    signum,
+    yogi,
+)
 from gradstep.optax._rules import adagrad, adam, adamw, rmsprop, sgd, shampoo, shampoo_from_adamw
 from gradstep.optax._states import State, optimizer_of, release
 
 __all__ = [
     "State",
+    "adabelief",
+    "adadelta",
     "adagrad",
     "adam",
+    "adamax",
+    "adamaxw",
     "adamw",
+    "adan",
+    "ademamix",
+    "adopt",
+    "lamb",
+    "lion",
+    "nadam",
+    "nadamw",
     "optimizer_of",
+    "radam",
     "release",
     "rmsprop",
     "sgd",
     "shampoo",
     "shampoo_from_adamw",
+    "sign_sgd",
+    "signum",
+    "yogi",
 ]
 
 # What is missing though its name is close to something here.
 _INSTEAD: Mapping[str, str] = {
     "amsgrad": "adam(..., amsgrad=True) is PyTorch's rule, which corrects the largest second moment; optax's takes the "
     "largest corrected one: optax.amsgrad",
-    "nadam": "gradstep's Adam has no Nesterov momentum: optax.nadam",
-    "nadamw": "gradstep's Adam has no Nesterov momentum: optax.nadamw",
 }
 
 

@@ -23,7 +23,7 @@ ScalarOrSchedule: TypeAlias = float | Schedule | Callable[[Any], Any]
 Arguments = ParamSpec("Arguments")
 
 
-def _alias(make: Callable[Arguments, Any]) -> Callable[Arguments, Any]:
+def alias(make: Callable[Arguments, Any]) -> Callable[Arguments, Any]:
     """What all of them refuse before they look at their arguments."""
 
     @functools.wraps(make)
@@ -34,7 +34,7 @@ def _alias(make: Callable[Arguments, Any]) -> Callable[Arguments, Any]:
     return checked
 
 
-@_alias
+@alias
 def sgd(
     learning_rate: ScalarOrSchedule,
     momentum: ScalarOrSchedule | None = None,
@@ -61,7 +61,7 @@ def sgd(
     return transformation(gradstep.SGD, {**fields, **options}, moment=moment, context=context)
 
 
-@_alias
+@alias
 def rmsprop(
     learning_rate: ScalarOrSchedule,
     decay: ScalarOrSchedule = 0.9,
@@ -107,7 +107,7 @@ def rmsprop(
     return optax.chain(made, optax.trace(momentum, nesterov)) if traced else made
 
 
-@_alias
+@alias
 def adagrad(
     learning_rate: ScalarOrSchedule,
     initial_accumulator_value: float = 0.1,
@@ -126,7 +126,7 @@ def adagrad(
     return transformation(gradstep.AdaGrad, {**fields, **options}, context=context)
 
 
-@_alias
+@alias
 def adam(
     learning_rate: ScalarOrSchedule,
     b1: ScalarOrSchedule = 0.9,
@@ -145,10 +145,10 @@ def adam(
     """
     _refuse_other_adams(eps_root, nesterov)
     fields = {"learning_rate": learning_rate, "beta1": b1, "beta2": b2, "epsilon": eps}
-    return transformation(gradstep.Adam, {**fields, **options}, moment=_first_moment(mu_dtype), context=context)
+    return transformation(gradstep.Adam, {**fields, **options}, moment=first_moment(mu_dtype), context=context)
 
 
-@_alias
+@alias
 def adamw(
     learning_rate: ScalarOrSchedule,
     b1: ScalarOrSchedule = 0.9,
@@ -177,11 +177,11 @@ def adamw(
         "weight_decay": weight_decay,
         "decoupled_weight_decay": True,
     }
-    moment = _first_moment(mu_dtype)
-    return transformation(gradstep.Adam, {**fields, **options}, _without_decay(mask), moment=moment, context=context)
+    moment = first_moment(mu_dtype)
+    return transformation(gradstep.Adam, {**fields, **options}, without_decay(mask), moment=moment, context=context)
 
 
-@_alias
+@alias
 def shampoo(
     learning_rate: ScalarOrSchedule,
     b1: ScalarOrSchedule = 0.9,
@@ -199,13 +199,13 @@ def shampoo(
     precondition_mask: likewise, which are preconditioned; the others step by the grafting rule and keep no matrices.
     """
     fields = {"learning_rate": learning_rate, "beta1": b1, "beta2": b2, "weight_decay": weight_decay}
-    masked_out = _without_decay(mask)
+    masked_out = without_decay(mask)
     if precondition_mask is not None:
         masked_out.append(MaskedOut(precondition_mask, {"precondition": 0.0}))
     return transformation(gradstep.Shampoo, {**fields, **options}, masked_out, context=context)
 
 
-@_alias
+@alias
 def shampoo_from_adamw(
     learning_rate: ScalarOrSchedule,
     b1: ScalarOrSchedule = 0.9,
@@ -235,7 +235,7 @@ def shampoo_from_adamw(
         "weight_decay": weight_decay,
         **gradstep.Shampoo.ADAMW_OPTIONS,
     }
-    masked_out = _without_decay(mask)
+    masked_out = without_decay(mask)
     if precondition_mask is not None:
         momentum = {} if options.get("eigenvalue_corrected") else {"beta1": 0.0, "graft_beta1": b1}
         masked_out.append(MaskedOut(precondition_mask, {"precondition": 0.0, **momentum}))
@@ -251,7 +251,7 @@ def _is_zero(value: ScalarOrSchedule) -> bool:
     return not _varies(value) and value == 0
 
 
-def _without_decay(mask: Mask | None) -> list[MaskedOut]:
+def without_decay(mask: Mask | None) -> list[MaskedOut]:
     return [] if mask is None else [MaskedOut(mask, {"weight_decay": 0.0})]
 
 
@@ -259,10 +259,10 @@ def _moment(argument: str, dtype: Any, remedy: str) -> Moment:
     return Moment(argument, np.dtype(jax.dtypes.canonicalize_dtype(dtype)), remedy)
 
 
-def _first_moment(mu_dtype: Any | None) -> Moment | None:
-    if mu_dtype is None:
+def first_moment(dtype: Any | None, argument: str = "mu_dtype") -> Moment | None:
+    if dtype is None:
         return None
-    return _moment("mu_dtype", mu_dtype, "state_dtype='bf16' keeps both moments in bfloat16; else leave it out")
+    return _moment(argument, dtype, "state_dtype='bf16' keeps all moments in bfloat16; else leave it out")
 
 
 def _refuse_other_adams(eps_root: Any, nesterov: bool = False) -> None:
@@ -272,4 +272,6 @@ def _refuse_other_adams(eps_root: Any, nesterov: bool = False) -> None:
             "optax's own transformation"
         )
     if nesterov:
-        raise Unsupported("nesterov: gradstep's Adam has no Nesterov momentum; use optax.nadam or optax.nadamw")
+        raise Unsupported(
+            "nesterov: gradstep's Adam has no Nesterov momentum; use gradstep.optax.nadam or nadamw, or optax.nadam"
+        )

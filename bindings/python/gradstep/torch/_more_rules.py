@@ -146,7 +146,7 @@ class Adadelta(Optimizer):
 
 
 class Muon(Optimizer):
-    """torch.optim.Muon, but that matrices are multiplied in the parameters' precision, where torch rounds to bfloat16."""
+    """torch.optim.Muon, with matrices multiplied in the parameters' precision, where torch rounds to bfloat16."""
 
     _rule = gradstep.Muon
     _twin = torch.optim.Muon
