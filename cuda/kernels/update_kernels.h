@@ -69,8 +69,12 @@ struct Update {
 template <class T, class Rule>
 struct PlainWay {
   static constexpr int kStates = Rule::kStates;
-  /// Three states do not fit into the registers of four blocks; three blocks have more bytes on their way than needed.
-  static constexpr int kResidentBlocks = sizeof(T) != sizeof(float) ? 2 : kStates > 2 ? 3 : 4;
+  /// Three states do not fit into the registers of four blocks, nor four into those of three; two blocks of so many
+  /// have more bytes on their way than needed.
+  static constexpr int kResidentBlocks = sizeof(T) != sizeof(float) ? (kStates > 3 ? 1 : 2)
+                                         : kStates > 3              ? 2
+                                         : kStates > 2              ? 3
+                                                                    : 4;
 
   template <class Scale>
   GRADSTEP_DEVICE static void run(Block& block, const DeviceItem& item, const Chunk& chunk, const Rule& rule,
@@ -192,8 +196,8 @@ struct StagedWay {
   static constexpr bool kIsFloat = sizeof(T) == sizeof(float);
   static constexpr int kStates = Rule::kStates;
   /// For what is under way of eight elements, twice the registers of the plain way: with half the warps there are still
-  /// more bytes on their way than the memory's latency asks for.
-  static constexpr int kResidentBlocks = 2;
+  /// more bytes on their way than the memory's latency asks for. Numbers in f64, and four states, take all registers.
+  static constexpr int kResidentBlocks = kIsFloat && kStates <= 3 ? 2 : 1;
 
   template <class Scale>
   GRADSTEP_DEVICE static void run(Block& block, const DeviceItem& item, const Chunk& chunk, const Rule& rule,

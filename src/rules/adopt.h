@@ -56,13 +56,17 @@ struct Adopt {
 
   static double largest_gradient(const Setup& /*setup*/, double largest) { return largest_square(0, largest); }
 
+  /// In the first step m stays 0, v becomes g^2, and u counts as 0.
   template <class T>
   struct Constants {
-    T beta1, one_minus_beta1, beta2, one_minus_beta2, of_m, of_u, bound, epsilon, is_first;
+    T keep1, take1;  ///< of m and u
+    T keep2, take2;  ///< of v and g^2
+    T of_m, of_u, bound, epsilon;
   };
 
   static GRADSTEP_FORMULA Constants<double> constants(const std::int32_t* choices, const double* v,
                                                       const Clock& clock) {
+    if (clock.is_first) return {1, 0, 0, 1, 0, 0, 0, v[epsilon]};
     const double rate = v[learning_rate];
     const double count = static_cast<double>(clock.t) + (choices[clipping] == optax ? 0 : 1);
     const double bound =
@@ -75,21 +79,19 @@ struct Adopt {
             looks_ahead ? rate * v[beta1] : rate,
             looks_ahead ? rate * (1 - v[beta1]) : 0,
             bound,
-            v[epsilon],
-            clock.is_first ? 1.0 : 0.0};
+            v[epsilon]};
   }
 
   /// Returns the change of p.
   template <class T, int kVariant, class V>
   static GRADSTEP_FORMULA V delta(const Constants<T>& c, V /*p*/, V g, V* state, T largest) {
-    const V zero{};
+    const V least = c.epsilon + V{};
     const V root = kernels::square_root(state[1]);
-    const V u = kernels::clamp(g / (root > zero + c.epsilon ? root : zero + c.epsilon), zero + c.bound);
-    const auto begins = zero + c.is_first > zero;
-    const V m = begins ? state[0] : c.beta1 * state[0] + c.one_minus_beta1 * u;
+    const V u = kernels::clamp(g / (root > least ? root : least), c.bound + V{});
+    const V m = c.keep1 * state[0] + c.take1 * u;
     state[0] = m;
-    state[1] = kernels::storable(begins ? g * g : c.beta2 * state[1] + c.one_minus_beta2 * g * g, largest);
-    return begins ? zero : -(c.of_m * m + c.of_u * u);
+    state[1] = kernels::storable(c.keep2 * state[1] + c.take2 * g * g, largest);
+    return -(c.of_m * m + c.of_u * u);
   }
 };
 
