@@ -93,7 +93,7 @@ def test_the_learning_rate_must_be_given_and_the_signature_says_so(rule):
 
 def outside_and_inside(bounds):
     """Values just outside of what the text says, and just inside."""
-    number = r"(-?[0-9.]+)"
+    number = r"(-?[0-9.]+(?:e[+]?[0-9]+)?)"
     if found := re.fullmatch(rf">= {number}", bounds):
         low = float(found[1])
         return [low - 1], [low]
@@ -114,6 +114,8 @@ COMPANY = {
     "momentum_correction": {"mode": "sparse_topk"},
     "warmup_steps": {"mode": "sparse_topk"},
 }
+# Numbers of steps, which are whole ones.
+WHOLE = {"iterations", "alpha_steps", "beta3_steps"}
 BOUNDED = [(cls, name) for cls, name in KEYWORDS if SAID[cls][name][1].bounds not in ("", "finite", "any of 64 bits")]
 
 
@@ -126,7 +128,8 @@ def test_the_bounds_shown_are_those_that_are_kept(cls, name):
         with pytest.raises(gradstep.InvalidArgument, match=name):
             make(cls, **{**COMPANY.get(name, {}), name: as_kind(value)})
     for value in inside:
-        make(cls, **{**COMPANY.get(name, {}), name: as_kind(value)})
+        kept = math.floor(value) if name in WHOLE else value
+        make(cls, **{**COMPANY.get(name, {}), name: as_kind(kept)})
 
 
 @pytest.mark.parametrize(("cls", "name"), KEYWORDS, ids=lambda value: getattr(value, "__name__", value))
