@@ -126,7 +126,6 @@ void FinishPhases::measure(const double* partials, FunctionRef<void(double*)> me
 }
 
 void FinishPhases::run(const kernels::StepScalars* scalars, const Sharding* sharding) {
-  if (!waits_) return;
   Backend& backend = site_.backend();
   Queue& queue = site_.queue();
   if (!matrices_.empty()) backend.orthogonalize(orthogonal_plan_, scalars, queue);

@@ -27,6 +27,8 @@ class FinishPhases {
   /// Sends the changes of items that wait to scratch. `sharding` may be NULL; `work` and `items` stay where they are.
   void fill(std::span<UpdateItem> items, const RulesByGroup& rules, const Schema& schema, const WorkList& work,
             const Sharding* sharding);
+  /// Whether the change of some parameter waits.
+  bool has_work() const { return waits_; }
   /// After the update of those items.
   void run(const kernels::StepScalars* scalars, const Sharding* sharding);
 

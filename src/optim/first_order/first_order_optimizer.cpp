@@ -273,9 +273,9 @@ void FirstOrderOptimizer::fill_averages() {
 void FirstOrderOptimizer::apply(double clip_value) {
   if (buffers_changed() || !filled_) fill_items();
   plan_.clip_value = clip_value;
-  units_.run(scalars());
+  if (units_.has_work()) units_.run(scalars());
   site().backend().update(plan_, scalars(), site().queue());
-  finish_.run(scalars(), sharding());
+  if (finish_.has_work()) finish_.run(scalars(), sharding());
   if (!averages_.empty()) site().backend().average(average_plan_, scalars(), site().queue());
   if (plan_.all_used || !site().is_host()) return;
   const std::span used(store().flags().there(), store().flags().size());

@@ -24,6 +24,7 @@ class GradientUnits {
 
   /// Rules see the shaped gradients of these items, which have whole tensors or none of their elements.
   void fill(std::span<UpdateItem> items, const RulesByGroup& rules, const Schema& schema);
+  bool has_work() const { return !clipped_.items.empty() || !centered_.items.empty(); }
   /// Before the update of those items.
   void run(const kernels::StepScalars* scalars);
 
