@@ -5,6 +5,7 @@
 import itertools
 import json
 import struct
+import sys
 from collections.abc import Iterator
 from decimal import ROUND_DOWN, Context
 
@@ -12,7 +13,7 @@ from generators.places import ROOT
 from generators.rules import Rule, legal, read_rules, shown
 
 OUTPUT = ROOT / "docs" / "rules.md"
-VECTORS = ROOT / "tests" / "conformance" / "vectors"
+CONFORMANCE = ROOT / "tests" / "conformance"
 HEAD = """\
 # Rules
 
@@ -121,11 +122,24 @@ def bytes_lines(rule: Rule) -> Iterator[str]:
 def recorded() -> dict[str, dict[str, list[str]]]:
     """By rule and system: the files of recorded numbers."""
     found: dict[str, dict[str, list[str]]] = {}
-    for path in sorted(VECTORS.glob("*.safetensors")):
+    for path in sorted((CONFORMANCE / "vectors").glob("*.safetensors")):
         data = path.read_bytes()
         (length,) = struct.unpack("<Q", data[:8])
         meta = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["meta"])
         found.setdefault(meta.get("optimizer", ""), {}).setdefault(meta.get("system", ""), []).append(path.stem)
+    return found
+
+
+def replayed() -> dict[str, dict[str, str]]:
+    """By rule: the files of recorded runs, and the options that say the source's defaults."""
+    sys.path.append(str(CONFORMANCE))
+    from rule_translations import RULES
+
+    found: dict[str, dict[str, str]] = {}
+    for path in sorted((CONFORMANCE / "rules").glob("*.npz")):
+        rule, options_of = RULES[path.stem]
+        options = options_of({"lr": 1.0})
+        found.setdefault(rule, {})[path.stem] = ", ".join(f"{name}={value!r}" for name, value in options.items())
     return found
 
 
@@ -152,7 +166,7 @@ def examples(rule: Rule) -> Iterator[str]:
     )
 
 
-def rule_lines(rule: Rule, files: dict[str, list[str]]) -> Iterator[str]:
+def rule_lines(rule: Rule, files: dict[str, list[str]], runs: dict[str, str]) -> Iterator[str]:
     yield from ("", f"## {rule['name']}", "", f"Source: {rule['source']}.", "")
     yield from ("```text", *rule["formula"].splitlines(), "```", "")
     yield from option_lines(rule)
@@ -168,10 +182,18 @@ def rule_lines(rule: Rule, files: dict[str, list[str]]) -> Iterator[str]:
             "",
             f"Numbers recorded from {system}, [replayed by the tests](../tests/conformance/README.md): {listed}.",
         )
+    if runs:
+        yield from ("", "Runs of other systems, [replayed by the tests](../tests/conformance/README.md):", "")
+        yield from ("| run | gradstep's options for the system's defaults |", "|---|---|")
+        yield from (f"| `{name}` | {f'`{options}`' if options else 'none'} |" for name, options in runs.items())
     yield from ("", *examples(rule))
 
 
 def generated() -> str:
-    files = recorded()
-    lines = [line for rule in read_rules() for line in rule_lines(rule, files.get(rule["name"], {}))]
+    files, runs = recorded(), replayed()
+    lines = [
+        line
+        for rule in read_rules()
+        for line in rule_lines(rule, files.get(rule["name"], {}), runs.get(rule["name"], {}))
+    ]
     return HEAD + "\n".join(lines) + "\n"

@@ -110,11 +110,11 @@ struct FinishItem {
   double step_scale = 1;
   CautiousUpdate cautious = CautiousUpdate::off;
   bool decays = false;  ///< constants' decay * param is subtracted as well
-  bool decays_aligned =
-      false;               ///< only where that does not oppose the change (Chen et al. 2025, Cautious Weight Decay)
+  /// Decay only where param and change have one sign (Chen et al. 2025, Cautious Weight Decay).
+  bool decays_aligned = false;
   std::int64_t size = 0;   ///< elements of the whole tensor
-  std::int64_t first = 0;  ///< its first partial
-  std::int64_t count = 0;  ///< partials
+  std::int64_t first = 0;  ///< index of its first partial sum
+  std::int64_t count = 0;  ///< number of its partial sums
 };
 
 struct FinishPlan {
@@ -132,12 +132,12 @@ struct FinishPlan {
 /// other.
 struct UnitItem {
   Array gradient;           ///< no data = left alone
-  Array value;              ///< the parameter; of clipping
-  Array to;                 ///< in the arithmetic type; may be the gradient
+  Array value;              ///< the parameter, which clipping reads; centering does not
+  Array to;                 ///< the result, in the arithmetic type; may be the gradient
   std::int64_t length = 0;  ///< elements of a unit
   std::int64_t first = 0;   ///< its first chunk
   double clip = 0;          ///< > 0: units are clipped (kernels/gradient_units.h); 0: their mean is subtracted
-  double epsilon = 0;       ///< of clipping
+  double epsilon = 0;       ///< lower bound of the parameter's norm
 
   std::int64_t chunks_of_unit() const { return (length + kChunk - 1) / kChunk; }
 };

@@ -225,10 +225,6 @@ def ademamix_nvidia(hyper: Options) -> Options:
     return moments | steps | {"alpha": hyper.get("alpha", 2), "warmup": "half_life"}
 
 
-def adopt_optax(hyper: Options) -> Options:
-    return optax_moments(hyper)
-
-
 def adopt_kozistr(hyper: Options) -> Options:
     mode = "decoupled" if hyper.get("weight_decouple") else "coupled"
     return torch_moments(hyper, clipping="pytorch_optimizer", decay_mode=mode)
@@ -267,9 +263,9 @@ RULES: dict[str, tuple[str, Callable[[Options], Options]]] = {
     "ademamix_nvidia": ("ademamix", ademamix_nvidia),
     "ademamix_optax": ("ademamix", optax_moments),
     "adopt_kozistr": ("adopt", adopt_kozistr),
-    "adopt_nesterov_optax": ("adopt", lambda hyper: adopt_optax(hyper) | {"nesterov": True}),
-    "adopt_noclip_optax": ("adopt", lambda hyper: adopt_optax(hyper) | {"clipping": "none"}),
-    "adopt_optax": ("adopt", adopt_optax),
+    "adopt_nesterov_optax": ("adopt", lambda hyper: optax_moments(hyper, nesterov=True)),
+    "adopt_noclip_optax": ("adopt", lambda hyper: optax_moments(hyper, clipping="none")),
+    "adopt_optax": ("adopt", optax_moments),
     "agc_kozistr": ("sgd", agc("second", "agc_clip_val", "agc_eps")),
     "agc_optax": ("sgd", agc("columns", "clipping", "eps")),
     "cautious_adamw_coptim": ("adam", cautious_adamw_loop),

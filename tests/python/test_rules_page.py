@@ -74,7 +74,7 @@ def test_each_rule_is_what_the_library_says_of_it(rule):
 @pytest.mark.parametrize("rule", gradstep.describe_rules().values(), ids=lambda rule: rule.name)
 def test_bytes_are_what_the_library_allocates(rule):
     """With nothing but what must be given the states are those that the defaults have."""
-    _, states, sizes = tables(PAGE[rule.name])
+    _, states, sizes, *_ = tables(PAGE[rule.name])
 
     def is_there(condition: str) -> bool:
         needed = re.fullmatch("with a `(.*)` that is not the constant 0", condition)
@@ -89,6 +89,21 @@ def test_bytes_are_what_the_library_allocates(rule):
         cls = gradstep.optimizer_class(rule.name)
         allocated = cls.state_bytes([np.zeros((1, SIZE), dtype)], state_dtype=state_dtype, **options)
         assert float(text) == float(f"{allocated / SIZE:.3g}")
+
+
+@pytest.mark.parametrize(
+    ("rule", "options"),
+    [
+        (rule, row[1].strip("`"))
+        for rule, section in PAGE.items()
+        for table in tables(section)[3:]
+        for row in table
+        if row[1] != "none"
+    ],
+)
+def test_options_of_other_systems_make_the_rule(rule, options):
+    made = eval(f'gradstep.make_optimizer(rule, [np.zeros((2, 3), "f4")], learning_rate=1e-3, {options})')
+    assert type(made) is gradstep.optimizer_class(rule)
 
 
 @pytest.mark.parametrize("rule", PAGE)

@@ -39,7 +39,7 @@ def make_optimizer(
     >>> gradstep.make_optimizer("lion", arrays, learning_rate=1e-4, weight_decay=0.1)
 
     A list has a rule and its options for each of the `groups`: one optimizer, one norm, one clip, one saved state.
-    `maximize`, `step_counting` and `trust_ratio` are equal in all of them.
+    `maximize` and `step_counting` are equal in all of them.
 
     >>> rules = [("lion", {"learning_rate": 1e-4}), ("adam", {"learning_rate": 1e-3})]
     >>> gradstep.make_optimizer(rules, arrays, groups=[0, 1, 1])

@@ -133,8 +133,8 @@ typedef struct gradstep_group_rule {
 /*
  * Makes one optimizer of several rules: groups[g] is the rule of the parameters of group g, below group_count (a lone
  * one is that of all groups). One norm, one clip, one step count, one saved state; set_value and the like with group -1
- * change all groups that have a hyper-parameter of that name. The options maximize, step_counting and trust_ratio are
- * equal in all groups. `groups` is read during the call. *out is the caller's to destroy (gradstep_optimizer_destroy).
+ * change all groups that have a hyper-parameter of that name. The options maximize and step_counting are equal in all
+ * groups. `groups` is read during the call. *out is the caller's to destroy (gradstep_optimizer_destroy).
  *
  *   gradstep_group_rule groups[] = {{"lion", lion_options, 2}, {"adam", adam_options, 1}};
  *   gradstep_optimizer_create_by_group(context, groups, 2, parameters, n, &optimizer);

@@ -85,8 +85,7 @@ inline constexpr RuleOption kSharedOptions[SharedPlace::count] = {
     {GRADSTEP_OPTION_CHOICE, "decay_mode",
      "coupled: weight_decay * p is added to the gradient. Others subtract from p: decoupled learning_rate * "
      "weight_decay * p; independent weight_decay * p; relative learning_rate / peak_learning_rate * weight_decay * p; "
-     "corrected "
-     "learning_rate^2 / peak_learning_rate * weight_decay * p. rule: as the rule says",
+     "corrected learning_rate^2 / peak_learning_rate * weight_decay * p. rule: as the rule says",
      kDecayModes, 0, range_of_choices(std::size(kDecayModes))},
     {GRADSTEP_OPTION_SETTING,
      "peak_learning_rate",

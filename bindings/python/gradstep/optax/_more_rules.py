@@ -5,7 +5,7 @@
 from typing import Any
 
 import gradstep
-from gradstep.optax._rules import ScalarOrSchedule, alias, first_moment, without_decay
+from gradstep.optax._rules import ScalarOrSchedule, adam_fields, alias, first_moment, without_decay
 from gradstep.optax._transformation import Mask, transformation
 
 
@@ -64,7 +64,7 @@ def lamb(
     **options: Any,
 ) -> Any:
     """optax.lamb. Further options are those of gradstep.Lamb."""
-    fields = {**_adam(learning_rate, b1, b2, eps), "epsilon_root": eps_root, "weight_decay": weight_decay}
+    fields = {**adam_fields(learning_rate, b1, b2, eps), "epsilon_root": eps_root, "weight_decay": weight_decay}
     return transformation(gradstep.Lamb, {**fields, **options}, without_decay(mask), context=context)
 
 
@@ -81,7 +81,7 @@ def nadam(
     **options: Any,
 ) -> Any:
     """optax.nadam. Further options are those of gradstep.NAdam."""
-    fields = {**_adam(learning_rate, b1, b2, eps), "epsilon_root": eps_root, "form": "optax"}
+    fields = {**adam_fields(learning_rate, b1, b2, eps), "epsilon_root": eps_root, "form": "optax"}
     return transformation(gradstep.NAdam, {**fields, **options}, moment=first_moment(mu_dtype), context=context)
 
 
@@ -101,7 +101,7 @@ def nadamw(
 ) -> Any:
     """optax.nadamw. Further options are those of gradstep.NAdam."""
     fields = {
-        **_adam(learning_rate, b1, b2, eps),
+        **adam_fields(learning_rate, b1, b2, eps),
         "epsilon_root": eps_root,
         "form": "optax",
         "weight_decay": weight_decay,
@@ -126,7 +126,7 @@ def radam(
 ) -> Any:
     """optax.radam, with a threshold of at least 4. Further options are those of gradstep.RAdam."""
     fields = {
-        **_adam(learning_rate, b1, b2, eps),
+        **adam_fields(learning_rate, b1, b2, eps),
         "epsilon_root": eps_root,
         "threshold": threshold,
         "form": "optax",
@@ -146,7 +146,7 @@ def adamax(
     **options: Any,
 ) -> Any:
     """optax.adamax. Further options are those of gradstep.Adamax."""
-    return transformation(gradstep.Adamax, {**_adam(learning_rate, b1, b2, eps), **options}, context=context)
+    return transformation(gradstep.Adamax, {**adam_fields(learning_rate, b1, b2, eps), **options}, context=context)
 
 
 @alias
@@ -162,7 +162,7 @@ def adamaxw(
     **options: Any,
 ) -> Any:
     """optax.adamaxw. Further options are those of gradstep.Adamax."""
-    fields = {**_adam(learning_rate, b1, b2, eps), "weight_decay": weight_decay, "decay_mode": "decoupled"}
+    fields = {**adam_fields(learning_rate, b1, b2, eps), "weight_decay": weight_decay, "decay_mode": "decoupled"}
     return transformation(gradstep.Adamax, {**fields, **options}, without_decay(mask), context=context)
 
 
@@ -179,7 +179,7 @@ def adabelief(
     **options: Any,
 ) -> Any:
     """optax.adabelief. Further options are those of gradstep.AdaBelief."""
-    fields = {**_adam(learning_rate, b1, b2, eps), "epsilon_root": eps_root, "nesterov": nesterov}
+    fields = {**adam_fields(learning_rate, b1, b2, eps), "epsilon_root": eps_root, "nesterov": nesterov}
     return transformation(gradstep.AdaBelief, {**fields, **options}, context=context)
 
 
@@ -194,7 +194,7 @@ def yogi(
     **options: Any,
 ) -> Any:
     """optax.yogi. Further options are those of gradstep.Yogi."""
-    return transformation(gradstep.Yogi, {**_adam(learning_rate, b1, b2, eps), **options}, context=context)
+    return transformation(gradstep.Yogi, {**adam_fields(learning_rate, b1, b2, eps), **options}, context=context)
 
 
 @alias
@@ -213,7 +213,7 @@ def adan(
 ) -> Any:
     """optax.adan. Further options are those of gradstep.Adan; form="authors" weighs differences as the paper's code."""
     fields = {
-        **_adam(learning_rate, b1, b2, eps),
+        **adam_fields(learning_rate, b1, b2, eps),
         "beta3": b3,
         "epsilon_root": eps_root,
         "weight_decay": weight_decay,
@@ -251,7 +251,7 @@ def ademamix(
     **options: Any,
 ) -> Any:
     """optax.contrib.ademamix, but for eps_root and mu_dtype. Further options are those of gradstep.AdEMAMix."""
-    fields = {**_adam(learning_rate, b1, b2, eps), "beta3": b3, "alpha": alpha, "weight_decay": weight_decay}
+    fields = {**adam_fields(learning_rate, b1, b2, eps), "beta3": b3, "alpha": alpha, "weight_decay": weight_decay}
     return transformation(gradstep.AdEMAMix, {**fields, **options}, without_decay(mask), context=context)
 
 
@@ -269,14 +269,8 @@ def adopt(
 ) -> Any:
     """optax.contrib.adopt, but for mu_dtype and clip_value_fn. Further options are those of gradstep.Adopt."""
     fields = {
-        **_adam(learning_rate, b1, b2, eps),
+        **adam_fields(learning_rate, b1, b2, eps),
         "nesterov": nesterov,
         "clipping": "optax" if use_clipping else "none",
     }
     return transformation(gradstep.Adopt, {**fields, **options}, context=context)
-
-
-def _adam(
-    learning_rate: ScalarOrSchedule, b1: ScalarOrSchedule, b2: ScalarOrSchedule, eps: ScalarOrSchedule
-) -> dict[str, Any]:
-    return {"learning_rate": learning_rate, "beta1": b1, "beta2": b2, "epsilon": eps}

@@ -144,7 +144,7 @@ def adam(
     mu_dtype: float32, with float64 parameters float64, with state_dtype="bf16" bfloat16.
     """
     _refuse_other_adams(eps_root, nesterov)
-    fields = {"learning_rate": learning_rate, "beta1": b1, "beta2": b2, "epsilon": eps}
+    fields = adam_fields(learning_rate, b1, b2, eps)
     return transformation(gradstep.Adam, {**fields, **options}, moment=first_moment(mu_dtype), context=context)
 
 
@@ -169,14 +169,7 @@ def adamw(
     mask: a tree of bools, or a function that makes one of the parameters: which of them decay.
     """
     _refuse_other_adams(eps_root, nesterov)
-    fields = {
-        "learning_rate": learning_rate,
-        "beta1": b1,
-        "beta2": b2,
-        "epsilon": eps,
-        "weight_decay": weight_decay,
-        "decoupled_weight_decay": True,
-    }
+    fields = {**adam_fields(learning_rate, b1, b2, eps), "weight_decay": weight_decay, "decoupled_weight_decay": True}
     moment = first_moment(mu_dtype)
     return transformation(gradstep.Adam, {**fields, **options}, without_decay(mask), moment=moment, context=context)
 
@@ -241,6 +234,12 @@ def shampoo_from_adamw(
         masked_out.append(MaskedOut(precondition_mask, {"precondition": 0.0, **momentum}))
     moment = None if mu_dtype is None else _moment("mu_dtype", mu_dtype, "leave it out")
     return transformation(gradstep.Shampoo, {**fields, **options}, masked_out, moment=moment, context=context)
+
+
+def adam_fields(
+    learning_rate: ScalarOrSchedule, b1: ScalarOrSchedule, b2: ScalarOrSchedule, eps: ScalarOrSchedule
+) -> dict[str, Any]:
+    return {"learning_rate": learning_rate, "beta1": b1, "beta2": b2, "epsilon": eps}
 
 
 def _varies(value: ScalarOrSchedule | None) -> bool:

@@ -9,16 +9,16 @@ import torch
 from torch import Tensor
 
 import gradstep
-from gradstep.torch._arguments import Extras, Group, Parameters, Words, pair
+from gradstep.torch._arguments import Extras, Group, Parameters, Words
 from gradstep.torch._optimizer import Optimizer
+from gradstep.torch._rules import Moments
 
 
-class RAdam(Optimizer):
+class RAdam(Moments):
     """torch.optim.RAdam."""
 
     _rule = gradstep.RAdam
     _twin = torch.optim.RAdam
-    _words: ClassVar[Words] = {"learning_rate": "lr", "beta1": "betas[0]", "beta2": "betas[1]", "epsilon": "eps"}
 
     def __init__(
         self,
@@ -48,20 +48,16 @@ class RAdam(Optimizer):
         }
         super().__init__(params, options, extras)
 
-    def _values(self, group: Group) -> dict[str, Any]:
-        return _moments(group)
-
     def _constants(self, group: Group) -> dict[str, Any]:
         mode = "decoupled" if group["decoupled_weight_decay"] else "coupled"
         return {"maximize": group["maximize"], "decay_mode": mode}
 
 
-class Adamax(Optimizer):
+class Adamax(Moments):
     """torch.optim.Adamax."""
 
     _rule = gradstep.Adamax
     _twin = torch.optim.Adamax
-    _words: ClassVar[Words] = {"learning_rate": "lr", "beta1": "betas[0]", "beta2": "betas[1]", "epsilon": "eps"}
 
     def __init__(
         self,
@@ -88,9 +84,6 @@ class Adamax(Optimizer):
             "capturable": capturable,
         }
         super().__init__(params, options, extras)
-
-    def _values(self, group: Group) -> dict[str, Any]:
-        return _moments(group)
 
     def _constants(self, group: Group) -> dict[str, Any]:
         return {"maximize": group["maximize"]}
@@ -216,14 +209,3 @@ class Muon(Optimizer):
     @staticmethod
     def _alike(count: int, groups: Sequence[Mapping[str, Any]]) -> int:
         return 0  # the momentum is not corrected by the count
-
-
-def _moments(group: Group) -> dict[str, Any]:
-    beta1, beta2 = pair("betas", group["betas"])
-    return {
-        "learning_rate": group["lr"],
-        "beta1": beta1,
-        "beta2": beta2,
-        "epsilon": group["eps"],
-        "weight_decay": group["weight_decay"],
-    }

@@ -178,12 +178,27 @@ class Adagrad(Optimizer):
         return 0 if all(group.get("lr_decay") == 0 for group in groups) else count
 
 
-class Adam(Optimizer):
+class Moments(Optimizer):
+    """Base of rules with torch's lr, betas, eps and weight_decay."""
+
+    _words: ClassVar[Words] = {"learning_rate": "lr", "beta1": "betas[0]", "beta2": "betas[1]", "epsilon": "eps"}
+
+    def _values(self, group: Group) -> dict[str, Any]:
+        beta1, beta2 = pair("betas", group["betas"])
+        return {
+            "learning_rate": group["lr"],
+            "beta1": beta1,
+            "beta2": beta2,
+            "epsilon": group["eps"],
+            "weight_decay": group["weight_decay"],
+        }
+
+
+class Adam(Moments):
     """torch.optim.Adam."""
 
     _rule = gradstep.Adam
     _twin = torch.optim.Adam
-    _words: ClassVar[Words] = {"learning_rate": "lr", "beta1": "betas[0]", "beta2": "betas[1]", "epsilon": "eps"}
 
     def __init__(
         self,
@@ -216,16 +231,6 @@ class Adam(Optimizer):
             "decoupled_weight_decay": decoupled_weight_decay,
         }
         super().__init__(params, options, extras)
-
-    def _values(self, group: Group) -> dict[str, Any]:
-        beta1, beta2 = pair("betas", group["betas"])
-        return {
-            "learning_rate": group["lr"],
-            "beta1": beta1,
-            "beta2": beta2,
-            "epsilon": group["eps"],
-            "weight_decay": group["weight_decay"],
-        }
 
     def _constants(self, group: Group) -> dict[str, Any]:
         return {
