@@ -69,7 +69,7 @@ BENCH_EXPORT void bench_multiply_f64(const double* a, const double* b, std::int6
 /// s = g g^T, of which a triangle is computed.
 BENCH_EXPORT void bench_statistic_f32(const float* g, std::int64_t n, float* s, std::int64_t times) {
   const AxisLayout rows{.outer = 1, .n = n, .inner = n, .outer_stride = 0, .stride = n};
-  for (std::int64_t i = 0; i < times; ++i) update_statistic(products<float>(), g, rows, 0, 1, s);
+  for (std::int64_t i = 0; i < times; ++i) update_statistic<float>(products<float>(), g, rows, 0, 1, s);
 }
 
 BENCH_EXPORT int bench_decompose_f32(const float* a, std::int64_t n, float* values, float* vectors) {

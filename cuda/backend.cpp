@@ -83,7 +83,7 @@ class CudaBackend final : public Backend {
   void decode(const CodedNumbers& from, float* to, Queue& queue) override { cuda::decode(from, to, own(queue)); }
   void encode(const float* from, const StoredMatrix& to, Queue& queue) override { cuda::encode(from, to, own(queue)); }
   void decode(const StoredMatrix& from, float* to, Queue& queue) override { cuda::decode(from, to, own(queue)); }
-  void write_identity(const StoredMatrix& to, float value, Queue& queue) override {
+  void write_identity(const StoredMatrix& to, double value, Queue& queue) override {
     cuda::write_identity(to, value, own(queue));
   }
 

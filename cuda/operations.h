@@ -48,7 +48,7 @@ void decode(const CodedNumbers& from, float* to, CudaQueue& queue);
 // kernels/stored_matrix.cu
 void encode(const float* from, const StoredMatrix& to, CudaQueue& queue);
 void decode(const StoredMatrix& from, float* to, CudaQueue& queue);
-void write_identity(const StoredMatrix& to, float value, CudaQueue& queue);
+void write_identity(const StoredMatrix& to, double value, CudaQueue& queue);
 
 // kernels/arrays.cu
 void copy(const CopyPlan& plan, double multiplier, double divisor, CudaQueue& queue);

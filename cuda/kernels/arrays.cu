@@ -17,6 +17,7 @@ namespace {
 struct CopyPair {
   View destination;
   View source;
+  kernels::TensorRounding rounding;
 };
 
 struct Copy {
@@ -38,9 +39,26 @@ struct Copy {
       keep_bits(block, pair, chunk);
     } else if (pair.source.dtype == DType::f64 || pair.destination.dtype == DType::f64) {
       scale<double>(block, pair, chunk, times, is_scaled);
+    } else if (pair.rounding.is_random()) {
+      round(block, pair, chunk, static_cast<float>(times));
     } else {
       scale<float>(block, pair, chunk, times, is_scaled);
     }
+  }
+
+  GRADSTEP_DEVICE void round(Block& block, const CopyPair& pair, const Chunk& chunk, float times) const {
+    for_each_element(block, chunk, [&](std::int64_t i) {
+      const float x = read<float>(block, pair.source, i) * times / static_cast<float>(divisor);
+      const std::int64_t place = place_of(block, pair.destination, i);
+      with_narrow_type(pair.destination.dtype, [&](auto stored) {
+        using Stored = decltype(stored);
+        if constexpr (std::is_same_v<Stored, float>) {
+          block.store(at<float>(pair.destination, place), x);
+        } else {
+          block.store(at<Stored>(pair.destination, place), pair.rounding.round<Stored>(x, 0, i));
+        }
+      });
+    });
   }
 
   GRADSTEP_DEVICE static void keep_bits(Block& block, const CopyPair& pair, const Chunk& chunk) {
@@ -316,7 +334,7 @@ void copy(const CopyPlan& plan, double multiplier, double divisor, CudaQueue& qu
   form.table.begin(queue);
   form.pairs.clear();
   for (const CopyItem& item : plan.items) {
-    form.pairs.push_back({form.table.view(item.destination), form.table.view(item.source)});
+    form.pairs.push_back({form.table.view(item.destination), form.table.view(item.source), item.rounding});
   }
   const auto pairs = form.table.add(form.pairs);
   form.table.send();

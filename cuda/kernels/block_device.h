@@ -9,6 +9,16 @@
 
 namespace gradstep::cuda {
 
+/// Numbers of a tensor in its arithmetic.
+template <class T>
+GRADSTEP_DEVICE const T* numbers_of(const void* numbers) {
+  return static_cast<const T*>(numbers);
+}
+template <class T>
+GRADSTEP_DEVICE T* numbers_of(void* numbers) {
+  return static_cast<T*>(numbers);
+}
+
 /// Element i of a block where its tensor has it.
 GRADSTEP_DEVICE std::int64_t place_in_tensor(const BlockItem& block, std::uint32_t i) {
   std::int64_t place = block.first;

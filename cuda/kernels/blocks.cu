@@ -13,33 +13,35 @@ namespace {
 
 constexpr int kBlockThreads = 256;
 
+template <class T>
 struct GatherGradients {
   static constexpr const char* kName = "gather_gradients";
   static constexpr int kThreads = kBlockThreads;
 
   BlockBatch batch;
   std::int64_t moved;
-  float* to;
+  T* to;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
     for_each_turned(block, batch, moved, [&](const BlockElement& at) {
-      block.store(to + at.scratch, block.load(at.tensor.gradient + at.place()));
+      block.store(to + at.scratch, block.load(numbers_of<T>(at.tensor.gradient) + at.place()));
     });
   }
 };
 
+template <class T>
 struct ScatterPreconditioned {
   static constexpr const char* kName = "scatter_preconditioned";
   static constexpr int kThreads = kBlockThreads;
 
   BlockBatch batch;
   std::int64_t moved;
-  const float* from;
+  const T* from;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
     for_each_turned(block, batch, moved, [&](const BlockElement& at) {
-      float* to =
-          at.block.exchange != nullptr ? at.block.exchange + at.index : at.tensor.preconditioned_gradient + at.place();
+      T* to = at.block.exchange != nullptr ? numbers_of<T>(at.block.exchange) + at.index
+                                           : numbers_of<T>(at.tensor.preconditioned_gradient) + at.place();
       block.store(to, block.load(from + at.scratch));
     });
   }
@@ -53,24 +55,32 @@ struct SpreadExchanged {
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
     for_each_of_blocks(block, batch, [&](const BlockElement& at) {
-      block.store(at.tensor.preconditioned_gradient + at.place(), block.load(at.block.exchange + at.index));
+      if (at.tensor.is_wide != 0) return spread<double>(block, at);
+      spread<float>(block, at);
     });
+  }
+
+  template <class T>
+  GRADSTEP_DEVICE static void spread(const Block& block, const BlockElement& at) {
+    block.store(numbers_of<T>(at.tensor.preconditioned_gradient) + at.place(),
+                block.load(numbers_of<T>(at.block.exchange) + at.index));
   }
 };
 
 /// A block of threads has a tile: read by rows and written by rows.
+template <class T>
 struct Transpose {
   static constexpr const char* kName = "transpose";
   static constexpr int kThreads = kTileThreads;
-  using Shared = Tile<float>;
+  using Shared = Tile<T>;
 
-  const float* from;
+  const T* from;
   std::int64_t rows;
   std::int64_t columns;
-  float* to;
+  T* to;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
-    auto& shared = block.shared<Shared>();
+    auto& shared = block.template shared<Shared>();
     const TilePlace at(block, rows, columns);
     const std::int64_t matrix = at.matrix * rows * columns;
     for_each_of_tile(block, [&](int r, int c) {
@@ -88,65 +98,69 @@ struct Transpose {
 };
 
 /// A block of threads has a tile. The upper half is the lower one's mirror image: codes have no symmetry to keep.
+template <class T>
 struct AddToStatistics {
   static constexpr const char* kName = "add_to_statistics";
   static constexpr int kThreads = kTileThreads;
-  using Shared = Tile<float>;
+  using Shared = Tile<T>;
 
-  const StatisticItem* items;
+  const StatisticItem<T>* items;
   std::int64_t n;
-  const float* products;
+  const T* products;
   const TensorItem* tensors;
   const Averaging* groups;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
     const TilePlace at(block, n, n);
     if (at.is_above_diagonal()) return;
-    const StatisticItem& own = *block.checked(items + at.matrix);
+    const StatisticItem<T>& own = *block.checked(items + at.matrix);
     const TensorItem& tensor = *block.checked(tensors + own.tensor);
     if (tensor.takes_part == 0) return;
-    const Averaging averaging = *block.checked(groups + tensor.group);
-    float* const numbers = own.numbers;
-    const float* const product = products + at.matrix * n * n;
-    mirror_tile<float>(
-        block, at, n, block.shared<Shared>(),
+    const Averaging& averaging = *block.checked(groups + tensor.group);
+    const auto keep = static_cast<T>(averaging.keep);
+    const auto add = static_cast<T>(averaging.add);
+    T* const numbers = own.numbers;
+    const T* const product = products + at.matrix * n * n;
+    mirror_tile<T>(
+        block, at, n, block.template shared<Shared>(),
         [&](std::int64_t row, std::int64_t column) {
           const std::int64_t i = row * n + column;
-          return averaging.keep * block.load(numbers + i) + averaging.add * block.load(product + i);
+          return keep * block.load(numbers + i) + add * block.load(product + i);
         },
-        [&](std::int64_t row, std::int64_t column, float s) { block.store(numbers + row * n + column, s); });
+        [&](std::int64_t row, std::int64_t column, T s) { block.store(numbers + row * n + column, s); });
   }
 };
 
 /// Where a sum of squares on the diagonal is too large, its row and column become zeros beside the largest number, as
 /// on the CPU. A block has a matrix.
+template <class T>
 struct KeepFinite {
   static constexpr const char* kName = "keep_finite";
   static constexpr int kThreads = 128;
   static constexpr bool kWaits = true;
 
-  const StatisticItem* items;
+  const StatisticItem<T>* items;
   std::int64_t n;
   const TensorItem* tensors;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
-    const StatisticItem& own = *block.checked(items + block.index());
+    const StatisticItem<T>& own = *block.checked(items + block.index());
     if (block.checked(tensors + own.tensor)->takes_part == 0) return;
-    float* const numbers = own.numbers;
+    T* const numbers = own.numbers;
     const auto is_too_large = [&](std::int64_t i) {
-      return block.load(numbers + i * n + i) > kernels::kLargestStored<float>;
+      return block.load(numbers + i * n + i) > kernels::kLargestStored<T>;
     };
     for (std::int64_t i = block.thread(); i < n; i += kThreads) {
       if (!is_too_large(i)) continue;
       for (std::int64_t j = 0; j < n; ++j) {
         if (j == i) continue;
-        block.store(numbers + i * n + j, 0.0F);
-        if (!is_too_large(j)) block.store(numbers + j * n + i, 0.0F);  // else another thread does
+        block.store(numbers + i * n + j, T{0});
+        if (!is_too_large(j)) block.store(numbers + j * n + i, T{0});  // else another thread does
       }
     }
     block.sync();  // the diagonal has been read
     for (std::int64_t i = block.thread(); i < n; i += kThreads) {
-      if (is_too_large(i)) block.store(numbers + i * n + i, kernels::kLargestStored<float>);
+      if (is_too_large(i)) block.store(numbers + i * n + i, kernels::kLargestStored<T>);
     }
   }
 };
@@ -166,27 +180,48 @@ BlockItem block_item(const BlockPlan& block) {
   return item;
 }
 
-void gather_gradients(const BlockBatch& batch, std::int64_t moved, float* to, const CudaQueue& queue) {
-  launch(queue, batch.chunks.count, GatherGradients{batch, moved, to});
+template <class T>
+void gather_gradients(const BlockBatch& batch, std::int64_t moved, T* to, const CudaQueue& queue) {
+  launch(queue, batch.chunks.count, GatherGradients<T>{batch, moved, to});
 }
 
-void scatter_preconditioned(const BlockBatch& batch, std::int64_t moved, const float* from, const CudaQueue& queue) {
-  launch(queue, batch.chunks.count, ScatterPreconditioned{batch, moved, from});
+template <class T>
+void scatter_preconditioned(const BlockBatch& batch, std::int64_t moved, const T* from, const CudaQueue& queue) {
+  launch(queue, batch.chunks.count, ScatterPreconditioned<T>{batch, moved, from});
 }
 
 void spread_exchanged(const BlockBatch& batch, const CudaQueue& queue) {
   launch(queue, batch.chunks.count, SpreadExchanged{batch});
 }
 
-void transpose(const float* from, std::int64_t rows, std::int64_t columns, std::int64_t count, float* to,
+template <class T>
+void transpose(const T* from, std::int64_t rows, std::int64_t columns, std::int64_t count, T* to,
                const CudaQueue& queue) {
-  launch(queue, count * tiles_of(rows) * tiles_of(columns), Transpose{from, rows, columns, to});
+  launch(queue, count * tiles_of(rows) * tiles_of(columns), Transpose<T>{from, rows, columns, to});
 }
 
-void add_to_statistics(const StatisticItem* items, std::int64_t count, std::int64_t n, const float* products,
+template <class T>
+void add_to_statistics(const StatisticItem<T>* items, std::int64_t count, std::int64_t n, const T* products,
                        const TensorItem* tensors, const Averaging* groups, const CudaQueue& queue) {
-  launch(queue, count * tiles_of(n) * tiles_of(n), AddToStatistics{items, n, products, tensors, groups});
-  launch(queue, count, KeepFinite{items, n, tensors});
+  launch(queue, count * tiles_of(n) * tiles_of(n), AddToStatistics<T>{items, n, products, tensors, groups});
+  launch(queue, count, KeepFinite<T>{items, n, tensors});
 }
+
+template void gather_gradients(const BlockBatch& batch, std::int64_t moved, float* to, const CudaQueue& queue);
+template void scatter_preconditioned(const BlockBatch& batch, std::int64_t moved, const float* from,
+                                     const CudaQueue& queue);
+template void transpose(const float* from, std::int64_t rows, std::int64_t columns, std::int64_t count, float* to,
+                        const CudaQueue& queue);
+template void add_to_statistics(const StatisticItem<float>* items, std::int64_t count, std::int64_t n,
+                                const float* products, const TensorItem* tensors, const Averaging* groups,
+                                const CudaQueue& queue);
+template void gather_gradients(const BlockBatch& batch, std::int64_t moved, double* to, const CudaQueue& queue);
+template void scatter_preconditioned(const BlockBatch& batch, std::int64_t moved, const double* from,
+                                     const CudaQueue& queue);
+template void transpose(const double* from, std::int64_t rows, std::int64_t columns, std::int64_t count, double* to,
+                        const CudaQueue& queue);
+template void add_to_statistics(const StatisticItem<double>* items, std::int64_t count, std::int64_t n,
+                                const double* products, const TensorItem* tensors, const Averaging* groups,
+                                const CudaQueue& queue);
 
 }  // namespace gradstep::cuda

@@ -12,19 +12,19 @@
 
 namespace gradstep::cuda {
 
-/// A parameter's numbers in a step, and where its state lies. Absent: NULL.
+/// A parameter's numbers in a step, in its arithmetic, and where its state lies. Absent: NULL.
 struct TensorItem {
-  const float* gradient;
-  const float* input;  ///< the grafting direction, or the gradient
-  const float* value;
-  float* outcome;
-  float* momentum;  ///< f32 numbers, decoded where they are codes
-  float* diagonal_momentum;
-  float* statistics;
-  float* exp_avg;
+  const void* gradient;
+  const void* input;  ///< the grafting direction, or the gradient
+  const void* value;
+  void* outcome;
+  void* momentum;  ///< decoded where it is codes
+  void* diagonal_momentum;
+  void* statistics;
+  void* exp_avg;
   float* master;
-  float* direction;
-  float* preconditioned_gradient;
+  void* direction;
+  void* preconditioned_gradient;
   std::int64_t size;
   std::int64_t group;
   std::int64_t first_chunk;
@@ -33,6 +33,10 @@ struct TensorItem {
   std::int64_t used;  ///< had a gradient in an earlier step
   std::int64_t preconditioned;
   std::int64_t is_half;
+  std::int64_t is_wide;         ///< its arithmetic is f64
+  std::int64_t narrow_momenta;  ///< are bf16
+  std::int64_t narrow_state;    ///< statistics and exp_avg are bf16
+  kernels::TensorRounding rounding;
 };
 
 inline constexpr int kMaxBlockDimensions = 32;
@@ -42,14 +46,15 @@ struct BlockItem {
   std::int64_t tensor;
   std::int64_t first;
   std::int64_t ndim;
-  float* exchange;
+  void* exchange;
   std::uint32_t extents[kMaxBlockDimensions];
   std::int64_t strides[kMaxBlockDimensions];
 };
 
 BlockItem block_item(const BlockPlan& block);
 
-/// Blocks of one size; a chunk's item is the block's number among them.
+/// Blocks of one size, of tensors of one arithmetic but where they are spread; a chunk's item is the block's number
+/// among them.
 struct BlockBatch {
   Chunks chunks;
   const BlockItem* blocks = nullptr;
@@ -57,30 +62,36 @@ struct BlockBatch {
   std::int64_t size = 0;
 };
 
+// T is the arithmetic, f32 or f64.
 /// The gradients into `to`, turned. Of a tensor that takes no part: nothing.
-void gather_gradients(const BlockBatch& batch, std::int64_t moved, float* to, const CudaQueue& queue);
+template <class T>
+void gather_gradients(const BlockBatch& batch, std::int64_t moved, T* to, const CudaQueue& queue);
 /// P(g), turned, to where blocks are exchanged, or into their tensors.
-void scatter_preconditioned(const BlockBatch& batch, std::int64_t moved, const float* from, const CudaQueue& queue);
+template <class T>
+void scatter_preconditioned(const BlockBatch& batch, std::int64_t moved, const T* from, const CudaQueue& queue);
 /// From where blocks were exchanged into their tensors; blocks of any size.
 void spread_exchanged(const BlockBatch& batch, const CudaQueue& queue);
 /// `count` matrices (rows, columns), side by side, are transposed.
-void transpose(const float* from, std::int64_t rows, std::int64_t columns, std::int64_t count, float* to,
+template <class T>
+void transpose(const T* from, std::int64_t rows, std::int64_t columns, std::int64_t count, T* to,
                const CudaQueue& queue);
 
 /// s = keep s + add p, symmetric to the bit and finite but for NaN, for statistics of one extent of blocks whose
 /// tensors take part.
+template <class T>
 struct StatisticItem {
-  float* numbers;
+  T* numbers;
   std::int64_t tensor;
 };
 /// The numbers of a group that statistics need.
 struct Averaging {
-  float keep;
-  float add;
+  double keep;
+  double add;
 };
 template <>
-inline constexpr bool kHasNoPadding<Averaging> = sizeof(Averaging) == 2 * sizeof(float);
-void add_to_statistics(const StatisticItem* items, std::int64_t count, std::int64_t n, const float* products,
+inline constexpr bool kHasNoPadding<Averaging> = sizeof(Averaging) == 2 * sizeof(double);
+template <class T>
+void add_to_statistics(const StatisticItem<T>* items, std::int64_t count, std::int64_t n, const T* products,
                        const TensorItem* tensors, const Averaging* groups, const CudaQueue& queue);
 
 }  // namespace gradstep::cuda

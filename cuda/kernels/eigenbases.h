@@ -12,7 +12,8 @@
 namespace gradstep::cuda {
 
 /// A step of Adam: gradients in the bases, turned, become its directions. Tensors that take no part are left alone.
-void step_in_bases(const BlockBatch& batch, std::int64_t moved, const GroupItem* groups, float* rotated,
+template <class T>
+void step_in_bases(const BlockBatch& batch, std::int64_t moved, const GroupItem* groups, T* rotated,
                    const CudaQueue& queue);
 /// A step of Adam for tensors without bases, into the place of P(g).
 void step_without_bases(const TensorBatch& batch, const CudaQueue& queue);
@@ -20,8 +21,9 @@ void step_without_bases(const TensorBatch& batch, const CudaQueue& queue);
 void finish_corrected(const TensorBatch& batch, const CudaQueue& queue);
 
 /// Which vector of the old basis is the new one's j-th, along an axis of a block. NULL = the basis stays.
+template <class T>
 struct AxisOrder {
-  const float* order;
+  const T* order;
   std::int64_t n;
   std::int64_t inner;  ///< elements of the block from one index of the axis to the next
 };
@@ -30,12 +32,14 @@ struct AxisOrder {
 enum class Moment : std::uint8_t { first, second };
 
 /// First moments, turned.
-void gather_first_moments(const BlockBatch& batch, std::int64_t moved, float* to, const CudaQueue& queue);
+template <class T>
+void gather_first_moments(const BlockBatch& batch, std::int64_t moved, T* to, const CudaQueue& queue);
 /// Second moments, as they lie, which follow the new order of the vectors. `orders`: `axes` for each block.
-void gather_ordered_second_moments(const BlockBatch& batch, const AxisOrder* orders, std::int64_t axes, float* to,
+template <class T>
+void gather_ordered_second_moments(const BlockBatch& batch, const AxisOrder<T>* orders, std::int64_t axes, T* to,
                                    const CudaQueue& queue);
 /// Back into their tensors, from where they are turned.
-void scatter_moments(const BlockBatch& batch, Moment moment, std::int64_t moved, const float* from,
-                     const CudaQueue& queue);
+template <class T>
+void scatter_moments(const BlockBatch& batch, Moment moment, std::int64_t moved, const T* from, const CudaQueue& queue);
 
 }  // namespace gradstep::cuda

@@ -21,15 +21,16 @@ struct MarkUnconverged {
   }
 };
 
+template <class Kept>
 struct LoadBases {
   static constexpr const char* kName = "load_bases";
 
-  const BasisItem* items;
+  const BasisItem<Kept>* items;
   std::int64_t n;
   double* vectors;
 
   GRADSTEP_DEVICE void operator()(const Block& block, const Row& row, std::int64_t j) const {
-    const float* basis = block.checked(items + row.matrix)->basis;
+    const Kept* basis = block.checked(items + row.matrix)->basis;
     block.store(vectors + row.first + j, static_cast<double>(block.load(basis + j * n + row.index)));
   }
 };
@@ -59,12 +60,13 @@ struct FindQuotients {
 };
 
 /// A block has a vector, and counts those before it.
+template <class Kept>
 struct SortProducts {
   static constexpr const char* kName = "sort_products";
   static constexpr int kThreads = kMatrixThreads;
   using Shared = Partials;
 
-  const BasisItem* items;
+  const BasisItem<Kept>* items;
   const double* products;
   const double* quotients;
   std::int64_t n;
@@ -83,15 +85,16 @@ struct SortProducts {
       block.store(sorted + (matrix * n + place) * n + j, block.load(products + block.index() * n + j));
     }
     if (block.thread() == 0) {
-      block.store(block.checked(items + matrix)->result + n * n + place, static_cast<float>(own));
+      block.store(block.checked(items + matrix)->result + n * n + place, static_cast<Kept>(own));
     }
   }
 };
 
+template <class Kept>
 struct WriteBases {
   static constexpr const char* kName = "write_bases";
 
-  const BasisItem* items;
+  const BasisItem<Kept>* items;
   const double* vectors;
   std::int64_t n;
   bool ascending;
@@ -99,7 +102,7 @@ struct WriteBases {
   GRADSTEP_DEVICE void operator()(const Block& block, const Row& row, std::int64_t j) const {
     const std::int64_t vector = row.matrix * n + (ascending ? n - 1 - j : j);
     block.store(block.checked(items + row.matrix)->result + row.index * n + j,
-                static_cast<float>(block.load(vectors + vector * n + row.index)));
+                static_cast<Kept>(block.load(vectors + vector * n + row.index)));
   }
 };
 
@@ -109,8 +112,10 @@ void mark_unconverged(const RootBatch& batch, const int* info, const CudaQueue& 
   launch_matrices(queue, batch, MarkUnconverged{info});
 }
 
-void load_bases(const BasisItem* items, std::int64_t count, std::int64_t n, double* vectors, const CudaQueue& queue) {
-  launch(queue, count * n, ForEachOfRows<LoadBases>{n, n, {items, n, vectors}});
+template <class Kept>
+void load_bases(const BasisItem<Kept>* items, std::int64_t count, std::int64_t n, double* vectors,
+                const CudaQueue& queue) {
+  launch(queue, count * n, ForEachOfRows<LoadBases<Kept>>{n, n, {items, n, vectors}});
 }
 
 void find_quotients(const double* vectors, const double* products, std::int64_t count, std::int64_t n,
@@ -118,14 +123,29 @@ void find_quotients(const double* vectors, const double* products, std::int64_t 
   launch(queue, count * n, FindQuotients{vectors, products, n, quotients});
 }
 
-void sort_products(const BasisItem* items, const double* products, const double* quotients, std::int64_t count,
+template <class Kept>
+void sort_products(const BasisItem<Kept>* items, const double* products, const double* quotients, std::int64_t count,
                    std::int64_t n, double* sorted, const CudaQueue& queue) {
-  launch(queue, count * n, SortProducts{items, products, quotients, n, sorted});
+  launch(queue, count * n, SortProducts<Kept>{items, products, quotients, n, sorted});
 }
 
-void write_bases(const BasisItem* items, const double* vectors, std::int64_t count, std::int64_t n, bool ascending,
-                 const CudaQueue& queue) {
-  launch(queue, count * n, ForEachOfRows<WriteBases>{n, n, {items, vectors, n, ascending}});
+template <class Kept>
+void write_bases(const BasisItem<Kept>* items, const double* vectors, std::int64_t count, std::int64_t n,
+                 bool ascending, const CudaQueue& queue) {
+  launch(queue, count * n, ForEachOfRows<WriteBases<Kept>>{n, n, {items, vectors, n, ascending}});
 }
+
+template void load_bases(const BasisItem<float>* items, std::int64_t count, std::int64_t n, double* vectors,
+                         const CudaQueue& queue);
+template void sort_products(const BasisItem<float>* items, const double* products, const double* quotients,
+                            std::int64_t count, std::int64_t n, double* sorted, const CudaQueue& queue);
+template void write_bases(const BasisItem<float>* items, const double* vectors, std::int64_t count, std::int64_t n,
+                          bool ascending, const CudaQueue& queue);
+template void load_bases(const BasisItem<double>* items, std::int64_t count, std::int64_t n, double* vectors,
+                         const CudaQueue& queue);
+template void sort_products(const BasisItem<double>* items, const double* products, const double* quotients,
+                            std::int64_t count, std::int64_t n, double* sorted, const CudaQueue& queue);
+template void write_bases(const BasisItem<double>* items, const double* vectors, std::int64_t count, std::int64_t n,
+                          bool ascending, const CudaQueue& queue);
 
 }  // namespace gradstep::cuda

@@ -9,12 +9,12 @@ namespace gradstep::cuda {
 
 namespace {
 
-template <class T>
+template <class Kept, class T>
 struct LoadStatistics {
   static constexpr const char* kName = "load_statistics";
 
   RootBatch batch;
-  const float* from;
+  const Kept* from;
   T* to;
 
   GRADSTEP_DEVICE void operator()(const Block& block, std::int64_t matrix, const RowRange& rows) const {
@@ -199,39 +199,39 @@ struct MeasureDoubtful {
   }
 };
 
-template <class T>
-struct NarrowRoots {
-  static constexpr const char* kName = "narrow_roots";
+template <class T, class Kept>
+struct ConvertRoots {
+  static constexpr const char* kName = "convert_roots";
 
-  const RootOutcome<T>* outcomes;
+  const RootOutcome<T, Kept>* outcomes;
   std::int64_t n;
 
   GRADSTEP_DEVICE void operator()(const Block& block, const Row& row, std::int64_t j) const {
-    const RootOutcome<T>& outcome = *block.checked(outcomes + row.matrix);
+    const RootOutcome<T, Kept>& outcome = *block.checked(outcomes + row.matrix);
     const std::int64_t i = row.index * n + j;
-    block.store(outcome.to + i, static_cast<float>(block.load(outcome.root + i)));
+    block.store(outcome.to + i, static_cast<Kept>(block.load(outcome.root + i)));
   }
 };
 
-template <class T>
-struct NarrowSettled {
-  static constexpr const char* kName = "narrow_settled";
+template <class T, class Kept>
+struct ConvertSettled {
+  static constexpr const char* kName = "convert_settled";
 
   RootBatch batch;
-  NarrowRoots<T> narrow;
+  ConvertRoots<T, Kept> convert;
   double threshold;
   double doubtful;
 
   GRADSTEP_DEVICE void operator()(const Block& block, const Row& row, std::int64_t j) const {
-    if (is_settled(state_of(block, batch, row.matrix), threshold, doubtful)) narrow(block, row, j);
+    if (is_settled(state_of(block, batch, row.matrix), threshold, doubtful)) convert(block, row, j);
   }
 };
 
 }  // namespace
 
-template <class T>
-void load_statistics(const RootBatch& batch, const float* from, T* statistics, const CudaQueue& queue) {
-  launch_parts(queue, batch, LoadStatistics<T>{batch, from, statistics});
+template <class Kept, class T>
+void load_statistics(const RootBatch& batch, const Kept* from, T* statistics, const CudaQueue& queue) {
+  launch_parts(queue, batch, LoadStatistics<Kept, T>{batch, from, statistics});
   launch_parts(queue, batch, ReplaceStrange<T>{batch, statistics});
 }
 
@@ -281,15 +281,15 @@ void measure_doubtful(const RootBatch& batch, const T* products, const CudaQueue
   launch(queue, batch.count, MeasureDoubtful<T>{batch, products});
 }
 
-template <class T>
-void narrow_roots(const RootOutcome<T>* outcomes, std::int64_t count, std::int64_t n, const CudaQueue& queue) {
-  launch(queue, count * n, ForEachOfRows<NarrowRoots<T>>{n, n, {outcomes, n}});
+template <class T, class Kept>
+void convert_roots(const RootOutcome<T, Kept>* outcomes, std::int64_t count, std::int64_t n, const CudaQueue& queue) {
+  launch(queue, count * n, ForEachOfRows<ConvertRoots<T, Kept>>{n, n, {outcomes, n}});
 }
 
-template <class T>
-void narrow_settled(const RootBatch& batch, const RootOutcome<T>* outcomes, double threshold, double doubtful,
-                    const CudaQueue& queue) {
-  launch_rows(queue, batch, NarrowSettled<T>{batch, {outcomes, batch.n}, threshold, doubtful});
+template <class T, class Kept>
+void convert_settled(const RootBatch& batch, const RootOutcome<T, Kept>* outcomes, double threshold, double doubtful,
+                     const CudaQueue& queue) {
+  launch_rows(queue, batch, ConvertSettled<T, Kept>{batch, {outcomes, batch.n}, threshold, doubtful});
 }
 
 template void load_statistics(const RootBatch& batch, const float* from, float* statistics, const CudaQueue& queue);
@@ -303,11 +303,12 @@ template void add_ridge_to_products(const RootBatch& batch, float* products, con
 template void measure_probes(const RootBatch& batch, const float* products, const CudaQueue& queue);
 template void damp(const RootBatch& batch, const float* statistics, float* to, const CudaQueue& queue);
 template void measure_doubtful(const RootBatch& batch, const float* products, const CudaQueue& queue);
-template void narrow_roots(const RootOutcome<float>* outcomes, std::int64_t count, std::int64_t n,
-                           const CudaQueue& queue);
-template void narrow_settled(const RootBatch& batch, const RootOutcome<float>* outcomes, double threshold,
-                             double doubtful, const CudaQueue& queue);
+template void convert_roots(const RootOutcome<float, float>* outcomes, std::int64_t count, std::int64_t n,
+                            const CudaQueue& queue);
+template void convert_settled(const RootBatch& batch, const RootOutcome<float, float>* outcomes, double threshold,
+                              double doubtful, const CudaQueue& queue);
 template void load_statistics(const RootBatch& batch, const float* from, double* statistics, const CudaQueue& queue);
+template void load_statistics(const RootBatch& batch, const double* from, double* statistics, const CudaQueue& queue);
 template void set_ridges(const RootBatch& batch, const double* values, const int* info, const CudaQueue& queue);
 template void scale_vectors(const RootBatch& batch, const double* vectors, const double* values, bool raised,
                             double* to, const CudaQueue& queue);
@@ -318,9 +319,13 @@ template void add_ridge_to_products(const RootBatch& batch, double* products, co
 template void measure_probes(const RootBatch& batch, const double* products, const CudaQueue& queue);
 template void damp(const RootBatch& batch, const double* statistics, double* to, const CudaQueue& queue);
 template void measure_doubtful(const RootBatch& batch, const double* products, const CudaQueue& queue);
-template void narrow_roots(const RootOutcome<double>* outcomes, std::int64_t count, std::int64_t n,
-                           const CudaQueue& queue);
-template void narrow_settled(const RootBatch& batch, const RootOutcome<double>* outcomes, double threshold,
-                             double doubtful, const CudaQueue& queue);
+template void convert_roots(const RootOutcome<double, float>* outcomes, std::int64_t count, std::int64_t n,
+                            const CudaQueue& queue);
+template void convert_settled(const RootBatch& batch, const RootOutcome<double, float>* outcomes, double threshold,
+                              double doubtful, const CudaQueue& queue);
+template void convert_roots(const RootOutcome<double, double>* outcomes, std::int64_t count, std::int64_t n,
+                            const CudaQueue& queue);
+template void convert_settled(const RootBatch& batch, const RootOutcome<double, double>* outcomes, double threshold,
+                              double doubtful, const CudaQueue& queue);
 
 }  // namespace gradstep::cuda

@@ -46,9 +46,10 @@ struct RootBatch {
   RootState* states = nullptr;
 };
 
-/// Statistics in T. One that is not finite is marked, and becomes the identity. States are zero before.
-template <class T>
-void load_statistics(const RootBatch& batch, const float* from, T* statistics, const CudaQueue& queue);
+/// Statistics in T, of those that are kept in Kept. One that is not finite is marked, and becomes the identity. States
+/// are zero before.
+template <class Kept, class T>
+void load_statistics(const RootBatch& batch, const Kept* from, T* statistics, const CudaQueue& queue);
 
 // By eigendecomposition. Vectors are rows; values ascend.
 /// The ridges; without an extension the largest eigenvalue is that of `values`.
@@ -106,17 +107,17 @@ void keep_last_roots(const RootBatch& batch, const NewtonMatrices<T>& matrices, 
 template <class T>
 void check_newton(const RootBatch& batch, const NewtonMatrices<T>& matrices, const CudaQueue& queue);
 
-/// A root that was accepted, and where it goes.
-template <class T>
+/// A root that was accepted, and where it goes, which has the type of its statistic.
+template <class T, class Kept>
 struct RootOutcome {
   const T* root;
-  float* to;
+  Kept* to;
 };
-template <class T>
-void narrow_roots(const RootOutcome<T>* outcomes, std::int64_t count, std::int64_t n, const CudaQueue& queue);
-/// Narrows those roots of a batch that are settled.
-template <class T>
-void narrow_settled(const RootBatch& batch, const RootOutcome<T>* outcomes, double threshold, double doubtful,
-                    const CudaQueue& queue);
+template <class T, class Kept>
+void convert_roots(const RootOutcome<T, Kept>* outcomes, std::int64_t count, std::int64_t n, const CudaQueue& queue);
+/// Converts those roots of a batch that are settled.
+template <class T, class Kept>
+void convert_settled(const RootBatch& batch, const RootOutcome<T, Kept>* outcomes, double threshold, double doubtful,
+                     const CudaQueue& queue);
 
 }  // namespace gradstep::cuda

@@ -23,10 +23,15 @@ GRADSTEP_DEVICE bool has(const MatrixCopy& matrix, Coding coding) {
 /// body(0 of the type that the matrix has its numbers in).
 template <class Body>
 GRADSTEP_DEVICE void with_code_type(const MatrixCopy& matrix, Body body) {
+  if (matrix.is_wide != 0) return body(double{});
   if (has(matrix, Coding::none)) return body(float{});
   if (has(matrix, Coding::int8)) return body(std::int8_t{});
   body(std::int16_t{});
 }
+
+/// What a matrix has in the place of a code, or of a number.
+template <class Code>
+using NumberOf = std::conditional_t<std::is_same_v<Code, double>, double, float>;
 
 /// A block has a chunk.
 struct ReadMatrices {
@@ -43,13 +48,18 @@ struct ReadMatrices {
     with_code_type(matrix, [&](auto type) {
       for_each_element(block, chunk, [&](std::int64_t i) {
         const auto code = block.load(static_cast<const decltype(type)*>(matrix.codes) + i);
-        block.store(matrix.numbers + i, number_of(block, matrix, places.at(i), code));
+        block.store(static_cast<NumberOf<decltype(type)>*>(matrix.numbers) + i,
+                    number_of(block, matrix, places.at(i), code));
       });
     });
   }
 
   GRADSTEP_DEVICE static float number_of(const Block& /*block*/, const MatrixCopy& /*matrix*/, const Place& /*at*/,
                                          float number) {
+    return number;
+  }
+  GRADSTEP_DEVICE static double number_of(const Block& /*block*/, const MatrixCopy& /*matrix*/, const Place& /*at*/,
+                                          double number) {
     return number;
   }
   template <class Code>
@@ -61,17 +71,19 @@ struct ReadMatrices {
 
 /// Numbers of a list.
 struct Listed {
-  GRADSTEP_DEVICE float at(const Block& block, const MatrixCopy& matrix, const Place& place) const {
-    return block.load(matrix.numbers + place.row * matrix.columns + place.column);
+  template <class T>
+  GRADSTEP_DEVICE T at(const Block& block, const MatrixCopy& matrix, const Place& place) const {
+    return block.load(static_cast<const T*>(matrix.numbers) + place.row * matrix.columns + place.column);
   }
 };
 
 /// `value` on the diagonal.
 struct Identity {
-  float value;
+  double value;
 
-  GRADSTEP_DEVICE float at(const Block& /*block*/, const MatrixCopy& /*matrix*/, const Place& place) const {
-    return place.row == place.column ? value : 0.0F;
+  template <class T>
+  GRADSTEP_DEVICE T at(const Block& /*block*/, const MatrixCopy& /*matrix*/, const Place& place) const {
+    return place.row == place.column ? static_cast<T>(value) : T{0};
   }
 };
 
@@ -115,7 +127,7 @@ struct MeasureColumns {
       const std::int64_t row = first_row + block.thread() / width + k * step;
       const bool is_kept = has(matrix, Coding::int16) && row == column;
       if (row < matrix.rows && !is_kept) {
-        kernels::take_finite_magnitude(source.at(block, matrix, {row, column}), largest);
+        kernels::take_finite_magnitude(source.template at<float>(block, matrix, {row, column}), largest);
       }
     }
     return largest;
@@ -139,7 +151,8 @@ struct WriteMatrices {
     with_code_type(matrix, [&](auto type) {
       for_each_element(block, chunk, [&](std::int64_t i) {
         const Place at = places.at(i);
-        const auto code = code_of(block, matrix, at, source.at(block, matrix, at), type);
+        const auto number = source.template at<NumberOf<decltype(type)>>(block, matrix, at);
+        const auto code = code_of(block, matrix, at, number, type);
         block.store(static_cast<decltype(type)*>(matrix.codes) + i, code);
       });
     });
@@ -147,6 +160,10 @@ struct WriteMatrices {
 
   GRADSTEP_DEVICE static float code_of(const Block& /*block*/, const MatrixCopy& /*matrix*/, const Place& /*at*/,
                                        float number, float /*type*/) {
+    return number;
+  }
+  GRADSTEP_DEVICE static double code_of(const Block& /*block*/, const MatrixCopy& /*matrix*/, const Place& /*at*/,
+                                        double number, double /*type*/) {
     return number;
   }
   /// Writes what is kept beside the codes, too.
@@ -172,11 +189,11 @@ void MatrixCopies::begin() {
   measured_columns_ = 0;
 }
 
-void MatrixCopies::add(const StoredMatrix& matrix, float* numbers) {
+void MatrixCopies::add(const StoredMatrix& matrix, void* numbers) {
   const auto item = static_cast<std::int64_t>(items_.size());
   work_.append(matrix.size());
   items_.push_back({matrix.numbers, matrix.buckets, matrix.diagonal, numbers, nullptr, matrix.rows, matrix.columns,
-                    static_cast<std::int64_t>(matrix.coding)});
+                    static_cast<std::int64_t>(matrix.coding), matrix.dtype == DType::f64 ? 1 : 0});
   if (!matrix.is_coded()) return;
   measured_columns_ += matrix.columns;
   std::int64_t width = 1;
@@ -217,7 +234,7 @@ void MatrixCopies::read(CudaQueue& queue) {
 
 void MatrixCopies::write(CudaQueue& queue) { write_from(Listed{}, queue); }
 
-void MatrixCopies::write_identity(float value, CudaQueue& queue) { write_from(Identity{value}, queue); }
+void MatrixCopies::write_identity(double value, CudaQueue& queue) { write_from(Identity{value}, queue); }
 
 template <class Source>
 void MatrixCopies::write_from(const Source& source, CudaQueue& queue) {
@@ -244,7 +261,7 @@ void decode(const StoredMatrix& from, float* to, CudaQueue& queue) {
   copies.read(queue);
 }
 
-void write_identity(const StoredMatrix& to, float value, CudaQueue& queue) {
+void write_identity(const StoredMatrix& to, double value, CudaQueue& queue) {
   MatrixCopies copies;
   copies.begin();
   copies.add(to, nullptr);

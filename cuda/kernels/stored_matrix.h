@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrices of state as f32 numbers, whatever they are kept as: many in one launch.
+// Matrices of state as numbers of their arithmetic, whatever they are kept as: many in one launch. Codes are of f32.
 #pragma once
 
 #include <vector>
@@ -13,14 +13,15 @@ namespace gradstep::cuda {
 
 /// A stored matrix and its numbers elsewhere, row-major.
 struct MatrixCopy {
-  void* codes;  ///< f32 where it has no coding
+  void* codes;  ///< numbers where it has no coding
   float* buckets;
   float* diagonal;
-  float* numbers;
+  void* numbers;
   std::uint32_t* largest;  ///< of its columns, while it is written; NULL where it has no coding
   std::int64_t rows;
   std::int64_t columns;
   std::int64_t coding;
+  std::int64_t is_wide;  ///< numbers are f64
 };
 
 /// Rows of some columns of a matrix, for one block of threads.
@@ -35,7 +36,8 @@ class MatrixCopies {
  public:
   /// A new list.
   void begin();
-  void add(const StoredMatrix& matrix, float* numbers);
+  /// `numbers` are of the matrix' arithmetic.
+  void add(const StoredMatrix& matrix, void* numbers);
   bool empty() const { return items_.empty(); }
   std::size_t size() const { return items_.size(); }
 
@@ -44,7 +46,7 @@ class MatrixCopies {
   /// Matrices from the numbers.
   void write(CudaQueue& queue);
   /// Each becomes `value` times the identity; there need be no numbers.
-  void write_identity(float value, CudaQueue& queue);
+  void write_identity(double value, CudaQueue& queue);
 
  private:
   struct OnDevice {

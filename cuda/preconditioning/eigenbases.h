@@ -23,6 +23,9 @@ class Eigenbases {
  private:
   struct Installation;
 
+  template <class T>
+  void step_batch(Batch& batch, const TensorBatch& tensors, CudaQueue& queue);
+  template <class T>
   void install_batch(Batch& batch, const Installation& of, CudaQueue& queue);
 
   Phases& phases_;

@@ -28,23 +28,24 @@ void Phases::plan(PreconditioningPlan plan) {
   cublas_.round_operands(plan_.products == ProductPrecision::tf32);
   plan_batches();
   plan_tensors();
-  scratch_numbers_ = 0;
+  scratch_bytes_ = 0;
   for (const auto& batch : batches_) {
-    reserve(std::max(batch->scratch_of_statistics(), batch->scratch_of_products()));
+    with_arithmetic(batch->is_wide, [&](auto type) {
+      reserve<decltype(type)>(std::max(batch->scratch_of_statistics(), batch->scratch_of_products()));
+    });
   }
 }
 
-void Phases::reserve(std::int64_t numbers) { scratch_numbers_ = std::max(scratch_numbers_, numbers); }
-
 void Phases::plan_batches() {
-  std::map<std::vector<Axis>, std::vector<std::size_t>> shapes;
+  std::map<std::pair<bool, std::vector<Axis>>, std::vector<std::size_t>> shapes;
   for (std::size_t b = plan_.first_own_block; b < plan_.first_own_block + plan_.own_blocks; ++b) {
     std::vector<Axis> axes;
     for (const FactorPlan& factor : factors_of(plan_.blocks[b])) axes.push_back({factor.outer, factor.n, factor.inner});
-    shapes[std::move(axes)].push_back(b);
+    shapes[{plan_.tensors[plan_.blocks[b].tensor].is_wide(), std::move(axes)}].push_back(b);
   }
   batches_.clear();
-  for (const auto& [axes, blocks] : shapes) {
+  for (const auto& [form, blocks] : shapes) {
+    const auto& [is_wide, axes] = form;
     const std::int64_t size = plan_.blocks[blocks.front()].size;
     std::int64_t numbers = 2 * size;
     for (const Axis& axis : axes) numbers = std::max(numbers, 2 * size + axis.n * axis.n);
@@ -56,6 +57,7 @@ void Phases::plan_batches() {
       batch->axes = axes;
       batch->tables.resize(axes.size());
       batch->size = size;
+      batch->is_wide = is_wide;
       for (const std::size_t b : batch->blocks) {
         batch->work.append(size);
         for (const FactorPlan& factor : factors_of(plan_.blocks[b])) {
@@ -71,13 +73,14 @@ void Phases::plan_batches() {
 void Phases::plan_tensors() {
   const std::span<const Chunk> chunks = plan_.work->chunks();
   tensors_.assign(plan_.tensors.size(), TensorItem{});
+  has_f32_ = has_f64_ = false;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const TensorPlan& from = plan_.tensors[i];
     TensorItem& to = tensors_[i];
-    to.momentum = from.momentum.is_coded() ? nullptr : from.momentum.floats();
-    to.diagonal_momentum = from.diagonal_momentum.is_coded() ? nullptr : from.diagonal_momentum.floats();
-    to.statistics = from.diagonal_statistics.floats();
-    to.exp_avg = from.diagonal_exp_avg.floats();
+    to.momentum = from.momentum.is_coded() ? nullptr : from.momentum.numbers;
+    to.diagonal_momentum = from.diagonal_momentum.is_coded() ? nullptr : from.diagonal_momentum.numbers;
+    to.statistics = from.diagonal_statistics.numbers;
+    to.exp_avg = from.diagonal_exp_avg.numbers;
     to.master = from.master;
     to.direction = from.direction;
     to.preconditioned_gradient = from.preconditioned_gradient;
@@ -85,6 +88,11 @@ void Phases::plan_tensors() {
     to.group = from.group;
     to.preconditioned = from.preconditioned ? 1 : 0;
     to.is_half = from.dtype == DType::f16 ? 1 : 0;
+    to.is_wide = from.is_wide() ? 1 : 0;
+    const auto is_narrow = [](const StoredMatrix& state) { return state.exists() && state.dtype == DType::bf16; };
+    to.narrow_momenta = is_narrow(from.momentum) || is_narrow(from.diagonal_momentum) ? 1 : 0;
+    to.narrow_state = is_narrow(from.diagonal_statistics) || is_narrow(from.diagonal_exp_avg) ? 1 : 0;
+    (from.is_wide() ? has_f64_ : has_f32_) = true;
   }
   for (std::size_t c = 0; c < chunks.size(); ++c) {
     TensorItem& tensor = tensors_[static_cast<std::size_t>(chunks[c].item)];
@@ -102,11 +110,12 @@ TensorBatch Phases::begin(const PreconditioningStep& step, CudaQueue& queue, Tho
     to.outcome = from.outcome;
     to.takes_part = takes_part(from, those) ? 1 : 0;
     to.used = from.used ? 1 : 0;
+    to.rounding = step.rounding(plan_.tensors[i]);
   }
   groups_.clear();
   averaging_.clear();
   for (const rules::ShampooConstants& c : step.groups) {
-    groups_.push_back({c.direction, c.finish, c.corrected, c.clip_scaled_norm});
+    groups_.push_back({c.direction, c.f32, c.f64, c.clip_scaled_norm});
     averaging_.push_back({c.keep, c.add});
   }
   tensor_table_.begin(queue);
@@ -119,8 +128,12 @@ TensorBatch Phases::begin(const PreconditioningStep& step, CudaQueue& queue, Tho
   const auto averaging = averaging_table_.add(averaging_);
   averaging_table_.send();
   device_averaging_ = averaging_table_.at(averaging);
-  return {chunks_.of(*plan_.work, queue), tensor_table_.at(tensors), static_cast<std::int64_t>(tensors_.size()),
-          group_table_.at(groups)};
+  return {chunks_.of(*plan_.work, queue),
+          tensor_table_.at(tensors),
+          static_cast<std::int64_t>(tensors_.size()),
+          group_table_.at(groups),
+          has_f32_,
+          has_f64_};
 }
 
 BlockBatch Phases::show(Batch& batch, const TensorBatch& tensors, CudaQueue& queue) {
@@ -133,18 +146,18 @@ BlockBatch Phases::show(Batch& batch, const TensorBatch& tensors, CudaQueue& que
 }
 
 /// Side by side: where they lie if they do, else in `room`.
-MatrixBatch<const float> Phases::preconditioners(Batch& batch, std::size_t axis, float* room, CudaQueue& queue) {
+template <class T>
+MatrixBatch<const T> Phases::preconditioners(Batch& batch, std::size_t axis, T* room, CudaQueue& queue) {
   const std::int64_t n = batch.axes[axis].n;
   const auto matrix = [&](std::size_t b) -> const StoredMatrix& {
     return factors_of(plan_.blocks[batch.blocks[b]])[axis].preconditioner;
   };
+  const auto numbers = [&](std::size_t b) { return matrix(b).template as<const T>(); };
   if (!batch.has_coded_preconditioners) {
-    const std::ptrdiff_t stride = batch.blocks.size() > 1 ? matrix(1).floats() - matrix(0).floats() : n * n;
+    const std::ptrdiff_t stride = batch.blocks.size() > 1 ? numbers(1) - numbers(0) : n * n;
     bool is_even = stride >= n * n;
-    for (std::size_t b = 1; b < batch.blocks.size() && is_even; ++b) {
-      is_even = matrix(b).floats() - matrix(b - 1).floats() == stride;
-    }
-    if (is_even) return {matrix(0).floats(), n, n, stride};
+    for (std::size_t b = 1; b < batch.blocks.size() && is_even; ++b) is_even = numbers(b) - numbers(b - 1) == stride;
+    if (is_even) return {numbers(0), n, n, stride};
   }
   MatrixCopies& copies = batch.tables[axis].preconditioners;
   copies.begin();
@@ -154,9 +167,10 @@ MatrixBatch<const float> Phases::preconditioners(Batch& batch, std::size_t axis,
   return {room, n, n, n * n};
 }
 
-TurnedBlocks Phases::room_for(const Batch& batch, CudaQueue& queue) {
-  TurnedBlocks blocks;
-  blocks.x = scratch(queue);
+template <class T>
+TurnedBlocks<T> Phases::room_for(const Batch& batch, CudaQueue& queue) {
+  TurnedBlocks<T> blocks;
+  blocks.x = scratch<T>(queue);
   blocks.other = blocks.x + batch.count() * batch.size;
   blocks.room = blocks.other + batch.count() * batch.size;
   blocks.moved = batch.axes.empty() ? 1 : batch.axes.front().outer;
@@ -164,27 +178,34 @@ TurnedBlocks Phases::room_for(const Batch& batch, CudaQueue& queue) {
 }
 
 /// So that the axis comes first that has `outer` before it.
-void Phases::turn(const Batch& batch, std::int64_t outer, TurnedBlocks& blocks, const CudaQueue& queue) {
+template <class T>
+void Phases::turn(const Batch& batch, std::int64_t outer, TurnedBlocks<T>& blocks, const CudaQueue& queue) {
   // What stands first and is to come last: the axes between here and there, around the end if need be.
   const std::int64_t first = outer >= blocks.moved ? outer / blocks.moved : batch.size / blocks.moved * outer;
   blocks.moved = outer;
   if (first == 1 || first == batch.size) return;
-  transpose(blocks.x, first, batch.size / first, batch.count(), blocks.other, queue);
+  transpose<T>(blocks.x, first, batch.size / first, batch.count(), blocks.other, queue);
   std::swap(blocks.x, blocks.other);
 }
 
-void Phases::contract(Batch& batch, bool by_columns, TurnedBlocks& blocks, CudaQueue& queue) {
+template <class T>
+void Phases::contract(Batch& batch, bool by_columns, TurnedBlocks<T>& blocks, CudaQueue& queue) {
   for (std::size_t k = 0; k < batch.axes.size(); ++k) {
     const Axis& axis = batch.axes[k];
     const std::int64_t others = batch.size / axis.n;
     turn(batch, axis.outer, blocks, queue);
-    const MatrixBatch<const float> x{blocks.x, axis.n, others, batch.size};
-    const MatrixBatch<const float> p = preconditioners(batch, k, blocks.room, queue);
-    cublas_.multiply<float>(transposed(x), by_columns ? transposed(p) : p, {blocks.other, others, axis.n, batch.size},
-                            batch.count(), queue);
+    const MatrixBatch<const T> x{blocks.x, axis.n, others, batch.size};
+    const MatrixBatch<const T> p = preconditioners(batch, k, blocks.room, queue);
+    cublas_.multiply<T>(transposed(x), by_columns ? transposed(p) : p, {blocks.other, others, axis.n, batch.size},
+                        batch.count(), queue);
     std::swap(blocks.x, blocks.other);
     blocks.moved = axis.outer * axis.n;
   }
 }
+
+template TurnedBlocks<float> Phases::room_for(const Batch& batch, CudaQueue& queue);
+template void Phases::contract(Batch& batch, bool by_columns, TurnedBlocks<float>& blocks, CudaQueue& queue);
+template TurnedBlocks<double> Phases::room_for(const Batch& batch, CudaQueue& queue);
+template void Phases::contract(Batch& batch, bool by_columns, TurnedBlocks<double>& blocks, CudaQueue& queue);
 
 }  // namespace gradstep::cuda

@@ -8,6 +8,8 @@
 // and the next one first. After all axes a block lies as it did.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -40,12 +42,13 @@ struct AxisTables {
   MatrixCopies preconditioners;
 };
 
-/// Blocks of one shape.
+/// Blocks of one shape and arithmetic.
 struct Batch {
   std::vector<std::size_t> blocks;  // of the plan
   std::vector<Axis> axes;
   std::vector<AxisTables> tables;  // by axis
   std::int64_t size = 0;
+  bool is_wide = false;  ///< f64
   bool has_coded_statistics = false;
   bool has_coded_preconditioners = false;
   WorkList work;
@@ -62,10 +65,11 @@ struct Batch {
 };
 
 /// The blocks of a batch in scratch, and room for as many, with which they change places.
+template <class T>
 struct TurnedBlocks {
-  float* x = nullptr;
-  float* other = nullptr;
-  float* room = nullptr;   ///< for matrices
+  T* x = nullptr;
+  T* other = nullptr;
+  T* room = nullptr;       ///< for matrices
   std::int64_t moved = 1;  ///< of their first axes, as in kernels/blocks.h
 };
 
@@ -88,10 +92,16 @@ class Phases {
     return tensor.takes_part && (those == Those::all || tensor.used == (those == Those::were_used));
   }
 
-  /// The scratch has room for so many numbers at least.
-  void reserve(std::int64_t numbers);
-  float* scratch(CudaQueue& queue) { return scratch_.of<float>(queue, scratch_numbers_); }
-  std::int64_t bytes() const { return cublas_.bytes() + scratch_numbers_ * 4; }
+  /// The scratch has room for so many numbers of T at least.
+  template <class T>
+  void reserve(std::int64_t numbers) {
+    scratch_bytes_ = std::max(scratch_bytes_, numbers * static_cast<std::int64_t>(sizeof(T)));
+  }
+  template <class T>
+  T* scratch(CudaQueue& queue) {
+    return reinterpret_cast<T*>(scratch_.of<std::byte>(queue, scratch_bytes_));
+  }
+  std::int64_t bytes() const { return cublas_.bytes() + scratch_bytes_; }
 
   /// What kernels need to know of the tensors in this step.
   TensorBatch begin(const PreconditioningStep& step, CudaQueue& queue, Those those = Those::all);
@@ -103,20 +113,26 @@ class Phases {
 
   Cublas& cublas() { return cublas_; }
   /// Scratch for the blocks of a batch, to be gathered as they are wanted first.
-  TurnedBlocks room_for(const Batch& batch, CudaQueue& queue);
+  template <class T>
+  TurnedBlocks<T> room_for(const Batch& batch, CudaQueue& queue);
   /// All axes contracted with the rows of their preconditioners, or with their columns if `by_columns`.
-  void contract(Batch& batch, bool by_columns, TurnedBlocks& blocks, CudaQueue& queue);
+  template <class T>
+  void contract(Batch& batch, bool by_columns, TurnedBlocks<T>& blocks, CudaQueue& queue);
 
  private:
   void plan_batches();
   void plan_tensors();
-  void turn(const Batch& batch, std::int64_t outer, TurnedBlocks& blocks, const CudaQueue& queue);
-  MatrixBatch<const float> preconditioners(Batch& batch, std::size_t axis, float* room, CudaQueue& queue);
+  template <class T>
+  void turn(const Batch& batch, std::int64_t outer, TurnedBlocks<T>& blocks, const CudaQueue& queue);
+  template <class T>
+  MatrixBatch<const T> preconditioners(Batch& batch, std::size_t axis, T* room, CudaQueue& queue);
 
   Cublas cublas_;
   PreconditioningPlan plan_;
   std::vector<std::unique_ptr<Batch>> batches_;
   std::vector<TensorItem> tensors_;
+  bool has_f32_ = false;
+  bool has_f64_ = false;
   std::vector<GroupItem> groups_;
   std::vector<Averaging> averaging_;
   Table tensor_table_;
@@ -125,7 +141,7 @@ class Phases {
   const Averaging* device_averaging_ = nullptr;
   ChunkTable chunks_;
   ScratchBuffer scratch_;
-  std::int64_t scratch_numbers_ = 0;
+  std::int64_t scratch_bytes_ = 0;
 };
 
 }  // namespace gradstep::cuda

@@ -83,13 +83,19 @@ class CudaPreconditioning final : public Preconditioning {
   void update_statistics(const PreconditioningStep& step, bool only_new, Queue& queue) override {
     const Those those = only_new ? Those::are_new : Those::all;
     const TensorBatch tensors = phases_.begin(step, own(queue), those);
-    for (const auto& batch : phases_.batches()) add_statistics(*batch, step, tensors, those, own(queue));
+    for (const auto& batch : phases_.batches()) {
+      with_arithmetic(batch->is_wide,
+                      [&](auto type) { add_statistics<decltype(type)>(*batch, step, tensors, those, own(queue)); });
+    }
   }
   void precondition(const PreconditioningStep& step, bool with_statistics, Queue& queue) override {
     const TensorBatch tensors = phases_.begin(step, own(queue));
     for (const auto& batch : phases_.batches()) {
-      if (with_statistics) add_statistics(*batch, step, tensors, Those::all, own(queue));
-      precondition_batch(*batch, tensors, own(queue));
+      with_arithmetic(batch->is_wide, [&](auto type) {
+        using T = decltype(type);
+        if (with_statistics) add_statistics<T>(*batch, step, tensors, Those::all, own(queue));
+        precondition_batch<T>(*batch, tensors, own(queue));
+      });
     }
   }
   void spread_exchanged(const PreconditioningStep& step, Queue& queue) override;
@@ -111,8 +117,10 @@ class CudaPreconditioning final : public Preconditioning {
 
  private:
   void plan_momenta();
+  template <class T>
   void add_statistics(Batch& batch, const PreconditioningStep& step, const TensorBatch& tensors, Those those,
                       CudaQueue& queue);
+  template <class T>
   void precondition_batch(Batch& batch, const TensorBatch& tensors, CudaQueue& queue);
 
   Phases phases_;
@@ -133,7 +141,7 @@ class CudaPreconditioning final : public Preconditioning {
 void CudaPreconditioning::plan(PreconditioningPlan plan, Queue& /*queue*/) {
   phases_.plan(std::move(plan));
   plan_momenta();
-  for (const auto& batch : momenta_) phases_.reserve(batch->numbers);
+  for (const auto& batch : momenta_) phases_.reserve<float>(batch->numbers);
   all_work_.clear();
   for (const BlockPlan& block : phases_.plan().blocks) all_work_.append(block.exchange != nullptr ? block.size : 0);
 }
@@ -158,26 +166,27 @@ void CudaPreconditioning::plan_momenta() {
 }
 
 /// s = keep s + add (A A^T) for each axis, A being the block with that axis first, (n, all others).
+template <class T>
 void CudaPreconditioning::add_statistics(Batch& batch, const PreconditioningStep& step, const TensorBatch& tensors,
                                          Those those, CudaQueue& queue) {
   const BlockBatch blocks = phases_.show(batch, tensors, queue);
   const std::int64_t count = batch.count();
-  float* gradients = phases_.scratch(queue);
-  float* products = gradients + count * batch.size;
-  float* room = products + count * batch.square();
+  T* gradients = phases_.scratch<T>(queue);
+  T* products = gradients + count * batch.size;
+  T* room = products + count * batch.square();
   for (std::size_t k = 0; k < batch.axes.size(); ++k) {
     const Axis& axis = batch.axes[k];
     AxisTables& tables = batch.tables[k];
     gather_gradients(blocks, axis.outer, gradients, queue);
-    const MatrixBatch<const float> a{gradients, axis.n, batch.size / axis.n, batch.size};
-    phases_.cublas().multiply<float>(a, transposed(a), {products, axis.n, axis.n, axis.n * axis.n}, count, queue);
+    const MatrixBatch<const T> a{gradients, axis.n, batch.size / axis.n, batch.size};
+    phases_.cublas().multiply<T>(a, transposed(a), {products, axis.n, axis.n, axis.n * axis.n}, count, queue);
 
-    std::vector<StatisticItem> items;
+    std::vector<StatisticItem<T>> items;
     tables.statistics.begin();
     for (std::size_t b = 0; b < batch.blocks.size(); ++b) {
       const BlockPlan& block = phases_.block(batch, b);
       const StoredMatrix& statistic = phases_.factors_of(block)[k].statistic;
-      float* numbers = statistic.floats();
+      T* numbers = statistic.as<T>();
       if (statistic.is_coded()) {
         numbers = room + static_cast<std::int64_t>(b) * axis.n * axis.n;
         // To be encoded again changes numbers: those of others stay as they are.
@@ -189,18 +198,19 @@ void CudaPreconditioning::add_statistics(Batch& batch, const PreconditioningStep
     const auto section = tables.statistics_table.add(items);
     tables.statistics_table.send();
     tables.statistics.read(queue);
-    add_to_statistics(tables.statistics_table.at(section), count, axis.n, products, tensors.tensors,
-                      phases_.averaging(), queue);
+    add_to_statistics<T>(tables.statistics_table.at(section), count, axis.n, products, tensors.tensors,
+                         phases_.averaging(), queue);
     tables.statistics.write(queue);
   }
 }
 
+template <class T>
 void CudaPreconditioning::precondition_batch(Batch& batch, const TensorBatch& tensors, CudaQueue& queue) {
   const BlockBatch shown = phases_.show(batch, tensors, queue);
-  TurnedBlocks blocks = phases_.room_for(batch, queue);
+  TurnedBlocks<T> blocks = phases_.room_for<T>(batch, queue);
   gather_gradients(shown, blocks.moved, blocks.x, queue);
   phases_.contract(batch, /*by_columns=*/false, blocks, queue);
-  scatter_preconditioned(shown, blocks.moved, blocks.x, queue);
+  scatter_preconditioned<T>(shown, blocks.moved, blocks.x, queue);
 }
 
 void CudaPreconditioning::spread_exchanged(const PreconditioningStep& step, Queue& queue) {
@@ -232,7 +242,7 @@ void CudaPreconditioning::finish(const PreconditioningStep& step, Queue& queue) 
   const auto* scales = scales_.of<kernels::GraftScales>(cuda_queue, static_cast<std::int64_t>(items.size()));
   if (momenta_.empty()) return cuda::finish(phases_.begin(step, cuda_queue), scales, cuda_queue);
   for (const auto& batch : momenta_) {
-    float* next = phases_.scratch(cuda_queue);
+    float* next = phases_.scratch<float>(cuda_queue);
     batch->momenta.begin();
     const auto decoded = [&](const StoredMatrix& matrix, bool takes_part) -> float* {
       if (!matrix.exists()) return nullptr;

@@ -15,7 +15,7 @@ void BackgroundRoots::begin(std::span<const RootJob> jobs, std::span<RootRecord>
     if (jobs[at].action != RootAction::root || jobs[at].result == nullptr) continue;
     kept_.add(jobs[at].statistic, jobs[at].result);
     RootJob job = jobs[at];
-    job.statistic = {job.n, job.n, kernels::Coding::none, job.result, nullptr, nullptr};
+    job.statistic = {job.n, job.n, kernels::Coding::none, job.result, nullptr, nullptr, job.statistic.dtype};
     jobs_.push_back(job);
     places_.push_back(at);
   }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "roots/orthonormal_basis.h"
@@ -21,11 +22,11 @@ std::int64_t numbers_of_basis(std::int64_t n) { return 2 * n * n + OrthonormalBa
 }  // namespace
 
 void Bases::compute(std::span<const RootJob> jobs, std::span<RootRecord> records, CudaQueue& queue) {
-  std::map<std::pair<std::int64_t, RootAction>, std::vector<std::size_t>> groups;
+  std::map<std::tuple<std::int64_t, RootAction, bool>, std::vector<std::size_t>> groups;
   std::size_t count = 0;
   for (std::size_t at = 0; at < jobs.size(); ++at) {
     if (jobs[at].action != RootAction::eigenvectors && jobs[at].action != RootAction::refine) continue;
-    groups[{jobs[at].n, jobs[at].action}].push_back(at);
+    groups[{jobs[at].n, jobs[at].action, jobs[at].is_wide()}].push_back(at);
     ++count;
   }
   if (count == 0) return;
@@ -35,10 +36,13 @@ void Bases::compute(std::span<const RootJob> jobs, std::span<RootRecord> records
   queue.zero(states, memory.bytes());
   std::vector<std::size_t> order;
   for (const auto& [key, all] : groups) {
-    const auto most = root_batch_limit(numbers_of_basis(key.first) * static_cast<std::int64_t>(sizeof(double)));
+    const auto [n, action, is_wide] = key;
+    const auto most = root_batch_limit(numbers_of_basis(n) * static_cast<std::int64_t>(sizeof(double)));
     for (std::size_t first = 0; first < all.size(); first += most) {
       const std::span own = std::span(all).subspan(first, std::min(most, all.size() - first));
-      run_batch(jobs, own, states + order.size(), queue);
+      with_arithmetic(is_wide, [&, begin = states + order.size()](auto type) {
+        run_batch<decltype(type)>(jobs, own, begin, queue);
+      });
       order.insert(order.end(), own.begin(), own.end());
     }
   }
@@ -51,6 +55,7 @@ void Bases::compute(std::span<const RootJob> jobs, std::span<RootRecord> records
   }
 }
 
+template <class Kept>
 void Bases::run_batch(std::span<const RootJob> jobs, std::span<const std::size_t> own, RootState* states,
                       CudaQueue& queue) {
   const std::int64_t n = jobs[own.front()].n;
@@ -66,26 +71,27 @@ void Bases::run_batch(std::span<const RootJob> jobs, std::span<const std::size_t
   batch.count = count;
   batch.states = states;
 
-  std::vector<BasisItem> items;
+  auto* const stored = reinterpret_cast<Kept*>(products);
+  std::vector<BasisItem<Kept>> items;
   statistics_.begin();
   for (std::size_t k = 0; k < own.size(); ++k) {
     const RootJob& job = jobs[own[k]];
-    items.push_back({job.preconditioner.floats(), job.result});
-    statistics_.add(job.statistic, reinterpret_cast<float*>(products) + static_cast<std::int64_t>(k) * n * n);
+    items.push_back({job.preconditioner.as<Kept>(), static_cast<Kept*>(job.result)});
+    statistics_.add(job.statistic, stored + static_cast<std::int64_t>(k) * n * n);
   }
   items_.begin(queue);
   const auto section = items_.add(items);
   items_.send();
-  const BasisItem* const shown = items_.at(section);
+  const BasisItem<Kept>* const shown = items_.at(section);
   statistics_.read(queue);
   if (!is_refined) {
-    load_statistics(batch, reinterpret_cast<float*>(products), vectors, queue);
+    load_statistics<Kept>(batch, stored, vectors, queue);
     const Buffer info(queue.scratch(), own.size() * sizeof(int));
     libraries_.cusolver().decompose(vectors, n, count, values, info.as<int>(), queue);
     mark_unconverged(batch, info.as<int>(), queue);
     return write_bases(shown, vectors, count, n, /*ascending=*/true, queue);
   }
-  load_statistics(batch, reinterpret_cast<float*>(products), statistics, queue);
+  load_statistics<Kept>(batch, stored, statistics, queue);
   load_bases(shown, count, n, vectors, queue);
   const MatrixBatch<const double> rows{vectors, n, n, n * n};
   libraries_.cublas().multiply<double>(rows, {statistics, n, n, n * n}, {products, n, n, n * n}, count, queue);

@@ -23,6 +23,8 @@ class Bases {
   void compute(std::span<const RootJob> jobs, std::span<RootRecord> records, CudaQueue& queue);
 
  private:
+  /// Kept: the type of statistics and bases.
+  template <class Kept>
   void run_batch(std::span<const RootJob> jobs, std::span<const std::size_t> own, RootState* states, CudaQueue& queue);
 
   RootLibraries& libraries_;

@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "backend/power_iteration.h"
@@ -24,7 +25,7 @@ constexpr std::int64_t kListsOfRoots = 7;
 auto key_of(const RootJob& job) {
   const RootRecipe& r = job.recipe;
   return std::tuple(job.n, r.method, r.precision, r.exponent, r.matrix_epsilon, r.padded, r.pad_value, r.source_steps,
-                    r.threshold, r.retries);
+                    r.threshold, r.retries, job.is_wide());
 }
 
 /// How many numbers a list has: its matrices, or their probes.
@@ -68,6 +69,15 @@ RootBatch batch_of(const RootJob& job, std::size_t count, double ridge_factor, R
 }
 
 bool is_narrow(const RootJob& job) { return job.recipe.precision == RootPrecision::f32; }
+
+/// body(0 of the type that the job's statistic is kept in). Roots in f32 are of statistics in f32.
+template <class T, class Body>
+auto with_kept_type(const RootJob& job, Body body) {
+  if constexpr (std::is_same_v<T, double>) {
+    if (job.is_wide()) return body(double{});
+  }
+  return body(float{});
+}
 
 /// The residual of an eigendecomposition above which it is looked at again.
 double doubtful_error(const RootJob& job) {
@@ -172,29 +182,33 @@ void Roots::put(std::span<const RootJob> jobs, QueuedRoots& queued, CudaQueue& q
   for (const std::vector<std::size_t>& own : batches_of(jobs)) {
     if (number == queued.tables.size()) queued.tables.push_back(std::make_unique<RootTables>());
     RootTables& tables = *queued.tables[number++];
-    if (is_narrow(jobs[own.front()])) {
-      put_batch<float>(jobs, own, states, tables, queue);
+    const RootJob& front = jobs[own.front()];
+    if (is_narrow(front)) {
+      put_batch<float, float>(jobs, own, states, tables, queue);
     } else {
-      put_batch<double>(jobs, own, states, tables, queue);
+      with_kept_type<double>(front,
+                             [&](auto type) { put_batch<double, decltype(type)>(jobs, own, states, tables, queue); });
     }
     states += own.size();
   }
 }
 
-template <class T>
+template <class T, class Kept>
 void Roots::put_batch(std::span<const RootJob> jobs, std::span<const std::size_t> own, RootState* states,
                       RootTables& tables, CudaQueue& queue) {
   const RootJob& front = jobs[own.front()];
-  const Attempt<T> attempt = begin<T>(jobs, own, /*ridge_factor=*/1, states, tables, likely_iterations(front), queue);
-  std::vector<RootOutcome<T>> outcomes;
+  const Attempt<T> attempt =
+      begin<T, Kept>(jobs, own, /*ridge_factor=*/1, states, tables, likely_iterations(front), queue);
+  std::vector<RootOutcome<T, Kept>> outcomes;
   for (std::size_t k = 0; k < own.size(); ++k) {
-    outcomes.push_back({attempt.roots + static_cast<std::int64_t>(k) * front.n * front.n, jobs[own[k]].result});
+    outcomes.push_back(
+        {attempt.roots + static_cast<std::int64_t>(k) * front.n * front.n, static_cast<Kept*>(jobs[own[k]].result)});
   }
   tables.outcome_table.begin(queue);
   const auto section = tables.outcome_table.add(outcomes);
   tables.outcome_table.send();
-  narrow_settled(attempt.device, tables.outcome_table.at(section), front.recipe.threshold, doubtful_error(front),
-                 queue);
+  convert_settled(attempt.device, tables.outcome_table.at(section), front.recipe.threshold, doubtful_error(front),
+                  queue);
 }
 
 void Roots::take(std::span<const RootJob> jobs, std::span<RootRecord> records, QueuedRoots& queued, CudaQueue& queue) {
@@ -223,7 +237,7 @@ void Roots::take(std::span<const RootJob> jobs, std::span<RootRecord> records, Q
 }
 
 /// Coupled Newton makes so many iterations.
-template <class T>
+template <class T, class Kept>
 Roots::Attempt<T> Roots::begin(std::span<const RootJob> jobs, std::span<const std::size_t> own, double ridge_factor,
                                RootState* states, RootTables& tables, std::int32_t iterations, CudaQueue& queue) {
   const RootJob& front = jobs[own.front()];
@@ -233,13 +247,13 @@ Roots::Attempt<T> Roots::begin(std::span<const RootJob> jobs, std::span<const st
   attempt.device = batch_of(front, own.size(), ridge_factor, states);
   T* const statistics = attempt.statistics();
   T* const scratch = attempt.scratch();
-  auto* const stored = reinterpret_cast<float*>(scratch);
+  auto* const stored = reinterpret_cast<Kept*>(scratch);
   tables.statistics.begin();
   for (std::size_t k = 0; k < own.size(); ++k) {
     tables.statistics.add(jobs[own[k]].statistic, stored + static_cast<std::int64_t>(k) * n * n);
   }
   tables.statistics.read(queue);
-  load_statistics(attempt.device, stored, statistics, queue);
+  load_statistics<Kept>(attempt.device, stored, statistics, queue);
   if (front.recipe.method == RootMethod::eigh) {
     attempt.roots = eigh(attempt.device, statistics, scratch, tables, queue);
     return attempt;
@@ -269,8 +283,11 @@ void Roots::try_batches(std::span<Batch* const> batches, CudaQueue& queue) {
   std::vector<std::span<const RootState>> seen;
   std::size_t first = 0;
   for (const Batch* batch : batches) {
-    attempts.push_back(begin<T>(batch->jobs, batch->own, batch->ridge_factor, memory.as<RootState>() + first,
-                                *batch->tables, unseen_iterations(batch->front(), batch->own.size()), queue));
+    with_kept_type<T>(batch->front(), [&](auto type) {
+      attempts.push_back(begin<T, decltype(type)>(batch->jobs, batch->own, batch->ridge_factor,
+                                                  memory.as<RootState>() + first, *batch->tables,
+                                                  unseen_iterations(batch->front(), batch->own.size()), queue));
+    });
     seen.emplace_back(states.data() + first, batch->own.size());
     first += batch->own.size();
   }
@@ -304,31 +321,32 @@ void Roots::try_batches(std::span<Batch* const> batches, CudaQueue& queue) {
       write_record(seen[b][k], batch.front().recipe.threshold, record);
       if (record.is_worth_another()) failed.push_back(batch.own[k]);
     }
-    keep(batch, attempts[b].roots, queue);
+    with_kept_type<T>(batch.front(), [&](auto type) { keep<T, decltype(type)>(batch, attempts[b].roots, queue); });
     batch.own = std::move(failed);
   }
 }
 
-/// The accepted ones, in f32, where they go.
-template <class T>
+/// The accepted ones, in Kept, where they go.
+template <class T, class Kept>
 void Roots::keep(const Batch& batch, const T* roots, CudaQueue& queue) {
   const std::int64_t n = batch.n();
   RootTables& tables = *batch.tables;
-  const Buffer narrow(queue.scratch(), batch.into_results ? 0 : batch.own.size() * static_cast<std::size_t>(n * n) * 4);
-  std::vector<RootOutcome<T>> outcomes;
+  const Buffer kept(queue.scratch(),
+                    batch.into_results ? 0 : batch.own.size() * static_cast<std::size_t>(n * n) * sizeof(Kept));
+  std::vector<RootOutcome<T, Kept>> outcomes;
   tables.outcomes.begin();
   for (std::size_t k = 0; k < batch.own.size(); ++k) {
     const RootJob& job = batch.jobs[batch.own[k]];
     if (!batch.records[batch.own[k]].accepted || (batch.into_results && job.result == nullptr)) continue;
     const std::int64_t first = static_cast<std::int64_t>(k) * n * n;
-    float* to = batch.into_results ? job.result : narrow.as<float>() + first;
+    Kept* to = batch.into_results ? static_cast<Kept*>(job.result) : kept.as<Kept>() + first;
     outcomes.push_back({roots + first, to});
     if (!batch.into_results) tables.outcomes.add(job.preconditioner, to);
   }
   tables.outcome_table.begin(queue);
   const auto section = tables.outcome_table.add(outcomes);
   tables.outcome_table.send();
-  narrow_roots(tables.outcome_table.at(section), static_cast<std::int64_t>(outcomes.size()), n, queue);
+  convert_roots(tables.outcome_table.at(section), static_cast<std::int64_t>(outcomes.size()), n, queue);
   tables.outcomes.write(queue);
 }
 

@@ -64,10 +64,11 @@ class Roots {
   void run_group(std::span<Batch> group, CudaQueue& queue);
   template <class T>
   void try_batches(std::span<Batch* const> batches, CudaQueue& queue);
-  template <class T>
+  // Kept: the type of statistics and of what their roots become.
+  template <class T, class Kept>
   Attempt<T> begin(std::span<const RootJob> jobs, std::span<const std::size_t> own, double ridge_factor,
                    RootState* states, RootTables& tables, std::int32_t iterations, CudaQueue& queue);
-  template <class T>
+  template <class T, class Kept>
   void put_batch(std::span<const RootJob> jobs, std::span<const std::size_t> own, RootState* states, RootTables& tables,
                  CudaQueue& queue);
   template <class T>
@@ -79,7 +80,7 @@ class Roots {
   template <class T>
   static void find_eigenvalues(const RootBatch& batch, const T* statistics, bool and_smallest, RootTables& tables,
                                CudaQueue& queue);
-  template <class T>
+  template <class T, class Kept>
   static void keep(const Batch& batch, const T* roots, CudaQueue& queue);
   template <class T>
   void multiply(const RootBatch& batch, const T* a, const T* b, T* c, CudaQueue& queue);

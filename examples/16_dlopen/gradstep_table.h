@@ -658,6 +658,9 @@ typedef struct gradstep_shampoo_options {
   int32_t master_weights;
   int32_t product_precision;
   int32_t maximize;
+  int32_t state_dtype;
+  int32_t stochastic_rounding;
+  int64_t seed;
 } gradstep_shampoo_options;
 enum gradstep_sharded_gradients {
   GRADSTEP_SHARDED_GRADIENTS_INVALID = -1,

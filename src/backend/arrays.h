@@ -12,6 +12,7 @@
 #include "backend/work_list.h"
 #include "core/array.h"
 #include "core/buffer_list.h"
+#include "kernels/stochastic_rounding.h"
 
 namespace gradstep {
 
@@ -25,7 +26,8 @@ struct NormPlan {
 /// destination = source * multiplier / divisor, rounded to destination's dtype. Sizes are equal; any strides.
 struct CopyItem {
   Array destination;
-  Array source;  ///< data NULL with elements = zeros
+  Array source;                           ///< data NULL with elements = zeros
+  kernels::TensorRounding rounding = {};  ///< into 16 bits from f32, of stream 0; positions are those of the arrays
 };
 
 struct CopyPlan {

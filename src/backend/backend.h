@@ -65,13 +65,13 @@ class Backend {
   /// The end of a step that other operations have made.
   virtual void close_step(kernels::StepScalars* scalars, Queue& queue) = 0;
 
-  // State outside a step. Plain numbers are contiguous f32.
+  // State outside a step. Plain numbers are contiguous f32, and matrices that are encoded and decoded f32 or codes.
   virtual void encode(const float* from, const CodedNumbers& to, Queue& queue) = 0;
   virtual void decode(const CodedNumbers& from, float* to, Queue& queue) = 0;
   virtual void encode(const float* from, const StoredMatrix& to, Queue& queue) = 0;
   virtual void decode(const StoredMatrix& from, float* to, Queue& queue) = 0;
   /// to = value * I.
-  virtual void write_identity(const StoredMatrix& to, float value, Queue& queue) = 0;
+  virtual void write_identity(const StoredMatrix& to, double value, Queue& queue) = 0;
 
   // Lists of arrays.
   /// partials[c] = the sum of squares over chunk c of the plan's work, of the numbers times `scale`, in f64.

@@ -17,9 +17,30 @@
 #include "backend/stored_numbers.h"
 #include "backend/work_list.h"
 #include "core/dtype.h"
+#include "kernels/stochastic_rounding.h"
 #include "rules/shampoo.h"
 
 namespace gradstep {
+
+// Numbers of a parameter are in its arithmetic: f64 where it is f64, else f32. Its momenta, grafting states and Adam's
+// moments may be bf16.
+
+/// body(0 of the type) for an arithmetic.
+template <class Body>
+auto with_arithmetic(bool is_wide, Body body) {
+  return is_wide ? body(double{}) : body(float{});
+}
+
+/// The streams of random bits that state is rounded with.
+enum StateStream : int {
+  kMomentumStream = 1,
+  kDiagonalMomentumStream,
+  kDiagonalStatisticsStream,
+  kDiagonalExpAvgStream,
+  // Adam's moments when they have followed their bases, in a step that has rounded them before.
+  kMovedStatisticsStream,
+  kMovedExpAvgStream,
+};
 
 /// What is kept of a parameter as a whole. Absent matrices are not used by the form of the plan.
 struct TensorPlan {
@@ -31,9 +52,12 @@ struct TensorPlan {
   StoredMatrix diagonal_momentum;
   StoredMatrix diagonal_statistics;
   StoredMatrix diagonal_exp_avg;
-  float* master = nullptr;                   ///< f32 copy of a narrow parameter
-  float* direction = nullptr;                ///< scratch for the grafting direction
-  float* preconditioned_gradient = nullptr;  ///< scratch for P(g)
+  float* master = nullptr;                  ///< f32 copy of a narrow parameter
+  void* direction = nullptr;                ///< scratch for the grafting direction
+  void* preconditioned_gradient = nullptr;  ///< scratch for P(g)
+  std::uint64_t random_key = 0;
+
+  bool is_wide() const { return dtype == DType::f64; }
 };
 
 /// One axis of a block, which is (outer, n, inner) around it, with its two n x n matrices.
@@ -55,7 +79,7 @@ struct BlockPlan {
   std::vector<std::int64_t> strides;  ///< of the tensor, which is compact: the last is 1
   std::size_t first_factor = 0;
   std::size_t factors = 0;
-  float* exchange = nullptr;  ///< present = P(g) goes here, compact, to be spread when all ranks' blocks have come
+  void* exchange = nullptr;  ///< present = P(g) goes here, compact, to be spread when all ranks' blocks have come
 };
 
 /// tf32: devices that have it may round the operands of f32 products to 10 bits behind the point.
@@ -73,19 +97,22 @@ struct PreconditioningPlan {
   std::size_t own_blocks = 0;
 };
 
-/// Where a step finds and leaves a parameter's numbers, in f32.
+/// Where a step finds and leaves a parameter's numbers, in its arithmetic.
 struct TensorStep {
   bool takes_part = false;  ///< has a gradient
   bool used = false;        ///< had one in an earlier step
-  const float* gradient = nullptr;
-  const float* direction = nullptr;  ///< the grafting direction: TensorPlan::direction, or the gradient
-  const float* value = nullptr;
-  float* outcome = nullptr;  ///< the new value, or the change
+  const void* gradient = nullptr;
+  const void* direction = nullptr;  ///< the grafting direction: TensorPlan::direction, or the gradient
+  const void* value = nullptr;
+  void* outcome = nullptr;  ///< the new value, or the change
 };
 
 struct PreconditioningStep {
   std::span<const TensorStep> tensors;
   std::span<const rules::ShampooConstants> groups;
+  std::int64_t rounding_step = -1;  ///< t where bf16 state is rounded at random
+
+  kernels::TensorRounding rounding(const TensorPlan& tensor) const { return {tensor.random_key, rounding_step}; }
 };
 
 enum class RootMethod : std::uint8_t { coupled_newton, eigh };
@@ -94,14 +121,14 @@ enum class RootPrecision : std::uint8_t { f64, f32 };
 /// How an inverse p-th root is taken, checked, and tried again.
 struct RootRecipe {
   RootMethod method = RootMethod::eigh;
-  RootPrecision precision = RootPrecision::f64;
-  std::int32_t exponent = 4;     ///< p >= 1
-  double matrix_epsilon = 1e-6;  ///< the ridge is this times max(largest eigenvalue, 1e-6)
-  std::int64_t padded = 0;       ///< the matrix is taken as extended to this size by a diagonal; 0 = not extended
-  double pad_value = 1;          ///< what stands on that diagonal
-  bool source_steps = false;     ///< coupled Newton's steps, and the rule that ends them, are distributed_shampoo.py's
-  double threshold = 0.1;        ///< of the error of what is accepted
-  std::int32_t retries = 0;      ///< each with ten times the ridge; after f32, in f64 first
+  RootPrecision precision = RootPrecision::f64;  ///< f64 for statistics in f64
+  std::int32_t exponent = 4;                     ///< p >= 1
+  double matrix_epsilon = 1e-6;                  ///< the ridge is this times max(largest eigenvalue, 1e-6)
+  std::int64_t padded = 0;    ///< the matrix is taken as extended to this size by a diagonal; 0 = not extended
+  double pad_value = 1;       ///< what stands on that diagonal
+  bool source_steps = false;  ///< coupled Newton's steps, and the rule that ends them, are distributed_shampoo.py's
+  double threshold = 0.1;     ///< of the error of what is accepted
+  std::int32_t retries = 0;   ///< each with ten times the ridge; after f32, in f64 first
 };
 
 /// What the computation of a matrix says beside the matrix. The host reads it for its metrics, and to tell which rounds
@@ -131,9 +158,11 @@ struct RootJob {
   std::int64_t n = 0;
   StoredMatrix statistic = {};       // NOLINT(readability-redundant-member-init)
   StoredMatrix preconditioner = {};  // NOLINT(readability-redundant-member-init)
-  /// n * n numbers of a round, where the root waits until it is installed; a refined basis has n more, the place that
-  /// each of its vectors had before. NULL = another rank's, or dropped.
-  float* result = nullptr;
+  /// n * n numbers of a round, of the statistic's arithmetic, where the root waits until it is installed; a refined
+  /// basis has n more, the place that each of its vectors had before. NULL = another rank's, or dropped.
+  void* result = nullptr;
+
+  bool is_wide() const { return statistic.dtype == DType::f64; }
 };
 
 /// Roots under way. Destroying it stops it.

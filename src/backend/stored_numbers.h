@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "core/dtype.h"
 #include "kernels/column_code.h"
 
 namespace gradstep {
@@ -18,19 +19,23 @@ struct CodedNumbers {
   bool is_signed = false;
 };
 
-/// A matrix of state where it lies, row-major: f32 numbers, or integer codes (kernels/column_code.h).
+/// A matrix of state where it lies, row-major: plain numbers, or integer codes (kernels/column_code.h).
 struct StoredMatrix {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   kernels::Coding coding = kernels::Coding::none;
-  void* numbers = nullptr;    ///< f32 or codes; NULL = absent
+  void* numbers = nullptr;    ///< of dtype, or codes; NULL = absent
   float* buckets = nullptr;   ///< one a column, of codes
   float* diagonal = nullptr;  ///< int16, whose matrices are square
+  DType dtype = DType::f32;   ///< of numbers that are no codes: f32, f64 or bf16
 
   std::int64_t size() const { return rows * columns; }
   bool exists() const { return numbers != nullptr; }
   bool is_coded() const { return coding != kernels::Coding::none; }
-  float* floats() const { return static_cast<float*>(numbers); }
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(numbers);
+  }
 };
 
 }  // namespace gradstep

@@ -155,7 +155,7 @@ class CpuBackend final : public Backend, private ChunkRunner {
   }
   void encode(const float* from, const StoredMatrix& to, Queue& /*queue*/) override { write_matrix(loops_, from, to); }
   void decode(const StoredMatrix& from, float* to, Queue& /*queue*/) override { copy_matrix(loops_, from, to); }
-  void write_identity(const StoredMatrix& to, float value, Queue& /*queue*/) override {
+  void write_identity(const StoredMatrix& to, double value, Queue& /*queue*/) override {
     cpu::write_identity(loops_, to, value);
   }
 

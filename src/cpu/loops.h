@@ -30,22 +30,45 @@ struct UpdateScalars {
   std::int64_t step = 0;
 };
 
-/// What a direction of rules/shampoo.h takes. Arrays that are given twice must be the same from the beginning on.
-struct DirectionArrays {
-  const float* g;
-  float* u;          ///< may be g
-  float* states[2];  ///< those of the rule
+/// Numbers of state that a loop of Shampoo reads and writes, each list from element `first` of its tensor on.
+struct StateLists {
+  void* numbers[2] = {};             ///< in the arithmetic type, or bf16; NULL = absent
+  int streams[2] = {};               ///< of random bits
+  bool is_narrow = false;            ///< bf16, where the arithmetic is f32
+  kernels::TensorRounding rounding;  ///< of bf16
+  std::int64_t first = 0;            ///< a multiple of kCodeBlock where they are bf16
 };
 
-/// Without `direction` the parameter is not preconditioned and has one momentum, `diagonal`; with it and `diagonal`
-/// NULL the two directions share `momentum` (SQRT_N).
+/// What a direction of rules/shampoo.h takes. Arrays that are given twice must be the same from the beginning on.
+template <class T>
+struct DirectionArrays {
+  const T* g;
+  T* u;               ///< may be g
+  StateLists states;  ///< those of the rule
+};
+
+/// Without `direction` the parameter is not preconditioned and has one momentum, the second; with it and without the
+/// second the two directions share the first (SQRT_N).
+template <class T>
 struct GraftArrays {
-  const float* u;          ///< the grafting direction
-  const float* direction;  ///< P(g)
-  const float* p;
-  float* momentum;
-  float* diagonal;
-  float* out;  ///< may be u or p
+  const T* u;          ///< the grafting direction
+  const T* direction;  ///< P(g)
+  const T* p;
+  StateLists momenta;
+  T* out;  ///< may be u or p
+};
+
+/// A step of Shampoo.
+template <class T>
+struct GraftLoops {
+  /// The direction of scale g by one of the rules that are not plain.
+  void (*write_direction)(kernels::Graft graft, const rules::RuleConstants& constants, T scale,
+                          const DirectionArrays<T>& arrays, std::int64_t count);
+  /// The change of p.
+  void (*finish)(const GraftArrays<T>& arrays, std::int64_t count, const kernels::FinishConstants<T>& constants);
+  /// From Adam's direction to the change of p. out may be p; `adds` as in FinishConstants.
+  void (*finish_corrected)(const T* direction, const T* p, T* out, std::int64_t count, bool adds,
+                           const kernels::CorrectedConstants<T>& constants);
 };
 
 /// How this processor likes memory to be walked: see loops/block.h.
@@ -117,15 +140,17 @@ struct Loops {
   /// to.buckets holds the largest magnitude of each column.
   void (*encode_matrix)(const float* numbers, const StoredMatrix& to);
 
-  // A step of Shampoo.
-  /// The direction of scale g by one of the rules that are not plain.
-  void (*write_direction)(kernels::Graft graft, const rules::RuleConstants& constants, float scale,
-                          const DirectionArrays& arrays, std::int64_t count);
-  /// The change of p.
-  void (*finish_grafted)(const GraftArrays& arrays, std::int64_t count, const kernels::FinishConstants& constants);
-  /// From Adam's direction to the change of p. out may be p; `adds` as in FinishConstants.
-  void (*finish_corrected)(const float* direction, const float* p, float* out, std::int64_t count, bool adds,
-                           const kernels::CorrectedConstants& constants);
+  GraftLoops<float> graft_f32;
+  GraftLoops<double> graft_f64;
+
+  template <class T>
+  const GraftLoops<T>& graft() const {
+    if constexpr (sizeof(T) == sizeof(double)) {
+      return graft_f64;
+    } else {
+      return graft_f32;
+    }
+  }
 };
 
 #if defined(__aarch64__)

@@ -71,4 +71,25 @@ struct RoundingBits {
   }
 };
 
+/// How the numbers that a step stores of a tensor are rounded: at random, or, where there is no step, to nearest.
+struct TensorRounding {
+  std::uint64_t key = 0;  ///< the parameter's
+  std::int64_t step = -1;
+
+  GRADSTEP_FORMULA bool is_random() const { return step >= 0; }
+  GRADSTEP_FORMULA RoundingBits bits(std::int64_t first_element) const { return {key, step, first_element}; }
+
+  /// Element i of the tensor, wherever it is stored from.
+  template <class To>
+  GRADSTEP_FORMULA To round(float x, int stream, std::int64_t i) const {
+    if (!is_random()) return convert<To>(x);
+    const std::int64_t place = i % kCodeBlock;
+    const RoundingBits own = bits(i - place);
+    const bool is_low = place < RoundingBits::kHalf;
+    const auto half = static_cast<std::uint32_t>(is_low ? place : place - RoundingBits::kHalf);
+    const std::uint32_t word = RoundingBits::word(own.place(half), own.stream(stream));
+    return round_stochastically<To>(x, is_low ? word & 0xffffU : word >> 16);
+  }
+};
+
 }  // namespace gradstep::kernels

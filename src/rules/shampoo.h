@@ -40,20 +40,36 @@ struct ShampooForm {
   std::int64_t start_step = 0;
 };
 
+/// What the end of a step computes with, in the arithmetic of T.
+template <class T>
+struct ShampooFinish {
+  kernels::FinishConstants<T> grafted;  ///< a tensor's own scales come to it
+  kernels::CorrectedConstants<T> corrected;
+};
+
 struct ShampooConstants {
   // Statistics become keep * s + add * (g contracted with itself).
-  float keep = 0;
-  float add = 0;
+  double keep = 0;
+  double add = 0;
   double clip_scaled_norm = 0;
-  RuleConstants direction = {};     ///< of the grafting rule; eigenvalue-corrected: of Adam in the basis
-  kernels::FinishConstants finish;  ///< a tensor's own scales come to it
-  kernels::CorrectedConstants corrected;
+  RuleConstants direction = {};  ///< of the grafting rule; eigenvalue-corrected: of Adam in the basis
+  ShampooFinish<float> f32;
+  ShampooFinish<double> f64;
+
+  template <class T>
+  GRADSTEP_FORMULA const ShampooFinish<T>& in() const {
+    if constexpr (sizeof(T) == sizeof(double)) {
+      return f64;
+    } else {
+      return f32;
+    }
+  }
 };
 
 /// The change of p by a rule at learning rate 1, negated.
-template <class Rule>
+template <class T, class Rule>
 class Direction {
-  using Change = Kernel<float, Rule, 0, Decay::none>;
+  using Change = Kernel<T, Rule, 0, Decay::none>;
 
  public:
   static constexpr int kStates = Change::kStates;
@@ -61,18 +77,19 @@ class Direction {
 
   GRADSTEP_FORMULA explicit Direction(const RuleConstants& constants) : change_(constants) {}
 
-  GRADSTEP_FORMULA float operator()(float p, float g, float* state) const { return -change_(p, g, state); }
+  GRADSTEP_FORMULA T operator()(T p, T g, T* state) const { return -change_(p, g, state); }
 
  private:
   Change change_;
 };
 
 /// Signs (SQRT_N).
+template <class T>
 struct SignDirection {
   static constexpr int kStates = 0;
   static constexpr bool kWritesStates = false;
 
-  GRADSTEP_FORMULA float operator()(float /*p*/, float g, float* /*state*/) const { return kernels::sign<float>(g); }
+  GRADSTEP_FORMULA T operator()(T /*p*/, T g, T* /*state*/) const { return kernels::sign<T>(g); }
 };
 
 /// The weight of what is added to an average; sums (beta = 1) take all of it.
@@ -96,23 +113,25 @@ GRADSTEP_FORMULA void set_direction(const ShampooForm& form, const ShampooValues
   }
 }
 
-GRADSTEP_FORMULA kernels::CorrectedConstants corrected_step(const ShampooValues& v, std::int64_t t) {
+template <class T>
+GRADSTEP_FORMULA kernels::CorrectedConstants<T> corrected_step(const ShampooValues& v, std::int64_t t) {
   const std::int64_t n = t > 1 ? t : 1;  // the first gradient only makes the basis
   const double correction1 = 1 - kernels::Power()(v.beta1, n);
   const double correction2 = v.beta2 == 1 ? 1 : 1 - kernels::Power()(v.beta2, n);
-  return {static_cast<float>(v.learning_rate * kernels::square_root(correction2) / correction1),
-          static_cast<float>(v.learning_rate * v.weight_decay)};
+  return {static_cast<T>(v.learning_rate * kernels::square_root(correction2) / correction1),
+          static_cast<T>(v.learning_rate * v.weight_decay)};
 }
 
-GRADSTEP_FORMULA kernels::FinishConstants finish_step(const ShampooForm& form, const ShampooValues& v, std::int64_t t,
-                                                      bool adds) {
-  const auto rate = static_cast<float>(v.learning_rate);
-  const auto decay = static_cast<float>(v.weight_decay);
-  kernels::FinishConstants c;
-  c.beta1 = static_cast<float>(v.beta1);
-  c.added = form.moving_average ? static_cast<float>(1 - v.beta1) : 1.0F;
-  c.coupled_decay = form.decoupled_decay ? 0.0F : decay;
-  c.decoupled_decay = form.decoupled_decay ? rate * decay : 0.0F;
+template <class T>
+GRADSTEP_FORMULA kernels::FinishConstants<T> finish_step(const ShampooForm& form, const ShampooValues& v,
+                                                         std::int64_t t, bool adds) {
+  const auto rate = static_cast<T>(v.learning_rate);
+  const auto decay = static_cast<T>(v.weight_decay);
+  kernels::FinishConstants<T> c;
+  c.beta1 = static_cast<T>(v.beta1);
+  c.added = form.moving_average ? static_cast<T>(1 - v.beta1) : T{1};
+  c.coupled_decay = form.decoupled_decay ? T{0} : decay;
+  c.decoupled_decay = form.decoupled_decay ? rate * decay : T{0};
   c.rate = rate;
   c.selects_preconditioned = t >= form.start_step;
   c.nesterov = form.nesterov;
@@ -125,12 +144,15 @@ GRADSTEP_FORMULA kernels::FinishConstants finish_step(const ShampooForm& form, c
 /// `adds`: outcomes are new parameters; else they are changes.
 GRADSTEP_FORMULA void set_shampoo_constants(const ShampooForm& form, const ShampooValues& v, std::int64_t t, bool adds,
                                             ShampooConstants& c) {
-  c.keep = static_cast<float>(v.beta2);
-  c.add = static_cast<float>(added_weight(v.beta2));
+  c.keep = v.beta2;
+  c.add = added_weight(v.beta2);
   c.clip_scaled_norm = v.clip_scaled_norm;
   shampoo::set_direction(form, v, t, c.direction);
-  c.finish = shampoo::finish_step(form, v, t, adds);
-  if (form.eigenvalue_corrected) c.corrected = shampoo::corrected_step(v, t);
+  c.f32.grafted = shampoo::finish_step<float>(form, v, t, adds);
+  c.f64.grafted = shampoo::finish_step<double>(form, v, t, adds);
+  if (!form.eigenvalue_corrected) return;
+  c.f32.corrected = shampoo::corrected_step<float>(v, t);
+  c.f64.corrected = shampoo::corrected_step<double>(v, t);
 }
 
 }  // namespace gradstep::rules

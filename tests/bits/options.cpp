@@ -75,6 +75,9 @@ struct Fields<gradstep_shampoo_options> {
       FIELD(eigenvalue_corrected),
       FIELD(master_weights),
       FIELD(maximize),
+      FIELD(state_dtype, Words{"native", "bf16", "int8"}),
+      FIELD(stochastic_rounding),
+      FIELD(seed),
   };
 };
 

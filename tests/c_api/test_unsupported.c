@@ -166,11 +166,19 @@ static void options_of_shampoo_that_do_not_go_together(void** state) {
   UNSUPPORTED(quantize_momentum);
   UNSUPPORTED(quantize_statistics);
 #undef UNSUPPORTED
-  options = shampoo_options();
+  /* What goes with no f64 parameter, and what goes with none. */
   parameter.dtype = dtype_f64();
-  assert_fails(gradstep_optimizer_create_shampoo(*state, &options, &parameter, 1, &optimizer), GRADSTEP_ERR_UNSUPPORTED,
-               "f64");
-  assert_fails(gradstep_shampoo_state_bytes(&options, &parameter, 1, &bytes), GRADSTEP_ERR_UNSUPPORTED, "f64");
+#define UNSUPPORTED(field, value)                                                              \
+  options = shampoo_options();                                                                 \
+  options.field = value;                                                                       \
+  assert_fails(gradstep_optimizer_create_shampoo(*state, &options, &parameter, 1, &optimizer), \
+               GRADSTEP_ERR_UNSUPPORTED, #field);                                              \
+  assert_fails(gradstep_shampoo_state_bytes(&options, &parameter, 1, &bytes), GRADSTEP_ERR_UNSUPPORTED, #field)
+  UNSUPPORTED(quantize_momentum, 1);
+  UNSUPPORTED(quantize_statistics, 1);
+  UNSUPPORTED(state_dtype, GRADSTEP_STATE_DTYPE_BF16);
+  UNSUPPORTED(state_dtype, GRADSTEP_STATE_DTYPE_INT8);
+#undef UNSUPPORTED
 }
 
 static void sums_of_modes_that_divide_each_gradient(void** state) {

@@ -23,21 +23,25 @@ using Change = std::function<void(gradstep_shampoo_options&)>;
 inline constexpr float kNan = __builtin_nanf("");
 
 /// What is compared of an optimizer after a step.
-struct Outcome {
-  std::vector<std::vector<float>> parameters;
-  std::vector<std::vector<float>> states;
+template <class T>
+struct OutcomeOf {
+  std::vector<std::vector<T>> parameters;
+  std::vector<std::vector<T>> states;
 };
 
-/// Shampoo over f32 tensors of one device, fed with numbers that are a function of the step.
-class Model {
+/// Shampoo over tensors of f32 or f64 of one device, fed with numbers that are a function of the step.
+template <class T>
+class ModelOf {
  public:
-  Model(TestDevice& device, std::vector<Shape> shapes, const Change& change)
+  using Outcome = OutcomeOf<T>;
+
+  ModelOf(TestDevice& device, std::vector<Shape> shapes, const Change& change)
       : device_(device), shapes_(std::move(shapes)), parameters_(shapes_.size()) {
     for (std::size_t i = 0; i < shapes_.size(); ++i) {
       parameters_[i].struct_size = sizeof(gradstep_parameter);
       parameters_[i].shape = shapes_[i].data();
       parameters_[i].ndim = static_cast<std::int32_t>(shapes_[i].size());
-      parameters_[i].dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
+      parameters_[i].dtype = {GRADSTEP_TYPE_FLOAT, 8 * sizeof(T), 1};
       parameters_[i].device = device.id();
       params_.push_back(tensor(i));
       grads_.push_back(tensor(i));
@@ -53,16 +57,16 @@ class Model {
     TestDevice::check(gradstep_optimizer_create_shampoo(device.context(), &options, parameters_.data(),
                                                         parameters_.size(), &optimizer_));
   }
-  ~Model() { gradstep_optimizer_destroy(optimizer_); }
-  Model(const Model&) = delete;
-  Model& operator=(const Model&) = delete;
+  ~ModelOf() { gradstep_optimizer_destroy(optimizer_); }
+  ModelOf(const ModelOf&) = delete;
+  ModelOf& operator=(const ModelOf&) = delete;
 
   /// `missing`: the parameter without a gradient. `poison`: the one whose gradient is NaN. `skips`: a step with a NaN
   /// is not made.
   gradstep_status step(int t, std::size_t missing = kNone, std::size_t poison = kNone, bool skips = false) {
     std::vector<gradstep_tensor> grads = grads_;
     for (std::size_t i = 0; i < grads.size(); ++i) {
-      std::vector<float> values = i == poison ? std::vector<float>(size(i), kNan) : numbers(i, t);
+      std::vector<T> values = i == poison ? std::vector<T>(size(i), static_cast<T>(kNan)) : numbers(i, t);
       if (t == kSpikedStep && i == 0) std::ranges::copy(spikes, values.begin());
       write(grads[i], values);
       if (i == missing) grads[i] = {};
@@ -75,11 +79,11 @@ class Model {
   }
 
   /// The states. Eigenvectors have any sign, and with bases diagonal_exp_avg is in them: its magnitudes.
-  std::vector<std::vector<float>> states_up_to_signs() {
-    std::vector<std::vector<float>> states = outcome().states;
+  std::vector<std::vector<T>> states_up_to_signs() {
+    std::vector<std::vector<T>> states = outcome().states;
     if (!has_bases_) return states;
     for (std::size_t s = kStates - 1; s < states.size(); s += kStates) {
-      for (float& value : states[s]) value = std::abs(value);
+      for (T& value : states[s]) value = std::abs(value);
     }
     return states;
   }
@@ -91,23 +95,23 @@ class Model {
     }
     return result;
   }
-  std::vector<std::vector<float>> parameters() {
-    std::vector<std::vector<float>> all;
+  std::vector<std::vector<T>> parameters() {
+    std::vector<std::vector<T>> all;
     for (std::size_t i = 0; i < shapes_.size(); ++i) {
       all.emplace_back(size(i));
-      device_.queue().download(all.back().data(), params_[i].data, size(i) * sizeof(float));
+      device_.queue().download(all.back().data(), params_[i].data, size(i) * sizeof(T));
     }
     return all;
   }
   /// Empty if there is none.
-  std::vector<float> state(std::size_t i, const char* name, Shape shape) {
+  std::vector<T> state(std::size_t i, const char* name, Shape shape) {
     const std::int64_t count = std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
-    std::vector<float> values(static_cast<std::size_t>(count));
+    std::vector<T> values(static_cast<std::size_t>(count));
     const gradstep_tensor host = view(values.data(), {GRADSTEP_DEVICE_CPU, 0}, shape);
     if (gradstep_optimizer_get_state(optimizer_, i, name, &host, nullptr) != GRADSTEP_OK) values.clear();
     return values;
   }
-  void set_state(std::size_t i, const char* name, Shape shape, std::vector<float> values) {
+  void set_state(std::size_t i, const char* name, Shape shape, std::vector<T> values) {
     const gradstep_tensor host = view(values.data(), {GRADSTEP_DEVICE_CPU, 0}, shape);
     TestDevice::check(gradstep_optimizer_set_state(optimizer_, i, name, &host, nullptr));
   }
@@ -130,10 +134,10 @@ class Model {
   }
   gradstep_optimizer* optimizer() const { return optimizer_; }
   /// The gradient of parameter i in step t; of step 0, its first values.
-  std::vector<float> numbers(std::size_t i, int t) const {
+  std::vector<T> numbers(std::size_t i, int t) const {
     std::mt19937 generator(static_cast<unsigned>(100 * t) + static_cast<unsigned>(i));
-    std::vector<float> values(size(i));
-    for (float& value : values) value = static_cast<float>(generator() % 2001) / 1000.0F - 1.0F;
+    std::vector<T> values(size(i));
+    for (T& value : values) value = static_cast<T>(generator() % 2001) / T{1000} - T{1};
     return values;
   }
 
@@ -141,25 +145,27 @@ class Model {
   static constexpr int kSpikedStep = 2;
 
   /// The first elements of parameter 0's gradient in that step.
-  std::vector<float> spikes;
+  std::vector<T> spikes;
 
  private:
   std::size_t size(std::size_t i) const {
     return static_cast<std::size_t>(
         std::accumulate(shapes_[i].begin(), shapes_[i].end(), std::int64_t{1}, std::multiplies<>()));
   }
-  static gradstep_tensor view(float* data, gradstep_device device, Shape& shape) {
+  static gradstep_tensor view(void* data, gradstep_device device, Shape& shape) {
     gradstep_tensor tensor{};
     tensor.data = data;
     tensor.device = device;
     tensor.ndim = static_cast<std::int32_t>(shape.size());
-    tensor.dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
+    tensor.dtype = {GRADSTEP_TYPE_FLOAT, 8 * sizeof(T), 1};
     tensor.shape = shape.data();
     return tensor;
   }
-  gradstep_tensor tensor(std::size_t i) { return view(device_.allocate(size(i)), device_.id(), shapes_[i]); }
-  void write(const gradstep_tensor& tensor, const std::vector<float>& values) {
-    device_.queue().upload(tensor.data, values.data(), values.size() * sizeof(float));
+  gradstep_tensor tensor(std::size_t i) {
+    return view(device_.allocate(size(i) * (sizeof(T) / sizeof(float))), device_.id(), shapes_[i]);
+  }
+  void write(const gradstep_tensor& tensor, const std::vector<T>& values) {
+    device_.queue().upload(tensor.data, values.data(), values.size() * sizeof(T));
   }
 
   static constexpr std::size_t kStates = 4;
@@ -175,6 +181,9 @@ class Model {
   gradstep_optimizer* optimizer_ = nullptr;
 };
 
+using Outcome = OutcomeOf<float>;
+using Model = ModelOf<float>;
+
 class Processor final : public TestDevice {
  public:
   Processor() : TestDevice({GRADSTEP_DEVICE_CPU, 0}) {}
@@ -183,7 +192,8 @@ class Processor final : public TestDevice {
 };
 
 /// Largest difference, relative to the largest number.
-inline double difference(const std::vector<float>& a, const std::vector<float>& b) {
+template <class T>
+double difference(const std::vector<T>& a, const std::vector<T>& b) {
   EXPECT_EQ(a.size(), b.size());
   double largest = 1e-30;
   double worst = 0;
@@ -207,12 +217,13 @@ inline std::vector<float> rounded_to_tf32(std::vector<float> values) {
 }
 
 /// `steps` steps on both devices; tensor 0 has no gradient in the third.
-inline void compare(const Change& change, double tolerance, const std::vector<Shape>& shapes, int steps = 4,
-                    std::size_t poison = Model::kNone) {
+template <class T = float>
+void compare(const Change& change, double tolerance, const std::vector<Shape>& shapes, int steps = 4,
+             std::size_t poison = Model::kNone) {
   Processor processor;
   EmulatedCuda device(7);
-  Model expected(processor, shapes, change);
-  Model found(device, shapes, change);
+  ModelOf<T> expected(processor, shapes, change);
+  ModelOf<T> found(device, shapes, change);
   for (int t = 1; t <= steps; ++t) {
     const std::size_t missing = t == 3 ? 0 : Model::kNone;
     const std::size_t poisoned = t == 2 ? poison : Model::kNone;

@@ -63,6 +63,55 @@ TEST(CudaShampoo, CodesOfMomentaAreEqualToTheBit) {
   compare(coded, 0, {{24, 16}, {300}, {6, 5, 4}, {40, 36}, {3, 70}, {1, 1}});
 }
 
+TEST(CudaShampoo, WhatIsElementwiseIsEqualToTheBitInF64AndInBf16) {
+  for (int graft = GRADSTEP_GRAFT_TYPE_SGD; graft <= GRADSTEP_GRAFT_TYPE_NONE; ++graft) {
+    SCOPED_TRACE("graft_type " + std::to_string(graft));
+    const auto plain = [graft](gradstep_shampoo_options& options) {
+      options.graft_type = graft;
+      options.precondition = 0;
+      options.weight_decay = 0.1;
+      options.nesterov = graft % 2;
+    };
+    compare<double>(plain, 0, kShapes);
+    for (const int stochastic : {0, 1}) {
+      const auto narrow = [=](gradstep_shampoo_options& options) {
+        plain(options);
+        options.state_dtype = GRADSTEP_STATE_DTYPE_BF16;
+        options.stochastic_rounding = stochastic;
+        options.seed = 5;
+      };
+      compare(narrow, 0, kShapes);
+    }
+  }
+}
+
+// Products and roots round to 1e-16, which the ridge, 1e-6 of the largest eigenvalue, lets grow to 1e-10.
+TEST(CudaShampoo, StepsInF64AreTheCpus) {
+  for (const int method : {GRADSTEP_ROOT_METHOD_COUPLED_NEWTON, GRADSTEP_ROOT_METHOD_EIGH}) {
+    for (const int lag : {0, 2}) {
+      const auto roots = [=](gradstep_shampoo_options& options) {
+        options.root_method = method;
+        options.root_lag = lag;
+        options.root_precision = GRADSTEP_ROOT_PRECISION_F32;  // does not concern them
+      };
+      SCOPED_TRACE("root_method " + std::to_string(method) + ", root_lag " + std::to_string(lag));
+      compare<double>(roots, 1e-8, {{24, 16}, {10}, {6, 5, 4}, {}, {0, 3}});
+    }
+  }
+}
+
+// Where a rounding to bf16 falls on the other side of a tie, a momentum is off by 2^-8 of itself.
+TEST(CudaShampoo, StepsWithStateInBf16AreTheCpus) {
+  for (const int stochastic : {0, 1}) {
+    const auto narrow = [=](gradstep_shampoo_options& options) {
+      options.graft_type = GRADSTEP_GRAFT_TYPE_ADAM;
+      options.state_dtype = GRADSTEP_STATE_DTYPE_BF16;
+      options.stochastic_rounding = stochastic;
+    };
+    compare(narrow, 8e-3, {{24, 16}, {10}, {6, 5, 4}, {}, {0, 3}});
+  }
+}
+
 // Rounding of f32 statistics, 6e-8 of their largest number, moves eigenvalues near the ridge, 1e-6 of the largest, by
 // up to 6 %, and their inverse fourth roots by 1.5 %. Gradients lie mostly beside those directions: 6e-5 was seen.
 constexpr double kTolerance = 2e-4;

@@ -39,6 +39,17 @@ TEST(CudaSoap, WithoutPreconditioningItIsEqualToTheBit) {
   compare(with([](gradstep_shampoo_options& options) { options.precondition = 0; }), 0, kAnyRank, 6);
 }
 
+TEST(CudaSoap, WithoutPreconditioningItIsEqualToTheBitInF64AndInBf16) {
+  const auto plain = with([](gradstep_shampoo_options& options) { options.precondition = 0; });
+  compare<double>(plain, 0, kAnyRank, 4);
+  const auto narrow = with([](gradstep_shampoo_options& options) {
+    options.precondition = 0;
+    options.state_dtype = GRADSTEP_STATE_DTYPE_BF16;
+    options.stochastic_rounding = 1;
+  });
+  compare(narrow, 0, kAnyRank, 4);
+}
+
 std::vector<float> identity(std::int64_t n) {
   std::vector<float> matrix(static_cast<std::size_t>(n * n));
   for (std::int64_t i = 0; i < n; ++i) matrix[static_cast<std::size_t>(i * n + i)] = 1;
@@ -49,29 +60,33 @@ std::vector<float> identity(std::int64_t n) {
 TEST(CudaSoap, AStepInTheBasesIsEqualToTheBit) {
   const std::vector<Shape> shapes = {{14, 9}, {10}, {4, 3, 5}};
   const std::vector<std::vector<std::int64_t>> extents = {{14, 9}, {}, {4, 3, 5}};
-  const Change change = with([](gradstep_shampoo_options& options) {
-    options.preconditioning_compute_steps = 1000;
-    options.best_effort_shape_interpretation = 0;
-  });
-  Processor processor;
-  EmulatedCuda device(7);
-  Model expected(processor, shapes, change);
-  Model found(device, shapes, change);
-  for (Model* model : {&expected, &found}) {
-    ASSERT_EQ(model->step(1), GRADSTEP_OK) << gradstep_last_error();
-    for (std::size_t i = 0; i < shapes.size(); ++i) {
-      for (std::size_t axis = 0; axis < extents[i].size(); ++axis) {
-        const std::int64_t n = extents[i][axis];
-        const std::string name = "preconditioners.0." + std::to_string(axis);
-        model->set_state(i, name.c_str(), {n, n}, identity(n));
+  for (const int narrow : {0, 1}) {
+    const Change change = with([narrow](gradstep_shampoo_options& options) {
+      options.preconditioning_compute_steps = 1000;
+      options.best_effort_shape_interpretation = 0;
+      options.state_dtype = narrow != 0 ? GRADSTEP_STATE_DTYPE_BF16 : GRADSTEP_STATE_DTYPE_NATIVE;
+      options.stochastic_rounding = narrow;
+    });
+    Processor processor;
+    EmulatedCuda device(7);
+    Model expected(processor, shapes, change);
+    Model found(device, shapes, change);
+    for (Model* model : {&expected, &found}) {
+      ASSERT_EQ(model->step(1), GRADSTEP_OK) << gradstep_last_error();
+      for (std::size_t i = 0; i < shapes.size(); ++i) {
+        for (std::size_t axis = 0; axis < extents[i].size(); ++axis) {
+          const std::int64_t n = extents[i][axis];
+          const std::string name = "preconditioners.0." + std::to_string(axis);
+          model->set_state(i, name.c_str(), {n, n}, identity(n));
+        }
       }
+      for (int t = 2; t <= 6; ++t) ASSERT_EQ(model->step(t), GRADSTEP_OK) << gradstep_last_error();
     }
-    for (int t = 2; t <= 6; ++t) ASSERT_EQ(model->step(t), GRADSTEP_OK) << gradstep_last_error();
+    const Outcome a = found.outcome();
+    const Outcome b = expected.outcome();
+    EXPECT_EQ(a.parameters, b.parameters);
+    EXPECT_EQ(a.states, b.states);
   }
-  const Outcome a = found.outcome();
-  const Outcome b = expected.outcome();
-  EXPECT_EQ(a.parameters, b.parameters);
-  EXPECT_EQ(a.states, b.states);
 }
 
 // Without beta1 the first moment is the gradient in the bases.
@@ -94,6 +109,18 @@ TEST(CudaSoap, RotationsInTf32RoundTheGradientToIt) {
 constexpr double kTolerance = 5e-4;
 
 TEST(CudaSoap, StepsAreTheCpus) { compare(soap, kTolerance, kFullRank, 12); }
+
+// 1e-16 instead of 6e-8.
+TEST(CudaSoap, StepsInF64AreTheCpus) { compare<double>(soap, 1e-11, kFullRank, 12); }
+
+// A number that products have rounded otherwise may be rounded to the next bf16, 2^-8 of itself away.
+TEST(CudaSoap, StateInBf16IsRoundedAsOnTheCpu) {
+  const auto narrow = with([](gradstep_shampoo_options& options) {
+    options.state_dtype = GRADSTEP_STATE_DTYPE_BF16;
+    options.stochastic_rounding = 1;
+  });
+  compare(narrow, 0.02, kFullRank, 4);
+}
 
 TEST(CudaSoap, StepsAreTheCpusWhenEveryStepRenewsTheBases) {
   compare(with([](gradstep_shampoo_options& options) { options.preconditioning_compute_steps = 1; }), kTolerance,

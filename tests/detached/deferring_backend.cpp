@@ -279,7 +279,7 @@ void DeferringBackend::decode(const StoredMatrix& from, float* to, Queue& queue)
   put_into(queue, [this, from, to] { inner_.decode(from, to, host_); });
 }
 
-void DeferringBackend::write_identity(const StoredMatrix& to, float value, Queue& queue) {
+void DeferringBackend::write_identity(const StoredMatrix& to, double value, Queue& queue) {
   put_into(queue, [this, to, value] { inner_.write_identity(to, value, host_); });
 }
 

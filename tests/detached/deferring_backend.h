@@ -39,7 +39,7 @@ class DeferringBackend : public Backend {
   void decode(const CodedNumbers& from, float* to, Queue& queue) override;
   void encode(const float* from, const StoredMatrix& to, Queue& queue) override;
   void decode(const StoredMatrix& from, float* to, Queue& queue) override;
-  void write_identity(const StoredMatrix& to, float value, Queue& queue) override;
+  void write_identity(const StoredMatrix& to, double value, Queue& queue) override;
   void square_chunks(const NormPlan& plan, double scale, double* partials, Queue& queue) override;
   void fold(const double* partials, std::int64_t count, double* norm, Queue& queue) override;
   void measure(const NormPlan& plan, double* norm, Queue& queue) override;

@@ -11,11 +11,14 @@ namespace {
 
 struct KeptStep {
   explicit KeptStep(const PreconditioningStep& shown)
-      : tensors(shown.tensors.begin(), shown.tensors.end()), groups(shown.groups.begin(), shown.groups.end()) {}
-  PreconditioningStep step() const { return {tensors, groups}; }
+      : tensors(shown.tensors.begin(), shown.tensors.end()),
+        groups(shown.groups.begin(), shown.groups.end()),
+        rounding_step(shown.rounding_step) {}
+  PreconditioningStep step() const { return {tensors, groups, rounding_step}; }
 
   std::vector<TensorStep> tensors;
   std::vector<rules::ShampooConstants> groups;
+  std::int64_t rounding_step;
 };
 
 struct KeptJobs {

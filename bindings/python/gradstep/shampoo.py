@@ -101,6 +101,15 @@ class ShampooOptions(TypedDict, total=False):
         Keyword("steps a float32 copy of every float16 and bfloat16 parameter, which is the copy's rounded value"),
     ]
     maximize: Annotated[bool, Keyword("steps up the gradient")]
+    state_dtype: Annotated[
+        str,
+        Keyword(
+            '"bf16" keeps momenta, grafting states and SOAP\'s moments in bfloat16; matrices stay as they are',
+            enum="STATE_DTYPE_",
+        ),
+    ]
+    stochastic_rounding: Annotated[bool, Keyword("rounds what is stored in 16 bits at random, exact on average")]
+    seed: Annotated[int, Keyword("starts stochastic_rounding: equal seeds give equal bits")]
 
 
 _ENUMS = enums_of(ShampooOptions)
@@ -108,7 +117,7 @@ _ENUMS = enums_of(ShampooOptions)
 
 @documented(ShampooOptions, _native.shampoo_options, arguments=ARGUMENTS)
 class Shampoo(Optimizer):
-    """Distributed Shampoo (Gupta, Koren and Singer 2018; Anil et al. 2020), for float32, float16 and bfloat16.
+    """Distributed Shampoo (Gupta, Koren and Singer 2018; Anil et al. 2020). float64 parameters are computed in float64.
 
     State beside the tensors of the parameter's shape: "statistics.{block}.{axis}", "preconditioners.{block}.{axis}".
     metrics() has error, eigenvalue, iterations, retries, failures and age of every root.

@@ -69,7 +69,9 @@ enum gradstep_one_sided {
 };
 
 /*
- * Distributed Shampoo (Gupta, Koren and Singer 2018; Anil et al. 2020), for f32, f16 and bf16 parameters.
+ * Distributed Shampoo (Gupta, Koren and Singer 2018; Anil et al. 2020). f64 parameters have their state, statistics,
+ * roots and bases in f64, and their arithmetic; root_precision and product_precision do not concern them. Others are
+ * computed in f32.
  *
  * Small neighbouring dimensions of a parameter are merged (best_effort_shape_interpretation), long ones are cut into
  * blocks of block_size. Each axis j of each block has a statistic S = w1 S + w2 G, G being g contracted with itself
@@ -116,8 +118,11 @@ enum gradstep_one_sided {
  * "diagonal_statistics" (v), "diagonal_exp_avg" (ADAM), "statistics.{block}.{axis}" and
  * "preconditioners.{block}.{axis}", the latter two shaped (extent, extent), blocks counted with the last axis fastest.
  * quantize_momentum keeps the momenta in int8, quantize_statistics statistics and preconditioners in int16 with the
- * diagonal apart in f32, each column with one f32 factor; get_state and set_state convert. master_weights keeps f32
- * copies of f16 and bf16 parameters, state "master_weights", as in the other rules.
+ * diagonal apart in f32, each column with one f32 factor; get_state and set_state convert. Both, and state_dtype BF16,
+ * are UNSUPPORTED for f64 parameters. state_dtype BF16 keeps "momentum", "diagonal_momentum", "diagonal_statistics" and
+ * "diagonal_exp_avg" in bf16 (momenta in int8 with quantize_momentum); statistics and preconditioners stay, for the
+ * error of a statistic that is short of rank comes back in its root many times over. master_weights keeps f32 copies of
+ * f16 and bf16 parameters, state "master_weights", and stochastic_rounding rounds, as in the other rules (optimizer.h).
  *
  * Source: Google's distributed_shampoo.py, with its defaults but for root_padding and root_retries, which are
  * LARGEST and 0 there.
@@ -159,6 +164,9 @@ typedef struct gradstep_shampoo_options {
   int32_t master_weights;                   /* bool */
   int32_t product_precision;                /* enum gradstep_product_precision */
   int32_t maximize;                         /* bool: negates the gradients, before all else */
+  int32_t state_dtype;                      /* enum gradstep_state_dtype: NATIVE or BF16, see above */
+  int32_t stochastic_rounding;              /* bool, as in the other rules */
+  int64_t seed;                             /* of stochastic_rounding */
 } gradstep_shampoo_options;
 
 /* Writes the defaults into the struct_size bytes at o; learning_rate becomes NaN, which create refuses.
@@ -170,8 +178,9 @@ GRADSTEP_API gradstep_status gradstep_shampoo_options_init(gradstep_shampoo_opti
  * Creates a Shampoo for n parameters (n may be 0). State starts as the options say and is allocated here. *out is the
  * caller's to destroy.
  * Returns: INVALID_ARGUMENT (a NULL, a field outside its range or not finite, learning_rate not set, a bad schema;
- * quantize_momentum of a parameter without dimensions), UNSUPPORTED (f64 parameters; root_lag, refresh STALE,
- * quantize_momentum or quantize_statistics with eigenvalue_corrected; the schema, see gradstep_parameter),
+ * quantize_momentum of a parameter without dimensions), UNSUPPORTED (state_dtype INT8; state_dtype
+ * BF16, quantize_momentum or quantize_statistics for f64 parameters; root_lag, refresh STALE, quantize_momentum or
+ * quantize_statistics with eigenvalue_corrected; the schema, see gradstep_parameter),
  * BACKEND_UNAVAILABLE (the schema), OUT_OF_MEMORY.
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_create_shampoo(gradstep_context* context,

@@ -31,15 +31,41 @@ void for_each_run(const BlockPlan& block, Run run) {
   }
 }
 
-inline void read_block(const float* tensor, const BlockPlan& block, float* to) {
+template <class T>
+void read_block(const T* tensor, const BlockPlan& block, T* to) {
   for_each_run(block, [&](std::int64_t position, std::int64_t offset, std::int64_t length) {
-    std::memcpy(to + offset, tensor + position, static_cast<std::size_t>(length) * sizeof(float));
+    std::memcpy(to + offset, tensor + position, static_cast<std::size_t>(length) * sizeof(T));
   });
 }
 
-inline void write_block(const float* from, const BlockPlan& block, float* tensor) {
+template <class T>
+void write_block(const T* from, const BlockPlan& block, T* tensor) {
   for_each_run(block, [&](std::int64_t position, std::int64_t offset, std::int64_t length) {
-    std::memcpy(tensor + position, from + offset, static_cast<std::size_t>(length) * sizeof(float));
+    std::memcpy(tensor + position, from + offset, static_cast<std::size_t>(length) * sizeof(T));
+  });
+}
+
+/// A block of a state that is no codes, in the arithmetic of T or in bf16.
+template <class T>
+void read_block(const StoredMatrix& state, const BlockPlan& block, T* to) {
+  if (state.dtype != DType::bf16) return read_block(state.as<const T>(), block, to);
+  const auto* stored = state.as<const kernels::BFloat16>();
+  for_each_run(block, [&](std::int64_t position, std::int64_t offset, std::int64_t length) {
+    for (std::int64_t i = 0; i < length; ++i) to[offset + i] = kernels::convert<T>(stored[position + i]);
+  });
+}
+
+/// bf16 is rounded by random bits of this stream, or to nearest.
+template <class T>
+void write_block(const T* from, const BlockPlan& block, const StoredMatrix& state,
+                 const kernels::TensorRounding& rounding, int stream) {
+  if (state.dtype != DType::bf16) return write_block(from, block, state.as<T>());
+  auto* stored = state.as<kernels::BFloat16>();
+  for_each_run(block, [&](std::int64_t position, std::int64_t offset, std::int64_t length) {
+    for (std::int64_t i = 0; i < length; ++i) {
+      stored[position + i] =
+          rounding.round<kernels::BFloat16>(static_cast<float>(from[offset + i]), stream, position + i);
+    }
   });
 }
 

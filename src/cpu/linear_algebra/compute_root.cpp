@@ -26,27 +26,47 @@ RootOptions options_of(const RootRecipe& recipe, const RootTools& tools) {
   return options;
 }
 
-template <class T>
-RootResult try_root(RootSolver<T>& solver, const float* statistic, std::int64_t n, double threshold,
-                    const RootOptions& options, float* root) {
+template <class Solver, class T>
+RootResult try_root(Solver& solver, const T* statistic, std::int64_t n, double threshold, const RootOptions& options,
+                    T* root) {
   const RootResult result = solver.inverse_root(statistic, n, options);
   if (result.error < threshold) {
-    for (std::int64_t k = 0; k < n * n; ++k) root[k] = static_cast<float>(solver.root()[k]);
+    for (std::int64_t k = 0; k < n * n; ++k) root[k] = static_cast<T>(solver.root()[k]);
   }
   return result;
 }
 
+template <class T>
+RootRecord compute_basis_in(const RootJob& job, const RootTools& tools, Workspace& workspace) {
+  const std::int64_t n = job.n;
+  const T* statistic = job.statistic.as<T>();
+  const RootOptions options = options_of(job.recipe, tools);
+  RootSolver<double>& solver = workspace.roots;
+  auto* result = static_cast<T*>(job.result);
+  RootRecord record;
+  record.computed = true;
+  record.accepted = job.action == RootAction::refine
+                        ? solver.refine_basis<T>(statistic, job.preconditioner.as<T>(), n, options, result + n * n)
+                        : solver.eigenvectors(statistic, n, options);
+  if (!record.accepted) return record;
+  for (std::int64_t k = 0; k < n * n; ++k) result[k] = static_cast<T>(solver.root()[k]);
+  return record;
+}
+
 }  // namespace
 
-RootRecord compute_root(const float* statistic, std::int64_t n, const RootRecipe& recipe, const RootTools& tools,
-                        Workspace& workspace, float* root) {
+template <class T>
+RootRecord compute_root(const T* statistic, std::int64_t n, const RootRecipe& recipe, const RootTools& tools,
+                        Workspace& workspace, T* root) {
   RootRecord record;
   record.computed = true;
   RootOptions options = options_of(recipe, tools);
   for (std::int32_t attempt = 0; attempt <= recipe.retries; ++attempt) {
     const bool narrow = options.precision == RootPrecision::f32;
-    const RootResult result = narrow ? try_root(workspace.narrow_roots, statistic, n, recipe.threshold, options, root)
-                                     : try_root(workspace.roots, statistic, n, recipe.threshold, options, root);
+    const auto attempt_by = [&](auto& solver) {
+      return try_root(solver, statistic, n, recipe.threshold, options, root);
+    };
+    const RootResult result = narrow ? attempt_by(workspace.narrow_roots) : attempt_by(workspace.roots);
     record.error = result.error;
     record.max_eigenvalue = result.max_eigenvalue;
     record.iterations = result.iterations;
@@ -63,21 +83,26 @@ RootRecord compute_root(const float* statistic, std::int64_t n, const RootRecipe
   return record;
 }
 
+template RootRecord compute_root(const float* statistic, std::int64_t n, const RootRecipe& recipe,
+                                 const RootTools& tools, Workspace& workspace, float* root);
+template RootRecord compute_root(const double* statistic, std::int64_t n, const RootRecipe& recipe,
+                                 const RootTools& tools, Workspace& workspace, double* root);
+
 void reserve_roots(Context& context, std::span<const RootJob> jobs, const RootTools& tools, Workspaces& workspaces) {
   const auto is_due = [&](std::size_t at) { return jobs[at].action != RootAction::none; };
   const JobSharing sharing = sharing_of(context, jobs, is_due);
   if (sharing.due == 0) return;
   const RootTools chosen = tools.with_threads(sharing.is_shared ? &context : nullptr);
-  // The largest matrix of each kind; epsilons and exponents differ by group and by axes.
+  // The largest matrix of each kind, by action and arithmetic; epsilons and exponents differ by group and by axes.
   struct Kind {
     std::int64_t n = 0;
     RootOptions options;
   };
-  Kind kinds[4];
+  Kind kinds[4][2];
   std::int64_t coded = 0;
   for (const RootJob& job : jobs) {
     if (job.action == RootAction::none) continue;
-    Kind& kind = kinds[static_cast<std::size_t>(job.action)];
+    Kind& kind = kinds[static_cast<std::size_t>(job.action)][job.is_wide() ? 1 : 0];
     const double least =
         kind.n > 0 ? std::min(kind.options.matrix_epsilon, job.recipe.matrix_epsilon) : job.recipe.matrix_epsilon;
     kind.options = options_of(job.recipe, chosen);
@@ -88,34 +113,28 @@ void reserve_roots(Context& context, std::span<const RootJob> jobs, const RootTo
   }
   const std::size_t tasks = sharing.is_shared ? 1 : std::min(context.width(), sharing.due);
   workspaces.prepare(tasks, [&](Workspace& workspace) {
-    Workspace::resized(workspace.first, coded * coded);
+    Workspace::resized(workspace.f32.first, coded * coded);
     for (const RootAction action : {RootAction::root, RootAction::eigenvectors, RootAction::refine}) {
-      const auto& [n, options] = kinds[static_cast<std::size_t>(action)];
-      if (n == 0) continue;
-      Workspace::resized(workspace.second, n * n);
-      // Bases are in f64.
-      if (action == RootAction::root && options.precision == RootPrecision::f32) {
-        workspace.narrow_roots.reserve(action, n, options);
-      } else {
-        workspace.roots.reserve(action, n, options);
+      for (const bool is_wide : {false, true}) {
+        const auto& [n, options] = kinds[static_cast<std::size_t>(action)][is_wide ? 1 : 0];
+        if (n == 0) continue;
+        with_arithmetic(is_wide, [&workspace, n = n](auto type) {
+          Workspace::resized(workspace.in<decltype(type)>().second, n * n);
+        });
+        // Bases are in f64.
+        if (action == RootAction::root && options.precision == RootPrecision::f32) {
+          workspace.narrow_roots.reserve(action, n, options);
+        } else {
+          workspace.roots.reserve(action, n, options);
+        }
       }
     }
   });
 }
 
 RootRecord compute_basis(const RootJob& job, const RootTools& tools, Workspace& workspace) {
-  const std::int64_t n = job.n;
-  const float* statistic = job.statistic.floats();
-  const RootOptions options = options_of(job.recipe, tools);
-  RootSolver<double>& solver = workspace.roots;
-  RootRecord record;
-  record.computed = true;
-  record.accepted = job.action == RootAction::refine
-                        ? solver.refine_basis(statistic, job.preconditioner.floats(), n, options, job.result + n * n)
-                        : solver.eigenvectors(statistic, n, options);
-  if (!record.accepted) return record;
-  for (std::int64_t k = 0; k < n * n; ++k) job.result[k] = static_cast<float>(solver.root()[k]);
-  return record;
+  return with_arithmetic(job.is_wide(),
+                         [&](auto type) { return compute_basis_in<decltype(type)>(job, tools, workspace); });
 }
 
 }  // namespace gradstep::cpu

@@ -53,9 +53,11 @@ void for_each_due_job(Context& context, std::span<const RootJob> jobs, const Roo
   for (std::int64_t at = 0; at < count; ++at) run(at);
 }
 
-/// The root of an n x n statistic, with retries; `root` may be where the statistic is, and is written only if accepted.
-RootRecord compute_root(const float* statistic, std::int64_t n, const RootRecipe& recipe, const RootTools& tools,
-                        Workspace& workspace, float* root);
+/// The root of an n x n statistic in f32 or f64, with retries; `root` may be where the statistic is, and is written
+/// only if accepted.
+template <class T>
+RootRecord compute_root(const T* statistic, std::int64_t n, const RootRecipe& recipe, const RootTools& tools,
+                        Workspace& workspace, T* root);
 
 /// Takes the scratch that these jobs need. All but that of a root in f32 which turns out to be worth f64.
 void reserve_roots(Context& context, std::span<const RootJob> jobs, const RootTools& tools, Workspaces& workspaces);

@@ -18,8 +18,13 @@ class Eigenbases {
   void finish(const PreconditioningStep& step);
 
  private:
+  template <class T>
   void step_block(const PreconditioningStep& step, const BlockPlan& block, Workspace& workspace) const;
-  void rotate(const BlockPlan& block, bool back, Workspace& workspace, float*& x, float*& other) const;
+  template <class T>
+  void install_block(const PreconditioningStep& step, const BlockPlan& block, std::span<const RootJob> jobs,
+                     std::span<const RootRecord> records, Workspace& workspace) const;
+  template <class T>
+  void rotate(const BlockPlan& block, bool back, Workspace& workspace, T*& x, T*& other) const;
 
   Phases& phases_;
 };

@@ -61,14 +61,16 @@ void Grafting::fold(std::span<const double> squares, std::vector<double>& norms)
   }
 }
 
-double Grafting::square(const float* x, const Chunk& chunk) const {
-  return phases_.loops.square({.data = const_cast<float*>(x)}, chunk);
+template <class T>
+double Grafting::square(const void* x, const Chunk& chunk) const {
+  const DType dtype = sizeof(T) == sizeof(double) ? DType::f64 : DType::f32;
+  return phases_.loops.square({.data = const_cast<void*>(x), .dtype = dtype}, chunk);
 }
 
 void Grafting::normalize(const PreconditioningStep& step) {
-  phases_.for_each_chunk([&](std::size_t at, std::size_t i, const Chunk& chunk) {
+  phases_.for_each_chunk([&](auto type, std::size_t at, std::size_t i, const Chunk& chunk) {
     const TensorStep& tensor = step.tensors[i];
-    squares_[at] = tensor.takes_part ? square(tensor.gradient, chunk) : 0;
+    squares_[at] = tensor.takes_part ? square<decltype(type)>(tensor.gradient, chunk) : 0;
   });
   fold(squares_, norms_);
   for (std::size_t i = 0; i < scales_.size(); ++i) scales_[i].gradient = kernels::normalizing_scale(norms_[i]);
@@ -79,12 +81,13 @@ void Grafting::graft(const PreconditioningStep& step) {
   const Graft graft = phases_.plan.form.graft;
   std::fill(scales_.begin(), scales_.end(), kernels::GraftScales{});
   if (kernels::is_normalized(graft)) normalize(step);
-  phases_.for_each_chunk([&](std::size_t at, std::size_t i, const Chunk& chunk) {
+  phases_.for_each_chunk([&](auto type, std::size_t at, std::size_t i, const Chunk& chunk) {
+    using T = decltype(type);
     squares_[at] = preconditioned_squares_[at] = 0;
     if (!step.tensors[i].takes_part) return;
-    write_direction(step, i, chunk);
-    squares_[at] = square(step.tensors[i].direction, chunk);
-    if (tensors[i].preconditioned) preconditioned_squares_[at] = square(tensors[i].preconditioned_gradient, chunk);
+    write_direction<T>(step, i, chunk);
+    squares_[at] = square<T>(step.tensors[i].direction, chunk);
+    if (tensors[i].preconditioned) preconditioned_squares_[at] = square<T>(tensors[i].preconditioned_gradient, chunk);
   });
   fold(squares_, norms_);
   fold(preconditioned_squares_, preconditioned_norms_);
@@ -94,17 +97,21 @@ void Grafting::graft(const PreconditioningStep& step) {
   }
 }
 
+template <class T>
 void Grafting::write_direction(const PreconditioningStep& step, std::size_t i, const Chunk& chunk) {
   const TensorPlan& tensor = phases_.plan.tensors[i];
   const Graft graft = phases_.plan.form.graft;
   if (kernels::is_plain(graft)) return;
-  float* statistics = numbers_at(tensor.diagonal_statistics, chunk.offset);
-  DirectionArrays arrays{step.tensors[i].gradient + chunk.offset, tensor.direction + chunk.offset, {statistics}};
+  DirectionArrays<T> arrays{at<T>(step.tensors[i].gradient, chunk.offset), at<T>(tensor.direction, chunk.offset), {}};
   if (graft == Graft::adam) {
-    arrays.states[0] = numbers_at(tensor.diagonal_exp_avg, chunk.offset);
-    arrays.states[1] = statistics;
+    arrays.states = phases_.states_at<T>(step, i, chunk.offset, tensor.diagonal_exp_avg, kDiagonalExpAvgStream,
+                                         tensor.diagonal_statistics, kDiagonalStatisticsStream);
+  } else {
+    arrays.states =
+        phases_.states_at<T>(step, i, chunk.offset, tensor.diagonal_statistics, kDiagonalStatisticsStream, {}, 0);
   }
-  phases_.loops.write_direction(graft, phases_.constants(step, i).direction, scales_[i].gradient, arrays, chunk.length);
+  phases_.loops.graft<T>().write_direction(graft, phases_.constants(step, i).direction,
+                                           static_cast<T>(scales_[i].gradient), arrays, chunk.length);
 }
 
 void Grafting::finish(const PreconditioningStep& step) {
@@ -118,12 +125,13 @@ void Grafting::finish(const PreconditioningStep& step) {
     });
     return;
   }
-  phases_.for_each_chunk([&](std::size_t /*at*/, std::size_t i, const Chunk& chunk) {
+  phases_.for_each_chunk([&](auto type, std::size_t /*at*/, std::size_t i, const Chunk& chunk) {
+    using T = decltype(type);
     if (!step.tensors[i].takes_part) return;
     const TensorPlan& tensor = tensors[i];
-    float* m = numbers_at(tensor.momentum, chunk.offset);
-    float* n = numbers_at(tensor.diagonal_momentum, chunk.offset);
-    finish_range(step, i, chunk.offset, chunk.length, m, n);
+    finish_range<T>(step, i, chunk.offset, chunk.length,
+                    phases_.states_at<T>(step, i, chunk.offset, tensor.momentum, kMomentumStream,
+                                         tensor.diagonal_momentum, kDiagonalMomentumStream));
   });
 }
 
@@ -138,7 +146,7 @@ float* Grafting::CodedMomentum::decode(const Loops& loops, const StoredMatrix& m
                                        std::int64_t end_row) {
   if (!matrix.exists()) return nullptr;
   const std::int64_t first = begin_row * matrix.columns;
-  if (!matrix.is_coded()) return matrix.floats() + first;
+  if (!matrix.is_coded()) return matrix.as<float>() + first;
   if (begin_row == 0) std::fill_n(largest.begin(), matrix.columns, 0.0F);
   loops.decode_matrix(matrix, begin_row, end_row, numbers.data() + first);
   return numbers.data() + first;
@@ -168,9 +176,10 @@ void Grafting::finish_coded(const PreconditioningStep& step, std::size_t i, Lane
       std::max<std::int64_t>(1, kNumbersAtOnce / std::max<std::int64_t>(1, shape.columns));
   for (std::int64_t begin = 0; begin < shape.rows; begin += rows_at_once) {
     const std::int64_t end = std::min(shape.rows, begin + rows_at_once);
-    float* m = lane.momentum.decode(loops, tensor.momentum, begin, end);
-    float* n = lane.diagonal_momentum.decode(loops, tensor.diagonal_momentum, begin, end);
-    finish_range(step, i, begin * shape.columns, (end - begin) * shape.columns, m, n);
+    StateLists momenta;
+    momenta.numbers[0] = lane.momentum.decode(loops, tensor.momentum, begin, end);
+    momenta.numbers[1] = lane.diagonal_momentum.decode(loops, tensor.diagonal_momentum, begin, end);
+    finish_range<float>(step, i, begin * shape.columns, (end - begin) * shape.columns, momenta);
     lane.momentum.take_largest(loops, tensor.momentum, begin, end);
     lane.diagonal_momentum.take_largest(loops, tensor.diagonal_momentum, begin, end);
   }
@@ -178,15 +187,15 @@ void Grafting::finish_coded(const PreconditioningStep& step, std::size_t i, Lane
   lane.diagonal_momentum.encode(loops, tensor.diagonal_momentum);
 }
 
-/// momentum NULL = not preconditioned; diagonal_momentum NULL = the two share `momentum` (SQRT_N).
+template <class T>
 void Grafting::finish_range(const PreconditioningStep& step, std::size_t i, std::int64_t begin, std::int64_t count,
-                            float* momentum, float* diagonal_momentum) const {
+                            const StateLists& momenta) const {
   const TensorPlan& plan = phases_.plan.tensors[i];
   const TensorStep& tensor = step.tensors[i];
-  const float* direction = plan.preconditioned ? plan.preconditioned_gradient + begin : nullptr;
-  phases_.loops.finish_grafted(
-      {tensor.direction + begin, direction, tensor.value + begin, momentum, diagonal_momentum, tensor.outcome + begin},
-      count, kernels::finish_of_tensor(phases_.constants(step, i).finish, scales_[i]));
+  const T* direction = plan.preconditioned ? at<T>(plan.preconditioned_gradient, begin) : nullptr;
+  phases_.loops.graft<T>().finish(
+      {at<T>(tensor.direction, begin), direction, at<T>(tensor.value, begin), momenta, at<T>(tensor.outcome, begin)},
+      count, kernels::finish_of_tensor(phases_.constants(step, i).template in<T>().grafted, scales_[i]));
 }
 
 }  // namespace gradstep::cpu

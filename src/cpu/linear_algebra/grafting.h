@@ -42,12 +42,16 @@ class Grafting {
 
   void deal_out_coded();
   void normalize(const PreconditioningStep& step);
+  template <class T>
   void write_direction(const PreconditioningStep& step, std::size_t tensor, const Chunk& chunk);
-  double square(const float* x, const Chunk& chunk) const;
+  /// Of numbers of T.
+  template <class T>
+  double square(const void* x, const Chunk& chunk) const;
   void fold(std::span<const double> squares, std::vector<double>& norms) const;
   void finish_coded(const PreconditioningStep& step, std::size_t tensor, Lane& lane) const;
+  template <class T>
   void finish_range(const PreconditioningStep& step, std::size_t tensor, std::int64_t begin, std::int64_t count,
-                    float* momentum, float* diagonal_momentum) const;
+                    const StateLists& momenta) const;
 
   Phases& phases_;
   std::vector<Lane> lanes_;               // of momenta in codes; none where they are not

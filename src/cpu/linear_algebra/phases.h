@@ -13,9 +13,22 @@
 
 namespace gradstep::cpu {
 
-/// From `offset` on, NULL if there is no such state.
-inline float* numbers_at(const StoredMatrix& state, std::int64_t offset) {
-  return state.exists() ? state.floats() + offset : nullptr;
+/// From `offset` on, NULL if there is no such state. In the arithmetic of T or, if `is_narrow`, in bf16.
+template <class T>
+void* numbers_at(const StoredMatrix& state, std::int64_t offset, bool is_narrow) {
+  if (!state.exists()) return nullptr;
+  if (is_narrow) return state.as<kernels::BFloat16>() + offset;
+  return state.as<T>() + offset;
+}
+
+/// Numbers of a tensor from `offset` on.
+template <class T>
+const T* at(const void* numbers, std::int64_t offset) {
+  return static_cast<const T*>(numbers) + offset;
+}
+template <class T>
+T* at(void* numbers, std::int64_t offset) {
+  return static_cast<T*>(numbers) + offset;
 }
 
 struct Phases {
@@ -30,8 +43,25 @@ struct Phases {
   std::size_t tasks_of_blocks() const {
     return std::min(shares_blocks ? std::size_t{1} : context.width(), plan.own_blocks);
   }
-  Products<float> products(Workspace& workspace) const {
-    return {arithmetic.dense.f32, workspace.packed, shares_blocks ? &context : nullptr};
+  template <class T>
+  Products<T> products(Workspace& workspace) const {
+    return {arithmetic.dense.in<T>(), workspace.in<T>().packed, shares_blocks ? &context : nullptr};
+  }
+
+  /// A chunk of up to two states of a tensor, of which the second stream may be absent.
+  template <class T>
+  StateLists states_at(const PreconditioningStep& step, std::size_t tensor, std::int64_t offset,
+                       const StoredMatrix& one, int stream_of_one, const StoredMatrix& other,
+                       int stream_of_other) const {
+    StateLists lists;
+    lists.is_narrow = (one.exists() ? one : other).dtype == DType::bf16;
+    lists.numbers[0] = numbers_at<T>(one, offset, lists.is_narrow);
+    lists.numbers[1] = numbers_at<T>(other, offset, lists.is_narrow);
+    lists.streams[0] = stream_of_one;
+    lists.streams[1] = stream_of_other;
+    lists.rounding = step.rounding(plan.tensors[tensor]);
+    lists.first = offset;
+    return lists;
   }
 
   const rules::ShampooConstants& constants(const PreconditioningStep& step, std::size_t tensor) const {
@@ -47,32 +77,33 @@ struct Phases {
     shares_blocks = 2 * plan.own_blocks <= context.width();
     for (const BlockPlan& block : std::span(plan.blocks).subspan(plan.first_own_block, plan.own_blocks)) {
       for (const FactorPlan& axis : factors_of(block)) {
-        shares_blocks = shares_blocks && is_worth_sharing(contraction_product(compact_layout(axis)));
+        shares_blocks = shares_blocks && is_worth_sharing(contraction_product<float>(compact_layout(axis)));
       }
     }
   }
 
-  /// body(block, workspace) for this rank's blocks of tensors that take part.
+  /// body(0 of the tensor's arithmetic, block, workspace) for this rank's blocks of tensors that take part.
   template <class Body>
   void for_each_own_block(const PreconditioningStep& step, Body body) {
     const auto run = [&](std::int64_t at) {
       const BlockPlan& block = plan.blocks[plan.first_own_block + static_cast<std::size_t>(at)];
       if (!step.tensors[block.tensor].takes_part) return;
       const Workspaces::Lent workspace(workspaces);
-      body(block, *workspace);
+      with_arithmetic(plan.tensors[block.tensor].is_wide(), [&](auto type) { body(type, block, *workspace); });
     };
     const auto blocks = static_cast<std::int64_t>(plan.own_blocks);
     if (!shares_blocks) return context.parallel_for(blocks, run);
     for (std::int64_t at = 0; at < blocks; ++at) run(at);
   }
 
-  /// body(position, tensor, chunk) for all chunks.
+  /// body(0 of the tensor's arithmetic, position, tensor, chunk) for all chunks.
   template <class Body>
   void for_each_chunk(Body body) {
     const std::span<const Chunk> chunks = plan.work->chunks();
     context.parallel_for(static_cast<std::int64_t>(chunks.size()), [&](std::int64_t c) {
       const auto at = static_cast<std::size_t>(c);
-      body(at, static_cast<std::size_t>(chunks[at].item), chunks[at]);
+      const auto tensor = static_cast<std::size_t>(chunks[at].item);
+      with_arithmetic(plan.tensors[tensor].is_wide(), [&](auto type) { body(type, at, tensor, chunks[at]); });
     });
   }
 };

@@ -19,8 +19,9 @@ namespace gradstep::cpu {
 namespace {
 
 /// A block's numbers, in its tensor or compact.
+template <class T>
 struct BlockNumbers {
-  const float* first;
+  const T* first;
   bool is_in_tensor;
 
   AxisLayout layout(const BlockPlan& block, const FactorPlan& axis) const {
@@ -28,23 +29,25 @@ struct BlockNumbers {
   }
 };
 
-/// A block's gradient where it is, or else a copy in workspace.first.
-BlockNumbers load_block(const PreconditioningStep& step, const BlockPlan& block, Workspace& workspace) {
-  const float* gradient = step.tensors[block.tensor].gradient;
+/// A block's gradient where it is, or else a copy in the first scratch.
+template <class T>
+BlockNumbers<T> load_block(const PreconditioningStep& step, const BlockPlan& block, Workspace& workspace) {
+  const T* gradient = at<T>(step.tensors[block.tensor].gradient, 0);
   if (is_in_place(block)) return {gradient + block.first, true};
-  float* copy = Workspace::resized(workspace.first, block.size);
+  T* copy = Workspace::resized(workspace.in<T>().first, block.size);
   read_block(gradient, block, copy);
   return {copy, false};
 }
 
 /// Where a sum of squares on the diagonal is too large, its row and column become zeros beside the largest number. The
 /// matrix stays positive semidefinite, and forgets as averages do. NaN stays, and its roots are refused.
-void keep_finite(float* statistic, std::int64_t n) {
+template <class T>
+void keep_finite(T* statistic, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) {
-    float& diagonal = statistic[i * n + i];
-    if (!(diagonal > kernels::kLargestStored<float>)) continue;
+    T& diagonal = statistic[i * n + i];
+    if (!(diagonal > kernels::kLargestStored<T>)) continue;
     for (std::int64_t j = 0; j < n; ++j) statistic[i * n + j] = statistic[j * n + i] = 0;
-    diagonal = kernels::kLargestStored<float>;
+    diagonal = kernels::kLargestStored<T>;
   }
 }
 
@@ -68,15 +71,15 @@ class CpuPreconditioning final : public Preconditioning {
   void follow_masters(const PreconditioningStep& step, Queue& /*queue*/) override;
 
   void update_statistics(const PreconditioningStep& step, bool only_new, Queue& /*queue*/) override {
-    phases_.for_each_own_block(step, [&](const BlockPlan& block, Workspace& workspace) {
+    phases_.for_each_own_block(step, [&](auto type, const BlockPlan& block, Workspace& workspace) {
       if (only_new && step.tensors[block.tensor].used) return;
-      update_statistics(step, block, load_block(step, block, workspace), workspace);
+      update_statistics(step, block, load_block<decltype(type)>(step, block, workspace), workspace);
     });
   }
 
   void precondition(const PreconditioningStep& step, bool with_statistics, Queue& /*queue*/) override {
-    phases_.for_each_own_block(step, [&](const BlockPlan& block, Workspace& workspace) {
-      const BlockNumbers g = load_block(step, block, workspace);
+    phases_.for_each_own_block(step, [&](auto type, const BlockPlan& block, Workspace& workspace) {
+      const auto g = load_block<decltype(type)>(step, block, workspace);
       if (with_statistics) update_statistics(step, block, g, workspace);
       precondition(block, g, workspace);
     });
@@ -84,10 +87,14 @@ class CpuPreconditioning final : public Preconditioning {
 
   void spread_exchanged(const PreconditioningStep& step, Queue& /*queue*/) override {
     const std::vector<BlockPlan>& blocks = phases_.plan.blocks;
-    phases_.context.parallel_for(static_cast<std::int64_t>(blocks.size()), [&](std::int64_t at) {
-      const BlockPlan& block = blocks[static_cast<std::size_t>(at)];
+    phases_.context.parallel_for(static_cast<std::int64_t>(blocks.size()), [&](std::int64_t b) {
+      const BlockPlan& block = blocks[static_cast<std::size_t>(b)];
       if (!step.tensors[block.tensor].takes_part) return;
-      write_block(block.exchange, block, phases_.plan.tensors[block.tensor].preconditioned_gradient);
+      const TensorPlan& tensor = phases_.plan.tensors[block.tensor];
+      with_arithmetic(tensor.is_wide(), [&](auto type) {
+        using T = decltype(type);
+        write_block<T>(at<T>(block.exchange, 0), block, at<T>(tensor.preconditioned_gradient, 0));
+      });
     });
   }
 
@@ -107,8 +114,10 @@ class CpuPreconditioning final : public Preconditioning {
   }
   void install_roots(std::span<const RootJob> jobs, std::span<const RootRecord> records, Queue& /*queue*/) override {
     for (std::size_t at = 0; at < jobs.size(); ++at) {
-      if (records[at].accepted && jobs[at].result != nullptr)
-        write_matrix(phases_.loops, jobs[at].result, jobs[at].preconditioner);
+      if (!records[at].accepted || jobs[at].result == nullptr) continue;
+      with_arithmetic(jobs[at].is_wide(), [&](auto type) {
+        write_matrix(phases_.loops, static_cast<const decltype(type)*>(jobs[at].result), jobs[at].preconditioner);
+      });
     }
   }
   void install_bases(const PreconditioningStep& step, std::span<const RootJob> jobs,
@@ -120,9 +129,15 @@ class CpuPreconditioning final : public Preconditioning {
   void reserve_scratch();
   RootTools tools() const { return {&phases_.arithmetic, phases_.context.lapack().get()}; }
 
-  void update_statistics(const PreconditioningStep& step, const BlockPlan& block, const BlockNumbers& g,
+  template <class T>
+  ScratchSizes sizes_of_scratch() const;
+  template <class T>
+  void update_statistics(const PreconditioningStep& step, const BlockPlan& block, const BlockNumbers<T>& g,
                          Workspace& workspace) const;
-  void precondition(const BlockPlan& block, BlockNumbers from, Workspace& workspace) const;
+  template <class T>
+  void precondition(const BlockPlan& block, BlockNumbers<T> from, Workspace& workspace) const;
+  template <class T>
+  void refresh_root(const RootJob& job, const RootTools& tools, RootRecord& record);
 
   Phases phases_;
   Grafting grafting_;
@@ -132,86 +147,99 @@ class CpuPreconditioning final : public Preconditioning {
 
 /// So that no step takes memory, whichever thread takes which block.
 void CpuPreconditioning::reserve_scratch() {
+  const auto beside = static_cast<std::size_t>(has_runs_ ? phases_.context.background().threads() : 0);
+  phases_.workspaces.reserve(phases_.tasks_of_blocks() + beside, sizes_of_scratch<float>(), sizes_of_scratch<double>());
+}
+
+/// For the blocks in the arithmetic of T.
+template <class T>
+ScratchSizes CpuPreconditioning::sizes_of_scratch() const {
   const PreconditioningPlan& plan = phases_.plan;
   std::int64_t block_size = 0;
   std::int64_t coded = 0;
   std::size_t packed = 0;
   const std::size_t width = phases_.shares_blocks ? phases_.context.width() : 1;
   for (const BlockPlan& block : std::span(plan.blocks).subspan(plan.first_own_block, plan.own_blocks)) {
+    if (plan.tensors[block.tensor].is_wide() != (sizeof(T) == sizeof(double))) continue;
     block_size = std::max(block_size, block.size);
     for (const FactorPlan& axis : phases_.factors_of(block)) {
       if (axis.statistic.is_coded()) coded = std::max(coded, axis.n * axis.n);
       const AxisLayout layout = compact_layout(axis);
-      packed = std::max({packed, Products<float>::packed_size(statistic_product(layout), width),
-                         Products<float>::packed_size(contraction_product(layout), width)});
+      packed = std::max({packed, Products<T>::packed_size(statistic_product<T>(layout), width),
+                         Products<T>::packed_size(contraction_product<T>(layout), width)});
     }
   }
-  const auto beside = static_cast<std::size_t>(has_runs_ ? phases_.context.background().threads() : 0);
   const std::int64_t moments = plan.form.eigenvalue_corrected ? 2 * block_size : 0;
-  phases_.workspaces.reserve(phases_.tasks_of_blocks() + beside, block_size, std::max(block_size, coded),
-                             std::max(coded, moments), static_cast<std::int64_t>(packed));
+  return {block_size, std::max(block_size, coded), std::max(coded, moments), static_cast<std::int64_t>(packed)};
 }
 
+template <class T>
 void CpuPreconditioning::update_statistics(const PreconditioningStep& step, const BlockPlan& block,
-                                           const BlockNumbers& g, Workspace& workspace) const {
+                                           const BlockNumbers<T>& g, Workspace& workspace) const {
   const rules::ShampooConstants& constants = phases_.constants(step, block.tensor);
   for (const FactorPlan& axis : phases_.factors_of(block)) {
-    float* scratch = axis.statistic.is_coded() ? Workspace::resized(workspace.second, axis.n * axis.n) : nullptr;
-    float* statistic = read_matrix(phases_.loops, axis.statistic, scratch);
-    update_statistic(phases_.products(workspace), g.first, g.layout(block, axis), constants.keep, constants.add,
-                     statistic);
+    T* scratch = axis.statistic.is_coded() ? Workspace::resized(workspace.in<T>().second, axis.n * axis.n) : nullptr;
+    T* statistic = read_matrix(phases_.loops, axis.statistic, scratch);
+    update_statistic(phases_.products<T>(workspace), g.first, g.layout(block, axis), static_cast<T>(constants.keep),
+                     static_cast<T>(constants.add), statistic);
     keep_finite(statistic, axis.n);
-    write_matrix(phases_.loops, statistic, axis.statistic);
+    write_matrix<T>(phases_.loops, statistic, axis.statistic);
   }
 }
 
 /// Back and forth between two scratches; the first product reads where the gradient is, the last one writes where P(g)
 /// is to be.
-void CpuPreconditioning::precondition(const BlockPlan& block, BlockNumbers from, Workspace& workspace) const {
-  float* tensor = phases_.plan.tensors[block.tensor].preconditioned_gradient;
-  const bool ends_in_tensor = block.exchange == nullptr && is_in_place(block);
-  float* scratches[] = {Workspace::resized(workspace.second, block.size),
-                        Workspace::resized(workspace.first, block.size)};
+template <class T>
+void CpuPreconditioning::precondition(const BlockPlan& block, BlockNumbers<T> from, Workspace& workspace) const {
+  Scratches<T>& room = workspace.in<T>();
+  T* tensor = at<T>(phases_.plan.tensors[block.tensor].preconditioned_gradient, 0);
+  T* exchange = at<T>(block.exchange, 0);
+  const bool ends_in_tensor = exchange == nullptr && is_in_place(block);
+  T* scratches[] = {Workspace::resized(room.second, block.size), Workspace::resized(room.first, block.size)};
   std::size_t next = 0;
   const std::span<const FactorPlan> axes = phases_.factors_of(block);
   for (const FactorPlan& axis : axes) {
-    float* scratch = axis.preconditioner.is_coded() ? Workspace::resized(workspace.third, axis.n * axis.n) : nullptr;
-    const float* root = read_matrix(phases_.loops, axis.preconditioner, scratch);
+    T* scratch = axis.preconditioner.is_coded() ? Workspace::resized(room.third, axis.n * axis.n) : nullptr;
+    const T* root = read_matrix(phases_.loops, axis.preconditioner, scratch);
     const bool is_last = &axis == &axes.back();
-    float* to = scratches[next];
-    if (is_last && block.exchange != nullptr) to = block.exchange;
+    T* to = scratches[next];
+    if (is_last && exchange != nullptr) to = exchange;
     if (is_last && ends_in_tensor) to = tensor + block.first;
-    const BlockNumbers result{to, is_last && ends_in_tensor};
-    contract_axis(phases_.products(workspace), from.first, from.layout(block, axis), root, /*by_columns=*/false, to,
+    const BlockNumbers<T> result{to, is_last && ends_in_tensor};
+    contract_axis(phases_.products<T>(workspace), from.first, from.layout(block, axis), root, /*by_columns=*/false, to,
                   result.layout(block, axis));
     from = result;
     next = 1 - next;
   }
-  if (block.exchange == nullptr && !ends_in_tensor) write_block(from.first, block, tensor);
+  if (exchange == nullptr && !ends_in_tensor) write_block(from.first, block, tensor);
 }
 
 void CpuPreconditioning::refresh_roots(std::span<const RootJob> jobs, std::span<RootRecord> records, Queue& /*queue*/) {
   for (std::size_t at = 0; at < jobs.size(); ++at) records[at] = {};
   const auto is_due = [&](std::size_t at) { return jobs[at].action != RootAction::none; };
   for_each_due_job(phases_.context, jobs, tools(), is_due, [&](std::size_t at, const RootTools& tools) {
-    const RootJob& job = jobs[at];
-    RootRecord& record = records[at];
-    const Workspaces::Lent workspace(phases_.workspaces);
-    const std::int64_t count = job.n * job.n;
-    float* scratch = job.statistic.is_coded() ? Workspace::resized(workspace->first, count) : nullptr;
-    const float* statistic = read_matrix(phases_.loops, job.statistic, scratch);
-    float* root = Workspace::resized(workspace->second, count);
-    record = compute_root(statistic, job.n, job.recipe, tools, *workspace, root);
-    if (record.accepted) write_matrix(phases_.loops, root, job.preconditioner);
+    with_arithmetic(jobs[at].is_wide(), [&](auto type) { refresh_root<decltype(type)>(jobs[at], tools, records[at]); });
   });
 }
 
+template <class T>
+void CpuPreconditioning::refresh_root(const RootJob& job, const RootTools& tools, RootRecord& record) {
+  const Workspaces::Lent workspace(phases_.workspaces);
+  Scratches<T>& room = workspace->in<T>();
+  const std::int64_t count = job.n * job.n;
+  T* scratch = job.statistic.is_coded() ? Workspace::resized(room.first, count) : nullptr;
+  const T* statistic = read_matrix(phases_.loops, job.statistic, scratch);
+  T* root = Workspace::resized(room.second, count);
+  record = compute_root(statistic, job.n, job.recipe, tools, *workspace, root);
+  if (record.accepted) write_matrix<T>(phases_.loops, root, job.preconditioner);
+}
+
 void CpuPreconditioning::follow_masters(const PreconditioningStep& step, Queue& /*queue*/) {
-  phases_.for_each_chunk([&](std::size_t /*at*/, std::size_t i, const Chunk& chunk) {
+  phases_.for_each_chunk([&](auto /*type*/, std::size_t /*at*/, std::size_t i, const Chunk& chunk) {
     const TensorPlan& tensor = phases_.plan.tensors[i];
     if (tensor.master == nullptr) return;
     const bool is_half = tensor.dtype == DType::f16;
-    const float* present = step.tensors[i].value + chunk.offset;
+    const float* present = at<float>(step.tensors[i].value, chunk.offset);
     float* own = tensor.master + chunk.offset;
     for (std::int32_t k = 0; k < chunk.length; ++k) {
       own[k] = is_half ? kernels::followed<kernels::Float16>(own[k], present[k])

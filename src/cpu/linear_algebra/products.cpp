@@ -101,25 +101,27 @@ void Products<T>::share(std::int64_t count, FunctionRef<void(std::int64_t)> body
 template class Products<double>;
 template class Products<float>;
 
-Product<float> statistic_product(const AxisLayout& layout) {
-  Product<float> product;
+template <class T>
+Product<T> statistic_product(const AxisLayout& layout) {
+  Product<T> product;
   product.rows = product.columns = product.c_stride = layout.n;
   product.depth = layout.inner == 1 ? layout.outer : layout.inner;
   product.only_lower = true;
   return product;
 }
 
-Product<float> contraction_product(const AxisLayout& layout) {
-  Product<float> product;
+template <class T>
+Product<T> contraction_product(const AxisLayout& layout) {
+  Product<T> product;
   product.rows = layout.inner == 1 ? layout.outer : layout.n;
   product.columns = layout.inner == 1 ? layout.n : layout.inner;
   product.depth = layout.n;
   return product;
 }
 
-void update_statistic(const Products<float>& products, const float* x, const AxisLayout& layout, float keep, float add,
-                      float* s) {
-  Product<float> product = statistic_product(layout);
+template <class T>
+void update_statistic(const Products<T>& products, const T* x, const AxisLayout& layout, T keep, T add, T* s) {
+  Product<T> product = statistic_product<T>(layout);
   product.c = s;
   product.keep = keep;
   product.add = add;
@@ -138,10 +140,11 @@ void update_statistic(const Products<float>& products, const float* x, const Axi
   products.loops().mirror_lower(s, layout.n, layout.n);
 }
 
-void contract_axis(const Products<float>& products, const float* x, const AxisLayout& from, const float* p,
-                   bool by_columns, float* y, const AxisLayout& to) {
-  Product<float> product = contraction_product(from);
-  const Operand<float> matrix{p, from.n};
+template <class T>
+void contract_axis(const Products<T>& products, const T* x, const AxisLayout& from, const T* p, bool by_columns, T* y,
+                   const AxisLayout& to) {
+  Product<T> product = contraction_product<T>(from);
+  const Operand<T> matrix{p, from.n};
   if (from.inner == 1) {
     product.a = {x, from.outer_stride, from.stride};
     product.b = by_columns ? matrix.transposed() : matrix;
@@ -157,5 +160,18 @@ void contract_axis(const Products<float>& products, const float* x, const AxisLa
     products.multiply(product);
   }
 }
+
+template Product<float> statistic_product(const AxisLayout& layout);
+template Product<float> contraction_product(const AxisLayout& layout);
+template void update_statistic(const Products<float>& products, const float* x, const AxisLayout& layout, float keep,
+                               float add, float* s);
+template void contract_axis(const Products<float>& products, const float* x, const AxisLayout& from, const float* p,
+                            bool by_columns, float* y, const AxisLayout& to);
+template Product<double> statistic_product(const AxisLayout& layout);
+template Product<double> contraction_product(const AxisLayout& layout);
+template void update_statistic(const Products<double>& products, const double* x, const AxisLayout& layout, double keep,
+                               double add, double* s);
+template void contract_axis(const Products<double>& products, const double* x, const AxisLayout& from, const double* p,
+                            bool by_columns, double* y, const AxisLayout& to);
 
 }  // namespace gradstep::cpu

@@ -72,16 +72,21 @@ struct AxisLayout {
   std::int64_t stride = 1;
 };
 
+// In the arithmetic of T, f32 or f64.
+
 /// The product that update_statistic and contract_axis do most of, without pointers, to reserve scratch.
-Product<float> statistic_product(const AxisLayout& layout);
-Product<float> contraction_product(const AxisLayout& layout);
+template <class T>
+Product<T> statistic_product(const AxisLayout& layout);
+template <class T>
+Product<T> contraction_product(const AxisLayout& layout);
 
 /// s = keep * s + add * (x contracted with itself over all axes but the middle one). s (n, n) is symmetric to the bit.
-void update_statistic(const Products<float>& products, const float* x, const AxisLayout& layout, float keep, float add,
-                      float* s);
+template <class T>
+void update_statistic(const Products<T>& products, const T* x, const AxisLayout& layout, T keep, T add, T* s);
 
 /// y = x with its middle axis contracted with the rows of p (n, n), or with its columns if `by_columns`.
-void contract_axis(const Products<float>& products, const float* x, const AxisLayout& from, const float* p,
-                   bool by_columns, float* y, const AxisLayout& to);
+template <class T>
+void contract_axis(const Products<T>& products, const T* x, const AxisLayout& from, const T* p, bool by_columns, T* y,
+                   const AxisLayout& to);
 
 }  // namespace gradstep::cpu

@@ -19,8 +19,11 @@ void CpuRootRun::begin(std::span<const RootJob> jobs, std::span<RootRecord> reco
     context_.parallel_for(count, [&](std::int64_t at) {
       const RootJob& job = jobs[static_cast<std::size_t>(at)];
       if (!is_root(job)) return;
-      const StoredMatrix copy{job.n, job.n, kernels::Coding::none, job.result, nullptr, nullptr};
-      write_matrix(loops_, read_matrix(loops_, job.statistic, job.result), copy);
+      with_arithmetic(job.is_wide(), [&](auto type) {
+        using T = decltype(type);
+        const StoredMatrix copy{job.n, job.n, kernels::Coding::none, job.result, nullptr, nullptr, job.statistic.dtype};
+        write_matrix<T>(loops_, read_matrix(loops_, job.statistic, static_cast<T*>(job.result)), copy);
+      });
     });
   }
   pending_ = true;
@@ -39,9 +42,14 @@ void CpuRootRun::run(std::size_t at, const RootTools& tools) {
   const RootJob& job = jobs_[at];
   if (job.action == RootAction::none) return;
   const Workspaces::Lent workspace(workspaces_);
-  records_[at] = job.action == RootAction::root
-                     ? compute_root(job.result, job.n, job.recipe, tools, *workspace, job.result)
-                     : compute_basis(job, tools, *workspace);
+  if (job.action != RootAction::root) {
+    records_[at] = compute_basis(job, tools, *workspace);
+    return;
+  }
+  with_arithmetic(job.is_wide(), [&](auto type) {
+    auto* root = static_cast<decltype(type)*>(job.result);
+    records_[at] = compute_root(root, job.n, job.recipe, tools, *workspace, root);
+  });
 }
 
 void CpuRootRun::finish(Queue& /*queue*/) {

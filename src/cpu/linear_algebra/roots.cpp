@@ -123,7 +123,8 @@ void RootSolver<T>::reserve(RootAction action, std::int64_t n, const RootOptions
 
 /// False if a number is not finite.
 template <class T>
-bool RootSolver<T>::load(const float* statistic, std::int64_t n) {
+template <class Stored>
+bool RootSolver<T>::load(const Stored* statistic, std::int64_t n) {
   bool finite = true;
   for (std::int64_t i = 0; i < n * n; ++i) {
     statistic_[i] = static_cast<T>(statistic[i]);
@@ -133,7 +134,8 @@ bool RootSolver<T>::load(const float* statistic, std::int64_t n) {
 }
 
 template <class T>
-RootResult RootSolver<T>::inverse_root(const float* statistic, std::int64_t n, const RootOptions& options) {
+template <class Stored>
+RootResult RootSolver<T>::inverse_root(const Stored* statistic, std::int64_t n, const RootOptions& options) {
   reserve(n, options.padded);
   if (!load(statistic, n)) {
     RootResult result;
@@ -153,7 +155,8 @@ bool RootSolver<T>::decompose(std::int64_t n, const RootOptions& options) {
 }
 
 template <class T>
-bool RootSolver<T>::eigenvectors(const float* statistic, std::int64_t n, const RootOptions& options) {
+template <class Stored>
+bool RootSolver<T>::eigenvectors(const Stored* statistic, std::int64_t n, const RootOptions& options) {
   reserve(n, 0);
   if (!load(statistic, n) || !decompose(n, options)) return false;
   for (std::int64_t i = 0; i < n; ++i) {
@@ -163,8 +166,9 @@ bool RootSolver<T>::eigenvectors(const float* statistic, std::int64_t n, const R
 }
 
 template <class T>
-bool RootSolver<T>::refine_basis(const float* statistic, const float* basis, std::int64_t n, const RootOptions& options,
-                                 float* order) {
+template <class Stored>
+bool RootSolver<T>::refine_basis(const Stored* statistic, const Stored* basis, std::int64_t n,
+                                 const RootOptions& options, Stored* order) {
   reserve(n, 0);
   if (!load(statistic, n)) return false;
   for (std::int64_t i = 0; i < n * n; ++i) a_[i] = static_cast<T>(basis[i]);
@@ -173,8 +177,8 @@ bool RootSolver<T>::refine_basis(const float* statistic, const float* basis, std
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = 0; j < n; ++j) values_[j] += a_[i * n + j] * b_[i * n + j];
   }
-  for (std::int64_t j = 0; j < n; ++j) order[j] = static_cast<float>(j);
-  std::stable_sort(order, order + n, [&](float j, float k) {
+  for (std::int64_t j = 0; j < n; ++j) order[j] = static_cast<Stored>(j);
+  std::stable_sort(order, order + n, [&](Stored j, Stored k) {
     const auto own = static_cast<std::int64_t>(j);
     const auto other = static_cast<std::int64_t>(k);
     return kernels::comes_before(values_[own], own, values_[other], other);
@@ -415,5 +419,24 @@ double RootSolver<T>::full_residual(std::int64_t n, const RootOptions& options, 
 
 template class RootSolver<double>;
 template class RootSolver<float>;
+template RootResult RootSolver<double>::inverse_root(const float* statistic, std::int64_t n,
+                                                     const RootOptions& options);
+template bool RootSolver<double>::eigenvectors(const float* statistic, std::int64_t n, const RootOptions& options);
+template bool RootSolver<double>::refine_basis(const float* statistic, const float* basis, std::int64_t n,
+                                               const RootOptions& options, float* order);
+template RootResult RootSolver<double>::inverse_root(const double* statistic, std::int64_t n,
+                                                     const RootOptions& options);
+template bool RootSolver<double>::eigenvectors(const double* statistic, std::int64_t n, const RootOptions& options);
+template bool RootSolver<double>::refine_basis(const double* statistic, const double* basis, std::int64_t n,
+                                               const RootOptions& options, double* order);
+template RootResult RootSolver<float>::inverse_root(const float* statistic, std::int64_t n, const RootOptions& options);
+template bool RootSolver<float>::eigenvectors(const float* statistic, std::int64_t n, const RootOptions& options);
+template bool RootSolver<float>::refine_basis(const float* statistic, const float* basis, std::int64_t n,
+                                              const RootOptions& options, float* order);
+template RootResult RootSolver<float>::inverse_root(const double* statistic, std::int64_t n,
+                                                    const RootOptions& options);
+template bool RootSolver<float>::eigenvectors(const double* statistic, std::int64_t n, const RootOptions& options);
+template bool RootSolver<float>::refine_basis(const double* statistic, const double* basis, std::int64_t n,
+                                              const RootOptions& options, double* order);
 
 }  // namespace gradstep::cpu

@@ -40,22 +40,26 @@ struct RootResult {
 };
 
 /// Roots in the arithmetic of T, f64 or f32, with the scratch of a thread, which grows to the largest matrix and stays.
+/// Statistics and bases are of f32 or f64.
 template <class T>
 class RootSolver {
  public:
   /// (S + ridge I)^(-1/p) of an n x n statistic into root().
-  RootResult inverse_root(const float* statistic, std::int64_t n, const RootOptions& options);
+  template <class Stored>
+  RootResult inverse_root(const Stored* statistic, std::int64_t n, const RootOptions& options);
 
   /// So that `action` on matrices up to n x n takes no memory.
   void reserve(RootAction action, std::int64_t n, const RootOptions& options);
 
   /// Eigenvectors of an n x n statistic into the columns of root(), largest eigenvalue first. False if there are none.
-  bool eigenvectors(const float* statistic, std::int64_t n, const RootOptions& options);
+  template <class Stored>
+  bool eigenvectors(const Stored* statistic, std::int64_t n, const RootOptions& options);
   /// One step of orthogonal iteration from a basis (Vyas et al. 2024, algorithm 4): its columns, ordered by their
   /// Rayleigh quotients, largest first, are multiplied by the statistic and made orthonormal, into root(). order[j] =
   /// the column that came to place j. False if the statistic is not finite.
-  bool refine_basis(const float* statistic, const float* basis, std::int64_t n, const RootOptions& options,
-                    float* order);
+  template <class Stored>
+  bool refine_basis(const Stored* statistic, const Stored* basis, std::int64_t n, const RootOptions& options,
+                    Stored* order);
 
   /// The last result, row-major, symmetric to the bit if it is a root.
   const T* root() const { return root_; }
@@ -75,7 +79,8 @@ class RootSolver {
   double residual(std::int64_t n, const RootOptions& options, double ridge);
   double full_residual(std::int64_t n, const RootOptions& options, double ridge);
   void reserve(std::int64_t n, std::int64_t padded);
-  bool load(const float* statistic, std::int64_t n);
+  template <class Stored>
+  bool load(const Stored* statistic, std::int64_t n);
   bool decompose(std::int64_t n, const RootOptions& options);
   void recompose(const Products<T>& products, const T* f, std::int64_t vectors, std::int64_t n, T keep, T* h);
   Products<T> products(const RootOptions& options) {

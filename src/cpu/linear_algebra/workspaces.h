@@ -14,40 +14,71 @@
 
 namespace gradstep::cpu {
 
+/// Scratch in the arithmetic of T.
+template <class T>
+struct Scratches {
+  AlignedVector<T> first;
+  AlignedVector<T> second;
+  AlignedVector<T> third;
+  AlignedVector<T> packed;  // of products
+
+  std::size_t bytes() const {
+    return (first.capacity() + second.capacity() + third.capacity() + packed.capacity()) * sizeof(T);
+  }
+};
+
+/// How many numbers a task needs of each.
+struct ScratchSizes {
+  std::int64_t first = 0;
+  std::int64_t second = 0;
+  std::int64_t third = 0;
+  std::int64_t packed = 0;
+};
+
 struct Workspace {
-  AlignedVector<float> first;
-  AlignedVector<float> second;
-  AlignedVector<float> third;
-  AlignedVector<float> packed;  // of products
+  Scratches<float> f32;
+  Scratches<double> f64;
   RootSolver<double> roots;
   RootSolver<float> narrow_roots;
 
-  static float* resized(AlignedVector<float>& scratch, std::int64_t count) {
+  template <class T>
+  Scratches<T>& in() {
+    if constexpr (sizeof(T) == sizeof(double)) {
+      return f64;
+    } else {
+      return f32;
+    }
+  }
+  template <class T>
+  static T* resized(AlignedVector<T>& scratch, std::int64_t count) {
     if (scratch.size() < static_cast<std::size_t>(count)) scratch.resize(static_cast<std::size_t>(count));
     return scratch.data();
   }
-  std::size_t bytes() const {
-    return (first.capacity() + second.capacity() + third.capacity() + packed.capacity()) * sizeof(float) +
-           roots.bytes() + narrow_roots.bytes();
+  template <class T>
+  void reserve(const ScratchSizes& sizes) {
+    Scratches<T>& scratches = in<T>();
+    resized(scratches.first, sizes.first);
+    resized(scratches.second, sizes.second);
+    resized(scratches.third, sizes.third);
+    resized(scratches.packed, sizes.packed);
   }
+  std::size_t bytes() const { return f32.bytes() + f64.bytes() + roots.bytes() + narrow_roots.bytes(); }
 };
 
 class Workspaces : public Pool<Workspace> {
  public:
-  /// Room for `count` tasks at once that need so many numbers each. While nothing is lent.
-  void reserve(std::size_t count, std::int64_t first, std::int64_t second, std::int64_t third, std::int64_t packed) {
+  /// Room for `count` tasks at once that need so much each. While nothing is lent.
+  void reserve(std::size_t count, const ScratchSizes& f32, const ScratchSizes& f64) {
     grow(count);
     for (const auto& workspace : all()) {
-      Workspace::resized(workspace->first, first);
-      Workspace::resized(workspace->second, second);
-      Workspace::resized(workspace->third, third);
-      Workspace::resized(workspace->packed, packed);
+      workspace->reserve<float>(f32);
+      workspace->reserve<double>(f64);
     }
   }
   /// prepare(workspace) for those that `count` tasks at once get: the last ones. While nothing is lent.
   template <class Prepare>
   void prepare(std::size_t count, Prepare prepare) {
-    reserve(count, 0, 0, 0, 0);
+    grow(count);
     for (const auto& workspace : all().last(count)) prepare(*workspace);
   }
   /// While nothing is lent.

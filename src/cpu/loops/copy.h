@@ -4,6 +4,7 @@
 // Copies between any dtypes and strides, scaled on the way if wanted. Without a scale, equal dtypes keep every bit.
 #pragma once
 
+#include "cpu/loops/stored_state.h"
 #include "cpu/loops/stream.h"
 
 namespace gradstep::cpu {
@@ -82,6 +83,13 @@ void copy_arithmetic(const CopyItem& item, const Chunk& chunk, T multiplier, T d
       from = to;
     }
     if (in_place == nullptr) {
+      if constexpr (sizeof(T) == sizeof(float)) {
+        if (item.rounding.is_random()) {
+          if (from != to) copy_block(to, from, count);
+          BlockRounding(item.rounding.bits(begin), count).round(item.destination.dtype, 0, to);
+          from = to;
+        }
+      }
       store(item.destination, begin, count, from);
     } else {
       copy_block(to, from, count);

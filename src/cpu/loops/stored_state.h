@@ -181,6 +181,20 @@ void store_states(const UpdateItem& item, std::int64_t begin, std::int64_t count
   }
 }
 
+/// Elements [begin, begin + count) of Shampoo's state in bf16; values may be changed.
+[[gnu::noinline]] void store_narrow(const StateLists& states, std::int64_t begin, std::int64_t count,
+                                    float* const* values) {
+  if (states.rounding.is_random()) {
+    const BlockRounding rounding(states.rounding.bits(states.first + begin), count);
+    for (int s = 0; s < 2; ++s) {
+      if (values[s] != nullptr) rounding.round(DType::bf16, states.streams[s], values[s]);
+    }
+  }
+  for (int s = 0; s < 2; ++s) {
+    if (values[s] != nullptr) convert_block(values[s], static_cast<BFloat16*>(states.numbers[s]) + begin, count);
+  }
+}
+
 template <class Stored>
 [[gnu::noinline]] void follow_host(float* master, const float* param, std::int64_t count) {
   std::int64_t followed = 0;

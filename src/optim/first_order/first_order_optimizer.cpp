@@ -8,18 +8,11 @@
 #include <limits>
 
 #include "core/error.h"
-#include "core/hash.h"
-#include "kernels/random.h"
 #include "kernels/stored.h"
 
 namespace gradstep {
 
 namespace {
-
-/// A stream of random bits of its own for each parameter.
-std::uint64_t random_key(const std::string& name, std::uint64_t seed) {
-  return kernels::mix64(hash_bytes(name.data(), name.size()) ^ kernels::mix64(seed));
-}
 
 constexpr const char* kStepCount = "step";
 
@@ -38,13 +31,6 @@ Encoding encoding_of(const StateStorage& storage, const Parameter& parameter) {
       break;
   }
   return parameter.dtype == DType::f64 ? Encoding::f64 : Encoding::f32;
-}
-
-void check_storage(const StateStorage& storage, const Parameter& parameter) {
-  if (storage.format != StateFormat::native && parameter.dtype == DType::f64) {
-    fail(GRADSTEP_ERR_UNSUPPORTED, "options.state_dtype: parameter '{}' is f64, whose state is f64 (native)",
-         parameter.name);
-  }
 }
 
 void check_shape(const Rule& rule, const Parameter& parameter) {

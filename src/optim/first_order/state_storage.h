@@ -5,11 +5,14 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "backend/backend.h"
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/schema.h"
 #include "gradstep/optimizer.h"
+#include "kernels/random.h"
 
 namespace gradstep {
 
@@ -22,6 +25,19 @@ struct StateStorage {
 
 inline bool wants_master(const StateStorage& storage, const Parameter& parameter) {
   return storage.master_weights && (parameter.dtype == DType::f16 || parameter.dtype == DType::bf16);
+}
+
+/// A stream of random bits of its own for each parameter.
+inline std::uint64_t random_key(const std::string& name, std::uint64_t seed) {
+  return kernels::mix64(hash_bytes(name.data(), name.size()) ^ kernels::mix64(seed));
+}
+
+/// Throws UNSUPPORTED.
+inline void check_storage(const StateStorage& storage, const Parameter& parameter) {
+  if (storage.format != StateFormat::native && parameter.dtype == DType::f64) {
+    fail(GRADSTEP_ERR_UNSUPPORTED, "options.state_dtype: parameter '{}' is f64, whose state is f64 (native)",
+         parameter.name);
+  }
 }
 
 /// Reads the shared fields of an options struct. Throws INVALID_ARGUMENT.

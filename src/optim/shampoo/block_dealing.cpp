@@ -38,24 +38,26 @@ void BlockDealing::plan(const Site& site, std::span<const ShampooState> states, 
   exchanges_ = ranks.owns_blocks;
   exchange_bytes_.assign(static_cast<std::size_t>(ranks.count()), 0);
   own_ = {};
+  const std::int64_t unit = number_unit(states);
   std::int64_t offset = 0;
   for (std::size_t at = 0; at < tasks_.size(); ++at) {
     Task& task = tasks_[at];
     const std::int64_t size = states[task.parameter].partition.blocks()[task.block].size;
+    const std::int64_t bytes = whole_units(size * size_of(states[task.parameter].arithmetic), unit);
     task.offset = offset;
-    offset += size;
-    exchange_bytes_[static_cast<std::size_t>(task.owner)] += size * static_cast<std::int64_t>(sizeof(float));
+    offset += bytes;
+    exchange_bytes_[static_cast<std::size_t>(task.owner)] += bytes;
     const bool is_own = !exchanges_ || task.owner == ranks.rank();
     if (is_own && own_.count++ == 0) own_.begin = at;
   }
-  const auto bytes = exchanges_ ? static_cast<std::size_t>(offset) * sizeof(float) : 0;
+  const auto bytes = exchanges_ ? static_cast<std::size_t>(offset) : 0;
   if (exchange_.bytes() != bytes) exchange_ = site.allocate(bytes, /*zeroed=*/true);
 }
 
 void BlockDealing::gather(Communicator& comm, DataPlane& data) const {
   const std::int64_t own = own_.count > 0 ? tasks_[own_.begin].offset : 0;
   const Deadline deadline = comm.deadline();
-  data.all_gather_v(exchange_.as<float>() + own, exchange_.data(), exchange_bytes_, deadline);
+  data.all_gather_v(exchange_.as<std::byte>() + own, exchange_.data(), exchange_bytes_, deadline);
   data.settle(deadline);
 }
 
@@ -101,6 +103,7 @@ PreconditioningPlan plan_preconditioning(const ShampooOptions& options, const Sc
     tensor.master = state.master();
     tensor.direction = scratch.direction;
     tensor.preconditioned_gradient = scratch.preconditioned;
+    tensor.random_key = random_key(schema[i].name, options.storage.seed);
     plan.tensors.push_back(tensor);
   }
   for (const BlockDealing::Task& task : blocks.tasks()) {

@@ -18,7 +18,7 @@ class BlockDealing {
     std::size_t block = 0;
     double cost = 0;
     std::int32_t owner = 0;   ///< the rank that has its factors
-    std::int64_t offset = 0;  ///< in what the ranks exchange
+    std::int64_t offset = 0;  ///< bytes, in what the ranks exchange
   };
 
   /// Blocks by owner, the longest first; without owners they are all of this rank.
@@ -27,7 +27,7 @@ class BlockDealing {
   std::span<const Task> tasks() const { return tasks_; }
   Share own() const { return own_; }
   /// Where P(g) of a block is exchanged; NULL = it is not.
-  float* exchange(const Task& task) const { return exchanges_ ? exchange_.as<float>() + task.offset : nullptr; }
+  void* exchange(const Task& task) const { return exchanges_ ? exchange_.as<std::byte>() + task.offset : nullptr; }
   /// Brings every rank the blocks that the others have preconditioned. Collective.
   void gather(Communicator& comm, DataPlane& data) const;
 
@@ -47,8 +47,8 @@ std::vector<std::vector<std::int32_t>> assign_blocks(const ShampooOptions& optio
 
 /// The plan that the backend works by. `direction` and `preconditioned` give its scratch for a parameter.
 struct StepScratch {
-  float* direction;
-  float* preconditioned;
+  void* direction;
+  void* preconditioned;
 };
 PreconditioningPlan plan_preconditioning(const ShampooOptions& options, const Schema& schema, const WorkList& work,
                                          std::span<const ShampooState> states, const BlockDealing& blocks,

@@ -45,16 +45,18 @@ void RootSchedule::plan_tasks() {
   number_bytes_.assign(count, 0);
   record_bytes_.assign(count, 0);
   own_ = {};
-  round_size_ = 0;
+  round_bytes_ = 0;
+  const std::int64_t unit = number_unit(states_);
   jobs_.clear();
   for (std::size_t at = 0; at < tasks_.size(); ++at) {
     Task& task = tasks_[at];
     Factor& factor = factor_of(task);
     const std::int64_t numbers = numbers_of(task.n, options_.eigenvalue_corrected());
-    task.offset = factor.offset = round_size_;
+    const std::int64_t bytes = whole_units(numbers * size_of(states_[task.parameter].arithmetic), unit);
+    task.offset = factor.offset = round_bytes_;
     factor.task = at;
-    round_size_ += numbers;
-    number_bytes_[static_cast<std::size_t>(task.owner)] += numbers * static_cast<std::int64_t>(sizeof(float));
+    round_bytes_ += bytes;
+    number_bytes_[static_cast<std::size_t>(task.owner)] += bytes;
     record_bytes_[static_cast<std::size_t>(task.owner)] += static_cast<std::int64_t>(sizeof(RootRecord));
     if (task.owner == ranks_.rank() && own_.count++ == 0) own_.begin = at;
     RootJob job;
@@ -100,9 +102,13 @@ void RootSchedule::plan_rounds() {
     round->jobs.reserve(tasks_.size());
     round->records.reserve(tasks_.size());
     if (round->is_free()) round->tasks.clear();
-    move_numbers(*round, site_.allocate(static_cast<std::size_t>(round_size_) * sizeof(float), /*zeroed=*/true));
+    move_numbers(*round, site_.allocate(static_cast<std::size_t>(round_bytes_), /*zeroed=*/true));
     bind_jobs(*round);
   }
+}
+
+Array RootSchedule::matrix_in(const Buffer& numbers, const Task& task, std::int64_t offset) const {
+  return compact_array(numbers.as<std::byte>() + offset, task.n * task.n, states_[task.parameter].arithmetic);
 }
 
 /// The root of a parameter that was switched off is dropped, for good. Places change when all numbers have moved.
@@ -114,9 +120,7 @@ void RootSchedule::move_numbers(Round& round, Buffer numbers) {
     const Task& task = round.tasks[at];
     const std::int64_t offset = offset_of(task);
     if (offset < 0) continue;
-    const std::int64_t size = task.n * task.n;
-    moved.set(at, compact_array(numbers.as<float>() + offset, size, DType::f32),
-              compact_array(round.numbers.as<float>() + task.offset, size, DType::f32));
+    moved.set(at, matrix_in(numbers, task, offset), matrix_in(round.numbers, task, task.offset));
   }
   moved.run(site_);
   for (Task& task : round.tasks) task.offset = offset_of(task);
@@ -132,7 +136,7 @@ void RootSchedule::bind_jobs(Round& round) {
     job.n = task.n;
     job.statistic = states_[task.parameter].statistic(task.factor).matrix();
     job.preconditioner = states_[task.parameter].preconditioner(task.factor).matrix();
-    job.result = task.offset >= 0 ? round.numbers.as<float>() + task.offset : nullptr;
+    job.result = task.offset >= 0 ? round.numbers.as<std::byte>() + task.offset : nullptr;
   }
 }
 

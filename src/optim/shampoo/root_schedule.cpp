@@ -13,7 +13,8 @@ RootRecipe RootSchedule::recipe_of(const Task& task, const rules::ShampooValues&
   const auto axes = static_cast<std::int32_t>(states_[task.parameter].axes.size());
   RootRecipe recipe;
   recipe.method = options_.method;
-  recipe.precision = options_.precision;
+  const bool is_wide = states_[task.parameter].arithmetic == DType::f64;
+  recipe.precision = is_wide ? RootPrecision::f64 : options_.precision;
   recipe.exponent = options_.exponent_override > 0 ? options_.exponent_override : 2 * axes;
   recipe.matrix_epsilon = values.matrix_epsilon;
   recipe.padded = options_.pad_to_largest ? largest_extent_ : 0;
@@ -99,7 +100,7 @@ void RootSchedule::complete(Round& round) {
 
 void RootSchedule::gather(Round& round) {
   Communicator& comm = *ranks_.comm;
-  const float* own = round.numbers.as<float>() + (own_.count > 0 ? round.tasks[own_.begin].offset : 0);
+  const std::byte* own = round.numbers.as<std::byte>() + (own_.count > 0 ? round.tasks[own_.begin].offset : 0);
   comm.all_gather_v(round.records.data() + own_.begin, round.records.data(), record_bytes_, comm.deadline());
   const Deadline deadline = comm.deadline();
   ranks_.data->all_gather_v(own, round.numbers.data(), number_bytes_, deadline);
@@ -198,9 +199,13 @@ void RootSchedule::state_replaced(std::int64_t step_count) {
     round.tasks = tasks_;
     round.jobs = jobs_;
     bind_jobs(round);
-    std::vector<float> first(tasks_.size());
+    std::vector<double> first(tasks_.size());
     for (std::size_t at = 0; at < tasks_.size(); ++at) {
-      if (round.jobs[at].result != nullptr) first[at] = read(site_.queue(), round.jobs[at].result);
+      const RootJob& job = round.jobs[at];
+      if (job.result == nullptr) continue;
+      first[at] = with_arithmetic(job.is_wide(), [&](auto type) {
+        return static_cast<double>(read(site_.queue(), static_cast<const decltype(type)*>(job.result)));
+      });
     }
     round.records.assign(tasks_.size(), {});
     for (std::size_t at = 0; at < tasks_.size(); ++at) {
@@ -220,9 +225,9 @@ void RootSchedule::append_pending(std::vector<StoredState>& stored) {
       for (const Factor& factor : state.factors) {
         const std::int64_t n = factor.extent;
         Array array;
-        array.dtype = DType::f32;
+        array.dtype = state.arithmetic;
         if (factor.offset >= 0) {
-          array.data = round.numbers.as<float>() + factor.offset;
+          array.data = round.numbers.as<std::byte>() + factor.offset;
           array.size = n * n;
         }
         const std::string name = "pending_roots." + std::to_string(slot) + "." + factor.place();
@@ -238,13 +243,12 @@ void RootSchedule::clear_missing(Round& round) {
   CopyList zeros;
   if (round.is_free()) {
     zeros.begin(1);
-    zeros.set(0, compact_array(round.numbers.data(), round_size_, DType::f32), none);
+    zeros.set(0, compact_array(round.numbers.data(), round_bytes_ / size_of(DType::f32), DType::f32), none);
   } else {
     zeros.begin(round.tasks.size());
     for (std::size_t at = 0; at < round.tasks.size(); ++at) {
-      const RootJob& job = round.jobs[at];
-      if (round.records[at].accepted || job.result == nullptr) continue;
-      zeros.set(at, compact_array(job.result, job.n * job.n, DType::f32), none);
+      if (round.records[at].accepted || round.jobs[at].result == nullptr) continue;
+      zeros.set(at, matrix_in(round.numbers, round.tasks[at], round.tasks[at].offset), none);
     }
   }
   zeros.run(site_);

@@ -71,7 +71,7 @@ class RootSchedule {
     std::int64_t n = 0;
     double cost = 0;
     std::int32_t owner = 0;
-    std::int64_t offset = 0;  ///< of its numbers in a round; -1 = dropped
+    std::int64_t offset = 0;  ///< bytes, of its numbers in a round; -1 = dropped
   };
 
   struct Round {
@@ -85,7 +85,7 @@ class RootSchedule {
     std::vector<Task> tasks;
     std::vector<RootJob> jobs;
     std::vector<RootRecord> records;
-    Buffer numbers;                // f32
+    Buffer numbers;                // of each in its arithmetic
     std::unique_ptr<RootRun> run;  // last: it uses the rest
   };
 
@@ -105,6 +105,8 @@ class RootSchedule {
   void install(Round& round, const PreconditioningStep* step);
   void record(Round& round);
   void record(const Task& task, const RootRecord& root, double threshold, std::int64_t step);
+  /// The matrix of a task in a round.
+  Array matrix_in(const Buffer& numbers, const Task& task, std::int64_t offset) const;
   void clear_missing(Round& round);
   std::span<Round* const> rounds_in_order() noexcept;
   Factor& factor_of(const Task& task) { return states_[task.parameter].factors[task.factor]; }
@@ -122,7 +124,7 @@ class RootSchedule {
   Share own_;
   std::vector<std::int64_t> number_bytes_;  // by rank
   std::vector<std::int64_t> record_bytes_;  // by rank
-  std::int64_t round_size_ = 0;             // numbers
+  std::int64_t round_bytes_ = 0;
   std::int64_t largest_extent_ = 0;
   std::vector<std::unique_ptr<Round>> rounds_;
   std::vector<Round*> order_;  // of rounds_in_order(), with room for all

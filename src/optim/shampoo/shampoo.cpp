@@ -30,19 +30,33 @@ bool meets_new(const PreconditioningStep& step) {
 void check_room(const Site& site, const Schema& schema) {
   constexpr std::int64_t kLarge = std::int64_t{1} << 32;
   for (const Parameter& parameter : schema) {
-    if (parameter.size > kLarge) site.allocate(static_cast<std::size_t>(parameter.size) * sizeof(float), false);
+    if (parameter.size > kLarge)
+      site.allocate(static_cast<std::size_t>(parameter.size * size_of(arithmetic_dtype(parameter.dtype))), false);
   }
+}
+
+/// Over all parameters, so those of the smallest type. Statistics are products of gradients, each no larger than the
+/// square of the norm.
+kernels::StepLimits limits_of(std::span<const ShampooState> states) {
+  const bool is_wide = !states.empty() && std::ranges::all_of(states, [](const ShampooState& state) {
+    return state.arithmetic == DType::f64;
+  });
+  if (is_wide) return {std::sqrt(kernels::kLargestStored<double>), std::numeric_limits<double>::max()};
+  return {std::sqrt(double{kernels::kLargestStored<float>}), std::numeric_limits<float>::max()};
 }
 
 /// What must be equal on all ranks: they compute alike from the same numbers only with the same arithmetic.
 std::string rule_text_of(const ShampooOptions& o, const char* arithmetic) {
   const auto number = [](auto choice) { return static_cast<int>(choice); };
-  return fmt::format("shampoo {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", arithmetic,
-                     number(o.graft()), o.block_size, o.form.start_step, o.root_steps, o.statistics_steps, o.skip_above,
-                     o.exponent_override, o.merge, o.form.nesterov, o.form.moving_average, o.form.decoupled_decay,
-                     number(o.method), number(o.precision), number(o.products), o.pad_to_largest, o.retries, o.lag,
-                     number(o.sides), o.eigenvalue_corrected(), number(o.momentum_coding), number(o.matrix_coding),
-                     o.master_weights, o.maximize);
+  std::string text = fmt::format(
+      "shampoo {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", arithmetic, number(o.graft()),
+      o.block_size, o.form.start_step, o.root_steps, o.statistics_steps, o.skip_above, o.exponent_override, o.merge,
+      o.form.nesterov, o.form.moving_average, o.form.decoupled_decay, number(o.method), number(o.precision),
+      number(o.products), o.pad_to_largest, o.retries, o.lag, number(o.sides), o.eigenvalue_corrected(),
+      number(o.momentum_coding), number(o.matrix_coding), o.storage.master_weights, o.maximize);
+  if (o.storage.format == StateFormat::bf16) text += " bf16";
+  if (o.storage.stochastic_rounding) text += fmt::format(" random {}", o.storage.seed);
+  return text;
 }
 
 std::vector<const char*> names_of_state() {
@@ -61,8 +75,6 @@ Shampoo::Shampoo(std::shared_ptr<Context> context, const gradstep_shampoo_option
       preconditioning_(site().backend().make_preconditioning(options_.form)),
       staging_(site()),
       roots_(site(), *preconditioning_, options_, schema(), this->context()->log()) {
-  // Statistics are products of gradients, each no larger than the square of the norm.
-  step_plan().limits = {std::sqrt(double{kernels::kLargestStored<float>}), std::numeric_limits<float>::max()};
   set_rule_text(rule_text_of(options_, preconditioning_->arithmetic()));
   prepare(schema(), hyper_parameters());
   list_work();
@@ -129,6 +141,7 @@ void Shampoo::prepare(const Schema& schema, const HyperParameters& hyper_paramet
     }
   }
   roots_.follow(parameters_);
+  step_plan().limits = limits_of(parameters_);
   for (std::size_t i = 0; i < schema.size(); ++i) {
     parameters_[i].preconditioned = wants_preconditioner(schema[i], hyper_parameters);
   }
@@ -144,7 +157,7 @@ void Shampoo::plan() {
   if (planned_) return;
   roots_.plan(parameters_, ranks());
   blocks_.plan(site(), parameters_, ranks());
-  staging_.plan(schema(), parameters_);
+  staging_.plan(schema(), parameters_, options_.storage.seed);
   preconditioning_->plan(plan_preconditioning(options_, schema(), work(), parameters_, blocks_,
                                               [this](std::size_t i) -> StepScratch {
                                                 return {staging_.direction(i), staging_.preconditioned(i)};
@@ -174,7 +187,7 @@ void Shampoo::apply(double clip_value) {
   site().backend().close_step(scalars(), site().queue());
 }
 
-/// What the step computes with: constants by group, and f32 numbers where the backend can read them.
+/// What the step computes with: constants by group, and numbers where the backend can read them.
 PreconditioningStep Shampoo::begin_step(double clip_value) {
   const auto groups = static_cast<std::size_t>(hyper_parameters().group_count());
   values_.resize(groups);
@@ -183,14 +196,15 @@ PreconditioningStep Shampoo::begin_step(double clip_value) {
     read_values(hyper_parameters().values(static_cast<std::int32_t>(g)), values_[g]);
     rules::set_shampoo_constants(options_.form, values_[g], t(), /*adds=*/updates().empty(), constants_[g]);
   }
-  const PreconditioningStep step{staging_.tensors(), constants_};
-  if (staging_.load_parameters(params(), store().flags().here()) && options_.master_weights) {
+  const std::int64_t random_step = options_.storage.stochastic_rounding ? t() : -1;
+  const PreconditioningStep step{staging_.tensors(), constants_, random_step};
+  if (staging_.load_parameters(params(), store().flags().here()) && options_.storage.master_weights) {
     preconditioning_->follow_masters(step, site().queue());
     staging_.step_masters();
   }
   staging_.load_gradients(grads(), &scalars()->grad_multiplier, options_.maximize, clip_value,
                           is_plain(options_.graft()));
-  staging_.place_outcomes(params(), updates());
+  staging_.place_outcomes(params(), updates(), random_step);
   return step;
 }
 

@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "core/error.h"
-#include "optim/first_order/state_storage.h"
 #include "optim/option_fields.h"
 
 namespace gradstep {
@@ -84,7 +83,11 @@ ShampooOptions::ShampooOptions(const gradstep_shampoo_options& o)
   products = static_cast<ProductPrecision>(o.product_precision);
   lag = std::max(o.root_lag, o.refresh == GRADSTEP_REFRESH_STALE ? 1 : 0);
   sides = static_cast<Sides>(o.one_sided);
-  master_weights = o.master_weights != 0;
+  storage = storage_of(o);
+  if (storage.format == StateFormat::block_code) {
+    fail(GRADSTEP_ERR_UNSUPPORTED,
+         "options.state_dtype: is int8, which shampoo has for momenta alone: options.quantize_momentum");
+  }
   maximize = o.maximize != 0;
   if (!eigenvalue_corrected()) return;
   refuse(o.root_lag != 0, "root_lag");

@@ -10,6 +10,7 @@
 
 #include "backend/preconditioning.h"
 #include "gradstep/shampoo.h"
+#include "optim/first_order/state_storage.h"
 #include "optim/hyper_parameters.h"
 
 namespace gradstep {
@@ -61,7 +62,7 @@ struct ShampooOptions {
   std::int32_t retries = 0;
   std::int64_t lag = 0;  ///< roots of step c serve from step c + lag on
   Sides sides = Sides::all;
-  bool master_weights = false;
+  StateStorage storage;  ///< native or bf16
   bool maximize = false;
   Coding momentum_coding = Coding::none;
   Coding matrix_coding = Coding::none;

@@ -22,9 +22,13 @@ Extents extents_of(const Parameter& parameter) {
   return {rows, rows > 0 ? parameter.size / rows : 0};
 }
 
-Encoding encoding_of(Coding coding) {
+Encoding plain_encoding(const Parameter& parameter) {
+  return parameter.dtype == DType::f64 ? Encoding::f64 : Encoding::f32;
+}
+
+Encoding encoding_of(Coding coding, Encoding plain) {
   if (coding == Coding::int8) return Encoding::columns_int8;
-  return coding == Coding::int16 ? Encoding::columns_int16 : Encoding::f32;
+  return coding == Coding::int16 ? Encoding::columns_int16 : plain;
 }
 
 Partition partition_of(const ShampooOptions& options, const Parameter& parameter) {
@@ -54,13 +58,12 @@ bool can_precondition(const ShampooOptions& options, const Parameter& parameter)
   return !preconditioned_axes(options, partition_of(options, parameter)).empty();
 }
 
-bool wants_master(const ShampooOptions& options, const Parameter& parameter) {
-  return options.master_weights && (parameter.dtype == DType::f16 || parameter.dtype == DType::bf16);
-}
-
 void check_parameter(const ShampooOptions& options, const Parameter& parameter) {
-  if (parameter.dtype == DType::f64) {
-    fail(GRADSTEP_ERR_UNSUPPORTED, "parameter '{}': is f64, shampoo steps f32, f16 and bf16", parameter.name);
+  check_storage(options.storage, parameter);
+  const bool is_coded = options.momentum_coding != Coding::none || options.matrix_coding != Coding::none;
+  if (is_coded && parameter.dtype == DType::f64) {
+    fail(GRADSTEP_ERR_UNSUPPORTED, "options.{}: parameter '{}' is f64, whose state is f64",
+         options.momentum_coding != Coding::none ? "quantize_momentum" : "quantize_statistics", parameter.name);
   }
   if (parameter.shape.empty() && options.momentum_coding != Coding::none) {
     fail_argument("options.quantize_momentum: parameter '{}' is a scalar, which has no axis to quantise over",
@@ -71,6 +74,7 @@ void check_parameter(const ShampooOptions& options, const Parameter& parameter) 
 ShampooState make_shampoo_state(const ShampooOptions& options, const Parameter& parameter, bool preconditioned) {
   ShampooState state;
   state.group = parameter.group;
+  state.arithmetic = arithmetic_dtype(parameter.dtype);
   state.preconditioned = preconditioned;
   if (!preconditioned) return state;
   state.partition = partition_of(options, parameter);
@@ -88,24 +92,29 @@ std::vector<StateWish> shampoo_wishes(const ShampooOptions& options, const Param
   const Extents whole = extents_of(parameter);
   const bool corrected = options.eigenvalue_corrected();
   const bool shared_momentum = options.graft() == Graft::sqrt_n;
+  const Encoding plain = plain_encoding(parameter);
+  // Statistics, roots and bases stay: rounded to 8 bits, a statistic short of rank turns its root.
+  const Encoding kept = options.storage.format == StateFormat::bf16 ? Encoding::bf16 : plain;
   std::vector<StateWish> wishes;
-  const auto wish = [&](ShampooSlot slot, const char* name, Coding coding) {
+  const auto wish = [&](ShampooSlot slot, const char* name, Encoding encoding) {
     std::vector<std::int64_t> shape = parameter.shape;
     if (shape.empty()) shape = {whole.rows, whole.columns};
-    wishes.push_back({slot, name, TensorForm{whole.rows, whole.columns, encoding_of(coding)}, std::move(shape)});
+    wishes.push_back({slot, name, TensorForm{whole.rows, whole.columns, encoding}, std::move(shape)});
   };
   if (!corrected && (state.preconditioned || shared_momentum || has_momentum)) {
-    wish(kMomentum, "momentum", options.momentum_coding);
+    wish(kMomentum, "momentum", encoding_of(options.momentum_coding, kept));
   }
-  if (!corrected && !shared_momentum) wish(kDiagonalMomentum, "diagonal_momentum", options.momentum_coding);
-  if (corrected || has_statistics(options.graft())) wish(kDiagonalStatistics, "diagonal_statistics", Coding::none);
-  if (corrected || options.graft() == Graft::adam) wish(kDiagonalExpAvg, "diagonal_exp_avg", Coding::none);
-  if (wants_master(options, parameter)) wish(kMaster, kMasterWeights, Coding::none);
+  if (!corrected && !shared_momentum) {
+    wish(kDiagonalMomentum, "diagonal_momentum", encoding_of(options.momentum_coding, kept));
+  }
+  if (corrected || has_statistics(options.graft())) wish(kDiagonalStatistics, "diagonal_statistics", kept);
+  if (corrected || options.graft() == Graft::adam) wish(kDiagonalExpAvg, "diagonal_exp_avg", kept);
+  if (wants_master(options.storage, parameter)) wish(kMaster, kMasterWeights, Encoding::f32);
   if (!state.preconditioned) return wishes;
   std::size_t slot = kFirstMatrix;
   for (const Factor& factor : state.factors) {
     const std::int64_t n = factor.extent;
-    TensorForm form{n, n, encoding_of(options.matrix_coding)};
+    TensorForm form{n, n, encoding_of(options.matrix_coding, plain)};
     form.is_diagonal = true;
     form.initial = matrix_epsilon;
     wishes.push_back({slot++, "statistics." + factor.place(), form, {n, n}, /*is_whole=*/true});
@@ -120,7 +129,7 @@ std::int64_t shampoo_state_bytes(const ShampooOptions& options, const Parameter&
   std::int64_t bytes = bytes_of(shampoo_wishes(options, parameter, state, /*has_momentum=*/false, 0));
   if (!keeps_pending_roots(options)) return bytes;
   for (const Factor& factor : state.factors) {
-    bytes += options.rounds() * factor.extent * factor.extent * size_of(DType::f32);
+    bytes += options.rounds() * factor.extent * factor.extent * size_of(state.arithmetic);
   }
   return bytes;
 }

@@ -4,6 +4,7 @@
 // How Shampoo cuts a parameter, and what it keeps for it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -32,7 +33,7 @@ struct Factor {
   std::size_t block = 0;
   std::size_t axis = 0;
   std::int64_t extent = 0;
-  std::int64_t offset = -1;  ///< of its matrix in a round's numbers; -1 = another rank's
+  std::int64_t offset = -1;  ///< bytes, of its matrix in a round's numbers; -1 = another rank's
   std::size_t task = 0;      ///< of a round
   // Metrics.
   double error = 0;
@@ -52,14 +53,15 @@ struct ShampooState {
   const StateStore* store = nullptr;
   std::size_t index = 0;  ///< of the parameter
   std::int32_t group = 0;
-  bool preconditioned = false;  ///< factors that were switched off stay, for views of them
+  DType arithmetic = DType::f32;  ///< of its numbers: f64 or f32
+  bool preconditioned = false;    ///< factors that were switched off stay, for views of them
   Partition partition;
   std::vector<std::size_t> axes;  ///< those of the merged tensor that are preconditioned
   std::vector<Factor> factors;    ///< by block, then in the order of axes
 
   StoredMatrix matrix(ShampooSlot slot) const { return store->tensor(index, slot).matrix(); }
   /// f32 copy of a narrow parameter; NULL = none.
-  float* master() const { return matrix(kMaster).floats(); }
+  float* master() const { return matrix(kMaster).as<float>(); }
   const StateTensor& statistic(std::size_t factor) const { return store->tensor(index, kFirstMatrix + 2 * factor); }
   const StateTensor& preconditioner(std::size_t factor) const {
     return store->tensor(index, kFirstMatrix + 2 * factor + 1);
@@ -83,9 +85,6 @@ bool can_precondition(const ShampooOptions& options, const Parameter& parameter)
 /// Throws UNSUPPORTED or INVALID_ARGUMENT for a parameter that these options cannot serve.
 void check_parameter(const ShampooOptions& options, const Parameter& parameter);
 
-/// True if an f32 copy of the parameter is kept.
-bool wants_master(const ShampooOptions& options, const Parameter& parameter);
-
 /// What a parameter is cut into; `preconditioned` or not.
 ShampooState make_shampoo_state(const ShampooOptions& options, const Parameter& parameter, bool preconditioned);
 
@@ -96,6 +95,13 @@ std::vector<StateWish> shampoo_wishes(const ShampooOptions& options, const Param
 
 /// True if roots that are under way are part of the state: with a lag of 1 they are all due when a step is over.
 constexpr bool keeps_pending_roots(const ShampooOptions& options) { return options.lag > 1; }
+
+/// Numbers of several parameters that follow one another do so at multiples of this, in bytes: of the largest type.
+inline std::int64_t number_unit(std::span<const ShampooState> states) {
+  const bool has_wide = std::ranges::any_of(states, [](const ShampooState& s) { return s.arithmetic == DType::f64; });
+  return size_of(has_wide ? DType::f64 : DType::f32);
+}
+constexpr std::int64_t whole_units(std::int64_t bytes, std::int64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 std::int64_t shampoo_state_bytes(const ShampooOptions& options, const Parameter& parameter, bool preconditioned);
 

@@ -10,9 +10,7 @@ namespace gradstep {
 
 namespace {
 
-constexpr std::int64_t kFloatsPerLine = static_cast<std::int64_t>(kAlignment / sizeof(float));
-
-bool is_compact_f32(const Array& array) { return array.contiguous() && array.dtype == DType::f32; }
+constexpr auto kLine = static_cast<std::int64_t>(kAlignment);
 
 }  // namespace
 
@@ -21,8 +19,9 @@ void CopyList::begin(std::size_t count) {
   sizes_.assign(count, 0);
 }
 
-void CopyList::set(std::size_t i, const Array& destination, const Array& source) {
-  items_[i] = {destination, source};
+void CopyList::set(std::size_t i, const Array& destination, const Array& source,
+                   const kernels::TensorRounding& rounding) {
+  items_[i] = {destination, source, rounding};
   sizes_[i] = destination.size;
 }
 
@@ -46,18 +45,20 @@ void CopyList::run(const Site& site, const double* factor, double multiplier) {
   site.backend().copy(plan_, multiplier, 1, site.queue());
 }
 
-void StepStaging::plan(const Schema& schema, std::span<const ShampooState> states) {
+void StepStaging::plan(const Schema& schema, std::span<const ShampooState> states, std::uint64_t seed) {
   states_ = states;
   sizes_.clear();
   offsets_.clear();
-  std::int64_t elements = 0;
+  random_keys_.clear();
+  std::int64_t offset = 0;
   for (const Parameter& parameter : schema) {
     sizes_.push_back(parameter.size);
-    offsets_.push_back(elements);
-    elements += (parameter.size + kFloatsPerLine - 1) / kFloatsPerLine * kFloatsPerLine;
+    offsets_.push_back(offset);
+    random_keys_.push_back(random_key(parameter.name, seed));
+    offset += whole_units(parameter.size * size_of(arithmetic_dtype(parameter.dtype)), kLine);
   }
   tensors_.assign(schema.size(), {});
-  const auto bytes = static_cast<std::size_t>(elements) * sizeof(float);
+  const auto bytes = static_cast<std::size_t>(offset);
   if (gradients_.bytes() == bytes) return;
   Buffer gradients = site_.allocate(bytes, /*zeroed=*/true);
   preconditioned_ = site_.allocate(bytes, /*zeroed=*/true);
@@ -66,18 +67,18 @@ void StepStaging::plan(const Schema& schema, std::span<const ShampooState> state
 }
 
 bool StepStaging::load_parameters(std::span<const Array> params, std::span<const std::uint8_t> used) {
-  if (copies_.bytes() == 0 && !std::all_of(params.begin(), params.end(), is_compact_f32)) {
-    copies_ = site_.allocate(gradients_.bytes(), /*zeroed=*/false);
+  bool are_in_place = true;
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    are_in_place = are_in_place && (sizes_[i] == 0 || in_place(params[i], i) != nullptr);
   }
+  if (copies_.bytes() == 0 && !are_in_place) copies_ = site_.allocate(gradients_.bytes(), /*zeroed=*/false);
   loaded_.begin(params.size());
   for (std::size_t i = 0; i < params.size(); ++i) {
     TensorStep& tensor = tensors_[i];
     tensor.used = used[i] != 0;
-    if (is_compact_f32(params[i])) {
-      tensor.value = static_cast<const float*>(params[i].data);
-      continue;
-    }
-    float* copy = copies_.as<float>() + offsets_[i];
+    tensor.value = in_place(params[i], i);
+    if (tensor.value != nullptr || sizes_[i] == 0) continue;
+    void* copy = copies_.as<std::byte>() + offsets_[i];
     tensor.value = copy;
     loaded_.set(i, staged(copy, i), params[i]);
   }
@@ -99,10 +100,10 @@ void StepStaging::load_gradients(std::span<const Array> grads, const double* gra
   for (std::size_t i = 0; i < grads.size(); ++i) {
     TensorStep& tensor = tensors_[i];
     tensor.takes_part = !is_absent(grads[i]);
-    const bool in_place = tensor.takes_part && is_compact_f32(grads[i]) && as_they_are;
-    tensor.gradient = in_place ? static_cast<const float*>(grads[i].data) : direction(i);
+    const void* as_it_is = tensor.takes_part && as_they_are ? in_place(grads[i], i) : nullptr;
+    tensor.gradient = as_it_is != nullptr ? as_it_is : direction(i);
     tensor.direction = keeps_gradient ? tensor.gradient : direction(i);
-    if (tensor.takes_part && !in_place) copied_.set(i, staged(direction(i), i), grads[i]);
+    if (tensor.takes_part && as_it_is == nullptr) copied_.set(i, staged(direction(i), i), grads[i]);
   }
   copied_.run(site_, grad_multiplier, maximize ? -1 : 1);
   if (clip_value == 0) return;
@@ -112,25 +113,29 @@ void StepStaging::load_gradients(std::span<const Array> grads, const double* gra
 }
 
 /// Lists what publish() copies, too: that takes no memory afterwards.
-void StepStaging::place_outcomes(std::span<const Array> params, std::span<const Array> updates) {
+void StepStaging::place_outcomes(std::span<const Array> params, std::span<const Array> updates,
+                                 std::int64_t random_step) {
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const Array& wanted = updates.empty() ? params[i] : updates[i];
-    if (is_compact_f32(wanted)) {
-      tensors_[i].outcome = static_cast<float*>(wanted.data);
+    if (void* as_it_is = in_place(wanted, i)) {
+      tensors_[i].outcome = as_it_is;
     } else if (updates.empty() && states_[i].master() != nullptr) {
       tensors_[i].outcome = states_[i].master();
     } else {
       tensors_[i].outcome = direction(i);
     }
   }
-  const bool in_place = updates.empty();
+  const bool steps_params = updates.empty();
   published_.begin(tensors_.size());
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const TensorStep& tensor = tensors_[i];
-    const Array& wanted = in_place ? params[i] : updates[i];
-    const bool is_done = tensor.takes_part ? tensor.outcome == wanted.data : in_place;
+    const Array& wanted = steps_params ? params[i] : updates[i];
+    const bool is_done = tensor.takes_part ? tensor.outcome == wanted.data : steps_params;
     if (is_done || sizes_[i] == 0) continue;
-    published_.set(i, wanted, tensor.takes_part ? staged(tensor.outcome, i) : staged(nullptr, i));
+    // What a master keeps, and updates, are rounded to nearest.
+    const bool is_random = steps_params && states_[i].master() == nullptr;
+    published_.set(i, wanted, tensor.takes_part ? staged(tensor.outcome, i) : staged(nullptr, i),
+                   {random_keys_[i], is_random ? random_step : -1});
   }
   published_.plan();
 }

@@ -77,7 +77,13 @@ Array StateTensor::numbers() const {
 }
 
 StoredMatrix StateTensor::matrix() const {
-  return {form_.rows, form_.columns, coding_of(form_.encoding), numbers_, factors(), static_cast<float*>(diagonal_)};
+  return {form_.rows,
+          form_.columns,
+          coding_of(form_.encoding),
+          numbers_,
+          factors(),
+          static_cast<float*>(diagonal_),
+          dtype_of(form_.encoding)};
 }
 
 CodedNumbers StateTensor::codes() const {
@@ -103,7 +109,7 @@ void StateTensor::decode(const Site& site, float* to) const {
 void StateTensor::write_initial(const Context& context, const Site& site) const {
   if (!is_here() || slice_.size == 0) return;
   if (form_.is_diagonal) {
-    return site.backend().write_identity(matrix(), static_cast<float>(form_.initial), site.queue());
+    return site.backend().write_identity(matrix(), form_.initial, site.queue());
   }
   const Array kept = numbers();
   site.queue().zero(numbers_, static_cast<std::size_t>(kept.bytes()));

@@ -60,7 +60,7 @@ class StateTensor {
   /// The numbers as they are kept.
   Array numbers() const;
   float* factors() const { return static_cast<float*>(factors_); }
-  /// The matrix of a whole tensor in f32 or column codes; no numbers if it is not here.
+  /// The matrix of a whole tensor that is not in blocks; no numbers if it is not here.
   StoredMatrix matrix() const;
 
   /// Plain f32 numbers in and out of codes.

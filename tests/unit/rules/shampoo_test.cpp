@@ -34,10 +34,11 @@ TEST(ShampooConstants, TheRateInAnEigenbasisHasBothBiasCorrections) {
   for (const std::int64_t t : {1, 2, 10, 1000}) {
     const auto n = static_cast<double>(t);
     const double expected = v.learning_rate * std::sqrt(1 - std::pow(v.beta2, n)) / (1 - std::pow(v.beta1, n));
-    EXPECT_NEAR(shampoo_constants(form, v, t).corrected.scale, expected, 1e-7 * expected) << t;  // f32
+    EXPECT_NEAR(shampoo_constants(form, v, t).f32.corrected.scale, expected, 1e-7 * expected) << t;
+    EXPECT_NEAR(shampoo_constants(form, v, t).f64.corrected.scale, expected, 1e-14 * expected) << t;
   }
   // The first gradient only makes the basis: the second is the first that counts.
-  EXPECT_EQ(shampoo_constants(form, v, 0).corrected.scale, shampoo_constants(form, v, 1).corrected.scale);
+  EXPECT_EQ(shampoo_constants(form, v, 0).f64.corrected.scale, shampoo_constants(form, v, 1).f64.corrected.scale);
 }
 
 TEST(ShampooConstants, GraftingByAdamCorrectsFromTheFirstStepOn) {
@@ -62,8 +63,8 @@ TEST(ShampooConstants, SumsTakeAllOfWhatIsAdded) {
 TEST(ShampooConstants, PreconditioningTakesOverAtItsStartStep) {
   ShampooForm form;
   form.start_step = 3;
-  EXPECT_FALSE(shampoo_constants(form, values(), 2).finish.selects_preconditioned);
-  EXPECT_TRUE(shampoo_constants(form, values(), 3).finish.selects_preconditioned);
+  EXPECT_FALSE(shampoo_constants(form, values(), 2).f32.grafted.selects_preconditioned);
+  EXPECT_TRUE(shampoo_constants(form, values(), 3).f64.grafted.selects_preconditioned);
 }
 
 TEST(GraftScales, GiveThePreconditionedGradientTheGraftingNorm) {

@@ -553,6 +553,9 @@ struct ShampooOptions {
   bool master_weights = library().master_weights != 0;
   ProductPrecision product_precision = static_cast<ProductPrecision>(library().product_precision);
   bool maximize = library().maximize != 0;
+  StateDtype state_dtype = static_cast<StateDtype>(library().state_dtype);
+  bool stochastic_rounding = library().stochastic_rounding != 0;
+  std::int64_t seed = library().seed;
 
   static const gradstep_shampoo_options& library() {
     return detail::defaults<gradstep_shampoo_options, gradstep_shampoo_options_init>();
@@ -594,6 +597,9 @@ struct ShampooOptions {
     made.master_weights = master_weights ? 1 : 0;
     made.product_precision = static_cast<std::int32_t>(product_precision);
     made.maximize = maximize ? 1 : 0;
+    made.state_dtype = static_cast<std::int32_t>(state_dtype);
+    made.stochastic_rounding = stochastic_rounding ? 1 : 0;
+    made.seed = seed;
     return made;
   }
 };

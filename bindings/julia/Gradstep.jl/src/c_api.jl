@@ -460,6 +460,9 @@ struct gradstep_shampoo_options
     master_weights::Int32
     product_precision::Int32
     maximize::Int32
+    state_dtype::Int32
+    stochastic_rounding::Int32
+    seed::Int64
 end
 
 struct gradstep_sharding_options
@@ -589,6 +592,8 @@ const FIELD_WORDS = Dict{Tuple{DataType, Symbol}, Any}(
     (gradstep_shampoo_options, :master_weights) => Bool,
     (gradstep_shampoo_options, :product_precision) => gradstep_product_precision,
     (gradstep_shampoo_options, :maximize) => Bool,
+    (gradstep_shampoo_options, :state_dtype) => gradstep_state_dtype,
+    (gradstep_shampoo_options, :stochastic_rounding) => Bool,
     (gradstep_sharding_options, :gradients) => gradstep_sharded_gradients,
     (gradstep_sharding_options, :average) => gradstep_average,
     (gradstep_sharding_options, :preconditioners) => gradstep_sharded_preconditioners,

@@ -2116,12 +2116,15 @@ pub struct gradstep_shampoo_options {
     pub master_weights: i32,
     pub product_precision: i32,
     pub maximize: i32,
+    pub state_dtype: i32,
+    pub stochastic_rounding: i32,
+    pub seed: i64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     [
         "Size of gradstep_shampoo_options",
-    ][::core::mem::size_of::<gradstep_shampoo_options>() - 208usize];
+    ][::core::mem::size_of::<gradstep_shampoo_options>() - 224usize];
     [
         "Alignment of gradstep_shampoo_options",
     ][::core::mem::align_of::<gradstep_shampoo_options>() - 8usize];
@@ -2243,6 +2246,16 @@ const _: () = {
     [
         "Offset of field: gradstep_shampoo_options::maximize",
     ][::core::mem::offset_of!(gradstep_shampoo_options, maximize) - 204usize];
+    [
+        "Offset of field: gradstep_shampoo_options::state_dtype",
+    ][::core::mem::offset_of!(gradstep_shampoo_options, state_dtype) - 208usize];
+    [
+        "Offset of field: gradstep_shampoo_options::stochastic_rounding",
+    ][::core::mem::offset_of!(gradstep_shampoo_options, stochastic_rounding)
+        - 212usize];
+    [
+        "Offset of field: gradstep_shampoo_options::seed",
+    ][::core::mem::offset_of!(gradstep_shampoo_options, seed) - 216usize];
 };
 pub const GRADSTEP_SHARDED_GRADIENTS_INVALID: gradstep_sharded_gradients = -1;
 pub const GRADSTEP_SHARDED_GRADIENTS_LOCAL: gradstep_sharded_gradients = 0;

@@ -339,5 +339,11 @@ options! {
         product_precision: ProductPrecision,
         /// Negates the gradients.
         maximize: bool,
+        /// How momenta, grafting states and moments are stored: native or bf16.
+        state_dtype: StateDtype,
+        /// Rounds what is stored in 16 bits at random.
+        stochastic_rounding: bool,
+        /// Of stochastic_rounding.
+        seed: i64,
     }
 }

@@ -251,7 +251,7 @@ TEST(InverseRoot, ScratchBeginsAtCacheLinesSoThatRoundingIsTheSameInEveryProcess
       EXPECT_TRUE(is_aligned(wide.root()));
       EXPECT_TRUE(is_aligned(narrow.root()));
     }
-    EXPECT_TRUE(is_aligned(Workspace::resized(workspace.third, static_cast<std::int64_t>(n * n))));
+    EXPECT_TRUE(is_aligned(Workspace::resized(workspace.f32.third, static_cast<std::int64_t>(n * n))));
   }
 }
 

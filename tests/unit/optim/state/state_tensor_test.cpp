@@ -67,7 +67,7 @@ TEST(StateTensor, MemoryIsZerosAndGoesWithTheLastTensorInIt) {
   EXPECT_TRUE(matrices[0].exists());
   allocate_tensors(Site(context->cpu()), pointers(matrices), /*side_by_side=*/true);
   for (const StateTensor& matrix : matrices) {
-    for (int k = 0; k < 16; ++k) EXPECT_EQ(matrix.matrix().floats()[k], 0);
+    for (int k = 0; k < 16; ++k) EXPECT_EQ(matrix.matrix().as<float>()[k], 0);
   }
   EXPECT_EQ(held, 128);
   matrices[0] = {};
