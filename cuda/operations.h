@@ -27,6 +27,10 @@ void close_step(kernels::StepScalars* scalars, CudaQueue& queue);
 // kernels/gradient_units.cu
 void shape_gradients(const UnitPlan& plan, const kernels::StepScalars* scalars, CudaQueue& queue);
 
+// kernels/settle.cu
+void measure_sums(const SumsPlan& plan, const kernels::StepScalars* scalars, rules::Sums* partials, CudaQueue& queue);
+void settle(const SumsPlan& plan, const kernels::StepScalars* scalars, CudaQueue& queue);
+
 // kernels/update.cu
 void update(const UpdatePlan& plan, kernels::StepScalars* scalars, CudaQueue& queue);
 

@@ -30,6 +30,7 @@ one; other letters are states, or what is computed on the way.
   `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
   `cautious_decay`, `adaptive_clip` with `adaptive_clip_epsilon` and `adaptive_clip_units`, and `center_gradients`.
   `gradstep_rule_options` lists all options of a rule.
+- A state that is there **in full** keeps the dtype of the arithmetic, whatever `state_dtype` says.
 - **Bytes** are those of state for one element of a parameter: in the dtype of the arithmetic, or for other parameters
   than f64 by `state_dtype`. `master_weights` adds 4 for parameters in f16 and bf16.
 - **Large gradients** could bring states out of their type's range ([numerics.md](numerics.md#large-gradients)).
@@ -107,7 +108,11 @@ def state_lines(rule: Rule) -> Iterator[str]:
     for place, state in enumerate(rule["states"]):
         starts = f"`{state['initial']}`" if state["initial"] else "0"
         signs = "yes" if state["has_signs"] else "no"
-        yield f"| `{state['name']}` | {starts} | {signs} | {in_words(rule, conditions(rule, place))} |"
+        there = in_words(rule, conditions(rule, place)) + (", in full" if state["is_exact"] else "")
+        yield f"| `{state['name']}` | {starts} | {signs} | {there} |"
+    for number in rule["numbers"]:
+        starts = f"`{number['initial']}`" if number["initial"] else "0"
+        yield f"| `{number['name']}` | {starts} | | always, one number of each parameter in f64 |"
 
 
 def bytes_lines(rule: Rule) -> Iterator[str]:
@@ -115,7 +120,11 @@ def bytes_lines(rule: Rule) -> Iterator[str]:
     yield "|---" * (len(STORAGE) + 1) + "|"
     for states in sorted({states for _, _, states in rule["cases"]}, key=lambda states: (states.bit_count(), states)):
         names = [f"`{each['name']}`" for place, each in enumerate(rule["states"]) if states >> place & 1]
-        sizes = [f"{len(names) * size:.3g}" for size in STORAGE.values()]
+        exact = sum(each["is_exact"] for place, each in enumerate(rule["states"]) if states >> place & 1)
+        whole = [8.0 if dtype == "f64" else 4.0 for dtype in STORAGE]
+        sizes = [
+            f"{(len(names) - exact) * size + exact * full:.3g}" for size, full in zip(STORAGE.values(), whole, strict=True)
+        ]
         yield f"| {', '.join(names) or 'no state'} | {' | '.join(sizes)} |"
 
 

@@ -47,6 +47,13 @@ class Backend {
                           kernels::StepScalars* scalars, Queue& queue) = 0;
   /// Before update(), and if the step is made: what the plan says of gradients.
   virtual void shape_gradients(const UnitPlan& plan, const kernels::StepScalars* scalars, Queue& queue) = 0;
+  /// After begin_step(). partials[c] = the sums that the rule of chunk c's item measures, over chunk c of the plan's
+  /// work; 0 where it measures none, or the step is not made. Writes nothing else but masters that the host has
+  /// overtaken.
+  virtual void measure_sums(const SumsPlan& plan, const kernels::StepScalars* scalars, rules::Sums* partials,
+                            Queue& queue) = 0;
+  /// After the plan's sums are there, and if the step is made: constants and numbers become what follows from them.
+  virtual void settle(const SumsPlan& plan, const kernels::StepScalars* scalars, Queue& queue) = 0;
   /// The whole of a step, at the end of which t goes on. Items with an `update` get zeros when the gate is closed.
   virtual void update(const UpdatePlan& plan, kernels::StepScalars* scalars, Queue& queue) = 0;
   /// After update(). partials[c] = how many elements of chunk c of the plan's work stay under their cautious update.

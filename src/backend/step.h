@@ -30,6 +30,7 @@ struct StepPlan {
   /// call t. In the backend's memory.
   const std::int32_t* group_of = nullptr;
   const double* const* counts = nullptr;
+  const rules::NumberPlaces* numbers = nullptr;  ///< likewise: what parameters keep for their rules
   bool all_used = false;  ///< no parameter needs the constants of a first gradient any more
   Prepared prepared;
 };
@@ -50,6 +51,7 @@ struct UpdateItem {
   StateFormat format = StateFormat::native;
   bool stochastic = false;         ///< what is stored in 16 bits is rounded stochastically
   std::uint8_t signed_states = 0;  ///< block_code: bit s = state s has signs
+  std::uint8_t exact_states = 0;   ///< bit s = state s is native, whatever the format
   void* states[rules::kMaxStates] = {};
   float* factors[rules::kMaxStates] = {};  ///< block_code: one per 256 elements
   float* master = nullptr;                 ///< present = what is stepped; param is its rounded value
@@ -67,6 +69,30 @@ struct UpdatePlan {
   bool all_used = false;     ///< of all items is known that a gradient has gone into their state
   bool counts_each = false;  ///< items have counts
   double clip_value = 0;     ///< clamps what comes out of the multiplication to ±clip_value; 0 = off
+  Prepared prepared;
+};
+
+/// A parameter whose constants follow from sums over tensors, or from numbers that it keeps.
+struct SettledItem {
+  rules::RuleForm rule;
+  rules::NumberPlaces numbers;
+  rules::GroupConstants* constants = nullptr;  ///< its own; NULL = its rule needs no more than begin_step()
+  const std::uint8_t* used = nullptr;          ///< as in UpdateItem
+  std::int64_t first = 0;                      ///< index of its first partial sum
+  std::int64_t count = 0;                      ///< number of its partial sums; 0 = its rule measures none
+  /// Its sums are taken over all items that have this leader, of which it is the first; -1 = over the parameter alone.
+  std::int32_t leader = -1;
+  bool has_gradient = false;  ///< without one, numbers of its own stay as they are
+};
+
+/// What lies between begin_step() and update() for rules that measure or keep numbers.
+struct SumsPlan {
+  const WorkList* work = nullptr;
+  std::span<const UpdateItem> items;  ///< as in the update
+  std::span<const SettledItem> settled;
+  bool maximize = false;
+  double clip_value = 0;
+  const rules::Sums* sums = nullptr;  ///< by chunk of the whole parameters, in the backend's memory
   Prepared prepared;
 };
 

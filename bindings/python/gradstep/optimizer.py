@@ -103,6 +103,8 @@ class Optimizer(SavedState):
     """What all rules share. A rule is a subclass, with the types of its options."""
 
     _kind = "optimizer"
+    _rules: tuple[str, ...] = ()
+    """The names of its rules, of those that are made by name."""
 
     def __init__(
         self,
@@ -368,13 +370,16 @@ class Optimizer(SavedState):
         return copy
 
     def average(self, out: Sequence[Array | None] | None = None) -> list[Array | None]:
-        """The averages of the weights that the option `average_decay` keeps, by parameter.
+        """The averages of the weights that the option `average_decay` keeps, or the rule itself, by parameter.
 
         out: takes them, arrays of the parameters' shapes and any float dtype; None in it = not wanted. New arrays of
-        the arithmetic's dtype by default. Collective while the optimizer is sharded. Raises InvalidState before the
+        the arithmetic's dtype by default. For schedule_free they hold the parameters when the call begins, and must be
+        given. Collective while the optimizer is sharded. Raises InvalidState before the
         first step, and where there are none.
         """
         if out is None:
+            if "schedule_free" in self._rules:
+                raise TypeError("out: schedule_free makes its average of the parameters, give copies of them")
             wide = [np.float64 if dtype == "float64" else np.float32 for _, dtype in self._descriptions]
             out = [np.empty(shape, dtype) for (shape, _), dtype in zip(self._descriptions, wide, strict=True)]
         self._handle.call(_native.optimizer_average, list(out))

@@ -151,7 +151,10 @@ GRADSTEP_API gradstep_status gradstep_optimizer_create_by_group(gradstep_context
  * float dtype; data NULL = not wanted. The first step copies the parameter, each later one makes
  * average = average_decay * average + (1 - average_decay) * p, from master weights where there are some. A skipped
  * step changes nothing; deltas (gradstep_optimizer_update) cannot be given out. The averages are the states "average"
- * too: saved, loaded and sharded. Collective while the state is sharded, where every rank wants the same ones.
+ * too: saved, loaded and sharded.
+ * The rules asgd and schedule_free have an average without that option. For schedule_free `tensors` hold the parameters
+ * when the call begins, for its average is made of p and of the state z; they do not matter where master weights do.
+ * Collective while the state is sharded, where every rank wants the same ones.
  * `stream`: as in gradstep_optimizer_get_state.
  * Returns: INVALID_ARGUMENT (tensors NULL, n, another shape, no float dtype), INVALID_STATE (in use; a parameter has
  * no average, or no step was made yet; the state is lost, see gradstep_optimizer_step), CALLBACK (parallel_for),

@@ -122,7 +122,7 @@ void FinishPhases::take(std::vector<OrthogonalItem> matrices) {
 void FinishPhases::measure(const double* partials, FunctionRef<void(double*)> measure, const Sharding* sharding) {
   auto* to = const_cast<double*>(partials);
   if (sharding == nullptr) return measure(to);
-  sharding->gather_partials(measure, to, sharding->comm().deadline());
+  sharding->gather_partials<double>(measure, to, sharding->comm().deadline());
 }
 
 void FinishPhases::run(const kernels::StepScalars* scalars, const Sharding* sharding) {

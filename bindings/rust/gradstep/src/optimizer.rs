@@ -306,8 +306,9 @@ impl Optimizer {
         })
     }
 
-    /// Copies the averages of the weights (the option `average_decay`) into one tensor for each parameter, of any float
-    /// dtype. Collective while the state is sharded.
+    /// Copies the averages of the weights (the option `average_decay`; the rules asgd and schedule_free) into one tensor
+    /// for each parameter, of any float dtype. For schedule_free they hold the parameters when the call begins.
+    /// Collective while the state is sharded.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`]: another number of tensors or another shape. [`Error::InvalidState`]: there are none,
