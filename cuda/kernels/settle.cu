@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sums that rules measure, and what parameters' constants and numbers become by them.
+#include <algorithm>
 #include <limits>
-#include <map>
-#include <utility>
+#include <span>
 #include <vector>
 
 #include "device/reduce.h"
@@ -32,10 +32,9 @@ struct Settled {
 }  // namespace
 
 template <>
-inline constexpr bool kHasNoPadding<Settled> = kHasNoPadding<rules::RuleForm> &&
-                                               sizeof(Settled) == sizeof(rules::RuleForm) +
-                                                                      sizeof(rules::NumberPlaces) + 2 * sizeof(void*) +
-                                                                      3 * sizeof(std::int64_t);
+inline constexpr bool kHasNoPadding<Settled> =
+    kHasNoPadding<rules::RuleForm> && sizeof(Settled) == sizeof(rules::RuleForm) + sizeof(rules::NumberPlaces) +
+                                                             2 * sizeof(void*) + 3 * sizeof(std::int64_t);
 
 namespace {
 
@@ -111,6 +110,7 @@ struct Settle {
 
 /// The chunks of one kernel.
 struct MeasuredKind {
+  LaunchMeasure launch = nullptr;
   std::vector<Chunk> chunks;
   std::vector<std::int64_t> places;
   Table::Section<Chunk> chunk_section;
@@ -124,11 +124,28 @@ struct PreparedSums {
   ScratchBuffer sums;
   std::vector<DeviceItem> items;
   std::vector<Settled> settled;
+  std::uint64_t sorted_version = 0;  // of the work that kinds are made of
+  std::vector<MeasuredKind> kinds;
 };
 
 LaunchMeasure measure_of(const UpdateItem& item) {
   const MeasuresByRule& measures = item.param.dtype == DType::f64 ? kMeasures_f64 : kMeasures_f32;
   return measures[static_cast<std::size_t>(item.kernel)];
+}
+
+void sort_by_kind(PreparedSums& form, const SumsPlan& plan) {
+  if (form.sorted_version == plan.work->version()) return;
+  form.sorted_version = plan.work->version();
+  form.kinds.clear();
+  const std::span<const Chunk> chunks = plan.work->chunks();
+  for (std::size_t c = 0; c < chunks.size(); ++c) {
+    const LaunchMeasure launch = measure_of(plan.items[static_cast<std::size_t>(chunks[c].item)]);
+    if (launch == nullptr) continue;
+    auto kind = std::ranges::find(form.kinds, launch, &MeasuredKind::launch);
+    if (kind == form.kinds.end()) kind = form.kinds.insert(kind, MeasuredKind{launch, {}, {}, {}, {}});
+    kind->chunks.push_back(chunks[c]);
+    kind->places.push_back(static_cast<std::int64_t>(c));
+  }
 }
 
 }  // namespace
@@ -141,16 +158,9 @@ void measure_sums(const SumsPlan& plan, const kernels::StepScalars* scalars, rul
   const auto items = form.items_table.add(form.items);
   form.items_table.send();
 
-  std::map<LaunchMeasure, MeasuredKind> kinds;
-  const auto chunks = plan.work->chunks();
-  for (std::size_t c = 0; c < chunks.size(); ++c) {
-    const LaunchMeasure launch = measure_of(plan.items[static_cast<std::size_t>(chunks[c].item)]);
-    if (launch == nullptr) continue;
-    kinds[launch].chunks.push_back(chunks[c]);
-    kinds[launch].places.push_back(static_cast<std::int64_t>(c));
-  }
+  sort_by_kind(form, plan);
   form.chunks_table.begin(queue);
-  for (auto& [launch, kind] : kinds) {
+  for (MeasuredKind& kind : form.kinds) {
     kind.chunk_section = form.chunks_table.add(kind.chunks);
     kind.place_section = form.chunks_table.add(kind.places);
   }
@@ -162,11 +172,11 @@ void measure_sums(const SumsPlan& plan, const kernels::StepScalars* scalars, rul
   arguments.sums = partials;
   arguments.clip_bound = plan.clip_value > 0 ? plan.clip_value : std::numeric_limits<double>::infinity();
   arguments.maximize = plan.maximize;
-  for (const auto& [launch, kind] : kinds) {
+  for (const MeasuredKind& kind : form.kinds) {
     arguments.chunks = form.chunks_table.at(kind.chunk_section);
     arguments.places = form.chunks_table.at(kind.place_section);
     arguments.count = static_cast<std::int64_t>(kind.chunks.size());
-    launch(arguments, queue);
+    kind.launch(arguments, queue);
   }
 }
 

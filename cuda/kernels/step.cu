@@ -41,11 +41,11 @@ struct BeginStep {
   const rules::RuleForm* rules;  ///< by group; NULL = the host computes the numbers
   std::int32_t fields;
   std::int32_t groups;
-  std::int32_t count;               ///< of constants
-  const std::int32_t* group_of;     ///< by constants; NULL = they are by group
-  const double* const* counts;      ///< t of each; NULL = that of the optimizer
+  std::int32_t count;                  ///< of constants
+  const std::int32_t* group_of;        ///< by constants; NULL = they are by group
+  const double* const* counts;         ///< t of each; NULL = that of the optimizer
   const rules::NumberPlaces* numbers;  ///< by constants; NULL = rules keep none
-  const HyperParameterForm* forms;  ///< [group][field]; NULL = values
+  const HyperParameterForm* forms;     ///< [group][field]; NULL = values
   const double* values;
   GroupConstants* constants;
   Powers* powers;

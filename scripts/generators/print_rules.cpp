@@ -141,8 +141,8 @@ std::string print_rule() {
   return "{\"name\": " + quoted(about.name) + ", \"source\": " + quoted(about.source) +
          ", \"formula\": " + quoted(about.formula) + ",\n\"fields\": " + listed(about.fields, text) +
          ",\n\"settings\": " + listed(about.settings, text) + ",\n\"choices\": " + listed(about.choices, text) +
-         ",\n\"states\": " + listed(about.states, kept) + ",\n\"numbers\": " + listed(about.numbers, kept) + ",\n\"largest_gradient\": [" +
-         number(largest_gradient<Rule>(kernels::kLargestStored<float>)) + ", " +
+         ",\n\"states\": " + listed(about.states, kept) + ",\n\"numbers\": " + listed(about.numbers, kept) +
+         ",\n\"largest_gradient\": [" + number(largest_gradient<Rule>(kernels::kLargestStored<float>)) + ", " +
          number(largest_gradient<Rule>(kernels::kLargestStored<double>)) +
          "],\n\"cases\": " + listed(cases<Rule>(), text) + "}";
 }

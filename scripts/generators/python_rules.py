@@ -1,13 +1,14 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""gradstep/rules.py of the Python package: a class for each rule, whose keywords type checkers know."""
+"""The Python package: a class for each rule, whose keywords type checkers know, and the names of their numbers."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from generators.places import ROOT
 from generators.rules import Rule, read_rules, words_of
 
-OUTPUT = ROOT / "bindings" / "python" / "gradstep" / "rules.py"
+PACKAGE = ROOT / "bindings" / "python" / "gradstep"
 HEAD = """\
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
@@ -43,6 +44,15 @@ class {name}(NamedOptimizer):
     ) -> None:
         super().__init__(parameters, names=names, groups=groups, context=context, **options)
 """
+NUMBERS = """\
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Written by scripts/generate from src/rules.
+
+NUMBERS = frozenset({{{names}}})
+\"\"\"The states that are one number for each parameter.\"\"\"
+"""
 TAIL = """
 
 CLASSES: dict[str, type[NamedOptimizer]] = {{
@@ -60,7 +70,13 @@ def options_of(rule: Rule) -> Iterator[str]:
     yield from (f"    {choice['name']}: {'str' if choice['values'] else 'bool'}" for choice in rule["choices"])
 
 
-def generated() -> str:
+def generated() -> dict[Path, str]:
+    numbers = {number["name"] for rule in read_rules() for number in rule["numbers"]} | {"step", "average_count"}
+    names = "".join(f"\n    \"{name}\"," for name in sorted(numbers)) + "\n"
+    return {PACKAGE / "rules.py": classes_text(), PACKAGE / "_kept_numbers.py": NUMBERS.format(names=names)}
+
+
+def classes_text() -> str:
     rules = {rule["name"]: rule for rule in read_rules()}
     classes = {name: words_of(rule) for name, rule in rules.items()}
     text = HEAD

@@ -31,7 +31,7 @@ struct StepPlan {
   const std::int32_t* group_of = nullptr;
   const double* const* counts = nullptr;
   const rules::NumberPlaces* numbers = nullptr;  ///< likewise: what parameters keep for their rules
-  bool all_used = false;  ///< no parameter needs the constants of a first gradient any more
+  bool all_used = false;                         ///< no parameter needs the constants of a first gradient any more
   Prepared prepared;
 };
 

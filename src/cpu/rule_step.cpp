@@ -180,9 +180,8 @@ void RuleStep::measure_sums(const SumsPlan& plan, const kernels::StepScalars* sc
         loops_.measure[static_cast<std::size_t>(item.kernel)][item.param.dtype == DType::f64 ? 1 : 0];
     partials[i] = {};
     if (run == nullptr || scalars->gate == 0 || item.gradient.data == nullptr) return;
-    read_chunk(item, chunks[i], [&](const UpdateItem& operands, const Chunk& chunk) {
-      partials[i] = run(operands, chunk, step);
-    });
+    read_chunk(item, chunks[i],
+               [&](const UpdateItem& operands, const Chunk& chunk) { partials[i] = run(operands, chunk, step); });
   });
 }
 

@@ -20,7 +20,7 @@ class SteppedModel;
 
 /// An average of the weights that a rule has by itself: (1 - share) * p + share * state.
 struct OwnAverage {
-  const char* state = nullptr;  ///< NULL = none
+  const char* state = nullptr;                                  ///< NULL = none
   std::function<double(const double* values)> share = nullptr;  ///< by the hyper-parameters of the group
 };
 

@@ -113,7 +113,7 @@ class Sharding {
   gradstep_sharding_options options_;
   GradientExchange exchange_;
   Dealing dealing_;
-  std::vector<std::vector<Slice>> slices_;          // by rank, then parameter
+  std::vector<std::vector<Slice>> slices_;           // by rank, then parameter
   std::vector<std::int64_t> chunk_counts_;           // by rank
   mutable std::vector<std::int64_t> partial_bytes_;  // of what is gathered of them, by rank
   mutable std::vector<std::int64_t> gather_bytes_;   // of one state, by rank: room made beforehand

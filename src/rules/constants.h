@@ -52,6 +52,7 @@ constexpr Decay decay_of(DecayMode mode, Decay of_rule) {
 GRADSTEP_FORMULA double decay_factor(const RuleForm& form, Decay of_rule, double decay, double learning_rate) {
   switch (form.decay_mode) {
     case DecayMode::of_rule:
+      if (of_rule == Decay::none) return 0;
       return of_rule == Decay::decoupled ? learning_rate * decay : decay;
     case DecayMode::coupled:
     case DecayMode::independent:
@@ -88,7 +89,8 @@ GRADSTEP_FORMULA void store(const typename Rule::template Constants<double>& con
 
 template <class Rule>
 GRADSTEP_FORMULA void write(const RuleForm& form, const double* values, const Clock& clock, RuleConstants& to) {
-  if (Rule::decay(form.choices) == Decay::none && form.decay_mode != DecayMode::of_rule) {
+  const Decay of_rule = Rule::decay(form.choices);
+  if (of_rule == Decay::none && form.decay_mode != DecayMode::of_rule) {
     double without_decay[kMaxFields];
     for (std::size_t i = 0; i < std::size(Rule::kFields); ++i) {
       without_decay[i] = i == Rule::weight_decay ? 0 : values[i];
@@ -98,7 +100,6 @@ GRADSTEP_FORMULA void write(const RuleForm& form, const double* values, const Cl
     store<Rule>(Rule::constants(form.choices, values, clock), to);
   }
   to.learning_rate = values[Rule::learning_rate];
-  const Decay of_rule = Rule::decay(form.choices);
   to.decay = decay_factor(form, of_rule, values[Rule::weight_decay], values[Rule::learning_rate]);
   const bool is_coupled = decay_of(form.decay_mode, of_rule) == Decay::coupled;
   to.coupled = is_coupled ? to.decay : 0;

@@ -85,17 +85,8 @@ struct DAdaptAdam {
       rate *= kernels::square_root(1 - clock.powers.of[1](v[beta2], count)) / (1 - clock.powers.of[0](v[beta1], count));
     }
     const double b = kernels::square_root(v[beta2]);
-    return {v[beta1],
-            rate * (1 - v[beta1]),
-            v[beta2],
-            1 - v[beta2],
-            b,
-            rate * (1 - b),
-            v[epsilon],
-            1,
-            rate * v[weight_decay],
-            rate * (1 - b),
-            rate};
+    return {v[beta1], rate * (1 - v[beta1]),  v[beta2],       1 - v[beta2], b, rate * (1 - b), v[epsilon],
+            1,        rate * v[weight_decay], rate * (1 - b), rate};
   }
 
   static constexpr int kSums = 2;

@@ -108,8 +108,8 @@ struct Description {
 };
 
 /// How the weights shrink. `coupled` adds decay * p to the gradient; `decoupled` subtracts learning_rate * decay * p
-/// from the parameter; `any` is a kernel that does both, with factors that may be 0. A rule that says `none` has its decay
-/// in its formula.
+/// from the parameter; `any` is a kernel that does both, with factors that may be 0. A rule that says `none` has its
+/// decay in its formula.
 enum class Decay : std::uint8_t { none, coupled, decoupled, any };
 inline constexpr Decay kDecays[] = {Decay::none, Decay::coupled, Decay::decoupled};
 

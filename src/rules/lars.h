@@ -36,7 +36,7 @@ struct Lars {
           "You et al. 2017, Large Batch Training of Convolutional Networks; the numbers of optax and of "
           "pytorch_optimizer",
       .formula =
-          "norms are of the tensor; the ratio is 1 where one of them is 0\n"
+          "norms are of the tensor; where one of them is 0 r is 1, and form pytorch_optimizer has no decay\n"
           "u = g + weight_decay * p\n"
           "form optax: r = trust_coefficient * norm(p) / (norm(u) + epsilon)\n"
           "form pytorch_optimizer: r = trust_coefficient * norm(p) / (norm(g) + weight_decay * norm(p) + epsilon)\n"
@@ -63,8 +63,8 @@ struct Lars {
     T decay;
     T decay_in_norm;  ///< of u, whose squares are measured
     T keep;
-    T of_u;           ///< the ratio joins it
-    T of_m, ahead;    ///< of what is subtracted
+    T of_u;         ///< the ratio joins it
+    T of_m, ahead;  ///< of what is subtracted
     T decay_beside_norm, trust_coefficient, epsilon;
   };
 
@@ -93,9 +93,12 @@ struct Lars {
     a[1] = b[1] = g + c.decay_in_norm * p;
   }
 
-  static GRADSTEP_FORMULA void advance(const std::int32_t* /*choices*/, const double* /*settings*/, const double* sums,
+  static GRADSTEP_FORMULA void advance(const std::int32_t* choices, const double* /*settings*/, const double* sums,
                                        double* /*numbers*/, Constants<double>& c) {
-    if (!(sums[0] > 0 && sums[1] > 0)) return;
+    if (!(sums[0] > 0 && sums[1] > 0)) {
+      if (choices[form] == pytorch_optimizer) c.decay = 0;
+      return;
+    }
     const double p = kernels::square_root(sums[0]);
     const double u = kernels::square_root(sums[1]) + c.decay_beside_norm * p + c.epsilon;
     c.of_u = c.of_u * (c.trust_coefficient * p / u);

@@ -45,7 +45,7 @@ struct RuleList {
 };
 
 using AllRules = RuleList<Sgd, RmsProp, AdaGrad, Adam, Lion, Lamb, Muon, Signum, NAdam, RAdam, Adamax, Adadelta, Rprop,
-                          AdaBelief, Yogi, Adan, AdEMAMix, Adopt, LaProp, Asgd, Lars, NovoGrad, Mars,
-                          Sophia, ScheduleFree, Prodigy, DAdaptAdam>;
+                          AdaBelief, Yogi, Adan, AdEMAMix, Adopt, LaProp, Asgd, Lars, NovoGrad, Mars, Sophia,
+                          ScheduleFree, Prodigy, DAdaptAdam>;
 
 }  // namespace gradstep::rules

@@ -28,9 +28,8 @@ struct Mars {
   enum : std::uint8_t { adamw, lion };
   static constexpr Choice kChoices[] = {{"form", kForms, "adamw or lion: the rule that gets the gradient"}};
 
-  static constexpr State kStates[] = {{.name = "exp_avg", .has_signs = true},
-                                      {.name = "exp_avg_sq"},
-                                      {.name = "previous_gradient", .has_signs = true}};
+  static constexpr State kStates[] = {
+      {.name = "exp_avg", .has_signs = true}, {.name = "exp_avg_sq"}, {.name = "previous_gradient", .has_signs = true}};
 
   static constexpr Description kAbout = {
       .name = "mars",

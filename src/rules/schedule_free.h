@@ -15,14 +15,7 @@
 namespace gradstep::rules {
 
 struct ScheduleFree {
-  enum : std::uint8_t {
-    learning_rate,
-    beta1,
-    beta2,
-    epsilon,
-    weight_rate,
-    weight_decay
-  };
+  enum : std::uint8_t { learning_rate, beta1, beta2, epsilon, weight_rate, weight_decay };
   static constexpr Field kFields[] = {
       {"learning_rate", at_least(0), kRequired, "step size"},
       {"beta1", {.minimum = 1e-3, .limit = 1}, 0.9, "how near the gradient's place is to the average"},

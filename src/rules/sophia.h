@@ -22,8 +22,7 @@ struct Sophia {
       {"weight_decay", at_least(0), 1e-4, "learning_rate * weight_decay * p is subtracted from p"},
   };
 
-  static constexpr State kStates[] = {{.name = "exp_avg", .has_signs = true},
-                                      {.name = "hessian", .has_signs = true}};
+  static constexpr State kStates[] = {{.name = "exp_avg", .has_signs = true}, {.name = "hessian", .has_signs = true}};
 
   static constexpr Description kAbout = {
       .name = "sophia",
@@ -56,8 +55,8 @@ struct Sophia {
 
   static GRADSTEP_FORMULA Constants<double> constants(const std::int32_t* /*choices*/, const double* v,
                                                       const Clock& clock) {
-    return {v[beta1], 1 - v[beta1],      1 / (1 - clock.power(0, v[beta1])),
-            v[gamma], v[clip_threshold], v[epsilon], v[learning_rate]};
+    return {v[beta1],   1 - v[beta1],    1 / (1 - clock.power(0, v[beta1])), v[gamma], v[clip_threshold],
+            v[epsilon], v[learning_rate]};
   }
 
   /// Returns the change of p.

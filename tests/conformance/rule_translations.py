@@ -286,7 +286,8 @@ def adam_of_vectors(hyper: Options) -> Rule:
 
 
 def sophia(hyper: Options) -> Options:
-    return optax_moments(hyper) | given(hyper, gamma="gamma", clip_threshold="clip_threshold")
+    names = {"beta1": "b1", "epsilon": "eps", "weight_decay": "weight_decay"}
+    return given(hyper, gamma="gamma", clip_threshold="clip_threshold", **names)
 
 
 def schedule_free(inner: str, beta: str = "") -> Callable[[Options], Options]:

@@ -19,6 +19,7 @@ from gradstep import _native
 from gradstep._arrays import Array, Arrays, Gradients, Schema, dtype_of, empty_like, schema, view
 from gradstep._handle import Handle, Lease
 from gradstep._info import _sized
+from gradstep._kept_numbers import NUMBERS
 from gradstep._keywords import spelled_out
 from gradstep._numbers import integer, real
 from gradstep._options import enum_value, read_record, read_records
@@ -330,7 +331,7 @@ class Optimizer(SavedState):
         return self._descriptions[i]
 
     def _state_shape(self, i: int, name: str) -> tuple[int, ...]:
-        return (1,) if name in ("step", "average_count") else self._description(i)[0]
+        return (1,) if name in NUMBERS else self._description(i)[0]
 
     def state(self, i: int, name: str) -> NDArray[Any]:
         """State `name` of parameter i, shaped as the parameter unless the rule says else.
@@ -374,8 +375,8 @@ class Optimizer(SavedState):
 
         out: takes them, arrays of the parameters' shapes and any float dtype; None in it = not wanted. New arrays of
         the arithmetic's dtype by default. For schedule_free they hold the parameters when the call begins, and must be
-        given. Collective while the optimizer is sharded. Raises InvalidState before the
-        first step, and where there are none.
+        given. Collective while the optimizer is sharded. Raises InvalidState before the first step, and where there
+        are none.
         """
         if out is None:
             if "schedule_free" in self._rules:

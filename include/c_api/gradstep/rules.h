@@ -1434,6 +1434,729 @@ static inline gradstep_status gradstep_optimizer_create_laprop(gradstep_context*
   return gradstep_optimizer_create(context, rule.rule, rule.options, rule.option_count, parameters, n, out);
 }
 
+/*
+ * asgd. Source: Polyak and Juditsky 1992, Acceleration of Stochastic Approximation by Averaging; the numbers of torch.
+ *
+ *   eta = learning_rate at first, mu = 1 / max(1, t - averaging_start)
+ *   p = p * (1 - shrinkage * eta) - eta * g
+ *   ax = ax + mu * (p - ax), the average of the weights
+ *   eta = learning_rate / (1 + shrinkage * learning_rate * (t+1))^exponent, of the next step
+ *
+ * State ax, eta.
+ */
+typedef struct gradstep_asgd_options {
+  double learning_rate;        /* >= 0, must be set: step size; a new one acts a step late, as in torch */
+  double shrinkage;            /* >= 0, default 0.0001: lambda: shrinks p, and the step size with the steps */
+  double exponent;             /* >= 0, default 0.75: alpha: how fast the step size falls */
+  double averaging_start;      /* >= 0, default 1000000: t0: steps before the average begins */
+  double weight_decay;         /* >= 0, default 0: times p is added to the gradient */
+  int32_t maximize;            /* bool */
+  int32_t master_weights;      /* bool */
+  int32_t state_dtype;         /* enum gradstep_state_dtype */
+  int32_t stochastic_rounding; /* bool */
+  int64_t seed;
+  int32_t step_counting; /* enum gradstep_step_counting */
+  double average_decay;
+  int32_t decay_mode; /* enum gradstep_decay_mode */
+  double peak_learning_rate;
+  int32_t trust_ratio;     /* bool */
+  int32_t cautious_update; /* enum gradstep_cautious_update */
+  int32_t cautious_decay;  /* bool */
+  double adaptive_clip;
+  double adaptive_clip_epsilon;
+  int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
+  int32_t center_gradients;    /* bool */
+} gradstep_asgd_options;
+
+/* The defaults. What must be set becomes NaN, which create refuses. */
+static inline gradstep_asgd_options gradstep_asgd_options_default(void) GRADSTEP_NOEXCEPT {
+  const gradstep_asgd_options options = {NAN, 0.0001, 0.75, 1000000, 0, 0, 0, 0,     0, 0, 0,
+                                         0,   0,      0,    0,       0, 0, 0, 0.001, 0, 0};
+  return options;
+}
+
+/* The options by names and values, valid as long as the buffer. NULL = none is given. */
+static inline gradstep_group_rule gradstep_asgd_rule(const gradstep_asgd_options* options,
+                                                     gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
+  const gradstep_group_rule rule = {"asgd", buffer->options, options == NULL ? 0U : 21U};
+  if (options == NULL) return rule;
+  buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
+  buffer->options[1] = gradstep_rule_number("shrinkage", options->shrinkage);
+  buffer->options[2] = gradstep_rule_number("exponent", options->exponent);
+  buffer->options[3] = gradstep_rule_number("averaging_start", options->averaging_start);
+  buffer->options[4] = gradstep_rule_number("weight_decay", options->weight_decay);
+  buffer->options[5] = gradstep_rule_number("maximize", options->maximize);
+  buffer->options[6] = gradstep_rule_number("master_weights", options->master_weights);
+  buffer->options[7] = gradstep_rule_number("state_dtype", options->state_dtype);
+  buffer->options[8] = gradstep_rule_number("stochastic_rounding", options->stochastic_rounding);
+  buffer->options[9] = gradstep_rule_seed(options->seed, buffer);
+  buffer->options[10] = gradstep_rule_number("step_counting", options->step_counting);
+  buffer->options[11] = gradstep_rule_number("average_decay", options->average_decay);
+  buffer->options[12] = gradstep_rule_number("decay_mode", options->decay_mode);
+  buffer->options[13] = gradstep_rule_number("peak_learning_rate", options->peak_learning_rate);
+  buffer->options[14] = gradstep_rule_number("trust_ratio", options->trust_ratio);
+  buffer->options[15] = gradstep_rule_number("cautious_update", options->cautious_update);
+  buffer->options[16] = gradstep_rule_number("cautious_decay", options->cautious_decay);
+  buffer->options[17] = gradstep_rule_number("adaptive_clip", options->adaptive_clip);
+  buffer->options[18] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
+  buffer->options[19] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
+  buffer->options[20] = gradstep_rule_number("center_gradients", options->center_gradients);
+  return rule;
+}
+
+/* gradstep_optimizer_create of these options, with its statuses. */
+static inline gradstep_status gradstep_optimizer_create_asgd(gradstep_context* context,
+                                                             const gradstep_asgd_options* options,
+                                                             const gradstep_parameter* parameters, size_t n,
+                                                             gradstep_optimizer** out) GRADSTEP_NOEXCEPT {
+  gradstep_rule_buffer buffer;
+  const gradstep_group_rule rule = gradstep_asgd_rule(options, &buffer);
+  return gradstep_optimizer_create(context, rule.rule, rule.options, rule.option_count, parameters, n, out);
+}
+
+/* Option of lars. */
+enum gradstep_lars_form {
+  GRADSTEP_LARS_FORM_INVALID = -1,
+  GRADSTEP_LARS_FORM_OPTAX = 0,
+  GRADSTEP_LARS_FORM_PYTORCH_OPTIMIZER = 1
+};
+
+/*
+ * lars. Source: You et al. 2017, Large Batch Training of Convolutional Networks; the numbers of optax and of
+ * pytorch_optimizer.
+ *
+ *   norms are of the tensor; where one of them is 0 r is 1, and form pytorch_optimizer has no decay
+ *   u = g + weight_decay * p
+ *   form optax: r = trust_coefficient * norm(p) / (norm(u) + epsilon)
+ *   form pytorch_optimizer: r = trust_coefficient * norm(p) / (norm(g) + weight_decay * norm(p) + epsilon)
+ *   m = momentum * m + rate * r * u, rate = learning_rate for form optax, 1 for pytorch_optimizer
+ *   d = rate * r * u + momentum * m if nesterov, else m
+ *   p = p - d for form optax, p - learning_rate * d for pytorch_optimizer
+ *
+ * State momentum.
+ */
+typedef struct gradstep_lars_options {
+  double learning_rate;     /* >= 0, must be set: step size */
+  double momentum;          /* in [0, 1), default 0.9: share of the momentum that a step keeps */
+  double trust_coefficient; /* >= 0, default 0.001: length of a step beside that of its parameter */
+  double epsilon;           /* >= 0, default 0: joins the length of u */
+  double weight_decay;      /* >= 0, default 0: times p is added to the gradient */
+  int32_t form; /* enum gradstep_lars_form: optax or pytorch_optimizer: what the ratio is, and when the learning rate
+                   multiplies */
+  int32_t nesterov;            /* bool: looks one step ahead */
+  int32_t maximize;            /* bool */
+  int32_t master_weights;      /* bool */
+  int32_t state_dtype;         /* enum gradstep_state_dtype */
+  int32_t stochastic_rounding; /* bool */
+  int64_t seed;
+  int32_t step_counting; /* enum gradstep_step_counting */
+  double average_decay;
+  int32_t decay_mode; /* enum gradstep_decay_mode */
+  double peak_learning_rate;
+  int32_t trust_ratio;     /* bool */
+  int32_t cautious_update; /* enum gradstep_cautious_update */
+  int32_t cautious_decay;  /* bool */
+  double adaptive_clip;
+  double adaptive_clip_epsilon;
+  int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
+  int32_t center_gradients;    /* bool */
+} gradstep_lars_options;
+
+/* The defaults. What must be set becomes NaN, which create refuses. */
+static inline gradstep_lars_options gradstep_lars_options_default(void) GRADSTEP_NOEXCEPT {
+  const gradstep_lars_options options = {NAN, 0.9, 0.001, 0, 0, 0, 0, 0, 0,     0, 0, 0,
+                                         0,   0,   0,     0, 0, 0, 0, 0, 0.001, 0, 0};
+  return options;
+}
+
+/* The options by names and values, valid as long as the buffer. NULL = none is given. */
+static inline gradstep_group_rule gradstep_lars_rule(const gradstep_lars_options* options,
+                                                     gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
+  const gradstep_group_rule rule = {"lars", buffer->options, options == NULL ? 0U : 23U};
+  if (options == NULL) return rule;
+  buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
+  buffer->options[1] = gradstep_rule_number("momentum", options->momentum);
+  buffer->options[2] = gradstep_rule_number("trust_coefficient", options->trust_coefficient);
+  buffer->options[3] = gradstep_rule_number("epsilon", options->epsilon);
+  buffer->options[4] = gradstep_rule_number("weight_decay", options->weight_decay);
+  buffer->options[5] = gradstep_rule_number("form", options->form);
+  buffer->options[6] = gradstep_rule_number("nesterov", options->nesterov);
+  buffer->options[7] = gradstep_rule_number("maximize", options->maximize);
+  buffer->options[8] = gradstep_rule_number("master_weights", options->master_weights);
+  buffer->options[9] = gradstep_rule_number("state_dtype", options->state_dtype);
+  buffer->options[10] = gradstep_rule_number("stochastic_rounding", options->stochastic_rounding);
+  buffer->options[11] = gradstep_rule_seed(options->seed, buffer);
+  buffer->options[12] = gradstep_rule_number("step_counting", options->step_counting);
+  buffer->options[13] = gradstep_rule_number("average_decay", options->average_decay);
+  buffer->options[14] = gradstep_rule_number("decay_mode", options->decay_mode);
+  buffer->options[15] = gradstep_rule_number("peak_learning_rate", options->peak_learning_rate);
+  buffer->options[16] = gradstep_rule_number("trust_ratio", options->trust_ratio);
+  buffer->options[17] = gradstep_rule_number("cautious_update", options->cautious_update);
+  buffer->options[18] = gradstep_rule_number("cautious_decay", options->cautious_decay);
+  buffer->options[19] = gradstep_rule_number("adaptive_clip", options->adaptive_clip);
+  buffer->options[20] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
+  buffer->options[21] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
+  buffer->options[22] = gradstep_rule_number("center_gradients", options->center_gradients);
+  return rule;
+}
+
+/* gradstep_optimizer_create of these options, with its statuses. */
+static inline gradstep_status gradstep_optimizer_create_lars(gradstep_context* context,
+                                                             const gradstep_lars_options* options,
+                                                             const gradstep_parameter* parameters, size_t n,
+                                                             gradstep_optimizer** out) GRADSTEP_NOEXCEPT {
+  gradstep_rule_buffer buffer;
+  const gradstep_group_rule rule = gradstep_lars_rule(options, &buffer);
+  return gradstep_optimizer_create(context, rule.rule, rule.options, rule.option_count, parameters, n, out);
+}
+
+/*
+ * novograd. Source: Ginsburg et al. 2019, Stochastic Gradient Methods with Layer-wise Adaptive Moments; the numbers of
+ * optax.
+ *
+ *   v, one number of the tensor: norm(g)^2 in the first step, then beta2 * v + (1 - beta2) * norm(g)^2
+ *   m = beta1 * m + (g / (sqrt(v + epsilon_root) + epsilon) + weight_decay * p)
+ *   p = p - learning_rate * m
+ *
+ * State exp_avg, squared_norm.
+ */
+typedef struct gradstep_novograd_options {
+  double learning_rate;        /* >= 0, must be set: step size */
+  double beta1;                /* in [0, 1), default 0.9: share of the momentum that a step keeps */
+  double beta2;                /* in [0, 1), default 0.25: share of the mean squared norm that a step keeps */
+  double epsilon;              /* >= 0, default 1e-6: keeps the denominator from zero */
+  double epsilon_root;         /* >= 0, default 0: joins the mean squared norm under the root */
+  double weight_decay;         /* >= 0, default 0: times p joins the momentum */
+  int32_t maximize;            /* bool */
+  int32_t master_weights;      /* bool */
+  int32_t state_dtype;         /* enum gradstep_state_dtype */
+  int32_t stochastic_rounding; /* bool */
+  int64_t seed;
+  int32_t step_counting; /* enum gradstep_step_counting */
+  double average_decay;
+  int32_t decay_mode; /* enum gradstep_decay_mode */
+  double peak_learning_rate;
+  int32_t trust_ratio;     /* bool */
+  int32_t cautious_update; /* enum gradstep_cautious_update */
+  int32_t cautious_decay;  /* bool */
+  double adaptive_clip;
+  double adaptive_clip_epsilon;
+  int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
+  int32_t center_gradients;    /* bool */
+} gradstep_novograd_options;
+
+/* The defaults. What must be set becomes NaN, which create refuses. */
+static inline gradstep_novograd_options gradstep_novograd_options_default(void) GRADSTEP_NOEXCEPT {
+  const gradstep_novograd_options options = {NAN, 0.9, 0.25, 1e-6, 0, 0, 0, 0, 0,     0, 0,
+                                             0,   0,   0,    0,    0, 0, 0, 0, 0.001, 0, 0};
+  return options;
+}
+
+/* The options by names and values, valid as long as the buffer. NULL = none is given. */
+static inline gradstep_group_rule gradstep_novograd_rule(const gradstep_novograd_options* options,
+                                                         gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
+  const gradstep_group_rule rule = {"novograd", buffer->options, options == NULL ? 0U : 22U};
+  if (options == NULL) return rule;
+  buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
+  buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
+  buffer->options[2] = gradstep_rule_number("beta2", options->beta2);
+  buffer->options[3] = gradstep_rule_number("epsilon", options->epsilon);
+  buffer->options[4] = gradstep_rule_number("epsilon_root", options->epsilon_root);
+  buffer->options[5] = gradstep_rule_number("weight_decay", options->weight_decay);
+  buffer->options[6] = gradstep_rule_number("maximize", options->maximize);
+  buffer->options[7] = gradstep_rule_number("master_weights", options->master_weights);
+  buffer->options[8] = gradstep_rule_number("state_dtype", options->state_dtype);
+  buffer->options[9] = gradstep_rule_number("stochastic_rounding", options->stochastic_rounding);
+  buffer->options[10] = gradstep_rule_seed(options->seed, buffer);
+  buffer->options[11] = gradstep_rule_number("step_counting", options->step_counting);
+  buffer->options[12] = gradstep_rule_number("average_decay", options->average_decay);
+  buffer->options[13] = gradstep_rule_number("decay_mode", options->decay_mode);
+  buffer->options[14] = gradstep_rule_number("peak_learning_rate", options->peak_learning_rate);
+  buffer->options[15] = gradstep_rule_number("trust_ratio", options->trust_ratio);
+  buffer->options[16] = gradstep_rule_number("cautious_update", options->cautious_update);
+  buffer->options[17] = gradstep_rule_number("cautious_decay", options->cautious_decay);
+  buffer->options[18] = gradstep_rule_number("adaptive_clip", options->adaptive_clip);
+  buffer->options[19] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
+  buffer->options[20] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
+  buffer->options[21] = gradstep_rule_number("center_gradients", options->center_gradients);
+  return rule;
+}
+
+/* gradstep_optimizer_create of these options, with its statuses. */
+static inline gradstep_status gradstep_optimizer_create_novograd(gradstep_context* context,
+                                                                 const gradstep_novograd_options* options,
+                                                                 const gradstep_parameter* parameters, size_t n,
+                                                                 gradstep_optimizer** out) GRADSTEP_NOEXCEPT {
+  gradstep_rule_buffer buffer;
+  const gradstep_group_rule rule = gradstep_novograd_rule(options, &buffer);
+  return gradstep_optimizer_create(context, rule.rule, rule.options, rule.option_count, parameters, n, out);
+}
+
+/* Option of mars. */
+enum gradstep_mars_form { GRADSTEP_MARS_FORM_INVALID = -1, GRADSTEP_MARS_FORM_ADAMW = 0, GRADSTEP_MARS_FORM_LION = 1 };
+
+/*
+ * mars. Source: Yuan et al. 2024, MARS: Unleashing the Power of Variance Reduction, algorithms 1 and 2; the numbers of
+ * pytorch_optimizer.
+ *
+ *   c = g + gamma * beta1 / (1 - beta1) * (g - g before), which is 0 at first
+ *   c = c / max(1, norm(c)), the norm of the tensor
+ *   m = beta1 * m + (1 - beta1) * c
+ *   form adamw: v = beta2 * v + (1 - beta2) * c^2
+ *   p = p - learning_rate * m / (1 - beta1^(t+1)) / ((sqrt(v + 1e-15) + epsilon) / sqrt(1 - beta2^(t+1)))
+ *   form lion: p = p - learning_rate * sign(m)
+ *
+ * State exp_avg, exp_avg_sq, previous_gradient.
+ */
+typedef struct gradstep_mars_options {
+  double learning_rate;        /* >= 0, must be set: step size */
+  double beta1;                /* in [0, 1), default 0.95: share of the mean that a step keeps */
+  double beta2;                /* in [0, 1), default 0.99: share of the mean square that a step keeps; of form adamw */
+  double gamma;                /* >= 0, default 0.025: how much of the gradient's change is added to it */
+  double epsilon;              /* >= 0, default 1e-8: keeps the denominator from zero; of form adamw */
+  double weight_decay;         /* >= 0, default 0: learning_rate * weight_decay * p is subtracted from p */
+  int32_t form;                /* enum gradstep_mars_form: adamw or lion: the rule that gets the gradient */
+  int32_t maximize;            /* bool */
+  int32_t master_weights;      /* bool */
+  int32_t state_dtype;         /* enum gradstep_state_dtype */
+  int32_t stochastic_rounding; /* bool */
+  int64_t seed;
+  int32_t step_counting; /* enum gradstep_step_counting */
+  double average_decay;
+  int32_t decay_mode; /* enum gradstep_decay_mode */
+  double peak_learning_rate;
+  int32_t trust_ratio;     /* bool */
+  int32_t cautious_update; /* enum gradstep_cautious_update */
+  int32_t cautious_decay;  /* bool */
+  double adaptive_clip;
+  double adaptive_clip_epsilon;
+  int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
+  int32_t center_gradients;    /* bool */
+} gradstep_mars_options;
+
+/* The defaults. What must be set becomes NaN, which create refuses. */
+static inline gradstep_mars_options gradstep_mars_options_default(void) GRADSTEP_NOEXCEPT {
+  const gradstep_mars_options options = {NAN, 0.95, 0.99, 0.025, 1e-8, 0, 0, 0, 0,     0, 0, 0,
+                                         0,   0,    0,    0,     0,    0, 0, 0, 0.001, 0, 0};
+  return options;
+}
+
+/* The options by names and values, valid as long as the buffer. NULL = none is given. */
+static inline gradstep_group_rule gradstep_mars_rule(const gradstep_mars_options* options,
+                                                     gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
+  const gradstep_group_rule rule = {"mars", buffer->options, options == NULL ? 0U : 23U};
+  if (options == NULL) return rule;
+  buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
+  buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
+  buffer->options[2] = gradstep_rule_number("beta2", options->beta2);
+  buffer->options[3] = gradstep_rule_number("gamma", options->gamma);
+  buffer->options[4] = gradstep_rule_number("epsilon", options->epsilon);
+  buffer->options[5] = gradstep_rule_number("weight_decay", options->weight_decay);
+  buffer->options[6] = gradstep_rule_number("form", options->form);
+  buffer->options[7] = gradstep_rule_number("maximize", options->maximize);
+  buffer->options[8] = gradstep_rule_number("master_weights", options->master_weights);
+  buffer->options[9] = gradstep_rule_number("state_dtype", options->state_dtype);
+  buffer->options[10] = gradstep_rule_number("stochastic_rounding", options->stochastic_rounding);
+  buffer->options[11] = gradstep_rule_seed(options->seed, buffer);
+  buffer->options[12] = gradstep_rule_number("step_counting", options->step_counting);
+  buffer->options[13] = gradstep_rule_number("average_decay", options->average_decay);
+  buffer->options[14] = gradstep_rule_number("decay_mode", options->decay_mode);
+  buffer->options[15] = gradstep_rule_number("peak_learning_rate", options->peak_learning_rate);
+  buffer->options[16] = gradstep_rule_number("trust_ratio", options->trust_ratio);
+  buffer->options[17] = gradstep_rule_number("cautious_update", options->cautious_update);
+  buffer->options[18] = gradstep_rule_number("cautious_decay", options->cautious_decay);
+  buffer->options[19] = gradstep_rule_number("adaptive_clip", options->adaptive_clip);
+  buffer->options[20] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
+  buffer->options[21] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
+  buffer->options[22] = gradstep_rule_number("center_gradients", options->center_gradients);
+  return rule;
+}
+
+/* gradstep_optimizer_create of these options, with its statuses. */
+static inline gradstep_status gradstep_optimizer_create_mars(gradstep_context* context,
+                                                             const gradstep_mars_options* options,
+                                                             const gradstep_parameter* parameters, size_t n,
+                                                             gradstep_optimizer** out) GRADSTEP_NOEXCEPT {
+  gradstep_rule_buffer buffer;
+  const gradstep_group_rule rule = gradstep_mars_rule(options, &buffer);
+  return gradstep_optimizer_create(context, rule.rule, rule.options, rule.option_count, parameters, n, out);
+}
+
+/*
+ * sophia. Source: Liu et al. 2023, Sophia, algorithm 3; the numbers of optax.
+ *
+ *   m = beta1 * m + (1 - beta1) * g
+ *   u = m / (1 - beta1^(t+1)) / max(gamma * h, epsilon)
+ *   p = p - learning_rate * clamp(u, -clip_threshold, clip_threshold)
+ *   h, the state hessian, is 0 at first; the host sets it, every few steps: beta2 * h + (1 - beta2) * its estimate
+ *
+ * State exp_avg, hessian.
+ */
+typedef struct gradstep_sophia_options {
+  double learning_rate;        /* >= 0, must be set: step size */
+  double beta1;                /* in [0, 1), default 0.965: share of the mean that a step keeps */
+  double gamma;                /* >= 0, default 0.01: scale of the curvature */
+  double clip_threshold;       /* >= 0, default 1: largest change of an element, beside the learning rate */
+  double epsilon;              /* >= 0, default 1e-8: least denominator */
+  double weight_decay;         /* >= 0, default 0.0001: learning_rate * weight_decay * p is subtracted from p */
+  int32_t maximize;            /* bool */
+  int32_t master_weights;      /* bool */
+  int32_t state_dtype;         /* enum gradstep_state_dtype */
+  int32_t stochastic_rounding; /* bool */
+  int64_t seed;
+  int32_t step_counting; /* enum gradstep_step_counting */
+  double average_decay;
+  int32_t decay_mode; /* enum gradstep_decay_mode */
+  double peak_learning_rate;
+  int32_t trust_ratio;     /* bool */
+  int32_t cautious_update; /* enum gradstep_cautious_update */
+  int32_t cautious_decay;  /* bool */
+  double adaptive_clip;
+  double adaptive_clip_epsilon;
+  int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
+  int32_t center_gradients;    /* bool */
+} gradstep_sophia_options;
+
+/* The defaults. What must be set becomes NaN, which create refuses. */
+static inline gradstep_sophia_options gradstep_sophia_options_default(void) GRADSTEP_NOEXCEPT {
+  const gradstep_sophia_options options = {NAN, 0.965, 0.01, 1, 1e-8, 0.0001, 0, 0, 0,     0, 0,
+                                           0,   0,     0,    0, 0,    0,      0, 0, 0.001, 0, 0};
+  return options;
+}
+
+/* The options by names and values, valid as long as the buffer. NULL = none is given. */
+static inline gradstep_group_rule gradstep_sophia_rule(const gradstep_sophia_options* options,
+                                                       gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
+  const gradstep_group_rule rule = {"sophia", buffer->options, options == NULL ? 0U : 22U};
+  if (options == NULL) return rule;
+  buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
+  buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
+  buffer->options[2] = gradstep_rule_number("gamma", options->gamma);
+  buffer->options[3] = gradstep_rule_number("clip_threshold", options->clip_threshold);
+  buffer->options[4] = gradstep_rule_number("epsilon", options->epsilon);
+  buffer->options[5] = gradstep_rule_number("weight_decay", options->weight_decay);
+  buffer->options[6] = gradstep_rule_number("maximize", options->maximize);
+  buffer->options[7] = gradstep_rule_number("master_weights", options->master_weights);
+  buffer->options[8] = gradstep_rule_number("state_dtype", options->state_dtype);
+  buffer->options[9] = gradstep_rule_number("stochastic_rounding", options->stochastic_rounding);
+  buffer->options[10] = gradstep_rule_seed(options->seed, buffer);
+  buffer->options[11] = gradstep_rule_number("step_counting", options->step_counting);
+  buffer->options[12] = gradstep_rule_number("average_decay", options->average_decay);
+  buffer->options[13] = gradstep_rule_number("decay_mode", options->decay_mode);
+  buffer->options[14] = gradstep_rule_number("peak_learning_rate", options->peak_learning_rate);
+  buffer->options[15] = gradstep_rule_number("trust_ratio", options->trust_ratio);
+  buffer->options[16] = gradstep_rule_number("cautious_update", options->cautious_update);
+  buffer->options[17] = gradstep_rule_number("cautious_decay", options->cautious_decay);
+  buffer->options[18] = gradstep_rule_number("adaptive_clip", options->adaptive_clip);
+  buffer->options[19] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
+  buffer->options[20] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
+  buffer->options[21] = gradstep_rule_number("center_gradients", options->center_gradients);
+  return rule;
+}
+
+/* gradstep_optimizer_create of these options, with its statuses. */
+static inline gradstep_status gradstep_optimizer_create_sophia(gradstep_context* context,
+                                                               const gradstep_sophia_options* options,
+                                                               const gradstep_parameter* parameters, size_t n,
+                                                               gradstep_optimizer** out) GRADSTEP_NOEXCEPT {
+  gradstep_rule_buffer buffer;
+  const gradstep_group_rule rule = gradstep_sophia_rule(options, &buffer);
+  return gradstep_optimizer_create(context, rule.rule, rule.options, rule.option_count, parameters, n, out);
+}
+
+/* Option of schedule_free. */
+enum gradstep_schedule_free_inner {
+  GRADSTEP_SCHEDULE_FREE_INNER_INVALID = -1,
+  GRADSTEP_SCHEDULE_FREE_INNER_ADAMW = 0,
+  GRADSTEP_SCHEDULE_FREE_INNER_SGD = 1,
+  GRADSTEP_SCHEDULE_FREE_INNER_RADAM = 2
+};
+
+/*
+ * schedule_free. Source: Defazio et al. 2024, The Road Less Scheduled, algorithm 1; the numbers of schedulefree, and of
+ * optax with its schedule for the weights as weight_rate.
+ *
+ *   p is y, where gradients are taken; z = p at first; the average x = p + (1 - 1 / beta1) * (z - p)
+ *   rate = learning_rate * min(1, (t+1) / warmup_steps); inner radam: times its rectification
+ *   w = (t+1)^weight_power * (largest rate so far)^rate_power, c = w / (sum of all w), or 0
+ *   v = beta2 * v + (1 - beta2) * g^2
+ *   u = g / (sqrt(v / (1 - beta2^(t+1))) + epsilon) + weight_decay * p; inner sgd: g + weight_decay * p
+ *   p = p + c * (z - p) - rate * (1 - beta1 * (1 - c)) * u
+ *   z = z - rate * u
+ *
+ * State z, exp_avg_sq, weight_sum, largest_rate.
+ */
+typedef struct gradstep_schedule_free_options {
+  double learning_rate; /* >= 0, must be set: step size */
+  double beta1;         /* in [0.001, 1), default 0.9: how near the gradient's place is to the average */
+  double beta2;         /* in [0, 1), default 0.999: share of the mean square that a step keeps; not of inner sgd */
+  double epsilon;       /* >= 0, default 1e-8: keeps the denominator from zero; not of inner sgd */
+  double weight_rate;   /* >= 0, default 0: the learning rate that steps are weighted by; 0 = learning_rate */
+  double weight_decay;  /* >= 0, default 0: times p joins the direction */
+  double
+      warmup_steps; /* in [0, 9.00719925474099e15), whole, default 0: steps in which the learning rate grows from 0 */
+  double weight_power; /* >= 0, default 0: r: a step weighs (t+1)^r */
+  double rate_power;   /* >= 0, default 2: a step weighs its largest learning rate so far to this power */
+  int32_t inner;       /* enum gradstep_schedule_free_inner: adamw, sgd or radam: the rule that gives the direction */
+  int32_t waits;       /* bool: inner radam: nothing moves while the variance is unknown (silent_sgd_phase) */
+  int32_t maximize;    /* bool */
+  int32_t master_weights;      /* bool */
+  int32_t state_dtype;         /* enum gradstep_state_dtype */
+  int32_t stochastic_rounding; /* bool */
+  int64_t seed;
+  int32_t step_counting; /* enum gradstep_step_counting */
+  double average_decay;
+  int32_t decay_mode; /* enum gradstep_decay_mode */
+  double peak_learning_rate;
+  int32_t trust_ratio;     /* bool */
+  int32_t cautious_update; /* enum gradstep_cautious_update */
+  int32_t cautious_decay;  /* bool */
+  double adaptive_clip;
+  double adaptive_clip_epsilon;
+  int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
+  int32_t center_gradients;    /* bool */
+} gradstep_schedule_free_options;
+
+/* The defaults. What must be set becomes NaN, which create refuses. */
+static inline gradstep_schedule_free_options gradstep_schedule_free_options_default(void) GRADSTEP_NOEXCEPT {
+  const gradstep_schedule_free_options options = {NAN, 0.9, 0.999, 1e-8, 0, 0, 0, 0, 2, 0, 1,     0, 0, 0,
+                                                  0,   0,   0,     0,    0, 0, 0, 0, 0, 0, 0.001, 0, 0};
+  return options;
+}
+
+/* The options by names and values, valid as long as the buffer. NULL = none is given. */
+static inline gradstep_group_rule gradstep_schedule_free_rule(const gradstep_schedule_free_options* options,
+                                                              gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
+  const gradstep_group_rule rule = {"schedule_free", buffer->options, options == NULL ? 0U : 27U};
+  if (options == NULL) return rule;
+  buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
+  buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
+  buffer->options[2] = gradstep_rule_number("beta2", options->beta2);
+  buffer->options[3] = gradstep_rule_number("epsilon", options->epsilon);
+  buffer->options[4] = gradstep_rule_number("weight_rate", options->weight_rate);
+  buffer->options[5] = gradstep_rule_number("weight_decay", options->weight_decay);
+  buffer->options[6] = gradstep_rule_number("warmup_steps", options->warmup_steps);
+  buffer->options[7] = gradstep_rule_number("weight_power", options->weight_power);
+  buffer->options[8] = gradstep_rule_number("rate_power", options->rate_power);
+  buffer->options[9] = gradstep_rule_number("inner", options->inner);
+  buffer->options[10] = gradstep_rule_number("waits", options->waits);
+  buffer->options[11] = gradstep_rule_number("maximize", options->maximize);
+  buffer->options[12] = gradstep_rule_number("master_weights", options->master_weights);
+  buffer->options[13] = gradstep_rule_number("state_dtype", options->state_dtype);
+  buffer->options[14] = gradstep_rule_number("stochastic_rounding", options->stochastic_rounding);
+  buffer->options[15] = gradstep_rule_seed(options->seed, buffer);
+  buffer->options[16] = gradstep_rule_number("step_counting", options->step_counting);
+  buffer->options[17] = gradstep_rule_number("average_decay", options->average_decay);
+  buffer->options[18] = gradstep_rule_number("decay_mode", options->decay_mode);
+  buffer->options[19] = gradstep_rule_number("peak_learning_rate", options->peak_learning_rate);
+  buffer->options[20] = gradstep_rule_number("trust_ratio", options->trust_ratio);
+  buffer->options[21] = gradstep_rule_number("cautious_update", options->cautious_update);
+  buffer->options[22] = gradstep_rule_number("cautious_decay", options->cautious_decay);
+  buffer->options[23] = gradstep_rule_number("adaptive_clip", options->adaptive_clip);
+  buffer->options[24] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
+  buffer->options[25] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
+  buffer->options[26] = gradstep_rule_number("center_gradients", options->center_gradients);
+  return rule;
+}
+
+/* gradstep_optimizer_create of these options, with its statuses. */
+static inline gradstep_status gradstep_optimizer_create_schedule_free(gradstep_context* context,
+                                                                      const gradstep_schedule_free_options* options,
+                                                                      const gradstep_parameter* parameters, size_t n,
+                                                                      gradstep_optimizer** out) GRADSTEP_NOEXCEPT {
+  gradstep_rule_buffer buffer;
+  const gradstep_group_rule rule = gradstep_schedule_free_rule(options, &buffer);
+  return gradstep_optimizer_create(context, rule.rule, rule.options, rule.option_count, parameters, n, out);
+}
+
+/*
+ * prodigy. Source: Mishchenko and Defazio 2023, Prodigy, algorithm 3; the numbers of prodigyopt, and of optax with
+ * bias_correction.
+ *
+ *   one d of all parameters, d0 at first; p0 = p at first; r = d * learning_rate, corrected where asked for
+ *   N = beta3 * N + d / d0 * r * sum((p0 - p) * g)
+ *   s = beta3 * s + d / d0 * r * g, with safeguard_warmup d / d0 * d * g
+ *   m = beta1 * m + (1 - beta1) * d * g
+ *   v = beta2 * v + (1 - beta2) * (d * g)^2
+ *   D = d_factor * N / sum(abs(s)); d = max(d, D) while it is d0; d = min(largest D so far, d * d_growth)
+ *   p = p - r * (m / (sqrt(v) + d * epsilon) + weight_decay * p), with the new d
+ *   a step in which all s are 0 changes nothing and does not count as one
+ *
+ * State exp_avg, exp_avg_sq, s, p0, d, d_max, d_numerator, d_steps.
+ */
+typedef struct gradstep_prodigy_options {
+  double learning_rate;        /* >= 0, default 1: step size, beside the distance d */
+  double beta1;                /* in [0, 1), default 0.9: share of the mean that a step keeps */
+  double beta2;                /* in [0, 1), default 0.999: share of the mean square that a step keeps */
+  double beta3;                /* in [0, 1), default 0: share of the estimate of d that a step keeps; 0 = sqrt(beta2) */
+  double epsilon;              /* >= 0, default 1e-8: d * epsilon keeps the denominator from zero */
+  double weight_decay;         /* >= 0, default 0: d * learning_rate * weight_decay * p is subtracted from p */
+  double d0;                   /* >= 1e-30, default 1e-6: the distance at first */
+  double d_factor;             /* >= 0, default 1: times the estimate of the distance */
+  double d_growth;             /* >= 1, default 1e300: d grows at most by this factor in a step */
+  int32_t bias_correction;     /* bool: the learning rate is times sqrt(1 - beta2^k) / (1 - beta1^k) */
+  int32_t safeguard_warmup;    /* bool: the learning rate does not join the denominator of the estimate */
+  int32_t maximize;            /* bool */
+  int32_t master_weights;      /* bool */
+  int32_t state_dtype;         /* enum gradstep_state_dtype */
+  int32_t stochastic_rounding; /* bool */
+  int64_t seed;
+  int32_t step_counting; /* enum gradstep_step_counting */
+  double average_decay;
+  int32_t decay_mode; /* enum gradstep_decay_mode */
+  double peak_learning_rate;
+  int32_t trust_ratio;     /* bool */
+  int32_t cautious_update; /* enum gradstep_cautious_update */
+  int32_t cautious_decay;  /* bool */
+  double adaptive_clip;
+  double adaptive_clip_epsilon;
+  int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
+  int32_t center_gradients;    /* bool */
+} gradstep_prodigy_options;
+
+/* The defaults. What must be set becomes NaN, which create refuses. */
+static inline gradstep_prodigy_options gradstep_prodigy_options_default(void) GRADSTEP_NOEXCEPT {
+  const gradstep_prodigy_options options = {1, 0.9, 0.999, 0, 1e-8, 0, 1e-6, 1, 1e300, 0, 0,     0, 0, 0,
+                                            0, 0,   0,     0, 0,    0, 0,    0, 0,     0, 0.001, 0, 0};
+  return options;
+}
+
+/* The options by names and values, valid as long as the buffer. NULL = none is given. */
+static inline gradstep_group_rule gradstep_prodigy_rule(const gradstep_prodigy_options* options,
+                                                        gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
+  const gradstep_group_rule rule = {"prodigy", buffer->options, options == NULL ? 0U : 27U};
+  if (options == NULL) return rule;
+  buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
+  buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
+  buffer->options[2] = gradstep_rule_number("beta2", options->beta2);
+  buffer->options[3] = gradstep_rule_number("beta3", options->beta3);
+  buffer->options[4] = gradstep_rule_number("epsilon", options->epsilon);
+  buffer->options[5] = gradstep_rule_number("weight_decay", options->weight_decay);
+  buffer->options[6] = gradstep_rule_number("d0", options->d0);
+  buffer->options[7] = gradstep_rule_number("d_factor", options->d_factor);
+  buffer->options[8] = gradstep_rule_number("d_growth", options->d_growth);
+  buffer->options[9] = gradstep_rule_number("bias_correction", options->bias_correction);
+  buffer->options[10] = gradstep_rule_number("safeguard_warmup", options->safeguard_warmup);
+  buffer->options[11] = gradstep_rule_number("maximize", options->maximize);
+  buffer->options[12] = gradstep_rule_number("master_weights", options->master_weights);
+  buffer->options[13] = gradstep_rule_number("state_dtype", options->state_dtype);
+  buffer->options[14] = gradstep_rule_number("stochastic_rounding", options->stochastic_rounding);
+  buffer->options[15] = gradstep_rule_seed(options->seed, buffer);
+  buffer->options[16] = gradstep_rule_number("step_counting", options->step_counting);
+  buffer->options[17] = gradstep_rule_number("average_decay", options->average_decay);
+  buffer->options[18] = gradstep_rule_number("decay_mode", options->decay_mode);
+  buffer->options[19] = gradstep_rule_number("peak_learning_rate", options->peak_learning_rate);
+  buffer->options[20] = gradstep_rule_number("trust_ratio", options->trust_ratio);
+  buffer->options[21] = gradstep_rule_number("cautious_update", options->cautious_update);
+  buffer->options[22] = gradstep_rule_number("cautious_decay", options->cautious_decay);
+  buffer->options[23] = gradstep_rule_number("adaptive_clip", options->adaptive_clip);
+  buffer->options[24] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
+  buffer->options[25] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
+  buffer->options[26] = gradstep_rule_number("center_gradients", options->center_gradients);
+  return rule;
+}
+
+/* gradstep_optimizer_create of these options, with its statuses. */
+static inline gradstep_status gradstep_optimizer_create_prodigy(gradstep_context* context,
+                                                                const gradstep_prodigy_options* options,
+                                                                const gradstep_parameter* parameters, size_t n,
+                                                                gradstep_optimizer** out) GRADSTEP_NOEXCEPT {
+  gradstep_rule_buffer buffer;
+  const gradstep_group_rule rule = gradstep_prodigy_rule(options, &buffer);
+  return gradstep_optimizer_create(context, rule.rule, rule.options, rule.option_count, parameters, n, out);
+}
+
+/*
+ * dadapt_adam. Source: Defazio and Mishchenko 2023, Learning-Rate-Free Learning by D-Adaptation, algorithm 5; the
+ * numbers of pytorch_optimizer, and of optax with bias_correction.
+ *
+ *   one d of all parameters, d0 at first; r = d * learning_rate, corrected where asked for; b = sqrt(beta2)
+ *   N = b * N + (1 - b) * r * sum(g * s / (sqrt(v) + epsilon)), with s and v of the step before
+ *   m = beta1 * m + (1 - beta1) * r * g
+ *   v = beta2 * v + (1 - beta2) * g^2
+ *   s = b * s + (1 - b) * r * g
+ *   D = N / ((1 - b) * sum(abs(s))); d = max(d, min(D, d * d_growth))
+ *   p = p - m / (sqrt(v) + epsilon) - r * weight_decay * p
+ *   a step in which all s are 0 changes nothing and does not count as one
+ *
+ * State exp_avg, exp_avg_sq, s, d, d_numerator, d_steps.
+ */
+typedef struct gradstep_dadapt_adam_options {
+  double learning_rate;        /* >= 0, default 1: step size, beside the distance d */
+  double beta1;                /* in [0, 1), default 0.9: share of the mean that a step keeps */
+  double beta2;                /* in [0, 1), default 0.999: share of the mean square that a step keeps */
+  double epsilon;              /* >= 0, default 1e-8: keeps the denominator from zero */
+  double weight_decay;         /* >= 0, default 0: d * learning_rate * weight_decay * p is subtracted from p */
+  double d0;                   /* >= 1e-30, default 1e-6: the distance at first */
+  double d_growth;             /* >= 1, default 1e300: d grows at most by this factor in a step */
+  int32_t bias_correction;     /* bool: the learning rate is times sqrt(1 - beta2^k) / (1 - beta1^k) */
+  int32_t maximize;            /* bool */
+  int32_t master_weights;      /* bool */
+  int32_t state_dtype;         /* enum gradstep_state_dtype */
+  int32_t stochastic_rounding; /* bool */
+  int64_t seed;
+  int32_t step_counting; /* enum gradstep_step_counting */
+  double average_decay;
+  int32_t decay_mode; /* enum gradstep_decay_mode */
+  double peak_learning_rate;
+  int32_t trust_ratio;     /* bool */
+  int32_t cautious_update; /* enum gradstep_cautious_update */
+  int32_t cautious_decay;  /* bool */
+  double adaptive_clip;
+  double adaptive_clip_epsilon;
+  int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
+  int32_t center_gradients;    /* bool */
+} gradstep_dadapt_adam_options;
+
+/* The defaults. What must be set becomes NaN, which create refuses. */
+static inline gradstep_dadapt_adam_options gradstep_dadapt_adam_options_default(void) GRADSTEP_NOEXCEPT {
+  const gradstep_dadapt_adam_options options = {1, 0.9, 0.999, 1e-8, 0, 1e-6, 1e300, 0, 0, 0,     0, 0,
+                                                0, 0,   0,     0,    0, 0,    0,     0, 0, 0.001, 0, 0};
+  return options;
+}
+
+/* The options by names and values, valid as long as the buffer. NULL = none is given. */
+static inline gradstep_group_rule gradstep_dadapt_adam_rule(const gradstep_dadapt_adam_options* options,
+                                                            gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
+  const gradstep_group_rule rule = {"dadapt_adam", buffer->options, options == NULL ? 0U : 24U};
+  if (options == NULL) return rule;
+  buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
+  buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
+  buffer->options[2] = gradstep_rule_number("beta2", options->beta2);
+  buffer->options[3] = gradstep_rule_number("epsilon", options->epsilon);
+  buffer->options[4] = gradstep_rule_number("weight_decay", options->weight_decay);
+  buffer->options[5] = gradstep_rule_number("d0", options->d0);
+  buffer->options[6] = gradstep_rule_number("d_growth", options->d_growth);
+  buffer->options[7] = gradstep_rule_number("bias_correction", options->bias_correction);
+  buffer->options[8] = gradstep_rule_number("maximize", options->maximize);
+  buffer->options[9] = gradstep_rule_number("master_weights", options->master_weights);
+  buffer->options[10] = gradstep_rule_number("state_dtype", options->state_dtype);
+  buffer->options[11] = gradstep_rule_number("stochastic_rounding", options->stochastic_rounding);
+  buffer->options[12] = gradstep_rule_seed(options->seed, buffer);
+  buffer->options[13] = gradstep_rule_number("step_counting", options->step_counting);
+  buffer->options[14] = gradstep_rule_number("average_decay", options->average_decay);
+  buffer->options[15] = gradstep_rule_number("decay_mode", options->decay_mode);
+  buffer->options[16] = gradstep_rule_number("peak_learning_rate", options->peak_learning_rate);
+  buffer->options[17] = gradstep_rule_number("trust_ratio", options->trust_ratio);
+  buffer->options[18] = gradstep_rule_number("cautious_update", options->cautious_update);
+  buffer->options[19] = gradstep_rule_number("cautious_decay", options->cautious_decay);
+  buffer->options[20] = gradstep_rule_number("adaptive_clip", options->adaptive_clip);
+  buffer->options[21] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
+  buffer->options[22] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
+  buffer->options[23] = gradstep_rule_number("center_gradients", options->center_gradients);
+  return rule;
+}
+
+/* gradstep_optimizer_create of these options, with its statuses. */
+static inline gradstep_status gradstep_optimizer_create_dadapt_adam(gradstep_context* context,
+                                                                    const gradstep_dadapt_adam_options* options,
+                                                                    const gradstep_parameter* parameters, size_t n,
+                                                                    gradstep_optimizer** out) GRADSTEP_NOEXCEPT {
+  gradstep_rule_buffer buffer;
+  const gradstep_group_rule rule = gradstep_dadapt_adam_rule(options, &buffer);
+  return gradstep_optimizer_create(context, rule.rule, rule.options, rule.option_count, parameters, n, out);
+}
+
 #if defined(__cplusplus)
 }
 #endif

@@ -332,7 +332,8 @@ void FirstOrderOptimizer::apply(double clip_value) {
 std::int64_t FirstOrderOptimizer::scratch_bytes() const {
   return units_.bytes() + sums_.bytes() + finish_.bytes() +
          static_cast<std::int64_t>(items_.capacity() * sizeof(UpdateItem) + constants_.bytes() + group_of_.bytes() +
-                                   counts_.bytes() + numbers_.bytes() + random_keys_.capacity() * sizeof(std::uint64_t));
+                                   counts_.bytes() + numbers_.bytes() +
+                                   random_keys_.capacity() * sizeof(std::uint64_t));
 }
 
 }  // namespace gradstep

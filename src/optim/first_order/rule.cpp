@@ -115,8 +115,8 @@ Rule::Rule(const RuleType& type, const RuleOptions& options) : type_(&type), opt
     fail_argument("options.cautious_decay: needs a decay that is subtracted from p, found one that joins the gradient");
   }
   if (options.cautious_decay && decay == rules::Decay::none) {
-    fail(GRADSTEP_ERR_UNSUPPORTED, "options.cautious_decay: {} has its decay in its formula, decay_mode may change that",
-         about.name);
+    fail(GRADSTEP_ERR_UNSUPPORTED,
+         "options.cautious_decay: {} has its decay in its formula, decay_mode may change that", about.name);
   }
   if (has_average()) check_own_average(decay);
   if (options.counts_each && type.scope == rules::Scope::rule) {

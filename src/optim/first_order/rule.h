@@ -118,9 +118,7 @@ class Rule {
   double first_number(std::size_t number) const;
   bool has_average() const { return type_->average_share != nullptr; }
   std::size_t averaged_state() const { return type_->averaged; }
-  double average_share(const double* values) const {
-    return type_->average_share(options_.choices.data(), values);
-  }
+  double average_share(const double* values) const { return type_->average_share(options_.choices.data(), values); }
   const UnitClip& unit_clip() const { return options_.unit_clip; }
   bool centers_gradients() const { return options_.center_gradients; }
   FinishOptions finish(std::span<const Schedule> schedules) const;

@@ -683,3 +683,320 @@ rule! {
         weight_decay: f64,
     }
 }
+
+rule! {
+    /// Asgd. Source: Polyak and Juditsky 1992, Acceleration of Stochastic Approximation by Averaging; the numbers of
+    /// torch.
+    ///
+    /// ```text
+    /// eta = learning_rate at first, mu = 1 / max(1, t - averaging_start)
+    /// p = p * (1 - shrinkage * eta) - eta * g
+    /// ax = ax + mu * (p - ax), the average of the weights
+    /// eta = learning_rate / (1 + shrinkage * learning_rate * (t+1))^exponent, of the next step
+    /// ```
+    ///
+    /// State ax, eta.
+    Asgd by "asgd" of (learning_rate) {
+        /// Step size; a new one acts a step late, as in torch; >= 0, must be given.
+        learning_rate: f64,
+        /// Lambda: shrinks p, and the step size with the steps; >= 0, default 0.0001.
+        shrinkage: f64,
+        /// Alpha: how fast the step size falls; >= 0, default 0.75.
+        exponent: f64,
+        /// t0: steps before the average begins; >= 0, default 1000000.
+        averaging_start: f64,
+        /// Times p is added to the gradient; >= 0, default 0.
+        weight_decay: f64,
+    }
+}
+
+/// Option of [`Lars`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum LarsForm {
+    /// `optax`.
+    Optax,
+    /// `pytorch_optimizer`.
+    PytorchOptimizer,
+}
+
+impl crate::options::Field for LarsForm {
+    type C = i32;
+    fn into_c(self) -> i32 {
+        self as i32
+    }
+}
+
+rule! {
+    /// Lars. Source: You et al. 2017, Large Batch Training of Convolutional Networks; the numbers of optax and of
+    /// pytorch_optimizer.
+    ///
+    /// ```text
+    /// norms are of the tensor; where one of them is 0 r is 1, and form pytorch_optimizer has no decay
+    /// u = g + weight_decay * p
+    /// form optax: r = trust_coefficient * norm(p) / (norm(u) + epsilon)
+    /// form pytorch_optimizer: r = trust_coefficient * norm(p) / (norm(g) + weight_decay * norm(p) + epsilon)
+    /// m = momentum * m + rate * r * u, rate = learning_rate for form optax, 1 for pytorch_optimizer
+    /// d = rate * r * u + momentum * m if nesterov, else m
+    /// p = p - d for form optax, p - learning_rate * d for pytorch_optimizer
+    /// ```
+    ///
+    /// State momentum.
+    Lars by "lars" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// Share of the momentum that a step keeps; in [0, 1), default 0.9.
+        momentum: f64,
+        /// Length of a step beside that of its parameter; >= 0, default 0.001.
+        trust_coefficient: f64,
+        /// Joins the length of u; >= 0, default 0.
+        epsilon: f64,
+        /// Times p is added to the gradient; >= 0, default 0.
+        weight_decay: f64,
+        /// Optax or pytorch_optimizer: what the ratio is, and when the learning rate multiplies.
+        form: LarsForm,
+        /// Looks one step ahead.
+        nesterov: bool,
+    }
+}
+
+rule! {
+    /// Novograd. Source: Ginsburg et al. 2019, Stochastic Gradient Methods with Layer-wise Adaptive Moments; the
+    /// numbers of optax.
+    ///
+    /// ```text
+    /// v, one number of the tensor: norm(g)^2 in the first step, then beta2 * v + (1 - beta2) * norm(g)^2
+    /// m = beta1 * m + (g / (sqrt(v + epsilon_root) + epsilon) + weight_decay * p)
+    /// p = p - learning_rate * m
+    /// ```
+    ///
+    /// State exp_avg, squared_norm.
+    Novograd by "novograd" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// Share of the momentum that a step keeps; in [0, 1), default 0.9.
+        beta1: f64,
+        /// Share of the mean squared norm that a step keeps; in [0, 1), default 0.25.
+        beta2: f64,
+        /// Keeps the denominator from zero; >= 0, default 1e-6.
+        epsilon: f64,
+        /// Joins the mean squared norm under the root; >= 0, default 0.
+        epsilon_root: f64,
+        /// Times p joins the momentum; >= 0, default 0.
+        weight_decay: f64,
+    }
+}
+
+/// Option of [`Mars`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MarsForm {
+    /// `adamw`.
+    Adamw,
+    /// `lion`.
+    Lion,
+}
+
+impl crate::options::Field for MarsForm {
+    type C = i32;
+    fn into_c(self) -> i32 {
+        self as i32
+    }
+}
+
+rule! {
+    /// Mars. Source: Yuan et al. 2024, MARS: Unleashing the Power of Variance Reduction, algorithms 1 and 2; the
+    /// numbers of pytorch_optimizer.
+    ///
+    /// ```text
+    /// c = g + gamma * beta1 / (1 - beta1) * (g - g before), which is 0 at first
+    /// c = c / max(1, norm(c)), the norm of the tensor
+    /// m = beta1 * m + (1 - beta1) * c
+    /// form adamw: v = beta2 * v + (1 - beta2) * c^2
+    /// p = p - learning_rate * m / (1 - beta1^(t+1)) / ((sqrt(v + 1e-15) + epsilon) / sqrt(1 - beta2^(t+1)))
+    /// form lion: p = p - learning_rate * sign(m)
+    /// ```
+    ///
+    /// State exp_avg, exp_avg_sq, previous_gradient.
+    Mars by "mars" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// Share of the mean that a step keeps; in [0, 1), default 0.95.
+        beta1: f64,
+        /// Share of the mean square that a step keeps; of form adamw; in [0, 1), default 0.99.
+        beta2: f64,
+        /// How much of the gradient's change is added to it; >= 0, default 0.025.
+        gamma: f64,
+        /// Keeps the denominator from zero; of form adamw; >= 0, default 1e-8.
+        epsilon: f64,
+        /// learning_rate * weight_decay * p is subtracted from p; >= 0, default 0.
+        weight_decay: f64,
+        /// Adamw or lion: the rule that gets the gradient.
+        form: MarsForm,
+    }
+}
+
+rule! {
+    /// Sophia. Source: Liu et al. 2023, Sophia, algorithm 3; the numbers of optax.
+    ///
+    /// ```text
+    /// m = beta1 * m + (1 - beta1) * g
+    /// u = m / (1 - beta1^(t+1)) / max(gamma * h, epsilon)
+    /// p = p - learning_rate * clamp(u, -clip_threshold, clip_threshold)
+    /// h, the state hessian, is 0 at first; the host sets it, every few steps: beta2 * h + (1 - beta2) * its estimate
+    /// ```
+    ///
+    /// State exp_avg, hessian.
+    Sophia by "sophia" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// Share of the mean that a step keeps; in [0, 1), default 0.965.
+        beta1: f64,
+        /// Scale of the curvature; >= 0, default 0.01.
+        gamma: f64,
+        /// Largest change of an element, beside the learning rate; >= 0, default 1.
+        clip_threshold: f64,
+        /// Least denominator; >= 0, default 1e-8.
+        epsilon: f64,
+        /// learning_rate * weight_decay * p is subtracted from p; >= 0, default 0.0001.
+        weight_decay: f64,
+    }
+}
+
+/// Option of [`ScheduleFree`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ScheduleFreeInner {
+    /// `adamw`.
+    Adamw,
+    /// `sgd`.
+    SGD,
+    /// `radam`.
+    RAdam,
+}
+
+impl crate::options::Field for ScheduleFreeInner {
+    type C = i32;
+    fn into_c(self) -> i32 {
+        self as i32
+    }
+}
+
+rule! {
+    /// ScheduleFree. Source: Defazio et al. 2024, The Road Less Scheduled, algorithm 1; the numbers of schedulefree,
+    /// and of optax with its schedule for the weights as weight_rate.
+    ///
+    /// ```text
+    /// p is y, where gradients are taken; z = p at first; the average x = p + (1 - 1 / beta1) * (z - p)
+    /// rate = learning_rate * min(1, (t+1) / warmup_steps); inner radam: times its rectification
+    /// w = (t+1)^weight_power * (largest rate so far)^rate_power, c = w / (sum of all w), or 0
+    /// v = beta2 * v + (1 - beta2) * g^2
+    /// u = g / (sqrt(v / (1 - beta2^(t+1))) + epsilon) + weight_decay * p; inner sgd: g + weight_decay * p
+    /// p = p + c * (z - p) - rate * (1 - beta1 * (1 - c)) * u
+    /// z = z - rate * u
+    /// ```
+    ///
+    /// State z, exp_avg_sq, weight_sum, largest_rate.
+    ScheduleFree by "schedule_free" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// How near the gradient's place is to the average; in [0.001, 1), default 0.9.
+        beta1: f64,
+        /// Share of the mean square that a step keeps; not of inner sgd; in [0, 1), default 0.999.
+        beta2: f64,
+        /// Keeps the denominator from zero; not of inner sgd; >= 0, default 1e-8.
+        epsilon: f64,
+        /// The learning rate that steps are weighted by; 0 = learning_rate; >= 0, default 0.
+        weight_rate: f64,
+        /// Times p joins the direction; >= 0, default 0.
+        weight_decay: f64,
+        /// Steps in which the learning rate grows from 0; in [0, 9.00719925474099e15), whole, default 0.
+        warmup_steps: f64,
+        /// R: a step weighs (t+1)^r; >= 0, default 0.
+        weight_power: f64,
+        /// A step weighs its largest learning rate so far to this power; >= 0, default 2.
+        rate_power: f64,
+        /// adamw, sgd or radam: the rule that gives the direction.
+        inner: ScheduleFreeInner,
+        /// Inner radam: nothing moves while the variance is unknown (silent_sgd_phase); default true.
+        waits: bool,
+    }
+}
+
+rule! {
+    /// Prodigy. Source: Mishchenko and Defazio 2023, Prodigy, algorithm 3; the numbers of prodigyopt, and of optax with
+    /// bias_correction.
+    ///
+    /// ```text
+    /// one d of all parameters, d0 at first; p0 = p at first; r = d * learning_rate, corrected where asked for
+    /// N = beta3 * N + d / d0 * r * sum((p0 - p) * g)
+    /// s = beta3 * s + d / d0 * r * g, with safeguard_warmup d / d0 * d * g
+    /// m = beta1 * m + (1 - beta1) * d * g
+    /// v = beta2 * v + (1 - beta2) * (d * g)^2
+    /// D = d_factor * N / sum(abs(s)); d = max(d, D) while it is d0; d = min(largest D so far, d * d_growth)
+    /// p = p - r * (m / (sqrt(v) + d * epsilon) + weight_decay * p), with the new d
+    /// a step in which all s are 0 changes nothing and does not count as one
+    /// ```
+    ///
+    /// State exp_avg, exp_avg_sq, s, p0, d, d_max, d_numerator, d_steps.
+    Prodigy by "prodigy" of () {
+        /// Step size, beside the distance d; >= 0, default 1.
+        learning_rate: f64,
+        /// Share of the mean that a step keeps; in [0, 1), default 0.9.
+        beta1: f64,
+        /// Share of the mean square that a step keeps; in [0, 1), default 0.999.
+        beta2: f64,
+        /// Share of the estimate of d that a step keeps; 0 = sqrt(beta2); in [0, 1), default 0.
+        beta3: f64,
+        /// D * epsilon keeps the denominator from zero; >= 0, default 1e-8.
+        epsilon: f64,
+        /// D * learning_rate * weight_decay * p is subtracted from p; >= 0, default 0.
+        weight_decay: f64,
+        /// The distance at first; >= 1e-30, default 1e-6.
+        d0: f64,
+        /// Times the estimate of the distance; >= 0, default 1.
+        d_factor: f64,
+        /// D grows at most by this factor in a step; >= 1, default 1e300.
+        d_growth: f64,
+        /// The learning rate is times sqrt(1 - beta2^k) / (1 - beta1^k).
+        bias_correction: bool,
+        /// The learning rate does not join the denominator of the estimate.
+        safeguard_warmup: bool,
+    }
+}
+
+rule! {
+    /// DadaptAdam. Source: Defazio and Mishchenko 2023, Learning-Rate-Free Learning by D-Adaptation, algorithm 5; the
+    /// numbers of pytorch_optimizer, and of optax with bias_correction.
+    ///
+    /// ```text
+    /// one d of all parameters, d0 at first; r = d * learning_rate, corrected where asked for; b = sqrt(beta2)
+    /// N = b * N + (1 - b) * r * sum(g * s / (sqrt(v) + epsilon)), with s and v of the step before
+    /// m = beta1 * m + (1 - beta1) * r * g
+    /// v = beta2 * v + (1 - beta2) * g^2
+    /// s = b * s + (1 - b) * r * g
+    /// D = N / ((1 - b) * sum(abs(s))); d = max(d, min(D, d * d_growth))
+    /// p = p - m / (sqrt(v) + epsilon) - r * weight_decay * p
+    /// a step in which all s are 0 changes nothing and does not count as one
+    /// ```
+    ///
+    /// State exp_avg, exp_avg_sq, s, d, d_numerator, d_steps.
+    DadaptAdam by "dadapt_adam" of () {
+        /// Step size, beside the distance d; >= 0, default 1.
+        learning_rate: f64,
+        /// Share of the mean that a step keeps; in [0, 1), default 0.9.
+        beta1: f64,
+        /// Share of the mean square that a step keeps; in [0, 1), default 0.999.
+        beta2: f64,
+        /// Keeps the denominator from zero; >= 0, default 1e-8.
+        epsilon: f64,
+        /// D * learning_rate * weight_decay * p is subtracted from p; >= 0, default 0.
+        weight_decay: f64,
+        /// The distance at first; >= 1e-30, default 1e-6.
+        d0: f64,
+        /// D grows at most by this factor in a step; >= 1, default 1e300.
+        d_growth: f64,
+        /// The learning rate is times sqrt(1 - beta2^k) / (1 - beta1^k).
+        bias_correction: bool,
+    }
+}
