@@ -23,8 +23,8 @@ struct MeasureSums {
   static constexpr std::int64_t kBlock = kernels::kCodeBlock;
   struct Shared {
     typename Teams<kThreads>::Shared teams;
-    T left[kSums][4][kBlock];
-    T right[kSums][4][kBlock];
+    T left[std::size_t{kSums}][4][kBlock];
+    T right[std::size_t{kSums}][4][kBlock];
   };
 
   MeasureArguments arguments;

@@ -39,7 +39,7 @@ class HostState {
   void get(std::size_t index, const char* name, const Array& host) const;
   void set(std::size_t index, const char* name, const Array& host) const;
   /// Throws INVALID_STATE unless a parameter has an average of its weights.
-  void check_average(std::size_t index, const OwnAverage& own) const;
+  void check_average(std::size_t index, const OwnAverage& own = {}) const;
   /// Copies the average of a parameter. One of the rule's own may be made of a state and the parameter, whose numbers
   /// `host` then holds beforehand; `share`: of the state.
   void get_average(std::size_t index, const OwnAverage& own, double share, const Array& host) const;

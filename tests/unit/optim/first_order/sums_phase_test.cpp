@@ -67,12 +67,11 @@ TEST(SumsPhase, ARulesSumIsOfAllThatItSteps) {
 }
 
 TEST(SumsPhase, GroupsOfOneRuleShareItsNumberAndOtherRulesDoNot) {
-  Schema schema = make_schema(kShapes, DType::f64);
-  schema.front().group = 1;
+  const Schema schema = grouped_schema(1, DType::f64);
   const RulesByGroup both({named("prodigy"), named("prodigy")});
   FirstOrderOptimizer grouped(make_context(), both, schema);
   FirstOrderOptimizer plain(make_context(), named("prodigy"), make_schema(kShapes, DType::f64));
-  const RulesByGroup mixed({named("prodigy"), named("sgd")});
+  const RulesByGroup mixed({named("sgd"), named("prodigy")});
   FirstOrderOptimizer beside(make_context(), mixed, schema);
   Model<double> of_grouped;
   Model<double> of_plain;
