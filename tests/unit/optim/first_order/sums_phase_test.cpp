@@ -49,15 +49,15 @@ TEST(SumsPhase, ATensorsSumIsOfItAlone) {
 TEST(SumsPhase, ARulesSumIsOfAllThatItSteps) {
   FirstOrderOptimizer together(make_context(), named("prodigy"), make_schema(kShapes, DType::f64));
   Model<double> model;
-  for (std::uint32_t t = 0; t < 4; ++t) {
-    model.draw_gradients(t);
+  model.draw_gradients(0);  // and so in each step: d grows
+  for (int t = 0; t < 4; ++t) {
     model.step(together);
     EXPECT_EQ(number_of(together, 0, "d"), number_of(together, 1, "d"));
   }
   FirstOrderOptimizer alone(make_context(), named("prodigy"), make_schema({kShapes[0]}, DType::f64));
   Model<double> other;
-  for (std::uint32_t t = 0; t < 4; ++t) {
-    other.draw_gradients(t);
+  other.draw_gradients(0);
+  for (int t = 0; t < 4; ++t) {
     const gradstep_tensor p = other.params[0].tensor();
     const gradstep_tensor g = other.grads[0].tensor();
     host::step(alone, &p, &g, nullptr, 1);
@@ -76,8 +76,8 @@ TEST(SumsPhase, GroupsOfOneRuleShareItsNumberAndOtherRulesDoNot) {
   Model<double> of_grouped;
   Model<double> of_plain;
   Model<double> of_beside;
-  for (std::uint32_t t = 0; t < 4; ++t) {
-    for (auto* model : {&of_grouped, &of_plain, &of_beside}) model->draw_gradients(t);
+  for (auto* model : {&of_grouped, &of_plain, &of_beside}) model->draw_gradients(0);
+  for (int t = 0; t < 4; ++t) {
     of_grouped.step(grouped);
     of_plain.step(plain);
     of_beside.step(beside);
