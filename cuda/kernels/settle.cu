@@ -98,7 +98,8 @@ struct Settle {
     const Settled& item = *block.checked(items + i);
     if (item.constants == nullptr || (item.has_gradient == 0 && item.leader < 0)) return;
     rules::Sums own;
-    for (int s = 0; s < rules::kMaxSums && item.count > 0; ++s) {
+    const bool has_sums = item.leader >= 0 || item.count > 0;
+    for (int s = 0; s < rules::kMaxSums && has_sums; ++s) {
       own.of[s] = block.load(&sums[item.leader < 0 ? i : item.leader].of[s]);
     }
     KeptNumbers numbers(block, item.numbers);
