@@ -76,8 +76,8 @@ class CudaBackend final : public Backend {
   void reserve_orthogonal(const OrthogonalPlan& plan, Queue& queue) override {
     cuda::reserve_orthogonal(plan, own(queue));
   }
-  void orthogonalize(const OrthogonalPlan& plan, const kernels::StepScalars* /*scalars*/, Queue& queue) override {
-    cuda::orthogonalize(plan, own(queue));
+  void orthogonalize(const OrthogonalPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override {
+    cuda::orthogonalize(plan, scalars, own(queue));
   }
   void finish(const FinishPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override {
     cuda::finish(plan, scalars, own(queue));

@@ -36,7 +36,7 @@ void update(const UpdatePlan& plan, kernels::StepScalars* scalars, CudaQueue& qu
 
 // kernels/orthogonalize.cu
 void reserve_orthogonal(const OrthogonalPlan& plan, CudaQueue& queue);
-void orthogonalize(const OrthogonalPlan& plan, CudaQueue& queue);
+void orthogonalize(const OrthogonalPlan& plan, const kernels::StepScalars* scalars, CudaQueue& queue);
 
 // kernels/finish.cu
 void count_staying(const FinishPlan& plan, const kernels::StepScalars* scalars, double* partials, CudaQueue& queue);

@@ -61,7 +61,8 @@ class Backend {
                              Queue& queue) = 0;
   /// Takes what orthogonalize() needs, before a step that could not be undone.
   virtual void reserve_orthogonal(const OrthogonalPlan& plan, Queue& queue) = 0;
-  /// Orthogonalizes the plan's matrices. Where the step is skipped, their values are unspecified.
+  /// Orthogonalizes the plan's matrices, and divides them by their variances. Where the step is skipped, their values
+  /// are unspecified, and variances stay.
   virtual void orthogonalize(const OrthogonalPlan& plan, const kernels::StepScalars* scalars, Queue& queue) = 0;
   /// After update(), and if that made the step: the changes are scaled, masked and added to param, or written to
   /// update. Without a step updates become 0.

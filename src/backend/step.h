@@ -180,6 +180,16 @@ struct OrthogonalItem {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   rules::NewtonSchulz form;
+  // What it is divided by then (rules/variance.h).
+  rules::Variance variance = {};
+  void* variances = nullptr;  ///< variance.count(rows, columns) of the matrix's type, which go on
+  const rules::GroupConstants* constants = nullptr;
+
+  bool operator==(const OrthogonalItem& other) const {
+    return matrix.data == other.matrix.data && matrix.dtype == other.matrix.dtype && rows == other.rows &&
+           columns == other.columns && form == other.form && variance == other.variance &&
+           variances == other.variances && constants == other.constants;
+  }
 };
 
 struct OrthogonalPlan {

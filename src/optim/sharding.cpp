@@ -224,6 +224,13 @@ std::int64_t Sharding::chunk_count() const {
   return std::accumulate(chunk_counts_.begin(), chunk_counts_.end(), std::int64_t{0});
 }
 
+std::int32_t Sharding::owner(std::size_t parameter) const {
+  const auto has_first = [&](const std::vector<Slice>& slices) {
+    return slices[parameter].begin == 0 && slices[parameter].size > 0;
+  };
+  return static_cast<std::int32_t>(std::ranges::find_if(slices_, has_first) - slices_.begin());
+}
+
 std::int64_t Sharding::first_chunk() const {
   return std::accumulate(chunk_counts_.begin(), chunk_counts_.begin() + comm_->rank(), std::int64_t{0});
 }

@@ -87,6 +87,8 @@ class Sharding {
     gather_partials(partials, sizeof(Partial), deadline);
   }
   std::int64_t chunk_count() const;
+  /// The rank that has the first element of a parameter.
+  std::int32_t owner(std::size_t parameter) const;
   /// The norm of the whole gradient, at the site. Collective. With f64 gradients the host waits for it, and a second
   /// exchange follows where their squares have left f64's range.
   const double* norm(const Deadline& deadline);

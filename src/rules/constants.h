@@ -165,6 +165,12 @@ GRADSTEP_FORMULA void advance(const RuleForm& form, const double* sums, double* 
   advance(AllRules{}, form, sums, numbers, constants);
 }
 
+/// How the variance of orthogonalized matrices goes on.
+GRADSTEP_FORMULA VarianceStep variance_step(const RuleConstants& constants) {
+  const auto own = read<Muon, double>(constants);
+  return {own.variance_beta, own.variance_correct};
+}
+
 /// |value| / |change|, the change without its learning rate, from sums of squares; 1 where one of them is 0.
 GRADSTEP_FORMULA double trust_ratio(double value_squares, double change_squares, double learning_rate) {
   if (!(value_squares > 0 && change_squares > 0)) return 1;

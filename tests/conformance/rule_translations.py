@@ -119,6 +119,39 @@ def muon_dion_reference(hyper: Options) -> Options:
     return muon_dion(defaults | hyper) | {"coefficients": "simple", "iterations": hyper.get("ns_steps", 5)}
 
 
+def normuon_dion(hyper: Options) -> Options:
+    return muon_dion({"adjust_lr": "rms_norm"} | hyper) | {
+        "variance": "rows",
+        "variance_beta": hyper.get("muon_beta2", 0.95),
+    }
+
+
+def normuon_kozistr(hyper: Options) -> Options:
+    return muon_of_kozistr(hyper) | {"variance": "rows", "variance_beta": hyper.get("beta2", 0.95)}
+
+
+def muon_of_kozistr(hyper: Options) -> Options:
+    return {
+        "momentum": hyper.get("momentum", 0.95),
+        "nesterov": hyper.get("nesterov", True),
+        "weight_decay": hyper.get("weight_decay", 0),
+        "iterations": hyper.get("ns_steps", 5),
+        "step_scale": "rms" if hyper.get("use_adjusted_lr") else "shape",
+    }
+
+
+def of_nvidia(variance: str, **options: Any) -> Callable[[Options], Options]:
+    own = {"variance": variance} | options
+    return lambda hyper: muon_nvidia(hyper) | own | given(hyper, variance_beta="beta2", variance_epsilon="eps")
+
+
+def adamuon_kozistr(hyper: Options) -> Options:
+    momentum, beta2 = hyper.get("betas", (0.95, 0.95))
+    options = muon_of_kozistr(hyper | {"momentum": momentum})
+    epsilon = {"variance_epsilon": hyper.get("eps", 1e-8)}
+    return options | epsilon | {"variance": "elements", "variance_beta": beta2, "variance_length": "full"}
+
+
 def muon_optax(hyper: Options) -> Options:
     for name in ("adaptive", "preconditioning"):
         if hyper.get(name):
@@ -337,6 +370,8 @@ RULES: dict[str, tuple[str, Callable[[Options], Options]]] = {
     "adamax_optax": ("adamax", optax_moments),
     "adamax_torch": ("adamax", torch_moments),
     "adamaxw_optax": ("adamax", lambda hyper: optax_moments(hyper, decay_mode="decoupled", weight_decay=1e-4)),
+    "adamuon_kozistr": ("muon", adamuon_kozistr),
+    "adamuon_nvidia": ("muon", of_nvidia("elements", variance_length="free")),
     "adan_kozistr": ("adan", adan_kozistr),
     "adan_optax": ("adan", lambda hyper: optax_moments(hyper, form="optax", epsilon_root=1e-8)),
     "adanw_kozistr": ("adan", lambda hyper: torch_moments(hyper, ("beta1", "beta2", "beta3"))),
@@ -382,6 +417,9 @@ RULES: dict[str, tuple[str, Callable[[Options], Options]]] = {
     "muon_nvidia": ("muon", muon_nvidia),
     "muon_optax": ("muon", muon_optax),
     "muon_torch": ("muon", muon_torch),
+    "normuon_dion": ("muon", normuon_dion),
+    "normuon_kozistr": ("muon", normuon_kozistr),
+    "normuon_nvidia": ("muon", of_nvidia("longer", variance_floor="max")),
     "nadam_optax": ("nadam", lambda hyper: optax_moments(hyper, form="optax")),
     "nadam_torch": ("nadam", torch_moments),
     "nadamw_optax": ("nadam", nadamw_optax),

@@ -121,6 +121,57 @@ void orthogonalize_matrix(const Loops& loops, const DenseLoops<T>& dense, const 
     std::swap(x, next);
   }
   std::copy_n(x, size, matrix);
+  divide_by_variance<T>(item);
+}
+
+/// The sum of squares of `count` numbers, `stride` apart.
+template <class T>
+double squares_of(const T* numbers, std::int64_t count, std::int64_t stride) {
+  constexpr std::int64_t kSums = 8;
+  double sums[kSums] = {};
+  std::int64_t i = 0;
+  for (; i + kSums <= count; i += kSums) {
+    for (std::int64_t k = 0; k < kSums; ++k) {
+      const auto x = static_cast<double>(numbers[(i + k) * stride]);
+      sums[k] += x * x;
+    }
+  }
+  for (; i < count; ++i) {
+    const auto x = static_cast<double>(numbers[i * stride]);
+    sums[0] += x * x;
+  }
+  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+}
+
+/// Divides the matrix by the roots of its variances, which take it in.
+template <class T>
+void divide_by_variance(const OrthogonalItem& item) {
+  if (item.variances == nullptr) return;
+  const rules::Variance& form = item.variance;
+  const rules::VarianceStep step = rules::variance_step(item.constants->usual);
+  T* matrix = static_cast<T*>(item.matrix.data);
+  T* variances = static_cast<T*>(item.variances);
+  // Units of `length` numbers, `stride` apart.
+  const std::int64_t units = form.count(item.rows, item.columns);
+  const std::int64_t length = item.matrix.size / units;
+  const bool is_of_columns = form.of == rules::VarianceOf::longer && !form.is_of_rows(item.rows, item.columns);
+  const std::int64_t stride = is_of_columns ? item.columns : 1;
+  double before = 0;
+  double after = 0;
+  for (std::int64_t unit = 0; unit < units; ++unit) {
+    T* numbers = matrix + unit * (is_of_columns ? 1 : length);
+    const double squares = squares_of(numbers, length, stride);
+    const auto variance =
+        static_cast<T>(step.next(static_cast<double>(variances[unit]), squares / static_cast<double>(length)));
+    variances[unit] = variance;
+    const double factor = form.factor(static_cast<double>(variance), step.correct);
+    for (std::int64_t i = 0; i < length; ++i) numbers[i * stride] *= static_cast<T>(factor);
+    before += squares;
+    after += squares * factor * factor;
+  }
+  const auto scale = static_cast<T>(form.scale(before, after, item.rows, item.columns));
+  if (scale == 1) return;
+  for (std::int64_t i = 0; i < item.matrix.size; ++i) matrix[i] *= scale;
 }
 
 /// Its products take so long that the threads share them.

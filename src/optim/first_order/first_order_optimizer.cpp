@@ -22,6 +22,7 @@ std::uint64_t random_key(const std::string& name, std::uint64_t seed) {
 }
 
 constexpr const char* kStepCount = "step";
+constexpr const char* kVarianceName = "variance";
 
 /// One number for each parameter.
 StateWish number_wish(std::size_t slot, const char* name, double initial = 0) {
@@ -40,6 +41,15 @@ Encoding encoding_of(StateFormat format, const Parameter& parameter) {
       break;
   }
   return parameter.dtype == DType::f64 ? Encoding::f64 : Encoding::f32;
+}
+
+StateWish variance_wish(std::size_t slot, const rules::Variance& variance, const Parameter& parameter) {
+  const std::int64_t rows = parameter.shape.front();
+  const std::int64_t count = variance.count(rows, parameter.size / rows);
+  TensorForm form{1, count, encoding_of(StateFormat::native, parameter)};
+  std::vector<std::int64_t> shape = {count};
+  if (variance.of == rules::VarianceOf::elements) shape.assign(parameter.shape.begin(), parameter.shape.end());
+  return {slot, kVarianceName, form, std::move(shape), /*is_whole=*/true};
 }
 
 void check_storage(const StateStorage& storage, const Parameter& parameter) {
@@ -79,6 +89,9 @@ Optimizer::Traits FirstOrderOptimizer::traits_of(const RulesByGroup& rules) {
     traits.state_names.push_back(kMasterWeights);
   }
   if (rules.counts_each()) traits.state_names.push_back(kStepCount);
+  if (rules.any([](const Rule& rule) { return rule.variance().of != rules::VarianceOf::none; })) {
+    traits.state_names.push_back(kVarianceName);
+  }
   for (const char* name : rules.number_names()) traits.state_names.push_back(name);
   if (rules.any([](const Rule& rule) { return rule.average_decay() > 0; })) {
     traits.state_names.insert(traits.state_names.end(), {kWeightAverage, kWeightAverageCount});
@@ -113,6 +126,9 @@ std::vector<StateWish> FirstOrderOptimizer::wishes_of(const Rule& rule, const Pa
     wishes.push_back({kMaster, kMasterWeights, TensorForm{1, parameter.size, Encoding::f32}});
   }
   if (rule.counts_each()) wishes.push_back(number_wish(kSteps, kStepCount));
+  if (rule.variance().of != rules::VarianceOf::none && parameter.size > 0) {
+    wishes.push_back(variance_wish(kVariance, rule.variance(), parameter));
+  }
   for (std::size_t k = 0; k < rule.numbers().size(); ++k) {
     wishes.push_back(number_wish(kNumbers + k, rule.numbers()[k].name, rule.first_number(k)));
   }
@@ -258,6 +274,14 @@ void FirstOrderOptimizer::on(StateEvent event) {
   }
 }
 
+/// Who has a parameter that is not divided has its variance, too.
+Optimizer::OwnerOf FirstOrderOptimizer::owners(const Sharding* next) {
+  return [this, next](std::size_t parameter, std::size_t slot) -> std::int32_t {
+    if (next == nullptr || slot != kVariance || schema()[parameter].size == 0) return -1;
+    return next->owner(parameter);
+  };
+}
+
 void FirstOrderOptimizer::set_all_used(bool all_used) { plan_.all_used = step_plan().all_used = all_used; }
 
 void FirstOrderOptimizer::fill_items() {
@@ -295,7 +319,9 @@ void FirstOrderOptimizer::fill_items() {
   plan_.prepared.forget();
   units_.fill(items_, rules_, schema());
   sums_.fill(items_, number_places(schema()), rules_, schema(), work(), sharding());
-  finish_.fill(items_, rules_, schema(), work(), sharding());
+  std::vector<void*> variances;
+  for (std::size_t i = 0; i < items_.size(); ++i) variances.push_back(store().tensor(i, kVariance).numbers().data);
+  finish_.fill(items_, variances, rules_, schema(), work(), sharding());
   fill_averages();
   filled_ = true;
 }

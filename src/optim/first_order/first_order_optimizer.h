@@ -36,7 +36,8 @@ class FirstOrderOptimizer final : public Optimizer {
   static constexpr std::size_t kSteps = kMaster + 1;
   static constexpr std::size_t kAverage = kMaster + 2;
   static constexpr std::size_t kAverageCount = kMaster + 3;
-  static constexpr std::size_t kNumbers = kMaster + 4;  ///< and the following
+  static constexpr std::size_t kVariance = kMaster + 4;
+  static constexpr std::size_t kNumbers = kMaster + 5;  ///< and the following
 
   static Traits traits_of(const RulesByGroup& rules);
   static std::vector<StateWish> wishes_of(const Rule& rule, const Parameter& parameter,
@@ -47,6 +48,7 @@ class FirstOrderOptimizer final : public Optimizer {
   void prepare(const Schema& schema, const HyperParameters& hyper_parameters) override;
   void on(StateEvent event) override;
   std::int64_t scratch_bytes() const override;
+  OwnerOf owners(const Sharding* next) override;
   void set_all_used(bool all_used);
   /// Whether constants are by parameter, not by group.
   bool has_own_constants() const;

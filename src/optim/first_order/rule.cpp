@@ -30,6 +30,7 @@ constexpr RuleType type_of(std::int32_t place) {
   if constexpr (requires { &Rule::orthogonalization; }) {
     type.orthogonalization = &Rule::orthogonalization;
     type.step_scale = &Rule::step_scale;
+    type.variance = &Rule::variance;
   }
   type.settles = rules::settles<Rule>();
   type.sums = rules::sums_of<Rule>();
@@ -202,6 +203,11 @@ FinishOptions Rule::finish(std::span<const Schedule> schedules) const {
 
 rules::NewtonSchulz Rule::orthogonalization() const {
   return type_->orthogonalization(options_.choices.data(), options_.settings.data());
+}
+
+rules::Variance Rule::variance() const {
+  if (!is_of_matrices()) return {};
+  return type_->variance(options_.choices.data(), options_.settings.data());
 }
 
 double Rule::step_scale(std::int64_t rows, std::int64_t columns) const {

@@ -63,6 +63,7 @@ struct RuleType {
   // Present in rules whose changes are orthogonalized.
   rules::NewtonSchulz (*orthogonalization)(const std::int32_t* choices, const double* settings) = nullptr;
   double (*step_scale)(const std::int32_t* choices, const double* settings, double rows, double columns) = nullptr;
+  rules::Variance (*variance)(const std::int32_t* choices, const double* settings) = nullptr;
   // Of rules whose constants follow from sums over tensors, or from numbers that they keep.
   bool settles = false;
   int sums = 0;
@@ -110,6 +111,8 @@ class Rule {
   bool is_of_matrices() const { return type_->orthogonalization != nullptr; }
   rules::NewtonSchulz orthogonalization() const;
   double step_scale(std::int64_t rows, std::int64_t columns) const;
+  /// What orthogonalized matrices are divided by.
+  rules::Variance variance() const;
   /// Whether each parameter has constants of its own, which settle once sums are measured.
   bool settles() const { return type_->settles; }
   int sums() const { return type_->sums; }
