@@ -36,7 +36,7 @@ struct Lars {
           "You et al. 2017, Large Batch Training of Convolutional Networks; the numbers of optax and of "
           "pytorch_optimizer",
       .formula =
-          "norms are of the tensor; where one of them is 0 r is 1, and form pytorch_optimizer has no decay\n"
+          "norms are of the tensor; r is 1 where it would be 0 or divide by 0\n"
           "u = g + weight_decay * p\n"
           "form optax: r = trust_coefficient * norm(p) / (norm(u) + epsilon)\n"
           "form pytorch_optimizer: r = trust_coefficient * norm(p) / (norm(g) + weight_decay * norm(p) + epsilon)\n"
@@ -93,15 +93,11 @@ struct Lars {
     a[1] = b[1] = g + c.decay_in_norm * p;
   }
 
-  static GRADSTEP_FORMULA void advance(const std::int32_t* choices, const double* /*settings*/, const double* sums,
+  static GRADSTEP_FORMULA void advance(const std::int32_t* /*choices*/, const double* /*settings*/, const double* sums,
                                        double* /*numbers*/, Constants<double>& c) {
-    if (!(sums[0] > 0 && sums[1] > 0)) {
-      if (choices[form] == pytorch_optimizer) c.decay = 0;
-      return;
-    }
     const double p = kernels::square_root(sums[0]);
-    const double u = kernels::square_root(sums[1]) + c.decay_beside_norm * p + c.epsilon;
-    c.of_u = c.of_u * (c.trust_coefficient * p / u);
+    const double u = kernels::square_root(sums[1]) + c.decay_beside_norm * p;
+    if (p > 0 && u > 0) c.of_u = c.of_u * (c.trust_coefficient * p / (u + c.epsilon));
   }
 
   /// Returns the change of p.

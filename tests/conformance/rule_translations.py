@@ -120,10 +120,7 @@ def muon_dion_reference(hyper: Options) -> Options:
 
 
 def normuon_dion(hyper: Options) -> Options:
-    return muon_dion({"adjust_lr": "rms_norm"} | hyper) | {
-        "variance": "rows",
-        "variance_beta": hyper.get("muon_beta2", 0.95),
-    }
+    return muon_dion(hyper) | {"variance": "rows", "variance_beta": hyper.get("muon_beta2", 0.95)}
 
 
 def normuon_kozistr(hyper: Options) -> Options:
@@ -146,9 +143,9 @@ def of_nvidia(variance: str, **options: Any) -> Callable[[Options], Options]:
 
 
 def adamuon_kozistr(hyper: Options) -> Options:
-    momentum, beta2 = hyper.get("betas", (0.95, 0.95))
-    options = muon_of_kozistr(hyper | {"momentum": momentum})
-    epsilon = {"variance_epsilon": hyper.get("eps", 1e-8)}
+    momentum, beta2 = hyper.get("betas", (0.9, 0.95))
+    options = muon_of_kozistr({"use_adjusted_lr": True} | hyper | {"momentum": momentum, "nesterov": False})
+    epsilon = {"variance_epsilon": hyper.get("eps", 1e-10)}
     return options | epsilon | {"variance": "elements", "variance_beta": beta2, "variance_length": "full"}
 
 

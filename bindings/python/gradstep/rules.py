@@ -156,6 +156,7 @@ class Lamb(NamedOptimizer):
 class MuonOptions(SharedOptions, total=False):
     learning_rate: Number
     momentum: Number
+    variance_beta: Number
     weight_decay: Number
     iterations: float
     epsilon: float
@@ -163,11 +164,15 @@ class MuonOptions(SharedOptions, total=False):
     coefficient_a: float
     coefficient_b: float
     coefficient_c: float
+    variance_epsilon: float
     momentum_form: str
     nesterov: bool
     step_scale: str
     coefficients: str
     normalizer: str
+    variance: str
+    variance_floor: str
+    variance_length: str
 
 
 @rule_class("muon")

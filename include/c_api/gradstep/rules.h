@@ -72,7 +72,7 @@ extern "C" {
 /* Memory of the host for a rule's options by names and values, which gradstep_*_rule fills. It stays where it is while
  * they are in use. */
 typedef struct gradstep_rule_buffer {
-  gradstep_option options[30];
+  gradstep_option options[35];
   char seed[24];
 } gradstep_rule_buffer;
 
@@ -286,41 +286,76 @@ enum gradstep_muon_normalizer {
   GRADSTEP_MUON_NORMALIZER_SAFE = 2
 };
 
+/* Option of muon. */
+enum gradstep_muon_variance {
+  GRADSTEP_MUON_VARIANCE_INVALID = -1,
+  GRADSTEP_MUON_VARIANCE_NONE = 0,
+  GRADSTEP_MUON_VARIANCE_ROWS = 1,
+  GRADSTEP_MUON_VARIANCE_LONGER = 2,
+  GRADSTEP_MUON_VARIANCE_ELEMENTS = 3
+};
+
+/* Option of muon. */
+enum gradstep_muon_variance_floor {
+  GRADSTEP_MUON_VARIANCE_FLOOR_INVALID = -1,
+  GRADSTEP_MUON_VARIANCE_FLOOR_ADD = 0,
+  GRADSTEP_MUON_VARIANCE_FLOOR_MAX = 1
+};
+
+/* Option of muon. */
+enum gradstep_muon_variance_length {
+  GRADSTEP_MUON_VARIANCE_LENGTH_INVALID = -1,
+  GRADSTEP_MUON_VARIANCE_LENGTH_KEPT = 0,
+  GRADSTEP_MUON_VARIANCE_LENGTH_FREE = 1,
+  GRADSTEP_MUON_VARIANCE_LENGTH_FULL = 2
+};
+
 /*
  * muon. Source: Jordan et al. 2024, Muon; options where KellerJordan/Muon, torch, Moonlight, dion, NVIDIA and optax
- * differ, the numbers of each.
+ * differ, the numbers of each. Li et al. 2025, NorMuon; Si et al. 2025, AdaMuon: the option variance.
  *
  *   m = momentum * m + (1 - momentum) * g
  *   u = (1 - momentum) * g + momentum * m if nesterov else m
  *   o = orthogonalize(u) of the first axis against all others
- *   p = p - learning_rate * scale_factor * step_scale * o; every parameter needs 2 axes or more
+ *   with variance: v = variance_beta * v + (1 - variance_beta) * mean(o^2), o = o / (sqrt(v) + variance_epsilon),
+ * scaled by variance_length p = p - learning_rate * scale_factor * step_scale * o; every parameter needs 2 axes or more
  *
  * State momentum_buffer.
  */
 typedef struct gradstep_muon_options {
-  double learning_rate;  /* >= 0, must be set: step size */
-  double momentum;       /* in [0, 1), default 0.95: share of the momentum that a step keeps */
-  double weight_decay;   /* >= 0, default 0: learning_rate * weight_decay * p is subtracted from p */
-  double iterations;     /* in [1, 101), whole, default 5: Newton-Schulz iterations */
-  double epsilon;        /* >= 0, default 1e-7: keeps the norm that a matrix is divided by from zero */
-  double scale_factor;   /* >= 0, default 1: multiplies what step_scale says */
-  double coefficient_a;  /* default 3.4445: of coefficients = own: X = a X + (b A + c A^2) X, A = X X^T */
-  double coefficient_b;  /* default -4.775: likewise */
-  double coefficient_c;  /* default 2.0315: likewise */
-  int32_t momentum_form; /* enum gradstep_muon_momentum_form: average: m = momentum * m + (1 - momentum) * g
-                            (KellerJordan, torch, NVIDIA); sum: m = momentum * m + g (Moonlight, dion); corrected: the
-                            average, corrected for its bias (optax) */
-  int32_t nesterov;      /* bool: looks one step ahead */
+  double learning_rate;    /* >= 0, must be set: step size */
+  double momentum;         /* in [0, 1), default 0.95: share of the momentum that a step keeps */
+  double variance_beta;    /* in [0, 1), default 0.95: share of the variance that a step keeps */
+  double weight_decay;     /* >= 0, default 0: learning_rate * weight_decay * p is subtracted from p */
+  double iterations;       /* in [1, 101), whole, default 5: Newton-Schulz iterations */
+  double epsilon;          /* >= 0, default 1e-7: keeps the norm that a matrix is divided by from zero */
+  double scale_factor;     /* >= 0, default 1: multiplies what step_scale says */
+  double coefficient_a;    /* default 3.4445: of coefficients = own: X = a X + (b A + c A^2) X, A = X X^T */
+  double coefficient_b;    /* default -4.775: likewise */
+  double coefficient_c;    /* default 2.0315: likewise */
+  double variance_epsilon; /* >= 0, default 1e-8: keeps the root of the variance from zero */
+  int32_t momentum_form;   /* enum gradstep_muon_momentum_form: average: m = momentum * m + (1 - momentum) * g
+                              (KellerJordan, torch, NVIDIA); sum: m = momentum * m + g (Moonlight, dion); corrected: the
+                              average, corrected for its bias (optax) */
+  int32_t nesterov;        /* bool: looks one step ahead */
   int32_t step_scale; /* enum gradstep_muon_step_scale: shape: sqrt(max(1, rows / columns)) (KellerJordan, torch); rms:
                          0.2 sqrt(max(rows, columns)) (Moonlight, torch); spectral: sqrt(rows / columns) (dion, torch,
                          NVIDIA); largest: sqrt(max(rows, columns)) (NVIDIA); kernel: sqrt(max(1, columns / rows)), for
                          weights of inputs x outputs (optax); none: 1 */
-  int32_t coefficients;   /* enum gradstep_muon_coefficients: of the Newton-Schulz iterations */
-  int32_t normalizer;     /* enum gradstep_muon_normalizer: what a matrix is divided by first. add: norm + epsilon; max:
-                             max(norm, epsilon); safe: 1.02 norm + epsilon */
-  int32_t maximize;       /* bool */
-  int32_t master_weights; /* bool */
-  int32_t state_dtype;    /* enum gradstep_state_dtype */
+  int32_t coefficients; /* enum gradstep_muon_coefficients: of the Newton-Schulz iterations */
+  int32_t normalizer;   /* enum gradstep_muon_normalizer: what a matrix is divided by first. add: norm + epsilon; max:
+                           max(norm, epsilon); safe: 1.02 norm + epsilon */
+  int32_t variance; /* enum gradstep_muon_variance: what o is divided by the root of: a mean square of each of the rows
+                       (NorMuon: dion, pytorch_optimizer), of the longer axis (NorMuon: NVIDIA), of the elements
+                       (AdaMuon); kept as the state variance */
+  int32_t variance_floor;  /* enum gradstep_muon_variance_floor: add: sqrt(v) + variance_epsilon; max: sqrt(max(v,
+                              variance_epsilon)) */
+  int32_t variance_length; /* enum gradstep_muon_variance_length: how long o is then. kept: as before (NorMuon); free:
+                              as it comes (AdaMuon: NVIDIA); full: sqrt(min(rows, columns)), with v / (1 -
+                              variance_beta^(t+1)) (AdaMuon: pytorch_optimizer) */
+  int32_t maximize;        /* bool */
+  int32_t master_weights;  /* bool */
+  int32_t state_dtype;     /* enum gradstep_state_dtype */
   int32_t stochastic_rounding; /* bool */
   int64_t seed;
   int32_t step_counting; /* enum gradstep_step_counting */
@@ -338,46 +373,52 @@ typedef struct gradstep_muon_options {
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_muon_options gradstep_muon_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_muon_options options = {NAN, 0.95, 0, 5, 1e-7, 1, 3.4445, -4.775, 2.0315, 0, 1, 0, 0,     0, 0,
-                                         0,   0,    0, 0, 0,    0, 0,      0,      0,      0, 0, 0, 0.001, 0, 0};
+  const gradstep_muon_options options = {NAN, 0.95, 0.95, 0, 5, 1e-7, 1, 3.4445, -4.775, 2.0315, 1e-8, 0,
+                                         1,   0,    0,    0, 0, 0,    0, 0,      0,      0,      0,    0,
+                                         0,   0,    0,    0, 0, 0,    0, 0,      0.001,  0,      0};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_muon_rule(const gradstep_muon_options* options,
                                                      gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"muon", buffer->options, options == NULL ? 0U : 30U};
+  const gradstep_group_rule rule = {"muon", buffer->options, options == NULL ? 0U : 35U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("momentum", options->momentum);
-  buffer->options[2] = gradstep_rule_number("weight_decay", options->weight_decay);
-  buffer->options[3] = gradstep_rule_number("iterations", options->iterations);
-  buffer->options[4] = gradstep_rule_number("epsilon", options->epsilon);
-  buffer->options[5] = gradstep_rule_number("scale_factor", options->scale_factor);
-  buffer->options[6] = gradstep_rule_number("coefficient_a", options->coefficient_a);
-  buffer->options[7] = gradstep_rule_number("coefficient_b", options->coefficient_b);
-  buffer->options[8] = gradstep_rule_number("coefficient_c", options->coefficient_c);
-  buffer->options[9] = gradstep_rule_number("momentum_form", options->momentum_form);
-  buffer->options[10] = gradstep_rule_number("nesterov", options->nesterov);
-  buffer->options[11] = gradstep_rule_number("step_scale", options->step_scale);
-  buffer->options[12] = gradstep_rule_number("coefficients", options->coefficients);
-  buffer->options[13] = gradstep_rule_number("normalizer", options->normalizer);
-  buffer->options[14] = gradstep_rule_number("maximize", options->maximize);
-  buffer->options[15] = gradstep_rule_number("master_weights", options->master_weights);
-  buffer->options[16] = gradstep_rule_number("state_dtype", options->state_dtype);
-  buffer->options[17] = gradstep_rule_number("stochastic_rounding", options->stochastic_rounding);
-  buffer->options[18] = gradstep_rule_seed(options->seed, buffer);
-  buffer->options[19] = gradstep_rule_number("step_counting", options->step_counting);
-  buffer->options[20] = gradstep_rule_number("average_decay", options->average_decay);
-  buffer->options[21] = gradstep_rule_number("decay_mode", options->decay_mode);
-  buffer->options[22] = gradstep_rule_number("peak_learning_rate", options->peak_learning_rate);
-  buffer->options[23] = gradstep_rule_number("trust_ratio", options->trust_ratio);
-  buffer->options[24] = gradstep_rule_number("cautious_update", options->cautious_update);
-  buffer->options[25] = gradstep_rule_number("cautious_decay", options->cautious_decay);
-  buffer->options[26] = gradstep_rule_number("adaptive_clip", options->adaptive_clip);
-  buffer->options[27] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
-  buffer->options[28] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
-  buffer->options[29] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[2] = gradstep_rule_number("variance_beta", options->variance_beta);
+  buffer->options[3] = gradstep_rule_number("weight_decay", options->weight_decay);
+  buffer->options[4] = gradstep_rule_number("iterations", options->iterations);
+  buffer->options[5] = gradstep_rule_number("epsilon", options->epsilon);
+  buffer->options[6] = gradstep_rule_number("scale_factor", options->scale_factor);
+  buffer->options[7] = gradstep_rule_number("coefficient_a", options->coefficient_a);
+  buffer->options[8] = gradstep_rule_number("coefficient_b", options->coefficient_b);
+  buffer->options[9] = gradstep_rule_number("coefficient_c", options->coefficient_c);
+  buffer->options[10] = gradstep_rule_number("variance_epsilon", options->variance_epsilon);
+  buffer->options[11] = gradstep_rule_number("momentum_form", options->momentum_form);
+  buffer->options[12] = gradstep_rule_number("nesterov", options->nesterov);
+  buffer->options[13] = gradstep_rule_number("step_scale", options->step_scale);
+  buffer->options[14] = gradstep_rule_number("coefficients", options->coefficients);
+  buffer->options[15] = gradstep_rule_number("normalizer", options->normalizer);
+  buffer->options[16] = gradstep_rule_number("variance", options->variance);
+  buffer->options[17] = gradstep_rule_number("variance_floor", options->variance_floor);
+  buffer->options[18] = gradstep_rule_number("variance_length", options->variance_length);
+  buffer->options[19] = gradstep_rule_number("maximize", options->maximize);
+  buffer->options[20] = gradstep_rule_number("master_weights", options->master_weights);
+  buffer->options[21] = gradstep_rule_number("state_dtype", options->state_dtype);
+  buffer->options[22] = gradstep_rule_number("stochastic_rounding", options->stochastic_rounding);
+  buffer->options[23] = gradstep_rule_seed(options->seed, buffer);
+  buffer->options[24] = gradstep_rule_number("step_counting", options->step_counting);
+  buffer->options[25] = gradstep_rule_number("average_decay", options->average_decay);
+  buffer->options[26] = gradstep_rule_number("decay_mode", options->decay_mode);
+  buffer->options[27] = gradstep_rule_number("peak_learning_rate", options->peak_learning_rate);
+  buffer->options[28] = gradstep_rule_number("trust_ratio", options->trust_ratio);
+  buffer->options[29] = gradstep_rule_number("cautious_update", options->cautious_update);
+  buffer->options[30] = gradstep_rule_number("cautious_decay", options->cautious_decay);
+  buffer->options[31] = gradstep_rule_number("adaptive_clip", options->adaptive_clip);
+  buffer->options[32] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
+  buffer->options[33] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
+  buffer->options[34] = gradstep_rule_number("center_gradients", options->center_gradients);
   return rule;
 }
 

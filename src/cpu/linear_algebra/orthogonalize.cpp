@@ -74,56 +74,6 @@ void reserve(const OrthogonalItem& item, std::size_t width, Iterates<T>& scratch
                                 Products<T>::packed_size(next_product<T>(item), width)));
 }
 
-/// A = X X^T and B X where rows are fewer; X^T X and X B where columns are.
-template <class T>
-void orthogonalize_matrix(const Loops& loops, const DenseLoops<T>& dense, const OrthogonalItem& item,
-                          Iterates<T>& scratch, Context* threads) {
-  const bool is_tall = item.rows > item.columns;
-  const std::int64_t n = shorter(item);
-  const std::int64_t size = item.matrix.size;
-  const Products<T> products(dense, scratch.packed, threads);
-  T* matrix = static_cast<T*>(item.matrix.data);
-  T* x = scratch.x.data();
-  T* next = scratch.next.data();
-  T* a = scratch.a.data();
-  T* b = scratch.b.data();
-  const auto factor = static_cast<T>(item.form.factor(norm_of(loops, item.matrix)));
-  for (std::int64_t i = 0; i < size; ++i) x[i] = matrix[i] * factor;
-  for (std::int32_t k = 0; k < item.form.iterations; ++k) {
-    const rules::NewtonSchulzStep step = item.form.step(k);
-    Product<T> square = square_product<T>(item);
-    square.a = is_tall ? Operand<T>{x, item.columns}.transposed() : Operand<T>{x, item.columns};
-    square.b = square.a.transposed();
-    square.c = a;
-    products.multiply(square);
-    dense.mirror_lower(a, n, n);
-    for (std::int64_t i = 0; i < n * n; ++i) b[i] = static_cast<T>(step.b) * a[i];
-    if (step.c != 0) {
-      products.multiply({.rows = n,
-                         .columns = n,
-                         .depth = n,
-                         .a = {a, n},
-                         .b = {a, n},
-                         .c = b,
-                         .c_stride = n,
-                         .keep = 1,
-                         .add = static_cast<T>(step.c),
-                         .only_lower = true});
-      dense.mirror_lower(b, n, n);
-    }
-    std::copy_n(x, size, next);
-    Product<T> product = next_product<T>(item);
-    product.a = is_tall ? Operand<T>{x, item.columns} : Operand<T>{b, n};
-    product.b = is_tall ? Operand<T>{b, n} : Operand<T>{x, item.columns};
-    product.c = next;
-    product.keep = static_cast<T>(step.a);
-    products.multiply(product);
-    std::swap(x, next);
-  }
-  std::copy_n(x, size, matrix);
-  divide_by_variance<T>(item);
-}
-
 /// The sum of squares of `count` numbers, `stride` apart.
 template <class T>
 double squares_of(const T* numbers, std::int64_t count, std::int64_t stride) {
@@ -172,6 +122,56 @@ void divide_by_variance(const OrthogonalItem& item) {
   const auto scale = static_cast<T>(form.scale(before, after, item.rows, item.columns));
   if (scale == 1) return;
   for (std::int64_t i = 0; i < item.matrix.size; ++i) matrix[i] *= scale;
+}
+
+/// A = X X^T and B X where rows are fewer; X^T X and X B where columns are.
+template <class T>
+void orthogonalize_matrix(const Loops& loops, const DenseLoops<T>& dense, const OrthogonalItem& item,
+                          Iterates<T>& scratch, Context* threads) {
+  const bool is_tall = item.rows > item.columns;
+  const std::int64_t n = shorter(item);
+  const std::int64_t size = item.matrix.size;
+  const Products<T> products(dense, scratch.packed, threads);
+  T* matrix = static_cast<T*>(item.matrix.data);
+  T* x = scratch.x.data();
+  T* next = scratch.next.data();
+  T* a = scratch.a.data();
+  T* b = scratch.b.data();
+  const auto factor = static_cast<T>(item.form.factor(norm_of(loops, item.matrix)));
+  for (std::int64_t i = 0; i < size; ++i) x[i] = matrix[i] * factor;
+  for (std::int32_t k = 0; k < item.form.iterations; ++k) {
+    const rules::NewtonSchulzStep step = item.form.step(k);
+    Product<T> square = square_product<T>(item);
+    square.a = is_tall ? Operand<T>{x, item.columns}.transposed() : Operand<T>{x, item.columns};
+    square.b = square.a.transposed();
+    square.c = a;
+    products.multiply(square);
+    dense.mirror_lower(a, n, n);
+    for (std::int64_t i = 0; i < n * n; ++i) b[i] = static_cast<T>(step.b) * a[i];
+    if (step.c != 0) {
+      products.multiply({.rows = n,
+                         .columns = n,
+                         .depth = n,
+                         .a = {a, n},
+                         .b = {a, n},
+                         .c = b,
+                         .c_stride = n,
+                         .keep = 1,
+                         .add = static_cast<T>(step.c),
+                         .only_lower = true});
+      dense.mirror_lower(b, n, n);
+    }
+    std::copy_n(x, size, next);
+    Product<T> product = next_product<T>(item);
+    product.a = is_tall ? Operand<T>{x, item.columns} : Operand<T>{b, n};
+    product.b = is_tall ? Operand<T>{b, n} : Operand<T>{x, item.columns};
+    product.c = next;
+    product.keep = static_cast<T>(step.a);
+    products.multiply(product);
+    std::swap(x, next);
+  }
+  std::copy_n(x, size, matrix);
+  divide_by_variance<T>(item);
 }
 
 /// Its products take so long that the threads share them.

@@ -165,25 +165,35 @@ enum class MuonCoefficients : std::int32_t {
 
 enum class MuonNormalizer : std::int32_t { kAdd = 0, kMax = 1, kSafe = 2 };
 
+enum class MuonVariance : std::int32_t { kNone = 0, kRows = 1, kLonger = 2, kElements = 3 };
+
+enum class MuonVarianceFloor : std::int32_t { kAdd = 0, kMax = 1 };
+
+enum class MuonVarianceLength : std::int32_t { kKept = 0, kFree = 1, kFull = 2 };
+
 /// muon. Source: Jordan et al. 2024, Muon; options where KellerJordan/Muon, torch, Moonlight, dion, NVIDIA and optax
-/// differ, the numbers of each.
+/// differ, the numbers of each. Li et al. 2025, NorMuon; Si et al. 2025, AdaMuon: the option variance.
 ///
 ///     m = momentum * m + (1 - momentum) * g
 ///     u = (1 - momentum) * g + momentum * m if nesterov else m
 ///     o = orthogonalize(u) of the first axis against all others
-///     p = p - learning_rate * scale_factor * step_scale * o; every parameter needs 2 axes or more
+///     with variance: v = variance_beta * v + (1 - variance_beta) * mean(o^2), o = o / (sqrt(v) + variance_epsilon),
+///     scaled by variance_length p = p - learning_rate * scale_factor * step_scale * o; every parameter needs 2 axes or
+///     more
 ///
 /// State momentum_buffer.
 struct MuonOptions {
   double learning_rate = detail::kNotGiven;  ///< step size; >= 0, must be given
   double momentum = 0.95;                    ///< share of the momentum that a step keeps; in [0, 1), default 0.95
+  double variance_beta = 0.95;               ///< share of the variance that a step keeps; in [0, 1), default 0.95
   double weight_decay = 0;                   ///< learning_rate * weight_decay * p is subtracted from p; >= 0, default 0
   double iterations = 5;                     ///< Newton-Schulz iterations; in [1, 101), whole, default 5
-  double epsilon = 1e-7;          ///< keeps the norm that a matrix is divided by from zero; >= 0, default 1e-7
-  double scale_factor = 1;        ///< multiplies what step_scale says; >= 0, default 1
-  double coefficient_a = 3.4445;  ///< of coefficients = own: X = a X + (b A + c A^2) X, A = X X^T; default 3.4445
-  double coefficient_b = -4.775;  ///< likewise; default -4.775
-  double coefficient_c = 2.0315;  ///< likewise; default 2.0315
+  double epsilon = 1e-7;           ///< keeps the norm that a matrix is divided by from zero; >= 0, default 1e-7
+  double scale_factor = 1;         ///< multiplies what step_scale says; >= 0, default 1
+  double coefficient_a = 3.4445;   ///< of coefficients = own: X = a X + (b A + c A^2) X, A = X X^T; default 3.4445
+  double coefficient_b = -4.775;   ///< likewise; default -4.775
+  double coefficient_c = 2.0315;   ///< likewise; default 2.0315
+  double variance_epsilon = 1e-8;  ///< keeps the root of the variance from zero; >= 0, default 1e-8
   MuonMomentumForm momentum_form =
       MuonMomentumForm::kAverage;  ///< average: m = momentum * m + (1 - momentum) * g (KellerJordan, torch, NVIDIA);
                                    ///< sum: m = momentum * m + g (Moonlight, dion); corrected: the average, corrected
@@ -197,6 +207,15 @@ struct MuonOptions {
   MuonCoefficients coefficients = MuonCoefficients::kSimple;  ///< of the Newton-Schulz iterations
   MuonNormalizer normalizer = MuonNormalizer::kAdd;  ///< what a matrix is divided by first. add: norm + epsilon; max:
                                                      ///< max(norm, epsilon); safe: 1.02 norm + epsilon
+  MuonVariance variance = MuonVariance::kNone;  ///< what o is divided by the root of: a mean square of each of the rows
+                                                ///< (NorMuon: dion, pytorch_optimizer), of the longer axis (NorMuon:
+                                                ///< NVIDIA), of the elements (AdaMuon); kept as the state variance
+  MuonVarianceFloor variance_floor =
+      MuonVarianceFloor::kAdd;  ///< add: sqrt(v) + variance_epsilon; max: sqrt(max(v, variance_epsilon))
+  MuonVarianceLength variance_length =
+      MuonVarianceLength::kKept;  ///< how long o is then. kept: as before (NorMuon); free: as it comes (AdaMuon:
+                                  ///< NVIDIA); full: sqrt(min(rows, columns)), with v / (1 - variance_beta^(t+1))
+                                  ///< (AdaMuon: pytorch_optimizer)
   bool maximize = false;
   bool master_weights = false;
   StateDtype state_dtype = StateDtype::kNative;
@@ -218,6 +237,7 @@ struct MuonOptions {
     return {"muon",
             {detail::option("learning_rate", learning_rate),
              detail::option("momentum", momentum),
+             detail::option("variance_beta", variance_beta),
              detail::option("weight_decay", weight_decay),
              detail::option("iterations", iterations),
              detail::option("epsilon", epsilon),
@@ -225,11 +245,15 @@ struct MuonOptions {
              detail::option("coefficient_a", coefficient_a),
              detail::option("coefficient_b", coefficient_b),
              detail::option("coefficient_c", coefficient_c),
+             detail::option("variance_epsilon", variance_epsilon),
              detail::option("momentum_form", momentum_form),
              detail::option("nesterov", nesterov),
              detail::option("step_scale", step_scale),
              detail::option("coefficients", coefficients),
              detail::option("normalizer", normalizer),
+             detail::option("variance", variance),
+             detail::option("variance_floor", variance_floor),
+             detail::option("variance_length", variance_length),
              detail::option("maximize", maximize),
              detail::option("master_weights", master_weights),
              detail::option("state_dtype", state_dtype),

@@ -51,19 +51,22 @@ Lamb(learning_rate; options...) = NamedRule("lamb"; learning_rate = learning_rat
 options(::typeof(Lamb)) = options_by_name("lamb")
 
 @doc raw"""
-    Muon(learning_rate; momentum = 0.95, weight_decay = 0, iterations = 5, epsilon = 1e-7, scale_factor = 1,
-    coefficient_a = 3.4445, coefficient_b = -4.775, coefficient_c = 2.0315, momentum_form = :average, nesterov = true,
-    step_scale = :shape, coefficients = :simple, normalizer = :add, options...)
+    Muon(learning_rate; momentum = 0.95, variance_beta = 0.95, weight_decay = 0, iterations = 5, epsilon = 1e-7,
+    scale_factor = 1, coefficient_a = 3.4445, coefficient_b = -4.775, coefficient_c = 2.0315, variance_epsilon = 1e-8,
+    momentum_form = :average, nesterov = true, step_scale = :shape, coefficients = :simple, normalizer = :add,
+    variance = :none, variance_floor = :add, variance_length = :kept, options...)
 
-Jordan et al. 2024, Muon; options where KellerJordan/Muon, torch, Moonlight, dion, NVIDIA and optax differ, the numbers of each.
+Jordan et al. 2024, Muon; options where KellerJordan/Muon, torch, Moonlight, dion, NVIDIA and optax differ, the numbers of each. Li et al. 2025, NorMuon; Si et al. 2025, AdaMuon: the option variance.
 
     m = momentum * m + (1 - momentum) * g
     u = (1 - momentum) * g + momentum * m if nesterov else m
     o = orthogonalize(u) of the first axis against all others
+    with variance: v = variance_beta * v + (1 - variance_beta) * mean(o^2), o = o / (sqrt(v) + variance_epsilon), scaled by variance_length
     p = p - learning_rate * scale_factor * step_scale * o; every parameter needs 2 axes or more
 
 - `learning_rate`: step size; >= 0, must be given
 - `momentum`: share of the momentum that a step keeps; in [0, 1), default 0.95
+- `variance_beta`: share of the variance that a step keeps; in [0, 1), default 0.95
 - `weight_decay`: `learning_rate` * `weight_decay` * p is subtracted from p; >= 0, default 0
 - `iterations`: Newton-Schulz iterations; in [1, 101), whole, default 5
 - `epsilon`: keeps the norm that a matrix is divided by from zero; >= 0, default 1e-7
@@ -71,11 +74,15 @@ Jordan et al. 2024, Muon; options where KellerJordan/Muon, torch, Moonlight, dio
 - `coefficient_a`: of coefficients = own: X = a X + (b A + c A^2) X, A = X X^T; default 3.4445
 - `coefficient_b`: likewise; default -4.775
 - `coefficient_c`: likewise; default 2.0315
+- `variance_epsilon`: keeps the root of the variance from zero; >= 0, default 1e-8
 - `momentum_form`: average: m = momentum * m + (1 - momentum) * g (KellerJordan, torch, NVIDIA); sum: m = momentum * m + g (Moonlight, dion); corrected: the average, corrected for its bias (optax)
 - `nesterov`: looks one step ahead; default true
 - `step_scale`: shape: sqrt(max(1, rows / columns)) (KellerJordan, torch); rms: 0.2 sqrt(max(rows, columns)) (Moonlight, torch); spectral: sqrt(rows / columns) (dion, torch, NVIDIA); largest: sqrt(max(rows, columns)) (NVIDIA); kernel: sqrt(max(1, columns / rows)), for weights of inputs x outputs (optax); none: 1
 - `coefficients`: of the Newton-Schulz iterations
 - `normalizer`: what a matrix is divided by first. add: norm + epsilon; max: max(norm, epsilon); safe: 1.02 norm + epsilon
+- `variance`: what o is divided by the root of: a mean square of each of the rows (NorMuon: dion, `pytorch_optimizer`), of the longer axis (NorMuon: NVIDIA), of the elements (AdaMuon); kept as the state variance
+- `variance_floor`: add: sqrt(v) + `variance_epsilon`; max: sqrt(max(v, `variance_epsilon`))
+- `variance_length`: how long o is then. kept: as before (NorMuon); free: as it comes (AdaMuon: NVIDIA); full: sqrt(min(rows, columns)), with v / (1 - `variance_beta`^(t+1)) (AdaMuon: `pytorch_optimizer`)
 
 State `momentum_buffer`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`, `seed`,
 `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,

@@ -201,14 +201,72 @@ impl crate::options::Field for MuonNormalizer {
     }
 }
 
+/// Option of [`Muon`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MuonVariance {
+    /// `none`.
+    None,
+    /// `rows`.
+    Rows,
+    /// `longer`.
+    Longer,
+    /// `elements`.
+    Elements,
+}
+
+impl crate::options::Field for MuonVariance {
+    type C = i32;
+    fn into_c(self) -> i32 {
+        self as i32
+    }
+}
+
+/// Option of [`Muon`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MuonVarianceFloor {
+    /// `add`.
+    Add,
+    /// `max`.
+    Max,
+}
+
+impl crate::options::Field for MuonVarianceFloor {
+    type C = i32;
+    fn into_c(self) -> i32 {
+        self as i32
+    }
+}
+
+/// Option of [`Muon`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MuonVarianceLength {
+    /// `kept`.
+    Kept,
+    /// `free`.
+    Free,
+    /// `full`.
+    Full,
+}
+
+impl crate::options::Field for MuonVarianceLength {
+    type C = i32;
+    fn into_c(self) -> i32 {
+        self as i32
+    }
+}
+
 rule! {
     /// Muon. Source: Jordan et al. 2024, Muon; options where KellerJordan/Muon, torch, Moonlight, dion, NVIDIA and
-    /// optax differ, the numbers of each.
+    /// optax differ, the numbers of each. Li et al. 2025, NorMuon; Si et al. 2025, AdaMuon: the option variance.
     ///
     /// ```text
     /// m = momentum * m + (1 - momentum) * g
     /// u = (1 - momentum) * g + momentum * m if nesterov else m
     /// o = orthogonalize(u) of the first axis against all others
+    /// with variance: v = variance_beta * v + (1 - variance_beta) * mean(o^2), o = o / (sqrt(v) + variance_epsilon), scaled by variance_length
     /// p = p - learning_rate * scale_factor * step_scale * o; every parameter needs 2 axes or more
     /// ```
     ///
@@ -218,6 +276,8 @@ rule! {
         learning_rate: f64,
         /// Share of the momentum that a step keeps; in [0, 1), default 0.95.
         momentum: f64,
+        /// Share of the variance that a step keeps; in [0, 1), default 0.95.
+        variance_beta: f64,
         /// learning_rate * weight_decay * p is subtracted from p; >= 0, default 0.
         weight_decay: f64,
         /// Newton-Schulz iterations; in [1, 101), whole, default 5.
@@ -232,6 +292,8 @@ rule! {
         coefficient_b: f64,
         /// likewise; default 2.0315.
         coefficient_c: f64,
+        /// Keeps the root of the variance from zero; >= 0, default 1e-8.
+        variance_epsilon: f64,
         /// Average: m = momentum * m + (1 - momentum) * g (KellerJordan, torch, NVIDIA); sum: m = momentum * m + g
         /// (Moonlight, dion); corrected: the average, corrected for its bias (optax).
         momentum_form: MuonMomentumForm,
@@ -245,6 +307,14 @@ rule! {
         coefficients: MuonCoefficients,
         /// What a matrix is divided by first. add: norm + epsilon; max: max(norm, epsilon); safe: 1.02 norm + epsilon.
         normalizer: MuonNormalizer,
+        /// What o is divided by the root of: a mean square of each of the rows (NorMuon: dion, pytorch_optimizer), of
+        /// the longer axis (NorMuon: NVIDIA), of the elements (AdaMuon); kept as the state variance.
+        variance: MuonVariance,
+        /// Add: sqrt(v) + variance_epsilon; max: sqrt(max(v, variance_epsilon)).
+        variance_floor: MuonVarianceFloor,
+        /// How long o is then. kept: as before (NorMuon); free: as it comes (AdaMuon: NVIDIA); full: sqrt(min(rows,
+        /// columns)), with v / (1 - variance_beta^(t+1)) (AdaMuon: pytorch_optimizer).
+        variance_length: MuonVarianceLength,
     }
 }
 
