@@ -11,6 +11,7 @@ from torch import Tensor
 import gradstep
 from gradstep.torch._arguments import Extras, Group, Parameters, Words, pair
 from gradstep.torch._optimizer import Optimizer
+from gradstep.torch._part import UNCOUNTED
 
 
 class SGD(Optimizer):
@@ -19,7 +20,7 @@ class SGD(Optimizer):
     _rule = gradstep.SGD
     _twin = torch.optim.SGD
     _words: ClassVar[Words] = {"learning_rate": "lr"}
-    _counts_in_torch = False
+    _torch_state = UNCOUNTED
 
     def __init__(
         self,
@@ -58,7 +59,7 @@ class SGD(Optimizer):
         }
 
     def _constants(self, group: Group) -> dict[str, Any]:
-        return {"nesterov": group["nesterov"], "maximize": group["maximize"], "first_step": "copy"}
+        return {**super()._constants(group), "nesterov": group["nesterov"], "first_step": "copy"}
 
     @staticmethod
     def _alike(count: int, groups: Sequence[Mapping[str, Any]]) -> int:
@@ -111,7 +112,7 @@ class RMSprop(Optimizer):
         }
 
     def _constants(self, group: Group) -> dict[str, Any]:
-        return {"centered": group["centered"], "maximize": group["maximize"], "epsilon_placement": "outside"}
+        return {**super()._constants(group), "centered": group["centered"], "epsilon_placement": "outside"}
 
     @staticmethod
     def _alike(count: int, groups: Sequence[Mapping[str, Any]]) -> int:
@@ -168,8 +169,8 @@ class Adagrad(Optimizer):
 
     def _constants(self, group: Group) -> dict[str, Any]:
         return {
+            **super()._constants(group),
             "initial_accumulator": group["initial_accumulator_value"],
-            "maximize": group["maximize"],
             "epsilon_placement": "outside",
         }
 
@@ -234,8 +235,8 @@ class Adam(Moments):
 
     def _constants(self, group: Group) -> dict[str, Any]:
         return {
+            **super()._constants(group),
             "amsgrad": group["amsgrad"],
-            "maximize": group["maximize"],
             "decoupled_weight_decay": group["decoupled_weight_decay"],
         }
 
