@@ -59,7 +59,7 @@ class SGD(Optimizer):
         }
 
     def _constants(self, group: Group) -> dict[str, Any]:
-        return {**super()._constants(group), "nesterov": group["nesterov"], "first_step": "copy"}
+        return {"nesterov": group["nesterov"], **super()._constants(group), "first_step": "copy"}
 
     @staticmethod
     def _alike(count: int, groups: Sequence[Mapping[str, Any]]) -> int:
@@ -112,7 +112,7 @@ class RMSprop(Optimizer):
         }
 
     def _constants(self, group: Group) -> dict[str, Any]:
-        return {**super()._constants(group), "centered": group["centered"], "epsilon_placement": "outside"}
+        return {"centered": group["centered"], **super()._constants(group), "epsilon_placement": "outside"}
 
     @staticmethod
     def _alike(count: int, groups: Sequence[Mapping[str, Any]]) -> int:
@@ -169,8 +169,8 @@ class Adagrad(Optimizer):
 
     def _constants(self, group: Group) -> dict[str, Any]:
         return {
-            **super()._constants(group),
             "initial_accumulator": group["initial_accumulator_value"],
+            **super()._constants(group),
             "epsilon_placement": "outside",
         }
 
@@ -235,8 +235,8 @@ class Adam(Moments):
 
     def _constants(self, group: Group) -> dict[str, Any]:
         return {
-            **super()._constants(group),
             "amsgrad": group["amsgrad"],
+            **super()._constants(group),
             "decoupled_weight_decay": group["decoupled_weight_decay"],
         }
 
