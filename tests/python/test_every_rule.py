@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the machinery promises of every rule that there is: threads, ranks and a resumed run change no bit, in every storage and
-with every modifier. Rules are found by their descriptions; one that refuses a column is named here.
+"""What the machinery promises of every rule that there is: threads, ranks and a resumed run change no bit, in every
+storage and with every modifier. Rules are found by their descriptions; one that refuses a column is named here.
 """
 
 import functools
@@ -32,8 +32,9 @@ REFUSED = {
 # Rules that have one by themselves.
 WITH_A_TRUST_RATIO = {"lamb"}
 TABLE = [(rule, column) for rule in RULES for column in COLUMNS if (rule, column) not in REFUSED]
-# How far the parameters of 6 steps may be from those with f32 state, of what the steps have changed. bf16 and the 8-bit code
-# round a state by up to 2^-9 and 2^-4 of itself each time; where a rule divides by one, or goes by a sign, that is multiplied.
+# How far the parameters of 6 steps may be from those with f32 state, of what the steps have changed. bf16 and the 8-bit
+# code round a state by up to 2^-9 and 2^-4 of itself each time; where a rule divides by one, or goes by a sign, that is
+# multiplied.
 ALLOWED = {"bf16 state": 0.05, "int8 state": 0.4}
 
 every_cell = pytest.mark.parametrize(

@@ -75,8 +75,8 @@ class RAdam(MomentsAndDecay):
 class NAdam(MomentsAndDecay):
     """torch.optim.NAdam.
 
-    `mu_product`, which torch keeps, is computed: of the count of steps, betas[0] and momentum_decay. It is shown, saved, and
-    not read, so that numbers that are changed while it is not yet 0 change it as if they had been so from the start.
+    `mu_product`, which torch keeps, is computed: of the count of steps, betas[0] and momentum_decay. It is shown and
+    saved, and not read; numbers that are changed while it is not yet 0 change it as if they had been so from the start.
     """
 
     _rule = gradstep.NAdam
