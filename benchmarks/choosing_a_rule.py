@@ -34,7 +34,7 @@ import gradstep
 RECORD = Path(__file__).resolve().parent / "recorded" / "choosing_a_rule.json"
 MATRICES = [(512, 512)] * 16
 LENGTH, BATCH, WIDTH = 32, 16, 64
-UPDATES, EVALUATE_EVERY = 180, 10
+UPDATES, EVALUATE_EVERY = 60, 5
 # Of each rule that is trained: options, and the learning rate that is tried first.
 TRAINED = {
     "sgd": ({"momentum": 0.9}, 0.1),

@@ -89,7 +89,7 @@ def bits(parameters):
     return [p.tobytes() for p in parameters]
 
 
-@functools.cache
+@functools.lru_cache(maxsize=16)
 def on_one_thread(rule, column):
     """The parameters of a whole run, and the optimizer."""
     parameters = start(rule, column)
