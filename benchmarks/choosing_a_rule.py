@@ -35,7 +35,7 @@ RECORD = Path(__file__).resolve().parent / "recorded" / "choosing_a_rule.json"
 MATRICES = [(512, 512)] * 16
 LENGTH, BATCH, WIDTH = 32, 16, 64
 UPDATES, EVALUATE_EVERY = 60, 5
-# Of each rule that is trained: options, and the learning rate that is tried first.
+# Rules that are trained: their options, and the learning rate that is tried first.
 TRAINED = {
     "sgd": ({"momentum": 0.9}, 0.1),
     "adagrad": ({}, 0.01),
@@ -160,7 +160,7 @@ def processor() -> str:
 
 
 def measure_costs(known: dict[str, dict[str, float]], rounds: int) -> dict[str, dict[str, float]]:
-    """Of the rules that there are."""
+    """Costs of all rules; those that are known are taken over."""
     found = {}
     for rule in gradstep.describe_rules():
         found[rule] = known.get(rule) or cost_of(rule, rounds)

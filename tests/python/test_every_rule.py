@@ -195,7 +195,7 @@ def test_a_cautious_update_makes_another_step_where_a_change_does_not_go_down_th
 
 @pytest.mark.parametrize("rule", RULES)
 def test_the_first_cautious_step_leaves_out_what_opposes_the_gradient(rule):
-    """Of one step: what is kept is the plain change times one factor, and has the gradient's direction."""
+    """What a cautious step keeps is the plain change times one factor, and goes down the gradient."""
     grads = gradients(rule)[0]
     plain, cautious = start(rule, "f32"), start(rule, "f32")
     first = start(rule, "f32")

@@ -40,9 +40,9 @@ class _Matrices(NamedTuple):
     """How a tensor is a batch of matrices of rows x columns."""
 
     axes: tuple[int, ...]
-    """Those of the batch, of the rows, of the columns."""
+    """Places of the batch's axes, the rows', the columns'."""
     shape: tuple[int, ...]
-    """Of the axes."""
+    """Sizes of the axes, in that order."""
     batch: int
     rows: int
     columns: int
