@@ -23,7 +23,7 @@ TUNED = {
     "rmsprop": "`learning_rate`; `epsilon` where gradients are small",
     "adagrad": "`learning_rate`: steps only become shorter",
     "adam": "`learning_rate`, `weight_decay`; `beta2` for large batches",
-    "lion": "`learning_rate`, a third to a tenth of Adam's, and `weight_decay` as many times larger",
+    "lion": "`learning_rate`, smaller than Adam's; `weight_decay`, larger by as much",
     "lamb": "`learning_rate`, which goes with the square root of the batch; `weight_decay`",
     "muon": "`learning_rate` by `step_scale`; a rule beside it for what is no matrix",
     "signum": "`learning_rate`, as small as Lion's; `momentum`",
@@ -36,7 +36,7 @@ TUNED = {
     "yogi": "as adam, with a larger `learning_rate` and `epsilon`",
     "adan": "`learning_rate`, larger than Adam's; three betas",
     "ademamix": "as adam; `beta3` and `alpha` by the length of the run",
-    "adopt": "as adam; no `beta2`",
+    "adopt": "as adam; `beta2` may stay",
     "laprop": "as adam; betas do not depend on each other",
 }
 COLORS = (
@@ -187,9 +187,8 @@ def page(rules: list[Rule], record: dict[str, Any]) -> Iterator[str]:
     yield ""
     yield paragraph(f"""Bytes of state for one element of a parameter by the rule's defaults, by
         `state_dtype`; **step**: how many times longer a step takes than `a += b` of as many bytes as it reads
-        and writes, with state in f32. Best rounds, by the processor's time, on {machine}; numbers within a
-        fifth of each other say the same. `muon` multiplies matrices of 512 x 512 here, and costs more with
-        larger ones.""")
+        and writes, with state in f32. Best rounds, by the processor's time, on {machine}; small differences are
+        the machine's. `muon` multiplies matrices, and costs more the larger they are.""")
     yield ""
     yield from all_rules(rules, record["costs"])
     yield ""
@@ -212,8 +211,8 @@ def page(rules: list[Rule], record: dict[str, Any]) -> Iterator[str]:
     yield "## 8-bit state"
     yield ""
     yield paragraph(f"""The last losses of such runs with state in f32 and by `state_dtype="int8"`, means of
-        {seeds} seeds. A seed has the same first weights and batches in both. Of `muon` the momentum is coded,
-        and not the state of the rule beside it.""")
+        {seeds} seeds. A seed has the same first weights and batches in both. With `muon` the
+        momentum alone is coded, and not the state of the rule beside it.""")
     yield ""
     yield from eight_bit(record["eight_bit"])
     yield ""
