@@ -19,7 +19,8 @@ HEAD = """\
 
 <!-- Written by scripts/generate from src/rules. -->
 
-Every first-order rule: what it computes, takes and keeps. [Shampoo](shampoo.md) has a page of its own.
+Every first-order rule: what it computes, takes and keeps. [choosing_a_rule.md](choosing_a_rule.md) has what each costs.
+[Shampoo](shampoo.md) has a page of its own.
 g is the gradient as the rule sees it ([steps](numerics.md#steps)), p the parameter, t the number of steps before this
 one; other letters are states, or what is computed on the way.
 

@@ -24,12 +24,19 @@ struct Iterates {
   AlignedVector<T> packed;
 };
 
+/// Large matrices come one after the other, small ones on all threads at once.
+template <class T>
+struct ScratchOf {
+  Iterates<T> large;
+  Pool<Iterates<T>> small;
+};
+
 struct OrthogonalScratch {
-  Pool<Iterates<float>> narrow;
-  Pool<Iterates<double>> wide;
+  ScratchOf<float> narrow;
+  ScratchOf<double> wide;
 
   template <class T>
-  Pool<Iterates<T>>& in() {
+  ScratchOf<T>& in() {
     if constexpr (sizeof(T) == sizeof(double)) {
       return wide;
     } else {
@@ -183,17 +190,16 @@ bool is_of(const OrthogonalItem& item) {
   return item.matrix.data != nullptr && item.matrix.size > 0 && is_wide == (sizeof(T) == sizeof(double));
 }
 
-/// What is lent first is the last that there is, and large matrices come first.
 template <class T>
 void reserve_all(Context& context, const OrthogonalPlan& plan) {
-  auto& pool = plan.prepared.get<OrthogonalScratch>().in<T>();
+  ScratchOf<T>& scratch = plan.prepared.get<OrthogonalScratch>().in<T>();
   for (const OrthogonalItem& item : plan.items) {
     if (!is_of<T>(item)) continue;
-    pool.grow(is_large(item) ? 1 : context.width());
     if (is_large(item)) {
-      reserve<T>(item, context.width(), *pool.all().back());
+      reserve<T>(item, context.width(), scratch.large);
     } else {
-      for (const auto& scratch : pool.all()) reserve<T>(item, 1, *scratch);
+      scratch.small.grow(context.width());
+      for (const auto& one : scratch.small.all()) reserve<T>(item, 1, *one);
     }
   }
 }
@@ -201,22 +207,21 @@ void reserve_all(Context& context, const OrthogonalPlan& plan) {
 template <class T>
 void orthogonalize_all(Context& context, const Loops& loops, const OrthogonalPlan& plan) {
   const DenseLoops<T>& dense = choose_arithmetic(loops).dense.in<T>();
-  auto& pool = plan.prepared.get<OrthogonalScratch>().in<T>();
+  ScratchOf<T>& scratch = plan.prepared.get<OrthogonalScratch>().in<T>();
   std::vector<const OrthogonalItem*> small;
   for (const OrthogonalItem& item : plan.items) {
     if (!is_of<T>(item)) continue;
-    if (!is_large(item)) {
+    if (is_large(item)) {
+      orthogonalize_matrix<T>(loops, dense, item, scratch.large, &context);
+    } else {
       small.push_back(&item);
-      continue;
     }
-    const typename Pool<Iterates<T>>::Lent scratch(pool);
-    orthogonalize_matrix<T>(loops, dense, item, *scratch, &context);
   }
   context.parallel_for(static_cast<std::int64_t>(small.size()), [&](std::int64_t i) {
     const OrthogonalItem& item = *small[static_cast<std::size_t>(i)];
-    const typename Pool<Iterates<T>>::Lent scratch(pool);
-    reserve<T>(item, 1, *scratch);  // a host's own threads may be more than were foreseen
-    orthogonalize_matrix<T>(loops, dense, item, *scratch, nullptr);
+    const typename Pool<Iterates<T>>::Lent lent(scratch.small);
+    reserve<T>(item, 1, *lent);  // a host's own threads may be more than were foreseen
+    orthogonalize_matrix<T>(loops, dense, item, *lent, nullptr);
   });
 }
 
