@@ -99,7 +99,7 @@ struct UnitFactor {
 };
 
 /// The units of matrices of one shape.
-struct Units {
+struct VarianceUnits {
   rules::Variance form;
   std::int64_t rows;
   std::int64_t columns;
@@ -128,7 +128,7 @@ struct AdvanceVariance {
   static constexpr int kWarps = kThreads / kWarp;
 
   const RawMatrix* matrices;
-  Units units;
+  VarianceUnits units;
   std::int64_t total;  ///< units of all matrices
   const kernels::StepScalars* scalars;
   const T* x;
@@ -168,7 +168,7 @@ struct VarianceScales {
     double trees[kThreads];
   };
 
-  Units units;
+  VarianceUnits units;
   const UnitFactor* factors;
   double* scales;
 
@@ -193,7 +193,7 @@ struct DivideByVariance {
   static constexpr int kThreads = kChunkThreads;
 
   const Chunk* chunks;
-  Units units;
+  VarianceUnits units;
   const UnitFactor* factors;
   const double* scales;
   T* x;
@@ -283,7 +283,7 @@ void make_batches(PreparedOrthogonal& form, const OrthogonalPlan& plan) {
 template <class T>
 void divide_by_variance(PreparedOrthogonal& form, const OrthogonalBatch& batch, const RawMatrix* matrices,
                         const Chunks& chunks, const kernels::StepScalars* scalars, T* x, CudaQueue& queue) {
-  const Units units{batch.variance, batch.rows, batch.columns};
+  const VarianceUnits units{batch.variance, batch.rows, batch.columns};
   const std::int64_t total = batch.count() * batch.variance.count(batch.rows, batch.columns);
   if (total == 0) return;
   auto* factors = form.unit_factors.of<UnitFactor>(queue, form.most_units);

@@ -38,6 +38,14 @@ TUNED = {
     "ademamix": "as adam; `beta3` and `alpha` by the length of the run",
     "adopt": "as adam; `beta2` may stay",
     "laprop": "as adam; betas do not depend on each other",
+    "asgd": "`learning_rate`; `averaging_start`, after which the average is what to evaluate",
+    "lars": "`learning_rate`, near 1 and with a warm-up; `trust_coefficient`",
+    "novograd": "`learning_rate`, larger than Adam's; `beta1`",
+    "mars": "as adam; `gamma`",
+    "sophia": "`learning_rate`, `gamma`; the host estimates the curvature every few steps",
+    "schedule_free": "`learning_rate`, larger than Adam's, and no schedule but `warmup_steps`",
+    "prodigy": "nothing at first: `learning_rate` 1, with a schedule; `d_factor` where steps are too small",
+    "dadapt_adam": "nothing at first: `learning_rate` 1, with a schedule",
 }
 COLORS = (
     "#1f77b4",

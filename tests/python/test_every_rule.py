@@ -28,6 +28,11 @@ COLUMNS = {
 # What a rule refuses to be together with, and in which words.
 REFUSED = {
     ("muon", "trust ratio"): "options.trust_ratio: muon has a scale of its own, step_scale",
+    **{
+        (rule, column): f"{rule} has an average of its own, which would not follow"
+        for rule in ("asgd", "schedule_free")
+        for column in ("cautious update", "trust ratio")
+    },
 }
 # Rules that have one by themselves.
 WITH_A_TRUST_RATIO = {"lamb"}
