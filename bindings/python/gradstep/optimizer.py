@@ -368,7 +368,7 @@ class Optimizer(SavedState):
         return copy
 
     def average(self, out: Sequence[Array | None] | None = None) -> list[Array | None]:
-        """The averages of the weights that the option `average_decay` keeps, by parameter.
+        """The averages of the weights that the options `average_decay` and `average_equal` keep, by parameter.
 
         out: takes them, arrays of the parameters' shapes and any float dtype; None in it = not wanted. New arrays of
         the arithmetic's dtype by default. Collective while the optimizer is sharded. Raises InvalidState before the

@@ -55,6 +55,15 @@
  * (pytorch_optimizer). A tensor of one axis is one unit.
  *
  * center_gradients: subtracts from each row of a gradient its mean, where there are two axes or more.
+ *
+ * average_warmup: average_decay is at most (1 + n) / (10 + n) while n steps are in the average.
+ *
+ * average_equal: keeps the mean of the weights after all averaged steps (SWA), in place of average_decay.
+ *
+ * average_start: the first step that is averaged, from 0; until then the average is the weights; in [0, 1000000000),
+ * whole, default 0.
+ *
+ * average_every: every such step is averaged, from average_start on; in [1, 1000000000), whole, default 1.
  */
 #ifndef GRADSTEP_RULES_H
 #define GRADSTEP_RULES_H
@@ -72,7 +81,7 @@ extern "C" {
 /* Memory of the host for a rule's options by names and values, which gradstep_*_rule fills. It stays where it is while
  * they are in use. */
 typedef struct gradstep_rule_buffer {
-  gradstep_option options[30];
+  gradstep_option options[34];
   char seed[24];
 } gradstep_rule_buffer;
 
@@ -117,18 +126,23 @@ typedef struct gradstep_lion_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_lion_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_lion_options gradstep_lion_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_lion_options options = {NAN, 0.9, 0.99, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.001, 0, 0};
+  const gradstep_lion_options options = {NAN, 0.9, 0.99, 0, 0, 0,     0, 0, 0, 0, 0, 0,
+                                         0,   0,   0,    0, 0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_lion_rule(const gradstep_lion_options* options,
                                                      gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"lion", buffer->options, options == NULL ? 0U : 20U};
+  const gradstep_group_rule rule = {"lion", buffer->options, options == NULL ? 0U : 24U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
@@ -150,6 +164,10 @@ static inline gradstep_group_rule gradstep_lion_rule(const gradstep_lion_options
   buffer->options[17] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[18] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[19] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[20] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[21] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[22] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[23] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -196,19 +214,23 @@ typedef struct gradstep_lamb_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_lamb_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_lamb_options gradstep_lamb_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_lamb_options options = {NAN, 0.9, 0.999, 1e-6, 0, 0, 0, 0, 0,     0, 0,
-                                         0,   0,   0,     0,    0, 0, 0, 0, 0.001, 0, 0};
+  const gradstep_lamb_options options = {NAN, 0.9, 0.999, 1e-6, 0, 0, 0,     0, 0, 0, 0, 0, 0,
+                                         0,   0,   0,     0,    0, 0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_lamb_rule(const gradstep_lamb_options* options,
                                                      gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"lamb", buffer->options, options == NULL ? 0U : 22U};
+  const gradstep_group_rule rule = {"lamb", buffer->options, options == NULL ? 0U : 26U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
@@ -232,6 +254,10 @@ static inline gradstep_group_rule gradstep_lamb_rule(const gradstep_lamb_options
   buffer->options[19] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[20] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[21] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[22] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[23] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[24] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[25] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -334,19 +360,23 @@ typedef struct gradstep_muon_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_muon_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_muon_options gradstep_muon_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_muon_options options = {NAN, 0.95, 0, 5, 1e-7, 1, 3.4445, -4.775, 2.0315, 0, 1, 0, 0,     0, 0,
-                                         0,   0,    0, 0, 0,    0, 0,      0,      0,      0, 0, 0, 0.001, 0, 0};
+  const gradstep_muon_options options = {NAN, 0.95, 0, 5, 1e-7, 1, 3.4445, -4.775, 2.0315, 0, 1,     0, 0, 0, 0, 0, 0,
+                                         0,   0,    0, 0, 0,    0, 0,      0,      0,      0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_muon_rule(const gradstep_muon_options* options,
                                                      gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"muon", buffer->options, options == NULL ? 0U : 30U};
+  const gradstep_group_rule rule = {"muon", buffer->options, options == NULL ? 0U : 34U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("momentum", options->momentum);
@@ -378,6 +408,10 @@ static inline gradstep_group_rule gradstep_muon_rule(const gradstep_muon_options
   buffer->options[27] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[28] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[29] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[30] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[31] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[32] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[33] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -421,18 +455,23 @@ typedef struct gradstep_signum_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_signum_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_signum_options gradstep_signum_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_signum_options options = {NAN, 0.9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.001, 0, 0};
+  const gradstep_signum_options options = {NAN, 0.9, 0, 0, 0, 0,     0, 0, 0, 0, 0, 0,
+                                           0,   0,   0, 0, 0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_signum_rule(const gradstep_signum_options* options,
                                                        gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"signum", buffer->options, options == NULL ? 0U : 20U};
+  const gradstep_group_rule rule = {"signum", buffer->options, options == NULL ? 0U : 24U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("momentum", options->momentum);
@@ -454,6 +493,10 @@ static inline gradstep_group_rule gradstep_signum_rule(const gradstep_signum_opt
   buffer->options[17] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[18] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[19] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[20] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[21] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[22] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[23] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -512,19 +555,23 @@ typedef struct gradstep_nadam_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_nadam_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_nadam_options gradstep_nadam_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_nadam_options options = {NAN, 0.9, 0.999, 1e-8, 0, 0.004, 0, 0, 0, 0,     0, 0,
-                                          0,   0,   0,     0,    0, 0,     0, 0, 0, 0.001, 0, 0};
+  const gradstep_nadam_options options = {NAN, 0.9, 0.999, 1e-8, 0, 0.004, 0, 0,     0, 0, 0, 0, 0, 0,
+                                          0,   0,   0,     0,    0, 0,     0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_nadam_rule(const gradstep_nadam_options* options,
                                                       gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"nadam", buffer->options, options == NULL ? 0U : 24U};
+  const gradstep_group_rule rule = {"nadam", buffer->options, options == NULL ? 0U : 28U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
@@ -550,6 +597,10 @@ static inline gradstep_group_rule gradstep_nadam_rule(const gradstep_nadam_optio
   buffer->options[21] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[22] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[23] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[24] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[25] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[26] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[27] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -609,19 +660,23 @@ typedef struct gradstep_radam_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_radam_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_radam_options gradstep_radam_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_radam_options options = {NAN, 0.9, 0.999, 1e-8, 0, 5, 0, 0, 0, 0,     0, 0, 0,
-                                          0,   0,   0,     0,    0, 0, 0, 0, 0, 0.001, 0, 0};
+  const gradstep_radam_options options = {NAN, 0.9, 0.999, 1e-8, 0, 5, 0, 0,     0, 0, 0, 0, 0, 0, 0,
+                                          0,   0,   0,     0,    0, 0, 0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_radam_rule(const gradstep_radam_options* options,
                                                       gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"radam", buffer->options, options == NULL ? 0U : 25U};
+  const gradstep_group_rule rule = {"radam", buffer->options, options == NULL ? 0U : 29U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
@@ -648,6 +703,10 @@ static inline gradstep_group_rule gradstep_radam_rule(const gradstep_radam_optio
   buffer->options[22] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[23] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[24] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[25] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[26] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[27] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[28] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -692,19 +751,23 @@ typedef struct gradstep_adamax_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_adamax_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_adamax_options gradstep_adamax_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_adamax_options options = {NAN, 0.9, 0.999, 1e-8, 0, 0, 0, 0,     0, 0, 0,
-                                           0,   0,   0,     0,    0, 0, 0, 0.001, 0, 0};
+  const gradstep_adamax_options options = {NAN, 0.9, 0.999, 1e-8, 0, 0,     0, 0, 0, 0, 0, 0, 0,
+                                           0,   0,   0,     0,    0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_adamax_rule(const gradstep_adamax_options* options,
                                                        gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"adamax", buffer->options, options == NULL ? 0U : 21U};
+  const gradstep_group_rule rule = {"adamax", buffer->options, options == NULL ? 0U : 25U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
@@ -727,6 +790,10 @@ static inline gradstep_group_rule gradstep_adamax_rule(const gradstep_adamax_opt
   buffer->options[18] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[19] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[20] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[21] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[22] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[23] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[24] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -771,18 +838,23 @@ typedef struct gradstep_adadelta_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_adadelta_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_adadelta_options gradstep_adadelta_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_adadelta_options options = {NAN, 0.9, 1e-6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.001, 0, 0};
+  const gradstep_adadelta_options options = {NAN, 0.9, 1e-6, 0, 0, 0,     0, 0, 0, 0, 0, 0,
+                                             0,   0,   0,    0, 0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_adadelta_rule(const gradstep_adadelta_options* options,
                                                          gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"adadelta", buffer->options, options == NULL ? 0U : 20U};
+  const gradstep_group_rule rule = {"adadelta", buffer->options, options == NULL ? 0U : 24U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("rho", options->rho);
@@ -804,6 +876,10 @@ static inline gradstep_group_rule gradstep_adadelta_rule(const gradstep_adadelta
   buffer->options[17] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[18] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[19] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[20] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[21] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[22] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[23] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -850,19 +926,23 @@ typedef struct gradstep_rprop_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_rprop_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_rprop_options gradstep_rprop_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_rprop_options options = {NAN, 0.5, 1.2, 1e-6, 50, 0, 0, 0, 0,     0, 0,
-                                          0,   0,   0,   0,    0,  0, 0, 0, 0.001, 0, 0};
+  const gradstep_rprop_options options = {NAN, 0.5, 1.2, 1e-6, 50, 0, 0,     0, 0, 0, 0, 0, 0,
+                                          0,   0,   0,   0,    0,  0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_rprop_rule(const gradstep_rprop_options* options,
                                                       gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"rprop", buffer->options, options == NULL ? 0U : 22U};
+  const gradstep_group_rule rule = {"rprop", buffer->options, options == NULL ? 0U : 26U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("eta_minus", options->eta_minus);
@@ -886,6 +966,10 @@ static inline gradstep_group_rule gradstep_rprop_rule(const gradstep_rprop_optio
   buffer->options[19] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[20] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[21] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[22] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[23] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[24] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[25] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -933,19 +1017,23 @@ typedef struct gradstep_adabelief_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_adabelief_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_adabelief_options gradstep_adabelief_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_adabelief_options options = {NAN, 0.9, 0.999, 1e-16, 1e-16, 0, 0, 0, 0,     0, 0, 0,
-                                              0,   0,   0,     0,     0,     0, 0, 0, 0.001, 0, 0};
+  const gradstep_adabelief_options options = {NAN, 0.9, 0.999, 1e-16, 1e-16, 0, 0,     0, 0, 0, 0, 0, 0, 0,
+                                              0,   0,   0,     0,     0,     0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_adabelief_rule(const gradstep_adabelief_options* options,
                                                           gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"adabelief", buffer->options, options == NULL ? 0U : 23U};
+  const gradstep_group_rule rule = {"adabelief", buffer->options, options == NULL ? 0U : 27U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
@@ -970,6 +1058,10 @@ static inline gradstep_group_rule gradstep_adabelief_rule(const gradstep_adabeli
   buffer->options[20] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[21] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[22] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[23] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[24] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[25] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[26] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -1015,19 +1107,23 @@ typedef struct gradstep_yogi_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_yogi_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_yogi_options gradstep_yogi_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_yogi_options options = {NAN, 0.9, 0.999, 0.001, 0, 1e-6, 0, 0, 0,     0, 0,
-                                         0,   0,   0,     0,     0, 0,    0, 0, 0.001, 0, 0};
+  const gradstep_yogi_options options = {NAN, 0.9, 0.999, 0.001, 0, 1e-6, 0,     0, 0, 0, 0, 0, 0,
+                                         0,   0,   0,     0,     0, 0,    0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_yogi_rule(const gradstep_yogi_options* options,
                                                      gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"yogi", buffer->options, options == NULL ? 0U : 22U};
+  const gradstep_group_rule rule = {"yogi", buffer->options, options == NULL ? 0U : 26U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
@@ -1051,6 +1147,10 @@ static inline gradstep_group_rule gradstep_yogi_rule(const gradstep_yogi_options
   buffer->options[19] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[20] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[21] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[22] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[23] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[24] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[25] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -1108,19 +1208,23 @@ typedef struct gradstep_adan_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_adan_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_adan_options gradstep_adan_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_adan_options options = {NAN, 0.98, 0.92, 0.99, 1e-8, 0, 0, 0, 0, 0,     0, 0,
-                                         0,   0,    0,    0,    0,    0, 0, 0, 0, 0.001, 0, 0};
+  const gradstep_adan_options options = {NAN, 0.98, 0.92, 0.99, 1e-8, 0, 0, 0,     0, 0, 0, 0, 0, 0,
+                                         0,   0,    0,    0,    0,    0, 0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_adan_rule(const gradstep_adan_options* options,
                                                      gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"adan", buffer->options, options == NULL ? 0U : 24U};
+  const gradstep_group_rule rule = {"adan", buffer->options, options == NULL ? 0U : 28U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
@@ -1146,6 +1250,10 @@ static inline gradstep_group_rule gradstep_adan_rule(const gradstep_adan_options
   buffer->options[21] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[22] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[23] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[24] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[25] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[26] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[27] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -1207,19 +1315,23 @@ typedef struct gradstep_ademamix_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_ademamix_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_ademamix_options gradstep_ademamix_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_ademamix_options options = {NAN, 0.9, 0.999, 0.9999, 5, 1e-8, 0, 0, 0, 0, 0,     0, 0,
-                                             0,   0,   0,     0,      0, 0,    0, 0, 0, 0, 0.001, 0, 0};
+  const gradstep_ademamix_options options = {NAN, 0.9, 0.999, 0.9999, 5, 1e-8, 0, 0, 0,     0, 0, 0, 0, 0, 0,
+                                             0,   0,   0,     0,      0, 0,    0, 0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_ademamix_rule(const gradstep_ademamix_options* options,
                                                          gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"ademamix", buffer->options, options == NULL ? 0U : 26U};
+  const gradstep_group_rule rule = {"ademamix", buffer->options, options == NULL ? 0U : 30U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
@@ -1247,6 +1359,10 @@ static inline gradstep_group_rule gradstep_ademamix_rule(const gradstep_ademamix
   buffer->options[23] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[24] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[25] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[26] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[27] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[28] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[29] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -1305,19 +1421,23 @@ typedef struct gradstep_adopt_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_adopt_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_adopt_options gradstep_adopt_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_adopt_options options = {NAN, 0.9, 0.9999, 1e-6, 0, 0, 0, 0, 0,     0, 0, 0,
-                                          0,   0,   0,      0,    0, 0, 0, 0, 0.001, 0, 0};
+  const gradstep_adopt_options options = {NAN, 0.9, 0.9999, 1e-6, 0, 0, 0,     0, 0, 0, 0, 0, 0, 0,
+                                          0,   0,   0,      0,    0, 0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_adopt_rule(const gradstep_adopt_options* options,
                                                       gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"adopt", buffer->options, options == NULL ? 0U : 23U};
+  const gradstep_group_rule rule = {"adopt", buffer->options, options == NULL ? 0U : 27U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
@@ -1342,6 +1462,10 @@ static inline gradstep_group_rule gradstep_adopt_rule(const gradstep_adopt_optio
   buffer->options[20] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[21] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[22] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[23] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[24] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[25] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[26] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -1386,19 +1510,23 @@ typedef struct gradstep_laprop_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_laprop_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_laprop_options gradstep_laprop_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_laprop_options options = {NAN, 0.9, 0.999, 1e-15, 0, 0, 0, 0,     0, 0, 0,
-                                           0,   0,   0,     0,     0, 0, 0, 0.001, 0, 0};
+  const gradstep_laprop_options options = {NAN, 0.9, 0.999, 1e-15, 0, 0,     0, 0, 0, 0, 0, 0, 0,
+                                           0,   0,   0,     0,     0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_laprop_rule(const gradstep_laprop_options* options,
                                                        gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"laprop", buffer->options, options == NULL ? 0U : 21U};
+  const gradstep_group_rule rule = {"laprop", buffer->options, options == NULL ? 0U : 25U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
@@ -1421,6 +1549,10 @@ static inline gradstep_group_rule gradstep_laprop_rule(const gradstep_laprop_opt
   buffer->options[18] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[19] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[20] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[21] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[22] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[23] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[24] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 

@@ -13,6 +13,7 @@
 #include "optim/first_order/gradient_units.h"
 #include "optim/first_order/rule.h"
 #include "optim/optimizer.h"
+#include "optim/weight_averages.h"
 
 namespace gradstep {
 
@@ -33,14 +34,12 @@ class FirstOrderOptimizer final : public Optimizer {
   /// The slots of a parameter: a rule's states come first.
   static constexpr std::size_t kMaster = rules::kMaxStates;
   static constexpr std::size_t kSteps = kMaster + 1;
-  static constexpr std::size_t kAverage = kMaster + 2;
-  static constexpr std::size_t kAverageCount = kMaster + 3;
+  static constexpr std::size_t kAverage = kMaster + 2;  // and its number of steps behind it
 
   static Traits traits_of(const RulesByGroup& rules);
   static std::vector<StateWish> wishes_of(const Rule& rule, const Parameter& parameter,
                                           const HyperParameters& hyper_parameters);
   void fill_items();
-  void fill_averages();
   void apply(double clip_value) override;
   void prepare(const Schema& schema, const HyperParameters& hyper_parameters) override;
   void on(StateEvent event) override;
@@ -61,10 +60,8 @@ class FirstOrderOptimizer final : public Optimizer {
   UpdatePlan plan_;  // of items_
   GradientUnits units_;
   FinishPhases finish_;
-  std::vector<AverageItem> averages_;
-  WorkList averaged_;         // what averages_ are of
-  AveragePlan average_plan_;  // of averages_
-  bool filled_ = false;       // items_ are those of the bound buffers
+  WeightAverages averages_;
+  bool filled_ = false;  // items_ are those of the bound buffers
 };
 
 }  // namespace gradstep

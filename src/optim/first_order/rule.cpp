@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "optim/weight_averages.h"
 
 namespace gradstep {
 
@@ -91,6 +92,7 @@ Rule::Rule(const RuleType& type, const RuleOptions& options) : type_(&type), opt
     fail_argument("options.peak_learning_rate: is {}, expected above 0, for decay_mode divides by it",
                   options.peak_learning_rate);
   }
+  check_average(options.average);
   options_.trust_ratio = options.trust_ratio || about.trust_ratio;
   if (options_.trust_ratio && is_of_matrices()) {
     fail(GRADSTEP_ERR_UNSUPPORTED, "options.trust_ratio: {} has a scale of its own, step_scale", about.name);
@@ -213,8 +215,7 @@ std::string Rule::key() const {
   if (options_.center_gradients) key += " centers gradients";
   if (options_.cautious_decay) key += " cautious decay";
   if (options_.counts_each) key += " counts each";
-  if (options_.average_decay > 0) key += fmt::format(" averages by {}", options_.average_decay);
-  return key;
+  return key + key_of(options_.average);
 }
 
 RulesByGroup::RulesByGroup(std::vector<Rule> rules) : rules_(std::move(rules)) {

@@ -95,6 +95,11 @@ static const field kShampoo[] = {
     {"master_weights", offsetof(gradstep_shampoo_options, master_weights), 'i', NULL},
     {"product_precision", offsetof(gradstep_shampoo_options, product_precision), 'i', "f32,tf32"},
     {"maximize", offsetof(gradstep_shampoo_options, maximize), 'i', NULL},
+    {"average_decay", offsetof(gradstep_shampoo_options, average_decay), 'd', NULL},
+    {"average_start", offsetof(gradstep_shampoo_options, average_start), 'l', NULL},
+    {"average_every", offsetof(gradstep_shampoo_options, average_every), 'l', NULL},
+    {"average_warmup", offsetof(gradstep_shampoo_options, average_warmup), 'i', NULL},
+    {"average_equal", offsetof(gradstep_shampoo_options, average_equal), 'i', NULL},
 };
 static const field kAccumulator[] = {
     {"mode", offsetof(gradstep_accumulator_options, mode), 'i', "mean_each,sum,mean,running_mean,weighted"},

@@ -223,7 +223,12 @@ inline const Setters<gradstep::ShampooOptions>& setters<gradstep::ShampooOptions
                                     {"eigenvalue_corrected", field(&O::eigenvalue_corrected)},
                                     {"master_weights", field(&O::master_weights)},
                                     {"product_precision", field(&O::product_precision)},
-                                    {"maximize", field(&O::maximize)}};
+                                    {"maximize", field(&O::maximize)},
+                                    {"average_decay", field(&O::average_decay)},
+                                    {"average_start", field(&O::average_start)},
+                                    {"average_every", field(&O::average_every)},
+                                    {"average_warmup", field(&O::average_warmup)},
+                                    {"average_equal", field(&O::average_equal)}};
   return fields;
 }
 

@@ -62,6 +62,10 @@ struct LionOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"lion",
@@ -84,7 +88,11 @@ struct LionOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -119,6 +127,10 @@ struct LambOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"lamb",
@@ -143,7 +155,11 @@ struct LambOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -213,6 +229,10 @@ struct MuonOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"muon",
@@ -245,7 +265,11 @@ struct MuonOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -277,6 +301,10 @@ struct SignumOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"signum",
@@ -299,7 +327,11 @@ struct SignumOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -341,6 +373,10 @@ struct NAdamOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"nadam",
@@ -367,7 +403,11 @@ struct NAdamOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -410,6 +450,10 @@ struct RAdamOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"radam",
@@ -437,7 +481,11 @@ struct RAdamOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -470,6 +518,10 @@ struct AdamaxOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"adamax",
@@ -493,7 +545,11 @@ struct AdamaxOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -526,6 +582,10 @@ struct AdadeltaOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"adadelta",
@@ -548,7 +608,11 @@ struct AdadeltaOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -584,6 +648,10 @@ struct RpropOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"rprop",
@@ -608,7 +676,11 @@ struct RpropOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -644,6 +716,10 @@ struct AdaBeliefOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"adabelief",
@@ -669,7 +745,11 @@ struct AdaBeliefOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -703,6 +783,10 @@ struct YogiOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"yogi",
@@ -727,7 +811,11 @@ struct YogiOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -768,6 +856,10 @@ struct AdanOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"adan",
@@ -794,7 +886,11 @@ struct AdanOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -840,6 +936,10 @@ struct AdEMAMixOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"ademamix",
@@ -868,7 +968,11 @@ struct AdEMAMixOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -909,6 +1013,10 @@ struct AdoptOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"adopt",
@@ -934,7 +1042,11 @@ struct AdoptOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -967,6 +1079,10 @@ struct LaPropOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"laprop",
@@ -990,7 +1106,11 @@ struct LaPropOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 

@@ -21,7 +21,8 @@ Chen et al. 2023, Symbolic Discovery of Optimization Algorithms, algorithm 2; th
 
 State `exp_avg`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`, `seed`,
 `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
-`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, `average_warmup`,
+`average_equal`, `average_start`, `average_every`, too.
 """
 Lion(learning_rate; options...) = NamedRule("lion"; learning_rate = learning_rate, options...)
 options(::typeof(Lion)) = options_by_name("lion")
@@ -45,7 +46,8 @@ You et al. 2020, Large Batch Optimization for Deep Learning, algorithm 2; the nu
 
 State `exp_avg`, `exp_avg_sq`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`,
 `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
-`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, `average_warmup`,
+`average_equal`, `average_start`, `average_every`, too.
 """
 Lamb(learning_rate; options...) = NamedRule("lamb"; learning_rate = learning_rate, options...)
 options(::typeof(Lamb)) = options_by_name("lamb")
@@ -79,7 +81,8 @@ Jordan et al. 2024, Muon; options where KellerJordan/Muon, torch, Moonlight, dio
 
 State `momentum_buffer`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`, `seed`,
 `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
-`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, `average_warmup`,
+`average_equal`, `average_start`, `average_every`, too.
 """
 Muon(learning_rate; options...) = NamedRule("muon"; learning_rate = learning_rate, options...)
 options(::typeof(Muon)) = options_by_name("muon")
@@ -100,7 +103,8 @@ Bernstein et al. 2018, signSGD; the numbers of optax, with nesterov those of NVI
 
 State `momentum_buffer`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`, `seed`,
 `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
-`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, `average_warmup`,
+`average_equal`, `average_start`, `average_every`, too.
 """
 Signum(learning_rate; options...) = NamedRule("signum"; learning_rate = learning_rate, options...)
 options(::typeof(Signum)) = options_by_name("signum")
@@ -129,7 +133,8 @@ Dozat 2016, Incorporating Nesterov Momentum into Adam; the numbers of torch and 
 
 State `exp_avg`, `exp_avg_sq`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`,
 `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
-`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, `average_warmup`,
+`average_equal`, `average_start`, `average_every`, too.
 """
 NAdam(learning_rate; options...) = NamedRule("nadam"; learning_rate = learning_rate, options...)
 options(::typeof(NAdam)) = options_by_name("nadam")
@@ -160,7 +165,8 @@ Liu et al. 2020, On the Variance of the Adaptive Learning Rate; the numbers of t
 
 State `exp_avg`, `exp_avg_sq`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`,
 `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
-`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, `average_warmup`,
+`average_equal`, `average_start`, `average_every`, too.
 """
 RAdam(learning_rate; options...) = NamedRule("radam"; learning_rate = learning_rate, options...)
 options(::typeof(RAdam)) = options_by_name("radam")
@@ -182,7 +188,8 @@ Kingma and Ba 2015, Adam, algorithm 2; the numbers of torch and optax.
 
 State `exp_avg`, `exp_inf`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`, `seed`,
 `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
-`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, `average_warmup`,
+`average_equal`, `average_start`, `average_every`, too.
 """
 Adamax(learning_rate; options...) = NamedRule("adamax"; learning_rate = learning_rate, options...)
 options(::typeof(Adamax)) = options_by_name("adamax")
@@ -204,7 +211,8 @@ Zeiler 2012, ADADELTA, algorithm 1; the numbers of torch and optax.
 
 State `square_avg`, `acc_delta`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`,
 `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
-`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, `average_warmup`,
+`average_equal`, `average_start`, `average_every`, too.
 """
 Adadelta(learning_rate; options...) = NamedRule("adadelta"; learning_rate = learning_rate, options...)
 options(::typeof(Adadelta)) = options_by_name("adadelta")
@@ -230,7 +238,7 @@ Riedmiller and Braun 1993, RPROP; the numbers of torch.
 State `previous_gradient`, `step_size`. All rules take `maximize`, `master_weights`, `state_dtype`,
 `stochastic_rounding`, `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`,
 `cautious_update`, `cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`,
-`center_gradients`, too.
+`center_gradients`, `average_warmup`, `average_equal`, `average_start`, `average_every`, too.
 """
 Rprop(learning_rate; options...) = NamedRule("rprop"; learning_rate = learning_rate, options...)
 options(::typeof(Rprop)) = options_by_name("rprop")
@@ -256,7 +264,8 @@ Zhuang et al. 2020, AdaBelief; the numbers of optax.
 
 State `exp_avg`, `exp_avg_var`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`,
 `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
-`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, `average_warmup`,
+`average_equal`, `average_start`, `average_every`, too.
 """
 AdaBelief(learning_rate; options...) = NamedRule("adabelief"; learning_rate = learning_rate, options...)
 options(::typeof(AdaBelief)) = options_by_name("adabelief")
@@ -280,7 +289,8 @@ Zaheer et al. 2018, Adaptive Methods for Nonconvex Optimization, algorithm 2; th
 
 State `exp_avg`, `exp_avg_sq`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`,
 `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
-`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, `average_warmup`,
+`average_equal`, `average_start`, `average_every`, too.
 """
 Yogi(learning_rate; options...) = NamedRule("yogi"; learning_rate = learning_rate, options...)
 options(::typeof(Yogi)) = options_by_name("yogi")
@@ -310,7 +320,7 @@ Xie et al. 2022, Adan, algorithm 1; the numbers of pytorch_optimizer and of opta
 State `exp_avg`, `exp_avg_diff`, `exp_avg_sq`, `previous_gradient`. All rules take `maximize`, `master_weights`,
 `state_dtype`, `stochastic_rounding`, `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`,
 `trust_ratio`, `cautious_update`, `cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`,
-`center_gradients`, too.
+`center_gradients`, `average_warmup`, `average_equal`, `average_start`, `average_every`, too.
 """
 Adan(learning_rate; options...) = NamedRule("adan"; learning_rate = learning_rate, options...)
 options(::typeof(Adan)) = options_by_name("adan")
@@ -342,7 +352,7 @@ Pagliardini et al. 2024, The AdEMAMix Optimizer, algorithm 1; the numbers of opt
 State `exp_avg_fast`, `exp_avg_slow`, `exp_avg_sq`. All rules take `maximize`, `master_weights`, `state_dtype`,
 `stochastic_rounding`, `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`,
 `cautious_update`, `cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`,
-`center_gradients`, too.
+`center_gradients`, `average_warmup`, `average_equal`, `average_start`, `average_every`, too.
 """
 AdEMAMix(learning_rate; options...) = NamedRule("ademamix"; learning_rate = learning_rate, options...)
 options(::typeof(AdEMAMix)) = options_by_name("ademamix")
@@ -370,7 +380,8 @@ Taniguchi et al. 2024, ADOPT, algorithm 2; the numbers of optax and of pytorch_o
 
 State `exp_avg`, `exp_avg_sq`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`,
 `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
-`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, `average_warmup`,
+`average_equal`, `average_start`, `average_every`, too.
 """
 Adopt(learning_rate; options...) = NamedRule("adopt"; learning_rate = learning_rate, options...)
 options(::typeof(Adopt)) = options_by_name("adopt")
@@ -392,7 +403,8 @@ Ziyin et al. 2020, LaProp, algorithm 1; the numbers of NVIDIA.
 
 State `exp_avg`, `exp_avg_sq`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`,
 `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
-`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, `average_warmup`,
+`average_equal`, `average_start`, `average_every`, too.
 """
 LaProp(learning_rate; options...) = NamedRule("laprop"; learning_rate = learning_rate, options...)
 options(::typeof(LaProp)) = options_by_name("laprop")

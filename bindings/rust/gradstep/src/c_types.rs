@@ -702,6 +702,16 @@ options! {
         product_precision: ProductPrecision,
         /// Negates the gradients, before all else.
         maximize: bool,
+        /// In [0, 1), 0 = none, the default; no hyper-parameter: read at creation.
+        average_decay: f64,
+        /// At least 0, default 0.
+        average_start: i64,
+        /// At least 0, default 1; 0 is 1.
+        average_every: i64,
+        /// Average warmup.
+        average_warmup: bool,
+        /// Average equal.
+        average_equal: bool,
     }
 }
 options! {

@@ -52,6 +52,15 @@ macro_rules! rule {
                 adaptive_clip_units: AdaptiveClipUnits,
                 /// Subtracts from each row of a gradient its mean, where there are two axes or more.
                 center_gradients: bool,
+                /// average_decay is at most (1 + n) / (10 + n) while n steps are in the average.
+                average_warmup: bool,
+                /// Keeps the mean of the weights after all averaged steps (SWA), in place of average_decay.
+                average_equal: bool,
+                /// The first step that is averaged, from 0; until then the average is the weights; in [0, 1000000000),
+                /// whole, default 0.
+                average_start: f64,
+                /// Every such step is averaged, from average_start on; in [1, 1000000000), whole, default 1.
+                average_every: f64,
             }
         }
     };

@@ -219,6 +219,11 @@ fields! {
         master_weights,
         product_precision,
         maximize,
+        average_decay,
+        average_start,
+        average_every,
+        average_warmup,
+        average_equal,
     }
     AccumulatorOptions {
         mode,

@@ -116,7 +116,7 @@ TEST(Rule, KeysDifferWhereAnyOptionDoes) {
     changed([](RuleOptions& options) { options.storage.format = StateFormat::bf16; });
     changed([](RuleOptions& options) { options.storage.seed = 7; });
     changed([](RuleOptions& options) { options.counts_each = true; });
-    changed([](RuleOptions& options) { options.average_decay = 0.5; });
+    changed([](RuleOptions& options) { options.average.decay = 0.5; });
     changed([](RuleOptions& options) { options.decay_mode = rules::DecayMode::independent; });
     changed([](RuleOptions& options) { options.storage.master_weights = true; });
     changed([](RuleOptions& options) { options.storage.stochastic_rounding = true; });

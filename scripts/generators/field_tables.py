@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""The fields of options structs that the runners of tests/languages set by their names, in C, C++ and Rust."""
+"""The fields of options structs that tests set by their names: tests/bits, and the runners of tests/languages."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +13,9 @@ from generators.rules import capitalized as rule_name
 from generators.rust_rules import NAMES
 from generators.rust_types import capitalized, type_name
 
+BITS = ROOT / "tests" / "bits" / "field_tables.h"
+# The structs that are objects in the cases of tests/bits.
+OBJECTS = ("shampoo", "accumulator", "reducer", "updater", "sharding", "step", "schedule")
 FOLDER = ROOT / "tests" / "languages"
 # Calls of scripts, and the structs that their keys are fields of.
 CALLS = ("sgd", "rmsprop", "adagrad", "adam", "shampoo", "accumulator", "reducer", "updater", "step", "schedule")
@@ -25,9 +28,9 @@ HEAD = """\
 """
 
 
-def structs() -> dict[str, Struct]:
+def structs(names: tuple[str, ...] = CALLS) -> dict[str, Struct]:
     found = {each.name: each for each in read(INCLUDE) if isinstance(each, Struct)}
-    return {call: found["gradstep_schedule" if call == "schedule" else f"gradstep_{call}_options"] for call in CALLS}
+    return {name: found["gradstep_schedule" if name == "schedule" else f"gradstep_{name}_options"] for name in names}
 
 
 def words_of(struct: Struct) -> dict[str, str]:
@@ -43,9 +46,9 @@ def fields(struct: Struct) -> Iterator[tuple[str, str, str | None]]:
             yield each.name, each.type, words.get(each.name)
 
 
-def enums() -> dict[str, list[str]]:
-    """The words of the enums of these fields, by their numbers."""
-    used = {word for struct in structs().values() for word in words_of(struct).values()}
+def enums(names: tuple[str, ...] = CALLS) -> dict[str, list[str]]:
+    """The words of the enums of these structs' fields, by their numbers."""
+    used = {word for struct in structs(names).values() for word in words_of(struct).values()}
     found = {}
     for each in read(INCLUDE):
         if isinstance(each, Enum) and each.name in used:
@@ -117,10 +120,25 @@ def rust_tables() -> Iterator[str]:
     yield "}"
 
 
+def bits_tables() -> Iterator[str]:
+    """For tests/bits/options.cpp, which has the types Field and Words."""
+    words = enums(OBJECTS)
+    yield "#pragma once"
+    for struct in structs(OBJECTS).values():
+        yield f"\ntemplate <> struct Fields<{struct.name}> {{ using Options = {struct.name};"
+        yield f"static constexpr auto init = {struct.name}_init;"
+        yield "static inline const std::vector<Field<Options>> all = {"
+        for name, _, word in fields(struct):
+            listed = ", ".join(f'"{each}"' for each in words.get(word or "", []))
+            yield f'{{"{name}", &Options::{name}' + (f", Words{{{listed}}}}}," if listed else "},")
+        yield "}; };"
+
+
 def generated() -> dict[Path, str]:
     c, cpp = FOLDER / "c" / "field_tables.h", FOLDER / "cpp" / "field_tables.hpp"
     c_head = HEAD.replace("// ", "/* ", 1).replace("\n// ", "\n * ").rstrip() + " */\n"
     return {
+        BITS: formatted(HEAD + "\n".join(bits_tables()), BITS),
         c: formatted(c_head + "\n".join(c_tables()), c),
         cpp: formatted(HEAD + "\n".join(cpp_tables()), cpp),
         FOLDER / "rust" / "src" / "field_tables.rs": HEAD + "\n".join(rust_tables()) + "\n",
