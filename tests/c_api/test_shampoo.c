@@ -251,6 +251,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(state_bytes_are_what_the_handle_holds),
       TEST(matrices_have_their_own_shape),
+      TEST(averages_of_weights_are_as_in_the_other_rules),
       TEST(metrics_tell_of_every_statistic),
       TEST(every_mode_steps),
       TEST(blocks_are_dealt_out),

@@ -297,8 +297,8 @@ impl Optimizer {
         })
     }
 
-    /// Copies the averages of the weights (the option `average_decay`) into one tensor for each parameter, of any float
-    /// dtype. Collective while the state is sharded.
+    /// Copies the averages of the weights (options `average_decay` and `average_equal`) into one tensor for each
+    /// parameter, of any float dtype. Collective while the state is sharded.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`]: another number of tensors or another shape. [`Error::InvalidState`]: there are none,

@@ -531,7 +531,7 @@ public final class Optimizer extends StatefulHandle {
   }
 
   /**
-   * Copies the averages of the weights, which the option "average_decay" keeps. Collective while the state is sharded.
+   * Copies the averages of the weights that "average_decay" and "average_equal" keep. Collective while the state is sharded.
    *
    * @param copies take them; one for each parameter, of its shape; an absent one is not wanted
    */
