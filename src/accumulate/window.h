@@ -67,7 +67,7 @@ class AccumulationWindow {
   /// Empty again; what is counted since creation stays.
   void reset();
 
-  /// Of the micro-batch that was taken last.
+  /// How the micro-batch that was taken last is added.
   Addend addend(double weight) const;
   Ending ending() const;
   /// What the sums are divided by.

@@ -204,8 +204,8 @@ class Optimizer : public SavedState<Optimizer, gradstep_optimizer_save, gradstep
     const gradstep_tensor shown = from.c();
     check(gradstep_optimizer_set_state(c(), index, name.c_str(), &shown, stream));
   }
-  /// Copies the averages of the weights (options average_decay and average_equal) into tensors of the parameters' shapes
-  /// and any float dtype.
+  /// Copies the averages of the weights (options average_decay and average_equal) into tensors of the parameters'
+  /// shapes and any float dtype.
   void average(const TensorList& to, void* stream = nullptr) const {
     check(gradstep_optimizer_average(c(), to.c(), to.size(), stream));
   }
