@@ -212,10 +212,11 @@ WindowSums::Found WindowSums::find(LoadedPart& part) const {
 
 void WindowSums::take_over(const Found& found, bool undivided, double norm_of_results) {
   for (std::size_t i = 0; i < found.size(); ++i) {
-    if (sums_[i].size > 0 && found[i]) {
-      site_.queue().upload(sums_[i].data, *found[i], static_cast<std::size_t>(sums_[i].bytes()));
+    const std::optional<const std::byte*>& sum = found[i];
+    if (sum && sums_[i].size > 0) {
+      site_.queue().upload(sums_[i].data, *sum, static_cast<std::size_t>(sums_[i].bytes()));
     }
-    touched_[i] = found[i] ? 1 : 0;
+    touched_[i] = sum ? 1 : 0;
   }
   undivided_ = undivided;
   measured_ = false;  // an add that ends the window takes them anew

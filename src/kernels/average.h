@@ -26,7 +26,8 @@ GRADSTEP_FORMULA double kept_share(const AverageForm& form, double steps) {
   const std::int64_t past = static_cast<std::int64_t>(steps) - form.start;
   if (past <= 0) return 0;
   if (past % form.every != 0) return 1;
-  const auto n = static_cast<double>(past / form.every);
+  const std::int64_t averaged = past / form.every;
+  const auto n = static_cast<double>(averaged);
   if (form.is_equal != 0) return n / (n + 1);
   const double ramp = (1 + n) / (10 + n);
   return form.warms_up != 0 && ramp < form.decay ? ramp : form.decay;
