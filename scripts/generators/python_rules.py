@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from generators.places import ROOT
-from generators.rules import Rule, read_rules, words_of
+from generators.rules import Rule, read_rules, shared_options, words_of
 
 PACKAGE = ROOT / "bindings" / "python" / "gradstep"
 HEAD = """\
@@ -17,13 +17,18 @@ HEAD = """\
 \"\"\"The first-order rules. Their documentation is what the C library says of them.\"\"\"
 
 from collections.abc import Iterable
-from typing import Unpack
+from typing import TypedDict, Unpack
 
 from gradstep._arrays import Array
 from gradstep._named_optimizer import NamedOptimizer, rule_class
-from gradstep._shared_options import SharedOptions
 from gradstep.context import Context
 from gradstep.schedule import Number
+
+
+class SharedOptions(TypedDict, total=False):
+    \"\"\"What every rule but Shampoo takes besides its own options.\"\"\"
+
+@SHARED@
 """
 CLASS = """
 
@@ -64,6 +69,9 @@ __all__ = [
 """
 
 
+TYPES = {"number": "float", "choice": "str", "flag": "bool", "integer": "int"}
+
+
 def options_of(rule: Rule) -> Iterator[str]:
     yield from (f"    {field['name']}: Number" for field in rule["fields"])
     yield from (f"    {setting['name']}: float" for setting in rule["settings"])
@@ -79,7 +87,8 @@ def generated() -> dict[Path, str]:
 def classes_text() -> str:
     rules = {rule["name"]: rule for rule in read_rules()}
     classes = {name: words_of(rule) for name, rule in rules.items()}
-    text = HEAD
+    shared = (f"    {option.name}: {TYPES[option.kind]}" for option in shared_options())
+    text = HEAD.replace("@SHARED@", "\n".join(shared))
     for name, rule in rules.items():
         text += CLASS.format(name=classes[name], rule=name, options="\n".join(options_of(rule)))
     return text + TAIL.format(

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from decimal import ROUND_DOWN, Context
 
 from generators.places import ROOT
-from generators.rules import Rule, legal, read_rules, shown
+from generators.rules import Rule, legal, read_rules, shared_options, shown, wrapped
 
 OUTPUT = ROOT / "docs" / "rules.md"
 CONFORMANCE = ROOT / "tests" / "conformance"
@@ -28,8 +28,7 @@ one; other letters are states, or what is computed on the way.
   a number that is read at creation. A **choice** takes one of several names, a **flag** true or false.
 - All rules also take `maximize`, and for [storage](numerics.md#storage) `master_weights`, `state_dtype`,
   `stochastic_rounding` and `seed`; whatever the formula, [all of them](handles/optimizer.md#by-name) have
-  `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
-  `cautious_decay`, `adaptive_clip` with `adaptive_clip_epsilon` and `adaptive_clip_units`, and `center_gradients`.
+@SHARED@.
   `gradstep_rule_options` lists all options of a rule.
 - A state that is there **in full** keeps the dtype of the arithmetic, whatever `state_dtype` says.
 - **Bytes** are those of state for one element of a parameter: in the dtype of the arithmetic, or for other parameters
@@ -38,6 +37,8 @@ one; other letters are states, or what is computed on the way.
 - Every language makes a rule [by its name](handles/optimizer.md#by-name). A new one is
   [a header](adding_an_optimizer.md).
 """
+# Shared options that HEAD names by itself.
+NAMED = {"maximize", "master_weights", "state_dtype", "stochastic_rounding", "seed"}
 # Bytes of a state's element. int8: a block of 256 has an f32.
 STORAGE = {"f32": 4.0, "f64": 8.0, "bf16": 2.0, "int8": 1 + 4 / 256}
 # What of a rule's setup can differ (a choice, or a hyper-parameter that is absent or not), and the values of such.
@@ -206,4 +207,6 @@ def generated() -> str:
         for rule in read_rules()
         for line in rule_lines(rule, files.get(rule["name"], {}), runs.get(rule["name"], {}))
     ]
-    return HEAD + "\n".join(lines) + "\n"
+    *names, last = (f"`{each.name}`" for each in shared_options() if each.name not in NAMED)
+    shared = "\n".join(f"  {line}" for line in wrapped(f"{', '.join(names)} and {last}", 115))
+    return HEAD.replace("@SHARED@", shared) + "\n".join(lines) + "\n"

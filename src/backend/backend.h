@@ -67,8 +67,8 @@ class Backend {
   /// After update(), and if that made the step: the changes are scaled, masked and added to param, or written to
   /// update. Without a step updates become 0.
   virtual void finish(const FinishPlan& plan, const kernels::StepScalars* scalars, Queue& queue) = 0;
-  /// After update(), and if that made the step: average = decay * average + (1 - decay) * value; the first value is
-  /// copied.
+  /// After update(), and if that made the step: average = share * average + (1 - share) * value by kept_share(); of
+  /// share 0 the value is copied.
   virtual void average(const AveragePlan& plan, const kernels::StepScalars* scalars, Queue& queue) = 0;
   /// The end of a step that other operations have made.
   virtual void close_step(kernels::StepScalars* scalars, Queue& queue) = 0;

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "backend/arrays.h"
+#include "kernels/average.h"
 #include "kernels/schedule.h"
 #include "kernels/step.h"
 #include "rules/kernels.h"
@@ -100,8 +101,8 @@ struct SumsPlan {
 struct AverageItem {
   Array average;  ///< contiguous f32 or f64
   Array value;    ///< any float dtype and strides
-  double decay = 0;
-  double* count = nullptr;  ///< values that are in it; one more afterwards
+  kernels::AverageForm form;
+  double* count = nullptr;  ///< steps that were made; one more afterwards
 };
 
 struct AveragePlan {

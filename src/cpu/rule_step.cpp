@@ -304,8 +304,10 @@ void RuleStep::average(const AveragePlan& plan, const kernels::StepScalars* scal
   const std::span<const Chunk> chunks = plan.work->chunks();
   for_each_chunk(chunks, [&](std::size_t i) {
     const AverageItem& item = plan.items[static_cast<std::size_t>(chunks[i].item)];
-    if (*item.count == 0) return loops_.copy(CopyItem{item.average, item.value}, chunks[i], 1, 1);
-    loops_.combine(CombineItem{item.average, item.average, item.value, item.decay, 1 - item.decay}, chunks[i]);
+    const double share = kernels::kept_share(item.form, *item.count);
+    if (share == 1) return;
+    if (share == 0) return loops_.copy(CopyItem{item.average, item.value}, chunks[i], 1, 1);
+    loops_.combine(CombineItem{item.average, item.average, item.value, share, 1 - share}, chunks[i]);
   });
   for (const AverageItem& item : plan.items) ++*item.count;
 }

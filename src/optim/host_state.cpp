@@ -117,8 +117,8 @@ void HostState::check_average(std::size_t index, const OwnAverage& own) const {
     return;
   }
   if (!store_.has(index, kWeightAverage)) {
-    fail(GRADSTEP_ERR_INVALID_STATE, "parameter '{}' has no average: its rule's average_decay is 0",
-         schema_[index].name);
+    fail(GRADSTEP_ERR_INVALID_STATE,
+         "parameter '{}' has no average: its rule has neither average_decay nor average_equal", schema_[index].name);
   }
   double count = 0;
   get(index, kWeightAverageCount, compact_array(&count, 1, DType::f64));

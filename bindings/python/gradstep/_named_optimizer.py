@@ -17,7 +17,7 @@ from gradstep._arrays import Array, Schema, schema
 from gradstep._keywords import Documented, Keyword, document
 from gradstep._numbers import any_of_64_bits, plain, real
 from gradstep._options import read_records, unknown_option
-from gradstep._shared_options import ARGUMENTS
+from gradstep._shared_arguments import ARGUMENTS
 from gradstep.context import Context, context_pointer
 from gradstep.errors import InvalidArgument
 from gradstep.optimizer import Optimizer, above_zero

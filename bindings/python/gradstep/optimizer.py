@@ -371,7 +371,7 @@ class Optimizer(SavedState):
         return copy
 
     def average(self, out: Sequence[Array | None] | None = None) -> list[Array | None]:
-        """The averages of the weights that the option `average_decay` keeps, or the rule itself, by parameter.
+        """The averages of the weights, by parameter: of the options `average_decay` and `average_equal`, or the rule's.
 
         out: takes them, arrays of the parameters' shapes and any float dtype; None in it = not wanted. New arrays of
         the arithmetic's dtype by default. For schedule_free they hold the parameters when the call begins, and must be

@@ -5,13 +5,37 @@
 """The first-order rules. Their documentation is what the C library says of them."""
 
 from collections.abc import Iterable
-from typing import Unpack
+from typing import TypedDict, Unpack
 
 from gradstep._arrays import Array
 from gradstep._named_optimizer import NamedOptimizer, rule_class
-from gradstep._shared_options import SharedOptions
 from gradstep.context import Context
 from gradstep.schedule import Number
+
+
+class SharedOptions(TypedDict, total=False):
+    """What every rule but Shampoo takes besides its own options."""
+
+    maximize: bool
+    master_weights: bool
+    state_dtype: str
+    stochastic_rounding: bool
+    seed: int
+    step_counting: str
+    average_decay: float
+    decay_mode: str
+    peak_learning_rate: float
+    trust_ratio: bool
+    cautious_update: str
+    cautious_decay: bool
+    adaptive_clip: float
+    adaptive_clip_epsilon: float
+    adaptive_clip_units: str
+    center_gradients: bool
+    average_warmup: bool
+    average_equal: bool
+    average_start: float
+    average_every: float
 
 
 class SGDOptions(SharedOptions, total=False):

@@ -55,6 +55,15 @@
  * (pytorch_optimizer). A tensor of one axis is one unit.
  *
  * center_gradients: subtracts from each row of a gradient its mean, where there are two axes or more.
+ *
+ * average_warmup: average_decay is at most (1 + n) / (10 + n) while n steps are in the average.
+ *
+ * average_equal: keeps the mean of the weights after all averaged steps (SWA), in place of average_decay.
+ *
+ * average_start: the first step that is averaged, from 0; until then the average is the weights; in [0, 1000000000),
+ * whole, default 0.
+ *
+ * average_every: every such step is averaged, from average_start on; in [1, 1000000000), whole, default 1.
  */
 #ifndef GRADSTEP_RULES_H
 #define GRADSTEP_RULES_H
@@ -72,7 +81,7 @@ extern "C" {
 /* Memory of the host for a rule's options by names and values, which gradstep_*_rule fills. It stays where it is while
  * they are in use. */
 typedef struct gradstep_rule_buffer {
-  gradstep_option options[35];
+  gradstep_option options[39];
   char seed[24];
 } gradstep_rule_buffer;
 
@@ -117,18 +126,23 @@ typedef struct gradstep_lion_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_lion_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_lion_options gradstep_lion_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_lion_options options = {NAN, 0.9, 0.99, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.001, 0, 0};
+  const gradstep_lion_options options = {NAN, 0.9, 0.99, 0, 0, 0,     0, 0, 0, 0, 0, 0,
+                                         0,   0,   0,    0, 0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_lion_rule(const gradstep_lion_options* options,
                                                      gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"lion", buffer->options, options == NULL ? 0U : 20U};
+  const gradstep_group_rule rule = {"lion", buffer->options, options == NULL ? 0U : 24U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
@@ -150,6 +164,10 @@ static inline gradstep_group_rule gradstep_lion_rule(const gradstep_lion_options
   buffer->options[17] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[18] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[19] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[20] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[21] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[22] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[23] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -196,19 +214,23 @@ typedef struct gradstep_lamb_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_lamb_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_lamb_options gradstep_lamb_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_lamb_options options = {NAN, 0.9, 0.999, 1e-6, 0, 0, 0, 0, 0,     0, 0,
-                                         0,   0,   0,     0,    0, 0, 0, 0, 0.001, 0, 0};
+  const gradstep_lamb_options options = {NAN, 0.9, 0.999, 1e-6, 0, 0, 0,     0, 0, 0, 0, 0, 0,
+                                         0,   0,   0,     0,    0, 0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_lamb_rule(const gradstep_lamb_options* options,
                                                      gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"lamb", buffer->options, options == NULL ? 0U : 22U};
+  const gradstep_group_rule rule = {"lamb", buffer->options, options == NULL ? 0U : 26U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
@@ -232,6 +254,10 @@ static inline gradstep_group_rule gradstep_lamb_rule(const gradstep_lamb_options
   buffer->options[19] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[20] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[21] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[22] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[23] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[24] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[25] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -369,20 +395,24 @@ typedef struct gradstep_muon_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_muon_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_muon_options gradstep_muon_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_muon_options options = {NAN, 0.95, 0.95, 0, 5, 1e-7, 1, 3.4445, -4.775, 2.0315, 1e-8, 0,
-                                         1,   0,    0,    0, 0, 0,    0, 0,      0,      0,      0,    0,
-                                         0,   0,    0,    0, 0, 0,    0, 0,      0.001,  0,      0};
+  const gradstep_muon_options options = {NAN, 0.95, 0.95, 0, 5, 1e-7, 1,     3.4445, -4.775, 2.0315, 1e-8, 0, 1,
+                                         0,   0,    0,    0, 0, 0,    0,     0,      0,      0,      0,    0, 0,
+                                         0,   0,    0,    0, 0, 0,    0.001, 0,      0,      0,      0,    0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_muon_rule(const gradstep_muon_options* options,
                                                      gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"muon", buffer->options, options == NULL ? 0U : 35U};
+  const gradstep_group_rule rule = {"muon", buffer->options, options == NULL ? 0U : 39U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("momentum", options->momentum);
@@ -419,6 +449,10 @@ static inline gradstep_group_rule gradstep_muon_rule(const gradstep_muon_options
   buffer->options[32] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[33] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[34] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[35] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[36] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[37] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[38] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -462,18 +496,23 @@ typedef struct gradstep_signum_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_signum_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_signum_options gradstep_signum_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_signum_options options = {NAN, 0.9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.001, 0, 0};
+  const gradstep_signum_options options = {NAN, 0.9, 0, 0, 0, 0,     0, 0, 0, 0, 0, 0,
+                                           0,   0,   0, 0, 0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_signum_rule(const gradstep_signum_options* options,
                                                        gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"signum", buffer->options, options == NULL ? 0U : 20U};
+  const gradstep_group_rule rule = {"signum", buffer->options, options == NULL ? 0U : 24U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("momentum", options->momentum);
@@ -495,6 +534,10 @@ static inline gradstep_group_rule gradstep_signum_rule(const gradstep_signum_opt
   buffer->options[17] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[18] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[19] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[20] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[21] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[22] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[23] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -553,19 +596,23 @@ typedef struct gradstep_nadam_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_nadam_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_nadam_options gradstep_nadam_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_nadam_options options = {NAN, 0.9, 0.999, 1e-8, 0, 0.004, 0, 0, 0, 0,     0, 0,
-                                          0,   0,   0,     0,    0, 0,     0, 0, 0, 0.001, 0, 0};
+  const gradstep_nadam_options options = {NAN, 0.9, 0.999, 1e-8, 0, 0.004, 0, 0,     0, 0, 0, 0, 0, 0,
+                                          0,   0,   0,     0,    0, 0,     0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_nadam_rule(const gradstep_nadam_options* options,
                                                       gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"nadam", buffer->options, options == NULL ? 0U : 24U};
+  const gradstep_group_rule rule = {"nadam", buffer->options, options == NULL ? 0U : 28U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
@@ -591,6 +638,10 @@ static inline gradstep_group_rule gradstep_nadam_rule(const gradstep_nadam_optio
   buffer->options[21] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[22] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[23] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[24] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[25] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[26] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[27] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -650,19 +701,23 @@ typedef struct gradstep_radam_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_radam_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_radam_options gradstep_radam_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_radam_options options = {NAN, 0.9, 0.999, 1e-8, 0, 5, 0, 0, 0, 0,     0, 0, 0,
-                                          0,   0,   0,     0,    0, 0, 0, 0, 0, 0.001, 0, 0};
+  const gradstep_radam_options options = {NAN, 0.9, 0.999, 1e-8, 0, 5, 0, 0,     0, 0, 0, 0, 0, 0, 0,
+                                          0,   0,   0,     0,    0, 0, 0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_radam_rule(const gradstep_radam_options* options,
                                                       gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"radam", buffer->options, options == NULL ? 0U : 25U};
+  const gradstep_group_rule rule = {"radam", buffer->options, options == NULL ? 0U : 29U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
@@ -689,6 +744,10 @@ static inline gradstep_group_rule gradstep_radam_rule(const gradstep_radam_optio
   buffer->options[22] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[23] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[24] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[25] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[26] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[27] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[28] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -733,19 +792,23 @@ typedef struct gradstep_adamax_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_adamax_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_adamax_options gradstep_adamax_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_adamax_options options = {NAN, 0.9, 0.999, 1e-8, 0, 0, 0, 0,     0, 0, 0,
-                                           0,   0,   0,     0,    0, 0, 0, 0.001, 0, 0};
+  const gradstep_adamax_options options = {NAN, 0.9, 0.999, 1e-8, 0, 0,     0, 0, 0, 0, 0, 0, 0,
+                                           0,   0,   0,     0,    0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_adamax_rule(const gradstep_adamax_options* options,
                                                        gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"adamax", buffer->options, options == NULL ? 0U : 21U};
+  const gradstep_group_rule rule = {"adamax", buffer->options, options == NULL ? 0U : 25U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
@@ -768,6 +831,10 @@ static inline gradstep_group_rule gradstep_adamax_rule(const gradstep_adamax_opt
   buffer->options[18] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[19] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[20] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[21] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[22] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[23] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[24] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -812,18 +879,23 @@ typedef struct gradstep_adadelta_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_adadelta_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_adadelta_options gradstep_adadelta_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_adadelta_options options = {NAN, 0.9, 1e-6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.001, 0, 0};
+  const gradstep_adadelta_options options = {NAN, 0.9, 1e-6, 0, 0, 0,     0, 0, 0, 0, 0, 0,
+                                             0,   0,   0,    0, 0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_adadelta_rule(const gradstep_adadelta_options* options,
                                                          gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"adadelta", buffer->options, options == NULL ? 0U : 20U};
+  const gradstep_group_rule rule = {"adadelta", buffer->options, options == NULL ? 0U : 24U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("rho", options->rho);
@@ -845,6 +917,10 @@ static inline gradstep_group_rule gradstep_adadelta_rule(const gradstep_adadelta
   buffer->options[17] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[18] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[19] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[20] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[21] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[22] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[23] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -891,19 +967,23 @@ typedef struct gradstep_rprop_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_rprop_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_rprop_options gradstep_rprop_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_rprop_options options = {NAN, 0.5, 1.2, 1e-6, 50, 0, 0, 0, 0,     0, 0,
-                                          0,   0,   0,   0,    0,  0, 0, 0, 0.001, 0, 0};
+  const gradstep_rprop_options options = {NAN, 0.5, 1.2, 1e-6, 50, 0, 0,     0, 0, 0, 0, 0, 0,
+                                          0,   0,   0,   0,    0,  0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_rprop_rule(const gradstep_rprop_options* options,
                                                       gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"rprop", buffer->options, options == NULL ? 0U : 22U};
+  const gradstep_group_rule rule = {"rprop", buffer->options, options == NULL ? 0U : 26U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("eta_minus", options->eta_minus);
@@ -927,6 +1007,10 @@ static inline gradstep_group_rule gradstep_rprop_rule(const gradstep_rprop_optio
   buffer->options[19] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[20] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[21] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[22] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[23] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[24] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[25] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -974,19 +1058,23 @@ typedef struct gradstep_adabelief_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_adabelief_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_adabelief_options gradstep_adabelief_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_adabelief_options options = {NAN, 0.9, 0.999, 1e-16, 1e-16, 0, 0, 0, 0,     0, 0, 0,
-                                              0,   0,   0,     0,     0,     0, 0, 0, 0.001, 0, 0};
+  const gradstep_adabelief_options options = {NAN, 0.9, 0.999, 1e-16, 1e-16, 0, 0,     0, 0, 0, 0, 0, 0, 0,
+                                              0,   0,   0,     0,     0,     0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_adabelief_rule(const gradstep_adabelief_options* options,
                                                           gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"adabelief", buffer->options, options == NULL ? 0U : 23U};
+  const gradstep_group_rule rule = {"adabelief", buffer->options, options == NULL ? 0U : 27U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
@@ -1011,6 +1099,10 @@ static inline gradstep_group_rule gradstep_adabelief_rule(const gradstep_adabeli
   buffer->options[20] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[21] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[22] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[23] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[24] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[25] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[26] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -1056,19 +1148,23 @@ typedef struct gradstep_yogi_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_yogi_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_yogi_options gradstep_yogi_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_yogi_options options = {NAN, 0.9, 0.999, 0.001, 0, 1e-6, 0, 0, 0,     0, 0,
-                                         0,   0,   0,     0,     0, 0,    0, 0, 0.001, 0, 0};
+  const gradstep_yogi_options options = {NAN, 0.9, 0.999, 0.001, 0, 1e-6, 0,     0, 0, 0, 0, 0, 0,
+                                         0,   0,   0,     0,     0, 0,    0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_yogi_rule(const gradstep_yogi_options* options,
                                                      gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"yogi", buffer->options, options == NULL ? 0U : 22U};
+  const gradstep_group_rule rule = {"yogi", buffer->options, options == NULL ? 0U : 26U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
@@ -1092,6 +1188,10 @@ static inline gradstep_group_rule gradstep_yogi_rule(const gradstep_yogi_options
   buffer->options[19] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[20] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[21] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[22] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[23] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[24] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[25] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -1149,19 +1249,23 @@ typedef struct gradstep_adan_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_adan_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_adan_options gradstep_adan_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_adan_options options = {NAN, 0.98, 0.92, 0.99, 1e-8, 0, 0, 0, 0, 0,     0, 0,
-                                         0,   0,    0,    0,    0,    0, 0, 0, 0, 0.001, 0, 0};
+  const gradstep_adan_options options = {NAN, 0.98, 0.92, 0.99, 1e-8, 0, 0, 0,     0, 0, 0, 0, 0, 0,
+                                         0,   0,    0,    0,    0,    0, 0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_adan_rule(const gradstep_adan_options* options,
                                                      gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"adan", buffer->options, options == NULL ? 0U : 24U};
+  const gradstep_group_rule rule = {"adan", buffer->options, options == NULL ? 0U : 28U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
@@ -1187,6 +1291,10 @@ static inline gradstep_group_rule gradstep_adan_rule(const gradstep_adan_options
   buffer->options[21] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[22] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[23] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[24] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[25] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[26] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[27] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -1248,19 +1356,23 @@ typedef struct gradstep_ademamix_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_ademamix_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_ademamix_options gradstep_ademamix_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_ademamix_options options = {NAN, 0.9, 0.999, 0.9999, 5, 1e-8, 0, 0, 0, 0, 0,     0, 0,
-                                             0,   0,   0,     0,      0, 0,    0, 0, 0, 0, 0.001, 0, 0};
+  const gradstep_ademamix_options options = {NAN, 0.9, 0.999, 0.9999, 5, 1e-8, 0, 0, 0,     0, 0, 0, 0, 0, 0,
+                                             0,   0,   0,     0,      0, 0,    0, 0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_ademamix_rule(const gradstep_ademamix_options* options,
                                                          gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"ademamix", buffer->options, options == NULL ? 0U : 26U};
+  const gradstep_group_rule rule = {"ademamix", buffer->options, options == NULL ? 0U : 30U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
@@ -1288,6 +1400,10 @@ static inline gradstep_group_rule gradstep_ademamix_rule(const gradstep_ademamix
   buffer->options[23] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[24] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[25] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[26] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[27] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[28] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[29] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -1346,19 +1462,23 @@ typedef struct gradstep_adopt_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_adopt_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_adopt_options gradstep_adopt_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_adopt_options options = {NAN, 0.9, 0.9999, 1e-6, 0, 0, 0, 0, 0,     0, 0, 0,
-                                          0,   0,   0,      0,    0, 0, 0, 0, 0.001, 0, 0};
+  const gradstep_adopt_options options = {NAN, 0.9, 0.9999, 1e-6, 0, 0, 0,     0, 0, 0, 0, 0, 0, 0,
+                                          0,   0,   0,      0,    0, 0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_adopt_rule(const gradstep_adopt_options* options,
                                                       gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"adopt", buffer->options, options == NULL ? 0U : 23U};
+  const gradstep_group_rule rule = {"adopt", buffer->options, options == NULL ? 0U : 27U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
@@ -1383,6 +1503,10 @@ static inline gradstep_group_rule gradstep_adopt_rule(const gradstep_adopt_optio
   buffer->options[20] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[21] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[22] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[23] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[24] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[25] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[26] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -1427,19 +1551,23 @@ typedef struct gradstep_laprop_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_laprop_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_laprop_options gradstep_laprop_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_laprop_options options = {NAN, 0.9, 0.999, 1e-15, 0, 0, 0, 0,     0, 0, 0,
-                                           0,   0,   0,     0,     0, 0, 0, 0.001, 0, 0};
+  const gradstep_laprop_options options = {NAN, 0.9, 0.999, 1e-15, 0, 0,     0, 0, 0, 0, 0, 0, 0,
+                                           0,   0,   0,     0,     0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_laprop_rule(const gradstep_laprop_options* options,
                                                        gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"laprop", buffer->options, options == NULL ? 0U : 21U};
+  const gradstep_group_rule rule = {"laprop", buffer->options, options == NULL ? 0U : 25U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
@@ -1462,6 +1590,10 @@ static inline gradstep_group_rule gradstep_laprop_rule(const gradstep_laprop_opt
   buffer->options[18] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[19] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[20] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[21] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[22] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[23] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[24] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -1507,19 +1639,23 @@ typedef struct gradstep_asgd_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_asgd_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_asgd_options gradstep_asgd_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_asgd_options options = {NAN, 0.0001, 0.75, 1000000, 0, 0, 0, 0,     0, 0, 0,
-                                         0,   0,      0,    0,       0, 0, 0, 0.001, 0, 0};
+  const gradstep_asgd_options options = {NAN, 0.0001, 0.75, 1000000, 0, 0,     0, 0, 0, 0, 0, 0, 0,
+                                         0,   0,      0,    0,       0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_asgd_rule(const gradstep_asgd_options* options,
                                                      gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"asgd", buffer->options, options == NULL ? 0U : 21U};
+  const gradstep_group_rule rule = {"asgd", buffer->options, options == NULL ? 0U : 25U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("shrinkage", options->shrinkage);
@@ -1542,6 +1678,10 @@ static inline gradstep_group_rule gradstep_asgd_rule(const gradstep_asgd_options
   buffer->options[18] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[19] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[20] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[21] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[22] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[23] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[24] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -1566,7 +1706,7 @@ enum gradstep_lars_form {
  * lars. Source: You et al. 2017, Large Batch Training of Convolutional Networks; the numbers of optax and of
  * pytorch_optimizer.
  *
- *   norms are of the tensor; where one of them is 0 r is 1, and form pytorch_optimizer has no decay
+ *   norms are of the tensor; r is 1 where it would be 0 or divide by 0
  *   u = g + weight_decay * p
  *   form optax: r = trust_coefficient * norm(p) / (norm(u) + epsilon)
  *   form pytorch_optimizer: r = trust_coefficient * norm(p) / (norm(g) + weight_decay * norm(p) + epsilon)
@@ -1601,19 +1741,23 @@ typedef struct gradstep_lars_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_lars_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_lars_options gradstep_lars_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_lars_options options = {NAN, 0.9, 0.001, 0, 0, 0, 0, 0, 0,     0, 0, 0,
-                                         0,   0,   0,     0, 0, 0, 0, 0, 0.001, 0, 0};
+  const gradstep_lars_options options = {NAN, 0.9, 0.001, 0, 0, 0, 0,     0, 0, 0, 0, 0, 0, 0,
+                                         0,   0,   0,     0, 0, 0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_lars_rule(const gradstep_lars_options* options,
                                                      gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"lars", buffer->options, options == NULL ? 0U : 23U};
+  const gradstep_group_rule rule = {"lars", buffer->options, options == NULL ? 0U : 27U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("momentum", options->momentum);
@@ -1638,6 +1782,10 @@ static inline gradstep_group_rule gradstep_lars_rule(const gradstep_lars_options
   buffer->options[20] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[21] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[22] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[23] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[24] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[25] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[26] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -1684,19 +1832,23 @@ typedef struct gradstep_novograd_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_novograd_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_novograd_options gradstep_novograd_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_novograd_options options = {NAN, 0.9, 0.25, 1e-6, 0, 0, 0, 0, 0,     0, 0,
-                                             0,   0,   0,    0,    0, 0, 0, 0, 0.001, 0, 0};
+  const gradstep_novograd_options options = {NAN, 0.9, 0.25, 1e-6, 0, 0, 0,     0, 0, 0, 0, 0, 0,
+                                             0,   0,   0,    0,    0, 0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_novograd_rule(const gradstep_novograd_options* options,
                                                          gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"novograd", buffer->options, options == NULL ? 0U : 22U};
+  const gradstep_group_rule rule = {"novograd", buffer->options, options == NULL ? 0U : 26U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
@@ -1720,6 +1872,10 @@ static inline gradstep_group_rule gradstep_novograd_rule(const gradstep_novograd
   buffer->options[19] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[20] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[21] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[22] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[23] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[24] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[25] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -1773,19 +1929,23 @@ typedef struct gradstep_mars_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_mars_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_mars_options gradstep_mars_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_mars_options options = {NAN, 0.95, 0.99, 0.025, 1e-8, 0, 0, 0, 0,     0, 0, 0,
-                                         0,   0,    0,    0,     0,    0, 0, 0, 0.001, 0, 0};
+  const gradstep_mars_options options = {NAN, 0.95, 0.99, 0.025, 1e-8, 0, 0,     0, 0, 0, 0, 0, 0, 0,
+                                         0,   0,    0,    0,     0,    0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_mars_rule(const gradstep_mars_options* options,
                                                      gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"mars", buffer->options, options == NULL ? 0U : 23U};
+  const gradstep_group_rule rule = {"mars", buffer->options, options == NULL ? 0U : 27U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
@@ -1810,6 +1970,10 @@ static inline gradstep_group_rule gradstep_mars_rule(const gradstep_mars_options
   buffer->options[20] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[21] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[22] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[23] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[24] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[25] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[26] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -1856,19 +2020,23 @@ typedef struct gradstep_sophia_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_sophia_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_sophia_options gradstep_sophia_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_sophia_options options = {NAN, 0.965, 0.01, 1, 1e-8, 0.0001, 0, 0, 0,     0, 0,
-                                           0,   0,     0,    0, 0,    0,      0, 0, 0.001, 0, 0};
+  const gradstep_sophia_options options = {NAN, 0.965, 0.01, 1, 1e-8, 0.0001, 0,     0, 0, 0, 0, 0, 0,
+                                           0,   0,     0,    0, 0,    0,      0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_sophia_rule(const gradstep_sophia_options* options,
                                                        gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"sophia", buffer->options, options == NULL ? 0U : 22U};
+  const gradstep_group_rule rule = {"sophia", buffer->options, options == NULL ? 0U : 26U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
@@ -1892,6 +2060,10 @@ static inline gradstep_group_rule gradstep_sophia_rule(const gradstep_sophia_opt
   buffer->options[19] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[20] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[21] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[22] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[23] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[24] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[25] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -1956,19 +2128,23 @@ typedef struct gradstep_schedule_free_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_schedule_free_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_schedule_free_options gradstep_schedule_free_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_schedule_free_options options = {NAN, 0.9, 0.999, 1e-8, 0, 0, 0, 0, 2, 0, 1,     0, 0, 0,
-                                                  0,   0,   0,     0,    0, 0, 0, 0, 0, 0, 0.001, 0, 0};
+  const gradstep_schedule_free_options options = {NAN, 0.9, 0.999, 1e-8, 0, 0, 0, 0, 2,     0, 1, 0, 0, 0, 0, 0,
+                                                  0,   0,   0,     0,    0, 0, 0, 0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_schedule_free_rule(const gradstep_schedule_free_options* options,
                                                               gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"schedule_free", buffer->options, options == NULL ? 0U : 27U};
+  const gradstep_group_rule rule = {"schedule_free", buffer->options, options == NULL ? 0U : 31U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
@@ -1997,6 +2173,10 @@ static inline gradstep_group_rule gradstep_schedule_free_rule(const gradstep_sch
   buffer->options[24] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[25] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[26] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[27] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[28] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[29] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[30] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -2053,19 +2233,23 @@ typedef struct gradstep_prodigy_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_prodigy_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_prodigy_options gradstep_prodigy_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_prodigy_options options = {1, 0.9, 0.999, 0, 1e-8, 0, 1e-6, 1, 1e300, 0, 0,     0, 0, 0,
-                                            0, 0,   0,     0, 0,    0, 0,    0, 0,     0, 0.001, 0, 0};
+  const gradstep_prodigy_options options = {1, 0.9, 0.999, 0, 1e-8, 0, 1e-6, 1, 1e300, 0, 0, 0, 0, 0, 0, 0,
+                                            0, 0,   0,     0, 0,    0, 0,    0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_prodigy_rule(const gradstep_prodigy_options* options,
                                                         gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"prodigy", buffer->options, options == NULL ? 0U : 27U};
+  const gradstep_group_rule rule = {"prodigy", buffer->options, options == NULL ? 0U : 31U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
@@ -2094,6 +2278,10 @@ static inline gradstep_group_rule gradstep_prodigy_rule(const gradstep_prodigy_o
   buffer->options[24] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[25] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[26] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[27] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[28] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[29] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[30] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 
@@ -2147,19 +2335,23 @@ typedef struct gradstep_dadapt_adam_options {
   double adaptive_clip_epsilon;
   int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
   int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
 } gradstep_dadapt_adam_options;
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_dadapt_adam_options gradstep_dadapt_adam_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_dadapt_adam_options options = {1, 0.9, 0.999, 1e-8, 0, 1e-6, 1e300, 0, 0, 0,     0, 0,
-                                                0, 0,   0,     0,    0, 0,    0,     0, 0, 0.001, 0, 0};
+  const gradstep_dadapt_adam_options options = {1, 0.9, 0.999, 1e-8, 0, 1e-6, 1e300, 0,     0, 0, 0, 0, 0, 0,
+                                                0, 0,   0,     0,    0, 0,    0,     0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_dadapt_adam_rule(const gradstep_dadapt_adam_options* options,
                                                             gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"dadapt_adam", buffer->options, options == NULL ? 0U : 24U};
+  const gradstep_group_rule rule = {"dadapt_adam", buffer->options, options == NULL ? 0U : 28U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("beta1", options->beta1);
@@ -2185,6 +2377,10 @@ static inline gradstep_group_rule gradstep_dadapt_adam_rule(const gradstep_dadap
   buffer->options[21] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
   buffer->options[22] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
   buffer->options[23] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[24] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[25] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[26] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[27] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 

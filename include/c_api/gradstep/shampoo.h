@@ -119,6 +119,9 @@ enum gradstep_one_sided {
  * diagonal apart in f32, each column with one f32 factor; get_state and set_state convert. master_weights keeps f32
  * copies of f16 and bf16 parameters, state "master_weights", as in the other rules.
  *
+ * average_decay, average_warmup, average_equal, average_start, average_every: an average of the weights, as in the
+ * other rules (gradstep_optimizer_average).
+ *
  * Source: Google's distributed_shampoo.py, with its defaults but for root_padding and root_retries, which are
  * LARGEST and 0 there.
  */
@@ -159,6 +162,11 @@ typedef struct gradstep_shampoo_options {
   int32_t master_weights;                   /* bool */
   int32_t product_precision;                /* enum gradstep_product_precision */
   int32_t maximize;                         /* bool: negates the gradients, before all else */
+  double average_decay;                     /* in [0, 1), 0 = none, the default; no hyper-parameter: read at creation */
+  int64_t average_start;                    /* >= 0, default 0 */
+  int64_t average_every;                    /* >= 0, default 1; 0 is 1 */
+  int32_t average_warmup;                   /* bool */
+  int32_t average_equal;                    /* bool */
 } gradstep_shampoo_options;
 
 /* Writes the defaults into the struct_size bytes at o; learning_rate becomes NaN, which create refuses.

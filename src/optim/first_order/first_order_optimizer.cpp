@@ -24,13 +24,6 @@ std::uint64_t random_key(const std::string& name, std::uint64_t seed) {
 constexpr const char* kStepCount = "step";
 constexpr const char* kVarianceName = "variance";
 
-/// One number for each parameter.
-StateWish number_wish(std::size_t slot, const char* name, double initial = 0) {
-  TensorForm form{1, 1, Encoding::f64};
-  form.initial = initial;
-  return {slot, name, form, {1}, /*is_whole=*/true};
-}
-
 Encoding encoding_of(StateFormat format, const Parameter& parameter) {
   switch (format) {
     case StateFormat::bf16:
@@ -93,7 +86,7 @@ Optimizer::Traits FirstOrderOptimizer::traits_of(const RulesByGroup& rules) {
     traits.state_names.push_back(kVarianceName);
   }
   for (const char* name : rules.number_names()) traits.state_names.push_back(name);
-  if (rules.any([](const Rule& rule) { return rule.average_decay() > 0; })) {
+  if (rules.any([](const Rule& rule) { return rule.average().exists(); })) {
     traits.state_names.insert(traits.state_names.end(), {kWeightAverage, kWeightAverageCount});
   }
   return traits;
@@ -132,11 +125,7 @@ std::vector<StateWish> FirstOrderOptimizer::wishes_of(const Rule& rule, const Pa
   for (std::size_t k = 0; k < rule.numbers().size(); ++k) {
     wishes.push_back(number_wish(kNumbers + k, rule.numbers()[k].name, rule.first_number(k)));
   }
-  if (rule.average_decay() > 0) {
-    const Encoding encoding = encoding_of(StateFormat::native, parameter);
-    wishes.push_back({kAverage, kWeightAverage, TensorForm{1, parameter.size, encoding}});
-    wishes.push_back(number_wish(kAverageCount, kWeightAverageCount));
-  }
+  wish_average(rule.average(), parameter, kAverage, wishes);
   return wishes;
 }
 
@@ -322,24 +311,9 @@ void FirstOrderOptimizer::fill_items() {
   std::vector<void*> variances;
   for (std::size_t i = 0; i < items_.size(); ++i) variances.push_back(store().tensor(i, kVariance).numbers().data);
   finish_.fill(items_, variances, rules_, schema(), work(), sharding());
-  fill_averages();
+  averages_.fill(store(), {kAverage, kMaster}, params(), schema(),
+                 [&](std::int32_t group) { return rules_.of(group).average(); });
   filled_ = true;
-}
-
-void FirstOrderOptimizer::fill_averages() {
-  averages_.clear();
-  averaged_ = {};
-  for (std::size_t i = 0; i < items_.size(); ++i) {
-    const StateTensor& average = store().tensor(i, kAverage);
-    if (!average.exists()) continue;
-    const Array master = store().tensor(i, kMaster).numbers();
-    averages_.push_back({average.numbers(), master.data != nullptr ? master : items_[i].param,
-                         rules_.of(schema()[i].group).average_decay(), number_of(i, kAverageCount)});
-    averaged_.append(average.slice().size);
-  }
-  average_plan_.work = &averaged_;
-  average_plan_.items = averages_;
-  average_plan_.prepared.forget();
 }
 
 void FirstOrderOptimizer::apply(double clip_value) {
@@ -349,7 +323,7 @@ void FirstOrderOptimizer::apply(double clip_value) {
   if (sums_.has_work()) sums_.run(plan_, scalars(), sharding());
   site().backend().update(plan_, scalars(), site().queue());
   if (finish_.has_work()) finish_.run(scalars(), sharding());
-  if (!averages_.empty()) site().backend().average(average_plan_, scalars(), site().queue());
+  averages_.run(site(), scalars());
   if (plan_.all_used || !site().is_host()) return;
   const std::span used(store().flags().there(), store().flags().size());
   set_all_used(std::ranges::all_of(used, [](std::uint8_t flag) { return flag != 0; }));

@@ -14,6 +14,7 @@
 #include "optim/first_order/rule.h"
 #include "optim/first_order/sums_phase.h"
 #include "optim/optimizer.h"
+#include "optim/weight_averages.h"
 
 namespace gradstep {
 
@@ -34,8 +35,7 @@ class FirstOrderOptimizer final : public Optimizer {
   /// The slots of a parameter: a rule's states come first.
   static constexpr std::size_t kMaster = rules::kMaxStates;
   static constexpr std::size_t kSteps = kMaster + 1;
-  static constexpr std::size_t kAverage = kMaster + 2;
-  static constexpr std::size_t kAverageCount = kMaster + 3;
+  static constexpr std::size_t kAverage = kMaster + 2;  ///< and its number of steps behind it
   static constexpr std::size_t kVariance = kMaster + 4;
   static constexpr std::size_t kNumbers = kMaster + 5;  ///< and the following
 
@@ -43,7 +43,6 @@ class FirstOrderOptimizer final : public Optimizer {
   static std::vector<StateWish> wishes_of(const Rule& rule, const Parameter& parameter,
                                           const HyperParameters& hyper_parameters);
   void fill_items();
-  void fill_averages();
   void apply(double clip_value) override;
   void prepare(const Schema& schema, const HyperParameters& hyper_parameters) override;
   void on(StateEvent event) override;
@@ -71,10 +70,8 @@ class FirstOrderOptimizer final : public Optimizer {
   GradientUnits units_;
   SumsPhase sums_;
   FinishPhases finish_;
-  std::vector<AverageItem> averages_;
-  WorkList averaged_;         // what averages_ are of
-  AveragePlan average_plan_;  // of averages_
-  bool filled_ = false;       // items_ are those of the bound buffers
+  WeightAverages averages_;
+  bool filled_ = false;  // items_ are those of the bound buffers
 };
 
 }  // namespace gradstep

@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "optim/weight_averages.h"
 
 namespace gradstep {
 
@@ -104,6 +105,7 @@ Rule::Rule(const RuleType& type, const RuleOptions& options) : type_(&type), opt
     fail_argument("options.peak_learning_rate: is {}, expected above 0, for decay_mode divides by it",
                   options.peak_learning_rate);
   }
+  check_average(options.average);
   options_.trust_ratio = options.trust_ratio || about.trust_ratio;
   if (options_.trust_ratio && is_of_matrices()) {
     fail(GRADSTEP_ERR_UNSUPPORTED, "options.trust_ratio: {} has a scale of its own, step_scale", about.name);
@@ -134,10 +136,7 @@ Rule::Rule(const RuleType& type, const RuleOptions& options) : type_(&type), opt
 /// Its formula averages the parameter as it leaves it: nothing else may move it.
 void Rule::check_own_average(rules::Decay decay) const {
   const char* name = type_->about.name;
-  if (options_.average_decay > 0) {
-    fail_argument("options.average_decay: is {}, expected 0: {} has an average of its own", options_.average_decay,
-                  name);
-  }
+  if (options_.average.exists()) fail_argument("options.average_decay, average_equal: {} has an average of its own", name);
   const auto refuse = [&](bool is_asked_for, const char* option) {
     if (!is_asked_for) return;
     fail(GRADSTEP_ERR_UNSUPPORTED, "options.{}: {} has an average of its own, which would not follow", option, name);
@@ -255,8 +254,7 @@ std::string Rule::key() const {
   if (options_.center_gradients) key += " centers gradients";
   if (options_.cautious_decay) key += " cautious decay";
   if (options_.counts_each) key += " counts each";
-  if (options_.average_decay > 0) key += fmt::format(" averages by {}", options_.average_decay);
-  return key;
+  return key + key_of(options_.average);
 }
 
 RulesByGroup::RulesByGroup(std::vector<Rule> rules) : rules_(std::move(rules)) {

@@ -47,7 +47,7 @@ struct RuleOptions {
   UnitClip unit_clip;
   bool center_gradients = false;
   double peak_learning_rate = 0;  ///< of decay modes that divide by it
-  double average_decay = 0;       ///< 0 = no average of the weights
+  kernels::AverageForm average;
   StateStorage storage;
 };
 
@@ -125,7 +125,7 @@ class Rule {
   const UnitClip& unit_clip() const { return options_.unit_clip; }
   bool centers_gradients() const { return options_.center_gradients; }
   FinishOptions finish(std::span<const Schedule> schedules) const;
-  double average_decay() const { return options_.average_decay; }
+  const kernels::AverageForm& average() const { return options_.average; }
   bool has_signs(std::size_t state) const { return type_->about.states[state].has_signs; }
   bool is_exact(std::size_t state) const { return type_->about.states[state].is_exact; }
   double initial_value(std::size_t state) const;

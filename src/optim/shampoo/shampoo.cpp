@@ -42,21 +42,27 @@ std::string rule_text_of(const ShampooOptions& o, const char* arithmetic) {
                      o.exponent_override, o.merge, o.form.nesterov, o.form.moving_average, o.form.decoupled_decay,
                      number(o.method), number(o.precision), number(o.products), o.pad_to_largest, o.retries, o.lag,
                      number(o.sides), o.eigenvalue_corrected(), number(o.momentum_coding), number(o.matrix_coding),
-                     o.master_weights, o.maximize);
+                     o.master_weights, o.maximize) +
+         key_of(o.average);
 }
 
-std::vector<const char*> names_of_state() {
-  return {"momentum",     "diagonal_momentum",         "diagonal_statistics",           "diagonal_exp_avg",
-          kMasterWeights, "statistics.{block}.{axis}", "preconditioners.{block}.{axis}"};
+std::vector<const char*> names_of_state(const kernels::AverageForm& average) {
+  std::vector<const char*> names = {"momentum", "diagonal_momentum", "diagonal_statistics", "diagonal_exp_avg",
+                                    kMasterWeights};
+  if (average.exists()) names.insert(names.end(), {kWeightAverage, kWeightAverageCount});
+  names.insert(names.end(), {"statistics.{block}.{axis}", "preconditioners.{block}.{axis}"});
+  return names;
 }
 
 }  // namespace
 
 Shampoo::Shampoo(std::shared_ptr<Context> context, const gradstep_shampoo_options& options, Schema parameters)
-    : Optimizer(
-          std::move(context), std::move(parameters),
-          std::vector<GroupFields>(1, {ShampooOptions::fields(), ShampooOptions(options).values}),
-          {.kind = "shampoo", .state_names = names_of_state(), .dealing = Dealing::whole, .flags_at_site = false}),
+    : Optimizer(std::move(context), std::move(parameters),
+                std::vector<GroupFields>(1, {ShampooOptions::fields(), ShampooOptions(options).values}),
+                {.kind = "shampoo",
+                 .state_names = names_of_state(ShampooOptions(options).average),
+                 .dealing = Dealing::whole,
+                 .flags_at_site = false}),
       options_(options),
       preconditioning_(site().backend().make_preconditioning(options_.form)),
       staging_(site()),
@@ -156,6 +162,9 @@ void Shampoo::plan() {
 /// What can fail for want of memory comes before the first number of the state changes.
 void Shampoo::apply(double clip_value) {
   if (!gate_is_open()) return write_zero_updates();
+  if (buffers_changed() || !planned_) {
+    averages_.fill(store(), {kAverage, kMaster}, params(), schema(), [&](std::int32_t) { return options_.average; });
+  }
   plan();
   roots_.settle(t());
   const PreconditioningStep step = begin_step(clip_value);
@@ -168,6 +177,7 @@ void Shampoo::apply(double clip_value) {
     apply_roots(step);
   }
   staging_.publish();
+  averages_.run(site(), scalars());
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (step.tensors[i].takes_part) store().flags().mark(site(), i);
   }
@@ -232,6 +242,7 @@ Optimizer::OwnerOf Shampoo::owners(const Sharding* next) {
   if (!deals_out) return nullptr;
   return [this, owners = assign_blocks(options_, parameters_, next->comm().world_size())](std::size_t i,
                                                                                           std::size_t slot) {
+    if (slot < kFirstMatrix) return std::int32_t{-1};  // every rank has it
     return owners[i][parameters_[i].factors[(slot - kFirstMatrix) / 2].block];
   };
 }

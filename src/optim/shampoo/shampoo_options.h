@@ -10,6 +10,7 @@
 
 #include "backend/preconditioning.h"
 #include "gradstep/shampoo.h"
+#include "kernels/average.h"
 #include "optim/hyper_parameters.h"
 
 namespace gradstep {
@@ -63,6 +64,7 @@ struct ShampooOptions {
   Sides sides = Sides::all;
   bool master_weights = false;
   bool maximize = false;
+  kernels::AverageForm average;
   Coding momentum_coding = Coding::none;
   Coding matrix_coding = Coding::none;
 

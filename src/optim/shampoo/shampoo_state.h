@@ -24,6 +24,8 @@ enum ShampooSlot : std::size_t {
   kDiagonalStatistics,
   kDiagonalExpAvg,
   kMaster,
+  kAverage,
+  kAverageCount,
   kFirstMatrix,
 };
 

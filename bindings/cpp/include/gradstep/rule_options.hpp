@@ -62,6 +62,10 @@ struct LionOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"lion",
@@ -84,7 +88,11 @@ struct LionOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -119,6 +127,10 @@ struct LambOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"lamb",
@@ -143,7 +155,11 @@ struct LambOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -232,6 +248,10 @@ struct MuonOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"muon",
@@ -269,7 +289,11 @@ struct MuonOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -301,6 +325,10 @@ struct SignumOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"signum",
@@ -323,7 +351,11 @@ struct SignumOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -365,6 +397,10 @@ struct NAdamOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"nadam",
@@ -391,7 +427,11 @@ struct NAdamOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -434,6 +474,10 @@ struct RAdamOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"radam",
@@ -461,7 +505,11 @@ struct RAdamOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -494,6 +542,10 @@ struct AdamaxOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"adamax",
@@ -517,7 +569,11 @@ struct AdamaxOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -550,6 +606,10 @@ struct AdadeltaOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"adadelta",
@@ -572,7 +632,11 @@ struct AdadeltaOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -608,6 +672,10 @@ struct RpropOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"rprop",
@@ -632,7 +700,11 @@ struct RpropOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -668,6 +740,10 @@ struct AdaBeliefOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"adabelief",
@@ -693,7 +769,11 @@ struct AdaBeliefOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -727,6 +807,10 @@ struct YogiOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"yogi",
@@ -751,7 +835,11 @@ struct YogiOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -792,6 +880,10 @@ struct AdanOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"adan",
@@ -818,7 +910,11 @@ struct AdanOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -864,6 +960,10 @@ struct AdEMAMixOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"ademamix",
@@ -892,7 +992,11 @@ struct AdEMAMixOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -933,6 +1037,10 @@ struct AdoptOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"adopt",
@@ -958,7 +1066,11 @@ struct AdoptOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -991,6 +1103,10 @@ struct LaPropOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"laprop",
@@ -1014,7 +1130,11 @@ struct LaPropOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -1049,6 +1169,10 @@ struct AsgdOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"asgd",
@@ -1072,7 +1196,11 @@ struct AsgdOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -1081,7 +1209,7 @@ enum class LarsForm : std::int32_t { kOptax = 0, kPytorchOptimizer = 1 };
 /// lars. Source: You et al. 2017, Large Batch Training of Convolutional Networks; the numbers of optax and of
 /// pytorch_optimizer.
 ///
-///     norms are of the tensor; where one of them is 0 r is 1, and form pytorch_optimizer has no decay
+///     norms are of the tensor; r is 1 where it would be 0 or divide by 0
 ///     u = g + weight_decay * p
 ///     form optax: r = trust_coefficient * norm(p) / (norm(u) + epsilon)
 ///     form pytorch_optimizer: r = trust_coefficient * norm(p) / (norm(g) + weight_decay * norm(p) + epsilon)
@@ -1115,6 +1243,10 @@ struct LarsOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"lars",
@@ -1140,7 +1272,11 @@ struct LarsOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -1175,6 +1311,10 @@ struct NovogradOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"novograd",
@@ -1199,7 +1339,11 @@ struct NovogradOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -1240,6 +1384,10 @@ struct MarsOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"mars",
@@ -1265,7 +1413,11 @@ struct MarsOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -1300,6 +1452,10 @@ struct SophiaOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"sophia",
@@ -1324,7 +1480,11 @@ struct SophiaOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -1371,6 +1531,10 @@ struct ScheduleFreeOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"schedule_free",
@@ -1400,7 +1564,11 @@ struct ScheduleFreeOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -1445,6 +1613,10 @@ struct ProdigyOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"prodigy",
@@ -1474,7 +1646,11 @@ struct ProdigyOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -1516,6 +1692,10 @@ struct DadaptAdamOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"dadapt_adam",
@@ -1542,7 +1722,11 @@ struct DadaptAdamOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 

@@ -473,8 +473,8 @@ end
 """
     average(optimizer)
 
-The averages of the weights that the option `average_decay` keeps: a copy for each array of the model. Collective while the state is
-sharded.
+The averages of the weights that `average_decay` or `average_equal` keeps: a copy for each array of the model. Collective
+while the state is sharded.
 """
 function average(optimizer::Optimizer)
     return map(1:length(optimizer.schema)) do i

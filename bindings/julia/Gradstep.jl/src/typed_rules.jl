@@ -21,7 +21,8 @@ Chen et al. 2023, Symbolic Discovery of Optimization Algorithms, algorithm 2; th
 
 State `exp_avg`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`, `seed`,
 `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
-`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, `average_warmup`,
+`average_equal`, `average_start`, `average_every`, too.
 """
 Lion(learning_rate; options...) = NamedRule("lion"; learning_rate = learning_rate, options...)
 options(::typeof(Lion)) = options_by_name("lion")
@@ -45,7 +46,8 @@ You et al. 2020, Large Batch Optimization for Deep Learning, algorithm 2; the nu
 
 State `exp_avg`, `exp_avg_sq`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`,
 `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
-`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, `average_warmup`,
+`average_equal`, `average_start`, `average_every`, too.
 """
 Lamb(learning_rate; options...) = NamedRule("lamb"; learning_rate = learning_rate, options...)
 options(::typeof(Lamb)) = options_by_name("lamb")
@@ -86,7 +88,8 @@ Jordan et al. 2024, Muon; options where KellerJordan/Muon, torch, Moonlight, dio
 
 State `momentum_buffer`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`, `seed`,
 `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
-`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, `average_warmup`,
+`average_equal`, `average_start`, `average_every`, too.
 """
 Muon(learning_rate; options...) = NamedRule("muon"; learning_rate = learning_rate, options...)
 options(::typeof(Muon)) = options_by_name("muon")
@@ -107,7 +110,8 @@ Bernstein et al. 2018, signSGD; the numbers of optax, with nesterov those of NVI
 
 State `momentum_buffer`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`, `seed`,
 `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
-`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, `average_warmup`,
+`average_equal`, `average_start`, `average_every`, too.
 """
 Signum(learning_rate; options...) = NamedRule("signum"; learning_rate = learning_rate, options...)
 options(::typeof(Signum)) = options_by_name("signum")
@@ -136,7 +140,8 @@ Dozat 2016, Incorporating Nesterov Momentum into Adam; the numbers of torch and 
 
 State `exp_avg`, `exp_avg_sq`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`,
 `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
-`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, `average_warmup`,
+`average_equal`, `average_start`, `average_every`, too.
 """
 NAdam(learning_rate; options...) = NamedRule("nadam"; learning_rate = learning_rate, options...)
 options(::typeof(NAdam)) = options_by_name("nadam")
@@ -167,7 +172,8 @@ Liu et al. 2020, On the Variance of the Adaptive Learning Rate; the numbers of t
 
 State `exp_avg`, `exp_avg_sq`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`,
 `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
-`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, `average_warmup`,
+`average_equal`, `average_start`, `average_every`, too.
 """
 RAdam(learning_rate; options...) = NamedRule("radam"; learning_rate = learning_rate, options...)
 options(::typeof(RAdam)) = options_by_name("radam")
@@ -189,7 +195,8 @@ Kingma and Ba 2015, Adam, algorithm 2; the numbers of torch and optax.
 
 State `exp_avg`, `exp_inf`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`, `seed`,
 `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
-`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, `average_warmup`,
+`average_equal`, `average_start`, `average_every`, too.
 """
 Adamax(learning_rate; options...) = NamedRule("adamax"; learning_rate = learning_rate, options...)
 options(::typeof(Adamax)) = options_by_name("adamax")
@@ -211,7 +218,8 @@ Zeiler 2012, ADADELTA, algorithm 1; the numbers of torch and optax.
 
 State `square_avg`, `acc_delta`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`,
 `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
-`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, `average_warmup`,
+`average_equal`, `average_start`, `average_every`, too.
 """
 Adadelta(learning_rate; options...) = NamedRule("adadelta"; learning_rate = learning_rate, options...)
 options(::typeof(Adadelta)) = options_by_name("adadelta")
@@ -237,7 +245,7 @@ Riedmiller and Braun 1993, RPROP; the numbers of torch.
 State `previous_gradient`, `step_size`. All rules take `maximize`, `master_weights`, `state_dtype`,
 `stochastic_rounding`, `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`,
 `cautious_update`, `cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`,
-`center_gradients`, too.
+`center_gradients`, `average_warmup`, `average_equal`, `average_start`, `average_every`, too.
 """
 Rprop(learning_rate; options...) = NamedRule("rprop"; learning_rate = learning_rate, options...)
 options(::typeof(Rprop)) = options_by_name("rprop")
@@ -263,7 +271,8 @@ Zhuang et al. 2020, AdaBelief; the numbers of optax.
 
 State `exp_avg`, `exp_avg_var`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`,
 `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
-`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, `average_warmup`,
+`average_equal`, `average_start`, `average_every`, too.
 """
 AdaBelief(learning_rate; options...) = NamedRule("adabelief"; learning_rate = learning_rate, options...)
 options(::typeof(AdaBelief)) = options_by_name("adabelief")
@@ -287,7 +296,8 @@ Zaheer et al. 2018, Adaptive Methods for Nonconvex Optimization, algorithm 2; th
 
 State `exp_avg`, `exp_avg_sq`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`,
 `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
-`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, `average_warmup`,
+`average_equal`, `average_start`, `average_every`, too.
 """
 Yogi(learning_rate; options...) = NamedRule("yogi"; learning_rate = learning_rate, options...)
 options(::typeof(Yogi)) = options_by_name("yogi")
@@ -317,7 +327,7 @@ Xie et al. 2022, Adan, algorithm 1; the numbers of pytorch_optimizer and of opta
 State `exp_avg`, `exp_avg_diff`, `exp_avg_sq`, `previous_gradient`. All rules take `maximize`, `master_weights`,
 `state_dtype`, `stochastic_rounding`, `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`,
 `trust_ratio`, `cautious_update`, `cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`,
-`center_gradients`, too.
+`center_gradients`, `average_warmup`, `average_equal`, `average_start`, `average_every`, too.
 """
 Adan(learning_rate; options...) = NamedRule("adan"; learning_rate = learning_rate, options...)
 options(::typeof(Adan)) = options_by_name("adan")
@@ -349,7 +359,7 @@ Pagliardini et al. 2024, The AdEMAMix Optimizer, algorithm 1; the numbers of opt
 State `exp_avg_fast`, `exp_avg_slow`, `exp_avg_sq`. All rules take `maximize`, `master_weights`, `state_dtype`,
 `stochastic_rounding`, `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`,
 `cautious_update`, `cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`,
-`center_gradients`, too.
+`center_gradients`, `average_warmup`, `average_equal`, `average_start`, `average_every`, too.
 """
 AdEMAMix(learning_rate; options...) = NamedRule("ademamix"; learning_rate = learning_rate, options...)
 options(::typeof(AdEMAMix)) = options_by_name("ademamix")
@@ -377,7 +387,8 @@ Taniguchi et al. 2024, ADOPT, algorithm 2; the numbers of optax and of pytorch_o
 
 State `exp_avg`, `exp_avg_sq`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`,
 `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
-`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, `average_warmup`,
+`average_equal`, `average_start`, `average_every`, too.
 """
 Adopt(learning_rate; options...) = NamedRule("adopt"; learning_rate = learning_rate, options...)
 options(::typeof(Adopt)) = options_by_name("adopt")
@@ -399,7 +410,8 @@ Ziyin et al. 2020, LaProp, algorithm 1; the numbers of NVIDIA.
 
 State `exp_avg`, `exp_avg_sq`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`,
 `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
-`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, `average_warmup`,
+`average_equal`, `average_start`, `average_every`, too.
 """
 LaProp(learning_rate; options...) = NamedRule("laprop"; learning_rate = learning_rate, options...)
 options(::typeof(LaProp)) = options_by_name("laprop")
@@ -422,7 +434,8 @@ Polyak and Juditsky 1992, Acceleration of Stochastic Approximation by Averaging;
 
 State ax, eta. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`, `seed`,
 `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
-`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, `average_warmup`,
+`average_equal`, `average_start`, `average_every`, too.
 """
 Asgd(learning_rate; options...) = NamedRule("asgd"; learning_rate = learning_rate, options...)
 options(::typeof(Asgd)) = options_by_name("asgd")
@@ -433,7 +446,7 @@ options(::typeof(Asgd)) = options_by_name("asgd")
 
 You et al. 2017, Large Batch Training of Convolutional Networks; the numbers of optax and of pytorch_optimizer.
 
-    norms are of the tensor; where one of them is 0 r is 1, and form pytorch_optimizer has no decay
+    norms are of the tensor; r is 1 where it would be 0 or divide by 0
     u = g + weight_decay * p
     form optax: r = trust_coefficient * norm(p) / (norm(u) + epsilon)
     form pytorch_optimizer: r = trust_coefficient * norm(p) / (norm(g) + weight_decay * norm(p) + epsilon)
@@ -451,7 +464,8 @@ You et al. 2017, Large Batch Training of Convolutional Networks; the numbers of 
 
 State momentum. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`, `seed`,
 `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
-`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, `average_warmup`,
+`average_equal`, `average_start`, `average_every`, too.
 """
 Lars(learning_rate; options...) = NamedRule("lars"; learning_rate = learning_rate, options...)
 options(::typeof(Lars)) = options_by_name("lars")
@@ -474,7 +488,8 @@ Ginsburg et al. 2019, Stochastic Gradient Methods with Layer-wise Adaptive Momen
 
 State `exp_avg`, `squared_norm`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`,
 `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
-`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, `average_warmup`,
+`average_equal`, `average_start`, `average_every`, too.
 """
 Novograd(learning_rate; options...) = NamedRule("novograd"; learning_rate = learning_rate, options...)
 options(::typeof(Novograd)) = options_by_name("novograd")
@@ -503,7 +518,7 @@ Yuan et al. 2024, MARS: Unleashing the Power of Variance Reduction, algorithms 1
 State `exp_avg`, `exp_avg_sq`, `previous_gradient`. All rules take `maximize`, `master_weights`, `state_dtype`,
 `stochastic_rounding`, `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`,
 `cautious_update`, `cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`,
-`center_gradients`, too.
+`center_gradients`, `average_warmup`, `average_equal`, `average_start`, `average_every`, too.
 """
 Mars(learning_rate; options...) = NamedRule("mars"; learning_rate = learning_rate, options...)
 options(::typeof(Mars)) = options_by_name("mars")
@@ -528,7 +543,8 @@ Liu et al. 2023, Sophia, algorithm 3; the numbers of optax.
 
 State `exp_avg`, hessian. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`, `seed`,
 `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
-`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, too.
+`cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, `average_warmup`,
+`average_equal`, `average_start`, `average_every`, too.
 """
 Sophia(learning_rate; options...) = NamedRule("sophia"; learning_rate = learning_rate, options...)
 options(::typeof(Sophia)) = options_by_name("sophia")
@@ -562,7 +578,7 @@ Defazio et al. 2024, The Road Less Scheduled, algorithm 1; the numbers of schedu
 State z, `exp_avg_sq`, `weight_sum`, `largest_rate`. All rules take `maximize`, `master_weights`, `state_dtype`,
 `stochastic_rounding`, `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`,
 `cautious_update`, `cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`,
-`center_gradients`, too.
+`center_gradients`, `average_warmup`, `average_equal`, `average_start`, `average_every`, too.
 """
 ScheduleFree(learning_rate; options...) = NamedRule("schedule_free"; learning_rate = learning_rate, options...)
 options(::typeof(ScheduleFree)) = options_by_name("schedule_free")
@@ -597,7 +613,7 @@ Mishchenko and Defazio 2023, Prodigy, algorithm 3; the numbers of prodigyopt, an
 State `exp_avg`, `exp_avg_sq`, s, p0, d, `d_max`, `d_numerator`, `d_steps`. All rules take `maximize`, `master_weights`,
 `state_dtype`, `stochastic_rounding`, `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`,
 `trust_ratio`, `cautious_update`, `cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`,
-`center_gradients`, too.
+`center_gradients`, `average_warmup`, `average_equal`, `average_start`, `average_every`, too.
 """
 Prodigy(; options...) = NamedRule("prodigy"; options...)
 options(::typeof(Prodigy)) = options_by_name("prodigy")
@@ -629,7 +645,7 @@ Defazio and Mishchenko 2023, Learning-Rate-Free Learning by D-Adaptation, algori
 State `exp_avg`, `exp_avg_sq`, s, d, `d_numerator`, `d_steps`. All rules take `maximize`, `master_weights`,
 `state_dtype`, `stochastic_rounding`, `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`,
 `trust_ratio`, `cautious_update`, `cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`,
-`center_gradients`, too.
+`center_gradients`, `average_warmup`, `average_equal`, `average_start`, `average_every`, too.
 """
 DadaptAdam(; options...) = NamedRule("dadapt_adam"; options...)
 options(::typeof(DadaptAdam)) = options_by_name("dadapt_adam")

@@ -3,8 +3,8 @@
 // Written by scripts/generate from src/rules.
 //! Rules that C makes by their names.
 
+use crate::c_types::*;
 use crate::named_rule::named_options;
-use crate::rules::{AdaptiveClipUnits, CautiousUpdate, DecayMode, StateDtype, StepCounting};
 
 /// Options of a rule: its own, and those that all of them have.
 macro_rules! rule {
@@ -52,9 +52,130 @@ macro_rules! rule {
                 adaptive_clip_units: AdaptiveClipUnits,
                 /// Subtracts from each row of a gradient its mean, where there are two axes or more.
                 center_gradients: bool,
+                /// average_decay is at most (1 + n) / (10 + n) while n steps are in the average.
+                average_warmup: bool,
+                /// Keeps the mean of the weights after all averaged steps (SWA), in place of average_decay.
+                average_equal: bool,
+                /// The first step that is averaged, from 0; until then the average is the weights; in [0, 1000000000),
+                /// whole, default 0.
+                average_start: f64,
+                /// Every such step is averaged, from average_start on; in [1, 1000000000), whole, default 1.
+                average_every: f64,
             }
         }
     };
+}
+
+rule! {
+    /// SGD. Source: SINGA opt.py; Nesterov's form as in PyTorch.
+    ///
+    /// ```text
+    /// with momentum: b = momentum * b + (1 - dampening) * g; d = g + momentum * b if nesterov else b
+    /// p = p - learning_rate * d, or p - learning_rate * g without momentum
+    /// ```
+    ///
+    /// State momentum_buffer.
+    Sgd by "sgd" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// Share of the buffer that a step keeps; >= 0, default 0.
+        momentum: f64,
+        /// 1 - dampening of a gradient goes into the buffer; ignored without momentum; default 0.
+        dampening: f64,
+        /// Times p is added to the gradient; >= 0, default 0.
+        weight_decay: f64,
+        /// Steps by g + momentum * b; needs momentum above 0 and dampening 0.
+        nesterov: bool,
+        /// Dampen: the buffer starts at 0 (SINGA); copy: with the first gradient (PyTorch).
+        first_step: FirstStep,
+    }
+}
+
+rule! {
+    /// RMSProp. Source: Tieleman and Hinton 2012; SINGA opt.py; centered and momentum as in PyTorch.
+    ///
+    /// ```text
+    /// a = rho * a + (1 - rho) * g^2
+    /// centered: c = rho * c + (1 - rho) * g, and a - c^2 stands for a below
+    /// d = g / sqrt(a + epsilon), or by epsilon_placement g / (sqrt(a) + epsilon)
+    /// with momentum: b = momentum * b + d, and b stands for d
+    /// p = p - learning_rate * d
+    /// ```
+    ///
+    /// State square_avg, grad_avg, momentum_buffer.
+    RmsProp by "rmsprop" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// Share of the averages that a step keeps; in [0, 1), default 0.9.
+        rho: f64,
+        /// Keeps the denominator from zero; >= 0, default 1e-8.
+        epsilon: f64,
+        /// Times p is added to the gradient; >= 0, default 0.
+        weight_decay: f64,
+        /// Share of the buffer that a step keeps; >= 0, default 0.
+        momentum: f64,
+        /// Inside: sqrt(a + epsilon), as SINGA; outside: sqrt(a) + epsilon, as PyTorch.
+        epsilon_placement: EpsilonPlacement,
+        /// Subtracts the square of the mean gradient under the root (Graves 2013).
+        centered: bool,
+    }
+}
+
+rule! {
+    /// AdaGrad. Source: Duchi, Hazan and Singer 2011; SINGA opt.py; lr_decay and initial_accumulator as in PyTorch.
+    ///
+    /// ```text
+    /// a = a + g^2
+    /// p = p - learning_rate / (1 + t * lr_decay) * g / sqrt(a + epsilon), or by epsilon_placement / (sqrt(a) + epsilon)
+    /// ```
+    ///
+    /// State sum.
+    AdaGrad by "adagrad" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// Keeps the denominator from zero; >= 0, default 1e-8.
+        epsilon: f64,
+        /// Times p is added to the gradient; >= 0, default 0.
+        weight_decay: f64,
+        /// The step size is divided by 1 + t * lr_decay; >= 0, default 0.
+        lr_decay: f64,
+        /// What the sum starts with; >= 0, default 0.
+        initial_accumulator: f64,
+        /// Inside: sqrt(a + epsilon), as SINGA; outside: sqrt(a) + epsilon, as PyTorch.
+        epsilon_placement: EpsilonPlacement,
+    }
+}
+
+rule! {
+    /// Adam. Source: Kingma and Ba 2015, algorithm 1; AdamW: Loshchilov and Hutter 2019; AMSGrad: Reddi, Kale and Kumar
+    /// 2018.
+    ///
+    /// ```text
+    /// m = beta1 * m + (1 - beta1) * g
+    /// v = beta2 * v + (1 - beta2) * g^2
+    /// standard: p = p - learning_rate * (m / (1 - beta1^(t+1))) / (sqrt(v / (1 - beta2^(t+1))) + epsilon)
+    /// tf: p = p - learning_rate * sqrt(1 - beta2^(t+1)) / (1 - beta1^(t+1)) * m / (sqrt(v) + epsilon)
+    /// ```
+    ///
+    /// State exp_avg, exp_avg_sq, max_exp_avg_sq.
+    Adam by "adam" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// Share of the mean that a step keeps; in [0, 1), default 0.9.
+        beta1: f64,
+        /// Share of the mean square that a step keeps; in [0, 1), default 0.999.
+        beta2: f64,
+        /// Keeps the denominator from zero; >= 0, default 1e-8.
+        epsilon: f64,
+        /// Times p is added to the gradient, or see decoupled_weight_decay; >= 0, default 0.
+        weight_decay: f64,
+        /// Tf: epsilon joins sqrt(v) before the correction (TensorFlow, Lingvo).
+        bias_correction: BiasCorrection,
+        /// Subtracts learning_rate * weight_decay * p instead (AdamW).
+        decoupled_weight_decay: bool,
+        /// Puts the largest v so far under the root.
+        amsgrad: bool,
+    }
 }
 
 rule! {
@@ -802,7 +923,7 @@ rule! {
     /// pytorch_optimizer.
     ///
     /// ```text
-    /// norms are of the tensor; where one of them is 0 r is 1, and form pytorch_optimizer has no decay
+    /// norms are of the tensor; r is 1 where it would be 0 or divide by 0
     /// u = g + weight_decay * p
     /// form optax: r = trust_coefficient * norm(p) / (norm(u) + epsilon)
     /// form pytorch_optimizer: r = trust_coefficient * norm(p) / (norm(g) + weight_decay * norm(p) + epsilon)

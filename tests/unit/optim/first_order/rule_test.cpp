@@ -121,7 +121,7 @@ TEST(Rule, KeysDifferWhereAnyOptionDoes) {
     changed([](RuleOptions& options) { options.unit_clip.ratio = 0.01; });
     changed([](RuleOptions& options) { options.center_gradients = true; });
     if (type.average_share != nullptr) continue;  // what follows does not go with it
-    changed([](RuleOptions& options) { options.average_decay = 0.5; });
+    changed([](RuleOptions& options) { options.average.decay = 0.5; });
     changed([](RuleOptions& options) { options.decay_mode = rules::DecayMode::independent; });
     changed([](RuleOptions& options) { options.cautious_update = CautiousUpdate::mean; });
     if (type.about.trust_ratio) continue;  // likewise

@@ -9,7 +9,7 @@ package org.gradstep;
  * pytorch_optimizer.
  *
  * <pre>
- * norms are of the tensor; where one of them is 0 r is 1, and form pytorch_optimizer has no decay
+ * norms are of the tensor; r is 1 where it would be 0 or divide by 0
  * u = g + weight_decay * p
  * form optax: r = trust_coefficient * norm(p) / (norm(u) + epsilon)
  * form pytorch_optimizer: r = trust_coefficient * norm(p) / (norm(g) + weight_decay * norm(p) + epsilon)
