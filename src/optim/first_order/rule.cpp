@@ -136,7 +136,8 @@ Rule::Rule(const RuleType& type, const RuleOptions& options) : type_(&type), opt
 /// Its formula averages the parameter as it leaves it: nothing else may move it.
 void Rule::check_own_average(rules::Decay decay) const {
   const char* name = type_->about.name;
-  if (options_.average.exists()) fail_argument("options.average_decay, average_equal: {} has an average of its own", name);
+  if (options_.average.exists())
+    fail_argument("options.average_decay, average_equal: {} has an average of its own", name);
   const auto refuse = [&](bool is_asked_for, const char* option) {
     if (!is_asked_for) return;
     fail(GRADSTEP_ERR_UNSUPPORTED, "options.{}: {} has an average of its own, which would not follow", option, name);
