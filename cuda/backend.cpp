@@ -59,6 +59,13 @@ class CudaBackend final : public Backend {
   void shape_gradients(const UnitPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override {
     cuda::shape_gradients(plan, scalars, own(queue));
   }
+  void measure_sums(const SumsPlan& plan, const kernels::StepScalars* scalars, rules::Sums* partials,
+                    Queue& queue) override {
+    cuda::measure_sums(plan, scalars, partials, own(queue));
+  }
+  void settle(const SumsPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override {
+    cuda::settle(plan, scalars, own(queue));
+  }
   void update(const UpdatePlan& plan, kernels::StepScalars* scalars, Queue& queue) override {
     cuda::update(plan, scalars, own(queue));
   }
@@ -69,8 +76,8 @@ class CudaBackend final : public Backend {
   void reserve_orthogonal(const OrthogonalPlan& plan, Queue& queue) override {
     cuda::reserve_orthogonal(plan, own(queue));
   }
-  void orthogonalize(const OrthogonalPlan& plan, const kernels::StepScalars* /*scalars*/, Queue& queue) override {
-    cuda::orthogonalize(plan, own(queue));
+  void orthogonalize(const OrthogonalPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override {
+    cuda::orthogonalize(plan, scalars, own(queue));
   }
   void finish(const FinishPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override {
     cuda::finish(plan, scalars, own(queue));

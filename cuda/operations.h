@@ -27,12 +27,16 @@ void close_step(kernels::StepScalars* scalars, CudaQueue& queue);
 // kernels/gradient_units.cu
 void shape_gradients(const UnitPlan& plan, const kernels::StepScalars* scalars, CudaQueue& queue);
 
+// kernels/settle.cu
+void measure_sums(const SumsPlan& plan, const kernels::StepScalars* scalars, rules::Sums* partials, CudaQueue& queue);
+void settle(const SumsPlan& plan, const kernels::StepScalars* scalars, CudaQueue& queue);
+
 // kernels/update.cu
 void update(const UpdatePlan& plan, kernels::StepScalars* scalars, CudaQueue& queue);
 
 // kernels/orthogonalize.cu
 void reserve_orthogonal(const OrthogonalPlan& plan, CudaQueue& queue);
-void orthogonalize(const OrthogonalPlan& plan, CudaQueue& queue);
+void orthogonalize(const OrthogonalPlan& plan, const kernels::StepScalars* scalars, CudaQueue& queue);
 
 // kernels/finish.cu
 void count_staying(const FinishPlan& plan, const kernels::StepScalars* scalars, double* partials, CudaQueue& queue);

@@ -73,6 +73,11 @@ CALLBACK = re.compile(r"[\w ]+\*? ?\(\*(?P<name>\w+)\)\(.*\)")
 MEMBER = re.compile(r"(?P<type>[\w ]+?[ *]+)(?P<name>\w+)(?P<extent>\[\d+\])?")
 ENUMERATOR = re.compile(r"(\w+) = -?\w+( << \w+)?")
 INCLUDED = re.compile(r'^#include "gradstep/(\w+\.h)"', re.MULTILINE)
+# A comment before a member and one behind it; commas of enumerators and semicolons of fields come before the latter.
+COMMENTED_MEMBER = re.compile(
+    r"(?P<before>(?:\s*/\*(?:(?!\*/).)*\*/)?)\s*(?P<code>[^/;{}]+?)[;,]?(?P<after>[ \t]*/\*(?:(?!\*/).)*\*/)?[ \t]*\n",
+    re.DOTALL,
+)
 COMMENTED_FIELD = re.compile(
     r"^\s*\w+ (?P<name>\w+);\s*/\* (?:flags of )?(?P<words>enum (?P<enum>gradstep_\w+)|bool\b)"
 )
@@ -167,6 +172,19 @@ def field_words(text: str, struct: str) -> Iterator[tuple[str, str]]:
     for line in match[1].splitlines() if match else ():
         if found := COMMENTED_FIELD.match(line):
             yield found["name"], found["enum"] or "bool"
+
+
+def member_comments(text: str, found: Declaration) -> dict[str, str]:
+    """What the header says of each field of a struct, or enumerator of an enum, in one line each; "" is nothing."""
+    kind = "struct" if isinstance(found, Struct) else "enum"
+    match = re.search(rf"{kind} {found.name} \{{(.*?)\n\}}", text, re.DOTALL)
+    comments = {}
+    for member in COMMENTED_MEMBER.finditer(match[1] + "\n" if match else ""):
+        name = re.search(r"\(\*(\w+)\)\(|(\w+)(?:\[\d+\])?(?: = .*)?$", member["code"].strip())
+        if name:
+            words = [" ".join(prose(member[each].strip()).split()) for each in ("before", "after") if member[each]]
+            comments[name[1] or name[2]] = " ".join(words).strip()
+    return comments
 
 
 def shared_prefix(names: list[str]) -> str:

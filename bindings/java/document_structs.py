@@ -13,49 +13,34 @@ import sys
 import textwrap
 from pathlib import Path
 
-COMMENT = re.compile(r"/\*(.*?)\*/", re.DOTALL)
-STRUCT = re.compile(r"typedef struct gradstep_\w+ \{(.*?)\} gradstep_(\w+);", re.DOTALL)
-ENUM = re.compile(r"enum gradstep_(\w+) \{(.*?)\};", re.DOTALL)
-# A comment before a member and one behind it; commas of enumerators and semicolons of fields come before the latter.
-MEMBER = re.compile(
-    r"(?P<before>(?:\s*/\*(?:(?!\*/).)*\*/)?)\s*(?P<code>[^/;,{}]+?)[;,]?(?P<after>[ \t]*/\*(?:(?!\*/).)*\*/)?[ \t]*\n",
-    re.DOTALL,
-)
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+from c_headers import Enum, Struct, member_comments, read
+
 SETTER_OR_GETTER = re.compile(r"  public (?:void (?P<setter>set)|\w+ get)(?P<name>\w+)\(")
 CONSTANT = re.compile(r"  public final static int (\w+) =")
 CLASS = re.compile(r"public (?:final class|interface) (\w+)")
 
 
-def words_of(*comments: str | None) -> str:
-    texts = [" ".join(re.sub(r"^\s*\* ?", " ", comment, flags=re.MULTILINE).split()) for comment in comments if comment]
-    return " ".join(text.removeprefix("/*").removesuffix("*/").strip() for text in texts)
+Headers = tuple[dict[str, tuple[str, dict[str, str]]], dict[str, str], dict[str, str]]
 
 
-def members_of(body: str) -> dict[str, str]:
-    found = {}
-    for member in MEMBER.finditer(body + "\n"):
-        name = re.search(r"(\w+)(?:\[\d+\])?(?: = .*)?$", member["code"].strip())
-        if name:
-            found[name[1]] = words_of(member["before"], member["after"])
-    return found
-
-
-def read_headers(folder: Path) -> tuple[dict[str, tuple[str, dict[str, str]]], dict[str, str], dict[str, str]]:
+def read_headers(folder: Path) -> Headers:
     """Structs by the names of their classes, enumerators and, for each enum, what its enumerators begin with."""
     structs: dict[str, tuple[str, dict[str, str]]] = {}
     enumerators: dict[str, str] = {}
     prefixes: dict[str, str] = {}
-    for header in sorted(folder.glob("*.h")):
-        text = header.read_text()
-        for match in STRUCT.finditer(text):
+    for found in read(folder.parent):
+        text = (folder / found.header).read_text()
+        if isinstance(found, Struct) and found.fields:
             # gradstep_comm_options is CommunicatorOptions there.
-            name = re.sub("^comm_", "communicator_", match[2]).replace("_", "")
-            structs[name] = (f"gradstep_{match[2]}", members_of(match[1]))
-        for match in ENUM.finditer(text):
-            members = members_of(match[2])
+            name = re.sub("^gradstep_comm_", "communicator_", found.name).removeprefix("gradstep_")
+            structs[name.replace("_", "")] = (found.name, member_comments(text, found))
+        elif isinstance(found, Enum):
+            members = member_comments(text, found)
             enumerators.update({name.removeprefix("GRADSTEP_"): comment for name, comment in members.items()})
             invalid = [name for name in members if name.endswith("INVALID")]
-            prefixes[match[1]] = invalid[0].removeprefix("GRADSTEP_").removesuffix("INVALID") if invalid else "ERR_"
+            prefix = invalid[0].removeprefix("GRADSTEP_").removesuffix("INVALID") if invalid else "ERR_"
+            prefixes[found.name.removeprefix("gradstep_")] = prefix
     return structs, enumerators, prefixes
 
 
@@ -83,7 +68,7 @@ def about(name: str, structs: dict[str, tuple[str, dict[str, str]]]) -> str:
     )
 
 
-def document(path: Path, headers: tuple[dict[str, tuple[str, dict[str, str]]], dict[str, str], dict[str, str]]) -> None:
+def document(path: Path, headers: Headers) -> None:
     structs, enumerators, prefixes = headers
     text = path.read_text()
     declared = CLASS.search(text)

@@ -15,14 +15,15 @@ namespace {
 struct Averaged {
   View average;
   View value;
-  double decay;
+  kernels::AverageForm form;
   double* count;
 };
 
 }  // namespace
 
 template <>
-inline constexpr bool kHasNoPadding<Averaged> = sizeof(Averaged) == 2 * sizeof(View) + 2 * sizeof(double);
+inline constexpr bool kHasNoPadding<Averaged> =
+    sizeof(Averaged) == 2 * sizeof(View) + sizeof(kernels::AverageForm) + sizeof(double*);
 
 namespace {
 
@@ -39,18 +40,20 @@ struct Average {
     if (block.checked(scalars)->gate == 0) return;
     const Chunk chunk = block.load(chunks + block.index());
     const Averaged item = *block.checked(items + chunk.item);  // in registers: no store changes it
+    const double share = kernels::kept_share(item.form, block.load(item.count));
+    if (share == 1) return;
     if (item.average.dtype == DType::f64) {
-      run<double>(block, item, chunk);
+      run<double>(block, item, share, chunk);
     } else {
-      run<float>(block, item, chunk);
+      run<float>(block, item, share, chunk);
     }
   }
 
   template <class T>
-  GRADSTEP_DEVICE static void run(Block& block, const Averaged& item, const Chunk& chunk) {
-    const bool is_first = block.load(item.count) == 0;
-    const T keeps = static_cast<T>(item.decay);
-    const T takes = static_cast<T>(1 - item.decay);
+  GRADSTEP_DEVICE static void run(Block& block, const Averaged& item, double share, const Chunk& chunk) {
+    const bool is_first = share == 0;
+    const T keeps = static_cast<T>(share);
+    const T takes = static_cast<T>(1 - share);
     const auto next = [&](T average, T value) { return is_first ? value : keeps * average + takes * value; };
     const auto four = [&](std::int64_t i) {
       Four<T> a = read_four<T>(block, item.average, i);
@@ -96,7 +99,7 @@ void average(const AveragePlan& plan, const kernels::StepScalars* scalars, CudaQ
   form.table.begin(queue);
   form.items.clear();
   for (const AverageItem& item : plan.items) {
-    form.items.push_back({form.table.view(item.average), form.table.view(item.value), item.decay, item.count});
+    form.items.push_back({form.table.view(item.average), form.table.view(item.value), item.form, item.count});
   }
   const auto items = form.table.add(form.items);
   form.table.send();

@@ -11,6 +11,7 @@
 #include "device/reduce.h"
 #include "libraries/cublas.h"
 #include "operations.h"
+#include "rules/constants.h"
 #include "runtime/launch.h"
 #include "runtime/table.h"
 
@@ -25,6 +26,8 @@ constexpr std::int64_t kBatchScratch = std::int64_t{32} << 20;
 struct RawMatrix {
   void* numbers;
   std::int64_t first;
+  void* variances;  ///< NULL = it has none
+  const rules::GroupConstants* constants;
 };
 
 /// A block for each matrix: what it is multiplied by at first.
@@ -89,12 +92,131 @@ struct WriteOrthogonal {
   }
 };
 
+/// What a unit of a matrix, a row for example, is multiplied by, and its sum of squares.
+struct UnitFactor {
+  double factor;
+  double squares;
+};
+
+/// The units of matrices of one shape.
+struct VarianceUnits {
+  rules::Variance form;
+  std::int64_t rows;
+  std::int64_t columns;
+
+  GRADSTEP_DEVICE std::int64_t count() const { return form.count(rows, columns); }
+  GRADSTEP_DEVICE std::int64_t length() const { return rows * columns / count(); }
+  GRADSTEP_DEVICE bool are_columns() const {
+    return form.of == rules::VarianceOf::longer && !form.is_of_rows(rows, columns);
+  }
+  /// The unit that element i is of.
+  GRADSTEP_DEVICE std::int64_t of(std::int64_t i) const {
+    if (form.of == rules::VarianceOf::elements) return i;
+    return are_columns() ? i % columns : i / columns;
+  }
+  GRADSTEP_DEVICE std::int64_t element(std::int64_t unit, std::int64_t i) const {
+    return are_columns() ? i * columns + unit : unit * length() + i;
+  }
+};
+
+/// A warp for each unit: its variance takes it in, if the step is made.
+template <class T>
+struct AdvanceVariance {
+  static constexpr const char* kName = "advance_variance";
+  static constexpr int kThreads = 256;
+  static constexpr bool kWaits = true;
+  static constexpr int kWarps = kThreads / kWarp;
+
+  const RawMatrix* matrices;
+  VarianceUnits units;
+  std::int64_t total;  ///< units of all matrices
+  const kernels::StepScalars* scalars;
+  const T* x;
+  UnitFactor* factors;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    const std::int64_t place = block.index() * kWarps + block.thread() / kWarp;
+    const std::int64_t count = units.count();
+    const std::int64_t matrix = place / count;
+    const std::int64_t unit = place % count;
+    const std::int64_t length = place < total ? units.length() : 0;
+    double sum = 0;
+    for (std::int64_t i = block.thread() % kWarp; i < length; i += kWarp) {
+      const auto number =
+          static_cast<double>(block.load(x + matrix * units.rows * units.columns + units.element(unit, i)));
+      sum += number * number;
+    }
+    sum = fold_warp(block, sum);
+    if (place >= total || block.thread() % kWarp != 0) return;
+    const RawMatrix& item = *block.checked(matrices + matrix);
+    const rules::VarianceStep step = rules::variance_step(block.checked(item.constants)->usual);
+    T* kept = static_cast<T*>(item.variances) + unit;
+    T variance = block.load(kept);
+    if (block.checked(scalars)->gate != 0) {
+      variance = static_cast<T>(step.next(static_cast<double>(variance), sum / static_cast<double>(length)));
+      block.store(kept, variance);
+    }
+    *block.checked(factors + place) = {units.form.factor(static_cast<double>(variance), step.correct), sum};
+  }
+};
+
+/// A block for each matrix: what the whole is multiplied by.
+struct VarianceScales {
+  static constexpr const char* kName = "variance_scales";
+  static constexpr int kThreads = 128;
+  struct Shared {
+    double trees[kThreads];
+  };
+
+  VarianceUnits units;
+  const UnitFactor* factors;
+  double* scales;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    const std::int64_t count = units.count();
+    const UnitFactor* own = block.checked(factors + block.index() * count, count);
+    auto& trees = block.shared<Shared>().trees;
+    const double before =
+        fold_by_block<double, kThreads>(block, count, trees, [&](std::int64_t i) { return own[i].squares; });
+    block.sync();
+    const double after = fold_by_block<double, kThreads>(
+        block, count, trees, [&](std::int64_t i) { return own[i].squares * own[i].factor * own[i].factor; });
+    if (block.thread() == 0)
+      block.store(scales + block.index(), units.form.scale(before, after, units.rows, units.columns));
+  }
+};
+
+/// A block has a chunk.
+template <class T>
+struct DivideByVariance {
+  static constexpr const char* kName = "divide_by_variance";
+  static constexpr int kThreads = kChunkThreads;
+
+  const Chunk* chunks;
+  VarianceUnits units;
+  const UnitFactor* factors;
+  const double* scales;
+  T* x;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    const Chunk chunk = block.load(chunks + block.index());
+    const T scale = static_cast<T>(block.load(scales + chunk.item));
+    T* numbers = x + chunk.item * units.rows * units.columns;
+    const UnitFactor* own = factors + chunk.item * units.count();
+    for_each_element(block, chunk, [&](std::int64_t i) {
+      const T factor = static_cast<T>(block.load(&own[units.of(i)].factor));
+      block.store(numbers + i, block.load(numbers + i) * factor * scale);
+    });
+  }
+};
+
 /// Matrices of one shape that are orthogonalized alike.
 struct OrthogonalBatch {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   DType dtype = DType::f32;
   rules::NewtonSchulz form;
+  rules::Variance variance;
   std::vector<Array> arrays;
   std::vector<RawMatrix> matrices;
   WorkList work;
@@ -110,12 +232,13 @@ struct OrthogonalBatch {
 
   bool takes(const OrthogonalItem& item) const {
     return item.rows == rows && item.columns == columns && item.matrix.dtype == dtype && item.form == form &&
-           (count() + 1) * 2 * (size() + square()) <= kBatchScratch;
+           item.variance == variance && (count() + 1) * 2 * (size() + square()) <= kBatchScratch;
   }
-  void add(const Array& matrix) {
-    matrices.push_back({matrix.data, static_cast<std::int64_t>(work.chunks().size())});
-    arrays.push_back(matrix);
-    work.append(matrix.size);
+  void add(const OrthogonalItem& item) {
+    matrices.push_back(
+        {item.matrix.data, static_cast<std::int64_t>(work.chunks().size()), item.variances, item.constants});
+    arrays.push_back(item.matrix);
+    work.append(item.matrix.size);
   }
 };
 
@@ -125,9 +248,11 @@ struct PreparedOrthogonal {
   ScratchBuffer scratch;
   ScratchBuffer squares;
   ScratchBuffer factors;
+  ScratchBuffer unit_factors;
   std::int64_t scratch_bytes = 0;
   std::int64_t most_chunks = 0;
   std::int64_t most_matrices = 0;
+  std::int64_t most_units = 0;
 };
 
 void make_batches(PreparedOrthogonal& form, const OrthogonalPlan& plan) {
@@ -140,9 +265,10 @@ void make_batches(PreparedOrthogonal& form, const OrthogonalPlan& plan) {
       made->columns = item.columns;
       made->dtype = item.matrix.dtype;
       made->form = item.form;
+      made->variance = item.variance;
       batch = form.batches.insert(form.batches.end(), std::move(made));
     }
-    (*batch)->add(item.matrix);
+    (*batch)->add(item);
   }
   for (const auto& batch : form.batches) {
     batch->norms.work = &batch->work;
@@ -150,11 +276,27 @@ void make_batches(PreparedOrthogonal& form, const OrthogonalPlan& plan) {
     form.scratch_bytes = std::max(form.scratch_bytes, batch->scratch() * size_of(batch->dtype));
     form.most_chunks = std::max(form.most_chunks, static_cast<std::int64_t>(batch->work.chunks().size()));
     form.most_matrices = std::max(form.most_matrices, batch->count());
+    form.most_units = std::max(form.most_units, batch->count() * batch->variance.count(batch->rows, batch->columns));
   }
 }
 
 template <class T>
-void orthogonalize_batch(PreparedOrthogonal& form, OrthogonalBatch& batch, CudaQueue& queue) {
+void divide_by_variance(PreparedOrthogonal& form, const OrthogonalBatch& batch, const RawMatrix* matrices,
+                        const Chunks& chunks, const kernels::StepScalars* scalars, T* x, CudaQueue& queue) {
+  const VarianceUnits units{batch.variance, batch.rows, batch.columns};
+  const std::int64_t total = batch.count() * batch.variance.count(batch.rows, batch.columns);
+  if (total == 0) return;
+  auto* factors = form.unit_factors.of<UnitFactor>(queue, form.most_units);
+  auto* scales = form.factors.of<double>(queue, form.most_matrices);
+  launch(queue, parts_of(total, AdvanceVariance<T>::kWarps),
+         AdvanceVariance<T>{matrices, units, total, scalars, x, factors});
+  launch(queue, batch.count(), VarianceScales{units, factors, scales});
+  launch(queue, chunks.count, DivideByVariance<T>{chunks.chunks, units, factors, scales, x});
+}
+
+template <class T>
+void orthogonalize_batch(PreparedOrthogonal& form, OrthogonalBatch& batch, const kernels::StepScalars* scalars,
+                         CudaQueue& queue) {
   batch.table.begin(queue);
   const auto section = batch.table.add(batch.matrices);
   batch.table.send();
@@ -188,6 +330,7 @@ void orthogonalize_batch(PreparedOrthogonal& form, OrthogonalBatch& batch, CudaQ
                           {next, batch.rows, batch.columns, size}, count, queue);
     std::swap(x, next);
   }
+  divide_by_variance(form, batch, matrices, chunks, scalars, x, queue);
   launch(queue, chunks.count, WriteOrthogonal<T>{chunks.chunks, matrices, size, x});
 }
 
@@ -199,13 +342,14 @@ void reserve_orthogonal(const OrthogonalPlan& plan, CudaQueue& queue) {
   form.cublas = std::make_unique<Cublas>(queue.device());
   make_batches(form, plan);
   form.scratch.of<std::byte>(queue, form.scratch_bytes);
+  form.unit_factors.of<UnitFactor>(queue, form.most_units);
 }
 
-void orthogonalize(const OrthogonalPlan& plan, CudaQueue& queue) {
+void orthogonalize(const OrthogonalPlan& plan, const kernels::StepScalars* scalars, CudaQueue& queue) {
   auto& form = plan.prepared.get<PreparedOrthogonal>();
   for (const auto& batch : form.batches) {
     const auto run = batch->dtype == DType::f64 ? orthogonalize_batch<double> : orthogonalize_batch<float>;
-    run(form, *batch, queue);
+    run(form, *batch, scalars, queue);
   }
 }
 

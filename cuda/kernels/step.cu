@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "device/block.h"
+#include "kernels/kept_numbers.h"
 #include "kernels/schedule.h"
 #include "operations.h"
 #include "rules/constants.h"
@@ -15,11 +16,6 @@ namespace gradstep::cuda {
 /// It has some, which without_padding() makes zero.
 template <>
 inline constexpr bool kHasNoPadding<kernels::HyperParameterForm> = true;
-
-template <>
-inline constexpr bool kHasNoPadding<rules::RuleForm> =
-    sizeof(rules::RuleForm) ==
-    (4 + rules::kMaxChoices) * sizeof(std::int32_t) + (1 + rules::kMaxSettings) * sizeof(double);
 
 namespace {
 
@@ -45,10 +41,11 @@ struct BeginStep {
   const rules::RuleForm* rules;  ///< by group; NULL = the host computes the numbers
   std::int32_t fields;
   std::int32_t groups;
-  std::int32_t count;               ///< of constants
-  const std::int32_t* group_of;     ///< by constants; NULL = they are by group
-  const double* const* counts;      ///< t of each; NULL = that of the optimizer
-  const HyperParameterForm* forms;  ///< [group][field]; NULL = values
+  std::int32_t count;                  ///< of constants
+  const std::int32_t* group_of;        ///< by constants; NULL = they are by group
+  const double* const* counts;         ///< t of each; NULL = that of the optimizer
+  const rules::NumberPlaces* numbers;  ///< by constants; NULL = rules keep none
+  const HyperParameterForm* forms;     ///< [group][field]; NULL = values
   const double* values;
   GroupConstants* constants;
   Powers* powers;
@@ -92,8 +89,9 @@ struct BeginStep {
     const rules::RuleForm& rule = *block.checked(rules + g);
     GroupConstants& to = *block.checked(constants + k);
     Powers& kept = *block.checked(powers + k);
-    rules::write_constants(rule, own, t, /*is_first=*/false, kept, to.usual);
-    if (!all_used) rules::write_constants(rule, own, t, /*is_first=*/true, kept, to.first);
+    const KeptNumbers held = numbers != nullptr ? KeptNumbers(block, *block.checked(numbers + k)) : KeptNumbers();
+    rules::write_constants(rule, own, t, /*is_first=*/false, held.of, kept, to.usual);
+    if (!all_used) rules::write_constants(rule, own, t, /*is_first=*/true, held.of, kept, to.first);
     return fields * groups;
   }
 };
@@ -182,6 +180,7 @@ void begin_step(const StepPlan& plan, const StepRequest& request, const double* 
   kernel.count = static_cast<std::int32_t>(plan.constants.size());
   kernel.group_of = plan.group_of;
   kernel.counts = plan.counts;
+  kernel.numbers = plan.numbers;
   kernel.constants = plan.constants.data();
   kernel.all_used = plan.all_used;
   if (is_form) {

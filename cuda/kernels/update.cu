@@ -100,6 +100,7 @@ DeviceItem device_item(const UpdateItem& item, Table& table) {
   to.first = item.first;
   to.format = item.format;
   to.signed_states = item.signed_states;
+  to.exact_states = item.exact_states;
   to.stochastic = item.stochastic;
   return to;
 }

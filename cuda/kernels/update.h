@@ -29,9 +29,10 @@ struct DeviceItem {
   std::int64_t first = 0;
   StateFormat format = StateFormat::native;
   std::uint8_t signed_states = 0;
+  std::uint8_t exact_states = 0;
   bool stochastic = false;
   bool in_fours = false;
-  std::uint8_t unused[4] = {};
+  std::uint8_t unused[3] = {};
 };
 
 /// What kernels need to know of an item, its views in `table`.
@@ -61,5 +62,23 @@ extern const UpdatesByRule kPlainUpdates_f32;
 extern const UpdatesByRule kPlainUpdates_f64;
 extern const UpdatesByRule kStagedUpdates_f32;
 extern const UpdatesByRule kStagedUpdates_f64;
+
+/// What all launches of a measurement share.
+struct MeasureArguments {
+  const Chunk* chunks = nullptr;
+  const std::int64_t* places = nullptr;  ///< of their sums; NULL = they are in order
+  std::int64_t count = 0;
+  const DeviceItem* items = nullptr;
+  const kernels::StepScalars* scalars = nullptr;
+  rules::Sums* sums = nullptr;
+  double clip_bound = 0;
+  bool maximize = false;
+};
+
+/// Launches the measurement of a rule; NULL for rules that measure nothing.
+using LaunchMeasure = void (*)(const MeasureArguments& arguments, const CudaQueue& queue);
+using MeasuresByRule = std::array<LaunchMeasure, rules::kKernelCount>;
+extern const MeasuresByRule kMeasures_f32;
+extern const MeasuresByRule kMeasures_f64;
 
 }  // namespace gradstep::cuda

@@ -236,7 +236,7 @@ struct StagedWay {
       if (item.stochastic) {
         const kernels::RoundingBits bits(item.random_key, step, item.first + begin);
         if (in_place && item.master == nullptr) round_values(block, item.param.dtype, bits, values);
-        if (item.format == StateFormat::bf16) round_states(block, bits, states);
+        if (item.format == StateFormat::bf16) round_states(block, item, bits, states);
       }
     }
     if (in_place) {
@@ -278,11 +278,12 @@ struct StagedWay {
     }
   }
 
-  GRADSTEP_DEVICE static void round_states(const Block& block, const kernels::RoundingBits& bits,
-                                           float (*states)[kOwn]) {
+  GRADSTEP_DEVICE static void round_states(const Block& block, const DeviceItem& item,
+                                           const kernels::RoundingBits& bits, float (*states)[kOwn]) {
     for_each_pair(block, bits, [&](std::uint32_t place, int low, int high) {
       GRADSTEP_UNROLL
       for (int s = 0; s < kStates; ++s) {
+        if (is_exact(item, s)) continue;
         round_pair<BFloat16>(bits.word(place, bits.stream(1 + s)), states[s][low], states[s][high]);
       }
     });
@@ -313,16 +314,22 @@ struct StagedWay {
 
   GRADSTEP_DEVICE static bool is_signed(const DeviceItem& item, int s) { return ((item.signed_states >> s) & 1) != 0; }
 
+  /// Rules without exact states do not ask.
+  GRADSTEP_DEVICE static bool is_exact(const DeviceItem& item, int s) {
+    if constexpr (Rule::kHasExactStates) return ((item.exact_states >> s) & 1) != 0;
+    return false;
+  }
+
   GRADSTEP_DEVICE static void load_state(const Block& block, const DeviceItem& item, int s, std::int64_t begin,
                                          std::int64_t count, T* x) {
     const int lane = block.thread() % kWarp;
     if constexpr (kIsFloat) {
-      if (item.format == StateFormat::bf16) {
+      if (item.format == StateFormat::bf16 && !is_exact(item, s)) {
         const BFloat16* from = static_cast<const BFloat16*>(item.states[s]) + begin;
         return for_each_own(lane, count,
                             [&](int k, std::int64_t i) { x[k] = kernels::to_float(block.load(from + i)); });
       }
-      if (item.format == StateFormat::block_code) {
+      if (item.format == StateFormat::block_code && !is_exact(item, s)) {
         const auto* codes = static_cast<const std::uint8_t*>(item.states[s]) + begin;
         return decode_block(block, is_signed(item, s), codes, item.factors[s] + begin / kernels::kCodeBlock, count, x);
       }
@@ -335,12 +342,12 @@ struct StagedWay {
                                           std::int64_t count, const T* x) {
     const int lane = block.thread() % kWarp;
     if constexpr (kIsFloat) {
-      if (item.format == StateFormat::bf16) {
+      if (item.format == StateFormat::bf16 && !is_exact(item, s)) {
         BFloat16* to = static_cast<BFloat16*>(item.states[s]) + begin;
         return for_each_own(lane, count,
                             [&](int k, std::int64_t i) { block.store(to + i, kernels::to_bfloat16(x[k])); });
       }
-      if (item.format == StateFormat::block_code) {
+      if (item.format == StateFormat::block_code && !is_exact(item, s)) {
         auto* codes = static_cast<std::uint8_t*>(item.states[s]) + begin;
         return encode_block(block, is_signed(item, s), x, count, codes, item.factors[s] + begin / kernels::kCodeBlock);
       }

@@ -658,6 +658,11 @@ typedef struct gradstep_shampoo_options {
   int32_t master_weights;
   int32_t product_precision;
   int32_t maximize;
+  double average_decay;
+  int64_t average_start;
+  int64_t average_every;
+  int32_t average_warmup;
+  int32_t average_equal;
   int32_t state_dtype;
   int32_t stochastic_rounding;
   int64_t seed;

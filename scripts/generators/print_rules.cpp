@@ -63,12 +63,19 @@ std::string print(const RuleOption& option) {
          ", \"values\": " + listed(option.choices, quoted) + "}";
 }
 
-/// `initial` is the setting's name, "" for 0.
+/// The name of a setting that states or numbers start with; "" for 0.
+std::string print_initial(int setting, const Description& about) {
+  return quoted(setting != State::kNone ? about.settings[static_cast<std::size_t>(setting)].name : "");
+}
+
 std::string print(const State& state, const Description& about) {
-  const bool has_initial = state.initial != State::kNone;
   return "{\"name\": " + quoted(state.name) + ", \"has_signs\": " + (state.has_signs ? "true" : "false") +
-         ", \"initial\": " + quoted(has_initial ? about.settings[static_cast<std::size_t>(state.initial)].name : "") +
-         "}";
+         ", \"is_exact\": " + (state.is_exact ? "true" : "false") +
+         ", \"initial\": " + print_initial(state.initial, about) + "}";
+}
+
+std::string print(const Number& number, const Description& about) {
+  return "{\"name\": " + quoted(number.name) + ", \"initial\": " + print_initial(number.initial, about) + "}";
 }
 
 /// One way to set a rule up, and the states that it has then.
@@ -130,12 +137,12 @@ template <class Rule>
 std::string print_rule() {
   const Description& about = Rule::kAbout;
   const auto text = [](const auto& each) { return print(each); };
-  const auto state = [&](const State& each) { return print(each, about); };
+  const auto kept = [&](const auto& each) { return print(each, about); };
   return "{\"name\": " + quoted(about.name) + ", \"source\": " + quoted(about.source) +
          ", \"formula\": " + quoted(about.formula) + ",\n\"fields\": " + listed(about.fields, text) +
          ",\n\"settings\": " + listed(about.settings, text) + ",\n\"choices\": " + listed(about.choices, text) +
-         ",\n\"states\": " + listed(about.states, state) + ",\n\"largest_gradient\": [" +
-         number(largest_gradient<Rule>(kernels::kLargestStored<float>)) + ", " +
+         ",\n\"states\": " + listed(about.states, kept) + ",\n\"numbers\": " + listed(about.numbers, kept) +
+         ",\n\"largest_gradient\": [" + number(largest_gradient<Rule>(kernels::kLargestStored<float>)) + ", " +
          number(largest_gradient<Rule>(kernels::kLargestStored<double>)) +
          "],\n\"cases\": " + listed(cases<Rule>(), text) + "}";
 }

@@ -1,13 +1,14 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""gradstep/rules.py of the Python package: a class for each rule, whose keywords type checkers know."""
+"""The Python package: a class for each rule, whose keywords type checkers know, and the names of their numbers."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from generators.places import ROOT
-from generators.rules import Rule, read_rules, words_of
+from generators.rules import Rule, read_rules, shared_options, words_of
 
-OUTPUT = ROOT / "bindings" / "python" / "gradstep" / "rules.py"
+PACKAGE = ROOT / "bindings" / "python" / "gradstep"
 HEAD = """\
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
@@ -16,13 +17,18 @@ HEAD = """\
 \"\"\"The first-order rules. Their documentation is what the C library says of them.\"\"\"
 
 from collections.abc import Iterable
-from typing import Unpack
+from typing import TypedDict, Unpack
 
 from gradstep._arrays import Array
 from gradstep._named_optimizer import NamedOptimizer, rule_class
-from gradstep._shared_options import SharedOptions
 from gradstep.context import Context
 from gradstep.schedule import Number
+
+
+class SharedOptions(TypedDict, total=False):
+    \"\"\"What every rule but Shampoo takes besides its own options.\"\"\"
+
+@SHARED@
 """
 CLASS = """
 
@@ -43,6 +49,15 @@ class {name}(NamedOptimizer):
     ) -> None:
         super().__init__(parameters, names=names, groups=groups, context=context, **options)
 """
+NUMBERS = """\
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Written by scripts/generate from src/rules.
+
+NUMBERS = frozenset({{{names}}})
+\"\"\"The states that are one number for each parameter.\"\"\"
+"""
 TAIL = """
 
 CLASSES: dict[str, type[NamedOptimizer]] = {{
@@ -54,16 +69,26 @@ __all__ = [
 """
 
 
+TYPES = {"number": "float", "choice": "str", "flag": "bool", "integer": "int"}
+
+
 def options_of(rule: Rule) -> Iterator[str]:
     yield from (f"    {field['name']}: Number" for field in rule["fields"])
     yield from (f"    {setting['name']}: float" for setting in rule["settings"])
     yield from (f"    {choice['name']}: {'str' if choice['values'] else 'bool'}" for choice in rule["choices"])
 
 
-def generated() -> str:
+def generated() -> dict[Path, str]:
+    numbers = {number["name"] for rule in read_rules() for number in rule["numbers"]} | {"step", "average_count"}
+    names = "".join(f"\n    \"{name}\"," for name in sorted(numbers)) + "\n"
+    return {PACKAGE / "rules.py": classes_text(), PACKAGE / "_kept_numbers.py": NUMBERS.format(names=names)}
+
+
+def classes_text() -> str:
     rules = {rule["name"]: rule for rule in read_rules()}
     classes = {name: words_of(rule) for name, rule in rules.items()}
-    text = HEAD
+    shared = (f"    {option.name}: {TYPES[option.kind]}" for option in shared_options())
+    text = HEAD.replace("@SHARED@", "\n".join(shared))
     for name, rule in rules.items():
         text += CLASS.format(name=classes[name], rule=name, options="\n".join(options_of(rule)))
     return text + TAIL.format(

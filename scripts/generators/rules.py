@@ -141,7 +141,8 @@ def capitalized(name: str) -> str:
 
 def states_of(rule: Rule) -> str:
     """In words: "State exp_avg, exp_avg_sq."; "" without states."""
-    return f"State {', '.join(state['name'] for state in rule['states'])}." if rule["states"] else ""
+    names = [kept["name"] for kept in (*rule["states"], *rule["numbers"])]
+    return f"State {', '.join(names)}." if names else ""
 
 
 def sentence(text: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from decimal import ROUND_DOWN, Context
 
 from generators.places import ROOT
-from generators.rules import Rule, legal, read_rules, shown
+from generators.rules import Rule, legal, read_rules, shared_options, shown, wrapped
 
 OUTPUT = ROOT / "docs" / "rules.md"
 CONFORMANCE = ROOT / "tests" / "conformance"
@@ -19,7 +19,8 @@ HEAD = """\
 
 <!-- Written by scripts/generate from src/rules. -->
 
-Every first-order rule: what it computes, takes and keeps. [Shampoo](shampoo.md) has a page of its own.
+Every first-order rule: what it computes, takes and keeps. [choosing_a_rule.md](choosing_a_rule.md) has what each costs.
+[Shampoo](shampoo.md) has a page of its own.
 g is the gradient as the rule sees it ([steps](numerics.md#steps)), p the parameter, t the number of steps before this
 one; other letters are states, or what is computed on the way.
 
@@ -27,15 +28,17 @@ one; other letters are states, or what is computed on the way.
   a number that is read at creation. A **choice** takes one of several names, a **flag** true or false.
 - All rules also take `maximize`, and for [storage](numerics.md#storage) `master_weights`, `state_dtype`,
   `stochastic_rounding` and `seed`; whatever the formula, [all of them](handles/optimizer.md#by-name) have
-  `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
-  `cautious_decay`, `adaptive_clip` with `adaptive_clip_epsilon` and `adaptive_clip_units`, and `center_gradients`.
+@SHARED@.
   `gradstep_rule_options` lists all options of a rule.
+- A state that is there **in full** keeps the dtype of the arithmetic, whatever `state_dtype` says.
 - **Bytes** are those of state for one element of a parameter: in the dtype of the arithmetic, or for other parameters
   than f64 by `state_dtype`. `master_weights` adds 4 for parameters in f16 and bf16.
 - **Large gradients** could bring states out of their type's range ([numerics.md](numerics.md#large-gradients)).
 - Every language makes a rule [by its name](handles/optimizer.md#by-name). A new one is
   [a header](adding_an_optimizer.md).
 """
+# Shared options that HEAD names by itself.
+NAMED = {"maximize", "master_weights", "state_dtype", "stochastic_rounding", "seed"}
 # Bytes of a state's element. int8: a block of 256 has an f32.
 STORAGE = {"f32": 4.0, "f64": 8.0, "bf16": 2.0, "int8": 1 + 4 / 256}
 # What of a rule's setup can differ (a choice, or a hyper-parameter that is absent or not), and the values of such.
@@ -107,7 +110,11 @@ def state_lines(rule: Rule) -> Iterator[str]:
     for place, state in enumerate(rule["states"]):
         starts = f"`{state['initial']}`" if state["initial"] else "0"
         signs = "yes" if state["has_signs"] else "no"
-        yield f"| `{state['name']}` | {starts} | {signs} | {in_words(rule, conditions(rule, place))} |"
+        there = in_words(rule, conditions(rule, place)) + (", in full" if state["is_exact"] else "")
+        yield f"| `{state['name']}` | {starts} | {signs} | {there} |"
+    for number in rule["numbers"]:
+        starts = f"`{number['initial']}`" if number["initial"] else "0"
+        yield f"| `{number['name']}` | {starts} | | always, one number of each parameter in f64 |"
 
 
 def bytes_lines(rule: Rule) -> Iterator[str]:
@@ -115,7 +122,11 @@ def bytes_lines(rule: Rule) -> Iterator[str]:
     yield "|---" * (len(STORAGE) + 1) + "|"
     for states in sorted({states for _, _, states in rule["cases"]}, key=lambda states: (states.bit_count(), states)):
         names = [f"`{each['name']}`" for place, each in enumerate(rule["states"]) if states >> place & 1]
-        sizes = [f"{len(names) * size:.3g}" for size in STORAGE.values()]
+        exact = sum(each["is_exact"] for place, each in enumerate(rule["states"]) if states >> place & 1)
+        whole = [8.0 if dtype == "f64" else 4.0 for dtype in STORAGE]
+        sizes = [
+            f"{(len(names) - exact) * size + exact * full:.3g}" for size, full in zip(STORAGE.values(), whole, strict=True)
+        ]
         yield f"| {', '.join(names) or 'no state'} | {' | '.join(sizes)} |"
 
 
@@ -196,4 +207,6 @@ def generated() -> str:
         for rule in read_rules()
         for line in rule_lines(rule, files.get(rule["name"], {}), runs.get(rule["name"], {}))
     ]
-    return HEAD + "\n".join(lines) + "\n"
+    *names, last = (f"`{each.name}`" for each in shared_options() if each.name not in NAMED)
+    shared = "\n".join(f"  {line}" for line in wrapped(f"{', '.join(names)} and {last}", 115))
+    return HEAD.replace("@SHARED@", shared) + "\n".join(lines) + "\n"

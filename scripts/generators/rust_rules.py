@@ -11,13 +11,15 @@ from generators.rules import (
     capitalized,
     own_enums,
     own_options,
+    public_enums,
+    read_rules,
     sentence,
     shared_options,
     states_of,
-    typed_rules,
     words_of,
     wrapped,
 )
+from generators.rust_types import type_name
 
 OUTPUT = ROOT / "bindings" / "rust" / "gradstep" / "src" / "typed_rules.rs"
 HEAD = """\
@@ -26,8 +28,8 @@ HEAD = """\
 // Written by scripts/generate from src/rules.
 //! Rules that C makes by their names.
 
+use crate::c_types::*;
 use crate::named_rule::named_options;
-use crate::rules::{@ENUMS@};
 
 /// Options of a rule: its own, and those that all of them have.
 macro_rules! rule {
@@ -57,17 +59,29 @@ impl crate::options::Field for {name} {{
     }}
 }}"""
 TYPES = {"number": "f64", "flag": "bool", "integer": "i64"}
+# Types that the crate does not call as the others do.
+NAMES = {"RMSProp": "RmsProp", "SGD": "Sgd"}
+
+
+def rust_name(rule: Rule) -> str:
+    return NAMES.get(words_of(rule), words_of(rule))
+
+
+def enum_name(enum: str) -> str:
+    return type_name(f"gradstep_{enum}") if enum in public_enums() else capitalized(enum)
 
 
 def option_lines(option: Option, indent: str) -> Iterator[str]:
     yield from (f"{indent}/// {line}" for line in wrapped(sentence(option.says()), 116 - len(indent)))
-    yield f"{indent}{option.name}: {TYPES.get(option.kind) or capitalized(option.enum)},"
+    yield f"{indent}{option.name}: {TYPES.get(option.kind) or enum_name(option.enum)},"
 
 
 def rule_lines(rule: Rule) -> Iterator[str]:
     for name, values in own_enums(rule).items():
+        if name in public_enums():
+            continue
         variants = "\n".join(f"    /// `{word}`.\n    {capitalized(word)}," for word in values)
-        yield ENUM.format(rule=words_of(rule), name=capitalized(name), variants=variants)
+        yield ENUM.format(rule=rust_name(rule), name=capitalized(name), variants=variants)
     yield ""
     required = ", ".join(option.name for option in own_options(rule) if option.default is None)
     yield "rule! {"
@@ -79,7 +93,7 @@ def rule_lines(rule: Rule) -> Iterator[str]:
     if rule["states"]:
         yield "    ///"
         yield f"    /// {states_of(rule)}"
-    yield f'    {words_of(rule)} by "{rule["name"]}" of ({required}) {{'
+    yield f'    {rust_name(rule)} by "{rule["name"]}" of ({required}) {{'
     for each in own_options(rule):
         yield from option_lines(each, "        ")
     yield "    }"
@@ -88,11 +102,5 @@ def rule_lines(rule: Rule) -> Iterator[str]:
 
 def generated() -> str:
     shared = [line for each in shared_options() for line in option_lines(each, " " * 16)]
-    lines = [line for rule in typed_rules() for line in rule_lines(rule)]
-    options = [*shared_options(), *(each for rule in typed_rules() for each in own_options(rule))]
-    enums = {capitalized(each.enum) for each in options if each.enum == each.name}
-    return (
-        HEAD.replace("@ENUMS@", ", ".join(sorted(enums))).replace("@SHARED@", "\n".join(shared))
-        + "\n".join(lines)
-        + "\n"
-    )
+    lines = [line for rule in read_rules() for line in rule_lines(rule)]
+    return HEAD.replace("@SHARED@", "\n".join(shared)) + "\n".join(lines) + "\n"

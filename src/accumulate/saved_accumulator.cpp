@@ -13,8 +13,6 @@ namespace gradstep {
 
 namespace {
 
-constexpr const char* kSum = "/sum";
-
 /// Options without which the sums mean something else.
 void check_option(const LoadedPart& part, const char* name, std::int64_t own) {
   const std::int64_t saved = part.integer(name);
@@ -23,31 +21,25 @@ void check_option(const LoadedPart& part, const char* name, std::int64_t own) {
   }
 }
 
-/// A window's counters, and what holds between them however it came about. A file whose checksum is right may still
-/// have been edited by hand.
-struct Counters {
-  bool ready;
+/// What a file says of a window, and what holds between its counters however they came about. A file whose checksum is
+/// right may still have been edited by hand.
+struct SavedWindow {
+  WindowCounters counters;
   bool undivided;
-  std::int64_t length;
-  std::int64_t pushes;
-  std::int64_t count;
-  double total_weight;
   double norm;
-  std::int64_t windows;
-  std::int64_t skipped;
 
-  explicit Counters(const LoadedPart& part)
-      : ready(flag(part, "ready")),
-        undivided(flag(part, "undivided")),
-        length(part.integer("length")),
-        pushes(part.integer("pushes")),
-        count(part.integer("count")),
-        total_weight(part.number("total_weight")),
-        norm(part.number("norm")),
-        windows(part.integer("windows")),
-        skipped(part.integer("skipped")) {}
+  explicit SavedWindow(const LoadedPart& part) : undivided(flag(part, "undivided")), norm(part.number("norm")) {
+    counters.ready = flag(part, "ready");
+    counters.length = part.integer("length");
+    counters.pushes = part.integer("pushes");
+    counters.count = part.integer("count");
+    counters.total_weight = part.number("total_weight");
+    counters.windows = part.integer("windows");
+    counters.skipped = part.integer("skipped");
+  }
 
   void check(bool ends_by_count, bool keeps_sums, bool has_sums) const {
+    const auto& [ready, length, pushes, count, total_weight, windows, skipped] = counters;
     require(count <= pushes, "more micro-batches are added than were pushed");
     require(pushes - count <= skipped, "more micro-batches are left out than were skipped");
     require(!has_sums || count > 0, "sums of no micro-batch");
@@ -74,7 +66,8 @@ struct Counters {
     fail(GRADSTEP_ERR_CORRUPT,
          "the saved window has {} (ready {}, undivided {}, length {}, pushes {}, count {}, total_weight {}, norm {}, "
          "windows {}, skipped {})",
-         otherwise, ready, undivided, length, pushes, count, total_weight, norm, windows, skipped);
+         otherwise, counters.ready, undivided, counters.length, counters.pushes, counters.count, counters.total_weight,
+         norm, counters.windows, counters.skipped);
   }
 };
 
@@ -82,29 +75,22 @@ struct Counters {
 
 SavedPart Accumulator::save() const {
   check_whole();
+  const WindowCounters& counters = window_.counters();
   SavedPart part;
   save_parameters(part, schema_);
   part.set("mode", std::int64_t{options_.mode});
   part.set("trigger", std::int64_t{options_.trigger});
   part.set("keep_sums", std::int64_t{options_.keep_sums});
-  part.set("ready", std::int64_t{ready_ ? 1 : 0});
-  part.set("undivided", std::int64_t{undivided_ ? 1 : 0});
-  part.set("length", length_);
-  part.set("pushes", pushes_);
-  part.set("count", count_);
-  part.set("total_weight", total_weight_);
-  part.set("norm", ready_ ? read(site_.queue(), norm()) : 0.0);
-  part.set("windows", windows_);
-  part.set("skipped", skipped_);
-  for (std::size_t i = 0; i < schema_.size(); ++i) {
-    if (touched_[i] == 0) continue;
-    SavedTensor tensor;
-    tensor.key = schema_[i].name + kSum;
-    tensor.dtype = sums_[i].dtype;
-    tensor.shape = schema_[i].shape;
-    gradstep::show(tensor, site_, sums_[i]);
-    part.tensors.push_back(std::move(tensor));
-  }
+  part.set("ready", std::int64_t{counters.ready ? 1 : 0});
+  part.set("undivided", std::int64_t{sums_.undivided() ? 1 : 0});
+  part.set("length", counters.length);
+  part.set("pushes", counters.pushes);
+  part.set("count", counters.count);
+  part.set("total_weight", counters.total_weight);
+  part.set("norm", counters.ready ? read(site_.queue(), norm()) : 0.0);
+  part.set("windows", counters.windows);
+  part.set("skipped", counters.skipped);
+  sums_.save(part);
   return part;
 }
 
@@ -113,36 +99,15 @@ std::function<void()> Accumulator::load(LoadedPart& part) {
   check_option(part, "mode", options_.mode);
   check_option(part, "trigger", options_.trigger);
   check_option(part, "keep_sums", options_.keep_sums);
-  const Counters saved(part);
-  std::vector<std::uint8_t> touched(schema_.size(), 0);
-  std::vector<const std::byte*> sums(schema_.size(), nullptr);
-  for (std::size_t i = 0; i < schema_.size(); ++i) {
-    const std::string key = schema_[i].name + kSum;
-    if (!part.has(key)) continue;
-    touched[i] = 1;
-    sums[i] = part.tensor(key, sums_[i].dtype, schema_[i].shape).data;
-  }
+  const SavedWindow saved(part);
+  WindowSums::Found found = sums_.find(part);
   part.check_all_taken();
-  const bool has_sums = std::find(touched.begin(), touched.end(), 1) != touched.end();
+  const bool has_sums = std::ranges::any_of(found, [](const auto& sum) { return sum.has_value(); });
   saved.check(ends_by_count(), options_.keep_sums != 0, has_sums);
-  return [=, this] {
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-      if (sums_[i].size > 0 && touched[i] != 0) {
-        site_.queue().upload(sums_[i].data, sums[i], static_cast<std::size_t>(sums_[i].bytes()));
-      }
-    }
-    touched_ = touched;
-    ready_ = saved.ready;
-    undivided_ = saved.undivided;
-    length_ = saved.length;
-    pushes_ = saved.pushes;
-    count_ = saved.count;
-    total_weight_ = saved.total_weight;
-    windows_ = saved.windows;
-    skipped_ = saved.skipped;
+  return [saved, found = std::move(found), this] {
+    sums_.take_over(found, saved.undivided, saved.norm);
+    window_.take_over(saved.counters);
     torn_ = false;
-    measured_ = false;  // an add that ends the window takes them anew
-    write(site_.queue(), norms_.as<double>(), saved.norm);
   };
 }
 

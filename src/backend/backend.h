@@ -47,6 +47,13 @@ class Backend {
                           kernels::StepScalars* scalars, Queue& queue) = 0;
   /// Before update(), and if the step is made: what the plan says of gradients.
   virtual void shape_gradients(const UnitPlan& plan, const kernels::StepScalars* scalars, Queue& queue) = 0;
+  /// After begin_step(). partials[c] = the sums that the rule of chunk c's item measures, over chunk c of the plan's
+  /// work; 0 where it measures none, or the step is not made. Writes nothing else but masters that the host has
+  /// overtaken.
+  virtual void measure_sums(const SumsPlan& plan, const kernels::StepScalars* scalars, rules::Sums* partials,
+                            Queue& queue) = 0;
+  /// After the plan's sums are there, and if the step is made: constants and numbers become what follows from them.
+  virtual void settle(const SumsPlan& plan, const kernels::StepScalars* scalars, Queue& queue) = 0;
   /// The whole of a step, at the end of which t goes on. Items with an `update` get zeros when the gate is closed.
   virtual void update(const UpdatePlan& plan, kernels::StepScalars* scalars, Queue& queue) = 0;
   /// After update(). partials[c] = how many elements of chunk c of the plan's work stay under their cautious update.
@@ -54,13 +61,14 @@ class Backend {
                              Queue& queue) = 0;
   /// Takes what orthogonalize() needs, before a step that could not be undone.
   virtual void reserve_orthogonal(const OrthogonalPlan& plan, Queue& queue) = 0;
-  /// Orthogonalizes the plan's matrices. Where the step is skipped, their values are unspecified.
+  /// Orthogonalizes the plan's matrices, and divides them by their variances. Where the step is skipped, their values
+  /// are unspecified, and variances stay.
   virtual void orthogonalize(const OrthogonalPlan& plan, const kernels::StepScalars* scalars, Queue& queue) = 0;
   /// After update(), and if that made the step: the changes are scaled, masked and added to param, or written to
   /// update. Without a step updates become 0.
   virtual void finish(const FinishPlan& plan, const kernels::StepScalars* scalars, Queue& queue) = 0;
-  /// After update(), and if that made the step: average = decay * average + (1 - decay) * value; the first value is
-  /// copied.
+  /// After update(), and if that made the step: average = share * average + (1 - share) * value by kept_share(); of
+  /// share 0 the value is copied.
   virtual void average(const AveragePlan& plan, const kernels::StepScalars* scalars, Queue& queue) = 0;
   /// The end of a step that other operations have made.
   virtual void close_step(kernels::StepScalars* scalars, Queue& queue) = 0;

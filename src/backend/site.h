@@ -38,6 +38,12 @@ class Site {
     backend_->copy({&work, {&item, 1}, {}}, 1, 1, *queue_);
   }
 
+  /// For items of one size.
+  void combine(const CombineItem& item) const {
+    const WorkList work({&item.destination.size, 1});
+    backend_->combine({&work, {&item, 1}, {}}, *queue_);
+  }
+
   /// Memory that a handle keeps. Throws INVALID_STATE inside a capture, which would make it zero again at every replay.
   Buffer allocate(std::size_t bytes, bool zeroed) const {
     queue_->check_not_capturing("memory is to be taken");

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "backend/arrays.h"
+#include "kernels/average.h"
 #include "kernels/schedule.h"
 #include "kernels/step.h"
 #include "rules/kernels.h"
@@ -30,7 +31,8 @@ struct StepPlan {
   /// call t. In the backend's memory.
   const std::int32_t* group_of = nullptr;
   const double* const* counts = nullptr;
-  bool all_used = false;  ///< no parameter needs the constants of a first gradient any more
+  const rules::NumberPlaces* numbers = nullptr;  ///< likewise: what parameters keep for their rules
+  bool all_used = false;                         ///< no parameter needs the constants of a first gradient any more
   Prepared prepared;
 };
 
@@ -50,6 +52,7 @@ struct UpdateItem {
   StateFormat format = StateFormat::native;
   bool stochastic = false;         ///< what is stored in 16 bits is rounded stochastically
   std::uint8_t signed_states = 0;  ///< block_code: bit s = state s has signs
+  std::uint8_t exact_states = 0;   ///< bit s = state s is native, whatever the format
   void* states[rules::kMaxStates] = {};
   float* factors[rules::kMaxStates] = {};  ///< block_code: one per 256 elements
   float* master = nullptr;                 ///< present = what is stepped; param is its rounded value
@@ -70,12 +73,36 @@ struct UpdatePlan {
   Prepared prepared;
 };
 
+/// A parameter whose constants follow from sums over tensors, or from numbers that it keeps.
+struct SettledItem {
+  rules::RuleForm rule;
+  rules::NumberPlaces numbers;
+  rules::GroupConstants* constants = nullptr;  ///< its own; NULL = its rule needs no more than begin_step()
+  const std::uint8_t* used = nullptr;          ///< as in UpdateItem
+  std::int64_t first = 0;                      ///< index of its first partial sum
+  std::int64_t count = 0;                      ///< number of its partial sums; 0 = its rule measures none
+  /// Its sums are taken over all items that have this leader, of which it is the first; -1 = over the parameter alone.
+  std::int32_t leader = -1;
+  bool has_gradient = false;  ///< without one, numbers of its own stay as they are
+};
+
+/// What lies between begin_step() and update() for rules that measure or keep numbers.
+struct SumsPlan {
+  const WorkList* work = nullptr;
+  std::span<const UpdateItem> items;  ///< as in the update
+  std::span<const SettledItem> settled;
+  bool maximize = false;
+  double clip_value = 0;
+  const rules::Sums* sums = nullptr;  ///< by chunk of the whole parameters, in the backend's memory
+  Prepared prepared;
+};
+
 /// The average of a parameter over the steps.
 struct AverageItem {
   Array average;  ///< contiguous f32 or f64
   Array value;    ///< any float dtype and strides
-  double decay = 0;
-  double* count = nullptr;  ///< values that are in it; one more afterwards
+  kernels::AverageForm form;
+  double* count = nullptr;  ///< steps that were made; one more afterwards
 };
 
 struct AveragePlan {
@@ -154,6 +181,16 @@ struct OrthogonalItem {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   rules::NewtonSchulz form;
+  // What it is divided by then (rules/variance.h).
+  rules::Variance variance = {};
+  void* variances = nullptr;  ///< variance.count(rows, columns) of the matrix's type, which go on
+  const rules::GroupConstants* constants = nullptr;
+
+  bool operator==(const OrthogonalItem& other) const {
+    return matrix.data == other.matrix.data && matrix.dtype == other.matrix.dtype && rows == other.rows &&
+           columns == other.columns && form == other.form && variance == other.variance &&
+           variances == other.variances && constants == other.constants;
+  }
 };
 
 struct OrthogonalPlan {

@@ -320,14 +320,17 @@ gradstep_status gradstep_optimizer_average(gradstep_optimizer* optimizer, const 
     for (size_t i = 0; i < n; ++i) {
       const std::string argument = "tensors[" + std::to_string(i) + "]";
       const bool is_wanted = tensors[i].data != nullptr;
-      wanted.push_back(is_wanted ? state_tensor(impl, i, kWeightAverage, &tensors[i], argument.c_str()) : Array{});
+      const char* own = impl.own_average(i).state;
+      const char* name = own != nullptr ? own : kWeightAverage;
+      wanted.push_back(is_wanted ? state_tensor(impl, i, name, &tensors[i], argument.c_str()) : Array{});
       if (is_wanted) check_written("tensors", i, tensors[i], wanted[i]);
     }
     for (size_t i = 0; i < n; ++i) {
-      if (wanted[i].data != nullptr) impl.state().check_average(i);
+      if (wanted[i].data != nullptr) impl.state().check_average(i, impl.own_average(i));
     }
     for (size_t i = 0; i < n; ++i) {
-      if (wanted[i].data != nullptr) impl.state().get(i, kWeightAverage, wanted[i]);
+      if (wanted[i].data == nullptr) continue;
+      impl.state().get_average(i, impl.own_average(i), impl.average_share(i), wanted[i]);
     }
   });
 }

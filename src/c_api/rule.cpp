@@ -28,7 +28,10 @@ const Texts& texts_of(const RuleType& type) {
     auto made = std::make_unique<std::deque<Texts>>();
     for (const RuleType& each : rule_types()) {
       Texts& texts = made->emplace_back();
-      texts.states = join(each.about.states, ",", [](const rules::State& state) { return state.name; });
+      std::vector<const char*> names;
+      for (const rules::State& state : each.about.states) names.push_back(state.name);
+      for (const rules::Number& number : each.about.numbers) names.push_back(number.name);
+      texts.states = join(names, ",");
       for (const RuleOption& option : options_of(each)) texts.choices.push_back(join(option.choices, ","));
     }
     return made.release();

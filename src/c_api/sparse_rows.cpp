@@ -37,7 +37,7 @@ void check_values(std::size_t j, const Array& values, const gradstep_tensor& ten
   }
 }
 
-Accumulator::Rows read_one(const Accumulator& accumulator, std::size_t j, const gradstep_rows& raw) {
+AddedRows read_one(const Accumulator& accumulator, std::size_t j, const gradstep_rows& raw) {
   const Schema& schema = accumulator.schema();
   if (raw.parameter < 0 || raw.parameter >= static_cast<std::int64_t>(schema.size())) {
     fail_argument("rows[{}].parameter: is {}, the schema has {} parameters", j, raw.parameter, schema.size());
@@ -48,7 +48,7 @@ Accumulator::Rows read_one(const Accumulator& accumulator, std::size_t j, const 
     fail_argument("rows[{}]: parameter '{}' is a scalar, it has no rows", j, parameter.name);
   }
   if (raw.indices == nullptr || raw.values == nullptr) fail_argument("rows[{}]: indices or values is NULL", j);
-  Accumulator::Rows read;
+  AddedRows read;
   read.parameter = i;
   check_same_device(j, "indices", raw.indices->device, parameter);
   check_same_device(j, "values", raw.values->device, parameter);
@@ -62,11 +62,10 @@ Accumulator::Rows read_one(const Accumulator& accumulator, std::size_t j, const 
 
 }  // namespace
 
-std::vector<Accumulator::Rows> read_rows(const Accumulator& accumulator, const gradstep_rows* rows,
-                                         std::size_t n_rows) {
+std::vector<AddedRows> read_rows(const Accumulator& accumulator, const gradstep_rows* rows, std::size_t n_rows) {
   if (n_rows > 0 && rows == nullptr) fail_argument("rows: is NULL with n_rows = {}", n_rows);
   const std::size_t stride = n_rows > 0 ? rows[0].struct_size : 0;
-  std::vector<Accumulator::Rows> read;
+  std::vector<AddedRows> read;
   for (std::size_t j = 0; j < n_rows; ++j) {
     const char* bytes = reinterpret_cast<const char*>(rows) + j * stride;
     const auto raw = read_struct("rows", reinterpret_cast<const gradstep_rows*>(bytes));

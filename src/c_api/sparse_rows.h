@@ -10,6 +10,6 @@
 namespace gradstep {
 
 /// Checks a host's rows against what they are added to, but for the indices' values. Throws INVALID_ARGUMENT.
-std::vector<Accumulator::Rows> read_rows(const Accumulator& accumulator, const gradstep_rows* rows, std::size_t n_rows);
+std::vector<AddedRows> read_rows(const Accumulator& accumulator, const gradstep_rows* rows, std::size_t n_rows);
 
 }  // namespace gradstep

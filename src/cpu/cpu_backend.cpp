@@ -125,6 +125,13 @@ class CpuBackend final : public Backend, private ChunkRunner {
   void shape_gradients(const UnitPlan& plan, const kernels::StepScalars* scalars, Queue& /*queue*/) override {
     rule_step_.shape_gradients(plan, scalars);
   }
+  void measure_sums(const SumsPlan& plan, const kernels::StepScalars* scalars, rules::Sums* partials,
+                    Queue& /*queue*/) override {
+    rule_step_.measure_sums(plan, scalars, partials);
+  }
+  void settle(const SumsPlan& plan, const kernels::StepScalars* scalars, Queue& /*queue*/) override {
+    rule_step_.settle(plan, scalars);
+  }
   void update(const UpdatePlan& plan, kernels::StepScalars* scalars, Queue& /*queue*/) override {
     rule_step_.update(plan, scalars);
   }

@@ -82,6 +82,10 @@ struct Loops {
   /// By rule, then by arithmetic type of the parameter (f32, f64).
   Update update[rules::kKernelCount][2];
 
+  /// Of a chunk; NULL for rules that measure none. As `update`.
+  using Measure = rules::Sums (*)(const UpdateItem& item, const Chunk& chunk, const UpdateScalars& scalars);
+  Measure measure[rules::kKernelCount][2];
+
   using Finish = void (*)(const UpdateItem& item, const Chunk& chunk, const UpdateScalars& scalars, double factor,
                           double decay);
   /// [masked][0: does not decay, 1: decays, 2: decays where that is aligned] (kernels/finish.h).

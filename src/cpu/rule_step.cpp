@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/rule_step.h"
 
+#include <iterator>
 #include <limits>
 #include <vector>
 
@@ -21,6 +22,20 @@ struct StepForm {
   std::vector<double> values;         // of one group
 };
 
+/// The numbers of a parameter; 0 in place of those that it does not have.
+struct Numbers {
+  Numbers() = default;
+  explicit Numbers(const rules::NumberPlaces& places) {
+    for (std::size_t i = 0; i < std::size(of); ++i) of[i] = places.of[i] != nullptr ? *places.of[i] : 0;
+  }
+  void store(const rules::NumberPlaces& places) const {
+    for (std::size_t i = 0; i < std::size(of); ++i) {
+      if (places.of[i] != nullptr) *places.of[i] = of[i];
+    }
+  }
+  double of[rules::kMaxNumbers] = {};
+};
+
 void write_constants(const StepPlan& plan, const double* values, kernels::StepScalars& scalars) {
   auto& form = plan.prepared.get<StepForm>();
   if (form.powers.size() != plan.constants.size()) form = StepForm(plan);
@@ -33,9 +48,13 @@ void write_constants(const StepPlan& plan, const double* values, kernels::StepSc
       if (bad < plan.fields) return kernels::fail_step(static_cast<std::int32_t>(g) * plan.fields + bad, scalars);
     }
     const std::int64_t t = plan.counts != nullptr ? static_cast<std::int64_t>(*plan.counts[k]) : scalars.steps;
+    const Numbers numbers = plan.numbers != nullptr ? Numbers(plan.numbers[k]) : Numbers();
     rules::GroupConstants& to = plan.constants[k];
-    rules::write_constants(plan.rules[g], own, t, /*is_first=*/false, form.powers[k], to.usual);
-    if (!plan.all_used) rules::write_constants(plan.rules[g], own, t, /*is_first=*/true, form.powers[k], to.first);
+    const auto write = [&](bool is_first, rules::RuleConstants& constants) {
+      rules::write_constants(plan.rules[g], own, t, is_first, numbers.of, form.powers[k], constants);
+    };
+    write(false, to.usual);
+    if (!plan.all_used) write(true, to.first);
   }
 }
 
@@ -60,6 +79,16 @@ struct Ones {
 Array change_of(const FinishItem& item) {
   const UpdateItem& operands = item.item;
   return compact_array(operands.states[0], operands.param.size, arithmetic_dtype(operands.param.dtype));
+}
+
+/// What all items of an update, or of the sums before it, share.
+template <class Plan>
+UpdateScalars scalars_of(const Plan& plan, const kernels::StepScalars& scalars) {
+  UpdateScalars step;
+  step.grad_multiplier = plan.maximize ? -scalars.grad_multiplier : scalars.grad_multiplier;
+  step.clip_bound = plan.clip_value > 0 ? plan.clip_value : std::numeric_limits<double>::infinity();
+  step.step = scalars.steps;
+  return step;
 }
 
 /// The sign of what the rule saw, beside the host's gradient.
@@ -142,13 +171,45 @@ void RuleStep::shape_gradients(const UnitPlan& plan, const kernels::StepScalars*
   });
 }
 
+void RuleStep::measure_sums(const SumsPlan& plan, const kernels::StepScalars* scalars, rules::Sums* partials) {
+  const std::span<const Chunk> chunks = plan.work->chunks();
+  const UpdateScalars step = scalars_of(plan, *scalars);
+  for_each_chunk(chunks, [&](std::size_t i) {
+    const UpdateItem& item = plan.items[static_cast<std::size_t>(chunks[i].item)];
+    const Loops::Measure run =
+        loops_.measure[static_cast<std::size_t>(item.kernel)][item.param.dtype == DType::f64 ? 1 : 0];
+    partials[i] = {};
+    if (run == nullptr || scalars->gate == 0 || item.gradient.data == nullptr) return;
+    read_chunk(item, chunks[i],
+               [&](const UpdateItem& operands, const Chunk& chunk) { partials[i] = run(operands, chunk, step); });
+  });
+}
+
+void RuleStep::settle(const SumsPlan& plan, const kernels::StepScalars* scalars) {
+  if (scalars->gate == 0) return;
+  auto& sums = plan.prepared.get<std::vector<rules::Sums>>();
+  sums.assign(plan.settled.size(), {});
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const SettledItem& item = plan.settled[i];
+    rules::Sums& to = item.leader >= 0 ? sums[static_cast<std::size_t>(item.leader)] : sums[i];
+    for (std::size_t s = 0; s < std::size(to.of) && item.count > 0; ++s) {
+      to.of[s] += kernels::fold<double>(item.count, [&](std::int64_t c) { return plan.sums[item.first + c].of[s]; });
+    }
+  }
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const SettledItem& item = plan.settled[i];
+    if (item.constants == nullptr || (!item.has_gradient && item.leader < 0)) continue;
+    Numbers numbers(item.numbers);
+    rules::advance(item.rule, sums[item.leader >= 0 ? static_cast<std::size_t>(item.leader) : i].of, numbers.of,
+                   *item.used != 0 ? item.constants->usual : item.constants->first);
+    numbers.store(item.numbers);
+  }
+}
+
 void RuleStep::update(const UpdatePlan& plan, kernels::StepScalars* scalars) {
   const std::span<const Chunk> chunks = plan.work->chunks();
   const bool is_open = scalars->gate != 0;
-  UpdateScalars step;
-  step.grad_multiplier = plan.maximize ? -scalars->grad_multiplier : scalars->grad_multiplier;
-  step.clip_bound = plan.clip_value > 0 ? plan.clip_value : std::numeric_limits<double>::infinity();
-  step.step = scalars->steps;
+  const UpdateScalars step = scalars_of(plan, *scalars);
   for_each_chunk(chunks, [&](std::size_t i) {
     const UpdateItem& item = plan.items[static_cast<std::size_t>(chunks[i].item)];
     if (is_open && item.gradient.data != nullptr) {
@@ -171,7 +232,19 @@ void RuleStep::update(const UpdatePlan& plan, kernels::StepScalars* scalars) {
   kernels::close_step(*scalars);
 }
 
-/// run(item, chunk) of operands that loops read well.
+/// run(item, chunk) of a parameter and a gradient that loops read well.
+template <class Run>
+void RuleStep::read_chunk(const UpdateItem& item, const Chunk& chunk, Run run) {
+  if (!CompactChunk::is_for(item.param) && !CompactChunk::is_for(item.gradient)) return run(item, chunk);
+  CompactChunk param(loops_, item.param, chunk);
+  CompactChunk gradient(loops_, item.gradient, chunk);
+  UpdateItem compact = item;
+  compact.param = param.read();
+  compact.gradient = gradient.read();
+  run(compact, chunk);
+}
+
+/// Likewise, and what the run has written to the parameter or the update goes there.
 template <class Run>
 void RuleStep::update_chunk(const UpdateItem& item, const Chunk& chunk, Run run) {
   if (!CompactChunk::is_for(item.param) && !CompactChunk::is_for(item.gradient) && !CompactChunk::is_for(item.update)) {
@@ -231,8 +304,10 @@ void RuleStep::average(const AveragePlan& plan, const kernels::StepScalars* scal
   const std::span<const Chunk> chunks = plan.work->chunks();
   for_each_chunk(chunks, [&](std::size_t i) {
     const AverageItem& item = plan.items[static_cast<std::size_t>(chunks[i].item)];
-    if (*item.count == 0) return loops_.copy(CopyItem{item.average, item.value}, chunks[i], 1, 1);
-    loops_.combine(CombineItem{item.average, item.average, item.value, item.decay, 1 - item.decay}, chunks[i]);
+    const double share = kernels::kept_share(item.form, *item.count);
+    if (share == 1) return;
+    if (share == 0) return loops_.copy(CopyItem{item.average, item.value}, chunks[i], 1, 1);
+    loops_.combine(CombineItem{item.average, item.average, item.value, share, 1 - share}, chunks[i]);
   });
   for (const AverageItem& item : plan.items) ++*item.count;
 }

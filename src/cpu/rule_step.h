@@ -18,12 +18,16 @@ class RuleStep : private ChunkRunner {
   void begin(const StepPlan& plan, const kernels::StepRequest& request, const double* values,
              kernels::StepScalars* scalars, Queue& queue);
   void shape_gradients(const UnitPlan& plan, const kernels::StepScalars* scalars);
+  void measure_sums(const SumsPlan& plan, const kernels::StepScalars* scalars, rules::Sums* partials);
+  void settle(const SumsPlan& plan, const kernels::StepScalars* scalars);
   void update(const UpdatePlan& plan, kernels::StepScalars* scalars);
   void count_staying(const FinishPlan& plan, const kernels::StepScalars* scalars, double* partials);
   void finish(const FinishPlan& plan, const kernels::StepScalars* scalars);
   void average(const AveragePlan& plan, const kernels::StepScalars* scalars);
 
  private:
+  template <class Run>
+  void read_chunk(const UpdateItem& item, const Chunk& chunk, Run run);
   template <class Run>
   void update_chunk(const UpdateItem& item, const Chunk& chunk, Run run);
 

@@ -31,6 +31,7 @@ template <class T, class Form>
 struct ChangeFinish {
   static constexpr int kStates = 1;
   static constexpr bool kWritesStates = false;
+  static constexpr bool kHasExactStates = false;
 
   T factor;  ///< of the change
   T decay;

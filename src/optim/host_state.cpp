@@ -108,16 +108,35 @@ void HostState::set(std::size_t index, const char* name, const Array& host) cons
   store_.flags().mark(site_, index);
 }
 
-void HostState::check_average(std::size_t index) const {
+void HostState::check_average(std::size_t index, const OwnAverage& own) const {
+  const auto fail_without_steps = [&] {
+    fail(GRADSTEP_ERR_INVALID_STATE, "parameter '{}' has no average yet: no step was made", schema_[index].name);
+  };
+  if (own.state != nullptr) {
+    if (flags()[index] == 0) fail_without_steps();
+    return;
+  }
   if (!store_.has(index, kWeightAverage)) {
-    fail(GRADSTEP_ERR_INVALID_STATE, "parameter '{}' has no average: its rule's average_decay is 0",
-         schema_[index].name);
+    fail(GRADSTEP_ERR_INVALID_STATE,
+         "parameter '{}' has no average: its rule has neither average_decay nor average_equal", schema_[index].name);
   }
   double count = 0;
   get(index, kWeightAverageCount, compact_array(&count, 1, DType::f64));
-  if (count == 0) {
-    fail(GRADSTEP_ERR_INVALID_STATE, "parameter '{}' has no average yet: no step was made", schema_[index].name);
-  }
+  if (count == 0) fail_without_steps();
+}
+
+void HostState::get_average(std::size_t index, const OwnAverage& own, double share, const Array& host) const {
+  if (own.state == nullptr || share == 1) return get(index, own.state != nullptr ? own.state : kWeightAverage, host);
+  const DType dtype = arithmetic_dtype(schema_[index].dtype);
+  const auto bytes = static_cast<std::size_t>(host.size * size_of(dtype));
+  const Buffer numbers = model_.context()->allocate(2 * bytes, /*zeroed=*/false);
+  const Array state = compact_array(numbers.data(), host.size, dtype);
+  const Array value = compact_array(numbers.as<std::byte>() + bytes, host.size, dtype);
+  const Site cpu(model_.context()->cpu());
+  get(index, own.state, state);
+  store_.has(index, kMasterWeights) ? get(index, kMasterWeights, value) : cpu.copy(value, host);
+  cpu.combine({value, value, state, 1 - share, share});
+  cpu.copy(host, value);
 }
 
 std::vector<std::uint8_t> HostState::flags() const { return store_.flags().read(site_); }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -16,6 +17,12 @@
 namespace gradstep {
 
 class SteppedModel;
+
+/// An average of the weights that a rule has by itself: (1 - share) * p + share * state.
+struct OwnAverage {
+  const char* state = nullptr;                                  ///< NULL = none
+  std::function<double(const double* values)> share = nullptr;  ///< by the hyper-parameters of the group
+};
 
 /// Shows the state of a model, which outlives it and all that is shown.
 class HostState {
@@ -32,7 +39,10 @@ class HostState {
   void get(std::size_t index, const char* name, const Array& host) const;
   void set(std::size_t index, const char* name, const Array& host) const;
   /// Throws INVALID_STATE unless a parameter has an average of its weights.
-  void check_average(std::size_t index) const;
+  void check_average(std::size_t index, const OwnAverage& own = {}) const;
+  /// Copies the average of a parameter. One of the rule's own may be made of a state and the parameter, whose numbers
+  /// `host` then holds beforehand; `share`: of the state.
+  void get_average(std::size_t index, const OwnAverage& own, double share, const Array& host) const;
 
   /// Every buffer that exists, in an order that is the same on all ranks; together with flags and counters it is the
   /// whole state.

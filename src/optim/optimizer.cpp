@@ -78,6 +78,23 @@ double Optimizer::get_value(std::int32_t group, const char* name) const {
   return hyper_parameters().evaluate(group == -1 ? 0 : group, field, step_count(), &site().queue());
 }
 
+const OwnAverage& Optimizer::own_average(std::size_t parameter) const {
+  static const OwnAverage none;
+  const auto group = static_cast<std::size_t>(schema()[parameter].group);
+  return group < own_averages_.size() ? own_averages_[group] : none;
+}
+
+double Optimizer::average_share(std::size_t parameter) const {
+  const OwnAverage& own = own_average(parameter);
+  if (own.state == nullptr) return 1;
+  const std::int32_t group = schema()[parameter].group;
+  std::vector<double> values;
+  for (std::size_t field = 0; field < hyper_parameters().fields(group).size(); ++field) {
+    values.push_back(hyper_parameters().evaluate(group, field, step_count(), &site().queue()));
+  }
+  return own.share(values.data());
+}
+
 void Optimizer::add_parameters(const gradstep_parameter* parameters, std::size_t n) {
   Addition addition = checked(parameters, n);
   HyperParameters changed = hyper_parameters();

@@ -46,6 +46,10 @@ class Optimizer : public SteppedModel {
 
   void set_schedule(std::int32_t group, const char* name, const Schedule& schedule);
   double get_value(std::int32_t group, const char* name) const;
+  /// The average that a parameter's rule has by itself; no state = none.
+  const OwnAverage& own_average(std::size_t parameter) const;
+  /// Its share at the hyper-parameters of the next step.
+  double average_share(std::size_t parameter) const;
   const HyperParameters& hyper_parameters() const { return numbers_.hyper_parameters(); }
 
   /// On failure nothing is added.
@@ -84,6 +88,8 @@ class Optimizer : public SteppedModel {
 
   /// What must be equal on all ranks that share the state.
   void set_rule_text(std::string text) { rule_text_ = std::move(text); }
+  /// By group.
+  void set_own_averages(std::vector<OwnAverage> averages) { own_averages_ = std::move(averages); }
   kernels::StepScalars* scalars() const { return numbers_.clock().scalars(); }
   /// The subclass fills in the fields that its rule uses.
   StepPlan& step_plan() { return numbers_.plan(); }
@@ -105,6 +111,7 @@ class Optimizer : public SteppedModel {
                 const Deadline& deadline);
 
   std::string rule_text_;
+  std::vector<OwnAverage> own_averages_;  // by group; empty = none
   StepNumbers numbers_;
   Wholeness wholeness_;
   BusyFlag busy_;

@@ -124,9 +124,7 @@ void Sharding::deal_out(const Schema& schema, const std::vector<bool>& undivided
       }
     }
   }
-  for (const std::int64_t chunks : chunk_counts_) {
-    partial_bytes_.push_back(chunks * static_cast<std::int64_t>(sizeof(double)));
-  }
+  partial_bytes_.resize(ranks);
   gather_bytes_.resize(ranks);
 }
 
@@ -226,11 +224,23 @@ std::int64_t Sharding::chunk_count() const {
   return std::accumulate(chunk_counts_.begin(), chunk_counts_.end(), std::int64_t{0});
 }
 
-void Sharding::gather_partials(FunctionRef<void(double*)> measure, double* partials, const Deadline& deadline) const {
-  const std::int64_t first =
-      std::accumulate(chunk_counts_.begin(), chunk_counts_.begin() + comm_->rank(), std::int64_t{0});
-  measure(partials + first);
-  data_.all_gather_v(partials + first, partials, partial_bytes_, deadline);
+std::int32_t Sharding::owner(std::size_t parameter) const {
+  const auto has_first = [&](const std::vector<Slice>& slices) {
+    return slices[parameter].begin == 0 && slices[parameter].size > 0;
+  };
+  return static_cast<std::int32_t>(std::ranges::find_if(slices_, has_first) - slices_.begin());
+}
+
+std::int64_t Sharding::first_chunk() const {
+  return std::accumulate(chunk_counts_.begin(), chunk_counts_.begin() + comm_->rank(), std::int64_t{0});
+}
+
+void Sharding::gather_partials(void* partials, std::size_t each, const Deadline& deadline) const {
+  for (std::size_t r = 0; r < chunk_counts_.size(); ++r) {
+    partial_bytes_[r] = chunk_counts_[r] * static_cast<std::int64_t>(each);
+  }
+  const auto before = static_cast<std::size_t>(first_chunk()) * each;
+  data_.all_gather_v(static_cast<std::byte*>(partials) + before, partials, partial_bytes_, deadline);
 }
 
 /// All ranks fold the same partials, and so agree on whether squares have left f64's range.
@@ -247,7 +257,7 @@ const double* Sharding::norm(const Deadline& deadline) {
   double* partials = norm + 1;
   const auto fold_squares = [&](double scale) {
     const auto measure = [&](double* to) { site_.backend().square_chunks(own_norm_, scale, to, site_.queue()); };
-    gather_partials(measure, partials, deadline);
+    gather_partials<double>(measure, partials, deadline);
     site_.backend().fold(partials, count, norm, site_.queue());
   };
   fold_squares(1);

@@ -79,10 +79,16 @@ class Sharding {
   /// By parameter: this rank's slice, contiguous in the arithmetic dtype (whole and REDUCED: the host's own); no data =
   /// no rank has a gradient.
   BufferList gradients() const { return {gradient_slices_, gradients_version_}; }
-  /// What measure(to) writes for each of this rank's chunks, in their place among those of all ranks. Collective; at
-  /// the site.
-  void gather_partials(FunctionRef<void(double*)> measure, double* partials, const Deadline& deadline) const;
+  /// partials = what measure(to) writes for each of this rank's chunks, in its place among those of all ranks.
+  /// Collective; at the site.
+  template <class Partial>
+  void gather_partials(FunctionRef<void(Partial*)> measure, Partial* partials, const Deadline& deadline) const {
+    measure(partials + first_chunk());
+    gather_partials(partials, sizeof(Partial), deadline);
+  }
   std::int64_t chunk_count() const;
+  /// The rank that has the first element of a parameter.
+  std::int32_t owner(std::size_t parameter) const;
   /// The norm of the whole gradient, at the site. Collective. With f64 gradients the host waits for it, and a second
   /// exchange follows where their squares have left f64's range.
   const double* norm(const Deadline& deadline);
@@ -99,6 +105,9 @@ class Sharding {
  private:
   void deal_out(const Schema& schema, const std::vector<bool>& undivided);
   void show_gradients(std::span<const Array> grads, bool local);
+  /// The index of this rank's first chunk among those of all ranks.
+  std::int64_t first_chunk() const;
+  void gather_partials(void* partials, std::size_t each, const Deadline& deadline) const;
 
   const Site& site_;
   std::shared_ptr<Communicator> comm_;
@@ -106,10 +115,10 @@ class Sharding {
   gradstep_sharding_options options_;
   GradientExchange exchange_;
   Dealing dealing_;
-  std::vector<std::vector<Slice>> slices_;          // by rank, then parameter
-  std::vector<std::int64_t> chunk_counts_;          // by rank
-  std::vector<std::int64_t> partial_bytes_;         // of their sums of squares, by rank
-  mutable std::vector<std::int64_t> gather_bytes_;  // of one state, by rank: room made beforehand
+  std::vector<std::vector<Slice>> slices_;           // by rank, then parameter
+  std::vector<std::int64_t> chunk_counts_;           // by rank
+  mutable std::vector<std::int64_t> partial_bytes_;  // of what is gathered of them, by rank
+  mutable std::vector<std::int64_t> gather_bytes_;   // of one state, by rank: room made beforehand
   std::vector<bool> may_be_unused_;
   WorkList work_;      // of the whole tensors
   WorkList own_work_;  // of this rank's slices

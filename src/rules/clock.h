@@ -21,6 +21,7 @@ struct Clock {
   bool is_first = false;  ///< no gradient has gone into the state
   Powers& powers;
   const double* settings = nullptr;  ///< in the order of the description
+  const double* numbers = nullptr;   ///< likewise: what the parameter keeps; absent in rules that keep none
 
   /// base^(t+1). Each `slot` belongs to one hyper-parameter.
   GRADSTEP_FORMULA double power(int slot, double base) const { return powers.of[slot](base, t + 1); }

@@ -4,7 +4,9 @@
 // From hyper-parameters to the constants that a rule computes with in a step, on every device in the same way.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <type_traits>
 
 #include "kernels/macros.h"
@@ -15,13 +17,12 @@ namespace gradstep::rules {
 
 /// The constants of any rule.
 struct alignas(16) RuleConstants {
-  double numbers[13];
+  double numbers[14];
   double decay;  ///< decay_factor()
   // What a kernel of every kind of decay adds to the gradient, and subtracts from the parameter, times p.
   double coupled;
   double decoupled;
   double learning_rate;
-  double unused;
 };
 
 /// The constants of a parameter group. `first` is for parameters whose state no gradient has gone into.
@@ -51,6 +52,7 @@ constexpr Decay decay_of(DecayMode mode, Decay of_rule) {
 GRADSTEP_FORMULA double decay_factor(const RuleForm& form, Decay of_rule, double decay, double learning_rate) {
   switch (form.decay_mode) {
     case DecayMode::of_rule:
+      if (of_rule == Decay::none) return 0;
       return of_rule == Decay::decoupled ? learning_rate * decay : decay;
     case DecayMode::coupled:
     case DecayMode::independent:
@@ -87,9 +89,17 @@ GRADSTEP_FORMULA void store(const typename Rule::template Constants<double>& con
 
 template <class Rule>
 GRADSTEP_FORMULA void write(const RuleForm& form, const double* values, const Clock& clock, RuleConstants& to) {
-  store<Rule>(Rule::constants(form.choices, values, clock), to);
-  to.learning_rate = values[Rule::learning_rate];
   const Decay of_rule = Rule::decay(form.choices);
+  if (of_rule == Decay::none && form.decay_mode != DecayMode::of_rule) {
+    double without_decay[kMaxFields];
+    for (std::size_t i = 0; i < std::size(Rule::kFields); ++i) {
+      without_decay[i] = i == Rule::weight_decay ? 0 : values[i];
+    }
+    store<Rule>(Rule::constants(form.choices, without_decay, clock), to);
+  } else {
+    store<Rule>(Rule::constants(form.choices, values, clock), to);
+  }
+  to.learning_rate = values[Rule::learning_rate];
   to.decay = decay_factor(form, of_rule, values[Rule::weight_decay], values[Rule::learning_rate]);
   const bool is_coupled = decay_of(form.decay_mode, of_rule) == Decay::coupled;
   to.coupled = is_coupled ? to.decay : 0;
@@ -114,10 +124,51 @@ GRADSTEP_FORMULA void write_constants(RuleList<Rules...> /*list*/, const RuleFor
   ((place++ == form.rule ? write<Rules>(form, values, clock, to) : void()), ...);
 }
 
-/// `is_first`: no gradient has gone into the state. `powers` are kept from step to step.
+/// `is_first`: no gradient has gone into the state. `powers` are kept from step to step. `numbers` are the parameter's,
+/// of rules that keep some.
 GRADSTEP_FORMULA void write_constants(const RuleForm& form, const double* values, std::int64_t t, bool is_first,
-                                      Powers& powers, RuleConstants& to) {
-  write_constants(AllRules{}, form, values, Clock{t, is_first, powers, form.settings}, to);
+                                      const double* numbers, Powers& powers, RuleConstants& to) {
+  write_constants(AllRules{}, form, values, Clock{t, is_first, powers, form.settings, numbers}, to);
+}
+
+/// Rules whose constants follow from sums over tensors, or from numbers that they keep, say so by advance().
+template <class Rule>
+constexpr bool settles() {
+  return requires { &Rule::advance; };
+}
+
+/// How many sums a rule measures before a step.
+template <class Rule>
+constexpr int sums_of() {
+  if constexpr (requires { Rule::kSums; }) return Rule::kSums;
+  return 0;
+}
+
+template <class Rule>
+GRADSTEP_FORMULA void advance(const RuleForm& form, const double* sums, double* numbers, RuleConstants& constants) {
+  if constexpr (settles<Rule>()) {
+    auto own = read<Rule, double>(constants);
+    Rule::advance(form.choices, form.settings, sums, numbers, own);
+    store<Rule>(own, constants);
+  }
+}
+
+template <class... Rules>
+GRADSTEP_FORMULA void advance(RuleList<Rules...> /*list*/, const RuleForm& form, const double* sums, double* numbers,
+                              RuleConstants& constants) {
+  std::int32_t place = 0;
+  ((place++ == form.rule ? advance<Rules>(form, sums, numbers, constants) : void()), ...);
+}
+
+/// What a parameter's constants and its numbers become by the sums of the step.
+GRADSTEP_FORMULA void advance(const RuleForm& form, const double* sums, double* numbers, RuleConstants& constants) {
+  advance(AllRules{}, form, sums, numbers, constants);
+}
+
+/// How the variance of orthogonalized matrices goes on.
+GRADSTEP_FORMULA VarianceStep variance_step(const RuleConstants& constants) {
+  const auto own = read<Muon, double>(constants);
+  return {own.variance_beta, own.variance_correct};
 }
 
 /// |value| / |change|, the change without its learning rate, from sums of squares; 1 where one of them is 0.

@@ -13,9 +13,11 @@ namespace gradstep::rules {
 
 // Room for any rule, on hosts and devices.
 inline constexpr int kMaxFields = 16;
-inline constexpr int kMaxSettings = 6;
-inline constexpr int kMaxChoices = 6;
+inline constexpr int kMaxSettings = 8;
+inline constexpr int kMaxChoices = 8;
 inline constexpr int kMaxStates = 4;
+inline constexpr int kMaxNumbers = 4;
+inline constexpr int kMaxSums = 2;
 
 /// Legal values: finite, at least `minimum`, below `limit`.
 struct Range {
@@ -58,8 +60,31 @@ struct State {
 
   const char* name = nullptr;
   bool has_signs = false;
+  bool is_exact = false;    ///< kept in the arithmetic type, whatever the options say: no rounding may build up in it
   int initial = kNone;      ///< the setting that it starts with; kNone = 0
   int listed_with = kNone;  ///< the flag without which its name is unknown; such states come last; kNone = always known
+};
+
+/// A number that is kept for each parameter, in f64.
+struct Number {
+  const char* name = nullptr;
+  int initial = State::kNone;  ///< the setting that it starts with; kNone = 0
+};
+
+/// Where the numbers of a parameter lie, in the order of the description; NULL = it has no such number.
+struct NumberPlaces {
+  double* of[kMaxNumbers] = {};
+};
+
+/// The sums that a rule measures before a step, of a chunk or of whole tensors.
+struct Sums {
+  double of[kMaxSums] = {};
+};
+
+/// What the sums of a rule are taken over.
+enum class Scope : std::uint8_t {
+  tensor,  ///< each parameter has its own
+  rule,    ///< all parameters that the rule steps have one
 };
 
 /// A flag that needs a hyper-parameter to be positive, or to be zero.
@@ -78,11 +103,13 @@ struct Description {
   std::span<const Choice> choices;
   std::span<const State> states;
   std::span<const Requirement> requirements;
+  std::span<const Number> numbers = {};
   bool trust_ratio = false;  ///< the change of a tensor is scaled to the length of the tensor
 };
 
 /// How the weights shrink. `coupled` adds decay * p to the gradient; `decoupled` subtracts learning_rate * decay * p
-/// from the parameter; `any` is a kernel that does both, with factors that may be 0.
+/// from the parameter; `any` is a kernel that does both, with factors that may be 0. A rule that says `none` has its
+/// decay in its formula.
 enum class Decay : std::uint8_t { none, coupled, decoupled, any };
 inline constexpr Decay kDecays[] = {Decay::none, Decay::coupled, Decay::decoupled};
 

@@ -89,6 +89,7 @@ class Kernel {
     return count;
   }();
   static constexpr bool kWritesStates = true;
+  static constexpr int kSums = sums_of<Rule>();
 
   /// Bit s: state s of those that the kernel gets has signs.
   static constexpr std::uint8_t kSignedStates = [] {
@@ -102,6 +103,14 @@ class Kernel {
     return static_cast<std::uint8_t>(bits);
   }();
 
+  static constexpr bool kHasExactStates = [] {
+    bool has = false;
+    for (std::size_t s = 0; s < std::size(Rule::kStates); ++s) {
+      has = has || (((Rule::states(kVariant) >> s) & 1U) != 0 && Rule::kStates[s].is_exact);
+    }
+    return has;
+  }();
+
   GRADSTEP_FORMULA explicit Kernel(const RuleConstants& constants)
       : constants_(read<Rule, T>(constants)),
         decay_(static_cast<T>(kDecay == Decay::any ? constants.decoupled : constants.decay)),
@@ -110,14 +119,26 @@ class Kernel {
   /// Returns the change of p. `state` holds the states that exist, in the order of the description.
   template <class V>
   GRADSTEP_FORMULA V operator()(V p, V g, V* state) const {
-    if constexpr (kDecay == Decay::coupled) g = g + decay_ * p;
-    if constexpr (kDecay == Decay::any) g = g + coupled_ * p;
+    g = seen(p, g);
     const V delta = Rule::template delta<T, kVariant>(constants_, p, g, state, largest_);
     if constexpr (kDecay == Decay::decoupled || kDecay == Decay::any) return delta - decay_ * p;
     return delta;
   }
 
+  /// Writes the factors whose products the sums of the step are taken of.
+  template <class V>
+  GRADSTEP_FORMULA void measure(V p, V g, const V* state, V* a, V* b) const {
+    if constexpr (kSums > 0) Rule::template measure<T, kVariant>(constants_, p, seen(p, g), state, a, b);
+  }
+
  private:
+  template <class V>
+  GRADSTEP_FORMULA V seen(V p, V g) const {
+    if constexpr (kDecay == Decay::coupled) return g + decay_ * p;
+    if constexpr (kDecay == Decay::any) return g + coupled_ * p;
+    return g;
+  }
+
   typename Rule::template Constants<T> constants_;
   T decay_;
   T coupled_;

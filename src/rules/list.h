@@ -15,16 +15,24 @@
 #include "rules/adan.h"
 #include "rules/ademamix.h"
 #include "rules/adopt.h"
+#include "rules/asgd.h"
+#include "rules/dadapt_adam.h"
 #include "rules/lamb.h"
 #include "rules/laprop.h"
+#include "rules/lars.h"
 #include "rules/lion.h"
+#include "rules/mars.h"
 #include "rules/muon.h"
 #include "rules/nadam.h"
+#include "rules/novograd.h"
+#include "rules/prodigy.h"
 #include "rules/radam.h"
 #include "rules/rmsprop.h"
 #include "rules/rprop.h"
+#include "rules/schedule_free.h"
 #include "rules/sgd.h"
 #include "rules/signum.h"
+#include "rules/sophia.h"
 #include "rules/yogi.h"
 
 namespace gradstep::rules {
@@ -37,6 +45,7 @@ struct RuleList {
 };
 
 using AllRules = RuleList<Sgd, RmsProp, AdaGrad, Adam, Lion, Lamb, Muon, Signum, NAdam, RAdam, Adamax, Adadelta, Rprop,
-                          AdaBelief, Yogi, Adan, AdEMAMix, Adopt, LaProp>;
+                          AdaBelief, Yogi, Adan, AdEMAMix, Adopt, LaProp, Asgd, Lars, NovoGrad, Mars, Sophia,
+                          ScheduleFree, Prodigy, DAdaptAdam>;
 
 }  // namespace gradstep::rules

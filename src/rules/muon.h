@@ -10,18 +10,28 @@
 #include "rules/clock.h"
 #include "rules/description.h"
 #include "rules/newton_schulz.h"
+#include "rules/variance.h"
 
 namespace gradstep::rules {
 
 struct Muon {
-  enum : std::uint8_t { learning_rate, momentum, weight_decay };
+  enum : std::uint8_t { learning_rate, momentum, variance_beta, weight_decay };
   static constexpr Field kFields[] = {
       {"learning_rate", at_least(0), kRequired, "step size"},
       {"momentum", kFraction, 0.95, "share of the momentum that a step keeps"},
+      {"variance_beta", kFraction, 0.95, "share of the variance that a step keeps"},
       {"weight_decay", at_least(0), 0, "learning_rate * weight_decay * p is subtracted from p"},
   };
 
-  enum : std::uint8_t { iterations, epsilon, scale_factor, coefficient_a, coefficient_b, coefficient_c };
+  enum : std::uint8_t {
+    iterations,
+    epsilon,
+    scale_factor,
+    coefficient_a,
+    coefficient_b,
+    coefficient_c,
+    variance_epsilon
+  };
   static constexpr Field kSettings[] = {
       {"iterations", whole(1, 100), 5, "Newton-Schulz iterations"},
       {"epsilon", at_least(0), 1e-7, "keeps the norm that a matrix is divided by from zero"},
@@ -29,9 +39,19 @@ struct Muon {
       {"coefficient_a", {}, 3.4445, "of coefficients = own: X = a X + (b A + c A^2) X, A = X X^T"},
       {"coefficient_b", {}, -4.7750, "likewise"},
       {"coefficient_c", {}, 2.0315, "likewise"},
+      {"variance_epsilon", at_least(0), 1e-8, "keeps the root of the variance from zero"},
   };
 
-  enum : std::uint8_t { momentum_form, nesterov, step_scale_by, coefficients, normalizer };
+  enum : std::uint8_t {
+    momentum_form,
+    nesterov,
+    step_scale_by,
+    coefficients,
+    normalizer,
+    variance_of,
+    variance_floor,
+    variance_length
+  };
   static constexpr const char* kMomentumForms[] = {"average", "sum", "corrected"};
   enum : std::uint8_t { average, sum, corrected };
   static constexpr const char* kStepScales[] = {"shape", "rms", "spectral", "largest", "kernel", "none"};
@@ -48,6 +68,13 @@ struct Muon {
       {"coefficients", kNewtonSchulzSets, "of the Newton-Schulz iterations"},
       {"normalizer", kNormalizers,
        "what a matrix is divided by first. add: norm + epsilon; max: max(norm, epsilon); safe: 1.02 norm + epsilon"},
+      {"variance", kVariances,
+       "what o is divided by the root of: a mean square of each of the rows (NorMuon: dion, pytorch_optimizer), of the "
+       "longer axis (NorMuon: NVIDIA), of the elements (AdaMuon); kept as the state variance"},
+      {"variance_floor", kVarianceFloors, "add: sqrt(v) + variance_epsilon; max: sqrt(max(v, variance_epsilon))"},
+      {"variance_length", kVarianceLengths,
+       "how long o is then. kept: as before (NorMuon); free: as it comes (AdaMuon: NVIDIA); full: sqrt(min(rows, "
+       "columns)), with v / (1 - variance_beta^(t+1)) (AdaMuon: pytorch_optimizer)"},
   };
 
   static constexpr State kStates[] = {{.name = "momentum_buffer", .has_signs = true}};
@@ -56,11 +83,13 @@ struct Muon {
       .name = "muon",
       .source =
           "Jordan et al. 2024, Muon; options where KellerJordan/Muon, torch, Moonlight, dion, NVIDIA and optax "
-          "differ, the numbers of each",
+          "differ, the numbers of each. Li et al. 2025, NorMuon; Si et al. 2025, AdaMuon: the option variance",
       .formula =
           "m = momentum * m + (1 - momentum) * g\n"
           "u = (1 - momentum) * g + momentum * m if nesterov else m\n"
           "o = orthogonalize(u) of the first axis against all others\n"
+          "with variance: v = variance_beta * v + (1 - variance_beta) * mean(o^2), o = o / (sqrt(v) + "
+          "variance_epsilon), scaled by variance_length\n"
           "p = p - learning_rate * scale_factor * step_scale * o; every parameter needs 2 axes or more",
       .fields = kFields,
       .settings = kSettings,
@@ -84,19 +113,22 @@ struct Muon {
   struct Constants {
     T keep, take;  ///< m = keep m + take g
     T of_g, of_m;  ///< u = of_g g + of_m m
+    T variance_beta, variance_correct;
   };
 
   static GRADSTEP_FORMULA Constants<double> constants(const std::int32_t* choices, const double* v,
                                                       const Clock& clock) {
     const double share = v[momentum];
     const double take = choices[momentum_form] == sum ? 1 : 1 - share;
-    if (choices[momentum_form] != corrected) {
-      return choices[nesterov] != 0 ? Constants<double>{share, take, take, share}
-                                    : Constants<double>{share, take, 0, 1};
+    const bool looks_ahead = choices[nesterov] != 0;
+    double of_g = looks_ahead ? take : 0;
+    double of_m = looks_ahead ? share : 1;
+    if (choices[momentum_form] == corrected) {
+      const double now = clock.power(0, share);
+      of_g = looks_ahead ? take / (1 - now) : 0;
+      of_m = looks_ahead ? share / (1 - now * share) : 1 / (1 - now);
     }
-    const double now = clock.power(0, share);
-    return choices[nesterov] != 0 ? Constants<double>{share, take, take / (1 - now), share / (1 - now * share)}
-                                  : Constants<double>{share, take, 0, 1 / (1 - now)};
+    return {share, take, of_g, of_m, v[variance_beta], 1 / (1 - clock.power(1, v[variance_beta]))};
   }
 
   /// Returns u, which is orthogonalized as a whole.
@@ -115,6 +147,10 @@ struct Muon {
             {settings[coefficient_a], settings[coefficient_b], settings[coefficient_c]}};
   }
 
+  static Variance variance(const std::int32_t* choices, const double* settings) {
+    return {static_cast<VarianceOf>(choices[variance_of]), static_cast<VarianceFloor>(choices[variance_floor]),
+            static_cast<VarianceLength>(choices[variance_length]), 0, settings[variance_epsilon]};
+  }
   /// What a step along an orthogonalized matrix is multiplied by, beside the learning rate.
   static double step_scale(const std::int32_t* choices, const double* settings, double rows, double columns) {
     const double longer = rows > columns ? rows : columns;

@@ -147,8 +147,9 @@ void Rank::feed_state() {
     const std::string stem = name.substr(0, name.size() - (is_matrix ? pattern.size() : 0));
     for (std::size_t i = 0; i < count(); ++i) {
       if (!is_matrix) {
-        feed_state_tensor(i, name,
-                          name == "step" || name == "average_count" ? std::vector<std::int64_t>{1} : shapes_[i]);
+        gradstep_tensor shown{};
+        const bool exists = gradstep_optimizer_state(twin.get(), i, name.c_str(), &shown) == GRADSTEP_OK;
+        feed_state_tensor(i, name, exists ? std::vector(shown.shape, shown.shape + shown.ndim) : shapes_[i]);
         continue;
       }
       bool found = true;

@@ -60,6 +60,47 @@ static void matrices_have_their_own_shape(void** state) {
                GRADSTEP_ERR_INVALID_ARGUMENT, "preconditioners.9.0");
 }
 
+static void averages_of_weights_are_as_in_the_other_rules(void** state) {
+  fixture* f = *state;
+  gradstep_shampoo_options o = options_of_test();
+  float averages[kModelElements] = {0};
+  gradstep_tensor tensors[kModelParameters];
+  int64_t plain = 0;
+  int64_t averaged = 0;
+  for (size_t i = 0; i < kModelParameters; ++i) {
+    tensors[i] = f->m.params[i];
+    tensors[i].data = averages + ((const float*)f->m.params[i].data - f->m.values);
+  }
+  create(f, &o);
+  step(f);
+  assert_fails(gradstep_optimizer_average(f->optimizer, tensors, kModelParameters, NULL), GRADSTEP_ERR_INVALID_STATE,
+               "has neither average_decay nor average_equal");
+  assert_ok(gradstep_shampoo_state_bytes(&o, f->m.parameters, kModelParameters, &plain));
+  o.average_equal = 1;
+  o.average_every = 0; /* what a host has that knows no such field; as 1 */
+  assert_ok(gradstep_shampoo_state_bytes(&o, f->m.parameters, kModelParameters, &averaged));
+  assert_int_equal(averaged - plain,
+                   kModelElements * (int64_t)sizeof(float) + kModelParameters * (int64_t)sizeof(double));
+  for (int soap = 0; soap < 2; ++soap) {
+    double sum = 0;
+    o.eigenvalue_corrected = soap;
+    create(f, &o);
+    for (int t = 0; t < 3; ++t) {
+      step(f);
+      sum += f->m.values[0];
+    }
+    assert_ok(gradstep_optimizer_average(f->optimizer, tensors, kModelParameters, NULL));
+    assert_float_equal(averages[0], sum / 3, 1e-6);
+  }
+  gradstep_optimizer* none = NULL;
+  o.average_decay = 0.5;
+  assert_fails(gradstep_optimizer_create_shampoo(f->context, &o, f->m.parameters, kModelParameters, &none),
+               GRADSTEP_ERR_INVALID_ARGUMENT, "options.average_equal: does not go with average_decay, which is 0.5");
+  o.average_decay = 1;
+  assert_fails(gradstep_optimizer_create_shampoo(f->context, &o, f->m.parameters, kModelParameters, &none),
+               GRADSTEP_ERR_INVALID_ARGUMENT, "options.average_decay: is 1, expected a number in [0, 1)");
+}
+
 static void metrics_tell_of_every_statistic(void** state) {
   fixture* f = *state;
   const gradstep_shampoo_options o = options_of_test();
@@ -210,6 +251,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(state_bytes_are_what_the_handle_holds),
       TEST(matrices_have_their_own_shape),
+      TEST(averages_of_weights_are_as_in_the_other_rules),
       TEST(metrics_tell_of_every_statistic),
       TEST(every_mode_steps),
       TEST(blocks_are_dealt_out),

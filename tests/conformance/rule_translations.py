@@ -3,14 +3,27 @@
 """How the keywords of other systems' rules are said in gradstep's options."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 Options = dict[str, Any]
-Translated = tuple[str, Options]
+Rule = tuple[str, Options]
 
 
 class Skip(Exception):
     """A case that gradstep does not reproduce. The text is the reason; none is a mistake."""
+
+
+@dataclass
+class Translation:
+    """A case in gradstep's words."""
+
+    rule: str
+    options: Options
+    of_one_axis: Rule | None = None  # what steps tensors of one axis or none, if that is another rule
+    rate_of_one_axis: float = 1.0  # times the case's learning rate
+    weight_rates: bool = False  # a step is weighted by the learning rate of the next one
+
 
 
 def adam_options(hyper: Options, decay: float) -> Options:
@@ -104,6 +117,36 @@ def muon_dion(hyper: Options) -> Options:
 def muon_dion_reference(hyper: Options) -> Options:
     defaults = {"nesterov": True, "weight_decay": 0.1, "use_polar_express": False}
     return muon_dion(defaults | hyper) | {"coefficients": "simple", "iterations": hyper.get("ns_steps", 5)}
+
+
+def normuon_dion(hyper: Options) -> Options:
+    return muon_dion(hyper) | {"variance": "rows", "variance_beta": hyper.get("muon_beta2", 0.95)}
+
+
+def normuon_kozistr(hyper: Options) -> Options:
+    return muon_of_kozistr(hyper) | {"variance": "rows", "variance_beta": hyper.get("beta2", 0.95)}
+
+
+def muon_of_kozistr(hyper: Options) -> Options:
+    return {
+        "momentum": hyper.get("momentum", 0.95),
+        "nesterov": hyper.get("nesterov", True),
+        "weight_decay": hyper.get("weight_decay", 0),
+        "iterations": hyper.get("ns_steps", 5),
+        "step_scale": "rms" if hyper.get("use_adjusted_lr") else "shape",
+    }
+
+
+def of_nvidia(variance: str, **options: Any) -> Callable[[Options], Options]:
+    own = {"variance": variance} | options
+    return lambda hyper: muon_nvidia(hyper) | own | given(hyper, variance_beta="beta2", variance_epsilon="eps")
+
+
+def adamuon_kozistr(hyper: Options) -> Options:
+    momentum, beta2 = hyper.get("betas", (0.9, 0.95))
+    options = muon_of_kozistr({"use_adjusted_lr": True} | hyper | {"momentum": momentum, "nesterov": False})
+    epsilon = {"variance_epsilon": hyper.get("eps", 1e-10)}
+    return options | epsilon | {"variance": "elements", "variance_beta": beta2, "variance_length": "full"}
 
 
 def muon_optax(hyper: Options) -> Options:
@@ -241,6 +284,74 @@ def signum(hyper: Options) -> Options:
     return options | ({"weight_decay": hyper["weight_decay"]} if "weight_decay" in hyper else {})
 
 
+def given(hyper: Options, **names: str) -> Options:
+    """What is given, under gradstep's names."""
+    return {ours: hyper[theirs] for ours, theirs in names.items() if theirs in hyper}
+
+
+def asgd(hyper: Options) -> Options:
+    names = {"shrinkage": "lambd", "exponent": "alpha", "averaging_start": "t0", "weight_decay": "weight_decay"}
+    return given(hyper, **names)
+
+
+def lars(hyper: Options, **options: Any) -> Options:
+    names = ("momentum", "trust_coefficient", "weight_decay")
+    return options | given(hyper, epsilon="eps", **{name: name for name in names})
+
+
+def sgd_of_vectors(hyper: Options) -> Rule:
+    """LARS of pytorch_optimizer has neither its ratio nor its decay there."""
+    return "sgd", {"momentum": hyper.get("momentum", 0.9)}
+
+
+def mars(form: str) -> Callable[[Options], Options]:
+    return lambda hyper: torch_moments(hyper, form=form) | given(hyper, gamma="gamma")
+
+
+def adam_of_vectors(hyper: Options) -> Rule:
+    """What MARS of pytorch_optimizer does with tensors of one axis."""
+    beta1, beta2 = hyper.get("betas_1d", (0.9, 0.95))
+    options = {"beta1": beta1, "beta2": beta2, "weight_decay": hyper.get("weight_decay_1d", 0.1)}
+    return "adam", options | {"epsilon": hyper.get("eps", 1e-8), "decoupled_weight_decay": True}
+
+
+def sophia(hyper: Options) -> Options:
+    names = {"beta1": "b1", "epsilon": "eps", "weight_decay": "weight_decay"}
+    return given(hyper, gamma="gamma", clip_threshold="clip_threshold", **names)
+
+
+def schedule_free(inner: str, beta: str = "") -> Callable[[Options], Options]:
+    def options(hyper: Options) -> Options:
+        names = {"warmup_steps": "warmup_steps", "weight_power": "r", "rate_power": "weight_lr_power"}
+        found = torch_moments(hyper) | optax_moments(hyper) | given(hyper, **names) | {"inner": inner}
+        if beta in hyper:
+            found["beta1"] = hyper[beta]
+        if inner == "radam":
+            found["waits"] = hyper.get("silent_sgd_phase", True)
+        return found
+
+    return options
+
+
+def prodigy(hyper: Options) -> Options:
+    names = {"d0": "d0", "d_factor": "d_coef", "d_growth": "growth_rate", "bias_correction": "use_bias_correction"}
+    same = {"beta3": "beta3", "safeguard_warmup": "safeguard_warmup"}
+    return torch_moments(hyper) | given(hyper, **names, **same)
+
+
+def prodigy_optax(hyper: Options) -> Options:
+    names = {"d0": "estim_lr0", "d_factor": "estim_lr_coef", "safeguard_warmup": "safeguard_warmup", "beta3": "beta3"}
+    return torch_moments(hyper, bias_correction=True) | given(hyper, **names)
+
+
+def dadapt(hyper: Options) -> Options:
+    return torch_moments(hyper) | given(hyper, d0="d0", d_growth="growth_rate", bias_correction="bias_correction")
+
+
+def dadapt_optax(hyper: Options) -> Options:
+    return torch_moments(hyper, bias_correction=True) | given(hyper, d0="estim_lr0")
+
+
 def reason(text: str) -> Callable[[Options], Options]:
     def skip(_: Options) -> Options:
         raise Skip(text)
@@ -256,6 +367,8 @@ RULES: dict[str, tuple[str, Callable[[Options], Options]]] = {
     "adamax_optax": ("adamax", optax_moments),
     "adamax_torch": ("adamax", torch_moments),
     "adamaxw_optax": ("adamax", lambda hyper: optax_moments(hyper, decay_mode="decoupled", weight_decay=1e-4)),
+    "adamuon_kozistr": ("muon", adamuon_kozistr),
+    "adamuon_nvidia": ("muon", of_nvidia("elements", variance_length="free")),
     "adan_kozistr": ("adan", adan_kozistr),
     "adan_optax": ("adan", lambda hyper: optax_moments(hyper, form="optax", epsilon_root=1e-8)),
     "adanw_kozistr": ("adan", lambda hyper: torch_moments(hyper, ("beta1", "beta2", "beta3"))),
@@ -283,9 +396,17 @@ RULES: dict[str, tuple[str, Callable[[Options], Options]]] = {
     "decay_decoupled_meta": ("adam", decay_meta("decoupled")),
     "decay_independent_meta": ("adam", decay_meta("relative")),
     "decay_l2_meta": ("adam", decay_meta("coupled")),
+    "asgd_torch": ("asgd", asgd),
+    "dadapt_adam_kozistr": ("dadapt_adam", dadapt),
+    "dadapt_adamw_optax": ("dadapt_adam", dadapt_optax),
     "lamb_optax": ("lamb", lamb_optax),
+    "lars_kozistr": ("lars", lambda hyper: lars(hyper, form="pytorch_optimizer")),
+    "lars_nesterov_optax": ("lars", lambda hyper: lars(hyper, nesterov=True)),
+    "lars_optax": ("lars", lars),
     "laprop_nvidia": ("laprop", torch_moments),
     "lion_optax": ("lion", lambda hyper: lion_options(hyper, 1e-3)),
+    "mars_adamw_kozistr": ("mars", mars("adamw")),
+    "mars_lion_kozistr": ("mars", mars("lion")),
     "muon_dion": ("muon", muon_dion),
     "muon_dion_reference": ("muon", muon_dion_reference),
     "muon_kellerjordan": ("muon", muon_kellerjordan),
@@ -293,25 +414,45 @@ RULES: dict[str, tuple[str, Callable[[Options], Options]]] = {
     "muon_nvidia": ("muon", muon_nvidia),
     "muon_optax": ("muon", muon_optax),
     "muon_torch": ("muon", muon_torch),
+    "normuon_dion": ("muon", normuon_dion),
+    "normuon_kozistr": ("muon", normuon_kozistr),
+    "normuon_nvidia": ("muon", of_nvidia("longer", variance_floor="max")),
     "nadam_optax": ("nadam", lambda hyper: optax_moments(hyper, form="optax")),
     "nadam_torch": ("nadam", torch_moments),
     "nadamw_optax": ("nadam", nadamw_optax),
     "nadamw_torch": ("nadam", lambda hyper: torch_moments(hyper, decay_mode="decoupled")),
+    "novograd_optax": ("novograd", optax_moments),
+    "prodigy_coupled_prodigyopt": ("prodigy", lambda hyper: prodigy(hyper) | {"decay_mode": "coupled"}),
+    "prodigy_optax": ("prodigy", prodigy_optax),
+    "prodigy_prodigyopt": ("prodigy", prodigy),
     "radam_nesterov_optax": ("radam", lambda hyper: optax_moments(hyper, form="optax", nesterov=True)),
     "radam_optax": ("radam", lambda hyper: optax_moments(hyper, form="optax")),
     "radam_torch": ("radam", torch_moments),
     "radamw_torch": ("radam", lambda hyper: torch_moments(hyper, decay_mode="decoupled")),
     "rprop_optax": ("rprop", reason("it applies the update of the step before; rprop is torch's")),
     "rprop_torch": ("rprop", rprop),
+    "schedule_free_adamw": ("schedule_free", schedule_free("adamw")),
+    "schedule_free_adamw_optax": ("schedule_free", schedule_free("adamw")),
+    "schedule_free_radam": ("schedule_free", schedule_free("radam")),
+    "schedule_free_sgd": ("schedule_free", schedule_free("sgd", "momentum")),
+    "schedule_free_sgd_optax": ("schedule_free", schedule_free("sgd")),
     "signsgd_optax": ("signum", lambda _: {"momentum": 0}),
     "signum_nesterov_nvidia": ("signum", signum),
     "signum_optax": ("signum", signum),
     "signum_shape_scaled_nvidia": ("signum", reason("signum has no scale by the shape")),
+    "sophia_optax": ("sophia", sophia),
     "yogi_optax": ("yogi", optax_moments),
 }
 
+# What steps tensors of one axis, where that is another rule.
+OF_ONE_AXIS: dict[str, Callable[[Options], Rule]] = {
+    "lars_kozistr": sgd_of_vectors,
+    "mars_adamw_kozistr": adam_of_vectors,
+    "mars_lion_kozistr": adam_of_vectors,
+}
 
-def translate(name: str, meta: Options, case: Options) -> Translated:
+
+def translate(name: str, meta: Options, case: Options) -> Translation:
     """The rule and its options, beside the learning rate."""
     if name.endswith("_bf16"):
         raise Skip("its rounding belongs to the products of torch, and has no definition")
@@ -319,4 +460,10 @@ def translate(name: str, meta: Options, case: Options) -> Translated:
         raise Skip(f"no rule {meta.get('rule', name)!r}")
     rule, options_of = RULES[name]
     rates = case["lr"]
-    return rule, options_of({"lr": rates[0] if isinstance(rates, list) else rates} | case["hyper"])
+    hyper = {"lr": rates[0] if isinstance(rates, list) else rates} | case["hyper"]
+    said = Translation(rule, options_of(hyper))
+    if name in OF_ONE_AXIS:
+        said.of_one_axis = OF_ONE_AXIS[name](hyper)
+        said.rate_of_one_axis = hyper["lr_1d"] / hyper["lr"] if "lr_1d" in hyper else 1.0
+    said.weight_rates = name.startswith("schedule_free") and name.endswith("optax") and isinstance(rates, list)
+    return said

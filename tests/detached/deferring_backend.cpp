@@ -180,17 +180,14 @@ struct KeptStep {
   std::vector<double> values;
 };
 
-struct KeptUpdate {
-  explicit KeptUpdate(const UpdatePlan& shown) : plan(shown), work(*shown.work), list(shown.items) {
-    for (UpdateItem& item : list.items()) shapes.own(item);
-    plan.work = &work;
-    plan.items = std::as_const(list).items();
+using KeptUpdate = KeptList<UpdatePlan, UpdateItem>;
+
+struct KeptSums : KeptList<SumsPlan, UpdateItem> {
+  explicit KeptSums(const SumsPlan& shown) : KeptList(shown), settled(shown.settled) {
+    plan.settled = std::as_const(settled).items();
   }
 
-  UpdatePlan plan;
-  WorkList work;
-  Kept<UpdateItem> list;
-  Shapes shapes;
+  Kept<SettledItem> settled;
 };
 
 struct KeptSelection {
@@ -227,6 +224,18 @@ void DeferringBackend::shape_gradients(const UnitPlan& plan, const kernels::Step
   put_into(queue, [this, kept = std::make_shared<KeptList<UnitPlan, UnitItem>>(plan), scalars] {
     inner_.shape_gradients(kept->plan, scalars, host_);
   });
+}
+
+void DeferringBackend::measure_sums(const SumsPlan& plan, const kernels::StepScalars* scalars, rules::Sums* partials,
+                                    Queue& queue) {
+  put_into(queue, [this, kept = std::make_shared<KeptSums>(plan), scalars, partials] {
+    inner_.measure_sums(kept->plan, scalars, partials, host_);
+  });
+}
+
+void DeferringBackend::settle(const SumsPlan& plan, const kernels::StepScalars* scalars, Queue& queue) {
+  put_into(queue,
+           [this, kept = std::make_shared<KeptSums>(plan), scalars] { inner_.settle(kept->plan, scalars, host_); });
 }
 
 void DeferringBackend::update(const UpdatePlan& plan, kernels::StepScalars* scalars, Queue& queue) {

@@ -25,6 +25,9 @@ class DeferringBackend : public Backend {
   void begin_step(const StepPlan& plan, const kernels::StepRequest& request, const double* values,
                   kernels::StepScalars* scalars, Queue& queue) override;
   void shape_gradients(const UnitPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override;
+  void measure_sums(const SumsPlan& plan, const kernels::StepScalars* scalars, rules::Sums* partials,
+                    Queue& queue) override;
+  void settle(const SumsPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override;
   void update(const UpdatePlan& plan, kernels::StepScalars* scalars, Queue& queue) override;
   void count_staying(const FinishPlan& plan, const kernels::StepScalars* scalars, double* partials,
                      Queue& queue) override;

@@ -110,12 +110,14 @@ def outside_and_inside(bounds):
 
 # What else an option needs before its own bounds count.
 COMPANY = {
+    "average_every": {"average_decay": 0.5},
+    "average_start": {"average_decay": 0.5},
     "bucket_elements": {"fuse_threshold": 1},
     "momentum_correction": {"mode": "sparse_topk"},
     "warmup_steps": {"mode": "sparse_topk"},
 }
 # Numbers of steps, which are whole ones.
-WHOLE = {"iterations", "alpha_steps", "beta3_steps"}
+WHOLE = {"iterations", "alpha_steps", "beta3_steps", "average_start", "average_every"}
 BOUNDED = [(cls, name) for cls, name in KEYWORDS if SAID[cls][name][1].bounds not in ("", "finite", "any of 64 bits")]
 
 

@@ -45,6 +45,7 @@ def test_options_by_name_are_those_of_the_c_struct(rule):
     by_name_alone = {"step_counting", "average_decay", "decay_mode", "peak_learning_rate", "trust_ratio"}
     by_name_alone |= {"cautious_update", "cautious_decay", "center_gradients"}
     by_name_alone |= {"adaptive_clip", "adaptive_clip_epsilon", "adaptive_clip_units"}
+    by_name_alone |= {"average_warmup", "average_equal", "average_start", "average_every"}
     assert set(described) == own | by_name_alone
     for option in (described[name] for name in own):
         value = getattr(struct, option.name)

@@ -19,6 +19,7 @@ STORAGE = {"maximize", "master_weights", "state_dtype", "stochastic_rounding", "
 SHARED = STORAGE | {"step_counting", "average_decay", "decay_mode", "peak_learning_rate", "trust_ratio"}
 SHARED |= {"cautious_update", "cautious_decay", "center_gradients"}
 SHARED |= {"adaptive_clip", "adaptive_clip_epsilon", "adaptive_clip_units"}
+SHARED |= {"average_warmup", "average_equal", "average_start", "average_every"}
 KINDS = {"hyper-parameter": "hyper_parameter"}
 SIZE = 1 << 14
 

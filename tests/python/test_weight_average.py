@@ -96,58 +96,126 @@ def test_there_is_none_before_the_first_step_and_without_the_option(random):
         plain.average()
 
 
-def test_a_loaded_optimizer_goes_on_with_the_bits_of_the_saved_one(tmp_path, random):
-    grads = gradients(random, 8)
+def make(rule, parameters, options):
+    if rule == "adam":
+        return gradstep.make_optimizer("adam", parameters, learning_rate=0.03, **options)
+    return gradstep.Shampoo(
+        parameters, learning_rate=0.03, start_preconditioning_step=1, eigenvalue_corrected=rule == "soap", **options
+    )
+
+
+def warmed_up(mean, value, count):
+    decay = min(DECAY, float((1 + count) / (10 + count)))
+    return decay * mean + (1 - decay) * value
+
+
+# What AveragedModel is to be given for the same averages.
+KINDS = {
+    "ema": ({"average_decay": DECAY}, lambda utils: {"multi_avg_fn": utils.get_ema_multi_avg_fn(DECAY)}),
+    "warmup": ({"average_decay": DECAY, "average_warmup": True}, lambda utils: {"avg_fn": warmed_up}),
+    "swa": ({"average_equal": True}, lambda utils: {}),
+}
+WHEN = [(0, 1), (3, 1), (2, 3)]
+by_rule = pytest.mark.parametrize("rule", ["adam", "shampoo", "soap"])
+by_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+@by_rule
+@by_kind
+@pytest.mark.parametrize(("start", "every"), WHEN)
+def test_averages_are_those_of_torch(rule, kind, start, every, random):
+    torch = pytest.importorskip("torch")
+    swa_utils = pytest.importorskip("torch.optim.swa_utils")
+    options, arguments = KINDS[kind]
     parameters = ones()
-    whole = adam(parameters)
-    train(whole, parameters, grads[:4])
+    optimizer = make(rule, parameters, {**options, "average_start": start, "average_every": every})
+    # PyTorch's model has the same parameters after each step: only the averages are compared.
+    model = torch.nn.ParameterList([torch.nn.Parameter(torch.ones(shape)) for shape in SHAPES])
+    averaged = swa_utils.AveragedModel(model, **arguments(swa_utils))
+    for t, step in enumerate(gradients(random, 12)):
+        optimizer.step(parameters, step)
+        with torch.no_grad():
+            for theirs, ours in zip(model, parameters, strict=True):
+                theirs.copy_(torch.from_numpy(ours))
+        if t < start:
+            expected = [array.copy() for array in parameters]
+        else:
+            if (t - start) % every == 0:
+                averaged.update_parameters(model)
+            expected = [theirs.detach().numpy() for theirs in averaged.module]
+        # Theirs is a lerp or a mean's step, ours two products and a sum: some roundings of each step, of values of
+        # about 1.
+        for mean, want in zip(optimizer.average(), expected, strict=True):
+            np.testing.assert_allclose(mean, want, rtol=0, atol=2e-6)
+
+
+OFTEN = {"average_start": 2, "average_every": 2}
+
+
+@by_rule
+@by_kind
+@pytest.mark.parametrize("more", [{}, OFTEN], ids=["all", "some"])
+def test_a_loaded_optimizer_goes_on_with_the_bits_of_the_saved_one(rule, kind, more, tmp_path, random):
+    options = KINDS[kind][0] | more
+    grads = gradients(random, 9)
+    parameters = ones()
+    whole = make(rule, parameters, options)
+    for step in grads[:5]:
+        whole.step(parameters, step)
     at_save = whole.average()
     whole.save(tmp_path / "state.safetensors")
     resumed = [array.copy() for array in parameters]
-    loaded = adam(resumed)
+    loaded = make(rule, resumed, options)
     loaded.load(tmp_path / "state.safetensors")
     for mean, want in zip(loaded.average(), at_save, strict=True):
         np.testing.assert_array_equal(mean, want)
-    train(whole, parameters, grads[4:])
-    train(loaded, resumed, grads[4:])
+    for step in grads[5:]:
+        whole.step(parameters, step)
+        loaded.step(resumed, step)
     for mean, want, before in zip(loaded.average(), whole.average(), at_save, strict=True):
         np.testing.assert_array_equal(mean, want)
         assert (mean != before).any()
 
 
-def test_every_rank_gets_all_of_a_sharded_state(random):
-    grads = gradients(random, 4)
+@by_rule
+@by_kind
+@pytest.mark.parametrize("more", [{}, OFTEN], ids=["all", "some"])
+def test_every_rank_gets_all_of_a_sharded_state(rule, kind, more, random):
+    options = KINDS[kind][0] | more
+    grads = gradients(random, 5)
     parameters = ones()
-    alone = adam(parameters)
-    train(alone, parameters, grads)
+    alone = make(rule, parameters, options)
+    for step in grads:
+        alone.step(parameters, step)
 
-    def body(comm):
+    def body(comm, preconditioners):
         mine = ones()
-        optimizer = adam(mine)
-        optimizer.shard(comm)
+        optimizer = make(rule, mine, options)
+        optimizer.shard(comm, preconditioners=preconditioners)
         for step in grads:
             optimizer.step(mine, step)
         return optimizer.average()
 
-    for averages in run_ranks(2, body):
-        for mean, want in zip(averages, alone.average(), strict=True):
-            np.testing.assert_array_equal(mean, want)
+    for preconditioners in ("replicated", "owned") if rule == "shampoo" else ("replicated",):
+        for averages in run_ranks(2, lambda comm, dealt=preconditioners: body(comm, dealt)):
+            for mean, want in zip(averages, alone.average(), strict=True):
+                np.testing.assert_array_equal(mean, want)
 
 
-def test_averages_are_those_of_torch(random):
-    torch = pytest.importorskip("torch")
-    swa_utils = pytest.importorskip("torch.optim.swa_utils")
-    parameters = ones()
-    optimizer = adam(parameters)
-    # PyTorch's model has the same parameters after each step: only the averages are compared.
-    model = torch.nn.ParameterList([torch.nn.Parameter(torch.ones(shape)) for shape in SHAPES])
-    averaged = swa_utils.AveragedModel(model, multi_avg_fn=swa_utils.get_ema_multi_avg_fn(DECAY))
-    for step in gradients(random, 10):
-        optimizer.step(parameters, step)
-        with torch.no_grad():
-            for theirs, ours in zip(model, parameters, strict=True):
-                theirs.copy_(torch.from_numpy(ours))
-        averaged.update_parameters(model)
-    # Theirs is a lerp, ours two products and a sum: some roundings of each of ten steps, of values of about 1.
-    for mean, theirs in zip(optimizer.average(), averaged.module, strict=True):
-        np.testing.assert_allclose(mean, theirs.detach().numpy(), rtol=0, atol=1e-6)
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"average_equal": True, "average_decay": 0.5}, "average_equal: does not go with average_decay, which is 0.5"),
+        ({"average_equal": True, "average_warmup": True}, "average_warmup: needs average_decay, which is 0"),
+        ({"average_warmup": True}, "average_warmup: needs average_decay, which is 0"),
+        ({"average_start": 1}, "average_start: is 1, and neither average_decay nor average_equal asks for an average"),
+        ({"average_every": 2}, "average_every: is 2, and neither average_decay nor average_equal asks for an average"),
+        ({"average_decay": 1.0}, "average_decay"),
+        ({"average_decay": 0.5, "average_start": -1}, "average_start"),
+        ({"average_decay": 0.5, "average_every": -1}, "average_every"),
+    ],
+)
+@pytest.mark.parametrize("rule", ["adam", "shampoo"])
+def test_options_that_make_no_average_are_refused(rule, options, text):
+    with pytest.raises(gradstep.InvalidArgument, match=text):
+        make(rule, ones(), options)

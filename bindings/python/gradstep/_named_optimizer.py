@@ -17,7 +17,7 @@ from gradstep._arrays import Array, Schema, schema
 from gradstep._keywords import Documented, Keyword, document
 from gradstep._numbers import any_of_64_bits, plain, real
 from gradstep._options import read_records, unknown_option
-from gradstep._shared_options import ARGUMENTS
+from gradstep._shared_arguments import ARGUMENTS
 from gradstep.context import Context, context_pointer
 from gradstep.errors import InvalidArgument
 from gradstep.optimizer import Optimizer, above_zero
@@ -138,7 +138,8 @@ class GroupedOptimizer(Optimizer):
     def _make(
         self, described: Schema, context: Context | None, options: dict[str, Any]
     ) -> tuple[Any, dict[str, Schedule]]:
-        given, self._by_group = [], []
+        given: list[tuple[str, list[Any]]] = []
+        self._by_group = []
         for group, pair in enumerate(options["rules"]):
             if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], Mapping)):
                 raise TypeError(f"rule[{group}]: is {pair!r}, expected a tuple of a name and a dict of options")
@@ -149,6 +150,7 @@ class GroupedOptimizer(Optimizer):
             read, schedules = _read_options(rule, f"rule[{group}] ({rule})", own)
             given.append((rule, read))
             self._by_group.append(schedules)
+        self._rules = tuple(rule for rule, _ in given)
         try:
             return _native.optimizer_create_by_group(context_pointer(context), given, described), {}
         except InvalidArgument as error:
@@ -235,6 +237,7 @@ def rule_class(rule: str) -> Callable[[Class], Class]:
 
     def make(cls: Class) -> Class:
         cls._name = rule
+        cls._rules = (rule,)
         about = describe_rules()[rule]
         formula = textwrap.indent(about.formula, "    ")
         cls.__doc__ = (

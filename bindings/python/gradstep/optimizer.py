@@ -19,6 +19,7 @@ from gradstep import _native
 from gradstep._arrays import Array, Arrays, Gradients, Schema, dtype_of, empty_like, schema, view
 from gradstep._handle import Handle, Lease
 from gradstep._info import _sized
+from gradstep._kept_numbers import NUMBERS
 from gradstep._keywords import spelled_out
 from gradstep._numbers import integer, real
 from gradstep._options import enum_value, read_record, read_records
@@ -103,6 +104,8 @@ class Optimizer(SavedState):
     """What all rules share. A rule is a subclass, with the types of its options."""
 
     _kind = "optimizer"
+    _rules: tuple[str, ...] = ()
+    """The names of its rules, of those that are made by name."""
 
     def __init__(
         self,
@@ -328,7 +331,7 @@ class Optimizer(SavedState):
         return self._descriptions[i]
 
     def _state_shape(self, i: int, name: str) -> tuple[int, ...]:
-        return (1,) if name in ("step", "average_count") else self._description(i)[0]
+        return (1,) if name in NUMBERS else self._description(i)[0]
 
     def state(self, i: int, name: str) -> NDArray[Any]:
         """State `name` of parameter i, shaped as the parameter unless the rule says else.
@@ -368,13 +371,16 @@ class Optimizer(SavedState):
         return copy
 
     def average(self, out: Sequence[Array | None] | None = None) -> list[Array | None]:
-        """The averages of the weights that the option `average_decay` keeps, by parameter.
+        """The averages of the weights, by parameter: of the options `average_decay` and `average_equal`, or the rule's.
 
         out: takes them, arrays of the parameters' shapes and any float dtype; None in it = not wanted. New arrays of
-        the arithmetic's dtype by default. Collective while the optimizer is sharded. Raises InvalidState before the
-        first step, and where there are none.
+        the arithmetic's dtype by default. For schedule_free they hold the parameters when the call begins, and must be
+        given. Collective while the optimizer is sharded. Raises InvalidState before the first step, and where there
+        are none.
         """
         if out is None:
+            if "schedule_free" in self._rules:
+                raise TypeError("out: schedule_free makes its average of the parameters, give copies of them")
             wide = [np.float64 if dtype == "float64" else np.float32 for _, dtype in self._descriptions]
             out = [np.empty(shape, dtype) for (shape, _), dtype in zip(self._descriptions, wide, strict=True)]
         self._handle.call(_native.optimizer_average, list(out))

@@ -5,13 +5,37 @@
 """The first-order rules. Their documentation is what the C library says of them."""
 
 from collections.abc import Iterable
-from typing import Unpack
+from typing import TypedDict, Unpack
 
 from gradstep._arrays import Array
 from gradstep._named_optimizer import NamedOptimizer, rule_class
-from gradstep._shared_options import SharedOptions
 from gradstep.context import Context
 from gradstep.schedule import Number
+
+
+class SharedOptions(TypedDict, total=False):
+    """What every rule but Shampoo takes besides its own options."""
+
+    maximize: bool
+    master_weights: bool
+    state_dtype: str
+    stochastic_rounding: bool
+    seed: int
+    step_counting: str
+    average_decay: float
+    decay_mode: str
+    peak_learning_rate: float
+    trust_ratio: bool
+    cautious_update: str
+    cautious_decay: bool
+    adaptive_clip: float
+    adaptive_clip_epsilon: float
+    adaptive_clip_units: str
+    center_gradients: bool
+    average_warmup: bool
+    average_equal: bool
+    average_start: float
+    average_every: float
 
 
 class SGDOptions(SharedOptions, total=False):
@@ -156,6 +180,7 @@ class Lamb(NamedOptimizer):
 class MuonOptions(SharedOptions, total=False):
     learning_rate: Number
     momentum: Number
+    variance_beta: Number
     weight_decay: Number
     iterations: float
     epsilon: float
@@ -163,11 +188,15 @@ class MuonOptions(SharedOptions, total=False):
     coefficient_a: float
     coefficient_b: float
     coefficient_c: float
+    variance_epsilon: float
     momentum_form: str
     nesterov: bool
     step_scale: str
     coefficients: str
     normalizer: str
+    variance: str
+    variance_floor: str
+    variance_length: str
 
 
 @rule_class("muon")
@@ -467,6 +496,203 @@ class LaProp(NamedOptimizer):
         super().__init__(parameters, names=names, groups=groups, context=context, **options)
 
 
+class AsgdOptions(SharedOptions, total=False):
+    learning_rate: Number
+    shrinkage: Number
+    exponent: Number
+    averaging_start: Number
+    weight_decay: Number
+
+
+@rule_class("asgd")
+class Asgd(NamedOptimizer):
+    def __init__(
+        self,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        context: Context | None = None,
+        **options: Unpack[AsgdOptions],
+    ) -> None:
+        super().__init__(parameters, names=names, groups=groups, context=context, **options)
+
+
+class LarsOptions(SharedOptions, total=False):
+    learning_rate: Number
+    momentum: Number
+    trust_coefficient: Number
+    epsilon: Number
+    weight_decay: Number
+    form: str
+    nesterov: bool
+
+
+@rule_class("lars")
+class Lars(NamedOptimizer):
+    def __init__(
+        self,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        context: Context | None = None,
+        **options: Unpack[LarsOptions],
+    ) -> None:
+        super().__init__(parameters, names=names, groups=groups, context=context, **options)
+
+
+class NovogradOptions(SharedOptions, total=False):
+    learning_rate: Number
+    beta1: Number
+    beta2: Number
+    epsilon: Number
+    epsilon_root: Number
+    weight_decay: Number
+
+
+@rule_class("novograd")
+class Novograd(NamedOptimizer):
+    def __init__(
+        self,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        context: Context | None = None,
+        **options: Unpack[NovogradOptions],
+    ) -> None:
+        super().__init__(parameters, names=names, groups=groups, context=context, **options)
+
+
+class MarsOptions(SharedOptions, total=False):
+    learning_rate: Number
+    beta1: Number
+    beta2: Number
+    gamma: Number
+    epsilon: Number
+    weight_decay: Number
+    form: str
+
+
+@rule_class("mars")
+class Mars(NamedOptimizer):
+    def __init__(
+        self,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        context: Context | None = None,
+        **options: Unpack[MarsOptions],
+    ) -> None:
+        super().__init__(parameters, names=names, groups=groups, context=context, **options)
+
+
+class SophiaOptions(SharedOptions, total=False):
+    learning_rate: Number
+    beta1: Number
+    gamma: Number
+    clip_threshold: Number
+    epsilon: Number
+    weight_decay: Number
+
+
+@rule_class("sophia")
+class Sophia(NamedOptimizer):
+    def __init__(
+        self,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        context: Context | None = None,
+        **options: Unpack[SophiaOptions],
+    ) -> None:
+        super().__init__(parameters, names=names, groups=groups, context=context, **options)
+
+
+class ScheduleFreeOptions(SharedOptions, total=False):
+    learning_rate: Number
+    beta1: Number
+    beta2: Number
+    epsilon: Number
+    weight_rate: Number
+    weight_decay: Number
+    warmup_steps: float
+    weight_power: float
+    rate_power: float
+    inner: str
+    waits: bool
+
+
+@rule_class("schedule_free")
+class ScheduleFree(NamedOptimizer):
+    def __init__(
+        self,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        context: Context | None = None,
+        **options: Unpack[ScheduleFreeOptions],
+    ) -> None:
+        super().__init__(parameters, names=names, groups=groups, context=context, **options)
+
+
+class ProdigyOptions(SharedOptions, total=False):
+    learning_rate: Number
+    beta1: Number
+    beta2: Number
+    beta3: Number
+    epsilon: Number
+    weight_decay: Number
+    d0: float
+    d_factor: float
+    d_growth: float
+    bias_correction: bool
+    safeguard_warmup: bool
+
+
+@rule_class("prodigy")
+class Prodigy(NamedOptimizer):
+    def __init__(
+        self,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        context: Context | None = None,
+        **options: Unpack[ProdigyOptions],
+    ) -> None:
+        super().__init__(parameters, names=names, groups=groups, context=context, **options)
+
+
+class DadaptAdamOptions(SharedOptions, total=False):
+    learning_rate: Number
+    beta1: Number
+    beta2: Number
+    epsilon: Number
+    weight_decay: Number
+    d0: float
+    d_growth: float
+    bias_correction: bool
+
+
+@rule_class("dadapt_adam")
+class DadaptAdam(NamedOptimizer):
+    def __init__(
+        self,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        context: Context | None = None,
+        **options: Unpack[DadaptAdamOptions],
+    ) -> None:
+        super().__init__(parameters, names=names, groups=groups, context=context, **options)
+
+
 CLASSES: dict[str, type[NamedOptimizer]] = {
     "sgd": SGD,
     "rmsprop": RMSProp,
@@ -487,6 +713,14 @@ CLASSES: dict[str, type[NamedOptimizer]] = {
     "ademamix": AdEMAMix,
     "adopt": Adopt,
     "laprop": LaProp,
+    "asgd": Asgd,
+    "lars": Lars,
+    "novograd": Novograd,
+    "mars": Mars,
+    "sophia": Sophia,
+    "schedule_free": ScheduleFree,
+    "prodigy": Prodigy,
+    "dadapt_adam": DadaptAdam,
 }
 __all__ = [
     "SGD",
@@ -498,14 +732,22 @@ __all__ = [
     "Adamax",
     "Adan",
     "Adopt",
+    "Asgd",
+    "DadaptAdam",
     "LaProp",
     "Lamb",
+    "Lars",
     "Lion",
+    "Mars",
     "Muon",
     "NAdam",
+    "Novograd",
+    "Prodigy",
     "RAdam",
     "RMSProp",
     "Rprop",
+    "ScheduleFree",
     "Signum",
+    "Sophia",
     "Yogi",
 ]

@@ -11,7 +11,7 @@ from gradstep._keywords import Keyword, documented, enums_of
 from gradstep._numbers import integer
 from gradstep._options import set_options
 from gradstep._partition import blocks
-from gradstep._shared_options import ARGUMENTS
+from gradstep._shared_arguments import ARGUMENTS
 from gradstep.context import Context, context_pointer
 from gradstep.errors import InvalidArgument, InvalidState, Unsupported
 from gradstep.optimizer import Optimizer, above_zero
@@ -101,6 +101,17 @@ class ShampooOptions(TypedDict, total=False):
         Keyword("steps a float32 copy of every float16 and bfloat16 parameter, which is the copy's rounded value"),
     ]
     maximize: Annotated[bool, Keyword("steps up the gradient")]
+    average_decay: Annotated[
+        float, Keyword("average() is of the weights: what a step leaves of it; 0 = none", "in [0, 1)")
+    ]
+    average_start: Annotated[int, Keyword("the first step that is averaged, from 0", ">= 0")]
+    average_every: Annotated[int, Keyword("every such step is averaged, from average_start on", ">= 0")]
+    average_warmup: Annotated[
+        bool, Keyword("average_decay is at most (1 + n) / (10 + n) while n steps are in the average")
+    ]
+    average_equal: Annotated[
+        bool, Keyword("average() is the mean of the weights after all averaged steps (SWA), in place of average_decay")
+    ]
     state_dtype: Annotated[
         str,
         Keyword(

@@ -33,11 +33,11 @@ typedef struct gradstep_accumulator gradstep_accumulator;
 
 enum gradstep_accumulation_mode {
   GRADSTEP_ACCUMULATE_INVALID = -1,
-  GRADSTEP_ACCUMULATE_MEAN_EACH = 0,
-  GRADSTEP_ACCUMULATE_SUM = 1,
-  GRADSTEP_ACCUMULATE_MEAN = 2,
-  GRADSTEP_ACCUMULATE_RUNNING_MEAN = 3,
-  GRADSTEP_ACCUMULATE_WEIGHTED = 4
+  GRADSTEP_ACCUMULATE_MEAN_EACH = 0,    /* a += g / K */
+  GRADSTEP_ACCUMULATE_SUM = 1,          /* a += g */
+  GRADSTEP_ACCUMULATE_MEAN = 2,         /* a += g, divided by m at the end */
+  GRADSTEP_ACCUMULATE_RUNNING_MEAN = 3, /* a += (g - a) / (k + 1) */
+  GRADSTEP_ACCUMULATE_WEIGHTED = 4      /* a += w g, divided by the sum of weights at the end */
 };
 
 enum gradstep_accumulation_trigger {

@@ -34,14 +34,14 @@ extern "C" {
 
 enum gradstep_cost_algorithm {
   GRADSTEP_COST_INVALID = -1,
-  GRADSTEP_COST_OWN = 0,
+  GRADSTEP_COST_OWN = 0, /* gradstep's own collectives */
   /* All-reduces that an engine or a host may have; gradstep itself has none of them. */
-  GRADSTEP_COST_RING = 1,
-  GRADSTEP_COST_TREE = 2,
-  GRADSTEP_COST_HIERARCHICAL = 3,
+  GRADSTEP_COST_RING = 1,         /* a ring */
+  GRADSTEP_COST_TREE = 2,         /* recursive halving and doubling */
+  GRADSTEP_COST_HIERARCHICAL = 3, /* inside hosts, then between them */
   /* Exchanges of SPARSE_TOPK, see enum gradstep_sparse_exchange. */
-  GRADSTEP_COST_SPARSE_GATHER = 4,
-  GRADSTEP_COST_SPARSE_SPLIT = 5
+  GRADSTEP_COST_SPARSE_GATHER = 4, /* everybody gets every selection */
+  GRADSTEP_COST_SPARSE_SPLIT = 5   /* everybody sums a share */
 };
 
 typedef struct gradstep_cost_options {

@@ -4,11 +4,11 @@
  * optimizer.h: update rules on the host's own parameters, and what all optimizers do. Shampoo's options are in
  * shampoo.h, state that is dealt out to ranks in sharding.h.
  *
- * t counts applied steps and is 0 in the first. Every double field of an options struct is a hyper-parameter: the
- * value it has at creation is a constant for all groups; gradstep_optimizer_set_value, _set_schedule and _set_tensor
- * change it by its field name, per group. A weight_decay or momentum that is the constant 0 (or an exponential decay
- * from 0) is absent: it costs nothing and keeps no buffer. Arithmetic is f32 for f32, f16 and bf16 parameters and f64
- * for f64 ones.
+ * t counts applied steps and is 0 in the first. Every double field of an options struct is a hyper-parameter, unless
+ * its comment says otherwise: the value it has at creation is a constant for all groups; gradstep_optimizer_set_value,
+ * _set_schedule and _set_tensor change it by its field name, per group. A weight_decay or momentum that is the constant
+ * 0 (or an exponential decay from 0) is absent: it costs nothing and keeps no buffer. Arithmetic is f32 for f32, f16
+ * and bf16 parameters and f64 for f64 ones.
  *
  * One step count serves all parameters. With Adam's bias correction a parameter whose first gradient comes late, or
  * that is added late, is corrected as if its moments were old: with the usual betas its first step is up to 3.16 times

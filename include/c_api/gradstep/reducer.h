@@ -63,15 +63,15 @@ typedef struct gradstep_reducer gradstep_reducer;
  */
 enum gradstep_reducer_mode {
   GRADSTEP_REDUCER_INVALID = -1,
-  GRADSTEP_REDUCER_DENSE = 0,
-  GRADSTEP_REDUCER_HALF = 1,
-  GRADSTEP_REDUCER_BFLOAT16 = 2,
-  GRADSTEP_REDUCER_SPARSE_THRESHOLD = 3,
-  GRADSTEP_REDUCER_SPARSE_TOPK = 4,
-  GRADSTEP_REDUCER_ADASUM_TREE = 5,
-  GRADSTEP_REDUCER_ADASUM_NWAY = 6,
-  GRADSTEP_REDUCER_POWERSGD = 7,
-  GRADSTEP_REDUCER_AUTO = 8
+  GRADSTEP_REDUCER_DENSE = 0,            /* everything */
+  GRADSTEP_REDUCER_HALF = 1,             /* in f16 */
+  GRADSTEP_REDUCER_BFLOAT16 = 2,         /* in bf16 */
+  GRADSTEP_REDUCER_SPARSE_THRESHOLD = 3, /* what is as large as `sparsity` */
+  GRADSTEP_REDUCER_SPARSE_TOPK = 4,      /* the largest, a fraction `sparsity` of all */
+  GRADSTEP_REDUCER_ADASUM_TREE = 5,      /* Adasum of pairs */
+  GRADSTEP_REDUCER_ADASUM_NWAY = 6,      /* Adasum of all ranks at once */
+  GRADSTEP_REDUCER_POWERSGD = 7,         /* low-rank factors */
+  GRADSTEP_REDUCER_AUTO = 8              /* whichever is the fastest here, for each bucket */
 };
 
 /* How mode HALF adds, always in the order of the ranks. */

@@ -147,12 +147,21 @@ GRADSTEP_API gradstep_status gradstep_optimizer_create_by_group(gradstep_context
                                                                 gradstep_optimizer** out) GRADSTEP_NOEXCEPT;
 
 /*
- * Copies the averages of the weights (the option average_decay) into n tensors, by parameter: of its shape and any
- * float dtype; data NULL = not wanted. The first step copies the parameter, each later one makes
- * average = average_decay * average + (1 - average_decay) * p, from master weights where there are some. A skipped
- * step changes nothing; deltas (gradstep_optimizer_update) cannot be given out. The averages are the states "average"
- * too: saved, loaded and sharded. Collective while the state is sharded, where every rank wants the same ones.
- * `stream`: as in gradstep_optimizer_get_state.
+ * Copies the averages of the weights (the options average_decay and average_equal, of Shampoo too) into n tensors, by
+ * parameter: of its shape and any float dtype; data NULL = not wanted. Steps from average_start on are averaged, every
+ * average_every-th of them; with k of them in it already
+ *
+ *   average = p                                    k = 0, and in every step before average_start
+ *   average = share * average + (1 - share) * p    share: average_decay, with average_warmup at most
+ *                                                  (1 + k) / (10 + k); with average_equal k / (k + 1)
+ *
+ * from master weights where there are some. A skipped step changes nothing and does not count; deltas
+ * (gradstep_optimizer_update) cannot be given out. The averages are the states "average" too: saved, loaded and
+ * sharded. Collective while the state is sharded, where every rank wants the same ones. `stream`: as in
+ * gradstep_optimizer_get_state. Source: PyTorch's AveragedModel (EMA and SWA); the warm-up is that of TensorFlow's
+ * ExponentialMovingAverage(num_updates).
+ * The rules asgd and schedule_free have an average without these options. For schedule_free `tensors` hold the
+ * parameters when the call begins: its average is made of p and of the state z. With master weights p is theirs.
  * Returns: INVALID_ARGUMENT (tensors NULL, n, another shape, no float dtype), INVALID_STATE (in use; a parameter has
  * no average, or no step was made yet; the state is lost, see gradstep_optimizer_step), CALLBACK (parallel_for),
  * OUT_OF_MEMORY, and, sharded, the statuses of a collective call.

@@ -124,6 +124,9 @@ enum gradstep_one_sided {
  * error of a statistic that is short of rank comes back in its root many times over. master_weights keeps f32 copies of
  * f16 and bf16 parameters, state "master_weights", and stochastic_rounding rounds, as in the other rules (optimizer.h).
  *
+ * average_decay, average_warmup, average_equal, average_start, average_every: an average of the weights, as in the
+ * other rules (gradstep_optimizer_average).
+ *
  * Source: Google's distributed_shampoo.py, with its defaults but for root_padding and root_retries, which are
  * LARGEST and 0 there.
  */
@@ -164,6 +167,11 @@ typedef struct gradstep_shampoo_options {
   int32_t master_weights;                   /* bool */
   int32_t product_precision;                /* enum gradstep_product_precision */
   int32_t maximize;                         /* bool: negates the gradients, before all else */
+  double average_decay;                     /* in [0, 1), 0 = none, the default; no hyper-parameter: read at creation */
+  int64_t average_start;                    /* >= 0, default 0 */
+  int64_t average_every;                    /* >= 0, default 1; 0 is 1 */
+  int32_t average_warmup;                   /* bool */
+  int32_t average_equal;                    /* bool */
   int32_t state_dtype;                      /* enum gradstep_state_dtype: NATIVE or BF16, see above */
   int32_t stochastic_rounding;              /* bool, as in the other rules */
   int64_t seed;                             /* of stochastic_rounding */

@@ -24,12 +24,19 @@ struct Iterates {
   AlignedVector<T> packed;
 };
 
+/// Large matrices come one after the other, small ones on all threads at once.
+template <class T>
+struct ScratchOf {
+  Iterates<T> large;
+  Pool<Iterates<T>> small;
+};
+
 struct OrthogonalScratch {
-  Pool<Iterates<float>> narrow;
-  Pool<Iterates<double>> wide;
+  ScratchOf<float> narrow;
+  ScratchOf<double> wide;
 
   template <class T>
-  Pool<Iterates<T>>& in() {
+  ScratchOf<T>& in() {
     if constexpr (sizeof(T) == sizeof(double)) {
       return wide;
     } else {
@@ -72,6 +79,56 @@ void reserve(const OrthogonalItem& item, std::size_t width, Iterates<T>& scratch
   room(scratch.b, square);
   room(scratch.packed, std::max(Products<T>::packed_size(square_product<T>(item), width),
                                 Products<T>::packed_size(next_product<T>(item), width)));
+}
+
+/// The sum of squares of `count` numbers, `stride` apart.
+template <class T>
+double squares_of(const T* numbers, std::int64_t count, std::int64_t stride) {
+  constexpr std::int64_t kSums = 8;
+  double sums[kSums] = {};
+  std::int64_t i = 0;
+  for (; i + kSums <= count; i += kSums) {
+    for (std::int64_t k = 0; k < kSums; ++k) {
+      const auto x = static_cast<double>(numbers[(i + k) * stride]);
+      sums[k] += x * x;
+    }
+  }
+  for (; i < count; ++i) {
+    const auto x = static_cast<double>(numbers[i * stride]);
+    sums[0] += x * x;
+  }
+  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+}
+
+/// Divides the matrix by the roots of its variances, which take it in.
+template <class T>
+void divide_by_variance(const OrthogonalItem& item) {
+  if (item.variances == nullptr) return;
+  const rules::Variance& form = item.variance;
+  const rules::VarianceStep step = rules::variance_step(item.constants->usual);
+  T* matrix = static_cast<T*>(item.matrix.data);
+  T* variances = static_cast<T*>(item.variances);
+  // Units of `length` numbers, `stride` apart.
+  const std::int64_t units = form.count(item.rows, item.columns);
+  const std::int64_t length = item.matrix.size / units;
+  const bool is_of_columns = form.of == rules::VarianceOf::longer && !form.is_of_rows(item.rows, item.columns);
+  const std::int64_t stride = is_of_columns ? item.columns : 1;
+  double before = 0;
+  double after = 0;
+  for (std::int64_t unit = 0; unit < units; ++unit) {
+    T* numbers = matrix + unit * (is_of_columns ? 1 : length);
+    const double squares = squares_of(numbers, length, stride);
+    const auto variance =
+        static_cast<T>(step.next(static_cast<double>(variances[unit]), squares / static_cast<double>(length)));
+    variances[unit] = variance;
+    const double factor = form.factor(static_cast<double>(variance), step.correct);
+    for (std::int64_t i = 0; i < length; ++i) numbers[i * stride] *= static_cast<T>(factor);
+    before += squares;
+    after += squares * factor * factor;
+  }
+  const auto scale = static_cast<T>(form.scale(before, after, item.rows, item.columns));
+  if (scale == 1) return;
+  for (std::int64_t i = 0; i < item.matrix.size; ++i) matrix[i] *= scale;
 }
 
 /// A = X X^T and B X where rows are fewer; X^T X and X B where columns are.
@@ -121,6 +178,7 @@ void orthogonalize_matrix(const Loops& loops, const DenseLoops<T>& dense, const 
     std::swap(x, next);
   }
   std::copy_n(x, size, matrix);
+  divide_by_variance<T>(item);
 }
 
 /// Its products take so long that the threads share them.
@@ -132,17 +190,16 @@ bool is_of(const OrthogonalItem& item) {
   return item.matrix.data != nullptr && item.matrix.size > 0 && is_wide == (sizeof(T) == sizeof(double));
 }
 
-/// What is lent first is the last that there is, and large matrices come first.
 template <class T>
 void reserve_all(Context& context, const OrthogonalPlan& plan) {
-  auto& pool = plan.prepared.get<OrthogonalScratch>().in<T>();
+  ScratchOf<T>& scratch = plan.prepared.get<OrthogonalScratch>().in<T>();
   for (const OrthogonalItem& item : plan.items) {
     if (!is_of<T>(item)) continue;
-    pool.grow(is_large(item) ? 1 : context.width());
     if (is_large(item)) {
-      reserve<T>(item, context.width(), *pool.all().back());
+      reserve<T>(item, context.width(), scratch.large);
     } else {
-      for (const auto& scratch : pool.all()) reserve<T>(item, 1, *scratch);
+      scratch.small.grow(context.width());
+      for (const auto& one : scratch.small.all()) reserve<T>(item, 1, *one);
     }
   }
 }
@@ -150,22 +207,21 @@ void reserve_all(Context& context, const OrthogonalPlan& plan) {
 template <class T>
 void orthogonalize_all(Context& context, const Loops& loops, const OrthogonalPlan& plan) {
   const DenseLoops<T>& dense = choose_arithmetic(loops).dense.in<T>();
-  auto& pool = plan.prepared.get<OrthogonalScratch>().in<T>();
+  ScratchOf<T>& scratch = plan.prepared.get<OrthogonalScratch>().in<T>();
   std::vector<const OrthogonalItem*> small;
   for (const OrthogonalItem& item : plan.items) {
     if (!is_of<T>(item)) continue;
-    if (!is_large(item)) {
+    if (is_large(item)) {
+      orthogonalize_matrix<T>(loops, dense, item, scratch.large, &context);
+    } else {
       small.push_back(&item);
-      continue;
     }
-    const typename Pool<Iterates<T>>::Lent scratch(pool);
-    orthogonalize_matrix<T>(loops, dense, item, *scratch, &context);
   }
   context.parallel_for(static_cast<std::int64_t>(small.size()), [&](std::int64_t i) {
     const OrthogonalItem& item = *small[static_cast<std::size_t>(i)];
-    const typename Pool<Iterates<T>>::Lent scratch(pool);
-    reserve<T>(item, 1, *scratch);  // a host's own threads may be more than were foreseen
-    orthogonalize_matrix<T>(loops, dense, item, *scratch, nullptr);
+    const typename Pool<Iterates<T>>::Lent lent(scratch.small);
+    reserve<T>(item, 1, *lent);  // a host's own threads may be more than were foreseen
+    orthogonalize_matrix<T>(loops, dense, item, *lent, nullptr);
   });
 }
 

@@ -48,7 +48,7 @@ void update_chunk(const UpdateItem& item, const Chunk& chunk, const UpdateScalar
   if (item.update.data == nullptr && item.master == nullptr && p != nullptr && g != nullptr) {
     if (native) return update_plain<T>(rule, scale, item, chunk, p, g);
 #if defined(__AVX2__)
-    if constexpr (sizeof(T) == sizeof(float) && Rule::kStates > 0) {
+    if constexpr (sizeof(T) == sizeof(float) && Rule::kStates > 0 && !Rule::kHasExactStates) {
       if (item.format == StateFormat::block_code && item.signed_states == Rule::kSignedStates) {
         return update_coded(rule, scale, item, chunk, p, g, scalars.step);
       }

@@ -31,9 +31,11 @@ template <class T, class Rule>
   }
   T* states[rules::kMaxStates];
   for (int s = 0; s < Rule::kStates; ++s) {
-    states[s] = native ? static_cast<T*>(item.states[s]) + begin : state_scratch[s].values;
+    states[s] = static_cast<T*>(item.states[s]) + begin;
     if constexpr (kIsFloat) {
-      if (!native) load_state(item, s, begin, count, states[s]);
+      if (is_native(item, s)) continue;
+      states[s] = state_scratch[s].values;
+      load_state(item, s, begin, count, states[s]);
     }
   }
   const T* p = master != nullptr ? master : read(item.param, begin, count, p_scratch.values);
@@ -50,7 +52,9 @@ template <class T, class Rule>
       const BlockRounding rounding({item.random_key, step, item.first + begin}, count);
       if (in_place && out == out_scratch.values) rounding.round(target.dtype, 0, out);
       if (item.format == StateFormat::bf16) {
-        for (int s = 0; s < Rule::kStates; ++s) rounding.round(DType::bf16, 1 + s, states[s]);
+        for (int s = 0; s < Rule::kStates; ++s) {
+          if (!is_native(item, s)) rounding.round(DType::bf16, 1 + s, states[s]);
+        }
       }
     }
     if (!native) store_states<Rule::kStates>(item, begin, count, states);

@@ -24,8 +24,8 @@ Array stepped(const UpdateItem& item) {
 
 }  // namespace
 
-void FinishPhases::fill(std::span<UpdateItem> items, const RulesByGroup& rules, const Schema& schema,
-                        const WorkList& work, const Sharding* sharding) {
+void FinishPhases::fill(std::span<UpdateItem> items, std::span<void* const> variances, const RulesByGroup& rules,
+                        const Schema& schema, const WorkList& work, const Sharding* sharding) {
   waits_ = std::ranges::any_of(options_, &FinishOptions::are_needed);
   has_ratios_ = has_masks_ = false;
   if (!waits_) return;
@@ -72,7 +72,8 @@ void FinishPhases::fill(std::span<UpdateItem> items, const RulesByGroup& rules, 
       finish.step_scale = schema[i].size == 0 ? 1 : rule.step_scale(rows, columns);
       // Ranks that have no part of it have no elements.
       if (change.size > 0 && item.gradient.data != nullptr) {
-        matrices.push_back({change, rows, columns, rule.orthogonalization()});
+        matrices.push_back(
+            {change, rows, columns, rule.orthogonalization(), rule.variance(), variances[i], item.constants});
       }
     }
   }
@@ -108,11 +109,7 @@ void FinishPhases::make_room(std::span<const UpdateItem> items, std::int64_t chu
 
 /// What a backend has made for the matrices is dear, and stays as long as they do.
 void FinishPhases::take(std::vector<OrthogonalItem> matrices) {
-  const auto is_same = [](const OrthogonalItem& a, const OrthogonalItem& b) {
-    return a.matrix.data == b.matrix.data && a.matrix.dtype == b.matrix.dtype && a.rows == b.rows &&
-           a.columns == b.columns && a.form == b.form;
-  };
-  if (std::ranges::equal(matrices, matrices_, is_same)) return;
+  if (matrices == matrices_) return;
   matrices_.swap(matrices);
   orthogonal_plan_.items = matrices_;
   orthogonal_plan_.prepared.forget();
@@ -122,7 +119,7 @@ void FinishPhases::take(std::vector<OrthogonalItem> matrices) {
 void FinishPhases::measure(const double* partials, FunctionRef<void(double*)> measure, const Sharding* sharding) {
   auto* to = const_cast<double*>(partials);
   if (sharding == nullptr) return measure(to);
-  sharding->gather_partials(measure, to, sharding->comm().deadline());
+  sharding->gather_partials<double>(measure, to, sharding->comm().deadline());
 }
 
 void FinishPhases::run(const kernels::StepScalars* scalars, const Sharding* sharding) {

@@ -24,9 +24,10 @@ class FinishPhases {
 
   /// By parameter, before a list of items is filled.
   void set_options(std::vector<FinishOptions> options) { options_ = std::move(options); }
-  /// Sends the changes of items that wait to scratch. `sharding` may be NULL; `work` and `items` stay where they are.
-  void fill(std::span<UpdateItem> items, const RulesByGroup& rules, const Schema& schema, const WorkList& work,
-            const Sharding* sharding);
+  /// Sends the changes of items that wait to scratch. `variances` of orthogonalized matrices are by parameter.
+  /// `sharding` may be NULL; `work` and `items` stay where they are.
+  void fill(std::span<UpdateItem> items, std::span<void* const> variances, const RulesByGroup& rules,
+            const Schema& schema, const WorkList& work, const Sharding* sharding);
   /// Whether the change of some parameter waits.
   bool has_work() const { return waits_; }
   /// After the update of those items.

@@ -15,14 +15,10 @@ namespace gradstep {
 namespace {
 
 constexpr const char* kStepCount = "step";
+constexpr const char* kVarianceName = "variance";
 
-/// One number for each parameter.
-StateWish number_wish(std::size_t slot, const char* name) {
-  return {slot, name, TensorForm{1, 1, Encoding::f64}, {1}, /*is_whole=*/true};
-}
-
-Encoding encoding_of(const StateStorage& storage, const Parameter& parameter) {
-  switch (storage.format) {
+Encoding encoding_of(StateFormat format, const Parameter& parameter) {
+  switch (format) {
     case StateFormat::bf16:
       return Encoding::bf16;
     case StateFormat::block_code:
@@ -31,6 +27,15 @@ Encoding encoding_of(const StateStorage& storage, const Parameter& parameter) {
       break;
   }
   return parameter.dtype == DType::f64 ? Encoding::f64 : Encoding::f32;
+}
+
+StateWish variance_wish(std::size_t slot, const rules::Variance& variance, const Parameter& parameter) {
+  const std::int64_t rows = parameter.shape.front();
+  const std::int64_t count = variance.count(rows, parameter.size / rows);
+  TensorForm form{1, count, encoding_of(StateFormat::native, parameter)};
+  std::vector<std::int64_t> shape = {count};
+  if (variance.of == rules::VarianceOf::elements) shape.assign(parameter.shape.begin(), parameter.shape.end());
+  return {slot, kVarianceName, form, std::move(shape), /*is_whole=*/true};
 }
 
 void check_shape(const Rule& rule, const Parameter& parameter) {
@@ -63,7 +68,11 @@ Optimizer::Traits FirstOrderOptimizer::traits_of(const RulesByGroup& rules) {
     traits.state_names.push_back(kMasterWeights);
   }
   if (rules.counts_each()) traits.state_names.push_back(kStepCount);
-  if (rules.any([](const Rule& rule) { return rule.average_decay() > 0; })) {
+  if (rules.any([](const Rule& rule) { return rule.variance().of != rules::VarianceOf::none; })) {
+    traits.state_names.push_back(kVarianceName);
+  }
+  for (const char* name : rules.number_names()) traits.state_names.push_back(name);
+  if (rules.any([](const Rule& rule) { return rule.average().exists(); })) {
     traits.state_names.insert(traits.state_names.end(), {kWeightAverage, kWeightAverageCount});
   }
   return traits;
@@ -73,6 +82,7 @@ FirstOrderOptimizer::FirstOrderOptimizer(std::shared_ptr<Context> context, Rules
     : Optimizer(std::move(context), std::move(parameters), rules.fields(), traits_of(rules)),
       rules_(std::move(rules)),
       units_(site()),
+      sums_(site()),
       finish_(site()) {
   prepare(schema(), hyper_parameters());
   list_work();
@@ -85,7 +95,8 @@ std::vector<StateWish> FirstOrderOptimizer::wishes_of(const Rule& rule, const Pa
   std::vector<StateWish> wishes;
   for (std::size_t s = 0; s < rule.state_names().size(); ++s) {
     if (((states >> s) & 1U) == 0) continue;
-    TensorForm form{1, parameter.size, encoding_of(rule.storage(), parameter)};
+    const StateFormat format = rule.is_exact(s) ? StateFormat::native : rule.storage().format;
+    TensorForm form{1, parameter.size, encoding_of(format, parameter)};
     form.has_signs = rule.has_signs(s);
     form.initial = rule.initial_value(s);
     wishes.push_back({s, rule.state_names()[s], form});
@@ -94,11 +105,13 @@ std::vector<StateWish> FirstOrderOptimizer::wishes_of(const Rule& rule, const Pa
     wishes.push_back({kMaster, kMasterWeights, TensorForm{1, parameter.size, Encoding::f32}});
   }
   if (rule.counts_each()) wishes.push_back(number_wish(kSteps, kStepCount));
-  if (rule.average_decay() > 0) {
-    const Encoding encoding = parameter.dtype == DType::f64 ? Encoding::f64 : Encoding::f32;
-    wishes.push_back({kAverage, kWeightAverage, TensorForm{1, parameter.size, encoding}});
-    wishes.push_back(number_wish(kAverageCount, kWeightAverageCount));
+  if (rule.variance().of != rules::VarianceOf::none && parameter.size > 0) {
+    wishes.push_back(variance_wish(kVariance, rule.variance(), parameter));
   }
+  for (std::size_t k = 0; k < rule.numbers().size(); ++k) {
+    wishes.push_back(number_wish(kNumbers + k, rule.numbers()[k].name, rule.first_number(k)));
+  }
+  wish_average(rule.average(), parameter, kAverage, wishes);
   return wishes;
 }
 
@@ -143,11 +156,15 @@ void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& h
   }
   const kernels::StepLimits limits = limits_of(rules_, schema, hyper_parameters);
   std::vector<UpdateItem> items(schema.size());
-  const std::size_t lists = rules_.counts_each() ? schema.size() : kernels.size();
-  const std::size_t counted = rules_.counts_each() ? schema.size() : 0;
+  const std::size_t lists = has_own_constants() ? schema.size() : kernels.size();
+  const auto room = [&](bool is_needed, std::size_t each) {
+    return site().allocate(is_needed ? schema.size() * each : 0, /*zeroed=*/true);
+  };
   Buffer constants = site().allocate(lists * sizeof(rules::GroupConstants), /*zeroed=*/true);
-  Buffer group_of = site().allocate(counted * sizeof(std::int32_t), /*zeroed=*/true);
-  Buffer counts = site().allocate(counted * sizeof(double*), /*zeroed=*/true);
+  Buffer group_of = room(has_own_constants(), sizeof(std::int32_t));
+  Buffer counts = room(rules_.counts_each(), sizeof(double*));
+  Buffer numbers = room(rules_.settles(), sizeof(rules::NumberPlaces));
+  std::vector<OwnAverage> averages = own_averages(hyper_parameters.group_count());
   StateStore::Growth growth = store().grow(wishes);
 
   store().commit(std::move(growth));
@@ -160,28 +177,60 @@ void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& h
   constants_ = std::move(constants);
   group_of_ = std::move(group_of);
   counts_ = std::move(counts);
+  numbers_ = std::move(numbers);
+  set_own_averages(std::move(averages));
   forms_.swap(forms);
   step_plan().rules = forms_;
   step_plan().constants = {constants_.as<rules::GroupConstants>(), lists};
   step_plan().limits = limits;
   step_plan().prepared.forget();
-  if (rules_.counts_each()) list_counts(schema);
+  if (has_own_constants()) list_numbers(schema);
   state().set_flags(flags);
 }
 
-/// Where the step finds what is counted by parameter.
-void FirstOrderOptimizer::list_counts(const Schema& schema) {
+bool FirstOrderOptimizer::has_own_constants() const { return rules_.counts_each() || rules_.settles(); }
+
+/// Where the step finds what is kept by parameter.
+void FirstOrderOptimizer::list_numbers(const Schema& schema) {
   std::vector<std::int32_t> groups;
   std::vector<double*> counts;
   for (std::size_t i = 0; i < schema.size(); ++i) {
     groups.push_back(schema[i].group);
     counts.push_back(number_of(i, kSteps));
   }
-  site().queue().upload(group_of_.data(), groups.data(), group_of_.bytes());
-  site().queue().upload(counts_.data(), static_cast<const void*>(counts.data()), counts_.bytes());
+  const auto send = [&](const Buffer& to, const void* from) {
+    if (to.bytes() > 0) site().queue().upload(to.data(), from, to.bytes());
+  };
+  const std::vector<rules::NumberPlaces> numbers = number_places(schema);
+  send(group_of_, groups.data());
+  send(counts_, static_cast<const void*>(counts.data()));
+  send(numbers_, numbers.data());
   step_plan().group_of = group_of_.as<std::int32_t>();
-  step_plan().counts = counts_.as<double*>();
-  plan_.counts_each = true;
+  if (rules_.counts_each()) step_plan().counts = counts_.as<double*>();
+  if (rules_.settles()) step_plan().numbers = numbers_.as<rules::NumberPlaces>();
+  plan_.counts_each = rules_.counts_each();
+}
+
+std::vector<rules::NumberPlaces> FirstOrderOptimizer::number_places(const Schema& schema) const {
+  std::vector<rules::NumberPlaces> places(schema.size());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    for (std::size_t k = 0; k < rules_.of(schema[i].group).numbers().size(); ++k) {
+      places[i].of[k] = number_of(i, kNumbers + k);
+    }
+  }
+  return places;
+}
+
+std::vector<OwnAverage> FirstOrderOptimizer::own_averages(std::int32_t groups) const {
+  std::vector<OwnAverage> averages;
+  for (std::int32_t g = 0; g < groups; ++g) {
+    const Rule& rule = rules_.of(g);
+    OwnAverage& average = averages.emplace_back();
+    if (!rule.has_average()) continue;
+    average.state = rule.state_names()[rule.averaged_state()];
+    average.share = [&rule](const double* values) { return rule.average_share(values); };
+  }
+  return averages;
 }
 
 double* FirstOrderOptimizer::number_of(std::size_t parameter, std::size_t slot) const {
@@ -200,6 +249,14 @@ void FirstOrderOptimizer::on(StateEvent event) {
   }
 }
 
+/// Who has a parameter that is not divided has its variance, too.
+Optimizer::OwnerOf FirstOrderOptimizer::owners(const Sharding* next) {
+  return [this, next](std::size_t parameter, std::size_t slot) -> std::int32_t {
+    if (next == nullptr || slot != kVariance || schema()[parameter].size == 0) return -1;
+    return next->owner(parameter);
+  };
+}
+
 void FirstOrderOptimizer::set_all_used(bool all_used) { plan_.all_used = step_plan().all_used = all_used; }
 
 void FirstOrderOptimizer::fill_items() {
@@ -212,7 +269,7 @@ void FirstOrderOptimizer::fill_items() {
     item.gradient = grads()[i];
     if (!updates().empty()) item.update = updates()[i];
     item.kernel = kernels_[group];
-    item.constants = constants_.as<rules::GroupConstants>() + (rules_.counts_each() ? i : group);
+    item.constants = constants_.as<rules::GroupConstants>() + (has_own_constants() ? i : group);
     item.count = number_of(i, kSteps);
     item.used = store().flags().there() + i;
     item.stochastic = rule.storage().stochastic_rounding;
@@ -227,6 +284,7 @@ void FirstOrderOptimizer::fill_items() {
       item.states[place] = tensor.numbers().data;
       item.factors[place] = tensor.factors();
       if (tensor.form().has_signs) item.signed_states |= static_cast<std::uint8_t>(1U << place);
+      if (rule.is_exact(s)) item.exact_states |= static_cast<std::uint8_t>(1U << place);
       ++place;
     }
   }
@@ -235,43 +293,33 @@ void FirstOrderOptimizer::fill_items() {
   plan_.maximize = rules_.maximize();
   plan_.prepared.forget();
   units_.fill(items_, rules_, schema());
-  finish_.fill(items_, rules_, schema(), work(), sharding());
-  fill_averages();
+  sums_.fill(items_, number_places(schema()), rules_, schema(), work(), sharding());
+  std::vector<void*> variances;
+  for (std::size_t i = 0; i < items_.size(); ++i) variances.push_back(store().tensor(i, kVariance).numbers().data);
+  finish_.fill(items_, variances, rules_, schema(), work(), sharding());
+  averages_.fill(store(), {kAverage, kMaster}, params(), schema(),
+                 [&](std::int32_t group) { return rules_.of(group).average(); });
   filled_ = true;
-}
-
-void FirstOrderOptimizer::fill_averages() {
-  averages_.clear();
-  averaged_ = {};
-  for (std::size_t i = 0; i < items_.size(); ++i) {
-    const StateTensor& average = store().tensor(i, kAverage);
-    if (!average.exists()) continue;
-    const Array master = store().tensor(i, kMaster).numbers();
-    averages_.push_back({average.numbers(), master.data != nullptr ? master : items_[i].param,
-                         rules_.of(schema()[i].group).average_decay(), number_of(i, kAverageCount)});
-    averaged_.append(average.slice().size);
-  }
-  average_plan_.work = &averaged_;
-  average_plan_.items = averages_;
-  average_plan_.prepared.forget();
 }
 
 void FirstOrderOptimizer::apply(double clip_value) {
   if (buffers_changed() || !filled_) fill_items();
   plan_.clip_value = clip_value;
   if (units_.has_work()) units_.run(scalars());
+  if (sums_.has_work()) sums_.run(plan_, scalars(), sharding());
   site().backend().update(plan_, scalars(), site().queue());
   if (finish_.has_work()) finish_.run(scalars(), sharding());
-  if (!averages_.empty()) site().backend().average(average_plan_, scalars(), site().queue());
+  averages_.run(site(), scalars());
   if (plan_.all_used || !site().is_host()) return;
   const std::span used(store().flags().there(), store().flags().size());
   set_all_used(std::ranges::all_of(used, [](std::uint8_t flag) { return flag != 0; }));
 }
 
 std::int64_t FirstOrderOptimizer::scratch_bytes() const {
-  return units_.bytes() + finish_.bytes() +
+  return units_.bytes() + sums_.bytes() + finish_.bytes() +
          static_cast<std::int64_t>(items_.capacity() * sizeof(UpdateItem) + constants_.bytes() + group_of_.bytes() +
-                                   counts_.bytes() + random_keys_.capacity() * sizeof(std::uint64_t));
+                                   counts_.bytes() + numbers_.bytes() +
+                                   random_keys_.capacity() * sizeof(std::uint64_t));
 }
 
 }  // namespace gradstep

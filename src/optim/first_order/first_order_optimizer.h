@@ -12,7 +12,9 @@
 #include "optim/first_order/finish_phases.h"
 #include "optim/first_order/gradient_units.h"
 #include "optim/first_order/rule.h"
+#include "optim/first_order/sums_phase.h"
 #include "optim/optimizer.h"
+#include "optim/weight_averages.h"
 
 namespace gradstep {
 
@@ -33,38 +35,43 @@ class FirstOrderOptimizer final : public Optimizer {
   /// The slots of a parameter: a rule's states come first.
   static constexpr std::size_t kMaster = rules::kMaxStates;
   static constexpr std::size_t kSteps = kMaster + 1;
-  static constexpr std::size_t kAverage = kMaster + 2;
-  static constexpr std::size_t kAverageCount = kMaster + 3;
+  static constexpr std::size_t kAverage = kMaster + 2;  ///< and its number of steps behind it
+  static constexpr std::size_t kVariance = kMaster + 4;
+  static constexpr std::size_t kNumbers = kMaster + 5;  ///< and the following
 
   static Traits traits_of(const RulesByGroup& rules);
   static std::vector<StateWish> wishes_of(const Rule& rule, const Parameter& parameter,
                                           const HyperParameters& hyper_parameters);
   void fill_items();
-  void fill_averages();
   void apply(double clip_value) override;
   void prepare(const Schema& schema, const HyperParameters& hyper_parameters) override;
   void on(StateEvent event) override;
   std::int64_t scratch_bytes() const override;
+  OwnerOf owners(const Sharding* next) override;
   void set_all_used(bool all_used);
-  void list_counts(const Schema& schema);
+  /// Whether constants are by parameter, not by group.
+  bool has_own_constants() const;
+  void list_numbers(const Schema& schema);
+  std::vector<rules::NumberPlaces> number_places(const Schema& schema) const;
+  std::vector<OwnAverage> own_averages(std::int32_t groups) const;
   /// A number that is kept for each parameter; NULL = it is not.
   double* number_of(std::size_t parameter, std::size_t slot) const;
 
   RulesByGroup rules_;
   std::vector<rules::RuleForm> forms_;      // by group
-  Buffer constants_;                        // rules::GroupConstants, by group, or by parameter if each counts its steps
+  Buffer constants_;                        // rules::GroupConstants, by group, or by parameter
   Buffer group_of_;                         // then by parameter, std::int32_t
-  Buffer counts_;                           // then by parameter, double*
+  Buffer counts_;                           // by parameter, double*, if each counts its steps
+  Buffer numbers_;                          // by parameter, rules::NumberPlaces, if rules settle their constants
   std::vector<rules::KernelId> kernels_;    // by group
   std::vector<std::uint64_t> random_keys_;  // by parameter
   std::vector<UpdateItem> items_;
   UpdatePlan plan_;  // of items_
   GradientUnits units_;
+  SumsPhase sums_;
   FinishPhases finish_;
-  std::vector<AverageItem> averages_;
-  WorkList averaged_;         // what averages_ are of
-  AveragePlan average_plan_;  // of averages_
-  bool filled_ = false;       // items_ are those of the bound buffers
+  WeightAverages averages_;
+  bool filled_ = false;  // items_ are those of the bound buffers
 };
 
 }  // namespace gradstep

@@ -142,7 +142,10 @@ Rule make_rule(const RuleType& type, std::span<const gradstep_option> options) {
   for (std::size_t i = 0; i < type.about.choices.size(); ++i) read.choices[i] = static_cast<std::int32_t>(*next++);
   read.maximize = next[SharedPlace::maximize] != 0;
   read.counts_each = next[SharedPlace::step_counting] != 0;
-  read.average_decay = next[SharedPlace::average_decay];
+  read.average = {next[SharedPlace::average_decay], static_cast<std::int64_t>(next[SharedPlace::average_start]),
+                  static_cast<std::int64_t>(next[SharedPlace::average_every]),
+                  static_cast<std::int32_t>(next[SharedPlace::average_warmup]),
+                  static_cast<std::int32_t>(next[SharedPlace::average_equal])};
   read.decay_mode = static_cast<rules::DecayMode>(next[SharedPlace::decay_mode]);
   read.peak_learning_rate = next[SharedPlace::peak_learning_rate];
   read.trust_ratio = next[SharedPlace::trust_ratio] != 0;

@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "optim/weight_averages.h"
 
 namespace gradstep {
 
@@ -22,6 +23,7 @@ constexpr RuleType type_of(std::int32_t place) {
   static_assert(std::size(Rule::kFields) <= rules::kMaxFields && std::size(Rule::kStates) <= rules::kMaxStates);
   static_assert(Rule::kAbout.settings.size() <= rules::kMaxSettings);
   static_assert(Rule::kAbout.choices.size() <= rules::kMaxChoices);
+  static_assert(Rule::kAbout.numbers.size() <= rules::kMaxNumbers && rules::sums_of<Rule>() <= rules::kMaxSums);
   static_assert(std::ranges::is_sorted(Rule::kStates, {}, [](const rules::State& s) { return s.listed_with >= 0; }),
                 "states that a flag names come last");
   RuleType type{place,         Rule::kAbout, Rule::weight_decay,     &Rule::variant,
@@ -29,6 +31,14 @@ constexpr RuleType type_of(std::int32_t place) {
   if constexpr (requires { &Rule::orthogonalization; }) {
     type.orthogonalization = &Rule::orthogonalization;
     type.step_scale = &Rule::step_scale;
+    type.variance = &Rule::variance;
+  }
+  type.settles = rules::settles<Rule>();
+  type.sums = rules::sums_of<Rule>();
+  if constexpr (requires { Rule::kScope; }) type.scope = Rule::kScope;
+  if constexpr (requires { &Rule::average_share; }) {
+    type.average_share = &Rule::average_share;
+    type.averaged = Rule::kAveraged;
   }
   return type;
 }
@@ -56,6 +66,10 @@ class GroupSetup {
   const std::int32_t* choices_;
   std::array<rules::Setup::Value, rules::kMaxFields> values_{};
 };
+
+void append_new(const char* name, std::vector<const char*>& names) {
+  if (std::ranges::find(names, std::string_view(name)) == names.end()) names.push_back(name);
+}
 
 /// "0 (dampen) or 1 (copy)"
 std::string listed(std::span<const char* const> values) {
@@ -91,6 +105,7 @@ Rule::Rule(const RuleType& type, const RuleOptions& options) : type_(&type), opt
     fail_argument("options.peak_learning_rate: is {}, expected above 0, for decay_mode divides by it",
                   options.peak_learning_rate);
   }
+  check_average(options.average);
   options_.trust_ratio = options.trust_ratio || about.trust_ratio;
   if (options_.trust_ratio && is_of_matrices()) {
     fail(GRADSTEP_ERR_UNSUPPORTED, "options.trust_ratio: {} has a scale of its own, step_scale", about.name);
@@ -102,6 +117,15 @@ Rule::Rule(const RuleType& type, const RuleOptions& options) : type_(&type), opt
   if (options.cautious_decay && decay == rules::Decay::coupled) {
     fail_argument("options.cautious_decay: needs a decay that is subtracted from p, found one that joins the gradient");
   }
+  if (options.cautious_decay && decay == rules::Decay::none) {
+    fail(GRADSTEP_ERR_UNSUPPORTED,
+         "options.cautious_decay: {} has its decay in its formula, decay_mode may change that", about.name);
+  }
+  if (has_average()) check_own_average(decay);
+  if (options.counts_each && type.scope == rules::Scope::rule) {
+    fail(GRADSTEP_ERR_UNSUPPORTED, "options.step_counting: all parameters of {} share one number, and so one t",
+         about.name);
+  }
   for (const rules::State& state : about.states) {
     const bool is_known =
         state.listed_with == rules::State::kNone || options.choices[static_cast<std::size_t>(state.listed_with)] != 0;
@@ -109,10 +133,23 @@ Rule::Rule(const RuleType& type, const RuleOptions& options) : type_(&type), opt
   }
 }
 
-double Rule::initial_value(std::size_t state) const {
-  const int setting = type_->about.states[state].initial;
-  return setting == rules::State::kNone ? 0 : options_.settings[static_cast<std::size_t>(setting)];
+/// Its formula averages the parameter as it leaves it: nothing else may move it.
+void Rule::check_own_average(rules::Decay decay) const {
+  const char* name = type_->about.name;
+  if (options_.average.exists())
+    fail_argument("options.average_decay, average_equal: {} has an average of its own", name);
+  const auto refuse = [&](bool is_asked_for, const char* option) {
+    if (!is_asked_for) return;
+    fail(GRADSTEP_ERR_UNSUPPORTED, "options.{}: {} has an average of its own, which would not follow", option, name);
+  };
+  refuse(options_.trust_ratio, "trust_ratio");
+  refuse(options_.cautious_update != CautiousUpdate::off, "cautious_update");
+  refuse(decay == rules::Decay::decoupled, "decay_mode");
 }
+
+double Rule::initial_value(std::size_t state) const { return initial_of(type_->about.states[state].initial); }
+
+double Rule::first_number(std::size_t number) const { return initial_of(numbers()[number].initial); }
 
 void Rule::check(std::span<const Schedule> schedules) const {
   for (std::size_t flag = 0; flag < type_->about.choices.size(); ++flag) {
@@ -168,6 +205,11 @@ rules::NewtonSchulz Rule::orthogonalization() const {
   return type_->orthogonalization(options_.choices.data(), options_.settings.data());
 }
 
+rules::Variance Rule::variance() const {
+  if (!is_of_matrices()) return {};
+  return type_->variance(options_.choices.data(), options_.settings.data());
+}
+
 double Rule::step_scale(std::int64_t rows, std::int64_t columns) const {
   return type_->step_scale(options_.choices.data(), options_.settings.data(), static_cast<double>(rows),
                            static_cast<double>(columns));
@@ -213,8 +255,7 @@ std::string Rule::key() const {
   if (options_.center_gradients) key += " centers gradients";
   if (options_.cautious_decay) key += " cautious decay";
   if (options_.counts_each) key += " counts each";
-  if (options_.average_decay > 0) key += fmt::format(" averages by {}", options_.average_decay);
-  return key;
+  return key + key_of(options_.average);
 }
 
 RulesByGroup::RulesByGroup(std::vector<Rule> rules) : rules_(std::move(rules)) {
@@ -252,9 +293,15 @@ std::vector<GroupFields> RulesByGroup::fields() const {
 std::vector<const char*> RulesByGroup::state_names() const {
   std::vector<const char*> names;
   for (const Rule& rule : rules_) {
-    for (const char* name : rule.state_names()) {
-      if (std::ranges::find(names, std::string_view(name)) == names.end()) names.push_back(name);
-    }
+    for (const char* name : rule.state_names()) append_new(name, names);
+  }
+  return names;
+}
+
+std::vector<const char*> RulesByGroup::number_names() const {
+  std::vector<const char*> names;
+  for (const Rule& rule : rules_) {
+    for (const rules::Number& number : rule.numbers()) append_new(number.name, names);
   }
   return names;
 }

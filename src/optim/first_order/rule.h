@@ -47,7 +47,7 @@ struct RuleOptions {
   UnitClip unit_clip;
   bool center_gradients = false;
   double peak_learning_rate = 0;  ///< of decay modes that divide by it
-  double average_decay = 0;       ///< 0 = no average of the weights
+  kernels::AverageForm average;
   StateStorage storage;
 };
 
@@ -63,6 +63,15 @@ struct RuleType {
   // Present in rules whose changes are orthogonalized.
   rules::NewtonSchulz (*orthogonalization)(const std::int32_t* choices, const double* settings) = nullptr;
   double (*step_scale)(const std::int32_t* choices, const double* settings, double rows, double columns) = nullptr;
+  rules::Variance (*variance)(const std::int32_t* choices, const double* settings) = nullptr;
+  // Of rules whose constants follow from sums over tensors, or from numbers that they keep.
+  bool settles = false;
+  int sums = 0;
+  rules::Scope scope = rules::Scope::tensor;
+  /// Present in rules that have an average of the weights: the share of the state `averaged` in it, beside that of the
+  /// parameter. `values` are the hyper-parameters.
+  double (*average_share)(const std::int32_t* choices, const double* values) = nullptr;
+  std::size_t averaged = 0;
 };
 
 /// What is done to the change of a whole tensor before it is added.
@@ -102,11 +111,23 @@ class Rule {
   bool is_of_matrices() const { return type_->orthogonalization != nullptr; }
   rules::NewtonSchulz orthogonalization() const;
   double step_scale(std::int64_t rows, std::int64_t columns) const;
+  /// What orthogonalized matrices are divided by.
+  rules::Variance variance() const;
+  /// Whether each parameter has constants of its own, which settle once sums are measured.
+  bool settles() const { return type_->settles; }
+  int sums() const { return type_->sums; }
+  rules::Scope scope() const { return type_->scope; }
+  std::span<const rules::Number> numbers() const { return type_->about.numbers; }
+  double first_number(std::size_t number) const;
+  bool has_average() const { return type_->average_share != nullptr; }
+  std::size_t averaged_state() const { return type_->averaged; }
+  double average_share(const double* values) const { return type_->average_share(options_.choices.data(), values); }
   const UnitClip& unit_clip() const { return options_.unit_clip; }
   bool centers_gradients() const { return options_.center_gradients; }
   FinishOptions finish(std::span<const Schedule> schedules) const;
-  double average_decay() const { return options_.average_decay; }
+  const kernels::AverageForm& average() const { return options_.average; }
   bool has_signs(std::size_t state) const { return type_->about.states[state].has_signs; }
+  bool is_exact(std::size_t state) const { return type_->about.states[state].is_exact; }
   double initial_value(std::size_t state) const;
 
   /// Throws INVALID_ARGUMENT where a flag needs other values of hyper-parameters. Called at creation and before a
@@ -125,11 +146,16 @@ class Rule {
   std::string key() const;
 
  private:
+  void check_own_average(rules::Decay decay) const;
   void check_requirements(std::size_t flag, std::span<const Schedule> schedules) const;
   /// Whether a decay that is subtracted waits for the change of the whole tensor.
   bool decays_later() const;
   /// The kind of weight decay that a group needs.
   rules::Decay decay(std::span<const Schedule> schedules) const;
+
+  double initial_of(int setting) const {
+    return setting == rules::State::kNone ? 0 : options_.settings[static_cast<std::size_t>(setting)];
+  }
 
   const RuleType* type_;
   RuleOptions options_;
@@ -152,6 +178,11 @@ class RulesByGroup {
   std::vector<GroupFields> fields() const;
   /// The names of all rules, each once.
   std::vector<const char*> state_names() const;
+  /// Of the numbers that they keep, likewise.
+  std::vector<const char*> number_names() const;
+  bool settles() const {
+    return any([](const Rule& rule) { return rule.settles(); });
+  }
   /// Equal on two ranks whose rules step alike, given the same kernels and schedules.
   std::string key() const;
   template <class Test>

@@ -32,6 +32,7 @@ constexpr rules::Range range_of_choices(std::size_t count) {
 
 inline constexpr double kLargestExact = 9007199254740992;  // 2^53
 inline constexpr rules::Range kAnyInteger = {.minimum = -kLargestExact, .limit = kLargestExact + 2};
+inline constexpr double kLastStep = 999999999;
 inline constexpr const char* kStateDtypes[] = {"native", "bf16", "int8"};
 inline constexpr const char* kDecayModes[] = {"rule", "coupled", "decoupled", "independent", "relative", "corrected"};
 inline constexpr const char* kCautiousUpdates[] = {"off", "mean", "sum"};
@@ -57,6 +58,10 @@ struct SharedPlace {
     adaptive_clip_epsilon,
     adaptive_clip_units,
     center_gradients,
+    average_warmup,
+    average_equal,
+    average_start,
+    average_every,
     count
   };
 };
@@ -132,6 +137,30 @@ inline constexpr RuleOption kSharedOptions[SharedPlace::count] = {
      {},
      0,
      kFlagRange},
+    {GRADSTEP_OPTION_FLAG,
+     "average_warmup",
+     "average_decay is at most (1 + n) / (10 + n) while n steps are in the average",
+     {},
+     0,
+     kFlagRange},
+    {GRADSTEP_OPTION_FLAG,
+     "average_equal",
+     "keeps the mean of the weights after all averaged steps (SWA), in place of average_decay",
+     {},
+     0,
+     kFlagRange},
+    {GRADSTEP_OPTION_SETTING,
+     "average_start",
+     "the first step that is averaged, from 0; until then the average is the weights",
+     {},
+     0,
+     rules::whole(0, kLastStep)},
+    {GRADSTEP_OPTION_SETTING,
+     "average_every",
+     "every such step is averaged, from average_start on",
+     {},
+     1,
+     rules::whole(1, kLastStep)},
 };
 
 }  // namespace gradstep

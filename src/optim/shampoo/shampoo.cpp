@@ -56,21 +56,26 @@ std::string rule_text_of(const ShampooOptions& o, const char* arithmetic) {
       number(o.momentum_coding), number(o.matrix_coding), o.storage.master_weights, o.maximize);
   if (o.storage.format == StateFormat::bf16) text += " bf16";
   if (o.storage.stochastic_rounding) text += fmt::format(" random {}", o.storage.seed);
-  return text;
+  return text + key_of(o.average);
 }
 
-std::vector<const char*> names_of_state() {
-  return {"momentum",     "diagonal_momentum",         "diagonal_statistics",           "diagonal_exp_avg",
-          kMasterWeights, "statistics.{block}.{axis}", "preconditioners.{block}.{axis}"};
+std::vector<const char*> names_of_state(const kernels::AverageForm& average) {
+  std::vector<const char*> names = {"momentum", "diagonal_momentum", "diagonal_statistics", "diagonal_exp_avg",
+                                    kMasterWeights};
+  if (average.exists()) names.insert(names.end(), {kWeightAverage, kWeightAverageCount});
+  names.insert(names.end(), {"statistics.{block}.{axis}", "preconditioners.{block}.{axis}"});
+  return names;
 }
 
 }  // namespace
 
 Shampoo::Shampoo(std::shared_ptr<Context> context, const gradstep_shampoo_options& options, Schema parameters)
-    : Optimizer(
-          std::move(context), std::move(parameters),
-          std::vector<GroupFields>(1, {ShampooOptions::fields(), ShampooOptions(options).values}),
-          {.kind = "shampoo", .state_names = names_of_state(), .dealing = Dealing::whole, .flags_at_site = false}),
+    : Optimizer(std::move(context), std::move(parameters),
+                std::vector<GroupFields>(1, {ShampooOptions::fields(), ShampooOptions(options).values}),
+                {.kind = "shampoo",
+                 .state_names = names_of_state(ShampooOptions(options).average),
+                 .dealing = Dealing::whole,
+                 .flags_at_site = false}),
       options_(options),
       preconditioning_(site().backend().make_preconditioning(options_.form)),
       staging_(site()),
@@ -169,6 +174,9 @@ void Shampoo::plan() {
 /// What can fail for want of memory comes before the first number of the state changes.
 void Shampoo::apply(double clip_value) {
   if (!gate_is_open()) return write_zero_updates();
+  if (buffers_changed() || !planned_) {
+    averages_.fill(store(), {kAverage, kMaster}, params(), schema(), [&](std::int32_t) { return options_.average; });
+  }
   plan();
   roots_.settle(t());
   const PreconditioningStep step = begin_step(clip_value);
@@ -181,6 +189,7 @@ void Shampoo::apply(double clip_value) {
     apply_roots(step);
   }
   staging_.publish();
+  averages_.run(site(), scalars());
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (step.tensors[i].takes_part) store().flags().mark(site(), i);
   }
@@ -246,6 +255,7 @@ Optimizer::OwnerOf Shampoo::owners(const Sharding* next) {
   if (!deals_out) return nullptr;
   return [this, owners = assign_blocks(options_, parameters_, next->comm().world_size())](std::size_t i,
                                                                                           std::size_t slot) {
+    if (slot < kFirstMatrix) return std::int32_t{-1};  // every rank has it
     return owners[i][parameters_[i].factors[(slot - kFirstMatrix) / 2].block];
   };
 }

@@ -19,6 +19,7 @@
 #include "optim/shampoo/shampoo_options.h"
 #include "optim/shampoo/shampoo_state.h"
 #include "optim/shampoo/step_staging.h"
+#include "optim/weight_averages.h"
 
 namespace gradstep {
 
@@ -50,6 +51,7 @@ class Shampoo final : public Optimizer {
   bool planned_ = false;  // for the present parameters, preconditioning and ranks
   StepStaging staging_;
   BlockDealing blocks_;
+  WeightAverages averages_;
   RootSchedule roots_;
   // The numbers of a step, by group.
   std::vector<rules::ShampooValues> values_;

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "optim/option_fields.h"
+#include "optim/weight_averages.h"
 
 namespace gradstep {
 
@@ -70,6 +71,11 @@ ShampooOptions::ShampooOptions(const gradstep_shampoo_options& o)
   check_choice("options.root_retries", o.root_retries, 13, "0 to 12");
   check_choice("options.refresh", o.refresh, 2, "0 (fresh) or 1 (stale)");
   check_choice("options.one_sided", o.one_sided, 3, "0 (none), 1 (input) or 2 (output)");
+  if (!rules::kFraction.holds(o.average_decay)) {
+    fail_argument("options.average_decay: is {}, expected a number in [0, 1)", o.average_decay);
+  }
+  check_at_least("options.average_start", o.average_start, 0);
+  check_at_least("options.average_every", o.average_every, 0);
   check_choice("options.root_lag", o.root_lag, kLargestLag + 1, "0 to 1000");
   form.graft = static_cast<Graft>(o.graft_type);
   form.nesterov = o.nesterov != 0;
@@ -89,6 +95,9 @@ ShampooOptions::ShampooOptions(const gradstep_shampoo_options& o)
          "options.state_dtype: is int8, which shampoo has for momenta alone: options.quantize_momentum");
   }
   maximize = o.maximize != 0;
+  average = {o.average_decay, o.average_start, std::max<std::int64_t>(o.average_every, 1),
+             o.average_warmup != 0 ? 1 : 0, o.average_equal != 0 ? 1 : 0};
+  check_average(average);
   if (!eigenvalue_corrected()) return;
   refuse(o.root_lag != 0, "root_lag");
   refuse(o.refresh == GRADSTEP_REFRESH_STALE, "refresh");
@@ -129,6 +138,7 @@ gradstep_shampoo_options default_shampoo_options() {
   options.best_effort_shape_interpretation = 1;
   options.nesterov = 1;
   options.root_retries = 6;
+  options.average_every = 1;
   return options;
 }
 

@@ -10,6 +10,7 @@
 
 #include "backend/preconditioning.h"
 #include "gradstep/shampoo.h"
+#include "kernels/average.h"
 #include "optim/first_order/state_storage.h"
 #include "optim/hyper_parameters.h"
 
@@ -64,6 +65,7 @@ struct ShampooOptions {
   Sides sides = Sides::all;
   StateStorage storage;  ///< native or bf16
   bool maximize = false;
+  kernels::AverageForm average;
   Coding momentum_coding = Coding::none;
   Coding matrix_coding = Coding::none;
 

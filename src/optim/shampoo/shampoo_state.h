@@ -25,6 +25,8 @@ enum ShampooSlot : std::size_t {
   kDiagonalStatistics,
   kDiagonalExpAvg,
   kMaster,
+  kAverage,
+  kAverageCount,
   kFirstMatrix,
 };
 

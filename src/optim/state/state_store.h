@@ -21,7 +21,7 @@ namespace gradstep {
 // States that are no rule's own.
 inline constexpr const char* kMasterWeights = "master_weights";
 inline constexpr const char* kWeightAverage = "average";
-inline constexpr const char* kWeightAverageCount = "average_count";  ///< steps that are in it
+inline constexpr const char* kWeightAverageCount = "average_count";  ///< steps that were made
 
 /// A tensor that a parameter is to have, by its place in the parameter's list.
 struct StateWish {
@@ -33,6 +33,13 @@ struct StateWish {
   /// on where it was switched off for a while. Others begin anew.
   bool is_whole = false;
 };
+
+/// One number for each parameter.
+inline StateWish number_wish(std::size_t slot, const char* name, double initial = 0) {
+  TensorForm form{1, 1, Encoding::f64};
+  form.initial = initial;
+  return {slot, name, form, {1}, /*is_whole=*/true};
+}
 
 struct ParameterWish {
   std::vector<StateWish> tensors;

@@ -8,7 +8,7 @@
 #include <optional>
 #include <sstream>
 
-#include "fields.hpp"
+#include "field_tables.hpp"
 
 namespace languages {
 

@@ -17,6 +17,21 @@ namespace gradstep::test {
 
 inline const std::vector<std::vector<std::int64_t>> kShapes = {{7, 5}, {1000}};
 
+/// The parameters of kShapes, in a group each.
+inline Schema grouped_schema(std::int32_t second_group = 1, DType dtype = DType::f32) {
+  std::vector<gradstep_parameter> parameters(kShapes.size());
+  for (std::size_t i = 0; i < kShapes.size(); ++i) {
+    gradstep_parameter& p = parameters[i];
+    p.struct_size = sizeof p;
+    p.shape = kShapes[i].data();
+    p.ndim = static_cast<std::int32_t>(kShapes[i].size());
+    p.group = i == 0 ? 0 : second_group;
+    p.dtype = to_dlpack(dtype);
+    p.device = {GRADSTEP_DEVICE_CPU, 0};
+  }
+  return {parameters.data(), parameters.size()};
+}
+
 /// A context that counts what it allocates. Without background threads nobody but the caller and the pool works, so
 /// that scratch does not depend on who came first.
 inline std::shared_ptr<Context> make_counting_context(int* allocations, int threads) {

@@ -158,6 +158,12 @@ TEST(Sharding, EqualsItWhereTensorsAreLookedAtAsAWhole) {
   run.shapes = {{7, 5}, {200, 130}, {1, 1}, {40, 700}, {3, 4, 5}, {0, 3}};
   run.rule = [&] { return make_rule(find_rule("muon"), std::vector{rate, decay}); };
   expect_equal_bits(run);
+  for (const char* variance : {"rows", "longer", "elements"}) {
+    run.rule = [&] {
+      return make_rule(find_rule("muon"), std::vector<gradstep_option>{rate, {"variance", 0, variance}});
+    };
+    expect_equal_bits(run);
+  }
 }
 
 TEST(Sharding, EqualsItForNarrowParametersWithMasters) {

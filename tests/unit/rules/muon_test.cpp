@@ -122,6 +122,43 @@ TEST(Muon, ThreadsChangeNoBit) {
   EXPECT_EQ(stepped<float>(muon(), {300, 260}, p, g, 1), stepped<float>(muon(), {300, 260}, p, g, 3));
 }
 
+/// Three steps: scratch that threads give back in one is lent in another order in the next.
+template <class T>
+void expect_each_as_alone(const std::vector<std::vector<std::int64_t>>& shapes) {
+  constexpr std::uint32_t kSteps = 3;
+  std::vector<TestTensor<T>> p;
+  std::vector<std::vector<std::vector<T>>> gradients;
+  std::vector<std::vector<T>> alone;
+  std::uint32_t seed = 0;
+  for (const auto& shape : shapes) {
+    p.emplace_back(shape);
+    const std::size_t size = p.back().values.size();
+    p.back().values = random_values<T>(size, ++seed);
+    gradients.emplace_back();
+    for (std::uint32_t step = 0; step < kSteps; ++step) gradients.back().push_back(random_values<T>(size, ++seed));
+    alone.push_back(stepped<T>(muon(), shape, p.back().values, gradients.back()));
+  }
+  FirstOrderOptimizer optimizer(make_context(2), muon(), make_schema(shapes, dtype_of<T>()));
+  std::vector<TestTensor<T>> g = p;
+  for (std::uint32_t step = 0; step < kSteps; ++step) {
+    for (std::size_t i = 0; i < shapes.size(); ++i) g[i].values = gradients[i][step];
+    const std::vector<gradstep_tensor> params = Model<T>::tensors(p);
+    const std::vector<gradstep_tensor> grads = Model<T>::tensors(g);
+    host::step(optimizer, params.data(), grads.data(), nullptr, shapes.size());
+  }
+  for (std::size_t i = 0; i < shapes.size(); ++i) EXPECT_TRUE(p[i].values == alone[i]) << "matrix " << i;
+}
+
+/// Threads share the products of large matrices, and take small ones one each.
+TEST(Muon, MatricesOfEverySizeStepTogetherAsEachDoesAlone) {
+  using Shapes = std::vector<std::vector<std::int64_t>>;
+  for (const Shapes& shapes : {Shapes{{200, 300}, {3, 4}, {5, 2}}, Shapes{{3, 4}, {5, 2}, {300, 200}},
+                               Shapes{{7, 3}, {200, 300}, {1, 6}, {6, 1}, {300, 200}, {4, 3, 5}, {16, 16}}}) {
+    expect_each_as_alone<float>(shapes);
+    expect_each_as_alone<double>(shapes);
+  }
+}
+
 TEST(Muon, AGradientOfZerosMovesNothing) {
   const std::vector<float> p = random_values<float>(12, 1);
   EXPECT_EQ(stepped<float>(muon(), {3, 4}, p, {std::vector<float>(12)}), p);

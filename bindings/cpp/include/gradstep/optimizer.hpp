@@ -204,8 +204,9 @@ class Optimizer : public SavedState<Optimizer, gradstep_optimizer_save, gradstep
     const gradstep_tensor shown = from.c();
     check(gradstep_optimizer_set_state(c(), index, name.c_str(), &shown, stream));
   }
-  /// Copies the averages of the weights (the option average_decay) into tensors of the parameters' shapes and any float
-  /// dtype.
+  /// Copies the averages of the weights (options average_decay and average_equal; rules asgd and schedule_free) into
+  /// tensors of the parameters' shapes and any float dtype. For schedule_free they hold the parameters when the call
+  /// begins.
   void average(const TensorList& to, void* stream = nullptr) const {
     check(gradstep_optimizer_average(c(), to.c(), to.size(), stream));
   }

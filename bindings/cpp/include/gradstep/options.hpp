@@ -529,6 +529,7 @@ struct ShampooOptions {
   double graft_beta1 = library().graft_beta1;
   double graft_beta2 = library().graft_beta2;
   double precondition = library().precondition;
+  double average_decay = library().average_decay;
   GraftType graft_type = static_cast<GraftType>(library().graft_type);
   std::int64_t block_size = library().block_size;
   std::int64_t start_preconditioning_step = library().start_preconditioning_step;
@@ -553,6 +554,10 @@ struct ShampooOptions {
   bool master_weights = library().master_weights != 0;
   ProductPrecision product_precision = static_cast<ProductPrecision>(library().product_precision);
   bool maximize = library().maximize != 0;
+  std::int64_t average_start = library().average_start;
+  std::int64_t average_every = library().average_every;
+  bool average_warmup = library().average_warmup != 0;
+  bool average_equal = library().average_equal != 0;
   StateDtype state_dtype = static_cast<StateDtype>(library().state_dtype);
   bool stochastic_rounding = library().stochastic_rounding != 0;
   std::int64_t seed = library().seed;
@@ -573,6 +578,7 @@ struct ShampooOptions {
     made.graft_beta1 = graft_beta1;
     made.graft_beta2 = graft_beta2;
     made.precondition = precondition;
+    made.average_decay = average_decay;
     made.graft_type = static_cast<std::int32_t>(graft_type);
     made.block_size = block_size;
     made.start_preconditioning_step = start_preconditioning_step;
@@ -597,6 +603,10 @@ struct ShampooOptions {
     made.master_weights = master_weights ? 1 : 0;
     made.product_precision = static_cast<std::int32_t>(product_precision);
     made.maximize = maximize ? 1 : 0;
+    made.average_start = average_start;
+    made.average_every = average_every;
+    made.average_warmup = average_warmup ? 1 : 0;
+    made.average_equal = average_equal ? 1 : 0;
     made.state_dtype = static_cast<std::int32_t>(state_dtype);
     made.stochastic_rounding = stochastic_rounding ? 1 : 0;
     made.seed = seed;

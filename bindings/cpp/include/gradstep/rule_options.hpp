@@ -62,6 +62,10 @@ struct LionOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"lion",
@@ -84,7 +88,11 @@ struct LionOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -119,6 +127,10 @@ struct LambOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"lamb",
@@ -143,7 +155,11 @@ struct LambOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -165,25 +181,35 @@ enum class MuonCoefficients : std::int32_t {
 
 enum class MuonNormalizer : std::int32_t { kAdd = 0, kMax = 1, kSafe = 2 };
 
+enum class MuonVariance : std::int32_t { kNone = 0, kRows = 1, kLonger = 2, kElements = 3 };
+
+enum class MuonVarianceFloor : std::int32_t { kAdd = 0, kMax = 1 };
+
+enum class MuonVarianceLength : std::int32_t { kKept = 0, kFree = 1, kFull = 2 };
+
 /// muon. Source: Jordan et al. 2024, Muon; options where KellerJordan/Muon, torch, Moonlight, dion, NVIDIA and optax
-/// differ, the numbers of each.
+/// differ, the numbers of each. Li et al. 2025, NorMuon; Si et al. 2025, AdaMuon: the option variance.
 ///
 ///     m = momentum * m + (1 - momentum) * g
 ///     u = (1 - momentum) * g + momentum * m if nesterov else m
 ///     o = orthogonalize(u) of the first axis against all others
-///     p = p - learning_rate * scale_factor * step_scale * o; every parameter needs 2 axes or more
+///     with variance: v = variance_beta * v + (1 - variance_beta) * mean(o^2), o = o / (sqrt(v) + variance_epsilon),
+///     scaled by variance_length p = p - learning_rate * scale_factor * step_scale * o; every parameter needs 2 axes or
+///     more
 ///
 /// State momentum_buffer.
 struct MuonOptions {
   double learning_rate = detail::kNotGiven;  ///< step size; >= 0, must be given
   double momentum = 0.95;                    ///< share of the momentum that a step keeps; in [0, 1), default 0.95
+  double variance_beta = 0.95;               ///< share of the variance that a step keeps; in [0, 1), default 0.95
   double weight_decay = 0;                   ///< learning_rate * weight_decay * p is subtracted from p; >= 0, default 0
   double iterations = 5;                     ///< Newton-Schulz iterations; in [1, 101), whole, default 5
-  double epsilon = 1e-7;          ///< keeps the norm that a matrix is divided by from zero; >= 0, default 1e-7
-  double scale_factor = 1;        ///< multiplies what step_scale says; >= 0, default 1
-  double coefficient_a = 3.4445;  ///< of coefficients = own: X = a X + (b A + c A^2) X, A = X X^T; default 3.4445
-  double coefficient_b = -4.775;  ///< likewise; default -4.775
-  double coefficient_c = 2.0315;  ///< likewise; default 2.0315
+  double epsilon = 1e-7;           ///< keeps the norm that a matrix is divided by from zero; >= 0, default 1e-7
+  double scale_factor = 1;         ///< multiplies what step_scale says; >= 0, default 1
+  double coefficient_a = 3.4445;   ///< of coefficients = own: X = a X + (b A + c A^2) X, A = X X^T; default 3.4445
+  double coefficient_b = -4.775;   ///< likewise; default -4.775
+  double coefficient_c = 2.0315;   ///< likewise; default 2.0315
+  double variance_epsilon = 1e-8;  ///< keeps the root of the variance from zero; >= 0, default 1e-8
   MuonMomentumForm momentum_form =
       MuonMomentumForm::kAverage;  ///< average: m = momentum * m + (1 - momentum) * g (KellerJordan, torch, NVIDIA);
                                    ///< sum: m = momentum * m + g (Moonlight, dion); corrected: the average, corrected
@@ -197,6 +223,15 @@ struct MuonOptions {
   MuonCoefficients coefficients = MuonCoefficients::kSimple;  ///< of the Newton-Schulz iterations
   MuonNormalizer normalizer = MuonNormalizer::kAdd;  ///< what a matrix is divided by first. add: norm + epsilon; max:
                                                      ///< max(norm, epsilon); safe: 1.02 norm + epsilon
+  MuonVariance variance = MuonVariance::kNone;  ///< what o is divided by the root of: a mean square of each of the rows
+                                                ///< (NorMuon: dion, pytorch_optimizer), of the longer axis (NorMuon:
+                                                ///< NVIDIA), of the elements (AdaMuon); kept as the state variance
+  MuonVarianceFloor variance_floor =
+      MuonVarianceFloor::kAdd;  ///< add: sqrt(v) + variance_epsilon; max: sqrt(max(v, variance_epsilon))
+  MuonVarianceLength variance_length =
+      MuonVarianceLength::kKept;  ///< how long o is then. kept: as before (NorMuon); free: as it comes (AdaMuon:
+                                  ///< NVIDIA); full: sqrt(min(rows, columns)), with v / (1 - variance_beta^(t+1))
+                                  ///< (AdaMuon: pytorch_optimizer)
   bool maximize = false;
   bool master_weights = false;
   StateDtype state_dtype = StateDtype::kNative;
@@ -213,11 +248,16 @@ struct MuonOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"muon",
             {detail::option("learning_rate", learning_rate),
              detail::option("momentum", momentum),
+             detail::option("variance_beta", variance_beta),
              detail::option("weight_decay", weight_decay),
              detail::option("iterations", iterations),
              detail::option("epsilon", epsilon),
@@ -225,11 +265,15 @@ struct MuonOptions {
              detail::option("coefficient_a", coefficient_a),
              detail::option("coefficient_b", coefficient_b),
              detail::option("coefficient_c", coefficient_c),
+             detail::option("variance_epsilon", variance_epsilon),
              detail::option("momentum_form", momentum_form),
              detail::option("nesterov", nesterov),
              detail::option("step_scale", step_scale),
              detail::option("coefficients", coefficients),
              detail::option("normalizer", normalizer),
+             detail::option("variance", variance),
+             detail::option("variance_floor", variance_floor),
+             detail::option("variance_length", variance_length),
              detail::option("maximize", maximize),
              detail::option("master_weights", master_weights),
              detail::option("state_dtype", state_dtype),
@@ -245,7 +289,11 @@ struct MuonOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -277,6 +325,10 @@ struct SignumOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"signum",
@@ -299,7 +351,11 @@ struct SignumOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -341,6 +397,10 @@ struct NAdamOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"nadam",
@@ -367,7 +427,11 @@ struct NAdamOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -410,6 +474,10 @@ struct RAdamOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"radam",
@@ -437,7 +505,11 @@ struct RAdamOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -470,6 +542,10 @@ struct AdamaxOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"adamax",
@@ -493,7 +569,11 @@ struct AdamaxOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -526,6 +606,10 @@ struct AdadeltaOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"adadelta",
@@ -548,7 +632,11 @@ struct AdadeltaOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -584,6 +672,10 @@ struct RpropOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"rprop",
@@ -608,7 +700,11 @@ struct RpropOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -644,6 +740,10 @@ struct AdaBeliefOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"adabelief",
@@ -669,7 +769,11 @@ struct AdaBeliefOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -703,6 +807,10 @@ struct YogiOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"yogi",
@@ -727,7 +835,11 @@ struct YogiOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -768,6 +880,10 @@ struct AdanOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"adan",
@@ -794,7 +910,11 @@ struct AdanOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -840,6 +960,10 @@ struct AdEMAMixOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"ademamix",
@@ -868,7 +992,11 @@ struct AdEMAMixOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -909,6 +1037,10 @@ struct AdoptOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"adopt",
@@ -934,7 +1066,11 @@ struct AdoptOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 
@@ -967,6 +1103,10 @@ struct LaPropOptions {
   double adaptive_clip_epsilon = 0.001;
   AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
   bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
 
   operator GroupRule() const {
     return {"laprop",
@@ -990,7 +1130,603 @@ struct LaPropOptions {
              detail::option("adaptive_clip", adaptive_clip),
              detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
              detail::option("adaptive_clip_units", adaptive_clip_units),
-             detail::option("center_gradients", center_gradients)}};
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
+  }
+};
+
+/// asgd. Source: Polyak and Juditsky 1992, Acceleration of Stochastic Approximation by Averaging; the numbers of torch.
+///
+///     eta = learning_rate at first, mu = 1 / max(1, t - averaging_start)
+///     p = p * (1 - shrinkage * eta) - eta * g
+///     ax = ax + mu * (p - ax), the average of the weights
+///     eta = learning_rate / (1 + shrinkage * learning_rate * (t+1))^exponent, of the next step
+///
+/// State ax, eta.
+struct AsgdOptions {
+  double learning_rate =
+      detail::kNotGiven;             ///< step size; a new one acts a step late, as in torch; >= 0, must be given
+  double shrinkage = 0.0001;         ///< lambda: shrinks p, and the step size with the steps; >= 0, default 0.0001
+  double exponent = 0.75;            ///< alpha: how fast the step size falls; >= 0, default 0.75
+  double averaging_start = 1000000;  ///< t0: steps before the average begins; >= 0, default 1000000
+  double weight_decay = 0;           ///< times p is added to the gradient; >= 0, default 0
+  bool maximize = false;
+  bool master_weights = false;
+  StateDtype state_dtype = StateDtype::kNative;
+  bool stochastic_rounding = false;
+  std::int64_t seed = 0;
+  StepCounting step_counting = StepCounting::kOptimizer;
+  double average_decay = 0;
+  DecayMode decay_mode = DecayMode::kRule;
+  double peak_learning_rate = 0;
+  bool trust_ratio = false;
+  CautiousUpdate cautious_update = CautiousUpdate::kOff;
+  bool cautious_decay = false;
+  double adaptive_clip = 0;
+  double adaptive_clip_epsilon = 0.001;
+  AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
+  bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
+
+  operator GroupRule() const {
+    return {"asgd",
+            {detail::option("learning_rate", learning_rate),
+             detail::option("shrinkage", shrinkage),
+             detail::option("exponent", exponent),
+             detail::option("averaging_start", averaging_start),
+             detail::option("weight_decay", weight_decay),
+             detail::option("maximize", maximize),
+             detail::option("master_weights", master_weights),
+             detail::option("state_dtype", state_dtype),
+             detail::option("stochastic_rounding", stochastic_rounding),
+             detail::option("seed", seed),
+             detail::option("step_counting", step_counting),
+             detail::option("average_decay", average_decay),
+             detail::option("decay_mode", decay_mode),
+             detail::option("peak_learning_rate", peak_learning_rate),
+             detail::option("trust_ratio", trust_ratio),
+             detail::option("cautious_update", cautious_update),
+             detail::option("cautious_decay", cautious_decay),
+             detail::option("adaptive_clip", adaptive_clip),
+             detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
+             detail::option("adaptive_clip_units", adaptive_clip_units),
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
+  }
+};
+
+enum class LarsForm : std::int32_t { kOptax = 0, kPytorchOptimizer = 1 };
+
+/// lars. Source: You et al. 2017, Large Batch Training of Convolutional Networks; the numbers of optax and of
+/// pytorch_optimizer.
+///
+///     norms are of the tensor; r is 1 where it would be 0 or divide by 0
+///     u = g + weight_decay * p
+///     form optax: r = trust_coefficient * norm(p) / (norm(u) + epsilon)
+///     form pytorch_optimizer: r = trust_coefficient * norm(p) / (norm(g) + weight_decay * norm(p) + epsilon)
+///     m = momentum * m + rate * r * u, rate = learning_rate for form optax, 1 for pytorch_optimizer
+///     d = rate * r * u + momentum * m if nesterov, else m
+///     p = p - d for form optax, p - learning_rate * d for pytorch_optimizer
+///
+/// State momentum.
+struct LarsOptions {
+  double learning_rate = detail::kNotGiven;  ///< step size; >= 0, must be given
+  double momentum = 0.9;                     ///< share of the momentum that a step keeps; in [0, 1), default 0.9
+  double trust_coefficient = 0.001;          ///< length of a step beside that of its parameter; >= 0, default 0.001
+  double epsilon = 0;                        ///< joins the length of u; >= 0, default 0
+  double weight_decay = 0;                   ///< times p is added to the gradient; >= 0, default 0
+  LarsForm form =
+      LarsForm::kOptax;   ///< optax or pytorch_optimizer: what the ratio is, and when the learning rate multiplies
+  bool nesterov = false;  ///< looks one step ahead
+  bool maximize = false;
+  bool master_weights = false;
+  StateDtype state_dtype = StateDtype::kNative;
+  bool stochastic_rounding = false;
+  std::int64_t seed = 0;
+  StepCounting step_counting = StepCounting::kOptimizer;
+  double average_decay = 0;
+  DecayMode decay_mode = DecayMode::kRule;
+  double peak_learning_rate = 0;
+  bool trust_ratio = false;
+  CautiousUpdate cautious_update = CautiousUpdate::kOff;
+  bool cautious_decay = false;
+  double adaptive_clip = 0;
+  double adaptive_clip_epsilon = 0.001;
+  AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
+  bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
+
+  operator GroupRule() const {
+    return {"lars",
+            {detail::option("learning_rate", learning_rate),
+             detail::option("momentum", momentum),
+             detail::option("trust_coefficient", trust_coefficient),
+             detail::option("epsilon", epsilon),
+             detail::option("weight_decay", weight_decay),
+             detail::option("form", form),
+             detail::option("nesterov", nesterov),
+             detail::option("maximize", maximize),
+             detail::option("master_weights", master_weights),
+             detail::option("state_dtype", state_dtype),
+             detail::option("stochastic_rounding", stochastic_rounding),
+             detail::option("seed", seed),
+             detail::option("step_counting", step_counting),
+             detail::option("average_decay", average_decay),
+             detail::option("decay_mode", decay_mode),
+             detail::option("peak_learning_rate", peak_learning_rate),
+             detail::option("trust_ratio", trust_ratio),
+             detail::option("cautious_update", cautious_update),
+             detail::option("cautious_decay", cautious_decay),
+             detail::option("adaptive_clip", adaptive_clip),
+             detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
+             detail::option("adaptive_clip_units", adaptive_clip_units),
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
+  }
+};
+
+/// novograd. Source: Ginsburg et al. 2019, Stochastic Gradient Methods with Layer-wise Adaptive Moments; the numbers of
+/// optax.
+///
+///     v, one number of the tensor: norm(g)^2 in the first step, then beta2 * v + (1 - beta2) * norm(g)^2
+///     m = beta1 * m + (g / (sqrt(v + epsilon_root) + epsilon) + weight_decay * p)
+///     p = p - learning_rate * m
+///
+/// State exp_avg, squared_norm.
+struct NovogradOptions {
+  double learning_rate = detail::kNotGiven;  ///< step size; >= 0, must be given
+  double beta1 = 0.9;                        ///< share of the momentum that a step keeps; in [0, 1), default 0.9
+  double beta2 = 0.25;      ///< share of the mean squared norm that a step keeps; in [0, 1), default 0.25
+  double epsilon = 1e-6;    ///< keeps the denominator from zero; >= 0, default 1e-6
+  double epsilon_root = 0;  ///< joins the mean squared norm under the root; >= 0, default 0
+  double weight_decay = 0;  ///< times p joins the momentum; >= 0, default 0
+  bool maximize = false;
+  bool master_weights = false;
+  StateDtype state_dtype = StateDtype::kNative;
+  bool stochastic_rounding = false;
+  std::int64_t seed = 0;
+  StepCounting step_counting = StepCounting::kOptimizer;
+  double average_decay = 0;
+  DecayMode decay_mode = DecayMode::kRule;
+  double peak_learning_rate = 0;
+  bool trust_ratio = false;
+  CautiousUpdate cautious_update = CautiousUpdate::kOff;
+  bool cautious_decay = false;
+  double adaptive_clip = 0;
+  double adaptive_clip_epsilon = 0.001;
+  AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
+  bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
+
+  operator GroupRule() const {
+    return {"novograd",
+            {detail::option("learning_rate", learning_rate),
+             detail::option("beta1", beta1),
+             detail::option("beta2", beta2),
+             detail::option("epsilon", epsilon),
+             detail::option("epsilon_root", epsilon_root),
+             detail::option("weight_decay", weight_decay),
+             detail::option("maximize", maximize),
+             detail::option("master_weights", master_weights),
+             detail::option("state_dtype", state_dtype),
+             detail::option("stochastic_rounding", stochastic_rounding),
+             detail::option("seed", seed),
+             detail::option("step_counting", step_counting),
+             detail::option("average_decay", average_decay),
+             detail::option("decay_mode", decay_mode),
+             detail::option("peak_learning_rate", peak_learning_rate),
+             detail::option("trust_ratio", trust_ratio),
+             detail::option("cautious_update", cautious_update),
+             detail::option("cautious_decay", cautious_decay),
+             detail::option("adaptive_clip", adaptive_clip),
+             detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
+             detail::option("adaptive_clip_units", adaptive_clip_units),
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
+  }
+};
+
+enum class MarsForm : std::int32_t { kAdamw = 0, kLion = 1 };
+
+/// mars. Source: Yuan et al. 2024, MARS: Unleashing the Power of Variance Reduction, algorithms 1 and 2; the numbers of
+/// pytorch_optimizer.
+///
+///     c = g + gamma * beta1 / (1 - beta1) * (g - g before), which is 0 at first
+///     c = c / max(1, norm(c)), the norm of the tensor
+///     m = beta1 * m + (1 - beta1) * c
+///     form adamw: v = beta2 * v + (1 - beta2) * c^2
+///     p = p - learning_rate * m / (1 - beta1^(t+1)) / ((sqrt(v + 1e-15) + epsilon) / sqrt(1 - beta2^(t+1)))
+///     form lion: p = p - learning_rate * sign(m)
+///
+/// State exp_avg, exp_avg_sq, previous_gradient.
+struct MarsOptions {
+  double learning_rate = detail::kNotGiven;  ///< step size; >= 0, must be given
+  double beta1 = 0.95;                       ///< share of the mean that a step keeps; in [0, 1), default 0.95
+  double beta2 = 0.99;      ///< share of the mean square that a step keeps; of form adamw; in [0, 1), default 0.99
+  double gamma = 0.025;     ///< how much of the gradient's change is added to it; >= 0, default 0.025
+  double epsilon = 1e-8;    ///< keeps the denominator from zero; of form adamw; >= 0, default 1e-8
+  double weight_decay = 0;  ///< learning_rate * weight_decay * p is subtracted from p; >= 0, default 0
+  MarsForm form = MarsForm::kAdamw;  ///< adamw or lion: the rule that gets the gradient
+  bool maximize = false;
+  bool master_weights = false;
+  StateDtype state_dtype = StateDtype::kNative;
+  bool stochastic_rounding = false;
+  std::int64_t seed = 0;
+  StepCounting step_counting = StepCounting::kOptimizer;
+  double average_decay = 0;
+  DecayMode decay_mode = DecayMode::kRule;
+  double peak_learning_rate = 0;
+  bool trust_ratio = false;
+  CautiousUpdate cautious_update = CautiousUpdate::kOff;
+  bool cautious_decay = false;
+  double adaptive_clip = 0;
+  double adaptive_clip_epsilon = 0.001;
+  AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
+  bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
+
+  operator GroupRule() const {
+    return {"mars",
+            {detail::option("learning_rate", learning_rate),
+             detail::option("beta1", beta1),
+             detail::option("beta2", beta2),
+             detail::option("gamma", gamma),
+             detail::option("epsilon", epsilon),
+             detail::option("weight_decay", weight_decay),
+             detail::option("form", form),
+             detail::option("maximize", maximize),
+             detail::option("master_weights", master_weights),
+             detail::option("state_dtype", state_dtype),
+             detail::option("stochastic_rounding", stochastic_rounding),
+             detail::option("seed", seed),
+             detail::option("step_counting", step_counting),
+             detail::option("average_decay", average_decay),
+             detail::option("decay_mode", decay_mode),
+             detail::option("peak_learning_rate", peak_learning_rate),
+             detail::option("trust_ratio", trust_ratio),
+             detail::option("cautious_update", cautious_update),
+             detail::option("cautious_decay", cautious_decay),
+             detail::option("adaptive_clip", adaptive_clip),
+             detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
+             detail::option("adaptive_clip_units", adaptive_clip_units),
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
+  }
+};
+
+/// sophia. Source: Liu et al. 2023, Sophia, algorithm 3; the numbers of optax.
+///
+///     m = beta1 * m + (1 - beta1) * g
+///     u = m / (1 - beta1^(t+1)) / max(gamma * h, epsilon)
+///     p = p - learning_rate * clamp(u, -clip_threshold, clip_threshold)
+///     h, the state hessian, is 0 at first; the host sets it, every few steps: beta2 * h + (1 - beta2) * its estimate
+///
+/// State exp_avg, hessian.
+struct SophiaOptions {
+  double learning_rate = detail::kNotGiven;  ///< step size; >= 0, must be given
+  double beta1 = 0.965;                      ///< share of the mean that a step keeps; in [0, 1), default 0.965
+  double gamma = 0.01;                       ///< scale of the curvature; >= 0, default 0.01
+  double clip_threshold = 1;     ///< largest change of an element, beside the learning rate; >= 0, default 1
+  double epsilon = 1e-8;         ///< least denominator; >= 0, default 1e-8
+  double weight_decay = 0.0001;  ///< learning_rate * weight_decay * p is subtracted from p; >= 0, default 0.0001
+  bool maximize = false;
+  bool master_weights = false;
+  StateDtype state_dtype = StateDtype::kNative;
+  bool stochastic_rounding = false;
+  std::int64_t seed = 0;
+  StepCounting step_counting = StepCounting::kOptimizer;
+  double average_decay = 0;
+  DecayMode decay_mode = DecayMode::kRule;
+  double peak_learning_rate = 0;
+  bool trust_ratio = false;
+  CautiousUpdate cautious_update = CautiousUpdate::kOff;
+  bool cautious_decay = false;
+  double adaptive_clip = 0;
+  double adaptive_clip_epsilon = 0.001;
+  AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
+  bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
+
+  operator GroupRule() const {
+    return {"sophia",
+            {detail::option("learning_rate", learning_rate),
+             detail::option("beta1", beta1),
+             detail::option("gamma", gamma),
+             detail::option("clip_threshold", clip_threshold),
+             detail::option("epsilon", epsilon),
+             detail::option("weight_decay", weight_decay),
+             detail::option("maximize", maximize),
+             detail::option("master_weights", master_weights),
+             detail::option("state_dtype", state_dtype),
+             detail::option("stochastic_rounding", stochastic_rounding),
+             detail::option("seed", seed),
+             detail::option("step_counting", step_counting),
+             detail::option("average_decay", average_decay),
+             detail::option("decay_mode", decay_mode),
+             detail::option("peak_learning_rate", peak_learning_rate),
+             detail::option("trust_ratio", trust_ratio),
+             detail::option("cautious_update", cautious_update),
+             detail::option("cautious_decay", cautious_decay),
+             detail::option("adaptive_clip", adaptive_clip),
+             detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
+             detail::option("adaptive_clip_units", adaptive_clip_units),
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
+  }
+};
+
+enum class ScheduleFreeInner : std::int32_t { kAdamw = 0, kSgd = 1, kRadam = 2 };
+
+/// schedule_free. Source: Defazio et al. 2024, The Road Less Scheduled, algorithm 1; the numbers of schedulefree, and
+/// of optax with its schedule for the weights as weight_rate.
+///
+///     p is y, where gradients are taken; z = p at first; the average x = p + (1 - 1 / beta1) * (z - p)
+///     rate = learning_rate * min(1, (t+1) / warmup_steps); inner radam: times its rectification
+///     w = (t+1)^weight_power * (largest rate so far)^rate_power, c = w / (sum of all w), or 0
+///     v = beta2 * v + (1 - beta2) * g^2
+///     u = g / (sqrt(v / (1 - beta2^(t+1))) + epsilon) + weight_decay * p; inner sgd: g + weight_decay * p
+///     p = p + c * (z - p) - rate * (1 - beta1 * (1 - c)) * u
+///     z = z - rate * u
+///
+/// State z, exp_avg_sq, weight_sum, largest_rate.
+struct ScheduleFreeOptions {
+  double learning_rate = detail::kNotGiven;  ///< step size; >= 0, must be given
+  double beta1 = 0.9;       ///< how near the gradient's place is to the average; in [0.001, 1), default 0.9
+  double beta2 = 0.999;     ///< share of the mean square that a step keeps; not of inner sgd; in [0, 1), default 0.999
+  double epsilon = 1e-8;    ///< keeps the denominator from zero; not of inner sgd; >= 0, default 1e-8
+  double weight_rate = 0;   ///< the learning rate that steps are weighted by; 0 = learning_rate; >= 0, default 0
+  double weight_decay = 0;  ///< times p joins the direction; >= 0, default 0
+  double warmup_steps =
+      0;  ///< steps in which the learning rate grows from 0; in [0, 9.00719925474099e15), whole, default 0
+  double weight_power = 0;  ///< r: a step weighs (t+1)^r; >= 0, default 0
+  double rate_power = 2;    ///< a step weighs its largest learning rate so far to this power; >= 0, default 2
+  ScheduleFreeInner inner = ScheduleFreeInner::kAdamw;  ///< adamw, sgd or radam: the rule that gives the direction
+  bool waits = true;  ///< inner radam: nothing moves while the variance is unknown (silent_sgd_phase); default true
+  bool maximize = false;
+  bool master_weights = false;
+  StateDtype state_dtype = StateDtype::kNative;
+  bool stochastic_rounding = false;
+  std::int64_t seed = 0;
+  StepCounting step_counting = StepCounting::kOptimizer;
+  double average_decay = 0;
+  DecayMode decay_mode = DecayMode::kRule;
+  double peak_learning_rate = 0;
+  bool trust_ratio = false;
+  CautiousUpdate cautious_update = CautiousUpdate::kOff;
+  bool cautious_decay = false;
+  double adaptive_clip = 0;
+  double adaptive_clip_epsilon = 0.001;
+  AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
+  bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
+
+  operator GroupRule() const {
+    return {"schedule_free",
+            {detail::option("learning_rate", learning_rate),
+             detail::option("beta1", beta1),
+             detail::option("beta2", beta2),
+             detail::option("epsilon", epsilon),
+             detail::option("weight_rate", weight_rate),
+             detail::option("weight_decay", weight_decay),
+             detail::option("warmup_steps", warmup_steps),
+             detail::option("weight_power", weight_power),
+             detail::option("rate_power", rate_power),
+             detail::option("inner", inner),
+             detail::option("waits", waits),
+             detail::option("maximize", maximize),
+             detail::option("master_weights", master_weights),
+             detail::option("state_dtype", state_dtype),
+             detail::option("stochastic_rounding", stochastic_rounding),
+             detail::option("seed", seed),
+             detail::option("step_counting", step_counting),
+             detail::option("average_decay", average_decay),
+             detail::option("decay_mode", decay_mode),
+             detail::option("peak_learning_rate", peak_learning_rate),
+             detail::option("trust_ratio", trust_ratio),
+             detail::option("cautious_update", cautious_update),
+             detail::option("cautious_decay", cautious_decay),
+             detail::option("adaptive_clip", adaptive_clip),
+             detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
+             detail::option("adaptive_clip_units", adaptive_clip_units),
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
+  }
+};
+
+/// prodigy. Source: Mishchenko and Defazio 2023, Prodigy, algorithm 3; the numbers of prodigyopt, and of optax with
+/// bias_correction.
+///
+///     one d of all parameters, d0 at first; p0 = p at first; r = d * learning_rate, corrected where asked for
+///     N = beta3 * N + d / d0 * r * sum((p0 - p) * g)
+///     s = beta3 * s + d / d0 * r * g, with safeguard_warmup d / d0 * d * g
+///     m = beta1 * m + (1 - beta1) * d * g
+///     v = beta2 * v + (1 - beta2) * (d * g)^2
+///     D = d_factor * N / sum(abs(s)); d = max(d, D) while it is d0; d = min(largest D so far, d * d_growth)
+///     p = p - r * (m / (sqrt(v) + d * epsilon) + weight_decay * p), with the new d
+///     a step in which all s are 0 changes nothing and does not count as one
+///
+/// State exp_avg, exp_avg_sq, s, p0, d, d_max, d_numerator, d_steps.
+struct ProdigyOptions {
+  double learning_rate = 1;  ///< step size, beside the distance d; >= 0, default 1
+  double beta1 = 0.9;        ///< share of the mean that a step keeps; in [0, 1), default 0.9
+  double beta2 = 0.999;      ///< share of the mean square that a step keeps; in [0, 1), default 0.999
+  double beta3 = 0;          ///< share of the estimate of d that a step keeps; 0 = sqrt(beta2); in [0, 1), default 0
+  double epsilon = 1e-8;     ///< d * epsilon keeps the denominator from zero; >= 0, default 1e-8
+  double weight_decay = 0;   ///< d * learning_rate * weight_decay * p is subtracted from p; >= 0, default 0
+  double d0 = 1e-6;          ///< the distance at first; >= 1e-30, default 1e-6
+  double d_factor = 1;       ///< times the estimate of the distance; >= 0, default 1
+  double d_growth = 1e300;   ///< d grows at most by this factor in a step; >= 1, default 1e300
+  bool bias_correction = false;   ///< the learning rate is times sqrt(1 - beta2^k) / (1 - beta1^k)
+  bool safeguard_warmup = false;  ///< the learning rate does not join the denominator of the estimate
+  bool maximize = false;
+  bool master_weights = false;
+  StateDtype state_dtype = StateDtype::kNative;
+  bool stochastic_rounding = false;
+  std::int64_t seed = 0;
+  StepCounting step_counting = StepCounting::kOptimizer;
+  double average_decay = 0;
+  DecayMode decay_mode = DecayMode::kRule;
+  double peak_learning_rate = 0;
+  bool trust_ratio = false;
+  CautiousUpdate cautious_update = CautiousUpdate::kOff;
+  bool cautious_decay = false;
+  double adaptive_clip = 0;
+  double adaptive_clip_epsilon = 0.001;
+  AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
+  bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
+
+  operator GroupRule() const {
+    return {"prodigy",
+            {detail::option("learning_rate", learning_rate),
+             detail::option("beta1", beta1),
+             detail::option("beta2", beta2),
+             detail::option("beta3", beta3),
+             detail::option("epsilon", epsilon),
+             detail::option("weight_decay", weight_decay),
+             detail::option("d0", d0),
+             detail::option("d_factor", d_factor),
+             detail::option("d_growth", d_growth),
+             detail::option("bias_correction", bias_correction),
+             detail::option("safeguard_warmup", safeguard_warmup),
+             detail::option("maximize", maximize),
+             detail::option("master_weights", master_weights),
+             detail::option("state_dtype", state_dtype),
+             detail::option("stochastic_rounding", stochastic_rounding),
+             detail::option("seed", seed),
+             detail::option("step_counting", step_counting),
+             detail::option("average_decay", average_decay),
+             detail::option("decay_mode", decay_mode),
+             detail::option("peak_learning_rate", peak_learning_rate),
+             detail::option("trust_ratio", trust_ratio),
+             detail::option("cautious_update", cautious_update),
+             detail::option("cautious_decay", cautious_decay),
+             detail::option("adaptive_clip", adaptive_clip),
+             detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
+             detail::option("adaptive_clip_units", adaptive_clip_units),
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
+  }
+};
+
+/// dadapt_adam. Source: Defazio and Mishchenko 2023, Learning-Rate-Free Learning by D-Adaptation, algorithm 5; the
+/// numbers of pytorch_optimizer, and of optax with bias_correction.
+///
+///     one d of all parameters, d0 at first; r = d * learning_rate, corrected where asked for; b = sqrt(beta2)
+///     N = b * N + (1 - b) * r * sum(g * s / (sqrt(v) + epsilon)), with s and v of the step before
+///     m = beta1 * m + (1 - beta1) * r * g
+///     v = beta2 * v + (1 - beta2) * g^2
+///     s = b * s + (1 - b) * r * g
+///     D = N / ((1 - b) * sum(abs(s))); d = max(d, min(D, d * d_growth))
+///     p = p - m / (sqrt(v) + epsilon) - r * weight_decay * p
+///     a step in which all s are 0 changes nothing and does not count as one
+///
+/// State exp_avg, exp_avg_sq, s, d, d_numerator, d_steps.
+struct DadaptAdamOptions {
+  double learning_rate = 1;      ///< step size, beside the distance d; >= 0, default 1
+  double beta1 = 0.9;            ///< share of the mean that a step keeps; in [0, 1), default 0.9
+  double beta2 = 0.999;          ///< share of the mean square that a step keeps; in [0, 1), default 0.999
+  double epsilon = 1e-8;         ///< keeps the denominator from zero; >= 0, default 1e-8
+  double weight_decay = 0;       ///< d * learning_rate * weight_decay * p is subtracted from p; >= 0, default 0
+  double d0 = 1e-6;              ///< the distance at first; >= 1e-30, default 1e-6
+  double d_growth = 1e300;       ///< d grows at most by this factor in a step; >= 1, default 1e300
+  bool bias_correction = false;  ///< the learning rate is times sqrt(1 - beta2^k) / (1 - beta1^k)
+  bool maximize = false;
+  bool master_weights = false;
+  StateDtype state_dtype = StateDtype::kNative;
+  bool stochastic_rounding = false;
+  std::int64_t seed = 0;
+  StepCounting step_counting = StepCounting::kOptimizer;
+  double average_decay = 0;
+  DecayMode decay_mode = DecayMode::kRule;
+  double peak_learning_rate = 0;
+  bool trust_ratio = false;
+  CautiousUpdate cautious_update = CautiousUpdate::kOff;
+  bool cautious_decay = false;
+  double adaptive_clip = 0;
+  double adaptive_clip_epsilon = 0.001;
+  AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
+  bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
+
+  operator GroupRule() const {
+    return {"dadapt_adam",
+            {detail::option("learning_rate", learning_rate),
+             detail::option("beta1", beta1),
+             detail::option("beta2", beta2),
+             detail::option("epsilon", epsilon),
+             detail::option("weight_decay", weight_decay),
+             detail::option("d0", d0),
+             detail::option("d_growth", d_growth),
+             detail::option("bias_correction", bias_correction),
+             detail::option("maximize", maximize),
+             detail::option("master_weights", master_weights),
+             detail::option("state_dtype", state_dtype),
+             detail::option("stochastic_rounding", stochastic_rounding),
+             detail::option("seed", seed),
+             detail::option("step_counting", step_counting),
+             detail::option("average_decay", average_decay),
+             detail::option("decay_mode", decay_mode),
+             detail::option("peak_learning_rate", peak_learning_rate),
+             detail::option("trust_ratio", trust_ratio),
+             detail::option("cautious_update", cautious_update),
+             detail::option("cautious_decay", cautious_decay),
+             detail::option("adaptive_clip", adaptive_clip),
+             detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
+             detail::option("adaptive_clip_units", adaptive_clip_units),
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
   }
 };
 

@@ -460,6 +460,11 @@ struct gradstep_shampoo_options
     master_weights::Int32
     product_precision::Int32
     maximize::Int32
+    average_decay::Float64
+    average_start::Int64
+    average_every::Int64
+    average_warmup::Int32
+    average_equal::Int32
     state_dtype::Int32
     stochastic_rounding::Int32
     seed::Int64
@@ -592,6 +597,8 @@ const FIELD_WORDS = Dict{Tuple{DataType, Symbol}, Any}(
     (gradstep_shampoo_options, :master_weights) => Bool,
     (gradstep_shampoo_options, :product_precision) => gradstep_product_precision,
     (gradstep_shampoo_options, :maximize) => Bool,
+    (gradstep_shampoo_options, :average_warmup) => Bool,
+    (gradstep_shampoo_options, :average_equal) => Bool,
     (gradstep_shampoo_options, :state_dtype) => gradstep_state_dtype,
     (gradstep_shampoo_options, :stochastic_rounding) => Bool,
     (gradstep_sharding_options, :gradients) => gradstep_sharded_gradients,

@@ -454,10 +454,27 @@ function state(optimizer::Optimizer, i::Integer, name; size = nothing)
 end
 
 """
+    average!(arrays, optimizer)
+
+Writes the averages of the weights that the option `average_decay` keeps, or the rules asgd and schedule_free, to `arrays`, which
+are shaped as those of the model, of any float eltype, or `nothing`. For schedule_free they hold the model's numbers when the call
+begins. Returns `arrays`. Collective while the state is sharded.
+"""
+function average!(arrays, optimizer::Optimizer)
+    tensors = C.gradstep_tensor[]
+    kept = [array === nothing ? nothing : one_tensor(array, "arrays") for array in arrays]
+    for one in kept
+        push!(tensors, one === nothing ? zeroed_tensor : only(one.tensors.tensors))
+    end
+    GC.@preserve kept call(C.gradstep_optimizer_average, optimizer.handle, tensors, length(tensors), C_NULL)
+    return arrays
+end
+
+"""
     average(optimizer)
 
-The averages of the weights that the option `average_decay` keeps: a copy for each array of the model. Collective while the state is
-sharded.
+The averages of the weights that `average_decay` or `average_equal` keeps: a copy for each array of the model. Collective
+while the state is sharded.
 """
 function average(optimizer::Optimizer)
     return map(1:length(optimizer.schema)) do i

@@ -40,6 +40,7 @@ from gradstep.optax._more_rules import (
     signum,
     yogi,
 )
+from gradstep.optax._muon import muon
 from gradstep.optax._rules import adagrad, adam, adamw, rmsprop, sgd, shampoo, shampoo_from_adamw
 from gradstep.optax._states import State, optimizer_of, release
 
@@ -57,6 +58,7 @@ __all__ = [
     "adopt",
     "lamb",
     "lion",
+    "muon",
     "nadam",
     "nadamw",
     "optimizer_of",

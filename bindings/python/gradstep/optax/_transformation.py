@@ -7,7 +7,7 @@ at once, update() steps at once; where it records (jit, scan, cond, eval_shape, 
 """
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import jax
@@ -25,6 +25,9 @@ from gradstep.schedule import Schedule
 
 Mask: TypeAlias = Tree | Callable[[Tree], Tree]
 """A tree of bools, whose leaves may stand for subtrees; or a function that makes one of the parameters."""
+
+Described: TypeAlias = tuple[tuple[int, ...], Any]
+"""A shape and a dtype."""
 
 
 class MaskedOut(NamedTuple):
@@ -62,14 +65,13 @@ class Transformation:
         context: gradstep.Context | None = None,
     ) -> None:
         self._rule = rule
-        self._options = options = _plain(options)
-        self._masked_out = [MaskedOut(mask, _plain(instead)) for mask, instead in masked_out]
+        self._options = options = plain(options)
+        self._masked_out = [MaskedOut(mask, plain(instead)) for mask, instead in masked_out]
         self._first_state = first_state or {}
         self._moment = moment
-        # By name and number of the mask, -1 for the rule's own options.
         self._functions = {
             (name, number): value
-            for number, given in enumerate([options, *(instead for _, instead in self._masked_out)], -1)
+            for number, given in self._given()
             for name, value in given.items()
             if callable(value) and not isinstance(value, Schedule)
         }
@@ -79,16 +81,23 @@ class Transformation:
         self._entries: list[Entry] = []  # what keeps them alive
         rule([], context=context, **self._first_options())  # refuses bad options here, not in a callback
 
+    def _given(self) -> Iterable[tuple[int, dict[str, Any]]]:
+        """Options and whose they are: a mask's number, -1 for the rule."""
+        return enumerate([self._options, *(instead for _, instead in self._masked_out)], -1)
+
+    def _first_values(self, whose: int) -> dict[str, float]:
+        """What functions of the step say before the first one."""
+        return {name: float(function(0)) for (name, number), function in self._functions.items() if number == whose}
+
     def _first_options(self) -> dict[str, Any]:
-        functions = {name: function for (name, number), function in self._functions.items() if number < 0}
-        return {**self._options, **{name: float(function(0)) for name, function in functions.items()}}
+        return {**self._options, **self._first_values(-1)}
 
     def init(self, params: Tree) -> State:
         leaves = jax.tree_util.tree_leaves_with_path(params)
         names = [_name(path) for path, _ in leaves]
         shapes = [(tuple(jnp.shape(leaf)), jnp.result_type(leaf)) for _, leaf in leaves]
         self._check_dtypes(names, [dtype for _, dtype in shapes])
-        create = functools.partial(self._create, names, shapes, self._groups(params))
+        create = functools.partial(self._create, names, shapes, self._groups(params), self._forms(params))
         seen = [leaf for _, leaf in leaves if isinstance(leaf, jax.core.Tracer)]
         if seen or is_recorded(jax.lax.add(np.int32(0), np.int32(0))):
             token = on_host(create, jax.ShapeDtypeStruct((2,), jnp.uint32), seen=seen)
@@ -116,13 +125,26 @@ class Transformation:
             return None
         groups = [0] * len(jax.tree_util.tree_leaves(params))
         for number, (mask, _) in enumerate(self._masked_out):
-            tree = mask(params) if callable(mask) else mask
-            chosen = jax.tree_util.tree_map(
-                lambda yes, part: jax.tree_util.tree_map(lambda _: bool(yes), part), tree, params
-            )
-            left_out = [0 if yes else 1 << number for yes in jax.tree_util.tree_leaves(chosen)]
-            groups = [group | bit for group, bit in zip(groups, left_out, strict=True)]
+            chosen = spread_over(mask(params) if callable(mask) else mask, params)
+            groups = [group | (0 if yes else 1 << number) for group, yes in zip(groups, chosen, strict=True)]
         return groups
+
+    def _forms(self, tree: Tree) -> Any:
+        """How leaves become arrays of the gradstep optimizer, for _describe, _take and _put."""
+        return None
+
+    def _describe(
+        self, names: Sequence[str], shapes: Sequence[Described], groups: Sequence[int] | None, forms: Any
+    ) -> tuple[Sequence[str], Sequence[Described], Sequence[int] | None]:
+        """Names, shapes with dtypes and groups of the optimizer's parameters, of those of the leaves."""
+        return names, shapes, groups
+
+    def _take(self, arrays: list[NDArray[Any]], forms: Any) -> list[NDArray[Any]]:
+        return arrays
+
+    def _put(self, deltas: Sequence[NDArray[Any]], forms: Any) -> Sequence[NDArray[Any]]:
+        """The deltas of the leaves."""
+        return deltas
 
     def _groups_of(self, optimizer: gradstep.Optimizer, name: str, number: int) -> list[int]:
         """The groups whose value of an option comes from mask `number`, or from the rule's options with -1."""
@@ -132,7 +154,10 @@ class Transformation:
         groups = range(optimizer.group_count)
         return [group for group in groups if next((k for k in having if group >> k & 1), -1) == number]
 
-    def _create(self, names: list[str], shapes: Sequence[tuple[Any, Any]], groups: list[int] | None) -> NDArray[Any]:
+    def _create(
+        self, names: Sequence[str], shapes: Sequence[Described], groups: Sequence[int] | None, forms: Any
+    ) -> NDArray[Any]:
+        names, shapes, groups = self._describe(names, shapes, groups, forms)
         described = [np.broadcast_to(np.zeros((), dtype), shape) for shape, dtype in shapes]
         options = self._first_options()
         for number, (_, instead) in enumerate(self._masked_out):
@@ -162,7 +187,7 @@ class Transformation:
         following = jax.lax.min(step, np.array(np.iinfo(step.dtype).max - 1, step.dtype)) + 1
         values = [function(step) for function in self._functions.values()]
         arguments = (state.token, step, values, grads, targets)
-        make = functools.partial(self._update, dtypes, on_each_device())
+        make = functools.partial(self._update, dtypes, self._forms(updates), on_each_device())
         if is_recorded(following) or any(map(is_recorded, jax.tree_util.tree_leaves(arguments))):
             results = [jax.ShapeDtypeStruct(leaf.shape, dtype) for leaf, dtype in zip(grads, dtypes, strict=True)]
             deltas = on_host(make, results, *arguments)
@@ -189,6 +214,7 @@ class Transformation:
     def _update(
         self,
         dtypes: Sequence[Any],
+        forms: Any,
         on_each_device: bool,
         token: Any,
         step: Any,
@@ -207,9 +233,12 @@ class Transformation:
         for (name, number), value in zip(self._functions, values, strict=True):
             for group in self._groups_of(optimizer, name, number):
                 optimizer.set_value(name, float(value), group)
-        arrays = [np.asarray(grad, order="C") for grad in grads]
-        targets = _stand_ins(optimizer, arrays) if params is None else [np.asarray(param) for param in params]
-        deltas = optimizer.update(targets, arrays)
+        arrays = self._take([np.asarray(grad, order="C") for grad in grads], forms)
+        if params is None:
+            targets = _stand_ins(optimizer, arrays)
+        else:
+            targets = self._take([np.asarray(param) for param in params], forms)
+        deltas = self._put(optimizer.update(targets, arrays), forms)
         return [delta.astype(dtype, copy=False) for delta, dtype in zip(deltas, dtypes, strict=True)]
 
 
@@ -264,7 +293,16 @@ def _name(path: Any) -> str:
     return ".".join(map(str, labels)) or "param"
 
 
-def _plain(options: dict[str, Any]) -> dict[str, Any]:
+def spread_over(values: Tree, tree: Tree, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
+    """For each leaf of a tree, the leaf of `values` that stands for it or for a subtree with it."""
+    found: list[Any] = []
+    jax.tree_util.tree_map(
+        lambda value, part: found.extend([value] * len(jax.tree_util.tree_leaves(part))), values, tree, is_leaf=is_leaf
+    )
+    return found
+
+
+def plain(options: Mapping[str, Any]) -> dict[str, Any]:
     """Scalars of JAX and NumPy as floats."""
     return {
         name: float(value) if isinstance(value, (jax.Array, np.ndarray, np.generic)) else value
@@ -273,6 +311,10 @@ def _plain(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def transformation(rule: type[gradstep.Optimizer], options: dict[str, Any], *arguments: Any, **keywords: Any) -> Any:
-    """A transformation in the form that optax has for those that take extra arguments, and ignore them."""
-    made = Transformation(rule, options, *arguments, **keywords)
+    """A transformation of one rule."""
+    return in_optax_form(Transformation(rule, options, *arguments, **keywords))
+
+
+def in_optax_form(made: Transformation) -> Any:
+    """As optax has those that take extra arguments, and ignore them."""
     return optax.GradientTransformationExtraArgs(made.init, made.update)

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules that torch has too, and gradstep makes by their names."""
 
+import functools
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Unpack
 
@@ -9,12 +11,33 @@ import torch
 from torch import Tensor
 
 import gradstep
-from gradstep.torch._arguments import Extras, Group, Parameters, Words
+from gradstep.torch._arguments import Extras, Group, Parameters, Words, pair
 from gradstep.torch._optimizer import Optimizer
+from gradstep.torch._part import UNCOUNTED, TorchState
 from gradstep.torch._rules import Moments
 
 
-class RAdam(Moments):
+@functools.lru_cache(maxsize=16)
+def _product_of_momenta(count: int, beta1: float, momentum_decay: float) -> float:
+    if count > 0 and beta1**count < 1e-46:
+        return 0.0  # in f32, as the product, whose factors are at most beta1
+    return math.prod(beta1 * (1 - 0.5 * 0.96 ** (i * momentum_decay)) for i in range(1, count + 1))
+
+
+def _mu_product(count: int, values: Mapping[str, float]) -> float:
+    """The product of torch's NAdam's momenta of the first steps."""
+    return _product_of_momenta(count, values["beta1"], values["momentum_decay"])
+
+
+class MomentsAndDecay(Moments):
+    """Base of those whose weight decay joins the gradient unless it is asked to be decoupled."""
+
+    def _constants(self, group: Group) -> dict[str, Any]:
+        mode = "decoupled" if group["decoupled_weight_decay"] else "coupled"
+        return {**super()._constants(group), "decay_mode": mode}
+
+
+class RAdam(MomentsAndDecay):
     """torch.optim.RAdam."""
 
     _rule = gradstep.RAdam
@@ -48,9 +71,50 @@ class RAdam(Moments):
         }
         super().__init__(params, options, extras)
 
-    def _constants(self, group: Group) -> dict[str, Any]:
-        mode = "decoupled" if group["decoupled_weight_decay"] else "coupled"
-        return {"maximize": group["maximize"], "decay_mode": mode}
+
+class NAdam(MomentsAndDecay):
+    """torch.optim.NAdam.
+
+    `mu_product`, which torch keeps, is computed: of the count of steps, betas[0] and momentum_decay. It is shown and
+    saved, and not read; numbers that are changed while it is not yet 0 change it as if they had been so from the start.
+    """
+
+    _rule = gradstep.NAdam
+    _twin = torch.optim.NAdam
+    _torch_state = TorchState(counts=True, words={}, counted={"mu_product": _mu_product})
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: float | Tensor = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        **extras: Unpack[Extras],
+    ) -> None:
+        options = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "momentum_decay": momentum_decay,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, options, extras)
+
+    def _values(self, group: Group) -> dict[str, Any]:
+        return {**super()._values(group), "momentum_decay": group["momentum_decay"]}
 
 
 class Adamax(Moments):
@@ -84,9 +148,6 @@ class Adamax(Moments):
             "capturable": capturable,
         }
         super().__init__(params, options, extras)
-
-    def _constants(self, group: Group) -> dict[str, Any]:
-        return {"maximize": group["maximize"]}
 
 
 class Adadelta(Optimizer):
@@ -130,12 +191,63 @@ class Adadelta(Optimizer):
             "weight_decay": group["weight_decay"],
         }
 
-    def _constants(self, group: Group) -> dict[str, Any]:
-        return {"maximize": group["maximize"]}
-
     @staticmethod
     def _alike(count: int, groups: Sequence[Mapping[str, Any]]) -> int:
         return 0  # nothing is corrected by the count
+
+
+class Rprop(Optimizer):
+    """torch.optim.Rprop."""
+
+    _rule = gradstep.Rprop
+    _twin = torch.optim.Rprop
+    _words: ClassVar[Words] = {
+        "learning_rate": "lr",
+        "eta_minus": "etas[0]",
+        "eta_plus": "etas[1]",
+        "minimum_step": "step_sizes[0]",
+        "maximum_step": "step_sizes[1]",
+    }
+    _torch_state = TorchState(counts=True, words={"previous_gradient": "prev"}, counted={})
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: float | Tensor = 1e-2,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50),
+        *,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        **extras: Unpack[Extras],
+    ) -> None:
+        options = {
+            "lr": lr,
+            "etas": etas,
+            "step_sizes": step_sizes,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, options, extras)
+
+    def _values(self, group: Group) -> dict[str, Any]:
+        eta_minus, eta_plus = pair("etas", group["etas"])
+        minimum_step, maximum_step = pair("step_sizes", group["step_sizes"])
+        return {
+            "learning_rate": group["lr"],
+            "eta_minus": eta_minus,
+            "eta_plus": eta_plus,
+            "minimum_step": minimum_step,
+            "maximum_step": maximum_step,
+        }
+
+    @staticmethod
+    def _alike(count: int, groups: Sequence[Mapping[str, Any]]) -> int:
+        return min(count, 1)  # the first step is lr
 
 
 class Muon(Optimizer):
@@ -152,7 +264,7 @@ class Muon(Optimizer):
         "coefficient_b": "ns_coefficients[1]",
         "coefficient_c": "ns_coefficients[2]",
     }
-    _counts_in_torch = False
+    _torch_state = UNCOUNTED
     _scales: ClassVar[Mapping[str | None, str]] = {
         None: "shape",
         "original": "shape",

@@ -35,7 +35,7 @@ from gradstep.torch._arguments import (
 )
 from gradstep.torch._grad_scaler import note_infinity
 from gradstep.torch._layout import Layout, Settings
-from gradstep.torch._part import Call, Part
+from gradstep.torch._part import Call, Part, TorchState
 from gradstep.torch._sharding import Sharding
 from gradstep.torch._shield import shield, unshield
 from gradstep.torch._state import Entry, ShownState
@@ -75,8 +75,7 @@ class Optimizer(torch.optim.Optimizer):
     _for_all_groups: ClassVar[tuple[str, ...]] = EXTRAS
     """Keywords that a group cannot have of its own."""
     _state_from_the_start: ClassVar[bool] = False
-    _counts_in_torch: ClassVar[bool] = True
-    """Whether torch counts the steps of this rule."""
+    _torch_state: ClassVar[TorchState] = TorchState(counts=True, words={}, counted={})
     # torch.amp.GradScaler then leaves unscaling and skipping to step().
     _step_supports_amp_scaling = True
 
@@ -113,7 +112,7 @@ class Optimizer(torch.optim.Optimizer):
 
     def _constants(self, group: Group) -> dict[str, Any]:
         """gradstep's options that an optimizer keeps for good."""
-        raise NotImplementedError
+        return {"maximize": group["maximize"]}
 
     @staticmethod
     def _alike(count: int, groups: Sequence[Mapping[str, Any]]) -> int:
@@ -406,7 +405,7 @@ class Optimizer(torch.optim.Optimizer):
             lambda described: rule._of(described, context, options),
             device,
             counts_on_device,
-            self._counts_in_torch,
+            self._torch_state,
             Optimizer._alike if self._options.get("stochastic_rounding") else self._alike,  # whose bits go by the count
         )
 

@@ -16,7 +16,7 @@ from gradstep import DeviceArray, _native
 from gradstep._arrays import Schema, schema
 from gradstep.errors import InvalidArgument, InvalidState, Mismatch
 from gradstep.optimizer import StepResult
-from gradstep.torch._arguments import FLOATS, Number
+from gradstep.torch._arguments import FLOATS, Number, Words
 
 # State that a saved entry need not have: it is made when it is first used.
 _OPTIONAL_STATE = {"master_weights", "momentum_buffer", "momentum"}
@@ -27,6 +27,20 @@ Grads = Sequence[Tensor | None]
 Call: TypeAlias = tuple[int | None, Sequence[int], Grads]
 """A step of gradstep: how many its parameters have made (None: as many as the optimizer), which they are, and gradients
 (None for all others)."""
+
+
+class TorchState(NamedTuple):
+    """How torch's state of a rule differs from gradstep's."""
+
+    counts: bool
+    """Whether torch counts the steps of this rule."""
+    words: Words
+    """torch's word for each of gradstep's that has another."""
+    counted: Mapping[str, Callable[[int, Mapping[str, float]], float]]
+    """What torch keeps and gradstep computes: of the count of steps, and the numbers of the group."""
+
+
+UNCOUNTED = TorchState(counts=False, words={}, counted={})
 
 
 class SavedTensor(NamedTuple):
@@ -53,7 +67,7 @@ class Part:
         make: Callable[[Schema], gradstep.Optimizer],
         device: torch.device,
         counts_on_device: bool,
-        counts_in_torch: bool,
+        torch_state: TorchState,
         alike: Callable[[int, Sequence[Mapping[str, Number]]], int],
     ) -> None:
         self._make = make
@@ -78,10 +92,11 @@ class Part:
         self.behind: dict[int, int] = {}
         self.version = 0
         """Another number when parameters may have got state that they did not have."""
-        self._counts_in_torch = counts_in_torch
+        self._torch_state = torch_state
         self._alike = alike
         """Of a count, and the numbers of all groups: the same for counts with which a step is the same."""
         self._described: list[tuple[torch.dtype, torch.Size, torch.device]] = []
+        self._group_of: list[int] = []
 
     def add_group(self, listed: Mapping[Tensor, int], names: list[str]) -> int:
         """Appends a group of parameters, each with the number of times it is listed. Returns the group's index."""
@@ -98,6 +113,7 @@ class Part:
         if first > 0 and self.count > 0:
             self.behind.update(dict.fromkeys(range(first, len(self.parameters)), 0))
         self._described += map(_description, parameters)
+        self._group_of += [local] * len(parameters)
         self.pushed.append({})
         self.version += 1
         return local
@@ -194,7 +210,7 @@ class Part:
         for turn in range(max(self.repeats.values(), default=1)):
             stepped = [i for i, has in enumerate(present) if has and self.repeats.get(i, 1) > turn]
             # torch's SGD looks for the momenta of all before it steps the first.
-            ahead = turn if self._counts_in_torch else 0
+            ahead = turn if self._torch_state.counts else 0
             alike: dict[int, list[int]] = {}
             for i in stepped:
                 alike.setdefault(self._alike(counts[i], self.pushed), []).append(i)
@@ -264,19 +280,39 @@ class Part:
                 else:
                     self.optimizer.set_array("dampening", lent, local)
 
+    def _kept(self, i: int) -> Iterator[tuple[str, str]]:
+        """torch's and gradstep's name of each state that gradstep keeps of parameter i."""
+        for name in self.optimizer.state_names_of(i):
+            yield self._torch_state.words.get(name, name), name
+
     def state_names(self, i: int) -> list[str]:
         """torch's names of the state of parameter i, but for its step."""
-        return self.optimizer.state_names_of(i)
+        return [*(name for name, _ in self._kept(i)), *self._torch_state.counted]
 
     def saved(self, i: int) -> dict[str, SavedTensor]:
         """The state of parameter i under torch's names, but for its step."""
         found = {}
-        for name in self.state_names(i):
+        for name, ours in self._kept(i):
             try:
-                found[name] = _tensor(self.optimizer._state(i, name, bits=True), self.device)
+                found[name] = _tensor(self.optimizer._state(i, ours, bits=True), self.device)
             except InvalidState:  # no such buffer in this group or of this dtype
                 continue
-        return found
+        return {**found, **self._counted(i)}
+
+    def _counted(self, i: int) -> dict[str, SavedTensor]:
+        """What torch keeps of parameter i and gradstep computes."""
+        if not self._torch_state.counted:
+            return {}
+        local = self._group_of[i]
+        lent = {name: number for (name, group), number in self._lent.items() if group == local}
+        numbers = {name: float(number) for name, number in {**self.pushed[local], **lent}.items()}
+        count = self.behind.get(i, self.count)
+        device = self.device if self.counts_on_device else torch.device("cpu")
+        with torch.inference_mode(False):
+            return {
+                name: SavedTensor(torch.tensor(of(count, numbers), dtype=torch.float32, device=device), True)
+                for name, of in self._torch_state.counted.items()
+            }
 
     def entry(self, i: int) -> dict[str, Any]:
         """The state of parameter i as load() takes it."""
@@ -294,11 +330,11 @@ class Part:
         if not any(name in entry for name in ("step", *self.state_names(i))):
             return 0  # a user's own things alone
         count = self._count_of(label, entry)
-        for name in self.state_names(i):
+        for name, ours in self._kept(i):
             value = entry.get(name)
             try:
                 if value is None:
-                    if self._needs(i, name):
+                    if self._needs(i, ours):
                         raise Mismatch(f"{label}: has no {name!r}, only {', '.join(map(str, entry))}")
                     continue
                 if not isinstance(value, Tensor):
@@ -306,7 +342,7 @@ class Part:
                 if "." not in name and value.shape != shape:
                     found = tuple(value.shape)
                     raise Mismatch(f"{label}: {name!r} has shape {found}, the parameter has {tuple(shape)}")
-                self.optimizer.set_state(i, name, value.detach().cpu())
+                self.optimizer.set_state(i, ours, value.detach().cpu())
             except InvalidState:
                 continue
         return count
@@ -320,7 +356,7 @@ class Part:
 
     def _count_of(self, label: str, entry: Mapping[str, Any]) -> int:
         if "step" not in entry:
-            if self._counts_in_torch:
+            if self._torch_state.counts:
                 raise Mismatch(f"{label}: has no 'step', only {', '.join(map(str, entry))}")
             return 1
         return step_count(label, entry["step"])

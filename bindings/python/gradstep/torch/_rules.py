@@ -11,6 +11,7 @@ from torch import Tensor
 import gradstep
 from gradstep.torch._arguments import Extras, Group, Parameters, Words, pair
 from gradstep.torch._optimizer import Optimizer
+from gradstep.torch._part import UNCOUNTED
 
 
 class SGD(Optimizer):
@@ -19,7 +20,7 @@ class SGD(Optimizer):
     _rule = gradstep.SGD
     _twin = torch.optim.SGD
     _words: ClassVar[Words] = {"learning_rate": "lr"}
-    _counts_in_torch = False
+    _torch_state = UNCOUNTED
 
     def __init__(
         self,
@@ -58,7 +59,7 @@ class SGD(Optimizer):
         }
 
     def _constants(self, group: Group) -> dict[str, Any]:
-        return {"nesterov": group["nesterov"], "maximize": group["maximize"], "first_step": "copy"}
+        return {"nesterov": group["nesterov"], **super()._constants(group), "first_step": "copy"}
 
     @staticmethod
     def _alike(count: int, groups: Sequence[Mapping[str, Any]]) -> int:
@@ -111,7 +112,7 @@ class RMSprop(Optimizer):
         }
 
     def _constants(self, group: Group) -> dict[str, Any]:
-        return {"centered": group["centered"], "maximize": group["maximize"], "epsilon_placement": "outside"}
+        return {"centered": group["centered"], **super()._constants(group), "epsilon_placement": "outside"}
 
     @staticmethod
     def _alike(count: int, groups: Sequence[Mapping[str, Any]]) -> int:
@@ -169,7 +170,7 @@ class Adagrad(Optimizer):
     def _constants(self, group: Group) -> dict[str, Any]:
         return {
             "initial_accumulator": group["initial_accumulator_value"],
-            "maximize": group["maximize"],
+            **super()._constants(group),
             "epsilon_placement": "outside",
         }
 
@@ -235,7 +236,7 @@ class Adam(Moments):
     def _constants(self, group: Group) -> dict[str, Any]:
         return {
             "amsgrad": group["amsgrad"],
-            "maximize": group["maximize"],
+            **super()._constants(group),
             "decoupled_weight_decay": group["decoupled_weight_decay"],
         }
 

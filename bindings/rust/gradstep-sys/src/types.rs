@@ -2116,6 +2116,11 @@ pub struct gradstep_shampoo_options {
     pub master_weights: i32,
     pub product_precision: i32,
     pub maximize: i32,
+    pub average_decay: f64,
+    pub average_start: i64,
+    pub average_every: i64,
+    pub average_warmup: i32,
+    pub average_equal: i32,
     pub state_dtype: i32,
     pub stochastic_rounding: i32,
     pub seed: i64,
@@ -2124,7 +2129,7 @@ pub struct gradstep_shampoo_options {
 const _: () = {
     [
         "Size of gradstep_shampoo_options",
-    ][::core::mem::size_of::<gradstep_shampoo_options>() - 224usize];
+    ][::core::mem::size_of::<gradstep_shampoo_options>() - 256usize];
     [
         "Alignment of gradstep_shampoo_options",
     ][::core::mem::align_of::<gradstep_shampoo_options>() - 8usize];
@@ -2247,15 +2252,30 @@ const _: () = {
         "Offset of field: gradstep_shampoo_options::maximize",
     ][::core::mem::offset_of!(gradstep_shampoo_options, maximize) - 204usize];
     [
+        "Offset of field: gradstep_shampoo_options::average_decay",
+    ][::core::mem::offset_of!(gradstep_shampoo_options, average_decay) - 208usize];
+    [
+        "Offset of field: gradstep_shampoo_options::average_start",
+    ][::core::mem::offset_of!(gradstep_shampoo_options, average_start) - 216usize];
+    [
+        "Offset of field: gradstep_shampoo_options::average_every",
+    ][::core::mem::offset_of!(gradstep_shampoo_options, average_every) - 224usize];
+    [
+        "Offset of field: gradstep_shampoo_options::average_warmup",
+    ][::core::mem::offset_of!(gradstep_shampoo_options, average_warmup) - 232usize];
+    [
+        "Offset of field: gradstep_shampoo_options::average_equal",
+    ][::core::mem::offset_of!(gradstep_shampoo_options, average_equal) - 236usize];
+    [
         "Offset of field: gradstep_shampoo_options::state_dtype",
-    ][::core::mem::offset_of!(gradstep_shampoo_options, state_dtype) - 208usize];
+    ][::core::mem::offset_of!(gradstep_shampoo_options, state_dtype) - 240usize];
     [
         "Offset of field: gradstep_shampoo_options::stochastic_rounding",
     ][::core::mem::offset_of!(gradstep_shampoo_options, stochastic_rounding)
-        - 212usize];
+        - 244usize];
     [
         "Offset of field: gradstep_shampoo_options::seed",
-    ][::core::mem::offset_of!(gradstep_shampoo_options, seed) - 216usize];
+    ][::core::mem::offset_of!(gradstep_shampoo_options, seed) - 248usize];
 };
 pub const GRADSTEP_SHARDED_GRADIENTS_INVALID: gradstep_sharded_gradients = -1;
 pub const GRADSTEP_SHARDED_GRADIENTS_LOCAL: gradstep_sharded_gradients = 0;

@@ -5,73 +5,18 @@
 use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
 
+use crate::c_types::AccumulatorOptions;
+#[cfg(doc)]
+use crate::c_types::Trigger;
 use crate::context::Context;
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::{Result, check};
 use crate::handle::{getters, handle, made, streams};
-use crate::options::{c_enum, options};
 use crate::parameter::{Parameter, Schema};
 use crate::schedule::Schedule;
 use crate::sys;
 use crate::tensor::{Dtype, Tensor, TensorMut, c_tensors};
-
-c_enum! {
-    /// What is kept and what comes out; accumulator.h has the table.
-    Mode {
-        /// `a += g / K`.
-        MeanEach = GRADSTEP_ACCUMULATE_MEAN_EACH,
-        /// The sum.
-        Sum = GRADSTEP_ACCUMULATE_SUM,
-        /// The sum, divided at the end.
-        Mean = GRADSTEP_ACCUMULATE_MEAN,
-        /// `a += (g - a) / (k + 1)`.
-        RunningMean = GRADSTEP_ACCUMULATE_RUNNING_MEAN,
-        /// The weighted mean.
-        Weighted = GRADSTEP_ACCUMULATE_WEIGHTED,
-    }
-}
-c_enum! {
-    /// What ends a window.
-    Trigger {
-        /// A number of micro-batches.
-        Steps = GRADSTEP_TRIGGER_STEPS,
-        /// A number by schedule.
-        Schedule = GRADSTEP_TRIGGER_SCHEDULE,
-        /// The sum of weights.
-        MinWeight = GRADSTEP_TRIGGER_MIN_WEIGHT,
-        /// [`Accumulator::flush`] alone.
-        Manual = GRADSTEP_TRIGGER_MANUAL,
-    }
-}
-c_enum! {
-    /// What is done with micro-batches that are not finite.
-    NonFinite {
-        /// They are summed.
-        None = GRADSTEP_NONFINITE_NONE,
-        /// They are summed, and the norm says so.
-        Poison = GRADSTEP_NONFINITE_POISON,
-        /// They are not added.
-        Skip = GRADSTEP_NONFINITE_SKIP,
-    }
-}
-options! {
-    /// Options of an accumulator.
-    AccumulatorOptions => gradstep_accumulator_options by gradstep_accumulator_options_init {
-        /// Default: mean of each.
-        mode: Mode,
-        /// Default: a number of steps.
-        trigger: Trigger,
-        /// Default: summed.
-        nonfinite: NonFinite,
-        /// Micro-batches of a window; default 1.
-        steps: i64,
-        /// Of the trigger by weight.
-        min_weight: f64,
-        /// Sums stay valid when the window is ready.
-        keep_sums: bool,
-    }
-}
 
 /// Sparse rows of one parameter: row `indices[j]` of its first axis += `values[j]`.
 #[derive(Debug, Clone, Copy)]

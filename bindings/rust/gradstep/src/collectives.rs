@@ -4,9 +4,9 @@
 
 use std::time::Duration;
 
+use crate::c_types::ReduceOp;
 #[cfg(doc)]
 use crate::comm::Communicator;
-use crate::comm::ReduceOp;
 use crate::error::{Error, Result};
 use crate::tensor::{Tensor, TensorMut};
 

@@ -8,48 +8,15 @@ use std::ptr::{NonNull, null, null_mut};
 use std::time::Duration;
 
 use crate::buffers::{Source, Target};
+use crate::c_types::{CommStatistics, ReduceOp, ReductionOrder};
 use crate::collectives::Collectives;
 use crate::connect::{Connect, Engine, c_store, milliseconds};
 use crate::context::Context;
 use crate::error::{Error, Result, c_string, check, require};
-use crate::handle::{getters, handle, made, record, streams};
+use crate::handle::{getters, handle, made, streams};
 use crate::host;
-use crate::options::{Field, c_enum};
+use crate::options::Field;
 use crate::sys;
-
-c_enum! {
-    /// How elements of the ranks become one.
-    ReduceOp {
-        /// Their sum.
-        Sum = GRADSTEP_REDUCE_SUM,
-        /// The largest.
-        Max = GRADSTEP_REDUCE_MAX,
-        /// The smallest.
-        Min = GRADSTEP_REDUCE_MIN,
-    }
-}
-c_enum! {
-    /// In which order sums are made.
-    ReductionOrder {
-        /// That of the ranks: the same bits on every engine.
-        Rank = GRADSTEP_REDUCTION_RANK,
-        /// The engine's own.
-        Engine = GRADSTEP_REDUCTION_ENGINE,
-    }
-}
-c_enum! {
-    /// How gradients of the ranks become one.
-    Average {
-        /// What a reducer's mode says.
-        Unset = GRADSTEP_AVERAGE_UNSET,
-        /// Their sum.
-        Sum = GRADSTEP_AVERAGE_SUM,
-        /// Their mean.
-        Mean = GRADSTEP_AVERAGE_MEAN,
-        /// Their mean, by the ranks' weights.
-        Weighted = GRADSTEP_AVERAGE_WEIGHTED,
-    }
-}
 
 /// What communicators of every engine are told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -69,32 +36,6 @@ impl CommOptions {
         options.timeout_ms = self.timeout.map_or(options.timeout_ms, milliseconds);
         options.reduction_order = self.reduction_order.map_or(options.reduction_order, Field::into_c);
         Ok(options)
-    }
-}
-
-record! {
-    /// Completed calls since creation; a dup or split counts for itself, a vote counts as an all-gather.
-    CommStatistics from gradstep_comm_statistics {
-        /// Calls.
-        all_reduces: i64 = all_reduces,
-        /// Calls.
-        all_gathers: i64 = all_gathers,
-        /// Calls.
-        reduce_scatters: i64 = reduce_scatters,
-        /// Calls.
-        broadcasts: i64 = broadcasts,
-        /// Calls.
-        sends: i64 = sends,
-        /// Calls.
-        receives: i64 = receives,
-        /// Calls.
-        barriers: i64 = barriers,
-        /// Of a reducer: each rank sent other bytes to every other one.
-        exchanges: i64 = exchanges,
-        /// What this rank sent.
-        bytes_sent: i64 = bytes_sent,
-        /// Inside calls.
-        time: Duration = nanoseconds,
     }
 }
 

@@ -7,10 +7,11 @@ use std::path::Path;
 use std::ptr::null;
 use std::time::Duration;
 
+use crate::c_types::ReductionOrder;
 use crate::callback::guarded;
+use crate::comm::CommOptions;
 #[cfg(doc)]
 use crate::comm::Communicator;
-use crate::comm::{CommOptions, ReductionOrder};
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::{Result, c_string, require};

@@ -7,28 +7,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr::{NonNull, null_mut};
 
+use crate::c_types::LogLevel;
 use crate::callback::{contained, guarded, release, user};
 use crate::error::{Error, Result, c_string, check};
 use crate::handle::{handle, made};
-use crate::options::{Field, c_enum};
+use crate::options::Field;
 use crate::sys;
 use crate::tensor::Device;
-
-c_enum! {
-    /// How much is logged.
-    LogLevel {
-        /// Nothing.
-        Off = GRADSTEP_LOG_OFF,
-        /// Errors.
-        Error = GRADSTEP_LOG_ERROR,
-        /// And warnings.
-        Warning = GRADSTEP_LOG_WARNING,
-        /// And what happens.
-        Info = GRADSTEP_LOG_INFO,
-        /// And details.
-        Debug = GRADSTEP_LOG_DEBUG,
-    }
-}
 
 /// Memory for gradstep's own buffers. Any thread may call, also gradstep's own.
 ///

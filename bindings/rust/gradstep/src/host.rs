@@ -6,9 +6,9 @@
 use std::ffi::c_void;
 use std::time::Duration;
 
+use crate::c_types::ReduceOp;
 use crate::callback::{asked, contained, guarded, release, user};
 use crate::collectives::{Collectives, Optional};
-use crate::comm::ReduceOp;
 use crate::error::{Error, Result};
 use crate::options::Field;
 use crate::sys;

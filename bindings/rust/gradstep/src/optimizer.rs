@@ -5,32 +5,23 @@
 use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
 
+use crate::c_types::{Memory, ShardingOptions};
 use crate::comm::Communicator;
 use crate::context::Context;
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::{Result, c_string, check};
-use crate::handle::{getters, handle, made, record, records, streams};
+use crate::handle::{getters, handle, made, records, streams};
 use crate::metrics::Metric;
 use crate::named_rule::{CRule, NamedRule};
 use crate::options::Field;
 use crate::parameter::{Parameter, Schema};
 use crate::rule::Rule;
 use crate::schedule::Schedule;
-use crate::sharding::ShardingOptions;
 use crate::step::{StepOptions, StepResult};
 use crate::sys;
 use crate::tensor::{Tensor, TensorMut, c_tensors, c_tensors_mut, check_counts};
 
-record! {
-    /// Bytes that an optimizer holds on this rank.
-    Memory from gradstep_memory {
-        /// State tensors.
-        state_bytes: i64 = state_bytes,
-        /// Schema, work lists, scratch.
-        other_bytes: i64 = other_bytes,
-    }
-}
 /// An update rule with its state, for the parameters of a schema.
 #[derive(Debug)]
 pub struct Optimizer {
@@ -306,8 +297,9 @@ impl Optimizer {
         })
     }
 
-    /// Copies the averages of the weights (the option `average_decay`) into one tensor for each parameter, of any float
-    /// dtype. Collective while the state is sharded.
+    /// Copies the averages of the weights (options `average_decay` and `average_equal`; rules asgd and schedule_free)
+    /// into one tensor for each parameter, of any float dtype. For schedule_free they hold the parameters when the call
+    /// begins. Collective while the state is sharded.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`]: another number of tensors or another shape. [`Error::InvalidState`]: there are none,

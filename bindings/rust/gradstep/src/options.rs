@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Builders of C's options structs: what is not set keeps the library's default.
 
+use crate::c_types::ReducerMode;
+
 /// How a value is written into a field of C's.
 pub(crate) trait Field {
     type C;
@@ -49,7 +51,31 @@ macro_rules! c_enum {
                 None
             }
         }
+
+        impl $crate::handle::FromC<i32> for $name {
+            /// A number that this crate does not know is its first.
+            fn from_c(code: i32) -> Self {
+                Self::from_c(code).unwrap_or([$(Self::$variant),*][0])
+            }
+        }
     };
+}
+
+/// The modes that [`ReducerMode::Auto`] chooses from: `[ReducerMode::Dense, ReducerMode::Half].into()`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Candidates(i32);
+
+impl<const N: usize> From<[ReducerMode; N]> for Candidates {
+    fn from(modes: [ReducerMode; N]) -> Self {
+        Self(modes.into_iter().fold(0, |flags, mode| flags | 1 << mode.into_c()))
+    }
+}
+
+impl Field for Candidates {
+    type C = i32;
+    fn into_c(self) -> i32 {
+        self.0
+    }
 }
 
 /// A builder of an options struct: `init` fills the defaults, then the fields that were set are written.

@@ -5,17 +5,16 @@
 use std::ffi::c_void;
 use std::ptr::{NonNull, null, null_mut};
 
-use crate::buckets::BucketStatistics;
 #[cfg(doc)]
-use crate::comm::Average;
-use crate::comm::{CommStatistics, Communicator};
+use crate::c_types::Average;
+use crate::c_types::{BucketStatistics, CommStatistics, ReducerOptions};
+use crate::comm::Communicator;
 use crate::context::Context;
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::{Result, check};
 use crate::handle::{getters, handle, made, records, streams};
 use crate::parameter::{Parameter, Schema};
-use crate::reducer_options::ReducerOptions;
 use crate::sys;
 use crate::tensor::{Tensor, TensorMut, c_tensors, c_tensors_mut, check_counts};
 

@@ -4,26 +4,10 @@
 
 use std::ffi::{CStr, c_char};
 
+use crate::c_types::OptionKind;
 use crate::error::{Result, check};
 use crate::handle::records;
-use crate::options::c_enum;
 use crate::sys;
-
-c_enum! {
-    /// What an option of a rule is.
-    OptionKind {
-        /// A number that a schedule may change with the steps.
-        HyperParameter = GRADSTEP_OPTION_HYPER_PARAMETER,
-        /// A number that is read at creation alone.
-        Setting = GRADSTEP_OPTION_SETTING,
-        /// One of several names.
-        Choice = GRADSTEP_OPTION_CHOICE,
-        /// 0 or 1.
-        Flag = GRADSTEP_OPTION_FLAG,
-        /// A whole number of 64 bits.
-        Integer = GRADSTEP_OPTION_INTEGER,
-    }
-}
 
 /// An option that a rule takes.
 #[derive(Debug, Clone, PartialEq)]

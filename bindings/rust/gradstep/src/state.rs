@@ -7,21 +7,13 @@ use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use crate::c_types::LoadOptions;
 use crate::callback::guarded;
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::{Result, c_string, check, require};
-use crate::options::options;
 use crate::sys;
 use crate::{Accumulator, Optimizer, Reducer, Updater};
-
-options! {
-    /// Options of loading.
-    LoadOptions => gradstep_load_options by gradstep_load_options_init {
-        /// A file without a checksum is taken.
-        allow_unchecked: bool,
-    }
-}
 
 unsafe extern "C" fn on_write(user: *mut c_void, data: *const c_void, size: usize) -> sys::gradstep_status {
     guarded("the writer", || {

@@ -3,8 +3,8 @@
 // Written by scripts/generate from src/rules.
 //! Rules that C makes by their names.
 
+use crate::c_types::*;
 use crate::named_rule::named_options;
-use crate::rules::{AdaptiveClipUnits, CautiousUpdate, DecayMode, StateDtype, StepCounting};
 
 /// Options of a rule: its own, and those that all of them have.
 macro_rules! rule {
@@ -52,9 +52,130 @@ macro_rules! rule {
                 adaptive_clip_units: AdaptiveClipUnits,
                 /// Subtracts from each row of a gradient its mean, where there are two axes or more.
                 center_gradients: bool,
+                /// average_decay is at most (1 + n) / (10 + n) while n steps are in the average.
+                average_warmup: bool,
+                /// Keeps the mean of the weights after all averaged steps (SWA), in place of average_decay.
+                average_equal: bool,
+                /// The first step that is averaged, from 0; until then the average is the weights; in [0, 1000000000),
+                /// whole, default 0.
+                average_start: f64,
+                /// Every such step is averaged, from average_start on; in [1, 1000000000), whole, default 1.
+                average_every: f64,
             }
         }
     };
+}
+
+rule! {
+    /// SGD. Source: SINGA opt.py; Nesterov's form as in PyTorch.
+    ///
+    /// ```text
+    /// with momentum: b = momentum * b + (1 - dampening) * g; d = g + momentum * b if nesterov else b
+    /// p = p - learning_rate * d, or p - learning_rate * g without momentum
+    /// ```
+    ///
+    /// State momentum_buffer.
+    Sgd by "sgd" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// Share of the buffer that a step keeps; >= 0, default 0.
+        momentum: f64,
+        /// 1 - dampening of a gradient goes into the buffer; ignored without momentum; default 0.
+        dampening: f64,
+        /// Times p is added to the gradient; >= 0, default 0.
+        weight_decay: f64,
+        /// Steps by g + momentum * b; needs momentum above 0 and dampening 0.
+        nesterov: bool,
+        /// Dampen: the buffer starts at 0 (SINGA); copy: with the first gradient (PyTorch).
+        first_step: FirstStep,
+    }
+}
+
+rule! {
+    /// RMSProp. Source: Tieleman and Hinton 2012; SINGA opt.py; centered and momentum as in PyTorch.
+    ///
+    /// ```text
+    /// a = rho * a + (1 - rho) * g^2
+    /// centered: c = rho * c + (1 - rho) * g, and a - c^2 stands for a below
+    /// d = g / sqrt(a + epsilon), or by epsilon_placement g / (sqrt(a) + epsilon)
+    /// with momentum: b = momentum * b + d, and b stands for d
+    /// p = p - learning_rate * d
+    /// ```
+    ///
+    /// State square_avg, grad_avg, momentum_buffer.
+    RmsProp by "rmsprop" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// Share of the averages that a step keeps; in [0, 1), default 0.9.
+        rho: f64,
+        /// Keeps the denominator from zero; >= 0, default 1e-8.
+        epsilon: f64,
+        /// Times p is added to the gradient; >= 0, default 0.
+        weight_decay: f64,
+        /// Share of the buffer that a step keeps; >= 0, default 0.
+        momentum: f64,
+        /// Inside: sqrt(a + epsilon), as SINGA; outside: sqrt(a) + epsilon, as PyTorch.
+        epsilon_placement: EpsilonPlacement,
+        /// Subtracts the square of the mean gradient under the root (Graves 2013).
+        centered: bool,
+    }
+}
+
+rule! {
+    /// AdaGrad. Source: Duchi, Hazan and Singer 2011; SINGA opt.py; lr_decay and initial_accumulator as in PyTorch.
+    ///
+    /// ```text
+    /// a = a + g^2
+    /// p = p - learning_rate / (1 + t * lr_decay) * g / sqrt(a + epsilon), or by epsilon_placement / (sqrt(a) + epsilon)
+    /// ```
+    ///
+    /// State sum.
+    AdaGrad by "adagrad" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// Keeps the denominator from zero; >= 0, default 1e-8.
+        epsilon: f64,
+        /// Times p is added to the gradient; >= 0, default 0.
+        weight_decay: f64,
+        /// The step size is divided by 1 + t * lr_decay; >= 0, default 0.
+        lr_decay: f64,
+        /// What the sum starts with; >= 0, default 0.
+        initial_accumulator: f64,
+        /// Inside: sqrt(a + epsilon), as SINGA; outside: sqrt(a) + epsilon, as PyTorch.
+        epsilon_placement: EpsilonPlacement,
+    }
+}
+
+rule! {
+    /// Adam. Source: Kingma and Ba 2015, algorithm 1; AdamW: Loshchilov and Hutter 2019; AMSGrad: Reddi, Kale and Kumar
+    /// 2018.
+    ///
+    /// ```text
+    /// m = beta1 * m + (1 - beta1) * g
+    /// v = beta2 * v + (1 - beta2) * g^2
+    /// standard: p = p - learning_rate * (m / (1 - beta1^(t+1))) / (sqrt(v / (1 - beta2^(t+1))) + epsilon)
+    /// tf: p = p - learning_rate * sqrt(1 - beta2^(t+1)) / (1 - beta1^(t+1)) * m / (sqrt(v) + epsilon)
+    /// ```
+    ///
+    /// State exp_avg, exp_avg_sq, max_exp_avg_sq.
+    Adam by "adam" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// Share of the mean that a step keeps; in [0, 1), default 0.9.
+        beta1: f64,
+        /// Share of the mean square that a step keeps; in [0, 1), default 0.999.
+        beta2: f64,
+        /// Keeps the denominator from zero; >= 0, default 1e-8.
+        epsilon: f64,
+        /// Times p is added to the gradient, or see decoupled_weight_decay; >= 0, default 0.
+        weight_decay: f64,
+        /// Tf: epsilon joins sqrt(v) before the correction (TensorFlow, Lingvo).
+        bias_correction: BiasCorrection,
+        /// Subtracts learning_rate * weight_decay * p instead (AdamW).
+        decoupled_weight_decay: bool,
+        /// Puts the largest v so far under the root.
+        amsgrad: bool,
+    }
 }
 
 rule! {
@@ -201,14 +322,72 @@ impl crate::options::Field for MuonNormalizer {
     }
 }
 
+/// Option of [`Muon`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MuonVariance {
+    /// `none`.
+    None,
+    /// `rows`.
+    Rows,
+    /// `longer`.
+    Longer,
+    /// `elements`.
+    Elements,
+}
+
+impl crate::options::Field for MuonVariance {
+    type C = i32;
+    fn into_c(self) -> i32 {
+        self as i32
+    }
+}
+
+/// Option of [`Muon`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MuonVarianceFloor {
+    /// `add`.
+    Add,
+    /// `max`.
+    Max,
+}
+
+impl crate::options::Field for MuonVarianceFloor {
+    type C = i32;
+    fn into_c(self) -> i32 {
+        self as i32
+    }
+}
+
+/// Option of [`Muon`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MuonVarianceLength {
+    /// `kept`.
+    Kept,
+    /// `free`.
+    Free,
+    /// `full`.
+    Full,
+}
+
+impl crate::options::Field for MuonVarianceLength {
+    type C = i32;
+    fn into_c(self) -> i32 {
+        self as i32
+    }
+}
+
 rule! {
     /// Muon. Source: Jordan et al. 2024, Muon; options where KellerJordan/Muon, torch, Moonlight, dion, NVIDIA and
-    /// optax differ, the numbers of each.
+    /// optax differ, the numbers of each. Li et al. 2025, NorMuon; Si et al. 2025, AdaMuon: the option variance.
     ///
     /// ```text
     /// m = momentum * m + (1 - momentum) * g
     /// u = (1 - momentum) * g + momentum * m if nesterov else m
     /// o = orthogonalize(u) of the first axis against all others
+    /// with variance: v = variance_beta * v + (1 - variance_beta) * mean(o^2), o = o / (sqrt(v) + variance_epsilon), scaled by variance_length
     /// p = p - learning_rate * scale_factor * step_scale * o; every parameter needs 2 axes or more
     /// ```
     ///
@@ -218,6 +397,8 @@ rule! {
         learning_rate: f64,
         /// Share of the momentum that a step keeps; in [0, 1), default 0.95.
         momentum: f64,
+        /// Share of the variance that a step keeps; in [0, 1), default 0.95.
+        variance_beta: f64,
         /// learning_rate * weight_decay * p is subtracted from p; >= 0, default 0.
         weight_decay: f64,
         /// Newton-Schulz iterations; in [1, 101), whole, default 5.
@@ -232,6 +413,8 @@ rule! {
         coefficient_b: f64,
         /// likewise; default 2.0315.
         coefficient_c: f64,
+        /// Keeps the root of the variance from zero; >= 0, default 1e-8.
+        variance_epsilon: f64,
         /// Average: m = momentum * m + (1 - momentum) * g (KellerJordan, torch, NVIDIA); sum: m = momentum * m + g
         /// (Moonlight, dion); corrected: the average, corrected for its bias (optax).
         momentum_form: MuonMomentumForm,
@@ -245,6 +428,14 @@ rule! {
         coefficients: MuonCoefficients,
         /// What a matrix is divided by first. add: norm + epsilon; max: max(norm, epsilon); safe: 1.02 norm + epsilon.
         normalizer: MuonNormalizer,
+        /// What o is divided by the root of: a mean square of each of the rows (NorMuon: dion, pytorch_optimizer), of
+        /// the longer axis (NorMuon: NVIDIA), of the elements (AdaMuon); kept as the state variance.
+        variance: MuonVariance,
+        /// Add: sqrt(v) + variance_epsilon; max: sqrt(max(v, variance_epsilon)).
+        variance_floor: MuonVarianceFloor,
+        /// How long o is then. kept: as before (NorMuon); free: as it comes (AdaMuon: NVIDIA); full: sqrt(min(rows,
+        /// columns)), with v / (1 - variance_beta^(t+1)) (AdaMuon: pytorch_optimizer).
+        variance_length: MuonVarianceLength,
     }
 }
 
@@ -681,5 +872,322 @@ rule! {
         epsilon: f64,
         /// learning_rate * weight_decay * p is subtracted from p; >= 0, default 0.
         weight_decay: f64,
+    }
+}
+
+rule! {
+    /// Asgd. Source: Polyak and Juditsky 1992, Acceleration of Stochastic Approximation by Averaging; the numbers of
+    /// torch.
+    ///
+    /// ```text
+    /// eta = learning_rate at first, mu = 1 / max(1, t - averaging_start)
+    /// p = p * (1 - shrinkage * eta) - eta * g
+    /// ax = ax + mu * (p - ax), the average of the weights
+    /// eta = learning_rate / (1 + shrinkage * learning_rate * (t+1))^exponent, of the next step
+    /// ```
+    ///
+    /// State ax, eta.
+    Asgd by "asgd" of (learning_rate) {
+        /// Step size; a new one acts a step late, as in torch; >= 0, must be given.
+        learning_rate: f64,
+        /// Lambda: shrinks p, and the step size with the steps; >= 0, default 0.0001.
+        shrinkage: f64,
+        /// Alpha: how fast the step size falls; >= 0, default 0.75.
+        exponent: f64,
+        /// t0: steps before the average begins; >= 0, default 1000000.
+        averaging_start: f64,
+        /// Times p is added to the gradient; >= 0, default 0.
+        weight_decay: f64,
+    }
+}
+
+/// Option of [`Lars`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum LarsForm {
+    /// `optax`.
+    Optax,
+    /// `pytorch_optimizer`.
+    PytorchOptimizer,
+}
+
+impl crate::options::Field for LarsForm {
+    type C = i32;
+    fn into_c(self) -> i32 {
+        self as i32
+    }
+}
+
+rule! {
+    /// Lars. Source: You et al. 2017, Large Batch Training of Convolutional Networks; the numbers of optax and of
+    /// pytorch_optimizer.
+    ///
+    /// ```text
+    /// norms are of the tensor; r is 1 where it would be 0 or divide by 0
+    /// u = g + weight_decay * p
+    /// form optax: r = trust_coefficient * norm(p) / (norm(u) + epsilon)
+    /// form pytorch_optimizer: r = trust_coefficient * norm(p) / (norm(g) + weight_decay * norm(p) + epsilon)
+    /// m = momentum * m + rate * r * u, rate = learning_rate for form optax, 1 for pytorch_optimizer
+    /// d = rate * r * u + momentum * m if nesterov, else m
+    /// p = p - d for form optax, p - learning_rate * d for pytorch_optimizer
+    /// ```
+    ///
+    /// State momentum.
+    Lars by "lars" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// Share of the momentum that a step keeps; in [0, 1), default 0.9.
+        momentum: f64,
+        /// Length of a step beside that of its parameter; >= 0, default 0.001.
+        trust_coefficient: f64,
+        /// Joins the length of u; >= 0, default 0.
+        epsilon: f64,
+        /// Times p is added to the gradient; >= 0, default 0.
+        weight_decay: f64,
+        /// Optax or pytorch_optimizer: what the ratio is, and when the learning rate multiplies.
+        form: LarsForm,
+        /// Looks one step ahead.
+        nesterov: bool,
+    }
+}
+
+rule! {
+    /// Novograd. Source: Ginsburg et al. 2019, Stochastic Gradient Methods with Layer-wise Adaptive Moments; the
+    /// numbers of optax.
+    ///
+    /// ```text
+    /// v, one number of the tensor: norm(g)^2 in the first step, then beta2 * v + (1 - beta2) * norm(g)^2
+    /// m = beta1 * m + (g / (sqrt(v + epsilon_root) + epsilon) + weight_decay * p)
+    /// p = p - learning_rate * m
+    /// ```
+    ///
+    /// State exp_avg, squared_norm.
+    Novograd by "novograd" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// Share of the momentum that a step keeps; in [0, 1), default 0.9.
+        beta1: f64,
+        /// Share of the mean squared norm that a step keeps; in [0, 1), default 0.25.
+        beta2: f64,
+        /// Keeps the denominator from zero; >= 0, default 1e-6.
+        epsilon: f64,
+        /// Joins the mean squared norm under the root; >= 0, default 0.
+        epsilon_root: f64,
+        /// Times p joins the momentum; >= 0, default 0.
+        weight_decay: f64,
+    }
+}
+
+/// Option of [`Mars`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MarsForm {
+    /// `adamw`.
+    Adamw,
+    /// `lion`.
+    Lion,
+}
+
+impl crate::options::Field for MarsForm {
+    type C = i32;
+    fn into_c(self) -> i32 {
+        self as i32
+    }
+}
+
+rule! {
+    /// Mars. Source: Yuan et al. 2024, MARS: Unleashing the Power of Variance Reduction, algorithms 1 and 2; the
+    /// numbers of pytorch_optimizer.
+    ///
+    /// ```text
+    /// c = g + gamma * beta1 / (1 - beta1) * (g - g before), which is 0 at first
+    /// c = c / max(1, norm(c)), the norm of the tensor
+    /// m = beta1 * m + (1 - beta1) * c
+    /// form adamw: v = beta2 * v + (1 - beta2) * c^2
+    /// p = p - learning_rate * m / (1 - beta1^(t+1)) / ((sqrt(v + 1e-15) + epsilon) / sqrt(1 - beta2^(t+1)))
+    /// form lion: p = p - learning_rate * sign(m)
+    /// ```
+    ///
+    /// State exp_avg, exp_avg_sq, previous_gradient.
+    Mars by "mars" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// Share of the mean that a step keeps; in [0, 1), default 0.95.
+        beta1: f64,
+        /// Share of the mean square that a step keeps; of form adamw; in [0, 1), default 0.99.
+        beta2: f64,
+        /// How much of the gradient's change is added to it; >= 0, default 0.025.
+        gamma: f64,
+        /// Keeps the denominator from zero; of form adamw; >= 0, default 1e-8.
+        epsilon: f64,
+        /// learning_rate * weight_decay * p is subtracted from p; >= 0, default 0.
+        weight_decay: f64,
+        /// Adamw or lion: the rule that gets the gradient.
+        form: MarsForm,
+    }
+}
+
+rule! {
+    /// Sophia. Source: Liu et al. 2023, Sophia, algorithm 3; the numbers of optax.
+    ///
+    /// ```text
+    /// m = beta1 * m + (1 - beta1) * g
+    /// u = m / (1 - beta1^(t+1)) / max(gamma * h, epsilon)
+    /// p = p - learning_rate * clamp(u, -clip_threshold, clip_threshold)
+    /// h, the state hessian, is 0 at first; the host sets it, every few steps: beta2 * h + (1 - beta2) * its estimate
+    /// ```
+    ///
+    /// State exp_avg, hessian.
+    Sophia by "sophia" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// Share of the mean that a step keeps; in [0, 1), default 0.965.
+        beta1: f64,
+        /// Scale of the curvature; >= 0, default 0.01.
+        gamma: f64,
+        /// Largest change of an element, beside the learning rate; >= 0, default 1.
+        clip_threshold: f64,
+        /// Least denominator; >= 0, default 1e-8.
+        epsilon: f64,
+        /// learning_rate * weight_decay * p is subtracted from p; >= 0, default 0.0001.
+        weight_decay: f64,
+    }
+}
+
+/// Option of [`ScheduleFree`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ScheduleFreeInner {
+    /// `adamw`.
+    Adamw,
+    /// `sgd`.
+    SGD,
+    /// `radam`.
+    RAdam,
+}
+
+impl crate::options::Field for ScheduleFreeInner {
+    type C = i32;
+    fn into_c(self) -> i32 {
+        self as i32
+    }
+}
+
+rule! {
+    /// ScheduleFree. Source: Defazio et al. 2024, The Road Less Scheduled, algorithm 1; the numbers of schedulefree,
+    /// and of optax with its schedule for the weights as weight_rate.
+    ///
+    /// ```text
+    /// p is y, where gradients are taken; z = p at first; the average x = p + (1 - 1 / beta1) * (z - p)
+    /// rate = learning_rate * min(1, (t+1) / warmup_steps); inner radam: times its rectification
+    /// w = (t+1)^weight_power * (largest rate so far)^rate_power, c = w / (sum of all w), or 0
+    /// v = beta2 * v + (1 - beta2) * g^2
+    /// u = g / (sqrt(v / (1 - beta2^(t+1))) + epsilon) + weight_decay * p; inner sgd: g + weight_decay * p
+    /// p = p + c * (z - p) - rate * (1 - beta1 * (1 - c)) * u
+    /// z = z - rate * u
+    /// ```
+    ///
+    /// State z, exp_avg_sq, weight_sum, largest_rate.
+    ScheduleFree by "schedule_free" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// How near the gradient's place is to the average; in [0.001, 1), default 0.9.
+        beta1: f64,
+        /// Share of the mean square that a step keeps; not of inner sgd; in [0, 1), default 0.999.
+        beta2: f64,
+        /// Keeps the denominator from zero; not of inner sgd; >= 0, default 1e-8.
+        epsilon: f64,
+        /// The learning rate that steps are weighted by; 0 = learning_rate; >= 0, default 0.
+        weight_rate: f64,
+        /// Times p joins the direction; >= 0, default 0.
+        weight_decay: f64,
+        /// Steps in which the learning rate grows from 0; in [0, 9.00719925474099e15), whole, default 0.
+        warmup_steps: f64,
+        /// R: a step weighs (t+1)^r; >= 0, default 0.
+        weight_power: f64,
+        /// A step weighs its largest learning rate so far to this power; >= 0, default 2.
+        rate_power: f64,
+        /// adamw, sgd or radam: the rule that gives the direction.
+        inner: ScheduleFreeInner,
+        /// Inner radam: nothing moves while the variance is unknown (silent_sgd_phase); default true.
+        waits: bool,
+    }
+}
+
+rule! {
+    /// Prodigy. Source: Mishchenko and Defazio 2023, Prodigy, algorithm 3; the numbers of prodigyopt, and of optax with
+    /// bias_correction.
+    ///
+    /// ```text
+    /// one d of all parameters, d0 at first; p0 = p at first; r = d * learning_rate, corrected where asked for
+    /// N = beta3 * N + d / d0 * r * sum((p0 - p) * g)
+    /// s = beta3 * s + d / d0 * r * g, with safeguard_warmup d / d0 * d * g
+    /// m = beta1 * m + (1 - beta1) * d * g
+    /// v = beta2 * v + (1 - beta2) * (d * g)^2
+    /// D = d_factor * N / sum(abs(s)); d = max(d, D) while it is d0; d = min(largest D so far, d * d_growth)
+    /// p = p - r * (m / (sqrt(v) + d * epsilon) + weight_decay * p), with the new d
+    /// a step in which all s are 0 changes nothing and does not count as one
+    /// ```
+    ///
+    /// State exp_avg, exp_avg_sq, s, p0, d, d_max, d_numerator, d_steps.
+    Prodigy by "prodigy" of () {
+        /// Step size, beside the distance d; >= 0, default 1.
+        learning_rate: f64,
+        /// Share of the mean that a step keeps; in [0, 1), default 0.9.
+        beta1: f64,
+        /// Share of the mean square that a step keeps; in [0, 1), default 0.999.
+        beta2: f64,
+        /// Share of the estimate of d that a step keeps; 0 = sqrt(beta2); in [0, 1), default 0.
+        beta3: f64,
+        /// D * epsilon keeps the denominator from zero; >= 0, default 1e-8.
+        epsilon: f64,
+        /// D * learning_rate * weight_decay * p is subtracted from p; >= 0, default 0.
+        weight_decay: f64,
+        /// The distance at first; >= 1e-30, default 1e-6.
+        d0: f64,
+        /// Times the estimate of the distance; >= 0, default 1.
+        d_factor: f64,
+        /// D grows at most by this factor in a step; >= 1, default 1e300.
+        d_growth: f64,
+        /// The learning rate is times sqrt(1 - beta2^k) / (1 - beta1^k).
+        bias_correction: bool,
+        /// The learning rate does not join the denominator of the estimate.
+        safeguard_warmup: bool,
+    }
+}
+
+rule! {
+    /// DadaptAdam. Source: Defazio and Mishchenko 2023, Learning-Rate-Free Learning by D-Adaptation, algorithm 5; the
+    /// numbers of pytorch_optimizer, and of optax with bias_correction.
+    ///
+    /// ```text
+    /// one d of all parameters, d0 at first; r = d * learning_rate, corrected where asked for; b = sqrt(beta2)
+    /// N = b * N + (1 - b) * r * sum(g * s / (sqrt(v) + epsilon)), with s and v of the step before
+    /// m = beta1 * m + (1 - beta1) * r * g
+    /// v = beta2 * v + (1 - beta2) * g^2
+    /// s = b * s + (1 - b) * r * g
+    /// D = N / ((1 - b) * sum(abs(s))); d = max(d, min(D, d * d_growth))
+    /// p = p - m / (sqrt(v) + epsilon) - r * weight_decay * p
+    /// a step in which all s are 0 changes nothing and does not count as one
+    /// ```
+    ///
+    /// State exp_avg, exp_avg_sq, s, d, d_numerator, d_steps.
+    DadaptAdam by "dadapt_adam" of () {
+        /// Step size, beside the distance d; >= 0, default 1.
+        learning_rate: f64,
+        /// Share of the mean that a step keeps; in [0, 1), default 0.9.
+        beta1: f64,
+        /// Share of the mean square that a step keeps; in [0, 1), default 0.999.
+        beta2: f64,
+        /// Keeps the denominator from zero; >= 0, default 1e-8.
+        epsilon: f64,
+        /// D * learning_rate * weight_decay * p is subtracted from p; >= 0, default 0.
+        weight_decay: f64,
+        /// The distance at first; >= 1e-30, default 1e-6.
+        d0: f64,
+        /// D grows at most by this factor in a step; >= 1, default 1e300.
+        d_growth: f64,
+        /// The learning rate is times sqrt(1 - beta2^k) / (1 - beta1^k).
+        bias_correction: bool,
     }
 }

@@ -5,70 +5,17 @@
 use std::ffi::c_void;
 use std::fmt;
 use std::ptr::{NonNull, null_mut};
-use std::time::Duration;
 
 use crate::accumulator::Accumulator;
+use crate::c_types::{UpdaterOptions, UpdaterStatistics};
 use crate::comm::Communicator;
 use crate::context::Context;
 use crate::error::{Error, Result, check};
-use crate::handle::{getters, handle, made, record, streams};
+use crate::handle::{getters, handle, made, streams};
 use crate::optimizer::Optimizer;
-use crate::options::{c_enum, options};
 use crate::reducer::Reducer;
 use crate::sys;
 use crate::tensor::{Tensor, TensorMut, c_tensors, c_tensors_mut, check_counts};
-
-c_enum! {
-    /// What is synchronised.
-    UpdaterSync {
-        /// Gradients are reduced, then stepped: replicas stay equal bit for bit.
-        Gradients = GRADSTEP_SYNC_GRADIENTS,
-        /// Every sync_steps-th step one partition of the parameters is averaged.
-        ParametersPartial = GRADSTEP_SYNC_PARAMETERS_PARTIAL,
-        /// Every sync_steps-th step all parameters are: local SGD.
-        Parameters = GRADSTEP_SYNC_PARAMETERS,
-        /// What the parameters would change by is reduced, and added.
-        Deltas = GRADSTEP_SYNC_DELTAS,
-    }
-}
-options! {
-    /// Options of an updater.
-    UpdaterOptions => gradstep_updater_options by gradstep_updater_options_init {
-        /// Default: gradients.
-        sync: UpdaterSync,
-        /// A window whose reduced gradients are not finite makes no step, on all ranks alike.
-        skip_nonfinite: bool,
-        /// Of the parameters' syncs; default 1.
-        sync_steps: i32,
-        /// Clips the norm of the gradients that are stepped; default 0: off.
-        max_norm: f64,
-        /// Clips each element; default 0: off.
-        clip_value: f64,
-        /// Default 1.
-        grad_scale: f64,
-    }
-}
-record! {
-    /// Counted since creation; times are of the host's clock.
-    UpdaterStatistics from gradstep_updater_statistics {
-        /// Micro-batches.
-        pushes: i64 = pushes,
-        /// Windows that were finished.
-        windows: i64 = windows,
-        /// Steps that were applied.
-        steps: i64 = steps,
-        /// Steps that were skipped.
-        skipped_steps: i64 = skipped_steps,
-        /// Windows of this rank that recover has dropped unapplied.
-        dropped_windows: i32 = dropped_windows,
-        /// Accumulating.
-        accumulate_time: Duration = accumulate_nanoseconds,
-        /// Reducing.
-        reduce_time: Duration = reduce_nanoseconds,
-        /// Stepping.
-        step_time: Duration = step_nanoseconds,
-    }
-}
 
 /// The handles that an [`Updater`] chains.
 #[derive(Debug)]

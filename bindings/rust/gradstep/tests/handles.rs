@@ -16,6 +16,24 @@ fn step(optimizer: &mut Optimizer, weight: &mut [f32; 2], gradient: &[f32; 2]) -
 }
 
 #[test]
+fn rules_with_structs_in_c_take_the_options_of_all_and_go_by_group() -> Result<(), Error> {
+    let adam = Adam::new(0.25).decay_mode(DecayMode::Independent).weight_decay(0.5);
+    let parameters = [Parameter::new(&[1]).group(0), Parameter::new(&[1]).group(1)];
+    let mut optimizer = Optimizer::by_group(&Context::new()?, &[adam.into(), Sgd::new(0.5).into()], &parameters)?;
+    let (mut first, mut second, gradient) = ([1.0f64], [1.0f64], [4.0f64]);
+    let grads = [Tensor::new(&gradient, &[1])?, Tensor::new(&gradient, &[1])?];
+    let error = optimizer.step(&mut [TensorMut::new(&mut first, &[1])?, TensorMut::new(&mut second, &[1])?], &grads);
+    assert!(matches!(error, Err(Error::InvalidArgument(_)))); // the schema says f32
+    let (mut first, mut second, gradient) = ([1.0f32], [1.0f32], [4.0f32]);
+    let grads = [Tensor::new(&gradient, &[1])?, Tensor::new(&gradient, &[1])?];
+    optimizer.step(&mut [TensorMut::new(&mut first, &[1])?, TensorMut::new(&mut second, &[1])?], &grads)?;
+    // Adam's first step is as long as the learning rate; half of the weight decays, whatever the learning rate is.
+    assert!((first[0] - 0.25).abs() < 1e-6, "{first:?}");
+    assert_eq!(second, [-1.0]);
+    Ok(())
+}
+
+#[test]
 fn a_step_is_made_in_place() {
     let mut optimizer = sgd(&Context::new().unwrap(), &Sgd::new(0.5)); // which outlives its context
     let mut weight = [1.0f32, 2.0];

@@ -5,11 +5,20 @@
 use std::path::Path;
 
 /// Beginnings of names, and why.
-const NOT_NEEDED: [&str; 9] = [
+const NOT_NEEDED: [&str; 17] = [
     "gradstep_tensor_list_",    // a slice of Tensor is C's array
     "gradstep_parameter_list_", // Schema makes C's array
     "gradstep_status_name(",    // Error::name
     "gradstep_abi_version(",    // gradstep_sys::check_abi, and the loader
+    // Rules are made by their names, but for Shampoo.
+    "gradstep_sgd_",
+    "gradstep_rmsprop_",
+    "gradstep_adagrad_",
+    "gradstep_adam_",
+    "gradstep_optimizer_create_sgd(",
+    "gradstep_optimizer_create_rmsprop(",
+    "gradstep_optimizer_create_adagrad(",
+    "gradstep_optimizer_create_adam(",
     // Those that end in _ex do the same.
     "gradstep_comm_create_local(",
     "gradstep_comm_create_host(",

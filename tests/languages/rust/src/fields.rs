@@ -2,11 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Fields of options by the names that C gives them.
 
-use gradstep::{
-    AccumulatorOptions, AdaGrad, Adam, Average, BiasCorrection, Dtype, EpsilonPlacement, FirstStep, GraftType, HalfSum,
-    Mode, NonFinite, ReducerMode, ReducerOptions, RmsProp, RootMethod, Schedule, Selection, Sgd, Shampoo, StateDtype,
-    StepOptions, Trigger, UpdaterOptions, UpdaterSync,
-};
+use gradstep::{Dtype, Schedule, StepOptions};
 
 use crate::Result;
 use crate::script::{Line, list};
@@ -38,7 +34,7 @@ impl Value for bool {
 }
 
 macro_rules! words {
-    ($($name:ident { $($word:ident: $variant:ident),* })*) => {$(
+    ($($name:ident { $($word:ident: $variant:ident),* $(,)? })*) => {$(
         impl Value for $name {
             fn parse(text: &str) -> Result<Self> {
                 match text {
@@ -51,25 +47,6 @@ macro_rules! words {
 }
 words! {
     Dtype { f32: F32, f64: F64, f16: F16, bf16: BF16 }
-    StateDtype { native: Native, bf16: Bf16, int8: Int8 }
-    EpsilonPlacement { inside: Inside, outside: Outside }
-    FirstStep { dampen: Dampen, copy: Copy }
-    BiasCorrection { standard: Standard, tf: Tf }
-    GraftType { sgd: Sgd, adagrad: AdaGrad, rmsprop: RmsProp, sqrt_n: SqrtN, adam: Adam, none: None }
-    RootMethod { auto: Auto, coupled_newton: CoupledNewton, eigh: Eigh }
-    Mode { mean_each: MeanEach, sum: Sum, mean: Mean, running_mean: RunningMean, weighted: Weighted }
-    Trigger { steps: Steps, schedule: Schedule, min_weight: MinWeight, manual: Manual }
-    NonFinite { none: None, poison: Poison, skip: Skip }
-    ReducerMode {
-        dense: Dense, half: Half, bfloat16: BFloat16, sparse_threshold: SparseThreshold, sparse_topk: SparseTopK,
-        adasum_tree: AdasumTree, adasum_nway: AdasumNWay, powersgd: PowerSgd
-    }
-    Average { sum: Sum, mean: Mean, weighted: Weighted }
-    HalfSum { f32: F32, fp16: Fp16 }
-    Selection { bucket: Bucket, tensor: Tensor }
-    UpdaterSync {
-        gradients: Gradients, parameters_partial: ParametersPartial, parameters: Parameters, deltas: Deltas
-    }
 }
 
 /// Options that lines describe.
@@ -83,7 +60,7 @@ pub(crate) fn options_of<T: Options>(line: &Line, own: &[&str]) -> Result<T> {
 }
 
 macro_rules! fields {
-    ($($options:ident { $($field:ident),* })*) => {$(
+    ($($options:ident { $($field:ident),* $(,)? })*) => {$(
         impl Options for $options {
             fn set(self, field: &str, value: &str) -> Result<Self> {
                 match field {
@@ -94,25 +71,7 @@ macro_rules! fields {
         }
     )*};
 }
-fields! {
-    Sgd {
-        learning_rate, momentum, dampening, weight_decay, nesterov, maximize, first_step, master_weights, state_dtype,
-        stochastic_rounding, seed
-    }
-    RmsProp { learning_rate, rho, epsilon, weight_decay, momentum, centered, epsilon_placement, state_dtype }
-    AdaGrad { learning_rate, epsilon, weight_decay, lr_decay, initial_accumulator, epsilon_placement, state_dtype }
-    Adam {
-        learning_rate, beta1, beta2, epsilon, weight_decay, decoupled_weight_decay, amsgrad, maximize, bias_correction,
-        master_weights, state_dtype, stochastic_rounding, seed
-    }
-    Shampoo {
-        learning_rate, beta1, beta2, weight_decay, block_size, start_preconditioning_step,
-        preconditioning_compute_steps, graft_type, root_method, nesterov, decoupled_weight_decay, eigenvalue_corrected
-    }
-    AccumulatorOptions { mode, trigger, nonfinite, steps, min_weight, keep_sums }
-    ReducerOptions { mode, average, fuse_threshold, clip_value, half_sum, sparsity, selection, residual, rank }
-    UpdaterOptions { sync, sync_steps, skip_nonfinite, max_norm, clip_value, grad_scale }
-}
+pub(crate) use {fields, words};
 
 impl Options for StepOptions<'_> {
     fn set(mut self, field: &str, value: &str) -> Result<Self> {

@@ -5,6 +5,7 @@
 
 mod arrays;
 mod data;
+mod field_tables;
 mod fields;
 mod handles;
 mod model;

@@ -41,6 +41,7 @@ TEST(DecayMode, SubtractsItsShareOfTheParameterWhateverTheRule) {
   for (const RuleType& type : rule_types()) {
     if (type.about.trust_ratio) continue;                  // its change has another length
     if (type.orthogonalization != nullptr) continue;       // needs matrices
+    if (type.average_share != nullptr) continue;           // refuses it
     if (std::string(type.about.name) == "yogi") continue;  // its state moves it without a gradient
     for (const auto& [mode, share] :
          {std::pair("decoupled", kLearningRate * kWeightDecay), std::pair("independent", kWeightDecay),

@@ -109,21 +109,22 @@ TEST(Rule, KeysDifferWhereAnyOptionDoes) {
       changed([&](RuleOptions& options) { options.choices[i] = 1 - options.choices[i]; });
     }
     for (std::size_t i = 0; i < type.about.settings.size(); ++i) {
-      const bool is_whole = type.about.settings[i].range.is_whole;
-      changed([&](RuleOptions& options) { options.settings[i] = is_whole ? 3 : 0.25; });
+      const double value = type.about.settings[i].range.holds(0.25) ? 0.25 : 3;
+      changed([&](RuleOptions& options) { options.settings[i] = value; });
     }
     changed([](RuleOptions& options) { options.maximize = true; });
     changed([](RuleOptions& options) { options.storage.format = StateFormat::bf16; });
     changed([](RuleOptions& options) { options.storage.seed = 7; });
-    changed([](RuleOptions& options) { options.counts_each = true; });
-    changed([](RuleOptions& options) { options.average_decay = 0.5; });
-    changed([](RuleOptions& options) { options.decay_mode = rules::DecayMode::independent; });
+    if (type.scope == rules::Scope::tensor) changed([](RuleOptions& options) { options.counts_each = true; });
     changed([](RuleOptions& options) { options.storage.master_weights = true; });
     changed([](RuleOptions& options) { options.storage.stochastic_rounding = true; });
-    changed([](RuleOptions& options) { options.cautious_update = CautiousUpdate::mean; });
     changed([](RuleOptions& options) { options.unit_clip.ratio = 0.01; });
     changed([](RuleOptions& options) { options.center_gradients = true; });
-    if (type.about.trust_ratio) continue;  // what follows does not go with it
+    if (type.average_share != nullptr) continue;  // what follows does not go with it
+    changed([](RuleOptions& options) { options.average.decay = 0.5; });
+    changed([](RuleOptions& options) { options.decay_mode = rules::DecayMode::independent; });
+    changed([](RuleOptions& options) { options.cautious_update = CautiousUpdate::mean; });
+    if (type.about.trust_ratio) continue;  // likewise
     if (type.orthogonalization == nullptr) changed([](RuleOptions& options) { options.trust_ratio = true; });
     changed([](RuleOptions& options) {
       options.decay_mode = rules::DecayMode::decoupled;

@@ -22,21 +22,6 @@ Rule adam_in_int8() {
   return make_rule(find_rule("adam"), options);
 }
 
-/// A parameter in each group.
-Schema grouped_schema(std::int32_t second_group = 1) {
-  std::vector<gradstep_parameter> parameters(kShapes.size());
-  for (std::size_t i = 0; i < kShapes.size(); ++i) {
-    gradstep_parameter& p = parameters[i];
-    p.struct_size = sizeof p;
-    p.shape = kShapes[i].data();
-    p.ndim = static_cast<std::int32_t>(kShapes[i].size());
-    p.group = i == 0 ? 0 : second_group;
-    p.dtype = to_dlpack(DType::f32);
-    p.device = {GRADSTEP_DEVICE_CPU, 0};
-  }
-  return {parameters.data(), parameters.size()};
-}
-
 FirstOrderOptimizer grouped() { return {make_context(), RulesByGroup({lion(), adam_in_int8()}), grouped_schema()}; }
 
 /// Steps both parameters at once, and each alone with its rule.

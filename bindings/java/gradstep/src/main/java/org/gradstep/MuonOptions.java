@@ -6,12 +6,13 @@ package org.gradstep;
 
 /**
  * Muon. Source: Jordan et al. 2024, Muon; options where KellerJordan/Muon, torch, Moonlight, dion, NVIDIA and optax
- * differ, the numbers of each.
+ * differ, the numbers of each. Li et al. 2025, NorMuon; Si et al. 2025, AdaMuon: the option variance.
  *
  * <pre>
  * m = momentum * m + (1 - momentum) * g
  * u = (1 - momentum) * g + momentum * m if nesterov else m
  * o = orthogonalize(u) of the first axis against all others
+ * with variance: v = variance_beta * v + (1 - variance_beta) * mean(o^2), o = o / (sqrt(v) + variance_epsilon), scaled by variance_length
  * p = p - learning_rate * scale_factor * step_scale * o; every parameter needs 2 axes or more
  * </pre>
  *
@@ -68,6 +69,16 @@ public final class MuonOptions extends RuleOptions {
      */
     public Builder momentum(double momentum) {
       return with("momentum", momentum);
+    }
+
+    /**
+     * Share of the variance that a step keeps; in [0, 1), default 0.95.
+     *
+     * @param varianceBeta the new one
+     * @return this
+     */
+    public Builder varianceBeta(double varianceBeta) {
+      return with("variance_beta", varianceBeta);
     }
 
     /**
@@ -141,6 +152,16 @@ public final class MuonOptions extends RuleOptions {
     }
 
     /**
+     * Keeps the root of the variance from zero; &gt;= 0, default 1e-8.
+     *
+     * @param varianceEpsilon the new one
+     * @return this
+     */
+    public Builder varianceEpsilon(double varianceEpsilon) {
+      return with("variance_epsilon", varianceEpsilon);
+    }
+
+    /**
      * Average: m = momentum * m + (1 - momentum) * g (KellerJordan, torch, NVIDIA); sum: m = momentum * m + g
      * (Moonlight, dion); corrected: the average, corrected for its bias (optax).
      *
@@ -191,6 +212,38 @@ public final class MuonOptions extends RuleOptions {
      */
     public Builder normalizer(MuonNormalizer normalizer) {
       return with("normalizer", Handle.present(normalizer, "normalizer"));
+    }
+
+    /**
+     * What o is divided by the root of: a mean square of each of the rows (NorMuon: dion, pytorch_optimizer), of the
+     * longer axis (NorMuon: NVIDIA), of the elements (AdaMuon); kept as the state variance.
+     *
+     * @param variance the new one
+     * @return this
+     */
+    public Builder variance(MuonVariance variance) {
+      return with("variance", Handle.present(variance, "variance"));
+    }
+
+    /**
+     * Add: sqrt(v) + variance_epsilon; max: sqrt(max(v, variance_epsilon)).
+     *
+     * @param varianceFloor the new one
+     * @return this
+     */
+    public Builder varianceFloor(MuonVarianceFloor varianceFloor) {
+      return with("variance_floor", Handle.present(varianceFloor, "varianceFloor"));
+    }
+
+    /**
+     * How long o is then. kept: as before (NorMuon); free: as it comes (AdaMuon: NVIDIA); full: sqrt(min(rows,
+     * columns)), with v / (1 - variance_beta^(t+1)) (AdaMuon: pytorch_optimizer).
+     *
+     * @param varianceLength the new one
+     * @return this
+     */
+    public Builder varianceLength(MuonVarianceLength varianceLength) {
+      return with("variance_length", Handle.present(varianceLength, "varianceLength"));
     }
   }
 }

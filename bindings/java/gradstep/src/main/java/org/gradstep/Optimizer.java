@@ -531,9 +531,11 @@ public final class Optimizer extends StatefulHandle {
   }
 
   /**
-   * Copies the averages of the weights, which the option "average_decay" keeps. Collective while the state is sharded.
+   * Copies the averages of the weights that "average_decay" and "average_equal" keep, or the rules asgd and
+   * schedule_free. Collective while the state is sharded.
    *
-   * @param copies take them; one for each parameter, of its shape; an absent one is not wanted
+   * @param copies take them; one for each parameter, of its shape; an absent one is not wanted. For schedule_free they
+   *     hold the parameters when the call begins.
    */
   public void average(TensorList copies) {
     enter(resource, resourceOf(copies, "copies"), null, null);

@@ -218,5 +218,46 @@ public abstract class RuleOptions {
     public B centerGradients(boolean centerGradients) {
       return with("center_gradients", centerGradients);
     }
+
+    /**
+     * average_decay is at most (1 + n) / (10 + n) while n steps are in the average.
+     *
+     * @param averageWarmup the new one
+     * @return this
+     */
+    public B averageWarmup(boolean averageWarmup) {
+      return with("average_warmup", averageWarmup);
+    }
+
+    /**
+     * Keeps the mean of the weights after all averaged steps (SWA), in place of average_decay.
+     *
+     * @param averageEqual the new one
+     * @return this
+     */
+    public B averageEqual(boolean averageEqual) {
+      return with("average_equal", averageEqual);
+    }
+
+    /**
+     * The first step that is averaged, from 0; until then the average is the weights; in [0, 1000000000), whole,
+     * default 0.
+     *
+     * @param averageStart the new one
+     * @return this
+     */
+    public B averageStart(double averageStart) {
+      return with("average_start", averageStart);
+    }
+
+    /**
+     * Every such step is averaged, from average_start on; in [1, 1000000000), whole, default 1.
+     *
+     * @param averageEvery the new one
+     * @return this
+     */
+    public B averageEvery(double averageEvery) {
+      return with("average_every", averageEvery);
+    }
   }
 }

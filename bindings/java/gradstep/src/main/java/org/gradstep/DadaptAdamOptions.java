@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Written by scripts/generate from src/rules.
+package org.gradstep;
+
+/**
+ * DadaptAdam. Source: Defazio and Mishchenko 2023, Learning-Rate-Free Learning by D-Adaptation, algorithm 5; the
+ * numbers of pytorch_optimizer, and of optax with bias_correction.
+ *
+ * <pre>
+ * one d of all parameters, d0 at first; r = d * learning_rate, corrected where asked for; b = sqrt(beta2)
+ * N = b * N + (1 - b) * r * sum(g * s / (sqrt(v) + epsilon)), with s and v of the step before
+ * m = beta1 * m + (1 - beta1) * r * g
+ * v = beta2 * v + (1 - beta2) * g^2
+ * s = b * s + (1 - b) * r * g
+ * D = N / ((1 - b) * sum(abs(s))); d = max(d, min(D, d * d_growth))
+ * p = p - m / (sqrt(v) + epsilon) - r * weight_decay * p
+ * a step in which all s are 0 changes nothing and does not count as one
+ * </pre>
+ *
+ * <p>State exp_avg, exp_avg_sq, s, d, d_numerator, d_steps.
+ */
+public final class DadaptAdamOptions extends RuleOptions {
+  private DadaptAdamOptions(Builder builder) {
+    super("dadapt_adam", builder);
+  }
+
+  /**
+   * Begins with what must be given.
+   *
+   * @return the builder
+   */
+  public static Builder builder() {
+    return new Builder();
+  }
+
+  /** Collects options; what is not given has the library's default. */
+  public static final class Builder extends RuleOptions.Builder<Builder> {
+    private Builder() {}
+
+    @Override
+    Builder self() {
+      return this;
+    }
+
+    /**
+     * The options as they are now.
+     *
+     * @return for {@link Optimizer#create}
+     */
+    public DadaptAdamOptions build() {
+      return new DadaptAdamOptions(this);
+    }
+
+    /**
+     * Step size, beside the distance d; &gt;= 0, default 1.
+     *
+     * @param learningRate the new one
+     * @return this
+     */
+    public Builder learningRate(double learningRate) {
+      return with("learning_rate", learningRate);
+    }
+
+    /**
+     * Share of the mean that a step keeps; in [0, 1), default 0.9.
+     *
+     * @param beta1 the new one
+     * @return this
+     */
+    public Builder beta1(double beta1) {
+      return with("beta1", beta1);
+    }
+
+    /**
+     * Share of the mean square that a step keeps; in [0, 1), default 0.999.
+     *
+     * @param beta2 the new one
+     * @return this
+     */
+    public Builder beta2(double beta2) {
+      return with("beta2", beta2);
+    }
+
+    /**
+     * Keeps the denominator from zero; &gt;= 0, default 1e-8.
+     *
+     * @param epsilon the new one
+     * @return this
+     */
+    public Builder epsilon(double epsilon) {
+      return with("epsilon", epsilon);
+    }
+
+    /**
+     * D * learning_rate * weight_decay * p is subtracted from p; &gt;= 0, default 0.
+     *
+     * @param weightDecay the new one
+     * @return this
+     */
+    public Builder weightDecay(double weightDecay) {
+      return with("weight_decay", weightDecay);
+    }
+
+    /**
+     * The distance at first; &gt;= 1e-30, default 1e-6.
+     *
+     * @param d0 the new one
+     * @return this
+     */
+    public Builder d0(double d0) {
+      return with("d0", d0);
+    }
+
+    /**
+     * D grows at most by this factor in a step; &gt;= 1, default 1e300.
+     *
+     * @param dGrowth the new one
+     * @return this
+     */
+    public Builder dGrowth(double dGrowth) {
+      return with("d_growth", dGrowth);
+    }
+
+    /**
+     * The learning rate is times sqrt(1 - beta2^k) / (1 - beta1^k).
+     *
+     * @param biasCorrection the new one
+     * @return this
+     */
+    public Builder biasCorrection(boolean biasCorrection) {
+      return with("bias_correction", biasCorrection);
+    }
+  }
+}

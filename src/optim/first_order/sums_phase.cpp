@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "optim/first_order/sums_phase.h"
+
+#include <algorithm>
+#include <array>
+
+namespace gradstep {
+
+void SumsPhase::fill(std::span<const UpdateItem> items, std::span<const rules::NumberPlaces> numbers,
+                     const RulesByGroup& rules, const Schema& schema, const WorkList& work, const Sharding* sharding) {
+  settled_.clear();
+  measures_ = false;
+  if (!rules.settles()) return;
+  std::array<std::int32_t, rules::AllRules::kCount> leaders{};
+  leaders.fill(-1);
+  std::int64_t first = 0;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const Rule& rule = rules.of(schema[i].group);
+    SettledItem& item = settled_.emplace_back();
+    const std::int64_t chunks = (schema[i].size + kChunk - 1) / kChunk;
+    item.first = first;
+    first += chunks;
+    if (!rule.settles()) continue;
+    item.rule = rule.form();
+    item.numbers = numbers[i];
+    item.constants = const_cast<rules::GroupConstants*>(items[i].constants);
+    item.used = items[i].used;
+    item.has_gradient = items[i].gradient.data != nullptr;
+    if (rule.sums() == 0) continue;
+    measures_ = true;
+    item.count = chunks;
+    if (rule.scope() != rules::Scope::rule) continue;
+    std::int32_t& leader = leaders[static_cast<std::size_t>(item.rule.rule)];
+    if (leader < 0) leader = static_cast<std::int32_t>(i);
+    item.leader = leader;
+  }
+  const std::int64_t chunks = sharding != nullptr ? sharding->chunk_count() : std::ssize(work.chunks());
+  const std::size_t bytes = measures_ ? static_cast<std::size_t>(chunks) * sizeof(rules::Sums) : 0;
+  if (partials_.bytes() != bytes) partials_ = site_.allocate(bytes, /*zeroed=*/true);
+  plan_.work = &work;
+  plan_.items = items;
+  plan_.settled = settled_;
+  plan_.sums = partials_.as<rules::Sums>();
+  plan_.prepared.forget();
+}
+
+void SumsPhase::run(const UpdatePlan& update, const kernels::StepScalars* scalars, const Sharding* sharding) {
+  Backend& backend = site_.backend();
+  Queue& queue = site_.queue();
+  plan_.maximize = update.maximize;
+  plan_.clip_value = update.clip_value;
+  if (measures_) {
+    const auto measure = [&](rules::Sums* to) { backend.measure_sums(plan_, scalars, to, queue); };
+    auto* all = partials_.as<rules::Sums>();
+    if (sharding == nullptr) {
+      measure(all);
+    } else {
+      sharding->gather_partials<rules::Sums>(measure, all, sharding->comm().deadline());
+      sharding->data().settle(sharding->comm().deadline());
+    }
+  }
+  backend.settle(plan_, scalars, queue);
+}
+
+}  // namespace gradstep
