@@ -58,6 +58,8 @@ struct Loops {
 
   /// By rule, then by arithmetic type of the parameter (f32, f64).
   Update update[rules::kKernelCount][2];
+  /// Of items with a program, by arithmetic type.
+  Update update_program[2];
 
   using Finish = void (*)(const UpdateItem& item, const Chunk& chunk, const UpdateScalars& scalars, double factor,
                           double decay);

@@ -7,6 +7,7 @@
 
 #include "cpu/compact_chunk.h"
 #include "kernels/gradient_units.h"
+#include "rules/text/program.h"
 
 namespace gradstep::cpu {
 
@@ -34,6 +35,11 @@ void write_constants(const StepPlan& plan, const double* values, kernels::StepSc
     }
     const std::int64_t t = plan.counts != nullptr ? static_cast<std::int64_t>(*plan.counts[k]) : scalars.steps;
     rules::GroupConstants& to = plan.constants[k];
+    if (const auto* program = plan.programs.empty() ? nullptr : plan.programs[g]; program != nullptr) {
+      program->write_decay(plan.rules[g], own, to.usual);
+      program->write_numbers(own, t, plan.numbers.data() + k * (plan.numbers.size() / plan.constants.size()));
+      continue;
+    }
     rules::write_constants(plan.rules[g], own, t, /*is_first=*/false, form.powers[k], to.usual);
     if (!plan.all_used) rules::write_constants(plan.rules[g], own, t, /*is_first=*/true, form.powers[k], to.first);
   }
@@ -153,7 +159,9 @@ void RuleStep::update(const UpdatePlan& plan, kernels::StepScalars* scalars) {
     const UpdateItem& item = plan.items[static_cast<std::size_t>(chunks[i].item)];
     if (is_open && item.gradient.data != nullptr) {
       const bool is_wide = item.param.dtype == DType::f64;
-      const Loops::Update run = loops_.update[static_cast<std::size_t>(item.kernel)][is_wide ? 1 : 0];
+      const auto& loops =
+          item.program != nullptr ? loops_.update_program : loops_.update[static_cast<std::size_t>(item.kernel)];
+      const Loops::Update run = loops[is_wide ? 1 : 0];
       update_chunk(item, chunks[i],
                    [&](const UpdateItem& operands, const Chunk& chunk) { run(operands, chunk, step); });
     } else if (item.update.data != nullptr) {

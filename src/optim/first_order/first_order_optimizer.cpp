@@ -21,8 +21,6 @@ std::uint64_t random_key(const std::string& name, std::uint64_t seed) {
   return kernels::mix64(hash_bytes(name.data(), name.size()) ^ kernels::mix64(seed));
 }
 
-constexpr const char* kStepCount = "step";
-
 /// One number for each parameter.
 StateWish number_wish(std::size_t slot, const char* name) {
   return {slot, name, TensorForm{1, 1, Encoding::f64}, {1}, /*is_whole=*/true};
@@ -72,7 +70,8 @@ kernels::StepLimits limits_of(const RulesByGroup& rules, const Schema& schema,
 }  // namespace
 
 Optimizer::Traits FirstOrderOptimizer::traits_of(const RulesByGroup& rules) {
-  Traits traits{.kind = rules.name(), .state_names = rules.state_names(), .flags_at_site = true};
+  Traits traits{
+      .kind = rules.name(), .rule_texts = rules.texts(), .state_names = rules.state_names(), .flags_at_site = true};
   if (rules.any([](const Rule& rule) { return rule.storage().master_weights; })) {
     traits.state_names.push_back(kMasterWeights);
   }
@@ -129,6 +128,7 @@ std::int64_t FirstOrderOptimizer::state_bytes(const RulesByGroup& rules, const S
 void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& hyper_parameters) {
   // Everything that can throw happens on the side; the swaps below cannot.
   rules_.check(schema);
+  check_programs(hyper_parameters.group_count());
   for (std::int32_t g = 0; g < hyper_parameters.group_count(); ++g) rules_.of(g).check(hyper_parameters.schedules(g));
   std::vector<ParameterWish> wishes;
   std::vector<std::uint64_t> keys;
@@ -149,9 +149,14 @@ void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& h
   }
   std::vector<rules::KernelId> kernels;
   std::vector<rules::RuleForm> forms;
+  std::vector<const rules::text::Program*> programs;
+  std::size_t numbers_each = 0;
   std::string text = rules_.key();
   for (std::int32_t g = 0; g < hyper_parameters.group_count(); ++g) {
     forms.push_back(rules_.of(g).form());
+    programs.push_back(rules_.of(g).program());
+    if (programs.back() != nullptr)
+      numbers_each = std::max(numbers_each, static_cast<std::size_t>(programs.back()->code().number_count));
     kernels.push_back(rules_.of(g).kernel(hyper_parameters.schedules(g)));
     text += fmt::format(" {}", static_cast<int>(kernels.back()));
   }
@@ -160,6 +165,7 @@ void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& h
   const std::size_t lists = rules_.counts_each() ? schema.size() : kernels.size();
   const std::size_t counted = rules_.counts_each() ? schema.size() : 0;
   Buffer constants = site().allocate(lists * sizeof(rules::GroupConstants), /*zeroed=*/true);
+  Buffer numbers = site().allocate(lists * numbers_each * sizeof(double), /*zeroed=*/true);
   Buffer group_of = site().allocate(counted * sizeof(std::int32_t), /*zeroed=*/true);
   Buffer counts = site().allocate(counted * sizeof(double*), /*zeroed=*/true);
   StateStore::Growth growth = store().grow(wishes);
@@ -172,15 +178,30 @@ void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& h
   kernels_.swap(kernels);
   items_.swap(items);
   constants_ = std::move(constants);
+  numbers_ = std::move(numbers);
   group_of_ = std::move(group_of);
   counts_ = std::move(counts);
   forms_.swap(forms);
+  programs_.swap(programs);
   step_plan().rules = forms_;
   step_plan().constants = {constants_.as<rules::GroupConstants>(), lists};
+  step_plan().programs = programs_;
+  step_plan().numbers = {numbers_.as<double>(), lists * numbers_each};
   step_plan().limits = limits;
   step_plan().prepared.forget();
   if (rules_.counts_each()) list_counts(schema);
   state().set_flags(flags);
+}
+
+void FirstOrderOptimizer::check_programs(std::int32_t groups) {
+  const Backend& backend = site().backend();
+  for (std::int32_t g = 0; g < groups; ++g) {
+    const Rule& rule = rules_.of(g);
+    if (rule.program() == nullptr || backend.runs_programs()) continue;
+    fail(GRADSTEP_ERR_UNSUPPORTED,
+         "rule: {} is written as text, and such rules run on the CPU; the parameters' device is {}", rule.name(),
+         backend.name());
+  }
 }
 
 /// Where the step finds what is counted by parameter.
@@ -225,8 +246,11 @@ void FirstOrderOptimizer::fill_items() {
     item.param = params()[i];
     item.gradient = grads()[i];
     if (!updates().empty()) item.update = updates()[i];
+    const std::size_t list = rules_.counts_each() ? i : group;
     item.kernel = kernels_[group];
-    item.constants = constants_.as<rules::GroupConstants>() + (rules_.counts_each() ? i : group);
+    item.constants = constants_.as<rules::GroupConstants>() + list;
+    if (rule.program() != nullptr) item.program = &rule.program()->code();
+    item.numbers = step_plan().numbers.data() + list * (step_plan().numbers.size() / step_plan().constants.size());
     item.count = number_of(i, kSteps);
     item.used = store().flags().there() + i;
     item.stochastic = rule.storage().stochastic_rounding;
@@ -284,8 +308,9 @@ void FirstOrderOptimizer::apply(double clip_value) {
 
 std::int64_t FirstOrderOptimizer::scratch_bytes() const {
   return units_.bytes() + finish_.bytes() +
-         static_cast<std::int64_t>(items_.capacity() * sizeof(UpdateItem) + constants_.bytes() + group_of_.bytes() +
-                                   counts_.bytes() + random_keys_.capacity() * sizeof(std::uint64_t));
+         static_cast<std::int64_t>(items_.capacity() * sizeof(UpdateItem) + constants_.bytes() + numbers_.bytes() +
+                                   group_of_.bytes() + counts_.bytes() +
+                                   random_keys_.capacity() * sizeof(std::uint64_t));
 }
 
 }  // namespace gradstep

@@ -41,6 +41,8 @@ class FirstOrderOptimizer final : public Optimizer {
                                           const HyperParameters& hyper_parameters);
   void fill_items();
   void fill_averages();
+  /// Throws UNSUPPORTED for a rule that the backend cannot run.
+  void check_programs(std::int32_t groups);
   void apply(double clip_value) override;
   void prepare(const Schema& schema, const HyperParameters& hyper_parameters) override;
   void on(StateEvent event) override;
@@ -51,12 +53,14 @@ class FirstOrderOptimizer final : public Optimizer {
   double* number_of(std::size_t parameter, std::size_t slot) const;
 
   RulesByGroup rules_;
-  std::vector<rules::RuleForm> forms_;      // by group
-  Buffer constants_;                        // rules::GroupConstants, by group, or by parameter if each counts its steps
-  Buffer group_of_;                         // then by parameter, std::int32_t
-  Buffer counts_;                           // then by parameter, double*
-  std::vector<rules::KernelId> kernels_;    // by group
-  std::vector<std::uint64_t> random_keys_;  // by parameter
+  std::vector<rules::RuleForm> forms_;  // by group
+  Buffer constants_;                    // rules::GroupConstants, by group, or by parameter if each counts its steps
+  std::vector<const rules::text::Program*> programs_;  // by group; NULL = a rule of the list
+  Buffer numbers_;                                     // of programs: as many doubles for each of constants_
+  Buffer group_of_;                                    // then by parameter, std::int32_t
+  Buffer counts_;                                      // then by parameter, double*
+  std::vector<rules::KernelId> kernels_;               // by group
+  std::vector<std::uint64_t> random_keys_;             // by parameter
   std::vector<UpdateItem> items_;
   UpdatePlan plan_;  // of items_
   GradientUnits units_;

@@ -11,7 +11,9 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/text.h"
+#include "kernels/elementary.h"
 
 namespace gradstep {
 
@@ -24,8 +26,13 @@ constexpr RuleType type_of(std::int32_t place) {
   static_assert(Rule::kAbout.choices.size() <= rules::kMaxChoices);
   static_assert(std::ranges::is_sorted(Rule::kStates, {}, [](const rules::State& s) { return s.listed_with >= 0; }),
                 "states that a flag names come last");
-  RuleType type{place,         Rule::kAbout, Rule::weight_decay,     &Rule::variant,
-                &Rule::states, &Rule::decay, &Rule::largest_gradient};
+  RuleType type{.place = place,
+                .about = Rule::kAbout,
+                .weight_decay = Rule::weight_decay,
+                .variant = &Rule::variant,
+                .states = &Rule::states,
+                .decay = &Rule::decay,
+                .largest_gradient = &Rule::largest_gradient};
   if constexpr (requires { &Rule::orthogonalization; }) {
     type.orthogonalization = &Rule::orthogonalization;
     type.step_scale = &Rule::step_scale;
@@ -37,6 +44,11 @@ template <class... Rules>
 std::span<const RuleType> types_of(rules::RuleList<Rules...> list) {
   static const RuleType types[] = {type_of<Rules>(rules::place_of<Rules>(list))...};
   return types;
+}
+
+/// The kind of decay that a rule has by itself.
+rules::Decay own_decay(const RuleType& type, const RuleOptions& options) {
+  return type.program != nullptr ? rules::Decay::decoupled : type.decay(options.choices.data());
 }
 
 /// The schedules of a group as its rule sees them.
@@ -98,14 +110,24 @@ Rule::Rule(const RuleType& type, const RuleOptions& options) : type_(&type), opt
   if (options_.trust_ratio && options.cautious_decay) {
     fail(GRADSTEP_ERR_UNSUPPORTED, "options.cautious_decay: with a trust ratio the decay is part of the change");
   }
-  const rules::Decay decay = rules::decay_of(options.decay_mode, type.decay(options.choices.data()));
-  if (options.cautious_decay && decay == rules::Decay::coupled) {
-    fail_argument("options.cautious_decay: needs a decay that is subtracted from p, found one that joins the gradient");
-  }
+  check_decay();
   for (const rules::State& state : about.states) {
     const bool is_known =
         state.listed_with == rules::State::kNone || options.choices[static_cast<std::size_t>(state.listed_with)] != 0;
     if (is_known) state_names_.push_back(state.name);
+  }
+}
+
+void Rule::check_decay() const {
+  const rules::Decay decay = rules::decay_of(options_.decay_mode, own_decay(*type_, options_));
+  if (options_.cautious_decay && decay == rules::Decay::coupled) {
+    fail_argument("options.cautious_decay: needs a decay that is subtracted from p, found one that joins the gradient");
+  }
+  if (program() == nullptr || program()->weight_decay() != rules::text::Program::kNone) return;
+  const bool has_mode = options_.decay_mode != rules::DecayMode::of_rule;
+  if (has_mode || options_.cautious_decay) {
+    fail_argument("options.{}: the text of {} has a weight_decay of its own, expected none",
+                  has_mode ? "decay_mode" : "cautious_decay", name());
   }
 }
 
@@ -140,12 +162,13 @@ void Rule::check_requirements(std::size_t flag, std::span<const Schedule> schedu
 }
 
 std::uint32_t Rule::states(std::span<const Schedule> schedules) const {
+  if (program() != nullptr) return (1U << program()->code().state_count) - 1;
   return type_->states(type_->variant(GroupSetup(options_, schedules)));
 }
 
 rules::Decay Rule::decay(std::span<const Schedule> schedules) const {
-  if (schedules[type_->weight_decay].is_absent()) return rules::Decay::none;
-  return rules::decay_of(options_.decay_mode, type_->decay(options_.choices.data()));
+  if (type_->weight_decay >= schedules.size() || schedules[type_->weight_decay].is_absent()) return rules::Decay::none;
+  return rules::decay_of(options_.decay_mode, own_decay(*type_, options_));
 }
 
 /// A decay that is subtracted is no part of what is orthogonalized or masked; a trust ratio is of both together.
@@ -174,11 +197,16 @@ double Rule::step_scale(std::int64_t rows, std::int64_t columns) const {
 }
 
 rules::KernelId Rule::kernel(std::span<const Schedule> schedules) const {
+  if (program() != nullptr) return rules::KernelId{-1};
   return rules::kernel_id(type_->place, type_->variant(GroupSetup(options_, schedules)),
                           finish(schedules).decays ? rules::Decay::none : decay(schedules));
 }
 
 double Rule::largest_gradient(std::span<const Schedule> schedules, double largest) const {
+  if (program() != nullptr) {
+    const double growth = program()->growth();
+    return growth > 1 ? kernels::power_of_any(largest, 1 / growth) : largest;
+  }
   return type_->largest_gradient(GroupSetup(options_, schedules), largest);
 }
 
@@ -201,6 +229,10 @@ std::string Rule::key() const {
   for (const double setting : options_.settings) key += fmt::format(" {}", setting);
   if (options_.decay_mode != rules::DecayMode::of_rule) {
     key += fmt::format(" decays by {} {}", static_cast<int>(options_.decay_mode), options_.peak_learning_rate);
+  }
+  if (program() != nullptr) {
+    const std::string& words = program()->words();
+    key += fmt::format(" text {:016x}", hash_bytes(words.data(), words.size()));
   }
   if (options_.trust_ratio) key += " trust ratio";
   if (options_.cautious_update != CautiousUpdate::off) {
@@ -257,6 +289,15 @@ std::vector<const char*> RulesByGroup::state_names() const {
     }
   }
   return names;
+}
+
+std::string RulesByGroup::texts() const {
+  std::vector<const rules::text::Program*> programs;
+  for (const Rule& rule : rules_) {
+    const bool is_new = rule.program() != nullptr && std::ranges::find(programs, rule.program()) == programs.end();
+    if (is_new) programs.push_back(rule.program());
+  }
+  return join(programs, "\n", [](const rules::text::Program* program) { return program->text(); });
 }
 
 std::string RulesByGroup::key() const {

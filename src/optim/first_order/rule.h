@@ -16,6 +16,7 @@
 #include "optim/first_order/state_storage.h"
 #include "optim/hyper_parameters.h"
 #include "rules/kernels.h"
+#include "rules/text/program.h"
 
 namespace gradstep {
 
@@ -51,11 +52,12 @@ struct RuleOptions {
   StateStorage storage;
 };
 
-/// A rule of the list, for code that does not know which.
+/// A rule, for code that does not know which. Those that are written as text have a program in place of functions.
 struct RuleType {
-  std::int32_t place = 0;  ///< in the list
+  std::int32_t place = 0;  ///< in the list; -1 = a program
   const rules::Description& about;
-  std::size_t weight_decay = 0;  ///< place of the hyper-parameter
+  std::size_t weight_decay = 0;                   ///< place of the hyper-parameter
+  const rules::text::Program* program = nullptr;  ///< outlives all rules
   int (*variant)(const rules::Setup& setup) = nullptr;
   std::uint32_t (*states)(int variant) = nullptr;
   rules::Decay (*decay)(const std::int32_t* choices) = nullptr;
@@ -91,6 +93,8 @@ class Rule {
 
   /// In the API and in files.
   const char* name() const { return type_->about.name; }
+  /// NULL = the rule is one of the list.
+  const rules::text::Program* program() const { return type_->program; }
   std::span<const rules::Field> fields() const { return type_->about.fields; }
   /// The constants of the options, by field.
   std::span<const double> values() const { return {options_.fields.data(), fields().size()}; }
@@ -125,6 +129,7 @@ class Rule {
   std::string key() const;
 
  private:
+  void check_decay() const;
   void check_requirements(std::size_t flag, std::span<const Schedule> schedules) const;
   /// Whether a decay that is subtracted waits for the change of the whole tensor.
   bool decays_later() const;
@@ -152,6 +157,8 @@ class RulesByGroup {
   std::vector<GroupFields> fields() const;
   /// The names of all rules, each once.
   std::vector<const char*> state_names() const;
+  /// The texts of those that are written as text, each once; empty = there are none.
+  std::string texts() const;
   /// Equal on two ranks whose rules step alike, given the same kernels and schedules.
   std::string key() const;
   template <class Test>
