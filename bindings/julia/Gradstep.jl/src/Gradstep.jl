@@ -33,7 +33,7 @@ include("saved_state.jl")
 include("info.jl")
 
 export GradstepError, Context, default_context, Schedule
-export SGD, RMSProp, AdaGrad, Adam, AdamW, Shampoo, NamedRule, describe_rules, setup, add_parameters!, update!, step!, deltas!,
+export SGD, RMSProp, AdaGrad, Adam, AdamW, Shampoo, NamedRule, define_rule, describe_rules, setup, add_parameters!, update!, step!, deltas!,
        adjust!, hyper_parameter, step_count, set_step_count!, state_names, state, set_state!, average, copy_state!, metrics, memory,
        state_bytes
 export Accumulator, Rows, add!, flush!, reset!, gradients, sums, gradient_norm, window

@@ -121,7 +121,7 @@ pub use reducer::Reducer;
 pub use reducer_options::SparseExchange;
 pub use reducer_options::{Candidates, ErrorFeedback, HalfSum, NanPolicy, ReducerMode, ReducerOptions, Selection};
 pub use rule::Rule;
-pub use rule_descriptions::{OptionKind, RuleDescription, RuleOption, describe_rules};
+pub use rule_descriptions::{OptionKind, RuleDescription, RuleOption, define_rule, describe_rules};
 pub use rules::{AdaGrad, Adam, BiasCorrection, DecayMode, EpsilonPlacement, FirstStep, RmsProp, Sgd, Shampoo};
 pub use rules::{AdaptiveClipUnits, CautiousUpdate, StateDtype, StepCounting};
 pub use rules::{GraftType, OneSided, ProductPrecision, Refresh, RootMethod, RootPadding, RootPrecision};
