@@ -72,6 +72,23 @@ def test_operations_are_those_of_numpy():
         np.testing.assert_allclose(p, expected, rtol=1e-12, atol=1e-13)
 
 
+def test_the_documentations_example_runs():
+    arrays = [np.ones(3, np.float32)]
+    # docs:begin example
+    name = gradstep.define_rule("""
+        rule my_lion                                       # Chen et al. 2023
+        hyper learning_rate; beta1 = 0.9 in [0, 1); beta2 = 0.99 in [0, 1)
+        state m
+        u = sign(beta1 * m + (1 - beta1) * g)
+        m = beta2 * m + (1 - beta2) * g
+        p = p - learning_rate * u
+    """)
+    optimizer = gradstep.make_optimizer(name, arrays, learning_rate=1e-4, weight_decay=0.1, state_dtype="int8")
+    # docs:end example
+    optimizer.step(arrays, [np.ones(3, np.float32)])
+    assert arrays[0][0] == np.float32(1) + np.float32(np.float32(-1e-4) - np.float32(1e-5))
+
+
 def test_schedules_and_groups_serve_it():
     name = gradstep.define_rule("rule py_sgd\nhyper learning_rate\np = p - learning_rate * g")
     schedule = gradstep.schedule.cosine(0.5, decay_steps=4)

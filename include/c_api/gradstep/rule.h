@@ -118,7 +118,7 @@ GRADSTEP_API gradstep_status gradstep_rule_describe(size_t index, gradstep_rule*
  * first step. docs/rules_as_text.md has the language. *name = the rule's name, which stays until the process ends;
  * gradstep_optimizer_create and the other functions here take it. The rule has all options that rules share, and one of
  * its own more, weight_decay (learning_rate * weight_decay * p is subtracted from p), unless the text has one of that
- * name. Its rule runs on the CPU: creating an optimizer of it on another device fails with UNSUPPORTED.
+ * name. It runs on the CPU: creating an optimizer of it on another device fails with UNSUPPORTED.
  *
  * Rules of texts belong to the process, as the list of all rules does, whatever context they were defined with; the
  * context gets a line in its log. A text that was defined before, blanks and comments aside, gives its name again. Any
