@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: rules_as_text.py [--steps N]
 
-Steps of Adam and Lion as texts beside those of the library, on 16M and on 16 elements of f32, one thread: the medians, and how
-many times as long the text takes.
+Steps of Adam and Lion as texts beside those of the library, on 16M and on 16 elements of f32, one thread: the medians,
+and how many times as long the text takes.
 """
 
 import argparse
@@ -51,9 +51,7 @@ def main() -> None:
         for size, repeats in ((16 * 1024 * 1024, 1), (16, 2000)):
             p = np.ones(size, np.float32)
             g = np.random.default_rng(1).standard_normal(size, dtype=np.float32)
-            both = [
-                gradstep.make_optimizer(each, [p], learning_rate=1e-3, context=context) for each in (rule, name)
-            ]
+            both = [gradstep.make_optimizer(each, [p], learning_rate=1e-3, context=context) for each in (rule, name)]
             times: list[list[float]] = [[], []]
             for _ in range(steps):  # in turns, so that both see the same machine
                 for own, optimizer in zip(times, both, strict=True):

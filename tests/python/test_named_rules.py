@@ -9,7 +9,6 @@ import pytest
 
 import gradstep
 
-
 OF_LIBRARY = gradstep.describe_rules()  # before tests write others
 
 

@@ -32,7 +32,12 @@ def test_a_text_has_a_name_that_makes_optimizers():
     name = gradstep.define_rule(ADAM)
     assert name == "py_adam"
     assert gradstep.define_rule("# again" + ADAM) == name
-    for options in ({}, {"weight_decay": 0.1, "decay_mode": "decoupled"}, {"cautious_update": "mean"}, {"maximize": True}):
+    for options in (
+        {},
+        {"weight_decay": 0.1, "decay_mode": "decoupled"},
+        {"cautious_update": "mean"},
+        {"maximize": True},
+    ):
         np.testing.assert_allclose(stepped(name, 20, **options), stepped("adam", 20, **options), rtol=1e-12)
 
 

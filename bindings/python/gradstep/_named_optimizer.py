@@ -237,9 +237,9 @@ def keywords_of_rule(rule: str) -> dict[str, Documented]:
 def define_rule(text: str, *, context: Context | None = None) -> str:
     """Makes a rule of its text (docs/rules_as_text.md) and returns its name.
 
-    make_optimizer and optimizer_class take the name, describe_rules lists the rule. It stays until the process ends; the
-    same text gives the same name. Raises InvalidArgument, which says line, column, what was expected and what was found,
-    for a text that is no rule, and for a name that has another text.
+    make_optimizer and optimizer_class take the name, describe_rules lists the rule. It stays until the process ends;
+    the same text gives the same name. Raises InvalidArgument, which says line, column, what was expected and what was
+    found, for a text that is no rule, and for a name that has another text.
 
     >>> name = gradstep.define_rule('''
     ...     rule my_momentum
