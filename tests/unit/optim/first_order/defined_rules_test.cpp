@@ -157,7 +157,6 @@ TEST(DefinedRules, AWeightDecayOfTheTextIsTheTextsOwn) {
   expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "options.decay_mode: the text of own_decay has a weight_decay of its own",
                [&] { make_rule(type, options); });
   const Model<double> own = stepped<double>(make_rule(type, std::span(options, 1)), 3);
-  const Pair sgd(kRulesAsText[0], {});
   const gradstep_option coupled[] = {{"learning_rate", 0.5, nullptr}, {"weight_decay", 0.5, nullptr}};
   EXPECT_LT(difference(own, stepped<double>(make_rule(find_rule("sgd"), coupled), 3)), 1e-15);
 }
