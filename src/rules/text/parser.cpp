@@ -276,11 +276,18 @@ class Parser {
       if (takes("*")) {
         product = make(Op::multiply, product, take_factor());
       } else if (takes("/")) {
-        product = make(Op::divide, product, take_factor());
+        product = divided(product, take_factor());
       } else {
         return product;
       }
     }
+  }
+
+  /// By a constant of the step: multiplied by its reciprocal, which is of f64. A division takes many times as long.
+  NodeId divided(NodeId a, NodeId b) {
+    const Graph& graph = parsed_.graph;
+    if (graph[a].is_constant || !graph[b].is_constant) return make(Op::divide, a, b);
+    return make(Op::multiply, a, make(Op::divide, parsed_.graph.number(1), b));
   }
 
   /// A sign binds less than '^', so that -x^2 is -(x^2).

@@ -148,9 +148,8 @@ TEST(Sharding, EqualsItForRulesThatAreWrittenAsText) {
     Trajectory run;
     run.rule = [&] { return make_rule(define_rule(text.text), options); };
     run.steps = 3;
-    for (const std::int32_t ranks : {2, 3}) {
-      EXPECT_EQ(sharded(ranks, run), unsharded(ranks, run)) << run.rule().name() << " " << options[1].text;
-    }
+    const std::int32_t ranks = next % 2 == 0 ? 2 : 3;
+    EXPECT_EQ(sharded(ranks, run), unsharded(ranks, run)) << run.rule().name() << " " << options[1].text;
   }
 }
 
