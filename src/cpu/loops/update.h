@@ -61,6 +61,13 @@ void update_chunk(const UpdateItem& item, const Chunk& chunk, const UpdateScalar
   update_staged<T>(rule, scale, item, chunk, scalars.step);
 }
 
+/// Asks for `count` elements beforehand, of which none has to be there.
+template <class T>
+GRADSTEP_FORMULA void fetch_ahead(const T* from, std::int64_t count) {
+  constexpr auto kLine = static_cast<std::int64_t>(64 / sizeof(T));
+  for (std::int64_t i = 0; i < count; i += kLine) __builtin_prefetch(from + i);
+}
+
 template <class T>
 void update_program_chunk(const UpdateItem& item, const Chunk& chunk, const UpdateScalars& scalars) {
   const ProgramRule<T> rule(item, item.constants->usual);
@@ -68,8 +75,19 @@ void update_program_chunk(const UpdateItem& item, const Chunk& chunk, const Upda
   T* p = direct<T>(item.param, chunk.offset);
   const T* g = direct<T>(item.gradient, chunk.offset);
   const bool is_plain = item.update.data == nullptr && item.master == nullptr && item.format == StateFormat::native;
-  if (is_plain && p != nullptr && g != nullptr) return update_plain<T>(rule, scale, item, chunk, p, g);
-  update_staged<T>(rule, scale, item, chunk, scalars.step);
+  if (!is_plain || p == nullptr || g == nullptr) return update_staged<T>(rule, scale, item, chunk, scalars.step);
+  for_each_block(chunk.length, [&](std::int64_t first, std::int64_t count, std::int64_t) {
+    // Only the first operations of a block read memory, so that the processor does not see the next one coming.
+    const std::int64_t next = smaller(first + kBlock, chunk.length) - first;
+    fetch_ahead(g + first + next, count);
+    fetch_ahead(p + first + next, count);
+    T* states[rules::kMaxStates];
+    for (int s = 0; s < rule.states(); ++s) {
+      states[s] = static_cast<T*>(item.states[s]) + chunk.offset + first;
+      fetch_ahead(states[s] + next, count);
+    }
+    run_rule<true>(rule, scale, p + first, p + first, g + first, states, count);
+  });
 }
 
 template <std::size_t... kIds>
