@@ -48,7 +48,7 @@ GRADSTEP_FORMULA double logarithm(double x) {
 
 /// The natural logarithm of any number.
 GRADSTEP_FORMULA double logarithm_of_any(double x) {
-  if (!(x > 0)) return x == 0 ? -__builtin_inf() : x - x == 0 || x < 0 ? __builtin_nan("") : x;
+  if (!(x > 0)) return x == 0 ? -__builtin_inf() : (x - x) / (x - x);
   if (x - x != 0) return x;
   if (x < 0x1p-1022) return logarithm(x * 0x1p54) - 54 * (kLn2High + kLn2Low);
   return logarithm(x);
@@ -80,7 +80,7 @@ GRADSTEP_FORMULA double power_of_any(double base, double exponent) {
     const double power = whole_power(base, static_cast<std::uint64_t>(size));
     return exponent < 0 ? 1 / power : power;
   }
-  if (base < 0 && !is_huge) return __builtin_nan("");
+  if (base < 0 && base - base == 0 && !is_huge) return (base - base) / (base - base);
   const double magnitude = base < 0 ? -base : base;
   if (magnitude == 1) return 1;
   return exponential(exponent * logarithm_of_any(magnitude));
