@@ -152,7 +152,7 @@ TEST(CppOptimizer, RulesAreWrittenAsText) {
   auto optimizer = Optimizer::by_name(context, name, {{"learning_rate", 2}}, model.schema);
   const std::vector<float> before = model.value;
   optimizer.step(model.params, model.grads);
-  for (std::size_t i = 0; i < before.size(); ++i) EXPECT_EQ(model.value[i], before[i] - model.grad[i]);
+  for (std::size_t i = 0; i < before.size(); ++i) EXPECT_EQ(model.value[i], before[i] - model.gradient[i]);
   try {
     define_rule(context, "rule cpp_bad\np = p + q\n");
     FAIL() << "a text that is none was taken";
