@@ -62,8 +62,8 @@ public record RuleDescription(
    * @return the rule's name
    */
   public static String define(Context context, String text) {
-    return Handle.present(context, "context").call(
-        address -> Text.of(Text.bytes(bytes -> core.rule_define(address, text, bytes))));
+    Handle.present(context, "context");
+    return Text.of(Text.bytes(bytes -> context.call(address -> core.rule_define(address, text, bytes))));
   }
 
   /**
