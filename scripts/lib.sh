@@ -26,7 +26,7 @@ python_test_requirements=(numpy pytest pytest-xdist mpi4py ml_dtypes safetensors
   scikit-learn matplotlib rich tqdm)
 
 # tests/fuzz has a corpus and a program fuzz_NAME for each; how many inputs scripts/test tries, about half a minute's.
-declare -A fuzz_inputs=([calls]=20000 [state_reader]=6000 [store]=20000)
+declare -A fuzz_inputs=([calls]=20000 [rule_text]=20000 [state_reader]=6000 [store]=20000)
 
 say() { printf '\n== %s\n' "$*"; }
 

@@ -291,5 +291,6 @@
 %ignore gradstep_optimizer_create_by_group;
 %ignore gradstep_optimizer_step_ex;
 %ignore gradstep_optimizer_update;
+%ignore gradstep_rule_define;
 %ignore gradstep_rule_state_bytes;
 %ignore gradstep_tensor_list_get;

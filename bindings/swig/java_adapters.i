@@ -31,6 +31,7 @@
 %tensor_argument(outcome)
 
 %{
+#include <cstring>
 #include <deque>
 #include <string>
 #include <vector>
@@ -163,6 +164,14 @@ static gradstep_status create_optimizer_by_group(gradstep_context* context, void
     next += group.option_count;
   }
   return gradstep_optimizer_create_by_group(context, groups.data(), groups.size(), parameters, n, out);
+}
+static gradstep_status rule_define(gradstep_context* context, const char* text, char* buf, size_t cap, size_t* len) {
+  const char* name = nullptr;
+  const gradstep_status status = gradstep_rule_define(context, text, &name);
+  if (status != GRADSTEP_OK) return status;
+  *len = std::strlen(name);
+  if (cap >= *len) std::memcpy(buf, name, *len);
+  return status;
 }
 static gradstep_status rule_state_bytes(const char* rule, void* list, const gradstep_parameter* parameters, size_t n,
                                         int64_t* bytes) {

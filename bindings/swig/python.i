@@ -148,6 +148,13 @@ using gradstep_python::Access;
 %output(double, value, PyFloat_FromDouble)
 %output(double, weight, PyFloat_FromDouble)
 
+%typemap(in, numinputs=0) const char** name (const char* text = nullptr) {
+  $1 = &text;
+}
+%typemap(argout) const char** name {
+  $result = gradstep_python::append_result($result, PyUnicode_FromString(*$1));
+}
+
 %define %handle(TYPE)
 %typemap(in, numinputs=0) TYPE** out (TYPE* handle = nullptr) {
   $1 = &handle;

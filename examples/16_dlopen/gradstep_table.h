@@ -874,6 +874,7 @@ typedef struct gradstep_table {
   gradstep_status (*reducer_comm_stats)(gradstep_reducer* reducer, gradstep_comm_statistics* stats);
   gradstep_status (*rule_count)(size_t* count);
   gradstep_status (*rule_describe)(size_t index, gradstep_rule* rule);
+  gradstep_status (*rule_define)(gradstep_context* context, const char* text, const char** name);
   gradstep_status (*rule_options)(const char* rule, gradstep_rule_option* records, size_t record_size, size_t capacity,
                                   size_t* count);
   gradstep_status (*optimizer_create)(gradstep_context* context, const char* rule, const gradstep_option* options,
@@ -1075,6 +1076,7 @@ static inline int gradstep_table_open(gradstep_table* table, const char* path, c
                    {"gradstep_reducer_comm_stats", offsetof(gradstep_table, reducer_comm_stats)},
                    {"gradstep_rule_count", offsetof(gradstep_table, rule_count)},
                    {"gradstep_rule_describe", offsetof(gradstep_table, rule_describe)},
+                   {"gradstep_rule_define", offsetof(gradstep_table, rule_define)},
                    {"gradstep_rule_options", offsetof(gradstep_table, rule_options)},
                    {"gradstep_optimizer_create", offsetof(gradstep_table, optimizer_create)},
                    {"gradstep_optimizer_create_by_group", offsetof(gradstep_table, optimizer_create_by_group)},

@@ -45,6 +45,8 @@ class Backend {
   /// or, where they are NULL, from the plan's forms at t = scalars->steps.
   virtual void begin_step(const StepPlan& plan, const kernels::StepRequest& request, const double* values,
                           kernels::StepScalars* scalars, Queue& queue) = 0;
+  /// Whether steps of rules that hosts have written as text are there.
+  virtual bool runs_programs() const { return false; }
   /// Before update(), and if the step is made: what the plan says of gradients.
   virtual void shape_gradients(const UnitPlan& plan, const kernels::StepScalars* scalars, Queue& queue) = 0;
   /// After begin_step(). partials[c] = the sums that the rule of chunk c's item measures, over chunk c of the plan's

@@ -19,12 +19,20 @@
 
 namespace gradstep {
 
+namespace rules::text {
+class Program;
+struct Code;
+}  // namespace rules::text
+
 /// How a step begins.
 struct StepPlan {
   NormPlan gradients;
   kernels::StepLimits limits;
-  std::span<const rules::RuleForm> rules;              ///< by group; empty = the host computes the numbers of its rule
-  std::int32_t fields = 0;                             ///< of the group that has most
+  std::span<const rules::RuleForm> rules;  ///< by group; empty = the host computes the numbers of its rule
+  /// By group; NULL = its rule is one of the list. Empty = all are.
+  std::span<const rules::text::Program* const> programs;
+  std::span<double> program_numbers;  ///< as many for each of constants; in the backend's memory
+  std::int32_t fields = 0;    ///< of the group that has most
   std::span<const kernels::HyperParameterForm> forms;  ///< [group][field], at the host
   std::span<rules::GroupConstants> constants;          ///< by group or by parameter, in the backend's memory
   /// Present: constants are by parameter. Its group, and the steps before this one that it took part in: what rules
@@ -49,6 +57,8 @@ struct UpdateItem {
   Array gradient;  ///< data NULL with elements = the parameter is left alone
   Array update;    ///< present = the delta goes here and param is only read
   rules::KernelId kernel = rules::KernelId{};
+  const rules::text::Code* program = nullptr;  ///< in place of a kernel
+  const double* numbers = nullptr;             ///< of the program
   StateFormat format = StateFormat::native;
   bool stochastic = false;         ///< what is stored in 16 bits is rounded stochastically
   std::uint8_t signed_states = 0;  ///< block_code: bit s = state s has signs

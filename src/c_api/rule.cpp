@@ -3,13 +3,16 @@
 #include "gradstep/rule.h"
 
 #include <deque>
+#include <map>
 #include <memory>
+#include <mutex>
 
 #include "c_api/any_device.h"
 #include "c_api/guard.h"
 #include "c_api/handles.h"
 #include "core/options.h"
 #include "core/text.h"
+#include "optim/first_order/defined_rules.h"
 #include "optim/first_order/first_order_optimizer.h"
 #include "optim/first_order/named_options.h"
 
@@ -24,19 +27,20 @@ struct Texts {
 };
 
 const Texts& texts_of(const RuleType& type) {
-  static const std::deque<Texts>& all = *[] {
-    auto made = std::make_unique<std::deque<Texts>>();
-    for (const RuleType& each : rule_types()) {
-      Texts& texts = made->emplace_back();
-      std::vector<const char*> names;
-      for (const rules::State& state : each.about.states) names.push_back(state.name);
-      for (const rules::Number& number : each.about.numbers) names.push_back(number.name);
-      texts.states = join(names, ",");
-      for (const RuleOption& option : options_of(each)) texts.choices.push_back(join(option.choices, ","));
-    }
-    return made.release();
-  }();
-  return all[static_cast<std::size_t>(type.place)];
+  struct Made {
+    std::mutex mutex;
+    std::map<const RuleType*, Texts> of;
+  };
+  static Made& made = *new Made;
+  const std::scoped_lock lock(made.mutex);
+  if (const auto known = made.of.find(&type); known != made.of.end()) return known->second;
+  Texts texts;
+  std::vector<const char*> names;
+  for (const rules::State& state : type.about.states) names.push_back(state.name);
+  for (const rules::Number& number : type.about.numbers) names.push_back(number.name);
+  texts.states = join(names, ",");
+  for (const RuleOption& option : options_of(type)) texts.choices.push_back(join(option.choices, ","));
+  return made.of.emplace(&type, std::move(texts)).first->second;
 }
 
 gradstep_rule_option record_of(const RuleOption& option, const std::string& choices) {
@@ -74,19 +78,31 @@ RulesByGroup rules_of(const gradstep_group_rule* groups, std::size_t count) {
 }  // namespace
 
 gradstep_status gradstep_rule_count(size_t* count) noexcept {
-  return guarded([&] { check_out("count", count) = rule_types().size(); });
+  return guarded([&] { check_out("count", count) = rule_count(); });
 }
 
 gradstep_status gradstep_rule_describe(size_t index, gradstep_rule* rule) noexcept {
   return guarded([&] {
-    if (index >= rule_types().size()) fail_argument("index: is {}, there are {} rules", index, rule_types().size());
-    const RuleType& type = rule_types()[index];
+    const std::size_t count = rule_count();
+    if (index >= count) fail_argument("index: is {}, there are {} rules", index, count);
+    const RuleType& type = rule_at(index);
     gradstep_rule written{};
     written.name = type.about.name;
     written.source = type.about.source;
     written.formula = type.about.formula;
     written.states = texts_of(type).states.c_str();
     write_struct("rule", rule, written);
+  });
+}
+
+gradstep_status gradstep_rule_define(gradstep_context* context, const char* text, const char** name) noexcept {
+  return guarded_math([&] {
+    check_out("name", name);
+    const std::shared_ptr<Context> shared = object_of(context);
+    if (text == nullptr) fail_argument("text: is NULL");
+    const RuleType& type = define_rule(text);
+    shared->log().write(GRADSTEP_LOG_INFO, "rule {}: its text is known", type.about.name);
+    *name = type.about.name;
   });
 }
 

@@ -8,6 +8,7 @@
 
 #include "cpu/compact_chunk.h"
 #include "kernels/gradient_units.h"
+#include "rules/text/program.h"
 
 namespace gradstep::cpu {
 
@@ -50,6 +51,12 @@ void write_constants(const StepPlan& plan, const double* values, kernels::StepSc
     const std::int64_t t = plan.counts != nullptr ? static_cast<std::int64_t>(*plan.counts[k]) : scalars.steps;
     const Numbers numbers = plan.numbers != nullptr ? Numbers(plan.numbers[k]) : Numbers();
     rules::GroupConstants& to = plan.constants[k];
+    if (const auto* program = plan.programs.empty() ? nullptr : plan.programs[g]; program != nullptr) {
+      program->write_decay(plan.rules[g], own, to.usual);
+      program->write_numbers(own, t,
+                             plan.program_numbers.data() + k * (plan.program_numbers.size() / plan.constants.size()));
+      continue;
+    }
     const auto write = [&](bool is_first, rules::RuleConstants& constants) {
       rules::write_constants(plan.rules[g], own, t, is_first, numbers.of, form.powers[k], constants);
     };
@@ -176,9 +183,10 @@ void RuleStep::measure_sums(const SumsPlan& plan, const kernels::StepScalars* sc
   const UpdateScalars step = scalars_of(plan, *scalars);
   for_each_chunk(chunks, [&](std::size_t i) {
     const UpdateItem& item = plan.items[static_cast<std::size_t>(chunks[i].item)];
+    partials[i] = {};
+    if (item.program != nullptr) return;
     const Loops::Measure run =
         loops_.measure[static_cast<std::size_t>(item.kernel)][item.param.dtype == DType::f64 ? 1 : 0];
-    partials[i] = {};
     if (run == nullptr || scalars->gate == 0 || item.gradient.data == nullptr) return;
     read_chunk(item, chunks[i],
                [&](const UpdateItem& operands, const Chunk& chunk) { partials[i] = run(operands, chunk, step); });
@@ -214,7 +222,9 @@ void RuleStep::update(const UpdatePlan& plan, kernels::StepScalars* scalars) {
     const UpdateItem& item = plan.items[static_cast<std::size_t>(chunks[i].item)];
     if (is_open && item.gradient.data != nullptr) {
       const bool is_wide = item.param.dtype == DType::f64;
-      const Loops::Update run = loops_.update[static_cast<std::size_t>(item.kernel)][is_wide ? 1 : 0];
+      const auto& loops =
+          item.program != nullptr ? loops_.update_program : loops_.update[static_cast<std::size_t>(item.kernel)];
+      const Loops::Update run = loops[is_wide ? 1 : 0];
       update_chunk(item, chunks[i],
                    [&](const UpdateItem& operands, const Chunk& chunk) { run(operands, chunk, step); });
     } else if (item.update.data != nullptr) {

@@ -46,4 +46,44 @@ GRADSTEP_FORMULA double logarithm(double x) {
   return static_cast<double>(k) * kLn2High + (2 * s * (sum + 1) + static_cast<double>(k) * kLn2Low);
 }
 
+/// The natural logarithm of any number.
+GRADSTEP_FORMULA double logarithm_of_any(double x) {
+  if (!(x > 0)) return x == 0 ? -__builtin_inf() : (x - x) / (x - x);
+  if (x - x != 0) return x;
+  if (x < 0x1p-1022) return logarithm(x * 0x1p54) - 54 * (kLn2High + kLn2Low);
+  return logarithm(x);
+}
+
+/// base^n for a whole n >= 0, with the bits of Power (power.h).
+GRADSTEP_FORMULA double whole_power(double base, std::uint64_t n) {
+  double squares[64];
+  squares[0] = base;
+  int width = 0;
+  for (; width < 64 && (n >> width) != 0; ++width) {
+    if (width > 0) squares[width] = squares[width - 1] * squares[width - 1];
+  }
+  double product = 1;
+  while (width-- > 0) {
+    if (((n >> width) & 1) != 0) product *= squares[width];
+  }
+  return product;
+}
+
+/// base^exponent for any numbers: by products where the exponent is whole and below 2^53, else by exp and log, whose
+/// errors grow with the logarithm of the result.
+GRADSTEP_FORMULA double power_of_any(double base, double exponent) {
+  if (exponent == 0 || base == 1) return 1;
+  if (base != base || exponent != exponent) return base + exponent;
+  const double size = exponent < 0 ? -exponent : exponent;
+  const bool is_huge = size >= 0x1p53;  // even, if finite
+  if (!is_huge && size == static_cast<double>(static_cast<std::int64_t>(size))) {
+    const double power = whole_power(base, static_cast<std::uint64_t>(size));
+    return exponent < 0 ? 1 / power : power;
+  }
+  if (base < 0 && base - base == 0 && !is_huge) return (base - base) / (base - base);
+  const double magnitude = base < 0 ? -base : base;
+  if (magnitude == 1) return 1;
+  return exponential(exponent * logarithm_of_any(magnitude));
+}
+
 }  // namespace gradstep::kernels

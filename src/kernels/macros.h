@@ -49,6 +49,16 @@ GRADSTEP_FORMULA V magnitude(V x) {
   return x < V{} ? -x : x;
 }
 
+// The smaller and the larger of two numbers; NaN if one of them is. V is a number or a vector.
+template <class V>
+GRADSTEP_FORMULA V smaller_of(V a, V b) {
+  return a < b ? a : (b <= a ? b : a + b);
+}
+template <class V>
+GRADSTEP_FORMULA V larger_of(V a, V b) {
+  return a > b ? a : (b >= a ? b : a + b);
+}
+
 /// 1, 0 or -1; NaN stays NaN. V is T or a vector of T.
 template <class T, class V>
 GRADSTEP_FORMULA V sign(V x) {

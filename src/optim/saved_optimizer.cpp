@@ -10,13 +10,16 @@
 
 #include "core/error.h"
 #include "core/json_text.h"
+#include "core/state_header.h"
 #include "optim/first_order/dynamic_code.h"
+#include "rules/text/lexer.h"
 
 namespace gradstep {
 
 namespace {
 
 constexpr const char* kRule = "rule";
+constexpr const char* kRuleText = "rule_text";
 constexpr const char* kSteps = "step_count";
 constexpr const char* kSkipped = "skipped_steps";
 constexpr const char* kUnused = "unused_parameters";
@@ -72,6 +75,20 @@ struct Move {
   std::shared_ptr<const void> own;  ///< what `from` points into, if not the file
 };
 
+/// Rules that are written as text step alike where their words are equal.
+void check_rule_texts(const LoadedPart& part, const Optimizer& optimizer) {
+  const std::string saved = part.has_text(kRuleText) ? part.text(kRuleText) : "";
+  if (saved == optimizer.rule_texts()) return;
+  std::string words;
+  try {
+    words = rules::text::canonical(saved);
+  } catch (const Error&) {
+    corrupt("its '{}' is none", kRuleText);
+  }
+  if (words == rules::text::canonical(optimizer.rule_texts())) return;
+  fail(GRADSTEP_ERR_MISMATCH, "the saved state was made by another text of {}:\n{}", optimizer.kind(), saved);
+}
+
 /// From the beginning of this rank's part on.
 const std::byte* own_part(const StateFile::Tensor& tensor, const StoredState& stored) {
   return tensor.data + (stored.begin * size_of(stored.array.dtype) - tensor.first);
@@ -101,6 +118,7 @@ SavedPart save_optimizer(Optimizer& optimizer) {
   SavedPart part;
   save_parameters(part, schema);
   part.set(kRule, optimizer.kind());
+  if (!optimizer.rule_texts().empty()) part.set(kRuleText, optimizer.rule_texts());
   part.set(kSteps, optimizer.step_count());
   part.set(kSkipped, optimizer.skipped_steps());
   part.set(kHyperParameters, hyper_parameters_of(optimizer));
@@ -143,6 +161,7 @@ std::function<void()> load_optimizer(LoadedPart& part, Optimizer& optimizer) {
     fail(GRADSTEP_ERR_MISMATCH, "the saved state is that of {}, the optimizer is {}", part.text(kRule),
          optimizer.kind());
   }
+  check_rule_texts(part, optimizer);
   check_parameters(part, schema);
   const std::int64_t steps = part.integer(kSteps);
   const std::int64_t skipped = part.integer(kSkipped);

@@ -30,6 +30,8 @@ class SteppedModel {
 
   /// The rule's name in the API and in files; of several, in the order of the groups, "muon+adam".
   const char* kind() const { return traits_.kind.c_str(); }
+  /// What a host has written of these rules; empty = nothing.
+  const std::string& rule_texts() const { return traits_.rule_texts; }
   const Schema& schema() const { return schema_; }
   const std::shared_ptr<Context>& context() const { return context_; }
   Site& site() { return site_; }
@@ -44,6 +46,7 @@ class SteppedModel {
   /// What tells optimizers apart.
   struct Traits {
     std::string kind;
+    std::string rule_texts = {};           ///< of rules that are written as text; empty = there are none
     std::vector<const char*> state_names;  ///< "statistics.{block}.{axis}" stands for all that begin with "statistics."
     Dealing dealing = Dealing::chunks;
     bool flags_at_site = false;  ///< the step that the backend makes writes the flags

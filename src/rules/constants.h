@@ -33,7 +33,7 @@ struct GroupConstants {
 
 /// A rule with what its constants depend on beside hyper-parameters and time.
 struct RuleForm {
-  std::int32_t rule = 0;  ///< place in the list
+  std::int32_t rule = 0;  ///< place in the list; -1 = a program
   std::int32_t choices[kMaxChoices] = {};
   std::int32_t decays_later = 0;  ///< what is subtracted is not subtracted by the kernel
   std::int32_t unused = 0;
@@ -87,6 +87,16 @@ GRADSTEP_FORMULA void store(const typename Rule::template Constants<double>& con
   __builtin_memcpy(to.numbers, &constants, sizeof constants);
 }
 
+/// All but the rule's own numbers.
+GRADSTEP_FORMULA void write_decay(const RuleForm& form, Decay of_rule, double decay, double learning_rate,
+                                  RuleConstants& to) {
+  to.learning_rate = learning_rate;
+  to.decay = decay_factor(form, of_rule, decay, learning_rate);
+  const bool is_coupled = decay_of(form.decay_mode, of_rule) == Decay::coupled;
+  to.coupled = is_coupled ? to.decay : 0;
+  to.decoupled = is_coupled || form.decays_later != 0 ? 0 : to.decay;
+}
+
 template <class Rule>
 GRADSTEP_FORMULA void write(const RuleForm& form, const double* values, const Clock& clock, RuleConstants& to) {
   const Decay of_rule = Rule::decay(form.choices);
@@ -99,11 +109,7 @@ GRADSTEP_FORMULA void write(const RuleForm& form, const double* values, const Cl
   } else {
     store<Rule>(Rule::constants(form.choices, values, clock), to);
   }
-  to.learning_rate = values[Rule::learning_rate];
-  to.decay = decay_factor(form, of_rule, values[Rule::weight_decay], values[Rule::learning_rate]);
-  const bool is_coupled = decay_of(form.decay_mode, of_rule) == Decay::coupled;
-  to.coupled = is_coupled ? to.decay : 0;
-  to.decoupled = is_coupled || form.decays_later != 0 ? 0 : to.decay;
+  write_decay(form, of_rule, values[Rule::weight_decay], values[Rule::learning_rate], to);
 }
 
 /// In the arithmetic of T.

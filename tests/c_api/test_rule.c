@@ -199,6 +199,60 @@ static void lion_steps_by_signs(void** state) {
   assert_true(((const float*)m.data)[0] == 0 && ((const float*)m.data)[1] < 0);
 }
 
+static const char kLion[] =
+    "rule c_lion\n"
+    "hyper learning_rate in [0, inf); beta1 = 0.9 in [0, 1); beta2 = 0.99 in [0, 1)\n"
+    "state m\n"
+    "u = sign(beta1 * m + (1 - beta1) * g)\n"
+    "m = beta2 * m + (1 - beta2) * g\n"
+    "p = p - learning_rate * u\n";
+
+static void rules_are_written_as_text(void** state) {
+  fixture* f = *state;
+  const gradstep_option options[] = {{"learning_rate", 0.125, NULL},
+                                     {"beta1", 0.5, NULL},
+                                     {"weight_decay", 0.25, NULL},
+                                     {"state_dtype", 0, "bf16"},
+                                     {"decay_mode", 0, "independent"}};
+  const char* name = NULL;
+  const char* again = NULL;
+  size_t before = 0;
+  size_t count = 0;
+  int64_t bytes = 0;
+  gradstep_rule rule = {.struct_size = sizeof rule};
+  assert_ok(gradstep_rule_count(&before));
+  assert_ok(gradstep_rule_define(f->context, kLion, &name));
+  assert_string_equal(name, "c_lion");
+  assert_ok(gradstep_rule_define(f->context, kLion, &again));
+  assert_ptr_equal(again, name);
+  assert_ok(gradstep_rule_count(&count));
+  assert_int_equal(count, before + 1);
+  assert_ok(gradstep_rule_describe(before, &rule));
+  assert_string_equal(rule.name, "c_lion");
+  assert_string_equal(rule.formula, kLion);
+  assert_string_equal(rule.states, "m");
+  assert_ok(gradstep_rule_options(name, NULL, 0, 0, &count));
+  assert_true(count > 4);
+  assert_ok(gradstep_rule_state_bytes(name, options, 1, f->m.parameters, kModelParameters, &bytes));
+  assert_int_equal(bytes, kModelElements * sizeof(float));
+  expect_same_step(f, create_lion, name, options, COUNT_OF(options));
+}
+
+static void texts_that_are_no_rules_are_refused(void** state) {
+  fixture* f = *state;
+  const char* name = NULL;
+  assert_fails(gradstep_rule_define(f->context, "rule c_bad\np = p - q\n", &name), GRADSTEP_ERR_INVALID_ARGUMENT,
+               "text: line 2, column 9: expected one of g, p, t, found 'q'");
+  assert_fails(gradstep_rule_define(f->context, "rule c_bad\np = p - norm(g)\n", &name), GRADSTEP_ERR_UNSUPPORTED,
+               "text: line 2, column 9: norm is not supported yet");
+  assert_fails(gradstep_rule_define(f->context, "rule adam\np = p - g\n", &name), GRADSTEP_ERR_INVALID_ARGUMENT,
+               "text: line 1, column 6: expected the name of the rule, found 'adam', a rule of the library");
+  assert_fails(gradstep_rule_define(f->context, NULL, &name), GRADSTEP_ERR_INVALID_ARGUMENT, "text: is NULL");
+  assert_fails(gradstep_rule_define(f->context, kLion, NULL), GRADSTEP_ERR_INVALID_ARGUMENT, "name: is NULL");
+  assert_fails(gradstep_rule_define(NULL, kLion, &name), GRADSTEP_ERR_INVALID_ARGUMENT, "context");
+  assert_null(name);
+}
+
 static void state_bytes_are_known_beforehand(void** state) {
   fixture* f = *state;
   const gradstep_option options[] = {{"learning_rate", 0.1, NULL}, {"amsgrad", 1, NULL}};
@@ -342,6 +396,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(structs_of_headers_alone_make_the_optimizer_of_the_name, fixture_setup,
                                       fixture_teardown),
       cmocka_unit_test_setup_teardown(lion_steps_by_signs, fixture_setup, fixture_teardown),
+      cmocka_unit_test_setup_teardown(rules_are_written_as_text, fixture_setup, fixture_teardown),
+      cmocka_unit_test_setup_teardown(texts_that_are_no_rules_are_refused, fixture_setup, fixture_teardown),
       cmocka_unit_test_setup_teardown(state_bytes_are_known_beforehand, fixture_setup, fixture_teardown),
       cmocka_unit_test_setup_teardown(the_documentations_example_runs, fixture_setup, fixture_teardown),
       cmocka_unit_test_setup_teardown(averages_of_weights_are_copied_out, fixture_setup, fixture_teardown),

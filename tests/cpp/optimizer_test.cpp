@@ -135,6 +135,34 @@ TEST(CppOptimizer, RulesDescribeThemselvesAndAreMadeByTheirDescriptions) {
   }
 }
 
+TEST(CppOptimizer, RulesAreWrittenAsText) {
+  const Context context;
+  Model model;
+  const std::string text =
+      "rule cpp_momentum\n"
+      "hyper learning_rate; share = 0.5 in [0, 1)\n"
+      "state m\n"
+      "m = share * m + (1 - share) * g\n"
+      "p = p - learning_rate * m\n";
+  const std::string name = define_rule(context, text);
+  EXPECT_EQ(name, "cpp_momentum");
+  EXPECT_EQ(define_rule(context, "# the same\n" + text), name);
+  EXPECT_EQ(describe_rules().back().formula, text);
+  EXPECT_EQ(describe_rules().back().states, (std::vector<std::string>{"m"}));
+  auto optimizer = Optimizer::by_name(context, name, {{"learning_rate", 2}}, model.schema);
+  const std::vector<float> before = model.value;
+  optimizer.step(model.params, model.grads);
+  for (std::size_t i = 0; i < before.size(); ++i) EXPECT_EQ(model.value[i], before[i] - model.gradient[i]);
+  try {
+    define_rule(context, "rule cpp_bad\np = p + q\n");
+    FAIL() << "a text that is none was taken";
+  } catch (const InvalidArgument& error) {
+    EXPECT_NE(std::string(error.what()).find("text: line 2, column 9: expected one of g, p, t, found 'q'"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(CppOptimizer, EveryRuleIsMadeAndSaysWhatItWouldHold) {
   const Context context;
   Model model;

@@ -155,9 +155,10 @@ struct KeptMerges {
 
 struct KeptStep {
   KeptStep(const StepPlan& shown, const double* shown_values)
-      : plan(shown), gradients(shown.gradients), rules(shown.rules), forms(shown.forms) {
+      : plan(shown), gradients(shown.gradients), rules(shown.rules), programs(shown.programs), forms(shown.forms) {
     plan.gradients = gradients.plan();
     plan.rules = std::as_const(rules).items();
+    plan.programs = std::as_const(programs).items();
     for (kernels::HyperParameterForm& form : forms.items()) {
       kernels::ScheduleForm& s = form.schedule;
       const auto n = static_cast<std::size_t>(s.n_points);
@@ -174,6 +175,7 @@ struct KeptStep {
   StepPlan plan;
   KeptNorm gradients;
   Kept<rules::RuleForm> rules;
+  Kept<const rules::text::Program*> programs;
   Kept<kernels::HyperParameterForm> forms;
   std::deque<std::vector<std::int64_t>> boundaries;
   std::deque<std::vector<double>> tables;

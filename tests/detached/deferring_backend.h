@@ -19,6 +19,7 @@ class DeferringBackend : public Backend {
 
   const char* name() const override { return inner_.name(); }
   const char* instruction_set() const override { return inner_.instruction_set(); }
+  bool runs_programs() const override { return inner_.runs_programs(); }
 
   void accumulate(const AccumulateJob& job, Queue& queue) override;
   void add_rows(const RowsJob& job, Queue& queue) override;

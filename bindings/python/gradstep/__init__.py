@@ -25,7 +25,7 @@ from gradstep._info import (
     unique_id,
     version,
 )
-from gradstep._named_optimizer import RuleDescription, RuleOption, describe_rules
+from gradstep._named_optimizer import RuleDescription, RuleOption, define_rule, describe_rules
 from gradstep.accumulator import Accumulator
 from gradstep.communicator import Communicator, CommunicatorStatistics, HostCollectives, Store
 from gradstep.context import Context, default_context
@@ -96,6 +96,7 @@ __all__ = [
     "backend_status",
     "build_info",
     "default_context",
+    "define_rule",
     "describe_rules",
     "load_backend",
     "make_optimizer",

@@ -51,7 +51,7 @@ class RuleDescription(NamedTuple):
     source: str
     """The paper, and the implementation whose numbers it reproduces."""
     formula: str
-    """g: gradient; p: parameter; t: steps before this one."""
+    """g: gradient; p: parameter; t: steps before this one. Of a rule that is text, the text."""
     states: tuple[str, ...]
     """The states that it can have."""
     options: Mapping[str, RuleOption]
@@ -83,11 +83,18 @@ def _option(record: Any) -> RuleOption:
     return RuleOption(record.name, kind, record.meaning, default, choices, record.minimum, record.limit)
 
 
-@functools.cache
 def describe_rules() -> Mapping[str, RuleDescription]:
-    """The rules of the C library by name, with formula, source, states and options. Shampoo is none of them."""
+    """The rules of the C library and those of define_rule by name, with formula, source, states and options.
+
+    Shampoo is none of them.
+    """
+    return _first_rules(_native.rule_count())
+
+
+@functools.lru_cache(maxsize=1)
+def _first_rules(count: int) -> Mapping[str, RuleDescription]:
     found = {}
-    for index in range(_native.rule_count()):
+    for index in range(count):
         rule = _native.rule()
         _native.rule_describe(index, rule)
         records = read_records(_native.rule_options, rule.name)
@@ -227,6 +234,26 @@ def keywords_of_rule(rule: str) -> dict[str, Documented]:
         )
         for option in describe_rules()[rule].options.values()
     }
+
+
+def define_rule(text: str, *, context: Context | None = None) -> str:
+    """Makes a rule of its text (docs/rules_as_text.md) and returns its name.
+
+    make_optimizer and optimizer_class take the name, describe_rules lists the rule. It stays until the process ends;
+    the same text gives the same name. Raises InvalidArgument, which says line, column, what was expected and what was
+    found, for a text that is no rule, and for a name that has another text.
+
+    >>> name = gradstep.define_rule('''
+    ...     rule my_momentum
+    ...     hyper learning_rate; share = 0.9 in [0, 1)
+    ...     state m
+    ...     m = share * m + g
+    ...     p = p - learning_rate * m
+    ... ''')
+    >>> optimizer = gradstep.make_optimizer(name, arrays, learning_rate=0.1)
+    """
+    name: str = _native.rule_define(context_pointer(context), text)
+    return name
 
 
 Class = TypeVar("Class", bound=type[NamedOptimizer])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from gradstep._arrays import Array
-from gradstep._named_optimizer import GroupedOptimizer
+from gradstep._named_optimizer import GroupedOptimizer, NamedOptimizer, describe_rules, rule_class
 from gradstep.context import Context
 from gradstep.errors import InvalidArgument
 from gradstep.optimizer import Optimizer
@@ -18,6 +18,8 @@ _CLASSES: dict[str, type[Optimizer]] = {**CLASSES, "shampoo": Shampoo}
 
 def optimizer_class(rule: str) -> type[Optimizer]:
     """The class of the rule of that name. Raises InvalidArgument for an unknown one, and lists those that there are."""
+    if rule not in _CLASSES and rule in describe_rules():
+        _CLASSES[rule] = rule_class(rule)(type(rule, (NamedOptimizer,), {}))
     if rule not in _CLASSES:
         raise InvalidArgument(f"rule: {rule!r} is not known, expected one of {', '.join(sorted(_CLASSES))}")
     return _CLASSES[rule]

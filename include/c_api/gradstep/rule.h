@@ -10,6 +10,8 @@
  * structs (optimizer.h); the optimizers are the same. Other rules have structs in rules.h, and functions there that
  * call these. gradstep_rule_describe and gradstep_rule_options say what a rule computes and takes; docs/rules.md is
  * made of the same words.
+ *
+ * A host may write further rules as text, see gradstep_rule_define. They have names too, and take part in everything.
  */
 #ifndef GRADSTEP_RULE_H
 #define GRADSTEP_RULE_H
@@ -78,7 +80,7 @@ typedef struct gradstep_rule {
   int32_t reserved;
   const char* name;    /* "adam" */
   const char* source;  /* paper, algorithm, implementation whose numbers it reproduces */
-  const char* formula; /* g: gradient; p: parameter; t: steps before this one */
+  const char* formula; /* g: gradient; p: parameter; t: steps before this one. Of a rule that is text: the text */
   const char* states;  /* names of the states that it can have, separated by commas */
 } gradstep_rule;
 
@@ -94,12 +96,39 @@ typedef struct gradstep_rule_option {
   double limit;        /* and below limit, which may be infinite */
 } gradstep_rule_option;
 
-/* *count = how many rules there are. Returns: INVALID_ARGUMENT (count NULL). */
+/* *count = how many rules there are: the library's, then those of gradstep_rule_define, in the order in which they
+ * came. Returns: INVALID_ARGUMENT (count NULL). */
 GRADSTEP_API gradstep_status gradstep_rule_count(size_t* count) GRADSTEP_NOEXCEPT;
 
 /* *rule = the rule at `index`, below gradstep_rule_count. rule->struct_size is set by the caller.
  * Returns: INVALID_ARGUMENT (no such index, rule NULL, a bad struct_size), OUT_OF_MEMORY. */
 GRADSTEP_API gradstep_status gradstep_rule_describe(size_t index, gradstep_rule* rule) GRADSTEP_NOEXCEPT;
+
+/*
+ * Makes a rule of its text, which is UTF-8 and ends with a zero byte:
+ *
+ *   rule my_lion
+ *   hyper learning_rate in [0, inf); beta1 = 0.9 in [0, 1); beta2 = 0.99 in [0, 1)
+ *   state m
+ *   u = sign(beta1 * m + (1 - beta1) * g)
+ *   m = beta2 * m + (1 - beta2) * g
+ *   p = p - learning_rate * u
+ *
+ * Each element of a parameter becomes p, by its gradient g, its states, the hyper-parameters and t, which is 1 in the
+ * first step. docs/rules_as_text.md has the language. *name = the rule's name, which stays until the process ends;
+ * gradstep_optimizer_create and the other functions here take it. The rule has all options that rules share, and one of
+ * its own more, weight_decay (learning_rate * weight_decay * p is subtracted from p), unless the text has one of that
+ * name. It runs on the CPU: creating an optimizer of it on another device fails with UNSUPPORTED.
+ *
+ * Rules of texts belong to the process, as the list of all rules does, whatever context they were defined with; the
+ * context gets a line in its log. A text that was defined before, blanks and comments aside, gives its name again. Any
+ * threads may call this at the same time. A saved state holds the text and is loaded into the same one alone.
+ * Returns: INVALID_ARGUMENT (a NULL; a text that is none, with line, column, what was expected and what was found; the
+ * name of a rule that has another text or is the library's; a text beyond the limits of docs/rules_as_text.md),
+ * UNSUPPORTED (a function of more than one element, such as sum), OUT_OF_MEMORY.
+ */
+GRADSTEP_API gradstep_status gradstep_rule_define(gradstep_context* context, const char* text,
+                                                  const char** name) GRADSTEP_NOEXCEPT;
 
 /*
  * The options of the rule of that name: the rule's own, then those that all rules share. Fills the first `capacity`

@@ -21,6 +21,12 @@ struct GradientScale {
   }
 };
 
+/// How many states a rule has.
+template <class Rule>
+constexpr int states_of(const Rule& /*rule*/) {
+  return Rule::kStates;
+}
+
 /// out[i] = p[i] + delta, or delta alone. `out` may be `p` or `g` exactly. `rule` is a copy, which no store can change:
 /// so its constants stay in registers.
 template <bool kAddToParam, class T, class Rule>

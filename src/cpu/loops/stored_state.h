@@ -166,22 +166,21 @@ void load_state(const UpdateItem& item, int s, std::int64_t begin, std::int64_t 
   decode(static_cast<const std::uint8_t*>(item.states[s]) + begin, item.factors[s][begin / kBlock], to, count);
 }
 
-/// Elements [begin, begin + count) of all states that are not native. Values that their code does not have may be
-/// changed.
-template <int kStates>
-void store_states(const UpdateItem& item, std::int64_t begin, std::int64_t count, float* const* values) {
+/// Elements [begin, begin + count) of those of that many states that are not native. Values that their code does not
+/// have may be changed.
+void store_states(const UpdateItem& item, int states, std::int64_t begin, std::int64_t count, float* const* values) {
   if (item.format == StateFormat::bf16) {
-    for (int s = 0; s < kStates; ++s) {
+    for (int s = 0; s < states; ++s) {
       if (is_native(item, s)) continue;
       convert_block(values[s], static_cast<BFloat16*>(item.states[s]) + begin, count);
     }
     return;
   }
   // What is measured of one state is waited for while the next one is measured.
-  for (int s = 0; s < kStates; ++s) {
+  for (int s = 0; s < states; ++s) {
     if (!is_native(item, s)) item.factors[s][begin / kBlock] = measure_block(values[s], count);
   }
-  for (int s = 0; s < kStates; ++s) {
+  for (int s = 0; s < states; ++s) {
     if (is_native(item, s)) continue;
     float& factor = item.factors[s][begin / kBlock];
     if (!is_factor(factor)) factor = make_finite(values[s], count, values[s]);

@@ -9,6 +9,7 @@
 
 #include "cpu/loops.h"
 #include "cpu/loops/block.h"
+#include "cpu/loops/program.h"
 #include "cpu/loops/rule.h"
 #include "cpu/loops/stored_state.h"
 #include "cpu/loops/update_in_registers.h"
@@ -23,7 +24,7 @@ void update_plain(const Rule& rule, GradientScale<T> scale, const UpdateItem& it
                   const T* g) {
   for_each_block(chunk.length, [&](std::int64_t first, std::int64_t count, std::int64_t) {
     T* states[rules::kMaxStates];
-    for (int s = 0; s < Rule::kStates; ++s) states[s] = static_cast<T*>(item.states[s]) + chunk.offset + first;
+    for (int s = 0; s < states_of(rule); ++s) states[s] = static_cast<T*>(item.states[s]) + chunk.offset + first;
     run_rule<true>(rule, scale, p + first, p + first, g + first, states, count);
   });
 }
@@ -60,11 +61,42 @@ void update_chunk(const UpdateItem& item, const Chunk& chunk, const UpdateScalar
   update_staged<T>(rule, scale, item, chunk, scalars.step);
 }
 
+/// Asks for `count` elements beforehand, of which none has to be there.
+template <class T>
+GRADSTEP_FORMULA void fetch_ahead(const T* from, std::int64_t count) {
+  constexpr auto kLine = static_cast<std::int64_t>(64 / sizeof(T));
+  for (std::int64_t i = 0; i < count; i += kLine) __builtin_prefetch(from + i);
+}
+
+template <class T>
+void update_program_chunk(const UpdateItem& item, const Chunk& chunk, const UpdateScalars& scalars) {
+  const ProgramRule<T> rule(item, item.constants->usual);
+  const GradientScale<T> scale{static_cast<T>(scalars.grad_multiplier), static_cast<T>(scalars.clip_bound)};
+  T* p = direct<T>(item.param, chunk.offset);
+  const T* g = direct<T>(item.gradient, chunk.offset);
+  const bool is_plain = item.update.data == nullptr && item.master == nullptr && item.format == StateFormat::native;
+  if (!is_plain || p == nullptr || g == nullptr) return update_staged<T>(rule, scale, item, chunk, scalars.step);
+  for_each_block(chunk.length, [&](std::int64_t first, std::int64_t count, std::int64_t) {
+    // Only the first operations of a block read memory, so that the processor does not see the next one coming.
+    const std::int64_t next = smaller(first + kBlock, chunk.length) - first;
+    fetch_ahead(g + first + next, count);
+    fetch_ahead(p + first + next, count);
+    T* states[rules::kMaxStates];
+    for (int s = 0; s < rule.states(); ++s) {
+      states[s] = static_cast<T*>(item.states[s]) + chunk.offset + first;
+      fetch_ahead(states[s] + next, count);
+    }
+    run_rule<true>(rule, scale, p + first, p + first, g + first, states, count);
+  });
+}
+
 template <std::size_t... kIds>
 constexpr void fill_update_table(std::index_sequence<kIds...>, Loops& loops) {
   ((loops.update[kIds][0] = update_chunk<float, rules::KernelOf<kIds, float>>,
     loops.update[kIds][1] = update_chunk<double, rules::KernelOf<kIds, double>>),
    ...);
+  loops.update_program[0] = update_program_chunk<float>;
+  loops.update_program[1] = update_program_chunk<double>;
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ template <class T, class Rule>
     }
   }
   T* states[rules::kMaxStates];
-  for (int s = 0; s < Rule::kStates; ++s) {
+  for (int s = 0; s < states_of(rule); ++s) {
     states[s] = static_cast<T*>(item.states[s]) + begin;
     if constexpr (kIsFloat) {
       if (is_native(item, s)) continue;
@@ -52,12 +52,12 @@ template <class T, class Rule>
       const BlockRounding rounding({item.random_key, step, item.first + begin}, count);
       if (in_place && out == out_scratch.values) rounding.round(target.dtype, 0, out);
       if (item.format == StateFormat::bf16) {
-        for (int s = 0; s < Rule::kStates; ++s) {
+        for (int s = 0; s < states_of(rule); ++s) {
           if (!is_native(item, s)) rounding.round(DType::bf16, 1 + s, states[s]);
         }
       }
     }
-    if (!native) store_states<Rule::kStates>(item, begin, count, states);
+    if (!native) store_states(item, states_of(rule), begin, count, states);
   }
   if (out_in_place == nullptr || out_in_place == master) store(target, begin, count, out);
 }

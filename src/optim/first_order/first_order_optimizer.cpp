@@ -63,7 +63,8 @@ kernels::StepLimits limits_of(const RulesByGroup& rules, const Schema& schema,
 }  // namespace
 
 Optimizer::Traits FirstOrderOptimizer::traits_of(const RulesByGroup& rules) {
-  Traits traits{.kind = rules.name(), .state_names = rules.state_names(), .flags_at_site = true};
+  Traits traits{
+      .kind = rules.name(), .rule_texts = rules.texts(), .state_names = rules.state_names(), .flags_at_site = true};
   if (rules.any([](const Rule& rule) { return rule.storage().master_weights; })) {
     traits.state_names.push_back(kMasterWeights);
   }
@@ -128,6 +129,7 @@ std::int64_t FirstOrderOptimizer::state_bytes(const RulesByGroup& rules, const S
 void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& hyper_parameters) {
   // Everything that can throw happens on the side; the swaps below cannot.
   rules_.check(schema);
+  check_programs(hyper_parameters.group_count());
   for (std::int32_t g = 0; g < hyper_parameters.group_count(); ++g) rules_.of(g).check(hyper_parameters.schedules(g));
   std::vector<ParameterWish> wishes;
   std::vector<std::uint64_t> keys;
@@ -148,9 +150,14 @@ void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& h
   }
   std::vector<rules::KernelId> kernels;
   std::vector<rules::RuleForm> forms;
+  std::vector<const rules::text::Program*> programs;
+  std::size_t numbers_each = 0;
   std::string text = rules_.key();
   for (std::int32_t g = 0; g < hyper_parameters.group_count(); ++g) {
     forms.push_back(rules_.of(g).form());
+    programs.push_back(rules_.of(g).program());
+    if (programs.back() != nullptr)
+      numbers_each = std::max(numbers_each, static_cast<std::size_t>(programs.back()->code().number_count));
     kernels.push_back(rules_.of(g).kernel(hyper_parameters.schedules(g)));
     text += fmt::format(" {}", static_cast<int>(kernels.back()));
   }
@@ -161,6 +168,7 @@ void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& h
     return site().allocate(is_needed ? schema.size() * each : 0, /*zeroed=*/true);
   };
   Buffer constants = site().allocate(lists * sizeof(rules::GroupConstants), /*zeroed=*/true);
+  Buffer program_numbers = site().allocate(lists * numbers_each * sizeof(double), /*zeroed=*/true);
   Buffer group_of = room(has_own_constants(), sizeof(std::int32_t));
   Buffer counts = room(rules_.counts_each(), sizeof(double*));
   Buffer numbers = room(rules_.settles(), sizeof(rules::NumberPlaces));
@@ -175,13 +183,17 @@ void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& h
   kernels_.swap(kernels);
   items_.swap(items);
   constants_ = std::move(constants);
+  program_numbers_ = std::move(program_numbers);
   group_of_ = std::move(group_of);
   counts_ = std::move(counts);
   numbers_ = std::move(numbers);
   set_own_averages(std::move(averages));
   forms_.swap(forms);
+  programs_.swap(programs);
   step_plan().rules = forms_;
   step_plan().constants = {constants_.as<rules::GroupConstants>(), lists};
+  step_plan().programs = programs_;
+  step_plan().program_numbers = {program_numbers_.as<double>(), lists * numbers_each};
   step_plan().limits = limits;
   step_plan().prepared.forget();
   if (has_own_constants()) list_numbers(schema);
@@ -189,6 +201,17 @@ void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& h
 }
 
 bool FirstOrderOptimizer::has_own_constants() const { return rules_.counts_each() || rules_.settles(); }
+
+void FirstOrderOptimizer::check_programs(std::int32_t groups) {
+  const Backend& backend = site().backend();
+  for (std::int32_t g = 0; g < groups; ++g) {
+    const Rule& rule = rules_.of(g);
+    if (rule.program() == nullptr || backend.runs_programs()) continue;
+    fail(GRADSTEP_ERR_UNSUPPORTED,
+         "rule: {} is written as text, and such rules run on the CPU; the parameters' device is {}", rule.name(),
+         backend.name());
+  }
+}
 
 /// Where the step finds what is kept by parameter.
 void FirstOrderOptimizer::list_numbers(const Schema& schema) {
@@ -268,8 +291,12 @@ void FirstOrderOptimizer::fill_items() {
     item.param = params()[i];
     item.gradient = grads()[i];
     if (!updates().empty()) item.update = updates()[i];
+    const std::size_t list = has_own_constants() ? i : group;
     item.kernel = kernels_[group];
-    item.constants = constants_.as<rules::GroupConstants>() + (has_own_constants() ? i : group);
+    item.constants = constants_.as<rules::GroupConstants>() + list;
+    if (rule.program() != nullptr) item.program = &rule.program()->code();
+    const std::span<const double> numbers = step_plan().program_numbers;
+    item.numbers = numbers.data() + list * (numbers.size() / step_plan().constants.size());
     item.count = number_of(i, kSteps);
     item.used = store().flags().there() + i;
     item.stochastic = rule.storage().stochastic_rounding;
@@ -317,8 +344,8 @@ void FirstOrderOptimizer::apply(double clip_value) {
 
 std::int64_t FirstOrderOptimizer::scratch_bytes() const {
   return units_.bytes() + sums_.bytes() + finish_.bytes() +
-         static_cast<std::int64_t>(items_.capacity() * sizeof(UpdateItem) + constants_.bytes() + group_of_.bytes() +
-                                   counts_.bytes() + numbers_.bytes() +
+         static_cast<std::int64_t>(items_.capacity() * sizeof(UpdateItem) + constants_.bytes() +
+                                   program_numbers_.bytes() + group_of_.bytes() + counts_.bytes() + numbers_.bytes() +
                                    random_keys_.capacity() * sizeof(std::uint64_t));
 }
 

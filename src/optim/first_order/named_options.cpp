@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "optim/first_order/defined_rules.h"
 #include "optim/hyper_parameters.h"
 
 namespace gradstep {
@@ -87,11 +88,13 @@ std::size_t place_of_option(const RuleType& type, std::span<const RuleOption> kn
 
 const RuleType& find_rule(const char* name) {
   if (name == nullptr) fail_argument("rule: is NULL");
-  for (const RuleType& type : rule_types()) {
+  std::vector<const char*> names;
+  for (std::size_t i = 0; i < rule_count(); ++i) {
+    const RuleType& type = rule_at(i);
     if (std::strcmp(type.about.name, name) == 0) return type;
+    names.push_back(type.about.name);
   }
-  fail_argument("rule: '{}' is not known, expected one of {}", name,
-                join(rule_types(), ", ", [](const RuleType& type) { return type.about.name; }));
+  fail_argument("rule: '{}' is not known, expected one of {}", name, join(names, ", "));
 }
 
 std::vector<RuleOption> options_of(const RuleType& type) {

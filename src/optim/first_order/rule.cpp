@@ -11,7 +11,9 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/text.h"
+#include "kernels/elementary.h"
 #include "optim/weight_averages.h"
 
 namespace gradstep {
@@ -26,8 +28,13 @@ constexpr RuleType type_of(std::int32_t place) {
   static_assert(Rule::kAbout.numbers.size() <= rules::kMaxNumbers && rules::sums_of<Rule>() <= rules::kMaxSums);
   static_assert(std::ranges::is_sorted(Rule::kStates, {}, [](const rules::State& s) { return s.listed_with >= 0; }),
                 "states that a flag names come last");
-  RuleType type{place,         Rule::kAbout, Rule::weight_decay,     &Rule::variant,
-                &Rule::states, &Rule::decay, &Rule::largest_gradient};
+  RuleType type{.place = place,
+                .about = Rule::kAbout,
+                .weight_decay = Rule::weight_decay,
+                .variant = &Rule::variant,
+                .states = &Rule::states,
+                .decay = &Rule::decay,
+                .largest_gradient = &Rule::largest_gradient};
   if constexpr (requires { &Rule::orthogonalization; }) {
     type.orthogonalization = &Rule::orthogonalization;
     type.step_scale = &Rule::step_scale;
@@ -47,6 +54,11 @@ template <class... Rules>
 std::span<const RuleType> types_of(rules::RuleList<Rules...> list) {
   static const RuleType types[] = {type_of<Rules>(rules::place_of<Rules>(list))...};
   return types;
+}
+
+/// The kind of decay that a rule has by itself.
+rules::Decay own_decay(const RuleType& type, const RuleOptions& options) {
+  return type.program != nullptr ? rules::Decay::decoupled : type.decay(options.choices.data());
 }
 
 /// The schedules of a group as its rule sees them.
@@ -113,14 +125,7 @@ Rule::Rule(const RuleType& type, const RuleOptions& options) : type_(&type), opt
   if (options_.trust_ratio && options.cautious_decay) {
     fail(GRADSTEP_ERR_UNSUPPORTED, "options.cautious_decay: with a trust ratio the decay is part of the change");
   }
-  const rules::Decay decay = rules::decay_of(options.decay_mode, type.decay(options.choices.data()));
-  if (options.cautious_decay && decay == rules::Decay::coupled) {
-    fail_argument("options.cautious_decay: needs a decay that is subtracted from p, found one that joins the gradient");
-  }
-  if (options.cautious_decay && decay == rules::Decay::none) {
-    fail(GRADSTEP_ERR_UNSUPPORTED,
-         "options.cautious_decay: {} has its decay in its formula, decay_mode may change that", about.name);
-  }
+  const rules::Decay decay = check_decay();
   if (has_average()) check_own_average(decay);
   if (options.counts_each && type.scope == rules::Scope::rule) {
     fail(GRADSTEP_ERR_UNSUPPORTED, "options.step_counting: all parameters of {} share one number, and so one t",
@@ -135,16 +140,34 @@ Rule::Rule(const RuleType& type, const RuleOptions& options) : type_(&type), opt
 
 /// Its formula averages the parameter as it leaves it: nothing else may move it.
 void Rule::check_own_average(rules::Decay decay) const {
-  const char* name = type_->about.name;
-  if (options_.average.exists())
-    fail_argument("options.average_decay, average_equal: {} has an average of its own", name);
+  if (options_.average.exists()) {
+    fail_argument("options.average_decay, average_equal: {} has an average of its own", name());
+  }
   const auto refuse = [&](bool is_asked_for, const char* option) {
     if (!is_asked_for) return;
-    fail(GRADSTEP_ERR_UNSUPPORTED, "options.{}: {} has an average of its own, which would not follow", option, name);
+    fail(GRADSTEP_ERR_UNSUPPORTED, "options.{}: {} has an average of its own, which would not follow", option, name());
   };
   refuse(options_.trust_ratio, "trust_ratio");
   refuse(options_.cautious_update != CautiousUpdate::off, "cautious_update");
   refuse(decay == rules::Decay::decoupled, "decay_mode");
+}
+
+rules::Decay Rule::check_decay() const {
+  const rules::Decay decay = rules::decay_of(options_.decay_mode, own_decay(*type_, options_));
+  if (options_.cautious_decay && decay == rules::Decay::coupled) {
+    fail_argument("options.cautious_decay: needs a decay that is subtracted from p, found one that joins the gradient");
+  }
+  if (options_.cautious_decay && decay == rules::Decay::none && program() == nullptr) {
+    fail(GRADSTEP_ERR_UNSUPPORTED,
+         "options.cautious_decay: {} has its decay in its formula, decay_mode may change that", name());
+  }
+  if (program() == nullptr || program()->weight_decay() != rules::text::Program::kNone) return decay;
+  const bool has_mode = options_.decay_mode != rules::DecayMode::of_rule;
+  if (has_mode || options_.cautious_decay) {
+    fail_argument("options.{}: the text of {} has a weight_decay of its own, expected none",
+                  has_mode ? "decay_mode" : "cautious_decay", name());
+  }
+  return decay;
 }
 
 double Rule::initial_value(std::size_t state) const { return initial_of(type_->about.states[state].initial); }
@@ -177,12 +200,13 @@ void Rule::check_requirements(std::size_t flag, std::span<const Schedule> schedu
 }
 
 std::uint32_t Rule::states(std::span<const Schedule> schedules) const {
+  if (program() != nullptr) return (1U << program()->code().state_count) - 1;
   return type_->states(type_->variant(GroupSetup(options_, schedules)));
 }
 
 rules::Decay Rule::decay(std::span<const Schedule> schedules) const {
-  if (schedules[type_->weight_decay].is_absent()) return rules::Decay::none;
-  return rules::decay_of(options_.decay_mode, type_->decay(options_.choices.data()));
+  if (type_->weight_decay >= schedules.size() || schedules[type_->weight_decay].is_absent()) return rules::Decay::none;
+  return rules::decay_of(options_.decay_mode, own_decay(*type_, options_));
 }
 
 /// A decay that is subtracted is no part of what is orthogonalized or masked; a trust ratio is of both together.
@@ -216,11 +240,16 @@ double Rule::step_scale(std::int64_t rows, std::int64_t columns) const {
 }
 
 rules::KernelId Rule::kernel(std::span<const Schedule> schedules) const {
+  if (program() != nullptr) return rules::KernelId{-1};
   return rules::kernel_id(type_->place, type_->variant(GroupSetup(options_, schedules)),
                           finish(schedules).decays ? rules::Decay::none : decay(schedules));
 }
 
 double Rule::largest_gradient(std::span<const Schedule> schedules, double largest) const {
+  if (program() != nullptr) {
+    const double growth = program()->growth();
+    return growth > 1 ? kernels::power_of_any(largest, 1 / growth) : largest;
+  }
   return type_->largest_gradient(GroupSetup(options_, schedules), largest);
 }
 
@@ -243,6 +272,10 @@ std::string Rule::key() const {
   for (const double setting : options_.settings) key += fmt::format(" {}", setting);
   if (options_.decay_mode != rules::DecayMode::of_rule) {
     key += fmt::format(" decays by {} {}", static_cast<int>(options_.decay_mode), options_.peak_learning_rate);
+  }
+  if (program() != nullptr) {
+    const std::string& words = program()->words();
+    key += fmt::format(" text {:016x}", hash_bytes(words.data(), words.size()));
   }
   if (options_.trust_ratio) key += " trust ratio";
   if (options_.cautious_update != CautiousUpdate::off) {
@@ -304,6 +337,15 @@ std::vector<const char*> RulesByGroup::number_names() const {
     for (const rules::Number& number : rule.numbers()) append_new(number.name, names);
   }
   return names;
+}
+
+std::string RulesByGroup::texts() const {
+  std::vector<const rules::text::Program*> programs;
+  for (const Rule& rule : rules_) {
+    const bool is_new = rule.program() != nullptr && std::ranges::find(programs, rule.program()) == programs.end();
+    if (is_new) programs.push_back(rule.program());
+  }
+  return join(programs, "\n", [](const rules::text::Program* program) { return program->text(); });
 }
 
 std::string RulesByGroup::key() const {

@@ -16,6 +16,7 @@
 #include "optim/first_order/state_storage.h"
 #include "optim/hyper_parameters.h"
 #include "rules/kernels.h"
+#include "rules/text/program.h"
 
 namespace gradstep {
 
@@ -51,11 +52,12 @@ struct RuleOptions {
   StateStorage storage;
 };
 
-/// A rule of the list, for code that does not know which.
+/// A rule, for code that does not know which. Those that are written as text have a program in place of functions.
 struct RuleType {
-  std::int32_t place = 0;  ///< in the list
+  std::int32_t place = 0;  ///< in the list; -1 = a program
   const rules::Description& about;
-  std::size_t weight_decay = 0;  ///< place of the hyper-parameter
+  std::size_t weight_decay = 0;                   ///< place of the hyper-parameter
+  const rules::text::Program* program = nullptr;  ///< outlives all rules
   int (*variant)(const rules::Setup& setup) = nullptr;
   std::uint32_t (*states)(int variant) = nullptr;
   rules::Decay (*decay)(const std::int32_t* choices) = nullptr;
@@ -100,6 +102,8 @@ class Rule {
 
   /// In the API and in files.
   const char* name() const { return type_->about.name; }
+  /// NULL = the rule is one of the list.
+  const rules::text::Program* program() const { return type_->program; }
   std::span<const rules::Field> fields() const { return type_->about.fields; }
   /// The constants of the options, by field.
   std::span<const double> values() const { return {options_.fields.data(), fields().size()}; }
@@ -147,6 +151,8 @@ class Rule {
 
  private:
   void check_own_average(rules::Decay decay) const;
+  /// Returns the kind of decay that the options ask for.
+  rules::Decay check_decay() const;
   void check_requirements(std::size_t flag, std::span<const Schedule> schedules) const;
   /// Whether a decay that is subtracted waits for the change of the whole tensor.
   bool decays_later() const;
@@ -183,6 +189,8 @@ class RulesByGroup {
   bool settles() const {
     return any([](const Rule& rule) { return rule.settles(); });
   }
+  /// The texts of those that are written as text, each once; empty = there are none.
+  std::string texts() const;
   /// Equal on two ranks whose rules step alike, given the same kernels and schedules.
   std::string key() const;
   template <class Test>

@@ -20,6 +20,7 @@ namespace gradstep {
 
 // States that are no rule's own.
 inline constexpr const char* kMasterWeights = "master_weights";
+inline constexpr const char* kStepCount = "step";  ///< those that the parameter took part in
 inline constexpr const char* kWeightAverage = "average";
 inline constexpr const char* kWeightAverageCount = "average_count";  ///< steps that were made
 

@@ -29,5 +29,25 @@ TEST(Elementary, LogarithmIsTheCLibrarysButForRounding) {
   }
 }
 
+/// Beside the C library's, for what is at the ends of the range as well.
+TEST(Elementary, LogarithmsAndPowersOfAnyNumbersAreThoseOfTheCLibrary) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double numbers[] = {0, -0.0,   1,   -1,    2,         -2,         0.5,         -0.5,
+                            3, 1e-310, 700, 1e300, kInfinity, -kInfinity, std::nan("")};
+  const auto expect_near = [](double found, double expected, double x, double y) {
+    if (std::isnan(expected) || std::isinf(expected)) {
+      EXPECT_TRUE(std::isnan(expected) ? std::isnan(found) : found == expected) << x << " " << y << ": " << found;
+    } else {
+      // Powers have the error of their logarithm, at most 710. What is below the normal numbers may be 0.
+      EXPECT_NEAR(found, expected, 710 * 0x1p-52 * std::abs(expected) + std::numeric_limits<double>::min())
+          << x << " " << y;
+    }
+  };
+  for (const double x : numbers) {
+    expect_near(kernels::logarithm_of_any(x), std::log(x), x, 0);
+    for (const double y : numbers) expect_near(kernels::power_of_any(x, y), std::pow(x, y), x, y);
+  }
+}
+
 }  // namespace
 }  // namespace gradstep::kernels

@@ -16,11 +16,13 @@
 #include <stdexcept>
 #include <thread>
 
+#include "optim/first_order/defined_rules.h"
 #include "optim/first_order/named_options.h"
 #include "optim/saved_optimizer.h"
 #include "reduce/reducer.h"
 #include "unit/failing_loops.h"
 #include "unit/memory_stream.h"
+#include "unit/optim/first_order/rules_as_text.h"
 #include "unit/optim/ranked_model.h"
 #include "unit/ranks.h"
 #include "unit/recorded_log.h"
@@ -135,6 +137,19 @@ TEST(Sharding, EqualsItForEveryRuleAndStorage) {
     Trajectory run;
     run.rule = rule;
     EXPECT_EQ(sharded(3, run), unsharded(3, run)) << rule().name();
+  }
+}
+
+TEST(Sharding, EqualsItForRulesThatAreWrittenAsText) {
+  constexpr const char* kStorages[] = {"native", "bf16", "int8"};
+  std::size_t next = 0;
+  for (const RuleAsText& text : kRulesAsText) {
+    const gradstep_option options[] = {{"learning_rate", 0.01, nullptr}, {"state_dtype", 0, kStorages[next++ % 3]}};
+    Trajectory run;
+    run.rule = [&] { return make_rule(define_rule(text.text), options); };
+    run.steps = 3;
+    const std::int32_t ranks = next % 2 == 0 ? 2 : 3;
+    EXPECT_EQ(sharded(ranks, run), unsharded(ranks, run)) << run.rule().name() << " " << options[1].text;
   }
 }
 

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// rules.hpp: what the library says of its rules, which Optimizer::by_name makes.
+// rules.hpp: what the library says of its rules, which Optimizer::by_name makes; rules that are written as text.
 #pragma once
 
 #include <gradstep/rule.h>
 
 #include <cmath>
+#include <gradstep/context.hpp>
 #include <gradstep/options.hpp>
 #include <optional>
 #include <string>
@@ -77,6 +78,15 @@ inline std::vector<RuleDescription> describe_rules() {
     for (const gradstep_rule_option& option : options) rules[i].options.push_back(detail::described(option));
   }
   return rules;
+}
+
+/// Makes a rule of its text (docs/rules_as_text.md) and returns its name, for Optimizer::by_name and the like. The rule
+/// is the process's. Throws InvalidArgument, which names line, column, what was expected and what was found, for a text
+/// that is none, and for a name that has another text.
+inline std::string define_rule(const Context& context, const std::string& text) {
+  const char* name = nullptr;
+  check(gradstep_rule_define(context.c(), text.c_str(), &name));
+  return name;
 }
 
 }  // namespace gradstep::inline cpp_v0

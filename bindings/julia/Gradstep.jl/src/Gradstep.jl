@@ -33,9 +33,9 @@ include("saved_state.jl")
 include("info.jl")
 
 export GradstepError, Context, default_context, Schedule
-export SGD, RMSProp, AdaGrad, Adam, AdamW, Shampoo, NamedRule, describe_rules, setup, add_parameters!, update!, step!, deltas!,
-       adjust!, hyper_parameter, step_count, set_step_count!, state_names, state, set_state!, average, average!, copy_state!, metrics,
-       memory, state_bytes
+export SGD, RMSProp, AdaGrad, Adam, AdamW, Shampoo, NamedRule, define_rule, describe_rules, setup, add_parameters!, update!, step!,
+       deltas!, adjust!, hyper_parameter, step_count, set_step_count!, state_names, state, set_state!, average, average!, copy_state!,
+       metrics, memory, state_bytes
 export Accumulator, Rows, add!, flush!, reset!, gradients, sums, gradient_norm, window
 export Communicator, self_communicator, local_communicators, connect, mpi_communicator, unique_id, rank, world_size,
        local_rank, engine, all_reduce!, all_gather, reduce_scatter, send, receive!, barrier, vote, duplicate, abort,

@@ -719,6 +719,7 @@ const FIELD_WORDS = Dict{Tuple{DataType, Symbol}, Any}(
 @c gradstep_reducer_comm_stats(reducer::Ptr{gradstep_reducer}, stats::Ptr{gradstep_comm_statistics})::Int32
 @c gradstep_rule_count(count::Ptr{Csize_t})::Int32
 @c gradstep_rule_describe(index::Csize_t, rule::Ptr{gradstep_rule})::Int32
+@c gradstep_rule_define(context::Ptr{gradstep_context}, text::Cstring, name::Ptr{Ptr{UInt8}})::Int32
 @c gradstep_rule_options(rule::Cstring, records::Ptr{gradstep_rule_option}, record_size::Csize_t, capacity::Csize_t, count::Ptr{Csize_t})::Int32
 @c gradstep_optimizer_create(context::Ptr{gradstep_context}, rule::Cstring, options::Ptr{gradstep_option}, option_count::Csize_t, parameters::Ptr{gradstep_parameter}, n::Csize_t, out::Ptr{Ptr{gradstep_optimizer}})::Int32
 @c gradstep_optimizer_create_by_group(context::Ptr{gradstep_context}, groups::Ptr{gradstep_group_rule}, group_count::Csize_t, parameters::Ptr{gradstep_parameter}, n::Csize_t, out::Ptr{Ptr{gradstep_optimizer}})::Int32

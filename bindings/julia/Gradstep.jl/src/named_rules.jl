@@ -67,6 +67,20 @@ function described_option(option)
             minimum = option.minimum, limit = option.limit)
 end
 
+"""
+    define_rule(text; context)
+
+Makes a rule of its text (docs/rules_as_text.md) and returns its name, for `NamedRule`. The rule is the process's; the same text
+gives the same name. A text that is no rule is an error that says line, column, what was expected and what was found.
+"""
+function define_rule(text::AbstractString; context = nothing)
+    name = Ref{Cstring}(C_NULL)
+    with_context(context) do pointer
+        check(C.gradstep_rule_define(pointer, text, name))
+    end
+    return unsafe_string(name[])
+end
+
 """The options of a rule with their defaults; NaN: it must be given."""
 function options_by_name(name)
     described = only(filter(rule -> rule.name == name, describe_rules())).options

@@ -94,6 +94,25 @@ end
     end
 end
 
+@testset "rules are written as text" begin
+    text = """
+        rule julia_momentum
+        hyper learning_rate; share = 0.5 in [0, 1)
+        state m
+        m = share * m + (1 - share) * g
+        p = p - learning_rate * m
+        """
+    name = define_rule(text)
+    @test name == define_rule("# the same\n" * text) == "julia_momentum"
+    about = only(filter(rule -> rule.name == name, describe_rules()))
+    @test about.formula == text && about.states == ["m"]
+    x = Float32[1, 2]
+    update!(setup(NamedRule(name; learning_rate = 2), x), x, Float32[0.5, -1])
+    @test x == [0.5, 3]
+    error = try define_rule("rule julia_bad\np = p + q") catch caught; caught end
+    @test error isa GradstepError && occursin("line 2, column 9: expected one of g, p, t, found 'q'", sprint(showerror, error))
+end
+
 @testset "every rule steps against the gradient" begin
     for rule in (SGD(0.1), SGD(0.1; momentum = 0.9, nesterov = true), RMSProp(0.1), AdaGrad(0.1; lr_decay = 0.1),
                  Adam(0.1; amsgrad = true), AdamW(0.1; weight_decay = 0.1), Shampoo(0.1; start_preconditioning_step = 0))

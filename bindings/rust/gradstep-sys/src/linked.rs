@@ -863,6 +863,13 @@ unsafe extern "C" {
     ) -> gradstep_status;
 }
 unsafe extern "C" {
+    pub fn gradstep_rule_define(
+        context: *mut gradstep_context,
+        text: *const ::core::ffi::c_char,
+        name: *mut *const ::core::ffi::c_char,
+    ) -> gradstep_status;
+}
+unsafe extern "C" {
     pub fn gradstep_rule_options(
         rule: *const ::core::ffi::c_char,
         records: *mut gradstep_rule_option,

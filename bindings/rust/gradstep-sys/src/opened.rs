@@ -631,6 +631,11 @@ pub(crate) struct Functions {
         index: usize,
         rule: *mut gradstep_rule,
     ) -> gradstep_status,
+    gradstep_rule_define: unsafe extern "C" fn(
+        context: *mut gradstep_context,
+        text: *const ::core::ffi::c_char,
+        name: *mut *const ::core::ffi::c_char,
+    ) -> gradstep_status,
     gradstep_rule_options: unsafe extern "C" fn(
         rule: *const ::core::ffi::c_char,
         records: *mut gradstep_rule_option,
@@ -1141,6 +1146,7 @@ impl Functions {
             },
             gradstep_rule_count: unsafe { *library.get(c"gradstep_rule_count")? },
             gradstep_rule_describe: unsafe { *library.get(c"gradstep_rule_describe")? },
+            gradstep_rule_define: unsafe { *library.get(c"gradstep_rule_define")? },
             gradstep_rule_options: unsafe { *library.get(c"gradstep_rule_options")? },
             gradstep_optimizer_create: unsafe {
                 *library.get(c"gradstep_optimizer_create")?
@@ -2354,6 +2360,14 @@ pub unsafe fn gradstep_rule_describe(
     rule: *mut gradstep_rule,
 ) -> gradstep_status {
     unsafe { (functions().gradstep_rule_describe)(index, rule) }
+}
+#[inline]
+pub unsafe fn gradstep_rule_define(
+    context: *mut gradstep_context,
+    text: *const ::core::ffi::c_char,
+    name: *mut *const ::core::ffi::c_char,
+) -> gradstep_status {
+    unsafe { (functions().gradstep_rule_define)(context, text, name) }
 }
 #[inline]
 pub unsafe fn gradstep_rule_options(

@@ -116,7 +116,7 @@ pub use options::Candidates;
 pub use parameter::Parameter;
 pub use reducer::Reducer;
 pub use rule::Rule;
-pub use rule_descriptions::{RuleDescription, RuleOption, describe_rules};
+pub use rule_descriptions::{RuleDescription, RuleOption, define_rule, describe_rules};
 pub use schedule::Schedule;
 pub use step::{StepOptions, StepResult};
 pub use tensor::{Device, Dtype, Element, Tensor, TensorMut};

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
-//! What the C library says of its rules.
+//! What the C library says of its rules, and rules that are written as text.
 
 use std::ffi::{CStr, c_char};
 
 use crate::c_types::OptionKind;
-use crate::error::{Result, check};
+use crate::context::Context;
+use crate::error::{Result, c_string, check};
 use crate::handle::records;
 use crate::sys;
 
@@ -92,4 +93,18 @@ pub fn describe_rules() -> Result<Vec<RuleDescription>> {
     // SAFETY: a number is written.
     check(unsafe { sys::gradstep_rule_count(&mut count) })?;
     (0..count).map(rule_at).collect()
+}
+
+/// Makes a rule of its text (docs/rules_as_text.md) and returns its name, for [`crate::NamedRule`]. The rule is the
+/// process's; the same text gives the same name.
+///
+/// # Errors
+/// [`crate::Error::InvalidArgument`] for a text that is no rule, with line, column, what was expected and what was
+/// found, and for a name that has another text. [`crate::Error::Unsupported`] for a function of more than one element.
+pub fn define_rule(context: &Context, rule: &str) -> Result<String> {
+    let rule = c_string("text", rule)?;
+    let mut name = std::ptr::null();
+    // SAFETY: the text is read during the call, the name is written.
+    check(unsafe { sys::gradstep_rule_define(context.as_ptr(), rule.as_ptr(), &mut name) })?;
+    Ok(text(name))
 }

@@ -151,6 +151,30 @@ fn rules_describe_themselves() {
 }
 
 #[test]
+fn rules_are_written_as_text() {
+    let context = Context::new().unwrap();
+    let text = "rule rust_momentum\nhyper learning_rate; share = 0.5 in [0, 1)\nstate m\n\
+                m = share * m + (1 - share) * g\np = p - learning_rate * m\n";
+    let name = gradstep::define_rule(&context, text).unwrap();
+    assert_eq!(name, "rust_momentum");
+    assert_eq!(gradstep::define_rule(&context, text).unwrap(), name);
+    let rules = gradstep::describe_rules().unwrap();
+    assert!(rules.iter().any(|rule| rule.name == name && rule.formula == text && rule.states == ["m"]));
+    let rule = NamedRule::new(&name).option("learning_rate", 2.0);
+    let parameters = [Parameter::new::<f32>("weight", &[2])];
+    let mut optimizer = Optimizer::new(&context, &rule, &parameters).unwrap();
+    let mut weight = [1.0f32, 2.0];
+    step(&mut optimizer, &mut weight, &[0.5, -1.0]).unwrap();
+    assert_eq!(weight, [0.5, 3.0]);
+    match gradstep::define_rule(&context, "rule rust_bad\np = p + q") {
+        Err(Error::InvalidArgument(found)) => {
+            assert!(found.contains("line 2, column 9: expected one of g, p, t, found 'q'"), "{found}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
 fn every_option_of_momentum_arrives() {
     let context = Context::new().unwrap();
     let mut optimizer = sgd(&context, &Sgd::new(0.5).momentum(0.5).nesterov(true).maximize(true));

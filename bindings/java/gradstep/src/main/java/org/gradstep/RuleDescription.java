@@ -53,6 +53,20 @@ public record RuleDescription(
   }
 
   /**
+   * Makes a rule of its text (docs/rules_as_text.md), for {@link Optimizer#byName}. The rule is the process's; the same
+   * text gives the same name. Throws {@link IllegalArgumentException}, which says line, column, what was expected and
+   * what was found, for a text that is no rule, and for a name that has another text.
+   *
+   * @param context any; its log gets a line
+   * @param text of the rule
+   * @return the rule's name
+   */
+  public static String define(Context context, String text) {
+    Handle.present(context, "context");
+    return Text.of(Text.bytes(bytes -> context.call(address -> core.rule_define(address, text, bytes))));
+  }
+
+  /**
    * The rules that there are. Shampoo is none of them.
    *
    * @return one for each

@@ -112,6 +112,29 @@ class OptimizerTest {
   }
 
   @Test
+  void rulesAreWrittenAsText() {
+    String text = "rule java_momentum\nhyper learning_rate; share = 0.5 in [0, 1)\nstate m\n"
+        + "m = share * m + (1 - share) * g\np = p - learning_rate * m\n";
+    FloatBuffer memory = floats(1, 2);
+    try (Context context = new Context(1)) {
+      String name = RuleDescription.define(context, text);
+      assertEquals("java_momentum", name);
+      assertEquals(name, RuleDescription.define(context, text));
+      assertTrue(RuleDescription.all().stream().anyMatch(
+          rule -> rule.name().equals(name) && rule.formula().equals(text) && rule.states().equals(List.of("m"))));
+      try (Optimizer optimizer = Optimizer.byName(context, name, Map.of("learning_rate", 2), PAIR);
+          TensorList params = TensorList.of(memory);
+          TensorList grads = TensorList.of(floats(0.5f, -1))) {
+        optimizer.step(params, grads);
+        assertArrayEquals(new float[] {0.5f, 3}, values(memory));
+      }
+      assertTrue(assertThrows(IllegalArgumentException.class,
+          () -> RuleDescription.define(context, "rule java_bad\np = p + q")).getMessage().contains(
+          "line 2, column 9: expected one of g, p, t, found 'q'"));
+    }
+  }
+
+  @Test
   void rulesDescribeThemselvesAndAreMadeByTheirDescriptions() {
     List<RuleDescription> rules = RuleDescription.all();
     RuleDescription adam = rules.stream().filter(rule -> rule.name().equals("adam")).findFirst().orElseThrow();
