@@ -14,7 +14,6 @@ namespace gradstep {
 
 namespace {
 
-constexpr const char* kStepCount = "step";
 constexpr const char* kVarianceName = "variance";
 
 Encoding encoding_of(StateFormat format, const Parameter& parameter) {
