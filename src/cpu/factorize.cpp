@@ -246,6 +246,7 @@ void reserve_factored(const FactoredPlan& plan) {
 }
 
 void factorize(Context& context, const Loops& loops, const FactoredPlan& plan) {
+  reserve_factored(plan);  // no more than a look, where it was asked for beforehand
   auto& scratch = plan.prepared.get<FactoredScratch>();
   for (const FactoredItem& item : plan.items) {
     if (item.change.data == nullptr || item.change.size == 0) continue;
