@@ -207,7 +207,8 @@ double squares_of(Context& context, const Loops& loops, const Array& array, std:
   const std::int64_t chunks = (array.size + kChunk - 1) / kChunk;
   context.parallel_for(chunks, [&](std::int64_t c) {
     const std::int64_t begin = c * kChunk;
-    room[static_cast<std::size_t>(c)] = loops.square(array, {0, begin, std::min(kChunk, array.size - begin)});
+    const auto length = static_cast<std::int32_t>(std::min(kChunk, array.size - begin));
+    room[static_cast<std::size_t>(c)] = loops.square(array, {0, length, begin});
   });
   return fold_partials({room.data(), static_cast<std::size_t>(chunks)});
 }
