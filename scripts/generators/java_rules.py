@@ -160,7 +160,7 @@ def rule_text(rule: Rule) -> str:
     source = "\n".join(f" * {line}" for line in wrapped(escaped(f"{words_of(rule)}. Source: {rule['source']}."), 116))
     about = f"{source}\n *\n * <pre>\n{formula}\n * </pre>"
     words = {
-        "ABOUT": about + (f"\n *\n * <p>{states_of(rule)}" if rule["states"] else ""),
+        "ABOUT": about + (f"\n *\n * <p>{states_of(rule)}" if states_of(rule) else ""),
         "PARAMS": "\n".join(f"   * @param {camel(each.name)} {escaped(each.meaning)}" for each in required),
         "REQUIRED": ", ".join(f"{type_of(each)} {camel(each.name)}" for each in required),
         "GIVEN": "".join(f".{camel(each.name)}({camel(each.name)})" for each in required),

@@ -90,7 +90,7 @@ def rule_lines(rule: Rule) -> Iterator[str]:
     yield "    /// ```text"
     yield from (f"    /// {line}" for line in rule["formula"].splitlines())
     yield "    /// ```"
-    if rule["states"]:
+    if states_of(rule):
         yield "    ///"
         yield f"    /// {states_of(rule)}"
     yield f'    {rust_name(rule)} by "{rule["name"]}" of ({required}) {{'
