@@ -391,7 +391,8 @@ rule! {
     /// p = p - learning_rate * scale_factor * step_scale * o; every parameter needs 2 axes or more
     /// ```
     ///
-    /// State momentum_buffer. State of a tensor as a whole: with variance: variance, a number for each row, for each place of the longer axis, or for each element.
+    /// State momentum_buffer. State of a tensor as a whole: with variance: variance, a number for each row, for each
+    /// place of the longer axis, or for each element.
     Muon by "muon" of (learning_rate) {
         /// Step size; >= 0, must be given.
         learning_rate: f64,
@@ -1223,7 +1224,8 @@ rule! {
     /// p = p - d
     /// ```
     ///
-    /// State of a tensor as a whole: row_variance and column_variance of factored tensors, a number for each row and column; variance, one for each element, of others; momentum, one for each element, unless it is the constant 0.
+    /// State of a tensor as a whole: row_variance and column_variance of factored tensors, a number for each row and
+    /// column; variance, one for each element, of others; momentum, one for each element, unless it is the constant 0.
     Adafactor by "adafactor" of (learning_rate) {
         /// Step size, beside the length of p; >= 0, must be given.
         learning_rate: f64,

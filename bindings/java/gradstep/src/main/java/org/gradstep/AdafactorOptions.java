@@ -18,7 +18,8 @@ package org.gradstep;
  * p = p - d
  * </pre>
  *
- * <p>State of a tensor as a whole: row_variance and column_variance of factored tensors, a number for each row and column; variance, one for each element, of others; momentum, one for each element, unless it is the constant 0.
+ * <p>State of a tensor as a whole: row_variance and column_variance of factored tensors, a number for each row and
+ * column; variance, one for each element, of others; momentum, one for each element, unless it is the constant 0.
  */
 public final class AdafactorOptions extends RuleOptions {
   private AdafactorOptions(Builder builder) {
