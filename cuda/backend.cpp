@@ -79,6 +79,10 @@ class CudaBackend final : public Backend {
   void orthogonalize(const OrthogonalPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override {
     cuda::orthogonalize(plan, scalars, own(queue));
   }
+  void reserve_factored(const FactoredPlan& plan, Queue& queue) override { cuda::reserve_factored(plan, own(queue)); }
+  void factorize(const FactoredPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override {
+    cuda::factorize(plan, scalars, own(queue));
+  }
   void finish(const FinishPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override {
     cuda::finish(plan, scalars, own(queue));
   }

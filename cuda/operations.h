@@ -38,6 +38,10 @@ void update(const UpdatePlan& plan, kernels::StepScalars* scalars, CudaQueue& qu
 void reserve_orthogonal(const OrthogonalPlan& plan, CudaQueue& queue);
 void orthogonalize(const OrthogonalPlan& plan, const kernels::StepScalars* scalars, CudaQueue& queue);
 
+// kernels/factorize.cu
+void reserve_factored(const FactoredPlan& plan, CudaQueue& queue);
+void factorize(const FactoredPlan& plan, const kernels::StepScalars* scalars, CudaQueue& queue);
+
 // kernels/finish.cu
 void count_staying(const FinishPlan& plan, const kernels::StepScalars* scalars, double* partials, CudaQueue& queue);
 void finish(const FinishPlan& plan, const kernels::StepScalars* scalars, CudaQueue& queue);

@@ -38,6 +38,7 @@ TUNED = {
     "ademamix": "as adam; `beta3` and `alpha` by the length of the run",
     "adopt": "as adam; `beta2` may stay",
     "laprop": "as adam; betas do not depend on each other",
+    "adafactor": "`learning_rate`, beside the length of p; `clip_threshold`",
     "asgd": "`learning_rate`; `averaging_start`, after which the average is what to evaluate",
     "lars": "`learning_rate`, near 1 and with a warm-up; `trust_coefficient`",
     "novograd": "`learning_rate`, larger than Adam's; `beta1`",

@@ -84,7 +84,7 @@ def rule_lines(rule: Rule) -> Iterator[str]:
     yield f"\n/// {rule['name']}. Source: {rule['source']}."
     yield "///"
     yield from (f"///     {line}" for line in rule["formula"].splitlines())
-    if rule["states"]:
+    if states_of(rule):
         yield f"///\n/// {states_of(rule)}"
     yield f"struct {words_of(rule)}Options {{"
     for each in own:

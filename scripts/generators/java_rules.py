@@ -159,8 +159,9 @@ def rule_text(rule: Rule) -> str:
     formula = "\n".join(f" * {line}".rstrip() for line in escaped(rule["formula"]).splitlines())
     source = "\n".join(f" * {line}" for line in wrapped(escaped(f"{words_of(rule)}. Source: {rule['source']}."), 116))
     about = f"{source}\n *\n * <pre>\n{formula}\n * </pre>"
+    states = "\n".join(f" * {line}" for line in wrapped(f"<p>{states_of(rule)}", 116))
     words = {
-        "ABOUT": about + (f"\n *\n * <p>{states_of(rule)}" if rule["states"] else ""),
+        "ABOUT": about + (f"\n *\n{states}" if states_of(rule) else ""),
         "PARAMS": "\n".join(f"   * @param {camel(each.name)} {escaped(each.meaning)}" for each in required),
         "REQUIRED": ", ".join(f"{type_of(each)} {camel(each.name)}" for each in required),
         "GIVEN": "".join(f".{camel(each.name)}({camel(each.name)})" for each in required),

@@ -142,6 +142,7 @@ std::string print_rule() {
          ", \"formula\": " + quoted(about.formula) + ",\n\"fields\": " + listed(about.fields, text) +
          ",\n\"settings\": " + listed(about.settings, text) + ",\n\"choices\": " + listed(about.choices, text) +
          ",\n\"states\": " + listed(about.states, kept) + ",\n\"numbers\": " + listed(about.numbers, kept) +
+         ",\n\"whole_states\": " + quoted(about.whole_states != nullptr ? about.whole_states : "") +
          ",\n\"largest_gradient\": [" + number(largest_gradient<Rule>(kernels::kLargestStored<float>)) + ", " +
          number(largest_gradient<Rule>(kernels::kLargestStored<double>)) +
          "],\n\"cases\": " + listed(cases<Rule>(), text) + "}";

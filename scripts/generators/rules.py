@@ -142,7 +142,9 @@ def capitalized(name: str) -> str:
 def states_of(rule: Rule) -> str:
     """In words: "State exp_avg, exp_avg_sq."; "" without states."""
     names = [kept["name"] for kept in (*rule["states"], *rule["numbers"])]
-    return f"State {', '.join(names)}." if names else ""
+    whole = rule["whole_states"]
+    listed = f"State {', '.join(names)}." if names else ""
+    return f"{listed} State of a tensor as a whole: {whole}.".strip() if whole else listed
 
 
 def sentence(text: str) -> str:

@@ -90,9 +90,9 @@ def rule_lines(rule: Rule) -> Iterator[str]:
     yield "    /// ```text"
     yield from (f"    /// {line}" for line in rule["formula"].splitlines())
     yield "    /// ```"
-    if rule["states"]:
+    if states_of(rule):
         yield "    ///"
-        yield f"    /// {states_of(rule)}"
+        yield from (f"    /// {line}" for line in wrapped(states_of(rule), 112))
     yield f'    {rust_name(rule)} by "{rule["name"]}" of ({required}) {{'
     for each in own_options(rule):
         yield from option_lines(each, "        ")

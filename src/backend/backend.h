@@ -66,6 +66,11 @@ class Backend {
   /// Orthogonalizes the plan's matrices, and divides them by their variances. Where the step is skipped, their values
   /// are unspecified, and variances stay.
   virtual void orthogonalize(const OrthogonalPlan& plan, const kernels::StepScalars* scalars, Queue& queue) = 0;
+  /// Takes what factorize() needs, before a step that could not be undone.
+  virtual void reserve_factored(const FactoredPlan& plan, Queue& queue) = 0;
+  /// Gradients become changes by second moments of whole tensors, which go on if the step is made. Where it is not, the
+  /// changes are unspecified.
+  virtual void factorize(const FactoredPlan& plan, const kernels::StepScalars* scalars, Queue& queue) = 0;
   /// After update(), and if that made the step: the changes are scaled, masked and added to param, or written to
   /// update. Without a step updates become 0.
   virtual void finish(const FinishPlan& plan, const kernels::StepScalars* scalars, Queue& queue) = 0;

@@ -14,6 +14,7 @@
 #include "kernels/average.h"
 #include "kernels/schedule.h"
 #include "kernels/step.h"
+#include "rules/factoring.h"
 #include "rules/kernels.h"
 #include "rules/newton_schulz.h"
 
@@ -124,6 +125,7 @@ struct AveragePlan {
 /// What a change is multiplied by.
 enum class ChangeScale : std::uint8_t {
   none,
+  factored,     ///< 1: the whole tensor has made it
   trust_ratio,  ///< |value| / |change|, the change without its learning rate; 1 where one of them is 0 (You et al.
                 ///< 2020)
   step,         ///< -learning_rate * step_scale: the change is a direction
@@ -201,6 +203,24 @@ struct OrthogonalItem {
            columns == other.columns && form == other.form && variance == other.variance &&
            variances == other.variances && constants == other.constants;
   }
+};
+
+/// A gradient that becomes the change of its parameter by second moments of the whole tensor (rules/factoring.h).
+struct FactoredItem {
+  Array change;  ///< the gradient; contiguous, in the arithmetic type; no data = left alone
+  Array value;   ///< the parameter
+  rules::Factoring form;
+  rules::FactoredAxes axes;
+  // Numbers of the arithmetic type, which go on.
+  void* rows = nullptr;      ///< or a number for each element
+  void* columns = nullptr;   ///< of factored tensors
+  void* momentum = nullptr;  ///< NULL = none
+  const rules::GroupConstants* constants = nullptr;
+};
+
+struct FactoredPlan {
+  std::span<const FactoredItem> items;
+  Prepared prepared;
 };
 
 struct OrthogonalPlan {

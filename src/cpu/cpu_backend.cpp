@@ -10,6 +10,7 @@
 #include "cpu/adasum.h"
 #include "cpu/chunk_runner.h"
 #include "cpu/compact_chunk.h"
+#include "cpu/factorize.h"
 #include "cpu/instruction_set.h"
 #include "cpu/linear_algebra/orthogonalize.h"
 #include "cpu/linear_algebra/preconditioning.h"
@@ -145,6 +146,10 @@ class CpuBackend final : public Backend, private ChunkRunner {
   }
   void orthogonalize(const OrthogonalPlan& plan, const kernels::StepScalars* scalars, Queue& /*queue*/) override {
     if (scalars->gate != 0) cpu::orthogonalize(context_, loops_, plan);
+  }
+  void reserve_factored(const FactoredPlan& plan, Queue& /*queue*/) override { cpu::reserve_factored(plan); }
+  void factorize(const FactoredPlan& plan, const kernels::StepScalars* scalars, Queue& /*queue*/) override {
+    if (scalars->gate != 0) cpu::factorize(context_, loops_, plan);
   }
   void finish(const FinishPlan& plan, const kernels::StepScalars* scalars, Queue& /*queue*/) override {
     rule_step_.finish(plan, scalars);

@@ -171,6 +171,11 @@ GRADSTEP_FORMULA void advance(const RuleForm& form, const double* sums, double* 
   advance(AllRules{}, form, sums, numbers, constants);
 }
 
+GRADSTEP_FORMULA FactoringStep factoring_step(const RuleConstants& constants) {
+  const auto own = read<Adafactor, double>(constants);
+  return {own.keep, own.rate, own.momentum};
+}
+
 /// How the variance of orthogonalized matrices goes on.
 GRADSTEP_FORMULA VarianceStep variance_step(const RuleConstants& constants) {
   const auto own = read<Muon, double>(constants);

@@ -104,6 +104,7 @@ struct Description {
   std::span<const State> states;
   std::span<const Requirement> requirements;
   std::span<const Number> numbers = {};
+  const char* whole_states = nullptr;  ///< those that a tensor has as a whole, in words
   bool trust_ratio = false;  ///< the change of a tensor is scaled to the length of the tensor
 };
 

@@ -9,6 +9,7 @@
 
 #include "rules/adabelief.h"
 #include "rules/adadelta.h"
+#include "rules/adafactor.h"
 #include "rules/adagrad.h"
 #include "rules/adam.h"
 #include "rules/adamax.h"
@@ -46,6 +47,6 @@ struct RuleList {
 
 using AllRules = RuleList<Sgd, RmsProp, AdaGrad, Adam, Lion, Lamb, Muon, Signum, NAdam, RAdam, Adamax, Adadelta, Rprop,
                           AdaBelief, Yogi, Adan, AdEMAMix, Adopt, LaProp, Asgd, Lars, NovoGrad, Mars, Sophia,
-                          ScheduleFree, Prodigy, DAdaptAdam>;
+                          ScheduleFree, Prodigy, DAdaptAdam, Adafactor>;
 
 }  // namespace gradstep::rules

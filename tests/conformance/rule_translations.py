@@ -289,6 +289,22 @@ def given(hyper: Options, **names: str) -> Options:
     return {ours: hyper[theirs] for ours, theirs in names.items() if theirs in hyper}
 
 
+def adafactor_torch(hyper: Options) -> Options:
+    epsilon, least_scale = hyper.get("eps", (None, 1e-3))
+    return given(hyper, clip_threshold="d", weight_decay="weight_decay") | {
+        "decay_exponent": -hyper.get("beta2_decay", -0.8),
+        "epsilon": 2.0**-23 if epsilon is None else epsilon,
+        "least_scale": least_scale,
+    }
+
+
+def adafactor_optax(hyper: Options) -> Options:
+    names = {"decay_exponent": "decay_rate", "min_factored": "min_dim_size_to_factor", "epsilon": "eps"}
+    more = {"clip_threshold": "clipping_threshold", "momentum": "momentum", "weight_decay": "weight_decay_rate"}
+    same = {"factored": "factored", "scales_by_parameter": "multiply_by_parameter_scale"}
+    return {"form": "optax", "decay_mode": "independent"} | given(hyper, **names, **more, **same)
+
+
 def asgd(hyper: Options) -> Options:
     names = {"shrinkage": "lambd", "exponent": "alpha", "averaging_start": "t0", "weight_decay": "weight_decay"}
     return given(hyper, **names)
@@ -367,6 +383,10 @@ RULES: dict[str, tuple[str, Callable[[Options], Options]]] = {
     "adamax_optax": ("adamax", optax_moments),
     "adamax_torch": ("adamax", torch_moments),
     "adamaxw_optax": ("adamax", lambda hyper: optax_moments(hyper, decay_mode="decoupled", weight_decay=1e-4)),
+    "adafactor_optax": ("adafactor", adafactor_optax),
+    "adafactor_torch": ("adafactor", adafactor_torch),
+    "adafactor_torch_f32": ("adafactor", adafactor_torch),
+    "adafactor_unfactored_optax": ("adafactor", adafactor_optax),
     "adamuon_kozistr": ("muon", adamuon_kozistr),
     "adamuon_nvidia": ("muon", of_nvidia("elements", variance_length="free")),
     "adan_kozistr": ("adan", adan_kozistr),

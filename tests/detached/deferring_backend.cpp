@@ -184,6 +184,20 @@ struct KeptStep {
 
 using KeptUpdate = KeptList<UpdatePlan, UpdateItem>;
 
+struct KeptFactors {
+  explicit KeptFactors(const FactoredPlan& shown) : list(shown.items) {
+    for (FactoredItem& item : list.items()) {
+      shapes.own(item.change);
+      shapes.own(item.value);
+    }
+    plan.items = std::as_const(list).items();
+  }
+
+  Kept<FactoredItem> list;
+  Shapes shapes;
+  FactoredPlan plan;
+};
+
 struct KeptSums : KeptList<SumsPlan, UpdateItem> {
   explicit KeptSums(const SumsPlan& shown) : KeptList(shown), settled(shown.settled) {
     plan.settled = std::as_const(settled).items();
@@ -255,6 +269,12 @@ void DeferringBackend::count_staying(const FinishPlan& plan, const kernels::Step
 void DeferringBackend::orthogonalize(const OrthogonalPlan& plan, const kernels::StepScalars* scalars, Queue& queue) {
   put_into(queue, [this, kept = std::make_shared<Kept<OrthogonalItem>>(plan.items), scalars] {
     inner_.orthogonalize({std::as_const(*kept).items(), {}}, scalars, host_);
+  });
+}
+
+void DeferringBackend::factorize(const FactoredPlan& plan, const kernels::StepScalars* scalars, Queue& queue) {
+  put_into(queue, [this, kept = std::make_shared<KeptFactors>(plan), scalars] {
+    inner_.factorize(kept->plan, scalars, host_);
   });
 }
 

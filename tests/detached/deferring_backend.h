@@ -36,6 +36,8 @@ class DeferringBackend : public Backend {
     inner_.reserve_orthogonal(plan, host_);
   }
   void orthogonalize(const OrthogonalPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override;
+  void reserve_factored(const FactoredPlan& plan, Queue& /*queue*/) override { inner_.reserve_factored(plan, host_); }
+  void factorize(const FactoredPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override;
   void finish(const FinishPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override;
   void average(const AveragePlan& plan, const kernels::StepScalars* scalars, Queue& queue) override;
   void close_step(kernels::StepScalars* scalars, Queue& queue) override;

@@ -28,6 +28,7 @@ COLUMNS = {
 # What a rule refuses to be together with, and in which words.
 REFUSED = {
     ("muon", "trust ratio"): "options.trust_ratio: muon has a scale of its own, step_scale",
+    ("adafactor", "trust ratio"): "options.trust_ratio: adafactor has a scale of its own, scales_by_parameter",
     **{
         (rule, column): f"{rule} has an average of its own, which would not follow"
         for rule in ("asgd", "schedule_free")

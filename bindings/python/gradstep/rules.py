@@ -693,6 +693,34 @@ class DadaptAdam(NamedOptimizer):
         super().__init__(parameters, names=names, groups=groups, context=context, **options)
 
 
+class AdafactorOptions(SharedOptions, total=False):
+    learning_rate: Number
+    momentum: Number
+    weight_decay: Number
+    decay_exponent: float
+    epsilon: float
+    least_scale: float
+    clip_threshold: float
+    min_factored: float
+    form: str
+    scales_by_parameter: bool
+    factored: bool
+
+
+@rule_class("adafactor")
+class Adafactor(NamedOptimizer):
+    def __init__(
+        self,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        context: Context | None = None,
+        **options: Unpack[AdafactorOptions],
+    ) -> None:
+        super().__init__(parameters, names=names, groups=groups, context=context, **options)
+
+
 CLASSES: dict[str, type[NamedOptimizer]] = {
     "sgd": SGD,
     "rmsprop": RMSProp,
@@ -721,6 +749,7 @@ CLASSES: dict[str, type[NamedOptimizer]] = {
     "schedule_free": ScheduleFree,
     "prodigy": Prodigy,
     "dadapt_adam": DadaptAdam,
+    "adafactor": Adafactor,
 }
 __all__ = [
     "SGD",
@@ -728,6 +757,7 @@ __all__ = [
     "AdaBelief",
     "AdaGrad",
     "Adadelta",
+    "Adafactor",
     "Adam",
     "Adamax",
     "Adan",

@@ -346,7 +346,8 @@ enum gradstep_muon_variance_length {
  *   with variance: v = variance_beta * v + (1 - variance_beta) * mean(o^2), o = o / (sqrt(v) + variance_epsilon),
  * scaled by variance_length p = p - learning_rate * scale_factor * step_scale * o; every parameter needs 2 axes or more
  *
- * State momentum_buffer.
+ * State momentum_buffer. State of a tensor as a whole: with variance: variance, a number for each row, for each place
+ * of the longer axis, or for each element.
  */
 typedef struct gradstep_muon_options {
   double learning_rate;    /* >= 0, must be set: step size */
@@ -2391,6 +2392,120 @@ static inline gradstep_status gradstep_optimizer_create_dadapt_adam(gradstep_con
                                                                     gradstep_optimizer** out) GRADSTEP_NOEXCEPT {
   gradstep_rule_buffer buffer;
   const gradstep_group_rule rule = gradstep_dadapt_adam_rule(options, &buffer);
+  return gradstep_optimizer_create(context, rule.rule, rule.options, rule.option_count, parameters, n, out);
+}
+
+/* Option of adafactor. */
+enum gradstep_adafactor_form {
+  GRADSTEP_ADAFACTOR_FORM_INVALID = -1,
+  GRADSTEP_ADAFACTOR_FORM_TORCH = 0,
+  GRADSTEP_ADAFACTOR_FORM_OPTAX = 1
+};
+
+/*
+ * adafactor. Source: Shazeer and Stern 2018, Adafactor: Adaptive Learning Rates with Sublinear Memory Cost, algorithms
+ * 4 and 5; the numbers of torch and of optax.
+ *
+ *   b = 1 - (t+1)^-decay_exponent; rms: the root mean square of a tensor
+ *   r = b * r + (1 - b) * mean(g^2) over each row, c likewise over each column, v = r * c / mean(r)
+ *   tensors without factors: v = b * v + (1 - b) * g^2
+ *   u = g / sqrt(v), u = u / max(1, rms(u) / clip_threshold)
+ *   rate = learning_rate for form optax, min(learning_rate, 1 / sqrt(t+1)) for torch
+ *   d = rate * max(rms(p), least_scale) * u; with momentum m = momentum * m + (1 - momentum) * d, d = m
+ *   p = p - d
+ *
+ * State of a tensor as a whole: row_variance and column_variance of factored tensors, a number for each row and column;
+ * variance, one for each element, of others; momentum, one for each element, unless it is the constant 0.
+ */
+typedef struct gradstep_adafactor_options {
+  double learning_rate;  /* >= 0, must be set: step size, beside the length of p */
+  double momentum;       /* in [0, 1), default 0: share of the mean change that a step keeps */
+  double weight_decay;   /* >= 0, default 0: learning_rate * weight_decay * p is subtracted from p */
+  double decay_exponent; /* >= 0, default 0.8: a step takes (t+1)^-decay_exponent of the mean squares anew */
+  double epsilon;        /* >= 1e-300, default 1e-30: form torch: least denominator; form optax: joins the squares */
+  double least_scale;    /* >= 0, default 0.001: least root mean square of p that counts */
+  double clip_threshold; /* >= 0, default 1: largest root mean square of a direction; 0 = any */
+  double min_factored;   /* in [0, 9.00719925474099e15), whole, default 128: form optax: least length of the shorter
+                            factored axis */
+  int32_t form; /* enum gradstep_adafactor_form: torch or optax: which axes are factored, what epsilon does, and what
+                   bounds the rate */
+  int32_t scales_by_parameter; /* bool: steps are in proportion to the length of p */
+  int32_t factored;            /* bool: matrices keep mean squares of rows and columns alone */
+  int32_t maximize;            /* bool */
+  int32_t master_weights;      /* bool */
+  int32_t state_dtype;         /* enum gradstep_state_dtype */
+  int32_t stochastic_rounding; /* bool */
+  int64_t seed;
+  int32_t step_counting; /* enum gradstep_step_counting */
+  double average_decay;
+  int32_t decay_mode; /* enum gradstep_decay_mode */
+  double peak_learning_rate;
+  int32_t trust_ratio;     /* bool */
+  int32_t cautious_update; /* enum gradstep_cautious_update */
+  int32_t cautious_decay;  /* bool */
+  double adaptive_clip;
+  double adaptive_clip_epsilon;
+  int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
+  int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
+} gradstep_adafactor_options;
+
+/* The defaults. What must be set becomes NaN, which create refuses. */
+static inline gradstep_adafactor_options gradstep_adafactor_options_default(void) GRADSTEP_NOEXCEPT {
+  const gradstep_adafactor_options options = {NAN, 0, 0, 0.8, 1e-30, 0.001, 1, 128, 0,     1, 1, 0, 0, 0, 0, 0,
+                                              0,   0, 0, 0,   0,     0,     0, 0,   0.001, 0, 0, 0, 0, 0, 1};
+  return options;
+}
+
+/* The options by names and values, valid as long as the buffer. NULL = none is given. */
+static inline gradstep_group_rule gradstep_adafactor_rule(const gradstep_adafactor_options* options,
+                                                          gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
+  const gradstep_group_rule rule = {"adafactor", buffer->options, options == NULL ? 0U : 31U};
+  if (options == NULL) return rule;
+  buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
+  buffer->options[1] = gradstep_rule_number("momentum", options->momentum);
+  buffer->options[2] = gradstep_rule_number("weight_decay", options->weight_decay);
+  buffer->options[3] = gradstep_rule_number("decay_exponent", options->decay_exponent);
+  buffer->options[4] = gradstep_rule_number("epsilon", options->epsilon);
+  buffer->options[5] = gradstep_rule_number("least_scale", options->least_scale);
+  buffer->options[6] = gradstep_rule_number("clip_threshold", options->clip_threshold);
+  buffer->options[7] = gradstep_rule_number("min_factored", options->min_factored);
+  buffer->options[8] = gradstep_rule_number("form", options->form);
+  buffer->options[9] = gradstep_rule_number("scales_by_parameter", options->scales_by_parameter);
+  buffer->options[10] = gradstep_rule_number("factored", options->factored);
+  buffer->options[11] = gradstep_rule_number("maximize", options->maximize);
+  buffer->options[12] = gradstep_rule_number("master_weights", options->master_weights);
+  buffer->options[13] = gradstep_rule_number("state_dtype", options->state_dtype);
+  buffer->options[14] = gradstep_rule_number("stochastic_rounding", options->stochastic_rounding);
+  buffer->options[15] = gradstep_rule_seed(options->seed, buffer);
+  buffer->options[16] = gradstep_rule_number("step_counting", options->step_counting);
+  buffer->options[17] = gradstep_rule_number("average_decay", options->average_decay);
+  buffer->options[18] = gradstep_rule_number("decay_mode", options->decay_mode);
+  buffer->options[19] = gradstep_rule_number("peak_learning_rate", options->peak_learning_rate);
+  buffer->options[20] = gradstep_rule_number("trust_ratio", options->trust_ratio);
+  buffer->options[21] = gradstep_rule_number("cautious_update", options->cautious_update);
+  buffer->options[22] = gradstep_rule_number("cautious_decay", options->cautious_decay);
+  buffer->options[23] = gradstep_rule_number("adaptive_clip", options->adaptive_clip);
+  buffer->options[24] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
+  buffer->options[25] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
+  buffer->options[26] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[27] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[28] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[29] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[30] = gradstep_rule_number("average_every", options->average_every);
+  return rule;
+}
+
+/* gradstep_optimizer_create of these options, with its statuses. */
+static inline gradstep_status gradstep_optimizer_create_adafactor(gradstep_context* context,
+                                                                  const gradstep_adafactor_options* options,
+                                                                  const gradstep_parameter* parameters, size_t n,
+                                                                  gradstep_optimizer** out) GRADSTEP_NOEXCEPT {
+  gradstep_rule_buffer buffer;
+  const gradstep_group_rule rule = gradstep_adafactor_rule(options, &buffer);
   return gradstep_optimizer_create(context, rule.rule, rule.options, rule.option_count, parameters, n, out);
 }
 

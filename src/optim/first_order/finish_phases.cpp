@@ -24,7 +24,7 @@ Array stepped(const UpdateItem& item) {
 
 }  // namespace
 
-void FinishPhases::fill(std::span<UpdateItem> items, std::span<void* const> variances, const RulesByGroup& rules,
+void FinishPhases::fill(std::span<UpdateItem> items, std::span<const WholeNumbers> whole, const RulesByGroup& rules,
                         const Schema& schema, const WorkList& work, const Sharding* sharding) {
   waits_ = std::ranges::any_of(options_, &FinishOptions::are_needed);
   has_ratios_ = has_masks_ = false;
@@ -35,6 +35,7 @@ void FinishPhases::fill(std::span<UpdateItem> items, std::span<void* const> vari
   values_.assign(items.size(), {});
   shown_changes_.assign(items.size(), {});
   std::vector<OrthogonalItem> matrices;
+  factored_.clear();
   std::int64_t offset = 0;
   std::int64_t first = 0;
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -65,6 +66,11 @@ void FinishPhases::fill(std::span<UpdateItem> items, std::span<void* const> vari
       shown_changes_[i] = change;
     }
     has_masks_ = has_masks_ || options.cautious != CautiousUpdate::off;
+    if (options.scale == ChangeScale::factored && change.size > 0 && item.gradient.data != nullptr) {
+      const Rule& rule = rules.of(schema[i].group);
+      factored_.push_back({change, stepped(item), rule.factoring(), rule.axes(schema[i]), whole[i].of[0],
+                           whole[i].of[1], whole[i].of[2], item.constants});
+    }
     if (options.scale == ChangeScale::step) {
       const std::int64_t rows = schema[i].shape.front();
       const std::int64_t columns = rows == 0 ? 0 : schema[i].size / rows;
@@ -73,7 +79,7 @@ void FinishPhases::fill(std::span<UpdateItem> items, std::span<void* const> vari
       // Ranks that have no part of it have no elements.
       if (change.size > 0 && item.gradient.data != nullptr) {
         matrices.push_back(
-            {change, rows, columns, rule.orthogonalization(), rule.variance(), variances[i], item.constants});
+            {change, rows, columns, rule.orthogonalization(), rule.variance(), whole[i].of[0], item.constants});
       }
     }
   }
@@ -85,6 +91,9 @@ void FinishPhases::fill(std::span<UpdateItem> items, std::span<void* const> vari
   show(value_norms_, values_);
   show(change_norms_, shown_changes_);
   take(std::move(matrices));
+  factored_plan_.items = factored_;
+  factored_plan_.prepared.forget();
+  if (!factored_.empty()) site_.backend().reserve_factored(factored_plan_, site_.queue());
   plan_.work = &work;
   plan_.items = items_;
   plan_.maximize = rules.maximize();
@@ -126,6 +135,7 @@ void FinishPhases::run(const kernels::StepScalars* scalars, const Sharding* shar
   Backend& backend = site_.backend();
   Queue& queue = site_.queue();
   if (!matrices_.empty()) backend.orthogonalize(orthogonal_plan_, scalars, queue);
+  if (!factored_.empty()) backend.factorize(factored_plan_, scalars, queue);
   if (has_ratios_) {
     measure(plan_.values, [&](double* to) { backend.square_chunks(value_norms_, 1, to, queue); }, sharding);
     measure(plan_.changes, [&](double* to) { backend.square_chunks(change_norms_, 1, to, queue); }, sharding);

@@ -17,6 +17,11 @@
 
 namespace gradstep {
 
+/// Where the states of a tensor as a whole lie; NULL = it has none of this place, or another rank has it.
+struct WholeNumbers {
+  void* of[WholeState::kMost] = {};
+};
+
 class FinishPhases {
  public:
   /// `site` outlives it.
@@ -24,9 +29,9 @@ class FinishPhases {
 
   /// By parameter, before a list of items is filled.
   void set_options(std::vector<FinishOptions> options) { options_ = std::move(options); }
-  /// Sends the changes of items that wait to scratch. `variances` of orthogonalized matrices are by parameter.
+  /// Sends the changes of items that wait to scratch. `whole` states are by parameter.
   /// `sharding` may be NULL; `work` and `items` stay where they are.
-  void fill(std::span<UpdateItem> items, std::span<void* const> variances, const RulesByGroup& rules,
+  void fill(std::span<UpdateItem> items, std::span<const WholeNumbers> whole, const RulesByGroup& rules,
             const Schema& schema, const WorkList& work, const Sharding* sharding);
   /// Whether the change of some parameter waits.
   bool has_work() const { return waits_; }
@@ -51,7 +56,9 @@ class FinishPhases {
   std::vector<Array> shown_changes_;
   NormPlan value_norms_;
   NormPlan change_norms_;
+  std::vector<FactoredItem> factored_;
   OrthogonalPlan orthogonal_plan_;
+  FactoredPlan factored_plan_;
   FinishPlan plan_;
   bool has_ratios_ = false;
   bool has_masks_ = false;

@@ -14,8 +14,6 @@ namespace gradstep {
 
 namespace {
 
-constexpr const char* kVarianceName = "variance";
-
 Encoding encoding_of(StateFormat format, const Parameter& parameter) {
   switch (format) {
     case StateFormat::bf16:
@@ -28,13 +26,11 @@ Encoding encoding_of(StateFormat format, const Parameter& parameter) {
   return parameter.dtype == DType::f64 ? Encoding::f64 : Encoding::f32;
 }
 
-StateWish variance_wish(std::size_t slot, const rules::Variance& variance, const Parameter& parameter) {
-  const std::int64_t rows = parameter.shape.front();
-  const std::int64_t count = variance.count(rows, parameter.size / rows);
-  TensorForm form{1, count, encoding_of(StateFormat::native, parameter)};
-  std::vector<std::int64_t> shape = {count};
-  if (variance.of == rules::VarianceOf::elements) shape.assign(parameter.shape.begin(), parameter.shape.end());
-  return {slot, kVarianceName, form, std::move(shape), /*is_whole=*/true};
+StateWish whole_wish(std::size_t slot, const WholeState& state, const Parameter& parameter) {
+  std::vector<std::int64_t> shape = {state.size};
+  if (state.is_of_elements) shape.assign(parameter.shape.begin(), parameter.shape.end());
+  const TensorForm form{1, state.size, encoding_of(StateFormat::native, parameter)};
+  return {slot, state.name, form, std::move(shape), /*is_whole=*/true};
 }
 
 void check_shape(const Rule& rule, const Parameter& parameter) {
@@ -68,9 +64,7 @@ Optimizer::Traits FirstOrderOptimizer::traits_of(const RulesByGroup& rules) {
     traits.state_names.push_back(kMasterWeights);
   }
   if (rules.counts_each()) traits.state_names.push_back(kStepCount);
-  if (rules.any([](const Rule& rule) { return rule.variance().of != rules::VarianceOf::none; })) {
-    traits.state_names.push_back(kVarianceName);
-  }
+  for (const char* name : rules.whole_state_names()) traits.state_names.push_back(name);
   for (const char* name : rules.number_names()) traits.state_names.push_back(name);
   if (rules.any([](const Rule& rule) { return rule.average().exists(); })) {
     traits.state_names.insert(traits.state_names.end(), {kWeightAverage, kWeightAverageCount});
@@ -105,8 +99,8 @@ std::vector<StateWish> FirstOrderOptimizer::wishes_of(const Rule& rule, const Pa
     wishes.push_back({kMaster, kMasterWeights, TensorForm{1, parameter.size, Encoding::f32}});
   }
   if (rule.counts_each()) wishes.push_back(number_wish(kSteps, kStepCount));
-  if (rule.variance().of != rules::VarianceOf::none && parameter.size > 0) {
-    wishes.push_back(variance_wish(kVariance, rule.variance(), parameter));
+  for (const WholeState& state : rule.whole_states(parameter, hyper_parameters.schedules(parameter.group))) {
+    wishes.push_back(whole_wish(kWhole + state.place, state, parameter));
   }
   for (std::size_t k = 0; k < rule.numbers().size(); ++k) {
     wishes.push_back(number_wish(kNumbers + k, rule.numbers()[k].name, rule.first_number(k)));
@@ -145,7 +139,8 @@ void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& h
     const Rule& rule = rules_.of(parameter.group);
     check_shape(rule, parameter);
     finish.push_back(rule.finish(hyper_parameters.schedules(parameter.group)));
-    undivided.push_back(rule.is_of_matrices() || rule.unit_clip().ratio > 0 || rule.centers_gradients());
+    undivided.push_back(rule.is_of_matrices() || rule.is_factored() || rule.unit_clip().ratio > 0 ||
+                        rule.centers_gradients());
   }
   std::vector<rules::KernelId> kernels;
   std::vector<rules::RuleForm> forms;
@@ -271,10 +266,10 @@ void FirstOrderOptimizer::on(StateEvent event) {
   }
 }
 
-/// Who has a parameter that is not divided has its variance, too.
+/// Who has a parameter that is not divided has its states as a whole, too.
 Optimizer::OwnerOf FirstOrderOptimizer::owners(const Sharding* next) {
   return [this, next](std::size_t parameter, std::size_t slot) -> std::int32_t {
-    if (next == nullptr || slot != kVariance || schema()[parameter].size == 0) return -1;
+    if (next == nullptr || slot < kWhole || slot >= kNumbers) return -1;
     return next->owner(parameter);
   };
 }
@@ -320,9 +315,11 @@ void FirstOrderOptimizer::fill_items() {
   plan_.prepared.forget();
   units_.fill(items_, rules_, schema());
   sums_.fill(items_, number_places(schema()), rules_, schema(), work(), sharding());
-  std::vector<void*> variances;
-  for (std::size_t i = 0; i < items_.size(); ++i) variances.push_back(store().tensor(i, kVariance).numbers().data);
-  finish_.fill(items_, variances, rules_, schema(), work(), sharding());
+  std::vector<WholeNumbers> whole(items_.size());
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    for (std::size_t k = 0; k < WholeState::kMost; ++k) whole[i].of[k] = store().tensor(i, kWhole + k).numbers().data;
+  }
+  finish_.fill(items_, whole, rules_, schema(), work(), sharding());
   averages_.fill(store(), {kAverage, kMaster}, params(), schema(),
                  [&](std::int32_t group) { return rules_.of(group).average(); });
   filled_ = true;

@@ -35,9 +35,9 @@ class FirstOrderOptimizer final : public Optimizer {
   /// The slots of a parameter: a rule's states come first.
   static constexpr std::size_t kMaster = rules::kMaxStates;
   static constexpr std::size_t kSteps = kMaster + 1;
-  static constexpr std::size_t kAverage = kMaster + 2;  ///< and its number of steps behind it
-  static constexpr std::size_t kVariance = kMaster + 4;
-  static constexpr std::size_t kNumbers = kMaster + 5;  ///< and the following
+  static constexpr std::size_t kAverage = kMaster + 2;                 ///< and its number of steps behind it
+  static constexpr std::size_t kWhole = kMaster + 4;                   ///< and the following
+  static constexpr std::size_t kNumbers = kWhole + WholeState::kMost;  ///< likewise
 
   static Traits traits_of(const RulesByGroup& rules);
   static std::vector<StateWish> wishes_of(const Rule& rule, const Parameter& parameter,

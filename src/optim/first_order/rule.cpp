@@ -40,6 +40,11 @@ constexpr RuleType type_of(std::int32_t place) {
     type.step_scale = &Rule::step_scale;
     type.variance = &Rule::variance;
   }
+  if constexpr (requires { &Rule::factoring; }) {
+    type.factoring = &Rule::factoring;
+    type.axes = &Rule::axes;
+    type.momentum = Rule::momentum;
+  }
   type.settles = rules::settles<Rule>();
   type.sums = rules::sums_of<Rule>();
   if constexpr (requires { Rule::kScope; }) type.scope = Rule::kScope;
@@ -78,6 +83,11 @@ class GroupSetup {
   const std::int32_t* choices_;
   std::array<rules::Setup::Value, rules::kMaxFields> values_{};
 };
+
+constexpr const char* kVariance = "variance";
+constexpr const char* kRowVariance = "row_variance";
+constexpr const char* kColumnVariance = "column_variance";
+constexpr const char* kMomentum = "momentum";
 
 void append_new(const char* name, std::vector<const char*>& names) {
   if (std::ranges::find(names, std::string_view(name)) == names.end()) names.push_back(name);
@@ -121,6 +131,9 @@ Rule::Rule(const RuleType& type, const RuleOptions& options) : type_(&type), opt
   options_.trust_ratio = options.trust_ratio || about.trust_ratio;
   if (options_.trust_ratio && is_of_matrices()) {
     fail(GRADSTEP_ERR_UNSUPPORTED, "options.trust_ratio: {} has a scale of its own, step_scale", about.name);
+  }
+  if (options_.trust_ratio && is_factored()) {
+    fail(GRADSTEP_ERR_UNSUPPORTED, "options.trust_ratio: {} has a scale of its own, scales_by_parameter", about.name);
   }
   if (options_.trust_ratio && options.cautious_decay) {
     fail(GRADSTEP_ERR_UNSUPPORTED, "options.cautious_decay: with a trust ratio the decay is part of the change");
@@ -211,13 +224,15 @@ rules::Decay Rule::decay(std::span<const Schedule> schedules) const {
 
 /// A decay that is subtracted is no part of what is orthogonalized or masked; a trust ratio is of both together.
 bool Rule::decays_later() const {
-  const bool waits = is_of_matrices() || options_.cautious_update != CautiousUpdate::off || options_.cautious_decay;
+  const bool waits =
+      is_of_matrices() || is_factored() || options_.cautious_update != CautiousUpdate::off || options_.cautious_decay;
   return waits && !options_.trust_ratio;
 }
 
 FinishOptions Rule::finish(std::span<const Schedule> schedules) const {
   FinishOptions finish;
   if (is_of_matrices()) finish.scale = ChangeScale::step;
+  if (is_factored()) finish.scale = ChangeScale::factored;
   if (options_.trust_ratio) finish.scale = ChangeScale::trust_ratio;
   finish.cautious = options_.cautious_update;
   finish.decays = decays_later() && decay(schedules) == rules::Decay::decoupled;
@@ -232,6 +247,39 @@ rules::NewtonSchulz Rule::orthogonalization() const {
 rules::Variance Rule::variance() const {
   if (!is_of_matrices()) return {};
   return type_->variance(options_.choices.data(), options_.settings.data());
+}
+
+rules::Factoring Rule::factoring() const { return type_->factoring(options_.choices.data(), options_.settings.data()); }
+
+rules::FactoredAxes Rule::axes(const Parameter& parameter) const {
+  return type_->axes(options_.choices.data(), options_.settings.data(), parameter.shape);
+}
+
+std::vector<WholeState> Rule::whole_states(const Parameter& parameter, std::span<const Schedule> schedules) const {
+  std::vector<WholeState> states;
+  if (parameter.size == 0) return states;
+  if (variance().of != rules::VarianceOf::none) {
+    const std::int64_t rows = parameter.shape.front();
+    states.push_back(
+        {0, kVariance, variance().count(rows, parameter.size / rows), variance().of == rules::VarianceOf::elements});
+  }
+  if (is_factored()) {
+    const rules::FactoredAxes axes = this->axes(parameter);
+    if (axes.are_factored) {
+      states.push_back({0, kRowVariance, axes.row_count(), false});
+      states.push_back({1, kColumnVariance, axes.column_count(), false});
+    } else {
+      states.push_back({0, kVariance, parameter.size, true});
+    }
+    if (!schedules[type_->momentum].is_absent()) states.push_back({2, kMomentum, parameter.size, true});
+  }
+  return states;
+}
+
+std::vector<const char*> Rule::whole_state_names() const {
+  if (is_factored()) return {kRowVariance, kColumnVariance, kVariance, kMomentum};
+  if (variance().of != rules::VarianceOf::none) return {kVariance};
+  return {};
 }
 
 double Rule::step_scale(std::int64_t rows, std::int64_t columns) const {
@@ -327,6 +375,14 @@ std::vector<const char*> RulesByGroup::state_names() const {
   std::vector<const char*> names;
   for (const Rule& rule : rules_) {
     for (const char* name : rule.state_names()) append_new(name, names);
+  }
+  return names;
+}
+
+std::vector<const char*> RulesByGroup::whole_state_names() const {
+  std::vector<const char*> names;
+  for (const Rule& rule : rules_) {
+    for (const char* name : rule.whole_state_names()) append_new(name, names);
   }
   return names;
 }

@@ -13,6 +13,7 @@
 
 #include "backend/schedule.h"
 #include "backend/step.h"
+#include "core/schema.h"
 #include "optim/first_order/state_storage.h"
 #include "optim/hyper_parameters.h"
 #include "rules/kernels.h"
@@ -52,6 +53,16 @@ struct RuleOptions {
   StateStorage storage;
 };
 
+/// A state that is not cut into slices.
+struct WholeState {
+  static constexpr std::size_t kMost = 3;  ///< of a parameter
+
+  std::size_t place = 0;  ///< below kMost
+  const char* name = nullptr;
+  std::int64_t size = 0;
+  bool is_of_elements = false;  ///< shaped as the parameter; others have one axis
+};
+
 /// A rule, for code that does not know which. Those that are written as text have a program in place of functions.
 struct RuleType {
   std::int32_t place = 0;  ///< in the list; -1 = a program
@@ -66,6 +77,11 @@ struct RuleType {
   rules::NewtonSchulz (*orthogonalization)(const std::int32_t* choices, const double* settings) = nullptr;
   double (*step_scale)(const std::int32_t* choices, const double* settings, double rows, double columns) = nullptr;
   rules::Variance (*variance)(const std::int32_t* choices, const double* settings) = nullptr;
+  // Present in rules whose changes follow from second moments in factors.
+  rules::Factoring (*factoring)(const std::int32_t* choices, const double* settings) = nullptr;
+  rules::FactoredAxes (*axes)(const std::int32_t* choices, const double* settings,
+                              std::span<const std::int64_t> shape) = nullptr;
+  std::size_t momentum = 0;  ///< place of the hyper-parameter
   // Of rules whose constants follow from sums over tensors, or from numbers that they keep.
   bool settles = false;
   int sums = 0;
@@ -115,6 +131,13 @@ class Rule {
   bool is_of_matrices() const { return type_->orthogonalization != nullptr; }
   rules::NewtonSchulz orthogonalization() const;
   double step_scale(std::int64_t rows, std::int64_t columns) const;
+  bool is_factored() const { return type_->factoring != nullptr; }
+  rules::Factoring factoring() const;
+  rules::FactoredAxes axes(const Parameter& parameter) const;
+  /// States of a tensor as a whole, which one rank has.
+  std::vector<WholeState> whole_states(const Parameter& parameter, std::span<const Schedule> schedules) const;
+  /// The names of all that there may be.
+  std::vector<const char*> whole_state_names() const;
   /// What orthogonalized matrices are divided by.
   rules::Variance variance() const;
   /// Whether each parameter has constants of its own, which settle once sums are measured.
@@ -184,7 +207,8 @@ class RulesByGroup {
   std::vector<GroupFields> fields() const;
   /// The names of all rules, each once.
   std::vector<const char*> state_names() const;
-  /// Of the numbers that they keep, likewise.
+  /// Of states of tensors as a whole, likewise, and of the numbers that they keep.
+  std::vector<const char*> whole_state_names() const;
   std::vector<const char*> number_names() const;
   bool settles() const {
     return any([](const Rule& rule) { return rule.settles(); });

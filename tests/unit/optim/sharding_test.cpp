@@ -173,6 +173,14 @@ TEST(Sharding, EqualsItWhereTensorsAreLookedAtAsAWhole) {
   run.shapes = {{7, 5}, {200, 130}, {1, 1}, {40, 700}, {3, 4, 5}, {0, 3}};
   run.rule = [&] { return make_rule(find_rule("muon"), std::vector{rate, decay}); };
   expect_equal_bits(run);
+  for (const char* form : {"torch", "optax"}) {
+    run.rule = [&] {
+      const std::vector<gradstep_option> options = {
+          rate, decay, {"form", 0, form}, {"min_factored", 2, nullptr}, {"momentum", 0.5, nullptr}};
+      return make_rule(find_rule("adafactor"), options);
+    };
+    expect_equal_bits(run);
+  }
   for (const char* variance : {"rows", "longer", "elements"}) {
     run.rule = [&] {
       return make_rule(find_rule("muon"), std::vector<gradstep_option>{rate, {"variance", 0, variance}});

@@ -197,7 +197,8 @@ enum class MuonVarianceLength : std::int32_t { kKept = 0, kFree = 1, kFull = 2 }
 ///     scaled by variance_length p = p - learning_rate * scale_factor * step_scale * o; every parameter needs 2 axes or
 ///     more
 ///
-/// State momentum_buffer.
+/// State momentum_buffer. State of a tensor as a whole: with variance: variance, a number for each row, for each place
+/// of the longer axis, or for each element.
 struct MuonOptions {
   double learning_rate = detail::kNotGiven;  ///< step size; >= 0, must be given
   double momentum = 0.95;                    ///< share of the momentum that a step keeps; in [0, 1), default 0.95
@@ -1707,6 +1708,92 @@ struct DadaptAdamOptions {
              detail::option("d0", d0),
              detail::option("d_growth", d_growth),
              detail::option("bias_correction", bias_correction),
+             detail::option("maximize", maximize),
+             detail::option("master_weights", master_weights),
+             detail::option("state_dtype", state_dtype),
+             detail::option("stochastic_rounding", stochastic_rounding),
+             detail::option("seed", seed),
+             detail::option("step_counting", step_counting),
+             detail::option("average_decay", average_decay),
+             detail::option("decay_mode", decay_mode),
+             detail::option("peak_learning_rate", peak_learning_rate),
+             detail::option("trust_ratio", trust_ratio),
+             detail::option("cautious_update", cautious_update),
+             detail::option("cautious_decay", cautious_decay),
+             detail::option("adaptive_clip", adaptive_clip),
+             detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
+             detail::option("adaptive_clip_units", adaptive_clip_units),
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
+  }
+};
+
+enum class AdafactorForm : std::int32_t { kTorch = 0, kOptax = 1 };
+
+/// adafactor. Source: Shazeer and Stern 2018, Adafactor: Adaptive Learning Rates with Sublinear Memory Cost, algorithms
+/// 4 and 5; the numbers of torch and of optax.
+///
+///     b = 1 - (t+1)^-decay_exponent; rms: the root mean square of a tensor
+///     r = b * r + (1 - b) * mean(g^2) over each row, c likewise over each column, v = r * c / mean(r)
+///     tensors without factors: v = b * v + (1 - b) * g^2
+///     u = g / sqrt(v), u = u / max(1, rms(u) / clip_threshold)
+///     rate = learning_rate for form optax, min(learning_rate, 1 / sqrt(t+1)) for torch
+///     d = rate * max(rms(p), least_scale) * u; with momentum m = momentum * m + (1 - momentum) * d, d = m
+///     p = p - d
+///
+/// State of a tensor as a whole: row_variance and column_variance of factored tensors, a number for each row and
+/// column; variance, one for each element, of others; momentum, one for each element, unless it is the constant 0.
+struct AdafactorOptions {
+  double learning_rate = detail::kNotGiven;  ///< step size, beside the length of p; >= 0, must be given
+  double momentum = 0;                       ///< share of the mean change that a step keeps; in [0, 1), default 0
+  double weight_decay = 0;                   ///< learning_rate * weight_decay * p is subtracted from p; >= 0, default 0
+  double decay_exponent = 0.8;  ///< a step takes (t+1)^-decay_exponent of the mean squares anew; >= 0, default 0.8
+  double epsilon = 1e-30;  ///< form torch: least denominator; form optax: joins the squares; >= 1e-300, default 1e-30
+  double least_scale = 0.001;  ///< least root mean square of p that counts; >= 0, default 0.001
+  double clip_threshold = 1;   ///< largest root mean square of a direction; 0 = any; >= 0, default 1
+  double min_factored =
+      128;  ///< form optax: least length of the shorter factored axis; in [0, 9.00719925474099e15), whole, default 128
+  AdafactorForm form =
+      AdafactorForm::kTorch;  ///< torch or optax: which axes are factored, what epsilon does, and what bounds the rate
+  bool scales_by_parameter = true;  ///< steps are in proportion to the length of p; default true
+  bool factored = true;             ///< matrices keep mean squares of rows and columns alone; default true
+  bool maximize = false;
+  bool master_weights = false;
+  StateDtype state_dtype = StateDtype::kNative;
+  bool stochastic_rounding = false;
+  std::int64_t seed = 0;
+  StepCounting step_counting = StepCounting::kOptimizer;
+  double average_decay = 0;
+  DecayMode decay_mode = DecayMode::kRule;
+  double peak_learning_rate = 0;
+  bool trust_ratio = false;
+  CautiousUpdate cautious_update = CautiousUpdate::kOff;
+  bool cautious_decay = false;
+  double adaptive_clip = 0;
+  double adaptive_clip_epsilon = 0.001;
+  AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
+  bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
+
+  operator GroupRule() const {
+    return {"adafactor",
+            {detail::option("learning_rate", learning_rate),
+             detail::option("momentum", momentum),
+             detail::option("weight_decay", weight_decay),
+             detail::option("decay_exponent", decay_exponent),
+             detail::option("epsilon", epsilon),
+             detail::option("least_scale", least_scale),
+             detail::option("clip_threshold", clip_threshold),
+             detail::option("min_factored", min_factored),
+             detail::option("form", form),
+             detail::option("scales_by_parameter", scales_by_parameter),
+             detail::option("factored", factored),
              detail::option("maximize", maximize),
              detail::option("master_weights", master_weights),
              detail::option("state_dtype", state_dtype),

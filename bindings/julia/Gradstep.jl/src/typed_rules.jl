@@ -3,7 +3,7 @@
 #
 # Written by scripts/generate from src/rules.
 
-export Lion, Lamb, Muon, Signum, NAdam, RAdam, Adamax, Adadelta, Rprop, AdaBelief, Yogi, Adan, AdEMAMix, Adopt, LaProp, Asgd, Lars, Novograd, Mars, Sophia, ScheduleFree, Prodigy, DadaptAdam
+export Lion, Lamb, Muon, Signum, NAdam, RAdam, Adamax, Adadelta, Rprop, AdaBelief, Yogi, Adan, AdEMAMix, Adopt, LaProp, Asgd, Lars, Novograd, Mars, Sophia, ScheduleFree, Prodigy, DadaptAdam, Adafactor
 
 @doc raw"""
     Lion(learning_rate; beta1 = 0.9, beta2 = 0.99, weight_decay = 0, options...)
@@ -86,8 +86,9 @@ Jordan et al. 2024, Muon; options where KellerJordan/Muon, torch, Moonlight, dio
 - `variance_floor`: add: sqrt(v) + `variance_epsilon`; max: sqrt(max(v, `variance_epsilon`))
 - `variance_length`: how long o is then. kept: as before (NorMuon); free: as it comes (AdaMuon: NVIDIA); full: sqrt(min(rows, columns)), with v / (1 - `variance_beta`^(t+1)) (AdaMuon: `pytorch_optimizer`)
 
-State `momentum_buffer`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`, `seed`,
-`step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
+State `momentum_buffer`. State of a tensor as a whole: with variance: variance, a number for each row, for each place of
+the longer axis, or for each element. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`,
+`seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`,
 `cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, `average_warmup`,
 `average_equal`, `average_start`, `average_every`, too.
 """
@@ -649,3 +650,39 @@ State `exp_avg`, `exp_avg_sq`, s, d, `d_numerator`, `d_steps`. All rules take `m
 """
 DadaptAdam(; options...) = NamedRule("dadapt_adam"; options...)
 options(::typeof(DadaptAdam)) = options_by_name("dadapt_adam")
+
+@doc raw"""
+    Adafactor(learning_rate; momentum = 0, weight_decay = 0, decay_exponent = 0.8, epsilon = 1e-30, least_scale = 0.001,
+    clip_threshold = 1, min_factored = 128, form = :torch, scales_by_parameter = true, factored = true, options...)
+
+Shazeer and Stern 2018, Adafactor: Adaptive Learning Rates with Sublinear Memory Cost, algorithms 4 and 5; the numbers of torch and of optax.
+
+    b = 1 - (t+1)^-decay_exponent; rms: the root mean square of a tensor
+    r = b * r + (1 - b) * mean(g^2) over each row, c likewise over each column, v = r * c / mean(r)
+    tensors without factors: v = b * v + (1 - b) * g^2
+    u = g / sqrt(v), u = u / max(1, rms(u) / clip_threshold)
+    rate = learning_rate for form optax, min(learning_rate, 1 / sqrt(t+1)) for torch
+    d = rate * max(rms(p), least_scale) * u; with momentum m = momentum * m + (1 - momentum) * d, d = m
+    p = p - d
+
+- `learning_rate`: step size, beside the length of p; >= 0, must be given
+- `momentum`: share of the mean change that a step keeps; in [0, 1), default 0
+- `weight_decay`: `learning_rate` * `weight_decay` * p is subtracted from p; >= 0, default 0
+- `decay_exponent`: a step takes (t+1)^-`decay_exponent` of the mean squares anew; >= 0, default 0.8
+- `epsilon`: form torch: least denominator; form optax: joins the squares; >= 1e-300, default 1e-30
+- `least_scale`: least root mean square of p that counts; >= 0, default 0.001
+- `clip_threshold`: largest root mean square of a direction; 0 = any; >= 0, default 1
+- `min_factored`: form optax: least length of the shorter factored axis; in [0, 9.00719925474099e15), whole, default 128
+- `form`: torch or optax: which axes are factored, what epsilon does, and what bounds the rate
+- `scales_by_parameter`: steps are in proportion to the length of p; default true
+- `factored`: matrices keep mean squares of rows and columns alone; default true
+
+State of a tensor as a whole: `row_variance` and `column_variance` of factored tensors, a number for each row and
+column; variance, one for each element, of others; momentum, one for each element, unless it is the constant 0. All
+rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`, `seed`, `step_counting`, `average_decay`,
+`decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`, `cautious_decay`, `adaptive_clip`,
+`adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, `average_warmup`, `average_equal`, `average_start`,
+`average_every`, too.
+"""
+Adafactor(learning_rate; options...) = NamedRule("adafactor"; learning_rate = learning_rate, options...)
+options(::typeof(Adafactor)) = options_by_name("adafactor")

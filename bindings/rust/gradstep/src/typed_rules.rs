@@ -391,7 +391,8 @@ rule! {
     /// p = p - learning_rate * scale_factor * step_scale * o; every parameter needs 2 axes or more
     /// ```
     ///
-    /// State momentum_buffer.
+    /// State momentum_buffer. State of a tensor as a whole: with variance: variance, a number for each row, for each
+    /// place of the longer axis, or for each element.
     Muon by "muon" of (learning_rate) {
         /// Step size; >= 0, must be given.
         learning_rate: f64,
@@ -1189,5 +1190,64 @@ rule! {
         d_growth: f64,
         /// The learning rate is times sqrt(1 - beta2^k) / (1 - beta1^k).
         bias_correction: bool,
+    }
+}
+
+/// Option of [`Adafactor`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AdafactorForm {
+    /// `torch`.
+    Torch,
+    /// `optax`.
+    Optax,
+}
+
+impl crate::options::Field for AdafactorForm {
+    type C = i32;
+    fn into_c(self) -> i32 {
+        self as i32
+    }
+}
+
+rule! {
+    /// Adafactor. Source: Shazeer and Stern 2018, Adafactor: Adaptive Learning Rates with Sublinear Memory Cost,
+    /// algorithms 4 and 5; the numbers of torch and of optax.
+    ///
+    /// ```text
+    /// b = 1 - (t+1)^-decay_exponent; rms: the root mean square of a tensor
+    /// r = b * r + (1 - b) * mean(g^2) over each row, c likewise over each column, v = r * c / mean(r)
+    /// tensors without factors: v = b * v + (1 - b) * g^2
+    /// u = g / sqrt(v), u = u / max(1, rms(u) / clip_threshold)
+    /// rate = learning_rate for form optax, min(learning_rate, 1 / sqrt(t+1)) for torch
+    /// d = rate * max(rms(p), least_scale) * u; with momentum m = momentum * m + (1 - momentum) * d, d = m
+    /// p = p - d
+    /// ```
+    ///
+    /// State of a tensor as a whole: row_variance and column_variance of factored tensors, a number for each row and
+    /// column; variance, one for each element, of others; momentum, one for each element, unless it is the constant 0.
+    Adafactor by "adafactor" of (learning_rate) {
+        /// Step size, beside the length of p; >= 0, must be given.
+        learning_rate: f64,
+        /// Share of the mean change that a step keeps; in [0, 1), default 0.
+        momentum: f64,
+        /// learning_rate * weight_decay * p is subtracted from p; >= 0, default 0.
+        weight_decay: f64,
+        /// A step takes (t+1)^-decay_exponent of the mean squares anew; >= 0, default 0.8.
+        decay_exponent: f64,
+        /// Form torch: least denominator; form optax: joins the squares; >= 1e-300, default 1e-30.
+        epsilon: f64,
+        /// Least root mean square of p that counts; >= 0, default 0.001.
+        least_scale: f64,
+        /// Largest root mean square of a direction; 0 = any; >= 0, default 1.
+        clip_threshold: f64,
+        /// Form optax: least length of the shorter factored axis; in [0, 9.00719925474099e15), whole, default 128.
+        min_factored: f64,
+        /// Torch or optax: which axes are factored, what epsilon does, and what bounds the rate.
+        form: AdafactorForm,
+        /// Steps are in proportion to the length of p; default true.
+        scales_by_parameter: bool,
+        /// Matrices keep mean squares of rows and columns alone; default true.
+        factored: bool,
     }
 }

@@ -26,7 +26,7 @@ double length_of(const std::vector<T>& values) {
 
 TEST(TrustRatio, AChangeIsAsLongAsItsTensorTimesTheRateWhateverTheRule) {
   for (const RuleType& type : rule_types()) {
-    if (type.orthogonalization != nullptr || type.average_share != nullptr) continue;
+    if (type.orthogonalization != nullptr || type.factoring != nullptr || type.average_share != nullptr) continue;
     FirstOrderOptimizer optimizer(make_context(), trusting(type.about.name), make_schema(kShapes, DType::f64));
     Model<double> model;
     model.draw_gradients(0);

@@ -16,7 +16,8 @@ package org.gradstep;
  * p = p - learning_rate * scale_factor * step_scale * o; every parameter needs 2 axes or more
  * </pre>
  *
- * <p>State momentum_buffer.
+ * <p>State momentum_buffer. State of a tensor as a whole: with variance: variance, a number for each row, for each
+ * place of the longer axis, or for each element.
  */
 public final class MuonOptions extends RuleOptions {
   private MuonOptions(Builder builder) {
