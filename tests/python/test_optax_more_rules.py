@@ -163,5 +163,5 @@ def test_what_gradstep_cannot_do_as_optax_does_is_refused_with_a_way_out(make, t
 def test_every_alias_is_tried():
     tried = {name for name, _ in CASES}
     others = {"adagrad", "adam", "adamw", "muon", "optimizer_of", "release", "rmsprop", "sgd", "shampoo"}
-    others |= {"shampoo_from_adamw", "schedule_free_eval_params"}  # in files or tests of their own
+    others |= {"shampoo_from_adamw", "schedule_free_eval_params", "sophia"}  # in files or tests of their own
     assert tried == {name for name in adapters.__all__ if name.islower()} - others

@@ -49,9 +49,11 @@ from gradstep.optax._more_rules import (
 )
 from gradstep.optax._muon import muon
 from gradstep.optax._rules import adagrad, adam, adamw, rmsprop, sgd, shampoo, shampoo_from_adamw
+from gradstep.optax._sophia import SophiaState, sophia
 from gradstep.optax._states import State, optimizer_of, release
 
 __all__ = [
+    "SophiaState",
     "State",
     "adabelief",
     "adadelta",
@@ -84,6 +86,7 @@ __all__ = [
     "shampoo_from_adamw",
     "sign_sgd",
     "signum",
+    "sophia",
     "yogi",
 ]
 

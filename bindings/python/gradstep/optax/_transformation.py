@@ -92,7 +92,7 @@ class Transformation:
     def _first_options(self) -> dict[str, Any]:
         return {**self._options, **self._first_values(-1)}
 
-    def init(self, params: Tree) -> State:
+    def init(self, params: Tree) -> Any:
         leaves = jax.tree_util.tree_leaves_with_path(params)
         names = [_name(path) for path, _ in leaves]
         shapes = [(tuple(jnp.shape(leaf)), jnp.result_type(leaf)) for _, leaf in leaves]
@@ -176,17 +176,24 @@ class Transformation:
         self._entries.append(entry)
         return token
 
-    def update(self, updates: Tree, state: State, params: Tree | None = None, **_extra: Any) -> tuple[Tree, State]:
+    def update(self, updates: Tree, state: Any, params: Tree | None = None, **_extra: Any) -> tuple[Tree, Any]:
+        self._check_parameters(params)
+        return self._step(updates, state, params)
+
+    def _check_parameters(self, params: Tree | None) -> None:
+        if params is None and (reader := self._reader_of_parameters()) is not None:
+            raise InvalidArgument(f"params: is None; {reader} needs the parameters: update(grads, state, params)")
+
+    def _step(self, updates: Tree, state: State, params: Tree | None, beside: Sequence[Any] = ()) -> tuple[Tree, State]:
+        """A step on the host, and _after_step() of what is beside."""
         leaves, structure = jax.tree_util.tree_flatten(updates)
         grads = [_array(leaf) for leaf in leaves]
         targets = None if params is None else [_array(leaf) for leaf in structure.flatten_up_to(params)]
-        if targets is None and (reader := self._reader_of_parameters()) is not None:
-            raise InvalidArgument(f"params: is None; {reader} needs the parameters: update(grads, state, params)")
         dtypes = self._update_dtypes(grads, targets)
         step = _array(state.count)
         following = jax.lax.min(step, np.array(np.iinfo(step.dtype).max - 1, step.dtype)) + 1
         values = [function(step) for function in self._functions.values()]
-        arguments = (state.token, step, values, grads, targets)
+        arguments = (state.token, step, values, grads, targets, beside)
         make = functools.partial(self._update, dtypes, self._forms(updates), on_each_device())
         if is_recorded(following) or any(map(is_recorded, jax.tree_util.tree_leaves(arguments))):
             results = [jax.ShapeDtypeStruct(leaf.shape, dtype) for leaf, dtype in zip(grads, dtypes, strict=True)]
@@ -225,6 +232,7 @@ class Transformation:
         values: Sequence[Any],
         grads: Sequence[Any],
         params: Sequence[Any] | None,
+        beside: Sequence[Any],
     ) -> list[NDArray[Any]]:
         """The step itself, on the host."""
         optimizer = _optimizer_at(token, step, _ON_EACH_DEVICE if on_each_device else _DROPPED)
@@ -237,7 +245,11 @@ class Transformation:
         else:
             targets = self._take([np.asarray(param) for param in params], forms)
         deltas = self._put(optimizer.update(targets, arrays), forms)
+        self._after_step(optimizer, beside)
         return [delta.astype(dtype, copy=False) for delta, dtype in zip(deltas, dtypes, strict=True)]
+
+    def _after_step(self, optimizer: gradstep.Optimizer, beside: Sequence[Any]) -> None:
+        """What else a step changes."""
 
 
 def average_of(state: Tree, params: Tree) -> Tree:
@@ -270,7 +282,7 @@ def _optimizer_at(token: Any, step: Any, reason: str) -> gradstep.Optimizer:
     return optimizer
 
 
-_READERS = (gradstep.Lamb, gradstep.Lars, gradstep.Prodigy, gradstep.ScheduleFree)
+_READERS = (gradstep.Lamb, gradstep.Lars, gradstep.Prodigy, gradstep.ScheduleFree, gradstep.Sophia)
 _READING_OPTIONS = ("weight_decay", "trust_ratio", "adaptive_clip", "average_decay", "average_equal")
 
 _OVERTAKEN = "the average is that of the state that the last update returned"
