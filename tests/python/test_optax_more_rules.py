@@ -18,6 +18,7 @@ from gradstep import optax as adapters  # noqa: E402  (imports jax)
 
 MASK = {"layer": True, "rows": [False, True]}
 COSINE = optax.cosine_decay_schedule(0.02, STEPS)
+HALVING = gradstep.schedule.exponential_decay(0.1, 1, 0.5)
 DISTANCES = {"learning_rate": optax.linear_schedule(1.0, 0.1, STEPS), "betas": (0.8, 0.95), "weight_decay": 0.1}
 CASES = [
     ("sign_sgd", {"learning_rate": COSINE}),
@@ -42,6 +43,17 @@ CASES = [
     ("adopt", {"learning_rate": 0.02, "b2": 0.9, "eps": 1e-2, "nesterov": True, "use_clipping": False}),
     ("lars", {"learning_rate": 0.5}),
     ("lars", {"learning_rate": COSINE, "weight_decay": 0.1, "weight_decay_mask": MASK, "nesterov": True, "eps": 1e-3}),
+    ("lars", {"learning_rate": 0.5, "trust_ratio_mask": MASK}),
+    (
+        "lars",
+        {
+            "learning_rate": COSINE,
+            "weight_decay": 0.1,
+            "weight_decay_mask": lambda params: jax.tree.map(lambda p: p.ndim > 0, params),
+            "trust_ratio_mask": lambda params: jax.tree.map(lambda p: p.ndim > 1, params),
+            "nesterov": True,
+        },
+    ),
     ("novograd", {"learning_rate": 0.02}),
     ("novograd", {"learning_rate": COSINE, "b1": 0.8, "b2": 0.9, "eps_root": 1e-3, "weight_decay": 0.1}),
     ("prodigy", {"estim_lr0": 1e-3}),
@@ -146,7 +158,9 @@ def test_rules_that_read_the_parameters_need_them(name, compiled):
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: adapters.lars(0.1, trust_ratio_mask=MASK), r"trust_ratio_mask: .*optax\.multi_transform"),
+        (lambda: adapters.lars(0.1, trust_ratio_mask=MASK, maximize=True), r"maximize: with a trust_ratio_mask"),
+        (lambda: adapters.lars(HALVING, trust_ratio_mask=MASK), r"learning_rate: with a trust_ratio_mask"),
+        (lambda: adapters.lars(0.1, trust_ratio_mask=MASK, momentum=COSINE), r"momentum: with a trust_ratio_mask"),
         (lambda: adapters.prodigy(beta3=0.0), r"beta3: is 0, .*above 0"),
         (
             lambda: adapters.schedule_free_sgd(state_dtype="bfloat16"),

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """More transformations: aliases of optax and of optax.contrib, whose rules gradstep makes by their names."""
 
+import operator
 from typing import Any
 
+import jax
 import optax
 
 import gradstep
@@ -304,12 +306,11 @@ def lars(
     context: gradstep.Context | None = None,
     **options: Any,
 ) -> Any:
-    """optax.lars, but for trust_ratio_mask. Further options are those of gradstep.Lars."""
-    if trust_ratio_mask is not True:
-        raise Unsupported(
-            "trust_ratio_mask: gradstep's LARS scales every parameter; leave the others to optax.sgd by "
-            "optax.multi_transform, or use optax.lars"
-        )
+    """optax.lars. Further options are those of gradstep.Lars.
+
+    What trust_ratio_mask leaves out is stepped by optax, with its momentum in JAX: the state is then that of
+    optax.chain, and optimizer_of(state) saves the rest alone.
+    """
     fields = {
         "learning_rate": learning_rate,
         "momentum": momentum,
@@ -319,7 +320,28 @@ def lars(
         "nesterov": nesterov,
     }
     masked_out = without_decay(None if weight_decay_mask is True else weight_decay_mask)
-    return transformation(gradstep.Lars, {**fields, **options}, masked_out, context=context)
+    made = transformation(gradstep.Lars, {**fields, **options}, masked_out, context=context)
+    if trust_ratio_mask is None or trust_ratio_mask is True:
+        return made
+    numbers = {"learning_rate": learning_rate, "weight_decay": weight_decay, "momentum": momentum}
+    unknown = [name for name, value in numbers.items() if isinstance(value, Schedule)]
+    unknown += ["momentum"] if callable(momentum) else []
+    if beyond := [*options, *unknown]:
+        raise Unsupported(
+            f"{beyond[0]}: with a trust_ratio_mask optax steps some of the parameters, and takes neither gradstep's "
+            "options and schedules nor a schedule of momentum"
+        )
+    others = optax.chain(
+        optax.add_decayed_weights(weight_decay, weight_decay_mask),
+        optax.scale_by_learning_rate(learning_rate),
+        optax.trace(momentum, nesterov),
+    )
+
+    def left_out(params: Tree) -> Tree:
+        chosen = trust_ratio_mask(params) if callable(trust_ratio_mask) else trust_ratio_mask
+        return jax.tree_util.tree_map(operator.not_, chosen)
+
+    return optax.chain(optax.masked(made, trust_ratio_mask), optax.masked(others, left_out))
 
 
 @alias
