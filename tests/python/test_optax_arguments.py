@@ -208,7 +208,7 @@ def test_other_rules_are_missing_with_a_reason():
     with pytest.raises(AttributeError, match=r"'amsgrad'; .*optax\.amsgrad"):
         adapters.amsgrad  # noqa: B018
     with pytest.raises(AttributeError, match="there are adabelief, adadelta, adagrad, adam, adamax"):
-        adapters.novograd  # noqa: B018
+        adapters.sm3  # noqa: B018
 
 
 @pytest.mark.parametrize("compiled", [False, True], ids=["eager", "jit"])

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""gradstep.torch's NAdam, RAdam, Adamax, Adadelta, Rprop and Muon beside torch's own."""
+"""gradstep.torch's NAdam, RAdam, Adamax, Adadelta, Rprop, ASGD and Muon beside torch's own."""
 
 import pytest
 import torch
@@ -22,6 +22,9 @@ CASES = [
     ("Rprop", {"lr": 0.1, "etas": (0.25, 1.5), "step_sizes": (1e-2, 0.3), "maximize": True, "foreach": False}),
     ("Adadelta", {}),
     ("Adadelta", {"lr": 0.5, "rho": 0.5, "eps": 1e-3, "weight_decay": 0.1, "maximize": True}),
+    ("ASGD", {}),
+    ("ASGD", {"lr": 0.1, "lambd": 0.1, "alpha": 0.5, "t0": 2, "weight_decay": 0.1}),
+    ("ASGD", {"lr": 0.1, "lambd": 0.05, "t0": 0, "maximize": True, "foreach": True}),
 ]
 
 
@@ -35,8 +38,9 @@ def test_steps_are_torchs(random, name, options, dtype):
         twins.backward(without={1} if step < 3 else ())
         ours.step()
         theirs.step()
-    # torch's NAdam has its product of momenta in f32 whatever the parameters are in.
-    allowed = 1e-8 if name == "NAdam" and dtype == torch.float64 else 10 * TOLERANCE[dtype]
+    # torch's NAdam has its product of momenta in f32 whatever the parameters are in, its ASGD the step size.
+    rounded = {"NAdam": 1e-8, "ASGD": 1e-7}
+    allowed = rounded.get(name, 0) if name in rounded and dtype == torch.float64 else 10 * TOLERANCE[dtype]
     assert twins.error() < allowed
 
 
@@ -72,7 +76,7 @@ def saved_and_stepped(random, name, options):
     return twins, ours, theirs
 
 
-@pytest.mark.parametrize(("name", "options"), [case for case in CASES if case[0] in ("NAdam", "Rprop")])
+@pytest.mark.parametrize(("name", "options"), [case for case in CASES if case[0] in ("NAdam", "Rprop", "ASGD")])
 def test_entries_have_torchs_names_numbers_and_dtypes(random, name, options):
     _, ours, theirs = saved_and_stepped(random, name, options)
     mine = ours.state_dict()["state"]
@@ -108,6 +112,60 @@ def test_nadams_product_of_momenta_ends_at_zero(random):
     assert float(ours.state[parameter]["mu_product"]) == 0
 
 
+def test_asgds_averages_and_step_sizes_follow_each_parameters_own_steps_and_groups_numbers(random):
+    twins = Twins(random, [(3,), (3,)])
+    groups = [[{"params": [a]}, {"params": [b], "t0": 1, "lambd": 0.2}] for a, b in (twins.ours, twins.theirs)]
+    ours, theirs = gradstep.torch.ASGD(groups[0], lr=0.1), torch.optim.ASGD(groups[1], lr=0.1)
+    for step in range(6):
+        for optimizer in (ours, theirs):
+            optimizer.param_groups[0]["lr"] = 0.1 * 0.5**step  # acts a step late
+        twins.backward(without={0} if step == 1 else ())
+        ours.step()
+        theirs.step()
+        for a, b in zip(twins.ours, twins.theirs, strict=True):
+            for key in ("step", "eta", "mu", "ax") if theirs.state[b] else ():
+                torch.testing.assert_close(ours.state[a][key], theirs.state[b][key], rtol=1e-6, atol=1e-6)
+    assert twins.error() < 1e-6
+
+
+def test_asgds_step_size_may_be_edited_and_is_kept_when_groups_change(random):
+    def double(optimizer, parameters):
+        optimizer.state[parameters[0]]["eta"].mul_(2)
+
+    def replace(optimizer, parameters):
+        optimizer.state[parameters[0]]["eta"] = torch.tensor(0.3)
+
+    def grow(optimizer, parameters):
+        optimizer.param_groups[0]["params"].append(parameters[1])
+
+    twins = Twins(random, [(3,), (2,)])
+    ours, theirs = gradstep.torch.ASGD(twins.ours[:1], lr=0.1), torch.optim.ASGD(twins.theirs[:1], lr=0.1)
+    for edit in (double, replace, grow, None):
+        twins.backward()
+        ours.step()
+        theirs.step()
+        if edit is not None:
+            edit(ours, twins.ours)
+            edit(theirs, twins.theirs)
+    assert twins.error() < 1e-6
+    saved = ours.state_dict()
+    saved["state"][0]["eta"] = torch.ones(2)
+    with pytest.raises(gradstep.Mismatch, match=r"'eta' has shape \(2,\), expected one element"):
+        ours.load_state_dict(saved)
+
+
+def test_asgd_is_rebuilt_with_all_bits_of_its_step_size(random):
+    twins = Twins(random, [(4,), (2,)], torch.float64)
+    made = [gradstep.torch.ASGD(parameters[:1], lr=0.1) for parameters in (twins.ours, twins.theirs)]
+    for step in range(4):
+        twins.backward()
+        for optimizer in made:
+            optimizer.step()
+        if step == 1:
+            made[0].param_groups[0]["params"].append(twins.ours[1])
+    assert torch.equal(twins.ours[0], twins.theirs[0])
+
+
 def test_rprops_first_step_of_each_parameter_is_lr(random):
     twins = Twins(random, [(3,), (3,)])
     ours = gradstep.torch.Rprop(twins.ours, lr=0.1)
@@ -128,6 +186,10 @@ def test_names_of_gradsteps_are_answered_with_torchs():
         gradstep.torch.Rprop([parameter], etas=(1.5, 1.2))
     with pytest.raises(ValueError, match="Invalid momentum_decay value"):
         gradstep.torch.NAdam([parameter], momentum_decay=-1)
+    with pytest.raises(TypeError, match="say 'lambd' for 'shrinkage'"):
+        gradstep.torch.ASGD([parameter], shrinkage=0.5)
+    with pytest.raises(ValueError, match="Invalid lambd value"):
+        gradstep.torch.ASGD([parameter], lambd=-1)
     ours = gradstep.torch.Rprop([parameter])
     ours.param_groups[0]["step_sizes"] = (-1.0, 50.0)
     parameter.grad = torch.ones(3)

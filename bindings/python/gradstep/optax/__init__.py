@@ -31,20 +31,29 @@ from gradstep.optax._more_rules import (
     adan,
     ademamix,
     adopt,
+    dadapt_adamw,
     lamb,
+    lars,
     lion,
     nadam,
     nadamw,
+    novograd,
+    prodigy,
     radam,
+    schedule_free_adamw,
+    schedule_free_eval_params,
+    schedule_free_sgd,
     sign_sgd,
     signum,
     yogi,
 )
 from gradstep.optax._muon import muon
 from gradstep.optax._rules import adagrad, adam, adamw, rmsprop, sgd, shampoo, shampoo_from_adamw
+from gradstep.optax._sophia import SophiaState, sophia
 from gradstep.optax._states import State, optimizer_of, release
 
 __all__ = [
+    "SophiaState",
     "State",
     "adabelief",
     "adadelta",
@@ -56,20 +65,28 @@ __all__ = [
     "adan",
     "ademamix",
     "adopt",
+    "dadapt_adamw",
     "lamb",
+    "lars",
     "lion",
     "muon",
     "nadam",
     "nadamw",
+    "novograd",
     "optimizer_of",
+    "prodigy",
     "radam",
     "release",
     "rmsprop",
+    "schedule_free_adamw",
+    "schedule_free_eval_params",
+    "schedule_free_sgd",
     "sgd",
     "shampoo",
     "shampoo_from_adamw",
     "sign_sgd",
     "signum",
+    "sophia",
     "yogi",
 ]
 
@@ -77,6 +94,8 @@ __all__ = [
 _INSTEAD: Mapping[str, str] = {
     "amsgrad": "adam(..., amsgrad=True) is PyTorch's rule, which corrects the largest second moment; optax's takes the "
     "largest corrected one: optax.amsgrad",
+    "schedule_free": "there are schedule_free_adamw and schedule_free_sgd; optax.contrib.schedule_free wraps other "
+    "rules, as gradstep.optax.adam(learning_rate, b1=0.0)",
 }
 
 

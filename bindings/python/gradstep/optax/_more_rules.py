@@ -2,11 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """More transformations: aliases of optax and of optax.contrib, whose rules gradstep makes by their names."""
 
+import operator
 from typing import Any
 
+import jax
+import optax
+
 import gradstep
-from gradstep.optax._rules import ScalarOrSchedule, adam_fields, alias, first_moment, without_decay
-from gradstep.optax._transformation import Mask, transformation
+from gradstep.errors import Unsupported
+from gradstep.optax._rules import (
+    ScalarOrSchedule,
+    adam_fields,
+    alias,
+    first_moment,
+    is_zero,
+    moment_of,
+    varies,
+    without_decay,
+)
+from gradstep.optax._states import Tree
+from gradstep.optax._transformation import Mask, average_of, transformation
+from gradstep.schedule import Schedule, as_schedule
 
 
 @alias
@@ -274,3 +290,195 @@ def adopt(
         "clipping": "optax" if use_clipping else "none",
     }
     return transformation(gradstep.Adopt, {**fields, **options}, context=context)
+
+
+@alias
+def lars(
+    learning_rate: ScalarOrSchedule,
+    weight_decay: ScalarOrSchedule = 0.0,
+    weight_decay_mask: Mask | None = True,
+    trust_coefficient: ScalarOrSchedule = 0.001,
+    eps: ScalarOrSchedule = 0.0,
+    trust_ratio_mask: Mask | None = True,
+    momentum: ScalarOrSchedule = 0.9,
+    nesterov: bool = False,
+    *,
+    context: gradstep.Context | None = None,
+    **options: Any,
+) -> Any:
+    """optax.lars. Further options are those of gradstep.Lars.
+
+    What trust_ratio_mask leaves out is stepped by optax, with its momentum in JAX: the state is then that of
+    optax.chain, and optimizer_of(state) saves the rest alone.
+    """
+    fields = {
+        "learning_rate": learning_rate,
+        "momentum": momentum,
+        "trust_coefficient": trust_coefficient,
+        "epsilon": eps,
+        "weight_decay": weight_decay,
+        "nesterov": nesterov,
+    }
+    masked_out = without_decay(None if weight_decay_mask is True else weight_decay_mask)
+    made = transformation(gradstep.Lars, {**fields, **options}, masked_out, context=context)
+    if trust_ratio_mask is None or trust_ratio_mask is True:
+        return made
+    numbers = {"learning_rate": learning_rate, "weight_decay": weight_decay, "momentum": momentum}
+    unknown = [name for name, value in numbers.items() if isinstance(value, Schedule)]
+    unknown += ["momentum"] if callable(momentum) else []
+    if beyond := [*options, *unknown]:
+        raise Unsupported(
+            f"{beyond[0]}: with a trust_ratio_mask optax steps some of the parameters, and takes neither gradstep's "
+            "options and schedules nor a schedule of momentum"
+        )
+    others = optax.chain(
+        optax.add_decayed_weights(weight_decay, weight_decay_mask),
+        optax.scale_by_learning_rate(learning_rate),
+        optax.trace(momentum, nesterov),
+    )
+
+    def left_out(params: Tree) -> Tree:
+        chosen = trust_ratio_mask(params) if callable(trust_ratio_mask) else trust_ratio_mask
+        return jax.tree_util.tree_map(operator.not_, chosen)
+
+    return optax.chain(optax.masked(made, trust_ratio_mask), optax.masked(others, left_out))
+
+
+@alias
+def novograd(
+    learning_rate: ScalarOrSchedule,
+    b1: ScalarOrSchedule = 0.9,
+    b2: ScalarOrSchedule = 0.25,
+    eps: ScalarOrSchedule = 1e-6,
+    eps_root: ScalarOrSchedule = 0.0,
+    weight_decay: ScalarOrSchedule = 0.0,
+    *,
+    context: gradstep.Context | None = None,
+    **options: Any,
+) -> Any:
+    """optax.novograd. Further options are those of gradstep.Novograd."""
+    fields = {**adam_fields(learning_rate, b1, b2, eps), "epsilon_root": eps_root, "weight_decay": weight_decay}
+    return transformation(gradstep.Novograd, {**fields, **options}, context=context)
+
+
+@alias
+def prodigy(
+    learning_rate: ScalarOrSchedule = 1.0,
+    betas: tuple[ScalarOrSchedule, ScalarOrSchedule] = (0.9, 0.999),
+    beta3: ScalarOrSchedule | None = None,
+    eps: ScalarOrSchedule = 1e-8,
+    estim_lr0: float = 1e-6,
+    estim_lr_coef: float = 1.0,
+    weight_decay: ScalarOrSchedule = 0.0,
+    safeguard_warmup: bool = False,
+    *,
+    context: gradstep.Context | None = None,
+    **options: Any,
+) -> Any:
+    """optax.contrib.prodigy, with a beta3 above 0. Further options are those of gradstep.Prodigy."""
+    if beta3 is not None and is_zero(beta3):
+        raise Unsupported("beta3: is 0, which gradstep's Prodigy takes for sqrt(betas[1]); give a number above 0")
+    fields = {
+        **adam_fields(learning_rate, *betas, eps),
+        "beta3": 0.0 if beta3 is None else beta3,
+        "d0": estim_lr0,
+        "d_factor": estim_lr_coef,
+        "weight_decay": weight_decay,
+        "safeguard_warmup": safeguard_warmup,
+        "bias_correction": True,
+    }
+    return transformation(gradstep.Prodigy, {**fields, **options}, context=context)
+
+
+@alias
+def dadapt_adamw(
+    learning_rate: ScalarOrSchedule = 1.0,
+    betas: tuple[ScalarOrSchedule, ScalarOrSchedule] = (0.9, 0.999),
+    eps: ScalarOrSchedule = 1e-8,
+    estim_lr0: float = 1e-6,
+    weight_decay: ScalarOrSchedule = 0.0,
+    *,
+    context: gradstep.Context | None = None,
+    **options: Any,
+) -> Any:
+    """optax.contrib.dadapt_adamw. Further options are those of gradstep.DadaptAdam."""
+    fields = {
+        **adam_fields(learning_rate, *betas, eps),
+        "d0": estim_lr0,
+        "weight_decay": weight_decay,
+        "bias_correction": True,
+    }
+    return transformation(gradstep.DadaptAdam, {**fields, **options}, context=context)
+
+
+def _rates(learning_rate: ScalarOrSchedule, warmup_steps: int | None) -> dict[str, Any]:
+    """Learning rates of optax's schedule-free rules, in which a step is weighted by the rate of the one after it."""
+    rates: Any = learning_rate
+    if warmup_steps is not None:
+        rates = optax.warmup_constant_schedule(0.0, learning_rate, warmup_steps)
+    if not varies(rates):
+        return {"learning_rate": rates}
+    if isinstance(rates, Schedule):
+        return {"learning_rate": rates, "weight_rate": as_schedule(lambda step: rates.value(step + 1))}
+    return {"learning_rate": rates, "weight_rate": lambda step: rates(step + 1)}
+
+
+@alias
+def schedule_free_adamw(
+    learning_rate: ScalarOrSchedule = 0.0025,
+    warmup_steps: int | None = None,
+    b1: ScalarOrSchedule = 0.9,
+    b2: ScalarOrSchedule = 0.999,
+    eps: ScalarOrSchedule = 1e-8,
+    weight_decay: ScalarOrSchedule = 0.0,
+    weight_lr_power: float = 2.0,
+    state_dtype: Any | None = None,
+    *,
+    context: gradstep.Context | None = None,
+    **options: Any,
+) -> Any:
+    """optax.contrib.schedule_free_adamw. Further options are those of gradstep.ScheduleFree.
+
+    state_dtype: of z: float32, with float64 parameters float64.
+    """
+    fields = {
+        **adam_fields(learning_rate, b1, b2, eps),
+        **_rates(learning_rate, warmup_steps),
+        "weight_decay": weight_decay,
+        "rate_power": weight_lr_power,
+        "inner": "adamw",
+    }
+    moment = None if state_dtype is None else moment_of("state_dtype", state_dtype, "leave it out")
+    return transformation(gradstep.ScheduleFree, {**fields, **options}, moment=moment, context=context)
+
+
+@alias
+def schedule_free_sgd(
+    learning_rate: ScalarOrSchedule = 1.0,
+    warmup_steps: int | None = None,
+    b1: ScalarOrSchedule = 0.9,
+    weight_decay: ScalarOrSchedule | None = None,
+    weight_lr_power: float = 2.0,
+    state_dtype: Any | None = None,
+    *,
+    context: gradstep.Context | None = None,
+    **options: Any,
+) -> Any:
+    """optax.contrib.schedule_free_sgd. Further options are those of gradstep.ScheduleFree.
+
+    state_dtype: of z: float32, with float64 parameters float64.
+    """
+    fields = {
+        **_rates(learning_rate, warmup_steps),
+        "beta1": b1,
+        "weight_decay": weight_decay or 0.0,
+        "rate_power": weight_lr_power,
+        "inner": "sgd",
+    }
+    moment = None if state_dtype is None else moment_of("state_dtype", state_dtype, "leave it out")
+    return transformation(gradstep.ScheduleFree, {**fields, **options}, moment=moment, context=context)
+
+
+def schedule_free_eval_params(state: Tree, params: Tree) -> Tree:
+    """optax.contrib.schedule_free_eval_params: the averages of the weights, for the last state and its parameters."""
+    return average_of(state, params)

@@ -117,8 +117,9 @@ class _Muon(Transformation):
             "rules": [(rule, {**options, **self._first_values(i)}) for i, (rule, options) in enumerate(self._rules)]
         }
 
-    def _reads_parameters(self) -> bool:
-        return any(options.get("weight_decay", 0.0) != 0 for _, options in self._rules)
+    def _reader_of_parameters(self) -> str | None:
+        decays = any(options.get("weight_decay", 0.0) != 0 for _, options in self._rules)
+        return "weight_decay" if decays else super()._reader_of_parameters()
 
     def _groups_of(self, optimizer: gradstep.Optimizer, name: str, number: int) -> list[int]:
         return [number]

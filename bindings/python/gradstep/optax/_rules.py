@@ -55,7 +55,7 @@ def sgd(
     }
     moment = None
     if accumulator_dtype is not None and momentum:
-        moment = _moment("accumulator_dtype", accumulator_dtype, "leave it out")
+        moment = moment_of("accumulator_dtype", accumulator_dtype, "leave it out")
         if moment.dtype.name == "bfloat16":
             fields["state_dtype"] = "bf16"
     return transformation(gradstep.SGD, {**fields, **options}, moment=moment, context=context)
@@ -89,8 +89,8 @@ def rmsprop(
         )
     if not (0 <= initial_scale < math.inf):
         raise InvalidArgument(f"initial_scale: expected a finite number of at least 0, found {initial_scale}")
-    traced = bool(momentum) and (nesterov or _varies(learning_rate))
-    if traced and _varies(momentum):
+    traced = bool(momentum) and (nesterov or varies(learning_rate))
+    if traced and varies(momentum):
         raise Unsupported(
             "momentum: is a schedule, which takes a constant learning_rate and no nesterov; give a number"
         )
@@ -117,7 +117,7 @@ def adagrad(
     **options: Any,
 ) -> Any:
     """optax.adagrad, but not with eps and initial_accumulator_value both 0. Further options: gradstep.AdaGrad's."""
-    if _is_zero(eps) and _is_zero(initial_accumulator_value):
+    if is_zero(eps) and is_zero(initial_accumulator_value):
         raise Unsupported(
             "eps: is 0, and initial_accumulator_value too: gradstep divides 0 by 0 where a gradient has always been 0, "
             "optax leaves it at rest; give one of them a value above 0"
@@ -232,7 +232,7 @@ def shampoo_from_adamw(
     if precondition_mask is not None:
         momentum = {} if options.get("eigenvalue_corrected") else {"beta1": 0.0, "graft_beta1": b1}
         masked_out.append(MaskedOut(precondition_mask, {"precondition": 0.0, **momentum}))
-    moment = None if mu_dtype is None else _moment("mu_dtype", mu_dtype, "leave it out")
+    moment = None if mu_dtype is None else moment_of("mu_dtype", mu_dtype, "leave it out")
     return transformation(gradstep.Shampoo, {**fields, **options}, masked_out, moment=moment, context=context)
 
 
@@ -242,30 +242,30 @@ def adam_fields(
     return {"learning_rate": learning_rate, "beta1": b1, "beta2": b2, "epsilon": eps}
 
 
-def _varies(value: ScalarOrSchedule | None) -> bool:
+def varies(value: ScalarOrSchedule | None) -> bool:
     return callable(value) or isinstance(value, Schedule)
 
 
-def _is_zero(value: ScalarOrSchedule) -> bool:
-    return not _varies(value) and value == 0
+def is_zero(value: ScalarOrSchedule) -> bool:
+    return not varies(value) and value == 0
 
 
 def without_decay(mask: Mask | None) -> list[MaskedOut]:
     return [] if mask is None else [MaskedOut(mask, {"weight_decay": 0.0})]
 
 
-def _moment(argument: str, dtype: Any, remedy: str) -> Moment:
+def moment_of(argument: str, dtype: Any, remedy: str) -> Moment:
     return Moment(argument, np.dtype(jax.dtypes.canonicalize_dtype(dtype)), remedy)
 
 
 def first_moment(dtype: Any | None, argument: str = "mu_dtype") -> Moment | None:
     if dtype is None:
         return None
-    return _moment(argument, dtype, "state_dtype='bf16' keeps all moments in bfloat16; else leave it out")
+    return moment_of(argument, dtype, "state_dtype='bf16' keeps all moments in bfloat16; else leave it out")
 
 
 def _refuse_other_adams(eps_root: Any, nesterov: bool = False) -> None:
-    if not _is_zero(eps_root):
+    if not is_zero(eps_root):
         raise Unsupported(
             f"eps_root: is {eps_root}; gradstep's rule adds eps to the root and nothing under it; leave it 0, or use "
             "optax's own transformation"

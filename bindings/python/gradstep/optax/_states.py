@@ -75,11 +75,16 @@ def release(state: Tree) -> None:
         entry.optimizer = None
 
 
+def state_in(state: Tree) -> State:
+    """The only one in a state of optax.chain, masked, ..."""
+    if isinstance(state, State):
+        return state
+    parts = jax.tree_util.tree_leaves(state, is_leaf=lambda part: isinstance(part, State))
+    found = [part for part in parts if isinstance(part, State)]
+    if len(found) != 1:
+        raise InvalidArgument(f"state: expected one gradstep.optax.State in it, found {len(found)}")
+    return found[0]
+
+
 def _key(state: Tree) -> tuple[int, ...]:
-    if not isinstance(state, State):
-        parts = jax.tree_util.tree_leaves(state, is_leaf=lambda part: isinstance(part, State))
-        found = [part for part in parts if isinstance(part, State)]
-        if len(found) != 1:
-            raise InvalidArgument(f"state: expected one gradstep.optax.State in it, found {len(found)}")
-        state = found[0]
-    return tuple(np.asarray(state.token).tolist())
+    return tuple(np.asarray(state_in(state).token).tolist())

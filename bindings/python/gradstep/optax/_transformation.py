@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 import gradstep
 from gradstep._arrays import dtype_of
 from gradstep.errors import InvalidArgument, InvalidState, Unsupported
-from gradstep.optax._states import Entry, State, Tree, optimizer_of, register
+from gradstep.optax._states import Entry, State, Tree, optimizer_of, register, state_in
 from gradstep.optax._tracing import is_recorded, on_each_device, on_host
 from gradstep.schedule import Schedule
 
@@ -92,7 +92,7 @@ class Transformation:
     def _first_options(self) -> dict[str, Any]:
         return {**self._options, **self._first_values(-1)}
 
-    def init(self, params: Tree) -> State:
+    def init(self, params: Tree) -> Any:
         leaves = jax.tree_util.tree_leaves_with_path(params)
         names = [_name(path) for path, _ in leaves]
         shapes = [(tuple(jnp.shape(leaf)), jnp.result_type(leaf)) for _, leaf in leaves]
@@ -176,17 +176,24 @@ class Transformation:
         self._entries.append(entry)
         return token
 
-    def update(self, updates: Tree, state: State, params: Tree | None = None, **_extra: Any) -> tuple[Tree, State]:
+    def update(self, updates: Tree, state: Any, params: Tree | None = None, **_extra: Any) -> tuple[Tree, Any]:
+        self._check_parameters(params)
+        return self._step(updates, state, params)
+
+    def _check_parameters(self, params: Tree | None) -> None:
+        if params is None and (reader := self._reader_of_parameters()) is not None:
+            raise InvalidArgument(f"params: is None; {reader} needs the parameters: update(grads, state, params)")
+
+    def _step(self, updates: Tree, state: State, params: Tree | None, beside: Sequence[Any] = ()) -> tuple[Tree, State]:
+        """A step on the host, and _after_step() of what is beside."""
         leaves, structure = jax.tree_util.tree_flatten(updates)
         grads = [_array(leaf) for leaf in leaves]
         targets = None if params is None else [_array(leaf) for leaf in structure.flatten_up_to(params)]
-        if targets is None and self._reads_parameters():
-            raise InvalidArgument("params: is None; weight_decay needs the parameters: update(grads, state, params)")
         dtypes = self._update_dtypes(grads, targets)
         step = _array(state.count)
         following = jax.lax.min(step, np.array(np.iinfo(step.dtype).max - 1, step.dtype)) + 1
         values = [function(step) for function in self._functions.values()]
-        arguments = (state.token, step, values, grads, targets)
+        arguments = (state.token, step, values, grads, targets, beside)
         make = functools.partial(self._update, dtypes, self._forms(updates), on_each_device())
         if is_recorded(following) or any(map(is_recorded, jax.tree_util.tree_leaves(arguments))):
             results = [jax.ShapeDtypeStruct(leaf.shape, dtype) for leaf, dtype in zip(grads, dtypes, strict=True)]
@@ -195,15 +202,19 @@ class Transformation:
             deltas = list(map(_placed, make(*arguments), grads if targets is None else targets, grads))
         return jax.tree_util.tree_unflatten(structure, deltas), State(state.token, following)
 
-    def _reads_parameters(self) -> bool:
-        """Whether the options of the rule make its steps depend on the parameters' values."""
-        return self._options.get("weight_decay", 0.0) != 0
+    def _reader_of_parameters(self) -> str | None:
+        """What makes steps depend on the parameters' values: a rule or an option of it."""
+        if self._rule in _READERS:
+            return self._rule.__name__
+        return next((name for name in _READING_OPTIONS if self._options.get(name, 0.0) != 0), None)
 
     def _update_dtypes(self, grads: Sequence[Any], targets: Sequence[Any] | None) -> list[Any]:
         """Those of optax: of a gradient and its state, which has its parameter's dtype, together."""
         for i, grad in enumerate(grads):
             _refuse_complex(f"updates: leaf {i}", grad.dtype)
-        stateless = self._rule is gradstep.SGD and not self._options.get("momentum") and not self._reads_parameters()
+        stateless = (
+            self._rule is gradstep.SGD and not self._options.get("momentum") and not self._reader_of_parameters()
+        )
         if targets is None or stateless:
             return [grad.dtype for grad in grads]
         return [
@@ -221,15 +232,10 @@ class Transformation:
         values: Sequence[Any],
         grads: Sequence[Any],
         params: Sequence[Any] | None,
+        beside: Sequence[Any],
     ) -> list[NDArray[Any]]:
         """The step itself, on the host."""
-        optimizer = optimizer_of(State(token, step))
-        if int(step) != min(optimizer.step_count, np.iinfo(step.dtype).max):
-            reason = _ON_EACH_DEVICE if on_each_device else _DROPPED
-            raise InvalidState(
-                f"state: is of step {int(step)}, its optimizer is at step {optimizer.step_count}; "
-                f"each state serves one update, and the next takes the state that this one returns. {reason}"
-            )
+        optimizer = _optimizer_at(token, step, _ON_EACH_DEVICE if on_each_device else _DROPPED)
         for (name, number), value in zip(self._functions, values, strict=True):
             for group in self._groups_of(optimizer, name, number):
                 optimizer.set_value(name, float(value), group)
@@ -239,14 +245,53 @@ class Transformation:
         else:
             targets = self._take([np.asarray(param) for param in params], forms)
         deltas = self._put(optimizer.update(targets, arrays), forms)
+        self._after_step(optimizer, beside)
         return [delta.astype(dtype, copy=False) for delta, dtype in zip(deltas, dtypes, strict=True)]
 
+    def _after_step(self, optimizer: gradstep.Optimizer, beside: Sequence[Any]) -> None:
+        """What else a step changes."""
 
-_DROPPED = (
+
+def average_of(state: Tree, params: Tree) -> Tree:
+    """The averages of the weights that the optimizer behind a state has made, in the dtypes of the parameters."""
+    found = state_in(state)
+    leaves, structure = jax.tree_util.tree_flatten(params)
+    arrays = [_array(leaf) for leaf in leaves]
+    step = _array(found.count)
+    if any(map(is_recorded, [found.token, jax.lax.add(step, np.array(0, step.dtype)), *arrays])):
+        results = [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in arrays]
+        averages = on_host(_average, results, found.token, step, arrays)
+    else:
+        averages = list(map(_placed, _average(found.token, step, arrays), arrays, arrays))
+    return jax.tree_util.tree_unflatten(structure, averages)
+
+
+def _average(token: Any, step: Any, arrays: Sequence[Any]) -> list[NDArray[Any]]:
+    optimizer = _optimizer_at(token, step, _OVERTAKEN)
+    copies = [np.array(array, order="C") for array in arrays]
+    if optimizer.step_count > 0:
+        optimizer.average(copies)
+    return copies
+
+
+def _optimizer_at(token: Any, step: Any, reason: str) -> gradstep.Optimizer:
+    """The optimizer behind a state, which must be at the state's step."""
+    optimizer = optimizer_of(State(token, step))
+    if int(step) != min(optimizer.step_count, np.iinfo(step.dtype).max):
+        raise InvalidState(f"state: is of step {int(step)}, its optimizer is at step {optimizer.step_count}; {reason}")
+    return optimizer
+
+
+_READERS = (gradstep.Lamb, gradstep.Lars, gradstep.Prodigy, gradstep.ScheduleFree, gradstep.Sophia)
+_READING_OPTIONS = ("weight_decay", "trust_ratio", "adaptive_clip", "average_decay", "average_equal")
+
+_OVERTAKEN = "the average is that of the state that the last update returned"
+_EACH_SERVES_ONE = "each state serves one update, and the next takes the state that this one returns. "
+_DROPPED = _EACH_SERVES_ONE + (
     "Wrappers that drop what an update returned cannot hold it, such as optax.MultiSteps (gradstep.Accumulator "
     "accumulates) and optax.contrib.sam without opaque_mode=True"
 )
-_ON_EACH_DEVICE = (
+_ON_EACH_DEVICE = _EACH_SERVES_ONE + (
     "In jax.shard_map and jax.pmap every device makes the update, and needs a state of its own: call init in there, or "
     "update outside"
 )

@@ -250,6 +250,65 @@ class Rprop(Optimizer):
         return min(count, 1)  # the first step is lr
 
 
+def _share_of_average(count: int, values: Mapping[str, float]) -> float:
+    """torch's mu, of the next step."""
+    return 1 / max(1.0, count - values["averaging_start"])
+
+
+class ASGD(Optimizer):
+    """torch.optim.ASGD.
+
+    `mu`, which torch keeps, is computed: of the count of steps and t0. It is shown and saved, and not read. `eta` is
+    kept in f64, where torch rounds it to f32.
+    """
+
+    _rule = gradstep.Asgd
+    _twin = torch.optim.ASGD
+    _words: ClassVar[Words] = {
+        "learning_rate": "lr",
+        "shrinkage": "lambd",
+        "exponent": "alpha",
+        "averaging_start": "t0",
+    }
+    _torch_state = TorchState(counts=True, words={}, counted={"mu": _share_of_average})
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: float | Tensor = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+        **extras: Unpack[Extras],
+    ) -> None:
+        options = {
+            "lr": lr,
+            "lambd": lambd,
+            "alpha": alpha,
+            "t0": t0,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, options, extras)
+
+    def _values(self, group: Group) -> dict[str, Any]:
+        return {
+            "learning_rate": group["lr"],
+            "shrinkage": group["lambd"],
+            "exponent": group["alpha"],
+            "averaging_start": group["t0"],
+            "weight_decay": group["weight_decay"],
+        }
+
+
 class Muon(Optimizer):
     """torch.optim.Muon, with matrices multiplied in the parameters' precision, where torch rounds to bfloat16."""
 

@@ -14,6 +14,7 @@ from torch import Tensor
 import gradstep
 from gradstep import DeviceArray, _native
 from gradstep._arrays import Schema, schema
+from gradstep._kept_numbers import NUMBERS
 from gradstep.errors import InvalidArgument, InvalidState, Mismatch
 from gradstep.optimizer import StepResult
 from gradstep.torch._arguments import FLOATS, Number, Words
@@ -294,10 +295,22 @@ class Part:
         found = {}
         for name, ours in self._kept(i):
             try:
-                found[name] = _tensor(self.optimizer._state(i, ours, bits=True), self.device)
+                if ours in NUMBERS:
+                    found[name] = self._scalar(self._number(i, ours), torch.float32)
+                else:
+                    found[name] = _tensor(self.optimizer._state(i, ours, bits=True), self.device)
             except InvalidState:  # no such buffer in this group or of this dtype
                 continue
         return {**found, **self._counted(i)}
+
+    def _number(self, i: int, ours: str) -> float:
+        return float(self.optimizer.get_state(i, ours, "float64")[0])
+
+    def _scalar(self, number: float, dtype: torch.dtype) -> SavedTensor:
+        """A number of a parameter as torch keeps it."""
+        device = self.device if self.counts_on_device else torch.device("cpu")
+        with torch.inference_mode(False):
+            return SavedTensor(torch.tensor(number, dtype=dtype, device=device), True)
 
     def _counted(self, i: int) -> dict[str, SavedTensor]:
         """What torch keeps of parameter i and gradstep computes."""
@@ -307,19 +320,16 @@ class Part:
         lent = {name: number for (name, group), number in self._lent.items() if group == local}
         numbers = {name: float(number) for name, number in {**self.pushed[local], **lent}.items()}
         count = self.behind.get(i, self.count)
-        device = self.device if self.counts_on_device else torch.device("cpu")
-        with torch.inference_mode(False):
-            return {
-                name: SavedTensor(torch.tensor(of(count, numbers), dtype=torch.float32, device=device), True)
-                for name, of in self._torch_state.counted.items()
-            }
+        return {name: self._scalar(of(count, numbers), torch.float32) for name, of in self._torch_state.counted.items()}
 
     def entry(self, i: int) -> dict[str, Any]:
         """The state of parameter i as load() takes it."""
         tensors = {name: saved.tensor for name, saved in self.saved(i).items()}
-        device = self.device if self.counts_on_device else "cpu"
+        for name, ours in self._kept(i):
+            if ours in NUMBERS:
+                tensors[name] = self._scalar(self._number(i, ours), torch.float64).tensor  # as gradstep has it
         count = float(self.behind.get(i, self.count))
-        return {"step": torch.tensor(count, dtype=torch.float32, device=device), **tensors}
+        return {"step": self._scalar(count, torch.float32).tensor, **tensors}
 
     def load(self, entries: Sequence[Mapping[str, Any]]) -> None:
         """Takes over an entry per parameter, of entry() or of torch's own optimizers; an empty one means none yet."""
@@ -339,7 +349,11 @@ class Part:
                     continue
                 if not isinstance(value, Tensor):
                     raise TypeError(f"{label}: {name!r} is a {type(value).__name__}, expected a tensor")
-                if "." not in name and value.shape != shape:
+                if ours in NUMBERS:
+                    if value.numel() != 1:
+                        raise Mismatch(f"{label}: {name!r} has shape {tuple(value.shape)}, expected one element")
+                    value = value.reshape(1)
+                elif "." not in name and value.shape != shape:
                     found = tuple(value.shape)
                     raise Mismatch(f"{label}: {name!r} has shape {found}, the parameter has {tuple(shape)}")
                 self.optimizer.set_state(i, ours, value.detach().cpu())
