@@ -55,7 +55,9 @@ NUMBERS = """\
 #
 # Written by scripts/generate from src/rules.
 
-NUMBERS = frozenset({{{names}}})
+NUMBERS = frozenset(
+    {{{names}    }}
+)
 \"\"\"The states that are one number for each parameter.\"\"\"
 """
 TAIL = """
@@ -80,7 +82,7 @@ def options_of(rule: Rule) -> Iterator[str]:
 
 def generated() -> dict[Path, str]:
     numbers = {number["name"] for rule in read_rules() for number in rule["numbers"]} | {"step", "average_count"}
-    names = "".join(f"\n    \"{name}\"," for name in sorted(numbers)) + "\n"
+    names = "".join(f"\n        \"{name}\"," for name in sorted(numbers)) + "\n"
     return {PACKAGE / "rules.py": classes_text(), PACKAGE / "_kept_numbers.py": NUMBERS.format(names=names)}
 
 

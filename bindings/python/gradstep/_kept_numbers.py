@@ -3,16 +3,18 @@
 #
 # Written by scripts/generate from src/rules.
 
-NUMBERS = frozenset({
-    "average_count",
-    "d",
-    "d_max",
-    "d_numerator",
-    "d_steps",
-    "eta",
-    "largest_rate",
-    "squared_norm",
-    "step",
-    "weight_sum",
-})
+NUMBERS = frozenset(
+    {
+        "average_count",
+        "d",
+        "d_max",
+        "d_numerator",
+        "d_steps",
+        "eta",
+        "largest_rate",
+        "squared_norm",
+        "step",
+        "weight_sum",
+    }
+)
 """The states that are one number for each parameter."""
