@@ -82,7 +82,7 @@ def options_of(rule: Rule) -> Iterator[str]:
 
 def generated() -> dict[Path, str]:
     numbers = {number["name"] for rule in read_rules() for number in rule["numbers"]} | {"step", "average_count"}
-    names = "".join(f"\n        \"{name}\"," for name in sorted(numbers)) + "\n"
+    names = "".join(f'\n        "{name}",' for name in sorted(numbers)) + "\n"
     return {PACKAGE / "rules.py": classes_text(), PACKAGE / "_kept_numbers.py": NUMBERS.format(names=names)}
 
 

@@ -125,7 +125,8 @@ def bytes_lines(rule: Rule) -> Iterator[str]:
         exact = sum(each["is_exact"] for place, each in enumerate(rule["states"]) if states >> place & 1)
         whole = [8.0 if dtype == "f64" else 4.0 for dtype in STORAGE]
         sizes = [
-            f"{(len(names) - exact) * size + exact * full:.3g}" for size, full in zip(STORAGE.values(), whole, strict=True)
+            f"{(len(names) - exact) * size + exact * full:.3g}"
+            for size, full in zip(STORAGE.values(), whole, strict=True)
         ]
         yield f"| {', '.join(names) or 'no state'} | {' | '.join(sizes)} |"
 

@@ -32,8 +32,8 @@ struct StepPlan {
   std::span<const rules::RuleForm> rules;  ///< by group; empty = the host computes the numbers of its rule
   /// By group; NULL = its rule is one of the list. Empty = all are.
   std::span<const rules::text::Program* const> programs;
-  std::span<double> program_numbers;  ///< as many for each of constants; in the backend's memory
-  std::int32_t fields = 0;    ///< of the group that has most
+  std::span<double> program_numbers;                   ///< as many for each of constants; in the backend's memory
+  std::int32_t fields = 0;                             ///< of the group that has most
   std::span<const kernels::HyperParameterForm> forms;  ///< [group][field], at the host
   std::span<rules::GroupConstants> constants;          ///< by group or by parameter, in the backend's memory
   /// Present: constants are by parameter. Its group, and the steps before this one that it took part in: what rules

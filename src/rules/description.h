@@ -105,7 +105,7 @@ struct Description {
   std::span<const Requirement> requirements;
   std::span<const Number> numbers = {};
   const char* whole_states = nullptr;  ///< those that a tensor has as a whole, in words
-  bool trust_ratio = false;  ///< the change of a tensor is scaled to the length of the tensor
+  bool trust_ratio = false;            ///< the change of a tensor is scaled to the length of the tensor
 };
 
 /// How the weights shrink. `coupled` adds decay * p to the gradient; `decoupled` subtracts learning_rate * decay * p

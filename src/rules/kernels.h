@@ -94,19 +94,22 @@ class Kernel {
   /// Bit s: state s of those that the kernel gets has signs.
   static constexpr std::uint8_t kSignedStates = [] {
     std::uint32_t bits = 0;
+    std::uint32_t left = Rule::states(kVariant);
     int place = 0;
-    for (std::size_t s = 0; s < std::size(Rule::kStates); ++s) {
-      if (((Rule::states(kVariant) >> s) & 1U) == 0) continue;
-      if (Rule::kStates[s].has_signs) bits |= 1U << place;
-      ++place;
+    for (const State& state : Rule::kStates) {
+      if ((left & 1U) != 0 && state.has_signs) bits |= 1U << place;
+      if ((left & 1U) != 0) ++place;
+      left >>= 1U;
     }
     return static_cast<std::uint8_t>(bits);
   }();
 
   static constexpr bool kHasExactStates = [] {
     bool has = false;
-    for (std::size_t s = 0; s < std::size(Rule::kStates); ++s) {
-      has = has || (((Rule::states(kVariant) >> s) & 1U) != 0 && Rule::kStates[s].is_exact);
+    std::uint32_t left = Rule::states(kVariant);
+    for (const State& state : Rule::kStates) {
+      has = has || ((left & 1U) != 0 && state.is_exact);
+      left >>= 1U;
     }
     return has;
   }();

@@ -96,8 +96,9 @@ struct Muon {
       .choices = kChoices,
       .states = kStates,
       .requirements = {},
-      .whole_states = "with variance: variance, a number for each row, for each place of the longer axis, or for each "
-                      "element"};
+      .whole_states =
+          "with variance: variance, a number for each row, for each place of the longer axis, or for each "
+          "element"};
 
   static constexpr bool kOneKernel = true;
   static constexpr Decay decay(const std::int32_t* /*choices*/) { return Decay::decoupled; }

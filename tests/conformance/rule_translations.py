@@ -25,7 +25,6 @@ class Translation:
     weight_rates: bool = False  # a step is weighted by the learning rate of the next one
 
 
-
 def adam_options(hyper: Options, decay: float) -> Options:
     """AdamW's, of torch's keywords, with the source's own default decay."""
     beta1, beta2 = hyper.get("betas", (0.9, 0.999))

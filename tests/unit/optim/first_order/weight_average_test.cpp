@@ -79,7 +79,8 @@ TEST(WeightAverage, WithoutTheOptionThereIsNone) {
   const gradstep_option options[] = {{"learning_rate", 0.1, nullptr}};
   const Rule plain = make_rule(find_rule("adam"), options);
   FirstOrderOptimizer optimizer(make_context(), plain, make_schema(kShapes));
-  expect_error(GRADSTEP_ERR_INVALID_STATE, "parameter 'p0' has no average: its rule has neither average_decay nor average_equal",
+  expect_error(GRADSTEP_ERR_INVALID_STATE,
+               "parameter 'p0' has no average: its rule has neither average_decay nor average_equal",
                [&] { optimizer.state().check_average(0); });
   EXPECT_EQ(FirstOrderOptimizer::state_bytes(averaging(), make_schema(kShapes)),
             FirstOrderOptimizer::state_bytes(plain, make_schema(kShapes)) + 1035 * 4 + 2 * 8);
