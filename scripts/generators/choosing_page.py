@@ -82,8 +82,8 @@ What a rule costs and what has to be tuned are facts; which one trains your mode
 """
 
 
-def default_states(rule: Rule) -> int:
-    """How many states it has by its defaults. What the host must give counts as given."""
+def default_states(rule: Rule) -> list[dict[str, Any]]:
+    """The states that it has by its defaults. What the host must give counts as given."""
     there = [0 if each["initial"] == 0 else 1 for each in rule["fields"]]
     chosen = [each["initial"] for each in rule["choices"]]
     for choices, are_there, states in rule["cases"]:
@@ -92,15 +92,23 @@ def default_states(rule: Rule) -> int:
             found = states
             if choices == chosen:
                 break
-    return int(found).bit_count()
+    return [state for place, state in enumerate(rule["states"]) if found >> place & 1]
+
+
+def size_of(rule: Rule, dtype: str) -> str:
+    """Bytes of state for an element, "factors" where rows and columns have it."""
+    states = default_states(rule)
+    if not states and rule["whole_states"]:
+        return "factors"
+    return f"{sum(STORAGE['f32' if state['is_exact'] else dtype] for state in states):.3g}"
 
 
 def all_rules(rules: list[Rule], costs: dict[str, dict[str, float]]) -> Iterator[str]:
     yield "| rule | f32 | bf16 | int8 | step | to be tuned |"
     yield "|---|---|---|---|---|---|"
     for rule in rules:
-        name, count = rule["name"], default_states(rule)
-        sizes = " | ".join(f"{count * STORAGE[dtype]:.3g}" for dtype in ("f32", "bf16", "int8"))
+        name = rule["name"]
+        sizes = " | ".join(size_of(rule, dtype) for dtype in ("f32", "bf16", "int8"))
         step = f"{costs[name]['best']:.3g}" if name in costs else "not measured"
         yield f"| [`{name}`](rules.md#{name}) | {sizes} | {step} | {TUNED.get(name, 'not written')} |"
 
