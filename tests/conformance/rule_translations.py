@@ -367,6 +367,17 @@ def dadapt_optax(hyper: Options) -> Options:
     return torch_moments(hyper, bias_correction=True) | given(hyper, d0="estim_lr0")
 
 
+def averaged(options: Options) -> Callable[[Options], Options]:
+    """Plain SGD with an average of the weights."""
+
+    def translated(hyper: Options) -> Options:
+        if "start" in hyper:
+            raise Skip("before its first average torch's AveragedModel holds the parameters that training began with")
+        return options | given(hyper, average_decay="decay", average_every="every")
+
+    return translated
+
+
 def reason(text: str) -> Callable[[Options], Options]:
     def skip(_: Options) -> Options:
         raise Skip(text)
@@ -418,6 +429,7 @@ RULES: dict[str, tuple[str, Callable[[Options], Options]]] = {
     "asgd_torch": ("asgd", asgd),
     "dadapt_adam_kozistr": ("dadapt_adam", dadapt),
     "dadapt_adamw_optax": ("dadapt_adam", dadapt_optax),
+    "ema_torch": ("sgd", averaged({"average_decay": 0.999})),
     "lamb_optax": ("lamb", lamb_optax),
     "lars_kozistr": ("lars", lambda hyper: lars(hyper, form="pytorch_optimizer")),
     "lars_nesterov_optax": ("lars", lambda hyper: lars(hyper, nesterov=True)),
@@ -460,6 +472,7 @@ RULES: dict[str, tuple[str, Callable[[Options], Options]]] = {
     "signum_optax": ("signum", signum),
     "signum_shape_scaled_nvidia": ("signum", reason("signum has no scale by the shape")),
     "sophia_optax": ("sophia", sophia),
+    "swa_torch": ("sgd", averaged({"average_equal": True})),
     "yogi_optax": ("yogi", optax_moments),
 }
 
