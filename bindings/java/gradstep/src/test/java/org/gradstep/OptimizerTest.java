@@ -106,8 +106,8 @@ class OptimizerTest {
       optimizer.average(copies);
       assertArrayEquals(new float[] {0.25f, 2.75f}, values(copy));
       assertTrue(assertThrows(IllegalArgumentException.class, () -> Optimizer.byGroup(
-          context, List.of(groups.get(0), new Optimizer.GroupRule("lars", Map.of())), PAIR)).getMessage().contains(
-              "groups[1]: rule: 'lars' is not known"));
+          context, List.of(groups.get(0), new Optimizer.GroupRule("sm3", Map.of())), PAIR)).getMessage().contains(
+              "groups[1]: rule: 'sm3' is not known"));
     }
   }
 
