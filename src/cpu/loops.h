@@ -81,10 +81,10 @@ struct Loops {
 
   /// By rule, then by arithmetic type of the parameter (f32, f64).
   Update update[rules::kKernelCount][2];
-  /// Of items with a program, by arithmetic type.
+  /// For items with a program, by arithmetic type.
   Update update_program[2];
 
-  /// Of a chunk; NULL for rules that measure none. As `update`.
+  /// Sums of a chunk; NULL for rules that measure none. As `update`.
   using Measure = rules::Sums (*)(const UpdateItem& item, const Chunk& chunk, const UpdateScalars& scalars);
   Measure measure[rules::kKernelCount][2];
 

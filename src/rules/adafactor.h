@@ -100,7 +100,7 @@ struct Adafactor {
             settings[least_scale], settings[clip_threshold]};
   }
 
-  /// Of a tensor of this shape.
+  /// The axes of a tensor of this shape.
   static FactoredAxes axes(const std::int32_t* choices, const double* settings, std::span<const std::int64_t> shape) {
     FactoredAxes found;
     const auto product = [&](std::size_t begin, std::size_t end) {

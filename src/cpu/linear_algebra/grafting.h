@@ -44,7 +44,7 @@ class Grafting {
   void normalize(const PreconditioningStep& step);
   template <class T>
   void write_direction(const PreconditioningStep& step, std::size_t tensor, const Chunk& chunk);
-  /// Of numbers of T.
+  /// For numbers of T.
   template <class T>
   double square(const void* x, const Chunk& chunk) const;
   void fold(std::span<const double> squares, std::vector<double>& norms) const;

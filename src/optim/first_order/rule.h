@@ -82,7 +82,7 @@ struct RuleType {
   rules::FactoredAxes (*axes)(const std::int32_t* choices, const double* settings,
                               std::span<const std::int64_t> shape) = nullptr;
   std::size_t momentum = 0;  ///< place of the hyper-parameter
-  // Of rules whose constants follow from sums over tensors, or from numbers that they keep.
+  // Present in rules whose constants follow from sums over tensors, or from numbers that they keep.
   bool settles = false;
   int sums = 0;
   rules::Scope scope = rules::Scope::tensor;
@@ -207,7 +207,7 @@ class RulesByGroup {
   std::vector<GroupFields> fields() const;
   /// The names of all rules, each once.
   std::vector<const char*> state_names() const;
-  /// Of states of tensors as a whole, likewise, and of the numbers that they keep.
+  /// Names of states of tensors as a whole, and of the numbers that are kept, each once.
   std::vector<const char*> whole_state_names() const;
   std::vector<const char*> number_names() const;
   bool settles() const {

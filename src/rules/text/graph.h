@@ -19,14 +19,14 @@ enum class Op : std::uint8_t {
   gradient,
   param,
   state,
-  // Of one operand.
+  // One operand.
   negate,
   absolute,
   sign,
   root,
   exponential,
   logarithm,
-  // Of two.
+  // Two operands.
   add,
   subtract,
   multiply,
@@ -38,7 +38,7 @@ enum class Op : std::uint8_t {
   less_equal,
   equal,
   not_equal,
-  // Of three: the second where the first is not 0, else the third.
+  // Three operands: the second where the first is not 0, else the third.
   select,
 };
 

@@ -144,7 +144,7 @@ class Program::Compiler {
     }
   }
 
-  /// Of nodes that a result depends on.
+  /// For nodes that a result depends on.
   void count_uses() {
     uses_.assign(graph_.size(), 0);
     ++uses_[static_cast<std::size_t>(result_)];

@@ -40,7 +40,7 @@ class Program {
   /// Places among the hyper-parameters. Without a learning rate of the text's, 1 counts as one.
   static constexpr std::size_t kNone = ~std::size_t{};
   std::size_t learning_rate() const { return learning_rate_; }
-  /// Of the decay that the library adds; kNone = the text has one of its own.
+  /// Place of the decay that the library adds; kNone = the text has one of its own.
   std::size_t weight_decay() const { return weight_decay_; }
 
   /// The highest power of a gradient that a state grows with.
@@ -52,12 +52,12 @@ class Program {
   /// What backends walk through.
   const Code& code() const { return code_; }
 
-  /// Of the step after `t` steps. `values` are those of the hyper-parameters.
+  /// For the step after `t` steps. `values` are those of the hyper-parameters.
   void write_numbers(const double* values, std::int64_t t, double* numbers) const;
 
  private:
   class Compiler;
-  /// Of a step: one f64.
+  /// Numbers of a step, one f64 each.
   struct Constant {
     Op op = Op::number;
     std::int16_t a = -1, b = -1, c = -1;  ///< places in constants_

@@ -63,8 +63,9 @@ const rules::GroupConstants* constants_of_rule() {
   values[Rule::learning_rate] = 0.1;
   const std::int32_t choices[rules::kMaxChoices] = {};
   const double settings[rules::kMaxSettings] = {};
+  const double numbers[rules::kMaxNumbers] = {1, 1, 1, 1};
   rules::Powers powers;
-  return group_constants(Rule::constants(choices, values, rules::Clock{3, false, powers, settings}), 0.01);
+  return group_constants(Rule::constants(choices, values, rules::Clock{3, false, powers, settings, numbers}), 0.01);
 }
 
 template <class... Rules>
