@@ -97,7 +97,7 @@ std::vector<float> run_narrow(const Loops& all, std::int64_t count, const kernel
   return u;
 }
 
-// The same bits as element by element, of which devices make them.
+// Bits are those of element by element, which devices make.
 TEST(Grafting, StateInBf16IsRoundedByThePlaceOfEachElement) {
   const kernels::TensorRounding rounding{77, 5};
   constexpr std::int64_t kCount = 700;

@@ -23,7 +23,8 @@ Rule rule_of(const RuleType& type, std::vector<gradstep_option> options) {
   return make_rule(type, options);
 }
 
-/// Options that are equal for both. Choices are the compiled rule's, and hyper-parameters that the text has as its default.
+/// Options that are equal for both. Choices are the compiled rule's, and hyper-parameters that the text has as its
+/// default.
 struct Pair {
   Rule text;
   Rule compiled;
