@@ -74,15 +74,15 @@ using gradstep_python::Access;
 }
 
 // Names, and paths.
-%typemap(in) const char* (gradstep_python::TextArgument text) {
-  if (!text.convert($input, "$1_name")) SWIG_fail;
-  $1 = const_cast<char*>(text.get());
+%typemap(in) const char* (gradstep_python::TextArgument given) {
+  if (!given.convert($input, "$1_name")) SWIG_fail;
+  $1 = const_cast<char*>(given.get());
 }
 %typemap(freearg) const char* ""
 %define %path_argument(NAME, LABEL)
-%typemap(in) const char* NAME (gradstep_python::TextArgument text) {
-  if (!text.convert_path($input, LABEL)) SWIG_fail;
-  $1 = const_cast<char*>(text.get());
+%typemap(in) const char* NAME (gradstep_python::TextArgument given) {
+  if (!given.convert_path($input, LABEL)) SWIG_fail;
+  $1 = const_cast<char*>(given.get());
 }
 %enddef
 %path_argument(lapack_library, "lapack_library")
@@ -148,8 +148,8 @@ using gradstep_python::Access;
 %output(double, value, PyFloat_FromDouble)
 %output(double, weight, PyFloat_FromDouble)
 
-%typemap(in, numinputs=0) const char** name (const char* text = nullptr) {
-  $1 = &text;
+%typemap(in, numinputs=0) const char** name (const char* found = nullptr) {
+  $1 = const_cast<char**>(&found);
 }
 %typemap(argout) const char** name {
   $result = gradstep_python::append_result($result, PyUnicode_FromString(*$1));

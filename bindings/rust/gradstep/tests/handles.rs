@@ -160,8 +160,8 @@ fn rules_are_written_as_text() {
     assert_eq!(gradstep::define_rule(&context, text).unwrap(), name);
     let rules = gradstep::describe_rules().unwrap();
     assert!(rules.iter().any(|rule| rule.name == name && rule.formula == text && rule.states == ["m"]));
-    let rule = NamedRule::new(&name).option("learning_rate", 2.0);
-    let parameters = [Parameter::new::<f32>("weight", &[2])];
+    let rule = NamedRule::new(&name).number("learning_rate", 2.0);
+    let parameters = [Parameter::new(&[2])];
     let mut optimizer = Optimizer::new(&context, &rule, &parameters).unwrap();
     let mut weight = [1.0f32, 2.0];
     step(&mut optimizer, &mut weight, &[0.5, -1.0]).unwrap();
