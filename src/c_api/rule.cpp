@@ -38,6 +38,7 @@ const Texts& texts_of(const RuleType& type) {
   std::vector<const char*> names;
   for (const rules::State& state : type.about.states) names.push_back(state.name);
   for (const rules::Number& number : type.about.numbers) names.push_back(number.name);
+  names.insert(names.end(), type.about.whole_names.begin(), type.about.whole_names.end());
   texts.states = join(names, ",");
   for (const RuleOption& option : options_of(type)) texts.choices.push_back(join(option.choices, ","));
   return made.of.emplace(&type, std::move(texts)).first->second;

@@ -46,7 +46,8 @@ class SteppedModel {
   /// What tells optimizers apart.
   struct Traits {
     std::string kind;
-    std::string rule_texts = {};           ///< of rules that are written as text; empty = there are none
+    /// The texts of rules that are written as text; empty = there are none.
+    std::string rule_texts = {};  // NOLINT(readability-redundant-member-init): most have none
     std::vector<const char*> state_names;  ///< "statistics.{block}.{axis}" stands for all that begin with "statistics."
     Dealing dealing = Dealing::chunks;
     bool flags_at_site = false;  ///< the step that the backend makes writes the flags

@@ -42,6 +42,8 @@ struct Adafactor {
 
   static constexpr std::span<const State> kStates = {};
 
+  static constexpr const char* kWholeNames[] = {"row_variance", "column_variance", "variance", "momentum"};
+
   static constexpr Description kAbout = {
       .name = "adafactor",
       .source =
@@ -62,7 +64,8 @@ struct Adafactor {
       .requirements = {},
       .whole_states =
           "row_variance and column_variance of factored tensors, a number for each row and column; variance, one for "
-          "each element, of others; momentum, one for each element, unless it is the constant 0"};
+          "each element, of others; momentum, one for each element, unless it is the constant 0",
+      .whole_names = kWholeNames};
 
   static constexpr bool kOneKernel = true;
   static constexpr Decay decay(const std::int32_t* /*choices*/) { return Decay::decoupled; }

@@ -79,6 +79,8 @@ struct Muon {
 
   static constexpr State kStates[] = {{.name = "momentum_buffer", .has_signs = true}};
 
+  static constexpr const char* kWholeNames[] = {"variance"};
+
   static constexpr Description kAbout = {
       .name = "muon",
       .source =
@@ -98,7 +100,8 @@ struct Muon {
       .requirements = {},
       .whole_states =
           "with variance: variance, a number for each row, for each place of the longer axis, or for each "
-          "element"};
+          "element",
+      .whole_names = kWholeNames};
 
   static constexpr bool kOneKernel = true;
   static constexpr Decay decay(const std::int32_t* /*choices*/) { return Decay::decoupled; }

@@ -277,9 +277,8 @@ std::vector<WholeState> Rule::whole_states(const Parameter& parameter, std::span
 }
 
 std::vector<const char*> Rule::whole_state_names() const {
-  if (is_factored()) return {kRowVariance, kColumnVariance, kVariance, kMomentum};
-  if (variance().of != rules::VarianceOf::none) return {kVariance};
-  return {};
+  if (!is_factored() && variance().of == rules::VarianceOf::none) return {};
+  return {type_->about.whole_names.begin(), type_->about.whole_names.end()};
 }
 
 double Rule::step_scale(std::int64_t rows, std::int64_t columns) const {

@@ -74,7 +74,7 @@ Makes a rule of its text (docs/rules_as_text.md) and returns its name, for `Name
 gives the same name. A text that is no rule is an error that says line, column, what was expected and what was found.
 """
 function define_rule(text::AbstractString; context = nothing)
-    name = Ref{Cstring}(C_NULL)
+    name = Ref{Ptr{UInt8}}(C_NULL)
     with_context(context) do pointer
         check(C.gradstep_rule_define(pointer, text, name))
     end
