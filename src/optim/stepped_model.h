@@ -47,7 +47,7 @@ class SteppedModel {
   struct Traits {
     std::string kind;
     /// The texts of rules that are written as text; empty = there are none.
-    std::string rule_texts = {};  // NOLINT(readability-redundant-member-init): most have none
+    std::string rule_texts = {};           // NOLINT(readability-redundant-member-init): most have none
     std::vector<const char*> state_names;  ///< "statistics.{block}.{axis}" stands for all that begin with "statistics."
     Dealing dealing = Dealing::chunks;
     bool flags_at_site = false;  ///< the step that the backend makes writes the flags

@@ -104,10 +104,10 @@ struct Description {
   std::span<const State> states;
   std::span<const Requirement> requirements;
   std::span<const Number> numbers = {};  // NOLINT(readability-redundant-member-init): rules without any say nothing
-  const char* whole_states = nullptr;  ///< those that a tensor has as a whole, in words
+  const char* whole_states = nullptr;    ///< those that a tensor has as a whole, in words
   /// Their names.
   std::span<const char* const> whole_names = {};  // NOLINT(readability-redundant-member-init): likewise
-  bool trust_ratio = false;            ///< the change of a tensor is scaled to the length of the tensor
+  bool trust_ratio = false;                       ///< the change of a tensor is scaled to the length of the tensor
 };
 
 /// How the weights shrink. `coupled` adds decay * p to the gradient; `decoupled` subtracts learning_rate * decay * p
