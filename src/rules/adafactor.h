@@ -31,7 +31,7 @@ struct Adafactor {
       {"epsilon", {.minimum = 1e-300}, 1e-30, "form torch: least denominator; form optax: joins the squares"},
       {"least_scale", at_least(0), 1e-3, "least root mean square of p that counts"},
       {"clip_threshold", at_least(0), 1, "largest root mean square of a direction; 0 = any"},
-      {"min_factored", whole(0, 9007199254740991), 128, "form optax: least length of the shorter factored axis"},
+      {"min_factored", whole(0, 999999999), 128, "form optax: least length of the shorter factored axis"},
   };
 
   enum : std::uint8_t { form, scales_by_parameter, factored };

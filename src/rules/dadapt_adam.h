@@ -15,7 +15,7 @@ namespace gradstep::rules {
 struct DAdaptAdam {
   enum : std::uint8_t { learning_rate, beta1, beta2, epsilon, weight_decay };
   static constexpr Field kFields[] = {
-      {"learning_rate", at_least(0), 1, "step size, beside the distance d"},
+      {"learning_rate", at_least(0), kRequired, "step size, beside the distance d; 1 is usual"},
       {"beta1", kFraction, 0.9, "share of the mean that a step keeps"},
       {"beta2", kFraction, 0.999, "share of the mean square that a step keeps"},
       {"epsilon", at_least(0), 1e-8, "keeps the denominator from zero"},

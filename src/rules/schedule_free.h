@@ -27,7 +27,7 @@ struct ScheduleFree {
 
   enum : std::uint8_t { warmup_steps, weight_power, rate_power };
   static constexpr Field kSettings[] = {
-      {"warmup_steps", whole(0, 9007199254740991), 0, "steps in which the learning rate grows from 0"},
+      {"warmup_steps", whole(0, 999999999), 0, "steps in which the learning rate grows from 0"},
       {"weight_power", at_least(0), 0, "r: a step weighs (t+1)^r"},
       {"rate_power", at_least(0), 2, "a step weighs its largest learning rate so far to this power"},
   };

@@ -43,6 +43,11 @@ TABLE = [(rule, column) for rule in RULES for column in COLUMNS if (rule, column
 # multiplied.
 ALLOWED = {"bf16 state": 0.05, "int8 state": 0.4}
 
+# Rules whose states keep the dtype of the arithmetic, and those some of whose do.
+ALL_IN_FULL = {"asgd", "adafactor"}
+SOME_IN_FULL = {"schedule_free", "prodigy"}
+NUMBERS = 4 * 8  # bytes that a parameter may have besides
+
 every_cell = pytest.mark.parametrize(
     ("rule", "column"), TABLE, ids=lambda value: value.replace(" ", "-") if isinstance(value, str) else None
 )
@@ -52,7 +57,8 @@ def required(rule):
     """Options that must be given: a small rate, and of others the least legal number."""
     options = gradstep.describe_rules()[rule].options.values()
     missing = [option for option in options if option.default is None]
-    return {option.name: 0.05 if option.name == "learning_rate" else max(option.minimum, 0.0) for option in missing}
+    rate = {"lars": 20.0}.get(rule, 0.05)  # LARS takes a thousandth of it by itself
+    return {option.name: rate if option.name == "learning_rate" else max(option.minimum, 0.0) for option in missing}
 
 
 def make(rule, column, parameters, **more):
@@ -162,8 +168,14 @@ def test_small_states_stay_near_those_in_f32_and_take_fewer_bytes(rule, column):
     expected, in_f32 = on_one_thread(rule, "f32")
     for p, q, first in zip(parameters, expected, start(rule, "f32"), strict=True):
         assert np.linalg.norm(p - q) <= ALLOWED[column] * np.linalg.norm(q - first)
-    share = {"bf16 state": 1 / 2, "int8 state": 1 / 3}[column]
-    assert optimizer.memory().state_bytes <= share * in_f32.memory().state_bytes
+    held, whole = optimizer.memory().state_bytes, in_f32.memory().state_bytes
+    if rule in ALL_IN_FULL:
+        assert held == whole
+    elif rule in SOME_IN_FULL:
+        assert held < whole
+    else:
+        share = {"bf16 state": 1 / 2, "int8 state": 1 / 3}[column]
+        assert held <= share * whole + NUMBERS * len(parameters)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -186,7 +198,7 @@ def test_a_trust_ratio_makes_another_step(rule):
     assert (bits(scaled) == bits(plain)) == (rule in WITH_A_TRUST_RATIO)
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", [rule for rule in RULES if (rule, "cautious update") not in REFUSED])
 def test_a_cautious_update_makes_another_step_where_a_change_does_not_go_down_the_gradient(rule):
     parameters = start(rule, "f32")
     stepping, telling = (make(rule, "f32", parameters) for _ in range(2))
@@ -199,7 +211,7 @@ def test_a_cautious_update_makes_another_step_where_a_change_does_not_go_down_th
     assert (bits(cautious) != bits(parameters)) == opposes
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", [rule for rule in RULES if (rule, "cautious update") not in REFUSED])
 def test_the_first_cautious_step_leaves_out_what_opposes_the_gradient(rule):
     """What a cautious step keeps is the plain change times one factor, and goes down the gradient."""
     grads = gradients(rule)[0]

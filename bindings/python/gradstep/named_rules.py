@@ -16,10 +16,29 @@ from gradstep.shampoo import Shampoo
 _CLASSES: dict[str, type[Optimizer]] = {**CLASSES, "shampoo": Shampoo}
 
 
+def _class_of_text(rule: str) -> type[NamedOptimizer]:
+    """The class of a rule that define_rule() has made, with an __init__ of its own to be documented."""
+
+    class OfText(NamedOptimizer):
+        def __init__(
+            self,
+            parameters: Iterable[Array],
+            *,
+            names: Iterable[str] | None = None,
+            groups: Iterable[int] | None = None,
+            context: Context | None = None,
+            **options: Any,
+        ) -> None:
+            super().__init__(parameters, names=names, groups=groups, context=context, **options)
+
+    OfText.__name__ = OfText.__qualname__ = rule
+    return rule_class(rule)(OfText)
+
+
 def optimizer_class(rule: str) -> type[Optimizer]:
     """The class of the rule of that name. Raises InvalidArgument for an unknown one, and lists those that there are."""
     if rule not in _CLASSES and rule in describe_rules():
-        _CLASSES[rule] = rule_class(rule)(type(rule, (NamedOptimizer,), {}))
+        _CLASSES[rule] = _class_of_text(rule)
     if rule not in _CLASSES:
         raise InvalidArgument(f"rule: {rule!r} is not known, expected one of {', '.join(sorted(_CLASSES))}")
     return _CLASSES[rule]

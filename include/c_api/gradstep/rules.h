@@ -2107,13 +2107,12 @@ typedef struct gradstep_schedule_free_options {
   double epsilon;       /* >= 0, default 1e-8: keeps the denominator from zero; not of inner sgd */
   double weight_rate;   /* >= 0, default 0: the learning rate that steps are weighted by; 0 = learning_rate */
   double weight_decay;  /* >= 0, default 0: times p joins the direction */
-  double
-      warmup_steps; /* in [0, 9.00719925474099e15), whole, default 0: steps in which the learning rate grows from 0 */
-  double weight_power; /* >= 0, default 0: r: a step weighs (t+1)^r */
-  double rate_power;   /* >= 0, default 2: a step weighs its largest learning rate so far to this power */
-  int32_t inner;       /* enum gradstep_schedule_free_inner: adamw, sgd or radam: the rule that gives the direction */
-  int32_t waits;       /* bool: inner radam: nothing moves while the variance is unknown (silent_sgd_phase) */
-  int32_t maximize;    /* bool */
+  double warmup_steps;  /* in [0, 1000000000), whole, default 0: steps in which the learning rate grows from 0 */
+  double weight_power;  /* >= 0, default 0: r: a step weighs (t+1)^r */
+  double rate_power;    /* >= 0, default 2: a step weighs its largest learning rate so far to this power */
+  int32_t inner;        /* enum gradstep_schedule_free_inner: adamw, sgd or radam: the rule that gives the direction */
+  int32_t waits;        /* bool: inner radam: nothing moves while the variance is unknown (silent_sgd_phase) */
+  int32_t maximize;     /* bool */
   int32_t master_weights;      /* bool */
   int32_t state_dtype;         /* enum gradstep_state_dtype */
   int32_t stochastic_rounding; /* bool */
@@ -2207,7 +2206,7 @@ static inline gradstep_status gradstep_optimizer_create_schedule_free(gradstep_c
  * State exp_avg, exp_avg_sq, s, p0, d, d_max, d_numerator, d_steps.
  */
 typedef struct gradstep_prodigy_options {
-  double learning_rate;        /* >= 0, default 1: step size, beside the distance d */
+  double learning_rate;        /* >= 0, must be set: step size, beside the distance d; 1 is usual */
   double beta1;                /* in [0, 1), default 0.9: share of the mean that a step keeps */
   double beta2;                /* in [0, 1), default 0.999: share of the mean square that a step keeps */
   double beta3;                /* in [0, 1), default 0: share of the estimate of d that a step keeps; 0 = sqrt(beta2) */
@@ -2242,8 +2241,8 @@ typedef struct gradstep_prodigy_options {
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_prodigy_options gradstep_prodigy_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_prodigy_options options = {1, 0.9, 0.999, 0, 1e-8, 0, 1e-6, 1, 1e300, 0, 0, 0, 0, 0, 0, 0,
-                                            0, 0,   0,     0, 0,    0, 0,    0, 0.001, 0, 0, 0, 0, 0, 1};
+  const gradstep_prodigy_options options = {NAN, 0.9, 0.999, 0, 1e-8, 0, 1e-6, 1, 1e300, 0, 0, 0, 0, 0, 0, 0,
+                                            0,   0,   0,     0, 0,    0, 0,    0, 0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
@@ -2312,7 +2311,7 @@ static inline gradstep_status gradstep_optimizer_create_prodigy(gradstep_context
  * State exp_avg, exp_avg_sq, s, d, d_numerator, d_steps.
  */
 typedef struct gradstep_dadapt_adam_options {
-  double learning_rate;        /* >= 0, default 1: step size, beside the distance d */
+  double learning_rate;        /* >= 0, must be set: step size, beside the distance d; 1 is usual */
   double beta1;                /* in [0, 1), default 0.9: share of the mean that a step keeps */
   double beta2;                /* in [0, 1), default 0.999: share of the mean square that a step keeps */
   double epsilon;              /* >= 0, default 1e-8: keeps the denominator from zero */
@@ -2344,8 +2343,8 @@ typedef struct gradstep_dadapt_adam_options {
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_dadapt_adam_options gradstep_dadapt_adam_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_dadapt_adam_options options = {1, 0.9, 0.999, 1e-8, 0, 1e-6, 1e300, 0,     0, 0, 0, 0, 0, 0,
-                                                0, 0,   0,     0,    0, 0,    0,     0.001, 0, 0, 0, 0, 0, 1};
+  const gradstep_dadapt_adam_options options = {NAN, 0.9, 0.999, 1e-8, 0, 1e-6, 1e300, 0,     0, 0, 0, 0, 0, 0,
+                                                0,   0,   0,     0,    0, 0,    0,     0.001, 0, 0, 0, 0, 0, 1};
   return options;
 }
 
@@ -2425,8 +2424,8 @@ typedef struct gradstep_adafactor_options {
   double epsilon;        /* >= 1e-300, default 1e-30: form torch: least denominator; form optax: joins the squares */
   double least_scale;    /* >= 0, default 0.001: least root mean square of p that counts */
   double clip_threshold; /* >= 0, default 1: largest root mean square of a direction; 0 = any */
-  double min_factored;   /* in [0, 9.00719925474099e15), whole, default 128: form optax: least length of the shorter
-                            factored axis */
+  double
+      min_factored; /* in [0, 1000000000), whole, default 128: form optax: least length of the shorter factored axis */
   int32_t form; /* enum gradstep_adafactor_form: torch or optax: which axes are factored, what epsilon does, and what
                    bounds the rate */
   int32_t scales_by_parameter; /* bool: steps are in proportion to the length of p */

@@ -1510,8 +1510,7 @@ struct ScheduleFreeOptions {
   double epsilon = 1e-8;    ///< keeps the denominator from zero; not of inner sgd; >= 0, default 1e-8
   double weight_rate = 0;   ///< the learning rate that steps are weighted by; 0 = learning_rate; >= 0, default 0
   double weight_decay = 0;  ///< times p joins the direction; >= 0, default 0
-  double warmup_steps =
-      0;  ///< steps in which the learning rate grows from 0; in [0, 9.00719925474099e15), whole, default 0
+  double warmup_steps = 0;  ///< steps in which the learning rate grows from 0; in [0, 1000000000), whole, default 0
   double weight_power = 0;  ///< r: a step weighs (t+1)^r; >= 0, default 0
   double rate_power = 2;    ///< a step weighs its largest learning rate so far to this power; >= 0, default 2
   ScheduleFreeInner inner = ScheduleFreeInner::kAdamw;  ///< adamw, sgd or radam: the rule that gives the direction
@@ -1587,15 +1586,15 @@ struct ScheduleFreeOptions {
 ///
 /// State exp_avg, exp_avg_sq, s, p0, d, d_max, d_numerator, d_steps.
 struct ProdigyOptions {
-  double learning_rate = 1;  ///< step size, beside the distance d; >= 0, default 1
-  double beta1 = 0.9;        ///< share of the mean that a step keeps; in [0, 1), default 0.9
-  double beta2 = 0.999;      ///< share of the mean square that a step keeps; in [0, 1), default 0.999
-  double beta3 = 0;          ///< share of the estimate of d that a step keeps; 0 = sqrt(beta2); in [0, 1), default 0
-  double epsilon = 1e-8;     ///< d * epsilon keeps the denominator from zero; >= 0, default 1e-8
-  double weight_decay = 0;   ///< d * learning_rate * weight_decay * p is subtracted from p; >= 0, default 0
-  double d0 = 1e-6;          ///< the distance at first; >= 1e-30, default 1e-6
-  double d_factor = 1;       ///< times the estimate of the distance; >= 0, default 1
-  double d_growth = 1e300;   ///< d grows at most by this factor in a step; >= 1, default 1e300
+  double learning_rate = detail::kNotGiven;  ///< step size, beside the distance d; 1 is usual; >= 0, must be given
+  double beta1 = 0.9;                        ///< share of the mean that a step keeps; in [0, 1), default 0.9
+  double beta2 = 0.999;                      ///< share of the mean square that a step keeps; in [0, 1), default 0.999
+  double beta3 = 0;         ///< share of the estimate of d that a step keeps; 0 = sqrt(beta2); in [0, 1), default 0
+  double epsilon = 1e-8;    ///< d * epsilon keeps the denominator from zero; >= 0, default 1e-8
+  double weight_decay = 0;  ///< d * learning_rate * weight_decay * p is subtracted from p; >= 0, default 0
+  double d0 = 1e-6;         ///< the distance at first; >= 1e-30, default 1e-6
+  double d_factor = 1;      ///< times the estimate of the distance; >= 0, default 1
+  double d_growth = 1e300;  ///< d grows at most by this factor in a step; >= 1, default 1e300
   bool bias_correction = false;   ///< the learning rate is times sqrt(1 - beta2^k) / (1 - beta1^k)
   bool safeguard_warmup = false;  ///< the learning rate does not join the denominator of the estimate
   bool maximize = false;
@@ -1669,10 +1668,10 @@ struct ProdigyOptions {
 ///
 /// State exp_avg, exp_avg_sq, s, d, d_numerator, d_steps.
 struct DadaptAdamOptions {
-  double learning_rate = 1;      ///< step size, beside the distance d; >= 0, default 1
-  double beta1 = 0.9;            ///< share of the mean that a step keeps; in [0, 1), default 0.9
-  double beta2 = 0.999;          ///< share of the mean square that a step keeps; in [0, 1), default 0.999
-  double epsilon = 1e-8;         ///< keeps the denominator from zero; >= 0, default 1e-8
+  double learning_rate = detail::kNotGiven;  ///< step size, beside the distance d; 1 is usual; >= 0, must be given
+  double beta1 = 0.9;                        ///< share of the mean that a step keeps; in [0, 1), default 0.9
+  double beta2 = 0.999;                      ///< share of the mean square that a step keeps; in [0, 1), default 0.999
+  double epsilon = 1e-8;                     ///< keeps the denominator from zero; >= 0, default 1e-8
   double weight_decay = 0;       ///< d * learning_rate * weight_decay * p is subtracted from p; >= 0, default 0
   double d0 = 1e-6;              ///< the distance at first; >= 1e-30, default 1e-6
   double d_growth = 1e300;       ///< d grows at most by this factor in a step; >= 1, default 1e300
@@ -1755,7 +1754,7 @@ struct AdafactorOptions {
   double least_scale = 0.001;  ///< least root mean square of p that counts; >= 0, default 0.001
   double clip_threshold = 1;   ///< largest root mean square of a direction; 0 = any; >= 0, default 1
   double min_factored =
-      128;  ///< form optax: least length of the shorter factored axis; in [0, 9.00719925474099e15), whole, default 128
+      128;  ///< form optax: least length of the shorter factored axis; in [0, 1000000000), whole, default 128
   AdafactorForm form =
       AdafactorForm::kTorch;  ///< torch or optax: which axes are factored, what epsilon does, and what bounds the rate
   bool scales_by_parameter = true;  ///< steps are in proportion to the length of p; default true

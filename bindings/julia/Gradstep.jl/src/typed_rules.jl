@@ -570,7 +570,7 @@ Defazio et al. 2024, The Road Less Scheduled, algorithm 1; the numbers of schedu
 - `epsilon`: keeps the denominator from zero; not of inner sgd; >= 0, default 1e-8
 - `weight_rate`: the learning rate that steps are weighted by; 0 = `learning_rate`; >= 0, default 0
 - `weight_decay`: times p joins the direction; >= 0, default 0
-- `warmup_steps`: steps in which the learning rate grows from 0; in [0, 9.00719925474099e15), whole, default 0
+- `warmup_steps`: steps in which the learning rate grows from 0; in [0, 1000000000), whole, default 0
 - `weight_power`: r: a step weighs (t+1)^r; >= 0, default 0
 - `rate_power`: a step weighs its largest learning rate so far to this power; >= 0, default 2
 - `inner`: adamw, sgd or radam: the rule that gives the direction
@@ -585,7 +585,7 @@ ScheduleFree(learning_rate; options...) = NamedRule("schedule_free"; learning_ra
 options(::typeof(ScheduleFree)) = options_by_name("schedule_free")
 
 @doc raw"""
-    Prodigy(; learning_rate = 1, beta1 = 0.9, beta2 = 0.999, beta3 = 0, epsilon = 1e-8, weight_decay = 0, d0 = 1e-6,
+    Prodigy(learning_rate; beta1 = 0.9, beta2 = 0.999, beta3 = 0, epsilon = 1e-8, weight_decay = 0, d0 = 1e-6,
     d_factor = 1, d_growth = 1e300, bias_correction = false, safeguard_warmup = false, options...)
 
 Mishchenko and Defazio 2023, Prodigy, algorithm 3; the numbers of prodigyopt, and of optax with bias_correction.
@@ -599,7 +599,7 @@ Mishchenko and Defazio 2023, Prodigy, algorithm 3; the numbers of prodigyopt, an
     p = p - r * (m / (sqrt(v) + d * epsilon) + weight_decay * p), with the new d
     a step in which all s are 0 changes nothing and does not count as one
 
-- `learning_rate`: step size, beside the distance d; >= 0, default 1
+- `learning_rate`: step size, beside the distance d; 1 is usual; >= 0, must be given
 - `beta1`: share of the mean that a step keeps; in [0, 1), default 0.9
 - `beta2`: share of the mean square that a step keeps; in [0, 1), default 0.999
 - `beta3`: share of the estimate of d that a step keeps; 0 = sqrt(beta2); in [0, 1), default 0
@@ -616,12 +616,12 @@ State `exp_avg`, `exp_avg_sq`, s, p0, d, `d_max`, `d_numerator`, `d_steps`. All 
 `trust_ratio`, `cautious_update`, `cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`,
 `center_gradients`, `average_warmup`, `average_equal`, `average_start`, `average_every`, too.
 """
-Prodigy(; options...) = NamedRule("prodigy"; options...)
+Prodigy(learning_rate; options...) = NamedRule("prodigy"; learning_rate = learning_rate, options...)
 options(::typeof(Prodigy)) = options_by_name("prodigy")
 
 @doc raw"""
-    DadaptAdam(; learning_rate = 1, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0, d0 = 1e-6,
-    d_growth = 1e300, bias_correction = false, options...)
+    DadaptAdam(learning_rate; beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0, d0 = 1e-6, d_growth = 1e300,
+    bias_correction = false, options...)
 
 Defazio and Mishchenko 2023, Learning-Rate-Free Learning by D-Adaptation, algorithm 5; the numbers of pytorch_optimizer, and of optax with bias_correction.
 
@@ -634,7 +634,7 @@ Defazio and Mishchenko 2023, Learning-Rate-Free Learning by D-Adaptation, algori
     p = p - m / (sqrt(v) + epsilon) - r * weight_decay * p
     a step in which all s are 0 changes nothing and does not count as one
 
-- `learning_rate`: step size, beside the distance d; >= 0, default 1
+- `learning_rate`: step size, beside the distance d; 1 is usual; >= 0, must be given
 - `beta1`: share of the mean that a step keeps; in [0, 1), default 0.9
 - `beta2`: share of the mean square that a step keeps; in [0, 1), default 0.999
 - `epsilon`: keeps the denominator from zero; >= 0, default 1e-8
@@ -648,7 +648,7 @@ State `exp_avg`, `exp_avg_sq`, s, d, `d_numerator`, `d_steps`. All rules take `m
 `trust_ratio`, `cautious_update`, `cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`,
 `center_gradients`, `average_warmup`, `average_equal`, `average_start`, `average_every`, too.
 """
-DadaptAdam(; options...) = NamedRule("dadapt_adam"; options...)
+DadaptAdam(learning_rate; options...) = NamedRule("dadapt_adam"; learning_rate = learning_rate, options...)
 options(::typeof(DadaptAdam)) = options_by_name("dadapt_adam")
 
 @doc raw"""
@@ -672,7 +672,7 @@ Shazeer and Stern 2018, Adafactor: Adaptive Learning Rates with Sublinear Memory
 - `epsilon`: form torch: least denominator; form optax: joins the squares; >= 1e-300, default 1e-30
 - `least_scale`: least root mean square of p that counts; >= 0, default 0.001
 - `clip_threshold`: largest root mean square of a direction; 0 = any; >= 0, default 1
-- `min_factored`: form optax: least length of the shorter factored axis; in [0, 9.00719925474099e15), whole, default 128
+- `min_factored`: form optax: least length of the shorter factored axis; in [0, 1000000000), whole, default 128
 - `form`: torch or optax: which axes are factored, what epsilon does, and what bounds the rate
 - `scales_by_parameter`: steps are in proportion to the length of p; default true
 - `factored`: matrices keep mean squares of rows and columns alone; default true

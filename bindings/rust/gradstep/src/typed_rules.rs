@@ -1102,7 +1102,7 @@ rule! {
         weight_rate: f64,
         /// Times p joins the direction; >= 0, default 0.
         weight_decay: f64,
-        /// Steps in which the learning rate grows from 0; in [0, 9.00719925474099e15), whole, default 0.
+        /// Steps in which the learning rate grows from 0; in [0, 1000000000), whole, default 0.
         warmup_steps: f64,
         /// R: a step weighs (t+1)^r; >= 0, default 0.
         weight_power: f64,
@@ -1131,8 +1131,8 @@ rule! {
     /// ```
     ///
     /// State exp_avg, exp_avg_sq, s, p0, d, d_max, d_numerator, d_steps.
-    Prodigy by "prodigy" of () {
-        /// Step size, beside the distance d; >= 0, default 1.
+    Prodigy by "prodigy" of (learning_rate) {
+        /// Step size, beside the distance d; 1 is usual; >= 0, must be given.
         learning_rate: f64,
         /// Share of the mean that a step keeps; in [0, 1), default 0.9.
         beta1: f64,
@@ -1173,8 +1173,8 @@ rule! {
     /// ```
     ///
     /// State exp_avg, exp_avg_sq, s, d, d_numerator, d_steps.
-    DadaptAdam by "dadapt_adam" of () {
-        /// Step size, beside the distance d; >= 0, default 1.
+    DadaptAdam by "dadapt_adam" of (learning_rate) {
+        /// Step size, beside the distance d; 1 is usual; >= 0, must be given.
         learning_rate: f64,
         /// Share of the mean that a step keeps; in [0, 1), default 0.9.
         beta1: f64,
@@ -1241,7 +1241,7 @@ rule! {
         least_scale: f64,
         /// Largest root mean square of a direction; 0 = any; >= 0, default 1.
         clip_threshold: f64,
-        /// Form optax: least length of the shorter factored axis; in [0, 9.00719925474099e15), whole, default 128.
+        /// Form optax: least length of the shorter factored axis; in [0, 1000000000), whole, default 128.
         min_factored: f64,
         /// Torch or optax: which axes are factored, what epsilon does, and what bounds the rate.
         form: AdafactorForm,

@@ -14,7 +14,7 @@ namespace {
 Rule named(const char* rule, std::initializer_list<gradstep_option> more = {}) {
   const RuleType& type = find_rule(rule);
   std::vector<gradstep_option> options;
-  if (std::isnan(type.about.fields[0].initial)) options.push_back({"learning_rate", 0.1, nullptr});
+  options.push_back({"learning_rate", type.scope == rules::Scope::rule ? 1 : 0.1, nullptr});  // beside a distance: 1
   options.insert(options.end(), more);
   return make_rule(type, options);
 }

@@ -125,7 +125,7 @@ public final class AdafactorOptions extends RuleOptions {
     }
 
     /**
-     * Form optax: least length of the shorter factored axis; in [0, 9.00719925474099e15), whole, default 128.
+     * Form optax: least length of the shorter factored axis; in [0, 1000000000), whole, default 128.
      *
      * @param minFactored the new one
      * @return this

@@ -29,10 +29,11 @@ public final class ProdigyOptions extends RuleOptions {
   /**
    * Begins with what must be given.
    *
+   * @param learningRate step size, beside the distance d; 1 is usual
    * @return the builder
    */
-  public static Builder builder() {
-    return new Builder();
+  public static Builder builder(double learningRate) {
+    return new Builder().learningRate(learningRate);
   }
 
   /** Collects options; what is not given has the library's default. */
@@ -54,7 +55,7 @@ public final class ProdigyOptions extends RuleOptions {
     }
 
     /**
-     * Step size, beside the distance d; &gt;= 0, default 1.
+     * Step size, beside the distance d; 1 is usual; &gt;= 0, must be given.
      *
      * @param learningRate the new one
      * @return this

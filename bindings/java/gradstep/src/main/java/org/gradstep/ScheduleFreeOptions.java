@@ -114,7 +114,7 @@ public final class ScheduleFreeOptions extends RuleOptions {
     }
 
     /**
-     * Steps in which the learning rate grows from 0; in [0, 9.00719925474099e15), whole, default 0.
+     * Steps in which the learning rate grows from 0; in [0, 1000000000), whole, default 0.
      *
      * @param warmupSteps the new one
      * @return this
