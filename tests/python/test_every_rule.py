@@ -167,7 +167,8 @@ def test_small_states_stay_near_those_in_f32_and_take_fewer_bytes(rule, column):
     parameters, optimizer = on_one_thread(rule, column)
     expected, in_f32 = on_one_thread(rule, "f32")
     for p, q, first in zip(parameters, expected, start(rule, "f32"), strict=True):
-        assert np.linalg.norm(p - q) <= ALLOWED[column] * np.linalg.norm(q - first)
+        allowed = ALLOWED[column] * (2 if rule == "sophia" else 1)  # without a curvature it goes by signs
+        assert np.linalg.norm(p - q) <= allowed * np.linalg.norm(q - first)
     held, whole = optimizer.memory().state_bytes, in_f32.memory().state_bytes
     if rule in ALL_IN_FULL:
         assert held == whole
