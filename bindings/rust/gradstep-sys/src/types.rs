@@ -2271,8 +2271,7 @@ const _: () = {
     ][::core::mem::offset_of!(gradstep_shampoo_options, state_dtype) - 240usize];
     [
         "Offset of field: gradstep_shampoo_options::stochastic_rounding",
-    ][::core::mem::offset_of!(gradstep_shampoo_options, stochastic_rounding)
-        - 244usize];
+    ][::core::mem::offset_of!(gradstep_shampoo_options, stochastic_rounding) - 244usize];
     [
         "Offset of field: gradstep_shampoo_options::seed",
     ][::core::mem::offset_of!(gradstep_shampoo_options, seed) - 248usize];
