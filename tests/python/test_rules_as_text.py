@@ -3,12 +3,15 @@
 """Rules that are written as text."""
 
 import io
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import gradstep
 
+ROOT = Path(__file__).resolve().parents[2]
 ADAM = """
 rule py_adam
 hyper learning_rate in [0, inf); beta1 = 0.9 in [0, 1); beta2 = 0.999 in [0, 1); epsilon = 1e-8 in [0, inf)
@@ -140,3 +143,20 @@ def test_another_text_of_a_name_and_what_is_not_supported_yet_are_refused():
         gradstep.define_rule("rule py_taken\np = p + g")
     with pytest.raises(gradstep.Unsupported, match="line 2, column 13: norm is not supported yet"):
         gradstep.define_rule("rule py_norm\np = p - g / norm(g)")
+
+
+def test_the_limits_of_the_page_are_those_of_the_library():
+    sources = ("src/rules/text/limits.h", "src/optim/first_order/defined_rules.cpp", "src/rules/description.h")
+    text = "".join((ROOT / source).read_text() for source in sources)
+    limits = {name: int(value) for name, value in re.findall(r"(kM\w+) = (\d+);", text)}
+    page = (ROOT / "docs" / "rules_as_text.md").read_text()
+    rows = dict(re.findall(r"^\| ([a-z][^|]*) \| (\d[\d, ]*) \|$", page, re.MULTILINE))
+    assert rows == {
+        "bytes of a text, of a name": f"{limits['kMostBytes']}, {limits['kMostNameBytes']}",
+        "hyper-parameters, states": f"{limits['kMaxFields'] - 1}, {limits['kMaxStates']}",
+        "different numbers, names and operations": str(limits["kMostNodes"]),
+        "constants of a step that elements are computed with": str(limits["kMostNumbers"]),
+        "results that are needed at the same time": str(limits["kMostTemporaries"]),
+        "levels of parentheses, signs and powers within each other": str(limits["kMostDepth"]),
+        "rules of texts in a process": str(limits["kMostRules"]),
+    }
